@@ -1,0 +1,63 @@
+// What an engine makes of a kernel, and what the machine runs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "exec/abi.h"
+#include "ptx/module.h"
+
+namespace raddle::exec {
+
+/// Three ways to run a block, chosen per kernel when it is compiled (K-4, K-5).
+enum class BlockKind : std::uint8_t {
+  loops,    ///< cannot wait: the loop over warps is inside the code; run_block runs all of it
+  regions,  ///< barriers uniform for the block: a loop over warps per barrier region, inside the code; run_block
+  fibers,   ///< anything else: each warp a user-level thread; run_warp per warp
+};
+std::string_view block_kind_name(BlockKind kind);
+
+struct CodeStatistics {
+  std::uint32_t memory_operations = 0;    ///< static loads, stores and atomics
+  std::uint32_t not_vectorised = 0;       ///< of those: gathers, scatters and lane loops
+  std::uint32_t dispatched_loops = 0;     ///< loops run by fair dispatch instead of linearised
+  double compile_seconds = 0;
+};
+
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  BlockKind kind = BlockKind::fibers;
+  CodeStatistics statistics;
+  std::uint32_t local_bytes = 0;          ///< local memory needed per thread, call stack included
+
+  /// loops, regions: runs one whole CTA on the caller's stack (a CTA fiber).
+  virtual void run_block(CtaContext& cta) = 0;
+  /// fibers: runs one warp to its end on the caller's stack (a warp fiber); waits through cta.services.
+  virtual void run_warp(WarpContext& warp) = 0;
+};
+
+struct BlockShape {
+  std::uint32_t x = 1, y = 1, z = 1;
+};
+
+struct CompileOptions {
+  BlockShape block;                       ///< the code may be specialised for a class of shapes, see Engine::shape_class
+  bool deterministic = false;
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  virtual std::string_view name() const = 0;  ///< "interp", "jit"
+  /// Block shapes of one class may share an Executable.
+  virtual std::uint64_t shape_class(BlockShape block) const = 0;
+  /// @errors unsupported: names every instruction that this engine cannot execute
+  /// The module must outlive the Executable.
+  virtual Result<std::unique_ptr<Executable>> compile(const ptx::Module& module, ptx::FunctionId kernel,
+                                                      const CompileOptions& options) = 0;
+};
+
+}  // namespace raddle::exec

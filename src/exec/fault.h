@@ -1,0 +1,27 @@
+// A kernel's fault: a value, sticky on the context; nothing throws through kernel code.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "exec/abi.h"
+
+namespace raddle::exec {
+
+struct Fault {
+  FaultKind kind = FaultKind::none;
+  std::string kernel;
+  std::uint32_t ctaid[3] = {0, 0, 0};
+  std::uint32_t tid[3] = {0, 0, 0};
+  bool thread_known = false;
+  std::uint64_t address = 0;
+  std::uint32_t ptx_line = 0;      ///< 0: unknown
+  std::string detail;              ///< nearest allocation and distance, assert text, source line
+
+  std::string to_string() const;
+};
+
+std::string_view fault_name(FaultKind kind);  ///< "illegal address", ...
+
+}  // namespace raddle::exec

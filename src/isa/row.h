@@ -1,0 +1,168 @@
+// One row per PTX instruction: what the manual's syntax box says, once. Parser, verifier, printer, analyses,
+// `raddle isa`, the coverage page and the random-program generator all derive from it (docs/adr/0007).
+// Rows live in src/isa/<chapter>/rows.def, all included by isa/rows.def.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "isa/type.h"
+
+namespace raddle::isa {
+
+enum class Op : std::uint16_t {
+#define PTX_OP(id, ...) id,
+#include "isa/rows.def"
+#undef PTX_OP
+  count
+};
+constexpr std::size_t kOpCount = static_cast<std::size_t>(Op::count);
+
+enum class ModKind : std::uint8_t {
+  flag, rounding, half, shift_mode, direction, compare, test, operation, space, semantics, scope, cache, evict1, evict2,
+  cache_hint, prefetch, level, vector, shuffle, vote, permute, barrier, other, count
+};
+
+enum class Mod : std::uint16_t {
+  none,
+#define PTX_MOD(kind, id, name) id,
+#include "isa/modifiers.def"
+#undef PTX_MOD
+  count
+};
+std::string_view mod_name(Mod m);  ///< spelling without the dot
+ModKind mod_kind(Mod m);
+Mod mod_from_name(std::string_view name);  ///< Mod::none if unknown
+
+/// Who takes part in one execution of the instruction.
+enum class Scope : std::uint8_t { lane, warp, cta, cluster, async };
+
+/// Bit set of what an instruction does beside computing its destinations.
+enum class Effects : std::uint16_t {
+  pure = 0,
+  reads = 1,       ///< reads memory
+  writes = 2,      ///< writes memory
+  control = 4,     ///< transfers or ends control
+  sync = 8,        ///< waits for other threads
+  may_fault = 16,
+  orders = 32,     ///< memory fence
+  state = 64,      ///< reads or writes hidden state (carry flag, clocks, warp mask): not to be moved or merged
+};
+constexpr Effects operator|(Effects a, Effects b) { return Effects(std::uint16_t(a) | std::uint16_t(b)); }
+constexpr bool has(Effects set, Effects bit) { return (std::uint16_t(set) & std::uint16_t(bit)) != 0; }
+
+/// How results compare between engines and with hardware.
+enum class Numerics : std::uint8_t {
+  exact,   ///< bit for bit (any NaN equals any NaN where arithmetic makes it)
+  approx,  ///< within Row::error of the true value
+};
+
+enum class Status : std::uint8_t {
+  done,         ///< interpreter, JIT and a test for every form and type
+  unsupported,  ///< parsed and reported; Row::note says which chapter brings it
+};
+
+/// A row as written in rows.def (designated initialisers; all text is static).
+struct RowText {
+  std::string_view section;        ///< anchor in the PTX manual
+  unsigned ptx = 10;               ///< PTX ISA version * 10
+  unsigned sm = 10;                ///< lowest target, sm_XX
+  /// Forms and modifier sets, in the manual's notation, `;` after each:
+  ///   mnemonic.mod{.optional}.set  d{|p}, a, [b]{, c};     .set = { .x, .y };
+  std::string_view syntax;
+  /// "destinations = sources", each `name:type`; see OperandSpec. Empty for unsupported rows: operands unchecked.
+  std::string_view operands;
+  Scope scope = Scope::lane;
+  Effects effects = Effects::pure;
+  Numerics numerics = Numerics::exact;
+  double error = 0;                ///< for approx: largest relative error, or absolute where `note` says so
+  Status status = Status::done;
+  std::string_view note{};         ///< reason when unsupported; domain of `error`
+  /// Legality beyond the grammar ("ftz only with f32"): null, or returns an empty string when legal, else the rule broken.
+  std::string_view (*where)(const struct Opcode&) = nullptr;
+};
+
+/// What an operand position accepts.
+enum class OperandKind : std::uint8_t { value, address, label, call, vector_list };
+
+/// One operand of a row. The type text is one of:
+///   a type (`u32`, `pred`) | a modifier set of the syntax (`type`, `dtype`) | `wide(set)`: twice its width
+/// followed by `.vec` (a vector of as many elements as the .v2/.v4/.v8 modifier says; scalar without one) and `+`
+/// (the register may be wider than the type: ld, st, cvt); or `addr`, `label`, `call`, `list(type)` for `{a, b, ...}`,
+/// or `any` (unchecked).
+struct OperandSpec {
+  std::string name;
+  std::string type;       ///< base of the type text: set name or type name
+  Type fixed = Type::none;  ///< when `type` names a type
+  int type_slot = -1;       ///< else: index among the form's type slots (Opcode::types), -1 if fixed
+  bool is_destination = false;
+  bool widened = false, vector = false, may_be_wider = false;
+  OperandKind kind = OperandKind::value;
+};
+
+struct ModSlot {
+  std::string set;           ///< set name, or empty for a literal modifier
+  std::vector<Mod> mods;     ///< alternatives that are modifiers
+  std::vector<Type> types;   ///< alternatives that are types
+  bool optional = false;
+};
+
+struct OperandSlot {
+  std::string name;          ///< refers to Row::operands
+  bool optional = false;
+  bool joined = false;       ///< written `|name` after the one before it
+};
+
+struct Form {
+  std::vector<ModSlot> slots;
+  std::vector<OperandSlot> operands;
+  std::string text;          ///< as in the row, for messages
+};
+
+/// A row after its texts were parsed; all rows are parsed once at start-up by the code that unit tests check.
+struct Row {
+  Op op{};
+  std::string_view id;        ///< enumerator spelling
+  std::string mnemonic;       ///< up to the first modifier: "add", "bar", "ld"
+  std::string chapter;        ///< folder under src/isa
+  const RowText* text = nullptr;
+  std::vector<Form> forms;
+  std::vector<OperandSpec> operands;
+};
+
+const Row& row(Op op);
+std::span<const Row> rows();
+std::span<const Op> rows_of_mnemonic(std::string_view mnemonic);
+
+/// A full opcode ("add.sat.s32") matched against its row: interned, one per distinct spelling, alive for the process.
+struct Opcode {
+  Op op{};
+  const Row* row = nullptr;
+  const Form* form = nullptr;
+  std::bitset<static_cast<std::size_t>(Mod::count)> mods;     ///< every modifier present
+  std::array<Mod, static_cast<std::size_t>(ModKind::count)> by_kind{};  ///< last modifier of each kind, Mod::none if absent
+  std::array<Type, 5> types{};  ///< type modifiers in order of the form's type slots
+  unsigned type_count = 0;
+  std::string text;             ///< as spelled in the source
+
+  bool has(Mod m) const { return mods.test(static_cast<std::size_t>(m)); }
+  Mod get(ModKind k) const { return by_kind[static_cast<std::size_t>(k)]; }
+  Type type(unsigned i = 0) const { return types[i]; }
+  unsigned vector_length() const { return has(Mod::v2) ? 2 : has(Mod::v4) ? 4 : has(Mod::v8) ? 8 : 1; }
+  bool is(Effects bit) const { return isa::has(row->text->effects, bit); }
+  /// Type of an operand of this opcode; Type::none where the spec leaves it open.
+  Type operand_type(const OperandSpec& spec) const;
+};
+
+/// Matches an opcode's full text. Modifiers are a set: order matters only between types. Thread-safe, memoised.
+/// @errors invalid: unknown instruction, illegal modifier or combination; the message quotes the row's forms.
+/// An `unsupported` row resolves normally: look at row->text->status.
+Result<const Opcode*> resolve(std::string_view text);
+
+}  // namespace raddle::isa

@@ -1,0 +1,44 @@
+// Control-flow graph over Function::blocks.
+#pragma once
+
+#include <vector>
+
+#include "ptx/module.h"
+
+namespace raddle::ptx {
+
+/// How a block ends.
+enum class Exit : std::uint8_t {
+  fallthrough,  ///< to the next block
+  branch,       ///< unconditional bra
+  conditional,  ///< guarded bra: successors[0] taken, successors[1] fallthrough
+  indexed,      ///< brx.idx
+  end,          ///< ret, exit, trap: unconditional
+  conditional_end,  ///< guarded ret/exit: successors[0] is the fallthrough
+};
+
+struct Cfg {
+  struct Node {
+    Exit exit = Exit::fallthrough;
+    std::vector<BlockId> successors, predecessors;
+  };
+  std::vector<Node> nodes;
+};
+Cfg build_cfg(const Function& function);
+
+/// Registers live at block entry, as bit rows (one bit per register).
+struct Liveness {
+  std::size_t words = 0;  ///< 64-bit words per row
+  std::vector<std::uint64_t> live_in;
+  bool live(BlockId block, RegisterId reg) const { return live_in[block * words + reg / 64] >> (reg % 64) & 1; }
+};
+Liveness liveness(const Function& function, const Cfg& cfg);
+
+/// Calls use(operand) / def(register) for each register operand of an instruction, guard and vector elements included.
+/// Addresses count as uses. Defined in cfg.cpp from the rows' destinations alone.
+struct RegisterUses {
+  std::vector<RegisterId> uses, definitions;
+};
+void register_uses(const Function& function, const Instruction& instruction, RegisterUses& out);
+
+}  // namespace raddle::ptx

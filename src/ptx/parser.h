@@ -1,0 +1,29 @@
+// PTX text -> ptx::Module.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "ptx/module.h"
+
+namespace raddle::ptx {
+
+/// Parses and checks a module. An unknown or unsupported instruction is no error: it is listed in
+/// Function::unsupported of its function, and other functions stay usable (K-17).
+/// @param text  PTX source; may end in NULs
+/// @param name  file name for messages
+/// @errors invalid, with line and column: everything else that is malformed (first error; all others are in `diagnostics`)
+Result<Module> parse(std::string_view text, std::string_view name = "<memory>", std::vector<Error>* diagnostics = nullptr);
+
+/// A module as PTX text; parse(print(parse(x))) == parse(x) in meaning, print is a fixpoint after one round.
+std::string print(const Module& module);
+std::string print(const Module& module, const Function& function, const Instruction& instruction);
+
+/// What a kernel needs, callees included.
+KernelNeeds analyze(const Module& module, FunctionId kernel);
+
+/// Functions that every module may call without defining them (vprintf, __assertfail, malloc, free, ...).
+bool is_device_service(std::string_view name);
+
+}  // namespace raddle::ptx
