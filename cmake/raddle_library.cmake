@@ -7,6 +7,11 @@ function(raddle_library name)
   if(name STREQUAL "isa")  # executors' halves of a chapter belong to interp and jit
     list(FILTER sources EXCLUDE REGEX "/(reference|lowering)[^/]*\\.cpp$")
   endif()
+  if(NOT sources)  # a folder whose first source is still to come
+    add_library(raddle_${name} INTERFACE)
+    target_link_libraries(raddle_${name} INTERFACE ${ARG_DEPS})
+    return()
+  endif()
   add_library(raddle_${name} STATIC ${sources})
   target_include_directories(raddle_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_compile_options(raddle_${name} PRIVATE -Wall -Wextra -Werror -Wno-missing-field-initializers)
