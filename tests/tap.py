@@ -1,0 +1,41 @@
+"""Runs the unittest cases of a test script and prints TAP, which tools/run_tests counts: end a script with tap.main()."""
+import sys
+import traceback
+import unittest
+
+
+class TapResult(unittest.TestResult):
+    def __init__(self):
+        super().__init__()
+        self.number = 0
+
+    def line(self, word, test, suffix=""):
+        self.number += 1
+        print(f"{word} {self.number} - {test.id().removeprefix('__main__.')}{suffix}", flush=True)
+
+    def addSuccess(self, test):
+        self.line("ok", test)
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        self.line("ok", test, f" # SKIP {reason}")
+
+    def fail(self, test, error):
+        print("".join(traceback.format_exception(*error)))
+        self.line("not ok", test)
+
+    def addFailure(self, test, error):
+        super().addFailure(test, error)
+        self.fail(test, error)
+
+    def addError(self, test, error):
+        super().addError(test, error)
+        self.fail(test, error)
+
+
+def main():
+    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
+    print(f"1..{suite.countTestCases()}")
+    result = TapResult()
+    suite.run(result)
+    sys.exit(0 if result.wasSuccessful() else 1)

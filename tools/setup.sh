@@ -1,0 +1,63 @@
+# Installs the Debian packages that building, testing and benchmarking Raddle need: only those that are missing, by
+# apt-get, as root or through sudo. Sourced by ./demo and ./test; `tools/setup.sh --list` prints the packages.
+# Written for Debian 12 (bookworm), whose main section holds LLVM 19 since its later point releases.
+
+raddle_packages=(
+  # to build
+  clang-19 lld-19 llvm-19-dev libclang-rt-19-dev cmake ninja-build
+  libboost-context-dev libfmt-dev libcli11-dev nlohmann-json3-dev libhwloc-dev
+  # to test
+  python3 clang-format-19 libgtest-dev libgmock-dev librapidcheck-dev
+  # to compare speeds (bench/)
+  libbenchmark-dev libomp-19-dev pocl-opencl-icd ocl-icd-opencl-dev opencl-headers
+)
+
+# Prints the packages that are not installed, one a line.
+raddle_missing_packages() {
+  local package
+  for package in "${raddle_packages[@]}"; do
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || printf '%s\n' "$package"
+  done
+}
+
+# Installs what is missing. Returns non-zero, having said why, when it cannot.
+raddle_install_packages() {
+  local missing as_root=() package
+  if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+    echo "setup: no apt-get here, so nothing is installed; needed (Debian names): ${raddle_packages[*]}" >&2
+    return 0
+  fi
+  mapfile -t missing < <(raddle_missing_packages)
+  [ ${#missing[@]} -gt 0 ] || return 0
+  if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+      echo "setup: run this as root (or install sudo): apt-get install ${missing[*]}" >&2
+      return 1
+    fi
+    as_root=(sudo)
+  fi
+  echo "setup: installing ${#missing[@]} Debian packages by apt-get: ${missing[*]}"
+  "${as_root[@]}" apt-get update -qq || return 1
+  for package in "${missing[@]}"; do
+    if ! apt-cache show "$package" >/dev/null 2>&1; then
+      echo "setup: apt-get knows no package $package; Raddle needs Debian 12 (bookworm) with its main section and" \
+        "point-release updates (deb http://deb.debian.org/debian bookworm main)" >&2
+      return 1
+    fi
+  done
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/tmp/raddle-setup.$$.log 2>&1 || {
+    tail -n 30 /tmp/raddle-setup.$$.log >&2
+    return 1
+  }
+  rm -f /tmp/raddle-setup.$$.log
+}
+
+if [ "${BASH_SOURCE[0]}" = "$0" ]; then
+  case "${1:-}" in
+    --list) printf '%s\n' "${raddle_packages[@]}" ;;
+    --missing) raddle_missing_packages ;;
+    "") raddle_install_packages ;;
+    *) echo "usage: bash tools/setup.sh [--list | --missing]" >&2; exit 2 ;;
+  esac
+fi
