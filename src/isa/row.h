@@ -63,6 +63,18 @@ enum class Numerics : std::uint8_t {
   approx,  ///< within Row::error of the true value
 };
 
+/// Whether operands of the form base + lane * stride give such a result, and how (address-shape analysis of the JIT).
+enum class Affine : std::uint8_t {
+  none,
+  move,          ///< d = a
+  add,           ///< d = a + b
+  subtract,      ///< d = a - b
+  multiply,      ///< d = a * b, low half or wide
+  multiply_add,  ///< d = a * b + c, low half or wide
+  shift_left,    ///< d = a << b
+  convert,       ///< d = a, integer width changed
+};
+
 enum class Status : std::uint8_t {
   done,         ///< interpreter, JIT and a test for every form and type
   unsupported,  ///< parsed and reported; Row::note says which chapter brings it
@@ -86,23 +98,25 @@ struct RowText {
   std::string_view note{};         ///< reason when unsupported; domain of `error`
   /// Legality beyond the grammar ("ftz only with f32"): null, or returns an empty string when legal, else the rule broken.
   std::string_view (*where)(const struct Opcode&) = nullptr;
+  Affine affine = Affine::none;
 };
 
 /// What an operand position accepts.
 enum class OperandKind : std::uint8_t { value, address, label, call, vector_list };
 
 /// One operand of a row. The type text is one of:
-///   a type (`u32`, `pred`) | a modifier set of the syntax (`type`, `dtype`) | `wide(set)`: twice its width
-/// followed by `.vec` (a vector of as many elements as the .v2/.v4/.v8 modifier says; scalar without one) and `+`
-/// (the register may be wider than the type: ld, st, cvt); or `addr`, `label`, `call`, `list(type)` for `{a, b, ...}`,
-/// or `any` (unchecked).
+///   a type (`u32`, `pred`) | a modifier set of the syntax (`type`, `dtype`) | `type0`, `type1`, ...: the form's first,
+///   second, ... type modifier, set or literal | `wide(x)` of these: twice its width where the opcode says .wide
+/// followed by `.vec` (a vector of as many elements as the .v2/.v4/.v8 modifier says; scalar without one), `.pack` (a
+/// scalar of the type, or a vector `{a, b, ...}` that has its width in all: mov) and `+` (the register may be wider than
+/// the type: ld, st, cvt); or `addr`, `label`, `call`, `list(type)` for `{a, b, ...}`, or `any` (unchecked).
 struct OperandSpec {
   std::string name;
   std::string type;       ///< base of the type text: set name or type name
   Type fixed = Type::none;  ///< when `type` names a type
   int type_slot = -1;       ///< else: index among the form's type slots (Opcode::types), -1 if fixed
   bool is_destination = false;
-  bool widened = false, vector = false, may_be_wider = false;
+  bool widened = false, vector = false, may_be_wider = false, packed = false;
   OperandKind kind = OperandKind::value;
 };
 
