@@ -1,0 +1,37 @@
+// The subcommands of `raddle`: options in, exit status out. main.cpp fills the options from the command line; each
+// command has a file of its own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace raddle::cli {
+
+/// Exit statuses, the same for every subcommand (docs/cli.md).
+enum ExitStatus : int {
+  kSuccess = 0,
+  kExpectationFailed = 1,  ///< `run --expect` did not hold
+  kUsage = 2,              ///< wrong command line
+  kInvalid = 3,            ///< malformed PTX, file or argument; something not found; a file could not be read
+  kUnsupported = 4,        ///< well-formed, but Raddle cannot run it
+  kFault = 5,              ///< the kernel faulted
+  kTimeout = 6,            ///< the time limit was reached
+  kOutOfMemory = 7,
+  kInterrupted = 130,      ///< Ctrl-C
+};
+
+struct InspectOptions {
+  std::string file;
+  bool json = false;
+};
+int inspect(const InspectOptions& options);
+
+struct IsaOptions {
+  std::string mnemonic;       ///< empty: all
+  bool markdown = false;
+  std::string tests = "";     ///< directory of <chapter>/<row>.ptx test files, for the coverage page
+};
+int isa(const IsaOptions& options);
+
+}  // namespace raddle::cli

@@ -1,0 +1,169 @@
+// Reads the host's description from /proc, /sys and the processor itself.
+#include "cli/host.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <thread>
+#include <utility>
+
+namespace raddle::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string first_line(const fs::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+/// Value of the first "key : value" or "key: value" line of a /proc file.
+std::string field(const fs::path& path, std::string_view key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(key)) continue;
+    auto colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    auto value = line.find_first_not_of(" \t", colon + 1);
+    return value == std::string::npos ? "" : line.substr(value);
+  }
+  return "";
+}
+
+/// "32K", "2048K", "105M" as /sys writes cache sizes.
+std::uint64_t parse_size(const std::string& text) {
+  char* unit = nullptr;
+  std::uint64_t value = std::strtoull(text.c_str(), &unit, 10);
+  if (*unit == 'K') return value << 10;
+  if (*unit == 'M') return value << 20;
+  return value;
+}
+
+std::vector<int> allowed_processors() {
+  std::vector<int> allowed;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return allowed;
+  for (int i = 0; i < CPU_SETSIZE; ++i)
+    if (CPU_ISSET(i, &set)) allowed.push_back(i);
+  return allowed;
+}
+
+unsigned physical_cores(const std::vector<int>& processors) {
+  std::set<std::pair<std::string, std::string>> cores;
+  for (int processor : processors) {
+    fs::path topology = fmt::format("/sys/devices/system/cpu/cpu{}/topology", processor);
+    std::string core = first_line(topology / "core_id");
+    if (core.empty()) return static_cast<unsigned>(processors.size());
+    cores.emplace(first_line(topology / "physical_package_id"), core);
+  }
+  return static_cast<unsigned>(cores.size());
+}
+
+void read_caches(int processor, Host& host) {
+  fs::path caches = fmt::format("/sys/devices/system/cpu/cpu{}/cache", processor);
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(caches, ignored)) {
+    if (!entry.path().filename().string().starts_with("index")) continue;
+    if (first_line(entry.path() / "type") == "Instruction") continue;
+    std::uint64_t size = parse_size(first_line(entry.path() / "size"));
+    std::string level = first_line(entry.path() / "level");
+    if (level == "1") host.l1_data = size;
+    if (level == "2") host.l2 = size;
+    if (level == "3") host.l3 = size;
+  }
+}
+
+void read_vector_unit(Host& host) {
+  auto found = [&](const char* name, unsigned bits) {
+    host.vector_unit = name;
+    host.vector_bits = bits;
+  };
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
+    return found("AVX-512", 512);
+  if (__builtin_cpu_supports("avx2")) return found("AVX2", 256);
+  if (__builtin_cpu_supports("sse4.2")) return found("SSE4.2", 128);
+  found("SSE2", 128);
+#elif defined(__aarch64__)
+  found("NEON", 128);
+#else
+  found("none", 0);
+#endif
+}
+
+void read_cgroup_limits(Host& host) {
+  const fs::path root = "/sys/fs/cgroup";
+  std::string own = field("/proc/self/cgroup", "0:");  // "0::/path": the field starts at the second colon
+  fs::path group = root;
+  if (own.starts_with(":")) group /= fs::path(own.substr(1)).relative_path();
+  std::string limit = first_line(group / "memory.max");
+  if (!limit.empty() && limit != "max") host.memory_limit = std::strtoull(limit.c_str(), nullptr, 10);
+  std::string cpu = first_line(group / "cpu.max");
+  char* rest = nullptr;
+  double quota = std::strtod(cpu.c_str(), &rest);
+  if (rest != cpu.c_str()) {
+    double period = std::strtod(rest, nullptr);
+    if (period > 0) host.cpu_limit = quota / period;
+  }
+}
+
+void read_gpus(Host& host) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/proc/driver/nvidia/gpus", ignored))
+    host.gpus.push_back(field(entry.path() / "information", "Model"));
+  std::sort(host.gpus.begin(), host.gpus.end());
+}
+
+}  // namespace
+
+Host describe_host() {
+  Host host;
+  host.processor = field("/proc/cpuinfo", "model name");
+  if (host.processor.empty()) host.processor = "unknown processor";
+  std::vector<int> processors = allowed_processors();
+  host.threads = processors.empty() ? std::thread::hardware_concurrency() : static_cast<unsigned>(processors.size());
+  host.cores = processors.empty() ? host.threads : physical_cores(processors);
+  read_caches(processors.empty() ? 0 : processors.front(), host);
+  read_vector_unit(host);
+  host.memory = std::strtoull(field("/proc/meminfo", "MemTotal").c_str(), nullptr, 10) << 10;
+  read_cgroup_limits(host);
+  read_gpus(host);
+  return host;
+}
+
+std::string human_bytes(std::uint64_t bytes) {
+  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes);
+  unsigned unit = 0;
+  while (value >= 1024 && unit < 4) value /= 1024, ++unit;
+  return value == static_cast<double>(static_cast<std::uint64_t>(value))
+             ? fmt::format("{} {}", static_cast<std::uint64_t>(value), kUnits[unit])
+             : fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+std::string to_string(const Host& host) {
+  auto cache = [](const char* name, std::uint64_t size) {
+    return size ? fmt::format(", {} {}", name, human_bytes(size)) : std::string();
+  };
+  std::string text = fmt::format("{}, {} core{}", host.processor, host.cores, host.cores == 1 ? "" : "s");
+  if (host.threads != host.cores) text += fmt::format(" ({} hardware threads)", host.threads);
+  if (host.cpu_limit > 0) text += fmt::format(", limited to {:.3g}", host.cpu_limit);
+  text += fmt::format(", {} ({} lanes of f32)", host.vector_unit, host.vector_bits / 32);
+  text += cache("L1d", host.l1_data) + cache("L2", host.l2) + cache("L3", host.l3);
+  text += fmt::format(", {} of memory", human_bytes(host.memory));
+  if (host.memory_limit) text += fmt::format(", limited to {}", human_bytes(host.memory_limit));
+  if (host.gpus.empty()) return text + ", no GPU";
+  for (const std::string& gpu : host.gpus) text += ", " + gpu;
+  return text;
+}
+
+}  // namespace raddle::cli

@@ -1,0 +1,224 @@
+// `raddle inspect`: what each kernel of a module needs, and everything in it that Raddle cannot run, before any launch.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/diagnostics.h"
+#include "cli/host.h"
+#include "ptx/parser.h"
+
+namespace raddle::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Kernel {
+  ptx::FunctionId id;
+  const ptx::Function* function;
+  ptx::KernelNeeds needs;
+};
+
+/// One unsupported thing over the whole module: where it was met first, how often, which kernels reach it.
+struct Missing {
+  ptx::Unsupported part;
+  std::vector<std::string> kernels;
+};
+
+std::vector<Kernel> kernels_of(const ptx::Module& module) {
+  std::vector<Kernel> kernels;
+  for (ptx::FunctionId id = 0; id < module.functions.size(); ++id) {
+    const ptx::Function& function = module.functions[id];
+    if (function.is_entry && !function.is_declaration) kernels.push_back({id, &function, ptx::analyze(module, id)});
+  }
+  return kernels;
+}
+
+bool reaches(const Kernel& kernel, ptx::FunctionId function) {
+  const auto& callees = kernel.needs.callees;
+  return kernel.id == function || std::find(callees.begin(), callees.end(), function) != callees.end();
+}
+
+void merge(std::vector<Missing>& all, const ptx::Unsupported& part, const std::vector<std::string>& kernels) {
+  auto same = [&](const Missing& m) { return m.part.what == part.what && m.part.reason == part.reason; };
+  auto found = std::find_if(all.begin(), all.end(), same);
+  if (found == all.end()) {
+    all.push_back({part, kernels});
+    return;
+  }
+  found->part.count += part.count;
+  found->part.first_line = std::min(found->part.first_line, part.first_line);
+  for (const std::string& kernel : kernels)
+    if (std::find(found->kernels.begin(), found->kernels.end(), kernel) == found->kernels.end())
+      found->kernels.push_back(kernel);
+}
+
+/// Counted per function, so that a function that two kernels call is not counted twice.
+std::vector<Missing> missing_in(const ptx::Module& module, const std::vector<Kernel>& kernels) {
+  std::vector<Missing> all;
+  for (ptx::FunctionId id = 0; id < module.functions.size(); ++id) {
+    std::vector<std::string> users;
+    for (const Kernel& kernel : kernels)
+      if (reaches(kernel, id)) users.push_back(kernel.function->name);
+    for (const ptx::Unsupported& part : module.functions[id].unsupported) merge(all, part, users);
+  }
+  std::sort(all.begin(), all.end(), [](const Missing& a, const Missing& b) { return a.part.first_line < b.part.first_line; });
+  return all;
+}
+
+bool runnable(const Kernel& kernel) { return kernel.needs.unsupported.empty() && kernel.needs.unresolved.empty(); }
+
+/// "256x1x1", or empty when not given.
+std::string extents(const std::uint32_t (&value)[3]) {
+  return value[0] ? fmt::format("{}x{}x{}", value[0], std::max(1u, value[1]), std::max(1u, value[2])) : std::string();
+}
+
+std::string join(const std::vector<std::string>& parts, const char* separator) {
+  return fmt::format("{}", fmt::join(parts, separator));
+}
+
+std::string shared_text(const ptx::KernelNeeds& needs) {
+  std::vector<std::string> parts;
+  if (needs.static_shared) parts.push_back(human_bytes(needs.static_shared) + " static");
+  if (needs.has_extern_shared) parts.push_back("dynamic (as the launch says)");
+  return join(parts, " + ");
+}
+
+std::string notes_text(const ptx::KernelNeeds& needs) {
+  std::vector<std::string> notes;
+  if (needs.has_atomics) notes.push_back("atomics");
+  if (needs.may_wait_on_memory) notes.push_back("may wait on memory");
+  if (needs.is_recursive) notes.push_back("recursive");
+  if (needs.has_indirect_calls) notes.push_back("indirect calls");
+  if (needs.uses_textures) notes.push_back("textures");
+  return join(notes, ", ");
+}
+
+std::string barrier_text(const ptx::KernelNeeds& needs) {
+  if (!needs.has_barrier) return "";
+  return needs.barriers == 16 ? "up to 16 (chosen at run time)" : fmt::format("{}", needs.barriers);
+}
+
+void print_kernel(const Kernel& kernel) {
+  const ptx::KernelNeeds& needs = kernel.needs;
+  const ptx::PerformanceDirectives& directives = kernel.function->directives;
+  auto line = [](const char* name, const std::string& value) {
+    if (!value.empty()) fmt::print("  {:<12} {}\n", name, value);
+  };
+  fmt::print("\nkernel {}\n", kernel.function->name);
+  if (std::string plain = demangle(kernel.function->name); plain != kernel.function->name) line("source name", plain);
+  line("registers", fmt::format("{} (32-bit, live at once)", needs.registers));
+  line("parameters", fmt::format("{} in {}", kernel.function->parameters.size(), human_bytes(needs.parameter_bytes)));
+  line("shared", shared_text(needs));
+  line("local", needs.local_bytes ? human_bytes(needs.local_bytes) + " per thread" : "");
+  line("constant", needs.const_bytes ? human_bytes(needs.const_bytes) : "");
+  line("barriers", barrier_text(needs));
+  line("block", directives.reqntid[0]   ? extents(directives.reqntid) + " (required)"
+                : directives.maxntid[0] ? "at most " + extents(directives.maxntid)
+                                        : "");
+  line("cluster", extents(directives.reqnctapercluster));
+  line("uses", notes_text(needs));
+  line("unresolved", join(needs.unresolved, ", "));
+  if (!needs.unsupported.empty()) line("cannot run", fmt::format("{} unsupported parts, listed below", needs.unsupported.size()));
+}
+
+void print_missing(const std::vector<Missing>& all) {
+  if (all.empty()) return;
+  fmt::print("\nunsupported\n");
+  for (const Missing& missing : all) {
+    fmt::print("  {} {}: first at line {}, {} time{}, in {}\n", missing.part.unknown ? "unknown instruction" : "not there yet:",
+               missing.part.what, missing.part.first_line, missing.part.count, missing.part.count == 1 ? "" : "s",
+               missing.kernels.empty() ? "no kernel" : join(missing.kernels, ", "));
+    if (!missing.part.reason.empty()) fmt::print("    {}\n", missing.part.reason);
+  }
+}
+
+ordered_json to_json(const ptx::Unsupported& part) {
+  return {{"what", part.what}, {"reason", part.reason}, {"first_line", part.first_line}, {"count", part.count}, {"unknown", part.unknown}};
+}
+
+ordered_json extents_json(const std::uint32_t (&value)[3]) {
+  if (value[0] == 0) return nullptr;
+  return {value[0], std::max(1u, value[1]), std::max(1u, value[2])};
+}
+
+ordered_json to_json(const Kernel& kernel) {
+  const ptx::KernelNeeds& needs = kernel.needs;
+  const ptx::PerformanceDirectives& directives = kernel.function->directives;
+  ordered_json unsupported = ordered_json::array();
+  for (const ptx::Unsupported& part : needs.unsupported) unsupported.push_back(to_json(part));
+  return {{"name", kernel.function->name},
+          {"source_name", demangle(kernel.function->name)},
+          {"line", kernel.function->line},
+          {"runnable", runnable(kernel)},
+          {"registers", needs.registers},
+          {"parameters", kernel.function->parameters.size()},
+          {"parameter_bytes", needs.parameter_bytes},
+          {"static_shared_bytes", needs.static_shared},
+          {"dynamic_shared", needs.has_extern_shared},
+          {"local_bytes_per_thread", needs.local_bytes},
+          {"constant_bytes", needs.const_bytes},
+          {"barriers", needs.has_barrier ? needs.barriers : 0},
+          {"atomics", needs.has_atomics},
+          {"may_wait_on_memory", needs.may_wait_on_memory},
+          {"recursive", needs.is_recursive},
+          {"indirect_calls", needs.has_indirect_calls},
+          {"textures", needs.uses_textures},
+          {"required_block", extents_json(directives.reqntid)},
+          {"maximal_block", extents_json(directives.maxntid)},
+          {"cluster", extents_json(directives.reqnctapercluster)},
+          {"unresolved", needs.unresolved},
+          {"unsupported", unsupported}};
+}
+
+ordered_json to_json(const Host& host) {
+  return {{"processor", host.processor},       {"cores", host.cores},   {"hardware_threads", host.threads},
+          {"vector_unit", host.vector_unit},   {"vector_bits", host.vector_bits},
+          {"l1_data_bytes", host.l1_data},     {"l2_bytes", host.l2},   {"l3_bytes", host.l3},
+          {"memory_bytes", host.memory},       {"memory_limit_bytes", host.memory_limit},
+          {"cpu_limit", host.cpu_limit},       {"gpus", host.gpus}};
+}
+
+void print_json(const ptx::Module& module, const std::vector<Kernel>& kernels, const std::vector<Missing>& all) {
+  ordered_json document = {{"file", module.name}, {"ptx_version", fmt::format("{}.{}", module.version / 10, module.version % 10)},
+                           {"target", module.target}, {"host", to_json(describe_host())}, {"kernels", ordered_json::array()},
+                           {"unsupported", ordered_json::array()}};
+  for (const Kernel& kernel : kernels) document["kernels"].push_back(to_json(kernel));
+  for (const Missing& missing : all) {
+    ordered_json entry = to_json(missing.part);
+    entry["kernels"] = missing.kernels;
+    document["unsupported"].push_back(entry);
+  }
+  fmt::print("{}\n", document.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+}
+
+void print_text(const ptx::Module& module, const std::vector<Kernel>& kernels, const std::vector<Missing>& all) {
+  fmt::print("{}: PTX {}.{} for {}, {} kernel{}\n", module.name, module.version / 10, module.version % 10, module.target,
+             kernels.size(), kernels.size() == 1 ? "" : "s");
+  fmt::print("host: {}\n", to_string(describe_host()));
+  for (const Kernel& kernel : kernels) print_kernel(kernel);
+  print_missing(all);
+}
+
+}  // namespace
+
+int inspect(const InspectOptions& options) {
+  Result<std::string> text = read_file(options.file);
+  if (!text) return report(text.error());
+  std::vector<Error> diagnostics;
+  Result<ptx::Module> module = ptx::parse(*text, options.file, &diagnostics);
+  if (!module) {
+    if (diagnostics.empty()) return report(module.error(), *text);
+    int status = 0;
+    for (const Error& error : diagnostics) status = report(error, *text);
+    return status;
+  }
+  std::vector<Kernel> kernels = kernels_of(*module);
+  std::vector<Missing> all = missing_in(*module, kernels);
+  options.json ? print_json(*module, kernels, all) : print_text(*module, kernels, all);
+  return std::all_of(kernels.begin(), kernels.end(), runnable) ? kSuccess : kUnsupported;
+}
+
+}  // namespace raddle::cli
