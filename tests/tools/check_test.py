@@ -1,0 +1,170 @@
+"""Every check of tools/check, and tools/conformance, accepts a sound tree and reports the violation it exists for."""
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests"))
+import tap  # noqa: E402
+
+LIBRARIES = "raddle_library(base)\nraddle_library(isa DEPS raddle_base)\nraddle_library(exec DEPS raddle_isa)\n" \
+            "raddle_library(interp DEPS raddle_exec SOURCES ${x})\nraddle_library(jit DEPS raddle_exec LLVM)\n" \
+            "set(RADDLE_ENGINES raddle_interp raddle_jit)\nraddle_library(runtime DEPS ${RADDLE_ENGINES})\n"
+PAGE = "| row | status | forms | since | test | note |\n| `add` | done | 2 | PTX 1.0, sm_10 | {} |  |\n"
+REQUIREMENT = "# R\n### K-1 One\nWords.\nMissing: {}\n"
+
+
+class Checks(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory()
+        self.root = self.directory.name
+        subprocess.run(["git", "init", "-q", self.root], check=True)
+        self.write("src/CMakeLists.txt", LIBRARIES)
+
+    def tearDown(self):
+        self.directory.cleanup()
+
+    def write(self, name, text):
+        path = os.path.join(self.root, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
+    def check(self, name, *options):
+        done = subprocess.run([sys.executable, os.path.join(ROOT, "tools/check"), "--root", self.root, *options, name],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return done.returncode, done.stdout
+
+    def accepts(self, name):
+        status, output = self.check(name)
+        self.assertEqual(status, 0, output)
+        self.assertIn("\nok 1", output)
+
+    def rejects(self, name, text):
+        status, output = self.check(name)
+        self.assertEqual(status, 1, output)
+        self.assertIn("not ok 1", output)
+        self.assertIn(text, output)
+
+    def include(self, name, included):
+        self.write(name, f"#include {included}\n")
+
+    def test_includes_accepts_the_arrow(self):
+        self.include("src/interp/a.cpp", '"exec/abi.h"')
+        self.include("src/runtime/a.cpp", '"interp/a.h"')
+        self.include("src/isa/add/reference.cpp", '"interp/a.h"')
+        self.include("src/isa/add/lowering.cpp", "<llvm/IR/Value.h>")
+        self.include("src/cli/a.cpp", '"jit/a.h"')
+        self.accepts("includes")
+
+    def test_includes_rejects_what_runs_against_it(self):
+        for name, included, text in (("src/isa/a.h", '"exec/abi.h"', "does not depend on exec"),
+                                     ("src/interp/a.cpp", '"jit/engine.h"', "does not depend on jit"),
+                                     ("src/isa/add/reference.cpp", '"jit/a.h"', "interp includes"),
+                                     ("src/exec/a.cpp", "<llvm/IR/Value.h>", "only the jit"),
+                                     ("src/exec/b.cpp", '"raddle/raddle.h"', "public"),
+                                     ("src/runtime/b.cpp", '"cli/a.h"', "nothing includes the cli"),
+                                     ("include/raddle/a.h", '"runtime/a.h"', "a public header includes")):
+            with self.subTest(name):
+                self.include(name, included)
+                self.rejects("includes", text)
+                os.remove(os.path.join(self.root, name))
+
+    def test_sizes(self):
+        self.write("src/base/a.cpp", "int a;\n" * 500)
+        self.write("src/base/rows.def", "X\n" * 2000)
+        self.accepts("sizes")
+        self.write("src/base/a.cpp", "// Long because it is one table.\n" + "int a;\n" * 600)
+        self.accepts("sizes")
+        self.write("src/base/a.cpp", "int a;\n" * 501)
+        self.rejects("sizes", "must say why")
+        self.write("src/base/a.cpp", "// Long because it is one table.\n" + "int a;\n" * 800)
+        self.rejects("sizes", "at most 800")
+
+    def test_format(self):
+        self.write(".clang-format", "BasedOnStyle: Google\n")
+        self.write("src/base/a.cpp", "int a = 1;\n")
+        status, output = self.check("format")
+        if "not installed" in output:
+            self.skipTest("clang-format-19 is not installed")
+        self.assertEqual(status, 0, output)
+        self.write("src/base/a.cpp", "int   a=1 ;\n")
+        self.rejects("format", "src/base/a.cpp: not formatted")
+        self.check("format", "--fix")
+        self.accepts("format")
+
+    def test_self_contained(self):
+        self.write("docs/a.md", "shared memory\n")
+        self.accepts("self_contained")
+        self.write("docs/a.md", "see ../shared" + "/x\n")
+        self.rejects("self_contained", "docs/a.md:1")
+
+    def test_todo(self):
+        self.write("src/base/a.cpp", "// TO" + "DO(#3): later\n")
+        self.accepts("todo")
+        self.write("src/base/a.cpp", "// TO" + "DO: later\n")
+        self.rejects("todo", "src/base/a.cpp:1")
+
+    def test_links(self):
+        self.write("docs/a.md", "[code](../src/CMakeLists.txt) [web](https://example.org/x)\n")
+        self.accepts("links")
+        self.write("docs/a.md", "[gone](gone.md)\n")
+        self.rejects("links", "no such file: gone.md")
+
+    def program(self, page):
+        """Stands in for the built raddle: prints a page."""
+        self.write("page", page)
+        path = self.write("build/bin/raddle", f"#!/bin/sh\ncat {self.root}/page\n")
+        os.chmod(path, stat.S_IRWXU)
+
+    def test_isa_page(self):
+        self.rejects("isa_page", "is not built")
+        self.program(PAGE.format("`tests/isa/x/add.ptx`"))
+        self.rejects("isa_page", "stale")
+        self.write("docs/generated/isa.md", PAGE.format("`tests/isa/x/add.ptx`"))
+        self.accepts("isa_page")
+
+    def test_rows_tested(self):
+        self.program(PAGE.format("`tests/isa/x/add.ptx`"))
+        self.accepts("rows_tested")
+        self.program(PAGE.format("-"))
+        self.rejects("rows_tested", "add is done but has no test file")
+        self.program("nothing\n")
+        self.rejects("rows_tested", "no row found")
+
+    def conformance(self, missing, test):
+        self.write("docs/requirements.md", REQUIREMENT.format(missing))
+        self.write("tests/a_test.cpp", test)
+        subprocess.run([sys.executable, os.path.join(ROOT, "tools/conformance"), "--root", self.root],
+                       stdout=subprocess.DEVNULL)
+        with open(os.path.join(self.root, "docs/conformance.md")) as page:
+            return page.read()
+
+    def test_conformance_states(self):
+        proof = "// proves: K-1\nTEST(Suite, name) {}\n"
+        self.assertIn("| K-1 | proven | `tests/a_test.cpp: Suite.name` |", self.conformance("nothing.", proof))
+        self.accepts("conformance")
+        self.assertIn("| K-1 | partial | half of it. |", self.conformance("half of it.", proof))
+        self.accepts("conformance")
+        self.assertIn("| K-1 | not yet | half of it. |", self.conformance("half of it.", ""))
+        self.accepts("conformance")
+        self.write("docs/conformance.md", "old\n")
+        self.rejects("conformance", "stale")
+
+    def test_conformance_contradictions(self):
+        for missing, test, text in (("nothing.", "", "no test proves it"),
+                                    ("everything.", "// proves: K-1\nTEST(A, b) {}\n", "everything is missing"),
+                                    ("nothing.", "// proves: K-1, K-9\nTEST(A, b) {}\n", "proves K-9"),
+                                    ("half.", "// proves: K-1\nint x;\n", "above no test"),
+                                    ("", "// proves: K-1\nTEST(A, b) {}\n", "no `Missing:` line")):
+            with self.subTest(text):
+                self.conformance(missing, test)
+                self.rejects("conformance", text)
+
+
+if __name__ == "__main__":
+    tap.main()
