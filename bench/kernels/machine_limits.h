@@ -1,0 +1,14 @@
+// What this machine can do at most, measured in the same run as the kernels.
+#pragma once
+
+namespace bench {
+
+struct Limits {
+  double copy_gb_per_second;   ///< out = in, bytes read plus bytes written
+  double read_gb_per_second;   ///< sum of an array
+  double fma_gflop_per_second; ///< fp32, two operations per fused multiply-add
+};
+
+Limits measure_limits(bool quick);
+
+}  // namespace bench

@@ -1,0 +1,203 @@
+// bench_kernels: nine kernels on Raddle, PoCL and OpenMP in one run, each result checked against one reference.
+// See bench/run. Exits 1 if a system computed a wrong result, 2 on a bad option.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "parallel.h"
+#include "report.h"
+#include "system.h"
+
+namespace bench {
+namespace {
+
+struct Options {
+  bool quick = false;
+  int runs = 7;
+  std::string json;
+  std::string systems = "raddle-jit,pocl,openmp";
+  std::string kernels;  ///< comma-separated; empty: all
+};
+
+bool listed(const std::string& list, std::string_view name) {
+  return ("," + list + ",").find("," + std::string(name) + ",") != std::string::npos;
+}
+
+using Clock = std::chrono::steady_clock;
+
+/// One timed run, from a fresh state where the workload needs one. @returns seconds
+Result<double> timed_run(System& system, Workload& workload) {
+  if (workload.reset_each_run) {
+    workload.reset();
+    if (Result<void> sent = system.upload(); !sent.ok()) return sent.error();
+  }
+  const Clock::time_point start = Clock::now();
+  if (Result<void> ran = system.run(); !ran.ok()) return ran.error();
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Prepares a build of the system, runs it once (which warms it up) and checks what it computed.
+Result<void> prepare_and_verify(System& system, Workload& workload, const std::string& variant) {
+  if (Result<void> prepared = system.prepare(workload, variant); !prepared.ok()) return prepared;
+  workload.reset();
+  if (Result<void> sent = system.upload(); !sent.ok()) return sent;
+  if (Result<void> ran = system.run(); !ran.ok()) return ran;
+  if (Result<void> received = system.download(); !received.ok()) return received;
+  return workload.verify();
+}
+
+/// The variant whose better of two runs is fastest; every variant's result is checked.
+Result<std::string> choose_variant(System& system, Workload& workload) {
+  std::string best;
+  double best_seconds = 0;
+  for (const std::string& variant : system.variants()) {
+    if (Result<void> right = prepare_and_verify(system, workload, variant); !right.ok()) {
+      return Error::make(right.error().code, "{}: {}", variant, right.error().message);
+    }
+    for (int i = 0; i < 2; ++i) {
+      Result<double> seconds = timed_run(system, workload);
+      if (!seconds.ok()) return seconds.error();
+      if (best.empty() || *seconds < best_seconds) best_seconds = *seconds, best = variant;
+    }
+  }
+  return best;
+}
+
+Row measure(System& system, Workload& workload, int runs) {
+  Row row{std::string(workload.name), std::string(system.name()), std::string(workload.unit), workload.headline};
+  row.state = State::wrong;
+  const auto failed = [&](const Error& error) {
+    row.remark = error.to_string();
+    if (error.code == raddle::ErrorCode::unsupported) row.state = State::missing;
+    return row;
+  };
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // another system's spinning threads go to sleep
+  Result<std::string> variant = choose_variant(system, workload);
+  if (!variant.ok()) return failed(variant.error());
+  if (Result<void> right = prepare_and_verify(system, workload, *variant); !right.ok()) return failed(right.error());
+  std::vector<double> seconds;
+  for (int i = 0; i < runs; ++i) {
+    Result<double> run = timed_run(system, workload);
+    if (!run.ok()) return failed(run.error());
+    seconds.push_back(*run);
+  }
+  std::sort(seconds.begin(), seconds.end());
+  const double median = seconds[seconds.size() / 2];
+  row.state = State::measured;
+  row.value = workload.work / median;
+  row.spread = (seconds.back() - seconds.front()) / median;
+  row.runs = runs;
+  row.remark = system.remark();
+  system.release();
+  return row;
+}
+
+std::string machine_description() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  }
+  return "unknown CPU";
+}
+
+struct Candidate {
+  std::string name;
+  std::unique_ptr<System> system;
+  std::string missing;  ///< why there is none
+};
+
+std::vector<Candidate> open_systems(const std::string& wanted) {
+  const std::pair<const char*, std::function<Result<std::unique_ptr<System>>()>> makers[] = {
+      {"raddle-jit", make_raddle_system}, {"pocl", make_pocl_system}, {"openmp", make_openmp_system}};
+  std::vector<Candidate> candidates;
+  for (const auto& [name, make] : makers) {
+    if (!listed(wanted, name)) continue;
+    Result<std::unique_ptr<System>> made = make();
+    if (made.ok()) {
+      candidates.push_back({name, std::move(*made), ""});
+    } else {
+      candidates.push_back({name, nullptr, made.error().to_string()});
+    }
+  }
+  return candidates;
+}
+
+Row missing_row(const Workload& workload, const Candidate& candidate) {
+  Row row{std::string(workload.name), candidate.name, std::string(workload.unit), workload.headline};
+  row.remark = candidate.missing;
+  return row;
+}
+
+Result<Options> parse(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    const auto value = [&]() -> std::string { return i + 1 < argc ? argv[++i] : ""; };
+    if (argument == "--quick") {
+      options.quick = true;
+      options.runs = std::min(options.runs, 5);
+    } else if (argument == "--json") {
+      options.json = value();
+    } else if (argument == "--systems") {
+      options.systems = value();
+    } else if (argument == "--kernels") {
+      options.kernels = value();
+    } else if (argument == "--runs") {
+      options.runs = std::atoi(value().c_str());
+    } else if (argument == "--cores") {
+      core_count() = static_cast<unsigned>(std::max(1, std::atoi(value().c_str())));
+    } else {
+      return Error::invalid("unknown option {}; options: --quick --json FILE --systems raddle-jit,pocl,openmp "
+                            "--kernels NAME,... --runs N --cores N", argument);
+    }
+  }
+  if (options.runs < 1) return Error::invalid("--runs wants a number above 0");
+  return options;
+}
+
+int run(const Options& options) {
+  Report report;
+  report.machine = machine_description();
+  if (const char* commit = std::getenv("RADDLE_COMMIT")) report.commit = commit;
+  report.cores = core_count();
+  report.quick = options.quick;
+  std::vector<Candidate> candidates = open_systems(options.systems);
+  for (const Candidate& candidate : candidates) report.systems.push_back(candidate.name);
+  report.limits = measure_limits(options.quick);
+  for (const Kernel kernel : all_kernels()) {
+    if (!options.kernels.empty() && !listed(options.kernels, kernel_name(kernel))) continue;
+    const std::unique_ptr<Workload> workload = make_workload(kernel, options.quick);
+    for (Candidate& candidate : candidates) {
+      fmt::print(stderr, "\r{:<60}", fmt::format("{} on {} ...", workload->name, candidate.name));
+      report.rows.push_back(candidate.system ? measure(*candidate.system, *workload, options.runs)
+                                             : missing_row(*workload, candidate));
+    }
+  }
+  fmt::print(stderr, "\r{:<60}\r", "");
+  report.print();
+  if (!options.json.empty()) {
+    if (raddle::Result<void> written = report.write_json(options.json); !written.ok()) {
+      fmt::print(stderr, "bench_kernels: {}\n", written.error().to_string());
+      return 2;
+    }
+  }
+  return report.any_wrong() ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace bench
+
+int main(int argc, char** argv) {
+  bench::Result<bench::Options> options = bench::parse(argc, argv);
+  if (!options.ok()) {
+    fmt::print(stderr, "bench_kernels: {}\n", options.error().message);
+    return 2;
+  }
+  return bench::run(*options);
+}

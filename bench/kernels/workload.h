@@ -1,0 +1,65 @@
+// The problems of the kernel benchmark: inputs, work, and one reference that judges every system's results.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "parameters.h"
+
+namespace bench {
+
+using raddle::Error;
+using raddle::Result;
+
+/// Page-aligned host memory, zeroed.
+class Buffer {
+ public:
+  explicit Buffer(std::size_t bytes);
+  ~Buffer();
+  Buffer(Buffer&& other) noexcept : data_(other.data_), bytes_(other.bytes_) { other.data_ = nullptr; }
+  Buffer& operator=(Buffer&&) = delete;
+
+  std::byte* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+  template <class T>
+  std::span<T> as() const {
+    return {reinterpret_cast<T*>(data_), bytes_ / sizeof(T)};
+  }
+
+ private:
+  std::byte* data_;
+  std::size_t bytes_;
+};
+
+/// One problem. `buffers` follow the order of the CUDA kernel's pointer parameters.
+class Workload {
+ public:
+  virtual ~Workload() = default;
+
+  Kernel kernel;
+  std::string_view name;
+  std::string_view unit;        ///< of work per second, e.g. "GB/s"
+  long size = 0;                ///< elements, or the side of a square problem
+  double work = 0;              ///< units done by one run: value = work / seconds
+  bool headline = true;         ///< counts in the geometric means
+  bool reset_each_run = false;  ///< results depend on what an earlier run left in the buffers
+  std::vector<Buffer> buffers;
+
+  /// Puts every buffer into its state before the first run.
+  virtual void reset() = 0;
+  /// Judges the buffers after one run from the reset state.
+  /// @errors names the first element that is wrong, and the tolerance
+  virtual Result<void> verify() const = 0;
+};
+
+/// @param quick a quarter or less of the work, for smoke tests; figures are not comparable
+std::unique_ptr<Workload> make_workload(Kernel kernel, bool quick);
+std::span<const Kernel> all_kernels();
+std::string_view kernel_name(Kernel kernel);
+
+}  // namespace bench
