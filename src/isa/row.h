@@ -99,6 +99,7 @@ struct RowText {
   /// Legality beyond the grammar ("ftz only with f32"): null, or returns an empty string when legal, else the rule broken.
   std::string_view (*where)(const struct Opcode&) = nullptr;
   Affine affine = Affine::none;
+  bool uniform_result = false;  ///< warp scope: all lanes named by one member mask (the last operand) get the same result
 };
 
 /// What an operand position accepts.

@@ -17,4 +17,7 @@ struct NamedText {
 /// One per Op, in the order of the enumerators.
 std::span<const NamedText> row_texts();
 
+/// Mistakes found while parsing the rows, one line each; a unit test requires none.
+std::span<const std::string> row_problems();
+
 }  // namespace raddle::isa

@@ -1,0 +1,54 @@
+// The table of parsed rows, made once at start-up from the texts of rows.def.
+#include "isa/row.h"
+
+#include <array>
+#include <unordered_map>
+
+#include "base/assert.h"
+#include "isa/parse_row.h"
+#include "isa/texts.h"
+
+namespace raddle::isa {
+namespace {
+
+struct Table {
+  std::vector<Row> rows;
+  std::vector<std::string> problems;
+  std::unordered_map<std::string_view, std::vector<Op>> by_mnemonic;
+
+  Table() {
+    rows.reserve(kOpCount);
+    for (std::size_t i = 0; i < kOpCount; ++i)
+      rows.push_back(parse_row(static_cast<Op>(i), row_texts()[i], problems));
+    for (const Row& r : rows) by_mnemonic[r.mnemonic].push_back(r.op);
+  }
+};
+
+const Table& table() {
+  static const Table the_table;
+  return the_table;
+}
+
+}  // namespace
+
+const Row& row(Op op) {
+  RADDLE_ASSERT(op < Op::count, "no such instruction row");
+  return table().rows[static_cast<std::size_t>(op)];
+}
+
+std::span<const Row> rows() { return table().rows; }
+
+std::span<const std::string> row_problems() { return table().problems; }
+
+std::span<const Op> rows_of_mnemonic(std::string_view mnemonic) {
+  const auto found = table().by_mnemonic.find(mnemonic);
+  return found == table().by_mnemonic.end() ? std::span<const Op>() : std::span<const Op>(found->second);
+}
+
+Type Opcode::operand_type(const OperandSpec& spec) const {
+  Type type = spec.fixed;
+  if (spec.type_slot >= 0) type = types[static_cast<std::size_t>(spec.type_slot)];
+  return spec.widened && has(Mod::wide) ? isa::widened(type) : type;
+}
+
+}  // namespace raddle::isa
