@@ -29,10 +29,13 @@ Example scan_lookback(Size size) {
   const int n = size == Size::small ? 10007 : 2000003;
   const unsigned tiles = blocks_for(n, 256);
   const std::vector<std::uint32_t> in = random_words(12, n);  // sums wrap, as unsigned ones do
-  Example example{"scan_lookback", "scan_lookback",
+  Example example{"scan_lookback",
+                  "scan_lookback",
                   {to_bytes(in), unwritten(n * sizeof(std::uint32_t)), Bytes(tiles * sizeof(std::uint64_t)),
                    Bytes(sizeof(std::uint32_t))}};
-  example.steps = {{"scan_lookback", {tiles, 1, 1}, {256, 1, 1},
+  example.steps = {{"scan_lookback",
+                    {tiles, 1, 1},
+                    {256, 1, 1},
                     {BufferRef{0}, BufferRef{1}, BufferRef{2}, BufferRef{3}, n}}};
   example.work = 8e-9 * n;
   example.unit = "GB/s";
@@ -49,7 +52,10 @@ Example histogram(Size size) {
   const int words = size == Size::small ? 5003 : 4000003;
   const std::vector<std::uint32_t> in = random_words(13, words);
   Example example{"histogram", "histogram", {to_bytes(in), Bytes(256 * sizeof(std::uint32_t))}};
-  example.steps = {{"histogram", {size == Size::small ? 5u : 250u, 1, 1}, {256, 1, 1}, {BufferRef{0}, BufferRef{1}, words}}};
+  example.steps = {{"histogram",
+                    {size == Size::small ? 5u : 250u, 1, 1},
+                    {256, 1, 1},
+                    {BufferRef{0}, BufferRef{1}, words}}};
   example.work = 4e-6 * words;
   example.unit = "Mbyte/s";
   example.check = [in](const std::vector<Bytes>& results) {
@@ -130,12 +136,14 @@ Example softmax(Size size, const std::string& kernel, double relative) {
     values.push_back(Format::decode(in.back()));
   }
   Example example{kernel, "softmax", {to_bytes(in), unwritten(in.size() * 2)}};
-  example.steps = {{kernel, {static_cast<unsigned>(rows), 1, 1}, {256, 1, 1}, {BufferRef{0}, BufferRef{1}, columns}}};
+  example.steps = {
+      {kernel, {static_cast<unsigned>(rows), 1, 1}, {256, 1, 1}, {BufferRef{0}, BufferRef{1}, columns}}};
   example.work = 1e-6 * columns * rows;
   example.unit = "Melement/s";
   example.check = [values, columns, relative](const std::vector<Bytes>& results) {
     std::vector<float> got;
-    for (const std::uint16_t bits : from_bytes<std::uint16_t>(results[1])) got.push_back(Format::decode(bits));
+    for (const std::uint16_t bits : from_bytes<std::uint16_t>(results[1]))
+      got.push_back(Format::decode(bits));
     return check_floats(got, exact_softmax(values, columns), relative, 0x1p-24);  // half has subnormals there
   };
   return example;
@@ -144,9 +152,12 @@ Example softmax(Size size, const std::string& kernel, double relative) {
 }  // namespace
 
 std::vector<Example> make_collective_examples(Size size) {
-  return {reduction(size),    scan_lookback(size),
-          histogram(size),    bitonic_sort(size),
-          softmax<Half>(size, "softmax_half", 1.02 * 0x1p-11), softmax<Bfloat>(size, "softmax_bf16", 1.02 * 0x1p-8)};
+  return {reduction(size),
+          scan_lookback(size),
+          histogram(size),
+          bitonic_sort(size),
+          softmax<Half>(size, "softmax_half", 1.02 * 0x1p-11),
+          softmax<Bfloat>(size, "softmax_bf16", 1.02 * 0x1p-8)};
 }
 
 }  // namespace examples

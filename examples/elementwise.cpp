@@ -8,7 +8,8 @@ Example vector_add(Size size) {
   const int n = size == Size::small ? 10007 : 4000003;
   const std::vector<float> a = random_floats(1, n, -1, 1), b = random_floats(2, n, -1, 1);
   Example example{"vector_add", "vector_add", {to_bytes(a), to_bytes(b), unwritten(n * sizeof(float))}};
-  example.steps = {{"vector_add", {blocks_for(n, 256), 1, 1}, {256, 1, 1}, {BufferRef{0}, BufferRef{1}, BufferRef{2}, n}}};
+  example.steps = {
+      {"vector_add", {blocks_for(n, 256), 1, 1}, {256, 1, 1}, {BufferRef{0}, BufferRef{1}, BufferRef{2}, n}}};
   example.work = 12e-9 * n;
   example.unit = "GB/s";
   example.check = [a, b](const std::vector<Bytes>& results) {
@@ -24,12 +25,14 @@ Example saxpy(Size size) {
   const float factor = 2.5f;
   const std::vector<float> x = random_floats(3, n, -1, 1), y = random_floats(4, n, -1, 1);
   Example example{"saxpy", "saxpy", {to_bytes(x), to_bytes(y)}};
-  example.steps = {{"saxpy", {blocks_for(n, 256), 1, 1}, {256, 1, 1}, {n, factor, BufferRef{0}, BufferRef{1}}}};
+  example.steps = {
+      {"saxpy", {blocks_for(n, 256), 1, 1}, {256, 1, 1}, {n, factor, BufferRef{0}, BufferRef{1}}}};
   example.work = 12e-9 * n;
   example.unit = "GB/s";
   example.check = [x, y, factor](const std::vector<Bytes>& results) {
     std::vector<double> want(x.size());
-    for (std::size_t i = 0; i < want.size(); ++i) want[i] = std::fma(factor, x[i], y[i]);  // as nvcc fuses it: exact
+    for (std::size_t i = 0; i < want.size(); ++i)
+      want[i] = std::fma(factor, x[i], y[i]);  // as nvcc fuses it: exact
     return check_floats(from_bytes<float>(results[1]), want, 0, 0);
   };
   return example;
@@ -52,11 +55,15 @@ Example black_scholes(Size size) {
   const float rate = 0.02f, volatility = 0.3f;
   const std::vector<float> price = random_floats(5, n, 5, 30), strike = random_floats(6, n, 1, 100),
                            years = random_floats(7, n, 0.25f, 10);
-  Example example{"black_scholes", "black_scholes",
+  Example example{"black_scholes",
+                  "black_scholes",
                   {to_bytes(price), to_bytes(strike), to_bytes(years), unwritten(n * sizeof(float)),
                    unwritten(n * sizeof(float))}};
-  example.steps = {{"black_scholes", {blocks_for(n, 256), 1, 1}, {256, 1, 1},
-                    {BufferRef{0}, BufferRef{1}, BufferRef{2}, BufferRef{3}, BufferRef{4}, rate, volatility, n}}};
+  example.steps = {
+      {"black_scholes",
+       {blocks_for(n, 256), 1, 1},
+       {256, 1, 1},
+       {BufferRef{0}, BufferRef{1}, BufferRef{2}, BufferRef{3}, BufferRef{4}, rate, volatility, n}}};
   example.work = 1e-6 * n;
   example.unit = "Moption/s";
   example.check = [=](const std::vector<Bytes>& results) {

@@ -1,5 +1,6 @@
-// What an example is: host buffers, launches of kernels from examples/kernels, and a check against a reference
-// written in plain C++. run_examples runs the table through the public API; nothing here knows Raddle.
+// What an example is: host buffers, launches of kernels from examples/kernels, and a check against a
+// reference written in plain C++. run_examples runs the table through the public API; nothing here knows
+// Raddle.
 #pragma once
 
 #include <cmath>
@@ -37,11 +38,11 @@ struct CheckResult {
 
 struct Example {
   std::string name;
-  std::string file;             ///< PTX file in examples/kernels, without extension
-  std::vector<Bytes> buffers;   ///< contents before the launch
+  std::string file;            ///< PTX file in examples/kernels, without extension
+  std::vector<Bytes> buffers;  ///< contents before the launch
   std::vector<LaunchStep> steps;
-  double work = 0;              ///< in units, done by one run of all steps
-  std::string unit;             ///< of work per second, e.g. "GB/s"
+  double work = 0;   ///< in units, done by one run of all steps
+  std::string unit;  ///< of work per second, e.g. "GB/s"
   /// Judges the buffers after one run.
   std::function<CheckResult(const std::vector<Bytes>& results)> check;
 };

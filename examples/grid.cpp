@@ -10,7 +10,9 @@ Example stencil(Size size) {
   const int width = size == Size::small ? 70 : 2001, height = size == Size::small ? 50 : 1500;
   const std::vector<float> in = random_floats(16, static_cast<std::size_t>(width) * height, -1, 1);
   Example example{"stencil", "stencil", {to_bytes(in), unwritten(in.size() * sizeof(float))}};
-  example.steps = {{"stencil", {blocks_for(width, 32), blocks_for(height, 8), 1}, {32, 8, 1},
+  example.steps = {{"stencil",
+                    {blocks_for(width, 32), blocks_for(height, 8), 1},
+                    {32, 8, 1},
                     {BufferRef{0}, BufferRef{1}, width, height}}};
   example.work = 8e-9 * width * height;
   example.unit = "GB/s";
@@ -49,7 +51,8 @@ Example nbody(Size size) {
   std::vector<float> bodies = random_floats(17, 4 * n, -1, 1);
   for (int i = 0; i < n; ++i) bodies[4 * i + 3] = 0.5f + 0.25f * bodies[4 * i + 3];  // masses are positive
   Example example{"nbody", "nbody", {to_bytes(bodies), unwritten(bodies.size() * sizeof(float))}};
-  example.steps = {{"nbody", {blocks_for(n, 256), 1, 1}, {256, 1, 1}, {BufferRef{0}, BufferRef{1}, n, softening}}};
+  example.steps = {
+      {"nbody", {blocks_for(n, 256), 1, 1}, {256, 1, 1}, {BufferRef{0}, BufferRef{1}, n, softening}}};
   example.work = 1e-9 * n * n;
   example.unit = "Gpair/s";
   example.check = [bodies, softening](const std::vector<Bytes>& results) {
@@ -90,7 +93,9 @@ Example mandelbrot(Size size) {
     }
   }
   Example example{"mandelbrot", "mandelbrot", {unwritten(want.size() * sizeof(std::uint32_t))}};
-  example.steps = {{"mandelbrot", {blocks_for(view.width, 32), blocks_for(view.height, 8), 1}, {32, 8, 1},
+  example.steps = {{"mandelbrot",
+                    {blocks_for(view.width, 32), blocks_for(view.height, 8), 1},
+                    {32, 8, 1},
                     {BufferRef{0}, view.width, view.height, view.left, view.top, view.step, view.limit}}};
   example.work = 1e-9 * total;
   example.unit = "Giteration/s";

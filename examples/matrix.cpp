@@ -15,11 +15,14 @@ std::vector<double> multiply(const std::vector<float>& a, const std::vector<floa
   return c;
 }
 
-Example sgemm(Size size, const std::string& kernel, unsigned tile_rows, unsigned tile_columns, unsigned block_rows) {
+Example sgemm(Size size, const std::string& kernel, unsigned tile_rows, unsigned tile_columns,
+              unsigned block_rows) {
   const int n = size == Size::small ? 64 : 384;  // a multiple of every tile, as the kernels ask
   const std::vector<float> a = random_floats(8, n * n, -1, 1), b = random_floats(9, n * n, -1, 1);
   Example example{kernel, "sgemm_tiled", {to_bytes(a), to_bytes(b), unwritten(n * n * sizeof(float))}};
-  example.steps = {{kernel, {n / tile_columns, n / tile_rows, 1}, {tile_columns, block_rows, 1},
+  example.steps = {{kernel,
+                    {n / tile_columns, n / tile_rows, 1},
+                    {tile_columns, block_rows, 1},
                     {BufferRef{0}, BufferRef{1}, BufferRef{2}, n}}};
   example.work = 2e-9 * n * n * n;
   example.unit = "GFLOP/s";
@@ -33,7 +36,9 @@ Example transpose(Size size) {
   const int width = size == Size::small ? 75 : 1500, height = size == Size::small ? 50 : 1001;
   const std::vector<float> in = random_floats(10, width * height, -1, 1);
   Example example{"transpose", "transpose", {to_bytes(in), unwritten(in.size() * sizeof(float))}};
-  example.steps = {{"transpose", {blocks_for(width, 32), blocks_for(height, 32), 1}, {32, 8, 1},
+  example.steps = {{"transpose",
+                    {blocks_for(width, 32), blocks_for(height, 32), 1},
+                    {32, 8, 1},
                     {BufferRef{0}, BufferRef{1}, width, height}}};
   example.work = 8e-9 * width * height;
   example.unit = "GB/s";

@@ -3,6 +3,7 @@
 
 namespace bench {
 Result<std::unique_ptr<System>> make_pocl_system() {
-  return Error::make(raddle::ErrorCode::not_found, "built without OpenCL (Debian: ocl-icd-opencl-dev, pocl-opencl-icd)");
+  return Error::make(raddle::ErrorCode::not_found,
+                     "built without OpenCL (Debian: ocl-icd-opencl-dev, pocl-opencl-icd)");
 }
 }  // namespace bench

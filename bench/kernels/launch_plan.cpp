@@ -15,31 +15,52 @@ std::vector<Launch> launch_plan(const Workload& workload) {
   const auto buffer = [](int index, long offset = 0) { return BufferArgument{index, offset}; };
   switch (workload.kernel) {
     case Kernel::saxpy:
-      return {{"saxpy", "saxpy", {blocks(n, 256), 1, 1}, {256, 1, 1}, {n, kSaxpyFactor, buffer(0), buffer(1)}}};
+      return {
+          {"saxpy", "saxpy", {blocks(n, 256), 1, 1}, {256, 1, 1}, {n, kSaxpyFactor, buffer(0), buffer(1)}}};
     case Kernel::black_scholes:
-      return {{"black_scholes", "black_scholes", {blocks(n, 256), 1, 1}, {256, 1, 1},
+      return {{"black_scholes",
+               "black_scholes",
+               {blocks(n, 256), 1, 1},
+               {256, 1, 1},
                {buffer(0), buffer(1), buffer(2), buffer(3), buffer(4), kRate, kVolatility, n}}};
     case Kernel::sgemm_16:
-      return {{"sgemm_tiled", "sgemm_16", {blocks(n, 16), blocks(n, 16), 1}, {16, 16, 1},
+      return {{"sgemm_tiled",
+               "sgemm_16",
+               {blocks(n, 16), blocks(n, 16), 1},
+               {16, 16, 1},
                {buffer(0), buffer(1), buffer(2), n}}};
     case Kernel::sgemm_32:
-      return {{"sgemm_tiled", "sgemm_32", {blocks(n, 32), blocks(n, 32), 1}, {32, 32, 1},
+      return {{"sgemm_tiled",
+               "sgemm_32",
+               {blocks(n, 32), blocks(n, 32), 1},
+               {32, 32, 1},
                {buffer(0), buffer(1), buffer(2), n}}};
     case Kernel::sgemm_64x32:
-      return {{"sgemm_tiled", "sgemm_64x32", {blocks(n, 32), blocks(n, 64), 1}, {32, 8, 1},
+      return {{"sgemm_tiled",
+               "sgemm_64x32",
+               {blocks(n, 32), blocks(n, 64), 1},
+               {32, 8, 1},
                {buffer(0), buffer(1), buffer(2), n}}};
     case Kernel::reduction:
       return {{"reduction", "reduce_sum", {kReductionBlocks, 1, 1}, {256, 1, 1}, {buffer(0), buffer(1), n}},
-              {"reduction", "reduce_sum", {1, 1, 1}, {256, 1, 1},
+              {"reduction",
+               "reduce_sum",
+               {1, 1, 1},
+               {256, 1, 1},
                {buffer(1), buffer(1, kReductionBlocks * sizeof(float)), kReductionBlocks}}};
     case Kernel::stencil:
-      return {{"stencil", "stencil", {blocks(n, 32), blocks(n, 8), 1}, {32, 8, 1}, {buffer(0), buffer(1), n, n}}};
+      return {
+          {"stencil", "stencil", {blocks(n, 32), blocks(n, 8), 1}, {32, 8, 1}, {buffer(0), buffer(1), n, n}}};
     case Kernel::nbody:
       return {{"nbody", "nbody", {blocks(n, 256), 1, 1}, {256, 1, 1}, {buffer(0), buffer(1), n, kSoftening}}};
     case Kernel::histogram:
-      return {{"histogram", "histogram", {kHistogramBlocks, 1, 1}, {256, 1, 1}, {buffer(0), buffer(1), n / 4}}};
+      return {
+          {"histogram", "histogram", {kHistogramBlocks, 1, 1}, {256, 1, 1}, {buffer(0), buffer(1), n / 4}}};
     case Kernel::mandelbrot:
-      return {{"mandelbrot", "mandelbrot", {blocks(n, 32), blocks(n, 8), 1}, {32, 8, 1},
+      return {{"mandelbrot",
+               "mandelbrot",
+               {blocks(n, 32), blocks(n, 8), 1},
+               {32, 8, 1},
                {buffer(0), n, n, kMandelbrotLeft, kMandelbrotTop, kMandelbrotExtent / static_cast<float>(n),
                 kMandelbrotLimit}}};
     case Kernel::bitonic_sort:

@@ -1,5 +1,5 @@
-// How each workload is launched: kernel, grid, block, arguments. One description for the two systems that launch
-// (Raddle and OpenCL), so that both run the same shapes.
+// How each workload is launched: kernel, grid, block, arguments. One description for the two systems that
+// launch (Raddle and OpenCL), so that both run the same shapes.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ struct BufferArgument {
 using Argument = std::variant<BufferArgument, std::int32_t, float>;
 
 struct Launch {
-  std::string_view file;    ///< of examples/kernels, without extension
+  std::string_view file;  ///< of examples/kernels, without extension
   std::string_view kernel;
-  unsigned grid[3];         ///< blocks
-  unsigned block[3];        ///< threads
+  unsigned grid[3];   ///< blocks
+  unsigned block[3];  ///< threads
   std::vector<Argument> arguments;
 };
 

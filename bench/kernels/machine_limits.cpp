@@ -55,35 +55,37 @@ Limits measure_limits(bool quick) {
   const Buffer in(elements * sizeof(float)), out(elements * sizeof(float));
   std::atomic<float> sink{0};  // keeps results alive
   Limits limits{};
-  limits.copy_gb_per_second = 2e-9 * bytes / best_seconds(5, [&] {
-    parallel_for(elements / 16, [&](long begin, long end) {
-      const Vector* from = reinterpret_cast<const Vector*>(in.as<float>().data() + 16 * begin);
-      const Vector* last = reinterpret_cast<const Vector*>(in.as<float>().data() + 16 * end);
-      Vector* to = reinterpret_cast<Vector*>(out.as<float>().data() + 16 * begin);
-      while (from != last) {
-        *to++ = *from++;
-        asm volatile("" ::: "memory");  // keeps the loop from becoming a call of memcpy
-      }
-    });
-  });
+  limits.copy_gb_per_second =
+      2e-9 * bytes / best_seconds(5, [&] {
+        parallel_for(elements / 16, [&](long begin, long end) {
+          const Vector* from = reinterpret_cast<const Vector*>(in.as<float>().data() + 16 * begin);
+          const Vector* last = reinterpret_cast<const Vector*>(in.as<float>().data() + 16 * end);
+          Vector* to = reinterpret_cast<Vector*>(out.as<float>().data() + 16 * begin);
+          while (from != last) {
+            *to++ = *from++;
+            asm volatile("" ::: "memory");  // keeps the loop from becoming a call of memcpy
+          }
+        });
+      });
   limits.read_gb_per_second = 1e-9 * bytes / best_seconds(5, [&] {
-    parallel_for(elements / 64, [&](long begin, long end) {
-      const Vector* from = reinterpret_cast<const Vector*>(in.as<float>().data() + 64 * begin);
-      const long count = (end - begin) * 256 / kVectorBytes;
-      Vector sum[4] = {};
-      for (long i = 0; i < count; i += 4) {
-        for (int k = 0; k < 4; ++k) sum[k] += from[i + k];
-      }
-      sink.store((sum[0] + sum[1] + sum[2] + sum[3])[0]);
-    });
-  });
+                                parallel_for(elements / 64, [&](long begin, long end) {
+                                  const Vector* from =
+                                      reinterpret_cast<const Vector*>(in.as<float>().data() + 64 * begin);
+                                  const long count = (end - begin) * 256 / kVectorBytes;
+                                  Vector sum[4] = {};
+                                  for (long i = 0; i < count; i += 4) {
+                                    for (int k = 0; k < 4; ++k) sum[k] += from[i + k];
+                                  }
+                                  sink.store((sum[0] + sum[1] + sum[2] + sum[3])[0]);
+                                });
+                              });
   const long rounds = quick ? 4000000 : 20000000;
   const double operations = 2.0 * kChains * (kVectorBytes / 4) * static_cast<double>(rounds) * core_count();
   limits.fma_gflop_per_second = 1e-9 * operations / best_seconds(3, [&] {
-    parallel_for(core_count(), [&](long begin, long end) {
-      for (long t = begin; t < end; ++t) sink.store(run_chains(rounds));
-    });
-  });
+                                  parallel_for(core_count(), [&](long begin, long end) {
+                                    for (long t = begin; t < end; ++t) sink.store(run_chains(rounds));
+                                  });
+                                });
   return limits;
 }
 

@@ -4,9 +4,9 @@
 namespace bench {
 
 struct Limits {
-  double copy_gb_per_second;   ///< out = in, bytes read plus bytes written
-  double read_gb_per_second;   ///< sum of an array
-  double fma_gflop_per_second; ///< fp32, two operations per fused multiply-add
+  double copy_gb_per_second;    ///< out = in, bytes read plus bytes written
+  double read_gb_per_second;    ///< sum of an array
+  double fma_gflop_per_second;  ///< fp32, two operations per fused multiply-add
 };
 
 Limits measure_limits(bool quick);

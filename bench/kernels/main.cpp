@@ -1,5 +1,5 @@
-// bench_kernels: nine kernels on Raddle, PoCL and OpenMP in one run, each result checked against one reference.
-// See bench/run. Exits 1 if a system computed a wrong result, 2 on a bad option.
+// bench_kernels: nine kernels on Raddle, PoCL and OpenMP in one run, each result checked against one
+// reference. See bench/run. Exits 1 if a system computed a wrong result, 2 on a bad option.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "machine_load.h"
 #include "parallel.h"
 #include "report.h"
 #include "system.h"
@@ -70,17 +71,20 @@ Result<std::string> choose_variant(System& system, Workload& workload) {
 }
 
 Row measure(System& system, Workload& workload, int runs) {
-  Row row{std::string(workload.name), std::string(system.name()), std::string(workload.unit), workload.headline};
+  Row row{std::string(workload.name), std::string(system.name()), std::string(workload.unit),
+          workload.headline};
   row.state = State::wrong;
   const auto failed = [&](const Error& error) {
     row.remark = error.to_string();
     if (error.code == raddle::ErrorCode::unsupported) row.state = State::missing;
     return row;
   };
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // another system's spinning threads go to sleep
+  std::this_thread::sleep_for(
+      std::chrono::milliseconds(300));  // another system's spinning threads go to sleep
   Result<std::string> variant = choose_variant(system, workload);
   if (!variant.ok()) return failed(variant.error());
-  if (Result<void> right = prepare_and_verify(system, workload, *variant); !right.ok()) return failed(right.error());
+  if (Result<void> right = prepare_and_verify(system, workload, *variant); !right.ok())
+    return failed(right.error());
   std::vector<double> seconds;
   for (int i = 0; i < runs; ++i) {
     Result<double> run = timed_run(system, workload);
@@ -153,8 +157,10 @@ Result<Options> parse(int argc, char** argv) {
     } else if (argument == "--cores") {
       core_count() = static_cast<unsigned>(std::max(1, std::atoi(value().c_str())));
     } else {
-      return Error::invalid("unknown option {}; options: --quick --json FILE --systems raddle-jit,pocl,openmp "
-                            "--kernels NAME,... --runs N --cores N", argument);
+      return Error::invalid(
+          "unknown option {}; options: --quick --json FILE --systems raddle-jit,pocl,openmp "
+          "--kernels NAME,... --runs N --cores N",
+          argument);
     }
   }
   if (options.runs < 1) return Error::invalid("--runs wants a number above 0");
@@ -169,6 +175,7 @@ int run(const Options& options) {
   report.quick = options.quick;
   std::vector<Candidate> candidates = open_systems(options.systems);
   for (const Candidate& candidate : candidates) report.systems.push_back(candidate.name);
+  const MachineLoad load;
   report.limits = measure_limits(options.quick);
   for (const Kernel kernel : all_kernels()) {
     if (!options.kernels.empty() && !listed(options.kernels, kernel_name(kernel))) continue;
@@ -180,6 +187,7 @@ int run(const Options& options) {
     }
   }
   fmt::print(stderr, "\r{:<60}\r", "");
+  report.other_cores = load.other_cores();
   report.print();
   if (!options.json.empty()) {
     if (raddle::Result<void> written = report.write_json(options.json); !written.ok()) {

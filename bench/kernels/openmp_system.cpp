@@ -1,5 +1,5 @@
-// The OpenMP rival: plugins built from openmp/kernels.cpp by each compiler and flag set found at configure time
-// (RADDLE_BENCH_PLUGINS: "file=description;..."), each with its own OpenMP runtime, loaded privately.
+// The OpenMP rival: plugins built from openmp/kernels.cpp by each compiler and flag set found at configure
+// time (RADDLE_BENCH_PLUGINS: "file=description;..."), each with its own OpenMP runtime, loaded privately.
 #include <dlfcn.h>
 #include <fmt/format.h>
 

@@ -26,8 +26,8 @@ inline constexpr float kMandelbrotLeft = -2.0f;
 inline constexpr float kMandelbrotTop = -1.25f;
 inline constexpr float kMandelbrotExtent = 2.5f;  ///< step = extent / side
 inline constexpr int kMandelbrotLimit = 256;
-inline constexpr int kSortRun = 1024;             ///< keys per independently sorted run
-inline constexpr int kReductionBlocks = 1024;     ///< blocks of the first pass; one block of 256 adds their sums
+inline constexpr int kSortRun = 1024;          ///< keys per independently sorted run
+inline constexpr int kReductionBlocks = 1024;  ///< blocks of the first pass; one block of 256 adds their sums
 inline constexpr int kHistogramBlocks = 1024;
 
 /// What an OpenMP plugin receives: buffers in the order of the CUDA kernel's pointer parameters.

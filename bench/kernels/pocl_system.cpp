@@ -1,4 +1,5 @@
-// The OpenCL rival (PoCL's CPU device): opencl/kernels.cl on zero-copy host buffers, so that only the launch is timed.
+// The OpenCL rival (PoCL's CPU device): opencl/kernels.cl on zero-copy host buffers, so that only the launch
+// is timed.
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 
@@ -150,8 +151,8 @@ Result<void> PoclSystem::add_launch(const Launch& launch, const Workload&) {
 Result<void> PoclSystem::transfer(cl_map_flags direction) {
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     cl_int status;
-    void* mapped = clEnqueueMapBuffer(queue_, buffers_[i], CL_TRUE, direction, 0, workload_->buffers[i].bytes(), 0,
-                                      nullptr, nullptr, &status);
+    void* mapped = clEnqueueMapBuffer(queue_, buffers_[i], CL_TRUE, direction, 0,
+                                      workload_->buffers[i].bytes(), 0, nullptr, nullptr, &status);
     if (Result<void> done = check(status, "clEnqueueMapBuffer"); !done.ok()) return done;
     clEnqueueUnmapMemObject(queue_, buffers_[i], mapped, 0, nullptr, nullptr);
   }
@@ -160,8 +161,8 @@ Result<void> PoclSystem::transfer(cl_map_flags direction) {
 
 Result<void> PoclSystem::run() {
   for (const PreparedLaunch& launch : launches_) {
-    const cl_int status = clEnqueueNDRangeKernel(queue_, launch.kernel, 3, nullptr, launch.global, launch.local, 0,
-                                                 nullptr, nullptr);
+    const cl_int status = clEnqueueNDRangeKernel(queue_, launch.kernel, 3, nullptr, launch.global,
+                                                 launch.local, 0, nullptr, nullptr);
     if (Result<void> done = check(status, "clEnqueueNDRangeKernel"); !done.ok()) return done;
   }
   return check(clFinish(queue_), "clFinish");

@@ -36,9 +36,12 @@ std::string quoted(const std::string& text) {
 
 const char* state_name(State state) {
   switch (state) {
-    case State::measured: return "measured";
-    case State::missing: return "missing";
-    case State::wrong: return "wrong";
+    case State::measured:
+      return "measured";
+    case State::missing:
+      return "missing";
+    case State::wrong:
+      return "wrong";
   }
   return "?";
 }
@@ -62,10 +65,13 @@ void print_summary(const Report& report, const std::string& system) {
     if (worst_kernel.empty() || ratio < worst) worst = ratio, worst_kernel = row.kernel;
   }
   if (compared > 0) {
-    fmt::print("raddle-jit / {}: geometric mean {:.2f}x over {} kernels, at least as fast on {} of {}, worst {:.2f}x ({})\n",
-               system, std::exp(log_sum / compared), compared, at_least, kernels, worst, worst_kernel);
+    fmt::print(
+        "raddle-jit / {}: geometric mean {:.2f}x over {} kernels, at least as fast on {} of {}, worst "
+        "{:.2f}x ({})\n",
+        system, std::exp(log_sum / compared), compared, at_least, kernels, worst, worst_kernel);
   }
-  if (missing > 0) fmt::print("raddle-jit / {}: {} of {} not compared:{}\n", system, missing, kernels, missing_names);
+  if (missing > 0)
+    fmt::print("raddle-jit / {}: {} of {} not compared:{}\n", system, missing, kernels, missing_names);
 }
 
 }  // namespace
@@ -84,9 +90,12 @@ double Report::ratio(const Row& row) const {
 }
 
 void Report::print() const {
-  fmt::print("{}; {} cores used{}\n", machine, cores, quick ? "; quick sizes, not comparable with full ones" : "");
-  fmt::print("limits: copy {:.1f} GB/s, read {:.1f} GB/s, fp32 FMA {:.0f} GFLOP/s\n\n", limits.copy_gb_per_second,
-             limits.read_gb_per_second, limits.fma_gflop_per_second);
+  fmt::print("{}; {} cores used{}\n", machine, cores,
+             quick ? "; quick sizes, not comparable with full ones" : "");
+  if (other_cores > 0.1)
+    fmt::print("busy machine: other programs took {:.2f} cores meanwhile\n", other_cores);
+  fmt::print("limits: copy {:.1f} GB/s, read {:.1f} GB/s, fp32 FMA {:.0f} GFLOP/s\n\n",
+             limits.copy_gb_per_second, limits.read_gb_per_second, limits.fma_gflop_per_second);
   fmt::print("{:<15} {:<15}", "kernel", "unit");
   for (const std::string& system : systems) fmt::print(" {:>15}", system);
   for (const std::string& system : systems) {
@@ -122,8 +131,9 @@ bool Report::any_wrong() const {
 raddle::Result<void> Report::write_json(const std::string& path) const {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "w"), std::fclose);
   if (!file) return raddle::Error::make(raddle::ErrorCode::io, "cannot write {}", path);
-  fmt::print(file.get(), "{{\"machine\": {}, \"commit\": {}, \"cores\": {}, \"quick\": {},\n", quoted(machine),
-             quoted(commit), cores, quick);
+  fmt::print(file.get(),
+             "{{\"machine\": {}, \"commit\": {}, \"cores\": {}, \"quick\": {}, \"other_cores\": {:.2f},\n",
+             quoted(machine), quoted(commit), cores, quick, other_cores);
   fmt::print(file.get(), " \"limits\": {{\"copy_gb_per_second\": {:.3f}, \"read_gb_per_second\": {:.3f}, ",
              limits.copy_gb_per_second, limits.read_gb_per_second);
   fmt::print(file.get(), "\"fma_gflop_per_second\": {:.2f}}},\n \"rows\": [\n", limits.fma_gflop_per_second);
@@ -133,7 +143,8 @@ raddle::Result<void> Report::write_json(const std::string& path) const {
     fmt::print(file.get(), "  {{\"kernel\": {}, \"system\": {}, \"value\": {}, \"unit\": {}, \"ratio\": {}, ",
                quoted(row.kernel), quoted(row.system), measured ? fmt::format("{:.6g}", row.value) : "null",
                quoted(row.unit), times > 0 ? fmt::format("{:.4f}", times) : "null");
-    fmt::print(file.get(), "\"state\": \"{}\", \"headline\": {}, \"spread\": {:.4f}, \"runs\": {}, \"remark\": {}}}{}\n",
+    fmt::print(file.get(),
+               "\"state\": \"{}\", \"headline\": {}, \"spread\": {:.4f}, \"runs\": {}, \"remark\": {}}}{}\n",
                state_name(row.state), row.headline, row.spread, row.runs, quoted(row.remark),
                &row == &rows.back() ? "" : ",");
   }

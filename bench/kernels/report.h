@@ -16,8 +16,8 @@ struct Row {
   std::string kernel, system, unit;
   bool headline = true;
   State state = State::missing;
-  double value = 0;    ///< work per second, median of the runs
-  double spread = 0;   ///< (slowest - fastest) / median
+  double value = 0;   ///< work per second, median of the runs
+  double spread = 0;  ///< (slowest - fastest) / median
   int runs = 0;
   std::string remark;  ///< flags, block kind; or why it is missing or wrong
 };
@@ -26,6 +26,7 @@ struct Report {
   std::string machine, commit;
   unsigned cores = 0;
   bool quick = false;
+  double other_cores = 0;  ///< cores' worth of time taken by other programs meanwhile
   Limits limits{};
   std::vector<std::string> systems;
   std::vector<Row> rows;

@@ -1,4 +1,5 @@
-// One way to run the benchmark's kernels. A system that cannot run here says why; it is never left out silently.
+// One way to run the benchmark's kernels. A system that cannot run here says why; it is never left out
+// silently.
 #pragma once
 
 #include <memory>

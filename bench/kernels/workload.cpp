@@ -81,9 +81,8 @@ class Saxpy : public Workload {
   }
   void reset() override { fill_uniform(buffers[1], 2, -1, 1); }
   Result<void> verify() const override {
-    return compare(buffers[1].as<float>(), 1e-6, 1e-6, [](long i) {
-      return double{kSaxpyFactor} * uniform(1, i, -1, 1) + uniform(2, i, -1, 1);
-    });
+    return compare(buffers[1].as<float>(), 1e-6, 1e-6,
+                   [](long i) { return double{kSaxpyFactor} * uniform(1, i, -1, 1) + uniform(2, i, -1, 1); });
   }
 };
 
@@ -115,7 +114,8 @@ class BlackScholes : public Workload {
     const double s = uniform(3, i, 5, 30), x = uniform(4, i, 1, 100), t = uniform(5, i, 0.25f, 10);
     const double spread = double{kVolatility} * std::sqrt(t);
     const double d1 = (std::log(s / x) + (double{kRate} + 0.5 * kVolatility * kVolatility) * t) / spread;
-    const double n1 = normal_cdf(d1), n2 = normal_cdf(d1 - spread), discounted = x * std::exp(-double{kRate} * t);
+    const double n1 = normal_cdf(d1), n2 = normal_cdf(d1 - spread),
+                 discounted = x * std::exp(-double{kRate} * t);
     return call ? s * n1 - discounted * n2 : discounted * (1 - n2) - s * (1 - n1);
   }
 };
@@ -167,7 +167,8 @@ class Reduction : public Workload {
   }
   void reset() override { std::memset(buffers[1].data(), 0xff, buffers[1].bytes()); }
   Result<void> verify() const override {
-    return compare(buffers[1].as<float>().subspan(kReductionBlocks), 1e-4, 0, [&](long) { return reference_; });
+    return compare(buffers[1].as<float>().subspan(kReductionBlocks), 1e-4, 0,
+                   [&](long) { return reference_; });
   }
 
  private:
@@ -252,7 +253,8 @@ class Histogram : public Workload {
   Result<void> verify() const override {
     const std::span<std::uint32_t> bins = buffers[1].as<std::uint32_t>();
     for (int i = 0; i < 256; ++i) {
-      if (bins[i] != reference_[i]) return Error::invalid("bin {}: {} instead of {}", i, bins[i], reference_[i]);
+      if (bins[i] != reference_[i])
+        return Error::invalid("bin {}: {} instead of {}", i, bins[i], reference_[i]);
     }
     return {};
   }
@@ -273,12 +275,14 @@ class Mandelbrot : public Workload {
     work = 1e-9 * static_cast<double>(total);
   }
   void reset() override { std::memset(buffers[0].data(), 0xff, buffers[0].bytes()); }
-  /// Near the boundary a last bit (a fused multiply-add or not) changes the count, so a share of the pixels may differ.
+  /// Near the boundary a last bit (a fused multiply-add or not) changes the count, so a share of the pixels
+  /// may differ.
   Result<void> verify() const override {
     const std::span<std::uint32_t> got = buffers[0].as<std::uint32_t>();
     long different = 0;
     for (std::size_t i = 0; i < got.size(); ++i) {
-      if (got[i] > static_cast<unsigned>(kMandelbrotLimit)) return Error::invalid("pixel {}: {} iterations", i, got[i]);
+      if (got[i] > static_cast<unsigned>(kMandelbrotLimit))
+        return Error::invalid("pixel {}: {} iterations", i, got[i]);
       different += got[i] != reference_[i];
     }
     if (different * 100 <= static_cast<long>(got.size())) return {};
@@ -339,17 +343,26 @@ class BitonicSort : public Workload {
 
 std::unique_ptr<Workload> make(Kernel kernel, bool quick) {
   switch (kernel) {
-    case Kernel::saxpy: return std::make_unique<Saxpy>(quick);
-    case Kernel::black_scholes: return std::make_unique<BlackScholes>(quick);
+    case Kernel::saxpy:
+      return std::make_unique<Saxpy>(quick);
+    case Kernel::black_scholes:
+      return std::make_unique<BlackScholes>(quick);
     case Kernel::sgemm_16:
     case Kernel::sgemm_32:
-    case Kernel::sgemm_64x32: return std::make_unique<Sgemm>(kernel, quick);
-    case Kernel::reduction: return std::make_unique<Reduction>(quick);
-    case Kernel::stencil: return std::make_unique<Stencil>(quick);
-    case Kernel::nbody: return std::make_unique<Nbody>(quick);
-    case Kernel::histogram: return std::make_unique<Histogram>(quick);
-    case Kernel::mandelbrot: return std::make_unique<Mandelbrot>(quick);
-    case Kernel::bitonic_sort: return std::make_unique<BitonicSort>(quick);
+    case Kernel::sgemm_64x32:
+      return std::make_unique<Sgemm>(kernel, quick);
+    case Kernel::reduction:
+      return std::make_unique<Reduction>(quick);
+    case Kernel::stencil:
+      return std::make_unique<Stencil>(quick);
+    case Kernel::nbody:
+      return std::make_unique<Nbody>(quick);
+    case Kernel::histogram:
+      return std::make_unique<Histogram>(quick);
+    case Kernel::mandelbrot:
+      return std::make_unique<Mandelbrot>(quick);
+    case Kernel::bitonic_sort:
+      return std::make_unique<BitonicSort>(quick);
   }
   return nullptr;
 }
@@ -382,25 +395,37 @@ std::unique_ptr<Workload> make_workload(Kernel kernel, bool quick) {
 }
 
 std::span<const Kernel> all_kernels() {
-  static constexpr std::array kAll = {
-      Kernel::saxpy,     Kernel::black_scholes, Kernel::sgemm_32,   Kernel::reduction,    Kernel::stencil, Kernel::nbody,
-      Kernel::histogram, Kernel::mandelbrot,    Kernel::bitonic_sort, Kernel::sgemm_16, Kernel::sgemm_64x32};
+  static constexpr std::array kAll = {Kernel::saxpy,     Kernel::black_scholes, Kernel::sgemm_32,
+                                      Kernel::reduction, Kernel::stencil,       Kernel::nbody,
+                                      Kernel::histogram, Kernel::mandelbrot,    Kernel::bitonic_sort,
+                                      Kernel::sgemm_16,  Kernel::sgemm_64x32};
   return kAll;
 }
 
 std::string_view kernel_name(Kernel kernel) {
   switch (kernel) {
-    case Kernel::saxpy: return "saxpy";
-    case Kernel::black_scholes: return "black_scholes";
-    case Kernel::sgemm_16: return "sgemm_16x16";
-    case Kernel::sgemm_32: return "sgemm_32x32";
-    case Kernel::sgemm_64x32: return "sgemm_64x32";
-    case Kernel::reduction: return "reduction";
-    case Kernel::stencil: return "stencil";
-    case Kernel::nbody: return "nbody";
-    case Kernel::histogram: return "histogram";
-    case Kernel::mandelbrot: return "mandelbrot";
-    case Kernel::bitonic_sort: return "bitonic_sort";
+    case Kernel::saxpy:
+      return "saxpy";
+    case Kernel::black_scholes:
+      return "black_scholes";
+    case Kernel::sgemm_16:
+      return "sgemm_16x16";
+    case Kernel::sgemm_32:
+      return "sgemm_32x32";
+    case Kernel::sgemm_64x32:
+      return "sgemm_64x32";
+    case Kernel::reduction:
+      return "reduction";
+    case Kernel::stencil:
+      return "stencil";
+    case Kernel::nbody:
+      return "nbody";
+    case Kernel::histogram:
+      return "histogram";
+    case Kernel::mandelbrot:
+      return "mandelbrot";
+    case Kernel::bitonic_sort:
+      return "bitonic_sort";
   }
   return "?";
 }

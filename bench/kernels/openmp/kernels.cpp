@@ -1,5 +1,6 @@
-// The nine problems as a good C++ programmer writes them with OpenMP: the rival that Raddle is measured against.
-// Built several times (clang and gcc, strict and fast-math) as plugins; the benchmark takes the best of them.
+// The nine problems as a good C++ programmer writes them with OpenMP: the rival that Raddle is measured
+// against. Built several times (clang and gcc, strict and fast-math) as plugins; the benchmark takes the best
+// of them.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -29,8 +30,8 @@ inline float normal_cdf(float d) {
   return d > 0.0f ? 1.0f - tail : tail;
 }
 
-void black_scholes(const float* __restrict price, const float* __restrict strike, const float* __restrict years,
-                   float* __restrict call, float* __restrict put, long n) {
+void black_scholes(const float* __restrict price, const float* __restrict strike,
+                   const float* __restrict years, float* __restrict call, float* __restrict put, long n) {
   constexpr float kRate = bench::kRate, kVolatility = bench::kVolatility;
 #pragma omp parallel for simd schedule(static)
   for (long i = 0; i < n; ++i) {
@@ -96,7 +97,8 @@ void stencil(const float* __restrict in, float* __restrict out, long n) {
 void nbody(const float* bodies, float* accelerations, long n) {
   std::vector<float> xs(n), ys(n), zs(n), masses(n);  // a structure of arrays vectorises
   for (long i = 0; i < n; ++i) {
-    xs[i] = bodies[4 * i], ys[i] = bodies[4 * i + 1], zs[i] = bodies[4 * i + 2], masses[i] = bodies[4 * i + 3];
+    xs[i] = bodies[4 * i], ys[i] = bodies[4 * i + 1], zs[i] = bodies[4 * i + 2],
+    masses[i] = bodies[4 * i + 3];
   }
   const float *x = xs.data(), *y = ys.data(), *z = zs.data(), *mass = masses.data();
 #pragma omp parallel for schedule(static)
@@ -165,7 +167,8 @@ void sort_runs(std::uint32_t* keys, long n) {
 extern "C" void bench_openmp_run(const PluginCall* call) {
   const PluginCall& c = *call;
   switch (c.kernel) {
-    case bench::Kernel::saxpy: return saxpy(buffer<float>(c, 0), buffer<float>(c, 1), c.size);
+    case bench::Kernel::saxpy:
+      return saxpy(buffer<float>(c, 0), buffer<float>(c, 1), c.size);
     case bench::Kernel::black_scholes:
       return black_scholes(buffer<float>(c, 0), buffer<float>(c, 1), buffer<float>(c, 2), buffer<float>(c, 3),
                            buffer<float>(c, 4), c.size);
@@ -175,11 +178,15 @@ extern "C" void bench_openmp_run(const PluginCall* call) {
       return sgemm(buffer<float>(c, 0), buffer<float>(c, 1), buffer<float>(c, 2), c.size);
     case bench::Kernel::reduction:
       return reduction(buffer<float>(c, 0), buffer<float>(c, 1) + bench::kReductionBlocks, c.size);
-    case bench::Kernel::stencil: return stencil(buffer<float>(c, 0), buffer<float>(c, 1), c.size);
-    case bench::Kernel::nbody: return nbody(buffer<float>(c, 0), buffer<float>(c, 1), c.size);
+    case bench::Kernel::stencil:
+      return stencil(buffer<float>(c, 0), buffer<float>(c, 1), c.size);
+    case bench::Kernel::nbody:
+      return nbody(buffer<float>(c, 0), buffer<float>(c, 1), c.size);
     case bench::Kernel::histogram:
       return histogram(buffer<std::uint8_t>(c, 0), buffer<std::uint32_t>(c, 1), c.size);
-    case bench::Kernel::mandelbrot: return mandelbrot(buffer<std::uint32_t>(c, 0), c.size);
-    case bench::Kernel::bitonic_sort: return sort_runs(buffer<std::uint32_t>(c, 0), c.size);
+    case bench::Kernel::mandelbrot:
+      return mandelbrot(buffer<std::uint32_t>(c, 0), c.size);
+    case bench::Kernel::bitonic_sort:
+      return sort_runs(buffer<std::uint32_t>(c, 0), c.size);
   }
 }
