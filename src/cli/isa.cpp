@@ -51,9 +51,26 @@ std::map<std::string, std::vector<const Row*>> by_chapter() {
   return chapters;
 }
 
+/// ".type = { .u16, .s16 }" for each modifier set that the forms use, once.
+std::vector<std::string> sets_of(const Row& row) {
+  std::vector<std::string> sets;
+  for (const isa::Form& form : row.forms) {
+    for (const isa::ModSlot& slot : form.slots) {
+      if (slot.set.empty()) continue;
+      std::vector<std::string> names;
+      for (isa::Mod mod : slot.mods) names.push_back(fmt::format(".{}", isa::mod_name(mod)));
+      for (isa::Type type : slot.types) names.push_back(fmt::format(".{}", isa::type_name(type)));
+      std::string text = fmt::format(".{} = {{ {} }}", slot.set, fmt::join(names, ", "));
+      if (std::find(sets.begin(), sets.end(), text) == sets.end()) sets.push_back(text);
+    }
+  }
+  return sets;
+}
+
 void print_row(const Row& row) {
   fmt::print("{} ({}, {}, {})\n", row.id, row.chapter, since(row), status_name(row.text->status));
   for (const isa::Form& form : row.forms) fmt::print("    {}\n", form.text);
+  for (const std::string& set : sets_of(row)) fmt::print("      {}\n", set);
   auto line = [](const char* name, std::string_view value) {
     if (!value.empty()) fmt::print("  {:<10} {}\n", name, value);
   };
