@@ -60,12 +60,13 @@ struct Services {
   void (*yield)(WarpContext*);
   /// Called at a back-edge that found *poll != 0: preemption, time limit, cancellation. May not return.
   void (*poll)(WarpContext*);
-  [[noreturn]] void (*fault)(WarpContext*, FaultKind, std::uint64_t address, std::uint32_t lane, std::uint32_t line);
-  /// Lanes have exited (ret, exit): barriers stop counting them (K-6).
+  void (*fault)(WarpContext*, FaultKind, std::uint64_t address, std::uint32_t lane, std::uint32_t line) __attribute__((noreturn));
+  /// Lanes have exited (ret, exit): barriers stop counting them (K-6). Updates live_lanes and live_threads; calling it
+  /// again for the same lanes is harmless. The machine calls it for what is left when run_warp returns.
   void (*exit_lanes)(WarpContext*, std::uint32_t lanes);
   std::int32_t (*vprintf)(WarpContext*, std::uint32_t lane, std::uint64_t format, std::uint64_t arguments);
-  [[noreturn]] void (*assert_fail)(WarpContext*, std::uint32_t lane, std::uint64_t message, std::uint64_t file,
-                                   std::uint32_t line, std::uint64_t function);
+  void (*assert_fail)(WarpContext*, std::uint32_t lane, std::uint64_t message, std::uint64_t file, std::uint32_t line,
+                      std::uint64_t function) __attribute__((noreturn));
   std::uint64_t (*malloc)(WarpContext*, std::uint64_t bytes);
   void (*free)(WarpContext*, std::uint64_t address);
   void (*nanosleep)(WarpContext*, std::uint32_t nanoseconds);
@@ -100,6 +101,7 @@ struct WarpContext {
   std::uint32_t wait_barrier, wait_generation;  ///< while blocked in barrier_sync
   std::uint32_t line;                      ///< last PTX line known, for faults; engines may leave it 0
   void* machine;
+  std::uint32_t lane;                      ///< 1 + lane that touches memory right now, for faults; 0: unknown
 };
 
 }  // namespace raddle::exec

@@ -32,12 +32,19 @@ class Executable {
   BlockKind kind = BlockKind::fibers;
   CodeStatistics statistics;
   std::uint32_t local_bytes = 0;          ///< local memory needed per thread, call stack included
+  std::uint64_t stack_bytes = 0;          ///< host stack needed by run_block or run_warp; 0: the machine's default does
 
   /// loops, regions: runs one whole CTA on the caller's stack (a CTA fiber).
   virtual void run_block(CtaContext& cta) = 0;
   /// fibers: runs one warp to its end on the caller's stack (a warp fiber); waits through cta.services.
   virtual void run_warp(WarpContext& warp) = 0;
+  /// PTX line of a host code address inside this executable, 0 if unknown: names the line of a memory fault.
+  virtual std::uint32_t line_of(std::uint64_t) const { return 0; }
 };
+
+/// Value of a function's address in PTX: an index into the checked table, never a host address; 0 stays null.
+constexpr std::uint64_t function_handle(ptx::FunctionId id) { return std::uint64_t{id} + 1; }
+constexpr ptx::FunctionId function_of_handle(std::uint64_t handle) { return static_cast<ptx::FunctionId>(handle - 1); }
 
 struct BlockShape {
   std::uint32_t x = 1, y = 1, z = 1;

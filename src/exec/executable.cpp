@@ -1,0 +1,17 @@
+// Names of what engines report.
+#include "exec/executable.h"
+
+#include "base/assert.h"
+
+namespace raddle::exec {
+
+std::string_view block_kind_name(BlockKind kind) {
+  switch (kind) {
+    case BlockKind::loops: return "loops";
+    case BlockKind::regions: return "regions";
+    case BlockKind::fibers: return "fibers";
+  }
+  RADDLE_UNREACHABLE("block kind");
+}
+
+}  // namespace raddle::exec
