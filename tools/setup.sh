@@ -1,5 +1,5 @@
-# Installs the Debian packages that building, testing and benchmarking Raddle need: only those that are missing, by
-# apt-get, as root or through sudo. Sourced by ./demo and ./test; `tools/setup.sh --list` prints the packages.
+# Installs the Debian packages that building, testing or benchmarking Raddle needs: only those that are missing, by
+# apt-get, as root or through sudo. Sourced by ./demo and ./test; run by itself with --list or --missing it prints names.
 # Written for Debian 12 (bookworm), whose main section holds LLVM 19 since its later point releases.
 
 raddle_packages=(
@@ -7,27 +7,29 @@ raddle_packages=(
   clang-19 lld-19 llvm-19-dev libclang-rt-19-dev cmake ninja-build
   libboost-context-dev libfmt-dev libcli11-dev nlohmann-json3-dev libhwloc-dev
   # to test
-  python3 clang-format-19 libgtest-dev libgmock-dev librapidcheck-dev
-  # to compare speeds (bench/)
-  libbenchmark-dev libomp-19-dev pocl-opencl-icd ocl-icd-opencl-dev opencl-headers
+  git python3 clang-format-19 libgtest-dev libgmock-dev librapidcheck-dev
 )
+# to compare speeds (bench/run); PoCL runs the same kernels in OpenCL, g++ and libomp the ones in OpenMP
+raddle_bench_packages=(libbenchmark-dev libomp-19-dev g++ pocl-opencl-icd ocl-icd-opencl-dev opencl-headers)
 
-# Prints the packages that are not installed, one a line.
+# Prints the packages among its arguments that are not installed, one a line.
 raddle_missing_packages() {
   local package
-  for package in "${raddle_packages[@]}"; do
+  for package in "$@"; do
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || printf '%s\n' "$package"
   done
 }
 
-# Installs what is missing. Returns non-zero, having said why, when it cannot.
+# Installs what is missing, for the benchmark too when its argument is --bench. Returns non-zero, having said why, when it
+# cannot.
 raddle_install_packages() {
-  local missing as_root=() package
+  local needed=("${raddle_packages[@]}") missing as_root=() package
+  [ "${1:-}" != --bench ] || needed+=("${raddle_bench_packages[@]}")
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
-    echo "setup: no apt-get here, so nothing is installed; needed (Debian names): ${raddle_packages[*]}" >&2
+    echo "setup: no apt-get here, so nothing is installed; needed (Debian names): ${needed[*]}" >&2
     return 0
   fi
-  mapfile -t missing < <(raddle_missing_packages)
+  mapfile -t missing < <(raddle_missing_packages "${needed[@]}")
   [ ${#missing[@]} -gt 0 ] || return 0
   if [ "$(id -u)" -ne 0 ]; then
     if ! command -v sudo >/dev/null; then
@@ -55,9 +57,9 @@ raddle_install_packages() {
 
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then
   case "${1:-}" in
-    --list) printf '%s\n' "${raddle_packages[@]}" ;;
-    --missing) raddle_missing_packages ;;
-    "") raddle_install_packages ;;
-    *) echo "usage: bash tools/setup.sh [--list | --missing]" >&2; exit 2 ;;
+    --list) printf '%s\n' "${raddle_packages[@]}" "${raddle_bench_packages[@]}" ;;
+    --missing) raddle_missing_packages "${raddle_packages[@]}" "${raddle_bench_packages[@]}" ;;
+    "" | --bench) raddle_install_packages "${1:-}" ;;
+    *) echo "usage: bash tools/setup.sh [--bench | --list | --missing]" >&2; exit 2 ;;
   esac
 fi

@@ -1,16 +1,16 @@
-// Reads the host's description from /proc, /sys and the processor itself.
+// Reads the host's description from /proc, /sys and the processor itself; limits as the machine sees them.
 #include "cli/host.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
-#include <thread>
 #include <utility>
+
+#include "machine/shape/host.h"
 
 namespace raddle::cli {
 namespace {
@@ -44,16 +44,6 @@ std::uint64_t parse_size(const std::string& text) {
   if (*unit == 'K') return value << 10;
   if (*unit == 'M') return value << 20;
   return value;
-}
-
-std::vector<int> allowed_processors() {
-  std::vector<int> allowed;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return allowed;
-  for (int i = 0; i < CPU_SETSIZE; ++i)
-    if (CPU_ISSET(i, &set)) allowed.push_back(i);
-  return allowed;
 }
 
 unsigned physical_cores(const std::vector<int>& processors) {
@@ -100,22 +90,6 @@ void read_vector_unit(Host& host) {
 #endif
 }
 
-void read_cgroup_limits(Host& host) {
-  const fs::path root = "/sys/fs/cgroup";
-  std::string own = field("/proc/self/cgroup", "0:");  // "0::/path": the field starts at the second colon
-  fs::path group = root;
-  if (own.starts_with(":")) group /= fs::path(own.substr(1)).relative_path();
-  std::string limit = first_line(group / "memory.max");
-  if (!limit.empty() && limit != "max") host.memory_limit = std::strtoull(limit.c_str(), nullptr, 10);
-  std::string cpu = first_line(group / "cpu.max");
-  char* rest = nullptr;
-  double quota = std::strtod(cpu.c_str(), &rest);
-  if (rest != cpu.c_str()) {
-    double period = std::strtod(rest, nullptr);
-    if (period > 0) host.cpu_limit = quota / period;
-  }
-}
-
 void read_gpus(Host& host) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator("/proc/driver/nvidia/gpus", ignored))
@@ -129,13 +103,13 @@ Host describe_host() {
   Host host;
   host.processor = field("/proc/cpuinfo", "model name");
   if (host.processor.empty()) host.processor = "unknown processor";
-  std::vector<int> processors = allowed_processors();
-  host.threads = processors.empty() ? std::thread::hardware_concurrency() : static_cast<unsigned>(processors.size());
-  host.cores = processors.empty() ? host.threads : physical_cores(processors);
-  read_caches(processors.empty() ? 0 : processors.front(), host);
+  const machine::HostInfo limits = machine::host_info();
+  host.processors = static_cast<unsigned>(limits.cpus.size());
+  host.usable_cores = limits.usable_cores;
+  host.memory = limits.memory_bytes;
+  host.cores = physical_cores(limits.cpus);
+  read_caches(limits.cpus.front(), host);
   read_vector_unit(host);
-  host.memory = std::strtoull(field("/proc/meminfo", "MemTotal").c_str(), nullptr, 10) << 10;
-  read_cgroup_limits(host);
   read_gpus(host);
   return host;
 }
@@ -155,12 +129,11 @@ std::string to_string(const Host& host) {
     return size ? fmt::format(", {} {}", name, human_bytes(size)) : std::string();
   };
   std::string text = fmt::format("{}, {} core{}", host.processor, host.cores, host.cores == 1 ? "" : "s");
-  if (host.threads != host.cores) text += fmt::format(" ({} hardware threads)", host.threads);
-  if (host.cpu_limit > 0) text += fmt::format(", limited to {:.3g}", host.cpu_limit);
+  if (host.processors != host.cores) text += fmt::format(" ({} hardware threads)", host.processors);
+  if (host.usable_cores < host.processors) text += fmt::format(", limited to {}", host.usable_cores);
   text += fmt::format(", {} ({} lanes of f32)", host.vector_unit, host.vector_bits / 32);
   text += cache("L1d", host.l1_data) + cache("L2", host.l2) + cache("L3", host.l3);
   text += fmt::format(", {} of memory", human_bytes(host.memory));
-  if (host.memory_limit) text += fmt::format(", limited to {}", human_bytes(host.memory_limit));
   if (host.gpus.empty()) return text + ", no GPU";
   for (const std::string& gpu : host.gpus) text += ", " + gpu;
   return text;
