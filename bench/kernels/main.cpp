@@ -12,6 +12,7 @@
 
 #include "machine_load.h"
 #include "parallel.h"
+#include "prototype.h"
 #include "report.h"
 #include "system.h"
 
@@ -138,6 +139,14 @@ Row missing_row(const Workload& workload, const Candidate& candidate) {
   return row;
 }
 
+Row prototype_row(const Workload& workload, const Limits& limits) {
+  Row row{std::string(workload.name), kPrototypeName, std::string(workload.unit), workload.headline};
+  row.state = State::estimated;
+  row.value = prototype_estimate(workload.kernel, limits);
+  row.remark = kPrototypeRemark;
+  return row;
+}
+
 Result<Options> parse(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
@@ -176,6 +185,7 @@ int run(const Options& options) {
   std::vector<Candidate> candidates = open_systems(options.systems);
   for (const Candidate& candidate : candidates) report.systems.push_back(candidate.name);
   const MachineLoad load;
+  if (listed(options.systems, "raddle-jit")) report.systems.push_back(kPrototypeName);
   report.limits = measure_limits(options.quick);
   for (const Kernel kernel : all_kernels()) {
     if (!options.kernels.empty() && !listed(options.kernels, kernel_name(kernel))) continue;
@@ -185,6 +195,7 @@ int run(const Options& options) {
       report.rows.push_back(candidate.system ? measure(*candidate.system, *workload, options.runs)
                                              : missing_row(*workload, candidate));
     }
+    if (listed(options.systems, "raddle-jit")) report.rows.push_back(prototype_row(*workload, report.limits));
   }
   fmt::print(stderr, "\r{:<60}\r", "");
   report.other_cores = load.other_cores();

@@ -4,9 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <utility>
 
 namespace bench {
 namespace {
@@ -16,6 +18,7 @@ constexpr const char* kRaddle = "raddle-jit";
 std::string cell(const Row* row) {
   if (!row || row->state == State::missing) return "missing";
   if (row->state == State::wrong) return "WRONG";
+  if (row->state == State::estimated) return fmt::format("~{:.3g}", row->value);
   return fmt::format("{:.4g} ±{:.0f}%", row->value, 50 * row->spread);
 }
 
@@ -42,8 +45,24 @@ const char* state_name(State state) {
       return "missing";
     case State::wrong:
       return "wrong";
+    case State::estimated:
+      return "estimated";
   }
   return "?";
+}
+
+/// Each remark once, with the kernels that it is about.
+void print_remarks(const Report& report) {
+  std::vector<std::pair<std::string, std::string>> remarks;  // "system: remark", kernels
+  for (const Row& row : report.rows) {
+    if (row.remark.empty()) continue;
+    const std::string key = row.system + ": " + row.remark;
+    auto found =
+        std::find_if(remarks.begin(), remarks.end(), [&](const auto& known) { return known.first == key; });
+    if (found == remarks.end()) found = remarks.insert(remarks.end(), {key, ""});
+    found->second += " " + row.kernel;
+  }
+  for (const auto& [text, kernels] : remarks) fmt::print("{} --{}\n", text, kernels);
 }
 
 void print_summary(const Report& report, const std::string& system) {
@@ -85,7 +104,7 @@ const Row* Report::find(const std::string& kernel, const std::string& system) co
 
 double Report::ratio(const Row& row) const {
   const Row* raddle = find(row.kernel, kRaddle);
-  if (!raddle || raddle->state != State::measured || row.state != State::measured) return 0;
+  if (!raddle || raddle->state != State::measured || row.value <= 0) return 0;
   return raddle->value / row.value;
 }
 
@@ -94,12 +113,13 @@ void Report::print() const {
              quick ? "; quick sizes, not comparable with full ones" : "");
   if (other_cores > 0.1)
     fmt::print("busy machine: other programs took {:.2f} cores meanwhile\n", other_cores);
-  fmt::print("limits: copy {:.1f} GB/s, read {:.1f} GB/s, fp32 FMA {:.0f} GFLOP/s\n\n",
-             limits.copy_gb_per_second, limits.read_gb_per_second, limits.fma_gflop_per_second);
+  fmt::print("limits: copy {:.1f} GB/s, update {:.1f} GB/s, read {:.1f} GB/s, fp32 FMA {:.0f} GFLOP/s\n\n",
+             limits.copy_gb_per_second, limits.update_gb_per_second, limits.read_gb_per_second,
+             limits.fma_gflop_per_second);
   fmt::print("{:<15} {:<15}", "kernel", "unit");
   for (const std::string& system : systems) fmt::print(" {:>15}", system);
   for (const std::string& system : systems) {
-    if (system != kRaddle) fmt::print(" {:>11}", "/ " + system);
+    if (system != kRaddle) fmt::print(" {:>15}", "/ " + system);
   }
   fmt::print("\n");
   for (const Row& first : rows) {
@@ -108,7 +128,7 @@ void Report::print() const {
     for (const std::string& system : systems) fmt::print(" {:>15}", cell(find(first.kernel, system)));
     for (const std::string& system : systems) {
       const Row* row = find(first.kernel, system);
-      if (system != kRaddle) fmt::print(" {:>11}", ratio_cell(row ? ratio(*row) : 0));
+      if (system != kRaddle) fmt::print(" {:>15}", ratio_cell(row ? ratio(*row) : 0));
     }
     fmt::print("\n");
   }
@@ -116,9 +136,7 @@ void Report::print() const {
   for (const std::string& system : systems) {
     if (system != kRaddle) print_summary(*this, system);
   }
-  for (const Row& row : rows) {
-    if (!row.remark.empty()) fmt::print("{} on {}: {}\n", row.kernel, row.system, row.remark);
-  }
+  print_remarks(*this);
 }
 
 bool Report::any_wrong() const {
@@ -134,14 +152,16 @@ raddle::Result<void> Report::write_json(const std::string& path) const {
   fmt::print(file.get(),
              "{{\"machine\": {}, \"commit\": {}, \"cores\": {}, \"quick\": {}, \"other_cores\": {:.2f},\n",
              quoted(machine), quoted(commit), cores, quick, other_cores);
-  fmt::print(file.get(), " \"limits\": {{\"copy_gb_per_second\": {:.3f}, \"read_gb_per_second\": {:.3f}, ",
-             limits.copy_gb_per_second, limits.read_gb_per_second);
+  fmt::print(file.get(),
+             " \"limits\": {{\"copy_gb_per_second\": {:.3f}, \"update_gb_per_second\": {:.3f}, "
+             "\"read_gb_per_second\": {:.3f}, ",
+             limits.copy_gb_per_second, limits.update_gb_per_second, limits.read_gb_per_second);
   fmt::print(file.get(), "\"fma_gflop_per_second\": {:.2f}}},\n \"rows\": [\n", limits.fma_gflop_per_second);
   for (const Row& row : rows) {
-    const bool measured = row.state == State::measured;
+    const bool has_value = row.state == State::measured || row.state == State::estimated;
     const double times = ratio(row);
     fmt::print(file.get(), "  {{\"kernel\": {}, \"system\": {}, \"value\": {}, \"unit\": {}, \"ratio\": {}, ",
-               quoted(row.kernel), quoted(row.system), measured ? fmt::format("{:.6g}", row.value) : "null",
+               quoted(row.kernel), quoted(row.system), has_value ? fmt::format("{:.6g}", row.value) : "null",
                quoted(row.unit), times > 0 ? fmt::format("{:.4f}", times) : "null");
     fmt::print(file.get(),
                "\"state\": \"{}\", \"headline\": {}, \"spread\": {:.4f}, \"runs\": {}, \"remark\": {}}}{}\n",

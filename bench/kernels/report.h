@@ -9,7 +9,7 @@
 
 namespace bench {
 
-enum class State { measured, missing, wrong };
+enum class State { measured, missing, wrong, estimated };
 
 /// One kernel on one system.
 struct Row {
@@ -32,7 +32,7 @@ struct Report {
   std::vector<Row> rows;
 
   const Row* find(const std::string& kernel, const std::string& system) const;
-  /// Times that Raddle is faster than `row`; 0 if either was not measured.
+  /// Times that Raddle is faster than `row`; 0 if either has no figure.
   double ratio(const Row& row) const;
   void print() const;
   raddle::Result<void> write_json(const std::string& path) const;

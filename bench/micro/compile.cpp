@@ -1,0 +1,52 @@
+// JIT compilation of each example kernel: milliseconds per thousand PTX instructions (target: under 250 on
+// AVX-512).
+#include <benchmark/benchmark.h>
+
+#include "example_ptx.h"
+#include "jit/engine.h"
+#include "ptx/parser.h"
+
+namespace bench {
+namespace {
+
+void compile(benchmark::State& state, const std::string& text, const std::string& kernel) {
+  raddle::Result<raddle::ptx::Module> module = raddle::ptx::parse(text);
+  if (!module.ok()) {
+    state.SkipWithError(module.error().to_string().c_str());
+    return;
+  }
+  const raddle::ptx::Function* function = module->find_function(kernel);
+  const auto id = static_cast<raddle::ptx::FunctionId>(function - module->functions.data());
+  const std::unique_ptr<raddle::exec::Engine> engine = raddle::jit::make_engine();
+  for (auto step : state) {
+    auto executable = engine->compile(*module, id, {.block = {256, 1, 1}});
+    if (!executable.ok()) {
+      state.SkipWithError(executable.error().to_string().c_str());
+      return;
+    }
+    benchmark::DoNotOptimize(*executable);
+  }
+  const double thousands = static_cast<double>(function->instructions.size()) / 1000;
+  state.counters["instructions"] = 1000 * thousands;
+  state.counters["s_per_1000"] = benchmark::Counter(
+      thousands, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+
+[[maybe_unused]] const bool kRegistered = [] {
+  for (const PtxFile& file : example_ptx()) {
+    raddle::Result<raddle::ptx::Module> module = raddle::ptx::parse(file.text);
+    if (!module.ok()) continue;  // parse/<file> reports it
+    for (const raddle::ptx::Function& function : module->functions) {
+      if (!function.is_entry) continue;
+      benchmark::RegisterBenchmark(("compile/" + function.name).c_str(), [text = file.text,
+                                                                          name = function.name](
+                                                                             benchmark::State& state) {
+        compile(state, text, name);
+      })->Unit(benchmark::kMillisecond);
+    }
+  }
+  return true;
+}();
+
+}  // namespace
+}  // namespace bench
