@@ -69,7 +69,18 @@ class RowParser {
 
   void complain(std::string what) { problems_.push_back(fmt::format("{}: {}", source_.id, what)); }
 
-  bool add_alternative(ModSlot& slot, std::string_view name) {
+  /// `m64n*k16`: every modifier whose name starts and ends so.
+  static bool add_matching(ModSlot& slot, std::string_view pattern) {
+    const auto star = pattern.find('*');
+    const auto head = pattern.substr(0, star), tail = pattern.substr(star + 1);
+    for (auto i = 1u; i < static_cast<unsigned>(Mod::count); ++i)
+      if (const auto name = mod_name(static_cast<Mod>(i)); name.starts_with(head) && name.ends_with(tail))
+        slot.mods.push_back(static_cast<Mod>(i));
+    return !slot.mods.empty();
+  }
+
+  static bool add_alternative(ModSlot& slot, std::string_view name) {
+    if (name.find('*') != name.npos) return add_matching(slot, name);
     if (const Mod mod = mod_from_name(name); mod != Mod::none) {
       slot.mods.push_back(mod);
     } else if (const Type type = type_from_name(name); type != Type::none) {

@@ -26,7 +26,8 @@ constexpr std::size_t kOpCount = static_cast<std::size_t>(Op::count);
 
 enum class ModKind : std::uint8_t {
   flag, rounding, half, shift_mode, direction, compare, test, operation, space, semantics, scope, cache, evict1, evict2,
-  cache_hint, prefetch, level, vector, shuffle, vote, permute, barrier, other, count
+  cache_hint, prefetch, level, vector, shuffle, vote, permute, barrier, shape, layout, geometry,
+  other, count
 };
 
 enum class Mod : std::uint16_t {
@@ -53,6 +54,7 @@ enum class Effects : std::uint16_t {
   may_fault = 16,
   orders = 32,     ///< memory fence
   state = 64,      ///< reads or writes hidden state (carry flag, clocks, warp mask): not to be moved or merged
+  layout = 128,    ///< depends on where state spaces lie: cvta, isspacep (the executor's own knowledge)
 };
 constexpr Effects operator|(Effects a, Effects b) { return Effects(std::uint16_t(a) | std::uint16_t(b)); }
 constexpr bool has(Effects set, Effects bit) { return (std::uint16_t(set) & std::uint16_t(bit)) != 0; }

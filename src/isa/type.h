@@ -22,6 +22,13 @@ namespace raddle::isa {
   X(f32x2, "f32x2", 64, packed_float)                                                              \
   X(e4m3, "e4m3", 8, float_) X(e5m2, "e5m2", 8, float_) X(e4m3x2, "e4m3x2", 16, packed_float)      \
   X(e5m2x2, "e5m2x2", 16, packed_float)                                                            \
+  X(e2m1, "e2m1", 4, float_) X(e2m3, "e2m3", 6, float_) X(e3m2, "e3m2", 6, float_)                 \
+  X(ue8m0, "ue8m0", 8, float_) X(ue4m3, "ue4m3", 8, float_)                                        \
+  X(e2m1x2, "e2m1x2", 8, packed_float) X(e2m3x2, "e2m3x2", 16, packed_float)                       \
+  X(e3m2x2, "e3m2x2", 16, packed_float) X(ue8m0x2, "ue8m0x2", 16, packed_float)                    \
+  X(e4m3x4, "e4m3x4", 32, packed_float) X(e5m2x4, "e5m2x4", 32, packed_float)                      \
+  X(e2m1x4, "e2m1x4", 16, packed_float) X(e2m3x4, "e2m3x4", 32, packed_float)                      \
+  X(e3m2x4, "e3m2x4", 32, packed_float)                                                            \
   X(pred, "pred", 1, predicate)                                                                    \
   X(texref, "texref", 64, opaque) X(samplerref, "samplerref", 64, opaque) X(surfref, "surfref", 64, opaque)
 

@@ -11,4 +11,7 @@ namespace raddle::isa {
 /// Loads and stores: a vector is at most 128 bits wide, 256 in global memory (PTX ISA "Vectors", ld, st).
 std::string_view vector_access_legal(const Opcode& opcode);
 
+/// wgmma: integer and single-bit operands allow fewer values of N (PTX ISA "wgmma.mma_async").
+std::string_view wgmma_shape_legal(const Opcode& opcode);
+
 }  // namespace raddle::isa
