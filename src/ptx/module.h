@@ -32,6 +32,7 @@ enum class SpecialRegister : std::uint8_t {
 };
 
 enum class Space : std::uint8_t { generic, reg, global, shared, local, const_, param, tex };
+std::string_view space_name(Space space);  ///< PTX spelling without the dot
 enum class Linkage : std::uint8_t { none, extern_, visible, weak, common };
 
 struct Operand {
@@ -100,7 +101,7 @@ struct Relocation {
   bool is_function, generic;           ///< generic: `generic(name)`, a generic address; else the address in its own space
   std::uint32_t index;                 ///< VariableId or FunctionId
   std::int64_t addend;
-  std::uint8_t size = 8, mask_shift = 0;  ///< bytes written; 0xff(name) style masks select byte mask_shift/8
+  std::uint8_t size = 8, mask_shift = 0;  ///< writes the low `size` bytes of address >> mask_shift; 0xff00(name) is size 1, shift 8
 };
 
 struct Variable {
@@ -118,7 +119,7 @@ struct Variable {
   bool is_return = false;
   bool managed = false;
   bool is_pointer = false;             ///< .ptr
-  std::vector<std::byte> initial;      ///< empty: zeros
+  std::vector<std::byte> initial;      ///< at most `size` bytes; what is missing is zero
   std::vector<Relocation> relocations;
   std::uint32_t line = 0;
 };

@@ -1,0 +1,285 @@
+#include "ptx/checks.h"
+#include "ptx/constants.h"
+
+#include "ptx/declarations.h"
+
+namespace raddle::ptx {
+namespace {
+
+using isa::OperandKind;
+using isa::TypeClass;
+using Kind = Operand::Kind;
+
+bool is_integral(TypeClass c) {
+  return c == TypeClass::bits || c == TypeClass::unsigned_ || c == TypeClass::signed_ || c == TypeClass::packed_integer;
+}
+bool is_floating(TypeClass c) { return c == TypeClass::float_ || c == TypeClass::packed_float; }
+
+/// What a register must be, in words: "a 32-bit integer or .b32 register".
+std::string wanted_register(Type want, bool wider) {
+  const TypeClass c = isa::type_class(want);
+  const unsigned bits = isa::bit_size(want);
+  const std::string_view size_note = wider ? " (or wider)" : "";
+  if (want == Type::pred) return "a .pred register";
+  if (is_floating(c)) return fmt::format("a .{} or .b{} register{}", isa::type_name(want), bits, size_note);
+  if (c == TypeClass::bits) return fmt::format("a {}-bit register{}", bits, size_note);
+  return fmt::format("a {}-bit integer or .b{} register{}", bits, bits, size_note);
+}
+
+/// One instruction's operands on the way from the text into the function.
+class Binder {
+ public:
+  Binder(Parser& parser, const OpcodePlan& plan, Instruction& instruction)
+      : parser_(parser), plan_(plan), instruction_(instruction) {}
+
+  bool run();
+
+ private:
+  bool count_fits(unsigned groups, unsigned optional);
+  bool take(std::size_t slot, const RawOperand& raw);
+  bool bind(const OperandPlan& slot, const RawOperand& raw, Operand& out);
+  bool bind_value(const OperandPlan& slot, Type type, const RawOperand& raw, Operand& out);
+  bool bind_register(const OperandPlan& slot, Type type, const RawOperand& raw);
+  bool bind_special(Type type, const RawOperand& raw);
+  bool bind_symbol(Type type, const RawOperand& raw, Operand& out);
+  bool bind_vector(const OperandPlan& slot, const RawOperand& raw, Operand& out);
+  bool bind_address(const RawOperand& raw, Operand& out);
+  bool check_space(const RawOperand& raw, const Variable& variable);
+  bool bind_label(const OperandPlan& slot, const RawOperand& raw, Operand& out);
+  bool wrong(const RawOperand& raw, std::string_view wanted, std::string_view found);
+  std::string form() const { return plan_.opcode->form->text; }
+
+  Parser& parser_;
+  const OpcodePlan& plan_;
+  Instruction& instruction_;
+  std::uint32_t operand_index_ = 0;  // in Function::operands, of the slot being bound
+};
+
+std::string kind_name(const RawOperand& raw) {
+  switch (raw.operand.kind) {
+    case Kind::none: return "an undeclared name";
+    case Kind::immediate: return "a constant";
+    case Kind::special: return "a special register";
+    case Kind::variable: return "a variable's address";
+    case Kind::function: return "a function";
+    case Kind::address: return "a memory operand";
+    case Kind::vector: return "a vector";
+    case Kind::sink: return "the sink '_'";
+    default: return "a register";
+  }
+}
+
+bool Binder::wrong(const RawOperand& raw, std::string_view wanted, std::string_view found) {
+  return parser_.in.error(raw.at, "'{}' of '{}' must be {}, not {}; the form is: {}", raw.text, plan_.text, wanted, found, form());
+}
+
+bool Binder::count_fits(unsigned groups, unsigned optional) {
+  const unsigned least = plan_.required_groups;
+  if (groups >= least && groups <= least + optional) return true;
+  const std::string wanted = optional == 0 ? fmt::format("{}", least) : fmt::format("{} to {}", least, least + optional);
+  return parser_.in.error({instruction_.line, instruction_.column}, "'{}' takes {} operand{}, not {}; the form is: {}", plan_.text,
+                          wanted, wanted == "1" ? "" : "s", groups, form());
+}
+
+bool Binder::run() {
+  const auto& raws = parser_.operands;
+  Function& function = parser_.function();
+  unsigned groups = 0, optional = 0;
+  for (const RawOperand& raw : raws) groups += !raw.joined;
+  for (const OperandPlan& slot : plan_.operands) optional += slot.optional && !slot.joined;
+  if (!count_fits(groups, optional)) return false;
+  unsigned spare = groups - plan_.required_groups;
+  instruction_.operands = static_cast<std::uint32_t>(function.operands.size());
+  instruction_.operand_count = static_cast<std::uint8_t>(plan_.operands.size());
+  function.operands.resize(function.operands.size() + plan_.operands.size());
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < plan_.operands.size(); ++i) {
+    const OperandPlan& slot = plan_.operands[i];
+    const bool joins = next < raws.size() && raws[next].joined;
+    if (slot.joined && !joins) {
+      if (slot.optional) continue;
+      return parser_.in.error({instruction_.line, instruction_.column}, "'{}' needs two destinations, 'a|b'; the form is: {}",
+                              plan_.text, form());
+    }
+    if (!slot.joined && joins) break;
+    if (!slot.joined && slot.optional && spare == 0) continue;
+    if (!slot.joined && slot.optional) --spare;
+    if (!take(i, raws[next++])) return false;
+  }
+  if (next == raws.size()) return true;
+  return parser_.in.error(raws[next].at, "'|{}' is not part of '{}'; the form is: {}", raws[next].text, plan_.text, form());
+}
+
+bool Binder::take(std::size_t slot, const RawOperand& raw) {
+  operand_index_ = instruction_.operands + static_cast<std::uint32_t>(slot);
+  Operand out = raw.operand;
+  if (!bind(plan_.operands[slot], raw, out)) return false;
+  parser_.function().operands[operand_index_] = out;
+  return true;
+}
+
+bool Binder::bind(const OperandPlan& slot, const RawOperand& raw, Operand& out) {
+  switch (slot.spec->kind) {
+    case OperandKind::address:
+      if (raw.operand.kind != Kind::address) return wrong(raw, "an address in brackets", kind_name(raw));
+      return bind_address(raw, out);
+    case OperandKind::label: return bind_label(slot, raw, out);
+    case OperandKind::vector_list:
+      if (raw.operand.kind != Kind::vector) return wrong(raw, "a vector '{a, b, ...}'", kind_name(raw));
+      return bind_vector(slot, raw, out);
+    case OperandKind::call:
+    case OperandKind::value: break;
+  }
+  if (raw.operand.kind == Kind::vector) return bind_vector(slot, raw, out);
+  if (slot.elements > 1)
+    return wrong(raw, fmt::format("a vector of {} elements", slot.elements), kind_name(raw));
+  return bind_value(slot, slot.type, raw, out);
+}
+
+bool Binder::bind_value(const OperandPlan& slot, Type type, const RawOperand& raw, Operand& out) {
+  if (type != Type::none) out.type = type;
+  if (raw.operand.negated && (type != Type::pred || slot.spec->is_destination || raw.operand.kind != Kind::reg))
+    return wrong(raw, "an operand without '!'", "a negated one");
+  if (slot.spec->is_destination && raw.operand.kind != Kind::reg && raw.operand.kind != Kind::sink && raw.operand.kind != Kind::none)
+    return wrong(raw, "a register", kind_name(raw));
+  switch (raw.operand.kind) {
+    case Kind::reg: return bind_register(slot, type, raw);
+    case Kind::sink: return slot.spec->is_destination || wrong(raw, "a value", kind_name(raw));
+    case Kind::special: return bind_special(type, raw);
+    case Kind::variable:
+    case Kind::function: return bind_symbol(type, raw, out);
+    case Kind::immediate: {
+      std::uint64_t bits = 0;
+      if (const Problem problem = convert_constant(raw.constant, type, bits))
+        return parser_.in.error(raw.at, "'{}' is {}; the form is: {}", raw.text, problem, form());
+      out.value = static_cast<std::int64_t>(bits);
+      return true;
+    }
+    case Kind::none: return parser_.in.error(raw.at, "'{}' is not declared", raw.text);
+    default: return wrong(raw, "a register or a constant", kind_name(raw));
+  }
+}
+
+bool Binder::bind_register(const OperandPlan& slot, Type type, const RawOperand& raw) {
+  const Type have = raw.operand.type;
+  if (register_fits(have, type, slot.spec->may_be_wider)) return true;
+  return wrong(raw, wanted_register(type, slot.spec->may_be_wider), fmt::format("a .{} register", isa::type_name(have)));
+}
+
+/// A special register may be read at its size or a smaller one (old code reads %tid as .u16).
+bool Binder::bind_special(Type type, const RawOperand& raw) {
+  const Type have = raw.operand.type;
+  if (type == Type::none) return true;
+  if ((have == Type::pred) == (type == Type::pred) && is_integral(isa::type_class(type)) == is_integral(isa::type_class(have)) &&
+      isa::bit_size(have) >= isa::bit_size(type))
+    return true;
+  return wrong(raw, fmt::format("a .{} operand", isa::type_name(type)), fmt::format("a .{} special register", isa::type_name(have)));
+}
+
+bool Binder::bind_symbol(Type type, const RawOperand& raw, Operand& out) {
+  const unsigned bits = isa::bit_size(type);
+  if (type == Type::none) out.type = parser_.module.address_size == 32 ? Type::u32 : Type::u64;
+  if (type == Type::none || (is_integral(isa::type_class(type)) && (bits == 32 || bits == 64))) return true;
+  return wrong(raw, fmt::format("a .{} operand", isa::type_name(type)), kind_name(raw));
+}
+
+bool Binder::bind_vector(const OperandPlan& slot, const RawOperand& raw, Operand& out) {
+  const bool list = slot.spec->kind == OperandKind::vector_list;
+  Type type = slot.type;
+  if (slot.spec->packed && !slot.spec->vector) {
+    const unsigned bits = isa::bit_size(slot.type);
+    if (isa::type_class(slot.type) != TypeClass::bits || raw.operand.count < 2 || bits % raw.operand.count != 0)
+      return wrong(raw, fmt::format("a .{} operand", isa::type_name(slot.type)), "a vector");
+    type = isa::bits_type(bits / raw.operand.count);
+  } else if (!list && slot.type != Type::none && (slot.elements < 2 || raw.operand.count != slot.elements)) {
+    const std::string wanted = slot.elements < 2 ? "one value" : fmt::format("a vector of {} elements", slot.elements);
+    return wrong(raw, wanted, fmt::format("a vector of {}", raw.operand.count));
+  }
+  auto& pool = parser_.function().elements;
+  out.index = static_cast<std::uint32_t>(pool.size());
+  out.type = type;
+  for (std::uint32_t i = 0; i < raw.operand.count; ++i) {
+    const RawOperand& element = parser_.elements[raw.operand.index + i];
+    Operand value = element.operand;
+    if (element.operand.kind == Kind::vector) return wrong(element, "a register or a constant", kind_name(element));
+    if (!bind_value(slot, type, element, value)) return false;
+    pool.push_back(value);
+  }
+  return true;
+}
+
+bool Binder::bind_address(const RawOperand& raw, Operand& out) {
+  if (out.base == Operand::Base::variable) return check_space(raw, parser_.module.variables[out.index]);
+  if (out.base != Operand::Base::reg) return true;
+  const Type type = parser_.function().registers[out.index].type;
+  const unsigned bits = isa::bit_size(type);
+  if (is_integral(isa::type_class(type)) && (bits == 32 || bits == 64)) return true;
+  return wrong(raw, "an address in a 32-bit or 64-bit integer register", fmt::format("one in a .{} register", isa::type_name(type)));
+}
+
+/// The space an opcode's modifier names, Space::generic without one.
+Space named_space(const Opcode& opcode) {
+  switch (opcode.get(isa::ModKind::space)) {
+    case isa::Mod::global: return Space::global;
+    case isa::Mod::shared:
+    case isa::Mod::shared_cta:
+    case isa::Mod::shared_cluster: return Space::shared;
+    case isa::Mod::local: return Space::local;
+    case isa::Mod::const_: return Space::const_;
+    case isa::Mod::param:
+    case isa::Mod::param_entry:
+    case isa::Mod::param_func: return Space::param;
+    default: return Space::generic;
+  }
+}
+
+bool Binder::check_space(const RawOperand& raw, const Variable& variable) {
+  const Space space = named_space(*plan_.opcode);
+  if (space == Space::generic || space == variable.space) return true;
+  return parser_.in.error(raw.at, "'{}' accesses .{} memory, but '{}' is a .{} variable", plan_.text,
+                          isa::mod_name(plan_.opcode->get(isa::ModKind::space)), variable.name, space_name(variable.space));
+}
+
+bool Binder::bind_label(const OperandPlan&, const RawOperand& raw, Operand& out) {
+  if (raw.name == NameTable::kNoName || raw.operand.negated) return wrong(raw, "a label", kind_name(raw));
+  out = Operand{};
+  out.kind = Kind::label;
+  // Beside a value that selects, a label names a list of targets (brx.idx).
+  const bool list = plan_.operands.size() > 1;
+  const auto instruction = static_cast<std::uint32_t>(parser_.function().instructions.size());
+  parser_.current->pending.push_back({list ? PendingName::Use::branch_list : PendingName::Use::label_operand, raw.name, raw.at,
+                                      list ? instruction : operand_index_, 0});
+  return true;
+}
+
+}  // namespace
+
+bool register_fits(Type have, Type want, bool wider) {
+  if (want == Type::none || have == want) return true;
+  const TypeClass h = isa::type_class(have), w = isa::type_class(want);
+  if (h == TypeClass::predicate || w == TypeClass::predicate) return false;
+  const unsigned have_bits = isa::bit_size(have), want_bits = isa::bit_size(want);
+  if (have_bits < want_bits || (have_bits > want_bits && !wider)) return false;
+  if (w == TypeClass::bits || h == TypeClass::bits) return true;
+  return is_integral(h) && is_integral(w);
+}
+
+bool bind_operands(Parser& parser, const OpcodePlan& plan, Instruction& instruction) {
+  return Binder(parser, plan, instruction).run();
+}
+
+bool parse_guard(Parser& parser, RegisterId& guard, bool& negated) {
+  parser.in.advance();
+  negated = parser.in.accept('!');
+  Token name;
+  if (!parser.in.expect_identifier("a predicate register after '@'", name)) return false;
+  NameId id = 0;
+  const Binding binding = look_up(parser, name, id);
+  if (binding.kind == Binding::Kind::none) return parser.in.error(name.at, "'{}' is not declared", name.text);
+  if (binding.kind != Binding::Kind::reg || parser.function().registers[binding.index].type != Type::pred)
+    return parser.in.error(name.at, "the guard '{}' must be a .pred register", name.text);
+  guard = binding.index;
+  return true;
+}
+
+}  // namespace raddle::ptx

@@ -1,0 +1,31 @@
+#include "ptx/module.h"
+
+namespace raddle::ptx {
+
+std::string_view space_name(Space space) {
+  switch (space) {
+    case Space::generic: return "generic";
+    case Space::reg: return "reg";
+    case Space::global: return "global";
+    case Space::shared: return "shared";
+    case Space::local: return "local";
+    case Space::const_: return "const";
+    case Space::param: return "param";
+    case Space::tex: return "tex";
+  }
+  return "?";
+}
+
+const Function* Module::find_function(std::string_view wanted) const {
+  for (const Function& function : functions)
+    if (function.name == wanted) return &function;
+  return nullptr;
+}
+
+const Variable* Module::find_variable(std::string_view wanted) const {
+  for (const Variable& variable : variables)
+    if (variable.function == kNone && variable.name == wanted) return &variable;
+  return nullptr;
+}
+
+}  // namespace raddle::ptx
