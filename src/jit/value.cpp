@@ -1,0 +1,259 @@
+// The SIMD language over IRBuilder: see value.h.
+#include "jit/value.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/assert.h"
+
+namespace raddle::jit {
+namespace {
+using llvm::CmpInst;
+
+Val with(Val like, llvm::Value* v) { return {like.ir, v, like.type}; }
+Val predicate(Val like, llvm::Value* v) { return {like.ir, v, Type::pred}; }
+
+llvm::Constant* splat(llvm::Constant* c, unsigned lanes) {
+  return lanes == 0 ? c : llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(lanes), c);
+}
+}  // namespace
+
+llvm::Type* llvm_type(llvm::LLVMContext& context, Type t, unsigned lanes) {
+  llvm::Type* scalar = nullptr;
+  switch (t) {
+    case Type::f16: scalar = llvm::Type::getHalfTy(context); break;
+    case Type::bf16: scalar = llvm::Type::getBFloatTy(context); break;
+    case Type::f32: scalar = llvm::Type::getFloatTy(context); break;
+    case Type::f64: scalar = llvm::Type::getDoubleTy(context); break;
+    default: scalar = llvm::Type::getIntNTy(context, isa::bit_size(t)); break;
+  }
+  return lanes == 0 ? scalar : llvm::FixedVectorType::get(scalar, lanes);
+}
+
+unsigned Val::lanes() const {
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(v->getType());
+  return vector ? vector->getNumElements() : 0;
+}
+
+Val Val::constant(Type t, std::uint64_t value) const {
+  auto* type = llvm_type(ir->getContext(), t, 0);
+  llvm::Constant* c;
+  if (type->isFloatingPointTy()) {
+    llvm::APInt bits(isa::bit_size(t), value);
+    c = llvm::ConstantFP::get(ir->getContext(), llvm::APFloat(type->getFltSemantics(), bits));
+  } else {
+    c = llvm::ConstantInt::get(ir->getContext(), llvm::APInt(isa::bit_size(t), value));
+  }
+  return {ir, splat(c, lanes()), t};
+}
+
+Val Val::constant_float(Type t, double value) const {
+  auto* c = llvm::ConstantFP::get(llvm_type(ir->getContext(), t, 0), value);
+  return {ir, splat(llvm::cast<llvm::Constant>(c), lanes()), t};
+}
+
+Val Val::like(std::int64_t value) const {
+  return is_float() ? like_float(static_cast<double>(value)) : constant(type, static_cast<std::uint64_t>(value));
+}
+Val Val::like_float(double value) const { return constant_float(type, value); }
+
+Val Val::as(Type t) const {
+  if (t == type) return *this;
+  RADDLE_ASSERT(isa::bit_size(t) == bits(), "Val::as between sizes");
+  auto* target = llvm_type(ir->getContext(), t, lanes());
+  return {ir, target == v->getType() ? v : ir->CreateBitCast(v, target), t};
+}
+
+Val Val::to(Type t) const {
+  RADDLE_ASSERT(!is_float() && !isa::is_float(t), "Val::to is for integers");
+  auto* target = llvm_type(ir->getContext(), t, lanes());
+  unsigned width = isa::bit_size(t);
+  if (width == bits()) return {ir, v, t};
+  if (width < bits()) return {ir, ir->CreateTrunc(v, target), t};
+  return {ir, is_signed() ? ir->CreateSExt(v, target) : ir->CreateZExt(v, target), t};
+}
+
+Val Val::to_float(Type t) const {
+  auto* target = llvm_type(ir->getContext(), t, lanes());
+  if (isa::bit_size(t) == bits()) {
+    RADDLE_ASSERT(t == type, "f16 and bf16 convert through f32");
+    return *this;
+  }
+  return {ir, isa::bit_size(t) < bits() ? ir->CreateFPTrunc(v, target) : ir->CreateFPExt(v, target), t};
+}
+
+Val operator+(Val a, Val b) { return with(a, a.is_float() ? a.ir->CreateFAdd(a.v, b.v) : a.ir->CreateAdd(a.v, b.v)); }
+Val operator-(Val a, Val b) { return with(a, a.is_float() ? a.ir->CreateFSub(a.v, b.v) : a.ir->CreateSub(a.v, b.v)); }
+Val operator*(Val a, Val b) { return with(a, a.is_float() ? a.ir->CreateFMul(a.v, b.v) : a.ir->CreateMul(a.v, b.v)); }
+Val operator&(Val a, Val b) { return with(a, a.ir->CreateAnd(a.v, b.v)); }
+Val operator|(Val a, Val b) { return with(a, a.ir->CreateOr(a.v, b.v)); }
+Val operator^(Val a, Val b) { return with(a, a.ir->CreateXor(a.v, b.v)); }
+Val operator~(Val a) { return with(a, a.ir->CreateNot(a.v)); }
+Val operator-(Val a) { return with(a, a.is_float() ? a.ir->CreateFNeg(a.v) : a.ir->CreateNeg(a.v)); }
+
+Val shift_left(Val a, Val amount) { return with(a, a.ir->CreateShl(a.v, amount.v)); }
+Val shift_right(Val a, Val amount) {
+  return with(a, a.is_signed() ? a.ir->CreateAShr(a.v, amount.v) : a.ir->CreateLShr(a.v, amount.v));
+}
+
+Val shl_clamped(Val a, Val amount) {
+  Val width = amount.like(a.bits());
+  Val in_range = lt(amount.as(Type::u32), width.as(Type::u32));
+  Val safe = select(in_range, amount, amount.like(0)).as(Type::u32).to(isa::bits_type(a.bits()));
+  return select(in_range, shift_left(a, safe), a.like(0));
+}
+
+Val shr_clamped(Val a, Val amount) {
+  Val limit = amount.constant(Type::u32, a.bits() - 1);
+  Val unsigned_amount = amount.as(Type::u32);
+  Val safe = min(unsigned_amount, limit).to(isa::bits_type(a.bits()));
+  Val shifted = shift_right(a, safe);
+  return a.is_signed() ? shifted : select(gt(unsigned_amount, limit), a.like(0), shifted);
+}
+
+Val compare(CmpInst::Predicate p, Val a, Val b) {
+  return predicate(a, a.is_float() ? a.ir->CreateFCmp(p, a.v, b.v) : a.ir->CreateICmp(p, a.v, b.v));
+}
+namespace {
+Val compare_by(Val a, Val b, CmpInst::Predicate f, CmpInst::Predicate s, CmpInst::Predicate u) {
+  return compare(a.is_float() ? f : a.is_signed() ? s : u, a, b);
+}
+}  // namespace
+Val eq(Val a, Val b) { return compare_by(a, b, CmpInst::FCMP_OEQ, CmpInst::ICMP_EQ, CmpInst::ICMP_EQ); }
+Val ne(Val a, Val b) { return compare_by(a, b, CmpInst::FCMP_ONE, CmpInst::ICMP_NE, CmpInst::ICMP_NE); }
+Val lt(Val a, Val b) { return compare_by(a, b, CmpInst::FCMP_OLT, CmpInst::ICMP_SLT, CmpInst::ICMP_ULT); }
+Val le(Val a, Val b) { return compare_by(a, b, CmpInst::FCMP_OLE, CmpInst::ICMP_SLE, CmpInst::ICMP_ULE); }
+Val gt(Val a, Val b) { return lt(b, a); }
+Val ge(Val a, Val b) { return le(b, a); }
+Val is_nan(Val a) { return compare(CmpInst::FCMP_UNO, a, a); }
+
+Val select(Val condition, Val if_true, Val if_false) {
+  return with(if_true, if_true.ir->CreateSelect(condition.v, if_true.v, if_false.v));
+}
+
+Val min(Val a, Val b) { return intrinsic(a.is_signed() ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, a, b); }
+Val max(Val a, Val b) { return intrinsic(a.is_signed() ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, a, b); }
+
+Val intrinsic(llvm::Intrinsic::ID id, Val a) { return with(a, a.ir->CreateIntrinsic(id, {a.v->getType()}, {a.v})); }
+Val intrinsic(llvm::Intrinsic::ID id, Val a, Val b) {
+  return with(a, a.ir->CreateIntrinsic(id, {a.v->getType()}, {a.v, b.v}));
+}
+Val intrinsic(llvm::Intrinsic::ID id, Val a, Val b, Val c) {
+  return with(a, a.ir->CreateIntrinsic(id, {a.v->getType()}, {a.v, b.v, c.v}));
+}
+
+namespace {
+Val count_zeros(llvm::Intrinsic::ID id, Val a) {
+  return with(a, a.ir->CreateIntrinsic(id, {a.v->getType()}, {a.v, a.ir->getFalse()}));
+}
+}  // namespace
+Val leading_zeros(Val a) { return count_zeros(llvm::Intrinsic::ctlz, a); }
+Val trailing_zeros(Val a) { return count_zeros(llvm::Intrinsic::cttz, a); }
+
+Val fma(Val a, Val b, Val c) { return intrinsic(llvm::Intrinsic::fma, a, b, c); }
+Val abs(Val a) { return intrinsic(llvm::Intrinsic::fabs, a); }
+Val sqrt(Val a) { return intrinsic(llvm::Intrinsic::sqrt, a); }
+Val divide(Val a, Val b) { return with(a, a.ir->CreateFDiv(a.v, b.v)); }
+Val copy_sign(Val magnitude, Val sign) { return intrinsic(llvm::Intrinsic::copysign, magnitude, sign); }
+Val round_even(Val a) { return intrinsic(llvm::Intrinsic::rint, a); }  // the rounding mode is never changed
+Val truncate(Val a) { return intrinsic(llvm::Intrinsic::trunc, a); }
+Val floor(Val a) { return intrinsic(llvm::Intrinsic::floor, a); }
+Val ceil(Val a) { return intrinsic(llvm::Intrinsic::ceil, a); }
+
+Val int_to_float(Val a, Type t) {
+  auto* target = llvm_type(a.ir->getContext(), t, a.lanes());
+  return {a.ir, a.is_signed() ? a.ir->CreateSIToFP(a.v, target) : a.ir->CreateUIToFP(a.v, target), t};
+}
+
+Val float_to_int(Val a, Type t) {
+  auto id = isa::is_signed(t) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
+  auto* target = llvm_type(a.ir->getContext(), t, a.lanes());
+  return {a.ir, a.ir->CreateIntrinsic(id, {target, a.v->getType()}, {a.v}), t};
+}
+
+Val float_to_int_in_range(Val a, Type t) {
+  auto* target = llvm_type(a.ir->getContext(), t, a.lanes());
+  return {a.ir, isa::is_signed(t) ? a.ir->CreateFPToSI(a.v, target) : a.ir->CreateFPToUI(a.v, target), t};
+}
+
+Val shl(Val a, unsigned amount) { return shift_left(a, a.like(amount)); }
+Val shr(Val a, unsigned amount) { return shift_right(a, a.like(amount)); }
+
+bool is_constant(Val a, std::uint64_t& value) {
+  auto* c = llvm::dyn_cast<llvm::Constant>(a.v);
+  if (c && a.is_vector()) c = c->getSplatValue();
+  auto* number = llvm::dyn_cast_or_null<llvm::ConstantInt>(c);
+  if (!number || number->getBitWidth() > 64) return false;
+  value = number->getZExtValue();
+  return true;
+}
+
+Type element_type(Type t) {
+  switch (t) {
+    case Type::u16x2: return Type::u16;
+    case Type::s16x2: return Type::s16;
+    case Type::u8x4: return Type::u8;
+    case Type::s8x4: return Type::s8;
+    case Type::f16x2: return Type::f16;
+    case Type::bf16x2: return Type::bf16;
+    case Type::f32x2: return Type::f32;
+    case Type::e4m3x2: return Type::e4m3;
+    case Type::e5m2x2: return Type::e5m2;
+    default: return t;
+  }
+}
+
+Val unpack_all(Val a, Type t) {
+  unsigned lanes = std::max(a.lanes(), 1u) * (a.bits() / isa::bit_size(t));
+  return {a.ir, a.ir->CreateBitCast(a.v, llvm_type(a.ir->getContext(), t, lanes)), t};
+}
+
+Val pack_all(Val elements, Type t, unsigned lanes) {
+  return {elements.ir, elements.ir->CreateBitCast(elements.v, llvm_type(elements.ir->getContext(), t, lanes)), t};
+}
+
+Val element(Val a, Type t, unsigned i) {
+  Val whole = a.as(isa::bits_type(a.bits()));
+  unsigned width = isa::bit_size(t);
+  return (i == 0 ? whole : shr(whole, i * width)).to(isa::bits_type(width)).as(t);
+}
+
+Val join(const Val* parts, unsigned count, Type t) {
+  Type whole = isa::bits_type(isa::bit_size(t));
+  unsigned width = parts[0].bits();
+  Val result = parts[0].as(isa::bits_type(width)).to(whole);
+  for (unsigned i = 1; i < count; ++i) result = result | shl(parts[i].as(isa::bits_type(width)).to(whole), i * width);
+  return result.as(t);
+}
+Val join(std::initializer_list<Val> parts, Type t) { return join(parts.begin(), static_cast<unsigned>(parts.size()), t); }
+
+Val repeat_each(Val a, unsigned times) {
+  if (!a.is_vector()) return with(a, a.ir->CreateVectorSplat(times, a.v));
+  llvm::SmallVector<int, 64> mask;
+  for (unsigned lane = 0; lane < a.lanes(); ++lane) mask.append(times, static_cast<int>(lane));
+  return with(a, a.ir->CreateShuffleVector(a.v, mask));
+}
+
+bool has_feature(const Val& a, const char* name) {
+  auto attribute = a.ir->GetInsertBlock()->getParent()->getFnAttribute("target-features");
+  if (!attribute.isValid()) return false;
+  std::string wanted = std::string("+") + name;
+  llvm::StringRef rest = attribute.getValueAsString();
+  while (!rest.empty()) {
+    auto [feature, tail] = rest.split(',');
+    if (feature == wanted) return true;
+    rest = tail;
+  }
+  return false;
+}
+
+Val multiply_high(Val a, Val b) {
+  unsigned bits = a.bits();
+  auto* wide_type = a.ir->getIntNTy(bits * 2);
+  llvm::Type* target = a.is_vector() ? llvm::FixedVectorType::get(wide_type, a.lanes()) : static_cast<llvm::Type*>(wide_type);
+  auto extend = [&](Val x) { return a.is_signed() ? a.ir->CreateSExt(x.v, target) : a.ir->CreateZExt(x.v, target); };
+  auto* product = a.ir->CreateMul(extend(a), extend(b));
+  return with(a, a.ir->CreateTrunc(a.ir->CreateLShr(product, bits), a.v->getType()));
+}
+
+}  // namespace raddle::jit
