@@ -8,6 +8,7 @@ class TapResult(unittest.TestResult):
     def __init__(self):
         super().__init__()
         self.number = 0
+        self.subtest_failed = False
 
     def line(self, word, test, suffix=""):
         self.number += 1
@@ -16,12 +17,24 @@ class TapResult(unittest.TestResult):
     def addSuccess(self, test):
         self.line("ok", test)
 
+    def addSubTest(self, test, subtest, error):
+        super().addSubTest(test, subtest, error)
+        if error:
+            print(f"{subtest}\n" + "".join(traceback.format_exception(*error, limit=-2)))
+            self.subtest_failed = True
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        if self.subtest_failed:
+            self.line("not ok", test)
+        self.subtest_failed = False
+
     def addSkip(self, test, reason):
         super().addSkip(test, reason)
         self.line("ok", test, f" # SKIP {reason}")
 
     def fail(self, test, error):
-        print("".join(traceback.format_exception(*error)))
+        print("".join(traceback.format_exception(*error, limit=-2)))
         self.line("not ok", test)
 
     def addFailure(self, test, error):

@@ -1,0 +1,47 @@
+"""What the tests of the raddle command share: running it, and files to run it on."""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+RADDLE = os.environ.get("RADDLE", os.path.join(ROOT, "build/bin/raddle"))
+KERNELS = os.path.join(ROOT, "examples/kernels")
+sys.path.insert(0, os.path.join(ROOT, "tests"))
+import tap  # noqa: E402,F401
+
+SUCCESS, EXPECTATION, USAGE, INVALID, UNSUPPORTED, FAULT, TIMEOUT, MEMORY = range(8)
+HEAD = ".version 8.0\n.target sm_90\n.address_size 64\n"
+
+
+class CommandTest(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory()
+
+    def tearDown(self):
+        self.directory.cleanup()
+
+    def path(self, name):
+        return os.path.join(self.directory.name, name)
+
+    def write(self, name, text):
+        with open(self.path(name), "wb" if isinstance(text, bytes) else "w") as file:
+            file.write(text)
+        return self.path(name)
+
+    def raddle(self, *arguments, timeout=120):
+        """(status, stdout, stderr)"""
+        done = subprocess.run([RADDLE, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              stdin=subprocess.DEVNULL, text=True, timeout=timeout, errors="replace")
+        return done.returncode, done.stdout, done.stderr
+
+    def succeeds(self, *arguments):
+        status, output, errors = self.raddle(*arguments)
+        self.assertEqual(status, SUCCESS, output + errors)
+        return output
+
+    def fails(self, status, *arguments):
+        found, output, errors = self.raddle(*arguments)
+        self.assertEqual(found, status, output + errors)
+        return errors

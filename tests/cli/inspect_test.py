@@ -1,0 +1,122 @@
+"""raddle inspect, isa and device: needs before any launch, everything unknown at once, errors with place and caret."""
+import json
+import unittest
+
+import command
+from command import HEAD, INVALID, KERNELS, UNSUPPORTED, USAGE, CommandTest, tap
+
+TWO_KERNELS = HEAD + """.func helper()
+{
+  frobnicate.f32 %f1;
+  ret;
+}
+.visible .entry bad()
+{
+  .reg .f32 %f<3>;
+  wibble.u32 %f1, %f2;
+  wibble.u32 %f2, %f1;
+  call helper;
+  ret;
+}
+.visible .entry good(.param .u64 p, .param .u32 n)
+.maxntid 128, 1, 1
+{
+  .shared .align 4 .b8 tile[1024];
+  bar.sync 0;
+  bar.sync 3, 64;
+  ret;
+}
+"""
+
+
+class Inspect(CommandTest):
+    def test_text(self):
+        output = self.succeeds("inspect", f"{KERNELS}/vector_add.ptx")
+        for part in ("1 kernel", "host: ", "kernel vector_add", "registers", "4 in 28 B"):
+            self.assertIn(part, output)
+
+    # proves: K-8
+    def test_needs_of_every_kernel_before_any_launch(self):
+        status, output, _ = self.raddle("inspect", "--json", self.write("two.ptx", TWO_KERNELS))
+        self.assertEqual(status, UNSUPPORTED)
+        kernels = {kernel["name"]: kernel for kernel in json.loads(output)["kernels"]}
+        good = kernels["good"]
+        self.assertTrue(good["runnable"])
+        self.assertEqual((good["parameters"], good["parameter_bytes"]), (2, 12))
+        self.assertEqual(good["static_shared_bytes"], 1024)
+        self.assertEqual(good["maximal_block"], [128, 1, 1])
+        self.assertEqual(good["barriers"], 4)  # 0 and 3: ids up to 3 are in use
+        self.assertFalse(kernels["bad"]["runnable"])
+
+    def test_host_is_described(self):
+        host = json.loads(self.succeeds("inspect", "--json", f"{KERNELS}/vector_add.ptx"))["host"]
+        self.assertGreaterEqual(host["hardware_threads"], host["cores"])
+        self.assertGreater(host["cores"], 0)
+        self.assertGreater(host["memory_bytes"], 1 << 28)
+        self.assertIn(host["vector_bits"], (128, 256, 512))
+
+    # proves: K-17
+    def test_all_unknown_things_at_once(self):
+        status, output, _ = self.raddle("inspect", "--json", self.write("two.ptx", TWO_KERNELS))
+        missing = json.loads(output)["unsupported"]
+        self.assertEqual([(m["what"], m["first_line"], m["count"], m["kernels"], m["unknown"]) for m in missing],
+                         [("frobnicate.f32", 6, 1, ["bad"], True), ("wibble.u32", 12, 2, ["bad"], True)])
+
+    def test_unknown_things_as_text(self):
+        status, output, _ = self.raddle("inspect", self.write("two.ptx", TWO_KERNELS))
+        self.assertEqual(status, UNSUPPORTED)
+        self.assertIn("wibble.u32: first at line 12, 2 times, in bad", output)
+
+    def test_every_example_is_runnable(self):
+        for name in sorted(command.os.listdir(KERNELS)):
+            if name.endswith(".ptx"):
+                with self.subTest(name):
+                    self.succeeds("inspect", f"{KERNELS}/{name}")
+
+    def test_error_has_place_line_and_caret(self):
+        path = self.write("wrong.ptx", HEAD + ".visible .entry k()\n{\n\t.reg .b32 %r<2>;\n\tmov.u32 %r1, %r9;\n\tret;\n}\n")
+        lines = self.fails(INVALID, "inspect", path).splitlines()
+        self.assertRegex(lines[0], rf"^{path}:7:\d+: error: .*%r9")
+        self.assertEqual(lines[1], "\tmov.u32 %r1, %r9;")
+        self.assertEqual(lines[2].rstrip("^"), "\t" + " " * lines[1][1:].index("%r9"))
+
+    def test_malformed_input_never_crashes(self):
+        with open(f"{KERNELS}/vector_add.ptx", "rb") as file:
+            good = file.read()
+        for name, contents in (("empty", b""), ("zeros", b"\0" * 100), ("bytes", bytes(range(256)) * 4), ("text", b"hello, world\n"),
+                               ("half", good[: len(good) // 2]), ("swapped", good.replace(b".u32", b".f99"))):
+            with self.subTest(name):
+                status, _, errors = self.raddle("inspect", self.write(name, contents))
+                self.assertIn(status, (INVALID, UNSUPPORTED), errors)
+
+    def test_missing_file(self):
+        self.assertIn("cannot open", self.fails(INVALID, "inspect", self.path("missing.ptx")))
+
+
+class Isa(CommandTest):
+    def test_one_instruction(self):
+        output = self.succeeds("isa", "add")
+        self.assertIn("add.sat.s32 d, a, b", output)
+        self.assertIn("https://docs.nvidia.com/cuda/parallel-thread-execution/#", output)
+
+    def test_list_and_page_agree(self):
+        last = self.succeeds("isa").splitlines()[-1]
+        self.assertRegex(last, r"^\d+ rows, \d+ done$")
+        self.assertIn(last, self.succeeds("isa", "--markdown"))
+
+    def test_unknown_instruction(self):
+        self.assertIn("frobnicate", self.fails(INVALID, "isa", "frobnicate"))
+
+
+class Usage(CommandTest):
+    def test_wrong_command_lines(self):
+        for arguments in ((), ("fly",), ("inspect",), ("inspect", "--nope", "x"), ("isa", "a", "b")):
+            with self.subTest(arguments):
+                self.fails(USAGE, *arguments)
+
+    def test_help(self):
+        self.assertIn("inspect", self.succeeds("--help"))
+
+
+if __name__ == "__main__":
+    tap.main()
