@@ -1,0 +1,39 @@
+"""The commands that README.md and docs/*.md show run as they stand there."""
+import glob
+import os
+import re
+import shlex
+import subprocess
+import unittest
+
+import command
+from command import RADDLE, ROOT, CommandTest, tap
+
+
+def commands(path):
+    """Command lines of `raddle` in the code blocks of a page, with their line numbers."""
+    with open(path) as file:
+        text = file.read()
+    for block in re.finditer(r"^```\w*\n(.*?)^```", text, re.M | re.S):
+        body = block.group(1).replace("\\\n", " ")
+        for line in body.splitlines():
+            line = re.sub(r"\s+#.*", "", line.strip())
+            if re.match(r"(build/bin/)?raddle\s", line) and not re.search(r"\b[A-Z]{4,}\b", line):
+                yield line
+
+
+class Docs(CommandTest):
+    def test_commands(self):
+        os.symlink(os.path.join(ROOT, "examples"), self.path("examples"))
+        pages = [os.path.join(ROOT, "README.md"), *sorted(glob.glob(os.path.join(ROOT, "docs", "*.md")))]
+        found = [(page, line) for page in pages for line in commands(page)]
+        self.assertGreaterEqual(len(found), 4)
+        for page, line in found:
+            with self.subTest(line):
+                done = subprocess.run([RADDLE, *shlex.split(line)[1:]], cwd=self.directory.name, stdout=subprocess.PIPE,
+                                      stderr=subprocess.STDOUT, text=True, timeout=300)
+                self.assertEqual(done.returncode, command.SUCCESS, f"{page}: {line}\n{done.stdout}")
+
+
+if __name__ == "__main__":
+    tap.main()
