@@ -1,5 +1,6 @@
 // The end of a function body: names used ahead of their definition, and the cut into basic blocks.
 #include "base/assert.h"
+#include "ptx/control.h"
 #include "ptx/statements.h"
 
 namespace raddle::ptx {
@@ -52,21 +53,14 @@ void report_unknown(Parser& parser, const PendingName& pending) {
   }
 }
 
-/// True if the instruction always leaves: nothing falls through it.
-bool leaves(const Instruction& instruction, bool ends_block) { return ends_block && instruction.guard == kNone; }
-
-bool ends_block(const Instruction& instruction) {
-  if (!instruction.opcode->is(isa::Effects::control)) return false;
-  for (const isa::OperandSpec& spec : instruction.opcode->row->operands)
-    if (spec.kind == isa::OperandKind::call) return false;
-  return true;
-}
+/// Nothing falls through it.
+bool always_leaves(const Instruction& instruction) { return ends_block(instruction) && instruction.guard == kNone; }
 
 /// A body that runs off its end returns; the blocks say so with a ret of their own.
 void close_open_end(FunctionState& f) {
   auto& instructions = f.function.instructions;
   const bool label_at_end = !f.labels.empty() && f.labels.back().used && f.labels.back().instruction == instructions.size();
-  if (!label_at_end && !instructions.empty() && leaves(instructions.back(), ends_block(instructions.back()))) return;
+  if (!label_at_end && !instructions.empty() && always_leaves(instructions.back())) return;
   const auto ret = isa::resolve("ret");
   RADDLE_ASSERT(ret.ok(), "there is no row for ret");
   Instruction instruction;

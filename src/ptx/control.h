@@ -1,0 +1,13 @@
+// Which instructions end a block and where they go, from the rows' effects and operand kinds.
+#pragma once
+
+#include "ptx/module.h"
+
+namespace raddle::ptx {
+
+/// True for what transfers or ends control other than a call.
+bool ends_block(const Instruction& instruction);
+/// The label operand of a direct branch; null for anything else.
+const Operand* branch_target(const Function& function, const Instruction& instruction);
+
+}  // namespace raddle::ptx

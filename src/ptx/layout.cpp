@@ -1,0 +1,120 @@
+#include "ptx/layout.h"
+
+#include <algorithm>
+
+#include "ptx/declarations.h"
+
+namespace raddle::ptx {
+namespace {
+
+FunctionId target_of(const Module& module, FunctionId id) {
+  const FunctionId alias = module.functions[id].alias_of;
+  return alias == kNone ? id : alias;
+}
+
+/// Functions named other than as the callee of a direct call.
+void add_address_taken(const Module& module, std::vector<FunctionId>& out) {
+  for (const Function& f : module.functions) {
+    for (const Instruction& i : f.instructions)
+      for (const Operand& o : f.operands_of(i))
+        if (o.kind == Operand::Kind::function && !(i.extra != kNone && &o == &f.operands[i.operands])) out.push_back(o.index);
+    for (const Operand& o : f.elements)
+      if (o.kind == Operand::Kind::function) out.push_back(o.index);
+  }
+  for (const Variable& v : module.variables)
+    for (const Relocation& r : v.relocations)
+      if (r.is_function && r.index < module.functions.size() && !module.functions[r.index].is_entry) out.push_back(r.index);
+}
+
+bool calls_indirectly(const Function& f) {
+  return std::any_of(f.calls.begin(), f.calls.end(), [](const Call& c) { return c.callee.kind != Operand::Kind::function; });
+}
+
+void mark_named(const Operand& o, std::vector<bool>& named) {
+  const bool address = o.kind == Operand::Kind::address && o.base == Operand::Base::variable;
+  if ((address || o.kind == Operand::Kind::variable) && o.index < named.size()) named[o.index] = true;
+}
+
+/// Variables that some function of the closure declares or names.
+std::vector<bool> variables_of(const Module& module, const std::vector<FunctionId>& closure) {
+  std::vector<bool> named(module.variables.size(), false);
+  for (const FunctionId id : closure) {
+    const Function& f = module.functions[id];
+    for (const VariableId v : f.variables) named[v] = true;
+    for (const Operand& o : f.operands) mark_named(o, named);
+    for (const Operand& o : f.elements) mark_named(o, named);
+  }
+  return named;
+}
+
+}  // namespace
+
+std::vector<FunctionId> call_closure(const Module& module, FunctionId function) {
+  std::vector<FunctionId> order{target_of(module, function)};
+  std::vector<bool> seen(module.functions.size(), false);
+  seen[order[0]] = true;
+  bool indirect = false;
+  std::vector<FunctionId> found;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const Function& f = module.functions[order[i]];
+    found.clear();
+    for (const Call& call : f.calls) {
+      if (call.callee.kind == Operand::Kind::function) found.push_back(call.callee.index);
+      found.insert(found.end(), call.targets.begin(), call.targets.end());
+    }
+    if (!indirect && calls_indirectly(f)) {
+      indirect = true;
+      add_address_taken(module, found);
+    }
+    for (const FunctionId id : found) {
+      const FunctionId target = target_of(module, id);
+      if (seen[target]) continue;
+      seen[target] = true;
+      order.push_back(target);
+    }
+  }
+  return order;
+}
+
+SharedLayout shared_layout(const Module& module, FunctionId kernel) {
+  SharedLayout layout;
+  layout.offset.assign(module.variables.size(), kNone);
+  const std::vector<bool> named = variables_of(module, call_closure(module, kernel));
+  std::uint32_t end = kSharedStart;
+  const auto is_dynamic = [](const Variable& v) { return v.linkage == Linkage::extern_ || v.size == 0; };
+  for (VariableId id = 0; id < module.variables.size(); ++id) {
+    const Variable& v = module.variables[id];
+    if (v.space != Space::shared || !named[id]) continue;
+    if (is_dynamic(v))
+      layout.has_dynamic = true;
+    else
+      layout.offset[id] = place(v.size, v.align, end);
+  }
+  layout.static_bytes = end - kSharedStart;
+  layout.dynamic_offset = end;
+  place(0, kDynamicSharedAlign, layout.dynamic_offset);
+  for (VariableId id = 0; id < module.variables.size(); ++id)
+    if (module.variables[id].space == Space::shared && named[id] && is_dynamic(module.variables[id]))
+      layout.offset[id] = layout.dynamic_offset;
+  return layout;
+}
+
+FrameLayout frame_layout(const Module& module, FunctionId function) {
+  FrameLayout layout;
+  const auto add = [](const Variable& v, std::uint32_t& bytes, std::uint32_t& align) {
+    bytes = std::max(bytes, static_cast<std::uint32_t>(std::min<std::uint64_t>(v.offset + v.size, 0xffffffffu)));
+    align = std::max(align, v.align);
+  };
+  const Function& f = module.functions[function];
+  for (const auto* formals : {&f.parameters, &f.returns})
+    for (const VariableId id : *formals)
+      if (module.variables[id].space == Space::param) add(module.variables[id], layout.formal_bytes, layout.formal_align);
+  for (const VariableId id : f.variables) {
+    const Variable& v = module.variables[id];
+    if (v.space == Space::local) add(v, layout.local_bytes, layout.local_align);
+    if (v.space == Space::param) add(v, layout.call_bytes, layout.call_align);
+  }
+  return layout;
+}
+
+}  // namespace raddle::ptx
