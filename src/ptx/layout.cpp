@@ -26,10 +26,6 @@ void add_address_taken(const Module& module, std::vector<FunctionId>& out) {
       if (r.is_function && r.index < module.functions.size() && !module.functions[r.index].is_entry) out.push_back(r.index);
 }
 
-bool calls_indirectly(const Function& f) {
-  return std::any_of(f.calls.begin(), f.calls.end(), [](const Call& c) { return c.callee.kind != Operand::Kind::function; });
-}
-
 void mark_named(const Operand& o, std::vector<bool>& named) {
   const bool address = o.kind == Operand::Kind::address && o.base == Operand::Base::variable;
   if ((address || o.kind == Operand::Kind::variable) && o.index < named.size()) named[o.index] = true;
@@ -49,28 +45,33 @@ std::vector<bool> variables_of(const Module& module, const std::vector<FunctionI
 
 }  // namespace
 
+std::vector<FunctionId> CallGraph::callees(FunctionId function) {
+  std::vector<FunctionId> out;
+  bool open = false;
+  for (const Call& call : module_.functions[function].calls) {
+    if (call.callee.kind == Operand::Kind::function) out.push_back(call.callee.index);
+    else if (call.targets.empty()) open = true;
+    out.insert(out.end(), call.targets.begin(), call.targets.end());
+  }
+  if (open && !scanned_) add_address_taken(module_, address_taken_);
+  scanned_ |= open;
+  if (open) out.insert(out.end(), address_taken_.begin(), address_taken_.end());
+  for (FunctionId& id : out) id = target_of(module_, id);
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
 std::vector<FunctionId> call_closure(const Module& module, FunctionId function) {
   std::vector<FunctionId> order{target_of(module, function)};
   std::vector<bool> seen(module.functions.size(), false);
   seen[order[0]] = true;
-  bool indirect = false;
-  std::vector<FunctionId> found;
+  CallGraph graph(module);
   for (std::size_t i = 0; i < order.size(); ++i) {
-    const Function& f = module.functions[order[i]];
-    found.clear();
-    for (const Call& call : f.calls) {
-      if (call.callee.kind == Operand::Kind::function) found.push_back(call.callee.index);
-      found.insert(found.end(), call.targets.begin(), call.targets.end());
-    }
-    if (!indirect && calls_indirectly(f)) {
-      indirect = true;
-      add_address_taken(module, found);
-    }
-    for (const FunctionId id : found) {
-      const FunctionId target = target_of(module, id);
-      if (seen[target]) continue;
-      seen[target] = true;
-      order.push_back(target);
+    for (const FunctionId id : graph.callees(order[i])) {
+      if (seen[id]) continue;
+      seen[id] = true;
+      order.push_back(id);
     }
   }
   return order;

@@ -32,4 +32,17 @@ FrameLayout frame_layout(const Module& module, FunctionId function);
 /// may reach every function whose address the module takes.
 std::vector<FunctionId> call_closure(const Module& module, FunctionId function);
 
+/// Who calls whom.
+class CallGraph {
+ public:
+  explicit CallGraph(const Module& module) : module_(module) {}
+  /// The functions it calls itself, aliases replaced; for an indirect call without a list, all whose address is taken.
+  std::vector<FunctionId> callees(FunctionId function);
+
+ private:
+  const Module& module_;
+  bool scanned_ = false;
+  std::vector<FunctionId> address_taken_;
+};
+
 }  // namespace raddle::ptx

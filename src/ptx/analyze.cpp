@@ -1,0 +1,210 @@
+// What a kernel needs before it is launched, callees included (K-17). Everything comes from rows and declarations.
+#include <algorithm>
+#include <bit>
+#include <map>
+
+#include "ptx/cfg.h"
+#include "ptx/control.h"
+#include "ptx/layout.h"
+#include "ptx/loops.h"
+#include "ptx/parser.h"
+
+namespace raddle::ptx {
+namespace {
+
+constexpr std::uint32_t kNamedBarriers = 16;
+constexpr std::uint32_t kLocalAlign = 16;  // of a callee's frame behind its caller's
+
+/// 32-bit units of a register; predicates have a file of their own.
+std::uint32_t register_units(Type type) { return type == Type::pred ? 0 : (isa::bit_size(type) + 31) / 32; }
+
+/// Walks a block backwards and keeps the largest sum of live registers.
+class Pressure {
+ public:
+  Pressure(const Function& function, const Cfg& cfg) : function_(function), cfg_(cfg), live_(liveness(function, cfg)) {}
+
+  std::uint32_t run() {
+    std::uint32_t most = 0;
+    for (BlockId b = 0; b < cfg_.nodes.size(); ++b) most = std::max(most, block(b));
+    return most;
+  }
+
+ private:
+  std::uint32_t block(BlockId b) {
+    row_.assign(live_.words, 0);
+    for (const BlockId s : cfg_.nodes[b].successors)
+      for (std::size_t w = 0; w < live_.words; ++w) row_[w] |= live_.live_in[s * live_.words + w];
+    units_ = 0;
+    for (std::size_t w = 0; w < live_.words; ++w)
+      for (std::uint64_t bits = row_[w]; bits != 0; bits &= bits - 1)
+        units_ += register_units(function_.registers[w * 64 + static_cast<unsigned>(std::countr_zero(bits))].type);
+    std::uint32_t most = units_;
+    for (std::uint32_t i = function_.blocks[b].end; i-- > function_.blocks[b].begin;) {
+      step(function_.instructions[i]);
+      most = std::max(most, units_);
+    }
+    return most;
+  }
+
+  void step(const Instruction& instruction) {
+    register_uses(function_, instruction, uses_);
+    if (instruction.guard == kNone)
+      for (const RegisterId r : uses_.definitions) set(r, false);
+    for (const RegisterId r : uses_.uses) set(r, true);
+  }
+
+  void set(RegisterId r, bool live) {
+    std::uint64_t& word = row_[r / 64];
+    const std::uint64_t bit = 1ull << (r % 64);
+    if (((word & bit) != 0) == live) return;
+    word ^= bit;
+    const std::uint32_t units = register_units(function_.registers[r].type);
+    units_ = live ? units_ + units : units_ - units;
+  }
+
+  const Function& function_;
+  const Cfg& cfg_;
+  Liveness live_;
+  std::vector<std::uint64_t> row_;
+  std::uint32_t units_ = 0;
+  RegisterUses uses_;
+};
+
+/// Number of barriers an instruction of CTA scope makes necessary: its first source names one.
+std::uint32_t barriers_of(const Function& function, const Instruction& instruction) {
+  const auto operands = function.operands_of(instruction);
+  const auto& slots = instruction.opcode->form->operands;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const auto& specs = instruction.opcode->row->operands;
+    const auto spec = std::find_if(specs.begin(), specs.end(), [&](const auto& s) { return s.name == slots[i].name; });
+    if (spec == specs.end() || spec->is_destination) continue;
+    if (operands[i].kind != Operand::Kind::immediate) return kNamedBarriers;
+    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(operands[i].value + 1, 0, kNamedBarriers));
+  }
+  return 1;
+}
+
+void add_instruction(const Function& function, const Instruction& i, KernelNeeds& needs) {
+  const isa::RowText& row = *i.opcode->row->text;
+  const bool call = i.extra != kNone && !ends_block(i);
+  if (row.scope == isa::Scope::cta) {
+    needs.has_barrier = true;
+    needs.barriers = std::max(needs.barriers, barriers_of(function, i));
+  }
+  needs.has_atomics |= !call && i.opcode->is(isa::Effects::reads) && i.opcode->is(isa::Effects::writes);
+}
+
+void add_unsupported(const std::vector<Unsupported>& from, KernelNeeds& needs) {
+  for (const Unsupported& u : from) {
+    const auto known = std::find_if(needs.unsupported.begin(), needs.unsupported.end(), [&](const Unsupported& n) { return n.what == u.what; });
+    if (known == needs.unsupported.end()) {
+      needs.unsupported.push_back(u);
+    } else {
+      known->count += u.count;
+      known->first_line = std::min(known->first_line, u.first_line);
+    }
+    const auto resolved = isa::resolve(u.what);
+    needs.uses_textures |= resolved.ok() && ((*resolved)->row->chapter == "texture" || (*resolved)->row->chapter == "surface");
+  }
+}
+
+/// Longest chain of frames below a function; notes recursion instead of following it.
+class CallDepth {
+ public:
+  CallDepth(const Module& module, bool& recursive) : module_(module), recursive_(recursive), graph_(module) {}
+
+  std::uint32_t bytes(FunctionId start) {
+    // Explicit stack: chains of calls in hostile input may be as long as the text.
+    stack_.push_back({start, 0, 0, graph_.callees(start)});
+    state_[start] = kOpen;
+    while (!stack_.empty()) step();
+    return done_[start];
+  }
+
+ private:
+  static constexpr std::uint8_t kOpen = 1, kClosed = 2;
+  struct Frame {
+    FunctionId function;
+    std::size_t next;
+    std::uint32_t deepest;
+    std::vector<FunctionId> targets;
+  };
+
+  void step() {
+    Frame& top = stack_.back();
+    if (top.next == top.targets.size()) {
+      const FunctionId function = top.function;
+      const std::uint32_t own = (module_.functions[function].local_bytes + kLocalAlign - 1) & ~(kLocalAlign - 1);
+      const std::uint32_t total = top.deepest == 0 ? module_.functions[function].local_bytes : own + top.deepest;
+      done_[function] = total;
+      state_[function] = kClosed;
+      stack_.pop_back();
+      if (!stack_.empty()) stack_.back().deepest = std::max(stack_.back().deepest, total);
+      return;
+    }
+    const FunctionId callee = top.targets[top.next++];
+    const std::uint8_t state = state_[callee];
+    if (state == kOpen) recursive_ = true;
+    if (state == kClosed) top.deepest = std::max(top.deepest, done_[callee]);
+    if (state != 0) return;
+    state_[callee] = kOpen;
+    stack_.push_back({callee, 0, 0, graph_.callees(callee)});
+  }
+
+  const Module& module_;
+  bool& recursive_;
+  CallGraph graph_;
+  std::vector<Frame> stack_;
+  std::map<FunctionId, std::uint8_t> state_;
+  std::map<FunctionId, std::uint32_t> done_;
+};
+
+bool has_waiting_read(const Function& f) {
+  return std::any_of(f.instructions.begin(), f.instructions.end(),
+                     [](const Instruction& i) { return i.extra == kNone && is_waiting_read(i); });
+}
+
+void add_function(const Function& f, bool call_waits, KernelNeeds& needs) {
+  for (const Instruction& i : f.instructions) add_instruction(f, i, needs);
+  add_unsupported(f.unsupported, needs);
+  for (const Call& call : f.calls) needs.has_indirect_calls |= call.callee.kind != Operand::Kind::function;
+  if (f.blocks.empty()) return;
+  const Cfg cfg = build_cfg(f);
+  needs.registers = std::max(needs.registers, Pressure(f, cfg).run());
+  if (needs.may_wait_on_memory) return;
+  for (const Loop& loop : find_loops(cfg)) {
+    needs.may_wait_on_memory |= may_wait(f, cfg, loop, call_waits);
+    if (needs.may_wait_on_memory) return;
+  }
+}
+
+}  // namespace
+
+bool is_device_service(std::string_view name) {
+  static constexpr std::string_view kServices[] = {"vprintf", "__assertfail", "malloc", "free"};
+  return std::find(std::begin(kServices), std::end(kServices), name) != std::end(kServices);
+}
+
+KernelNeeds analyze(const Module& module, FunctionId kernel) {
+  KernelNeeds needs;
+  const std::vector<FunctionId> closure = call_closure(module, kernel);
+  bool call_waits = false;
+  for (std::size_t i = 1; i < closure.size(); ++i) call_waits |= has_waiting_read(module.functions[closure[i]]);
+  for (const FunctionId id : closure) {
+    const Function& f = module.functions[id];
+    if (id != closure.front()) needs.callees.push_back(id);
+    if (f.is_declaration && !is_device_service(f.name)) needs.unresolved.push_back(f.name);
+    add_function(f, call_waits, needs);
+  }
+  needs.parameter_bytes = module.functions[kernel].parameter_bytes;
+  needs.local_bytes = CallDepth(module, needs.is_recursive).bytes(closure.front());
+  const SharedLayout shared = shared_layout(module, kernel);
+  needs.static_shared = shared.static_bytes;
+  needs.has_extern_shared = shared.has_dynamic;
+  for (const Variable& v : module.variables)
+    if (v.space == Space::const_ && v.linkage != Linkage::extern_)
+      needs.const_bytes = std::max(needs.const_bytes, static_cast<std::uint32_t>(v.offset + v.size));
+  return needs;
+}
+
+}  // namespace raddle::ptx
