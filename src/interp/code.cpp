@@ -1,0 +1,163 @@
+// Preparation of a kernel for the interpreter; see code.h.
+#include "interp/code.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "base/assert.h"
+#include "interp/joins.h"
+#include "ptx/layout.h"
+
+namespace raddle::interp {
+namespace {
+
+constexpr std::uint64_t kFrameAlign = 16;
+/// Local memory granted beyond the static chain of calls where recursion or indirect calls leave its depth open.
+constexpr std::uint32_t kOpenStackBytes = 16 * 1024;
+
+std::uint64_t align_up(std::uint64_t value, std::uint64_t align) { return (value + align - 1) / align * align; }
+
+InstructionCode prepare_instruction(const ptx::Instruction& instruction) {
+  InstructionCode code;
+  const isa::Opcode& opcode = *instruction.opcode;
+  code.reference = reference_of(opcode.op);
+  code.control = opcode.is(isa::Effects::control);
+  isa::Scope scope = opcode.row->text->scope;
+  code.cta = scope == isa::Scope::cta;
+  code.waits_on_memory = opcode.is(isa::Effects::reads);
+  if (scope == isa::Scope::warp && opcode.is(isa::Effects::sync)) {
+    const auto& slots = opcode.form->operands;
+    for (std::size_t k = 0; k < slots.size(); ++k) {
+      if (slots[k].name == "membermask") code.member_mask = static_cast<std::int8_t>(k);
+    }
+  }
+  return code;
+}
+
+void place_registers(FunctionCode& code) {
+  const auto& registers = code.function->registers;
+  code.frame_words = static_cast<std::uint32_t>(registers.size());
+  code.register_bits.reserve(registers.size());
+  code.high.assign(registers.size(), ptx::kNone);
+  for (std::size_t r = 0; r < registers.size(); ++r) {
+    unsigned bits = isa::bit_size(registers[r].type);
+    code.register_bits.push_back(static_cast<std::uint8_t>(bits));
+    if (bits > 64) code.high[r] = code.frame_words++;
+  }
+}
+
+/// .param variables that are not an entry's formal parameters live in the frame, above the .local ones.
+void place_private(const ptx::Module& module, FunctionCode& code, std::vector<std::uint64_t>& offsets) {
+  const ptx::Function& function = *code.function;
+  std::uint64_t end = align_up(function.local_bytes, kFrameAlign);
+  auto place = [&](ptx::VariableId id) {
+    const ptx::Variable& variable = module.variables[id];
+    if (variable.space != ptx::Space::param || offsets[id] != ModuleCode::kNotPrivate) return;
+    if (variable.is_parameter && function.is_entry) return;
+    end = align_up(end, std::max<std::uint64_t>(variable.align, 1));
+    offsets[id] = end;
+    end += std::max<std::uint64_t>(variable.size, 1);
+  };
+  for (ptx::VariableId id : function.returns) place(id);
+  for (ptx::VariableId id : function.parameters) place(id);
+  for (ptx::VariableId id : function.variables) place(id);
+  // Never empty, so that endless recursion ends at the end of local memory.
+  code.local_bytes = std::max(align_up(end, kFrameAlign), kFrameAlign);
+}
+
+std::unique_ptr<FunctionCode> prepare_function(ModuleCode& module, ptx::FunctionId id) {
+  auto code = std::make_unique<FunctionCode>();
+  code->function = &module.module->functions[id];
+  code->id = id;
+  if (code->function->is_declaration) {
+    code->built_in = find_built_in(code->function->name);
+    return code;
+  }
+  code->instructions.reserve(code->function->instructions.size());
+  for (const auto& instruction : code->function->instructions) {
+    code->instructions.push_back(prepare_instruction(instruction));
+  }
+  place_registers(*code);
+  place_private(*module.module, *code, module.private_offset);
+  place_joins(*code);
+  return code;
+}
+
+ptx::FunctionId resolve_alias(const ptx::Module& module, ptx::FunctionId id) {
+  while (id < module.functions.size() && module.functions[id].alias_of != ptx::kNone) id = module.functions[id].alias_of;
+  return id;
+}
+
+bool contains_indirect_call(const FunctionCode& code) {
+  const auto& calls = code.function->calls;
+  return std::any_of(calls.begin(), calls.end(),
+                     [](const ptx::Call& call) { return call.callee.kind != ptx::Operand::Kind::function; });
+}
+
+/// Deepest chain of frames by depth-first walk; a cycle leaves the depth open.
+std::uint64_t deepest(const ModuleCode& code, ptx::FunctionId id, std::vector<std::uint64_t>& known,
+                      std::vector<char>& state, bool& open_depth) {
+  id = resolve_alias(*code.module, id);
+  if (state[id] == 2) return known[id];
+  if (state[id] == 1) {
+    open_depth = true;
+    return 0;
+  }
+  state[id] = 1;
+  std::uint64_t below = 0;
+  for (const auto& call : code.functions[id]->function->calls) {
+    if (call.callee.kind != ptx::Operand::Kind::function) continue;
+    below = std::max(below, deepest(code, call.callee.index, known, state, open_depth));
+  }
+  state[id] = 2;
+  return known[id] = code.functions[id]->local_bytes + below;
+}
+
+/// One error that names everything that is missing, so that a user sees all of it at once (K-17).
+Result<void> check_supported(const ModuleCode& code) {
+  std::string missing;
+  for (const auto& function : code.functions) {
+    if (!function) continue;
+    const ptx::Function& source = *function->function;
+    if (source.is_declaration && function->built_in == nullptr) {
+      missing += fmt::format("\n  function '{}' has no body and is no device service", source.name);
+    }
+    for (const auto& item : source.unsupported) {
+      missing += fmt::format("\n  {}: {} (line {}, {} times): {}", source.name, item.what, item.first_line, item.count, item.reason);
+    }
+  }
+  if (missing.empty()) return {};
+  return Error::unsupported("kernel '{}' cannot be executed:{}", code.module->functions[code.kernel].name, missing);
+}
+
+}  // namespace
+
+const FunctionCode* ModuleCode::find(ptx::FunctionId id) const {
+  id = resolve_alias(*module, id);
+  return id < functions.size() ? functions[id].get() : nullptr;
+}
+
+Result<std::unique_ptr<ModuleCode>> prepare(const ptx::Module& module, ptx::FunctionId kernel) {
+  RADDLE_ASSERT(kernel < module.functions.size(), "no such function");
+  auto code = std::make_unique<ModuleCode>();
+  code->module = &module;
+  code->kernel = resolve_alias(module, kernel);
+  code->functions.resize(module.functions.size());
+  code->private_offset.assign(module.variables.size(), ModuleCode::kNotPrivate);
+  code->shared_offsets = ptx::shared_layout(module, code->kernel).offset;
+  bool open_depth = false;
+  for (ptx::FunctionId id : ptx::call_closure(module, code->kernel)) {
+    code->functions[id] = prepare_function(*code, id);
+    open_depth |= contains_indirect_call(*code->functions[id]);
+  }
+  TRY(check_supported(*code));
+  std::vector<std::uint64_t> known(module.functions.size());
+  std::vector<char> state(module.functions.size());
+  std::uint64_t bytes = deepest(*code, code->kernel, known, state, open_depth);
+  code->local_bytes = static_cast<std::uint32_t>(bytes + (open_depth ? kOpenStackBytes : 0));
+  return code;
+}
+
+}  // namespace raddle::interp

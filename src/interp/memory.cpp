@@ -1,0 +1,144 @@
+// Addresses of a lane: state spaces to host memory, with the checks that each access makes.
+// Generic, global and const addresses are host addresses; shared ones are offsets in the CTA's window, local ones in the
+// thread's local memory, entry parameters in the launch's parameter block; private parameters live in local memory and
+// are addressed generically.
+#include <algorithm>
+
+#include "base/assert.h"
+#include "interp/lane.h"
+#include "interp/warp.h"
+
+namespace raddle::interp {
+
+using Kind = ptx::Operand::Kind;
+using ptx::Space;
+
+namespace {
+
+std::uint64_t host_bits(const void* address) { return reinterpret_cast<std::uint64_t>(address); }
+
+std::uint64_t shared_end(const exec::LaunchContext& launch) {
+  std::uint64_t fixed = exec::kReservedShared + launch.static_shared;
+  std::uint64_t dynamic = std::uint64_t{launch.dynamic_shared_offset} + launch.dynamic_shared;
+  return std::max(fixed, launch.dynamic_shared != 0 ? dynamic : 0);
+}
+
+Space space_of(const isa::Opcode& opcode) {
+  switch (opcode.get(isa::ModKind::space)) {
+    case isa::Mod::global: return Space::global;
+    case isa::Mod::shared:
+    case isa::Mod::shared_cta:
+    case isa::Mod::shared_cluster: return Space::shared;
+    case isa::Mod::local: return Space::local;
+    case isa::Mod::const_: return Space::const_;
+    case isa::Mod::param:
+    case isa::Mod::param_entry:
+    case isa::Mod::param_func: return Space::param;
+    default: return Space::generic;
+  }
+}
+
+}  // namespace
+
+std::byte* Lane::private_address(ptx::VariableId id, unsigned depth) const {
+  const exec::CtaContext& cta = *context().cta;
+  std::uint64_t offset = frames_[depth].local + warp_->module().private_offset[id];
+  return cta.local + linear_thread() * cta.local_stride + offset;
+}
+
+std::uint64_t Lane::variable_address(ptx::VariableId id) const {
+  const ptx::Variable& variable = warp_->module().module->variables[id];
+  const exec::LaunchContext& launch = *context().cta->launch;
+  switch (variable.space) {
+    case Space::shared: return warp_->module().shared_offsets[id];
+    case Space::local: return frames_[depth_].local + variable.offset;
+    case Space::param:
+      if (warp_->module().private_offset[id] != ModuleCode::kNotPrivate) return host_bits(private_address(id, depth_));
+      return variable.offset;
+    default: return launch.variables[id];
+  }
+}
+
+std::uint64_t Lane::to_generic(Space space, std::uint64_t address) const {
+  const exec::CtaContext& cta = *context().cta;
+  switch (space) {
+    case Space::shared: return host_bits(cta.shared) + static_cast<std::uint32_t>(address);
+    case Space::local: return host_bits(cta.local) + linear_thread() * cta.local_stride + address;
+    case Space::param:
+      // Addresses inside the parameter block are entry parameters; private ones are generic already.
+      return address < code_of_entry().function->parameter_bytes ? host_bits(cta.launch->parameters) + address : address;
+    default: return address;
+  }
+}
+
+std::uint64_t Lane::from_generic(Space space, std::uint64_t address) const {
+  if (address == 0 && space != Space::shared) return 0;
+  return address - (to_generic(space, 0) - 0);
+}
+
+bool Lane::in_space(Space space, std::uint64_t generic) const {
+  const exec::CtaContext& cta = *context().cta;
+  auto within = [&](std::uint64_t base, std::uint64_t size) { return generic - base < size; };
+  bool shared = within(host_bits(cta.shared), exec::kSharedWindow);
+  bool local = within(host_bits(cta.local) + linear_thread() * cta.local_stride, cta.local_stride);
+  bool param = within(host_bits(cta.launch->parameters), code_of_entry().function->parameter_bytes);
+  switch (space) {
+    case Space::shared: return shared;
+    case Space::local: return local;
+    case Space::param: return param;
+    case Space::const_: return is_constant(generic);
+    default: return !shared && !local && !param && !is_constant(generic);
+  }
+}
+
+bool Lane::is_constant(std::uint64_t generic) const {
+  const auto& variables = warp_->module().module->variables;
+  for (std::size_t id = 0; id < variables.size(); ++id) {
+    if (variables[id].space != Space::const_ || variables[id].function != ptx::kNone) continue;
+    if (generic - context().cta->launch->variables[id] < variables[id].size) return true;
+  }
+  return false;
+}
+
+const FunctionCode& Lane::code_of_entry() const { return *frames_[0].code; }
+
+/// Base plus offset, in `space`, which becomes the variable's own where the instruction names none.
+std::uint64_t Lane::base_address(const ptx::Operand& operand, Space& space) const {
+  auto offset = static_cast<std::uint64_t>(operand.value);
+  if (operand.kind != Kind::address) return raw(operand);
+  switch (operand.base) {
+    case ptx::Operand::Base::reg: return frames_[depth_].registers[operand.index] + offset;
+    case ptx::Operand::Base::absolute: return offset;
+    case ptx::Operand::Base::variable: break;
+  }
+  const ptx::Variable& variable = warp_->module().module->variables[operand.index];
+  space = variable.space;
+  if (space == Space::param && warp_->module().private_offset[operand.index] != ModuleCode::kNotPrivate) {
+    space = Space::generic;
+  }
+  return variable_address(operand.index) + offset;
+}
+
+std::uint64_t Lane::generic_address(unsigned k) const {
+  Space space = space_of(*current_->opcode);
+  std::uint64_t address = base_address(operands_[k], space);
+  return to_generic(space, address);
+}
+
+std::byte* Lane::access(unsigned k, unsigned bytes) const {
+  Space space = space_of(*current_->opcode);
+  std::uint64_t address = base_address(operands_[k], space);
+  const exec::CtaContext& cta = *context().cta;
+  if (space == Space::shared) address = static_cast<std::uint32_t>(address);
+  std::uint64_t generic = to_generic(space, address);
+  if (generic % bytes != 0) fault(exec::FaultKind::misaligned_address, generic);
+  std::uint64_t limit = ~std::uint64_t{0};
+  if (space == Space::shared) limit = shared_end(*cta.launch);
+  if (space == Space::local) limit = cta.local_stride;
+  if (limit != ~std::uint64_t{0} && (address > limit || limit - address < bytes)) {
+    fault(exec::FaultKind::illegal_address, generic);
+  }
+  return reinterpret_cast<std::byte*>(generic);
+}
+
+}  // namespace raddle::interp

@@ -1,0 +1,49 @@
+// Functions that programs may call without defining them: CUDA's device services, through the machine's Services.
+#include <string_view>
+
+#include "interp/lane.h"
+#include "interp/warp.h"
+
+namespace raddle::interp {
+namespace {
+
+void call_vprintf(Lane& lane, const ptx::Call& call) {
+  std::uint64_t format = lane.argument(call, 0), arguments = lane.argument(call, 1);
+  std::int32_t result = lane.services().vprintf(&lane.context(), lane.index(), format, arguments);
+  lane.set_return(call, static_cast<std::uint32_t>(result));
+}
+
+void call_assert_fail(Lane& lane, const ptx::Call& call) {
+  auto line = static_cast<std::uint32_t>(lane.argument(call, 2));
+  lane.services().assert_fail(&lane.context(), lane.index(), lane.argument(call, 0), lane.argument(call, 1), line,
+                              lane.argument(call, 3));
+}
+
+void call_malloc(Lane& lane, const ptx::Call& call) {
+  lane.set_return(call, lane.services().malloc(&lane.context(), lane.argument(call, 0)));
+}
+
+void call_free(Lane& lane, const ptx::Call& call) { lane.services().free(&lane.context(), lane.argument(call, 0)); }
+
+struct Named {
+  std::string_view name;
+  BuiltIn function;
+};
+constexpr Named kBuiltIns[] = {
+    {"vprintf", call_vprintf},
+    {"__assertfail", call_assert_fail},
+    {"__assert_fail", call_assert_fail},
+    {"malloc", call_malloc},
+    {"free", call_free},
+};
+
+}  // namespace
+
+BuiltIn find_built_in(std::string_view name) {
+  for (const Named& entry : kBuiltIns) {
+    if (entry.name == name) return entry.function;
+  }
+  return nullptr;
+}
+
+}  // namespace raddle::interp

@@ -1,0 +1,93 @@
+// One warp being interpreted: 32 lanes with a program counter and a call stack each, run in groups that share a pc.
+// Groups take fair turns, so a lane that spins never starves the one it waits for (shared design: "Warps, lanes,
+// progress"). Nothing here lives on the fiber's stack: a fault abandons the fiber without unwinding it.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "exec/abi.h"
+#include "interp/code.h"
+#include "interp/lane.h"
+
+namespace raddle::interp {
+
+/// Lanes that execute a warp- or CTA-scope instruction together, as its reference function sees them.
+class WarpStep {
+ public:
+  WarpStep(Warp& warp, std::uint32_t lanes) : warp_(warp), lanes_(lanes) {}
+  std::uint32_t lanes() const { return lanes_; }  ///< lanes that execute it; their guards hold
+  Lane& lane(unsigned index) const;
+  exec::WarpContext& context() const;
+  template <class F>
+  void each(F f) const {
+    for (std::uint32_t rest = lanes_; rest != 0; rest &= rest - 1) f(lane(static_cast<unsigned>(__builtin_ctz(rest))));
+  }
+
+ private:
+  Warp& warp_;
+  std::uint32_t lanes_;
+};
+
+class Warp {
+ public:
+  explicit Warp(const ModuleCode& module);
+  Warp(const Warp&) = delete;
+  Warp& operator=(const Warp&) = delete;
+
+  /// Runs the warp to the end of all its lanes.
+  void run(exec::WarpContext& context);
+
+  exec::WarpContext& context() { return *context_; }
+  const ModuleCode& module() const { return module_; }
+  Lane& lane(unsigned index) { return lanes_[index]; }
+  [[noreturn]] void fault(exec::FaultKind kind, std::uint64_t address, unsigned lane);
+  void exit_lane(unsigned lane) { exiting_ |= 1u << lane; }
+  /// A lane asks to wait: other groups go first; without any, the machine waits.
+  void sleep(std::uint32_t nanoseconds) { sleep_ = std::max(sleep_, nanoseconds); }
+
+ private:
+  void start();
+  void turn(std::uint32_t group);
+  bool step(std::uint32_t& group);
+  void execute_lanes(std::uint32_t group, const InstructionCode& code, const ptx::Instruction& instruction);
+  std::uint32_t guarded(std::uint32_t group, const ptx::Instruction& instruction);
+  void execute_warp(std::uint32_t& group, const InstructionCode& code, const ptx::Instruction& instruction);
+  void wait_for_members(std::uint32_t active, const InstructionCode& code);
+  void complete_members(std::uint32_t lanes);
+  bool arrive_at_join(std::uint32_t group);
+  void split(std::uint32_t& group, std::uint32_t join);
+  void retire(std::uint32_t& group);
+  void push(std::uint32_t group);
+  void push_by_place(std::uint32_t lanes);
+  bool same_place(unsigned a, unsigned b) const;
+  void back_edge();
+  void fall_asleep();
+  void everyone_waits();
+  void recheck_members();
+  // Barriers of the CTA (interp/barriers.cpp).
+  std::uint32_t lanes_in(Lane::State state) const;
+  bool settle_barrier();
+  void arrive_pending();
+  bool check_released();
+  void deliver(std::uint32_t lanes, std::uint32_t count, std::uint32_t all);
+  void yield_round();
+
+  const ModuleCode& module_;
+  exec::WarpContext* context_ = nullptr;
+  std::array<Lane, exec::kWarpSize> lanes_;
+  std::vector<std::uint32_t> queue_;   ///< groups waiting for a turn, oldest first
+  std::uint32_t exiting_ = 0;          ///< lanes that exited in the current step
+  std::uint32_t alive_ = 0;
+  unsigned budget_ = 0;                ///< back-edges left in this turn
+  std::uint32_t sleep_ = 0;            ///< nanoseconds that the group's lanes asked to wait, at most
+  unsigned idle_turns_ = 0;            ///< turns since something other than looping happened
+  bool touched_memory_ = false;        ///< the turn read memory that others may write
+};
+
+inline Lane& WarpStep::lane(unsigned index) const { return warp_.lane(index); }
+inline exec::WarpContext& WarpStep::context() const { return warp_.context(); }
+
+}  // namespace raddle::interp
