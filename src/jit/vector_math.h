@@ -12,7 +12,7 @@ using isa::Mod;
 
 // --- Flushing, saturation, minima (vector_math_rounding.cpp) ---
 
-/// Subnormals to zero of the same sign; f32 and f16. No-op for f32 where the function runs with the processor's own
+/// Subnormals to zero of the same sign; f32, f16, bf16. No-op for f32 where the function runs with the processor's own
 /// flushing (LLVM attribute "denormal-fp-math-f32"="preserve-sign"): only for inputs and results of real arithmetic.
 Val flush(Val a);
 /// The same, never left to the processor: for operations that move, compare bits or negate.

@@ -93,8 +93,8 @@ Val compare_minimum(Val a, Val b, bool propagate_nan, bool minimum) {
 
 Val flush_always(Val a) {
   Val bits = a.as(integer_of(a));
-  Val exponent = a.constant(bits.type, a.type == Type::f16 ? 0x7c00u : 0x7f800000u);
-  RADDLE_ASSERT(a.type == Type::f32 || a.type == Type::f16, "flush: f32 and f16 only");
+  RADDLE_ASSERT(a.is_float() && a.bits() <= 32, "flush: f32, f16 and bf16 only");
+  Val exponent = a.constant(bits.type, a.type == Type::f16 ? 0x7c00u : a.type == Type::bf16 ? 0x7f80u : 0x7f800000u);
   return select(eq(bits & exponent, bits.like(0)), bits & sign_bit(a), bits).as(a.type);
 }
 

@@ -136,7 +136,7 @@ void lower<Op::cvt>(Emitter& e) {
   if (e.has(Mod::relu) || e.has(Mod::satfinite)) a = prepare(e, a, to);
   Val d = float_to_float(e, a, to);
   if (e.has(Mod::sat)) d = is_narrow(to) ? narrow_from_f32(saturate(widen_to_f32(d, to)), to, Mod::rn) : saturate(d);
-  if (e.has(Mod::ftz) && (to == Type::f32 || to == Type::f16)) d = flush_always(d);
+  if (e.has(Mod::ftz) && to == Type::f32) d = flush_always(d);  // .ftz concerns f32 alone
   e.out(d);
 }
 

@@ -156,7 +156,8 @@ void lower<Op::sqrt_approx>(Emitter& e) {
 template <>
 void lower<Op::rsqrt>(Emitter& e) {
   Val a = input(e, 1);
-  finish(e, a.type == Type::f64 ? divide(a.like(1), sqrt(a)) : rsqrt_approx(a));
+  if (a.type == Type::f32) return finish(e, rsqrt_approx(a));
+  e.out(upper_half(divide(a.like(1), sqrt(upper_half(a)))));
 }
 
 template <>

@@ -12,13 +12,13 @@ Val elements(Emitter& e, unsigned k) {
   Type t = element_type(e.type());
   Val a = e.in(k);
   Val values = t == e.type() ? a : unpack_all(a, t);
-  return e.has(Mod::ftz) && t == Type::f16 ? flush_always(values) : values;
+  return e.has(Mod::ftz) ? flush_always(values) : values;
 }
 
 /// Flush, saturate or cut at zero, and pack again.
 void finish(Emitter& e, Val values) {
   Type t = values.type;
-  if (e.has(Mod::ftz) && t == Type::f16) values = flush_always(values);
+  if (e.has(Mod::ftz)) values = flush_always(values);
   if (e.has(Mod::sat) || e.has(Mod::relu)) {
     Val wide = widen_to_f32(values, t);
     // relu: NaN stays NaN (canonical), -0 and what lies below become +0

@@ -1,0 +1,101 @@
+// JIT: CTA barriers and memory fences. A kernel of kind `regions` suspends at `bar.sync 0`; elsewhere the machine's
+// services block the warp's fiber.
+#include "jit/function.h"
+
+namespace raddle::jit {
+namespace {
+
+using exec::Services;
+
+/// The operand's value in the first executing lane: barrier numbers and counts are the same for a warp.
+llvm::Value* of_first_lane(FunctionCompiler& f, unsigned k) {
+  auto& ir = f.ir;
+  if (!f.present(k)) return ir.getInt32(0);
+  WarpValue v = f.read(k);
+  if (v.shape.uniform()) return f.scalar(v).v;
+  auto* bits = f.mask_bits(f.executing());
+  auto* lane = ir.CreateAnd(ir.CreateIntrinsic(llvm::Intrinsic::cttz, {ir.getInt32Ty()}, {bits, ir.getFalse()}), ir.getInt32(31));
+  return f.load_lane(f.spill(v), ir.getInt32Ty(), lane);
+}
+
+/// Runs `then` with the executing lanes' bits if there are any.
+void with_lanes(FunctionCompiler& f, const std::function<void(llvm::Value*)>& then) {
+  auto* bits = f.mask_bits(f.executing());
+  if (f.instruction->guard == ptx::kNone) return then(bits);
+  f.if_then(f.ir.CreateICmpNE(bits, f.ir.getInt32(0)), [&] { then(bits); });
+}
+
+void sync(FunctionCompiler& f) {
+  if (f.context.kind == exec::BlockKind::regions) return f.emit_barrier_region();
+  auto* id = of_first_lane(f, 0);
+  auto* threads = of_first_lane(f, 1);
+  with_lanes(f, [&](llvm::Value* lanes) {
+    f.call_service(offsetof(Services, barrier_sync), f.ir.getVoidTy(), {f.warp(), id, threads, lanes});
+  });
+}
+
+void arrive(FunctionCompiler& f) {
+  auto* id = of_first_lane(f, 0);
+  auto* threads = of_first_lane(f, 1);
+  with_lanes(f, [&](llvm::Value* lanes) {
+    f.call_service(offsetof(Services, barrier_arrive), f.ir.getVoidTy(), {f.warp(), id, threads, lanes});
+  });
+}
+
+void reduce(FunctionCompiler& f, bool count) {
+  auto& ir = f.ir;
+  auto* id = of_first_lane(f, 1);
+  auto* threads = of_first_lane(f, 2);
+  WarpValue predicate = f.read(3);
+  Mask holds = f.executing();
+  for (unsigned p = 0; p < f.parts(); ++p) holds[p] = ir.CreateAnd(holds[p], f.part(predicate, p).v);
+  auto* held = f.mask_bits(holds);
+  auto* all = f.entry_alloca(ir.getInt32Ty(), "arrived");
+  auto* result = f.entry_alloca(ir.getInt32Ty(), "held");
+  with_lanes(f, [&](llvm::Value* lanes) {
+    ir.CreateStore(f.call_service(offsetof(Services, barrier_reduce), ir.getInt32Ty(), {f.warp(), id, threads, lanes, held, all}), result);
+  });
+  llvm::Value* total = ir.CreateLoad(ir.getInt32Ty(), result);
+  llvm::Value* answer = total;
+  if (!count) {
+    answer = f.opcode().get(ModKind::operation) == Mod::and_ ? ir.CreateICmpEQ(total, ir.CreateLoad(ir.getInt32Ty(), all))
+                                                             : ir.CreateICmpNE(total, ir.getInt32(0));
+  }
+  f.write_parts(f.operand(0), count ? Type::u32 : Type::pred, std::vector<llvm::Value*>(f.parts(), f.splat(answer)));
+}
+
+void order(FunctionCompiler& f, llvm::AtomicOrdering ordering, Mod scope) {
+  // A CTA stays on one worker: within it only the compiler must keep the order.
+  f.ir.CreateFence(ordering, scope == Mod::cta ? llvm::SyncScope::SingleThread : llvm::SyncScope::System);
+}
+
+}  // namespace
+
+template <> void emit<Op::bar_sync>(FunctionCompiler& f) { sync(f); }
+template <> void emit<Op::barrier_sync>(FunctionCompiler& f) { sync(f); }
+template <> void emit<Op::bar_arrive>(FunctionCompiler& f) { arrive(f); }
+template <> void emit<Op::barrier_arrive>(FunctionCompiler& f) { arrive(f); }
+template <> void emit<Op::bar_red>(FunctionCompiler& f) { reduce(f, false); }
+template <> void emit<Op::barrier_red>(FunctionCompiler& f) { reduce(f, false); }
+template <> void emit<Op::bar_red_popc>(FunctionCompiler& f) { reduce(f, true); }
+template <> void emit<Op::barrier_red_popc>(FunctionCompiler& f) { reduce(f, true); }
+
+template <> void emit<Op::membar>(FunctionCompiler& f) {
+  order(f, llvm::AtomicOrdering::SequentiallyConsistent, f.opcode().get(ModKind::scope));
+}
+template <> void emit<Op::fence>(FunctionCompiler& f) {
+  auto ordering = [&] {
+    switch (f.opcode().get(ModKind::semantics)) {
+      case Mod::sc: return llvm::AtomicOrdering::SequentiallyConsistent;
+      case Mod::acquire: return llvm::AtomicOrdering::Acquire;
+      case Mod::release: return llvm::AtomicOrdering::Release;
+      default: return llvm::AtomicOrdering::AcquireRelease;
+    }
+  }();
+  order(f, ordering, f.opcode().get(ModKind::scope));
+}
+
+// Kernels of one stream run one after another, so a dependent grid never starts early and never has to wait.
+template <> void emit<Op::griddepcontrol>(FunctionCompiler&) {}
+
+}  // namespace raddle::jit

@@ -1,0 +1,252 @@
+// Calls: direct, indirect, and to device services; parameters of device functions. A parameter block keeps, for the
+// byte offset o of a scalar, the warp's 32 values together at o * 32, so that it is vectors all the way.
+#include <llvm/IR/Intrinsics.h>
+
+#include "base/assert.h"
+#include "jit/function.h"
+
+namespace raddle::jit {
+
+using isa::Mod;
+using ptx::Operand;
+
+namespace {
+
+/// Byte offsets of the variables one after another, naturally aligned, and the total in bytes.
+struct ParameterLayout {
+  std::vector<std::uint64_t> offsets;
+  std::uint64_t bytes = 0;
+};
+ParameterLayout layout_of(const ptx::Module& module, const std::vector<ptx::VariableId>& variables) {
+  ParameterLayout layout;
+  for (auto id : variables) {
+    const auto& v = module.variables[id];
+    std::uint64_t align = std::max(v.align, 1u);
+    layout.bytes = (layout.bytes + align - 1) / align * align;
+    layout.offsets.push_back(layout.bytes);
+    layout.bytes += std::max<std::uint64_t>(v.size, 1);
+  }
+  return layout;
+}
+
+}  // namespace
+
+bool FunctionCompiler::is_parameter_access(const Operand& address, Mod space) const {
+  if (space != Mod::param && space != Mod::param_func && space != Mod::param_entry) return false;
+  if (address.base != Operand::Base::variable) return false;
+  const auto& v = context.module.variables[address.index];
+  return v.space == ptx::Space::param && !(f.is_entry && v.is_parameter);
+}
+
+llvm::Value* FunctionCompiler::parameter_slot(ptx::VariableId id) {
+  auto& slot = parameter_slots_[id];
+  if (slot) return slot;
+  const auto& v = context.module.variables[id];
+  auto formal = [&](const std::vector<ptx::VariableId>& list, llvm::Value* block) -> llvm::Value* {
+    auto at = std::find(list.begin(), list.end(), id);
+    if (at == list.end()) return nullptr;
+    auto offset = layout_of(context.module, list).offsets[static_cast<std::size_t>(at - list.begin())];
+    Builder entry(entry_->getTerminator());
+    return entry.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), block, offset * exec::kWarpSize);
+  };
+  if (v.is_parameter) slot = formal(f.parameters, parameters_);
+  else if (v.is_return) slot = formal(f.returns, returns_);
+  if (!slot) slot = entry_alloca(llvm::ArrayType::get(ir.getInt8Ty(), std::max<std::uint64_t>(v.size, 1) * exec::kWarpSize), "param", 64);
+  return slot;
+}
+
+void FunctionCompiler::load_parameter(unsigned destination, const Operand& address) {
+  Type type = opcode().type(opcode().type_count - 1);
+  auto* element = ir.getIntNTy(isa::bit_size(type));
+  auto* base = parameter_slot(address.index);
+  auto destinations = elements(destination);
+  for (std::size_t e = 0; e < destinations.size(); ++e) {
+    std::uint64_t offset = (static_cast<std::uint64_t>(address.value) + e * isa::byte_size(type)) * exec::kWarpSize;
+    std::vector<llvm::Value*> values;
+    for (unsigned p = 0; p < parts(); ++p) {
+      auto* at = ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), base, offset + p * lanes() * isa::byte_size(type));
+      values.push_back(ir.CreateAlignedLoad(llvm::FixedVectorType::get(element, lanes()), at, llvm::Align(isa::byte_size(type))));
+    }
+    write_parts(destinations[e], type, values);
+  }
+}
+
+void FunctionCompiler::store_parameter(const Operand& address, unsigned value) {
+  Type type = opcode().type(opcode().type_count - 1);
+  auto* element = ir.getIntNTy(isa::bit_size(type));
+  auto* base = parameter_slot(address.index);
+  auto sources = elements(value);
+  Mask mask = executing();
+  for (std::size_t e = 0; e < sources.size(); ++e) {
+    std::uint64_t offset = (static_cast<std::uint64_t>(address.value) + e * isa::byte_size(type)) * exec::kWarpSize;
+    WarpValue v = read(sources[e]);
+    for (unsigned p = 0; p < parts(); ++p) {
+      auto* at = ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), base, offset + p * lanes() * isa::byte_size(type));
+      Val x = part(v, p);
+      auto* bits = ir.CreateZExtOrTrunc(x.as(isa::bits_type(x.bits())).v, llvm::FixedVectorType::get(element, lanes()));
+      ir.CreateMaskedStore(bits, at, llvm::Align(isa::byte_size(type)), mask[p]);
+    }
+  }
+}
+
+llvm::FunctionType* FunctionCompiler::device_function_type() {
+  auto* pointer = ir.getPtrTy();
+  return llvm::FunctionType::get(ir.getVoidTy(), {pointer, ir.getInt32Ty(), pointer, pointer, ir.getInt32Ty()}, false);
+}
+
+llvm::Function* declare_device_function(ModuleContext& context, ptx::FunctionId id, llvm::FunctionType* type) {
+  auto& function = context.functions[id];
+  if (!function) {
+    function = llvm::Function::Create(type, llvm::Function::InternalLinkage, "function." + context.module.functions[id].name, context.llvm);
+    context.to_compile.push_back(id);
+  }
+  return function;
+}
+
+/// The caller's block for a list of call operands: a lone variable's own slot, or a copy of several in order.
+llvm::Value* FunctionCompiler::argument_block(const std::vector<Operand>& operands, bool copy_in, std::vector<std::function<void()>>& after) {
+  if (operands.empty()) return llvm::ConstantPointerNull::get(ir.getPtrTy());
+  if (operands.size() == 1 && operands[0].kind == Operand::Kind::variable) return parameter_slot(operands[0].index);
+  std::vector<std::uint64_t> offsets;
+  std::uint64_t bytes = 0;
+  auto size_of = [&](const Operand& o) -> std::pair<std::uint64_t, std::uint64_t> {
+    if (o.kind == Operand::Kind::variable) {
+      const auto& v = context.module.variables[o.index];
+      return {std::max<std::uint64_t>(v.size, 1), std::max(v.align, 1u)};
+    }
+    std::uint64_t n = isa::byte_size(o.kind == Operand::Kind::reg ? f.registers[o.index].type : o.type);
+    return {n, n};
+  };
+  for (const auto& o : operands) {
+    auto [size, align] = size_of(o);
+    bytes = (bytes + align - 1) / align * align;
+    offsets.push_back(bytes);
+    bytes += size;
+  }
+  auto* block = entry_alloca(llvm::ArrayType::get(ir.getInt8Ty(), bytes * exec::kWarpSize), "arguments", 64);
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    const auto& o = operands[k];
+    auto* at = ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), block, offsets[k] * exec::kWarpSize);
+    if (o.kind == Operand::Kind::variable) {
+      std::uint64_t length = size_of(o).first * exec::kWarpSize;
+      auto* slot = parameter_slot(o.index);
+      if (copy_in) ir.CreateMemCpy(at, llvm::Align(16), slot, llvm::Align(16), length);
+      else after.push_back([this, at, slot, length] { ir.CreateMemCpy(slot, llvm::Align(16), at, llvm::Align(16), length); });
+    } else if (copy_in) {
+      WarpValue v = read(o);
+      for (unsigned p = 0; p < parts(); ++p) {
+        Val x = part(v, p);
+        auto* bits = x.type == Type::pred ? ir.CreateZExt(x.v, llvm::FixedVectorType::get(ir.getInt8Ty(), lanes())) : x.as(isa::bits_type(x.bits())).v;
+        ir.CreateAlignedStore(bits, ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), at, p * lanes() * std::max(1u, isa::byte_size(v.type))), llvm::Align(1));
+      }
+    } else {
+      after.push_back([this, at, o] {
+        Type type = f.registers[o.index].type;
+        std::vector<llvm::Value*> values;
+        for (unsigned p = 0; p < parts(); ++p)
+          values.push_back(ir.CreateAlignedLoad(llvm::FixedVectorType::get(lane_type(type), lanes()),
+                                                ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), at, p * lanes() * isa::byte_size(type)), llvm::Align(1)));
+        write_parts(o, type, values);
+      });
+    }
+  }
+  return block;
+}
+
+/// Services see one lane at a time: scalars out of the argument slots, result back.
+void FunctionCompiler::emit_service_call(const ptx::Call& call, std::string_view name) {
+  std::vector<llvm::Value*> arrays;
+  std::vector<llvm::Type*> types;
+  for (const auto& o : call.arguments) {
+    bool variable = o.kind == Operand::Kind::variable;
+    std::uint64_t bytes = variable ? context.module.variables[o.index].size : isa::byte_size(f.registers[o.index].type);
+    types.push_back(ir.getIntNTy(static_cast<unsigned>(bytes * 8)));
+    arrays.push_back(variable ? parameter_slot(o.index) : spill(read(o)));
+  }
+  llvm::Value* result_slot = nullptr;
+  if (!call.returns.empty() && call.returns[0].kind == Operand::Kind::variable) result_slot = parameter_slot(call.returns[0].index);
+  auto* i64 = ir.getInt64Ty();
+  for_each_lane(mask_bits(executing()), [&](llvm::Value* lane) {
+    auto argument = [&](std::size_t k, llvm::Type* as) { return ir.CreateZExtOrTrunc(load_lane(arrays[k], types[k], lane), as); };
+    llvm::Value* result = nullptr;
+    using exec::Services;
+    auto* i32 = ir.getInt32Ty();
+    if (name == "vprintf") result = call_service(offsetof(Services, vprintf), i32, {warp_, lane, argument(0, i64), argument(1, i64)});
+    else if (name == "malloc") result = call_service(offsetof(Services, malloc), i64, {warp_, argument(0, i64)});
+    else if (name == "free") call_service(offsetof(Services, free), ir.getVoidTy(), {warp_, argument(0, i64)});
+    else call_service(offsetof(Services, assert_fail), ir.getVoidTy(), {warp_, lane, argument(0, i64), argument(1, i64), argument(2, i32), argument(3, i64)});
+    if (result && result_slot) store_lane(result_slot, result, lane);
+  });
+}
+
+void FunctionCompiler::emit_call() {
+  const ptx::Call& call = f.calls[instruction->extra];
+  if (call.callee.kind == Operand::Kind::function) {
+    const ptx::Function* callee = &context.module.functions[call.callee.index];
+    ptx::FunctionId id = call.callee.index;
+    if (callee->alias_of != ptx::kNone) id = callee->alias_of, callee = &context.module.functions[id];
+    if (callee->is_declaration) return emit_service_call(call, callee->name);
+    std::vector<std::function<void()>> after;
+    auto* parameters = argument_block(call.arguments, true, after);
+    auto* returns = argument_block(call.returns, false, after);
+    auto* frame = ir.CreateAdd(local_frame_, ir.getInt32((f.local_bytes + 15) / 16 * 16));
+    auto* bits = mask_bits(executing());
+    auto* function = declare_device_function(context, id, device_function_type());
+    if_then(ir.CreateICmpNE(bits, ir.getInt32(0)), [&] { ir.CreateCall(function, {warp_, bits, parameters, returns, frame}); });
+    for (auto& copy : after) copy();
+    return remove_exited();
+  }
+  emit_indirect_call(call);
+}
+
+/// Lanes call what their own pointer names: one call per distinct function, with the lanes that chose it.
+void FunctionCompiler::emit_indirect_call(const ptx::Call& call) {
+  std::vector<std::function<void()>> after;
+  auto* parameters = argument_block(call.arguments, true, after);
+  auto* returns = argument_block(call.returns, false, after);
+  auto* frame = ir.CreateAdd(local_frame_, ir.getInt32((f.local_bytes + 15) / 16 * 16));
+  WarpValue callee = read(call.callee);
+  auto* array = spill(callee);
+  auto* element = ir.getIntNTy(isa::bit_size(callee.type));
+  auto* left_slot = entry_alloca(ir.getInt32Ty(), "left");
+  auto* running = mask_bits(executing());
+  ir.CreateStore(running, left_slot);
+  for_each_lane(running, [&](llvm::Value* lane) {
+    auto* left = ir.CreateLoad(ir.getInt32Ty(), left_slot);
+    if_then(ir.CreateICmpNE(ir.CreateAnd(ir.CreateLShr(left, lane), ir.getInt32(1)), ir.getInt32(0)), [&] {
+      auto* chosen = load_lane(array, element, lane);
+      Mask same;
+      for (unsigned p = 0; p < parts(); ++p) same.push_back(ir.CreateICmpEQ(part(callee, p).as(isa::bits_type(isa::bit_size(callee.type))).v, splat(chosen)));
+      auto* group = ir.CreateAnd(mask_bits(same), left);
+      ir.CreateStore(ir.CreateAnd(left, ir.CreateNot(group)), left_slot);
+      // Function pointers are numbers in the module's table (index + 1); anything else is no function.
+      auto* bad = llvm::BasicBlock::Create(ir.getContext(), "no_function", function_);
+      auto* called = llvm::BasicBlock::Create(ir.getContext(), "called", function_);
+      auto* choose = ir.CreateSwitch(chosen, bad);
+      for (ptx::FunctionId id = 0; id < context.module.functions.size(); ++id) {
+        const auto& target = context.module.functions[id];
+        if (target.is_entry || target.is_declaration || target.alias_of != ptx::kNone || !context.address_taken[id]) continue;
+        auto* block = llvm::BasicBlock::Create(ir.getContext(), target.name, function_);
+        choose->addCase(llvm::cast<llvm::ConstantInt>(llvm::ConstantInt::get(element, id + 1)), block);
+        ir.SetInsertPoint(block);
+        ir.CreateCall(declare_device_function(context, id, device_function_type()), {warp_, group, parameters, returns, frame});
+        ir.CreateBr(called);
+      }
+      ir.SetInsertPoint(bad);
+      fault(exec::FaultKind::invalid_function, ir.CreateZExtOrTrunc(chosen, ir.getInt64Ty()), lane);
+      ir.CreateBr(called);
+      ir.SetInsertPoint(called);
+    });
+  });
+  for (auto& copy : after) copy();
+  remove_exited();
+}
+
+/// Lanes that executed `exit` inside the callee are gone.
+void FunctionCompiler::remove_exited() {
+  if (!context.functions_may_exit) return;
+  Mask live = mask_from_bits(warp_field(offsetof(exec::WarpContext, live_lanes), ir.getInt32Ty(), "live", false));
+  for (unsigned p = 0; p < parts(); ++p) active_[p] = ir.CreateAnd(active_[p], live[p]);
+}
+
+}  // namespace raddle::jit

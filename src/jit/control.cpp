@@ -1,0 +1,289 @@
+// Control flow of FunctionCompiler: blocks in linear order, lanes waiting at blocks, exits, suspension at barriers.
+#include <llvm/IR/Intrinsics.h>
+
+#include "base/assert.h"
+#include "jit/function.h"
+
+namespace raddle::jit {
+
+using ptx::Exit;
+
+FunctionCompiler::FunctionCompiler(ModuleContext& c, const Plan& p)
+    : context(c), plan(p), f(p.function), ir(c.llvm.getContext()), slots_(f.registers.size()),
+      blocks_(f.blocks.size()), masks_(f.blocks.size()) {}
+
+llvm::Function* FunctionCompiler::compile() {
+  emit_prologue();
+  for (BlockId b : plan.order.blocks) {
+    blocks_[b] = llvm::BasicBlock::Create(ir.getContext(), f.blocks[b].label.empty() ? "b" : f.blocks[b].label, function_);
+    for (unsigned p = 0; p < parts(); ++p) masks_[b].push_back(entry_alloca(mask_storage_type(), "waiting"));
+  }
+  ir.SetInsertPoint(body_);
+  for (BlockId b : plan.order.blocks)
+    for (auto* a : masks_[b]) ir.CreateStore(llvm::Constant::getNullValue(a->getAllocatedType()), a);
+  BlockId first = plan.order.blocks.front();
+  store_mask(first, entry_mask_);
+  if (resume_) {
+    resume_->setDefaultDest(blocks_[first]);
+    resume_->moveBefore(*body_, body_->end());
+  } else {
+    ir.CreateBr(blocks_[first]);
+  }
+  for (BlockId b : plan.order.blocks) emit_block(b);
+  ir.SetInsertPoint(exit_);
+  if (resume_) ir.CreateRet(ir.getInt32(0));
+  else ir.CreateRetVoid();
+  context.statistics.dispatched_loops += plan.order.dispatched_loops;
+  return function_;
+}
+
+void FunctionCompiler::emit_prologue() {
+  auto* pointer = ir.getPtrTy();
+  bool regions = f.is_entry && context.kind == exec::BlockKind::regions;
+  llvm::FunctionType* type;
+  if (!f.is_entry) type = llvm::FunctionType::get(ir.getVoidTy(), {pointer, ir.getInt32Ty(), pointer, pointer, ir.getInt32Ty()}, false);
+  else if (regions) type = llvm::FunctionType::get(ir.getInt32Ty(), {pointer, pointer, ir.getInt32Ty()}, false);
+  else type = llvm::FunctionType::get(ir.getVoidTy(), {pointer}, false);
+  std::string name = (f.is_entry ? "kernel." : "function.") + f.name;
+  function_ = context.llvm.getFunction(name);
+  if (!function_) function_ = llvm::Function::Create(type, f.is_entry ? llvm::Function::ExternalLinkage : llvm::Function::InternalLinkage, name, context.llvm);
+  // LLVM would delete dead loads and treat a store to null as unreachable (decisions: null pointers are valid addresses).
+  function_->addFnAttr(llvm::Attribute::NullPointerIsValid);
+  function_->addFnAttr(llvm::Attribute::NoUnwind);
+  entry_ = llvm::BasicBlock::Create(ir.getContext(), "entry", function_);
+  body_ = llvm::BasicBlock::Create(ir.getContext(), "body", function_);
+  exit_ = llvm::BasicBlock::Create(ir.getContext(), "exit", function_);
+  Builder(entry_).CreateBr(body_);
+  warp_ = function_->getArg(0);
+  cta_ = warp_field(offsetof(exec::WarpContext, cta), pointer, "cta");
+  ir.SetInsertPoint(body_);
+  if (f.is_entry) {
+    local_frame_ = ir.getInt32(0);
+    entry_mask_ = context.layout.full_warps
+                      ? all_lanes(true)
+                      : mask_from_bits(warp_field(offsetof(exec::WarpContext, initial_lanes), ir.getInt32Ty(), "lanes"));
+  } else {
+    entry_mask_ = mask_from_bits(function_->getArg(1));
+    parameters_ = function_->getArg(2);
+    returns_ = function_->getArg(3);
+    local_frame_ = function_->getArg(4);
+  }
+  if (regions) {
+    frame_ = function_->getArg(1);
+    resume_ = ir.CreateSwitch(function_->getArg(2), exit_);
+  }
+}
+
+void FunctionCompiler::emit_block(BlockId b) {
+  block = b;
+  instruction = nullptr;
+  ir.SetInsertPoint(blocks_[b]);
+  active_ = load_mask(b);
+  store_mask(b, all_lanes(false));
+  if (plan.may_be_empty(b)) {
+    auto* run = llvm::BasicBlock::Create(ir.getContext(), "run", function_);
+    auto* skip = llvm::BasicBlock::Create(ir.getContext(), "skip", function_);
+    ir.CreateCondBr(any(active_), run, skip);
+    ir.SetInsertPoint(skip);
+    go(plan.pending(b));
+    ir.SetInsertPoint(run);
+  }
+  const ptx::Instruction* last = nullptr;
+  for (std::uint32_t n = f.blocks[b].begin; n < f.blocks[b].end; ++n) {
+    instruction = &f.instructions[n];
+    bool transfers = opcode().is(isa::Effects::control) && instruction->extra == ptx::kNone;
+    if (opcode().op == Op::brx_idx) transfers = true;
+    if (transfers && n + 1 == f.blocks[b].end) last = instruction;
+    else emit_instruction();
+  }
+  emit_terminator(last);
+}
+
+void FunctionCompiler::add_lanes(BlockId target, const Mask& lanes_added) {
+  Mask waiting = load_mask(target);
+  for (unsigned p = 0; p < parts(); ++p) waiting[p] = ir.CreateOr(waiting[p], lanes_added[p]);
+  store_mask(target, waiting);
+}
+
+void FunctionCompiler::go(const std::vector<BlockId>& set) {
+  for (const Target& t : plan.targets(block, set)) {
+    llvm::BasicBlock* destination = blocks_[t.block];
+    auto* arrive = destination;
+    if (t.backward) {
+      arrive = llvm::BasicBlock::Create(ir.getContext(), "back", function_);
+      auto at = ir.saveIP();
+      ir.SetInsertPoint(arrive);
+      auto* poll_word = cta_field(offsetof(exec::CtaContext, poll), ir.getPtrTy(), "poll");
+      auto* word = ir.CreateAlignedLoad(ir.getInt32Ty(), poll_word, llvm::Align(4), "polled");
+      word->setAtomic(llvm::AtomicOrdering::Monotonic);
+      if_then(ir.CreateICmpNE(word, ir.getInt32(0)), [&] {
+        call_service(offsetof(exec::Services, poll), ir.getVoidTy(), {warp_});
+      });
+      if (plan.order.waiting_header[t.block]) {
+        if (!spin_counter_) {
+          spin_counter_ = entry_alloca(ir.getInt32Ty(), "spins");
+          Builder(body_, body_->begin()).CreateStore(ir.getInt32(0), spin_counter_);
+        }
+        auto* spins = ir.CreateAdd(ir.CreateLoad(ir.getInt32Ty(), spin_counter_), ir.getInt32(1));
+        ir.CreateStore(spins, spin_counter_);
+        if_then(ir.CreateICmpEQ(ir.CreateAnd(spins, ir.getInt32(15)), ir.getInt32(0)), [&] {
+          call_service(offsetof(exec::Services, yield), ir.getVoidTy(), {warp_});
+        });
+      }
+      ir.CreateBr(destination);
+      ir.restoreIP(at);
+    }
+    if (!t.tested) {
+      ir.CreateBr(arrive);
+      return;
+    }
+    auto* next = llvm::BasicBlock::Create(ir.getContext(), "next", function_);
+    ir.CreateCondBr(any(load_mask(t.block)), arrive, next);
+    ir.SetInsertPoint(next);
+  }
+  ir.CreateBr(exit_);
+}
+
+void FunctionCompiler::leave(const Mask& lanes_leaving) {
+  bool thread_ends = f.is_entry || (instruction && opcode().op == Op::exit);
+  if (!thread_ends) return;
+  bool others_remain = !plan.pending(block).empty() || plan.cfg.nodes[block].exit == Exit::conditional_end;
+  if (f.is_entry && (context.kind != exec::BlockKind::fibers || !others_remain)) return;
+  auto* bits = mask_bits(lanes_leaving);
+  auto* live = ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), warp_, offsetof(exec::WarpContext, live_lanes));
+  if (context.kind == exec::BlockKind::fibers) {
+    if_then(ir.CreateICmpNE(bits, ir.getInt32(0)), [&] {
+      call_service(offsetof(exec::Services, exit_lanes), ir.getVoidTy(), {warp_, bits});
+    });
+  } else {
+    ir.CreateStore(ir.CreateAnd(ir.CreateLoad(ir.getInt32Ty(), live), ir.CreateNot(bits)), live);
+  }
+}
+
+void FunctionCompiler::emit_terminator(const ptx::Instruction* last) {
+  instruction = last;
+  const auto& node = plan.cfg.nodes[block];
+  auto negate = [&](Mask m) {
+    for (unsigned p = 0; p < parts(); ++p) m[p] = ir.CreateAnd(active_[p], ir.CreateNot(m[p]));
+    return m;
+  };
+  auto split = [&](const std::function<void()>& taken, const std::function<void()>& otherwise) {
+    auto* yes = llvm::BasicBlock::Create(ir.getContext(), "taken", function_);
+    auto* no = llvm::BasicBlock::Create(ir.getContext(), "otherwise", function_);
+    ir.CreateCondBr(guard_scalar(*last), yes, no);
+    ir.SetInsertPoint(yes);
+    taken();
+    ir.SetInsertPoint(no);
+    otherwise();
+  };
+  auto go_to = [&](BlockId s) {
+    add_lanes(s, active_);
+    go(plan.with(block, {s}));
+  };
+  switch (node.exit) {
+    case Exit::fallthrough:
+    case Exit::branch: go_to(node.successors[0]); return;
+    case Exit::conditional: {
+      if (!plan.divergent(block)) {
+        split([&] { go_to(node.successors[0]); }, [&] { go_to(node.successors[1]); });
+        return;
+      }
+      Mask taken = executing();
+      Mask rest = negate(taken);
+      add_lanes(node.successors[0], taken);
+      add_lanes(node.successors[1], rest);
+      go(plan.with(block, {node.successors[0], node.successors[1]}));
+      return;
+    }
+    case Exit::conditional_end: {
+      auto end = [&] {
+        leave(active_);
+        go(plan.pending(block));
+      };
+      if (!plan.divergent(block)) {
+        split(end, [&] { go_to(node.successors[0]); });
+        return;
+      }
+      Mask taken = executing();
+      Mask rest = negate(taken);
+      leave(taken);
+      add_lanes(node.successors[0], rest);
+      go(plan.with(block, {node.successors[0]}));
+      return;
+    }
+    case Exit::end:
+      leave(active_);
+      go(plan.pending(block));
+      return;
+    case Exit::indexed: emit_indexed(*last); return;
+  }
+}
+
+void FunctionCompiler::emit_indexed(const ptx::Instruction& last) {
+  const auto& targets = f.branch_targets[last.extra];
+  WarpValue index = read(f.operands_of(last)[0]);
+  std::vector<BlockId> set = plan.pending(block);
+  for (std::size_t n = 0; n < targets.size(); ++n) {
+    Mask chosen = active_;
+    for (unsigned p = 0; p < parts(); ++p) {
+      Val i = part(index, p).as(Type::u32);
+      chosen[p] = ir.CreateAnd(active_[p], eq(i, i.like(static_cast<std::int64_t>(n))).v);
+    }
+    add_lanes(targets[n], chosen);
+    auto at = std::lower_bound(set.begin(), set.end(), targets[n]);
+    if (at == set.end() || *at != targets[n]) set.insert(at, targets[n]);
+  }
+  go(set);
+}
+
+void FunctionCompiler::emit_barrier_region() {
+  for (BlockId x : plan.pending(block))
+    if_then(any(load_mask(x)), [&] { fault(exec::FaultKind::illegal_barrier, ir.getInt64(0), ir.getInt32(0)); });
+  // Registers that the rest of the block, or a block after it, reads.
+  std::vector<bool> needed(f.registers.size());
+  for (BlockId s : plan.cfg.nodes[block].successors)
+    for (ptx::RegisterId r = 0; r < needed.size(); ++r) needed[r] = needed[r] || plan.live.live(s, r);
+  ptx::RegisterUses uses;
+  for (std::uint32_t n = f.blocks[block].end; &f.instructions[n - 1] != instruction; --n) {
+    const auto& later = f.instructions[n - 1];
+    ptx::register_uses(f, later, uses);
+    if (later.guard == ptx::kNone)
+      for (auto r : uses.definitions) needed[r] = false;
+    for (auto r : uses.uses) needed[r] = true;
+  }
+  std::vector<llvm::AllocaInst*> saved;
+  for (ptx::RegisterId r = 0; r < needed.size(); ++r) {
+    if (!needed[r] || !plan.shape(r).known) continue;
+    Slot& s = slot(r);
+    saved.insert(saved.end(), s.bases.begin(), s.bases.end());
+    saved.insert(saved.end(), s.parts.begin(), s.parts.end());
+    if (s.ok) saved.push_back(s.ok);
+  }
+  std::uint32_t offset = 64;  // the first bytes hold the mask
+  std::vector<std::uint32_t> offsets;
+  const auto& layout = context.llvm.getDataLayout();
+  auto at = [&](std::uint32_t where) { return ir.CreateConstInBoundsGEP1_32(ir.getInt8Ty(), frame_, where); };
+  ir.CreateStore(mask_bits(active_), at(0));
+  for (auto* a : saved) {
+    auto size = static_cast<std::uint32_t>(layout.getTypeStoreSize(a->getAllocatedType()));
+    std::uint32_t align = size >= 64 ? 64 : size >= 32 ? 32 : 8;
+    offset = (offset + align - 1) / align * align;
+    offsets.push_back(offset);
+    ir.CreateAlignedStore(ir.CreateLoad(a->getAllocatedType(), a), at(offset), llvm::Align(align));
+    offset += size;
+  }
+  context.frame_bytes = std::max(context.frame_bytes, (offset + 63) / 64 * 64);
+  std::uint32_t state = resume_->getNumCases() + 1;
+  ir.CreateRet(ir.getInt32(state));
+  auto* resumed = llvm::BasicBlock::Create(ir.getContext(), "resumed", function_);
+  resume_->addCase(ir.getInt32(state), resumed);
+  ir.SetInsertPoint(resumed);
+  active_ = mask_from_bits(ir.CreateLoad(ir.getInt32Ty(), at(0)));
+  for (std::size_t k = 0; k < saved.size(); ++k) {
+    auto* type = saved[k]->getAllocatedType();
+    auto size = layout.getTypeStoreSize(type).getFixedValue();
+    ir.CreateStore(ir.CreateAlignedLoad(type, at(offsets[k]), llvm::Align(size >= 64 ? 64 : size >= 32 ? 32 : 8)), saved[k]);
+  }
+}
+
+}  // namespace raddle::jit

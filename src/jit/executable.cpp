@@ -1,0 +1,78 @@
+#include "jit/executable.h"
+
+#include <sys/mman.h>
+
+#include <vector>
+
+#include "base/assert.h"
+
+namespace raddle::jit {
+namespace {
+
+/// What the warps of one block keep between regions. Taken from a list per worker thread: a block that is preempted
+/// keeps its own, and after the first launch nothing is allocated. A faulted block's memory is not returned.
+struct RegionMemory {
+  std::byte* bytes = nullptr;
+  std::size_t size = 0;
+};
+thread_local std::vector<RegionMemory> region_memory;
+
+RegionMemory take_region_memory(std::size_t size) {
+  for (std::size_t k = region_memory.size(); k-- > 0;)
+    if (region_memory[k].size >= size) {
+      RegionMemory found = region_memory[k];
+      region_memory[k] = region_memory.back();
+      region_memory.pop_back();
+      return found;
+    }
+  size = (size + 0xffff) & ~std::size_t{0xffff};
+  void* bytes = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  RADDLE_ASSERT(bytes != MAP_FAILED, "no memory for the warps' state between barriers");
+  return {static_cast<std::byte*>(bytes), size};
+}
+
+}  // namespace
+
+JitExecutable::~JitExecutable() {
+  if (release_) release_();
+}
+
+void JitExecutable::run_block(exec::CtaContext& cta) {
+  if (kind == exec::BlockKind::loops) return reinterpret_cast<void (*)(exec::CtaContext*)>(entry_)(&cta);
+  run_regions(cta);
+}
+
+void JitExecutable::run_warp(exec::WarpContext& warp) {
+  reinterpret_cast<void (*)(exec::WarpContext*)>(entry_)(&warp);
+}
+
+/// A loop over the warps per region: each runs to its next `bar.sync 0` or its end; the barrier completes when all
+/// that still live have arrived, whichever of the kernel's barriers each stands at (K-5, K-6).
+void JitExecutable::run_regions(exec::CtaContext& cta) {
+  constexpr unsigned kMaxWarps = 32;
+  auto enter = reinterpret_cast<std::uint32_t (*)(exec::WarpContext*, std::byte*, std::uint32_t)>(entry_);
+  RADDLE_ASSERT(cta.warp_count <= kMaxWarps, "a block has at most 32 warps");
+  std::size_t frame = std::max<std::uint32_t>(frame_bytes, 64);
+  RegionMemory memory = take_region_memory(frame * cta.warp_count);
+  exec::WarpContext warps[kMaxWarps];
+  std::uint32_t states[kMaxWarps];
+  unsigned waiting = 0;
+  for (unsigned w = 0; w < cta.warp_count; ++w) {
+    std::uint32_t left = cta.thread_count - w * exec::kWarpSize;
+    std::uint32_t lanes = left >= exec::kWarpSize ? 0xffffffffu : (1u << left) - 1;
+    warps[w] = {.cta = &cta, .warp_id = w, .initial_lanes = lanes, .live_lanes = lanes};
+    states[w] = enter(&warps[w], memory.bytes + w * frame, 0);
+    waiting += states[w] != 0;
+  }
+  while (waiting != 0) {
+    waiting = 0;
+    for (unsigned w = 0; w < cta.warp_count; ++w) {
+      if (states[w] == 0) continue;
+      states[w] = enter(&warps[w], memory.bytes + w * frame, states[w]);
+      waiting += states[w] != 0;
+    }
+  }
+  region_memory.push_back(memory);
+}
+
+}  // namespace raddle::jit

@@ -1,0 +1,244 @@
+// Compiles one PTX function (a kernel or a .func) to an LLVM function that runs one warp. This class holds what every
+// instruction needs: values, masks, context. What each instruction does lies in src/isa/*/lowering*.cpp; control flow
+// in control.cpp, values in values.cpp, memory accesses in memory.cpp.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "exec/executable.h"
+#include "jit/emitter.h"
+#include "jit/plan.h"
+#include "jit/value.h"
+
+namespace raddle::jit {
+
+/// Parts of a warp per host vector, and how masks are held between operations.
+struct SimdForm {
+  unsigned lanes = 16;          ///< lanes per part: 32-bit elements of the widest vector
+  bool mask_registers = true;   ///< AVX-512: <N x i1>; elsewhere masks live as sign-extended 32-bit vectors
+  unsigned parts() const { return exec::kWarpSize / lanes; }
+};
+
+/// A mask over the warp, one <lanes x i1> per part.
+using Mask = std::vector<llvm::Value*>;
+
+/// A value over the warp: scalars (one base, or one per part) when shape.affine, vectors when not; both and a flag
+/// when checked.
+struct WarpValue {
+  Shape shape;
+  Type type = Type::none;
+  std::vector<llvm::Value*> bases;
+  llvm::Value* ok = nullptr;
+  std::vector<llvm::Value*> parts;
+};
+
+/// What the functions of one kernel's LLVM module share.
+struct ModuleContext {
+  const ptx::Module& module;
+  llvm::Module& llvm;
+  SimdForm simd;
+  LayoutClass layout;
+  exec::BlockKind kind;
+  ptx::SharedLayout shared;
+  std::map<ptx::FunctionId, llvm::Function*> functions;   ///< device functions declared so far
+  std::vector<ptx::FunctionId> to_compile;                 ///< of those, bodies still to come
+  std::vector<bool> address_taken;                         ///< by function; a function pointer is FunctionId + 1
+  bool functions_may_exit = false;                         ///< a device function executes `exit`
+  exec::CodeStatistics statistics;
+  std::uint32_t frame_bytes = 0;                           ///< regions: state saved per warp
+};
+
+llvm::Function* declare_device_function(ModuleContext& context, ptx::FunctionId id, llvm::FunctionType* type);
+
+class FunctionCompiler {
+ public:
+  FunctionCompiler(ModuleContext& context, const Plan& plan);
+
+  /// Kernel: `void(ptr warp)`, or `i32(ptr warp, ptr frame, i32 state)` for regions.
+  /// Device function: `void(ptr warp, i32 lanes, ptr parameters, ptr returns, i32 local_frame)`.
+  llvm::Function* compile();
+
+  ModuleContext& context;
+  const Plan& plan;
+  const ptx::Function& f;
+  Builder ir;
+
+  // ---- the instruction at hand ----
+  const ptx::Instruction* instruction = nullptr;
+  BlockId block = 0;
+  const isa::Opcode& opcode() const { return *instruction->opcode; }
+  const ptx::Operand& operand(unsigned k) const { return f.operands_of(*instruction)[k]; }
+  bool present(unsigned k) const {
+    return k < instruction->operand_count && operand(k).kind != ptx::Operand::Kind::none;
+  }
+  bool wants(unsigned k) const { return present(k) && operand(k).kind != ptx::Operand::Kind::sink; }
+
+  // ---- values (values.cpp) ----
+  unsigned parts() const { return context.simd.parts(); }
+  unsigned lanes() const { return context.simd.lanes; }
+  WarpValue read(const ptx::Operand& operand);
+  WarpValue read(unsigned k) { return read(operand(k)); }
+  Val part(const WarpValue& value, unsigned p);            ///< as a vector of lanes()
+  Val scalar(const WarpValue& value, unsigned group = 0);  ///< base of the warp (or of part `group`)
+  Val scalar_of_uniform(const WarpValue& value);           ///< the one value of a uniform operand
+  /// Writes destination k under the instruction's guard, keeping lanes that others still need.
+  void write(unsigned k, const WarpValue& value) { write(operand(k), value); }
+  void write(const ptx::Operand& destination, const WarpValue& value);
+  void write_parts(const ptx::Operand& destination, Type type, std::vector<llvm::Value*> parts);
+  void write_uniform(const ptx::Operand& destination, Type type, llvm::Value* value);
+  llvm::Value* splat(llvm::Value* scalar);
+  llvm::Value* lane_numbers(unsigned bits, unsigned p);    ///< constant vector first lane of part p, +1, ...
+  Val constant(Type type, std::uint64_t bits) { return seed().constant(type, bits); }
+  Val seed() { return {&ir, ir.getInt32(0), Type::u32}; }
+
+  // ---- masks ----
+  const Mask& active() const { return active_; }           ///< lanes that run this block
+  Mask executing();                                        ///< of those, the ones the guard lets execute the instruction
+  llvm::Value* mask_bits(const Mask& mask);                ///< as i32
+  Mask mask_from_bits(llvm::Value* bits);
+  llvm::Value* any(const Mask& mask);                      ///< i1
+  Mask all_lanes(bool value);
+  /// Emits body(lane index i32, is in a loop) for each lane in the i32 mask, lowest first.
+  void for_each_lane(llvm::Value* bits, const std::function<void(llvm::Value* lane)>& body);
+  /// Emits `then` only where some lane executes; nothing if the condition is constant false.
+  void if_then(llvm::Value* condition, const std::function<void()>& then);
+
+  /// A warp-wide array on the stack, for lane loops: values spilled, then read by lane index.
+  llvm::Value* spill(const WarpValue& value);
+  llvm::Value* spill_parts(const std::vector<llvm::Value*>& parts);
+  llvm::Value* load_lane(llvm::Value* array, llvm::Type* type, llvm::Value* lane);
+  void store_lane(llvm::Value* array, llvm::Value* value, llvm::Value* lane);
+  std::vector<llvm::Value*> reload(llvm::Value* array, llvm::Type* element);
+  llvm::AllocaInst* entry_alloca(llvm::Type* type, const char* name, unsigned align = 0);
+
+  // ---- context (context.cpp) ----
+  llvm::Value* warp() const { return warp_; }
+  llvm::Value* cta() const { return cta_; }
+  llvm::Value* cta_field(std::size_t offset, llvm::Type* type, const char* name, bool constant = true);
+  llvm::Value* launch_field(std::size_t offset, llvm::Type* type, const char* name);
+  llvm::Value* warp_field(std::size_t offset, llvm::Type* type, const char* name, bool constant = true);
+  WarpValue special(const ptx::Operand& operand);
+  WarpValue thread_coordinate(unsigned component);
+  WarpValue uniform_time(ptx::SpecialRegister which);
+  llvm::Value* shared_base();                              ///< i64 host address of shared address 0
+  std::vector<llvm::Value*> local_base();                  ///< <lanes x i64> host address of each thread's local memory
+  llvm::Value* local_frame() const { return local_frame_; }
+  llvm::Value* variable_address(ptx::VariableId id);       ///< i64, in the variable's own space
+  llvm::Value* call_service(std::size_t offset, llvm::Type* result, std::vector<llvm::Value*> arguments);
+  void fault(exec::FaultKind kind, llvm::Value* address, llvm::Value* lane);
+
+  // ---- memory (memory.cpp) ----
+  /// Host addresses (i64) that an address operand names in a space (Mod::none: generic).
+  WarpValue address_of(const ptx::Operand& operand, isa::Mod space);
+  void load(unsigned destination, unsigned address);
+  void store(unsigned address, unsigned value);
+  /// Destinations or sources of a scalar or {vector} operand.
+  std::vector<ptx::Operand> elements(unsigned k) const;
+  llvm::Value* pointer(llvm::Value* address) { return ir.CreateIntToPtr(address, ir.getPtrTy()); }
+  /// Values of `make` where the i1 holds, zeros of the same types elsewhere.
+  std::vector<llvm::Value*> conditional(llvm::Value* condition, const std::vector<llvm::Type*>& types,
+                                        const std::function<std::vector<llvm::Value*>()>& make);
+  /// Writes per-lane results of a lane loop: spilled array -> destination.
+  void write_spilled(const ptx::Operand& destination, Type type, llvm::Value* array);
+
+  // ---- function parameters and calls (calls.cpp) ----
+  bool is_parameter_access(const ptx::Operand& address, isa::Mod space) const;
+  void load_parameter(unsigned destination, const ptx::Operand& address);
+  void store_parameter(const ptx::Operand& address, unsigned value);
+  void emit_call();
+
+  // ---- control (control.cpp) ----
+  void emit_barrier_region();                              ///< regions: suspend here, resume when all warps arrived
+  void leave(const Mask& lanes);                           ///< lanes exit or return
+  void add_lanes(BlockId target, const Mask& lanes);
+  void go(const std::vector<BlockId>& set);                ///< transfer control; lanes may wait at `set`
+
+  llvm::Value* carry_slot = nullptr;
+
+ private:
+  friend class BlockEmitter;
+  void emit_prologue();
+  void emit_block(BlockId b);
+  void emit_instruction();
+  void emit_plain();
+  void emit_terminator(const ptx::Instruction* last);
+  void emit_skip(BlockId b);
+  void emit_indexed(const ptx::Instruction& last);
+  Mask guard_mask(const ptx::Instruction& i);
+  llvm::Value* guard_scalar(const ptx::Instruction& i);
+  Mask load_mask(BlockId b);
+  void store_mask(BlockId b, const Mask& mask);
+  llvm::Value* mask_to_storage(llvm::Value* m);
+  llvm::Value* mask_from_storage(llvm::Value* m);
+  llvm::Type* mask_storage_type();
+  llvm::Type* lane_type(Type t);                           ///< element type of a register of PTX type t
+  llvm::Value* widening_ok(const ptx::Instruction& i);
+
+  llvm::Value* parameter_slot(ptx::VariableId id);
+  llvm::FunctionType* device_function_type();
+  llvm::Value* argument_block(const std::vector<ptx::Operand>& operands, bool copy_in, std::vector<std::function<void()>>& after);
+  void emit_service_call(const ptx::Call& call, std::string_view name);
+  void emit_indirect_call(const ptx::Call& call);
+  void remove_exited();
+
+  struct Access {                                          // one load or store
+    Type type;
+    unsigned bytes, count;                                 // per element, elements per lane
+    WarpValue address;
+    Mask mask;
+    llvm::AtomicOrdering ordering;
+    std::vector<ptx::Operand> elements;
+  };
+  Access access(unsigned address, unsigned data);
+  using Parts = std::vector<std::vector<llvm::Value*>>;    // [element][part]
+  Parts load_contiguous(const Access& a);
+  Parts load_gather(const Access& a);
+  Parts load_per_part(const Access& a);
+  Parts load_lanes(const Access& a);
+  void store_contiguous(const Access& a, const Parts& values);
+  void store_scatter(const Access& a, const Parts& values);
+  void store_lanes(const Access& a, const Parts& values);
+  void store_uniform(const Access& a, const std::vector<WarpValue>& values);
+  llvm::Value* contiguous_mask(const Access& a, unsigned p);
+  void two_ways(llvm::Value* ok, const std::function<void()>& fast, const std::function<void()>& slow);
+
+  struct Slot {                                            // where a register lives
+    std::vector<llvm::AllocaInst*> bases, parts;
+    llvm::AllocaInst* ok = nullptr;
+  };
+  Slot& slot(ptx::RegisterId r);
+
+  llvm::Function* function_ = nullptr;
+  llvm::BasicBlock* entry_ = nullptr;                      // allocas and loads of the context
+  llvm::BasicBlock* body_ = nullptr;
+  llvm::BasicBlock* exit_ = nullptr;
+  llvm::Value* warp_ = nullptr;
+  llvm::Value* cta_ = nullptr;
+  llvm::Value* local_frame_ = nullptr;
+  llvm::Value* parameters_ = nullptr;                      // device functions
+  llvm::Value* returns_ = nullptr;
+  llvm::Value* frame_ = nullptr;                           // regions
+  llvm::SwitchInst* resume_ = nullptr;
+  Mask entry_mask_, active_;
+  std::vector<Slot> slots_;
+  std::vector<llvm::BasicBlock*> blocks_;
+  std::vector<std::vector<llvm::AllocaInst*>> masks_;      // by block, lanes waiting there
+  std::map<std::pair<std::size_t, int>, llvm::Value*> fields_;
+  std::map<ptx::VariableId, llvm::Value*> parameter_slots_;
+  std::vector<llvm::Value*> local_base_;
+  llvm::AllocaInst* spin_counter_ = nullptr;
+};
+
+/// emit<Op>: what a row does that is no plain lane operation (memory, warp collectives, barriers, services): declared
+/// for every such done row, so that a missing one is a link error that names the op.
+template <Op>
+void emit(FunctionCompiler& c) = delete;
+using EmitFunction = void (*)(FunctionCompiler&);
+EmitFunction emission_of(Op op);
+
+}  // namespace raddle::jit

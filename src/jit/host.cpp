@@ -1,0 +1,78 @@
+#include "jit/host.h"
+
+#include <fmt/format.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/TargetParser/Host.h>
+
+#include <mutex>
+
+#include "base/assert.h"
+
+namespace raddle::jit {
+namespace {
+
+void initialise_llvm() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+}
+
+bool host_has(const char* feature) {
+  static const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  auto found = features.find(feature);
+  return found != features.end() && found->second;
+}
+
+std::string host_features() {
+  std::string text;
+  for (const auto& feature : llvm::sys::getHostCPUFeatures())
+    text += fmt::format("{}{}{}", text.empty() ? "" : ",", feature.second ? '+' : '-', feature.first().str());
+  return text;
+}
+
+}  // namespace
+
+HostTarget host_target(SimdLevel level) {
+  bool avx512 = host_has("avx512f") && host_has("avx512bw") && host_has("avx512vl") && host_has("avx512dq");
+  bool avx2 = host_has("avx2") && host_has("fma");
+  if (level == SimdLevel::host) level = avx512 ? SimdLevel::avx512 : avx2 ? SimdLevel::avx2 : SimdLevel::sse42;
+  if (level == SimdLevel::avx512 && !avx512) level = avx2 ? SimdLevel::avx2 : SimdLevel::sse42;
+  if (level == SimdLevel::avx2 && !avx2) level = SimdLevel::sse42;
+  switch (level) {
+    case SimdLevel::avx2: return {"x86-64-v3", "", {8, false}, 256};
+    case SimdLevel::sse42: return {"x86-64-v2", "", {4, false}, 128};
+    default: return {llvm::sys::getHostCPUName().str(), host_features(), {16, true}, 512};
+  }
+}
+
+std::unique_ptr<llvm::TargetMachine> make_target_machine(const HostTarget& target) {
+  initialise_llvm();
+  std::string error, triple = llvm::sys::getProcessTriple();
+  const auto* registered = llvm::TargetRegistry::lookupTarget(triple, error);
+  RADDLE_ASSERT(registered, error);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  return std::unique_ptr<llvm::TargetMachine>(registered->createTargetMachine(
+      triple, target.cpu, target.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, true));
+}
+
+void set_target_attributes(llvm::Module& module, const HostTarget& target) {
+  auto bits = std::to_string(target.vector_bits);
+  for (auto& function : module) {
+    if (function.isDeclaration()) continue;
+    function.addFnAttr("target-cpu", target.cpu);
+    if (!target.features.empty()) function.addFnAttr("target-features", target.features);
+    function.addFnAttr("prefer-vector-width", bits);
+    function.addFnAttr("min-legal-vector-width", bits);
+  }
+}
+
+std::string host_description(SimdLevel level) {
+  HostTarget target = host_target(level);
+  return fmt::format("{}, {}-bit vectors, {} lanes per part", target.cpu, target.vector_bits, target.simd.lanes);
+}
+
+}  // namespace raddle::jit

@@ -1,0 +1,213 @@
+// Per-instruction driver: plain lane operations part by part, and the helpers of lane loops.
+#include <llvm/IR/Intrinsics.h>
+
+#include "base/assert.h"
+#include "jit/emitter.h"
+#include "jit/function.h"
+
+namespace raddle::jit {
+
+using ptx::Operand;
+
+bool Emitter::present(unsigned k) const {
+  return k < instruction_.operand_count && operand(k).kind != Operand::Kind::none;
+}
+bool Emitter::wants(unsigned k) const { return present(k) && operand(k).kind != Operand::Kind::sink; }
+
+void FunctionCompiler::emit_instruction() {
+  if (instruction->extra != ptx::kNone && opcode().is(isa::Effects::control)) {
+    emit_call();
+  } else if (auto special_emission = emission_of(opcode().op)) {
+    special_emission(*this);
+  } else {
+    emit_plain();
+  }
+}
+
+/// i1: a strided source stays strided when widened, i.e. no lane wraps in the narrow type.
+llvm::Value* FunctionCompiler::widening_ok(const ptx::Instruction& i) {
+  llvm::Value* ok = nullptr;
+  auto both = [&](llvm::Value* x) { ok = ok ? ir.CreateAnd(ok, x) : x; };
+  for (unsigned k = 1; k < i.operand_count; ++k) {
+    const Operand& o = f.operands_of(i)[k];
+    if (o.kind == Operand::Kind::none) continue;
+    WarpValue value = read(o);
+    if (value.ok) both(value.ok);
+    if (!value.shape.affine || value.shape.stride == 0 || isa::bit_size(o.type) >= isa::bit_size(f.operands_of(i)[0].type)) continue;
+    std::int64_t span = value.shape.stride * ((value.shape.per_part ? lanes() : exec::kWarpSize) - 1);
+    unsigned bits = isa::bit_size(o.type);
+    auto limits = isa::is_signed(o.type)
+                      ? std::pair{llvm::APInt::getSignedMinValue(bits), llvm::APInt::getSignedMaxValue(bits)}
+                      : std::pair{llvm::APInt::getMinValue(bits), llvm::APInt::getMaxValue(bits)};
+    llvm::APInt step(bits, static_cast<std::uint64_t>(span), true);
+    for (auto* base : value.bases) {
+      auto* type = base->getType();
+      bool is_signed = isa::is_signed(o.type);
+      llvm::Value* fits =
+          span > 0 ? ir.CreateICmp(is_signed ? llvm::CmpInst::ICMP_SLE : llvm::CmpInst::ICMP_ULE, base, llvm::ConstantInt::get(type, limits.second - step))
+                   : ir.CreateICmp(is_signed ? llvm::CmpInst::ICMP_SGE : llvm::CmpInst::ICMP_UGE, base, llvm::ConstantInt::get(type, limits.first - step));
+      both(fits);
+    }
+  }
+  return ok;
+}
+
+void FunctionCompiler::emit_plain() {
+  LowerFunction lower = lowering_of(opcode().op);
+  RADDLE_ASSERT(lower, "a done row has neither lowering nor emission");
+  auto operands = f.operands_of(*instruction);
+  const isa::Row& row = *opcode().row;
+  std::vector<WarpValue> inputs(operands.size());
+  std::vector<std::vector<WarpValue>> vectors(operands.size());
+  Shape result = Shape::uniform_value();
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    if (row.operands[k].is_destination || operands[k].kind == Operand::Kind::none || operands[k].kind == Operand::Kind::label) continue;
+    if (operands[k].kind == Operand::Kind::vector) {
+      for (const Operand& e : f.elements_of(operands[k])) {
+        vectors[k].push_back(read(e));
+        if (!vectors[k].back().shape.uniform()) result = Shape::varying();
+      }
+    } else {
+      inputs[k] = read(operands[k]);
+      if (!inputs[k].shape.uniform()) result = Shape::varying();
+    }
+  }
+  bool hidden_state = opcode().is(isa::Effects::state);
+  if (hidden_state) result = Shape::varying();
+  // A strided result comes from the same lowering applied to the bases.
+  const Operand& d = operands[0];
+  Shape planned = !result.uniform() ? plan.result_shape(*instruction) : result;
+  if (planned.known && planned.affine) result = planned;
+  // Base, flag and vectors are worth computing only for a register that keeps them.
+  if (result.checked && d.kind == Operand::Kind::reg && !plan.shape(d.index).affine) result = Shape::varying();
+
+  auto run = [&](bool vector, unsigned index, std::vector<WarpValue>& outputs, std::vector<std::vector<std::vector<llvm::Value*>>>& element_outputs,
+                 std::vector<std::vector<Type>>& element_types) {
+    Emitter e(ir, f, *instruction);
+    e.inputs.resize(operands.size());
+    e.outputs.resize(operands.size());
+    e.input_elements.resize(operands.size());
+    e.output_elements.resize(operands.size());
+    auto value_of = [&](const WarpValue& v) { return vector ? part(v, index) : scalar(v, index); };
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      if (!inputs[k].bases.empty() || !inputs[k].parts.empty()) e.inputs[k] = value_of(inputs[k]);
+      for (const WarpValue& v : vectors[k]) e.input_elements[k].push_back(value_of(v));
+    }
+    if (hidden_state) {
+      if (!carry_slot) {
+        carry_slot = entry_alloca(llvm::ArrayType::get(mask_storage_type(), parts()), "carry");
+        Builder(body_, body_->begin()).CreateStore(llvm::Constant::getNullValue(llvm::ArrayType::get(mask_storage_type(), parts())), carry_slot);
+      }
+      auto* at = ir.CreateConstInBoundsGEP2_32(llvm::ArrayType::get(mask_storage_type(), parts()), carry_slot, 0, index);
+      e.carry = {&ir, mask_from_storage(ir.CreateLoad(mask_storage_type(), at)), Type::pred};
+    }
+    lower(e);
+    if (e.carry_written) {
+      auto* at = ir.CreateConstInBoundsGEP2_32(llvm::ArrayType::get(mask_storage_type(), parts()), carry_slot, 0, index);
+      llvm::Value* v = e.carry.v;
+      if (instruction->guard != ptx::kNone) v = ir.CreateSelect(guard_mask(*instruction)[index], v, mask_from_storage(ir.CreateLoad(mask_storage_type(), at)));
+      ir.CreateStore(mask_to_storage(v), at);
+    }
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      if (!row.operands[k].is_destination) continue;
+      auto integer = [&](Val v) -> llvm::Value* { return v.v->getType()->getScalarType()->isIntegerTy() ? v.v : v.as(isa::bits_type(v.bits())).v; };
+      if (!e.output_elements[k].empty()) {
+        element_outputs[k].resize(e.output_elements[k].size());
+        element_types[k].resize(e.output_elements[k].size());
+        for (std::size_t n = 0; n < e.output_elements[k].size(); ++n) {
+          element_outputs[k][n].push_back(integer(e.output_elements[k][n]));
+          element_types[k][n] = e.output_elements[k][n].type;
+        }
+      } else if (e.outputs[k].v) {
+        outputs[k].type = e.outputs[k].type;
+        (vector ? outputs[k].parts : outputs[k].bases).push_back(integer(e.outputs[k]));
+      }
+    }
+  };
+  std::vector<WarpValue> outputs(operands.size());
+  std::vector<std::vector<std::vector<llvm::Value*>>> elements_out(operands.size());
+  std::vector<std::vector<Type>> element_types(operands.size());
+  if (result.affine)
+    for (unsigned g = 0; g < (result.per_part ? parts() : 1); ++g) run(false, g, outputs, elements_out, element_types);
+  if (!result.affine || result.checked) {
+    std::vector<std::vector<std::vector<llvm::Value*>>> again(operands.size());
+    auto& target = result.affine ? again : elements_out;
+    for (unsigned p = 0; p < parts(); ++p) run(true, p, outputs, target, element_types);
+  }
+  if (result.checked) outputs[0].ok = widening_ok(*instruction);
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    if (!row.operands[k].is_destination || operands[k].kind == Operand::Kind::none) continue;
+    if (operands[k].kind == Operand::Kind::vector) {
+      auto destinations = f.elements_of(operands[k]);
+      for (std::size_t n = 0; n < destinations.size() && n < elements_out[k].size(); ++n) {
+        WarpValue v;
+        v.shape = result;
+        v.type = element_types[k][n];
+        (result.affine ? v.bases : v.parts) = elements_out[k][n];
+        write(destinations[n], v);
+      }
+      continue;
+    }
+    if (outputs[k].type == Type::none) continue;
+    outputs[k].shape = k == 0 ? result : (result.affine && !result.uniform() ? Shape::varying() : result);
+    write(operands[k], outputs[k]);
+  }
+}
+
+void FunctionCompiler::if_then(llvm::Value* condition, const std::function<void()>& then) {
+  if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(condition); constant && constant->isZero()) return;
+  auto* yes = llvm::BasicBlock::Create(ir.getContext(), "then", function_);
+  auto* after = llvm::BasicBlock::Create(ir.getContext(), "after", function_);
+  ir.CreateCondBr(condition, yes, after);
+  ir.SetInsertPoint(yes);
+  then();
+  ir.CreateBr(after);
+  ir.SetInsertPoint(after);
+}
+
+void FunctionCompiler::for_each_lane(llvm::Value* bits, const std::function<void(llvm::Value*)>& body) {
+  auto* loop = llvm::BasicBlock::Create(ir.getContext(), "lane", function_);
+  auto* after = llvm::BasicBlock::Create(ir.getContext(), "lanes_done", function_);
+  auto* before = ir.GetInsertBlock();
+  ir.CreateCondBr(ir.CreateICmpEQ(bits, ir.getInt32(0)), after, loop);
+  ir.SetInsertPoint(loop);
+  auto* left = ir.CreatePHI(ir.getInt32Ty(), 2, "left");
+  left->addIncoming(bits, before);
+  auto* lane = ir.CreateIntrinsic(llvm::Intrinsic::cttz, {ir.getInt32Ty()}, {left, ir.getTrue()});
+  body(lane);
+  auto* rest = ir.CreateAnd(left, ir.CreateSub(left, ir.getInt32(1)));
+  left->addIncoming(rest, ir.GetInsertBlock());
+  ir.CreateCondBr(ir.CreateICmpEQ(rest, ir.getInt32(0)), after, loop);
+  ir.SetInsertPoint(after);
+}
+
+llvm::Value* FunctionCompiler::spill_parts(const std::vector<llvm::Value*>& values) {
+  auto* vector = llvm::cast<llvm::FixedVectorType>(values[0]->getType());
+  auto* element = vector->getElementType();
+  auto* array = entry_alloca(llvm::ArrayType::get(element, exec::kWarpSize), "spill", 64);
+  for (unsigned p = 0; p < parts(); ++p)
+    ir.CreateAlignedStore(values[p], ir.CreateConstInBoundsGEP1_32(element, array, p * lanes()), llvm::Align(16));
+  return array;
+}
+
+llvm::Value* FunctionCompiler::spill(const WarpValue& value) {
+  std::vector<llvm::Value*> values;
+  for (unsigned p = 0; p < parts(); ++p) values.push_back(part(value, p).v);
+  return spill_parts(values);
+}
+
+llvm::Value* FunctionCompiler::load_lane(llvm::Value* array, llvm::Type* type, llvm::Value* lane) {
+  return ir.CreateLoad(type, ir.CreateInBoundsGEP(type, array, lane));
+}
+void FunctionCompiler::store_lane(llvm::Value* array, llvm::Value* value, llvm::Value* lane) {
+  ir.CreateStore(value, ir.CreateInBoundsGEP(value->getType(), array, lane));
+}
+std::vector<llvm::Value*> FunctionCompiler::reload(llvm::Value* array, llvm::Type* element) {
+  std::vector<llvm::Value*> values;
+  auto* vector = llvm::FixedVectorType::get(element, lanes());
+  for (unsigned p = 0; p < parts(); ++p)
+    values.push_back(ir.CreateAlignedLoad(vector, ir.CreateConstInBoundsGEP1_32(element, array, p * lanes()), llvm::Align(16)));
+  return values;
+}
+
+}  // namespace raddle::jit

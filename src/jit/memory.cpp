@@ -1,0 +1,441 @@
+// Loads and stores of FunctionCompiler: how an access is made follows from the shape of its address: uniform (one
+// scalar access), contiguous (vector access), equal within a part (one scalar each), anything else (gather, scatter,
+// lane loop). A checked address takes the vector access where its run-time flag holds.
+#include <llvm/IR/Intrinsics.h>
+
+#include "base/assert.h"
+#include "jit/function.h"
+
+namespace raddle::jit {
+
+using isa::Mod;
+using isa::ModKind;
+using ptx::Operand;
+
+std::vector<Operand> FunctionCompiler::elements(unsigned k) const {
+  const Operand& o = operand(k);
+  if (o.kind != Operand::Kind::vector) return {o};
+  auto span = f.elements_of(o);
+  return {span.begin(), span.end()};
+}
+
+WarpValue FunctionCompiler::address_of(const Operand& o, Mod space) {
+  auto* i64 = ir.getInt64Ty();
+  WarpValue v;
+  if (o.base == Operand::Base::reg) {
+    Operand base = o;
+    base.kind = Operand::Kind::reg;
+    base.negated = false;
+    base.type = Type::none;
+    v = read(base);
+  } else if (o.base == Operand::Base::variable) {
+    Operand base = o;
+    base.kind = Operand::Kind::variable;
+    base.value = 0;
+    base.type = Type::none;
+    v = read(base);
+    if (space == Mod::none && context.module.variables[o.index].space == ptx::Space::shared) space = Mod::shared;
+  } else {
+    v.shape = Shape::uniform_value();
+    v.type = Type::b64;
+    v.bases = {ir.getInt64(0)};
+  }
+  bool shared = space == Mod::shared || space == Mod::shared_cta || space == Mod::shared_cluster;
+  auto each = [&](const std::function<llvm::Value*(llvm::Value*)>& change) {
+    for (auto*& b : v.bases) b = change(b);
+    for (auto*& x : v.parts) x = change(x);
+  };
+  auto sized = [&](llvm::Value* like, llvm::Type* t) {
+    return like->getType()->isVectorTy() ? static_cast<llvm::Type*>(llvm::FixedVectorType::get(t, lanes())) : t;
+  };
+  auto add = [&](llvm::Value* x, llvm::Value* scalar_addend) {
+    return ir.CreateAdd(x, x->getType()->isVectorTy() ? splat(scalar_addend) : scalar_addend);
+  };
+  if (shared) {
+    // Shared addresses are 32-bit: offset and register add up modulo 2^32, as on the device.
+    each([&](llvm::Value* x) { return ir.CreateTrunc(x, sized(x, ir.getInt32Ty())); });
+    each([&](llvm::Value* x) { return add(x, ir.getInt32(static_cast<std::uint32_t>(o.value))); });
+    if (v.shape.affine && v.shape.stride != 0) {
+      v.type = Type::u32;
+      if (WarpValue strided = v; v.parts.empty())
+        for (unsigned p = 0; p < parts(); ++p) v.parts.push_back(part(strided, p).v);
+      std::int64_t stride = static_cast<std::int32_t>(v.shape.stride);
+      std::int64_t span = stride * ((v.shape.per_part ? lanes() : exec::kWarpSize) - 1);
+      for (auto* b : v.bases) {
+        // Lanes must neither pass 2^32 nor fall below 0 between the first and the last.
+        auto* limit = ir.getInt32(span >= 0 ? static_cast<std::uint32_t>(0xffffffff - span) : static_cast<std::uint32_t>(-span));
+        auto* fits = span >= 0 ? ir.CreateICmpULE(b, limit) : ir.CreateICmpUGE(b, limit);
+        v.ok = v.ok ? ir.CreateAnd(v.ok, fits) : fits;
+      }
+      v.shape.stride = stride;
+      v.shape.checked = true;
+    }
+    auto* base = shared_base();
+    each([&](llvm::Value* x) { return add(ir.CreateZExt(x, sized(x, i64)), base); });
+    v.type = Type::u64;
+    return v;
+  }
+  if (isa::bit_size(v.type) < 64) {
+    if (v.shape.affine && v.shape.stride != 0) {
+      std::vector<llvm::Value*> widened;
+      for (unsigned p = 0; p < parts(); ++p) widened.push_back(part(v, p).v);
+      v.parts = widened;
+      v.bases.clear();
+      v.ok = nullptr;
+      v.shape = Shape::varying();
+    }
+    each([&](llvm::Value* x) { return ir.CreateZExt(x, sized(x, i64)); });
+  }
+  v.type = Type::u64;
+  if (o.value != 0) each([&](llvm::Value* x) { return add(x, ir.getInt64(static_cast<std::uint64_t>(o.value))); });
+  if (space == Mod::param || space == Mod::param_entry) {
+    auto* base = launch_field(offsetof(exec::LaunchContext, parameters), i64, "parameters");
+    each([&](llvm::Value* x) { return add(x, base); });
+  } else if (space == Mod::local) {
+    auto bases = local_base();
+    std::vector<llvm::Value*> addresses;
+    for (unsigned p = 0; p < parts(); ++p) addresses.push_back(ir.CreateAdd(bases[p], part(v, p).v));
+    v.parts = addresses;
+    v.bases.clear();
+    v.ok = nullptr;
+    v.shape = Shape::varying();
+  }
+  return v;
+}
+
+FunctionCompiler::Access FunctionCompiler::access(unsigned address, unsigned data) {
+  Access a;
+  a.type = opcode().type(opcode().type_count - 1);
+  a.bytes = isa::byte_size(a.type);
+  a.elements = elements(data);
+  a.count = static_cast<unsigned>(a.elements.size());
+  a.address = address_of(operand(address), opcode().get(ModKind::space));
+  a.mask = executing();
+  switch (opcode().get(ModKind::semantics)) {
+    case Mod::volatile_:
+    case Mod::relaxed:
+    case Mod::mmio: a.ordering = llvm::AtomicOrdering::Monotonic; break;
+    case Mod::acquire: a.ordering = llvm::AtomicOrdering::Acquire; break;
+    case Mod::release: a.ordering = llvm::AtomicOrdering::Release; break;
+    default: a.ordering = llvm::AtomicOrdering::NotAtomic; break;
+  }
+  ++context.statistics.memory_operations;
+  return a;
+}
+
+std::vector<llvm::Value*> FunctionCompiler::conditional(llvm::Value* condition, const std::vector<llvm::Type*>& types,
+                                                        const std::function<std::vector<llvm::Value*>()>& make) {
+  auto* yes = llvm::BasicBlock::Create(ir.getContext(), "access", function_);
+  auto* after = llvm::BasicBlock::Create(ir.getContext(), "accessed", function_);
+  auto* before = ir.GetInsertBlock();
+  ir.CreateCondBr(condition, yes, after);
+  ir.SetInsertPoint(yes);
+  auto made = make();
+  auto* made_in = ir.GetInsertBlock();
+  ir.CreateBr(after);
+  ir.SetInsertPoint(after);
+  std::vector<llvm::Value*> result;
+  for (std::size_t k = 0; k < types.size(); ++k) {
+    auto* phi = ir.CreatePHI(types[k], 2);
+    phi->addIncoming(made[k], made_in);
+    phi->addIncoming(llvm::Constant::getNullValue(types[k]), before);
+    result.push_back(phi);
+  }
+  return result;
+}
+
+void FunctionCompiler::two_ways(llvm::Value* ok, const std::function<void()>& fast, const std::function<void()>& slow) {
+  auto* yes = llvm::BasicBlock::Create(ir.getContext(), "strided", function_);
+  auto* no = llvm::BasicBlock::Create(ir.getContext(), "wrapped", function_);
+  auto* after = llvm::BasicBlock::Create(ir.getContext(), "accessed", function_);
+  auto* branch = ir.CreateCondBr(ok, yes, no);
+  llvm::Metadata* weights[] = {llvm::MDString::get(ir.getContext(), "branch_weights"),
+                               llvm::ConstantAsMetadata::get(ir.getInt32(1 << 20)), llvm::ConstantAsMetadata::get(ir.getInt32(1))};
+  branch->setMetadata(llvm::LLVMContext::MD_prof, llvm::MDNode::get(ir.getContext(), weights));
+  ir.SetInsertPoint(yes);
+  fast();
+  ir.CreateBr(after);
+  ir.SetInsertPoint(no);
+  slow();
+  ir.CreateBr(after);
+  ir.SetInsertPoint(after);
+}
+
+namespace {
+bool contiguous(const Shape& s, std::int64_t bytes) { return s.affine && s.stride == bytes; }
+llvm::Type* vector_of(llvm::Type* t, unsigned n) { return llvm::FixedVectorType::get(t, n); }
+std::vector<int> interleaved(unsigned lanes, unsigned count, unsigned element) {
+  std::vector<int> index;
+  for (unsigned l = 0; l < lanes; ++l) index.push_back(static_cast<int>(l * count + element));
+  return index;
+}
+}  // namespace
+
+llvm::Value* FunctionCompiler::contiguous_mask(const Access& a, unsigned p) {
+  if (a.count == 1) return a.mask[p];
+  std::vector<int> index;
+  for (unsigned l = 0; l < lanes() * a.count; ++l) index.push_back(static_cast<int>(l / a.count));
+  return ir.CreateShuffleVector(a.mask[p], index);
+}
+
+FunctionCompiler::Parts FunctionCompiler::load_contiguous(const Access& a) {
+  Parts result(a.count);
+  auto* wide = vector_of(ir.getIntNTy(a.bytes * 8), lanes() * a.count);
+  for (unsigned p = 0; p < parts(); ++p) {
+    auto* at = pointer(scalar(a.address, p).v);
+    llvm::Value* v = ir.CreateMaskedLoad(wide, at, llvm::Align(a.bytes), contiguous_mask(a, p), llvm::Constant::getNullValue(wide));
+    for (unsigned e = 0; e < a.count; ++e)
+      result[e].push_back(a.count == 1 ? v : ir.CreateShuffleVector(v, interleaved(lanes(), a.count, e)));
+  }
+  return result;
+}
+
+FunctionCompiler::Parts FunctionCompiler::load_per_part(const Access& a) {
+  Parts result(a.count);
+  auto* element = ir.getIntNTy(a.bytes * 8);
+  auto* nowhere = entry_alloca(llvm::ArrayType::get(ir.getInt64Ty(), 8), "nowhere", 64);
+  for (unsigned p = 0; p < parts(); ++p) {
+    auto* bits = ir.CreateBitCast(a.mask[p], ir.getIntNTy(lanes()));
+    auto* used = ir.CreateICmpNE(bits, llvm::Constant::getNullValue(bits->getType()));
+    llvm::Value* at = ir.CreateSelect(used, pointer(scalar(a.address, p).v), nowhere);
+    for (unsigned e = 0; e < a.count; ++e)
+      result[e].push_back(splat(ir.CreateAlignedLoad(element, ir.CreateConstGEP1_32(element, at, e), llvm::Align(a.bytes))));
+  }
+  return result;
+}
+
+FunctionCompiler::Parts FunctionCompiler::load_gather(const Access& a) {
+  if (a.bytes > 8) return load_lanes(a);
+  Parts result(a.count);
+  auto* word = ir.getIntNTy(std::max(32u, a.bytes * 8));
+  for (unsigned p = 0; p < parts(); ++p)
+    for (unsigned e = 0; e < a.count; ++e) {
+      auto* address = part(a.address, p).v;
+      if (e) address = ir.CreateAdd(address, splat(ir.getInt64(e * a.bytes)));
+      auto* type = vector_of(word, lanes());
+      llvm::Value* v;
+      if (a.bytes >= 4) {
+        v = ir.CreateMaskedGather(type, ir.CreateIntToPtr(address, vector_of(ir.getPtrTy(), lanes())), llvm::Align(a.bytes), a.mask[p]);
+      } else {
+        // Narrow elements: gather the aligned word around each (it never crosses a page), then shift.
+        auto* down = ir.CreateAnd(address, splat(ir.getInt64(~3ull)));
+        v = ir.CreateMaskedGather(type, ir.CreateIntToPtr(down, vector_of(ir.getPtrTy(), lanes())), llvm::Align(4), a.mask[p]);
+        auto* shift = ir.CreateShl(ir.CreateTrunc(ir.CreateAnd(address, splat(ir.getInt64(3))), type), splat(ir.getInt32(3)));
+        v = ir.CreateTrunc(ir.CreateLShr(v, shift), vector_of(ir.getIntNTy(a.bytes * 8), lanes()));
+      }
+      result[e].push_back(v);
+    }
+  return result;
+}
+
+/// Lane by lane: volatile, relaxed and acquire accesses, of which LLVM has no gathers. 16 aligned bytes are one access.
+FunctionCompiler::Parts FunctionCompiler::load_lanes(const Access& a) {
+  auto* element = ir.getIntNTy(a.bytes * 8);
+  std::vector<llvm::Value*> arrays;
+  for (unsigned e = 0; e < a.count; ++e) {
+    arrays.push_back(entry_alloca(llvm::ArrayType::get(element, exec::kWarpSize), "loaded", 64));
+    ir.CreateStore(llvm::Constant::getNullValue(llvm::ArrayType::get(element, exec::kWarpSize)), arrays[e]);
+  }
+  auto* addresses = spill(a.address);
+  for_each_lane(mask_bits(a.mask), [&](llvm::Value* lane) {
+    auto* at = pointer(load_lane(addresses, ir.getInt64Ty(), lane));
+    unsigned total = a.bytes * a.count;
+    bool atomic = a.ordering != llvm::AtomicOrdering::NotAtomic;
+    if (a.count > 1 && total <= 16) {
+      llvm::Value* all;
+      if (total <= 8) {
+        auto* load = ir.CreateAlignedLoad(ir.getIntNTy(total * 8), at, llvm::Align(total));
+        if (atomic) load->setAtomic(a.ordering);
+        all = ir.CreateBitCast(load, vector_of(element, a.count));
+      } else {
+        all = ir.CreateAlignedLoad(vector_of(element, a.count), at, llvm::Align(16), atomic);
+        if (a.ordering == llvm::AtomicOrdering::Acquire) ir.CreateFence(llvm::AtomicOrdering::Acquire);
+      }
+      for (unsigned e = 0; e < a.count; ++e) store_lane(arrays[e], ir.CreateExtractElement(all, e), lane);
+      return;
+    }
+    for (unsigned e = 0; e < a.count; ++e) {
+      auto* load = ir.CreateAlignedLoad(element, ir.CreateConstGEP1_32(element, at, e), llvm::Align(a.bytes));
+      if (atomic) load->setAtomic(a.ordering);
+      store_lane(arrays[e], load, lane);
+    }
+  });
+  Parts result;
+  for (auto* array : arrays) result.push_back(reload(array, element));
+  return result;
+}
+
+void FunctionCompiler::load(unsigned destination, unsigned address) {
+  if (is_parameter_access(operand(address), opcode().get(ModKind::space))) return load_parameter(destination, operand(address));
+  Access a = access(address, destination);
+  auto finish = [&](const Parts& values) {
+    for (unsigned e = 0; e < a.count; ++e) write_parts(a.elements[e], a.type, values[e]);
+  };
+  if (a.ordering != llvm::AtomicOrdering::NotAtomic || a.bytes > 8) {
+    ++context.statistics.not_vectorised;
+    return finish(load_lanes(a));
+  }
+  const Shape& shape = a.address.shape;
+  auto* element = ir.getIntNTy(a.bytes * 8);
+  if (shape.uniform()) {
+    auto make = [&] {
+      std::vector<llvm::Value*> values;
+      auto* at = pointer(scalar(a.address).v);
+      bool constant = opcode().get(ModKind::space) == Mod::param || opcode().get(ModKind::space) == Mod::param_entry;
+      for (unsigned e = 0; e < a.count; ++e) {
+        auto* load = ir.CreateAlignedLoad(element, ir.CreateConstGEP1_32(element, at, e), llvm::Align(a.bytes));
+        if (constant) load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(ir.getContext(), {}));
+        values.push_back(load);
+      }
+      return values;
+    };
+    auto values = instruction->guard == ptx::kNone
+                      ? make()
+                      : conditional(any(a.mask), std::vector<llvm::Type*>(a.count, element), make);
+    for (unsigned e = 0; e < a.count; ++e) write_uniform(a.elements[e], a.type, values[e]);
+    return;
+  }
+  bool vector = contiguous(shape, std::int64_t{a.bytes} * a.count);
+  bool per_part = shape.affine && shape.stride == 0;
+  if (!vector && !per_part) {
+    ++context.statistics.not_vectorised;
+    return finish(load_gather(a));
+  }
+  auto fast = [&] { return vector ? load_contiguous(a) : load_per_part(a); };
+  if (!shape.checked) return finish(fast());
+  auto* done_types = vector_of(element, lanes());
+  std::vector<std::vector<llvm::AllocaInst*>> slots(a.count);
+  for (auto& s : slots)
+    for (unsigned p = 0; p < parts(); ++p) s.push_back(entry_alloca(done_types, "loaded"));
+  auto keep = [&](const Parts& values) {
+    for (unsigned e = 0; e < a.count; ++e)
+      for (unsigned p = 0; p < parts(); ++p) ir.CreateStore(values[e][p], slots[e][p]);
+  };
+  two_ways(a.address.ok, [&] { keep(fast()); }, [&] {
+    Access slow = a;
+    slow.address.shape = Shape::varying();
+    keep(load_gather(slow));
+  });
+  Parts values(a.count);
+  for (unsigned e = 0; e < a.count; ++e)
+    for (unsigned p = 0; p < parts(); ++p) values[e].push_back(ir.CreateLoad(done_types, slots[e][p]));
+  finish(values);
+}
+
+void FunctionCompiler::store_contiguous(const Access& a, const Parts& values) {
+  auto* element = ir.getIntNTy(a.bytes * 8);
+  for (unsigned p = 0; p < parts(); ++p) {
+    llvm::Value* v = values[0][p];
+    if (a.count > 1) {
+      // Interleave: build {x0 y0 x1 y1 ...} by joining pairs, then one shuffle.
+      auto* wide = vector_of(element, lanes() * a.count);
+      v = llvm::Constant::getNullValue(wide);
+      std::vector<int> widen;
+      for (unsigned l = 0; l < lanes() * a.count; ++l) widen.push_back(l < lanes() ? static_cast<int>(l) : -1);
+      for (unsigned e = 0; e < a.count; ++e) {
+        auto* part_e = ir.CreateShuffleVector(values[e][p], widen);
+        std::vector<int> pick;
+        for (unsigned l = 0; l < lanes() * a.count; ++l)
+          pick.push_back(l % a.count == e ? static_cast<int>(lanes() * a.count + l / a.count) : static_cast<int>(l));
+        v = ir.CreateShuffleVector(v, part_e, pick);
+      }
+    }
+    ir.CreateMaskedStore(v, pointer(scalar(a.address, p).v), llvm::Align(a.bytes), contiguous_mask(a, p));
+  }
+}
+
+void FunctionCompiler::store_scatter(const Access& a, const Parts& values) {
+  if (a.bytes < 4 || a.bytes > 8) return store_lanes(a, values);
+  for (unsigned e = 0; e < a.count; ++e)
+    for (unsigned p = 0; p < parts(); ++p) {
+      auto* address = part(a.address, p).v;
+      if (e) address = ir.CreateAdd(address, splat(ir.getInt64(e * a.bytes)));
+      ir.CreateMaskedScatter(values[e][p], ir.CreateIntToPtr(address, vector_of(ir.getPtrTy(), lanes())), llvm::Align(a.bytes), a.mask[p]);
+    }
+}
+
+void FunctionCompiler::store_lanes(const Access& a, const Parts& values) {
+  auto* element = ir.getIntNTy(a.bytes * 8);
+  auto* addresses = spill(a.address);
+  std::vector<llvm::Value*> arrays;
+  for (unsigned e = 0; e < a.count; ++e) arrays.push_back(spill_parts(values[e]));
+  for_each_lane(mask_bits(a.mask), [&](llvm::Value* lane) {
+    auto* at = pointer(load_lane(addresses, ir.getInt64Ty(), lane));
+    bool atomic = a.ordering != llvm::AtomicOrdering::NotAtomic;
+    unsigned total = a.bytes * a.count;
+    if (a.count > 1 && total <= 16) {
+      llvm::Value* all = llvm::PoisonValue::get(vector_of(element, a.count));
+      for (unsigned e = 0; e < a.count; ++e) all = ir.CreateInsertElement(all, load_lane(arrays[e], element, lane), e);
+      if (total <= 8) {
+        auto* store = ir.CreateAlignedStore(ir.CreateBitCast(all, ir.getIntNTy(total * 8)), at, llvm::Align(total));
+        if (atomic) store->setAtomic(a.ordering);
+      } else {
+        if (a.ordering == llvm::AtomicOrdering::Release) ir.CreateFence(llvm::AtomicOrdering::Release);
+        ir.CreateAlignedStore(all, at, llvm::Align(16), atomic);
+      }
+      return;
+    }
+    for (unsigned e = 0; e < a.count; ++e) {
+      auto* store = ir.CreateAlignedStore(load_lane(arrays[e], element, lane), ir.CreateConstGEP1_32(element, at, e), llvm::Align(a.bytes));
+      if (atomic) store->setAtomic(a.ordering);
+    }
+  });
+}
+
+/// Every lane to one address: PTX leaves open who wins; here the highest lane, as in lane order.
+void FunctionCompiler::store_uniform(const Access& a, const std::vector<WarpValue>& values) {
+  auto* element = ir.getIntNTy(a.bytes * 8);
+  auto* bits = mask_bits(a.mask);
+  if_then(ir.CreateICmpNE(bits, ir.getInt32(0)), [&] {
+    auto* at = pointer(scalar(a.address).v);
+    auto* last = ir.CreateSub(ir.getInt32(31), ir.CreateIntrinsic(llvm::Intrinsic::ctlz, {ir.getInt32Ty()}, {bits, ir.getTrue()}));
+    for (unsigned e = 0; e < a.count; ++e) {
+      llvm::Value* v;
+      if (values[e].shape.uniform()) {
+        v = ir.CreateZExtOrTrunc(scalar(values[e]).as(isa::bits_type(isa::bit_size(values[e].type))).v, element);
+      } else {
+        std::vector<llvm::Value*> all;
+        for (unsigned p = 0; p < parts(); ++p) all.push_back(ir.CreateZExtOrTrunc(part(values[e], p).as(isa::bits_type(isa::bit_size(values[e].type))).v, vector_of(element, lanes())));
+        v = load_lane(spill_parts(all), element, last);
+      }
+      ir.CreateAlignedStore(v, ir.CreateConstGEP1_32(element, at, e), llvm::Align(a.bytes));
+    }
+  });
+}
+
+void FunctionCompiler::store(unsigned address, unsigned value) {
+  if (is_parameter_access(operand(address), opcode().get(ModKind::space))) return store_parameter(operand(address), value);
+  Access a = access(address, value);
+  std::vector<WarpValue> inputs;
+  for (const Operand& e : a.elements) inputs.push_back(read(e));
+  auto* element = ir.getIntNTy(a.bytes * 8);
+  const Shape& shape = a.address.shape;
+  bool plain = a.ordering == llvm::AtomicOrdering::NotAtomic && a.bytes <= 8;
+  if (shape.uniform() && plain) return store_uniform(a, inputs);
+  Parts values(a.count);
+  for (unsigned e = 0; e < a.count; ++e)
+    for (unsigned p = 0; p < parts(); ++p) {
+      Val v = part(inputs[e], p);
+      values[e].push_back(ir.CreateZExtOrTrunc(v.as(isa::bits_type(v.bits())).v, vector_of(element, lanes())));
+    }
+  if (!plain) {
+    ++context.statistics.not_vectorised;
+    return store_lanes(a, values);
+  }
+  if (!contiguous(shape, std::int64_t{a.bytes} * a.count)) {
+    ++context.statistics.not_vectorised;
+    return store_scatter(a, values);
+  }
+  if (!shape.checked) return store_contiguous(a, values);
+  two_ways(a.address.ok, [&] { store_contiguous(a, values); }, [&] {
+    Access slow = a;
+    slow.address.shape = Shape::varying();
+    store_scatter(slow, values);
+  });
+}
+
+void FunctionCompiler::write_spilled(const Operand& destination, Type type, llvm::Value* array) {
+  write_parts(destination, type, reload(array, ir.getIntNTy(isa::bit_size(type))));
+}
+
+}  // namespace raddle::jit

@@ -1,0 +1,243 @@
+// Dominators, natural loops, waiting loops, and the loop-contiguous topological order.
+#include "jit/order.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+
+namespace raddle::jit {
+namespace {
+
+using ptx::Cfg;
+using ptx::kNone;
+
+std::vector<BlockId> reverse_post_order(const Cfg& cfg) {
+  std::vector<BlockId> post;
+  std::vector<bool> seen(cfg.nodes.size());
+  std::vector<std::pair<BlockId, std::size_t>> stack;
+  if (!cfg.nodes.empty()) stack.push_back({0, 0}), seen[0] = true;
+  while (!stack.empty()) {
+    auto& [block, next] = stack.back();
+    const auto& successors = cfg.nodes[block].successors;
+    if (next == successors.size()) {
+      post.push_back(block);
+      stack.pop_back();
+      continue;
+    }
+    BlockId target = successors[next++];
+    if (!seen[target]) {
+      seen[target] = true;
+      stack.push_back({target, 0});
+    }
+  }
+  std::reverse(post.begin(), post.end());
+  return post;
+}
+
+/// Immediate dominators (Cooper, Harvey, Kennedy), by block; entry dominates itself.
+std::vector<BlockId> dominators(const Cfg& cfg, const std::vector<BlockId>& rpo, const std::vector<std::uint32_t>& index) {
+  std::vector<BlockId> idom(cfg.nodes.size(), kNone);
+  if (rpo.empty()) return idom;
+  idom[rpo[0]] = rpo[0];
+  auto intersect = [&](BlockId a, BlockId b) {
+    while (a != b) {
+      while (index[a] > index[b]) a = idom[a];
+      while (index[b] > index[a]) b = idom[b];
+    }
+    return a;
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t i = 1; i < rpo.size(); ++i) {
+      BlockId block = rpo[i], found = kNone;
+      for (BlockId p : cfg.nodes[block].predecessors)
+        if (idom[p] != kNone) found = found == kNone ? p : intersect(p, found);
+      if (found != idom[block]) idom[block] = found, changed = true;
+    }
+  }
+  return idom;
+}
+
+/// An access whose result another thread may change at any time, so that a loop can wait for it.
+bool observes_other_threads(const isa::Opcode& opcode) {
+  using isa::Effects;
+  if (!opcode.is(Effects::reads)) return false;
+  if (opcode.is(Effects::writes)) return true;  // atomics
+  switch (opcode.get(isa::ModKind::semantics)) {
+    case isa::Mod::volatile_:
+    case isa::Mod::relaxed:
+    case isa::Mod::acquire:
+    case isa::Mod::mmio: return true;
+    default: return false;
+  }
+}
+
+/// True if leaving the loop depends, through registers, on such an access inside it.
+bool may_wait(const ptx::Function& f, const Cfg& cfg, const std::vector<BlockId>& blocks, const std::vector<bool>& inside) {
+  std::vector<bool> tainted(f.registers.size());
+  ptx::RegisterUses uses;
+  bool any = false;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (BlockId b : blocks)
+      for (std::uint32_t i = f.blocks[b].begin; i < f.blocks[b].end; ++i) {
+        const auto& instruction = f.instructions[i];
+        ptx::register_uses(f, instruction, uses);
+        bool source = observes_other_threads(*instruction.opcode) || instruction.opcode->row->operands.size() == 0 ||
+                      (instruction.extra != kNone && !uses.definitions.empty());
+        any |= source;
+        for (auto r : uses.uses) source = source || tainted[r];
+        if (!source) continue;
+        for (auto r : uses.definitions)
+          if (!tainted[r]) tainted[r] = true, changed = true;
+      }
+    if (!any) return false;
+  }
+  for (BlockId b : blocks) {
+    bool leaves = std::any_of(cfg.nodes[b].successors.begin(), cfg.nodes[b].successors.end(), [&](BlockId s) { return !inside[s]; }) ||
+                  cfg.nodes[b].exit == ptx::Exit::conditional_end;
+    if (!leaves || f.blocks[b].begin == f.blocks[b].end) continue;
+    ptx::register_uses(f, f.instructions[f.blocks[b].end - 1], uses);
+    for (auto r : uses.uses)
+      if (tainted[r]) return true;
+  }
+  return false;
+}
+
+class OrderBuilder {
+ public:
+  OrderBuilder(const ptx::Function& f, const Cfg& cfg) : f_(f), cfg_(cfg) {}
+
+  Order build() {
+    rpo_ = reverse_post_order(cfg_);
+    index_.assign(cfg_.nodes.size(), kNone);
+    for (std::uint32_t i = 0; i < rpo_.size(); ++i) index_[rpo_[i]] = i;
+    idom_ = dominators(cfg_, rpo_, index_);
+    order_.waiting_header.assign(cfg_.nodes.size(), false);
+    order_.loop_of.assign(cfg_.nodes.size(), kNone);
+    order_.position.assign(cfg_.nodes.size(), kNone);
+    find_loops();
+    nest_loops();
+    place(kNone, rpo_);
+    for (std::uint32_t i = 0; i < order_.blocks.size(); ++i) order_.position[order_.blocks[i]] = i;
+    for (auto& loop : order_.loops) {
+      loop.begin = order_.position[loop.header];
+      loop.end = loop.begin + static_cast<std::uint32_t>(loop.blocks.size());
+    }
+    return std::move(order_);
+  }
+
+ private:
+  bool dominates(BlockId a, BlockId b) const {
+    while (index_[b] > index_[a]) b = idom_[b];
+    return a == b;
+  }
+
+  /// Natural loops by header; irreducible ones have no header and stay out of the forest.
+  void find_loops() {
+    for (BlockId header : rpo_) {
+      std::vector<BlockId> body{header};
+      std::vector<bool> inside(cfg_.nodes.size());
+      inside[header] = true;
+      bool found = false;
+      for (BlockId p : cfg_.nodes[header].predecessors) {
+        if (index_[p] == kNone || index_[p] < index_[header]) continue;
+        if (!dominates(header, p)) {
+          ++order_.dispatched_loops;
+          irreducible_ = true;
+          continue;
+        }
+        found = true;
+        if (!inside[p]) inside[p] = true, body.push_back(p);
+      }
+      if (!found) continue;
+      for (std::size_t i = 1; i < body.size(); ++i)
+        for (BlockId p : cfg_.nodes[body[i]].predecessors)
+          if (index_[p] != kNone && !inside[p]) inside[p] = true, body.push_back(p);
+      if (may_wait(f_, cfg_, body, inside)) {
+        order_.waiting_header[header] = true;
+        order_.has_waiting_loop = true;
+      }
+      order_.loops.push_back({header, kNone, std::move(body)});
+    }
+    // A waiting loop, and every loop around it, is run by cyclic sweeps instead; so are all in irreducible code.
+    auto dispatched = [&](const Loop& loop) {
+      return irreducible_ || std::any_of(loop.blocks.begin(), loop.blocks.end(), [&](BlockId b) { return order_.waiting_header[b]; });
+    };
+    order_.dispatched_loops += static_cast<std::uint32_t>(std::erase_if(order_.loops, dispatched));
+  }
+
+  /// Loops come outermost first (headers in reverse post-order), so the last loop that contains a block is its innermost.
+  void nest_loops() {
+    for (std::uint32_t i = 0; i < order_.loops.size(); ++i) {
+      order_.loops[i].parent = order_.loop_of[order_.loops[i].header];
+      for (BlockId b : order_.loops[i].blocks) order_.loop_of[b] = i;
+    }
+  }
+
+  /// The child loop of `region` that holds b, or kNone if b lies directly in the region.
+  std::uint32_t child_loop(std::uint32_t region, BlockId b) const {
+    std::uint32_t loop = order_.loop_of[b];
+    while (loop != kNone && loop != region && order_.loops[loop].parent != region) loop = order_.loops[loop].parent;
+    return loop == region ? kNone : loop;
+  }
+
+  /// Topological order of a region's direct blocks and child loops; each loop is placed as one run.
+  void place(std::uint32_t region, std::vector<BlockId> members) {
+    std::sort(members.begin(), members.end(), [&](BlockId a, BlockId b) { return index_[a] < index_[b]; });
+    std::vector<bool> member(cfg_.nodes.size()), done(cfg_.nodes.size());
+    for (BlockId b : members) member[b] = true;
+    // A depth-first post-order over representatives; a loop's representative is its header.
+    auto representative = [&](BlockId b) {
+      std::uint32_t loop = child_loop(region, b);
+      return loop == kNone ? b : order_.loops[loop].header;
+    };
+    std::vector<BlockId> post;
+    struct Frame { BlockId node; std::vector<BlockId> next; std::size_t i; };
+    std::vector<Frame> stack;
+    auto visit = [&](BlockId node) {
+      if (done[node]) return;
+      done[node] = true;
+      Frame frame{node, {}, 0};
+      std::uint32_t loop = child_loop(region, node);
+      auto add = [&](BlockId from) {
+        for (BlockId s : cfg_.nodes[from].successors) {
+          if (!member[s] || (region != kNone && s == order_.loops[region].header)) continue;
+          BlockId r = representative(s);
+          if (r != node) frame.next.push_back(r);
+        }
+      };
+      if (loop == kNone) add(node);
+      else for (BlockId b : order_.loops[loop].blocks) add(b);
+      stack.push_back(std::move(frame));
+    };
+    visit(representative(members.front()));
+    while (!stack.empty()) {
+      Frame& frame = stack.back();
+      if (frame.i < frame.next.size()) {
+        visit(frame.next[frame.i++]);
+        continue;
+      }
+      post.push_back(frame.node);
+      stack.pop_back();
+    }
+    for (auto node = post.rbegin(); node != post.rend(); ++node) {
+      std::uint32_t loop = child_loop(region, *node);
+      if (loop == kNone) order_.blocks.push_back(*node);
+      else place(loop, order_.loops[loop].blocks);
+    }
+  }
+
+  const ptx::Function& f_;
+  const Cfg& cfg_;
+  std::vector<BlockId> rpo_, idom_;
+  std::vector<std::uint32_t> index_;
+  Order order_;
+  bool irreducible_ = false;
+};
+
+}  // namespace
+
+Order linear_order(const ptx::Function& function, const ptx::Cfg& cfg) { return OrderBuilder(function, cfg).build(); }
+
+}  // namespace raddle::jit

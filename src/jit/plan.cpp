@@ -1,0 +1,141 @@
+// Pending sets and control transitions; the shapes half lies in shapes.cpp.
+#include "jit/plan.h"
+
+#include <algorithm>
+
+namespace raddle::jit {
+namespace {
+
+using ptx::Exit;
+
+bool merge_into(std::vector<BlockId>& set, const std::vector<BlockId>& more, BlockId except) {
+  bool changed = false;
+  for (BlockId b : more) {
+    if (b == except) continue;
+    auto at = std::lower_bound(set.begin(), set.end(), b);
+    if (at != set.end() && *at == b) continue;
+    set.insert(at, b);
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace
+
+LayoutClass layout_class(exec::BlockShape block, unsigned part_lanes) {
+  LayoutClass result;
+  result.full_warps = (std::uint64_t{block.x} * block.y * block.z) % exec::kWarpSize == 0;
+  if (block.y == 1 && block.z == 1) result.layout = LaneLayout::one_dimension;
+  else if (block.x % exec::kWarpSize == 0) result.layout = LaneLayout::whole_warps;
+  else if (block.x % part_lanes == 0) result.layout = LaneLayout::whole_parts;
+  return result;
+}
+
+Plan::Plan(const ptx::Module& m, const ptx::Function& f, LayoutClass l, unsigned lanes)
+    : module(m), function(f), layout(l), part_lanes(lanes), cfg(ptx::build_cfg(f)), live(ptx::liveness(f, cfg)),
+      order(linear_order(f, cfg)), shapes_(f.registers.size()), divergent_(f.blocks.size()),
+      may_be_empty_(f.blocks.size()), pending_(f.blocks.size()) {
+  do {
+    find_pending();
+    while (update_shapes()) {}
+  } while (update_divergence());
+}
+
+std::vector<BlockId> Plan::with(BlockId b, std::initializer_list<BlockId> more) const {
+  std::vector<BlockId> set = pending_[b];
+  for (BlockId x : more) {
+    auto at = std::lower_bound(set.begin(), set.end(), x);
+    if (at == set.end() || *at != x) set.insert(at, x);
+  }
+  return set;
+}
+
+bool Plan::must_blend(BlockId b, ptx::RegisterId r) const {
+  return std::any_of(pending_[b].begin(), pending_[b].end(), [&](BlockId x) { return live.live(x, r); });
+}
+
+std::vector<Target> Plan::targets(BlockId b, const std::vector<BlockId>& set) const {
+  std::vector<Target> result;
+  std::vector<BlockId> rest = set;
+  std::sort(rest.begin(), rest.end(), [&](BlockId x, BlockId y) { return order.position[x] < order.position[y]; });
+  std::uint32_t here = order.position[b];
+  for (std::uint32_t loop = order.loop_of[b]; loop != ptx::kNone; loop = order.loops[loop].parent) {
+    const Loop& l = order.loops[loop];
+    for (BlockId x : rest)
+      if (order.position[x] > here && order.position[x] < l.end) {
+        result.push_back({x, false, false});
+        return result;
+      }
+    if (auto header = std::find(rest.begin(), rest.end(), l.header); header != rest.end()) {
+      rest.erase(header);
+      result.push_back({l.header, !rest.empty(), true});
+    }
+    here = l.end - 1;
+  }
+  for (BlockId x : rest)
+    if (order.position[x] > here) {
+      result.push_back({x, false, false});
+      return result;
+    }
+  // Only blocks behind us are left: lanes of waiting or irreducible loops. Sweep from the start (fair dispatch by pc).
+  for (std::size_t i = 0; i < rest.size(); ++i) result.push_back({rest[i], i + 1 < rest.size(), true});
+  return result;
+}
+
+bool Plan::add_transition(BlockId from, const std::vector<BlockId>& set, bool sure) {
+  bool changed = false;
+  std::vector<BlockId> rest = set;
+  for (const Target& t : targets(from, set)) {
+    changed |= merge_into(pending_[t.block], rest, t.block);
+    if (!t.tested && !(sure && set.size() == 1)) {
+      changed |= !may_be_empty_[t.block];
+      may_be_empty_[t.block] = true;
+    }
+    rest.erase(std::find(rest.begin(), rest.end(), t.block));
+  }
+  return changed;
+}
+
+void Plan::find_pending() {
+  // Lanes may leave by ret while others wait: then not even a sole waiting block is sure to have lanes.
+  bool lanes_vanish = false;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (BlockId b : order.blocks) {
+      const auto& node = cfg.nodes[b];
+      bool ends = node.exit == Exit::end || node.exit == Exit::conditional_end;
+      if (ends && !pending_[b].empty() && !lanes_vanish) lanes_vanish = changed = true;
+      if (node.exit == Exit::conditional_end && divergent_[b] && !lanes_vanish) lanes_vanish = changed = true;
+      bool sure = !lanes_vanish;
+      if (divergent_[b] || node.exit == Exit::end) {
+        std::vector<BlockId> set = pending_[b];
+        for (BlockId s : node.successors)
+          if (!std::binary_search(set.begin(), set.end(), s)) set.insert(std::lower_bound(set.begin(), set.end(), s), s);
+        changed |= add_transition(b, set, sure && !ends);
+      } else {
+        for (BlockId s : node.successors) changed |= add_transition(b, with(b, {s}), true);
+        if (node.exit == Exit::conditional_end) changed |= add_transition(b, pending_[b], false);
+      }
+      if (may_be_empty_[b]) changed |= add_transition(b, pending_[b], sure);
+    }
+  }
+}
+
+bool Plan::update_divergence() {
+  bool changed = false;
+  for (BlockId b : order.blocks) {
+    if (divergent_[b]) continue;
+    Exit exit = cfg.nodes[b].exit;
+    if (exit != Exit::conditional && exit != Exit::conditional_end && exit != Exit::indexed) continue;
+    const auto& last = function.instructions[function.blocks[b].end - 1];
+    bool uniform = last.guard == ptx::kNone || !shapes_[last.guard].known || shapes_[last.guard].uniform();
+    if (exit == Exit::indexed) {
+      Shape index = operand_shape(function.operands_of(last)[0]);
+      uniform = uniform && (!index.known || index.uniform());
+    }
+    if (!uniform) divergent_[b] = changed = true;
+  }
+  return changed;
+}
+
+}  // namespace raddle::jit

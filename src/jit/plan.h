@@ -1,0 +1,99 @@
+// What the code generator must know before it writes a line: which blocks may hold pending lanes while another runs
+// (and so where inactive lanes must be kept), which registers are equal or strided over the warp, where control goes
+// after each block. One fixpoint computes all of it, since each depends on the others (docs/adr/0004).
+#pragma once
+
+#include <vector>
+
+#include "exec/executable.h"
+#include "jit/order.h"
+#include "ptx/layout.h"
+
+namespace raddle::jit {
+
+/// How a register's value varies over the lanes of a warp.
+/// affine: lane l holds base + l * stride, modulo the register's width; stride 0 is uniform.
+struct Shape {
+  bool known = false;     ///< false: no definition seen yet (bottom of the lattice)
+  bool affine = false;
+  bool per_part = false;  ///< one base per part of the warp instead of one per warp
+  bool checked = false;   ///< affine only while a run-time flag holds (a widened 32-bit index may wrap)
+  std::int64_t stride = 0;
+
+  bool uniform() const { return known && affine && stride == 0 && !per_part && !checked; }
+  bool scalar() const { return known && affine && !checked; }  ///< held as scalars alone
+  friend bool operator==(const Shape&, const Shape&) = default;
+
+  static Shape varying() { return {true, false, false, false, 0}; }
+  static Shape uniform_value() { return {true, true, false, false, 0}; }
+  static Shape strided(std::int64_t stride, bool per_part = false) { return {true, true, per_part, false, stride}; }
+};
+
+/// Where lanes have which thread coordinates; the only thing of a block's shape that code is specialised for.
+enum class LaneLayout : std::uint8_t {
+  one_dimension,  ///< y = z = 1: tid.x = first + lane
+  whole_warps,    ///< x a multiple of 32: tid.x = first + lane, y and z uniform
+  whole_parts,    ///< x a multiple of the SIMD width: so in each part
+  general,
+};
+
+struct LayoutClass {
+  LaneLayout layout = LaneLayout::general;
+  bool full_warps = false;  ///< every lane of every warp exists
+};
+LayoutClass layout_class(exec::BlockShape block, unsigned part_lanes);
+
+/// One place control may go after a block. A tested target is taken if any lane waits there, else the next is tried.
+struct Target {
+  BlockId block;
+  bool tested;
+  bool backward;  ///< position not after the source's: poll
+};
+
+class Plan {
+ public:
+  Plan(const ptx::Module& module, const ptx::Function& function, LayoutClass layout, unsigned part_lanes);
+
+  const ptx::Module& module;
+  const ptx::Function& function;
+  const LayoutClass layout;
+  const unsigned part_lanes;
+  const ptx::Cfg cfg;
+  const ptx::Liveness live;
+  const Order order;
+
+  const Shape& shape(ptx::RegisterId r) const { return shapes_[r]; }
+  bool divergent(BlockId b) const { return divergent_[b]; }  ///< its branch may split the warp
+  /// Blocks at which other lanes may be waiting while b runs.
+  const std::vector<BlockId>& pending(BlockId b) const { return pending_[b]; }
+  /// Lanes that wait elsewhere may still read r: a definition in b must keep their values.
+  bool must_blend(BlockId b, ptx::RegisterId r) const;
+  /// b may be entered with no lane waiting at it.
+  bool may_be_empty(BlockId b) const { return may_be_empty_[b]; }
+
+  /// Lanes may be waiting at `set`; where does control go after `b`? Empty: the function ends.
+  std::vector<Target> targets(BlockId b, const std::vector<BlockId>& set) const;
+  /// pending(b) plus the given successors, sorted.
+  std::vector<BlockId> with(BlockId b, std::initializer_list<BlockId> more) const;
+
+  /// Shape of an operand where the instruction reads it.
+  Shape operand_shape(const ptx::Operand& o) const;
+  /// Shape of the address of a load or store, in its own space.
+  Shape address_shape(const ptx::Operand& address) const;
+  /// Shape of what an instruction writes to its destination k, before guard and blending.
+  Shape result_shape(const ptx::Instruction& i) const;
+
+ private:
+  void find_pending();
+  bool add_transition(BlockId from, const std::vector<BlockId>& set, bool sure);
+  bool update_shapes();
+  bool update_divergence();
+  Shape special_shape(const ptx::Operand& o) const;
+  Shape affine_result(const ptx::Instruction& i) const;
+
+  std::vector<Shape> shapes_;
+  std::vector<bool> divergent_, may_be_empty_;
+  std::vector<std::vector<BlockId>> pending_;
+};
+
+}  // namespace raddle::jit

@@ -1,0 +1,43 @@
+// The memory of one started block on a worker: its shared window and its threads' local memory, in one reservation of
+// address space of which only the needed bytes are committed. Allocated once, reused by block after block (K-10).
+//
+//   | local memory (<= 1 GiB) | guard | shared window, 256-MiB-aligned | nothing mapped up to 4 GiB above the window |
+//
+// A 32-bit shared address, however wild, stays within the 4 GiB above the window: it cannot reach another block's memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace raddle::machine {
+
+class BlockMemory {
+ public:
+  static constexpr std::uint64_t kMaxLocal = (1ull << 30) - (1ull << 16);  ///< bytes per block
+
+  BlockMemory() = default;
+  ~BlockMemory();
+  BlockMemory(const BlockMemory&) = delete;
+  BlockMemory& operator=(const BlockMemory&) = delete;
+
+  /// Makes at least these bytes usable. A system call only when they grow.
+  /// @returns false if the host has no memory
+  bool require(std::uint64_t shared_bytes, std::uint64_t local_bytes);
+
+  std::byte* shared() const { return window_; }             ///< host address of shared address 0
+  std::byte* local() const { return local_; }               ///< start of local memory
+  std::uint64_t committed() const { return shared_committed_ + local_committed_; }  ///< bytes
+  /// "shared memory" or "local memory", null if the address is in neither's part of the reservation.
+  const char* region_of(std::uint64_t address) const;
+
+ private:
+  bool reserve();
+
+  std::byte* map_ = nullptr;
+  std::uint64_t map_bytes_ = 0;
+  std::byte* window_ = nullptr;
+  std::byte* local_ = nullptr;
+  std::uint64_t shared_committed_ = 0, local_committed_ = 0;
+};
+
+}  // namespace raddle::machine

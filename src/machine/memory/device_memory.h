@@ -1,0 +1,86 @@
+// Device memory: host memory from mmap, in direct mode (a generic address is a host address). Knows every allocation,
+// so that a fault can name the nearest one. Allocations of 64 KiB and more lie between guard pages; smaller ones are pooled.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace raddle::machine {
+
+/// An address in device memory. Only generated code may take it for a host pointer; C++ crosses with DeviceMemory::host.
+struct DevicePtr {
+  std::uint64_t value = 0;
+
+  explicit operator bool() const { return value != 0; }
+  friend DevicePtr operator+(DevicePtr p, std::uint64_t bytes) { return {p.value + bytes}; }
+  friend bool operator==(DevicePtr, DevicePtr) = default;
+};
+
+struct Allocation {
+  DevicePtr address;
+  std::uint64_t bytes = 0;
+  std::string name;             ///< of a variable, empty for others
+  bool read_only = false;       ///< constants
+};
+
+class DeviceMemory {
+ public:
+  static constexpr std::uint64_t kAlignment = 256;      ///< of every allocation, as CUDA promises
+  static constexpr std::uint64_t kGuardedFrom = 64 << 10;
+
+  /// @param capacity  bytes that may be allocated in total
+  explicit DeviceMemory(std::uint64_t capacity);
+  ~DeviceMemory();
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  /// Thread-safe, as all of this class. Fresh memory is zero, reused memory is not.
+  /// @errors out_of_memory: more than the capacity left, or the host refuses; invalid: zero bytes
+  Result<DevicePtr> allocate(std::uint64_t bytes, std::string_view name = {});
+  /// A mapping of its own between guard pages, to be sealed with make_read_only.
+  Result<DevicePtr> allocate_pages(std::uint64_t bytes, std::string_view name = {});
+  /// @errors invalid: not the start of a live allocation
+  Result<void> free(DevicePtr address);
+  /// Constants: a later write faults (K-11). Only for allocate_pages.
+  Result<void> make_read_only(DevicePtr address);
+
+  /// Host pointer of [address, address + bytes). @errors invalid: not inside one allocation; names the nearest
+  Result<std::byte*> host(DevicePtr address, std::uint64_t bytes) const;
+  std::optional<Allocation> find(std::uint64_t address) const;
+  /// Where an address lies: "8 bytes past the end of the allocation 0x...+1024", for fault messages.
+  std::string describe(std::uint64_t address) const;
+
+  std::uint64_t capacity() const { return capacity_; }
+  std::uint64_t used() const;
+
+ private:
+  struct Entry {
+    Allocation allocation;
+    std::byte* map = nullptr;    // own mapping, guards included; null when pooled
+    std::uint64_t map_bytes = 0;
+    unsigned size_class = 0;     // of a pooled one
+  };
+  struct Slab {
+    std::byte* map;
+    std::uint64_t bytes;
+  };
+  Result<DevicePtr> allocate_mapped(std::uint64_t bytes, std::string_view name);
+  Result<DevicePtr> allocate_pooled(std::uint64_t bytes, std::string_view name);
+  bool grow_pool();
+
+  const std::uint64_t capacity_;
+  mutable std::mutex mutex_;
+  std::uint64_t used_ = 0;
+  std::map<std::uint64_t, Entry> entries_;             // by address
+  std::vector<std::vector<std::uint64_t>> free_;       // pooled chunks by size class
+  std::vector<Slab> slabs_;
+  std::uint64_t slab_next_ = 0, slab_end_ = 0;
+};
+
+}  // namespace raddle::machine

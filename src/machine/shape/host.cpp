@@ -1,0 +1,84 @@
+// Reads /proc and /sys once; every limit that is absent counts as none.
+#include "machine/shape/host.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+namespace raddle::machine {
+namespace {
+
+/// First line of a file, empty if it cannot be read.
+std::string first_line(const char* path) {
+  char line[256] = {};
+  if (FILE* file = std::fopen(path, "r")) {
+    if (std::fgets(line, sizeof line, file) == nullptr) line[0] = 0;
+    std::fclose(file);
+  }
+  return line;
+}
+
+std::vector<int> affinity_cpus() {
+  std::vector<int> cpus;
+  for (int size = 1024; size <= 1 << 16; size *= 2) {  // grows until the kernel's mask fits
+    cpu_set_t* set = CPU_ALLOC(size);
+    const std::size_t bytes = CPU_ALLOC_SIZE(size);
+    CPU_ZERO_S(bytes, set);
+    const bool ok = sched_getaffinity(0, bytes, set) == 0;
+    for (int cpu = 0; ok && cpu < size; ++cpu) {
+      if (CPU_ISSET_S(cpu, bytes, set)) cpus.push_back(cpu);
+    }
+    CPU_FREE(set);
+    if (ok) break;
+  }
+  if (cpus.empty()) cpus.push_back(0);
+  return cpus;
+}
+
+/// Cores granted by a cgroup-v2 quota "max 100000" or "150000 100000"; 0 without a limit.
+unsigned quota_cores() {
+  const std::string text = first_line("/sys/fs/cgroup/cpu.max");
+  char* end = nullptr;
+  const double quota = std::strtod(text.c_str(), &end);
+  if (end == text.c_str()) return 0;
+  const double period = std::strtod(end, nullptr);
+  return period <= 0 ? 0 : std::max(1u, static_cast<unsigned>((quota + period - 1) / period));
+}
+
+std::uint64_t cgroup_memory() {
+  for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    const std::string text = first_line(path);
+    char* end = nullptr;
+    const std::uint64_t limit = std::strtoull(text.c_str(), &end, 10);
+    if (end != text.c_str() && limit != 0) return limit;
+  }
+  return ~0ull;
+}
+
+}  // namespace
+
+HostInfo host_info() {
+  HostInfo info;
+  info.cpus = affinity_cpus();
+  info.usable_cores = static_cast<unsigned>(info.cpus.size());
+  if (const unsigned quota = quota_cores(); quota != 0) info.usable_cores = std::min(info.usable_cores, quota);
+  const auto ram = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  info.memory_bytes = std::min(ram, cgroup_memory());
+  return info;
+}
+
+bool pin_to_cpu(int cpu) {
+  cpu_set_t* set = CPU_ALLOC(cpu + 1);
+  const std::size_t bytes = CPU_ALLOC_SIZE(cpu + 1);
+  CPU_ZERO_S(bytes, set);
+  CPU_SET_S(cpu, bytes, set);
+  const bool ok = sched_setaffinity(0, bytes, set) == 0;
+  CPU_FREE(set);
+  return ok;
+}
+
+}  // namespace raddle::machine

@@ -1,0 +1,19 @@
+// What the host gives this process: cores it may run on, memory it may use. Honours affinity masks and cgroup limits.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace raddle::machine {
+
+struct HostInfo {
+  std::vector<int> cpus;           ///< in the affinity mask of this process
+  unsigned usable_cores = 1;       ///< the mask's size, or the cgroup's quota where that is smaller
+  std::uint64_t memory_bytes = 0;  ///< RAM, or the cgroup's limit where that is smaller
+};
+HostInfo host_info();
+
+/// Pins the calling thread to one CPU. @returns false if the system refuses
+bool pin_to_cpu(int cpu);
+
+}  // namespace raddle::machine

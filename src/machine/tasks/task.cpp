@@ -1,0 +1,51 @@
+// Reuse and completion of tasks.
+#include "machine/tasks/task.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "base/assert.h"
+#include "base/futex.h"
+
+namespace raddle::machine {
+
+void Task::Freer::operator()(std::byte* p) const { std::free(p); }
+
+void Task::set_parameters(std::span<const std::byte> bytes) {
+  constexpr std::size_t kAlign = 128;
+  const std::size_t wanted = (bytes.size() + 2 * kAlign - 1) / kAlign * kAlign;
+  if (parameter_capacity_ < wanted) {
+    parameters_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlign, wanted)));
+    RADDLE_ASSERT(parameters_ != nullptr, "no memory for launch parameters");
+    parameter_capacity_ = wanted;
+  }
+  if (!bytes.empty()) std::memcpy(parameters_.get(), bytes.data(), bytes.size());
+  grid.context.parameters = parameters_.get();
+}
+
+void Task::wait() {
+  if (base::spin_until([this] { return done(); })) return;
+  for (;;) {
+    std::uint32_t pending = 0;
+    if (!state.compare_exchange_strong(pending, 1, std::memory_order_acq_rel) && pending == 2) return;
+    base::futex_wait(state, 1);
+    if (done()) return;
+  }
+}
+
+void Task::reset() {
+  kind = TaskKind::marker;
+  priority = 0;
+  function = nullptr;
+  state.store(0, std::memory_order_relaxed);
+  if (stop.exchange(0, std::memory_order_relaxed) != 0) fault = {};
+  started_ns.store(0, std::memory_order_relaxed);
+  finished_ns = 0;
+  distribution = {};
+  graph.waiting_for = 0;
+  graph.successors.clear();
+  graph.next = nullptr;
+  graph.complete = false;
+}
+
+}  // namespace raddle::machine

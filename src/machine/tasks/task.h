@@ -1,0 +1,88 @@
+// A task: one grid launch, one call on a host thread, or a point that others wait for (an event). Pooled and reused, so
+// that a launch allocates nothing once the pool is warm. Counted references: a stream, a handle and each edge hold one.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "exec/executable.h"
+#include "exec/fault.h"
+
+namespace raddle::machine {
+
+enum class TaskKind : std::uint8_t {
+  grid,      ///< runs on the workers
+  copy,      ///< a function on the copy engine's thread
+  callback,  ///< a function on the callback thread; runs also when what it waited for failed
+  marker,    ///< nothing: completes with its dependencies
+};
+
+/// Everything a worker needs to run one grid. `context` is what generated code sees.
+struct GridWork {
+  exec::Executable* executable = nullptr;
+  const std::string* name = nullptr;     ///< of the kernel; outlives the task
+  exec::LaunchContext context{};         ///< parameters is filled in by Task::set_parameters
+  std::uint32_t threads_per_block = 0;
+  std::uint64_t blocks = 0;
+  std::uint64_t shared_bytes = 0;        ///< of the shared window, reserved bytes included
+  std::uint64_t local_stride = 0;        ///< bytes per thread
+  std::uint32_t registers = 0;           ///< per thread; 0: unknown
+  std::uint64_t time_limit_ns = 0;       ///< 0: none
+};
+
+class Task {
+ public:
+  // What it is. Written before submission, constant afterwards.
+  TaskKind kind = TaskKind::marker;
+  int priority = 0;                      ///< lower runs first, as CUDA counts
+  GridWork grid;
+  std::function<void()> function;
+
+  /// Copies the parameter block, 128-byte aligned, keeping the buffer of an earlier use if it is large enough.
+  void set_parameters(std::span<const std::byte> bytes);
+
+  // Completion: 0 pending, 1 pending with sleepers, 2 done.
+  std::atomic<std::uint32_t> state{0};
+  bool done() const { return state.load(std::memory_order_acquire) == 2; }
+  void wait();
+  /// Set before completion. A task that was cancelled because of an earlier fault has FaultKind::cancelled.
+  std::atomic<std::uint32_t> stop{0};    ///< FaultKind; non-zero: start nothing more of it, abandon what runs
+  exec::Fault fault;                     ///< valid when done and stop is non-zero
+
+  // Times in nanoseconds of the steady clock, 0 if unknown: first CTA granted, all done.
+  std::atomic<std::uint64_t> started_ns{0};
+  std::uint64_t finished_ns = 0;
+
+  // Owned by the distributor, under its lock.
+  struct Distribution {
+    std::uint64_t next = 0;              ///< first CTA not yet granted
+    std::uint64_t outstanding = 0;       ///< granted, not yet reported finished
+    std::uint32_t slots_per_sm = 0;      ///< CTAs that an empty SM holds
+    std::uint64_t sequence = 0;
+  } distribution;
+
+  // Owned by the task scheduler, under its lock.
+  struct Graph {
+    std::uint32_t waiting_for = 0;
+    std::vector<Task*> successors;
+    Task* next = nullptr;                ///< list of ready or pooled tasks
+    bool complete = false;
+  } graph;
+
+  std::atomic<std::uint32_t> references{0};
+  void reset();
+
+ private:
+  struct Freer {
+    void operator()(std::byte* p) const;
+  };
+  std::unique_ptr<std::byte, Freer> parameters_;
+  std::size_t parameter_capacity_ = 0;
+};
+
+}  // namespace raddle::machine

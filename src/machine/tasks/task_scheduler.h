@@ -1,0 +1,51 @@
+// The task scheduler: tasks wait for tasks, become ready, are dispatched, complete. Streams and events are nothing but
+// such dependencies. All entries are thread-safe; what is ready is dispatched without a lock held.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "machine/tasks/task.h"
+
+namespace raddle::machine {
+
+/// Who runs tasks that are ready.
+class TaskDispatcher {
+ public:
+  virtual ~TaskDispatcher() = default;
+  /// @returns true if nothing needs to run: the task is complete at once
+  virtual bool dispatch(Task& task) = 0;
+};
+
+class TaskScheduler {
+ public:
+  explicit TaskScheduler(TaskDispatcher& dispatcher) : dispatcher_(dispatcher) {}
+
+  /// A fresh task with one reference, from the pool.
+  Task* acquire();
+  void retain(Task& task) { task.references.fetch_add(1, std::memory_order_relaxed); }
+  void release(Task* task);  ///< null is ignored
+
+  /// Starts the task once all of `after` (nulls are ignored) have completed. The caller holds references to all.
+  void submit(Task& task, std::span<Task* const> after);
+  /// Called once by whoever ran the task; wakes waiters and dispatches what waited.
+  void complete(Task& task);
+  /// Blocks until every submitted task has completed.
+  void wait_all();
+
+ private:
+  void finish(Task& task, Task*& ready);
+
+  TaskDispatcher& dispatcher_;
+  std::mutex mutex_;
+  Task* pool_ = nullptr;
+  std::vector<std::unique_ptr<Task>> all_;
+  std::atomic<std::uint32_t> pending_{0};  // submitted, not complete
+};
+
+/// Nanoseconds of the steady clock.
+std::uint64_t now_ns();
+
+}  // namespace raddle::machine
