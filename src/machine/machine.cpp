@@ -1,0 +1,174 @@
+// Construction, dispatch of ready tasks, and the path from a raw fault to a message.
+#include "machine/machine.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/futex.h"
+#include "machine/shape/host.h"
+#include "machine/sm/signals.h"
+
+namespace raddle::machine {
+
+void Doorbell::ring(unsigned workers) {
+  epoch.fetch_add(1, std::memory_order_seq_cst);
+  if (sleepers.load(std::memory_order_seq_cst) != 0) base::futex_wake(epoch, static_cast<int>(std::max(workers, 1u)));
+}
+
+Result<std::unique_ptr<Machine>> Machine::create(MachineOptions options) {
+  const HostInfo host = host_info();
+  const char* pin = std::getenv("RADDLE_PIN");
+  if (pin != nullptr && std::strcmp(pin, "off") == 0) options.pin = false;
+  unsigned workers = options.workers == 0 ? host.usable_cores : options.workers;
+  if (options.deterministic) workers = 1;
+  if (workers > host.cpus.size()) {
+    return Error::invalid("{} workers wanted, but this process may use {} cores: one worker per core (K-1)", workers, host.cpus.size());
+  }
+  if (options.shape.sm_count() == 0) return Error::invalid("machine shape '{}' has no SM", options.shape.name);
+  workers = std::min(workers, options.shape.sm_count());
+  std::vector<int> cpus(workers, -1);
+  if (options.pin) std::copy_n(host.cpus.begin(), workers, cpus.begin());
+  const auto share = static_cast<std::uint64_t>(static_cast<double>(host.memory_bytes) * options.memory_fraction);
+  const std::uint64_t capacity = std::min(options.shape.memory_bytes, share);
+  install_fault_handlers();
+  return std::unique_ptr<Machine>(new Machine(std::move(options), workers, std::move(cpus), capacity));
+}
+
+Machine::Machine(MachineOptions options, unsigned workers, std::vector<int> cpus, std::uint64_t capacity)
+    : options_(std::move(options)),
+      memory_(capacity),
+      heap_(options_.heap_bytes),
+      output_(options_.output),
+      distributor_(options_.shape, workers, 0),
+      tasks_(*this),
+      copies_(tasks_),
+      callbacks_(tasks_),
+      watchdog_(tasks_, [this](Task& task) {
+        exec::Fault fault;
+        fault.kind = exec::FaultKind::timeout;
+        fault.detail = fmt::format("the limit is {} ms", task.grid.time_limit_ns / 1000000);
+        stop_task(task, std::move(fault));
+      }) {
+  for (unsigned i = 0; i < workers; ++i) workers_.push_back(std::make_unique<Worker>(*this, i, cpus[i]));
+  for (auto& worker : workers_) worker->start();
+}
+
+Machine::~Machine() {
+  tasks_.wait_all();
+  stopping_.store(true, std::memory_order_release);
+  doorbell_.ring(1u << 30);
+  for (auto& worker : workers_) worker->join();
+  output_.flush();
+}
+
+bool Machine::dispatch(Task& task) {
+  if (task.kind == TaskKind::marker) return true;
+  if (task.kind == TaskKind::callback) {
+    callbacks_.push(task);
+    return false;
+  }
+  if (failed() || task.stop.load(std::memory_order_relaxed) != 0) {
+    exec::Fault fault;
+    if (auto earlier = failure()) fault = std::move(*earlier);
+    std::uint32_t running = 0;
+    if (task.stop.compare_exchange_strong(running, static_cast<std::uint32_t>(exec::FaultKind::cancelled))) task.fault = std::move(fault);
+    return true;
+  }
+  if (task.kind == TaskKind::copy) {
+    copies_.push(task);
+    return false;
+  }
+  if (task.grid.time_limit_ns != 0) watchdog_.watch(task);
+  doorbell_.ring(distributor_.add(task));
+  return false;
+}
+
+Result<void> Machine::check(const GridWork& grid) const {
+  const std::uint64_t local = grid.local_stride * grid.threads_per_block;
+  if (Distributor::slots_per_sm(shape().sm, grid) == 0) {
+    return Error::invalid("a block of {} threads with {} bytes of shared memory does not fit an SM of '{}'", grid.threads_per_block,
+                          grid.shared_bytes, shape().name);
+  }
+  const std::uint64_t blocks = std::min<std::uint64_t>(grid.blocks, worker_count());
+  const std::uint64_t needed = (local + grid.shared_bytes) * blocks;
+  if (local > BlockMemory::kMaxLocal || needed > memory_.capacity()) {
+    return Error::make(ErrorCode::out_of_memory,
+                       "the launch needs {} bytes of local and {} bytes of shared memory for each of {} blocks at a time; {} bytes are available",
+                       local, grid.shared_bytes, blocks, std::min(memory_.capacity(), blocks * BlockMemory::kMaxLocal));
+  }
+  return {};
+}
+
+void Machine::stop_task(Task& task, exec::Fault fault) {
+  if (fault.kernel.empty() && task.grid.name != nullptr) fault.kernel = *task.grid.name;
+  {
+    std::lock_guard lock(failure_mutex_);
+    if (task.stop.load(std::memory_order_relaxed) != 0 || task.done()) return;
+    task.fault = fault;
+    task.stop.store(static_cast<std::uint32_t>(fault.kind), std::memory_order_seq_cst);
+    if (fault.kind != exec::FaultKind::cancelled && !failed()) {
+      failure_ = std::move(fault);
+      failed_.store(true, std::memory_order_release);
+    }
+  }
+  for (auto& worker : workers_) worker->raise_poll();
+  doorbell_.ring(worker_count());
+}
+
+std::optional<exec::Fault> Machine::failure() const {
+  std::lock_guard lock(failure_mutex_);
+  return failed() ? std::optional(failure_) : std::nullopt;
+}
+
+std::string Machine::describe_address(const Block& block, const RawFault& raw) const {
+  std::string text = raw.access_known ? (raw.is_write ? "write, " : "read, ") : "";
+  if (raw.address_guessed) return text + "the address is non-canonical and was taken from a register";
+  if (const char* region = block.memory.region_of(raw.address)) {
+    const bool shared = std::strcmp(region, "shared memory") == 0;
+    const auto base = reinterpret_cast<std::uint64_t>(shared ? block.memory.shared() : block.memory.local());
+    const std::uint64_t size = shared ? block.task->grid.shared_bytes : block.cta.local_stride * block.cta.thread_count;
+    return text + fmt::format("offset {:#x} of the block's {}, which has {:#x} bytes", raw.address - base, region, size);
+  }
+  return text + memory_.describe(raw.address);
+}
+
+exec::Fault Machine::describe_fault(Block& block, const RawFault& raw) const {
+  exec::Fault fault;
+  const GridWork& grid = block.task->grid;
+  fault.kind = raw.kind;
+  fault.kernel = *grid.name;
+  std::copy_n(block.cta.ctaid, 3, fault.ctaid);
+  fault.address = raw.address;
+  fault.ptx_line = raw.line;
+  if (raw.code_address != 0) {
+    if (const std::uint32_t line = grid.executable->line_of(raw.code_address); line != 0) fault.ptx_line = line;
+  }
+  const bool warps = block.kind == exec::BlockKind::fibers;
+  if (warps && raw.lane != 0) {
+    const std::uint32_t thread = block.current * exec::kWarpSize + raw.lane - 1;
+    fault.thread_known = true;
+    fault.tid[0] = thread % grid.context.ntid[0];
+    fault.tid[1] = thread / grid.context.ntid[0] % grid.context.ntid[1];
+    fault.tid[2] = thread / grid.context.ntid[0] / grid.context.ntid[1];
+  }
+  if (raw.kind == exec::FaultKind::illegal_address || raw.kind == exec::FaultKind::misaligned_address) {
+    fault.detail = describe_address(block, raw);
+  } else if (raw.kind == exec::FaultKind::deadlock) {
+    fault.detail = fmt::format("{} threads wait at barriers that no other thread can complete", block.cta.live_threads);
+  }
+  if (warps && raw.lane == 0 && raw.kind != exec::FaultKind::deadlock) {
+    fault.detail = fmt::format("warp {}{}{}", block.current, fault.detail.empty() ? "" : ": ", fault.detail);
+  }
+  return fault;
+}
+
+exec::Fault Machine::out_of_memory_fault(const Task& task) const {
+  exec::Fault fault;
+  fault.kind = exec::FaultKind::out_of_memory;
+  fault.detail = fmt::format("the host has no memory for a block: {} bytes of shared, {} bytes of local memory, and stacks",
+                             task.grid.shared_bytes, task.grid.local_stride * task.grid.threads_per_block);
+  return fault;
+}
+
+}  // namespace raddle::machine

@@ -1,0 +1,95 @@
+// The machine: device memory, distributor, task scheduler and workers put together. It runs executables; it knows neither
+// PTX nor CUDA. The runtime is its only client. Start reading at Worker (sm/worker.h) and Distributor.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "machine/distributor/distributor.h"
+#include "machine/memory/device_heap.h"
+#include "machine/memory/device_memory.h"
+#include "machine/services/output.h"
+#include "machine/shape/machine_shape.h"
+#include "machine/sm/worker.h"
+#include "machine/tasks/host_thread.h"
+#include "machine/tasks/task_scheduler.h"
+#include "machine/tasks/watchdog.h"
+
+namespace raddle::machine {
+
+struct MachineOptions {
+  MachineShape shape;
+  unsigned workers = 0;                          ///< 0: one per usable core; never more than those unless pin is off
+  bool pin = true;                               ///< RADDLE_PIN=off overrides
+  std::optional<std::uint64_t> deterministic;    ///< seed: one worker, seeded order; 0 keeps the natural order
+  std::uint64_t heap_bytes = 8u << 20;           ///< kernels' malloc
+  double memory_fraction = 0.8;                  ///< of the host's memory
+  Output::Sink output;                           ///< kernels' printf; none: stdout
+};
+
+/// Rung when there may be work: workers sleep on it.
+struct Doorbell {
+  alignas(64) std::atomic<std::uint32_t> epoch{0};
+  alignas(64) std::atomic<std::uint32_t> sleepers{0};
+  void ring(unsigned workers);
+};
+
+class Machine final : private TaskDispatcher {
+ public:
+  /// @errors not possible so far but for lack of host resources
+  static Result<std::unique_ptr<Machine>> create(MachineOptions options);
+  /// Waits for all submitted tasks.
+  ~Machine() override;
+
+  const MachineOptions& options() const { return options_; }
+  const MachineShape& shape() const { return options_.shape; }
+  unsigned worker_count() const { return static_cast<unsigned>(workers_.size()); }
+  const Worker& worker(unsigned i) const { return *workers_[i]; }
+
+  DeviceMemory& memory() { return memory_; }
+  DeviceHeap& heap() { return heap_; }
+  Output& output() { return output_; }
+  TaskScheduler& tasks() { return tasks_; }
+
+  /// Whether a grid can run at all; before any block starts (K-10).
+  /// @errors invalid, out_of_memory
+  Result<void> check(const GridWork& grid) const;
+
+  /// Stops a task: nothing more of it is started, what runs is abandoned at its next poll. The first fault counts and is
+  /// sticky on the machine, but for `cancelled`.
+  void stop_task(Task& task, exec::Fault fault);
+  std::optional<exec::Fault> failure() const;
+  bool failed() const { return failed_.load(std::memory_order_acquire); }
+
+  // For workers.
+  bool stopping() const { return stopping_.load(std::memory_order_acquire); }
+  Distributor& distributor() { return distributor_; }
+  Doorbell& doorbell() { return doorbell_; }
+  exec::Fault describe_fault(Block& block, const RawFault& raw) const;
+  exec::Fault out_of_memory_fault(const Task& task) const;
+
+ private:
+  Machine(MachineOptions options, unsigned workers, std::vector<int> cpus, std::uint64_t capacity);
+  bool dispatch(Task& task) override;
+  std::string describe_address(const Block& block, const RawFault& raw) const;
+
+  MachineOptions options_;
+  DeviceMemory memory_;
+  DeviceHeap heap_;
+  Output output_;
+  Distributor distributor_;
+  Doorbell doorbell_;
+  TaskScheduler tasks_;
+  HostThread copies_, callbacks_;
+  Watchdog watchdog_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::atomic<bool> stopping_{false}, failed_{false};
+  mutable std::mutex failure_mutex_;
+  exec::Fault failure_;
+};
+
+}  // namespace raddle::machine

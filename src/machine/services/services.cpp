@@ -1,0 +1,138 @@
+// Thin: each service finds the block it was called from and asks the worker or a unit of the machine.
+#include "machine/services/services.h"
+
+#include <bit>
+#include <chrono>
+
+#include "machine/machine.h"
+#include "machine/services/print.h"
+#include "machine/sm/worker.h"
+
+namespace raddle::machine {
+namespace {
+using exec::FaultKind;
+using exec::WarpContext;
+
+Block& block_of(WarpContext* warp) { return *static_cast<Block*>(warp->cta->machine); }
+Worker& worker_of(WarpContext* warp) { return *block_of(warp).worker; }
+
+__attribute__((noreturn)) void fault(WarpContext* warp, FaultKind kind, std::uint64_t address, std::uint32_t lane, std::uint32_t line) {
+  worker_of(warp).fault(block_of(warp), {.kind = kind, .address = address, .lane = lane + 1, .line = line != 0 ? line : warp->line});
+}
+
+/// The warp of a barrier operation; faults where the operation is not legal.
+Warp& barrier_warp(WarpContext* warp, std::uint32_t id, std::uint32_t threads) {
+  if (warp->machine == nullptr) fault(warp, FaultKind::unsupported, 0, 0, 0);  // only the block kind `fibers` can wait
+  if (id >= exec::kMaxBarriers || threads % exec::kWarpSize != 0) fault(warp, FaultKind::illegal_barrier, id, 0, 0);
+  return *static_cast<Warp*>(warp->machine);
+}
+
+void barrier_sync(WarpContext* context, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes) {
+  Warp& warp = barrier_warp(context, id, threads);
+  Worker& worker = *warp.block->worker;
+  if (!worker.arrive(warp, id, {threads, lanes, 0})) worker.wait_at_barrier(warp, id);
+}
+
+void barrier_arrive(WarpContext* context, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes) {
+  Warp& warp = barrier_warp(context, id, threads);
+  warp.block->worker->arrive(warp, id, {threads, lanes, 0});
+}
+
+std::uint32_t barrier_reduce(WarpContext* context, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes,
+                             std::uint32_t predicate, std::uint32_t* all) {
+  Warp& warp = barrier_warp(context, id, threads);
+  Worker& worker = *warp.block->worker;
+  if (!worker.arrive(warp, id, {threads, lanes, predicate})) worker.wait_at_barrier(warp, id);
+  const exec::Barrier& barrier = warp.block->cta.barriers[id];
+  *all = barrier.result_arrived;
+  return barrier.result_count;
+}
+
+void yield(WarpContext* warp) { worker_of(warp).yield(block_of(warp)); }
+void poll(WarpContext* warp) { worker_of(warp).poll(block_of(warp)); }
+
+// Block kinds without fibers keep no warps of ours: their lanes have nothing to be counted in.
+void exit_lanes(WarpContext* warp, std::uint32_t lanes) {
+  if (warp->machine == nullptr) {
+    warp->live_lanes &= ~lanes;
+    return;
+  }
+  worker_of(warp).exit_lanes(*static_cast<Warp*>(warp->machine), lanes);
+}
+
+std::int32_t vprintf_service(WarpContext* warp, std::uint32_t lane, std::uint64_t format, std::uint64_t arguments) {
+  warp->lane = lane + 1;  // reading the format and the strings may fault
+  FormattedText text;
+  const std::int32_t count = format_device_text(text, format, arguments);
+  warp->lane = 0;
+  Worker& worker = worker_of(warp);
+  const Worker::Busy busy(worker);
+  worker.machine().output().append({text.data(), text.size()});
+  return count;
+}
+
+__attribute__((noreturn)) void assert_fail(WarpContext* warp, std::uint32_t lane, std::uint64_t message, std::uint64_t file,
+                              std::uint32_t line, std::uint64_t function) {
+  FormattedText text;
+  const exec::CtaContext& cta = *warp->cta;
+  const std::uint32_t* ntid = cta.launch->ntid;
+  const std::uint32_t thread = warp->warp_id * exec::kWarpSize + lane;
+  format_assertion(text, message, file, line, function, cta.ctaid,
+                   {thread % ntid[0], thread / ntid[0] % ntid[1], thread / ntid[0] / ntid[1]});
+  {
+    Worker& worker = worker_of(warp);
+    const Worker::Busy busy(worker);
+    worker.machine().output().append({text.data(), text.size()});
+  }
+  fault(warp, FaultKind::assertion, 0, lane, 0);
+}
+
+std::uint64_t malloc_service(WarpContext* warp, std::uint64_t bytes) {
+  Worker& worker = worker_of(warp);
+  const Worker::Busy busy(worker);
+  return worker.machine().heap().allocate(bytes);
+}
+
+void free_service(WarpContext* warp, std::uint64_t address) {
+  Worker& worker = worker_of(warp);
+  bool ok;
+  {
+    const Worker::Busy busy(worker);
+    ok = worker.machine().heap().free(address);
+  }
+  if (!ok) fault(warp, FaultKind::illegal_address, address, 0, 0);
+}
+
+std::uint64_t globaltimer(WarpContext* warp) {
+  Worker& worker = worker_of(warp);
+  if (worker.machine().options().deterministic) return worker.next_poll_clock() * 1000;
+  return now_ns();
+}
+
+std::uint64_t clock_service(WarpContext* warp) {
+  Worker& worker = worker_of(warp);
+  if (worker.machine().options().deterministic) return worker.next_poll_clock();
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#else
+  return now_ns();
+#endif
+}
+
+// Others run meanwhile; deterministic time passes with each look at it.
+void nanosleep(WarpContext* warp, std::uint32_t nanoseconds) {
+  const std::uint64_t end = globaltimer(warp) + nanoseconds;
+  do {
+    yield(warp);
+  } while (globaltimer(warp) < end);
+}
+}  // namespace
+
+const exec::Services& services() {
+  static const exec::Services table{barrier_sync, barrier_arrive, barrier_reduce, yield,          poll,
+                                    fault,        exit_lanes,     vprintf_service, assert_fail,   malloc_service,
+                                    free_service, nanosleep,      clock_service,   globaltimer};
+  return table;
+}
+
+}  // namespace raddle::machine

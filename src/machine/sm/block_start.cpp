@@ -1,0 +1,155 @@
+// Giving CTAs to blocks, and the two functions that fibers run: one takes whole blocks, one takes warps. Both go on with
+// the next CTA of the run by themselves, so the cost of a small block is a few stores.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "machine/machine.h"
+#include "machine/services/services.h"
+#include "machine/sm/worker.h"
+
+namespace raddle::machine {
+namespace {
+constexpr std::size_t kRunnerStack = 8u << 20;  // committed only where touched
+constexpr std::size_t kWarpStack = 1u << 20;
+
+bool ensure_fibers(Block& block, const exec::Executable& code, std::uint32_t warps, base::Fiber::Entry runner, base::Fiber::Entry warp) {
+  if (block.kind != exec::BlockKind::fibers) {
+    if (block.runner_prepared && code.stack_bytes <= kRunnerStack) return true;
+    if (!block.runner.allocate(std::max<std::size_t>(kRunnerStack, code.stack_bytes))) return false;
+    block.runner.prepare(runner, &block);
+    return block.runner_prepared = true;
+  }
+  for (std::uint32_t i = 0; i < warps; ++i) {
+    auto& slot = block.warps[i];
+    if (!slot) {
+      slot = std::make_unique<Warp>();
+      slot->block = &block;
+      slot->index = i;
+    }
+    if (slot->prepared && code.stack_bytes <= kWarpStack) continue;
+    if (!slot->fiber.allocate(std::max<std::size_t>(kWarpStack, code.stack_bytes), i)) return false;
+    slot->fiber.prepare(warp, slot.get());
+    slot->prepared = true;
+  }
+  return true;
+}
+}  // namespace
+
+// Everything that is the same for all CTAs of a task.
+bool Worker::bind(Block& block, Grant& grant) {
+  const GridWork& grid = grant.task->grid;
+  const std::uint32_t warps = (grid.threads_per_block + exec::kWarpSize - 1) / exec::kWarpSize;
+  if (!block.memory.require(grid.shared_bytes, grid.local_stride * grid.threads_per_block)) return false;
+  block.kind = grid.executable->kind;
+  if (!ensure_fibers(block, *grid.executable, warps, &Worker::runner_main, &Worker::warp_main)) return false;
+  block.task = grant.task;
+  exec::CtaContext& cta = block.cta;
+  cta.launch = &grid.context;
+  cta.services = &services();
+  cta.poll = &poll_;
+  cta.shared = block.memory.shared();
+  cta.local = block.memory.local();
+  cta.local_stride = grid.local_stride;
+  cta.thread_count = grid.threads_per_block;
+  cta.warp_count = warps;
+  cta.cluster_rank = 0;
+  cta.machine = &block;
+  return true;
+}
+
+// Takes one CTA of the run. The first of a block is decomposed by division, the others follow by increment and carry.
+void Worker::take_cta(Block& block, Grant& grant, bool first) {
+  exec::CtaContext& cta = block.cta;
+  const std::uint32_t* extent = cta.launch->nctaid;
+  const std::uint64_t index = grant.run.first++;
+  if (first || index != block.index + 1) {
+    const std::uint64_t row = index / extent[0];
+    cta.ctaid[0] = static_cast<std::uint32_t>(index % extent[0]);
+    cta.ctaid[1] = static_cast<std::uint32_t>(row % extent[1]);
+    cta.ctaid[2] = static_cast<std::uint32_t>(row / extent[1]);
+  } else if (++cta.ctaid[0] == extent[0]) {
+    cta.ctaid[0] = 0;
+    if (++cta.ctaid[1] == extent[1]) {
+      cta.ctaid[1] = 0;
+      ++cta.ctaid[2];
+    }
+  }
+  block.index = index;
+  block.status = Block::Status::waiting;
+  cta.smid = grant.sm;
+  cta.live_threads = cta.thread_count;
+  if (--grant.run.count == 0) {
+    ++grant_head_;
+    --grant_count_;
+  }
+  if (block.kind != exec::BlockKind::loops) std::memset(cta.barriers, 0, sizeof cta.barriers);
+  if (block.kind == exec::BlockKind::fibers) prepare_warps(block);
+}
+
+void Worker::prepare_warps(Block& block) {
+  const std::uint32_t count = block.cta.warp_count;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    Warp& warp = *block.warps[i];
+    const std::uint32_t threads = std::min(block.cta.thread_count - i * exec::kWarpSize, exec::kWarpSize);
+    const std::uint32_t lanes = threads == exec::kWarpSize ? ~0u : (1u << threads) - 1;
+    warp.counted = lanes;
+    warp.context = {};
+    warp.context.cta = &block.cta;
+    warp.context.warp_id = i;
+    warp.context.initial_lanes = warp.context.live_lanes = lanes;
+    warp.context.machine = &warp;
+    if (random_ != 0) warp.context.seed = static_cast<std::uint32_t>((random_ ^ (block.index * 32 + i)) * 0x9e3779b97f4a7c15ull >> 32) | 1;
+  }
+  block.unfinished = block.runnable = count == 32 ? ~0u : (1u << count) - 1;
+  block.yielded = block.barriers_in_use = 0;
+  block.waiters.fill(0);
+  block.current = random_ != 0 ? pick(block.runnable, 0) : 0;
+}
+
+// After the last thread of a CTA exited: reports it, and takes the next CTA of the same task if this block is the only one
+// started (an older one goes first). @returns false if the block is to go back to the scheduler, idle
+bool Worker::continue_with_next(Block& block) {
+  ++progress_;
+  counters_.ctas.store(counters_.ctas.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  report_finished(block.task, block.cta.smid, 1);
+  if (started_.size() > 1 || grant_count_ == 0) return false;
+  Grant& grant = grants_[grant_head_];
+  if (grant.task != block.task || block.task->stop.load(std::memory_order_relaxed) != 0) return false;
+  take_cta(block, grant, false);
+  return true;
+}
+
+void Worker::runner_main(void* argument) {
+  Block& block = *static_cast<Block*>(argument);
+  Worker& worker = *block.worker;
+  for (;;) {
+    worker.in_kernel_ = true;
+    block.task->grid.executable->run_block(block.cta);
+    worker.in_kernel_ = false;
+    if (!worker.continue_with_next(block)) worker.leave_to_scheduler(block, block.runner, Block::Status::idle);
+  }
+}
+
+void Worker::warp_main(void* argument) {
+  Warp& warp = *static_cast<Warp*>(argument);
+  Block& block = *warp.block;
+  Worker& worker = *block.worker;
+  for (;;) {
+    worker.in_kernel_ = true;
+    block.task->grid.executable->run_warp(warp.context);
+    worker.in_kernel_ = false;
+    worker.finish_warp(warp);
+    if (block.unfinished != 0) {
+      if (block.runnable == 0) worker.unstick(block);
+      const std::uint32_t fresh = block.runnable & ~block.yielded;
+      worker.switch_warp(block, warp, worker.pick(fresh != 0 ? fresh : block.runnable, warp.index));
+    } else if (worker.continue_with_next(block)) {
+      worker.switch_warp(block, warp, block.current);
+    } else {
+      worker.leave_to_scheduler(block, warp.fiber, Block::Status::idle);
+    }
+  }
+}
+
+}  // namespace raddle::machine

@@ -1,0 +1,138 @@
+// The ring of warp fibers of a block: a barrier wait switches straight to the next warp that can run, one switch per warp
+// and barrier; only a block in which every warp waits goes back to the worker's scheduler (K-2, K-5, K-7).
+#include <bit>
+
+#include "base/assert.h"
+#include "exec/barrier.h"
+#include "machine/machine.h"
+#include "machine/sm/worker.h"
+
+namespace raddle::machine {
+
+/// The next candidate after `current` in the ring; a seeded choice in deterministic mode. `candidates` is not empty.
+std::uint32_t Worker::pick(std::uint32_t candidates, std::uint32_t current) {
+  if (random_ != 0) {
+    random_ ^= random_ << 13;
+    random_ ^= random_ >> 7;
+    random_ ^= random_ << 17;
+    auto skip = static_cast<unsigned>(random_ >> 33) % static_cast<unsigned>(std::popcount(candidates));
+    while (skip-- != 0) candidates &= candidates - 1;
+    return static_cast<std::uint32_t>(std::countr_zero(candidates));
+  }
+  const std::uint32_t after = candidates & ~((2u << current) - 1);
+  return static_cast<std::uint32_t>(std::countr_zero(after != 0 ? after : candidates));
+}
+
+void Worker::switch_warp(Block& block, Warp& from, std::uint32_t to) {
+  block.current = to;
+  if (to != from.index) base::Fiber::switch_to(from.fiber, block.warps[to]->fiber);
+}
+
+void Worker::leave_to_scheduler(Block& block, base::Fiber& from, Block::Status status) {
+  block.status = status;
+  base::Fiber::switch_to(from, scheduler_);
+}
+
+/// A phase of barrier `id` has completed: its waiters can run.
+void Worker::after_phase(Block& block, std::uint32_t id) {
+  block.runnable |= block.waiters[id];
+  block.waiters[id] = 0;
+  block.barriers_in_use &= ~(1u << id);
+  block.yielded = 0;
+  ++progress_;
+}
+
+bool Worker::arrive(Warp& warp, std::uint32_t id, const exec::Arrival& arrival) {
+  Block& block = *warp.block;
+  block.barriers_in_use |= 1u << id;
+  if (!exec::arrive(block.cta.barriers[id], arrival, warp.context.live_lanes, block.cta.live_threads)) return false;
+  after_phase(block, id);
+  return true;
+}
+
+void Worker::wait_at_barrier(Warp& warp, std::uint32_t id) {
+  Block& block = *warp.block;
+  warp.context.wait_barrier = id;
+  warp.context.wait_generation = block.cta.barriers[id].generation;
+  block.runnable &= ~(1u << warp.index);
+  block.waiters[id] |= 1u << warp.index;
+  if (block.runnable == 0) unstick(block);
+  const std::uint32_t fresh = block.runnable & ~block.yielded;
+  if (fresh != 0) {
+    switch_warp(block, warp, pick(fresh, warp.index));
+    return;
+  }
+  // Only warps that yielded are left: let other blocks run before they look again.
+  block.yielded = 0;
+  block.current = pick(block.runnable, warp.index);
+  leave_to_scheduler(block, warp.fiber, Block::Status::waiting);
+}
+
+void Worker::yield(Block& block) {
+  if (poll_.load(std::memory_order_relaxed) != 0) poll(block);
+  const Busy busy(*this);
+  if (block.kind != exec::BlockKind::fibers) {
+    leave_to_scheduler(block, block.runner, Block::Status::waiting);
+    return;
+  }
+  Warp& warp = *block.warps[block.current];
+  block.yielded |= 1u << warp.index;
+  if (const std::uint32_t fresh = block.runnable & ~block.yielded; fresh != 0) {
+    switch_warp(block, warp, pick(fresh, warp.index));
+    return;
+  }
+  block.yielded = 0;
+  block.current = pick(block.runnable, warp.index);
+  leave_to_scheduler(block, warp.fiber, Block::Status::waiting);
+}
+
+void Worker::poll(Block& block) {
+  poll_.store(0, std::memory_order_seq_cst);  // before the look at `stop`, so that a later stop is seen by the next poll
+  if (block.task->stop.load(std::memory_order_seq_cst) != 0) stop(block);
+}
+
+void Worker::exit_lanes(Warp& warp, std::uint32_t lanes) {
+  Block& block = *warp.block;
+  const std::uint32_t gone = lanes & warp.counted;
+  warp.counted &= ~gone;
+  warp.context.live_lanes &= ~lanes;
+  block.cta.live_threads -= static_cast<std::uint32_t>(std::popcount(gone));
+  for (std::uint32_t rest = block.barriers_in_use; rest != 0 && gone != 0; rest &= rest - 1) {
+    const auto id = static_cast<std::uint32_t>(std::countr_zero(rest));
+    if (exec::complete_after_exit(block.cta.barriers[id], block.cta.live_threads)) after_phase(block, id);
+  }
+}
+
+void Worker::finish_warp(Warp& warp) {
+  exit_lanes(warp, ~0u);
+  Block& block = *warp.block;
+  block.unfinished &= ~(1u << warp.index);
+  block.runnable &= ~(1u << warp.index);
+  block.yielded = 0;
+}
+
+/// Every warp left waits at a barrier. Barriers belong to the block, so nobody else can end the wait: either one only
+/// lacks threads that have exited (K-6), or this is a deadlock.
+void Worker::unstick(Block& block) {
+  const std::uint32_t exited = block.cta.warp_count * exec::kWarpSize - block.cta.live_threads;
+  for (std::uint32_t rest = block.barriers_in_use; rest != 0; rest &= rest - 1) {
+    const auto id = static_cast<std::uint32_t>(std::countr_zero(rest));
+    if (block.waiters[id] != 0 && exec::complete_counting_exited(block.cta.barriers[id], exited)) after_phase(block, id);
+  }
+  if (block.runnable == 0) fault(block, {.kind = exec::FaultKind::deadlock});
+}
+
+void Worker::fault(Block& block, const RawFault& raw) {
+  in_kernel_ = false;
+  raw_fault_ = raw;
+  leave_to_scheduler(block, block.current_fiber(), Block::Status::faulted);
+  RADDLE_UNREACHABLE("an abandoned block was resumed");
+}
+
+void Worker::stop(Block& block) {
+  in_kernel_ = false;
+  leave_to_scheduler(block, block.current_fiber(), Block::Status::stopped);
+  RADDLE_UNREACHABLE("a stopped block was resumed");
+}
+
+}  // namespace raddle::machine
