@@ -116,6 +116,7 @@ bool Lexer::colon_follows() {
 }
 
 void Lexer::extend_opcode(Token& token) {
+  if (cursor_ != token.text.data() + token.text.size()) return;  // looking for a label's ':' went past white space
   while (cursor_ + 1 < end_) {
     if (*cursor_ == '.' && is(cursor_[1], kInner)) {
       cursor_ += 2;

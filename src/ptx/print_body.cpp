@@ -1,6 +1,5 @@
 // Function bodies: registers, variables, lists, then blocks of instructions.
 #include <algorithm>
-#include <map>
 
 #include "ptx/control.h"
 #include "ptx/parser.h"
@@ -44,7 +43,7 @@ void print_immediate(std::string& out, const Operand& o) {
 }
 
 void print_offset(std::string& out, std::int64_t value) {
-  if (value != 0) add(out, "{}{}", value > 0 ? "+" : "", value);
+  if (value != 0) add(out, "+{}", value);  // ptxas reads [r+-8], not [r-8]
 }
 
 class BodyPrinter {

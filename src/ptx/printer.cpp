@@ -33,7 +33,7 @@ void print_relocation(std::string& out, const Module& module, const Relocation& 
   if (r.generic) out += "generic(";
   out += name;
   if (r.generic) out += ")";
-  if (r.addend != 0) add(out, "{}{}", r.addend > 0 ? "+" : "", r.addend);
+  if (r.addend != 0) add(out, "+{}", r.addend);
   if (r.size == 1) out += ")";
 }
 
