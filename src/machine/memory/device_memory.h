@@ -10,17 +10,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "raddle/device_ptr.h"
 
 namespace raddle::machine {
-
-/// An address in device memory. Only generated code may take it for a host pointer; C++ crosses with DeviceMemory::host.
-struct DevicePtr {
-  std::uint64_t value = 0;
-
-  explicit operator bool() const { return value != 0; }
-  friend DevicePtr operator+(DevicePtr p, std::uint64_t bytes) { return {p.value + bytes}; }
-  friend bool operator==(DevicePtr, DevicePtr) = default;
-};
 
 struct Allocation {
   DevicePtr address;

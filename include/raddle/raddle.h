@@ -1,0 +1,269 @@
+// Raddle's C++ API: open a device, load PTX, launch kernels.
+//
+//   auto device = raddle::Device::open().value();
+//   auto module = device.load_file("vector_add.ptx").value();
+//   auto kernel = module.kernel("vector_add").value();
+//   std::vector<float> a(1000, 1), b(1000, 2), c(1000);
+//   auto da = device.buffer(a).value(), db = device.buffer(b).value(), dc = device.buffer<float>(1000).value();
+//   auto launch = kernel.launch({.grid = {4}, .block = {256}}, da, db, dc, 1000).value();
+//   auto report = launch.wait();                      // or a fault, as an error
+//   dc.read(c);
+//
+// Calls return Result: bad input and kernel faults are values, nothing throws. All calls are thread-safe. Objects must not
+// outlive the Device that they came from.
+#pragma once
+
+#include <array>
+#include <future>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "base/result.h"
+#include "raddle/types.h"
+
+namespace raddle {
+
+template <class T>
+class Buffer;
+class Event;
+class Kernel;
+class Launch;
+class Module;
+class Stream;
+
+class Device {
+ public:
+  /// @errors not_found: no such shape or engine; invalid: more workers than cores
+  static Result<Device> open(DeviceOptions options = {});
+  ~Device();  ///< waits for everything that was submitted
+  Device(Device&&) noexcept;
+  Device& operator=(Device&&) noexcept;
+
+  DeviceProperties properties() const;
+
+  /// Parses PTX, allocates and initialises its variables. Kernels with instructions that are not supported fail at kernel().
+  /// @errors invalid, with file, line and column; not_found: an external variable without a definition
+  Result<Module> load(std::string_view ptx, std::string_view name = "<memory>");
+  Result<Module> load_file(const std::string& path);  ///< also io
+
+  /// @errors out_of_memory; invalid for 0 bytes
+  Result<DevicePtr> allocate(std::uint64_t bytes);
+  Result<void> free(DevicePtr address);  ///< waits for the default stream, as cudaFree does
+  /// Synchronous copies, after all work in the default stream. @errors invalid: not inside an allocation; kernel_fault: sticky
+  Result<void> write(DevicePtr to, const void* from, std::uint64_t bytes);
+  Result<void> read(void* to, DevicePtr from, std::uint64_t bytes);
+  Result<void> copy(DevicePtr to, DevicePtr from, std::uint64_t bytes);
+  Result<void> fill(DevicePtr to, std::uint8_t value, std::uint64_t bytes);
+  template <class T>
+  Result<Buffer<T>> buffer(std::size_t count);
+  template <class T>
+  Result<Buffer<T>> buffer(const std::vector<T>& contents);  ///< allocates and writes
+
+  Result<Stream> stream(int priority = 0);  ///< lower numbers run first
+  Stream& default_stream();
+
+  /// Waits for all work of all streams; writes what kernels printed.
+  /// @errors kernel_fault, timeout: what went wrong first; sticky
+  Result<void> synchronize();
+  /// The sticky error, or ok. Does not wait.
+  Result<void> status() const;
+  std::uint64_t blocks_completed() const;  ///< since open(), all launches: for progress displays
+
+  struct Impl;
+
+ private:
+  explicit Device(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// A loaded PTX module. Destroying it waits for the device.
+class Module {
+ public:
+  ~Module();
+  Module(Module&&) noexcept;
+  Module& operator=(Module&&) noexcept;
+
+  std::vector<std::string> kernels() const;
+  /// @errors not_found: lists the kernels there are; unsupported: names every instruction and unresolved function
+  Result<Kernel> kernel(std::string_view name);
+  /// A module-scope .global or .const variable. @errors not_found
+  struct Variable {
+    DevicePtr address;
+    std::uint64_t bytes = 0;
+  };
+  Result<Variable> variable(std::string_view name) const;
+
+  struct Impl;
+
+ private:
+  friend class Device;
+  explicit Module(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// A kernel of a module; a light handle, to be copied freely while the module lives.
+class Kernel {
+ public:
+  const KernelInfo& info() const;
+  /// Compiles for a block shape now instead of at the first launch. @errors unsupported, invalid
+  Result<LaunchReport> compile(Dim3 block);
+
+  /// Checks the configuration and the arguments, then starts the kernel and returns at once.
+  /// @errors invalid: limits, number or size of arguments; out_of_memory: before any block starts (K-10);
+  ///         unsupported: the engine; kernel_fault: an earlier launch failed (sticky)
+  Result<Launch> launch(const LaunchConfig& config, std::span<const Argument> arguments);
+  template <class... Arguments>
+  Result<Launch> launch(const LaunchConfig& config, const Arguments&... arguments);
+
+  struct Impl;
+
+ private:
+  friend class Module;
+  explicit Kernel(Impl* impl) : impl_(impl) {}
+  Impl* impl_;
+};
+
+/// A started launch. Dropping it does not stop the kernel.
+class Launch {
+ public:
+  ~Launch();
+  Launch(Launch&&) noexcept;
+  Launch& operator=(Launch&&) noexcept;
+
+  /// Waits for the end. @errors kernel_fault, timeout
+  Result<LaunchReport> wait();
+  bool done() const;
+  /// Stops the kernel at its next loop poll; wait() then returns an error. Not sticky.
+  void cancel();
+  /// Calls back from the device's callback thread once the launch has ended, with wait()'s result (K-16).
+  void then(std::function<void(Result<LaunchReport>)> callback);
+  std::future<Result<LaunchReport>> future();
+
+  struct Impl;
+
+ private:
+  friend class Kernel;
+  explicit Launch(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Work that runs in order. Streams run beside one another; the default stream is one like the others.
+class Stream {
+ public:
+  ~Stream();
+  Stream(Stream&&) noexcept;
+  Stream& operator=(Stream&&) noexcept;
+
+  /// Asynchronous copies and fills; host memory must stay valid until they are done. @errors invalid: as Device::write
+  Result<void> write(DevicePtr to, const void* from, std::uint64_t bytes);
+  Result<void> read(void* to, DevicePtr from, std::uint64_t bytes);
+  Result<void> copy(DevicePtr to, DevicePtr from, std::uint64_t bytes);
+  Result<void> fill(DevicePtr to, std::uint8_t value, std::uint64_t bytes);
+  /// Calls a function from the callback thread, in order.
+  void call(std::function<void()> function);
+  Event record();                 ///< an event of this point
+  void wait(const Event& event);  ///< later work of this stream waits for the event
+  bool done() const;              ///< nothing left
+  Result<void> synchronize();     ///< waits; the sticky error, if any
+
+  struct Impl;
+
+ private:
+  friend class Device;
+  friend class Kernel;
+  explicit Stream(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// A point in a stream; copies name the same point.
+class Event {
+ public:
+  Event(const Event&);
+  Event& operator=(const Event&);
+  ~Event();
+
+  void wait() const;
+  bool done() const;
+  /// Milliseconds from `start` to this event; negative if it came before; 0 while one is not done.
+  double elapsed_ms(const Event& start) const;
+
+  struct Impl;
+
+ private:
+  friend class Stream;
+  explicit Event(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+namespace detail {
+Result<void> buffers_write(Device::Impl* device, DevicePtr to, const void* from, std::uint64_t bytes);
+Result<void> buffers_read(Device::Impl* device, void* to, DevicePtr from, std::uint64_t bytes);
+void buffers_free(Device::Impl* device, DevicePtr address);
+}  // namespace detail
+
+/// `count` elements of device memory, freed with this object. As an argument it stands for its address.
+template <class T>
+class Buffer {
+ public:
+  static_assert(std::is_trivially_copyable_v<T>);
+  ~Buffer() { reset(); }
+  Buffer(Buffer&& other) noexcept
+      : device_(std::exchange(other.device_, nullptr)), address_(std::exchange(other.address_, {})), count_(std::exchange(other.count_, 0)) {}
+  Buffer& operator=(Buffer&& other) noexcept {
+    if (this != &other) {
+      reset();
+      device_ = std::exchange(other.device_, nullptr);
+      address_ = std::exchange(other.address_, {});
+      count_ = std::exchange(other.count_, 0);
+    }
+    return *this;
+  }
+
+  const DevicePtr& address() const { return address_; }
+  std::size_t size() const { return count_; }
+  operator Argument() const { return Argument(address_); }
+
+  /// Synchronous, after the default stream. @errors invalid: more elements than the buffer has; kernel_fault
+  Result<void> write(std::span<const T> from) {
+    if (from.size() > count_) return Error::invalid("{} elements do not fit a buffer of {}", from.size(), count_);
+    return detail::buffers_write(device_, address_, from.data(), from.size_bytes());
+  }
+  Result<void> read(std::span<T> to) const {
+    if (to.size() > count_) return Error::invalid("{} elements wanted from a buffer of {}", to.size(), count_);
+    return detail::buffers_read(device_, to.data(), address_, to.size_bytes());
+  }
+
+ private:
+  friend class Device;
+  Buffer(Device::Impl* device, DevicePtr address, std::size_t count) : device_(device), address_(address), count_(count) {}
+  void reset() {
+    if (device_ != nullptr) detail::buffers_free(device_, address_);
+    device_ = nullptr;
+  }
+
+  Device::Impl* device_;
+  DevicePtr address_;
+  std::size_t count_;
+};
+
+template <class T>
+Result<Buffer<T>> Device::buffer(std::size_t count) {
+  TRY_ASSIGN(const DevicePtr address, allocate(count * sizeof(T)));
+  return Buffer<T>(impl_.get(), address, count);
+}
+
+template <class T>
+Result<Buffer<T>> Device::buffer(const std::vector<T>& contents) {
+  TRY_ASSIGN(Buffer<T> result, buffer<T>(contents.size()));
+  TRY(result.write(contents));
+  return result;
+}
+
+template <class... Arguments>
+Result<Launch> Kernel::launch(const LaunchConfig& config, const Arguments&... arguments) {
+  const std::array<Argument, sizeof...(Arguments)> list{Argument(arguments)...};
+  return launch(config, std::span<const Argument>(list));
+}
+
+}  // namespace raddle

@@ -1,0 +1,92 @@
+// Plain data of the C++ API: options, configurations, reports.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "raddle/device_ptr.h"
+
+namespace raddle {
+
+class Stream;
+
+/// Extents of a grid in blocks, or of a block in threads.
+struct Dim3 {
+  std::uint32_t x = 1, y = 1, z = 1;
+};
+
+struct DeviceOptions {
+  std::string shape = "h200";                   ///< machine shape: h200, a100, tiny, host
+  std::string engine;                           ///< "jit", "interp"; empty: jit where it is built
+  unsigned workers = 0;                         ///< kernel-running threads; 0: one per usable core
+  bool pin = true;                              ///< pin them to cores; RADDLE_PIN=off overrides
+  std::optional<std::uint64_t> deterministic;   ///< one worker, order drawn from this seed (0: the natural order)
+  std::chrono::milliseconds time_limit{0};      ///< of each launch from its first block on; 0: none
+  std::uint64_t heap_bytes = 8u << 20;          ///< for malloc in kernels
+  std::function<void(std::string_view)> output; ///< receives printf of kernels at synchronisation; none: stdout
+};
+
+struct DeviceProperties {
+  std::string shape, engine;
+  std::uint32_t sm_count = 0, workers = 0, capability = 0;  ///< capability: compute capability * 10
+  std::uint64_t memory_bytes = 0;                           ///< that may be allocated
+  std::uint32_t shared_bytes_per_block = 0, threads_per_block = 0;
+};
+
+struct LaunchConfig {
+  Dim3 grid, block;
+  std::uint64_t shared_bytes = 0;  ///< dynamic shared memory per block
+  Stream* stream = nullptr;        ///< null: the device's default stream
+};
+
+/// How a kernel was compiled and what a launch took.
+struct LaunchReport {
+  std::string engine;                    ///< "jit", "interp"
+  std::string block_kind;                ///< "loops", "regions", "fibers": how its blocks run
+  std::uint32_t memory_operations = 0;   ///< static loads, stores and atomics
+  std::uint32_t not_vectorised = 0;      ///< of those: gathers, scatters and lane loops
+  std::uint32_t dispatched_loops = 0;    ///< loops run by fair dispatch between lane groups
+  double compile_seconds = 0;
+  double seconds = 0;                    ///< first block to last, 0 before a launch
+};
+
+struct KernelParameter {
+  std::string name, type;                ///< type as in PTX: "u64", "f32", "b8"
+  std::size_t bytes = 0;
+  bool is_pointer = false;               ///< marked .ptr
+};
+
+/// What a kernel needs, known before any launch (K-8).
+struct KernelInfo {
+  std::string name;
+  std::vector<KernelParameter> parameters;
+  std::uint32_t parameter_bytes = 0, registers = 0, barriers = 0;
+  std::uint64_t static_shared_bytes = 0, local_bytes_per_thread = 0, constant_bytes = 0;
+  bool uses_dynamic_shared = false;
+  Dim3 required_block{0, 0, 0}, largest_block{0, 0, 0};  ///< .reqntid, .maxntid; 0: not given
+  std::vector<std::string> unsupported;  ///< what keeps it from running; empty: nothing known
+};
+
+/// A view of one kernel argument: any trivially copyable value, whose size must match the kernel's parameter.
+class Argument {
+ public:
+  template <class T>
+    requires std::is_trivially_copyable_v<T>
+  Argument(const T& value) : data_(&value), bytes_(sizeof(T)) {}
+  Argument(const void* data, std::size_t bytes) : data_(data), bytes_(bytes) {}
+  const void* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  const void* data_;
+  std::size_t bytes_;
+};
+
+}  // namespace raddle
