@@ -1,4 +1,5 @@
-// Any bytes: the parser answers with a module or with an error that has a place, and what it accepts survives printing.
+// Any bytes: the parser answers with a module or with an error that has a place, and what it accepts survives
+// printing.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -14,7 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   for (raddle::ptx::FunctionId id = 0; id < module->functions.size(); ++id)
-    if (module->functions[id].is_entry && !module->functions[id].is_declaration) raddle::ptx::analyze(*module, id);
+    if (module->functions[id].is_entry && !module->functions[id].is_declaration)
+      raddle::ptx::analyze(*module, id);
   if (!raddle::ptx::parse(raddle::ptx::print(*module), "printed.ptx")) std::abort();
   return 0;
 }

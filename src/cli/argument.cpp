@@ -24,7 +24,8 @@ constexpr const char* kForms = "buf:TYPE:COUNT[=FILL], buf:TYPE=FILE.npy, or TYP
 Result<Array> filled(isa::Type type, const Fill& fill, std::uint64_t count) {
   if (fill.kind == Fill::Kind::file) return read_npy(fill.file, type);
   constexpr std::uint64_t kMost = 1ull << 40;
-  if (count > kMost / isa::byte_size(type)) return Error::make(ErrorCode::out_of_memory, "a buffer of {} elements is too large", count);
+  if (count > kMost / isa::byte_size(type))
+    return Error::make(ErrorCode::out_of_memory, "a buffer of {} elements is too large", count);
   Array array;
   array.type = type;
   array.shape = {count};
@@ -33,11 +34,13 @@ Result<Array> filled(isa::Type type, const Fill& fill, std::uint64_t count) {
   return array;
 }
 
-Result<Argument> parse_buffer(const std::vector<std::string>& head, const std::string& fill_text, unsigned index) {
+Result<Argument> parse_buffer(const std::vector<std::string>& head, const std::string& fill_text,
+                              unsigned index) {
   if (head.size() < 2 || head.size() > 3) return Error::invalid("a buffer is written {}", kForms);
   TRY_ASSIGN(isa::Type type, parse_element_type(head[1]));
   TRY_ASSIGN(Fill fill, parse_fill(type, fill_text.empty() ? "zeros" : fill_text, index + 1));
-  if (head.size() == 2 && fill.kind != Fill::Kind::file) return Error::invalid("how many elements? Write {}", kForms);
+  if (head.size() == 2 && fill.kind != Fill::Kind::file)
+    return Error::invalid("how many elements? Write {}", kForms);
   std::uint64_t count = 0;
   if (head.size() == 3) {
     TRY_ASSIGN(count, parse_count(head[2]));
@@ -46,7 +49,8 @@ Result<Argument> parse_buffer(const std::vector<std::string>& head, const std::s
   argument.is_buffer = true;
   TRY_ASSIGN(argument.array, filled(type, fill, count));
   std::uint64_t present = argument.array.bytes.size() / isa::byte_size(type);
-  if (head.size() == 3 && present != count) return Error::invalid("{} holds {} elements, not {}", fill.file, present, count);
+  if (head.size() == 3 && present != count)
+    return Error::invalid("{} holds {} elements, not {}", fill.file, present, count);
   return argument;
 }
 
@@ -69,7 +73,8 @@ Result<std::uint64_t> parse_count(const std::string& text) {
   std::string unit = end;
   unsigned shift = unit == "K" || unit == "k" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : 0;
   bool number = !text.empty() && text[0] >= '0' && text[0] <= '9';
-  if (!number || (shift == 0 && !unit.empty()) || count > (~0ull >> shift)) return Error::invalid("{} is no count (such as 1000, 64K, 1M)", text);
+  if (!number || (shift == 0 && !unit.empty()) || count > (~0ull >> shift))
+    return Error::invalid("{} is no count (such as 1000, 64K, 1M)", text);
   return count << shift;
 }
 
@@ -79,7 +84,8 @@ Result<std::array<std::uint32_t, 3>> parse_extents(const std::string& text, cons
   if (parts.size() > 3) return Error::invalid("{} {} has more than three extents", what, text);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Result<std::uint64_t> extent = parse_count(parts[i]);
-    if (!extent || *extent == 0 || *extent > 0xffffffffu) return Error::invalid("{} is no {}: X[,Y[,Z]], each at least 1", text, what);
+    if (!extent || *extent == 0 || *extent > 0xffffffffu)
+      return Error::invalid("{} is no {}: X[,Y[,Z]], each at least 1", text, what);
     extents[i] = static_cast<std::uint32_t>(*extent);
   }
   return extents;
@@ -90,17 +96,20 @@ Result<Argument> parse_argument(const std::string& text, unsigned index) {
   std::string fill = equals == std::string::npos ? "" : text.substr(equals + 1);
   std::vector<std::string> head = split(text.substr(0, equals), ":");
   Result<Argument> argument = head[0] == "buf" ? parse_buffer(head, fill, index)
-                              : equals == std::string::npos ? parse_value(head)
-                                                            : Error::invalid("an argument is written {}", kForms);
+                              : equals == std::string::npos
+                                  ? parse_value(head)
+                                  : Error::invalid("an argument is written {}", kForms);
   if (!argument) return Error::make(argument.error().code, "--arg {}: {}", text, argument.error().message);
   argument->text = text;
   return argument;
 }
 
-Result<Indexed> parse_indexed(const std::string& text, const std::vector<Argument>& arguments, const char* option) {
+Result<Indexed> parse_indexed(const std::string& text, const std::vector<Argument>& arguments,
+                              const char* option) {
   auto equals = text.find('=');
   Result<std::uint64_t> index = parse_count(text.substr(0, equals));
-  if (equals == std::string::npos || !index) return Error::invalid("{} {}: written INDEX=..., the argument's place from 0", option, text);
+  if (equals == std::string::npos || !index)
+    return Error::invalid("{} {}: written INDEX=..., the argument's place from 0", option, text);
   if (*index >= arguments.size() || !arguments[*index].is_buffer)
     return Error::invalid("{} {}: argument {} is no buffer", option, text, *index);
   return Indexed{static_cast<unsigned>(*index), text.substr(equals + 1)};

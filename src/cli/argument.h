@@ -14,12 +14,13 @@ namespace raddle::cli {
 
 /// One kernel argument: a buffer in device memory, or a scalar.
 struct Argument {
-  std::string text;       ///< as given
+  std::string text;  ///< as given
   bool is_buffer = false;
-  Array array;            ///< buffer: its contents before the launch; scalar: one element
+  Array array;  ///< buffer: its contents before the launch; scalar: one element
 };
 
-/// `buf:f32:1M=random`, `buf:f32=in.npy` (the file says how many), `i32:42`. Counts take K, M and G (powers of 1,024).
+/// `buf:f32:1M=random`, `buf:f32=in.npy` (the file says how many), `i32:42`. Counts take K, M and G (powers
+/// of 1,024).
 /// @param index  of the argument, the seed of an unseeded `random`
 /// @errors invalid, io
 Result<Argument> parse_argument(const std::string& text, unsigned index);
@@ -36,7 +37,8 @@ struct Indexed {
   std::string text;
 };
 /// @errors invalid: no index, or one that is no buffer among `arguments`
-Result<Indexed> parse_indexed(const std::string& text, const std::vector<Argument>& arguments, const char* option);
+Result<Indexed> parse_indexed(const std::string& text, const std::vector<Argument>& arguments,
+                              const char* option);
 
 /// The contents that --expect names, of the same type and size as the buffer. @errors invalid, io
 Result<Array> expected_array(const Indexed& expectation, const Argument& argument);

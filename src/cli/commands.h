@@ -1,5 +1,5 @@
-// The subcommands of `raddle`: options in, exit status out. main.cpp fills the options from the command line; each
-// command has a file of its own.
+// The subcommands of `raddle`: options in, exit status out. main.cpp fills the options from the command line;
+// each command has a file of its own.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ enum ExitStatus : int {
   kFault = 5,              ///< the kernel faulted
   kTimeout = 6,            ///< the time limit was reached
   kOutOfMemory = 7,
-  kInterrupted = 130,      ///< Ctrl-C
+  kInterrupted = 130,  ///< Ctrl-C
 };
 
 struct InspectOptions {
@@ -28,9 +28,9 @@ struct InspectOptions {
 int inspect(const InspectOptions& options);
 
 struct IsaOptions {
-  std::string mnemonic;       ///< empty: all
+  std::string mnemonic;  ///< empty: all
   bool markdown = false;
-  std::string tests = "";     ///< directory of <chapter>/<row>.ptx test files, for the coverage page
+  std::string tests = "";  ///< directory of <chapter>/<row>.ptx test files, for the coverage page
 };
 int isa(const IsaOptions& options);
 

@@ -35,13 +35,18 @@ std::string caret_line(std::string_view line, unsigned column) {
 
 int status_of(ErrorCode code) {
   switch (code) {
-    case ErrorCode::unsupported: return kUnsupported;
-    case ErrorCode::kernel_fault: return kFault;
-    case ErrorCode::timeout: return kTimeout;
-    case ErrorCode::out_of_memory: return kOutOfMemory;
+    case ErrorCode::unsupported:
+      return kUnsupported;
+    case ErrorCode::kernel_fault:
+      return kFault;
+    case ErrorCode::timeout:
+      return kTimeout;
+    case ErrorCode::out_of_memory:
+      return kOutOfMemory;
     case ErrorCode::invalid:
     case ErrorCode::not_found:
-    case ErrorCode::io: return kInvalid;
+    case ErrorCode::io:
+      return kInvalid;
   }
   return kInvalid;
 }
@@ -54,20 +59,23 @@ Result<std::string> read_file(const std::string& path) {
   std::string text;
   char chunk[1 << 16];
   while (std::size_t count = std::fread(chunk, 1, sizeof chunk, file.get())) text.append(chunk, count);
-  if (std::ferror(file.get())) return Error::make(ErrorCode::io, "cannot read {}: {}", path, std::strerror(errno));
+  if (std::ferror(file.get()))
+    return Error::make(ErrorCode::io, "cannot read {}: {}", path, std::strerror(errno));
   return text;
 }
 
 std::string render(const Error& error, std::string_view source) {
   constexpr std::size_t kLongest = 300;  // a line of binary garbage helps nobody
   if (error.where.line == 0) return fmt::format("raddle: error: {}\n", error.message);
-  std::string text = fmt::format("{}:{}:{}: error: {}\n", error.where.file, error.where.line, error.where.column, error.message);
+  std::string text = fmt::format("{}:{}:{}: error: {}\n", error.where.file, error.where.line,
+                                 error.where.column, error.message);
   std::string line(line_of(source, error.where.line).substr(0, kLongest));
   if (line.empty()) return text;
   for (char& c : line)
     if (static_cast<unsigned char>(c) < ' ' && c != '\t') c = '?';
   text += fmt::format("{}\n", line);
-  if (error.where.column > 0 && error.where.column <= line.size() + 1) text += caret_line(line, error.where.column) + "\n";
+  if (error.where.column > 0 && error.where.column <= line.size() + 1)
+    text += caret_line(line, error.where.column) + "\n";
   return text;
 }
 
@@ -78,7 +86,8 @@ int report(const Error& error, std::string_view source) {
 
 std::string demangle(const std::string& name) {
   int status = 0;
-  std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
+  std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
+                                              std::free);
   return status == 0 ? text.get() : name;
 }
 

@@ -18,12 +18,18 @@ using isa::Type;
 
 numerics::Format format_of(Type type) {
   switch (type) {
-    case Type::f16: return numerics::kF16;
-    case Type::bf16: return numerics::kBf16;
-    case Type::e4m3: return numerics::kE4m3;
-    case Type::e5m2: return numerics::kE5m2;
-    case Type::f64: return numerics::kF64;
-    default: return numerics::kF32;
+    case Type::f16:
+      return numerics::kF16;
+    case Type::bf16:
+      return numerics::kBf16;
+    case Type::e4m3:
+      return numerics::kE4m3;
+    case Type::e5m2:
+      return numerics::kE5m2;
+    case Type::f64:
+      return numerics::kF64;
+    default:
+      return numerics::kF32;
   }
 }
 
@@ -43,8 +49,11 @@ Result<std::uint64_t> parse_integer(Type type, const std::string& text) {
   if (end == start || *end != '\0' || text.empty() || text.find_first_of(" +-", 1) != std::string::npos)
     return Error::invalid("{} is no {}", text, isa::type_name(type));
   unsigned bits = isa::bit_size(type);
-  std::uint64_t limit = negative ? 1ull << (bits - 1) : isa::is_signed(type) ? low_bits(bits - 1) : low_bits(bits);
-  if (errno == ERANGE || magnitude > limit || (negative && isa::type_class(type) == isa::TypeClass::unsigned_ && magnitude))
+  std::uint64_t limit = negative               ? 1ull << (bits - 1)
+                        : isa::is_signed(type) ? low_bits(bits - 1)
+                                               : low_bits(bits);
+  if (errno == ERANGE || magnitude > limit ||
+      (negative && isa::type_class(type) == isa::TypeClass::unsigned_ && magnitude))
     return Error::invalid("{} does not fit {}", text, isa::type_name(type));
   return (negative ? 0 - magnitude : magnitude) & low_bits(bits);
 }
@@ -98,7 +107,9 @@ std::uint64_t load_element(Type type, const std::byte* at) {
   return bits;
 }
 
-void store_element(Type type, std::byte* at, std::uint64_t bits) { std::memcpy(at, &bits, isa::byte_size(type)); }
+void store_element(Type type, std::byte* at, std::uint64_t bits) {
+  std::memcpy(at, &bits, isa::byte_size(type));
+}
 
 double element_value(Type type, std::uint64_t bits) {
   if (isa::is_float(type)) return numerics::to_double(bits, format_of(type));
@@ -129,8 +140,10 @@ Result<Fill> parse_fill(Type type, const std::string& text, std::uint64_t defaul
     fill.file = text;
   } else {
     Result<std::uint64_t> bits = parse_scalar(type, text);
-    if (!bits) return Error::invalid("{} is no way to fill a buffer of {}: zeros, iota, random[:seed], a number, or a .npy file", text,
-                                     isa::type_name(type));
+    if (!bits)
+      return Error::invalid(
+          "{} is no way to fill a buffer of {}: zeros, iota, random[:seed], a number, or a .npy file", text,
+          isa::type_name(type));
     fill.kind = Fill::Kind::value;
     fill.bits = *bits;
   }
@@ -149,16 +162,19 @@ void fill_elements(Type type, const Fill& fill, std::vector<std::byte>& bytes) {
   }
 }
 
-std::string first_difference(Type type, const std::vector<std::byte>& actual, const std::vector<std::byte>& expected,
-                             double tolerance) {
+std::string first_difference(Type type, const std::vector<std::byte>& actual,
+                             const std::vector<std::byte>& expected, double tolerance) {
   if (actual.size() != expected.size())
-    return fmt::format("holds {} elements, expected {}", actual.size() / isa::byte_size(type), expected.size() / isa::byte_size(type));
+    return fmt::format("holds {} elements, expected {}", actual.size() / isa::byte_size(type),
+                       expected.size() / isa::byte_size(type));
   std::size_t step = isa::byte_size(type), different = 0;
   std::string first;
   for (std::size_t i = 0; i < actual.size() / step; ++i) {
-    std::uint64_t a = load_element(type, actual.data() + i * step), e = load_element(type, expected.data() + i * step);
+    std::uint64_t a = load_element(type, actual.data() + i * step),
+                  e = load_element(type, expected.data() + i * step);
     if (equal(type, a, e, tolerance)) continue;
-    if (different++ == 0) first = fmt::format("element {} is {}, expected {}", i, element_text(type, a), element_text(type, e));
+    if (different++ == 0)
+      first = fmt::format("element {} is {}, expected {}", i, element_text(type, a), element_text(type, e));
   }
   if (different == 0) return "";
   return fmt::format("{} ({} of {} elements differ)", first, different, actual.size() / step);

@@ -44,9 +44,10 @@ Result<Fill> parse_fill(isa::Type type, const std::string& text, std::uint64_t d
 /// Fills with anything but a file. Random floats lie in [0, 1), random integers are all bit patterns.
 void fill_elements(isa::Type type, const Fill& fill, std::vector<std::byte>& bytes);
 
-/// The first difference, as a sentence, with how many there are; empty if none. Floats compare with `tolerance` relative to the
-/// expected value (absolute below 1), any NaN equals any NaN; integers compare exactly.
-std::string first_difference(isa::Type type, const std::vector<std::byte>& actual, const std::vector<std::byte>& expected,
-                             double tolerance);
+/// The first difference, as a sentence, with how many there are; empty if none. Floats compare with
+/// `tolerance` relative to the expected value (absolute below 1), any NaN equals any NaN; integers compare
+/// exactly.
+std::string first_difference(isa::Type type, const std::vector<std::byte>& actual,
+                             const std::vector<std::byte>& expected, double tolerance);
 
 }  // namespace raddle::cli

@@ -78,7 +78,8 @@ void read_vector_unit(Host& host) {
   };
 #if defined(__x86_64__)
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512bw"))
     return found("AVX-512", 512);
   if (__builtin_cpu_supports("avx2")) return found("AVX2", 256);
   if (__builtin_cpu_supports("sse4.2")) return found("SSE4.2", 128);

@@ -8,15 +8,15 @@
 namespace raddle::cli {
 
 struct Host {
-  std::string processor;             ///< name as the kernel gives it
-  unsigned cores = 0;                ///< physical cores among the processors that this process may run on
-  unsigned processors = 0;           ///< hardware threads that this process may run on
-  unsigned usable_cores = 0;         ///< what affinity mask and cgroup quota leave; as many workers run kernels
-  std::string vector_unit;           ///< "AVX-512", "AVX2", "SSE4.2", "NEON", ...
+  std::string processor;      ///< name as the kernel gives it
+  unsigned cores = 0;         ///< physical cores among the processors that this process may run on
+  unsigned processors = 0;    ///< hardware threads that this process may run on
+  unsigned usable_cores = 0;  ///< what affinity mask and cgroup quota leave; as many workers run kernels
+  std::string vector_unit;    ///< "AVX-512", "AVX2", "SSE4.2", "NEON", ...
   unsigned vector_bits = 0;
   std::uint64_t l1_data = 0, l2 = 0, l3 = 0;  ///< bytes, as seen by one core; 0: none or unknown
-  std::uint64_t memory = 0;          ///< bytes; the cgroup's limit where that is smaller
-  std::vector<std::string> gpus;     ///< real GPUs: models, as far as the kernel tells
+  std::uint64_t memory = 0;                   ///< bytes; the cgroup's limit where that is smaller
+  std::vector<std::string> gpus;              ///< real GPUs: models, as far as the kernel tells
 };
 
 Host describe_host();

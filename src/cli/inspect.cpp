@@ -1,4 +1,5 @@
-// `raddle inspect`: what each kernel of a module needs, and everything in it that Raddle cannot run, before any launch.
+// `raddle inspect`: what each kernel of a module needs, and everything in it that Raddle cannot run, before
+// any launch.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +32,8 @@ std::vector<Kernel> kernels_of(const ptx::Module& module) {
   std::vector<Kernel> kernels;
   for (ptx::FunctionId id = 0; id < module.functions.size(); ++id) {
     const ptx::Function& function = module.functions[id];
-    if (function.is_entry && !function.is_declaration) kernels.push_back({id, &function, ptx::analyze(module, id)});
+    if (function.is_entry && !function.is_declaration)
+      kernels.push_back({id, &function, ptx::analyze(module, id)});
   }
   return kernels;
 }
@@ -64,15 +66,19 @@ std::vector<Missing> missing_in(const ptx::Module& module, const std::vector<Ker
       if (reaches(kernel, id)) users.push_back(kernel.function->name);
     for (const ptx::Unsupported& part : module.functions[id].unsupported) merge(all, part, users);
   }
-  std::sort(all.begin(), all.end(), [](const Missing& a, const Missing& b) { return a.part.first_line < b.part.first_line; });
+  std::sort(all.begin(), all.end(),
+            [](const Missing& a, const Missing& b) { return a.part.first_line < b.part.first_line; });
   return all;
 }
 
-bool runnable(const Kernel& kernel) { return kernel.needs.unsupported.empty() && kernel.needs.unresolved.empty(); }
+bool runnable(const Kernel& kernel) {
+  return kernel.needs.unsupported.empty() && kernel.needs.unresolved.empty();
+}
 
 /// "256x1x1", or empty when not given.
 std::string extents(const std::uint32_t (&value)[3]) {
-  return value[0] ? fmt::format("{}x{}x{}", value[0], std::max(1u, value[1]), std::max(1u, value[2])) : std::string();
+  return value[0] ? fmt::format("{}x{}x{}", value[0], std::max(1u, value[1]), std::max(1u, value[2]))
+                  : std::string();
 }
 
 std::string join(const std::vector<std::string>& parts, const char* separator) {
@@ -108,9 +114,11 @@ void print_kernel(const Kernel& kernel) {
     if (!value.empty()) fmt::print("  {:<12} {}\n", name, value);
   };
   fmt::print("\nkernel {}\n", kernel.function->name);
-  if (std::string plain = demangle(kernel.function->name); plain != kernel.function->name) line("source name", plain);
+  if (std::string plain = demangle(kernel.function->name); plain != kernel.function->name)
+    line("source name", plain);
   line("registers", fmt::format("{} (32-bit, live at once)", needs.registers));
-  line("parameters", fmt::format("{} in {}", kernel.function->parameters.size(), human_bytes(needs.parameter_bytes)));
+  line("parameters",
+       fmt::format("{} in {}", kernel.function->parameters.size(), human_bytes(needs.parameter_bytes)));
   line("shared", shared_text(needs));
   line("local", needs.local_bytes ? human_bytes(needs.local_bytes) + " per thread" : "");
   line("constant", needs.const_bytes ? human_bytes(needs.const_bytes) : "");
@@ -121,22 +129,28 @@ void print_kernel(const Kernel& kernel) {
   line("cluster", extents(directives.reqnctapercluster));
   line("uses", notes_text(needs));
   line("unresolved", join(needs.unresolved, ", "));
-  if (!needs.unsupported.empty()) line("cannot run", fmt::format("{} unsupported parts, listed below", needs.unsupported.size()));
+  if (!needs.unsupported.empty())
+    line("cannot run", fmt::format("{} unsupported parts, listed below", needs.unsupported.size()));
 }
 
 void print_missing(const std::vector<Missing>& all) {
   if (all.empty()) return;
   fmt::print("\nunsupported\n");
   for (const Missing& missing : all) {
-    fmt::print("  {} {}: first at line {}, {} time{}, in {}\n", missing.part.unknown ? "unknown instruction" : "not there yet:",
-               missing.part.what, missing.part.first_line, missing.part.count, missing.part.count == 1 ? "" : "s",
+    fmt::print("  {} {}: first at line {}, {} time{}, in {}\n",
+               missing.part.unknown ? "unknown instruction" : "not there yet:", missing.part.what,
+               missing.part.first_line, missing.part.count, missing.part.count == 1 ? "" : "s",
                missing.kernels.empty() ? "no kernel" : join(missing.kernels, ", "));
     if (!missing.part.reason.empty()) fmt::print("    {}\n", missing.part.reason);
   }
 }
 
 ordered_json to_json(const ptx::Unsupported& part) {
-  return {{"what", part.what}, {"reason", part.reason}, {"first_line", part.first_line}, {"count", part.count}, {"unknown", part.unknown}};
+  return {{"what", part.what},
+          {"reason", part.reason},
+          {"first_line", part.first_line},
+          {"count", part.count},
+          {"unknown", part.unknown}};
 }
 
 ordered_json extents_json(const std::uint32_t (&value)[3]) {
@@ -174,17 +188,26 @@ ordered_json to_json(const Kernel& kernel) {
 }
 
 ordered_json to_json(const Host& host) {
-  return {{"processor", host.processor},     {"cores", host.cores},
-          {"hardware_threads", host.processors}, {"usable_cores", host.usable_cores},
-          {"vector_unit", host.vector_unit}, {"vector_bits", host.vector_bits},
-          {"l1_data_bytes", host.l1_data},   {"l2_bytes", host.l2},
-          {"l3_bytes", host.l3},             {"memory_bytes", host.memory},
+  return {{"processor", host.processor},
+          {"cores", host.cores},
+          {"hardware_threads", host.processors},
+          {"usable_cores", host.usable_cores},
+          {"vector_unit", host.vector_unit},
+          {"vector_bits", host.vector_bits},
+          {"l1_data_bytes", host.l1_data},
+          {"l2_bytes", host.l2},
+          {"l3_bytes", host.l3},
+          {"memory_bytes", host.memory},
           {"gpus", host.gpus}};
 }
 
-void print_json(const ptx::Module& module, const std::vector<Kernel>& kernels, const std::vector<Missing>& all) {
-  ordered_json document = {{"file", module.name}, {"ptx_version", fmt::format("{}.{}", module.version / 10, module.version % 10)},
-                           {"target", module.target}, {"host", to_json(describe_host())}, {"kernels", ordered_json::array()},
+void print_json(const ptx::Module& module, const std::vector<Kernel>& kernels,
+                const std::vector<Missing>& all) {
+  ordered_json document = {{"file", module.name},
+                           {"ptx_version", fmt::format("{}.{}", module.version / 10, module.version % 10)},
+                           {"target", module.target},
+                           {"host", to_json(describe_host())},
+                           {"kernels", ordered_json::array()},
                            {"unsupported", ordered_json::array()}};
   for (const Kernel& kernel : kernels) document["kernels"].push_back(to_json(kernel));
   for (const Missing& missing : all) {
@@ -195,9 +218,10 @@ void print_json(const ptx::Module& module, const std::vector<Kernel>& kernels, c
   fmt::print("{}\n", document.dump(2, ' ', false, ordered_json::error_handler_t::replace));
 }
 
-void print_text(const ptx::Module& module, const std::vector<Kernel>& kernels, const std::vector<Missing>& all) {
-  fmt::print("{}: PTX {}.{} for {}, {} kernel{}\n", module.name, module.version / 10, module.version % 10, module.target,
-             kernels.size(), kernels.size() == 1 ? "" : "s");
+void print_text(const ptx::Module& module, const std::vector<Kernel>& kernels,
+                const std::vector<Missing>& all) {
+  fmt::print("{}: PTX {}.{} for {}, {} kernel{}\n", module.name, module.version / 10, module.version % 10,
+             module.target, kernels.size(), kernels.size() == 1 ? "" : "s");
   fmt::print("host: {}\n", to_string(describe_host()));
   for (const Kernel& kernel : kernels) print_kernel(kernel);
   print_missing(all);

@@ -70,7 +70,9 @@ Result<std::uint64_t> size_in_bytes(const std::vector<std::uint64_t>& shape, uns
 /// Start and length of the header's dictionary; length 0 if the contents are no .npy file.
 std::pair<std::size_t, std::size_t> header_extent(const std::string& contents) {
   if (!contents.starts_with(kMagic) || contents.size() < 12) return {0, 0};
-  auto byte = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(contents[i])); };
+  auto byte = [&](std::size_t i) {
+    return static_cast<std::size_t>(static_cast<unsigned char>(contents[i]));
+  };
   bool wide = byte(6) > 1;  // versions 2 and 3 have four bytes of length
   std::size_t start = wide ? 12 : 10;
   std::size_t length = byte(8) | byte(9) << 8 | (wide ? byte(10) << 16 | byte(11) << 24 : 0);
@@ -87,8 +89,10 @@ Result<Array> parse_npy(const std::string& contents, const std::string& name, Ty
   std::string_view quoted = value_of(header, "descr");
   if (!quoted.starts_with('\'')) return Error::invalid("{}: structured arrays are not read", name);
   std::string found(quoted.substr(1, quoted.find('\'', 1) - 1));
-  if (!holds(found, as)) return Error::invalid("{} holds {}, not {} ({})", name, found, isa::type_name(as), descriptor(as));
-  if (value_of(header, "fortran_order").starts_with("True")) return Error::invalid("{}: Fortran order is not read", name);
+  if (!holds(found, as))
+    return Error::invalid("{} holds {}, not {} ({})", name, found, isa::type_name(as), descriptor(as));
+  if (value_of(header, "fortran_order").starts_with("True"))
+    return Error::invalid("{}: Fortran order is not read", name);
   Array array;
   array.type = as;
   Result<std::vector<std::uint64_t>> shape = parse_shape(value_of(header, "shape"));
@@ -96,7 +100,8 @@ Result<Array> parse_npy(const std::string& contents, const std::string& name, Ty
   array.shape = std::move(*shape);
   TRY_ASSIGN(std::uint64_t bytes, size_in_bytes(array.shape, isa::byte_size(as)));
   if (contents.size() - start - length < bytes)
-    return Error::invalid("{} is truncated: {} bytes of data, its shape needs {}", name, contents.size() - start - length, bytes);
+    return Error::invalid("{} is truncated: {} bytes of data, its shape needs {}", name,
+                          contents.size() - start - length, bytes);
   array.bytes.resize(bytes);
   if (bytes) std::memcpy(array.bytes.data(), contents.data() + start + length, bytes);
   return array;
@@ -112,7 +117,8 @@ std::string format_npy(const Array& array) {
   for (std::uint64_t extent : array.shape) shape += fmt::format("{}, ", extent);
   if (array.shape.size() > 1) shape.resize(shape.size() - 2);
   if (array.shape.size() == 1) shape.resize(shape.size() - 1);
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descriptor(array.type), shape);
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
+                                   descriptor(array.type), shape);
   std::size_t unpadded = kMagic.size() + 4 + header.size() + 1;
   header.append((kAlignment - unpadded % kAlignment) % kAlignment, ' ');
   header += '\n';
@@ -126,7 +132,8 @@ std::string format_npy(const Array& array) {
 Result<void> write_npy(const std::string& path, const Array& array) {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "wb"), std::fclose);
   std::string contents = format_npy(array);
-  bool written = file && std::fwrite(contents.data(), 1, contents.size(), file.get()) == contents.size() && std::fflush(file.get()) == 0;
+  bool written = file && std::fwrite(contents.data(), 1, contents.size(), file.get()) == contents.size() &&
+                 std::fflush(file.get()) == 0;
   if (!written) return Error::make(ErrorCode::io, "cannot write {}: {}", path, std::strerror(errno));
   return {};
 }

@@ -17,7 +17,8 @@ struct Array {
   std::vector<std::byte> bytes;
 };
 
-/// @param as  the type that the elements are to have; the file must hold it (bf16 and fp8, which NumPy lacks, as unsigned integers
+/// @param as  the type that the elements are to have; the file must hold it (bf16 and fp8, which NumPy lacks,
+/// as unsigned integers
 ///            of their width; b8..b64 take any type of their width)
 /// @errors io, invalid (not a .npy file, big-endian, Fortran order, truncated), or another type
 Result<Array> read_npy(const std::string& path, isa::Type as);

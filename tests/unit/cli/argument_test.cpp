@@ -23,16 +23,19 @@ TEST(Argument, Scalars) {
   EXPECT_FALSE(argument->is_buffer);
   EXPECT_EQ(values<std::int32_t>(*argument), std::vector<std::int32_t>{-42});
   EXPECT_EQ(values<float>(*parse_argument("f32:1.5", 0)), std::vector<float>{1.5f});
-  EXPECT_EQ(values<std::uint64_t>(*parse_argument("u64:0xffffffffffffffff", 0)), std::vector<std::uint64_t>{~0ull});
+  EXPECT_EQ(values<std::uint64_t>(*parse_argument("u64:0xffffffffffffffff", 0)),
+            std::vector<std::uint64_t>{~0ull});
   EXPECT_EQ(values<std::uint16_t>(*parse_argument("f16:1", 0)), std::vector<std::uint16_t>{0x3c00});
   EXPECT_EQ(values<std::uint16_t>(*parse_argument("bf16:-2", 0)), std::vector<std::uint16_t>{0xc000});
 }
 
 TEST(Argument, ScalarsOutOfRangeAreErrors) {
-  for (const char* text : {"i8:128", "i8:-129", "u8:256", "u8:-1", "u32:4294967296", "i32:", "i32:x", "i32:1x", "i32:--1", "f32:", "f32:one",
-                           "u64:99999999999999999999", "tf32:1", "f32x2:1", "pred:1", "nothing:1", "i32", "i32:1:2", "i32:1=2"})
+  for (const char* text : {"i8:128", "i8:-129", "u8:256", "u8:-1", "u32:4294967296", "i32:", "i32:x",
+                           "i32:1x", "i32:--1", "f32:", "f32:one", "u64:99999999999999999999", "tf32:1",
+                           "f32x2:1", "pred:1", "nothing:1", "i32", "i32:1:2", "i32:1=2"})
     EXPECT_FALSE(parse_argument(text, 0).ok()) << text;
-  for (const char* text : {"i8:127", "i8:-128", "u8:255", "u32:4294967295", "b32:-1", "f32:inf", "f64:nan", "f32:-1e-3"})
+  for (const char* text :
+       {"i8:127", "i8:-128", "u8:255", "u32:4294967295", "b32:-1", "f32:inf", "f64:nan", "f32:-1e-3"})
     EXPECT_TRUE(parse_argument(text, 0).ok()) << text;
 }
 
@@ -49,7 +52,8 @@ TEST(Argument, RandomIsTheSameForASeedAndInTheUnitInterval) {
   auto one = values<float>(*parse_argument("buf:f32:1000=random:5", 0));
   EXPECT_EQ(one, values<float>(*parse_argument("buf:f32:1000=random:5", 3)));
   EXPECT_NE(one, values<float>(*parse_argument("buf:f32:1000=random:6", 0)));
-  EXPECT_NE(values<float>(*parse_argument("buf:f32:1000=random", 0)), values<float>(*parse_argument("buf:f32:1000=random", 1)));
+  EXPECT_NE(values<float>(*parse_argument("buf:f32:1000=random", 0)),
+            values<float>(*parse_argument("buf:f32:1000=random", 1)));
   double sum = 0;
   for (float value : one) {
     EXPECT_GE(value, 0);
@@ -60,8 +64,9 @@ TEST(Argument, RandomIsTheSameForASeedAndInTheUnitInterval) {
 }
 
 TEST(Argument, MalformedBuffersAreErrors) {
-  for (const char* text : {"buf", "buf:f32", "buf:f32:", "buf:f32:-1", "buf:f32:1T", "buf:f32:4=", "buf:f32:4=seven", "buf:f32=zeros",
-                           "buf:f32:4:4", "buf:f32:99999999G", "buf:f32=missing.npy", "buf:u8:2=300"}) {
+  for (const char* text :
+       {"buf", "buf:f32", "buf:f32:", "buf:f32:-1", "buf:f32:1T", "buf:f32:4=", "buf:f32:4=seven",
+        "buf:f32=zeros", "buf:f32:4:4", "buf:f32:99999999G", "buf:f32=missing.npy", "buf:u8:2=300"}) {
     bool accepted = parse_argument(text, 0).ok();
     EXPECT_EQ(accepted, std::string(text) == "buf:f32:4=") << text;  // an empty fill means zeros
   }
@@ -71,7 +76,8 @@ TEST(Argument, Extents) {
   EXPECT_EQ(*parse_extents("64", "grid"), (std::array<std::uint32_t, 3>{64, 1, 1}));
   EXPECT_EQ(*parse_extents("64,2,3", "grid"), (std::array<std::uint32_t, 3>{64, 2, 3}));
   EXPECT_EQ(*parse_extents("4x2", "grid"), (std::array<std::uint32_t, 3>{4, 2, 1}));
-  for (const char* text : {"", "0", "1,0", "1,2,3,4", "a", "-1", "1,", "5000000000"}) EXPECT_FALSE(parse_extents(text, "grid").ok()) << text;
+  for (const char* text : {"", "0", "1,0", "1,2,3,4", "a", "-1", "1,", "5000000000"})
+    EXPECT_FALSE(parse_extents(text, "grid").ok()) << text;
 }
 
 TEST(Argument, ExpectationsNameBuffers) {
@@ -82,7 +88,8 @@ TEST(Argument, ExpectationsNameBuffers) {
   ASSERT_TRUE(expected.ok());
   EXPECT_EQ(first_difference(Type::f32, arguments[0].array.bytes, expected->bytes, 0),
             "element 1 is 0, expected 1 (2 of 3 elements differ)");
-  for (const char* text : {"1=zeros", "2=zeros", "zeros", "x=zeros"}) EXPECT_FALSE(parse_indexed(text, arguments, "--expect").ok()) << text;
+  for (const char* text : {"1=zeros", "2=zeros", "zeros", "x=zeros"})
+    EXPECT_FALSE(parse_indexed(text, arguments, "--expect").ok()) << text;
 }
 
 TEST(Compare, ToleranceIsRelativeAboveOneAndAbsoluteBelow) {
@@ -117,8 +124,11 @@ TEST(Npy, RoundTrip) {
 
 TEST(Npy, HeaderAsNumPyWritesIt) {
   Array array{Type::s64, {5}, std::vector<std::byte>(40)};
-  EXPECT_NE(format_npy(array).find("{'descr': '<i8', 'fortran_order': False, 'shape': (5,), }"), std::string::npos);
-  EXPECT_NE(format_npy({Type::u8, {}, std::vector<std::byte>(1)}).find("'|u1', 'fortran_order': False, 'shape': (), }"), std::string::npos);
+  EXPECT_NE(format_npy(array).find("{'descr': '<i8', 'fortran_order': False, 'shape': (5,), }"),
+            std::string::npos);
+  EXPECT_NE(format_npy({Type::u8, {}, std::vector<std::byte>(1)})
+                .find("'|u1', 'fortran_order': False, 'shape': (), }"),
+            std::string::npos);
 }
 
 TEST(Npy, MalformedFilesAreErrors) {
