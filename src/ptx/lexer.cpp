@@ -111,8 +111,10 @@ Token Lexer::next() {
 }
 
 bool Lexer::colon_follows() {
-  if (!skip_space()) return false;
-  return cursor_ < end_ && *cursor_ == ':' && !(cursor_ + 1 < end_ && cursor_[1] == ':');
+  const Lexer before = *this;
+  if (skip_space() && cursor_ < end_ && *cursor_ == ':' && !(cursor_ + 1 < end_ && cursor_[1] == ':')) return true;
+  *this = before;
+  return false;
 }
 
 void Lexer::extend_opcode(Token& token) {
