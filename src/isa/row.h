@@ -74,6 +74,8 @@ enum class Affine : std::uint8_t {
   multiply,      ///< d = a * b, low half or wide
   multiply_add,  ///< d = a * b + c, low half or wide
   shift_left,    ///< d = a << b
+  shift_right,   ///< d = a >> b
+  mask,          ///< d = a & b
   convert,       ///< d = a, integer width changed
 };
 

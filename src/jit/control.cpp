@@ -67,6 +67,10 @@ void FunctionCompiler::emit_prologue() {
     parameters_ = function_->getArg(2);
     returns_ = function_->getArg(3);
     local_frame_ = function_->getArg(4);
+    auto* stack = ir.CreateTrunc(cta_field(offsetof(exec::CtaContext, local_stride), ir.getInt64Ty(), "stack"), ir.getInt32Ty());
+    auto* end = ir.CreateAdd(local_frame_, ir.getInt32(f.local_bytes));
+    if_then(ir.CreateICmpUGT(end, stack), [&] { fault(exec::FaultKind::stack_overflow, ir.CreateZExt(end, ir.getInt64Ty()), ir.getInt32(0)); });
+    body_ = ir.GetInsertBlock();
   }
   if (regions) {
     frame_ = function_->getArg(1);
@@ -88,6 +92,7 @@ void FunctionCompiler::emit_block(BlockId b) {
     go(plan.pending(b));
     ir.SetInsertPoint(run);
   }
+  if (plan.holds(b)) emit_hold();
   const ptx::Instruction* last = nullptr;
   for (std::uint32_t n = f.blocks[b].begin; n < f.blocks[b].end; ++n) {
     instruction = &f.instructions[n];
@@ -97,6 +102,45 @@ void FunctionCompiler::emit_block(BlockId b) {
     else emit_instruction();
   }
   emit_terminator(last);
+}
+
+/// Lanes pending elsewhere that this operation names must come here first; those at another warp barrier have arrived.
+void FunctionCompiler::emit_hold() {
+  instruction = &f.instructions[f.blocks[block].begin];
+  bool warp_barrier = opcode().op == Op::bar_warp_sync;
+  bool whole_block = opcode().row->text->scope == isa::Scope::cta;
+  Mask elsewhere = all_lanes(false);
+  for (BlockId x : plan.pending(block)) {
+    const auto& other = f.blocks[x];
+    bool also_arrived = warp_barrier && other.begin != other.end && f.instructions[other.begin].op() == Op::bar_warp_sync;
+    bool at_barrier = whole_block && other.begin != other.end && f.instructions[other.begin].opcode->row->text->scope == isa::Scope::cta;
+    if (also_arrived || at_barrier) continue;
+    Mask waiting = load_mask(x);
+    for (unsigned p = 0; p < parts(); ++p) elsewhere[p] = ir.CreateOr(elsewhere[p], waiting[p]);
+  }
+  llvm::Value* missing = mask_bits(elsewhere);
+  if (!whole_block) {
+    const ptx::Operand& members = operand(instruction->operand_count - 1u);
+    WarpValue named = read(members);
+    if (named.shape.uniform()) {
+      missing = ir.CreateAnd(missing, scalar(named).v);
+    } else {
+      llvm::Value* all = nullptr;
+      for (unsigned p = 0; p < parts(); ++p) {
+        auto* mine = ir.CreateSelect(active_[p], part(named, p).v, llvm::Constant::getNullValue(part(named, p).v->getType()));
+        auto* joined = ir.CreateOrReduce(mine);
+        all = all ? ir.CreateOr(all, joined) : joined;
+      }
+      missing = ir.CreateAnd(missing, all);
+    }
+  }
+  auto* hold = llvm::BasicBlock::Create(ir.getContext(), "hold", function_);
+  auto* proceed = llvm::BasicBlock::Create(ir.getContext(), "together", function_);
+  ir.CreateCondBr(ir.CreateICmpNE(missing, ir.getInt32(0)), hold, proceed);
+  ir.SetInsertPoint(hold);
+  add_lanes(block, active_);
+  go(plan.with(block, {block}));
+  ir.SetInsertPoint(proceed);
 }
 
 void FunctionCompiler::add_lanes(BlockId target, const Mask& lanes_added) {

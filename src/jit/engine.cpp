@@ -12,6 +12,7 @@
 
 #include "base/assert.h"
 #include "jit/executable.h"
+#include "jit/holds.h"
 #include "jit/host.h"
 #include "ptx/parser.h"
 
@@ -177,13 +178,11 @@ class JitEngine final : public exec::Engine {
                          .shared = ptx::shared_layout(module, kernel)};
     shared.address_taken = addresses_taken(module);
     shared.functions_may_exit = functions_exit;
-    Plan plan(module, f, shared.layout, target_.simd.lanes);
-    auto* entry = FunctionCompiler(shared, plan).compile();
+    auto* entry = compile_function(shared, f);
     while (!shared.to_compile.empty()) {
       auto id = shared.to_compile.back();
       shared.to_compile.pop_back();
-      Plan callee(module, module.functions[id], shared.layout, target_.simd.lanes);
-      FunctionCompiler(shared, callee).compile();
+      compile_function(shared, module.functions[id]);
     }
     if (kind == BlockKind::loops) emit_block_function(*llvm, entry);
     set_target_attributes(*llvm, target_);
@@ -197,7 +196,9 @@ class JitEngine final : public exec::Engine {
     auto executable = std::make_unique<JitExecutable>();
     executable->kind = kind;
     executable->statistics = shared.statistics;
-    executable->local_bytes = needs.local_bytes;
+    // Frames of calls whose depth is unknown come out of CUDA's stack, whose end the callee's prologue checks.
+    constexpr std::uint32_t kUnknownDepth = 16384;
+    executable->local_bytes = needs.local_bytes + (needs.is_recursive || needs.has_indirect_calls ? kUnknownDepth : 0);
     executable->frame_bytes = shared.frame_bytes;
     std::string entry_name = kind == BlockKind::loops ? "block" : entry->getName().str();
     TRY_ASSIGN(void* address, link(std::move(llvm), std::move(context), entry_name, *executable));
@@ -207,6 +208,14 @@ class JitEngine final : public exec::Engine {
   }
 
  private:
+  static llvm::Function* compile_function(ModuleContext& shared, const ptx::Function& f) {
+    Plan plan(shared.module, f, shared.layout, shared.simd.lanes);
+    if (!needs_holds(plan)) return FunctionCompiler(shared, plan).compile();
+    ptx::Function split = split_at_holds(f);
+    Plan held(shared.module, split, shared.layout, shared.simd.lanes, true);
+    return FunctionCompiler(shared, held).compile();
+  }
+
   llvm::orc::JITTargetMachineBuilder machine_builder() const {
     llvm::orc::JITTargetMachineBuilder builder(machine_->getTargetTriple());
     builder.setCPU(target_.cpu);

@@ -167,7 +167,7 @@ class FunctionCompiler {
   void emit_instruction();
   void emit_plain();
   void emit_terminator(const ptx::Instruction* last);
-  void emit_skip(BlockId b);
+  void emit_hold();
   void emit_indexed(const ptx::Instruction& last);
   Mask guard_mask(const ptx::Instruction& i);
   llvm::Value* guard_scalar(const ptx::Instruction& i);

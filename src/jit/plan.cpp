@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "jit/holds.h"
+
 namespace raddle::jit {
 namespace {
 
@@ -31,10 +33,13 @@ LayoutClass layout_class(exec::BlockShape block, unsigned part_lanes) {
   return result;
 }
 
-Plan::Plan(const ptx::Module& m, const ptx::Function& f, LayoutClass l, unsigned lanes)
+Plan::Plan(const ptx::Module& m, const ptx::Function& f, LayoutClass l, unsigned lanes, bool hold)
     : module(m), function(f), layout(l), part_lanes(lanes), cfg(ptx::build_cfg(f)), live(ptx::liveness(f, cfg)),
       order(linear_order(f, cfg)), shapes_(f.registers.size()), divergent_(f.blocks.size()),
-      may_be_empty_(f.blocks.size()), pending_(f.blocks.size()) {
+      may_be_empty_(f.blocks.size()), holds_(f.blocks.size()), pending_(f.blocks.size()) {
+  if (hold)
+    for (BlockId b : order.blocks)
+      holds_[b] = f.blocks[b].begin != f.blocks[b].end && holds_lanes(*f.instructions[f.blocks[b].begin].opcode);
   do {
     find_pending();
     while (update_shapes()) {}
@@ -116,6 +121,7 @@ void Plan::find_pending() {
         for (BlockId s : node.successors) changed |= add_transition(b, with(b, {s}), true);
         if (node.exit == Exit::conditional_end) changed |= add_transition(b, pending_[b], false);
       }
+      if (holds(b)) changed |= add_transition(b, with(b, {b}), sure);
       if (may_be_empty_[b]) changed |= add_transition(b, pending_[b], sure);
     }
   }

@@ -18,15 +18,18 @@ struct Shape {
   bool affine = false;
   bool per_part = false;  ///< one base per part of the warp instead of one per warp
   bool checked = false;   ///< affine only while a run-time flag holds (a widened 32-bit index may wrap)
+  std::uint8_t aligned = 0;  ///< of a strided value: base is a multiple of 1 << aligned
   std::int64_t stride = 0;
 
   bool uniform() const { return known && affine && stride == 0 && !per_part && !checked; }
   bool scalar() const { return known && affine && !checked; }  ///< held as scalars alone
   friend bool operator==(const Shape&, const Shape&) = default;
 
-  static Shape varying() { return {true, false, false, false, 0}; }
-  static Shape uniform_value() { return {true, true, false, false, 0}; }
-  static Shape strided(std::int64_t stride, bool per_part = false) { return {true, true, per_part, false, stride}; }
+  static Shape varying() { return {.known = true}; }
+  static Shape uniform_value() { return {.known = true, .affine = true}; }
+  static Shape strided(std::int64_t stride, bool per_part = false, std::uint8_t aligned = 0) {
+    return {.known = true, .affine = true, .per_part = per_part, .aligned = aligned, .stride = stride};
+  }
 };
 
 /// Where lanes have which thread coordinates; the only thing of a block's shape that code is specialised for.
@@ -52,7 +55,8 @@ struct Target {
 
 class Plan {
  public:
-  Plan(const ptx::Module& module, const ptx::Function& function, LayoutClass layout, unsigned part_lanes);
+  /// @param hold  hold groups of lanes at synchronising operations (holds.h); they must start their blocks
+  Plan(const ptx::Module& module, const ptx::Function& function, LayoutClass layout, unsigned part_lanes, bool hold = false);
 
   const ptx::Module& module;
   const ptx::Function& function;
@@ -68,6 +72,8 @@ class Plan {
   const std::vector<BlockId>& pending(BlockId b) const { return pending_[b]; }
   /// Lanes that wait elsewhere may still read r: a definition in b must keep their values.
   bool must_blend(BlockId b, ptx::RegisterId r) const;
+  /// b starts with an operation at which a group may have to wait for lanes that are pending elsewhere.
+  bool holds(BlockId b) const { return holds_[b] && !pending_[b].empty(); }
   /// b may be entered with no lane waiting at it.
   bool may_be_empty(BlockId b) const { return may_be_empty_[b]; }
 
@@ -92,7 +98,7 @@ class Plan {
   Shape affine_result(const ptx::Instruction& i) const;
 
   std::vector<Shape> shapes_;
-  std::vector<bool> divergent_, may_be_empty_;
+  std::vector<bool> divergent_, may_be_empty_, holds_;
   std::vector<std::vector<BlockId>> pending_;
 };
 

@@ -1,5 +1,6 @@
 // How values vary over the lanes of a warp: the address-shape half of the plan.
 #include <algorithm>
+#include <bit>
 
 #include "jit/plan.h"
 
@@ -14,11 +15,13 @@ using isa::Type;
 using ptx::Operand;
 using ptx::SpecialRegister;
 
+constexpr std::uint8_t kWarpAligned = 5;  // a warp's first thread is a multiple of 32
+
 Shape meet(const Shape& a, const Shape& b) {
   if (!a.known) return b;
   if (!b.known) return a;
   if (!a.affine || !b.affine || a.stride != b.stride) return Shape::varying();
-  return {true, true, a.per_part || b.per_part, a.checked || b.checked, a.stride};
+  return {true, true, a.per_part || b.per_part, a.checked || b.checked, std::min(a.aligned, b.aligned), a.stride};
 }
 
 bool is_address_width(Type t) { return isa::bit_size(t) == 32 || isa::bit_size(t) == 64; }
@@ -39,13 +42,13 @@ Shape Plan::special_shape(const Operand& o) const {
   switch (static_cast<SpecialRegister>(o.index)) {
     case SpecialRegister::tid:
       switch (layout.layout) {
-        case LaneLayout::one_dimension: return o.component == 0 ? Shape::strided(1) : Shape::uniform_value();
-        case LaneLayout::whole_warps: return o.component == 0 ? Shape::strided(1) : Shape::uniform_value();
+        case LaneLayout::one_dimension: return o.component == 0 ? Shape::strided(1, false, kWarpAligned) : Shape::uniform_value();
+        case LaneLayout::whole_warps: return o.component == 0 ? Shape::strided(1, false, kWarpAligned) : Shape::uniform_value();
         case LaneLayout::whole_parts: return o.component == 0 ? Shape::strided(1, true) : Shape::strided(0, true);
         case LaneLayout::general: return Shape::varying();
       }
       return Shape::varying();
-    case SpecialRegister::laneid: return Shape::strided(1);
+    case SpecialRegister::laneid: return Shape::strided(1, false, kWarpAligned);
     case SpecialRegister::lanemask_eq:
     case SpecialRegister::lanemask_le:
     case SpecialRegister::lanemask_lt:
@@ -93,7 +96,30 @@ Shape Plan::affine_result(const ptx::Instruction& i) const {
   auto combine = [&](Shape a, Shape b, std::int64_t stride) {
     if (!a.known || !b.known) return Shape{};
     if (!a.affine || !b.affine) return Shape::varying();
-    return Shape{true, true, a.per_part || b.per_part, a.checked || b.checked, wrap(stride, d.type)};
+    return Shape{true, true, a.per_part || b.per_part, a.checked || b.checked, std::min(a.aligned, b.aligned), wrap(stride, d.type)};
+  };
+  auto zeros = [](std::int64_t value) { return static_cast<std::uint8_t>(value == 0 ? 31 : std::min(31, std::countr_zero(static_cast<std::uint64_t>(value)))); };
+  auto shape_with_alignment = [&](unsigned k) {
+    Shape s = shape(k);
+    if (std::int64_t value; constant(k, value)) s.aligned = zeros(value);
+    return s;
+  };
+  // Lanes 0..n-1 of an aligned strided value differ only in their lowest bits: how many, or 64 if that is not known.
+  auto lane_bits = [&](const Shape& s, unsigned lanes) -> unsigned {
+    if (s.stride <= 0 || s.checked) return 64;
+    auto bits = static_cast<unsigned>(std::bit_width(static_cast<std::uint64_t>(s.stride) * lanes - 1));
+    return bits <= s.aligned ? bits : 64;
+  };
+  /// Keeps the lanes' bits whole, drops them all, or neither; first for the warp, then for each part.
+  auto select_bits = [&](Shape a, std::uint64_t kept, int shift) {
+    for (bool per_part : {a.per_part, true}) {
+      unsigned bits = lane_bits(a, per_part ? part_lanes : exec::kWarpSize);
+      if (bits == 64) continue;
+      std::uint64_t low = (std::uint64_t{1} << bits) - 1;
+      if ((kept & low) == low && shift == 0) return Shape{true, true, per_part, false, static_cast<std::uint8_t>(bits), a.stride};
+      if ((kept & low) == 0) return Shape{true, true, per_part, false, 0, 0};
+    }
+    return Shape::varying();
   };
   // Widening a strided 32-bit value is strided only if no lane wraps: a run-time check.
   auto widen = [&](Shape s, Type from) {
@@ -105,15 +131,20 @@ Shape Plan::affine_result(const ptx::Instruction& i) const {
     Shape x = shape(a), y = shape(b);
     if (!x.known || !y.known) return Shape{};
     Type from = operands[a].type;
-    if (x.affine && constant(b, c)) return combine(widen(x, from), Shape::uniform_value(), x.stride * c);
-    if (y.affine && constant(a, c)) return combine(widen(y, from), Shape::uniform_value(), y.stride * c);
+    auto scaled = [&](Shape s) {
+      std::int64_t stride = s.stride * c;
+      s.aligned = static_cast<std::uint8_t>(std::min(31, s.aligned + zeros(c)));
+      return combine(widen(s, from), Shape::strided(0, false, 31), stride);
+    };
+    if (x.affine && constant(b, c)) return scaled(x);
+    if (y.affine && constant(a, c)) return scaled(y);
     if (x.affine && y.affine && x.stride == 0 && y.stride == 0) return combine(x, y, 0);
     return Shape::varying();
   };
   switch (opcode.row->text->affine) {
     case Affine::move: return shape(1);
-    case Affine::add: return combine(shape(1), shape(2), shape(1).stride + shape(2).stride);
-    case Affine::subtract: return combine(shape(1), shape(2), shape(1).stride - shape(2).stride);
+    case Affine::add: return combine(shape_with_alignment(1), shape_with_alignment(2), shape(1).stride + shape(2).stride);
+    case Affine::subtract: return combine(shape_with_alignment(1), shape_with_alignment(2), shape(1).stride - shape(2).stride);
     case Affine::multiply: return product(1, 2);
     case Affine::multiply_add: {
       Shape p = product(1, 2), s = shape(3);
@@ -123,7 +154,22 @@ Shape Plan::affine_result(const ptx::Instruction& i) const {
       Shape a = shape(1);
       if (!a.known || (a.affine && a.stride == 0 && shape(2).uniform())) return a;
       if (!a.affine || !constant(2, c) || c < 0 || c >= isa::bit_size(d.type)) return Shape::varying();
-      return combine(a, Shape::uniform_value(), static_cast<std::int64_t>(static_cast<std::uint64_t>(a.stride) << c));
+      a.aligned = static_cast<std::uint8_t>(std::min<std::int64_t>(31, a.aligned + c));
+      return combine(a, Shape::strided(0, false, 31), static_cast<std::int64_t>(static_cast<std::uint64_t>(a.stride) << c));
+    }
+    case Affine::shift_right: {
+      Shape a = shape(1);
+      if (!a.known || (a.affine && a.stride == 0 && shape(2).uniform())) return a;
+      if (!a.affine || !constant(2, c) || c < 0 || c >= isa::bit_size(d.type)) return Shape::varying();
+      return select_bits(a, ~std::uint64_t{0} << c, static_cast<int>(c));
+    }
+    case Affine::mask: {
+      Shape a = shape(1), b = shape(2);
+      if (!a.known || !b.known) return Shape{};
+      if (a.affine && b.affine && a.stride == 0 && b.stride == 0 && !a.checked && !b.checked) return combine(a, b, 0);
+      if (a.affine && constant(2, c)) return select_bits(a, static_cast<std::uint64_t>(c), 0);
+      if (b.affine && constant(1, c)) return select_bits(b, static_cast<std::uint64_t>(c), 0);
+      return Shape::varying();
     }
     case Affine::convert: {
       Shape a = shape(1);
@@ -131,7 +177,7 @@ Shape Plan::affine_result(const ptx::Instruction& i) const {
           !is_address_width(opcode.type(0)) || !is_address_width(opcode.type(1)) || !is_address_width(operands[1].type))
         return Shape::varying();
       a = widen(a, opcode.type(1));
-      return combine(a, Shape::uniform_value(), a.stride);
+      return combine(a, Shape::strided(0, false, 31), a.stride);
     }
     case Affine::none: return Shape::varying();
   }

@@ -1,0 +1,19 @@
+// Lanes of one warp that wait for each other. Where lanes may run apart (waiting or irreducible loops, warp barriers in
+// divergent code), every `.sync` operation becomes a block of its own at which a group is held until the lanes that its
+// member mask names have arrived, or have exited.
+#pragma once
+
+#include "jit/plan.h"
+
+namespace raddle::jit {
+
+/// True for operations at which lanes wait for other lanes of their warp.
+bool holds_lanes(const isa::Opcode& opcode);
+
+/// The plan shows that lanes may run apart, so that holding is needed.
+bool needs_holds(const Plan& plan);
+
+/// The function with a block boundary before every operation that holds lanes.
+ptx::Function split_at_holds(const ptx::Function& function);
+
+}  // namespace raddle::jit
