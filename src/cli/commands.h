@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,5 +34,30 @@ struct IsaOptions {
   std::string tests = "";  ///< directory of <chapter>/<row>.ptx test files, for the coverage page
 };
 int isa(const IsaOptions& options);
+
+/// What `run` and `device` open.
+struct MachineOptions {
+  std::string shape = "h200";
+  std::string engine;                          ///< empty: the default one
+  unsigned workers = 0;                        ///< 0: one per usable core
+  std::optional<std::uint64_t> deterministic;  ///< seed
+};
+
+struct DeviceCommandOptions {
+  MachineOptions machine;
+  bool json = false;
+};
+int device(const DeviceCommandOptions& options);
+
+struct RunOptions {
+  MachineOptions machine;
+  std::string file, kernel;       ///< kernel: empty if the file has only one
+  std::string grid = "1", block;  ///< block: empty for what suits the kernel
+  std::string shared = "0";       ///< dynamic shared memory, bytes
+  double time_limit = 0;          ///< seconds, 0: none
+  double tolerance = 0;
+  std::vector<std::string> arguments, outputs, expectations, prints;
+};
+int run(const RunOptions& options);
 
 }  // namespace raddle::cli

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
@@ -138,6 +139,20 @@ std::string to_string(const Host& host) {
   if (host.gpus.empty()) return text + ", no GPU";
   for (const std::string& gpu : host.gpus) text += ", " + gpu;
   return text;
+}
+
+nlohmann::ordered_json to_json(const Host& host) {
+  return {{"processor", host.processor},
+          {"cores", host.cores},
+          {"hardware_threads", host.processors},
+          {"usable_cores", host.usable_cores},
+          {"vector_unit", host.vector_unit},
+          {"vector_bits", host.vector_bits},
+          {"l1_data_bytes", host.l1_data},
+          {"l2_bytes", host.l2},
+          {"l3_bytes", host.l3},
+          {"memory_bytes", host.memory},
+          {"gpus", host.gpus}};
 }
 
 }  // namespace raddle::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ Host describe_host();
 
 /// One line for people.
 std::string to_string(const Host& host);
+
+nlohmann::ordered_json to_json(const Host& host);
 
 /// "48 KiB", "2 MiB", "1.5 GiB".
 std::string human_bytes(std::uint64_t bytes);

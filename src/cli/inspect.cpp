@@ -187,20 +187,6 @@ ordered_json to_json(const Kernel& kernel) {
           {"unsupported", unsupported}};
 }
 
-ordered_json to_json(const Host& host) {
-  return {{"processor", host.processor},
-          {"cores", host.cores},
-          {"hardware_threads", host.processors},
-          {"usable_cores", host.usable_cores},
-          {"vector_unit", host.vector_unit},
-          {"vector_bits", host.vector_bits},
-          {"l1_data_bytes", host.l1_data},
-          {"l2_bytes", host.l2},
-          {"l3_bytes", host.l3},
-          {"memory_bytes", host.memory},
-          {"gpus", host.gpus}};
-}
-
 void print_json(const ptx::Module& module, const std::vector<Kernel>& kernels,
                 const std::vector<Missing>& all) {
   ordered_json document = {{"file", module.name},

@@ -1,6 +1,7 @@
 // `raddle`: the command line. Says which subcommands and options there are (CLI11) and calls the one chosen.
 // To add a subcommand: an options struct and a function in commands.h, a file beside this one, a block here.
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <functional>
 
 #include "cli/commands.h"
@@ -27,6 +28,66 @@ void add_isa(CLI::App& app, IsaOptions& options, Action& action) {
   command->callback([&] { action = [&] { return isa(options); }; });
 }
 
+void add_machine(CLI::App& command, MachineOptions& options) {
+  command.add_option("--shape", options.shape, "machine that is modelled: h200, a100, tiny, host")
+      ->capture_default_str();
+  command.add_option("--engine", options.engine, "interp or jit; the JIT where it is built in, if not given")
+      ->check(CLI::IsMember({"interp", "jit"}));
+  command.add_option("--workers", options.workers,
+                     "kernel-running threads; one per usable core, if not given");
+}
+
+void add_device(CLI::App& app, DeviceCommandOptions& options, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("device", "describe the modelled machine, its engine and the host below it");
+  add_machine(*command, options.machine);
+  command->add_flag("--json", options.json, "print JSON");
+  command->callback([&] { action = [&] { return device(options); }; });
+}
+
+void add_run(CLI::App& app, RunOptions& options, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("run", "run a kernel of a PTX file on buffers, and check what it computed");
+  add_machine(*command, options.machine);
+  command->add_option("file", options.file, "PTX file")->required();
+  command->add_option("--kernel", options.kernel, "kernel; not needed where the file has only one");
+  command->add_option("--grid", options.grid, "blocks: X[,Y[,Z]]")->capture_default_str();
+  command->add_option("--block", options.block,
+                      "threads per block: X[,Y[,Z]]; what suits the kernel, if not given");
+  command->add_option("--shared", options.shared, "dynamic shared memory per block in bytes; takes K")
+      ->capture_default_str();
+  command
+      ->add_option("--arg", options.arguments,
+                   "next argument: buf:TYPE:COUNT[=FILL], buf:TYPE=FILE.npy, or TYPE:VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
+  command
+      ->add_option("--out", options.outputs,
+                   "INDEX=FILE.npy: write a buffer after the run; arguments count from 0")
+      ->take_all()
+      ->allow_extra_args(false);
+  command
+      ->add_option("--expect", options.expectations,
+                   "INDEX=FILL or INDEX=FILE.npy: what a buffer must hold after the run")
+      ->take_all()
+      ->allow_extra_args(false);
+  command->add_option("--print", options.prints, "INDEX: print a buffer's first elements after the run")
+      ->take_all()
+      ->allow_extra_args(false);
+  command->add_option("--tolerance", options.tolerance, "of --expect for floats: relative, absolute below 1")
+      ->capture_default_str();
+  command->add_option("--time-limit", options.time_limit, "stop the kernel after so many seconds");
+  command->add_flag_function(
+      "--deterministic{0}", [&](std::int64_t) {},
+      "one worker, order drawn from a seed: --deterministic[=SEED]");
+  command->get_option("--deterministic")->each([&](const std::string& seed) {
+    options.machine.deterministic = std::strtoull(seed.c_str(), nullptr, 0);
+  });
+  command->footer(
+      "FILL is zeros, iota, random, random:SEED, a number or FILE.npy. docs/cli.md has an example.");
+  command->callback([&] { action = [&] { return run(options); }; });
+}
+
 int run_command_line(int argc, char** argv) {
   CLI::App app("Raddle: a GPU made of software. Runs CUDA kernels (PTX) on CPU cores.", "raddle");
   app.require_subcommand(1);
@@ -37,8 +98,12 @@ int run_command_line(int argc, char** argv) {
   Action action;
   InspectOptions inspect_options;
   IsaOptions isa_options;
+  DeviceCommandOptions device_options;
+  RunOptions run_options;
   add_inspect(app, inspect_options, action);
   add_isa(app, isa_options, action);
+  add_device(app, device_options, action);
+  add_run(app, run_options, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {  // CLI11 reports by exceptions; they end here

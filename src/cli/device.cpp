@@ -1,0 +1,70 @@
+// `raddle device`: the machine that is modelled, what runs it, and the host below.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/diagnostics.h"
+#include "cli/host.h"
+#include "cli/machine_options.h"
+#include "machine/shape/host.h"
+#include "machine/shape/machine_shape.h"
+#include "raddle/raddle.h"
+
+namespace raddle::cli {
+namespace {
+
+std::string capability_text(std::uint32_t capability) {
+  return fmt::format("{}.{}", capability / 10, capability % 10);
+}
+
+void print_text(const DeviceProperties& device, const machine::MachineShape& shape, const Host& host) {
+  auto line = [](const char* name, const std::string& value) { fmt::print("{:<10} {}\n", name, value); };
+  line("machine",
+       fmt::format("{}: compute capability {}, {} SMs in {} GPCs of {} TPCs, {} SMs per TPC", device.shape,
+                   capability_text(device.capability), device.sm_count, shape.tpcs_per_gpc.size(),
+                   fmt::join(shape.tpcs_per_gpc, "+"), shape.sms_per_tpc));
+  line("one SM",
+       fmt::format("{} threads in {} blocks at most, {} registers, {} of shared memory", shape.sm.threads,
+                   shape.sm.cta_slots, shape.sm.registers, human_bytes(shape.sm.shared_bytes)));
+  line("one block", fmt::format("{} threads, {} of shared memory", device.threads_per_block,
+                                human_bytes(device.shared_bytes_per_block)));
+  line("memory", human_bytes(device.memory_bytes));
+  line("engine", device.engine);
+  line("workers", fmt::format("{}", device.workers));
+  line("host", to_string(host));
+  line("shapes", fmt::format("{}", fmt::join(machine::preset_names(), ", ")));
+}
+
+void print_json(const DeviceProperties& device, const machine::MachineShape& shape, const Host& host) {
+  nlohmann::ordered_json document = {{"shape", device.shape},
+                                     {"capability", capability_text(device.capability)},
+                                     {"sms", device.sm_count},
+                                     {"tpcs_per_gpc", shape.tpcs_per_gpc},
+                                     {"sms_per_tpc", shape.sms_per_tpc},
+                                     {"threads_per_sm", shape.sm.threads},
+                                     {"blocks_per_sm", shape.sm.cta_slots},
+                                     {"threads_per_block", device.threads_per_block},
+                                     {"shared_bytes_per_block", device.shared_bytes_per_block},
+                                     {"memory_bytes", device.memory_bytes},
+                                     {"engine", device.engine},
+                                     {"workers", device.workers},
+                                     {"host", to_json(host)}};
+  fmt::print("{}\n", document.dump(2));
+}
+
+}  // namespace
+
+int device(const DeviceCommandOptions& options) {
+  Result<Device> opened = Device::open(device_options(options.machine));
+  if (!opened) return report(opened.error());
+  const DeviceProperties properties = opened->properties();
+  Result<machine::MachineShape> shape =
+      machine::preset_shape(properties.shape, machine::host_info().usable_cores);
+  if (!shape) return report(shape.error());
+  const Host host = describe_host();
+  options.json ? print_json(properties, *shape, host) : print_text(properties, *shape, host);
+  return kSuccess;
+}
+
+}  // namespace raddle::cli

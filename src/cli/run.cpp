@@ -1,0 +1,190 @@
+// `raddle run`: buffers in, one launch, buffers out and checked. Through the public API only.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include "cli/argument.h"
+#include "cli/commands.h"
+#include "cli/diagnostics.h"
+#include "cli/machine_options.h"
+#include "cli/wait.h"
+#include "raddle/raddle.h"
+
+namespace raddle::cli {
+namespace {
+
+/// Everything that the command line asks for, parsed before the device is opened.
+struct Plan {
+  std::string source;  ///< PTX text
+  Dim3 grid, block;
+  bool block_given = false;
+  std::uint64_t shared_bytes = 0;
+  std::vector<Argument> arguments;
+  std::vector<Indexed> outputs, prints;
+  std::vector<std::pair<unsigned, Array>> expectations;
+};
+
+Result<Dim3> parse_dim3(const std::string& text, const char* what) {
+  using Extents = std::array<std::uint32_t, 3>;
+  TRY_ASSIGN(Extents extents, parse_extents(text, what));
+  return Dim3{extents[0], extents[1], extents[2]};
+}
+
+Result<void> parse_results(const RunOptions& options, Plan& plan) {
+  for (const std::string& text : options.outputs) {
+    TRY_ASSIGN(Indexed output, parse_indexed(text, plan.arguments, "--out"));
+    plan.outputs.push_back(std::move(output));
+  }
+  for (const std::string& text : options.expectations) {
+    TRY_ASSIGN(Indexed expectation, parse_indexed(text, plan.arguments, "--expect"));
+    TRY_ASSIGN(Array expected, expected_array(expectation, plan.arguments[expectation.index]));
+    plan.expectations.emplace_back(expectation.index, std::move(expected));
+  }
+  for (const std::string& text : options.prints) {
+    TRY_ASSIGN(Indexed print, parse_indexed(text + "=", plan.arguments, "--print"));
+    plan.prints.push_back(std::move(print));
+  }
+  return {};
+}
+
+Result<Plan> make_plan(const RunOptions& options) {
+  Plan plan;
+  TRY_ASSIGN(plan.source, read_file(options.file));
+  TRY_ASSIGN(plan.grid, parse_dim3(options.grid, "grid"));
+  plan.block_given = !options.block.empty();
+  if (plan.block_given) {
+    TRY_ASSIGN(plan.block, parse_dim3(options.block, "block"));
+  }
+  TRY_ASSIGN(plan.shared_bytes, parse_count(options.shared));
+  for (const std::string& text : options.arguments) {
+    TRY_ASSIGN(Argument argument, parse_argument(text, static_cast<unsigned>(plan.arguments.size())));
+    plan.arguments.push_back(std::move(argument));
+  }
+  TRY(parse_results(options, plan));
+  return plan;
+}
+
+Result<Kernel> find_kernel(Module& module, const std::string& name) {
+  if (!name.empty()) return module.kernel(name);
+  std::vector<std::string> names = module.kernels();
+  if (names.size() != 1)
+    return Error::invalid("--kernel is needed; the file has: {}", fmt::join(names, ", "));
+  return module.kernel(names[0]);
+}
+
+/// Whole warps, few enough for the kernel, enough to fill vectors: 256 threads unless the kernel says
+/// otherwise.
+Dim3 suggested_block(const KernelInfo& info) {
+  if (info.required_block.x != 0) return info.required_block;
+  const std::uint64_t largest = std::uint64_t{info.largest_block.x} * std::max(1u, info.largest_block.y) *
+                                std::max(1u, info.largest_block.z);
+  return {static_cast<std::uint32_t>(largest == 0 ? 256 : std::min<std::uint64_t>(256, largest)), 1, 1};
+}
+
+/// Device addresses of the buffers, by argument; 0 for scalars and empty buffers.
+Result<std::vector<DevicePtr>> upload(Device& device, const std::vector<Argument>& arguments) {
+  std::vector<DevicePtr> addresses(arguments.size());
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::vector<std::byte>& bytes = arguments[i].array.bytes;
+    if (!arguments[i].is_buffer || bytes.empty()) continue;
+    TRY_ASSIGN(addresses[i], device.allocate(bytes.size()));
+    TRY(device.write(addresses[i], bytes.data(), bytes.size()));
+  }
+  return addresses;
+}
+
+Result<void> download(Device& device, const std::vector<DevicePtr>& addresses,
+                      std::vector<Argument>& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    std::vector<std::byte>& bytes = arguments[i].array.bytes;
+    if (addresses[i]) TRY(device.read(bytes.data(), addresses[i], bytes.size()));
+  }
+  return {};
+}
+
+std::string extents_text(Dim3 extents) {
+  if (extents.z > 1) return fmt::format("{}x{}x{}", extents.x, extents.y, extents.z);
+  return extents.y > 1 ? fmt::format("{}x{}", extents.x, extents.y) : fmt::format("{}", extents.x);
+}
+
+std::string time_text(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
+  return seconds < 1 ? fmt::format("{:.3g} ms", seconds * 1e3) : fmt::format("{:.3g} s", seconds);
+}
+
+void print_report(const std::string& kernel, const LaunchConfig& config, const LaunchReport& report) {
+  fmt::print("{}: {} blocks of {} threads, engine {}, block kind {}\n", kernel, extents_text(config.grid),
+             extents_text(config.block), report.engine, report.block_kind);
+  const double share =
+      report.memory_operations ? 100.0 * report.not_vectorised / report.memory_operations : 0;
+  fmt::print("  {} memory operations, {} ({:.0f} %) not vectorised; {} loops dispatched\n",
+             report.memory_operations, report.not_vectorised, share, report.dispatched_loops);
+  fmt::print("  compiled in {}, ran in {}\n", time_text(report.compile_seconds), time_text(report.seconds));
+}
+
+void print_elements(unsigned index, const Array& array) {
+  constexpr std::size_t kMost = 16;
+  const std::size_t step = isa::byte_size(array.type), count = array.bytes.size() / step;
+  std::string line;
+  for (std::size_t i = 0; i < std::min(count, kMost); ++i)
+    line += " " + element_text(array.type, load_element(array.type, array.bytes.data() + i * step));
+  fmt::print("  argument {}:{}{}\n", index, line, count > kMost ? " ..." : "");
+}
+
+/// Writes, prints and checks what came back.
+Result<int> finish(const RunOptions& options, const Plan& plan) {
+  for (const Indexed& print : plan.prints) print_elements(print.index, plan.arguments[print.index].array);
+  for (const Indexed& output : plan.outputs) TRY(write_npy(output.text, plan.arguments[output.index].array));
+  int status = kSuccess;
+  for (const auto& [index, expected] : plan.expectations) {
+    const Array& actual = plan.arguments[index].array;
+    const std::string difference =
+        first_difference(actual.type, actual.bytes, expected.bytes, options.tolerance);
+    if (difference.empty()) continue;
+    fmt::print(stderr, "raddle: argument {} ({}): {}\n", index, plan.arguments[index].text, difference);
+    status = kExpectationFailed;
+  }
+  if (status == kSuccess && !plan.expectations.empty())
+    fmt::print("  {} buffers as expected\n", plan.expectations.size());
+  return status;
+}
+
+Result<int> launch(const RunOptions& options, Plan& plan) {
+  DeviceOptions wanted = device_options(options.machine);
+  wanted.time_limit = std::chrono::milliseconds(static_cast<std::int64_t>(options.time_limit * 1000));
+  TRY_ASSIGN(Device device, Device::open(wanted));
+  TRY_ASSIGN(Module module, device.load(plan.source, options.file));
+  TRY_ASSIGN(Kernel kernel, find_kernel(module, options.kernel));
+  TRY_ASSIGN(std::vector<DevicePtr> addresses, upload(device, plan.arguments));
+  std::vector<raddle::Argument> values;
+  for (std::size_t i = 0; i < plan.arguments.size(); ++i) {
+    const Array& array = plan.arguments[i].array;
+    values.push_back(plan.arguments[i].is_buffer ? raddle::Argument(addresses[i])
+                                                 : raddle::Argument(array.bytes.data(), array.bytes.size()));
+  }
+  const LaunchConfig config{plan.grid, plan.block_given ? plan.block : suggested_block(kernel.info()),
+                            plan.shared_bytes};
+  const std::uint64_t before = device.blocks_completed();
+  TRY_ASSIGN(Launch launched, kernel.launch(config, std::span<const raddle::Argument>(values)));
+  const std::uint64_t blocks = std::uint64_t{plan.grid.x} * plan.grid.y * plan.grid.z;
+  TRY_ASSIGN(LaunchReport report,
+             wait_with_progress(launched, blocks, [&] { return device.blocks_completed() - before; }));
+  TRY(device.synchronize());
+  print_report(kernel.info().name, config, report);
+  TRY(download(device, addresses, plan.arguments));
+  return finish(options, plan);
+}
+
+}  // namespace
+
+int run(const RunOptions& options) {
+  Result<Plan> plan = make_plan(options);
+  if (!plan) return report(plan.error());
+  Result<int> status = launch(options, *plan);
+  if (!status) return interrupted() ? kInterrupted : report(status.error(), plan->source);
+  return *status;
+}
+
+}  // namespace raddle::cli
