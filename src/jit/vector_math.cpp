@@ -65,9 +65,9 @@ Val estimate(Estimate what, Val x) {
   return {x.ir, x.ir->CreateIntrinsic(id, {}, {x.v, x.like(0).v, all}), x.type};
 }
 
-/// `refined` where the correction is a number; the estimate itself for 0, infinity and NaN.
-Val unless_nan(Val correction, Val refined, Val estimate) {
-  return select(compare(llvm::CmpInst::FCMP_ORD, correction, correction), refined, estimate);
+/// `refined` where the correction is a small number; the estimate itself where 0 or infinity made it NaN or -infinity.
+Val unless_special(Val correction, Val refined, Val estimate) {
+  return select(gt(correction, correction.like(-2)), refined, estimate);
 }
 
 /// Sine or cosine: x = r + q * pi/2, |r| <= pi/4; `offset` quadrants are added to q.
@@ -93,7 +93,7 @@ Val sine(Val x, unsigned offset) {
 Val ex2_approx(Val x, bool ftz) {
   Val argument = x, tiny = lt(x, x.like_float(-126));
   if (!ftz) {  // subnormal results: compute 2^(x + 64), scale at the end
-    argument = select(gt(x, x.like_float(-200)), x, x.like_float(-200));
+    argument = select(gt(x, x.like_float(-180)), x, x.like_float(-180));
     argument = select(tiny, argument + x.like_float(64), argument);
   }
   Nearest n = nearest_integer(argument);
@@ -146,13 +146,13 @@ Val tanh_approx(Val x) {
 Val rcp_approx(Val x) {
   if (!has_estimates(x)) return divide(x.like(1), x);
   Val y = estimate(Estimate::reciprocal, x), error = fma(-x, y, x.like(1));
-  return unless_nan(error, fma(y, error, y), y);
+  return unless_special(error, fma(y, error, y), y);
 }
 
 Val rsqrt_approx(Val x) {
   if (!has_estimates(x)) return divide(x.like(1), sqrt(x));
   Val y = estimate(Estimate::reciprocal_root, x), error = fma(-(x * y), y, x.like(1));
-  return unless_nan(error, fma(y * y.like_float(0.5), error, y), y);
+  return unless_special(error, fma(y * y.like_float(0.5), error, y), y);
 }
 
 Val sqrt_approx(Val x) {
@@ -160,7 +160,7 @@ Val sqrt_approx(Val x) {
   Val y = estimate(Estimate::reciprocal_root, x), root = x * y, error = fma(-root, y, x.like(1));
   // 0 and infinity make the correction NaN and are their own roots; a negative x has a NaN estimate.
   Val special = select(lt(x, x.like(0)), y, x);
-  return unless_nan(error, fma(root * root.like_float(0.5), error, root), special);
+  return unless_special(error, fma(root * root.like_float(0.5), error, root), special);
 }
 
 Val divide_approx(Val a, Val b) { return a * rcp_approx(b); }

@@ -62,6 +62,9 @@ Val sum_to_f32(Val r, Val a, Val b, Mod mode) {
   return fix_zero_sign(step(r, error, mode), error, a, b, mode);
 }
 
+Val is_infinite(Val a) { return eq(abs(a), a.like_float(std::numeric_limits<double>::infinity())); }
+Val is_finite(Val a) { return lt(abs(a), a.like_float(std::numeric_limits<double>::infinity())); }
+
 /// Sign of a * b + c - r for f64, r being the rounded value. Scaled so that no intermediate under- or overflows.
 Val fma_error(Val a, Val b, Val c, Val r) {
   Val product = abs(a * b), one = a.like(1);
@@ -72,11 +75,12 @@ Val fma_error(Val a, Val b, Val c, Val r) {
   z = select(eq(z, zero_like(z)) & ne(c, zero_like(c)), copy_sign(a.like_float(0x1p-1074), c), z);
   Val high = x * y, low = fma(x, y, -high);
   Sum first = two_sum(z, low), second = two_sum(high, first.value);
-  return ((second.value - s) + second.error) + first.error;
+  Val error = ((second.value - s) + second.error) + first.error;
+  // A product so small that its own rounding underflows lies far below the result's last bit: its sign decides.
+  Val zero = zero_like(a), vanishes = lt(abs(high), a.like_float(0x1p-968));
+  vanishes = vanishes & ne(a, zero) & ne(b, zero) & is_finite(c);
+  return select(vanishes, (a.like(1).as(Type::b64) | ((a.as(Type::b64) ^ b.as(Type::b64)) & sign_bit(a))).as(a.type), error);
 }
-
-Val is_infinite(Val a) { return eq(abs(a), a.like_float(std::numeric_limits<double>::infinity())); }
-Val is_finite(Val a) { return lt(abs(a), a.like_float(std::numeric_limits<double>::infinity())); }
 
 /// Where finite operands overflowed, the error is minus the infinity.
 Val overflow_error(Val error, Val r, Val operands_finite) { return select(is_infinite(r) & operands_finite, -r, error); }
