@@ -1,6 +1,6 @@
-// CTA barriers as a warp sees them. While all living lanes of the warp wait at one barrier the machine's blocking call
-// does everything; lanes that wait apart (other barriers, or other lanes still running) are counted with
-// barrier_arrive and released when the barrier's generation has changed.
+// CTA barriers as a warp sees them. While all living lanes of the warp wait at one barrier the machine's
+// blocking call does everything; lanes that wait apart (other barriers, or other lanes still running) are
+// counted with barrier_arrive and released when the barrier's generation has changed.
 #include <bit>
 
 #include "base/assert.h"
@@ -15,14 +15,18 @@ void each_lane(std::uint32_t lanes, F f) {
 }
 
 bool same_barrier(const BarrierWait& a, const BarrierWait& b) {
-  return a.id == b.id && a.threads == b.threads && (a.kind == BarrierWait::Kind::sync) == (b.kind == BarrierWait::Kind::sync);
+  return a.id == b.id && a.threads == b.threads &&
+         (a.kind == BarrierWait::Kind::sync) == (b.kind == BarrierWait::Kind::sync);
 }
 
 std::uint32_t result_of(BarrierWait::Kind kind, std::uint32_t count, std::uint32_t all) {
   switch (kind) {
-    case BarrierWait::Kind::all: return count == all ? 1 : 0;
-    case BarrierWait::Kind::any: return count != 0 ? 1 : 0;
-    default: return count;
+    case BarrierWait::Kind::all:
+      return count == all ? 1 : 0;
+    case BarrierWait::Kind::any:
+      return count != 0 ? 1 : 0;
+    default:
+      return count;
   }
 }
 
@@ -35,7 +39,8 @@ bool Warp::settle_barrier() {
   std::uint32_t predicates = 0, waiting = 0;
   each_lane(alive_, [&](unsigned k) {
     const Lane& lane = lanes_[k];
-    if (lane.state_ != Lane::State::at_barrier || lane.barrier_.arrived || !same_barrier(lane.barrier_, wait)) return;
+    if (lane.state_ != Lane::State::at_barrier || lane.barrier_.arrived || !same_barrier(lane.barrier_, wait))
+      return;
     waiting |= 1u << k;
     if (lane.barrier_.predicate) predicates |= 1u << k;
   });
@@ -66,7 +71,8 @@ void Warp::arrive_pending() {
       set |= 1u << k;
       lanes_[k].barrier_.arrived = true;
       lanes_[k].barrier_.generation = generation;
-      if (lanes_[k].barrier_.kind != BarrierWait::Kind::sync && lanes_[k].barrier_.predicate) ++barrier.predicate_count;
+      if (lanes_[k].barrier_.kind != BarrierWait::Kind::sync && lanes_[k].barrier_.predicate)
+        ++barrier.predicate_count;
     });
     pending &= ~set;
     context_->cta->services->barrier_arrive(context_, wait.id, wait.threads, set);

@@ -14,10 +14,13 @@ namespace raddle::interp {
 namespace {
 
 constexpr std::uint64_t kFrameAlign = 16;
-/// Local memory granted beyond the static chain of calls where recursion or indirect calls leave its depth open.
+/// Local memory granted beyond the static chain of calls where recursion or indirect calls leave its depth
+/// open.
 constexpr std::uint32_t kOpenStackBytes = 16 * 1024;
 
-std::uint64_t align_up(std::uint64_t value, std::uint64_t align) { return (value + align - 1) / align * align; }
+std::uint64_t align_up(std::uint64_t value, std::uint64_t align) {
+  return (value + align - 1) / align * align;
+}
 
 InstructionCode prepare_instruction(const ptx::Instruction& instruction) {
   InstructionCode code;
@@ -86,7 +89,8 @@ std::unique_ptr<FunctionCode> prepare_function(ModuleCode& module, ptx::Function
 }
 
 ptx::FunctionId resolve_alias(const ptx::Module& module, ptx::FunctionId id) {
-  while (id < module.functions.size() && module.functions[id].alias_of != ptx::kNone) id = module.functions[id].alias_of;
+  while (id < module.functions.size() && module.functions[id].alias_of != ptx::kNone)
+    id = module.functions[id].alias_of;
   return id;
 }
 
@@ -125,11 +129,13 @@ Result<void> check_supported(const ModuleCode& code) {
       missing += fmt::format("\n  function '{}' has no body and is no device service", source.name);
     }
     for (const auto& item : source.unsupported) {
-      missing += fmt::format("\n  {}: {} (line {}, {} times): {}", source.name, item.what, item.first_line, item.count, item.reason);
+      missing += fmt::format("\n  {}: {} (line {}, {} times): {}", source.name, item.what, item.first_line,
+                             item.count, item.reason);
     }
   }
   if (missing.empty()) return {};
-  return Error::unsupported("kernel '{}' cannot be executed:{}", code.module->functions[code.kernel].name, missing);
+  return Error::unsupported("kernel '{}' cannot be executed:{}", code.module->functions[code.kernel].name,
+                            missing);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// A kernel prepared for interpretation: per function the reference function of each instruction, where divergent
-// branches meet again, and where frames keep what has no register. Built once per compile, read by all workers.
+// A kernel prepared for interpretation: per function the reference function of each instruction, where
+// divergent branches meet again, and where frames keep what has no register. Built once per compile, read by
+// all workers.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +18,12 @@ using BuiltIn = void (*)(Lane& lane, const ptx::Call& call);
 
 struct InstructionCode {
   Reference reference;
-  std::uint32_t join = ptx::kNone;    ///< divergent branch: instruction where its sides meet again
-  std::int8_t member_mask = -1;       ///< operand that names the lanes to wait for
-  bool control = false;               ///< lanes may go different ways
-  bool cta = false;                   ///< CTA scope: lanes may be left waiting at a barrier
-  bool is_join = false;               ///< some branch meets again here
-  bool waits_on_memory = false;       ///< reads what another thread may write: a loop over it may be a spin
+  std::uint32_t join = ptx::kNone;  ///< divergent branch: instruction where its sides meet again
+  std::int8_t member_mask = -1;     ///< operand that names the lanes to wait for
+  bool control = false;             ///< lanes may go different ways
+  bool cta = false;                 ///< CTA scope: lanes may be left waiting at a barrier
+  bool is_join = false;             ///< some branch meets again here
+  bool waits_on_memory = false;     ///< reads what another thread may write: a loop over it may be a spin
 };
 
 struct FunctionCode {
@@ -30,19 +31,20 @@ struct FunctionCode {
   ptx::FunctionId id = ptx::kNone;
   std::vector<InstructionCode> instructions;  ///< parallel to function->instructions
   std::vector<std::uint8_t> register_bits;    ///< width by RegisterId; 1 for predicates
-  std::vector<std::uint32_t> high;            ///< b128 registers: index of the upper half in the frame, else kNone
-  std::uint32_t frame_words = 0;              ///< registers and upper halves
-  std::uint64_t local_bytes = 0;              ///< .local variables and private parameters, 16-byte multiple
+  std::vector<std::uint32_t> high;  ///< b128 registers: index of the upper half in the frame, else kNone
+  std::uint32_t frame_words = 0;    ///< registers and upper halves
+  std::uint64_t local_bytes = 0;    ///< .local variables and private parameters, 16-byte multiple
   BuiltIn built_in = nullptr;
 };
 
 struct ModuleCode {
   const ptx::Module* module = nullptr;
   ptx::FunctionId kernel = ptx::kNone;
-  std::vector<std::unique_ptr<FunctionCode>> functions;  ///< by FunctionId; null if not reachable from the kernel
-  std::vector<std::uint64_t> private_offset;             ///< by VariableId: .param variables that live in the frame
-  std::vector<std::uint32_t> shared_offsets;             ///< by VariableId: window offsets (ptx/layout.h)
-  std::uint32_t local_bytes = 0;                         ///< per thread, call stack included
+  std::vector<std::unique_ptr<FunctionCode>>
+      functions;                              ///< by FunctionId; null if not reachable from the kernel
+  std::vector<std::uint64_t> private_offset;  ///< by VariableId: .param variables that live in the frame
+  std::vector<std::uint32_t> shared_offsets;  ///< by VariableId: window offsets (ptx/layout.h)
+  std::uint32_t local_bytes = 0;              ///< per thread, call stack included
 
   static constexpr std::uint64_t kNotPrivate = ~std::uint64_t{0};
 
@@ -50,7 +52,8 @@ struct ModuleCode {
   const FunctionCode* find(ptx::FunctionId id) const;
 };
 
-/// @errors unsupported: instructions of the kernel or its callees that nothing executes, or functions without a body
+/// @errors unsupported: instructions of the kernel or its callees that nothing executes, or functions without
+/// a body
 Result<std::unique_ptr<ModuleCode>> prepare(const ptx::Module& module, ptx::FunctionId kernel);
 
 /// The interpreter's own implementation of a function by name, or null.

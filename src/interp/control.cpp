@@ -28,7 +28,8 @@ void Lane::wait_at_barrier(const BarrierWait& wait) {
 const FunctionCode& Lane::callee_of(const ptx::Call& call) const {
   bool direct = call.callee.kind == Kind::function;
   std::uint64_t handle = direct ? exec::function_handle(call.callee.index) : raw(call.callee);
-  if (handle == 0 || handle > warp_->module().functions.size()) fault(exec::FaultKind::invalid_function, handle);
+  if (handle == 0 || handle > warp_->module().functions.size())
+    fault(exec::FaultKind::invalid_function, handle);
   const FunctionCode* code = warp_->module().find(exec::function_of_handle(handle));
   if (code == nullptr) fault(exec::FaultKind::invalid_function, handle);
   const ptx::Function& function = *code->function;
@@ -95,8 +96,8 @@ std::uint64_t* Lane::formal_register(ptx::VariableId id, unsigned depth) {
   return &frames_[depth].registers[register_named(*frames_[depth].code->function, variable.name)];
 }
 
-void Lane::pass_value(const ptx::Operand& from, unsigned from_depth, const ptx::Variable& to, ptx::VariableId to_id,
-                      unsigned to_depth) {
+void Lane::pass_value(const ptx::Operand& from, unsigned from_depth, const ptx::Variable& to,
+                      ptx::VariableId to_id, unsigned to_depth) {
   std::uint64_t scratch = 0;
   const void* source = &scratch;
   std::size_t size = std::min<std::size_t>(to.size, sizeof scratch);
@@ -117,7 +118,8 @@ void Lane::pass_value(const ptx::Operand& from, unsigned from_depth, const ptx::
   }
 }
 
-void Lane::return_value(const ptx::Operand& to, unsigned to_depth, ptx::VariableId from, unsigned from_depth) {
+void Lane::return_value(const ptx::Operand& to, unsigned to_depth, ptx::VariableId from,
+                        unsigned from_depth) {
   std::uint64_t* held = formal_register(from, from_depth);
   const void* source = held != nullptr ? static_cast<void*>(held) : private_address(from, from_depth);
   std::size_t size = warp_->module().module->variables[from].size;

@@ -12,8 +12,8 @@
 namespace raddle::interp {
 namespace {
 
-/// Warps are reused, so that running does not allocate once every worker has what it needs. A warp abandoned by a fault
-/// is not returned; it is freed with the executable.
+/// Warps are reused, so that running does not allocate once every worker has what it needs. A warp abandoned
+/// by a fault is not returned; it is freed with the executable.
 class WarpPool {
  public:
   explicit WarpPool(const ModuleCode& code) : code_(code) {}

@@ -38,7 +38,8 @@ std::vector<std::uint32_t> reversed_post_order(const ptx::Cfg& cfg) {
   return order;
 }
 
-/// Immediate post-dominator by block; the virtual end has number nodes.size(); kUnset for blocks that never end.
+/// Immediate post-dominator by block; the virtual end has number nodes.size(); kUnset for blocks that never
+/// end.
 std::vector<std::uint32_t> post_dominators(const ptx::Cfg& cfg) {
   auto end = static_cast<std::uint32_t>(cfg.nodes.size());
   std::vector<std::uint32_t> order = reversed_post_order(cfg), number(end + 1), ipdom(end + 1, kUnset);

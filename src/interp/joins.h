@@ -6,4 +6,4 @@
 namespace raddle::interp {
 /// Sets InstructionCode::join and is_join. Only a hint to the scheduler: results never depend on it.
 void place_joins(FunctionCode& code);
-}
+}  // namespace raddle::interp

@@ -16,9 +16,7 @@ std::uint32_t Lane::linear_thread() const { return context().warp_id * exec::kWa
 
 void Lane::fault(exec::FaultKind kind, std::uint64_t address) const { warp_->fault(kind, address, index_); }
 
-unsigned Lane::count(unsigned k) const {
-  return operands_[k].kind == Kind::vector ? operands_[k].count : 1;
-}
+unsigned Lane::count(unsigned k) const { return operands_[k].kind == Kind::vector ? operands_[k].count : 1; }
 
 const ptx::Operand& Lane::element(unsigned k, unsigned i) const {
   const ptx::Operand& operand = operands_[k];
@@ -29,16 +27,26 @@ const ptx::Operand& Lane::element(unsigned k, unsigned i) const {
 std::uint64_t Lane::raw(const ptx::Operand& operand) const {
   std::uint64_t bits = 0;
   switch (operand.kind) {
-    case Kind::reg: bits = frames_[depth_].registers[operand.index]; break;
-    case Kind::immediate: bits = static_cast<std::uint64_t>(operand.value); break;
+    case Kind::reg:
+      bits = frames_[depth_].registers[operand.index];
+      break;
+    case Kind::immediate:
+      bits = static_cast<std::uint64_t>(operand.value);
+      break;
     case Kind::special:
       bits = special(static_cast<ptx::SpecialRegister>(operand.index), operand.component);
       break;
-    case Kind::variable: bits = variable_address(operand.index) + static_cast<std::uint64_t>(operand.value); break;
-    case Kind::function: bits = exec::function_handle(operand.index); break;
+    case Kind::variable:
+      bits = variable_address(operand.index) + static_cast<std::uint64_t>(operand.value);
+      break;
+    case Kind::function:
+      bits = exec::function_handle(operand.index);
+      break;
     case Kind::none:
-    case Kind::sink: break;
-    default: RADDLE_UNREACHABLE("operand has no value");
+    case Kind::sink:
+      break;
+    default:
+      RADDLE_UNREACHABLE("operand has no value");
   }
   return operand.negated ? (bits & 1) ^ 1 : bits;
 }
@@ -59,15 +67,21 @@ void Lane::store(const ptx::Operand& operand, std::uint64_t bits) {
 
 namespace {
 
-std::uint32_t axis(const std::uint32_t (&values)[3], unsigned component) { return component < 3 ? values[component] : 0; }
+std::uint32_t axis(const std::uint32_t (&values)[3], unsigned component) {
+  return component < 3 ? values[component] : 0;
+}
 
 std::uint32_t thread_coordinate(const exec::LaunchContext& launch, std::uint32_t linear, unsigned component) {
   std::uint32_t x = launch.ntid[0], y = launch.ntid[1];
   switch (component) {
-    case 0: return linear % x;
-    case 1: return linear / x % y;
-    case 2: return linear / x / y;
-    default: return 0;
+    case 0:
+      return linear % x;
+    case 1:
+      return linear / x % y;
+    case 2:
+      return linear / x / y;
+    default:
+      return 0;
   }
 }
 
@@ -85,50 +99,84 @@ std::uint64_t Lane::special(ptx::SpecialRegister which, unsigned component) cons
   const exec::LaunchContext& launch = *cta.launch;
   std::uint32_t lane_bit = 1u << index_;
   switch (which) {
-    case S::tid: return thread_coordinate(launch, linear_thread(), component);
-    case S::ntid: return axis(launch.ntid, component);
-    case S::laneid: return index_;
-    case S::warpid: return warp.warp_id;
-    case S::nwarpid: return cta.warp_count;
-    case S::ctaid: return axis(cta.ctaid, component);
-    case S::nctaid: return axis(launch.nctaid, component);
-    case S::smid: return cta.smid;
-    case S::nsmid: return launch.nsmid;
-    case S::gridid: return launch.grid_id;
+    case S::tid:
+      return thread_coordinate(launch, linear_thread(), component);
+    case S::ntid:
+      return axis(launch.ntid, component);
+    case S::laneid:
+      return index_;
+    case S::warpid:
+      return warp.warp_id;
+    case S::nwarpid:
+      return cta.warp_count;
+    case S::ctaid:
+      return axis(cta.ctaid, component);
+    case S::nctaid:
+      return axis(launch.nctaid, component);
+    case S::smid:
+      return cta.smid;
+    case S::nsmid:
+      return launch.nsmid;
+    case S::gridid:
+      return launch.grid_id;
     case S::is_explicit_cluster:
       return launch.cluster_shape[0] * launch.cluster_shape[1] * launch.cluster_shape[2] > 1;
-    case S::clusterid: return component < 3 ? cta.ctaid[component] / launch.cluster_shape[component] : 0;
-    case S::nclusterid: return clusters_along(launch, component);
-    case S::cluster_ctaid: return component < 3 ? cta.ctaid[component] % launch.cluster_shape[component] : 0;
-    case S::cluster_nctaid: return axis(launch.cluster_shape, component);
-    case S::cluster_ctarank: return cta.cluster_rank;
-    case S::cluster_nctarank: return launch.cluster_shape[0] * launch.cluster_shape[1] * launch.cluster_shape[2];
-    case S::lanemask_eq: return lane_bit;
-    case S::lanemask_lt: return lane_bit - 1;
-    case S::lanemask_le: return lane_bit | (lane_bit - 1);
-    case S::lanemask_gt: return ~(lane_bit | (lane_bit - 1));
-    case S::lanemask_ge: return ~(lane_bit - 1);
-    case S::clock: return static_cast<std::uint32_t>(services().clock(&warp));
-    case S::clock_hi: return services().clock(&warp) >> 32;
-    case S::clock64: return services().clock(&warp);
-    case S::globaltimer: return services().globaltimer(&warp);
-    case S::globaltimer_lo: return static_cast<std::uint32_t>(services().globaltimer(&warp));
-    case S::globaltimer_hi: return services().globaltimer(&warp) >> 32;
+    case S::clusterid:
+      return component < 3 ? cta.ctaid[component] / launch.cluster_shape[component] : 0;
+    case S::nclusterid:
+      return clusters_along(launch, component);
+    case S::cluster_ctaid:
+      return component < 3 ? cta.ctaid[component] % launch.cluster_shape[component] : 0;
+    case S::cluster_nctaid:
+      return axis(launch.cluster_shape, component);
+    case S::cluster_ctarank:
+      return cta.cluster_rank;
+    case S::cluster_nctarank:
+      return launch.cluster_shape[0] * launch.cluster_shape[1] * launch.cluster_shape[2];
+    case S::lanemask_eq:
+      return lane_bit;
+    case S::lanemask_lt:
+      return lane_bit - 1;
+    case S::lanemask_le:
+      return lane_bit | (lane_bit - 1);
+    case S::lanemask_gt:
+      return ~(lane_bit | (lane_bit - 1));
+    case S::lanemask_ge:
+      return ~(lane_bit - 1);
+    case S::clock:
+      return static_cast<std::uint32_t>(services().clock(&warp));
+    case S::clock_hi:
+      return services().clock(&warp) >> 32;
+    case S::clock64:
+      return services().clock(&warp);
+    case S::globaltimer:
+      return services().globaltimer(&warp);
+    case S::globaltimer_lo:
+      return static_cast<std::uint32_t>(services().globaltimer(&warp));
+    case S::globaltimer_hi:
+      return services().globaltimer(&warp) >> 32;
     case S::total_smem_size:
-    case S::aggr_smem_size: return exec::kReservedShared + launch.static_shared + launch.dynamic_shared;
-    case S::dynamic_smem_size: return launch.dynamic_shared;
+    case S::aggr_smem_size:
+      return exec::kReservedShared + launch.static_shared + launch.dynamic_shared;
+    case S::dynamic_smem_size:
+      return launch.dynamic_shared;
     case S::reserved_smem_offset_begin:
     case S::reserved_smem_offset_0:
-    case S::reserved_smem_offset_1: return 0;
+    case S::reserved_smem_offset_1:
+      return 0;
     case S::reserved_smem_offset_end:
-    case S::reserved_smem_offset_cap: return exec::kReservedShared;
-    case S::current_graph_exec: return 0;
+    case S::reserved_smem_offset_cap:
+      return exec::kReservedShared;
+    case S::current_graph_exec:
+      return 0;
     case S::envreg:
       if (component == 1) return static_cast<std::uint32_t>(launch.grid_workspace >> 32);
       return component == 2 ? static_cast<std::uint32_t>(launch.grid_workspace) : 0;
     case S::pm:
-    case S::pm64: return 0;
-    case S::count: break;
+    case S::pm64:
+      return 0;
+    case S::count:
+      break;
   }
   RADDLE_UNREACHABLE("special register");
 }

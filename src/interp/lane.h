@@ -1,5 +1,5 @@
-// One lane as reference functions see it: typed operands by position (0 is the first operand as written), memory,
-// carry flag, control. Registers hold their value in the low bits, zero above their width.
+// One lane as reference functions see it: typed operands by position (0 is the first operand as written),
+// memory, carry flag, control. Registers hold their value in the low bits, zero above their width.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ struct BarrierWait {
   enum class Kind : std::uint8_t { sync, all, any, count } kind = Kind::sync;
   std::uint32_t id = 0, threads = 0;
   bool predicate = false;
-  bool arrived = false;              ///< counted; released when the generation changes
+  bool arrived = false;  ///< counted; released when the generation changes
   std::uint32_t generation = 0;
   bool operator==(const BarrierWait&) const = default;
 };
@@ -33,13 +33,15 @@ class Lane {
 
   // --- operands ---
   const ptx::Operand& operand(unsigned k) const { return operands_[k]; }
-  bool has(unsigned k) const {
-    return k < operand_count_ && operands_[k].kind != ptx::Operand::Kind::none;
+  bool has(unsigned k) const { return k < operand_count_ && operands_[k].kind != ptx::Operand::Kind::none; }
+  template <class T>
+  T in(unsigned k) const {
+    return value<T>(operands_[k]);
   }
   template <class T>
-  T in(unsigned k) const { return value<T>(operands_[k]); }
-  template <class T>
-  void out(unsigned k, T result) { assign<T>(operands_[k], result); }
+  void out(unsigned k, T result) {
+    assign<T>(operands_[k], result);
+  }
   /// Elements of a vector operand; a scalar counts as one.
   unsigned count(unsigned k) const;
   const ptx::Operand& element(unsigned k, unsigned i) const;
@@ -61,8 +63,8 @@ class Lane {
   [[noreturn]] void fault(exec::FaultKind kind, std::uint64_t address = 0) const;
 
   // --- memory (interp/memory.cpp) ---
-  /// Host address of an access of `bytes` bytes at address operand k, in the instruction's space; checks alignment, and
-  /// bounds where the space has them. Faults: misaligned_address, illegal_address.
+  /// Host address of an access of `bytes` bytes at address operand k, in the instruction's space; checks
+  /// alignment, and bounds where the space has them. Faults: misaligned_address, illegal_address.
   std::byte* access(unsigned k, unsigned bytes) const;
   /// The address that operand k denotes, as a generic one; checks nothing.
   std::uint64_t generic_address(unsigned k) const;
@@ -94,9 +96,9 @@ class Lane {
   struct Frame {
     const FunctionCode* code = nullptr;
     std::vector<std::uint64_t> registers;
-    std::uint64_t local = 0;              ///< offset of the frame in the thread's local memory
-    std::uint32_t return_pc = 0;          ///< in the caller
-    const ptx::Call* call = nullptr;      ///< in the caller
+    std::uint64_t local = 0;          ///< offset of the frame in the thread's local memory
+    std::uint32_t return_pc = 0;      ///< in the caller
+    const ptx::Call* call = nullptr;  ///< in the caller
   };
   /// Where lanes that part will meet again; see joins.h.
   struct Join {
@@ -117,7 +119,8 @@ class Lane {
   std::uint64_t base_address(const ptx::Operand& operand, ptx::Space& space) const;
   std::byte* private_address(ptx::VariableId id, unsigned depth) const;
   void enter_call(const FunctionCode& callee, const ptx::Call& call);
-  void pass_value(const ptx::Operand& from, unsigned from_depth, const ptx::Variable& to, ptx::VariableId to_id, unsigned to_depth);
+  void pass_value(const ptx::Operand& from, unsigned from_depth, const ptx::Variable& to,
+                  ptx::VariableId to_id, unsigned to_depth);
   void return_value(const ptx::Operand& to, unsigned to_depth, ptx::VariableId from, unsigned from_depth);
   const FunctionCode& callee_of(const ptx::Call& call) const;
   const FunctionCode& code_of_entry() const;
@@ -131,10 +134,10 @@ class Lane {
   unsigned index_ = 0;
   std::uint32_t pc_ = 0, depth_ = 0;
   State state_ = State::running;
-  std::uint32_t member_mask_ = 0;          ///< at_members: lanes waited for
-  BarrierWait barrier_;                    ///< at_barrier
+  std::uint32_t member_mask_ = 0;  ///< at_members: lanes waited for
+  BarrierWait barrier_;            ///< at_barrier
   const ptx::Instruction* current_ = nullptr;
-  std::vector<Frame> frames_;              ///< [0, depth_] in use; deeper ones keep their memory for the next call
+  std::vector<Frame> frames_;  ///< [0, depth_] in use; deeper ones keep their memory for the next call
   std::array<Join, 8> joins_{};
   unsigned join_count_ = 0;
 };

@@ -1,7 +1,7 @@
 // Addresses of a lane: state spaces to host memory, with the checks that each access makes.
-// Generic, global and const addresses are host addresses; shared ones are offsets in the CTA's window, local ones in the
-// thread's local memory, entry parameters in the launch's parameter block; private parameters live in local memory and
-// are addressed generically.
+// Generic, global and const addresses are host addresses; shared ones are offsets in the CTA's window, local
+// ones in the thread's local memory, entry parameters in the launch's parameter block; private parameters
+// live in local memory and are addressed generically.
 #include <algorithm>
 
 #include "base/assert.h"
@@ -25,16 +25,22 @@ std::uint64_t shared_end(const exec::LaunchContext& launch) {
 
 Space space_of(const isa::Opcode& opcode) {
   switch (opcode.get(isa::ModKind::space)) {
-    case isa::Mod::global: return Space::global;
+    case isa::Mod::global:
+      return Space::global;
     case isa::Mod::shared:
     case isa::Mod::shared_cta:
-    case isa::Mod::shared_cluster: return Space::shared;
-    case isa::Mod::local: return Space::local;
-    case isa::Mod::const_: return Space::const_;
+    case isa::Mod::shared_cluster:
+      return Space::shared;
+    case isa::Mod::local:
+      return Space::local;
+    case isa::Mod::const_:
+      return Space::const_;
     case isa::Mod::param:
     case isa::Mod::param_entry:
-    case isa::Mod::param_func: return Space::param;
-    default: return Space::generic;
+    case isa::Mod::param_func:
+      return Space::param;
+    default:
+      return Space::generic;
   }
 }
 
@@ -50,30 +56,38 @@ std::uint64_t Lane::variable_address(ptx::VariableId id) const {
   const ptx::Variable& variable = warp_->module().module->variables[id];
   const exec::LaunchContext& launch = *context().cta->launch;
   switch (variable.space) {
-    case Space::shared: return warp_->module().shared_offsets[id];
-    case Space::local: return frames_[depth_].local + variable.offset;
+    case Space::shared:
+      return warp_->module().shared_offsets[id];
+    case Space::local:
+      return frames_[depth_].local + variable.offset;
     case Space::param:
-      if (warp_->module().private_offset[id] != ModuleCode::kNotPrivate) return host_bits(private_address(id, depth_));
+      if (warp_->module().private_offset[id] != ModuleCode::kNotPrivate)
+        return host_bits(private_address(id, depth_));
       return variable.offset;
-    default: return launch.variables[id];
+    default:
+      return launch.variables[id];
   }
 }
 
 std::uint64_t Lane::to_generic(Space space, std::uint64_t address) const {
   const exec::CtaContext& cta = *context().cta;
   switch (space) {
-    case Space::shared: return host_bits(cta.shared) + static_cast<std::uint32_t>(address);
-    case Space::local: return host_bits(cta.local) + linear_thread() * cta.local_stride + address;
+    case Space::shared:
+      return host_bits(cta.shared) + static_cast<std::uint32_t>(address);
+    case Space::local:
+      return host_bits(cta.local) + linear_thread() * cta.local_stride + address;
     case Space::param:
       // Addresses inside the parameter block are entry parameters; private ones are generic already.
-      return address < code_of_entry().function->parameter_bytes ? host_bits(cta.launch->parameters) + address : address;
-    default: return address;
+      return address < code_of_entry().function->parameter_bytes ? host_bits(cta.launch->parameters) + address
+                                                                 : address;
+    default:
+      return address;
   }
 }
 
 std::uint64_t Lane::from_generic(Space space, std::uint64_t address) const {
-  if (address == 0 && space != Space::shared) return 0;
-  return address - (to_generic(space, 0) - 0);
+  std::uint64_t base = to_generic(space, 0);
+  return address == 0 ? 0 : address - base;  // a null pointer stays null
 }
 
 bool Lane::in_space(Space space, std::uint64_t generic) const {
@@ -83,11 +97,16 @@ bool Lane::in_space(Space space, std::uint64_t generic) const {
   bool local = within(host_bits(cta.local) + linear_thread() * cta.local_stride, cta.local_stride);
   bool param = within(host_bits(cta.launch->parameters), code_of_entry().function->parameter_bytes);
   switch (space) {
-    case Space::shared: return shared;
-    case Space::local: return local;
-    case Space::param: return param;
-    case Space::const_: return is_constant(generic);
-    default: return !shared && !local && !param && !is_constant(generic);
+    case Space::shared:
+      return shared;
+    case Space::local:
+      return local;
+    case Space::param:
+      return param;
+    case Space::const_:
+      return is_constant(generic);
+    default:
+      return !shared && !local && !param && !is_constant(generic);
   }
 }
 
@@ -107,9 +126,12 @@ std::uint64_t Lane::base_address(const ptx::Operand& operand, Space& space) cons
   auto offset = static_cast<std::uint64_t>(operand.value);
   if (operand.kind != Kind::address) return raw(operand);
   switch (operand.base) {
-    case ptx::Operand::Base::reg: return frames_[depth_].registers[operand.index] + offset;
-    case ptx::Operand::Base::absolute: return offset;
-    case ptx::Operand::Base::variable: break;
+    case ptx::Operand::Base::reg:
+      return frames_[depth_].registers[operand.index] + offset;
+    case ptx::Operand::Base::absolute:
+      return offset;
+    case ptx::Operand::Base::variable:
+      break;
   }
   const ptx::Variable& variable = warp_->module().module->variables[operand.index];
   space = variable.space;

@@ -1,7 +1,8 @@
-// The reference semantics of every instruction, one plain function per row, defined in src/isa/<chapter>/reference*.cpp.
-// A row with Scope::lane has `reference<Op>`, which sees one lane; the others have `reference_warp<Op>`, which sees the
-// lanes that execute together. A row whose function is missing does not link, and the linker names the op; rows with
-// Status::unsupported need none. Written independently of the JIT's lowering on purpose: the two are compared.
+// The reference semantics of every instruction, one plain function per row, defined in
+// src/isa/<chapter>/reference*.cpp. A row with Scope::lane has `reference<Op>`, which sees one lane; the
+// others have `reference_warp<Op>`, which sees the lanes that execute together. A row whose function is
+// missing does not link, and the linker names the op; rows with Status::unsupported need none. Written
+// independently of the JIT's lowering on purpose: the two are compared.
 #pragma once
 
 #include "isa/row.h"
@@ -20,15 +21,16 @@ void reference(Lane&, const ptx::Instruction&) = delete;
 template <isa::Op>
 void reference_warp(WarpStep&, const ptx::Instruction&) = delete;
 
-#define PTX_OP(id, ...)                                                      \
-  template <>                                                                \
-  void reference<isa::Op::id>(Lane&, const ptx::Instruction&);               \
-  template <>                                                                \
+#define PTX_OP(id, ...)                                        \
+  template <>                                                  \
+  void reference<isa::Op::id>(Lane&, const ptx::Instruction&); \
+  template <>                                                  \
   void reference_warp<isa::Op::id>(WarpStep&, const ptx::Instruction&);
 #include "isa/rows.def"
 #undef PTX_OP
 
-/// What executes a row: one of the two, or neither where the row is unsupported (the parser drops such instructions).
+/// What executes a row: one of the two, or neither where the row is unsupported (the parser drops such
+/// instructions).
 struct Reference {
   LaneFunction lane = nullptr;
   WarpFunction warp = nullptr;

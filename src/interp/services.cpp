@@ -1,4 +1,5 @@
-// Functions that programs may call without defining them: CUDA's device services, through the machine's Services.
+// Functions that programs may call without defining them: CUDA's device services, through the machine's
+// Services.
 #include <string_view>
 
 #include "interp/lane.h"
@@ -15,15 +16,17 @@ void call_vprintf(Lane& lane, const ptx::Call& call) {
 
 void call_assert_fail(Lane& lane, const ptx::Call& call) {
   auto line = static_cast<std::uint32_t>(lane.argument(call, 2));
-  lane.services().assert_fail(&lane.context(), lane.index(), lane.argument(call, 0), lane.argument(call, 1), line,
-                              lane.argument(call, 3));
+  lane.services().assert_fail(&lane.context(), lane.index(), lane.argument(call, 0), lane.argument(call, 1),
+                              line, lane.argument(call, 3));
 }
 
 void call_malloc(Lane& lane, const ptx::Call& call) {
   lane.set_return(call, lane.services().malloc(&lane.context(), lane.argument(call, 0)));
 }
 
-void call_free(Lane& lane, const ptx::Call& call) { lane.services().free(&lane.context(), lane.argument(call, 0)); }
+void call_free(Lane& lane, const ptx::Call& call) {
+  lane.services().free(&lane.context(), lane.argument(call, 0));
+}
 
 struct Named {
   std::string_view name;

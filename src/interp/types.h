@@ -15,15 +15,28 @@ template <class F>
 auto with_integer(isa::Type type, F f) {
   using isa::Type;
   switch (type) {
-    case Type::b8: case Type::u8: return f(std::uint8_t{});
-    case Type::b16: case Type::u16: return f(std::uint16_t{});
-    case Type::b32: case Type::u32: return f(std::uint32_t{});
-    case Type::b64: case Type::u64: return f(std::uint64_t{});
-    case Type::s8: return f(std::int8_t{});
-    case Type::s16: return f(std::int16_t{});
-    case Type::s32: return f(std::int32_t{});
-    case Type::s64: return f(std::int64_t{});
-    default: RADDLE_UNREACHABLE("no integer type");
+    case Type::b8:
+    case Type::u8:
+      return f(std::uint8_t{});
+    case Type::b16:
+    case Type::u16:
+      return f(std::uint16_t{});
+    case Type::b32:
+    case Type::u32:
+      return f(std::uint32_t{});
+    case Type::b64:
+    case Type::u64:
+      return f(std::uint64_t{});
+    case Type::s8:
+      return f(std::int8_t{});
+    case Type::s16:
+      return f(std::int16_t{});
+    case Type::s32:
+      return f(std::int32_t{});
+    case Type::s64:
+      return f(std::int64_t{});
+    default:
+      RADDLE_UNREACHABLE("no integer type");
   }
 }
 
@@ -51,24 +64,39 @@ auto with_any_float(isa::Type type, F f) {
 template <class F>
 auto with_bits(isa::Type type, F f) {
   switch (isa::bit_size(type)) {
-    case 1: return f(bool{});
-    case 8: return f(std::uint8_t{});
-    case 16: return f(std::uint16_t{});
-    case 32: return f(std::uint32_t{});
-    case 64: return f(std::uint64_t{});
-    case 128: return f(static_cast<unsigned __int128>(0));
-    default: RADDLE_UNREACHABLE("no such width");
+    case 1:
+      return f(bool{});
+    case 8:
+      return f(std::uint8_t{});
+    case 16:
+      return f(std::uint16_t{});
+    case 32:
+      return f(std::uint32_t{});
+    case 64:
+      return f(std::uint64_t{});
+    case 128:
+      return f(static_cast<unsigned __int128>(0));
+    default:
+      RADDLE_UNREACHABLE("no such width");
   }
 }
 
 inline numerics::Rounding rounding_of(const isa::Opcode& opcode) {
   using isa::Mod;
   switch (opcode.get(isa::ModKind::rounding)) {
-    case Mod::rz: case Mod::rzi: return numerics::Rounding::rz;
-    case Mod::rm: case Mod::rmi: return numerics::Rounding::rm;
-    case Mod::rp: case Mod::rpi: return numerics::Rounding::rp;
-    case Mod::rna: return numerics::Rounding::rna;
-    default: return numerics::Rounding::rn;
+    case Mod::rz:
+    case Mod::rzi:
+      return numerics::Rounding::rz;
+    case Mod::rm:
+    case Mod::rmi:
+      return numerics::Rounding::rm;
+    case Mod::rp:
+    case Mod::rpi:
+      return numerics::Rounding::rp;
+    case Mod::rna:
+      return numerics::Rounding::rna;
+    default:
+      return numerics::Rounding::rn;
   }
 }
 

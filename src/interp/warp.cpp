@@ -59,11 +59,26 @@ void Warp::run(exec::WarpContext& context) {
       everyone_waits();
       continue;
     }
-    std::uint32_t group = queue_.front();
-    queue_.erase(queue_.begin());
-    turn(group);
+    turn(take_group());
     if (idle_turns_ > queue_.size()) yield_round();
   }
+}
+
+/// The group that waited longest; in deterministic mode a seeded choice, so that a search over seeds finds
+/// other orders.
+std::uint32_t Warp::take_group() {
+  std::size_t choice = 0;
+  if (context_->seed != 0 && queue_.size() > 1) {
+    std::uint32_t x = context_->seed;  // xorshift: never becomes 0
+    x ^= x << 13;
+    x ^= x >> 17;
+    x ^= x << 5;
+    context_->seed = x;
+    choice = x % queue_.size();
+  }
+  std::uint32_t group = queue_[choice];
+  queue_.erase(queue_.begin() + static_cast<std::ptrdiff_t>(choice));
+  return group;
 }
 
 /// Runs a group until it waits, ends, meets others, or has taken its share of back-edges.
@@ -108,7 +123,8 @@ bool Warp::step(std::uint32_t& group) {
   return true;
 }
 
-void Warp::execute_lanes(std::uint32_t group, const InstructionCode& info, const ptx::Instruction& instruction) {
+void Warp::execute_lanes(std::uint32_t group, const InstructionCode& info,
+                         const ptx::Instruction& instruction) {
   each_lane(group, [&](unsigned k) {
     Lane& lane = lanes_[k];
     ++lane.pc_;
@@ -127,7 +143,8 @@ std::uint32_t Warp::guarded(std::uint32_t group, const ptx::Instruction& instruc
 }
 
 /// Lanes in the group are at the instruction; those whose guard is false pass it by.
-void Warp::execute_warp(std::uint32_t& group, const InstructionCode& info, const ptx::Instruction& instruction) {
+void Warp::execute_warp(std::uint32_t& group, const InstructionCode& info,
+                        const ptx::Instruction& instruction) {
   std::uint32_t active = guarded(group, instruction), together = group;
   each_lane(group & ~active, [&](unsigned k) { ++lanes_[k].pc_; });
   each_lane(active, [&](unsigned k) { lanes_[k].begin(instruction); });
@@ -202,7 +219,8 @@ bool Warp::same_place(unsigned a, unsigned b) const {
   return x.pc_ == y.pc_ && x.depth_ == y.depth_ && &x.code() == &y.code();
 }
 
-/// After lanes went different ways: the group keeps those furthest back, which the others will meet again; the rest queue.
+/// After lanes went different ways: the group keeps those furthest back, which the others will meet again;
+/// the rest queue.
 void Warp::split(std::uint32_t& group, std::uint32_t join) {
   if (exiting_ != 0) retire(group);
   if (group == 0) return;

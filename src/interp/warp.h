@@ -1,6 +1,7 @@
-// One warp being interpreted: 32 lanes with a program counter and a call stack each, run in groups that share a pc.
-// Groups take fair turns, so a lane that spins never starves the one it waits for (shared design: "Warps, lanes,
-// progress"). Nothing here lives on the fiber's stack: a fault abandons the fiber without unwinding it.
+// One warp being interpreted: 32 lanes with a program counter and a call stack each, run in groups that share
+// a pc. Groups take fair turns, so a lane that spins never starves the one it waits for (shared design:
+// "Warps, lanes, progress"). Nothing here lives on the fiber's stack: a fault abandons the fiber without
+// unwinding it.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +24,8 @@ class WarpStep {
   exec::WarpContext& context() const;
   template <class F>
   void each(F f) const {
-    for (std::uint32_t rest = lanes_; rest != 0; rest &= rest - 1) f(lane(static_cast<unsigned>(__builtin_ctz(rest))));
+    for (std::uint32_t rest = lanes_; rest != 0; rest &= rest - 1)
+      f(lane(static_cast<unsigned>(__builtin_ctz(rest))));
   }
 
  private:
@@ -50,6 +52,7 @@ class Warp {
 
  private:
   void start();
+  std::uint32_t take_group();
   void turn(std::uint32_t group);
   bool step(std::uint32_t& group);
   void execute_lanes(std::uint32_t group, const InstructionCode& code, const ptx::Instruction& instruction);
@@ -78,13 +81,13 @@ class Warp {
   const ModuleCode& module_;
   exec::WarpContext* context_ = nullptr;
   std::array<Lane, exec::kWarpSize> lanes_;
-  std::vector<std::uint32_t> queue_;   ///< groups waiting for a turn, oldest first
-  std::uint32_t exiting_ = 0;          ///< lanes that exited in the current step
+  std::vector<std::uint32_t> queue_;  ///< disjoint groups of lanes waiting for a turn, oldest first
+  std::uint32_t exiting_ = 0;         ///< lanes that exited in the current step
   std::uint32_t alive_ = 0;
-  unsigned budget_ = 0;                ///< back-edges left in this turn
-  std::uint32_t sleep_ = 0;            ///< nanoseconds that the group's lanes asked to wait, at most
-  unsigned idle_turns_ = 0;            ///< turns since something other than looping happened
-  bool touched_memory_ = false;        ///< the turn read memory that others may write
+  unsigned budget_ = 0;          ///< back-edges left in this turn
+  std::uint32_t sleep_ = 0;      ///< nanoseconds that the group's lanes asked to wait, at most
+  unsigned idle_turns_ = 0;      ///< turns since something other than looping happened
+  bool touched_memory_ = false;  ///< the turn read memory that others may write
 };
 
 inline Lane& WarpStep::lane(unsigned index) const { return warp_.lane(index); }

@@ -10,7 +10,9 @@
 namespace raddle::numerics {
 namespace {
 float once(double x) { return narrow<float>(x); }
-double upper_half(double x) { return std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & 0xffffffff00000000u); }
+double upper_half(double x) {
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & 0xffffffff00000000u);
+}
 double flushed(double x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0, x) : x; }
 }  // namespace
 

@@ -1,4 +1,5 @@
-// Arithmetic in the narrow formats by exact double arithmetic and one rounding; f64 by the host in the right mode.
+// Arithmetic in the narrow formats by exact double arithmetic and one rounding; f64 by the host in the right
+// mode.
 #include "numerics/arithmetic.h"
 
 #include <cfenv>
@@ -12,10 +13,14 @@ namespace {
 
 int host_mode(Rounding r) {
   switch (r) {
-    case Rounding::rz: return FE_TOWARDZERO;
-    case Rounding::rm: return FE_DOWNWARD;
-    case Rounding::rp: return FE_UPWARD;
-    default: return FE_TONEAREST;
+    case Rounding::rz:
+      return FE_TOWARDZERO;
+    case Rounding::rm:
+      return FE_DOWNWARD;
+    case Rounding::rp:
+      return FE_UPWARD;
+    default:
+      return FE_TONEAREST;
   }
 }
 
@@ -37,16 +42,27 @@ enum class Operation { add, mul, fma, div, sqrt };
   HostRounding mode(r);
   volatile double x = a, y = b, z = c, result = 0;
   switch (op) {
-    case Operation::add: result = x + y; break;
-    case Operation::mul: result = x * y; break;
-    case Operation::fma: result = std::fma(x, y, z); break;
-    case Operation::div: result = x / y; break;
-    case Operation::sqrt: result = std::sqrt(x); break;
+    case Operation::add:
+      result = x + y;
+      break;
+    case Operation::mul:
+      result = x * y;
+      break;
+    case Operation::fma:
+      result = std::fma(x, y, z);
+      break;
+    case Operation::div:
+      result = x / y;
+      break;
+    case Operation::sqrt:
+      result = std::sqrt(x);
+      break;
   }
   return result;
 }
 
-/// quotient or root q with exact = q + (something of remainder's sign): made odd where inexact; see round_sum.
+/// quotient or root q with exact = q + (something of remainder's sign): made odd where inexact; see
+/// round_sum.
 double to_odd(double q, double remainder_sign) {
   auto bits = std::bit_cast<std::uint64_t>(q);
   if (remainder_sign != 0 && (bits & 1) == 0) bits = (remainder_sign > 0) == (q > 0) ? bits + 1 : bits - 1;
@@ -171,17 +187,17 @@ T max(T a, T b, MinMax mode) {
   return extreme(a, b, mode, true);
 }
 
-#define RADDLE_INSTANTIATE(T)              \
-  template T add(T, T, Rounding);          \
-  template T sub(T, T, Rounding);          \
-  template T mul(T, T, Rounding);          \
-  template T fma(T, T, T, Rounding);       \
-  template T div(T, T, Rounding);          \
-  template T sqrt(T, Rounding);            \
-  template T rcp(T, Rounding);             \
-  template T saturate(T);                  \
-  template T relu(T);                      \
-  template T min(T, T, MinMax);            \
+#define RADDLE_INSTANTIATE(T)        \
+  template T add(T, T, Rounding);    \
+  template T sub(T, T, Rounding);    \
+  template T mul(T, T, Rounding);    \
+  template T fma(T, T, T, Rounding); \
+  template T div(T, T, Rounding);    \
+  template T sqrt(T, Rounding);      \
+  template T rcp(T, Rounding);       \
+  template T saturate(T);            \
+  template T relu(T);                \
+  template T min(T, T, MinMax);      \
   template T max(T, T, MinMax);
 RADDLE_INSTANTIATE(f16)
 RADDLE_INSTANTIATE(bf16)

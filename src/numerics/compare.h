@@ -11,20 +11,34 @@ enum class Compare : unsigned char { eq, ne, lt, le, gt, ge, equ, neu, ltu, leu,
 inline bool compare(Compare how, double a, double b) {
   bool unordered = a != a || b != b;
   switch (how) {
-    case Compare::eq: return a == b;
-    case Compare::ne: return !unordered && a != b;
-    case Compare::lt: return a < b;
-    case Compare::le: return a <= b;
-    case Compare::gt: return a > b;
-    case Compare::ge: return a >= b;
-    case Compare::equ: return unordered || a == b;
-    case Compare::neu: return unordered || a != b;
-    case Compare::ltu: return unordered || a < b;
-    case Compare::leu: return unordered || a <= b;
-    case Compare::gtu: return unordered || a > b;
-    case Compare::geu: return unordered || a >= b;
-    case Compare::num: return !unordered;
-    case Compare::nan: return unordered;
+    case Compare::eq:
+      return a == b;
+    case Compare::ne:
+      return !unordered && a != b;
+    case Compare::lt:
+      return a < b;
+    case Compare::le:
+      return a <= b;
+    case Compare::gt:
+      return a > b;
+    case Compare::ge:
+      return a >= b;
+    case Compare::equ:
+      return unordered || a == b;
+    case Compare::neu:
+      return unordered || a != b;
+    case Compare::ltu:
+      return unordered || a < b;
+    case Compare::leu:
+      return unordered || a <= b;
+    case Compare::gtu:
+      return unordered || a > b;
+    case Compare::geu:
+      return unordered || a >= b;
+    case Compare::num:
+      return !unordered;
+    case Compare::nan:
+      return unordered;
   }
   return false;
 }

@@ -6,18 +6,25 @@
 namespace raddle::numerics {
 namespace {
 
-std::uint64_t largest(IntegerShape s) { return (~std::uint64_t{0} >> (64 - s.bits)) >> (s.is_signed ? 1 : 0); }
+std::uint64_t largest(IntegerShape s) {
+  return (~std::uint64_t{0} >> (64 - s.bits)) >> (s.is_signed ? 1 : 0);
+}
 std::uint64_t smallest(IntegerShape s) { return s.is_signed ? ~std::uint64_t{0} << (s.bits - 1) : 0; }
 
 }  // namespace
 
 double round_to_integral(double x, Rounding rounding) {
   switch (rounding) {
-    case Rounding::rz: return std::trunc(x);
-    case Rounding::rm: return std::floor(x);
-    case Rounding::rp: return std::ceil(x);
-    case Rounding::rna: return std::round(x);
-    case Rounding::rn: break;
+    case Rounding::rz:
+      return std::trunc(x);
+    case Rounding::rm:
+      return std::floor(x);
+    case Rounding::rp:
+      return std::ceil(x);
+    case Rounding::rna:
+      return std::round(x);
+    case Rounding::rn:
+      break;
   }
   double down = std::floor(x), difference = x - down;  // exact: both have x's ulp or a larger one
   bool up = difference > 0.5 || (difference == 0.5 && std::fmod(down, 2.0) != 0);

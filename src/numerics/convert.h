@@ -11,12 +11,13 @@ namespace raddle::numerics {
 double round_to_integral(double x, Rounding rounding);
 
 struct IntegerShape {
-  unsigned bits;   ///< 8, 16, 32, 64
+  unsigned bits;  ///< 8, 16, 32, 64
   bool is_signed;
 };
 
 /// Float to integer, clamped to the destination's range.
-/// @param source_bits  width of the source format: NaN gives 0 where the source is not f64 and the destination is
+/// @param source_bits  width of the source format: NaN gives 0 where the source is not f64 and the
+/// destination is
 ///                     narrower than 64 bits, else 1 << (bits - 1)
 /// @returns the result, sign- or zero-extended to 64 bits
 /// @source PTX ISA 9.0 "cvt"

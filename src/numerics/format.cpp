@@ -15,21 +15,30 @@ std::uint64_t sign_bit(Format f, bool negative) {
 
 bool rounds_up(Rounding rounding, bool sign, bool odd, bool half, bool rest) {
   switch (rounding) {
-    case Rounding::rn: return half && (rest || odd);
-    case Rounding::rna: return half;
-    case Rounding::rz: return false;
-    case Rounding::rm: return sign && (half || rest);
-    case Rounding::rp: return !sign && (half || rest);
+    case Rounding::rn:
+      return half && (rest || odd);
+    case Rounding::rna:
+      return half;
+    case Rounding::rz:
+      return false;
+    case Rounding::rm:
+      return sign && (half || rest);
+    case Rounding::rp:
+      return !sign && (half || rest);
   }
   return false;
 }
 
 bool overflows_to_infinity(Rounding rounding, bool sign) {
   switch (rounding) {
-    case Rounding::rz: return false;
-    case Rounding::rm: return sign;
-    case Rounding::rp: return !sign;
-    default: return true;
+    case Rounding::rz:
+      return false;
+    case Rounding::rm:
+      return sign;
+    case Rounding::rp:
+      return !sign;
+    default:
+      return true;
   }
 }
 
@@ -86,7 +95,8 @@ std::uint64_t pack(const Unpacked& value, Format f, Rounding rounding) {
   std::uint64_t bits = kept;
   if (normal) {
     if (exponent > bias_of(f) + 1) kept = one_at(f.mantissa_bits + 1), exponent = bias_of(f) + 1;
-    bits = (static_cast<std::uint64_t>(exponent + bias_of(f)) << f.mantissa_bits) + kept - one_at(f.mantissa_bits);
+    bits = (static_cast<std::uint64_t>(exponent + bias_of(f)) << f.mantissa_bits) + kept -
+           one_at(f.mantissa_bits);
   }
   if (bits > largest_finite(f, false)) {
     bool infinite = overflows_to_infinity(rounding, value.sign);
@@ -109,8 +119,8 @@ std::uint64_t round_sum(double a, double b, Format f, Rounding rounding) {
     bool same = std::signbit(a) == std::signbit(b);
     return sign_bit(f, same ? std::signbit(a) : rounding == Rounding::rm);
   }
-  // Two-sum: sum + error is a + b exactly. A sum made odd where it is inexact ("round to odd") cannot be mistaken
-  // for a representable value or a tie of a format with at least two bits fewer.
+  // Two-sum: sum + error is a + b exactly. A sum made odd where it is inexact ("round to odd") cannot be
+  // mistaken for a representable value or a tie of a format with at least two bits fewer.
   double back = sum - a;
   double error = (a - (sum - back)) + (b - back);
   auto bits = std::bit_cast<std::uint64_t>(sum);

@@ -1,6 +1,7 @@
 // Binary floating-point formats and the one rounding routine that every conversion here goes through.
-// A finite value is (-1)^sign * significand * 2^exponent, plus a sticky bit for what lies below; `pack` rounds it
-// once, in integer arithmetic, so that no result depends on the host's rounding mode. Start reading at pack().
+// A finite value is (-1)^sign * significand * 2^exponent, plus a sticky bit for what lies below; `pack`
+// rounds it once, in integer arithmetic, so that no result depends on the host's rounding mode. Start reading
+// at pack().
 #pragma once
 
 #include <cstdint>

@@ -17,10 +17,22 @@ struct bf16 {
 
 template <class T>
 struct FormatOf;
-template <> struct FormatOf<f16> { static constexpr Format value = kF16; };
-template <> struct FormatOf<bf16> { static constexpr Format value = kBf16; };
-template <> struct FormatOf<float> { static constexpr Format value = kF32; };
-template <> struct FormatOf<double> { static constexpr Format value = kF64; };
+template <>
+struct FormatOf<f16> {
+  static constexpr Format value = kF16;
+};
+template <>
+struct FormatOf<bf16> {
+  static constexpr Format value = kBf16;
+};
+template <>
+struct FormatOf<float> {
+  static constexpr Format value = kF32;
+};
+template <>
+struct FormatOf<double> {
+  static constexpr Format value = kF64;
+};
 
 /// Exact: every format fits a double.
 inline double widen(f16 x) { return to_double(x.bits, kF16); }

@@ -1,6 +1,7 @@
 // Reference semantics of set, setp, selp, slct and their half-precision sisters.
-#include "interp/lane.h"
 #include "interp/reference.h"
+
+#include "interp/lane.h"
 #include "interp/types.h"
 #include "numerics/arithmetic.h"
 #include "numerics/compare.h"
@@ -19,33 +20,59 @@ namespace {
 template <class T>
 bool compare_integers(Mod how, T a, T b) {
   switch (how) {
-    case Mod::eq: return a == b;
-    case Mod::ne: return a != b;
-    case Mod::lt: case Mod::lo: return a < b;
-    case Mod::le: case Mod::ls: return a <= b;
-    case Mod::gt: case Mod::hi: return a > b;
-    case Mod::ge: case Mod::hs: return a >= b;
-    default: RADDLE_UNREACHABLE("no integer comparison");
+    case Mod::eq:
+      return a == b;
+    case Mod::ne:
+      return a != b;
+    case Mod::lt:
+    case Mod::lo:
+      return a < b;
+    case Mod::le:
+    case Mod::ls:
+      return a <= b;
+    case Mod::gt:
+    case Mod::hi:
+      return a > b;
+    case Mod::ge:
+    case Mod::hs:
+      return a >= b;
+    default:
+      RADDLE_UNREACHABLE("no integer comparison");
   }
 }
 
 Compare float_comparison(Mod how) {
   switch (how) {
-    case Mod::eq: return Compare::eq;
-    case Mod::ne: return Compare::ne;
-    case Mod::lt: return Compare::lt;
-    case Mod::le: return Compare::le;
-    case Mod::gt: return Compare::gt;
-    case Mod::ge: return Compare::ge;
-    case Mod::equ: return Compare::equ;
-    case Mod::neu: return Compare::neu;
-    case Mod::ltu: return Compare::ltu;
-    case Mod::leu: return Compare::leu;
-    case Mod::gtu: return Compare::gtu;
-    case Mod::geu: return Compare::geu;
-    case Mod::num: return Compare::num;
-    case Mod::nan_: return Compare::nan;
-    default: RADDLE_UNREACHABLE("no float comparison");
+    case Mod::eq:
+      return Compare::eq;
+    case Mod::ne:
+      return Compare::ne;
+    case Mod::lt:
+      return Compare::lt;
+    case Mod::le:
+      return Compare::le;
+    case Mod::gt:
+      return Compare::gt;
+    case Mod::ge:
+      return Compare::ge;
+    case Mod::equ:
+      return Compare::equ;
+    case Mod::neu:
+      return Compare::neu;
+    case Mod::ltu:
+      return Compare::ltu;
+    case Mod::leu:
+      return Compare::leu;
+    case Mod::gtu:
+      return Compare::gtu;
+    case Mod::geu:
+      return Compare::geu;
+    case Mod::num:
+      return Compare::num;
+    case Mod::nan_:
+      return Compare::nan;
+    default:
+      RADDLE_UNREACHABLE("no float comparison");
   }
 }
 
@@ -96,20 +123,28 @@ bool combine(Lane& lane, const Instruction& i, bool compared, unsigned k) {
   if (!lane.has(k)) return compared;
   bool c = lane.in<bool>(k);
   switch (i.opcode->get(isa::ModKind::operation)) {
-    case Mod::and_: return compared && c;
-    case Mod::or_: return compared || c;
-    case Mod::xor_: return compared != c;
-    default: return compared;
+    case Mod::and_:
+      return compared && c;
+    case Mod::or_:
+      return compared || c;
+    case Mod::xor_:
+      return compared != c;
+    default:
+      return compared;
   }
 }
 
 /// True in a destination type: all ones in an integer, 1.0 in a float.
 std::uint64_t truth(Type type) {
   switch (type) {
-    case Type::f32: return 0x3f800000u;
-    case Type::f16: return 0x3c00u;
-    case Type::bf16: return 0x3f80u;
-    default: return ~std::uint64_t{0} >> (64 - isa::bit_size(type));
+    case Type::f32:
+      return 0x3f800000u;
+    case Type::f16:
+      return 0x3c00u;
+    case Type::bf16:
+      return 0x3f80u;
+    default:
+      return ~std::uint64_t{0} >> (64 - isa::bit_size(type));
   }
 }
 
@@ -122,14 +157,19 @@ void set_predicates(Lane& lane, const Instruction& i, bool compared) {
 
 }  // namespace
 
-template <> void reference<Op::set>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::set>(Lane& lane, const Instruction& i) {
   bool holds = combine(lane, i, compare_values(lane, i, i.opcode->type(1), 1, 2), 3);
   lane.out<std::uint64_t>(0, holds ? truth(i.opcode->type(0)) : 0);
 }
-template <> void reference<Op::set_half>(Lane& lane, const Instruction& i) { reference<Op::set>(lane, i); }
+template <>
+void reference<Op::set_half>(Lane& lane, const Instruction& i) {
+  reference<Op::set>(lane, i);
+}
 
 /// f16x2 and bf16x2: a half each, all ones or 1.0; with an integer destination 16 bits of ones each.
-template <> void reference<Op::set_half2>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::set_half2>(Lane& lane, const Instruction& i) {
   Type to = i.opcode->type(0), from = i.opcode->type(1);
   std::uint32_t one = to == Type::f16x2 ? 0x3c00u : to == Type::bf16x2 ? 0x3f80u : 0xffffu, result = 0;
   for (unsigned part = 0; part < 2; ++part) {
@@ -139,25 +179,30 @@ template <> void reference<Op::set_half2>(Lane& lane, const Instruction& i) {
   lane.out<std::uint32_t>(0, result);
 }
 
-template <> void reference<Op::setp>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::setp>(Lane& lane, const Instruction& i) {
   set_predicates(lane, i, compare_values(lane, i, i.opcode->type(0), 2, 3));
 }
-template <> void reference<Op::setp_half>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::setp_half>(Lane& lane, const Instruction& i) {
   set_predicates(lane, i, compare_values(lane, i, i.opcode->type(0), 2, 3));
 }
-template <> void reference<Op::setp_half2>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::setp_half2>(Lane& lane, const Instruction& i) {
   bool p = combine(lane, i, compare_halves(lane, i, i.opcode->type(0), 2, 3, 0), 4);
   bool q = combine(lane, i, compare_halves(lane, i, i.opcode->type(0), 2, 3, 1), 4);
   lane.out<bool>(0, p);
   lane.out<bool>(1, q);
 }
 
-template <> void reference<Op::selp>(Lane& lane, const Instruction&) {
+template <>
+void reference<Op::selp>(Lane& lane, const Instruction&) {
   lane.out<std::uint64_t>(0, lane.in<std::uint64_t>(lane.in<bool>(3) ? 1 : 2));
 }
 
 /// a if c >= 0, else b; -0.0 counts as >= 0, NaN does not.
-template <> void reference<Op::slct>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::slct>(Lane& lane, const Instruction& i) {
   bool first;
   if (i.opcode->type(1) == Type::f32) {
     float c = lane.in<float>(3);

@@ -29,7 +29,8 @@ std::uint64_t integer_operand(Lane& lane, Type type) {
 }
 
 double float_operand(Lane& lane, const Instruction& i, unsigned k, Type type) {
-  if (type == Type::f32 && i.opcode->has(Mod::ftz)) return numerics::widen(numerics::flush(lane.in<float>(k)));
+  if (type == Type::f32 && i.opcode->has(Mod::ftz))
+    return numerics::widen(numerics::flush(lane.in<float>(k)));
   return with_any_float(type, [&](auto tag) { return numerics::widen(lane.in<decltype(tag)>(k)); });
 }
 
@@ -65,7 +66,8 @@ void from_integer(Lane& lane, const Instruction& i, Type to, Type from) {
     bool negative = isa::is_signed(from) && (value >> 63) != 0;
     with_any_float(to, [&](auto tag) {
       using T = decltype(tag);
-      float_result<T>(lane, i, numerics::from_integer<T>(negative, negative ? 0 - value : value, rounding_of(*i.opcode)));
+      float_result<T>(
+          lane, i, numerics::from_integer<T>(negative, negative ? 0 - value : value, rounding_of(*i.opcode)));
     });
     return;
   }
@@ -75,7 +77,8 @@ void from_integer(Lane& lane, const Instruction& i, Type to, Type from) {
 
 }  // namespace
 
-template <> void reference<Op::cvt>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::cvt>(Lane& lane, const Instruction& i) {
   Type to = i.opcode->type(0), from = i.opcode->type(1);
   if (!isa::is_float(from)) return from_integer(lane, i, to, from);
   double value = float_operand(lane, i, 1, from);
@@ -90,7 +93,8 @@ template <> void reference<Op::cvt>(Lane& lane, const Instruction& i) {
   });
 }
 
-template <> void reference<Op::cvt_tf32>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::cvt_tf32>(Lane& lane, const Instruction& i) {
   float a = lane.in<float>(1);
   std::uint32_t bits = numerics::to_tf32(a, rounding_of(*i.opcode));
   auto value = std::bit_cast<float>(bits);
@@ -101,7 +105,8 @@ template <> void reference<Op::cvt_tf32>(Lane& lane, const Instruction& i) {
   lane.out<std::uint32_t>(0, bits);
 }
 
-template <> void reference<Op::cvt_x2>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::cvt_x2>(Lane& lane, const Instruction& i) {
   with_half(i.opcode->type(0), [&](auto tag) {
     using T = decltype(tag);
     Rounding rounding = rounding_of(*i.opcode);
@@ -112,7 +117,8 @@ template <> void reference<Op::cvt_x2>(Lane& lane, const Instruction& i) {
 }
 
 /// b clamped into the low bits, a above it, then c shifted up behind them.
-template <> void reference<Op::cvt_pack>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::cvt_pack>(Lane& lane, const Instruction& i) {
   Type to = i.opcode->type(0);
   unsigned bits = isa::bit_size(to);
   auto clamped = [&](unsigned k) {

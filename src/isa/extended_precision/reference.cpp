@@ -1,6 +1,7 @@
 // Reference semantics of extended-precision integer arithmetic: the carry flag CC.CF belongs to the lane.
-#include "interp/lane.h"
 #include "interp/reference.h"
+
+#include "interp/lane.h"
 #include "interp/types.h"
 
 namespace raddle::interp {
@@ -51,11 +52,29 @@ void add_pair(Lane& lane, const Instruction& i, Wide carry) {
 
 }  // namespace
 
-template <> void reference<Op::add_cc>(Lane& lane, const Instruction& i) { add_pair(lane, i, 0); }
-template <> void reference<Op::addc>(Lane& lane, const Instruction& i) { add_pair(lane, i, lane.carry); }
-template <> void reference<Op::sub_cc>(Lane& lane, const Instruction& i) { subtract_with_borrow(lane, i, 0); }
-template <> void reference<Op::subc>(Lane& lane, const Instruction& i) { subtract_with_borrow(lane, i, lane.carry); }
-template <> void reference<Op::mad_cc>(Lane& lane, const Instruction& i) { multiply_with_carry(lane, i, 0); }
-template <> void reference<Op::madc>(Lane& lane, const Instruction& i) { multiply_with_carry(lane, i, lane.carry); }
+template <>
+void reference<Op::add_cc>(Lane& lane, const Instruction& i) {
+  add_pair(lane, i, 0);
+}
+template <>
+void reference<Op::addc>(Lane& lane, const Instruction& i) {
+  add_pair(lane, i, lane.carry);
+}
+template <>
+void reference<Op::sub_cc>(Lane& lane, const Instruction& i) {
+  subtract_with_borrow(lane, i, 0);
+}
+template <>
+void reference<Op::subc>(Lane& lane, const Instruction& i) {
+  subtract_with_borrow(lane, i, lane.carry);
+}
+template <>
+void reference<Op::mad_cc>(Lane& lane, const Instruction& i) {
+  multiply_with_carry(lane, i, 0);
+}
+template <>
+void reference<Op::madc>(Lane& lane, const Instruction& i) {
+  multiply_with_carry(lane, i, lane.carry);
+}
 
 }  // namespace raddle::interp

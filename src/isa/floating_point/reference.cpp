@@ -1,8 +1,9 @@
 // Reference semantics of f32 and f64 arithmetic, one lane at a time, on top of numerics/.
+#include "interp/reference.h"
+
 #include <cmath>
 
 #include "interp/lane.h"
-#include "interp/reference.h"
 #include "interp/types.h"
 #include "numerics/approximate.h"
 #include "numerics/arithmetic.h"
@@ -70,90 +71,145 @@ numerics::MinMax min_max_of(const Instruction& i) {
 
 }  // namespace
 
-template <> void reference<Op::testp>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::testp>(Lane& lane, const Instruction& i) {
   with_float(i.opcode->type(), [&](auto tag) {
     using T = decltype(tag);
     int kind = std::fpclassify(lane.in<T>(1));
     bool holds = false;
     switch (i.opcode->get(isa::ModKind::test)) {
-      case Mod::finite: holds = kind != FP_INFINITE && kind != FP_NAN; break;
-      case Mod::infinite: holds = kind == FP_INFINITE; break;
-      case Mod::number: holds = kind != FP_NAN; break;
-      case Mod::notanumber: holds = kind == FP_NAN; break;
-      case Mod::normal: holds = kind == FP_NORMAL; break;
-      default: holds = kind == FP_SUBNORMAL; break;
+      case Mod::finite:
+        holds = kind != FP_INFINITE && kind != FP_NAN;
+        break;
+      case Mod::infinite:
+        holds = kind == FP_INFINITE;
+        break;
+      case Mod::number:
+        holds = kind != FP_NAN;
+        break;
+      case Mod::notanumber:
+        holds = kind == FP_NAN;
+        break;
+      case Mod::normal:
+        holds = kind == FP_NORMAL;
+        break;
+      default:
+        holds = kind == FP_SUBNORMAL;
+        break;
     }
     lane.out<bool>(0, holds);
   });
 }
 
 /// The sign of a, the magnitude of b.
-template <> void reference<Op::copysign>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::copysign>(Lane& lane, const Instruction& i) {
   with_float(i.opcode->type(), [&](auto tag) {
     using T = decltype(tag);
     lane.out<T>(0, numerics::with_sign(lane.in<T>(2), numerics::sign_of(lane.in<T>(1))));
   });
 }
 
-template <> void reference<Op::add_f>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::add_f>(Lane& lane, const Instruction& i) {
   binary(lane, i, [](auto a, auto b, auto r) { return numerics::add(a, b, r); });
 }
-template <> void reference<Op::sub_f>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::sub_f>(Lane& lane, const Instruction& i) {
   binary(lane, i, [](auto a, auto b, auto r) { return numerics::sub(a, b, r); });
 }
-template <> void reference<Op::mul_f>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::mul_f>(Lane& lane, const Instruction& i) {
   binary(lane, i, [](auto a, auto b, auto r) { return numerics::mul(a, b, r); });
 }
-template <> void reference<Op::fma>(Lane& lane, const Instruction& i) { multiply_add(lane, i); }
-template <> void reference<Op::mad_f>(Lane& lane, const Instruction& i) { multiply_add(lane, i); }
-template <> void reference<Op::div_f>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::fma>(Lane& lane, const Instruction& i) {
+  multiply_add(lane, i);
+}
+template <>
+void reference<Op::mad_f>(Lane& lane, const Instruction& i) {
+  multiply_add(lane, i);
+}
+template <>
+void reference<Op::div_f>(Lane& lane, const Instruction& i) {
   binary(lane, i, [](auto a, auto b, auto r) { return numerics::div(a, b, r); });
 }
-template <> void reference<Op::div_approx>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::div_approx>(Lane& lane, const Instruction& i) {
   float a = operand<float>(lane, i, 1), b = operand<float>(lane, i, 2);
   result<float>(lane, i, i.opcode->has(Mod::full) ? numerics::div_full(a, b) : numerics::div_approx(a, b));
 }
 
 // Signs are set as bits, also of NaNs; with .ftz subnormals become zeros.
-template <> void reference<Op::abs_f>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::abs_f>(Lane& lane, const Instruction& i) {
   unary(lane, i, [](auto a, auto) { return numerics::with_sign(a, false); });
 }
-template <> void reference<Op::neg_f>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::neg_f>(Lane& lane, const Instruction& i) {
   unary(lane, i, [](auto a, auto) { return numerics::with_sign(a, !numerics::sign_of(a)); });
 }
 
-template <> void reference<Op::min_f>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::min_f>(Lane& lane, const Instruction& i) {
   binary(lane, i, [&](auto a, auto b, auto) { return numerics::min(a, b, min_max_of(i)); });
 }
-template <> void reference<Op::max_f>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::max_f>(Lane& lane, const Instruction& i) {
   binary(lane, i, [&](auto a, auto b, auto) { return numerics::max(a, b, min_max_of(i)); });
 }
 
-template <> void reference<Op::rcp>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::rcp>(Lane& lane, const Instruction& i) {
   unary(lane, i, [](auto a, auto r) { return numerics::rcp(a, r); });
 }
-template <> void reference<Op::sqrt>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::sqrt>(Lane& lane, const Instruction& i) {
   unary(lane, i, [](auto a, auto r) { return numerics::sqrt(a, r); });
 }
-template <> void reference<Op::rcp_approx>(Lane& lane, const Instruction& i) { approximate(lane, i, numerics::rcp_approx); }
-template <> void reference<Op::sqrt_approx>(Lane& lane, const Instruction& i) { approximate(lane, i, numerics::sqrt_approx); }
-template <> void reference<Op::sin>(Lane& lane, const Instruction& i) { approximate(lane, i, numerics::sin_approx); }
-template <> void reference<Op::cos>(Lane& lane, const Instruction& i) { approximate(lane, i, numerics::cos_approx); }
-template <> void reference<Op::lg2>(Lane& lane, const Instruction& i) { approximate(lane, i, numerics::lg2_approx); }
-template <> void reference<Op::ex2>(Lane& lane, const Instruction& i) { approximate(lane, i, numerics::ex2_approx); }
-template <> void reference<Op::tanh>(Lane& lane, const Instruction& i) { approximate(lane, i, numerics::tanh_approx); }
+template <>
+void reference<Op::rcp_approx>(Lane& lane, const Instruction& i) {
+  approximate(lane, i, numerics::rcp_approx);
+}
+template <>
+void reference<Op::sqrt_approx>(Lane& lane, const Instruction& i) {
+  approximate(lane, i, numerics::sqrt_approx);
+}
+template <>
+void reference<Op::sin>(Lane& lane, const Instruction& i) {
+  approximate(lane, i, numerics::sin_approx);
+}
+template <>
+void reference<Op::cos>(Lane& lane, const Instruction& i) {
+  approximate(lane, i, numerics::cos_approx);
+}
+template <>
+void reference<Op::lg2>(Lane& lane, const Instruction& i) {
+  approximate(lane, i, numerics::lg2_approx);
+}
+template <>
+void reference<Op::ex2>(Lane& lane, const Instruction& i) {
+  approximate(lane, i, numerics::ex2_approx);
+}
+template <>
+void reference<Op::tanh>(Lane& lane, const Instruction& i) {
+  approximate(lane, i, numerics::tanh_approx);
+}
 
-template <> void reference<Op::rsqrt>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::rsqrt>(Lane& lane, const Instruction& i) {
   if (i.opcode->type() == isa::Type::f64) {
     lane.out<double>(0, numerics::rsqrt_approx_f64(lane.in<double>(1), false));
   } else {
     approximate(lane, i, numerics::rsqrt_approx);
   }
 }
-template <> void reference<Op::rcp_approx_f64>(Lane& lane, const Instruction&) {
+template <>
+void reference<Op::rcp_approx_f64>(Lane& lane, const Instruction&) {
   lane.out<double>(0, numerics::rcp_approx_f64(lane.in<double>(1)));
 }
-template <> void reference<Op::rsqrt_approx_f64>(Lane& lane, const Instruction&) {
+template <>
+void reference<Op::rsqrt_approx_f64>(Lane& lane, const Instruction&) {
   lane.out<double>(0, numerics::rsqrt_approx_f64(lane.in<double>(1), true));
 }
 

@@ -1,8 +1,9 @@
 // Reference semantics of f16 and bf16 arithmetic, alone and in pairs. A pair is computed half by half.
+#include "interp/reference.h"
+
 #include <cmath>
 
 #include "interp/lane.h"
-#include "interp/reference.h"
 #include "interp/types.h"
 #include "numerics/arithmetic.h"
 
@@ -17,7 +18,8 @@ namespace {
 template <class T>
 T flushed_if(bool flush, T x) {
   bool subnormal = flush && std::fabs(numerics::widen(x)) < 0x1p-14 && sizeof(T) == 2;
-  if constexpr (std::is_same_v<T, numerics::bf16>) subnormal = flush && std::fabs(numerics::widen(x)) < 0x1p-126;
+  if constexpr (std::is_same_v<T, numerics::bf16>)
+    subnormal = flush && std::fabs(numerics::widen(x)) < 0x1p-126;
   return subnormal ? numerics::with_sign(T{}, numerics::sign_of(x)) : x;
 }
 
@@ -27,7 +29,8 @@ T half(Lane& lane, unsigned k, unsigned part, bool flush) {
   return flushed_if(flush, T{static_cast<std::uint16_t>(lane.in<std::uint32_t>(k) >> (16 * part))});
 }
 
-/// f(read) gives the result of one half, where read(k) is operand k of that half; .ftz, .sat and .relu around it.
+/// f(read) gives the result of one half, where read(k) is operand k of that half; .ftz, .sat and .relu around
+/// it.
 template <class F>
 void by_half(Lane& lane, const Instruction& i, F f) {
   isa::Type type = i.opcode->type();
@@ -49,7 +52,8 @@ numerics::MinMax min_max_of(const Instruction& i) {
   return {.nan = i.opcode->has(Mod::nan_flag), .xorsign = i.opcode->has(Mod::xorsign)};
 }
 
-/// `.oob`: an operand that is the out-of-bounds NaN makes the product zero, so that the result is c (PTX ISA "fma").
+/// `.oob`: a factor that is the NaN with which tensor copies fill what lies out of bounds makes the result
+/// zero.
 template <class T>
 bool out_of_bounds(T x) {
   return x.bits == 0xffff;
@@ -57,39 +61,51 @@ bool out_of_bounds(T x) {
 
 }  // namespace
 
-template <> void reference<Op::add_half>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::add_half>(Lane& lane, const Instruction& i) {
   by_half(lane, i, [](auto in) { return numerics::add(in(1), in(2)); });
 }
-template <> void reference<Op::sub_half>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::sub_half>(Lane& lane, const Instruction& i) {
   by_half(lane, i, [](auto in) { return numerics::sub(in(1), in(2)); });
 }
-template <> void reference<Op::mul_half>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::mul_half>(Lane& lane, const Instruction& i) {
   by_half(lane, i, [](auto in) { return numerics::mul(in(1), in(2)); });
 }
-template <> void reference<Op::fma_half>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::fma_half>(Lane& lane, const Instruction& i) {
   bool oob = i.opcode->has(Mod::oob);
   by_half(lane, i, [oob](auto in) {
     if (oob && (out_of_bounds(in(1)) || out_of_bounds(in(2)))) return decltype(in(1)){};
     return numerics::fma(in(1), in(2), in(3));
   });
 }
-template <> void reference<Op::neg_half>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::neg_half>(Lane& lane, const Instruction& i) {
   by_half(lane, i, [](auto in) { return numerics::with_sign(in(1), !numerics::sign_of(in(1))); });
 }
-template <> void reference<Op::abs_half>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::abs_half>(Lane& lane, const Instruction& i) {
   by_half(lane, i, [](auto in) { return numerics::with_sign(in(1), false); });
 }
-template <> void reference<Op::min_half>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::min_half>(Lane& lane, const Instruction& i) {
   by_half(lane, i, [&](auto in) { return numerics::min(in(1), in(2), min_max_of(i)); });
 }
-template <> void reference<Op::max_half>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::max_half>(Lane& lane, const Instruction& i) {
   by_half(lane, i, [&](auto in) { return numerics::max(in(1), in(2), min_max_of(i)); });
 }
-template <> void reference<Op::tanh_half>(Lane& lane, const Instruction& i) {
-  by_half(lane, i, [](auto in) { return numerics::narrow<decltype(in(1))>(std::tanh(numerics::widen(in(1)))); });
+template <>
+void reference<Op::tanh_half>(Lane& lane, const Instruction& i) {
+  by_half(lane, i,
+          [](auto in) { return numerics::narrow<decltype(in(1))>(std::tanh(numerics::widen(in(1)))); });
 }
-template <> void reference<Op::ex2_half>(Lane& lane, const Instruction& i) {
-  by_half(lane, i, [](auto in) { return numerics::narrow<decltype(in(1))>(std::exp2(numerics::widen(in(1)))); });
+template <>
+void reference<Op::ex2_half>(Lane& lane, const Instruction& i) {
+  by_half(lane, i,
+          [](auto in) { return numerics::narrow<decltype(in(1))>(std::exp2(numerics::widen(in(1)))); });
 }
 
 }  // namespace raddle::interp

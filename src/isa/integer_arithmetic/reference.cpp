@@ -1,9 +1,10 @@
 // Reference semantics of integer arithmetic and bit fields, one lane at a time.
+#include "interp/reference.h"
+
 #include <bit>
 #include <limits>
 
 #include "interp/lane.h"
-#include "interp/reference.h"
 #include "interp/types.h"
 
 namespace raddle::interp {
@@ -19,7 +20,9 @@ namespace {
 using Wide = __int128;
 
 template <class T>
-T cut(Wide value) { return static_cast<T>(static_cast<unsigned __int128>(value)); }
+T cut(Wide value) {
+  return static_cast<T>(static_cast<unsigned __int128>(value));
+}
 
 template <class T>
 T clamp(Wide value) {
@@ -36,7 +39,8 @@ void by_halves(Lane& lane, Type type, F f) {
   std::uint32_t a = lane.in<std::uint32_t>(1), b = lane.in<std::uint32_t>(2), result = 0;
   for (unsigned shift = 0; shift < 32; shift += 16) {
     auto x = static_cast<std::uint16_t>(a >> shift), y = static_cast<std::uint16_t>(b >> shift);
-    Wide r = type == Type::s16x2 ? f(Wide{static_cast<std::int16_t>(x)}, Wide{static_cast<std::int16_t>(y)}) : f(Wide{x}, Wide{y});
+    Wide r = type == Type::s16x2 ? f(Wide{static_cast<std::int16_t>(x)}, Wide{static_cast<std::int16_t>(y)})
+                                 : f(Wide{x}, Wide{y});
     result |= static_cast<std::uint32_t>(cut<std::uint16_t>(r)) << shift;
   }
   lane.out<std::uint32_t>(0, result);
@@ -84,7 +88,8 @@ void multiply(Lane& lane, const Instruction& i, bool add) {
 template <class T>
 T multiply24(const Instruction& i, T a, T b) {
   auto low24 = [](T x) -> std::int64_t {
-    if constexpr (std::is_signed_v<T>) return static_cast<std::int32_t>(static_cast<std::uint32_t>(x) << 8) >> 8;
+    if constexpr (std::is_signed_v<T>)
+      return static_cast<std::int32_t>(static_cast<std::uint32_t>(x) << 8) >> 8;
     return x & 0xffffff;
   };
   std::int64_t product = low24(a) * low24(b);
@@ -93,22 +98,32 @@ T multiply24(const Instruction& i, T a, T b) {
 
 }  // namespace
 
-template <> void reference<Op::add>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::add>(Lane& lane, const Instruction& i) {
   binary(lane, i, [](Wide a, Wide b) { return a + b; });
 }
-template <> void reference<Op::sub>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::sub>(Lane& lane, const Instruction& i) {
   binary(lane, i, [](Wide a, Wide b) { return a - b; });
 }
-template <> void reference<Op::mul>(Lane& lane, const Instruction& i) { multiply(lane, i, false); }
-template <> void reference<Op::mad>(Lane& lane, const Instruction& i) { multiply(lane, i, true); }
+template <>
+void reference<Op::mul>(Lane& lane, const Instruction& i) {
+  multiply(lane, i, false);
+}
+template <>
+void reference<Op::mad>(Lane& lane, const Instruction& i) {
+  multiply(lane, i, true);
+}
 
-template <> void reference<Op::mul24>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::mul24>(Lane& lane, const Instruction& i) {
   with_integer(i.opcode->type(), [&](auto tag) {
     using T = decltype(tag);
     lane.out<T>(0, multiply24<T>(i, lane.in<T>(1), lane.in<T>(2)));
   });
 }
-template <> void reference<Op::mad24>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::mad24>(Lane& lane, const Instruction& i) {
   with_integer(i.opcode->type(), [&](auto tag) {
     using T = decltype(tag);
     Wide sum = Wide{multiply24<T>(i, lane.in<T>(1), lane.in<T>(2))} + Wide{lane.in<T>(3)};
@@ -116,7 +131,8 @@ template <> void reference<Op::mad24>(Lane& lane, const Instruction& i) {
   });
 }
 
-template <> void reference<Op::sad>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::sad>(Lane& lane, const Instruction& i) {
   with_integer(i.opcode->type(), [&](auto tag) {
     using T = decltype(tag);
     Wide a = lane.in<T>(1), b = lane.in<T>(2), c = lane.in<T>(3);
@@ -125,35 +141,41 @@ template <> void reference<Op::sad>(Lane& lane, const Instruction& i) {
 }
 
 // Division by zero gives all ones, remainder the dividend: unspecified in PTX, what the hardware's code does.
-template <> void reference<Op::div>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::div>(Lane& lane, const Instruction& i) {
   binary(lane, i, [](Wide a, Wide b) { return b == 0 ? Wide{-1} : a / b; });
 }
-template <> void reference<Op::rem>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::rem>(Lane& lane, const Instruction& i) {
   binary(lane, i, [](Wide a, Wide b) { return b == 0 ? a : a % b; });
 }
 
-template <> void reference<Op::abs>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::abs>(Lane& lane, const Instruction& i) {
   with_integer(i.opcode->type(), [&](auto tag) {
     using T = decltype(tag);
     Wide a = lane.in<T>(1);
     lane.out<T>(0, cut<T>(a < 0 ? -a : a));
   });
 }
-template <> void reference<Op::neg>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::neg>(Lane& lane, const Instruction& i) {
   with_integer(i.opcode->type(), [&](auto tag) {
     using T = decltype(tag);
     lane.out<T>(0, cut<T>(-Wide{lane.in<T>(1)}));
   });
 }
 
-template <> void reference<Op::min>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::min>(Lane& lane, const Instruction& i) {
   bool relu = i.opcode->has(Mod::relu);
   binary(lane, i, [relu](Wide a, Wide b) {
     Wide result = a < b ? a : b;
     return relu && result < 0 ? Wide{0} : result;
   });
 }
-template <> void reference<Op::max>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::max>(Lane& lane, const Instruction& i) {
   bool relu = i.opcode->has(Mod::relu);
   binary(lane, i, [relu](Wide a, Wide b) {
     Wide result = a > b ? a : b;
@@ -161,19 +183,23 @@ template <> void reference<Op::max>(Lane& lane, const Instruction& i) {
   });
 }
 
-template <> void reference<Op::popc>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::popc>(Lane& lane, const Instruction& i) {
   bool wide = i.opcode->type() == Type::b64;
   int ones = wide ? std::popcount(lane.in<std::uint64_t>(1)) : std::popcount(lane.in<std::uint32_t>(1));
   lane.out<std::uint32_t>(0, static_cast<std::uint32_t>(ones));
 }
-template <> void reference<Op::clz>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::clz>(Lane& lane, const Instruction& i) {
   bool wide = i.opcode->type() == Type::b64;
-  int zeros = wide ? std::countl_zero(lane.in<std::uint64_t>(1)) : std::countl_zero(lane.in<std::uint32_t>(1));
+  int zeros =
+      wide ? std::countl_zero(lane.in<std::uint64_t>(1)) : std::countl_zero(lane.in<std::uint32_t>(1));
   lane.out<std::uint32_t>(0, static_cast<std::uint32_t>(zeros));
 }
 
 /// Position of the highest bit that differs from the sign; all ones if there is none.
-template <> void reference<Op::bfind>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::bfind>(Lane& lane, const Instruction& i) {
   with_integer(i.opcode->type(), [&](auto tag) {
     using T = decltype(tag);
     using U = std::make_unsigned_t<T>;
@@ -181,19 +207,23 @@ template <> void reference<Op::bfind>(Lane& lane, const Instruction& i) {
     U bits = static_cast<U>(a < 0 ? ~a : a);
     if (bits == 0) return lane.out<std::uint32_t>(0, ~0u);
     auto zeros = static_cast<std::uint32_t>(std::countl_zero(bits));
-    lane.out<std::uint32_t>(0, i.opcode->has(Mod::shiftamt) ? zeros : static_cast<std::uint32_t>(sizeof(T) * 8 - 1 - zeros));
+    lane.out<std::uint32_t>(
+        0, i.opcode->has(Mod::shiftamt) ? zeros : static_cast<std::uint32_t>(sizeof(T) * 8 - 1 - zeros));
   });
 }
 
-/// The offset-th set bit of mask from bit `base` on, upwards or downwards; with offset 0 `base` itself if set.
-template <> void reference<Op::fns>(Lane& lane, const Instruction&) {
+/// The offset-th set bit of mask from bit `base` on, upwards or downwards; with offset 0 `base` itself if
+/// set.
+template <>
+void reference<Op::fns>(Lane& lane, const Instruction&) {
   std::uint32_t mask = lane.in<std::uint32_t>(1), base = lane.in<std::uint32_t>(2);
   std::int32_t offset = lane.in<std::int32_t>(3);
   std::uint32_t result = ~0u;
   if (offset == 0) {
     if (base < 32 && (mask >> base & 1) != 0) result = base;
   } else {
-    std::int64_t position = base, step = offset > 0 ? 1 : -1, left = offset > 0 ? offset : -std::int64_t{offset};
+    std::int64_t position = base, step = offset > 0 ? 1 : -1,
+                 left = offset > 0 ? offset : -std::int64_t{offset};
     for (; position >= 0 && position < 32; position += step) {
       if ((mask >> position & 1) != 0 && --left == 0) {
         result = static_cast<std::uint32_t>(position);
@@ -204,7 +234,8 @@ template <> void reference<Op::fns>(Lane& lane, const Instruction&) {
   lane.out<std::uint32_t>(0, result);
 }
 
-template <> void reference<Op::brev>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::brev>(Lane& lane, const Instruction& i) {
   unsigned bits = isa::bit_size(i.opcode->type());
   std::uint64_t a = lane.in<std::uint64_t>(1), result = 0;
   for (unsigned k = 0; k < bits; ++k) result |= (a >> k & 1) << (bits - 1 - k);
@@ -212,7 +243,8 @@ template <> void reference<Op::brev>(Lane& lane, const Instruction& i) {
 }
 
 /// Bit by bit as the manual has it: beyond the field (or the register) the sign follows.
-template <> void reference<Op::bfe>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::bfe>(Lane& lane, const Instruction& i) {
   Type type = i.opcode->type();
   unsigned top = isa::bit_size(type) - 1;
   std::uint64_t a = lane.in<std::uint64_t>(1), result = 0;
@@ -228,7 +260,8 @@ template <> void reference<Op::bfe>(Lane& lane, const Instruction& i) {
 }
 
 /// f = b with `length` bits of a put in at `position`.
-template <> void reference<Op::bfi>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::bfi>(Lane& lane, const Instruction& i) {
   unsigned top = isa::bit_size(i.opcode->type()) - 1;
   std::uint64_t a = lane.in<std::uint64_t>(1), f = lane.in<std::uint64_t>(2);
   unsigned position = lane.in<std::uint32_t>(3) & 0xff, length = lane.in<std::uint32_t>(4) & 0xff;
@@ -239,7 +272,8 @@ template <> void reference<Op::bfi>(Lane& lane, const Instruction& i) {
   lane.out<std::uint64_t>(0, f);
 }
 
-template <> void reference<Op::szext>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::szext>(Lane& lane, const Instruction& i) {
   std::uint32_t a = lane.in<std::uint32_t>(1), width = lane.in<std::uint32_t>(2);
   width = i.opcode->has(Mod::wrap) ? width & 31 : std::min(width, 32u);
   bool is_signed = i.opcode->type() == Type::s32;
@@ -253,7 +287,8 @@ template <> void reference<Op::szext>(Lane& lane, const Instruction& i) {
 }
 
 /// Ones in positions a .. a + b - 1.
-template <> void reference<Op::bmsk>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::bmsk>(Lane& lane, const Instruction& i) {
   std::uint32_t a = lane.in<std::uint32_t>(1), b = lane.in<std::uint32_t>(2);
   bool wrap = i.opcode->has(Mod::wrap);
   a = wrap ? a & 31 : std::min(a, 32u);
@@ -274,7 +309,8 @@ std::int64_t half_of(std::uint32_t x, unsigned k, bool is_signed) {
 }
 }  // namespace
 
-template <> void reference<Op::dp4a>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::dp4a>(Lane& lane, const Instruction& i) {
   bool a_signed = i.opcode->type(0) == Type::s32, b_signed = i.opcode->type(1) == Type::s32;
   std::uint32_t a = lane.in<std::uint32_t>(1), b = lane.in<std::uint32_t>(2);
   std::int64_t sum = lane.in<std::uint32_t>(3);
@@ -282,7 +318,8 @@ template <> void reference<Op::dp4a>(Lane& lane, const Instruction& i) {
   lane.out<std::uint32_t>(0, static_cast<std::uint32_t>(sum));
 }
 
-template <> void reference<Op::dp2a>(Lane& lane, const Instruction& i) {
+template <>
+void reference<Op::dp2a>(Lane& lane, const Instruction& i) {
   bool a_signed = i.opcode->type(0) == Type::s32, b_signed = i.opcode->type(1) == Type::s32;
   unsigned first = i.opcode->has(Mod::hi) ? 2 : 0;
   std::uint32_t a = lane.in<std::uint32_t>(1), b = lane.in<std::uint32_t>(2);

@@ -1,9 +1,11 @@
 // Reference semantics of barriers, fences and warp collectives. Who waits for whom is the driver's work
-// (interp/warp.cpp): a `.sync` function runs when all of its living members have come. Atomics: reference_atomic.cpp.
+// (interp/warp.cpp): a `.sync` function runs when all of its living members have come. Atomics:
+// reference_atomic.cpp.
+#include "interp/reference.h"
+
 #include <bit>
 
 #include "interp/lane.h"
-#include "interp/reference.h"
 #include "interp/types.h"
 #include "interp/warp.h"
 
@@ -26,7 +28,10 @@ void wait(WarpStep& step) {
 
 void reduce(WarpStep& step, BarrierWait::Kind kind) {
   step.each([&](Lane& lane) {
-    lane.wait_at_barrier({.kind = kind, .id = lane.in<std::uint32_t>(1), .threads = lane.in<std::uint32_t>(2), .predicate = lane.in<bool>(3)});
+    lane.wait_at_barrier({.kind = kind,
+                          .id = lane.in<std::uint32_t>(1),
+                          .threads = lane.in<std::uint32_t>(2),
+                          .predicate = lane.in<bool>(3)});
   });
 }
 
@@ -77,7 +82,9 @@ template <class F>
 void with_matches(WarpStep& step, const Instruction& i, unsigned k, F f) {
   bool wide = i.opcode->type() == Type::b64;
   std::uint64_t values[exec::kWarpSize];
-  step.each([&](Lane& lane) { values[lane.index()] = wide ? lane.in<std::uint64_t>(k) : lane.in<std::uint32_t>(k); });
+  step.each([&](Lane& lane) {
+    values[lane.index()] = wide ? lane.in<std::uint64_t>(k) : lane.in<std::uint32_t>(k);
+  });
   step.each([&](Lane& lane) {
     std::uint32_t same = 0;
     step.each([&](Lane& other) {
@@ -90,12 +97,18 @@ void with_matches(WarpStep& step, const Instruction& i, unsigned k, F f) {
 template <class T>
 T combine(Mod operation, T a, T b) {
   switch (operation) {
-    case Mod::add: return static_cast<T>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
-    case Mod::min: return a < b ? a : b;
-    case Mod::max: return a > b ? a : b;
-    case Mod::and_: return a & b;
-    case Mod::or_: return a | b;
-    default: return a ^ b;
+    case Mod::add:
+      return static_cast<T>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
+    case Mod::min:
+      return a < b ? a : b;
+    case Mod::max:
+      return a > b ? a : b;
+    case Mod::and_:
+      return a & b;
+    case Mod::or_:
+      return a | b;
+    default:
+      return a ^ b;
   }
 }
 
@@ -113,24 +126,49 @@ void reduce_warp(WarpStep& step, const Instruction& i) {
 
 }  // namespace
 
-template <> void reference_warp<Op::bar_sync>(WarpStep& step, const Instruction&) { wait(step); }
-template <> void reference_warp<Op::barrier_sync>(WarpStep& step, const Instruction&) { wait(step); }
-template <> void reference_warp<Op::bar_arrive>(WarpStep& step, const Instruction&) { arrive(step); }
-template <> void reference_warp<Op::barrier_arrive>(WarpStep& step, const Instruction&) { arrive(step); }
-template <> void reference_warp<Op::bar_red>(WarpStep& step, const Instruction& i) { reduce(step, reduction_of(i)); }
-template <> void reference_warp<Op::barrier_red>(WarpStep& step, const Instruction& i) { reduce(step, reduction_of(i)); }
-template <> void reference_warp<Op::bar_red_popc>(WarpStep& step, const Instruction&) {
+template <>
+void reference_warp<Op::bar_sync>(WarpStep& step, const Instruction&) {
+  wait(step);
+}
+template <>
+void reference_warp<Op::barrier_sync>(WarpStep& step, const Instruction&) {
+  wait(step);
+}
+template <>
+void reference_warp<Op::bar_arrive>(WarpStep& step, const Instruction&) {
+  arrive(step);
+}
+template <>
+void reference_warp<Op::barrier_arrive>(WarpStep& step, const Instruction&) {
+  arrive(step);
+}
+template <>
+void reference_warp<Op::bar_red>(WarpStep& step, const Instruction& i) {
+  reduce(step, reduction_of(i));
+}
+template <>
+void reference_warp<Op::barrier_red>(WarpStep& step, const Instruction& i) {
+  reduce(step, reduction_of(i));
+}
+template <>
+void reference_warp<Op::bar_red_popc>(WarpStep& step, const Instruction&) {
   reduce(step, BarrierWait::Kind::count);
 }
-template <> void reference_warp<Op::barrier_red_popc>(WarpStep& step, const Instruction&) {
+template <>
+void reference_warp<Op::barrier_red_popc>(WarpStep& step, const Instruction&) {
   reduce(step, BarrierWait::Kind::count);
 }
 
 /// The waiting is all there is to it; memory is ordered because a warp's lanes run on one host thread.
-template <> void reference_warp<Op::bar_warp_sync>(WarpStep&, const Instruction&) {}
+template <>
+void reference_warp<Op::bar_warp_sync>(WarpStep&, const Instruction&) {}
 
-template <> void reference<Op::membar>(Lane&, const Instruction&) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-template <> void reference<Op::fence>(Lane&, const Instruction& i) {
+template <>
+void reference<Op::membar>(Lane&, const Instruction&) {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+template <>
+void reference<Op::fence>(Lane&, const Instruction& i) {
   if (i.opcode->has(Mod::acquire)) return __atomic_thread_fence(__ATOMIC_ACQUIRE);
   if (i.opcode->has(Mod::release)) return __atomic_thread_fence(__ATOMIC_RELEASE);
   if (i.opcode->has(Mod::acq_rel)) return __atomic_thread_fence(__ATOMIC_ACQ_REL);
@@ -138,17 +176,32 @@ template <> void reference<Op::fence>(Lane&, const Instruction& i) {
 }
 
 /// Dependent grids are ordered by the task scheduler: nothing to wait for inside a kernel.
-template <> void reference<Op::griddepcontrol>(Lane&, const Instruction&) {}
+template <>
+void reference<Op::griddepcontrol>(Lane&, const Instruction&) {}
 
-template <> void reference_warp<Op::vote_sync>(WarpStep& step, const Instruction& i) { vote(step, i); }
-template <> void reference_warp<Op::vote>(WarpStep& step, const Instruction& i) { vote(step, i); }
-template <> void reference_warp<Op::vote_sync_ballot>(WarpStep& step, const Instruction&) { vote_ballot(step); }
-template <> void reference_warp<Op::vote_ballot>(WarpStep& step, const Instruction&) { vote_ballot(step); }
+template <>
+void reference_warp<Op::vote_sync>(WarpStep& step, const Instruction& i) {
+  vote(step, i);
+}
+template <>
+void reference_warp<Op::vote>(WarpStep& step, const Instruction& i) {
+  vote(step, i);
+}
+template <>
+void reference_warp<Op::vote_sync_ballot>(WarpStep& step, const Instruction&) {
+  vote_ballot(step);
+}
+template <>
+void reference_warp<Op::vote_ballot>(WarpStep& step, const Instruction&) {
+  vote_ballot(step);
+}
 
-template <> void reference_warp<Op::match_any>(WarpStep& step, const Instruction& i) {
+template <>
+void reference_warp<Op::match_any>(WarpStep& step, const Instruction& i) {
   with_matches(step, i, 1, [](Lane& lane, std::uint32_t same) { lane.out<std::uint32_t>(0, same); });
 }
-template <> void reference_warp<Op::match_all>(WarpStep& step, const Instruction& i) {
+template <>
+void reference_warp<Op::match_all>(WarpStep& step, const Instruction& i) {
   with_matches(step, i, 2, [&](Lane& lane, std::uint32_t same) {
     bool all = same == step.lanes();
     lane.out<std::uint32_t>(0, all ? same : 0);
@@ -156,11 +209,13 @@ template <> void reference_warp<Op::match_all>(WarpStep& step, const Instruction
   });
 }
 
-template <> void reference_warp<Op::activemask>(WarpStep& step, const Instruction&) {
+template <>
+void reference_warp<Op::activemask>(WarpStep& step, const Instruction&) {
   step.each([&](Lane& lane) { lane.out<std::uint32_t>(0, step.lanes()); });
 }
 
-template <> void reference_warp<Op::redux>(WarpStep& step, const Instruction& i) {
+template <>
+void reference_warp<Op::redux>(WarpStep& step, const Instruction& i) {
   if (i.opcode->type() == Type::s32) {
     reduce_warp<std::int32_t>(step, i);
   } else {
@@ -169,7 +224,8 @@ template <> void reference_warp<Op::redux>(WarpStep& step, const Instruction& i)
 }
 
 /// The lowest member leads.
-template <> void reference_warp<Op::elect>(WarpStep& step, const Instruction&) {
+template <>
+void reference_warp<Op::elect>(WarpStep& step, const Instruction&) {
   auto leader = static_cast<std::uint32_t>(std::countr_zero(step.lanes()));
   step.each([&](Lane& lane) {
     lane.out<std::uint32_t>(0, leader);

@@ -1,5 +1,6 @@
-// Values of single instructions, chapter by chapter, worked out by hand from the PTX manual. Each line runs one body of
-// text on one lane; %r1.. hold the inputs and %rd9 the result's place. The isa tests go further, form by form.
+// Values of single instructions, chapter by chapter, worked out by hand from the PTX manual. Each line runs
+// one body of text on one lane; %r1.. hold the inputs and %rd9 the result's place. The isa tests go further,
+// form by form.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -10,7 +11,8 @@
 namespace raddle::interp {
 namespace {
 
-/// Runs `body` on one lane with x in %x (b32, f32: %fx), y in %y, z in %z; it leaves its result in %d, or %l (64 bits).
+/// Runs `body` on one lane with x in %x (b32, f32: %fx), y in %y, z in %z; it leaves its result in %d, or %l
+/// (64 bits).
 std::uint64_t eval(const std::string& body, std::uint64_t x = 0, std::uint64_t y = 0, std::uint64_t z = 0) {
   TestMachine m;
   std::string text = R"(
@@ -55,7 +57,8 @@ TEST(Chapters, IntegerArithmetic) {
   EXPECT_EQ(eval("rem.s32 %d, %x, %y;", static_cast<std::uint32_t>(-7), 3), kU32);
   EXPECT_EQ(eval("abs.s32 %d, %x;", 0x80000000), 0x80000000u);
   EXPECT_EQ(eval("min.s16x2 %d, %x, %y;", 0x0001ffff, 0xffff0001), 0xffffffffu);
-  EXPECT_EQ(eval("max.relu.s32 %d, %x, %y;", static_cast<std::uint32_t>(-5), static_cast<std::uint32_t>(-9)), 0u);
+  EXPECT_EQ(eval("max.relu.s32 %d, %x, %y;", static_cast<std::uint32_t>(-5), static_cast<std::uint32_t>(-9)),
+            0u);
   EXPECT_EQ(eval("popc.b64 %d, %lx;", ~0ull), 64u);
   EXPECT_EQ(eval("clz.b32 %d, %x;", 0), 32u);
   EXPECT_EQ(eval("bfind.s32 %d, %x;", kU32), kU32);
@@ -83,7 +86,8 @@ TEST(Chapters, FloatingPoint) {
   EXPECT_EQ(eval("add.rp.f32 %d, %x, %y;", f32(1.0f), f32(0x1p-40f)), f32(std::nextafter(1.0f, 2.0f)));
   EXPECT_EQ(eval("add.ftz.f32 %d, %x, %y;", f32(0x1p-140f), f32(0x1p-140f)), 0u);
   EXPECT_EQ(eval("mul.sat.f32 %d, %x, %y;", f32(3.0f), f32(5.0f)), f32(1.0f));
-  EXPECT_EQ(eval("fma.rz.f32 %d, %x, %y, %z;", f32(0.1f), f32(10.0f), f32(-1.0f)), f32(std::fma(0.1f, 10.0f, -1.0f)));
+  EXPECT_EQ(eval("fma.rz.f32 %d, %x, %y, %z;", f32(0.1f), f32(10.0f), f32(-1.0f)),
+            f32(std::fma(0.1f, 10.0f, -1.0f)));
   EXPECT_EQ(eval("min.f32 %d, %x, %y;", f32(NAN), f32(2.0f)), f32(2.0f));
   EXPECT_EQ(eval("max.NaN.f32 %d, %x, %y;", f32(NAN), f32(2.0f)), 0x7fffffffu);
   EXPECT_EQ(eval("neg.f32 %d, %x;", f32(0.0f)), f32(-0.0f));
@@ -109,7 +113,10 @@ TEST(Chapters, ComparisonAndSelection) {
   EXPECT_EQ(eval("set.gtu.u32.f32 %d, %x, %y;", f32(NAN), f32(0)), kU32);
   EXPECT_EQ(eval("set.ge.f32.s32 %d, %x, %y;", 3, 3), f32(1.0f));
   EXPECT_EQ(eval("slct.u32.f32 %d, %x, %y, %z;", 1, 2, f32(-0.0f)), 1u);
-  EXPECT_EQ(eval("setp.gt.f16x2 %p|%q, %x, %y; selp.u32 %d, 1, 0, %p; selp.u32 %e, 2, 0, %q; or.b32 %d, %d, %e;", 0x3c004000, 0x3c003c00), 1u);
+  EXPECT_EQ(
+      eval("setp.gt.f16x2 %p|%q, %x, %y; selp.u32 %d, 1, 0, %p; selp.u32 %e, 2, 0, %q; or.b32 %d, %d, %e;",
+           0x3c004000, 0x3c003c00),
+      1u);
 }
 
 TEST(Chapters, LogicAndShifts) {
@@ -135,7 +142,8 @@ TEST(Chapters, Conversions) {
   EXPECT_EQ(eval("cvt.rna.tf32.f32 %d, %x;", f32(1.0f + 0x1p-11f)), f32(1.0f + 0x1p-10f));
   EXPECT_EQ(eval("cvt.rmi.f32.f32 %d, %x;", f32(-1.5f)), f32(-2.0f));
   EXPECT_EQ(eval("cvt.sat.f32.f32 %d, %x;", f32(-1.5f)), 0u);
-  EXPECT_EQ(eval("cvt.pack.sat.s16.s32 %d, %x, %y;", 100000, static_cast<std::uint32_t>(-100000)), 0x7fff8000u);
+  EXPECT_EQ(eval("cvt.pack.sat.s16.s32 %d, %x, %y;", 100000, static_cast<std::uint32_t>(-100000)),
+            0x7fff8000u);
   EXPECT_EQ(eval("cvt.pack.sat.u8.s32.b32 %d, %x, %y, %z;", 300, 5, 0x1234), 0x1234ff05u);
 }
 
@@ -147,25 +155,37 @@ TEST(Chapters, DataMovement) {
   EXPECT_EQ(eval("prmt.b32 %d, %x, %y, 0x8888;", 0x00000080, 0), kU32);
   EXPECT_EQ(eval("prmt.b32.rc16 %d, %x, %y, 1;", 0x33221100, 0), 0x33223322u);
   EXPECT_EQ(eval("isspacep.global %p, %out; selp.u32 %d, 1, 0, %p;"), 1u);
-  EXPECT_EQ(eval("{ .shared .align 4 .b8 s[8]; mov.u64 %ly, s; cvta.shared.u64 %lz, %ly; st.u32 [%lz+4], 7; ld.shared.u32 %d, [%ly+4];"
-                 " isspacep.shared %p, %lz; @!%p mov.u32 %d, 0; cvta.to.shared.u64 %l, %lz; sub.u64 %l, %l, %ly; }"), 7u);
-  EXPECT_EQ(eval("{ .local .align 8 .b8 s[16]; st.local.v2.u32 [s], {%x, %y}; mov.u64 %ly, s; cvta.local.u64 %lz, %ly; ld.u64 %l, [%lz]; }", 3, 4), 0x400000003u);
-  EXPECT_EQ(eval("{ .local .align 4 .b8 s[4]; st.local.u8 [s], %x; ld.local.s8 %d, [s]; }", 0x1f0), 0xfffffff0u);
+  EXPECT_EQ(
+      eval(
+          "{ .shared .align 4 .b8 s[8]; mov.u64 %ly, s; cvta.shared.u64 %lz, %ly; st.u32 [%lz+4], 7; "
+          "ld.shared.u32 %d, [%ly+4];"
+          " isspacep.shared %p, %lz; @!%p mov.u32 %d, 0; cvta.to.shared.u64 %l, %lz; sub.u64 %l, %l, %ly; }"),
+      7u);
+  EXPECT_EQ(eval("{ .local .align 8 .b8 s[16]; st.local.v2.u32 [s], {%x, %y}; mov.u64 %ly, s; cvta.local.u64 "
+                 "%lz, %ly; ld.u64 %l, [%lz]; }",
+                 3, 4),
+            0x400000003u);
+  EXPECT_EQ(eval("{ .local .align 4 .b8 s[4]; st.local.u8 [s], %x; ld.local.s8 %d, [s]; }", 0x1f0),
+            0xfffffff0u);
   EXPECT_EQ(eval("cvta.param.u64 %lz, b; ld.u64 %l, [%lz];", 1, 99), 99u);
   EXPECT_EQ(eval("st.volatile.global.u32 [%out], 5; ld.relaxed.gpu.global.u32 %d, [%out];"), 5u);
 }
 
 TEST(Chapters, Atomics) {
   auto old_and_new = [](const std::string& text, std::uint64_t before, std::uint64_t b) {
-    return eval("st.global.u64 [%out], %lx;" + text + " ld.global.u32 %e, [%out]; mov.b64 %l, {%d, %e}; mov.b32 %d, 0;", before, b);
+    return eval("st.global.u64 [%out], %lx;" + text +
+                    " ld.global.u32 %e, [%out]; mov.b64 %l, {%d, %e}; mov.b32 %d, 0;",
+                before, b);
   };
   EXPECT_EQ(old_and_new("atom.global.add.u32 %d, [%out], %y;", 5, 3), 0x800000005u);
   EXPECT_EQ(old_and_new("atom.global.inc.u32 %d, [%out], %y;", 5, 5), 0x000000005u);
   EXPECT_EQ(old_and_new("atom.global.dec.u32 %d, [%out], %y;", 0, 5), 0x500000000u);
   EXPECT_EQ(old_and_new("atom.global.min.s32 %d, [%out], %y;", kU32, 5), 0xffffffffffffffffu);
   EXPECT_EQ(old_and_new("atom.global.cas.b32 %d, [%out], 5, %y;", 5, 9), 0x900000005u);
-  EXPECT_EQ(old_and_new("atom.global.add.f32 %d, [%out], %y;", f32(1.5f), f32(2.0f)), std::uint64_t{f32(3.5f)} << 32 | f32(1.5f));
-  EXPECT_EQ(old_and_new("atom.global.add.noftz.f16x2 %d, [%out], %y;", 0x3c003c00, 0x3c000000), 0x40003c003c003c00u);
+  EXPECT_EQ(old_and_new("atom.global.add.f32 %d, [%out], %y;", f32(1.5f), f32(2.0f)),
+            std::uint64_t{f32(3.5f)} << 32 | f32(1.5f));
+  EXPECT_EQ(old_and_new("atom.global.add.noftz.f16x2 %d, [%out], %y;", 0x3c003c00, 0x3c000000),
+            0x40003c003c003c00u);
   EXPECT_EQ(old_and_new("red.global.xor.b32 [%out], %y;", 0xff, 0x0f), 0xf000000000u);
 }
 

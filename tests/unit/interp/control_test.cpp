@@ -11,7 +11,8 @@ using exec::FaultKind;
 std::vector<std::uint32_t> zeros(std::size_t count) { return std::vector<std::uint32_t>(count, 0); }
 
 /// Loads and runs a kernel `k(.param .u64 out)`; fails the test if it faults.
-std::vector<std::uint32_t> run(const std::string& text, std::uint32_t threads, std::size_t words, std::uint32_t dynamic = 0) {
+std::vector<std::uint32_t> run(const std::string& text, std::uint32_t threads, std::size_t words,
+                               std::uint32_t dynamic = 0) {
   TestMachine m;
   EXPECT_TRUE(m.load(text)) << m.error;
   auto out = zeros(words);
@@ -48,7 +49,8 @@ done:
   add.s64 %rd3, %rd1, %rd2;
   st.global.u32 [%rd3], %r3;
   ret;
-})", 64, 64);
+})",
+                 64, 64);
   for (std::uint32_t k = 0; k < 64; ++k) {
     std::uint32_t n = k + 1, steps = 0;
     for (; n != 1; ++steps) n = n % 2 ? 3 * n + 1 : n / 2;
@@ -76,7 +78,8 @@ join:
   add.s64 %rd3, %rd1, %rd2;
   st.global.v2.u32 [%rd3], {%r2, %r3};
   ret;
-})", 32, 64);
+})",
+                 32, 64);
   EXPECT_EQ(out[0], 0x7fu);
   EXPECT_EQ(out[2 * 20], 0xffffff80u);
   for (int k = 0; k < 32; ++k) EXPECT_EQ(out[2 * k + 1], ~0u);
@@ -98,7 +101,8 @@ spin:
   st.volatile.global.u32 [%rd1+4], %r2;
   atom.release.gpu.global.exch.b32 %r3, [%rd1], 0;
   ret;
-})", 96, 2);
+})",
+                 96, 2);
   EXPECT_EQ(out[1], 96u);
 }
 
@@ -131,7 +135,8 @@ wait2:
   @%p2 bra wait2;
   st.global.u32 [%rd1+8], 7;
   ret;
-})", 32, 3);
+})",
+                 32, 3);
   EXPECT_EQ(out[0], 500u);
   EXPECT_EQ(out[1], 31u * 500);
   EXPECT_EQ(out[2], 7u);
@@ -171,7 +176,8 @@ skip:
   add.s64 %rd3, %rd1, %rd2;
   st.global.u32 [%rd3], %r9;
   ret;
-})", 128, 128);
+})",
+                 128, 128);
   for (auto value : out) EXPECT_EQ(value, 127u * 128 / 2);
 }
 
@@ -194,12 +200,13 @@ TEST(Control, EarlyExitsDoNotHangABarrier) {
   add.s64 %rd3, %rd1, %rd2;
   st.global.u32 [%rd3], 1;
   ret;
-})", 100, 100);
+})",
+                 100, 100);
   for (std::uint32_t k = 0; k < 100; ++k) EXPECT_EQ(out[k], k >= 40 && k % 3 != 0 ? 1u : 0u) << k;
 }
 
-// One warp produces, the other consumes, with bar.arrive on one side; halves of a warp wait at different barriers.
-// proves: K-5
+// One warp produces, the other consumes, with bar.arrive on one side; halves of a warp wait at different
+// barriers. proves: K-5
 TEST(Control, NamedBarriersAndSplitWarps) {
   auto out = run(R"(
 .visible .entry k(.param .u64 out)
@@ -231,7 +238,8 @@ end:
   barrier.sync 0;
   @%p1 red.global.add.u32 [%rd1], 1;
   ret;
-})", 64, 64);
+})",
+                 64, 64);
   EXPECT_EQ(out[0], 32u);
   for (std::uint32_t k = 32; k < 64; ++k) EXPECT_EQ(out[k], 9u);
 }
@@ -261,7 +269,8 @@ together:
   add.s64 %rd3, %rd1, %rd2;
   st.global.v4.u32 [%rd3], {%r2, %r3, %r4, %r5};
   ret;
-})", 64, 256);
+})",
+                 64, 256);
   for (std::uint32_t k = 0; k < 64; ++k) {
     EXPECT_EQ(out[4 * k], 50u);
     EXPECT_EQ(out[4 * k + 1], 0u);
@@ -298,7 +307,8 @@ done:
   add.s64 %rd3, %rd1, %rd2;
   st.global.u32 [%rd3], %r3;
   ret;
-})", 32, 32);
+})",
+                 32, 32);
   for (std::uint32_t k = 0; k < 32; ++k) EXPECT_EQ(out[k], k < 16 ? k + 116 : k - 16) << k;
 }
 
@@ -364,7 +374,8 @@ end:
   add.s64 %rd3, %rd1, %rd2;
   st.global.u32 [%rd3], %r3;
   ret;
-})", 32, 32);
+})",
+                 32, 32);
   const std::uint32_t wanted[] = {0, 1, 1, 2, 3, 5, 8, 13};
   for (std::uint32_t k = 0; k < 32; ++k) EXPECT_EQ(out[k], wanted[k & 7]);
 }
@@ -463,7 +474,8 @@ end:
   add.s64 %rd3, %rd1, %rd2;
   st.global.u32 [%rd3], %r3;
   ret;
-})", 32, 32);
+})",
+                 32, 32);
   for (std::uint32_t k = 0; k < 32; ++k) EXPECT_EQ(out[k], 10 * (k % 3 + 1));
 }
 

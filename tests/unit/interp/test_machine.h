@@ -1,4 +1,5 @@
-// A machine just large enough to test the interpreter: one CTA, its warps as coroutines on one thread, round robin.
+// A machine just large enough to test the interpreter: one CTA, its warps as coroutines on one thread, round
+// robin.
 #pragma once
 
 #include <ucontext.h>
@@ -21,16 +22,16 @@ class TestMachine {
   /// Parses a module of the text; a missing `.version` header is put in front.
   bool load(const std::string& text);
   /// Compiles and runs a kernel with one CTA. @returns the fault, FaultKind::none if it ended well
-  exec::FaultKind run(const std::string& kernel, std::uint32_t threads, const std::vector<std::uint64_t>& arguments = {},
-                      std::uint32_t dynamic_shared = 0);
+  exec::FaultKind run(const std::string& kernel, std::uint32_t threads,
+                      const std::vector<std::uint64_t>& arguments = {}, std::uint32_t dynamic_shared = 0);
 
-  std::string error;                    ///< of load or compile
-  std::uint32_t block[3] = {0, 1, 1};   ///< x is set by run unless set before
+  std::string error;                   ///< of load or compile
+  std::uint32_t block[3] = {0, 1, 1};  ///< x is set by run unless set before
   std::uint32_t fault_lane = 0, fault_line = 0;
   std::uint64_t fault_address = 0;
   std::string printed;
   unsigned yields = 0, barriers_blocked = 0;
-  std::uint32_t max_steps = 100000;     ///< switches before the machine gives up with FaultKind::timeout
+  std::uint32_t max_steps = 100000;  ///< switches before the machine gives up with FaultKind::timeout
   std::vector<std::vector<std::byte>> globals;  ///< by VariableId
   ptx::Module module;
 
@@ -53,6 +54,8 @@ class TestMachine {
 
 /// Address of a host array as a kernel argument.
 template <class T>
-std::uint64_t address_of(std::vector<T>& values) { return reinterpret_cast<std::uint64_t>(values.data()); }
+std::uint64_t address_of(std::vector<T>& values) {
+  return reinterpret_cast<std::uint64_t>(values.data());
+}
 
 }  // namespace raddle::interp

@@ -29,7 +29,9 @@ struct TestMachine::Coroutine {
 };
 
 struct TestServices {
-  static TestMachine& machine(exec::WarpContext* warp) { return *static_cast<TestMachine*>(warp->cta->machine); }
+  static TestMachine& machine(exec::WarpContext* warp) {
+    return *static_cast<TestMachine*>(warp->cta->machine);
+  }
 
   static void wait(exec::WarpContext* warp, std::uint32_t id, std::uint32_t generation) {
     ++machine(warp).barriers_blocked;
@@ -43,10 +45,11 @@ struct TestServices {
   static void arrive(exec::WarpContext* warp, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes) {
     exec::arrive(warp->cta->barriers[id], {threads, lanes, 0}, warp->live_lanes, warp->cta->live_threads);
   }
-  static std::uint32_t reduce(exec::WarpContext* warp, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes,
-                              std::uint32_t predicate, std::uint32_t* all) {
+  static std::uint32_t reduce(exec::WarpContext* warp, std::uint32_t id, std::uint32_t threads,
+                              std::uint32_t lanes, std::uint32_t predicate, std::uint32_t* all) {
     std::uint32_t generation = warp->cta->barriers[id].generation;
-    exec::arrive(warp->cta->barriers[id], {threads, lanes, predicate}, warp->live_lanes, warp->cta->live_threads);
+    exec::arrive(warp->cta->barriers[id], {threads, lanes, predicate}, warp->live_lanes,
+                 warp->cta->live_threads);
     wait(warp, id, generation);
     *all = warp->cta->barriers[id].result_arrived;
     return warp->cta->barriers[id].result_count;
@@ -56,8 +59,8 @@ struct TestServices {
     machine(warp).yield(warp);
   }
   static void poll(exec::WarpContext*) {}
-  __attribute__((noreturn)) static void fault(exec::WarpContext* warp, exec::FaultKind kind, std::uint64_t address, std::uint32_t lane,
-                                 std::uint32_t line) {
+  __attribute__((noreturn)) static void fault(exec::WarpContext* warp, exec::FaultKind kind,
+                                              std::uint64_t address, std::uint32_t lane, std::uint32_t line) {
     TestMachine& m = machine(warp);
     m.fault_ = kind, m.fault_address = address, m.fault_lane = lane, m.fault_line = line;
     setcontext(&m.main_);
@@ -69,36 +72,44 @@ struct TestServices {
     warp->cta->live_threads -= static_cast<std::uint32_t>(std::popcount(lanes));
     for (auto& barrier : warp->cta->barriers) exec::complete_after_exit(barrier, warp->cta->live_threads);
   }
-  static std::int32_t print(exec::WarpContext* warp, std::uint32_t lane, std::uint64_t format, std::uint64_t arguments) {
+  static std::int32_t print(exec::WarpContext* warp, std::uint32_t lane, std::uint64_t format,
+                            std::uint64_t arguments) {
     std::uint32_t value;
     std::memcpy(&value, reinterpret_cast<const void*>(arguments), sizeof value);
-    machine(warp).printed += std::to_string(lane) + ":" + reinterpret_cast<const char*>(format) + std::to_string(value) + " ";
+    machine(warp).printed +=
+        std::to_string(lane) + ":" + reinterpret_cast<const char*>(format) + std::to_string(value) + " ";
     return 1;
   }
-  __attribute__((noreturn)) static void assert_fail(exec::WarpContext* warp, std::uint32_t lane, std::uint64_t, std::uint64_t,
-                                       std::uint32_t line, std::uint64_t) {
+  __attribute__((noreturn)) static void assert_fail(exec::WarpContext* warp, std::uint32_t lane,
+                                                    std::uint64_t, std::uint64_t, std::uint32_t line,
+                                                    std::uint64_t) {
     fault(warp, exec::FaultKind::assertion, 0, lane, line);
   }
   static std::uint64_t allocate(exec::WarpContext*, std::uint64_t bytes) {
     return reinterpret_cast<std::uint64_t>(std::malloc(bytes));
   }
-  static void release(exec::WarpContext*, std::uint64_t address) { std::free(reinterpret_cast<void*>(address)); }
+  static void release(exec::WarpContext*, std::uint64_t address) {
+    std::free(reinterpret_cast<void*>(address));
+  }
   static void sleep(exec::WarpContext* warp, std::uint32_t) { machine(warp).yield(warp); }
   static std::uint64_t clock(exec::WarpContext*) { return 42; }
 };
 
 namespace {
 constexpr exec::Services kServices = {
-    TestServices::sync, TestServices::arrive, TestServices::reduce, TestServices::yield, TestServices::poll,
-    TestServices::fault, TestServices::exit_lanes, TestServices::print, TestServices::assert_fail,
-    TestServices::allocate, TestServices::release, TestServices::sleep, TestServices::clock, TestServices::clock};
+    TestServices::sync,        TestServices::arrive,   TestServices::reduce,     TestServices::yield,
+    TestServices::poll,        TestServices::fault,    TestServices::exit_lanes, TestServices::print,
+    TestServices::assert_fail, TestServices::allocate, TestServices::release,    TestServices::sleep,
+    TestServices::clock,       TestServices::clock};
 }
 
 TestMachine::TestMachine() : engine_(make_engine()) {}
 TestMachine::~TestMachine() = default;
 
 bool TestMachine::load(const std::string& text) {
-  std::string full = text.find(".version") == std::string::npos ? ".version 8.0\n.target sm_90\n.address_size 64\n" + text : text;
+  std::string full = text.find(".version") == std::string::npos
+                         ? ".version 8.0\n.target sm_90\n.address_size 64\n" + text
+                         : text;
   auto parsed = ptx::parse(full, "test.ptx");
   if (!parsed) {
     error = parsed.error().to_string();
@@ -117,11 +128,13 @@ void TestMachine::link() {
     globals[id].assign(std::max<std::size_t>(v.size, 1) + 64, std::byte{0});
     auto base = reinterpret_cast<std::uint64_t>(globals[id].data());
     variables_[id] = (base + 63) & ~std::uint64_t{63};
-    if (!v.initial.empty()) std::memcpy(reinterpret_cast<void*>(variables_[id]), v.initial.data(), v.initial.size());
+    if (!v.initial.empty())
+      std::memcpy(reinterpret_cast<void*>(variables_[id]), v.initial.data(), v.initial.size());
   }
   for (std::size_t id = 0; id < module.variables.size(); ++id) {
     for (const auto& r : module.variables[id].relocations) {
-      std::uint64_t value = r.is_function ? exec::function_handle(r.index) : variables_[r.index] + static_cast<std::uint64_t>(r.addend);
+      std::uint64_t value = r.is_function ? exec::function_handle(r.index)
+                                          : variables_[r.index] + static_cast<std::uint64_t>(r.addend);
       std::memcpy(reinterpret_cast<void*>(variables_[id] + r.offset), &value, r.size);
     }
   }
@@ -134,14 +147,15 @@ void TestMachine::yield(exec::WarpContext* warp) {
   swapcontext(&c->context, &main_);
 }
 
-exec::FaultKind TestMachine::run(const std::string& kernel, std::uint32_t threads, const std::vector<std::uint64_t>& arguments,
-                                 std::uint32_t dynamic_shared) {
+exec::FaultKind TestMachine::run(const std::string& kernel, std::uint32_t threads,
+                                 const std::vector<std::uint64_t>& arguments, std::uint32_t dynamic_shared) {
   const ptx::Function* function = module.find_function(kernel);
   if (function == nullptr) {
     error = "no kernel " + kernel;
     return exec::FaultKind::unsupported;
   }
-  auto compiled = engine_->compile(module, static_cast<ptx::FunctionId>(function - module.functions.data()), {});
+  auto compiled =
+      engine_->compile(module, static_cast<ptx::FunctionId>(function - module.functions.data()), {});
   if (!compiled) {
     error = compiled.error().to_string();
     return exec::FaultKind::unsupported;
@@ -154,15 +168,23 @@ exec::FaultKind TestMachine::run(const std::string& kernel, std::uint32_t thread
     std::memcpy(parameters + v.offset, &arguments[k], std::min<std::size_t>(v.size, 8));
   }
   std::uint32_t shape[3] = {block[0] != 0 ? block[0] : threads, block[1], block[2]};
-  ptx::SharedLayout layout = ptx::shared_layout(module, static_cast<ptx::FunctionId>(function - module.functions.data()));
-  launch_ = {.ntid = {shape[0], shape[1], shape[2]}, .nctaid = {1, 1, 1}, .dynamic_shared = dynamic_shared,
-             .static_shared = layout.static_bytes, .dynamic_shared_offset = layout.dynamic_offset, .nsmid = 1, .parameters = parameters,
-             .variables = variables_.data(), .cluster_shape = {1, 1, 1}};
+  ptx::SharedLayout layout =
+      ptx::shared_layout(module, static_cast<ptx::FunctionId>(function - module.functions.data()));
+  launch_ = {.ntid = {shape[0], shape[1], shape[2]},
+             .nctaid = {1, 1, 1},
+             .dynamic_shared = dynamic_shared,
+             .static_shared = layout.static_bytes,
+             .dynamic_shared_offset = layout.dynamic_offset,
+             .nsmid = 1,
+             .parameters = parameters,
+             .variables = variables_.data(),
+             .cluster_shape = {1, 1, 1}};
   std::vector<std::byte> shared(128 * 1024 + dynamic_shared + 256);
   std::uint64_t stride = (executable.local_bytes + 63) / 64 * 64 + 64;
   std::vector<std::byte> local(stride * threads + 64);
   auto aligned = [](std::vector<std::byte>& v) {
-    return reinterpret_cast<std::byte*>((reinterpret_cast<std::uint64_t>(v.data()) + 63) & ~std::uint64_t{63});
+    return reinterpret_cast<std::byte*>((reinterpret_cast<std::uint64_t>(v.data()) + 63) &
+                                        ~std::uint64_t{63});
   };
   cta_ = {};
   cta_.launch = &launch_, cta_.services = &kServices, cta_.poll = &poll_;
@@ -179,7 +201,8 @@ exec::FaultKind TestMachine::run(const std::string& kernel, std::uint32_t thread
     c->context.uc_stack.ss_sp = c->stack.data();
     c->context.uc_stack.ss_size = c->stack.size();
     auto bits = reinterpret_cast<std::uint64_t>(c.get());
-    makecontext(&c->context, reinterpret_cast<void (*)()>(&Coroutine::enter), 2, static_cast<unsigned>(bits), static_cast<unsigned>(bits >> 32));
+    makecontext(&c->context, reinterpret_cast<void (*)()>(&Coroutine::enter), 2, static_cast<unsigned>(bits),
+                static_cast<unsigned>(bits >> 32));
     coroutines_.push_back(std::move(c));
   }
   fault_ = exec::FaultKind::none;
@@ -220,7 +243,9 @@ TEST(Interpreter, RunsAKernel) {
 })")) << m.error;
   std::vector<float> x(70), y(70);
   for (int k = 0; k < 70; ++k) x[k] = static_cast<float>(k), y[k] = 1.0f;
-  ASSERT_EQ(m.run("saxpy", 70, {address_of(x), address_of(y), std::bit_cast<std::uint32_t>(2.0f)}), exec::FaultKind::none) << m.error;
+  ASSERT_EQ(m.run("saxpy", 70, {address_of(x), address_of(y), std::bit_cast<std::uint32_t>(2.0f)}),
+            exec::FaultKind::none)
+      << m.error;
   for (int k = 0; k < 70; ++k) EXPECT_EQ(y[k], 2.0f * static_cast<float>(k) + 1.0f);
 }
 

@@ -1,4 +1,5 @@
-// Arithmetic against the host's own float unit in each rounding mode, and 16-bit results against exact values.
+// Arithmetic against the host's own float unit in each rounding mode, and 16-bit results against exact
+// values.
 #include "numerics/arithmetic.h"
 
 #include <gtest/gtest.h>
@@ -20,8 +21,10 @@ struct Mode {
   Rounding rounding;
   int host;
 };
-constexpr Mode kModes[] = {{Rounding::rn, FE_TONEAREST}, {Rounding::rz, FE_TOWARDZERO},
-                           {Rounding::rm, FE_DOWNWARD}, {Rounding::rp, FE_UPWARD}};
+constexpr Mode kModes[] = {{Rounding::rn, FE_TONEAREST},
+                           {Rounding::rz, FE_TOWARDZERO},
+                           {Rounding::rm, FE_DOWNWARD},
+                           {Rounding::rp, FE_UPWARD}};
 
 template <class T>
 bool same(T a, T b) {
@@ -29,8 +32,21 @@ bool same(T a, T b) {
 }
 
 std::vector<float> samples() {
-  std::vector<float> values = {0.0f, -0.0f, 1.0f, -1.0f, 3.0f, INFINITY, -INFINITY, NAN, 0x1p-149f, -0x1p-149f,
-                               0x1p-126f, 0x1.fffffep127f, 1.0f + 0x1p-23f, 0x1p-75f, -0x1.8p20f};
+  std::vector<float> values = {0.0f,
+                               -0.0f,
+                               1.0f,
+                               -1.0f,
+                               3.0f,
+                               INFINITY,
+                               -INFINITY,
+                               NAN,
+                               0x1p-149f,
+                               -0x1p-149f,
+                               0x1p-126f,
+                               0x1.fffffep127f,
+                               1.0f + 0x1p-23f,
+                               0x1p-75f,
+                               -0x1.8p20f};
   std::mt19937 random(7);
   for (int k = 0; k < 200; ++k) values.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(random())));
   return values;
@@ -47,18 +63,24 @@ void against_host(Operation host, Mine mine) {
         volatile float wanted = host(x, y);
         std::fesetround(FE_TONEAREST);
         float got = mine(a, b, m.rounding);
-        ASSERT_TRUE(same<float>(got, wanted)) << a << " " << b << " mode " << m.host << " " << got << " " << wanted;
+        ASSERT_TRUE(same<float>(got, wanted))
+            << a << " " << b << " mode " << m.host << " " << got << " " << wanted;
       }
     }
   }
 }
 
 TEST(Arithmetic, FloatAgreesWithTheHostInEveryMode) {
-  against_host([](float a, float b) { return a + b; }, [](float a, float b, Rounding r) { return add(a, b, r); });
-  against_host([](float a, float b) { return a - b; }, [](float a, float b, Rounding r) { return sub(a, b, r); });
-  against_host([](float a, float b) { return a * b; }, [](float a, float b, Rounding r) { return mul(a, b, r); });
-  against_host([](float a, float b) { return a / b; }, [](float a, float b, Rounding r) { return div(a, b, r); });
-  against_host([](float a, float) { return std::sqrt(a); }, [](float a, float, Rounding r) { return sqrt(a, r); });
+  against_host([](float a, float b) { return a + b; },
+               [](float a, float b, Rounding r) { return add(a, b, r); });
+  against_host([](float a, float b) { return a - b; },
+               [](float a, float b, Rounding r) { return sub(a, b, r); });
+  against_host([](float a, float b) { return a * b; },
+               [](float a, float b, Rounding r) { return mul(a, b, r); });
+  against_host([](float a, float b) { return a / b; },
+               [](float a, float b, Rounding r) { return div(a, b, r); });
+  against_host([](float a, float) { return std::sqrt(a); },
+               [](float a, float, Rounding r) { return sqrt(a, r); });
   for (float c : {0.0f, -0.0f, 1.0f, -0x1p-149f, 0x1p100f, -0x1.234p-30f}) {
     against_host([c](float a, float b) { return std::fma(a, b, c); },
                  [c](float a, float b, Rounding r) { return fma(a, b, c, r); });
@@ -79,7 +101,8 @@ TEST(Arithmetic, HalfRoundsOnce) {
   // 1 + 2^-11 + 2^-24: a tie in f16 unless the last bit counts.
   EXPECT_EQ(fma(f16{0x3c00}, f16{0x3c00}, narrow<f16>(0x1p-11)).bits, 0x3c00);
   EXPECT_EQ(fma(narrow<f16>(0x1p-12), narrow<f16>(0x1p-12), narrow<f16>(1.0)).bits, 0x3c00);
-  // bf16: (1 + 2^-7) * (1 + 2^-7) = 1 + 2^-6 + 2^-14; plus a tiny addend lost in f32 decides nothing here, a tie does below.
+  // bf16: (1 + 2^-7) * (1 + 2^-7) = 1 + 2^-6 + 2^-14; plus a tiny addend lost in f32 decides nothing here, a
+  // tie does below.
   bf16 a = narrow<bf16>(1.0 + 0x1p-7);
   EXPECT_EQ(widen(mul(a, a)), 1.0 + 0x1p-6);
   // 1 + 2^-8 is a tie in bf16; 2^-40 above it must round up, though f32 cannot see it.
@@ -135,7 +158,8 @@ TEST(Convert, FloatToInteger) {
 TEST(Convert, RoundToIntegralAgreesWithTheHost) {
   std::mt19937_64 random(3);
   for (int k = 0; k < 100000; ++k) {
-    double x = std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), -static_cast<int>(random() % 80));
+    double x = std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())),
+                          -static_cast<int>(random() % 80));
     ASSERT_TRUE(same(round_to_integral(x, Rounding::rn), std::nearbyint(x))) << x;
   }
   for (double x : {-0.49999999999999994, 0.49999999999999994, -0.5, 0.5, -1.5, -0.0, 0x1p53 + 1}) {

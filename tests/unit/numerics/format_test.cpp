@@ -1,4 +1,5 @@
-// Rounding of every format: exhaustive over encodings for the 8- and 16-bit formats, against their own neighbours.
+// Rounding of every format: exhaustive over encodings for the 8- and 16-bit formats, against their own
+// neighbours.
 #include "numerics/format.h"
 
 #include <gtest/gtest.h>
@@ -16,11 +17,16 @@ constexpr Rounding kAll[] = {Rounding::rn, Rounding::rz, Rounding::rm, Rounding:
 std::uint64_t expected(std::uint64_t low, std::uint64_t high, int half, bool negative, Rounding r) {
   if (half == 0) return low;
   switch (r) {
-    case Rounding::rz: return low;
-    case Rounding::rm: return negative ? high : low;
-    case Rounding::rp: return negative ? low : high;
-    case Rounding::rna: return half >= 2 ? high : low;
-    case Rounding::rn: return half > 2 || (half == 2 && (low & 1)) ? high : low;
+    case Rounding::rz:
+      return low;
+    case Rounding::rm:
+      return negative ? high : low;
+    case Rounding::rp:
+      return negative ? low : high;
+    case Rounding::rna:
+      return half >= 2 ? high : low;
+    case Rounding::rn:
+      return half > 2 || (half == 2 && (low & 1)) ? high : low;
   }
   return 0;
 }
@@ -34,7 +40,8 @@ void check_neighbours(Format f, std::uint64_t step) {
     int halves[] = {0, 1, 2, 3, 3};
     for (int k = 0; k < 5; ++k) {
       for (Rounding r : kAll) {
-        ASSERT_EQ(round_double(points[k], f, r), expected(low, low + 1, halves[k], false, r)) << low << " " << k;
+        ASSERT_EQ(round_double(points[k], f, r), expected(low, low + 1, halves[k], false, r))
+            << low << " " << k;
         ASSERT_EQ(round_double(-points[k], f, r), sign | expected(low, low + 1, halves[k], true, r)) << low;
       }
     }
@@ -83,7 +90,9 @@ TEST(Format, AgreesWithTheHostOnFloat) {
   std::mt19937_64 random(1);
   for (int k = 0; k < 200000; ++k) {
     auto x = std::bit_cast<double>(random());
-    if (k % 2) x = std::ldexp(x < 0 ? -1.0 : 1.0, 0) * std::ldexp(static_cast<double>(random() >> 11), static_cast<int>(random() % 300) - 200);
+    if (k % 2)
+      x = std::ldexp(x < 0 ? -1.0 : 1.0, 0) *
+          std::ldexp(static_cast<double>(random() >> 11), static_cast<int>(random() % 300) - 200);
     if (std::isnan(x)) continue;
     ASSERT_EQ(narrow<float>(x), static_cast<float>(x)) << x;
     std::uint64_t n = random() >> (random() % 64);
