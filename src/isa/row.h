@@ -76,6 +76,8 @@ enum class Affine : std::uint8_t {
   shift_left,    ///< d = a << b
   shift_right,   ///< d = a >> b
   mask,          ///< d = a & b
+  join,          ///< d = a | b
+  flip,          ///< d = a ^ b
   convert,       ///< d = a, integer width changed
 };
 

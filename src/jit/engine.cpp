@@ -171,6 +171,7 @@ class JitEngine final : public exec::Engine {
     auto llvm = std::make_unique<llvm::Module>(f.name, *context);
     llvm->setDataLayout(machine_->createDataLayout());
     llvm->setTargetTriple(machine_->getTargetTriple().str());
+    declare_features(*llvm, *machine_->getMCSubtargetInfo());
     bool functions_exit = false;
     BlockKind kind = choose_kind(module, kernel, needs, functions_exit);
     ModuleContext shared{.module = module, .llvm = *llvm, .simd = target_.simd,

@@ -92,6 +92,7 @@ class FunctionCompiler {
   void write_parts(const ptx::Operand& destination, Type type, std::vector<llvm::Value*> parts);
   void write_uniform(const ptx::Operand& destination, Type type, llvm::Value* value);
   llvm::Value* splat(llvm::Value* scalar);
+  std::pair<std::int64_t, std::int64_t> offset_range(const Shape& shape) const;  ///< least and greatest, 0 included
   llvm::Value* lane_numbers(unsigned bits, unsigned p);    ///< constant vector first lane of part p, +1, ...
   Val constant(Type type, std::uint64_t bits) { return seed().constant(type, bits); }
   Val seed() { return {&ir, ir.getInt32(0), Type::u32}; }
@@ -196,15 +197,23 @@ class FunctionCompiler {
   };
   Access access(unsigned address, unsigned data);
   using Parts = std::vector<std::vector<llvm::Value*>>;    // [element][part]
-  Parts load_contiguous(const Access& a);
+  /// Bytes [first, first + size) around a part's base that hold all its lanes' elements, and each lane's place there.
+  struct Window {
+    std::int64_t first = 0;
+    unsigned size = 0;                                     // in elements; 0: lanes lie too far apart
+    std::vector<unsigned> place;                           // element index by lane
+    bool distinct = true;                                  // no two lanes share a place
+  };
+  Window window_of(const Access& a, unsigned p) const;
+  bool has_windows(const Access& a, bool for_store) const;
+  llvm::Value* window_mask(const Access& a, const Window& w, unsigned p);
+  Parts load_windows(const Access& a);
+  void store_windows(const Access& a, const Parts& values);
   Parts load_gather(const Access& a);
-  Parts load_per_part(const Access& a);
   Parts load_lanes(const Access& a);
-  void store_contiguous(const Access& a, const Parts& values);
   void store_scatter(const Access& a, const Parts& values);
   void store_lanes(const Access& a, const Parts& values);
   void store_uniform(const Access& a, const std::vector<WarpValue>& values);
-  llvm::Value* contiguous_mask(const Access& a, unsigned p);
   void two_ways(llvm::Value* ok, const std::function<void()>& fast, const std::function<void()>& slow);
 
   struct Slot {                                            // where a register lives

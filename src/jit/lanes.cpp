@@ -24,6 +24,15 @@ void FunctionCompiler::emit_instruction() {
   }
 }
 
+std::pair<std::int64_t, std::int64_t> FunctionCompiler::offset_range(const Shape& shape) const {
+  std::int64_t least = 0, most = 0;
+  for (unsigned l = 0; l < (shape.per_part ? lanes() : exec::kWarpSize); ++l) {
+    least = std::min(least, shape.offset(l));
+    most = std::max(most, shape.offset(l));
+  }
+  return {least, most};
+}
+
 /// i1: a strided source stays strided when widened, i.e. no lane wraps in the narrow type.
 llvm::Value* FunctionCompiler::widening_ok(const ptx::Instruction& i) {
   llvm::Value* ok = nullptr;
@@ -33,20 +42,17 @@ llvm::Value* FunctionCompiler::widening_ok(const ptx::Instruction& i) {
     if (o.kind == Operand::Kind::none) continue;
     WarpValue value = read(o);
     if (value.ok) both(value.ok);
-    if (!value.shape.affine || value.shape.stride == 0 || isa::bit_size(o.type) >= isa::bit_size(f.operands_of(i)[0].type)) continue;
-    std::int64_t span = value.shape.stride * ((value.shape.per_part ? lanes() : exec::kWarpSize) - 1);
+    if (!value.shape.affine || value.shape.equal_lanes() || isa::bit_size(o.type) >= isa::bit_size(f.operands_of(i)[0].type)) continue;
+    auto [least, most] = offset_range(value.shape);
     unsigned bits = isa::bit_size(o.type);
-    auto limits = isa::is_signed(o.type)
-                      ? std::pair{llvm::APInt::getSignedMinValue(bits), llvm::APInt::getSignedMaxValue(bits)}
-                      : std::pair{llvm::APInt::getMinValue(bits), llvm::APInt::getMaxValue(bits)};
-    llvm::APInt step(bits, static_cast<std::uint64_t>(span), true);
+    bool is_signed = isa::is_signed(o.type);
+    llvm::APInt low = is_signed ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getMinValue(bits);
+    llvm::APInt high = is_signed ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits);
     for (auto* base : value.bases) {
       auto* type = base->getType();
-      bool is_signed = isa::is_signed(o.type);
-      llvm::Value* fits =
-          span > 0 ? ir.CreateICmp(is_signed ? llvm::CmpInst::ICMP_SLE : llvm::CmpInst::ICMP_ULE, base, llvm::ConstantInt::get(type, limits.second - step))
-                   : ir.CreateICmp(is_signed ? llvm::CmpInst::ICMP_SGE : llvm::CmpInst::ICMP_UGE, base, llvm::ConstantInt::get(type, limits.first - step));
-      both(fits);
+      auto limit = [&](const llvm::APInt& x, std::int64_t step) { return llvm::ConstantInt::get(type, x - llvm::APInt(bits, static_cast<std::uint64_t>(step))); };
+      if (most > 0) both(ir.CreateICmp(is_signed ? llvm::CmpInst::ICMP_SLE : llvm::CmpInst::ICMP_ULE, base, limit(high, most)));
+      if (least < 0) both(ir.CreateICmp(is_signed ? llvm::CmpInst::ICMP_SGE : llvm::CmpInst::ICMP_UGE, base, limit(low, least)));
     }
   }
   return ok;

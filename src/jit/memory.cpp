@@ -1,6 +1,6 @@
 // Loads and stores of FunctionCompiler: how an access is made follows from the shape of its address: uniform (one
-// scalar access), contiguous (vector access), equal within a part (one scalar each), anything else (gather, scatter,
-// lane loop). A checked address takes the vector access where its run-time flag holds.
+// scalar access), constant distances between lanes (one window of memory per part, permuted), anything else (gather,
+// scatter, lane loop). A checked address takes the vector access where its run-time flag holds.
 #include <llvm/IR/Intrinsics.h>
 
 #include "base/assert.h"
@@ -55,19 +55,17 @@ WarpValue FunctionCompiler::address_of(const Operand& o, Mod space) {
     // Shared addresses are 32-bit: offset and register add up modulo 2^32, as on the device.
     each([&](llvm::Value* x) { return ir.CreateTrunc(x, sized(x, ir.getInt32Ty())); });
     each([&](llvm::Value* x) { return add(x, ir.getInt32(static_cast<std::uint32_t>(o.value))); });
-    if (v.shape.affine && v.shape.stride != 0) {
+    if (v.shape.affine && !v.shape.equal_lanes()) {
       v.type = Type::u32;
       if (WarpValue strided = v; v.parts.empty())
         for (unsigned p = 0; p < parts(); ++p) v.parts.push_back(part(strided, p).v);
-      std::int64_t stride = static_cast<std::int32_t>(v.shape.stride);
-      std::int64_t span = stride * ((v.shape.per_part ? lanes() : exec::kWarpSize) - 1);
+      auto [least, most] = offset_range(v.shape);
       for (auto* b : v.bases) {
-        // Lanes must neither pass 2^32 nor fall below 0 between the first and the last.
-        auto* limit = ir.getInt32(span >= 0 ? static_cast<std::uint32_t>(0xffffffff - span) : static_cast<std::uint32_t>(-span));
-        auto* fits = span >= 0 ? ir.CreateICmpULE(b, limit) : ir.CreateICmpUGE(b, limit);
+        // No lane may pass 2^32 or fall below 0.
+        auto* fits = ir.CreateAnd(ir.CreateICmpULE(b, ir.getInt32(static_cast<std::uint32_t>(0xffffffff - most))),
+                                  ir.CreateICmpUGE(b, ir.getInt32(static_cast<std::uint32_t>(-least))));
         v.ok = v.ok ? ir.CreateAnd(v.ok, fits) : fits;
       }
-      v.shape.stride = stride;
       v.shape.checked = true;
     }
     auto* base = shared_base();
@@ -76,7 +74,7 @@ WarpValue FunctionCompiler::address_of(const Operand& o, Mod space) {
     return v;
   }
   if (isa::bit_size(v.type) < 64) {
-    if (v.shape.affine && v.shape.stride != 0) {
+    if (v.shape.affine && !v.shape.equal_lanes()) {
       std::vector<llvm::Value*> widened;
       for (unsigned p = 0; p < parts(); ++p) widened.push_back(part(v, p).v);
       v.parts = widened;
@@ -162,46 +160,106 @@ void FunctionCompiler::two_ways(llvm::Value* ok, const std::function<void()>& fa
 }
 
 namespace {
-bool contiguous(const Shape& s, std::int64_t bytes) { return s.affine && s.stride == bytes; }
 llvm::Type* vector_of(llvm::Type* t, unsigned n) { return llvm::FixedVectorType::get(t, n); }
-std::vector<int> interleaved(unsigned lanes, unsigned count, unsigned element) {
-  std::vector<int> index;
-  for (unsigned l = 0; l < lanes; ++l) index.push_back(static_cast<int>(l * count + element));
-  return index;
-}
 }  // namespace
 
-llvm::Value* FunctionCompiler::contiguous_mask(const Access& a, unsigned p) {
-  if (a.count == 1) return a.mask[p];
-  std::vector<int> index;
-  for (unsigned l = 0; l < lanes() * a.count; ++l) index.push_back(static_cast<int>(l / a.count));
-  return ir.CreateShuffleVector(a.mask[p], index);
-}
-
-FunctionCompiler::Parts FunctionCompiler::load_contiguous(const Access& a) {
-  Parts result(a.count);
-  auto* wide = vector_of(ir.getIntNTy(a.bytes * 8), lanes() * a.count);
-  for (unsigned p = 0; p < parts(); ++p) {
-    auto* at = pointer(scalar(a.address, p).v);
-    llvm::Value* v = ir.CreateMaskedLoad(wide, at, llvm::Align(a.bytes), contiguous_mask(a, p), llvm::Constant::getNullValue(wide));
-    for (unsigned e = 0; e < a.count; ++e)
-      result[e].push_back(a.count == 1 ? v : ir.CreateShuffleVector(v, interleaved(lanes(), a.count, e)));
+FunctionCompiler::Window FunctionCompiler::window_of(const Access& a, unsigned p) const {
+  const Shape& shape = a.address.shape;
+  Window w;
+  if (!shape.affine) return w;
+  auto offset = [&](unsigned l) {  // from the part's own base, scalar(address, p)
+    return shape.per_part ? shape.offset(l) : shape.offset(p * lanes() + l) - shape.offset(p * lanes());
+  };
+  std::int64_t least = 0, most = 0;
+  for (unsigned l = 0; l < lanes(); ++l) {
+    least = std::min(least, offset(l));
+    most = std::max(most, offset(l));
+    if (offset(l) % a.bytes != 0) return w;
   }
-  return result;
+  std::int64_t elements = (most - least) / a.bytes + a.count;
+  if (elements > 4 * std::int64_t{lanes()}) return w;
+  w.first = least;
+  w.size = static_cast<unsigned>(elements);
+  std::vector<bool> taken(w.size);
+  for (unsigned l = 0; l < lanes(); ++l) {
+    w.place.push_back(static_cast<unsigned>((offset(l) - least) / a.bytes));
+    for (unsigned e = 0; e < a.count; ++e) {
+      w.distinct = w.distinct && !taken[w.place[l] + e];
+      taken[w.place[l] + e] = true;
+    }
+  }
+  return w;
 }
 
-FunctionCompiler::Parts FunctionCompiler::load_per_part(const Access& a) {
+bool FunctionCompiler::has_windows(const Access& a, bool for_store) const {
+  for (unsigned p = 0; p < parts(); ++p) {
+    Window w = window_of(a, p);
+    if (w.size == 0 || (for_store && !w.distinct)) return false;
+  }
+  return true;
+}
+
+/// Elements of the window that an active lane reads or writes.
+llvm::Value* FunctionCompiler::window_mask(const Access& a, const Window& w, unsigned p) {
+  std::vector<std::vector<int>> claims;  // [round][element]: a lane that uses it, or none
+  for (unsigned l = 0; l < lanes(); ++l)
+    for (unsigned e = 0; e < a.count; ++e) {
+      std::size_t round = 0;
+      while (round < claims.size() && claims[round][w.place[l] + e] != static_cast<int>(lanes())) ++round;
+      if (round == claims.size()) claims.emplace_back(w.size, static_cast<int>(lanes()));  // lanes(): an element of `none`
+      claims[round][w.place[l] + e] = static_cast<int>(l);
+    }
+  auto* none = llvm::Constant::getNullValue(a.mask[p]->getType());
+  llvm::Value* mask = nullptr;
+  for (const auto& claim : claims) {
+    auto* m = ir.CreateShuffleVector(a.mask[p], none, claim);
+    mask = mask ? ir.CreateOr(mask, m) : m;
+  }
+  return mask;
+}
+
+FunctionCompiler::Parts FunctionCompiler::load_windows(const Access& a) {
   Parts result(a.count);
   auto* element = ir.getIntNTy(a.bytes * 8);
-  auto* nowhere = entry_alloca(llvm::ArrayType::get(ir.getInt64Ty(), 8), "nowhere", 64);
   for (unsigned p = 0; p < parts(); ++p) {
-    auto* bits = ir.CreateBitCast(a.mask[p], ir.getIntNTy(lanes()));
-    auto* used = ir.CreateICmpNE(bits, llvm::Constant::getNullValue(bits->getType()));
-    llvm::Value* at = ir.CreateSelect(used, pointer(scalar(a.address, p).v), nowhere);
-    for (unsigned e = 0; e < a.count; ++e)
-      result[e].push_back(splat(ir.CreateAlignedLoad(element, ir.CreateConstGEP1_32(element, at, e), llvm::Align(a.bytes))));
+    Window w = window_of(a, p);
+    llvm::Value* base = scalar(a.address, p).v;
+    if (w.first) base = ir.CreateAdd(base, ir.getInt64(static_cast<std::uint64_t>(w.first)));
+    if (w.size == a.count) {  // one place for the whole part: scalar loads, from nowhere if no lane is active
+      auto* bits = ir.CreateBitCast(a.mask[p], ir.getIntNTy(lanes()));
+      auto* nowhere = entry_alloca(llvm::ArrayType::get(ir.getInt64Ty(), 8), "nowhere", 64);
+      llvm::Value* at = ir.CreateSelect(ir.CreateICmpNE(bits, llvm::Constant::getNullValue(bits->getType())), pointer(base), nowhere);
+      for (unsigned e = 0; e < a.count; ++e)
+        result[e].push_back(splat(ir.CreateAlignedLoad(element, ir.CreateConstGEP1_32(element, at, e), llvm::Align(a.bytes))));
+      continue;
+    }
+    auto* wide = vector_of(element, w.size);
+    llvm::Value* v = ir.CreateMaskedLoad(wide, pointer(base), llvm::Align(a.bytes), window_mask(a, w, p), llvm::Constant::getNullValue(wide));
+    for (unsigned e = 0; e < a.count; ++e) {
+      std::vector<int> index;
+      for (unsigned l = 0; l < lanes(); ++l) index.push_back(static_cast<int>(w.place[l] + e));
+      result[e].push_back(ir.CreateShuffleVector(v, index));
+    }
   }
   return result;
+}
+
+void FunctionCompiler::store_windows(const Access& a, const Parts& values) {
+  auto* element = ir.getIntNTy(a.bytes * 8);
+  for (unsigned p = 0; p < parts(); ++p) {
+    Window w = window_of(a, p);
+    llvm::Value* base = scalar(a.address, p).v;
+    if (w.first) base = ir.CreateAdd(base, ir.getInt64(static_cast<std::uint64_t>(w.first)));
+    llvm::Value* window = llvm::PoisonValue::get(vector_of(element, w.size));
+    for (unsigned e = 0; e < a.count; ++e) {
+      std::vector<int> spread(w.size, -1), pick;
+      for (unsigned l = 0; l < lanes(); ++l) spread[w.place[l] + e] = static_cast<int>(l);
+      auto* here = ir.CreateShuffleVector(values[e][p], spread);
+      for (unsigned k = 0; k < w.size; ++k) pick.push_back(static_cast<int>(spread[k] >= 0 ? w.size + k : k));
+      window = e == 0 ? here : ir.CreateShuffleVector(window, here, pick);
+    }
+    ir.CreateMaskedStore(window, pointer(base), llvm::Align(a.bytes), window_mask(a, w, p));
+  }
 }
 
 FunctionCompiler::Parts FunctionCompiler::load_gather(const Access& a) {
@@ -295,14 +353,11 @@ void FunctionCompiler::load(unsigned destination, unsigned address) {
     for (unsigned e = 0; e < a.count; ++e) write_uniform(a.elements[e], a.type, values[e]);
     return;
   }
-  bool vector = contiguous(shape, std::int64_t{a.bytes} * a.count);
-  bool per_part = shape.affine && shape.stride == 0;
-  if (!vector && !per_part) {
+  if (!has_windows(a, false)) {
     ++context.statistics.not_vectorised;
     return finish(load_gather(a));
   }
-  auto fast = [&] { return vector ? load_contiguous(a) : load_per_part(a); };
-  if (!shape.checked) return finish(fast());
+  if (!shape.checked) return finish(load_windows(a));
   auto* done_types = vector_of(element, lanes());
   std::vector<std::vector<llvm::AllocaInst*>> slots(a.count);
   for (auto& s : slots)
@@ -311,7 +366,7 @@ void FunctionCompiler::load(unsigned destination, unsigned address) {
     for (unsigned e = 0; e < a.count; ++e)
       for (unsigned p = 0; p < parts(); ++p) ir.CreateStore(values[e][p], slots[e][p]);
   };
-  two_ways(a.address.ok, [&] { keep(fast()); }, [&] {
+  two_ways(a.address.ok, [&] { keep(load_windows(a)); }, [&] {
     Access slow = a;
     slow.address.shape = Shape::varying();
     keep(load_gather(slow));
@@ -320,28 +375,6 @@ void FunctionCompiler::load(unsigned destination, unsigned address) {
   for (unsigned e = 0; e < a.count; ++e)
     for (unsigned p = 0; p < parts(); ++p) values[e].push_back(ir.CreateLoad(done_types, slots[e][p]));
   finish(values);
-}
-
-void FunctionCompiler::store_contiguous(const Access& a, const Parts& values) {
-  auto* element = ir.getIntNTy(a.bytes * 8);
-  for (unsigned p = 0; p < parts(); ++p) {
-    llvm::Value* v = values[0][p];
-    if (a.count > 1) {
-      // Interleave: build {x0 y0 x1 y1 ...} by joining pairs, then one shuffle.
-      auto* wide = vector_of(element, lanes() * a.count);
-      v = llvm::Constant::getNullValue(wide);
-      std::vector<int> widen;
-      for (unsigned l = 0; l < lanes() * a.count; ++l) widen.push_back(l < lanes() ? static_cast<int>(l) : -1);
-      for (unsigned e = 0; e < a.count; ++e) {
-        auto* part_e = ir.CreateShuffleVector(values[e][p], widen);
-        std::vector<int> pick;
-        for (unsigned l = 0; l < lanes() * a.count; ++l)
-          pick.push_back(l % a.count == e ? static_cast<int>(lanes() * a.count + l / a.count) : static_cast<int>(l));
-        v = ir.CreateShuffleVector(v, part_e, pick);
-      }
-    }
-    ir.CreateMaskedStore(v, pointer(scalar(a.address, p).v), llvm::Align(a.bytes), contiguous_mask(a, p));
-  }
 }
 
 void FunctionCompiler::store_scatter(const Access& a, const Parts& values) {
@@ -422,12 +455,12 @@ void FunctionCompiler::store(unsigned address, unsigned value) {
     ++context.statistics.not_vectorised;
     return store_lanes(a, values);
   }
-  if (!contiguous(shape, std::int64_t{a.bytes} * a.count)) {
+  if (!has_windows(a, true)) {
     ++context.statistics.not_vectorised;
     return store_scatter(a, values);
   }
-  if (!shape.checked) return store_contiguous(a, values);
-  two_ways(a.address.ok, [&] { store_contiguous(a, values); }, [&] {
+  if (!shape.checked) return store_windows(a, values);
+  two_ways(a.address.ok, [&] { store_windows(a, values); }, [&] {
     Access slow = a;
     slow.address.shape = Shape::varying();
     store_scatter(slow, values);

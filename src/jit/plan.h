@@ -11,18 +11,26 @@
 
 namespace raddle::jit {
 
+/// Constant distances of the 32 lanes from a value's base; interned, compared by address.
+using Offsets = std::vector<std::int64_t>;
+const Offsets* intern_offsets(Offsets offsets);
+
 /// How a register's value varies over the lanes of a warp.
-/// affine: lane l holds base + l * stride, modulo the register's width; stride 0 is uniform.
+/// affine: lane l holds base + l * stride, or base + (*pattern)[l], modulo the register's width; stride 0 is uniform.
 struct Shape {
   bool known = false;     ///< false: no definition seen yet (bottom of the lattice)
   bool affine = false;
-  bool per_part = false;  ///< one base per part of the warp instead of one per warp
+  bool per_part = false;  ///< one base per part of the warp instead of one per warp; never with a pattern
   bool checked = false;   ///< affine only while a run-time flag holds (a widened 32-bit index may wrap)
-  std::uint8_t aligned = 0;  ///< of a strided value: base is a multiple of 1 << aligned
+  std::uint8_t aligned = 0;  ///< of an affine value: base is a multiple of 1 << aligned
   std::int64_t stride = 0;
+  const Offsets* pattern = nullptr;
 
-  bool uniform() const { return known && affine && stride == 0 && !per_part && !checked; }
+  bool uniform() const { return known && equal_lanes() && !per_part && !checked; }
+  bool equal_lanes() const { return affine && stride == 0 && !pattern; }
   bool scalar() const { return known && affine && !checked; }  ///< held as scalars alone
+  /// Distance of a lane from the base (of its part, when per_part: then lane counts in the part).
+  std::int64_t offset(unsigned lane) const { return pattern ? (*pattern)[lane] : stride * lane; }
   friend bool operator==(const Shape&, const Shape&) = default;
 
   static Shape varying() { return {.known = true}; }
@@ -30,6 +38,8 @@ struct Shape {
   static Shape strided(std::int64_t stride, bool per_part = false, std::uint8_t aligned = 0) {
     return {.known = true, .affine = true, .per_part = per_part, .aligned = aligned, .stride = stride};
   }
+  /// Whole-warp offsets: a stride where they are regular, a pattern where not, varying where too far apart.
+  static Shape with_offsets(const Offsets& offsets, bool checked, std::uint8_t aligned);
 };
 
 /// Where lanes have which thread coordinates; the only thing of a block's shape that code is specialised for.

@@ -1,6 +1,8 @@
 // How values vary over the lanes of a warp: the address-shape half of the plan.
 #include <algorithm>
 #include <bit>
+#include <mutex>
+#include <set>
 
 #include "jit/plan.h"
 
@@ -20,8 +22,13 @@ constexpr std::uint8_t kWarpAligned = 5;  // a warp's first thread is a multiple
 Shape meet(const Shape& a, const Shape& b) {
   if (!a.known) return b;
   if (!b.known) return a;
-  if (!a.affine || !b.affine || a.stride != b.stride) return Shape::varying();
-  return {true, true, a.per_part || b.per_part, a.checked || b.checked, std::min(a.aligned, b.aligned), a.stride};
+  if (!a.affine || !b.affine || a.stride != b.stride || a.pattern != b.pattern) return Shape::varying();
+  if (a.pattern && (a.per_part || b.per_part)) return Shape::varying();
+  Shape s = a;
+  s.per_part |= b.per_part;
+  s.checked |= b.checked;
+  s.aligned = std::min(a.aligned, b.aligned);
+  return s;
 }
 
 bool is_address_width(Type t) { return isa::bit_size(t) == 32 || isa::bit_size(t) == 64; }
@@ -81,103 +88,151 @@ Shape Plan::address_shape(const Operand& address) const {
   return shapes_[address.index];
 }
 
+namespace {
+
+std::uint8_t trailing_zeros(std::int64_t value) {
+  return static_cast<std::uint8_t>(value == 0 ? 31 : std::min(31, std::countr_zero(static_cast<std::uint64_t>(value))));
+}
+
+/// base_a + base_b with lane offsets combined by `combine`.
+template <class Combine>
+Shape combined(const Shape& a, const Shape& b, Combine combine) {
+  if (!a.known || !b.known) return Shape{};
+  if (!a.affine || !b.affine) return Shape::varying();
+  std::uint8_t aligned = std::min(a.aligned, b.aligned);
+  if (a.per_part || b.per_part) {
+    if (a.pattern || b.pattern) return Shape::varying();
+    Shape s = Shape::strided(combine(a.stride, b.stride), true, aligned);
+    s.checked = a.checked || b.checked;
+    return s;
+  }
+  if (!a.pattern && !b.pattern) {
+    Shape s = Shape::strided(combine(a.stride, b.stride), false, aligned);
+    s.checked = a.checked || b.checked;
+    return s;
+  }
+  Offsets offsets;
+  for (unsigned l = 0; l < exec::kWarpSize; ++l) offsets.push_back(combine(a.offset(l), b.offset(l)));
+  return Shape::with_offsets(offsets, a.checked || b.checked, aligned);
+}
+
+/// Bit operations with a constant act on the lanes' low bits and on the base apart, if the base's low bits are zero
+/// and every lane's offset lies below that alignment. `bits` maps (value) -> result for offsets; the base's own result
+/// comes from the same instruction on scalars, so offsets count from bits(0).
+template <class Bits>
+Shape bitwise(const Shape& a, unsigned lanes, Bits bits, std::uint8_t aligned) {
+  if (!a.known) return Shape{};
+  if (!a.affine || a.checked) return Shape::varying();
+  for (unsigned l = 0; l < lanes; ++l)
+    if (a.offset(l) < 0 || a.offset(l) >= (std::int64_t{1} << a.aligned)) return Shape::varying();
+  Offsets offsets;
+  for (unsigned l = 0; l < lanes; ++l) offsets.push_back(bits(a.offset(l)) - bits(0));
+  if (!a.per_part) return Shape::with_offsets(offsets, false, aligned);
+  for (unsigned l = 0; l < lanes; ++l)
+    if (offsets[l] != offsets[1] * l) return Shape::varying();
+  return Shape::strided(offsets[1], true, aligned);
+}
+
+}  // namespace
+
+const Offsets* intern_offsets(Offsets offsets) {
+  static std::mutex lock;
+  static std::set<Offsets> all;
+  std::lock_guard guard(lock);
+  return &*all.insert(std::move(offsets)).first;
+}
+
+Shape Shape::with_offsets(const Offsets& offsets, bool checked, std::uint8_t aligned) {
+  constexpr std::int64_t kFar = 1 << 20;
+  bool regular = true;
+  for (unsigned l = 0; l < offsets.size(); ++l) {
+    if (offsets[l] > kFar || offsets[l] < -kFar) return varying();
+    regular = regular && offsets[l] == offsets[1] * l;
+  }
+  Shape s = strided(regular ? offsets[1] : 0, false, aligned);
+  s.checked = checked;
+  if (!regular) s.pattern = intern_offsets(offsets);
+  return s;
+}
+
 Shape Plan::affine_result(const ptx::Instruction& i) const {
   const isa::Opcode& opcode = *i.opcode;
   auto operands = function.operands_of(i);
   const Operand& d = operands[0];
   if (d.kind != Operand::Kind::reg || !is_address_width(d.type) || opcode.has(Mod::sat) || opcode.has(Mod::hi))
     return Shape::varying();
-  auto shape = [&](unsigned k) { return operand_shape(operands[k]); };
   auto constant = [&](unsigned k, std::int64_t& value) {
     if (operands[k].kind != Operand::Kind::immediate) return false;
     value = operands[k].value;
     return true;
   };
-  auto combine = [&](Shape a, Shape b, std::int64_t stride) {
-    if (!a.known || !b.known) return Shape{};
-    if (!a.affine || !b.affine) return Shape::varying();
-    return Shape{true, true, a.per_part || b.per_part, a.checked || b.checked, std::min(a.aligned, b.aligned), wrap(stride, d.type)};
-  };
-  auto zeros = [](std::int64_t value) { return static_cast<std::uint8_t>(value == 0 ? 31 : std::min(31, std::countr_zero(static_cast<std::uint64_t>(value)))); };
-  auto shape_with_alignment = [&](unsigned k) {
-    Shape s = shape(k);
-    if (std::int64_t value; constant(k, value)) s.aligned = zeros(value);
+  auto shape = [&](unsigned k) {
+    Shape s = operand_shape(operands[k]);
+    if (std::int64_t value; constant(k, value)) s.aligned = trailing_zeros(value);
     return s;
   };
-  // Lanes 0..n-1 of an aligned strided value differ only in their lowest bits: how many, or 64 if that is not known.
-  auto lane_bits = [&](const Shape& s, unsigned lanes) -> unsigned {
-    if (s.stride <= 0 || s.checked) return 64;
-    auto bits = static_cast<unsigned>(std::bit_width(static_cast<std::uint64_t>(s.stride) * lanes - 1));
-    return bits <= s.aligned ? bits : 64;
-  };
-  /// Keeps the lanes' bits whole, drops them all, or neither; first for the warp, then for each part.
-  auto select_bits = [&](Shape a, std::uint64_t kept, int shift) {
-    for (bool per_part : {a.per_part, true}) {
-      unsigned bits = lane_bits(a, per_part ? part_lanes : exec::kWarpSize);
-      if (bits == 64) continue;
-      std::uint64_t low = (std::uint64_t{1} << bits) - 1;
-      if ((kept & low) == low && shift == 0) return Shape{true, true, per_part, false, static_cast<std::uint8_t>(bits), a.stride};
-      if ((kept & low) == 0) return Shape{true, true, per_part, false, 0, 0};
-    }
-    return Shape::varying();
-  };
+  auto wrapped = [&](std::int64_t x) { return wrap(x, d.type); };
+  auto sum = [&](const Shape& a, const Shape& b) { return combined(a, b, [&](auto x, auto y) { return wrapped(x + y); }); };
   // Widening a strided 32-bit value is strided only if no lane wraps: a run-time check.
   auto widen = [&](Shape s, Type from) {
-    if (s.known && s.affine && s.stride != 0 && isa::bit_size(from) < isa::bit_size(d.type)) s.checked = true;
+    if (s.known && s.affine && !s.equal_lanes() && isa::bit_size(from) < isa::bit_size(d.type)) s.checked = true;
     return s;
+  };
+  auto scaled = [&](Shape s, std::int64_t factor) {
+    s.aligned = static_cast<std::uint8_t>(std::min(31, s.aligned + trailing_zeros(factor)));
+    return combined(s, Shape::strided(0, false, 31), [&](auto x, auto) { return wrapped(x * factor); });
   };
   std::int64_t c = 0;
   auto product = [&](unsigned a, unsigned b) {
     Shape x = shape(a), y = shape(b);
     if (!x.known || !y.known) return Shape{};
-    Type from = operands[a].type;
-    auto scaled = [&](Shape s) {
-      std::int64_t stride = s.stride * c;
-      s.aligned = static_cast<std::uint8_t>(std::min(31, s.aligned + zeros(c)));
-      return combine(widen(s, from), Shape::strided(0, false, 31), stride);
-    };
-    if (x.affine && constant(b, c)) return scaled(x);
-    if (y.affine && constant(a, c)) return scaled(y);
-    if (x.affine && y.affine && x.stride == 0 && y.stride == 0) return combine(x, y, 0);
+    if (x.affine && constant(b, c)) return scaled(widen(x, operands[a].type), c);
+    if (y.affine && constant(a, c)) return scaled(widen(y, operands[b].type), c);
+    if (x.equal_lanes() && y.equal_lanes() && !x.checked && !y.checked)
+      return Shape::strided(0, x.per_part || y.per_part, std::max(x.aligned, y.aligned));
     return Shape::varying();
+  };
+  auto bits_of = [&](const Shape& a, auto bits, std::uint8_t aligned) {
+    return bitwise(a, a.per_part ? part_lanes : exec::kWarpSize, bits, aligned);
+  };
+  auto equal = [&](unsigned a, unsigned b) {  // lanes of each part alike: the operation on scalars
+    Shape x = shape(a), y = shape(b);
+    return x.known && y.known && x.equal_lanes() && y.equal_lanes() && !x.checked && !y.checked;
+  };
+  auto per_part = [&](unsigned a, unsigned b) { return Shape::strided(0, shape(a).per_part || shape(b).per_part); };
+  auto with_constant = [&](auto operation, auto aligned) {
+    if (equal(1, 2)) return per_part(1, 2);
+    for (unsigned k : {2u, 1u})
+      if (constant(k, c))
+        return bits_of(shape(3 - k), [&](std::int64_t x) { return operation(x, c); }, aligned(shape(3 - k)));
+    return shape(1).known && shape(2).known ? Shape::varying() : Shape{};
   };
   switch (opcode.row->text->affine) {
     case Affine::move: return shape(1);
-    case Affine::add: return combine(shape_with_alignment(1), shape_with_alignment(2), shape(1).stride + shape(2).stride);
-    case Affine::subtract: return combine(shape_with_alignment(1), shape_with_alignment(2), shape(1).stride - shape(2).stride);
+    case Affine::add: return sum(shape(1), shape(2));
+    case Affine::subtract: return combined(shape(1), shape(2), [&](auto x, auto y) { return wrapped(x - y); });
     case Affine::multiply: return product(1, 2);
-    case Affine::multiply_add: {
-      Shape p = product(1, 2), s = shape(3);
-      return combine(p, s, p.stride + s.stride);
-    }
-    case Affine::shift_left: {
-      Shape a = shape(1);
-      if (!a.known || (a.affine && a.stride == 0 && shape(2).uniform())) return a;
-      if (!a.affine || !constant(2, c) || c < 0 || c >= isa::bit_size(d.type)) return Shape::varying();
-      a.aligned = static_cast<std::uint8_t>(std::min<std::int64_t>(31, a.aligned + c));
-      return combine(a, Shape::strided(0, false, 31), static_cast<std::int64_t>(static_cast<std::uint64_t>(a.stride) << c));
-    }
-    case Affine::shift_right: {
-      Shape a = shape(1);
-      if (!a.known || (a.affine && a.stride == 0 && shape(2).uniform())) return a;
-      if (!a.affine || !constant(2, c) || c < 0 || c >= isa::bit_size(d.type)) return Shape::varying();
-      return select_bits(a, ~std::uint64_t{0} << c, static_cast<int>(c));
-    }
-    case Affine::mask: {
-      Shape a = shape(1), b = shape(2);
-      if (!a.known || !b.known) return Shape{};
-      if (a.affine && b.affine && a.stride == 0 && b.stride == 0 && !a.checked && !b.checked) return combine(a, b, 0);
-      if (a.affine && constant(2, c)) return select_bits(a, static_cast<std::uint64_t>(c), 0);
-      if (b.affine && constant(1, c)) return select_bits(b, static_cast<std::uint64_t>(c), 0);
-      return Shape::varying();
-    }
+    case Affine::multiply_add: return sum(product(1, 2), shape(3));
+    case Affine::shift_left:
+      if (equal(1, 2)) return per_part(1, 2);
+      if (!shape(1).known) return Shape{};
+      if (!shape(1).affine || !constant(2, c) || c < 0 || c >= isa::bit_size(d.type)) return Shape::varying();
+      return scaled(shape(1), std::int64_t{1} << std::min<std::int64_t>(c, 62));
+    case Affine::shift_right:
+      if (equal(1, 2)) return per_part(1, 2);
+      if (!shape(1).known) return Shape{};
+      if (!constant(2, c) || c < 0 || c >= isa::bit_size(d.type)) return Shape::varying();
+      return bits_of(shape(1), [&](std::int64_t x) { return x >> c; },
+                     static_cast<std::uint8_t>(std::max<std::int64_t>(0, shape(1).aligned - c)));
+    case Affine::mask:
+      return with_constant([](auto x, auto y) { return x & y; }, [](const Shape& a) { return a.aligned; });
+    case Affine::flip: return with_constant([](auto x, auto y) { return x ^ y; }, [&](const Shape&) { return trailing_zeros(c); });
+    case Affine::join: return with_constant([](auto x, auto y) { return x | y; }, [&](const Shape&) { return trailing_zeros(c); });
     case Affine::convert: {
-      Shape a = shape(1);
       if (opcode.type_count < 2 || isa::is_float(opcode.type(0)) || isa::is_float(opcode.type(1)) ||
           !is_address_width(opcode.type(0)) || !is_address_width(opcode.type(1)) || !is_address_width(operands[1].type))
         return Shape::varying();
-      a = widen(a, opcode.type(1));
-      return combine(a, Shape::strided(0, false, 31), a.stride);
+      return scaled(widen(shape(1), opcode.type(1)), 1);
     }
     case Affine::none: return Shape::varying();
   }

@@ -1,7 +1,13 @@
 // The SIMD language over IRBuilder: see value.h.
 #include "jit/value.h"
 
+#include <llvm/IR/Module.h>
+
+#include <llvm/IR/Module.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "base/assert.h"
@@ -165,10 +171,32 @@ Val int_to_float(Val a, Type t) {
   return {a.ir, a.is_signed() ? a.ir->CreateSIToFP(a.v, target) : a.ir->CreateUIToFP(a.v, target), t};
 }
 
+namespace {
+/// The integers of t as far as floats hold them: the lowest, and one past the highest.
+struct FloatRange {
+  double low, end;
+};
+FloatRange range_of(Type t) {
+  int bits = static_cast<int>(isa::bit_size(t));
+  return {isa::is_signed(t) ? -std::ldexp(1.0, bits - 1) : 0.0, std::ldexp(1.0, isa::is_signed(t) ? bits - 1 : bits)};
+}
+}  // namespace
+
+// Written out because LLVM 19 scalarises llvm.fptosi.sat and llvm.fptoui.sat of vectors.
 Val float_to_int(Val a, Type t) {
-  auto id = isa::is_signed(t) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
-  auto* target = llvm_type(a.ir->getContext(), t, a.lanes());
-  return {a.ir, a.ir->CreateIntrinsic(id, {target, a.v->getType()}, {a.v}), t};
+  FloatRange range = range_of(t);
+  Val low = a.like_float(range.low), zero = a.like_float(0);
+  Val bounded = select(gt(a, low), a, low);  // NaN becomes low
+  if (isa::bit_size(t) < 32) {
+    Val high = a.like_float(range.end - 1);
+    Val result = float_to_int_in_range(select(lt(bounded, high), bounded, high), isa::is_signed(t) ? Type::s32 : Type::u32).to(t);
+    return isa::is_signed(t) ? select(is_nan(a), result.like(0), result) : result;
+  }
+  Val above = ge(a, a.like_float(range.end));
+  Val result = float_to_int_in_range(select(above, zero, bounded), t);
+  Val highest = result.constant(t, ~std::uint64_t{0} >> (64 - result.bits() + (isa::is_signed(t) ? 1 : 0)));
+  result = select(above, highest, result);
+  return isa::is_signed(t) ? select(is_nan(a), result.like(0), result) : result;
 }
 
 Val float_to_int_in_range(Val a, Type t) {
@@ -234,17 +262,18 @@ Val repeat_each(Val a, unsigned times) {
   return with(a, a.ir->CreateShuffleVector(a.v, mask));
 }
 
+namespace {
+std::string feature_flag(const char* name) { return std::string("raddle.has.") + name; }
+}  // namespace
+
+void declare_features(llvm::Module& module, const llvm::MCSubtargetInfo& target) {
+  for (const char* name : {"f16c", "avx512f", "avx512vl"})
+    if (target.checkFeatures(std::string("+") + name))
+      module.addModuleFlag(llvm::Module::Max, feature_flag(name), std::uint32_t{1});
+}
+
 bool has_feature(const Val& a, const char* name) {
-  auto attribute = a.ir->GetInsertBlock()->getParent()->getFnAttribute("target-features");
-  if (!attribute.isValid()) return false;
-  std::string wanted = std::string("+") + name;
-  llvm::StringRef rest = attribute.getValueAsString();
-  while (!rest.empty()) {
-    auto [feature, tail] = rest.split(',');
-    if (feature == wanted) return true;
-    rest = tail;
-  }
-  return false;
+  return a.ir->GetInsertBlock()->getModule()->getModuleFlag(feature_flag(name)) != nullptr;
 }
 
 Val multiply_high(Val a, Val b) {

@@ -9,6 +9,10 @@
 
 #include "isa/type.h"
 
+namespace llvm {
+class MCSubtargetInfo;
+}
+
 namespace raddle::jit {
 
 using isa::Type;
@@ -119,7 +123,9 @@ Val join(const Val* parts, unsigned count, Type t);
 /// Each lane `times` times in a row; a scalar becomes a vector.
 Val repeat_each(Val a, unsigned times);
 
-/// Whether the function under construction may use a CPU feature, by its "target-features" attribute.
+/// Notes in the module which of the CPU features that lowerings ask for its code may use.
+void declare_features(llvm::Module& module, const llvm::MCSubtargetInfo& target);
+/// Whether code in the value's module may use a CPU feature; no where nothing was declared.
 bool has_feature(const Val& a, const char* name);
 
 /// High half of the double-width product, by signedness.

@@ -87,7 +87,7 @@ WarpValue FunctionCompiler::read(const Operand& o) {
       auto* target = v->getType()->isVectorTy() ? static_cast<llvm::Type*>(llvm::FixedVectorType::get(lane_type(want), lanes())) : lane_type(want);
       return isa::is_signed(want) ? ir.CreateSExtOrTrunc(v, target) : ir.CreateZExtOrTrunc(v, target);
     };
-    if (value.shape.affine && value.shape.stride != 0 && isa::bit_size(want) > isa::bit_size(value.type)) {
+    if (value.shape.affine && !value.shape.equal_lanes() && isa::bit_size(want) > isa::bit_size(value.type)) {
       WarpValue full = value;  // a strided value may wrap when widened: give up its shape
       value.parts.clear();
       for (unsigned p = 0; p < parts(); ++p) value.parts.push_back(part(full, p).v);
@@ -118,10 +118,12 @@ Val FunctionCompiler::part(const WarpValue& value, unsigned p) {
   if (!value.parts.empty()) return typed(value.parts[p]);
   bool per_part = value.shape.per_part;
   auto* base = splat(value.bases[per_part ? p : 0]);
-  if (value.shape.stride == 0) return typed(base);
+  if (value.shape.equal_lanes()) return typed(base);
   unsigned bits = isa::bit_size(value.type);
-  auto* step = splat(ir.getIntN(bits, static_cast<std::uint64_t>(value.shape.stride) & (bits == 64 ? ~0ull : (1ull << bits) - 1)));
-  return typed(ir.CreateAdd(base, ir.CreateMul(lane_numbers(bits, per_part ? 0 : p), step)));
+  std::vector<llvm::Constant*> offsets;
+  for (unsigned l = 0; l < lanes(); ++l)
+    offsets.push_back(llvm::ConstantInt::get(ir.getContext(), llvm::APInt(bits, static_cast<std::uint64_t>(value.shape.offset(per_part ? l : p * lanes() + l)))));
+  return typed(ir.CreateAdd(base, llvm::ConstantVector::get(offsets)));
 }
 
 Val FunctionCompiler::scalar(const WarpValue& value, unsigned group) {
@@ -129,8 +131,8 @@ Val FunctionCompiler::scalar(const WarpValue& value, unsigned group) {
   auto* base = value.bases[value.bases.size() == 1 ? 0 : group];
   if (value.type == Type::pred) return {&ir, base, Type::pred};
   // A warp-wide strided value asked for by part: its base there.
-  if (value.bases.size() == 1 && group != 0 && value.shape.stride != 0)
-    base = ir.CreateAdd(base, llvm::ConstantInt::get(base->getType(), static_cast<std::uint64_t>(value.shape.stride) * group * lanes(), false));
+  if (value.bases.size() == 1 && group != 0 && !value.shape.equal_lanes())
+    base = ir.CreateAdd(base, llvm::ConstantInt::get(base->getType(), static_cast<std::uint64_t>(value.shape.offset(group * lanes())), false));
   return Val{&ir, base, isa::bits_type(isa::bit_size(value.type))}.as(value.type);
 }
 

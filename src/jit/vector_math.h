@@ -43,6 +43,13 @@ Val round_to_integral(Val a, Mod mode);
 
 /// f16 or bf16 (or a .b16 of that format) to f32, exactly.
 Val widen_to_f32(Val a, Type from);
+/// The same for a value about to be compared or rounded to an integral one: LLVM 19 would turn that into the same
+/// operation on the half itself, lane by lane; a pair of multiplications keeps it from seeing the half.
+Val widen_opaque(Val a, Type from);
+/// .relu, .sat and minima of f16 and bf16 as integer arithmetic on their bits.
+Val relu_narrow(Val a);
+Val saturate_narrow(Val a);
+Val minimum_narrow(Val a, Val b, bool propagate_nan, bool maximum);
 /// f32 to f16 or bf16.
 Val narrow_from_f32(Val a, Type to, Mod mode);
 /// f16/bf16 fma with one rounding (to nearest even).

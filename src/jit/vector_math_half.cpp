@@ -71,12 +71,41 @@ Val add_to_odd(Val a, Val b) {
   return select(inexact, odd, bits).as(s.type);
 }
 
+Val infinity_of(Val a) { return a.as(Type::s16).like(a.type == Type::f16 ? 0x7c00 : 0x7f80); }
+
+/// Bits of a 16-bit float as integers that compare as the floats do, -0 below +0; its own inverse.
+Val ordered(Val bits) { return bits ^ (shr(bits, 15) & bits.like(0x7fff)); }
+
 }  // namespace
 
 Val widen_to_f32(Val a, Type from) {
   if (from == Type::bf16) return shl(bits_of(a).to(Type::u32), 16).as(Type::f32);
   RADDLE_ASSERT(from == Type::f16, "widen_to_f32: f16 and bf16 only");
   return has_feature(a, "f16c") ? a.as(Type::f16).to_float(Type::f32) : widen_f16_by_integers(a);
+}
+
+Val widen_opaque(Val a, Type from) {
+  Val wide = widen_to_f32(a, from);
+  return from == Type::f16 ? wide * wide.like(2) * wide.like_float(0.5) : wide;
+}
+
+Val relu_narrow(Val a) {
+  Val h = a.as(Type::s16), magnitude = h & h.like(0x7fff), infinity = infinity_of(a);
+  return select(gt(magnitude, infinity), h, max(h, h.like(0))).as(a.type);
+}
+
+Val saturate_narrow(Val a) {
+  Val h = a.as(Type::s16), magnitude = h & h.like(0x7fff);
+  Val clamped = min(max(h, h.like(0)), h.like(a.type == Type::f16 ? 0x3c00 : 0x3f80));
+  return select(gt(magnitude, infinity_of(a)), h.like(0), clamped).as(a.type);
+}
+
+Val minimum_narrow(Val a, Val b, bool propagate_nan, bool maximum) {
+  Val x = a.as(Type::s16), y = b.as(Type::s16), infinity = infinity_of(a);
+  Val x_nan = gt(x & x.like(0x7fff), infinity), y_nan = gt(y & y.like(0x7fff), infinity);
+  Val key = maximum ? max(ordered(x), ordered(y)) : min(ordered(x), ordered(y)), result = ordered(key);
+  if (propagate_nan) return select(x_nan | y_nan, x.like(0x7fff), result).as(a.type);
+  return select(x_nan, y, select(y_nan, x, result)).as(a.type);
 }
 
 Val narrow_from_f32(Val a, Type to, Mod mode) {
