@@ -24,6 +24,13 @@
 
 namespace raddle {
 
+namespace machine {
+class Task;
+}
+namespace detail {
+struct CompiledKernel;
+}
+
 template <class T>
 class Buffer;
 class Event;
@@ -49,7 +56,7 @@ class Device {
 
   /// @errors out_of_memory; invalid for 0 bytes
   Result<DevicePtr> allocate(std::uint64_t bytes);
-  Result<void> free(DevicePtr address);  ///< waits for the default stream, as cudaFree does
+  Result<void> free(DevicePtr address);  ///< waits for all work, as cudaFree does
   /// Synchronous copies, after all work in the default stream. @errors invalid: not inside an allocation; kernel_fault: sticky
   Result<void> write(DevicePtr to, const void* from, std::uint64_t bytes);
   Result<void> read(void* to, DevicePtr from, std::uint64_t bytes);
@@ -140,12 +147,14 @@ class Launch {
   void then(std::function<void(Result<LaunchReport>)> callback);
   std::future<Result<LaunchReport>> future();
 
-  struct Impl;
-
  private:
   friend class Kernel;
-  explicit Launch(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  // No allocation of its own: launches are a hot path.
+  Launch(Device::Impl* device, machine::Task* task, const detail::CompiledKernel* code) : device_(device), task_(task), code_(code) {}
+
+  Device::Impl* device_;
+  machine::Task* task_;
+  const detail::CompiledKernel* code_;
 };
 
 /// Work that runs in order. Streams run beside one another; the default stream is one like the others.

@@ -46,6 +46,7 @@ std::string Fault::to_string() const {
   fmt::format_to(out, ", block ({},{},{})", ctaid[0], ctaid[1], ctaid[2]);
   if (thread_known) fmt::format_to(out, ", thread ({},{},{})", tid[0], tid[1], tid[2]);
   if (ptx_line != 0) fmt::format_to(out, ", PTX line {}", ptx_line);
+  if (!source.empty()) fmt::format_to(out, " ({})", source);
   if (!detail.empty()) fmt::format_to(out, ": {}", detail);
   return text;
 }

@@ -17,7 +17,8 @@ struct Fault {
   bool thread_known = false;
   std::uint64_t address = 0;
   std::uint32_t ptx_line = 0;      ///< 0: unknown
-  std::string detail;              ///< nearest allocation and distance, assert text, source line
+  std::string source;              ///< "file.cu:12", empty if unknown
+  std::string detail;              ///< nearest allocation and distance, assert text
 
   std::string to_string() const;
 };

@@ -145,6 +145,7 @@ exec::Fault Machine::describe_fault(Block& block, const RawFault& raw) const {
     if (const std::uint32_t line = grid.executable->line_of(raw.code_address); line != 0) fault.ptx_line = line;
   }
   const bool warps = block.kind == exec::BlockKind::fibers;
+  if (fault.ptx_line != 0 && grid.source_of != nullptr) fault.source = grid.source_of(grid.owner, fault.ptx_line);
   if (warps && raw.lane != 0) {
     const std::uint32_t thread = block.current * exec::kWarpSize + raw.lane - 1;
     fault.thread_known = true;

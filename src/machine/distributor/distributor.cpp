@@ -29,7 +29,7 @@ std::uint32_t Distributor::slots_per_sm(const SmLimits& sm, const GridWork& grid
   const std::uint32_t warps = (grid.threads_per_block + exec::kWarpSize - 1) / exec::kWarpSize;
   if (warps == 0) return 0;
   std::uint64_t slots = std::min<std::uint64_t>({sm.cta_slots, sm.threads / grid.threads_per_block, sm.warps / warps});
-  if (grid.shared_bytes != 0) slots = std::min<std::uint64_t>(slots, sm.shared_bytes / grid.shared_bytes);
+  if (grid.shared_model_bytes != 0) slots = std::min<std::uint64_t>(slots, sm.shared_bytes / grid.shared_model_bytes);
   if (const std::uint64_t registers = registers_of(sm, grid); registers != 0) slots = std::min<std::uint64_t>(slots, sm.registers / registers);
   return static_cast<std::uint32_t>(slots);
 }
@@ -50,7 +50,7 @@ std::uint64_t Distributor::free_slots(const Sm& sm, const Task& task) const {
   const GridWork& grid = task.grid;
   std::uint64_t slots = std::min<std::uint64_t>({limits_.cta_slots - sm.ctas, (limits_.threads - sm.threads) / grid.threads_per_block,
                                                  (limits_.warps - sm.warps) / warps_of(task)});
-  if (grid.shared_bytes != 0) slots = std::min(slots, (limits_.shared_bytes - sm.shared) / grid.shared_bytes);
+  if (grid.shared_model_bytes != 0) slots = std::min(slots, (limits_.shared_bytes - sm.shared) / grid.shared_model_bytes);
   if (const std::uint64_t registers = registers_of(limits_, grid); registers != 0) slots = std::min(slots, (limits_.registers - sm.registers) / registers);
   return slots;
 }
@@ -62,7 +62,7 @@ void Distributor::occupy(Sm& sm, const Task& task, std::uint64_t count, bool tak
   sm.threads += sign * n * task.grid.threads_per_block;
   sm.warps += sign * n * warps_of(task);
   const std::uint64_t wide = take ? 1 : ~0ull;
-  sm.shared += wide * count * task.grid.shared_bytes;
+  sm.shared += wide * count * task.grid.shared_model_bytes;
   sm.registers += wide * count * registers_of(limits_, task.grid);
 }
 

@@ -29,10 +29,14 @@ struct GridWork {
   exec::LaunchContext context{};         ///< parameters is filled in by Task::set_parameters
   std::uint32_t threads_per_block = 0;
   std::uint64_t blocks = 0;
-  std::uint64_t shared_bytes = 0;        ///< of the shared window, reserved bytes included
+  std::uint64_t shared_bytes = 0;        ///< of the shared window, reserved bytes and alignment included
+  std::uint64_t shared_model_bytes = 0;  ///< what the modelled SM counts: reserved, static and dynamic bytes
   std::uint64_t local_stride = 0;        ///< bytes per thread
   std::uint32_t registers = 0;           ///< per thread; 0: unknown
   std::uint64_t time_limit_ns = 0;       ///< 0: none
+  /// Source position of a PTX line of the kernel, empty if unknown; for faults. `owner` outlives the task.
+  std::string (*source_of)(const void* owner, std::uint32_t ptx_line) = nullptr;
+  const void* owner = nullptr;
 };
 
 class Task {

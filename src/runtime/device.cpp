@@ -1,0 +1,166 @@
+// Device: opening, memory, synchronisation.
+#include <cstdio>
+#include <cstring>
+
+#include "interp/interpreter.h"
+#include "machine/shape/host.h"
+#include "ptx/parser.h"
+#include "runtime/device_impl.h"
+#ifdef RADDLE_JIT
+#include "jit/engine.h"
+#endif
+
+namespace raddle {
+namespace {
+
+Result<std::unique_ptr<exec::Engine>> make_engine(const std::string& name) {
+  if (name == "interp") return interp::make_engine();
+#ifdef RADDLE_JIT
+  if (name == "jit" || name.empty()) return jit::make_engine();
+  return Error::make(ErrorCode::not_found, "no engine '{}'; there are jit, interp", name);
+#else
+  if (name.empty()) return interp::make_engine();
+  return Error::make(ErrorCode::not_found, "no engine '{}'; this build has interp only", name);
+#endif
+}
+
+}  // namespace
+
+Error fault_error(const exec::Fault& fault) {
+  const bool timed_out = fault.kind == exec::FaultKind::timeout;
+  return {timed_out ? ErrorCode::timeout : ErrorCode::kernel_fault, fault.to_string()};
+}
+
+Device::Impl::~Impl() {
+  if (machine) machine->tasks().wait_all();
+  default_stream.reset();
+}
+
+Result<void> Device::Impl::status() const {
+  if (auto failure = machine->failure()) return fault_error(*failure);
+  return {};
+}
+
+Result<void> Device::Impl::synchronize() {
+  std::vector<machine::Task*> last;
+  {
+    std::lock_guard lock(streams_mutex);
+    for (Stream::Impl* stream : streams) last.push_back(stream->retain_last());
+  }
+  for (machine::Task* task : last) {
+    if (task != nullptr) task->wait();
+    tasks().release(task);
+  }
+  machine->output().flush();
+  return status();
+}
+
+Device::Device(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Device::~Device() = default;
+Device::Device(Device&&) noexcept = default;
+Device& Device::operator=(Device&&) noexcept = default;
+
+Result<Device> Device::open(DeviceOptions options) {
+  auto impl = std::make_unique<Impl>();
+  machine::MachineOptions wanted;
+  TRY_ASSIGN(wanted.shape, machine::preset_shape(options.shape, machine::host_info().usable_cores));
+  wanted.workers = options.workers;
+  wanted.pin = options.pin;
+  wanted.deterministic = options.deterministic;
+  wanted.heap_bytes = options.heap_bytes;
+  wanted.output = options.output;
+  TRY_ASSIGN(impl->engine, make_engine(options.engine));
+  TRY_ASSIGN(impl->machine, machine::Machine::create(std::move(wanted)));
+  impl->options = std::move(options);
+  impl->default_stream = Stream(std::make_unique<Stream::Impl>(*impl, 0));
+  return Device(std::move(impl));
+}
+
+DeviceProperties Device::properties() const {
+  const machine::MachineShape& shape = impl_->machine->shape();
+  return {shape.name,       std::string(impl_->engine->name()),   shape.sm_count(),          impl_->machine->worker_count(),
+          shape.capability, impl_->machine->memory().capacity(),  shape.sm.shared_per_block, shape.sm.threads_per_block};
+}
+
+Result<Module> Device::load(std::string_view text, std::string_view name) {
+  auto module = std::make_unique<Module::Impl>();
+  module->device = impl_.get();
+  TRY_ASSIGN(module->program, ptx::parse(text, name));
+  TRY(place_variables(*module));
+  return Module(std::move(module));
+}
+
+Result<Module> Device::load_file(const std::string& path) {
+  std::FILE* file = std::fopen(path.c_str(), "rb");
+  if (file == nullptr) return Error::make(ErrorCode::io, "cannot open {}: {}", path, std::strerror(errno));
+  std::string text;
+  char chunk[1 << 16];
+  for (std::size_t n; (n = std::fread(chunk, 1, sizeof chunk, file)) != 0;) text.append(chunk, n);
+  const bool bad = std::ferror(file) != 0;
+  std::fclose(file);
+  if (bad) return Error::make(ErrorCode::io, "cannot read {}", path);
+  return load(text, path);
+}
+
+Result<DevicePtr> Device::allocate(std::uint64_t bytes) { return impl_->machine->memory().allocate(bytes); }
+
+Result<void> Device::free(DevicePtr address) {
+  (void)impl_->synchronize();  // a sticky fault is no reason to keep the memory
+  return impl_->machine->memory().free(address);
+}
+
+Result<void> Device::write(DevicePtr to, const void* from, std::uint64_t bytes) {
+  return detail::buffers_write(impl_.get(), to, from, bytes);
+}
+
+Result<void> Device::read(void* to, DevicePtr from, std::uint64_t bytes) {
+  return detail::buffers_read(impl_.get(), to, from, bytes);
+}
+
+Result<void> Device::copy(DevicePtr to, DevicePtr from, std::uint64_t bytes) {
+  TRY(impl_->default_stream->copy(to, from, bytes));
+  return impl_->default_stream->synchronize();
+}
+
+Result<void> Device::fill(DevicePtr to, std::uint8_t value, std::uint64_t bytes) {
+  TRY(impl_->default_stream->fill(to, value, bytes));
+  return impl_->default_stream->synchronize();
+}
+
+Result<Stream> Device::stream(int priority) { return Stream(std::make_unique<Stream::Impl>(*impl_, priority)); }
+Stream& Device::default_stream() { return *impl_->default_stream; }
+Result<void> Device::synchronize() { return impl_->synchronize(); }
+Result<void> Device::status() const { return impl_->status(); }
+
+std::uint64_t Device::blocks_completed() const {
+  std::uint64_t total = 0;
+  for (unsigned i = 0; i < impl_->machine->worker_count(); ++i) total += impl_->machine->worker(i).counters().ctas.load(std::memory_order_relaxed);
+  return total;
+}
+
+// Synchronous copies run on the caller's thread, once the work before them is done. Buffers outlive moves of the Device
+// handle, so these take its Impl.
+namespace detail {
+Result<void> buffers_write(Device::Impl* device, DevicePtr to, const void* from, std::uint64_t bytes) {
+  if (bytes == 0) return {};
+  TRY_ASSIGN(std::byte * target, device->machine->memory().host(to, bytes));
+  TRY(device->default_stream->synchronize());
+  std::memcpy(target, from, bytes);
+  return {};
+}
+
+Result<void> buffers_read(Device::Impl* device, void* to, DevicePtr from, std::uint64_t bytes) {
+  if (bytes == 0) return {};
+  TRY_ASSIGN(const std::byte* source, device->machine->memory().host(from, bytes));
+  TRY(device->default_stream->synchronize());
+  std::memcpy(to, source, bytes);
+  return {};
+}
+
+void buffers_free(Device::Impl* device, DevicePtr address) {
+  (void)device->synchronize();
+  (void)device->machine->memory().free(address);
+}
+}  // namespace detail
+
+}  // namespace raddle

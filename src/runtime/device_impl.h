@@ -1,0 +1,106 @@
+// What is behind the handles of include/raddle. One Device::Impl owns the machine and the engine; everything else points to it.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "exec/executable.h"
+#include "machine/machine.h"
+#include "ptx/layout.h"
+#include "ptx/module.h"
+#include "raddle/raddle.h"
+
+namespace raddle {
+
+namespace detail {
+/// A kernel as one engine compiled it for one class of block shapes.
+struct CompiledKernel {
+  std::uint64_t shape_class = 0;
+  std::unique_ptr<exec::Executable> code;
+  std::uint64_t local_stride = 0;
+  LaunchReport report;       ///< of the compilation
+};
+}  // namespace detail
+
+struct Stream::Impl {
+  Impl(Device::Impl& device, int priority);
+  ~Impl();
+
+  /// Appends a task: it runs after all earlier ones of this stream, and after `also` if given.
+  void submit(machine::Task& task, machine::Task* also = nullptr);
+  machine::Task* retain_last();  ///< null if the stream was never used; the caller releases it
+
+  Device::Impl& device;
+  const int priority;
+
+ private:
+  std::mutex mutex_;
+  machine::Task* last_ = nullptr;
+};
+
+struct Device::Impl {
+  DeviceOptions options;
+  std::unique_ptr<machine::Machine> machine;
+  std::unique_ptr<exec::Engine> engine;
+  std::mutex compile_mutex;              ///< engines compile one kernel at a time
+  std::mutex streams_mutex;
+  std::vector<Stream::Impl*> streams;
+  std::optional<Stream> default_stream;  // last: destroyed first
+  std::atomic<std::uint64_t> next_grid_id{1};
+
+  ~Impl();
+  Result<void> synchronize();
+  Result<void> status() const;
+  machine::TaskScheduler& tasks() { return machine->tasks(); }
+};
+
+struct Event::Impl {
+  Impl(Device::Impl& device, machine::Task& marker) : device(device), marker(marker) {}
+  Impl(const Impl& other) : device(other.device), marker(other.marker) { device.tasks().retain(marker); }
+  ~Impl() { device.tasks().release(&marker); }
+  Device::Impl& device;
+  machine::Task& marker;
+};
+
+struct Kernel::Impl {
+  Module::Impl* module = nullptr;
+  ptx::FunctionId id = 0;
+  KernelInfo info;
+  ptx::SharedLayout shared;
+  Error unusable{ErrorCode::unsupported, ""};  ///< message empty: the kernel can run
+
+  std::mutex mutex;
+  std::vector<std::unique_ptr<detail::CompiledKernel>> compiled;
+  std::atomic<const detail::CompiledKernel*> last_used{nullptr};
+
+  const ptx::Function& function() const;
+  Result<const detail::CompiledKernel*> compile(Dim3 block);
+  Result<void> check(const LaunchConfig& config) const;
+  Result<void> pack(std::span<const Argument> arguments, std::span<std::byte> block) const;
+  void fill(machine::GridWork& grid, const LaunchConfig& config, const detail::CompiledKernel& code) const;
+};
+
+struct Module::Impl {
+  Device::Impl* device = nullptr;
+  ptx::Module program;
+  std::vector<std::uint64_t> addresses;                  ///< by VariableId; LaunchContext::variables
+  std::vector<DevicePtr> allocations;
+  std::vector<std::unique_ptr<Kernel::Impl>> kernels;    ///< entries, in the order of the text
+  std::mutex mutex;
+
+  ~Impl();
+};
+
+/// Allocates and initialises the module's variables (module_variables.cpp).
+Result<void> place_variables(Module::Impl& module);
+/// What the kernel needs, and whether it can run (kernel_info.cpp).
+std::unique_ptr<Kernel::Impl> describe_kernel(Module::Impl& module, ptx::FunctionId id);
+/// "file.cu:12, inlined at file.cu:40" of a PTX line, for faults.
+std::string source_of_line(const void* module, std::uint32_t ptx_line);
+
+Error fault_error(const exec::Fault& fault);
+
+}  // namespace raddle

@@ -1,0 +1,163 @@
+// Kernels: compilation per class of block shapes, launch checks, the launch itself.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "runtime/device_impl.h"
+
+namespace raddle {
+namespace {
+
+constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
+
+/// Threads' local memory starts as aligned as PTX may ask (128), but small frames stay dense.
+std::uint64_t local_stride(std::uint32_t bytes) {
+  if (bytes == 0) return 0;
+  return round_up(bytes, std::min<std::uint64_t>(std::bit_ceil(std::max(bytes, 16u)), 128));
+}
+
+std::uint64_t threads_of(Dim3 block) { return std::uint64_t{block.x} * block.y * block.z; }
+
+std::string text_of(Dim3 d) { return fmt::format("{} x {} x {}", d.x, d.y, d.z); }
+
+}  // namespace
+
+const ptx::Function& Kernel::Impl::function() const { return module->program.functions[id]; }
+
+Result<const detail::CompiledKernel*> Kernel::Impl::compile(Dim3 block) {
+  exec::Engine& engine = *module->device->engine;
+  const exec::BlockShape shape{block.x, block.y, block.z};
+  const std::uint64_t shape_class = engine.shape_class(shape);
+  if (const auto* last = last_used.load(std::memory_order_acquire); last != nullptr && last->shape_class == shape_class) return last;
+  std::lock_guard lock(mutex);
+  for (const auto& known : compiled) {
+    if (known->shape_class != shape_class) continue;
+    last_used.store(known.get(), std::memory_order_release);
+    return known.get();
+  }
+  auto result = std::make_unique<detail::CompiledKernel>();
+  {
+    std::lock_guard compiling(module->device->compile_mutex);
+    TRY_ASSIGN(result->code, engine.compile(module->program, id, {shape, module->device->options.deterministic.has_value()}));
+  }
+  result->shape_class = shape_class;
+  result->local_stride = local_stride(result->code->local_bytes);
+  const exec::CodeStatistics& statistics = result->code->statistics;
+  result->report = {std::string(engine.name()), std::string(exec::block_kind_name(result->code->kind)), statistics.memory_operations,
+                    statistics.not_vectorised,  statistics.dispatched_loops, statistics.compile_seconds, 0};
+  compiled.push_back(std::move(result));
+  last_used.store(compiled.back().get(), std::memory_order_release);
+  return compiled.back().get();
+}
+
+// The limits of the CUDA programming guide's table, and what the kernel itself declares.
+Result<void> Kernel::Impl::check(const LaunchConfig& config) const {
+  const Dim3 grid = config.grid, block = config.block;
+  const machine::SmLimits& sm = module->device->machine->shape().sm;
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0) return Error::invalid("{}: the grid {} is empty", info.name, text_of(grid));
+  if (grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535) {
+    return Error::invalid("{}: the grid {} exceeds 2147483647 x 65535 x 65535", info.name, text_of(grid));
+  }
+  const std::uint64_t threads = threads_of(block);
+  if (threads == 0) return Error::invalid("{}: the block {} is empty", info.name, text_of(block));
+  if (block.x > 1024 || block.y > 1024 || block.z > 64 || threads > sm.threads_per_block) {
+    return Error::invalid("{}: the block {} exceeds 1024 x 1024 x 64 or {} threads", info.name, text_of(block), sm.threads_per_block);
+  }
+  const Dim3 required = info.required_block;
+  if (required.x != 0 && (block.x != required.x || block.y != std::max(required.y, 1u) || block.z != std::max(required.z, 1u))) {
+    return Error::invalid("{}: the kernel was compiled for blocks of {} (.reqntid), not {}", info.name, text_of(required), text_of(block));
+  }
+  const Dim3 largest = info.largest_block;
+  if (largest.x != 0 && threads > std::uint64_t{largest.x} * std::max(largest.y, 1u) * std::max(largest.z, 1u)) {
+    return Error::invalid("{}: {} threads per block exceed the kernel's .maxntid {}", info.name, threads, text_of(largest));
+  }
+  if (info.static_shared_bytes + config.shared_bytes > sm.shared_per_block) {
+    return Error::invalid("{}: {} bytes of static and {} of dynamic shared memory exceed the {} of a block", info.name,
+                          info.static_shared_bytes, config.shared_bytes, sm.shared_per_block);
+  }
+  if (info.parameter_bytes > module->device->machine->shape().parameter_bytes) {
+    return Error::invalid("{}: {} bytes of parameters exceed {}", info.name, info.parameter_bytes, module->device->machine->shape().parameter_bytes);
+  }
+  return {};
+}
+
+Result<void> Kernel::Impl::pack(std::span<const Argument> arguments, std::span<std::byte> block) const {
+  const auto& parameters = function().parameters;
+  if (arguments.size() != parameters.size()) {
+    return Error::invalid("{}: {} arguments given, the kernel has {} parameters", info.name, arguments.size(), parameters.size());
+  }
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const ptx::Variable& parameter = module->program.variables[parameters[i]];
+    if (arguments[i].bytes() != parameter.size) {
+      return Error::invalid("{}: argument {} has {} bytes, parameter {} (.{}) has {}", info.name, i + 1, arguments[i].bytes(),
+                            parameter.name, isa::type_name(parameter.type), parameter.size);
+    }
+    if (parameter.offset + parameter.size > block.size()) return Error::invalid("{}: parameter {} lies outside the parameter block", info.name, parameter.name);
+    if (parameter.size != 0) std::memcpy(block.data() + parameter.offset, arguments[i].data(), parameter.size);
+  }
+  return {};
+}
+
+void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config, const detail::CompiledKernel& code) const {
+  Device::Impl& device = *module->device;
+  grid.executable = code.code.get();
+  grid.name = &info.name;
+  grid.threads_per_block = static_cast<std::uint32_t>(threads_of(config.block));
+  grid.blocks = threads_of(config.grid);
+  grid.local_stride = code.local_stride;
+  grid.registers = info.registers;
+  grid.time_limit_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(device.options.time_limit).count());
+  grid.source_of = &source_of_line;
+  grid.owner = module;
+  const auto dynamic = static_cast<std::uint32_t>(config.shared_bytes);
+  const std::uint32_t fixed_end = exec::kReservedShared + shared.static_bytes;
+  const auto dynamic_offset = shared.has_dynamic ? shared.dynamic_offset : static_cast<std::uint32_t>(round_up(fixed_end, ptx::kDynamicSharedAlign));
+  grid.shared_bytes = dynamic != 0 ? std::uint64_t{dynamic_offset} + dynamic : shared.static_bytes != 0 || shared.has_dynamic ? fixed_end : 0;
+  grid.shared_model_bytes = std::uint64_t{fixed_end} + dynamic;
+  const std::byte* parameters = grid.context.parameters;
+  grid.context = {{config.block.x, config.block.y, config.block.z},
+                  {config.grid.x, config.grid.y, config.grid.z},
+                  dynamic,
+                  shared.static_bytes,
+                  dynamic_offset,
+                  device.machine->shape().sm_count(),
+                  device.next_grid_id.fetch_add(1, std::memory_order_relaxed),
+                  parameters,
+                  module->addresses.data(),
+                  nullptr,
+                  0,
+                  {1, 1, 1},
+                  0};
+}
+
+const KernelInfo& Kernel::info() const { return impl_->info; }
+
+Result<LaunchReport> Kernel::compile(Dim3 block) {
+  TRY(impl_->check({.grid = {}, .block = block}));
+  TRY_ASSIGN(const auto* code, impl_->compile(block));
+  return code->report;
+}
+
+Result<Launch> Kernel::launch(const LaunchConfig& config, std::span<const Argument> arguments) {
+  Device::Impl& device = *impl_->module->device;
+  TRY(device.status());
+  TRY(impl_->check(config));
+  alignas(16) std::byte parameters[32768];
+  const std::span<std::byte> block(parameters, impl_->info.parameter_bytes);  // check() bounds it
+  std::memset(block.data(), 0, block.size());
+  TRY(impl_->pack(arguments, block));
+  TRY_ASSIGN(const auto* code, impl_->compile(config.block));
+  machine::Task* task = device.tasks().acquire();
+  task->kind = machine::TaskKind::grid;
+  task->set_parameters(block);
+  impl_->fill(task->grid, config, *code);
+  if (auto fits = device.machine->check(task->grid); !fits) {
+    device.tasks().release(task);
+    return std::move(fits.error());
+  }
+  Stream& stream = config.stream != nullptr ? *config.stream : *device.default_stream;
+  stream.impl_->submit(*task);
+  return Launch(&device, task, code);
+}
+
+}  // namespace raddle

@@ -1,0 +1,76 @@
+// What a kernel needs and whether it can run, in the API's words; and source positions of PTX lines.
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "ptx/parser.h"
+#include "runtime/device_impl.h"
+
+namespace raddle {
+namespace {
+
+KernelParameter describe_parameter(const ptx::Variable& variable) {
+  return {variable.name, std::string(isa::type_name(variable.type)), variable.size, variable.is_pointer};
+}
+
+Dim3 extents(const std::uint32_t (&value)[3]) { return {value[0], value[1], value[2]}; }
+
+/// Everything that keeps a kernel from running, at once (K-17, K-18).
+std::vector<std::string> obstacles(const ptx::Function& function, const ptx::KernelNeeds& needs) {
+  std::vector<std::string> list;
+  for (const ptx::Unsupported& item : needs.unsupported) {
+    list.push_back(fmt::format("line {}: {} ({} time{}): {}", item.first_line, item.what, item.count, item.count == 1 ? "" : "s", item.reason));
+  }
+  for (const std::string& name : needs.unresolved) list.push_back(fmt::format("function {} is not defined", name));
+  const auto& cluster = function.directives.reqnctapercluster;
+  if (cluster[0] > 1 || cluster[1] > 1 || cluster[2] > 1) list.push_back("thread-block clusters (.reqnctapercluster) are not there yet");
+  return list;
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel::Impl> describe_kernel(Module::Impl& module, ptx::FunctionId id) {
+  auto kernel = std::make_unique<Kernel::Impl>();
+  kernel->module = &module;
+  kernel->id = id;
+  const ptx::Function& function = module.program.functions[id];
+  const ptx::KernelNeeds needs = ptx::analyze(module.program, id);
+  kernel->shared = ptx::shared_layout(module.program, id);
+  KernelInfo& info = kernel->info;
+  info.name = function.name;
+  for (const ptx::VariableId parameter : function.parameters) info.parameters.push_back(describe_parameter(module.program.variables[parameter]));
+  info.parameter_bytes = function.parameter_bytes;
+  info.registers = needs.registers;
+  info.barriers = needs.barriers;
+  info.static_shared_bytes = kernel->shared.static_bytes;
+  info.local_bytes_per_thread = needs.local_bytes;
+  info.constant_bytes = needs.const_bytes;
+  info.uses_dynamic_shared = kernel->shared.has_dynamic;
+  info.required_block = extents(function.directives.reqntid);
+  info.largest_block = extents(function.directives.maxntid);
+  info.unsupported = obstacles(function, needs);
+  if (!info.unsupported.empty()) {
+    kernel->unusable.message = fmt::format("kernel '{}' cannot run:", function.name);
+    for (const std::string& item : info.unsupported) kernel->unusable.message += "\n  " + item;
+  }
+  return kernel;
+}
+
+std::string source_of_line(const void* owner, std::uint32_t ptx_line) {
+  const ptx::Module& program = static_cast<const Module::Impl*>(owner)->program;
+  for (const ptx::Function& function : program.functions) {
+    for (const ptx::Instruction& instruction : function.instructions) {
+      if (instruction.line != ptx_line || instruction.location == ptx::kNone) continue;
+      std::string text;
+      for (std::uint32_t at = instruction.location; at != ptx::kNone; at = program.locations[at].inlined_at) {
+        const ptx::Location& location = program.locations[at];
+        const std::string file = location.file < program.files.size() ? program.files[location.file] : "?";
+        fmt::format_to(std::back_inserter(text), "{}{}:{}", text.empty() ? "" : ", inlined at ", file, location.line);
+      }
+      return text;
+    }
+  }
+  return {};
+}
+
+}  // namespace raddle

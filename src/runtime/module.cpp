@@ -1,0 +1,135 @@
+// Modules: their variables in device memory, their kernels.
+#include <fmt/ranges.h>
+
+#include <cstring>
+
+#include "ptx/parser.h"
+#include "runtime/device_impl.h"
+
+namespace raddle {
+namespace {
+
+bool has_address(const ptx::Variable& variable) { return variable.space == ptx::Space::global || variable.space == ptx::Space::const_; }
+
+/// Module-scope constants lie together, so that one mapping can be made read-only.
+Result<DevicePtr> place_constants(Module::Impl& module) {
+  std::uint64_t bytes = 0;
+  std::vector<std::pair<std::size_t, std::uint64_t>> places;
+  const auto& variables = module.program.variables;
+  for (std::size_t id = 0; id < variables.size(); ++id) {
+    if (variables[id].space != ptx::Space::const_ || variables[id].is_parameter) continue;
+    const std::uint64_t align = std::max<std::uint64_t>(variables[id].align, 16);
+    bytes = (bytes + align - 1) / align * align;
+    places.emplace_back(id, bytes);
+    bytes += std::max<std::uint64_t>(variables[id].size, 1);
+  }
+  if (places.empty()) return DevicePtr{};
+  TRY_ASSIGN(const DevicePtr base, module.device->machine->memory().allocate_pages(bytes, "constants of " + module.program.name));
+  module.allocations.push_back(base);
+  for (const auto& [id, offset] : places) module.addresses[id] = base.value + offset;
+  return base;
+}
+
+Result<void> place_globals(Module::Impl& module) {
+  const auto& variables = module.program.variables;
+  for (std::size_t id = 0; id < variables.size(); ++id) {
+    if (variables[id].space != ptx::Space::global || variables[id].is_parameter) continue;
+    TRY_ASSIGN(const DevicePtr address, module.device->machine->memory().allocate(std::max<std::uint64_t>(variables[id].size, 1), variables[id].name));
+    module.allocations.push_back(address);
+    module.addresses[id] = address.value;
+    std::memset(reinterpret_cast<void*>(address.value), 0, variables[id].size);  // pooled memory may have been used
+  }
+  return {};
+}
+
+Result<void> relocate(const Module::Impl& module, const ptx::Variable& variable, std::byte* memory) {
+  for (const ptx::Relocation& relocation : variable.relocations) {
+    std::uint64_t value;
+    if (relocation.is_function) {
+      value = exec::function_handle(relocation.index);
+    } else {
+      const ptx::Variable& target = module.program.variables[relocation.index];
+      if (!has_address(target)) return Error::unsupported("initialiser of {} takes the address of {}, which is neither global nor constant", variable.name, target.name);
+      value = module.addresses[relocation.index];
+    }
+    value = (value + static_cast<std::uint64_t>(relocation.addend)) >> relocation.mask_shift;
+    if (relocation.offset + relocation.size > variable.size || relocation.size > sizeof value) {
+      return Error::invalid("initialiser of {} writes an address past its end", variable.name);
+    }
+    std::memcpy(memory + relocation.offset, &value, relocation.size);
+  }
+  return {};
+}
+
+Result<void> check_externals(const ptx::Module& program) {
+  std::vector<std::string> missing;
+  for (const ptx::Variable& variable : program.variables) {
+    if (has_address(variable) && variable.linkage == ptx::Linkage::extern_) missing.push_back(variable.name);
+  }
+  if (missing.empty()) return {};
+  return Error::make(ErrorCode::not_found, "{}: external variables without a definition: {}", program.name, fmt::join(missing, ", "));
+}
+
+}  // namespace
+
+Result<void> place_variables(Module::Impl& module) {
+  const auto& variables = module.program.variables;
+  TRY(check_externals(module.program));
+  module.addresses.assign(variables.size(), 0);
+  TRY_ASSIGN(const DevicePtr constants, place_constants(module));
+  TRY(place_globals(module));
+  for (std::size_t id = 0; id < variables.size(); ++id) {
+    if (module.addresses[id] == 0) continue;
+    auto* memory = reinterpret_cast<std::byte*>(module.addresses[id]);
+    if (!variables[id].initial.empty()) std::memcpy(memory, variables[id].initial.data(), std::min<std::size_t>(variables[id].initial.size(), variables[id].size));
+    TRY(relocate(module, variables[id], memory));
+  }
+  if (constants) TRY(module.device->machine->memory().make_read_only(constants));
+  return {};
+}
+
+Module::Impl::~Impl() {
+  if (device == nullptr) return;
+  (void)device->synchronize();
+  for (const DevicePtr address : allocations) (void)device->machine->memory().free(address);
+}
+
+Module::Module(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Module::~Module() = default;
+Module::Module(Module&&) noexcept = default;
+Module& Module::operator=(Module&&) noexcept = default;
+
+std::vector<std::string> Module::kernels() const {
+  std::vector<std::string> names;
+  for (const ptx::Function& function : impl_->program.functions) {
+    if (function.is_entry && !function.is_declaration) names.push_back(function.name);
+  }
+  return names;
+}
+
+Result<Kernel> Module::kernel(std::string_view name) {
+  const ptx::Function* function = impl_->program.find_function(name);
+  if (function == nullptr || !function->is_entry || function->is_declaration) {
+    return Error::make(ErrorCode::not_found, "{} has no kernel '{}'; it has {}", impl_->program.name, name, fmt::join(kernels(), ", "));
+  }
+  const auto id = static_cast<ptx::FunctionId>(function - impl_->program.functions.data());
+  std::lock_guard lock(impl_->mutex);
+  for (auto& kernel : impl_->kernels) {
+    if (kernel->id == id) return Kernel(kernel.get());
+  }
+  auto kernel = describe_kernel(*impl_, id);
+  if (!kernel->unusable.message.empty()) return kernel->unusable;
+  impl_->kernels.push_back(std::move(kernel));
+  return Kernel(impl_->kernels.back().get());
+}
+
+Result<Module::Variable> Module::variable(std::string_view name) const {
+  const ptx::Variable* variable = impl_->program.find_variable(name);
+  const auto id = variable == nullptr ? 0 : static_cast<std::size_t>(variable - impl_->program.variables.data());
+  if (variable == nullptr || impl_->addresses[id] == 0) {
+    return Error::make(ErrorCode::not_found, "{} has no global or constant variable '{}'", impl_->program.name, name);
+  }
+  return Variable{{impl_->addresses[id]}, variable->size};
+}
+
+}  // namespace raddle

@@ -1,0 +1,133 @@
+// Streams and events: a stream is the last task submitted to it, an event is a marker task.
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/device_impl.h"
+
+namespace raddle {
+
+using machine::Task;
+using machine::TaskKind;
+
+Stream::Impl::Impl(Device::Impl& owner, int level) : device(owner), priority(level) {
+  std::lock_guard lock(device.streams_mutex);
+  device.streams.push_back(this);
+}
+
+Stream::Impl::~Impl() {
+  if (last_ != nullptr) last_->wait();
+  std::lock_guard lock(device.streams_mutex);
+  std::erase(device.streams, this);
+  device.tasks().release(last_);
+}
+
+void Stream::Impl::submit(Task& task, Task* also) {
+  task.priority = priority;
+  Task* before;
+  {
+    std::lock_guard lock(mutex_);
+    device.tasks().retain(task);
+    before = last_;
+    last_ = &task;
+    Task* const after[] = {before, also};
+    device.tasks().submit(task, after);
+  }
+  device.tasks().release(before);
+}
+
+Task* Stream::Impl::retain_last() {
+  std::lock_guard lock(mutex_);
+  if (last_ != nullptr) device.tasks().retain(*last_);
+  return last_;
+}
+
+Stream::Stream(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Stream::~Stream() = default;
+Stream::Stream(Stream&&) noexcept = default;
+Stream& Stream::operator=(Stream&&) noexcept = default;
+
+namespace {
+void submit_function(Stream::Impl& stream, TaskKind kind, std::function<void()> function) {
+  Task* task = stream.device.tasks().acquire();
+  task->kind = kind;
+  task->function = std::move(function);
+  stream.submit(*task);
+  stream.device.tasks().release(task);
+}
+}  // namespace
+
+Result<void> Stream::write(DevicePtr to, const void* from, std::uint64_t bytes) {
+  if (bytes == 0) return {};
+  TRY_ASSIGN(std::byte * target, impl_->device.machine->memory().host(to, bytes));
+  submit_function(*impl_, TaskKind::copy, [=] { std::memcpy(target, from, bytes); });
+  return {};
+}
+
+Result<void> Stream::read(void* to, DevicePtr from, std::uint64_t bytes) {
+  if (bytes == 0) return {};
+  TRY_ASSIGN(const std::byte* source, impl_->device.machine->memory().host(from, bytes));
+  submit_function(*impl_, TaskKind::copy, [=] { std::memcpy(to, source, bytes); });
+  return {};
+}
+
+Result<void> Stream::copy(DevicePtr to, DevicePtr from, std::uint64_t bytes) {
+  if (bytes == 0) return {};
+  TRY_ASSIGN(std::byte * target, impl_->device.machine->memory().host(to, bytes));
+  TRY_ASSIGN(const std::byte* source, impl_->device.machine->memory().host(from, bytes));
+  submit_function(*impl_, TaskKind::copy, [=] { std::memmove(target, source, bytes); });
+  return {};
+}
+
+Result<void> Stream::fill(DevicePtr to, std::uint8_t value, std::uint64_t bytes) {
+  if (bytes == 0) return {};
+  TRY_ASSIGN(std::byte * target, impl_->device.machine->memory().host(to, bytes));
+  submit_function(*impl_, TaskKind::copy, [=] { std::memset(target, value, bytes); });
+  return {};
+}
+
+void Stream::call(std::function<void()> function) { submit_function(*impl_, TaskKind::callback, std::move(function)); }
+
+Event Stream::record() {
+  Task* marker = impl_->device.tasks().acquire();
+  impl_->submit(*marker);
+  return Event(std::make_unique<Event::Impl>(impl_->device, *marker));  // takes over the reference
+}
+
+void Stream::wait(const Event& event) {
+  Task* marker = impl_->device.tasks().acquire();
+  impl_->submit(*marker, &event.impl_->marker);
+  impl_->device.tasks().release(marker);
+}
+
+bool Stream::done() const {
+  Task* last = impl_->retain_last();
+  const bool done = last == nullptr || last->done();
+  impl_->device.tasks().release(last);
+  return done;
+}
+
+Result<void> Stream::synchronize() {
+  Task* last = impl_->retain_last();
+  if (last != nullptr) last->wait();
+  impl_->device.tasks().release(last);
+  impl_->device.machine->output().flush();
+  return impl_->device.status();
+}
+
+Event::Event(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Event::Event(const Event& other) : impl_(std::make_unique<Impl>(*other.impl_)) {}
+Event& Event::operator=(const Event& other) {
+  if (this != &other) impl_ = std::make_unique<Impl>(*other.impl_);
+  return *this;
+}
+Event::~Event() = default;
+
+void Event::wait() const { impl_->marker.wait(); }
+bool Event::done() const { return impl_->marker.done(); }
+
+double Event::elapsed_ms(const Event& start) const {
+  if (!done() || !start.done()) return 0;
+  return (static_cast<double>(impl_->marker.finished_ns) - static_cast<double>(start.impl_->marker.finished_ns)) * 1e-6;
+}
+
+}  // namespace raddle
