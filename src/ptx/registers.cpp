@@ -60,7 +60,10 @@ Binding look_up(Parser& parser, const Token& name, NameId& id) {
 }
 
 std::string unique_name(Parser& parser, NameId name) {
+  // Printed, all inner scopes become the function's: a name of theirs must hide nothing of the module's.
+  const bool inner = parser.scopes.depth() > 1;
   auto take = [&](NameId id) {
+    if (inner && parser.scopes.is_module_name(id)) return false;
     if (id >= parser.taken_by.size()) parser.taken_by.resize(id + id / 2 + 64, 0);
     if (parser.taken_by[id] == parser.function_serial) return false;
     parser.taken_by[id] = parser.function_serial;

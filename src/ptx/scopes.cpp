@@ -31,7 +31,8 @@ bool Scopes::bind(NameId name, Binding binding) {
   Entry& e = entry(name);
   binding.depth = depth();
   if (e.symbol.kind != Binding::Kind::none && e.symbol.depth == binding.depth) return false;
-  if (!marks_.empty()) undo_.push_back({name, Field::symbol, e});
+  if (marks_.empty()) e.at_module = true;
+  else undo_.push_back({name, Field::symbol, e});
   e.symbol = binding;
   return true;
 }

@@ -43,7 +43,8 @@ class Scopes {
   std::uint32_t range(NameId name) const { return name < entries_.size() ? entries_[name].range : kUnbound; }
   std::uint32_t label(NameId name) const { return name < entries_.size() ? entries_[name].label : kUnbound; }
   bool label_is_innermost(NameId name) const { return label(name) != kUnbound && entries_[name].label_depth == depth(); }
-  std::uint16_t range_depth(NameId name) const { return entries_[name].range_depth; }
+  /// True if the name stands for something at module level, hidden or not.
+  bool is_module_name(NameId name) const { return name < entries_.size() && entries_[name].at_module; }
 
   /// Binds in the innermost scope. False if the name is bound there already.
   bool bind(NameId name, Binding binding);
@@ -57,6 +58,7 @@ class Scopes {
     Binding symbol;
     std::uint32_t range = kUnbound, label = kUnbound;
     std::uint16_t range_depth = 0, label_depth = 0;
+    bool at_module = false;
   };
   enum class Field : std::uint8_t { symbol, range, label };
   struct Undo {

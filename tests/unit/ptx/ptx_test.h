@@ -45,8 +45,9 @@ inline std::string errors_of(const std::string& text) {
 
 inline const Function& function_of(const Module& module, std::string_view name) {
   const Function* function = module.find_function(name);
+  static const Function kMissing;
   EXPECT_NE(function, nullptr) << name;
-  return *function;
+  return function ? *function : kMissing;
 }
 
 inline std::string print_instruction(const Module& module, const Function& function, std::size_t i) {
