@@ -74,13 +74,12 @@ Result<Kernel> find_kernel(Module& module, const std::string& name) {
   return module.kernel(names[0]);
 }
 
-/// Whole warps, few enough for the kernel, enough to fill vectors: 256 threads unless the kernel says
-/// otherwise.
+/// The block size where none is given: what the kernel was compiled for, else whole warps, enough of them to fill vectors.
 Dim3 suggested_block(const KernelInfo& info) {
   if (info.required_block.x != 0) return info.required_block;
-  const std::uint64_t largest = std::uint64_t{info.largest_block.x} * std::max(1u, info.largest_block.y) *
-                                std::max(1u, info.largest_block.z);
-  return {static_cast<std::uint32_t>(largest == 0 ? 256 : std::min<std::uint64_t>(256, largest)), 1, 1};
+  const Dim3 bound = info.largest_block;
+  if (bound.x != 0) return {bound.x, std::max(1u, bound.y), std::max(1u, bound.z)};
+  return {256, 1, 1};
 }
 
 /// Device addresses of the buffers, by argument; 0 for scalars and empty buffers.

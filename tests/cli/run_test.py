@@ -1,0 +1,179 @@
+"""raddle run and device: buffers in and out, expectations, faults, limits, both engines."""
+import json
+import os
+import signal
+import struct
+import subprocess
+import time
+import unittest
+
+import command
+from command import EXPECTATION, FAULT, HEAD, INVALID, KERNELS, MEMORY, RADDLE, TIMEOUT, UNSUPPORTED, USAGE, CommandTest, tap
+
+VECTOR_ADD = ("run", f"{KERNELS}/vector_add.ptx", "--kernel", "vector_add", "--grid", 8, "--block", 128, "--arg", "buf:f32:1000=iota",
+              "--arg", "buf:f32:1000=2", "--arg", "buf:f32:1000", "--arg", "i32:1000")
+
+# p[i] = i * k in kernel `scale`; `spin` never ends; `wild` writes to address 8; `later` needs an instruction not there yet.
+KERNELS_OF_OURS = HEAD + """
+.visible .entry scale(.param .u64 p, .param .u32 k)
+{
+  .reg .b32 %r<5>;
+  .reg .b64 %d<4>;
+  ld.param.u64 %d1, [p];
+  ld.param.u32 %r1, [k];
+  mov.u32 %r2, %tid.x;
+  mul.lo.u32 %r3, %r2, %r1;
+  mul.wide.u32 %d2, %r2, 4;
+  add.u64 %d3, %d1, %d2;
+  st.global.u32 [%d3], %r3;
+  ret;
+}
+.visible .entry spin()
+{
+again:
+  bra again;
+}
+.visible .entry wild()
+{
+  .reg .b64 %d<2>;
+  mov.u64 %d1, 8;
+  st.global.u32 [%d1], 1;
+  ret;
+}
+.visible .entry later()
+{
+  wgmma.fence.sync.aligned;
+  frobnicate.u32;
+  ret;
+}
+"""
+
+
+def npy(kind, values, code):
+    """A .npy file of one dimension."""
+    header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': ({len(values)},), }}"
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(values)}{code}", *values)
+
+
+class Run(CommandTest):
+    def ours(self, kernel, *options):
+        return ("run", self.write("ours.ptx", KERNELS_OF_OURS), "--kernel", kernel, *options)
+
+    def test_both_engines(self):
+        expected = self.write("expected.npy", npy("<f4", [i + 2 for i in range(1000)], "f"))
+        for engine in ENGINES:
+            with self.subTest(engine):
+                output = self.succeeds(*VECTOR_ADD, "--engine", engine, "--expect", f"2={expected}", "--expect", "1=2")
+                self.assertIn(f"engine {engine}", output)
+                self.assertIn("not vectorised", output)
+
+    def test_files_in_and_out(self):
+        source = self.write("in.npy", npy("<i4", [0] * 32, "i"))
+        out = self.path("out.npy")
+        self.succeeds(*self.ours("scale", "--block", 32, "--arg", f"buf:i32={source}", "--arg", "u32:3", "--out", f"0={out}"))
+        with open(out, "rb") as file:
+            self.assertEqual(file.read(), npy("<i4", [3 * i for i in range(32)], "i"))
+
+    def test_expectation_that_does_not_hold(self):
+        errors = self.fails(EXPECTATION, *VECTOR_ADD, "--expect", "2=iota")
+        self.assertIn("element 0 is 2, expected 0 (1000 of 1000 elements differ)", errors)
+        self.succeeds(*VECTOR_ADD, "--expect", "2=iota", "--tolerance", "2")
+
+    def test_the_only_kernel_needs_no_name(self):
+        without = [a for a in VECTOR_ADD if a not in ("--kernel", "vector_add")]
+        self.succeeds(*without)
+        self.assertIn("scale, spin", self.fails(INVALID, "run", self.write("ours.ptx", KERNELS_OF_OURS)))
+
+    def test_block_is_chosen_when_not_given(self):
+        bounded = self.write("bounded.ptx", HEAD + ".visible .entry k()\n.maxntid 64, 2, 1\n{ ret; }\n")
+        self.assertIn("blocks of 64x2 threads", self.succeeds("run", bounded))
+        free = self.write("free.ptx", HEAD + ".visible .entry k()\n{ ret; }\n")
+        self.assertIn("blocks of 256 threads", self.succeeds("run", free))
+
+    # proves: K-12
+    def test_fault_names_kernel_address_and_line(self):
+        for engine in ENGINES:
+            with self.subTest(engine):
+                errors = self.fails(FAULT, *self.ours("wild", "--block", 32, "--engine", engine))
+                self.assertIn("wild", errors)
+                self.assertIn("0x8", errors)
+                self.assertIn("ours.ptx:", errors)
+                self.assertIn("st.global.u32 [%d1], 1;", errors)
+
+    def test_time_limit(self):
+        for engine in ENGINES:
+            with self.subTest(engine):
+                start = time.monotonic()
+                self.fails(TIMEOUT, *self.ours("spin", "--block", 32, "--engine", engine, "--time-limit", "0.3"))
+                self.assertLess(time.monotonic() - start, 20)
+
+    def test_interrupt(self):
+        process = subprocess.Popen([RADDLE, *map(str, self.ours("spin", "--block", 32))], stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE)
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(20), 130)
+        process.stderr.close()
+
+    # proves: K-17
+    def test_unsupported_parts_are_named_before_anything_runs(self):
+        errors = self.fails(UNSUPPORTED, *self.ours("later"))
+        self.assertIn("wgmma.fence", errors)
+        self.assertIn("frobnicate", errors)
+        self.succeeds(*self.ours("scale", "--block", 32, "--arg", "buf:i32:32", "--arg", "u32:1"))  # other kernels stay usable
+
+    def test_deterministic_runs_repeat(self):
+        arguments = ("run", f"{KERNELS}/scan_lookback.ptx", "--help")
+        self.succeeds(*arguments)
+        for seed in ("--deterministic", "--deterministic=7"):
+            self.succeeds(*VECTOR_ADD, seed)
+
+    def test_wrong_arguments(self):
+        scale = ("--block", 32)
+        for status, options in ((INVALID, ("--arg", "buf:i32:32")),  # one missing
+                                (INVALID, ("--arg", "buf:i32:32", "--arg", "u64:1")),  # wrong size
+                                (INVALID, ("--arg", "buf:i32:32", "--arg", "u32:1", "--arg", "u32:1")),  # one too many
+                                (INVALID, ("--arg", "buf:i32:x", "--arg", "u32:1")),
+                                (INVALID, ("--arg", "buf:i32:32", "--arg", "u32:1", "--expect", "1=zeros")),
+                                (INVALID, ("--arg", f"buf:i32={self.path('missing.npy')}", "--arg", "u32:1"))):
+            with self.subTest(options):
+                self.fails(status, *self.ours("scale", *scale, *options))
+        self.fails(INVALID, *self.ours("nothing"))
+        self.fails(INVALID, *self.ours("scale", "--block", "2048", "--arg", "buf:i32:32", "--arg", "u32:1"))
+        self.fails(USAGE, *self.ours("scale", "--engine", "steam"))
+
+    # proves: K-10
+    def test_too_little_memory_is_an_error_before_any_block(self):
+        self.fails(MEMORY, *self.ours("scale", "--block", 32, "--arg", "buf:f64:999G", "--arg", "u32:1"))
+
+    def test_malformed_source_has_place_and_caret(self):
+        errors = self.fails(INVALID, "run", self.write("bad.ptx", HEAD + ".visible .entry k( {\n"))
+        self.assertRegex(errors.splitlines()[0], r"bad\.ptx:4:\d+: error: ")
+        self.assertEqual(errors.splitlines()[2].strip(), "^")
+
+
+class Device(CommandTest):
+    def test_text(self):
+        output = self.succeeds("device")
+        for part in ("h200", "132 SMs", "workers", "host"):
+            self.assertIn(part, output)
+
+    def test_json(self):
+        device = json.loads(self.succeeds("device", "--json", "--shape", "tiny", "--workers", 1))
+        self.assertEqual((device["shape"], device["sms"], device["workers"]), ("tiny", 2, 1))
+
+    def test_unknown_shape(self):
+        self.assertIn("h200", self.fails(INVALID, "device", "--shape", "round"))
+
+
+def engines():
+    """The engines that this build has."""
+    done = subprocess.run([RADDLE, "device", "--engine", "jit"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return ("interp", "jit") if done.returncode == 0 else ("interp",)
+
+
+ENGINES = engines()
+
+if __name__ == "__main__":
+    tap.main()
