@@ -34,7 +34,7 @@ struct Error {
   std::string message;
   SourceSpan where{};
 
-  /// "file:line:column: message", as compilers print it.
+  /// "file:line:column: message", as compilers print it; what is not known is left out.
   std::string to_string() const;
 
   template <class... Args>

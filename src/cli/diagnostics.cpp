@@ -67,8 +67,10 @@ Result<std::string> read_file(const std::string& path) {
 std::string render(const Error& error, std::string_view source) {
   constexpr std::size_t kLongest = 300;  // a line of binary garbage helps nobody
   if (error.where.line == 0) return fmt::format("raddle: error: {}\n", error.message);
-  std::string text = fmt::format("{}:{}:{}: error: {}\n", error.where.file, error.where.line,
-                                 error.where.column, error.message);
+  std::string text =
+      fmt::format("{}:{}:", error.where.file.empty() ? "<ptx>" : error.where.file, error.where.line);
+  if (error.where.column != 0) text += fmt::format("{}:", error.where.column);
+  text += fmt::format(" error: {}\n", error.message);
   std::string line(line_of(source, error.where.line).substr(0, kLongest));
   if (line.empty()) return text;
   for (char& c : line)

@@ -74,7 +74,8 @@ Result<Kernel> find_kernel(Module& module, const std::string& name) {
   return module.kernel(names[0]);
 }
 
-/// The block size where none is given: what the kernel was compiled for, else whole warps, enough of them to fill vectors.
+/// The block size where none is given: what the kernel was compiled for, else whole warps, enough of them to
+/// fill vectors.
 Dim3 suggested_block(const KernelInfo& info) {
   if (info.required_block.x != 0) return info.required_block;
   const Dim3 bound = info.largest_block;
@@ -182,8 +183,12 @@ int run(const RunOptions& options) {
   Result<Plan> plan = make_plan(options);
   if (!plan) return report(plan.error());
   Result<int> status = launch(options, *plan);
-  if (!status) return interrupted() ? kInterrupted : report(status.error(), plan->source);
-  return *status;
+  if (status) return *status;
+  if (interrupted()) return kInterrupted;
+  Error& error = status.error();
+  if (error.where.line != 0 && error.where.file.empty())
+    error.where.file = options.file;  // a fault knows its line only
+  return report(error, plan->source);
 }
 
 }  // namespace raddle::cli

@@ -28,7 +28,7 @@ Result<std::unique_ptr<exec::Engine>> make_engine(const std::string& name) {
 
 Error fault_error(const exec::Fault& fault) {
   const bool timed_out = fault.kind == exec::FaultKind::timeout;
-  return {timed_out ? ErrorCode::timeout : ErrorCode::kernel_fault, fault.to_string()};
+  return {timed_out ? ErrorCode::timeout : ErrorCode::kernel_fault, fault.to_string(), {.line = fault.ptx_line}};
 }
 
 Device::Impl::~Impl() {

@@ -50,6 +50,10 @@ TEST(Result, MovesWhatItHolds) {
 TEST(Error, SaysWhereAsCompilersDo) {
   Error error = Error::unsupported("wgmma");
   EXPECT_EQ(error.to_string(), "wgmma");
+  error.where = {"kernel.ptx", 0, 0};
+  EXPECT_EQ(error.to_string(), "kernel.ptx: wgmma");
+  error.where.line = 12;
+  EXPECT_EQ(error.to_string(), "kernel.ptx:12: wgmma");
   error.where = {"kernel.ptx", 12, 5};
   EXPECT_EQ(error.to_string(), "kernel.ptx:12:5: wgmma");
 }
