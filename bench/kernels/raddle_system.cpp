@@ -1,0 +1,127 @@
+// Raddle's JIT through the public API, on the examples' PTX. Buffers are Raddle's own device memory, as the
+// API has it; copies are outside the timed part, compilation too, as for the rivals.
+#include "launch_plan.h"
+#include "parallel.h"
+#include "raddle/raddle.h"
+#include "system.h"
+
+namespace bench {
+namespace {
+
+/// A launch with everything looked up; arguments point into the workload's plan and `addresses`.
+struct PreparedLaunch {
+  Launch plan;
+  raddle::Kernel kernel;
+  raddle::LaunchConfig config;
+  std::vector<raddle::DevicePtr> addresses;
+  std::vector<raddle::Argument> arguments;
+};
+
+class RaddleSystem : public System {
+ public:
+  explicit RaddleSystem(raddle::Device device) : device_(std::move(device)) {}
+  std::string_view name() const override { return "raddle-jit"; }
+  std::vector<std::string> variants() const override { return {"jit"}; }
+  std::string remark() const override { return remark_; }
+  Result<void> prepare(Workload& workload, const std::string& variant) override;
+  Result<void> upload() override;
+  Result<void> download() override;
+  Result<void> run() override;
+  void release() override;
+
+ private:
+  Result<void> add_launch(Launch plan);
+  void bind(PreparedLaunch& launch);
+
+  raddle::Device device_;
+  Workload* workload_ = nullptr;
+  std::vector<raddle::Buffer<std::byte>> buffers_;
+  std::vector<raddle::Module> modules_;
+  std::vector<std::unique_ptr<PreparedLaunch>> launches_;  // arguments hold pointers into them
+  std::string remark_;
+};
+
+raddle::Dim3 dimensions(const unsigned (&size)[3]) { return {size[0], size[1], size[2]}; }
+
+Result<void> RaddleSystem::prepare(Workload& workload, const std::string&) {
+  release();
+  workload_ = &workload;
+  for (const Buffer& buffer : workload.buffers) {
+    TRY_ASSIGN(raddle::Buffer<std::byte> memory, device_.buffer<std::byte>(buffer.bytes()));
+    buffers_.push_back(std::move(memory));
+  }
+  for (Launch& plan : launch_plan(workload)) TRY(add_launch(std::move(plan)));
+  return {};
+}
+
+Result<void> RaddleSystem::add_launch(Launch plan) {
+  const std::string path = std::string(RADDLE_EXAMPLES_DIR) + "/kernels/" + std::string(plan.file) + ".ptx";
+  TRY_ASSIGN(raddle::Module module, device_.load_file(path));
+  TRY_ASSIGN(raddle::Kernel kernel, module.kernel(plan.kernel));
+  TRY_ASSIGN(const raddle::LaunchReport report, kernel.compile(dimensions(plan.block)));
+  if (report.engine != "jit") return Error::invalid("the {} engine runs it, not the jit", report.engine);
+  if (launches_.empty()) {
+    remark_ = fmt::format(
+        "{}, {} of {} memory operations not vectorised, {} dispatched loops, compiled in {:.0f} ms",
+        report.block_kind, report.not_vectorised, report.memory_operations, report.dispatched_loops,
+        1e3 * report.compile_seconds);
+  }
+  const raddle::LaunchConfig config{.grid = dimensions(plan.grid), .block = dimensions(plan.block)};
+  launches_.push_back(
+      std::make_unique<PreparedLaunch>(PreparedLaunch{std::move(plan), kernel, config, {}, {}}));
+  bind(*launches_.back());
+  modules_.push_back(std::move(module));
+  return {};
+}
+
+void RaddleSystem::bind(PreparedLaunch& launch) {
+  launch.addresses.reserve(launch.plan.arguments.size());
+  for (const Argument& argument : launch.plan.arguments) {
+    if (const BufferArgument* buffer = std::get_if<BufferArgument>(&argument)) {
+      launch.addresses.push_back(buffers_[buffer->index].address() +
+                                 static_cast<std::uint64_t>(buffer->offset));
+      launch.arguments.emplace_back(launch.addresses.back());
+    } else if (const std::int32_t* integer = std::get_if<std::int32_t>(&argument)) {
+      launch.arguments.emplace_back(*integer);
+    } else {
+      launch.arguments.emplace_back(std::get<float>(argument));
+    }
+  }
+}
+
+Result<void> RaddleSystem::upload() {
+  for (std::size_t i = 0; i < buffers_.size(); ++i)
+    TRY(buffers_[i].write(workload_->buffers[i].as<std::byte>()));
+  return {};
+}
+
+Result<void> RaddleSystem::download() {
+  for (std::size_t i = 0; i < buffers_.size(); ++i)
+    TRY(buffers_[i].read(workload_->buffers[i].as<std::byte>()));
+  return {};
+}
+
+Result<void> RaddleSystem::run() {
+  for (const std::unique_ptr<PreparedLaunch>& launch : launches_) {
+    const std::span<const raddle::Argument> arguments(launch->arguments);
+    TRY_ASSIGN(raddle::Launch started, launch->kernel.launch(launch->config, arguments));
+    if (launch != launches_.back()) continue;  // a stream runs in order: the last one's end is all's
+    TRY(started.wait());
+  }
+  return {};
+}
+
+void RaddleSystem::release() {
+  launches_.clear();
+  modules_.clear();
+  buffers_.clear();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<System>> make_raddle_system() {
+  TRY_ASSIGN(raddle::Device device, raddle::Device::open({.engine = "jit", .workers = core_count()}));
+  return std::unique_ptr<System>(std::make_unique<RaddleSystem>(std::move(device)));
+}
+
+}  // namespace bench

@@ -1,0 +1,100 @@
+// Device, module, buffers, launches, copies back: the whole of the API that an example needs.
+#include "runner.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "raddle/raddle.h"
+
+namespace examples {
+namespace {
+
+using raddle::Result;
+
+raddle::Dim3 dimensions(const unsigned (&size)[3]) { return {size[0], size[1], size[2]}; }
+
+/// Arguments as the kernel takes them; buffer references become addresses.
+struct BoundArguments {
+  std::vector<raddle::DevicePtr> addresses;
+  std::vector<raddle::Argument> list;
+};
+
+BoundArguments bind(const LaunchStep& step, const std::vector<raddle::Buffer<std::byte>>& buffers) {
+  BoundArguments bound;
+  bound.addresses.reserve(step.arguments.size());  // Argument keeps a pointer: no reallocation
+  for (const Argument& argument : step.arguments) {
+    if (const BufferRef* reference = std::get_if<BufferRef>(&argument)) {
+      bound.addresses.push_back(buffers[reference->index].address() + reference->byte_offset);
+      bound.list.emplace_back(bound.addresses.back());
+    } else if (const std::int32_t* integer = std::get_if<std::int32_t>(&argument)) {
+      bound.list.emplace_back(*integer);
+    } else {
+      bound.list.emplace_back(std::get<float>(argument));
+    }
+  }
+  return bound;
+}
+
+/// Notes what the reports say: the engine must be one for all steps; operations add up over the kernels.
+void note(const raddle::LaunchReport& report, bool first_step, Outcome& outcome) {
+  if (first_step) {
+    outcome.engine = report.engine;
+    outcome.block_kind = report.block_kind;
+    outcome.memory_operations = report.memory_operations;
+    outcome.not_vectorised = report.not_vectorised;
+    outcome.compile_seconds = report.compile_seconds;
+  } else if (outcome.engine != report.engine) {
+    outcome.engine += "+" + report.engine;
+  }
+}
+
+/// One run of all steps, from launch to completion. @returns seconds
+Result<double> run_steps(const Example& example, raddle::Module& module,
+                         const std::vector<raddle::Buffer<std::byte>>& buffers, Outcome& outcome) {
+  double seconds = 0;
+  for (const LaunchStep& step : example.steps) {
+    TRY_ASSIGN(raddle::Kernel kernel, module.kernel(step.kernel));
+    const BoundArguments arguments = bind(step, buffers);
+    const raddle::Dim3 block = dimensions(step.block);
+    TRY_ASSIGN([[maybe_unused]] const raddle::LaunchReport compiled, kernel.compile(block));
+    const auto start = std::chrono::steady_clock::now();
+    TRY_ASSIGN(raddle::Launch launch, kernel.launch({.grid = dimensions(step.grid), .block = block},
+                                                    std::span<const raddle::Argument>(arguments.list)));
+    TRY_ASSIGN(const raddle::LaunchReport report, launch.wait());
+    seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    note(report, &step == &example.steps.front(), outcome);
+  }
+  return seconds;
+}
+
+Result<void> run_through_api(const Example& example, const std::string& engine, int runs, Outcome& outcome) {
+  TRY_ASSIGN(raddle::Device device, raddle::Device::open({.engine = engine}));
+  TRY_ASSIGN(raddle::Module module,
+             device.load_file(RADDLE_EXAMPLES_DIR "/kernels/" + example.file + ".ptx"));
+  std::vector<raddle::Buffer<std::byte>> buffers;
+  for (const Bytes& contents : example.buffers) {
+    TRY_ASSIGN(raddle::Buffer<std::byte> buffer, device.buffer(contents));
+    buffers.push_back(std::move(buffer));
+  }
+  for (int run = 0; run < runs; ++run) {
+    for (std::size_t i = 0; i < buffers.size(); ++i) TRY(buffers[i].write(example.buffers[i]));
+    TRY_ASSIGN(const double seconds, run_steps(example, module, buffers, outcome));
+    outcome.seconds = run == 0 ? seconds : std::min(outcome.seconds, seconds);
+  }
+  std::vector<Bytes> results = example.buffers;
+  for (std::size_t i = 0; i < buffers.size(); ++i) TRY(buffers[i].read(results[i]));
+  outcome.check = example.check(results);
+  return {};
+}
+
+}  // namespace
+
+Outcome run_example(const Example& example, const std::string& engine, int runs) {
+  Outcome outcome;
+  if (Result<void> ran = run_through_api(example, engine, runs, outcome); !ran.ok()) {
+    outcome.error = ran.error().to_string();
+  }
+  return outcome;
+}
+
+}  // namespace examples
