@@ -49,8 +49,8 @@ CmpInst::Predicate integer_predicate(Mod compare, bool is_signed) {
 Val compare_by_opcode(Emitter& e, Val a, Val b) {
   if (is_half(a.type)) {
     if (e.has(Mod::ftz)) a = flush_always(a), b = flush_always(b);
-    a = widen_to_f32(a, a.type);
-    b = widen_to_f32(b, b.type);
+    a = widen_opaque(a, a.type);
+    b = widen_opaque(b, b.type);
   } else if (a.type == Type::f32 && e.has(Mod::ftz)) {
     a = flush(a);
     b = flush(b);

@@ -37,15 +37,9 @@ Val integer_to_integer(Val a, Type to, bool saturates) {
 /// Float to integer: rounds, clamps, and gives NaN its value: 0, or 2^(bits-1) when 64 bits are involved.
 Val float_to_integer(Emitter& e, Val a, Type to) {
   bool wide = a.type == Type::f64 || isa::bit_size(to) == 64;
-  if (is_narrow(a.type)) a = widen_to_f32(a, a.type);
+  if (is_narrow(a.type)) a = widen_opaque(a, a.type);
   a = round_to_integral(a, integer_rounding(e));
-  Val result;
-  if (isa::bit_size(to) < 32) {
-    Type through = isa::is_signed(to) ? Type::s32 : Type::u32;
-    result = integer_to_integer(float_to_int(a, through), to, true);
-  } else {
-    result = float_to_int(a, to);
-  }
+  Val result = float_to_int(a, to);
   return wide ? select(is_nan(a), result.constant(to, std::uint64_t{1} << (isa::bit_size(to) - 1)), result) : result;
 }
 
@@ -73,8 +67,9 @@ Val integer_to_float(Emitter& e, Val a, Type to) {
 /// Float to float of another format (or the same, possibly rounded to an integral value).
 Val float_to_float(Emitter& e, Val a, Type to) {
   Type from = a.type;
-  if (is_narrow(from)) a = widen_to_f32(a, from);
-  if (Mod integral = integer_rounding(e); integral != Mod::none) a = round_to_integral(a, integral);
+  Mod integral = integer_rounding(e);
+  if (is_narrow(from)) a = integral == Mod::none ? widen_to_f32(a, from) : widen_opaque(a, from);
+  if (integral != Mod::none) a = round_to_integral(a, integral);
   if (from == to) return is_narrow(to) ? narrow_from_f32(a, to, Mod::rn) : a;
   if (to == Type::f64) return a.to_float(Type::f64);
   if (to == Type::f32) return a.type == Type::f64 ? narrow_to_f32(a, float_rounding(e)) : a;
@@ -129,13 +124,13 @@ void lower<Op::cvt>(Emitter& e) {
   if (!isa::is_float(from)) {
     if (!isa::is_float(to)) return e.out(integer_to_integer(a, to, e.has(Mod::sat)));
     Val d = integer_to_float(e, a, to);
-    if (e.has(Mod::sat)) d = is_narrow(to) ? narrow_from_f32(saturate(widen_to_f32(d, to)), to, Mod::rn) : saturate(d);
+    if (e.has(Mod::sat)) d = is_narrow(to) ? saturate_narrow(d) : saturate(d);
     return e.out(d);
   }
   if (!isa::is_float(to)) return e.out(float_to_integer(e, a, to));
   if (e.has(Mod::relu) || e.has(Mod::satfinite)) a = prepare(e, a, to);
   Val d = float_to_float(e, a, to);
-  if (e.has(Mod::sat)) d = is_narrow(to) ? narrow_from_f32(saturate(widen_to_f32(d, to)), to, Mod::rn) : saturate(d);
+  if (e.has(Mod::sat)) d = is_narrow(to) ? saturate_narrow(d) : saturate(d);
   if (e.has(Mod::ftz) && to == Type::f32) d = flush_always(d);  // .ftz concerns f32 alone
   e.out(d);
 }

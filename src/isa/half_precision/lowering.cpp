@@ -19,12 +19,8 @@ Val elements(Emitter& e, unsigned k) {
 void finish(Emitter& e, Val values) {
   Type t = values.type;
   if (e.has(Mod::ftz)) values = flush_always(values);
-  if (e.has(Mod::sat) || e.has(Mod::relu)) {
-    Val wide = widen_to_f32(values, t);
-    // relu: NaN stays NaN (canonical), -0 and what lies below become +0
-    wide = e.has(Mod::sat) ? saturate(wide) : select(is_nan(wide) | gt(wide, wide.like(0)), wide, wide.like(0));
-    values = narrow_from_f32(wide, t, Mod::rn);
-  }
+  if (e.has(Mod::sat)) values = saturate_narrow(values);
+  if (e.has(Mod::relu)) values = relu_narrow(values);
   e.out(t == e.type() ? values : pack_all(values, e.type(), e.in(1).lanes()));
 }
 
@@ -35,15 +31,16 @@ void in_f32(Emitter& e, F f) {
   finish(e, narrow_from_f32(f(widen_to_f32(a, a.type), widen_to_f32(b, b.type)), a.type, Mod::rn));
 }
 
-void lower_minimum(Emitter& e, Val (*function)(Val, Val, bool)) {
-  in_f32(e, [&](Val a, Val b) {
-    if (!e.has(Mod::xorsign)) return function(a, b, e.has(Mod::nan_flag));
-    Val sign = (a.as(Type::b32) ^ b.as(Type::b32)).as(Type::f32);
-    return copy_sign(function(abs(a), abs(b), e.has(Mod::nan_flag)), sign);
-  });
-}
-
 Val bits_of(Val a) { return a.as(Type::b16); }
+
+void lower_minimum(Emitter& e, bool maximum) {
+  Val a = elements(e, 1), b = elements(e, 2);
+  if (!e.has(Mod::xorsign)) return finish(e, minimum_narrow(a, b, e.has(Mod::nan_flag), maximum));
+  Val sign = bits_of(a).like(0x8000), magnitude = bits_of(a).like(0x7fff);
+  Val x = (bits_of(a) & magnitude).as(a.type), y = (bits_of(b) & magnitude).as(a.type);
+  Val d = minimum_narrow(x, y, e.has(Mod::nan_flag), maximum);
+  finish(e, (bits_of(d) | ((bits_of(a) ^ bits_of(b)) & sign)).as(a.type));
+}
 
 }  // namespace
 
@@ -88,12 +85,12 @@ void lower<Op::abs_half>(Emitter& e) {
 
 template <>
 void lower<Op::min_half>(Emitter& e) {
-  lower_minimum(e, min_float);
+  lower_minimum(e, false);
 }
 
 template <>
 void lower<Op::max_half>(Emitter& e) {
-  lower_minimum(e, max_float);
+  lower_minimum(e, true);
 }
 
 template <>

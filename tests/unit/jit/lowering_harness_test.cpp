@@ -5,6 +5,7 @@
 #include <llvm/ExecutionEngine/Orc/ThreadSafeModule.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
+#include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/TargetSelect.h>
@@ -174,6 +175,7 @@ Results run(const Call& call) {
   auto machine = llvm::cantFail(builder.createTargetMachine());
   module->setDataLayout(machine->createDataLayout());
   module->setTargetTriple(machine->getTargetTriple().str());
+  declare_features(*module, *machine->getMCSubtargetInfo());
   build(*module, call, instruction, writes_carry);
   optimise(*module, machine.get());
   auto jit = llvm::cantFail(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(builder).create());
@@ -207,6 +209,7 @@ std::string assembly(const Call& call) {
   auto machine = llvm::cantFail(machine_builder(call.features).createTargetMachine());
   module.setDataLayout(machine->createDataLayout());
   module.setTargetTriple(machine->getTargetTriple().str());
+  declare_features(module, *machine->getMCSubtargetInfo());
   bool writes_carry = false;
   build(module, call, make_instruction(call.opcode), writes_carry);
   optimise(module, machine.get());
