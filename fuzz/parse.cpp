@@ -17,6 +17,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (raddle::ptx::FunctionId id = 0; id < module->functions.size(); ++id)
     if (module->functions[id].is_entry && !module->functions[id].is_declaration)
       raddle::ptx::analyze(*module, id);
-  if (!raddle::ptx::parse(raddle::ptx::print(*module), "printed.ptx")) std::abort();
+  const std::string printed = raddle::ptx::print(*module);
+  const raddle::Result<Module> again = raddle::ptx::parse(printed, "printed.ptx");
+  if (!again || raddle::ptx::print(*again) != printed) std::abort();
   return 0;
 }

@@ -130,8 +130,8 @@ class LivenessSolver {
  private:
   /// Used before defined -> live at entry; defined without a guard -> killed.
   void summarise(BlockId block) {
-    std::uint64_t* killed = &killed_[block * words_];
-    std::uint64_t* live = &live_[block * words_];
+    std::uint64_t* killed = killed_.data() + block * words_;
+    std::uint64_t* live = live_.data() + block * words_;
     for (std::uint32_t i = function_.blocks[block].begin; i < function_.blocks[block].end; ++i) {
       const Instruction& instruction = function_.instructions[i];
       register_uses(function_, instruction, uses_);
