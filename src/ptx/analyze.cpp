@@ -1,4 +1,5 @@
-// What a kernel needs before it is launched, callees included (K-17). Everything comes from rows and declarations.
+// What a kernel needs before it is launched, callees included (K-17). Everything comes from rows and
+// declarations.
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -21,7 +22,8 @@ std::uint32_t register_units(Type type) { return type == Type::pred ? 0 : (isa::
 /// Walks a block backwards and keeps the largest sum of live registers.
 class Pressure {
  public:
-  Pressure(const Function& function, const Cfg& cfg) : function_(function), cfg_(cfg), live_(liveness(function, cfg)) {}
+  Pressure(const Function& function, const Cfg& cfg)
+      : function_(function), cfg_(cfg), live_(liveness(function, cfg)) {}
 
   std::uint32_t run() {
     std::uint32_t most = 0;
@@ -37,7 +39,8 @@ class Pressure {
     units_ = 0;
     for (std::size_t w = 0; w < live_.words; ++w)
       for (std::uint64_t bits = row_[w]; bits != 0; bits &= bits - 1)
-        units_ += register_units(function_.registers[w * 64 + static_cast<unsigned>(std::countr_zero(bits))].type);
+        units_ +=
+            register_units(function_.registers[w * 64 + static_cast<unsigned>(std::countr_zero(bits))].type);
     std::uint32_t most = units_;
     for (std::uint32_t i = function_.blocks[b].end; i-- > function_.blocks[b].begin;) {
       step(function_.instructions[i]);
@@ -76,7 +79,8 @@ std::uint32_t barriers_of(const Function& function, const Instruction& instructi
   const auto& slots = instruction.opcode->form->operands;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const auto& specs = instruction.opcode->row->operands;
-    const auto spec = std::find_if(specs.begin(), specs.end(), [&](const auto& s) { return s.name == slots[i].name; });
+    const auto spec =
+        std::find_if(specs.begin(), specs.end(), [&](const auto& s) { return s.name == slots[i].name; });
     if (spec == specs.end() || spec->is_destination) continue;
     if (operands[i].kind != Operand::Kind::immediate) return kNamedBarriers;
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(operands[i].value + 1, 0, kNamedBarriers));
@@ -96,7 +100,8 @@ void add_instruction(const Function& function, const Instruction& i, KernelNeeds
 
 void add_unsupported(const std::vector<Unsupported>& from, KernelNeeds& needs) {
   for (const Unsupported& u : from) {
-    const auto known = std::find_if(needs.unsupported.begin(), needs.unsupported.end(), [&](const Unsupported& n) { return n.what == u.what; });
+    const auto known = std::find_if(needs.unsupported.begin(), needs.unsupported.end(),
+                                    [&](const Unsupported& n) { return n.what == u.what; });
     if (known == needs.unsupported.end()) {
       needs.unsupported.push_back(u);
     } else {
@@ -104,7 +109,8 @@ void add_unsupported(const std::vector<Unsupported>& from, KernelNeeds& needs) {
       known->first_line = std::min(known->first_line, u.first_line);
     }
     const auto resolved = isa::resolve(u.what);
-    needs.uses_textures |= resolved.ok() && ((*resolved)->row->chapter == "texture" || (*resolved)->row->chapter == "surface");
+    needs.uses_textures |=
+        resolved.ok() && ((*resolved)->row->chapter == "texture" || (*resolved)->row->chapter == "surface");
   }
 }
 
@@ -134,8 +140,10 @@ class CallDepth {
     Frame& top = stack_.back();
     if (top.next == top.targets.size()) {
       const FunctionId function = top.function;
-      const std::uint32_t own = (module_.functions[function].local_bytes + kLocalAlign - 1) & ~(kLocalAlign - 1);
-      const std::uint32_t total = top.deepest == 0 ? module_.functions[function].local_bytes : own + top.deepest;
+      const std::uint32_t own =
+          (module_.functions[function].local_bytes + kLocalAlign - 1) & ~(kLocalAlign - 1);
+      const std::uint32_t total =
+          top.deepest == 0 ? module_.functions[function].local_bytes : own + top.deepest;
       done_[function] = total;
       state_[function] = kClosed;
       stack_.pop_back();
@@ -189,7 +197,8 @@ KernelNeeds analyze(const Module& module, FunctionId kernel) {
   KernelNeeds needs;
   const std::vector<FunctionId> closure = call_closure(module, kernel);
   bool call_waits = false;
-  for (std::size_t i = 1; i < closure.size(); ++i) call_waits |= has_waiting_read(module.functions[closure[i]]);
+  for (std::size_t i = 1; i < closure.size(); ++i)
+    call_waits |= has_waiting_read(module.functions[closure[i]]);
   for (const FunctionId id : closure) {
     const Function& f = module.functions[id];
     if (id != closure.front()) needs.callees.push_back(id);

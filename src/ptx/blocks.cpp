@@ -30,14 +30,18 @@ bool use_symbol(Parser& parser, const PendingName& pending) {
     return true;
   }
   if (pending.index >= f.calls.size()) return true;
-  if (binding.kind == Binding::Kind::prototype) f.calls[pending.index].prototype = binding.index;
-  else if (binding.kind == Binding::Kind::call_targets) f.calls[pending.index].targets = parser.current->call_targets[binding.index];
-  else return false;
+  if (binding.kind == Binding::Kind::prototype)
+    f.calls[pending.index].prototype = binding.index;
+  else if (binding.kind == Binding::Kind::call_targets)
+    f.calls[pending.index].targets = parser.current->call_targets[binding.index];
+  else
+    return false;
   return true;
 }
 
 bool resolve(Parser& parser, const PendingName& pending) {
-  if (pending.use == Use::branch_list || pending.use == Use::call_selector) return use_symbol(parser, pending);
+  if (pending.use == Use::branch_list || pending.use == Use::call_selector)
+    return use_symbol(parser, pending);
   if (!parser.scopes.label_is_innermost(pending.name)) return false;
   use_label(*parser.current, pending, parser.scopes.label(pending.name));
   return true;
@@ -47,19 +51,28 @@ void report_unknown(Parser& parser, const PendingName& pending) {
   const std::string_view name = parser.names.text(pending.name);
   switch (pending.use) {
     case Use::label_operand:
-    case Use::branch_list_item: parser.in.error(pending.at, "label '{}' is not defined in this function", name); break;
-    case Use::branch_list: parser.in.error(pending.at, "'{}' is not a .branchtargets list of this function", name); break;
-    case Use::call_selector: parser.in.error(pending.at, "'{}' is neither a .callprototype nor a .calltargets list", name); break;
+    case Use::branch_list_item:
+      parser.in.error(pending.at, "label '{}' is not defined in this function", name);
+      break;
+    case Use::branch_list:
+      parser.in.error(pending.at, "'{}' is not a .branchtargets list of this function", name);
+      break;
+    case Use::call_selector:
+      parser.in.error(pending.at, "'{}' is neither a .callprototype nor a .calltargets list", name);
+      break;
   }
 }
 
 /// Nothing falls through it.
-bool always_leaves(const Instruction& instruction) { return ends_block(instruction) && instruction.guard == kNone; }
+bool always_leaves(const Instruction& instruction) {
+  return ends_block(instruction) && instruction.guard == kNone;
+}
 
 /// A body that runs off its end returns; the blocks say so with a ret of their own.
 void close_open_end(FunctionState& f) {
   auto& instructions = f.function.instructions;
-  const bool label_at_end = !f.labels.empty() && f.labels.back().used && f.labels.back().instruction == instructions.size();
+  const bool label_at_end =
+      !f.labels.empty() && f.labels.back().used && f.labels.back().instruction == instructions.size();
   if (!label_at_end && !instructions.empty() && always_leaves(instructions.back())) return;
   const auto ret = isa::resolve("ret");
   RADDLE_ASSERT(ret.ok(), "there is no row for ret");
@@ -125,7 +138,8 @@ void build_blocks(Parser& parser) {
     if (cut || next_used_label(f, next_label) == i) start_block(parser, i, next_label);
     cut = ends_block(instructions[i]);
   }
-  if (!f.function.blocks.empty()) f.function.blocks.back().end = static_cast<std::uint32_t>(instructions.size());
+  if (!f.function.blocks.empty())
+    f.function.blocks.back().end = static_cast<std::uint32_t>(instructions.size());
   point_labels(f);
   std::size_t block = 0;
   for (const std::uint32_t at : f.no_unroll) {

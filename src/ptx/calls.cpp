@@ -16,15 +16,19 @@ bool parse_call_list(Parser& parser, bool returns, std::vector<Operand>& out) {
     if (!parse_operand(parser, parser.operands)) return false;
     const RawOperand& raw = parser.operands.back();
     Operand operand = raw.operand;
-    const bool param = operand.kind == Operand::Kind::variable && parser.module.variables[operand.index].space == Space::param;
+    const bool param = operand.kind == Operand::Kind::variable &&
+                       parser.module.variables[operand.index].space == Space::param;
     const bool immediate = operand.kind == Operand::Kind::immediate;
     if (operand.kind == Operand::Kind::none) return parser.in.error(raw.at, "'{}' is not declared", raw.text);
     if (immediate) operand.value = static_cast<std::int64_t>(raw.constant.bits);
-    if (immediate && raw.constant.is_float()) operand.type = raw.constant.kind == Constant::Kind::f32 ? Type::f32 : Type::f64;
+    if (immediate && raw.constant.is_float())
+      operand.type = raw.constant.kind == Constant::Kind::f32 ? Type::f32 : Type::f64;
     const bool sink = operand.kind == Operand::Kind::sink && returns;
     if (!param && !sink && operand.kind != Operand::Kind::reg && (returns || !immediate))
-      return parser.in.error(raw.at, "'{}' must be a .param variable or a register{}", raw.text, returns ? "" : " or a constant");
-    if (operand.negated || (param && operand.value != 0)) return parser.in.error(raw.at, "'{}' cannot be passed to a call", raw.text);
+      return parser.in.error(raw.at, "'{}' must be a .param variable or a register{}", raw.text,
+                             returns ? "" : " or a constant");
+    if (operand.negated || (param && operand.value != 0))
+      return parser.in.error(raw.at, "'{}' cannot be passed to a call", raw.text);
     out.push_back(operand);
   } while (parser.in.accept(','));
   return parser.in.expect(')', "after the operands of a call");
@@ -41,37 +45,46 @@ bool parse_callee(Parser& parser, Call& call, Position& at) {
     call.callee.index = binding.index;
     return true;
   }
-  if (binding.kind == Binding::Kind::none) return parser.in.error(name.at, "function '{}' is not declared", name.text);
-  if (binding.kind != Binding::Kind::reg) return parser.in.error(name.at, "'{}' is neither a function nor a register", name.text);
+  if (binding.kind == Binding::Kind::none)
+    return parser.in.error(name.at, "function '{}' is not declared", name.text);
+  if (binding.kind != Binding::Kind::reg)
+    return parser.in.error(name.at, "'{}' is neither a function nor a register", name.text);
   call.callee.kind = Operand::Kind::reg;
   call.callee.index = binding.index;
   call.callee.type = parser.function().registers[binding.index].type;
-  if (register_fits(call.callee.type, Type::u64, false) || register_fits(call.callee.type, Type::u32, false)) return true;
-  return parser.in.error(name.at, "an indirect call needs an address in a 64-bit register, not '{}'", name.text);
+  if (register_fits(call.callee.type, Type::u64, false) || register_fits(call.callee.type, Type::u32, false))
+    return true;
+  return parser.in.error(name.at, "an indirect call needs an address in a 64-bit register, not '{}'",
+                         name.text);
 }
 
 /// Formal and actual have one size; a register has the formal's class too.
-bool argument_fits(const Parser& parser, const Function& caller, const Variable& formal, const Operand& actual) {
+bool argument_fits(const Parser& parser, const Function& caller, const Variable& formal,
+                   const Operand& actual) {
   if (actual.kind == Operand::Kind::sink) return true;
   if (actual.kind == Operand::Kind::immediate) return formal.dimensions.empty();
   if (actual.kind == Operand::Kind::reg)
-    return formal.dimensions.empty() && register_fits(caller.registers[actual.index].type, formal.type, formal.space == Space::param);
+    return formal.dimensions.empty() &&
+           register_fits(caller.registers[actual.index].type, formal.type, formal.space == Space::param);
   const Variable& variable = parser.module.variables[actual.index];
   return variable.size == formal.size || (!formal.dimensions.empty() && formal.dimensions[0] == 0);
 }
 
 void check_list(Parser& parser, const Function& caller, std::string_view what, std::string_view callee,
-                const std::vector<const Variable*>& formals, const std::vector<Operand>& actuals, Position at) {
+                const std::vector<const Variable*>& formals, const std::vector<Operand>& actuals,
+                Position at) {
   // An open array as last formal takes what is left over, nothing included.
-  const bool open = !formals.empty() && !formals.back()->dimensions.empty() && formals.back()->dimensions[0] == 0;
+  const bool open =
+      !formals.empty() && !formals.back()->dimensions.empty() && formals.back()->dimensions[0] == 0;
   if (formals.size() != actuals.size() && !(open && actuals.size() + 1 >= formals.size())) {
-    parser.in.error(at, "'{}' has {} {}{}, the call gives {}", callee, formals.size(), what, formals.size() == 1 ? "" : "s", actuals.size());
+    parser.in.error(at, "'{}' has {} {}{}, the call gives {}", callee, formals.size(), what,
+                    formals.size() == 1 ? "" : "s", actuals.size());
     return;
   }
   for (std::size_t i = 0; i < std::min(formals.size(), actuals.size()); ++i) {
     if (argument_fits(parser, caller, *formals[i], actuals[i])) continue;
-    parser.in.error(at, "{} {} of the call does not fit '{}', which has a .{} of {} bytes there", what, i + 1, callee,
-                    isa::type_name(formals[i]->type), formals[i]->size);
+    parser.in.error(at, "{} {} of the call does not fit '{}', which has a .{} of {} bytes there", what, i + 1,
+                    callee, isa::type_name(formals[i]->type), formals[i]->size);
   }
 }
 
@@ -88,14 +101,18 @@ std::vector<const Variable*> pointers(const std::vector<Variable>& variables) {
 }
 
 /// Integers take the formal's type now that it is known.
-void type_immediates(Parser& parser, const std::vector<const Variable*>& formals, std::vector<Operand>& actuals, Position at) {
+void type_immediates(Parser& parser, const std::vector<const Variable*>& formals,
+                     std::vector<Operand>& actuals, Position at) {
   for (std::size_t i = 0; i < std::min(formals.size(), actuals.size()); ++i) {
     Operand& o = actuals[i];
     if (o.kind != Operand::Kind::immediate) continue;
-    Constant constant{o.type == Type::f32 ? Constant::Kind::f32 : o.type == Type::f64 ? Constant::Kind::f64 : Constant::Kind::s64,
+    Constant constant{o.type == Type::f32   ? Constant::Kind::f32
+                      : o.type == Type::f64 ? Constant::Kind::f64
+                                            : Constant::Kind::s64,
                       static_cast<std::uint64_t>(o.value)};
     std::uint64_t bits = 0;
-    if (const Problem problem = convert_constant(constant, formals[i]->type, bits)) parser.in.error(at, "argument {} is {}", i + 1, problem);
+    if (const Problem problem = convert_constant(constant, formals[i]->type, bits))
+      parser.in.error(at, "argument {} is {}", i + 1, problem);
     o.value = static_cast<std::int64_t>(bits);
     o.type = formals[i]->type;
   }
@@ -111,7 +128,8 @@ bool parse_call(Parser& parser, const OpcodePlan&, Instruction& instruction) {
   Call call;
   Position at;
   if (parser.in.accept('(')) {
-    if (!parse_call_list(parser, true, call.returns) || !parser.in.expect(',', "after the results of a call")) return false;
+    if (!parse_call_list(parser, true, call.returns) || !parser.in.expect(',', "after the results of a call"))
+      return false;
   }
   if (!parse_callee(parser, call, at)) return false;
   Function& f = parser.function();
@@ -123,7 +141,8 @@ bool parse_call(Parser& parser, const OpcodePlan&, Instruction& instruction) {
       if (!parse_call_list(parser, false, call.arguments)) return false;
       has_arguments = true;
     } else if (parser.in.expect_identifier("a prototype or a list of targets", name)) {
-      parser.current->pending.push_back({PendingName::Use::call_selector, parser.names.intern(name.text), name.at, index, 0});
+      parser.current->pending.push_back(
+          {PendingName::Use::call_selector, parser.names.intern(name.text), name.at, index, 0});
       break;
     } else {
       return false;
@@ -148,14 +167,17 @@ void check_calls(Parser& parser) {
     std::string_view name;
     if (call.callee.kind == Operand::Kind::function) {
       const Function& callee = signature_of(parser, call.callee.index);
-      returns = pointers(parser, callee.returns), arguments = pointers(parser, callee.parameters), name = callee.name;
+      returns = pointers(parser, callee.returns), arguments = pointers(parser, callee.parameters),
+      name = callee.name;
       if (callee.is_entry) parser.in.error(at, "'{}' is a kernel and cannot be called", callee.name);
     } else if (call.prototype != kNone) {
       const Prototype& prototype = caller.prototypes[call.prototype];
-      returns = pointers(prototype.returns), arguments = pointers(prototype.parameters), name = prototype.name;
+      returns = pointers(prototype.returns), arguments = pointers(prototype.parameters),
+      name = prototype.name;
     } else if (!call.targets.empty()) {
       const Function& first = signature_of(parser, call.targets[0]);
-      returns = pointers(parser, first.returns), arguments = pointers(parser, first.parameters), name = first.name;
+      returns = pointers(parser, first.returns), arguments = pointers(parser, first.parameters),
+      name = first.name;
     } else {
       parser.in.error(at, "an indirect call needs a prototype or a list of targets behind its arguments");
       continue;

@@ -9,7 +9,8 @@
 namespace raddle::ptx {
 namespace {
 
-/// Bit i: operand i of the opcode's form is a destination. Remembered per opcode: opcodes live for the process.
+/// Bit i: operand i of the opcode's form is a destination. Remembered per opcode: opcodes live for the
+/// process.
 std::uint32_t destinations_of(const Opcode& opcode) {
   thread_local std::unordered_map<const Opcode*, std::uint32_t> known;
   const auto [entry, added] = known.try_emplace(&opcode, 0);
@@ -34,7 +35,8 @@ void collect(const Function& function, const Operand& operand, bool destination,
 void add_indexed(const Function& function, const Instruction& last, Cfg::Node& node) {
   node.exit = Exit::indexed;
   for (const BlockId target : function.branch_targets[last.extra])
-    if (std::find(node.successors.begin(), node.successors.end(), target) == node.successors.end()) node.successors.push_back(target);
+    if (std::find(node.successors.begin(), node.successors.end(), target) == node.successors.end())
+      node.successors.push_back(target);
 }
 
 void add_exit(const Function& function, BlockId block, Cfg::Node& node) {
@@ -63,7 +65,8 @@ void add_exit(const Function& function, BlockId block, Cfg::Node& node) {
 bool ends_block(const Instruction& instruction) {
   if (!instruction.opcode->is(isa::Effects::control)) return false;
   const auto& specs = instruction.opcode->row->operands;
-  return std::none_of(specs.begin(), specs.end(), [](const auto& spec) { return spec.kind == isa::OperandKind::call; });
+  return std::none_of(specs.begin(), specs.end(),
+                      [](const auto& spec) { return spec.kind == isa::OperandKind::call; });
 }
 
 const Operand* branch_target(const Function& function, const Instruction& instruction) {
@@ -91,7 +94,8 @@ void register_uses(const Function& function, const Instruction& instruction, Reg
   if (instruction.guard != kNone) out.uses.push_back(instruction.guard);
   const std::uint32_t destinations = destinations_of(*instruction.opcode);
   const auto operands = function.operands_of(instruction);
-  for (std::size_t i = 0; i < operands.size(); ++i) collect(function, operands[i], i < 32 && destinations >> i & 1, out);
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    collect(function, operands[i], i < 32 && destinations >> i & 1, out);
   if (instruction.extra == kNone || ends_block(instruction)) return;
   const Call& call = function.calls[instruction.extra];
   for (const Operand& argument : call.arguments) collect(function, argument, false, out);

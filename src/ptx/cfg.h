@@ -9,11 +9,11 @@ namespace raddle::ptx {
 
 /// How a block ends.
 enum class Exit : std::uint8_t {
-  fallthrough,  ///< to the next block
-  branch,       ///< unconditional bra
-  conditional,  ///< guarded bra: successors[0] taken, successors[1] fallthrough
-  indexed,      ///< brx.idx
-  end,          ///< ret, exit, trap: unconditional
+  fallthrough,      ///< to the next block
+  branch,           ///< unconditional bra
+  conditional,      ///< guarded bra: successors[0] taken, successors[1] fallthrough
+  indexed,          ///< brx.idx
+  end,              ///< ret, exit, trap: unconditional
   conditional_end,  ///< guarded ret/exit: successors[0] is the fallthrough
 };
 
@@ -30,12 +30,14 @@ Cfg build_cfg(const Function& function);
 struct Liveness {
   std::size_t words = 0;  ///< 64-bit words per row
   std::vector<std::uint64_t> live_in;
-  bool live(BlockId block, RegisterId reg) const { return live_in[block * words + reg / 64] >> (reg % 64) & 1; }
+  bool live(BlockId block, RegisterId reg) const {
+    return live_in[block * words + reg / 64] >> (reg % 64) & 1;
+  }
 };
 Liveness liveness(const Function& function, const Cfg& cfg);
 
-/// Calls use(operand) / def(register) for each register operand of an instruction, guard and vector elements included.
-/// Addresses count as uses. Defined in cfg.cpp from the rows' destinations alone.
+/// Calls use(operand) / def(register) for each register operand of an instruction, guard and vector elements
+/// included. Addresses count as uses. Defined in cfg.cpp from the rows' destinations alone.
 struct RegisterUses {
   std::vector<RegisterId> uses, definitions;
 };

@@ -1,6 +1,8 @@
+// Operands against rows: one Binder per instruction matches what was written with the form's positions, optional ones
+// from the left, and converts constants to the type of their position.
 #include "ptx/checks.h"
-#include "ptx/constants.h"
 
+#include "ptx/constants.h"
 #include "ptx/declarations.h"
 
 namespace raddle::ptx {
@@ -11,7 +13,8 @@ using isa::TypeClass;
 using Kind = Operand::Kind;
 
 bool is_integral(TypeClass c) {
-  return c == TypeClass::bits || c == TypeClass::unsigned_ || c == TypeClass::signed_ || c == TypeClass::packed_integer;
+  return c == TypeClass::bits || c == TypeClass::unsigned_ || c == TypeClass::signed_ ||
+         c == TypeClass::packed_integer;
 }
 bool is_floating(TypeClass c) { return c == TypeClass::float_ || c == TypeClass::packed_float; }
 
@@ -57,28 +60,40 @@ class Binder {
 
 std::string kind_name(const RawOperand& raw) {
   switch (raw.operand.kind) {
-    case Kind::none: return "an undeclared name";
-    case Kind::immediate: return "a constant";
-    case Kind::special: return "a special register";
-    case Kind::variable: return "a variable's address";
-    case Kind::function: return "a function";
-    case Kind::address: return "a memory operand";
-    case Kind::vector: return "a vector";
-    case Kind::sink: return "the sink '_'";
-    default: return "a register";
+    case Kind::none:
+      return "an undeclared name";
+    case Kind::immediate:
+      return "a constant";
+    case Kind::special:
+      return "a special register";
+    case Kind::variable:
+      return "a variable's address";
+    case Kind::function:
+      return "a function";
+    case Kind::address:
+      return "a memory operand";
+    case Kind::vector:
+      return "a vector";
+    case Kind::sink:
+      return "the sink '_'";
+    default:
+      return "a register";
   }
 }
 
 bool Binder::wrong(const RawOperand& raw, std::string_view wanted, std::string_view found) {
-  return parser_.in.error(raw.at, "'{}' of '{}' must be {}, not {}; the form is: {}", raw.text, plan_.text, wanted, found, form());
+  return parser_.in.error(raw.at, "'{}' of '{}' must be {}, not {}; the form is: {}", raw.text, plan_.text,
+                          wanted, found, form());
 }
 
 bool Binder::count_fits(unsigned groups, unsigned optional) {
   const unsigned least = plan_.required_groups;
   if (groups >= least && groups <= least + optional) return true;
-  const std::string wanted = optional == 0 ? fmt::format("{}", least) : fmt::format("{} to {}", least, least + optional);
-  return parser_.in.error({instruction_.line, instruction_.column}, "'{}' takes {} operand{}, not {}; the form is: {}", plan_.text,
-                          wanted, wanted == "1" ? "" : "s", groups, form());
+  const std::string wanted =
+      optional == 0 ? fmt::format("{}", least) : fmt::format("{} to {}", least, least + optional);
+  return parser_.in.error({instruction_.line, instruction_.column},
+                          "'{}' takes {} operand{}, not {}; the form is: {}", plan_.text, wanted,
+                          wanted == "1" ? "" : "s", groups, form());
 }
 
 bool Binder::run() {
@@ -98,8 +113,8 @@ bool Binder::run() {
     const bool joins = next < raws.size() && raws[next].joined;
     if (slot.joined && !joins) {
       if (slot.optional) continue;
-      return parser_.in.error({instruction_.line, instruction_.column}, "'{}' needs two destinations, 'a|b'; the form is: {}",
-                              plan_.text, form());
+      return parser_.in.error({instruction_.line, instruction_.column},
+                              "'{}' needs two destinations, 'a|b'; the form is: {}", plan_.text, form());
     }
     if (!slot.joined && joins) break;
     if (!slot.joined && slot.optional && spare == 0) continue;
@@ -107,7 +122,8 @@ bool Binder::run() {
     if (!take(i, raws[next++])) return false;
   }
   if (next == raws.size()) return true;
-  return parser_.in.error(raws[next].at, "'|{}' is not part of '{}'; the form is: {}", raws[next].text, plan_.text, form());
+  return parser_.in.error(raws[next].at, "'|{}' is not part of '{}'; the form is: {}", raws[next].text,
+                          plan_.text, form());
 }
 
 bool Binder::take(std::size_t slot, const RawOperand& raw) {
@@ -123,12 +139,14 @@ bool Binder::bind(const OperandPlan& slot, const RawOperand& raw, Operand& out) 
     case OperandKind::address:
       if (raw.operand.kind != Kind::address) return wrong(raw, "an address in brackets", kind_name(raw));
       return bind_address(raw, out);
-    case OperandKind::label: return bind_label(slot, raw, out);
+    case OperandKind::label:
+      return bind_label(slot, raw, out);
     case OperandKind::vector_list:
       if (raw.operand.kind != Kind::vector) return wrong(raw, "a vector '{a, b, ...}'", kind_name(raw));
       return bind_vector(slot, raw, out);
     case OperandKind::call:
-    case OperandKind::value: break;
+    case OperandKind::value:
+      break;
   }
   if (raw.operand.kind == Kind::vector) return bind_vector(slot, raw, out);
   if (slot.elements > 1)
@@ -138,16 +156,22 @@ bool Binder::bind(const OperandPlan& slot, const RawOperand& raw, Operand& out) 
 
 bool Binder::bind_value(const OperandPlan& slot, Type type, const RawOperand& raw, Operand& out) {
   if (type != Type::none) out.type = type;
-  if (raw.operand.negated && (type != Type::pred || slot.spec->is_destination || raw.operand.kind != Kind::reg))
+  if (raw.operand.negated &&
+      (type != Type::pred || slot.spec->is_destination || raw.operand.kind != Kind::reg))
     return wrong(raw, "an operand without '!'", "a negated one");
-  if (slot.spec->is_destination && raw.operand.kind != Kind::reg && raw.operand.kind != Kind::sink && raw.operand.kind != Kind::none)
+  if (slot.spec->is_destination && raw.operand.kind != Kind::reg && raw.operand.kind != Kind::sink &&
+      raw.operand.kind != Kind::none)
     return wrong(raw, "a register", kind_name(raw));
   switch (raw.operand.kind) {
-    case Kind::reg: return bind_register(slot, type, raw);
-    case Kind::sink: return slot.spec->is_destination || wrong(raw, "a value", kind_name(raw));
-    case Kind::special: return bind_special(type, raw);
+    case Kind::reg:
+      return bind_register(slot, type, raw);
+    case Kind::sink:
+      return slot.spec->is_destination || wrong(raw, "a value", kind_name(raw));
+    case Kind::special:
+      return bind_special(type, raw);
     case Kind::variable:
-    case Kind::function: return bind_symbol(type, raw, out);
+    case Kind::function:
+      return bind_symbol(type, raw, out);
     case Kind::immediate: {
       std::uint64_t bits = 0;
       if (const Problem problem = convert_constant(raw.constant, type, bits))
@@ -155,25 +179,30 @@ bool Binder::bind_value(const OperandPlan& slot, Type type, const RawOperand& ra
       out.value = static_cast<std::int64_t>(bits);
       return true;
     }
-    case Kind::none: return parser_.in.error(raw.at, "'{}' is not declared", raw.text);
-    default: return wrong(raw, "a register or a constant", kind_name(raw));
+    case Kind::none:
+      return parser_.in.error(raw.at, "'{}' is not declared", raw.text);
+    default:
+      return wrong(raw, "a register or a constant", kind_name(raw));
   }
 }
 
 bool Binder::bind_register(const OperandPlan& slot, Type type, const RawOperand& raw) {
   const Type have = raw.operand.type;
   if (register_fits(have, type, slot.spec->may_be_wider)) return true;
-  return wrong(raw, wanted_register(type, slot.spec->may_be_wider), fmt::format("a .{} register", isa::type_name(have)));
+  return wrong(raw, wanted_register(type, slot.spec->may_be_wider),
+               fmt::format("a .{} register", isa::type_name(have)));
 }
 
 /// A special register may be read at its size or a smaller one (old code reads %tid as .u16).
 bool Binder::bind_special(Type type, const RawOperand& raw) {
   const Type have = raw.operand.type;
   if (type == Type::none) return true;
-  if ((have == Type::pred) == (type == Type::pred) && is_integral(isa::type_class(type)) == is_integral(isa::type_class(have)) &&
+  if ((have == Type::pred) == (type == Type::pred) &&
+      is_integral(isa::type_class(type)) == is_integral(isa::type_class(have)) &&
       isa::bit_size(have) >= isa::bit_size(type))
     return true;
-  return wrong(raw, fmt::format("a .{} operand", isa::type_name(type)), fmt::format("a .{} special register", isa::type_name(have)));
+  return wrong(raw, fmt::format("a .{} operand", isa::type_name(type)),
+               fmt::format("a .{} special register", isa::type_name(have)));
 }
 
 bool Binder::bind_symbol(Type type, const RawOperand& raw, Operand& out) {
@@ -188,11 +217,13 @@ bool Binder::bind_vector(const OperandPlan& slot, const RawOperand& raw, Operand
   Type type = slot.type;
   if (slot.spec->packed && !slot.spec->vector) {
     const unsigned bits = isa::bit_size(slot.type);
-    if (isa::type_class(slot.type) != TypeClass::bits || raw.operand.count < 2 || bits % raw.operand.count != 0)
+    if (isa::type_class(slot.type) != TypeClass::bits || raw.operand.count < 2 ||
+        bits % raw.operand.count != 0)
       return wrong(raw, fmt::format("a .{} operand", isa::type_name(slot.type)), "a vector");
     type = isa::bits_type(bits / raw.operand.count);
   } else if (!list && slot.type != Type::none && (slot.elements < 2 || raw.operand.count != slot.elements)) {
-    const std::string wanted = slot.elements < 2 ? "one value" : fmt::format("a vector of {} elements", slot.elements);
+    const std::string wanted =
+        slot.elements < 2 ? "one value" : fmt::format("a vector of {} elements", slot.elements);
     return wrong(raw, wanted, fmt::format("a vector of {}", raw.operand.count));
   }
   auto& pool = parser_.function().elements;
@@ -201,7 +232,8 @@ bool Binder::bind_vector(const OperandPlan& slot, const RawOperand& raw, Operand
   for (std::uint32_t i = 0; i < raw.operand.count; ++i) {
     const RawOperand& element = parser_.elements[raw.operand.index + i];
     Operand value = element.operand;
-    if (element.operand.kind == Kind::vector) return wrong(element, "a register or a constant", kind_name(element));
+    if (element.operand.kind == Kind::vector)
+      return wrong(element, "a register or a constant", kind_name(element));
     if (!bind_value(slot, type, element, value)) return false;
     pool.push_back(value);
   }
@@ -214,22 +246,29 @@ bool Binder::bind_address(const RawOperand& raw, Operand& out) {
   const Type type = parser_.function().registers[out.index].type;
   const unsigned bits = isa::bit_size(type);
   if (is_integral(isa::type_class(type)) && (bits == 32 || bits == 64)) return true;
-  return wrong(raw, "an address in a 32-bit or 64-bit integer register", fmt::format("one in a .{} register", isa::type_name(type)));
+  return wrong(raw, "an address in a 32-bit or 64-bit integer register",
+               fmt::format("one in a .{} register", isa::type_name(type)));
 }
 
 /// The space an opcode's modifier names, Space::generic without one.
 Space named_space(const Opcode& opcode) {
   switch (opcode.get(isa::ModKind::space)) {
-    case isa::Mod::global: return Space::global;
+    case isa::Mod::global:
+      return Space::global;
     case isa::Mod::shared:
     case isa::Mod::shared_cta:
-    case isa::Mod::shared_cluster: return Space::shared;
-    case isa::Mod::local: return Space::local;
-    case isa::Mod::const_: return Space::const_;
+    case isa::Mod::shared_cluster:
+      return Space::shared;
+    case isa::Mod::local:
+      return Space::local;
+    case isa::Mod::const_:
+      return Space::const_;
     case isa::Mod::param:
     case isa::Mod::param_entry:
-    case isa::Mod::param_func: return Space::param;
-    default: return Space::generic;
+    case isa::Mod::param_func:
+      return Space::param;
+    default:
+      return Space::generic;
   }
 }
 
@@ -237,7 +276,8 @@ bool Binder::check_space(const RawOperand& raw, const Variable& variable) {
   const Space space = named_space(*plan_.opcode);
   if (space == Space::generic || space == variable.space) return true;
   return parser_.in.error(raw.at, "'{}' accesses .{} memory, but '{}' is a .{} variable", plan_.text,
-                          isa::mod_name(plan_.opcode->get(isa::ModKind::space)), variable.name, space_name(variable.space));
+                          isa::mod_name(plan_.opcode->get(isa::ModKind::space)), variable.name,
+                          space_name(variable.space));
 }
 
 bool Binder::bind_label(const OperandPlan&, const RawOperand& raw, Operand& out) {
@@ -247,8 +287,8 @@ bool Binder::bind_label(const OperandPlan&, const RawOperand& raw, Operand& out)
   // Beside a value that selects, a label names a list of targets (brx.idx).
   const bool list = plan_.operands.size() > 1;
   const auto instruction = static_cast<std::uint32_t>(parser_.function().instructions.size());
-  parser_.current->pending.push_back({list ? PendingName::Use::branch_list : PendingName::Use::label_operand, raw.name, raw.at,
-                                      list ? instruction : operand_index_, 0});
+  parser_.current->pending.push_back({list ? PendingName::Use::branch_list : PendingName::Use::label_operand,
+                                      raw.name, raw.at, list ? instruction : operand_index_, 0});
   return true;
 }
 

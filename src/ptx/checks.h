@@ -1,5 +1,5 @@
-// Holds operands against the instruction's row: how many, what kind, which register types (PTX ISA "Operand Type
-// Checking" and "Operand Size Exceeding Instruction-Type Size").
+// Holds operands against the instruction's row: how many, what kind, which register types (PTX ISA "Operand
+// Type Checking" and "Operand Size Exceeding Instruction-Type Size").
 #pragma once
 
 #include "ptx/opcode_plan.h"

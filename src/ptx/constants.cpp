@@ -1,3 +1,4 @@
+// Arithmetic and conversion of constants. Integers wrap, shifts beyond 63 empty the word, nothing is undefined.
 #include "ptx/constants.h"
 
 #include <bit>
@@ -7,10 +8,14 @@ namespace raddle::ptx {
 
 double to_double(Constant c) {
   switch (c.kind) {
-    case Constant::Kind::s64: return static_cast<double>(static_cast<std::int64_t>(c.bits));
-    case Constant::Kind::u64: return static_cast<double>(c.bits);
-    case Constant::Kind::f32: return std::bit_cast<float>(static_cast<std::uint32_t>(c.bits));
-    case Constant::Kind::f64: return std::bit_cast<double>(c.bits);
+    case Constant::Kind::s64:
+      return static_cast<double>(static_cast<std::int64_t>(c.bits));
+    case Constant::Kind::u64:
+      return static_cast<double>(c.bits);
+    case Constant::Kind::f32:
+      return std::bit_cast<float>(static_cast<std::uint32_t>(c.bits));
+    case Constant::Kind::f64:
+      return std::bit_cast<double>(c.bits);
   }
   return 0;
 }
@@ -35,12 +40,18 @@ Constant make_float(double value) { return {Constant::Kind::f64, std::bit_cast<s
 
 Problem apply_unary(std::uint16_t op, Constant& value) {
   switch (op) {
-    case '+': return nullptr;
-    case '!': value = make_integer(!is_true(value), false); return nullptr;
+    case '+':
+      return nullptr;
+    case '!':
+      value = make_integer(!is_true(value), false);
+      return nullptr;
     case '-':
-      if (value.kind == Constant::Kind::f32) value.bits ^= 0x80000000u;
-      else if (value.kind == Constant::Kind::f64) value.bits ^= 1ull << 63;
-      else value.bits = 0 - value.bits;
+      if (value.kind == Constant::Kind::f32)
+        value.bits ^= 0x80000000u;
+      else if (value.kind == Constant::Kind::f64)
+        value.bits ^= 1ull << 63;
+      else
+        value.bits = 0 - value.bits;
       return nullptr;
     default:
       if (value.is_float()) return "'~' needs an integer";
@@ -54,17 +65,38 @@ namespace {
 Problem float_binary(std::uint16_t op, Constant& left, Constant right) {
   const double a = to_double(left), b = to_double(right);
   switch (op) {
-    case '+': left = make_float(a + b); return nullptr;
-    case '-': left = make_float(a - b); return nullptr;
-    case '*': left = make_float(a * b); return nullptr;
-    case '/': left = make_float(a / b); return nullptr;
-    case '<': left = make_integer(a < b, false); return nullptr;
-    case '>': left = make_integer(a > b, false); return nullptr;
-    case kLessEqual: left = make_integer(a <= b, false); return nullptr;
-    case kGreaterEqual: left = make_integer(a >= b, false); return nullptr;
-    case kEqual: left = make_integer(a == b, false); return nullptr;
-    case kNotEqual: left = make_integer(a != b, false); return nullptr;
-    default: return "this operator needs integers";
+    case '+':
+      left = make_float(a + b);
+      return nullptr;
+    case '-':
+      left = make_float(a - b);
+      return nullptr;
+    case '*':
+      left = make_float(a * b);
+      return nullptr;
+    case '/':
+      left = make_float(a / b);
+      return nullptr;
+    case '<':
+      left = make_integer(a < b, false);
+      return nullptr;
+    case '>':
+      left = make_integer(a > b, false);
+      return nullptr;
+    case kLessEqual:
+      left = make_integer(a <= b, false);
+      return nullptr;
+    case kGreaterEqual:
+      left = make_integer(a >= b, false);
+      return nullptr;
+    case kEqual:
+      left = make_integer(a == b, false);
+      return nullptr;
+    case kNotEqual:
+      left = make_integer(a != b, false);
+      return nullptr;
+    default:
+      return "this operator needs integers";
   }
 }
 
@@ -90,7 +122,8 @@ void shift(std::uint16_t op, Constant& left, std::uint64_t by) {
   else if (op == kShiftLeft)
     left.bits <<= by;
   else
-    left.bits = arithmetic ? static_cast<std::uint64_t>(static_cast<std::int64_t>(left.bits) >> by) : left.bits >> by;
+    left.bits =
+        arithmetic ? static_cast<std::uint64_t>(static_cast<std::int64_t>(left.bits) >> by) : left.bits >> by;
 }
 
 bool less(std::uint64_t a, std::uint64_t b, bool is_unsigned) {
@@ -109,23 +142,51 @@ Problem apply_binary(std::uint16_t op, Constant& left, Constant right) {
   const bool is_unsigned = left.kind == Constant::Kind::u64 || right.kind == Constant::Kind::u64;
   const std::uint64_t a = left.bits, b = right.bits;
   switch (op) {
-    case '+': left = make_integer(a + b, is_unsigned); return nullptr;
-    case '-': left = make_integer(a - b, is_unsigned); return nullptr;
-    case '*': left = make_integer(a * b, is_unsigned); return nullptr;
+    case '+':
+      left = make_integer(a + b, is_unsigned);
+      return nullptr;
+    case '-':
+      left = make_integer(a - b, is_unsigned);
+      return nullptr;
+    case '*':
+      left = make_integer(a * b, is_unsigned);
+      return nullptr;
     case '/':
-    case '%': return divide(op, left, b, is_unsigned);
-    case '&': left = make_integer(a & b, is_unsigned); return nullptr;
-    case '|': left = make_integer(a | b, is_unsigned); return nullptr;
-    case '^': left = make_integer(a ^ b, is_unsigned); return nullptr;
+    case '%':
+      return divide(op, left, b, is_unsigned);
+    case '&':
+      left = make_integer(a & b, is_unsigned);
+      return nullptr;
+    case '|':
+      left = make_integer(a | b, is_unsigned);
+      return nullptr;
+    case '^':
+      left = make_integer(a ^ b, is_unsigned);
+      return nullptr;
     case kShiftLeft:
-    case kShiftRight: shift(op, left, b); return nullptr;
-    case '<': left = make_integer(less(a, b, is_unsigned), false); return nullptr;
-    case '>': left = make_integer(less(b, a, is_unsigned), false); return nullptr;
-    case kLessEqual: left = make_integer(!less(b, a, is_unsigned), false); return nullptr;
-    case kGreaterEqual: left = make_integer(!less(a, b, is_unsigned), false); return nullptr;
-    case kEqual: left = make_integer(a == b, false); return nullptr;
-    case kNotEqual: left = make_integer(a != b, false); return nullptr;
-    default: return "not an operator of constant expressions";
+    case kShiftRight:
+      shift(op, left, b);
+      return nullptr;
+    case '<':
+      left = make_integer(less(a, b, is_unsigned), false);
+      return nullptr;
+    case '>':
+      left = make_integer(less(b, a, is_unsigned), false);
+      return nullptr;
+    case kLessEqual:
+      left = make_integer(!less(b, a, is_unsigned), false);
+      return nullptr;
+    case kGreaterEqual:
+      left = make_integer(!less(a, b, is_unsigned), false);
+      return nullptr;
+    case kEqual:
+      left = make_integer(a == b, false);
+      return nullptr;
+    case kNotEqual:
+      left = make_integer(a != b, false);
+      return nullptr;
+    default:
+      return "not an operator of constant expressions";
   }
 }
 
@@ -135,19 +196,26 @@ Problem convert_constant(Constant c, isa::Type type, std::uint64_t& bits) {
   bits = c.bits;
   switch (type_class) {
     case isa::TypeClass::none:
-    case isa::TypeClass::opaque: return nullptr;
-    case isa::TypeClass::predicate: bits = is_true(c); return c.is_float() ? "a predicate constant is an integer" : nullptr;
+    case isa::TypeClass::opaque:
+      return nullptr;
+    case isa::TypeClass::predicate:
+      bits = is_true(c);
+      return c.is_float() ? "a predicate constant is an integer" : nullptr;
     case isa::TypeClass::float_:
       if (size == 32 && c.is_float() && c.kind != Constant::Kind::f32)
         bits = std::bit_cast<std::uint32_t>(static_cast<float>(to_double(c)));
-      if (size == 64 && c.is_float()) bits = c.kind == Constant::Kind::f64 ? c.bits : std::bit_cast<std::uint64_t>(to_double(c));
-      if (type != isa::Type::tf32 && size >= 32 && !c.is_float()) return "an integer constant where a floating-point one is needed";
-      if (size < 32 && c.is_float()) return "16-bit floating-point constants are written as their bits, in hexadecimal";
+      if (size == 64 && c.is_float())
+        bits = c.kind == Constant::Kind::f64 ? c.bits : std::bit_cast<std::uint64_t>(to_double(c));
+      if (type != isa::Type::tf32 && size >= 32 && !c.is_float())
+        return "an integer constant where a floating-point one is needed";
+      if (size < 32 && c.is_float())
+        return "16-bit floating-point constants are written as their bits, in hexadecimal";
       break;
     case isa::TypeClass::bits:
     case isa::TypeClass::packed_float:
     case isa::TypeClass::packed_integer:
-      if (c.kind == Constant::Kind::f64 && size == 32) bits = std::bit_cast<std::uint32_t>(static_cast<float>(to_double(c)));
+      if (c.kind == Constant::Kind::f64 && size == 32)
+        bits = std::bit_cast<std::uint32_t>(static_cast<float>(to_double(c)));
       if (c.kind == Constant::Kind::f32 && size == 64) bits = std::bit_cast<std::uint64_t>(to_double(c));
       break;
     case isa::TypeClass::signed_:

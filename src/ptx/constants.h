@@ -1,5 +1,5 @@
-// Arithmetic of constant expressions (PTX ISA "Constant Expressions"): 64-bit integers, signed or unsigned as C
-// would have it, and doubles. The grammar is in expressions.cpp.
+// Arithmetic of constant expressions (PTX ISA "Constant Expressions"): 64-bit integers, signed or unsigned as
+// C would have it, and doubles. The grammar is in expressions.cpp.
 #pragma once
 
 #include "isa/type.h"

@@ -1,3 +1,4 @@
+// Token stream with error reporting; messages name what was expected and what stood there.
 #include "ptx/cursor.h"
 
 namespace raddle::ptx {
@@ -5,20 +6,28 @@ namespace raddle::ptx {
 std::string describe(const Token& token) {
   constexpr std::size_t kLongest = 60;
   switch (token.kind) {
-    case TokenKind::end: return "the end of the text";
-    case TokenKind::bad: return std::string(token.text);
-    case TokenKind::string: return fmt::format("\"{}\"", token.text.substr(0, kLongest));
-    case TokenKind::directive: return fmt::format("'.{}'", token.text.substr(0, kLongest));
-    default: return fmt::format("'{}'", token.text.substr(0, kLongest));
+    case TokenKind::end:
+      return "the end of the text";
+    case TokenKind::bad:
+      return std::string(token.text);
+    case TokenKind::string:
+      return fmt::format("\"{}\"", token.text.substr(0, kLongest));
+    case TokenKind::directive:
+      return fmt::format("'.{}'", token.text.substr(0, kLongest));
+    default:
+      return fmt::format("'{}'", token.text.substr(0, kLongest));
   }
 }
 
 bool Cursor::report(Position at, std::string message) {
-  if (!too_many_errors()) errors_.push_back({ErrorCode::invalid, std::move(message), {file_, at.line, at.column}});
+  if (!too_many_errors())
+    errors_.push_back({ErrorCode::invalid, std::move(message), {file_, at.line, at.column}});
   return false;
 }
 
-bool Cursor::expected(std::string_view what) { return error(token_.at, "expected {}, found {}", what, describe(token_)); }
+bool Cursor::expected(std::string_view what) {
+  return error(token_.at, "expected {}, found {}", what, describe(token_));
+}
 
 bool Cursor::expect(char c, std::string_view context) {
   if (accept(c)) return true;

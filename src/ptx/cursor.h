@@ -24,7 +24,8 @@ class Cursor {
   }
   /// Text from a token's first character up to the end of the last token passed.
   std::string_view text_since(const char* begin) const {
-    return begin < previous_end_ ? std::string_view(begin, static_cast<std::size_t>(previous_end_ - begin)) : std::string_view();
+    return begin < previous_end_ ? std::string_view(begin, static_cast<std::size_t>(previous_end_ - begin))
+                                 : std::string_view();
   }
 
   bool accept(char c) {
@@ -40,7 +41,8 @@ class Cursor {
   /// @param context  what the character belongs to, for "expected ';' after <context>"
   bool expect(char c, std::string_view context);
   bool expect_identifier(std::string_view what, Token& out);
-  /// Makes the current token an opcode with all its modifiers, blanks between them removed; `spaced` keeps it then.
+  /// Makes the current token an opcode with all its modifiers, blanks between them removed; `spaced` keeps it
+  /// then.
   void join_opcode(std::string& spaced);
   /// A place to come back to.
   struct Mark {
@@ -49,7 +51,8 @@ class Cursor {
   };
   Mark mark() const { return {lexer_, token_}; }
   void rewind(const Mark& mark) { lexer_ = mark.lexer, token_ = mark.token; }
-  /// Skips a statement from its start: behind its ';', braces of vectors balanced. Stops at a '}' that is not its own.
+  /// Skips a statement from its start: behind its ';', braces of vectors balanced. Stops at a '}' that is not
+  /// its own.
   void skip_statement();
   /// The current token is '{': goes behind the matching '}'.
   bool skip_block();

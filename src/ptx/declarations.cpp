@@ -1,3 +1,4 @@
+// Declarations of variables and registers, at module level, in functions and as formal parameters.
 #include "ptx/declarations.h"
 
 #include <array>
@@ -29,7 +30,8 @@ bool parse_align(Parser& parser, std::uint32_t& align) {
   const Position at = parser.in.token().at;
   std::uint64_t value = 0;
   if (!parse_count(parser, "an alignment in bytes", kMaxAlign, value)) return false;
-  if (!std::has_single_bit(value)) return parser.in.error(at, "an alignment must be a power of two, not {}", value);
+  if (!std::has_single_bit(value))
+    return parser.in.error(at, "an alignment must be a power of two, not {}", value);
   align = static_cast<std::uint32_t>(value);
   return true;
 }
@@ -42,14 +44,16 @@ bool parse_attributes(Parser& parser, bool& managed) {
     if (token.is('(')) ++depth;
     if (token.is(')')) --depth;
     if (token.is_directive("managed")) managed = true;
-    if (token.is(';') || token.is('{') || parser.in.at_end()) return parser.in.expected("')' to close '.attribute'");
+    if (token.is(';') || token.is('{') || parser.in.at_end())
+      return parser.in.expected("')' to close '.attribute'");
   }
   return true;
 }
 
 /// `.ptr .global .align 8`; `.ptr` is passed.
 bool parse_pointer(Parser& parser) {
-  if (parser.in.token().kind == TokenKind::directive && find_space(parser.in.token().text)) parser.in.advance();
+  if (parser.in.token().kind == TokenKind::directive && find_space(parser.in.token().text))
+    parser.in.advance();
   std::uint32_t ignored = 0;  // of what it points to
   return !parser.in.accept_directive("align") || parse_align(parser, ignored);
 }
@@ -63,7 +67,8 @@ bool element_bytes_fit(std::uint64_t size, std::uint64_t count) {
 bool is_state_space(std::string_view name) { return find_space(name) != nullptr; }
 
 std::uint32_t place(std::uint64_t size, std::uint32_t align, std::uint32_t& bytes) {
-  const std::uint64_t offset = (static_cast<std::uint64_t>(bytes) + align - 1) & ~static_cast<std::uint64_t>(align - 1);
+  const std::uint64_t offset =
+      (static_cast<std::uint64_t>(bytes) + align - 1) & ~static_cast<std::uint64_t>(align - 1);
   constexpr std::uint64_t kMost = 0xffffffffu;
   bytes = static_cast<std::uint32_t>(std::min(offset + size, kMost));
   return static_cast<std::uint32_t>(std::min(offset, kMost));
@@ -83,17 +88,21 @@ bool parse_qualifiers(Parser& parser, Qualifiers& q) {
     } else if (token.text == "v2" || token.text == "v4" || token.text == "v8") {
       q.vector = static_cast<unsigned>(token.text[1] - '0');
     } else if (const SpaceName* space = find_space(token.text)) {
-      if (q.space != Space::generic) return parser.in.error(token.at, "a second state space '.{}' in one declaration", token.text);
+      if (q.space != Space::generic)
+        return parser.in.error(token.at, "a second state space '.{}' in one declaration", token.text);
       q.space = space->space;
     } else if (const Type type = isa::type_from_name(token.text); type != Type::none) {
-      if (q.type != Type::none) return parser.in.error(token.at, "a second type '.{}' in one declaration", token.text);
+      if (q.type != Type::none)
+        return parser.in.error(token.at, "a second type '.{}' in one declaration", token.text);
       q.type = type;
     } else {
-      return parser.in.error(token.at, "'.{}' is neither a type nor a qualifier of a declaration", token.text);
+      return parser.in.error(token.at, "'.{}' is neither a type nor a qualifier of a declaration",
+                             token.text);
     }
   }
   if (q.type == Type::none) return parser.in.expected("a type such as .b32 in the declaration");
-  if (q.type == Type::pred && q.space != Space::reg) return parser.in.expected("another type than .pred outside .reg");
+  if (q.type == Type::pred && q.space != Space::reg)
+    return parser.in.expected("another type than .pred outside .reg");
   return true;
 }
 
@@ -102,10 +111,13 @@ bool parse_dimensions(Parser& parser, Variable& v) {
   while (parser.in.accept('[')) {
     std::uint64_t count = 0;
     const Position at = parser.in.token().at;
-    if (!parser.in.token().is(']') && !parse_count(parser, "an array size", kMaxVariableBytes, count)) return false;
+    if (!parser.in.token().is(']') && !parse_count(parser, "an array size", kMaxVariableBytes, count))
+      return false;
     if (!parser.in.expect(']', "after an array size")) return false;
-    if (count == 0 && !v.dimensions.empty()) return parser.in.error(at, "only the first dimension of an array may be left open");
-    if (!element_bytes_fit(v.size, count)) return parser.in.error(at, "the array is larger than {} bytes", kMaxVariableBytes);
+    if (count == 0 && !v.dimensions.empty())
+      return parser.in.error(at, "only the first dimension of an array may be left open");
+    if (!element_bytes_fit(v.size, count))
+      return parser.in.error(at, "the array is larger than {} bytes", kMaxVariableBytes);
     if (v.dimensions.size() >= kMaxNesting) return parser.in.error(at, "too many array dimensions");
     v.dimensions.push_back(count);
     v.size *= count;
@@ -140,7 +152,8 @@ void place_variable(Parser& parser, Variable& v) {
   FunctionState& f = *parser.current;
   if (v.space == Space::local) v.offset = place(v.size, v.align, f.function.local_bytes);
   if (v.space == Space::param) v.offset = place(v.size, v.align, f.call_slot_bytes);
-  if (v.space == Space::shared && v.linkage != Linkage::extern_) v.offset = place(v.size, v.align, f.shared_bytes);
+  if (v.space == Space::shared && v.linkage != Linkage::extern_)
+    v.offset = place(v.size, v.align, f.shared_bytes);
 }
 
 /// A module-scope name declared again: fine when one of the two is only `.extern`.
@@ -186,7 +199,8 @@ bool declare_range(Parser& parser, const Qualifiers& q, const Token& name) {
   const Position at = parser.in.token().at;
   if (!parse_term(parser, number) || !parser.in.expect('>', "after a number of registers")) return false;
   const std::uint64_t count = number.bits;
-  if (number.is_float() || count > kMaxRegisters) return parser.in.error(at, "a number of registers is between 0 and {}", kMaxRegisters);
+  if (number.is_float() || count > kMaxRegisters)
+    return parser.in.error(at, "a number of registers is between 0 and {}", kMaxRegisters);
   const NameId prefix = parser.names.intern(name.text);
   const auto index = static_cast<std::uint32_t>(parser.current->ranges.size());
   if (!parser.scopes.bind_range(prefix, index))
@@ -204,7 +218,8 @@ bool declare_range(Parser& parser, const Qualifiers& q, const Token& name) {
 }
 
 bool declare_register(Parser& parser, const Qualifiers& q, const Token& name) {
-  if (!parser.in_function()) return parser.in.error(name.at, "register '{}' is declared outside a function", name.text);
+  if (!parser.in_function())
+    return parser.in.error(name.at, "register '{}' is declared outside a function", name.text);
   if (parser.in.accept('<')) return declare_range(parser, q, name);
   const NameId id = parser.names.intern(name.text);
   const auto first = static_cast<RegisterId>(parser.function().registers.size());
@@ -233,7 +248,8 @@ bool parse_declaration(Parser& parser, Linkage linkage) {
   Qualifiers q;
   q.linkage = linkage;
   if (!parse_qualifiers(parser, q)) return false;
-  if (q.space == Space::generic) return parser.in.expected("a state space such as .global in the declaration");
+  if (q.space == Space::generic)
+    return parser.in.expected("a state space such as .global in the declaration");
   do {
     if (!parse_declarator(parser, q)) return false;
   } while (parser.in.accept(','));
@@ -247,7 +263,8 @@ bool parse_formals(Parser& parser, std::vector<Variable>& formals) {
     Qualifiers q;
     Token name;
     if (!parse_qualifiers(parser, q)) return false;
-    if (q.space != Space::param && q.space != Space::reg) return parser.in.expected(".param or .reg in front of a parameter");
+    if (q.space != Space::param && q.space != Space::reg)
+      return parser.in.expected(".param or .reg in front of a parameter");
     if (!parser.in.expect_identifier("a parameter's name", name)) return false;
     Variable v = make_variable(q, name);
     if (!parse_dimensions(parser, v)) return false;

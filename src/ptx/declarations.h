@@ -9,7 +9,7 @@ namespace raddle::ptx {
 struct Qualifiers {
   Space space = Space::generic;  ///< generic: none given
   Linkage linkage = Linkage::none;
-  std::uint32_t align = 0;       ///< 0: natural
+  std::uint32_t align = 0;  ///< 0: natural
   unsigned vector = 1;
   Type type = Type::none;
   bool managed = false, is_pointer = false;

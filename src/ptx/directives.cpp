@@ -1,4 +1,5 @@
-// Directives that are no declarations: .loc, .file, .section, .pragma and the labelled lists of calls and branches.
+// Directives that are no declarations: .loc, .file, .section, .pragma and the labelled lists of calls and
+// branches.
 #include "ptx/declarations.h"
 #include "ptx/expressions.h"
 #include "ptx/statements.h"
@@ -11,7 +12,8 @@ constexpr std::uint64_t kMaxFiles = 1u << 20;
 
 bool parse_triple(Parser& parser, Location& location) {
   std::uint64_t file = 0, line = 0, column = 0;
-  if (!parse_count(parser, "a file number", kMaxFiles, file) || !parse_count(parser, "a line number", kMaxLine, line) ||
+  if (!parse_count(parser, "a file number", kMaxFiles, file) ||
+      !parse_count(parser, "a line number", kMaxLine, line) ||
       !parse_count(parser, "a column number", kMaxLine, column))
     return false;
   location.file = static_cast<std::uint32_t>(file);
@@ -20,7 +22,8 @@ bool parse_triple(Parser& parser, Location& location) {
   return true;
 }
 
-/// `, function_name label + 4` or `, inlined_at 1 2 3`; the ',' is passed. The name's text comes from .debug_str later.
+/// `, function_name label + 4` or `, inlined_at 1 2 3`; the ',' is passed. The name's text comes from
+/// .debug_str later.
 bool parse_inlining(Parser& parser, std::uint32_t location) {
   Token word;
   if (!parser.in.expect_identifier("'function_name' or 'inlined_at'", word)) return false;
@@ -32,7 +35,8 @@ bool parse_inlining(Parser& parser, std::uint32_t location) {
     locations[location].inlined_at = static_cast<std::uint32_t>(locations.size() - 1);
     return true;
   }
-  if (word.text != "function_name") return parser.in.error(word.at, "expected 'function_name' or 'inlined_at', found '{}'", word.text);
+  if (word.text != "function_name")
+    return parser.in.error(word.at, "expected 'function_name' or 'inlined_at', found '{}'", word.text);
   Token label;
   std::uint64_t offset = 0;
   if (!parser.in.expect_identifier("a label of .debug_str", label)) return false;
@@ -58,9 +62,11 @@ bool parse_branch_targets(Parser& parser, const Token& label, Binding& binding) 
   const auto list = static_cast<std::uint32_t>(f.function.branch_targets.size());
   f.function.branch_targets.emplace_back(names.size(), kNone);
   for (std::uint32_t i = 0; i < names.size(); ++i)
-    f.pending.push_back({PendingName::Use::branch_list_item, parser.names.intern(names[i].text), names[i].at, list, i});
+    f.pending.push_back(
+        {PendingName::Use::branch_list_item, parser.names.intern(names[i].text), names[i].at, list, i});
   binding = {Binding::Kind::branch_list, 0, 0, list};
-  return parser.in.token().is(';') || parser.in.error(label.at, "the list '{}' must end with ';'", label.text);
+  return parser.in.token().is(';') ||
+         parser.in.error(label.at, "the list '{}' must end with ';'", label.text);
 }
 
 bool parse_call_targets(Parser& parser, Binding& binding) {
@@ -70,10 +76,12 @@ bool parse_call_targets(Parser& parser, Binding& binding) {
   for (const Token& name : names) {
     NameId id = 0;
     const Binding target = look_up(parser, name, id);
-    if (target.kind != Binding::Kind::function) return parser.in.error(name.at, "'{}' is not a function", name.text);
+    if (target.kind != Binding::Kind::function)
+      return parser.in.error(name.at, "'{}' is not a function", name.text);
     targets.push_back(target.index);
   }
-  binding = {Binding::Kind::call_targets, 0, 0, static_cast<std::uint32_t>(parser.current->call_targets.size())};
+  binding = {Binding::Kind::call_targets, 0, 0,
+             static_cast<std::uint32_t>(parser.current->call_targets.size())};
   parser.current->call_targets.push_back(std::move(targets));
   return true;
 }
@@ -155,7 +163,8 @@ bool parse_section(Parser& parser) {
   parser.in.advance();
   const Token name = parser.in.token();
   while (!parser.in.token().is('{')) {
-    if (parser.in.at_end() || parser.in.token().is(';') || parser.in.token().is('}')) return parser.in.expected("'{' after '.section'");
+    if (parser.in.at_end() || parser.in.token().is(';') || parser.in.token().is('}'))
+      return parser.in.expected("'{' after '.section'");
     parser.in.advance();
   }
   if (name.is_directive("debug_str")) {

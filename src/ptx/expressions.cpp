@@ -10,25 +10,36 @@ constexpr std::uint64_t kWarpSize = 32;
 int precedence(const Token& token) {
   if (token.kind != TokenKind::symbol) return 0;
   switch (token.symbol) {
-    case kOrOr: return 1;
-    case kAndAnd: return 2;
-    case '|': return 3;
-    case '^': return 4;
-    case '&': return 5;
+    case kOrOr:
+      return 1;
+    case kAndAnd:
+      return 2;
+    case '|':
+      return 3;
+    case '^':
+      return 4;
+    case '&':
+      return 5;
     case kEqual:
-    case kNotEqual: return 6;
+    case kNotEqual:
+      return 6;
     case '<':
     case '>':
     case kLessEqual:
-    case kGreaterEqual: return 7;
+    case kGreaterEqual:
+      return 7;
     case kShiftLeft:
-    case kShiftRight: return 8;
+    case kShiftRight:
+      return 8;
     case '+':
-    case '-': return 9;
+    case '-':
+      return 9;
     case '*':
     case '/':
-    case '%': return 10;
-    default: return 0;
+    case '%':
+      return 10;
+    default:
+      return 0;
   }
 }
 
@@ -47,7 +58,8 @@ bool parenthesised(Parser& parser, Constant& value, unsigned depth, bool& is_cas
 }
 
 bool unary(Parser& parser, Constant& value, unsigned depth) {
-  if (depth > kMaxNesting) return parser.in.error(parser.in.token().at, "a constant expression nested too deeply");
+  if (depth > kMaxNesting)
+    return parser.in.error(parser.in.token().at, "a constant expression nested too deeply");
   const Token token = parser.in.token();
   if (token.kind == TokenKind::number) {
     value = token.value;
@@ -87,7 +99,8 @@ bool operators(Parser& parser, Constant& value, int least, unsigned depth) {
     parser.in.advance();
     Constant right;
     if (!binary(parser, right, level + 1, depth)) return false;
-    if (const Problem problem = apply_binary(op.symbol, value, right)) return parser.in.error(op.at, "{}", problem);
+    if (const Problem problem = apply_binary(op.symbol, value, right))
+      return parser.in.error(op.at, "{}", problem);
   }
 }
 
@@ -106,7 +119,8 @@ bool choice(Parser& parser, Constant& value, unsigned depth) {
 }
 
 bool ternary(Parser& parser, Constant& value, unsigned depth) {
-  if (depth > kMaxNesting) return parser.in.error(parser.in.token().at, "a constant expression nested too deeply");
+  if (depth > kMaxNesting)
+    return parser.in.error(parser.in.token().at, "a constant expression nested too deeply");
   return binary(parser, value, 1, depth) && choice(parser, value, depth);
 }
 

@@ -37,7 +37,8 @@ bool parse_extent(Parser& parser, std::uint32_t (&extent)[3]) {
 /// `.attribute(...)` and directives like `.abi_preserve 8` say nothing that matters here.
 bool skip_unread(Parser& parser) {
   if (parser.in.token().is('(')) {
-    for (unsigned depth = 0; !parser.in.at_end() && !parser.in.token().is(';') && !parser.in.token().is('{'); parser.in.advance()) {
+    for (unsigned depth = 0; !parser.in.at_end() && !parser.in.token().is(';') && !parser.in.token().is('{');
+         parser.in.advance()) {
       if (parser.in.token().is('(')) ++depth;
       if (!parser.in.token().is(')') || --depth > 0) continue;
       parser.in.advance();
@@ -79,14 +80,16 @@ bool parse_header(Parser& parser, Header& header) {
   return true;
 }
 
-bool same_formals(const Parser& parser, const std::vector<VariableId>& old, const std::vector<Variable>& now) {
+bool same_formals(const Parser& parser, const std::vector<VariableId>& old,
+                  const std::vector<Variable>& now) {
   if (old.size() != now.size()) return false;
   for (std::size_t i = 0; i < old.size(); ++i)
     if (parser.module.variables[old[i]].size != now[i].size) return false;
   return true;
 }
 
-/// The function's number; new, or that of an earlier declaration. kNone (reported) if the name is taken otherwise.
+/// The function's number; new, or that of an earlier declaration. kNone (reported) if the name is taken
+/// otherwise.
 FunctionId declare(Parser& parser, const Header& header) {
   const NameId name = parser.names.intern(header.name.text);
   const auto fresh = static_cast<FunctionId>(parser.module.functions.size());
@@ -106,15 +109,16 @@ FunctionId declare(Parser& parser, const Header& header) {
   const Function& old = parser.module.functions[before.index];
   if (old.is_entry != header.is_entry || !same_formals(parser, old.returns, header.returns) ||
       !same_formals(parser, old.parameters, header.parameters)) {
-    parser.in.error(header.name.at, "'{}' differs from its declaration in line {}", header.name.text, old.line);
+    parser.in.error(header.name.at, "'{}' differs from its declaration in line {}", header.name.text,
+                    old.line);
     return kNone;
   }
   return before.index;
 }
 
 /// Makes the formals variables of the function; those of an earlier declaration are overwritten.
-void add_formals(Parser& parser, FunctionId id, std::vector<Variable>& formals, std::vector<VariableId>& ids, bool returns,
-                 std::uint32_t& bytes) {
+void add_formals(Parser& parser, FunctionId id, std::vector<Variable>& formals, std::vector<VariableId>& ids,
+                 bool returns, std::uint32_t& bytes) {
   const bool known = ids.size() == formals.size();
   for (std::size_t i = 0; i < formals.size(); ++i) {
     Variable& v = formals[i];
@@ -141,7 +145,8 @@ void apply_header(Parser& parser, FunctionId id, Header& header) {
   f.directives = header.directives;
 }
 
-/// Makes a formal's name known in the body; a .reg formal gets its register, to which Variable::offset points.
+/// Makes a formal's name known in the body; a .reg formal gets its register, to which Variable::offset
+/// points.
 void bind_formal(Parser& parser, VariableId id, Position at) {
   Variable& v = parser.module.variables[id];
   if (v.name == "_") return;
@@ -188,7 +193,8 @@ bool parse_function(Parser& parser, Linkage linkage) {
   if (id == kNone) return false;
   const bool defines = parser.in.token().is('{');
   if (defines && !parser.module.functions[id].is_declaration)
-    return parser.in.error(header.name.at, "'{}' is already defined in line {}", header.name.text, parser.module.functions[id].line);
+    return parser.in.error(header.name.at, "'{}' is already defined in line {}", header.name.text,
+                           parser.module.functions[id].line);
   const Position at = header.name.at;
   if (defines || parser.module.functions[id].is_declaration) apply_header(parser, id, header);
   if (defines) return parse_definition(parser, id, at);
@@ -203,9 +209,12 @@ bool parse_alias(Parser& parser) {
     return false;
   NameId id = 0;
   const Binding a = look_up(parser, alias, id), t = look_up(parser, target, id);
-  if (a.kind != Binding::Kind::function) return parser.in.error(alias.at, "'{}' is not a declared function", alias.text);
-  if (t.kind != Binding::Kind::function) return parser.in.error(target.at, "'{}' is not a declared function", target.text);
-  if (!parser.module.functions[a.index].is_declaration) return parser.in.error(alias.at, "'{}' has a body of its own", alias.text);
+  if (a.kind != Binding::Kind::function)
+    return parser.in.error(alias.at, "'{}' is not a declared function", alias.text);
+  if (t.kind != Binding::Kind::function)
+    return parser.in.error(target.at, "'{}' is not a declared function", target.text);
+  if (!parser.module.functions[a.index].is_declaration)
+    return parser.in.error(alias.at, "'{}' has a body of its own", alias.text);
   if (parser.module.functions[t.index].alias_of != kNone || a.index == t.index)
     return parser.in.error(target.at, "'{}' must be a function with a body, not an alias", target.text);
   parser.module.functions[a.index].alias_of = t.index;

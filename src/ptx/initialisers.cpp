@@ -1,5 +1,5 @@
-// Initialisers of variables (PTX ISA "Initializers"): nested braces filled as C does, numbers of the element's
-// type, and addresses, which become relocations. Bytes never mentioned stay zero and unstored.
+// Initialisers of variables (PTX ISA "Initializers"): nested braces filled as C does, numbers of the
+// element's type, and addresses, which become relocations. Bytes never mentioned stay zero and unstored.
 #include <bit>
 #include <cstring>
 
@@ -16,7 +16,7 @@ struct Filler {
   VariableId id;
   std::vector<std::uint64_t> dimensions;  // in elements, innermost last; vectors count as a dimension
   std::uint64_t element_bytes = 0;
-  std::uint64_t most = 0;                 // elements reached, for `[]`
+  std::uint64_t most = 0;  // elements reached, for `[]`
 
   Variable& variable() const { return parser.module.variables[id]; }
 };
@@ -24,7 +24,8 @@ struct Filler {
 bool check_room(Filler& fill, std::uint64_t element, Position at) {
   const Variable& v = fill.variable();
   fill.most = std::max(fill.most, element + 1);
-  if (fill.most * fill.element_bytes > kMaxInitialBytes) return fill.parser.in.error(at, "the initialiser of '{}' is too large", v.name);
+  if (fill.most * fill.element_bytes > kMaxInitialBytes)
+    return fill.parser.in.error(at, "the initialiser of '{}' is too large", v.name);
   if (v.size == 0 || fill.most * fill.element_bytes <= v.size) return true;
   return fill.parser.in.error(at, "more initial values than '{}' has elements", v.name);
 }
@@ -33,7 +34,8 @@ void store(Filler& fill, std::uint64_t element, std::uint64_t bits) {
   auto& bytes = fill.variable().initial;
   const std::uint64_t end = (element + 1) * fill.element_bytes;
   if (bytes.size() < end) bytes.resize(end);
-  std::memcpy(bytes.data() + element * fill.element_bytes, &bits, std::min<std::uint64_t>(fill.element_bytes, 8));
+  std::memcpy(bytes.data() + element * fill.element_bytes, &bits,
+              std::min<std::uint64_t>(fill.element_bytes, 8));
 }
 
 /// `+ 4` or `- 4` behind a symbol, if there.
@@ -61,7 +63,8 @@ bool symbol(Filler& fill, Relocation relocation, std::uint64_t element, unsigned
     if (!parser.in.expect(')', "behind the symbol")) return false;
   if (!parse_addend(parser, relocation.addend) || !check_room(fill, element, name.at)) return false;
   if (relocation.size != 1 && relocation.size != fill.element_bytes)
-    return parser.in.error(name.at, "the address of '{}' needs an element of 4 or 8 bytes, not {}", name.text, fill.element_bytes);
+    return parser.in.error(name.at, "the address of '{}' needs an element of 4 or 8 bytes, not {}", name.text,
+                           fill.element_bytes);
   relocation.offset = element * fill.element_bytes;
   NameId id = 0;
   const Binding binding = look_up(parser, name, id);
@@ -80,7 +83,8 @@ bool symbol(Filler& fill, Relocation relocation, std::uint64_t element, unsigned
 bool masked_symbol(Filler& fill, Constant mask, std::uint64_t element, Position at) {
   const std::uint64_t bits = mask.bits;
   const int shift = bits == 0 ? 0 : std::countr_zero(bits) / 8 * 8;
-  if (mask.is_float() || bits >> shift != 0xff) return fill.parser.in.error(at, "a mask must select one byte, such as 0xff00");
+  if (mask.is_float() || bits >> shift != 0xff)
+    return fill.parser.in.error(at, "a mask must select one byte, such as 0xff00");
   Relocation relocation{};
   relocation.size = 1;
   relocation.mask_shift = static_cast<std::uint8_t>(shift);
@@ -105,7 +109,8 @@ bool value(Filler& fill, std::uint64_t element) {
     return false;
   }
   std::uint64_t bits = 0;
-  if (const Problem problem = convert_constant(constant, fill.variable().type, bits)) return parser.in.error(first.at, "{}", problem);
+  if (const Problem problem = convert_constant(constant, fill.variable().type, bits))
+    return parser.in.error(first.at, "{}", problem);
   if (!check_room(fill, element, first.at)) return false;
   store(fill, element, bits);
   return true;
@@ -125,9 +130,11 @@ bool list(Filler& fill, std::size_t level, std::uint64_t first) {
   std::uint64_t at = first;
   while (!parser.in.token().is('}')) {
     const Position where = parser.in.token().at;
-    if (room != 0 && at >= first + room) return parser.in.error(where, "more initial values than '{}' has elements", fill.variable().name);
+    if (room != 0 && at >= first + room)
+      return parser.in.error(where, "more initial values than '{}' has elements", fill.variable().name);
     if (parser.in.accept('{')) {
-      if (level + 1 > fill.dimensions.size()) return parser.in.error(where, "braces nested deeper than '{}' has dimensions", fill.variable().name);
+      if (level + 1 > fill.dimensions.size())
+        return parser.in.error(where, "braces nested deeper than '{}' has dimensions", fill.variable().name);
       if (!list(fill, level + 1, at)) return false;
       at += step;
     } else {
@@ -152,7 +159,8 @@ bool parse_initialiser(Parser& parser, VariableId variable) {
   const Variable& v = fill.variable();
   const Position at = parser.in.token().at;
   if (isa::type_class(v.type) == isa::TypeClass::opaque) return skip_settings(parser);
-  if (v.space != Space::global && v.space != Space::const_) return parser.in.error(at, "only .global and .const variables may have an initialiser");
+  if (v.space != Space::global && v.space != Space::const_)
+    return parser.in.error(at, "only .global and .const variables may have an initialiser");
   fill.dimensions = v.dimensions;
   if (v.vector > 1) fill.dimensions.push_back(v.vector);
   fill.element_bytes = isa::byte_size(v.type);

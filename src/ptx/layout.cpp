@@ -1,3 +1,4 @@
+// Who calls whom, and where variables lie in the shared window and in a function's frames.
 #include "ptx/layout.h"
 
 #include <algorithm>
@@ -17,13 +18,15 @@ void add_address_taken(const Module& module, std::vector<FunctionId>& out) {
   for (const Function& f : module.functions) {
     for (const Instruction& i : f.instructions)
       for (const Operand& o : f.operands_of(i))
-        if (o.kind == Operand::Kind::function && !(i.extra != kNone && &o == &f.operands[i.operands])) out.push_back(o.index);
+        if (o.kind == Operand::Kind::function && !(i.extra != kNone && &o == &f.operands[i.operands]))
+          out.push_back(o.index);
     for (const Operand& o : f.elements)
       if (o.kind == Operand::Kind::function) out.push_back(o.index);
   }
   for (const Variable& v : module.variables)
     for (const Relocation& r : v.relocations)
-      if (r.is_function && r.index < module.functions.size() && !module.functions[r.index].is_entry) out.push_back(r.index);
+      if (r.is_function && r.index < module.functions.size() && !module.functions[r.index].is_entry)
+        out.push_back(r.index);
 }
 
 void mark_named(const Operand& o, std::vector<bool>& named) {
@@ -49,8 +52,10 @@ std::vector<FunctionId> CallGraph::callees(FunctionId function) {
   std::vector<FunctionId> out;
   bool open = false;
   for (const Call& call : module_.functions[function].calls) {
-    if (call.callee.kind == Operand::Kind::function) out.push_back(call.callee.index);
-    else if (call.targets.empty()) open = true;
+    if (call.callee.kind == Operand::Kind::function)
+      out.push_back(call.callee.index);
+    else if (call.targets.empty())
+      open = true;
     out.insert(out.end(), call.targets.begin(), call.targets.end());
   }
   if (open && !scanned_) add_address_taken(module_, address_taken_);
@@ -103,13 +108,15 @@ SharedLayout shared_layout(const Module& module, FunctionId kernel) {
 FrameLayout frame_layout(const Module& module, FunctionId function) {
   FrameLayout layout;
   const auto add = [](const Variable& v, std::uint32_t& bytes, std::uint32_t& align) {
-    bytes = std::max(bytes, static_cast<std::uint32_t>(std::min<std::uint64_t>(v.offset + v.size, 0xffffffffu)));
+    bytes =
+        std::max(bytes, static_cast<std::uint32_t>(std::min<std::uint64_t>(v.offset + v.size, 0xffffffffu)));
     align = std::max(align, v.align);
   };
   const Function& f = module.functions[function];
   for (const auto* formals : {&f.parameters, &f.returns})
     for (const VariableId id : *formals)
-      if (module.variables[id].space == Space::param) add(module.variables[id], layout.formal_bytes, layout.formal_align);
+      if (module.variables[id].space == Space::param)
+        add(module.variables[id], layout.formal_bytes, layout.formal_align);
   for (const VariableId id : f.variables) {
     const Variable& v = module.variables[id];
     if (v.space == Space::local) add(v, layout.local_bytes, layout.local_align);

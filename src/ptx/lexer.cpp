@@ -112,13 +112,15 @@ Token Lexer::next() {
 
 bool Lexer::colon_follows() {
   const Lexer before = *this;
-  if (skip_space() && cursor_ < end_ && *cursor_ == ':' && !(cursor_ + 1 < end_ && cursor_[1] == ':')) return true;
+  if (skip_space() && cursor_ < end_ && *cursor_ == ':' && !(cursor_ + 1 < end_ && cursor_[1] == ':'))
+    return true;
   *this = before;
   return false;
 }
 
 void Lexer::extend_opcode(Token& token) {
-  if (cursor_ != token.text.data() + token.text.size()) return;  // looking for a label's ':' went past white space
+  if (cursor_ != token.text.data() + token.text.size())
+    return;  // looking for a label's ':' went past white space
   while (cursor_ + 1 < end_) {
     if (*cursor_ == '.' && is(cursor_[1], kInner)) {
       cursor_ += 2;
@@ -149,7 +151,8 @@ bool Lexer::skip_braces() {
 
 Token Lexer::string() {
   const char* begin = cursor_++;
-  while (cursor_ < end_ && *cursor_ != '"' && *cursor_ != '\n') cursor_ += *cursor_ == '\\' && cursor_ + 1 < end_ ? 2 : 1;
+  while (cursor_ < end_ && *cursor_ != '"' && *cursor_ != '\n')
+    cursor_ += *cursor_ == '\\' && cursor_ + 1 < end_ ? 2 : 1;
   if (cursor_ > end_) cursor_ = end_;
   if (cursor_ == end_ || *cursor_ != '"') return bad(begin, "a string that is never closed");
   ++cursor_;
@@ -165,7 +168,8 @@ Token Lexer::hex_float(unsigned digits, Constant::Kind kind) {
   const char* first = cursor_;
   while (cursor_ < end_ && is(*cursor_, kHex)) ++cursor_;
   if (static_cast<unsigned>(cursor_ - first) != digits || (cursor_ < end_ && is(*cursor_, kInner)))
-    return bad(begin, digits == 8 ? "0f needs exactly 8 hexadecimal digits" : "0d needs exactly 16 hexadecimal digits");
+    return bad(begin, digits == 8 ? "0f needs exactly 8 hexadecimal digits"
+                                  : "0d needs exactly 16 hexadecimal digits");
   std::from_chars(first, cursor_, bits, 16);
   Token token = make(TokenKind::number, begin);
   token.value = {kind, bits};
@@ -197,7 +201,8 @@ Token Lexer::number() {
   } else {
     const char* scan = begin;
     while (scan < end_ && is(*scan, kDigit)) ++scan;
-    const bool point = scan < end_ && *scan == '.' && !(scan + 1 < end_ && is(scan[1], kStart) && (scan[1] | 0x20) != 'e');
+    const bool point =
+        scan < end_ && *scan == '.' && !(scan + 1 < end_ && is(scan[1], kStart) && (scan[1] | 0x20) != 'e');
     if (point || (scan < end_ && (*scan | 0x20) == 'e')) return decimal_float();
     if (*begin == '0') base = 8;
   }
@@ -221,8 +226,9 @@ Token Lexer::symbol() {
     char first, second;
     std::uint16_t symbol;
   };
-  static constexpr Pair kPairs[] = {{'<', '<', kShiftLeft}, {'>', '>', kShiftRight},   {'&', '&', kAndAnd}, {'|', '|', kOrOr},
-                                    {'<', '=', kLessEqual}, {'>', '=', kGreaterEqual}, {'=', '=', kEqual},  {'!', '=', kNotEqual}};
+  static constexpr Pair kPairs[] = {
+      {'<', '<', kShiftLeft}, {'>', '>', kShiftRight},   {'&', '&', kAndAnd}, {'|', '|', kOrOr},
+      {'<', '=', kLessEqual}, {'>', '=', kGreaterEqual}, {'=', '=', kEqual},  {'!', '=', kNotEqual}};
   const char* begin = cursor_++;
   std::uint16_t symbol = static_cast<unsigned char>(*begin);
   if (cursor_ < end_ && (*cursor_ == *begin || *cursor_ == '=')) {
@@ -233,7 +239,8 @@ Token Lexer::symbol() {
       break;
     }
   }
-  if (symbol < 0x20 || (symbol >= 0x7f && symbol < 256)) return bad(begin, "a character that no PTX token starts with");
+  if (symbol < 0x20 || (symbol >= 0x7f && symbol < 256))
+    return bad(begin, "a character that no PTX token starts with");
   Token token = make(TokenKind::symbol, begin);
   token.symbol = symbol;
   return token;

@@ -1,3 +1,5 @@
+// Natural loops and the backward slice from a loop's exits to the reads that other threads answer.
+// Loops without such a read are dismissed first, so ordinary kernels pay next to nothing.
 #include "ptx/loops.h"
 
 #include <algorithm>
@@ -70,7 +72,11 @@ Loop loop_of(const Cfg& cfg, BlockId source, BlockId header) {
 class Slice {
  public:
   Slice(const Function& function, const Cfg& cfg, const Loop& loop, bool call_waits)
-      : function_(function), cfg_(cfg), loop_(loop), call_waits_(call_waits), inside_(cfg.nodes.size(), false) {
+      : function_(function),
+        cfg_(cfg),
+        loop_(loop),
+        call_waits_(call_waits),
+        inside_(cfg.nodes.size(), false) {
     for (const BlockId b : loop.body) inside_[b] = true;
   }
 
@@ -85,7 +91,8 @@ class Slice {
     while (!work_.empty() && !found_) {
       const RegisterId reg = work_.back();
       work_.pop_back();
-      for (const auto& [block, instruction] : definitions_[reg]) follow(block, function_.instructions[instruction]);
+      for (const auto& [block, instruction] : definitions_[reg])
+        follow(block, function_.instructions[instruction]);
     }
     return found_;
   }
@@ -133,7 +140,8 @@ class Slice {
 
   void follow(BlockId block, const Instruction& instruction) {
     // What a call returns comes back through memory, so a load of a parameter may be a call's result.
-    found_ |= waits(instruction) || (call_waits_ && instruction.opcode->get(isa::ModKind::space) == isa::Mod::param);
+    found_ |= waits(instruction) ||
+              (call_waits_ && instruction.opcode->get(isa::ModKind::space) == isa::Mod::param);
     register_uses(function_, instruction, uses_);
     const std::vector<RegisterId> sources = uses_.uses;
     for (const RegisterId r : sources) want(r);

@@ -5,8 +5,8 @@
 
 namespace raddle::ptx {
 
-/// True for a read that other threads answer: atomics, and loads with volatile, relaxed, acquire or mmio semantics
-/// or past the first-level cache (.cg, .cv). Decided by effects and modifiers.
+/// True for a read that other threads answer: atomics, and loads with volatile, relaxed, acquire or mmio
+/// semantics or past the first-level cache (.cg, .cv). Decided by effects and modifiers.
 bool is_waiting_read(const Instruction& instruction);
 
 /// The blocks of a loop, from a back edge: those that reach its source without passing its header.
@@ -14,7 +14,8 @@ struct Loop {
   BlockId header = kNone;
   std::vector<BlockId> body;  ///< header included, ascending
 };
-/// One per retreating edge of a depth-first walk. An entry into the middle makes the body larger, never smaller.
+/// One per retreating edge of a depth-first walk. An entry into the middle makes the body larger, never
+/// smaller.
 std::vector<Loop> find_loops(const Cfg& cfg);
 
 /// True if leaving the loop depends on a waiting read inside it, through registers or through branches.

@@ -1,17 +1,26 @@
+// Look-up by name in a module, and names of its enums.
 #include "ptx/module.h"
 
 namespace raddle::ptx {
 
 std::string_view space_name(Space space) {
   switch (space) {
-    case Space::generic: return "generic";
-    case Space::reg: return "reg";
-    case Space::global: return "global";
-    case Space::shared: return "shared";
-    case Space::local: return "local";
-    case Space::const_: return "const";
-    case Space::param: return "param";
-    case Space::tex: return "tex";
+    case Space::generic:
+      return "generic";
+    case Space::reg:
+      return "reg";
+    case Space::global:
+      return "global";
+    case Space::shared:
+      return "shared";
+    case Space::local:
+      return "local";
+    case Space::const_:
+      return "const";
+    case Space::param:
+      return "param";
+    case Space::tex:
+      return "tex";
   }
   return "?";
 }

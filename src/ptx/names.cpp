@@ -40,7 +40,8 @@ NameId NameTable::intern(std::string_view text) {
 
 NameId NameTable::find(std::string_view text) const {
   const auto hash = static_cast<std::uint32_t>(hash_text(text));
-  for (std::size_t at = hash & (slots_.size() - 1); slots_[at].id != kNoName; at = (at + 1) & (slots_.size() - 1))
+  for (std::size_t at = hash & (slots_.size() - 1); slots_[at].id != kNoName;
+       at = (at + 1) & (slots_.size() - 1))
     if (slots_[at].hash == hash && texts_[slots_[at].id] == text) return slots_[at].id;
   return kNoName;
 }

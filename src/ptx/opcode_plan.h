@@ -11,7 +11,7 @@ namespace raddle::ptx {
 struct OperandPlan {
   const isa::OperandSpec* spec = nullptr;  ///< null: unchecked
   Type type = Type::none;
-  unsigned elements = 1;                   ///< of a `.vec` operand
+  unsigned elements = 1;  ///< of a `.vec` operand
   bool optional = false, joined = false;
 };
 
@@ -19,12 +19,12 @@ struct OpcodePlan {
   std::string_view text;           ///< lives as long as the parser
   const Opcode* opcode = nullptr;  ///< null: `reason` says why
   bool supported = false;
-  bool malformed = false;          ///< a known instruction with modifiers it never has: an error
+  bool malformed = false;  ///< a known instruction with modifiers it never has: an error
   bool unknown = false;
   bool is_call = false, ends_block = false;
   std::string reason;
   std::vector<OperandPlan> operands;
-  unsigned required_groups = 0;    ///< comma-separated operands that must be there
+  unsigned required_groups = 0;  ///< comma-separated operands that must be there
 };
 
 /// The plan of an opcode's full text; the reference stays valid.

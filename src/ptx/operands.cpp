@@ -1,3 +1,4 @@
+// Operands as written: names, constants, vectors, addresses. Nothing here knows the instruction; checks.cpp does.
 #include "ptx/operands.h"
 
 #include "ptx/declarations.h"
@@ -43,7 +44,9 @@ bool parse_variable_offset(Parser& parser, const Variable& variable, std::int64_
   const std::uint64_t element = static_cast<std::uint64_t>(isa::byte_size(variable.type)) * variable.vector;
   if (parser.in.accept('[')) {
     std::uint64_t index = 0;
-    if (!parse_integer(parser, "a constant array index", index) || !parser.in.expect(']', "after an array index")) return false;
+    if (!parse_integer(parser, "a constant array index", index) ||
+        !parser.in.expect(']', "after an array index"))
+      return false;
     offset += static_cast<std::int64_t>(index * element);
   }
   return parse_offset(parser, offset);
@@ -93,11 +96,14 @@ bool parse_name(Parser& parser, RawOperand& raw) {
   }
   const Binding binding = look_up(parser, name, raw.name);
   switch (binding.kind) {
-    case Binding::Kind::reg: set_register(parser, binding.index, raw); return true;
+    case Binding::Kind::reg:
+      set_register(parser, binding.index, raw);
+      return true;
     case Binding::Kind::vector_register: {
       const int component = accept_component(parser);
       if (component < 0) return spread_vector(parser, binding, raw), true;
-      if (component >= binding.count) return parser.in.error(name.at, "'{}' has only {} components", name.text, binding.count);
+      if (component >= binding.count)
+        return parser.in.error(name.at, "'{}' has only {} components", name.text, binding.count);
       set_register(parser, binding.index + static_cast<unsigned>(component), raw);
       return true;
     }
@@ -109,12 +115,14 @@ bool parse_name(Parser& parser, RawOperand& raw) {
       raw.operand.kind = Operand::Kind::function;
       raw.operand.index = binding.index;
       return true;
-    case Binding::Kind::special: return finish_special(parser, binding, raw);
+    case Binding::Kind::special:
+      return finish_special(parser, binding, raw);
     case Binding::Kind::prototype:
     case Binding::Kind::branch_list:
     case Binding::Kind::call_targets:
     case Binding::Kind::warp_size:
-    case Binding::Kind::none: return true;  // a label perhaps; the row decides
+    case Binding::Kind::none:
+      return true;  // a label perhaps; the row decides
   }
   return true;
 }
@@ -125,7 +133,8 @@ bool parse_vector(Parser& parser, RawOperand& raw) {
   do {
     if (parser.elements.size() - first >= kMaxVectorElements)
       return parser.in.error(raw.at, "more than {} elements in a vector", kMaxVectorElements);
-    if (parser.in.token().is('{') || parser.in.token().is('[')) return parser.in.expected("a register or a constant inside '{ }'");
+    if (parser.in.token().is('{') || parser.in.token().is('['))
+      return parser.in.expected("a register or a constant inside '{ }'");
     if (!parse_operand(parser, parser.elements)) return false;
   } while (parser.in.accept(','));
   if (!parser.in.expect('}', "after the elements of a vector")) return false;
@@ -159,8 +168,10 @@ bool parse_base(Parser& parser, RawOperand& raw) {
     o.value = base.operand.value;
     return true;
   }
-  if (base.operand.kind == Operand::Kind::none) return parser.in.error(base.at, "'{}' is not declared", base.text);
-  return parser.in.error(base.at, "expected a register, a variable or a constant as address, found '{}'", base.text);
+  if (base.operand.kind == Operand::Kind::none)
+    return parser.in.error(base.at, "'{}' is not declared", base.text);
+  return parser.in.error(base.at, "expected a register, a variable or a constant as address, found '{}'",
+                         base.text);
 }
 
 bool parse_address(Parser& parser, RawOperand& raw) {

@@ -6,10 +6,10 @@
 namespace raddle::ptx {
 
 struct RawOperand {
-  Operand operand;                        ///< of a vector: index and count are into Parser::elements
-  Constant constant;                      ///< of an immediate
-  NameId name = NameTable::kNoName;       ///< a plain identifier, bound or not
-  bool joined = false;                    ///< written `|x` behind the one before it
+  Operand operand;                   ///< of a vector: index and count are into Parser::elements
+  Constant constant;                 ///< of an immediate
+  NameId name = NameTable::kNoName;  ///< a plain identifier, bound or not
+  bool joined = false;               ///< written `|x` behind the one before it
   Position at;
   std::string_view text;
 };

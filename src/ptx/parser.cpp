@@ -20,7 +20,8 @@ Parser::~Parser() = default;
 
 void bind_predefined(Parser& parser) {
   const auto bind = [&](std::string name, std::uint32_t index, std::uint8_t component) {
-    parser.scopes.bind(parser.names.intern(parser.names.keep(std::move(name))), {Binding::Kind::special, component, 0, index});
+    parser.scopes.bind(parser.names.intern(parser.names.keep(std::move(name))),
+                       {Binding::Kind::special, component, 0, index});
   };
   std::uint32_t index = 0;
   // Components 1: scalar. 4: .x .y .z .w. More: a numbered family, %envreg0; %pm0_64 for the 64-bit counters.
@@ -29,8 +30,8 @@ void bind_predefined(Parser& parser) {
     if (components == 4) bind(fmt::format("%{}", name), index, Binding::kPickComponent);
     for (unsigned i = 0; components > 4 && i < components; ++i) {
       const bool wide = name.ends_with("64");
-      bind(wide ? fmt::format("%{}{}_64", name.substr(0, name.size() - 2), i) : fmt::format("%{}{}", name, i), index,
-           static_cast<std::uint8_t>(i));
+      bind(wide ? fmt::format("%{}{}_64", name.substr(0, name.size() - 2), i) : fmt::format("%{}{}", name, i),
+           index, static_cast<std::uint8_t>(i));
     }
     ++index;
   };
@@ -51,7 +52,8 @@ bool parse_version(Parser& parser) {
   std::size_t i = 0;
   for (; i < version.text.size() && version.text[i] >= '0' && version.text[i] <= '9' && major < 1000; ++i)
     major = major * 10 + static_cast<unsigned>(version.text[i] - '0');
-  if (i + 2 == version.text.size() && version.text[i] == '.') minor = static_cast<unsigned>(version.text[i + 1] - '0');
+  if (i + 2 == version.text.size() && version.text[i] == '.')
+    minor = static_cast<unsigned>(version.text[i + 1] - '0');
   if (i + (version.text.find('.') == std::string_view::npos ? 0 : 2) != version.text.size() || minor > 9)
     return parser.in.error(version.at, "'{}' is not a version such as 9.0", version.text);
   parser.module.version = major * 10 + minor;
@@ -82,7 +84,8 @@ bool parse_address_size(Parser& parser) {
 }
 
 bool parse_linked(Parser& parser, Linkage linkage) {
-  if (parser.in.token().is_directive("entry") || parser.in.token().is_directive("func")) return parse_function(parser, linkage);
+  if (parser.in.token().is_directive("entry") || parser.in.token().is_directive("func"))
+    return parse_function(parser, linkage);
   return parse_declaration(parser, linkage);
 }
 
@@ -99,7 +102,8 @@ bool parse_module_statement(Parser& parser) {
   if (name == "section") return parse_section(parser);
   if (name == "pragma") return parse_pragma(parser);
   if (name == "loc") return parse_location(parser);
-  if (is_state_space(name) || name == "align" || name == "attribute") return parse_declaration(parser, Linkage::none);
+  if (is_state_space(name) || name == "align" || name == "attribute")
+    return parse_declaration(parser, Linkage::none);
   Linkage linkage = Linkage::none;
   if (name == "visible") linkage = Linkage::visible;
   if (name == "extern") linkage = Linkage::extern_;
@@ -150,13 +154,16 @@ void resolve_locations(Parser& parser) {
   for (const PendingLocation& pending : parser.pending_locations) {
     const auto found = parser.debug_strings.find(pending.label);
     if (found == parser.debug_strings.end() || pending.offset >= found->second.size()) continue;
-    parser.module.locations[pending.location].function = found->second.c_str() + pending.offset;  // up to its NUL
+    parser.module.locations[pending.location].function =
+        found->second.c_str() + pending.offset;  // up to its NUL
   }
 }
 
 void check_head(Parser& parser) {
-  if (!parser.has_version) parser.in.error({1, 1}, "the module does not say its '.version'");
-  else if (!parser.has_target) parser.in.error({1, 1}, "the module does not say its '.target'");
+  if (!parser.has_version)
+    parser.in.error({1, 1}, "the module does not say its '.version'");
+  else if (!parser.has_target)
+    parser.in.error({1, 1}, "the module does not say its '.target'");
 }
 
 }  // namespace

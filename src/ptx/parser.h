@@ -13,8 +13,10 @@ namespace raddle::ptx {
 /// Function::unsupported of its function, and other functions stay usable (K-17).
 /// @param text  PTX source; may end in NULs
 /// @param name  file name for messages
-/// @errors invalid, with line and column: everything else that is malformed (first error; all others are in `diagnostics`)
-Result<Module> parse(std::string_view text, std::string_view name = "<memory>", std::vector<Error>* diagnostics = nullptr);
+/// @errors invalid, with line and column: everything else that is malformed (first error; all others are in
+/// `diagnostics`)
+Result<Module> parse(std::string_view text, std::string_view name = "<memory>",
+                     std::vector<Error>* diagnostics = nullptr);
 
 /// A module as PTX text; parse(print(parse(x))) == parse(x) in meaning, print is a fixpoint after one round.
 std::string print(const Module& module);

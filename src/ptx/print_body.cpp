@@ -27,19 +27,26 @@ std::string special_name(const Operand& o) {
   const SpecialName& s = kSpecials[o.index];
   if (s.components == 1) return fmt::format("%{}", s.name);
   if (s.components == 4) return fmt::format("%{}.{}", s.name, "xyzw"[o.component & 3]);
-  if (s.name.ends_with("64")) return fmt::format("%{}{}_64", s.name.substr(0, s.name.size() - 2), o.component);
+  if (s.name.ends_with("64"))
+    return fmt::format("%{}{}_64", s.name.substr(0, s.name.size() - 2), o.component);
   return fmt::format("%{}{}", s.name, o.component);
 }
 
 void print_immediate(std::string& out, const Operand& o) {
   const auto bits = static_cast<std::uint64_t>(o.value);
   const auto type_class = isa::type_class(o.type);
-  if (o.type == Type::f32) add(out, "0f{:08x}", bits & 0xffffffffu);
-  else if (o.type == Type::f64) add(out, "0d{:016x}", bits);
-  else if (type_class == isa::TypeClass::float_ || type_class == isa::TypeClass::packed_float) add(out, "{:#x}", bits);
-  else if (type_class == isa::TypeClass::signed_ || type_class == isa::TypeClass::none) add(out, "{}", o.value);
-  else if (bits >> 63) add(out, "{:#x}U", bits);
-  else add(out, "{}", bits);
+  if (o.type == Type::f32)
+    add(out, "0f{:08x}", bits & 0xffffffffu);
+  else if (o.type == Type::f64)
+    add(out, "0d{:016x}", bits);
+  else if (type_class == isa::TypeClass::float_ || type_class == isa::TypeClass::packed_float)
+    add(out, "{:#x}", bits);
+  else if (type_class == isa::TypeClass::signed_ || type_class == isa::TypeClass::none)
+    add(out, "{}", o.value);
+  else if (bits >> 63)
+    add(out, "{:#x}U", bits);
+  else
+    add(out, "{}", bits);
 }
 
 void print_offset(std::string& out, std::int64_t value) {
@@ -48,7 +55,8 @@ void print_offset(std::string& out, std::int64_t value) {
 
 class BodyPrinter {
  public:
-  BodyPrinter(std::string& out, const Module& module, const Function& function) : out_(out), module_(module), f_(function) {}
+  BodyPrinter(std::string& out, const Module& module, const Function& function)
+      : out_(out), module_(module), f_(function) {}
 
   void run();
   void instruction(const Instruction& i);
@@ -71,18 +79,33 @@ class BodyPrinter {
 void BodyPrinter::operand(const Operand& o) {
   if (o.negated) out_ += "!";
   switch (o.kind) {
-    case Operand::Kind::none: break;
-    case Operand::Kind::reg: out_ += f_.registers[o.index].name; break;
-    case Operand::Kind::immediate: print_immediate(out_, o); break;
-    case Operand::Kind::special: out_ += special_name(o); break;
+    case Operand::Kind::none:
+      break;
+    case Operand::Kind::reg:
+      out_ += f_.registers[o.index].name;
+      break;
+    case Operand::Kind::immediate:
+      print_immediate(out_, o);
+      break;
+    case Operand::Kind::special:
+      out_ += special_name(o);
+      break;
     case Operand::Kind::variable:
       out_ += module_.variables[o.index].name;
       print_offset(out_, o.value);
       break;
-    case Operand::Kind::function: out_ += module_.functions[o.index].name; break;
-    case Operand::Kind::label: out_ += o.index == kNone ? "" : f_.blocks[o.index].label; break;
-    case Operand::Kind::address: address(o); break;
-    case Operand::Kind::sink: out_ += "_"; break;
+    case Operand::Kind::function:
+      out_ += module_.functions[o.index].name;
+      break;
+    case Operand::Kind::label:
+      out_ += o.index == kNone ? "" : f_.blocks[o.index].label;
+      break;
+    case Operand::Kind::address:
+      address(o);
+      break;
+    case Operand::Kind::sink:
+      out_ += "_";
+      break;
     case Operand::Kind::vector:
       out_ += "{";
       for (const Operand& element : f_.elements_of(o)) {
@@ -123,8 +146,10 @@ void BodyPrinter::call(const Instruction& i) {
     out_ += ", ";
     call_list(call.arguments);
   }
-  if (call.prototype != kNone) add(out_, ", $prototype_{}", call.prototype);
-  else if (!call.targets.empty()) add(out_, ", $targets_{}", i.extra);
+  if (call.prototype != kNone)
+    add(out_, ", $prototype_{}", call.prototype);
+  else if (!call.targets.empty())
+    add(out_, ", $targets_{}", i.extra);
 }
 
 void BodyPrinter::operands(const Instruction& i) {
@@ -136,8 +161,10 @@ void BodyPrinter::operands(const Instruction& i) {
     if (list[k].kind == Operand::Kind::none) continue;
     if (!first) out_ += k < slots.size() && slots[k].joined ? "|" : ", ";
     first = false;
-    if (branch_list) add(out_, "$branches_{}", i.extra);
-    else operand(list[k]);
+    if (branch_list)
+      add(out_, "$branches_{}", i.extra);
+    else
+      operand(list[k]);
   }
 }
 
@@ -145,8 +172,10 @@ void BodyPrinter::instruction(const Instruction& i) {
   if (i.guard != kNone) add(out_, "@{}{} ", i.guard_negated ? "!" : "", f_.registers[i.guard].name);
   out_ += i.opcode->text;
   if (i.operand_count > 0) out_ += " ";
-  if (i.extra != kNone && !ends_block(i)) call(i);
-  else operands(i);
+  if (i.extra != kNone && !ends_block(i))
+    call(i);
+  else
+    operands(i);
   out_ += ";";
 }
 
@@ -154,7 +183,8 @@ void BodyPrinter::registers() {
   std::vector<bool> formal(f_.registers.size(), false);
   for (const auto* ids : {&f_.parameters, &f_.returns})
     for (const VariableId id : *ids)
-      if (module_.variables[id].space == Space::reg && module_.variables[id].offset < formal.size()) formal[module_.variables[id].offset] = true;
+      if (module_.variables[id].space == Space::reg && module_.variables[id].offset < formal.size())
+        formal[module_.variables[id].offset] = true;
   // In order of number, a new statement where the type changes: numbers stay the same when parsed again.
   constexpr unsigned kPerLine = 8;
   unsigned on_line = 0;
@@ -187,13 +217,15 @@ void BodyPrinter::lists() {
   for (std::size_t i = 0; i < f_.calls.size(); ++i) {
     const auto& targets = f_.calls[i].targets;
     for (std::size_t k = 0; k < targets.size(); ++k)
-      add(out_, "{}{}", k == 0 ? fmt::format("  $targets_{}: .calltargets ", i) : ", ", module_.functions[targets[k]].name);
+      add(out_, "{}{}", k == 0 ? fmt::format("  $targets_{}: .calltargets ", i) : ", ",
+          module_.functions[targets[k]].name);
     if (!targets.empty()) out_ += ";\n";
   }
   for (std::size_t i = 0; i < f_.branch_targets.size(); ++i) {
     const auto& targets = f_.branch_targets[i];
     for (std::size_t k = 0; k < targets.size(); ++k)
-      add(out_, "{}{}", k == 0 ? fmt::format("  $branches_{}: .branchtargets ", i) : ", ", f_.blocks[targets[k]].label);
+      add(out_, "{}{}", k == 0 ? fmt::format("  $branches_{}: .branchtargets ", i) : ", ",
+          f_.blocks[targets[k]].label);
     if (!targets.empty()) out_ += ";\n";
   }
 }
@@ -236,7 +268,9 @@ void BodyPrinter::run() {
 
 }  // namespace
 
-void print_body(std::string& out, const Module& module, const Function& function) { BodyPrinter(out, module, function).run(); }
+void print_body(std::string& out, const Module& module, const Function& function) {
+  BodyPrinter(out, module, function).run();
+}
 
 std::string print(const Module& module, const Function& function, const Instruction& instruction) {
   std::string out;

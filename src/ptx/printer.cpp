@@ -1,5 +1,6 @@
-// A module as PTX text: head, prototypes, variables, definitions. Prototypes come first, so that every name is
-// declared before it is used and function numbers stay in one order however often text is parsed and printed.
+// A module as PTX text: head, prototypes, variables, definitions. Prototypes come first, so that every name
+// is declared before it is used and function numbers stay in one order however often text is parsed and
+// printed.
 #include "ptx/printer.h"
 
 #include <algorithm>
@@ -18,11 +19,16 @@ void add(std::string& out, fmt::format_string<Args...> text, Args&&... args) {
 
 std::string_view linkage_text(Linkage linkage) {
   switch (linkage) {
-    case Linkage::none: return "";
-    case Linkage::extern_: return ".extern ";
-    case Linkage::visible: return ".visible ";
-    case Linkage::weak: return ".weak ";
-    case Linkage::common: return ".common ";
+    case Linkage::none:
+      return "";
+    case Linkage::extern_:
+      return ".extern ";
+    case Linkage::visible:
+      return ".visible ";
+    case Linkage::weak:
+      return ".weak ";
+    case Linkage::common:
+      return ".common ";
   }
   return "";
 }
@@ -39,16 +45,21 @@ void print_relocation(std::string& out, const Module& module, const Relocation& 
 
 std::uint64_t element_bits(const Variable& v, std::uint64_t offset, unsigned size) {
   std::uint64_t bits = 0;
-  if (offset < v.initial.size()) std::memcpy(&bits, v.initial.data() + offset, std::min<std::uint64_t>(size, v.initial.size() - offset));
+  if (offset < v.initial.size())
+    std::memcpy(&bits, v.initial.data() + offset, std::min<std::uint64_t>(size, v.initial.size() - offset));
   return bits;
 }
 
 void print_element(std::string& out, const Variable& v, std::uint64_t offset, unsigned size) {
   const std::uint64_t bits = element_bits(v, offset, size);
-  if (v.type == Type::f32) add(out, "0f{:08x}", bits);
-  else if (v.type == Type::f64) add(out, "0d{:016x}", bits);
-  else if (bits >> 63) add(out, "{:#x}U", bits);
-  else add(out, "{}", bits);
+  if (v.type == Type::f32)
+    add(out, "0f{:08x}", bits);
+  else if (v.type == Type::f64)
+    add(out, "0d{:016x}", bits);
+  else if (bits >> 63)
+    add(out, "{:#x}U", bits);
+  else
+    add(out, "{}", bits);
 }
 
 void print_initialiser(std::string& out, const Module& module, const Variable& v) {
@@ -62,8 +73,10 @@ void print_initialiser(std::string& out, const Module& module, const Variable& v
   std::size_t next = 0;
   for (std::uint64_t offset = 0; offset < end; offset += size) {
     if (offset > 0) out += ", ";
-    if (next < relocations.size() && relocations[next].offset == offset) print_relocation(out, module, relocations[next++]);
-    else print_element(out, v, offset, size);
+    if (next < relocations.size() && relocations[next].offset == offset)
+      print_relocation(out, module, relocations[next++]);
+    else
+      print_element(out, v, offset, size);
   }
   if (braces) out += "}";
 }
@@ -127,7 +140,8 @@ std::vector<bool> named_functions(const Module& module) {
 }
 
 void print_head(std::string& out, const Module& module) {
-  add(out, ".version {}.{}\n.target {}\n.address_size {}\n", module.version / 10, module.version % 10, module.target, module.address_size);
+  add(out, ".version {}.{}\n.target {}\n.address_size {}\n", module.version / 10, module.version % 10,
+      module.target, module.address_size);
   for (std::size_t i = 0; i < module.files.size(); ++i)
     if (!module.files[i].empty()) add(out, ".file {} \"{}\"\n", i, module.files[i]);
 }
@@ -160,7 +174,8 @@ std::string print(const Module& module) {
   print_head(out, module);
   const std::vector<bool> named = named_functions(module);
   const auto has_prototype = [&](FunctionId id) { return !module.functions[id].is_entry || named[id]; };
-  // First functions, then named kernels, then the other kernels: the order in which a parser would number them.
+  // First functions, then named kernels, then the other kernels: the order in which a parser would number
+  // them.
   std::vector<FunctionId> order;
   for (int group = 0; group < 3; ++group)
     for (FunctionId id = 0; id < module.functions.size(); ++id)

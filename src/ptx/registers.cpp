@@ -1,8 +1,8 @@
-// Registers and the look-up of operand names. `.reg .b32 %r<47000>` makes nothing by itself: a register exists from
-// its first use on, so a function's registers are those it needs.
-#include "ptx/declarations.h"
-
+// Registers and the look-up of operand names. `.reg .b32 %r<47000>` makes nothing by itself: a register
+// exists from its first use on, so a function's registers are those it needs.
 #include <charconv>
+
+#include "ptx/declarations.h"
 
 namespace raddle::ptx {
 namespace {
@@ -12,7 +12,8 @@ namespace {
 std::uint32_t find_range(const Parser& parser, std::string_view text, std::uint32_t& number) {
   constexpr std::size_t kMostDigits = 9;
   std::size_t start = text.size();
-  while (start > 1 && text.size() - start < kMostDigits && text[start - 1] >= '0' && text[start - 1] <= '9') --start;
+  while (start > 1 && text.size() - start < kMostDigits && text[start - 1] >= '0' && text[start - 1] <= '9')
+    --start;
   for (; start < text.size(); ++start) {
     if (text[start] == '0' && start + 1 < text.size()) continue;  // "%r01" is no register of %r<...>
     const NameId prefix = parser.names.find(text.substr(0, start));
@@ -72,7 +73,8 @@ std::string unique_name(Parser& parser, NameId name) {
   if (take(name)) return std::string(parser.names.text(name));
   std::uint32_t& suffix = parser.current->next_suffix[name];
   for (;;) {
-    const std::string_view spelling = parser.names.keep(fmt::format("{}${}", parser.names.text(name), ++suffix));
+    const std::string_view spelling =
+        parser.names.keep(fmt::format("{}${}", parser.names.text(name), ++suffix));
     if (take(parser.names.intern(spelling))) return std::string(spelling);
   }
 }

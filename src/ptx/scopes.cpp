@@ -13,9 +13,15 @@ Scopes::Entry& Scopes::entry(NameId name) {
 void Scopes::restore(const Undo& undo) {
   Entry& e = entries_[undo.name];
   switch (undo.field) {
-    case Field::symbol: e.symbol = undo.before.symbol; break;
-    case Field::range: e.range = undo.before.range, e.range_depth = undo.before.range_depth; break;
-    case Field::label: e.label = undo.before.label, e.label_depth = undo.before.label_depth; break;
+    case Field::symbol:
+      e.symbol = undo.before.symbol;
+      break;
+    case Field::range:
+      e.range = undo.before.range, e.range_depth = undo.before.range_depth;
+      break;
+    case Field::label:
+      e.label = undo.before.label, e.label_depth = undo.before.label_depth;
+      break;
   }
 }
 
@@ -31,8 +37,10 @@ bool Scopes::bind(NameId name, Binding binding) {
   Entry& e = entry(name);
   binding.depth = depth();
   if (e.symbol.kind != Binding::Kind::none && e.symbol.depth == binding.depth) return false;
-  if (marks_.empty()) e.at_module = true;
-  else undo_.push_back({name, Field::symbol, e});
+  if (marks_.empty())
+    e.at_module = true;
+  else
+    undo_.push_back({name, Field::symbol, e});
   e.symbol = binding;
   return true;
 }

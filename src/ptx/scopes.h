@@ -42,7 +42,9 @@ class Scopes {
   Binding symbol(NameId name) const { return name < entries_.size() ? entries_[name].symbol : Binding{}; }
   std::uint32_t range(NameId name) const { return name < entries_.size() ? entries_[name].range : kUnbound; }
   std::uint32_t label(NameId name) const { return name < entries_.size() ? entries_[name].label : kUnbound; }
-  bool label_is_innermost(NameId name) const { return label(name) != kUnbound && entries_[name].label_depth == depth(); }
+  bool label_is_innermost(NameId name) const {
+    return label(name) != kUnbound && entries_[name].label_depth == depth();
+  }
   /// True if the name stands for something at module level, hidden or not.
   bool is_module_name(NameId name) const { return name < entries_.size() && entries_[name].at_module; }
 
@@ -69,9 +71,9 @@ class Scopes {
   void restore(const Undo& undo);
   Entry& entry(NameId name);
 
-  std::vector<Entry> entries_;     // by NameId
-  std::vector<Undo> undo_;         // oldest first
-  std::vector<std::size_t> marks_; // size of undo_ when each scope was opened
+  std::vector<Entry> entries_;      // by NameId
+  std::vector<Undo> undo_;          // oldest first
+  std::vector<std::size_t> marks_;  // size of undo_ when each scope was opened
   std::vector<Undo> function_undo_;
 };
 

@@ -1,4 +1,5 @@
-// What the parts of the parser share: the cursor, the names, the module so far and the function in the making.
+// What the parts of the parser share: the cursor, the names, the module so far and the function in the
+// making.
 #pragma once
 
 #include <deque>
@@ -42,18 +43,19 @@ struct FunctionState {
   FunctionId id = kNone;
   Function function;
   std::vector<RegisterRange> ranges;
-  std::vector<LabelRecord> labels;          // in order of position
+  std::vector<LabelRecord> labels;  // in order of position
   std::vector<PendingName> pending;
   std::vector<std::uint32_t> label_operands;  // resolved: index is a LabelRecord until the blocks are known
   std::vector<std::vector<FunctionId>> call_targets;
-  std::vector<std::uint32_t> no_unroll;     // instruction indices of `.pragma "nounroll"`
-  std::vector<Position> call_positions;     // by index into Function::calls
+  std::vector<std::uint32_t> no_unroll;                   // instruction indices of `.pragma "nounroll"`
+  std::vector<Position> call_positions;                   // by index into Function::calls
   std::unordered_map<NameId, std::uint32_t> next_suffix;  // of names that had to be made unique
-  std::vector<std::size_t> pending_marks;   // pending.size() when each scope was opened
-  std::unordered_map<std::string_view, std::uint32_t> unsupported;  // text -> index into Function::unsupported
+  std::vector<std::size_t> pending_marks;                 // pending.size() when each scope was opened
+  std::unordered_map<std::string_view, std::uint32_t>
+      unsupported;  // text -> index into Function::unsupported
   std::uint32_t location = kNone;
-  std::uint32_t call_slot_bytes = 0;        // of .param variables declared in the body
-  std::uint32_t shared_bytes = 0;           // of .shared variables declared in the body
+  std::uint32_t call_slot_bytes = 0;  // of .param variables declared in the body
+  std::uint32_t shared_bytes = 0;     // of .shared variables declared in the body
 };
 
 /// An address in an initialiser whose name comes later in the text.
@@ -82,13 +84,14 @@ struct Parser {
   Module module;
   std::unique_ptr<FunctionState> current;  ///< null at module level
   std::uint32_t function_serial = 0;       ///< of `current`; counts up
-  std::vector<std::uint32_t> taken_by;     ///< by NameId: function_serial of the last function that used the spelling
-  std::uint64_t const_bytes = 0;           ///< of module-scope .const variables
-  std::uint64_t registers_made = 0;        ///< of the whole module, bounded by kMaxRegisters
+  std::vector<std::uint32_t>
+      taken_by;                   ///< by NameId: function_serial of the last function that used the spelling
+  std::uint64_t const_bytes = 0;  ///< of module-scope .const variables
+  std::uint64_t registers_made = 0;  ///< of the whole module, bounded by kMaxRegisters
   bool has_version = false, has_target = false;
 
   NameTable opcode_names;
-  std::deque<OpcodePlan> plans;            ///< by NameId of the opcode
+  std::deque<OpcodePlan> plans;  ///< by NameId of the opcode
   std::string spaced_opcode;
   std::vector<RawOperand> operands, elements;  ///< of the statement being read
 
@@ -100,8 +103,8 @@ struct Parser {
   Function& function() { return current->function; }
 };
 
-inline constexpr std::uint64_t kMaxRegisters = 1u << 22;   ///< per module
-inline constexpr unsigned kMaxNesting = 200;               ///< of `{ }`, parentheses, initialiser braces
+inline constexpr std::uint64_t kMaxRegisters = 1u << 22;  ///< per module
+inline constexpr unsigned kMaxNesting = 200;              ///< of `{ }`, parentheses, initialiser braces
 inline constexpr std::uint64_t kMaxVariableBytes = 1ull << 40;
 
 /// A spelling that nothing else in the current function has: the name itself if it is still free.

@@ -1,5 +1,5 @@
-// The statement loop of a function body. After an error it goes back to the statement's start, skips it whole and goes
-// on, so that one mistake hides no other.
+// The statement loop of a function body. After an error it goes back to the statement's start, skips it whole
+// and goes on, so that one mistake hides no other.
 #include "ptx/statements.h"
 
 #include "ptx/checks.h"
@@ -21,11 +21,13 @@ bool note_unsupported(Parser& parser, const OpcodePlan& plan, std::uint32_t line
 
 bool parse_instruction(Parser& parser) {
   Instruction instruction;
-  if (parser.in.token().is('@') && !parse_guard(parser, instruction.guard, instruction.guard_negated)) return false;
+  if (parser.in.token().is('@') && !parse_guard(parser, instruction.guard, instruction.guard_negated))
+    return false;
   if (parser.in.token().kind != TokenKind::identifier) return parser.in.expected("an instruction");
   parser.in.join_opcode(parser.spaced_opcode);
   const Token opcode = parser.in.token();
-  const OpcodePlan& plan = plan_of(parser, parser.spaced_opcode.empty() ? opcode.text : std::string_view(parser.spaced_opcode));
+  const OpcodePlan& plan =
+      plan_of(parser, parser.spaced_opcode.empty() ? opcode.text : std::string_view(parser.spaced_opcode));
   if (plan.malformed) return parser.in.error(opcode.at, "{}", plan.reason);
   parser.in.advance();
   if (!plan.supported) return note_unsupported(parser, plan, opcode.at.line);
@@ -51,7 +53,8 @@ bool define_label(Parser& parser, const Token& name) {
   FunctionState& f = *parser.current;
   const NameId id = parser.names.intern(name.text);
   const auto index = static_cast<std::uint32_t>(f.labels.size());
-  if (!parser.scopes.bind_label(id, index)) return parser.in.error(name.at, "label '{}' is defined twice in this scope", name.text);
+  if (!parser.scopes.bind_label(id, index))
+    return parser.in.error(name.at, "label '{}' is defined twice in this scope", name.text);
   f.labels.push_back({id, static_cast<std::uint32_t>(f.function.instructions.size()), false, kNone});
   return true;
 }
@@ -63,16 +66,20 @@ bool parse_directive(Parser& parser) {
   if (name == "file") return parse_file(parser);
   if (name == "section") return parse_section(parser);
   if (name == "extern" || name == "visible" || name == "weak") {
-    const Linkage linkage = name == "extern" ? Linkage::extern_ : name == "weak" ? Linkage::weak : Linkage::visible;
+    const Linkage linkage = name == "extern" ? Linkage::extern_
+                            : name == "weak" ? Linkage::weak
+                                             : Linkage::visible;
     parser.in.advance();
     return parse_declaration(parser, linkage);
   }
-  if (is_state_space(name) || name == "align" || name == "attribute") return parse_declaration(parser, Linkage::none);
+  if (is_state_space(name) || name == "align" || name == "attribute")
+    return parse_declaration(parser, Linkage::none);
   return parser.in.error(parser.in.token().at, "'.{}' is no directive of a function body", name);
 }
 
 bool open_scope(Parser& parser) {
-  if (parser.scopes.depth() >= kMaxNesting) return parser.in.error(parser.in.token().at, "'{{' nested too deeply");
+  if (parser.scopes.depth() >= kMaxNesting)
+    return parser.in.error(parser.in.token().at, "'{{' nested too deeply");
   parser.scopes.open();
   parser.current->pending_marks.push_back(parser.current->pending.size());
   parser.in.advance();
@@ -91,7 +98,8 @@ bool parse_statement(Parser& parser) {
   const Token& token = parser.in.token();
   if (token.kind == TokenKind::directive) return parse_directive(parser);
   if (token.is('@')) return parse_instruction(parser);
-  if (token.kind != TokenKind::identifier) return parser.in.expected("an instruction, a label or a directive");
+  if (token.kind != TokenKind::identifier)
+    return parser.in.expected("an instruction, a label or a directive");
   if (parser.in.lexer().next_character() != '.' && parser.in.lexer().colon_follows()) {
     const Token label = token;
     parser.in.advance();

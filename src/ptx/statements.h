@@ -22,7 +22,8 @@ bool parse_file(Parser& parser);
 bool parse_section(Parser& parser);
 bool parse_pragma(Parser& parser);
 
-/// Names used in the closing scope that belong to it are resolved; the rest moves outward. At depth 1 it is an error.
+/// Names used in the closing scope that belong to it are resolved; the rest moves outward. At depth 1 it is
+/// an error.
 void resolve_pending(Parser& parser, std::size_t mark);
 
 /// Cuts the instructions into blocks and points label operands at them.

@@ -5,7 +5,9 @@
 namespace raddle::ptx::test {
 namespace {
 
-FunctionId id_of(const Module& m, std::string_view name) { return static_cast<FunctionId>(&function_of(m, name) - m.functions.data()); }
+FunctionId id_of(const Module& m, std::string_view name) {
+  return static_cast<FunctionId>(&function_of(m, name) - m.functions.data());
+}
 
 KernelNeeds needs_of(const std::string& text, std::string_view kernel = "k") {
   const Module m = must_parse(text);
@@ -24,7 +26,8 @@ TEST(Layout, SharedMemoryOfKernelAndCallees) {
   const Module m = must_parse(module_text(
       ".extern .shared .align 16 .b8 dynamic[];\n.shared .align 8 .b8 used[12];\n.shared .b8 unused[100];\n"
       ".func f() { .shared .align 4 .b8 in_callee[6]; ret; }\n.func g() { .shared .b8 elsewhere[50]; ret; }\n"
-      ".entry k() { .shared .align 128 .b8 own[3]; .reg .b32 %r<3>; call f; mov.u32 %r1, used; ld.shared.u32 %r1, [dynamic]; ret; }\n"
+      ".entry k() { .shared .align 128 .b8 own[3]; .reg .b32 %r<3>; call f; mov.u32 %r1, used; ld.shared.u32 "
+      "%r1, [dynamic]; ret; }\n"
       ".entry other() { ret; }"));
   const SharedLayout layout = shared_layout(m, id_of(m, "k"));
   EXPECT_EQ(layout.offset[variable_id(m, "used")], 1024u);
@@ -44,9 +47,10 @@ TEST(Layout, SharedMemoryOfKernelAndCallees) {
 
 // proves: K-17
 TEST(Layout, Frames) {
-  const Module m = must_parse(module_text(
-      ".func (.param .b32 r) f(.param .b8 a, .param .align 16 .b8 b[20]) { .local .b8 x[3]; .local .align 8 .b64 y; { .param .b32 p; } { .param "
-      ".b64 p; } ret; }"));
+  const Module m =
+      must_parse(module_text(".func (.param .b32 r) f(.param .b8 a, .param .align 16 .b8 b[20]) { .local .b8 "
+                             "x[3]; .local .align 8 .b64 y; { .param .b32 p; } { .param "
+                             ".b64 p; } ret; }"));
   const FunctionId f = id_of(m, "f");
   const FrameLayout layout = frame_layout(m, f);
   EXPECT_EQ(layout.local_bytes, 16u);
@@ -60,16 +64,20 @@ TEST(Layout, Frames) {
 
 // proves: K-17
 TEST(Analyze, CountsRegistersAtTheirPeak) {
-  const auto n = needs_of(kernel_text("mov.u32 %r1, 1; mov.u64 %rd1, 2; mov.f64 %fd1, 0f3f800000; st.shared.u32 [s], %r1; st.shared.f64 [s], %fd1; "
-                                      "st.shared.u64 [s], %rd1; setp.eq.u32 %p1, %r5, 0; @%p1 trap;"));
+  const auto n =
+      needs_of(kernel_text("mov.u32 %r1, 1; mov.u64 %rd1, 2; mov.f64 %fd1, 0f3f800000; st.shared.u32 [s], "
+                           "%r1; st.shared.f64 [s], %fd1; "
+                           "st.shared.u64 [s], %rd1; setp.eq.u32 %p1, %r5, 0; @%p1 trap;"));
   EXPECT_EQ(n.registers, 6u) << "a word, two double words and the live-in %r5; predicates are apart";
 }
 
 // proves: K-17
 TEST(Analyze, BarriersAtomicsAndFrames) {
-  const auto n = needs_of(module_text(
-      ".const .align 8 .b8 table[20];\n.func leaf() { .local .b8 x[40]; ret; }\n.func mid() { .local .b8 y[8]; call leaf; ret; }\n"
-      ".entry k(.param .b64 p) { .local .b8 z[4]; .reg .b32 %r<3>; call mid; call leaf; bar.sync 3; atom.shared.add.u32 %r1, [%r2], 1; ret; }"));
+  const auto n =
+      needs_of(module_text(".const .align 8 .b8 table[20];\n.func leaf() { .local .b8 x[40]; ret; }\n.func "
+                           "mid() { .local .b8 y[8]; call leaf; ret; }\n"
+                           ".entry k(.param .b64 p) { .local .b8 z[4]; .reg .b32 %r<3>; call mid; call leaf; "
+                           "bar.sync 3; atom.shared.add.u32 %r1, [%r2], 1; ret; }"));
   EXPECT_EQ(n.barriers, 4u);
   EXPECT_TRUE(n.has_barrier);
   EXPECT_TRUE(n.has_atomics);
@@ -84,7 +92,8 @@ TEST(Analyze, BarriersAtomicsAndFrames) {
 // proves: K-17
 TEST(Analyze, RecursionIndirectCallsAndWhatIsMissing) {
   const auto n = needs_of(module_text(
-      ".extern .func vprintf(.param .b64 f, .param .b64 a);\n.extern .func missing();\n.func taken(.param .b32 a) { ret; }\n"
+      ".extern .func vprintf(.param .b64 f, .param .b64 a);\n.extern .func missing();\n.func taken(.param "
+      ".b32 a) { ret; }\n"
       ".func loop() { call loop; call missing; ret; }\n.global .u64 pointers[1] = {taken};\n"
       ".entry k() { .reg .b64 %rd<3>; .param .b64 x, y; .param .b32 z; call loop; call vprintf, (x, y);\n"
       "P: .callprototype _ (.param .b32 _); call %rd1, (z), P; frobnicate.b32; ret; }"));
@@ -101,30 +110,40 @@ bool waits(std::string_view body) { return needs_of(kernel_text(body)).may_wait_
 // proves: K-5, K-10
 TEST(Analyze, LoopsThatWaitOnMemory) {
   EXPECT_TRUE(waits("L: ld.volatile.global.u32 %r1, [%rd1]; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;"));
-  EXPECT_TRUE(waits("L: ld.acquire.gpu.global.u32 %r1, [%rd1]; and.b32 %r2, %r1, 1; setp.eq.u32 %p1, %r2, 0; @%p1 bra L;"));
+  EXPECT_TRUE(waits(
+      "L: ld.acquire.gpu.global.u32 %r1, [%rd1]; and.b32 %r2, %r1, 1; setp.eq.u32 %p1, %r2, 0; @%p1 bra L;"));
   EXPECT_TRUE(waits("L: atom.global.cas.b32 %r1, [%rd1], 0, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra L;"));
-  EXPECT_FALSE(waits("L: ld.global.u32 %r1, [%rd1]; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;")) << "a weak load answers to nobody";
-  EXPECT_FALSE(waits("ld.volatile.global.u32 %r1, [%rd1]; L: sub.u32 %r1, %r1, 1; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;"))
+  EXPECT_FALSE(waits("L: ld.global.u32 %r1, [%rd1]; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;"))
+      << "a weak load answers to nobody";
+  EXPECT_FALSE(waits(
+      "ld.volatile.global.u32 %r1, [%rd1]; L: sub.u32 %r1, %r1, 1; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;"))
       << "read before the loop";
-  EXPECT_FALSE(waits("L: atom.global.add.u32 %r2, [%rd1], 1; sub.u32 %r1, %r1, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra L;"))
+  EXPECT_FALSE(waits(
+      "L: atom.global.add.u32 %r2, [%rd1], 1; sub.u32 %r1, %r1, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra L;"))
       << "the exit does not depend on it";
 }
 
 // proves: K-5, K-10
 TEST(Analyze, WaitingThroughControl) {
   // A lock taken inside the loop: the flag that ends it is set on a path that the atomic chooses.
-  EXPECT_TRUE(waits("mov.u32 %r5, 0;\nL: atom.global.cas.b32 %r1, [%rd1], 0, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra N;\nmov.u32 %r5, 1;\n"
-                    "N: setp.eq.u32 %p2, %r5, 0; @%p2 bra L;"));
+  EXPECT_TRUE(
+      waits("mov.u32 %r5, 0;\nL: atom.global.cas.b32 %r1, [%rd1], 0, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra "
+            "N;\nmov.u32 %r5, 1;\n"
+            "N: setp.eq.u32 %p2, %r5, 0; @%p2 bra L;"));
   EXPECT_TRUE(waits("L: ld.volatile.global.u32 %r1, [%rd1]; setp.ne.u32 %p1, %r1, 0; @%p1 ret; bra L;"));
-  EXPECT_TRUE(waits("O: L: ld.relaxed.sys.u32 %r1, [%rd1]; setp.ne.u32 %p1, %r1, 0; @%p1 bra L; sub.u32 %r2, %r2, 1; setp.ne.u32 %p2, %r2, "
-                    "0; @%p2 bra O;"))
+  EXPECT_TRUE(
+      waits("O: L: ld.relaxed.sys.u32 %r1, [%rd1]; setp.ne.u32 %p1, %r1, 0; @%p1 bra L; sub.u32 %r2, %r2, 1; "
+            "setp.ne.u32 %p2, %r2, "
+            "0; @%p2 bra O;"))
       << "an inner loop waits";
 }
 
 TEST(Analyze, WaitingInACallee) {
-  EXPECT_TRUE(needs_of(module_text(".func (.param .b32 r) look(.param .b64 a) { .reg .b64 %rd<2>; .reg .b32 %r<2>; ld.param.u64 %rd1, [a]; "
+  EXPECT_TRUE(needs_of(module_text(".func (.param .b32 r) look(.param .b64 a) { .reg .b64 %rd<2>; .reg .b32 "
+                                   "%r<2>; ld.param.u64 %rd1, [a]; "
                                    "ld.volatile.u32 %r1, [%rd1]; st.param.b32 [r], %r1; ret; }\n"
-                                   ".entry k() { .param .b64 a; .param .b32 r; .reg .b32 %r<3>; .reg .pred %p<2>;\nL: call (r), look, (a); "
+                                   ".entry k() { .param .b64 a; .param .b32 r; .reg .b32 %r<3>; .reg .pred "
+                                   "%p<2>;\nL: call (r), look, (a); "
                                    "ld.param.b32 %r1, [r]; setp.eq.u32 %p1, %r1, 0; @%p1 bra L; ret; }"))
                   .may_wait_on_memory);
 }

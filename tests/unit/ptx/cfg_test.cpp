@@ -11,7 +11,10 @@ struct Kernel {
   const Function* function;
   Cfg cfg;
 
-  explicit Kernel(std::string_view body) : module(must_parse(kernel_text(body))), function(module.find_function("k")), cfg(build_cfg(*function)) {}
+  explicit Kernel(std::string_view body)
+      : module(must_parse(kernel_text(body))),
+        function(module.find_function("k")),
+        cfg(build_cfg(*function)) {}
   RegisterId reg(std::string_view name) const {
     for (RegisterId r = 0; r < function->registers.size(); ++r)
       if (function->registers[r].name == name) return r;
@@ -24,7 +27,8 @@ using Blocks = std::vector<BlockId>;
 
 // proves: K-17
 TEST(Blocks, SplitAtUsedLabelsAndAfterControl) {
-  const Kernel k("mov.u32 %r1, 1;\nunused: mov.u32 %r2, 2;\nL: mov.u32 %r3, 3;\n@%p1 bra L;\nmov.u32 %r4, 4;\nret;");
+  const Kernel k(
+      "mov.u32 %r1, 1;\nunused: mov.u32 %r2, 2;\nL: mov.u32 %r3, 3;\n@%p1 bra L;\nmov.u32 %r4, 4;\nret;");
   ASSERT_EQ(k.function->blocks.size(), 3u);
   EXPECT_EQ(k.function->blocks[0].end, 2u);
   EXPECT_EQ(k.function->blocks[1].label, "L");
@@ -52,7 +56,9 @@ TEST(Blocks, BranchToTheNextBlock) {
 }
 
 TEST(Blocks, ExitsOfEveryKind) {
-  const Kernel k("bra.uni A;\nA: @%p1 exit;\nT: .branchtargets A, B, A;\nbrx.idx %r1, T;\nB: @%p1 brx.idx %r1, T;\ntrap;");
+  const Kernel k(
+      "bra.uni A;\nA: @%p1 exit;\nT: .branchtargets A, B, A;\nbrx.idx %r1, T;\nB: @%p1 brx.idx %r1, "
+      "T;\ntrap;");
   EXPECT_EQ(k.cfg.nodes[0].exit, Exit::branch);
   EXPECT_EQ(k.cfg.nodes[1].exit, Exit::conditional_end);
   EXPECT_EQ(k.cfg.nodes[1].successors, (Blocks{2}));
@@ -63,12 +69,15 @@ TEST(Blocks, ExitsOfEveryKind) {
 }
 
 TEST(Blocks, CallsDoNotCut) {
-  const Module m = must_parse(module_text(".func f() { ret; } .entry k() { .reg .b32 %r<3>; mov.u32 %r1, 1; call f; mov.u32 %r2, 2; }"));
+  const Module m = must_parse(module_text(
+      ".func f() { ret; } .entry k() { .reg .b32 %r<3>; mov.u32 %r1, 1; call f; mov.u32 %r2, 2; }"));
   EXPECT_EQ(function_of(m, "k").blocks.size(), 1u);
 }
 
 TEST(RegisterUses, DestinationsSourcesAddressesAndGuards) {
-  const Kernel k("@%p3 ld.global.v2.u32 {%r1, %r2}, [%rd1];\nst.global.u32 [%rd2], %r3;\nsetp.eq.s32 %p1|%p2, %r4, %r5;\nmov.b64 %rd3, {%r6, %r7};");
+  const Kernel k(
+      "@%p3 ld.global.v2.u32 {%r1, %r2}, [%rd1];\nst.global.u32 [%rd2], %r3;\nsetp.eq.s32 %p1|%p2, %r4, "
+      "%r5;\nmov.b64 %rd3, {%r6, %r7};");
   RegisterUses uses;
   const auto at = [&](std::size_t i) { register_uses(*k.function, k.function->instructions[i], uses); };
   using Ids = std::vector<RegisterId>;
@@ -85,7 +94,9 @@ TEST(RegisterUses, DestinationsSourcesAddressesAndGuards) {
 }
 
 TEST(RegisterUses, CallsUseArgumentsAndDefineResults) {
-  const Module m = must_parse(module_text(".func (.reg .b32 r) f(.reg .b32 a) { mov.u32 r, a; ret; } .entry k() { .reg .b32 %r<3>; call (%r1), f, (%r2); }"));
+  const Module m =
+      must_parse(module_text(".func (.reg .b32 r) f(.reg .b32 a) { mov.u32 r, a; ret; } .entry k() { .reg "
+                             ".b32 %r<3>; call (%r1), f, (%r2); }"));
   const Function& f = function_of(m, "k");
   RegisterUses uses;
   register_uses(f, f.instructions[0], uses);
@@ -95,7 +106,9 @@ TEST(RegisterUses, CallsUseArgumentsAndDefineResults) {
 }
 
 TEST(Liveness, AroundALoop) {
-  const Kernel k("mov.u32 %r1, 10;\nmov.u32 %r2, 0;\nL: add.u32 %r2, %r2, %r1;\nmov.u32 %r3, 1;\nsub.u32 %r1, %r1, %r3;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra L;\nst.shared.u32 [s], %r2;");
+  const Kernel k(
+      "mov.u32 %r1, 10;\nmov.u32 %r2, 0;\nL: add.u32 %r2, %r2, %r1;\nmov.u32 %r3, 1;\nsub.u32 %r1, %r1, "
+      "%r3;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra L;\nst.shared.u32 [s], %r2;");
   const Liveness live = liveness(*k.function, k.cfg);
   EXPECT_FALSE(live.live(0, k.reg("%r1")));
   EXPECT_TRUE(live.live(1, k.reg("%r1")));
@@ -115,7 +128,8 @@ TEST(Liveness, AGuardedDefinitionKeepsTheOldValueAlive) {
 // Nothing may be quadratic in registers or blocks.
 TEST(Liveness, ManyRegisters) {
   std::string body = ".reg .b32 %x<47000>;\nmov.u32 %x0, 1;\n";
-  for (int i = 1; i < 47000; ++i) body += fmt::format("add.s32 %x{}, %x{}, {};\n{}", i, i - 1, i, i % 100 == 0 ? "@%p1 bra END;\n" : "");
+  for (int i = 1; i < 47000; ++i)
+    body += fmt::format("add.s32 %x{}, %x{}, {};\n{}", i, i - 1, i, i % 100 == 0 ? "@%p1 bra END;\n" : "");
   body += "END: st.shared.u32 [s], %x0;";
   const Kernel k(body);
   const Liveness live = liveness(*k.function, k.cfg);

@@ -67,7 +67,9 @@ TEST(Constants, CutToTheElementsSize) {
 }
 
 TEST(Constants, Errors) {
-  const auto error = [](std::string_view e) { return errors_of(module_text(fmt::format(".global .u64 x = {};", e))); };
+  const auto error = [](std::string_view e) {
+    return errors_of(module_text(fmt::format(".global .u64 x = {};", e)));
+  };
   EXPECT_EQ(error("1 / 0"), "4:20: division by zero in a constant expression\n");
   EXPECT_EQ(error("1 +"), "4:21: expected a constant, found ';'\n");
   EXPECT_EQ(error("(1 + 2"), "4:24: expected ')' to close the constant expression, found ';'\n");
@@ -79,7 +81,9 @@ TEST(Constants, DeepNestingIsAnErrorNotACrash) {
   for (const char* opening : {"(", "-", "(.s64)", "1?", "1?2:", "1+("}) {
     std::string nested;
     for (int i = 0; i < 100000; ++i) nested += opening;
-    EXPECT_NE(errors_of(module_text(".global .u64 x = " + nested + "1;")).find("nested too deeply"), std::string::npos) << opening;
+    EXPECT_NE(errors_of(module_text(".global .u64 x = " + nested + "1;")).find("nested too deeply"),
+              std::string::npos)
+        << opening;
   }
 }
 

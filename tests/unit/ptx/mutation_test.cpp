@@ -1,5 +1,6 @@
-// Deterministic mutations of real inputs: whatever a text has become, parsing it ends with a module or with errors that
-// have a place, and what was accepted survives analysis and printing. A failing case prints its seed.
+// Deterministic mutations of real inputs: whatever a text has become, parsing it ends with a module or with
+// errors that have a place, and what was accepted survives analysis and printing. A failing case prints its
+// seed.
 #include <cstdlib>
 
 #include "ptx/cfg.h"
@@ -25,10 +26,52 @@ class Random {
   std::uint64_t state_;
 };
 
-constexpr std::string_view kFragments[] = {"{", "}", "(", ")", ";", ",", "[", "]", "<", ">", ":", "@", "!", ".", "|", "\"", "/*", "//", "%r1", "%rd1", "%p1",
-                                           "0f3f800000", "18446744073709551615", "-9223372036854775808", ".reg .b32 %r<4000000000>;", ".shared", ".param .b32 x;",
-                                           ".v4", "bra L;", "L:", "call f, (x);", "{ .reg .pred p;", "= {1, {2}}", "0xff(", "generic(", ".align 65536", "[4294967295]",
-                                           ".entry k() {", ".func f();", ".alias a, b;", "mov.u32", ".branchtargets", "\0\0", "1?2:3", "%tid.x", ".section .debug_str {"};
+constexpr std::string_view kFragments[] = {"{",
+                                           "}",
+                                           "(",
+                                           ")",
+                                           ";",
+                                           ",",
+                                           "[",
+                                           "]",
+                                           "<",
+                                           ">",
+                                           ":",
+                                           "@",
+                                           "!",
+                                           ".",
+                                           "|",
+                                           "\"",
+                                           "/*",
+                                           "//",
+                                           "%r1",
+                                           "%rd1",
+                                           "%p1",
+                                           "0f3f800000",
+                                           "18446744073709551615",
+                                           "-9223372036854775808",
+                                           ".reg .b32 %r<4000000000>;",
+                                           ".shared",
+                                           ".param .b32 x;",
+                                           ".v4",
+                                           "bra L;",
+                                           "L:",
+                                           "call f, (x);",
+                                           "{ .reg .pred p;",
+                                           "= {1, {2}}",
+                                           "0xff(",
+                                           "generic(",
+                                           ".align 65536",
+                                           "[4294967295]",
+                                           ".entry k() {",
+                                           ".func f();",
+                                           ".alias a, b;",
+                                           "mov.u32",
+                                           ".branchtargets",
+                                           "\0\0",
+                                           "1?2:3",
+                                           "%tid.x",
+                                           ".section .debug_str {"};
 
 std::string mutate(std::string text, Random& random) {
   const std::size_t count = 1 + random.below(4);
@@ -36,13 +79,27 @@ std::string mutate(std::string text, Random& random) {
     const std::size_t at = random.below(text.size());
     const std::size_t length = random.below(std::min<std::size_t>(text.size() - at, 40)) + 1;
     switch (random.below(7)) {
-      case 0: text[at] = static_cast<char>(random.next()); break;
-      case 1: text.erase(at, length); break;
-      case 2: text.insert(at, kFragments[random.below(std::size(kFragments))]); break;
-      case 3: text.resize(at); break;
-      case 4: text.insert(random.below(text.size()), text.substr(at, length)); break;
-      case 5: std::swap(text[at], text[random.below(text.size())]); break;
-      default: text.replace(at, length, kFragments[random.below(std::size(kFragments))]); break;
+      case 0:
+        text[at] = static_cast<char>(random.next());
+        break;
+      case 1:
+        text.erase(at, length);
+        break;
+      case 2:
+        text.insert(at, kFragments[random.below(std::size(kFragments))]);
+        break;
+      case 3:
+        text.resize(at);
+        break;
+      case 4:
+        text.insert(random.below(text.size()), text.substr(at, length));
+        break;
+      case 5:
+        std::swap(text[at], text[random.below(text.size())]);
+        break;
+      default:
+        text.replace(at, length, kFragments[random.below(std::size(kFragments))]);
+        break;
     }
   }
   return text;
@@ -95,7 +152,8 @@ TEST(Mutations, RandomBytes) {
 }
 
 TEST(Mutations, EveryTruncation) {
-  const std::string text = read_file(std::filesystem::path(RADDLE_SOURCE_DIR) / "tests/data/ptx/variables.ptx");
+  const std::string text =
+      read_file(std::filesystem::path(RADDLE_SOURCE_DIR) / "tests/data/ptx/variables.ptx");
   for (std::size_t n = 0; n < text.size(); ++n) {
     exercise(text.substr(0, n));
     if (HasFatalFailure()) FAIL() << "cut at " << n;

@@ -8,7 +8,8 @@ namespace {
 std::string shape(const Module& m) {
   std::string out;
   for (const Function& f : m.functions) {
-    out += fmt::format("{} {} {} {} {}:", f.name, f.instructions.size(), f.blocks.size(), f.registers.size(), f.parameter_bytes);
+    out += fmt::format("{} {} {} {} {}:", f.name, f.instructions.size(), f.blocks.size(), f.registers.size(),
+                       f.parameter_bytes);
     for (const Instruction& i : f.instructions) out += i.opcode->text + " ";
     out += "\n";
   }
@@ -37,7 +38,8 @@ TEST(Printer, FixpointOnEveryInput) {
 
 // proves: K-17
 TEST(Printer, InitialisersSurvive) {
-  const Module first = must_parse(read_file(std::filesystem::path(RADDLE_SOURCE_DIR) / "tests/data/ptx/variables.ptx"));
+  const Module first =
+      must_parse(read_file(std::filesystem::path(RADDLE_SOURCE_DIR) / "tests/data/ptx/variables.ptx"));
   const Module second = must_parse(print(first));
   for (const Variable& v : first.variables) {
     if (v.function != kNone) continue;

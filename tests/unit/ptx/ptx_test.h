@@ -17,12 +17,14 @@ inline std::string module_text(std::string_view text) {
   return fmt::format(".version 9.0\n.target sm_90a\n.address_size 64\n{}", text);
 }
 
-/// A kernel around statements; they start at line 7. %r, %rd, %f, %fd, %p, %rs registers and some variables are there.
+/// A kernel around statements; they start at line 7. %r, %rd, %f, %fd, %p, %rs registers and some variables
+/// are there.
 inline std::string kernel_text(std::string_view body) {
-  return module_text(fmt::format(
-      ".global .u32 g;\n.entry k(.param .u64 p, .param .u32 n) {{ .shared .u32 s[4]; .reg .pred %p<9>; .reg .b16 %rs<9>; .reg .b32 "
-      "%r<20>; .reg .b64 %rd<9>; .reg .f32 %f<9>; .reg .f64 %fd<9>;\n\n{}\n}}\n",
-      body));
+  return module_text(
+      fmt::format(".global .u32 g;\n.entry k(.param .u64 p, .param .u32 n) {{ .shared .u32 s[4]; .reg .pred "
+                  "%p<9>; .reg .b16 %rs<9>; .reg .b32 "
+                  "%r<20>; .reg .b64 %rd<9>; .reg .f32 %f<9>; .reg .f64 %fd<9>;\n\n{}\n}}\n",
+                  body));
 }
 inline constexpr unsigned kFirstBodyLine = 7;
 

@@ -49,7 +49,9 @@ TEST(Statements, OperandForms) {
 
 // proves: K-17
 TEST(Statements, OptionalOperandsFillFromTheLeft) {
-  const Module m = must_parse(kernel_text("bar.red.popc.u32 %r1, 0, %p1; bar.red.popc.u32 %r1, 0, 64, !%p1; shfl.sync.up.b32 %r1, %r2, 1, 0, -1;"));
+  const Module m =
+      must_parse(kernel_text("bar.red.popc.u32 %r1, 0, %p1; bar.red.popc.u32 %r1, 0, 64, !%p1; "
+                             "shfl.sync.up.b32 %r1, %r2, 1, 0, -1;"));
   const Function& f = function_of(m, "k");
   EXPECT_EQ(operand(f, 0, 2).kind, Operand::Kind::none);
   EXPECT_EQ(operand(f, 0, 3).kind, Operand::Kind::reg);
@@ -60,7 +62,8 @@ TEST(Statements, OptionalOperandsFillFromTheLeft) {
 }
 
 TEST(Statements, ImmediatesHaveTheirOperandsType) {
-  const Module m = must_parse(kernel_text("mov.b16 %rs1, -1; mov.s16 %rs1, 0xffff; mov.f64 %fd1, 0f3f800000; shl.b64 %rd1, %rd2, 3;"));
+  const Module m = must_parse(kernel_text(
+      "mov.b16 %rs1, -1; mov.s16 %rs1, 0xffff; mov.f64 %fd1, 0f3f800000; shl.b64 %rd1, %rd2, 3;"));
   const Function& f = function_of(m, "k");
   EXPECT_EQ(operand(f, 0, 1).value, 0xffff);
   EXPECT_EQ(operand(f, 1, 1).value, -1);
@@ -80,7 +83,9 @@ TEST(Statements, LinesAndColumns) {
 
 // proves: K-17
 TEST(Statements, RegistersExistFromTheirFirstUse) {
-  const Module m = must_parse(module_text(".entry k() { .reg .b32 %r<47000>; .reg .b64 x, y; mov.u32 %r46999, 1; add.u32 %r3, %r46999, %r46999; }"));
+  const Module m =
+      must_parse(module_text(".entry k() { .reg .b32 %r<47000>; .reg .b64 x, y; mov.u32 %r46999, 1; add.u32 "
+                             "%r3, %r46999, %r46999; }"));
   const Function& f = function_of(m, "k");
   ASSERT_EQ(f.registers.size(), 4u);  // x, y, %r46999, %r3
   EXPECT_EQ(f.registers[2].name, "%r46999");
@@ -96,7 +101,8 @@ TEST(Statements, ScopesShadowAndAreMadeUnique) {
   std::sort(names.begin(), names.end());
   EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end()) << "two registers have one name";
   EXPECT_EQ(std::count(names.begin(), names.end(), "p"), 1);
-  EXPECT_EQ(std::count_if(names.begin(), names.end(), [](const std::string& n) { return n.starts_with("p$"); }), 1);
+  EXPECT_EQ(
+      std::count_if(names.begin(), names.end(), [](const std::string& n) { return n.starts_with("p$"); }), 1);
   std::vector<std::string> labels;
   for (const Block& b : f.blocks)
     if (!b.label.empty()) labels.push_back(b.label);
@@ -109,22 +115,29 @@ TEST(Statements, ScopesShadowAndAreMadeUnique) {
 
 // proves: K-17
 TEST(Statements, LabelsBelongToTheirScope) {
-  const Module m = must_parse(kernel_text("{ @%p1 bra L; mov.u32 %r1, 1; L: }\n@%p2 bra L;\nmov.u32 %r1, 2;\nL: mov.u32 %r1, 3;"));
+  const Module m = must_parse(
+      kernel_text("{ @%p1 bra L; mov.u32 %r1, 1; L: }\n@%p2 bra L;\nmov.u32 %r1, 2;\nL: mov.u32 %r1, 3;"));
   const Function& f = function_of(m, "k");
-  const auto target = [&](std::size_t i) { return f.blocks[f.operands_of(f.instructions[i])[0].index].begin; };
+  const auto target = [&](std::size_t i) {
+    return f.blocks[f.operands_of(f.instructions[i])[0].index].begin;
+  };
   EXPECT_EQ(target(0), 2u);
   EXPECT_EQ(target(2), 4u);
 }
 
 // proves: K-17
 TEST(Statements, AnInnerLabelMayBeUsedFromWithinOnly) {
-  EXPECT_EQ(errors_of(kernel_text("{ L: mov.u32 %r1, 1; }\nbra L;")), "8:5: label 'L' is not defined in this function\n");
-  EXPECT_EQ(errors_of(kernel_text("{ { bra L; } }\nL: mov.u32 %r1, 1;")), "") << "an outer label is seen from inside";
+  EXPECT_EQ(errors_of(kernel_text("{ L: mov.u32 %r1, 1; }\nbra L;")),
+            "8:5: label 'L' is not defined in this function\n");
+  EXPECT_EQ(errors_of(kernel_text("{ { bra L; } }\nL: mov.u32 %r1, 1;")), "")
+      << "an outer label is seen from inside";
 }
 
 // proves: K-17
 TEST(Statements, InnerRegistersHideOuterOnes) {
-  const Module m = must_parse(kernel_text("mov.u32 %r1, 1; { .reg .f32 %r<3>; mov.f32 %r1, 0f00000000; } mov.u32 %r1, 2; { .reg .f32 %r5; mov.f32 %r5, 0f00000000; } mov.u32 %r5, 3;"));
+  const Module m =
+      must_parse(kernel_text("mov.u32 %r1, 1; { .reg .f32 %r<3>; mov.f32 %r1, 0f00000000; } mov.u32 %r1, 2; "
+                             "{ .reg .f32 %r5; mov.f32 %r5, 0f00000000; } mov.u32 %r5, 3;"));
   const Function& f = function_of(m, "k");
   EXPECT_EQ(operand(f, 0, 0).index, operand(f, 2, 0).index);
   EXPECT_NE(operand(f, 0, 0).index, operand(f, 1, 0).index);
@@ -168,7 +181,8 @@ TEST(Statements, BranchTables) {
   ASSERT_EQ(f.branch_targets[0].size(), 3u);
   EXPECT_EQ(f.blocks[f.branch_targets[0][0]].label, "ZERO");
   EXPECT_EQ(f.blocks[f.branch_targets[0][2]].label, "LAST");
-  const auto brx = std::find_if(f.instructions.begin(), f.instructions.end(), [](const Instruction& i) { return i.opcode->text == "brx.idx"; });
+  const auto brx = std::find_if(f.instructions.begin(), f.instructions.end(),
+                                [](const Instruction& i) { return i.opcode->text == "brx.idx"; });
   ASSERT_NE(brx, f.instructions.end());
   EXPECT_EQ(brx->extra, 0u);
 }
@@ -215,7 +229,8 @@ TEST(Statements, LocationsAndInlining) {
 // proves: K-17
 TEST(Statements, UnsupportedIsMergedAndKeepsOthersUsable) {
   const std::string text = module_text(
-      ".entry a() { .reg .b32 %r<4>; frobnicate.u32 %r1, {%r2, %r3};\n frobnicate.u32 %r1, %r1; add.newmode.u32 %r1, %r1, 1; ret; }\n"
+      ".entry a() { .reg .b32 %r<4>; frobnicate.u32 %r1, {%r2, %r3};\n frobnicate.u32 %r1, %r1; "
+      "add.newmode.u32 %r1, %r1, 1; ret; }\n"
       ".entry b() { ret; }");
   const Module m = must_parse(text);
   const Function& a = function_of(m, "a");
@@ -231,14 +246,18 @@ TEST(Statements, UnsupportedIsMergedAndKeepsOthersUsable) {
 
 // proves: K-17
 TEST(Statements, TextWithoutLineBreaksAndWithNuls) {
-  std::string text = ".version 9.0 .target sm_50 .address_size 64 .entry k(.param .u64 p){.reg .b64 %rd<2>;ld.param.u64 %rd1,[p];ret;}";
+  std::string text =
+      ".version 9.0 .target sm_50 .address_size 64 .entry k(.param .u64 p){.reg .b64 %rd<2>;ld.param.u64 "
+      "%rd1,[p];ret;}";
   text.append(100, '\0');
   EXPECT_EQ(function_of(must_parse(text), "k").instructions.size(), 2u);
 }
 
 // proves: K-17
 TEST(Statements, VectorRegisters) {
-  const Module m = must_parse(kernel_text(".reg .v4 .f32 v; .reg .v2 .u32 w<3>; ld.global.v4.f32 v, [%rd1]; add.f32 %f1, v.x, v.a; mov.u32 %r1, w2.y;"));
+  const Module m =
+      must_parse(kernel_text(".reg .v4 .f32 v; .reg .v2 .u32 w<3>; ld.global.v4.f32 v, [%rd1]; add.f32 %f1, "
+                             "v.x, v.a; mov.u32 %r1, w2.y;"));
   const Function& f = function_of(m, "k");
   EXPECT_EQ(operand(f, 0, 0).count, 4u);
   EXPECT_EQ(f.elements_of(operand(f, 0, 0))[0].index, operand(f, 1, 1).index);

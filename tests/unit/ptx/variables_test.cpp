@@ -19,7 +19,9 @@ std::vector<T> values(const Variable& v) {
   return out;
 }
 
-Module variables_file() { return must_parse(read_file(std::filesystem::path(RADDLE_SOURCE_DIR) / "tests/data/ptx/variables.ptx")); }
+Module variables_file() {
+  return must_parse(read_file(std::filesystem::path(RADDLE_SOURCE_DIR) / "tests/data/ptx/variables.ptx"));
+}
 
 // proves: K-17
 TEST(Variables, Initialisers) {
@@ -84,7 +86,8 @@ TEST(Variables, ParameterOffsets) {
 }
 
 TEST(Variables, ExternThenDefinition) {
-  const Module m = must_parse(module_text(".extern .global .u32 x; .visible .global .u32 x = 7; .extern .global .u32 x;"));
+  const Module m =
+      must_parse(module_text(".extern .global .u32 x; .visible .global .u32 x = 7; .extern .global .u32 x;"));
   ASSERT_EQ(m.variables.size(), 1u);
   EXPECT_EQ(m.variables[0].linkage, Linkage::visible);
   EXPECT_EQ(m.variables[0].initial.size(), 4u);
@@ -98,8 +101,9 @@ TEST(Variables, DeclaratorsInOneStatement) {
 }
 
 TEST(Variables, OpaqueHandles) {
-  const Module m = must_parse(
-      module_text(".global .texref t; .global .samplerref s = { addr_mode_0 = clamp_to_border, filter_mode = nearest }; .tex .u64 old;"));
+  const Module m =
+      must_parse(module_text(".global .texref t; .global .samplerref s = { addr_mode_0 = clamp_to_border, "
+                             "filter_mode = nearest }; .tex .u64 old;"));
   EXPECT_EQ(m.variables[0].type, Type::texref);
   EXPECT_EQ(m.variables[1].type, Type::samplerref);
 }
@@ -108,7 +112,8 @@ TEST(Variables, OpaqueHandles) {
 TEST(Variables, Errors) {
   const auto error = [](std::string_view text) { return errors_of(module_text(text)); };
   EXPECT_EQ(error(".global .u32 x[2] = {1, 2, 3};"), "4:28: more initial values than 'x' has elements\n");
-  EXPECT_EQ(error(".global .u32 x[2][2] = {{1, 2, 3}};"), "4:32: more initial values than 'x' has elements\n");
+  EXPECT_EQ(error(".global .u32 x[2][2] = {{1, 2, 3}};"),
+            "4:32: more initial values than 'x' has elements\n");
   EXPECT_EQ(error(".global .u32 x = {{1}};"), "4:19: braces nested deeper than 'x' has dimensions\n");
   EXPECT_EQ(error(".global .u16 x = y; .global .u32 y;"),
             "4:18: the address of 'y' needs an element of 4 or 8 bytes, not 2\n");
@@ -118,7 +123,8 @@ TEST(Variables, Errors) {
   EXPECT_EQ(error(".global .pred x;"), "4:15: expected another type than .pred outside .reg, found 'x'\n");
   EXPECT_EQ(error(".global x;"), "4:9: expected a type such as .b32 in the declaration, found 'x'\n");
   EXPECT_EQ(error(".global .u32 x[4][];"), "4:19: only the first dimension of an array may be left open\n");
-  EXPECT_EQ(error(".shared .u32 x = 1;"), "4:18: only .global and .const variables may have an initialiser\n");
+  EXPECT_EQ(error(".shared .u32 x = 1;"),
+            "4:18: only .global and .const variables may have an initialiser\n");
   EXPECT_EQ(error(".reg .u32 x;"), "4:11: register 'x' is declared outside a function\n");
   EXPECT_EQ(error(".global .u64 x = 0xf0(x);"), "4:18: a mask must select one byte, such as 0xff00\n");
   EXPECT_NE(error(".global .u32 x[4294967296][4294967296];").find("larger than"), std::string::npos);
