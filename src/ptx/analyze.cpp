@@ -172,14 +172,25 @@ bool has_waiting_read(const Function& f) {
                      [](const Instruction& i) { return i.extra == kNone && is_waiting_read(i); });
 }
 
+/// Above this many words of liveness rows only hostile text lies; every register then counts as live.
+constexpr std::uint64_t kMaxLivenessWords = 1u << 25;
+
+std::uint32_t pressure_of(const Function& f, const Cfg& cfg) {
+  if ((f.registers.size() / 64 + 1) * f.blocks.size() <= kMaxLivenessWords) return Pressure(f, cfg).run();
+  std::uint32_t units = 0;
+  for (const Register& r : f.registers) units += register_units(r.type);
+  return units;
+}
+
 void add_function(const Function& f, bool call_waits, KernelNeeds& needs) {
   for (const Instruction& i : f.instructions) add_instruction(f, i, needs);
   add_unsupported(f.unsupported, needs);
   for (const Call& call : f.calls) needs.has_indirect_calls |= call.callee.kind != Operand::Kind::function;
   if (f.blocks.empty()) return;
   const Cfg cfg = build_cfg(f);
-  needs.registers = std::max(needs.registers, Pressure(f, cfg).run());
-  if (needs.may_wait_on_memory) return;
+  needs.registers = std::max(needs.registers, pressure_of(f, cfg));
+  const bool reads = has_waiting_read(f) || (call_waits && !f.calls.empty());
+  if (needs.may_wait_on_memory || !reads) return;
   for (const Loop& loop : find_loops(cfg)) {
     needs.may_wait_on_memory |= may_wait(f, cfg, loop, call_waits);
     if (needs.may_wait_on_memory) return;
