@@ -112,8 +112,9 @@ Error illegal_modifiers(std::string_view text, std::span<const Op> candidates, s
   if (!rule.empty()) return Error::invalid("'{}' is not legal: {}", text, rule);
   for (const Word& word : words)
     if (!word.known())
-      return Error::unsupported("'{}': modifier '.{}' is in no instruction of PTX ISA 9.0; misspelt, or newer than Raddle{}",
-                                text, word.text, quoted_forms(candidates, words));
+      return Error::unsupported(
+          "'{}': modifier '.{}' is in no instruction of PTX ISA 9.0; misspelt, or newer than Raddle{}", text,
+          word.text, quoted_forms(candidates, words));
   for (const Word& word : words)
     if (!in_some_slot(word, candidates))
       return Error::invalid("'{}': {} has no modifier '.{}'{}", text, row(candidates[0]).mnemonic, word.text,

@@ -13,8 +13,8 @@ namespace raddle::isa {
 /// No row has this mnemonic: code `unsupported`, with the nearest mnemonic if one is near.
 Error unknown_instruction(std::string_view text, std::string_view mnemonic);
 
-/// The mnemonic exists, the modifiers fit no form. Code `unsupported` when a modifier is in no row at all (newer than us,
-/// or misspelt), else `invalid`. The message quotes the forms.
+/// The mnemonic exists, the modifiers fit no form. Code `unsupported` when a modifier is in no row at all
+/// (newer than us, or misspelt), else `invalid`. The message quotes the forms.
 /// @param rule  what RowText::where said of the form that matched otherwise; empty if none did
 Error illegal_modifiers(std::string_view text, std::span<const Op> candidates, std::span<const Word> words,
                         std::string_view rule);

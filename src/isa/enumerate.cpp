@@ -30,14 +30,16 @@ class FormSpellings {
   /// The index whose digits are all zero but one.
   std::uint64_t single(std::size_t slot, std::size_t option) const {
     std::uint64_t index = option;
-    for (std::size_t i = slot + 1; i < options_.size(); ++i) index = std::min(kHuge, index * options_[i].size());
+    for (std::size_t i = slot + 1; i < options_.size(); ++i)
+      index = std::min(kHuge, index * options_[i].size());
     return index;
   }
 
   /// The spelling of that number, the last slot counting fastest; empty if the row's rule forbids it.
   std::string at(std::uint64_t index) const {
     std::array<std::size_t, kMaxWords> digits{};
-    for (std::size_t i = options_.size(); i-- > 0; index /= options_[i].size()) digits[i] = index % options_[i].size();
+    for (std::size_t i = options_.size(); i-- > 0; index /= options_[i].size())
+      digits[i] = index % options_[i].size();
     std::array<Word, kMaxWords> words;
     Assignment assignment{};
     std::size_t count = 0;
@@ -80,7 +82,8 @@ class Collector {
 void sample(const FormSpellings& form, std::size_t share, Collector& out) {
   const std::size_t begin = out.size();
   for (std::size_t slot = 0; slot < form.slots(); ++slot)
-    for (std::size_t option = 0; option < form.options(slot); ++option) out.add(form.at(form.single(slot, option)));
+    for (std::size_t option = 0; option < form.options(slot); ++option)
+      out.add(form.at(form.single(slot, option)));
   std::uint64_t state = form.count();
   for (std::size_t tries = 0; tries < 4 * share && out.size() < begin + share; ++tries) {
     state = state * 6364136223846793005u + 1442695040888963407u;

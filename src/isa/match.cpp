@@ -7,7 +7,8 @@ namespace raddle::isa {
 namespace {
 
 bool accepts(const ModSlot& slot, const Word& word) {
-  if (word.type != Type::none) return std::find(slot.types.begin(), slot.types.end(), word.type) != slot.types.end();
+  if (word.type != Type::none)
+    return std::find(slot.types.begin(), slot.types.end(), word.type) != slot.types.end();
   return std::find(slot.mods.begin(), slot.mods.end(), word.mod) != slot.mods.end();
 }
 
@@ -69,8 +70,8 @@ bool match_form(const Form& form, std::span<const Word> words, Assignment& assig
   return Matcher(form, words, assignment).place(0);
 }
 
-Opcode make_opcode(const Row& row, const Form& form, std::span<const Word> words, const Assignment& assignment,
-                   std::string_view text) {
+Opcode make_opcode(const Row& row, const Form& form, std::span<const Word> words,
+                   const Assignment& assignment, std::string_view text) {
   Opcode opcode;
   opcode.op = row.op;
   opcode.row = &row;

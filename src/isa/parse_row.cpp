@@ -104,7 +104,8 @@ class RowParser {
     });
     if (mod_from_name(name) != Mod::none || type_from_name(name) != Type::none)
       complain(fmt::format("set .{} has the name of a modifier", name));
-    if (!sets_.emplace(std::string(name), std::move(set)).second) complain(fmt::format("set .{} defined twice", name));
+    if (!sets_.emplace(std::string(name), std::move(set)).second)
+      complain(fmt::format("set .{} defined twice", name));
   }
 
   void read_form(std::string_view part) {
@@ -115,15 +116,18 @@ class RowParser {
     read_form_operands(form, part.substr(opcode.size()));
     const auto mnemonic = take_name(opcode);
     if (row_.mnemonic.empty()) row_.mnemonic = mnemonic;
-    if (row_.mnemonic != mnemonic) complain(fmt::format("forms of {} and {} in one row", row_.mnemonic, mnemonic));
+    if (row_.mnemonic != mnemonic)
+      complain(fmt::format("forms of {} and {} in one row", row_.mnemonic, mnemonic));
     while (!opcode.empty()) {
       const bool optional = opcode.front() == '{';
       if (optional) opcode.remove_prefix(1);
-      if (opcode.empty() || opcode.front() != '.') return complain(fmt::format("cannot read form '{}'", form.text));
+      if (opcode.empty() || opcode.front() != '.')
+        return complain(fmt::format("cannot read form '{}'", form.text));
       opcode.remove_prefix(1);
       form.slots.push_back(read_slot(take_name(opcode), optional));
       if (!optional) continue;
-      if (opcode.empty() || opcode.front() != '}') return complain(fmt::format("unclosed brace in '{}'", form.text));
+      if (opcode.empty() || opcode.front() != '}')
+        return complain(fmt::format("unclosed brace in '{}'", form.text));
       opcode.remove_prefix(1);
     }
     row_.forms.push_back(std::move(form));
@@ -195,10 +199,14 @@ class RowParser {
       part = part.substr(5, part.size() - 6);
     }
     spec.type = part;
-    if (part == "addr") spec.kind = OperandKind::address;
-    else if (part == "label") spec.kind = OperandKind::label;
-    else if (part == "call") spec.kind = OperandKind::call;
-    else if (part != "any") read_type(spec);
+    if (part == "addr")
+      spec.kind = OperandKind::address;
+    else if (part == "label")
+      spec.kind = OperandKind::label;
+    else if (part == "call")
+      spec.kind = OperandKind::call;
+    else if (part != "any")
+      read_type(spec);
     row_.operands.push_back(std::move(spec));
   }
 
@@ -210,7 +218,8 @@ class RowParser {
   }
 
   void read_type(OperandSpec& spec) {
-    if (spec.type.size() == 5 && spec.type.starts_with("type") && spec.type[4] >= '0' && spec.type[4] <= '4') {
+    if (spec.type.size() == 5 && spec.type.starts_with("type") && spec.type[4] >= '0' &&
+        spec.type[4] <= '4') {
       spec.type_slot = spec.type[4] - '0';
       return;
     }
@@ -235,7 +244,8 @@ class RowParser {
   void check_operands() {
     std::map<std::string, bool> seen;
     for (const Form& form : row_.forms) {
-      const auto type_slots = std::count_if(form.slots.begin(), form.slots.end(), [](const ModSlot& s) { return !s.types.empty(); });
+      const auto type_slots = std::count_if(form.slots.begin(), form.slots.end(),
+                                            [](const ModSlot& s) { return !s.types.empty(); });
       if (type_slots > 5) complain(fmt::format("'{}' has over five type modifiers", form.text));
       for (const OperandSlot& slot : form.operands) {
         seen[slot.name] = true;
@@ -244,7 +254,8 @@ class RowParser {
         if (spec == row_.operands.end()) {
           complain(fmt::format("operand {} of '{}' has no type", slot.name, form.text));
         } else if (spec->type_slot >= type_slots) {
-          complain(fmt::format("operand {}: '{}' has no type modifier {}", slot.name, form.text, spec->type_slot));
+          complain(
+              fmt::format("operand {}: '{}' has no type modifier {}", slot.name, form.text, spec->type_slot));
         } else if (spec->type_slot >= 0 && !spec->type.starts_with("type") &&
                    type_slot_of_set(form, spec->type) != spec->type_slot) {
           complain(fmt::format("operand {}: .{} stands elsewhere in '{}'", slot.name, spec->type, form.text));

@@ -45,7 +45,8 @@ Memo& memo() {
 }
 
 /// Splits "ld.shared::cta.u32" at the dots; false if there are more modifiers than any form has.
-bool split(std::string_view text, std::string_view& mnemonic, std::array<Word, kMaxWords>& words, std::size_t& count) {
+bool split(std::string_view text, std::string_view& mnemonic, std::array<Word, kMaxWords>& words,
+           std::size_t& count) {
   std::size_t end = std::min(text.find('.'), text.size());
   mnemonic = text.substr(0, end);
   while (end < text.size()) {
@@ -61,7 +62,8 @@ Answer match(std::string_view text) {
   std::string_view mnemonic, rule;
   std::array<Word, kMaxWords> buffer;
   std::size_t count = 0;
-  if (!split(text, mnemonic, buffer, count)) return {nullptr, Error::invalid("'{}' has too many modifiers", text)};
+  if (!split(text, mnemonic, buffer, count))
+    return {nullptr, Error::invalid("'{}' has too many modifiers", text)};
   const auto candidates = rows_of_mnemonic(mnemonic);
   if (candidates.empty()) return {nullptr, unknown_instruction(text, mnemonic)};
   const std::span<const Word> words(buffer.data(), count);
@@ -87,7 +89,8 @@ Result<const Opcode*> resolve(std::string_view text) {
   if (const auto hit = hits.find(text); hit != hits.end()) return hit->second;
   const Opcode* opcode = memo().find(text);
   if (!opcode) {
-    if (const auto failure = failures.find(std::string(text)); failure != failures.end()) return failure->second;
+    if (const auto failure = failures.find(std::string(text)); failure != failures.end())
+      return failure->second;
     Answer answer = match(text);
     if (!answer.opcode) {
       if (failures.size() >= kMaxFailures) failures.clear();

@@ -1,4 +1,5 @@
-// The rows as written in rows.def, one constant each. The chapter of a row is the folder of the file it stands in.
+// The rows as written in rows.def, one constant each. The chapter of a row is the folder of the file it
+// stands in.
 #include "isa/texts.h"
 
 #include <array>

@@ -1,7 +1,7 @@
 // Legality of matrix instructions beyond the grammar (PTX ISA "wgmma.mma_async").
-#include <charconv>
-
 #include "isa/where.h"
+
+#include <charconv>
 
 namespace raddle::isa {
 

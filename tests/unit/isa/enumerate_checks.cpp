@@ -1,16 +1,18 @@
-// all_spellings(): what it lists is legal, complete where it is short, and reaches every modifier where it is sampled.
-#include "isa/enumerate.h"
-
+// all_spellings(): what it lists is legal, complete where it is short, and reaches every modifier where it is
+// sampled.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
+#include "isa/enumerate.h"
+
 namespace raddle::isa {
 namespace {
 
 TEST(Enumerate, ListsAllSpellingsOfASmallRow) {
-  EXPECT_EQ(all_spellings(row(Op::bfe)), (std::vector<std::string>{"bfe.u32", "bfe.u64", "bfe.s32", "bfe.s64"}));
+  EXPECT_EQ(all_spellings(row(Op::bfe)),
+            (std::vector<std::string>{"bfe.u32", "bfe.u64", "bfe.s32", "bfe.s64"}));
   EXPECT_EQ(all_spellings(row(Op::bfind)).size(), 8u);
   EXPECT_EQ(all_spellings(row(Op::exit)), std::vector<std::string>{"exit"});
   EXPECT_EQ(all_spellings(row(Op::add)).size(), 9u);
@@ -48,11 +50,14 @@ TEST(Enumerate, ASampleReachesEveryModifier) {
     }
   for (const std::string& text : spellings)
     for (auto it = missing.begin(); it != missing.end();)
-      it = (text + ".").find("." + std::string(*it) + ".") != std::string::npos ? missing.erase(it) : std::next(it);
+      it = (text + ".").find("." + std::string(*it) + ".") != std::string::npos ? missing.erase(it)
+                                                                                : std::next(it);
   for (const std::string_view name : missing) ADD_FAILURE() << "no spelling with ." << name;
 }
 
-TEST(Enumerate, IsTheSameEveryTime) { EXPECT_EQ(all_spellings(row(Op::ld), 500), all_spellings(row(Op::ld), 500)); }
+TEST(Enumerate, IsTheSameEveryTime) {
+  EXPECT_EQ(all_spellings(row(Op::ld), 500), all_spellings(row(Op::ld), 500));
+}
 
 }  // namespace
 }  // namespace raddle::isa

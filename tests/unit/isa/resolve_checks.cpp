@@ -1,4 +1,5 @@
-// resolve(): every spelling that real code has, free order of modifiers, and what the messages say of the others.
+// resolve(): every spelling that real code has, free order of modifiers, and what the messages say of the
+// others.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -145,7 +146,8 @@ TEST(Resolve, QuotesTheFormsOfAnIllegalCombination) {
   EXPECT_EQ(error.code, ErrorCode::invalid);
   EXPECT_NE(error.message.find("add.sat.s32 d, a, b"), std::string::npos) << error.message;
   EXPECT_NE(error_of("bfe.ftz.u32").message.find("bfe has no modifier '.ftz'"), std::string::npos);
-  EXPECT_NE(error_of("ld.global.v4.f64x").message.find("modifier '.f64x' is in no instruction"), std::string::npos);
+  EXPECT_NE(error_of("ld.global.v4.f64x").message.find("modifier '.f64x' is in no instruction"),
+            std::string::npos);
   EXPECT_EQ(error_of("add.f64x").code, ErrorCode::unsupported);
   const Error wide = error_of("ld.shared.v8.b32");
   EXPECT_EQ(wide.code, ErrorCode::invalid);
@@ -153,14 +155,58 @@ TEST(Resolve, QuotesTheFormsOfAnIllegalCombination) {
 }
 
 TEST(Resolve, RejectsWhatTheManualDoesNotAllow) {
-  for (const char* text :
-       {"add", "add.", "add..s32", "add.s32.s32", "add.b32", "mul.s32", "mul.wide.s64", "mad.lo.sat.s32", "min.relu.u32",
-        "setp.lt.b32", "setp.lo.s32", "setp.lt.ftz.f64", "setp.and.s32", "and.s32", "shl.s32", "popc.u32", "fma.f32",
-        "fma.rn.sat.f64", "add.ftz.f64", "div.f32", "sqrt.f32", "sin.f32", "cvt.f32.s32", "cvt.s32.f32", "cvt.rn.f64.f32",
-        "cvt.rni.f32.s32", "cvt.rm.bf16.f32", "mov.s8", "ld.relaxed.global.u32", "ld.acquire.gpu.cg.u32", "st.acquire.gpu.u32",
-        "st.const.u32", "atom.add.b32", "atom.inc.s32", "atom.and.u32", "atom.local.add.u32", "red.exch.b32", "red.cas.b32",
-        "shfl.sync.up.b64", "vote.sync.ballot.pred", "redux.sync.add.b32", "membar.gpu", "fence.gl", "bar.sync.aligned",
-        "bra.u32", "exit.uni", "lop3.xor.b32", "prmt.b32.f4e.b4e", "cvta.to.global", "ld.sat.u32", ".u32", ""})
+  for (const char* text : {"add",
+                           "add.",
+                           "add..s32",
+                           "add.s32.s32",
+                           "add.b32",
+                           "mul.s32",
+                           "mul.wide.s64",
+                           "mad.lo.sat.s32",
+                           "min.relu.u32",
+                           "setp.lt.b32",
+                           "setp.lo.s32",
+                           "setp.lt.ftz.f64",
+                           "setp.and.s32",
+                           "and.s32",
+                           "shl.s32",
+                           "popc.u32",
+                           "fma.f32",
+                           "fma.rn.sat.f64",
+                           "add.ftz.f64",
+                           "div.f32",
+                           "sqrt.f32",
+                           "sin.f32",
+                           "cvt.f32.s32",
+                           "cvt.s32.f32",
+                           "cvt.rn.f64.f32",
+                           "cvt.rni.f32.s32",
+                           "cvt.rm.bf16.f32",
+                           "mov.s8",
+                           "ld.relaxed.global.u32",
+                           "ld.acquire.gpu.cg.u32",
+                           "st.acquire.gpu.u32",
+                           "st.const.u32",
+                           "atom.add.b32",
+                           "atom.inc.s32",
+                           "atom.and.u32",
+                           "atom.local.add.u32",
+                           "red.exch.b32",
+                           "red.cas.b32",
+                           "shfl.sync.up.b64",
+                           "vote.sync.ballot.pred",
+                           "redux.sync.add.b32",
+                           "membar.gpu",
+                           "fence.gl",
+                           "bar.sync.aligned",
+                           "bra.u32",
+                           "exit.uni",
+                           "lop3.xor.b32",
+                           "prmt.b32.f4e.b4e",
+                           "cvta.to.global",
+                           "ld.sat.u32",
+                           ".u32",
+                           ""})
     EXPECT_FALSE(resolve(text).ok()) << text;
 }
 

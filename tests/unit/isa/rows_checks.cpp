@@ -1,5 +1,5 @@
-// The instruction table itself: every row parses, says enough, and belongs where it stands. Checks that can be made row
-// by row are made for all rows, so that a new row needs no new test here.
+// The instruction table itself: every row parses, says enough, and belongs where it stands. Checks that can
+// be made row by row are made for all rows, so that a new row needs no new test here.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -31,11 +31,22 @@ TEST(Rows, StandInTheOrderOfTheirEnumerators) {
 TEST(Rows, KnowTheirChapter) {
   EXPECT_EQ(row(Op::bfe).chapter, "integer_arithmetic");
   EXPECT_EQ(row(Op::suld).chapter, "surface");
-  const std::set<std::string> chapters = {
-      "integer_arithmetic", "extended_precision", "floating_point",           "half_precision",
-      "comparison_selection", "logic_shift",      "data_movement",            "control_flow",
-      "parallel_synchronization", "video",        "miscellaneous",            "stack",
-      "matrix",             "async_copy",         "texture",                  "surface"};
+  const std::set<std::string> chapters = {"integer_arithmetic",
+                                          "extended_precision",
+                                          "floating_point",
+                                          "half_precision",
+                                          "comparison_selection",
+                                          "logic_shift",
+                                          "data_movement",
+                                          "control_flow",
+                                          "parallel_synchronization",
+                                          "video",
+                                          "miscellaneous",
+                                          "stack",
+                                          "matrix",
+                                          "async_copy",
+                                          "texture",
+                                          "surface"};
   for (const Row& row : rows()) EXPECT_TRUE(chapters.count(row.chapter)) << row.id << ": " << row.chapter;
 }
 
@@ -97,8 +108,9 @@ TEST(Rows, ModifiersHaveOneSpellingEach) {
 
 TEST(ParseRow, ReadsFormsSetsAndOperands) {
   std::vector<std::string> problems;
-  const RowText text{.syntax = "op.flag{.sat}.type d{|p}, [a]{, c}; .flag = { .hi, .lo }; .type = { .u32, .s8 };",
-                     .operands = "d:type.vec+ p:pred = a:addr c:wide(type0)"};
+  const RowText text{
+      .syntax = "op.flag{.sat}.type d{|p}, [a]{, c}; .flag = { .hi, .lo }; .type = { .u32, .s8 };",
+      .operands = "d:type.vec+ p:pred = a:addr c:wide(type0)"};
   const Row row = parse_row(Op::bfe, {"op", "x/src/isa/logic_shift/rows.def", &text}, problems);
   EXPECT_EQ(problems, std::vector<std::string>{});
   EXPECT_EQ(row.mnemonic, "op");
@@ -141,7 +153,8 @@ TEST(ParseRow, FindsMistakes) {
   EXPECT_TRUE(finds({.syntax = "op d; po d;", .operands = "d:u32 ="}, "forms of op and po"));
   EXPECT_TRUE(finds({.syntax = "op d;", .operands = ""}, "done, but without operands"));
   EXPECT_TRUE(finds({.syntax = "", .operands = "="}, "no form"));
-  EXPECT_TRUE(finds({.syntax = "op.t.u32 d; op.u32.t d; .t = { .s32 };", .operands = "d:t ="}, "stands elsewhere"));
+  EXPECT_TRUE(
+      finds({.syntax = "op.t.u32 d; op.u32.t d; .t = { .s32 };", .operands = "d:t ="}, "stands elsewhere"));
 }
 
 }  // namespace
