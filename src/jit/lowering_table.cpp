@@ -1,5 +1,5 @@
-// lowering_of: one entry per row, made from rows.def. A plain lane row without its lower<Op> fails to link and the
-// message names the op.
+// lowering_of: one entry per row, made from rows.def. A plain lane row without its lower<Op> fails to link
+// and the message names the op.
 #include <array>
 
 #include "isa/where.h"

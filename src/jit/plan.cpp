@@ -40,6 +40,7 @@ Plan::Plan(const ptx::Module& m, const ptx::Function& f, LayoutClass l, unsigned
   if (hold)
     for (BlockId b : order.blocks)
       holds_[b] = f.blocks[b].begin != f.blocks[b].end && holds_lanes(*f.instructions[f.blocks[b].begin].opcode);
+  find_constants();
   do {
     find_pending();
     while (update_shapes()) {}
@@ -83,7 +84,8 @@ std::vector<Target> Plan::targets(BlockId b, const std::vector<BlockId>& set) co
       return result;
     }
   // Only blocks behind us are left: lanes of waiting or irreducible loops. Sweep from the start (fair dispatch by pc).
-  for (std::size_t i = 0; i < rest.size(); ++i) result.push_back({rest[i], i + 1 < rest.size(), true});
+  // All are tested: when every lane has exited, none waits anywhere and the function ends.
+  for (BlockId x : rest) result.push_back({x, true, true});
   return result;
 }
 
@@ -99,6 +101,27 @@ bool Plan::add_transition(BlockId from, const std::vector<BlockId>& set, bool su
     rest.erase(std::find(rest.begin(), rest.end(), t.block));
   }
   return changed;
+}
+
+void Plan::find_constants() {
+  constants_.assign(function.registers.size(), nullptr);
+  std::vector<std::uint32_t> definitions(function.registers.size());
+  ptx::RegisterUses uses;
+  for (const auto& i : function.instructions) {
+    ptx::register_uses(function, i, uses);
+    for (auto r : uses.definitions) ++definitions[r];
+    auto operands = function.operands_of(i);
+    if (i.opcode->row->text->affine != isa::Affine::move || i.guard != ptx::kNone || operands.size() != 2) continue;
+    if (operands[0].kind == ptx::Operand::Kind::reg && operands[1].kind == ptx::Operand::Kind::immediate)
+      constants_[operands[0].index] = &operands[1];
+  }
+  for (ptx::RegisterId r = 0; r < definitions.size(); ++r)
+    if (definitions[r] != 1) constants_[r] = nullptr;
+}
+
+const ptx::Operand* Plan::constant(const ptx::Operand& o) const {
+  if (o.kind == ptx::Operand::Kind::immediate) return &o;
+  return o.kind == ptx::Operand::Kind::reg && !o.negated ? constants_[o.index] : nullptr;
 }
 
 void Plan::find_pending() {

@@ -87,11 +87,13 @@ class Plan {
   /// b may be entered with no lane waiting at it.
   bool may_be_empty(BlockId b) const { return may_be_empty_[b]; }
 
-  /// Lanes may be waiting at `set`; where does control go after `b`? Empty: the function ends.
+  /// Lanes may be waiting at `set`; where does control go after `b`? After the last tested one the function ends.
   std::vector<Target> targets(BlockId b, const std::vector<BlockId>& set) const;
   /// pending(b) plus the given successors, sorted.
   std::vector<BlockId> with(BlockId b, std::initializer_list<BlockId> more) const;
 
+  /// The immediate that a register holds wherever it is read: its only definition moves it there. Null if not so.
+  const ptx::Operand* constant(const ptx::Operand& o) const;
   /// Shape of an operand where the instruction reads it.
   Shape operand_shape(const ptx::Operand& o) const;
   /// Shape of the address of a load or store, in its own space.
@@ -100,6 +102,7 @@ class Plan {
   Shape result_shape(const ptx::Instruction& i) const;
 
  private:
+  void find_constants();
   void find_pending();
   bool add_transition(BlockId from, const std::vector<BlockId>& set, bool sure);
   bool update_shapes();
@@ -108,6 +111,7 @@ class Plan {
   Shape affine_result(const ptx::Instruction& i) const;
 
   std::vector<Shape> shapes_;
+  std::vector<const ptx::Operand*> constants_;
   std::vector<bool> divergent_, may_be_empty_, holds_;
   std::vector<std::vector<BlockId>> pending_;
 };

@@ -162,9 +162,9 @@ Shape Plan::affine_result(const ptx::Instruction& i) const {
   if (d.kind != Operand::Kind::reg || !is_address_width(d.type) || opcode.has(Mod::sat) || opcode.has(Mod::hi))
     return Shape::varying();
   auto constant = [&](unsigned k, std::int64_t& value) {
-    if (operands[k].kind != Operand::Kind::immediate) return false;
-    value = operands[k].value;
-    return true;
+    const Operand* immediate = this->constant(operands[k]);
+    if (immediate) value = immediate->value;
+    return immediate != nullptr;
   };
   auto shape = [&](unsigned k) {
     Shape s = operand_shape(operands[k]);

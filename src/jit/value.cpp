@@ -2,8 +2,6 @@
 #include "jit/value.h"
 
 #include <llvm/IR/Module.h>
-
-#include <llvm/IR/Module.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 
 #include <algorithm>
@@ -27,11 +25,21 @@ llvm::Constant* splat(llvm::Constant* c, unsigned lanes) {
 llvm::Type* llvm_type(llvm::LLVMContext& context, Type t, unsigned lanes) {
   llvm::Type* scalar = nullptr;
   switch (t) {
-    case Type::f16: scalar = llvm::Type::getHalfTy(context); break;
-    case Type::bf16: scalar = llvm::Type::getBFloatTy(context); break;
-    case Type::f32: scalar = llvm::Type::getFloatTy(context); break;
-    case Type::f64: scalar = llvm::Type::getDoubleTy(context); break;
-    default: scalar = llvm::Type::getIntNTy(context, isa::bit_size(t)); break;
+    case Type::f16:
+      scalar = llvm::Type::getHalfTy(context);
+      break;
+    case Type::bf16:
+      scalar = llvm::Type::getBFloatTy(context);
+      break;
+    case Type::f32:
+      scalar = llvm::Type::getFloatTy(context);
+      break;
+    case Type::f64:
+      scalar = llvm::Type::getDoubleTy(context);
+      break;
+    default:
+      scalar = llvm::Type::getIntNTy(context, isa::bit_size(t));
+      break;
   }
   return lanes == 0 ? scalar : llvm::FixedVectorType::get(scalar, lanes);
 }
@@ -59,7 +67,8 @@ Val Val::constant_float(Type t, double value) const {
 }
 
 Val Val::like(std::int64_t value) const {
-  return is_float() ? like_float(static_cast<double>(value)) : constant(type, static_cast<std::uint64_t>(value));
+  return is_float() ? like_float(static_cast<double>(value))
+                    : constant(type, static_cast<std::uint64_t>(value));
 }
 Val Val::like_float(double value) const { return constant_float(type, value); }
 
@@ -88,9 +97,15 @@ Val Val::to_float(Type t) const {
   return {ir, isa::bit_size(t) < bits() ? ir->CreateFPTrunc(v, target) : ir->CreateFPExt(v, target), t};
 }
 
-Val operator+(Val a, Val b) { return with(a, a.is_float() ? a.ir->CreateFAdd(a.v, b.v) : a.ir->CreateAdd(a.v, b.v)); }
-Val operator-(Val a, Val b) { return with(a, a.is_float() ? a.ir->CreateFSub(a.v, b.v) : a.ir->CreateSub(a.v, b.v)); }
-Val operator*(Val a, Val b) { return with(a, a.is_float() ? a.ir->CreateFMul(a.v, b.v) : a.ir->CreateMul(a.v, b.v)); }
+Val operator+(Val a, Val b) {
+  return with(a, a.is_float() ? a.ir->CreateFAdd(a.v, b.v) : a.ir->CreateAdd(a.v, b.v));
+}
+Val operator-(Val a, Val b) {
+  return with(a, a.is_float() ? a.ir->CreateFSub(a.v, b.v) : a.ir->CreateSub(a.v, b.v));
+}
+Val operator*(Val a, Val b) {
+  return with(a, a.is_float() ? a.ir->CreateFMul(a.v, b.v) : a.ir->CreateMul(a.v, b.v));
+}
 Val operator&(Val a, Val b) { return with(a, a.ir->CreateAnd(a.v, b.v)); }
 Val operator|(Val a, Val b) { return with(a, a.ir->CreateOr(a.v, b.v)); }
 Val operator^(Val a, Val b) { return with(a, a.ir->CreateXor(a.v, b.v)); }
@@ -137,10 +152,16 @@ Val select(Val condition, Val if_true, Val if_false) {
   return with(if_true, if_true.ir->CreateSelect(condition.v, if_true.v, if_false.v));
 }
 
-Val min(Val a, Val b) { return intrinsic(a.is_signed() ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, a, b); }
-Val max(Val a, Val b) { return intrinsic(a.is_signed() ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, a, b); }
+Val min(Val a, Val b) {
+  return intrinsic(a.is_signed() ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, a, b);
+}
+Val max(Val a, Val b) {
+  return intrinsic(a.is_signed() ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, a, b);
+}
 
-Val intrinsic(llvm::Intrinsic::ID id, Val a) { return with(a, a.ir->CreateIntrinsic(id, {a.v->getType()}, {a.v})); }
+Val intrinsic(llvm::Intrinsic::ID id, Val a) {
+  return with(a, a.ir->CreateIntrinsic(id, {a.v->getType()}, {a.v}));
+}
 Val intrinsic(llvm::Intrinsic::ID id, Val a, Val b) {
   return with(a, a.ir->CreateIntrinsic(id, {a.v->getType()}, {a.v, b.v}));
 }
@@ -178,7 +199,8 @@ struct FloatRange {
 };
 FloatRange range_of(Type t) {
   int bits = static_cast<int>(isa::bit_size(t));
-  return {isa::is_signed(t) ? -std::ldexp(1.0, bits - 1) : 0.0, std::ldexp(1.0, isa::is_signed(t) ? bits - 1 : bits)};
+  return {isa::is_signed(t) ? -std::ldexp(1.0, bits - 1) : 0.0,
+          std::ldexp(1.0, isa::is_signed(t) ? bits - 1 : bits)};
 }
 }  // namespace
 
@@ -189,7 +211,9 @@ Val float_to_int(Val a, Type t) {
   Val bounded = select(gt(a, low), a, low);  // NaN becomes low
   if (isa::bit_size(t) < 32) {
     Val high = a.like_float(range.end - 1);
-    Val result = float_to_int_in_range(select(lt(bounded, high), bounded, high), isa::is_signed(t) ? Type::s32 : Type::u32).to(t);
+    Val result = float_to_int_in_range(select(lt(bounded, high), bounded, high),
+                                       isa::is_signed(t) ? Type::s32 : Type::u32)
+                     .to(t);
     return isa::is_signed(t) ? select(is_nan(a), result.like(0), result) : result;
   }
   Val above = ge(a, a.like_float(range.end));
@@ -218,16 +242,26 @@ bool is_constant(Val a, std::uint64_t& value) {
 
 Type element_type(Type t) {
   switch (t) {
-    case Type::u16x2: return Type::u16;
-    case Type::s16x2: return Type::s16;
-    case Type::u8x4: return Type::u8;
-    case Type::s8x4: return Type::s8;
-    case Type::f16x2: return Type::f16;
-    case Type::bf16x2: return Type::bf16;
-    case Type::f32x2: return Type::f32;
-    case Type::e4m3x2: return Type::e4m3;
-    case Type::e5m2x2: return Type::e5m2;
-    default: return t;
+    case Type::u16x2:
+      return Type::u16;
+    case Type::s16x2:
+      return Type::s16;
+    case Type::u8x4:
+      return Type::u8;
+    case Type::s8x4:
+      return Type::s8;
+    case Type::f16x2:
+      return Type::f16;
+    case Type::bf16x2:
+      return Type::bf16;
+    case Type::f32x2:
+      return Type::f32;
+    case Type::e4m3x2:
+      return Type::e4m3;
+    case Type::e5m2x2:
+      return Type::e5m2;
+    default:
+      return t;
   }
 }
 
@@ -237,7 +271,8 @@ Val unpack_all(Val a, Type t) {
 }
 
 Val pack_all(Val elements, Type t, unsigned lanes) {
-  return {elements.ir, elements.ir->CreateBitCast(elements.v, llvm_type(elements.ir->getContext(), t, lanes)), t};
+  return {elements.ir, elements.ir->CreateBitCast(elements.v, llvm_type(elements.ir->getContext(), t, lanes)),
+          t};
 }
 
 Val element(Val a, Type t, unsigned i) {
@@ -250,10 +285,13 @@ Val join(const Val* parts, unsigned count, Type t) {
   Type whole = isa::bits_type(isa::bit_size(t));
   unsigned width = parts[0].bits();
   Val result = parts[0].as(isa::bits_type(width)).to(whole);
-  for (unsigned i = 1; i < count; ++i) result = result | shl(parts[i].as(isa::bits_type(width)).to(whole), i * width);
+  for (unsigned i = 1; i < count; ++i)
+    result = result | shl(parts[i].as(isa::bits_type(width)).to(whole), i * width);
   return result.as(t);
 }
-Val join(std::initializer_list<Val> parts, Type t) { return join(parts.begin(), static_cast<unsigned>(parts.size()), t); }
+Val join(std::initializer_list<Val> parts, Type t) {
+  return join(parts.begin(), static_cast<unsigned>(parts.size()), t);
+}
 
 Val repeat_each(Val a, unsigned times) {
   if (!a.is_vector()) return with(a, a.ir->CreateVectorSplat(times, a.v));
@@ -279,8 +317,11 @@ bool has_feature(const Val& a, const char* name) {
 Val multiply_high(Val a, Val b) {
   unsigned bits = a.bits();
   auto* wide_type = a.ir->getIntNTy(bits * 2);
-  llvm::Type* target = a.is_vector() ? llvm::FixedVectorType::get(wide_type, a.lanes()) : static_cast<llvm::Type*>(wide_type);
-  auto extend = [&](Val x) { return a.is_signed() ? a.ir->CreateSExt(x.v, target) : a.ir->CreateZExt(x.v, target); };
+  llvm::Type* target =
+      a.is_vector() ? llvm::FixedVectorType::get(wide_type, a.lanes()) : static_cast<llvm::Type*>(wide_type);
+  auto extend = [&](Val x) {
+    return a.is_signed() ? a.ir->CreateSExt(x.v, target) : a.ir->CreateZExt(x.v, target);
+  };
   auto* product = a.ir->CreateMul(extend(a), extend(b));
   return with(a, a.ir->CreateTrunc(a.ir->CreateLShr(product, bits), a.v->getType()));
 }

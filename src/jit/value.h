@@ -1,6 +1,7 @@
-// The SIMD language that lowering functions are written in: Val is one LLVM value, a scalar or one part of a warp
-// (lanes consecutive lanes as a vector), typed as PTX types it, so that .s32 and .u32 cannot be confused.
-// Operators mean what PTX means for the type (wrapping integers, IEEE floats). Nothing here knows a host width.
+// The SIMD language that lowering functions are written in: Val is one LLVM value, a scalar or one part of a
+// warp (lanes consecutive lanes as a vector), typed as PTX types it, so that .s32 and .u32 cannot be
+// confused. Operators mean what PTX means for the type (wrapping integers, IEEE floats). Nothing here knows a
+// host width.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -24,7 +25,7 @@ struct Val {
   Type type = Type::none;
 
   unsigned bits() const { return isa::bit_size(type); }
-  unsigned lanes() const;              ///< 0: scalar
+  unsigned lanes() const;  ///< 0: scalar
   bool is_vector() const { return lanes() != 0; }
   bool is_float() const { return isa::is_float(type); }
   bool is_signed() const { return isa::is_signed(type); }
@@ -40,12 +41,13 @@ struct Val {
   Val as(Type t) const;
   /// Integer to integer: truncates, or extends by this value's signedness. Predicates extend with zeros.
   Val to(Type t) const;
-  /// Float widths f16, bf16, f32, f64 by IEEE conversion, round to nearest even (use numerics' rules where PTX differs).
+  /// Float widths f16, bf16, f32, f64 by IEEE conversion, round to nearest even (use numerics' rules where
+  /// PTX differs).
   Val to_float(Type t) const;
 };
 
-/// LLVM type of a PTX type: integers for every integer and bit type, half, bfloat, float, double, i1 for pred;
-/// packed types are integers (use lanes_of_packed).
+/// LLVM type of a PTX type: integers for every integer and bit type, half, bfloat, float, double, i1 for
+/// pred; packed types are integers (use lanes_of_packed).
 llvm::Type* llvm_type(llvm::LLVMContext& context, Type t, unsigned lanes);
 
 Val operator+(Val a, Val b);
@@ -78,7 +80,7 @@ Val is_nan(Val a);
 Val select(Val condition, Val if_true, Val if_false);
 Val min(Val a, Val b);  ///< integers only
 Val max(Val a, Val b);
-Val leading_zeros(Val a);   ///< integers; the width for 0
+Val leading_zeros(Val a);  ///< integers; the width for 0
 Val trailing_zeros(Val a);
 
 /// Calls an LLVM intrinsic overloaded on the first argument's type; result has the type of `a`.
@@ -86,10 +88,10 @@ Val intrinsic(llvm::Intrinsic::ID id, Val a);
 Val intrinsic(llvm::Intrinsic::ID id, Val a, Val b);
 Val intrinsic(llvm::Intrinsic::ID id, Val a, Val b, Val c);
 
-Val fma(Val a, Val b, Val c);   ///< floats, one rounding
-Val abs(Val a);                 ///< floats: clears the sign bit
-Val sqrt(Val a);                ///< floats, rounded to nearest even
-Val divide(Val a, Val b);       ///< floats, rounded to nearest even
+Val fma(Val a, Val b, Val c);  ///< floats, one rounding
+Val abs(Val a);                ///< floats: clears the sign bit
+Val sqrt(Val a);               ///< floats, rounded to nearest even
+Val divide(Val a, Val b);      ///< floats, rounded to nearest even
 Val copy_sign(Val magnitude, Val sign);
 /// Floats to integral values, staying floats.
 Val round_even(Val a);
@@ -111,7 +113,8 @@ bool is_constant(Val a, std::uint64_t& value);
 
 /// Element type of a packed type (f16x2: f16); any other type itself.
 Type element_type(Type t);
-/// The bits of a packed value as elements of type t: lanes * (bits / bit_size(t)) lanes, a scalar becomes a vector.
+/// The bits of a packed value as elements of type t: lanes * (bits / bit_size(t)) lanes, a scalar becomes a
+/// vector.
 Val unpack_all(Val a, Type t);
 /// The way back: elements as values of packed type t, `lanes` of them (0: scalar).
 Val pack_all(Val elements, Type t, unsigned lanes);

@@ -40,6 +40,13 @@ FunctionCompiler::Slot& FunctionCompiler::slot(ptx::RegisterId r) {
 }
 
 WarpValue FunctionCompiler::read(const Operand& o) {
+  if (const Operand* immediate = o.kind == Operand::Kind::reg ? plan.constant(o) : nullptr) {
+    Operand known = *immediate;
+    known.type = f.registers[o.index].type;
+    WarpValue value = read(known);
+    if (o.type != Type::none && isa::bit_size(o.type) == isa::bit_size(known.type)) value.type = o.type;
+    if (o.type == Type::none || isa::bit_size(o.type) == isa::bit_size(known.type)) return value;
+  }
   WarpValue value;
   switch (o.kind) {
     case Operand::Kind::reg: {

@@ -1,6 +1,7 @@
-// PTX's approximate functions as short vector code: argument reduction by exponent bits, minimax polynomials (fitted with
-// mpmath's chebyfit), one Newton step on the processor's estimates where the function may use AVX-512. Every function
-// takes every input: no traps, no undefined conversions, special values as the PTX manual's tables give them.
+// PTX's approximate functions as short vector code: argument reduction by exponent bits, minimax polynomials
+// (fitted with mpmath's chebyfit), one Newton step on the processor's estimates where the function may use
+// AVX-512. Every function takes every input: no traps, no undefined conversions, special values as the PTX
+// manual's tables give them.
 #include "jit/vector_math.h"
 
 #include <llvm/IR/IntrinsicsX86.h>
@@ -65,7 +66,8 @@ Val estimate(Estimate what, Val x) {
   return {x.ir, x.ir->CreateIntrinsic(id, {}, {x.v, x.like(0).v, all}), x.type};
 }
 
-/// `refined` where the correction is a small number; the estimate itself where 0 or infinity made it NaN or -infinity.
+/// `refined` where the correction is a small number; the estimate itself where 0 or infinity made it NaN or
+/// -infinity.
 Val unless_special(Val correction, Val refined, Val estimate) {
   return select(gt(correction, correction.like(-2)), refined, estimate);
 }
@@ -73,10 +75,10 @@ Val unless_special(Val correction, Val refined, Val estimate) {
 /// Sine or cosine: x = r + q * pi/2, |r| <= pi/4; `offset` quadrants are added to q.
 Val sine(Val x, unsigned offset) {
   Nearest q = nearest_integer(x * x.like_float(0x1.45f306p-1));
-  Val r = fma(q.value, x.like_float(-0x1.921fb4p+0), x);   // pi/2 in three parts
+  Val r = fma(q.value, x.like_float(-0x1.921fb4p+0), x);  // pi/2 in three parts
   r = fma(q.value, x.like_float(-0x1.4442d0p-24), r);
   r = fma(q.value, x.like_float(-0x1.846988p-48), r);
-  Val limit = x.like_float(0.8);                           // huge x: bounded garbage, as the reduction has no bits left
+  Val limit = x.like_float(0.8);  // huge x: bounded garbage, as the reduction has no bits left
   r = select(gt(r, limit), limit, r);
   r = select(lt(r, -limit), -limit, r);
   Val t = r * r;
@@ -97,8 +99,8 @@ Val ex2_approx(Val x, bool ftz) {
     argument = select(tiny, argument + x.like_float(64), argument);
   }
   Nearest n = nearest_integer(argument);
-  Val p = polynomial(argument - n.value, {0.000154531629451, 0.00133908633647, 0.00961808255728, 0.0555035711422,
-                                          0.240226507606, 0.693147188026, 1.0});
+  Val p = polynomial(argument - n.value, {0.000154531629451, 0.00133908633647, 0.00961808255728,
+                                          0.0555035711422, 0.240226507606, 0.693147188026, 1.0});
   Val result = (p.as(Type::u32) + shl(n.bits, 23)).as(Type::f32);
   if (ftz)
     result = select(tiny, x.like(0), result);
@@ -110,14 +112,16 @@ Val ex2_approx(Val x, bool ftz) {
 Val lg2_approx(Val x, bool ftz) {
   Val smallest = x.like_float(kSmallestNormal), argument = x;
   Val bias = x.like(0);
-  if (!ftz) {  // subnormals are scaled into the normal range
+  if (!ftz) {                                                // subnormals are scaled into the normal range
     Val tiny = lt(x.as(Type::u32), smallest.as(Type::u32));  // by bits, so that flushing does not hide them
-    argument = select(tiny, int_to_float(x.as(Type::s32), Type::f32) * x.like_float(0x1p-126), x);  // x * 2^23
+    argument =
+        select(tiny, int_to_float(x.as(Type::s32), Type::f32) * x.like_float(0x1p-126), x);  // x * 2^23
     bias = select(tiny, x.like(-23), bias);
   }
   Val bits = argument.as(Type::u32), root_half = bits.like(0x3f3504f3);
   Val exponent = shr((bits - root_half).as(Type::s32), 23);
-  Val m = (bits - shl(exponent.as(Type::u32), 23)).as(Type::f32), f = m - m.like(1);  // m in [sqrt(1/2), sqrt(2))
+  Val m = (bits - shl(exponent.as(Type::u32), 23)).as(Type::f32),
+      f = m - m.like(1);  // m in [sqrt(1/2), sqrt(2))
   Val q = polynomial(f, {0.123110877601, -0.205863656089, 0.216078628616, -0.239169682357, 0.287903203389,
                          -0.360693274085, 0.480910755142, -0.721347468208, 1.44269500356});
   Val e = int_to_float(exponent, Type::f32);

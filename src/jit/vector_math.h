@@ -1,6 +1,6 @@
-// Floating point for lowerings: PTX's flushing, saturation, directed roundings, the 16-bit and 8-bit formats, and the
-// approximate functions, as vector code of any width without calls. Sources: PTX ISA "Floating Point Instructions",
-// docs/adr (floating point): no fast-math flags, no change of the rounding mode.
+// Floating point for lowerings: PTX's flushing, saturation, directed roundings, the 16-bit and 8-bit formats,
+// and the approximate functions, as vector code of any width without calls. Sources: PTX ISA "Floating Point
+// Instructions", docs/adr (floating point): no fast-math flags, no change of the rounding mode.
 #pragma once
 
 #include "isa/row.h"
@@ -12,8 +12,9 @@ using isa::Mod;
 
 // --- Flushing, saturation, minima (vector_math_rounding.cpp) ---
 
-/// Subnormals to zero of the same sign; f32, f16, bf16. No-op for f32 where the function runs with the processor's own
-/// flushing (LLVM attribute "denormal-fp-math-f32"="preserve-sign"): only for inputs and results of real arithmetic.
+/// Subnormals to zero of the same sign; f32, f16, bf16. No-op for f32 where the function runs with the
+/// processor's own flushing (LLVM attribute "denormal-fp-math-f32"="preserve-sign"): only for inputs and
+/// results of real arithmetic.
 Val flush(Val a);
 /// The same, never left to the processor: for operations that move, compare bits or negate.
 Val flush_always(Val a);
@@ -32,7 +33,8 @@ Val divide_rounded(Val a, Val b, Mod mode);
 Val sqrt_rounded(Val a, Mod mode);
 /// Rounds `exact` (f64 that is the very value, or rounded to odd) to f32.
 Val narrow_to_f32(Val exact, Mod mode);
-/// f64 to f32 so that a further rounding to a narrower format rounds once: inexact results get an odd last bit.
+/// f64 to f32 so that a further rounding to a narrower format rounds once: inexact results get an odd last
+/// bit.
 Val narrow_to_odd_f32(Val exact);
 /// Integer of any width to f32 or f64.
 Val int_to_float_rounded(Val a, Type t, Mod mode);
@@ -43,8 +45,8 @@ Val round_to_integral(Val a, Mod mode);
 
 /// f16 or bf16 (or a .b16 of that format) to f32, exactly.
 Val widen_to_f32(Val a, Type from);
-/// The same for a value about to be compared or rounded to an integral one: LLVM 19 would turn that into the same
-/// operation on the half itself, lane by lane; a pair of multiplications keeps it from seeing the half.
+/// The same for a value about to be compared or rounded to an integral one: LLVM 19 would turn that into the
+/// same operation on the half itself, lane by lane; a pair of multiplications keeps it from seeing the half.
 Val widen_opaque(Val a, Type from);
 /// .relu, .sat and minima of f16 and bf16 as integer arithmetic on their bits.
 Val relu_narrow(Val a);

@@ -1,5 +1,5 @@
-// The 16-bit and 8-bit float formats, converted by integer arithmetic or by the processor's own conversion where the
-// function may use it: one rounding, subnormals kept, whatever the processor's flushing mode.
+// The 16-bit and 8-bit float formats, converted by integer arithmetic or by the processor's own conversion
+// where the function may use it: one rounding, subnormals kept, whatever the processor's flushing mode.
 #include "base/assert.h"
 #include "jit/vector_math.h"
 
@@ -15,7 +15,8 @@ Val widen_f16_by_integers(Val half) {
   Val sign = shl(h & h.like(0x8000), 16), magnitude = h & h.like(0x7fff);
   Val normal = shl(magnitude, 13) + h.like(112 << 23);
   normal = select(ge(magnitude, h.like(0x7c00)), normal + h.like(112 << 23), normal);
-  Val subnormal = (int_to_float(magnitude.as(Type::s32), Type::f32) * h.constant_float(Type::f32, 0x1p-24)).as(Type::u32);
+  Val subnormal =
+      (int_to_float(magnitude.as(Type::s32), Type::f32) * h.constant_float(Type::f32, 0x1p-24)).as(Type::u32);
   Val result = select(lt(magnitude, h.like(0x400)), subnormal, normal);
   return (result | sign).as(Type::f32);
 }
@@ -26,9 +27,11 @@ Val round_off(Val bits, unsigned drop) {
   return shr(bits + bits.like((1ll << (drop - 1)) - 1) + odd, drop);
 }
 
-/// f32 to f16, nearest even, by integers. Subnormal results come from adding 0.5: the sum's last bit weighs 2^-24.
+/// f32 to f16, nearest even, by integers. Subnormal results come from adding 0.5: the sum's last bit weighs
+/// 2^-24.
 Val narrow_f16_by_integers(Val a) {
-  Val bits = a.as(Type::u32), sign = shr(bits & bits.like(0x80000000ll), 16), magnitude = bits & bits.like(0x7fffffff);
+  Val bits = a.as(Type::u32), sign = shr(bits & bits.like(0x80000000ll), 16),
+      magnitude = bits & bits.like(0x7fffffff);
   Val normal = round_off(magnitude - bits.like(112 << 23), 13);
   Val half = bits.constant_float(Type::f32, 0.5);
   Val subnormal = (magnitude.as(Type::f32) + half).as(Type::u32) - half.as(Type::u32);
@@ -38,7 +41,9 @@ Val narrow_f16_by_integers(Val a) {
   return (result | sign).to(Type::b16).as(Type::f16);
 }
 
-Val narrow_f16_nearest(Val a) { return has_feature(a, "f16c") ? a.to_float(Type::f16) : narrow_f16_by_integers(a); }
+Val narrow_f16_nearest(Val a) {
+  return has_feature(a, "f16c") ? a.to_float(Type::f16) : narrow_f16_by_integers(a);
+}
 
 Val narrow_bf16_nearest(Val a) {
   Val bits = a.as(Type::u32);
@@ -59,7 +64,8 @@ Val step(Val narrow, Val exact, Mod mode) {
   return select(inward, bits - bits.like(1), select(outward, bits + bits.like(1), bits)).as(narrow.type);
 }
 
-/// a + b in their own format, rounded to odd, so that rounding it again to a much narrower format rounds once.
+/// a + b in their own format, rounded to odd, so that rounding it again to a much narrower format rounds
+/// once.
 Val add_to_odd(Val a, Val b) {
   Val s = a + b, t = s - a;
   Val error = (a - (s - t)) + (b - t);
@@ -117,7 +123,8 @@ Val narrow_from_f32(Val a, Type to, Mod mode) {
 Val fma_narrow(Val a, Val b, Val c) {
   Type t = a.type;
   Val x = widen_to_f32(a, t), y = widen_to_f32(b, t), z = widen_to_f32(c, t);
-  if (t == Type::f16) return narrow_from_f32(add_to_odd(x * y, z), t, Mod::rn);  // the product is exact in f32
+  if (t == Type::f16)
+    return narrow_from_f32(add_to_odd(x * y, z), t, Mod::rn);  // the product is exact in f32
   Val product = x.to_float(Type::f64) * y.to_float(Type::f64);
   return narrow_from_f32(narrow_to_odd_f32(add_to_odd(product, z.to_float(Type::f64))), t, Mod::rn);
 }
@@ -128,7 +135,8 @@ Val widen_fp8_to_f32(Val bytes, Type from) {
   if (!e4m3) return widen_to_f32(shl(b, 8).to(Type::b16), Type::f16);
   Val sign = shl(b & b.like(0x80), 24), magnitude = b & b.like(0x7f);
   Val normal = shl(magnitude, 20) + b.like(120 << 23);
-  Val subnormal = (int_to_float(magnitude.as(Type::s32), Type::f32) * b.constant_float(Type::f32, 0x1p-9)).as(Type::u32);
+  Val subnormal =
+      (int_to_float(magnitude.as(Type::s32), Type::f32) * b.constant_float(Type::f32, 0x1p-9)).as(Type::u32);
   Val result = select(lt(magnitude, b.like(8)), subnormal, normal);
   result = select(eq(magnitude, b.like(0x7f)), b.like(0x7fffffff), result);
   return (result | sign).as(Type::f32);
@@ -137,9 +145,11 @@ Val widen_fp8_to_f32(Val bytes, Type from) {
 Val narrow_to_fp8(Val a, Type to) {
   bool e4m3 = to == Type::e4m3;
   unsigned fraction = e4m3 ? 3 : 2, bias = e4m3 ? 7 : 15, top = e4m3 ? 0x7e : 0x7b;
-  Val bits = a.as(Type::u32), sign = shr(bits & bits.like(0x80000000ll), 24), magnitude = bits & bits.like(0x7fffffff);
+  Val bits = a.as(Type::u32), sign = shr(bits & bits.like(0x80000000ll), 24),
+      magnitude = bits & bits.like(0x7fffffff);
   Val normal = round_off(magnitude - bits.like((127ll - bias) << 23), 23 - fraction);
-  // Adding 2^(23 - fraction + 1 - bias) makes the sum's last bit weigh as much as the format's smallest number.
+  // Adding 2^(23 - fraction + 1 - bias) makes the sum's last bit weigh as much as the format's smallest
+  // number.
   Val anchor = bits.constant(Type::f32, (127ull + 24 - fraction - bias) << 23);
   Val subnormal = (magnitude.as(Type::f32) + anchor).as(Type::u32) - anchor.as(Type::u32);
   Val result = select(lt(magnitude, bits.like((128ll - bias) << 23)), subnormal, min(normal, bits.like(top)));

@@ -1,16 +1,18 @@
-// Flushing, saturation, minima and the directed roundings. No operation changes the processor's rounding mode: the
-// result is computed to nearest, the sign of its error is found exactly, and the result moves one step if the mode wants.
-#include "jit/vector_math.h"
-
+// Flushing, saturation, minima and the directed roundings. No operation changes the processor's rounding
+// mode: the result is computed to nearest, the sign of its error is found exactly, and the result moves one
+// step if the mode wants.
 #include <limits>
 
 #include "base/assert.h"
+#include "jit/vector_math.h"
 
 namespace raddle::jit {
 namespace {
 
 Type integer_of(Val a) { return isa::bits_type(a.bits()); }
-Type signed_of(Type t) { return isa::bit_size(t) == 64 ? Type::s64 : isa::bit_size(t) == 32 ? Type::s32 : Type::s16; }
+Type signed_of(Type t) {
+  return isa::bit_size(t) == 64 ? Type::s64 : isa::bit_size(t) == 32 ? Type::s32 : Type::s16;
+}
 
 bool nearest(Mod mode) { return mode == Mod::none || mode == Mod::rn; }
 Val sign_bit(Val a) { return a.constant(integer_of(a), std::uint64_t{1} << (a.bits() - 1)); }
@@ -21,10 +23,12 @@ bool processor_flushes(Val a) {
   return function->getDenormalMode(llvm::APFloat::IEEEsingle()) == llvm::DenormalMode::getPreserveSign();
 }
 
-/// Moves `r`, rounded to nearest, one step if `mode` wants: `error` has the sign of (exact value - r), NaN for none.
+/// Moves `r`, rounded to nearest, one step if `mode` wants: `error` has the sign of (exact value - r), NaN
+/// for none.
 Val step(Val r, Val error, Mod mode) {
   Val bits = r.as(integer_of(r)), one = bits.like(1), none = bits.like(0);
-  Val above = lt(error, zero_like(error)), below = gt(error, zero_like(error));  // r lies above / below the exact value
+  Val above = lt(error, zero_like(error)),
+      below = gt(error, zero_like(error));  // r lies above / below the exact value
   Val negative = sign_set(r);
   Val inward, outward;
   if (mode == Mod::rz) {
@@ -52,7 +56,8 @@ Sum two_sum(Val a, Val b) {
 Val fix_zero_sign(Val r, Val error, Val a, Val b, Mod mode) {
   if (mode != Mod::rm) return r;
   Val sign = ((a.as(integer_of(a)) | b.as(integer_of(b))) & sign_bit(a)).as(a.type);
-  return select(eq(r, zero_like(r)) & eq(error, zero_like(error)), copy_sign(r, a.type == r.type ? sign : sign.to_float(r.type)), r);
+  return select(eq(r, zero_like(r)) & eq(error, zero_like(error)),
+                copy_sign(r, a.type == r.type ? sign : sign.to_float(r.type)), r);
 }
 
 /// f32 result r of a sum of two f64 whose terms are exact: rounding by mode.
@@ -65,25 +70,32 @@ Val sum_to_f32(Val r, Val a, Val b, Mod mode) {
 Val is_infinite(Val a) { return eq(abs(a), a.like_float(std::numeric_limits<double>::infinity())); }
 Val is_finite(Val a) { return lt(abs(a), a.like_float(std::numeric_limits<double>::infinity())); }
 
-/// Sign of a * b + c - r for f64, r being the rounded value. Scaled so that no intermediate under- or overflows.
+/// Sign of a * b + c - r for f64, r being the rounded value. Scaled so that no intermediate under- or
+/// overflows.
 Val fma_error(Val a, Val b, Val c, Val r) {
   Val product = abs(a * b), one = a.like(1);
   Val big = gt(product, a.like_float(0x1p900)) | gt(abs(c), a.like_float(0x1p900));
   Val tiny = lt(abs(r), a.like_float(0x1p-800)) & lt(product, a.like_float(0x1p-600));
   Val half_scale = select(big, a.like_float(0x1p-54), select(tiny, a.like_float(0x1p54), one));
-  Val x = a * half_scale, y = b * half_scale, z = c * half_scale * half_scale, s = r * half_scale * half_scale;
+  Val x = a * half_scale, y = b * half_scale, z = c * half_scale * half_scale,
+      s = r * half_scale * half_scale;
   z = select(eq(z, zero_like(z)) & ne(c, zero_like(c)), copy_sign(a.like_float(0x1p-1074), c), z);
   Val high = x * y, low = fma(x, y, -high);
   Sum first = two_sum(z, low), second = two_sum(high, first.value);
   Val error = ((second.value - s) + second.error) + first.error;
-  // A product so small that its own rounding underflows lies far below the result's last bit: its sign decides.
+  // A product so small that its own rounding underflows lies far below the result's last bit: its sign
+  // decides.
   Val zero = zero_like(a), vanishes = lt(abs(high), a.like_float(0x1p-968));
   vanishes = vanishes & ne(a, zero) & ne(b, zero) & is_finite(c);
-  return select(vanishes, (a.like(1).as(Type::b64) | ((a.as(Type::b64) ^ b.as(Type::b64)) & sign_bit(a))).as(a.type), error);
+  return select(vanishes,
+                (a.like(1).as(Type::b64) | ((a.as(Type::b64) ^ b.as(Type::b64)) & sign_bit(a))).as(a.type),
+                error);
 }
 
 /// Where finite operands overflowed, the error is minus the infinity.
-Val overflow_error(Val error, Val r, Val operands_finite) { return select(is_infinite(r) & operands_finite, -r, error); }
+Val overflow_error(Val error, Val r, Val operands_finite) {
+  return select(is_infinite(r) & operands_finite, -r, error);
+}
 
 Val compare_minimum(Val a, Val b, bool propagate_nan, bool minimum) {
   Val result = select(minimum ? lt(a, b) : gt(a, b), a, b);  // b where one is NaN
@@ -98,7 +110,9 @@ Val compare_minimum(Val a, Val b, bool propagate_nan, bool minimum) {
 Val flush_always(Val a) {
   Val bits = a.as(integer_of(a));
   RADDLE_ASSERT(a.is_float() && a.bits() <= 32, "flush: f32, f16 and bf16 only");
-  Val exponent = a.constant(bits.type, a.type == Type::f16 ? 0x7c00u : a.type == Type::bf16 ? 0x7f80u : 0x7f800000u);
+  Val exponent = a.constant(bits.type, a.type == Type::f16    ? 0x7c00u
+                                       : a.type == Type::bf16 ? 0x7f80u
+                                                              : 0x7f800000u);
   return select(eq(bits & exponent, bits.like(0)), bits & sign_bit(a), bits).as(a.type);
 }
 
@@ -123,7 +137,8 @@ Val add_rounded(Val a, Val b, Mod mode) {
 Val multiply_rounded(Val a, Val b, Mod mode) {
   Val r = a * b;
   if (nearest(mode)) return r;
-  if (a.type == Type::f32) return step(r, a.to_float(Type::f64) * b.to_float(Type::f64) - r.to_float(Type::f64), mode);
+  if (a.type == Type::f32)
+    return step(r, a.to_float(Type::f64) * b.to_float(Type::f64) - r.to_float(Type::f64), mode);
   Val error = fma_error(a, b, zero_like(a), r);
   return step(r, overflow_error(error, r, is_finite(a) & is_finite(b)), mode);
 }
@@ -192,11 +207,16 @@ Val int_to_float_rounded(Val a, Type t, Mod mode) {
 
 Val round_to_integral(Val a, Mod mode) {
   switch (mode) {
-    case Mod::rni: return round_even(a);
-    case Mod::rzi: return truncate(a);
-    case Mod::rmi: return floor(a);
-    case Mod::rpi: return ceil(a);
-    default: RADDLE_UNREACHABLE("not an integer rounding");
+    case Mod::rni:
+      return round_even(a);
+    case Mod::rzi:
+      return truncate(a);
+    case Mod::rmi:
+      return floor(a);
+    case Mod::rpi:
+      return ceil(a);
+    default:
+      RADDLE_UNREACHABLE("not an integer rounding");
   }
 }
 
