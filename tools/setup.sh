@@ -23,13 +23,13 @@ raddle_missing_packages() {
 # Installs what is missing, for the benchmark too when its argument is --bench. Returns non-zero, having said why, when it
 # cannot.
 raddle_install_packages() {
-  local needed=("${raddle_packages[@]}") missing as_root=() package
+  local needed=("${raddle_packages[@]}") missing=() as_root=() package
   [ "${1:-}" != --bench ] || needed+=("${raddle_bench_packages[@]}")
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
     echo "setup: no apt-get here, so nothing is installed; needed (Debian names): ${needed[*]}" >&2
     return 0
   fi
-  mapfile -t missing < <(raddle_missing_packages "${needed[@]}")
+  missing=($(raddle_missing_packages "${needed[@]}"))
   [ ${#missing[@]} -gt 0 ] || return 0
   if [ "$(id -u)" -ne 0 ]; then
     if ! command -v sudo >/dev/null; then
