@@ -13,35 +13,59 @@ bool is_half(Type t) { return t == Type::f16 || t == Type::bf16; }
 
 CmpInst::Predicate float_predicate(Mod compare) {
   switch (compare) {
-    case Mod::eq: return CmpInst::FCMP_OEQ;
-    case Mod::ne: return CmpInst::FCMP_ONE;
-    case Mod::lt: return CmpInst::FCMP_OLT;
-    case Mod::le: return CmpInst::FCMP_OLE;
-    case Mod::gt: return CmpInst::FCMP_OGT;
-    case Mod::ge: return CmpInst::FCMP_OGE;
-    case Mod::equ: return CmpInst::FCMP_UEQ;
-    case Mod::neu: return CmpInst::FCMP_UNE;
-    case Mod::ltu: return CmpInst::FCMP_ULT;
-    case Mod::leu: return CmpInst::FCMP_ULE;
-    case Mod::gtu: return CmpInst::FCMP_UGT;
-    case Mod::geu: return CmpInst::FCMP_UGE;
-    case Mod::num: return CmpInst::FCMP_ORD;
-    case Mod::nan_: return CmpInst::FCMP_UNO;
-    default: RADDLE_UNREACHABLE("not a float comparison");
+    case Mod::eq:
+      return CmpInst::FCMP_OEQ;
+    case Mod::ne:
+      return CmpInst::FCMP_ONE;
+    case Mod::lt:
+      return CmpInst::FCMP_OLT;
+    case Mod::le:
+      return CmpInst::FCMP_OLE;
+    case Mod::gt:
+      return CmpInst::FCMP_OGT;
+    case Mod::ge:
+      return CmpInst::FCMP_OGE;
+    case Mod::equ:
+      return CmpInst::FCMP_UEQ;
+    case Mod::neu:
+      return CmpInst::FCMP_UNE;
+    case Mod::ltu:
+      return CmpInst::FCMP_ULT;
+    case Mod::leu:
+      return CmpInst::FCMP_ULE;
+    case Mod::gtu:
+      return CmpInst::FCMP_UGT;
+    case Mod::geu:
+      return CmpInst::FCMP_UGE;
+    case Mod::num:
+      return CmpInst::FCMP_ORD;
+    case Mod::nan_:
+      return CmpInst::FCMP_UNO;
+    default:
+      RADDLE_UNREACHABLE("not a float comparison");
   }
 }
 
 CmpInst::Predicate integer_predicate(Mod compare, bool is_signed) {
   switch (compare) {
-    case Mod::eq: return CmpInst::ICMP_EQ;
-    case Mod::ne: return CmpInst::ICMP_NE;
-    case Mod::lt: return is_signed ? CmpInst::ICMP_SLT : CmpInst::ICMP_ULT;
-    case Mod::le: return is_signed ? CmpInst::ICMP_SLE : CmpInst::ICMP_ULE;
-    case Mod::gt: return is_signed ? CmpInst::ICMP_SGT : CmpInst::ICMP_UGT;
-    case Mod::ge: return is_signed ? CmpInst::ICMP_SGE : CmpInst::ICMP_UGE;
-    case Mod::ls: return CmpInst::ICMP_ULE;
-    case Mod::hs: return CmpInst::ICMP_UGE;
-    default: RADDLE_UNREACHABLE("not an integer comparison");
+    case Mod::eq:
+      return CmpInst::ICMP_EQ;
+    case Mod::ne:
+      return CmpInst::ICMP_NE;
+    case Mod::lt:
+      return is_signed ? CmpInst::ICMP_SLT : CmpInst::ICMP_ULT;
+    case Mod::le:
+      return is_signed ? CmpInst::ICMP_SLE : CmpInst::ICMP_ULE;
+    case Mod::gt:
+      return is_signed ? CmpInst::ICMP_SGT : CmpInst::ICMP_UGT;
+    case Mod::ge:
+      return is_signed ? CmpInst::ICMP_SGE : CmpInst::ICMP_UGE;
+    case Mod::ls:
+      return CmpInst::ICMP_ULE;
+    case Mod::hs:
+      return CmpInst::ICMP_UGE;
+    default:
+      RADDLE_UNREACHABLE("not an integer comparison");
   }
 }
 
@@ -64,10 +88,14 @@ Val compare_by_opcode(Emitter& e, Val a, Val b) {
 /// Joins a comparison with the predicate operand, where the opcode has a Boolean operation.
 Val combine(Emitter& e, Val compared, Val c) {
   switch (e.get(ModKind::operation)) {
-    case Mod::and_: return compared & c;
-    case Mod::or_: return compared | c;
-    case Mod::xor_: return compared ^ c;
-    default: return compared;
+    case Mod::and_:
+      return compared & c;
+    case Mod::or_:
+      return compared | c;
+    case Mod::xor_:
+      return compared ^ c;
+    default:
+      return compared;
   }
 }
 
@@ -107,10 +135,12 @@ void lower<Op::set_half>(Emitter& e) {
 template <>
 void lower<Op::set_half2>(Emitter& e) {
   Type element_of_input = element_type(e.type(1)), destination = e.type(0);
-  Type result = destination == Type::f16x2 || destination == Type::bf16x2 ? element_type(destination) : Type::b16;
+  Type result =
+      destination == Type::f16x2 || destination == Type::bf16x2 ? element_type(destination) : Type::b16;
   Val parts[2];
   for (unsigned i = 0; i < 2; ++i) {
-    Val holds = compare_by_opcode(e, element(e.in(1), element_of_input, i), element(e.in(2), element_of_input, i));
+    Val holds =
+        compare_by_opcode(e, element(e.in(1), element_of_input, i), element(e.in(2), element_of_input, i));
     if (combines(e)) holds = combine(e, holds, e.in(3));
     Val yes = true_value(e.in(1), result);
     parts[i] = select(holds, yes, yes.constant(result, 0));

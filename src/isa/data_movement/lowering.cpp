@@ -1,5 +1,5 @@
-// Lowerings of the value-moving instructions: mov (with packing), prmt, createpolicy. Conversions: lowering_cvt.cpp.
-// Source: PTX ISA "Data Movement and Conversion Instructions".
+// Lowerings of the value-moving instructions: mov (with packing), prmt, createpolicy. Conversions:
+// lowering_cvt.cpp. Source: PTX ISA "Data Movement and Conversion Instructions".
 #include <array>
 
 #include "base/assert.h"
@@ -18,16 +18,24 @@ void unpack(Emitter& e, Val whole, unsigned count) {
 
 bool is_vector_operand(Emitter& e, unsigned k) { return e.operand(k).kind == ptx::Operand::Kind::vector; }
 
-/// Source byte (0..7 of {b, a}) for destination byte i when the modes other than the default have selector n (0..3).
+/// Source byte (0..7 of {b, a}) for destination byte i when the modes other than the default have selector n
+/// (0..3).
 unsigned byte_of_mode(Mod mode, unsigned n, unsigned i) {
   switch (mode) {
-    case Mod::f4e: return n + i;
-    case Mod::b4e: return (n - i) & 7;
-    case Mod::rc8: return n;
-    case Mod::ecl: return i > n ? i : n;
-    case Mod::ecr: return i < n ? i : n;
-    case Mod::rc16: return (n & 1) * 2 + (i & 1);
-    default: RADDLE_UNREACHABLE("not a prmt mode");
+    case Mod::f4e:
+      return n + i;
+    case Mod::b4e:
+      return (n - i) & 7;
+    case Mod::rc8:
+      return n;
+    case Mod::ecl:
+      return i > n ? i : n;
+    case Mod::ecr:
+      return i < n ? i : n;
+    case Mod::rc16:
+      return (n & 1) * 2 + (i & 1);
+    default:
+      RADDLE_UNREACHABLE("not a prmt mode");
   }
 }
 
@@ -84,7 +92,8 @@ void lower<Op::mov>(Emitter& e) {
   Type t = e.type();
   bool packs = is_vector_operand(e, 1);
   if (packs && is_vector_operand(e, 0)) return e.out_elements(0, e.in_elements(1));
-  Val value = packs ? join(e.in_elements(1).data(), static_cast<unsigned>(e.in_elements(1).size()), t) : e.in(1);
+  Val value =
+      packs ? join(e.in_elements(1).data(), static_cast<unsigned>(e.in_elements(1).size()), t) : e.in(1);
   if (is_vector_operand(e, 0)) return unpack(e, value, e.operand(0).count);
   e.out(value);
 }
@@ -101,7 +110,8 @@ void lower<Op::prmt>(Emitter& e) {
   if (mode != Mod::none) {
     Val n = selector & selector.like(3);
     selector = n.like(nibbles_of_mode(mode, 0));
-    for (unsigned i = 1; i < 4; ++i) selector = select(eq(n, n.like(i)), n.like(nibbles_of_mode(mode, i)), selector);
+    for (unsigned i = 1; i < 4; ++i)
+      selector = select(eq(n, n.like(i)), n.like(nibbles_of_mode(mode, i)), selector);
   }
   e.out(permute_variable(a, b, selector));
 }

@@ -19,9 +19,7 @@ Mod float_rounding(Emitter& e) {
   return Mod::rn;
 }
 
-std::int64_t lowest(Type t) {
-  return isa::is_signed(t) ? -(std::int64_t{1} << (isa::bit_size(t) - 1)) : 0;
-}
+std::int64_t lowest(Type t) { return isa::is_signed(t) ? -(std::int64_t{1} << (isa::bit_size(t) - 1)) : 0; }
 std::uint64_t highest(Type t) {
   return ~std::uint64_t{0} >> (64 - isa::bit_size(t) + (isa::is_signed(t) ? 1 : 0));
 }
@@ -40,14 +38,16 @@ Val float_to_integer(Emitter& e, Val a, Type to) {
   if (is_narrow(a.type)) a = widen_opaque(a, a.type);
   a = round_to_integral(a, integer_rounding(e));
   Val result = float_to_int(a, to);
-  return wide ? select(is_nan(a), result.constant(to, std::uint64_t{1} << (isa::bit_size(to) - 1)), result) : result;
+  return wide ? select(is_nan(a), result.constant(to, std::uint64_t{1} << (isa::bit_size(to) - 1)), result)
+              : result;
 }
 
 /// Narrows the value of an integer of any width to 53 significant bits, rounding to odd.
 Val integer_to_odd_f64(Val a) {
   if (a.bits() <= 32) return int_to_float(a, Type::f64);
-  Val low = a & a.like(0xfff), large = a.is_signed() ? gt(max(a, -a).as(Type::u64), a.constant(Type::u64, 1ull << 52))
-                                                     : gt(a, a.like(1ll << 52));
+  Val low = a & a.like(0xfff), large = a.is_signed()
+                                           ? gt(max(a, -a).as(Type::u64), a.constant(Type::u64, 1ull << 52))
+                                           : gt(a, a.like(1ll << 52));
   Val sticky = shl(ne(low, low.like(0)).to(a.type), 11);
   return int_to_float(select(large, (a & a.like(~0xfffll)) | sticky, a), Type::f64);
 }
@@ -150,7 +150,8 @@ template <>
 void lower<Op::cvt_pack>(Emitter& e) {
   Type t = e.type(0);
   unsigned bits = isa::bit_size(t);
-  Val a = clamp_to(e.in(1, Type::s32), bits, isa::is_signed(t)), b = clamp_to(e.in(2, Type::s32), bits, isa::is_signed(t));
+  Val a = clamp_to(e.in(1, Type::s32), bits, isa::is_signed(t)),
+      b = clamp_to(e.in(2, Type::s32), bits, isa::is_signed(t));
   Val pair = (shl(a, bits) | b).as(Type::b32);
   // The narrow forms shift c up and put the pair below it.
   e.out(bits == 16 ? pair : shl(e.in(3, Type::b32), 2 * bits) | pair);

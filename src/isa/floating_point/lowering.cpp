@@ -1,5 +1,5 @@
-// Lowerings of f32 and f64 arithmetic. Subnormals are flushed explicitly for .ftz; roundings: jit/vector_math.h.
-// Source: PTX ISA "Floating Point Instructions".
+// Lowerings of f32 and f64 arithmetic. Subnormals are flushed explicitly for .ftz; roundings:
+// jit/vector_math.h. Source: PTX ISA "Floating Point Instructions".
 #include "base/assert.h"
 #include "jit/emitter.h"
 #include "jit/vector_math.h"
@@ -33,7 +33,9 @@ void lower_minimum(Emitter& e, Val (*function)(Val, Val, bool)) {
 }
 
 /// The gross f64 approximations compute with the upper 32 bits of their input and give a zero lower half.
-Val upper_half(Val a) { return (a.as(Type::b64) & a.constant(Type::b64, 0xffffffff00000000ull)).as(Type::f64); }
+Val upper_half(Val a) {
+  return (a.as(Type::b64) & a.constant(Type::b64, 0xffffffff00000000ull)).as(Type::f64);
+}
 
 /// f64 subnormals to zero, for rcp and rsqrt.approx.ftz.f64.
 Val flush_f64(Val a) {
@@ -50,15 +52,23 @@ void lower<Op::testp>(Emitter& e) {
   Val infinity = a.constant(a.type, a.type == Type::f32 ? 0x7f800000ull : 0x7ff0000000000000ull);
   Val normal = a.constant(a.type, a.type == Type::f32 ? 0x00800000ull : 0x0010000000000000ull);
   Type integer = a.type == Type::f32 ? Type::u32 : Type::u64;
-  Val bits = magnitude.as(integer), top = infinity.as(integer), least = normal.as(integer);  // immune to flushing
+  Val bits = magnitude.as(integer), top = infinity.as(integer),
+      least = normal.as(integer);  // immune to flushing
   switch (e.get(ModKind::test)) {
-    case Mod::finite: return e.out(lt(bits, top));
-    case Mod::infinite: return e.out(eq(bits, top));
-    case Mod::number: return e.out(le(bits, top));
-    case Mod::notanumber: return e.out(gt(bits, top));
-    case Mod::normal: return e.out(ge(bits, least) & lt(bits, top));
-    case Mod::subnormal: return e.out(lt(bits, least) & ne(bits, bits.like(0)));
-    default: RADDLE_UNREACHABLE("not a testp property");
+    case Mod::finite:
+      return e.out(lt(bits, top));
+    case Mod::infinite:
+      return e.out(eq(bits, top));
+    case Mod::number:
+      return e.out(le(bits, top));
+    case Mod::notanumber:
+      return e.out(gt(bits, top));
+    case Mod::normal:
+      return e.out(ge(bits, least) & lt(bits, top));
+    case Mod::subnormal:
+      return e.out(lt(bits, least) & ne(bits, bits.like(0)));
+    default:
+      RADDLE_UNREACHABLE("not a testp property");
   }
 }
 

@@ -38,8 +38,8 @@ struct Division {
   Val quotient, remainder;
 };
 
-/// Quotient of vectors through floating point, exact: x / y differs from an integer by at least 1/y, far more than the
-/// rounding error of a format with twice the bits (f32 for 16-bit, f64 for 32-bit integers).
+/// Quotient of vectors through floating point, exact: x / y differs from an integer by at least 1/y, far more
+/// than the rounding error of a format with twice the bits (f32 for 16-bit, f64 for 32-bit integers).
 Val divide_through_float(Val a, Val b) {
   Type t = a.bits() == 16 ? Type::f32 : Type::f64;
   return float_to_int_in_range(divide(int_to_float(a, t), int_to_float(b, t)), a.type);
@@ -57,7 +57,7 @@ Division divide_integers(Val a, Val b) {
   Val divisor = select(unsafe, b.like(1), b);
   std::uint64_t known;
   bool through_float = a.is_vector() && a.bits() <= 32 && !is_constant(b, known);
-  Val q = through_float      ? divide_through_float(a, divisor)
+  Val q = through_float   ? divide_through_float(a, divisor)
           : a.is_signed() ? Val{a.ir, a.ir->CreateSDiv(a.v, divisor.v), a.type}
                           : Val{a.ir, a.ir->CreateUDiv(a.v, divisor.v), a.type};
   q = select(zero, q.like(-1), q);

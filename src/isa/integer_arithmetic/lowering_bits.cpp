@@ -22,14 +22,16 @@ Val sign_extend_low(Val a, Val count) {
   return shr_clamped(shl_clamped(a, shift), shift);
 }
 
-/// Sum of products of `count` elements, a's elements being `a_width` bits, b's 8 bits, b's starting at byte b_first.
+/// Sum of products of `count` elements, a's elements being `a_width` bits, b's 8 bits, b's starting at byte
+/// b_first.
 void dot_product(Emitter& e, unsigned count, unsigned a_width, unsigned b_first) {
   bool a_signed = isa::is_signed(e.type(0)), b_signed = isa::is_signed(e.type(1));
   Type a_type = a_width == 8 ? (a_signed ? Type::s8 : Type::u8) : (a_signed ? Type::s16 : Type::u16);
   Type b_type = b_signed ? Type::s8 : Type::u8;
   Val sum = e.in(3, Type::s32);
   for (unsigned i = 0; i < count; ++i)
-    sum = sum + element(e.in(1), a_type, i).to(Type::s32) * element(e.in(2), b_type, b_first + i).to(Type::s32);
+    sum =
+        sum + element(e.in(1), a_type, i).to(Type::s32) * element(e.in(2), b_type, b_first + i).to(Type::s32);
   e.out(sum.as(Type::b32));
 }
 

@@ -1,5 +1,5 @@
-// Lowerings of logic and shifts. lop3 with its constant table becomes the shortest of the and/or/xor trees that split
-// on one of its inputs. Source: PTX ISA "Logic and Shift Instructions".
+// Lowerings of logic and shifts. lop3 with its constant table becomes the shortest of the and/or/xor trees
+// that split on one of its inputs. Source: PTX ISA "Logic and Shift Instructions".
 
 #include "jit/emitter.h"
 
@@ -16,22 +16,38 @@ struct Pair {
   }
   Val build(Val x, Val y) const {
     switch (table) {
-      case 0: return x.like(0);
-      case 1: return ~(x | y);
-      case 2: return y & ~x;
-      case 3: return ~x;
-      case 4: return x & ~y;
-      case 5: return ~y;
-      case 6: return x ^ y;
-      case 7: return ~(x & y);
-      case 8: return x & y;
-      case 9: return ~(x ^ y);
-      case 10: return y;
-      case 11: return y | ~x;
-      case 12: return x;
-      case 13: return x | ~y;
-      case 14: return x | y;
-      default: return x.like(-1);
+      case 0:
+        return x.like(0);
+      case 1:
+        return ~(x | y);
+      case 2:
+        return y & ~x;
+      case 3:
+        return ~x;
+      case 4:
+        return x & ~y;
+      case 5:
+        return ~y;
+      case 6:
+        return x ^ y;
+      case 7:
+        return ~(x & y);
+      case 8:
+        return x & y;
+      case 9:
+        return ~(x ^ y);
+      case 10:
+        return y;
+      case 11:
+        return y | ~x;
+      case 12:
+        return x;
+      case 13:
+        return x | ~y;
+      case 14:
+        return x | y;
+      default:
+        return x.like(-1);
     }
   }
 };
@@ -93,7 +109,8 @@ Val lookup_variable(Val table, Val a, Val b, Val c) {
 Val lookup(Emitter& e, unsigned first) {
   Val a = e.in(first), b = e.in(first + 1), c = e.in(first + 2), table = e.in(first + 3, Type::u32);
   std::uint64_t constant;
-  return is_constant(table, constant) ? lookup_constant(constant & 255, a, b, c) : lookup_variable(table, a, b, c);
+  return is_constant(table, constant) ? lookup_constant(constant & 255, a, b, c)
+                                      : lookup_variable(table, a, b, c);
 }
 
 }  // namespace
@@ -141,7 +158,8 @@ template <>
 void lower<Op::shf>(Emitter& e) {
   Val low = e.in(1, Type::u32), high = e.in(2, Type::u32), amount = e.in(3, Type::u32);
   bool left = e.has(Mod::l);
-  Val shifted = intrinsic(left ? llvm::Intrinsic::fshl : llvm::Intrinsic::fshr, high, low, amount);  // modulo 32
+  Val shifted =
+      intrinsic(left ? llvm::Intrinsic::fshl : llvm::Intrinsic::fshr, high, low, amount);  // modulo 32
   if (e.has(Mod::clamp)) shifted = select(ge(amount, amount.like(32)), left ? low : high, shifted);
   e.out(shifted.as(Type::b32));
 }

@@ -1,4 +1,5 @@
-// Compares one lowering with expected values over edge cases and random operands, at several widths and feature sets.
+// Compares one lowering with expected values over edge cases and random operands, at several widths and
+// feature sets.
 #pragma once
 
 #include <bit>
@@ -22,11 +23,11 @@ struct Check {
   /// The expected bits of destination 0 (and, if `second`, destination 1) for one lane.
   std::function<std::uint64_t(const std::uint64_t*)> expected;
   std::function<std::uint64_t(const std::uint64_t*)> second{};
-  Type result = Type::none;             ///< none: bits must be equal; else NaNs of this type (or its elements) match
-  double relative_error = 0;            ///< of results of type `result`
+  Type result = Type::none;   ///< none: bits must be equal; else NaNs of this type (or its elements) match
+  double relative_error = 0;  ///< of results of type `result`
   double absolute_error = 0;
   std::vector<int> constants{};
-  std::vector<Lanes> values{};          ///< instead of edge values, by source
+  std::vector<Lanes> values{};  ///< instead of edge values, by source
   unsigned random_lanes = 512;
 };
 
@@ -35,18 +36,26 @@ void check(const Check& c);
 
 template <typename T>
 std::uint64_t to_bits(T value) {
-  if constexpr (sizeof(T) == 8) return std::bit_cast<std::uint64_t>(value);
-  else if constexpr (sizeof(T) == 4) return std::bit_cast<std::uint32_t>(value);
-  else if constexpr (sizeof(T) == 2) return std::bit_cast<std::uint16_t>(value);
-  else return static_cast<std::uint64_t>(static_cast<std::uint8_t>(value));
+  if constexpr (sizeof(T) == 8)
+    return std::bit_cast<std::uint64_t>(value);
+  else if constexpr (sizeof(T) == 4)
+    return std::bit_cast<std::uint32_t>(value);
+  else if constexpr (sizeof(T) == 2)
+    return std::bit_cast<std::uint16_t>(value);
+  else
+    return static_cast<std::uint64_t>(static_cast<std::uint8_t>(value));
 }
 
 template <typename T>
 T from_bits(std::uint64_t bits) {
-  if constexpr (sizeof(T) == 8) return std::bit_cast<T>(bits);
-  else if constexpr (sizeof(T) == 4) return std::bit_cast<T>(static_cast<std::uint32_t>(bits));
-  else if constexpr (sizeof(T) == 2) return std::bit_cast<T>(static_cast<std::uint16_t>(bits));
-  else return static_cast<T>(bits);
+  if constexpr (sizeof(T) == 8)
+    return std::bit_cast<T>(bits);
+  else if constexpr (sizeof(T) == 4)
+    return std::bit_cast<T>(static_cast<std::uint32_t>(bits));
+  else if constexpr (sizeof(T) == 2)
+    return std::bit_cast<T>(static_cast<std::uint16_t>(bits));
+  else
+    return static_cast<T>(bits);
 }
 
 }  // namespace raddle::jit::testing

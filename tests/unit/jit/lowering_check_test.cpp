@@ -18,20 +18,29 @@ struct Element {
 
 Element element_of(Type t) {
   switch (t) {
-    case Type::f16x2: return {Type::f16, 2};
-    case Type::bf16x2: return {Type::bf16, 2};
-    case Type::u16x2: return {Type::u16, 2};
-    case Type::s16x2: return {Type::s16, 2};
-    default: return {t, 1};
+    case Type::f16x2:
+      return {Type::f16, 2};
+    case Type::bf16x2:
+      return {Type::bf16, 2};
+    case Type::u16x2:
+      return {Type::u16, 2};
+    case Type::s16x2:
+      return {Type::s16, 2};
+    default:
+      return {t, 1};
   }
 }
 
 double value_of(std::uint64_t bits, Type t) {
   switch (t) {
-    case Type::f16: return numerics::widen(numerics::f16{static_cast<std::uint16_t>(bits)});
-    case Type::bf16: return numerics::widen(numerics::bf16{static_cast<std::uint16_t>(bits)});
-    case Type::f32: return from_bits<float>(bits);
-    default: return from_bits<double>(bits);
+    case Type::f16:
+      return numerics::widen(numerics::f16{static_cast<std::uint16_t>(bits)});
+    case Type::bf16:
+      return numerics::widen(numerics::bf16{static_cast<std::uint16_t>(bits)});
+    case Type::f32:
+      return from_bits<float>(bits);
+    default:
+      return from_bits<double>(bits);
   }
 }
 
@@ -61,7 +70,8 @@ Lanes float_edges(unsigned exponent_bits, unsigned fraction_bits) {
   Lanes values;
   std::uint64_t top = (1ull << exponent_bits) - 1, bias = top >> 1, one = 1ull << fraction_bits;
   std::uint64_t sign = 1ull << (exponent_bits + fraction_bits);
-  for (std::uint64_t exponent : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2}, bias - 1, bias, bias + 1, bias + 7, top - 1, top})
+  for (std::uint64_t exponent : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2}, bias - 1, bias,
+                                 bias + 1, bias + 7, top - 1, top})
     for (std::uint64_t fraction : {std::uint64_t{0}, std::uint64_t{1}, one / 2, one - 1}) {
       values.push_back(exponent << fraction_bits | fraction);
       values.push_back(sign | exponent << fraction_bits | fraction);
@@ -72,7 +82,8 @@ Lanes float_edges(unsigned exponent_bits, unsigned fraction_bits) {
 Lanes integer_edges(unsigned bits) {
   Lanes values;
   std::uint64_t mask = bits == 64 ? ~0ull : (1ull << bits) - 1, top = 1ull << (bits - 1);
-  for (std::uint64_t v : {0ull, 1ull, 2ull, 3ull, 7ull, 31ull, 32ull, 33ull, 63ull, 64ull, 100ull, 255ull, 256ull, 0x1234567ull})
+  for (std::uint64_t v : {0ull, 1ull, 2ull, 3ull, 7ull, 31ull, 32ull, 33ull, 63ull, 64ull, 100ull, 255ull,
+                          256ull, 0x1234567ull})
     for (std::uint64_t w : {v, ~v, top + v, top - v}) values.push_back(w & mask);
   return values;
 }
@@ -81,7 +92,8 @@ std::uint64_t random_value(Type t, std::mt19937_64& random) {
   unsigned bits = isa::bit_size(t);
   std::uint64_t v = random();
   if (bits <= 1) return v & 1;
-  if (isa::is_integer(t) || isa::type_class(t) == isa::TypeClass::bits) v >>= random() % bits;  // small numbers often
+  if (isa::is_integer(t) || isa::type_class(t) == isa::TypeClass::bits)
+    v >>= random() % bits;  // small numbers often
   return bits == 64 ? v : v & ((1ull << bits) - 1);
 }
 
@@ -100,11 +112,14 @@ void compare_lanes(const Check& c, const Variant& v, const std::vector<Lanes>& s
   std::vector<std::uint64_t> operands(sources.size());
   for (std::size_t lane = 0; lane < actual.size() && failures < 5; ++lane) {
     for (std::size_t s = 0; s < sources.size(); ++s)
-      operands[s] = std::count(c.constants.begin(), c.constants.end(), static_cast<int>(s)) ? sources[s][0] : sources[s][lane];
+      operands[s] = std::count(c.constants.begin(), c.constants.end(), static_cast<int>(s))
+                        ? sources[s][0]
+                        : sources[s][lane];
     std::uint64_t wanted = expected(operands.data());
     if (same(actual[lane], wanted, c)) continue;
     ++failures;
-    ADD_FAILURE() << describe(c, v, sources, lane) << std::hex << ": 0x" << actual[lane] << ", expected 0x" << wanted;
+    ADD_FAILURE() << describe(c, v, sources, lane) << std::hex << ": 0x" << actual[lane] << ", expected 0x"
+                  << wanted;
   }
 }
 
@@ -123,7 +138,8 @@ std::vector<Lanes> operands_of(const Check& c) {
     }
   for (unsigned i = 0; i < c.random_lanes; ++i)
     for (std::size_t s = 0; s < c.sources.size(); ++s)
-      lanes[s].push_back(random() % 4 ? random_value(c.sources[s], random) : edges[s][random() % edges[s].size()]);
+      lanes[s].push_back(random() % 4 ? random_value(c.sources[s], random)
+                                      : edges[s][random() % edges[s].size()]);
   return lanes;
 }
 
@@ -131,28 +147,41 @@ std::vector<Lanes> operands_of(const Check& c) {
 
 Lanes edge_values(Type t) {
   switch (t) {
-    case Type::pred: return {0, 1};
-    case Type::f16: return float_edges(5, 10);
-    case Type::bf16: return float_edges(8, 7);
-    case Type::f32: return float_edges(8, 23);
-    case Type::f64: return float_edges(11, 52);
-    case Type::f16x2: case Type::bf16x2: {
+    case Type::pred:
+      return {0, 1};
+    case Type::f16:
+      return float_edges(5, 10);
+    case Type::bf16:
+      return float_edges(8, 7);
+    case Type::f32:
+      return float_edges(8, 23);
+    case Type::f64:
+      return float_edges(11, 52);
+    case Type::f16x2:
+    case Type::bf16x2: {
       Lanes half = edge_values(t == Type::f16x2 ? Type::f16 : Type::bf16), pairs;
-      for (std::size_t i = 0; i < half.size(); ++i) pairs.push_back(half[i] | half[(i * 7 + 3) % half.size()] << 16);
+      for (std::size_t i = 0; i < half.size(); ++i)
+        pairs.push_back(half[i] | half[(i * 7 + 3) % half.size()] << 16);
       return pairs;
     }
-    default: return integer_edges(isa::bit_size(t));
+    default:
+      return integer_edges(isa::bit_size(t));
   }
 }
 
 void check(const Check& c) {
   static unsigned turn = 0;
   std::vector<Variant> all = variants();
-  std::vector<Variant> chosen = {{16, Features::avx512, "avx512 x16"}, {0, Features::baseline, "baseline x0"}, all[turn++ % all.size()]};
+  std::vector<Variant> chosen = {
+      {16, Features::avx512, "avx512 x16"}, {0, Features::baseline, "baseline x0"}, all[turn++ % all.size()]};
   std::vector<Lanes> sources = operands_of(c);
   unsigned failures = 0;
   for (const Variant& v : chosen) {
-    Results r = run({.opcode = c.opcode, .width = v.width, .features = v.features, .sources = sources, .constants = c.constants});
+    Results r = run({.opcode = c.opcode,
+                     .width = v.width,
+                     .features = v.features,
+                     .sources = sources,
+                     .constants = c.constants});
     compare_lanes(c, v, sources, r.destinations[0], c.expected, failures);
     if (c.second) compare_lanes(c, v, sources, r.destinations[1], c.second, failures);
   }

@@ -83,7 +83,8 @@ llvm::Type* slots(Builder& ir, unsigned width) {
 Val load_operand(Builder& ir, llvm::Value* pointer, Type t, unsigned width) {
   auto* bits = ir.CreateAlignedLoad(slots(ir, width), pointer, llvm::Align(8));
   unsigned size = isa::bit_size(t);
-  auto* narrow = ir.CreateTrunc(bits, llvm_type(ir.getContext(), size == 1 ? Type::pred : isa::bits_type(size), width));
+  auto* narrow =
+      ir.CreateTrunc(bits, llvm_type(ir.getContext(), size == 1 ? Type::pred : isa::bits_type(size), width));
   return Val{&ir, narrow, size == 1 ? Type::pred : isa::bits_type(size)}.as(t);
 }
 
@@ -93,7 +94,8 @@ void store_result(Builder& ir, llvm::Value* pointer, Val value, unsigned width) 
   ir.CreateAlignedStore(ir.CreateZExt(bits.v, slots(ir, width)), pointer, llvm::Align(8));
 }
 
-/// void f(ptr* sources, ptr* destinations): the sources of the call, then the carry; destinations, then the carry.
+/// void f(ptr* sources, ptr* destinations): the sources of the call, then the carry; destinations, then the
+/// carry.
 void build(llvm::Module& module, const Call& call, const Instruction& instruction, bool& writes_carry) {
   auto& context = module.getContext();
   Builder ir(context);
@@ -132,7 +134,8 @@ void build(llvm::Module& module, const Call& call, const Instruction& instructio
     store_result(ir, pointer_to(ir, function->getArg(1), k), emitter.outputs[k], call.width);
   writes_carry = emitter.carry_written;
   if (writes_carry)
-    store_result(ir, pointer_to(ir, function->getArg(1), instruction.destinations), emitter.carry, call.width);
+    store_result(ir, pointer_to(ir, function->getArg(1), instruction.destinations), emitter.carry,
+                 call.width);
   ir.CreateRetVoid();
   std::string problems;
   llvm::raw_string_ostream stream(problems);
@@ -224,7 +227,8 @@ std::string assembly(const Call& call) {
 
 std::vector<Variant> variants() {
   std::vector<Variant> result;
-  for (auto [features, name] : {std::pair{Features::baseline, "baseline"}, {Features::avx2, "avx2"}, {Features::avx512, "avx512"}})
+  for (auto [features, name] :
+       {std::pair{Features::baseline, "baseline"}, {Features::avx2, "avx2"}, {Features::avx512, "avx512"}})
     for (unsigned width : {0u, 4u, 8u, 16u, 32u}) {
       if (features == Features::baseline && width > 4) continue;
       if (features == Features::avx2 && width > 8) continue;
