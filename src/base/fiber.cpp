@@ -155,9 +155,11 @@ void Fiber::prepare(Entry entry, void* argument) {
     run(fiber);
   });
 #else
-  // As raddle_fiber_switch expects it: r15 r14 r13 r12 rbx rbp, the return address; aligned for a call afterwards.
-  auto** frame = reinterpret_cast<void**>(top_) - 8;
-  std::memset(frame, 0, 8 * sizeof(void*));
+  // As raddle_fiber_switch expects it: r15 r14 r13 r12 rbx rbp, the return address; then two words, so that the stack is
+  // 16-byte aligned where raddle_fiber_start makes its call.
+  constexpr std::size_t kWords = 9;
+  auto** frame = reinterpret_cast<void**>(top_) - kWords;
+  std::memset(frame, 0, kWords * sizeof(void*));
   frame[3] = this;                                            // r12: argument of run
   frame[4] = reinterpret_cast<void*>(&Fiber::run);            // rbx
   frame[6] = reinterpret_cast<void*>(&raddle_fiber_start);    // return address
