@@ -1,0 +1,321 @@
+// A cooperative scheduler for the warps of one CTA, just rich enough for the services of exec/abi.h.
+#include "isa/harness/cta.h"
+
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <atomic>
+#include <bit>
+#include <csetjmp>
+#include <csignal>
+#include <cstring>
+
+#include "base/assert.h"
+#include "exec/barrier.h"
+#include "ptx/layout.h"
+
+namespace raddle::testing {
+namespace {
+
+using exec::Barrier;
+using exec::CtaContext;
+using exec::FaultKind;
+using exec::WarpContext;
+
+constexpr std::size_t kStack = 4u << 20;
+constexpr std::size_t kLocalLimit = 64u << 20;
+constexpr unsigned kIdleRounds = 200'000;  ///< scheduler rounds without progress that count as a deadlock
+
+thread_local sigjmp_buf* recovery = nullptr;
+thread_local int caught = 0;
+
+void on_signal(int number) {
+  if (!recovery) {
+    std::signal(number, SIG_DFL);
+    std::raise(number);
+    return;
+  }
+  caught = number;
+  siglongjmp(*recovery, 1);
+}
+
+void install_handlers() {
+  static const bool installed = [] {
+    stack_t stack{};
+    stack.ss_size = 256u << 10;
+    stack.ss_sp = std::malloc(stack.ss_size);
+    sigaltstack(&stack, nullptr);
+    struct sigaction action {};
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_ONSTACK | SA_NODEFER;
+    for (int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(number, &action, nullptr);
+    return true;
+  }();
+  (void)installed;
+}
+
+/// Memory that every run reuses: one shared window with its guard, local memory, coroutine stacks.
+struct Arena {
+  std::byte* shared;
+  std::byte* local;
+  std::vector<std::unique_ptr<std::byte[]>> stacks;
+
+  Arena() {
+    constexpr std::size_t kAlign = 256u << 20;
+    void* raw = mmap(nullptr, 2 * kAlign, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    RADDLE_ASSERT(raw != MAP_FAILED, "no address space for the shared window");
+    auto base = (reinterpret_cast<std::uintptr_t>(raw) + kAlign - 1) & ~(kAlign - 1);
+    shared = reinterpret_cast<std::byte*>(base);
+    mprotect(shared, 256u << 10, PROT_READ | PROT_WRITE);
+    raw = mmap(nullptr, kLocalLimit, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    RADDLE_ASSERT(raw != MAP_FAILED, "no memory for local memory");
+    local = static_cast<std::byte*>(raw);
+  }
+  std::byte* stack(std::size_t index) {
+    while (stacks.size() <= index) stacks.push_back(std::make_unique_for_overwrite<std::byte[]>(kStack));
+    return stacks[index].get();
+  }
+  static Arena& get() {
+    static Arena arena;
+    return arena;
+  }
+};
+
+struct Coroutine {
+  ucontext_t context{};
+  WarpContext* warp = nullptr;
+  bool finished = false;
+};
+
+class Scheduler {
+ public:
+  explicit Scheduler(const CtaLaunch& launch);
+  Outcome run();
+
+ private:
+  friend struct Calls;
+  void enter();
+  void switch_out() { swapcontext(&running_->context, &main_); }
+  void wait_for(Barrier& barrier, std::uint32_t generation);
+  void arrive(WarpContext* warp, Barrier& barrier, const exec::Arrival& arrival);
+  void prepare_warps();
+  void start(Coroutine& coroutine);
+  static void entry_point(unsigned low, unsigned high);
+
+  const CtaLaunch& launch_;
+  ModuleMemory memory_;
+  exec::LaunchContext context_{};
+  CtaContext cta_{};
+  std::vector<WarpContext> warps_;
+  std::vector<Coroutine> coroutines_;
+  Coroutine* running_ = nullptr;
+  ucontext_t main_{};
+  Outcome outcome_;
+  std::atomic<std::uint32_t> poll_{0};
+  bool progress_ = false, aborted_ = false;
+  std::uint64_t clock_ = 0;
+};
+
+Scheduler& of(WarpContext* warp) { return *static_cast<Scheduler*>(warp->cta->machine); }
+
+/// The services; each finds its scheduler through the warp.
+struct Calls {
+  static void barrier_sync(WarpContext* w, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes) {
+    Barrier& barrier = w->cta->barriers[id & 15];
+    std::uint32_t generation = barrier.generation;
+    of(w).arrive(w, barrier, {threads, lanes, 0});
+    of(w).wait_for(barrier, generation);
+  }
+  static void barrier_arrive(WarpContext* w, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes) {
+    of(w).arrive(w, w->cta->barriers[id & 15], {threads, lanes, 0});
+  }
+  static std::uint32_t barrier_reduce(WarpContext* w, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes,
+                                      std::uint32_t predicate, std::uint32_t* all) {
+    Barrier& barrier = w->cta->barriers[id & 15];
+    std::uint32_t generation = barrier.generation;
+    of(w).arrive(w, barrier, {threads, lanes, predicate});
+    of(w).wait_for(barrier, generation);
+    *all = barrier.result_arrived;
+    return barrier.result_count;
+  }
+  static void yield(WarpContext* w) { of(w).switch_out(); }
+  static void poll(WarpContext*) {}
+  __attribute__((noreturn)) static void fault(WarpContext* w, FaultKind kind, std::uint64_t address, std::uint32_t lane,
+                                              std::uint32_t line) {
+    Scheduler& s = of(w);
+    s.outcome_ = {fmt::format("fault: {}", exec::fault_name(kind)), kind, address, lane, line};
+    s.aborted_ = true;
+    s.switch_out();
+    RADDLE_UNREACHABLE("a faulted warp was resumed");
+  }
+  static void exit_lanes(WarpContext* w, std::uint32_t lanes) {
+    lanes &= w->live_lanes;
+    w->live_lanes &= ~lanes;
+    w->cta->live_threads -= static_cast<std::uint32_t>(std::popcount(lanes));
+    for (Barrier& barrier : w->cta->barriers)
+      of(w).progress_ |= exec::complete_after_exit(barrier, w->cta->live_threads);
+  }
+  static std::int32_t vprintf(WarpContext*, std::uint32_t, std::uint64_t, std::uint64_t) { return 0; }
+  __attribute__((noreturn)) static void assert_fail(WarpContext* w, std::uint32_t lane, std::uint64_t message, std::uint64_t,
+                                       std::uint32_t line, std::uint64_t) {
+    fault(w, FaultKind::assertion, message, lane, line);
+  }
+  static std::uint64_t malloc(WarpContext*, std::uint64_t) { return 0; }
+  static void free(WarpContext*, std::uint64_t) {}
+  static void nanosleep(WarpContext* w, std::uint32_t) { of(w).switch_out(); }
+  static std::uint64_t clock(WarpContext* w) { return ++of(w).clock_; }
+  static std::uint64_t globaltimer(WarpContext* w) { return ++of(w).clock_; }
+};
+
+constexpr exec::Services kServices = {
+    Calls::barrier_sync, Calls::barrier_arrive, Calls::barrier_reduce, Calls::yield, Calls::poll, Calls::fault,
+    Calls::exit_lanes, Calls::vprintf, Calls::assert_fail, Calls::malloc, Calls::free, Calls::nanosleep, Calls::clock,
+    Calls::globaltimer};
+
+Scheduler::Scheduler(const CtaLaunch& launch) : launch_(launch), memory_(*launch.module) {
+  exec::BlockShape block = launch.block;
+  context_.ntid[0] = block.x, context_.ntid[1] = block.y, context_.ntid[2] = block.z;
+  for (int i = 0; i < 3; ++i) context_.nctaid[i] = context_.cluster_shape[i] = 1;
+  ptx::SharedLayout shared = ptx::shared_layout(*launch.module, launch.kernel);
+  context_.static_shared = shared.static_bytes;
+  context_.dynamic_shared = launch.dynamic_shared;
+  context_.dynamic_shared_offset = shared.dynamic_offset;
+  context_.nsmid = 1;
+  context_.grid_id = 1;
+  context_.parameters = launch.parameters.data();
+  context_.variables = memory_.addresses().data();
+  cta_.launch = &context_;
+  cta_.services = &kServices;
+  cta_.poll = &poll_;
+  cta_.shared = Arena::get().shared;
+  cta_.local = Arena::get().local;
+  cta_.local_stride = (launch.executable->local_bytes + 15u) & ~std::uint64_t{15};
+  cta_.thread_count = cta_.live_threads = block.x * block.y * block.z;
+  cta_.warp_count = (cta_.thread_count + 31) / 32;
+  cta_.machine = this;
+  RADDLE_ASSERT(cta_.local_stride * cta_.thread_count <= kLocalLimit, "test kernel needs too much local memory");
+  std::memset(cta_.shared, 0, std::max(exec::kReservedShared + shared.static_bytes, shared.dynamic_offset + launch.dynamic_shared));
+  std::memset(cta_.local, 0, cta_.local_stride * cta_.thread_count);
+}
+
+void Scheduler::arrive(WarpContext* warp, Barrier& barrier, const exec::Arrival& arrival) {
+  exec::arrive(barrier, arrival, warp->live_lanes, cta_.live_threads);
+  progress_ = true;
+}
+
+void Scheduler::wait_for(Barrier& barrier, std::uint32_t generation) {
+  while (barrier.generation == generation) switch_out();
+}
+
+void Scheduler::entry_point(unsigned low, unsigned high) {
+  auto* self = reinterpret_cast<Scheduler*>(static_cast<std::uintptr_t>(high) << 32 | low);
+  self->enter();
+}
+
+void Scheduler::enter() {
+  Coroutine& me = *running_;
+  if (me.warp)
+    launch_.executable->run_warp(*me.warp);
+  else
+    launch_.executable->run_block(cta_);
+  me.finished = true;
+  switch_out();
+}
+
+void Scheduler::prepare_warps() {
+  if (launch_.executable->kind != exec::BlockKind::fibers) {
+    coroutines_.resize(1);
+    return;
+  }
+  warps_.resize(cta_.warp_count);
+  coroutines_.resize(cta_.warp_count);
+  for (std::uint32_t i = 0; i < cta_.warp_count; ++i) {
+    std::uint32_t lanes = std::min(32u, cta_.thread_count - 32 * i);
+    warps_[i].cta = &cta_;
+    warps_[i].warp_id = i;
+    warps_[i].initial_lanes = warps_[i].live_lanes = lanes == 32 ? ~0u : (1u << lanes) - 1;
+    coroutines_[i].warp = &warps_[i];
+  }
+}
+
+void Scheduler::start(Coroutine& coroutine) {
+  getcontext(&coroutine.context);
+  coroutine.context.uc_stack.ss_sp = Arena::get().stack(static_cast<std::size_t>(&coroutine - coroutines_.data()));
+  coroutine.context.uc_stack.ss_size = kStack;
+  coroutine.context.uc_link = nullptr;
+  auto self = reinterpret_cast<std::uintptr_t>(this);
+  makecontext(&coroutine.context, reinterpret_cast<void (*)()>(&Scheduler::entry_point), 2,
+              static_cast<unsigned>(self), static_cast<unsigned>(self >> 32));
+}
+
+Outcome Scheduler::run() {
+  prepare_warps();
+  for (auto& coroutine : coroutines_) start(coroutine);
+  unsigned idle = 0;
+  for (bool any_left = true; any_left && !aborted_;) {
+    any_left = false;
+    progress_ = false;
+    for (auto& coroutine : coroutines_) {
+      if (coroutine.finished || aborted_) continue;
+      running_ = &coroutine;
+      swapcontext(&main_, &coroutine.context);
+      any_left |= !coroutine.finished;
+      progress_ |= coroutine.finished;
+    }
+    idle = progress_ ? 0 : idle + 1;
+    if (idle > kIdleRounds) return {"no warp makes progress", FaultKind::deadlock};
+  }
+  return outcome_;
+}
+
+}  // namespace
+
+ModuleMemory::ModuleMemory(const ptx::Module& module) {
+  std::vector<std::uint64_t> offsets(module.variables.size());
+  std::uint64_t total = 0;
+  auto placed = [](const ptx::Variable& v) { return v.space == ptx::Space::global || v.space == ptx::Space::const_; };
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    if (!placed(module.variables[i])) continue;
+    offsets[i] = total;
+    total = (total + module.variables[i].size + 255) & ~std::uint64_t{255};
+  }
+  storage_ = std::make_unique<std::byte[]>(total + 256);
+  auto base = (reinterpret_cast<std::uintptr_t>(storage_.get()) + 255) & ~std::uintptr_t{255};
+  addresses_.assign(offsets.size(), 0);
+  for (std::size_t i = 0; i < offsets.size(); ++i)
+    if (placed(module.variables[i])) addresses_[i] = base + offsets[i];
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    const auto& v = module.variables[i];
+    if (!placed(v)) continue;
+    auto* at = reinterpret_cast<std::byte*>(addresses_[i]);
+    if (!v.initial.empty()) std::memcpy(at, v.initial.data(), v.initial.size());
+    for (const auto& r : v.relocations) {
+      std::uint64_t value = r.is_function ? exec::function_handle(r.index) : addresses_[r.index] + static_cast<std::uint64_t>(r.addend);
+      value >>= r.mask_shift;
+      std::memcpy(at + r.offset, &value, r.size);
+    }
+  }
+}
+
+std::string guarded(const std::function<void()>& body) {
+  install_handlers();
+  sigjmp_buf here;
+  sigjmp_buf* outer = recovery;
+  if (sigsetjmp(here, 1) != 0) {
+    recovery = outer;
+    return fmt::format("signal {} ({})", caught, strsignal(caught));
+  }
+  recovery = &here;
+  body();
+  recovery = outer;
+  return {};
+}
+
+Outcome run_cta(const CtaLaunch& launch) {
+  Outcome outcome;
+  std::string crash = guarded([&] { outcome = Scheduler(launch).run(); });
+  if (!crash.empty()) outcome = {crash, FaultKind::illegal_address};
+  return outcome;
+}
+
+}  // namespace raddle::testing

@@ -1,0 +1,48 @@
+// The engines under test (interpreter first: the oracle) and a test kernel compiled by all of them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "exec/executable.h"
+#include "isa/harness/cta.h"
+#include "ptx/module.h"
+
+namespace raddle::testing {
+
+struct NamedEngine {
+  std::string name;                        ///< "interp", "avx512", "avx2", "sse42"
+  std::unique_ptr<exec::Engine> engine;
+};
+
+/// Engines by comma-separated names; "all": the interpreter and the JIT at each SIMD level that this build and host have.
+/// @errors not_found: a name that is none of them, or a level that the host lacks
+Result<std::vector<NamedEngine>> make_engines(std::string_view names);
+
+/// A module and, per engine, one of its kernels compiled.
+class CompiledKernel {
+ public:
+  /// @errors whatever the parser says; `not_found` without such a kernel. An engine that cannot compile is kept as an
+  /// error of its own, see `compile_error`.
+  static Result<CompiledKernel> create(const std::string& ptx, std::string_view kernel,
+                                       const std::vector<NamedEngine>& engines, exec::BlockShape block);
+
+  /// "" if the engine compiled the kernel.
+  const std::string& compile_error(std::size_t engine) const { return errors_[engine]; }
+  /// Runs on one engine; `arguments` by parameter, each truncated or zero-extended to the parameter's size.
+  Outcome run(std::size_t engine, const std::vector<std::vector<std::byte>>& arguments) const;
+  const ptx::Module& module() const { return *module_; }
+
+ private:
+  std::unique_ptr<ptx::Module> module_;
+  ptx::FunctionId kernel_ = 0;
+  exec::BlockShape block_;
+  std::vector<std::unique_ptr<exec::Executable>> code_;
+  std::vector<std::string> errors_;
+};
+
+/// An integer argument's bytes.
+std::vector<std::byte> argument(std::uint64_t value);
+
+}  // namespace raddle::testing

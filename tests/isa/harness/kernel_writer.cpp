@@ -1,0 +1,307 @@
+// PTX text for cases. Each case has a scope `{ ... }` of its own, so register names repeat (and nested scopes are tested).
+#include "isa/harness/kernel_writer.h"
+
+#include <algorithm>
+
+#include "isa/match.h"
+
+namespace raddle::testing {
+
+using isa::Mod;
+using isa::ModKind;
+using isa::OperandKind;
+using isa::Type;
+
+namespace {
+
+/// How a state space is named in the writer's own loads and stores, and how an address in it is made.
+struct SpaceText {
+  std::string name;      ///< "" for generic
+  bool writable = true;
+};
+
+SpaceText space_of(const isa::Opcode& opcode) {
+  switch (opcode.get(ModKind::space)) {
+    case Mod::global: return {"global"};
+    case Mod::shared:
+    case Mod::shared_cta:
+    case Mod::shared_cluster: return {"shared"};
+    case Mod::local: return {"local"};
+    case Mod::const_: return {"const", false};
+    case Mod::param:
+    case Mod::param_entry:
+    case Mod::param_func: return {"param", false};
+    default: return {""};
+  }
+}
+
+unsigned register_bits(Type type, unsigned wanted) {
+  unsigned bits = std::max(16u, isa::bit_size(type));
+  auto cls = isa::type_class(type);
+  bool may_widen = cls == isa::TypeClass::bits || cls == isa::TypeClass::unsigned_ || cls == isa::TypeClass::signed_;
+  return may_widen ? std::max(bits, wanted) : bits;
+}
+
+std::string register_type(Type type, unsigned bits) {
+  if (type == Type::pred) return "pred";
+  if (bits != isa::bit_size(type)) return fmt::format("b{}", bits);
+  switch (type) {
+    case Type::u16: case Type::u32: case Type::u64: case Type::s16: case Type::s32: case Type::s64:
+    case Type::f32: case Type::f64: return std::string(type_name(type));
+    default: return fmt::format("b{}", bits);
+  }
+}
+
+}  // namespace
+
+bool is_immediate_only(const isa::OperandSpec& spec) { return spec.name == "lut" || spec.name.starts_with("imm"); }
+
+std::vector<const isa::Form*> matching_forms(const isa::Opcode& opcode) {
+  std::vector<isa::Word> words;
+  std::string_view rest = std::string_view(opcode.text).substr(opcode.row->mnemonic.size());
+  while (!rest.empty()) {
+    auto end = rest.find('.', 1);
+    words.push_back(isa::make_word(rest.substr(1, end == std::string_view::npos ? end : end - 1)));
+    rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end);
+  }
+  std::vector<const isa::Form*> forms{opcode.form};
+  isa::Assignment assignment;
+  for (const isa::Form& form : opcode.row->forms)
+    if (&form != opcode.form && isa::match_form(form, words, assignment)) forms.push_back(&form);
+  return forms;
+}
+
+struct KernelWriter::Writing {
+  CaseLayout layout;
+  const CaseSpec* spec = nullptr;
+  std::string after;     ///< stores, written behind the instruction
+};
+
+KernelWriter::KernelWriter() {
+  body_ = R"(.version 8.7
+.target sm_90a
+.address_size 64
+.const .align 16 .b8 table[2048] = {)";
+  for (unsigned i = 0; i < 2048; ++i) body_ += fmt::format("{}{}", i ? "," : "", (i * 167 + (i >> 3) * 29 + 5) & 255);
+  body_ += R"(};
+.visible .entry test(.param .u64 out, .param .u64 in, .param .u64 memory, .param .u32 mask, .param .align 16 .b8 block[64])
+{
+.reg .b64 %out, %in, %area64;
+.reg .b32 %lane, %mask, %bit, %area32;
+.reg .pred %idle;
+.shared .align 16 .b8 shared_area[2048];
+.local .align 16 .b8 local_area[64];
+ld.param.b64 %out, [out];
+ld.param.b64 %in, [in];
+ld.param.b32 %mask, [mask];
+mov.u32 %lane, %tid.x;
+mad.wide.u32 %out, %lane, 8, %out;
+mad.wide.u32 %in, %lane, 8, %in;
+shr.u32 %bit, %mask, %lane;
+and.b32 %bit, %bit, 1;
+setp.eq.u32 %idle, %bit, 0;
+@%idle bra END;
+)";
+  lines_ = static_cast<unsigned>(std::count(body_.begin(), body_.end(), '\n'));
+}
+
+void KernelWriter::line(const std::string& text) {
+  body_ += text;
+  body_ += '\n';
+  ++lines_;
+}
+
+Port KernelWriter::take_input(std::string name, Type type, unsigned bits, unsigned elements) {
+  Port port{std::move(name), type, bits, elements, in_slots_};
+  in_slots_ += port.slots();
+  return port;
+}
+
+Port KernelWriter::take_output(std::string name, Type type, unsigned bits, unsigned elements) {
+  Port port{std::move(name), type, bits, elements, out_slots_};
+  out_slots_ += port.slots();
+  return port;
+}
+
+/// Loads one element's register from its slot(s).
+void KernelWriter::load(const Port& port, const std::string& reg) {
+  unsigned offset = port.slot * kSlotBytes;
+  if (port.type == Type::pred) {
+    line(fmt::format("{{ .reg .b32 %t; ld.global.b32 %t, [%in+{}]; setp.ne.s32 {}, %t, 0; }}", offset, reg));
+  } else if (port.bits == 128) {
+    line(fmt::format("{{ .reg .b64 %t, %u; ld.global.b64 %t, [%in+{}]; ld.global.b64 %u, [%in+{}]; mov.b128 {}, {{%t, %u}}; }}",
+                     offset, offset + kSlotBytes, reg));
+  } else {
+    line(fmt::format("ld.global.b{} {}, [%in+{}];", port.bits, reg, offset));
+  }
+}
+
+void KernelWriter::store(const Port& port, const std::string& reg) {
+  unsigned offset = port.slot * kSlotBytes;
+  if (port.type == Type::pred) {
+    line(fmt::format("{{ .reg .b32 %t; selp.b32 %t, 1, 0, {}; st.global.b32 [%out+{}], %t; }}", reg, offset));
+  } else if (port.bits == 128) {
+    line(fmt::format("{{ .reg .b64 %t, %u; mov.b128 {{%t, %u}}, {}; st.global.b64 [%out+{}], %t; st.global.b64 [%out+{}], %u; }}",
+                     reg, offset, offset + kSlotBytes));
+  } else {
+    line(fmt::format("st.global.b{} [%out+{}], {};", port.bits, offset, reg));
+  }
+}
+
+std::string KernelWriter::source(Writing& w, const isa::OperandSpec& spec, const CaseSpec& c) {
+  if (spec.name == "membermask" && c.member_mask_from_launch) return "%mask";
+  Type type = case_operand_type(*c.opcode, spec);
+  unsigned bits = register_bits(type, spec.may_be_wider ? c.register_bits : 0);
+  unsigned elements = spec.vector ? c.opcode->vector_length() : 1;
+  Port port = take_input(spec.name, type, bits, elements);
+  w.layout.sources.push_back(port);
+  std::string text;
+  for (unsigned i = 0; i < elements; ++i) {
+    std::string reg = fmt::format("%s_{}{}", spec.name, i);
+    line(fmt::format(".reg .{} {};", register_type(type, bits), reg));
+    Port element = port;
+    element.slot += i * (bits > 64 ? 2 : 1);
+    load(element, reg);
+    text += (i ? ", " : "") + reg;
+  }
+  return elements > 1 ? "{" + text + "}" : text;
+}
+
+std::string KernelWriter::destination(Writing& w, const isa::OperandSpec& spec, const CaseSpec& c) {
+  Type type = case_operand_type(*c.opcode, spec);
+  unsigned bits = register_bits(type, spec.may_be_wider ? c.register_bits : 0);
+  unsigned elements = spec.vector ? c.opcode->vector_length() : 1;
+  Port port = take_output(spec.name, type, bits, elements);
+  w.layout.results.push_back(port);
+  std::string text;
+  for (unsigned i = 0; i < elements; ++i) {
+    std::string reg = fmt::format("%d_{}{}", spec.name, i);
+    line(fmt::format(".reg .{} {};", register_type(type, bits), reg));
+    text += (i ? ", " : "") + reg;
+  }
+  return elements > 1 ? "{" + text + "}" : text;
+}
+
+/// Fills the lane's 64 bytes in the opcode's state space and returns the address operand.
+std::string KernelWriter::address(Writing& w, const isa::Opcode& opcode) {
+  SpaceText space = space_of(opcode);
+  w.layout.has_area = true;
+  w.layout.area_is_written = space.writable;
+  std::string reg = "%area64";
+  if (space.name == "shared") {
+    reg = "%area32";
+    line("mov.u32 %area32, shared_area; mad.lo.u32 %area32, %lane, 64, %area32;");
+  } else if (space.name == "local") {
+    line("mov.u64 %area64, local_area;");
+  } else if (space.name == "const") {
+    line("mov.u64 %area64, table; mad.wide.u32 %area64, %lane, 64, %area64;");
+  } else if (space.name == "param") {
+    return "[block+16]";
+  } else {
+    line("ld.param.b64 %area64, [memory]; mad.wide.u32 %area64, %lane, 64, %area64;");
+  }
+  if (!space.writable) return "[" + reg + "]";
+  w.layout.area_in = in_slots_;
+  in_slots_ += kAreaSlots;
+  std::string dot = space.name.empty() ? "" : "." + space.name;
+  line("{ .reg .b64 %t;");
+  for (unsigned i = 0; i < kAreaSlots; ++i)
+    line(fmt::format("ld.global.b64 %t, [%in+{}]; st{}.b64 [{}+{}], %t;", (w.layout.area_in + i) * kSlotBytes, dot, reg, 8 * i));
+  line("}");
+  return "[" + reg + "]";
+}
+
+void KernelWriter::dump_area(Writing& w, const isa::Opcode& opcode) {
+  if (!w.layout.area_is_written) return;
+  SpaceText space = space_of(opcode);
+  std::string dot = space.name.empty() ? "" : "." + space.name;
+  w.layout.area_out = out_slots_;
+  out_slots_ += kAreaSlots;
+  line("{ .reg .b64 %t;");
+  for (unsigned i = 0; i < kAreaSlots; ++i)
+    line(fmt::format("ld{}.b64 %t, [{}+{}]; st.global.b64 [%out+{}], %t;", dot, space.name == "shared" ? "%area32" : "%area64",
+                     8 * i, (w.layout.area_out + i) * kSlotBytes));
+  line("}");
+}
+
+void KernelWriter::carry_in(Writing& w) {
+  Port port = take_input("carry", Type::pred, 32, 1);
+  w.layout.sources.push_back(port);
+  line(fmt::format("{{ .reg .b32 %t; ld.global.b32 %t, [%in+{}]; add.cc.u32 %t, %t, -1; }}", port.slot * kSlotBytes));
+}
+
+void KernelWriter::carry_out(Writing& w) {
+  Port port = take_output("carry", Type::b32, 32, 1);
+  w.layout.results.push_back(port);
+  line(fmt::format("{{ .reg .b32 %t; addc.u32 %t, 0, 0; st.global.b32 [%out+{}], %t; }}", port.slot * kSlotBytes));
+}
+
+Result<CaseLayout> KernelWriter::add(const CaseSpec& c) {
+  const isa::Row& row = *c.opcode->row;
+  for (std::size_t i = 0; i < c.form->operands.size(); ++i) {
+    const isa::OperandSpec* spec = find_operand(row, c.form->operands[i].name);
+    if (!spec) return Error::unsupported("{}: operand '{}' is in no operand list", row.id, c.form->operands[i].name);
+    bool open = spec->kind == OperandKind::value && case_operand_type(*c.opcode, *spec) == Type::none;
+    if (open || (spec->kind != OperandKind::value && spec->kind != OperandKind::address))
+      return Error::unsupported("{}: operand '{}' needs a hand-written kernel", row.id, spec->name);
+    if (is_immediate_only(*spec) && (c.immediates.size() <= i || c.immediates[i].empty()))
+      return Error::invalid("{}: operand '{}' takes an immediate", row.id, spec->name);
+  }
+  Writing w;
+  w.spec = &c;
+  line("{");
+  w.layout.first_line = lines_;
+  std::string operands;
+  for (std::size_t i = 0; i < c.form->operands.size(); ++i) {
+    const isa::OperandSlot& slot = c.form->operands[i];
+    if (slot.optional && !c.present[i]) continue;
+    const isa::OperandSpec& spec = *find_operand(row, slot.name);
+    std::string text = i < c.immediates.size() && !c.immediates[i].empty() ? c.immediates[i]
+                       : spec.kind == OperandKind::address                 ? address(w, *c.opcode)
+                       : spec.is_destination                               ? destination(w, spec, c)
+                                                                           : source(w, spec, c);
+    operands += operands.empty() ? " " : slot.joined ? "|" : ", ";
+    operands += text;
+  }
+  bool wrap_carry = row.text->scope == isa::Scope::lane && c.opcode->is(isa::Effects::state) && !w.layout.results.empty();
+  if (wrap_carry) carry_in(w);
+  line(c.opcode->text + operands + ";");
+  if (wrap_carry) carry_out(w);
+  for (const Port& port : w.layout.results) {
+    if (wrap_carry && &port == &w.layout.results.back()) break;
+    for (unsigned i = 0; i < port.elements; ++i) {
+      Port element = port;
+      element.slot += i * (port.bits > 64 ? 2 : 1);
+      store(element, fmt::format("%d_{}{}", port.name, i));
+    }
+  }
+  if (w.layout.has_area) dump_area(w, *c.opcode);
+  line("}");
+  w.layout.last_line = lines_;
+  return w.layout;
+}
+
+std::string KernelWriter::finish() { return body_ + "END:\nret;\n}\n"; }
+
+Type case_operand_type(const isa::Opcode& opcode, const isa::OperandSpec& spec) { return opcode.operand_type(spec); }
+
+const isa::OperandSpec* find_operand(const isa::Row& row, std::string_view name) {
+  for (const auto& spec : row.operands)
+    if (spec.name == name) return &spec;
+  return nullptr;
+}
+
+std::vector<std::vector<bool>> operand_choices(const isa::Form& form) {
+  std::vector<std::vector<bool>> all{std::vector<bool>(form.operands.size(), true)};
+  for (std::size_t i = 0; i < form.operands.size(); ++i) {
+    if (!form.operands[i].optional) continue;
+    std::size_t count = all.size();
+    for (std::size_t k = 0; k < count; ++k) {
+      all.push_back(all[k]);
+      all.back()[i] = false;
+    }
+  }
+  return all;
+}
+
+}  // namespace raddle::testing

@@ -1,0 +1,124 @@
+// Enumerates, samples and batches spellings; asks ptxas where it is installed.
+#include "isa/spellings.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "isa/enumerate.h"
+
+namespace raddle::testing {
+namespace {
+
+constexpr std::size_t kBatch = 24;
+constexpr const char* kPtxas = "/usr/local/cuda/bin/ptxas";
+
+/// What a spelling is made of, as numbers: its form, modifiers and types.
+std::vector<unsigned> features(const isa::Opcode& opcode) {
+  std::vector<unsigned> all{static_cast<unsigned>(opcode.form - opcode.row->forms.data())};
+  for (std::size_t m = 0; m < opcode.mods.size(); ++m)
+    if (opcode.mods.test(m)) all.push_back(100 + static_cast<unsigned>(m));
+  for (unsigned i = 0; i < opcode.type_count; ++i) all.push_back(10'000 + 1000 * i + static_cast<unsigned>(opcode.types[i]));
+  return all;
+}
+
+/// Whether the opcode shows a pair of features not seen before; marks its pairs as seen.
+bool covers_new_pair(const isa::Opcode& opcode, std::set<std::pair<unsigned, unsigned>>& seen) {
+  bool is_new = false;
+  auto all = features(opcode);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (std::size_t k = i; k < all.size(); ++k) is_new |= seen.insert({all[i], all[k]}).second;
+  return is_new;
+}
+
+bool has_wide_operand(const isa::Row& row) {
+  return std::any_of(row.operands.begin(), row.operands.end(), [](const isa::OperandSpec& o) { return o.may_be_wider; });
+}
+
+std::vector<std::string> immediates_for(const isa::Opcode& opcode, const isa::Form& form, Random& random) {
+  std::vector<std::string> immediates(form.operands.size());
+  for (std::size_t i = 0; i < form.operands.size(); ++i) {
+    const isa::OperandSpec* spec = find_operand(*opcode.row, form.operands[i].name);
+    if (spec && is_immediate_only(*spec)) immediates[i] = fmt::format("{}", random.below(256));
+  }
+  return immediates;
+}
+
+}  // namespace
+
+std::vector<const isa::Opcode*> sampled_spellings(const isa::Row& row, unsigned limit, std::uint64_t seed) {
+  std::vector<const isa::Opcode*> all;
+  for (const std::string& text : isa::all_spellings(row))
+    if (auto opcode = isa::resolve(text); opcode.ok() && (*opcode)->row == &row) all.push_back(*opcode);
+  if (all.size() <= limit) return all;
+  Random random(seed);
+  for (std::size_t i = all.size() - 1; i > 0; --i) std::swap(all[i], all[random.below(static_cast<unsigned>(i + 1))]);
+  std::set<std::pair<unsigned, unsigned>> seen;
+  std::vector<const isa::Opcode*> kept;
+  for (const isa::Opcode* opcode : all)
+    if (covers_new_pair(*opcode, seen)) kept.push_back(opcode);
+  return kept;
+}
+
+std::vector<Case> spelling_cases(const isa::Row& row, const SpellingOptions& options) {
+  std::vector<Case> cases;
+  Random random(options.seed);
+  for (const isa::Opcode* opcode : sampled_spellings(row, options.limit, options.seed))
+    for (const isa::Form* form : matching_forms(*opcode))
+      for (const auto& present : operand_choices(*form))
+        for (unsigned bits : has_wide_operand(row) ? std::vector<unsigned>{0, 32, 64} : std::vector<unsigned>{0}) {
+          Case c;
+          c.spec = {opcode, form, present, bits, immediates_for(*opcode, *form, random)};
+          KernelWriter probe;
+          auto layout = probe.add(c.spec);
+          if (!layout.ok()) continue;
+          bool widened = std::any_of(layout->sources.begin(), layout->sources.end(), [&](const Port& p) { return p.bits == bits; }) ||
+                         std::any_of(layout->results.begin(), layout->results.end(), [&](const Port& p) { return p.bits == bits; });
+          if (bits != 0 && !widened) continue;
+          c.text = bits ? fmt::format("{} in {}-bit registers", opcode->text, bits) : opcode->text;
+          c.where = fmt::format("{}/{}", row.chapter, row.id);
+          cases.push_back(std::move(c));
+        }
+  return cases;
+}
+
+void test_spellings(const isa::Row& row, const std::vector<NamedEngine>& engines, const SpellingOptions& options, Report& report) {
+  std::vector<Case> cases = spelling_cases(row, options);
+  report.spellings += static_cast<unsigned>(cases.size());
+  Random random(options.seed + 77);
+  for (std::size_t begin = 0; begin < cases.size(); begin += kBatch) {
+    std::vector<Case> batch(cases.begin() + static_cast<std::ptrdiff_t>(begin),
+                            cases.begin() + static_cast<std::ptrdiff_t>(std::min(cases.size(), begin + kBatch)));
+    auto some = static_cast<std::uint32_t>(random.next());
+    run_cases(batch, engines, {{~0u, some | 1, 1u << random.below(32)}, options.rounds, random.next()}, report);
+  }
+}
+
+Result<void> judge_with_ptxas(const isa::Row& row, const SpellingOptions& options, Report& report) {
+  if (!std::filesystem::exists(kPtxas)) return Error::make(ErrorCode::not_found, "no {}", kPtxas);
+  std::vector<Case> cases = spelling_cases(row, options);
+  if (cases.empty()) return {};
+  KernelWriter writer;
+  for (Case& c : cases) c.layout = *writer.add(c.spec);
+  std::string stem = (std::filesystem::temp_directory_path() / fmt::format("raddle_{}", row.id)).string();
+  std::ofstream(stem + ".ptx") << writer.finish();
+  std::string command = fmt::format("{} -arch=sm_90a -o /dev/null {}.ptx > {}.log 2>&1", kPtxas, stem, stem);
+  report.spellings += static_cast<unsigned>(cases.size());
+  if (std::system(command.c_str()) == 0) return {};
+  std::ifstream log(stem + ".log");
+  for (std::string line; std::getline(log, line);) {
+    auto at = line.find(", line ");
+    if (at == std::string::npos) continue;
+    auto number = static_cast<unsigned>(std::atoi(line.c_str() + at + 7));
+    for (const Case& c : cases)
+      if (c.layout.first_line <= number && number <= c.layout.last_line)
+        report.fail(fmt::format("{}: ptxas rejects {}: {}", c.where, c.text, line.substr(line.find(';') + 2)));
+  }
+  if (report.messages.empty()) report.fail(fmt::format("{}: ptxas fails, see {}.log", row.id, stem));
+  return {};
+}
+
+}  // namespace raddle::testing

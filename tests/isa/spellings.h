@@ -1,0 +1,29 @@
+// Tests that need no file: every spelling that a row allows, run on all engines with typed random operands.
+#pragma once
+
+#include "isa/harness/check.h"
+
+namespace raddle::testing {
+
+struct SpellingOptions {
+  unsigned rounds = 2;
+  unsigned limit = 400;        ///< spellings per row; beyond it a sample that covers every pair of modifiers
+  std::uint64_t seed = 1;
+  bool print_texts = false;    ///< with failures
+};
+
+/// The spellings of a row that are tested: all, or a sample with every pair of modifiers and types in some spelling.
+std::vector<const isa::Opcode*> sampled_spellings(const isa::Row& row, unsigned limit, std::uint64_t seed);
+
+/// Cases for spellings: forms, optional operands, register widths, immediates.
+/// Spellings whose operands only a hand-written kernel can give make no case.
+std::vector<Case> spelling_cases(const isa::Row& row, const SpellingOptions& options);
+
+/// Runs the row's cases on every engine against the interpreter.
+void test_spellings(const isa::Row& row, const std::vector<NamedEngine>& engines, const SpellingOptions& options, Report& report);
+
+/// Asks NVIDIA's ptxas whether it accepts what we accept. One message per spelling that it rejects.
+/// @errors not_found: no ptxas on this machine
+Result<void> judge_with_ptxas(const isa::Row& row, const SpellingOptions& options, Report& report);
+
+}  // namespace raddle::testing
