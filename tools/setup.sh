@@ -5,9 +5,9 @@
 raddle_packages=(
   # to build
   clang-19 lld-19 llvm-19-dev libclang-rt-19-dev cmake ninja-build
-  libboost-context-dev libfmt-dev libcli11-dev nlohmann-json3-dev libhwloc-dev
+  libboost-context-dev libfmt-dev libcli11-dev nlohmann-json3-dev
   # to test
-  git python3 clang-format-19 libgtest-dev libgmock-dev librapidcheck-dev
+  git python3 clang-format-19 libgtest-dev libgmock-dev
 )
 # to compare speeds (bench/run); PoCL runs the same kernels in OpenCL, g++ and libomp the ones in OpenMP
 raddle_bench_packages=(libbenchmark-dev libomp-19-dev g++ pocl-opencl-icd ocl-icd-opencl-dev opencl-headers)

@@ -116,6 +116,27 @@ class Run(CommandTest):
         self.assertEqual(process.wait(20), 130)
         process.stderr.close()
 
+    # proves: K-1
+    def test_workers_are_pinned_and_no_more_than_cores(self):
+        environment = {name: value for name, value in os.environ.items() if name != "RADDLE_PIN"}
+        process = subprocess.Popen([RADDLE, *map(str, self.ours("spin", "--grid", 64, "--block", 32))], env=environment,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(2)
+        busy = []
+        for task in os.listdir(f"/proc/{process.pid}/task"):
+            with open(f"/proc/{process.pid}/task/{task}/stat") as stat:
+                ticks = int(stat.read().rsplit(")", 1)[1].split()[11])
+            if ticks > 0.05 * os.sysconf("SC_CLK_TCK"):
+                busy.append(os.sched_getaffinity(int(task)))
+        process.kill()
+        process.wait()
+        cores = len(os.sched_getaffinity(0))
+        workers = [cpus for cpus in busy if len(cpus) == 1]
+        self.assertEqual(len(workers), len(set(map(tuple, workers))), "two workers on one core")
+        self.assertGreaterEqual(len(workers), 1)
+        self.assertLessEqual(len(workers), cores)
+        self.assertLessEqual(len(busy), cores + 1, "the main thread compiles, workers run, nobody else")
+
     # proves: K-17
     def test_unsupported_parts_are_named_before_anything_runs(self):
         errors = self.fails(UNSUPPORTED, *self.ours("later"))
