@@ -62,7 +62,7 @@ TEST(Layout, Frames) {
   EXPECT_EQ(layout.call_bytes, 16u);
 }
 
-// proves: K-17
+// proves: K-8
 TEST(Analyze, CountsRegistersAtTheirPeak) {
   const auto n =
       needs_of(kernel_text("mov.u32 %r1, 1; mov.u64 %rd1, 2; mov.f64 %fd1, 0f3f800000; st.shared.u32 [s], "
@@ -71,7 +71,7 @@ TEST(Analyze, CountsRegistersAtTheirPeak) {
   EXPECT_EQ(n.registers, 6u) << "a word, two double words and the live-in %r5; predicates are apart";
 }
 
-// proves: K-17
+// proves: K-4, K-8
 TEST(Analyze, BarriersAtomicsAndFrames) {
   const auto n =
       needs_of(module_text(".const .align 8 .b8 table[20];\n.func leaf() { .local .b8 x[40]; ret; }\n.func "
@@ -89,7 +89,7 @@ TEST(Analyze, BarriersAtomicsAndFrames) {
   EXPECT_EQ(needs_of(kernel_text("bar.sync %r1;")).barriers, 16u);
 }
 
-// proves: K-17
+// proves: K-8, K-17
 TEST(Analyze, RecursionIndirectCallsAndWhatIsMissing) {
   const auto n = needs_of(module_text(
       ".extern .func vprintf(.param .b64 f, .param .b64 a);\n.extern .func missing();\n.func taken(.param "
@@ -107,7 +107,7 @@ TEST(Analyze, RecursionIndirectCallsAndWhatIsMissing) {
 
 bool waits(std::string_view body) { return needs_of(kernel_text(body)).may_wait_on_memory; }
 
-// proves: K-5, K-10
+// proves: K-4, K-7
 TEST(Analyze, LoopsThatWaitOnMemory) {
   EXPECT_TRUE(waits("L: ld.volatile.global.u32 %r1, [%rd1]; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;"));
   EXPECT_TRUE(waits(
@@ -123,7 +123,7 @@ TEST(Analyze, LoopsThatWaitOnMemory) {
       << "the exit does not depend on it";
 }
 
-// proves: K-5, K-10
+// proves: K-4, K-7
 TEST(Analyze, WaitingThroughControl) {
   // A lock taken inside the loop: the flag that ends it is set on a path that the atomic chooses.
   EXPECT_TRUE(
@@ -138,6 +138,7 @@ TEST(Analyze, WaitingThroughControl) {
       << "an inner loop waits";
 }
 
+// proves: K-4
 TEST(Analyze, WaitingInACallee) {
   EXPECT_TRUE(needs_of(module_text(".func (.param .b32 r) look(.param .b64 a) { .reg .b64 %rd<2>; .reg .b32 "
                                    "%r<2>; ld.param.u64 %rd1, [a]; "
