@@ -24,7 +24,7 @@ void bump(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) {
 Worker* current_worker() { return this_worker; }
 
 Worker::Worker(Machine& machine, unsigned id, int cpu) : machine_(machine), id_(id), cpu_(cpu) {
-  if (machine.options().deterministic) random_ = *machine.options().deterministic * 0x9e3779b97f4a7c15ull + 1;
+  if (const auto seed = machine.options().deterministic; seed && *seed != 0) random_ = *seed * 0x9e3779b97f4a7c15ull | 1;
   started_.reserve(256);
 }
 
@@ -158,7 +158,7 @@ void Worker::exchange(bool want_grants) {
 void Worker::idle() {
   Doorbell& bell = machine_.doorbell();
   const std::uint32_t epoch = bell.epoch.load(std::memory_order_acquire);
-  if (start_block()) return;  // rung between the last look and the epoch's
+  if (machine_.stopping() || start_block()) return;  // rung between the last look and the epoch's
   if (base::spin_until([&] { return bell.epoch.load(std::memory_order_acquire) != epoch; })) return;
   bell.sleepers.fetch_add(1, std::memory_order_seq_cst);
   if (bell.epoch.load(std::memory_order_seq_cst) == epoch) {

@@ -1,0 +1,180 @@
+// Running blocks: every block once, in order, on few threads; blocks that wait for one another; priorities and streams.
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "machine_fixture.h"
+
+namespace raddle::machine {
+namespace {
+
+using Blocks = MachineTest;
+
+// proves: K-7
+TEST_F(Blocks, AMillionTinyBlocksRunOnceEach) {
+  open();
+  constexpr std::uint32_t kX = 1000, kY = 100, kZ = 10;
+  std::vector<std::uint8_t> seen(kX * kY * kZ);
+  auto kernel = TestKernel::of_blocks([&](exec::CtaContext& cta) { ++seen[(cta.ctaid[2] * kY + cta.ctaid[1]) * kX + cta.ctaid[0]]; });
+  const std::uint64_t start = now_ns();
+  ASSERT_EQ(run(kernel, {kX, kY, kZ}).kind, exec::FaultKind::none);
+  RecordProperty("ns_per_block", std::to_string((now_ns() - start) / seen.size()));
+  for (std::size_t i = 0; i < seen.size(); ++i) ASSERT_EQ(seen[i], 1) << i;
+}
+
+// proves: K-1
+TEST_F(Blocks, NeverMoreKernelThreadsThanCores) {
+  open();
+  std::mutex mutex;
+  std::set<long> threads;
+  auto kernel = TestKernel::of_blocks([&](exec::CtaContext&) {
+    std::lock_guard lock(mutex);
+    threads.insert(syscall(SYS_gettid));
+  });
+  for (int i = 0; i < 20; ++i) ASSERT_EQ(run(kernel, {64}).kind, exec::FaultKind::none);
+  EXPECT_LE(threads.size(), machine_->worker_count());
+  EXPECT_EQ(threads.count(syscall(SYS_gettid)), 0u);
+  MachineOptions options;
+  options.shape = *preset_shape("h200", 2);
+  options.workers = 10000;
+  EXPECT_FALSE(Machine::create(std::move(options)).ok());
+}
+
+// proves: K-4
+TEST_F(Blocks, TwentyThreadsOnTwoCoresInBlocksOfTen) {
+  open();
+  std::atomic<std::uint32_t> threads{0}, blocks{0};
+  auto kernel = TestKernel::of_warps([&](exec::WarpContext& warp) {
+    threads += static_cast<std::uint32_t>(std::popcount(warp.initial_lanes));
+    ++blocks;
+  });
+  ASSERT_EQ(run(kernel, {.x = 2, .threads = 10}).kind, exec::FaultKind::none);
+  EXPECT_EQ(threads, 20u);
+  EXPECT_EQ(blocks, 2u);
+}
+
+// proves: K-7
+TEST_F(Blocks, ASmallGridUsesAllWorkers) {
+  open();
+  if (machine_->worker_count() < 2) GTEST_SKIP() << "one core";
+  std::atomic<int> inside{0};
+  std::atomic<bool> met{false};
+  auto kernel = TestKernel::of_blocks([&](exec::CtaContext&) {
+    ++inside;
+    for (int i = 0; i < 2000000 && !met; ++i) {
+      if (inside == 2) met = true;
+      if (i % 100 == 0) usleep(10);
+    }
+  });
+  ASSERT_EQ(run(kernel, {2}).kind, exec::FaultKind::none);
+  EXPECT_TRUE(met);
+}
+
+// Each block waits for the next one: all must be started although none of the first can end.
+// proves: K-7
+TEST_F(Blocks, BlocksThatWaitForLaterOnesAreInterleaved) {
+  open();
+  constexpr std::uint32_t kBlocks = 600;
+  std::vector<std::atomic<int>> flags(kBlocks + 1);
+  flags[kBlocks] = 1;
+  for (auto kind : {exec::BlockKind::loops, exec::BlockKind::fibers}) {
+    for (std::uint32_t i = 0; i < kBlocks; ++i) flags[i] = 0;
+    auto wait = [&](exec::CtaContext& cta, exec::WarpContext* warp) {
+      while (flags[cta.ctaid[0] + 1] == 0) cta.services->yield(warp);
+      flags[cta.ctaid[0]] = 1;
+    };
+    auto kernel = kind == exec::BlockKind::loops ? TestKernel::of_blocks([&](exec::CtaContext& cta) {
+      exec::WarpContext warp{};
+      warp.cta = &cta;
+      wait(cta, &warp);
+    })
+                                                 : TestKernel::of_warps([&](exec::WarpContext& warp) { wait(*warp.cta, &warp); });
+    ASSERT_EQ(run(kernel, {kBlocks}).kind, exec::FaultKind::none);
+    EXPECT_EQ(flags[0], 1);
+  }
+}
+
+// proves: K-10
+TEST_F(Blocks, BlocksThatDoNotWaitShareOneRegionPerWorker) {
+  open();
+  std::mutex mutex;
+  std::set<std::byte*> regions;
+  auto kernel = TestKernel::of_warps([&](exec::WarpContext& warp) {
+    warp.cta->shared[5000] = std::byte{1};
+    warp.cta->local[warp.cta->local_stride * (warp.cta->thread_count - 1)] = std::byte{1};
+    warp.cta->services->barrier_sync(&warp, 0, 0, warp.live_lanes);
+    std::lock_guard lock(mutex);
+    regions.insert(warp.cta->shared);
+  });
+  for (int i = 0; i < 5; ++i) ASSERT_EQ(run(kernel, {.x = 500, .threads = 128, .shared = 100000, .local = 64}).kind, exec::FaultKind::none);
+  EXPECT_LE(regions.size(), machine_->worker_count());
+  for (auto* region : regions) EXPECT_EQ(reinterpret_cast<std::uint64_t>(region) % (256u << 20), 0u);
+  for (unsigned i = 0; i < machine_->worker_count(); ++i) EXPECT_LE(machine_->worker(i).counters().peak_started, 1u);
+}
+
+TEST_F(Blocks, ATaskStartsAfterThoseItWaitsFor) {
+  open();
+  std::atomic<int> order{0};
+  int first = 0, second = 0;
+  auto a = TestKernel::of_blocks([&](exec::CtaContext& cta) {
+    if (cta.ctaid[0] == 0) usleep(2000);
+    first = ++order;
+  });
+  auto b = TestKernel::of_blocks([&](exec::CtaContext&) { second = ++order; });
+  machine_->shape();
+  Task* one = submit(a, {1});
+  Task* two = submit(b, {1}, one);
+  two->wait();
+  EXPECT_TRUE(one->done());
+  EXPECT_LT(first, second);
+  machine_->tasks().release(one);
+  machine_->tasks().release(two);
+}
+
+// Two tasks without a dependency run at once: the first waits for the second.
+// proves: K-7
+TEST_F(Blocks, IndependentTasksOverlap) {
+  open();
+  std::atomic<bool> flag{false};
+  auto waiter = TestKernel::of_warps([&](exec::WarpContext& warp) {
+    while (!flag) warp.cta->services->yield(&warp);
+  });
+  auto setter = TestKernel::of_blocks([&](exec::CtaContext&) { flag = true; });
+  Task* one = submit(waiter, {.x = 4, .threads = 64});
+  Task* two = submit(setter, {1});
+  one->wait();
+  two->wait();
+  machine_->tasks().release(one);
+  machine_->tasks().release(two);
+  EXPECT_TRUE(flag);
+}
+
+TEST_F(Blocks, DeterministicModeRepeatsItsOrder) {
+  const auto order_of = [&](std::uint64_t seed) {
+    MachineOptions options;
+    options.deterministic = seed;
+    open(std::move(options));
+    EXPECT_EQ(machine_->worker_count(), 1u);
+    std::vector<std::uint32_t> order;
+    auto kernel = TestKernel::of_warps([&](exec::WarpContext& warp) {
+      for (int i = 0; i < 3; ++i) {
+        order.push_back(warp.cta->ctaid[0] * 32 + warp.warp_id);
+        warp.cta->services->yield(&warp);
+      }
+    });
+    EXPECT_EQ(run(kernel, {.x = 6, .threads = 256}).kind, exec::FaultKind::none);
+    machine_.reset();
+    return order;
+  };
+  const auto first = order_of(1);
+  EXPECT_EQ(first.size(), 6u * 8 * 3);
+  EXPECT_EQ(first, order_of(1));
+  EXPECT_NE(first, order_of(2));
+}
+
+}  // namespace
+}  // namespace raddle::machine

@@ -1,0 +1,154 @@
+// Faults: a kernel's wild access ends the launch with a precise message and leaves the process alive.
+#include <chrono>
+#include <thread>
+
+#include "machine_fixture.h"
+
+namespace raddle::machine {
+namespace {
+
+using Faults = MachineTest;
+using exec::FaultKind;
+using exec::WarpContext;
+
+// proves: K-12
+TEST_F(Faults, AWriteBehindAnAllocationNamesItAndTheDistance) {
+  open();
+  const DevicePtr memory = *machine_->memory().allocate(1 << 20);
+  auto kernel = TestKernel::of_warps([&](WarpContext& warp) {
+    warp.lane = 6;
+    warp.line = 42;
+    if (warp.cta->ctaid[0] == 7 && warp.warp_id == 1) *reinterpret_cast<volatile int*>(memory.value + (1 << 20) + 16) = 1;
+  });
+  const exec::Fault fault = run(kernel, {.x = 16, .threads = 64});
+  EXPECT_EQ(fault.kind, FaultKind::illegal_address);
+  EXPECT_EQ(fault.kernel, "kernel");
+  EXPECT_EQ(fault.ctaid[0], 7u);
+  EXPECT_TRUE(fault.thread_known);
+  EXPECT_EQ(fault.tid[0], 32u + 5);
+  EXPECT_EQ(fault.ptx_line, 42u);
+  EXPECT_EQ(fault.address, memory.value + (1 << 20) + 16);
+  EXPECT_NE(fault.detail.find("write, 16 bytes past the end of the allocation"), std::string::npos) << fault.detail;
+}
+
+// proves: K-12
+TEST_F(Faults, TheFailureIsStickyAndTheProcessLives) {
+  open();
+  auto wild = TestKernel::of_blocks([](exec::CtaContext&) { *reinterpret_cast<volatile int*>(16) = 1; });
+  auto good = TestKernel::of_blocks([](exec::CtaContext&) {});
+  EXPECT_EQ(run(wild, {1000}).kind, FaultKind::illegal_address);
+  EXPECT_TRUE(machine_->failed());
+  EXPECT_EQ(run(good, {1}).kind, FaultKind::illegal_address);  // what failed first
+  open();  // a new machine starts afresh
+  EXPECT_EQ(run(good, {1}).kind, FaultKind::none);
+}
+
+// proves: K-12
+TEST_F(Faults, SharedAndLocalMemoryAreGuarded) {
+  for (const bool shared : {true, false}) {
+    open();
+    auto kernel = TestKernel::of_warps([&](WarpContext& warp) {
+      std::byte* start = shared ? warp.cta->shared : warp.cta->local;
+      *const_cast<volatile std::byte*>(start + 65536) = std::byte{1};
+    });
+    const exec::Fault fault = run(kernel, {.x = 1, .shared = 4096, .local = 64});
+    EXPECT_EQ(fault.kind, FaultKind::illegal_address);
+    EXPECT_NE(fault.detail.find(shared ? "offset 0x10000 of the block's shared memory" : "offset 0x10000 of the block's local memory"), std::string::npos)
+        << fault.detail;
+  }
+}
+
+// proves: K-11
+TEST_F(Faults, ConstantsAreReadOnly) {
+  open();
+  const DevicePtr constants = *machine_->memory().allocate_pages(100, "table");
+  *reinterpret_cast<int*>(constants.value) = 3;
+  ASSERT_TRUE(machine_->memory().make_read_only(constants).ok());
+  int read = 0;
+  auto reader = TestKernel::of_blocks([&](exec::CtaContext&) { read = *reinterpret_cast<int*>(constants.value); });
+  EXPECT_EQ(run(reader, {1}).kind, FaultKind::none);
+  EXPECT_EQ(read, 3);
+  auto writer = TestKernel::of_blocks([&](exec::CtaContext&) { *reinterpret_cast<volatile int*>(constants.value) = 4; });
+  const exec::Fault fault = run(writer, {1});
+  EXPECT_EQ(fault.kind, FaultKind::illegal_address);
+  EXPECT_NE(fault.detail.find("variable table"), std::string::npos) << fault.detail;
+  EXPECT_NE(fault.detail.find("read-only"), std::string::npos) << fault.detail;
+}
+
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
+TEST_F(Faults, NonCanonicalAddressesAreNamed) {
+  open();
+  auto kernel = TestKernel::of_blocks([](exec::CtaContext&) {
+    std::uint64_t value;
+    asm volatile("movq (%1), %0" : "=r"(value) : "r"(0x1234567890abcdefull));
+  });
+  const exec::Fault fault = run(kernel, {1});
+  EXPECT_EQ(fault.kind, FaultKind::illegal_address);
+  EXPECT_EQ(fault.address, 0x1234567890abcdefull);
+}
+#endif
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+int __attribute__((noinline)) dig(volatile int* depth) {
+  volatile char frame[1024];
+  *depth = *depth + 1;
+  frame[0] = static_cast<char>(*depth);
+  return *depth < (1 << 30) ? dig(depth) + frame[0] : 0;
+}
+TEST_F(Faults, AStackOverflowIsRecognised) {
+  open();
+  auto kernel = TestKernel::of_warps([](WarpContext&) {
+    volatile int depth = 0;
+    dig(&depth);
+  });
+  EXPECT_EQ(run(kernel, {1}).kind, FaultKind::stack_overflow);
+}
+#endif
+
+TEST_F(Faults, ATimeLimitStopsALoopAtItsPoll) {
+  open();
+  auto kernel = TestKernel::of_warps([](WarpContext& warp) {
+    for (;;) {
+      if (warp.cta->poll->load(std::memory_order_relaxed) != 0) warp.cta->services->poll(&warp);
+    }
+  });
+  const exec::Fault fault = run(kernel, {.x = 100, .threads = 32, .time_limit_ns = 20'000'000});
+  EXPECT_EQ(fault.kind, FaultKind::timeout);
+  EXPECT_NE(fault.detail.find("20 ms"), std::string::npos) << fault.detail;
+}
+
+TEST_F(Faults, ACancelledTaskEndsAndOthersGoOn) {
+  open();
+  auto endless = TestKernel::of_warps([](WarpContext& warp) {
+    for (;;) warp.cta->services->yield(&warp);
+  });
+  auto good = TestKernel::of_blocks([](exec::CtaContext&) {});
+  Task* task = submit(endless, {.x = 5000, .threads = 64});
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  exec::Fault cancelled;
+  cancelled.kind = FaultKind::cancelled;
+  machine_->stop_task(*task, cancelled);
+  task->wait();
+  machine_->tasks().release(task);
+  EXPECT_FALSE(machine_->failed());
+  EXPECT_EQ(run(good, {10}).kind, FaultKind::none);
+}
+
+// proves: K-10
+TEST_F(Faults, AShortageIsFoundBeforeAnyBlockStarts) {
+  open();
+  GridWork grid;
+  grid.threads_per_block = 1024;
+  grid.blocks = 1000;
+  EXPECT_TRUE(machine_->check(grid).ok());
+  grid.local_stride = 2 << 20;
+  auto result = machine_->check(grid);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, ErrorCode::out_of_memory);
+  grid.local_stride = 0;
+  grid.shared_model_bytes = 300 << 10;
+  EXPECT_FALSE(machine_->check(grid).ok());
+}
+
+}  // namespace
+}  // namespace raddle::machine

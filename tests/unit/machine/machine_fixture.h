@@ -1,0 +1,93 @@
+// Hand-written executables: kernels as C++ functions, to test the machine without PTX or an engine.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "machine/machine.h"
+
+namespace raddle::machine {
+
+/// A kernel whose body is a C++ function of one block or one warp.
+class TestKernel : public exec::Executable {
+ public:
+  static TestKernel of_blocks(std::function<void(exec::CtaContext&)> body, exec::BlockKind kind = exec::BlockKind::loops) {
+    TestKernel kernel;
+    kernel.kind = kind;
+    kernel.block_ = std::move(body);
+    return kernel;
+  }
+  static TestKernel of_warps(std::function<void(exec::WarpContext&)> body) {
+    TestKernel kernel;
+    kernel.kind = exec::BlockKind::fibers;
+    kernel.warp_ = std::move(body);
+    return kernel;
+  }
+  void run_block(exec::CtaContext& cta) override { block_(cta); }
+  void run_warp(exec::WarpContext& warp) override { warp_(warp); }
+
+ private:
+  std::function<void(exec::CtaContext&)> block_;
+  std::function<void(exec::WarpContext&)> warp_;
+};
+
+struct Grid {
+  std::uint32_t x = 1, y = 1, z = 1;
+  std::uint32_t threads = 32;
+  std::uint64_t shared = 0, local = 0;
+  std::uint64_t time_limit_ns = 0;
+};
+
+class MachineTest : public ::testing::Test {
+ protected:
+  void open(MachineOptions options = {}) {
+    if (options.shape.name.empty()) options.shape = *preset_shape("h200", 2);
+    options.pin = false;
+    options.output = [this](std::string_view text) { printed_ += text; };
+    auto machine = Machine::create(std::move(options));
+    ASSERT_TRUE(machine.ok()) << machine.error().to_string();
+    machine_ = std::move(*machine);
+  }
+
+  /// Submits a grid after `after`; the caller releases the task.
+  Task* submit(exec::Executable& code, const Grid& grid, Task* after = nullptr) {
+    static const std::string name = "kernel";
+    Task* task = machine_->tasks().acquire();
+    task->kind = TaskKind::grid;
+    task->set_parameters({});
+    GridWork& work = task->grid;
+    work = {};
+    work.executable = &code;
+    work.name = &name;
+    work.threads_per_block = grid.threads;
+    work.blocks = std::uint64_t{grid.x} * grid.y * grid.z;
+    work.shared_bytes = work.shared_model_bytes = grid.shared;
+    work.local_stride = grid.local;
+    work.time_limit_ns = grid.time_limit_ns;
+    work.context.ntid[0] = grid.threads;
+    work.context.ntid[1] = work.context.ntid[2] = 1;
+    work.context.nctaid[0] = grid.x;
+    work.context.nctaid[1] = grid.y;
+    work.context.nctaid[2] = grid.z;
+    Task* const list[] = {after};
+    machine_->tasks().submit(*task, list);
+    return task;
+  }
+
+  /// Runs a grid to its end. @returns the fault, `none` if it ended well
+  exec::Fault run(exec::Executable& code, const Grid& grid) {
+    Task* task = submit(code, grid);
+    task->wait();
+    exec::Fault fault;
+    if (task->stop.load() != 0) fault = task->fault;
+    machine_->tasks().release(task);
+    return fault;
+  }
+
+  std::unique_ptr<Machine> machine_;
+  std::string printed_;
+};
+
+}  // namespace raddle::machine

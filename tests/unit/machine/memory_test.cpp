@@ -1,0 +1,133 @@
+// Device memory, the device heap, the shape presets and the distributor's slot arithmetic.
+#include <set>
+
+#include "machine_fixture.h"
+
+namespace raddle::machine {
+namespace {
+
+TEST(DeviceMemory, AllocatesAlignedAndFreesOnce) {
+  DeviceMemory memory(1 << 30);
+  std::set<std::uint64_t> addresses;
+  for (std::uint64_t bytes : {1, 255, 256, 257, 5000, 65535, 65536, 100000, 5 << 20}) {
+    auto address = memory.allocate(bytes);
+    ASSERT_TRUE(address.ok());
+    EXPECT_EQ(address->value % 256, 0u);
+    EXPECT_TRUE(addresses.insert(address->value).second);
+    EXPECT_TRUE(memory.host(*address, bytes).ok());
+    EXPECT_FALSE(memory.host(*address, bytes + 1).ok());
+  }
+  for (std::uint64_t address : addresses) EXPECT_TRUE(memory.free({address}).ok());
+  EXPECT_EQ(memory.used(), 0u);
+  EXPECT_FALSE(memory.free({*addresses.begin()}).ok());
+}
+
+TEST(DeviceMemory, RefusesMoreThanItsCapacity) {
+  DeviceMemory memory(1 << 20);
+  ASSERT_TRUE(memory.allocate(1 << 19).ok());
+  auto second = memory.allocate((1 << 19) + 1);
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().code, ErrorCode::out_of_memory);
+  EXPECT_FALSE(memory.allocate(0).ok());
+}
+
+// proves: K-9
+TEST(DeviceMemory, DescribesWhereAnAddressLies) {
+  DeviceMemory memory(1 << 30);
+  EXPECT_EQ(memory.describe(16), "there is no allocation");
+  const std::uint64_t a = memory.allocate(100000)->value;
+  EXPECT_EQ(memory.describe(a + 7), fmt::format("7 bytes into the allocation {:#x} of 100000 bytes", a));
+  EXPECT_EQ(memory.describe(a + 100001), fmt::format("1 bytes past the end of the allocation {:#x} of 100000 bytes", a));
+  EXPECT_EQ(memory.describe(a - 3), fmt::format("3 bytes before the allocation {:#x} of 100000 bytes", a));
+}
+
+TEST(DeviceHeap, GivesOutAlignedChunksUntilItIsFull) {
+  DeviceHeap heap(1 << 20);
+  EXPECT_EQ(heap.allocate(0), 0u);
+  EXPECT_EQ(heap.allocate(2 << 20), 0u);
+  std::vector<std::uint64_t> chunks;
+  for (std::uint64_t chunk; (chunk = heap.allocate(1000)) != 0;) {
+    EXPECT_EQ(chunk % 16, 0u);
+    chunks.push_back(chunk);
+  }
+  EXPECT_EQ(chunks.size(), 1024u);
+  EXPECT_TRUE(heap.free(chunks[3]));
+  EXPECT_FALSE(heap.free(chunks[3]));  // twice
+  EXPECT_FALSE(heap.free(chunks[4] + 16));
+  EXPECT_EQ(heap.allocate(900), chunks[3]);
+  EXPECT_TRUE(heap.free(0));
+}
+
+TEST(MachineShape, PresetsHaveTheSizesOfTheRealParts) {
+  EXPECT_EQ(preset_shape("h200", 2)->sm_count(), 132u);
+  EXPECT_EQ(preset_shape("a100", 2)->sm_count(), 108u);
+  EXPECT_EQ(preset_shape("tiny", 2)->sm_count(), 2u);
+  EXPECT_EQ(preset_shape("host", 5)->sm_count(), 5u);
+  auto wrong = preset_shape("h300", 2);
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_NE(wrong.error().message.find("h200"), std::string::npos);
+}
+
+TEST(Distributor, FillsSmsUpToTheirSlotsAndNoFurther) {
+  auto shape = *preset_shape("tiny", 1);
+  Distributor distributor(shape, 1, 0);
+  Task task;
+  task.grid.threads_per_block = 1024;  // two per SM
+  task.grid.blocks = 1000;
+  EXPECT_EQ(Distributor::slots_per_sm(shape.sm, task.grid), 2u);
+  distributor.add(task);
+  std::array<Grant, Distributor::kGrants> grants;
+  std::array<Task*, 8> completed;
+  std::size_t completed_count = 0;
+  const std::size_t count = distributor.exchange(0, {}, grants, completed, completed_count);
+  ASSERT_EQ(count, 2u);  // both SMs are full
+  EXPECT_EQ(grants[0].run.first, 0u);
+  EXPECT_EQ(grants[0].run.count, 2u);
+  EXPECT_EQ(grants[1].run.first, 2u);
+  EXPECT_NE(grants[0].sm, grants[1].sm);
+  EXPECT_EQ(distributor.exchange(0, {}, grants, completed, completed_count), 0u);
+  const Finished finished[] = {{&task, grants[1].sm, 1}};
+  ASSERT_EQ(distributor.exchange(0, finished, grants, completed, completed_count), 1u);
+  EXPECT_EQ(grants[0].run.first, 4u);
+  EXPECT_EQ(grants[0].run.count, 1u);
+}
+
+// An SM without blocks goes to the worker that needs it.
+TEST(Distributor, AnIdleSmMoves) {
+  auto shape = *preset_shape("tiny", 2);
+  Distributor distributor(shape, 2, 0);
+  Task task;
+  task.grid.threads_per_block = 1024;
+  task.grid.blocks = 4;
+  distributor.add(task);
+  std::array<Grant, Distributor::kGrants> grants;
+  std::array<Task*, 8> completed;
+  std::size_t completed_count = 0;
+  std::set<std::uint32_t> sms;
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_EQ(distributor.exchange(0, {}, grants, completed, completed_count), 1u);
+    sms.insert(grants[0].sm);
+  }
+  EXPECT_EQ(sms.size(), 2u);
+}
+
+TEST(Distributor, HighPriorityGoesFirst) {
+  auto shape = *preset_shape("tiny", 1);
+  Distributor distributor(shape, 1, 1);
+  Task low, high;
+  for (Task* task : {&low, &high}) {
+    task->grid.threads_per_block = 32;
+    task->grid.blocks = 1;
+  }
+  low.priority = 1;
+  distributor.add(low);
+  distributor.add(high);
+  std::array<Grant, Distributor::kGrants> grants;
+  std::array<Task*, 8> completed;
+  std::size_t completed_count = 0;
+  ASSERT_EQ(distributor.exchange(0, {}, grants, completed, completed_count), 1u);
+  EXPECT_EQ(grants[0].task, &high);
+}
+
+}  // namespace
+}  // namespace raddle::machine

@@ -1,0 +1,117 @@
+// Warps of a block: barriers in loops, named barriers, exits, deadlocks.
+#include <array>
+#include <vector>
+
+#include "machine_fixture.h"
+
+namespace raddle::machine {
+namespace {
+
+using Warps = MachineTest;
+using exec::WarpContext;
+
+// proves: K-5
+TEST_F(Warps, BarriersInALoopKeep32WarpsInStep) {
+  open();
+  std::array<int, 32> step{};
+  bool in_step = true;
+  auto kernel = TestKernel::of_warps([&](WarpContext& warp) {
+    for (int i = 1; i <= 1000; ++i) {
+      step[warp.warp_id] = i;
+      warp.cta->services->barrier_sync(&warp, 0, 0, warp.live_lanes);
+      for (int other : step) in_step &= other == i;
+      warp.cta->services->barrier_sync(&warp, 1, 1024, warp.live_lanes);
+    }
+  });
+  ASSERT_EQ(run(kernel, {.x = 1, .threads = 1024}).kind, exec::FaultKind::none);
+  EXPECT_TRUE(in_step);
+}
+
+// A producer warp arrives without waiting, a consumer waits: named barriers with counts.
+// proves: K-5
+TEST_F(Warps, ProducersArriveAndConsumersWait) {
+  open();
+  int full = 0, bad = 0;
+  auto kernel = TestKernel::of_warps([&](WarpContext& warp) {
+    const exec::Services& machine = *warp.cta->services;
+    for (int i = 1; i <= 100; ++i) {
+      if (warp.warp_id == 0) {
+        full = i;
+        machine.barrier_arrive(&warp, 3, 64, warp.live_lanes);
+        machine.barrier_sync(&warp, 4, 64, warp.live_lanes);
+      } else {
+        machine.barrier_sync(&warp, 3, 64, warp.live_lanes);
+        bad += full != i;
+        machine.barrier_arrive(&warp, 4, 64, warp.live_lanes);
+      }
+    }
+  });
+  ASSERT_EQ(run(kernel, {.x = 1, .threads = 64}).kind, exec::FaultKind::none);
+  EXPECT_EQ(bad, 0);
+}
+
+// proves: K-5
+TEST_F(Warps, ReductionsReturnTheCountToAll) {
+  open();
+  std::array<std::uint32_t, 4> counts{}, arrived{};
+  auto kernel = TestKernel::of_warps([&](WarpContext& warp) {
+    counts[warp.warp_id] = warp.cta->services->barrier_reduce(&warp, 0, 0, warp.live_lanes, warp.warp_id + 1, &arrived[warp.warp_id]);
+  });
+  ASSERT_EQ(run(kernel, {.x = 1, .threads = 100}).kind, exec::FaultKind::none);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(counts[static_cast<std::size_t>(i)], 1u + 1 + 2 + 1);  // bits of 1, 2, 3, 4
+    EXPECT_EQ(arrived[static_cast<std::size_t>(i)], 100u);
+  }
+}
+
+// proves: K-6
+TEST_F(Warps, ThreadsThatExitedDoNotHangTheOthers) {
+  open();
+  int passed = 0;
+  auto kernel = TestKernel::of_warps([&](WarpContext& warp) {
+    if (warp.warp_id % 2 == 1) return;
+    warp.cta->services->exit_lanes(&warp, 0xff);
+    warp.cta->services->barrier_sync(&warp, 0, 0, warp.live_lanes);
+    warp.cta->services->barrier_sync(&warp, 1, 256, warp.live_lanes);  // counts the exited ones when nothing else is left
+    ++passed;
+  });
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(run(kernel, {.x = 10, .threads = 256}).kind, exec::FaultKind::none);
+  EXPECT_EQ(passed, 10 * 10 * 4);
+}
+
+TEST_F(Warps, ABarrierThatCannotCompleteIsADeadlock) {
+  open();
+  auto kernel = TestKernel::of_warps([](WarpContext& warp) { warp.cta->services->barrier_sync(&warp, warp.warp_id, 0, warp.live_lanes); });
+  const exec::Fault fault = run(kernel, {.x = 3, .threads = 64});
+  EXPECT_EQ(fault.kind, exec::FaultKind::deadlock);
+  EXPECT_NE(fault.detail.find("64 threads wait"), std::string::npos) << fault.detail;
+  EXPECT_TRUE(machine_->failed());
+}
+
+TEST_F(Warps, IllegalBarriersFault) {
+  open();
+  auto kernel = TestKernel::of_warps([](WarpContext& warp) { warp.cta->services->barrier_sync(&warp, 0, 33, warp.live_lanes); });
+  EXPECT_EQ(run(kernel, {1}).kind, exec::FaultKind::illegal_barrier);
+}
+
+// A spin on another warp of the same block, with a third one at a barrier.
+// proves: K-7
+TEST_F(Warps, SpinningWarpsLetTheOthersRun) {
+  open();
+  volatile int flag = 0;
+  auto kernel = TestKernel::of_warps([&](WarpContext& warp) {
+    if (warp.warp_id == 0) {
+      while (flag != 1) warp.cta->services->yield(&warp);
+    } else if (warp.warp_id == 2) {
+      flag = 1;
+    }
+    warp.cta->services->barrier_sync(&warp, 0, 0, warp.live_lanes);
+  });
+  for (int i = 0; i < 100; ++i) {
+    flag = 0;
+    ASSERT_EQ(run(kernel, {.x = 1, .threads = 96}).kind, exec::FaultKind::none);
+  }
+}
+
+}  // namespace
+}  // namespace raddle::machine
