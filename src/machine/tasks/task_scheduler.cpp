@@ -52,16 +52,17 @@ void TaskScheduler::submit(Task& task, std::span<Task* const> after) {
   if (dispatcher_.dispatch(task)) complete(task);
 }
 
-// Marks one task complete and prepends what it made ready to `ready`.
-void TaskScheduler::finish(Task& task, Task*& ready) {
+// Marks one task complete and appends what it made ready, in the order of submission.
+void TaskScheduler::finish(Task& task, ReadyList& ready) {
   task.finished_ns = now_ns();
   {
     std::lock_guard lock(mutex_);
     task.graph.complete = true;
     for (Task* successor : task.graph.successors) {
       if (--successor->graph.waiting_for != 0) continue;
-      successor->graph.next = ready;
-      ready = successor;
+      successor->graph.next = nullptr;
+      *ready.end = successor;
+      ready.end = &successor->graph.next;
     }
     task.graph.successors.clear();
   }
@@ -71,11 +72,12 @@ void TaskScheduler::finish(Task& task, Task*& ready) {
 }
 
 void TaskScheduler::complete(Task& task) {
-  Task* ready = nullptr;
+  ReadyList ready;
   finish(task, ready);
-  while (ready != nullptr) {
-    Task& next = *ready;
-    ready = next.graph.next;
+  while (ready.first != nullptr) {
+    Task& next = *ready.first;
+    ready.first = next.graph.next;
+    if (ready.first == nullptr) ready.end = &ready.first;
     if (dispatcher_.dispatch(next)) finish(next, ready);
   }
 }

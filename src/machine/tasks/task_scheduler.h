@@ -36,7 +36,11 @@ class TaskScheduler {
   void wait_all();
 
  private:
-  void finish(Task& task, Task*& ready);
+  struct ReadyList {
+    Task* first = nullptr;
+    Task** end = &first;
+  };
+  void finish(Task& task, ReadyList& ready);
 
   TaskDispatcher& dispatcher_;
   std::mutex mutex_;

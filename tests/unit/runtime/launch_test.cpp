@@ -1,6 +1,7 @@
 // The public API from end to end on the interpreter: PTX text in, results out; and every way a launch can be refused.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <numeric>
 
 #include "raddle/raddle.h"
@@ -65,6 +66,254 @@ TEST(Launch, AddsVectors) {
   EXPECT_GT(report->seconds, 0);
   ASSERT_TRUE(dc->read(c).ok());
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(c[i], i + 0.5f) << i;
+}
+
+
+/// Opens, loads, finds: what most tests start with.
+struct Fixture {
+  explicit Fixture(const char* ptx, const char* name, raddle::DeviceOptions options = {})
+      : device(open_device(std::move(options))), module(load(device, ptx)), kernel(find(module, name)) {}
+  static raddle::Module load(raddle::Device& device, const char* ptx) {
+    auto module = device.load(ptx, "test.ptx");
+    EXPECT_TRUE(module.ok()) << module.error().to_string();
+    return std::move(*module);
+  }
+  static raddle::Kernel find(raddle::Module& module, const char* name) {
+    auto kernel = module.kernel(name);
+    EXPECT_TRUE(kernel.ok()) << kernel.error().to_string();
+    return *kernel;
+  }
+  raddle::Device device;
+  raddle::Module module;
+  raddle::Kernel kernel;
+};
+
+std::string message_of(const raddle::Result<raddle::Launch>& result) { return result.ok() ? "launched" : result.error().message; }
+
+TEST(Launch, ChecksConfigurationAndArguments) {
+  Fixture f(kVectorAdd, "vector_add");
+  const std::uint64_t p = 0;
+  const auto message = [&](raddle::LaunchConfig config) { return message_of(f.kernel.launch(config, p, p, p, 0)); };
+  EXPECT_NE(message({.grid = {0}}).find("empty"), std::string::npos);
+  EXPECT_NE(message({.grid = {1, 65536}}).find("65535"), std::string::npos);
+  EXPECT_NE(message({.block = {1025}}).find("1024"), std::string::npos);
+  EXPECT_NE(message({.block = {32, 2, 65}}).find("1024 x 1024 x 64"), std::string::npos);
+  EXPECT_NE(message({.shared_bytes = 227 * 1024 + 1}).find("shared"), std::string::npos);
+  EXPECT_EQ(message({.grid = {1}, .block = {32}, .shared_bytes = 227 * 1024}), "launched");
+  EXPECT_NE(message_of(f.kernel.launch({}, p, p)).find("2 arguments given, the kernel has 4"), std::string::npos);
+  EXPECT_NE(message_of(f.kernel.launch({}, p, p, p, p)).find("argument 4 has 8 bytes, parameter pn (.u32) has 4"), std::string::npos);
+}
+
+// proves: K-8
+TEST(Launch, InfoIsThereBeforeAnyLaunch) {
+  Fixture f(kVectorAdd, "vector_add");
+  const raddle::KernelInfo& info = f.kernel.info();
+  EXPECT_EQ(info.parameters.size(), 4u);
+  EXPECT_EQ(info.parameter_bytes, 28u);
+  EXPECT_EQ(info.parameters[3].type, "u32");
+  auto missing = f.module.kernel("vector_sub");
+  ASSERT_FALSE(missing.ok());
+  EXPECT_NE(missing.error().message.find("it has vector_add"), std::string::npos);
+}
+
+// proves: K-12
+TEST(Launch, AFaultNamesTheThreadAndIsSticky) {
+  Fixture f(kVectorAdd, "vector_add");
+  constexpr int kCount = 1 << 15;  // 128 KiB: between guard pages; the last threads of the grid run over the end
+  auto a = f.device.buffer<float>(kCount + 64), c = f.device.buffer<float>(kCount);
+  auto launch = f.kernel.launch({.grid = {kCount / 256 + 1}, .block = {256}}, *a, *a, *c, kCount + 64);
+  ASSERT_TRUE(launch.ok());
+  auto report = launch->wait();
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().code, raddle::ErrorCode::kernel_fault);
+  EXPECT_NE(report.error().message.find("illegal address"), std::string::npos) << report.error().message;
+  EXPECT_NE(report.error().message.find("in kernel vector_add, block ("), std::string::npos) << report.error().message;
+  EXPECT_NE(report.error().message.find("PTX line 28"), std::string::npos) << report.error().message;
+  EXPECT_NE(report.error().message.find("write, 0 bytes past the end of the allocation"), std::string::npos) << report.error().message;
+  EXPECT_NE(report.error().message.find("block (128,0,0), thread (0,0,0)"), std::string::npos) << report.error().message;
+  EXPECT_EQ(message_of(f.kernel.launch({}, *a, *a, *c, 1)).find("illegal address"), 0u);
+  EXPECT_FALSE(f.device.synchronize().ok());
+}
+
+constexpr const char* kVariables = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.const .align 4 .b32 table[4] = {10, 20, 30, 40};
+.global .align 4 .u32 counter;
+.global .align 8 .u64 pointer = generic(counter);
+.extern .shared .align 16 .b8 dynamic[];
+.visible .entry count(.param .u64 out)
+{
+  .shared .align 4 .b32 fixed[64];
+  .reg .b32 %r<10>;
+  .reg .b64 %rd<10>;
+  .reg .pred %p<2>;
+  ld.param.u64 %rd1, [out];
+  ld.global.u64 %rd2, [pointer];
+  mov.u32 %r1, %tid.x;
+  atom.add.u32 %r2, [%rd2], 1;
+  and.b32 %r3, %r1, 3;
+  mul.wide.u32 %rd3, %r3, 4;
+  mov.u64 %rd4, table;
+  add.s64 %rd4, %rd4, %rd3;
+  ld.const.u32 %r4, [%rd4];
+  shl.b32 %r5, %r1, 2;
+  mov.u32 %r6, fixed;
+  add.s32 %r6, %r6, %r5;
+  st.shared.u32 [%r6], %r4;
+  mov.u32 %r7, dynamic;
+  add.s32 %r7, %r7, %r5;
+  st.shared.u32 [%r7], %r1;
+  bar.sync 0;
+  xor.b32 %r5, %r5, 4;
+  mov.u32 %r6, fixed;
+  add.s32 %r6, %r6, %r5;
+  ld.shared.u32 %r4, [%r6];
+  mov.u32 %r7, dynamic;
+  add.s32 %r7, %r7, %r5;
+  ld.shared.u32 %r8, [%r7];
+  add.s32 %r4, %r4, %r8;
+  mul.wide.u32 %rd5, %r1, 4;
+  add.s64 %rd6, %rd1, %rd5;
+  st.global.u32 [%rd6], %r4;
+  ret;
+}
+)";
+
+// Constants, initialised globals with addresses, static and dynamic shared memory, a barrier.
+// proves: K-9
+TEST(Launch, AllMemorySpacesWork) {
+  Fixture f(kVariables, "count");
+  auto out = f.device.buffer<std::uint32_t>(64);
+  auto launch = f.kernel.launch({.grid = {10}, .block = {64}, .shared_bytes = 256}, *out);
+  ASSERT_TRUE(launch.ok()) << launch.error().to_string();
+  auto report = launch->wait();
+  ASSERT_TRUE(report.ok()) << report.error().to_string();
+  std::vector<std::uint32_t> values(64);
+  ASSERT_TRUE(out->read(values).ok());
+  for (std::uint32_t i = 0; i < 64; ++i) ASSERT_EQ(values[i], ((i ^ 1) & 3) * 10 + 10 + (i ^ 1)) << i;
+  auto counter = f.module.variable("counter");
+  ASSERT_TRUE(counter.ok());
+  std::uint32_t count = 0;
+  ASSERT_TRUE(f.device.read(&count, counter->address, 4).ok());
+  EXPECT_EQ(count, 640u);
+  EXPECT_FALSE(f.module.variable("nothing").ok());
+}
+
+constexpr const char* kSpin = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry wait_for(.param .u64 flag)
+{
+  .reg .b32 %r<3>;
+  .reg .b64 %rd<3>;
+  .reg .pred %p<2>;
+  ld.param.u64 %rd1, [flag];
+again:
+  ld.volatile.global.u32 %r1, [%rd1];
+  setp.eq.u32 %p1, %r1, 0;
+  @%p1 bra again;
+  ret;
+}
+.visible .entry set(.param .u64 flag)
+{
+  .reg .b32 %r<3>;
+  .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [flag];
+  mov.u32 %r1, 1;
+  st.volatile.global.u32 [%rd1], %r1;
+  ret;
+}
+)";
+
+TEST(Launch, StreamsOverlapAndEventsOrder) {
+  Fixture f(kSpin, "wait_for");
+  auto set = f.module.kernel("set");
+  ASSERT_TRUE(set.ok());
+  auto flag = f.device.buffer(std::vector<std::uint32_t>{0});
+  auto one = f.device.stream(), two = f.device.stream();
+  auto waiting = f.kernel.launch({.grid = {3}, .block = {64}, .stream = &*one}, *flag);
+  ASSERT_TRUE(waiting.ok());
+  const raddle::Event before = two->record();
+  EXPECT_FALSE(waiting->done());
+  ASSERT_TRUE(set->launch({.stream = &*two}, *flag).ok());
+  const raddle::Event after = two->record();
+  raddle::Stream& third = f.device.default_stream();
+  third.wait(after);
+  third.wait(one->record());
+  EXPECT_TRUE(third.synchronize().ok());
+  EXPECT_TRUE(waiting->done());
+  EXPECT_TRUE(after.done());
+  EXPECT_GE(after.elapsed_ms(before), 0);
+  EXPECT_TRUE(f.device.synchronize().ok());
+}
+
+// proves: K-16
+TEST(Launch, CompletionIsSignalled) {
+  Fixture f(kSpin, "wait_for");
+  auto flag = f.device.buffer(std::vector<std::uint32_t>{0});
+  auto launch = f.kernel.launch({}, *flag);
+  ASSERT_TRUE(launch.ok());
+  std::atomic<int> calls{0};
+  launch->then([&](raddle::Result<raddle::LaunchReport> report) { calls += report.ok() ? 1 : 100; });
+  auto future = launch->future();
+  EXPECT_FALSE(launch->done());
+  EXPECT_EQ(calls, 0);
+  auto other = f.device.stream();
+  const std::uint32_t one = 1;
+  ASSERT_TRUE(other->write(flag->address(), &one, 4).ok());
+  EXPECT_TRUE(future.get().ok());
+  EXPECT_EQ(calls, 1);  // callbacks run in order on one thread
+  EXPECT_TRUE(launch->done());
+}
+
+TEST(Launch, TimeLimitAndCancel) {
+  raddle::DeviceOptions options;
+  options.time_limit = std::chrono::milliseconds(20);
+  Fixture f(kSpin, "wait_for", options);
+  auto flag = f.device.buffer(std::vector<std::uint32_t>{0});
+  auto launch = f.kernel.launch({}, *flag);
+  ASSERT_TRUE(launch.ok());
+  auto report = launch->wait();
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().code, raddle::ErrorCode::timeout);
+
+  Fixture g(kSpin, "wait_for");
+  auto flag2 = g.device.buffer(std::vector<std::uint32_t>{0});
+  auto endless = g.kernel.launch({}, *flag2);
+  ASSERT_TRUE(endless.ok());
+  endless->cancel();
+  EXPECT_FALSE(endless->wait().ok());
+  EXPECT_TRUE(g.device.synchronize().ok());  // not sticky
+}
+
+TEST(Device, CopiesFillsAndChecksRanges) {
+  auto device = open_device();
+  auto a = device.buffer<std::uint8_t>(1000), b = device.buffer<std::uint8_t>(1000);
+  ASSERT_TRUE(device.fill(a->address(), 7, 1000).ok());
+  ASSERT_TRUE(device.copy(b->address() + 10, a->address(), 100).ok());
+  std::vector<std::uint8_t> host(110);
+  ASSERT_TRUE(b->read(host).ok());
+  EXPECT_EQ(host[10], 7);
+  EXPECT_EQ(host[109], 7);
+  EXPECT_FALSE(device.fill(a->address(), 7, 1001).ok());
+  EXPECT_FALSE(device.write({64}, host.data(), 4).ok());
+  EXPECT_FALSE(device.allocate(1ull << 60).ok());
+  EXPECT_FALSE(a->write(std::vector<std::uint8_t>(1001)).ok());
+}
+
+TEST(Device, RefusesWhatIsNotThere) {
+  raddle::DeviceOptions options;
+  options.shape = "b300";
+  EXPECT_FALSE(raddle::Device::open(options).ok());
+  options = {};
+  options.engine = "quantum";
+  EXPECT_FALSE(raddle::Device::open(options).ok());
+  auto device = open_device();
+  EXPECT_EQ(device.load_file("/nonexistent.ptx").error().code, raddle::ErrorCode::io);
+  EXPECT_FALSE(device.load("not ptx").ok());
 }
 
 }  // namespace
