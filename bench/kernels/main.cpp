@@ -71,36 +71,85 @@ Result<std::string> choose_variant(System& system, Workload& workload) {
   return best;
 }
 
-Row measure(System& system, Workload& workload, int runs) {
-  Row row{std::string(workload.name), std::string(system.name()), std::string(workload.unit),
-          workload.headline};
-  row.state = State::wrong;
-  const auto failed = [&](const Error& error) {
-    row.remark = error.to_string();
-    if (error.code == raddle::ErrorCode::unsupported) row.state = State::missing;
-    return row;
-  };
-  std::this_thread::sleep_for(
-      std::chrono::milliseconds(300));  // another system's spinning threads go to sleep
-  Result<std::string> variant = choose_variant(system, workload);
-  if (!variant.ok()) return failed(variant.error());
-  if (Result<void> right = prepare_and_verify(system, workload, *variant); !right.ok())
-    return failed(right.error());
+struct Candidate {
+  std::string name;
+  std::unique_ptr<System> system;
+  std::string missing;  ///< why there is none
+};
+
+/// A candidate's part in the measurement of one workload.
+struct Entrant {
+  System* system;
+  Row row;
   std::vector<double> seconds;
-  for (int i = 0; i < runs; ++i) {
-    Result<double> run = timed_run(system, workload);
-    if (!run.ok()) return failed(run.error());
-    seconds.push_back(*run);
+  bool running = false;
+
+  void fail(const Error& error) {
+    running = false;
+    row.state = error.code == raddle::ErrorCode::unsupported ? State::missing : State::wrong;
+    row.remark = error.to_string();
   }
-  std::sort(seconds.begin(), seconds.end());
-  const double median = seconds[seconds.size() / 2];
-  row.state = State::measured;
-  row.value = workload.work / median;
-  row.spread = (seconds.back() - seconds.front()) / median;
-  row.runs = runs;
-  row.remark = system.remark();
-  system.release();
-  return row;
+};
+
+/// Threads of the system that ran last go to sleep (KMP_BLOCKTIME is 10 ms).
+void let_threads_sleep() { std::this_thread::sleep_for(std::chrono::milliseconds(30)); }
+
+Entrant enter(const Candidate& candidate, Workload& workload) {
+  Entrant entrant{candidate.system.get(), {}, {}};
+  entrant.row = {std::string(workload.name), candidate.name, std::string(workload.unit), workload.headline};
+  if (!candidate.system) {
+    entrant.row.remark = candidate.missing;
+    return entrant;
+  }
+  let_threads_sleep();
+  Result<std::string> variant = choose_variant(*entrant.system, workload);
+  if (!variant.ok()) return entrant.fail(variant.error()), entrant;
+  if (Result<void> right = prepare_and_verify(*entrant.system, workload, *variant); !right.ok()) {
+    return entrant.fail(right.error()), entrant;
+  }
+  entrant.running = true;
+  return entrant;
+}
+
+void finish(Entrant& entrant, const Workload& workload) {
+  if (entrant.running) {
+    std::vector<double>& seconds = entrant.seconds;
+    std::sort(seconds.begin(), seconds.end());
+    const double median = seconds[seconds.size() / 2];
+    entrant.row.state = State::measured;
+    entrant.row.value = workload.work / median;
+    entrant.row.spread = (seconds.back() - seconds.front()) / median;
+    entrant.row.runs = static_cast<int>(seconds.size());
+    entrant.row.remark = entrant.system->remark();
+  }
+  if (entrant.system) entrant.system->release();
+}
+
+/// All systems on one workload, taking turns, so that a disturbance of the machine meets all alike.
+std::vector<Row> measure(const std::vector<Candidate>& candidates, Workload& workload, int runs) {
+  std::vector<Entrant> entrants;
+  for (const Candidate& candidate : candidates) {
+    fmt::print(stderr, "\r{:<60}", fmt::format("{} on {} ...", workload.name, candidate.name));
+    entrants.push_back(enter(candidate, workload));
+  }
+  for (int run = 0; run < runs; ++run) {
+    for (Entrant& entrant : entrants) {
+      if (!entrant.running) continue;
+      let_threads_sleep();
+      Result<double> seconds = timed_run(*entrant.system, workload);
+      if (seconds.ok()) {
+        entrant.seconds.push_back(*seconds);
+      } else {
+        entrant.fail(seconds.error());
+      }
+    }
+  }
+  std::vector<Row> rows;
+  for (Entrant& entrant : entrants) {
+    finish(entrant, workload);
+    rows.push_back(std::move(entrant.row));
+  }
+  return rows;
 }
 
 std::string machine_description() {
@@ -110,12 +159,6 @@ std::string machine_description() {
   }
   return "unknown CPU";
 }
-
-struct Candidate {
-  std::string name;
-  std::unique_ptr<System> system;
-  std::string missing;  ///< why there is none
-};
 
 std::vector<Candidate> open_systems(const std::string& wanted) {
   const std::pair<const char*, std::function<Result<std::unique_ptr<System>>()>> makers[] = {
@@ -131,12 +174,6 @@ std::vector<Candidate> open_systems(const std::string& wanted) {
     }
   }
   return candidates;
-}
-
-Row missing_row(const Workload& workload, const Candidate& candidate) {
-  Row row{std::string(workload.name), candidate.name, std::string(workload.unit), workload.headline};
-  row.remark = candidate.missing;
-  return row;
 }
 
 Row prototype_row(const Workload& workload, const Limits& limits) {
@@ -190,11 +227,7 @@ int run(const Options& options) {
   for (const Kernel kernel : all_kernels()) {
     if (!options.kernels.empty() && !listed(options.kernels, kernel_name(kernel))) continue;
     const std::unique_ptr<Workload> workload = make_workload(kernel, options.quick);
-    for (Candidate& candidate : candidates) {
-      fmt::print(stderr, "\r{:<60}", fmt::format("{} on {} ...", workload->name, candidate.name));
-      report.rows.push_back(candidate.system ? measure(*candidate.system, *workload, options.runs)
-                                             : missing_row(*workload, candidate));
-    }
+    for (Row& row : measure(candidates, *workload, options.runs)) report.rows.push_back(std::move(row));
     if (listed(options.systems, "raddle-jit")) report.rows.push_back(prototype_row(*workload, report.limits));
   }
   fmt::print(stderr, "\r{:<60}\r", "");

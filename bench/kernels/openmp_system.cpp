@@ -46,6 +46,7 @@ class OpenMpSystem : public System {
 
 Result<std::unique_ptr<System>> make_openmp_system() {
   setenv("OMP_NUM_THREADS", fmt::format("{}", core_count()).c_str(), 1);
+  setenv("KMP_BLOCKTIME", "10", 0);  // ms that clang's idle threads spin: not into another system's turn
   std::map<std::string, Entry> entries;
   std::string problems;
   std::string_view rest = RADDLE_BENCH_PLUGINS;

@@ -1,0 +1,46 @@
+// Launch latency of an empty kernel: back to back (target: under 2 microseconds each), and one launch awaited
+// at a time.
+#include <benchmark/benchmark.h>
+
+#include <optional>
+
+#include "raddle/raddle.h"
+
+namespace bench {
+namespace {
+
+constexpr const char* kNullKernel =
+    ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry null_kernel()\n{\n\tret;\n}\n";
+constexpr raddle::LaunchConfig kOneWarp{.grid = {1}, .block = {32}};
+
+raddle::Result<void> launch_rounds(benchmark::State& state, int launches_per_round) {
+  TRY_ASSIGN(raddle::Device device, raddle::Device::open());
+  TRY_ASSIGN(raddle::Module module, device.load(kNullKernel));
+  TRY_ASSIGN(raddle::Kernel kernel, module.kernel("null_kernel"));
+  TRY_ASSIGN([[maybe_unused]] const raddle::LaunchReport compiled, kernel.compile(kOneWarp.block));
+  for (auto step : state) {
+    for (int i = 0; i < launches_per_round; ++i) {
+      TRY_ASSIGN(raddle::Launch launch, kernel.launch(kOneWarp));
+      if (i + 1 < launches_per_round) continue;
+      TRY(launch.wait());
+    }
+  }
+  state.counters["s_per_launch"] = benchmark::Counter(
+      launches_per_round, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  return {};
+}
+
+void null_launch(benchmark::State& state) {
+  if (raddle::Result<void> done = launch_rounds(state, static_cast<int>(state.range(0))); !done.ok()) {
+    state.SkipWithError(done.error().to_string().c_str());
+  }
+}
+BENCHMARK(null_launch)
+    ->Name("launch/null/back_to_back")
+    ->Arg(1000)
+    ->Unit(benchmark::kMicrosecond)
+    ->UseRealTime();
+BENCHMARK(null_launch)->Name("launch/null/awaited")->Arg(1)->Unit(benchmark::kMicrosecond)->UseRealTime();
+
+}  // namespace
+}  // namespace bench
