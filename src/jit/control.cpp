@@ -81,6 +81,7 @@ void FunctionCompiler::emit_prologue() {
 void FunctionCompiler::emit_block(BlockId b) {
   block = b;
   instruction = nullptr;
+  nobody_elsewhere_ = nullptr;
   ir.SetInsertPoint(blocks_[b]);
   active_ = load_mask(b);
   store_mask(b, all_lanes(false));
@@ -322,6 +323,7 @@ void FunctionCompiler::emit_barrier_region() {
   auto* resumed = llvm::BasicBlock::Create(ir.getContext(), "resumed", function_);
   resume_->addCase(ir.getInt32(state), resumed);
   ir.SetInsertPoint(resumed);
+  nobody_elsewhere_ = nullptr;
   active_ = mask_from_bits(ir.CreateLoad(ir.getInt32Ty(), at(0)));
   for (std::size_t k = 0; k < saved.size(); ++k) {
     auto* type = saved[k]->getAllocatedType();

@@ -169,6 +169,7 @@ class FunctionCompiler {
   void emit_plain();
   void emit_terminator(const ptx::Instruction* last);
   void emit_hold();
+  llvm::Value* nobody_elsewhere();
   void emit_indexed(const ptx::Instruction& last);
   Mask guard_mask(const ptx::Instruction& i);
   llvm::Value* guard_scalar(const ptx::Instruction& i);
@@ -234,6 +235,7 @@ class FunctionCompiler {
   llvm::Value* frame_ = nullptr;                           // regions
   llvm::SwitchInst* resume_ = nullptr;
   Mask entry_mask_, active_;
+  llvm::Value* nobody_elsewhere_ = nullptr;                // of this block, once asked for
   std::vector<Slot> slots_;
   std::vector<llvm::BasicBlock*> blocks_;
   std::vector<std::vector<llvm::AllocaInst*>> masks_;      // by block, lanes waiting there

@@ -292,10 +292,17 @@ bool Plan::update_shapes() {
       if (i.guard != ptx::kNone && shapes_[i.guard].known && !shapes_[i.guard].uniform()) shape = Shape::varying();
       bool single = function.operands_of(i).size() > 0 && function.operands_of(i)[0].kind == Operand::Kind::reg;
       for (auto r : uses.definitions) {
-        bool kept = must_blend(b, r);
-        // Only a plain destination can be strided; vectors and second destinations are uniform or varying.
         bool strided = shape.known && shape.affine && !shape.uniform();
-        set(r, kept || (strided && (!single || uses.definitions.size() > 1)) ? (shape.known ? Shape::varying() : shape) : shape);
+        bool plain = single && uses.definitions.size() == 1;
+        Shape written = shape;
+        // Only a plain destination can be strided; vectors and second destinations are uniform or varying.
+        if (strided && !plain) written = Shape::varying();
+        if (shape.known && must_blend(b, r)) {
+          // Lanes elsewhere keep their old values: an address stays affine while a run-time flag says there are none.
+          if (written.affine && plain && is_address_width(function.registers[r].type)) written.checked = true;
+          else written = Shape::varying();
+        }
+        set(r, written);
       }
     }
   return changed;

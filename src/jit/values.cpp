@@ -174,6 +174,7 @@ void FunctionCompiler::write(const Operand& d, const WarpValue& value) {
   }
   if (s.ok) {
     llvm::Value* ok = value.shape.affine ? (value.ok ? value.ok : ir.getTrue()) : ir.getFalse();
+    if (plan.must_blend(block, d.index)) ok = ir.CreateAnd(ok, nobody_elsewhere());
     if (uniform_guard) ok = ir.CreateSelect(uniform_guard, ok, ir.CreateLoad(ir.getInt1Ty(), s.ok));
     ir.CreateStore(ok, s.ok);
   }
@@ -213,6 +214,17 @@ void FunctionCompiler::write_uniform(const Operand& d, Type type, llvm::Value* v
   if (!v->getType()->isIntegerTy()) v = ir.CreateBitCast(v, ir.getIntNTy(v->getType()->getScalarSizeInBits()));
   value.bases = {v};
   write(d, value);
+}
+
+/// i1: no lane waits at another block, so that what this block defines holds for every lane that is left.
+llvm::Value* FunctionCompiler::nobody_elsewhere() {
+  if (nobody_elsewhere_) return nobody_elsewhere_;
+  Mask elsewhere = all_lanes(false);
+  for (BlockId x : plan.pending(block)) {
+    Mask waiting = load_mask(x);
+    for (unsigned p = 0; p < parts(); ++p) elsewhere[p] = ir.CreateOr(elsewhere[p], waiting[p]);
+  }
+  return nobody_elsewhere_ = ir.CreateNot(any(elsewhere));
 }
 
 // ---- masks ----
