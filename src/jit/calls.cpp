@@ -224,12 +224,14 @@ void FunctionCompiler::emit_indirect_call(const ptx::Call& call) {
       auto* called = llvm::BasicBlock::Create(ir.getContext(), "called", function_);
       auto* choose = ir.CreateSwitch(chosen, bad);
       for (ptx::FunctionId id = 0; id < context.module.functions.size(); ++id) {
-        const auto& target = context.module.functions[id];
-        if (target.is_entry || target.is_declaration || target.alias_of != ptx::kNone || !context.address_taken[id]) continue;
+        ptx::FunctionId body = context.module.functions[id].alias_of;
+        if (body == ptx::kNone) body = id;
+        const auto& target = context.module.functions[body];
+        if (target.is_entry || target.is_declaration || !context.address_taken[id]) continue;
         auto* block = llvm::BasicBlock::Create(ir.getContext(), target.name, function_);
         choose->addCase(llvm::cast<llvm::ConstantInt>(llvm::ConstantInt::get(element, id + 1)), block);
         ir.SetInsertPoint(block);
-        ir.CreateCall(declare_device_function(context, id, device_function_type()), {warp_, group, parameters, returns, frame});
+        ir.CreateCall(declare_device_function(context, body, device_function_type()), {warp_, group, parameters, returns, frame});
         ir.CreateBr(called);
       }
       ir.SetInsertPoint(bad);
