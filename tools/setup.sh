@@ -43,7 +43,7 @@ raddle_install_packages() {
   for package in "${missing[@]}"; do
     if ! apt-cache show "$package" >/dev/null 2>&1; then
       echo "setup: apt-get knows no package $package; Raddle needs Debian 12 (bookworm) with its main section and" \
-        "point-release updates (deb http://deb.debian.org/debian bookworm main)" >&2
+        "point-release updates" >&2
       return 1
     fi
   done
