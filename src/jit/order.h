@@ -1,4 +1,4 @@
-// The linear order in which a warp visits a function's blocks (docs/adr/0004, partial control-flow linearisation):
+// The linear order in which a warp visits a function's blocks (docs/adr/0011):
 // a topological order in which every loop is contiguous. Loops that may wait for another lane are left out of the
 // forest, so that their lanes are run by cyclic sweeps over the order, which is fair.
 #pragma once
