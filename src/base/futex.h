@@ -34,13 +34,13 @@ inline void futex_wake(const std::atomic<std::uint32_t>& word, int waiters) {
 template <class Done>
 bool spin_until(Done&& done) {
   using Clock = std::chrono::steady_clock;
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 64; ++i) {
     if (done()) return true;
     spin_pause();
   }
   const auto end = Clock::now() + std::chrono::microseconds(50);
   do {
-    for (int i = 0; i < 50; ++i) {
+    for (int i = 0; i < 16; ++i) {
       if (done()) return true;
       spin_pause();
     }

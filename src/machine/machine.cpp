@@ -13,7 +13,9 @@ namespace raddle::machine {
 
 void Doorbell::ring(unsigned workers) {
   epoch.fetch_add(1, std::memory_order_seq_cst);
-  if (sleepers.load(std::memory_order_seq_cst) != 0) base::futex_wake(epoch, static_cast<int>(std::max(workers, 1u)));
+  if (sleepers.load(std::memory_order_seq_cst) == 0) return;
+  const unsigned awake = spinners.load(std::memory_order_relaxed) + (current_worker() != nullptr ? 1 : 0);
+  if (workers > awake) base::futex_wake(epoch, static_cast<int>(workers - awake));
 }
 
 Result<std::unique_ptr<Machine>> Machine::create(MachineOptions options) {
@@ -57,7 +59,7 @@ Machine::Machine(MachineOptions options, unsigned workers, std::vector<int> cpus
 Machine::~Machine() {
   tasks_.wait_all();
   stopping_.store(true, std::memory_order_release);
-  doorbell_.ring(1u << 30);
+  doorbell_.ring(1u << 20);
   for (auto& worker : workers_) worker->join();
   output_.flush();
 }

@@ -31,10 +31,12 @@ struct MachineOptions {
   Output::Sink output;                           ///< kernels' printf; none: stdout
 };
 
-/// Rung when there may be work: workers sleep on it.
+/// Rung when there may be work: workers spin, then sleep on it.
 struct Doorbell {
   alignas(64) std::atomic<std::uint32_t> epoch{0};
   alignas(64) std::atomic<std::uint32_t> sleepers{0};
+  std::atomic<std::uint32_t> spinners{0};
+  /// @param workers  how many could use the work; as many are woken as do not spin (or call this) already
   void ring(unsigned workers);
 };
 

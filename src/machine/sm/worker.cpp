@@ -159,7 +159,10 @@ void Worker::idle() {
   Doorbell& bell = machine_.doorbell();
   const std::uint32_t epoch = bell.epoch.load(std::memory_order_acquire);
   if (machine_.stopping() || start_block()) return;  // rung between the last look and the epoch's
-  if (base::spin_until([&] { return bell.epoch.load(std::memory_order_acquire) != epoch; })) return;
+  bell.spinners.fetch_add(1, std::memory_order_relaxed);
+  const bool rung = base::spin_until([&] { return bell.epoch.load(std::memory_order_acquire) != epoch; });
+  bell.spinners.fetch_sub(1, std::memory_order_relaxed);
+  if (rung) return;
   bell.sleepers.fetch_add(1, std::memory_order_seq_cst);
   if (bell.epoch.load(std::memory_order_seq_cst) == epoch) {
     bump(counters_.sleeps);

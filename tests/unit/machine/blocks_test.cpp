@@ -2,7 +2,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <mutex>
 #include <set>
 #include <vector>
@@ -151,6 +153,34 @@ TEST_F(Blocks, IndependentTasksOverlap) {
   machine_->tasks().release(one);
   machine_->tasks().release(two);
   EXPECT_TRUE(flag);
+}
+
+// Figures, not checks: time does not gate.
+TEST_F(Blocks, NullLaunchTime) {
+  open();
+  auto kernel = TestKernel::of_blocks([](exec::CtaContext&) {});
+  for (int i = 0; i < 100; ++i) run(kernel, {1});
+  std::vector<std::uint64_t> times;
+  for (int i = 0; i < 1000; ++i) {
+    const std::uint64_t start = now_ns();
+    run(kernel, {1});
+    times.push_back(now_ns() - start);
+  }
+  std::sort(times.begin(), times.end());
+  Task* last = nullptr;
+  const std::uint64_t start = now_ns();
+  constexpr int kLaunches = 10000;
+  for (int i = 0; i < kLaunches; ++i) {
+    Task* task = submit(kernel, {1}, last);
+    machine_->tasks().release(last);
+    last = task;
+  }
+  const std::uint64_t enqueued = now_ns();
+  last->wait();
+  const std::uint64_t end = now_ns();
+  machine_->tasks().release(last);
+  std::printf("null launch: round trip %llu ns (median), enqueue %llu ns, back to back %llu ns\n", (unsigned long long)times[500],
+              (unsigned long long)((enqueued - start) / kLaunches), (unsigned long long)((end - start) / kLaunches));
 }
 
 TEST_F(Blocks, DeterministicModeRepeatsItsOrder) {

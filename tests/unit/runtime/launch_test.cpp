@@ -261,9 +261,9 @@ TEST(Launch, CompletionIsSignalled) {
   auto future = launch->future();
   EXPECT_FALSE(launch->done());
   EXPECT_EQ(calls, 0);
+  auto set = f.module.kernel("set");
   auto other = f.device.stream();
-  const std::uint32_t one = 1;
-  ASSERT_TRUE(other->write(flag->address(), &one, 4).ok());
+  ASSERT_TRUE(set->launch({.stream = &*other}, *flag).ok());
   EXPECT_TRUE(future.get().ok());
   EXPECT_EQ(calls, 1);  // callbacks run in order on one thread
   EXPECT_TRUE(launch->done());
