@@ -25,6 +25,7 @@ struct Dim3 {
 struct DeviceOptions {
   std::string shape = "h200";                   ///< machine shape: h200, a100, tiny, host
   std::string engine;                           ///< "jit", "interp"; empty: jit where it is built
+  std::string simd;                             ///< widest vectors of jit: "avx512", "avx2", "sse42"; empty: what the host has
   unsigned workers = 0;                         ///< kernel-running threads; 0: one per usable core
   bool pin = true;                              ///< pin them to cores; RADDLE_PIN=off overrides
   std::optional<std::uint64_t> deterministic;   ///< one worker, order drawn from this seed (0: the natural order)

@@ -13,10 +13,23 @@
 namespace raddle {
 namespace {
 
-Result<std::unique_ptr<exec::Engine>> make_engine(const std::string& name) {
+#ifdef RADDLE_JIT
+Result<jit::SimdLevel> simd_level(const std::string& name) {
+  if (name.empty() || name == "host") return jit::SimdLevel::host;
+  if (name == "avx512") return jit::SimdLevel::avx512;
+  if (name == "avx2") return jit::SimdLevel::avx2;
+  if (name == "sse42") return jit::SimdLevel::sse42;
+  return Error::make(ErrorCode::not_found, "no vectors '{}'; there are avx512, avx2, sse42", name);
+}
+#endif
+
+Result<std::unique_ptr<exec::Engine>> make_engine(const std::string& name, [[maybe_unused]] const std::string& simd) {
   if (name == "interp") return interp::make_engine();
 #ifdef RADDLE_JIT
-  if (name == "jit" || name.empty()) return jit::make_engine();
+  if (name == "jit" || name.empty()) {
+    TRY_ASSIGN(const jit::SimdLevel level, simd_level(simd));
+    return jit::make_engine(level);
+  }
   return Error::make(ErrorCode::not_found, "no engine '{}'; there are jit, interp", name);
 #else
   if (name.empty()) return interp::make_engine();
@@ -69,7 +82,7 @@ Result<Device> Device::open(DeviceOptions options) {
   wanted.deterministic = options.deterministic;
   wanted.heap_bytes = options.heap_bytes;
   wanted.output = options.output;
-  TRY_ASSIGN(impl->engine, make_engine(options.engine));
+  TRY_ASSIGN(impl->engine, make_engine(options.engine, options.simd));
   TRY_ASSIGN(impl->machine, machine::Machine::create(std::move(wanted)));
   impl->options = std::move(options);
   impl->default_stream = Stream(std::make_unique<Stream::Impl>(*impl, 0));

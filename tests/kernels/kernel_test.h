@@ -1,0 +1,87 @@
+// Base of the whole-kernel tests: every test runs on the interpreter and on the JIT at several vector widths, through the
+// public API, and compares with values that C++ computed.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "raddle/raddle.h"
+
+struct EngineChoice {
+  const char* engine;
+  const char* simd;
+};
+
+class KernelTest : public testing::TestWithParam<EngineChoice> {
+ protected:
+  raddle::DeviceOptions options_;  ///< change before the first use of device()
+  std::string printed_;            ///< what kernels printed
+
+  bool interpreted() const { return std::string(GetParam().engine) == "interp"; }
+
+  raddle::Device& device() {
+    if (!device_) open();
+    return *device_;
+  }
+
+  /// A kernel of tests/kernels/<file>.
+  raddle::Kernel kernel(const std::string& file, const char* name) {
+    if (file != file_) load(file);
+    auto found = module_->kernel(name);
+    if (!found.ok()) ADD_FAILURE() << found.error().to_string();
+    return *found;
+  }
+
+  raddle::Module& module() { return *module_; }
+
+  template <class... Arguments>
+  raddle::Result<raddle::LaunchReport> try_run(raddle::Kernel kernel, const raddle::LaunchConfig& config, const Arguments&... arguments) {
+    auto launch = kernel.launch(config, arguments...);
+    if (!launch.ok()) return launch.error();
+    return launch->wait();
+  }
+
+  /// Launches, waits, and fails the test on any error.
+  template <class... Arguments>
+  raddle::LaunchReport run(raddle::Kernel kernel, const raddle::LaunchConfig& config, const Arguments&... arguments) {
+    auto report = try_run(std::move(kernel), config, arguments...);
+    if (!report.ok()) {
+      ADD_FAILURE() << report.error().to_string();
+      return {};
+    }
+    EXPECT_EQ(report->engine, GetParam().engine);
+    return *report;
+  }
+
+  template <class T>
+  raddle::Buffer<T> buffer(const std::vector<T>& contents) {
+    auto made = device().buffer(contents);
+    if (!made.ok()) ADD_FAILURE() << made.error().to_string();
+    return std::move(*made);
+  }
+
+  template <class T>
+  std::vector<T> contents(const raddle::Buffer<T>& from) {
+    std::vector<T> result(from.size());
+    auto read = from.read(result);
+    EXPECT_TRUE(read.ok()) << read.error().to_string();
+    return result;
+  }
+
+ private:
+  void open();
+  void load(const std::string& file);
+
+  std::string file_;
+  std::optional<raddle::Device> device_;
+  std::optional<raddle::Module> module_;
+};
+
+extern const std::vector<EngineChoice> kEngines;
+std::string engine_name(const testing::TestParamInfo<EngineChoice>& info);
+
+/// Runs the suite on every engine.
+#define ON_EVERY_ENGINE(suite) INSTANTIATE_TEST_SUITE_P(Engines, suite, testing::ValuesIn(kEngines), engine_name)
