@@ -1,0 +1,19 @@
+// Random programs: straight-line, divergent, and with memory and barriers. See docs in tests/diff/README.md.
+#pragma once
+
+#include "diff/program.h"
+
+namespace raddle::diff {
+
+/// What a program may contain.
+enum class Profile : std::uint8_t {
+  straight,   ///< 30 to 60 instructions, no branches
+  divergent,  ///< nested if/else, loops, selections, early exits; warp operations where the warp is together
+  memory,  ///< as divergent, with private memory in all spaces, atomics, barriers and exchange through shared
+           ///< memory
+};
+
+/// The same program for the same seed and profile, always.
+Program generate(Profile profile, std::uint64_t seed);
+
+}  // namespace raddle::diff
