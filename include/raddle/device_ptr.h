@@ -5,7 +5,8 @@
 
 namespace raddle {
 
-/// A number, not a host pointer: only kernels dereference it; from C++ use the copy calls of Device and Buffer.
+/// A number, not a host pointer: only kernels dereference it; from C++ use the copy calls of Device and
+/// Buffer.
 struct DevicePtr {
   std::uint64_t value = 0;
 

@@ -4,13 +4,13 @@
 //   auto module = device.load_file("vector_add.ptx").value();
 //   auto kernel = module.kernel("vector_add").value();
 //   std::vector<float> a(1000, 1), b(1000, 2), c(1000);
-//   auto da = device.buffer(a).value(), db = device.buffer(b).value(), dc = device.buffer<float>(1000).value();
-//   auto launch = kernel.launch({.grid = {4}, .block = {256}}, da, db, dc, 1000).value();
-//   auto report = launch.wait();                      // or a fault, as an error
+//   auto da = device.buffer(a).value(), db = device.buffer(b).value(), dc =
+//   device.buffer<float>(1000).value(); auto launch = kernel.launch({.grid = {4}, .block = {256}}, da, db,
+//   dc, 1000).value(); auto report = launch.wait();                      // or a fault, as an error
 //   dc.read(c);
 //
-// Calls return Result: bad input and kernel faults are values, nothing throws. All calls are thread-safe. Objects must not
-// outlive the Device that they came from.
+// Calls return Result: bad input and kernel faults are values, nothing throws. All calls are thread-safe.
+// Objects must not outlive the Device that they came from.
 #pragma once
 
 #include <array>
@@ -49,7 +49,8 @@ class Device {
 
   DeviceProperties properties() const;
 
-  /// Parses PTX, allocates and initialises its variables. Kernels with instructions that are not supported fail at kernel().
+  /// Parses PTX, allocates and initialises its variables. Kernels with instructions that are not supported
+  /// fail at kernel().
   /// @errors invalid, with file, line and column; not_found: an external variable without a definition
   Result<Module> load(std::string_view ptx, std::string_view name = "<memory>");
   Result<Module> load_file(const std::string& path);  ///< also io
@@ -57,7 +58,8 @@ class Device {
   /// @errors out_of_memory; invalid for 0 bytes
   Result<DevicePtr> allocate(std::uint64_t bytes);
   Result<void> free(DevicePtr address);  ///< waits for all work, as cudaFree does
-  /// Synchronous copies, after all work in the default stream. @errors invalid: not inside an allocation; kernel_fault: sticky
+  /// Synchronous copies, after all work in the default stream. @errors invalid: not inside an allocation;
+  /// kernel_fault: sticky
   Result<void> write(DevicePtr to, const void* from, std::uint64_t bytes);
   Result<void> read(void* to, DevicePtr from, std::uint64_t bytes);
   Result<void> copy(DevicePtr to, DevicePtr from, std::uint64_t bytes);
@@ -92,7 +94,8 @@ class Module {
   Module& operator=(Module&&) noexcept;
 
   std::vector<std::string> kernels() const;
-  /// @errors not_found: lists the kernels there are; unsupported: names every instruction and unresolved function
+  /// @errors not_found: lists the kernels there are; unsupported: names every instruction and unresolved
+  /// function
   Result<Kernel> kernel(std::string_view name);
   /// A module-scope .global or .const variable. @errors not_found
   struct Variable {
@@ -150,7 +153,8 @@ class Launch {
  private:
   friend class Kernel;
   // No allocation of its own: launches are a hot path.
-  Launch(Device::Impl* device, machine::Task* task, const detail::CompiledKernel* code) : device_(device), task_(task), code_(code) {}
+  Launch(Device::Impl* device, machine::Task* task, const detail::CompiledKernel* code)
+      : device_(device), task_(task), code_(code) {}
 
   Device::Impl* device_;
   machine::Task* task_;
@@ -164,7 +168,8 @@ class Stream {
   Stream(Stream&&) noexcept;
   Stream& operator=(Stream&&) noexcept;
 
-  /// Asynchronous copies and fills; host memory must stay valid until they are done. @errors invalid: as Device::write
+  /// Asynchronous copies and fills; host memory must stay valid until they are done. @errors invalid: as
+  /// Device::write
   Result<void> write(DevicePtr to, const void* from, std::uint64_t bytes);
   Result<void> read(void* to, DevicePtr from, std::uint64_t bytes);
   Result<void> copy(DevicePtr to, DevicePtr from, std::uint64_t bytes);
@@ -218,7 +223,9 @@ class Buffer {
   static_assert(std::is_trivially_copyable_v<T>);
   ~Buffer() { reset(); }
   Buffer(Buffer&& other) noexcept
-      : device_(std::exchange(other.device_, nullptr)), address_(std::exchange(other.address_, {})), count_(std::exchange(other.count_, 0)) {}
+      : device_(std::exchange(other.device_, nullptr)),
+        address_(std::exchange(other.address_, {})),
+        count_(std::exchange(other.count_, 0)) {}
   Buffer& operator=(Buffer&& other) noexcept {
     if (this != &other) {
       reset();
@@ -235,17 +242,20 @@ class Buffer {
 
   /// Synchronous, after the default stream. @errors invalid: more elements than the buffer has; kernel_fault
   Result<void> write(std::span<const T> from) {
-    if (from.size() > count_) return Error::invalid("{} elements do not fit a buffer of {}", from.size(), count_);
+    if (from.size() > count_)
+      return Error::invalid("{} elements do not fit a buffer of {}", from.size(), count_);
     return detail::buffers_write(device_, address_, from.data(), from.size_bytes());
   }
   Result<void> read(std::span<T> to) const {
-    if (to.size() > count_) return Error::invalid("{} elements wanted from a buffer of {}", to.size(), count_);
+    if (to.size() > count_)
+      return Error::invalid("{} elements wanted from a buffer of {}", to.size(), count_);
     return detail::buffers_read(device_, to.data(), address_, to.size_bytes());
   }
 
  private:
   friend class Device;
-  Buffer(Device::Impl* device, DevicePtr address, std::size_t count) : device_(device), address_(address), count_(count) {}
+  Buffer(Device::Impl* device, DevicePtr address, std::size_t count)
+      : device_(device), address_(address), count_(count) {}
   void reset() {
     if (device_ != nullptr) detail::buffers_free(device_, address_);
     device_ = nullptr;

@@ -23,15 +23,17 @@ struct Dim3 {
 };
 
 struct DeviceOptions {
-  std::string shape = "h200";                   ///< machine shape: h200, a100, tiny, host
-  std::string engine;                           ///< "jit", "interp"; empty: jit where it is built
-  std::string simd;                             ///< widest vectors of jit: "avx512", "avx2", "sse42"; empty: what the host has
-  unsigned workers = 0;                         ///< kernel-running threads; 0: one per usable core
-  bool pin = true;                              ///< pin them to cores; RADDLE_PIN=off overrides
-  std::optional<std::uint64_t> deterministic;   ///< one worker, order drawn from this seed (0: the natural order)
-  std::chrono::milliseconds time_limit{0};      ///< of each launch from its first block on; 0: none
-  std::uint64_t heap_bytes = 8u << 20;          ///< for malloc in kernels
-  std::function<void(std::string_view)> output; ///< receives printf of kernels at synchronisation; none: stdout
+  std::string shape = "h200";  ///< machine shape: h200, a100, tiny, host
+  std::string engine;          ///< "jit", "interp"; empty: jit where it is built
+  std::string simd;            ///< widest vectors of jit: "avx512", "avx2", "sse42"; empty: what the host has
+  unsigned workers = 0;        ///< kernel-running threads; 0: one per usable core
+  bool pin = true;             ///< pin them to cores; RADDLE_PIN=off overrides
+  std::optional<std::uint64_t>
+      deterministic;                        ///< one worker, order drawn from this seed (0: the natural order)
+  std::chrono::milliseconds time_limit{0};  ///< of each launch from its first block on; 0: none
+  std::uint64_t heap_bytes = 8u << 20;      ///< for malloc in kernels
+  std::function<void(std::string_view)>
+      output;  ///< receives printf of kernels at synchronisation; none: stdout
 };
 
 struct DeviceProperties {
@@ -49,19 +51,19 @@ struct LaunchConfig {
 
 /// How a kernel was compiled and what a launch took.
 struct LaunchReport {
-  std::string engine;                    ///< "jit", "interp"
-  std::string block_kind;                ///< "loops", "regions", "fibers": how its blocks run
-  std::uint32_t memory_operations = 0;   ///< static loads, stores and atomics
-  std::uint32_t not_vectorised = 0;      ///< of those: gathers, scatters and lane loops
-  std::uint32_t dispatched_loops = 0;    ///< loops run by fair dispatch between lane groups
+  std::string engine;                   ///< "jit", "interp"
+  std::string block_kind;               ///< "loops", "regions", "fibers": how its blocks run
+  std::uint32_t memory_operations = 0;  ///< static loads, stores and atomics
+  std::uint32_t not_vectorised = 0;     ///< of those: gathers, scatters and lane loops
+  std::uint32_t dispatched_loops = 0;   ///< loops run by fair dispatch between lane groups
   double compile_seconds = 0;
-  double seconds = 0;                    ///< first block to last, 0 before a launch
+  double seconds = 0;  ///< first block to last, 0 before a launch
 };
 
 struct KernelParameter {
-  std::string name, type;                ///< type as in PTX: "u64", "f32", "b8"
+  std::string name, type;  ///< type as in PTX: "u64", "f32", "b8"
   std::size_t bytes = 0;
-  bool is_pointer = false;               ///< marked .ptr
+  bool is_pointer = false;  ///< marked .ptr
 };
 
 /// What a kernel needs, known before any launch (K-8).
@@ -72,7 +74,7 @@ struct KernelInfo {
   std::uint64_t static_shared_bytes = 0, local_bytes_per_thread = 0, constant_bytes = 0;
   bool uses_dynamic_shared = false;
   Dim3 required_block{0, 0, 0}, largest_block{0, 0, 0};  ///< .reqntid, .maxntid; 0: not given
-  std::vector<std::string> unsupported;  ///< what keeps it from running; empty: nothing known
+  std::vector<std::string> unsupported;                  ///< what keeps it from running; empty: nothing known
 };
 
 /// A view of one kernel argument: any trivially copyable value, whose size must match the kernel's parameter.

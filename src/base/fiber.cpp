@@ -1,5 +1,5 @@
-// Stack switching: our own few instructions on x86-64, Boost.Context elsewhere (or with RADDLE_FIBER_FCONTEXT).
-// AddressSanitizer and ThreadSanitizer are told about every switch.
+// Stack switching: our own few instructions on x86-64, Boost.Context elsewhere (or with
+// RADDLE_FIBER_FCONTEXT). AddressSanitizer and ThreadSanitizer are told about every switch.
 #include "base/fiber.h"
 
 #include <sys/mman.h>
@@ -39,14 +39,15 @@
 
 namespace raddle::base {
 namespace {
-constexpr std::size_t kGuard = 64 << 10;   // larger than most frames, so that a frame does not step over it
+constexpr std::size_t kGuard = 64 << 10;  // larger than most frames, so that a frame does not step over it
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kColourStep = 576;   // 9 cache lines: 32 fibers spread over the sets of a 32 KiB cache
+constexpr std::size_t kColourStep = 576;  // 9 cache lines: 32 fibers spread over the sets of a 32 KiB cache
 constexpr std::size_t kColours = 32;
 }  // namespace
 
 #ifndef RADDLE_FIBER_FCONTEXT
-// raddle_fiber_switch(save, to): pushes the callee-saved registers, stores the stack pointer, takes the other one.
+// raddle_fiber_switch(save, to): pushes the callee-saved registers, stores the stack pointer, takes the other
+// one.
 extern "C" void raddle_fiber_switch(void** save, void* to);
 extern "C" void raddle_fiber_start();
 asm(R"(
@@ -105,7 +106,8 @@ bool Fiber::allocate(std::size_t bytes, unsigned colour) {
   const std::size_t wanted = (bytes + shift + kPage - 1) / kPage * kPage;
   if (low_ != nullptr && bytes_ >= wanted) return true;
   release();
-  void* map = mmap(nullptr, wanted + kGuard, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  void* map = mmap(nullptr, wanted + kGuard, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (map == MAP_FAILED) return false;
   map_ = static_cast<std::byte*>(map);
   if (mprotect(map_, kGuard, PROT_NONE) != 0) {
@@ -131,7 +133,9 @@ namespace {
 struct Jump {
   void** save;
 };
-void landed(boost::context::detail::transfer_t transfer) { *static_cast<Jump*>(transfer.data)->save = transfer.fctx; }
+void landed(boost::context::detail::transfer_t transfer) {
+  *static_cast<Jump*>(transfer.data)->save = transfer.fctx;
+}
 }  // namespace
 #endif
 
@@ -149,20 +153,21 @@ void Fiber::prepare(Entry entry, void* argument) {
   asan_fake_ = nullptr;
 #endif
 #ifdef RADDLE_FIBER_FCONTEXT
-  stack_pointer_ = boost::context::detail::make_fcontext(top_, static_cast<std::size_t>(top_ - low_), [](boost::context::detail::transfer_t transfer) {
-    landed(transfer);
-    auto* fiber = reinterpret_cast<Fiber**>(transfer.data)[1];
-    run(fiber);
-  });
+  stack_pointer_ = boost::context::detail::make_fcontext(
+      top_, static_cast<std::size_t>(top_ - low_), [](boost::context::detail::transfer_t transfer) {
+        landed(transfer);
+        auto* fiber = reinterpret_cast<Fiber**>(transfer.data)[1];
+        run(fiber);
+      });
 #else
-  // As raddle_fiber_switch expects it: r15 r14 r13 r12 rbx rbp, the return address; then two words, so that the stack is
-  // 16-byte aligned where raddle_fiber_start makes its call.
+  // As raddle_fiber_switch expects it: r15 r14 r13 r12 rbx rbp, the return address; then two words, so that
+  // the stack is 16-byte aligned where raddle_fiber_start makes its call.
   constexpr std::size_t kWords = 9;
   auto** frame = reinterpret_cast<void**>(top_) - kWords;
   std::memset(frame, 0, kWords * sizeof(void*));
-  frame[3] = this;                                            // r12: argument of run
-  frame[4] = reinterpret_cast<void*>(&Fiber::run);            // rbx
-  frame[6] = reinterpret_cast<void*>(&raddle_fiber_start);    // return address
+  frame[3] = this;                                          // r12: argument of run
+  frame[4] = reinterpret_cast<void*>(&Fiber::run);          // rbx
+  frame[6] = reinterpret_cast<void*>(&raddle_fiber_start);  // return address
   stack_pointer_ = frame;
 #endif
 }

@@ -1,6 +1,6 @@
-// User-level threads: a stack and a switch between stacks, no system call (K-2). Used by the machine for blocks and warps.
-// A fiber may be abandoned: prepare() drops whatever ran on it, without unwinding. The floating-point control words
-// (MXCSR, x87) are not saved by a switch: all fibers of a thread share them.
+// User-level threads: a stack and a switch between stacks, no system call (K-2). Used by the machine for
+// blocks and warps. A fiber may be abandoned: prepare() drops whatever ran on it, without unwinding. The
+// floating-point control words (MXCSR, x87) are not saved by a switch: all fibers of a thread share them.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ class Fiber {
   void* stack_pointer_ = nullptr;
   Entry entry_ = nullptr;
   void* argument_ = nullptr;
-  std::byte* map_ = nullptr;   // guard zone, then the stack
+  std::byte* map_ = nullptr;  // guard zone, then the stack
   std::byte* low_ = nullptr;
   std::byte* top_ = nullptr;
   std::size_t bytes_ = 0;

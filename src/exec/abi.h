@@ -1,5 +1,5 @@
-// The per-CTA contract between engines (interp, jit) and the machine: plain C layout, read by generated code through
-// offsetof. Frozen by docs/adr/0002-kernel-abi.md; extend at the end of a struct only.
+// The per-CTA contract between engines (interp, jit) and the machine: plain C layout, read by generated code
+// through offsetof. Frozen by docs/adr/0002-kernel-abi.md; extend at the end of a struct only.
 #pragma once
 
 #include <atomic>
@@ -10,32 +10,36 @@ namespace raddle::exec {
 
 inline constexpr unsigned kWarpSize = 32;
 inline constexpr unsigned kMaxBarriers = 16;
-inline constexpr std::uint32_t kReservedShared = 1024;      ///< first bytes of a CTA's shared window, as on sm_90
-inline constexpr std::uint64_t kSharedWindow = 1ull << 24;  ///< 16 MiB per CTA rank; 16 ranks per cluster slot
+inline constexpr std::uint32_t kReservedShared = 1024;  ///< first bytes of a CTA's shared window, as on sm_90
+inline constexpr std::uint64_t kSharedWindow = 1ull
+                                               << 24;  ///< 16 MiB per CTA rank; 16 ranks per cluster slot
 
 /// What differs between launches, not between the CTAs of one. Immutable while it runs.
 struct LaunchContext {
   std::uint32_t ntid[3];
   std::uint32_t nctaid[3];
-  std::uint32_t dynamic_shared;            ///< bytes
-  std::uint32_t static_shared;             ///< bytes; static variables start at kReservedShared, dynamic ones after, 1,024-aligned
-  std::uint32_t dynamic_shared_offset;     ///< window offset of `extern .shared`
+  std::uint32_t dynamic_shared;  ///< bytes
+  std::uint32_t
+      static_shared;  ///< bytes; static variables start at kReservedShared, dynamic ones after, 1,024-aligned
+  std::uint32_t dynamic_shared_offset;  ///< window offset of `extern .shared`
   std::uint32_t nsmid;
   std::uint64_t grid_id;
-  const std::byte* parameters;             ///< 128-byte aligned copy of the parameter block
-  const std::uint64_t* variables;          ///< by VariableId: device address of module-scope .global and .const variables
-  const void* functions;                   ///< by index in the checked function table: engine's own entries
+  const std::byte* parameters;  ///< 128-byte aligned copy of the parameter block
+  const std::uint64_t*
+      variables;          ///< by VariableId: device address of module-scope .global and .const variables
+  const void* functions;  ///< by index in the checked function table: engine's own entries
   std::uint32_t function_count;
-  std::uint32_t cluster_shape[3];          ///< CTAs per cluster; 1,1,1 without clusters
-  std::uint64_t grid_workspace;            ///< %envreg1:%envreg2, 0 if not cooperative
+  std::uint32_t cluster_shape[3];  ///< CTAs per cluster; 1,1,1 without clusters
+  std::uint64_t grid_workspace;    ///< %envreg1:%envreg2, 0 if not cooperative
 };
 
 /// State of one named barrier (PTX bar.*), in threads. Logic in exec/barrier.h.
 struct Barrier {
-  std::uint32_t arrived;      ///< threads arrived in this phase
-  std::uint32_t expected;     ///< 0: all live threads of the CTA
-  std::uint32_t generation;   ///< phases completed
-  std::uint32_t predicate_count, result_count;  ///< bar.red: threads whose predicate held; of the completed phase
+  std::uint32_t arrived;     ///< threads arrived in this phase
+  std::uint32_t expected;    ///< 0: all live threads of the CTA
+  std::uint32_t generation;  ///< phases completed
+  std::uint32_t predicate_count,
+      result_count;  ///< bar.red: threads whose predicate held; of the completed phase
   std::uint32_t result_arrived;
 };
 
@@ -43,30 +47,47 @@ struct CtaContext;
 struct WarpContext;
 
 enum class FaultKind : std::uint32_t {
-  none, illegal_address, misaligned_address, illegal_instruction, trap, assertion, stack_overflow, illegal_barrier,
-  deadlock, timeout, cancelled, division, invalid_function, unsupported, out_of_memory
+  none,
+  illegal_address,
+  misaligned_address,
+  illegal_instruction,
+  trap,
+  assertion,
+  stack_overflow,
+  illegal_barrier,
+  deadlock,
+  timeout,
+  cancelled,
+  division,
+  invalid_function,
+  unsupported,
+  out_of_memory
 };
 
 /// Calls from kernel code into the machine. None may unwind; `fault` does not return.
 /// `lane` is the lane concerned; `line` the PTX line; both feed the fault's message.
 struct Services {
-  /// Blocks until the barrier's phase completes. @param lanes lanes arriving; @param threads expected, 0 = all live threads
+  /// Blocks until the barrier's phase completes. @param lanes lanes arriving; @param threads expected, 0 =
+  /// all live threads
   void (*barrier_sync)(WarpContext*, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes);
   void (*barrier_arrive)(WarpContext*, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes);
-  /// bar.red: as sync; returns threads of the phase whose predicate held. `*all` receives the threads that arrived.
+  /// bar.red: as sync; returns threads of the phase whose predicate held. `*all` receives the threads that
+  /// arrived.
   std::uint32_t (*barrier_reduce)(WarpContext*, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes,
                                   std::uint32_t predicate, std::uint32_t* all);
   /// Lets other warps and CTAs run: a loop that waits for memory calls it when it makes no progress.
   void (*yield)(WarpContext*);
   /// Called at a back-edge that found *poll != 0: preemption, time limit, cancellation. May not return.
   void (*poll)(WarpContext*);
-  void (*fault)(WarpContext*, FaultKind, std::uint64_t address, std::uint32_t lane, std::uint32_t line) __attribute__((noreturn));
-  /// Lanes have exited (ret, exit): barriers stop counting them (K-6). Updates live_lanes and live_threads; calling it
-  /// again for the same lanes is harmless. The machine calls it for what is left when run_warp returns.
+  void (*fault)(WarpContext*, FaultKind, std::uint64_t address, std::uint32_t lane, std::uint32_t line)
+      __attribute__((noreturn));
+  /// Lanes have exited (ret, exit): barriers stop counting them (K-6). Updates live_lanes and live_threads;
+  /// calling it again for the same lanes is harmless. The machine calls it for what is left when run_warp
+  /// returns.
   void (*exit_lanes)(WarpContext*, std::uint32_t lanes);
   std::int32_t (*vprintf)(WarpContext*, std::uint32_t lane, std::uint64_t format, std::uint64_t arguments);
-  void (*assert_fail)(WarpContext*, std::uint32_t lane, std::uint64_t message, std::uint64_t file, std::uint32_t line,
-                      std::uint64_t function) __attribute__((noreturn));
+  void (*assert_fail)(WarpContext*, std::uint32_t lane, std::uint64_t message, std::uint64_t file,
+                      std::uint32_t line, std::uint64_t function) __attribute__((noreturn));
   std::uint64_t (*malloc)(WarpContext*, std::uint64_t bytes);
   void (*free)(WarpContext*, std::uint64_t address);
   void (*nanosleep)(WarpContext*, std::uint32_t nanoseconds);
@@ -80,28 +101,28 @@ struct CtaContext {
   const Services* services;
   const std::atomic<std::uint32_t>* poll;  ///< non-zero: call Services::poll at the next back-edge
   std::byte* shared;                       ///< host address of shared address 0 of this CTA (its window)
-  std::byte* local;                        ///< local memory of thread 0; thread t's lies at local + t * local_stride
-  std::uint64_t local_stride;              ///< bytes per thread
+  std::byte* local;            ///< local memory of thread 0; thread t's lies at local + t * local_stride
+  std::uint64_t local_stride;  ///< bytes per thread
   std::uint32_t ctaid[3];
   std::uint32_t smid;
   std::uint32_t thread_count, warp_count;
-  std::uint32_t live_threads;              ///< not yet exited
+  std::uint32_t live_threads;  ///< not yet exited
   std::uint32_t cluster_rank;
   Barrier barriers[kMaxBarriers];
-  void* machine;                           ///< the machine's own state for this CTA
+  void* machine;  ///< the machine's own state for this CTA
 };
 
 /// One warp. Warp w holds threads 32w .. 32w+31 in linear order (x fastest).
 struct WarpContext {
   CtaContext* cta;
   std::uint32_t warp_id;
-  std::uint32_t initial_lanes;             ///< mask of lanes that exist: all ones but in the last warp
-  std::uint32_t live_lanes;                ///< not yet exited
-  std::uint32_t seed;                      ///< deterministic mode: state of the warp's choices
+  std::uint32_t initial_lanes;                  ///< mask of lanes that exist: all ones but in the last warp
+  std::uint32_t live_lanes;                     ///< not yet exited
+  std::uint32_t seed;                           ///< deterministic mode: state of the warp's choices
   std::uint32_t wait_barrier, wait_generation;  ///< while blocked in barrier_sync
-  std::uint32_t line;                      ///< last PTX line known, for faults; engines may leave it 0
+  std::uint32_t line;                           ///< last PTX line known, for faults; engines may leave it 0
   void* machine;
-  std::uint32_t lane;                      ///< 1 + lane that touches memory right now, for faults; 0: unknown
+  std::uint32_t lane;  ///< 1 + lane that touches memory right now, for faults; 0: unknown
 };
 
 }  // namespace raddle::exec

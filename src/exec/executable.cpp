@@ -7,9 +7,12 @@ namespace raddle::exec {
 
 std::string_view block_kind_name(BlockKind kind) {
   switch (kind) {
-    case BlockKind::loops: return "loops";
-    case BlockKind::regions: return "regions";
-    case BlockKind::fibers: return "fibers";
+    case BlockKind::loops:
+      return "loops";
+    case BlockKind::regions:
+      return "regions";
+    case BlockKind::fibers:
+      return "fibers";
   }
   RADDLE_UNREACHABLE("block kind");
 }

@@ -14,15 +14,16 @@ namespace raddle::exec {
 /// Three ways to run a block, chosen per kernel when it is compiled (K-4, K-5).
 enum class BlockKind : std::uint8_t {
   loops,    ///< cannot wait: the loop over warps is inside the code; run_block runs all of it
-  regions,  ///< barriers uniform for the block: a loop over warps per barrier region, inside the code; run_block
+  regions,  ///< barriers uniform for the block: a loop over warps per barrier region, inside the code;
+            ///< run_block
   fibers,   ///< anything else: each warp a user-level thread; run_warp per warp
 };
 std::string_view block_kind_name(BlockKind kind);
 
 struct CodeStatistics {
-  std::uint32_t memory_operations = 0;    ///< static loads, stores and atomics
-  std::uint32_t not_vectorised = 0;       ///< of those: gathers, scatters and lane loops
-  std::uint32_t dispatched_loops = 0;     ///< loops run by fair dispatch instead of linearised
+  std::uint32_t memory_operations = 0;  ///< static loads, stores and atomics
+  std::uint32_t not_vectorised = 0;     ///< of those: gathers, scatters and lane loops
+  std::uint32_t dispatched_loops = 0;   ///< loops run by fair dispatch instead of linearised
   double compile_seconds = 0;
 };
 
@@ -31,8 +32,9 @@ class Executable {
   virtual ~Executable() = default;
   BlockKind kind = BlockKind::fibers;
   CodeStatistics statistics;
-  std::uint32_t local_bytes = 0;          ///< local memory needed per thread, call stack included
-  std::uint64_t stack_bytes = 0;          ///< host stack needed by run_block or run_warp; 0: the machine's default does
+  std::uint32_t local_bytes = 0;  ///< local memory needed per thread, call stack included
+  std::uint64_t stack_bytes =
+      0;  ///< host stack needed by run_block or run_warp; 0: the machine's default does
 
   /// loops, regions: runs one whole CTA on the caller's stack (a CTA fiber).
   virtual void run_block(CtaContext& cta) = 0;
@@ -44,14 +46,16 @@ class Executable {
 
 /// Value of a function's address in PTX: an index into the checked table, never a host address; 0 stays null.
 constexpr std::uint64_t function_handle(ptx::FunctionId id) { return std::uint64_t{id} + 1; }
-constexpr ptx::FunctionId function_of_handle(std::uint64_t handle) { return static_cast<ptx::FunctionId>(handle - 1); }
+constexpr ptx::FunctionId function_of_handle(std::uint64_t handle) {
+  return static_cast<ptx::FunctionId>(handle - 1);
+}
 
 struct BlockShape {
   std::uint32_t x = 1, y = 1, z = 1;
 };
 
 struct CompileOptions {
-  BlockShape block;                       ///< the code may be specialised for a class of shapes, see Engine::shape_class
+  BlockShape block;  ///< the code may be specialised for a class of shapes, see Engine::shape_class
   bool deterministic = false;
 };
 

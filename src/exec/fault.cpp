@@ -11,21 +11,36 @@ namespace raddle::exec {
 
 std::string_view fault_name(FaultKind kind) {
   switch (kind) {
-    case FaultKind::none: return "no fault";
-    case FaultKind::illegal_address: return "illegal address";
-    case FaultKind::misaligned_address: return "misaligned address";
-    case FaultKind::illegal_instruction: return "illegal instruction";
-    case FaultKind::trap: return "trap";
-    case FaultKind::assertion: return "assertion failed";
-    case FaultKind::stack_overflow: return "stack overflow";
-    case FaultKind::illegal_barrier: return "illegal barrier";
-    case FaultKind::deadlock: return "deadlock";
-    case FaultKind::timeout: return "time limit exceeded";
-    case FaultKind::cancelled: return "cancelled";
-    case FaultKind::division: return "division fault";
-    case FaultKind::invalid_function: return "invalid function pointer";
-    case FaultKind::unsupported: return "unsupported operation";
-    case FaultKind::out_of_memory: return "out of memory";
+    case FaultKind::none:
+      return "no fault";
+    case FaultKind::illegal_address:
+      return "illegal address";
+    case FaultKind::misaligned_address:
+      return "misaligned address";
+    case FaultKind::illegal_instruction:
+      return "illegal instruction";
+    case FaultKind::trap:
+      return "trap";
+    case FaultKind::assertion:
+      return "assertion failed";
+    case FaultKind::stack_overflow:
+      return "stack overflow";
+    case FaultKind::illegal_barrier:
+      return "illegal barrier";
+    case FaultKind::deadlock:
+      return "deadlock";
+    case FaultKind::timeout:
+      return "time limit exceeded";
+    case FaultKind::cancelled:
+      return "cancelled";
+    case FaultKind::division:
+      return "division fault";
+    case FaultKind::invalid_function:
+      return "invalid function pointer";
+    case FaultKind::unsupported:
+      return "unsupported operation";
+    case FaultKind::out_of_memory:
+      return "out of memory";
   }
   RADDLE_UNREACHABLE("fault kind");
 }

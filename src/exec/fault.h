@@ -16,9 +16,9 @@ struct Fault {
   std::uint32_t tid[3] = {0, 0, 0};
   bool thread_known = false;
   std::uint64_t address = 0;
-  std::uint32_t ptx_line = 0;      ///< 0: unknown
-  std::string source;              ///< "file.cu:12", empty if unknown
-  std::string detail;              ///< nearest allocation and distance, assert text
+  std::uint32_t ptx_line = 0;  ///< 0: unknown
+  std::string source;          ///< "file.cu:12", empty if unknown
+  std::string detail;          ///< nearest allocation and distance, assert text
 
   std::string to_string() const;
 };

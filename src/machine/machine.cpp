@@ -25,13 +25,16 @@ Result<std::unique_ptr<Machine>> Machine::create(MachineOptions options) {
   unsigned workers = options.workers == 0 ? host.usable_cores : options.workers;
   if (options.deterministic) workers = 1;
   if (workers > host.cpus.size()) {
-    return Error::invalid("{} workers wanted, but this process may use {} cores: one worker per core (K-1)", workers, host.cpus.size());
+    return Error::invalid("{} workers wanted, but this process may use {} cores: one worker per core (K-1)",
+                          workers, host.cpus.size());
   }
-  if (options.shape.sm_count() == 0) return Error::invalid("machine shape '{}' has no SM", options.shape.name);
+  if (options.shape.sm_count() == 0)
+    return Error::invalid("machine shape '{}' has no SM", options.shape.name);
   workers = std::min(workers, options.shape.sm_count());
   std::vector<int> cpus(workers, -1);
   if (options.pin) std::copy_n(host.cpus.begin(), workers, cpus.begin());
-  const auto share = static_cast<std::uint64_t>(static_cast<double>(host.memory_bytes) * options.memory_fraction);
+  const auto share =
+      static_cast<std::uint64_t>(static_cast<double>(host.memory_bytes) * options.memory_fraction);
   const std::uint64_t capacity = std::min(options.shape.memory_bytes, share);
   install_fault_handlers();
   return std::unique_ptr<Machine>(new Machine(std::move(options), workers, std::move(cpus), capacity));
@@ -74,7 +77,8 @@ bool Machine::dispatch(Task& task) {
     exec::Fault fault;
     if (auto earlier = failure()) fault = std::move(*earlier);
     std::uint32_t running = 0;
-    if (task.stop.compare_exchange_strong(running, static_cast<std::uint32_t>(exec::FaultKind::cancelled))) task.fault = std::move(fault);
+    if (task.stop.compare_exchange_strong(running, static_cast<std::uint32_t>(exec::FaultKind::cancelled)))
+      task.fault = std::move(fault);
     return true;
   }
   if (task.kind == TaskKind::copy) {
@@ -89,15 +93,17 @@ bool Machine::dispatch(Task& task) {
 Result<void> Machine::check(const GridWork& grid) const {
   const std::uint64_t local = grid.local_stride * grid.threads_per_block;
   if (Distributor::slots_per_sm(shape().sm, grid) == 0) {
-    return Error::invalid("a block of {} threads with {} bytes of shared memory does not fit an SM of '{}'", grid.threads_per_block,
-                          grid.shared_bytes, shape().name);
+    return Error::invalid("a block of {} threads with {} bytes of shared memory does not fit an SM of '{}'",
+                          grid.threads_per_block, grid.shared_bytes, shape().name);
   }
   const std::uint64_t blocks = std::min<std::uint64_t>(grid.blocks, worker_count());
   const std::uint64_t needed = (local + grid.shared_bytes) * blocks;
   if (local > BlockMemory::kMaxLocal || needed > memory_.capacity()) {
     return Error::make(ErrorCode::out_of_memory,
-                       "the launch needs {} bytes of local and {} bytes of shared memory for each of {} blocks at a time; {} bytes are available",
-                       local, grid.shared_bytes, blocks, std::min(memory_.capacity(), blocks * BlockMemory::kMaxLocal));
+                       "the launch needs {} bytes of local and {} bytes of shared memory for each of {} "
+                       "blocks at a time; {} bytes are available",
+                       local, grid.shared_bytes, blocks,
+                       std::min(memory_.capacity(), blocks * BlockMemory::kMaxLocal));
   }
   return {};
 }
@@ -129,8 +135,10 @@ std::string Machine::describe_address(const Block& block, const RawFault& raw) c
   if (const char* region = block.memory.region_of(raw.address)) {
     const bool shared = std::strcmp(region, "shared memory") == 0;
     const auto base = reinterpret_cast<std::uint64_t>(shared ? block.memory.shared() : block.memory.local());
-    const std::uint64_t size = shared ? block.task->grid.shared_bytes : block.cta.local_stride * block.cta.thread_count;
-    return text + fmt::format("offset {:#x} of the block's {}, which has {:#x} bytes", raw.address - base, region, size);
+    const std::uint64_t size =
+        shared ? block.task->grid.shared_bytes : block.cta.local_stride * block.cta.thread_count;
+    return text + fmt::format("offset {:#x} of the block's {}, which has {:#x} bytes", raw.address - base,
+                              region, size);
   }
   return text + memory_.describe(raw.address);
 }
@@ -144,10 +152,12 @@ exec::Fault Machine::describe_fault(Block& block, const RawFault& raw) const {
   fault.address = raw.address;
   fault.ptx_line = raw.line;
   if (raw.code_address != 0) {
-    if (const std::uint32_t line = grid.executable->line_of(raw.code_address); line != 0) fault.ptx_line = line;
+    if (const std::uint32_t line = grid.executable->line_of(raw.code_address); line != 0)
+      fault.ptx_line = line;
   }
   const bool warps = block.kind == exec::BlockKind::fibers;
-  if (fault.ptx_line != 0 && grid.source_of != nullptr) fault.source = grid.source_of(grid.owner, fault.ptx_line);
+  if (fault.ptx_line != 0 && grid.source_of != nullptr)
+    fault.source = grid.source_of(grid.owner, fault.ptx_line);
   if (warps && raw.lane != 0) {
     const std::uint32_t thread = block.current * exec::kWarpSize + raw.lane - 1;
     fault.thread_known = true;
@@ -158,7 +168,8 @@ exec::Fault Machine::describe_fault(Block& block, const RawFault& raw) const {
   if (raw.kind == exec::FaultKind::illegal_address || raw.kind == exec::FaultKind::misaligned_address) {
     fault.detail = describe_address(block, raw);
   } else if (raw.kind == exec::FaultKind::deadlock) {
-    fault.detail = fmt::format("{} threads wait at barriers that no other thread can complete", block.cta.live_threads);
+    fault.detail =
+        fmt::format("{} threads wait at barriers that no other thread can complete", block.cta.live_threads);
   }
   if (warps && raw.lane == 0 && raw.kind != exec::FaultKind::deadlock) {
     fault.detail = fmt::format("warp {}{}{}", block.current, fault.detail.empty() ? "" : ": ", fault.detail);
@@ -169,8 +180,9 @@ exec::Fault Machine::describe_fault(Block& block, const RawFault& raw) const {
 exec::Fault Machine::out_of_memory_fault(const Task& task) const {
   exec::Fault fault;
   fault.kind = exec::FaultKind::out_of_memory;
-  fault.detail = fmt::format("the host has no memory for a block: {} bytes of shared, {} bytes of local memory, and stacks",
-                             task.grid.shared_bytes, task.grid.local_stride * task.grid.threads_per_block);
+  fault.detail = fmt::format(
+      "the host has no memory for a block: {} bytes of shared, {} bytes of local memory, and stacks",
+      task.grid.shared_bytes, task.grid.local_stride * task.grid.threads_per_block);
   return fault;
 }
 

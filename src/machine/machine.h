@@ -1,5 +1,6 @@
-// The machine: device memory, distributor, task scheduler and workers put together. It runs executables; it knows neither
-// PTX nor CUDA. The runtime is its only client. Start reading at Worker (sm/worker.h) and Distributor.
+// The machine: device memory, distributor, task scheduler and workers put together. It runs executables; it
+// knows neither PTX nor CUDA. The runtime is its only client. Start reading at Worker (sm/worker.h) and
+// Distributor.
 #pragma once
 
 #include <atomic>
@@ -23,12 +24,12 @@ namespace raddle::machine {
 
 struct MachineOptions {
   MachineShape shape;
-  unsigned workers = 0;                          ///< 0: one per usable core; never more than those unless pin is off
-  bool pin = true;                               ///< RADDLE_PIN=off overrides
-  std::optional<std::uint64_t> deterministic;    ///< seed: one worker, seeded order; 0 keeps the natural order
-  std::uint64_t heap_bytes = 8u << 20;           ///< kernels' malloc
-  double memory_fraction = 0.8;                  ///< of the host's memory
-  Output::Sink output;                           ///< kernels' printf; none: stdout
+  unsigned workers = 0;  ///< 0: one per usable core; never more than those unless pin is off
+  bool pin = true;       ///< RADDLE_PIN=off overrides
+  std::optional<std::uint64_t> deterministic;  ///< seed: one worker, seeded order; 0 keeps the natural order
+  std::uint64_t heap_bytes = 8u << 20;         ///< kernels' malloc
+  double memory_fraction = 0.8;                ///< of the host's memory
+  Output::Sink output;                         ///< kernels' printf; none: stdout
 };
 
 /// Rung when there may be work: workers spin, then sleep on it.
@@ -61,8 +62,8 @@ class Machine final : private TaskDispatcher {
   /// @errors invalid, out_of_memory
   Result<void> check(const GridWork& grid) const;
 
-  /// Stops a task: nothing more of it is started, what runs is abandoned at its next poll. The first fault counts and is
-  /// sticky on the machine, but for `cancelled`.
+  /// Stops a task: nothing more of it is started, what runs is abandoned at its next poll. The first fault
+  /// counts and is sticky on the machine, but for `cancelled`.
   void stop_task(Task& task, exec::Fault fault);
   std::optional<exec::Fault> failure() const;
   bool failed() const { return failed_.load(std::memory_order_acquire); }

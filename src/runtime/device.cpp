@@ -23,7 +23,8 @@ Result<jit::SimdLevel> simd_level(const std::string& name) {
 }
 #endif
 
-Result<std::unique_ptr<exec::Engine>> make_engine(const std::string& name, [[maybe_unused]] const std::string& simd) {
+Result<std::unique_ptr<exec::Engine>> make_engine(const std::string& name,
+                                                  [[maybe_unused]] const std::string& simd) {
   if (name == "interp") return interp::make_engine();
 #ifdef RADDLE_JIT
   if (name == "jit" || name.empty()) {
@@ -41,7 +42,8 @@ Result<std::unique_ptr<exec::Engine>> make_engine(const std::string& name, [[may
 
 Error fault_error(const exec::Fault& fault) {
   const bool timed_out = fault.kind == exec::FaultKind::timeout;
-  return {timed_out ? ErrorCode::timeout : ErrorCode::kernel_fault, fault.to_string(), {.line = fault.ptx_line}};
+  return {
+      timed_out ? ErrorCode::timeout : ErrorCode::kernel_fault, fault.to_string(), {.line = fault.ptx_line}};
 }
 
 Device::Impl::~Impl() {
@@ -91,8 +93,14 @@ Result<Device> Device::open(DeviceOptions options) {
 
 DeviceProperties Device::properties() const {
   const machine::MachineShape& shape = impl_->machine->shape();
-  return {shape.name,       std::string(impl_->engine->name()),   shape.sm_count(),          impl_->machine->worker_count(),
-          shape.capability, impl_->machine->memory().capacity(),  shape.sm.shared_per_block, shape.sm.threads_per_block};
+  return {shape.name,
+          std::string(impl_->engine->name()),
+          shape.sm_count(),
+          impl_->machine->worker_count(),
+          shape.capability,
+          impl_->machine->memory().capacity(),
+          shape.sm.shared_per_block,
+          shape.sm.threads_per_block};
 }
 
 Result<Module> Device::load(std::string_view text, std::string_view name) {
@@ -140,19 +148,22 @@ Result<void> Device::fill(DevicePtr to, std::uint8_t value, std::uint64_t bytes)
   return impl_->default_stream->synchronize();
 }
 
-Result<Stream> Device::stream(int priority) { return Stream(std::make_unique<Stream::Impl>(*impl_, priority)); }
+Result<Stream> Device::stream(int priority) {
+  return Stream(std::make_unique<Stream::Impl>(*impl_, priority));
+}
 Stream& Device::default_stream() { return *impl_->default_stream; }
 Result<void> Device::synchronize() { return impl_->synchronize(); }
 Result<void> Device::status() const { return impl_->status(); }
 
 std::uint64_t Device::blocks_completed() const {
   std::uint64_t total = 0;
-  for (unsigned i = 0; i < impl_->machine->worker_count(); ++i) total += impl_->machine->worker(i).counters().ctas.load(std::memory_order_relaxed);
+  for (unsigned i = 0; i < impl_->machine->worker_count(); ++i)
+    total += impl_->machine->worker(i).counters().ctas.load(std::memory_order_relaxed);
   return total;
 }
 
-// Synchronous copies run on the caller's thread, once the work before them is done. Buffers outlive moves of the Device
-// handle, so these take its Impl.
+// Synchronous copies run on the caller's thread, once the work before them is done. Buffers outlive moves of
+// the Device handle, so these take its Impl.
 namespace detail {
 Result<void> buffers_write(Device::Impl* device, DevicePtr to, const void* from, std::uint64_t bytes) {
   if (bytes == 0) return {};

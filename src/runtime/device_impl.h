@@ -1,4 +1,5 @@
-// What is behind the handles of include/raddle. One Device::Impl owns the machine and the engine; everything else points to it.
+// What is behind the handles of include/raddle. One Device::Impl owns the machine and the engine; everything
+// else points to it.
 #pragma once
 
 #include <atomic>
@@ -21,7 +22,7 @@ struct CompiledKernel {
   std::uint64_t shape_class = 0;
   std::unique_ptr<exec::Executable> code;
   std::uint64_t local_stride = 0;
-  LaunchReport report;       ///< of the compilation
+  LaunchReport report;  ///< of the compilation
 };
 }  // namespace detail
 
@@ -45,7 +46,7 @@ struct Device::Impl {
   DeviceOptions options;
   std::unique_ptr<machine::Machine> machine;
   std::unique_ptr<exec::Engine> engine;
-  std::mutex compile_mutex;              ///< engines compile one kernel at a time
+  std::mutex compile_mutex;  ///< engines compile one kernel at a time
   std::mutex streams_mutex;
   std::vector<Stream::Impl*> streams;
   std::optional<Stream> default_stream;  // last: destroyed first
@@ -86,9 +87,9 @@ struct Kernel::Impl {
 struct Module::Impl {
   Device::Impl* device = nullptr;
   ptx::Module program;
-  std::vector<std::uint64_t> addresses;                  ///< by VariableId; LaunchContext::variables
+  std::vector<std::uint64_t> addresses;  ///< by VariableId; LaunchContext::variables
   std::vector<DevicePtr> allocations;
-  std::vector<std::unique_ptr<Kernel::Impl>> kernels;    ///< entries, in the order of the text
+  std::vector<std::unique_ptr<Kernel::Impl>> kernels;  ///< entries, in the order of the text
   std::mutex mutex;
 
   ~Impl();

@@ -8,7 +8,9 @@
 namespace raddle {
 namespace {
 
-constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
+constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
 
 /// Threads' local memory starts as aligned as PTX may ask (128), but small frames stay dense.
 std::uint64_t local_stride(std::uint32_t bytes) {
@@ -28,7 +30,9 @@ Result<const detail::CompiledKernel*> Kernel::Impl::compile(Dim3 block) {
   exec::Engine& engine = *module->device->engine;
   const exec::BlockShape shape{block.x, block.y, block.z};
   const std::uint64_t shape_class = engine.shape_class(shape);
-  if (const auto* last = last_used.load(std::memory_order_acquire); last != nullptr && last->shape_class == shape_class) return last;
+  if (const auto* last = last_used.load(std::memory_order_acquire);
+      last != nullptr && last->shape_class == shape_class)
+    return last;
   std::lock_guard lock(mutex);
   for (const auto& known : compiled) {
     if (known->shape_class != shape_class) continue;
@@ -38,13 +42,19 @@ Result<const detail::CompiledKernel*> Kernel::Impl::compile(Dim3 block) {
   auto result = std::make_unique<detail::CompiledKernel>();
   {
     std::lock_guard compiling(module->device->compile_mutex);
-    TRY_ASSIGN(result->code, engine.compile(module->program, id, {shape, module->device->options.deterministic.has_value()}));
+    TRY_ASSIGN(result->code, engine.compile(module->program, id,
+                                            {shape, module->device->options.deterministic.has_value()}));
   }
   result->shape_class = shape_class;
   result->local_stride = local_stride(result->code->local_bytes);
   const exec::CodeStatistics& statistics = result->code->statistics;
-  result->report = {std::string(engine.name()), std::string(exec::block_kind_name(result->code->kind)), statistics.memory_operations,
-                    statistics.not_vectorised,  statistics.dispatched_loops, statistics.compile_seconds, 0};
+  result->report = {std::string(engine.name()),
+                    std::string(exec::block_kind_name(result->code->kind)),
+                    statistics.memory_operations,
+                    statistics.not_vectorised,
+                    statistics.dispatched_loops,
+                    statistics.compile_seconds,
+                    0};
   compiled.push_back(std::move(result));
   last_used.store(compiled.back().get(), std::memory_order_release);
   return compiled.back().get();
@@ -54,29 +64,36 @@ Result<const detail::CompiledKernel*> Kernel::Impl::compile(Dim3 block) {
 Result<void> Kernel::Impl::check(const LaunchConfig& config) const {
   const Dim3 grid = config.grid, block = config.block;
   const machine::SmLimits& sm = module->device->machine->shape().sm;
-  if (grid.x == 0 || grid.y == 0 || grid.z == 0) return Error::invalid("{}: the grid {} is empty", info.name, text_of(grid));
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0)
+    return Error::invalid("{}: the grid {} is empty", info.name, text_of(grid));
   if (grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535) {
     return Error::invalid("{}: the grid {} exceeds 2147483647 x 65535 x 65535", info.name, text_of(grid));
   }
   const std::uint64_t threads = threads_of(block);
   if (threads == 0) return Error::invalid("{}: the block {} is empty", info.name, text_of(block));
   if (block.x > 1024 || block.y > 1024 || block.z > 64 || threads > sm.threads_per_block) {
-    return Error::invalid("{}: the block {} exceeds 1024 x 1024 x 64 or {} threads", info.name, text_of(block), sm.threads_per_block);
+    return Error::invalid("{}: the block {} exceeds 1024 x 1024 x 64 or {} threads", info.name,
+                          text_of(block), sm.threads_per_block);
   }
   const Dim3 required = info.required_block;
-  if (required.x != 0 && (block.x != required.x || block.y != std::max(required.y, 1u) || block.z != std::max(required.z, 1u))) {
-    return Error::invalid("{}: the kernel was compiled for blocks of {} (.reqntid), not {}", info.name, text_of(required), text_of(block));
+  if (required.x != 0 &&
+      (block.x != required.x || block.y != std::max(required.y, 1u) || block.z != std::max(required.z, 1u))) {
+    return Error::invalid("{}: the kernel was compiled for blocks of {} (.reqntid), not {}", info.name,
+                          text_of(required), text_of(block));
   }
   const Dim3 largest = info.largest_block;
-  if (largest.x != 0 && threads > std::uint64_t{largest.x} * std::max(largest.y, 1u) * std::max(largest.z, 1u)) {
-    return Error::invalid("{}: {} threads per block exceed the kernel's .maxntid {}", info.name, threads, text_of(largest));
+  if (largest.x != 0 &&
+      threads > std::uint64_t{largest.x} * std::max(largest.y, 1u) * std::max(largest.z, 1u)) {
+    return Error::invalid("{}: {} threads per block exceed the kernel's .maxntid {}", info.name, threads,
+                          text_of(largest));
   }
   if (info.static_shared_bytes + config.shared_bytes > sm.shared_per_block) {
-    return Error::invalid("{}: {} bytes of static and {} of dynamic shared memory exceed the {} of a block", info.name,
-                          info.static_shared_bytes, config.shared_bytes, sm.shared_per_block);
+    return Error::invalid("{}: {} bytes of static and {} of dynamic shared memory exceed the {} of a block",
+                          info.name, info.static_shared_bytes, config.shared_bytes, sm.shared_per_block);
   }
   if (info.parameter_bytes > module->device->machine->shape().parameter_bytes) {
-    return Error::invalid("{}: {} bytes of parameters exceed {}", info.name, info.parameter_bytes, module->device->machine->shape().parameter_bytes);
+    return Error::invalid("{}: {} bytes of parameters exceed {}", info.name, info.parameter_bytes,
+                          module->device->machine->shape().parameter_bytes);
   }
   return {};
 }
@@ -84,21 +101,26 @@ Result<void> Kernel::Impl::check(const LaunchConfig& config) const {
 Result<void> Kernel::Impl::pack(std::span<const Argument> arguments, std::span<std::byte> block) const {
   const auto& parameters = function().parameters;
   if (arguments.size() != parameters.size()) {
-    return Error::invalid("{}: {} arguments given, the kernel has {} parameters", info.name, arguments.size(), parameters.size());
+    return Error::invalid("{}: {} arguments given, the kernel has {} parameters", info.name, arguments.size(),
+                          parameters.size());
   }
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const ptx::Variable& parameter = module->program.variables[parameters[i]];
     if (arguments[i].bytes() != parameter.size) {
-      return Error::invalid("{}: argument {} has {} bytes, parameter {} (.{}) has {}", info.name, i + 1, arguments[i].bytes(),
-                            parameter.name, isa::type_name(parameter.type), parameter.size);
+      return Error::invalid("{}: argument {} has {} bytes, parameter {} (.{}) has {}", info.name, i + 1,
+                            arguments[i].bytes(), parameter.name, isa::type_name(parameter.type),
+                            parameter.size);
     }
-    if (parameter.offset + parameter.size > block.size()) return Error::invalid("{}: parameter {} lies outside the parameter block", info.name, parameter.name);
-    if (parameter.size != 0) std::memcpy(block.data() + parameter.offset, arguments[i].data(), parameter.size);
+    if (parameter.offset + parameter.size > block.size())
+      return Error::invalid("{}: parameter {} lies outside the parameter block", info.name, parameter.name);
+    if (parameter.size != 0)
+      std::memcpy(block.data() + parameter.offset, arguments[i].data(), parameter.size);
   }
   return {};
 }
 
-void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config, const detail::CompiledKernel& code) const {
+void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
+                        const detail::CompiledKernel& code) const {
   Device::Impl& device = *module->device;
   grid.executable = code.code.get();
   grid.name = &info.name;
@@ -106,13 +128,18 @@ void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config, con
   grid.blocks = threads_of(config.grid);
   grid.local_stride = code.local_stride;
   grid.registers = info.registers;
-  grid.time_limit_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(device.options.time_limit).count());
+  grid.time_limit_ns =
+      static_cast<std::uint64_t>(std::chrono::nanoseconds(device.options.time_limit).count());
   grid.source_of = &source_of_line;
   grid.owner = module;
   const auto dynamic = static_cast<std::uint32_t>(config.shared_bytes);
   const std::uint32_t fixed_end = exec::kReservedShared + shared.static_bytes;
-  const auto dynamic_offset = shared.has_dynamic ? shared.dynamic_offset : static_cast<std::uint32_t>(round_up(fixed_end, ptx::kDynamicSharedAlign));
-  grid.shared_bytes = dynamic != 0 ? std::uint64_t{dynamic_offset} + dynamic : shared.static_bytes != 0 || shared.has_dynamic ? fixed_end : 0;
+  const auto dynamic_offset = shared.has_dynamic
+                                  ? shared.dynamic_offset
+                                  : static_cast<std::uint32_t>(round_up(fixed_end, ptx::kDynamicSharedAlign));
+  grid.shared_bytes = dynamic != 0 ? std::uint64_t{dynamic_offset} + dynamic
+                      : shared.static_bytes != 0 || shared.has_dynamic ? fixed_end
+                                                                       : 0;
   grid.shared_model_bytes = std::uint64_t{fixed_end} + dynamic;
   const std::byte* parameters = grid.context.parameters;
   grid.context = {{config.block.x, config.block.y, config.block.z},

@@ -19,11 +19,14 @@ Dim3 extents(const std::uint32_t (&value)[3]) { return {value[0], value[1], valu
 std::vector<std::string> obstacles(const ptx::Function& function, const ptx::KernelNeeds& needs) {
   std::vector<std::string> list;
   for (const ptx::Unsupported& item : needs.unsupported) {
-    list.push_back(fmt::format("line {}: {} ({} time{}): {}", item.first_line, item.what, item.count, item.count == 1 ? "" : "s", item.reason));
+    list.push_back(fmt::format("line {}: {} ({} time{}): {}", item.first_line, item.what, item.count,
+                               item.count == 1 ? "" : "s", item.reason));
   }
-  for (const std::string& name : needs.unresolved) list.push_back(fmt::format("function {} is not defined", name));
+  for (const std::string& name : needs.unresolved)
+    list.push_back(fmt::format("function {} is not defined", name));
   const auto& cluster = function.directives.reqnctapercluster;
-  if (cluster[0] > 1 || cluster[1] > 1 || cluster[2] > 1) list.push_back("thread-block clusters (.reqnctapercluster) are not there yet");
+  if (cluster[0] > 1 || cluster[1] > 1 || cluster[2] > 1)
+    list.push_back("thread-block clusters (.reqnctapercluster) are not there yet");
   return list;
 }
 
@@ -38,7 +41,8 @@ std::unique_ptr<Kernel::Impl> describe_kernel(Module::Impl& module, ptx::Functio
   kernel->shared = ptx::shared_layout(module.program, id);
   KernelInfo& info = kernel->info;
   info.name = function.name;
-  for (const ptx::VariableId parameter : function.parameters) info.parameters.push_back(describe_parameter(module.program.variables[parameter]));
+  for (const ptx::VariableId parameter : function.parameters)
+    info.parameters.push_back(describe_parameter(module.program.variables[parameter]));
   info.parameter_bytes = function.parameter_bytes;
   info.registers = needs.registers;
   info.barriers = needs.barriers;
@@ -65,7 +69,8 @@ std::string source_of_line(const void* owner, std::uint32_t ptx_line) {
       for (std::uint32_t at = instruction.location; at != ptx::kNone; at = program.locations[at].inlined_at) {
         const ptx::Location& location = program.locations[at];
         const std::string file = location.file < program.files.size() ? program.files[location.file] : "?";
-        fmt::format_to(std::back_inserter(text), "{}{}:{}", text.empty() ? "" : ", inlined at ", file, location.line);
+        fmt::format_to(std::back_inserter(text), "{}{}:{}", text.empty() ? "" : ", inlined at ", file,
+                       location.line);
       }
       return text;
     }

@@ -18,7 +18,8 @@ Result<LaunchReport> outcome(const Task& task, const LaunchReport& compiled) {
 Launch::~Launch() {
   if (task_ != nullptr) device_->tasks().release(task_);
 }
-Launch::Launch(Launch&& other) noexcept : device_(other.device_), task_(std::exchange(other.task_, nullptr)), code_(other.code_) {}
+Launch::Launch(Launch&& other) noexcept
+    : device_(other.device_), task_(std::exchange(other.task_, nullptr)), code_(other.code_) {}
 Launch& Launch::operator=(Launch&& other) noexcept {
   if (this != &other) {
     if (task_ != nullptr) device_->tasks().release(task_);
@@ -59,7 +60,8 @@ void Launch::then(std::function<void(Result<LaunchReport>)> callback) {
 }
 
 std::future<Result<LaunchReport>> Launch::future() {
-  auto promise = std::make_shared<std::promise<Result<LaunchReport>>>();  // std::function copies what it holds
+  auto promise =
+      std::make_shared<std::promise<Result<LaunchReport>>>();  // std::function copies what it holds
   auto result = promise->get_future();
   then([promise](Result<LaunchReport> outcome) { promise->set_value(std::move(outcome)); });
   return result;

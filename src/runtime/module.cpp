@@ -9,7 +9,9 @@
 namespace raddle {
 namespace {
 
-bool has_address(const ptx::Variable& variable) { return variable.space == ptx::Space::global || variable.space == ptx::Space::const_; }
+bool has_address(const ptx::Variable& variable) {
+  return variable.space == ptx::Space::global || variable.space == ptx::Space::const_;
+}
 
 /// Module-scope constants lie together, so that one mapping can be made read-only.
 Result<DevicePtr> place_constants(Module::Impl& module) {
@@ -24,7 +26,8 @@ Result<DevicePtr> place_constants(Module::Impl& module) {
     bytes += std::max<std::uint64_t>(variables[id].size, 1);
   }
   if (places.empty()) return DevicePtr{};
-  TRY_ASSIGN(const DevicePtr base, module.device->machine->memory().allocate_pages(bytes, "constants of " + module.program.name));
+  TRY_ASSIGN(const DevicePtr base,
+             module.device->machine->memory().allocate_pages(bytes, "constants of " + module.program.name));
   module.allocations.push_back(base);
   for (const auto& [id, offset] : places) module.addresses[id] = base.value + offset;
   return base;
@@ -34,10 +37,13 @@ Result<void> place_globals(Module::Impl& module) {
   const auto& variables = module.program.variables;
   for (std::size_t id = 0; id < variables.size(); ++id) {
     if (variables[id].space != ptx::Space::global || variables[id].is_parameter) continue;
-    TRY_ASSIGN(const DevicePtr address, module.device->machine->memory().allocate(std::max<std::uint64_t>(variables[id].size, 1), variables[id].name));
+    TRY_ASSIGN(const DevicePtr address,
+               module.device->machine->memory().allocate(std::max<std::uint64_t>(variables[id].size, 1),
+                                                         variables[id].name));
     module.allocations.push_back(address);
     module.addresses[id] = address.value;
-    std::memset(reinterpret_cast<void*>(address.value), 0, variables[id].size);  // pooled memory may have been used
+    std::memset(reinterpret_cast<void*>(address.value), 0,
+                variables[id].size);  // pooled memory may have been used
   }
   return {};
 }
@@ -49,7 +55,10 @@ Result<void> relocate(const Module::Impl& module, const ptx::Variable& variable,
       value = exec::function_handle(relocation.index);
     } else {
       const ptx::Variable& target = module.program.variables[relocation.index];
-      if (!has_address(target)) return Error::unsupported("initialiser of {} takes the address of {}, which is neither global nor constant", variable.name, target.name);
+      if (!has_address(target))
+        return Error::unsupported(
+            "initialiser of {} takes the address of {}, which is neither global nor constant", variable.name,
+            target.name);
       value = module.addresses[relocation.index];
     }
     value = (value + static_cast<std::uint64_t>(relocation.addend)) >> relocation.mask_shift;
@@ -67,7 +76,8 @@ Result<void> check_externals(const ptx::Module& program) {
     if (has_address(variable) && variable.linkage == ptx::Linkage::extern_) missing.push_back(variable.name);
   }
   if (missing.empty()) return {};
-  return Error::make(ErrorCode::not_found, "{}: external variables without a definition: {}", program.name, fmt::join(missing, ", "));
+  return Error::make(ErrorCode::not_found, "{}: external variables without a definition: {}", program.name,
+                     fmt::join(missing, ", "));
 }
 
 }  // namespace
@@ -81,7 +91,9 @@ Result<void> place_variables(Module::Impl& module) {
   for (std::size_t id = 0; id < variables.size(); ++id) {
     if (module.addresses[id] == 0) continue;
     auto* memory = reinterpret_cast<std::byte*>(module.addresses[id]);
-    if (!variables[id].initial.empty()) std::memcpy(memory, variables[id].initial.data(), std::min<std::size_t>(variables[id].initial.size(), variables[id].size));
+    if (!variables[id].initial.empty())
+      std::memcpy(memory, variables[id].initial.data(),
+                  std::min<std::size_t>(variables[id].initial.size(), variables[id].size));
     TRY(relocate(module, variables[id], memory));
   }
   if (constants) TRY(module.device->machine->memory().make_read_only(constants));
@@ -110,7 +122,8 @@ std::vector<std::string> Module::kernels() const {
 Result<Kernel> Module::kernel(std::string_view name) {
   const ptx::Function* function = impl_->program.find_function(name);
   if (function == nullptr || !function->is_entry || function->is_declaration) {
-    return Error::make(ErrorCode::not_found, "{} has no kernel '{}'; it has {}", impl_->program.name, name, fmt::join(kernels(), ", "));
+    return Error::make(ErrorCode::not_found, "{} has no kernel '{}'; it has {}", impl_->program.name, name,
+                       fmt::join(kernels(), ", "));
   }
   const auto id = static_cast<ptx::FunctionId>(function - impl_->program.functions.data());
   std::lock_guard lock(impl_->mutex);
@@ -125,9 +138,11 @@ Result<Kernel> Module::kernel(std::string_view name) {
 
 Result<Module::Variable> Module::variable(std::string_view name) const {
   const ptx::Variable* variable = impl_->program.find_variable(name);
-  const auto id = variable == nullptr ? 0 : static_cast<std::size_t>(variable - impl_->program.variables.data());
+  const auto id =
+      variable == nullptr ? 0 : static_cast<std::size_t>(variable - impl_->program.variables.data());
   if (variable == nullptr || impl_->addresses[id] == 0) {
-    return Error::make(ErrorCode::not_found, "{} has no global or constant variable '{}'", impl_->program.name, name);
+    return Error::make(ErrorCode::not_found, "{} has no global or constant variable '{}'",
+                       impl_->program.name, name);
   }
   return Variable{{impl_->addresses[id]}, variable->size};
 }

@@ -85,7 +85,9 @@ Result<void> Stream::fill(DevicePtr to, std::uint8_t value, std::uint64_t bytes)
   return {};
 }
 
-void Stream::call(std::function<void()> function) { submit_function(*impl_, TaskKind::callback, std::move(function)); }
+void Stream::call(std::function<void()> function) {
+  submit_function(*impl_, TaskKind::callback, std::move(function));
+}
 
 Event Stream::record() {
   Task* marker = impl_->device.tasks().acquire();
@@ -127,7 +129,9 @@ bool Event::done() const { return impl_->marker.done(); }
 
 double Event::elapsed_ms(const Event& start) const {
   if (!done() || !start.done()) return 0;
-  return (static_cast<double>(impl_->marker.finished_ns) - static_cast<double>(start.impl_->marker.finished_ns)) * 1e-6;
+  return (static_cast<double>(impl_->marker.finished_ns) -
+          static_cast<double>(start.impl_->marker.finished_ns)) *
+         1e-6;
 }
 
 }  // namespace raddle

@@ -1,6 +1,6 @@
-// Grants are pulled: a worker that has nothing started, or only blocks that wait, asks and gets runs for its SMs. The
-// first tasks by priority and age are served first; a run shrinks as the grid nears its end, so that no worker is left
-// with a long tail while another idles.
+// Grants are pulled: a worker that has nothing started, or only blocks that wait, asks and gets runs for its
+// SMs. The first tasks by priority and age are served first; a run shrinks as the grid nears its end, so that
+// no worker is left with a long tail while another idles.
 #include "machine/distributor/distributor.h"
 
 #include <algorithm>
@@ -11,26 +11,33 @@ namespace raddle::machine {
 namespace {
 constexpr std::uint64_t kCtasPerCall = 32;  // enough to spread the cost of the lock, few enough to balance
 
-std::uint32_t warps_of(const Task& task) { return (task.grid.threads_per_block + exec::kWarpSize - 1) / exec::kWarpSize; }
+std::uint32_t warps_of(const Task& task) {
+  return (task.grid.threads_per_block + exec::kWarpSize - 1) / exec::kWarpSize;
+}
 /// A kernel never asks for more registers than an SM has: a compiler would spill.
 std::uint64_t registers_of(const SmLimits& sm, const GridWork& grid) {
-  return std::min<std::uint64_t>(std::uint64_t{std::min(grid.registers, 255u)} * grid.threads_per_block, sm.registers);
+  return std::min<std::uint64_t>(std::uint64_t{std::min(grid.registers, 255u)} * grid.threads_per_block,
+                                 sm.registers);
 }
 }  // namespace
 
 Distributor::Distributor(const MachineShape& shape, unsigned workers, std::uint64_t run_limit)
     : limits_(shape.sm), run_limit_(run_limit), workers_(workers), sms_(shape.sm_count()), cursor_(workers) {
   for (std::uint32_t sm = 0; sm < sms_.size(); ++sm) sms_[sm].owner = sm % workers;
-  for (unsigned worker = 0; worker < workers; ++worker) cursor_[worker] = worker % static_cast<std::uint32_t>(sms_.size());
+  for (unsigned worker = 0; worker < workers; ++worker)
+    cursor_[worker] = worker % static_cast<std::uint32_t>(sms_.size());
   tasks_.reserve(1024);
 }
 
 std::uint32_t Distributor::slots_per_sm(const SmLimits& sm, const GridWork& grid) {
   const std::uint32_t warps = (grid.threads_per_block + exec::kWarpSize - 1) / exec::kWarpSize;
   if (warps == 0) return 0;
-  std::uint64_t slots = std::min<std::uint64_t>({sm.cta_slots, sm.threads / grid.threads_per_block, sm.warps / warps});
-  if (grid.shared_model_bytes != 0) slots = std::min<std::uint64_t>(slots, sm.shared_bytes / grid.shared_model_bytes);
-  if (const std::uint64_t registers = registers_of(sm, grid); registers != 0) slots = std::min<std::uint64_t>(slots, sm.registers / registers);
+  std::uint64_t slots =
+      std::min<std::uint64_t>({sm.cta_slots, sm.threads / grid.threads_per_block, sm.warps / warps});
+  if (grid.shared_model_bytes != 0)
+    slots = std::min<std::uint64_t>(slots, sm.shared_bytes / grid.shared_model_bytes);
+  if (const std::uint64_t registers = registers_of(sm, grid); registers != 0)
+    slots = std::min<std::uint64_t>(slots, sm.registers / registers);
   return static_cast<std::uint32_t>(slots);
 }
 
@@ -39,7 +46,8 @@ unsigned Distributor::add(Task& task) {
   task.distribution = {0, 0, slots_per_sm(limits_, task.grid), ++sequence_};
   RADDLE_ASSERT(task.distribution.slots_per_sm > 0, "a grid that fits no SM was submitted");
   const auto place = std::upper_bound(tasks_.begin(), tasks_.end(), &task, [](const Task* a, const Task* b) {
-    return a->priority != b->priority ? a->priority < b->priority : a->distribution.sequence < b->distribution.sequence;
+    return a->priority != b->priority ? a->priority < b->priority
+                                      : a->distribution.sequence < b->distribution.sequence;
   });
   tasks_.insert(place, &task);
   return static_cast<unsigned>(std::min<std::uint64_t>(task.grid.blocks, workers_));
@@ -48,10 +56,13 @@ unsigned Distributor::add(Task& task) {
 std::uint64_t Distributor::free_slots(const Sm& sm, const Task& task) const {
   if (sm.ctas == 0) return task.distribution.slots_per_sm;
   const GridWork& grid = task.grid;
-  std::uint64_t slots = std::min<std::uint64_t>({limits_.cta_slots - sm.ctas, (limits_.threads - sm.threads) / grid.threads_per_block,
+  std::uint64_t slots = std::min<std::uint64_t>({limits_.cta_slots - sm.ctas,
+                                                 (limits_.threads - sm.threads) / grid.threads_per_block,
                                                  (limits_.warps - sm.warps) / warps_of(task)});
-  if (grid.shared_model_bytes != 0) slots = std::min(slots, (limits_.shared_bytes - sm.shared) / grid.shared_model_bytes);
-  if (const std::uint64_t registers = registers_of(limits_, grid); registers != 0) slots = std::min(slots, (limits_.registers - sm.registers) / registers);
+  if (grid.shared_model_bytes != 0)
+    slots = std::min(slots, (limits_.shared_bytes - sm.shared) / grid.shared_model_bytes);
+  if (const std::uint64_t registers = registers_of(limits_, grid); registers != 0)
+    slots = std::min(slots, (limits_.registers - sm.registers) / registers);
   return slots;
 }
 
@@ -106,8 +117,9 @@ std::size_t Distributor::grant_from(Task& task, unsigned worker, std::span<Grant
   return count;
 }
 
-std::size_t Distributor::exchange(unsigned worker, std::span<const Finished> finished, std::span<Grant> grants,
-                                  std::span<Task*> completed, std::size_t& completed_count) {
+std::size_t Distributor::exchange(unsigned worker, std::span<const Finished> finished,
+                                  std::span<Grant> grants, std::span<Task*> completed,
+                                  std::size_t& completed_count) {
   completed_count = 0;
   std::lock_guard lock(mutex_);
   for (const Finished& f : finished) {
@@ -129,7 +141,8 @@ std::size_t Distributor::exchange(unsigned worker, std::span<const Finished> fin
       ++i;
       continue;
     }
-    if (task.distribution.next == task.grid.blocks) tasks_.erase(tasks_.begin() + static_cast<std::ptrdiff_t>(i));
+    if (task.distribution.next == task.grid.blocks)
+      tasks_.erase(tasks_.begin() + static_cast<std::ptrdiff_t>(i));
     return count;
   }
   return 0;

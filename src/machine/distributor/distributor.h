@@ -1,6 +1,6 @@
-// The work distributor: hands runs of CTAs to SMs, from free slots. Workers learn what to run only from its grants
-// (W-14: a grant names a run, its CTAs are enumerated by who receives it). Issue 5 puts clusters and the speculative
-// launch behind this interface.
+// The work distributor: hands runs of CTAs to SMs, from free slots. Workers learn what to run only from its
+// grants (W-14: a grant names a run, its CTAs are enumerated by who receives it). Issue 5 puts clusters and
+// the speculative launch behind this interface.
 #pragma once
 
 #include <array>
@@ -37,7 +37,8 @@ struct Finished {
 class Distributor {
  public:
   static constexpr std::size_t kGrants = 8;  ///< most runs handed out by one call
-  /// @param run_limit  most CTAs of one run, 0: no limit but the free slots (deterministic mode takes single CTAs)
+  /// @param run_limit  most CTAs of one run, 0: no limit but the free slots (deterministic mode takes single
+  /// CTAs)
   Distributor(const MachineShape& shape, unsigned workers, std::uint64_t run_limit);
 
   /// A grid is ready to run. @returns how many workers could work on it
@@ -45,7 +46,8 @@ class Distributor {
   /// What one worker reports and gets, under one lock.
   /// @param finished   since the last call
   /// @param grants     receives runs of one task; at most kGrants
-  /// @param completed  receives tasks of which nothing is left to run; at least finished.size() + 1 long. A task whose
+  /// @param completed  receives tasks of which nothing is left to run; at least finished.size() + 1 long. A
+  /// task whose
   ///                   `stop` was set is granted no more.
   /// @returns number of grants
   std::size_t exchange(unsigned worker, std::span<const Finished> finished, std::span<Grant> grants,
@@ -55,7 +57,7 @@ class Distributor {
 
  private:
   struct Sm {
-    std::uint32_t owner = 0;      // worker
+    std::uint32_t owner = 0;  // worker
     std::uint32_t ctas = 0, threads = 0, warps = 0;
     std::uint64_t shared = 0, registers = 0;
   };
@@ -63,15 +65,17 @@ class Distributor {
   void occupy(Sm& sm, const Task& task, std::uint64_t count, bool take);
   std::int64_t pick_sm(unsigned worker, const Task& task, std::uint64_t& slots);
   std::size_t grant_from(Task& task, unsigned worker, std::span<Grant> grants);
-  bool finished_all(const Task& task) const { return task.distribution.next == task.grid.blocks && task.distribution.outstanding == 0; }
+  bool finished_all(const Task& task) const {
+    return task.distribution.next == task.grid.blocks && task.distribution.outstanding == 0;
+  }
 
   const SmLimits limits_;
   const std::uint64_t run_limit_;
   const unsigned workers_;
   std::mutex mutex_;
   std::vector<Sm> sms_;
-  std::vector<std::uint32_t> cursor_;   // by worker: SM to try first
-  std::vector<Task*> tasks_;            // with CTAs left to grant: by priority, then age
+  std::vector<std::uint32_t> cursor_;  // by worker: SM to try first
+  std::vector<Task*> tasks_;           // with CTAs left to grant: by priority, then age
   std::uint64_t sequence_ = 0;
 };
 

@@ -1,4 +1,5 @@
-// Reservation and commitment of a block's regions: PROT_NONE address space costs nothing until it is committed.
+// Reservation and commitment of a block's regions: PROT_NONE address space costs nothing until it is
+// committed.
 #include "machine/memory/block_memory.h"
 
 #include <sys/mman.h>

@@ -1,9 +1,12 @@
-// The memory of one started block on a worker: its shared window and its threads' local memory, in one reservation of
-// address space of which only the needed bytes are committed. Allocated once, reused by block after block (K-10).
+// The memory of one started block on a worker: its shared window and its threads' local memory, in one
+// reservation of address space of which only the needed bytes are committed. Allocated once, reused by block
+// after block (K-10).
 //
-//   | local memory (<= 1 GiB) | guard | shared window, 256-MiB-aligned | nothing mapped up to 4 GiB above the window |
+//   | local memory (<= 1 GiB) | guard | shared window, 256-MiB-aligned | nothing mapped up to 4 GiB above the
+//   window |
 //
-// A 32-bit shared address, however wild, stays within the 4 GiB above the window: it cannot reach another block's memory.
+// A 32-bit shared address, however wild, stays within the 4 GiB above the window: it cannot reach another
+// block's memory.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +27,8 @@ class BlockMemory {
   /// @returns false if the host has no memory
   bool require(std::uint64_t shared_bytes, std::uint64_t local_bytes);
 
-  std::byte* shared() const { return window_; }             ///< host address of shared address 0
-  std::byte* local() const { return local_; }               ///< start of local memory
+  std::byte* shared() const { return window_; }  ///< host address of shared address 0
+  std::byte* local() const { return local_; }    ///< start of local memory
   std::uint64_t committed() const { return shared_committed_ + local_committed_; }  ///< bytes
   /// "shared memory" or "local memory", null if the address is in neither's part of the reservation.
   const char* region_of(std::uint64_t address) const;

@@ -22,7 +22,8 @@ std::uint64_t DeviceHeap::allocate(std::uint64_t bytes) {
   if (bytes == 0 || bytes > limit_) return 0;
   std::lock_guard lock(mutex_);
   if (base_ == nullptr) {
-    void* map = mmap(nullptr, limit_ + 2 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* map =
+        mmap(nullptr, limit_ + 2 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (map == MAP_FAILED) return 0;
     base_ = static_cast<std::byte*>(map) + kPage;
     if (mprotect(base_, limit_, PROT_READ | PROT_WRITE) != 0) return 0;
@@ -46,7 +47,8 @@ bool DeviceHeap::free(std::uint64_t address) {
   if (address == 0) return true;
   std::lock_guard lock(mutex_);
   const auto base = reinterpret_cast<std::uint64_t>(base_);
-  if (base_ == nullptr || address % 16 != 0 || address < base + sizeof(Header) || address >= base + used_) return false;
+  if (base_ == nullptr || address % 16 != 0 || address < base + sizeof(Header) || address >= base + used_)
+    return false;
   auto* header = reinterpret_cast<Header*>(address - sizeof(Header));
   if (header->state != kLive || header->size_class >= free_.size()) return false;
   header->state = kDead;

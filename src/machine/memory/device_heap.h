@@ -1,5 +1,6 @@
-// malloc and free of kernels (K-20): a reservation of its own, so that a stray store meets the heap and not the host's data.
-// Chunks of powers of two, each after a 16-byte header; one lock, held for a few instructions.
+// malloc and free of kernels (K-20): a reservation of its own, so that a stray store meets the heap and not
+// the host's data. Chunks of powers of two, each after a 16-byte header; one lock, held for a few
+// instructions.
 #pragma once
 
 #include <cstddef>

@@ -12,7 +12,9 @@ constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kHugePage = 2 << 20;
 constexpr std::uint64_t kSlabBytes = 4 << 20;
 
-constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
+constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
 
 /// Chunks of 256 bytes << class.
 unsigned class_of(std::uint64_t bytes) {
@@ -39,7 +41,8 @@ Result<DevicePtr> DeviceMemory::allocate(std::uint64_t bytes, std::string_view n
   if (bytes == 0) return Error::invalid("an allocation needs at least one byte");
   std::lock_guard lock(mutex_);
   if (bytes > capacity_ - std::min(used_, capacity_)) {
-    return Error::make(ErrorCode::out_of_memory, "out of device memory: {} bytes wanted, {} of {} left", bytes, capacity_ - used_, capacity_);
+    return Error::make(ErrorCode::out_of_memory, "out of device memory: {} bytes wanted, {} of {} left",
+                       bytes, capacity_ - used_, capacity_);
   }
   return bytes >= kGuardedFrom ? allocate_mapped(bytes, name) : allocate_pooled(bytes, name);
 }
@@ -49,14 +52,16 @@ Result<DevicePtr> DeviceMemory::allocate_pages(std::uint64_t bytes, std::string_
   return allocate_mapped(std::max<std::uint64_t>(bytes, 1), name);
 }
 
-// A guard page, the memory, a guard page. The memory ends as close to the guard behind it as its alignment allows, so
-// that running over the end faults; large ones start on a huge page.
+// A guard page, the memory, a guard page. The memory ends as close to the guard behind it as its alignment
+// allows, so that running over the end faults; large ones start on a huge page.
 Result<DevicePtr> DeviceMemory::allocate_mapped(std::uint64_t bytes, std::string_view name) {
   const std::uint64_t alignment = bytes >= kHugePage ? kHugePage : kPage;
   const std::uint64_t body = round_up(bytes, kPage);
   const std::uint64_t total = body + alignment + kPage;
   std::byte* map = map_memory(total, PROT_NONE);
-  const auto refuse = [&] { return Error::make(ErrorCode::out_of_memory, "the host has no {} bytes for device memory", bytes); };
+  const auto refuse = [&] {
+    return Error::make(ErrorCode::out_of_memory, "the host has no {} bytes for device memory", bytes);
+  };
   if (map == nullptr) return refuse();
   const std::uint64_t start = round_up(number(map) + kPage, alignment);
   auto* memory = map + (start - number(map));
@@ -105,7 +110,8 @@ Result<DevicePtr> DeviceMemory::allocate_pooled(std::uint64_t bytes, std::string
 Result<void> DeviceMemory::free(DevicePtr address) {
   std::lock_guard lock(mutex_);
   const auto found = entries_.find(address.value);
-  if (found == entries_.end()) return Error::invalid("free of {:#x}, which is not the start of an allocation", address.value);
+  if (found == entries_.end())
+    return Error::invalid("free of {:#x}, which is not the start of an allocation", address.value);
   const Entry& entry = found->second;
   used_ -= entry.allocation.bytes;
   if (entry.map != nullptr) {
@@ -120,11 +126,13 @@ Result<void> DeviceMemory::free(DevicePtr address) {
 Result<void> DeviceMemory::make_read_only(DevicePtr address) {
   std::lock_guard lock(mutex_);
   const auto found = entries_.find(address.value);
-  if (found == entries_.end() || found->second.map == nullptr) return Error::invalid("{:#x} has no pages of its own", address.value);
+  if (found == entries_.end() || found->second.map == nullptr)
+    return Error::invalid("{:#x} has no pages of its own", address.value);
   Entry& entry = found->second;
   const std::uint64_t page = address.value / kPage * kPage;
   const std::uint64_t bytes = round_up(address.value + entry.allocation.bytes - page, kPage);
-  if (mprotect(reinterpret_cast<void*>(page), bytes, PROT_READ) != 0) return Error::make(ErrorCode::io, "mprotect refused");
+  if (mprotect(reinterpret_cast<void*>(page), bytes, PROT_READ) != 0)
+    return Error::make(ErrorCode::io, "mprotect refused");
   entry.allocation.read_only = true;
   return {};
 }
@@ -132,7 +140,8 @@ Result<void> DeviceMemory::make_read_only(DevicePtr address) {
 Result<std::byte*> DeviceMemory::host(DevicePtr address, std::uint64_t bytes) const {
   const auto allocation = find(address.value);
   if (!allocation || bytes > allocation->address.value + allocation->bytes - address.value) {
-    return Error::invalid("{} bytes at {:#x} are not device memory: {}", bytes, address.value, describe(address.value));
+    return Error::invalid("{} bytes at {:#x} are not device memory: {}", bytes, address.value,
+                          describe(address.value));
   }
   return reinterpret_cast<std::byte*>(address.value);
 }
@@ -160,7 +169,8 @@ std::string DeviceMemory::describe(std::uint64_t address) const {
   if (below != nullptr) {
     const std::uint64_t offset = address - below->address.value;
     if (offset < below->bytes) {
-      return fmt::format("{} bytes into {}{}", offset, what(*below), below->read_only ? ", which is read-only" : "");
+      return fmt::format("{} bytes into {}{}", offset, what(*below),
+                         below->read_only ? ", which is read-only" : "");
     }
     past = offset - below->bytes;
   }

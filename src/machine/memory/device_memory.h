@@ -1,5 +1,6 @@
-// Device memory: host memory from mmap, in direct mode (a generic address is a host address). Knows every allocation,
-// so that a fault can name the nearest one. Allocations of 64 KiB and more lie between guard pages; smaller ones are pooled.
+// Device memory: host memory from mmap, in direct mode (a generic address is a host address). Knows every
+// allocation, so that a fault can name the nearest one. Allocations of 64 KiB and more lie between guard
+// pages; smaller ones are pooled.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +18,13 @@ namespace raddle::machine {
 struct Allocation {
   DevicePtr address;
   std::uint64_t bytes = 0;
-  std::string name;             ///< of a variable, empty for others
-  bool read_only = false;       ///< constants
+  std::string name;        ///< of a variable, empty for others
+  bool read_only = false;  ///< constants
 };
 
 class DeviceMemory {
  public:
-  static constexpr std::uint64_t kAlignment = 256;      ///< of every allocation, as CUDA promises
+  static constexpr std::uint64_t kAlignment = 256;  ///< of every allocation, as CUDA promises
   static constexpr std::uint64_t kGuardedFrom = 64 << 10;
 
   /// @param capacity  bytes that may be allocated in total
@@ -42,7 +43,8 @@ class DeviceMemory {
   /// Constants: a later write faults (K-11). Only for allocate_pages.
   Result<void> make_read_only(DevicePtr address);
 
-  /// Host pointer of [address, address + bytes). @errors invalid: not inside one allocation; names the nearest
+  /// Host pointer of [address, address + bytes). @errors invalid: not inside one allocation; names the
+  /// nearest
   Result<std::byte*> host(DevicePtr address, std::uint64_t bytes) const;
   std::optional<Allocation> find(std::uint64_t address) const;
   /// Where an address lies: "8 bytes past the end of the allocation 0x...+1024", for fault messages.
@@ -54,9 +56,9 @@ class DeviceMemory {
  private:
   struct Entry {
     Allocation allocation;
-    std::byte* map = nullptr;    // own mapping, guards included; null when pooled
+    std::byte* map = nullptr;  // own mapping, guards included; null when pooled
     std::uint64_t map_bytes = 0;
-    unsigned size_class = 0;     // of a pooled one
+    unsigned size_class = 0;  // of a pooled one
   };
   struct Slab {
     std::byte* map;
@@ -69,8 +71,8 @@ class DeviceMemory {
   const std::uint64_t capacity_;
   mutable std::mutex mutex_;
   std::uint64_t used_ = 0;
-  std::map<std::uint64_t, Entry> entries_;             // by address
-  std::vector<std::vector<std::uint64_t>> free_;       // pooled chunks by size class
+  std::map<std::uint64_t, Entry> entries_;        // by address
+  std::vector<std::vector<std::uint64_t>> free_;  // pooled chunks by size class
   std::vector<Slab> slabs_;
   std::uint64_t slab_next_ = 0, slab_end_ = 0;
 };

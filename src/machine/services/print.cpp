@@ -28,10 +28,11 @@ class Arguments {
 };
 
 struct Conversion {
-  char spec[32] = "%";      // flags, width and precision, as snprintf wants them; the size and letter are added per type
+  char spec[32] =
+      "%";  // flags, width and precision, as snprintf wants them; the size and letter are added per type
   std::size_t length = 1;
-  bool wide = false;        // 64-bit integer
-  unsigned narrow = 0;      // h: 1, hh: 2
+  bool wide = false;    // 64-bit integer
+  unsigned narrow = 0;  // h: 1, hh: 2
   char letter = 0;
   int precision = -1;
 
@@ -86,7 +87,8 @@ void print_value(FormattedText& out, Conversion& c, const char* size, T value) {
   c.spec[c.length] = 0;
   char text[1024];  // a double with 300 digits and a width fit
   const int n = std::snprintf(text, sizeof text, c.spec, value);
-  if (n > 0) out.push(text, static_cast<std::size_t>(n) < sizeof text ? static_cast<std::size_t>(n) : sizeof text - 1);
+  if (n > 0)
+    out.push(text, static_cast<std::size_t>(n) < sizeof text ? static_cast<std::size_t>(n) : sizeof text - 1);
 }
 
 void print_string(FormattedText& out, Conversion& c, std::uint64_t address) {
@@ -106,10 +108,14 @@ void print_string(FormattedText& out, Conversion& c, std::uint64_t address) {
 
 void print_conversion(FormattedText& out, Conversion& c, Arguments& arguments) {
   switch (c.letter) {
-    case 'd': case 'i':
+    case 'd':
+    case 'i':
       if (c.wide) return print_value(out, c, "ll", arguments.take<long long>());
       return print_value(out, c, c.narrow == 0 ? "" : c.narrow == 1 ? "h" : "hh", arguments.take<int>());
-    case 'u': case 'o': case 'x': case 'X':
+    case 'u':
+    case 'o':
+    case 'x':
+    case 'X':
       if (c.wide) return print_value(out, c, "ll", arguments.take<unsigned long long>());
       return print_value(out, c, c.narrow == 0 ? "" : c.narrow == 1 ? "h" : "hh", arguments.take<unsigned>());
     case 'c':
@@ -118,7 +124,14 @@ void print_conversion(FormattedText& out, Conversion& c, Arguments& arguments) {
       return print_value(out, c, "", reinterpret_cast<void*>(arguments.take<std::uint64_t>()));
     case 's':
       return print_string(out, c, arguments.take<std::uint64_t>());
-    case 'f': case 'F': case 'e': case 'E': case 'g': case 'G': case 'a': case 'A':
+    case 'f':
+    case 'F':
+    case 'e':
+    case 'E':
+    case 'g':
+    case 'G':
+    case 'a':
+    case 'A':
       return print_value(out, c, "", arguments.take<double>());
     default:  // unknown: as written
       out.push(c.spec, c.length);
@@ -151,15 +164,16 @@ std::int32_t format_device_text(FormattedText& out, std::uint64_t format, std::u
   return arguments.count();
 }
 
-void format_assertion(FormattedText& out, std::uint64_t message, std::uint64_t file, std::uint32_t line, std::uint64_t function,
-                      const std::uint32_t (&block)[3], const std::array<std::uint32_t, 3>& thread) {
+void format_assertion(FormattedText& out, std::uint64_t message, std::uint64_t file, std::uint32_t line,
+                      std::uint64_t function, const std::uint32_t (&block)[3],
+                      const std::array<std::uint32_t, 3>& thread) {
   char text[160];
   push_string(out, file);
   int n = std::snprintf(text, sizeof text, ":%u: ", line);
   out.push(text, static_cast<std::size_t>(n));
   push_string(out, function);
-  n = std::snprintf(text, sizeof text, ": block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `", block[0], block[1], block[2], thread[0],
-                    thread[1], thread[2]);
+  n = std::snprintf(text, sizeof text, ": block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `", block[0],
+                    block[1], block[2], thread[0], thread[1], thread[2]);
   out.push(text, static_cast<std::size_t>(n));
   push_string(out, message);
   out.push("` failed.\n", 10);

@@ -1,5 +1,5 @@
-// Text of printf and assert in kernels. Reads kernel memory, which may fault and abandon the caller: so no heap, no lock and
-// no destructor here; the text is collected in a buffer on the fiber's stack.
+// Text of printf and assert in kernels. Reads kernel memory, which may fault and abandon the caller: so no
+// heap, no lock and no destructor here; the text is collected in a buffer on the fiber's stack.
 #pragma once
 
 #include <array>
@@ -26,7 +26,8 @@ class FormattedText {
   char data_[kCapacity];
 };
 
-/// printf as CUDA has it: flags, width, precision, `*`, sizes h hh l ll z j t, conversions d i u o x X c s p and the floating ones.
+/// printf as CUDA has it: flags, width, precision, `*`, sizes h hh l ll z j t, conversions d i u o x X c s p
+/// and the floating ones.
 /// @param format     address of the NUL-terminated format
 /// @param arguments  address of the packed arguments, each at its natural alignment
 /// @returns number of arguments used, as CUDA's printf does
@@ -34,7 +35,8 @@ class FormattedText {
 std::int32_t format_device_text(FormattedText& out, std::uint64_t format, std::uint64_t arguments);
 
 /// "file:line: function: block: [x,y,z], thread: [x,y,z] Assertion `text` failed."
-void format_assertion(FormattedText& out, std::uint64_t message, std::uint64_t file, std::uint32_t line, std::uint64_t function,
-                      const std::uint32_t (&block)[3], const std::array<std::uint32_t, 3>& thread);
+void format_assertion(FormattedText& out, std::uint64_t message, std::uint64_t file, std::uint32_t line,
+                      std::uint64_t function, const std::uint32_t (&block)[3],
+                      const std::array<std::uint32_t, 3>& thread);
 
 }  // namespace raddle::machine

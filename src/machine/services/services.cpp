@@ -16,14 +16,19 @@ using exec::WarpContext;
 Block& block_of(WarpContext* warp) { return *static_cast<Block*>(warp->cta->machine); }
 Worker& worker_of(WarpContext* warp) { return *block_of(warp).worker; }
 
-__attribute__((noreturn)) void fault(WarpContext* warp, FaultKind kind, std::uint64_t address, std::uint32_t lane, std::uint32_t line) {
-  worker_of(warp).fault(block_of(warp), {.kind = kind, .address = address, .lane = lane + 1, .line = line != 0 ? line : warp->line});
+__attribute__((noreturn)) void fault(WarpContext* warp, FaultKind kind, std::uint64_t address,
+                                     std::uint32_t lane, std::uint32_t line) {
+  worker_of(warp).fault(
+      block_of(warp),
+      {.kind = kind, .address = address, .lane = lane + 1, .line = line != 0 ? line : warp->line});
 }
 
 /// The warp of a barrier operation; faults where the operation is not legal.
 Warp& barrier_warp(WarpContext* warp, std::uint32_t id, std::uint32_t threads) {
-  if (warp->machine == nullptr) fault(warp, FaultKind::unsupported, 0, 0, 0);  // only the block kind `fibers` can wait
-  if (id >= exec::kMaxBarriers || threads % exec::kWarpSize != 0) fault(warp, FaultKind::illegal_barrier, id, 0, 0);
+  if (warp->machine == nullptr)
+    fault(warp, FaultKind::unsupported, 0, 0, 0);  // only the block kind `fibers` can wait
+  if (id >= exec::kMaxBarriers || threads % exec::kWarpSize != 0)
+    fault(warp, FaultKind::illegal_barrier, id, 0, 0);
   return *static_cast<Warp*>(warp->machine);
 }
 
@@ -38,8 +43,8 @@ void barrier_arrive(WarpContext* context, std::uint32_t id, std::uint32_t thread
   warp.block->worker->arrive(warp, id, {threads, lanes, 0});
 }
 
-std::uint32_t barrier_reduce(WarpContext* context, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes,
-                             std::uint32_t predicate, std::uint32_t* all) {
+std::uint32_t barrier_reduce(WarpContext* context, std::uint32_t id, std::uint32_t threads,
+                             std::uint32_t lanes, std::uint32_t predicate, std::uint32_t* all) {
   Warp& warp = barrier_warp(context, id, threads);
   Worker& worker = *warp.block->worker;
   if (!worker.arrive(warp, id, {threads, lanes, predicate})) worker.wait_at_barrier(warp, id);
@@ -60,7 +65,8 @@ void exit_lanes(WarpContext* warp, std::uint32_t lanes) {
   worker_of(warp).exit_lanes(*static_cast<Warp*>(warp->machine), lanes);
 }
 
-std::int32_t vprintf_service(WarpContext* warp, std::uint32_t lane, std::uint64_t format, std::uint64_t arguments) {
+std::int32_t vprintf_service(WarpContext* warp, std::uint32_t lane, std::uint64_t format,
+                             std::uint64_t arguments) {
   warp->lane = lane + 1;  // reading the format and the strings may fault
   FormattedText text;
   const std::int32_t count = format_device_text(text, format, arguments);
@@ -71,8 +77,8 @@ std::int32_t vprintf_service(WarpContext* warp, std::uint32_t lane, std::uint64_
   return count;
 }
 
-__attribute__((noreturn)) void assert_fail(WarpContext* warp, std::uint32_t lane, std::uint64_t message, std::uint64_t file,
-                              std::uint32_t line, std::uint64_t function) {
+__attribute__((noreturn)) void assert_fail(WarpContext* warp, std::uint32_t lane, std::uint64_t message,
+                                           std::uint64_t file, std::uint32_t line, std::uint64_t function) {
   FormattedText text;
   const exec::CtaContext& cta = *warp->cta;
   const std::uint32_t* ntid = cta.launch->ntid;
@@ -129,9 +135,9 @@ void nanosleep(WarpContext* warp, std::uint32_t nanoseconds) {
 }  // namespace
 
 const exec::Services& services() {
-  static const exec::Services table{barrier_sync, barrier_arrive, barrier_reduce, yield,          poll,
-                                    fault,        exit_lanes,     vprintf_service, assert_fail,   malloc_service,
-                                    free_service, nanosleep,      clock_service,   globaltimer};
+  static const exec::Services table{
+      barrier_sync,    barrier_arrive, barrier_reduce, yield,        poll,      fault,         exit_lanes,
+      vprintf_service, assert_fail,    malloc_service, free_service, nanosleep, clock_service, globaltimer};
   return table;
 }
 

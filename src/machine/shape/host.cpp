@@ -65,8 +65,10 @@ HostInfo host_info() {
   HostInfo info;
   info.cpus = affinity_cpus();
   info.usable_cores = static_cast<unsigned>(info.cpus.size());
-  if (const unsigned quota = quota_cores(); quota != 0) info.usable_cores = std::min(info.usable_cores, quota);
-  const auto ram = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  if (const unsigned quota = quota_cores(); quota != 0)
+    info.usable_cores = std::min(info.usable_cores, quota);
+  const auto ram =
+      static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   info.memory_bytes = std::min(ram, cgroup_memory());
   return info;
 }

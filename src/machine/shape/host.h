@@ -1,4 +1,5 @@
-// What the host gives this process: cores it may run on, memory it may use. Honours affinity masks and cgroup limits.
+// What the host gives this process: cores it may run on, memory it may use. Honours affinity masks and cgroup
+// limits.
 #pragma once
 
 #include <cstdint>

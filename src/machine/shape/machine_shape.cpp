@@ -59,7 +59,8 @@ Result<MachineShape> preset_shape(std::string_view name, unsigned cores) {
   if (name == "a100") return a100();
   if (name == "tiny") return tiny();
   if (name == "host") return host(cores);
-  return Error::make(ErrorCode::not_found, "no machine shape '{}'; there are {}", name, fmt::join(preset_names(), ", "));
+  return Error::make(ErrorCode::not_found, "no machine shape '{}'; there are {}", name,
+                     fmt::join(preset_names(), ", "));
 }
 
 }  // namespace raddle::machine

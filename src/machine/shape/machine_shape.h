@@ -1,4 +1,5 @@
-// The machine's shape is data (W-1): how many SMs, in which hierarchy, and what one SM holds. Immutable once a machine runs.
+// The machine's shape is data (W-1): how many SMs, in which hierarchy, and what one SM holds. Immutable once
+// a machine runs.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +25,13 @@ struct SmLimits {
 /// GPU -> GPC -> TPC -> SM. Levels between (uGPU, CPC) come with clusters.
 struct MachineShape {
   std::string name;
-  std::uint32_t capability = 90;              ///< compute capability * 10
-  std::vector<std::uint32_t> tpcs_per_gpc;    ///< floor-swept parts have unlike GPCs
+  std::uint32_t capability = 90;            ///< compute capability * 10
+  std::vector<std::uint32_t> tpcs_per_gpc;  ///< floor-swept parts have unlike GPCs
   std::uint32_t sms_per_tpc = 2;
   SmLimits sm;
-  std::uint64_t memory_bytes = 0;             ///< device memory the model has; what is usable may be less
+  std::uint64_t memory_bytes = 0;  ///< device memory the model has; what is usable may be less
   std::uint64_t constant_bytes = 64u << 10;
-  std::uint64_t parameter_bytes = 32764;      ///< of one launch (PTX ISA 8.1, sm_70 and later)
+  std::uint64_t parameter_bytes = 32764;  ///< of one launch (PTX ISA 8.1, sm_70 and later)
   std::uint64_t local_bytes_per_thread = 512u << 10;
 
   std::uint32_t sm_count() const;

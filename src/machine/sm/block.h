@@ -1,5 +1,5 @@
-// A started block: its CTA and warp contexts, its memory, its fibers. Lives on one worker, is reused for block after block
-// and for kernel after kernel; everything in it is allocated once (K-10).
+// A started block: its CTA and warp contexts, its memory, its fibers. Lives on one worker, is reused for
+// block after block and for kernel after kernel; everything in it is allocated once (K-10).
 #pragma once
 
 #include <array>
@@ -21,36 +21,36 @@ struct Warp {
   base::Fiber fiber;
   Block* block = nullptr;
   std::uint32_t index = 0;
-  std::uint32_t counted = 0;   ///< lanes that cta.live_threads still counts
-  bool prepared = false;       ///< its fiber stands at the end of warp_main, ready for a CTA
+  std::uint32_t counted = 0;  ///< lanes that cta.live_threads still counts
+  bool prepared = false;      ///< its fiber stands at the end of warp_main, ready for a CTA
 };
 
 struct Block {
   enum class Status : std::uint8_t {
-    idle,      ///< no CTA: its fibers are parked
-    waiting,   ///< yielded, or just given a CTA
-    faulted,   ///< Worker::raw_fault_ says why; its fibers are lost
-    stopped,   ///< its task was stopped; its fibers are lost
+    idle,     ///< no CTA: its fibers are parked
+    waiting,  ///< yielded, or just given a CTA
+    faulted,  ///< Worker::raw_fault_ says why; its fibers are lost
+    stopped,  ///< its task was stopped; its fibers are lost
   };
   static constexpr unsigned kMaxWarps = 32;
 
   exec::CtaContext cta{};
   Worker* worker = nullptr;
   Task* task = nullptr;
-  std::uint64_t index = 0;             ///< linear CTA index
+  std::uint64_t index = 0;  ///< linear CTA index
   Status status = Status::idle;
   exec::BlockKind kind = exec::BlockKind::loops;
 
   // Block kind `fibers`: masks over warps.
   std::uint32_t unfinished = 0;
-  std::uint32_t runnable = 0;          ///< neither finished nor waiting at a barrier
-  std::uint32_t yielded = 0;           ///< runnable ones that yielded since the block last made progress
-  std::uint32_t current = 0;           ///< warp that runs, or is to be resumed
-  std::uint32_t barriers_in_use = 0;   ///< mask over barriers with arrivals
+  std::uint32_t runnable = 0;         ///< neither finished nor waiting at a barrier
+  std::uint32_t yielded = 0;          ///< runnable ones that yielded since the block last made progress
+  std::uint32_t current = 0;          ///< warp that runs, or is to be resumed
+  std::uint32_t barriers_in_use = 0;  ///< mask over barriers with arrivals
   std::array<std::uint32_t, exec::kMaxBarriers> waiters{};  ///< by barrier: mask of warps
 
   BlockMemory memory;
-  base::Fiber runner;                  ///< block kinds loops and regions
+  base::Fiber runner;  ///< block kinds loops and regions
   bool runner_prepared = false;
   std::array<std::unique_ptr<Warp>, kMaxWarps> warps;
 

@@ -1,5 +1,5 @@
-// Giving CTAs to blocks, and the two functions that fibers run: one takes whole blocks, one takes warps. Both go on with
-// the next CTA of the run by themselves, so the cost of a small block is a few stores.
+// Giving CTAs to blocks, and the two functions that fibers run: one takes whole blocks, one takes warps. Both
+// go on with the next CTA of the run by themselves, so the cost of a small block is a few stores.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -13,7 +13,8 @@ namespace {
 constexpr std::size_t kRunnerStack = 8u << 20;  // committed only where touched
 constexpr std::size_t kWarpStack = 1u << 20;
 
-bool ensure_fibers(Block& block, const exec::Executable& code, std::uint32_t warps, base::Fiber::Entry runner, base::Fiber::Entry warp) {
+bool ensure_fibers(Block& block, const exec::Executable& code, std::uint32_t warps, base::Fiber::Entry runner,
+                   base::Fiber::Entry warp) {
   if (block.kind != exec::BlockKind::fibers) {
     if (block.runner_prepared && code.stack_bytes <= kRunnerStack) return true;
     if (!block.runner.allocate(std::max<std::size_t>(kRunnerStack, code.stack_bytes))) return false;
@@ -58,7 +59,8 @@ bool Worker::bind(Block& block, Grant& grant) {
   return true;
 }
 
-// Takes one CTA of the run. The first of a block is decomposed by division, the others follow by increment and carry.
+// Takes one CTA of the run. The first of a block is decomposed by division, the others follow by increment
+// and carry.
 void Worker::take_cta(Block& block, Grant& grant, bool first) {
   exec::CtaContext& cta = block.cta;
   const std::uint32_t* extent = cta.launch->nctaid;
@@ -99,7 +101,9 @@ void Worker::prepare_warps(Block& block) {
     warp.context.warp_id = i;
     warp.context.initial_lanes = warp.context.live_lanes = lanes;
     warp.context.machine = &warp;
-    if (random_ != 0) warp.context.seed = static_cast<std::uint32_t>((random_ ^ (block.index * 32 + i)) * 0x9e3779b97f4a7c15ull >> 32) | 1;
+    if (random_ != 0)
+      warp.context.seed =
+          static_cast<std::uint32_t>((random_ ^ (block.index * 32 + i)) * 0x9e3779b97f4a7c15ull >> 32) | 1;
   }
   block.unfinished = block.runnable = count == 32 ? ~0u : (1u << count) - 1;
   block.yielded = block.barriers_in_use = 0;
@@ -107,8 +111,9 @@ void Worker::prepare_warps(Block& block) {
   block.current = random_ != 0 ? pick(block.runnable, 0) : 0;
 }
 
-// After the last thread of a CTA exited: reports it, and takes the next CTA of the same task if this block is the only one
-// started (an older one goes first). @returns false if the block is to go back to the scheduler, idle
+// After the last thread of a CTA exited: reports it, and takes the next CTA of the same task if this block is
+// the only one started (an older one goes first). @returns false if the block is to go back to the scheduler,
+// idle
 bool Worker::continue_with_next(Block& block) {
   ++progress_;
   counters_.ctas.store(counters_.ctas.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -127,7 +132,8 @@ void Worker::runner_main(void* argument) {
     worker.in_kernel_ = true;
     block.task->grid.executable->run_block(block.cta);
     worker.in_kernel_ = false;
-    if (!worker.continue_with_next(block)) worker.leave_to_scheduler(block, block.runner, Block::Status::idle);
+    if (!worker.continue_with_next(block))
+      worker.leave_to_scheduler(block, block.runner, Block::Status::idle);
   }
 }
 

@@ -1,5 +1,5 @@
-// The handler records what happened as plain data and returns into a landing routine at the top of the abandoned fiber's
-// stack, which switches to the worker's scheduler. Nothing of the kernel is unwound.
+// The handler records what happened as plain data and returns into a landing routine at the top of the
+// abandoned fiber's stack, which switches to the worker's scheduler. Nothing of the kernel is unwound.
 #include "machine/sm/signals.h"
 
 #include <signal.h>
@@ -39,13 +39,15 @@ exec::FaultKind kind_of(int signal, std::uint64_t address, Block& block) {
   if (signal == SIGFPE) return exec::FaultKind::division;
   if (signal == SIGILL) return exec::FaultKind::illegal_instruction;
   if (signal == SIGBUS) return exec::FaultKind::illegal_address;
-  return block.current_fiber().in_guard(address) ? exec::FaultKind::stack_overflow : exec::FaultKind::illegal_address;
+  return block.current_fiber().in_guard(address) ? exec::FaultKind::stack_overflow
+                                                 : exec::FaultKind::illegal_address;
 }
 
 #if defined(__x86_64__)
 // A non-canonical address arrives as 0: the first general register that holds such a value is most likely it.
 std::uint64_t guess_non_canonical(const ucontext_t& context) {
-  for (int r : {REG_RAX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_R8, REG_R9, REG_R10, REG_R11, REG_RBX, REG_R12, REG_R13, REG_R14, REG_R15}) {
+  for (int r : {REG_RAX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_R8, REG_R9, REG_R10, REG_R11, REG_RBX,
+                REG_R12, REG_R13, REG_R14, REG_R15}) {
     const auto value = static_cast<std::int64_t>(context.uc_mcontext.gregs[r]);
     if (value >> 47 != 0 && value >> 47 != -1) return static_cast<std::uint64_t>(value);
   }
@@ -64,12 +66,16 @@ void fill(RawFault& fault, const siginfo_t& info, const ucontext_t& context) {
 }
 
 void redirect(ucontext_t& context, std::byte* stack_top) {
-  context.uc_mcontext.gregs[REG_RSP] = static_cast<greg_t>(reinterpret_cast<std::uint64_t>(stack_top) - 8);  // as after a call
-  context.uc_mcontext.gregs[REG_RIP] = static_cast<greg_t>(reinterpret_cast<std::uint64_t>(&SignalAccess::land));
+  context.uc_mcontext.gregs[REG_RSP] =
+      static_cast<greg_t>(reinterpret_cast<std::uint64_t>(stack_top) - 8);  // as after a call
+  context.uc_mcontext.gregs[REG_RIP] =
+      static_cast<greg_t>(reinterpret_cast<std::uint64_t>(&SignalAccess::land));
   context.uc_mcontext.gregs[REG_EFL] &= ~0x400;  // direction flag
 }
 #elif defined(__aarch64__)
-void fill(RawFault& fault, const siginfo_t&, const ucontext_t& context) { fault.code_address = context.uc_mcontext.pc; }
+void fill(RawFault& fault, const siginfo_t&, const ucontext_t& context) {
+  fault.code_address = context.uc_mcontext.pc;
+}
 void redirect(ucontext_t& context, std::byte* stack_top) {
   context.uc_mcontext.sp = reinterpret_cast<std::uint64_t>(stack_top);
   context.uc_mcontext.pc = reinterpret_cast<std::uint64_t>(&SignalAccess::land);
@@ -83,9 +89,10 @@ void chain(int signal, siginfo_t* info, void* context) {
   } else if (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN) {
     old.sa_handler(signal);
   } else {
-    struct sigaction standard {};
+    struct sigaction standard{};
     standard.sa_handler = SIG_DFL;
-    sigaction(signal, &standard, nullptr);  // the instruction runs again and takes the process down as it would have
+    sigaction(signal, &standard,
+              nullptr);  // the instruction runs again and takes the process down as it would have
   }
 }
 
@@ -114,7 +121,7 @@ void on_signal(int signal, siginfo_t* info, void* raw_context) {
 void install_fault_handlers() {
   static std::once_flag once;
   std::call_once(once, [] {
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_sigaction = on_signal;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigemptyset(&action.sa_mask);
@@ -123,7 +130,8 @@ void install_fault_handlers() {
 }
 
 ThreadSignals::ThreadSignals() {
-  // Large: the state of AMX alone is 8 KiB, and the system refuses AMX to processes with small alternate stacks.
+  // Large: the state of AMX alone is 8 KiB, and the system refuses AMX to processes with small alternate
+  // stacks.
   bytes_ = std::max<std::size_t>(getauxval(AT_MINSIGSTKSZ) + (64 << 10), 128 << 10);
   stack_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
   if (stack_ == MAP_FAILED) stack_ = nullptr;

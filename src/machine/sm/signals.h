@@ -1,5 +1,5 @@
-// Memory faults of kernels: signal handlers that turn SIGSEGV, SIGBUS, SIGFPE and SIGILL of a worker inside kernel code
-// into an abandoned block. Every other signal goes to the handler that was there before.
+// Memory faults of kernels: signal handlers that turn SIGSEGV, SIGBUS, SIGFPE and SIGILL of a worker inside
+// kernel code into an abandoned block. Every other signal goes to the handler that was there before.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
-// The ring of warp fibers of a block: a barrier wait switches straight to the next warp that can run, one switch per warp
-// and barrier; only a block in which every warp waits goes back to the worker's scheduler (K-2, K-5, K-7).
+// The ring of warp fibers of a block: a barrier wait switches straight to the next warp that can run, one
+// switch per warp and barrier; only a block in which every warp waits goes back to the worker's scheduler
+// (K-2, K-5, K-7).
 #include <bit>
 
 #include "base/assert.h"
@@ -9,13 +10,19 @@
 
 namespace raddle::machine {
 
-/// The next candidate after `current` in the ring; a seeded choice in deterministic mode. `candidates` is not empty.
+/// The next number of deterministic mode's sequence (xorshift64).
+std::uint64_t Worker::draw() {
+  random_ ^= random_ << 13;
+  random_ ^= random_ >> 7;
+  random_ ^= random_ << 17;
+  return random_ >> 16;
+}
+
+/// The next candidate after `current` in the ring; a seeded choice in deterministic mode. `candidates` is not
+/// empty.
 std::uint32_t Worker::pick(std::uint32_t candidates, std::uint32_t current) {
   if (random_ != 0) {
-    random_ ^= random_ << 13;
-    random_ ^= random_ >> 7;
-    random_ ^= random_ << 17;
-    auto skip = static_cast<unsigned>(random_ >> 33) % static_cast<unsigned>(std::popcount(candidates));
+    auto skip = static_cast<unsigned>(draw() % static_cast<unsigned>(std::popcount(candidates)));
     while (skip-- != 0) candidates &= candidates - 1;
     return static_cast<std::uint32_t>(std::countr_zero(candidates));
   }
@@ -45,7 +52,8 @@ void Worker::after_phase(Block& block, std::uint32_t id) {
 bool Worker::arrive(Warp& warp, std::uint32_t id, const exec::Arrival& arrival) {
   Block& block = *warp.block;
   block.barriers_in_use |= 1u << id;
-  if (!exec::arrive(block.cta.barriers[id], arrival, warp.context.live_lanes, block.cta.live_threads)) return false;
+  if (!exec::arrive(block.cta.barriers[id], arrival, warp.context.live_lanes, block.cta.live_threads))
+    return false;
   after_phase(block, id);
   return true;
 }
@@ -87,7 +95,9 @@ void Worker::yield(Block& block) {
 }
 
 void Worker::poll(Block& block) {
-  poll_.store(0, std::memory_order_seq_cst);  // before the look at `stop`, so that a later stop is seen by the next poll
+  poll_.store(
+      0,
+      std::memory_order_seq_cst);  // before the look at `stop`, so that a later stop is seen by the next poll
   if (block.task->stop.load(std::memory_order_seq_cst) != 0) stop(block);
 }
 
@@ -111,13 +121,14 @@ void Worker::finish_warp(Warp& warp) {
   block.yielded = 0;
 }
 
-/// Every warp left waits at a barrier. Barriers belong to the block, so nobody else can end the wait: either one only
-/// lacks threads that have exited (K-6), or this is a deadlock.
+/// Every warp left waits at a barrier. Barriers belong to the block, so nobody else can end the wait: either
+/// one only lacks threads that have exited (K-6), or this is a deadlock.
 void Worker::unstick(Block& block) {
   const std::uint32_t exited = block.cta.warp_count * exec::kWarpSize - block.cta.live_threads;
   for (std::uint32_t rest = block.barriers_in_use; rest != 0; rest &= rest - 1) {
     const auto id = static_cast<std::uint32_t>(std::countr_zero(rest));
-    if (block.waiters[id] != 0 && exec::complete_counting_exited(block.cta.barriers[id], exited)) after_phase(block, id);
+    if (block.waiters[id] != 0 && exec::complete_counting_exited(block.cta.barriers[id], exited))
+      after_phase(block, id);
   }
   if (block.runnable == 0) fault(block, {.kind = exec::FaultKind::deadlock});
 }

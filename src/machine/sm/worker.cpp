@@ -1,4 +1,5 @@
-// The worker's loop: resume what is started, oldest first; start more when all of it waits; sleep when there is nothing.
+// The worker's loop: resume what is started, oldest first; start more when all of it waits; sleep when there
+// is nothing.
 #include "machine/sm/worker.h"
 
 #include <sched.h>
@@ -24,12 +25,15 @@ void bump(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) {
 Worker* current_worker() { return this_worker; }
 
 Worker::Worker(Machine& machine, unsigned id, int cpu) : machine_(machine), id_(id), cpu_(cpu) {
-  if (const auto seed = machine.options().deterministic; seed && *seed != 0) random_ = *seed * 0x9e3779b97f4a7c15ull | 1;
+  if (const auto seed = machine.options().deterministic; seed && *seed != 0)
+    random_ = *seed * 0x9e3779b97f4a7c15ull | 1;
   started_.reserve(256);
 }
 
 Worker::~Worker() { join(); }
-void Worker::start() { thread_ = std::thread([this] { run(); }); }
+void Worker::start() {
+  thread_ = std::thread([this] { run(); });
+}
 void Worker::join() {
   if (thread_.joinable()) thread_.join();
 }
@@ -40,12 +44,20 @@ void Worker::run() {
   if (cpu_ >= 0 && pin_to_cpu(cpu_)) counters_.cpu.store(cpu_, std::memory_order_relaxed);
   while (!machine_.stopping()) {
     if (!started_.empty()) {
+      if (random_ != 0) shuffle_started();
       round();
     } else if (!start_block()) {
       idle();
     }
   }
   this_worker = nullptr;
+}
+
+// Deterministic mode: the seed also decides which blocks are started together and who is resumed first.
+void Worker::shuffle_started() {
+  constexpr std::size_t kTogether = 8;
+  if (started_.size() < kTogether && pick(0xf, 0) == 0) start_block();
+  for (std::size_t i = started_.size(); i > 1; --i) std::swap(started_[i - 1], started_[draw() % i]);
 }
 
 // Resumes every started block once. All of them wait: so more may be started when none of them got anywhere.
@@ -74,7 +86,8 @@ bool Worker::round() {
   }
   bool any = false;
   for (unsigned i = 0; i < start_more_; ++i) any |= start_block();
-  // A grid whose blocks all wait for one another needs many; a short wait for another worker's block needs few.
+  // A grid whose blocks all wait for one another needs many; a short wait for another worker's block needs
+  // few.
   if (any && ++fruitless_ > 2) start_more_ = std::min(start_more_ * 2, 64u);
   if (!any && ++fruitless_ % 16 == 0) sched_yield();
   return any;
@@ -99,7 +112,8 @@ bool Worker::start_block() {
   free_blocks_.pop_back();
   take_cta(block, grant, true);
   started_.push_back(&block);
-  if (started_.size() > counters_.peak_started.load(std::memory_order_relaxed)) counters_.peak_started.store(started_.size(), std::memory_order_relaxed);
+  if (started_.size() > counters_.peak_started.load(std::memory_order_relaxed))
+    counters_.peak_started.store(started_.size(), std::memory_order_relaxed);
   resume(block);
   if (block.status != Block::Status::waiting) settle(started_.size() - 1);
   return true;
@@ -139,8 +153,10 @@ void Worker::report_finished(Task* task, std::uint32_t sm, std::uint64_t count) 
 void Worker::exchange(bool want_grants) {
   std::array<Task*, 32> completed;
   std::size_t completed_count = 0;
-  const std::span<Grant> room = want_grants && grant_count_ == 0 ? std::span<Grant>(grants_) : std::span<Grant>();
-  const std::size_t granted = machine_.distributor().exchange(id_, {finished_.data(), finished_count_}, room, completed, completed_count);
+  const std::span<Grant> room =
+      want_grants && grant_count_ == 0 ? std::span<Grant>(grants_) : std::span<Grant>();
+  const std::size_t granted = machine_.distributor().exchange(id_, {finished_.data(), finished_count_}, room,
+                                                              completed, completed_count);
   finished_count_ = 0;
   if (granted != 0) {
     grant_head_ = 0;
@@ -196,6 +212,8 @@ void Worker::settle(std::size_t position) {
   free_blocks_.push_back(&block);
 }
 
-void Worker::handle_fault(Block& block) { machine_.stop_task(*block.task, machine_.describe_fault(block, raw_fault_)); }
+void Worker::handle_fault(Block& block) {
+  machine_.stop_task(*block.task, machine_.describe_fault(block, raw_fault_));
+}
 
 }  // namespace raddle::machine

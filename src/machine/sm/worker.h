@@ -1,5 +1,6 @@
-// A worker: the one kernel-running OS thread of a core (K-1). It asks the distributor for runs of CTAs, runs them one after
-// another on fibers, oldest first, and starts further blocks only when all started ones wait (K-7, K-10).
+// A worker: the one kernel-running OS thread of a core (K-1). It asks the distributor for runs of CTAs, runs
+// them one after another on fibers, oldest first, and starts further blocks only when all started ones wait
+// (K-7, K-10).
 #pragma once
 
 #include <array>
@@ -22,19 +23,19 @@ class Machine;
 struct RawFault {
   exec::FaultKind kind = exec::FaultKind::none;
   std::uint64_t address = 0;
-  std::uint64_t code_address = 0;   ///< of the faulting instruction, 0 if raised by a call
-  std::uint32_t lane = 0;           ///< 1 + lane, 0: unknown
+  std::uint64_t code_address = 0;  ///< of the faulting instruction, 0 if raised by a call
+  std::uint32_t lane = 0;          ///< 1 + lane, 0: unknown
   std::uint32_t line = 0;
   bool is_write = false, access_known = false, address_guessed = false;
 };
 
 /// Counters of one worker; read by others while it runs, so relaxed atomics written by one thread.
 struct WorkerCounters {
-  std::atomic<std::uint64_t> ctas{0};            ///< run to completion
-  std::atomic<std::uint64_t> grants{0};          ///< runs received
-  std::atomic<std::uint64_t> peak_started{0};    ///< blocks started at once
+  std::atomic<std::uint64_t> ctas{0};          ///< run to completion
+  std::atomic<std::uint64_t> grants{0};        ///< runs received
+  std::atomic<std::uint64_t> peak_started{0};  ///< blocks started at once
   std::atomic<std::uint64_t> sleeps{0};
-  std::atomic<int> cpu{-1};                      ///< pinned to; -1: not pinned
+  std::atomic<int> cpu{-1};  ///< pinned to; -1: not pinned
 };
 
 class Worker {
@@ -64,7 +65,9 @@ class Worker {
   /// Marks that this thread holds a lock or owns destructors: a signal then is no kernel fault.
   class Busy {
    public:
-    explicit Busy(Worker& worker) : worker_(worker), before_(worker.in_kernel_) { worker_.in_kernel_ = false; }
+    explicit Busy(Worker& worker) : worker_(worker), before_(worker.in_kernel_) {
+      worker_.in_kernel_ = false;
+    }
     ~Busy() { worker_.in_kernel_ = before_; }
     Busy(const Busy&) = delete;
     Busy& operator=(const Busy&) = delete;
@@ -84,6 +87,7 @@ class Worker {
   // worker.cpp: the loop
   void run();
   bool round();
+  void shuffle_started();
   bool start_block();
   bool fetch_grants();
   void drop_stopped_grants();
@@ -103,6 +107,7 @@ class Worker {
   static void warp_main(void* warp);
 
   // warps.cpp: the ring of warp fibers
+  std::uint64_t draw();
   std::uint32_t pick(std::uint32_t candidates, std::uint32_t current);
   void switch_warp(Block& block, Warp& from, std::uint32_t to);
   void leave_to_scheduler(Block& block, base::Fiber& from, Block::Status status);
@@ -118,19 +123,19 @@ class Worker {
   alignas(64) std::atomic<std::uint32_t> poll_{0};
 
   // Own thread only.
-  volatile bool in_kernel_ = false;    // a signal now is the kernel's fault
+  volatile bool in_kernel_ = false;  // a signal now is the kernel's fault
   Block* running_ = nullptr;
   RawFault raw_fault_;
   base::Fiber scheduler_;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<Block*> free_blocks_;
-  std::vector<Block*> started_;        // oldest first
+  std::vector<Block*> started_;  // oldest first
   std::array<Grant, Distributor::kGrants> grants_{};
   std::size_t grant_head_ = 0, grant_count_ = 0;
   std::array<Finished, 16> finished_{};
   std::size_t finished_count_ = 0;
-  std::uint64_t progress_ = 0;         // counts finished CTAs and completed barrier phases
-  std::uint64_t random_ = 0;           // deterministic mode: state of the choices, 0 otherwise
+  std::uint64_t progress_ = 0;  // counts finished CTAs and completed barrier phases
+  std::uint64_t random_ = 0;    // deterministic mode: state of the choices, 0 otherwise
   std::uint64_t poll_clock_ = 0;
   unsigned fruitless_ = 0, start_more_ = 1;
 };

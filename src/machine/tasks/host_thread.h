@@ -1,5 +1,5 @@
-// A thread that runs functions of tasks in order: the copy engine and the callback thread are one each (workers run kernels
-// only). Started at its first task, so that programs which use neither have neither.
+// A thread that runs functions of tasks in order: the copy engine and the callback thread are one each
+// (workers run kernels only). Started at its first task, so that programs which use neither have neither.
 #pragma once
 
 #include <condition_variable>

@@ -1,5 +1,6 @@
-// A task: one grid launch, one call on a host thread, or a point that others wait for (an event). Pooled and reused, so
-// that a launch allocates nothing once the pool is warm. Counted references: a stream, a handle and each edge hold one.
+// A task: one grid launch, one call on a host thread, or a point that others wait for (an event). Pooled and
+// reused, so that a launch allocates nothing once the pool is warm. Counted references: a stream, a handle
+// and each edge hold one.
 #pragma once
 
 #include <atomic>
@@ -25,8 +26,8 @@ enum class TaskKind : std::uint8_t {
 /// Everything a worker needs to run one grid. `context` is what generated code sees.
 struct GridWork {
   exec::Executable* executable = nullptr;
-  const std::string* name = nullptr;     ///< of the kernel; outlives the task
-  exec::LaunchContext context{};         ///< parameters is filled in by Task::set_parameters
+  const std::string* name = nullptr;  ///< of the kernel; outlives the task
+  exec::LaunchContext context{};      ///< parameters is filled in by Task::set_parameters
   std::uint32_t threads_per_block = 0;
   std::uint64_t blocks = 0;
   std::uint64_t shared_bytes = 0;        ///< of the shared window, reserved bytes and alignment included
@@ -43,11 +44,12 @@ class Task {
  public:
   // What it is. Written before submission, constant afterwards.
   TaskKind kind = TaskKind::marker;
-  int priority = 0;                      ///< lower runs first, as CUDA counts
+  int priority = 0;  ///< lower runs first, as CUDA counts
   GridWork grid;
   std::function<void()> function;
 
-  /// Copies the parameter block, 128-byte aligned, keeping the buffer of an earlier use if it is large enough.
+  /// Copies the parameter block, 128-byte aligned, keeping the buffer of an earlier use if it is large
+  /// enough.
   void set_parameters(std::span<const std::byte> bytes);
 
   // Completion: 0 pending, 1 pending with sleepers, 2 done.
@@ -55,8 +57,8 @@ class Task {
   bool done() const { return state.load(std::memory_order_acquire) == 2; }
   void wait();
   /// Set before completion. A task that was cancelled because of an earlier fault has FaultKind::cancelled.
-  std::atomic<std::uint32_t> stop{0};    ///< FaultKind; non-zero: start nothing more of it, abandon what runs
-  exec::Fault fault;                     ///< valid when done and stop is non-zero
+  std::atomic<std::uint32_t> stop{0};  ///< FaultKind; non-zero: start nothing more of it, abandon what runs
+  exec::Fault fault;                   ///< valid when done and stop is non-zero
 
   // Times in nanoseconds of the steady clock, 0 if unknown: first CTA granted, all done.
   std::atomic<std::uint64_t> started_ns{0};
@@ -64,9 +66,9 @@ class Task {
 
   // Owned by the distributor, under its lock.
   struct Distribution {
-    std::uint64_t next = 0;              ///< first CTA not yet granted
-    std::uint64_t outstanding = 0;       ///< granted, not yet reported finished
-    std::uint32_t slots_per_sm = 0;      ///< CTAs that an empty SM holds
+    std::uint64_t next = 0;          ///< first CTA not yet granted
+    std::uint64_t outstanding = 0;   ///< granted, not yet reported finished
+    std::uint32_t slots_per_sm = 0;  ///< CTAs that an empty SM holds
     std::uint64_t sequence = 0;
   } distribution;
 
@@ -74,7 +76,7 @@ class Task {
   struct Graph {
     std::uint32_t waiting_for = 0;
     std::vector<Task*> successors;
-    Task* next = nullptr;                ///< list of ready or pooled tasks
+    Task* next = nullptr;  ///< list of ready or pooled tasks
     bool complete = false;
   } graph;
 

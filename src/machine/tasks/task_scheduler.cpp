@@ -9,7 +9,8 @@ namespace raddle::machine {
 
 std::uint64_t now_ns() {
   using namespace std::chrono;
-  return static_cast<std::uint64_t>(duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count());
+  return static_cast<std::uint64_t>(
+      duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count());
 }
 
 Task* TaskScheduler::acquire() {
@@ -83,7 +84,8 @@ void TaskScheduler::complete(Task& task) {
 }
 
 void TaskScheduler::wait_all() {
-  for (std::uint32_t pending; (pending = pending_.load(std::memory_order_acquire)) != 0;) base::futex_wait(pending_, pending);
+  for (std::uint32_t pending; (pending = pending_.load(std::memory_order_acquire)) != 0;)
+    base::futex_wait(pending_, pending);
 }
 
 }  // namespace raddle::machine

@@ -1,5 +1,6 @@
-// The task scheduler: tasks wait for tasks, become ready, are dispatched, complete. Streams and events are nothing but
-// such dependencies. All entries are thread-safe; what is ready is dispatched without a lock held.
+// The task scheduler: tasks wait for tasks, become ready, are dispatched, complete. Streams and events are
+// nothing but such dependencies. All entries are thread-safe; what is ready is dispatched without a lock
+// held.
 #pragma once
 
 #include <memory>
@@ -28,7 +29,8 @@ class TaskScheduler {
   void retain(Task& task) { task.references.fetch_add(1, std::memory_order_relaxed); }
   void release(Task* task);  ///< null is ignored
 
-  /// Starts the task once all of `after` (nulls are ignored) have completed. The caller holds references to all.
+  /// Starts the task once all of `after` (nulls are ignored) have completed. The caller holds references to
+  /// all.
   void submit(Task& task, std::span<Task* const> after);
   /// Called once by whoever ran the task; wakes waiters and dispatches what waited.
   void complete(Task& task);

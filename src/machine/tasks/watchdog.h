@@ -1,4 +1,5 @@
-// Time limits: a thread that stops tasks whose deadline has passed. Exists only once a launch with a limit was made.
+// Time limits: a thread that stops tasks whose deadline has passed. Exists only once a launch with a limit
+// was made.
 #pragma once
 
 #include <condition_variable>
@@ -14,7 +15,8 @@ namespace raddle::machine {
 class Watchdog {
  public:
   /// @param expire  called, without a lock held, for a task that ran past its limit and is not done
-  Watchdog(TaskScheduler& tasks, std::function<void(Task&)> expire) : tasks_(tasks), expire_(std::move(expire)) {}
+  Watchdog(TaskScheduler& tasks, std::function<void(Task&)> expire)
+      : tasks_(tasks), expire_(std::move(expire)) {}
   ~Watchdog();
   /// Watches a task from now on; holds a reference until it is done.
   void watch(Task& task);

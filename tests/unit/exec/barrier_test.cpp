@@ -72,7 +72,9 @@ TEST(Fault, NamesWhatIsKnown) {
   fault.ptx_line = 12;
   fault.source = "k.cu:4";
   fault.detail = "4 bytes past the end";
-  EXPECT_EQ(fault.to_string(), "illegal address 0x1000 in kernel k, block (3,0,0), thread (0,7,0), PTX line 12 (k.cu:4): 4 bytes past the end");
+  EXPECT_EQ(fault.to_string(),
+            "illegal address 0x1000 in kernel k, block (3,0,0), thread (0,7,0), PTX line 12 (k.cu:4): 4 "
+            "bytes past the end");
 }
 
 }  // namespace

@@ -1,14 +1,17 @@
-// Running blocks: every block once, in order, on few threads; blocks that wait for one another; priorities and streams.
+// Running blocks: every block once, in order, on few threads; blocks that wait for one another; priorities
+// and streams.
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <set>
 #include <vector>
 
+#include "machine/shape/host.h"
 #include "machine_fixture.h"
 
 namespace raddle::machine {
@@ -21,7 +24,8 @@ TEST_F(Blocks, AMillionTinyBlocksRunOnceEach) {
   open();
   constexpr std::uint32_t kX = 1000, kY = 100, kZ = 10;
   std::vector<std::uint8_t> seen(kX * kY * kZ);
-  auto kernel = TestKernel::of_blocks([&](exec::CtaContext& cta) { ++seen[(cta.ctaid[2] * kY + cta.ctaid[1]) * kX + cta.ctaid[0]]; });
+  auto kernel = TestKernel::of_blocks(
+      [&](exec::CtaContext& cta) { ++seen[(cta.ctaid[2] * kY + cta.ctaid[1]) * kX + cta.ctaid[0]]; });
   const std::uint64_t start = now_ns();
   ASSERT_EQ(run(kernel, {kX, kY, kZ}).kind, exec::FaultKind::none);
   RecordProperty("ns_per_block", std::to_string((now_ns() - start) / seen.size()));
@@ -44,6 +48,28 @@ TEST_F(Blocks, NeverMoreKernelThreadsThanCores) {
   options.shape = *preset_shape("h200", 2);
   options.workers = 10000;
   EXPECT_FALSE(Machine::create(std::move(options)).ok());
+}
+
+// proves: K-1
+TEST(Pinning, EveryWorkerHasACoreOfItsOwn) {
+  const char* before = std::getenv("RADDLE_PIN");
+  const std::string saved = before == nullptr ? "" : before;
+  unsetenv("RADDLE_PIN");
+  const HostInfo host = host_info();
+  MachineOptions options;
+  options.shape = *preset_shape("h200", 2);
+  auto machine = Machine::create(std::move(options));
+  if (!saved.empty()) setenv("RADDLE_PIN", saved.c_str(), 1);
+  ASSERT_TRUE(machine.ok());
+  EXPECT_EQ((*machine)->worker_count(), host.usable_cores);
+  std::set<int> cpus;
+  for (unsigned i = 0; i < (*machine)->worker_count(); ++i) {
+    int cpu = -1;
+    for (int wait = 0; wait < 1000 && (cpu = (*machine)->worker(i).counters().cpu.load()) < 0; ++wait)
+      usleep(1000);
+    EXPECT_NE(std::find(host.cpus.begin(), host.cpus.end(), cpu), host.cpus.end()) << cpu;
+    EXPECT_TRUE(cpus.insert(cpu).second) << "two workers on one core";
+  }
 }
 
 // proves: K-4
@@ -89,12 +115,13 @@ TEST_F(Blocks, BlocksThatWaitForLaterOnesAreInterleaved) {
       while (flags[cta.ctaid[0] + 1] == 0) cta.services->yield(warp);
       flags[cta.ctaid[0]] = 1;
     };
-    auto kernel = kind == exec::BlockKind::loops ? TestKernel::of_blocks([&](exec::CtaContext& cta) {
-      exec::WarpContext warp{};
-      warp.cta = &cta;
-      wait(cta, &warp);
-    })
-                                                 : TestKernel::of_warps([&](exec::WarpContext& warp) { wait(*warp.cta, &warp); });
+    auto kernel = kind == exec::BlockKind::loops
+                      ? TestKernel::of_blocks([&](exec::CtaContext& cta) {
+                          exec::WarpContext warp{};
+                          warp.cta = &cta;
+                          wait(cta, &warp);
+                        })
+                      : TestKernel::of_warps([&](exec::WarpContext& warp) { wait(*warp.cta, &warp); });
     ASSERT_EQ(run(kernel, {kBlocks}).kind, exec::FaultKind::none);
     EXPECT_EQ(flags[0], 1);
   }
@@ -112,10 +139,13 @@ TEST_F(Blocks, BlocksThatDoNotWaitShareOneRegionPerWorker) {
     std::lock_guard lock(mutex);
     regions.insert(warp.cta->shared);
   });
-  for (int i = 0; i < 5; ++i) ASSERT_EQ(run(kernel, {.x = 500, .threads = 128, .shared = 100000, .local = 64}).kind, exec::FaultKind::none);
+  for (int i = 0; i < 5; ++i)
+    ASSERT_EQ(run(kernel, {.x = 500, .threads = 128, .shared = 100000, .local = 64}).kind,
+              exec::FaultKind::none);
   EXPECT_LE(regions.size(), machine_->worker_count());
   for (auto* region : regions) EXPECT_EQ(reinterpret_cast<std::uint64_t>(region) % (256u << 20), 0u);
-  for (unsigned i = 0; i < machine_->worker_count(); ++i) EXPECT_LE(machine_->worker(i).counters().peak_started, 1u);
+  for (unsigned i = 0; i < machine_->worker_count(); ++i)
+    EXPECT_LE(machine_->worker(i).counters().peak_started, 1u);
 }
 
 TEST_F(Blocks, ATaskStartsAfterThoseItWaitsFor) {
@@ -179,8 +209,9 @@ TEST_F(Blocks, NullLaunchTime) {
   last->wait();
   const std::uint64_t end = now_ns();
   machine_->tasks().release(last);
-  std::printf("null launch: round trip %llu ns (median), enqueue %llu ns, back to back %llu ns\n", (unsigned long long)times[500],
-              (unsigned long long)((enqueued - start) / kLaunches), (unsigned long long)((end - start) / kLaunches));
+  std::printf("null launch: round trip %llu ns (median), enqueue %llu ns, back to back %llu ns\n",
+              (unsigned long long)times[500], (unsigned long long)((enqueued - start) / kLaunches),
+              (unsigned long long)((end - start) / kLaunches));
 }
 
 TEST_F(Blocks, DeterministicModeRepeatsItsOrder) {

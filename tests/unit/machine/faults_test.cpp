@@ -18,7 +18,8 @@ TEST_F(Faults, AWriteBehindAnAllocationNamesItAndTheDistance) {
   auto kernel = TestKernel::of_warps([&](WarpContext& warp) {
     warp.lane = 6;
     warp.line = 42;
-    if (warp.cta->ctaid[0] == 7 && warp.warp_id == 1) *reinterpret_cast<volatile int*>(memory.value + (1 << 20) + 16) = 1;
+    if (warp.cta->ctaid[0] == 7 && warp.warp_id == 1)
+      *reinterpret_cast<volatile int*>(memory.value + (1 << 20) + 16) = 1;
   });
   const exec::Fault fault = run(kernel, {.x = 16, .threads = 64});
   EXPECT_EQ(fault.kind, FaultKind::illegal_address);
@@ -28,7 +29,8 @@ TEST_F(Faults, AWriteBehindAnAllocationNamesItAndTheDistance) {
   EXPECT_EQ(fault.tid[0], 32u + 5);
   EXPECT_EQ(fault.ptx_line, 42u);
   EXPECT_EQ(fault.address, memory.value + (1 << 20) + 16);
-  EXPECT_NE(fault.detail.find("write, 16 bytes past the end of the allocation"), std::string::npos) << fault.detail;
+  EXPECT_NE(fault.detail.find("write, 16 bytes past the end of the allocation"), std::string::npos)
+      << fault.detail;
 }
 
 // proves: K-12
@@ -39,7 +41,7 @@ TEST_F(Faults, TheFailureIsStickyAndTheProcessLives) {
   EXPECT_EQ(run(wild, {1000}).kind, FaultKind::illegal_address);
   EXPECT_TRUE(machine_->failed());
   EXPECT_EQ(run(good, {1}).kind, FaultKind::illegal_address);  // what failed first
-  open();  // a new machine starts afresh
+  open();                                                      // a new machine starts afresh
   EXPECT_EQ(run(good, {1}).kind, FaultKind::none);
 }
 
@@ -53,7 +55,9 @@ TEST_F(Faults, SharedAndLocalMemoryAreGuarded) {
     });
     const exec::Fault fault = run(kernel, {.x = 1, .shared = 4096, .local = 64});
     EXPECT_EQ(fault.kind, FaultKind::illegal_address);
-    EXPECT_NE(fault.detail.find(shared ? "offset 0x10000 of the block's shared memory" : "offset 0x10000 of the block's local memory"), std::string::npos)
+    EXPECT_NE(fault.detail.find(shared ? "offset 0x10000 of the block's shared memory"
+                                       : "offset 0x10000 of the block's local memory"),
+              std::string::npos)
         << fault.detail;
   }
 }
@@ -65,10 +69,12 @@ TEST_F(Faults, ConstantsAreReadOnly) {
   *reinterpret_cast<int*>(constants.value) = 3;
   ASSERT_TRUE(machine_->memory().make_read_only(constants).ok());
   int read = 0;
-  auto reader = TestKernel::of_blocks([&](exec::CtaContext&) { read = *reinterpret_cast<int*>(constants.value); });
+  auto reader =
+      TestKernel::of_blocks([&](exec::CtaContext&) { read = *reinterpret_cast<int*>(constants.value); });
   EXPECT_EQ(run(reader, {1}).kind, FaultKind::none);
   EXPECT_EQ(read, 3);
-  auto writer = TestKernel::of_blocks([&](exec::CtaContext&) { *reinterpret_cast<volatile int*>(constants.value) = 4; });
+  auto writer = TestKernel::of_blocks(
+      [&](exec::CtaContext&) { *reinterpret_cast<volatile int*>(constants.value) = 4; });
   const exec::Fault fault = run(writer, {1});
   EXPECT_EQ(fault.kind, FaultKind::illegal_address);
   EXPECT_NE(fault.detail.find("variable table"), std::string::npos) << fault.detail;

@@ -13,7 +13,8 @@ namespace raddle::machine {
 /// A kernel whose body is a C++ function of one block or one warp.
 class TestKernel : public exec::Executable {
  public:
-  static TestKernel of_blocks(std::function<void(exec::CtaContext&)> body, exec::BlockKind kind = exec::BlockKind::loops) {
+  static TestKernel of_blocks(std::function<void(exec::CtaContext&)> body,
+                              exec::BlockKind kind = exec::BlockKind::loops) {
     TestKernel kernel;
     kernel.kind = kind;
     kernel.block_ = std::move(body);

@@ -37,7 +37,8 @@ TEST(DeviceMemory, DescribesWhereAnAddressLies) {
   EXPECT_EQ(memory.describe(16), "there is no allocation");
   const std::uint64_t a = memory.allocate(100000)->value;
   EXPECT_EQ(memory.describe(a + 7), fmt::format("7 bytes into the allocation {:#x} of 100000 bytes", a));
-  EXPECT_EQ(memory.describe(a + 100001), fmt::format("1 bytes past the end of the allocation {:#x} of 100000 bytes", a));
+  EXPECT_EQ(memory.describe(a + 100001),
+            fmt::format("1 bytes past the end of the allocation {:#x} of 100000 bytes", a));
   EXPECT_EQ(memory.describe(a - 3), fmt::format("3 bytes before the allocation {:#x} of 100000 bytes", a));
 }
 

@@ -33,11 +33,14 @@ std::string format(const char* text, const Packed& arguments = {}) {
 
 TEST(Print, FollowsTheFormatRules) {
   EXPECT_EQ(format("100%% plain\n"), "100% plain\n");
-  EXPECT_EQ(format("%d|%5u|%-4d|%04x|%+d", Packed().add(-3).add(7u).add(8).add(0xabu).add(5)), "-3|    7|8   |00ab|+5");
+  EXPECT_EQ(format("%d|%5u|%-4d|%04x|%+d", Packed().add(-3).add(7u).add(8).add(0xabu).add(5)),
+            "-3|    7|8   |00ab|+5");
   EXPECT_EQ(format("%d %f %d", Packed().add(1).add(2.5).add(3)), "1 2.500000 3");
-  EXPECT_EQ(format("%lld %llu %lx", Packed().add(-5000000000ll).add(~0ull).add(0x123456789abull)), "-5000000000 18446744073709551615 123456789ab");
+  EXPECT_EQ(format("%lld %llu %lx", Packed().add(-5000000000ll).add(~0ull).add(0x123456789abull)),
+            "-5000000000 18446744073709551615 123456789ab");
   EXPECT_EQ(format("%*d|%.*f", Packed().add(6).add(42).add(2).add(3.14159)), "    42|3.14");
-  EXPECT_EQ(format("%s|%8s|%.2s|%c", Packed().add("abc").add("def").add("ghi").add(int{'z'})), "abc|     def|gh|z");
+  EXPECT_EQ(format("%s|%8s|%.2s|%c", Packed().add("abc").add("def").add("ghi").add(int{'z'})),
+            "abc|     def|gh|z");
   EXPECT_EQ(format("%e %g %a", Packed().add(1.5).add(1e-10).add(1.0)), "1.500000e+00 1e-10 0x1p+0");
   EXPECT_EQ(format("%p", Packed().add(std::uint64_t{0x7f00})), "0x7f00");
   EXPECT_EQ(format("%hhd %hu", Packed().add(257).add(65537u)), "1 1");
@@ -64,7 +67,8 @@ TEST_F(Services, PrintfIsBufferedUntilItIsFlushed) {
 
 TEST_F(Services, AWildFormatIsAFaultOfTheKernel) {
   open();
-  auto kernel = TestKernel::of_warps([](WarpContext& warp) { warp.cta->services->vprintf(&warp, 3, 64, 64); });
+  auto kernel =
+      TestKernel::of_warps([](WarpContext& warp) { warp.cta->services->vprintf(&warp, 3, 64, 64); });
   const exec::Fault fault = run(kernel, {1});
   EXPECT_EQ(fault.kind, exec::FaultKind::illegal_address);
   EXPECT_TRUE(fault.thread_known);

@@ -55,7 +55,8 @@ TEST_F(Warps, ReductionsReturnTheCountToAll) {
   open();
   std::array<std::uint32_t, 4> counts{}, arrived{};
   auto kernel = TestKernel::of_warps([&](WarpContext& warp) {
-    counts[warp.warp_id] = warp.cta->services->barrier_reduce(&warp, 0, 0, warp.live_lanes, warp.warp_id + 1, &arrived[warp.warp_id]);
+    counts[warp.warp_id] = warp.cta->services->barrier_reduce(&warp, 0, 0, warp.live_lanes, warp.warp_id + 1,
+                                                              &arrived[warp.warp_id]);
   });
   ASSERT_EQ(run(kernel, {.x = 1, .threads = 100}).kind, exec::FaultKind::none);
   for (int i = 0; i < 4; ++i) {
@@ -72,7 +73,8 @@ TEST_F(Warps, ThreadsThatExitedDoNotHangTheOthers) {
     if (warp.warp_id % 2 == 1) return;
     warp.cta->services->exit_lanes(&warp, 0xff);
     warp.cta->services->barrier_sync(&warp, 0, 0, warp.live_lanes);
-    warp.cta->services->barrier_sync(&warp, 1, 256, warp.live_lanes);  // counts the exited ones when nothing else is left
+    warp.cta->services->barrier_sync(&warp, 1, 256,
+                                     warp.live_lanes);  // counts the exited ones when nothing else is left
     ++passed;
   });
   for (int i = 0; i < 10; ++i) ASSERT_EQ(run(kernel, {.x = 10, .threads = 256}).kind, exec::FaultKind::none);
@@ -81,7 +83,8 @@ TEST_F(Warps, ThreadsThatExitedDoNotHangTheOthers) {
 
 TEST_F(Warps, ABarrierThatCannotCompleteIsADeadlock) {
   open();
-  auto kernel = TestKernel::of_warps([](WarpContext& warp) { warp.cta->services->barrier_sync(&warp, warp.warp_id, 0, warp.live_lanes); });
+  auto kernel = TestKernel::of_warps(
+      [](WarpContext& warp) { warp.cta->services->barrier_sync(&warp, warp.warp_id, 0, warp.live_lanes); });
   const exec::Fault fault = run(kernel, {.x = 3, .threads = 64});
   EXPECT_EQ(fault.kind, exec::FaultKind::deadlock);
   EXPECT_NE(fault.detail.find("64 threads wait"), std::string::npos) << fault.detail;
@@ -90,7 +93,8 @@ TEST_F(Warps, ABarrierThatCannotCompleteIsADeadlock) {
 
 TEST_F(Warps, IllegalBarriersFault) {
   open();
-  auto kernel = TestKernel::of_warps([](WarpContext& warp) { warp.cta->services->barrier_sync(&warp, 0, 33, warp.live_lanes); });
+  auto kernel = TestKernel::of_warps(
+      [](WarpContext& warp) { warp.cta->services->barrier_sync(&warp, 0, 33, warp.live_lanes); });
   EXPECT_EQ(run(kernel, {1}).kind, exec::FaultKind::illegal_barrier);
 }
 

@@ -1,4 +1,5 @@
-// The public API from end to end on the interpreter: PTX text in, results out; and every way a launch can be refused.
+// The public API from end to end on the interpreter: PTX text in, results out; and every way a launch can be
+// refused.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -68,7 +69,6 @@ TEST(Launch, AddsVectors) {
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(c[i], i + 0.5f) << i;
 }
 
-
 /// Opens, loads, finds: what most tests start with.
 struct Fixture {
   explicit Fixture(const char* ptx, const char* name, raddle::DeviceOptions options = {})
@@ -88,20 +88,27 @@ struct Fixture {
   raddle::Kernel kernel;
 };
 
-std::string message_of(const raddle::Result<raddle::Launch>& result) { return result.ok() ? "launched" : result.error().message; }
+std::string message_of(const raddle::Result<raddle::Launch>& result) {
+  return result.ok() ? "launched" : result.error().message;
+}
 
 TEST(Launch, ChecksConfigurationAndArguments) {
   Fixture f(kVectorAdd, "vector_add");
   const std::uint64_t p = 0;
-  const auto message = [&](raddle::LaunchConfig config) { return message_of(f.kernel.launch(config, p, p, p, 0)); };
+  const auto message = [&](raddle::LaunchConfig config) {
+    return message_of(f.kernel.launch(config, p, p, p, 0));
+  };
   EXPECT_NE(message({.grid = {0}}).find("empty"), std::string::npos);
   EXPECT_NE(message({.grid = {1, 65536}}).find("65535"), std::string::npos);
   EXPECT_NE(message({.block = {1025}}).find("1024"), std::string::npos);
   EXPECT_NE(message({.block = {32, 2, 65}}).find("1024 x 1024 x 64"), std::string::npos);
   EXPECT_NE(message({.shared_bytes = 227 * 1024 + 1}).find("shared"), std::string::npos);
   EXPECT_EQ(message({.grid = {1}, .block = {32}, .shared_bytes = 227 * 1024}), "launched");
-  EXPECT_NE(message_of(f.kernel.launch({}, p, p)).find("2 arguments given, the kernel has 4"), std::string::npos);
-  EXPECT_NE(message_of(f.kernel.launch({}, p, p, p, p)).find("argument 4 has 8 bytes, parameter pn (.u32) has 4"), std::string::npos);
+  EXPECT_NE(message_of(f.kernel.launch({}, p, p)).find("2 arguments given, the kernel has 4"),
+            std::string::npos);
+  EXPECT_NE(
+      message_of(f.kernel.launch({}, p, p, p, p)).find("argument 4 has 8 bytes, parameter pn (.u32) has 4"),
+      std::string::npos);
 }
 
 // proves: K-8
@@ -119,7 +126,8 @@ TEST(Launch, InfoIsThereBeforeAnyLaunch) {
 // proves: K-12
 TEST(Launch, AFaultNamesTheThreadAndIsSticky) {
   Fixture f(kVectorAdd, "vector_add");
-  constexpr int kCount = 1 << 15;  // 128 KiB: between guard pages; the last threads of the grid run over the end
+  constexpr int kCount =
+      1 << 15;  // 128 KiB: between guard pages; the last threads of the grid run over the end
   auto a = f.device.buffer<float>(kCount + 64), c = f.device.buffer<float>(kCount);
   auto launch = f.kernel.launch({.grid = {kCount / 256 + 1}, .block = {256}}, *a, *a, *c, kCount + 64);
   ASSERT_TRUE(launch.ok());
@@ -127,10 +135,13 @@ TEST(Launch, AFaultNamesTheThreadAndIsSticky) {
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.error().code, raddle::ErrorCode::kernel_fault);
   EXPECT_NE(report.error().message.find("illegal address"), std::string::npos) << report.error().message;
-  EXPECT_NE(report.error().message.find("in kernel vector_add, block ("), std::string::npos) << report.error().message;
+  EXPECT_NE(report.error().message.find("in kernel vector_add, block ("), std::string::npos)
+      << report.error().message;
   EXPECT_NE(report.error().message.find("PTX line 28"), std::string::npos) << report.error().message;
-  EXPECT_NE(report.error().message.find("write, 0 bytes past the end of the allocation"), std::string::npos) << report.error().message;
-  EXPECT_NE(report.error().message.find("block (128,0,0), thread (0,0,0)"), std::string::npos) << report.error().message;
+  EXPECT_NE(report.error().message.find("write, 0 bytes past the end of the allocation"), std::string::npos)
+      << report.error().message;
+  EXPECT_NE(report.error().message.find("block (128,0,0), thread (0,0,0)"), std::string::npos)
+      << report.error().message;
   EXPECT_EQ(message_of(f.kernel.launch({}, *a, *a, *c, 1)).find("illegal address"), 0u);
   EXPECT_FALSE(f.device.synchronize().ok());
 }
