@@ -38,6 +38,7 @@ int isa(const IsaOptions& options);
 /// What `run` and `device` open.
 struct MachineOptions {
   std::string shape = "h200";
+  std::string simd;                            ///< widest vectors of the JIT; empty: what the host has
   std::string engine;                          ///< empty: the default one
   unsigned workers = 0;                        ///< 0: one per usable core
   std::optional<std::uint64_t> deterministic;  ///< seed

@@ -10,6 +10,7 @@ inline DeviceOptions device_options(const MachineOptions& options) {
   DeviceOptions device;
   device.shape = options.shape;
   device.engine = options.engine;
+  device.simd = options.simd;
   device.workers = options.workers;
   device.deterministic = options.deterministic;
   return device;

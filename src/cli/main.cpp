@@ -33,6 +33,8 @@ void add_machine(CLI::App& command, MachineOptions& options) {
       ->capture_default_str();
   command.add_option("--engine", options.engine, "interp or jit; the JIT where it is built in, if not given")
       ->check(CLI::IsMember({"interp", "jit"}));
+  command.add_option("--simd", options.simd, "widest vectors of the JIT; the host's, if not given")
+      ->check(CLI::IsMember({"avx512", "avx2", "sse42"}));
   command.add_option("--workers", options.workers,
                      "kernel-running threads; one per usable core, if not given");
 }

@@ -68,6 +68,15 @@ class Run(CommandTest):
                 self.assertIn(f"engine {engine}", output)
                 self.assertIn("not vectorised", output)
 
+    # proves: K-3
+    def test_every_width_of_vectors(self):
+        if "jit" not in ENGINES:
+            self.skipTest("this build has no JIT")
+        expected = self.write("expected.npy", npy("<f4", [i + 2 for i in range(1000)], "f"))
+        for simd in ("avx512", "avx2", "sse42"):  # a host without one takes the next
+            with self.subTest(simd):
+                self.succeeds(*VECTOR_ADD, "--engine", "jit", "--simd", simd, "--expect", f"2={expected}")
+
     def test_files_in_and_out(self):
         source = self.write("in.npy", npy("<i4", [0] * 32, "i"))
         out = self.path("out.npy")
