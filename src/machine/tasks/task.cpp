@@ -12,15 +12,19 @@ namespace raddle::machine {
 void Task::Freer::operator()(std::byte* p) const { std::free(p); }
 
 void Task::set_parameters(std::span<const std::byte> bytes) {
-  constexpr std::size_t kAlign = 128;
-  const std::size_t wanted = (bytes.size() + 2 * kAlign - 1) / kAlign * kAlign;
-  if (parameter_capacity_ < wanted) {
-    parameters_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlign, wanted)));
-    RADDLE_ASSERT(parameters_ != nullptr, "no memory for launch parameters");
-    parameter_capacity_ = wanted;
+  std::byte* block = few_parameters_;
+  if (bytes.size() > sizeof few_parameters_) {
+    constexpr std::size_t kAlign = 128;
+    const std::size_t wanted = (bytes.size() + kAlign - 1) / kAlign * kAlign;
+    if (parameter_capacity_ < wanted) {
+      parameters_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlign, wanted)));
+      RADDLE_ASSERT(parameters_ != nullptr, "no memory for launch parameters");
+      parameter_capacity_ = wanted;
+    }
+    block = parameters_.get();
   }
-  if (!bytes.empty()) std::memcpy(parameters_.get(), bytes.data(), bytes.size());
-  grid.context.parameters = parameters_.get();
+  if (!bytes.empty()) std::memcpy(block, bytes.data(), bytes.size());
+  grid.context.parameters = block;
 }
 
 void Task::wait() {

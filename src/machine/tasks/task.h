@@ -87,7 +87,8 @@ class Task {
   struct Freer {
     void operator()(std::byte* p) const;
   };
-  std::unique_ptr<std::byte, Freer> parameters_;
+  alignas(128) std::byte few_parameters_[512];
+  std::unique_ptr<std::byte, Freer> parameters_;  // when there are more
   std::size_t parameter_capacity_ = 0;
 };
 

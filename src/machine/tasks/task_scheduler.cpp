@@ -13,17 +13,26 @@ std::uint64_t now_ns() {
       duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count());
 }
 
+// Many at once: how many are in flight depends on timing, and a launch is not to meet the allocator later
+// (K-10).
+void TaskScheduler::grow_pool() {
+  constexpr int kBatch = 64;
+  for (int i = 0; i < kBatch; ++i) {
+    all_.push_back(std::make_unique<Task>());
+    Task& task = *all_.back();
+    task.graph.successors.reserve(4);
+    task.graph.next = pool_;
+    pool_ = &task;
+  }
+}
+
 Task* TaskScheduler::acquire() {
   Task* task = nullptr;
   {
     std::lock_guard lock(mutex_);
-    if (pool_ != nullptr) {
-      task = pool_;
-      pool_ = task->graph.next;
-    } else {
-      all_.push_back(std::make_unique<Task>());
-      task = all_.back().get();
-    }
+    if (pool_ == nullptr) grow_pool();
+    task = pool_;
+    pool_ = task->graph.next;
   }
   task->reset();
   task->references.store(1, std::memory_order_relaxed);

@@ -38,6 +38,7 @@ class TaskScheduler {
   void wait_all();
 
  private:
+  void grow_pool();
   struct ReadyList {
     Task* first = nullptr;
     Task** end = &first;

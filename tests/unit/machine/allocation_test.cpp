@@ -48,7 +48,14 @@ TEST_F(Allocations, LaunchesAfterTheFirstOnesAllocateNothing) {
   auto kernel = TestKernel::of_warps(
       [](exec::WarpContext& warp) { warp.cta->services->barrier_sync(&warp, 0, 0, warp.live_lanes); });
   const Grid grid{.x = 100, .threads = 256, .shared = 4096, .local = 128};
-  for (int i = 0; i < 200; ++i) run(kernel, grid);  // both workers have had a block by then
+  const auto every_worker_ran = [&] {
+    for (unsigned i = 0; i < machine_->worker_count(); ++i) {
+      if (machine_->worker(i).counters().ctas == 0) return false;
+    }
+    return true;
+  };
+  for (int i = 0; i < 20 || (i < 20000 && !every_worker_ran()); ++i) run(kernel, grid);
+  if (!every_worker_ran()) GTEST_SKIP() << "the host gave a worker no time";
   const long mapped = mappings(), before = allocations;
   for (int i = 0; i < 200; ++i) run(kernel, grid);
   const long after = allocations;

@@ -1,5 +1,6 @@
 // Warps of a block: barriers in loops, named barriers, exits, deadlocks.
 #include <array>
+#include <atomic>
 #include <vector>
 
 #include "machine_fixture.h"
@@ -68,7 +69,7 @@ TEST_F(Warps, ReductionsReturnTheCountToAll) {
 // proves: K-6
 TEST_F(Warps, ThreadsThatExitedDoNotHangTheOthers) {
   open();
-  int passed = 0;
+  std::atomic<int> passed{0};  // blocks run on several workers
   auto kernel = TestKernel::of_warps([&](WarpContext& warp) {
     if (warp.warp_id % 2 == 1) return;
     warp.cta->services->exit_lanes(&warp, 0xff);
