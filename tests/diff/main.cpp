@@ -1,159 +1,153 @@
-// test_diff: random programs, interpreter against JIT at each SIMD level; the printer's fixpoint too. A failing program
-// is shrunk and saved to tests/regress, whose files run first, for ever.
+// test_diff: random programs on all engines, and the kept failures of tests/regress. Start at generator.h and
+// oracle.h.
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
-#include <cstring>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
-#include "diff/program.h"
-#include "isa/harness/engines.h"
-#include "isa/harness/kernel_writer.h"
-#include "ptx/parser.h"
+#include "diff/generator.h"
+#include "diff/oracle.h"
+#include "diff/shrink.h"
 
-namespace raddle::testing {
+namespace raddle::diff {
 namespace {
 
+constexpr const char* kHelp = R"(test_diff [options]
+  --profile NAME   straight, divergent or memory (default: all three in turn)
+  --seed N         first seed (default 1)
+  --count M        programs (default 100)
+  --seconds S      stop after that time, whatever the count
+  --engines LIST   interp, avx512, avx2, sse42, host; the first is the oracle (default: all)
+  --print          only print the programs
+  --shrink         cut failing programs down and keep them in tests/regress
+  --regress DIR    run the kept programs of a folder (or one file) instead
+)";
+
 struct Options {
+  std::string profile, engines = "all", regress;
   std::uint64_t seed = 1;
-  unsigned count = 100;
-  std::string engines = "all", regress = RADDLE_REGRESS_TESTS;
-  bool print = false, save = true;
+  unsigned count = 100, seconds = 0;
+  bool print = false, shrink = false;
 };
 
-std::vector<std::uint64_t> inputs_for(std::uint64_t seed) {
-  Random random(seed ^ 0xabcdef);
-  std::vector<std::uint64_t> in;
-  for (unsigned slot = 0; slot < kProgramSlots; ++slot)
-    for (unsigned lane = 0; lane < kLanes; ++lane) {
-      isa::Type type = slot < kPredicates + kShorts ? isa::Type::b16 : slot < kPredicates + kShorts + kWords ? isa::Type::b32 : isa::Type::b64;
-      if (random.chance(25)) type = slot < kPredicates + kShorts ? isa::Type::f16 : type == isa::Type::b32 ? isa::Type::f32 : isa::Type::f64;
-      in.push_back(random_operand(random, type, isa::bit_size(type)).lo);
+bool read_options(int argc, char** argv, Options& o) {
+  for (int i = 1; i < argc; ++i) {
+    std::string_view name = argv[i];
+    auto value = [&] { return i + 1 < argc ? std::string(argv[++i]) : std::string(); };
+    auto number = [&] { return static_cast<unsigned>(std::atoi(value().c_str())); };
+    if (name == "--profile")
+      o.profile = value();
+    else if (name == "--seed")
+      o.seed = std::strtoull(value().c_str(), nullptr, 0);
+    else if (name == "--count")
+      o.count = number();
+    else if (name == "--seconds")
+      o.seconds = number();
+    else if (name == "--engines")
+      o.engines = value();
+    else if (name == "--regress")
+      o.regress = value();
+    else if (name == "--print")
+      o.print = true;
+    else if (name == "--shrink")
+      o.shrink = true;
+    else
+      return false;
+  }
+  return o.profile.empty() || o.profile == "straight" || o.profile == "divergent" || o.profile == "memory";
+}
+
+std::vector<Profile> profiles(const Options& o) {
+  if (o.profile == "straight") return {Profile::straight};
+  if (o.profile == "divergent") return {Profile::divergent};
+  if (o.profile == "memory") return {Profile::memory};
+  return {Profile::straight, Profile::divergent, Profile::memory};
+}
+
+/// Which engine (or oracle) a message is about: a shrunk program must fail for the same one.
+std::string_view culprit(std::string_view problem) { return problem.substr(0, problem.find(':')); }
+
+void keep_shrunk(const Program& program, const std::string& problem,
+                 const std::vector<testing::NamedEngine>& engines) {
+  Program small = shrink(program, [&](const Program& p) {
+    std::string now = judge(render(p), engines);
+    return !now.empty() && culprit(now) == culprit(problem);
+  });
+  std::string path = fmt::format("{}/{}_{}.ptx", RADDLE_REGRESS_DIR, program.profile, program.seed);
+  std::string text = render(small);
+  std::ofstream(path) << text;
+  fmt::print("  shrunk to {} statements: {}: {}\n", statement_count(small.body), path, judge(text, engines));
+}
+
+int run_random(const Options& o, const std::vector<testing::NamedEngine>& engines) {
+  auto start = std::chrono::steady_clock::now();
+  auto elapsed = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  unsigned done = 0, failures = 0;
+  for (std::uint64_t seed = o.seed; done < o.count && (o.seconds == 0 || elapsed() < o.seconds); ++seed)
+    for (Profile profile : profiles(o)) {
+      if (done == o.count) break;
+      Program program = generate(profile, seed);
+      std::string text = render(program);
+      ++done;
+      if (o.print) {
+        fmt::print("{}\n", text);
+        continue;
+      }
+      std::string problem = judge(text, engines);
+      if (problem.empty()) continue;
+      ++failures;
+      fmt::print("FAIL --profile {} --seed {} --count 1: {}\n", program.profile, seed, problem);
+      if (o.shrink) keep_shrunk(program, problem, engines);
+      std::fflush(stdout);
     }
-  return in;
+  if (!o.print)
+    fmt::print("diff: {} programs from seed {}, {} engines, {} differ, {:.1f} s\n", done, o.seed,
+               engines.size(), failures, elapsed());
+  return failures == 0 && done > 0 ? 0 : 1;
 }
 
-/// What a program leaves behind: outputs, private global memory, and how it ended.
-struct Result {
-  std::vector<std::uint64_t> out;
-  std::vector<std::byte> memory;
-  std::string end;
-  bool operator==(const Result&) const = default;
-};
-
-Result run(const CompiledKernel& kernel, std::size_t engine, const std::vector<std::uint64_t>& in) {
-  Result r;
-  r.out.assign(kProgramSlots * kLanes, 0xa5a5a5a5a5a5a5a5ull);
-  // The same addresses for every engine: programs may not depend on them, but a wrong one would.
-  static std::vector<std::byte> memory(kPrivateBytes * kLanes + 64);
-  std::fill(memory.begin(), memory.end(), std::byte{0x5a});
-  auto at = (reinterpret_cast<std::uintptr_t>(memory.data()) + 63) & ~std::uintptr_t{63};
-  Outcome outcome = kernel.run(engine, {argument(reinterpret_cast<std::uintptr_t>(r.out.data())),
-                                        argument(reinterpret_cast<std::uintptr_t>(in.data())), argument(at)});
-  r.memory = memory;
-  r.end = outcome.problem;
-  return r;
-}
-
-/// "" if all engines agree on the text and the printer keeps it; else what is wrong.
-std::string check(const std::string& text, std::uint64_t seed, const std::vector<NamedEngine>& engines) {
-  auto kernel = CompiledKernel::create(text, "test", engines, {kLanes, 1, 1});
-  if (!kernel.ok()) return kernel.error().to_string();
-  std::string printed = ptx::print(kernel->module());
-  auto again = ptx::parse(printed, "printed");
-  if (!again.ok()) return "the printed program does not parse: " + again.error().to_string();
-  if (ptx::print(*again) != printed) return "print(parse(print)) differs from print";
-  auto in = inputs_for(seed);
-  Result expected;
-  for (std::size_t e = 0; e < engines.size(); ++e) {
-    if (!kernel->compile_error(e).empty()) return engines[e].name + ": " + kernel->compile_error(e);
-    Result result = run(*kernel, e, in);
-    if (e == 0) {
-      expected = result;
-      continue;
-    }
-    if (result.end != expected.end) return fmt::format("{} ends with '{}', {} with '{}'", engines[e].name, result.end, engines[0].name, expected.end);
-    for (std::size_t i = 0; i < result.out.size(); ++i)
-      if (result.out[i] != expected.out[i])
-        return fmt::format("{}: slot {} lane {} is {:#x}, expected {:#x}", engines[e].name, i / kLanes, i % kLanes, result.out[i], expected.out[i]);
-    if (result.memory != expected.memory) return engines[e].name + ": memory differs";
+int run_kept(const Options& o, const std::vector<testing::NamedEngine>& engines) {
+  std::vector<std::filesystem::path> files;
+  if (std::filesystem::is_directory(o.regress)) {
+    for (const auto& entry : std::filesystem::directory_iterator(o.regress))
+      if (entry.path().extension() == ".ptx") files.push_back(entry.path());
+  } else {
+    files.push_back(o.regress);
   }
-  return {};
-}
-
-/// Engines that fail alone are enough to shrink with: the oracle and the first engine that differs.
-void save_shrunk(Program& program, const Options& o, const std::vector<NamedEngine>& engines, const std::string& why) {
-  unsigned before = size_of(program);
-  shrink(program, 300, [&](const Program& p) { return !check(render(p), p.seed, engines).empty(); });
-  std::string left = check(render(program), program.seed, engines);
-  fmt::print("  shrunk from {} to {} statements: {}\n", before, size_of(program), left);
-  if (!o.save) {
-    fmt::print("{}\n", render(program));
-    return;
-  }
-  std::string path = fmt::format("{}/program_{}.ptx", o.regress, program.seed);
-  std::ofstream(path) << fmt::format("// seed: {}\n// Found by test_diff: {}\n", program.seed, why.substr(0, why.find('\n'))) << render(program);
-  fmt::print("  saved as {}\n", path);
-}
-
-unsigned run_regressions(const Options& o, const std::vector<NamedEngine>& engines, unsigned& failures) {
-  unsigned count = 0;
-  std::vector<std::filesystem::path> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(o.regress))
-    if (entry.path().extension() == ".ptx") paths.push_back(entry.path());
-  std::sort(paths.begin(), paths.end());
-  for (const auto& path : paths) {
-    std::ifstream stream(path);
-    std::ostringstream content;
-    content << stream.rdbuf();
-    std::string text = content.str();
-    auto at = text.find("// seed: ");
-    std::uint64_t seed = at == std::string::npos ? 0 : std::strtoull(text.c_str() + at + 9, nullptr, 0);
-    ++count;
-    std::string why = check(text, seed, engines);
-    if (why.empty()) continue;
-    ++failures;
-    fmt::print("FAIL {}: {}\n", path.filename().string(), why);
-  }
-  return count;
-}
-
-int run_all(const Options& o) {
-  auto engines = make_engines(o.engines);
-  if (!engines.ok()) return fmt::print("{}\n", engines.error().message), 2;
+  std::sort(files.begin(), files.end());
   unsigned failures = 0;
-  unsigned regressions = run_regressions(o, *engines, failures);
-  for (std::uint64_t seed = o.seed; seed < o.seed + o.count; ++seed) {
-    Program program = random_program(seed);
-    if (o.print) fmt::print("{}\n", render(program));
-    std::string why = check(render(program), seed, *engines);
-    if (why.empty()) continue;
+  for (const auto& path : files) {
+    std::stringstream text;
+    text << std::ifstream(path).rdbuf();
+    std::string problem = judge(text.str(), engines);
+    if (problem.empty()) continue;
     ++failures;
-    fmt::print("FAIL seed {}: {}\n", seed, why);
-    save_shrunk(program, o, *engines, why);
-    std::fflush(stdout);
+    fmt::print("FAIL {}: {}\n", path.filename().string(), problem);
   }
-  std::string names;
-  for (const auto& engine : *engines) names += (names.empty() ? "" : ", ") + engine.name;
-  fmt::print("{} programs from seed {}, {} regressions, on {}: {} failures\n", o.count, o.seed, regressions, names, failures);
-  return failures != 0;
+  fmt::print("regress: {} programs, {} engines, {} differ\n", files.size(), engines.size(), failures);
+  return failures ? 1 : 0;
+}
+
+int run(int argc, char** argv) {
+  Options o;
+  if (!read_options(argc, argv, o)) {
+    fmt::print(stderr, "{}", kHelp);
+    return 2;
+  }
+  auto engines = testing::make_engines(o.engines);
+  if (!engines.ok()) {
+    fmt::print(stderr, "{}\n", engines.error().message);
+    return 2;
+  }
+  return o.regress.empty() ? run_random(o, *engines) : run_kept(o, *engines);
 }
 
 }  // namespace
-}  // namespace raddle::testing
+}  // namespace raddle::diff
 
-int main(int argc, char** argv) {
-  raddle::testing::Options o;
-  for (int i = 1; i < argc; ++i) {
-    std::string_view name = argv[i];
-    const char* value = i + 1 < argc ? argv[i + 1] : "";
-    if (name == "--seed") o.seed = std::strtoull(value, nullptr, 0), ++i;
-    else if (name == "--count") o.count = static_cast<unsigned>(std::atoi(value)), ++i;
-    else if (name == "--engines") o.engines = value, ++i;
-    else if (name == "--print") o.print = true;
-    else if (name == "--no-save") o.save = false;
-    else return std::fputs("test_diff [--seed N] [--count M] [--engines LIST] [--print] [--no-save]\n", stderr), 2;
-  }
-  return raddle::testing::run_all(o);
-}
+int main(int argc, char** argv) { return raddle::diff::run(argc, argv); }

@@ -1,54 +1,59 @@
-// Random programs as trees of statements: made from the instruction rows, rendered as PTX text, shrunk by dropping
-// statements. The registers of a program are pools by width; every one is read from the input and written to the output.
+// A random PTX program as a tree of statements: what the generator makes, the shrinker cuts and the oracle
+// runs as text. Every register is written in the prologue and every loop counts its trips, so any subset of
+// statements is a program.
 #pragma once
 
-#include <functional>
-#include <memory>
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "isa/harness/operands.h"
+#include "exec/executable.h"
+#include "isa/type.h"
 
-namespace raddle::testing {
+namespace raddle::diff {
 
-struct Statement {
-  enum class Kind : std::uint8_t {
-    plain,   ///< `lines` as they are
-    branch,  ///< if (condition) first else second
-    loop,    ///< first, as often as the low bits of `count` say; conditions for break and continue where given
-    finish,  ///< lanes with the condition jump to the end
-    leave,   ///< lanes with the condition exit; nothing of theirs is written
-  };
-  Kind kind = Kind::plain;
-  unsigned id = 0;                     ///< makes labels unique
-  std::vector<std::string> lines;
-  std::string condition, count;        ///< registers
-  std::string break_if, continue_if;   ///< predicate registers, or empty
-  std::vector<std::unique_ptr<Statement>> first, second;
-  bool dropped = false, flattened = false;  ///< by the shrinker; flattened: the bodies without the control flow
+/// A register of the pool from which operands are drawn.
+struct Register {
+  std::string name;
+  isa::Type type;  ///< as declared
 };
 
-using Statements = std::vector<std::unique_ptr<Statement>>;
+/// The registers that statements may read and write; all are loaded from the input and stored to the output.
+const std::vector<Register>& register_pool();
+
+struct Node {
+  enum class Kind : std::uint8_t {
+    lines,      ///< PTX as it stands
+    branch,     ///< if (guard) parts[0] else parts[1]
+    loop,       ///< parts[0] `count` times; a lane leaves when its own count is reached
+    selection,  ///< brx.idx over the parts
+    leave,      ///< predicated jump out of `levels` loops, or on to the next trip when `levels` is 0
+    finish,     ///< predicated jump to the end of the program, or exit
+  };
+  Kind kind = Kind::lines;
+  std::vector<std::string>
+      text;           ///< lines: the statement; else what comes before it: its predicate, its trips
+  std::string guard;  ///< predicate of branch, leave and finish: "%p1" or "!%p1"
+  std::string count;  ///< loop: register or number of trips; selection: index register
+  std::vector<std::vector<Node>> parts;
+  unsigned levels = 1;
+  bool flag =
+      false;  ///< loop: the test is at the end; selection: cases fall through; finish: exit, storing nothing
+};
 
 struct Program {
   std::uint64_t seed = 0;
-  Statements statements;
+  std::string profile;
+  exec::BlockShape block;
+  std::vector<Node> body;
 };
 
-inline constexpr unsigned kPredicates = 4, kShorts = 5, kWords = 8, kLongs = 5;
-inline constexpr unsigned kProgramSlots = kPredicates + kShorts + kWords + kLongs;  ///< of 8 bytes per lane, in and out
-inline constexpr unsigned kPrivateBytes = 64;      ///< per lane, in each of global, shared and local memory
+inline constexpr unsigned kSlotBytes = 64;  ///< private memory per thread and state space
 
-/// A program that depends on the seed alone. Even seeds are straight-line, odd ones have control flow.
-Program random_program(std::uint64_t seed);
+unsigned thread_count(exec::BlockShape block);
+unsigned statement_count(const std::vector<Node>& nodes);
 
-/// PTX text with one kernel `test(out, in, memory)`.
+/// The program as a module whose head comment says how to launch it (see oracle.h).
 std::string render(const Program& program);
 
-/// Statements that are not dropped.
-unsigned size_of(const Program& program);
-
-/// Makes the program smaller as long as `fails` holds; at most `attempts` tries.
-void shrink(Program& program, unsigned attempts, const std::function<bool(const Program&)>& fails);
-
-}  // namespace raddle::testing
+}  // namespace raddle::diff
