@@ -51,7 +51,8 @@ class Generator {
   Random random_;
   exec::BlockShape block_;
   InstructionSource source_;
-  bool lanes_left_ = false;  ///< some lanes may have exited: warp operations are over
+  bool lanes_left_ =
+      false;  ///< some lanes may have gone ahead or exited: warp operations and (aligned) barriers are over
   bool second_half_ = false;
 };
 
@@ -78,7 +79,7 @@ Node Generator::simple(const Context& context) {
   unsigned dice = random_.below(100);
   if (context.together && !lanes_left_ && dice < 12) {
     n.text = source_.statement(Place::warp);
-  } else if (memory && context.together && dice < 22) {
+  } else if (memory && context.together && !lanes_left_ && dice < 22) {
     if (random_.chance(60)) return exchange();
     n.text = source_.statement(Place::cta);
   } else if (memory && dice < 60) {
