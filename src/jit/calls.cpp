@@ -89,6 +89,46 @@ void FunctionCompiler::store_parameter(const Operand& address, unsigned value) {
   }
 }
 
+/// Formals declared as registers travel in the same blocks as .param ones: copied in at entry ...
+void FunctionCompiler::load_register_formals() {
+  for (auto id : f.parameters) {
+    const auto& v = context.module.variables[id];
+    if (v.space != ptx::Space::reg) continue;
+    auto* block = parameter_slot(id);
+    Type type = f.registers[v.offset].type;
+    Slot& s = slot(v.offset);
+    for (unsigned p = 0; p < s.parts.size(); ++p) {
+      auto* element = type == Type::pred ? ir.getInt8Ty() : lane_type(type);
+      auto* at = ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), block, std::uint64_t{p} * lanes() * std::max(1u, isa::byte_size(type)));
+      llvm::Value* value = ir.CreateAlignedLoad(llvm::FixedVectorType::get(element, lanes()), at, llvm::Align(1));
+      if (type == Type::pred) value = mask_to_storage(ir.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType())));
+      ir.CreateStore(value, s.parts[p]);
+    }
+  }
+}
+
+/// ... and out where lanes return.
+void FunctionCompiler::store_register_returns(const Mask& leaving) {
+  for (auto id : f.returns) {
+    const auto& v = context.module.variables[id];
+    if (v.space != ptx::Space::reg) continue;
+    auto* block = parameter_slot(id);
+    Type type = f.registers[v.offset].type;
+    ptx::Operand formal;
+    formal.kind = ptx::Operand::Kind::reg;
+    formal.index = v.offset;
+    formal.type = type;
+    WarpValue value = read(formal);
+    for (unsigned p = 0; p < parts(); ++p) {
+      Val x = part(value, p);
+      auto* at = ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), block, std::uint64_t{p} * lanes() * std::max(1u, isa::byte_size(type)));
+      auto* bits = type == Type::pred ? ir.CreateZExt(x.v, llvm::FixedVectorType::get(ir.getInt8Ty(), lanes()))
+                                      : x.as(isa::bits_type(x.bits())).v;
+      ir.CreateMaskedStore(bits, at, llvm::Align(1), leaving[p]);
+    }
+  }
+}
+
 llvm::FunctionType* FunctionCompiler::device_function_type() {
   auto* pointer = ir.getPtrTy();
   return llvm::FunctionType::get(ir.getVoidTy(), {pointer, ir.getInt32Ty(), pointer, pointer, ir.getInt32Ty()}, false);

@@ -23,6 +23,7 @@ llvm::Function* FunctionCompiler::compile() {
     for (auto* a : masks_[b]) ir.CreateStore(llvm::Constant::getNullValue(a->getAllocatedType()), a);
   BlockId first = plan.order.blocks.front();
   store_mask(first, entry_mask_);
+  if (!f.is_entry) load_register_formals();
   if (resume_) {
     resume_->setDefaultDest(blocks_[first]);
     resume_->moveBefore(*body_, body_->end());
@@ -191,7 +192,7 @@ void FunctionCompiler::go(const std::vector<BlockId>& set) {
 
 void FunctionCompiler::leave(const Mask& lanes_leaving) {
   bool thread_ends = f.is_entry || (instruction && opcode().op == Op::exit);
-  if (!thread_ends) return;
+  if (!thread_ends) return store_register_returns(lanes_leaving);
   bool others_remain = !plan.pending(block).empty() || plan.cfg.nodes[block].exit == Exit::conditional_end;
   if (f.is_entry && (context.kind != exec::BlockKind::fibers || !others_remain)) return;
   auto* bits = mask_bits(lanes_leaving);

@@ -187,6 +187,8 @@ class FunctionCompiler {
   void emit_service_call(const ptx::Call& call, std::string_view name);
   void emit_indirect_call(const ptx::Call& call);
   void remove_exited();
+  void load_register_formals();
+  void store_register_returns(const Mask& lanes);
 
   struct Access {                                          // one load or store
     Type type;

@@ -41,10 +41,20 @@ Plan::Plan(const ptx::Module& m, const ptx::Function& f, LayoutClass l, unsigned
     for (BlockId b : order.blocks)
       holds_[b] = f.blocks[b].begin != f.blocks[b].end && holds_lanes(*f.instructions[f.blocks[b].begin].opcode);
   find_constants();
+  for (ptx::VariableId id : f.parameters)  // .reg formals of a function: written by the prologue
+    if (m.variables[id].space == ptx::Space::reg) shapes_[m.variables[id].offset] = Shape::varying();
   do {
     find_pending();
     while (update_shapes()) {}
-  } while (update_divergence());
+  } while (update_divergence() || define_unwritten());
+}
+
+/// Registers that are read but never hold a value computed from defined ones: zero in all lanes. True if there were any.
+bool Plan::define_unwritten() {
+  bool any = false;
+  for (Shape& shape : shapes_)
+    if (!shape.known) shape = Shape::uniform_value(), any = true;
+  return any;
 }
 
 std::vector<BlockId> Plan::with(BlockId b, std::initializer_list<BlockId> more) const {

@@ -106,6 +106,7 @@ class Plan {
   void find_pending();
   bool add_transition(BlockId from, const std::vector<BlockId>& set, bool sure);
   bool update_shapes();
+  bool define_unwritten();
   bool update_divergence();
   Shape special_shape(const ptx::Operand& o) const;
   Shape affine_result(const ptx::Instruction& i) const;

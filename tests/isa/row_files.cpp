@@ -96,6 +96,23 @@ struct Group {
   std::shared_ptr<Values> values = std::make_shared<Values>();
 };
 
+struct PortType {
+  isa::Type type;
+  unsigned elements;
+};
+
+Result<std::vector<PortType>> port_types(const std::vector<std::string>& names) {
+  std::vector<PortType> types;
+  for (std::string name : names) {
+    unsigned elements = 1;
+    if (name.starts_with('v') && name.size() > 3 && name[2] == '.') elements = static_cast<unsigned>(name[1] - '0'), name = name.substr(3);
+    isa::Type type = isa::type_from_name(name);
+    if (type == isa::Type::none) return Error::invalid("'{}' is no type", name);
+    types.push_back({type, elements});
+  }
+  return types;
+}
+
 class FileTest {
  public:
   FileTest(const TestFile& file, const std::vector<NamedEngine>& engines, Report& report)
@@ -109,6 +126,9 @@ class FileTest {
   void run_kernel_lines(const KernelLine& kernel);
   void run_kernel_warp(const KernelLine& kernel, const std::vector<std::vector<std::string>>& arguments,
                        const std::vector<std::vector<std::string>>& results, unsigned line);
+  void compare_kernel(const KernelLine& kernel, const std::vector<PortType>& types, const std::vector<std::uint64_t>& out,
+                      const std::vector<std::uint64_t>& reference, const std::vector<std::vector<std::string>>& results,
+                      const std::string& engine, unsigned line);
   void check_rejects();
   void bad(unsigned line, const std::string& why) { report_.fail(at_line(file_, line) + ": " + why); }
 
@@ -198,21 +218,25 @@ void FileTest::run_groups() {
   for (auto& [mask, cases] : warp_cases) run_cases(cases, engines_, {{mask}}, report_);
 }
 
-struct PortType {
-  isa::Type type;
-  unsigned elements;
-};
-
-Result<std::vector<PortType>> port_types(const std::vector<std::string>& names) {
-  std::vector<PortType> types;
-  for (std::string name : names) {
-    unsigned elements = 1;
-    if (name.starts_with('v') && name.size() > 3 && name[2] == '.') elements = static_cast<unsigned>(name[1] - '0'), name = name.substr(3);
-    isa::Type type = isa::type_from_name(name);
-    if (type == isa::Type::none) return Error::invalid("'{}' is no type", name);
-    types.push_back({type, elements});
-  }
-  return types;
+/// Appends the slots of all operands: operand by operand, element by element, 8 bytes per thread (two for b128).
+std::string place_operands(std::vector<std::uint64_t>& slots, const std::vector<PortType>& types,
+                           const std::vector<std::vector<std::string>>& values, unsigned threads) {
+  for (std::size_t p = 0; p < types.size(); ++p)
+    for (unsigned e = 0; e < types[p].elements; ++e) {
+      std::size_t base = slots.size();
+      bool wide = isa::bit_size(types[p].type) > 64;
+      slots.resize(base + threads * (wide ? 2 : 1));
+      for (unsigned t = 0; t < threads; ++t) {
+        if (values[t][p] == "_") continue;
+        auto elements = element_texts(values[t][p]);
+        if (e >= elements.size()) return "too few elements in " + values[t][p];
+        auto bits = parse_literal(elements[e], types[p].type);
+        if (!bits.ok()) return bits.error().message;
+        slots[base + t] = bits->lo;
+        if (wide) slots[base + threads + t] = bits->hi;
+      }
+    }
+  return {};
 }
 
 void FileTest::run_kernel_warp(const KernelLine& kernel, const std::vector<std::vector<std::string>>& arguments,
@@ -220,29 +244,14 @@ void FileTest::run_kernel_warp(const KernelLine& kernel, const std::vector<std::
   auto in_types = port_types(kernel.arguments), out_types = port_types(kernel.results);
   if (!in_types.ok() || !out_types.ok()) return bad(kernel.line, "an unknown type");
   std::vector<std::uint64_t> in, reference;
-  std::string literal_error;
-  auto place = [&](std::vector<std::uint64_t>& slots, const std::vector<PortType>& types, const std::vector<std::vector<std::string>>& values) {
-    for (std::size_t p = 0; p < types.size(); ++p)
-      for (unsigned e = 0; e < types[p].elements; ++e) {
-        std::size_t base = slots.size();
-        bool wide = isa::bit_size(types[p].type) > 64;
-        slots.resize(base + kernel.block * (wide ? 2 : 1));
-        for (unsigned t = 0; t < kernel.block; ++t) {
-          if (values[t][p] == "_") continue;
-          auto elements = element_texts(values[t][p]);
-          auto bits = e < elements.size() ? parse_literal(elements[e], types[p].type) : Result<Bits>(Error::invalid("too few elements"));
-          if (!bits.ok()) literal_error = bits.error().message;
-          else slots[base + t] = bits->lo;
-          if (wide && bits.ok()) slots[base + kernel.block + t] = bits->hi;
-        }
-      }
-  };
-  place(in, *in_types, arguments);
-  if (!results.empty()) place(reference, *out_types, results);
-  if (!literal_error.empty()) return bad(line, literal_error);
+  std::string why = place_operands(in, *in_types, arguments, kernel.block);
+  if (why.empty() && !results.empty()) why = place_operands(reference, *out_types, results, kernel.block);
+  if (!why.empty()) return bad(line, why);
   auto compiled = CompiledKernel::create(file_.text, kernel.name, engines_, {kernel.block, 1, 1});
   if (!compiled.ok()) return bad(kernel.line, compiled.error().to_string());
   in.resize(in.size() + 1);
+  std::string wanted = kernel.expected_fault;
+  std::replace(wanted.begin(), wanted.end(), '_', ' ');
   for (std::size_t e = 0; e < engines_.size(); ++e) {
     if (!compiled->compile_error(e).empty()) {
       bad(kernel.line, engines_[e].name + ": " + compiled->compile_error(e));
@@ -255,27 +264,30 @@ void FileTest::run_kernel_warp(const KernelLine& kernel, const std::vector<std::
                                         argument(reinterpret_cast<std::uintptr_t>(memory.data()))});
     std::string fault = outcome.fault == exec::FaultKind::none ? "" : std::string(exec::fault_name(outcome.fault));
     ++report_.checks;
-    std::string wanted = kernel.expected_fault;
-    std::replace(wanted.begin(), wanted.end(), '_', ' ');
-    if (fault != wanted || (wanted.empty() && !outcome.ok())) {
+    if (fault != wanted || (wanted.empty() && !outcome.ok()))
       bad(line, fmt::format("{}: {}: ended with '{}'{}", engines_[e].name, kernel.name, outcome.problem,
                             wanted.empty() ? "" : ", expected fault " + wanted));
-      continue;
-    }
-    std::size_t base = 0;
-    for (std::size_t p = 0; p < out_types->size() && !results.empty(); ++p)
-      for (unsigned n = 0; n < (*out_types)[p].elements * (isa::bit_size((*out_types)[p].type) > 64 ? 2 : 1); ++n, base += kernel.block)
-        for (unsigned t = 0; t < kernel.block; ++t) {
-          isa::Type type = (*out_types)[p].type;
-          ++report_.checks;
-          if (results[t][p] == "_") continue;
-          unsigned bits = isa::bit_size(type);
-          Bits actual{bits < 64 ? out[base + t] & ((1ull << bits) - 1) : out[base + t]}, expected{reference[base + t]};
-          if (same_value(expected, actual, type)) continue;
-          bad(line, fmt::format("{}: {}: result {} of thread {} is {}, expected {}", engines_[e].name, kernel.name, p, t,
-                                format_value(actual, type), format_value(expected, type)));
-          t = kernel.block;
-        }
+    else if (!results.empty())
+      compare_kernel(kernel, *out_types, out, reference, results, engines_[e].name, line);
+  }
+}
+
+void FileTest::compare_kernel(const KernelLine& kernel, const std::vector<PortType>& types, const std::vector<std::uint64_t>& out,
+                              const std::vector<std::uint64_t>& reference, const std::vector<std::vector<std::string>>& results,
+                              const std::string& engine, unsigned line) {
+  std::size_t base = 0;
+  for (std::size_t p = 0; p < types.size(); ++p) {
+    unsigned bits = isa::bit_size(types[p].type);
+    for (unsigned n = 0; n < types[p].elements * (bits > 64 ? 2 : 1); ++n, base += kernel.block)
+      for (unsigned t = 0; t < kernel.block; ++t) {
+        ++report_.checks;
+        if (results[t][p] == "_") continue;
+        Bits actual{bits < 64 ? out[base + t] & ((1ull << bits) - 1) : out[base + t]}, expected{reference[base + t]};
+        if (same_value(expected, actual, types[p].type)) continue;
+        bad(line, fmt::format("{}: {}: result {} of thread {} is {}, expected {}", engine, kernel.name, p, t,
+                              format_value(actual, types[p].type), format_value(expected, types[p].type)));
+        break;
+      }
   }
 }
 
@@ -304,6 +316,7 @@ void FileTest::run_kernel_lines(const KernelLine& kernel) {
     arguments.push_back(lines[t % lines.size()]->arguments);
     results.push_back(lines[t % lines.size()]->results);
   }
+  if (lines[0]->results.empty()) results.clear();  // a run that ends in a fault
   run_kernel_warp(kernel, arguments, results, lines[0]->line);
 }
 

@@ -7,7 +7,7 @@ namespace raddle::testing {
 
 struct SpellingOptions {
   unsigned rounds = 2;
-  unsigned limit = 400;        ///< spellings per row; beyond it a sample that covers every pair of modifiers
+  unsigned limit = 60;         ///< spellings per row; beyond it a sample: each modifier and type, then pairs of them
   std::uint64_t seed = 1;
   bool print_texts = false;    ///< with failures
 };

@@ -1,0 +1,29 @@
+// What the generated tests leave out, each with its reason: the only such list of tests/isa.
+#pragma once
+
+#include <string_view>
+
+#include "isa/row.h"
+
+namespace raddle::testing {
+
+struct Exclusion {
+  std::string_view row;     ///< row id
+  std::string_view what;    ///< "partial masks": not run with inactive lanes; "spellings": no generated kernels
+  std::string_view reason;
+};
+
+inline constexpr Exclusion kExclusions[] = {
+    {"shfl_sync", "partial masks", "reading a lane that does not take part gives an undefined value"},
+    {"shfl", "partial masks", "reading a lane that does not take part gives an undefined value"},
+    {"brkpt", "spellings", "a fault wherever it is executed; its file executes it behind a guard that is false"},
+    {"trap", "spellings", "a fault wherever it is executed; its file expects it"},
+};
+
+inline const Exclusion* find_exclusion(const isa::Row& row, std::string_view what) {
+  for (const Exclusion& e : kExclusions)
+    if (e.row == row.id && e.what == what) return &e;
+  return nullptr;
+}
+
+}  // namespace raddle::testing
