@@ -3,6 +3,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include "jit/function.h"
+#include "jit/vector_math.h"
 
 namespace raddle::jit {
 namespace {
@@ -42,17 +43,18 @@ struct Atomic {
     }
   }
 
-  /// f16, bf16 and their pairs, through f32 (the sum of two halves is exact there or rounds once).
+  /// f16, bf16 and their pairs, through f32 (the sum of two halves is exact there or rounds once). Converted by
+  /// vector_math: LLVM's own truncation calls a library that is not there, or flushes bf16's subnormals.
   llvm::Value* add_halves(llvm::Value* old, llvm::Value* b) const {
     auto& ir = f.ir;
-    bool half = type == Type::f16 || type == Type::f16x2;
-    auto* element = half ? ir.getHalfTy() : ir.getBFloatTy();
-    unsigned count = isa::bit_size(type) / 16;
-    auto* vector = llvm::FixedVectorType::get(element, count);
-    auto* wide = llvm::FixedVectorType::get(ir.getFloatTy(), count);
-    auto extend = [&](llvm::Value* v) { return ir.CreateFPExt(ir.CreateBitCast(v, vector), wide); };
-    auto* sum = ir.CreateFPTrunc(ir.CreateFAdd(extend(old), extend(b)), vector);
-    return ir.CreateBitCast(sum, old->getType());
+    Type element = type == Type::f16 || type == Type::f16x2 ? Type::f16 : Type::bf16;
+    auto* vector = llvm::FixedVectorType::get(ir.getInt16Ty(), isa::bit_size(type) / 16);
+    auto widen = [&](llvm::Value* v) {
+      return widen_to_f32(Val{&ir, ir.CreateBitCast(v, vector), Type::b16}.as(element), element);
+    };
+    Val exact = widen(old) + widen(b), sum = narrow_from_f32(exact, element, Mod::rn).as(Type::b16);
+    sum = select(is_nan(exact), sum.like(0x7fff), sum);  // NaN bits in memory must not depend on the processor
+    return ir.CreateBitCast(sum.v, old->getType());
   }
 
   llvm::Value* run(Mod operation, llvm::Value* at, llvm::Value* b, llvm::Value* replacement) const {
