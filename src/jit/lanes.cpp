@@ -1,6 +1,8 @@
 // Per-instruction driver: plain lane operations part by part, and the helpers of lane loops.
 #include <llvm/IR/Intrinsics.h>
 
+#include <algorithm>
+
 #include "base/assert.h"
 #include "jit/emitter.h"
 #include "jit/function.h"
@@ -187,12 +189,19 @@ void FunctionCompiler::for_each_lane(llvm::Value* bits, const std::function<void
   ir.SetInsertPoint(after);
 }
 
+namespace {
+/// Alignment of every part in an array of lanes: 16, but for bytes on small vectors, whose part 1 lies at 8.
+llvm::Align part_align(const llvm::FixedVectorType* part) {
+  return llvm::Align(std::clamp<std::uint64_t>(part->getPrimitiveSizeInBits().getFixedValue() / 8, 1, 16));
+}
+}  // namespace
+
 llvm::Value* FunctionCompiler::spill_parts(const std::vector<llvm::Value*>& values) {
   auto* vector = llvm::cast<llvm::FixedVectorType>(values[0]->getType());
   auto* element = vector->getElementType();
   auto* array = entry_alloca(llvm::ArrayType::get(element, exec::kWarpSize), "spill", 64);
   for (unsigned p = 0; p < parts(); ++p)
-    ir.CreateAlignedStore(values[p], ir.CreateConstInBoundsGEP1_32(element, array, p * lanes()), llvm::Align(16));
+    ir.CreateAlignedStore(values[p], ir.CreateConstInBoundsGEP1_32(element, array, p * lanes()), part_align(vector));
   return array;
 }
 
@@ -211,8 +220,9 @@ void FunctionCompiler::store_lane(llvm::Value* array, llvm::Value* value, llvm::
 std::vector<llvm::Value*> FunctionCompiler::reload(llvm::Value* array, llvm::Type* element) {
   std::vector<llvm::Value*> values;
   auto* vector = llvm::FixedVectorType::get(element, lanes());
+  const llvm::Align align = part_align(vector);
   for (unsigned p = 0; p < parts(); ++p)
-    values.push_back(ir.CreateAlignedLoad(vector, ir.CreateConstInBoundsGEP1_32(element, array, p * lanes()), llvm::Align(16)));
+    values.push_back(ir.CreateAlignedLoad(vector, ir.CreateConstInBoundsGEP1_32(element, array, p * lanes()), align));
   return values;
 }
 

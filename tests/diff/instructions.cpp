@@ -249,7 +249,7 @@ std::string InstructionSource::operand(const isa::Opcode& opcode, const isa::Ope
   if (spec.kind == OperandKind::address) return address(opcode, text);
   Type type = opcode.operand_type(spec);
   bool pack = spec.packed && isa::type_class(type) == TypeClass::bits && isa::bit_size(type) >= 32 &&
-              random_.chance(40);
+              random_.chance(40) && text.operands.find('{') == std::string::npos;  // never both: mov
   if (pack) return packed(type, spec.is_destination, text);
   return spec.is_destination ? destination(opcode, spec, type, text) : source(opcode, spec, type, text);
 }
