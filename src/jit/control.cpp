@@ -208,6 +208,7 @@ void FunctionCompiler::leave(const Mask& lanes_leaving) {
 
 void FunctionCompiler::emit_terminator(const ptx::Instruction* last) {
   instruction = last;
+  if (auto faults = last ? emission_of(last->op()) : nullptr) faults(*this);  // trap: faults, then ends
   const auto& node = plan.cfg.nodes[block];
   auto negate = [&](Mask m) {
     for (unsigned p = 0; p < parts(); ++p) m[p] = ir.CreateAnd(active_[p], ir.CreateNot(m[p]));

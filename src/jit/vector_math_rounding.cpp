@@ -87,9 +87,10 @@ Val fma_error(Val a, Val b, Val c, Val r) {
   // decides.
   Val zero = zero_like(a), vanishes = lt(abs(high), a.like_float(0x1p-968));
   vanishes = vanishes & ne(a, zero) & ne(b, zero) & is_finite(c);
-  return select(vanishes,
-                (a.like(1).as(Type::b64) | ((a.as(Type::b64) ^ b.as(Type::b64)) & sign_bit(a))).as(a.type),
-                error);
+  error = select(vanishes,
+                 (a.like(1).as(Type::b64) | ((a.as(Type::b64) ^ b.as(Type::b64)) & sign_bit(a))).as(a.type),
+                 error);
+  return select(eq(a, zero) | eq(b, zero), zero, error);  // r is c; scaling the other factor may have overflowed
 }
 
 /// Where finite operands overflowed, the error is minus the infinity.

@@ -37,10 +37,8 @@ float div_approx(float a, float b) {
 
 double rcp_approx_f64(double x) { return upper_half(flushed(1.0 / flushed(upper_half(x)))); }
 double rsqrt_approx_f64(double x, bool ftz) {
-  double input = upper_half(x);
-  if (ftz) input = flushed(input);
-  double result = 1.0 / std::sqrt(input);
-  return upper_half(ftz ? flushed(result) : result);
+  if (!ftz) return 1.0 / std::sqrt(x);  // emulated at full precision: CUDA's rsqrt(double) is this instruction
+  return upper_half(flushed(1.0 / std::sqrt(flushed(upper_half(x)))));
 }
 
 }  // namespace raddle::numerics

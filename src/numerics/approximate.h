@@ -16,8 +16,8 @@ float sqrt_approx(float x);
 float div_approx(float a, float b);
 /// Within 2 ulp over the whole range (`div.full`).
 float div_full(float a, float b);
-/// rcp.approx.ftz.f64, rsqrt.approx{.ftz}.f64: the upper 32 bits of operand and result count, the lower are
-/// zero.
+/// rcp.approx.ftz.f64, rsqrt.approx.ftz.f64: the upper 32 bits of operand and result count, the lower are
+/// zero. rsqrt.approx.f64 (ftz false) has full precision.
 double rcp_approx_f64(double x);
 double rsqrt_approx_f64(double x, bool ftz);
 

@@ -48,6 +48,13 @@ std::vector<std::string> immediates_for(const isa::Opcode& opcode, const isa::Fo
   return immediates;
 }
 
+/// A cache policy operand stands exactly where .L2::cache_hint does.
+bool policy_matches(const isa::Opcode& opcode, const isa::Form& form, const std::vector<bool>& present) {
+  for (std::size_t i = 0; i < form.operands.size(); ++i)
+    if (form.operands[i].name == "policy" && form.operands[i].optional && present[i] != opcode.has(isa::Mod::l2_cache_hint)) return false;
+  return true;
+}
+
 }  // namespace
 
 std::vector<const isa::Opcode*> sampled_spellings(const isa::Row& row, unsigned limit, std::uint64_t seed) {
@@ -82,7 +89,7 @@ std::vector<Case> spelling_cases(const isa::Row& row, const SpellingOptions& opt
     for (const isa::Form* form : matching_forms(*opcode))
       for (const auto& present : operand_choices(*form))
         for (unsigned bits : has_wide_operand(row) ? std::vector<unsigned>{0, 32, 64} : std::vector<unsigned>{0}) {
-          if (!few && ++turn % 3 != 0) continue;
+          if (!policy_matches(*opcode, *form, present) || (!few && ++turn % 3 != 0)) continue;
           Case c;
           c.spec = {opcode, form, present, bits, immediates_for(*opcode, *form, random)};
           KernelWriter probe;

@@ -167,7 +167,7 @@ template <>
 void lower<Op::rsqrt>(Emitter& e) {
   Val a = input(e, 1);
   if (a.type == Type::f32) return finish(e, rsqrt_approx(a));
-  e.out(upper_half(divide(a.like(1), sqrt(upper_half(a)))));
+  e.out(divide(a.like(1), sqrt(a)));
 }
 
 template <>

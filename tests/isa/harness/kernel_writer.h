@@ -11,7 +11,7 @@
 namespace raddle::testing {
 
 inline constexpr unsigned kLanes = 32;
-inline constexpr unsigned kAreaSlots = 8;   ///< 64 bytes of memory per lane for instructions with an address operand
+inline constexpr unsigned kAreaSlots = 4;   ///< of 64 bytes per lane for instructions with an address operand, these are filled and compared
 inline constexpr unsigned kSlotBytes = 8 * kLanes;
 
 /// One way to write an instruction: an opcode, one of its forms and the optional operands present.
