@@ -1,4 +1,4 @@
-// Random programs: straight-line, divergent, and with memory and barriers. See docs in tests/diff/README.md.
+// Random programs: straight-line, divergent, and with memory and barriers. Start at Profile.
 #pragma once
 
 #include "diff/program.h"
