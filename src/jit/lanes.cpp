@@ -69,7 +69,9 @@ void FunctionCompiler::emit_plain() {
   std::vector<std::vector<WarpValue>> vectors(operands.size());
   Shape result = Shape::uniform_value();
   for (std::size_t k = 0; k < operands.size(); ++k) {
-    if (row.operands[k].is_destination || operands[k].kind == Operand::Kind::none || operands[k].kind == Operand::Kind::label) continue;
+    using Kind = Operand::Kind;
+    if (row.operands[k].is_destination || operands[k].kind == Kind::none || operands[k].kind == Kind::label) continue;
+    if (operands[k].kind == Kind::address) continue;  // createpolicy.range: names memory without a value to read
     if (operands[k].kind == Operand::Kind::vector) {
       for (const Operand& e : f.elements_of(operands[k])) {
         vectors[k].push_back(read(e));
