@@ -1,6 +1,7 @@
-// Loads and stores of FunctionCompiler: how an access is made follows from the shape of its address: uniform (one
-// scalar access), constant distances between lanes (one window of memory per part, permuted), anything else (gather,
-// scatter, lane loop). A checked address takes the vector access where its run-time flag holds.
+// Loads and stores of FunctionCompiler: how an access is made follows from the shape of its address: uniform
+// (one scalar access), constant distances between lanes (one window of memory per part, permuted), anything
+// else (gather, scatter, lane loop). A checked address takes the vector access where its run-time flag holds.
+// A long file: all ways to make an access stand side by side, in the order in which they are tried.
 #include <llvm/IR/Intrinsics.h>
 
 #include "base/assert.h"
@@ -34,7 +35,8 @@ WarpValue FunctionCompiler::address_of(const Operand& o, Mod space) {
     base.value = 0;
     base.type = Type::none;
     v = read(base);
-    if (space == Mod::none && context.module.variables[o.index].space == ptx::Space::shared) space = Mod::shared;
+    if (space == Mod::none && context.module.variables[o.index].space == ptx::Space::shared)
+      space = Mod::shared;
   } else {
     v.shape = Shape::uniform_value();
     v.type = Type::b64;
@@ -46,7 +48,8 @@ WarpValue FunctionCompiler::address_of(const Operand& o, Mod space) {
     for (auto*& x : v.parts) x = change(x);
   };
   auto sized = [&](llvm::Value* like, llvm::Type* t) {
-    return like->getType()->isVectorTy() ? static_cast<llvm::Type*>(llvm::FixedVectorType::get(t, lanes())) : t;
+    return like->getType()->isVectorTy() ? static_cast<llvm::Type*>(llvm::FixedVectorType::get(t, lanes()))
+                                         : t;
   };
   auto add = [&](llvm::Value* x, llvm::Value* scalar_addend) {
     return ir.CreateAdd(x, x->getType()->isVectorTy() ? splat(scalar_addend) : scalar_addend);
@@ -62,8 +65,9 @@ WarpValue FunctionCompiler::address_of(const Operand& o, Mod space) {
       auto [least, most] = offset_range(v.shape);
       for (auto* b : v.bases) {
         // No lane may pass 2^32 or fall below 0.
-        auto* fits = ir.CreateAnd(ir.CreateICmpULE(b, ir.getInt32(static_cast<std::uint32_t>(0xffffffff - most))),
-                                  ir.CreateICmpUGE(b, ir.getInt32(static_cast<std::uint32_t>(-least))));
+        auto* fits =
+            ir.CreateAnd(ir.CreateICmpULE(b, ir.getInt32(static_cast<std::uint32_t>(0xffffffff - most))),
+                         ir.CreateICmpUGE(b, ir.getInt32(static_cast<std::uint32_t>(-least))));
         v.ok = v.ok ? ir.CreateAnd(v.ok, fits) : fits;
       }
       v.shape.checked = true;
@@ -85,7 +89,8 @@ WarpValue FunctionCompiler::address_of(const Operand& o, Mod space) {
     each([&](llvm::Value* x) { return ir.CreateZExt(x, sized(x, i64)); });
   }
   v.type = Type::u64;
-  if (o.value != 0) each([&](llvm::Value* x) { return add(x, ir.getInt64(static_cast<std::uint64_t>(o.value))); });
+  if (o.value != 0)
+    each([&](llvm::Value* x) { return add(x, ir.getInt64(static_cast<std::uint64_t>(o.value))); });
   if (space == Mod::param || space == Mod::param_entry) {
     auto* base = launch_field(offsetof(exec::LaunchContext, parameters), i64, "parameters");
     each([&](llvm::Value* x) { return add(x, base); });
@@ -112,17 +117,26 @@ FunctionCompiler::Access FunctionCompiler::access(unsigned address, unsigned dat
   switch (opcode().get(ModKind::semantics)) {
     case Mod::volatile_:
     case Mod::relaxed:
-    case Mod::mmio: a.ordering = llvm::AtomicOrdering::Monotonic; break;
-    case Mod::acquire: a.ordering = llvm::AtomicOrdering::Acquire; break;
-    case Mod::release: a.ordering = llvm::AtomicOrdering::Release; break;
-    default: a.ordering = llvm::AtomicOrdering::NotAtomic; break;
+    case Mod::mmio:
+      a.ordering = llvm::AtomicOrdering::Monotonic;
+      break;
+    case Mod::acquire:
+      a.ordering = llvm::AtomicOrdering::Acquire;
+      break;
+    case Mod::release:
+      a.ordering = llvm::AtomicOrdering::Release;
+      break;
+    default:
+      a.ordering = llvm::AtomicOrdering::NotAtomic;
+      break;
   }
   ++context.statistics.memory_operations;
   return a;
 }
 
-std::vector<llvm::Value*> FunctionCompiler::conditional(llvm::Value* condition, const std::vector<llvm::Type*>& types,
-                                                        const std::function<std::vector<llvm::Value*>()>& make) {
+std::vector<llvm::Value*> FunctionCompiler::conditional(
+    llvm::Value* condition, const std::vector<llvm::Type*>& types,
+    const std::function<std::vector<llvm::Value*>()>& make) {
   auto* yes = llvm::BasicBlock::Create(ir.getContext(), "access", function_);
   auto* after = llvm::BasicBlock::Create(ir.getContext(), "accessed", function_);
   auto* before = ir.GetInsertBlock();
@@ -142,13 +156,15 @@ std::vector<llvm::Value*> FunctionCompiler::conditional(llvm::Value* condition, 
   return result;
 }
 
-void FunctionCompiler::two_ways(llvm::Value* ok, const std::function<void()>& fast, const std::function<void()>& slow) {
+void FunctionCompiler::two_ways(llvm::Value* ok, const std::function<void()>& fast,
+                                const std::function<void()>& slow) {
   auto* yes = llvm::BasicBlock::Create(ir.getContext(), "strided", function_);
   auto* no = llvm::BasicBlock::Create(ir.getContext(), "wrapped", function_);
   auto* after = llvm::BasicBlock::Create(ir.getContext(), "accessed", function_);
   auto* branch = ir.CreateCondBr(ok, yes, no);
   llvm::Metadata* weights[] = {llvm::MDString::get(ir.getContext(), "branch_weights"),
-                               llvm::ConstantAsMetadata::get(ir.getInt32(1 << 20)), llvm::ConstantAsMetadata::get(ir.getInt32(1))};
+                               llvm::ConstantAsMetadata::get(ir.getInt32(1 << 20)),
+                               llvm::ConstantAsMetadata::get(ir.getInt32(1))};
   branch->setMetadata(llvm::LLVMContext::MD_prof, llvm::MDNode::get(ir.getContext(), weights));
   ir.SetInsertPoint(yes);
   fast();
@@ -206,7 +222,8 @@ llvm::Value* FunctionCompiler::window_mask(const Access& a, const Window& w, uns
     for (unsigned e = 0; e < a.count; ++e) {
       std::size_t round = 0;
       while (round < claims.size() && claims[round][w.place[l] + e] != static_cast<int>(lanes())) ++round;
-      if (round == claims.size()) claims.emplace_back(w.size, static_cast<int>(lanes()));  // lanes(): an element of `none`
+      if (round == claims.size())
+        claims.emplace_back(w.size, static_cast<int>(lanes()));  // lanes(): an element of `none`
       claims[round][w.place[l] + e] = static_cast<int>(l);
     }
   auto* none = llvm::Constant::getNullValue(a.mask[p]->getType());
@@ -228,13 +245,16 @@ FunctionCompiler::Parts FunctionCompiler::load_windows(const Access& a) {
     if (w.size == a.count) {  // one place for the whole part: scalar loads, from nowhere if no lane is active
       auto* bits = ir.CreateBitCast(a.mask[p], ir.getIntNTy(lanes()));
       auto* nowhere = entry_alloca(llvm::ArrayType::get(ir.getInt64Ty(), 8), "nowhere", 64);
-      llvm::Value* at = ir.CreateSelect(ir.CreateICmpNE(bits, llvm::Constant::getNullValue(bits->getType())), pointer(base), nowhere);
+      llvm::Value* at = ir.CreateSelect(ir.CreateICmpNE(bits, llvm::Constant::getNullValue(bits->getType())),
+                                        pointer(base), nowhere);
       for (unsigned e = 0; e < a.count; ++e)
-        result[e].push_back(splat(ir.CreateAlignedLoad(element, ir.CreateConstGEP1_32(element, at, e), llvm::Align(a.bytes))));
+        result[e].push_back(splat(
+            ir.CreateAlignedLoad(element, ir.CreateConstGEP1_32(element, at, e), llvm::Align(a.bytes))));
       continue;
     }
     auto* wide = vector_of(element, w.size);
-    llvm::Value* v = ir.CreateMaskedLoad(wide, pointer(base), llvm::Align(a.bytes), window_mask(a, w, p), llvm::Constant::getNullValue(wide));
+    llvm::Value* v = ir.CreateMaskedLoad(wide, pointer(base), llvm::Align(a.bytes), window_mask(a, w, p),
+                                         llvm::Constant::getNullValue(wide));
     for (unsigned e = 0; e < a.count; ++e) {
       std::vector<int> index;
       for (unsigned l = 0; l < lanes(); ++l) index.push_back(static_cast<int>(w.place[l] + e));
@@ -273,12 +293,15 @@ FunctionCompiler::Parts FunctionCompiler::load_gather(const Access& a) {
       auto* type = vector_of(word, lanes());
       llvm::Value* v;
       if (a.bytes >= 4) {
-        v = ir.CreateMaskedGather(type, ir.CreateIntToPtr(address, vector_of(ir.getPtrTy(), lanes())), llvm::Align(a.bytes), a.mask[p]);
+        v = ir.CreateMaskedGather(type, ir.CreateIntToPtr(address, vector_of(ir.getPtrTy(), lanes())),
+                                  llvm::Align(a.bytes), a.mask[p]);
       } else {
         // Narrow elements: gather the aligned word around each (it never crosses a page), then shift.
         auto* down = ir.CreateAnd(address, splat(ir.getInt64(~3ull)));
-        v = ir.CreateMaskedGather(type, ir.CreateIntToPtr(down, vector_of(ir.getPtrTy(), lanes())), llvm::Align(4), a.mask[p]);
-        auto* shift = ir.CreateShl(ir.CreateTrunc(ir.CreateAnd(address, splat(ir.getInt64(3))), type), splat(ir.getInt32(3)));
+        v = ir.CreateMaskedGather(type, ir.CreateIntToPtr(down, vector_of(ir.getPtrTy(), lanes())),
+                                  llvm::Align(4), a.mask[p]);
+        auto* shift = ir.CreateShl(ir.CreateTrunc(ir.CreateAnd(address, splat(ir.getInt64(3))), type),
+                                   splat(ir.getInt32(3)));
         v = ir.CreateTrunc(ir.CreateLShr(v, shift), vector_of(ir.getIntNTy(a.bytes * 8), lanes()));
       }
       result[e].push_back(v);
@@ -286,7 +309,8 @@ FunctionCompiler::Parts FunctionCompiler::load_gather(const Access& a) {
   return result;
 }
 
-/// Lane by lane: volatile, relaxed and acquire accesses, of which LLVM has no gathers. 16 aligned bytes are one access.
+/// Lane by lane: volatile, relaxed and acquire accesses, of which LLVM has no gathers. 16 aligned bytes are
+/// one access.
 FunctionCompiler::Parts FunctionCompiler::load_lanes(const Access& a) {
   auto* element = ir.getIntNTy(a.bytes * 8);
   std::vector<llvm::Value*> arrays;
@@ -324,7 +348,8 @@ FunctionCompiler::Parts FunctionCompiler::load_lanes(const Access& a) {
 }
 
 void FunctionCompiler::load(unsigned destination, unsigned address) {
-  if (is_parameter_access(operand(address), opcode().get(ModKind::space))) return load_parameter(destination, operand(address));
+  if (is_parameter_access(operand(address), opcode().get(ModKind::space)))
+    return load_parameter(destination, operand(address));
   Access a = access(address, destination);
   auto finish = [&](const Parts& values) {
     for (unsigned e = 0; e < a.count; ++e) write_parts(a.elements[e], a.type, values[e]);
@@ -339,10 +364,13 @@ void FunctionCompiler::load(unsigned destination, unsigned address) {
     auto make = [&] {
       std::vector<llvm::Value*> values;
       auto* at = pointer(scalar(a.address).v);
-      bool constant = opcode().get(ModKind::space) == Mod::param || opcode().get(ModKind::space) == Mod::param_entry;
+      bool constant =
+          opcode().get(ModKind::space) == Mod::param || opcode().get(ModKind::space) == Mod::param_entry;
       for (unsigned e = 0; e < a.count; ++e) {
-        auto* load = ir.CreateAlignedLoad(element, ir.CreateConstGEP1_32(element, at, e), llvm::Align(a.bytes));
-        if (constant) load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(ir.getContext(), {}));
+        auto* load =
+            ir.CreateAlignedLoad(element, ir.CreateConstGEP1_32(element, at, e), llvm::Align(a.bytes));
+        if (constant)
+          load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(ir.getContext(), {}));
         values.push_back(load);
       }
       return values;
@@ -366,11 +394,13 @@ void FunctionCompiler::load(unsigned destination, unsigned address) {
     for (unsigned e = 0; e < a.count; ++e)
       for (unsigned p = 0; p < parts(); ++p) ir.CreateStore(values[e][p], slots[e][p]);
   };
-  two_ways(a.address.ok, [&] { keep(load_windows(a)); }, [&] {
-    Access slow = a;
-    slow.address.shape = Shape::varying();
-    keep(load_gather(slow));
-  });
+  two_ways(
+      a.address.ok, [&] { keep(load_windows(a)); },
+      [&] {
+        Access slow = a;
+        slow.address.shape = Shape::varying();
+        keep(load_gather(slow));
+      });
   Parts values(a.count);
   for (unsigned e = 0; e < a.count; ++e)
     for (unsigned p = 0; p < parts(); ++p) values[e].push_back(ir.CreateLoad(done_types, slots[e][p]));
@@ -383,7 +413,8 @@ void FunctionCompiler::store_scatter(const Access& a, const Parts& values) {
     for (unsigned p = 0; p < parts(); ++p) {
       auto* address = part(a.address, p).v;
       if (e) address = ir.CreateAdd(address, splat(ir.getInt64(e * a.bytes)));
-      ir.CreateMaskedScatter(values[e][p], ir.CreateIntToPtr(address, vector_of(ir.getPtrTy(), lanes())), llvm::Align(a.bytes), a.mask[p]);
+      ir.CreateMaskedScatter(values[e][p], ir.CreateIntToPtr(address, vector_of(ir.getPtrTy(), lanes())),
+                             llvm::Align(a.bytes), a.mask[p]);
     }
 }
 
@@ -398,9 +429,11 @@ void FunctionCompiler::store_lanes(const Access& a, const Parts& values) {
     unsigned total = a.bytes * a.count;
     if (a.count > 1 && total <= 16) {
       llvm::Value* all = llvm::PoisonValue::get(vector_of(element, a.count));
-      for (unsigned e = 0; e < a.count; ++e) all = ir.CreateInsertElement(all, load_lane(arrays[e], element, lane), e);
+      for (unsigned e = 0; e < a.count; ++e)
+        all = ir.CreateInsertElement(all, load_lane(arrays[e], element, lane), e);
       if (total <= 8) {
-        auto* store = ir.CreateAlignedStore(ir.CreateBitCast(all, ir.getIntNTy(total * 8)), at, llvm::Align(total));
+        auto* store =
+            ir.CreateAlignedStore(ir.CreateBitCast(all, ir.getIntNTy(total * 8)), at, llvm::Align(total));
         if (atomic) store->setAtomic(a.ordering);
       } else {
         if (a.ordering == llvm::AtomicOrdering::Release) ir.CreateFence(llvm::AtomicOrdering::Release);
@@ -409,7 +442,8 @@ void FunctionCompiler::store_lanes(const Access& a, const Parts& values) {
       return;
     }
     for (unsigned e = 0; e < a.count; ++e) {
-      auto* store = ir.CreateAlignedStore(load_lane(arrays[e], element, lane), ir.CreateConstGEP1_32(element, at, e), llvm::Align(a.bytes));
+      auto* store = ir.CreateAlignedStore(load_lane(arrays[e], element, lane),
+                                          ir.CreateConstGEP1_32(element, at, e), llvm::Align(a.bytes));
       if (atomic) store->setAtomic(a.ordering);
     }
   });
@@ -421,14 +455,19 @@ void FunctionCompiler::store_uniform(const Access& a, const std::vector<WarpValu
   auto* bits = mask_bits(a.mask);
   if_then(ir.CreateICmpNE(bits, ir.getInt32(0)), [&] {
     auto* at = pointer(scalar(a.address).v);
-    auto* last = ir.CreateSub(ir.getInt32(31), ir.CreateIntrinsic(llvm::Intrinsic::ctlz, {ir.getInt32Ty()}, {bits, ir.getTrue()}));
+    auto* last = ir.CreateSub(
+        ir.getInt32(31), ir.CreateIntrinsic(llvm::Intrinsic::ctlz, {ir.getInt32Ty()}, {bits, ir.getTrue()}));
     for (unsigned e = 0; e < a.count; ++e) {
       llvm::Value* v;
       if (values[e].shape.uniform()) {
-        v = ir.CreateZExtOrTrunc(scalar(values[e]).as(isa::bits_type(isa::bit_size(values[e].type))).v, element);
+        v = ir.CreateZExtOrTrunc(scalar(values[e]).as(isa::bits_type(isa::bit_size(values[e].type))).v,
+                                 element);
       } else {
         std::vector<llvm::Value*> all;
-        for (unsigned p = 0; p < parts(); ++p) all.push_back(ir.CreateZExtOrTrunc(part(values[e], p).as(isa::bits_type(isa::bit_size(values[e].type))).v, vector_of(element, lanes())));
+        for (unsigned p = 0; p < parts(); ++p)
+          all.push_back(
+              ir.CreateZExtOrTrunc(part(values[e], p).as(isa::bits_type(isa::bit_size(values[e].type))).v,
+                                   vector_of(element, lanes())));
         v = load_lane(spill_parts(all), element, last);
       }
       ir.CreateAlignedStore(v, ir.CreateConstGEP1_32(element, at, e), llvm::Align(a.bytes));
@@ -437,7 +476,8 @@ void FunctionCompiler::store_uniform(const Access& a, const std::vector<WarpValu
 }
 
 void FunctionCompiler::store(unsigned address, unsigned value) {
-  if (is_parameter_access(operand(address), opcode().get(ModKind::space))) return store_parameter(operand(address), value);
+  if (is_parameter_access(operand(address), opcode().get(ModKind::space)))
+    return store_parameter(operand(address), value);
   Access a = access(address, value);
   std::vector<WarpValue> inputs;
   for (const Operand& e : a.elements) inputs.push_back(read(e));
@@ -449,7 +489,8 @@ void FunctionCompiler::store(unsigned address, unsigned value) {
   for (unsigned e = 0; e < a.count; ++e)
     for (unsigned p = 0; p < parts(); ++p) {
       Val v = part(inputs[e], p);
-      values[e].push_back(ir.CreateZExtOrTrunc(v.as(isa::bits_type(v.bits())).v, vector_of(element, lanes())));
+      values[e].push_back(
+          ir.CreateZExtOrTrunc(v.as(isa::bits_type(v.bits())).v, vector_of(element, lanes())));
     }
   if (!plain) {
     ++context.statistics.not_vectorised;
@@ -460,11 +501,13 @@ void FunctionCompiler::store(unsigned address, unsigned value) {
     return store_scatter(a, values);
   }
   if (!shape.checked) return store_windows(a, values);
-  two_ways(a.address.ok, [&] { store_windows(a, values); }, [&] {
-    Access slow = a;
-    slow.address.shape = Shape::varying();
-    store_scatter(slow, values);
-  });
+  two_ways(
+      a.address.ok, [&] { store_windows(a, values); },
+      [&] {
+        Access slow = a;
+        slow.address.shape = Shape::varying();
+        store_scatter(slow, values);
+      });
 }
 
 void FunctionCompiler::write_spilled(const Operand& destination, Type type, llvm::Value* array) {
