@@ -1,0 +1,183 @@
+// Memory on every engine: coordinates in every block shape, wrapping indices, strides and permutations,
+// narrow types, vectors, local arrays, generic pointers, constants and initialised pointers, all of dynamic
+// shared memory.
+#include <cstdint>
+#include <numeric>
+
+#include "kernel_test.h"
+
+namespace {
+
+class Memory : public KernelTest {};
+ON_EVERY_ENGINE(Memory);
+
+std::vector<int> inputs(int count, std::uint32_t seed = 3) {
+  std::vector<int> values;
+  for (int i = 0; i < count; ++i) {
+    seed = seed * 1664525u + 1013904223u;
+    values.push_back(static_cast<int>(seed >> 12) - 500000);
+  }
+  return values;
+}
+
+const raddle::Dim3 kShapes[] = {{1, 1, 1},  {5, 1, 1},  {33, 1, 1}, {100, 1, 1}, {1024, 1, 1}, {16, 16, 1},
+                                {8, 8, 3},  {7, 5, 3},  {64, 2, 1}, {64, 3, 2},  {1, 40, 1},   {4, 16, 2},
+                                {32, 3, 1}, {48, 2, 2}, {1, 1, 64}, {31, 33, 1}};
+
+// proves: K-4, K-9
+TEST_P(Memory, CoordinatesInEveryBlockShape) {
+  const raddle::Dim3 grid{3, 2, 2};
+  for (const auto& block : kShapes) {
+    const unsigned threads = block.x * block.y * block.z, blocks = 12;
+    auto out = buffer(std::vector<unsigned>(2 * threads * blocks));
+    run(kernel("memory.ptx", "coordinates"), {.grid = grid, .block = block}, out);
+    std::vector<unsigned> want(2 * threads * blocks);
+    for (unsigned b = 0; b < blocks; ++b)
+      for (unsigned t = 0; t < threads; ++t) {
+        unsigned* at = &want[2 * (b * threads + t)];
+        at[0] = t % block.x | t / block.x % block.y << 10 | t / block.x / block.y << 20;
+        at[1] = t % 32 | t / 32 << 5 | b % 3 << 10 | b / 3 % 2 << 16 | b / 6 << 22;
+      }
+    EXPECT_EQ(contents(out), want) << block.x << " x " << block.y << " x " << block.z;
+  }
+}
+
+// proves: K-9
+TEST_P(Memory, TilesInEveryBlockShape) {
+  for (const auto& block : kShapes) {
+    const int w = block.x, h = block.y, d = block.z, n = w * h * d, pitch = w + 3;
+    const auto in = inputs(pitch * h * d);
+    auto a = buffer(in), out = buffer(std::vector<int>(n));
+    run(kernel("memory.ptx", "tile"),
+        {.grid = {1}, .block = block, .shared_bytes = static_cast<std::uint64_t>(n) * 4}, a, out, pitch);
+    std::vector<int> shared(n), want(n);
+    for (int z = 0; z < d; ++z)
+      for (int y = 0; y < h; ++y)
+        for (int x = 0; x < w; ++x) shared[(z * w + x) * h + y] = in[(z * h + y) * pitch + x];
+    for (int t = 0; t < n; ++t) want[t] = static_cast<int>(shared[t] + 1000u * shared[n - 1 - t]);
+    EXPECT_EQ(contents(out), want) << w << " x " << h << " x " << d;
+  }
+}
+
+// 32-bit indices that wrap between the lanes of one warp. proves: K-9
+TEST_P(Memory, IndicesWrapBetweenLanes) {
+  for (unsigned threads : {64u, 75u, 256u}) {
+    const unsigned n = threads - 5;
+    const auto in = inputs(256);
+    auto a = buffer(in), out = buffer(std::vector<int>(2 * n, -1));
+    run(kernel("memory.ptx", "wrap_unsigned"), {.grid = {1}, .block = {threads}}, a, out, n);
+    std::vector<int> want(2 * n, -1);
+    for (unsigned t = 0; t < threads; ++t) {
+      const unsigned i = t - 5u, j = threads - 7u - t;
+      if (i < n) want[i] = in[i] * 3;
+      if (j < n) want[n + j] = in[j] + 1;
+    }
+    EXPECT_EQ(contents(out), want) << threads;
+
+    auto product = buffer(std::vector<int>(threads));
+    run(kernel("memory.ptx", "wrap_product"), {.grid = {1}, .block = {threads}}, a, product);
+    std::vector<int> products(threads);
+    for (unsigned t = 0; t < threads; ++t)
+      products[t] = in[(t * 0x40000001u) & 0xffu] + in[(t * 0x08000000u) >> 27] + in[(t + 0xfffffff0u) % 64u];
+    EXPECT_EQ(contents(product), products) << threads;
+  }
+  const auto in = inputs(64, 5), far = inputs(128, 6);
+  auto a = buffer(in), b = buffer(far), out = buffer(std::vector<int>(96));
+  run(kernel("memory.ptx", "wrap_signed"), {.grid = {1}, .block = {96}}, a, out, 2147483600u,
+      b);  // passes 2^31 at thread 48
+  std::vector<int> want(96);
+  for (int t = 0; t < 96; ++t) want[t] = t < 48 ? in[t] : far[t - 48];
+  EXPECT_EQ(contents(out), want);
+}
+
+void patterns_of(const std::vector<int>& in, unsigned t, unsigned b, unsigned n, bool shared,
+                 std::vector<int>& out) {
+  auto at = [&](unsigned i) { return static_cast<unsigned>(in[i]); };
+  unsigned r = at(2 * t) + 3 * at(3 * t + 1) + 5 * at(b - 1 - t) + 7 * at(t ^ 1) + 11 * at(t ^ 21);
+  r += 13 * at(t & 15) + 17 * at(t >> 4) + 19 * at((t & 15) * 16 + (t >> 4)) + 23 * at(t & 30) +
+       29 * at(shared ? t * 17 & 2047 : t * 17);
+  out[t] = static_cast<int>(r);
+  out[n + 2 * (t ^ 1)] = static_cast<int>(r);
+  out[n + 1 + 2 * (b - 1 - t)] = static_cast<int>(-r);
+}
+
+// proves: K-9
+TEST_P(Memory, StridesAndPermutations) {
+  const auto in = inputs(256 * 17 + 2048);
+  for (const char* name : {"patterns", "patterns_shared"})
+    for (auto [b, n] : {std::pair{256u, 256u}, {256u, 201u}, {75u, 75u}, {20u, 20u}, {64u, 3u}}) {
+      const std::size_t words = n + 2 * 256 + 64;
+      auto a = buffer(in), out = buffer(std::vector<int>(words, -1));
+      run(kernel("memory.ptx", name), {.grid = {1}, .block = {b}}, a, out, n);
+      std::vector<int> want(words, -1);
+      for (unsigned t = 0; t < n; ++t) patterns_of(in, t, b, n, name[8] == '_', want);
+      EXPECT_EQ(contents(out), want) << name << ' ' << b << ' ' << n;
+    }
+}
+
+struct Float2 {
+  float x, y;
+};
+struct Float4 {
+  float x, y, z, w;
+};
+
+TEST_P(Memory, Vectors) {
+  constexpr int kN = 331;
+  std::vector<float> a(2 * kN), b(4 * (kN + 1));
+  std::iota(a.begin(), a.end(), 1.0f);
+  std::iota(b.begin(), b.end(), 5000.0f);
+  auto da = buffer(a), db = buffer(b), out = buffer(std::vector<float>(4 * kN, -1)),
+       out2 = buffer(std::vector<float>(2 * kN, -1));
+  run(kernel("memory.ptx", "vectors"), {.grid = {4}, .block = {100}}, da, db, out, out2, kN);
+  std::vector<float> want(4 * kN, -1), want2(2 * kN, -1);
+  for (int i = 0; i < kN; ++i) {
+    if (i % 7 == 3) continue;
+    const float *x = &a[2 * i], *y = &a[2 * (kN - 1 - i)], *z = &b[4 * i], *w = &b[4 * (i ^ 1)];
+    const float four[] = {x[0] + z[3], x[1] + z[0], y[0] + w[1], y[1] + w[2]};
+    std::copy(four, four + 4, &want[4 * i]);
+    want2[2 * (kN - 1 - i)] = z[1];
+    want2[2 * (kN - 1 - i) + 1] = w[0];
+  }
+  EXPECT_EQ(contents(out), want);
+  EXPECT_EQ(contents(out2), want2);
+}
+
+TEST_P(Memory, NarrowTypes) {
+  constexpr int kN = 299;
+  const auto in = inputs(kN);
+  std::vector<std::int8_t> a(in.begin(), in.end()), oa(4 * kN, 99);
+  std::vector<std::uint8_t> b(in.begin(), in.end());
+  std::vector<std::int16_t> c(in.begin(), in.end());
+  std::vector<std::uint16_t> d(in.begin(), in.end()), od(kN);
+  auto da = buffer(a), doa = buffer(oa);
+  auto db = buffer(b);
+  auto dc = buffer(c);
+  auto dd = buffer(d), dod = buffer(od);
+  run(kernel("memory.ptx", "narrow"), {.grid = {4}, .block = {80}}, da, db, dc, dd, doa, dod, kN);
+  for (int i = 0; i < kN; ++i) {
+    const int sum = a[i] + b[kN - 1 - i] * 2 + c[i] * 3 + d[(i * 37) % kN];
+    if (sum & 1) oa[i] = static_cast<std::int8_t>(sum);
+    od[(i * 5) % kN] = static_cast<std::uint16_t>(sum >> 2);
+    if (i % 3) oa[kN + 3 * i] = static_cast<std::int8_t>(sum >> 8);
+  }
+  EXPECT_EQ(contents(doa), oa);
+  EXPECT_EQ(contents(dod), od);
+}
+
+// proves: K-10
+TEST_P(Memory, AllOfSharedMemory) {
+  constexpr int kWords = 227 * 1024 / 4;
+  auto out = buffer(std::vector<int>(5));
+  run(kernel("memory.ptx", "dynamic_shared"), {.grid = {5}, .block = {320}, .shared_bytes = 227 * 1024}, out,
+      kWords);
+  std::vector<int> want;
+  for (int b = 0; b < 5; ++b) {
+    std::int64_t sum = 0;
+    for (int k = 0; k < kWords; ++k) sum += ((kWords - 1 - k) * 7 + b) ^ k;
+    want.push_back(static_cast<int>(sum));
+  }
+  EXPECT_EQ(contents(out), want);
+}
+
+}  // namespace
