@@ -14,8 +14,12 @@ bool needs_holds(const Plan& plan) {
   const auto& f = plan.function;
   for (BlockId b : plan.order.blocks) {
     if (plan.pending(b).empty()) continue;
-    for (std::uint32_t n = f.blocks[b].begin; n < f.blocks[b].end; ++n)
-      if (f.instructions[n].op() == isa::Op::bar_warp_sync) return true;
+    for (std::uint32_t n = f.blocks[b].begin; n < f.blocks[b].end; ++n) {
+      const isa::Opcode& opcode = *f.instructions[n].opcode;
+      // Block barriers too: lanes on their way out must have left before the rest of the warp arrives (K-6).
+      bool block_barrier = holds_lanes(opcode) && opcode.row->text->scope == isa::Scope::cta;
+      if (block_barrier || opcode.op == isa::Op::bar_warp_sync) return true;
+    }
   }
   return false;
 }

@@ -1,4 +1,5 @@
-// Control flow on every engine: nests, loops, exits, state machines, irreducible code, indexed branches, guards.
+// Control flow on every engine: nests, loops, exits, state machines, irreducible code, indexed branches,
+// guards.
 #include <cstdint>
 
 #include "kernel_test.h"
@@ -114,18 +115,39 @@ TEST_P(Flow, Collatz) {
 unsigned machine_of(unsigned v) {
   unsigned state = v % 7, trace = 0;
   for (int step = 0; step < 40; ++step) switch (state) {
-      case 0: trace = trace * 3 + 1; state = (v >> 3) % 7; break;
-      case 1: trace ^= 0x55; state = 4; break;
-      case 2: v = v * 1103515245u + 12345u; state = v >> 29; break;
-      case 3: trace += v; state = trace & 1 ? 2 : 5; break;
-      case 4: trace = trace << 1 | trace >> 31; state = 2; break;
+      case 0:
+        trace = trace * 3 + 1;
+        state = (v >> 3) % 7;
+        break;
+      case 1:
+        trace ^= 0x55;
+        state = 4;
+        break;
+      case 2:
+        v = v * 1103515245u + 12345u;
+        state = v >> 29;
+        break;
+      case 3:
+        trace += v;
+        state = trace & 1 ? 2 : 5;
+        break;
+      case 4:
+        trace = trace << 1 | trace >> 31;
+        state = 2;
+        break;
       case 5:
         if (trace & 2) return trace;
         trace += 9;
         state = 0;
         break;
-      case 6: trace -= v; state = 3; break;
-      default: v ^= 0x1234567; trace += 11; state = 6;
+      case 6:
+        trace -= v;
+        state = 3;
+        break;
+      default:
+        v ^= 0x1234567;
+        trace += 11;
+        state = 6;
     }
   return trace ^ 0x80000000u;
 }
@@ -143,7 +165,8 @@ TEST_P(Flow, UniformAndDivergentConditions) {
   const auto in = inputs();
   for (int uniform : {0, 4, 6}) {
     auto a = buffer(in), out = buffer(std::vector<int>(2 * kN, 9));
-    run(kernel("flow.ptx", "guarded_stores"), {.grid = {kN / kBlock + 1}, .block = {kBlock}}, a, out, kN, uniform);
+    run(kernel("flow.ptx", "guarded_stores"), {.grid = {kN / kBlock + 1}, .block = {kBlock}}, a, out, kN,
+        uniform);
     std::vector<int> want(2 * kN, 9);
     for (int i = 0; i < kN; ++i) {
       int x = (uniform > 3 ? in[i] : -in[i]) + (uniform > 5 ? 10 : 0);
@@ -189,9 +212,15 @@ std::uint32_t indexed_of(std::uint32_t x) {
   std::uint32_t r = 0;
   for (std::uint32_t n = 0; n < 12; ++n) {
     switch (x & 3) {
-      case 0: r += 17; break;
-      case 1: r ^= x; [[fallthrough]];
-      case 2: r <<= 1; break;
+      case 0:
+        r += 17;
+        break;
+      case 1:
+        r ^= x;
+        [[fallthrough]];
+      case 2:
+        r <<= 1;
+        break;
       default:
         if (n > 5) return r;
         r -= n;
@@ -202,8 +231,10 @@ std::uint32_t indexed_of(std::uint32_t x) {
 }
 
 TEST_P(Flow, UnstructuredCode) {
-  const struct { const char* name; Function function; } cases[] = {
-      {"irreducible", irreducible_of}, {"entangled", entangled_of}, {"indexed", indexed_of}};
+  const struct {
+    const char* name;
+    Function function;
+  } cases[] = {{"irreducible", irreducible_of}, {"entangled", entangled_of}, {"indexed", indexed_of}};
   const auto in = inputs(4 * 50);
   for (const auto& c : cases) {
     auto a = buffer(in), out = buffer(std::vector<int>(in.size()));

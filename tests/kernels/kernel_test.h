@@ -1,5 +1,5 @@
-// Base of the whole-kernel tests: every test runs on the interpreter and on the JIT at several vector widths, through the
-// public API, and compares with values that C++ computed.
+// Base of the whole-kernel tests: every test runs on the interpreter and on the JIT at several vector widths,
+// through the public API, and compares with values that C++ computed.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -38,7 +38,8 @@ class KernelTest : public testing::TestWithParam<EngineChoice> {
   raddle::Module& module() { return *module_; }
 
   template <class... Arguments>
-  raddle::Result<raddle::LaunchReport> try_run(raddle::Kernel kernel, const raddle::LaunchConfig& config, const Arguments&... arguments) {
+  raddle::Result<raddle::LaunchReport> try_run(raddle::Kernel kernel, const raddle::LaunchConfig& config,
+                                               const Arguments&... arguments) {
     auto launch = kernel.launch(config, arguments...);
     if (!launch.ok()) return launch.error();
     return launch->wait();
@@ -46,7 +47,8 @@ class KernelTest : public testing::TestWithParam<EngineChoice> {
 
   /// Launches, waits, and fails the test on any error.
   template <class... Arguments>
-  raddle::LaunchReport run(raddle::Kernel kernel, const raddle::LaunchConfig& config, const Arguments&... arguments) {
+  raddle::LaunchReport run(raddle::Kernel kernel, const raddle::LaunchConfig& config,
+                           const Arguments&... arguments) {
     auto report = try_run(std::move(kernel), config, arguments...);
     if (!report.ok()) {
       ADD_FAILURE() << report.error().to_string();
@@ -84,4 +86,5 @@ extern const std::vector<EngineChoice> kEngines;
 std::string engine_name(const testing::TestParamInfo<EngineChoice>& info);
 
 /// Runs the suite on every engine.
-#define ON_EVERY_ENGINE(suite) INSTANTIATE_TEST_SUITE_P(Engines, suite, testing::ValuesIn(kEngines), engine_name)
+#define ON_EVERY_ENGINE(suite) \
+  INSTANTIATE_TEST_SUITE_P(Engines, suite, testing::ValuesIn(kEngines), engine_name)

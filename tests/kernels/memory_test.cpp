@@ -180,4 +180,47 @@ TEST_P(Memory, AllOfSharedMemory) {
   EXPECT_EQ(contents(out), want);
 }
 
+int sum_of(const int* p, int n) {
+  unsigned s = 0;
+  for (int k = 0; k < n; ++k) s = s * 3 + static_cast<unsigned>(p[k]);
+  return static_cast<int>(s);
+}
+
+// proves: K-9
+TEST_P(Memory, LocalArrays) {
+  constexpr int kN = 150;
+  const auto in = inputs(kN);
+  auto a = buffer(in), out = buffer(std::vector<int>(kN));
+  run(kernel("memory.ptx", "local_arrays"), {.grid = {3}, .block = {64}}, a, out, kN);
+  std::vector<int> want(kN);
+  for (int i = 0; i < kN; ++i) {
+    int x[16];
+    std::int8_t bytes[8];
+    for (int k = 0; k < 16; ++k) x[k] = in[(i + k) % kN];
+    for (int k = 0; k < 16; ++k) {
+      const int j = x[k] & 15, t = x[j];
+      x[j] = x[k] + k;
+      x[k] = t;
+    }
+    for (int k = 0; k < 8; ++k) bytes[(k * 3 + i) & 7] = static_cast<std::int8_t>(x[k]);
+    want[i] = static_cast<int>(static_cast<unsigned>(sum_of(x, 16)) + bytes[i & 7]);
+  }
+  EXPECT_EQ(contents(out), want);
+}
+
+// proves: K-9
+TEST_P(Memory, GenericPointersFindTheirSpace) {
+  const auto in = inputs(72);
+  auto a = buffer(in), out = buffer(std::vector<int>(128));
+  run(kernel("memory.ptx", "generic_pointers"), {.grid = {1}, .block = {64}}, a, out, 64);
+  std::vector<int> want(128), shared;
+  for (int i = 0; i < 64; ++i) shared.push_back(in[i] * 2);
+  for (int i = 0; i < 64; ++i) {
+    const int local[] = {i, i + 1, i + 2, i * i};
+    want[i] = sum_of(i % 3 == 0 ? local : i % 3 == 1 ? &shared[i & 48] : &in[i], 4);
+    want[64 + i] = i % 3 == 0 ? 2 : i % 3 == 1 ? 1 : 3;
+  }
+  EXPECT_EQ(contents(out), want);
+}
+
 }  // namespace

@@ -205,4 +205,30 @@ TEST_P(Sync, TwoStreams) {
   EXPECT_EQ(contents(plain)[0], 10 * 2 * 33 * 2);
 }
 
+// proves: K-5, K-6
+TEST_P(Sync, BarriersAfterEarlyExits) {
+  auto out = buffer(std::vector<int>(256, -7));
+  run(kernel("sync.ptx", "barrier_exits"), {.grid = {1}, .block = {256}}, out);
+  std::vector<int> want(256), shared(256);
+  auto gone = [](int t) { return ((t & 64) && t < 128) || t % 5 == 2; };
+  for (int t = 0; t < 256; ++t) shared[t] = gone(t) ? 1 : t;
+  for (int t = 0; t < 256; ++t)
+    want[t] = (t & 64) && t < 128 ? -7 : t % 5 == 2 ? -1 : shared[t ^ 128] + 1000 * shared[(t + 1) & 255];
+  EXPECT_EQ(contents(out), want);
+}
+
+// proves: K-5
+TEST_P(Sync, BarriersReduce) {
+  auto in = inputs(150);
+  for (int& v : in) v = v % 90 + 11;
+  in[77] = 50;
+  auto a = buffer(in), out = buffer(std::vector<int>(150, -1));
+  run(kernel("sync.ptx", "barrier_reduce"), {.grid = {1}, .block = {150}}, a, out);
+  int odd = 0, second = 0;
+  for (int t = 0; t < 150; ++t) odd += in[t] & 1, second += t >= 3 && (in[t] & 2);
+  std::vector<int> want(150, odd + 1000 + 2000 + 10000 * second);
+  want[0] = want[1] = want[2] = -1;
+  EXPECT_EQ(contents(out), want);
+}
+
 }  // namespace
