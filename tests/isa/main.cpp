@@ -1,5 +1,5 @@
-// test_isa: decides whether instructions are right. Runs the files of tests/isa and every spelling of every row on all
-// engines. See tests/isa/README.md; `test_isa --help` lists the options.
+// test_isa: decides whether instructions are right. Runs the files of tests/isa and every spelling of every
+// row on all engines. See tests/isa/README.md; `test_isa --help` lists the options.
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -23,7 +23,7 @@ constexpr const char* kHelp = R"(test_isa [options]
   --row ID          only this row
   --engines LIST    interp, avx512, avx2, sse42, host; the first is the oracle (default: all)
   --rounds N        rounds of random operands per spelling (default 2)
-  --limit N         spellings per row before sampling (default 60)
+  --limit N         spellings per row before sampling (default 30)
   --seed S          seed of the random operands (default 1)
   --show N          failures printed per row (default 6)
   --files           only the files, --spellings: only the generated tests
@@ -35,29 +35,44 @@ bool read_options(int argc, char** argv, Options& o) {
   for (int i = 1; i < argc; ++i) {
     std::string_view name = argv[i];
     auto value = [&] { return i + 1 < argc ? std::string(argv[++i]) : std::string(); };
-    if (name == "--chapter") o.chapter = value();
-    else if (name == "--row") o.row = value();
-    else if (name == "--engines") o.engines = value();
-    else if (name == "--rounds") o.spellings.rounds = static_cast<unsigned>(std::atoi(value().c_str()));
-    else if (name == "--limit") o.spellings.limit = static_cast<unsigned>(std::atoi(value().c_str()));
-    else if (name == "--seed") o.spellings.seed = std::strtoull(value().c_str(), nullptr, 0);
-    else if (name == "--show") o.shown = static_cast<unsigned>(std::atoi(value().c_str()));
-    else if (name == "--files") o.files_only = true;
-    else if (name == "--spellings") o.no_files = true;
-    else if (name == "--coverage") o.coverage = true;
-    else if (name == "--ptxas") o.ptxas = true;
-    else return false;
+    if (name == "--chapter")
+      o.chapter = value();
+    else if (name == "--row")
+      o.row = value();
+    else if (name == "--engines")
+      o.engines = value();
+    else if (name == "--rounds")
+      o.spellings.rounds = static_cast<unsigned>(std::atoi(value().c_str()));
+    else if (name == "--limit")
+      o.spellings.limit = static_cast<unsigned>(std::atoi(value().c_str()));
+    else if (name == "--seed")
+      o.spellings.seed = std::strtoull(value().c_str(), nullptr, 0);
+    else if (name == "--show")
+      o.shown = static_cast<unsigned>(std::atoi(value().c_str()));
+    else if (name == "--files")
+      o.files_only = true;
+    else if (name == "--spellings")
+      o.no_files = true;
+    else if (name == "--coverage")
+      o.coverage = true;
+    else if (name == "--ptxas")
+      o.ptxas = true;
+    else
+      return false;
   }
   return true;
 }
 
-std::string file_of(const Options& o, const isa::Row& row) { return fmt::format("{}/{}/{}.ptx", o.root, row.chapter, row.id); }
+std::string file_of(const Options& o, const isa::Row& row) {
+  return fmt::format("{}/{}/{}.ptx", o.root, row.chapter, row.id);
+}
 
 constexpr int kSkipped = 77;  ///< exit status that tools/run_tests takes for "skipped"
 
 /// Prints a row's failures and adds them up.
 void finish_row(const Options& o, std::string_view name, Report& row, Report& total) {
-  for (std::size_t i = 0; i < row.messages.size() && i < o.shown; ++i) fmt::print("FAIL {}\n", row.messages[i]);
+  for (std::size_t i = 0; i < row.messages.size() && i < o.shown; ++i)
+    fmt::print("FAIL {}\n", row.messages[i]);
   if (row.failures > o.shown) fmt::print("FAIL {}: {} failures in all\n", name, row.failures);
   total.checks += row.checks;
   total.failures += row.failures;
@@ -70,23 +85,28 @@ void finish_row(const Options& o, std::string_view name, Report& row, Report& to
 }
 
 bool wanted(const Options& o, const isa::Row& row) {
-  return row.text->status == isa::Status::done && (o.chapter.empty() || o.chapter == row.chapter) && (o.row.empty() || o.row == row.id);
+  return row.text->status == isa::Status::done && (o.chapter.empty() || o.chapter == row.chapter) &&
+         (o.row.empty() || o.row == row.id);
 }
 
 void check_coverage(const Options& o, Report& total) {
   for (const isa::Row& row : isa::rows()) {
     if (!wanted(o, row)) continue;
     ++total.checks;
-    if (!std::filesystem::exists(file_of(o, row))) total.fail(fmt::format("{} is done, but {} is missing", row.id, file_of(o, row)));
+    if (!std::filesystem::exists(file_of(o, row)))
+      total.fail(fmt::format("{} is done, but {} is missing", row.id, file_of(o, row)));
   }
   for (const auto& message : total.messages) fmt::print("FAIL {}\n", message);
 }
 
-void test_row(const Options& o, const isa::Row& row, const std::vector<NamedEngine>& engines, Report& report) {
+void test_row(const Options& o, const isa::Row& row, const std::vector<NamedEngine>& engines,
+              Report& report) {
   if (!o.no_files) {
     auto file = read_test_file(file_of(o, row));
-    if (file.ok()) test_row_file(*file, engines, report);
-    else report.fail(file.error().to_string());
+    if (file.ok())
+      test_row_file(*file, engines, report);
+    else
+      report.fail(file.error().to_string());
   }
   if (!o.files_only) test_spellings(row, engines, o.spellings, report);
 }
@@ -96,8 +116,10 @@ void test_errors(const Options& o, Report& total) {
   for (const auto& entry : std::filesystem::directory_iterator(o.root + "/errors")) {
     if (entry.path().extension() != ".ptx" || (!o.row.empty() && entry.path().stem() != o.row)) continue;
     Report report;
-    if (auto file = read_test_file(entry.path().string()); file.ok()) test_error_file(*file, report);
-    else report.fail(file.error().to_string());
+    if (auto file = read_test_file(entry.path().string()); file.ok())
+      test_error_file(*file, report);
+    else
+      report.fail(file.error().to_string());
     finish_row(o, entry.path().stem().string(), report, total);
   }
 }
@@ -129,9 +151,10 @@ int run(const Options& o) {
   if (!o.ptxas && (o.chapter.empty() || o.chapter == "errors")) test_errors(o, total);
   std::string names;
   for (const auto& engine : *engines) names += (names.empty() ? "" : ", ") + engine.name;
-  fmt::print("{}: {} rows, {} spellings, {} run lines, {} rejects, {} error lines, {} checks on {}: {} failures\n",
-             o.chapter.empty() ? "all" : o.chapter, rows, total.spellings, total.run_lines, total.rejects, total.errors,
-             total.checks, names, total.failures);
+  fmt::print(
+      "{}: {} rows, {} spellings, {} run lines, {} rejects, {} error lines, {} checks on {}: {} failures\n",
+      o.chapter.empty() ? "all" : o.chapter, rows, total.spellings, total.run_lines, total.rejects,
+      total.errors, total.checks, names, total.failures);
   if (rows == 0 && total.errors == 0 && total.failures == 0) {
     fmt::print("no row of this chapter is executed yet\n");
     return kSkipped;
@@ -144,6 +167,7 @@ int run(const Options& o) {
 
 int main(int argc, char** argv) {
   raddle::testing::Options options;
-  if (!raddle::testing::read_options(argc, argv, options)) return std::fputs(raddle::testing::kHelp, stderr), 2;
+  if (!raddle::testing::read_options(argc, argv, options))
+    return std::fputs(raddle::testing::kHelp, stderr), 2;
   return raddle::testing::run(options);
 }

@@ -10,7 +10,9 @@
 namespace raddle::testing {
 namespace {
 
-std::string at_line(const TestFile& file, unsigned line) { return fmt::format("{}/{}.ptx:{}", file.chapter, file.row, line); }
+std::string at_line(const TestFile& file, unsigned line) {
+  return fmt::format("{}/{}.ptx:{}", file.chapter, file.row, line);
+}
 
 /// Elements of one operand's text: "{1, 2}" for vectors, else the text itself.
 std::vector<std::string> element_texts(const std::string& text) {
@@ -18,8 +20,10 @@ std::vector<std::string> element_texts(const std::string& text) {
   return split_list(std::string_view(text).substr(1, text.size() - 2));
 }
 
-/// Expands a warp line's operands into one row of literals per lane. Returns what is wrong with them, "" if nothing.
-std::string spread(const std::vector<std::string>& items, unsigned lanes, std::vector<std::vector<std::string>>& table) {
+/// Expands a warp line's operands into one row of literals per lane. Returns what is wrong with them, "" if
+/// nothing.
+std::string spread(const std::vector<std::string>& items, unsigned lanes,
+                   std::vector<std::vector<std::string>>& table) {
   for (const std::string& item : items) {
     auto values = expand_lanes(item, lanes);
     if (!values.ok()) return item + ": " + values.error().message;
@@ -38,7 +42,8 @@ void count_ports(const CaseSpec& spec, unsigned& sources, unsigned& results) {
     if (!operand || operand->kind == isa::OperandKind::address) continue;
     ++(operand->is_destination ? results : sources);
   }
-  if (row.text->scope == isa::Scope::lane && spec.opcode->is(isa::Effects::state) && results) ++sources, ++results;
+  if (row.text->scope == isa::Scope::lane && spec.opcode->is(isa::Effects::state) && results)
+    ++sources, ++results;
 }
 
 /// The form and optional operands that fit the numbers of operands of a run line.
@@ -77,7 +82,8 @@ struct Values {
   std::vector<std::vector<std::string>> sources, results;  ///< [lane][port]
   std::string bad;
 
-  Bits parse(const std::vector<std::vector<std::string>>& table, unsigned port, unsigned element, unsigned lane, isa::Type type) {
+  Bits parse(const std::vector<std::vector<std::string>>& table, unsigned port, unsigned element,
+             unsigned lane, isa::Type type) {
     const std::string& text = table[lane][port];
     auto elements = element_texts(text);
     auto value = element < elements.size() ? parse_literal(elements[element], type)
@@ -105,7 +111,8 @@ Result<std::vector<PortType>> port_types(const std::vector<std::string>& names) 
   std::vector<PortType> types;
   for (std::string name : names) {
     unsigned elements = 1;
-    if (name.starts_with('v') && name.size() > 3 && name[2] == '.') elements = static_cast<unsigned>(name[1] - '0'), name = name.substr(3);
+    if (name.starts_with('v') && name.size() > 3 && name[2] == '.')
+      elements = static_cast<unsigned>(name[1] - '0'), name = name.substr(3);
     isa::Type type = isa::type_from_name(name);
     if (type == isa::Type::none) return Error::invalid("'{}' is no type", name);
     types.push_back({type, elements});
@@ -126,9 +133,10 @@ class FileTest {
   void run_kernel_lines(const KernelLine& kernel);
   void run_kernel_warp(const KernelLine& kernel, const std::vector<std::vector<std::string>>& arguments,
                        const std::vector<std::vector<std::string>>& results, unsigned line);
-  void compare_kernel(const KernelLine& kernel, const std::vector<PortType>& types, const std::vector<std::uint64_t>& out,
-                      const std::vector<std::uint64_t>& reference, const std::vector<std::vector<std::string>>& results,
-                      const std::string& engine, unsigned line);
+  void compare_kernel(const KernelLine& kernel, const std::vector<PortType>& types,
+                      const std::vector<std::uint64_t>& out, const std::vector<std::uint64_t>& reference,
+                      const std::vector<std::vector<std::string>>& results, const std::string& engine,
+                      unsigned line);
   void check_rejects();
   void bad(unsigned line, const std::string& why) { report_.fail(at_line(file_, line) + ": " + why); }
 
@@ -149,7 +157,8 @@ void FileTest::collect(const RunLine& line) {
   if (!line.is_warp)
     for (Group& g : groups_)
       if (!g.lines[0]->is_warp && g.test.spec.opcode == spec->opcode && g.test.spec.form == spec->form &&
-          g.test.spec.present == spec->present && g.test.spec.immediates == spec->immediates && g.lines.size() < kLanes) {
+          g.test.spec.present == spec->present && g.test.spec.immediates == spec->immediates &&
+          g.lines.size() < kLanes) {
         g.lines.push_back(&line);
         g.arguments.push_back(arguments);
         return;
@@ -163,7 +172,8 @@ void FileTest::collect(const RunLine& line) {
   groups_.push_back(std::move(group));
 }
 
-/// Lays a group's literals out by lane. Types are known only when the case is written, so parsing waits until then.
+/// Lays a group's literals out by lane. Types are known only when the case is written, so parsing waits until
+/// then.
 bool FileTest::fill(Group& g) {
   Values& v = *g.values;
   v.sources.assign(kLanes, {});
@@ -173,7 +183,8 @@ bool FileTest::fill(Group& g) {
     v.results[lane] = g.lines[lane % g.lines.size()]->results;
   }
   if (g.lines[0]->is_warp) {
-    std::string why = spread(g.arguments[0], kLanes, v.sources) + spread(g.lines[0]->results, kLanes, v.results);
+    std::string why =
+        spread(g.arguments[0], kLanes, v.sources) + spread(g.lines[0]->results, kLanes, v.results);
     if (!why.empty()) return bad(g.lines[0]->line, why), false;
   }
   return true;
@@ -198,8 +209,10 @@ void FileTest::run_groups() {
       if (p >= values->results[lane].size() || values->results[lane][p] == "_") return false;
       isa::Type type = results[p].type;
       out = values->parse(values->results, p, e, lane, type);
-      if (isa::is_signed(type) && results[p].bits > isa::bit_size(type) && out.lo >> (isa::bit_size(type) - 1) & 1)
-        out.lo |= ((1ull << (results[p].bits - 1) << 1) - 1) & ~((1ull << isa::bit_size(type)) - 1);  // sign-extended register
+      if (isa::is_signed(type) && results[p].bits > isa::bit_size(type) &&
+          out.lo >> (isa::bit_size(type) - 1) & 1)
+        out.lo |= ((1ull << (results[p].bits - 1) << 1) - 1) &
+                  ~((1ull << isa::bit_size(type)) - 1);  // sign-extended register
       return true;
     };
     for (unsigned p = 0; p < layout->sources.size(); ++p)
@@ -211,14 +224,17 @@ void FileTest::run_groups() {
       bad(g.lines[0]->line, g.test.text + ": " + values->bad);
       continue;
     }
-    if (g.lines[0]->is_warp) warp_cases[g.lines[0]->mask].push_back(g.test);
-    else lane_cases.push_back(g.test);
+    if (g.lines[0]->is_warp)
+      warp_cases[g.lines[0]->mask].push_back(g.test);
+    else
+      lane_cases.push_back(g.test);
   }
   run_cases(lane_cases, engines_, {{~0u, 0xaaaaaaaau, 0x55555555u, 0x00010000u}}, report_);
   for (auto& [mask, cases] : warp_cases) run_cases(cases, engines_, {{mask}}, report_);
 }
 
-/// Appends the slots of all operands: operand by operand, element by element, 8 bytes per thread (two for b128).
+/// Appends the slots of all operands: operand by operand, element by element, 8 bytes per thread (two for
+/// b128).
 std::string place_operands(std::vector<std::uint64_t>& slots, const std::vector<PortType>& types,
                            const std::vector<std::vector<std::string>>& values, unsigned threads) {
   for (std::size_t p = 0; p < types.size(); ++p)
@@ -239,7 +255,8 @@ std::string place_operands(std::vector<std::uint64_t>& slots, const std::vector<
   return {};
 }
 
-void FileTest::run_kernel_warp(const KernelLine& kernel, const std::vector<std::vector<std::string>>& arguments,
+void FileTest::run_kernel_warp(const KernelLine& kernel,
+                               const std::vector<std::vector<std::string>>& arguments,
                                const std::vector<std::vector<std::string>>& results, unsigned line) {
   auto in_types = port_types(kernel.arguments), out_types = port_types(kernel.results);
   if (!in_types.ok() || !out_types.ok()) return bad(kernel.line, "an unknown type");
@@ -253,6 +270,7 @@ void FileTest::run_kernel_warp(const KernelLine& kernel, const std::vector<std::
   std::string wanted = kernel.expected_fault;
   std::replace(wanted.begin(), wanted.end(), '_', ' ');
   for (std::size_t e = 0; e < engines_.size(); ++e) {
+    if (!kernel.only.empty() && kernel.only != engines_[e].name) continue;
     if (!compiled->compile_error(e).empty()) {
       bad(kernel.line, engines_[e].name + ": " + compiled->compile_error(e));
       continue;
@@ -262,7 +280,8 @@ void FileTest::run_kernel_warp(const KernelLine& kernel, const std::vector<std::
     Outcome outcome = compiled->run(e, {argument(reinterpret_cast<std::uintptr_t>(out.data())),
                                         argument(reinterpret_cast<std::uintptr_t>(in.data())),
                                         argument(reinterpret_cast<std::uintptr_t>(memory.data()))});
-    std::string fault = outcome.fault == exec::FaultKind::none ? "" : std::string(exec::fault_name(outcome.fault));
+    std::string fault =
+        outcome.fault == exec::FaultKind::none ? "" : std::string(exec::fault_name(outcome.fault));
     ++report_.checks;
     if (fault != wanted || (wanted.empty() && !outcome.ok()))
       bad(line, fmt::format("{}: {}: ended with '{}'{}", engines_[e].name, kernel.name, outcome.problem,
@@ -272,9 +291,11 @@ void FileTest::run_kernel_warp(const KernelLine& kernel, const std::vector<std::
   }
 }
 
-void FileTest::compare_kernel(const KernelLine& kernel, const std::vector<PortType>& types, const std::vector<std::uint64_t>& out,
-                              const std::vector<std::uint64_t>& reference, const std::vector<std::vector<std::string>>& results,
-                              const std::string& engine, unsigned line) {
+void FileTest::compare_kernel(const KernelLine& kernel, const std::vector<PortType>& types,
+                              const std::vector<std::uint64_t>& out,
+                              const std::vector<std::uint64_t>& reference,
+                              const std::vector<std::vector<std::string>>& results, const std::string& engine,
+                              unsigned line) {
   std::size_t base = 0;
   for (std::size_t p = 0; p < types.size(); ++p) {
     unsigned bits = isa::bit_size(types[p].type);
@@ -282,7 +303,8 @@ void FileTest::compare_kernel(const KernelLine& kernel, const std::vector<PortTy
       for (unsigned t = 0; t < kernel.block; ++t) {
         ++report_.checks;
         if (results[t][p] == "_") continue;
-        Bits actual{bits < 64 ? out[base + t] & ((1ull << bits) - 1) : out[base + t]}, expected{reference[base + t]};
+        Bits actual{bits < 64 ? out[base + t] & ((1ull << bits) - 1) : out[base + t]},
+            expected{reference[base + t]};
         if (same_value(expected, actual, types[p].type)) continue;
         bad(line, fmt::format("{}: {}: result {} of thread {} is {}, expected {}", engine, kernel.name, p, t,
                               format_value(actual, types[p].type), format_value(expected, types[p].type)));
@@ -296,8 +318,10 @@ void FileTest::run_kernel_lines(const KernelLine& kernel) {
   for (const RunLine& line : file_.runs) {
     if (line.callee != kernel.name) continue;
     ++report_.run_lines;
-    if (line.arguments.size() != kernel.arguments.size() || (line.results.size() != kernel.results.size() && !line.results.empty())) {
-      bad(line.line, fmt::format("{} takes {} operands and gives {}", kernel.name, kernel.arguments.size(), kernel.results.size()));
+    if (line.arguments.size() != kernel.arguments.size() ||
+        (line.results.size() != kernel.results.size() && !line.results.empty())) {
+      bad(line.line, fmt::format("{} takes {} operands and gives {}", kernel.name, kernel.arguments.size(),
+                                 kernel.results.size()));
       continue;
     }
     if (!line.is_warp) {
@@ -305,7 +329,8 @@ void FileTest::run_kernel_lines(const KernelLine& kernel) {
       continue;
     }
     std::vector<std::vector<std::string>> arguments(kernel.block), results(kernel.block);
-    std::string why = spread(line.arguments, kernel.block, arguments) + spread(line.results, kernel.block, results);
+    std::string why =
+        spread(line.arguments, kernel.block, arguments) + spread(line.results, kernel.block, results);
     if (!why.empty()) bad(line.line, why);
     if (line.results.empty()) results.clear();
     if (why.empty()) run_kernel_warp(kernel, arguments, results, line.line);
@@ -331,7 +356,8 @@ void FileTest::run() {
   auto parsed = ptx::parse(file_.text, file_.path);
   if (!parsed.ok()) return report_.fail(parsed.error().to_string());
   for (const RunLine& line : file_.runs) {
-    bool is_kernel = std::any_of(file_.kernels.begin(), file_.kernels.end(), [&](const KernelLine& k) { return k.name == line.callee; });
+    bool is_kernel = std::any_of(file_.kernels.begin(), file_.kernels.end(),
+                                 [&](const KernelLine& k) { return k.name == line.callee; });
     if (!is_kernel) collect(line);
   }
   run_groups();
@@ -364,11 +390,12 @@ void test_error_file(const TestFile& file, Report& report) {
     if (found) continue;
     std::string got;
     for (const Error& d : diagnostics) got += "\n    " + d.to_string();
-    report.fail(fmt::format("{}/{}.ptx:{}: expected an error here with '{}'; got:{}", file.chapter, file.row, e.line, e.text,
-                            got.empty() ? " none" : got));
+    report.fail(fmt::format("{}/{}.ptx:{}: expected an error here with '{}'; got:{}", file.chapter, file.row,
+                            e.line, e.text, got.empty() ? " none" : got));
   }
   for (const Error& d : diagnostics)
-    if (std::none_of(file.errors.begin(), file.errors.end(), [&](const ErrorLine& e) { return e.line == d.where.line; }))
+    if (std::none_of(file.errors.begin(), file.errors.end(),
+                     [&](const ErrorLine& e) { return e.line == d.where.line; }))
       report.fail(fmt::format("unexpected: {}", d.to_string()));
 }
 

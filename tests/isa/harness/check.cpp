@@ -16,7 +16,8 @@ using Slots = std::vector<std::uint64_t>;  ///< slot-major: [slot * kLanes + lan
 /// One kernel of cases, compiled, with the runs it makes.
 class Batch {
  public:
-  Batch(std::vector<Case*> cases, const std::vector<NamedEngine>& engines, const RunOptions& options, Report& report)
+  Batch(std::vector<Case*> cases, const std::vector<NamedEngine>& engines, const RunOptions& options,
+        Report& report)
       : cases_(std::move(cases)), engines_(engines), options_(options), report_(report) {}
 
   /// "" or why the batch as a whole cannot run. With `blame`, such failures are reported as the first case's.
@@ -25,10 +26,12 @@ class Batch {
  private:
   Slots make_inputs(Random& random) const;
   std::string run_engine(std::size_t engine, const Slots& in, std::uint32_t mask, Slots& out);
-  void compare(std::size_t engine, const Slots& in, const Slots& out, const Slots& reference, std::uint32_t mask);
+  void compare(std::size_t engine, const Slots& in, const Slots& out, const Slots& reference,
+               std::uint32_t mask);
   void compare_port(const Case& c, unsigned port, std::size_t engine, const Slots& in, const Slots& out,
                     const Slots& reference, std::uint32_t mask);
-  void compare_area(const Case& c, std::size_t engine, const Slots& in, const Slots& out, const Slots& reference);
+  void compare_area(const Case& c, std::size_t engine, const Slots& in, const Slots& out,
+                    const Slots& reference);
   std::string describe_inputs(const Case& c, const Slots& in, unsigned lane) const;
   Bits read(const Slots& slots, const Port& port, unsigned element, unsigned lane) const;
 
@@ -77,8 +80,8 @@ std::string Batch::run_engine(std::size_t engine, const Slots& in, std::uint32_t
   std::vector<std::byte> block(64);
   for (unsigned i = 0; i < 64; ++i) block[i] = static_cast<std::byte>(i * 37 + 11);
   Outcome outcome = kernel_->run(engine, {argument(reinterpret_cast<std::uintptr_t>(out.data())),
-                                          argument(reinterpret_cast<std::uintptr_t>(in.data())), argument(memory_at),
-                                          argument(mask), block});
+                                          argument(reinterpret_cast<std::uintptr_t>(in.data())),
+                                          argument(memory_at), argument(mask), block});
   if (outcome.ok()) return {};
   return fmt::format("{} (line {}, address {:#x})", outcome.problem, outcome.line, outcome.address);
 }
@@ -87,9 +90,11 @@ std::string Batch::describe_inputs(const Case& c, const Slots& in, unsigned lane
   std::string text;
   for (const Port& port : c.layout.sources)
     for (unsigned e = 0; e < port.elements; ++e)
-      text += fmt::format("{}{}={}", text.empty() ? "" : ", ", port.name, format_value(read(in, port, e, lane), port.type));
+      text += fmt::format("{}{}={}", text.empty() ? "" : ", ", port.name,
+                          format_value(read(in, port, e, lane), port.type));
   if (c.layout.has_area && c.layout.area_is_written)
-    text += fmt::format("; memory={:#018x} {:#018x}", in[c.layout.area_in * kLanes + lane], in[(c.layout.area_in + 1) * kLanes + lane]);
+    text += fmt::format("; memory={:#018x} {:#018x}", in[c.layout.area_in * kLanes + lane],
+                        in[(c.layout.area_in + 1) * kLanes + lane]);
   return text;
 }
 
@@ -105,7 +110,8 @@ bool acceptable(const isa::RowText& row, const Port& port, Bits expected, Bits a
   unsigned part = isa::bit_size(elements.type);
   for (unsigned i = 0; i < elements.count; ++i) {
     std::uint64_t mask = part == 64 ? ~0ull : (1ull << part) - 1;
-    double difference = to_double(expected.lo >> (i * part) & mask, elements.type) - to_double(actual.lo >> (i * part) & mask, elements.type);
+    double difference = to_double(expected.lo >> (i * part) & mask, elements.type) -
+                        to_double(actual.lo >> (i * part) & mask, elements.type);
     if (!(difference <= error && -difference <= error)) return false;
   }
   return true;
@@ -121,7 +127,8 @@ double note_number(std::string_view text) {
   return value;
 }
 
-/// Approximations have their stated error in a domain only: the row's note says "for a in [x, y]" or "|b| in [x, y]".
+/// Approximations have their stated error in a domain only: the row's note says "for a in [x, y]" or "|b| in
+/// [x, y]".
 bool outside_domain(const isa::RowText& row, std::string_view port, double value) {
   if (row.numerics != isa::Numerics::approx) return false;
   for (bool magnitude : {false, true}) {
@@ -131,7 +138,9 @@ bool outside_domain(const isa::RowText& row, std::string_view port, double value
     std::string_view range = row.note.substr(at + mark.size());
     auto comma = range.find(','), close = range.find(']');
     double v = magnitude ? std::fabs(value) : value;
-    if (v != 0 && (v < note_number(range.substr(0, comma)) || v > note_number(range.substr(comma + 1, close - comma - 1)))) return true;
+    if (v != 0 && (v < note_number(range.substr(0, comma)) ||
+                   v > note_number(range.substr(comma + 1, close - comma - 1))))
+      return true;
   }
   return false;
 }
@@ -145,39 +154,61 @@ void Batch::compare_port(const Case& c, unsigned p, std::size_t engine, const Sl
       Bits actual = read(out, port, e, lane), expected;
       bool active = mask >> lane & 1;
       bool against_engine = !active || !c.expected;
-      if (!active) expected = read(Slots(out.size(), kUntouched), port, e, lane);
-      else if (!c.expected) expected = read(reference, port, e, lane);
-      else if (!c.expected(p, e, lane, expected)) continue;
-      bool undefined = active && std::any_of(c.layout.sources.begin(), c.layout.sources.end(), [&](const Port& source) {
-        return isa::is_float(source.type) &&
-               outside_domain(*c.spec.opcode->row->text, source.name, to_double(read(in, source, 0, lane).lo, source.type));
-      });
+      if (!active)
+        expected = read(Slots(out.size(), kUntouched), port, e, lane);
+      else if (!c.expected)
+        expected = read(reference, port, e, lane);
+      else if (!c.expected(p, e, lane, expected))
+        continue;
+      bool undefined =
+          active && std::any_of(c.layout.sources.begin(), c.layout.sources.end(), [&](const Port& source) {
+            return isa::is_float(source.type) &&
+                   outside_domain(*c.spec.opcode->row->text, source.name,
+                                  to_double(read(in, source, 0, lane).lo, source.type));
+          });
       if (undefined) continue;
-      bool good = active ? acceptable(*c.spec.opcode->row->text, port, expected, actual, against_engine) : expected == actual;
+      bool good = active ? acceptable(*c.spec.opcode->row->text, port, expected, actual, against_engine)
+                         : expected == actual;
       if (good) continue;
-      report_.fail(fmt::format("{}: {}: {}: {} is {}, expected {} (lane {}{}, mask {:#x}; {})", c.where, engines_[engine].name,
-                               c.text, port.name, format_value(actual, port.type), format_value(expected, port.type),
-                               lane, active ? "" : ", inactive", mask, describe_inputs(c, in, lane)));
+      report_.fail(fmt::format("{}: {}: {}: {} is {}, expected {} (lane {}{}, mask {:#x}; {})", c.where,
+                               engines_[engine].name, c.text, port.name, format_value(actual, port.type),
+                               format_value(expected, port.type), lane, active ? "" : ", inactive", mask,
+                               describe_inputs(c, in, lane)));
       return;
     }
 }
 
-void Batch::compare_area(const Case& c, std::size_t engine, const Slots& in, const Slots& out, const Slots& reference) {
+/// Memory words are equal, or their elements of a float type are: arithmetic may leave any NaN.
+bool same_word(std::uint64_t a, std::uint64_t b, isa::Type type) {
+  unsigned width = isa::bit_size(type);
+  if (a == b || width < 16 || width > 64) return a == b;
+  for (unsigned at = 0; at < 64; at += width) {
+    std::uint64_t mask = width == 64 ? ~0ull : (1ull << width) - 1;
+    if (!same_value({a >> at & mask}, {b >> at & mask}, type)) return false;
+  }
+  return true;
+}
+
+void Batch::compare_area(const Case& c, std::size_t engine, const Slots& in, const Slots& out,
+                         const Slots& reference) {
   for (unsigned i = 0; i < kAreaSlots * kLanes; ++i) {
     std::size_t at = c.layout.area_out * kLanes + i;
     ++report_.checks;
-    if (out[at] == reference[at]) continue;
-    report_.fail(fmt::format("{}: {}: {}: memory word {} is {:#x}, expected {:#x} (lane {}; {})", c.where, engines_[engine].name,
-                             c.text, i / kLanes, out[at], reference[at], i % kLanes, describe_inputs(c, in, i % kLanes)));
+    if (same_word(out[at], reference[at], c.spec.opcode->type(0))) continue;
+    report_.fail(fmt::format("{}: {}: {}: memory word {} is {:#x}, expected {:#x} (lane {}; {})", c.where,
+                             engines_[engine].name, c.text, i / kLanes, out[at], reference[at], i % kLanes,
+                             describe_inputs(c, in, i % kLanes)));
     return;
   }
 }
 
-void Batch::compare(std::size_t engine, const Slots& in, const Slots& out, const Slots& reference, std::uint32_t mask) {
+void Batch::compare(std::size_t engine, const Slots& in, const Slots& out, const Slots& reference,
+                    std::uint32_t mask) {
   for (const Case* c : cases_) {
     for (unsigned p = 0; p < c->layout.results.size(); ++p)
       if (engine > 0 || c->expected) compare_port(*c, p, engine, in, out, reference, mask);
-    if (engine > 0 && c->layout.has_area && c->layout.area_is_written) compare_area(*c, engine, in, out, reference);
+    if (engine > 0 && c->layout.has_area && c->layout.area_is_written)
+      compare_area(*c, engine, in, out, reference);
   }
 }
 
@@ -223,7 +254,8 @@ std::string Batch::run(bool blame) {
 
 }  // namespace
 
-void run_cases(std::vector<Case>& cases, const std::vector<NamedEngine>& engines, const RunOptions& options, Report& report) {
+void run_cases(std::vector<Case>& cases, const std::vector<NamedEngine>& engines, const RunOptions& options,
+               Report& report) {
   if (cases.empty()) return;
   std::vector<Case*> all;
   for (Case& c : cases) all.push_back(&c);
@@ -242,7 +274,8 @@ void run_cases(std::vector<Case>& cases, const std::vector<NamedEngine>& engines
   run_cases(left, engines, options, report);
   run_cases(right, engines, options, report);
   if (report.failures == before)
-    report.fail(fmt::format("{}: {} and {} more fail together, none alone: {}", cases[0].where, cases[0].text, cases.size() - 1, problem));
+    report.fail(fmt::format("{}: {} and {} more fail together, none alone: {}", cases[0].where, cases[0].text,
+                            cases.size() - 1, problem));
 }
 
 }  // namespace raddle::testing

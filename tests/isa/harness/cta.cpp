@@ -67,7 +67,8 @@ struct Arena {
     auto base = (reinterpret_cast<std::uintptr_t>(raw) + kAlign - 1) & ~(kAlign - 1);
     shared = reinterpret_cast<std::byte*>(base);
     mprotect(shared, 256u << 10, PROT_READ | PROT_WRITE);
-    raw = mmap(nullptr, kLocalLimit, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    raw = mmap(nullptr, kLocalLimit, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+               0);
     RADDLE_ASSERT(raw != MAP_FAILED, "no memory for local memory");
     local = static_cast<std::byte*>(raw);
   }
@@ -129,8 +130,8 @@ struct Calls {
   static void barrier_arrive(WarpContext* w, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes) {
     of(w).arrive(w, w->cta->barriers[id & 15], {threads, lanes, 0});
   }
-  static std::uint32_t barrier_reduce(WarpContext* w, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes,
-                                      std::uint32_t predicate, std::uint32_t* all) {
+  static std::uint32_t barrier_reduce(WarpContext* w, std::uint32_t id, std::uint32_t threads,
+                                      std::uint32_t lanes, std::uint32_t predicate, std::uint32_t* all) {
     Barrier& barrier = w->cta->barriers[id & 15];
     std::uint32_t generation = barrier.generation;
     of(w).arrive(w, barrier, {threads, lanes, predicate});
@@ -140,8 +141,8 @@ struct Calls {
   }
   static void yield(WarpContext* w) { of(w).switch_out(); }
   static void poll(WarpContext*) {}
-  __attribute__((noreturn)) static void fault(WarpContext* w, FaultKind kind, std::uint64_t address, std::uint32_t lane,
-                                              std::uint32_t line) {
+  __attribute__((noreturn)) static void fault(WarpContext* w, FaultKind kind, std::uint64_t address,
+                                              std::uint32_t lane, std::uint32_t line) {
     Scheduler& s = of(w);
     s.outcome_ = {fmt::format("fault: {}", exec::fault_name(kind)), kind, address, lane, line};
     s.aborted_ = true;
@@ -156,8 +157,8 @@ struct Calls {
       of(w).progress_ |= exec::complete_after_exit(barrier, w->cta->live_threads);
   }
   static std::int32_t vprintf(WarpContext*, std::uint32_t, std::uint64_t, std::uint64_t) { return 0; }
-  __attribute__((noreturn)) static void assert_fail(WarpContext* w, std::uint32_t lane, std::uint64_t message, std::uint64_t,
-                                       std::uint32_t line, std::uint64_t) {
+  __attribute__((noreturn)) static void assert_fail(WarpContext* w, std::uint32_t lane, std::uint64_t message,
+                                                    std::uint64_t, std::uint32_t line, std::uint64_t) {
     fault(w, FaultKind::assertion, message, lane, line);
   }
   static std::uint64_t malloc(WarpContext*, std::uint64_t) { return 0; }
@@ -168,9 +169,9 @@ struct Calls {
 };
 
 constexpr exec::Services kServices = {
-    Calls::barrier_sync, Calls::barrier_arrive, Calls::barrier_reduce, Calls::yield, Calls::poll, Calls::fault,
-    Calls::exit_lanes, Calls::vprintf, Calls::assert_fail, Calls::malloc, Calls::free, Calls::nanosleep, Calls::clock,
-    Calls::globaltimer};
+    Calls::barrier_sync, Calls::barrier_arrive, Calls::barrier_reduce, Calls::yield,       Calls::poll,
+    Calls::fault,        Calls::exit_lanes,     Calls::vprintf,        Calls::assert_fail, Calls::malloc,
+    Calls::free,         Calls::nanosleep,      Calls::clock,          Calls::globaltimer};
 
 Scheduler::Scheduler(const CtaLaunch& launch) : launch_(launch), memory_(*launch.module) {
   exec::BlockShape block = launch.block;
@@ -193,8 +194,11 @@ Scheduler::Scheduler(const CtaLaunch& launch) : launch_(launch), memory_(*launch
   cta_.thread_count = cta_.live_threads = block.x * block.y * block.z;
   cta_.warp_count = (cta_.thread_count + 31) / 32;
   cta_.machine = this;
-  RADDLE_ASSERT(cta_.local_stride * cta_.thread_count <= kLocalLimit, "test kernel needs too much local memory");
-  std::memset(cta_.shared, 0, std::max(exec::kReservedShared + shared.static_bytes, shared.dynamic_offset + launch.dynamic_shared));
+  RADDLE_ASSERT(cta_.local_stride * cta_.thread_count <= kLocalLimit,
+                "test kernel needs too much local memory");
+  std::memset(
+      cta_.shared, 0,
+      std::max(exec::kReservedShared + shared.static_bytes, shared.dynamic_offset + launch.dynamic_shared));
   std::memset(cta_.local, 0, cta_.local_stride * cta_.thread_count);
 }
 
@@ -240,7 +244,8 @@ void Scheduler::prepare_warps() {
 
 void Scheduler::start(Coroutine& coroutine) {
   getcontext(&coroutine.context);
-  coroutine.context.uc_stack.ss_sp = Arena::get().stack(static_cast<std::size_t>(&coroutine - coroutines_.data()));
+  coroutine.context.uc_stack.ss_sp =
+      Arena::get().stack(static_cast<std::size_t>(&coroutine - coroutines_.data()));
   coroutine.context.uc_stack.ss_size = kStack;
   coroutine.context.uc_link = nullptr;
   auto self = reinterpret_cast<std::uintptr_t>(this);
@@ -273,7 +278,9 @@ Outcome Scheduler::run() {
 ModuleMemory::ModuleMemory(const ptx::Module& module) {
   std::vector<std::uint64_t> offsets(module.variables.size());
   std::uint64_t total = 0;
-  auto placed = [](const ptx::Variable& v) { return v.space == ptx::Space::global || v.space == ptx::Space::const_; };
+  auto placed = [](const ptx::Variable& v) {
+    return v.space == ptx::Space::global || v.space == ptx::Space::const_;
+  };
   for (std::size_t i = 0; i < offsets.size(); ++i) {
     if (!placed(module.variables[i])) continue;
     offsets[i] = total;
@@ -290,7 +297,8 @@ ModuleMemory::ModuleMemory(const ptx::Module& module) {
     auto* at = reinterpret_cast<std::byte*>(addresses_[i]);
     if (!v.initial.empty()) std::memcpy(at, v.initial.data(), v.initial.size());
     for (const auto& r : v.relocations) {
-      std::uint64_t value = r.is_function ? exec::function_handle(r.index) : addresses_[r.index] + static_cast<std::uint64_t>(r.addend);
+      std::uint64_t value = r.is_function ? exec::function_handle(r.index)
+                                          : addresses_[r.index] + static_cast<std::uint64_t>(r.addend);
       value >>= r.mask_shift;
       std::memcpy(at + r.offset, &value, r.size);
     }

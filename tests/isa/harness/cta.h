@@ -1,5 +1,5 @@
-// Runs one CTA of a compiled kernel on the calling thread: warps as ucontext coroutines over exec/abi.h, without the
-// machine. For tests that compare engines at every SIMD level; the machine has tests of its own.
+// Runs one CTA of a compiled kernel on the calling thread: warps as ucontext coroutines over exec/abi.h,
+// without the machine. For tests that compare engines at every SIMD level; the machine has tests of its own.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,8 @@ struct Outcome {
 /// What the body held is leaked: good enough to name the culprit and go on with the next test.
 std::string guarded(const std::function<void()>& body);
 
-/// Memory of module-scope .global and .const variables, initialised; one per module and run, so that runs start equal.
+/// Memory of module-scope .global and .const variables, initialised; one per module and run, so that runs
+/// start equal.
 class ModuleMemory {
  public:
   explicit ModuleMemory(const ptx::Module& module);
@@ -46,7 +47,7 @@ struct CtaLaunch {
   ptx::FunctionId kernel = 0;
   exec::Executable* executable = nullptr;
   exec::BlockShape block{32, 1, 1};
-  std::span<const std::byte> parameters;   ///< laid out as the kernel's parameter block
+  std::span<const std::byte> parameters;  ///< laid out as the kernel's parameter block
   std::uint32_t dynamic_shared = 0;
 };
 

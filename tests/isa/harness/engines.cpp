@@ -16,9 +16,12 @@ namespace {
 #ifdef RADDLE_TEST_JIT
 bool host_has(jit::SimdLevel level) {
   switch (level) {
-    case jit::SimdLevel::avx512: return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
-    case jit::SimdLevel::avx2: return __builtin_cpu_supports("avx2");
-    default: return true;
+    case jit::SimdLevel::avx512:
+      return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
+    case jit::SimdLevel::avx2:
+      return __builtin_cpu_supports("avx2");
+    default:
+      return true;
   }
 }
 #endif
@@ -26,8 +29,9 @@ bool host_has(jit::SimdLevel level) {
 Result<NamedEngine> make_engine(const std::string& name) {
   if (name == "interp") return NamedEngine{name, interp::make_engine()};
 #ifdef RADDLE_TEST_JIT
-  for (auto [level_name, level] : {std::pair{"avx512", jit::SimdLevel::avx512}, std::pair{"avx2", jit::SimdLevel::avx2},
-                                   std::pair{"sse42", jit::SimdLevel::sse42}, std::pair{"host", jit::SimdLevel::host}})
+  for (auto [level_name, level] :
+       {std::pair{"avx512", jit::SimdLevel::avx512}, std::pair{"avx2", jit::SimdLevel::avx2},
+        std::pair{"sse42", jit::SimdLevel::sse42}, std::pair{"host", jit::SimdLevel::host}})
     if (name == level_name && host_has(level)) return NamedEngine{name, jit::make_engine(level)};
 #endif
   return Error::make(ErrorCode::not_found, "no engine '{}' in this build or on this host", name);
@@ -40,14 +44,17 @@ Result<std::vector<NamedEngine>> make_engines(std::string_view names) {
   bool all = names == "all";
   for (const std::string& name : split_list(all ? "interp,avx512,avx2,sse42" : names)) {
     auto engine = make_engine(name);
-    if (engine.ok()) engines.push_back(std::move(*engine));
-    else if (!all) return engine.error();
+    if (engine.ok())
+      engines.push_back(std::move(*engine));
+    else if (!all)
+      return engine.error();
   }
   return engines;
 }
 
 Result<CompiledKernel> CompiledKernel::create(const std::string& ptx, std::string_view kernel,
-                                              const std::vector<NamedEngine>& engines, exec::BlockShape block) {
+                                              const std::vector<NamedEngine>& engines,
+                                              exec::BlockShape block) {
   CompiledKernel result;
   result.block_ = block;
   std::string crash = guarded([&] {
@@ -70,8 +77,10 @@ Result<CompiledKernel> CompiledKernel::create(const std::string& ptx, std::strin
     options.block = block;
     crash = guarded([&] {
       auto compiled = engine.engine->compile(*result.module_, result.kernel_, options);
-      if (compiled.ok()) code = std::move(*compiled);
-      else error = compiled.error().to_string();
+      if (compiled.ok())
+        code = std::move(*compiled);
+      else
+        error = compiled.error().to_string();
     });
     if (!crash.empty()) error = "the compiler crashed: " + crash;
     result.code_.push_back(std::move(code));

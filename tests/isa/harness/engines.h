@@ -12,19 +12,20 @@
 namespace raddle::testing {
 
 struct NamedEngine {
-  std::string name;                        ///< "interp", "avx512", "avx2", "sse42"
+  std::string name;  ///< "interp", "avx512", "avx2", "sse42"
   std::unique_ptr<exec::Engine> engine;
 };
 
-/// Engines by comma-separated names; "all": the interpreter and the JIT at each SIMD level that this build and host have.
+/// Engines by comma-separated names; "all": the interpreter and the JIT at each SIMD level that this build
+/// and host have.
 /// @errors not_found: a name that is none of them, or a level that the host lacks
 Result<std::vector<NamedEngine>> make_engines(std::string_view names);
 
 /// A module and, per engine, one of its kernels compiled.
 class CompiledKernel {
  public:
-  /// @errors whatever the parser says; `not_found` without such a kernel. An engine that cannot compile is kept as an
-  /// error of its own, see `compile_error`.
+  /// @errors whatever the parser says; `not_found` without such a kernel. An engine that cannot compile is
+  /// kept as an error of its own, see `compile_error`.
   static Result<CompiledKernel> create(const std::string& ptx, std::string_view kernel,
                                        const std::vector<NamedEngine>& engines, exec::BlockShape block);
 

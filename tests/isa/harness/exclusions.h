@@ -8,15 +8,16 @@
 namespace raddle::testing {
 
 struct Exclusion {
-  std::string_view row;     ///< row id
-  std::string_view what;    ///< "partial masks": not run with inactive lanes; "spellings": no generated kernels
+  std::string_view row;   ///< row id
+  std::string_view what;  ///< "partial masks": not run with inactive lanes; "spellings": no generated kernels
   std::string_view reason;
 };
 
 inline constexpr Exclusion kExclusions[] = {
     {"shfl_sync", "partial masks", "reading a lane that does not take part gives an undefined value"},
     {"shfl", "partial masks", "reading a lane that does not take part gives an undefined value"},
-    {"brkpt", "spellings", "a fault wherever it is executed; its file executes it behind a guard that is false"},
+    {"brkpt", "spellings",
+     "a fault wherever it is executed; its file executes it behind a guard that is false"},
     {"trap", "spellings", "a fault wherever it is executed; its file expects it"},
 };
 

@@ -1,4 +1,5 @@
-// PTX text for cases. Each case has a scope `{ ... }` of its own, so register names repeat (and nested scopes are tested).
+// PTX text for cases. Each case has a scope `{ ... }` of its own, so register names repeat (and nested scopes
+// are tested).
 #include "isa/harness/kernel_writer.h"
 
 #include <algorithm>
@@ -16,29 +17,36 @@ namespace {
 
 /// How a state space is named in the writer's own loads and stores, and how an address in it is made.
 struct SpaceText {
-  std::string name;      ///< "" for generic
+  std::string name;  ///< "" for generic
   bool writable = true;
 };
 
 SpaceText space_of(const isa::Opcode& opcode) {
   switch (opcode.get(ModKind::space)) {
-    case Mod::global: return {"global"};
+    case Mod::global:
+      return {"global"};
     case Mod::shared:
     case Mod::shared_cta:
-    case Mod::shared_cluster: return {"shared"};
-    case Mod::local: return {"local"};
-    case Mod::const_: return {"const", false};
+    case Mod::shared_cluster:
+      return {"shared"};
+    case Mod::local:
+      return {"local"};
+    case Mod::const_:
+      return {"const", false};
     case Mod::param:
     case Mod::param_entry:
-    case Mod::param_func: return {"param", false};
-    default: return {""};
+    case Mod::param_func:
+      return {"param", false};
+    default:
+      return {""};
   }
 }
 
 unsigned register_bits(Type type, unsigned wanted) {
   unsigned bits = std::max(16u, isa::bit_size(type));
   auto cls = isa::type_class(type);
-  bool may_widen = cls == isa::TypeClass::bits || cls == isa::TypeClass::unsigned_ || cls == isa::TypeClass::signed_;
+  bool may_widen =
+      cls == isa::TypeClass::bits || cls == isa::TypeClass::unsigned_ || cls == isa::TypeClass::signed_;
   return may_widen ? std::max(bits, wanted) : bits;
 }
 
@@ -46,15 +54,25 @@ std::string register_type(Type type, unsigned bits) {
   if (type == Type::pred) return "pred";
   if (bits != isa::bit_size(type)) return fmt::format("b{}", bits);
   switch (type) {
-    case Type::u16: case Type::u32: case Type::u64: case Type::s16: case Type::s32: case Type::s64:
-    case Type::f32: case Type::f64: return std::string(type_name(type));
-    default: return fmt::format("b{}", bits);
+    case Type::u16:
+    case Type::u32:
+    case Type::u64:
+    case Type::s16:
+    case Type::s32:
+    case Type::s64:
+    case Type::f32:
+    case Type::f64:
+      return std::string(type_name(type));
+    default:
+      return fmt::format("b{}", bits);
   }
 }
 
 }  // namespace
 
-bool is_immediate_only(const isa::OperandSpec& spec) { return spec.name == "lut" || spec.name.starts_with("imm"); }
+bool is_immediate_only(const isa::OperandSpec& spec) {
+  return spec.name == "lut" || spec.name.starts_with("imm");
+}
 
 std::vector<const isa::Form*> matching_forms(const isa::Opcode& opcode) {
   std::vector<isa::Word> words;
@@ -74,7 +92,7 @@ std::vector<const isa::Form*> matching_forms(const isa::Opcode& opcode) {
 struct KernelWriter::Writing {
   CaseLayout layout;
   const CaseSpec* spec = nullptr;
-  std::string after;     ///< stores, written behind the instruction
+  std::string after;  ///< stores, written behind the instruction
 };
 
 KernelWriter::KernelWriter() {
@@ -82,7 +100,8 @@ KernelWriter::KernelWriter() {
 .target sm_90a
 .address_size 64
 .const .align 16 .b8 table[2048] = {)";
-  for (unsigned i = 0; i < 2048; ++i) body_ += fmt::format("{}{}", i ? "," : "", (i * 167 + (i >> 3) * 29 + 5) & 255);
+  for (unsigned i = 0; i < 2048; ++i)
+    body_ += fmt::format("{}{}", i ? "," : "", (i * 167 + (i >> 3) * 29 + 5) & 255);
   body_ += R"(};
 .visible .entry test(.param .u64 out, .param .u64 in, .param .u64 memory, .param .u32 mask, .param .align 16 .b8 block[64])
 {
@@ -129,8 +148,10 @@ void KernelWriter::load(const Port& port, const std::string& reg) {
   if (port.type == Type::pred) {
     line(fmt::format("{{ .reg .b32 %t; ld.global.b32 %t, [%in+{}]; setp.ne.s32 {}, %t, 0; }}", offset, reg));
   } else if (port.bits == 128) {
-    line(fmt::format("{{ .reg .b64 %t, %u; ld.global.b64 %t, [%in+{}]; ld.global.b64 %u, [%in+{}]; mov.b128 {}, {{%t, %u}}; }}",
-                     offset, offset + kSlotBytes, reg));
+    line(
+        fmt::format("{{ .reg .b64 %t, %u; ld.global.b64 %t, [%in+{}]; ld.global.b64 %u, [%in+{}]; mov.b128 "
+                    "{}, {{%t, %u}}; }}",
+                    offset, offset + kSlotBytes, reg));
   } else {
     line(fmt::format("ld.global.b{} {}, [%in+{}];", port.bits, reg, offset));
   }
@@ -141,8 +162,10 @@ void KernelWriter::store(const Port& port, const std::string& reg) {
   if (port.type == Type::pred) {
     line(fmt::format("{{ .reg .b32 %t; selp.b32 %t, 1, 0, {}; st.global.b32 [%out+{}], %t; }}", reg, offset));
   } else if (port.bits == 128) {
-    line(fmt::format("{{ .reg .b64 %t, %u; mov.b128 {{%t, %u}}, {}; st.global.b64 [%out+{}], %t; st.global.b64 [%out+{}], %u; }}",
-                     reg, offset, offset + kSlotBytes));
+    line(
+        fmt::format("{{ .reg .b64 %t, %u; mov.b128 {{%t, %u}}, {}; st.global.b64 [%out+{}], %t; "
+                    "st.global.b64 [%out+{}], %u; }}",
+                    reg, offset, offset + kSlotBytes));
   } else {
     line(fmt::format("st.global.b{} [%out+{}], {};", port.bits, offset, reg));
   }
@@ -206,7 +229,8 @@ std::string KernelWriter::address(Writing& w, const isa::Opcode& opcode) {
   std::string dot = space.name.empty() ? "" : "." + space.name;
   line("{ .reg .b64 %t;");
   for (unsigned i = 0; i < kAreaSlots; ++i)
-    line(fmt::format("ld.global.b64 %t, [%in+{}]; st{}.b64 [{}+{}], %t;", (w.layout.area_in + i) * kSlotBytes, dot, reg, 8 * i));
+    line(fmt::format("ld.global.b64 %t, [%in+{}]; st{}.b64 [{}+{}], %t;", (w.layout.area_in + i) * kSlotBytes,
+                     dot, reg, 8 * i));
   line("}");
   return "[" + reg + "]";
 }
@@ -219,28 +243,32 @@ void KernelWriter::dump_area(Writing& w, const isa::Opcode& opcode) {
   out_slots_ += kAreaSlots;
   line("{ .reg .b64 %t;");
   for (unsigned i = 0; i < kAreaSlots; ++i)
-    line(fmt::format("ld{}.b64 %t, [{}+{}]; st.global.b64 [%out+{}], %t;", dot, space.name == "shared" ? "%area32" : "%area64",
-                     8 * i, (w.layout.area_out + i) * kSlotBytes));
+    line(fmt::format("ld{}.b64 %t, [{}+{}]; st.global.b64 [%out+{}], %t;", dot,
+                     space.name == "shared" ? "%area32" : "%area64", 8 * i,
+                     (w.layout.area_out + i) * kSlotBytes));
   line("}");
 }
 
 void KernelWriter::carry_in(Writing& w) {
   Port port = take_input("carry", Type::pred, 32, 1);
   w.layout.sources.push_back(port);
-  line(fmt::format("{{ .reg .b32 %t; ld.global.b32 %t, [%in+{}]; add.cc.u32 %t, %t, -1; }}", port.slot * kSlotBytes));
+  line(fmt::format("{{ .reg .b32 %t; ld.global.b32 %t, [%in+{}]; add.cc.u32 %t, %t, -1; }}",
+                   port.slot * kSlotBytes));
 }
 
 void KernelWriter::carry_out(Writing& w) {
   Port port = take_output("carry", Type::b32, 32, 1);
   w.layout.results.push_back(port);
-  line(fmt::format("{{ .reg .b32 %t; addc.u32 %t, 0, 0; st.global.b32 [%out+{}], %t; }}", port.slot * kSlotBytes));
+  line(fmt::format("{{ .reg .b32 %t; addc.u32 %t, 0, 0; st.global.b32 [%out+{}], %t; }}",
+                   port.slot * kSlotBytes));
 }
 
 Result<CaseLayout> KernelWriter::add(const CaseSpec& c) {
   const isa::Row& row = *c.opcode->row;
   for (std::size_t i = 0; i < c.form->operands.size(); ++i) {
     const isa::OperandSpec* spec = find_operand(row, c.form->operands[i].name);
-    if (!spec) return Error::unsupported("{}: operand '{}' is in no operand list", row.id, c.form->operands[i].name);
+    if (!spec)
+      return Error::unsupported("{}: operand '{}' is in no operand list", row.id, c.form->operands[i].name);
     bool open = spec->kind == OperandKind::value && case_operand_type(*c.opcode, *spec) == Type::none;
     if (open || (spec->kind != OperandKind::value && spec->kind != OperandKind::address))
       return Error::unsupported("{}: operand '{}' needs a hand-written kernel", row.id, spec->name);
@@ -263,7 +291,8 @@ Result<CaseLayout> KernelWriter::add(const CaseSpec& c) {
     operands += operands.empty() ? " " : slot.joined ? "|" : ", ";
     operands += text;
   }
-  bool wrap_carry = row.text->scope == isa::Scope::lane && c.opcode->is(isa::Effects::state) && !w.layout.results.empty();
+  bool wrap_carry =
+      row.text->scope == isa::Scope::lane && c.opcode->is(isa::Effects::state) && !w.layout.results.empty();
   if (wrap_carry) carry_in(w);
   line(c.opcode->text + operands + ";");
   if (wrap_carry) carry_out(w);
@@ -283,7 +312,9 @@ Result<CaseLayout> KernelWriter::add(const CaseSpec& c) {
 
 std::string KernelWriter::finish() { return body_ + "END:\nret;\n}\n"; }
 
-Type case_operand_type(const isa::Opcode& opcode, const isa::OperandSpec& spec) { return opcode.operand_type(spec); }
+Type case_operand_type(const isa::Opcode& opcode, const isa::OperandSpec& spec) {
+  return opcode.operand_type(spec);
+}
 
 const isa::OperandSpec* find_operand(const isa::Row& row, std::string_view name) {
   for (const auto& spec : row.operands)

@@ -1,5 +1,6 @@
-// Turns spellings of rows into PTX kernels: loads each operand from a lane's input slot, executes the instruction and
-// stores its results. Everything follows from the row: operand kinds, types, effects and scope; no opcode is named.
+// Turns spellings of rows into PTX kernels: loads each operand from a lane's input slot, executes the
+// instruction and stores its results. Everything follows from the row: operand kinds, types, effects and
+// scope; no opcode is named.
 #pragma once
 
 #include <string>
@@ -11,26 +12,29 @@
 namespace raddle::testing {
 
 inline constexpr unsigned kLanes = 32;
-inline constexpr unsigned kAreaSlots = 4;   ///< of 64 bytes per lane for instructions with an address operand, these are filled and compared
+inline constexpr unsigned kAreaSlots =
+    4;  ///< of 64 bytes per lane for instructions with an address operand, these are filled and compared
 inline constexpr unsigned kSlotBytes = 8 * kLanes;
 
 /// One way to write an instruction: an opcode, one of its forms and the optional operands present.
 struct CaseSpec {
   const isa::Opcode* opcode = nullptr;
   const isa::Form* form = nullptr;
-  std::vector<bool> present;                ///< by form operand
-  unsigned register_bits = 0;               ///< where the row lets a register be wider than its type: this width
-  std::vector<std::string> immediates;      ///< by form operand: text to write instead of a register, empty for none
-  bool member_mask_from_launch = true;      ///< an operand named membermask is the mask of active lanes
+  std::vector<bool> present;   ///< by form operand
+  unsigned register_bits = 0;  ///< where the row lets a register be wider than its type: this width
+  std::vector<std::string>
+      immediates;  ///< by form operand: text to write instead of a register, empty for none
+  bool member_mask_from_launch = true;  ///< an operand named membermask is the mask of active lanes
 };
 
-/// A value that a case reads or writes: one slot per vector element (two for 128 bits), a slot being 8 bytes per lane.
+/// A value that a case reads or writes: one slot per vector element (two for 128 bits), a slot being 8 bytes
+/// per lane.
 struct Port {
   std::string name;
   isa::Type type = isa::Type::none;
-  unsigned bits = 0;                        ///< width of the register
+  unsigned bits = 0;  ///< width of the register
   unsigned elements = 1;
-  unsigned slot = 0;                        ///< in the input or output area
+  unsigned slot = 0;  ///< in the input or output area
   unsigned slots() const { return elements * (bits > 64 ? 2 : 1); }
 };
 
@@ -38,7 +42,7 @@ struct Port {
 struct CaseLayout {
   std::vector<Port> sources, results;
   bool has_area = false, area_is_written = false;
-  unsigned area_in = 0, area_out = 0;       ///< first of kAreaSlots slots
+  unsigned area_in = 0, area_out = 0;  ///< first of kAreaSlots slots
   unsigned first_line = 0, last_line = 0;
 };
 
@@ -46,7 +50,8 @@ struct CaseLayout {
 class KernelWriter {
  public:
   KernelWriter();
-  /// @errors unsupported: the form has operands (labels, callees, lists) that only a hand-written kernel can give
+  /// @errors unsupported: the form has operands (labels, callees, lists) that only a hand-written kernel can
+  /// give
   Result<CaseLayout> add(const CaseSpec& spec);
   std::string finish();
   unsigned in_slots() const { return in_slots_; }
@@ -77,7 +82,8 @@ const isa::OperandSpec* find_operand(const isa::Row& row, std::string_view name)
 /// The row's forms that an opcode's modifiers match: more than one where forms differ in operands only.
 std::vector<const isa::Form*> matching_forms(const isa::Opcode& opcode);
 
-/// Whether PTX wants an immediate there (the table of lop3, ...): operands named `lut` or `imm...` in the rows.
+/// Whether PTX wants an immediate there (the table of lop3, ...): operands named `lut` or `imm...` in the
+/// rows.
 bool is_immediate_only(const isa::OperandSpec& spec);
 
 /// Every combination of optional operands of a form (at most 8 of them).

@@ -24,8 +24,8 @@ class Random {
   std::uint64_t state_;
 };
 
-/// A value of the type: 0, +-1, extremes, small numbers, powers of two, subnormals, NaNs with payloads, infinities, or
-/// random bits. Bits above the type, up to `register_bits`, are random too.
+/// A value of the type: 0, +-1, extremes, small numbers, powers of two, subnormals, NaNs with payloads,
+/// infinities, or random bits. Bits above the type, up to `register_bits`, are random too.
 Bits random_operand(Random& random, isa::Type type, unsigned register_bits);
 
 }  // namespace raddle::testing

@@ -1,6 +1,7 @@
 // Reads the comments of a test file; the PTX itself is left to the parser under test.
 #include "isa/harness/test_file.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
@@ -12,7 +13,8 @@ namespace {
 
 std::string_view trim(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) text.remove_suffix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r'))
+    text.remove_suffix(1);
   return text;
 }
 
@@ -32,12 +34,14 @@ Result<RunLine> read_run(std::string_view text, bool is_warp, unsigned line) {
   text = trim(text);
   if (text.starts_with('@')) {
     auto space = text.find(' ');
-    run.mask = static_cast<std::uint32_t>(std::strtoul(std::string(text.substr(1, space - 1)).c_str(), nullptr, 0));
+    run.mask =
+        static_cast<std::uint32_t>(std::strtoul(std::string(text.substr(1, space - 1)).c_str(), nullptr, 0));
     text = trim(text.substr(space));
   }
   auto equals = text.find("==");
   std::string_view call = trim(text.substr(0, equals));
-  if (!split_call(call, run.callee, run.arguments)) return Error::invalid("expected 'name(operands) == results'");
+  if (!split_call(call, run.callee, run.arguments))
+    return Error::invalid("expected 'name(operands) == results'");
   if (equals != std::string_view::npos) run.results = split_list(text.substr(equals + 2));
   return run;
 }
@@ -45,18 +49,21 @@ Result<RunLine> read_run(std::string_view text, bool is_warp, unsigned line) {
 Result<KernelLine> read_kernel(std::string_view text, unsigned line) {
   KernelLine kernel;
   kernel.line = line;
-  for (std::string_view option : {"block=", "faults="}) {
+  for (std::string_view option : {"block=", "faults=", "only="}) {
     auto at = text.find(option);
     if (at == std::string_view::npos) continue;
     std::string value(text.substr(at + option.size()));
     value = value.substr(0, value.find(' '));
-    if (option == "block=") kernel.block = static_cast<unsigned>(std::atoi(value.c_str()));
-    else kernel.expected_fault = value;
+    if (option == "block=")
+      kernel.block = static_cast<unsigned>(std::atoi(value.c_str()));
+    else
+      kernel.expected_fault = value;
   }
-  text = trim(text.substr(0, std::min(text.find("block="), text.find("faults="))));
+  text = trim(text.substr(0, std::min({text.find("block="), text.find("faults="), text.find("only=")})));
   auto arrow = text.find("->");
   std::string_view call = trim(text.substr(0, arrow));
-  if (!split_call(call, kernel.name, kernel.arguments)) return Error::invalid("expected 'name(types) -> types'");
+  if (!split_call(call, kernel.name, kernel.arguments))
+    return Error::invalid("expected 'name(types) -> types'");
   if (arrow != std::string_view::npos) kernel.results = split_list(text.substr(arrow + 2));
   return kernel;
 }
@@ -110,7 +117,8 @@ Result<std::vector<std::string>> expand_lanes(std::string_view text, unsigned la
   std::vector<std::string> values;
   for (const std::string& item : split_list(text.substr(1, text.size() - 2))) {
     if (auto dots = item.find(".."); dots != std::string::npos) {
-      long first = std::strtol(item.c_str(), nullptr, 0), last = std::strtol(item.c_str() + dots + 2, nullptr, 0);
+      long first = std::strtol(item.c_str(), nullptr, 0),
+           last = std::strtol(item.c_str() + dots + 2, nullptr, 0);
       for (long v = first;; v += first <= last ? 1 : -1) {
         values.push_back(fmt::format("{}", v));
         if (v == last) break;

@@ -10,11 +10,11 @@
 
 namespace raddle::testing {
 
-/// `// run: bfe.u32(0xdeadbeef, 4, 8) == 0xee`: one thread's operands and results; or, as `// warp:`, lists that give
-/// all lanes' values, after an optional `@mask` of active lanes.
+/// `// run: bfe.u32(0xdeadbeef, 4, 8) == 0xee`: one thread's operands and results; or, as `// warp:`, lists
+/// that give all lanes' values, after an optional `@mask` of active lanes.
 struct RunLine {
   unsigned line = 0;
-  std::string callee;                   ///< an instruction's full text, or a kernel of the file
+  std::string callee;  ///< an instruction's full text, or a kernel of the file
   std::vector<std::string> arguments, results;
   bool is_warp = false;
   std::uint32_t mask = ~0u;
@@ -26,7 +26,8 @@ struct KernelLine {
   std::string name;
   std::vector<std::string> arguments, results;  ///< type names, with a leading `v2.` for vectors
   unsigned block = 32;
-  std::string expected_fault;           ///< `faults=trap`: the run must end in this fault
+  std::string expected_fault;  ///< `faults=trap`: the run must end in this fault
+  std::string only;  ///< `only=interp`: a known gap of the other engines; the file says which
 };
 
 /// `// reject: bfe.b32  d, a, b, c`: a spelling that resolving must refuse.
@@ -55,8 +56,8 @@ Result<TestFile> read_test_file(const std::string& path);
 /// Splits at commas outside of (), [], {} and <>; items are trimmed.
 std::vector<std::string> split_list(std::string_view text, char separator = ',');
 
-/// Expands a `// warp:` operand to one literal per lane: `[0..31]`, `[7*32]`, `[0, 1*30, 5]`, or a single literal for
-/// all lanes; `_` stands for "any value".
+/// Expands a `// warp:` operand to one literal per lane: `[0..31]`, `[7*32]`, `[0, 1*30, 5]`, or a single
+/// literal for all lanes; `_` stands for "any value".
 /// @errors invalid: a list that does not have exactly `lanes` items
 Result<std::vector<std::string>> expand_lanes(std::string_view text, unsigned lanes);
 

@@ -19,12 +19,18 @@ struct Format {
 
 Format format_of(Type type) {
   switch (type) {
-    case Type::f16: return {5, 10};
-    case Type::bf16: return {8, 7};
-    case Type::f64: return {11, 52};
-    case Type::e5m2: return {5, 2};
-    case Type::e4m3: return {4, 3, false};
-    default: return {8, 23};  // f32; tf32 has the layout of f32
+    case Type::f16:
+      return {5, 10};
+    case Type::bf16:
+      return {8, 7};
+    case Type::f64:
+      return {11, 52};
+    case Type::e5m2:
+      return {5, 2};
+    case Type::e4m3:
+      return {4, 3, false};
+    default:
+      return {8, 23};  // f32; tf32 has the layout of f32
   }
 }
 
@@ -45,7 +51,9 @@ std::optional<unsigned __int128> parse_integer(std::string_view text) {
   unsigned __int128 value = 0;
   for (char c : text) {
     if (c == '_') continue;
-    unsigned digit = c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : 99;
+    unsigned digit = c >= '0' && c <= '9'                 ? c - '0'
+                     : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
+                                                          : 99;
     if (digit >= base) return std::nullopt;
     value = value * base + digit;
   }
@@ -57,7 +65,8 @@ Result<Bits> parse_float(std::string_view text, Type type) {
   std::uint64_t exponent_ones = low_bits(f.exponent) << f.mantissa;
   std::uint64_t sign = 1ull << (f.exponent + f.mantissa);
   if (text == "nan")
-    return Bits{f.has_infinity ? exponent_ones | 1ull << (f.mantissa - 1) : exponent_ones | low_bits(f.mantissa)};
+    return Bits{f.has_infinity ? exponent_ones | 1ull << (f.mantissa - 1)
+                               : exponent_ones | low_bits(f.mantissa)};
   if (text == "inf" || text == "-inf") return Bits{exponent_ones | (text[0] == '-' ? sign : 0)};
   std::string copy(text);
   char* end = nullptr;
@@ -89,16 +98,26 @@ Result<Bits> parse_packed(std::string_view text, Elements elements) {
 
 Elements elements_of(Type type) {
   switch (type) {
-    case Type::f16x2: return {Type::f16, 2};
-    case Type::bf16x2: return {Type::bf16, 2};
-    case Type::f32x2: return {Type::f32, 2};
-    case Type::e4m3x2: return {Type::e4m3, 2};
-    case Type::e5m2x2: return {Type::e5m2, 2};
-    case Type::u16x2: return {Type::u16, 2};
-    case Type::s16x2: return {Type::s16, 2};
-    case Type::u8x4: return {Type::u8, 4};
-    case Type::s8x4: return {Type::s8, 4};
-    default: return {type, 1};
+    case Type::f16x2:
+      return {Type::f16, 2};
+    case Type::bf16x2:
+      return {Type::bf16, 2};
+    case Type::f32x2:
+      return {Type::f32, 2};
+    case Type::e4m3x2:
+      return {Type::e4m3, 2};
+    case Type::e5m2x2:
+      return {Type::e5m2, 2};
+    case Type::u16x2:
+      return {Type::u16, 2};
+    case Type::s16x2:
+      return {Type::s16, 2};
+    case Type::u8x4:
+      return {Type::u8, 4};
+    case Type::s8x4:
+      return {Type::s8, 4};
+    default:
+      return {type, 1};
   }
 }
 
@@ -155,12 +174,15 @@ std::uint64_t from_double(double value, Type type) {
   int bias = (1 << (f.exponent - 1)) - 1;
   int exponent = std::max(std::ilogb(magnitude), 1 - bias);
   double scaled = std::ldexp(magnitude, static_cast<int>(f.mantissa) - exponent);
-  auto mantissa = static_cast<std::uint64_t>(std::nearbyint(scaled));  // a carry moves into the exponent by itself
+  auto mantissa =
+      static_cast<std::uint64_t>(std::nearbyint(scaled));  // a carry moves into the exponent by itself
   std::uint64_t bits = (static_cast<std::uint64_t>(exponent + bias - 1) << f.mantissa) + mantissa;
   return sign | std::min(bits, largest);
 }
 
-bool is_nan(std::uint64_t bits, Type type) { return isa::is_float(type) && std::isnan(to_double(bits, type)); }
+bool is_nan(std::uint64_t bits, Type type) {
+  return isa::is_float(type) && std::isnan(to_double(bits, type));
+}
 
 std::string format_value(Bits value, Type type) {
   if (type == Type::pred) return value.lo ? "true" : "false";
@@ -172,7 +194,8 @@ std::string format_value(Bits value, Type type) {
   unsigned width = isa::bit_size(elements.type);
   text += " (";
   for (unsigned i = 0; i < elements.count; ++i)
-    text += fmt::format("{}{}", i ? ", " : "", to_double(value.lo >> (i * width) & low_bits(width), elements.type));
+    text += fmt::format("{}{}", i ? ", " : "",
+                        to_double(value.lo >> (i * width) & low_bits(width), elements.type));
   return text + ")";
 }
 

@@ -1,5 +1,5 @@
-// Typed operand values of the instruction tests: literals as test files spell them, their printing, and the comparison
-// of results. Independent of src/numerics on purpose: it judges what is computed there.
+// Typed operand values of the instruction tests: literals as test files spell them, their printing, and the
+// comparison of results. Independent of src/numerics on purpose: it judges what is computed there.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct Bits {
   bool operator==(const Bits&) const = default;
 };
 
-/// Reads a literal at a type: decimal or 0x integers; for floats a decimal number, `nan`, `inf`, `-inf`, or 0x raw bits;
-/// for packed types `<low, high>` or 0x raw bits; for predicates `true`, `false`.
+/// Reads a literal at a type: decimal or 0x integers; for floats a decimal number, `nan`, `inf`, `-inf`, or
+/// 0x raw bits; for packed types `<low, high>` or 0x raw bits; for predicates `true`, `false`.
 /// @errors invalid: not a literal of that type, or a number the type cannot hold exactly
 Result<Bits> parse_literal(std::string_view text, isa::Type type);
 
@@ -35,8 +35,8 @@ bool same_value(Bits a, Bits b, isa::Type type);
 bool near_value(Bits a, Bits b, isa::Type type, double relative_error);
 
 bool is_nan(std::uint64_t bits, isa::Type scalar);
-double to_double(std::uint64_t bits, isa::Type scalar);             ///< f16, bf16, tf32, f32, f64, e4m3, e5m2
-std::uint64_t from_double(double value, isa::Type scalar);          ///< nearest, ties to even; overflow to infinity
+double to_double(std::uint64_t bits, isa::Type scalar);     ///< f16, bf16, tf32, f32, f64, e4m3, e5m2
+std::uint64_t from_double(double value, isa::Type scalar);  ///< nearest, ties to even; overflow to infinity
 
 /// Element type and count of a packed type (f16x2: f16, 2); any other type is its own single element.
 struct Elements {
