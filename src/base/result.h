@@ -93,15 +93,14 @@ class [[nodiscard]] Result<void> {
 #define RADDLE_CONCAT(a, b) RADDLE_CONCAT_(a, b)
 
 /// TRY(expr): returns the error of a Result from the calling function.
-#define TRY(expr)                                       \
-  do {                                                  \
-    if (auto try_result = (expr); !try_result.ok())     \
-      return std::move(try_result.error());             \
+#define TRY(expr)                                                                         \
+  do {                                                                                    \
+    if (auto try_result = (expr); !try_result.ok()) return std::move(try_result.error()); \
   } while (0)
 
 /// TRY_ASSIGN(auto x, expr): the value, or return the error.
 #define TRY_ASSIGN(decl, expr) TRY_ASSIGN_(RADDLE_CONCAT(try_value_, __LINE__), decl, expr)
-#define TRY_ASSIGN_(tmp, decl, expr)          \
-  auto tmp = (expr);                          \
+#define TRY_ASSIGN_(tmp, decl, expr)            \
+  auto tmp = (expr);                            \
   if (!tmp.ok()) return std::move(tmp.error()); \
   decl = std::move(tmp).value()

@@ -25,9 +25,33 @@ enum class Op : std::uint16_t {
 constexpr std::size_t kOpCount = static_cast<std::size_t>(Op::count);
 
 enum class ModKind : std::uint8_t {
-  flag, rounding, half, shift_mode, direction, compare, test, operation, space, semantics, scope, cache, evict1, evict2,
-  cache_hint, prefetch, level, vector, shuffle, vote, permute, barrier, shape, layout, geometry,
-  other, count
+  flag,
+  rounding,
+  half,
+  shift_mode,
+  direction,
+  compare,
+  test,
+  operation,
+  space,
+  semantics,
+  scope,
+  cache,
+  evict1,
+  evict2,
+  cache_hint,
+  prefetch,
+  level,
+  vector,
+  shuffle,
+  vote,
+  permute,
+  barrier,
+  shape,
+  layout,
+  geometry,
+  other,
+  count
 };
 
 enum class Mod : std::uint16_t {
@@ -47,14 +71,14 @@ enum class Scope : std::uint8_t { lane, warp, cta, cluster, async };
 /// Bit set of what an instruction does beside computing its destinations.
 enum class Effects : std::uint16_t {
   pure = 0,
-  reads = 1,       ///< reads memory
-  writes = 2,      ///< writes memory
-  control = 4,     ///< transfers or ends control
-  sync = 8,        ///< waits for other threads
+  reads = 1,    ///< reads memory
+  writes = 2,   ///< writes memory
+  control = 4,  ///< transfers or ends control
+  sync = 8,     ///< waits for other threads
   may_fault = 16,
-  orders = 32,     ///< memory fence
-  state = 64,      ///< reads or writes hidden state (carry flag, clocks, warp mask): not to be moved or merged
-  layout = 128,    ///< depends on where state spaces lie: cvta, isspacep (the executor's own knowledge)
+  orders = 32,   ///< memory fence
+  state = 64,    ///< reads or writes hidden state (carry flag, clocks, warp mask): not to be moved or merged
+  layout = 128,  ///< depends on where state spaces lie: cvta, isspacep (the executor's own knowledge)
 };
 constexpr Effects operator|(Effects a, Effects b) { return Effects(std::uint16_t(a) | std::uint16_t(b)); }
 constexpr bool has(Effects set, Effects bit) { return (std::uint16_t(set) & std::uint16_t(bit)) != 0; }
@@ -65,7 +89,8 @@ enum class Numerics : std::uint8_t {
   approx,  ///< within Row::error of the true value
 };
 
-/// Whether operands of the form base + lane * stride give such a result, and how (address-shape analysis of the JIT).
+/// Whether operands of the form base + lane * stride give such a result, and how (address-shape analysis of
+/// the JIT).
 enum class Affine : std::uint8_t {
   none,
   move,          ///< d = a
@@ -88,38 +113,43 @@ enum class Status : std::uint8_t {
 
 /// A row as written in rows.def (designated initialisers; all text is static).
 struct RowText {
-  std::string_view section;        ///< anchor in the PTX manual
-  unsigned ptx = 10;               ///< PTX ISA version * 10
-  unsigned sm = 10;                ///< lowest target, sm_XX
+  std::string_view section;  ///< anchor in the PTX manual
+  unsigned ptx = 10;         ///< PTX ISA version * 10
+  unsigned sm = 10;          ///< lowest target, sm_XX
   /// Forms and modifier sets, in the manual's notation, `;` after each:
   ///   mnemonic.mod{.optional}.set  d{|p}, a, [b]{, c};     .set = { .x, .y };
   std::string_view syntax;
-  /// "destinations = sources", each `name:type`; see OperandSpec. Empty for unsupported rows: operands unchecked.
+  /// "destinations = sources", each `name:type`; see OperandSpec. Empty for unsupported rows: operands
+  /// unchecked.
   std::string_view operands;
   Scope scope = Scope::lane;
   Effects effects = Effects::pure;
   Numerics numerics = Numerics::exact;
-  double error = 0;                ///< for approx: largest relative error, or absolute where `note` says so
+  double error = 0;  ///< for approx: largest relative error, or absolute where `note` says so
   Status status = Status::done;
-  std::string_view note{};         ///< reason when unsupported; domain of `error`
-  /// Legality beyond the grammar ("ftz only with f32"): null, or returns an empty string when legal, else the rule broken.
+  std::string_view note{};  ///< reason when unsupported; domain of `error`
+  /// Legality beyond the grammar ("ftz only with f32"): null, or returns an empty string when legal, else the
+  /// rule broken.
   std::string_view (*where)(const struct Opcode&) = nullptr;
   Affine affine = Affine::none;
-  bool uniform_result = false;  ///< warp scope: all lanes named by one member mask (the last operand) get the same result
+  bool uniform_result =
+      false;  ///< warp scope: all lanes named by one member mask (the last operand) get the same result
 };
 
 /// What an operand position accepts.
 enum class OperandKind : std::uint8_t { value, address, label, call, vector_list };
 
 /// One operand of a row. The type text is one of:
-///   a type (`u32`, `pred`) | a modifier set of the syntax (`type`, `dtype`) | `type0`, `type1`, ...: the form's first,
-///   second, ... type modifier, set or literal | `wide(x)` of these: twice its width where the opcode says .wide
-/// followed by `.vec` (a vector of as many elements as the .v2/.v4/.v8 modifier says; scalar without one), `.pack` (a
-/// scalar of the type, or a vector `{a, b, ...}` that has its width in all: mov) and `+` (the register may be wider than
-/// the type: ld, st, cvt); or `addr`, `label`, `call`, `list(type)` for `{a, b, ...}`, or `any` (unchecked).
+///   a type (`u32`, `pred`) | a modifier set of the syntax (`type`, `dtype`) | `type0`, `type1`, ...: the
+///   form's first, second, ... type modifier, set or literal | `wide(x)` of these: twice its width where the
+///   opcode says .wide
+/// followed by `.vec` (a vector of as many elements as the .v2/.v4/.v8 modifier says; scalar without one),
+/// `.pack` (a scalar of the type, or a vector `{a, b, ...}` that has its width in all: mov) and `+` (the
+/// register may be wider than the type: ld, st, cvt); or `addr`, `label`, `call`, `list(type)` for `{a, b,
+/// ...}`, or `any` (unchecked).
 struct OperandSpec {
   std::string name;
-  std::string type;       ///< base of the type text: set name or type name
+  std::string type;         ///< base of the type text: set name or type name
   Type fixed = Type::none;  ///< when `type` names a type
   int type_slot = -1;       ///< else: index among the form's type slots (Opcode::types), -1 if fixed
   bool is_destination = false;
@@ -128,30 +158,30 @@ struct OperandSpec {
 };
 
 struct ModSlot {
-  std::string set;           ///< set name, or empty for a literal modifier
-  std::vector<Mod> mods;     ///< alternatives that are modifiers
-  std::vector<Type> types;   ///< alternatives that are types
+  std::string set;          ///< set name, or empty for a literal modifier
+  std::vector<Mod> mods;    ///< alternatives that are modifiers
+  std::vector<Type> types;  ///< alternatives that are types
   bool optional = false;
 };
 
 struct OperandSlot {
-  std::string name;          ///< refers to Row::operands
+  std::string name;  ///< refers to Row::operands
   bool optional = false;
-  bool joined = false;       ///< written `|name` after the one before it
+  bool joined = false;  ///< written `|name` after the one before it
 };
 
 struct Form {
   std::vector<ModSlot> slots;
   std::vector<OperandSlot> operands;
-  std::string text;          ///< as in the row, for messages
+  std::string text;  ///< as in the row, for messages
 };
 
 /// A row after its texts were parsed; all rows are parsed once at start-up by the code that unit tests check.
 struct Row {
   Op op{};
-  std::string_view id;        ///< enumerator spelling
-  std::string mnemonic;       ///< up to the first modifier: "add", "bar", "ld"
-  std::string chapter;        ///< folder under src/isa
+  std::string_view id;   ///< enumerator spelling
+  std::string mnemonic;  ///< up to the first modifier: "add", "bar", "ld"
+  std::string chapter;   ///< folder under src/isa
   const RowText* text = nullptr;
   std::vector<Form> forms;
   std::vector<OperandSpec> operands;
@@ -161,16 +191,18 @@ const Row& row(Op op);
 std::span<const Row> rows();
 std::span<const Op> rows_of_mnemonic(std::string_view mnemonic);
 
-/// A full opcode ("add.sat.s32") matched against its row: interned, one per distinct spelling, alive for the process.
+/// A full opcode ("add.sat.s32") matched against its row: interned, one per distinct spelling, alive for the
+/// process.
 struct Opcode {
   Op op{};
   const Row* row = nullptr;
   const Form* form = nullptr;
-  std::bitset<static_cast<std::size_t>(Mod::count)> mods;     ///< every modifier present
-  std::array<Mod, static_cast<std::size_t>(ModKind::count)> by_kind{};  ///< last modifier of each kind, Mod::none if absent
+  std::bitset<static_cast<std::size_t>(Mod::count)> mods;  ///< every modifier present
+  std::array<Mod, static_cast<std::size_t>(ModKind::count)>
+      by_kind{};                ///< last modifier of each kind, Mod::none if absent
   std::array<Type, 5> types{};  ///< type modifiers in order of the form's type slots
   unsigned type_count = 0;
-  std::string text;             ///< as spelled in the source
+  std::string text;  ///< as spelled in the source
 
   bool has(Mod m) const { return mods.test(static_cast<std::size_t>(m)); }
   Mod get(ModKind k) const { return by_kind[static_cast<std::size_t>(k)]; }
@@ -181,7 +213,8 @@ struct Opcode {
   Type operand_type(const OperandSpec& spec) const;
 };
 
-/// Matches an opcode's full text. Modifiers are a set: order matters only between types. Thread-safe, memoised.
+/// Matches an opcode's full text. Modifiers are a set: order matters only between types. Thread-safe,
+/// memoised.
 /// @errors invalid: unknown instruction, illegal modifier or combination; the message quotes the row's forms.
 /// An `unsupported` row resolves normally: look at row->text->status.
 Result<const Opcode*> resolve(std::string_view text);

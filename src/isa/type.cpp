@@ -5,11 +5,14 @@
 
 namespace raddle::isa {
 namespace {
-struct Info { std::string_view name; unsigned bits; TypeClass cls; };
-constexpr auto kTypes = std::to_array<Info>({
-    {"", 0, TypeClass::none},
+struct Info {
+  std::string_view name;
+  unsigned bits;
+  TypeClass cls;
+};
+constexpr auto kTypes = std::to_array<Info>({{"", 0, TypeClass::none},
 #define X(id, name, bits, cls) {name, bits, TypeClass::cls},
-    RADDLE_PTX_TYPES(X)
+                                             RADDLE_PTX_TYPES(X)
 #undef X
 });
 }  // namespace
@@ -30,29 +33,47 @@ Type type_from_name(std::string_view name) {
 
 Type bits_type(unsigned bits) {
   switch (bits) {
-    case 1: return Type::b1;
-    case 8: return Type::b8;
-    case 16: return Type::b16;
-    case 32: return Type::b32;
-    case 64: return Type::b64;
-    case 128: return Type::b128;
-    default: return Type::none;
+    case 1:
+      return Type::b1;
+    case 8:
+      return Type::b8;
+    case 16:
+      return Type::b16;
+    case 32:
+      return Type::b32;
+    case 64:
+      return Type::b64;
+    case 128:
+      return Type::b128;
+    default:
+      return Type::none;
   }
 }
 
 Type widened(Type t) {
   switch (t) {
-    case Type::u8: return Type::u16;
-    case Type::s8: return Type::s16;
-    case Type::u16: return Type::u32;
-    case Type::s16: return Type::s32;
-    case Type::u32: return Type::u64;
-    case Type::s32: return Type::s64;
-    case Type::b8: return Type::b16;
-    case Type::b16: return Type::b32;
-    case Type::b32: return Type::b64;
-    case Type::b64: return Type::b128;
-    default: return Type::none;
+    case Type::u8:
+      return Type::u16;
+    case Type::s8:
+      return Type::s16;
+    case Type::u16:
+      return Type::u32;
+    case Type::s16:
+      return Type::s32;
+    case Type::u32:
+      return Type::u64;
+    case Type::s32:
+      return Type::s64;
+    case Type::b8:
+      return Type::b16;
+    case Type::b16:
+      return Type::b32;
+    case Type::b32:
+      return Type::b64;
+    case Type::b64:
+      return Type::b128;
+    default:
+      return Type::none;
   }
 }
 

@@ -1,5 +1,6 @@
-// Calls: direct, indirect, and to device services; parameters of device functions. A parameter block keeps, for the
-// byte offset o of a scalar, the warp's 32 values together at o * 32, so that it is vectors all the way.
+// Calls: direct, indirect, and to device services; parameters of device functions. A parameter block keeps,
+// for the byte offset o of a scalar, the warp's 32 values together at o * 32, so that it is vectors all the
+// way.
 #include <llvm/IR/Intrinsics.h>
 
 #include "base/assert.h"
@@ -49,9 +50,14 @@ llvm::Value* FunctionCompiler::parameter_slot(ptx::VariableId id) {
     Builder entry(entry_->getTerminator());
     return entry.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), block, offset * exec::kWarpSize);
   };
-  if (v.is_parameter) slot = formal(f.parameters, parameters_);
-  else if (v.is_return) slot = formal(f.returns, returns_);
-  if (!slot) slot = entry_alloca(llvm::ArrayType::get(ir.getInt8Ty(), std::max<std::uint64_t>(v.size, 1) * exec::kWarpSize), "param", 64);
+  if (v.is_parameter)
+    slot = formal(f.parameters, parameters_);
+  else if (v.is_return)
+    slot = formal(f.returns, returns_);
+  if (!slot)
+    slot = entry_alloca(
+        llvm::ArrayType::get(ir.getInt8Ty(), std::max<std::uint64_t>(v.size, 1) * exec::kWarpSize), "param",
+        64);
   return slot;
 }
 
@@ -61,11 +67,14 @@ void FunctionCompiler::load_parameter(unsigned destination, const Operand& addre
   auto* base = parameter_slot(address.index);
   auto destinations = elements(destination);
   for (std::size_t e = 0; e < destinations.size(); ++e) {
-    std::uint64_t offset = (static_cast<std::uint64_t>(address.value) + e * isa::byte_size(type)) * exec::kWarpSize;
+    std::uint64_t offset =
+        (static_cast<std::uint64_t>(address.value) + e * isa::byte_size(type)) * exec::kWarpSize;
     std::vector<llvm::Value*> values;
     for (unsigned p = 0; p < parts(); ++p) {
-      auto* at = ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), base, offset + p * lanes() * isa::byte_size(type));
-      values.push_back(ir.CreateAlignedLoad(llvm::FixedVectorType::get(element, lanes()), at, llvm::Align(isa::byte_size(type))));
+      auto* at =
+          ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), base, offset + p * lanes() * isa::byte_size(type));
+      values.push_back(ir.CreateAlignedLoad(llvm::FixedVectorType::get(element, lanes()), at,
+                                            llvm::Align(isa::byte_size(type))));
     }
     write_parts(destinations[e], type, values);
   }
@@ -78,12 +87,15 @@ void FunctionCompiler::store_parameter(const Operand& address, unsigned value) {
   auto sources = elements(value);
   Mask mask = executing();
   for (std::size_t e = 0; e < sources.size(); ++e) {
-    std::uint64_t offset = (static_cast<std::uint64_t>(address.value) + e * isa::byte_size(type)) * exec::kWarpSize;
+    std::uint64_t offset =
+        (static_cast<std::uint64_t>(address.value) + e * isa::byte_size(type)) * exec::kWarpSize;
     WarpValue v = read(sources[e]);
     for (unsigned p = 0; p < parts(); ++p) {
-      auto* at = ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), base, offset + p * lanes() * isa::byte_size(type));
+      auto* at =
+          ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), base, offset + p * lanes() * isa::byte_size(type));
       Val x = part(v, p);
-      auto* bits = ir.CreateZExtOrTrunc(x.as(isa::bits_type(x.bits())).v, llvm::FixedVectorType::get(element, lanes()));
+      auto* bits = ir.CreateZExtOrTrunc(x.as(isa::bits_type(x.bits())).v,
+                                        llvm::FixedVectorType::get(element, lanes()));
       ir.CreateMaskedStore(bits, at, llvm::Align(isa::byte_size(type)), mask[p]);
     }
   }
@@ -99,9 +111,12 @@ void FunctionCompiler::load_register_formals() {
     Slot& s = slot(v.offset);
     for (unsigned p = 0; p < s.parts.size(); ++p) {
       auto* element = type == Type::pred ? ir.getInt8Ty() : lane_type(type);
-      auto* at = ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), block, std::uint64_t{p} * lanes() * std::max(1u, isa::byte_size(type)));
-      llvm::Value* value = ir.CreateAlignedLoad(llvm::FixedVectorType::get(element, lanes()), at, llvm::Align(1));
-      if (type == Type::pred) value = mask_to_storage(ir.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType())));
+      auto* at = ir.CreateConstInBoundsGEP1_64(
+          ir.getInt8Ty(), block, std::uint64_t{p} * lanes() * std::max(1u, isa::byte_size(type)));
+      llvm::Value* value =
+          ir.CreateAlignedLoad(llvm::FixedVectorType::get(element, lanes()), at, llvm::Align(1));
+      if (type == Type::pred)
+        value = mask_to_storage(ir.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType())));
       ir.CreateStore(value, s.parts[p]);
     }
   }
@@ -121,9 +136,11 @@ void FunctionCompiler::store_register_returns(const Mask& leaving) {
     WarpValue value = read(formal);
     for (unsigned p = 0; p < parts(); ++p) {
       Val x = part(value, p);
-      auto* at = ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), block, std::uint64_t{p} * lanes() * std::max(1u, isa::byte_size(type)));
-      auto* bits = type == Type::pred ? ir.CreateZExt(x.v, llvm::FixedVectorType::get(ir.getInt8Ty(), lanes()))
-                                      : x.as(isa::bits_type(x.bits())).v;
+      auto* at = ir.CreateConstInBoundsGEP1_64(
+          ir.getInt8Ty(), block, std::uint64_t{p} * lanes() * std::max(1u, isa::byte_size(type)));
+      auto* bits = type == Type::pred
+                       ? ir.CreateZExt(x.v, llvm::FixedVectorType::get(ir.getInt8Ty(), lanes()))
+                       : x.as(isa::bits_type(x.bits())).v;
       ir.CreateMaskedStore(bits, at, llvm::Align(1), leaving[p]);
     }
   }
@@ -131,22 +148,27 @@ void FunctionCompiler::store_register_returns(const Mask& leaving) {
 
 llvm::FunctionType* FunctionCompiler::device_function_type() {
   auto* pointer = ir.getPtrTy();
-  return llvm::FunctionType::get(ir.getVoidTy(), {pointer, ir.getInt32Ty(), pointer, pointer, ir.getInt32Ty()}, false);
+  return llvm::FunctionType::get(ir.getVoidTy(),
+                                 {pointer, ir.getInt32Ty(), pointer, pointer, ir.getInt32Ty()}, false);
 }
 
-llvm::Function* declare_device_function(ModuleContext& context, ptx::FunctionId id, llvm::FunctionType* type) {
+llvm::Function* declare_device_function(ModuleContext& context, ptx::FunctionId id,
+                                        llvm::FunctionType* type) {
   auto& function = context.functions[id];
   if (!function) {
-    function = llvm::Function::Create(type, llvm::Function::InternalLinkage, "function." + context.module.functions[id].name, context.llvm);
+    function = llvm::Function::Create(type, llvm::Function::InternalLinkage,
+                                      "function." + context.module.functions[id].name, context.llvm);
     context.to_compile.push_back(id);
   }
   return function;
 }
 
 /// The caller's block for a list of call operands: a lone variable's own slot, or a copy of several in order.
-llvm::Value* FunctionCompiler::argument_block(const std::vector<Operand>& operands, bool copy_in, std::vector<std::function<void()>>& after) {
+llvm::Value* FunctionCompiler::argument_block(const std::vector<Operand>& operands, bool copy_in,
+                                              std::vector<std::function<void()>>& after) {
   if (operands.empty()) return llvm::ConstantPointerNull::get(ir.getPtrTy());
-  if (operands.size() == 1 && operands[0].kind == Operand::Kind::variable) return parameter_slot(operands[0].index);
+  if (operands.size() == 1 && operands[0].kind == Operand::Kind::variable)
+    return parameter_slot(operands[0].index);
   std::vector<std::uint64_t> offsets;
   std::uint64_t bytes = 0;
   auto size_of = [&](const Operand& o) -> std::pair<std::uint64_t, std::uint64_t> {
@@ -170,22 +192,33 @@ llvm::Value* FunctionCompiler::argument_block(const std::vector<Operand>& operan
     if (o.kind == Operand::Kind::variable) {
       std::uint64_t length = size_of(o).first * exec::kWarpSize;
       auto* slot = parameter_slot(o.index);
-      if (copy_in) ir.CreateMemCpy(at, llvm::Align(16), slot, llvm::Align(16), length);
-      else after.push_back([this, at, slot, length] { ir.CreateMemCpy(slot, llvm::Align(16), at, llvm::Align(16), length); });
+      if (copy_in)
+        ir.CreateMemCpy(at, llvm::Align(16), slot, llvm::Align(16), length);
+      else
+        after.push_back([this, at, slot, length] {
+          ir.CreateMemCpy(slot, llvm::Align(16), at, llvm::Align(16), length);
+        });
     } else if (copy_in) {
       WarpValue v = read(o);
       for (unsigned p = 0; p < parts(); ++p) {
         Val x = part(v, p);
-        auto* bits = x.type == Type::pred ? ir.CreateZExt(x.v, llvm::FixedVectorType::get(ir.getInt8Ty(), lanes())) : x.as(isa::bits_type(x.bits())).v;
-        ir.CreateAlignedStore(bits, ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), at, p * lanes() * std::max(1u, isa::byte_size(v.type))), llvm::Align(1));
+        auto* bits = x.type == Type::pred
+                         ? ir.CreateZExt(x.v, llvm::FixedVectorType::get(ir.getInt8Ty(), lanes()))
+                         : x.as(isa::bits_type(x.bits())).v;
+        ir.CreateAlignedStore(bits,
+                              ir.CreateConstInBoundsGEP1_64(
+                                  ir.getInt8Ty(), at, p * lanes() * std::max(1u, isa::byte_size(v.type))),
+                              llvm::Align(1));
       }
     } else {
       after.push_back([this, at, o] {
         Type type = f.registers[o.index].type;
         std::vector<llvm::Value*> values;
         for (unsigned p = 0; p < parts(); ++p)
-          values.push_back(ir.CreateAlignedLoad(llvm::FixedVectorType::get(lane_type(type), lanes()),
-                                                ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), at, p * lanes() * isa::byte_size(type)), llvm::Align(1)));
+          values.push_back(ir.CreateAlignedLoad(
+              llvm::FixedVectorType::get(lane_type(type), lanes()),
+              ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), at, p * lanes() * isa::byte_size(type)),
+              llvm::Align(1)));
         write_parts(o, type, values);
       });
     }
@@ -199,22 +232,32 @@ void FunctionCompiler::emit_service_call(const ptx::Call& call, std::string_view
   std::vector<llvm::Type*> types;
   for (const auto& o : call.arguments) {
     bool variable = o.kind == Operand::Kind::variable;
-    std::uint64_t bytes = variable ? context.module.variables[o.index].size : isa::byte_size(f.registers[o.index].type);
+    std::uint64_t bytes =
+        variable ? context.module.variables[o.index].size : isa::byte_size(f.registers[o.index].type);
     types.push_back(ir.getIntNTy(static_cast<unsigned>(bytes * 8)));
     arrays.push_back(variable ? parameter_slot(o.index) : spill(read(o)));
   }
   llvm::Value* result_slot = nullptr;
-  if (!call.returns.empty() && call.returns[0].kind == Operand::Kind::variable) result_slot = parameter_slot(call.returns[0].index);
+  if (!call.returns.empty() && call.returns[0].kind == Operand::Kind::variable)
+    result_slot = parameter_slot(call.returns[0].index);
   auto* i64 = ir.getInt64Ty();
   for_each_lane(mask_bits(executing()), [&](llvm::Value* lane) {
-    auto argument = [&](std::size_t k, llvm::Type* as) { return ir.CreateZExtOrTrunc(load_lane(arrays[k], types[k], lane), as); };
+    auto argument = [&](std::size_t k, llvm::Type* as) {
+      return ir.CreateZExtOrTrunc(load_lane(arrays[k], types[k], lane), as);
+    };
     llvm::Value* result = nullptr;
     using exec::Services;
     auto* i32 = ir.getInt32Ty();
-    if (name == "vprintf") result = call_service(offsetof(Services, vprintf), i32, {warp_, lane, argument(0, i64), argument(1, i64)});
-    else if (name == "malloc") result = call_service(offsetof(Services, malloc), i64, {warp_, argument(0, i64)});
-    else if (name == "free") call_service(offsetof(Services, free), ir.getVoidTy(), {warp_, argument(0, i64)});
-    else call_service(offsetof(Services, assert_fail), ir.getVoidTy(), {warp_, lane, argument(0, i64), argument(1, i64), argument(2, i32), argument(3, i64)});
+    if (name == "vprintf")
+      result =
+          call_service(offsetof(Services, vprintf), i32, {warp_, lane, argument(0, i64), argument(1, i64)});
+    else if (name == "malloc")
+      result = call_service(offsetof(Services, malloc), i64, {warp_, argument(0, i64)});
+    else if (name == "free")
+      call_service(offsetof(Services, free), ir.getVoidTy(), {warp_, argument(0, i64)});
+    else
+      call_service(offsetof(Services, assert_fail), ir.getVoidTy(),
+                   {warp_, lane, argument(0, i64), argument(1, i64), argument(2, i32), argument(3, i64)});
     if (result && result_slot) store_lane(result_slot, result, lane);
   });
 }
@@ -232,7 +275,8 @@ void FunctionCompiler::emit_call() {
     auto* frame = ir.CreateAdd(local_frame_, ir.getInt32((f.local_bytes + 15) / 16 * 16));
     auto* bits = mask_bits(executing());
     auto* function = declare_device_function(context, id, device_function_type());
-    if_then(ir.CreateICmpNE(bits, ir.getInt32(0)), [&] { ir.CreateCall(function, {warp_, bits, parameters, returns, frame}); });
+    if_then(ir.CreateICmpNE(bits, ir.getInt32(0)),
+            [&] { ir.CreateCall(function, {warp_, bits, parameters, returns, frame}); });
     for (auto& copy : after) copy();
     return remove_exited();
   }
@@ -256,7 +300,9 @@ void FunctionCompiler::emit_indirect_call(const ptx::Call& call) {
     if_then(ir.CreateICmpNE(ir.CreateAnd(ir.CreateLShr(left, lane), ir.getInt32(1)), ir.getInt32(0)), [&] {
       auto* chosen = load_lane(array, element, lane);
       Mask same;
-      for (unsigned p = 0; p < parts(); ++p) same.push_back(ir.CreateICmpEQ(part(callee, p).as(isa::bits_type(isa::bit_size(callee.type))).v, splat(chosen)));
+      for (unsigned p = 0; p < parts(); ++p)
+        same.push_back(
+            ir.CreateICmpEQ(part(callee, p).as(isa::bits_type(isa::bit_size(callee.type))).v, splat(chosen)));
       auto* group = ir.CreateAnd(mask_bits(same), left);
       ir.CreateStore(ir.CreateAnd(left, ir.CreateNot(group)), left_slot);
       // Function pointers are numbers in the module's table (index + 1); anything else is no function.
@@ -271,7 +317,8 @@ void FunctionCompiler::emit_indirect_call(const ptx::Call& call) {
         auto* block = llvm::BasicBlock::Create(ir.getContext(), target.name, function_);
         choose->addCase(llvm::cast<llvm::ConstantInt>(llvm::ConstantInt::get(element, id + 1)), block);
         ir.SetInsertPoint(block);
-        ir.CreateCall(declare_device_function(context, body, device_function_type()), {warp_, group, parameters, returns, frame});
+        ir.CreateCall(declare_device_function(context, body, device_function_type()),
+                      {warp_, group, parameters, returns, frame});
         ir.CreateBr(called);
       }
       ir.SetInsertPoint(bad);
@@ -287,7 +334,8 @@ void FunctionCompiler::emit_indirect_call(const ptx::Call& call) {
 /// Lanes that executed `exit` inside the callee are gone.
 void FunctionCompiler::remove_exited() {
   if (!context.functions_may_exit) return;
-  Mask live = mask_from_bits(warp_field(offsetof(exec::WarpContext, live_lanes), ir.getInt32Ty(), "live", false));
+  Mask live =
+      mask_from_bits(warp_field(offsetof(exec::WarpContext, live_lanes), ir.getInt32Ty(), "live", false));
   for (unsigned p = 0; p < parts(); ++p) active_[p] = ir.CreateAnd(active_[p], live[p]);
 }
 

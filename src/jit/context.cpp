@@ -1,4 +1,5 @@
-// What kernel code reads from the CTA, warp and launch contexts (exec/abi.h), and its calls back into the machine.
+// What kernel code reads from the CTA, warp and launch contexts (exec/abi.h), and its calls back into the
+// machine.
 #include <llvm/IR/MDBuilder.h>
 
 #include "base/assert.h"
@@ -13,25 +14,30 @@ using ptx::SpecialRegister;
 
 namespace {
 /// Fields that never change while the code runs may be hoisted out of loops over warps and CTAs.
-llvm::Value* load_field(Builder& ir, llvm::Value* base, std::size_t offset, llvm::Type* type, const char* name, bool constant) {
+llvm::Value* load_field(Builder& ir, llvm::Value* base, std::size_t offset, llvm::Type* type,
+                        const char* name, bool constant) {
   auto* at = ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), base, offset);
   auto* load = ir.CreateLoad(type, at, name);
-  if (constant) load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(ir.getContext(), {}));
+  if (constant)
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(ir.getContext(), {}));
   return load;
 }
 }  // namespace
 
-llvm::Value* FunctionCompiler::warp_field(std::size_t offset, llvm::Type* type, const char* name, bool constant) {
+llvm::Value* FunctionCompiler::warp_field(std::size_t offset, llvm::Type* type, const char* name,
+                                          bool constant) {
   if (!constant) return load_field(ir, warp_, offset, type, name, false);
   auto& cached = fields_[{offset, 0}];
   if (!cached) {
     Builder at(entry_->getTerminator());
-    cached = load_field(at, warp_, offset, type, name, false);  // the block function builds warps in place: not invariant
+    cached = load_field(at, warp_, offset, type, name,
+                        false);  // the block function builds warps in place: not invariant
   }
   return cached;
 }
 
-llvm::Value* FunctionCompiler::cta_field(std::size_t offset, llvm::Type* type, const char* name, bool constant) {
+llvm::Value* FunctionCompiler::cta_field(std::size_t offset, llvm::Type* type, const char* name,
+                                         bool constant) {
   if (!constant) return load_field(ir, cta_, offset, type, name, false);
   auto& cached = fields_[{offset, 1}];
   if (!cached) {
@@ -61,7 +67,9 @@ WarpValue FunctionCompiler::special(const ptx::Operand& o) {
     value.bases = {v};
     return value;
   };
-  auto launch32 = [&](std::size_t offset, const char* name) { return uniform(launch_field(offset, i32, name)); };
+  auto launch32 = [&](std::size_t offset, const char* name) {
+    return uniform(launch_field(offset, i32, name));
+  };
   auto varying = [&](const std::function<llvm::Value*(unsigned)>& make) {
     value.shape = Shape::varying();
     for (unsigned p = 0; p < parts(); ++p) value.parts.push_back(make(p));
@@ -71,48 +79,71 @@ WarpValue FunctionCompiler::special(const ptx::Operand& o) {
     auto* lane = lane_numbers(32, p);
     auto* bit = ir.CreateShl(splat(ir.getInt32(1)), lane);
     auto* below = ir.CreateSub(bit, splat(ir.getInt32(1)));
-    auto* low = include ? ir.CreateOr(below, bit) : below;   // le or lt
+    auto* low = include ? ir.CreateOr(below, bit) : below;  // le or lt
     if (!upward) return low;
     return ir.CreateNot(include ? below : ir.CreateOr(below, bit));  // ge or gt
   };
   unsigned c = o.component;
   auto dimension = [&](std::size_t array, const char* name) { return launch32(array + 4 * c, name); };
   switch (static_cast<SpecialRegister>(o.index)) {
-    case SpecialRegister::tid: return thread_coordinate(c);
-    case SpecialRegister::ntid: return c == 3 ? uniform(ir.getInt32(0)) : dimension(offsetof(LaunchContext, ntid), "ntid");
-    case SpecialRegister::nctaid: return c == 3 ? uniform(ir.getInt32(0)) : dimension(offsetof(LaunchContext, nctaid), "nctaid");
+    case SpecialRegister::tid:
+      return thread_coordinate(c);
+    case SpecialRegister::ntid:
+      return c == 3 ? uniform(ir.getInt32(0)) : dimension(offsetof(LaunchContext, ntid), "ntid");
+    case SpecialRegister::nctaid:
+      return c == 3 ? uniform(ir.getInt32(0)) : dimension(offsetof(LaunchContext, nctaid), "nctaid");
     case SpecialRegister::ctaid:
-      return uniform(c == 3 ? static_cast<llvm::Value*>(ir.getInt32(0)) : cta_field(offsetof(CtaContext, ctaid) + 4 * c, i32, "ctaid"));
+      return uniform(c == 3 ? static_cast<llvm::Value*>(ir.getInt32(0))
+                            : cta_field(offsetof(CtaContext, ctaid) + 4 * c, i32, "ctaid"));
     case SpecialRegister::laneid:
       value.shape = Shape::strided(1);
       value.bases = {ir.getInt32(0)};
       return value;
-    case SpecialRegister::warpid: return uniform(warp_field(offsetof(WarpContext, warp_id), i32, "warpid"));
-    case SpecialRegister::nwarpid: return uniform(cta_field(offsetof(CtaContext, warp_count), i32, "nwarpid"));
-    case SpecialRegister::smid: return uniform(cta_field(offsetof(CtaContext, smid), i32, "smid"));
-    case SpecialRegister::nsmid: return launch32(offsetof(LaunchContext, nsmid), "nsmid");
-    case SpecialRegister::gridid: return uniform(launch_field(offsetof(LaunchContext, grid_id), ir.getInt64Ty(), "gridid"), Type::u64);
-    case SpecialRegister::is_explicit_cluster: return uniform(ir.getFalse(), Type::pred);
+    case SpecialRegister::warpid:
+      return uniform(warp_field(offsetof(WarpContext, warp_id), i32, "warpid"));
+    case SpecialRegister::nwarpid:
+      return uniform(cta_field(offsetof(CtaContext, warp_count), i32, "nwarpid"));
+    case SpecialRegister::smid:
+      return uniform(cta_field(offsetof(CtaContext, smid), i32, "smid"));
+    case SpecialRegister::nsmid:
+      return launch32(offsetof(LaunchContext, nsmid), "nsmid");
+    case SpecialRegister::gridid:
+      return uniform(launch_field(offsetof(LaunchContext, grid_id), ir.getInt64Ty(), "gridid"), Type::u64);
+    case SpecialRegister::is_explicit_cluster:
+      return uniform(ir.getFalse(), Type::pred);
     // Without clusters every CTA is a cluster of one.
     case SpecialRegister::clusterid:
-      return uniform(c == 3 ? static_cast<llvm::Value*>(ir.getInt32(0)) : cta_field(offsetof(CtaContext, ctaid) + 4 * c, i32, "ctaid"));
-    case SpecialRegister::nclusterid: return c == 3 ? uniform(ir.getInt32(0)) : dimension(offsetof(LaunchContext, nctaid), "nctaid");
-    case SpecialRegister::cluster_ctaid: return uniform(ir.getInt32(0));
-    case SpecialRegister::cluster_nctaid: return uniform(ir.getInt32(c == 3 ? 0 : 1));
-    case SpecialRegister::cluster_ctarank: return uniform(cta_field(offsetof(CtaContext, cluster_rank), i32, "rank"));
-    case SpecialRegister::cluster_nctarank: return uniform(ir.getInt32(1));
-    case SpecialRegister::lanemask_eq: return varying([&](unsigned p) { return ir.CreateShl(splat(ir.getInt32(1)), lane_numbers(32, p)); });
-    case SpecialRegister::lanemask_le: return varying([&](unsigned p) { return ones_shifted(p, true, false); });
-    case SpecialRegister::lanemask_lt: return varying([&](unsigned p) { return ones_shifted(p, false, false); });
-    case SpecialRegister::lanemask_ge: return varying([&](unsigned p) { return ones_shifted(p, true, true); });
-    case SpecialRegister::lanemask_gt: return varying([&](unsigned p) { return ones_shifted(p, false, true); });
+      return uniform(c == 3 ? static_cast<llvm::Value*>(ir.getInt32(0))
+                            : cta_field(offsetof(CtaContext, ctaid) + 4 * c, i32, "ctaid"));
+    case SpecialRegister::nclusterid:
+      return c == 3 ? uniform(ir.getInt32(0)) : dimension(offsetof(LaunchContext, nctaid), "nctaid");
+    case SpecialRegister::cluster_ctaid:
+      return uniform(ir.getInt32(0));
+    case SpecialRegister::cluster_nctaid:
+      return uniform(ir.getInt32(c == 3 ? 0 : 1));
+    case SpecialRegister::cluster_ctarank:
+      return uniform(cta_field(offsetof(CtaContext, cluster_rank), i32, "rank"));
+    case SpecialRegister::cluster_nctarank:
+      return uniform(ir.getInt32(1));
+    case SpecialRegister::lanemask_eq:
+      return varying([&](unsigned p) { return ir.CreateShl(splat(ir.getInt32(1)), lane_numbers(32, p)); });
+    case SpecialRegister::lanemask_le:
+      return varying([&](unsigned p) { return ones_shifted(p, true, false); });
+    case SpecialRegister::lanemask_lt:
+      return varying([&](unsigned p) { return ones_shifted(p, false, false); });
+    case SpecialRegister::lanemask_ge:
+      return varying([&](unsigned p) { return ones_shifted(p, true, true); });
+    case SpecialRegister::lanemask_gt:
+      return varying([&](unsigned p) { return ones_shifted(p, false, true); });
     case SpecialRegister::clock64:
     case SpecialRegister::clock:
     case SpecialRegister::clock_hi:
     case SpecialRegister::globaltimer:
     case SpecialRegister::globaltimer_lo:
-    case SpecialRegister::globaltimer_hi: return uniform_time(static_cast<SpecialRegister>(o.index));
-    case SpecialRegister::dynamic_smem_size: return launch32(offsetof(LaunchContext, dynamic_shared), "dynamic_smem");
+    case SpecialRegister::globaltimer_hi:
+      return uniform_time(static_cast<SpecialRegister>(o.index));
+    case SpecialRegister::dynamic_smem_size:
+      return launch32(offsetof(LaunchContext, dynamic_shared), "dynamic_smem");
     case SpecialRegister::total_smem_size:
     case SpecialRegister::aggr_smem_size: {
       auto* s = launch_field(offsetof(LaunchContext, static_shared), i32, "static_smem");
@@ -120,7 +151,8 @@ WarpValue FunctionCompiler::special(const ptx::Operand& o) {
       return uniform(ir.CreateAdd(s, d));
     }
     case SpecialRegister::reserved_smem_offset_end:
-    case SpecialRegister::reserved_smem_offset_cap: return uniform(ir.getInt32(exec::kReservedShared));
+    case SpecialRegister::reserved_smem_offset_cap:
+      return uniform(ir.getInt32(exec::kReservedShared));
     case SpecialRegister::envreg: {
       auto* workspace = launch_field(offsetof(LaunchContext, grid_workspace), ir.getInt64Ty(), "workspace");
       if (c == 1) return uniform(ir.CreateTrunc(ir.CreateLShr(workspace, 32), i32));
@@ -128,18 +160,24 @@ WarpValue FunctionCompiler::special(const ptx::Operand& o) {
       return uniform(ir.getInt32(0));
     }
     case SpecialRegister::pm64:
-    case SpecialRegister::current_graph_exec: return uniform(ir.getInt64(0), Type::u64);
-    default: return uniform(ir.getInt32(0));  // reserved_smem_offset_begin, _0, _1 and %pm counters read zero
+    case SpecialRegister::current_graph_exec:
+      return uniform(ir.getInt64(0), Type::u64);
+    default:
+      return uniform(ir.getInt32(0));  // reserved_smem_offset_begin, _0, _1 and %pm counters read zero
   }
 }
 
 WarpValue FunctionCompiler::uniform_time(SpecialRegister which) {
-  bool timer = which == SpecialRegister::globaltimer || which == SpecialRegister::globaltimer_lo || which == SpecialRegister::globaltimer_hi;
-  llvm::Value* now = call_service(timer ? offsetof(exec::Services, globaltimer) : offsetof(exec::Services, clock), ir.getInt64Ty(), {warp_});
+  bool timer = which == SpecialRegister::globaltimer || which == SpecialRegister::globaltimer_lo ||
+               which == SpecialRegister::globaltimer_hi;
+  llvm::Value* now =
+      call_service(timer ? offsetof(exec::Services, globaltimer) : offsetof(exec::Services, clock),
+                   ir.getInt64Ty(), {warp_});
   WarpValue value;
   value.shape = Shape::uniform_value();
   value.type = Type::u64;
-  if (which == SpecialRegister::clock_hi || which == SpecialRegister::globaltimer_hi) now = ir.CreateLShr(now, 32);
+  if (which == SpecialRegister::clock_hi || which == SpecialRegister::globaltimer_hi)
+    now = ir.CreateLShr(now, 32);
   if (which != SpecialRegister::clock64 && which != SpecialRegister::globaltimer) {
     now = ir.CreateTrunc(now, ir.getInt32Ty());
     value.type = Type::u32;
@@ -180,15 +218,19 @@ WarpValue FunctionCompiler::thread_coordinate(unsigned c) {
       break;
     case LaneLayout::whole_parts:
       value.shape = Shape::strided(c == 0 ? 1 : 0, true);
-      for (unsigned p = 0; p < parts(); ++p) value.bases.push_back(coordinate(ir.CreateAdd(first, ir.getInt32(p * lanes()))));
+      for (unsigned p = 0; p < parts(); ++p)
+        value.bases.push_back(coordinate(ir.CreateAdd(first, ir.getInt32(p * lanes()))));
       break;
     case LaneLayout::general:
       value.shape = Shape::varying();
       for (unsigned p = 0; p < parts(); ++p) {
-        // Thread and dimensions are at most 1,024: (t + 0.5) / n in single precision has the exact integer part.
+        // Thread and dimensions are at most 1,024: (t + 0.5) / n in single precision has the exact integer
+        // part.
         auto* type = llvm::FixedVectorType::get(ir.getFloatTy(), lanes());
         auto divide = [&](llvm::Value* a, llvm::Value* n) {
-          auto* quotient = ir.CreateFDiv(ir.CreateFAdd(ir.CreateUIToFP(a, type), llvm::ConstantFP::get(type, 0.5)), splat(ir.CreateUIToFP(n, ir.getFloatTy())));
+          auto* quotient =
+              ir.CreateFDiv(ir.CreateFAdd(ir.CreateUIToFP(a, type), llvm::ConstantFP::get(type, 0.5)),
+                            splat(ir.CreateUIToFP(n, ir.getFloatTy())));
           return ir.CreateFPToUI(quotient, a->getType());
         };
         auto* thread = ir.CreateAdd(splat(first), lane_numbers(32, p));
@@ -232,11 +274,15 @@ llvm::Value* FunctionCompiler::variable_address(ptx::VariableId id) {
   switch (v.space) {
     case ptx::Space::shared: {
       bool dynamic = v.size == 0;
-      if (dynamic) return ir.CreateZExt(launch_field(offsetof(LaunchContext, dynamic_shared_offset), ir.getInt32Ty(), "dynamic"), i64);
+      if (dynamic)
+        return ir.CreateZExt(
+            launch_field(offsetof(LaunchContext, dynamic_shared_offset), ir.getInt32Ty(), "dynamic"), i64);
       return ir.getInt64(context.shared.offset[id]);
     }
-    case ptx::Space::local: return ir.CreateAdd(ir.CreateZExt(local_frame_, i64), ir.getInt64(v.offset));
-    case ptx::Space::param: return ir.getInt64(v.offset);
+    case ptx::Space::local:
+      return ir.CreateAdd(ir.CreateZExt(local_frame_, i64), ir.getInt64(v.offset));
+    case ptx::Space::param:
+      return ir.getInt64(v.offset);
     default: {
       auto* table = launch_field(offsetof(LaunchContext, variables), ir.getPtrTy(), "variables");
       Builder at(entry_->getTerminator());
@@ -247,7 +293,8 @@ llvm::Value* FunctionCompiler::variable_address(ptx::VariableId id) {
   }
 }
 
-llvm::Value* FunctionCompiler::call_service(std::size_t offset, llvm::Type* result, std::vector<llvm::Value*> arguments) {
+llvm::Value* FunctionCompiler::call_service(std::size_t offset, llvm::Type* result,
+                                            std::vector<llvm::Value*> arguments) {
   auto* services = load_field(ir, cta_, offsetof(CtaContext, services), ir.getPtrTy(), "services", true);
   auto* target = load_field(ir, services, offset, ir.getPtrTy(), "service", true);
   std::vector<llvm::Type*> types;
@@ -257,7 +304,8 @@ llvm::Value* FunctionCompiler::call_service(std::size_t offset, llvm::Type* resu
 
 void FunctionCompiler::fault(exec::FaultKind kind, llvm::Value* address, llvm::Value* lane) {
   call_service(offsetof(exec::Services, fault), ir.getVoidTy(),
-               {warp_, ir.getInt32(static_cast<std::uint32_t>(kind)), address, lane, ir.getInt32(instruction ? instruction->line : 0)});
+               {warp_, ir.getInt32(static_cast<std::uint32_t>(kind)), address, lane,
+                ir.getInt32(instruction ? instruction->line : 0)});
 }
 
 }  // namespace raddle::jit

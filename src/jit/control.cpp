@@ -1,4 +1,5 @@
-// Control flow of FunctionCompiler: blocks in linear order, lanes waiting at blocks, exits, suspension at barriers.
+// Control flow of FunctionCompiler: blocks in linear order, lanes waiting at blocks, exits, suspension at
+// barriers.
 #include <llvm/IR/Intrinsics.h>
 
 #include "base/assert.h"
@@ -9,13 +10,19 @@ namespace raddle::jit {
 using ptx::Exit;
 
 FunctionCompiler::FunctionCompiler(ModuleContext& c, const Plan& p)
-    : context(c), plan(p), f(p.function), ir(c.llvm.getContext()), slots_(f.registers.size()),
-      blocks_(f.blocks.size()), masks_(f.blocks.size()) {}
+    : context(c),
+      plan(p),
+      f(p.function),
+      ir(c.llvm.getContext()),
+      slots_(f.registers.size()),
+      blocks_(f.blocks.size()),
+      masks_(f.blocks.size()) {}
 
 llvm::Function* FunctionCompiler::compile() {
   emit_prologue();
   for (BlockId b : plan.order.blocks) {
-    blocks_[b] = llvm::BasicBlock::Create(ir.getContext(), f.blocks[b].label.empty() ? "b" : f.blocks[b].label, function_);
+    blocks_[b] = llvm::BasicBlock::Create(ir.getContext(),
+                                          f.blocks[b].label.empty() ? "b" : f.blocks[b].label, function_);
     for (unsigned p = 0; p < parts(); ++p) masks_[b].push_back(entry_alloca(mask_storage_type(), "waiting"));
   }
   ir.SetInsertPoint(body_);
@@ -32,8 +39,10 @@ llvm::Function* FunctionCompiler::compile() {
   }
   for (BlockId b : plan.order.blocks) emit_block(b);
   ir.SetInsertPoint(exit_);
-  if (resume_) ir.CreateRet(ir.getInt32(0));
-  else ir.CreateRetVoid();
+  if (resume_)
+    ir.CreateRet(ir.getInt32(0));
+  else
+    ir.CreateRetVoid();
   context.statistics.dispatched_loops += plan.order.dispatched_loops;
   return function_;
 }
@@ -42,13 +51,21 @@ void FunctionCompiler::emit_prologue() {
   auto* pointer = ir.getPtrTy();
   bool regions = f.is_entry && context.kind == exec::BlockKind::regions;
   llvm::FunctionType* type;
-  if (!f.is_entry) type = llvm::FunctionType::get(ir.getVoidTy(), {pointer, ir.getInt32Ty(), pointer, pointer, ir.getInt32Ty()}, false);
-  else if (regions) type = llvm::FunctionType::get(ir.getInt32Ty(), {pointer, pointer, ir.getInt32Ty()}, false);
-  else type = llvm::FunctionType::get(ir.getVoidTy(), {pointer}, false);
+  if (!f.is_entry)
+    type = llvm::FunctionType::get(ir.getVoidTy(),
+                                   {pointer, ir.getInt32Ty(), pointer, pointer, ir.getInt32Ty()}, false);
+  else if (regions)
+    type = llvm::FunctionType::get(ir.getInt32Ty(), {pointer, pointer, ir.getInt32Ty()}, false);
+  else
+    type = llvm::FunctionType::get(ir.getVoidTy(), {pointer}, false);
   std::string name = (f.is_entry ? "kernel." : "function.") + f.name;
   function_ = context.llvm.getFunction(name);
-  if (!function_) function_ = llvm::Function::Create(type, f.is_entry ? llvm::Function::ExternalLinkage : llvm::Function::InternalLinkage, name, context.llvm);
-  // LLVM would delete dead loads and treat a store to null as unreachable (decisions: null pointers are valid addresses).
+  if (!function_)
+    function_ = llvm::Function::Create(
+        type, f.is_entry ? llvm::Function::ExternalLinkage : llvm::Function::InternalLinkage, name,
+        context.llvm);
+  // LLVM would delete dead loads and treat a store to null as unreachable (decisions: null pointers are valid
+  // addresses).
   function_->addFnAttr(llvm::Attribute::NullPointerIsValid);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
   entry_ = llvm::BasicBlock::Create(ir.getContext(), "entry", function_);
@@ -62,15 +79,19 @@ void FunctionCompiler::emit_prologue() {
     local_frame_ = ir.getInt32(0);
     entry_mask_ = context.layout.full_warps
                       ? all_lanes(true)
-                      : mask_from_bits(warp_field(offsetof(exec::WarpContext, initial_lanes), ir.getInt32Ty(), "lanes"));
+                      : mask_from_bits(
+                            warp_field(offsetof(exec::WarpContext, initial_lanes), ir.getInt32Ty(), "lanes"));
   } else {
     entry_mask_ = mask_from_bits(function_->getArg(1));
     parameters_ = function_->getArg(2);
     returns_ = function_->getArg(3);
     local_frame_ = function_->getArg(4);
-    auto* stack = ir.CreateTrunc(cta_field(offsetof(exec::CtaContext, local_stride), ir.getInt64Ty(), "stack"), ir.getInt32Ty());
+    auto* stack = ir.CreateTrunc(
+        cta_field(offsetof(exec::CtaContext, local_stride), ir.getInt64Ty(), "stack"), ir.getInt32Ty());
     auto* end = ir.CreateAdd(local_frame_, ir.getInt32(f.local_bytes));
-    if_then(ir.CreateICmpUGT(end, stack), [&] { fault(exec::FaultKind::stack_overflow, ir.CreateZExt(end, ir.getInt64Ty()), ir.getInt32(0)); });
+    if_then(ir.CreateICmpUGT(end, stack), [&] {
+      fault(exec::FaultKind::stack_overflow, ir.CreateZExt(end, ir.getInt64Ty()), ir.getInt32(0));
+    });
     body_ = ir.GetInsertBlock();
   }
   if (regions) {
@@ -100,13 +121,16 @@ void FunctionCompiler::emit_block(BlockId b) {
     instruction = &f.instructions[n];
     bool transfers = opcode().is(isa::Effects::control) && instruction->extra == ptx::kNone;
     if (opcode().op == Op::brx_idx) transfers = true;
-    if (transfers && n + 1 == f.blocks[b].end) last = instruction;
-    else emit_instruction();
+    if (transfers && n + 1 == f.blocks[b].end)
+      last = instruction;
+    else
+      emit_instruction();
   }
   emit_terminator(last);
 }
 
-/// Lanes pending elsewhere that this operation names must come here first; those at another warp barrier have arrived.
+/// Lanes pending elsewhere that this operation names must come here first; those at another warp barrier have
+/// arrived.
 void FunctionCompiler::emit_hold() {
   instruction = &f.instructions[f.blocks[block].begin];
   bool warp_barrier = opcode().op == Op::bar_warp_sync;
@@ -114,8 +138,10 @@ void FunctionCompiler::emit_hold() {
   Mask elsewhere = all_lanes(false);
   for (BlockId x : plan.pending(block)) {
     const auto& other = f.blocks[x];
-    bool also_arrived = warp_barrier && other.begin != other.end && f.instructions[other.begin].op() == Op::bar_warp_sync;
-    bool at_barrier = whole_block && other.begin != other.end && f.instructions[other.begin].opcode->row->text->scope == isa::Scope::cta;
+    bool also_arrived =
+        warp_barrier && other.begin != other.end && f.instructions[other.begin].op() == Op::bar_warp_sync;
+    bool at_barrier = whole_block && other.begin != other.end &&
+                      f.instructions[other.begin].opcode->row->text->scope == isa::Scope::cta;
     if (also_arrived || at_barrier) continue;
     Mask waiting = load_mask(x);
     for (unsigned p = 0; p < parts(); ++p) elsewhere[p] = ir.CreateOr(elsewhere[p], waiting[p]);
@@ -129,7 +155,8 @@ void FunctionCompiler::emit_hold() {
     } else {
       llvm::Value* all = nullptr;
       for (unsigned p = 0; p < parts(); ++p) {
-        auto* mine = ir.CreateSelect(active_[p], part(named, p).v, llvm::Constant::getNullValue(part(named, p).v->getType()));
+        auto* mine = ir.CreateSelect(active_[p], part(named, p).v,
+                                     llvm::Constant::getNullValue(part(named, p).v->getType()));
         auto* joined = ir.CreateOrReduce(mine);
         all = all ? ir.CreateOr(all, joined) : joined;
       }
@@ -162,9 +189,8 @@ void FunctionCompiler::go(const std::vector<BlockId>& set) {
       auto* poll_word = cta_field(offsetof(exec::CtaContext, poll), ir.getPtrTy(), "poll");
       auto* word = ir.CreateAlignedLoad(ir.getInt32Ty(), poll_word, llvm::Align(4), "polled");
       word->setAtomic(llvm::AtomicOrdering::Monotonic);
-      if_then(ir.CreateICmpNE(word, ir.getInt32(0)), [&] {
-        call_service(offsetof(exec::Services, poll), ir.getVoidTy(), {warp_});
-      });
+      if_then(ir.CreateICmpNE(word, ir.getInt32(0)),
+              [&] { call_service(offsetof(exec::Services, poll), ir.getVoidTy(), {warp_}); });
       if (plan.order.waiting_header[t.block]) {
         if (!spin_counter_) {
           spin_counter_ = entry_alloca(ir.getInt32Ty(), "spins");
@@ -172,9 +198,8 @@ void FunctionCompiler::go(const std::vector<BlockId>& set) {
         }
         auto* spins = ir.CreateAdd(ir.CreateLoad(ir.getInt32Ty(), spin_counter_), ir.getInt32(1));
         ir.CreateStore(spins, spin_counter_);
-        if_then(ir.CreateICmpEQ(ir.CreateAnd(spins, ir.getInt32(15)), ir.getInt32(0)), [&] {
-          call_service(offsetof(exec::Services, yield), ir.getVoidTy(), {warp_});
-        });
+        if_then(ir.CreateICmpEQ(ir.CreateAnd(spins, ir.getInt32(15)), ir.getInt32(0)),
+                [&] { call_service(offsetof(exec::Services, yield), ir.getVoidTy(), {warp_}); });
       }
       ir.CreateBr(destination);
       ir.restoreIP(at);
@@ -198,9 +223,8 @@ void FunctionCompiler::leave(const Mask& lanes_leaving) {
   auto* bits = mask_bits(lanes_leaving);
   auto* live = ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), warp_, offsetof(exec::WarpContext, live_lanes));
   if (context.kind == exec::BlockKind::fibers) {
-    if_then(ir.CreateICmpNE(bits, ir.getInt32(0)), [&] {
-      call_service(offsetof(exec::Services, exit_lanes), ir.getVoidTy(), {warp_, bits});
-    });
+    if_then(ir.CreateICmpNE(bits, ir.getInt32(0)),
+            [&] { call_service(offsetof(exec::Services, exit_lanes), ir.getVoidTy(), {warp_, bits}); });
   } else {
     ir.CreateStore(ir.CreateAnd(ir.CreateLoad(ir.getInt32Ty(), live), ir.CreateNot(bits)), live);
   }
@@ -229,7 +253,9 @@ void FunctionCompiler::emit_terminator(const ptx::Instruction* last) {
   };
   switch (node.exit) {
     case Exit::fallthrough:
-    case Exit::branch: go_to(node.successors[0]); return;
+    case Exit::branch:
+      go_to(node.successors[0]);
+      return;
     case Exit::conditional: {
       if (!plan.divergent(block)) {
         split([&] { go_to(node.successors[0]); }, [&] { go_to(node.successors[1]); });
@@ -262,7 +288,9 @@ void FunctionCompiler::emit_terminator(const ptx::Instruction* last) {
       leave(active_);
       go(plan.pending(block));
       return;
-    case Exit::indexed: emit_indexed(*last); return;
+    case Exit::indexed:
+      emit_indexed(*last);
+      return;
   }
 }
 
@@ -285,7 +313,8 @@ void FunctionCompiler::emit_indexed(const ptx::Instruction& last) {
 
 void FunctionCompiler::emit_barrier_region() {
   for (BlockId x : plan.pending(block))
-    if_then(any(load_mask(x)), [&] { fault(exec::FaultKind::illegal_barrier, ir.getInt64(0), ir.getInt32(0)); });
+    if_then(any(load_mask(x)),
+            [&] { fault(exec::FaultKind::illegal_barrier, ir.getInt64(0), ir.getInt32(0)); });
   // Registers that the rest of the block, or a block after it, reads.
   std::vector<bool> needed(f.registers.size());
   for (BlockId s : plan.cfg.nodes[block].successors)
@@ -330,7 +359,11 @@ void FunctionCompiler::emit_barrier_region() {
   for (std::size_t k = 0; k < saved.size(); ++k) {
     auto* type = saved[k]->getAllocatedType();
     auto size = layout.getTypeStoreSize(type).getFixedValue();
-    ir.CreateStore(ir.CreateAlignedLoad(type, at(offsets[k]), llvm::Align(size >= 64 ? 64 : size >= 32 ? 32 : 8)), saved[k]);
+    ir.CreateStore(ir.CreateAlignedLoad(type, at(offsets[k]),
+                                        llvm::Align(size >= 64   ? 64
+                                                    : size >= 32 ? 32
+                                                                 : 8)),
+                   saved[k]);
   }
 }
 

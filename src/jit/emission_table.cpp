@@ -1,5 +1,6 @@
-// emission_of: the rows that the driver executes itself (memory, warp collectives, barriers, services). One without its
-// emit<Op> fails to link and the message names the op. Branches and calls are control.cpp's and calls.cpp's.
+// emission_of: the rows that the driver executes itself (memory, warp collectives, barriers, services). One
+// without its emit<Op> fails to link and the message names the op. Branches and calls are control.cpp's and
+// calls.cpp's.
 #include <array>
 
 #include "isa/where.h"

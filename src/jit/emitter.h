@@ -1,6 +1,7 @@
-// What a lowering function sees: one instruction, its operands as values, its result. The driver (function.cpp) loops
-// over the parts of the warp, keeps masks and blends inactive lanes: a Scope::lane lowering computes unmasked values
-// for one part and must not trap on garbage lanes (guard divisions). Scope::warp lowerings see all parts (WarpEmitter).
+// What a lowering function sees: one instruction, its operands as values, its result. The driver
+// (function.cpp) loops over the parts of the warp, keeps masks and blends inactive lanes: a Scope::lane
+// lowering computes unmasked values for one part and must not trap on garbage lanes (guard divisions).
+// Scope::warp lowerings see all parts (WarpEmitter).
 #pragma once
 
 #include <vector>
@@ -26,12 +27,13 @@ class Emitter {
   Mod get(ModKind k) const { return opcode().get(k); }
   Type type(unsigned i = 0) const { return opcode().type(i); }
   unsigned operand_count() const { return instruction_.operand_count; }
-  bool present(unsigned k) const;            ///< optional operand given
+  bool present(unsigned k) const;  ///< optional operand given
   const ptx::Operand& operand(unsigned k) const { return function_.operands_of(instruction_)[k]; }
 
   /// Source operand k (position in the form, destinations counted) at the type the row gives it.
   Val in(unsigned k) const { return inputs[k]; }
-  /// The same, seen as another type of the same size (f32 for a .b32 register), or truncated/extended integers.
+  /// The same, seen as another type of the same size (f32 for a .b32 register), or truncated/extended
+  /// integers.
   Val in(unsigned k, Type t) const { return inputs[k].as(t); }
   /// Elements of a vector source operand {a, b, ...}.
   const std::vector<Val>& in_elements(unsigned k) const { return input_elements[k]; }
@@ -40,11 +42,14 @@ class Emitter {
   void out(unsigned k, Val value) { outputs[k] = value; }
   void out(Val value) { out(0, value); }
   void out_elements(unsigned k, std::vector<Val> values) { output_elements[k] = std::move(values); }
-  bool wants(unsigned k) const;              ///< destination k is given and no sink
+  bool wants(unsigned k) const;  ///< destination k is given and no sink
 
   /// The carry flag of add.cc and friends as a pred (reads 0 before the first write).
   Val carry_in() const { return carry; }
-  void carry_out(Val value) { carry = value; carry_written = true; }
+  void carry_out(Val value) {
+    carry = value;
+    carry_written = true;
+  }
 
   // Filled and read by the driver.
   std::vector<Val> inputs, outputs;
@@ -57,8 +62,9 @@ class Emitter {
   const ptx::Instruction& instruction_;
 };
 
-/// lower<Op>: declared for every row of Scope::lane without control or memory effects. A missing one is a link error
-/// that names the op. The rest of the rows is executed by the driver's own parts (control.cpp, memory.cpp, warp.cpp).
+/// lower<Op>: declared for every row of Scope::lane without control or memory effects. A missing one is a
+/// link error that names the op. The rest of the rows is executed by the driver's own parts (control.cpp,
+/// memory.cpp, warp.cpp).
 template <Op>
 void lower(Emitter& e) = delete;
 

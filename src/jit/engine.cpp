@@ -1,5 +1,6 @@
-// The LLVM engine: from a kernel of a ptx::Module to code in memory. Order of work: choose the block kind, compile the
-// kernel and the device functions it reaches to LLVM IR, optimise, emit, hand out the entry points.
+// The LLVM engine: from a kernel of a ptx::Module to code in memory. Order of work: choose the block kind,
+// compile the kernel and the device functions it reaches to LLVM IR, optimise, emit, hand out the entry
+// points.
 #include "jit/engine.h"
 
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
@@ -21,9 +22,7 @@ namespace {
 
 using exec::BlockKind;
 
-bool is_barrier(const isa::Opcode& opcode) {
-  return opcode.row->text->scope == isa::Scope::cta;
-}
+bool is_barrier(const isa::Opcode& opcode) { return opcode.row->text->scope == isa::Scope::cta; }
 
 /// `bar.sync 0` by all threads: the one a region loop can do.
 bool is_plain_barrier(const ptx::Function& f, const ptx::Instruction& i) {
@@ -64,7 +63,8 @@ std::vector<bool> addresses_taken(const ptx::Module& module) {
 }
 
 /// K-4, K-5: decided before launch from the kernel's code and the functions it calls.
-BlockKind choose_kind(const ptx::Module& module, ptx::FunctionId kernel, const ptx::KernelNeeds& needs, bool& functions_exit) {
+BlockKind choose_kind(const ptx::Module& module, ptx::FunctionId kernel, const ptx::KernelNeeds& needs,
+                      bool& functions_exit) {
   Traits own = traits_of(module.functions[kernel]);
   bool fibers = own.other_barriers || own.waiting || own.indirect;
   for (auto id : needs.callees) {
@@ -90,11 +90,15 @@ void emit_block_function(llvm::Module& llvm, llvm::Function* warp_function) {
   auto* loop = llvm::BasicBlock::Create(context, "warp", block);
   auto* done = llvm::BasicBlock::Create(context, "done", block);
   ir.SetInsertPoint(entry);
-  auto* warp = ir.CreateAlloca(llvm::ArrayType::get(ir.getInt8Ty(), sizeof(exec::WarpContext)), nullptr, "warp");
+  auto* warp =
+      ir.CreateAlloca(llvm::ArrayType::get(ir.getInt8Ty(), sizeof(exec::WarpContext)), nullptr, "warp");
   warp->setAlignment(llvm::Align(alignof(exec::WarpContext)));
-  auto field = [&](std::size_t offset) { return ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), warp, offset); };
+  auto field = [&](std::size_t offset) {
+    return ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), warp, offset);
+  };
   auto cta_field = [&](std::size_t offset) {
-    auto* load = ir.CreateLoad(ir.getInt32Ty(), ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), block->getArg(0), offset));
+    auto* load = ir.CreateLoad(ir.getInt32Ty(),
+                               ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), block->getArg(0), offset));
     load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context, {}));
     return load;
   };
@@ -108,8 +112,10 @@ void emit_block_function(llvm::Module& llvm, llvm::Function* warp_function) {
   index->addIncoming(ir.getInt32(0), entry);
   ir.CreateStore(index, field(offsetof(exec::WarpContext, warp_id)));
   auto* left = ir.CreateSub(threads, ir.CreateShl(index, 5));
-  auto* partial = ir.CreateSub(ir.CreateShl(ir.getInt32(1), ir.CreateAnd(left, ir.getInt32(31))), ir.getInt32(1));
-  auto* lanes = ir.CreateSelect(ir.CreateICmpUGE(left, ir.getInt32(exec::kWarpSize)), ir.getInt32(0xffffffff), partial);
+  auto* partial =
+      ir.CreateSub(ir.CreateShl(ir.getInt32(1), ir.CreateAnd(left, ir.getInt32(31))), ir.getInt32(1));
+  auto* lanes =
+      ir.CreateSelect(ir.CreateICmpUGE(left, ir.getInt32(exec::kWarpSize)), ir.getInt32(0xffffffff), partial);
   ir.CreateStore(lanes, field(offsetof(exec::WarpContext, initial_lanes)));
   ir.CreateStore(lanes, field(offsetof(exec::WarpContext, live_lanes)));
   ir.CreateCall(warp_function, {warp});
@@ -174,8 +180,11 @@ class JitEngine final : public exec::Engine {
     declare_features(*llvm, *machine_->getMCSubtargetInfo());
     bool functions_exit = false;
     BlockKind kind = choose_kind(module, kernel, needs, functions_exit);
-    ModuleContext shared{.module = module, .llvm = *llvm, .simd = target_.simd,
-                         .layout = layout_class(options.block, target_.simd.lanes), .kind = kind,
+    ModuleContext shared{.module = module,
+                         .llvm = *llvm,
+                         .simd = target_.simd,
+                         .layout = layout_class(options.block, target_.simd.lanes),
+                         .kind = kind,
                          .shared = ptx::shared_layout(module, kernel)};
     shared.address_taken = addresses_taken(module);
     shared.functions_may_exit = functions_exit;
@@ -197,14 +206,17 @@ class JitEngine final : public exec::Engine {
     auto executable = std::make_unique<JitExecutable>();
     executable->kind = kind;
     executable->statistics = shared.statistics;
-    // Frames of calls whose depth is unknown come out of CUDA's stack, whose end the callee's prologue checks.
+    // Frames of calls whose depth is unknown come out of CUDA's stack, whose end the callee's prologue
+    // checks.
     constexpr std::uint32_t kUnknownDepth = 16384;
-    executable->local_bytes = needs.local_bytes + (needs.is_recursive || needs.has_indirect_calls ? kUnknownDepth : 0);
+    executable->local_bytes =
+        needs.local_bytes + (needs.is_recursive || needs.has_indirect_calls ? kUnknownDepth : 0);
     executable->frame_bytes = shared.frame_bytes;
     std::string entry_name = kind == BlockKind::loops ? "block" : entry->getName().str();
     TRY_ASSIGN(void* address, link(std::move(llvm), std::move(context), entry_name, *executable));
     executable->set_entry(address);
-    executable->statistics.compile_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    executable->statistics.compile_seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return std::unique_ptr<exec::Executable>(std::move(executable));
   }
 
@@ -233,21 +245,28 @@ class JitEngine final : public exec::Engine {
   static Result<void> check(const ptx::Function& f, const ptx::KernelNeeds& needs) {
     if (!needs.unsupported.empty()) {
       std::string list;
-      for (const auto& u : needs.unsupported) list += fmt::format("\n  line {}: {} ({} times): {}", u.first_line, u.what, u.count, u.reason);
+      for (const auto& u : needs.unsupported)
+        list += fmt::format("\n  line {}: {} ({} times): {}", u.first_line, u.what, u.count, u.reason);
       return Error::unsupported("kernel '{}' uses what cannot be executed:{}", f.name, list);
     }
-    if (!needs.unresolved.empty()) return Error::make(ErrorCode::not_found, "kernel '{}' calls undefined functions: {}", f.name, fmt::join(needs.unresolved, ", "));
+    if (!needs.unresolved.empty())
+      return Error::make(ErrorCode::not_found, "kernel '{}' calls undefined functions: {}", f.name,
+                         fmt::join(needs.unresolved, ", "));
     return {};
   }
 
-  Result<void*> link(std::unique_ptr<llvm::Module> llvm, std::unique_ptr<llvm::LLVMContext> context, const std::string& entry,
-                     JitExecutable& executable) {
+  Result<void*> link(std::unique_ptr<llvm::Module> llvm, std::unique_ptr<llvm::LLVMContext> context,
+                     const std::string& entry, JitExecutable& executable) {
     auto dylib = jit_->createJITDylib(fmt::format("kernel{}", next_id_.fetch_add(1)));
     if (!dylib) return Error::make(ErrorCode::invalid, "JIT: {}", llvm::toString(dylib.takeError()));
-    auto process = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(jit_->getDataLayout().getGlobalPrefix());
-    if (process) dylib->addGenerator(std::move(*process));
-    else llvm::consumeError(process.takeError());
-    if (auto error = jit_->addIRModule(*dylib, llvm::orc::ThreadSafeModule(std::move(llvm), std::move(context))))
+    auto process = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
+        jit_->getDataLayout().getGlobalPrefix());
+    if (process)
+      dylib->addGenerator(std::move(*process));
+    else
+      llvm::consumeError(process.takeError());
+    if (auto error =
+            jit_->addIRModule(*dylib, llvm::orc::ThreadSafeModule(std::move(llvm), std::move(context))))
       return Error::make(ErrorCode::invalid, "JIT: {}", llvm::toString(std::move(error)));
     auto symbol = jit_->lookup(*dylib, entry);
     if (!symbol) return Error::make(ErrorCode::invalid, "JIT: {}", llvm::toString(symbol.takeError()));

@@ -9,8 +9,9 @@
 namespace raddle::jit {
 namespace {
 
-/// What the warps of one block keep between regions. Taken from a list per worker thread: a block that is preempted
-/// keeps its own, and after the first launch nothing is allocated. A faulted block's memory is not returned.
+/// What the warps of one block keep between regions. Taken from a list per worker thread: a block that is
+/// preempted keeps its own, and after the first launch nothing is allocated. A faulted block's memory is not
+/// returned.
 struct RegionMemory {
   std::byte* bytes = nullptr;
   std::size_t size = 0;
@@ -46,8 +47,8 @@ void JitExecutable::run_warp(exec::WarpContext& warp) {
   reinterpret_cast<void (*)(exec::WarpContext*)>(entry_)(&warp);
 }
 
-/// A loop over the warps per region: each runs to its next `bar.sync 0` or its end; the barrier completes when all
-/// that still live have arrived, whichever of the kernel's barriers each stands at (K-5, K-6).
+/// A loop over the warps per region: each runs to its next `bar.sync 0` or its end; the barrier completes
+/// when all that still live have arrived, whichever of the kernel's barriers each stands at (K-5, K-6).
 void JitExecutable::run_regions(exec::CtaContext& cta) {
   constexpr unsigned kMaxWarps = 32;
   auto enter = reinterpret_cast<std::uint32_t (*)(exec::WarpContext*, std::byte*, std::uint32_t)>(entry_);

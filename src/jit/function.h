@@ -1,6 +1,6 @@
-// Compiles one PTX function (a kernel or a .func) to an LLVM function that runs one warp. This class holds what every
-// instruction needs: values, masks, context. What each instruction does lies in src/isa/*/lowering*.cpp; control flow
-// in control.cpp, values in values.cpp, memory accesses in memory.cpp.
+// Compiles one PTX function (a kernel or a .func) to an LLVM function that runs one warp. This class holds
+// what every instruction needs: values, masks, context. What each instruction does lies in
+// src/isa/*/lowering*.cpp; control flow in control.cpp, values in values.cpp, memory accesses in memory.cpp.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -19,16 +19,16 @@ namespace raddle::jit {
 
 /// Parts of a warp per host vector, and how masks are held between operations.
 struct SimdForm {
-  unsigned lanes = 16;          ///< lanes per part: 32-bit elements of the widest vector
-  bool mask_registers = true;   ///< AVX-512: <N x i1>; elsewhere masks live as sign-extended 32-bit vectors
+  unsigned lanes = 16;         ///< lanes per part: 32-bit elements of the widest vector
+  bool mask_registers = true;  ///< AVX-512: <N x i1>; elsewhere masks live as sign-extended 32-bit vectors
   unsigned parts() const { return exec::kWarpSize / lanes; }
 };
 
 /// A mask over the warp, one <lanes x i1> per part.
 using Mask = std::vector<llvm::Value*>;
 
-/// A value over the warp: scalars (one base, or one per part) when shape.affine, vectors when not; both and a flag
-/// when checked.
+/// A value over the warp: scalars (one base, or one per part) when shape.affine, vectors when not; both and a
+/// flag when checked.
 struct WarpValue {
   Shape shape;
   Type type = Type::none;
@@ -45,12 +45,12 @@ struct ModuleContext {
   LayoutClass layout;
   exec::BlockKind kind;
   ptx::SharedLayout shared;
-  std::map<ptx::FunctionId, llvm::Function*> functions;   ///< device functions declared so far
-  std::vector<ptx::FunctionId> to_compile;                 ///< of those, bodies still to come
-  std::vector<bool> address_taken;                         ///< by function; a function pointer is FunctionId + 1
-  bool functions_may_exit = false;                         ///< a device function executes `exit`
+  std::map<ptx::FunctionId, llvm::Function*> functions;  ///< device functions declared so far
+  std::vector<ptx::FunctionId> to_compile;               ///< of those, bodies still to come
+  std::vector<bool> address_taken;  ///< by function; a function pointer is FunctionId + 1
+  bool functions_may_exit = false;  ///< a device function executes `exit`
   exec::CodeStatistics statistics;
-  std::uint32_t frame_bytes = 0;                           ///< regions: state saved per warp
+  std::uint32_t frame_bytes = 0;  ///< regions: state saved per warp
 };
 
 llvm::Function* declare_device_function(ModuleContext& context, ptx::FunctionId id, llvm::FunctionType* type);
@@ -92,17 +92,18 @@ class FunctionCompiler {
   void write_parts(const ptx::Operand& destination, Type type, std::vector<llvm::Value*> parts);
   void write_uniform(const ptx::Operand& destination, Type type, llvm::Value* value);
   llvm::Value* splat(llvm::Value* scalar);
-  std::pair<std::int64_t, std::int64_t> offset_range(const Shape& shape) const;  ///< least and greatest, 0 included
-  llvm::Value* lane_numbers(unsigned bits, unsigned p);    ///< constant vector first lane of part p, +1, ...
+  std::pair<std::int64_t, std::int64_t> offset_range(
+      const Shape& shape) const;                         ///< least and greatest, 0 included
+  llvm::Value* lane_numbers(unsigned bits, unsigned p);  ///< constant vector first lane of part p, +1, ...
   Val constant(Type type, std::uint64_t bits) { return seed().constant(type, bits); }
   Val seed() { return {&ir, ir.getInt32(0), Type::u32}; }
 
   // ---- masks ----
-  const Mask& active() const { return active_; }           ///< lanes that run this block
-  Mask executing();                                        ///< of those, the ones the guard lets execute the instruction
-  llvm::Value* mask_bits(const Mask& mask);                ///< as i32
+  const Mask& active() const { return active_; }  ///< lanes that run this block
+  Mask executing();                          ///< of those, the ones the guard lets execute the instruction
+  llvm::Value* mask_bits(const Mask& mask);  ///< as i32
   Mask mask_from_bits(llvm::Value* bits);
-  llvm::Value* any(const Mask& mask);                      ///< i1
+  llvm::Value* any(const Mask& mask);  ///< i1
   Mask all_lanes(bool value);
   /// Emits body(lane index i32, is in a loop) for each lane in the i32 mask, lowest first.
   void for_each_lane(llvm::Value* bits, const std::function<void(llvm::Value* lane)>& body);
@@ -126,10 +127,10 @@ class FunctionCompiler {
   WarpValue special(const ptx::Operand& operand);
   WarpValue thread_coordinate(unsigned component);
   WarpValue uniform_time(ptx::SpecialRegister which);
-  llvm::Value* shared_base();                              ///< i64 host address of shared address 0
-  std::vector<llvm::Value*> local_base();                  ///< <lanes x i64> host address of each thread's local memory
+  llvm::Value* shared_base();              ///< i64 host address of shared address 0
+  std::vector<llvm::Value*> local_base();  ///< <lanes x i64> host address of each thread's local memory
   llvm::Value* local_frame() const { return local_frame_; }
-  llvm::Value* variable_address(ptx::VariableId id);       ///< i64, in the variable's own space
+  llvm::Value* variable_address(ptx::VariableId id);  ///< i64, in the variable's own space
   llvm::Value* call_service(std::size_t offset, llvm::Type* result, std::vector<llvm::Value*> arguments);
   void fault(exec::FaultKind kind, llvm::Value* address, llvm::Value* lane);
 
@@ -154,10 +155,10 @@ class FunctionCompiler {
   void emit_call();
 
   // ---- control (control.cpp) ----
-  void emit_barrier_region();                              ///< regions: suspend here, resume when all warps arrived
-  void leave(const Mask& lanes);                           ///< lanes exit or return
+  void emit_barrier_region();     ///< regions: suspend here, resume when all warps arrived
+  void leave(const Mask& lanes);  ///< lanes exit or return
   void add_lanes(BlockId target, const Mask& lanes);
-  void go(const std::vector<BlockId>& set);                ///< transfer control; lanes may wait at `set`
+  void go(const std::vector<BlockId>& set);  ///< transfer control; lanes may wait at `set`
 
   llvm::Value* carry_slot = nullptr;
 
@@ -178,34 +179,36 @@ class FunctionCompiler {
   llvm::Value* mask_to_storage(llvm::Value* m);
   llvm::Value* mask_from_storage(llvm::Value* m);
   llvm::Type* mask_storage_type();
-  llvm::Type* lane_type(Type t);                           ///< element type of a register of PTX type t
+  llvm::Type* lane_type(Type t);  ///< element type of a register of PTX type t
   llvm::Value* widening_ok(const ptx::Instruction& i);
 
   llvm::Value* parameter_slot(ptx::VariableId id);
   llvm::FunctionType* device_function_type();
-  llvm::Value* argument_block(const std::vector<ptx::Operand>& operands, bool copy_in, std::vector<std::function<void()>>& after);
+  llvm::Value* argument_block(const std::vector<ptx::Operand>& operands, bool copy_in,
+                              std::vector<std::function<void()>>& after);
   void emit_service_call(const ptx::Call& call, std::string_view name);
   void emit_indirect_call(const ptx::Call& call);
   void remove_exited();
   void load_register_formals();
   void store_register_returns(const Mask& lanes);
 
-  struct Access {                                          // one load or store
+  struct Access {  // one load or store
     Type type;
-    unsigned bytes, count;                                 // per element, elements per lane
+    unsigned bytes, count;  // per element, elements per lane
     WarpValue address;
     Mask mask;
     llvm::AtomicOrdering ordering;
     std::vector<ptx::Operand> elements;
   };
   Access access(unsigned address, unsigned data);
-  using Parts = std::vector<std::vector<llvm::Value*>>;    // [element][part]
-  /// Bytes [first, first + size) around a part's base that hold all its lanes' elements, and each lane's place there.
+  using Parts = std::vector<std::vector<llvm::Value*>>;  // [element][part]
+  /// Bytes [first, first + size) around a part's base that hold all its lanes' elements, and each lane's
+  /// place there.
   struct Window {
     std::int64_t first = 0;
-    unsigned size = 0;                                     // in elements; 0: lanes lie too far apart
-    std::vector<unsigned> place;                           // element index by lane
-    bool distinct = true;                                  // no two lanes share a place
+    unsigned size = 0;            // in elements; 0: lanes lie too far apart
+    std::vector<unsigned> place;  // element index by lane
+    bool distinct = true;         // no two lanes share a place
   };
   Window window_of(const Access& a, unsigned p) const;
   bool has_windows(const Access& a, bool for_store) const;
@@ -219,36 +222,36 @@ class FunctionCompiler {
   void store_uniform(const Access& a, const std::vector<WarpValue>& values);
   void two_ways(llvm::Value* ok, const std::function<void()>& fast, const std::function<void()>& slow);
 
-  struct Slot {                                            // where a register lives
+  struct Slot {  // where a register lives
     std::vector<llvm::AllocaInst*> bases, parts;
     llvm::AllocaInst* ok = nullptr;
   };
   Slot& slot(ptx::RegisterId r);
 
   llvm::Function* function_ = nullptr;
-  llvm::BasicBlock* entry_ = nullptr;                      // allocas and loads of the context
+  llvm::BasicBlock* entry_ = nullptr;  // allocas and loads of the context
   llvm::BasicBlock* body_ = nullptr;
   llvm::BasicBlock* exit_ = nullptr;
   llvm::Value* warp_ = nullptr;
   llvm::Value* cta_ = nullptr;
   llvm::Value* local_frame_ = nullptr;
-  llvm::Value* parameters_ = nullptr;                      // device functions
+  llvm::Value* parameters_ = nullptr;  // device functions
   llvm::Value* returns_ = nullptr;
-  llvm::Value* frame_ = nullptr;                           // regions
+  llvm::Value* frame_ = nullptr;  // regions
   llvm::SwitchInst* resume_ = nullptr;
   Mask entry_mask_, active_;
-  llvm::Value* nobody_elsewhere_ = nullptr;                // of this block, once asked for
+  llvm::Value* nobody_elsewhere_ = nullptr;  // of this block, once asked for
   std::vector<Slot> slots_;
   std::vector<llvm::BasicBlock*> blocks_;
-  std::vector<std::vector<llvm::AllocaInst*>> masks_;      // by block, lanes waiting there
+  std::vector<std::vector<llvm::AllocaInst*>> masks_;  // by block, lanes waiting there
   std::map<std::pair<std::size_t, int>, llvm::Value*> fields_;
   std::map<ptx::VariableId, llvm::Value*> parameter_slots_;
   std::vector<llvm::Value*> local_base_;
   llvm::AllocaInst* spin_counter_ = nullptr;
 };
 
-/// emit<Op>: what a row does that is no plain lane operation (memory, warp collectives, barriers, services): declared
-/// for every such done row, so that a missing one is a link error that names the op.
+/// emit<Op>: what a row does that is no plain lane operation (memory, warp collectives, barriers, services):
+/// declared for every such done row, so that a missing one is a link error that names the op.
 template <Op>
 void emit(FunctionCompiler& c) = delete;
 using EmitFunction = void (*)(FunctionCompiler&);

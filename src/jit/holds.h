@@ -1,6 +1,6 @@
-// Lanes of one warp that wait for each other. Where lanes may run apart (waiting or irreducible loops, warp barriers in
-// divergent code), every `.sync` operation becomes a block of its own at which a group is held until the lanes that its
-// member mask names have arrived, or have exited.
+// Lanes of one warp that wait for each other. Where lanes may run apart (waiting or irreducible loops, warp
+// barriers in divergent code), every `.sync` operation becomes a block of its own at which a group is held
+// until the lanes that its member mask names have arrived, or have exited.
 #pragma once
 
 #include "jit/plan.h"

@@ -38,13 +38,17 @@ std::string host_features() {
 HostTarget host_target(SimdLevel level) {
   bool avx512 = host_has("avx512f") && host_has("avx512bw") && host_has("avx512vl") && host_has("avx512dq");
   bool avx2 = host_has("avx2") && host_has("fma");
-  if (level == SimdLevel::host) level = avx512 ? SimdLevel::avx512 : avx2 ? SimdLevel::avx2 : SimdLevel::sse42;
+  if (level == SimdLevel::host)
+    level = avx512 ? SimdLevel::avx512 : avx2 ? SimdLevel::avx2 : SimdLevel::sse42;
   if (level == SimdLevel::avx512 && !avx512) level = avx2 ? SimdLevel::avx2 : SimdLevel::sse42;
   if (level == SimdLevel::avx2 && !avx2) level = SimdLevel::sse42;
   switch (level) {
-    case SimdLevel::avx2: return {"x86-64-v3", "", {8, false}, 256};
-    case SimdLevel::sse42: return {"x86-64-v2", "", {4, false}, 128};
-    default: return {llvm::sys::getHostCPUName().str(), host_features(), {16, true}, 512};
+    case SimdLevel::avx2:
+      return {"x86-64-v3", "", {8, false}, 256};
+    case SimdLevel::sse42:
+      return {"x86-64-v2", "", {4, false}, 128};
+    default:
+      return {llvm::sys::getHostCPUName().str(), host_features(), {16, true}, 512};
   }
 }
 
@@ -55,8 +59,9 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const HostTarget& targe
   RADDLE_ASSERT(registered, error);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  return std::unique_ptr<llvm::TargetMachine>(registered->createTargetMachine(
-      triple, target.cpu, target.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, true));
+  return std::unique_ptr<llvm::TargetMachine>(
+      registered->createTargetMachine(triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
+                                      llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, true));
 }
 
 void set_target_attributes(llvm::Module& module, const HostTarget& target) {
@@ -72,7 +77,8 @@ void set_target_attributes(llvm::Module& module, const HostTarget& target) {
 
 std::string host_description(SimdLevel level) {
   HostTarget target = host_target(level);
-  return fmt::format("{}, {}-bit vectors, {} lanes per part", target.cpu, target.vector_bits, target.simd.lanes);
+  return fmt::format("{}, {}-bit vectors, {} lanes per part", target.cpu, target.vector_bits,
+                     target.simd.lanes);
 }
 
 }  // namespace raddle::jit

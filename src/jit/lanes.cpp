@@ -44,7 +44,9 @@ llvm::Value* FunctionCompiler::widening_ok(const ptx::Instruction& i) {
     if (o.kind == Operand::Kind::none) continue;
     WarpValue value = read(o);
     if (value.ok) both(value.ok);
-    if (!value.shape.affine || value.shape.equal_lanes() || isa::bit_size(o.type) >= isa::bit_size(f.operands_of(i)[0].type)) continue;
+    if (!value.shape.affine || value.shape.equal_lanes() ||
+        isa::bit_size(o.type) >= isa::bit_size(f.operands_of(i)[0].type))
+      continue;
     auto [least, most] = offset_range(value.shape);
     unsigned bits = isa::bit_size(o.type);
     bool is_signed = isa::is_signed(o.type);
@@ -52,9 +54,15 @@ llvm::Value* FunctionCompiler::widening_ok(const ptx::Instruction& i) {
     llvm::APInt high = is_signed ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits);
     for (auto* base : value.bases) {
       auto* type = base->getType();
-      auto limit = [&](const llvm::APInt& x, std::int64_t step) { return llvm::ConstantInt::get(type, x - llvm::APInt(bits, static_cast<std::uint64_t>(step))); };
-      if (most > 0) both(ir.CreateICmp(is_signed ? llvm::CmpInst::ICMP_SLE : llvm::CmpInst::ICMP_ULE, base, limit(high, most)));
-      if (least < 0) both(ir.CreateICmp(is_signed ? llvm::CmpInst::ICMP_SGE : llvm::CmpInst::ICMP_UGE, base, limit(low, least)));
+      auto limit = [&](const llvm::APInt& x, std::int64_t step) {
+        return llvm::ConstantInt::get(type, x - llvm::APInt(bits, static_cast<std::uint64_t>(step)));
+      };
+      if (most > 0)
+        both(ir.CreateICmp(is_signed ? llvm::CmpInst::ICMP_SLE : llvm::CmpInst::ICMP_ULE, base,
+                           limit(high, most)));
+      if (least < 0)
+        both(ir.CreateICmp(is_signed ? llvm::CmpInst::ICMP_SGE : llvm::CmpInst::ICMP_UGE, base,
+                           limit(low, least)));
     }
   }
   return ok;
@@ -70,8 +78,10 @@ void FunctionCompiler::emit_plain() {
   Shape result = Shape::uniform_value();
   for (std::size_t k = 0; k < operands.size(); ++k) {
     using Kind = Operand::Kind;
-    if (row.operands[k].is_destination || operands[k].kind == Kind::none || operands[k].kind == Kind::label) continue;
-    if (operands[k].kind == Kind::address) continue;  // createpolicy.range: names memory without a value to read
+    if (row.operands[k].is_destination || operands[k].kind == Kind::none || operands[k].kind == Kind::label)
+      continue;
+    if (operands[k].kind == Kind::address)
+      continue;  // createpolicy.range: names memory without a value to read
     if (operands[k].kind == Operand::Kind::vector) {
       for (const Operand& e : f.elements_of(operands[k])) {
         vectors[k].push_back(read(e));
@@ -89,9 +99,11 @@ void FunctionCompiler::emit_plain() {
   Shape planned = !result.uniform() ? plan.result_shape(*instruction) : result;
   if (planned.known && planned.affine) result = planned;
   // Base, flag and vectors are worth computing only for a register that keeps them.
-  if (result.checked && d.kind == Operand::Kind::reg && !plan.shape(d.index).affine) result = Shape::varying();
+  if (result.checked && d.kind == Operand::Kind::reg && !plan.shape(d.index).affine)
+    result = Shape::varying();
 
-  auto run = [&](bool vector, unsigned index, std::vector<WarpValue>& outputs, std::vector<std::vector<std::vector<llvm::Value*>>>& element_outputs,
+  auto run = [&](bool vector, unsigned index, std::vector<WarpValue>& outputs,
+                 std::vector<std::vector<std::vector<llvm::Value*>>>& element_outputs,
                  std::vector<std::vector<Type>>& element_types) {
     Emitter e(ir, f, *instruction);
     e.inputs.resize(operands.size());
@@ -106,21 +118,29 @@ void FunctionCompiler::emit_plain() {
     if (hidden_state) {
       if (!carry_slot) {
         carry_slot = entry_alloca(llvm::ArrayType::get(mask_storage_type(), parts()), "carry");
-        Builder(body_, body_->begin()).CreateStore(llvm::Constant::getNullValue(llvm::ArrayType::get(mask_storage_type(), parts())), carry_slot);
+        Builder(body_, body_->begin())
+            .CreateStore(llvm::Constant::getNullValue(llvm::ArrayType::get(mask_storage_type(), parts())),
+                         carry_slot);
       }
-      auto* at = ir.CreateConstInBoundsGEP2_32(llvm::ArrayType::get(mask_storage_type(), parts()), carry_slot, 0, index);
+      auto* at = ir.CreateConstInBoundsGEP2_32(llvm::ArrayType::get(mask_storage_type(), parts()), carry_slot,
+                                               0, index);
       e.carry = {&ir, mask_from_storage(ir.CreateLoad(mask_storage_type(), at)), Type::pred};
     }
     lower(e);
     if (e.carry_written) {
-      auto* at = ir.CreateConstInBoundsGEP2_32(llvm::ArrayType::get(mask_storage_type(), parts()), carry_slot, 0, index);
+      auto* at = ir.CreateConstInBoundsGEP2_32(llvm::ArrayType::get(mask_storage_type(), parts()), carry_slot,
+                                               0, index);
       llvm::Value* v = e.carry.v;
-      if (instruction->guard != ptx::kNone) v = ir.CreateSelect(guard_mask(*instruction)[index], v, mask_from_storage(ir.CreateLoad(mask_storage_type(), at)));
+      if (instruction->guard != ptx::kNone)
+        v = ir.CreateSelect(guard_mask(*instruction)[index], v,
+                            mask_from_storage(ir.CreateLoad(mask_storage_type(), at)));
       ir.CreateStore(mask_to_storage(v), at);
     }
     for (std::size_t k = 0; k < operands.size(); ++k) {
       if (!row.operands[k].is_destination) continue;
-      auto integer = [&](Val v) -> llvm::Value* { return v.v->getType()->getScalarType()->isIntegerTy() ? v.v : v.as(isa::bits_type(v.bits())).v; };
+      auto integer = [&](Val v) -> llvm::Value* {
+        return v.v->getType()->getScalarType()->isIntegerTy() ? v.v : v.as(isa::bits_type(v.bits())).v;
+      };
       if (!e.output_elements[k].empty()) {
         element_outputs[k].resize(e.output_elements[k].size());
         element_types[k].resize(e.output_elements[k].size());
@@ -138,7 +158,8 @@ void FunctionCompiler::emit_plain() {
   std::vector<std::vector<std::vector<llvm::Value*>>> elements_out(operands.size());
   std::vector<std::vector<Type>> element_types(operands.size());
   if (result.affine)
-    for (unsigned g = 0; g < (result.per_part ? parts() : 1); ++g) run(false, g, outputs, elements_out, element_types);
+    for (unsigned g = 0; g < (result.per_part ? parts() : 1); ++g)
+      run(false, g, outputs, elements_out, element_types);
   if (!result.affine || result.checked) {
     std::vector<std::vector<std::vector<llvm::Value*>>> again(operands.size());
     auto& target = result.affine ? again : elements_out;
@@ -203,7 +224,8 @@ llvm::Value* FunctionCompiler::spill_parts(const std::vector<llvm::Value*>& valu
   auto* element = vector->getElementType();
   auto* array = entry_alloca(llvm::ArrayType::get(element, exec::kWarpSize), "spill", 64);
   for (unsigned p = 0; p < parts(); ++p)
-    ir.CreateAlignedStore(values[p], ir.CreateConstInBoundsGEP1_32(element, array, p * lanes()), part_align(vector));
+    ir.CreateAlignedStore(values[p], ir.CreateConstInBoundsGEP1_32(element, array, p * lanes()),
+                          part_align(vector));
   return array;
 }
 
@@ -224,7 +246,8 @@ std::vector<llvm::Value*> FunctionCompiler::reload(llvm::Value* array, llvm::Typ
   auto* vector = llvm::FixedVectorType::get(element, lanes());
   const llvm::Align align = part_align(vector);
   for (unsigned p = 0; p < parts(); ++p)
-    values.push_back(ir.CreateAlignedLoad(vector, ir.CreateConstInBoundsGEP1_32(element, array, p * lanes()), align));
+    values.push_back(
+        ir.CreateAlignedLoad(vector, ir.CreateConstInBoundsGEP1_32(element, array, p * lanes()), align));
   return values;
 }
 

@@ -35,7 +35,8 @@ std::vector<BlockId> reverse_post_order(const Cfg& cfg) {
 }
 
 /// Immediate dominators (Cooper, Harvey, Kennedy), by block; entry dominates itself.
-std::vector<BlockId> dominators(const Cfg& cfg, const std::vector<BlockId>& rpo, const std::vector<std::uint32_t>& index) {
+std::vector<BlockId> dominators(const Cfg& cfg, const std::vector<BlockId>& rpo,
+                                const std::vector<std::uint32_t>& index) {
   std::vector<BlockId> idom(cfg.nodes.size(), kNone);
   if (rpo.empty()) return idom;
   idom[rpo[0]] = rpo[0];
@@ -67,13 +68,16 @@ bool observes_other_threads(const isa::Opcode& opcode) {
     case isa::Mod::volatile_:
     case isa::Mod::relaxed:
     case isa::Mod::acquire:
-    case isa::Mod::mmio: return true;
-    default: return false;
+    case isa::Mod::mmio:
+      return true;
+    default:
+      return false;
   }
 }
 
 /// True if leaving the loop depends, through registers, on such an access inside it.
-bool may_wait(const ptx::Function& f, const Cfg& cfg, const std::vector<BlockId>& blocks, const std::vector<bool>& inside) {
+bool may_wait(const ptx::Function& f, const Cfg& cfg, const std::vector<BlockId>& blocks,
+              const std::vector<bool>& inside) {
   std::vector<bool> tainted(f.registers.size());
   ptx::RegisterUses uses;
   bool any = false;
@@ -83,7 +87,8 @@ bool may_wait(const ptx::Function& f, const Cfg& cfg, const std::vector<BlockId>
       for (std::uint32_t i = f.blocks[b].begin; i < f.blocks[b].end; ++i) {
         const auto& instruction = f.instructions[i];
         ptx::register_uses(f, instruction, uses);
-        bool source = observes_other_threads(*instruction.opcode) || instruction.opcode->row->operands.size() == 0 ||
+        bool source = observes_other_threads(*instruction.opcode) ||
+                      instruction.opcode->row->operands.size() == 0 ||
                       (instruction.extra != kNone && !uses.definitions.empty());
         any |= source;
         for (auto r : uses.uses) source = source || tainted[r];
@@ -94,7 +99,8 @@ bool may_wait(const ptx::Function& f, const Cfg& cfg, const std::vector<BlockId>
     if (!any) return false;
   }
   for (BlockId b : blocks) {
-    bool leaves = std::any_of(cfg.nodes[b].successors.begin(), cfg.nodes[b].successors.end(), [&](BlockId s) { return !inside[s]; }) ||
+    bool leaves = std::any_of(cfg.nodes[b].successors.begin(), cfg.nodes[b].successors.end(),
+                              [&](BlockId s) { return !inside[s]; }) ||
                   cfg.nodes[b].exit == ptx::Exit::conditional_end;
     if (!leaves || f.blocks[b].begin == f.blocks[b].end) continue;
     ptx::register_uses(f, f.instructions[f.blocks[b].end - 1], uses);
@@ -160,14 +166,17 @@ class OrderBuilder {
       }
       order_.loops.push_back({header, kNone, std::move(body)});
     }
-    // A waiting loop, and every loop around it, is run by cyclic sweeps instead; so are all in irreducible code.
+    // A waiting loop, and every loop around it, is run by cyclic sweeps instead; so are all in irreducible
+    // code.
     auto dispatched = [&](const Loop& loop) {
-      return irreducible_ || std::any_of(loop.blocks.begin(), loop.blocks.end(), [&](BlockId b) { return order_.waiting_header[b]; });
+      return irreducible_ || std::any_of(loop.blocks.begin(), loop.blocks.end(),
+                                         [&](BlockId b) { return order_.waiting_header[b]; });
     };
     order_.dispatched_loops += static_cast<std::uint32_t>(std::erase_if(order_.loops, dispatched));
   }
 
-  /// Loops come outermost first (headers in reverse post-order), so the last loop that contains a block is its innermost.
+  /// Loops come outermost first (headers in reverse post-order), so the last loop that contains a block is
+  /// its innermost.
   void nest_loops() {
     for (std::uint32_t i = 0; i < order_.loops.size(); ++i) {
       order_.loops[i].parent = order_.loop_of[order_.loops[i].header];
@@ -178,7 +187,8 @@ class OrderBuilder {
   /// The child loop of `region` that holds b, or kNone if b lies directly in the region.
   std::uint32_t child_loop(std::uint32_t region, BlockId b) const {
     std::uint32_t loop = order_.loop_of[b];
-    while (loop != kNone && loop != region && order_.loops[loop].parent != region) loop = order_.loops[loop].parent;
+    while (loop != kNone && loop != region && order_.loops[loop].parent != region)
+      loop = order_.loops[loop].parent;
     return loop == region ? kNone : loop;
   }
 
@@ -193,7 +203,11 @@ class OrderBuilder {
       return loop == kNone ? b : order_.loops[loop].header;
     };
     std::vector<BlockId> post;
-    struct Frame { BlockId node; std::vector<BlockId> next; std::size_t i; };
+    struct Frame {
+      BlockId node;
+      std::vector<BlockId> next;
+      std::size_t i;
+    };
     std::vector<Frame> stack;
     auto visit = [&](BlockId node) {
       if (done[node]) return;
@@ -207,8 +221,10 @@ class OrderBuilder {
           if (r != node) frame.next.push_back(r);
         }
       };
-      if (loop == kNone) add(node);
-      else for (BlockId b : order_.loops[loop].blocks) add(b);
+      if (loop == kNone)
+        add(node);
+      else
+        for (BlockId b : order_.loops[loop].blocks) add(b);
       stack.push_back(std::move(frame));
     };
     visit(representative(members.front()));
@@ -223,8 +239,10 @@ class OrderBuilder {
     }
     for (auto node = post.rbegin(); node != post.rend(); ++node) {
       std::uint32_t loop = child_loop(region, *node);
-      if (loop == kNone) order_.blocks.push_back(*node);
-      else place(loop, order_.loops[loop].blocks);
+      if (loop == kNone)
+        order_.blocks.push_back(*node);
+      else
+        place(loop, order_.loops[loop].blocks);
     }
   }
 
@@ -238,6 +256,8 @@ class OrderBuilder {
 
 }  // namespace
 
-Order linear_order(const ptx::Function& function, const ptx::Cfg& cfg) { return OrderBuilder(function, cfg).build(); }
+Order linear_order(const ptx::Function& function, const ptx::Cfg& cfg) {
+  return OrderBuilder(function, cfg).build();
+}
 
 }  // namespace raddle::jit

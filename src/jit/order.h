@@ -1,6 +1,6 @@
 // The linear order in which a warp visits a function's blocks (docs/adr/0011):
-// a topological order in which every loop is contiguous. Loops that may wait for another lane are left out of the
-// forest, so that their lanes are run by cyclic sweeps over the order, which is fair.
+// a topological order in which every loop is contiguous. Loops that may wait for another lane are left out of
+// the forest, so that their lanes are run by cyclic sweeps over the order, which is fair.
 #pragma once
 
 #include <vector>
@@ -14,18 +14,18 @@ using ptx::BlockId;
 
 struct Loop {
   BlockId header;
-  std::uint32_t parent = ptx::kNone;   ///< index of the enclosing loop
-  std::vector<BlockId> blocks;         ///< nested ones included
-  std::uint32_t begin = 0, end = 0;    ///< positions in the order
+  std::uint32_t parent = ptx::kNone;  ///< index of the enclosing loop
+  std::vector<BlockId> blocks;        ///< nested ones included
+  std::uint32_t begin = 0, end = 0;   ///< positions in the order
 };
 
 struct Order {
-  std::vector<BlockId> blocks;            ///< reachable blocks in visiting order
-  std::vector<std::uint32_t> position;    ///< by block; kNone if unreachable
+  std::vector<BlockId> blocks;          ///< reachable blocks in visiting order
+  std::vector<std::uint32_t> position;  ///< by block; kNone if unreachable
   std::vector<Loop> loops;
-  std::vector<std::uint32_t> loop_of;     ///< innermost loop by block, kNone
-  std::vector<bool> waiting_header;       ///< by block: header of a loop that may wait for memory
-  std::uint32_t dispatched_loops = 0;     ///< loops left out: waiting, around a waiting one, or irreducible
+  std::vector<std::uint32_t> loop_of;  ///< innermost loop by block, kNone
+  std::vector<bool> waiting_header;    ///< by block: header of a loop that may wait for memory
+  std::uint32_t dispatched_loops = 0;  ///< loops left out: waiting, around a waiting one, or irreducible
   bool has_waiting_loop = false;
 };
 

@@ -27,29 +27,44 @@ bool merge_into(std::vector<BlockId>& set, const std::vector<BlockId>& more, Blo
 LayoutClass layout_class(exec::BlockShape block, unsigned part_lanes) {
   LayoutClass result;
   result.full_warps = (std::uint64_t{block.x} * block.y * block.z) % exec::kWarpSize == 0;
-  if (block.y == 1 && block.z == 1) result.layout = LaneLayout::one_dimension;
-  else if (block.x % exec::kWarpSize == 0) result.layout = LaneLayout::whole_warps;
-  else if (block.x % part_lanes == 0) result.layout = LaneLayout::whole_parts;
+  if (block.y == 1 && block.z == 1)
+    result.layout = LaneLayout::one_dimension;
+  else if (block.x % exec::kWarpSize == 0)
+    result.layout = LaneLayout::whole_warps;
+  else if (block.x % part_lanes == 0)
+    result.layout = LaneLayout::whole_parts;
   return result;
 }
 
 Plan::Plan(const ptx::Module& m, const ptx::Function& f, LayoutClass l, unsigned lanes, bool hold)
-    : module(m), function(f), layout(l), part_lanes(lanes), cfg(ptx::build_cfg(f)), live(ptx::liveness(f, cfg)),
-      order(linear_order(f, cfg)), shapes_(f.registers.size()), divergent_(f.blocks.size()),
-      may_be_empty_(f.blocks.size()), holds_(f.blocks.size()), pending_(f.blocks.size()) {
+    : module(m),
+      function(f),
+      layout(l),
+      part_lanes(lanes),
+      cfg(ptx::build_cfg(f)),
+      live(ptx::liveness(f, cfg)),
+      order(linear_order(f, cfg)),
+      shapes_(f.registers.size()),
+      divergent_(f.blocks.size()),
+      may_be_empty_(f.blocks.size()),
+      holds_(f.blocks.size()),
+      pending_(f.blocks.size()) {
   if (hold)
     for (BlockId b : order.blocks)
-      holds_[b] = f.blocks[b].begin != f.blocks[b].end && holds_lanes(*f.instructions[f.blocks[b].begin].opcode);
+      holds_[b] =
+          f.blocks[b].begin != f.blocks[b].end && holds_lanes(*f.instructions[f.blocks[b].begin].opcode);
   find_constants();
   for (ptx::VariableId id : f.parameters)  // .reg formals of a function: written by the prologue
     if (m.variables[id].space == ptx::Space::reg) shapes_[m.variables[id].offset] = Shape::varying();
   do {
     find_pending();
-    while (update_shapes()) {}
+    while (update_shapes()) {
+    }
   } while (update_divergence() || define_unwritten());
 }
 
-/// Registers that are read but never hold a value computed from defined ones: zero in all lanes. True if there were any.
+/// Registers that are read but never hold a value computed from defined ones: zero in all lanes. True if
+/// there were any.
 bool Plan::define_unwritten() {
   bool any = false;
   for (Shape& shape : shapes_)
@@ -73,7 +88,8 @@ bool Plan::must_blend(BlockId b, ptx::RegisterId r) const {
 std::vector<Target> Plan::targets(BlockId b, const std::vector<BlockId>& set) const {
   std::vector<Target> result;
   std::vector<BlockId> rest = set;
-  std::sort(rest.begin(), rest.end(), [&](BlockId x, BlockId y) { return order.position[x] < order.position[y]; });
+  std::sort(rest.begin(), rest.end(),
+            [&](BlockId x, BlockId y) { return order.position[x] < order.position[y]; });
   std::uint32_t here = order.position[b];
   for (std::uint32_t loop = order.loop_of[b]; loop != ptx::kNone; loop = order.loops[loop].parent) {
     const Loop& l = order.loops[loop];
@@ -93,8 +109,8 @@ std::vector<Target> Plan::targets(BlockId b, const std::vector<BlockId>& set) co
       result.push_back({x, false, false});
       return result;
     }
-  // Only blocks behind us are left: lanes of waiting or irreducible loops. Sweep from the start (fair dispatch by pc).
-  // All are tested: when every lane has exited, none waits anywhere and the function ends.
+  // Only blocks behind us are left: lanes of waiting or irreducible loops. Sweep from the start (fair
+  // dispatch by pc). All are tested: when every lane has exited, none waits anywhere and the function ends.
   for (BlockId x : rest) result.push_back({x, true, true});
   return result;
 }
@@ -121,7 +137,8 @@ void Plan::find_constants() {
     ptx::register_uses(function, i, uses);
     for (auto r : uses.definitions) ++definitions[r];
     auto operands = function.operands_of(i);
-    if (i.opcode->row->text->affine != isa::Affine::move || i.guard != ptx::kNone || operands.size() != 2) continue;
+    if (i.opcode->row->text->affine != isa::Affine::move || i.guard != ptx::kNone || operands.size() != 2)
+      continue;
     if (operands[0].kind == ptx::Operand::Kind::reg && operands[1].kind == ptx::Operand::Kind::immediate)
       constants_[operands[0].index] = &operands[1];
   }
@@ -148,7 +165,8 @@ void Plan::find_pending() {
       if (divergent_[b] || node.exit == Exit::end) {
         std::vector<BlockId> set = pending_[b];
         for (BlockId s : node.successors)
-          if (!std::binary_search(set.begin(), set.end(), s)) set.insert(std::lower_bound(set.begin(), set.end(), s), s);
+          if (!std::binary_search(set.begin(), set.end(), s))
+            set.insert(std::lower_bound(set.begin(), set.end(), s), s);
         changed |= add_transition(b, set, sure && !ends);
       } else {
         for (BlockId s : node.successors) changed |= add_transition(b, with(b, {s}), true);

@@ -1,6 +1,7 @@
-// What the code generator must know before it writes a line: which blocks may hold pending lanes while another runs
-// (and so where inactive lanes must be kept), which registers are equal or strided over the warp, where control goes
-// after each block. One fixpoint computes all of it, since each depends on the others (docs/adr/0011).
+// What the code generator must know before it writes a line: which blocks may hold pending lanes while
+// another runs (and so where inactive lanes must be kept), which registers are equal or strided over the
+// warp, where control goes after each block. One fixpoint computes all of it, since each depends on the
+// others (docs/adr/0011).
 #pragma once
 
 #include <vector>
@@ -16,12 +17,13 @@ using Offsets = std::vector<std::int64_t>;
 const Offsets* intern_offsets(Offsets offsets);
 
 /// How a register's value varies over the lanes of a warp.
-/// affine: lane l holds base + l * stride, or base + (*pattern)[l], modulo the register's width; stride 0 is uniform.
+/// affine: lane l holds base + l * stride, or base + (*pattern)[l], modulo the register's width; stride 0 is
+/// uniform.
 struct Shape {
-  bool known = false;     ///< false: no definition seen yet (bottom of the lattice)
+  bool known = false;  ///< false: no definition seen yet (bottom of the lattice)
   bool affine = false;
-  bool per_part = false;  ///< one base per part of the warp instead of one per warp; never with a pattern
-  bool checked = false;   ///< affine only while a run-time flag holds (a widened 32-bit index may wrap)
+  bool per_part = false;     ///< one base per part of the warp instead of one per warp; never with a pattern
+  bool checked = false;      ///< affine only while a run-time flag holds (a widened 32-bit index may wrap)
   std::uint8_t aligned = 0;  ///< of an affine value: base is a multiple of 1 << aligned
   std::int64_t stride = 0;
   const Offsets* pattern = nullptr;
@@ -56,7 +58,8 @@ struct LayoutClass {
 };
 LayoutClass layout_class(exec::BlockShape block, unsigned part_lanes);
 
-/// One place control may go after a block. A tested target is taken if any lane waits there, else the next is tried.
+/// One place control may go after a block. A tested target is taken if any lane waits there, else the next is
+/// tried.
 struct Target {
   BlockId block;
   bool tested;
@@ -66,7 +69,8 @@ struct Target {
 class Plan {
  public:
   /// @param hold  hold groups of lanes at synchronising operations (holds.h); they must start their blocks
-  Plan(const ptx::Module& module, const ptx::Function& function, LayoutClass layout, unsigned part_lanes, bool hold = false);
+  Plan(const ptx::Module& module, const ptx::Function& function, LayoutClass layout, unsigned part_lanes,
+       bool hold = false);
 
   const ptx::Module& module;
   const ptx::Function& function;
@@ -87,12 +91,14 @@ class Plan {
   /// b may be entered with no lane waiting at it.
   bool may_be_empty(BlockId b) const { return may_be_empty_[b]; }
 
-  /// Lanes may be waiting at `set`; where does control go after `b`? After the last tested one the function ends.
+  /// Lanes may be waiting at `set`; where does control go after `b`? After the last tested one the function
+  /// ends.
   std::vector<Target> targets(BlockId b, const std::vector<BlockId>& set) const;
   /// pending(b) plus the given successors, sorted.
   std::vector<BlockId> with(BlockId b, std::initializer_list<BlockId> more) const;
 
-  /// The immediate that a register holds wherever it is read: its only definition moves it there. Null if not so.
+  /// The immediate that a register holds wherever it is read: its only definition moves it there. Null if not
+  /// so.
   const ptx::Operand* constant(const ptx::Operand& o) const;
   /// Shape of an operand where the instruction reads it.
   Shape operand_shape(const ptx::Operand& o) const;

@@ -49,26 +49,35 @@ Shape Plan::special_shape(const Operand& o) const {
   switch (static_cast<SpecialRegister>(o.index)) {
     case SpecialRegister::tid:
       switch (layout.layout) {
-        case LaneLayout::one_dimension: return o.component == 0 ? Shape::strided(1, false, kWarpAligned) : Shape::uniform_value();
-        case LaneLayout::whole_warps: return o.component == 0 ? Shape::strided(1, false, kWarpAligned) : Shape::uniform_value();
-        case LaneLayout::whole_parts: return o.component == 0 ? Shape::strided(1, true) : Shape::strided(0, true);
-        case LaneLayout::general: return Shape::varying();
+        case LaneLayout::one_dimension:
+          return o.component == 0 ? Shape::strided(1, false, kWarpAligned) : Shape::uniform_value();
+        case LaneLayout::whole_warps:
+          return o.component == 0 ? Shape::strided(1, false, kWarpAligned) : Shape::uniform_value();
+        case LaneLayout::whole_parts:
+          return o.component == 0 ? Shape::strided(1, true) : Shape::strided(0, true);
+        case LaneLayout::general:
+          return Shape::varying();
       }
       return Shape::varying();
-    case SpecialRegister::laneid: return Shape::strided(1, false, kWarpAligned);
+    case SpecialRegister::laneid:
+      return Shape::strided(1, false, kWarpAligned);
     case SpecialRegister::lanemask_eq:
     case SpecialRegister::lanemask_le:
     case SpecialRegister::lanemask_lt:
     case SpecialRegister::lanemask_ge:
-    case SpecialRegister::lanemask_gt: return Shape::varying();
-    default: return Shape::uniform_value();  // the same for every lane of a warp
+    case SpecialRegister::lanemask_gt:
+      return Shape::varying();
+    default:
+      return Shape::uniform_value();  // the same for every lane of a warp
   }
 }
 
 Shape Plan::operand_shape(const Operand& o) const {
   switch (o.kind) {
-    case Operand::Kind::reg: return shapes_[o.index];
-    case Operand::Kind::special: return special_shape(o);
+    case Operand::Kind::reg:
+      return shapes_[o.index];
+    case Operand::Kind::special:
+      return special_shape(o);
     case Operand::Kind::vector: {
       Shape all = Shape::uniform_value();
       for (const Operand& element : function.elements_of(o)) {
@@ -78,8 +87,10 @@ Shape Plan::operand_shape(const Operand& o) const {
       }
       return all;
     }
-    case Operand::Kind::address: return address_shape(o);
-    default: return Shape::uniform_value();
+    case Operand::Kind::address:
+      return address_shape(o);
+    default:
+      return Shape::uniform_value();
   }
 }
 
@@ -91,7 +102,8 @@ Shape Plan::address_shape(const Operand& address) const {
 namespace {
 
 std::uint8_t trailing_zeros(std::int64_t value) {
-  return static_cast<std::uint8_t>(value == 0 ? 31 : std::min(31, std::countr_zero(static_cast<std::uint64_t>(value))));
+  return static_cast<std::uint8_t>(
+      value == 0 ? 31 : std::min(31, std::countr_zero(static_cast<std::uint64_t>(value))));
 }
 
 /// base_a + base_b with lane offsets combined by `combine`.
@@ -116,9 +128,9 @@ Shape combined(const Shape& a, const Shape& b, Combine combine) {
   return Shape::with_offsets(offsets, a.checked || b.checked, aligned);
 }
 
-/// Bit operations with a constant act on the lanes' low bits and on the base apart, if the base's low bits are zero
-/// and every lane's offset lies below that alignment. `bits` maps (value) -> result for offsets; the base's own result
-/// comes from the same instruction on scalars, so offsets count from bits(0).
+/// Bit operations with a constant act on the lanes' low bits and on the base apart, if the base's low bits
+/// are zero and every lane's offset lies below that alignment. `bits` maps (value) -> result for offsets; the
+/// base's own result comes from the same instruction on scalars, so offsets count from bits(0).
 template <class Bits>
 Shape bitwise(const Shape& a, unsigned lanes, Bits bits, std::uint8_t aligned) {
   if (!a.known) return Shape{};
@@ -159,7 +171,8 @@ Shape Plan::affine_result(const ptx::Instruction& i) const {
   const isa::Opcode& opcode = *i.opcode;
   auto operands = function.operands_of(i);
   const Operand& d = operands[0];
-  if (d.kind != Operand::Kind::reg || !is_address_width(d.type) || opcode.has(Mod::sat) || opcode.has(Mod::hi))
+  if (d.kind != Operand::Kind::reg || !is_address_width(d.type) || opcode.has(Mod::sat) ||
+      opcode.has(Mod::hi))
     return Shape::varying();
   auto constant = [&](unsigned k, std::int64_t& value) {
     const Operand* immediate = this->constant(operands[k]);
@@ -172,10 +185,13 @@ Shape Plan::affine_result(const ptx::Instruction& i) const {
     return s;
   };
   auto wrapped = [&](std::int64_t x) { return wrap(x, d.type); };
-  auto sum = [&](const Shape& a, const Shape& b) { return combined(a, b, [&](auto x, auto y) { return wrapped(x + y); }); };
+  auto sum = [&](const Shape& a, const Shape& b) {
+    return combined(a, b, [&](auto x, auto y) { return wrapped(x + y); });
+  };
   // Widening a strided 32-bit value is strided only if no lane wraps: a run-time check.
   auto widen = [&](Shape s, Type from) {
-    if (s.known && s.affine && !s.equal_lanes() && isa::bit_size(from) < isa::bit_size(d.type)) s.checked = true;
+    if (s.known && s.affine && !s.equal_lanes() && isa::bit_size(from) < isa::bit_size(d.type))
+      s.checked = true;
     return s;
   };
   auto scaled = [&](Shape s, std::int64_t factor) {
@@ -199,7 +215,9 @@ Shape Plan::affine_result(const ptx::Instruction& i) const {
     Shape x = shape(a), y = shape(b);
     return x.known && y.known && x.equal_lanes() && y.equal_lanes() && !x.checked && !y.checked;
   };
-  auto per_part = [&](unsigned a, unsigned b) { return Shape::strided(0, shape(a).per_part || shape(b).per_part); };
+  auto per_part = [&](unsigned a, unsigned b) {
+    return Shape::strided(0, shape(a).per_part || shape(b).per_part);
+  };
   auto with_constant = [&](auto operation, auto aligned) {
     if (equal(1, 2)) return per_part(1, 2);
     for (unsigned k : {2u, 1u})
@@ -208,11 +226,16 @@ Shape Plan::affine_result(const ptx::Instruction& i) const {
     return shape(1).known && shape(2).known ? Shape::varying() : Shape{};
   };
   switch (opcode.row->text->affine) {
-    case Affine::move: return shape(1);
-    case Affine::add: return sum(shape(1), shape(2));
-    case Affine::subtract: return combined(shape(1), shape(2), [&](auto x, auto y) { return wrapped(x - y); });
-    case Affine::multiply: return product(1, 2);
-    case Affine::multiply_add: return sum(product(1, 2), shape(3));
+    case Affine::move:
+      return shape(1);
+    case Affine::add:
+      return sum(shape(1), shape(2));
+    case Affine::subtract:
+      return combined(shape(1), shape(2), [&](auto x, auto y) { return wrapped(x - y); });
+    case Affine::multiply:
+      return product(1, 2);
+    case Affine::multiply_add:
+      return sum(product(1, 2), shape(3));
     case Affine::shift_left:
       if (equal(1, 2)) return per_part(1, 2);
       if (!shape(1).known) return Shape{};
@@ -222,19 +245,26 @@ Shape Plan::affine_result(const ptx::Instruction& i) const {
       if (equal(1, 2)) return per_part(1, 2);
       if (!shape(1).known) return Shape{};
       if (!constant(2, c) || c < 0 || c >= isa::bit_size(d.type)) return Shape::varying();
-      return bits_of(shape(1), [&](std::int64_t x) { return x >> c; },
-                     static_cast<std::uint8_t>(std::max<std::int64_t>(0, shape(1).aligned - c)));
+      return bits_of(
+          shape(1), [&](std::int64_t x) { return x >> c; },
+          static_cast<std::uint8_t>(std::max<std::int64_t>(0, shape(1).aligned - c)));
     case Affine::mask:
       return with_constant([](auto x, auto y) { return x & y; }, [](const Shape& a) { return a.aligned; });
-    case Affine::flip: return with_constant([](auto x, auto y) { return x ^ y; }, [&](const Shape&) { return trailing_zeros(c); });
-    case Affine::join: return with_constant([](auto x, auto y) { return x | y; }, [&](const Shape&) { return trailing_zeros(c); });
+    case Affine::flip:
+      return with_constant([](auto x, auto y) { return x ^ y; },
+                           [&](const Shape&) { return trailing_zeros(c); });
+    case Affine::join:
+      return with_constant([](auto x, auto y) { return x | y; },
+                           [&](const Shape&) { return trailing_zeros(c); });
     case Affine::convert: {
       if (opcode.type_count < 2 || isa::is_float(opcode.type(0)) || isa::is_float(opcode.type(1)) ||
-          !is_address_width(opcode.type(0)) || !is_address_width(opcode.type(1)) || !is_address_width(operands[1].type))
+          !is_address_width(opcode.type(0)) || !is_address_width(opcode.type(1)) ||
+          !is_address_width(operands[1].type))
         return Shape::varying();
       return scaled(widen(shape(1), opcode.type(1)), 1);
     }
-    case Affine::none: return Shape::varying();
+    case Affine::none:
+      return Shape::varying();
   }
   return Shape::varying();
 }
@@ -264,13 +294,16 @@ Shape Plan::result_shape(const ptx::Instruction& i) const {
   }
   if (opcode.is(Effects::writes)) return Shape::varying();
   if (row.scope == isa::Scope::warp) {
-    // The members' common answer differs between lanes only if their masks do; shuffles and matches differ anyway.
+    // The members' common answer differs between lanes only if their masks do; shuffles and matches differ
+    // anyway.
     bool common = row.uniform_result && operand_shape(operands.back()).uniform();
     return common ? Shape::uniform_value() : Shape::varying();
   }
   if (opcode.is(Effects::state) || row.scope != isa::Scope::lane)
-    return operands.size() > 0 && all_uniform && row.scope == isa::Scope::cta ? Shape::uniform_value() : Shape::varying();
-  if (row.affine == Affine::move && opcode.get(ModKind::space) == Mod::local) return Shape::varying();  // cvta.local
+    return operands.size() > 0 && all_uniform && row.scope == isa::Scope::cta ? Shape::uniform_value()
+                                                                              : Shape::varying();
+  if (row.affine == Affine::move && opcode.get(ModKind::space) == Mod::local)
+    return Shape::varying();  // cvta.local
   if (row.affine != Affine::none) {
     Shape s = affine_result(i);
     if (!s.known || s.affine) return s;
@@ -294,8 +327,10 @@ bool Plan::update_shapes() {
       ptx::register_uses(function, i, uses);
       if (uses.definitions.empty()) continue;
       Shape shape = i.extra != ptx::kNone ? Shape::varying() : result_shape(i);
-      if (i.guard != ptx::kNone && shapes_[i.guard].known && !shapes_[i.guard].uniform()) shape = Shape::varying();
-      bool single = function.operands_of(i).size() > 0 && function.operands_of(i)[0].kind == Operand::Kind::reg;
+      if (i.guard != ptx::kNone && shapes_[i.guard].known && !shapes_[i.guard].uniform())
+        shape = Shape::varying();
+      bool single =
+          function.operands_of(i).size() > 0 && function.operands_of(i)[0].kind == Operand::Kind::reg;
       for (auto r : uses.definitions) {
         bool strided = shape.known && shape.affine && !shape.uniform();
         bool plain = single && uses.definitions.size() == 1;
@@ -303,9 +338,12 @@ bool Plan::update_shapes() {
         // Only a plain destination can be strided; vectors and second destinations are uniform or varying.
         if (strided && !plain) written = Shape::varying();
         if (shape.known && must_blend(b, r)) {
-          // Lanes elsewhere keep their old values: an address stays affine while a run-time flag says there are none.
-          if (written.affine && plain && is_address_width(function.registers[r].type)) written.checked = true;
-          else written = Shape::varying();
+          // Lanes elsewhere keep their old values: an address stays affine while a run-time flag says there
+          // are none.
+          if (written.affine && plain && is_address_width(function.registers[r].type))
+            written.checked = true;
+          else
+            written = Shape::varying();
         }
         set(r, written);
       }

@@ -21,7 +21,8 @@ FunctionCompiler::Slot& FunctionCompiler::slot(ptx::RegisterId r) {
   const Shape& shape = plan.shape(r);
   auto* type = lane_type(f.registers[r].type);
   const char* name = f.registers[r].name.c_str();
-  // A register without definition reads as zero: never poison, so that a bug in a kernel stays a plain wrong value.
+  // A register without definition reads as zero: never poison, so that a bug in a kernel stays a plain wrong
+  // value.
   auto make = [&](llvm::Type* t) {
     auto* a = entry_alloca(t, name);
     Builder at(body_, body_->begin());
@@ -66,14 +67,18 @@ WarpValue FunctionCompiler::read(const Operand& o) {
     case Operand::Kind::immediate: {
       value.shape = Shape::uniform_value();
       value.type = o.type == Type::none ? Type::b64 : o.type;
-      value.bases = {llvm::ConstantInt::get(ir.getContext(), llvm::APInt(isa::bit_size(value.type), static_cast<std::uint64_t>(o.value)))};
+      value.bases = {llvm::ConstantInt::get(
+          ir.getContext(), llvm::APInt(isa::bit_size(value.type), static_cast<std::uint64_t>(o.value)))};
       break;
     }
-    case Operand::Kind::special: value = special(o); break;
+    case Operand::Kind::special:
+      value = special(o);
+      break;
     case Operand::Kind::variable:
       value.shape = Shape::uniform_value();
       value.type = Type::b64;
-      value.bases = {ir.CreateAdd(variable_address(o.index), ir.getInt64(static_cast<std::uint64_t>(o.value)))};
+      value.bases = {
+          ir.CreateAdd(variable_address(o.index), ir.getInt64(static_cast<std::uint64_t>(o.value)))};
       break;
     case Operand::Kind::function: {
       value.shape = Shape::uniform_value();
@@ -81,9 +86,11 @@ WarpValue FunctionCompiler::read(const Operand& o) {
       value.bases = {ir.getInt64(std::uint64_t{o.index} + 1)};
       break;
     }
-    default: RADDLE_UNREACHABLE("operand has no value");
+    default:
+      RADDLE_UNREACHABLE("operand has no value");
   }
-  // Operands may name registers wider than the type at which they are read, and 64-bit addresses in 32-bit moves.
+  // Operands may name registers wider than the type at which they are read, and 64-bit addresses in 32-bit
+  // moves.
   if (o.negated) {
     for (auto*& v : value.bases) v = ir.CreateNot(v);
     for (auto*& v : value.parts) v = ir.CreateNot(v);
@@ -91,7 +98,9 @@ WarpValue FunctionCompiler::read(const Operand& o) {
   Type want = o.type;
   if (want != Type::none && isa::bit_size(want) != isa::bit_size(value.type)) {
     auto resize = [&](llvm::Value* v) -> llvm::Value* {
-      auto* target = v->getType()->isVectorTy() ? static_cast<llvm::Type*>(llvm::FixedVectorType::get(lane_type(want), lanes())) : lane_type(want);
+      auto* target = v->getType()->isVectorTy()
+                         ? static_cast<llvm::Type*>(llvm::FixedVectorType::get(lane_type(want), lanes()))
+                         : lane_type(want);
       return isa::is_signed(want) ? ir.CreateSExtOrTrunc(v, target) : ir.CreateZExtOrTrunc(v, target);
     };
     if (value.shape.affine && !value.shape.equal_lanes() && isa::bit_size(want) > isa::bit_size(value.type)) {
@@ -118,7 +127,9 @@ llvm::Value* FunctionCompiler::lane_numbers(unsigned bits, unsigned p) {
 }
 
 Val FunctionCompiler::part(const WarpValue& value, unsigned p) {
-  auto typed = [&](llvm::Value* v) { return Val{&ir, v, isa::bits_type(isa::bit_size(value.type))}.as(value.type); };
+  auto typed = [&](llvm::Value* v) {
+    return Val{&ir, v, isa::bits_type(isa::bit_size(value.type))}.as(value.type);
+  };
   if (value.type == Type::pred) {
     return {&ir, value.parts.empty() ? splat(value.bases[0]) : value.parts[p], Type::pred};
   }
@@ -129,7 +140,9 @@ Val FunctionCompiler::part(const WarpValue& value, unsigned p) {
   unsigned bits = isa::bit_size(value.type);
   std::vector<llvm::Constant*> offsets;
   for (unsigned l = 0; l < lanes(); ++l)
-    offsets.push_back(llvm::ConstantInt::get(ir.getContext(), llvm::APInt(bits, static_cast<std::uint64_t>(value.shape.offset(per_part ? l : p * lanes() + l)))));
+    offsets.push_back(llvm::ConstantInt::get(
+        ir.getContext(),
+        llvm::APInt(bits, static_cast<std::uint64_t>(value.shape.offset(per_part ? l : p * lanes() + l)))));
   return typed(ir.CreateAdd(base, llvm::ConstantVector::get(offsets)));
 }
 
@@ -139,7 +152,9 @@ Val FunctionCompiler::scalar(const WarpValue& value, unsigned group) {
   if (value.type == Type::pred) return {&ir, base, Type::pred};
   // A warp-wide strided value asked for by part: its base there.
   if (value.bases.size() == 1 && group != 0 && !value.shape.equal_lanes())
-    base = ir.CreateAdd(base, llvm::ConstantInt::get(base->getType(), static_cast<std::uint64_t>(value.shape.offset(group * lanes())), false));
+    base = ir.CreateAdd(
+        base, llvm::ConstantInt::get(base->getType(),
+                                     static_cast<std::uint64_t>(value.shape.offset(group * lanes())), false));
   return Val{&ir, base, isa::bits_type(isa::bit_size(value.type))}.as(value.type);
 }
 
@@ -151,8 +166,11 @@ Val FunctionCompiler::scalar_of_uniform(const WarpValue& value) {
 namespace {
 llvm::Value* to_register(Builder& ir, llvm::Value* v, Type from, llvm::Type* lane) {
   auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(v->getType());
-  auto sized = [&](llvm::Type* t) { return vector ? static_cast<llvm::Type*>(llvm::FixedVectorType::get(t, vector->getNumElements())) : t; };
-  if (!v->getType()->getScalarType()->isIntegerTy()) v = ir.CreateBitCast(v, sized(ir.getIntNTy(v->getType()->getScalarSizeInBits())));
+  auto sized = [&](llvm::Type* t) {
+    return vector ? static_cast<llvm::Type*>(llvm::FixedVectorType::get(t, vector->getNumElements())) : t;
+  };
+  if (!v->getType()->getScalarType()->isIntegerTy())
+    v = ir.CreateBitCast(v, sized(ir.getIntNTy(v->getType()->getScalarSizeInBits())));
   return isa::is_signed(from) ? ir.CreateSExtOrTrunc(v, sized(lane)) : ir.CreateZExtOrTrunc(v, sized(lane));
 }
 }  // namespace
@@ -182,8 +200,10 @@ void FunctionCompiler::write(const Operand& d, const WarpValue& value) {
   bool guarded = instruction->guard != ptx::kNone;
   bool blend = plan.must_blend(block, d.index);
   Mask keep;
-  if (blend) keep = executing();
-  else if (guarded) keep = guard_mask(*instruction);
+  if (blend)
+    keep = executing();
+  else if (guarded)
+    keep = guard_mask(*instruction);
   for (unsigned p = 0; p < parts(); ++p) {
     llvm::Value* v = to_register(ir, part(value, p).v, value.type, lane);
     auto* a = s.parts[p];
@@ -202,7 +222,8 @@ void FunctionCompiler::write_parts(const Operand& d, Type type, std::vector<llvm
   value.type = type;
   for (auto*& v : values)
     if (!v->getType()->getScalarType()->isIntegerTy())
-      v = ir.CreateBitCast(v, llvm::FixedVectorType::get(ir.getIntNTy(v->getType()->getScalarSizeInBits()), lanes()));
+      v = ir.CreateBitCast(
+          v, llvm::FixedVectorType::get(ir.getIntNTy(v->getType()->getScalarSizeInBits()), lanes()));
   value.parts = std::move(values);
   write(d, value);
 }
@@ -211,7 +232,8 @@ void FunctionCompiler::write_uniform(const Operand& d, Type type, llvm::Value* v
   WarpValue value;
   value.shape = Shape::uniform_value();
   value.type = type;
-  if (!v->getType()->isIntegerTy()) v = ir.CreateBitCast(v, ir.getIntNTy(v->getType()->getScalarSizeInBits()));
+  if (!v->getType()->isIntegerTy())
+    v = ir.CreateBitCast(v, ir.getIntNTy(v->getType()->getScalarSizeInBits()));
   value.bases = {v};
   write(d, value);
 }
@@ -304,8 +326,6 @@ llvm::Value* FunctionCompiler::any(const Mask& mask) {
   return ir.CreateICmpNE(bits, llvm::Constant::getNullValue(bits->getType()));
 }
 
-Mask FunctionCompiler::all_lanes(bool value) {
-  return Mask(parts(), splat(ir.getInt1(value)));
-}
+Mask FunctionCompiler::all_lanes(bool value) { return Mask(parts(), splat(ir.getInt1(value))); }
 
 }  // namespace raddle::jit

@@ -90,7 +90,8 @@ Val fma_error(Val a, Val b, Val c, Val r) {
   error = select(vanishes,
                  (a.like(1).as(Type::b64) | ((a.as(Type::b64) ^ b.as(Type::b64)) & sign_bit(a))).as(a.type),
                  error);
-  return select(eq(a, zero) | eq(b, zero), zero, error);  // r is c; scaling the other factor may have overflowed
+  return select(eq(a, zero) | eq(b, zero), zero,
+                error);  // r is c; scaling the other factor may have overflowed
 }
 
 /// Where finite operands overflowed, the error is minus the infinity.

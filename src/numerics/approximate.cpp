@@ -37,7 +37,8 @@ float div_approx(float a, float b) {
 
 double rcp_approx_f64(double x) { return upper_half(flushed(1.0 / flushed(upper_half(x)))); }
 double rsqrt_approx_f64(double x, bool ftz) {
-  if (!ftz) return 1.0 / std::sqrt(x);  // emulated at full precision: CUDA's rsqrt(double) is this instruction
+  if (!ftz)
+    return 1.0 / std::sqrt(x);  // emulated at full precision: CUDA's rsqrt(double) is this instruction
   return upper_half(flushed(1.0 / std::sqrt(flushed(upper_half(x)))));
 }
 

@@ -1,5 +1,5 @@
-// Operands against rows: one Binder per instruction matches what was written with the form's positions, optional ones
-// from the left, and converts constants to the type of their position.
+// Operands against rows: one Binder per instruction matches what was written with the form's positions,
+// optional ones from the left, and converts constants to the type of their position.
 #include "ptx/checks.h"
 
 #include "ptx/constants.h"

@@ -1,4 +1,5 @@
-// Arithmetic and conversion of constants. Integers wrap, shifts beyond 63 empty the word, nothing is undefined.
+// Arithmetic and conversion of constants. Integers wrap, shifts beyond 63 empty the word, nothing is
+// undefined.
 #include "ptx/constants.h"
 
 #include <bit>

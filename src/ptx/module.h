@@ -121,9 +121,9 @@ struct Variable {
   std::uint64_t size = 0;                 ///< bytes; 0 for `[]`
   std::uint32_t align = 1;                ///< bytes
   FunctionId function = kNone;            ///< kNone: module scope
-  std::uint32_t offset = 0;  ///< byte offset in its frame (ptx/layout.h): the function's local, formal or
-                             ///< call-slot frame, the module's .const; of a .reg formal its RegisterId.
-                             ///< Shared memory is laid out per kernel: ask shared_layout().
+  std::uint32_t offset = 0;   ///< byte offset in its frame (ptx/layout.h): the function's local, formal or
+                              ///< call-slot frame, the module's .const; of a .reg formal its RegisterId.
+                              ///< Shared memory is laid out per kernel: ask shared_layout().
   bool is_parameter = false;  ///< formal parameter of `function`
   bool is_return = false;
   bool managed = false;

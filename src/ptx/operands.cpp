@@ -1,4 +1,5 @@
-// Operands as written: names, constants, vectors, addresses. Nothing here knows the instruction; checks.cpp does.
+// Operands as written: names, constants, vectors, addresses. Nothing here knows the instruction; checks.cpp
+// does.
 #include "ptx/operands.h"
 
 #include "ptx/declarations.h"

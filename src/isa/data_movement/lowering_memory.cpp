@@ -5,15 +5,28 @@ namespace raddle::jit {
 
 using ptx::Space;
 
-template <> void emit<Op::ld>(FunctionCompiler& c) { c.load(0, 1); }
-template <> void emit<Op::ldu>(FunctionCompiler& c) { c.load(0, 1); }
-template <> void emit<Op::st>(FunctionCompiler& c) { c.store(0, 1); }
+template <>
+void emit<Op::ld>(FunctionCompiler& c) {
+  c.load(0, 1);
+}
+template <>
+void emit<Op::ldu>(FunctionCompiler& c) {
+  c.load(0, 1);
+}
+template <>
+void emit<Op::st>(FunctionCompiler& c) {
+  c.store(0, 1);
+}
 
 // Hints without effect on results: the host has its own caches.
-template <> void emit<Op::prefetch>(FunctionCompiler&) {}
-template <> void emit<Op::prefetchu>(FunctionCompiler&) {}
-template <> void emit<Op::applypriority>(FunctionCompiler&) {}
-template <> void emit<Op::discard>(FunctionCompiler&) {}
+template <>
+void emit<Op::prefetch>(FunctionCompiler&) {}
+template <>
+void emit<Op::prefetchu>(FunctionCompiler&) {}
+template <>
+void emit<Op::applypriority>(FunctionCompiler&) {}
+template <>
+void emit<Op::discard>(FunctionCompiler&) {}
 
 namespace {
 /// What cvta adds to an address of the space to make it generic, as vectors; null where they are the same.
@@ -21,16 +34,21 @@ std::vector<llvm::Value*> base_of_space(FunctionCompiler& c, Mod space) {
   switch (space) {
     case Mod::shared:
     case Mod::shared_cta:
-    case Mod::shared_cluster: return {c.shared_base()};
+    case Mod::shared_cluster:
+      return {c.shared_base()};
     case Mod::param:
-    case Mod::param_entry: return {c.launch_field(offsetof(exec::LaunchContext, parameters), c.ir.getInt64Ty(), "parameters")};
-    case Mod::local: return c.local_base();
-    default: return {};
+    case Mod::param_entry:
+      return {c.launch_field(offsetof(exec::LaunchContext, parameters), c.ir.getInt64Ty(), "parameters")};
+    case Mod::local:
+      return c.local_base();
+    default:
+      return {};
   }
 }
 }  // namespace
 
-template <> void emit<Op::cvta>(FunctionCompiler& c) {
+template <>
+void emit<Op::cvta>(FunctionCompiler& c) {
   WarpValue v = c.read(1);
   auto bases = base_of_space(c, c.opcode().get(ModKind::space));
   bool to_space = c.opcode().has(Mod::to);
@@ -46,13 +64,15 @@ template <> void emit<Op::cvta>(FunctionCompiler& c) {
     for (auto*& x : v.parts) x = shift(x, bases[0]);
   } else if (!bases.empty()) {
     std::vector<llvm::Value*> moved;
-    for (unsigned p = 0; p < c.parts(); ++p) moved.push_back(shift(c.part(v, p).as(isa::bits_type(isa::bit_size(v.type))).v, bases[p]));
+    for (unsigned p = 0; p < c.parts(); ++p)
+      moved.push_back(shift(c.part(v, p).as(isa::bits_type(isa::bit_size(v.type))).v, bases[p]));
     return c.write_parts(c.operand(0), v.type, moved);
   }
   c.write(0, v);
 }
 
-template <> void emit<Op::isspacep>(FunctionCompiler& c) {
+template <>
+void emit<Op::isspacep>(FunctionCompiler& c) {
   auto& ir = c.ir;
   WarpValue v = c.read(1);
   Mod space = c.opcode().get(ModKind::space);
@@ -61,7 +81,8 @@ template <> void emit<Op::isspacep>(FunctionCompiler& c) {
   auto* shared = c.shared_base();
   auto* local = c.cta_field(offsetof(exec::CtaContext, local), i64, "local");
   auto* stride = c.cta_field(offsetof(exec::CtaContext, local_stride), i64, "local_stride");
-  auto* threads = ir.CreateZExt(c.cta_field(offsetof(exec::CtaContext, thread_count), ir.getInt32Ty(), "threads"), i64);
+  auto* threads =
+      ir.CreateZExt(c.cta_field(offsetof(exec::CtaContext, thread_count), ir.getInt32Ty(), "threads"), i64);
   auto* local_bytes = ir.CreateMul(stride, threads);
   auto* parameters = c.launch_field(offsetof(exec::LaunchContext, parameters), i64, "parameters");
   for (unsigned p = 0; p < c.parts(); ++p) {
@@ -79,20 +100,30 @@ template <> void emit<Op::isspacep>(FunctionCompiler& c) {
       for (ptx::VariableId id = 0; id < c.context.module.variables.size(); ++id) {
         const auto& variable = c.context.module.variables[id];
         if (variable.space != Space::const_ || variable.function != ptx::kNone) continue;
-        any = ir.CreateOr(any, within(c.variable_address(id), ir.getInt64(std::max<std::uint64_t>(variable.size, 1))));
+        any = ir.CreateOr(
+            any, within(c.variable_address(id), ir.getInt64(std::max<std::uint64_t>(variable.size, 1))));
       }
       return any;
     };
     switch (space) {
       case Mod::shared:
       case Mod::shared_cta:
-      case Mod::shared_cluster: result.push_back(in_shared()); break;
-      case Mod::local: result.push_back(in_local()); break;
+      case Mod::shared_cluster:
+        result.push_back(in_shared());
+        break;
+      case Mod::local:
+        result.push_back(in_local());
+        break;
       case Mod::param:
-      case Mod::param_entry: result.push_back(in_parameters()); break;
-      case Mod::const_: result.push_back(in_constant()); break;
+      case Mod::param_entry:
+        result.push_back(in_parameters());
+        break;
+      case Mod::const_:
+        result.push_back(in_constant());
+        break;
       default: {
-        auto* elsewhere = ir.CreateOr(ir.CreateOr(in_shared(), in_local()), ir.CreateOr(in_parameters(), in_constant()));
+        auto* elsewhere =
+            ir.CreateOr(ir.CreateOr(in_shared(), in_local()), ir.CreateOr(in_parameters(), in_constant()));
         result.push_back(ir.CreateNot(elsewhere));
       }
     }

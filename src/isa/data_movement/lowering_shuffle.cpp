@@ -19,10 +19,18 @@ Source source_of(Mod mode, unsigned lane, unsigned b, unsigned c) {
   int j = 0;
   bool in_range = false;
   switch (mode) {
-    case Mod::up: j = static_cast<int>(lane) - static_cast<int>(b), in_range = j >= static_cast<int>(highest); break;
-    case Mod::down: j = static_cast<int>(lane + b), in_range = j <= static_cast<int>(highest); break;
-    case Mod::bfly: j = static_cast<int>(lane ^ b), in_range = j <= static_cast<int>(highest); break;
-    default: j = static_cast<int>(lowest | (b & ~segment)), in_range = j <= static_cast<int>(highest); break;
+    case Mod::up:
+      j = static_cast<int>(lane) - static_cast<int>(b), in_range = j >= static_cast<int>(highest);
+      break;
+    case Mod::down:
+      j = static_cast<int>(lane + b), in_range = j <= static_cast<int>(highest);
+      break;
+    case Mod::bfly:
+      j = static_cast<int>(lane ^ b), in_range = j <= static_cast<int>(highest);
+      break;
+    default:
+      j = static_cast<int>(lowest | (b & ~segment)), in_range = j <= static_cast<int>(highest);
+      break;
   }
   return {in_range ? static_cast<unsigned>(j) : lane, in_range};
 }
@@ -58,7 +66,8 @@ void shuffle_constant(FunctionCompiler& f, Mod mode, const WarpValue& a, unsigne
   if (f.wants(1)) f.write_parts(f.operand(1), Type::pred, valid);
 }
 
-void shuffle_dynamic(FunctionCompiler& f, Mod mode, const WarpValue& a, const WarpValue& b, const WarpValue& c) {
+void shuffle_dynamic(FunctionCompiler& f, Mod mode, const WarpValue& a, const WarpValue& b,
+                     const WarpValue& c) {
   auto& ir = f.ir;
   auto* array = f.spill_parts([&] {
     std::vector<llvm::Value*> parts;
@@ -70,14 +79,19 @@ void shuffle_dynamic(FunctionCompiler& f, Mod mode, const WarpValue& a, const Wa
     Val distance = f.part(b, p).as(Type::s32), control = f.part(c, p).as(Type::s32);
     distance = distance & distance.like(31);
     Val lane{&ir, f.lane_numbers(32, p), Type::s32};
-    Val clamp = control & control.like(31), segment = shift_right(control, control.like(8)) & control.like(31);
+    Val clamp = control & control.like(31),
+        segment = shift_right(control, control.like(8)) & control.like(31);
     Val lowest = lane & segment, highest = lowest | (clamp & ~segment);
-    Val j = mode == Mod::up ? lane - distance : mode == Mod::down ? lane + distance : mode == Mod::bfly ? lane ^ distance : lowest | (distance & ~segment);
+    Val j = mode == Mod::up     ? lane - distance
+            : mode == Mod::down ? lane + distance
+            : mode == Mod::bfly ? lane ^ distance
+                                : lowest | (distance & ~segment);
     Val in_range = mode == Mod::up ? ge(j, highest) : le(j, highest);
     Val source = select(in_range, j, lane) & lane.like(31);
     auto* i32 = ir.getInt32Ty();
     auto* pointers = ir.CreateGEP(i32, array, source.v);
-    moved.push_back(ir.CreateMaskedGather(llvm::FixedVectorType::get(i32, f.lanes()), pointers, llvm::Align(4)));
+    moved.push_back(
+        ir.CreateMaskedGather(llvm::FixedVectorType::get(i32, f.lanes()), pointers, llvm::Align(4)));
     valid.push_back(in_range.v);
   }
   f.write_parts(f.operand(0), Type::b32, moved);
@@ -87,15 +101,26 @@ void shuffle_dynamic(FunctionCompiler& f, Mod mode, const WarpValue& a, const Wa
 void shuffle(FunctionCompiler& f) {
   Mod mode = f.opcode().get(ModKind::shuffle);
   WarpValue a = f.read(2), b = f.read(3), c = f.read(4);
-  auto constant = [](const WarpValue& v) { return v.shape.uniform() ? llvm::dyn_cast<llvm::ConstantInt>(v.bases[0]) : nullptr; };
+  auto constant = [](const WarpValue& v) {
+    return v.shape.uniform() ? llvm::dyn_cast<llvm::ConstantInt>(v.bases[0]) : nullptr;
+  };
   auto *distance = constant(b), *control = constant(c);
-  if (distance && control) shuffle_constant(f, mode, a, static_cast<unsigned>(distance->getZExtValue()), static_cast<unsigned>(control->getZExtValue()));
-  else shuffle_dynamic(f, mode, a, b, c);
+  if (distance && control)
+    shuffle_constant(f, mode, a, static_cast<unsigned>(distance->getZExtValue()),
+                     static_cast<unsigned>(control->getZExtValue()));
+  else
+    shuffle_dynamic(f, mode, a, b, c);
 }
 
 }  // namespace
 
-template <> void emit<Op::shfl_sync>(FunctionCompiler& f) { shuffle(f); }
-template <> void emit<Op::shfl>(FunctionCompiler& f) { shuffle(f); }
+template <>
+void emit<Op::shfl_sync>(FunctionCompiler& f) {
+  shuffle(f);
+}
+template <>
+void emit<Op::shfl>(FunctionCompiler& f) {
+  shuffle(f);
+}
 
 }  // namespace raddle::jit

@@ -12,26 +12,37 @@ llvm::Value* first_lane(FunctionCompiler& f, llvm::Value* bits) {
 
 void trap_lanes(FunctionCompiler& f) {
   auto* bits = f.mask_bits(f.executing());
-  f.if_then(f.ir.CreateICmpNE(bits, f.ir.getInt32(0)), [&] { f.fault(exec::FaultKind::trap, f.ir.getInt64(0), first_lane(f, bits)); });
+  f.if_then(f.ir.CreateICmpNE(bits, f.ir.getInt32(0)),
+            [&] { f.fault(exec::FaultKind::trap, f.ir.getInt64(0), first_lane(f, bits)); });
 }
 
 }  // namespace
 
-template <> void emit<Op::trap>(FunctionCompiler& f) { trap_lanes(f); }
+template <>
+void emit<Op::trap>(FunctionCompiler& f) {
+  trap_lanes(f);
+}
 // Without a debugger attached a breakpoint ends the kernel, as on the device.
-template <> void emit<Op::brkpt>(FunctionCompiler& f) { trap_lanes(f); }
+template <>
+void emit<Op::brkpt>(FunctionCompiler& f) {
+  trap_lanes(f);
+}
 
-template <> void emit<Op::nanosleep>(FunctionCompiler& f) {
+template <>
+void emit<Op::nanosleep>(FunctionCompiler& f) {
   auto& ir = f.ir;
   auto* bits = f.mask_bits(f.executing());
   f.if_then(ir.CreateICmpNE(bits, ir.getInt32(0)), [&] {
     auto* lane = first_lane(f, bits);
-    f.call_service(offsetof(exec::Services, nanosleep), ir.getVoidTy(), {f.warp(), f.load_lane(f.spill(f.read(0)), ir.getInt32Ty(), lane)});
+    f.call_service(offsetof(exec::Services, nanosleep), ir.getVoidTy(),
+                   {f.warp(), f.load_lane(f.spill(f.read(0)), ir.getInt32Ty(), lane)});
   });
 }
 
-template <> void emit<Op::pmevent>(FunctionCompiler&) {}
+template <>
+void emit<Op::pmevent>(FunctionCompiler&) {}
 // A hint about register files that a CPU does not have.
-template <> void emit<Op::setmaxnreg>(FunctionCompiler&) {}
+template <>
+void emit<Op::setmaxnreg>(FunctionCompiler&) {}
 
 }  // namespace raddle::jit

@@ -1,5 +1,5 @@
-// JIT: atom and red, lane by lane in lane order. Shared memory of a CTA without cluster is touched by one worker only,
-// so its atomics need no lock prefix (ADR 0012): plain read, operation, write.
+// JIT: atom and red, lane by lane in lane order. Shared memory of a CTA without cluster is touched by one
+// worker only, so its atomics need no lock prefix (ADR 0012): plain read, operation, write.
 #include <llvm/IR/Intrinsics.h>
 
 #include "jit/function.h"
@@ -10,10 +10,14 @@ namespace {
 
 llvm::AtomicOrdering ordering_of(const isa::Opcode& opcode) {
   switch (opcode.get(ModKind::semantics)) {
-    case Mod::acquire: return llvm::AtomicOrdering::Acquire;
-    case Mod::release: return llvm::AtomicOrdering::Release;
-    case Mod::acq_rel: return llvm::AtomicOrdering::AcquireRelease;
-    default: return llvm::AtomicOrdering::Monotonic;
+    case Mod::acquire:
+      return llvm::AtomicOrdering::Acquire;
+    case Mod::release:
+      return llvm::AtomicOrdering::Release;
+    case Mod::acq_rel:
+      return llvm::AtomicOrdering::AcquireRelease;
+    default:
+      return llvm::AtomicOrdering::Monotonic;
   }
 }
 
@@ -31,20 +35,32 @@ struct Atomic {
     auto& ir = f.ir;
     Val x = value(old), y = value(b);
     switch (operation) {
-      case Mod::add: return isa::type_class(type) == isa::TypeClass::packed_float || type == Type::f16 || type == Type::bf16 ? add_halves(old, b) : bits(x + y);
-      case Mod::and_: return ir.CreateAnd(old, b);
-      case Mod::or_: return ir.CreateOr(old, b);
-      case Mod::xor_: return ir.CreateXor(old, b);
-      case Mod::min: return bits(min(x, y));
-      case Mod::max: return bits(max(x, y));
-      case Mod::inc: return bits(select(ge(x, y), x.like(0), x + x.like(1)));
-      case Mod::dec: return bits(select(eq(x, x.like(0)) | gt(x, y), y, x - x.like(1)));
-      default: return b;  // exch
+      case Mod::add:
+        return isa::type_class(type) == isa::TypeClass::packed_float || type == Type::f16 ||
+                       type == Type::bf16
+                   ? add_halves(old, b)
+                   : bits(x + y);
+      case Mod::and_:
+        return ir.CreateAnd(old, b);
+      case Mod::or_:
+        return ir.CreateOr(old, b);
+      case Mod::xor_:
+        return ir.CreateXor(old, b);
+      case Mod::min:
+        return bits(min(x, y));
+      case Mod::max:
+        return bits(max(x, y));
+      case Mod::inc:
+        return bits(select(ge(x, y), x.like(0), x + x.like(1)));
+      case Mod::dec:
+        return bits(select(eq(x, x.like(0)) | gt(x, y), y, x - x.like(1)));
+      default:
+        return b;  // exch
     }
   }
 
-  /// f16, bf16 and their pairs, through f32 (the sum of two halves is exact there or rounds once). Converted by
-  /// vector_math: LLVM's own truncation calls a library that is not there, or flushes bf16's subnormals.
+  /// f16, bf16 and their pairs, through f32 (the sum of two halves is exact there or rounds once). Converted
+  /// by vector_math: LLVM's own truncation calls a library that is not there, or flushes bf16's subnormals.
   llvm::Value* add_halves(llvm::Value* old, llvm::Value* b) const {
     auto& ir = f.ir;
     Type element = type == Type::f16 || type == Type::f16x2 ? Type::f16 : Type::bf16;
@@ -53,7 +69,8 @@ struct Atomic {
       return widen_to_f32(Val{&ir, ir.CreateBitCast(v, vector), Type::b16}.as(element), element);
     };
     Val exact = widen(old) + widen(b), sum = narrow_from_f32(exact, element, Mod::rn).as(Type::b16);
-    sum = select(is_nan(exact), sum.like(0x7fff), sum);  // NaN bits in memory must not depend on the processor
+    sum =
+        select(is_nan(exact), sum.like(0x7fff), sum);  // NaN bits in memory must not depend on the processor
     return ir.CreateBitCast(sum.v, old->getType());
   }
 
@@ -62,7 +79,8 @@ struct Atomic {
     auto align = llvm::Align(isa::byte_size(type));
     if (plain) {
       auto* old = ir.CreateAlignedLoad(b->getType(), at, align);
-      auto* updated = replacement ? ir.CreateSelect(ir.CreateICmpEQ(old, b), replacement, old) : combine(operation, old, b);
+      auto* updated = replacement ? ir.CreateSelect(ir.CreateICmpEQ(old, b), replacement, old)
+                                  : combine(operation, old, b);
       ir.CreateAlignedStore(updated, at, align);
       return old;
     }
@@ -79,18 +97,29 @@ struct Atomic {
 
   llvm::AtomicRMWInst::BinOp hardware_operation(Mod operation) const {
     using Rmw = llvm::AtomicRMWInst;
-    if (isa::type_class(type) == isa::TypeClass::packed_float || isa::is_float(type)) return operation == Mod::exch ? Rmw::Xchg : Rmw::BAD_BINOP;
+    if (isa::type_class(type) == isa::TypeClass::packed_float || isa::is_float(type))
+      return operation == Mod::exch ? Rmw::Xchg : Rmw::BAD_BINOP;
     switch (operation) {
-      case Mod::add: return Rmw::Add;
-      case Mod::and_: return Rmw::And;
-      case Mod::or_: return Rmw::Or;
-      case Mod::xor_: return Rmw::Xor;
-      case Mod::exch: return Rmw::Xchg;
-      case Mod::min: return isa::is_signed(type) ? Rmw::Min : Rmw::UMin;
-      case Mod::max: return isa::is_signed(type) ? Rmw::Max : Rmw::UMax;
-      case Mod::inc: return Rmw::UIncWrap;
-      case Mod::dec: return Rmw::UDecWrap;
-      default: return Rmw::BAD_BINOP;
+      case Mod::add:
+        return Rmw::Add;
+      case Mod::and_:
+        return Rmw::And;
+      case Mod::or_:
+        return Rmw::Or;
+      case Mod::xor_:
+        return Rmw::Xor;
+      case Mod::exch:
+        return Rmw::Xchg;
+      case Mod::min:
+        return isa::is_signed(type) ? Rmw::Min : Rmw::UMin;
+      case Mod::max:
+        return isa::is_signed(type) ? Rmw::Max : Rmw::UMax;
+      case Mod::inc:
+        return Rmw::UIncWrap;
+      case Mod::dec:
+        return Rmw::UDecWrap;
+      default:
+        return Rmw::BAD_BINOP;
     }
   }
 
@@ -132,7 +161,8 @@ void atomic(FunctionCompiler& f, int destination, unsigned first, bool compare) 
     std::vector<llvm::Value*> parts;
     for (unsigned p = 0; p < f.parts(); ++p) {
       Val x = f.part(v, p);
-      parts.push_back(ir.CreateZExtOrTrunc(x.as(isa::bits_type(x.bits())).v, llvm::FixedVectorType::get(element, f.lanes())));
+      parts.push_back(ir.CreateZExtOrTrunc(x.as(isa::bits_type(x.bits())).v,
+                                           llvm::FixedVectorType::get(element, f.lanes())));
     }
     return f.spill_parts(parts);
   };
@@ -144,18 +174,36 @@ void atomic(FunctionCompiler& f, int destination, unsigned first, bool compare) 
   Mod operation = f.opcode().get(ModKind::operation);
   f.for_each_lane(f.mask_bits(f.executing()), [&](llvm::Value* lane) {
     auto* at = f.pointer(f.load_lane(addresses, ir.getInt64Ty(), lane));
-    auto* old = op.run(operation, at, f.load_lane(b, element, lane), c ? f.load_lane(c, element, lane) : nullptr);
+    auto* old =
+        op.run(operation, at, f.load_lane(b, element, lane), c ? f.load_lane(c, element, lane) : nullptr);
     if (wants) f.store_lane(results, old, lane);
   });
-  if (wants) f.write_spilled(f.operand(static_cast<unsigned>(destination)), isa::bits_type(isa::bit_size(type)), results);
+  if (wants)
+    f.write_spilled(f.operand(static_cast<unsigned>(destination)), isa::bits_type(isa::bit_size(type)),
+                    results);
 }
 
 }  // namespace
 
-template <> void emit<Op::atom>(FunctionCompiler& f) { atomic(f, 0, 1, false); }
-template <> void emit<Op::atom_cas>(FunctionCompiler& f) { atomic(f, 0, 1, true); }
-template <> void emit<Op::atom_half>(FunctionCompiler& f) { atomic(f, 0, 1, false); }
-template <> void emit<Op::red>(FunctionCompiler& f) { atomic(f, -1, 0, false); }
-template <> void emit<Op::red_half>(FunctionCompiler& f) { atomic(f, -1, 0, false); }
+template <>
+void emit<Op::atom>(FunctionCompiler& f) {
+  atomic(f, 0, 1, false);
+}
+template <>
+void emit<Op::atom_cas>(FunctionCompiler& f) {
+  atomic(f, 0, 1, true);
+}
+template <>
+void emit<Op::atom_half>(FunctionCompiler& f) {
+  atomic(f, 0, 1, false);
+}
+template <>
+void emit<Op::red>(FunctionCompiler& f) {
+  atomic(f, -1, 0, false);
+}
+template <>
+void emit<Op::red_half>(FunctionCompiler& f) {
+  atomic(f, -1, 0, false);
+}
 
 }  // namespace raddle::jit

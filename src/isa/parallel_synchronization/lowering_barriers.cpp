@@ -1,5 +1,5 @@
-// JIT: CTA barriers and memory fences. A kernel of kind `regions` suspends at `bar.sync 0`; elsewhere the machine's
-// services block the warp's fiber.
+// JIT: CTA barriers and memory fences. A kernel of kind `regions` suspends at `bar.sync 0`; elsewhere the
+// machine's services block the warp's fiber.
 #include "jit/function.h"
 
 namespace raddle::jit {
@@ -14,7 +14,8 @@ llvm::Value* of_first_lane(FunctionCompiler& f, unsigned k) {
   WarpValue v = f.read(k);
   if (v.shape.uniform()) return f.scalar(v).v;
   auto* bits = f.mask_bits(f.executing());
-  auto* lane = ir.CreateAnd(ir.CreateIntrinsic(llvm::Intrinsic::cttz, {ir.getInt32Ty()}, {bits, ir.getFalse()}), ir.getInt32(31));
+  auto* lane = ir.CreateAnd(
+      ir.CreateIntrinsic(llvm::Intrinsic::cttz, {ir.getInt32Ty()}, {bits, ir.getFalse()}), ir.getInt32(31));
   return f.load_lane(f.spill(v), ir.getInt32Ty(), lane);
 }
 
@@ -53,15 +54,19 @@ void reduce(FunctionCompiler& f, bool count) {
   auto* all = f.entry_alloca(ir.getInt32Ty(), "arrived");
   auto* result = f.entry_alloca(ir.getInt32Ty(), "held");
   with_lanes(f, [&](llvm::Value* lanes) {
-    ir.CreateStore(f.call_service(offsetof(Services, barrier_reduce), ir.getInt32Ty(), {f.warp(), id, threads, lanes, held, all}), result);
+    ir.CreateStore(f.call_service(offsetof(Services, barrier_reduce), ir.getInt32Ty(),
+                                  {f.warp(), id, threads, lanes, held, all}),
+                   result);
   });
   llvm::Value* total = ir.CreateLoad(ir.getInt32Ty(), result);
   llvm::Value* answer = total;
   if (!count) {
-    answer = f.opcode().get(ModKind::operation) == Mod::and_ ? ir.CreateICmpEQ(total, ir.CreateLoad(ir.getInt32Ty(), all))
-                                                             : ir.CreateICmpNE(total, ir.getInt32(0));
+    answer = f.opcode().get(ModKind::operation) == Mod::and_
+                 ? ir.CreateICmpEQ(total, ir.CreateLoad(ir.getInt32Ty(), all))
+                 : ir.CreateICmpNE(total, ir.getInt32(0));
   }
-  f.write_parts(f.operand(0), count ? Type::u32 : Type::pred, std::vector<llvm::Value*>(f.parts(), f.splat(answer)));
+  f.write_parts(f.operand(0), count ? Type::u32 : Type::pred,
+                std::vector<llvm::Value*>(f.parts(), f.splat(answer)));
 }
 
 void order(FunctionCompiler& f, llvm::AtomicOrdering ordering, Mod scope) {
@@ -71,31 +76,62 @@ void order(FunctionCompiler& f, llvm::AtomicOrdering ordering, Mod scope) {
 
 }  // namespace
 
-template <> void emit<Op::bar_sync>(FunctionCompiler& f) { sync(f); }
-template <> void emit<Op::barrier_sync>(FunctionCompiler& f) { sync(f); }
-template <> void emit<Op::bar_arrive>(FunctionCompiler& f) { arrive(f); }
-template <> void emit<Op::barrier_arrive>(FunctionCompiler& f) { arrive(f); }
-template <> void emit<Op::bar_red>(FunctionCompiler& f) { reduce(f, false); }
-template <> void emit<Op::barrier_red>(FunctionCompiler& f) { reduce(f, false); }
-template <> void emit<Op::bar_red_popc>(FunctionCompiler& f) { reduce(f, true); }
-template <> void emit<Op::barrier_red_popc>(FunctionCompiler& f) { reduce(f, true); }
+template <>
+void emit<Op::bar_sync>(FunctionCompiler& f) {
+  sync(f);
+}
+template <>
+void emit<Op::barrier_sync>(FunctionCompiler& f) {
+  sync(f);
+}
+template <>
+void emit<Op::bar_arrive>(FunctionCompiler& f) {
+  arrive(f);
+}
+template <>
+void emit<Op::barrier_arrive>(FunctionCompiler& f) {
+  arrive(f);
+}
+template <>
+void emit<Op::bar_red>(FunctionCompiler& f) {
+  reduce(f, false);
+}
+template <>
+void emit<Op::barrier_red>(FunctionCompiler& f) {
+  reduce(f, false);
+}
+template <>
+void emit<Op::bar_red_popc>(FunctionCompiler& f) {
+  reduce(f, true);
+}
+template <>
+void emit<Op::barrier_red_popc>(FunctionCompiler& f) {
+  reduce(f, true);
+}
 
-template <> void emit<Op::membar>(FunctionCompiler& f) {
+template <>
+void emit<Op::membar>(FunctionCompiler& f) {
   order(f, llvm::AtomicOrdering::SequentiallyConsistent, f.opcode().get(ModKind::scope));
 }
-template <> void emit<Op::fence>(FunctionCompiler& f) {
+template <>
+void emit<Op::fence>(FunctionCompiler& f) {
   auto ordering = [&] {
     switch (f.opcode().get(ModKind::semantics)) {
-      case Mod::sc: return llvm::AtomicOrdering::SequentiallyConsistent;
-      case Mod::acquire: return llvm::AtomicOrdering::Acquire;
-      case Mod::release: return llvm::AtomicOrdering::Release;
-      default: return llvm::AtomicOrdering::AcquireRelease;
+      case Mod::sc:
+        return llvm::AtomicOrdering::SequentiallyConsistent;
+      case Mod::acquire:
+        return llvm::AtomicOrdering::Acquire;
+      case Mod::release:
+        return llvm::AtomicOrdering::Release;
+      default:
+        return llvm::AtomicOrdering::AcquireRelease;
     }
   }();
   order(f, ordering, f.opcode().get(ModKind::scope));
 }
 
 // Kernels of one stream run one after another, so a dependent grid never starts early and never has to wait.
-template <> void emit<Op::griddepcontrol>(FunctionCompiler&) {}
+template <>
+void emit<Op::griddepcontrol>(FunctionCompiler&) {}
 
 }  // namespace raddle::jit
