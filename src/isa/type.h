@@ -9,12 +9,13 @@ namespace raddle::isa {
 /// X(enumerator, PTX spelling, bits, class)
 #define RADDLE_PTX_TYPES(X)                                                                                  \
   X(b1, "b1", 1, bits)                                                                                       \
-  X(b4, "b4", 4, bits) X(b8, "b8", 8, bits) X(b16, "b16", 16, bits) X(b32, "b32", 32, bits) X(               \
-      b64, "b64", 64, bits) X(b128, "b128", 128, bits) X(b1024, "b1024", 1024, bits)                         \
-      X(u2, "u2", 2, unsigned_) X(u4, "u4", 4, unsigned_) X(u8, "u8", 8, unsigned_) X(                       \
-          u16, "u16", 16, unsigned_) X(u32, "u32", 32, unsigned_) X(u64, "u64", 64, unsigned_)               \
-          X(s2, "s2", 2, signed_) X(s4, "s4", 4, signed_) X(s8, "s8", 8, signed_) X(s16, "s16", 16, signed_) \
-              X(s32, "s32", 32, signed_) X(s64, "s64", 64, signed_) X(u16x2, "u16x2", 32, packed_integer)    \
+  X(b4, "b4", 4, bits)                                                                                       \
+  X(b8, "b8", 8, bits) X(b16, "b16", 16, bits) X(b32, "b32", 32, bits) X(b64, "b64", 64, bits)               \
+      X(b128, "b128", 128, bits) X(b1024, "b1024", 1024, bits) X(u2, "u2", 2, unsigned_)                     \
+          X(u4, "u4", 4, unsigned_) X(u8, "u8", 8, unsigned_) X(u16, "u16", 16, unsigned_) X(                \
+              u32, "u32", 32, unsigned_) X(u64, "u64", 64, unsigned_) X(s2, "s2", 2, signed_)                \
+              X(s4, "s4", 4, signed_) X(s8, "s8", 8, signed_) X(s16, "s16", 16, signed_) X(                  \
+                  s32, "s32", 32, signed_) X(s64, "s64", 64, signed_) X(u16x2, "u16x2", 32, packed_integer)  \
                   X(s16x2, "s16x2", 32, packed_integer) X(u8x4, "u8x4", 32, packed_integer)                  \
                       X(s8x4, "s8x4", 32, packed_integer) X(f16, "f16", 16, float_)                          \
                           X(bf16, "bf16", 16, float_) X(tf32, "tf32", 32, float_) X(f32, "f32", 32, float_)  \

@@ -285,7 +285,8 @@ Shape Plan::result_shape(const ptx::Instruction& i) const {
     if (!is_ordinary_access(opcode) || opcode.get(ModKind::space) == Mod::local) return Shape::varying();
     if (opcode.get(ModKind::space) == Mod::param && !function.is_entry) return Shape::varying();
     // What a call returned to a kernel is each lane's own; only the kernel's parameters are shared.
-    if (const Operand& o = operands[1]; o.kind == Operand::Kind::address && o.base == Operand::Base::variable) {
+    if (const Operand& o = operands[1];
+        o.kind == Operand::Kind::address && o.base == Operand::Base::variable) {
       const auto& variable = module.variables[o.index];
       if (variable.space == ptx::Space::param && !variable.is_parameter) return Shape::varying();
     }

@@ -1,4 +1,5 @@
-// Device functions on every engine: structs by value, recursion, divergent indirect calls, exits inside callees.
+// Device functions on every engine: structs by value, recursion, divergent indirect calls, exits inside
+// callees.
 #include <cstdint>
 
 #include "kernel_test.h"
@@ -44,8 +45,10 @@ TEST_P(Calls, StructsByValue) {
   std::vector<int> want(3 * kN);
   for (int i = 0; i < kN; ++i) {
     Pair p = {in[i], in[i] * std::int64_t{1000000007}, static_cast<std::int16_t>(i)};
-    if (in[i] & 1) p = mix(p, i);
-    else if (in[i] & 2) p = mix(mix(p, 3), 2);
+    if (in[i] & 1)
+      p = mix(p, i);
+    else if (in[i] & 2)
+      p = mix(mix(p, 3), 2);
     want[i] = p.a;
     want[kN + i] = static_cast<int>(p.b >> 7);
     want[2 * kN + i] = p.c;
@@ -67,12 +70,15 @@ TEST_P(Calls, Recursion) {
 int operation(int which, int x, int y) {
   int r = 0;
   switch (which) {
-    case 0: return x + y;
-    case 1: return x * y;
+    case 0:
+      return x + y;
+    case 1:
+      return x * y;
     case 2:
       for (int k = 0; k < (y & 7); ++k) r += x ^ k;
       return r;
-    default: return x & 4 ? -y : fibonacci(x & 7) + y;
+    default:
+      return x & 4 ? -y : fibonacci(x & 7) + y;
   }
 }
 

@@ -45,7 +45,7 @@ void install_handlers() {
     stack.ss_size = 256u << 10;
     stack.ss_sp = std::malloc(stack.ss_size);
     sigaltstack(&stack, nullptr);
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_handler = on_signal;
     action.sa_flags = SA_ONSTACK | SA_NODEFER;
     for (int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(number, &action, nullptr);

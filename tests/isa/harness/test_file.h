@@ -27,7 +27,7 @@ struct KernelLine {
   std::vector<std::string> arguments, results;  ///< type names, with a leading `v2.` for vectors
   unsigned block = 32;
   std::string expected_fault;  ///< `faults=trap`: the run must end in this fault
-  std::string only;  ///< `only=interp`: a known gap of the other engines; the file says which
+  std::string only;            ///< `only=interp`: a known gap of the other engines; the file says which
 };
 
 /// `// reject: bfe.b32  d, a, b, c`: a spelling that resolving must refuse.
