@@ -56,8 +56,10 @@ Result<KernelLine> read_kernel(std::string_view text, unsigned line) {
     value = value.substr(0, value.find(' '));
     if (option == "block=")
       kernel.block = static_cast<unsigned>(std::atoi(value.c_str()));
-    else
+    else if (option == "faults=")
       kernel.expected_fault = value;
+    else
+      kernel.only = value;
   }
   text = trim(text.substr(0, std::min({text.find("block="), text.find("faults="), text.find("only=")})));
   auto arrow = text.find("->");
