@@ -6,6 +6,7 @@
 
 namespace raddle::isa {
 
+// clang-format off: the formatter does not settle on this list
 /// X(enumerator, PTX spelling, bits, class)
 #define RADDLE_PTX_TYPES(X)                                                                                  \
   X(b1, "b1", 1, bits)                                                                                       \
@@ -39,6 +40,7 @@ namespace raddle::isa {
                                                                   X(texref, "texref", 64, opaque) X(         \
                                                                       samplerref, "samplerref", 64, opaque)  \
                                                                       X(surfref, "surfref", 64, opaque)
+// clang-format on
 
 enum class Type : std::uint8_t {
   none,
