@@ -38,7 +38,8 @@ ptx::Function split_at_holds(const ptx::Function& function) {
     }
   }
   auto move = [&](ptx::Operand& o) {
-    if (o.kind == ptx::Operand::Kind::label) o.index = moved[o.index];
+    if (o.kind == ptx::Operand::Kind::label && o.index != ptx::kNone)
+      o.index = moved[o.index];  // brx.idx: none
   };
   std::for_each(split.operands.begin(), split.operands.end(), move);
   std::for_each(split.elements.begin(), split.elements.end(), move);
