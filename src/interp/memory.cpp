@@ -86,8 +86,7 @@ std::uint64_t Lane::to_generic(Space space, std::uint64_t address) const {
 }
 
 std::uint64_t Lane::from_generic(Space space, std::uint64_t address) const {
-  std::uint64_t base = to_generic(space, 0);
-  return address == 0 ? 0 : address - base;  // a null pointer stays null
+  return address - to_generic(space, 0);
 }
 
 bool Lane::in_space(Space space, std::uint64_t generic) const {

@@ -1,6 +1,6 @@
-// Calls: direct, indirect, and to device services; parameters of device functions. A parameter block keeps,
-// for the byte offset o of a scalar, the warp's 32 values together at o * 32, so that it is vectors all the
-// way.
+// Calls: direct, indirect, and to device services; parameters of device functions. A parameter block keeps
+// every variable as words (of a scalar's own size, else of 4 bytes): word w of the warp's 32 threads lies
+// together at w * 32, so that accesses are vectors and every width sees the same bytes.
 #include <llvm/IR/Intrinsics.h>
 
 #include "base/assert.h"
@@ -13,21 +13,26 @@ using ptx::Operand;
 
 namespace {
 
-/// Byte offsets of the variables one after another, naturally aligned, and the total in bytes.
-struct ParameterLayout {
-  std::vector<std::uint64_t> offsets;
+/// Where the next variable of `size` bytes goes in a block of `bytes`, which grows by it: caller and callee
+/// place alike. Every variable begins at a multiple of 8, so that its words are whole whatever its declared
+/// alignment.
+std::uint64_t place_parameter(std::uint64_t& bytes, std::uint64_t size) {
+  constexpr std::uint64_t kAlign = 8;
+  std::uint64_t offset = bytes;
+  bytes += (std::max<std::uint64_t>(size, 1) + kAlign - 1) / kAlign * kAlign;
+  return offset;
+}
+
+/// Bytes of the words that a parameter variable is kept in.
+unsigned word_bytes(const ptx::Variable& v) {
+  return v.dimensions.empty() && v.vector == 1 ? std::max(1u, isa::byte_size(v.type)) : 4;
+}
+
+/// Bytes of a parameter block that holds one such variable alone.
+std::uint64_t block_bytes(const ptx::Variable& v) {
   std::uint64_t bytes = 0;
-};
-ParameterLayout layout_of(const ptx::Module& module, const std::vector<ptx::VariableId>& variables) {
-  ParameterLayout layout;
-  for (auto id : variables) {
-    const auto& v = module.variables[id];
-    std::uint64_t align = std::max(v.align, 1u);
-    layout.bytes = (layout.bytes + align - 1) / align * align;
-    layout.offsets.push_back(layout.bytes);
-    layout.bytes += std::max<std::uint64_t>(v.size, 1);
-  }
-  return layout;
+  place_parameter(bytes, v.size);
+  return bytes;
 }
 
 }  // namespace
@@ -46,7 +51,9 @@ llvm::Value* FunctionCompiler::parameter_slot(ptx::VariableId id) {
   auto formal = [&](const std::vector<ptx::VariableId>& list, llvm::Value* block) -> llvm::Value* {
     auto at = std::find(list.begin(), list.end(), id);
     if (at == list.end()) return nullptr;
-    auto offset = layout_of(context.module, list).offsets[static_cast<std::size_t>(at - list.begin())];
+    std::uint64_t bytes = 0, offset = 0;
+    for (auto i = list.begin(); i <= at; ++i)
+      offset = place_parameter(bytes, context.module.variables[*i].size);
     Builder entry(entry_->getTerminator());
     return entry.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), block, offset * exec::kWarpSize);
   };
@@ -55,48 +62,82 @@ llvm::Value* FunctionCompiler::parameter_slot(ptx::VariableId id) {
   else if (v.is_return)
     slot = formal(f.returns, returns_);
   if (!slot)
-    slot = entry_alloca(
-        llvm::ArrayType::get(ir.getInt8Ty(), std::max<std::uint64_t>(v.size, 1) * exec::kWarpSize), "param",
-        64);
+    slot = entry_alloca(llvm::ArrayType::get(ir.getInt8Ty(), block_bytes(v) * exec::kWarpSize), "param", 64);
   return slot;
+}
+
+/// Part p of word w of a parameter variable: its address.
+llvm::Value* FunctionCompiler::parameter_word(const ptx::Variable& v, llvm::Value* slot, std::uint64_t w,
+                                              unsigned p) {
+  return ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), slot,
+                                       word_bytes(v) * (w * exec::kWarpSize + std::uint64_t{p} * lanes()));
+}
+
+/// The integers of `bytes` bytes at a byte offset of a parameter variable.
+llvm::Value* FunctionCompiler::load_parameter_part(ptx::VariableId id, std::uint64_t offset, unsigned bytes,
+                                                   unsigned p) {
+  const auto& v = context.module.variables[id];
+  unsigned word = word_bytes(v);
+  auto vector_of = [&](unsigned n) { return llvm::FixedVectorType::get(ir.getIntNTy(n * 8), lanes()); };
+  auto load = [&](std::uint64_t w) -> llvm::Value* {
+    return ir.CreateAlignedLoad(vector_of(word), parameter_word(v, parameter_slot(id), w, p),
+                                llvm::Align(word));
+  };
+  if (bytes <= word)
+    return ir.CreateTrunc(ir.CreateLShr(load(offset / word), offset % word * 8), vector_of(bytes));
+  llvm::Value* all = nullptr;
+  for (unsigned k = 0; k < bytes / word; ++k) {
+    auto* piece = ir.CreateShl(ir.CreateZExt(load(offset / word + k), vector_of(bytes)), k * word * 8);
+    all = all ? ir.CreateOr(all, piece) : piece;
+  }
+  return all;
+}
+
+/// Stores such integers for the lanes of `mask`.
+void FunctionCompiler::store_parameter_part(ptx::VariableId id, std::uint64_t offset, llvm::Value* value,
+                                            unsigned p, llvm::Value* mask) {
+  const auto& v = context.module.variables[id];
+  unsigned word = word_bytes(v), bytes = value->getType()->getScalarSizeInBits() / 8;
+  auto* words = llvm::FixedVectorType::get(ir.getIntNTy(word * 8), lanes());
+  auto store = [&](llvm::Value* x, std::uint64_t w) {
+    ir.CreateMaskedStore(x, parameter_word(v, parameter_slot(id), w, p), llvm::Align(word), mask);
+  };
+  if (bytes < word) {  // the rest of the word stays
+    auto* at = parameter_word(v, parameter_slot(id), offset / word, p);
+    auto bits = llvm::APInt::getBitsSet(word * 8, offset % word * 8, offset % word * 8 + bytes * 8);
+    auto* rest = ir.CreateAnd(ir.CreateAlignedLoad(words, at, llvm::Align(word)),
+                              llvm::ConstantInt::get(words, ~bits));
+    return store(ir.CreateOr(rest, ir.CreateShl(ir.CreateZExt(value, words), offset % word * 8)),
+                 offset / word);
+  }
+  for (unsigned k = 0; k < bytes / word; ++k)
+    store(ir.CreateTrunc(ir.CreateLShr(value, k * word * 8), words), offset / word + k);
 }
 
 void FunctionCompiler::load_parameter(unsigned destination, const Operand& address) {
   Type type = opcode().type(opcode().type_count - 1);
-  auto* element = ir.getIntNTy(isa::bit_size(type));
-  auto* base = parameter_slot(address.index);
   auto destinations = elements(destination);
   for (std::size_t e = 0; e < destinations.size(); ++e) {
-    std::uint64_t offset =
-        (static_cast<std::uint64_t>(address.value) + e * isa::byte_size(type)) * exec::kWarpSize;
+    std::uint64_t offset = static_cast<std::uint64_t>(address.value) + e * isa::byte_size(type);
     std::vector<llvm::Value*> values;
-    for (unsigned p = 0; p < parts(); ++p) {
-      auto* at =
-          ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), base, offset + p * lanes() * isa::byte_size(type));
-      values.push_back(ir.CreateAlignedLoad(llvm::FixedVectorType::get(element, lanes()), at,
-                                            llvm::Align(isa::byte_size(type))));
-    }
+    for (unsigned p = 0; p < parts(); ++p)
+      values.push_back(load_parameter_part(address.index, offset, isa::byte_size(type), p));
     write_parts(destinations[e], type, values);
   }
 }
 
 void FunctionCompiler::store_parameter(const Operand& address, unsigned value) {
   Type type = opcode().type(opcode().type_count - 1);
-  auto* element = ir.getIntNTy(isa::bit_size(type));
-  auto* base = parameter_slot(address.index);
+  auto* element = llvm::FixedVectorType::get(ir.getIntNTy(isa::bit_size(type)), lanes());
   auto sources = elements(value);
   Mask mask = executing();
   for (std::size_t e = 0; e < sources.size(); ++e) {
-    std::uint64_t offset =
-        (static_cast<std::uint64_t>(address.value) + e * isa::byte_size(type)) * exec::kWarpSize;
+    std::uint64_t offset = static_cast<std::uint64_t>(address.value) + e * isa::byte_size(type);
     WarpValue v = read(sources[e]);
     for (unsigned p = 0; p < parts(); ++p) {
-      auto* at =
-          ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), base, offset + p * lanes() * isa::byte_size(type));
       Val x = part(v, p);
-      auto* bits = ir.CreateZExtOrTrunc(x.as(isa::bits_type(x.bits())).v,
-                                        llvm::FixedVectorType::get(element, lanes()));
-      ir.CreateMaskedStore(bits, at, llvm::Align(isa::byte_size(type)), mask[p]);
+      auto* bits = ir.CreateZExtOrTrunc(x.as(isa::bits_type(x.bits())).v, element);
+      store_parameter_part(address.index, offset, bits, p, mask[p]);
     }
   }
 }
@@ -171,26 +212,18 @@ llvm::Value* FunctionCompiler::argument_block(const std::vector<Operand>& operan
     return parameter_slot(operands[0].index);
   std::vector<std::uint64_t> offsets;
   std::uint64_t bytes = 0;
-  auto size_of = [&](const Operand& o) -> std::pair<std::uint64_t, std::uint64_t> {
-    if (o.kind == Operand::Kind::variable) {
-      const auto& v = context.module.variables[o.index];
-      return {std::max<std::uint64_t>(v.size, 1), std::max(v.align, 1u)};
-    }
-    std::uint64_t n = isa::byte_size(o.kind == Operand::Kind::reg ? f.registers[o.index].type : o.type);
-    return {n, n};
-  };
   for (const auto& o : operands) {
-    auto [size, align] = size_of(o);
-    bytes = (bytes + align - 1) / align * align;
-    offsets.push_back(bytes);
-    bytes += size;
+    bool variable = o.kind == Operand::Kind::variable;
+    offsets.push_back(place_parameter(
+        bytes, variable ? context.module.variables[o.index].size
+                        : isa::byte_size(o.kind == Operand::Kind::reg ? f.registers[o.index].type : o.type)));
   }
   auto* block = entry_alloca(llvm::ArrayType::get(ir.getInt8Ty(), bytes * exec::kWarpSize), "arguments", 64);
   for (std::size_t k = 0; k < operands.size(); ++k) {
     const auto& o = operands[k];
     auto* at = ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), block, offsets[k] * exec::kWarpSize);
     if (o.kind == Operand::Kind::variable) {
-      std::uint64_t length = size_of(o).first * exec::kWarpSize;
+      std::uint64_t length = block_bytes(context.module.variables[o.index]) * exec::kWarpSize;
       auto* slot = parameter_slot(o.index);
       if (copy_in)
         ir.CreateMemCpy(at, llvm::Align(16), slot, llvm::Align(16), length);

@@ -150,6 +150,10 @@ class FunctionCompiler {
 
   // ---- function parameters and calls (calls.cpp) ----
   bool is_parameter_access(const ptx::Operand& address, isa::Mod space) const;
+  llvm::Value* parameter_word(const ptx::Variable& v, llvm::Value* slot, std::uint64_t w, unsigned p);
+  llvm::Value* load_parameter_part(ptx::VariableId id, std::uint64_t offset, unsigned bytes, unsigned p);
+  void store_parameter_part(ptx::VariableId id, std::uint64_t offset, llvm::Value* value, unsigned p,
+                            llvm::Value* mask);
   void load_parameter(unsigned destination, const ptx::Operand& address);
   void store_parameter(const ptx::Operand& address, unsigned value);
   void emit_call();

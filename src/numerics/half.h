@@ -57,8 +57,9 @@ T from_integer(bool negative, std::uint64_t magnitude, Rounding rounding) {
   return from_encoding<T>(round_integer(negative, magnitude, FormatOf<T>::value, rounding));
 }
 
-/// f32 -> tf32, as a 32-bit register holds it (low 13 bits zero).
+/// f32 -> tf32, as a 32-bit register holds it (low 13 bits zero); every NaN is the canonical 0x7fffffff.
 inline std::uint32_t to_tf32(float x, Rounding rounding) {
+  if (x != x) return 0x7fffffff;
   return static_cast<std::uint32_t>(round_double(static_cast<double>(x), kTf32, rounding) << 13);
 }
 /// f32 or f16 -> e4m3 / e5m2 as cvt.satfinite does: beyond the range the largest finite value, NaN stays NaN.

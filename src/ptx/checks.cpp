@@ -48,6 +48,7 @@ class Binder {
   bool bind_vector(const OperandPlan& slot, const RawOperand& raw, Operand& out);
   bool bind_address(const RawOperand& raw, Operand& out);
   bool check_space(const RawOperand& raw, const Variable& variable);
+  bool check_parameter(const RawOperand& raw, const Variable& variable);
   bool bind_label(const OperandPlan& slot, const RawOperand& raw, Operand& out);
   bool wrong(const RawOperand& raw, std::string_view wanted, std::string_view found);
   std::string form() const { return plan_.opcode->form->text; }
@@ -274,10 +275,29 @@ Space named_space(const Opcode& opcode) {
 
 bool Binder::check_space(const RawOperand& raw, const Variable& variable) {
   const Space space = named_space(*plan_.opcode);
+  if (space == Space::param && space == variable.space) return check_parameter(raw, variable);
   if (space == Space::generic || space == variable.space) return true;
   return parser_.in.error(raw.at, "'{}' accesses .{} memory, but '{}' is a .{} variable", plan_.text,
                           isa::mod_name(plan_.opcode->get(isa::ModKind::space)), variable.name,
                           space_name(variable.space));
+}
+
+/// A kernel's parameters (.param::entry) are one block that every thread reads; those of calls (.param::func)
+/// are each thread's own.
+bool Binder::check_parameter(const RawOperand& raw, const Variable& variable) {
+  if (variable.is_parameter && plan_.opcode->is(isa::Effects::writes))
+    return parser_.in.error(raw.at, "'{}' writes to the input parameter '{}'", plan_.text, variable.name);
+  const auto offset = static_cast<std::uint64_t>(raw.operand.value);
+  if (variable.size != 0 && offset >= variable.size)
+    return parser_.in.error(raw.at, "'{}{:+}' is outside the {} bytes of '{}'", variable.name,
+                            raw.operand.value, variable.size, variable.name);
+  const bool of_entry = variable.is_parameter && parser_.function().is_entry;
+  const isa::Mod named = plan_.opcode->get(isa::ModKind::space);
+  if (named == (of_entry ? isa::Mod::param_func : isa::Mod::param_entry))
+    return parser_.in.error(raw.at, "'{}' accesses .{} memory, but '{}' is {}", plan_.text,
+                            isa::mod_name(named), variable.name,
+                            of_entry ? "a parameter of the kernel" : "no parameter of a kernel");
+  return true;
 }
 
 bool Binder::bind_label(const OperandPlan&, const RawOperand& raw, Operand& out) {

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#include <array>
 #include <atomic>
 #include <bit>
 #include <csetjmp>
@@ -41,9 +42,10 @@ void on_signal(int number) {
 
 void install_handlers() {
   static const bool installed = [] {
+    static std::array<std::byte, 256u << 10> memory;
     stack_t stack{};
-    stack.ss_size = 256u << 10;
-    stack.ss_sp = std::malloc(stack.ss_size);
+    stack.ss_size = memory.size();
+    stack.ss_sp = memory.data();
     sigaltstack(&stack, nullptr);
     struct sigaction action{};
     action.sa_handler = on_signal;

@@ -18,6 +18,8 @@ inline constexpr Exclusion kExclusions[] = {
     {"shfl", "partial masks", "reading a lane that does not take part gives an undefined value"},
     {"brkpt", "spellings",
      "a fault wherever it is executed; its file executes it behind a guard that is false"},
+    {"cvta", "spellings",
+     "of what is no address in the space the result is undefined; its file converts real ones"},
     {"trap", "spellings", "a fault wherever it is executed; its file expects it"},
 };
 

@@ -35,11 +35,19 @@ SpaceText space_of(const isa::Opcode& opcode) {
       return {"const", false};
     case Mod::param:
     case Mod::param_entry:
+      if (!opcode.is(isa::Effects::writes)) return {"param", false};
+      [[fallthrough]];  // what can be written is a call's parameter
     case Mod::param_func:
-      return {"param", false};
+      return {"param::func"};
     default:
       return {""};
   }
+}
+
+/// What the area's addresses are based on once `address` has run.
+std::string area_base(const SpaceText& space) {
+  if (space.name == "param::func") return "frame";
+  return space.name == "shared" ? "%area32" : "%area64";
 }
 
 unsigned register_bits(Type type, unsigned wanted) {
@@ -210,9 +218,8 @@ std::string KernelWriter::address(Writing& w, const isa::Opcode& opcode) {
   SpaceText space = space_of(opcode);
   w.layout.has_area = true;
   w.layout.area_is_written = space.writable;
-  std::string reg = "%area64";
+  std::string reg = area_base(space);
   if (space.name == "shared") {
-    reg = "%area32";
     line("mov.u32 %area32, shared_area; mad.lo.u32 %area32, %lane, 64, %area32;");
   } else if (space.name == "local") {
     line("mov.u64 %area64, local_area;");
@@ -220,6 +227,8 @@ std::string KernelWriter::address(Writing& w, const isa::Opcode& opcode) {
     line("mov.u64 %area64, table; mad.wide.u32 %area64, %lane, 64, %area64;");
   } else if (space.name == "param") {
     return "[block+16]";
+  } else if (space.name == "param::func") {
+    line(".param .align 16 .b8 frame[64];");
   } else {
     line("ld.param.b64 %area64, [memory]; mad.wide.u32 %area64, %lane, 64, %area64;");
   }
@@ -243,8 +252,7 @@ void KernelWriter::dump_area(Writing& w, const isa::Opcode& opcode) {
   out_slots_ += kAreaSlots;
   line("{ .reg .b64 %t;");
   for (unsigned i = 0; i < kAreaSlots; ++i)
-    line(fmt::format("ld{}.b64 %t, [{}+{}]; st.global.b64 [%out+{}], %t;", dot,
-                     space.name == "shared" ? "%area32" : "%area64", 8 * i,
+    line(fmt::format("ld{}.b64 %t, [{}+{}]; st.global.b64 [%out+{}], %t;", dot, area_base(space), 8 * i,
                      (w.layout.area_out + i) * kSlotBytes));
   line("}");
 }
