@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 
+#include "cli/host.h"
+
 namespace raddle::cli {
 namespace {
 
@@ -23,9 +25,10 @@ constexpr const char* kForms = "buf:TYPE:COUNT[=FILL], buf:TYPE=FILE.npy, or TYP
 /// An array of a fill; `count` elements unless the fill is a file.
 Result<Array> filled(isa::Type type, const Fill& fill, std::uint64_t count) {
   if (fill.kind == Fill::Kind::file) return read_npy(fill.file, type);
-  constexpr std::uint64_t kMost = 1ull << 40;
-  if (count > kMost / isa::byte_size(type))
-    return Error::make(ErrorCode::out_of_memory, "a buffer of {} elements is too large", count);
+  std::uint64_t most = describe_host().memory;
+  if (count > most / isa::byte_size(type))
+    return Error::make(ErrorCode::out_of_memory, "{} elements of {} do not fit into the host's {} of memory",
+                       count, isa::type_name(type), human_bytes(most));
   Array array;
   array.type = type;
   array.shape = {count};

@@ -2,8 +2,12 @@
 #include "exec/executable.h"
 
 #include "base/assert.h"
+#include "ptx/layout.h"
 
 namespace raddle::exec {
+
+static_assert(kReservedShared == ptx::kSharedStart,
+              "kernels would overwrite the reserved bytes, or waste some");
 
 std::string_view block_kind_name(BlockKind kind) {
   switch (kind) {

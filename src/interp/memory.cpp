@@ -23,27 +23,6 @@ std::uint64_t shared_end(const exec::LaunchContext& launch) {
   return std::max(fixed, launch.dynamic_shared != 0 ? dynamic : 0);
 }
 
-Space space_of(const isa::Opcode& opcode) {
-  switch (opcode.get(isa::ModKind::space)) {
-    case isa::Mod::global:
-      return Space::global;
-    case isa::Mod::shared:
-    case isa::Mod::shared_cta:
-    case isa::Mod::shared_cluster:
-      return Space::shared;
-    case isa::Mod::local:
-      return Space::local;
-    case isa::Mod::const_:
-      return Space::const_;
-    case isa::Mod::param:
-    case isa::Mod::param_entry:
-    case isa::Mod::param_func:
-      return Space::param;
-    default:
-      return Space::generic;
-  }
-}
-
 }  // namespace
 
 std::byte* Lane::private_address(ptx::VariableId id, unsigned depth) const {
@@ -141,13 +120,13 @@ std::uint64_t Lane::base_address(const ptx::Operand& operand, Space& space) cons
 }
 
 std::uint64_t Lane::generic_address(unsigned k) const {
-  Space space = space_of(*current_->opcode);
+  Space space = ptx::space_of(current_->opcode->get(isa::ModKind::space));
   std::uint64_t address = base_address(operands_[k], space);
   return to_generic(space, address);
 }
 
 std::byte* Lane::access(unsigned k, unsigned bytes) const {
-  Space space = space_of(*current_->opcode);
+  Space space = ptx::space_of(current_->opcode->get(isa::ModKind::space));
   std::uint64_t address = base_address(operands_[k], space);
   const exec::CtaContext& cta = *context().cta;
   if (space == Space::shared) address = static_cast<std::uint32_t>(address);

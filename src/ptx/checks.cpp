@@ -2,6 +2,8 @@
 // optional ones from the left, and converts constants to the type of their position.
 #include "ptx/checks.h"
 
+#include <utility>
+
 #include "ptx/constants.h"
 #include "ptx/declarations.h"
 
@@ -57,6 +59,7 @@ class Binder {
   const OpcodePlan& plan_;
   Instruction& instruction_;
   std::uint32_t operand_index_ = 0;  // in Function::operands, of the slot being bound
+  bool split_ = false;               // mov: an operand was written as a vector; only one may be
 };
 
 std::string kind_name(const RawOperand& raw) {
@@ -221,6 +224,8 @@ bool Binder::bind_vector(const OperandPlan& slot, const RawOperand& raw, Operand
     if (isa::type_class(slot.type) != TypeClass::bits || raw.operand.count < 2 ||
         bits % raw.operand.count != 0)
       return wrong(raw, fmt::format("a .{} operand", isa::type_name(slot.type)), "a vector");
+    if (std::exchange(split_, true))
+      return wrong(raw, "one register, as the other operand is a vector", "a vector");
     type = isa::bits_type(bits / raw.operand.count);
   } else if (!list && slot.type != Type::none && (slot.elements < 2 || raw.operand.count != slot.elements)) {
     const std::string wanted =
@@ -251,30 +256,8 @@ bool Binder::bind_address(const RawOperand& raw, Operand& out) {
                fmt::format("one in a .{} register", isa::type_name(type)));
 }
 
-/// The space an opcode's modifier names, Space::generic without one.
-Space named_space(const Opcode& opcode) {
-  switch (opcode.get(isa::ModKind::space)) {
-    case isa::Mod::global:
-      return Space::global;
-    case isa::Mod::shared:
-    case isa::Mod::shared_cta:
-    case isa::Mod::shared_cluster:
-      return Space::shared;
-    case isa::Mod::local:
-      return Space::local;
-    case isa::Mod::const_:
-      return Space::const_;
-    case isa::Mod::param:
-    case isa::Mod::param_entry:
-    case isa::Mod::param_func:
-      return Space::param;
-    default:
-      return Space::generic;
-  }
-}
-
 bool Binder::check_space(const RawOperand& raw, const Variable& variable) {
-  const Space space = named_space(*plan_.opcode);
+  const Space space = space_of(plan_.opcode->get(isa::ModKind::space));
   if (space == Space::param && space == variable.space) return check_parameter(raw, variable);
   if (space == Space::generic || space == variable.space) return true;
   return parser_.in.error(raw.at, "'{}' accesses .{} memory, but '{}' is a .{} variable", plan_.text,

@@ -25,6 +25,27 @@ std::string_view space_name(Space space) {
   return "?";
 }
 
+Space space_of(isa::Mod mod) {
+  switch (mod) {
+    case isa::Mod::global:
+      return Space::global;
+    case isa::Mod::shared:
+    case isa::Mod::shared_cta:
+    case isa::Mod::shared_cluster:
+      return Space::shared;
+    case isa::Mod::local:
+      return Space::local;
+    case isa::Mod::const_:
+      return Space::const_;
+    case isa::Mod::param:
+    case isa::Mod::param_entry:
+    case isa::Mod::param_func:
+      return Space::param;
+    default:
+      return Space::generic;
+  }
+}
+
 const Function* Module::find_function(std::string_view wanted) const {
   for (const Function& function : functions)
     if (function.name == wanted) return &function;

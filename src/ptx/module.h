@@ -34,6 +34,9 @@ enum class SpecialRegister : std::uint8_t {
 
 enum class Space : std::uint8_t { generic, reg, global, shared, local, const_, param, tex };
 std::string_view space_name(Space space);  ///< PTX spelling without the dot
+/// The space that an opcode's ModKind::space modifier names, sub-spaces (.shared::cta, .param::entry, ...)
+/// included; Space::generic for Mod::none.
+Space space_of(isa::Mod mod);
 enum class Linkage : std::uint8_t { none, extern_, visible, weak, common };
 
 struct Operand {

@@ -30,16 +30,13 @@ void emit<Op::discard>(FunctionCompiler&) {}
 
 namespace {
 /// What cvta adds to an address of the space to make it generic, as vectors; null where they are the same.
-std::vector<llvm::Value*> base_of_space(FunctionCompiler& c, Mod space) {
+std::vector<llvm::Value*> base_of_space(FunctionCompiler& c, Space space) {
   switch (space) {
-    case Mod::shared:
-    case Mod::shared_cta:
-    case Mod::shared_cluster:
+    case Space::shared:
       return {c.shared_base()};
-    case Mod::param:
-    case Mod::param_entry:
+    case Space::param:
       return {c.launch_field(offsetof(exec::LaunchContext, parameters), c.ir.getInt64Ty(), "parameters")};
-    case Mod::local:
+    case Space::local:
       return c.local_base();
     default:
       return {};
@@ -50,7 +47,7 @@ std::vector<llvm::Value*> base_of_space(FunctionCompiler& c, Mod space) {
 template <>
 void emit<Op::cvta>(FunctionCompiler& c) {
   WarpValue v = c.read(1);
-  auto bases = base_of_space(c, c.opcode().get(ModKind::space));
+  auto bases = base_of_space(c, ptx::space_of(c.opcode().get(ModKind::space)));
   bool to_space = c.opcode().has(Mod::to);
   auto shift = [&](llvm::Value* x, llvm::Value* base) -> llvm::Value* {
     if (base->getType() != x->getType()) {
@@ -75,7 +72,7 @@ template <>
 void emit<Op::isspacep>(FunctionCompiler& c) {
   auto& ir = c.ir;
   WarpValue v = c.read(1);
-  Mod space = c.opcode().get(ModKind::space);
+  Space space = ptx::space_of(c.opcode().get(ModKind::space));
   std::vector<llvm::Value*> result;
   auto* i64 = ir.getInt64Ty();
   auto* shared = c.shared_base();
@@ -106,19 +103,16 @@ void emit<Op::isspacep>(FunctionCompiler& c) {
       return any;
     };
     switch (space) {
-      case Mod::shared:
-      case Mod::shared_cta:
-      case Mod::shared_cluster:
+      case Space::shared:
         result.push_back(in_shared());
         break;
-      case Mod::local:
+      case Space::local:
         result.push_back(in_local());
         break;
-      case Mod::param:
-      case Mod::param_entry:
+      case Space::param:
         result.push_back(in_parameters());
         break;
-      case Mod::const_:
+      case Space::const_:
         result.push_back(in_constant());
         break;
       default: {

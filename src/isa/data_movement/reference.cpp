@@ -41,24 +41,6 @@ void unpack(Lane& lane, unsigned k, unsigned bits, Bits128 value) {
   }
 }
 
-ptx::Space space_of(Mod mod) {
-  switch (mod) {
-    case Mod::shared:
-    case Mod::shared_cta:
-    case Mod::shared_cluster:
-      return ptx::Space::shared;
-    case Mod::local:
-      return ptx::Space::local;
-    case Mod::const_:
-      return ptx::Space::const_;
-    case Mod::param:
-    case Mod::param_entry:
-      return ptx::Space::param;
-    default:
-      return ptx::Space::global;
-  }
-}
-
 /// Volatile, relaxed and stronger accesses are single at their size, vectors of 16 bytes included.
 bool is_strong(const Instruction& i) {
   Mod semantics = i.opcode->get(isa::ModKind::semantics);
@@ -325,12 +307,13 @@ void reference<Op::createpolicy_cvt>(Lane& lane, const Instruction&) {
 
 template <>
 void reference<Op::isspacep>(Lane& lane, const Instruction& i) {
-  lane.out<bool>(0, lane.in_space(space_of(i.opcode->get(isa::ModKind::space)), lane.in<std::uint64_t>(1)));
+  lane.out<bool>(0,
+                 lane.in_space(ptx::space_of(i.opcode->get(isa::ModKind::space)), lane.in<std::uint64_t>(1)));
 }
 
 template <>
 void reference<Op::cvta>(Lane& lane, const Instruction& i) {
-  ptx::Space space = space_of(i.opcode->get(isa::ModKind::space));
+  ptx::Space space = ptx::space_of(i.opcode->get(isa::ModKind::space));
   std::uint64_t a = lane.in<std::uint64_t>(1);
   lane.out<std::uint64_t>(0,
                           i.opcode->has(Mod::to) ? lane.from_generic(space, a) : lane.to_generic(space, a));

@@ -3,8 +3,10 @@
 #include "isa/harness/kernel_writer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "isa/match.h"
+#include "ptx/module.h"
 
 namespace raddle::testing {
 
@@ -22,26 +24,14 @@ struct SpaceText {
 };
 
 SpaceText space_of(const isa::Opcode& opcode) {
-  switch (opcode.get(ModKind::space)) {
-    case Mod::global:
-      return {"global"};
-    case Mod::shared:
-    case Mod::shared_cta:
-    case Mod::shared_cluster:
-      return {"shared"};
-    case Mod::local:
-      return {"local"};
-    case Mod::const_:
-      return {"const", false};
-    case Mod::param:
-    case Mod::param_entry:
-      if (!opcode.is(isa::Effects::writes)) return {"param", false};
-      [[fallthrough]];  // what can be written is a call's parameter
-    case Mod::param_func:
-      return {"param::func"};
-    default:
-      return {""};
-  }
+  isa::Mod named = opcode.get(ModKind::space);
+  ptx::Space space = ptx::space_of(named);
+  if (space == ptx::Space::generic) return {""};
+  // Of parameters, those of calls can be written.
+  if (space == ptx::Space::param && (named == Mod::param_func || opcode.is(isa::Effects::writes)))
+    return {"param::func"};
+  bool writable = space != ptx::Space::param && space != ptx::Space::const_;
+  return {std::string(space_name(space)), writable};
 }
 
 /// What the area's addresses are based on once `address` has run.
@@ -74,6 +64,17 @@ std::string register_type(Type type, unsigned bits) {
     default:
       return fmt::format("b{}", bits);
   }
+}
+
+/// An operand as a case reads or writes it; its slot is taken later.
+Port port_of(const isa::OperandSpec& spec, const CaseSpec& c) {
+  Type type = case_operand_type(*c.opcode, spec);
+  return {spec.name, type, register_bits(type, spec.may_be_wider ? c.register_bits : 0),
+          spec.vector ? c.opcode->vector_length() : 1};
+}
+
+std::string operand_text(const std::vector<std::string>& registers) {
+  return registers.size() == 1 ? registers[0] : fmt::format("{{{}}}", fmt::join(registers, ", "));
 }
 
 }  // namespace
@@ -138,15 +139,13 @@ void KernelWriter::line(const std::string& text) {
   ++lines_;
 }
 
-Port KernelWriter::take_input(std::string name, Type type, unsigned bits, unsigned elements) {
-  Port port{std::move(name), type, bits, elements, in_slots_};
-  in_slots_ += port.slots();
+Port KernelWriter::take_input(Port port) {
+  port.slot = std::exchange(in_slots_, in_slots_ + port.slots());
   return port;
 }
 
-Port KernelWriter::take_output(std::string name, Type type, unsigned bits, unsigned elements) {
-  Port port{std::move(name), type, bits, elements, out_slots_};
-  out_slots_ += port.slots();
+Port KernelWriter::take_output(Port port) {
+  port.slot = std::exchange(out_slots_, out_slots_ + port.slots());
   return port;
 }
 
@@ -179,38 +178,32 @@ void KernelWriter::store(const Port& port, const std::string& reg) {
   }
 }
 
+/// Declares the registers of an operand's elements, "%s_b0" and so on.
+std::vector<std::string> KernelWriter::declare(char prefix, const Port& port) {
+  std::vector<std::string> registers;
+  for (unsigned i = 0; i < port.elements; ++i) {
+    registers.push_back(fmt::format("%{}_{}{}", prefix, port.name, i));
+    line(fmt::format(".reg .{} {};", register_type(port.type, port.bits), registers.back()));
+  }
+  return registers;
+}
+
 std::string KernelWriter::source(Writing& w, const isa::OperandSpec& spec, const CaseSpec& c) {
   if (spec.name == "membermask" && c.member_mask_from_launch) return "%mask";
-  Type type = case_operand_type(*c.opcode, spec);
-  unsigned bits = register_bits(type, spec.may_be_wider ? c.register_bits : 0);
-  unsigned elements = spec.vector ? c.opcode->vector_length() : 1;
-  Port port = take_input(spec.name, type, bits, elements);
+  Port port = take_input(port_of(spec, c));
   w.layout.sources.push_back(port);
-  std::string text;
-  for (unsigned i = 0; i < elements; ++i) {
-    std::string reg = fmt::format("%s_{}{}", spec.name, i);
-    line(fmt::format(".reg .{} {};", register_type(type, bits), reg));
-    Port element = port;
-    element.slot += i * (bits > 64 ? 2 : 1);
-    load(element, reg);
-    text += (i ? ", " : "") + reg;
+  std::vector<std::string> registers = declare('s', port);
+  for (const std::string& reg : registers) {
+    load(port, reg);
+    port.slot += port.bits > 64 ? 2 : 1;
   }
-  return elements > 1 ? "{" + text + "}" : text;
+  return operand_text(registers);
 }
 
 std::string KernelWriter::destination(Writing& w, const isa::OperandSpec& spec, const CaseSpec& c) {
-  Type type = case_operand_type(*c.opcode, spec);
-  unsigned bits = register_bits(type, spec.may_be_wider ? c.register_bits : 0);
-  unsigned elements = spec.vector ? c.opcode->vector_length() : 1;
-  Port port = take_output(spec.name, type, bits, elements);
+  Port port = take_output(port_of(spec, c));
   w.layout.results.push_back(port);
-  std::string text;
-  for (unsigned i = 0; i < elements; ++i) {
-    std::string reg = fmt::format("%d_{}{}", spec.name, i);
-    line(fmt::format(".reg .{} {};", register_type(type, bits), reg));
-    text += (i ? ", " : "") + reg;
-  }
-  return elements > 1 ? "{" + text + "}" : text;
+  return operand_text(declare('d', port));
 }
 
 /// Fills the lane's 64 bytes in the opcode's state space and returns the address operand.
@@ -258,14 +251,14 @@ void KernelWriter::dump_area(Writing& w, const isa::Opcode& opcode) {
 }
 
 void KernelWriter::carry_in(Writing& w) {
-  Port port = take_input("carry", Type::pred, 32, 1);
+  Port port = take_input({"carry", Type::pred, 32, 1});
   w.layout.sources.push_back(port);
   line(fmt::format("{{ .reg .b32 %t; ld.global.b32 %t, [%in+{}]; add.cc.u32 %t, %t, -1; }}",
                    port.slot * kSlotBytes));
 }
 
 void KernelWriter::carry_out(Writing& w) {
-  Port port = take_output("carry", Type::b32, 32, 1);
+  Port port = take_output({"carry", Type::b32, 32, 1});
   w.layout.results.push_back(port);
   line(fmt::format("{{ .reg .b32 %t; addc.u32 %t, 0, 0; st.global.b32 [%out+{}], %t; }}",
                    port.slot * kSlotBytes));

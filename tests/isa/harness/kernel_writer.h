@@ -60,8 +60,9 @@ class KernelWriter {
  private:
   struct Writing;
   void line(const std::string& text);
-  Port take_input(std::string name, isa::Type type, unsigned bits, unsigned elements);
-  Port take_output(std::string name, isa::Type type, unsigned bits, unsigned elements);
+  Port take_input(Port port);
+  Port take_output(Port port);
+  std::vector<std::string> declare(char prefix, const Port& port);
   void load(const Port& port, const std::string& reg);
   void store(const Port& port, const std::string& reg);
   std::string source(Writing& w, const isa::OperandSpec& spec, const CaseSpec& c);

@@ -48,6 +48,14 @@ TEST(Argument, Buffers) {
   EXPECT_EQ(values<std::int16_t>(*parse_argument("buf:i16:2=-7", 0)), (std::vector<std::int16_t>{-7, -7}));
 }
 
+TEST(Argument, BuffersBeyondTheHostsMemoryAreErrors) {
+  for (const char* text : {"buf:f32:1048576G", "buf:u8:17179869183G", "buf:f64:18446744073709551615"}) {
+    auto argument = parse_argument(text, 0);
+    ASSERT_FALSE(argument.ok()) << text;
+    EXPECT_EQ(argument.error().code, ErrorCode::out_of_memory) << argument.error().message;
+  }
+}
+
 TEST(Argument, RandomIsTheSameForASeedAndInTheUnitInterval) {
   auto one = values<float>(*parse_argument("buf:f32:1000=random:5", 0));
   EXPECT_EQ(one, values<float>(*parse_argument("buf:f32:1000=random:5", 3)));

@@ -8,19 +8,6 @@ namespace {
 
 using exec::FaultKind;
 
-std::vector<std::uint32_t> zeros(std::size_t count) { return std::vector<std::uint32_t>(count, 0); }
-
-/// Loads and runs a kernel `k(.param .u64 out)`; fails the test if it faults.
-std::vector<std::uint32_t> run(const std::string& text, std::uint32_t threads, std::size_t words,
-                               std::uint32_t dynamic = 0) {
-  TestMachine m;
-  EXPECT_TRUE(m.load(text)) << m.error;
-  auto out = zeros(words);
-  FaultKind fault = m.run("k", threads, {address_of(out)}, dynamic);
-  EXPECT_EQ(fault, FaultKind::none) << m.error << " line " << m.fault_line << " lane " << m.fault_lane;
-  return out;
-}
-
 // Formal parameters in registers, structures by value, and a frame of local memory per call.
 TEST(Calls, ParametersOfEveryKind) {
   auto out = run(R"(
@@ -193,7 +180,7 @@ TEST(Calls, AWildFunctionPointerFaults) {
   std::string text = kIndirect;
   text.replace(text.find("ld.global.u64 %rd5, [%rd4];"), 27, "mov.u64 %rd5, 0x7fffdead;   ");
   ASSERT_TRUE(m.load(text)) << m.error;
-  auto out = zeros(32);
+  std::vector<std::uint32_t> out(32);
   EXPECT_EQ(m.run("k", 32, {address_of(out)}), FaultKind::invalid_function);
 }
 
@@ -249,7 +236,7 @@ TEST(Calls, TrapAndMisalignmentNameLaneAndLine) {
   @%p1 st.global.u32 [%rd1+2], %r1;
   ret;
 })")) << m.error;
-  auto out = zeros(4);
+  std::vector<std::uint32_t> out(4);
   EXPECT_EQ(m.run("k", 32, {address_of(out)}), FaultKind::misaligned_address);
   EXPECT_EQ(m.fault_lane, 5u);
   EXPECT_EQ(m.fault_line, 10u);
@@ -315,7 +302,7 @@ TEST(Calls, DeviceServices) {
   st.global.u32 [%rd1], %r4;
   ret;
 })")) << m.error;
-  auto out = zeros(1);
+  std::vector<std::uint32_t> out(1);
   ASSERT_EQ(m.run("k", 2, {address_of(out)}), FaultKind::none) << m.error << m.fault_line;
   EXPECT_EQ(m.printed, "0:x=40 1:x=41 ");
   EXPECT_EQ(out[0], 1u);
@@ -341,7 +328,7 @@ set:
   st.volatile.global.u32 [%rd1], 1;
   ret;
 })")) << m.error;
-  auto out = zeros(1);
+  std::vector<std::uint32_t> out(1);
   EXPECT_EQ(m.run("k", 64, {address_of(out)}), FaultKind::none);
   EXPECT_GE(m.yields, 1u);
 }

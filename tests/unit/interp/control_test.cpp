@@ -8,19 +8,6 @@ namespace {
 
 using exec::FaultKind;
 
-std::vector<std::uint32_t> zeros(std::size_t count) { return std::vector<std::uint32_t>(count, 0); }
-
-/// Loads and runs a kernel `k(.param .u64 out)`; fails the test if it faults.
-std::vector<std::uint32_t> run(const std::string& text, std::uint32_t threads, std::size_t words,
-                               std::uint32_t dynamic = 0) {
-  TestMachine m;
-  EXPECT_TRUE(m.load(text)) << m.error;
-  auto out = zeros(words);
-  FaultKind fault = m.run("k", threads, {address_of(out)}, dynamic);
-  EXPECT_EQ(fault, FaultKind::none) << m.error << " line " << m.fault_line << " lane " << m.fault_lane;
-  return out;
-}
-
 // Collatz steps: every lane loops a different number of times.
 TEST(Control, DivergentLoops) {
   auto out = run(R"(

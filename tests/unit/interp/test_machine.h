@@ -52,6 +52,10 @@ class TestMachine {
   exec::FaultKind fault_ = exec::FaultKind::none;
 };
 
+/// Loads and runs a kernel `k(.param .u64 out)`; fails the test if it faults. @returns the words at `out`
+std::vector<std::uint32_t> run(const std::string& text, std::uint32_t threads, std::size_t words,
+                               std::uint32_t dynamic_shared = 0);
+
 /// Address of a host array as a kernel argument.
 template <class T>
 std::uint64_t address_of(std::vector<T>& values) {

@@ -219,6 +219,16 @@ exec::FaultKind TestMachine::run(const std::string& kernel, std::uint32_t thread
   return fault_;
 }
 
+std::vector<std::uint32_t> run(const std::string& text, std::uint32_t threads, std::size_t words,
+                               std::uint32_t dynamic_shared) {
+  TestMachine m;
+  EXPECT_TRUE(m.load(text)) << m.error;
+  std::vector<std::uint32_t> out(words);
+  exec::FaultKind fault = m.run("k", threads, {address_of(out)}, dynamic_shared);
+  EXPECT_EQ(fault, exec::FaultKind::none) << m.error << " line " << m.fault_line << " lane " << m.fault_lane;
+  return out;
+}
+
 namespace {
 
 // proves: K-6
