@@ -93,6 +93,13 @@ struct Services {
   void (*nanosleep)(WarpContext*, std::uint32_t nanoseconds);
   std::uint64_t (*clock)(WarpContext*);        ///< cycles; polls when deterministic
   std::uint64_t (*globaltimer)(WarpContext*);  ///< ns
+  /// Counts part of a warp at a barrier without waiting. @param predicates lanes whose predicate holds
+  /// @returns the phase they are counted in: over once Barrier::generation differs from it
+  std::uint32_t (*barrier_join)(WarpContext*, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes,
+                                std::uint32_t predicates);
+  /// Blocks a warp all of whose lanes have joined barriers, until a phase of one of these completes.
+  /// @param barriers mask over barriers; none of the phases joined may be over
+  void (*barrier_wait)(WarpContext*, std::uint32_t barriers);
 };
 
 /// One CTA while it is started on a worker.

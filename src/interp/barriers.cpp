@@ -1,6 +1,6 @@
 // CTA barriers as a warp sees them. While all living lanes of the warp wait at one barrier the machine's
 // blocking call does everything; lanes that wait apart (other barriers, or other lanes still running) are
-// counted with barrier_arrive and released when the barrier's generation has changed.
+// counted with barrier_join and released when the barrier's generation has changed.
 #include <bit>
 
 #include "base/assert.h"
@@ -64,19 +64,27 @@ void Warp::arrive_pending() {
   });
   while (pending != 0) {
     const BarrierWait wait = lanes_[static_cast<unsigned>(std::countr_zero(pending))].barrier_;
-    exec::Barrier& barrier = context_->cta->barriers[wait.id];
-    std::uint32_t set = 0, generation = barrier.generation;
+    std::uint32_t set = 0, predicates = 0;
     each_lane(pending, [&](unsigned k) {
       if (!same_barrier(lanes_[k].barrier_, wait)) return;
       set |= 1u << k;
-      lanes_[k].barrier_.arrived = true;
-      lanes_[k].barrier_.generation = generation;
-      if (lanes_[k].barrier_.kind != BarrierWait::Kind::sync && lanes_[k].barrier_.predicate)
-        ++barrier.predicate_count;
+      if (lanes_[k].barrier_.predicate) predicates |= 1u << k;
     });
     pending &= ~set;
-    context_->cta->services->barrier_arrive(context_, wait.id, wait.threads, set);
+    const std::uint32_t phase =
+        context_->cta->services->barrier_join(context_, wait.id, wait.threads, set, predicates);
+    each_lane(set, [&](unsigned k) {
+      lanes_[k].barrier_.arrived = true;
+      lanes_[k].barrier_.generation = phase;
+    });
   }
+}
+
+/// Blocks until a barrier that lanes wait at completes a phase; every living lane has been counted at one.
+void Warp::wait_for_barriers() {
+  std::uint32_t barriers = 0;
+  each_lane(lanes_in(Lane::State::at_barrier), [&](unsigned k) { barriers |= 1u << lanes_[k].barrier_.id; });
+  context_->cta->services->barrier_wait(context_, barriers);
 }
 
 /// Releases counted lanes whose barrier has completed since. @returns whether there were any

@@ -319,8 +319,7 @@ void Warp::everyone_waits() {
     fault(exec::FaultKind::deadlock, 0, first(alive_));
   }
   arrive_pending();
-  if (check_released()) return;
-  context_->cta->services->yield(context_);
+  if (!check_released()) wait_for_barriers();
 }
 
 }  // namespace raddle::interp

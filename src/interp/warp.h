@@ -74,6 +74,7 @@ class Warp {
   std::uint32_t lanes_in(Lane::State state) const;
   bool settle_barrier();
   void arrive_pending();
+  void wait_for_barriers();
   bool check_released();
   void deliver(std::uint32_t lanes, std::uint32_t count, std::uint32_t all);
   void yield_round();

@@ -30,6 +30,7 @@ llvm::Function* FunctionCompiler::compile() {
     for (auto* a : masks_[b]) ir.CreateStore(llvm::Constant::getNullValue(a->getAllocatedType()), a);
   BlockId first = plan.order.blocks.front();
   store_mask(first, entry_mask_);
+  prepare_meetings();
   if (!f.is_entry) load_register_formals();
   if (resume_) {
     resume_->setDefaultDest(blocks_[first]);
@@ -104,6 +105,7 @@ void FunctionCompiler::emit_block(BlockId b) {
   block = b;
   instruction = nullptr;
   nobody_elsewhere_ = nullptr;
+  met_ = nullptr;
   ir.SetInsertPoint(blocks_[b]);
   active_ = load_mask(b);
   store_mask(b, all_lanes(false));
@@ -127,49 +129,6 @@ void FunctionCompiler::emit_block(BlockId b) {
       emit_instruction();
   }
   emit_terminator(last);
-}
-
-/// Lanes pending elsewhere that this operation names must come here first; those at another warp barrier have
-/// arrived.
-void FunctionCompiler::emit_hold() {
-  instruction = &f.instructions[f.blocks[block].begin];
-  bool warp_barrier = opcode().op == Op::bar_warp_sync;
-  bool whole_block = opcode().row->text->scope == isa::Scope::cta;
-  Mask elsewhere = all_lanes(false);
-  for (BlockId x : plan.pending(block)) {
-    const auto& other = f.blocks[x];
-    bool also_arrived =
-        warp_barrier && other.begin != other.end && f.instructions[other.begin].op() == Op::bar_warp_sync;
-    bool at_barrier = whole_block && other.begin != other.end &&
-                      f.instructions[other.begin].opcode->row->text->scope == isa::Scope::cta;
-    if (also_arrived || at_barrier) continue;
-    Mask waiting = load_mask(x);
-    for (unsigned p = 0; p < parts(); ++p) elsewhere[p] = ir.CreateOr(elsewhere[p], waiting[p]);
-  }
-  llvm::Value* missing = mask_bits(elsewhere);
-  if (!whole_block) {
-    const ptx::Operand& members = operand(instruction->operand_count - 1u);
-    WarpValue named = read(members);
-    if (named.shape.uniform()) {
-      missing = ir.CreateAnd(missing, scalar(named).v);
-    } else {
-      llvm::Value* all = nullptr;
-      for (unsigned p = 0; p < parts(); ++p) {
-        auto* mine = ir.CreateSelect(active_[p], part(named, p).v,
-                                     llvm::Constant::getNullValue(part(named, p).v->getType()));
-        auto* joined = ir.CreateOrReduce(mine);
-        all = all ? ir.CreateOr(all, joined) : joined;
-      }
-      missing = ir.CreateAnd(missing, all);
-    }
-  }
-  auto* hold = llvm::BasicBlock::Create(ir.getContext(), "hold", function_);
-  auto* proceed = llvm::BasicBlock::Create(ir.getContext(), "together", function_);
-  ir.CreateCondBr(ir.CreateICmpNE(missing, ir.getInt32(0)), hold, proceed);
-  ir.SetInsertPoint(hold);
-  add_lanes(block, active_);
-  go(plan.with(block, {block}));
-  ir.SetInsertPoint(proceed);
 }
 
 void FunctionCompiler::add_lanes(BlockId target, const Mask& lanes_added) {

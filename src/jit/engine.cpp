@@ -64,9 +64,11 @@ std::vector<bool> addresses_taken(const ptx::Module& module) {
 
 /// K-4, K-5: decided before launch from the kernel's code and the functions it calls.
 BlockKind choose_kind(const ptx::Module& module, ptx::FunctionId kernel, const ptx::KernelNeeds& needs,
-                      bool& functions_exit) {
-  Traits own = traits_of(module.functions[kernel]);
-  bool fibers = own.other_barriers || own.waiting || own.indirect;
+                      LayoutClass layout, unsigned part_lanes, bool& functions_exit) {
+  const ptx::Function& f = module.functions[kernel];
+  Traits own = traits_of(f);
+  bool fibers = own.other_barriers || own.waiting || own.indirect ||
+                (own.barriers && barriers_apart(module, f, layout, part_lanes));
   for (auto id : needs.callees) {
     const auto& callee = module.functions[id];
     if (callee.is_declaration || id == kernel) continue;
@@ -179,11 +181,12 @@ class JitEngine final : public exec::Engine {
     llvm->setTargetTriple(machine_->getTargetTriple().str());
     declare_features(*llvm, *machine_->getMCSubtargetInfo());
     bool functions_exit = false;
-    BlockKind kind = choose_kind(module, kernel, needs, functions_exit);
+    LayoutClass layout = layout_class(options.block, target_.simd.lanes);
+    BlockKind kind = choose_kind(module, kernel, needs, layout, target_.simd.lanes, functions_exit);
     ModuleContext shared{.module = module,
                          .llvm = *llvm,
                          .simd = target_.simd,
-                         .layout = layout_class(options.block, target_.simd.lanes),
+                         .layout = layout,
                          .kind = kind,
                          .shared = ptx::shared_layout(module, kernel)};
     shared.address_taken = addresses_taken(module);

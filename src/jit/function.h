@@ -104,6 +104,8 @@ class FunctionCompiler {
   llvm::Value* mask_bits(const Mask& mask);  ///< as i32
   Mask mask_from_bits(llvm::Value* bits);
   llvm::Value* any(const Mask& mask);  ///< i1
+  /// Value of operand k in the first lane of `bits`: barrier numbers and counts are the same for a group.
+  llvm::Value* of_first(unsigned k, llvm::Value* bits);
   Mask all_lanes(bool value);
   /// Emits body(lane index i32, is in a loop) for each lane in the i32 mask, lowest first.
   void for_each_lane(llvm::Value* bits, const std::function<void(llvm::Value* lane)>& body);
@@ -117,6 +119,13 @@ class FunctionCompiler {
   void store_lane(llvm::Value* array, llvm::Value* value, llvm::Value* lane);
   std::vector<llvm::Value*> reload(llvm::Value* array, llvm::Type* element);
   llvm::AllocaInst* entry_alloca(llvm::Type* type, const char* name, unsigned align = 0);
+
+  // ---- lanes that wait for each other (meetings.cpp) ----
+  Mask participants();               ///< lanes that take part in a warp collective, also at other places
+  WarpValue collective(unsigned k);  ///< operand k as a collective sees it: from each participant's place
+  /// Number of the barrier at which lanes met that came on several paths and have been counted; else null.
+  llvm::Value* met_barrier();
+  llvm::Value* barrier_field(llvm::Value* barrier, std::size_t offset, const char* name);
 
   // ---- context (context.cpp) ----
   llvm::Value* warp() const { return warp_; }
@@ -173,7 +182,28 @@ class FunctionCompiler {
   void emit_instruction();
   void emit_plain();
   void emit_terminator(const ptx::Instruction* last);
+  /// State of a block that starts with an operation at which lanes meet others that came on another path.
+  struct Meeting {
+    std::vector<BlockId> places;            // other blocks that start with it
+    llvm::AllocaInst* going = nullptr;      // lanes that go on now
+    llvm::AllocaInst* gathered = nullptr;   // warp: waiting lanes whose members have all come; CTA: counted
+    llvm::AllocaInst* members = nullptr;    // warp: lanes that take part; CTA: phase of the barrier
+    llvm::AllocaInst* barrier = nullptr;    // CTA: its number
+    std::vector<llvm::AllocaInst*> values;  // warp: what they bring, per part
+  };
+  void prepare_meetings();
+  void at_start_of(BlockId x, const std::function<void()>& body);
+  llvm::Value* lanes_elsewhere();
+  llvm::Value* named_members();
+  llvm::Value* complete_groups(const Meeting& m, llvm::Value* wanting,
+                               const std::map<BlockId, llvm::Value*>& arrived);
+  std::vector<llvm::Value*> gather_brought(const Meeting& m);
+  void release(const Meeting& m, llvm::Value* complete, const std::map<BlockId, llvm::Value*>& arrived);
   void emit_hold();
+  void meet_in_warp(Meeting& m);
+  void meet_at_barrier(Meeting& m);
+  void continue_with(const Meeting& m);
+  llvm::Value* waiting_at_barrier(const Meeting& m);
   llvm::Value* nobody_elsewhere();
   void emit_indexed(const ptx::Instruction& last);
   Mask guard_mask(const ptx::Instruction& i);
@@ -245,6 +275,9 @@ class FunctionCompiler {
   llvm::SwitchInst* resume_ = nullptr;
   Mask entry_mask_, active_;
   llvm::Value* nobody_elsewhere_ = nullptr;  // of this block, once asked for
+  std::map<BlockId, Meeting> meetings_;
+  const Meeting* met_ = nullptr;  // of this block's first instruction, while it is emitted
+  const ptx::Instruction* met_instruction_ = nullptr;
   std::vector<Slot> slots_;
   std::vector<llvm::BasicBlock*> blocks_;
   std::vector<std::vector<llvm::AllocaInst*>> masks_;  // by block, lanes waiting there

@@ -9,6 +9,59 @@ bool holds_lanes(const isa::Opcode& opcode) {
   return opcode.is(isa::Effects::sync) && (scope == isa::Scope::warp || scope == isa::Scope::cta);
 }
 
+namespace {
+
+bool is_warp_operation(const ptx::Instruction& i) {
+  return holds_lanes(*i.opcode) && i.opcode->row->text->scope == isa::Scope::warp;
+}
+
+/// Lanes at the two may be members of one group: one spelling or another of the same operation, and no two
+/// different constant member masks.
+bool same_meeting(const Plan& plan, const ptx::Instruction& a, const ptx::Instruction& b) {
+  if (a.op() != b.op() || a.opcode->mods != b.opcode->mods || a.opcode->types != b.opcode->types)
+    return false;
+  const ptx::Operand* x = plan.constant(plan.function.operands_of(a).back());
+  const ptx::Operand* y = plan.constant(plan.function.operands_of(b).back());
+  return !x || !y || static_cast<std::uint32_t>(x->value) == static_cast<std::uint32_t>(y->value);
+}
+
+/// Blocks that lanes waiting at pending(b) may come to without passing b.
+std::vector<bool> reachable_elsewhere(const Plan& plan, BlockId b) {
+  std::vector<bool> reached(plan.cfg.nodes.size());
+  std::vector<BlockId> work;
+  auto add = [&](BlockId x) {
+    if (x == b || reached[x]) return;
+    reached[x] = true;
+    work.push_back(x);
+  };
+  for (BlockId x : plan.pending(b)) add(x);
+  while (!work.empty()) {
+    BlockId x = work.back();
+    work.pop_back();
+    for (BlockId s : plan.cfg.nodes[x].successors) add(s);
+  }
+  return reached;
+}
+
+/// Lanes that are elsewhere while b runs may come to an operation at which they and lanes in b should meet.
+bool may_meet_elsewhere(const Plan& plan, BlockId b) {
+  const auto& f = plan.function;
+  std::vector<bool> reached;
+  for (std::uint32_t n = f.blocks[b].begin; n < f.blocks[b].end; ++n) {
+    if (!is_warp_operation(f.instructions[n])) continue;
+    if (reached.empty()) reached = reachable_elsewhere(plan, b);
+    for (BlockId x : plan.order.blocks) {
+      if (!reached[x]) continue;
+      for (std::uint32_t k = f.blocks[x].begin; k < f.blocks[x].end; ++k)
+        if (is_warp_operation(f.instructions[k]) && same_meeting(plan, f.instructions[n], f.instructions[k]))
+          return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 bool needs_holds(const Plan& plan) {
   if (plan.order.has_waiting_loop || plan.order.dispatched_loops > 0) return true;
   const auto& f = plan.function;
@@ -20,8 +73,34 @@ bool needs_holds(const Plan& plan) {
       bool block_barrier = holds_lanes(opcode) && opcode.row->text->scope == isa::Scope::cta;
       if (block_barrier || opcode.op == isa::Op::bar_warp_sync) return true;
     }
+    if (may_meet_elsewhere(plan, b)) return true;
   }
   return false;
+}
+
+std::vector<BlockId> meeting_places(const Plan& plan, BlockId b) {
+  std::vector<BlockId> places;
+  if (!plan.holds(b)) return places;
+  const auto& f = plan.function;
+  const ptx::Instruction& here = f.instructions[f.blocks[b].begin];
+  for (BlockId x : plan.pending(b)) {
+    if (x == b || f.blocks[x].begin == f.blocks[x].end) continue;
+    const ptx::Instruction& there = f.instructions[f.blocks[x].begin];
+    if (!holds_lanes(*there.opcode) || is_warp_operation(here) != is_warp_operation(there)) continue;
+    if (!is_warp_operation(here) || same_meeting(plan, here, there)) places.push_back(x);
+  }
+  return places;
+}
+
+bool barriers_apart(const ptx::Module& module, const ptx::Function& function, LayoutClass layout,
+                    unsigned part_lanes) {
+  Plan plan(module, function, layout, part_lanes);
+  if (!needs_holds(plan)) return false;
+  ptx::Function split = split_at_holds(function);
+  Plan held(module, split, layout, part_lanes, true);
+  return std::any_of(held.order.blocks.begin(), held.order.blocks.end(), [&](BlockId b) {
+    return !meeting_places(held, b).empty() && !is_warp_operation(split.instructions[split.blocks[b].begin]);
+  });
 }
 
 ptx::Function split_at_holds(const ptx::Function& function) {

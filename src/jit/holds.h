@@ -13,6 +13,15 @@ bool holds_lanes(const isa::Opcode& opcode);
 /// The plan shows that lanes may run apart, so that holding is needed.
 bool needs_holds(const Plan& plan);
 
+/// Other blocks, of those where lanes may wait while b runs, that start with the operation that b starts
+/// with: lanes there and here wait for each other (same operation and members), or are at barriers of the
+/// block.
+std::vector<BlockId> meeting_places(const Plan& plan, BlockId b);
+
+/// Lanes of one warp may be at barriers of the block on several paths: their warp must be able to wait.
+bool barriers_apart(const ptx::Module& module, const ptx::Function& function, LayoutClass layout,
+                    unsigned part_lanes);
+
 /// The function with a block boundary before every operation that holds lanes.
 ptx::Function split_at_holds(const ptx::Function& function);
 

@@ -148,3 +148,76 @@ extern "C" __global__ void until_told(volatile int* flag, int* out) {
   while (*flag == 0) ++turns;
   out[blockIdx.x * blockDim.x + threadIdx.x] = *flag + (turns < 0);
 }
+// Lanes meet at the same exchange in two branches; `width` 16 gives each half of the warp a mask of its own.
+extern "C" __global__ void warp_meet(const int* in, int* out, int width) {
+  int t = threadIdx.x, l = t & 31, v = in[t], r = 0;
+  unsigned mask = width == 16 ? 0xffffu << (l & 16) : FULL;
+#pragma unroll 1
+  for (int k = 0; k < 3; ++k) {
+    if (v & 1) {
+      r += __shfl_xor_sync(mask, v + k, 1 + k) * 3;
+      r += __popc(__ballot_sync(mask, v & (4 << k))) * 1000;
+      r ^= 77;
+      r += __reduce_add_sync(mask, v & 255);
+      r += __popc(__match_any_sync(mask, v & 6));
+      __syncwarp(mask);
+    } else {
+      r -= __shfl_xor_sync(mask, v * 2 + k, 1 + k);
+      if (__ballot_sync(mask, v & 2) & 1) r += 5000;
+      r *= 3;
+      r -= __reduce_add_sync(mask, l);
+      r ^= __popc(__match_any_sync(mask, v & 2)) << 3;
+      __syncwarp(mask);
+    }
+    v = v * 5 + k;
+  }
+  out[t] = r;
+}
+// Half of a warp at a block barrier on one path, half on another, and reductions likewise.
+extern "C" __global__ void barrier_meet(int* out, int rounds) {
+  __shared__ int s[128];
+  int t = threadIdx.x, n = blockDim.x, r = 0;
+#pragma unroll 1
+  for (int k = 0; k < rounds; ++k) {
+    s[t] = t + k;
+    if ((t + k) & 1) {
+      asm volatile("barrier.sync 0;" ::: "memory");
+      r += 3 * s[n - 1 - t];
+      asm volatile("barrier.sync 0;" ::: "memory");
+    } else {
+      asm volatile("barrier.sync 0;" ::: "memory");
+      r -= s[n - 1 - t];
+      r ^= 5;
+      asm volatile("barrier.sync 0;" ::: "memory");
+    }
+    int count;
+    if (t % 3 == 0) asm volatile("{.reg .pred p; setp.lt.s32 p, %1, 40; barrier.red.popc.u32 %0, 0, p;}" : "=r"(count) : "r"(t) : "memory");
+    else asm volatile("{.reg .pred p; setp.gt.s32 p, %1, 60; barrier.red.popc.u32 %0, 0, p;}" : "=r"(count) : "r"(t) : "memory");
+    r += count * 1000;
+  }
+  out[t] = r;
+}
+// Even lanes of two warps meet at one barrier, odd lanes at another, unequally often.
+extern "C" __global__ void barrier_lanes(int* out) {
+  __shared__ volatile int s[64];
+  int t = threadIdx.x, r = 0;
+  if (t & 1) {
+#pragma unroll 1
+    for (int k = 0; k < 5; ++k) {
+      s[t] = t + k;
+      asm volatile("barrier.sync 1, 32;" ::: "memory");
+      r += s[t ^ 32];
+      asm volatile("barrier.sync 1, 32;" ::: "memory");
+    }
+  } else {
+#pragma unroll 1
+    for (int k = 0; k < 9; ++k) {
+      s[t] = t - k;
+      asm volatile("barrier.sync 2, 32;" ::: "memory");
+      r -= s[t ^ 32];
+      asm volatile("barrier.sync 2, 32;" ::: "memory");
+    }
+  }
+  asm volatile("barrier.sync 0;" ::: "memory");  // a warp with exited lanes would count as whole
+  out[t] = r;
+}

@@ -231,4 +231,90 @@ TEST_P(Sync, BarriersReduce) {
   EXPECT_EQ(contents(out), want);
 }
 
+// The two halves of a warp exchange through memory, at barriers in two branches.
+TEST_P(Sync, WarpBarriersInTwoBranches) {
+  auto out = buffer(std::vector<int>(64));
+  run(kernel("sync.ptx", "warp_sync"), {.grid = {1}, .block = {64}}, out);
+  std::vector<int> want(64);
+  for (int t = 0; t < 64; ++t) {
+    auto first = [](int k) { return k & 1 ? k * 3 : k * 5; };
+    auto taken = [&](int k) { return k & 1 ? first(k ^ 1) : first(k ^ 1) * 2; };
+    auto second = [&](int k) { return k & 1 ? taken(k) + 1 : taken(k) + 2; };
+    want[t] = t & 1 ? taken(t) + second(t ^ 1) : taken(t) - second(t ^ 1);
+  }
+  EXPECT_EQ(contents(out), want);
+}
+
+// Shuffles, votes, reductions and matches whose members come on two paths: each brings its own path's value.
+TEST_P(Sync, WarpExchangesInTwoBranches) {
+  constexpr int kN = 96;
+  const auto in = inputs(kN, 21);
+  for (int width : {32, 16}) {
+    auto a = buffer(in), out = buffer(std::vector<int>(kN));
+    run(kernel("sync.ptx", "warp_meet"), {.grid = {1}, .block = {kN}}, a, out, width);
+    std::vector<int> v = in, want(kN), brought(kN);
+    auto odd = [&](int t) { return (v[t] & 1) != 0; };
+    auto over_members = [&](int t, auto add) {  // the members of t's exchange
+      for (int k = t / width * width; k < t / width * width + width; ++k) add(k);
+    };
+    for (int k = 0; k < 3; ++k) {
+      auto bring = [&](auto if_odd, auto if_even) {
+        for (int t = 0; t < kN; ++t) brought[t] = odd(t) ? if_odd(t) : if_even(t);
+      };
+      auto sum = [&](int t) {
+        int total = 0;
+        over_members(t, [&](int m) { total += brought[m]; });
+        return total;
+      };
+      bring([&](int t) { return v[t] + k; }, [&](int t) { return v[t] * 2 + k; });
+      for (int t = 0; t < kN; ++t) want[t] += odd(t) ? brought[t ^ (1 + k)] * 3 : -brought[t ^ (1 + k)];
+      bring([&](int t) { return (v[t] & (4 << k)) != 0; }, [&](int t) { return (v[t] & 2) != 0; });
+      for (int t = 0; t < kN; ++t)
+        want[t] += odd(t) ? sum(t) * 1000 : brought[t & ~31] && (width == 32 || (t & 31) < 16) ? 5000 : 0;
+      for (int t = 0; t < kN; ++t) want[t] = odd(t) ? want[t] ^ 77 : want[t] * 3;
+      bring([&](int t) { return v[t] & 255; }, [](int t) { return t & 31; });
+      for (int t = 0; t < kN; ++t) want[t] += odd(t) ? sum(t) : -sum(t);
+      bring([&](int t) { return v[t] & 6; }, [&](int t) { return v[t] & 2; });
+      for (int t = 0; t < kN; ++t) {
+        int same = 0;
+        over_members(t, [&](int m) { same += brought[m] == brought[t]; });
+        want[t] = odd(t) ? want[t] + same : want[t] ^ (same << 3);
+      }
+      for (int t = 0; t < kN; ++t) v[t] = v[t] * 5 + k;
+    }
+    EXPECT_EQ(contents(out), want) << width;
+  }
+}
+
+// Lanes of one warp at one barrier on two paths count one by one.
+// proves: K-5
+TEST_P(Sync, BlockBarriersInTwoBranches) {
+  constexpr int kRounds = 5;
+  for (int n : {64, 128, 50}) {
+    auto out = buffer(std::vector<int>(n));
+    run(kernel("sync.ptx", "barrier_meet"), {.grid = {2}, .block = {static_cast<unsigned>(n)}}, out, kRounds);
+    std::vector<int> want(n);
+    int count = 0;
+    for (int t = 0; t < n; ++t) count += t % 3 == 0 ? t < 40 : t > 60;
+    for (int t = 0; t < n; ++t)
+      for (int k = 0; k < kRounds; ++k) {
+        const int other = n - 1 - t + k;
+        want[t] = (t + k) & 1 ? want[t] + 3 * other : (want[t] - other) ^ 5;
+        want[t] += count * 1000;
+      }
+    EXPECT_EQ(contents(out), want) << n;
+  }
+}
+
+// Lanes of two warps at two barriers: each warp waits for whichever completes first.
+// proves: K-5
+TEST_P(Sync, LanesOfAWarpAtTwoBarriers) {
+  auto out = buffer(std::vector<int>(64));
+  run(kernel("sync.ptx", "barrier_lanes"), {.grid = {3}, .block = {64}}, out);
+  std::vector<int> want(64);
+  for (int t = 0; t < 64; ++t)
+    for (int k = 0; k < (t & 1 ? 5 : 9); ++k) want[t] += t & 1 ? (t ^ 32) + k : k - (t ^ 32);
+  EXPECT_EQ(contents(out), want);
+}
+
 }  // namespace

@@ -100,7 +100,7 @@ void shuffle_dynamic(FunctionCompiler& f, Mod mode, const WarpValue& a, const Wa
 
 void shuffle(FunctionCompiler& f) {
   Mod mode = f.opcode().get(ModKind::shuffle);
-  WarpValue a = f.read(2), b = f.read(3), c = f.read(4);
+  WarpValue a = f.collective(2), b = f.read(3), c = f.read(4);
   auto constant = [](const WarpValue& v) {
     return v.shape.uniform() ? llvm::dyn_cast<llvm::ConstantInt>(v.bases[0]) : nullptr;
   };

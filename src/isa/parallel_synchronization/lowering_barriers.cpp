@@ -7,18 +7,6 @@ namespace {
 
 using exec::Services;
 
-/// The operand's value in the first executing lane: barrier numbers and counts are the same for a warp.
-llvm::Value* of_first_lane(FunctionCompiler& f, unsigned k) {
-  auto& ir = f.ir;
-  if (!f.present(k)) return ir.getInt32(0);
-  WarpValue v = f.read(k);
-  if (v.shape.uniform()) return f.scalar(v).v;
-  auto* bits = f.mask_bits(f.executing());
-  auto* lane = ir.CreateAnd(
-      ir.CreateIntrinsic(llvm::Intrinsic::cttz, {ir.getInt32Ty()}, {bits, ir.getFalse()}), ir.getInt32(31));
-  return f.load_lane(f.spill(v), ir.getInt32Ty(), lane);
-}
-
 /// Runs `then` with the executing lanes' bits if there are any.
 void with_lanes(FunctionCompiler& f, const std::function<void(llvm::Value*)>& then) {
   auto* bits = f.mask_bits(f.executing());
@@ -28,25 +16,33 @@ void with_lanes(FunctionCompiler& f, const std::function<void(llvm::Value*)>& th
 
 void sync(FunctionCompiler& f) {
   if (f.context.kind == exec::BlockKind::regions) return f.emit_barrier_region();
-  auto* id = of_first_lane(f, 0);
-  auto* threads = of_first_lane(f, 1);
+  if (f.met_barrier()) return;
+  auto* first = f.mask_bits(f.executing());
+  auto* id = f.of_first(0, first);
+  auto* threads = f.of_first(1, first);
   with_lanes(f, [&](llvm::Value* lanes) {
     f.call_service(offsetof(Services, barrier_sync), f.ir.getVoidTy(), {f.warp(), id, threads, lanes});
   });
 }
 
 void arrive(FunctionCompiler& f) {
-  auto* id = of_first_lane(f, 0);
-  auto* threads = of_first_lane(f, 1);
+  auto* first = f.mask_bits(f.executing());
+  auto* id = f.of_first(0, first);
+  auto* threads = f.of_first(1, first);
   with_lanes(f, [&](llvm::Value* lanes) {
     f.call_service(offsetof(Services, barrier_arrive), f.ir.getVoidTy(), {f.warp(), id, threads, lanes});
   });
 }
 
-void reduce(FunctionCompiler& f, bool count) {
+/// Threads that arrived with their predicate held, and threads that arrived.
+std::pair<llvm::Value*, llvm::Value*> counts(FunctionCompiler& f) {
   auto& ir = f.ir;
-  auto* id = of_first_lane(f, 1);
-  auto* threads = of_first_lane(f, 2);
+  if (auto* met = f.met_barrier())
+    return {f.barrier_field(met, offsetof(exec::Barrier, result_count), "held"),
+            f.barrier_field(met, offsetof(exec::Barrier, result_arrived), "arrived")};
+  auto* first = f.mask_bits(f.executing());
+  auto* id = f.of_first(1, first);
+  auto* threads = f.of_first(2, first);
   WarpValue predicate = f.read(3);
   Mask holds = f.executing();
   for (unsigned p = 0; p < f.parts(); ++p) holds[p] = ir.CreateAnd(holds[p], f.part(predicate, p).v);
@@ -58,12 +54,16 @@ void reduce(FunctionCompiler& f, bool count) {
                                   {f.warp(), id, threads, lanes, held, all}),
                    result);
   });
-  llvm::Value* total = ir.CreateLoad(ir.getInt32Ty(), result);
+  return {ir.CreateLoad(ir.getInt32Ty(), result), ir.CreateLoad(ir.getInt32Ty(), all)};
+}
+
+void reduce(FunctionCompiler& f, bool count) {
+  auto& ir = f.ir;
+  auto [total, arrived] = counts(f);
   llvm::Value* answer = total;
   if (!count) {
-    answer = f.opcode().get(ModKind::operation) == Mod::and_
-                 ? ir.CreateICmpEQ(total, ir.CreateLoad(ir.getInt32Ty(), all))
-                 : ir.CreateICmpNE(total, ir.getInt32(0));
+    answer = f.opcode().get(ModKind::operation) == Mod::and_ ? ir.CreateICmpEQ(total, arrived)
+                                                             : ir.CreateICmpNE(total, ir.getInt32(0));
   }
   f.write_parts(f.operand(0), count ? Type::u32 : Type::pred,
                 std::vector<llvm::Value*>(f.parts(), f.splat(answer)));

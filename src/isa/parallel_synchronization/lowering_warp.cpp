@@ -12,9 +12,9 @@ Val members(FunctionCompiler& f, const WarpValue& membermask, unsigned p) {
   return f.part(membermask, p).as(Type::u32);
 }
 
-/// Lanes for which a predicate operand holds, of those executing.
+/// Lanes for which a predicate operand holds, of those that take part.
 llvm::Value* ballot_bits(FunctionCompiler& f, const WarpValue& a, bool inverted) {
-  Mask mask = f.executing();
+  Mask mask = f.participants();
   for (unsigned p = 0; p < f.parts(); ++p) {
     auto* holds = f.part(a, p).v;
     mask[p] = f.ir.CreateAnd(mask[p], inverted ? f.ir.CreateNot(holds) : holds);
@@ -85,11 +85,11 @@ void for_each_group(FunctionCompiler& f, const std::function<llvm::Value*(llvm::
 
 template <>
 void emit<Op::vote_sync>(FunctionCompiler& f) {
-  vote_predicate(f, f.read(1), f.read(2));
+  vote_predicate(f, f.collective(1), f.read(2));
 }
 template <>
 void emit<Op::vote_sync_ballot>(FunctionCompiler& f) {
-  vote_bits(f, f.read(1), f.read(2));
+  vote_bits(f, f.collective(1), f.read(2));
 }
 template <>
 void emit<Op::vote>(FunctionCompiler& f) {
@@ -109,18 +109,18 @@ void emit<Op::activemask>(FunctionCompiler& f) {
 template <>
 void emit<Op::match_any>(FunctionCompiler& f) {
   auto& ir = f.ir;
-  WarpValue a = f.read(1), membermask = f.read(2);
+  WarpValue a = f.collective(1), membermask = f.read(2);
   auto* values = f.spill(a);
   auto* element = ir.getIntNTy(isa::bit_size(a.type));
   auto* results = f.entry_alloca(llvm::ArrayType::get(ir.getInt32Ty(), exec::kWarpSize), "matches", 64);
-  auto* running = f.mask_bits(f.executing());
+  auto* members_here = f.mask_bits(f.participants());
   std::vector<llvm::Value*> parts;
   for (unsigned p = 0; p < f.parts(); ++p) parts.push_back(f.part(a, p).v);
-  f.for_each_lane(running, [&](llvm::Value* lane) {
+  f.for_each_lane(f.mask_bits(f.executing()), [&](llvm::Value* lane) {
     auto* mine = f.splat(f.load_lane(values, element, lane));
     Mask same;
     for (unsigned p = 0; p < f.parts(); ++p) same.push_back(ir.CreateICmpEQ(parts[p], mine));
-    f.store_lane(results, ir.CreateAnd(f.mask_bits(same), running), lane);
+    f.store_lane(results, ir.CreateAnd(f.mask_bits(same), members_here), lane);
   });
   auto matches = f.reload(results, ir.getInt32Ty());
   for (unsigned p = 0; p < f.parts(); ++p) matches[p] = ir.CreateAnd(matches[p], members(f, membermask, p).v);
@@ -130,15 +130,15 @@ void emit<Op::match_any>(FunctionCompiler& f) {
 template <>
 void emit<Op::match_all>(FunctionCompiler& f) {
   auto& ir = f.ir;
-  WarpValue a = f.read(2), membermask = f.read(3);
+  WarpValue a = f.collective(2), membermask = f.read(3);
   auto* values = f.spill(a);
   auto* masks = f.spill(membermask);
   auto* element = ir.getIntNTy(isa::bit_size(a.type));
   auto* results = f.entry_alloca(llvm::ArrayType::get(ir.getInt32Ty(), exec::kWarpSize), "matches", 64);
-  auto* running = f.mask_bits(f.executing());
-  f.for_each_lane(running, [&](llvm::Value* lane) {
+  auto* members_here = f.mask_bits(f.participants());
+  f.for_each_lane(f.mask_bits(f.executing()), [&](llvm::Value* lane) {
     auto* mine = f.splat(f.load_lane(values, element, lane));
-    auto* group = ir.CreateAnd(f.load_lane(masks, ir.getInt32Ty(), lane), running);
+    auto* group = ir.CreateAnd(f.load_lane(masks, ir.getInt32Ty(), lane), members_here);
     Mask different;
     for (unsigned p = 0; p < f.parts(); ++p) different.push_back(ir.CreateICmpNE(f.part(a, p).v, mine));
     auto* none = ir.CreateICmpEQ(ir.CreateAnd(f.mask_bits(different), group), ir.getInt32(0));
@@ -192,8 +192,8 @@ llvm::Value* reduce(FunctionCompiler& f, const WarpValue& a, const Mask& members
 template <>
 void emit<Op::redux>(FunctionCompiler& f) {
   auto& ir = f.ir;
-  WarpValue a = f.read(1), membermask = f.read(2);
-  Mask running = f.executing();
+  WarpValue a = f.collective(1), membermask = f.read(2);
+  Mask running = f.participants();
   if (membermask.shape.uniform()) {
     Mask named = f.mask_from_bits(f.scalar(membermask).v);
     for (unsigned p = 0; p < f.parts(); ++p) named[p] = ir.CreateAnd(named[p], running[p]);
@@ -215,7 +215,7 @@ template <>
 void emit<Op::elect>(FunctionCompiler& f) {
   auto& ir = f.ir;
   WarpValue membermask = f.read(2);
-  auto* running = f.splat(f.mask_bits(f.executing()));
+  auto* running = f.splat(f.mask_bits(f.participants()));
   std::vector<llvm::Value*> leaders, elected;
   for (unsigned p = 0; p < f.parts(); ++p) {
     auto* named = ir.CreateAnd(members(f, membermask, p).v, running);

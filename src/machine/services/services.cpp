@@ -53,6 +53,19 @@ std::uint32_t barrier_reduce(WarpContext* context, std::uint32_t id, std::uint32
   return barrier.result_count;
 }
 
+std::uint32_t barrier_join(WarpContext* context, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes,
+                           std::uint32_t predicates) {
+  Warp& warp = barrier_warp(context, id, threads);
+  const std::uint32_t phase = warp.block->cta.barriers[id].generation;
+  warp.block->worker->arrive(warp, id, {threads, lanes, predicates});
+  return phase;
+}
+
+void barrier_wait(WarpContext* context, std::uint32_t barriers) {
+  Warp& warp = barrier_warp(context, 0, 0);
+  warp.block->worker->wait_at_barriers(warp, barriers);
+}
+
 void yield(WarpContext* warp) { worker_of(warp).yield(block_of(warp)); }
 void poll(WarpContext* warp) { worker_of(warp).poll(block_of(warp)); }
 
@@ -135,9 +148,10 @@ void nanosleep(WarpContext* warp, std::uint32_t nanoseconds) {
 }  // namespace
 
 const exec::Services& services() {
-  static const exec::Services table{
-      barrier_sync,    barrier_arrive, barrier_reduce, yield,        poll,      fault,         exit_lanes,
-      vprintf_service, assert_fail,    malloc_service, free_service, nanosleep, clock_service, globaltimer};
+  static const exec::Services table{barrier_sync,  barrier_arrive, barrier_reduce, yield,
+                                    poll,          fault,          exit_lanes,     vprintf_service,
+                                    assert_fail,   malloc_service, free_service,   nanosleep,
+                                    clock_service, globaltimer,    barrier_join,   barrier_wait};
   return table;
 }
 

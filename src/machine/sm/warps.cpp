@@ -58,12 +58,27 @@ bool Worker::arrive(Warp& warp, std::uint32_t id, const exec::Arrival& arrival) 
   return true;
 }
 
+void Worker::wait_at_barriers(Warp& warp, std::uint32_t barriers) {
+  Block& block = *warp.block;
+  for (std::uint32_t rest = barriers; rest != 0; rest &= rest - 1)
+    block.waiters[static_cast<std::uint32_t>(std::countr_zero(rest))] |= 1u << warp.index;
+  wait_for_phase(warp);
+  for (std::uint32_t rest = barriers; rest != 0; rest &= rest - 1)  // those whose phase goes on
+    block.waiters[static_cast<std::uint32_t>(std::countr_zero(rest))] &= ~(1u << warp.index);
+}
+
 void Worker::wait_at_barrier(Warp& warp, std::uint32_t id) {
   Block& block = *warp.block;
   warp.context.wait_barrier = id;
   warp.context.wait_generation = block.cta.barriers[id].generation;
-  block.runnable &= ~(1u << warp.index);
   block.waiters[id] |= 1u << warp.index;
+  wait_for_phase(warp);
+}
+
+/// Runs other warps, or other blocks, until a barrier that the warp waits at completes a phase.
+void Worker::wait_for_phase(Warp& warp) {
+  Block& block = *warp.block;
+  block.runnable &= ~(1u << warp.index);
   if (block.runnable == 0) unstick(block);
   const std::uint32_t fresh = block.runnable & ~block.yielded;
   if (fresh != 0) {

@@ -55,6 +55,8 @@ class Worker {
   /// Waits until lanes may go on; see exec::Services.
   bool arrive(Warp& warp, std::uint32_t id, const exec::Arrival& arrival);
   void wait_at_barrier(Warp& warp, std::uint32_t id);
+  /// Waits until one of several barriers completes a phase; the warp's lanes have been counted already.
+  void wait_at_barriers(Warp& warp, std::uint32_t barriers);
   void yield(Block& block);
   void poll(Block& block);
   void exit_lanes(Warp& warp, std::uint32_t lanes);
@@ -109,6 +111,7 @@ class Worker {
   // warps.cpp: the ring of warp fibers
   std::uint64_t draw();
   std::uint32_t pick(std::uint32_t candidates, std::uint32_t current);
+  void wait_for_phase(Warp& warp);
   void switch_warp(Block& block, Warp& from, std::uint32_t to);
   void leave_to_scheduler(Block& block, base::Fiber& from, Block::Status status);
   void after_phase(Block& block, std::uint32_t id);

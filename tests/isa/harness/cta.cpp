@@ -141,6 +141,14 @@ struct Calls {
     *all = barrier.result_arrived;
     return barrier.result_count;
   }
+  static std::uint32_t barrier_join(WarpContext* w, std::uint32_t id, std::uint32_t threads,
+                                    std::uint32_t lanes, std::uint32_t predicates) {
+    Barrier& barrier = w->cta->barriers[id & 15];
+    std::uint32_t generation = barrier.generation;
+    of(w).arrive(w, barrier, {threads, lanes, predicates});
+    return generation;
+  }
+  static void barrier_wait(WarpContext* w, std::uint32_t) { of(w).switch_out(); }  // the caller looks again
   static void yield(WarpContext* w) { of(w).switch_out(); }
   static void poll(WarpContext*) {}
   __attribute__((noreturn)) static void fault(WarpContext* w, FaultKind kind, std::uint64_t address,
@@ -171,9 +179,10 @@ struct Calls {
 };
 
 constexpr exec::Services kServices = {
-    Calls::barrier_sync, Calls::barrier_arrive, Calls::barrier_reduce, Calls::yield,       Calls::poll,
-    Calls::fault,        Calls::exit_lanes,     Calls::vprintf,        Calls::assert_fail, Calls::malloc,
-    Calls::free,         Calls::nanosleep,      Calls::clock,          Calls::globaltimer};
+    Calls::barrier_sync, Calls::barrier_arrive, Calls::barrier_reduce, Calls::yield,
+    Calls::poll,         Calls::fault,          Calls::exit_lanes,     Calls::vprintf,
+    Calls::assert_fail,  Calls::malloc,         Calls::free,           Calls::nanosleep,
+    Calls::clock,        Calls::globaltimer,    Calls::barrier_join,   Calls::barrier_wait};
 
 Scheduler::Scheduler(const CtaLaunch& launch) : launch_(launch), memory_(*launch.module) {
   exec::BlockShape block = launch.block;

@@ -54,6 +54,14 @@ struct TestServices {
     *all = warp->cta->barriers[id].result_arrived;
     return warp->cta->barriers[id].result_count;
   }
+  static std::uint32_t join(exec::WarpContext* warp, std::uint32_t id, std::uint32_t threads,
+                            std::uint32_t lanes, std::uint32_t predicates) {
+    std::uint32_t phase = warp->cta->barriers[id].generation;
+    exec::arrive(warp->cta->barriers[id], {threads, lanes, predicates}, warp->live_lanes,
+                 warp->cta->live_threads);
+    return phase;
+  }
+  static void join_wait(exec::WarpContext* warp, std::uint32_t) { machine(warp).yield(warp); }
   static void yield(exec::WarpContext* warp) {
     ++machine(warp).yields;
     machine(warp).yield(warp);
@@ -100,7 +108,7 @@ constexpr exec::Services kServices = {
     TestServices::sync,        TestServices::arrive,   TestServices::reduce,     TestServices::yield,
     TestServices::poll,        TestServices::fault,    TestServices::exit_lanes, TestServices::print,
     TestServices::assert_fail, TestServices::allocate, TestServices::release,    TestServices::sleep,
-    TestServices::clock,       TestServices::clock};
+    TestServices::clock,       TestServices::clock,    TestServices::join,       TestServices::join_wait};
 }
 
 TestMachine::TestMachine() : engine_(make_engine()) {}

@@ -51,6 +51,44 @@ TEST_F(Warps, ProducersArriveAndConsumersWait) {
   EXPECT_EQ(bad, 0);
 }
 
+// Half a warp is counted at each of two barriers; the warp wakes whichever phase ends first.
+// proves: K-5
+TEST_F(Warps, AWarpWaitsAtSeveralBarriers) {
+  open();
+  std::vector<int> order;
+  auto kernel = TestKernel::of_warps([&](WarpContext& warp) {
+    const exec::Services& machine = *warp.cta->services;
+    exec::Barrier* barriers = warp.cta->barriers;
+    if (warp.warp_id == 0) {
+      const std::uint32_t one = machine.barrier_join(&warp, 1, 32, 0xffff, 0),
+                          two = machine.barrier_join(&warp, 2, 32, 0xffff0000, 0);
+      while (barriers[1].generation == one || barriers[2].generation == two) {
+        std::uint32_t waiting =
+            (barriers[1].generation == one ? 2u : 0) | (barriers[2].generation == two ? 4u : 0);
+        machine.barrier_wait(&warp, waiting);
+        order.push_back(barriers[1].generation == one ? 2 : 1);
+      }
+      return;
+    }
+    machine.barrier_join(&warp, 2, 32, 0xffff, 0);
+    machine.yield(&warp);
+    machine.barrier_join(&warp, 1, 32, 0xffff0000, 0);
+  });
+  ASSERT_EQ(run(kernel, {.x = 1, .threads = 64}).kind, exec::FaultKind::none);
+  EXPECT_EQ(order, (std::vector<int>{2, 1}));
+}
+
+// Nobody is left who could complete the phase.
+TEST_F(Warps, JoinedBarriersMayDeadlock) {
+  open();
+  auto kernel = TestKernel::of_warps([&](WarpContext& warp) {
+    warp.cta->services->barrier_join(&warp, 1, 64, 0xffff, 0);
+    warp.cta->services->barrier_join(&warp, 2, 64, 0xffff0000, 0);
+    warp.cta->services->barrier_wait(&warp, 6);
+  });
+  EXPECT_EQ(run(kernel, {.x = 1, .threads = 32}).kind, exec::FaultKind::deadlock);
+}
+
 // proves: K-5
 TEST_F(Warps, ReductionsReturnTheCountToAll) {
   open();
