@@ -8,8 +8,16 @@
 
 namespace raddle::isa {
 
-/// Loads and stores: a vector is at most 128 bits wide, 256 in global memory (PTX ISA "Vectors", ld, st).
-std::string_view vector_access_legal(const Opcode& opcode);
+/// Loads, stores and atomics: qualifiers that mean nothing in the state space are not written; a vector is at
+/// most 128 bits wide, 256 in global memory (PTX ISA "ld", "st", "atom", "red").
+std::string_view access_legal(const Opcode& opcode);
+
+/// A vector is at most 128 bits wide (PTX ISA "ldu").
+std::string_view narrow_vector_legal(const Opcode& opcode);
+
+/// .sat between integers stands only where the destination cannot hold every value of the source (PTX ISA
+/// "cvt").
+std::string_view saturation_legal(const Opcode& opcode);
 
 /// wgmma: integer and single-bit operands allow fewer values of N (PTX ISA "wgmma.mma_async").
 std::string_view wgmma_shape_legal(const Opcode& opcode);

@@ -113,11 +113,12 @@ void lower_set(Emitter& e) {
   e.out(select(holds, yes, yes.constant(yes.type, 0)));
 }
 
-void lower_setp(Emitter& e) {
-  Val holds = compare_by_opcode(e, e.in(2), e.in(3));
-  Val c = combines(e) ? e.in(4) : holds;
+/// @param a  the first of the compared operands
+void lower_setp(Emitter& e, unsigned a) {
+  Val holds = compare_by_opcode(e, e.in(a), e.in(a + 1));
+  Val c = combines(e) ? e.in(a + 2) : holds;
   e.out(0, combine(e, holds, c));
-  if (e.present(1)) e.out(1, combine(e, ~holds, c));
+  if (a == 2 && e.present(1)) e.out(1, combine(e, ~holds, c));
 }
 
 }  // namespace
@@ -150,12 +151,12 @@ void lower<Op::set_half2>(Emitter& e) {
 
 template <>
 void lower<Op::setp>(Emitter& e) {
-  lower_setp(e);
+  lower_setp(e, 2);
 }
 
 template <>
 void lower<Op::setp_half>(Emitter& e) {
-  lower_setp(e);
+  lower_setp(e, 1);
 }
 
 template <>

@@ -185,7 +185,8 @@ void reference<Op::setp>(Lane& lane, const Instruction& i) {
 }
 template <>
 void reference<Op::setp_half>(Lane& lane, const Instruction& i) {
-  set_predicates(lane, i, compare_values(lane, i, i.opcode->type(0), 2, 3));
+  bool compared = compare_values(lane, i, i.opcode->type(0), 1, 2);
+  lane.out<bool>(0, combine(lane, i, compared, 3));
 }
 template <>
 void reference<Op::setp_half2>(Lane& lane, const Instruction& i) {
