@@ -120,7 +120,9 @@ void RaddleSystem::release() {
 }  // namespace
 
 Result<std::unique_ptr<System>> make_raddle_system() {
-  TRY_ASSIGN(raddle::Device device, raddle::Device::open({.engine = "jit", .workers = core_count()}));
+  TRY_ASSIGN(raddle::Device device,
+             raddle::Device::open(
+                 {.engine = "jit", .tier = "optimised", .code_cache = "off", .workers = core_count()}));
   return std::unique_ptr<System>(std::make_unique<RaddleSystem>(std::move(device)));
 }
 

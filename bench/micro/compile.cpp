@@ -9,7 +9,8 @@
 namespace bench {
 namespace {
 
-void compile(benchmark::State& state, const std::string& text, const std::string& kernel) {
+void compile(benchmark::State& state, const std::string& text, const std::string& kernel,
+             raddle::jit::Tier tier) {
   raddle::Result<raddle::ptx::Module> module = raddle::ptx::parse(text);
   if (!module.ok()) {
     state.SkipWithError(module.error().to_string().c_str());
@@ -17,8 +18,10 @@ void compile(benchmark::State& state, const std::string& text, const std::string
   }
   const raddle::ptx::Function* function = module->find_function(kernel);
   const auto id = static_cast<raddle::ptx::FunctionId>(function - module->functions.data());
-  const std::unique_ptr<raddle::exec::Engine> engine = raddle::jit::make_engine();
   for (auto step : state) {
+    state.PauseTiming();  // a new engine each time: one that has compiled the kernel before remembers it
+    const std::unique_ptr<raddle::exec::Engine> engine = raddle::jit::make_engine({.tier = tier});
+    state.ResumeTiming();
     auto executable = engine->compile(*module, id, {.block = {256, 1, 1}});
     if (!executable.ok()) {
       state.SkipWithError(executable.error().to_string().c_str());
@@ -38,11 +41,14 @@ void compile(benchmark::State& state, const std::string& text, const std::string
     if (!module.ok()) continue;  // parse/<file> reports it
     for (const raddle::ptx::Function& function : module->functions) {
       if (!function.is_entry) continue;
-      benchmark::RegisterBenchmark(("compile/" + function.name).c_str(), [text = file.text,
-                                                                          name = function.name](
-                                                                             benchmark::State& state) {
-        compile(state, text, name);
-      })->Unit(benchmark::kMillisecond);
+      for (auto [label, tier] : {std::pair{"optimised", raddle::jit::Tier::optimised},
+                                 std::pair{"quick", raddle::jit::Tier::quick}}) {
+        auto run = [text = file.text, name = function.name, tier = tier](benchmark::State& state) {
+          compile(state, text, name, tier);
+        };
+        benchmark::RegisterBenchmark(("compile/" + function.name + "/" + label).c_str(), run)
+            ->Unit(benchmark::kMillisecond);
+      }
     }
   }
   return true;

@@ -26,8 +26,10 @@ struct DeviceOptions {
   std::string shape = "h200";  ///< machine shape: h200, a100, tiny, host
   std::string engine;          ///< "jit", "interp"; empty: jit where it is built
   std::string simd;            ///< widest vectors of jit: "avx512", "avx2", "sse42"; empty: what the host has
-  unsigned workers = 0;        ///< kernel-running threads; 0: one per usable core
-  bool pin = true;             ///< pin them to cores; RADDLE_PIN=off overrides
+  std::string tier;            ///< of jit: "quick" (soon ready), "optimised"; empty: by size, then by use
+  std::string code_cache;  ///< directory of compiled code; "off": none; empty: RADDLE_CACHE, ~/.cache/raddle
+  unsigned workers = 0;    ///< kernel-running threads; 0: one per usable core
+  bool pin = true;         ///< pin them to cores; RADDLE_PIN=off overrides
   std::optional<std::uint64_t>
       deterministic;                        ///< one worker, order drawn from this seed (0: the natural order)
   std::chrono::milliseconds time_limit{0};  ///< of each launch from its first block on; 0: none
@@ -57,7 +59,9 @@ struct LaunchReport {
   std::uint32_t not_vectorised = 0;     ///< of those: gathers, scatters and lane loops
   std::uint32_t dispatched_loops = 0;   ///< loops run by fair dispatch between lane groups
   double compile_seconds = 0;
-  double seconds = 0;  ///< first block to last, 0 before a launch
+  bool from_cache = false;  ///< the code was taken from the code cache
+  bool is_quick = false;    ///< compiled in the quick tier
+  double seconds = 0;       ///< first block to last, 0 before a launch
 };
 
 struct KernelParameter {

@@ -40,6 +40,8 @@ struct MachineOptions {
   std::string shape = "h200";
   std::string simd;                            ///< widest vectors of the JIT; empty: what the host has
   std::string engine;                          ///< empty: the default one
+  std::string tier;                            ///< of the JIT: quick, optimised; empty: by size, then by use
+  std::string code_cache;                      ///< directory, or `off`; empty: the user's
   unsigned workers = 0;                        ///< 0: one per usable core
   std::optional<std::uint64_t> deterministic;  ///< seed
 };
@@ -49,6 +51,14 @@ struct DeviceCommandOptions {
   bool json = false;
 };
 int device(const DeviceCommandOptions& options);
+
+struct CompileOptions {
+  MachineOptions machine;
+  std::string file;
+  std::vector<std::string> kernels;  ///< empty: all
+  std::string block;                 ///< empty for what suits each kernel
+};
+int compile(const CompileOptions& options);
 
 struct RunOptions {
   MachineOptions machine;

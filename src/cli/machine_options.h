@@ -1,4 +1,4 @@
-// Opening the device that `run` and `device` ask for.
+// Opening the device that `run`, `compile` and `device` ask for.
 #pragma once
 
 #include "cli/commands.h"
@@ -11,6 +11,8 @@ inline DeviceOptions device_options(const MachineOptions& options) {
   device.shape = options.shape;
   device.engine = options.engine;
   device.simd = options.simd;
+  device.tier = options.tier;
+  device.code_cache = options.code_cache;
   device.workers = options.workers;
   device.deterministic = options.deterministic;
   return device;

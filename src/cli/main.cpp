@@ -35,6 +35,10 @@ void add_machine(CLI::App& command, MachineOptions& options) {
       ->check(CLI::IsMember({"interp", "jit"}));
   command.add_option("--simd", options.simd, "widest vectors of the JIT; the host's, if not given")
       ->check(CLI::IsMember({"avx512", "avx2", "sse42"}));
+  command.add_option("--tier", options.tier, "of the JIT; large kernels start quick, if not given")
+      ->check(CLI::IsMember({"quick", "optimised"}));
+  command.add_option("--code-cache", options.code_cache,
+                     "directory of compiled code, or off; RADDLE_CACHE or ~/.cache/raddle, if not given");
   command.add_option("--workers", options.workers,
                      "kernel-running threads; one per usable core, if not given");
 }
@@ -45,6 +49,19 @@ void add_device(CLI::App& app, DeviceCommandOptions& options, Action& action) {
   add_machine(*command, options.machine);
   command->add_flag("--json", options.json, "print JSON");
   command->callback([&] { action = [&] { return device(options); }; });
+}
+
+void add_compile(CLI::App& app, CompileOptions& options, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("compile", "compile kernels of a PTX file into the code cache ahead of time");
+  add_machine(*command, options.machine);
+  command->add_option("file", options.file, "PTX file")->required();
+  command->add_option("--kernel", options.kernels, "only this kernel; may be given several times")
+      ->take_all()
+      ->allow_extra_args(false);
+  command->add_option("--block", options.block,
+                      "threads per block: X[,Y[,Z]]; what suits each kernel, if not given");
+  command->callback([&] { action = [&] { return compile(options); }; });
 }
 
 void add_run(CLI::App& app, RunOptions& options, Action& action) {
@@ -101,10 +118,12 @@ int run_command_line(int argc, char** argv) {
   InspectOptions inspect_options;
   IsaOptions isa_options;
   DeviceCommandOptions device_options;
+  CompileOptions compile_options;
   RunOptions run_options;
   add_inspect(app, inspect_options, action);
   add_isa(app, isa_options, action);
   add_device(app, device_options, action);
+  add_compile(app, compile_options, action);
   add_run(app, run_options, action);
   try {
     app.parse(argc, argv);

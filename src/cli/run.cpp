@@ -8,6 +8,7 @@
 #include "cli/argument.h"
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "cli/launch.h"
 #include "cli/machine_options.h"
 #include "cli/wait.h"
 #include "raddle/raddle.h"
@@ -25,12 +26,6 @@ struct Plan {
   std::vector<Indexed> outputs, prints;
   std::vector<std::pair<unsigned, Array>> expectations;
 };
-
-Result<Dim3> parse_dim3(const std::string& text, const char* what) {
-  using Extents = std::array<std::uint32_t, 3>;
-  TRY_ASSIGN(Extents extents, parse_extents(text, what));
-  return Dim3{extents[0], extents[1], extents[2]};
-}
 
 Result<void> parse_results(const RunOptions& options, Plan& plan) {
   for (const std::string& text : options.outputs) {
@@ -74,15 +69,6 @@ Result<Kernel> find_kernel(Module& module, const std::string& name) {
   return module.kernel(names[0]);
 }
 
-/// The block size where none is given: what the kernel was compiled for, else whole warps, enough of them to
-/// fill vectors.
-Dim3 suggested_block(const KernelInfo& info) {
-  if (info.required_block.x != 0) return info.required_block;
-  const Dim3 bound = info.largest_block;
-  if (bound.x != 0) return {bound.x, std::max(1u, bound.y), std::max(1u, bound.z)};
-  return {256, 1, 1};
-}
-
 /// Device addresses of the buffers, by argument; 0 for scalars and empty buffers.
 Result<std::vector<DevicePtr>> upload(Device& device, const std::vector<Argument>& arguments) {
   std::vector<DevicePtr> addresses(arguments.size());
@@ -109,11 +95,6 @@ std::string extents_text(Dim3 extents) {
   return extents.y > 1 ? fmt::format("{}x{}", extents.x, extents.y) : fmt::format("{}", extents.x);
 }
 
-std::string time_text(double seconds) {
-  if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
-  return seconds < 1 ? fmt::format("{:.3g} ms", seconds * 1e3) : fmt::format("{:.3g} s", seconds);
-}
-
 void print_report(const std::string& kernel, const LaunchConfig& config, const LaunchReport& report) {
   fmt::print("{}: {} blocks of {} threads, engine {}, block kind {}\n", kernel, extents_text(config.grid),
              extents_text(config.block), report.engine, report.block_kind);
@@ -121,7 +102,8 @@ void print_report(const std::string& kernel, const LaunchConfig& config, const L
       report.memory_operations ? 100.0 * report.not_vectorised / report.memory_operations : 0;
   fmt::print("  {} memory operations, {} ({:.0f} %) not vectorised; {} loops dispatched\n",
              report.memory_operations, report.not_vectorised, share, report.dispatched_loops);
-  fmt::print("  compiled in {}, ran in {}\n", time_text(report.compile_seconds), time_text(report.seconds));
+  fmt::print("  compiled in {}{}, ran in {}\n", time_text(report.compile_seconds), code_origin(report),
+             time_text(report.seconds));
 }
 
 void print_elements(unsigned index, const Array& array) {

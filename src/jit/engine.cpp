@@ -3,18 +3,22 @@
 // points.
 #include "jit/engine.h"
 
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/Verifier.h>
-#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <chrono>
 #include <cstdlib>
 
 #include "base/assert.h"
+#include "jit/code_cache.h"
+#include "jit/codegen.h"
 #include "jit/executable.h"
 #include "jit/holds.h"
 #include "jit/host.h"
+#include "jit/tiers.h"
 #include "ptx/parser.h"
 
 namespace raddle::jit {
@@ -128,38 +132,38 @@ void emit_block_function(llvm::Module& llvm, llvm::Function* warp_function) {
   ir.CreateRetVoid();
 }
 
-void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = tuning.SLPVectorization = false;  // the code is vectors already
-  tuning.LoopInterleaving = false;
-  llvm::PassBuilder passes(&machine, tuning);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  passes.registerModuleAnalyses(modules);
-  passes.registerCGSCCAnalyses(components);
-  passes.registerFunctionAnalyses(functions);
-  passes.registerLoopAnalyses(loops);
-  passes.crossRegisterProxies(loops, functions, components, modules);
-  passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
-}
-
 /// RADDLE_DUMP=ir|optimised|asm writes what the engine made to stderr, for people who work on it.
 bool dump_wanted(const char* what) {
   const char* dump = std::getenv("RADDLE_DUMP");
   return dump && std::string_view(dump) == what;
 }
 
+std::string bitcode_of(const llvm::Module& module) {
+  std::string bitcode;
+  llvm::raw_string_ostream stream(bitcode);
+  llvm::WriteBitcodeToFile(module, stream);
+  return bitcode;
+}
+
+/// Kernels beyond it start as quick code: PTX instructions, device functions included. Below, the optimised
+/// tier takes well under a second (bench/micro).
+constexpr std::size_t kLargeKernel = 2000;
+/// What the optimised tier is expected to take, in seconds per PTX instruction: as long must the kernel have
+/// run.
+constexpr double kSecondsPerInstruction = 300e-6;
+
 class JitEngine final : public exec::Engine {
  public:
-  explicit JitEngine(SimdLevel level) : target_(host_target(level)), machine_(make_target_machine(target_)) {
-    auto jit = llvm::orc::LLJITBuilder()
-                   .setJITTargetMachineBuilder(machine_builder())
-                   .setNumCompileThreads(0)
-                   .create();
+  explicit JitEngine(const EngineOptions& options)
+      : target_(host_target(options.simd)),
+        machine_(make_target_machine(target_, Tier::optimised)),
+        tier_(options.tier),
+        cache_(options.cache_directory) {
+    auto jit = llvm::orc::LLJITBuilder().setNumCompileThreads(0).create();
     RADDLE_ASSERT(static_cast<bool>(jit), "cannot create the ORC session");
     jit_ = std::move(*jit);
+    if (!cache_.problem().empty())
+      fmt::print(stderr, "raddle: warning: compiled code is not kept: {}\n", cache_.problem());
   }
 
   std::string_view name() const override { return "jit"; }
@@ -175,16 +179,37 @@ class JitEngine final : public exec::Engine {
     const ptx::Function& f = module.functions[kernel];
     ptx::KernelNeeds needs = ptx::analyze(module, kernel);
     TRY(check(f, needs));
-    auto context = std::make_unique<llvm::LLVMContext>();
-    auto llvm = std::make_unique<llvm::Module>(f.name, *context);
-    llvm->setDataLayout(machine_->createDataLayout());
-    llvm->setTargetTriple(machine_->getTargetTriple().str());
-    declare_features(*llvm, *machine_->getMCSubtargetInfo());
+    auto executable = std::make_unique<JitExecutable>();
+    llvm::LLVMContext context;
+    llvm::Module llvm(f.name, context);
+    std::string entry = translate(module, f, kernel, needs, options.block, llvm, *executable);
+    TRY(make_code(llvm, entry, instructions_of(module, f, needs), *executable));
+    executable->statistics.compile_seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return std::unique_ptr<exec::Executable>(std::move(executable));
+  }
+
+ private:
+  static std::size_t instructions_of(const ptx::Module& module, const ptx::Function& f,
+                                     const ptx::KernelNeeds& needs) {
+    std::size_t count = f.instructions.size();
+    for (auto id : needs.callees)
+      if (&module.functions[id] != &f) count += module.functions[id].instructions.size();
+    return count;
+  }
+
+  /// The kernel and what it calls as LLVM IR; fills the executable's traits. Returns the entry point's name.
+  std::string translate(const ptx::Module& module, const ptx::Function& f, ptx::FunctionId kernel,
+                        const ptx::KernelNeeds& needs, exec::BlockShape block, llvm::Module& llvm,
+                        JitExecutable& executable) {
+    llvm.setDataLayout(machine_->createDataLayout());
+    llvm.setTargetTriple(machine_->getTargetTriple().str());
+    declare_features(llvm, *machine_->getMCSubtargetInfo());
     bool functions_exit = false;
-    LayoutClass layout = layout_class(options.block, target_.simd.lanes);
+    LayoutClass layout = layout_class(block, target_.simd.lanes);
     BlockKind kind = choose_kind(module, kernel, needs, layout, target_.simd.lanes, functions_exit);
     ModuleContext shared{.module = module,
-                         .llvm = *llvm,
+                         .llvm = llvm,
                          .simd = target_.simd,
                          .layout = layout,
                          .kind = kind,
@@ -197,52 +222,67 @@ class JitEngine final : public exec::Engine {
       shared.to_compile.pop_back();
       compile_function(shared, module.functions[id]);
     }
-    if (kind == BlockKind::loops) emit_block_function(*llvm, entry);
-    set_target_attributes(*llvm, target_);
-    if (dump_wanted("ir")) llvm->print(llvm::errs(), nullptr);
-    std::string broken;
-    llvm::raw_string_ostream report(broken);
-    RADDLE_ASSERT(!llvm::verifyModule(*llvm, &report), broken);
-    optimise(*llvm, *machine_);
-    if (dump_wanted("optimised")) llvm->print(llvm::errs(), nullptr);
-
-    auto executable = std::make_unique<JitExecutable>();
-    executable->kind = kind;
-    executable->statistics = shared.statistics;
+    if (kind == BlockKind::loops) emit_block_function(llvm, entry);
+    set_target_attributes(llvm, target_);
+    executable.kind = kind;
+    executable.statistics = shared.statistics;
     // Frames of calls whose depth is unknown come out of CUDA's stack, whose end the callee's prologue
     // checks.
     constexpr std::uint32_t kUnknownDepth = 16384;
-    executable->local_bytes =
+    executable.local_bytes =
         needs.local_bytes + (needs.is_recursive || needs.has_indirect_calls ? kUnknownDepth : 0);
-    executable->frame_bytes = shared.frame_bytes;
-    std::string entry_name = kind == BlockKind::loops ? "block" : entry->getName().str();
-    TRY_ASSIGN(void* address, link(std::move(llvm), std::move(context), entry_name, *executable));
-    executable->set_entry(address);
-    executable->statistics.compile_seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    return std::unique_ptr<exec::Executable>(std::move(executable));
+    executable.frame_bytes = shared.frame_bytes;
+    return kind == BlockKind::loops ? "block" : entry->getName().str();
   }
 
- private:
+  /// From IR to code that can be called: out of the cache, or in the tier that fits the kernel's size.
+  Result<void> make_code(llvm::Module& llvm, const std::string& entry, std::size_t instructions,
+                         JitExecutable& executable) {
+    if (dump_wanted("ir")) llvm.print(llvm::errs(), nullptr);
+    std::string broken;
+    llvm::raw_string_ostream report(broken);
+    RADDLE_ASSERT(!llvm::verifyModule(llvm, &report), broken);
+    std::string bitcode = bitcode_of(llvm);
+    CodeKey key = code_key({bitcode, target_.cpu, target_.features, std::to_string(target_.vector_bits),
+                            LLVM_VERSION_STRING, RADDLE_CODEGEN_HASH});
+    Tier tier = tier_.value_or(instructions > kLargeKernel ? Tier::quick : Tier::optimised);
+    auto object = tier_ == Tier::quick ? nullptr : cache_.find(key);
+    executable.statistics.from_cache = object != nullptr;
+    if (object) tier = Tier::optimised;
+    if (!object) object = generate_object(llvm, target_, tier);
+    if (dump_wanted("optimised")) llvm.print(llvm::errs(), nullptr);
+    if (tier == Tier::optimised && !executable.statistics.from_cache) cache_.store(key, object->getBuffer());
+    executable.statistics.is_quick = tier == Tier::quick;
+    TRY(link(std::move(object), entry, executable));
+    if (tier == Tier::quick && !tier_)
+      optimise_when_hot(std::move(bitcode), key, entry, instructions, executable);
+    return {};
+  }
+
+  void optimise_when_hot(std::string bitcode, const CodeKey& key, const std::string& entry,
+                         std::size_t instructions, JitExecutable& executable) {
+    auto job = [this, bitcode = std::move(bitcode), key, entry, &executable] {
+      llvm::LLVMContext context;
+      auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "kernel"), context);
+      RADDLE_ASSERT(static_cast<bool>(module), "bitcode written a moment ago cannot be read");
+      auto object = generate_object(**module, target_, Tier::optimised);
+      cache_.store(key, object->getBuffer());
+      // A failure leaves the quick code in place, which is right as well.
+      if (auto linked = link(std::move(object), entry, executable); !linked)
+        fmt::print(stderr, "raddle: warning: {}\n", linked.error().message);
+    };
+    executable.when_hot(
+        static_cast<double>(instructions) * kSecondsPerInstruction,
+        [this, job = std::move(job), &executable] { tiers_.push(&executable, job); },
+        [this, &executable] { tiers_.cancel(&executable); });
+  }
+
   static llvm::Function* compile_function(ModuleContext& shared, const ptx::Function& f) {
     Plan plan(shared.module, f, shared.layout, shared.simd.lanes);
     if (!needs_holds(plan)) return FunctionCompiler(shared, plan).compile();
     ptx::Function split = split_at_holds(f);
     Plan held(shared.module, split, shared.layout, shared.simd.lanes, true);
     return FunctionCompiler(shared, held).compile();
-  }
-
-  llvm::orc::JITTargetMachineBuilder machine_builder() const {
-    llvm::orc::JITTargetMachineBuilder builder(machine_->getTargetTriple());
-    builder.setCPU(target_.cpu);
-    std::vector<std::string> features;
-    llvm::SmallVector<llvm::StringRef> split;
-    llvm::StringRef(target_.features).split(split, ',', -1, false);
-    for (auto s : split) features.push_back(s.str());
-    builder.addFeatures(features);
-    builder.getOptions().AllowFPOpFusion = llvm::FPOpFusion::Strict;
-    builder.setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
-    return builder;
   }
 
   static Result<void> check(const ptx::Function& f, const ptx::KernelNeeds& needs) {
@@ -258,35 +298,42 @@ class JitEngine final : public exec::Engine {
     return {};
   }
 
-  Result<void*> link(std::unique_ptr<llvm::Module> llvm, std::unique_ptr<llvm::LLVMContext> context,
-                     const std::string& entry, JitExecutable& executable) {
+  /// Loads the object and makes it the executable's entry point; code it had before stays until the
+  /// executable goes.
+  Result<void> link(std::unique_ptr<llvm::MemoryBuffer> object, const std::string& entry,
+                    JitExecutable& executable) {
+    auto failed = [](llvm::Error error) {
+      return Error::make(ErrorCode::invalid, "JIT: {}", llvm::toString(std::move(error)));
+    };
     auto dylib = jit_->createJITDylib(fmt::format("kernel{}", next_id_.fetch_add(1)));
-    if (!dylib) return Error::make(ErrorCode::invalid, "JIT: {}", llvm::toString(dylib.takeError()));
+    if (!dylib) return failed(dylib.takeError());
     auto process = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
         jit_->getDataLayout().getGlobalPrefix());
-    if (process)
-      dylib->addGenerator(std::move(*process));
-    else
-      llvm::consumeError(process.takeError());
-    if (auto error =
-            jit_->addIRModule(*dylib, llvm::orc::ThreadSafeModule(std::move(llvm), std::move(context))))
-      return Error::make(ErrorCode::invalid, "JIT: {}", llvm::toString(std::move(error)));
+    if (!process) return failed(process.takeError());
+    dylib->addGenerator(std::move(*process));
+    if (auto error = jit_->addObjectFile(*dylib, std::move(object))) return failed(std::move(error));
     auto symbol = jit_->lookup(*dylib, entry);
-    if (!symbol) return Error::make(ErrorCode::invalid, "JIT: {}", llvm::toString(symbol.takeError()));
-    auto* session = &jit_->getExecutionSession();
-    auto* library = &*dylib;
-    executable.on_release([session, library] { llvm::consumeError(session->removeJITDylib(*library)); });
-    return symbol->toPtr<void*>();
+    if (!symbol) return failed(symbol.takeError());
+    executable.add_release([session = &jit_->getExecutionSession(), library = &*dylib] {
+      llvm::consumeError(session->removeJITDylib(*library));
+    });
+    executable.set_entry(symbol->toPtr<void*>());
+    return {};
   }
 
   HostTarget target_;
-  std::unique_ptr<llvm::TargetMachine> machine_;
+  std::unique_ptr<llvm::TargetMachine> machine_;  ///< for questions only
+  std::optional<Tier> tier_;
+  CodeCache cache_;
   std::unique_ptr<llvm::orc::LLJIT> jit_;
   std::atomic<std::uint64_t> next_id_{0};
+  TierThread tiers_;  ///< last: its jobs use all of the above
 };
 
 }  // namespace
 
-std::unique_ptr<exec::Engine> make_engine(SimdLevel level) { return std::make_unique<JitEngine>(level); }
+std::unique_ptr<exec::Engine> make_engine(const EngineOptions& options) {
+  return std::make_unique<JitEngine>(options);
+}
 
 }  // namespace raddle::jit

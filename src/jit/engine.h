@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "exec/executable.h"
 
@@ -10,9 +12,26 @@ namespace raddle::jit {
 /// Widest vectors the code may use, for tests and for hosts with unlike cores; `host` takes what the CPU has.
 enum class SimdLevel { host, avx512, avx2, sse42 };
 
-std::unique_ptr<exec::Engine> make_engine(SimdLevel level = SimdLevel::host);
+/// How much work goes into the code. Results are the same bit for bit.
+enum class Tier : std::uint8_t {
+  quick,      ///< soon ready: hardly optimised
+  optimised,  ///< as fast as it gets
+};
 
-/// CPU name and features in use, for `raddle device` and cache keys.
+struct EngineOptions {
+  SimdLevel simd = SimdLevel::host;
+  std::optional<Tier>
+      tier;  ///< of every kernel; none: large kernels start quick and are optimised once it pays
+  std::string cache_directory;  ///< of compiled code (jit/code_cache.h); empty: not on disk
+};
+
+std::unique_ptr<exec::Engine> make_engine(const EngineOptions& options = {});
+
+/// CPU name and features in use, for `raddle device`.
 std::string host_description(SimdLevel level = SimdLevel::host);
+
+/// Where compiled code of this user is kept: RADDLE_CACHE (a directory, or `off` for none), else
+/// XDG_CACHE_HOME/raddle, else HOME/.cache/raddle; empty for none.
+std::string default_cache_directory();
 
 }  // namespace raddle::jit

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <chrono>
 #include <vector>
 
 #include "base/assert.h"
@@ -34,24 +35,57 @@ RegionMemory take_region_memory(std::size_t size) {
 
 }  // namespace
 
+/// Counts the time of one call against what is left until the code is hot. Two clock reads, and only while
+/// quick code waits to become hot.
+class JitExecutable::Timed {
+ public:
+  explicit Timed(JitExecutable& executable)
+      : executable_(executable.nanoseconds_left_.load(std::memory_order_relaxed) > 0 ? &executable
+                                                                                     : nullptr) {
+    if (executable_) start_ = Clock::now();
+  }
+  ~Timed() {
+    if (!executable_) return;
+    std::int64_t spent = std::chrono::nanoseconds(Clock::now() - start_).count() + 1;
+    std::int64_t left = executable_->nanoseconds_left_.fetch_sub(spent, std::memory_order_relaxed);
+    if (left > 0 && left <= spent) executable_->hot_();  // exactly one call takes it from above zero
+  }
+  Timed(const Timed&) = delete;
+  Timed& operator=(const Timed&) = delete;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  JitExecutable* executable_;
+  Clock::time_point start_;
+};
+
 JitExecutable::~JitExecutable() {
-  if (release_) release_();
+  if (stop_) stop_();
+  for (auto& release : releases_) release();
+}
+
+void JitExecutable::when_hot(double seconds, std::function<void()> hot, std::function<void()> stop) {
+  hot_ = std::move(hot);
+  stop_ = std::move(stop);
+  nanoseconds_left_ = static_cast<std::int64_t>(seconds * 1e9) + 1;
 }
 
 void JitExecutable::run_block(exec::CtaContext& cta) {
-  if (kind == exec::BlockKind::loops) return reinterpret_cast<void (*)(exec::CtaContext*)>(entry_)(&cta);
+  Timed timed(*this);
+  if (kind == exec::BlockKind::loops) return entry<void(exec::CtaContext*)>()(&cta);
   run_regions(cta);
 }
 
 void JitExecutable::run_warp(exec::WarpContext& warp) {
-  reinterpret_cast<void (*)(exec::WarpContext*)>(entry_)(&warp);
+  Timed timed(*this);
+  entry<void(exec::WarpContext*)>()(&warp);
 }
 
 /// A loop over the warps per region: each runs to its next `bar.sync 0` or its end; the barrier completes
 /// when all that still live have arrived, whichever of the kernel's barriers each stands at (K-5, K-6).
 void JitExecutable::run_regions(exec::CtaContext& cta) {
   constexpr unsigned kMaxWarps = 32;
-  auto enter = reinterpret_cast<std::uint32_t (*)(exec::WarpContext*, std::byte*, std::uint32_t)>(entry_);
+  auto* enter = entry<std::uint32_t(exec::WarpContext*, std::byte*, std::uint32_t)>();
   RADDLE_ASSERT(cta.warp_count <= kMaxWarps, "a block has at most 32 warps");
   std::size_t frame = std::max<std::uint32_t>(frame_bytes, 64);
   RegionMemory memory = take_region_memory(frame * cta.warp_count);

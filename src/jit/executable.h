@@ -1,7 +1,9 @@
 // Compiled code of a kernel and how a worker enters it, by block kind.
 #pragma once
 
+#include <atomic>
 #include <functional>
+#include <vector>
 
 #include "exec/executable.h"
 
@@ -11,19 +13,33 @@ class JitExecutable final : public exec::Executable {
  public:
   ~JitExecutable() override;
 
-  /// loops: void(CtaContext*); regions: uint32(WarpContext*, frame, state); fibers: void(WarpContext*).
-  void set_entry(void* address) { entry_ = address; }
-  void on_release(std::function<void()> release) { release_ = std::move(release); }
+  /// loops: void(CtaContext*); regions: uint32(WarpContext*, frame, state); fibers: void(WarpContext*). May
+  /// be set again while blocks run, to code of the same kernel: what a frame holds between regions is the
+  /// same in every tier.
+  void set_entry(void* address) { entry_.store(address, std::memory_order_release); }
+  /// What frees the code, called when the executable goes.
+  void add_release(std::function<void()> release) { releases_.push_back(std::move(release)); }
+  /// Calls `hot` once, from a worker, when the code has run for so many seconds, all workers together.
+  /// `stop` is called before the executable goes, and returns when nothing that `hot` began works on it any
+  /// more.
+  void when_hot(double seconds, std::function<void()> hot, std::function<void()> stop);
   std::uint32_t frame_bytes = 0;  ///< regions: saved state of one warp
 
   void run_block(exec::CtaContext& cta) override;
   void run_warp(exec::WarpContext& warp) override;
 
  private:
+  class Timed;
+  template <class F>
+  F* entry() const {
+    return reinterpret_cast<F*>(entry_.load(std::memory_order_acquire));
+  }
   void run_regions(exec::CtaContext& cta);
 
-  void* entry_ = nullptr;
-  std::function<void()> release_;
+  std::atomic<void*> entry_{nullptr};
+  std::vector<std::function<void()>> releases_;
+  std::function<void()> hot_, stop_;
+  std::atomic<std::int64_t> nanoseconds_left_{0};  ///< until hot; 0: not counted
 };
 
 }  // namespace raddle::jit

@@ -52,16 +52,16 @@ HostTarget host_target(SimdLevel level) {
   }
 }
 
-std::unique_ptr<llvm::TargetMachine> make_target_machine(const HostTarget& target) {
+std::unique_ptr<llvm::TargetMachine> make_target_machine(const HostTarget& target, Tier tier) {
   initialise_llvm();
   std::string error, triple = llvm::sys::getProcessTriple();
   const auto* registered = llvm::TargetRegistry::lookupTarget(triple, error);
   RADDLE_ASSERT(registered, error);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  return std::unique_ptr<llvm::TargetMachine>(
-      registered->createTargetMachine(triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
-                                      llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, true));
+  return std::unique_ptr<llvm::TargetMachine>(registered->createTargetMachine(
+      triple, target.cpu, target.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+      tier == Tier::quick ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default, true));
 }
 
 void set_target_attributes(llvm::Module& module, const HostTarget& target) {

@@ -19,7 +19,7 @@ struct HostTarget {
 
 /// What the level allows on this CPU: never more than the CPU has.
 HostTarget host_target(SimdLevel level);
-std::unique_ptr<llvm::TargetMachine> make_target_machine(const HostTarget& target);
+std::unique_ptr<llvm::TargetMachine> make_target_machine(const HostTarget& target, Tier tier);
 /// Pins the vector width that LLVM may use; both attributes are needed (0 with 256 would remove all 512-bit
 /// code).
 void set_target_attributes(llvm::Module& module, const HostTarget& target);

@@ -21,15 +21,27 @@ Result<jit::SimdLevel> simd_level(const std::string& name) {
   if (name == "sse42") return jit::SimdLevel::sse42;
   return Error::make(ErrorCode::not_found, "no vectors '{}'; there are avx512, avx2, sse42", name);
 }
+
+Result<std::optional<jit::Tier>> tier(const std::string& name) {
+  if (name.empty()) return std::optional<jit::Tier>{};
+  if (name == "quick") return std::optional(jit::Tier::quick);
+  if (name == "optimised") return std::optional(jit::Tier::optimised);
+  return Error::make(ErrorCode::not_found, "no tier '{}'; there are quick, optimised", name);
+}
 #endif
 
-Result<std::unique_ptr<exec::Engine>> make_engine(const std::string& name,
-                                                  [[maybe_unused]] const std::string& simd) {
+Result<std::unique_ptr<exec::Engine>> make_engine([[maybe_unused]] const DeviceOptions& options) {
+  const std::string& name = options.engine;
   if (name == "interp") return interp::make_engine();
 #ifdef RADDLE_JIT
   if (name == "jit" || name.empty()) {
-    TRY_ASSIGN(const jit::SimdLevel level, simd_level(simd));
-    return jit::make_engine(level);
+    jit::EngineOptions wanted;
+    TRY_ASSIGN(wanted.simd, simd_level(options.simd));
+    TRY_ASSIGN(wanted.tier, tier(options.tier));
+    if (options.code_cache != "off")
+      wanted.cache_directory =
+          options.code_cache.empty() ? jit::default_cache_directory() : options.code_cache;
+    return jit::make_engine(wanted);
   }
   return Error::make(ErrorCode::not_found, "no engine '{}'; there are jit, interp", name);
 #else
@@ -84,7 +96,7 @@ Result<Device> Device::open(DeviceOptions options) {
   wanted.deterministic = options.deterministic;
   wanted.heap_bytes = options.heap_bytes;
   wanted.output = options.output;
-  TRY_ASSIGN(impl->engine, make_engine(options.engine, options.simd));
+  TRY_ASSIGN(impl->engine, make_engine(options));
   TRY_ASSIGN(impl->machine, machine::Machine::create(std::move(wanted)));
   impl->options = std::move(options);
   impl->default_stream = Stream(std::make_unique<Stream::Impl>(*impl, 0));

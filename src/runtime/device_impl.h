@@ -46,7 +46,6 @@ struct Device::Impl {
   DeviceOptions options;
   std::unique_ptr<machine::Machine> machine;
   std::unique_ptr<exec::Engine> engine;
-  std::mutex compile_mutex;  ///< engines compile one kernel at a time
   std::mutex streams_mutex;
   std::vector<Stream::Impl*> streams;
   std::optional<Stream> default_stream;  // last: destroyed first

@@ -40,11 +40,8 @@ Result<const detail::CompiledKernel*> Kernel::Impl::compile(Dim3 block) {
     return known.get();
   }
   auto result = std::make_unique<detail::CompiledKernel>();
-  {
-    std::lock_guard compiling(module->device->compile_mutex);
-    TRY_ASSIGN(result->code, engine.compile(module->program, id,
-                                            {shape, module->device->options.deterministic.has_value()}));
-  }
+  TRY_ASSIGN(result->code,
+             engine.compile(module->program, id, {shape, module->device->options.deterministic.has_value()}));
   result->shape_class = shape_class;
   result->local_stride = local_stride(result->code->local_bytes);
   const exec::CodeStatistics& statistics = result->code->statistics;
@@ -54,6 +51,8 @@ Result<const detail::CompiledKernel*> Kernel::Impl::compile(Dim3 block) {
                     statistics.not_vectorised,
                     statistics.dispatched_loops,
                     statistics.compile_seconds,
+                    statistics.from_cache,
+                    statistics.is_quick,
                     0};
   compiled.push_back(std::move(result));
   last_used.store(compiled.back().get(), std::memory_order_release);

@@ -20,7 +20,7 @@ constexpr const char* kHelp = R"(test_diff [options]
   --seed N         first seed (default 1)
   --count M        programs (default 100)
   --seconds S      stop after that time, whatever the count
-  --engines LIST   interp, avx512, avx2, sse42, host; the first is the oracle (default: all)
+  --engines LIST   interp, avx512, avx2, sse42, quick, host; the first is the oracle (default: all)
   --print          only print the programs
   --shrink         cut failing programs down and keep them in tests/regress
   --regress DIR    run the kept programs of a folder (or one file) instead

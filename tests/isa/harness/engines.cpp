@@ -32,7 +32,8 @@ Result<NamedEngine> make_engine(const std::string& name) {
   for (auto [level_name, level] :
        {std::pair{"avx512", jit::SimdLevel::avx512}, std::pair{"avx2", jit::SimdLevel::avx2},
         std::pair{"sse42", jit::SimdLevel::sse42}, std::pair{"host", jit::SimdLevel::host}})
-    if (name == level_name && host_has(level)) return NamedEngine{name, jit::make_engine(level)};
+    if (name == level_name && host_has(level)) return NamedEngine{name, jit::make_engine({.simd = level})};
+  if (name == "quick") return NamedEngine{name, jit::make_engine({.tier = jit::Tier::quick})};
 #endif
   return Error::make(ErrorCode::not_found, "no engine '{}' in this build or on this host", name);
 }
@@ -42,7 +43,7 @@ Result<NamedEngine> make_engine(const std::string& name) {
 Result<std::vector<NamedEngine>> make_engines(std::string_view names) {
   std::vector<NamedEngine> engines;
   bool all = names == "all";
-  for (const std::string& name : split_list(all ? "interp,avx512,avx2,sse42" : names)) {
+  for (const std::string& name : split_list(all ? "interp,avx512,avx2,sse42,quick" : names)) {
     auto engine = make_engine(name);
     if (engine.ok())
       engines.push_back(std::move(*engine));

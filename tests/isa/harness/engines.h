@@ -12,7 +12,7 @@
 namespace raddle::testing {
 
 struct NamedEngine {
-  std::string name;  ///< "interp", "avx512", "avx2", "sse42"
+  std::string name;  ///< "interp", "avx512", "avx2", "sse42", "quick" (the quick tier at the host's width)
   std::unique_ptr<exec::Engine> engine;
 };
 

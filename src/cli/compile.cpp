@@ -1,0 +1,84 @@
+// `raddle compile`: fills the code cache ahead of time, so that a later run starts at once. Kernels are
+// compiled side by side.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <optional>
+#include <thread>
+
+#include "cli/commands.h"
+#include "cli/diagnostics.h"
+#include "cli/launch.h"
+#include "cli/machine_options.h"
+#include "raddle/raddle.h"
+
+namespace raddle::cli {
+namespace {
+
+struct Job {
+  std::string name;
+  Result<Kernel> kernel;
+  std::optional<Result<LaunchReport>> outcome;
+};
+
+void work_on(Job& job, std::optional<Dim3> block) {
+  job.outcome = job.kernel ? job.kernel->compile(block.value_or(suggested_block(job.kernel->info())))
+                           : Result<LaunchReport>(job.kernel.error());
+}
+
+void compile_all(std::vector<Job>& jobs, std::optional<Dim3> block) {
+  std::atomic<std::size_t> next{0};
+  auto work = [&] {
+    for (std::size_t k = next++; k < jobs.size(); k = next++) work_on(jobs[k], block);
+  };
+  std::vector<std::thread> threads;
+  const std::size_t count =
+      std::min<std::size_t>(jobs.size(), std::max(1u, std::thread::hardware_concurrency()));
+  for (std::size_t t = 1; t < count; ++t) threads.emplace_back(work);
+  work();
+  for (std::thread& thread : threads) thread.join();
+}
+
+/// One line per kernel; the exit status of the first error.
+int print_outcomes(const std::vector<Job>& jobs) {
+  int status = kSuccess;
+  for (const Job& job : jobs) {
+    const Result<LaunchReport>& outcome = *job.outcome;
+    if (outcome) {
+      fmt::print("{}: {} in {}{}\n", demangle(job.name), outcome->block_kind,
+                 time_text(outcome->compile_seconds), code_origin(*outcome));
+      continue;
+    }
+    const int reported = report(outcome.error());
+    if (status == kSuccess) status = reported;
+  }
+  return status;
+}
+
+}  // namespace
+
+int compile(const CompileOptions& options) {
+  Result<std::string> source = read_file(options.file);
+  if (!source) return report(source.error());
+  std::optional<Dim3> block;
+  if (!options.block.empty()) {
+    Result<Dim3> parsed = parse_dim3(options.block, "block");
+    if (!parsed) return report(parsed.error());
+    block = *parsed;
+  }
+  DeviceOptions wanted = device_options(options.machine);
+  if (wanted.tier.empty()) wanted.tier = "optimised";  // ahead of time, there is time
+  Result<Device> device = Device::open(wanted);
+  if (!device) return report(device.error());
+  Result<Module> module = device->load(*source, options.file);
+  if (!module) return report(module.error(), *source);
+  std::vector<Job> jobs;
+  for (const std::string& name : options.kernels.empty() ? module->kernels() : options.kernels)
+    jobs.push_back({name, module->kernel(name), std::nullopt});
+  compile_all(jobs, block);
+  return print_outcomes(jobs);
+}
+
+}  // namespace raddle::cli
