@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "interp/interpreter.h"
+#include "machine/memory/device_copy.h"
 #include "machine/shape/host.h"
 #include "ptx/parser.h"
 #include "runtime/device_impl.h"
@@ -181,7 +182,7 @@ Result<void> buffers_write(Device::Impl* device, DevicePtr to, const void* from,
   if (bytes == 0) return {};
   TRY_ASSIGN(std::byte * target, device->machine->memory().host(to, bytes));
   TRY(device->default_stream->synchronize());
-  std::memcpy(target, from, bytes);
+  machine::copy_to_device(target, from, bytes);
   return {};
 }
 
@@ -189,7 +190,7 @@ Result<void> buffers_read(Device::Impl* device, void* to, DevicePtr from, std::u
   if (bytes == 0) return {};
   TRY_ASSIGN(const std::byte* source, device->machine->memory().host(from, bytes));
   TRY(device->default_stream->synchronize());
-  std::memcpy(to, source, bytes);
+  machine::copy_from_device(to, source, bytes);
   return {};
 }
 

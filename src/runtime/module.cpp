@@ -13,8 +13,8 @@ bool has_address(const ptx::Variable& variable) {
   return variable.space == ptx::Space::global || variable.space == ptx::Space::const_;
 }
 
-/// Module-scope constants lie together, so that one mapping can be made read-only.
-Result<DevicePtr> place_constants(Module::Impl& module) {
+/// Module-scope constants lie together, in pages that kernels cannot write.
+Result<void> place_constants(Module::Impl& module) {
   std::uint64_t bytes = 0;
   std::vector<std::pair<std::size_t, std::uint64_t>> places;
   const auto& variables = module.program.variables;
@@ -25,12 +25,12 @@ Result<DevicePtr> place_constants(Module::Impl& module) {
     places.emplace_back(id, bytes);
     bytes += std::max<std::uint64_t>(variables[id].size, 1);
   }
-  if (places.empty()) return DevicePtr{};
-  TRY_ASSIGN(const DevicePtr base,
-             module.device->machine->memory().allocate_pages(bytes, "constants of " + module.program.name));
+  if (places.empty()) return {};
+  TRY_ASSIGN(const DevicePtr base, module.device->machine->memory().allocate_constants(
+                                       bytes, "constants of " + module.program.name));
   module.allocations.push_back(base);
   for (const auto& [id, offset] : places) module.addresses[id] = base.value + offset;
-  return base;
+  return {};
 }
 
 Result<void> place_globals(Module::Impl& module) {
@@ -86,17 +86,17 @@ Result<void> place_variables(Module::Impl& module) {
   const auto& variables = module.program.variables;
   TRY(check_externals(module.program));
   module.addresses.assign(variables.size(), 0);
-  TRY_ASSIGN(const DevicePtr constants, place_constants(module));
+  TRY(place_constants(module));
   TRY(place_globals(module));
   for (std::size_t id = 0; id < variables.size(); ++id) {
     if (module.addresses[id] == 0) continue;
-    auto* memory = reinterpret_cast<std::byte*>(module.addresses[id]);
+    TRY_ASSIGN(std::byte* const memory,
+               module.device->machine->memory().host({module.addresses[id]}, variables[id].size));
     if (!variables[id].initial.empty())
       std::memcpy(memory, variables[id].initial.data(),
                   std::min<std::size_t>(variables[id].initial.size(), variables[id].size));
     TRY(relocate(module, variables[id], memory));
   }
-  if (constants) TRY(module.device->machine->memory().make_read_only(constants));
   return {};
 }
 

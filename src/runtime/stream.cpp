@@ -1,7 +1,7 @@
 // Streams and events: a stream is the last task submitted to it, an event is a marker task.
 #include <algorithm>
-#include <cstring>
 
+#include "machine/memory/device_copy.h"
 #include "runtime/device_impl.h"
 
 namespace raddle {
@@ -59,14 +59,14 @@ void submit_function(Stream::Impl& stream, TaskKind kind, std::function<void()> 
 Result<void> Stream::write(DevicePtr to, const void* from, std::uint64_t bytes) {
   if (bytes == 0) return {};
   TRY_ASSIGN(std::byte * target, impl_->device.machine->memory().host(to, bytes));
-  submit_function(*impl_, TaskKind::copy, [=] { std::memcpy(target, from, bytes); });
+  submit_function(*impl_, TaskKind::copy, [=] { machine::copy_to_device(target, from, bytes); });
   return {};
 }
 
 Result<void> Stream::read(void* to, DevicePtr from, std::uint64_t bytes) {
   if (bytes == 0) return {};
   TRY_ASSIGN(const std::byte* source, impl_->device.machine->memory().host(from, bytes));
-  submit_function(*impl_, TaskKind::copy, [=] { std::memcpy(to, source, bytes); });
+  submit_function(*impl_, TaskKind::copy, [=] { machine::copy_from_device(to, source, bytes); });
   return {};
 }
 
@@ -74,14 +74,14 @@ Result<void> Stream::copy(DevicePtr to, DevicePtr from, std::uint64_t bytes) {
   if (bytes == 0) return {};
   TRY_ASSIGN(std::byte * target, impl_->device.machine->memory().host(to, bytes));
   TRY_ASSIGN(const std::byte* source, impl_->device.machine->memory().host(from, bytes));
-  submit_function(*impl_, TaskKind::copy, [=] { std::memmove(target, source, bytes); });
+  submit_function(*impl_, TaskKind::copy, [=] { machine::copy_on_device(target, source, bytes); });
   return {};
 }
 
 Result<void> Stream::fill(DevicePtr to, std::uint8_t value, std::uint64_t bytes) {
   if (bytes == 0) return {};
   TRY_ASSIGN(std::byte * target, impl_->device.machine->memory().host(to, bytes));
-  submit_function(*impl_, TaskKind::copy, [=] { std::memset(target, value, bytes); });
+  submit_function(*impl_, TaskKind::copy, [=] { machine::fill_device(target, value, bytes); });
   return {};
 }
 

@@ -223,4 +223,71 @@ TEST_P(Memory, GenericPointersFindTheirSpace) {
   EXPECT_EQ(contents(out), want);
 }
 
+int constants_of(const std::vector<int>& table, const std::vector<std::int16_t>& weights, const int* values,
+                 int i) {
+  const int* const pointers[] = {values + 2, values, values + 3};
+  int r = table[i & 63] + table[7] * weights[i % 5] + *pointers[i % 3] + "raddle"[i % 7];
+  for (int k = 0; k < 5; ++k) r += table[(i + k) & 63] * weights[k];
+  return r;
+}
+
+// Constants as initialised, and as the host writes them between launches in every way there is; initialisers
+// that are addresses; strings. proves: K-9
+TEST_P(Memory, ConstantsAndInitialisedPointers) {
+  constexpr int kN = 200;
+  auto out = buffer(std::vector<int>(kN));
+  auto constants = kernel("memory.ptx", "constants");
+  std::vector<int> table(64);
+  std::vector<std::int16_t> weights = {1, -2, 3, -4, 5};
+  int values[] = {11, 22, 33, 44};
+  const auto expect = [&](const char* when) {
+    run(constants, {.grid = {1}, .block = {kN}}, out, kN);
+    std::vector<int> want(kN);
+    for (int i = 0; i < kN; ++i) want[i] = constants_of(table, weights, values, i);
+    EXPECT_EQ(contents(out), want) << when;
+  };
+  const auto at = [&](const char* name) {
+    auto variable = module().variable(name);
+    EXPECT_TRUE(variable.ok());
+    return *variable;
+  };
+  expect("as initialised");
+
+  table = inputs(64);
+  ASSERT_EQ(at("table").bytes, 256u);
+  ASSERT_TRUE(device().write(at("table").address, table.data(), 256).ok());
+  expect("written by the device");
+  std::vector<int> back(64);
+  ASSERT_TRUE(device().read(back.data(), at("table").address, 256).ok());
+  EXPECT_EQ(back, table);
+
+  weights[3] = 1000;
+  raddle::Stream& stream = device().default_stream();
+  ASSERT_TRUE(stream.write(at("weights").address + 6, &weights[3], 2).ok());
+  table = inputs(64, 9);
+  auto source = buffer(table);
+  ASSERT_TRUE(stream.copy(at("table").address, source.address(), 256).ok());
+  expect("written and copied by a stream");
+
+  ASSERT_TRUE(stream.fill(at("table").address + 128, 1, 128).ok());
+  std::fill(table.begin() + 32, table.end(), 0x01010101);
+  values[3] = -5;
+  ASSERT_TRUE(device().write(at("values").address, values, sizeof values).ok());
+  expect("filled by a stream");
+  EXPECT_FALSE(device().write(at("weights").address + 8, table.data(), 256).ok());  // past the end
+}
+
+// A kernel cannot write them, whichever way it got the address.
+// proves: K-11
+TEST_P(Memory, ConstantsAreReadOnlyForKernels) {
+  (void)kernel("memory.ptx", "constants");
+  auto table = module().variable("table");
+  ASSERT_TRUE(table.ok());
+  auto out = buffer(std::vector<int>(256));
+  auto failed =
+      try_run(kernel("memory.ptx", "wrap_product"), {.grid = {1}, .block = {32}}, out, table->address);
+  ASSERT_FALSE(failed.ok());
+  EXPECT_NE(failed.error().message.find("which is read-only"), std::string::npos) << failed.error().message;
+}
+
 }  // namespace

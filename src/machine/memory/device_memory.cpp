@@ -2,9 +2,12 @@
 #include "machine/memory/device_memory.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
+#include <cstring>
 
 namespace raddle::machine {
 namespace {
@@ -33,6 +36,7 @@ DeviceMemory::DeviceMemory(std::uint64_t capacity) : capacity_(capacity), free_(
 DeviceMemory::~DeviceMemory() {
   for (auto& [address, entry] : entries_) {
     if (entry.map != nullptr) munmap(entry.map, entry.map_bytes);
+    if (entry.alias != nullptr) munmap(entry.alias, entry.alias_bytes);
   }
   for (const Slab& slab : slabs_) munmap(slab.map, slab.bytes);
 }
@@ -47,9 +51,41 @@ Result<DevicePtr> DeviceMemory::allocate(std::uint64_t bytes, std::string_view n
   return bytes >= kGuardedFrom ? allocate_mapped(bytes, name) : allocate_pooled(bytes, name);
 }
 
-Result<DevicePtr> DeviceMemory::allocate_pages(std::uint64_t bytes, std::string_view name) {
+// Two mappings of the same anonymous pages: kernels read the one, the host writes the other. So a constant
+// can be written while kernels run, and no moment exists in which a kernel could write it.
+Result<DevicePtr> DeviceMemory::allocate_constants(std::uint64_t bytes, std::string_view name) {
   std::lock_guard lock(mutex_);
-  return allocate_mapped(std::max<std::uint64_t>(bytes, 1), name);
+  const auto refuse = [&](const char* what) {
+    return Error::make(ErrorCode::out_of_memory, "no {} bytes for {}: {} refused: {}", bytes, name, what,
+                       std::strerror(errno));
+  };
+  const std::uint64_t body = round_up(std::max<std::uint64_t>(bytes, 1), kPage), total = body + 2 * kPage;
+  const int pages = memfd_create("raddle constants", MFD_CLOEXEC);
+  if (pages < 0) return refuse("memfd_create");
+  Entry entry;
+  const auto give_back = [&](const char* what) {
+    auto error = refuse(what);
+    if (entry.map != nullptr) munmap(entry.map, total);
+    close(pages);
+    return error;
+  };
+  if (ftruncate(pages, static_cast<off_t>(body)) != 0) return give_back("ftruncate");
+  entry.map = map_memory(total, PROT_NONE);
+  if (entry.map == nullptr) return give_back("mmap");
+  std::byte* memory = entry.map + kPage;
+  if (mmap(memory, body, PROT_READ, MAP_SHARED | MAP_FIXED, pages, 0) == MAP_FAILED) return give_back("mmap");
+  void* alias = mmap(nullptr, body, PROT_READ | PROT_WRITE, MAP_SHARED, pages, 0);
+  if (alias == MAP_FAILED) return give_back("mmap");
+  close(pages);
+  // As close to the guard behind it as its alignment allows.
+  const DevicePtr address{number(memory) + (body - bytes) / kAlignment * kAlignment};
+  entry.allocation = {address, bytes, std::string(name), true};
+  entry.map_bytes = total;
+  entry.alias = static_cast<std::byte*>(alias);
+  entry.alias_bytes = body;
+  used_ += bytes;
+  entries_.emplace(address.value, std::move(entry));
+  return address;
 }
 
 // A guard page, the memory, a guard page. The memory ends as close to the guard behind it as its alignment
@@ -72,7 +108,10 @@ Result<DevicePtr> DeviceMemory::allocate_mapped(std::uint64_t bytes, std::string
   if (bytes >= kHugePage) madvise(memory, body, MADV_HUGEPAGE);
   const std::uint64_t slack = alignment == kPage ? (body - bytes) / kAlignment * kAlignment : 0;
   const DevicePtr address{start + slack};
-  entries_[address.value] = {{address, bytes, std::string(name), false}, map, total, 0};
+  Entry& entry = entries_[address.value];
+  entry.allocation = {address, bytes, std::string(name), false};
+  entry.map = map;
+  entry.map_bytes = total;
   used_ += bytes;
   return address;
 }
@@ -102,7 +141,9 @@ Result<DevicePtr> DeviceMemory::allocate_pooled(std::uint64_t bytes, std::string
     address = slab_next_;
     slab_next_ += chunk;
   }
-  entries_[address] = {{{address}, bytes, std::string(name), false}, nullptr, 0, size_class};
+  Entry& entry = entries_[address];
+  entry.allocation = {{address}, bytes, std::string(name), false};
+  entry.size_class = size_class;
   used_ += bytes;
   return DevicePtr{address};
 }
@@ -116,6 +157,7 @@ Result<void> DeviceMemory::free(DevicePtr address) {
   used_ -= entry.allocation.bytes;
   if (entry.map != nullptr) {
     munmap(entry.map, entry.map_bytes);
+    if (entry.alias != nullptr) munmap(entry.alias, entry.alias_bytes);
   } else {
     free_[entry.size_class].push_back(address.value);
   }
@@ -123,36 +165,31 @@ Result<void> DeviceMemory::free(DevicePtr address) {
   return {};
 }
 
-Result<void> DeviceMemory::make_read_only(DevicePtr address) {
-  std::lock_guard lock(mutex_);
-  const auto found = entries_.find(address.value);
-  if (found == entries_.end() || found->second.map == nullptr)
-    return Error::invalid("{:#x} has no pages of its own", address.value);
-  Entry& entry = found->second;
-  const std::uint64_t page = address.value / kPage * kPage;
-  const std::uint64_t bytes = round_up(address.value + entry.allocation.bytes - page, kPage);
-  if (mprotect(reinterpret_cast<void*>(page), bytes, PROT_READ) != 0)
-    return Error::make(ErrorCode::io, "mprotect refused");
-  entry.allocation.read_only = true;
-  return {};
+/// The allocation around an address, null if there is none. The lock is held.
+const DeviceMemory::Entry* DeviceMemory::entry_at(std::uint64_t address) const {
+  const auto after = entries_.upper_bound(address);
+  if (after == entries_.begin()) return nullptr;
+  const Entry& entry = std::prev(after)->second;
+  return address - entry.allocation.address.value < entry.allocation.bytes ? &entry : nullptr;
 }
 
 Result<std::byte*> DeviceMemory::host(DevicePtr address, std::uint64_t bytes) const {
-  const auto allocation = find(address.value);
-  if (!allocation || bytes > allocation->address.value + allocation->bytes - address.value) {
-    return Error::invalid("{} bytes at {:#x} are not device memory: {}", bytes, address.value,
-                          describe(address.value));
+  {
+    std::lock_guard lock(mutex_);
+    if (const Entry* entry = entry_at(address.value); entry != nullptr) {
+      const bool fits = bytes <= entry->allocation.address.value + entry->allocation.bytes - address.value;
+      if (fits && entry->alias != nullptr) return entry->alias + (address.value - number(entry->map + kPage));
+      if (fits) return reinterpret_cast<std::byte*>(address.value);
+    }
   }
-  return reinterpret_cast<std::byte*>(address.value);
+  return Error::invalid("{} bytes at {:#x} are not device memory: {}", bytes, address.value,
+                        describe(address.value));
 }
 
 std::optional<Allocation> DeviceMemory::find(std::uint64_t address) const {
   std::lock_guard lock(mutex_);
-  auto after = entries_.upper_bound(address);
-  if (after == entries_.begin()) return std::nullopt;
-  const Allocation& allocation = std::prev(after)->second.allocation;
-  if (address - allocation.address.value >= allocation.bytes) return std::nullopt;
-  return allocation;
+  const Entry* entry = entry_at(address);
+  return entry == nullptr ? std::nullopt : std::optional(entry->allocation);
 }
 
 std::string DeviceMemory::describe(std::uint64_t address) const {

@@ -36,15 +36,14 @@ class DeviceMemory {
   /// Thread-safe, as all of this class. Fresh memory is zero, reused memory is not.
   /// @errors out_of_memory: more than the capacity left, or the host refuses; invalid: zero bytes
   Result<DevicePtr> allocate(std::uint64_t bytes, std::string_view name = {});
-  /// A mapping of its own between guard pages, to be sealed with make_read_only.
-  Result<DevicePtr> allocate_pages(std::uint64_t bytes, std::string_view name = {});
+  /// Constants: between guard pages, and read-only to kernels, whose writes fault (K-11). The host writes
+  /// through host(), at any time. @errors out_of_memory
+  Result<DevicePtr> allocate_constants(std::uint64_t bytes, std::string_view name = {});
   /// @errors invalid: not the start of a live allocation
   Result<void> free(DevicePtr address);
-  /// Constants: a later write faults (K-11). Only for allocate_pages.
-  Result<void> make_read_only(DevicePtr address);
 
-  /// Host pointer of [address, address + bytes). @errors invalid: not inside one allocation; names the
-  /// nearest
+  /// Where the host reads and writes [address, address + bytes): for constants a second, writable mapping of
+  /// the same pages. @errors invalid: not inside one allocation; names the nearest
   Result<std::byte*> host(DevicePtr address, std::uint64_t bytes) const;
   std::optional<Allocation> find(std::uint64_t address) const;
   /// Where an address lies: "8 bytes past the end of the allocation 0x...+1024", for fault messages.
@@ -58,13 +57,16 @@ class DeviceMemory {
     Allocation allocation;
     std::byte* map = nullptr;  // own mapping, guards included; null when pooled
     std::uint64_t map_bytes = 0;
-    unsigned size_class = 0;  // of a pooled one
+    unsigned size_class = 0;     // of a pooled one
+    std::byte* alias = nullptr;  // constants: writable mapping of the pages, the first of them
+    std::uint64_t alias_bytes = 0;
   };
   struct Slab {
     std::byte* map;
     std::uint64_t bytes;
   };
   Result<DevicePtr> allocate_mapped(std::uint64_t bytes, std::string_view name);
+  const Entry* entry_at(std::uint64_t address) const;
   Result<DevicePtr> allocate_pooled(std::uint64_t bytes, std::string_view name);
   bool grow_pool();
 

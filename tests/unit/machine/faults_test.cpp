@@ -62,15 +62,33 @@ TEST_F(Faults, SharedAndLocalMemoryAreGuarded) {
   }
 }
 
+// Compiled blocks have no warps of the machine's: the caller's context says which thread it was.
+// proves: K-12
+TEST_F(Faults, CallsFromBlocksWithoutFibersNameTheThread) {
+  open();
+  auto kernel = TestKernel::of_blocks([](exec::CtaContext& cta) {
+    exec::WarpContext warp{.cta = &cta, .warp_id = 2, .initial_lanes = ~0u, .live_lanes = ~0u};
+    cta.services->fault(&warp, FaultKind::trap, 0, 7, 12);
+  });
+  const exec::Fault fault = run(kernel, {.x = 1, .threads = 96});
+  EXPECT_EQ(fault.kind, FaultKind::trap);
+  EXPECT_EQ(fault.ptx_line, 12u);
+  EXPECT_TRUE(fault.thread_known);
+  EXPECT_EQ(fault.tid[0], 71u);
+  EXPECT_EQ(fault.detail, "");
+}
+
 // proves: K-11
 TEST_F(Faults, ConstantsAreReadOnly) {
   open();
-  const DevicePtr constants = *machine_->memory().allocate_pages(100, "table");
-  *reinterpret_cast<int*>(constants.value) = 3;
-  ASSERT_TRUE(machine_->memory().make_read_only(constants).ok());
+  const DevicePtr constants = *machine_->memory().allocate_constants(100, "table");
+  auto writable = machine_->memory().host(constants + 96, 4);
+  ASSERT_TRUE(writable.ok()) << writable.error().to_string();
+  EXPECT_FALSE(machine_->memory().host(constants + 97, 4).ok());
+  *reinterpret_cast<int*>(*writable) = 3;
   int read = 0;
   auto reader =
-      TestKernel::of_blocks([&](exec::CtaContext&) { read = *reinterpret_cast<int*>(constants.value); });
+      TestKernel::of_blocks([&](exec::CtaContext&) { read = *reinterpret_cast<int*>(constants.value + 96); });
   EXPECT_EQ(run(reader, {1}).kind, FaultKind::none);
   EXPECT_EQ(read, 3);
   auto writer = TestKernel::of_blocks(

@@ -1,6 +1,10 @@
 // Device memory, the device heap, the shape presets and the distributor's slot arithmetic.
+#include <algorithm>
+#include <cstring>
 #include <set>
+#include <thread>
 
+#include "machine/memory/device_copy.h"
 #include "machine_fixture.h"
 
 namespace raddle::machine {
@@ -40,6 +44,57 @@ TEST(DeviceMemory, DescribesWhereAnAddressLies) {
   EXPECT_EQ(memory.describe(a + 100001),
             fmt::format("1 bytes past the end of the allocation {:#x} of 100000 bytes", a));
   EXPECT_EQ(memory.describe(a - 3), fmt::format("3 bytes before the allocation {:#x} of 100000 bytes", a));
+}
+
+// Every size, at every alignment of both sides; what lies around stays.
+TEST(DeviceCopy, CopiesAnySizeAtAnyAlignment) {
+  std::vector<std::byte> source(kWordwiseBytes + 64), device(source.size()), back(source.size());
+  for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::byte>(i * 7 + i / 256);
+  for (const std::uint64_t bytes :
+       std::vector<std::uint64_t>{1, 2, 3, 4, 7, 8, 9, 15, 31, kWordwiseBytes, kWordwiseBytes + 1})
+    for (std::size_t at = 0; at < 8; ++at)
+      for (std::size_t from = 0; from < 8; ++from) {
+        std::fill(device.begin(), device.end(), std::byte{0xee});
+        std::fill(back.begin(), back.end(), std::byte{0xdd});
+        copy_to_device(&device[at], &source[from], bytes);
+        ASSERT_EQ(std::memcmp(&device[at], &source[from], bytes), 0) << bytes << " at " << at;
+        ASSERT_EQ(device[at + bytes], std::byte{0xee});
+        copy_from_device(&back[from], &device[at], bytes);
+        ASSERT_EQ(std::memcmp(&back[from], &source[from], bytes), 0) << bytes << " at " << at;
+        ASSERT_EQ(back[from + bytes], std::byte{0xdd});
+        copy_on_device(&device[at + 3], &device[at], bytes);  // overlaps
+        ASSERT_EQ(std::memcmp(&device[at + 3], &source[from], bytes), 0) << bytes << " at " << at;
+        const std::byte behind = device[at + bytes];
+        fill_device(&device[at], 5, bytes);
+        ASSERT_EQ(std::count(&device[at], &device[at] + bytes, std::byte{5}),
+                  static_cast<std::ptrdiff_t>(bytes));
+        ASSERT_EQ(device[at + bytes], behind);
+      }
+}
+
+// A 12-byte copy whose first word is a half one: who looks at the aligned 64-bit word in it sees all or
+// nothing of it.
+TEST(DeviceCopy, AlignedWordsAreNeverHalfWritten) {
+  alignas(8) std::byte device[16] = {};
+  std::atomic<bool> stop{false};
+  std::thread writer([&] {
+    for (std::uint8_t value = 0; !stop.load(std::memory_order_relaxed);
+         value = static_cast<std::uint8_t>(~value)) {
+      std::byte source[12];
+      std::memset(source, value, sizeof source);
+      copy_to_device(device + 4, source, sizeof source);
+      fill_device(device + 4, static_cast<std::uint8_t>(~value), sizeof source);
+    }
+  });
+  std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t*>(device + 8));
+  int torn = 0;
+  for (int i = 0; i < 2000000; ++i) {
+    const std::uint64_t seen = word.load(std::memory_order_relaxed);
+    torn += seen != 0 && seen != ~0ull;
+  }
+  stop = true;
+  writer.join();
+  EXPECT_EQ(torn, 0);
 }
 
 TEST(DeviceHeap, GivesOutAlignedChunksUntilItIsFull) {

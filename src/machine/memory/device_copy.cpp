@@ -1,0 +1,89 @@
+// See device_copy.h. Only the device's side of a copy is aligned and atomic; the host's side is plain bytes.
+#include "machine/memory/device_copy.h"
+
+#include <atomic>
+#include <cstring>
+
+namespace raddle::machine {
+namespace {
+
+/// Calls access(device, word{}) for the largest naturally aligned words that make up [device, device +
+/// bytes).
+template <class Access>
+void for_each_word(std::byte* device, std::uint64_t bytes, Access&& access) {
+  while (bytes != 0) {
+    const auto address = reinterpret_cast<std::uint64_t>(device);
+    std::uint64_t size = 1;
+    if (address % 8 == 0 && bytes >= 8) {
+      access(device, std::uint64_t{});
+      size = 8;
+    } else if (address % 4 == 0 && bytes >= 4) {
+      access(device, std::uint32_t{});
+      size = 4;
+    } else if (address % 2 == 0 && bytes >= 2) {
+      access(device, std::uint16_t{});
+      size = 2;
+    } else {
+      access(device, std::uint8_t{});
+    }
+    device += size;
+    bytes -= size;
+  }
+}
+
+template <class Word>
+std::atomic_ref<Word> word_at(std::byte* device) {
+  return std::atomic_ref<Word>(*reinterpret_cast<Word*>(device));
+}
+
+}  // namespace
+
+void copy_to_device(std::byte* to, const void* from, std::uint64_t bytes) {
+  if (bytes > kWordwiseBytes) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  const auto* source = static_cast<const std::byte*>(from);
+  for_each_word(to, bytes, [&]<class Word>(std::byte* device, Word word) {
+    std::memcpy(&word, source, sizeof word);
+    source += sizeof word;
+    word_at<Word>(device).store(word, std::memory_order_release);
+  });
+}
+
+void copy_from_device(void* to, const std::byte* from, std::uint64_t bytes) {
+  if (bytes > kWordwiseBytes) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  auto* target = static_cast<std::byte*>(to);
+  // An atomic_ref wants a mutable object even to load from it.
+  for_each_word(const_cast<std::byte*>(from), bytes, [&]<class Word>(std::byte* device, Word word) {
+    word = word_at<Word>(device).load(std::memory_order_acquire);
+    std::memcpy(target, &word, sizeof word);
+    target += sizeof word;
+  });
+}
+
+void copy_on_device(std::byte* to, const std::byte* from, std::uint64_t bytes) {
+  if (bytes > kWordwiseBytes) {
+    std::memmove(to, from, bytes);
+    return;
+  }
+  std::byte between[kWordwiseBytes];  // the two may overlap
+  copy_from_device(between, from, bytes);
+  copy_to_device(to, between, bytes);
+}
+
+void fill_device(std::byte* to, std::uint8_t value, std::uint64_t bytes) {
+  if (bytes > kWordwiseBytes) {
+    std::memset(to, value, bytes);
+    return;
+  }
+  for_each_word(to, bytes, [&]<class Word>(std::byte* device, Word word) {
+    std::memset(&word, value, sizeof word);
+    word_at<Word>(device).store(word, std::memory_order_release);
+  });
+}
+
+}  // namespace raddle::machine
