@@ -48,7 +48,7 @@ std::string_view fault_name(FaultKind kind) {
 namespace {
 bool names_address(FaultKind kind) {
   return kind == FaultKind::illegal_address || kind == FaultKind::misaligned_address ||
-         kind == FaultKind::stack_overflow || kind == FaultKind::invalid_function;
+         kind == FaultKind::invalid_function;
 }
 }  // namespace
 

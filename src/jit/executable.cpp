@@ -84,14 +84,14 @@ void JitExecutable::run_warp(exec::WarpContext& warp) {
 /// A loop over the warps per region: each runs to its next `bar.sync 0` or its end; the barrier completes
 /// when all that still live have arrived, whichever of the kernel's barriers each stands at (K-5, K-6).
 void JitExecutable::run_regions(exec::CtaContext& cta) {
-  constexpr unsigned kMaxWarps = 32;
+  constexpr unsigned kMaxWarps = 32, kPhasesPerTurn = 1 << 14;
   auto* enter = entry<std::uint32_t(exec::WarpContext*, std::byte*, std::uint32_t)>();
   RADDLE_ASSERT(cta.warp_count <= kMaxWarps, "a block has at most 32 warps");
   std::size_t frame = std::max<std::uint32_t>(frame_bytes, 64);
   RegionMemory memory = take_region_memory(frame * cta.warp_count);
   exec::WarpContext warps[kMaxWarps];
   std::uint32_t states[kMaxWarps];
-  unsigned waiting = 0;
+  unsigned waiting = 0, phases = 0;
   for (unsigned w = 0; w < cta.warp_count; ++w) {
     std::uint32_t left = cta.thread_count - w * exec::kWarpSize;
     std::uint32_t lanes = left >= exec::kWarpSize ? 0xffffffffu : (1u << left) - 1;
@@ -100,6 +100,8 @@ void JitExecutable::run_regions(exec::CtaContext& cta) {
     waiting += states[w] != 0;
   }
   while (waiting != 0) {
+    // A loop may pass barriers for as long as it waits for another block: that one has to run at some time.
+    if (++phases % kPhasesPerTurn == 0) cta.services->yield(&warps[0]);
     waiting = 0;
     for (unsigned w = 0; w < cta.warp_count; ++w) {
       if (states[w] == 0) continue;

@@ -14,8 +14,16 @@ namespace raddle::machine {
 void Doorbell::ring(unsigned workers) {
   epoch.fetch_add(1, std::memory_order_seq_cst);
   if (sleepers.load(std::memory_order_seq_cst) == 0) return;
-  const unsigned awake = spinners.load(std::memory_order_relaxed) + (current_worker() != nullptr ? 1 : 0);
+  const Worker* self = current_worker();
+  const unsigned awake =
+      spinners.load(std::memory_order_relaxed) + (self != nullptr && self->unoccupied() ? 1 : 0);
   if (workers > awake) base::futex_wake(epoch, static_cast<int>(workers - awake));
+}
+
+void Doorbell::pass_on() {
+  if (sleepers.load(std::memory_order_seq_cst) == 0) return;
+  epoch.fetch_add(1, std::memory_order_seq_cst);
+  base::futex_wake(epoch, 1);
 }
 
 Result<std::unique_ptr<Machine>> Machine::create(MachineOptions options) {
@@ -158,8 +166,8 @@ exec::Fault Machine::describe_fault(Block& block, const RawFault& raw) const {
   const bool warps = block.kind == exec::BlockKind::fibers;
   if (fault.ptx_line != 0 && grid.source_of != nullptr)
     fault.source = grid.source_of(grid.owner, fault.ptx_line);
-  if (warps && raw.lane != 0) {
-    const std::uint32_t thread = block.current * exec::kWarpSize + raw.lane - 1;
+  if (raw.thread != 0) {
+    const std::uint32_t thread = raw.thread - 1;
     fault.thread_known = true;
     fault.tid[0] = thread % grid.context.ntid[0];
     fault.tid[1] = thread / grid.context.ntid[0] % grid.context.ntid[1];
@@ -171,7 +179,7 @@ exec::Fault Machine::describe_fault(Block& block, const RawFault& raw) const {
     fault.detail =
         fmt::format("{} threads wait at barriers that no other thread can complete", block.cta.live_threads);
   }
-  if (warps && raw.lane == 0 && raw.kind != exec::FaultKind::deadlock) {
+  if (warps && raw.thread == 0 && raw.kind != exec::FaultKind::deadlock) {
     fault.detail = fmt::format("warp {}{}{}", block.current, fault.detail.empty() ? "" : ": ", fault.detail);
   }
   return fault;

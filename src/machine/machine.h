@@ -37,8 +37,13 @@ struct Doorbell {
   alignas(64) std::atomic<std::uint32_t> epoch{0};
   alignas(64) std::atomic<std::uint32_t> sleepers{0};
   std::atomic<std::uint32_t> spinners{0};
-  /// @param workers  how many could use the work; as many are woken as do not spin (or call this) already
+  /// @param workers  how many could use the work; as many are woken as do not spin already (or call this,
+  /// about
+  ///                 to look for work)
   void ring(unsigned workers);
+  /// Called by a worker that took work and left some: wakes a sleeper. A spinner that ring() counted may have
+  /// been about to take other work; so whoever takes some passes the bell on.
+  void pass_on();
 };
 
 class Machine final : private TaskDispatcher {

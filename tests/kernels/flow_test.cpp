@@ -284,4 +284,15 @@ TEST_P(Flow, AddressesOfMixedShapes) {
   EXPECT_EQ(contents(out), want);
 }
 
+// One worker: the block that all others wait for is started only because they are interrupted in a loop in
+// which they pass barriers. proves: K-7
+TEST_P(Flow, BlocksThatWaitInLoopsWithBarriers) {
+  options_.workers = 1;
+  for (unsigned threads : {32u, 64u, 70u}) {
+    auto flag = buffer(std::vector<unsigned>{0});
+    run(kernel("waits.ptx", "waits"), {.grid = {6}, .block = {threads}}, flag, 5u);
+    EXPECT_EQ(contents(flag)[0], 1u);
+  }
+}
+
 }  // namespace

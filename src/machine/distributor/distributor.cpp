@@ -50,6 +50,7 @@ unsigned Distributor::add(Task& task) {
                                       : a->distribution.sequence < b->distribution.sequence;
   });
   tasks_.insert(place, &task);
+  waiting_.store(tasks_.size(), std::memory_order_relaxed);
   return static_cast<unsigned>(std::min<std::uint64_t>(task.grid.blocks, workers_));
 }
 
@@ -117,6 +118,11 @@ std::size_t Distributor::grant_from(Task& task, unsigned worker, std::span<Grant
   return count;
 }
 
+void Distributor::forget(std::size_t position) {
+  tasks_.erase(tasks_.begin() + static_cast<std::ptrdiff_t>(position));
+  waiting_.store(tasks_.size(), std::memory_order_relaxed);
+}
+
 std::size_t Distributor::exchange(unsigned worker, std::span<const Finished> finished,
                                   std::span<Grant> grants, std::span<Task*> completed,
                                   std::size_t& completed_count) {
@@ -131,7 +137,7 @@ std::size_t Distributor::exchange(unsigned worker, std::span<const Finished> fin
     Task& task = *tasks_[i];
     if (task.stop.load(std::memory_order_relaxed) != 0) {
       if (completed_count == completed.size()) break;
-      tasks_.erase(tasks_.begin() + static_cast<std::ptrdiff_t>(i));
+      forget(i);
       task.distribution.next = task.grid.blocks;
       if (task.distribution.outstanding == 0) completed[completed_count++] = &task;
       continue;
@@ -141,8 +147,7 @@ std::size_t Distributor::exchange(unsigned worker, std::span<const Finished> fin
       ++i;
       continue;
     }
-    if (task.distribution.next == task.grid.blocks)
-      tasks_.erase(tasks_.begin() + static_cast<std::ptrdiff_t>(i));
+    if (task.distribution.next == task.grid.blocks) forget(i);
     return count;
   }
   return 0;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <span>
@@ -52,6 +53,8 @@ class Distributor {
   /// @returns number of grants
   std::size_t exchange(unsigned worker, std::span<const Finished> finished, std::span<Grant> grants,
                        std::span<Task*> completed, std::size_t& completed_count);
+  /// Whether there are CTAs that nobody was granted. A hint: others may take them meanwhile.
+  bool has_more() const { return waiting_.load(std::memory_order_relaxed) != 0; }
   /// CTAs of a grid that an empty SM holds; 0: it does not fit at all.
   static std::uint32_t slots_per_sm(const SmLimits& sm, const GridWork& grid);
 
@@ -65,6 +68,7 @@ class Distributor {
   void occupy(Sm& sm, const Task& task, std::uint64_t count, bool take);
   std::int64_t pick_sm(unsigned worker, const Task& task, std::uint64_t& slots);
   std::size_t grant_from(Task& task, unsigned worker, std::span<Grant> grants);
+  void forget(std::size_t position);
   bool finished_all(const Task& task) const {
     return task.distribution.next == task.grid.blocks && task.distribution.outstanding == 0;
   }
@@ -74,8 +78,9 @@ class Distributor {
   const unsigned workers_;
   std::mutex mutex_;
   std::vector<Sm> sms_;
-  std::vector<std::uint32_t> cursor_;  // by worker: SM to try first
-  std::vector<Task*> tasks_;           // with CTAs left to grant: by priority, then age
+  std::vector<std::uint32_t> cursor_;    // by worker: SM to try first
+  std::vector<Task*> tasks_;             // with CTAs left to grant: by priority, then age
+  std::atomic<std::size_t> waiting_{0};  // their number
   std::uint64_t sequence_ = 0;
 };
 

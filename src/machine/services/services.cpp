@@ -18,9 +18,10 @@ Worker& worker_of(WarpContext* warp) { return *block_of(warp).worker; }
 
 __attribute__((noreturn)) void fault(WarpContext* warp, FaultKind kind, std::uint64_t address,
                                      std::uint32_t lane, std::uint32_t line) {
-  worker_of(warp).fault(
-      block_of(warp),
-      {.kind = kind, .address = address, .lane = lane + 1, .line = line != 0 ? line : warp->line});
+  worker_of(warp).fault(block_of(warp), {.kind = kind,
+                                         .address = address,
+                                         .thread = warp->warp_id * exec::kWarpSize + lane + 1,
+                                         .line = line != 0 ? line : warp->line});
 }
 
 /// The warp of a barrier operation; faults where the operation is not legal.
@@ -36,6 +37,7 @@ void barrier_sync(WarpContext* context, std::uint32_t id, std::uint32_t threads,
   Warp& warp = barrier_warp(context, id, threads);
   Worker& worker = *warp.block->worker;
   if (!worker.arrive(warp, id, {threads, lanes, 0})) worker.wait_at_barrier(warp, id);
+  worker.pause_after_many_phases(*warp.block);
 }
 
 void barrier_arrive(WarpContext* context, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes) {
@@ -49,8 +51,10 @@ std::uint32_t barrier_reduce(WarpContext* context, std::uint32_t id, std::uint32
   Worker& worker = *warp.block->worker;
   if (!worker.arrive(warp, id, {threads, lanes, predicate})) worker.wait_at_barrier(warp, id);
   const exec::Barrier& barrier = warp.block->cta.barriers[id];
+  const std::uint32_t count = barrier.result_count;
   *all = barrier.result_arrived;
-  return barrier.result_count;
+  worker.pause_after_many_phases(*warp.block);  // others may complete the barrier's next phase meanwhile
+  return count;
 }
 
 std::uint32_t barrier_join(WarpContext* context, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes,
@@ -80,7 +84,8 @@ void exit_lanes(WarpContext* warp, std::uint32_t lanes) {
 
 std::int32_t vprintf_service(WarpContext* warp, std::uint32_t lane, std::uint64_t format,
                              std::uint64_t arguments) {
-  warp->lane = lane + 1;  // reading the format and the strings may fault
+  if (format == 0) return -1;  // as CUDA's
+  warp->lane = lane + 1;       // reading the format and the strings may fault
   FormattedText text;
   const std::int32_t count = format_device_text(text, format, arguments);
   warp->lane = 0;

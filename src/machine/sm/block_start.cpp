@@ -78,6 +78,7 @@ void Worker::take_cta(Block& block, Grant& grant, bool first) {
     }
   }
   block.index = index;
+  turn_began_ = progress_;
   block.status = Block::Status::waiting;
   cta.smid = grant.sm;
   cta.live_threads = cta.thread_count;

@@ -110,8 +110,9 @@ void on_signal(int signal, siginfo_t* info, void* raw_context) {
   fill(fault, *info, context);
   fault.kind = kind_of(signal, fault.address, block);
   if (block.kind == exec::BlockKind::fibers) {
-    fault.lane = block.warps[block.current]->context.lane;
-    fault.line = block.warps[block.current]->context.line;
+    const exec::WarpContext& warp = block.warps[block.current]->context;
+    if (warp.lane != 0) fault.thread = warp.warp_id * exec::kWarpSize + warp.lane;
+    fault.line = warp.line;
   }
   SignalAccess::begin(*worker, fault);
   redirect(context, block.current_fiber().stack_top());

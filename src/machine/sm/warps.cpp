@@ -110,9 +110,9 @@ void Worker::yield(Block& block) {
 }
 
 void Worker::poll(Block& block) {
-  poll_.store(
-      0,
-      std::memory_order_seq_cst);  // before the look at `stop`, so that a later stop is seen by the next poll
+  // Before the look at `stop`, so that a later stop is seen by the next poll; an exchange, because what it
+  // reads may be the word of a stop that came just now.
+  poll_.exchange(0, std::memory_order_seq_cst);
   if (block.task->stop.load(std::memory_order_seq_cst) != 0) stop(block);
 }
 

@@ -62,6 +62,8 @@ void Worker::shuffle_started() {
 
 // Resumes every started block once. All of them wait: so more may be started when none of them got anywhere.
 bool Worker::round() {
+  constexpr unsigned kPatience = 16;  // rounds
+  const std::uint64_t ended = counters_.ctas.load(std::memory_order_relaxed);
   bool moved = false;
   for (std::size_t i = 0; i < started_.size();) {
     Block& block = *started_[i];
@@ -82,6 +84,13 @@ bool Worker::round() {
   if (moved) {
     fruitless_ = 0;
     start_more_ = 1;
+    // Blocks that wait for one which is not started yet may pass barriers while they do so.
+    endless_ = counters_.ctas.load(std::memory_order_relaxed) != ended ? 0 : endless_ + 1;
+    if (endless_ != 0 && endless_ % kPatience == 0) {
+      const std::size_t wanted = started_.size();
+      for (std::size_t i = 0; i < wanted; ++i)
+        if (!start_block()) break;
+    }
     return true;
   }
   bool any = false;
@@ -120,10 +129,11 @@ bool Worker::start_block() {
 }
 
 bool Worker::fetch_grants() {
+  bool more;
   do {
-    exchange(true);
+    more = exchange(true);
     drop_stopped_grants();
-  } while (grant_count_ == 0 && finished_count_ != 0);
+  } while (grant_count_ == 0 && (finished_count_ != 0 || more));
   return grant_count_ != 0;
 }
 
@@ -149,8 +159,9 @@ void Worker::report_finished(Task* task, std::uint32_t sm, std::uint64_t count) 
   finished_[finished_count_++] = {task, sm, count};
 }
 
-// Reports what finished; takes new grants only when none are left.
-void Worker::exchange(bool want_grants) {
+// Reports what finished; takes new grants only when none are left. @returns whether there may be more to
+// report: more tasks were stopped than one call names
+bool Worker::exchange(bool want_grants) {
   std::array<Task*, 32> completed;
   std::size_t completed_count = 0;
   const std::span<Grant> room =
@@ -169,6 +180,8 @@ void Worker::exchange(bool want_grants) {
     }
   }
   for (std::size_t i = 0; i < completed_count; ++i) machine_.tasks().complete(*completed[i]);
+  if (granted != 0 && machine_.distributor().has_more()) machine_.doorbell().pass_on();
+  return completed_count == completed.size();
 }
 
 void Worker::idle() {
@@ -189,6 +202,7 @@ void Worker::idle() {
 
 void Worker::resume(Block& block) {
   running_ = &block;
+  turn_began_ = progress_;
   in_kernel_ = true;
   base::Fiber::switch_to(scheduler_, block.current_fiber());
   in_kernel_ = false;

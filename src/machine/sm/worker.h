@@ -24,7 +24,7 @@ struct RawFault {
   exec::FaultKind kind = exec::FaultKind::none;
   std::uint64_t address = 0;
   std::uint64_t code_address = 0;  ///< of the faulting instruction, 0 if raised by a call
-  std::uint32_t lane = 0;          ///< 1 + lane, 0: unknown
+  std::uint32_t thread = 0;        ///< 1 + thread of the block in linear order, 0: unknown
   std::uint32_t line = 0;
   bool is_write = false, access_known = false, address_guessed = false;
 };
@@ -49,6 +49,8 @@ class Worker {
   const WorkerCounters& counters() const { return counters_; }
   /// Makes running code call Services::poll at its next back-edge. Any thread.
   void raise_poll() { poll_.store(1, std::memory_order_release); }
+  /// Whether it looks for work next instead of going on with some. On this worker's thread.
+  bool unoccupied() const { return started_.empty() && grant_count_ == 0; }
 
   // --- for services and fibers, on this worker's thread ---
   Machine& machine() { return machine_; }
@@ -58,6 +60,11 @@ class Worker {
   /// Waits until one of several barriers completes a phase; the warp's lanes have been counted already.
   void wait_at_barriers(Warp& warp, std::uint32_t barriers);
   void yield(Block& block);
+  /// After a barrier: a block that does nothing but pass barriers lets the others run now and then, as what
+  /// it waits for in its loop may be one of them.
+  void pause_after_many_phases(Block& block) {
+    if (progress_ - turn_began_ >= kPhasesPerTurn) yield(block);
+  }
   void poll(Block& block);
   void exit_lanes(Warp& warp, std::uint32_t lanes);
   [[noreturn]] void fault(Block& block, const RawFault& fault);
@@ -81,6 +88,7 @@ class Worker {
 
  private:
   friend struct SignalAccess;
+  static constexpr std::uint64_t kPhasesPerTurn = 1024;
   struct LastReport {
     Task* task;
     std::uint32_t sm;
@@ -97,7 +105,7 @@ class Worker {
   void resume(Block& block);
   void settle(std::size_t position);
   void report_finished(Task* task, std::uint32_t sm, std::uint64_t count);
-  void exchange(bool want_grants);
+  bool exchange(bool want_grants);
   void handle_fault(Block& block);
 
   // block_start.cpp: giving CTAs to blocks
@@ -137,10 +145,12 @@ class Worker {
   std::size_t grant_head_ = 0, grant_count_ = 0;
   std::array<Finished, 16> finished_{};
   std::size_t finished_count_ = 0;
-  std::uint64_t progress_ = 0;  // counts finished CTAs and completed barrier phases
-  std::uint64_t random_ = 0;    // deterministic mode: state of the choices, 0 otherwise
+  std::uint64_t progress_ = 0;    // counts finished CTAs and completed barrier phases
+  std::uint64_t turn_began_ = 0;  // progress_ when the running block was resumed
+  std::uint64_t random_ = 0;      // deterministic mode: state of the choices, 0 otherwise
   std::uint64_t poll_clock_ = 0;
   unsigned fruitless_ = 0, start_more_ = 1;
+  unsigned endless_ = 0;  // rounds since a CTA ended, in which blocks only passed barriers
 };
 
 /// The worker that runs on the calling thread, null on others.

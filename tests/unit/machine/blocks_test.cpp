@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "machine/shape/host.h"
@@ -235,6 +236,51 @@ TEST_F(Blocks, DeterministicModeRepeatsItsOrder) {
   EXPECT_EQ(first.size(), 6u * 8 * 3);
   EXPECT_EQ(first, order_of(1));
   EXPECT_NE(first, order_of(2));
+}
+
+// Passing barriers is no sign that a block gets on: it may do so while it waits for a block that is not
+// started. proves: K-7
+TEST_F(Blocks, ABlockThatWaitsWithBarriersLetsOthersStart) {
+  MachineOptions options;
+  options.workers = 1;
+  open(std::move(options));
+  constexpr std::uint32_t kBlocks = 20;
+  std::atomic<std::uint32_t> arrived{0};
+  auto kernel = TestKernel::of_warps([&](exec::WarpContext& warp) {
+    const exec::Services& machine = *warp.cta->services;
+    if (warp.warp_id == 0) ++arrived;
+    while (arrived < kBlocks) {
+      machine.barrier_sync(&warp, 0, 0, ~0u);
+      if (*warp.cta->poll != 0) machine.poll(&warp);
+      machine.barrier_sync(&warp, 1, 0, ~0u);
+    }
+  });
+  const exec::Fault fault = run(kernel, {.x = kBlocks, .threads = 64, .time_limit_ns = 20'000'000'000});
+  EXPECT_EQ(fault.kind, exec::FaultKind::none) << fault.to_string();
+}
+
+// More tasks are stopped at once than one look at the distributor reports.
+TEST_F(Blocks, AnyNumberOfTasksCanBeCancelled) {
+  MachineOptions options;
+  options.workers = 1;
+  open(std::move(options));
+  std::atomic<bool> running{false};
+  auto endless = TestKernel::of_warps([&](exec::WarpContext& warp) {
+    running = true;
+    for (;;)
+      if (*warp.cta->poll != 0) warp.cta->services->poll(&warp);
+  });
+  std::vector<Task*> tasks{submit(endless, {1})};
+  while (!running) std::this_thread::yield();
+  for (int i = 0; i < 200; ++i) tasks.push_back(submit(endless, {1}));
+  exec::Fault fault;
+  fault.kind = exec::FaultKind::cancelled;
+  for (std::size_t i = tasks.size(); i-- > 0;) machine_->stop_task(*tasks[i], fault);
+  for (Task* task : tasks) {
+    task->wait();
+    machine_->tasks().release(task);
+  }
+  EXPECT_FALSE(machine_->failed());
 }
 
 }  // namespace

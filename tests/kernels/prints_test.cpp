@@ -1,0 +1,167 @@
+// printf on every engine: each conversion against the C library's, strings and pointers, what it returns, and
+// the order of what threads print.
+#include <cstdio>
+#include <cstring>
+#include <map>
+
+#include "kernel_test.h"
+
+namespace {
+
+class Prints : public KernelTest {
+ protected:
+  /// Prints from one thread. @returns the text; `count_` receives what printf returned
+  std::string print(const std::string& format, const std::vector<std::byte>& arguments) {
+    std::vector<char> text(format.begin(), format.end());
+    text.push_back(0);
+    auto device_format = buffer(text);
+    auto device_arguments = buffer(arguments.empty() ? std::vector<std::byte>(8) : arguments);
+    auto counts = buffer(std::vector<int>{-99});
+    printed_.clear();
+    run(kernel("prints.ptx", "print"), {.grid = {1}, .block = {1}}, device_format, device_arguments, 0u,
+        counts);
+    count_ = contents(counts)[0];
+    return printed_;
+  }
+
+  /// Prints the same on the device and by snprintf.
+  template <class... Arguments>
+  void same_as_host(const char* format, Arguments... arguments) {
+    char want[2048];
+    std::snprintf(want, sizeof want, format, arguments...);
+    packed_.clear();
+    (pack(arguments), ...);
+    EXPECT_EQ(print(format, packed_), want) << format;
+    EXPECT_EQ(count_, static_cast<int>(sizeof...(arguments))) << format;
+  }
+
+  /// As nvcc does: each at its natural alignment; small integers as int, as C promotes them.
+  template <class T>
+  void pack(T given) {
+    if constexpr (sizeof given < sizeof(int)) return pack(int{given});
+    const auto value = given;
+    packed_.resize((packed_.size() + sizeof value - 1) / sizeof value * sizeof value + sizeof value);
+    std::memcpy(&packed_[packed_.size() - sizeof value], &value, sizeof value);
+  }
+
+  std::vector<std::byte> packed_;
+  int count_ = 0;
+};
+ON_EVERY_ENGINE(Prints);
+
+// proves: K-20
+TEST_P(Prints, IntegerConversions) {
+  same_as_host("%d %i %d|\n", -1, 2147483647, -2147483647 - 1);
+  same_as_host("%u %o %x %X", 4294967295u, 8u, 0xdeadbeefu, 0xdeadbeefu);
+  same_as_host("%5d|%-5d|%05d|%+d|% d|%+5d|%-+5d|", 42, 42, 42, 42, 42, 42, 42);
+  same_as_host("%#x %#X %#o %#x", 255u, 255u, 8u, 0u);
+  same_as_host("%.5d|%8.3d|%-8.3d|%.0d|", 42, 42, 42, 0);
+  same_as_host("%*d|%-*d|%.*d|%*.*d|", 6, 1, 6, 2, 4, 3, 7, 3, 4);
+  same_as_host("%*d|%.*d|", -6, 1, -1, 2);  // a negative width is the flag -, a negative precision none
+  same_as_host("%hd %hu %hhd %hhu %hx", 65537, 65537, 257, 257, 0x12345);
+  same_as_host("%ld %lu %lx %lo", -5000000000l, ~0ul, 0x123456789abul, 8ul);
+  same_as_host("%lld %llu %llX %lli", -5000000000ll, ~0ull, 0xabcdef0123ull, -1ll);
+  same_as_host("%zu %zd %jd %td", std::size_t{1} << 40, std::size_t{5}, std::intmax_t{-6},
+               std::ptrdiff_t{-7});
+  same_as_host("%c%c%3c|%-3c|", 'a', '\n', 'b', 'c');
+}
+
+TEST_P(Prints, FloatConversions) {
+  same_as_host("%f %F %e %E %g %G", 1.5, -2.5, 12345.678, 1e-300, 0.0001, 1e20);
+  same_as_host("%a %A %.3a", 1.0, 0.1, 1.0 / 3);
+  same_as_host("%.0f %.3f %10.2f|%-10.2f|%+.1f %010.3f % f", 2.5, 2.0 / 3, 3.14159, 3.14159, 1.0, -3.14159,
+               1.0);
+  same_as_host("%#.0f %#g %.*f %*.*f", 1.0, 1.0, 2, 1.0, 9, 3, 2.0);
+  same_as_host("%f %e %g %F", 1.0 / 0.0, -1.0 / 0.0, 0.0 / 0.0, 1.0 / 0.0);
+  same_as_host("%f", 1.7976931348623157e308);
+  same_as_host("%g %.17g %g", 5e-324, 0.1, -0.0);
+}
+
+TEST_P(Prints, MixedArgumentsKeepTheirAlignment) {
+  same_as_host("%d %f %d %lld %c %g %d", 1, 2.5, 3, 4ll, '5', 6.25, 7);
+  same_as_host("%d %d %d %lld|%d %f", 1, 2, 3, 4ll, 5, 6.0);
+  same_as_host("%d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d", 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13,
+               14, 15, 16);
+}
+
+TEST_P(Prints, StringsAndPointers) {
+  auto text = buffer(std::vector<char>{'r', 'a', 'd', 'd', 'l', 'e', 0});
+  const std::uint64_t address = text.address().value;
+  const auto with = [&](const char* format, auto... arguments) {
+    packed_.clear();
+    (pack(arguments), ...);
+    return print(format, packed_);
+  };
+  EXPECT_EQ(with("%s|%8s|%-8s|%.3s|%8.2s|", address, address, address, address, address),
+            "raddle|  raddle|raddle  |rad|      ra|");
+  EXPECT_EQ(count_, 5);
+  EXPECT_EQ(with("%.*s|%*s|", 2, address, 9, address), "ra|   raddle|");
+  char want[64];
+  std::snprintf(want, sizeof want, "%p %20p|", reinterpret_cast<void*>(address),
+                reinterpret_cast<void*>(address));
+  EXPECT_EQ(with("%p %20p|", address, address), want);
+
+  const std::vector<char> line(5000, 'x');
+  std::vector<char> terminated = line;
+  terminated.push_back(0);
+  auto longer = buffer(terminated);
+  EXPECT_EQ(with("<%s>", longer.address().value), "<" + std::string(line.begin(), line.end()) + ">");
+}
+
+TEST_P(Prints, PlainTextPercentAndWhatItReturns) {
+  EXPECT_EQ(print("plain 100%% %%d\n", {}), "plain 100% %d\n");
+  EXPECT_EQ(count_, 0);
+  EXPECT_EQ(print("", {}), "");
+  EXPECT_EQ(count_, 0);
+  auto counts = buffer(std::vector<int>{5});
+  run(kernel("prints.ptx", "print"), {.grid = {1}, .block = {1}}, std::uint64_t{0}, std::uint64_t{0}, 0u,
+      counts);
+  EXPECT_EQ(contents(counts)[0], -1);  // no format
+}
+
+// Lines of different threads come in any order, each whole and once.
+// proves: K-20
+TEST_P(Prints, ThreadsPrintWholeLines) {
+  constexpr int kThreads = 100, kBlocks = 3;
+  std::vector<int> values(2 * kThreads);
+  for (int t = 0; t < kThreads; ++t) {
+    values[2 * t] = t;
+    values[2 * t + 1] = -t * t;
+  }
+  auto format = buffer(std::vector<char>{'%', 'd', ':', '%', 'd', '\n', 0});
+  auto arguments = buffer(values), counts = buffer(std::vector<int>(kThreads));
+  run(kernel("prints.ptx", "print"), {.grid = {kBlocks}, .block = {kThreads}}, format, arguments, 8u, counts);
+  EXPECT_EQ(contents(counts), std::vector<int>(kThreads, 2));
+  std::map<std::string, int> lines;
+  std::size_t begin = 0;
+  for (std::size_t end; (end = printed_.find('\n', begin)) != std::string::npos; begin = end + 1)
+    ++lines[printed_.substr(begin, end - begin)];
+  EXPECT_EQ(begin, printed_.size());
+  EXPECT_EQ(lines.size(), static_cast<std::size_t>(kThreads));
+  for (int t = 0; t < kThreads; ++t)
+    EXPECT_EQ(lines[std::to_string(t) + ":" + std::to_string(-t * t)], kBlocks) << t;
+}
+
+// What nvcc made of printf: a thread's lines come in its order, and before a barrier's other side.
+// proves: K-20
+TEST_P(Prints, CompiledCallsKeepEachThreadsOrder) {
+  run(kernel("calls.ptx", "prints"), {.grid = {1}, .block = {64}}, 4);
+  const std::string first =
+      "int -7    42|42   |00042 3000000000 ff FF 10\n"
+      "long -5000000000 18446744073709551615 abcdef0123 char z string text percent %\n"
+      "float 1.500000 0.667 1.234568e+04 0.0001     3.14|\n"
+      "star      4 1.00 none\n";
+  EXPECT_EQ(printed_.substr(0, first.size()), first);
+  std::size_t lines = 0;
+  for (char c : printed_) lines += c == '\n';
+  EXPECT_EQ(lines, 4u + 4 * 3);
+  for (int t : {5, 21, 37, 53}) {
+    std::size_t at = first.size() - 1;
+    for (int k = 0; k < 3; ++k) {
+      at = printed_.find("\nt" + std::to_string(t) + " k" + std::to_string(k) + "\n", at);
+      ASSERT_NE(at, std::string::npos) << "thread " << t << ", line " << k << " in:\n" << printed_;
+    }
+  }
+}
+
+}  // namespace
