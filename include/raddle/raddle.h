@@ -116,6 +116,9 @@ class Module {
 class Kernel {
  public:
   const KernelInfo& info() const;
+  /// A block size for this kernel on this host (K-8): what it was compiled for, else as many whole warps as
+  /// keep the block's shared and local memory in a core's first cache, 256 threads at most.
+  Dim3 suggested_block() const;
   /// Compiles for a block shape now instead of at the first launch. @errors unsupported, invalid
   Result<LaunchReport> compile(Dim3 block);
 

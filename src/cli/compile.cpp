@@ -24,7 +24,7 @@ struct Job {
 };
 
 void work_on(Job& job, std::optional<Dim3> block) {
-  job.outcome = job.kernel ? job.kernel->compile(block.value_or(suggested_block(job.kernel->info())))
+  job.outcome = job.kernel ? job.kernel->compile(block.value_or(job.kernel->suggested_block()))
                            : Result<LaunchReport>(job.kernel.error());
 }
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "cli/argument.h"
 
 namespace raddle::cli {
@@ -12,13 +10,6 @@ Result<Dim3> parse_dim3(const std::string& text, const char* what) {
   using Extents = std::array<std::uint32_t, 3>;
   TRY_ASSIGN(Extents extents, parse_extents(text, what));
   return Dim3{extents[0], extents[1], extents[2]};
-}
-
-Dim3 suggested_block(const KernelInfo& info) {
-  if (info.required_block.x != 0) return info.required_block;
-  const Dim3 bound = info.largest_block;
-  if (bound.x != 0) return {bound.x, std::max(1u, bound.y), std::max(1u, bound.z)};
-  return {256, 1, 1};
 }
 
 std::string time_text(double seconds) {

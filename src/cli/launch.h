@@ -1,4 +1,4 @@
-// What `run` and `compile` share: block sizes, and how reports are put into words.
+// What `run` and `compile` share: extents of blocks, and how reports are put into words.
 #pragma once
 
 #include <string>
@@ -10,10 +10,6 @@ namespace raddle::cli {
 
 /// "X[,Y[,Z]]". @errors invalid: names `what`
 Result<Dim3> parse_dim3(const std::string& text, const char* what);
-
-/// The block size where none is given: what the kernel was compiled for, else whole warps, enough of them to
-/// fill vectors.
-Dim3 suggested_block(const KernelInfo& info);
 
 std::string time_text(double seconds);
 

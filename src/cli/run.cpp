@@ -146,7 +146,7 @@ Result<int> launch(const RunOptions& options, Plan& plan) {
     values.push_back(plan.arguments[i].is_buffer ? raddle::Argument(addresses[i])
                                                  : raddle::Argument(array.bytes.data(), array.bytes.size()));
   }
-  const LaunchConfig config{plan.grid, plan.block_given ? plan.block : suggested_block(kernel.info()),
+  const LaunchConfig config{plan.grid, plan.block_given ? plan.block : kernel.suggested_block(),
                             plan.shared_bytes};
   const std::uint64_t before = device.blocks_completed();
   TRY_ASSIGN(Launch launched, kernel.launch(config, std::span<const raddle::Argument>(values)));

@@ -152,7 +152,12 @@ bool Binder::bind(const OperandPlan& slot, const RawOperand& raw, Operand& out) 
     case OperandKind::value:
       break;
   }
-  if (raw.operand.kind == Kind::vector) return bind_vector(slot, raw, out);
+  if (raw.operand.kind == Kind::vector) {
+    if (raw.operand.count != 1 || slot.elements > 1 || !slot.spec->vector) return bind_vector(slot, raw, out);
+    const RawOperand& element = parser_.elements[raw.operand.index];  // Triton writes `ld.b32 {%r1}, [%rd1]`
+    out = element.operand;
+    return bind_value(slot, slot.type, element, out);
+  }
   if (slot.elements > 1)
     return wrong(raw, fmt::format("a vector of {} elements", slot.elements), kind_name(raw));
   return bind_value(slot, slot.type, raw, out);

@@ -1,8 +1,10 @@
 // What a kernel needs and whether it can run, in the API's words; and source positions of PTX lines.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 
+#include "machine/shape/host.h"
 #include "ptx/parser.h"
 #include "runtime/device_impl.h"
 
@@ -58,6 +60,18 @@ std::unique_ptr<Kernel::Impl> describe_kernel(Module::Impl& module, ptx::Functio
     for (const std::string& item : info.unsupported) kernel->unusable.message += "\n  " + item;
   }
   return kernel;
+}
+
+Dim3 Kernel::suggested_block() const {
+  const KernelInfo& info = impl_->info;
+  if (info.required_block.x != 0) return info.required_block;
+  const Dim3 bound = info.largest_block;
+  if (bound.y > 1 || bound.z > 1) return {bound.x, bound.y, std::max(1u, bound.z)};
+  std::uint32_t threads = std::min(256u, bound.x != 0 ? bound.x : 256u);
+  const std::uint64_t cache = machine::host_info().l1_data_bytes;
+  while (threads > 32 && info.static_shared_bytes + threads * info.local_bytes_per_thread > cache)
+    threads = (threads - 1) / 32 * 32;
+  return {threads, 1, 1};
 }
 
 std::string source_of_line(const void* owner, std::uint32_t ptx_line) {

@@ -67,6 +67,8 @@ HostInfo host_info() {
   info.usable_cores = static_cast<unsigned>(info.cpus.size());
   if (const unsigned quota = quota_cores(); quota != 0)
     info.usable_cores = std::min(info.usable_cores, quota);
+  const long l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE);  // 0 or -1 where the system does not say
+  info.l1_data_bytes = l1 > 0 ? static_cast<std::uint64_t>(l1) : 32u << 10;
   const auto ram =
       static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   info.memory_bytes = std::min(ram, cgroup_memory());

@@ -8,9 +8,10 @@
 namespace raddle::machine {
 
 struct HostInfo {
-  std::vector<int> cpus;           ///< in the affinity mask of this process
-  unsigned usable_cores = 1;       ///< the mask's size, or the cgroup's quota where that is smaller
-  std::uint64_t memory_bytes = 0;  ///< RAM, or the cgroup's limit where that is smaller
+  std::vector<int> cpus;            ///< in the affinity mask of this process
+  unsigned usable_cores = 1;        ///< the mask's size, or the cgroup's quota where that is smaller
+  std::uint64_t l1_data_bytes = 0;  ///< of one core
+  std::uint64_t memory_bytes = 0;   ///< RAM, or the cgroup's limit where that is smaller
 };
 HostInfo host_info();
 

@@ -1,7 +1,9 @@
 // The public API from end to end on the interpreter: PTX text in, results out; and every way a launch can be
 // refused.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <numeric>
 
@@ -109,6 +111,46 @@ TEST(Launch, ChecksConfigurationAndArguments) {
   EXPECT_NE(
       message_of(f.kernel.launch({}, p, p, p, p)).find("argument 4 has 8 bytes, parameter pn (.u32) has 4"),
       std::string::npos);
+}
+
+constexpr const char* kBlockSizes = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry plain() { ret; }
+.visible .entry required() .reqntid 16, 4 { ret; }
+.visible .entry bounded() .maxntid 96 { ret; }
+.visible .entry greedy()
+{
+  .local .align 4 .b8 own[1048576];
+  .reg .b32 %r<2>;
+  ld.local.u32 %r1, [own];
+  ret;
+}
+.visible .entry modest()
+{
+  .local .align 4 .b8 own[200];
+  .reg .b32 %r<2>;
+  ld.local.u32 %r1, [own];
+  ret;
+}
+)";
+
+// proves: K-8
+TEST(Launch, TheSuggestedBlockSuitsKernelAndHost) {
+  auto device = raddle::Device::open({.shape = "tiny", .engine = "interp"});
+  auto module = device->load(kBlockSizes);
+  auto suggested = [&](const char* name) {
+    const raddle::Dim3 block = module->kernel(name)->suggested_block();
+    return std::array{block.x, block.y, block.z};
+  };
+  EXPECT_EQ(suggested("plain"), (std::array{256u, 1u, 1u}));
+  EXPECT_EQ(suggested("required"), (std::array{16u, 4u, 1u}));
+  EXPECT_EQ(suggested("bounded"), (std::array{96u, 1u, 1u}));
+  EXPECT_EQ(suggested("greedy"), (std::array{32u, 1u, 1u})) << "one warp, however much it needs";
+  const long cache = sysconf(_SC_LEVEL1_DCACHE_SIZE) > 0 ? sysconf(_SC_LEVEL1_DCACHE_SIZE) : 32 << 10;
+  const unsigned fits = static_cast<unsigned>(cache / 200) / 32 * 32;
+  EXPECT_EQ(suggested("modest"), (std::array{std::min(256u, fits), 1u, 1u}));
 }
 
 // proves: K-8
