@@ -18,6 +18,7 @@ namespace {
 /// kernel.
 llvm::ModulePassManager quick_passes() {
   llvm::FunctionPassManager function;
+  function.addPass(llvm::SimplifyCFGPass());  // first: SROA takes quadratic time over chains of blocks
   function.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   function.addPass(llvm::EarlyCSEPass());
   function.addPass(llvm::SimplifyCFGPass());

@@ -1,5 +1,6 @@
 """raddle compile and the code cache: ahead of time, found again, by-passed; and the tiers of the JIT."""
 import os
+import resource
 import subprocess
 import unittest
 
@@ -82,6 +83,28 @@ class Compile(CommandTest):
     def test_a_large_kernel_starts_quick(self):
         self.assertIn("quick tier", self.power(1000))
         self.assertNotIn("quick tier", self.power(20))
+
+    def test_forty_thousand_registers(self):
+        """Each a sum of two before it: time and memory stay in bounds in both tiers."""
+        count = 40000
+        lines = [f"  add.u32 %r{i}, %r{i * 7919 % (i - max(0, i - 50)) + max(0, i - 50)}, %r{i - 1};" for i in range(1, count)]
+        file = self.write("registers.ptx", HEAD + f"""
+.visible .entry sums(.param .u64 p)
+{{
+  .reg .b32 %r<{count}>;
+  .reg .b64 %d<3>;
+  ld.param.u64 %d1, [p];
+  mov.u32 %r0, %tid.x;
+  mul.wide.u32 %d2, %r0, 4;
+  add.u64 %d1, %d1, %d2;
+""" + "\n".join(lines) + f"\n  st.global.u32 [%d1], %r{count - 1};\n  ret;\n}}\n")
+        values = [1]
+        for i in range(1, count):
+            values.append((values[i * 7919 % (i - max(0, i - 50)) + max(0, i - 50)] + values[i - 1]) % 2**32)
+        for tier in "quick", "optimised":
+            output = self.succeeds("run", file, "--block", 32, "--arg", "buf:u32:32", "--print", 0, "--tier", tier, "--code-cache", "off")
+            self.assertIn(f"argument 0: 0 {values[-1]} ", output, tier)
+        self.assertLess(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, 1 << 20, "KiB")
 
     def test_the_tier_can_be_chosen(self):
         self.assertIn("quick tier", self.power(20, "--tier", "quick"))
