@@ -147,6 +147,27 @@ void lower<Op::cvt_x2>(Emitter& e) {
 }
 
 template <>
+void lower<Op::cvt_f8>(Emitter& e) {
+  Type to = e.type(0), from = e.type(1), byte = element_type(to == Type::f16x2 ? from : to);
+  if (to == Type::f16x2) {
+    auto widened = [&](unsigned k) {
+      Val part = element(e.in(1, Type::b16), Type::b8, k);
+      Val half = narrow_from_f32(widen_fp8_to_f32(part, byte), Type::f16, Mod::rn);  // exact
+      return e.has(Mod::relu) ? relu_narrow(half) : half;
+    };
+    return e.out(join({widened(0), widened(1)}, to));
+  }
+  auto source = [&](unsigned k) {  // 0: the low byte's
+    return from == Type::f32 ? e.in(2 - k) : widen_to_f32(element(e.in(1), Type::f16, k), Type::f16);
+  };
+  auto narrowed = [&](unsigned k) {
+    Val x = source(k);
+    return narrow_to_fp8(e.has(Mod::relu) ? relu(x) : x, byte);
+  };
+  e.out(join({narrowed(0), narrowed(1)}, Type::b16).as(to));
+}
+
+template <>
 void lower<Op::cvt_pack>(Emitter& e) {
   Type t = e.type(0);
   unsigned bits = isa::bit_size(t);

@@ -116,6 +116,36 @@ void reference<Op::cvt_x2>(Lane& lane, const Instruction& i) {
   });
 }
 
+/// Pairs of 8-bit floats: of two f32 the first becomes the high byte, pairs of f16 keep their order.
+template <>
+void reference<Op::cvt_f8>(Lane& lane, const Instruction& i) {
+  Type to = i.opcode->type(0), from = i.opcode->type(1);
+  bool relu = i.opcode->has(Mod::relu);
+  if (to == Type::f16x2) {
+    auto bytes = lane.in<std::uint16_t>(1);
+    std::uint32_t result = 0;
+    for (unsigned part = 0; part < 2; ++part) {
+      auto byte = static_cast<std::uint8_t>(bytes >> (8 * part));
+      auto half = numerics::narrow<numerics::f16>(from == Type::e4m3x2 ? numerics::from_e4m3(byte)
+                                                                       : numerics::from_e5m2(byte));
+      result |= static_cast<std::uint32_t>(relu ? numerics::relu(half).bits : half.bits) << (16 * part);
+    }
+    return lane.out<std::uint32_t>(0, result);
+  }
+  double high = 0, low = 0;
+  if (from == Type::f32) {
+    high = float_operand(lane, i, 1, from), low = float_operand(lane, i, 2, from);
+  } else {
+    auto pair = lane.in<std::uint32_t>(1);
+    high = numerics::widen(numerics::f16{static_cast<std::uint16_t>(pair >> 16)});
+    low = numerics::widen(numerics::f16{static_cast<std::uint16_t>(pair)});
+  }
+  auto byte = [&](double x) {
+    return to == Type::e4m3x2 ? numerics::to_e4m3(x, relu) : numerics::to_e5m2(x, relu);
+  };
+  lane.out<std::uint16_t>(0, static_cast<std::uint16_t>(byte(high) << 8 | byte(low)));
+}
+
 /// b clamped into the low bits, a above it, then c shifted up behind them.
 template <>
 void reference<Op::cvt_pack>(Lane& lane, const Instruction& i) {

@@ -33,13 +33,11 @@ struct Atomic {
   /// The new value, on bits.
   llvm::Value* combine(Mod operation, llvm::Value* old, llvm::Value* b) const {
     auto& ir = f.ir;
+    if (has_halves()) return combine_halves(operation, old, b);
     Val x = value(old), y = value(b);
     switch (operation) {
       case Mod::add:
-        return isa::type_class(type) == isa::TypeClass::packed_float || type == Type::f16 ||
-                       type == Type::bf16
-                   ? add_halves(old, b)
-                   : bits(x + y);
+        return bits(x + y);
       case Mod::and_:
         return ir.CreateAnd(old, b);
       case Mod::or_:
@@ -59,19 +57,29 @@ struct Atomic {
     }
   }
 
-  /// f16, bf16 and their pairs, through f32 (the sum of two halves is exact there or rounds once). Converted
-  /// by vector_math: LLVM's own truncation calls a library that is not there, or flushes bf16's subnormals.
-  llvm::Value* add_halves(llvm::Value* old, llvm::Value* b) const {
+  bool has_halves() const {
+    return isa::type_class(type) == isa::TypeClass::packed_float || type == Type::f16 || type == Type::bf16;
+  }
+
+  /// f16, bf16 and their pairs. Sums go through f32 (the sum of two halves is exact there or rounds once),
+  /// converted by vector_math: LLVM's own truncation calls a library that is not there, or flushes bf16's
+  /// subnormals.
+  llvm::Value* combine_halves(Mod operation, llvm::Value* old, llvm::Value* b) const {
     auto& ir = f.ir;
     Type element = type == Type::f16 || type == Type::f16x2 ? Type::f16 : Type::bf16;
     auto* vector = llvm::FixedVectorType::get(ir.getInt16Ty(), isa::bit_size(type) / 16);
-    auto widen = [&](llvm::Value* v) {
-      return widen_to_f32(Val{&ir, ir.CreateBitCast(v, vector), Type::b16}.as(element), element);
+    auto halves = [&](llvm::Value* v) {
+      return Val{&ir, ir.CreateBitCast(v, vector), Type::b16}.as(element);
     };
-    Val exact = widen(old) + widen(b), sum = narrow_from_f32(exact, element, Mod::rn).as(Type::b16);
-    sum =
-        select(is_nan(exact), sum.like(0x7fff), sum);  // NaN bits in memory must not depend on the processor
-    return ir.CreateBitCast(sum.v, old->getType());
+    Val x = halves(old), y = halves(b), sum = widen_to_f32(x, element) + widen_to_f32(y, element);
+    bool adds = operation == Mod::add;
+    Val result =
+        adds ? narrow_from_f32(sum, element, Mod::rn) : minimum_narrow(x, y, false, operation == Mod::max);
+    Val none = adds ? is_nan(sum) : is_nan(widen_to_f32(x, element)) & is_nan(widen_to_f32(y, element));
+    result = result.as(Type::b16);
+    result =
+        select(none, result.like(0x7fff), result);  // NaN bits in memory must not depend on the processor
+    return ir.CreateBitCast(result.v, old->getType());
   }
 
   llvm::Value* run(Mod operation, llvm::Value* at, llvm::Value* b, llvm::Value* replacement) const {
@@ -145,42 +153,54 @@ struct Atomic {
   }
 };
 
+/// The elements of a scalar or {vector} source, each a warp-wide array of integers in memory.
+std::vector<llvm::Value*> spill_elements(FunctionCompiler& f, unsigned k, llvm::Type* element) {
+  std::vector<llvm::Value*> arrays;
+  for (const auto& operand : f.elements(k)) {
+    WarpValue v = f.read(operand);
+    std::vector<llvm::Value*> parts;
+    for (unsigned p = 0; p < f.parts(); ++p) {
+      Val x = f.part(v, p);
+      parts.push_back(f.ir.CreateZExtOrTrunc(x.as(isa::bits_type(x.bits())).v,
+                                             llvm::FixedVectorType::get(element, f.lanes())));
+    }
+    arrays.push_back(f.spill_parts(parts));
+  }
+  return arrays;
+}
+
+/// Elements of a vector are separate accesses, made one after the other.
 /// @param destination  operand of the old value, or -1; then address, value(s) follow at `first`
 void atomic(FunctionCompiler& f, int destination, unsigned first, bool compare) {
   auto& ir = f.ir;
   Mod space = f.opcode().get(ModKind::space);
   bool shared = space == Mod::shared || space == Mod::shared_cta;
-  Type type = f.opcode().type(f.opcode().type_count - 1);
+  Type type = f.opcode().type(f.opcode().type_count - 1), bits = isa::bits_type(isa::bit_size(type));
   Atomic op{f, type, shared, ordering_of(f.opcode())};
   ++f.context.statistics.memory_operations;
   ++f.context.statistics.not_vectorised;
   WarpValue address = f.address_of(f.operand(first), space);
   auto* element = ir.getIntNTy(isa::bit_size(type));
-  auto bits_of = [&](unsigned k) {
-    WarpValue v = f.read(k);
-    std::vector<llvm::Value*> parts;
-    for (unsigned p = 0; p < f.parts(); ++p) {
-      Val x = f.part(v, p);
-      parts.push_back(ir.CreateZExtOrTrunc(x.as(isa::bits_type(x.bits())).v,
-                                           llvm::FixedVectorType::get(element, f.lanes())));
-    }
-    return f.spill_parts(parts);
-  };
   auto* addresses = f.spill(address);
-  auto* b = bits_of(first + 1);
-  auto* c = compare ? bits_of(first + 2) : nullptr;
-  bool wants = destination >= 0 && f.wants(static_cast<unsigned>(destination));
-  auto* results = wants ? f.entry_alloca(llvm::ArrayType::get(element, exec::kWarpSize), "old", 64) : nullptr;
+  auto b = spill_elements(f, first + 1, element);
+  auto c = compare ? spill_elements(f, first + 2, element) : std::vector<llvm::Value*>();
+  std::vector<ptx::Operand> destinations;
+  if (destination >= 0 && f.wants(static_cast<unsigned>(destination)))
+    destinations = f.elements(static_cast<unsigned>(destination));
+  std::vector<llvm::Value*> results;
+  for (std::size_t k = 0; k < destinations.size(); ++k)
+    results.push_back(f.entry_alloca(llvm::ArrayType::get(element, exec::kWarpSize), "old", 64));
   Mod operation = f.opcode().get(ModKind::operation);
   f.for_each_lane(f.mask_bits(f.executing()), [&](llvm::Value* lane) {
     auto* at = f.pointer(f.load_lane(addresses, ir.getInt64Ty(), lane));
-    auto* old =
-        op.run(operation, at, f.load_lane(b, element, lane), c ? f.load_lane(c, element, lane) : nullptr);
-    if (wants) f.store_lane(results, old, lane);
+    for (unsigned k = 0; k < b.size(); ++k) {
+      auto* place = k ? ir.CreateConstGEP1_32(element, at, k) : at;
+      auto* old = op.run(operation, place, f.load_lane(b[k], element, lane),
+                         compare ? f.load_lane(c[k], element, lane) : nullptr);
+      if (!results.empty()) f.store_lane(results[k], old, lane);
+    }
   });
-  if (wants)
-    f.write_spilled(f.operand(static_cast<unsigned>(destination)), isa::bits_type(isa::bit_size(type)),
-                    results);
+  for (std::size_t k = 0; k < results.size(); ++k) f.write_spilled(destinations[k], bits, results[k]);
 }
 
 }  // namespace
@@ -196,6 +216,19 @@ void emit<Op::atom_cas>(FunctionCompiler& f) {
 template <>
 void emit<Op::atom_half>(FunctionCompiler& f) {
   atomic(f, 0, 1, false);
+}
+template <>
+void emit<Op::atom_vec>(FunctionCompiler& f) {
+  atomic(f, 0, 1, false);
+}
+template <>
+void emit<Op::red_vec>(FunctionCompiler& f) {
+  atomic(f, -1, 0, false);
+}
+// One cmpxchg16b, which every processor of the x86-64-v2 level has; an exchange is a loop of them.
+template <>
+void emit<Op::atom_b128>(FunctionCompiler& f) {
+  atomic(f, 0, 1, f.opcode().has(Mod::cas));
 }
 template <>
 void emit<Op::red>(FunctionCompiler& f) {

@@ -1,5 +1,7 @@
 // Reference semantics of atom and red: every operation is a compare-and-swap loop on host memory around a
 // plain function of the old value.
+#include <array>
+
 #include "interp/lane.h"
 #include "interp/reference.h"
 #include "interp/types.h"
@@ -101,24 +103,56 @@ void update_number(Lane& lane, const Instruction& i, Places at) {
   });
 }
 
-/// Halves of a pair are updated one after the other.
-void update_half(Lane& lane, const Instruction& i, Places at) {
+template <class T>
+T float_result(Mod operation, T old, T b) {
+  if (operation == Mod::min) return numerics::min(old, b);
+  if (operation == Mod::max) return numerics::max(old, b);
+  return numerics::add(old, b);
+}
+
+/// One element of float type at p; halves of a pair are updated one after the other.
+/// @returns the bits before
+std::uint32_t update_element(const Lane& lane, const Instruction& i, std::byte* p, std::uint32_t b) {
   Type type = i.opcode->type();
-  unsigned parts = is_pair(type) ? 2 : 1;
-  with_half(type, [&](auto tag) {
+  Mod operation = i.opcode->get(isa::ModKind::operation);
+  if (type == Type::f32) {
+    return lane.touch([&] {
+      return update<std::uint32_t>(reinterpret_cast<std::uint32_t*>(p), order_of(i), [&](std::uint32_t bits) {
+        float result = float_result(operation, std::bit_cast<float>(bits), std::bit_cast<float>(b));
+        return std::bit_cast<std::uint32_t>(result);
+      });
+    });
+  }
+  return with_half(type, [&](auto tag) {
     using T = decltype(tag);
-    std::uint32_t b = lane.in<std::uint32_t>(at.b), result = 0;
-    auto* p = reinterpret_cast<std::uint16_t*>(lane.access(at.address, parts * 2));
-    for (unsigned part = 0; part < parts; ++part) {
-      T addend{static_cast<std::uint16_t>(b >> (16 * part))};
+    std::uint32_t result = 0;
+    auto* halves = reinterpret_cast<std::uint16_t*>(p);
+    for (unsigned part = 0; part < (is_pair(type) ? 2u : 1u); ++part) {
+      T operand{static_cast<std::uint16_t>(b >> (16 * part))};
       std::uint16_t old = lane.touch([&] {
-        return update<std::uint16_t>(p + part, order_of(i),
-                                     [&](std::uint16_t bits) { return numerics::add(T{bits}, addend).bits; });
+        return update<std::uint16_t>(halves + part, order_of(i), [&](std::uint16_t bits) {
+          return float_result(operation, T{bits}, operand).bits;
+        });
       });
       result |= static_cast<std::uint32_t>(old) << (16 * part);
     }
-    if (at.keeps_old) lane.out<std::uint32_t>(0, result);
+    return result;
   });
+}
+
+/// A vector, or one element, of f32, halves or pairs of halves; element by element. The whole is aligned.
+void update_elements(Lane& lane, const Instruction& i, Places at) {
+  unsigned count = lane.count(at.b), bytes = isa::byte_size(i.opcode->type());
+  std::array<std::uint32_t, 8> old{};
+  std::byte* p = lane.access(at.address, count * bytes);
+  for (unsigned k = 0; k < count; ++k)
+    old[k] = update_element(lane, i, p + k * bytes, lane.value<std::uint32_t>(lane.element(at.b, k)));
+  for (unsigned k = 0; k < count && at.keeps_old; ++k) lane.assign<std::uint32_t>(lane.element(0, k), old[k]);
+}
+
+/// @returns the value before
+Bits128 compare_and_swap(Bits128* at, Bits128 expected, Bits128 replacement) {
+  return __sync_val_compare_and_swap(at, expected, replacement);
 }
 
 }  // namespace
@@ -133,11 +167,36 @@ void reference<Op::red>(Lane& lane, const Instruction& i) {
 }
 template <>
 void reference<Op::atom_half>(Lane& lane, const Instruction& i) {
-  update_half(lane, i, kAtom);
+  update_elements(lane, i, kAtom);
 }
 template <>
 void reference<Op::red_half>(Lane& lane, const Instruction& i) {
-  update_half(lane, i, kRed);
+  update_elements(lane, i, kRed);
+}
+
+template <>
+void reference<Op::atom_vec>(Lane& lane, const Instruction& i) {
+  update_elements(lane, i, kAtom);
+}
+template <>
+void reference<Op::red_vec>(Lane& lane, const Instruction& i) {
+  update_elements(lane, i, kRed);
+}
+
+/// Exchange is a swap against whatever was there; a first guess of zero reads it. Every order is the full
+/// one.
+template <>
+void reference<Op::atom_b128>(Lane& lane, const Instruction& i) {
+  auto b = lane.in<Bits128>(2), c = lane.has(3) ? lane.in<Bits128>(3) : 0;
+  bool swap = i.opcode->has(Mod::cas);
+  auto* p = reinterpret_cast<Bits128*>(lane.access(1, sizeof(Bits128)));
+  Bits128 old = lane.touch([&] {
+    if (swap) return compare_and_swap(p, b, c);
+    Bits128 seen = 0;
+    for (Bits128 guess = 0;; guess = seen)
+      if (seen = compare_and_swap(p, guess, b); seen == guess) return seen;
+  });
+  lane.out<Bits128>(0, old);
 }
 
 template <>

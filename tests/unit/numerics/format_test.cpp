@@ -86,6 +86,40 @@ TEST(Format, EightBitSaturates) {
   EXPECT_EQ(to_e5m2(-3.0, true), 0);
 }
 
+/// The nearest value of a list of all 8-bit encodings, of two equally near ones the even; by search alone.
+std::uint8_t nearest_in_list(double x, Format f) {
+  std::uint8_t best = 0;
+  double least = HUGE_VAL;
+  for (unsigned k = 0; k < 0x80; ++k) {
+    double value = to_double(k, f);
+    if (!std::isfinite(value)) continue;
+    double distance = std::fabs(std::fabs(x) - value);
+    if (distance < least || (distance == least && k % 2 == 0))
+      best = static_cast<std::uint8_t>(k), least = distance;
+  }
+  return static_cast<std::uint8_t>(best | (std::signbit(x) ? 0x80 : 0));
+}
+
+// Every f16, and in double every value, midpoint and neighbour of a midpoint, with and without .relu.
+TEST(Format, EightBitExhaustively) {
+  auto check = [](double x) {
+    ASSERT_EQ(to_e4m3(x), nearest_in_list(x, kE4m3)) << x;
+    ASSERT_EQ(to_e5m2(x), nearest_in_list(x, kE5m2)) << x;
+    ASSERT_EQ(to_e4m3(x, true), std::signbit(x) ? 0 : nearest_in_list(x, kE4m3)) << x;
+    ASSERT_EQ(to_e5m2(x, true), std::signbit(x) ? 0 : nearest_in_list(x, kE5m2)) << x;
+  };
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+    double x = widen(f16{static_cast<std::uint16_t>(bits)});
+    if (std::isfinite(x)) check(x);
+  }
+  for (Format f : {kE4m3, kE5m2}) {
+    for (unsigned k = 0; k < largest_finite(f, false); ++k) {
+      double middle = (to_double(k, f) + to_double(k + 1, f)) / 2;
+      for (double x : {middle, std::nextafter(middle, 0.0), std::nextafter(middle, 1e9)}) check(x), check(-x);
+    }
+  }
+}
+
 TEST(Format, AgreesWithTheHostOnFloat) {
   std::mt19937_64 random(1);
   for (int k = 0; k < 200000; ++k) {
