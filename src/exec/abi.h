@@ -129,7 +129,9 @@ struct WarpContext {
   std::uint32_t wait_barrier, wait_generation;  ///< while blocked in barrier_sync
   std::uint32_t line;                           ///< last PTX line known, for faults; engines may leave it 0
   void* machine;
-  std::uint32_t lane;  ///< 1 + lane that touches memory right now, for faults; 0: unknown
+  std::uint32_t lane;                      ///< 1 + lane that touches memory right now, for faults; 0: unknown
+  std::uint32_t dynamic_stack[kWarpSize];  ///< by lane: bytes in use at the end of local memory (PTX alloca);
+                                           ///< the engine's own, cleared by it
 };
 
 }  // namespace raddle::exec

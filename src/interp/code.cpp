@@ -14,8 +14,8 @@ namespace raddle::interp {
 namespace {
 
 constexpr std::uint64_t kFrameAlign = 16;
-/// Local memory granted beyond the static chain of calls where recursion or indirect calls leave its depth
-/// open.
+/// Local memory granted beyond the static chain of calls where recursion, indirect calls or alloca leave its
+/// depth open.
 constexpr std::uint32_t kOpenStackBytes = 16 * 1024;
 
 std::uint64_t align_up(std::uint64_t value, std::uint64_t align) {
@@ -94,8 +94,12 @@ ptx::FunctionId resolve_alias(const ptx::Module& module, ptx::FunctionId id) {
   return id;
 }
 
-bool contains_indirect_call(const FunctionCode& code) {
+bool has_open_stack(const FunctionCode& code) {
   const auto& calls = code.function->calls;
+  const auto& instructions = code.function->instructions;
+  if (std::any_of(instructions.begin(), instructions.end(),
+                  [](const auto& i) { return i.opcode->is(isa::Effects::stack); }))
+    return true;
   return std::any_of(calls.begin(), calls.end(),
                      [](const ptx::Call& call) { return call.callee.kind != ptx::Operand::Kind::function; });
 }
@@ -156,7 +160,7 @@ Result<std::unique_ptr<ModuleCode>> prepare(const ptx::Module& module, ptx::Func
   bool open_depth = false;
   for (ptx::FunctionId id : ptx::call_closure(module, code->kernel)) {
     code->functions[id] = prepare_function(*code, id);
-    open_depth |= contains_indirect_call(*code->functions[id]);
+    open_depth |= has_open_stack(*code->functions[id]);
   }
   TRY(check_supported(*code));
   std::vector<std::uint64_t> known(module.functions.size());

@@ -50,7 +50,7 @@ void Lane::call(const ptx::Call& call) {
 
 void Lane::enter_call(const FunctionCode& callee, const ptx::Call& call) {
   std::uint64_t local = frames_[depth_].local + code().local_bytes;
-  if (local + callee.local_bytes > context().cta->local_stride) fault(exec::FaultKind::stack_overflow);
+  if (local + callee.local_bytes > stack_pointer()) fault(exec::FaultKind::stack_overflow);
   if (frames_.size() == depth_ + 1) frames_.emplace_back();
   std::uint32_t back = pc_, caller = depth_;
   ++depth_;
@@ -74,6 +74,7 @@ void Lane::ret() {
   for (std::size_t k = 0; k < formals.size(); ++k) {
     return_value(frame.call->returns[k], depth_ - 1, formals[k], depth_);
   }
+  context().dynamic_stack[index_] = frame.dynamic_stack;
   pc_ = frame.return_pc;
   --depth_;
 }

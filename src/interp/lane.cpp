@@ -189,6 +189,7 @@ void Lane::start(Warp& warp, unsigned index, const FunctionCode& kernel) {
   carry = false;
   join_count_ = 0;
   frames_.resize(std::max<std::size_t>(frames_.size(), 1));
+  context().dynamic_stack[index_] = 0;
   enter(kernel, 0);
 }
 
@@ -197,6 +198,7 @@ void Lane::enter(const FunctionCode& code, std::uint64_t local) {
   frame.code = &code;
   frame.registers.assign(code.frame_words, 0);
   frame.local = local;
+  frame.dynamic_stack = context().dynamic_stack[index_];
   pc_ = 0;
 }
 

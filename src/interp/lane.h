@@ -74,6 +74,10 @@ class Lane {
   bool in_space(ptx::Space space, std::uint64_t generic) const;
   /// Address of a variable in its own space; private parameters: generic.
   std::uint64_t variable_address(ptx::VariableId id) const;
+  /// The dynamic stack (PTX alloca): grows down from the end of local memory, addresses as of .local.
+  std::uint64_t stack_pointer() const;
+  /// Fault: stack_overflow where the pointer would leave the room above the function's frame.
+  void set_stack_pointer(std::uint64_t pointer);
   /// Marks the warp context while host memory is touched, so that a SIGSEGV names the lane.
   template <class F>
   auto touch(F f) const;
@@ -97,6 +101,7 @@ class Lane {
     const FunctionCode* code = nullptr;
     std::vector<std::uint64_t> registers;
     std::uint64_t local = 0;          ///< offset of the frame in the thread's local memory
+    std::uint32_t dynamic_stack = 0;  ///< bytes of the dynamic stack in use when it was entered
     std::uint32_t return_pc = 0;      ///< in the caller
     const ptx::Call* call = nullptr;  ///< in the caller
   };

@@ -97,6 +97,17 @@ bool Lane::is_constant(std::uint64_t generic) const {
   return false;
 }
 
+std::uint64_t Lane::stack_pointer() const {
+  return context().cta->local_stride - context().dynamic_stack[index_];
+}
+
+void Lane::set_stack_pointer(std::uint64_t pointer) {
+  std::uint64_t end = context().cta->local_stride;
+  if (pointer > end || pointer < frames_[depth_].local + code().local_bytes)
+    fault(exec::FaultKind::stack_overflow);
+  context().dynamic_stack[index_] = static_cast<std::uint32_t>(end - pointer);
+}
+
 const FunctionCode& Lane::code_of_entry() const { return *frames_[0].code; }
 
 /// Base plus offset, in `space`, which becomes the variable's own where the instruction names none.

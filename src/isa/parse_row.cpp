@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <utility>
 
 namespace raddle::isa {
 namespace {
@@ -182,13 +183,7 @@ class RowParser {
       spec.may_be_wider = true;
       part.remove_suffix(1);
     }
-    if (part.ends_with(".vec")) {
-      spec.vector = true;
-      part.remove_suffix(4);
-    }
-    if (part.ends_with(".pack")) {
-      spec.packed = true;
-      part.remove_suffix(5);
+    while (take_suffix(part, spec)) {
     }
     if (part.starts_with("wide(") && part.ends_with(')')) {
       spec.widened = true;
@@ -208,6 +203,37 @@ class RowParser {
     else if (part != "any")
       read_type(spec);
     row_.operands.push_back(std::move(spec));
+  }
+
+  /// One `.suffix` of a type text. @returns false if there is none
+  static bool take_suffix(std::string_view& part, OperandSpec& spec) {
+    struct Flag {
+      std::string_view text;
+      bool OperandSpec::* flag;
+    };
+    static constexpr Flag kFlags[] = {{".vec", &OperandSpec::vector},
+                                      {".pack", &OperandSpec::packed},
+                                      {".minus", &OperandSpec::may_be_minus},
+                                      {".power", &OperandSpec::power_of_two}};
+    static constexpr std::pair<std::string_view, SelectorKind> kSelectors[] = {
+        {".part", SelectorKind::part},
+        {".halves", SelectorKind::halves},
+        {".bytes", SelectorKind::bytes},
+        {".half_mask", SelectorKind::half_mask},
+        {".byte_mask", SelectorKind::byte_mask}};
+    for (const auto& [text, flag] : kFlags) {
+      if (!part.ends_with(text)) continue;
+      spec.*flag = true;
+      part.remove_suffix(text.size());
+      return true;
+    }
+    for (const auto& [text, kind] : kSelectors) {
+      if (!part.ends_with(text)) continue;
+      spec.selector = kind;
+      part.remove_suffix(text.size());
+      return true;
+    }
+    return false;
   }
 
   static std::string take_until_colon(std::string_view& part) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "isa/selector.h"
 #include "isa/type.h"
 
 namespace raddle::isa {
@@ -79,6 +80,7 @@ enum class Effects : std::uint16_t {
   orders = 32,   ///< memory fence
   state = 64,    ///< reads or writes hidden state (carry flag, clocks, warp mask): not to be moved or merged
   layout = 128,  ///< depends on where state spaces lie: cvta, isspacep (the executor's own knowledge)
+  stack = 256,   ///< moves or reads the thread's stack pointer: alloca
 };
 constexpr Effects operator|(Effects a, Effects b) { return Effects(std::uint16_t(a) | std::uint16_t(b)); }
 constexpr bool has(Effects set, Effects bit) { return (std::uint16_t(set) & std::uint16_t(bit)) != 0; }
@@ -145,7 +147,9 @@ enum class OperandKind : std::uint8_t { value, address, label, call, vector_list
 ///   opcode says .wide
 /// followed by `.vec` (a vector of as many elements as the .v2/.v4/.v8 modifier says; scalar without one),
 /// `.pack` (a scalar of the type, or a vector `{a, b, ...}` that has its width in all: mov) and `+` (the
-/// register may be wider than the type: ld, st, cvt); or `addr`, `label`, `call`, `list(type)` for `{a, b,
+/// register may be wider than the type: ld, st, cvt), `.part`, `.halves`, `.bytes`, `.half_mask`,
+/// `.byte_mask` (it may carry such a selector: isa/selector.h), `.minus` (it may be written `-a`), `.power`
+/// (a constant power of two up to 2^23); or `addr`, `label`, `call`, `list(type)` for `{a, b,
 /// ...}`, or `any` (unchecked).
 struct OperandSpec {
   std::string name;
@@ -153,7 +157,9 @@ struct OperandSpec {
   Type fixed = Type::none;  ///< when `type` names a type
   int type_slot = -1;       ///< else: index among the form's type slots (Opcode::types), -1 if fixed
   bool is_destination = false;
-  bool widened = false, vector = false, may_be_wider = false, packed = false;
+  bool widened = false, vector = false, may_be_wider = false, packed = false, may_be_minus = false,
+       power_of_two = false;
+  SelectorKind selector = SelectorKind::none;
   OperandKind kind = OperandKind::value;
 };
 

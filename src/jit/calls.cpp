@@ -305,7 +305,7 @@ void FunctionCompiler::emit_call() {
     std::vector<std::function<void()>> after;
     auto* parameters = argument_block(call.arguments, true, after);
     auto* returns = argument_block(call.returns, false, after);
-    auto* frame = ir.CreateAdd(local_frame_, ir.getInt32((f.local_bytes + 15) / 16 * 16));
+    auto* frame = frame_end();
     auto* bits = mask_bits(executing());
     auto* function = declare_device_function(context, id, device_function_type());
     if_then(ir.CreateICmpNE(bits, ir.getInt32(0)),
@@ -321,7 +321,7 @@ void FunctionCompiler::emit_indirect_call(const ptx::Call& call) {
   std::vector<std::function<void()>> after;
   auto* parameters = argument_block(call.arguments, true, after);
   auto* returns = argument_block(call.returns, false, after);
-  auto* frame = ir.CreateAdd(local_frame_, ir.getInt32((f.local_bytes + 15) / 16 * 16));
+  auto* frame = frame_end();
   WarpValue callee = read(call.callee);
   auto* array = spill(callee);
   auto* element = ir.getIntNTy(isa::bit_size(callee.type));

@@ -251,6 +251,15 @@ llvm::Value* FunctionCompiler::shared_base() {
   return pointer;
 }
 
+llvm::Value* FunctionCompiler::dynamic_stack(unsigned p) {
+  return ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), warp_,
+                                       offsetof(WarpContext, dynamic_stack) + std::uint64_t{p} * lanes() * 4);
+}
+
+llvm::Value* FunctionCompiler::frame_end() {
+  return ir.CreateAdd(local_frame_, ir.getInt32((f.local_bytes + 15) / 16 * 16));
+}
+
 std::vector<llvm::Value*> FunctionCompiler::local_base() {
   if (!local_base_.empty()) return local_base_;
   auto insert = ir.saveIP();
@@ -306,6 +315,14 @@ void FunctionCompiler::fault(exec::FaultKind kind, llvm::Value* address, llvm::V
   call_service(offsetof(exec::Services, fault), ir.getVoidTy(),
                {warp_, ir.getInt32(static_cast<std::uint32_t>(kind)), address, lane,
                 ir.getInt32(instruction ? instruction->line : 0)});
+}
+
+void FunctionCompiler::fault_lanes(exec::FaultKind kind, const Mask& lanes) {
+  auto* bits = mask_bits(lanes);
+  if_then(ir.CreateICmpNE(bits, ir.getInt32(0)), [&] {
+    auto* first = ir.CreateIntrinsic(llvm::Intrinsic::cttz, {ir.getInt32Ty()}, {bits, ir.getFalse()});
+    fault(kind, ir.getInt64(0), first);
+  });
 }
 
 }  // namespace raddle::jit

@@ -40,6 +40,7 @@ llvm::Function* FunctionCompiler::compile() {
   }
   for (BlockId b : plan.order.blocks) emit_block(b);
   ir.SetInsertPoint(exit_);
+  if (kept_stack_) keep_stack(true);
   if (resume_)
     ir.CreateRet(ir.getInt32(0));
   else
@@ -78,6 +79,9 @@ void FunctionCompiler::emit_prologue() {
   ir.SetInsertPoint(body_);
   if (f.is_entry) {
     local_frame_ = ir.getInt32(0);
+    if (context.has_dynamic_stack && !regions)  // a block's regions start with cleared contexts
+      ir.CreateMemSet(dynamic_stack(0), ir.getInt8(0), sizeof(exec::WarpContext::dynamic_stack),
+                      llvm::Align(4));
     entry_mask_ = context.layout.full_warps
                       ? all_lanes(true)
                       : mask_from_bits(
@@ -87,18 +91,48 @@ void FunctionCompiler::emit_prologue() {
     parameters_ = function_->getArg(2);
     returns_ = function_->getArg(3);
     local_frame_ = function_->getArg(4);
-    auto* stack = ir.CreateTrunc(
-        cta_field(offsetof(exec::CtaContext, local_stride), ir.getInt64Ty(), "stack"), ir.getInt32Ty());
-    auto* end = ir.CreateAdd(local_frame_, ir.getInt32(f.local_bytes));
-    if_then(ir.CreateICmpUGT(end, stack), [&] {
-      fault(exec::FaultKind::stack_overflow, ir.CreateZExt(end, ir.getInt64Ty()), ir.getInt32(0));
-    });
+    check_stack();
     body_ = ir.GetInsertBlock();
   }
   if (regions) {
     frame_ = function_->getArg(1);
     resume_ = ir.CreateSwitch(function_->getArg(2), exit_);
   }
+}
+
+bool FunctionCompiler::moves_stack() const {
+  return std::any_of(f.instructions.begin(), f.instructions.end(),
+                     [](const ptx::Instruction& i) { return i.opcode->is(isa::Effects::stack); });
+}
+
+/// A device function's frame must end below local memory's end, and below what its lanes have allocated
+/// there.
+void FunctionCompiler::check_stack() {
+  auto* i32 = ir.getInt32Ty();
+  auto* stack =
+      ir.CreateTrunc(cta_field(offsetof(exec::CtaContext, local_stride), ir.getInt64Ty(), "stack"), i32);
+  auto* end = ir.CreateAdd(local_frame_, ir.getInt32(f.local_bytes));
+  if_then(ir.CreateICmpUGT(end, stack), [&] {
+    fault(exec::FaultKind::stack_overflow, ir.CreateZExt(end, ir.getInt64Ty()), ir.getInt32(0));
+  });
+  if (!context.has_dynamic_stack) return;
+  Mask full;
+  for (unsigned p = 0; p < parts(); ++p) {
+    auto* used =
+        ir.CreateAlignedLoad(llvm::FixedVectorType::get(i32, lanes()), dynamic_stack(p), llvm::Align(4));
+    full.push_back(ir.CreateAnd(entry_mask_[p], ir.CreateICmpUGT(used, splat(ir.CreateSub(stack, end)))));
+  }
+  fault_lanes(exec::FaultKind::stack_overflow, full);
+  if (moves_stack()) keep_stack(false);
+}
+
+/// What a function allocates goes when it returns: keeps the warp's pointers, or puts them back. Only the
+/// lanes of the call can have moved theirs.
+void FunctionCompiler::keep_stack(bool restore) {
+  constexpr std::uint64_t kBytes = sizeof(exec::WarpContext::dynamic_stack);
+  if (!restore) kept_stack_ = entry_alloca(llvm::ArrayType::get(ir.getInt8Ty(), kBytes), "stack", 4);
+  llvm::Value *here = dynamic_stack(0), *kept = kept_stack_;
+  ir.CreateMemCpy(restore ? here : kept, llvm::Align(4), restore ? kept : here, llvm::Align(4), kBytes);
 }
 
 void FunctionCompiler::emit_block(BlockId b) {

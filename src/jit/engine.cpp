@@ -108,7 +108,7 @@ void emit_block_function(llvm::Module& llvm, llvm::Function* warp_function) {
     load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context, {}));
     return load;
   };
-  ir.CreateMemSet(warp, ir.getInt8(0), sizeof(exec::WarpContext), llvm::Align(8));
+  ir.CreateMemSet(warp, ir.getInt8(0), offsetof(exec::WarpContext, dynamic_stack), llvm::Align(8));
   ir.CreateStore(block->getArg(0), field(offsetof(exec::WarpContext, cta)));
   auto* warps = cta_field(offsetof(exec::CtaContext, warp_count));
   auto* threads = cta_field(offsetof(exec::CtaContext, thread_count));
@@ -216,6 +216,7 @@ class JitEngine final : public exec::Engine {
                          .shared = ptx::shared_layout(module, kernel)};
     shared.address_taken = addresses_taken(module);
     shared.functions_may_exit = functions_exit;
+    shared.has_dynamic_stack = needs.has_dynamic_stack;
     auto* entry = compile_function(shared, f);
     while (!shared.to_compile.empty()) {
       auto id = shared.to_compile.back();
@@ -226,11 +227,12 @@ class JitEngine final : public exec::Engine {
     set_target_attributes(llvm, target_);
     executable.kind = kind;
     executable.statistics = shared.statistics;
-    // Frames of calls whose depth is unknown come out of CUDA's stack, whose end the callee's prologue
-    // checks.
+    // Frames of calls whose depth is unknown, and what alloca takes, come out of CUDA's stack, whose end the
+    // callee's prologue checks.
     constexpr std::uint32_t kUnknownDepth = 16384;
     executable.local_bytes =
-        needs.local_bytes + (needs.is_recursive || needs.has_indirect_calls ? kUnknownDepth : 0);
+        needs.local_bytes +
+        (needs.is_recursive || needs.has_indirect_calls || needs.has_dynamic_stack ? kUnknownDepth : 0);
     executable.frame_bytes = shared.frame_bytes;
     return kind == BlockKind::loops ? "block" : entry->getName().str();
   }

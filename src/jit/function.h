@@ -49,6 +49,7 @@ struct ModuleContext {
   std::vector<ptx::FunctionId> to_compile;               ///< of those, bodies still to come
   std::vector<bool> address_taken;  ///< by function; a function pointer is FunctionId + 1
   bool functions_may_exit = false;  ///< a device function executes `exit`
+  bool has_dynamic_stack = false;   ///< some function moves the thread's stack pointer
   exec::CodeStatistics statistics;
   std::uint32_t frame_bytes = 0;  ///< regions: state saved per warp
 };
@@ -137,11 +138,14 @@ class FunctionCompiler {
   WarpValue thread_coordinate(unsigned component);
   WarpValue uniform_time(ptx::SpecialRegister which);
   llvm::Value* shared_base();              ///< i64 host address of shared address 0
+  llvm::Value* dynamic_stack(unsigned p);  ///< where the lanes' WarpContext::dynamic_stack stands
+  llvm::Value* frame_end();                ///< i32 end of the function's frame in local memory
   std::vector<llvm::Value*> local_base();  ///< <lanes x i64> host address of each thread's local memory
   llvm::Value* local_frame() const { return local_frame_; }
   llvm::Value* variable_address(ptx::VariableId id);  ///< i64, in the variable's own space
   llvm::Value* call_service(std::size_t offset, llvm::Type* result, std::vector<llvm::Value*> arguments);
   void fault(exec::FaultKind kind, llvm::Value* address, llvm::Value* lane);
+  void fault_lanes(exec::FaultKind kind, const Mask& lanes);  ///< at run time, if there is one; no address
 
   // ---- memory (memory.cpp) ----
   /// Host addresses (i64) that an address operand names in a space (Mod::none: generic).
@@ -178,6 +182,9 @@ class FunctionCompiler {
  private:
   friend class BlockEmitter;
   void emit_prologue();
+  bool moves_stack() const;
+  void check_stack();
+  void keep_stack(bool restore);
   void emit_block(BlockId b);
   void emit_instruction();
   void emit_plain();
@@ -269,7 +276,8 @@ class FunctionCompiler {
   llvm::Value* warp_ = nullptr;
   llvm::Value* cta_ = nullptr;
   llvm::Value* local_frame_ = nullptr;
-  llvm::Value* parameters_ = nullptr;  // device functions
+  llvm::AllocaInst* kept_stack_ = nullptr;  // dynamic_stack of the warp when the function was entered
+  llvm::Value* parameters_ = nullptr;       // device functions
   llvm::Value* returns_ = nullptr;
   llvm::Value* frame_ = nullptr;  // regions
   llvm::SwitchInst* resume_ = nullptr;

@@ -8,8 +8,8 @@ namespace raddle::jit {
 
 constexpr bool is_plain_lane(const isa::RowText& row) {
   using isa::Effects;
-  constexpr Effects kDriver =
-      Effects::reads | Effects::writes | Effects::control | Effects::sync | Effects::orders | Effects::layout;
+  constexpr Effects kDriver = Effects::reads | Effects::writes | Effects::control | Effects::sync |
+                              Effects::orders | Effects::layout | Effects::stack;
   bool has_destination = !row.operands.empty() && row.operands.front() != '=';
   return row.status == isa::Status::done && row.scope == isa::Scope::lane && has_destination &&
          !isa::has(row.effects, kDriver);

@@ -300,7 +300,7 @@ Shape Plan::result_shape(const ptx::Instruction& i) const {
     bool common = row.uniform_result && operand_shape(operands.back()).uniform();
     return common ? Shape::uniform_value() : Shape::varying();
   }
-  if (opcode.is(Effects::state) || row.scope != isa::Scope::lane)
+  if (opcode.is(Effects::state) || opcode.is(Effects::stack) || row.scope != isa::Scope::lane)
     return operands.size() > 0 && all_uniform && row.scope == isa::Scope::cta ? Shape::uniform_value()
                                                                               : Shape::varying();
   if (row.affine == Affine::move && opcode.get(ModKind::space) == Mod::local)

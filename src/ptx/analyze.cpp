@@ -183,7 +183,10 @@ std::uint32_t pressure_of(const Function& f, const Cfg& cfg) {
 }
 
 void add_function(const Function& f, bool call_waits, KernelNeeds& needs) {
-  for (const Instruction& i : f.instructions) add_instruction(f, i, needs);
+  for (const Instruction& i : f.instructions) {
+    add_instruction(f, i, needs);
+    needs.has_dynamic_stack |= i.opcode->is(isa::Effects::stack);
+  }
   add_unsupported(f.unsupported, needs);
   for (const Call& call : f.calls) needs.has_indirect_calls |= call.callee.kind != Operand::Kind::function;
   if (f.blocks.empty()) return;

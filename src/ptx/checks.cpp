@@ -42,6 +42,7 @@ class Binder {
  private:
   bool count_fits(unsigned groups, unsigned optional);
   bool take(std::size_t slot, const RawOperand& raw);
+  bool merges_fully();
   bool bind(const OperandPlan& slot, const RawOperand& raw, Operand& out);
   bool bind_value(const OperandPlan& slot, Type type, const RawOperand& raw, Operand& out);
   bool bind_register(const OperandPlan& slot, Type type, const RawOperand& raw);
@@ -49,6 +50,7 @@ class Binder {
   bool bind_symbol(Type type, const RawOperand& raw, Operand& out);
   bool bind_vector(const OperandPlan& slot, const RawOperand& raw, Operand& out);
   bool bind_address(const RawOperand& raw, Operand& out);
+  bool check_marks(const OperandPlan& slot, const RawOperand& raw);
   bool check_space(const RawOperand& raw, const Variable& variable);
   bool check_parameter(const RawOperand& raw, const Variable& variable);
   bool bind_label(const OperandPlan& slot, const RawOperand& raw, Operand& out);
@@ -125,9 +127,27 @@ bool Binder::run() {
     if (!slot.joined && slot.optional) --spare;
     if (!take(i, raws[next++])) return false;
   }
-  if (next == raws.size()) return true;
+  if (next == raws.size()) return merges_fully();
   return parser_.in.error(raws[next].at, "'|{}' is not part of '{}'; the form is: {}", raws[next].text,
                           plan_.text, form());
+}
+
+/// A destination of which a part is written leaves the rest to the last, optional operand.
+bool Binder::merges_fully() {
+  const Function& function = parser_.function();
+  for (std::size_t i = 0; i < plan_.operands.size(); ++i) {
+    const OperandPlan& slot = plan_.operands[i];
+    if (!slot.spec->is_destination || slot.spec->selector != isa::SelectorKind::part) continue;
+    const bool writes_part = function.operands[instruction_.operands + i].selector != 0;
+    const auto last = function.operands[instruction_.operands + plan_.operands.size() - 1].kind;
+    if (writes_part && (last == Kind::none || !plan_.operands.back().optional))
+      return parser_.in.error(
+          parser_.operands[0].at,
+          "'{}' writes a part of its destination only together with the operand that the rest comes "
+          "from; the form is: {}",
+          plan_.text, form());
+  }
+  return true;
 }
 
 bool Binder::take(std::size_t slot, const RawOperand& raw) {
@@ -163,7 +183,22 @@ bool Binder::bind(const OperandPlan& slot, const RawOperand& raw, Operand& out) 
   return bind_value(slot, slot.type, raw, out);
 }
 
+/// Selectors, minus signs and powers of two: what the row allows beside the type.
+bool Binder::check_marks(const OperandPlan& slot, const RawOperand& raw) {
+  if (raw.operand.selector != 0 && !isa::selector_fits(slot.spec->selector, raw.operand.selector))
+    return wrong(raw, "an operand without that selector", fmt::format("'{}'", raw.text));
+  if (raw.operand.minus && !slot.spec->may_be_minus)
+    return wrong(raw, "an operand without '-'", "a negated register");
+  if (!slot.spec->power_of_two) return true;
+  constexpr std::uint64_t kMost = 1u << 23;
+  const std::uint64_t value = raw.constant.bits;
+  if (raw.operand.kind == Kind::immediate && value != 0 && (value & (value - 1)) == 0 && value <= kMost)
+    return true;
+  return wrong(raw, "a constant power of two up to 2^23", fmt::format("'{}'", raw.text));
+}
+
 bool Binder::bind_value(const OperandPlan& slot, Type type, const RawOperand& raw, Operand& out) {
+  if (!check_marks(slot, raw)) return false;
   if (type != Type::none) out.type = type;
   if (raw.operand.negated &&
       (type != Type::pred || slot.spec->is_destination || raw.operand.kind != Kind::reg))

@@ -58,11 +58,13 @@ struct Operand {
   Kind kind = Kind::none;
   Base base = Base::absolute;  ///< of an address
   bool negated = false;        ///< `!p`
+  bool minus = false;          ///< `-a`, where the row allows it: the value itself is read without it
   std::uint8_t component = 0;
   Type type = Type::none;  ///< type at which the instruction uses it (from the row), register type if open
   std::uint16_t count = 0;
   std::uint32_t index = kNone;
   std::int64_t value = 0;
+  std::uint16_t selector = 0;  ///< isa/selector.h; 0: none written
 
   bool is_register() const { return kind == Kind::reg; }
 };
@@ -217,7 +219,8 @@ struct KernelNeeds {
   std::uint32_t static_shared = 0, parameter_bytes = 0, const_bytes = 0;
   std::uint32_t local_bytes = 0;  ///< per thread; own frame plus the deepest chain of non-recursive calls
   bool has_extern_shared = false, has_barrier = false, has_atomics = false, is_recursive = false,
-       has_indirect_calls = false;
+       has_indirect_calls = false,
+       has_dynamic_stack = false;  ///< alloca
   bool may_wait_on_memory =
       false;  ///< a loop whose exit depends on a volatile, relaxed, acquire or atomic access
   bool uses_textures = false;

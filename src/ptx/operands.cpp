@@ -193,11 +193,30 @@ bool parse_negated(Parser& parser, RawOperand& raw) {
   return parse_name(parser, raw);
 }
 
+/// Passes the '-' of `-name`; stays where it starts a constant.
+bool accept_minus(Parser& parser) {
+  if (!parser.in.token().is('-')) return false;
+  const Cursor::Mark start = parser.in.mark();
+  parser.in.advance();
+  if (parser.in.token().kind == TokenKind::identifier && !starts_constant(parser)) return true;
+  parser.in.rewind(start);
+  return false;
+}
+
+/// `.b3`, `.h10` behind a register.
+void accept_selector(Parser& parser, RawOperand& raw) {
+  const Token& token = parser.in.token();
+  if (raw.operand.kind != Operand::Kind::reg || token.kind != TokenKind::directive) return;
+  raw.operand.selector = isa::selector_from_text(token.text);
+  if (raw.operand.selector != 0) parser.in.advance();
+}
+
 bool parse_plain(Parser& parser, RawOperand& raw) {
   const Token& token = parser.in.token();
   if (token.is('{')) return parse_vector(parser, raw);
   if (token.is('[')) return parse_address(parser, raw);
   if (token.is('!')) return parse_negated(parser, raw);
+  raw.operand.minus = accept_minus(parser);
   if (starts_constant(parser)) {
     raw.operand.kind = Operand::Kind::immediate;
     return parse_constant(parser, raw.constant);
@@ -213,6 +232,7 @@ bool parse_operand(Parser& parser, std::vector<RawOperand>& out) {
   raw.at = parser.in.token().at;
   const char* begin = parser.in.token().text.data();
   if (!parse_plain(parser, raw)) return false;
+  accept_selector(parser, raw);
   raw.text = parser.in.text_since(begin);
   out.push_back(raw);
   return true;

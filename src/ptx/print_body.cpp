@@ -78,11 +78,12 @@ class BodyPrinter {
 
 void BodyPrinter::operand(const Operand& o) {
   if (o.negated) out_ += "!";
+  if (o.minus) out_ += "-";
   switch (o.kind) {
     case Operand::Kind::none:
       break;
     case Operand::Kind::reg:
-      out_ += f_.registers[o.index].name;
+      out_ += f_.registers[o.index].name + isa::selector_text(o.selector);
       break;
     case Operand::Kind::immediate:
       print_immediate(out_, o);

@@ -40,7 +40,7 @@ Place place_of(const isa::Row& row) {
   if (text.scope == isa::Scope::warp)
     return !row.operands.empty() && row.operands.back().name == "membermask" ? Place::warp : Place::count;
   if (text.scope != isa::Scope::lane || has(e, Effects::control) || has(e, Effects::sync) ||
-      has(e, Effects::layout))
+      has(e, Effects::layout) || has(e, Effects::stack))
     return Place::count;
   if (has(e, Effects::reads) || has(e, Effects::writes))
     return has_operand(row, OperandKind::address) ? Place::memory : Place::count;
@@ -267,6 +267,13 @@ bool InstructionSource::write(const isa::Opcode& opcode, std::vector<std::string
     if (slot.optional && !is_policy && (is_count || random_.chance(50))) continue;
     std::string one = operand(opcode, spec, text);
     if (one.empty()) return false;
+    // A part of the destination needs the optional operand that the rest comes from: its file has that.
+    bool merges = spec.is_destination && spec.selector == isa::SelectorKind::part;
+    if (one.starts_with('%') && !merges) {
+      std::string mark = testing::random_mark(random_, spec);
+      bool minus = mark.starts_with('-');
+      one = (minus ? "-" : "") + one + mark.substr(minus);
+    }
     (text.operands += text.operands.empty() ? " " : slot.joined ? "|" : ", ") += one;
   }
   bool carries = opcode.row->text->scope == isa::Scope::lane && opcode.is(Effects::state);

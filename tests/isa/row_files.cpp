@@ -77,6 +77,40 @@ void take_immediates(CaseSpec& spec, std::vector<std::string>& arguments) {
   }
 }
 
+/// Takes a `.b1`, `.h10` or `.minus` off the end of an operand's text. @returns it, as CaseSpec::marks has it
+std::string take_mark(std::string& text) {
+  std::string mark;
+  for (;;) {
+    auto dot = text.rfind('.');
+    if (dot == std::string::npos) return mark;
+    std::string_view last = std::string_view(text).substr(dot + 1);
+    if (last == "minus")
+      mark = "-" + mark;
+    else if (isa::selector_from_text(last) != 0)
+      mark += text.substr(dot);
+    else
+      return mark;
+    text.resize(dot);
+  }
+}
+
+/// Moves selectors and minus signs from a line's operands into the spec.
+void take_marks(CaseSpec& spec, std::vector<std::string>& arguments, std::vector<std::string>& results) {
+  spec.marks.assign(spec.form->operands.size(), "");
+  std::size_t next_argument = 0, next_result = 0;
+  for (std::size_t i = 0; i < spec.form->operands.size(); ++i) {
+    if (spec.form->operands[i].optional && !spec.present[i]) continue;
+    const isa::OperandSpec* operand = find_operand(*spec.opcode->row, spec.form->operands[i].name);
+    if (operand->kind == isa::OperandKind::address) continue;
+    auto& texts = operand->is_destination ? results : arguments;
+    std::size_t& next = operand->is_destination ? next_result : next_argument;
+    if (next >= texts.size()) continue;
+    if (operand->selector != isa::SelectorKind::none || operand->may_be_minus)
+      spec.marks[i] = take_mark(texts[next]);
+    ++next;
+  }
+}
+
 /// Literals of one run line by lane, port and element, parsed when first used; the first bad literal is kept.
 struct Values {
   std::vector<std::vector<std::string>> sources, results;  ///< [lane][port]
@@ -98,7 +132,8 @@ struct Values {
 struct Group {
   Case test;
   std::vector<const RunLine*> lines;
-  std::vector<std::vector<std::string>> arguments;  ///< of each line, without immediates
+  std::vector<std::vector<std::string>> arguments;  ///< of each line, without immediates and selectors
+  std::vector<std::vector<std::string>> results;
   std::shared_ptr<Values> values = std::make_shared<Values>();
 };
 
@@ -152,15 +187,17 @@ void FileTest::collect(const RunLine& line) {
   if (!opcode.ok()) return bad(line.line, opcode.error().message);
   auto spec = find_spec(**opcode, line.arguments.size(), line.results.size());
   if (!spec.ok()) return bad(line.line, spec.error().message);
-  std::vector<std::string> arguments = line.arguments;
+  std::vector<std::string> arguments = line.arguments, results = line.results;
+  take_marks(*spec, arguments, results);
   take_immediates(*spec, arguments);
   if (!line.is_warp)
     for (Group& g : groups_)
       if (!g.lines[0]->is_warp && g.test.spec.opcode == spec->opcode && g.test.spec.form == spec->form &&
           g.test.spec.present == spec->present && g.test.spec.immediates == spec->immediates &&
-          g.lines.size() < kLanes) {
+          g.test.spec.marks == spec->marks && g.lines.size() < kLanes) {
         g.lines.push_back(&line);
         g.arguments.push_back(arguments);
+        g.results.push_back(results);
         return;
       }
   Group group;
@@ -169,6 +206,7 @@ void FileTest::collect(const RunLine& line) {
   group.test.where = at_line(file_, line.line);
   group.lines.push_back(&line);
   group.arguments.push_back(arguments);
+  group.results.push_back(results);
   groups_.push_back(std::move(group));
 }
 
@@ -180,11 +218,10 @@ bool FileTest::fill(Group& g) {
   v.results.assign(kLanes, {});
   for (unsigned lane = 0; lane < kLanes && !g.lines[0]->is_warp; ++lane) {
     v.sources[lane] = g.arguments[lane % g.lines.size()];
-    v.results[lane] = g.lines[lane % g.lines.size()]->results;
+    v.results[lane] = g.results[lane % g.lines.size()];
   }
   if (g.lines[0]->is_warp) {
-    std::string why =
-        spread(g.arguments[0], kLanes, v.sources) + spread(g.lines[0]->results, kLanes, v.results);
+    std::string why = spread(g.arguments[0], kLanes, v.sources) + spread(g.results[0], kLanes, v.results);
     if (!why.empty()) return bad(g.lines[0]->line, why), false;
   }
   return true;

@@ -15,6 +15,7 @@ namespace raddle::testing {
 namespace {
 
 constexpr std::size_t kBatch = 24;
+constexpr unsigned kMarkedCases = 6;  ///< per spelling, with random selectors
 constexpr const char* kPtxas = "/usr/local/cuda/bin/ptxas";
 
 /// What a spelling is made of, as numbers: its form, modifiers and types.
@@ -48,6 +49,26 @@ std::vector<std::string> immediates_for(const isa::Opcode& opcode, const isa::Fo
     if (spec && is_immediate_only(*spec)) immediates[i] = fmt::format("{}", random.below(256));
   }
   return immediates;
+}
+
+/// Selectors and minus signs for a case's operands, all empty where the row has none. A part of the
+/// destination is written only where the operand is there that the rest comes from.
+std::vector<std::string> marks_for(const isa::Opcode& opcode, const isa::Form& form,
+                                   const std::vector<bool>& present, Random& random) {
+  std::vector<std::string> marks(form.operands.size());
+  for (std::size_t i = 0; i < form.operands.size(); ++i) {
+    const isa::OperandSpec* spec = find_operand(*opcode.row, form.operands[i].name);
+    if (!spec || (form.operands[i].optional && !present[i])) continue;
+    bool merges = spec->is_destination && spec->selector == isa::SelectorKind::part;
+    if (!merges || (present.back() && form.operands.back().optional)) marks[i] = random_mark(random, *spec);
+  }
+  return marks;
+}
+
+bool has_marks(const isa::Row& row) {
+  return std::any_of(row.operands.begin(), row.operands.end(), [](const isa::OperandSpec& o) {
+    return o.selector != isa::SelectorKind::none || o.may_be_minus;
+  });
 }
 
 /// A cache policy operand stands exactly where .L2::cache_hint does.
@@ -109,7 +130,12 @@ std::vector<Case> spelling_cases(const isa::Row& row, const SpellingOptions& opt
           if (bits != 0 && !widened) continue;
           c.text = bits ? fmt::format("{} in {}-bit registers", opcode->text, bits) : opcode->text;
           c.where = fmt::format("{}/{}", row.chapter, row.id);
-          cases.push_back(std::move(c));
+          cases.push_back(c);
+          for (unsigned draw = 0; draw < kMarkedCases && has_marks(row); ++draw) {
+            c.spec.marks = marks_for(*opcode, *form, present, random);
+            c.text = fmt::format("{} with {}", opcode->text, fmt::join(c.spec.marks, ","));
+            cases.push_back(c);
+          }
         }
   return cases;
 }

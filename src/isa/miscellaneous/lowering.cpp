@@ -10,11 +10,7 @@ llvm::Value* first_lane(FunctionCompiler& f, llvm::Value* bits) {
   return f.ir.CreateIntrinsic(llvm::Intrinsic::cttz, {f.ir.getInt32Ty()}, {bits, f.ir.getFalse()});
 }
 
-void trap_lanes(FunctionCompiler& f) {
-  auto* bits = f.mask_bits(f.executing());
-  f.if_then(f.ir.CreateICmpNE(bits, f.ir.getInt32(0)),
-            [&] { f.fault(exec::FaultKind::trap, f.ir.getInt64(0), first_lane(f, bits)); });
-}
+void trap_lanes(FunctionCompiler& f) { f.fault_lanes(exec::FaultKind::trap, f.executing()); }
 
 }  // namespace
 

@@ -20,6 +20,9 @@ inline constexpr Exclusion kExclusions[] = {
      "a fault wherever it is executed; its file executes it behind a guard that is false"},
     {"cvta", "spellings",
      "of what is no address in the space the result is undefined; its file converts real ones"},
+    {"alloca", "spellings", "a random size overflows the stack"},
+    {"stacksave", "spellings", "how large the stack is depends on the engine"},
+    {"stackrestore", "spellings", "takes nothing but what stacksave gave"},
     {"trap", "spellings", "a fault wherever it is executed; its file expects it"},
 };
 

@@ -289,8 +289,10 @@ Result<CaseLayout> KernelWriter::add(const CaseSpec& c) {
                        : spec.kind == OperandKind::address                 ? address(w, *c.opcode)
                        : spec.is_destination                               ? destination(w, spec, c)
                                                                            : source(w, spec, c);
+    std::string_view mark = i < c.marks.size() ? std::string_view(c.marks[i]) : std::string_view();
+    bool minus = mark.starts_with('-');
     operands += operands.empty() ? " " : slot.joined ? "|" : ", ";
-    operands += text;
+    operands += fmt::format("{}{}{}", minus ? "-" : "", text, mark.substr(minus));
   }
   bool wrap_carry =
       row.text->scope == isa::Scope::lane && c.opcode->is(isa::Effects::state) && !w.layout.results.empty();
@@ -315,6 +317,17 @@ std::string KernelWriter::finish() { return body_ + "END:\nret;\n}\n"; }
 
 Type case_operand_type(const isa::Opcode& opcode, const isa::OperandSpec& spec) {
   return opcode.operand_type(spec);
+}
+
+std::string random_mark(Random& random, const isa::OperandSpec& spec) {
+  std::string mark = spec.may_be_minus && random.chance(30) ? "-" : "";
+  while (spec.selector != isa::SelectorKind::none && !random.chance(10)) {
+    std::string text = random.chance(50) ? "b" : "h";
+    for (unsigned digits = 1 + random.below(4); digits > 0; --digits)
+      text += static_cast<char>('0' + random.below(8));
+    if (isa::selector_fits(spec.selector, isa::selector_from_text(text))) return mark + "." + text;
+  }
+  return mark;
 }
 
 const isa::OperandSpec* find_operand(const isa::Row& row, std::string_view name) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "isa/harness/operands.h"
 #include "isa/row.h"
 
 namespace raddle::testing {
@@ -23,7 +24,8 @@ struct CaseSpec {
   std::vector<bool> present;   ///< by form operand
   unsigned register_bits = 0;  ///< where the row lets a register be wider than its type: this width
   std::vector<std::string>
-      immediates;  ///< by form operand: text to write instead of a register, empty for none
+      immediates;                  ///< by form operand: text to write instead of a register, empty for none
+  std::vector<std::string> marks;  ///< by form operand: "-", a selector ".b1", both "-.b1", or empty
   bool member_mask_from_launch = true;  ///< an operand named membermask is the mask of active lanes
 };
 
@@ -86,6 +88,9 @@ std::vector<const isa::Form*> matching_forms(const isa::Opcode& opcode);
 /// Whether PTX wants an immediate there (the table of lop3, ...): operands named `lut` or `imm...` in the
 /// rows.
 bool is_immediate_only(const isa::OperandSpec& spec);
+
+/// A selector (and a minus) that the operand position allows, drawn at random; empty for most positions.
+std::string random_mark(Random& random, const isa::OperandSpec& spec);
 
 /// Every combination of optional operands of a form (at most 8 of them).
 std::vector<std::vector<bool>> operand_choices(const isa::Form& form);
