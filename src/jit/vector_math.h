@@ -56,7 +56,7 @@ Val minimum_narrow(Val a, Val b, bool propagate_nan, bool maximum);
 Val narrow_from_f32(Val a, Type to, Mod mode);
 /// f16/bf16 fma with one rounding (to nearest even).
 Val fma_narrow(Val a, Val b, Val c);
-/// Two e4m3 or e5m2 (one byte each) conversions; saturating to the largest finite value, NaN kept.
+/// Two e4m3 or e5m2 (one byte each) conversions; saturating to the largest finite value; NaN is 0x7f.
 Val narrow_to_fp8(Val f32, Type to);
 Val widen_fp8_to_f32(Val bytes, Type from);
 

@@ -153,8 +153,8 @@ Val narrow_to_fp8(Val a, Type to) {
   Val anchor = bits.constant(Type::f32, (127ull + 24 - fraction - bias) << 23);
   Val subnormal = (magnitude.as(Type::f32) + anchor).as(Type::u32) - anchor.as(Type::u32);
   Val result = select(lt(magnitude, bits.like((128ll - bias) << 23)), subnormal, min(normal, bits.like(top)));
-  result = select(gt(magnitude, bits.like(255ll << 23)), bits.like(0x7f), result);
-  return (result | sign).to(Type::b8);
+  result = select(gt(magnitude, bits.like(255ll << 23)), bits.like(0x7f), result | sign);  // NaN: always 0x7f
+  return result.to(Type::b8);
 }
 
 }  // namespace raddle::jit
