@@ -285,7 +285,8 @@ TEST_P(Flow, AddressesOfMixedShapes) {
 }
 
 // One worker: the block that all others wait for is started only because they are interrupted in a loop in
-// which they pass barriers. proves: K-7
+// which they pass barriers.
+// proves: K-7
 TEST_P(Flow, BlocksThatWaitInLoopsWithBarriers) {
   options_.workers = 1;
   for (unsigned threads : {32u, 70u}) {

@@ -59,7 +59,8 @@ TEST_P(Memory, TilesInEveryBlockShape) {
   }
 }
 
-// 32-bit indices that wrap between the lanes of one warp. proves: K-9
+// 32-bit indices that wrap between the lanes of one warp.
+// proves: K-9
 TEST_P(Memory, IndicesWrapBetweenLanes) {
   for (unsigned threads : {64u, 75u, 256u}) {
     const unsigned n = threads - 5;
@@ -232,7 +233,8 @@ int constants_of(const std::vector<int>& table, const std::vector<std::int16_t>&
 }
 
 // Constants as initialised, and as the host writes them between launches in every way there is; initialisers
-// that are addresses; strings. proves: K-9
+// that are addresses; strings.
+// proves: K-9
 TEST_P(Memory, ConstantsAndInitialisedPointers) {
   constexpr int kN = 200;
   auto out = buffer(std::vector<int>(kN));

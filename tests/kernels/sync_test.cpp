@@ -21,7 +21,8 @@ std::vector<int> inputs(int count, std::uint32_t seed = 9) {
   return values;
 }
 
-// Lanes of one warp, warps of a block, and blocks contend for one lock. proves: K-4, K-7
+// Lanes of one warp, warps of a block, and blocks contend for one lock.
+// proves: K-4, K-7
 TEST_P(Sync, SpinLocks) {
   for (auto [blocks, threads] : {std::pair{1u, 32u}, {1u, 20u}, {1u, 128u}, {6u, 40u}}) {
     auto mutex = buffer(std::vector<int>{0}), plain = buffer(std::vector<int>{0});

@@ -193,7 +193,8 @@ TEST(Control, EarlyExitsDoNotHangABarrier) {
 }
 
 // One warp produces, the other consumes, with bar.arrive on one side; halves of a warp wait at different
-// barriers. proves: K-5
+// barriers.
+// proves: K-5
 TEST(Control, NamedBarriersAndSplitWarps) {
   auto out = run(R"(
 .visible .entry k(.param .u64 out)

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -128,6 +129,47 @@ TEST_F(Blocks, BlocksThatWaitForLaterOnesAreInterleaved) {
   }
 }
 
+/// How many lines of a data cache fall on its fullest set; the addresses are of lines of 64 bytes.
+unsigned fullest_set(const std::set<std::uint64_t>& lines, unsigned sets) {
+  std::vector<unsigned> filled(sets);
+  for (const std::uint64_t line : lines) ++filled[line / 64 % sets];
+  return *std::max_element(filled.begin(), filled.end());
+}
+
+// All blocks that a worker runs, one after the other, touch so few lines that none drives out another: 16 KiB
+// of shared and 8 KiB of local memory and a page of constants in an L1 of 32 KiB and 8 ways, as any host has
+// at least.
+// proves: K-11
+TEST_F(Blocks, SharedLocalAndConstantMemoryFitTheFirstCacheTogether) {
+  constexpr std::uint64_t kShared = 16384, kThreads = 128, kLocal = 64, kConstants = 4096;
+  constexpr unsigned kSets = 64, kWays = 8;
+  open();
+  const DevicePtr constants = *machine_->memory().allocate_constants(kConstants, "table");
+  std::mutex mutex;
+  std::map<pid_t, std::set<std::uint64_t>> lines_of;  // by worker thread
+  auto kernel = TestKernel::of_blocks([&](exec::CtaContext& cta) {
+    std::lock_guard lock(mutex);
+    auto& lines = lines_of[static_cast<pid_t>(syscall(SYS_gettid))];
+    const auto add = [&](std::uint64_t start, std::uint64_t bytes) {
+      for (std::uint64_t at = start / 64 * 64; at < start + bytes; at += 64) lines.insert(at);
+    };
+    for (std::uint64_t at = 0; at < kShared; at += 64) cta.shared[at] = std::byte{1};
+    add(reinterpret_cast<std::uint64_t>(cta.shared), kShared);
+    for (std::uint64_t t = 0; t < kThreads; ++t) {
+      cta.local[t * cta.local_stride] = std::byte{1};
+      add(reinterpret_cast<std::uint64_t>(cta.local) + t * cta.local_stride, kLocal);
+    }
+    add(constants.value, kConstants);
+  });
+  ASSERT_EQ(run(kernel, {.x = 200, .threads = kThreads, .shared = kShared, .local = kLocal}).kind,
+            exec::FaultKind::none);
+  ASSERT_FALSE(lines_of.empty());
+  for (const auto& [worker, lines] : lines_of) {
+    EXPECT_EQ(lines.size(), (kShared + kThreads * kLocal + kConstants) / 64);
+    EXPECT_LE(fullest_set(lines, kSets), kWays);
+  }
+}
+
 // proves: K-10
 TEST_F(Blocks, BlocksThatDoNotWaitShareOneRegionPerWorker) {
   open();
@@ -239,7 +281,8 @@ TEST_F(Blocks, DeterministicModeRepeatsItsOrder) {
 }
 
 // Passing barriers is no sign that a block gets on: it may do so while it waits for a block that is not
-// started. proves: K-7
+// started.
+// proves: K-7
 TEST_F(Blocks, ABlockThatWaitsWithBarriersLetsOthersStart) {
   MachineOptions options;
   options.workers = 1;

@@ -265,5 +265,19 @@ TEST(Statements, VectorRegisters) {
   EXPECT_EQ(f.registers[operand(f, 2, 1).index].type, Type::u32);
 }
 
+// From the first releases of nvcc to today's compilers.
+// proves: K-17
+TEST(Statements, EveryVersionAndTarget) {
+  for (const char* version : {"1.0", "1.4", "2.3", "3.0", "3.2", "4.3", "5.0", "6.0", "6.5", "7.0", "7.8",
+                              "8.0", "8.8", "9.0", "9.4"})
+    for (const char* target : {"sm_10", "sm_13", "sm_20", "sm_35", "sm_52", "sm_61", "sm_70", "sm_75",
+                               "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a"}) {
+      const Module module = must_parse(fmt::format(
+          ".version {} .target {} .address_size 64 .entry k() {{ .loc 1 2 3 exit; }}", version, target));
+      EXPECT_EQ(fmt::format("{}.{}", module.version / 10, module.version % 10), version);
+      EXPECT_EQ(module.target, target);
+    }
+}
+
 }  // namespace
 }  // namespace raddle::ptx::test
