@@ -213,6 +213,8 @@ class FunctionCompiler {
   llvm::Value* waiting_at_barrier(const Meeting& m);
   llvm::Value* nobody_elsewhere();
   void emit_indexed(const ptx::Instruction& last);
+  void keep_guard();
+  WarpValue guard_value(const ptx::Instruction& i);
   Mask guard_mask(const ptx::Instruction& i);
   llvm::Value* guard_scalar(const ptx::Instruction& i);
   Mask load_mask(BlockId b);
@@ -282,6 +284,7 @@ class FunctionCompiler {
   llvm::Value* frame_ = nullptr;  // regions
   llvm::SwitchInst* resume_ = nullptr;
   Mask entry_mask_, active_;
+  WarpValue kept_guard_;                     // of the instruction at hand, where it writes its own guard
   llvm::Value* nobody_elsewhere_ = nullptr;  // of this block, once asked for
   std::map<BlockId, Meeting> meetings_;
   const Meeting* met_ = nullptr;  // of this block's first instruction, while it is emitted

@@ -16,7 +16,19 @@ bool Emitter::present(unsigned k) const {
 }
 bool Emitter::wants(unsigned k) const { return present(k) && operand(k).kind != Operand::Kind::sink; }
 
+/// A guard that the instruction itself writes counts as it was before, for every destination.
+void FunctionCompiler::keep_guard() {
+  kept_guard_ = {};
+  if (instruction->guard == ptx::kNone) return;
+  auto operands = f.operands_of(*instruction);
+  bool writes = std::any_of(operands.begin(), operands.end(), [&](const Operand& o) {
+    return o.kind == Operand::Kind::reg && o.index == instruction->guard;
+  });
+  if (writes) kept_guard_ = guard_value(*instruction);
+}
+
 void FunctionCompiler::emit_instruction() {
+  keep_guard();
   if (instruction->extra != ptx::kNone && opcode().is(isa::Effects::control)) {
     emit_call();
   } else if (auto special_emission = emission_of(opcode().op)) {

@@ -271,23 +271,23 @@ void FunctionCompiler::store_mask(BlockId b, const Mask& mask) {
   for (unsigned p = 0; p < parts(); ++p) ir.CreateStore(mask_to_storage(mask[p]), masks_[b][p]);
 }
 
-llvm::Value* FunctionCompiler::guard_scalar(const ptx::Instruction& i) {
-  if (i.guard == ptx::kNone || !plan.shape(i.guard).uniform()) return nullptr;
+WarpValue FunctionCompiler::guard_value(const ptx::Instruction& i) {
+  if (&i == instruction && (!kept_guard_.bases.empty() || !kept_guard_.parts.empty())) return kept_guard_;
   Operand o;
   o.kind = Operand::Kind::reg;
   o.index = i.guard;
   o.negated = i.guard_negated;
   o.type = Type::pred;
-  return read(o).bases[0];
+  return read(o);
+}
+
+llvm::Value* FunctionCompiler::guard_scalar(const ptx::Instruction& i) {
+  if (i.guard == ptx::kNone || !plan.shape(i.guard).uniform()) return nullptr;
+  return guard_value(i).bases[0];
 }
 
 Mask FunctionCompiler::guard_mask(const ptx::Instruction& i) {
-  Operand o;
-  o.kind = Operand::Kind::reg;
-  o.index = i.guard;
-  o.negated = i.guard_negated;
-  o.type = Type::pred;
-  WarpValue guard = read(o);
+  WarpValue guard = guard_value(i);
   Mask mask;
   for (unsigned p = 0; p < parts(); ++p) mask.push_back(part(guard, p).v);
   return mask;
