@@ -12,9 +12,10 @@ struct Exclusion {
 
 constexpr Exclusion kExclusions[] = {
     {"ld", ".nc", "memory read through .nc must not be written by the kernel; the private slots are"},
-    {"ld", ".param::func", "reads a formal parameter of a device function; the program is one kernel"},
+    {"ld", ".param::func",
+     "reads a formal parameter of a device function: the generator writes the functions"},
     {"ldu", "", "reads read-only memory at an address common to the warp; the private slots are neither"},
-    {"st", ".param", "writes an argument of a call; the programs make none"},
+    {"st", ".param", "writes an argument of a call: the generator writes the calls"},
 };
 
 }  // namespace

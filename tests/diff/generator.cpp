@@ -1,6 +1,6 @@
 // Structure of random programs. Every read has one defined value: warp operations stand where all lanes of
 // the warp are together, memory is private to a thread or exchanged between barriers, and every loop counts
-// its trips.
+// its trips. Functions call only those made before them, so that no recursion arises.
 #include "diff/generator.h"
 
 #include <fmt/format.h>
@@ -32,6 +32,7 @@ class Generator {
         block_(kShapes[random_.below(5)]),
         source_(random_, block_) {}
 
+  std::vector<Function> functions();
   std::vector<Node> body();
   exec::BlockShape block() const { return block_; }
 
@@ -44,6 +45,8 @@ class Generator {
   Node selection(Context context);
   Node jump(const Context& context);
   Node exchange();
+  Node call();
+  Node warps_leave();
   Node compare_first(Node::Kind kind);
   bool may_finish(const Context& context) const { return second_half_ && !context.repeats; }
 
@@ -54,7 +57,60 @@ class Generator {
   bool lanes_left_ =
       false;  ///< some lanes may have gone ahead or exited: warp operations and (aligned) barriers are over
   bool second_half_ = false;
+  bool in_function_ = false;
+  std::vector<Function> functions_;  ///< that may be called by now
 };
+
+/// One of the types that parameters and results are drawn from.
+Type parameter_type(Random& random, bool result) {
+  constexpr Type kTypes[] = {Type::b32, Type::b64, Type::f32, Type::f64, Type::b16, Type::b128, Type::b8};
+  return kTypes[random.below(result ? 6 : 7)];  // a byte is returned as a wider integer
+}
+
+/// Passes registers to a function and takes its result.
+Node Generator::call() {
+  Node n;
+  const std::size_t index = random_.below(static_cast<unsigned>(functions_.size()));
+  const Function& f = functions_[index];
+  std::string declared = "{\n.param " + parameter_text(f.result, "got") + ";", stored, passed;
+  for (std::size_t i = 0; i < f.parameters.size(); ++i) {
+    const Type type = f.parameters[i];
+    const std::string name = fmt::format("a{}", i);
+    declared += " .param " + parameter_text(type, name) + ";";
+    if (type == Type::b128)
+      stored += fmt::format(
+          "mov.b128 {{%wide0, %wide1}}, {0}; st.param.b64 [{1}], %wide0; st.param.b64 [{1}+8], "
+          "%wide1;\n",
+          source_.source_register(type), name);
+    else
+      stored += fmt::format("st.param.{} [{}], {};\n", type_name(type), name,
+                            source_.source_register(type == Type::b8 ? Type::b16 : type));
+    passed += (i ? ", " : "") + name;
+  }
+  const std::string result = source_.source_register(f.result);
+  n.text = {declared, stored + fmt::format("call (got), {}{};", function_name(index),
+                                           passed.empty() ? "" : ", (" + passed + ")")};
+  if (f.result == Type::b128)
+    n.text.push_back(
+        fmt::format("ld.param.b64 %wide0, [got]; ld.param.b64 %wide1, [got+8]; mov.b128 {}, {{%wide0, "
+                    "%wide1}};",
+                    result));
+  else
+    n.text.push_back(fmt::format("ld.param.{} {}, [got];", type_name(f.result), result));
+  n.text.push_back("}");
+  return n;
+}
+
+/// A whole warp goes: those that stay still meet at warp operations and at barriers.
+Node Generator::warps_leave() {
+  Node n;
+  n.kind = Node::Kind::finish;
+  n.guard = source_.source_register(Type::pred);
+  n.text = {"shr.u32 %t0, %thread, 5;", fmt::format("setp.eq.u32 {}, %t0, {};", n.guard,
+                                                    random_.below((thread_count(block_) + 31) / 32))};
+  n.flag = random_.chance(50);
+  return n;
+}
 
 /// Threads pass 8 bytes to each other: everyone writes its own cell, and reads another's between two
 /// barriers.
@@ -77,11 +133,14 @@ Node Generator::simple(const Context& context) {
   Node n;
   bool memory = profile_ == Profile::memory;
   unsigned dice = random_.below(100);
-  if (context.together && !lanes_left_ && dice < 12) {
+  if (!functions_.empty() && random_.chance(6)) return call();
+  if (in_function_) {
+    n.text = source_.statement(Place::lane);
+  } else if (context.together && !lanes_left_ && dice < 12) {
     n.text = source_.statement(Place::warp);
   } else if (memory && context.together && !lanes_left_ && dice < 22) {
-    if (random_.chance(60)) return exchange();
-    n.text = source_.statement(Place::cta);
+    if (random_.chance(50)) return exchange();
+    n.text = random_.chance(40) ? source_.accumulate() : source_.statement(Place::cta);
   } else if (memory && dice < 60) {
     n.text = source_.statement(Place::memory);
   } else {
@@ -174,6 +233,8 @@ Node Generator::node(const Context& context) {
   if (dice < 24) return loop(context);
   if (dice < 28) return selection(context);
   if (dice < 36 && (context.loops > 0 || may_finish(context))) return jump(context);
+  if (dice < 39 && context.together && may_finish(context)) return warps_leave();
+  if (dice < 42 && in_function_) return compare_first(Node::Kind::finish);  // an early return
   return simple(context);
 }
 
@@ -181,6 +242,22 @@ std::vector<Node> Generator::list(unsigned count, const Context& context) {
   std::vector<Node> nodes;
   for (unsigned i = 0; i < count; ++i) nodes.push_back(node(context));
   return nodes;
+}
+
+/// Their registers are their own, they touch no memory, and lanes call them whether together or not.
+std::vector<Function> Generator::functions() {
+  in_function_ = true;
+  for (unsigned count = random_.below(4); count > 0; --count) {
+    Function f;
+    for (unsigned parameters = random_.below(5); parameters > 0; --parameters)
+      f.parameters.push_back(parameter_type(random_, false));
+    f.result = parameter_type(random_, true);
+    f.body = list(2 + random_.below(8), {.depth = 1, .together = false, .repeats = true});
+    f.returned = source_.source_register(f.result);
+    functions_.push_back(std::move(f));
+  }
+  in_function_ = false;
+  return functions_;
 }
 
 std::vector<Node> Generator::body() {
@@ -202,6 +279,7 @@ Program generate(Profile profile, std::uint64_t seed) {
   program.profile = profile == Profile::straight    ? "straight"
                     : profile == Profile::divergent ? "divergent"
                                                     : "memory";
+  program.functions = generator.functions();
   program.body = generator.body();
   program.block = generator.block();
   return program;

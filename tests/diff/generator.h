@@ -1,4 +1,5 @@
-// Random programs: straight-line, divergent, and with memory and barriers. Start at Profile.
+// Random programs: straight-line, divergent, and with memory and barriers; all with up to three device
+// functions. Start at Profile.
 #pragma once
 
 #include "diff/program.h"
@@ -7,10 +8,11 @@ namespace raddle::diff {
 
 /// What a program may contain.
 enum class Profile : std::uint8_t {
-  straight,   ///< 30 to 60 instructions, no branches
-  divergent,  ///< nested if/else, loops, selections, early exits; warp operations where the warp is together
-  memory,  ///< as divergent, with private memory in all spaces, atomics, barriers and exchange through shared
-           ///< memory
+  straight,   ///< 30 to 60 instructions and calls, no branches
+  divergent,  ///< nested if/else, loops, selections, early exits of lanes and of warps; warp operations where
+              ///< the warp is together
+  memory,  ///< as divergent, with private memory in all spaces, atomics, barriers, exchange through shared
+           ///< memory and sums of floats in it
 };
 
 /// The same program for the same seed and profile, always.

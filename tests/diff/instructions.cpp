@@ -29,60 +29,117 @@ bool has_destination(const isa::Row& row) {
                      [](const auto& o) { return o.is_destination; });
 }
 
-Place place_of(const isa::Row& row) {
-  const isa::RowText& text = *row.text;
-  Effects e = text.effects;
-  if (text.status != isa::Status::done || text.numerics != isa::Numerics::exact) return Place::count;
-  if (has_operand(row, OperandKind::label) || has_operand(row, OperandKind::call) ||
-      has_operand(row, OperandKind::vector_list))
-    return Place::count;
-  if (text.scope == isa::Scope::cta) return has(e, Effects::sync) ? Place::cta : Place::count;
-  if (text.scope == isa::Scope::warp)
-    return !row.operands.empty() && row.operands.back().name == "membermask" ? Place::warp : Place::count;
-  if (text.scope != isa::Scope::lane || has(e, Effects::control) || has(e, Effects::sync) ||
-      has(e, Effects::layout) || has(e, Effects::stack))
-    return Place::count;
-  if (has(e, Effects::reads) || has(e, Effects::writes))
-    return has_operand(row, OperandKind::address) ? Place::memory : Place::count;
-  if (has_operand(row, OperandKind::address)) return Place::count;
-  if (has(e, Effects::orders)) return row.operands.empty() ? Place::lane : Place::count;
-  return has_destination(row) ? Place::lane : Place::count;
+/// Where a row's instructions go, or why they go nowhere.
+struct Suits {
+  Place place = Place::count;
+  std::string_view why;  ///< empty if there is a place
+};
+
+/// Rows that only touch memory or have no effect that a program could see need an address of their own.
+Suits place_by_effects(const isa::Row& row) {
+  const Effects e = row.text->effects;
+  const bool addressed = has_operand(row, OperandKind::address);
+  if (has(e, Effects::reads) || has(e, Effects::writes)) {
+    if (addressed) return {Place::memory, {}};
+    return {Place::count, "touches memory that no operand names"};
+  }
+  if (addressed) return {Place::count, "computes from an address, which differs between engines"};
+  if (has(e, Effects::orders)) {
+    if (row.operands.empty()) return {Place::lane, {}};
+    return {Place::count, "orders memory by operands"};
+  }
+  if (has_destination(row)) return {Place::lane, {}};
+  return {Place::count, "has no result"};
 }
 
-/// An opcode whose memory results could hold a NaN of open payload, or whose operands no register of the pool
-/// holds.
-bool fits_pool(const isa::Opcode& opcode) {
+Suits place_of(const isa::Row& row) {
+  const isa::RowText& text = *row.text;
+  const Effects e = text.effects;
+  if (text.status != isa::Status::done) return {Place::count, "not done"};
+  if (text.numerics != isa::Numerics::exact) return {Place::count, "results are approximate"};
+  if (has_operand(row, OperandKind::label) || has_operand(row, OperandKind::call) ||
+      has_operand(row, OperandKind::vector_list))
+    return {Place::count, "jumps or calls: the generator writes them itself"};
+  if (text.scope == isa::Scope::cta) {
+    if (has(e, Effects::sync)) return {Place::cta, {}};
+    return {Place::count, "works on the whole block"};
+  }
+  if (text.scope == isa::Scope::warp) {
+    if (!row.operands.empty() && row.operands.back().name == "membermask") return {Place::warp, {}};
+    return {Place::count, "asks which lanes are together, which is open to the engine"};
+  }
+  if (text.scope != isa::Scope::lane) return {Place::count, "works on more than a block"};
+  if (has(e, Effects::control)) return {Place::count, "jumps or calls: the generator writes them itself"};
+  if (has(e, Effects::sync)) return {Place::count, "waits for other threads"};
+  if (has(e, Effects::layout) || has(e, Effects::stack)) return {Place::count, "depends on the engine's layout of stacks"};
+  return place_by_effects(row);
+}
+
+/// Why no statement is made of an opcode; empty if one is.
+std::string_view why_unfit(const isa::Opcode& opcode) {
   bool is_atomic = opcode.is(Effects::reads) && opcode.is(Effects::writes);
   for (const isa::OperandSpec& spec : opcode.row->operands) {
     if (spec.kind != OperandKind::value) continue;
     Type type = opcode.operand_type(spec);
-    if (type == Type::none || isa::bit_size(type) > 64) return false;
+    if (type == Type::none || isa::bit_size(type) > 128)
+      return "has operands that no register of the pool holds";
     auto cls = isa::type_class(type);
-    if (is_atomic && (cls == TypeClass::float_ || cls == TypeClass::packed_float)) return false;
+    if (is_atomic && (cls == TypeClass::float_ || cls == TypeClass::packed_float))
+      return "could leave a NaN of open payload in memory: see accumulate()";
   }
-  return true;
+  return {};
 }
 
 using Opcodes = std::vector<const isa::Opcode*>;
 
 /// By place, by row: opcodes to draw from. Rows are drawn with equal chance, whatever their number of
 /// spellings.
-const std::array<std::vector<Opcodes>, std::size_t(Place::count)>& catalogue() {
-  static const auto all = [] {
-    std::array<std::vector<Opcodes>, std::size_t(Place::count)> places;
-    for (const isa::Row& row : isa::rows()) {
-      Place place = place_of(row);
-      if (place == Place::count) continue;
-      Opcodes opcodes;
-      for (const std::string& text : isa::all_spellings(row, kSpellings)) {
-        auto opcode = isa::resolve(text);
-        if (!opcode.ok() || (*opcode)->row != &row || !fits_pool(**opcode) || !excluded(row.id, text).empty())
-          continue;
-        opcodes.push_back(*opcode);
-      }
-      if (!opcodes.empty()) places[std::size_t(place)].push_back(std::move(opcodes));
+struct Catalogue {
+  std::array<std::vector<Opcodes>, std::size_t(Place::count)> places;
+  Opcodes sums;  ///< float atomics whose result does not depend on order where all values are exact
+  std::vector<Skip> skipped;
+};
+
+/// Atomics on one cell of shared memory that all threads may use in any order.
+bool is_sum(const isa::Opcode& opcode) {
+  if (!opcode.is(Effects::reads) || !opcode.is(Effects::writes) || opcode.vector_length() != 1) return false;
+  const Mod operation = opcode.get(ModKind::operation), space = opcode.get(ModKind::space);
+  return (operation == Mod::add || operation == Mod::min || operation == Mod::max) &&
+         (space == Mod::shared || space == Mod::shared_cta) && !opcode.has(Mod::l2_cache_hint) &&
+         (opcode.type() == Type::f32 || opcode.type() == Type::f64);
+}
+
+void add_row(Catalogue& all, const isa::Row& row) {
+  const Suits suits = place_of(row);
+  if (suits.place == Place::count) {
+    all.skipped.push_back({std::string(row.id), 0, suits.why});
+    return;
+  }
+  Opcodes opcodes;
+  std::vector<Skip> skipped;
+  for (const std::string& text : isa::all_spellings(row, kSpellings)) {
+    auto opcode = isa::resolve(text);
+    if (!opcode.ok() || (*opcode)->row != &row) continue;  // another row's, with which it shares a spelling
+    if (is_sum(**opcode)) all.sums.push_back(*opcode);
+    std::string_view why = why_unfit(**opcode);
+    if (why.empty()) why = excluded(row.id, text);
+    if (why.empty()) {
+      opcodes.push_back(*opcode);
+      continue;
     }
-    return places;
+    auto same = std::find_if(skipped.begin(), skipped.end(), [&](const Skip& s) { return s.reason == why; });
+    if (same == skipped.end()) same = skipped.insert(same, {std::string(row.id), 0, why});
+    ++same->spellings;
+  }
+  all.skipped.insert(all.skipped.end(), skipped.begin(), skipped.end());
+  if (!opcodes.empty()) all.places[std::size_t(suits.place)].push_back(std::move(opcodes));
+}
+
+const Catalogue& catalogue() {
+  static const Catalogue all = [] {
+    Catalogue made;
+    for (const isa::Row& row : isa::rows()) add_row(made, row);
+    return made;
   }();
   return all;
 }
@@ -96,6 +153,8 @@ bool is_fractional(Type type) {
 bool compatible(Type operand, Type reg, bool wider) {
   if (operand == Type::pred || reg == Type::pred) return operand == reg;
   unsigned wanted = std::max(16u, isa::bit_size(operand)), have = isa::bit_size(reg);
+  // Registers of 128 bits are for moves and memory only: no narrower value is read from or put into one.
+  if (have == 128) return wanted == 128;
   if (is_fractional(operand))
     return have == wanted && (reg == operand || isa::type_class(reg) == TypeClass::bits);
   if (wider ? have < wanted : have != wanted) return false;
@@ -190,7 +249,8 @@ std::string InstructionSource::source(const isa::Opcode& opcode, const isa::Oper
   if (moves_lanes && thread_count(block_) % 32 && (spec.name == "b" || spec.name == "c"))
     return lane_in_warp(opcode, spec, text);
   unsigned elements = spec.vector ? opcode.vector_length() : 1;
-  bool literal = type != Type::pred && !spec.may_be_wider && !spec.packed && elements == 1 &&
+  bool literal = type != Type::pred && isa::bit_size(type) <= 64 && !spec.may_be_wider && !spec.packed &&
+                 elements == 1 &&
                  (isa::is_integer(type) || isa::type_class(type) == TypeClass::bits || type == Type::f32 ||
                   type == Type::f64);
   if (literal && random_.chance(15))
@@ -291,7 +351,7 @@ bool InstructionSource::write(const isa::Opcode& opcode, std::vector<std::string
 }
 
 std::vector<std::string> InstructionSource::statement(Place place) {
-  const auto& rows = catalogue()[std::size_t(place)];
+  const auto& rows = catalogue().places[std::size_t(place)];
   std::vector<std::string> lines;
   for (;;) {
     const Opcodes& opcodes = rows[random_.below(static_cast<unsigned>(rows.size()))];
@@ -303,5 +363,26 @@ std::vector<std::string> InstructionSource::statement(Place place) {
     if (write(opcode, lines)) return lines;
   }
 }
+
+/// All threads add to (or take the least or greatest of) one cell between barriers. Small integers are exact
+/// in every float type, and so is their sum: the order does not matter.
+std::vector<std::string> InstructionSource::accumulate() {
+  const Opcodes& sums = catalogue().sums;
+  const isa::Opcode& opcode = *sums[random_.below(static_cast<unsigned>(sums.size()))];
+  const bool wide = opcode.type() == Type::f64;
+  const std::string type(isa::type_name(opcode.type())), value = wide ? "%sum64" : "%sum32";
+  const char* cell = wide ? "sums" : "sums+8";  // one each: thread 0 may be gone and the cell keep its value
+  const bool result = has_destination(*opcode.row);
+  return {fmt::format("setp.eq.u32 %q0, %thread, 0; @%q0 st.shared.b{} [{}], 0;\nbar.sync 0;", wide ? 64 : 32,
+                      cell),
+          fmt::format("and.b32 %t0, {}, 255; sub.s32 %t0, %t0, 100; cvt.rn.{}.s32 {}, %t0;",
+                      pick(Type::b32, false, {}), type, value),
+          fmt::format("{}{} {}[{}], {};", random_.chance(20) ? "@" + predicate() + " " : "", opcode.text,
+                      result ? (wide ? "%old64, " : "%old32, ") : "", cell, value),
+          "bar.sync 0;",
+          fmt::format("ld.shared.{} {}, [{}];\nbar.sync 0;", type, pick(opcode.type(), false, {}), cell)};
+}
+
+const std::vector<Skip>& skipped_opcodes() { return catalogue().skipped; }
 
 }  // namespace raddle::diff

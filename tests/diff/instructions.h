@@ -23,6 +23,14 @@ enum class Place : std::uint8_t {
   count
 };
 
+/// What no statement is made of.
+struct Skip {
+  std::string row;
+  unsigned spellings = 0;  ///< 0: the whole row
+  std::string_view reason;
+};
+const std::vector<Skip>& skipped_opcodes();
+
 /// Draws statements. Deterministic in the seed of its Random.
 class InstructionSource {
  public:
@@ -31,6 +39,8 @@ class InstructionSource {
   /// Lines of one statement: the instruction, what computes its address, and what makes NaN results one NaN
   /// (PTX leaves their payload open, so it must not reach integer instructions).
   std::vector<std::string> statement(Place place);
+  /// Float atomics of all threads on one cell; where all threads of the CTA are together.
+  std::vector<std::string> accumulate();
   /// A predicate of the pool, perhaps with `!`.
   std::string predicate();
   /// A register of the pool that an operand of the type may name.

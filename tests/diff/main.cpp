@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "diff/generator.h"
+#include "diff/instructions.h"
 #include "diff/oracle.h"
 #include "diff/shrink.h"
 
@@ -22,6 +23,7 @@ constexpr const char* kHelp = R"(test_diff [options]
   --seconds S      stop after that time, whatever the count
   --engines LIST   interp, avx512, avx2, sse42, quick, host; the first is the oracle (default: all)
   --print          only print the programs
+  --skips          only list what no program contains, with the reasons
   --shrink         cut failing programs down and keep them in tests/regress
   --regress DIR    run the kept programs of a folder (or one file) instead
 )";
@@ -30,7 +32,7 @@ struct Options {
   std::string profile, engines = "all", regress;
   std::uint64_t seed = 1;
   unsigned count = 100, seconds = 0;
-  bool print = false, shrink = false;
+  bool print = false, shrink = false, skips = false;
 };
 
 bool read_options(int argc, char** argv, Options& o) {
@@ -52,6 +54,8 @@ bool read_options(int argc, char** argv, Options& o) {
       o.regress = value();
     else if (name == "--print")
       o.print = true;
+    else if (name == "--skips")
+      o.skips = true;
     else if (name == "--shrink")
       o.shrink = true;
     else
@@ -106,8 +110,9 @@ int run_random(const Options& o, const std::vector<testing::NamedEngine>& engine
       std::fflush(stdout);
     }
   if (!o.print)
-    fmt::print("diff: {} programs from seed {}, {} engines, {} differ, {:.1f} s\n", done, o.seed,
-               engines.size(), failures, elapsed());
+    fmt::print(
+        "diff: {} programs from seed {}, {} engines, {} differ, {:.1f} s; {} reasons to skip (--skips)\n",
+        done, o.seed, engines.size(), failures, elapsed(), skipped_opcodes().size());
   return failures == 0 && done > 0 ? 0 : 1;
 }
 
@@ -133,12 +138,30 @@ int run_kept(const Options& o, const std::vector<testing::NamedEngine>& engines)
   return failures ? 1 : 0;
 }
 
+/// Rows and spellings of which no statement is made; "not done" rows only counted.
+int list_skips() {
+  unsigned rows = 0, spellings = 0, missing = 0;
+  for (const Skip& skip : skipped_opcodes()) {
+    if (skip.reason == "not done") {
+      ++missing;
+      continue;
+    }
+    ++(skip.spellings == 0 ? rows : spellings);
+    fmt::print("{}: {}: {}\n", skip.row,
+               skip.spellings == 0 ? "all" : fmt::format("{} sampled spellings", skip.spellings),
+               skip.reason);
+  }
+  fmt::print("skipped: {} rows, parts of {} rows; {} rows are not done\n", rows, spellings, missing);
+  return 0;
+}
+
 int run(int argc, char** argv) {
   Options o;
   if (!read_options(argc, argv, o)) {
     fmt::print(stderr, "{}", kHelp);
     return 2;
   }
+  if (o.skips) return list_skips();
   auto engines = testing::make_engines(o.engines);
   if (!engines.ok()) {
     fmt::print(stderr, "{}\n", engines.error().message);

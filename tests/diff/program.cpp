@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace raddle::diff {
 namespace {
 
@@ -21,6 +23,9 @@ class Writer {
 
  private:
   void line(const std::string& text) { (text_ += text) += '\n'; }
+  void head();
+  void function(const Function& f, std::size_t index);
+  void fill_from_mix(const Register& r);
   void prologue();
   void epilogue();
   void nodes(const std::vector<Node>& list) {
@@ -110,14 +115,89 @@ void Writer::node(const Node& n) {
   }
 }
 
-void Writer::prologue() {
+/// What statements may use beside the pool.
+constexpr const char* kHelpers =
+    ".reg .b32 %uniform, %t0, %t1, %byte, %old32;\n.reg .b64 %wide0, %wide1, %old64;\n.reg .b16 %n0, %n1;\n"
+    ".reg .f32 %sum32;\n.reg .f64 %sum64;\n.reg .pred %q0, %q1;";
+
+/// Fills a register from the function's generator %wide0, which its parameters seeded.
+void Writer::fill_from_mix(const Register& r) {
+  line("mad.lo.u64 %wide0, %wide0, 6364136223846793005, 1442695040888963407; shr.u64 %wide1, %wide0, 13;");
+  switch (r.type == Type::pred ? 1 : isa::bit_size(r.type)) {
+    case 1:
+      return line(fmt::format("and.b64 %wide1, %wide1, 1; setp.ne.u64 {}, %wide1, 0;", r.name));
+    case 16:
+      return line(fmt::format("cvt.u16.u64 %n0, %wide1; mov.b16 {}, %n0;", r.name));
+    case 32:
+      return line(fmt::format("cvt.u32.u64 %t0, %wide1; mov.b32 {}, %t0;", r.name));
+    case 64:
+      return line(fmt::format("mov.b64 {}, %wide1;", r.name));
+    default:
+      return line(fmt::format("mov.b128 {}, {{%wide0, %wide1}};", r.name));
+  }
+}
+
+/// Loads parameter `name` into %wide1 (16 bytes: folded).
+std::string load_parameter(Type type, const std::string& name) {
+  switch (type) {
+    case Type::b8:
+      return fmt::format("ld.param.u8 %byte, [{}]; cvt.u64.u32 %wide1, %byte;", name);
+    case Type::b16:
+      return fmt::format("ld.param.b16 %n0, [{}]; cvt.u64.u16 %wide1, %n0;", name);
+    case Type::b32:
+      return fmt::format("ld.param.b32 %t0, [{}]; cvt.u64.u32 %wide1, %t0;", name);
+    case Type::f32:
+      return fmt::format("ld.param.f32 %sum32, [{}]; mov.b32 %t0, %sum32; cvt.u64.u32 %wide1, %t0;", name);
+    case Type::f64:
+      return fmt::format("ld.param.f64 %sum64, [{}]; mov.b64 %wide1, %sum64;", name);
+    case Type::b128:
+      return fmt::format(
+          "ld.param.b64 %wide1, [{0}]; ld.param.b64 %old64, [{0}+8]; shr.u64 %old64, %old64, 1; "
+          "xor.b64 %wide1, %wide1, %old64;",
+          name);
+    default:
+      return fmt::format("ld.param.b64 %wide1, [{}];", name);
+  }
+}
+
+void Writer::function(const Function& f, std::size_t index) {
+  std::string parameters;
+  for (std::size_t i = 0; i < f.parameters.size(); ++i)
+    parameters +=
+        fmt::format("{}.param {}", i ? ", " : "", parameter_text(f.parameters[i], fmt::format("p{}", i)));
+  line(fmt::format(".func (.param {}) {}({})\n{{", parameter_text(f.result, "result"), function_name(index),
+                   parameters));
+  for (const Register& r : register_pool()) line(fmt::format(".reg .{} {};", type_name(r.type), r.name));
+  line(kHelpers);
+  line(fmt::format("mov.b64 %wide0, {};\nmov.b32 %uniform, {};", 77 + index, 0x5a + index));
+  for (std::size_t i = 0; i < f.parameters.size(); ++i)
+    line(load_parameter(f.parameters[i], fmt::format("p{}", i)) +
+         " mad.lo.u64 %wide0, %wide0, 3202034522624059733, %wide1;");
+  for (const Register& r : register_pool()) fill_from_mix(r);
+  nodes(f.body);
+  line("STORE:");
+  if (f.result == Type::b128)
+    line(fmt::format(
+        "mov.b128 {{%wide0, %wide1}}, {}; st.param.b64 [result], %wide0; st.param.b64 [result+8], %wide1;",
+        f.returned));
+  else
+    line(fmt::format("st.param.{} [result], {};", type_name(f.result), f.returned));
+  line("ret;\n}");
+}
+
+void Writer::head() {
   exec::BlockShape b = program_.block;
-  unsigned threads = thread_count(b);
   std::string slots;
-  for (const Register& r : register_pool()) slots += fmt::format(" {}", type_name(r.type));
+  for (const Register& r : register_pool())  // 16 bytes are two slots
+    slots += fmt::format(" {}", r.type == Type::b128 ? "b64 b64" : std::string(type_name(r.type)));
   line(fmt::format("// diff: profile={} seed={} block={}x{}x{}\n// slots:{}", program_.profile, program_.seed,
                    b.x, b.y, b.z, slots));
   line(".version 8.7\n.target sm_90a\n.address_size 64");
+}
+
+void Writer::prologue() {
+  exec::BlockShape b = program_.block;
+  unsigned threads = thread_count(b);
   text_ += ".const .align 64 .b8 table[256] = {";
   for (unsigned i = 0; i < 256; ++i)
     text_ += fmt::format("{}{}", i ? "," : "", (i * 167 + (i >> 3) * 29 + 5) & 255);
@@ -128,10 +208,11 @@ void Writer::prologue() {
   for (const Register& r : register_pool()) line(fmt::format(".reg .{} {};", type_name(r.type), r.name));
   line(
       ".reg .b64 %out, %in, %global, %const, %local, %generic_shared, %generic_local, %at64;\n"
-      ".reg .b32 %thread, %members, %uniform, %shared, %exchange, %at32, %t0, %t1, %byte;\n"
-      ".reg .b16 %n0, %n1;\n.reg .pred %q0, %q1;");
+      ".reg .b32 %thread, %members, %shared, %exchange, %at32;");
+  line(kHelpers);
   line(
-      fmt::format(".shared .align 64 .b8 shared_slots[{}];\n.shared .align 16 .b8 exchange[{}];\n.local "
+      fmt::format(".shared .align 64 .b8 shared_slots[{}];\n.shared .align 16 .b8 exchange[{}];\n.shared "
+                  ".align 16 .b8 sums[16];\n.local "
                   ".align 64 .b8 local_slots[64];",
                   threads * kSlotBytes, threads * 8));
   line("mov.u32 %thread, %tid.x;");
@@ -153,10 +234,20 @@ void Writer::prologue() {
       "shr.u32 %t0, %thread, 5; shl.b32 %t0, %t0, 5; sub.u32 %t0, {}, %t0; min.u32 %t0, %t0, 32;\n"
       "shl.b32 %members, 1, %t0; sub.u32 %members, %members, 1;",
       threads));
+  // Cells of threads that exit before the first exchange are read as well.
+  line(
+      "shl.b32 %t0, %thread, 3; add.u32 %t0, %t0, %exchange; cvt.u64.u32 %wide0, %thread;\n"
+      "st.shared.b64 [%t0], %wide0;\nsetp.eq.u32 %q0, %thread, 0; @%q0 st.shared.b64 [sums], 0; @%q0 "
+      "st.shared.b64 "
+      "[sums+8], 0;");
   unsigned slot = 0;
   for (const Register& r : register_pool()) {
     unsigned offset = slot++ * 8 * threads;
-    if (r.type == Type::pred)
+    if (r.type == Type::b128)
+      line(fmt::format(
+          "ld.global.b64 %wide0, [%in+{}]; ld.global.b64 %wide1, [%in+{}]; mov.b128 {}, {{%wide0, %wide1}};",
+          offset, slot++ * 8 * threads, r.name));
+    else if (r.type == Type::pred)
       line(fmt::format("ld.global.u8 %byte, [%in+{}]; and.b32 %byte, %byte, 1; setp.ne.u32 {}, %byte, 0;",
                        offset, r.name));
     else
@@ -169,7 +260,12 @@ void Writer::epilogue() {
   unsigned slot = 0, threads = thread_count(program_.block);
   for (const Register& r : register_pool()) {
     unsigned offset = slot++ * 8 * threads;
-    if (r.type == Type::pred)
+    if (r.type == Type::b128)
+      line(
+          fmt::format("mov.b128 {{%wide0, %wide1}}, {}; st.global.b64 [%out+{}], %wide0; st.global.b64 "
+                      "[%out+{}], %wide1;",
+                      r.name, offset, slot++ * 8 * threads));
+    else if (r.type == Type::pred)
       line(fmt::format("selp.b32 %byte, 1, 0, {}; st.global.b32 [%out+{}], %byte;", r.name, offset));
     else
       line(fmt::format("st.global.b{} [%out+{}], {};", isa::bit_size(r.type), offset, r.name));
@@ -178,8 +274,22 @@ void Writer::epilogue() {
 }
 
 std::string Writer::write() {
-  prologue();
   nodes(program_.body);
+  std::string body = std::exchange(text_, {});
+  // The shrinker may have cut the calls of a function: then it is cut as well. A function calls only earlier
+  // ones.
+  std::vector<std::string> functions(program_.functions.size());
+  std::string callers = body;
+  for (std::size_t i = functions.size(); i-- > 0;) {
+    if (callers.find("call (got), " + function_name(i)) == std::string::npos) continue;
+    function(program_.functions[i], i);
+    functions[i] = std::exchange(text_, {});
+    callers += functions[i];
+  }
+  head();
+  for (const std::string& f : functions) text_ += f;
+  prologue();
+  text_ += body;
   epilogue();
   return std::move(text_);
 }
@@ -199,6 +309,7 @@ std::vector<Register> make_pool() {
   add(Type::s64, "k", 2);
   add(Type::f64, "d", 3);
   add(Type::pred, "p", 5);
+  add(Type::b128, "z", 2);
   return pool;
 }
 
@@ -207,6 +318,13 @@ std::vector<Register> make_pool() {
 const std::vector<Register>& register_pool() {
   static const std::vector<Register> pool = make_pool();
   return pool;
+}
+
+std::string function_name(std::size_t index) { return fmt::format("fn{}", index); }
+
+std::string parameter_text(isa::Type type, const std::string& name) {
+  if (type == isa::Type::b128) return fmt::format(".align 16 .b8 {}[16]", name);
+  return fmt::format(".{} {}", type_name(type), name);
 }
 
 unsigned thread_count(exec::BlockShape block) { return block.x * block.y * block.z; }

@@ -41,10 +41,19 @@ struct Node {
       false;  ///< loop: the test is at the end; selection: cases fall through; finish: exit, storing nothing
 };
 
+/// A device function of the program, fn0, fn1, ...: its registers are filled from what its parameters mix to.
+struct Function {
+  std::vector<isa::Type> parameters;  ///< b8 to f64; b128: a structure of 16 bytes
+  isa::Type result = isa::Type::b32;
+  std::string returned;  ///< register of the pool
+  std::vector<Node> body;
+};
+
 struct Program {
   std::uint64_t seed = 0;
   std::string profile;
   exec::BlockShape block;
+  std::vector<Function> functions;  ///< each calls only earlier ones
   std::vector<Node> body;
 };
 
@@ -52,6 +61,11 @@ inline constexpr unsigned kSlotBytes = 64;  ///< private memory per thread and s
 
 unsigned thread_count(exec::BlockShape block);
 unsigned statement_count(const std::vector<Node>& nodes);
+
+/// "fn3"
+std::string function_name(std::size_t index);
+/// ".align 16 .b8 name[16]" or ".b32 name": a declaration without its .param.
+std::string parameter_text(isa::Type type, const std::string& name);
 
 /// The program as a module whose head comment says how to launch it (see oracle.h).
 std::string render(const Program& program);

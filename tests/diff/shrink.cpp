@@ -18,6 +18,7 @@ class Shrinker {
  private:
   /// Lists of the tree in a fixed order; addressed by number, since trying replaces the tree.
   static List* find(List& list, unsigned& index);
+  static List* find(Program& program, unsigned index);
   bool attempt(const std::function<bool(List&)>& change, unsigned list);
   bool drop_chunks(unsigned list);
   bool unwrap(unsigned list);
@@ -35,14 +36,21 @@ List* Shrinker::find(List& list, unsigned& index) {
   return nullptr;
 }
 
+List* Shrinker::find(Program& program, unsigned index) {
+  if (List* found = find(program.body, index)) return found;
+  for (Function& f : program.functions)
+    if (List* found = find(f.body, index)) return found;
+  return nullptr;
+}
+
 std::size_t Shrinker::size_of(unsigned list) {
-  List* found = find(best_.body, list);
+  List* found = find(best_, list);
   return found ? found->size() : 0;
 }
 
 bool Shrinker::attempt(const std::function<bool(List&)>& change, unsigned list) {
   Program candidate = best_;
-  List* found = find(candidate.body, list);
+  List* found = find(candidate, list);
   if (!found || !change(*found) || !fails_(candidate)) return false;
   best_ = std::move(candidate);
   return true;
@@ -90,10 +98,8 @@ bool Shrinker::unwrap(unsigned list) {
 Program Shrinker::run() {
   for (bool any = true; any;) {
     any = false;
-    unsigned index = 0;
-    for (unsigned list = 0; index = list, find(best_.body, index) != nullptr; ++list)
-      any |= drop_chunks(list);
-    for (unsigned list = 0; index = list, find(best_.body, index) != nullptr; ++list) any |= unwrap(list);
+    for (unsigned list = 0; find(best_, list) != nullptr; ++list) any |= drop_chunks(list);
+    for (unsigned list = 0; find(best_, list) != nullptr; ++list) any |= unwrap(list);
   }
   return best_;
 }
