@@ -71,7 +71,8 @@ Suits place_of(const isa::Row& row) {
   if (text.scope != isa::Scope::lane) return {Place::count, "works on more than a block"};
   if (has(e, Effects::control)) return {Place::count, "jumps or calls: the generator writes them itself"};
   if (has(e, Effects::sync)) return {Place::count, "waits for other threads"};
-  if (has(e, Effects::layout) || has(e, Effects::stack)) return {Place::count, "depends on the engine's layout of stacks"};
+  if (has(e, Effects::layout) || has(e, Effects::stack))
+    return {Place::count, "depends on the engine's layout of stacks"};
   return place_by_effects(row);
 }
 

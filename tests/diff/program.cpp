@@ -25,7 +25,7 @@ class Writer {
   void line(const std::string& text) { (text_ += text) += '\n'; }
   void head();
   void function(const Function& f, std::size_t index);
-  void fill_from_mix(const Register& r);
+  void fill_from_mix(const Register& r, std::size_t number);
   void prologue();
   void epilogue();
   void nodes(const std::vector<Node>& list) {
@@ -120,9 +120,11 @@ constexpr const char* kHelpers =
     ".reg .b32 %uniform, %t0, %t1, %byte, %old32;\n.reg .b64 %wide0, %wide1, %old64;\n.reg .b16 %n0, %n1;\n"
     ".reg .f32 %sum32;\n.reg .f64 %sum64;\n.reg .pred %q0, %q1;";
 
-/// Fills a register from the function's generator %wide0, which its parameters seeded.
-void Writer::fill_from_mix(const Register& r) {
-  line("mad.lo.u64 %wide0, %wide0, 6364136223846793005, 1442695040888963407; shr.u64 %wide1, %wide0, 13;");
+/// Fills a register from %wide0, which the parameters made, and its number: whatever the shrinker cuts, the
+/// others keep their values.
+void Writer::fill_from_mix(const Register& r, std::size_t number) {
+  line(fmt::format("mad.lo.u64 %wide1, %wide0, 6364136223846793005, {}; shr.u64 %wide1, %wide1, 13;",
+                   0x5851f42d4c957f2dull * (2 * number + 1) >> 1));
   switch (r.type == Type::pred ? 1 : isa::bit_size(r.type)) {
     case 1:
       return line(fmt::format("and.b64 %wide1, %wide1, 1; setp.ne.u64 {}, %wide1, 0;", r.name));
@@ -173,8 +175,13 @@ void Writer::function(const Function& f, std::size_t index) {
   for (std::size_t i = 0; i < f.parameters.size(); ++i)
     line(load_parameter(f.parameters[i], fmt::format("p{}", i)) +
          " mad.lo.u64 %wide0, %wide0, 3202034522624059733, %wide1;");
-  for (const Register& r : register_pool()) fill_from_mix(r);
+  std::string head = std::exchange(text_, {});
   nodes(f.body);
+  std::string body = std::exchange(text_, std::move(head));
+  const auto& pool = register_pool();
+  for (std::size_t i = 0; i < pool.size(); ++i)  // those that it names: code takes time to compile
+    if (pool[i].name == f.returned || body.find(pool[i].name) != std::string::npos) fill_from_mix(pool[i], i);
+  text_ += body;
   line("STORE:");
   if (f.result == Type::b128)
     line(fmt::format(
