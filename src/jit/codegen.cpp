@@ -1,25 +1,70 @@
 #include "jit/codegen.h"
 
+#include <llvm/IR/Dominators.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/raw_ostream.h>
-#include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
-#include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/PromoteMemToReg.h>
+
+#include <algorithm>
+#include <vector>
 
 #include "base/assert.h"
 
 namespace raddle::jit {
 namespace {
 
-/// Registers out of memory, and the least that makes the result fit to emit: linear in the size of the
-/// kernel.
+/// Puts variables into registers where that costs linear time: those with one store that comes before all
+/// loads, and those of a single block that begin there with a store. LLVM's own promotion takes time (and
+/// memory) in the product of blocks and variables, minutes for kernels that a template library wrote; and the
+/// quick tier's register allocator would put the others back into memory between blocks anyway.
+class PromoteSimple : public llvm::PassInfoMixin<PromoteSimple> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+    auto& dominators = analyses.getResult<llvm::DominatorTreeAnalysis>(function);
+    std::vector<llvm::AllocaInst*> simple;
+    for (llvm::Instruction& i : function.getEntryBlock())
+      if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&i);
+          variable && llvm::isAllocaPromotable(variable) && is_simple(*variable, dominators))
+        simple.push_back(variable);
+    if (!simple.empty()) llvm::PromoteMemToReg(simple, dominators);
+    llvm::PreservedAnalyses kept;
+    kept.preserveSet<llvm::CFGAnalyses>();
+    return kept;
+  }
+  static bool isRequired() { return true; }
+
+ private:
+  static bool is_simple(const llvm::AllocaInst& variable, const llvm::DominatorTree& dominators) {
+    const llvm::StoreInst* first = nullptr;
+    unsigned stores = 0;
+    bool one_block = true;
+    for (const llvm::User* user : variable.users()) {
+      const auto* access = llvm::cast<llvm::Instruction>(user);
+      if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(access)) {
+        ++stores;
+        if (!first || (store->getParent() == first->getParent() && store->comesBefore(first))) first = store;
+      }
+    }
+    if (!first) return true;  // never written: undefined, or unused
+    for (const llvm::User* user : variable.users())
+      one_block &= llvm::cast<llvm::Instruction>(user)->getParent() == first->getParent();
+    if (stores > 1 && !one_block) return false;
+    return std::all_of(variable.user_begin(), variable.user_end(), [&](const llvm::User* user) {
+      const auto* load = llvm::dyn_cast<llvm::LoadInst>(user);
+      return !load || dominators.dominates(first, load);
+    });
+  }
+};
+
+/// The least that makes the result fit to emit: linear in the size of the kernel.
 llvm::ModulePassManager quick_passes() {
   llvm::FunctionPassManager function;
-  function.addPass(llvm::SimplifyCFGPass());  // first: SROA takes quadratic time over chains of blocks
-  function.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  function.addPass(llvm::SimplifyCFGPass());  // fewer blocks to be simple in
+  function.addPass(PromoteSimple());
   function.addPass(llvm::EarlyCSEPass());
   function.addPass(llvm::SimplifyCFGPass());
   llvm::ModulePassManager module;
