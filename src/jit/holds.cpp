@@ -51,7 +51,7 @@ bool may_meet_elsewhere(const Plan& plan, BlockId b) {
     if (!is_warp_operation(f.instructions[n])) continue;
     if (reached.empty()) reached = reachable_elsewhere(plan, b);
     for (BlockId x : plan.order.blocks) {
-      if (!reached[x]) continue;
+      if (!reached[x] || plan.in_turn(x, b)) continue;
       for (std::uint32_t k = f.blocks[x].begin; k < f.blocks[x].end; ++k)
         if (is_warp_operation(f.instructions[k]) && same_meeting(plan, f.instructions[n], f.instructions[k]))
           return true;
@@ -87,7 +87,8 @@ std::vector<BlockId> meeting_places(const Plan& plan, BlockId b) {
     if (x == b || f.blocks[x].begin == f.blocks[x].end) continue;
     const ptx::Instruction& there = f.instructions[f.blocks[x].begin];
     if (!holds_lanes(*there.opcode) || is_warp_operation(here) != is_warp_operation(there)) continue;
-    if (!is_warp_operation(here) || same_meeting(plan, here, there)) places.push_back(x);
+    if (is_warp_operation(here) && (plan.in_turn(x, b) || !same_meeting(plan, here, there))) continue;
+    places.push_back(x);
   }
   return places;
 }

@@ -45,10 +45,14 @@ Plan::Plan(const ptx::Module& m, const ptx::Function& f, LayoutClass l, unsigned
       live(ptx::liveness(f, cfg)),
       order(linear_order(f, cfg)),
       shapes_(f.registers.size()),
+      dominators_(cfg),
+      in_cycle_(f.blocks.size()),
       divergent_(f.blocks.size()),
       may_be_empty_(f.blocks.size()),
       holds_(f.blocks.size()),
       pending_(f.blocks.size()) {
+  for (const ptx::Loop& loop : ptx::find_loops(cfg))
+    for (BlockId b : loop.body) in_cycle_[b] = true;
   if (hold)
     for (BlockId b : order.blocks)
       holds_[b] =

@@ -8,6 +8,7 @@
 
 #include "exec/executable.h"
 #include "jit/order.h"
+#include "ptx/dominators.h"
 #include "ptx/layout.h"
 
 namespace raddle::jit {
@@ -88,6 +89,11 @@ class Plan {
   bool must_blend(BlockId b, ptx::RegisterId r) const;
   /// b starts with an operation at which a group may have to wait for lanes that are pending elsewhere.
   bool holds(BlockId b) const { return holds_[b] && !pending_[b].empty(); }
+  /// A lane comes to one of the two just once, and only then to the other: those that wait at the one are never members
+  /// of a group at the other.
+  bool in_turn(BlockId a, BlockId b) const {
+    return (!in_cycle_[a] && dominators_.dominates(a, b)) || (!in_cycle_[b] && dominators_.dominates(b, a));
+  }
   /// b may be entered with no lane waiting at it.
   bool may_be_empty(BlockId b) const { return may_be_empty_[b]; }
 
@@ -119,6 +125,8 @@ class Plan {
 
   std::vector<Shape> shapes_;
   std::vector<const ptx::Operand*> constants_;
+  const ptx::Dominators dominators_;
+  std::vector<bool> in_cycle_;
   std::vector<bool> divergent_, may_be_empty_, holds_;
   std::vector<std::vector<BlockId>> pending_;
 };
