@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "jit/holds.h"
+#include "ptx/loops.h"
 
 namespace raddle::jit {
 namespace {

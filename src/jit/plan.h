@@ -89,8 +89,8 @@ class Plan {
   bool must_blend(BlockId b, ptx::RegisterId r) const;
   /// b starts with an operation at which a group may have to wait for lanes that are pending elsewhere.
   bool holds(BlockId b) const { return holds_[b] && !pending_[b].empty(); }
-  /// A lane comes to one of the two just once, and only then to the other: those that wait at the one are never members
-  /// of a group at the other.
+  /// A lane comes to one of the two just once, and only then to the other: those that wait at the one are
+  /// never members of a group at the other.
   bool in_turn(BlockId a, BlockId b) const {
     return (!in_cycle_[a] && dominators_.dominates(a, b)) || (!in_cycle_[b] && dominators_.dominates(b, a));
   }

@@ -18,7 +18,8 @@ class Dominators {
   }
 
  private:
-  std::vector<std::uint32_t> enter_, leave_;  ///< by block: when a walk of the tree enters and leaves it, from 1; 0: never
+  std::vector<std::uint32_t> enter_,
+      leave_;  ///< by block: when a walk of the tree enters and leaves it, from 1; 0: never
 };
 
 }  // namespace raddle::ptx
