@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -147,6 +148,8 @@ bool Report::any_wrong() const {
 }
 
 raddle::Result<void> Report::write_json(const std::string& path) const {
+  std::error_code error;  // fopen below reports it
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "w"), std::fclose);
   if (!file) return raddle::Error::make(raddle::ErrorCode::io, "cannot write {}", path);
   fmt::print(file.get(),

@@ -18,10 +18,9 @@ void compile(benchmark::State& state, const std::string& text, const std::string
   }
   const raddle::ptx::Function* function = module->find_function(kernel);
   const auto id = static_cast<raddle::ptx::FunctionId>(function - module->functions.data());
+  const std::unique_ptr<raddle::exec::Engine> engine =
+      raddle::jit::make_engine({.tier = tier, .cache = false});
   for (auto step : state) {
-    state.PauseTiming();  // a new engine each time: one that has compiled the kernel before remembers it
-    const std::unique_ptr<raddle::exec::Engine> engine = raddle::jit::make_engine({.tier = tier});
-    state.ResumeTiming();
     auto executable = engine->compile(*module, id, {.block = {256, 1, 1}});
     if (!executable.ok()) {
       state.SkipWithError(executable.error().to_string().c_str());

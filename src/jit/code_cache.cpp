@@ -145,7 +145,7 @@ std::string default_cache_directory() {
     const char* value = std::getenv(name);
     return std::string(value ? value : "");
   };
-  if (std::string chosen = variable("RADDLE_CACHE"); !chosen.empty()) return chosen == "off" ? "" : chosen;
+  if (std::string chosen = variable("RADDLE_CACHE"); !chosen.empty()) return chosen;
   if (std::string base = variable("XDG_CACHE_HOME"); !base.empty()) return base + "/raddle";
   if (std::string home = variable("HOME"); !home.empty()) return home + "/.cache/raddle";
   return {};

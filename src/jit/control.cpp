@@ -287,21 +287,60 @@ void FunctionCompiler::emit_terminator(const ptx::Instruction* last) {
   }
 }
 
+/// brx.idx. An index that no target has is a fault, as in the interpreter.
 void FunctionCompiler::emit_indexed(const ptx::Instruction& last) {
+  if (!plan.divergent(block)) return emit_uniform_index(last);
   const auto& targets = f.branch_targets[last.extra];
+  const auto& successors = plan.cfg.nodes[block].successors;
   WarpValue index = read(f.operands_of(last)[0]);
+  Mask branching = executing(), astray = branching, staying = branching;
   std::vector<BlockId> set = plan.pending(block);
+  for (BlockId s : successors)
+    if (auto at = std::lower_bound(set.begin(), set.end(), s); at == set.end() || *at != s) set.insert(at, s);
   for (std::size_t n = 0; n < targets.size(); ++n) {
-    Mask chosen = active_;
+    Mask chosen = branching;
     for (unsigned p = 0; p < parts(); ++p) {
       Val i = part(index, p).as(Type::u32);
-      chosen[p] = ir.CreateAnd(active_[p], eq(i, i.like(static_cast<std::int64_t>(n))).v);
+      chosen[p] = ir.CreateAnd(branching[p], eq(i, i.like(static_cast<std::int64_t>(n))).v);
+      astray[p] = ir.CreateAnd(astray[p], ir.CreateNot(chosen[p]));
     }
     add_lanes(targets[n], chosen);
-    auto at = std::lower_bound(set.begin(), set.end(), targets[n]);
-    if (at == set.end() || *at != targets[n]) set.insert(at, targets[n]);
+  }
+  fault_lanes(exec::FaultKind::illegal_instruction, astray);
+  if (last.guard != ptx::kNone) {
+    for (unsigned p = 0; p < parts(); ++p) staying[p] = ir.CreateAnd(active_[p], ir.CreateNot(branching[p]));
+    add_lanes(successors.back(), staying);
   }
   go(set);
+}
+
+void FunctionCompiler::emit_uniform_index(const ptx::Instruction& last) {
+  const auto& targets = f.branch_targets[last.extra];
+  auto go_to = [&](BlockId s) {
+    add_lanes(s, active_);
+    go(plan.with(block, {s}));
+  };
+  auto new_block = [&](const char* name) {
+    return llvm::BasicBlock::Create(ir.getContext(), name, function_);
+  };
+  if (last.guard != ptx::kNone) {
+    auto *branching = new_block("branching"), *staying = new_block("staying");
+    ir.CreateCondBr(guard_scalar(last), branching, staying);
+    ir.SetInsertPoint(staying);
+    go_to(plan.cfg.nodes[block].successors.back());
+    ir.SetInsertPoint(branching);
+  }
+  auto* astray = new_block("astray");
+  auto* choice = ir.CreateSwitch(scalar(read(f.operands_of(last)[0])).as(Type::u32).v, astray);
+  for (std::size_t n = 0; n < targets.size(); ++n) {
+    auto* target = new_block("target");
+    choice->addCase(ir.getInt32(static_cast<std::uint32_t>(n)), target);
+    ir.SetInsertPoint(target);
+    go_to(targets[n]);
+  }
+  ir.SetInsertPoint(astray);
+  fault_lanes(exec::FaultKind::illegal_instruction, active_);
+  ir.CreateBr(exit_);
 }
 
 void FunctionCompiler::emit_barrier_region() {

@@ -158,7 +158,8 @@ class JitEngine final : public exec::Engine {
       : target_(host_target(options.simd)),
         machine_(make_target_machine(target_, Tier::optimised)),
         tier_(options.tier),
-        cache_(options.cache_directory) {
+        caches_(options.cache),
+        cache_(options.cache ? options.cache_directory : "") {
     auto jit = llvm::orc::LLJITBuilder().setNumCompileThreads(0).create();
     RADDLE_ASSERT(static_cast<bool>(jit), "cannot create the ORC session");
     jit_ = std::move(*jit);
@@ -248,12 +249,13 @@ class JitEngine final : public exec::Engine {
     CodeKey key = code_key({bitcode, target_.cpu, target_.features, std::to_string(target_.vector_bits),
                             LLVM_VERSION_STRING, RADDLE_CODEGEN_HASH});
     Tier tier = tier_.value_or(instructions > kLargeKernel ? Tier::quick : Tier::optimised);
-    auto object = tier_ == Tier::quick ? nullptr : cache_.find(key);
+    auto object = tier_ == Tier::quick || !caches_ ? nullptr : cache_.find(key);
     executable.statistics.from_cache = object != nullptr;
     if (object) tier = Tier::optimised;
     if (!object) object = generate_object(llvm, target_, tier);
     if (dump_wanted("optimised")) llvm.print(llvm::errs(), nullptr);
-    if (tier == Tier::optimised && !executable.statistics.from_cache) cache_.store(key, object->getBuffer());
+    if (tier == Tier::optimised && caches_ && !executable.statistics.from_cache)
+      cache_.store(key, object->getBuffer());
     executable.statistics.is_quick = tier == Tier::quick;
     TRY(link(std::move(object), entry, executable));
     if (tier == Tier::quick && !tier_)
@@ -268,7 +270,7 @@ class JitEngine final : public exec::Engine {
       auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "kernel"), context);
       RADDLE_ASSERT(static_cast<bool>(module), "bitcode written a moment ago cannot be read");
       auto object = generate_object(**module, target_, Tier::optimised);
-      cache_.store(key, object->getBuffer());
+      if (caches_) cache_.store(key, object->getBuffer());
       // A failure leaves the quick code in place, which is right as well.
       if (auto linked = link(std::move(object), entry, executable); !linked)
         fmt::print(stderr, "raddle: warning: {}\n", linked.error().message);
@@ -326,6 +328,7 @@ class JitEngine final : public exec::Engine {
   HostTarget target_;
   std::unique_ptr<llvm::TargetMachine> machine_;  ///< for questions only
   std::optional<Tier> tier_;
+  const bool caches_;
   CodeCache cache_;
   std::unique_ptr<llvm::orc::LLJIT> jit_;
   std::atomic<std::uint64_t> next_id_{0};

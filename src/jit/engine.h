@@ -21,8 +21,9 @@ enum class Tier : std::uint8_t {
 struct EngineOptions {
   SimdLevel simd = SimdLevel::host;
   std::optional<Tier>
-      tier;  ///< of every kernel; none: large kernels start quick and are optimised once it pays
-  std::string cache_directory;  ///< of compiled code (jit/code_cache.h); empty: not on disk
+      tier;           ///< of every kernel; none: large kernels start quick and are optimised once it pays
+  bool cache = true;  ///< look compiled code up before making it (jit/code_cache.h)
+  std::string cache_directory;  ///< where it is kept for other processes; empty: not on disk
 };
 
 std::unique_ptr<exec::Engine> make_engine(const EngineOptions& options = {});

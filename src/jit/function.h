@@ -213,6 +213,7 @@ class FunctionCompiler {
   llvm::Value* waiting_at_barrier(const Meeting& m);
   llvm::Value* nobody_elsewhere();
   void emit_indexed(const ptx::Instruction& last);
+  void emit_uniform_index(const ptx::Instruction& last);
   void keep_guard();
   WarpValue guard_value(const ptx::Instruction& i);
   Mask guard_mask(const ptx::Instruction& i);

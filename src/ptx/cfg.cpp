@@ -135,15 +135,21 @@ class LivenessSolver {
   /// Used before defined -> live at entry; defined without a guard -> killed.
   void summarise(BlockId block) {
     std::uint64_t* killed = killed_.data() + block * words_;
-    std::uint64_t* live = live_.data() + block * words_;
     for (std::uint32_t i = function_.blocks[block].begin; i < function_.blocks[block].end; ++i) {
       const Instruction& instruction = function_.instructions[i];
       register_uses(function_, instruction, uses_);
-      for (const RegisterId r : uses_.uses)
-        if (!(killed[r / 64] >> (r % 64) & 1)) live[r / 64] |= 1ull << (r % 64);
+      for (const RegisterId r : uses_.uses) use(block, r);
       if (instruction.guard != kNone) continue;  // the old value survives where the guard is false
       for (const RegisterId r : uses_.definitions) killed[r / 64] |= 1ull << (r % 64);
     }
+    const Exit exit = cfg_.nodes[block].exit;
+    if (exit == Exit::end || exit == Exit::conditional_end)
+      for (const RegisterId r : function_.return_registers) use(block, r);
+  }
+
+  void use(BlockId block, RegisterId r) {
+    const std::size_t word = block * words_ + r / 64;
+    live_[word] |= (1ull << (r % 64)) & ~killed_[word];
   }
 
   bool update(BlockId block) {

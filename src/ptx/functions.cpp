@@ -155,6 +155,7 @@ void bind_formal(Parser& parser, VariableId id, Position at) {
   if (v.space == Space::reg) {
     v.offset = make_register(parser, name, v.type, at);
     binding = {Binding::Kind::reg, 0, 0, v.offset};
+    if (v.is_return) parser.function().return_registers.push_back(v.offset);
   } else {
     unique_name(parser, name);  // nothing in the body may take the spelling
   }

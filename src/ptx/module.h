@@ -168,7 +168,8 @@ struct Function {
   bool is_declaration = false;  ///< no body: to be linked, or a device service (vprintf, malloc, ...)
   FunctionId alias_of = kNone;  ///< .alias
   std::vector<VariableId> returns, parameters;
-  std::vector<VariableId> variables;  ///< all .shared/.local/.param/... declared inside
+  std::vector<RegisterId> return_registers;  ///< of the .reg formals among `returns`: read where it returns
+  std::vector<VariableId> variables;         ///< all .shared/.local/.param/... declared inside
   PerformanceDirectives directives;
   std::vector<Register> registers;
   std::vector<Instruction> instructions;

@@ -39,9 +39,10 @@ Result<std::unique_ptr<exec::Engine>> make_engine([[maybe_unused]] const DeviceO
     jit::EngineOptions wanted;
     TRY_ASSIGN(wanted.simd, simd_level(options.simd));
     TRY_ASSIGN(wanted.tier, tier(options.tier));
-    if (options.code_cache != "off")
-      wanted.cache_directory =
-          options.code_cache.empty() ? jit::default_cache_directory() : options.code_cache;
+    const std::string cache =
+        options.code_cache.empty() ? jit::default_cache_directory() : options.code_cache;
+    wanted.cache = cache != "off";
+    if (wanted.cache) wanted.cache_directory = cache;
     return jit::make_engine(wanted);
   }
   return Error::make(ErrorCode::not_found, "no engine '{}'; there are jit, interp", name);

@@ -32,8 +32,9 @@ Result<NamedEngine> make_engine(const std::string& name) {
   for (auto [level_name, level] :
        {std::pair{"avx512", jit::SimdLevel::avx512}, std::pair{"avx2", jit::SimdLevel::avx2},
         std::pair{"sse42", jit::SimdLevel::sse42}, std::pair{"host", jit::SimdLevel::host}})
-    if (name == level_name && host_has(level)) return NamedEngine{name, jit::make_engine({.simd = level})};
-  if (name == "quick") return NamedEngine{name, jit::make_engine({.tier = jit::Tier::quick})};
+    if (name == level_name && host_has(level))
+      return NamedEngine{name, jit::make_engine({.simd = level, .cache = false})};
+  if (name == "quick") return NamedEngine{name, jit::make_engine({.tier = jit::Tier::quick, .cache = false})};
 #endif
   return Error::make(ErrorCode::not_found, "no engine '{}' in this build or on this host", name);
 }

@@ -144,6 +144,7 @@ TEST_F(CodeCacheTest, AnEngineCompilesOnceForAllProcesses) {
   EXPECT_FALSE(from_cache({.simd = SimdLevel::sse42, .cache_directory = directory_}))
       << "other vectors, other code";
   EXPECT_FALSE(from_cache({})) << "no directory: nothing from before";
+  EXPECT_FALSE(from_cache({.cache = false, .cache_directory = directory_}));
 }
 
 }  // namespace

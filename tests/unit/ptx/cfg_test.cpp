@@ -125,6 +125,29 @@ TEST(Liveness, AGuardedDefinitionKeepsTheOldValueAlive) {
   EXPECT_TRUE(live.live(0, k.reg("%p1")));
 }
 
+TEST(Liveness, AReturnReadsTheFormalsThatAreRegisters) {
+  const Module m = must_parse(module_text(R"(.func (.reg .b32 %r, .reg .b32 %q) f(.reg .b32 %a)
+{
+  .reg .pred %p;
+  setp.eq.u32 %p, %a, 0;
+  mov.u32 %q, 1;
+  @%p bra OTHER;
+  mov.u32 %r, 10;
+  bra DONE;
+OTHER:
+  mov.u32 %r, 20;
+DONE:
+  ret;
+})"));
+  const Function& f = function_of(m, "f");
+  const Liveness live = liveness(f, build_cfg(f));
+  const auto last = static_cast<BlockId>(f.blocks.size() - 1);
+  ASSERT_EQ(f.return_registers.size(), 2u);
+  for (const RegisterId r : f.return_registers) EXPECT_TRUE(live.live(last, r));
+  EXPECT_FALSE(live.live(1, f.return_registers[0])) << "written before the return";
+  EXPECT_TRUE(live.live(1, f.return_registers[1]));
+}
+
 // Nothing may be quadratic in registers or blocks.
 TEST(Liveness, ManyRegisters) {
   std::string body = ".reg .b32 %x<47000>;\nmov.u32 %x0, 1;\n";
