@@ -227,9 +227,10 @@ TEST_P(Memory, GenericPointersFindTheirSpace) {
 int constants_of(const std::vector<int>& table, const std::vector<std::int16_t>& weights, const int* values,
                  int i) {
   const int* const pointers[] = {values + 2, values, values + 3};
-  int r = table[i & 63] + table[7] * weights[i % 5] + *pointers[i % 3] + "raddle"[i % 7];
-  for (int k = 0; k < 5; ++k) r += table[(i + k) & 63] * weights[k];
-  return r;
+  const auto at = [&](int k) { return static_cast<unsigned>(table[k & 63]); };  // wraps, as on the device
+  unsigned r = at(i) + at(7) * weights[i % 5] + static_cast<unsigned>(*pointers[i % 3]) + "raddle"[i % 7];
+  for (int k = 0; k < 5; ++k) r += at(i + k) * weights[k];
+  return static_cast<int>(r);
 }
 
 // Constants as initialised, and as the host writes them between launches in every way there is; initialisers
