@@ -100,6 +100,32 @@ inline numerics::Rounding rounding_of(const isa::Opcode& opcode) {
   }
 }
 
+/// Comparisons of integers by name; lo, ls, hi, hs are unsigned ones of any operand type.
+template <class T>
+bool compare_integers(isa::Mod how, T a, T b) {
+  using isa::Mod;
+  switch (how) {
+    case Mod::eq:
+      return a == b;
+    case Mod::ne:
+      return a != b;
+    case Mod::lt:
+    case Mod::lo:
+      return a < b;
+    case Mod::le:
+    case Mod::ls:
+      return a <= b;
+    case Mod::gt:
+    case Mod::hi:
+      return a > b;
+    case Mod::ge:
+    case Mod::hs:
+      return a >= b;
+    default:
+      RADDLE_UNREACHABLE("no integer comparison");
+  }
+}
+
 inline bool is_pair(isa::Type type) { return isa::type_class(type) == isa::TypeClass::packed_float; }
 
 }  // namespace raddle::interp

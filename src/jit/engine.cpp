@@ -183,26 +183,25 @@ class JitEngine final : public exec::Engine {
     auto executable = std::make_unique<JitExecutable>();
     llvm::LLVMContext context;
     llvm::Module llvm(f.name, context);
-    std::string entry = translate(module, f, kernel, needs, options.block, llvm, *executable);
-    TRY(make_code(llvm, entry, instructions_of(module, f, needs), *executable));
+    std::string entry = translate(module, kernel, needs, options.block, llvm, *executable);
+    TRY(make_code(llvm, entry, instructions_of(module, kernel, needs), *executable));
     executable->statistics.compile_seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return std::unique_ptr<exec::Executable>(std::move(executable));
   }
 
  private:
-  static std::size_t instructions_of(const ptx::Module& module, const ptx::Function& f,
+  static std::size_t instructions_of(const ptx::Module& module, ptx::FunctionId kernel,
                                      const ptx::KernelNeeds& needs) {
-    std::size_t count = f.instructions.size();
+    std::size_t count = module.functions[kernel].instructions.size();
     for (auto id : needs.callees)
-      if (&module.functions[id] != &f) count += module.functions[id].instructions.size();
+      if (id != kernel) count += module.functions[id].instructions.size();
     return count;
   }
 
   /// The kernel and what it calls as LLVM IR; fills the executable's traits. Returns the entry point's name.
-  std::string translate(const ptx::Module& module, const ptx::Function& f, ptx::FunctionId kernel,
-                        const ptx::KernelNeeds& needs, exec::BlockShape block, llvm::Module& llvm,
-                        JitExecutable& executable) {
+  std::string translate(const ptx::Module& module, ptx::FunctionId kernel, const ptx::KernelNeeds& needs,
+                        exec::BlockShape block, llvm::Module& llvm, JitExecutable& executable) {
     llvm.setDataLayout(machine_->createDataLayout());
     llvm.setTargetTriple(machine_->getTargetTriple().str());
     declare_features(llvm, *machine_->getMCSubtargetInfo());
@@ -218,7 +217,7 @@ class JitEngine final : public exec::Engine {
     shared.address_taken = addresses_taken(module);
     shared.functions_may_exit = functions_exit;
     shared.has_dynamic_stack = needs.has_dynamic_stack;
-    auto* entry = compile_function(shared, f);
+    auto* entry = compile_function(shared, module.functions[kernel]);
     while (!shared.to_compile.empty()) {
       auto id = shared.to_compile.back();
       shared.to_compile.pop_back();
@@ -245,22 +244,28 @@ class JitEngine final : public exec::Engine {
     std::string broken;
     llvm::raw_string_ostream report(broken);
     RADDLE_ASSERT(!llvm::verifyModule(llvm, &report), broken);
-    std::string bitcode = bitcode_of(llvm);
-    CodeKey key = code_key({bitcode, target_.cpu, target_.features, std::to_string(target_.vector_bits),
-                            LLVM_VERSION_STRING, RADDLE_CODEGEN_HASH});
     Tier tier = tier_.value_or(instructions > kLargeKernel ? Tier::quick : Tier::optimised);
-    auto object = tier_ == Tier::quick || !caches_ ? nullptr : cache_.find(key);
+    const bool keeps = caches_ && tier_ != Tier::quick, may_improve = tier == Tier::quick && !tier_;
+    // Taken before code is generated, which consumes the module.
+    std::string bitcode = keeps || may_improve ? bitcode_of(llvm) : std::string();
+    const CodeKey key = keeps ? key_of(bitcode) : CodeKey{};
+    auto object = keeps ? cache_.find(key) : nullptr;
     executable.statistics.from_cache = object != nullptr;
     if (object) tier = Tier::optimised;
     if (!object) object = generate_object(llvm, target_, tier);
     if (dump_wanted("optimised")) llvm.print(llvm::errs(), nullptr);
-    if (tier == Tier::optimised && caches_ && !executable.statistics.from_cache)
+    if (keeps && tier == Tier::optimised && !executable.statistics.from_cache)
       cache_.store(key, object->getBuffer());
     executable.statistics.is_quick = tier == Tier::quick;
     TRY(link(std::move(object), entry, executable));
     if (tier == Tier::quick && !tier_)
       optimise_when_hot(std::move(bitcode), key, entry, instructions, executable);
     return {};
+  }
+
+  CodeKey key_of(const std::string& bitcode) const {
+    return code_key({bitcode, target_.cpu, target_.features, std::to_string(target_.vector_bits),
+                     LLVM_VERSION_STRING, RADDLE_CODEGEN_HASH});
   }
 
   void optimise_when_hot(std::string bitcode, const CodeKey& key, const std::string& entry,

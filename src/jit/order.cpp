@@ -1,63 +1,16 @@
-// Dominators, natural loops, waiting loops, and the loop-contiguous topological order.
+// Natural loops, waiting loops, and the loop-contiguous topological order.
 #include "jit/order.h"
 
 #include <algorithm>
 
 #include "base/assert.h"
+#include "ptx/dominators.h"
 
 namespace raddle::jit {
 namespace {
 
 using ptx::Cfg;
 using ptx::kNone;
-
-std::vector<BlockId> reverse_post_order(const Cfg& cfg) {
-  std::vector<BlockId> post;
-  std::vector<bool> seen(cfg.nodes.size());
-  std::vector<std::pair<BlockId, std::size_t>> stack;
-  if (!cfg.nodes.empty()) stack.push_back({0, 0}), seen[0] = true;
-  while (!stack.empty()) {
-    auto& [block, next] = stack.back();
-    const auto& successors = cfg.nodes[block].successors;
-    if (next == successors.size()) {
-      post.push_back(block);
-      stack.pop_back();
-      continue;
-    }
-    BlockId target = successors[next++];
-    if (!seen[target]) {
-      seen[target] = true;
-      stack.push_back({target, 0});
-    }
-  }
-  std::reverse(post.begin(), post.end());
-  return post;
-}
-
-/// Immediate dominators (Cooper, Harvey, Kennedy), by block; entry dominates itself.
-std::vector<BlockId> dominators(const Cfg& cfg, const std::vector<BlockId>& rpo,
-                                const std::vector<std::uint32_t>& index) {
-  std::vector<BlockId> idom(cfg.nodes.size(), kNone);
-  if (rpo.empty()) return idom;
-  idom[rpo[0]] = rpo[0];
-  auto intersect = [&](BlockId a, BlockId b) {
-    while (a != b) {
-      while (index[a] > index[b]) a = idom[a];
-      while (index[b] > index[a]) b = idom[b];
-    }
-    return a;
-  };
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (std::size_t i = 1; i < rpo.size(); ++i) {
-      BlockId block = rpo[i], found = kNone;
-      for (BlockId p : cfg.nodes[block].predecessors)
-        if (idom[p] != kNone) found = found == kNone ? p : intersect(p, found);
-      if (found != idom[block]) idom[block] = found, changed = true;
-    }
-  }
-  return idom;
-}
 
 /// An access whose result another thread may change at any time, so that a loop can wait for it.
 bool observes_other_threads(const isa::Opcode& opcode) {
@@ -112,13 +65,12 @@ bool may_wait(const ptx::Function& f, const Cfg& cfg, const std::vector<BlockId>
 
 class OrderBuilder {
  public:
-  OrderBuilder(const ptx::Function& f, const Cfg& cfg) : f_(f), cfg_(cfg) {}
+  OrderBuilder(const ptx::Function& f, const Cfg& cfg) : f_(f), cfg_(cfg), dominators_(cfg) {}
 
   Order build() {
-    rpo_ = reverse_post_order(cfg_);
+    rpo_ = ptx::reverse_postorder(cfg_);
     index_.assign(cfg_.nodes.size(), kNone);
     for (std::uint32_t i = 0; i < rpo_.size(); ++i) index_[rpo_[i]] = i;
-    idom_ = dominators(cfg_, rpo_, index_);
     order_.waiting_header.assign(cfg_.nodes.size(), false);
     order_.loop_of.assign(cfg_.nodes.size(), kNone);
     order_.position.assign(cfg_.nodes.size(), kNone);
@@ -134,11 +86,6 @@ class OrderBuilder {
   }
 
  private:
-  bool dominates(BlockId a, BlockId b) const {
-    while (index_[b] > index_[a]) b = idom_[b];
-    return a == b;
-  }
-
   /// Natural loops by header; irreducible ones have no header and stay out of the forest.
   void find_loops() {
     for (BlockId header : rpo_) {
@@ -148,7 +95,7 @@ class OrderBuilder {
       bool found = false;
       for (BlockId p : cfg_.nodes[header].predecessors) {
         if (index_[p] == kNone || index_[p] < index_[header]) continue;
-        if (!dominates(header, p)) {
+        if (!dominators_.dominates(header, p)) {
           ++order_.dispatched_loops;
           irreducible_ = true;
           continue;
@@ -248,7 +195,8 @@ class OrderBuilder {
 
   const ptx::Function& f_;
   const Cfg& cfg_;
-  std::vector<BlockId> rpo_, idom_;
+  const ptx::Dominators dominators_;
+  std::vector<BlockId> rpo_;
   std::vector<std::uint32_t> index_;
   Order order_;
   bool irreducible_ = false;

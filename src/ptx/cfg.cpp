@@ -88,6 +88,26 @@ Cfg build_cfg(const Function& function) {
   return cfg;
 }
 
+std::vector<BlockId> reverse_postorder(const Cfg& cfg) {
+  std::vector<BlockId> order;
+  std::vector<bool> seen(cfg.nodes.size());
+  std::vector<std::pair<BlockId, std::size_t>> path;  // block, successors walked
+  if (!cfg.nodes.empty()) path.push_back({0, 0}), seen[0] = true;
+  while (!path.empty()) {
+    auto& [block, next] = path.back();
+    const auto& successors = cfg.nodes[block].successors;
+    if (next == successors.size()) {
+      order.push_back(block);
+      path.pop_back();
+      continue;
+    }
+    const BlockId s = successors[next++];
+    if (!seen[s]) seen[s] = true, path.push_back({s, 0});
+  }
+  std::reverse(order.begin(), order.end());
+  return order;
+}
+
 void register_uses(const Function& function, const Instruction& instruction, RegisterUses& out) {
   out.uses.clear();
   out.definitions.clear();

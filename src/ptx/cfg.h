@@ -26,6 +26,9 @@ struct Cfg {
 };
 Cfg build_cfg(const Function& function);
 
+/// The blocks that block 0 reaches, each before its successors but for retreating edges.
+std::vector<BlockId> reverse_postorder(const Cfg& cfg);
+
 /// Registers live at block entry, as bit rows (one bit per register).
 struct Liveness {
   std::size_t words = 0;  ///< 64-bit words per row

@@ -1,30 +1,9 @@
 #include "ptx/dominators.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace raddle::ptx {
 namespace {
-
-std::vector<BlockId> reverse_postorder(const Cfg& cfg) {
-  std::vector<BlockId> order;
-  std::vector<bool> seen(cfg.nodes.size());
-  std::vector<std::pair<BlockId, std::size_t>> path;  // block, successors walked
-  if (!cfg.nodes.empty()) path.push_back({0, 0}), seen[0] = true;
-  while (!path.empty()) {
-    auto& [block, next] = path.back();
-    const auto& successors = cfg.nodes[block].successors;
-    if (next == successors.size()) {
-      order.push_back(block);
-      path.pop_back();
-      continue;
-    }
-    const BlockId s = successors[next++];
-    if (!seen[s]) seen[s] = true, path.push_back({s, 0});
-  }
-  std::reverse(order.begin(), order.end());
-  return order;
-}
 
 /// By position in the reverse postorder; kNone for unreachable blocks.
 std::vector<std::uint32_t> immediate_dominators(const Cfg& cfg, const std::vector<BlockId>& order,

@@ -16,31 +16,6 @@ using ptx::Instruction;
 
 namespace {
 
-/// Signed, unsigned and float comparisons by name; lo, ls, hi, hs are unsigned ones of any operand type.
-template <class T>
-bool compare_integers(Mod how, T a, T b) {
-  switch (how) {
-    case Mod::eq:
-      return a == b;
-    case Mod::ne:
-      return a != b;
-    case Mod::lt:
-    case Mod::lo:
-      return a < b;
-    case Mod::le:
-    case Mod::ls:
-      return a <= b;
-    case Mod::gt:
-    case Mod::hi:
-      return a > b;
-    case Mod::ge:
-    case Mod::hs:
-      return a >= b;
-    default:
-      RADDLE_UNREACHABLE("no integer comparison");
-  }
-}
-
 Compare float_comparison(Mod how) {
   switch (how) {
     case Mod::eq:

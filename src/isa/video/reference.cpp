@@ -41,23 +41,6 @@ Wide clamp(Wide value, unsigned bits, bool is_signed) {
   return std::min(std::max(value, low), high);
 }
 
-bool compare(Mod how, Wide a, Wide b) {
-  switch (how) {
-    case Mod::eq:
-      return a == b;
-    case Mod::ne:
-      return a != b;
-    case Mod::lt:
-      return a < b;
-    case Mod::le:
-      return a <= b;
-    case Mod::gt:
-      return a > b;
-    default:
-      return a >= b;
-  }
-}
-
 /// .sat, the second operation, and the merge of a part into c.
 void finish(Lane& lane, const Instruction& i, Wide value, Type type) {
   std::uint16_t selector = lane.operand(0).selector;
@@ -138,7 +121,7 @@ void simd(Lane& lane, const Instruction& i, unsigned count, Binary operation) {
 void simd_set(Lane& lane, const Instruction& i, unsigned count) {
   auto a = elements(lane, 1, count, i.opcode->type(0)), b = elements(lane, 2, count, i.opcode->type(1));
   for (unsigned e = 0; e < count; ++e)
-    a[e] = compare(i.opcode->get(isa::ModKind::compare), a[e], b[e]) ? 1 : 0;
+    a[e] = compare_integers(i.opcode->get(isa::ModKind::compare), a[e], b[e]) ? 1 : 0;
   merge(lane, i, a, count);
 }
 
@@ -195,7 +178,7 @@ void reference<Op::vmad>(Lane& lane, const Instruction& i) {
 template <>
 void reference<Op::vset>(Lane& lane, const Instruction& i) {
   Wide a = part(lane, 1, i.opcode->type(0)), b = part(lane, 2, i.opcode->type(1));
-  finish(lane, i, compare(i.opcode->get(isa::ModKind::compare), a, b) ? 1 : 0, Type::u32);
+  finish(lane, i, compare_integers(i.opcode->get(isa::ModKind::compare), a, b) ? 1 : 0, Type::u32);
 }
 
 template <>
