@@ -31,6 +31,7 @@ llvm::Function* FunctionCompiler::compile() {
   BlockId first = plan.order.blocks.front();
   store_mask(first, entry_mask_);
   prepare_meetings();
+  if (resume_) lay_out_frame();
   if (!f.is_entry) load_register_formals();
   if (resume_) {
     resume_->setDefaultDest(blocks_[first]);
@@ -347,40 +348,17 @@ void FunctionCompiler::emit_barrier_region() {
   for (BlockId x : plan.pending(block))
     if_then(any(load_mask(x)),
             [&] { fault(exec::FaultKind::illegal_barrier, ir.getInt64(0), ir.getInt32(0)); });
-  // Registers that the rest of the block, or a block after it, reads.
-  std::vector<bool> needed(f.registers.size());
-  for (BlockId s : plan.cfg.nodes[block].successors)
-    for (ptx::RegisterId r = 0; r < needed.size(); ++r) needed[r] = needed[r] || plan.live.live(s, r);
-  ptx::RegisterUses uses;
-  for (std::uint32_t n = f.blocks[block].end; &f.instructions[n - 1] != instruction; --n) {
-    const auto& later = f.instructions[n - 1];
-    ptx::register_uses(f, later, uses);
-    if (later.guard == ptx::kNone)
-      for (auto r : uses.definitions) needed[r] = false;
-    for (auto r : uses.uses) needed[r] = true;
-  }
-  std::vector<llvm::AllocaInst*> saved;
-  for (ptx::RegisterId r = 0; r < needed.size(); ++r) {
-    if (!needed[r] || !plan.shape(r).known) continue;
-    Slot& s = slot(r);
-    saved.insert(saved.end(), s.bases.begin(), s.bases.end());
-    saved.insert(saved.end(), s.parts.begin(), s.parts.end());
-    if (s.ok) saved.push_back(s.ok);
-  }
-  std::uint32_t offset = 64;  // the first bytes hold the mask
-  std::vector<std::uint32_t> offsets;
-  const auto& layout = context.llvm.getDataLayout();
+  const FrameUse& use = frame_uses_.at(static_cast<std::uint32_t>(instruction - f.instructions.data()));
   auto at = [&](std::uint32_t where) { return ir.CreateConstInBoundsGEP1_32(ir.getInt8Ty(), frame_, where); };
+  auto each = [&](const std::vector<ptx::RegisterId>& registers, const auto& body) {
+    for (ptx::RegisterId r : registers)
+      for (auto* a : variables_of(r))
+        body(a, at(frame_offsets_.at(a)), llvm::Align(FrameLayout::alignment(stored_size(a))));
+  };
   ir.CreateStore(mask_bits(active_), at(0));
-  for (auto* a : saved) {
-    auto size = static_cast<std::uint32_t>(layout.getTypeStoreSize(a->getAllocatedType()));
-    std::uint32_t align = size >= 64 ? 64 : size >= 32 ? 32 : 8;
-    offset = (offset + align - 1) / align * align;
-    offsets.push_back(offset);
-    ir.CreateAlignedStore(ir.CreateLoad(a->getAllocatedType(), a), at(offset), llvm::Align(align));
-    offset += size;
-  }
-  context.frame_bytes = std::max(context.frame_bytes, (offset + 63) / 64 * 64);
+  each(use.saved, [&](llvm::AllocaInst* a, llvm::Value* place, llvm::Align align) {
+    ir.CreateAlignedStore(ir.CreateLoad(a->getAllocatedType(), a), place, align);
+  });
   std::uint32_t state = resume_->getNumCases() + 1;
   ir.CreateRet(ir.getInt32(state));
   auto* resumed = llvm::BasicBlock::Create(ir.getContext(), "resumed", function_);
@@ -388,15 +366,38 @@ void FunctionCompiler::emit_barrier_region() {
   ir.SetInsertPoint(resumed);
   nobody_elsewhere_ = nullptr;
   active_ = mask_from_bits(ir.CreateLoad(ir.getInt32Ty(), at(0)));
-  for (std::size_t k = 0; k < saved.size(); ++k) {
-    auto* type = saved[k]->getAllocatedType();
-    auto size = layout.getTypeStoreSize(type).getFixedValue();
-    ir.CreateStore(ir.CreateAlignedLoad(type, at(offsets[k]),
-                                        llvm::Align(size >= 64   ? 64
-                                                    : size >= 32 ? 32
-                                                                 : 8)),
-                   saved[k]);
+  each(use.loaded, [&](llvm::AllocaInst* a, llvm::Value* place, llvm::Align align) {
+    ir.CreateStore(ir.CreateAlignedLoad(a->getAllocatedType(), place, align), a);
+  });
+}
+
+/// Where a register lives in the function, all its parts.
+std::vector<llvm::AllocaInst*> FunctionCompiler::variables_of(ptx::RegisterId r) {
+  if (!plan.shape(r).known) return {};
+  const Slot& s = slot(r);
+  std::vector<llvm::AllocaInst*> all = s.bases;
+  all.insert(all.end(), s.parts.begin(), s.parts.end());
+  if (s.ok) all.push_back(s.ok);
+  return all;
+}
+
+std::uint32_t FunctionCompiler::stored_size(const llvm::AllocaInst* a) const {
+  return static_cast<std::uint32_t>(context.llvm.getDataLayout().getTypeStoreSize(a->getAllocatedType()));
+}
+
+/// Regions: gives each register that some barrier holds its place in the frame.
+void FunctionCompiler::lay_out_frame() {
+  frame_uses_ = frame_uses(f, plan.cfg, plan.live);
+  std::map<ptx::RegisterId, std::vector<std::uint32_t>> holding;  // register -> barriers
+  std::uint32_t barrier = 0;
+  for (const auto& [n, use] : frame_uses_) {
+    for (ptx::RegisterId r : use.held) holding[r].push_back(barrier);
+    ++barrier;
   }
+  FrameLayout frame;
+  for (const auto& [r, barriers] : holding)
+    for (auto* a : variables_of(r)) frame_offsets_[a] = frame.place(stored_size(a), barriers);
+  context.frame_bytes = std::max(context.frame_bytes, (frame.bytes() + 63) / 64 * 64);
 }
 
 }  // namespace raddle::jit

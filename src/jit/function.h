@@ -12,6 +12,7 @@
 
 #include "exec/executable.h"
 #include "jit/emitter.h"
+#include "jit/frame.h"
 #include "jit/plan.h"
 #include "jit/value.h"
 
@@ -271,6 +272,9 @@ class FunctionCompiler {
     llvm::AllocaInst* ok = nullptr;
   };
   Slot& slot(ptx::RegisterId r);
+  std::vector<llvm::AllocaInst*> variables_of(ptx::RegisterId r);
+  std::uint32_t stored_size(const llvm::AllocaInst* variable) const;
+  void lay_out_frame();
 
   llvm::Function* function_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;  // allocas and loads of the context
@@ -284,6 +288,8 @@ class FunctionCompiler {
   llvm::Value* returns_ = nullptr;
   llvm::Value* frame_ = nullptr;  // regions
   llvm::SwitchInst* resume_ = nullptr;
+  std::map<std::uint32_t, FrameUse> frame_uses_;                    // regions: by barrier instruction
+  std::map<const llvm::AllocaInst*, std::uint32_t> frame_offsets_;  // of registers that barriers hold
   Mask entry_mask_, active_;
   WarpValue kept_guard_;                     // of the instruction at hand, where it writes its own guard
   llvm::Value* nobody_elsewhere_ = nullptr;  // of this block, once asked for

@@ -65,8 +65,7 @@ void reduce(FunctionCompiler& f, bool count) {
     answer = f.opcode().get(ModKind::operation) == Mod::and_ ? ir.CreateICmpEQ(total, arrived)
                                                              : ir.CreateICmpNE(total, ir.getInt32(0));
   }
-  f.write_parts(f.operand(0), count ? Type::u32 : Type::pred,
-                std::vector<llvm::Value*>(f.parts(), f.splat(answer)));
+  f.write_uniform(f.operand(0), count ? Type::u32 : Type::pred, answer);
 }
 
 void order(FunctionCompiler& f, llvm::AtomicOrdering ordering, Mod scope) {

@@ -1,0 +1,164 @@
+#include "jit/frame.h"
+
+#include <algorithm>
+
+#include "jit/holds.h"
+
+namespace raddle::jit {
+namespace {
+
+using ptx::BlockId;
+using ptx::RegisterId;
+using Row = std::vector<bool>;  // by register, or by place in the list of those that some barrier holds
+
+bool is_barrier(const ptx::Instruction& i) {
+  return holds_lanes(*i.opcode) && i.opcode->row->text->scope == isa::Scope::cta;
+}
+
+bool join(Row& into, const Row& more) {
+  bool changed = false;
+  for (std::size_t r = 0; r < into.size(); ++r)
+    if (more[r] && !into[r]) into[r] = changed = true;
+  return changed;
+}
+
+class FrameAnalysis {
+ public:
+  FrameAnalysis(const ptx::Function& f, const ptx::Cfg& cfg, const ptx::Liveness& live)
+      : f_(f), cfg_(cfg), live_(live), order_(ptx::reverse_postorder(cfg)) {}
+
+  std::map<std::uint32_t, FrameUse> run() {
+    find_held();
+    if (uses_.empty()) return {};
+    find_saved();
+    find_loaded();
+    return std::move(uses_);
+  }
+
+ private:
+  /// Steps over an instruction from its end to its begin: a guarded definition leaves the old value needed.
+  template <typename Set>
+  void step_back(std::uint32_t n, const Set& set) {
+    ptx::register_uses(f_, f_.instructions[n], now_);
+    if (f_.instructions[n].guard == ptx::kNone)
+      for (RegisterId r : now_.definitions) set(r, false);
+    for (RegisterId r : now_.uses) set(r, true);
+  }
+
+  void set(Row& row, RegisterId r, bool value) const {
+    if (index_[r] != ptx::kNone) row[index_[r]] = value;
+  }
+  /// Of what a barrier holds, what is in the row.
+  std::vector<RegisterId> held_in(const FrameUse& use, const Row& row) const {
+    std::vector<RegisterId> result;
+    std::copy_if(use.held.begin(), use.held.end(), std::back_inserter(result),
+                 [&](RegisterId r) { return row[index_[r]]; });
+    return result;
+  }
+
+  void find_held() {
+    index_.assign(f_.registers.size(), ptx::kNone);
+    for (BlockId b : order_) {
+      const auto& block = f_.blocks[b];
+      if (std::none_of(f_.instructions.begin() + block.begin, f_.instructions.begin() + block.end,
+                       is_barrier))
+        continue;
+      Row row(f_.registers.size());
+      for (BlockId s : cfg_.nodes[b].successors)
+        for (RegisterId r = 0; r < row.size(); ++r) row[r] = row[r] || live_.live(s, r);
+      for (std::uint32_t n = block.end; n-- > block.begin;) {
+        if (is_barrier(f_.instructions[n])) hold(uses_[n], row);
+        step_back(n, [&](RegisterId r, bool value) { row[r] = value; });
+      }
+    }
+  }
+
+  void hold(FrameUse& use, const Row& needed) {
+    for (RegisterId r = 0; r < needed.size(); ++r) {
+      if (!needed[r]) continue;
+      use.held.push_back(r);
+      if (index_[r] == ptx::kNone) index_[r] = count_++;
+    }
+  }
+
+  /// Forwards: what may have changed since the last barrier. At entry everything has.
+  void find_saved() {
+    std::vector<Row> changed(f_.blocks.size(), Row(count_));
+    changed[order_.front()].assign(count_, true);
+    for (bool again = true; again;) {
+      again = false;
+      for (BlockId b : order_) {
+        Row row = changed[b];
+        for (std::uint32_t n = f_.blocks[b].begin; n < f_.blocks[b].end; ++n) {
+          if (is_barrier(f_.instructions[n])) {
+            FrameUse& use = uses_[n];
+            use.saved = held_in(use, row);
+            row.assign(count_, false);
+          }
+          ptx::register_uses(f_, f_.instructions[n], now_);
+          for (RegisterId r : now_.definitions) set(row, r, true);
+        }
+        for (BlockId s : cfg_.nodes[b].successors) again |= join(changed[s], row);
+      }
+    }
+  }
+
+  /// Backwards: what is read, or saved although it may not have changed on this path, up to the next barrier.
+  void find_loaded() {
+    std::vector<Row> needed(f_.blocks.size(), Row(count_));
+    for (bool again = true; again;) {
+      again = false;
+      for (auto b = order_.rbegin(); b != order_.rend(); ++b) {
+        Row row(count_);
+        for (BlockId s : cfg_.nodes[*b].successors) join(row, needed[s]);
+        for (std::uint32_t n = f_.blocks[*b].end; n-- > f_.blocks[*b].begin;) {
+          if (is_barrier(f_.instructions[n])) {
+            FrameUse& use = uses_[n];
+            use.loaded = held_in(use, row);
+            row.assign(count_, false);
+            for (RegisterId r : use.saved) set(row, r, true);
+          }
+          step_back(n, [&](RegisterId r, bool value) { set(row, r, value); });
+        }
+        again |= join(needed[*b], row);
+      }
+    }
+  }
+
+  const ptx::Function& f_;
+  const ptx::Cfg& cfg_;
+  const ptx::Liveness& live_;
+  const std::vector<BlockId> order_;
+  std::vector<std::uint32_t> index_;  // by register: its place in rows, kNone if no barrier holds it
+  std::uint32_t count_ = 0;
+  std::map<std::uint32_t, FrameUse> uses_;
+  ptx::RegisterUses now_;
+};
+
+}  // namespace
+
+std::map<std::uint32_t, FrameUse> frame_uses(const ptx::Function& function, const ptx::Cfg& cfg,
+                                             const ptx::Liveness& live) {
+  return FrameAnalysis(function, cfg, live).run();
+}
+
+std::uint32_t FrameLayout::place(std::uint32_t size, const std::vector<std::uint32_t>& barriers) {
+  auto is_free = [&](const Place& p) {
+    return p.size == size && std::none_of(barriers.begin(), barriers.end(),
+                                          [&](std::uint32_t b) { return b < p.taken.size() && p.taken[b]; });
+  };
+  auto found = std::find_if(places_.begin(), places_.end(), is_free);
+  if (found == places_.end()) {
+    const std::uint32_t align = alignment(size);
+    end_ = (end_ + align - 1) / align * align;
+    found = places_.insert(places_.end(), {end_, size, {}});
+    end_ += size;
+  }
+  for (std::uint32_t b : barriers) {
+    if (b >= found->taken.size()) found->taken.resize(b + 1);
+    found->taken[b] = true;
+  }
+  return found->offset;
+}
+
+}  // namespace raddle::jit

@@ -1,0 +1,43 @@
+// What a warp keeps in its frame across the barriers of a kernel that runs as regions: which registers are
+// written there when it suspends, which are read when it goes on, and where each lies. A register that does
+// not change between two barriers is written once, and one that nobody reads between them is not read.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "ptx/cfg.h"
+
+namespace raddle::jit {
+
+struct FrameUse {
+  std::vector<ptx::RegisterId> saved;   ///< may have changed since the last barrier, and are read later
+  std::vector<ptx::RegisterId> loaded;  ///< of those that are read later: needed before the next barrier
+  std::vector<ptx::RegisterId> held;    ///< all that are read later
+};
+
+/// By instruction: what each barrier of the block in `function` does to the frame. All lanes of a warp come
+/// to such a barrier together, so that what a lane needs follows from the paths through the program alone.
+std::map<std::uint32_t, FrameUse> frame_uses(const ptx::Function& function, const ptx::Cfg& cfg,
+                                             const ptx::Liveness& live);
+
+/// Gives things that must not lie in the same place at the same time places in a frame.
+class FrameLayout {
+ public:
+  /// Offset in bytes of a thing of `size` bytes that is held at the given barriers.
+  std::uint32_t place(std::uint32_t size, const std::vector<std::uint32_t>& barriers);
+  std::uint32_t bytes() const { return end_; }
+
+  static std::uint32_t alignment(std::uint32_t size) { return size >= 64 ? 64 : size >= 32 ? 32 : 8; }
+
+ private:
+  struct Place {
+    std::uint32_t offset, size;
+    std::vector<bool> taken;  // by barrier
+  };
+  std::vector<Place> places_;
+  std::uint32_t end_ = 64;  // the first bytes hold the mask
+};
+
+}  // namespace raddle::jit

@@ -1,0 +1,99 @@
+// Which registers kernels that run as regions write to their frame at a barrier, and read after it.
+#include "jit/frame.h"
+
+#include <gmock/gmock.h>
+
+#include "ptx/parser.h"
+
+namespace raddle::jit {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+struct Barriers {
+  std::vector<std::vector<std::string>> saved, loaded, held;
+};
+
+/// Names of the registers at each barrier, in program order.
+Barriers barriers_of(const std::string& body) {
+  auto module = ptx::parse(
+      ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{ .reg .b32 %a, %b, %c, %z; .reg "
+      ".pred %p;\n" +
+      body + "}\n");
+  EXPECT_TRUE(module.ok()) << module.error().to_string();
+  const ptx::Function& f = module->functions[0];
+  auto cfg = ptx::build_cfg(f);
+  Barriers result;
+  auto names = [&](const std::vector<ptx::RegisterId>& registers) {
+    std::vector<std::string> text;
+    for (auto r : registers) text.push_back(f.registers[r].name);
+    return text;
+  };
+  for (const auto& [n, use] : frame_uses(f, cfg, ptx::liveness(f, cfg))) {
+    result.saved.push_back(names(use.saved));
+    result.loaded.push_back(names(use.loaded));
+    result.held.push_back(names(use.held));
+  }
+  return result;
+}
+
+TEST(Frame, KeepsARegisterOverSeveralBarriersAndTouchesItTwice) {
+  Barriers b =
+      barriers_of("mov.u32 %a, %tid.x; bar.sync 0; bar.sync 0; bar.sync 0; st.shared.u32 [%a], %a; ret;");
+  EXPECT_THAT(b.saved, ElementsAre(ElementsAre("%a"), IsEmpty(), IsEmpty()));
+  EXPECT_THAT(b.loaded, ElementsAre(IsEmpty(), IsEmpty(), ElementsAre("%a")));
+  EXPECT_THAT(b.held, ElementsAre(ElementsAre("%a"), ElementsAre("%a"), ElementsAre("%a")));
+}
+
+TEST(Frame, SavesAgainWhatChanged) {
+  Barriers b = barriers_of(
+      "mov.u32 %a, %tid.x; mov.u32 %b, %tid.x; bar.sync 0; add.u32 %a, %a, 1; bar.sync 0; st.shared.u32 "
+      "[%a], "
+      "%b; ret;");
+  EXPECT_THAT(b.saved, ElementsAre(ElementsAre("%a", "%b"), ElementsAre("%a")));
+  EXPECT_THAT(b.loaded, ElementsAre(ElementsAre("%a"), ElementsAre("%a", "%b")));
+}
+
+TEST(Frame, LoadsWhatOnePathChangesAndTheNextBarrierSaves) {
+  Barriers b = barriers_of(
+      "mov.u32 %a, %tid.x; setp.eq.u32 %p, %a, 3; bar.sync 0; @%p bra SKIP; mov.u32 %a, 7; SKIP: bar.sync 0; "
+      "st.shared.u32 [%a], %a; ret;");
+  EXPECT_THAT(b.saved, ElementsAre(ElementsAre("%a", "%p"), ElementsAre("%a")));
+  EXPECT_THAT(b.loaded, ElementsAre(ElementsAre("%a", "%p"), ElementsAre("%a")));
+}
+
+TEST(Frame, AGuardedDefinitionNeedsTheOldValue) {
+  Barriers b = barriers_of(
+      "mov.u32 %a, %tid.x; setp.eq.u32 %p, %a, 3; bar.sync 0; @%p mov.u32 %a, 7; bar.sync 0; st.shared.u32 "
+      "[%a], %a; ret;");
+  EXPECT_THAT(b.loaded, ElementsAre(ElementsAre("%a", "%p"), ElementsAre("%a")));
+}
+
+TEST(Frame, InALoopWhatDoesNotChangeIsSavedOnceMore) {
+  // On the way round %b has been saved and has not changed; from the entry it has. One barrier serves both.
+  Barriers b = barriers_of(
+      "mov.u32 %a, 0; mov.u32 %b, %tid.x; AGAIN: bar.sync 0; add.u32 %a, %a, 1; setp.lt.u32 %p, %a, %b; @%p "
+      "bra "
+      "AGAIN; ret;");
+  EXPECT_THAT(b.saved, ElementsAre(ElementsAre("%a", "%b")));
+  EXPECT_THAT(b.loaded, ElementsAre(ElementsAre("%a", "%b")));
+}
+
+TEST(Frame, ARegisterThatIsNeverWrittenIsZeroAfterBarriersToo) {
+  Barriers b = barriers_of("bar.sync 0; st.shared.u32 [%z], %z; ret;");
+  EXPECT_THAT(b.saved, ElementsAre(ElementsAre("%z")));
+}
+
+TEST(FrameLayout, SharesPlacesBetweenWhatNoBarrierHoldsTogether) {
+  FrameLayout frame;
+  const auto first = frame.place(64, {0, 1});
+  EXPECT_EQ(first % 64, 0u);
+  EXPECT_NE(frame.place(64, {1, 2}), first);
+  EXPECT_EQ(frame.place(64, {2, 3}), first);
+  EXPECT_NE(frame.place(4, {7}), first);  // another size
+  EXPECT_EQ(frame.bytes(), 64u + 2 * 64 + 4);
+}
+
+}  // namespace
+}  // namespace raddle::jit
