@@ -5,7 +5,7 @@
 raddle_packages=(
   # to build
   clang-19 lld-19 llvm-19-dev libclang-rt-19-dev cmake ninja-build
-  libboost-context-dev libfmt-dev libcli11-dev nlohmann-json3-dev
+  libboost-context-dev libfmt-dev libcli11-dev nlohmann-json3-dev libelf-dev liblz4-dev libzstd-dev pkgconf
   # to test
   git python3 clang-format-19 libgtest-dev libgmock-dev
 )

@@ -50,9 +50,11 @@ class Device {
   DeviceProperties properties() const;
 
   /// Parses PTX, allocates and initialises its variables. Kernels with instructions that are not supported
-  /// fail at kernel().
-  /// @errors invalid, with file, line and column; not_found: an external variable without a definition
-  Result<Module> load(std::string_view ptx, std::string_view name = "<memory>");
+  /// fail at kernel(). `image` is PTX text, a fat binary, or a program or object file that nvcc made of one
+  /// translation unit; of several architectures the one that suits the device is taken.
+  /// @errors invalid, with file, line and column; not_found: an external variable without a definition;
+  ///         unsupported: device code, but no PTX
+  Result<Module> load(std::string_view image, std::string_view name = "<memory>");
   Result<Module> load_file(const std::string& path);  ///< also io
 
   /// @errors out_of_memory; invalid for 0 bytes

@@ -24,6 +24,8 @@ enum ExitStatus : int {
 
 struct InspectOptions {
   std::string file;
+  std::string shape = "h200";  ///< machine whose architecture decides between several modules
+  std::string extract;         ///< directory for the modules' texts; empty: describe them
   bool json = false;
 };
 int inspect(const InspectOptions& options);

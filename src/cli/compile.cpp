@@ -10,6 +10,7 @@
 
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "cli/images.h"
 #include "cli/launch.h"
 #include "cli/machine_options.h"
 #include "raddle/raddle.h"
@@ -22,6 +23,26 @@ struct Job {
   Result<Kernel> kernel;
   std::optional<Result<LaunchReport>> outcome;
 };
+
+/// All kernels of all modules, or those that were asked for.
+std::vector<Job> jobs_of(std::vector<Module>& modules, const std::vector<std::string>& wanted) {
+  std::vector<Job> jobs;
+  std::vector<std::string> all;
+  for (Module& module : modules) {
+    for (const std::string& name : module.kernels()) {
+      all.push_back(name);
+      if (wanted.empty() || std::find(wanted.begin(), wanted.end(), name) != wanted.end())
+        jobs.push_back({name, module.kernel(name), std::nullopt});
+    }
+  }
+  for (const std::string& name : wanted)
+    if (std::find(all.begin(), all.end(), name) == all.end())
+      jobs.push_back(
+          {name,
+           Error::make(ErrorCode::not_found, "no kernel '{}'; the file has: {}", name, fmt::join(all, ", ")),
+           std::nullopt});
+  return jobs;
+}
 
 void work_on(Job& job, std::optional<Dim3> block) {
   job.outcome = job.kernel ? job.kernel->compile(block.value_or(job.kernel->suggested_block()))
@@ -60,8 +81,8 @@ int print_outcomes(const std::vector<Job>& jobs) {
 }  // namespace
 
 int compile(const CompileOptions& options) {
-  Result<std::string> source = read_file(options.file);
-  if (!source) return report(source.error());
+  Result<std::vector<fatbin::PtxImage>> images = read_images(options.file, options.machine.shape);
+  if (!images) return report(images.error());
   std::optional<Dim3> block;
   if (!options.block.empty()) {
     Result<Dim3> parsed = parse_dim3(options.block, "block");
@@ -72,11 +93,13 @@ int compile(const CompileOptions& options) {
   if (wanted.tier.empty()) wanted.tier = "optimised";  // ahead of time, there is time
   Result<Device> device = Device::open(wanted);
   if (!device) return report(device.error());
-  Result<Module> module = device->load(*source, options.file);
-  if (!module) return report(module.error(), *source);
-  std::vector<Job> jobs;
-  for (const std::string& name : options.kernels.empty() ? module->kernels() : options.kernels)
-    jobs.push_back({name, module->kernel(name), std::nullopt});
+  std::vector<Module> modules;
+  for (const fatbin::PtxImage& image : *images) {
+    Result<Module> module = device->load(image.text, image.name);
+    if (!module) return report(module.error(), image.text);
+    modules.push_back(std::move(*module));
+  }
+  std::vector<Job> jobs = jobs_of(modules, options.kernels);
   compile_all(jobs, block);
   return print_outcomes(jobs);
 }

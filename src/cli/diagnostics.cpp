@@ -3,11 +3,8 @@
 #include <cxxabi.h>
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <memory>
 
 #include "cli/commands.h"
 
@@ -52,17 +49,6 @@ int status_of(ErrorCode code) {
 }
 
 }  // namespace
-
-Result<std::string> read_file(const std::string& path) {
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
-  if (!file) return Error::make(ErrorCode::io, "cannot open {}: {}", path, std::strerror(errno));
-  std::string text;
-  char chunk[1 << 16];
-  while (std::size_t count = std::fread(chunk, 1, sizeof chunk, file.get())) text.append(chunk, count);
-  if (std::ferror(file.get()))
-    return Error::make(ErrorCode::io, "cannot read {}: {}", path, std::strerror(errno));
-  return text;
-}
 
 std::string render(const Error& error, std::string_view source) {
   constexpr std::size_t kLongest = 300;  // a line of binary garbage helps nobody

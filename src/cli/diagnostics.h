@@ -8,9 +8,6 @@
 
 namespace raddle::cli {
 
-/// The whole file. @errors io, not_found
-Result<std::string> read_file(const std::string& path);
-
 /// `file:line:column: error: message`, then the source line and a caret when `source` has that line.
 std::string render(const Error& error, std::string_view source = {});
 

@@ -1,14 +1,17 @@
-// `raddle inspect`: what each kernel of a module needs, and everything in it that Raddle cannot run, before
-// any launch.
+// `raddle inspect`: what each kernel of a file needs, and everything in it that Raddle cannot run, before any
+// launch.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
 #include "cli/host.h"
+#include "cli/images.h"
 #include "ptx/parser.h"
 
 namespace raddle::cli {
@@ -70,6 +73,17 @@ std::vector<Missing> missing_in(const ptx::Module& module, const std::vector<Ker
             [](const Missing& a, const Missing& b) { return a.part.first_line < b.part.first_line; });
   return all;
 }
+
+/// A module and what was found in it.
+struct Inspected {
+  explicit Inspected(ptx::Module&& parsed)
+      : module(std::move(parsed)), kernels(kernels_of(module)), missing(missing_in(module, kernels)) {}
+  Inspected(Inspected&&) = default;  // the kernels point into the module's vectors, which keep their place
+
+  ptx::Module module;
+  std::vector<Kernel> kernels;
+  std::vector<Missing> missing;
+};
 
 bool runnable(const Kernel& kernel) {
   return kernel.needs.unsupported.empty() && kernel.needs.unresolved.empty();
@@ -187,49 +201,87 @@ ordered_json to_json(const Kernel& kernel) {
           {"unsupported", unsupported}};
 }
 
-void print_json(const ptx::Module& module, const std::vector<Kernel>& kernels,
-                const std::vector<Missing>& all) {
+ordered_json to_json(const Inspected& inspected) {
+  const ptx::Module& module = inspected.module;
   ordered_json document = {{"file", module.name},
                            {"ptx_version", fmt::format("{}.{}", module.version / 10, module.version % 10)},
                            {"target", module.target},
                            {"host", to_json(describe_host())},
                            {"kernels", ordered_json::array()},
                            {"unsupported", ordered_json::array()}};
-  for (const Kernel& kernel : kernels) document["kernels"].push_back(to_json(kernel));
-  for (const Missing& missing : all) {
+  for (const Kernel& kernel : inspected.kernels) document["kernels"].push_back(to_json(kernel));
+  for (const Missing& missing : inspected.missing) {
     ordered_json entry = to_json(missing.part);
     entry["kernels"] = missing.kernels;
     document["unsupported"].push_back(entry);
   }
+  return document;
+}
+
+/// One object per module; a list of them where there are several.
+void print_json(const std::vector<Inspected>& all) {
+  ordered_json document = ordered_json::array();
+  for (const Inspected& inspected : all) document.push_back(to_json(inspected));
+  if (all.size() == 1) document = ordered_json(document[0]);
   fmt::print("{}\n", document.dump(2, ' ', false, ordered_json::error_handler_t::replace));
 }
 
-void print_text(const ptx::Module& module, const std::vector<Kernel>& kernels,
-                const std::vector<Missing>& all) {
+void print_text(const Inspected& inspected) {
+  const ptx::Module& module = inspected.module;
   fmt::print("{}: PTX {}.{} for {}, {} kernel{}\n", module.name, module.version / 10, module.version % 10,
-             module.target, kernels.size(), kernels.size() == 1 ? "" : "s");
-  fmt::print("host: {}\n", to_string(describe_host()));
-  for (const Kernel& kernel : kernels) print_kernel(kernel);
-  print_missing(all);
+             module.target, inspected.kernels.size(), inspected.kernels.size() == 1 ? "" : "s");
+  for (const Kernel& kernel : inspected.kernels) print_kernel(kernel);
+  print_missing(inspected.missing);
+}
+
+/// Reports every error of a text.
+int report_all(const std::vector<Error>& errors, std::string_view text) {
+  int status = kSuccess;
+  for (const Error& error : errors) status = report(error, text);
+  return status;
+}
+
+Result<void> extract(const std::vector<fatbin::PtxImage>& images, const std::string& directory) {
+  for (const fatbin::PtxImage& image : images) {
+    const std::filesystem::path path =
+        std::filesystem::path(directory) / std::filesystem::path(image.name).filename();
+    std::ofstream file(path, std::ios::binary);
+    file.write(image.text.data(), static_cast<std::streamsize>(image.text.size()));
+    if (!file.flush()) return Error::make(ErrorCode::io, "cannot write {}", path.string());
+    fmt::print("{}\n", path.string());
+  }
+  return {};
 }
 
 }  // namespace
 
 int inspect(const InspectOptions& options) {
-  Result<std::string> text = read_file(options.file);
-  if (!text) return report(text.error());
-  std::vector<Error> diagnostics;
-  Result<ptx::Module> module = ptx::parse(*text, options.file, &diagnostics);
-  if (!module) {
-    if (diagnostics.empty()) return report(module.error(), *text);
-    int status = 0;
-    for (const Error& error : diagnostics) status = report(error, *text);
-    return status;
+  Result<std::vector<fatbin::PtxImage>> images = read_images(options.file, options.shape);
+  if (!images) return report(images.error());
+  if (!options.extract.empty()) {
+    Result<void> done = extract(*images, options.extract);
+    return done ? int{kSuccess} : report(done.error());
   }
-  std::vector<Kernel> kernels = kernels_of(*module);
-  std::vector<Missing> all = missing_in(*module, kernels);
-  options.json ? print_json(*module, kernels, all) : print_text(*module, kernels, all);
-  return std::all_of(kernels.begin(), kernels.end(), runnable) ? kSuccess : kUnsupported;
+  std::vector<Inspected> all;
+  for (const fatbin::PtxImage& image : *images) {
+    std::vector<Error> diagnostics;
+    Result<ptx::Module> module = ptx::parse(image.text, image.name, &diagnostics);
+    if (!module)
+      return report_all(diagnostics.empty() ? std::vector{module.error()} : diagnostics, image.text);
+    all.emplace_back(std::move(*module));
+  }
+  if (options.json) {
+    print_json(all);
+  } else {
+    fmt::print("host: {}\n", to_string(describe_host()));
+    for (const Inspected& inspected : all) print_text(inspected);
+  }
+  return std::all_of(all.begin(), all.end(),
+                     [](const Inspected& inspected) {
+                       return std::all_of(inspected.kernels.begin(), inspected.kernels.end(), runnable);
+                     })
+             ? kSuccess
+             : kUnsupported;
 }
 
 }  // namespace raddle::cli

@@ -11,10 +11,15 @@ namespace {
 
 using Action = std::function<int()>;
 
+constexpr const char* kFileHelp = "PTX, a fat binary, or a program or object file that nvcc made";
+
 void add_inspect(CLI::App& app, InspectOptions& options, Action& action) {
   CLI::App* command =
-      app.add_subcommand("inspect", "say what each kernel of a PTX file needs, and what of it cannot run");
-  command->add_option("file", options.file, "PTX file")->required();
+      app.add_subcommand("inspect", "say what each kernel of a file needs, and what of it cannot run");
+  command->add_option("file", options.file, kFileHelp)->required();
+  command->add_option("--shape", options.shape, "machine whose architecture decides between several modules")
+      ->capture_default_str();
+  command->add_option("--extract", options.extract, "write the modules' PTX into this directory instead");
   command->add_flag("--json", options.json, "print JSON");
   command->callback([&] { action = [&] { return inspect(options); }; });
 }
@@ -53,9 +58,9 @@ void add_device(CLI::App& app, DeviceCommandOptions& options, Action& action) {
 
 void add_compile(CLI::App& app, CompileOptions& options, Action& action) {
   CLI::App* command =
-      app.add_subcommand("compile", "compile kernels of a PTX file into the code cache ahead of time");
+      app.add_subcommand("compile", "compile kernels of a file into the code cache ahead of time");
   add_machine(*command, options.machine);
-  command->add_option("file", options.file, "PTX file")->required();
+  command->add_option("file", options.file, kFileHelp)->required();
   command->add_option("--kernel", options.kernels, "only this kernel; may be given several times")
       ->take_all()
       ->allow_extra_args(false);
@@ -66,9 +71,9 @@ void add_compile(CLI::App& app, CompileOptions& options, Action& action) {
 
 void add_run(CLI::App& app, RunOptions& options, Action& action) {
   CLI::App* command =
-      app.add_subcommand("run", "run a kernel of a PTX file on buffers, and check what it computed");
+      app.add_subcommand("run", "run a kernel of a file on buffers, and check what it computed");
   add_machine(*command, options.machine);
-  command->add_option("file", options.file, "PTX file")->required();
+  command->add_option("file", options.file, kFileHelp)->required();
   command->add_option("--kernel", options.kernel, "kernel; not needed where the file has only one");
   command->add_option("--grid", options.grid, "blocks: X[,Y[,Z]]")->capture_default_str();
   command->add_option("--block", options.block,

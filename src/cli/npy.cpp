@@ -8,7 +8,7 @@
 #include <cstring>
 #include <memory>
 
-#include "cli/diagnostics.h"
+#include "base/file.h"
 
 namespace raddle::cli {
 namespace {

@@ -8,6 +8,7 @@
 #include "cli/argument.h"
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "cli/images.h"
 #include "cli/launch.h"
 #include "cli/machine_options.h"
 #include "cli/wait.h"
@@ -18,7 +19,8 @@ namespace {
 
 /// Everything that the command line asks for, parsed before the device is opened.
 struct Plan {
-  std::string source;  ///< PTX text
+  std::vector<fatbin::PtxImage> images;
+  std::size_t chosen = 0;  ///< the image that has the kernel
   Dim3 grid, block;
   bool block_given = false;
   std::uint64_t shared_bytes = 0;
@@ -46,7 +48,7 @@ Result<void> parse_results(const RunOptions& options, Plan& plan) {
 
 Result<Plan> make_plan(const RunOptions& options) {
   Plan plan;
-  TRY_ASSIGN(plan.source, read_file(options.file));
+  TRY_ASSIGN(plan.images, read_images(options.file, options.machine.shape));
   TRY_ASSIGN(plan.grid, parse_dim3(options.grid, "grid"));
   plan.block_given = !options.block.empty();
   if (plan.block_given) {
@@ -61,12 +63,29 @@ Result<Plan> make_plan(const RunOptions& options) {
   return plan;
 }
 
-Result<Kernel> find_kernel(Module& module, const std::string& name) {
-  if (!name.empty()) return module.kernel(name);
-  std::vector<std::string> names = module.kernels();
-  if (names.size() != 1)
-    return Error::invalid("--kernel is needed; the file has: {}", fmt::join(names, ", "));
-  return module.kernel(names[0]);
+struct Loaded {
+  std::size_t image;
+  Module module;
+};
+
+/// The module that has the kernel, or the only kernel of all.
+Result<Loaded> load_module(Device& device, const std::vector<fatbin::PtxImage>& images, std::string& kernel) {
+  std::vector<std::string> all;
+  std::optional<Loaded> chosen;
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    TRY_ASSIGN(Module module, device.load(images[i].text, images[i].name));
+    const std::vector<std::string> names = module.kernels();
+    all.insert(all.end(), names.begin(), names.end());
+    const bool suits = kernel.empty() || std::find(names.begin(), names.end(), kernel) != names.end();
+    if (suits && !names.empty() && !chosen) chosen = Loaded{i, std::move(module)};
+  }
+  if (kernel.empty() && all.size() != 1)
+    return Error::invalid("--kernel is needed; the file has: {}", fmt::join(all, ", "));
+  if (!chosen)
+    return Error::make(ErrorCode::not_found, "no kernel '{}'; the file has: {}", kernel,
+                       fmt::join(all, ", "));
+  if (kernel.empty()) kernel = all[0];
+  return std::move(*chosen);
 }
 
 /// Device addresses of the buffers, by argument; 0 for scalars and empty buffers.
@@ -137,8 +156,10 @@ Result<int> launch(const RunOptions& options, Plan& plan) {
   DeviceOptions wanted = device_options(options.machine);
   wanted.time_limit = std::chrono::milliseconds(static_cast<std::int64_t>(options.time_limit * 1000));
   TRY_ASSIGN(Device device, Device::open(wanted));
-  TRY_ASSIGN(Module module, device.load(plan.source, options.file));
-  TRY_ASSIGN(Kernel kernel, find_kernel(module, options.kernel));
+  std::string name = options.kernel;
+  TRY_ASSIGN(Loaded loaded, load_module(device, plan.images, name));
+  plan.chosen = loaded.image;
+  TRY_ASSIGN(Kernel kernel, loaded.module.kernel(name));
   TRY_ASSIGN(std::vector<DevicePtr> addresses, upload(device, plan.arguments));
   std::vector<raddle::Argument> values;
   for (std::size_t i = 0; i < plan.arguments.size(); ++i) {
@@ -169,8 +190,8 @@ int run(const RunOptions& options) {
   if (interrupted()) return kInterrupted;
   Error& error = status.error();
   if (error.where.line != 0 && error.where.file.empty())
-    error.where.file = options.file;  // a fault knows its line only
-  return report(error, plan->source);
+    error.where.file = plan->images[plan->chosen].name;  // a fault knows its line only
+  return report(error, text_of(plan->images, error));
 }
 
 }  // namespace raddle::cli

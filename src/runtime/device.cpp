@@ -1,7 +1,6 @@
 // Device: opening, memory, synchronisation.
-#include <cstdio>
-#include <cstring>
-
+#include "base/file.h"
+#include "fatbin/image.h"
 #include "interp/interpreter.h"
 #include "machine/memory/device_copy.h"
 #include "machine/shape/host.h"
@@ -117,24 +116,23 @@ DeviceProperties Device::properties() const {
           shape.sm.threads_per_block};
 }
 
-Result<Module> Device::load(std::string_view text, std::string_view name) {
+Result<Module> Device::load(std::string_view image, std::string_view name) {
+  TRY_ASSIGN(const std::vector<fatbin::PtxImage> found,
+             fatbin::ptx_images(image, name, impl_->machine->shape().capability));
+  if (found.size() != 1)
+    return Error::invalid(
+        "{} holds {} modules of PTX, of which one has to be chosen (raddle inspect --extract)", name,
+        found.size());
   auto module = std::make_unique<Module::Impl>();
   module->device = impl_.get();
-  TRY_ASSIGN(module->program, ptx::parse(text, name));
+  TRY_ASSIGN(module->program, ptx::parse(found[0].text, found[0].name));
   TRY(place_variables(*module));
   return Module(std::move(module));
 }
 
 Result<Module> Device::load_file(const std::string& path) {
-  std::FILE* file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) return Error::make(ErrorCode::io, "cannot open {}: {}", path, std::strerror(errno));
-  std::string text;
-  char chunk[1 << 16];
-  for (std::size_t n; (n = std::fread(chunk, 1, sizeof chunk, file)) != 0;) text.append(chunk, n);
-  const bool bad = std::ferror(file) != 0;
-  std::fclose(file);
-  if (bad) return Error::make(ErrorCode::io, "cannot read {}", path);
-  return load(text, path);
+  TRY_ASSIGN(const std::string image, read_file(path));
+  return load(image, path);
 }
 
 Result<DevicePtr> Device::allocate(std::uint64_t bytes) { return impl_->machine->memory().allocate(bytes); }
