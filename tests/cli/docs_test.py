@@ -25,6 +25,7 @@ def commands(path):
 class Docs(CommandTest):
     def test_commands(self):
         os.symlink(os.path.join(ROOT, "examples"), self.path("examples"))
+        os.symlink(os.path.join(ROOT, "tests/data/fatbin/plain.o"), self.path("app"))  # stands for a program
         pages = [os.path.join(ROOT, "README.md"), *sorted(glob.glob(os.path.join(ROOT, "docs", "*.md")))]
         found = [(page, line) for page in pages for line in commands(page)]
         self.assertGreaterEqual(len(found), 4)
