@@ -367,8 +367,9 @@ void FunctionCompiler::emit_indirect_call(const ptx::Call& call) {
 /// Lanes that executed `exit` inside the callee are gone.
 void FunctionCompiler::remove_exited() {
   if (!context.functions_may_exit) return;
-  Mask live =
-      mask_from_bits(warp_field(offsetof(exec::WarpContext, live_lanes), ir.getInt32Ty(), "live", false));
+  auto* alive = warp_field(offsetof(exec::WarpContext, live_lanes), ir.getInt32Ty(), "live", false);
+  ir.CreateStore(ir.CreateAnd(lanes_inside(), alive), inside_);
+  Mask live = mask_from_bits(alive);
   for (unsigned p = 0; p < parts(); ++p) active_[p] = ir.CreateAnd(active_[p], live[p]);
 }
 

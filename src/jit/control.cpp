@@ -30,6 +30,8 @@ llvm::Function* FunctionCompiler::compile() {
     for (auto* a : masks_[b]) ir.CreateStore(llvm::Constant::getNullValue(a->getAllocatedType()), a);
   BlockId first = plan.order.blocks.front();
   store_mask(first, entry_mask_);
+  inside_ = entry_alloca(ir.getInt32Ty(), "inside");
+  ir.CreateStore(mask_bits(entry_mask_), inside_);
   prepare_meetings();
   if (resume_) lay_out_frame();
   if (!f.is_entry) load_register_formals();
@@ -211,10 +213,11 @@ void FunctionCompiler::go(const std::vector<BlockId>& set) {
 
 void FunctionCompiler::leave(const Mask& lanes_leaving) {
   bool thread_ends = f.is_entry || (instruction && opcode().op == Op::exit);
-  if (!thread_ends) return store_register_returns(lanes_leaving);
   bool others_remain = !plan.pending(block).empty() || plan.cfg.nodes[block].exit == Exit::conditional_end;
-  if (f.is_entry && (context.kind != exec::BlockKind::fibers || !others_remain)) return;
   auto* bits = mask_bits(lanes_leaving);
+  if (others_remain) ir.CreateStore(ir.CreateAnd(lanes_inside(), ir.CreateNot(bits)), inside_);
+  if (!thread_ends) return store_register_returns(lanes_leaving);
+  if (f.is_entry && (context.kind != exec::BlockKind::fibers || !others_remain)) return;
   auto* live = ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), warp_, offsetof(exec::WarpContext, live_lanes));
   if (context.kind == exec::BlockKind::fibers) {
     if_then(ir.CreateICmpNE(bits, ir.getInt32(0)),
@@ -365,7 +368,9 @@ void FunctionCompiler::emit_barrier_region() {
   resume_->addCase(ir.getInt32(state), resumed);
   ir.SetInsertPoint(resumed);
   nobody_elsewhere_ = nullptr;
-  active_ = mask_from_bits(ir.CreateLoad(ir.getInt32Ty(), at(0)));
+  auto* bits = ir.CreateLoad(ir.getInt32Ty(), at(0));
+  ir.CreateStore(bits, inside_);
+  active_ = mask_from_bits(bits);
   each(use.loaded, [&](llvm::AllocaInst* a, llvm::Value* place, llvm::Align align) {
     ir.CreateStore(ir.CreateAlignedLoad(a->getAllocatedType(), place, align), a);
   });

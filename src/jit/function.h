@@ -201,6 +201,7 @@ class FunctionCompiler {
   };
   void prepare_meetings();
   void at_start_of(BlockId x, const std::function<void()>& body);
+  llvm::Value* lanes_inside();
   llvm::Value* lanes_elsewhere();
   llvm::Value* named_members();
   llvm::Value* complete_groups(const Meeting& m, llvm::Value* wanting,
@@ -292,6 +293,7 @@ class FunctionCompiler {
   std::map<const llvm::AllocaInst*, std::uint32_t> frame_offsets_;  // of registers that barriers hold
   Mask entry_mask_, active_;
   WarpValue kept_guard_;                     // of the instruction at hand, where it writes its own guard
+  llvm::AllocaInst* inside_ = nullptr;       // i32: lanes that have not left the function
   llvm::Value* nobody_elsewhere_ = nullptr;  // of this block, once asked for
   std::map<BlockId, Meeting> meetings_;
   const Meeting* met_ = nullptr;  // of this block's first instruction, while it is emitted

@@ -61,15 +61,12 @@ void FunctionCompiler::at_start_of(BlockId x, const std::function<void()>& body)
   active_ = here;
 }
 
+/// Lanes that have come into the function and not left it: here or waiting at some block.
+llvm::Value* FunctionCompiler::lanes_inside() { return ir.CreateLoad(ir.getInt32Ty(), inside_); }
+
 /// Lanes that wait at other blocks.
 llvm::Value* FunctionCompiler::lanes_elsewhere() {
-  Mask elsewhere = all_lanes(false);
-  for (BlockId x : plan.pending(block)) {
-    if (x == block) continue;
-    Mask waiting = load_mask(x);
-    for (unsigned p = 0; p < parts(); ++p) elsewhere[p] = ir.CreateOr(elsewhere[p], waiting[p]);
-  }
-  return mask_bits(elsewhere);
+  return ir.CreateAnd(lanes_inside(), ir.CreateNot(mask_bits(active_)));
 }
 
 /// Lanes pending elsewhere that this operation names must come here first, or to the same operation.
@@ -110,7 +107,7 @@ llvm::Value* FunctionCompiler::complete_groups(const Meeting& m, llvm::Value* wa
   auto* i32 = ir.getInt32Ty();
   llvm::Value* at = wanting;
   for (const auto& [x, lanes_there] : arrived) at = ir.CreateOr(at, lanes_there);
-  auto* present = ir.CreateOr(lanes_elsewhere(), mask_bits(active_));
+  auto* present = lanes_inside();
   auto missing = [&](llvm::Value* members, llvm::Value* same) {
     return ir.CreateAnd(ir.CreateAnd(members, present), ir.CreateNot(same));
   };
@@ -358,8 +355,7 @@ void FunctionCompiler::meet_at_barrier(Meeting& m) {
     barriers = ir.CreateOr(barriers, bit(place, there));
     waiting = ir.CreateOr(waiting, there);
   }
-  auto* all = ir.CreateOr(lanes_elsewhere(), here);
-  if_then(ir.CreateICmpEQ(ir.CreateAnd(all, ir.CreateNot(waiting)), zero),
+  if_then(ir.CreateICmpEQ(ir.CreateAnd(lanes_inside(), ir.CreateNot(waiting)), zero),
           [&] { call_service(offsetof(exec::Services, barrier_wait), ir.getVoidTy(), {warp_, barriers}); });
   add_lanes(block, active_);
   go(plan.with(block, {block}));

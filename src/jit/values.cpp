@@ -241,12 +241,7 @@ void FunctionCompiler::write_uniform(const Operand& d, Type type, llvm::Value* v
 /// i1: no lane waits at another block, so that what this block defines holds for every lane that is left.
 llvm::Value* FunctionCompiler::nobody_elsewhere() {
   if (nobody_elsewhere_) return nobody_elsewhere_;
-  Mask elsewhere = all_lanes(false);
-  for (BlockId x : plan.pending(block)) {
-    Mask waiting = load_mask(x);
-    for (unsigned p = 0; p < parts(); ++p) elsewhere[p] = ir.CreateOr(elsewhere[p], waiting[p]);
-  }
-  return nobody_elsewhere_ = ir.CreateNot(any(elsewhere));
+  return nobody_elsewhere_ = ir.CreateICmpEQ(lanes_elsewhere(), ir.getInt32(0));
 }
 
 // ---- masks ----
