@@ -116,7 +116,9 @@ struct CtaContext {
   std::uint32_t live_threads;  ///< not yet exited
   std::uint32_t cluster_rank;
   Barrier barriers[kMaxBarriers];
-  void* machine;  ///< the machine's own state for this CTA
+  void* machine;               ///< the machine's own state for this CTA
+  std::uint32_t running_warp;  ///< block kinds loops and regions: 1 + warp whose code runs, for faults
+  std::uint32_t running_lane;  ///< 1 + lane that touches memory right now; 0: unknown, or several
 };
 
 /// One warp. Warp w holds threads 32w .. 32w+31 in linear order (x fastest).

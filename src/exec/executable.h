@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
 #include "exec/abi.h"
+#include "exec/registers.h"
 #include "ptx/module.h"
 
 namespace raddle::exec {
@@ -44,6 +46,12 @@ class Executable {
   virtual void run_warp(WarpContext& warp) = 0;
   /// PTX line of a host code address inside this executable, 0 if unknown: names the line of a memory fault.
   virtual std::uint32_t line_of(std::uint64_t) const { return 0; }
+  /// What the instruction at a host code address accessed when it faulted.
+  /// @param faulted  the address, 0 if it was none that the processor could name
+  virtual std::optional<AccessedMemory> accessed(std::uint64_t, const SavedRegisters&,
+                                                 std::uint64_t /*faulted*/) const {
+    return {};
+  }
 };
 
 /// Value of a function's address in PTX: an index into the checked table, never a host address; 0 stays null.

@@ -52,11 +52,20 @@ bool names_address(FaultKind kind) {
 }
 }  // namespace
 
+std::optional<std::uint64_t> misaligned_from(std::uint64_t address) {
+  constexpr unsigned kUserBits = 47;
+  for (unsigned bits = 1; bits <= 5; ++bits) {
+    const std::uint64_t low = address & ((1u << bits) - 1), was = address - (low << (64 - bits));
+    if (low != 0 && was >> kUserBits == 0) return was;
+  }
+  return {};
+}
+
 std::string Fault::to_string() const {
   std::string text;
   auto out = std::back_inserter(text);
   fmt::format_to(out, "{}", fault_name(kind));
-  if (names_address(kind)) fmt::format_to(out, " {:#x}", address);
+  if (names_address(kind) && address_known) fmt::format_to(out, " {:#x}", address);
   if (!kernel.empty()) fmt::format_to(out, " in kernel {}", kernel);
   fmt::format_to(out, ", block ({},{},{})", ctaid[0], ctaid[1], ctaid[2]);
   if (thread_known) fmt::format_to(out, ", thread ({},{},{})", tid[0], tid[1], tid[2]);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,12 +17,18 @@ struct Fault {
   std::uint32_t tid[3] = {0, 0, 0};
   bool thread_known = false;
   std::uint64_t address = 0;
+  bool address_known = true;
   std::uint32_t ptx_line = 0;  ///< 0: unknown
   std::string source;          ///< "file.cu:12", empty if unknown
   std::string detail;          ///< nearest allocation and distance, assert text
 
   std::string to_string() const;
 };
+
+/// Engines may let a misaligned access of 2 to 32 bytes trap by adding its address's low bits into the
+/// topmost ones (ADR 0014). @returns the address as the kernel made it; nothing for an address that is none
+/// of these
+std::optional<std::uint64_t> misaligned_from(std::uint64_t address);
 
 std::string_view fault_name(FaultKind kind);  ///< "illegal address", ...
 

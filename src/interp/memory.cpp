@@ -143,6 +143,8 @@ std::byte* Lane::access(unsigned k, unsigned bytes) const {
   if (space == Space::shared) address = static_cast<std::uint32_t>(address);
   std::uint64_t generic = to_generic(space, address);
   if (generic % bytes != 0) fault(exec::FaultKind::misaligned_address, generic);
+  // Of an address that is not canonical the processor would not say which it was.
+  if (generic >> 47 != 0) fault(exec::FaultKind::illegal_address, generic);
   std::uint64_t limit = ~std::uint64_t{0};
   if (space == Space::shared) limit = shared_end(*cta.launch);
   if (space == Space::local) limit = cta.local_stride;

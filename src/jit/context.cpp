@@ -196,7 +196,7 @@ WarpValue FunctionCompiler::thread_coordinate(unsigned c) {
     return value;
   }
   // Computed once, in the entry block: divisions.
-  auto insert = ir.saveIP();
+  Builder::InsertPointGuard back(ir);
   ir.SetInsertPoint(entry_->getTerminator());
   auto* first = ir.CreateShl(warp_field(offsetof(WarpContext, warp_id), i32, "warpid"), 5);
   auto* nx = launch_field(offsetof(LaunchContext, ntid), i32, "ntid.x");
@@ -242,13 +242,15 @@ WarpValue FunctionCompiler::thread_coordinate(unsigned c) {
       }
       break;
   }
-  ir.restoreIP(insert);
   return value;
 }
 
+llvm::Value* FunctionCompiler::aligned(llvm::Value* bytes) {
+  return ir.CreateAnd(bytes, ir.getInt64(~std::uint64_t{15}));
+}
+
 llvm::Value* FunctionCompiler::shared_base() {
-  auto* pointer = cta_field(offsetof(CtaContext, shared), ir.getInt64Ty(), "shared");
-  return pointer;
+  return aligned(cta_field(offsetof(CtaContext, shared), ir.getInt64Ty(), "shared"));
 }
 
 llvm::Value* FunctionCompiler::dynamic_stack(unsigned p) {
@@ -262,10 +264,10 @@ llvm::Value* FunctionCompiler::frame_end() {
 
 std::vector<llvm::Value*> FunctionCompiler::local_base() {
   if (!local_base_.empty()) return local_base_;
-  auto insert = ir.saveIP();
+  Builder::InsertPointGuard back(ir);
   auto* i64 = ir.getInt64Ty();
-  auto* base = cta_field(offsetof(CtaContext, local), i64, "local");
-  auto* stride = cta_field(offsetof(CtaContext, local_stride), i64, "local_stride");
+  auto* base = aligned(cta_field(offsetof(CtaContext, local), i64, "local"));
+  auto* stride = aligned(cta_field(offsetof(CtaContext, local_stride), i64, "local_stride"));
   auto* warp_id = warp_field(offsetof(WarpContext, warp_id), ir.getInt32Ty(), "warpid");
   ir.SetInsertPoint(entry_->getTerminator());
   auto* first = ir.CreateShl(ir.CreateZExt(warp_id, i64), 5);
@@ -273,7 +275,6 @@ std::vector<llvm::Value*> FunctionCompiler::local_base() {
     auto* thread = ir.CreateAdd(splat(first), lane_numbers(64, p));
     local_base_.push_back(ir.CreateAdd(splat(base), ir.CreateMul(thread, splat(stride))));
   }
-  ir.restoreIP(insert);
   return local_base_;
 }
 
@@ -309,6 +310,12 @@ llvm::Value* FunctionCompiler::call_service(std::size_t offset, llvm::Type* resu
   std::vector<llvm::Type*> types;
   for (auto* a : arguments) types.push_back(a->getType());
   return ir.CreateCall(llvm::FunctionType::get(result, types, false), target, arguments);
+}
+
+void FunctionCompiler::mark_lane(llvm::Value* lane) {
+  auto* at = ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), cta_, offsetof(CtaContext, running_lane));
+  auto* number = lane ? ir.CreateAdd(lane, ir.getInt32(1)) : ir.getInt32(0);
+  ir.CreateStore(number, at, true);  // volatile: it belongs before the access
 }
 
 void FunctionCompiler::fault(exec::FaultKind kind, llvm::Value* address, llvm::Value* lane) {

@@ -73,6 +73,10 @@ void FunctionCompiler::emit_prologue() {
   // addresses).
   function_->addFnAttr(llvm::Attribute::NullPointerIsValid);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
+  std::uint32_t first_line = f.instructions.empty() ? 0 : f.instructions.front().line;
+  subprogram_ = context.debug.subprogram(name, first_line);
+  function_->setSubprogram(subprogram_);
+  at_line(0);
   entry_ = llvm::BasicBlock::Create(ir.getContext(), "entry", function_);
   body_ = llvm::BasicBlock::Create(ir.getContext(), "body", function_);
   exit_ = llvm::BasicBlock::Create(ir.getContext(), "exit", function_);
@@ -116,7 +120,8 @@ void FunctionCompiler::check_stack() {
       ir.CreateTrunc(cta_field(offsetof(exec::CtaContext, local_stride), ir.getInt64Ty(), "stack"), i32);
   auto* end = ir.CreateAdd(local_frame_, ir.getInt32(f.local_bytes));
   if_then(ir.CreateICmpUGT(end, stack), [&] {
-    fault(exec::FaultKind::stack_overflow, ir.CreateZExt(end, ir.getInt64Ty()), ir.getInt32(0));
+    fault(exec::FaultKind::stack_overflow, ir.CreateZExt(end, ir.getInt64Ty()),
+          first_lane(function_->getArg(1)));
   });
   if (!context.has_dynamic_stack) return;
   Mask full;
@@ -138,11 +143,16 @@ void FunctionCompiler::keep_stack(bool restore) {
   ir.CreateMemCpy(restore ? here : kept, llvm::Align(4), restore ? kept : here, llvm::Align(4), kBytes);
 }
 
+void FunctionCompiler::at_line(std::uint32_t line) {
+  ir.SetCurrentDebugLocation(llvm::DILocation::get(ir.getContext(), line, 0, subprogram_));
+}
+
 void FunctionCompiler::emit_block(BlockId b) {
   block = b;
   instruction = nullptr;
   nobody_elsewhere_ = nullptr;
   met_ = nullptr;
+  at_line(0);
   ir.SetInsertPoint(blocks_[b]);
   active_ = load_mask(b);
   store_mask(b, all_lanes(false));
@@ -158,6 +168,7 @@ void FunctionCompiler::emit_block(BlockId b) {
   const ptx::Instruction* last = nullptr;
   for (std::uint32_t n = f.blocks[b].begin; n < f.blocks[b].end; ++n) {
     instruction = &f.instructions[n];
+    at_line(instruction->line);
     bool transfers = opcode().is(isa::Effects::control) && instruction->extra == ptx::kNone;
     if (opcode().op == Op::brx_idx) transfers = true;
     if (transfers && n + 1 == f.blocks[b].end)
@@ -350,7 +361,7 @@ void FunctionCompiler::emit_uniform_index(const ptx::Instruction& last) {
 void FunctionCompiler::emit_barrier_region() {
   for (BlockId x : plan.pending(block))
     if_then(any(load_mask(x)),
-            [&] { fault(exec::FaultKind::illegal_barrier, ir.getInt64(0), ir.getInt32(0)); });
+            [&] { fault(exec::FaultKind::illegal_barrier, ir.getInt64(0), first_lane(mask_bits(active_))); });
   const FrameUse& use = frame_uses_.at(static_cast<std::uint32_t>(instruction - f.instructions.data()));
   auto at = [&](std::uint32_t where) { return ir.CreateConstInBoundsGEP1_32(ir.getInt8Ty(), frame_, where); };
   auto each = [&](const std::vector<ptx::RegisterId>& registers, const auto& body) {

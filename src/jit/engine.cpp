@@ -84,12 +84,14 @@ BlockKind choose_kind(const ptx::Module& module, ptx::FunctionId kernel, const p
 }
 
 /// loops: `void block(ptr cta)` runs all warps of a CTA, so that what does not change is computed once.
-void emit_block_function(llvm::Module& llvm, llvm::Function* warp_function) {
+void emit_block_function(llvm::Module& llvm, DebugLines& debug, llvm::Function* warp_function) {
   auto& context = llvm.getContext();
   Builder ir(context);
   auto* type = llvm::FunctionType::get(ir.getVoidTy(), {ir.getPtrTy()}, false);
   auto* block = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "block", llvm);
   block->addFnAttr(llvm::Attribute::NullPointerIsValid);
+  block->setSubprogram(debug.subprogram("block", 0));
+  ir.SetCurrentDebugLocation(llvm::DILocation::get(context, 0, 0, block->getSubprogram()));
   warp_function->setLinkage(llvm::Function::InternalLinkage);
   warp_function->addFnAttr(llvm::Attribute::AlwaysInline);
   auto* entry = llvm::BasicBlock::Create(context, "entry", block);
@@ -124,8 +126,10 @@ void emit_block_function(llvm::Module& llvm, llvm::Function* warp_function) {
       ir.CreateSelect(ir.CreateICmpUGE(left, ir.getInt32(exec::kWarpSize)), ir.getInt32(0xffffffff), partial);
   ir.CreateStore(lanes, field(offsetof(exec::WarpContext, initial_lanes)));
   ir.CreateStore(lanes, field(offsetof(exec::WarpContext, live_lanes)));
-  ir.CreateCall(warp_function, {warp});
   auto* next = ir.CreateAdd(index, ir.getInt32(1));
+  ir.CreateStore(next, ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), block->getArg(0),
+                                                     offsetof(exec::CtaContext, running_warp)));
+  ir.CreateCall(warp_function, {warp});
   index->addIncoming(next, loop);
   ir.CreateCondBr(ir.CreateICmpULT(next, warps), loop, done);
   ir.SetInsertPoint(done);
@@ -208,9 +212,11 @@ class JitEngine final : public exec::Engine {
     bool functions_exit = false;
     LayoutClass layout = layout_class(block, target_.simd.lanes);
     BlockKind kind = choose_kind(module, kernel, needs, layout, target_.simd.lanes, functions_exit);
+    DebugLines debug(llvm);
     ModuleContext shared{.module = module,
                          .llvm = llvm,
                          .simd = target_.simd,
+                         .debug = debug,
                          .layout = layout,
                          .kind = kind,
                          .shared = ptx::shared_layout(module, kernel)};
@@ -223,7 +229,8 @@ class JitEngine final : public exec::Engine {
       shared.to_compile.pop_back();
       compile_function(shared, module.functions[id]);
     }
-    if (kind == BlockKind::loops) emit_block_function(llvm, entry);
+    if (kind == BlockKind::loops) emit_block_function(llvm, debug, entry);
+    debug.finish();
     set_target_attributes(llvm, target_);
     executable.kind = kind;
     executable.statistics = shared.statistics;
@@ -320,12 +327,14 @@ class JitEngine final : public exec::Engine {
         jit_->getDataLayout().getGlobalPrefix());
     if (!process) return failed(process.takeError());
     dylib->addGenerator(std::move(*process));
-    if (auto error = jit_->addObjectFile(*dylib, std::move(object))) return failed(std::move(error));
+    auto code = llvm::MemoryBuffer::getMemBuffer(object->getMemBufferRef());
+    if (auto error = jit_->addObjectFile(*dylib, std::move(code))) return failed(std::move(error));
     auto symbol = jit_->lookup(*dylib, entry);
     if (!symbol) return failed(symbol.takeError());
     executable.add_release([session = &jit_->getExecutionSession(), library = &*dylib] {
       llvm::consumeError(session->removeJITDylib(*library));
     });
+    executable.add_lines({std::move(object), entry, symbol->getValue()});
     executable.set_entry(symbol->toPtr<void*>());
     return {};
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "jit/decode.h"
 
 namespace raddle::jit {
 namespace {
@@ -70,6 +71,26 @@ void JitExecutable::when_hot(double seconds, std::function<void()> hot, std::fun
   nanoseconds_left_ = static_cast<std::int64_t>(seconds * 1e9) + 1;
 }
 
+void JitExecutable::add_lines(LineTable lines) {
+  std::lock_guard guard(lines_lock_);
+  lines_.push_back(std::move(lines));
+}
+
+std::uint32_t JitExecutable::line_of(std::uint64_t address) const {
+  std::lock_guard guard(lines_lock_);
+  for (LineTable& table : lines_)
+    if (std::uint32_t line = table.line_of(address); line != 0) return line;
+  return 0;
+}
+
+std::optional<exec::AccessedMemory> JitExecutable::accessed(std::uint64_t code,
+                                                            const exec::SavedRegisters& registers,
+                                                            std::uint64_t faulted) const {
+  auto access = decode_access(code, registers, faulted);
+  if (!access) return {};
+  return exec::AccessedMemory{.address = access->address, .is_write = access->is_write};
+}
+
 void JitExecutable::run_block(exec::CtaContext& cta) {
   Timed timed(*this);
   if (kind == exec::BlockKind::loops) return entry<void(exec::CtaContext*)>()(&cta);
@@ -96,6 +117,7 @@ void JitExecutable::run_regions(exec::CtaContext& cta) {
     std::uint32_t left = cta.thread_count - w * exec::kWarpSize;
     std::uint32_t lanes = left >= exec::kWarpSize ? 0xffffffffu : (1u << left) - 1;
     warps[w] = {.cta = &cta, .warp_id = w, .initial_lanes = lanes, .live_lanes = lanes};
+    cta.running_warp = w + 1;
     states[w] = enter(&warps[w], memory.bytes + w * frame, 0);
     waiting += states[w] != 0;
   }
@@ -105,6 +127,7 @@ void JitExecutable::run_regions(exec::CtaContext& cta) {
     waiting = 0;
     for (unsigned w = 0; w < cta.warp_count; ++w) {
       if (states[w] == 0) continue;
+      cta.running_warp = w + 1;
       states[w] = enter(&warps[w], memory.bytes + w * frame, states[w]);
       waiting += states[w] != 0;
     }

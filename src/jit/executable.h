@@ -3,9 +3,11 @@
 
 #include <atomic>
 #include <functional>
+#include <mutex>
 #include <vector>
 
 #include "exec/executable.h"
+#include "jit/line_table.h"
 
 namespace raddle::jit {
 
@@ -17,6 +19,8 @@ class JitExecutable final : public exec::Executable {
   /// be set again while blocks run, to code of the same kernel: what a frame holds between regions is the
   /// same in every tier.
   void set_entry(void* address) { entry_.store(address, std::memory_order_release); }
+  /// The PTX lines of code that may run from now on, beside those of earlier tiers.
+  void add_lines(LineTable lines);
   /// What frees the code, called when the executable goes.
   void add_release(std::function<void()> release) { releases_.push_back(std::move(release)); }
   /// Calls `hot` once, from a worker, when the code has run for so many seconds, all workers together.
@@ -27,6 +31,9 @@ class JitExecutable final : public exec::Executable {
 
   void run_block(exec::CtaContext& cta) override;
   void run_warp(exec::WarpContext& warp) override;
+  std::uint32_t line_of(std::uint64_t address) const override;
+  std::optional<exec::AccessedMemory> accessed(std::uint64_t code, const exec::SavedRegisters& registers,
+                                               std::uint64_t faulted) const override;
 
  private:
   class Timed;
@@ -37,6 +44,8 @@ class JitExecutable final : public exec::Executable {
   void run_regions(exec::CtaContext& cta);
 
   std::atomic<void*> entry_{nullptr};
+  mutable std::mutex lines_lock_;
+  mutable std::vector<LineTable> lines_;
   std::vector<std::function<void()>> releases_;
   std::function<void()> hot_, stop_;
   std::atomic<std::int64_t> nanoseconds_left_{0};  ///< until hot; 0: not counted

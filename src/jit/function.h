@@ -13,6 +13,7 @@
 #include "exec/executable.h"
 #include "jit/emitter.h"
 #include "jit/frame.h"
+#include "jit/line_table.h"
 #include "jit/plan.h"
 #include "jit/value.h"
 
@@ -43,6 +44,7 @@ struct ModuleContext {
   const ptx::Module& module;
   llvm::Module& llvm;
   SimdForm simd;
+  DebugLines& debug;
   LayoutClass layout;
   exec::BlockKind kind;
   ptx::SharedLayout shared;
@@ -108,6 +110,7 @@ class FunctionCompiler {
   llvm::Value* any(const Mask& mask);  ///< i1
   /// Value of operand k in the first lane of `bits`: barrier numbers and counts are the same for a group.
   llvm::Value* of_first(unsigned k, llvm::Value* bits);
+  llvm::Value* first_lane(llvm::Value* bits);  ///< number of the lowest lane in an i32 mask; below 32
   Mask all_lanes(bool value);
   /// Emits body(lane index i32, is in a loop) for each lane in the i32 mask, lowest first.
   void for_each_lane(llvm::Value* bits, const std::function<void(llvm::Value* lane)>& body);
@@ -138,19 +141,24 @@ class FunctionCompiler {
   WarpValue special(const ptx::Operand& operand);
   WarpValue thread_coordinate(unsigned component);
   WarpValue uniform_time(ptx::SpecialRegister which);
-  llvm::Value* shared_base();              ///< i64 host address of shared address 0
-  llvm::Value* dynamic_stack(unsigned p);  ///< where the lanes' WarpContext::dynamic_stack stands
-  llvm::Value* frame_end();                ///< i32 end of the function's frame in local memory
-  std::vector<llvm::Value*> local_base();  ///< <lanes x i64> host address of each thread's local memory
+  llvm::Value* aligned(llvm::Value* bytes);  ///< tells LLVM that an i64 is a multiple of 16
+  llvm::Value* shared_base();                ///< i64 host address of shared address 0
+  llvm::Value* dynamic_stack(unsigned p);    ///< where the lanes' WarpContext::dynamic_stack stands
+  llvm::Value* frame_end();                  ///< i32 end of the function's frame in local memory
+  std::vector<llvm::Value*> local_base();    ///< <lanes x i64> host address of each thread's local memory
   llvm::Value* local_frame() const { return local_frame_; }
   llvm::Value* variable_address(ptx::VariableId id);  ///< i64, in the variable's own space
   llvm::Value* call_service(std::size_t offset, llvm::Type* result, std::vector<llvm::Value*> arguments);
+  /// Around accesses of one lane at a time: names the lane should memory fault; null afterwards.
+  void mark_lane(llvm::Value* lane);
   void fault(exec::FaultKind kind, llvm::Value* address, llvm::Value* lane);
   void fault_lanes(exec::FaultKind kind, const Mask& lanes);  ///< at run time, if there is one; no address
 
   // ---- memory (memory.cpp) ----
   /// Host addresses (i64) that an address operand names in a space (Mod::none: generic).
   WarpValue address_of(const ptx::Operand& operand, isa::Mod space);
+  /// Makes accesses trap whose address is no multiple of `bytes` (alignment.cpp).
+  void trap_misaligned(const ptx::Operand& operand, isa::Mod space, WarpValue& address, unsigned bytes);
   void load(unsigned destination, unsigned address);
   void store(unsigned address, unsigned value);
   /// Destinations or sources of a scalar or {vector} operand.
@@ -188,6 +196,7 @@ class FunctionCompiler {
   void keep_stack(bool restore);
   void emit_block(BlockId b);
   void emit_instruction();
+  void at_line(std::uint32_t line);  ///< what follows belongs to this PTX line; 0: to none
   void emit_plain();
   void emit_terminator(const ptx::Instruction* last);
   /// State of a block that starts with an operation at which lanes meet others that came on another path.
@@ -278,6 +287,7 @@ class FunctionCompiler {
   void lay_out_frame();
 
   llvm::Function* function_ = nullptr;
+  llvm::DISubprogram* subprogram_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;  // allocas and loads of the context
   llvm::BasicBlock* body_ = nullptr;
   llvm::BasicBlock* exit_ = nullptr;

@@ -285,9 +285,12 @@ llvm::Value* FunctionCompiler::of_first(unsigned k, llvm::Value* bits) {
   if (!present(k)) return ir.getInt32(0);
   WarpValue v = read(k);
   if (v.shape.uniform()) return scalar(v).v;
-  auto* lane = ir.CreateAnd(
-      ir.CreateIntrinsic(llvm::Intrinsic::cttz, {ir.getInt32Ty()}, {bits, ir.getFalse()}), ir.getInt32(31));
-  return load_lane(spill(v), ir.getInt32Ty(), lane);
+  return load_lane(spill(v), ir.getInt32Ty(), first_lane(bits));
+}
+
+llvm::Value* FunctionCompiler::first_lane(llvm::Value* bits) {
+  auto* lane = ir.CreateIntrinsic(llvm::Intrinsic::cttz, {ir.getInt32Ty()}, {bits, ir.getFalse()});
+  return ir.CreateAnd(lane, ir.getInt32(31));
 }
 
 /// Lanes that have joined a phase which is not over.

@@ -92,7 +92,7 @@ WarpValue FunctionCompiler::address_of(const Operand& o, Mod space) {
   if (o.value != 0)
     each([&](llvm::Value* x) { return add(x, ir.getInt64(static_cast<std::uint64_t>(o.value))); });
   if (space == Mod::param || space == Mod::param_entry) {
-    auto* base = launch_field(offsetof(exec::LaunchContext, parameters), i64, "parameters");
+    auto* base = aligned(launch_field(offsetof(exec::LaunchContext, parameters), i64, "parameters"));
     each([&](llvm::Value* x) { return add(x, base); });
   } else if (space == Mod::local) {
     auto bases = local_base();
@@ -114,6 +114,7 @@ FunctionCompiler::Access FunctionCompiler::access(unsigned address, unsigned dat
   a.count = static_cast<unsigned>(a.elements.size());
   a.address = address_of(operand(address), opcode().get(ModKind::space));
   a.mask = executing();
+  trap_misaligned(operand(address), opcode().get(ModKind::space), a.address, a.bytes * a.count);
   switch (opcode().get(ModKind::semantics)) {
     case Mod::volatile_:
     case Mod::relaxed:
@@ -296,8 +297,9 @@ FunctionCompiler::Parts FunctionCompiler::load_gather(const Access& a) {
         v = ir.CreateMaskedGather(type, ir.CreateIntToPtr(address, vector_of(ir.getPtrTy(), lanes())),
                                   llvm::Align(a.bytes), a.mask[p]);
       } else {
-        // Narrow elements: gather the aligned word around each (it never crosses a page), then shift.
-        auto* down = ir.CreateAnd(address, splat(ir.getInt64(~3ull)));
+        // Narrow elements: gather the aligned word around each (it never crosses a page), then shift. The
+        // lowest bit of a misaligned one stays, as it says that the access traps for that.
+        auto* down = ir.CreateAnd(address, splat(ir.getInt64(~(4ull - a.bytes))));
         v = ir.CreateMaskedGather(type, ir.CreateIntToPtr(down, vector_of(ir.getPtrTy(), lanes())),
                                   llvm::Align(4), a.mask[p]);
         auto* shift = ir.CreateShl(ir.CreateTrunc(ir.CreateAnd(address, splat(ir.getInt64(3))), type),
@@ -320,6 +322,7 @@ FunctionCompiler::Parts FunctionCompiler::load_lanes(const Access& a) {
   }
   auto* addresses = spill(a.address);
   for_each_lane(mask_bits(a.mask), [&](llvm::Value* lane) {
+    mark_lane(lane);
     auto* at = pointer(load_lane(addresses, ir.getInt64Ty(), lane));
     unsigned total = a.bytes * a.count;
     bool atomic = a.ordering != llvm::AtomicOrdering::NotAtomic;
@@ -342,6 +345,7 @@ FunctionCompiler::Parts FunctionCompiler::load_lanes(const Access& a) {
       store_lane(arrays[e], load, lane);
     }
   });
+  mark_lane(nullptr);
   Parts result;
   for (auto* array : arrays) result.push_back(reload(array, element));
   return result;
@@ -424,6 +428,7 @@ void FunctionCompiler::store_lanes(const Access& a, const Parts& values) {
   std::vector<llvm::Value*> arrays;
   for (unsigned e = 0; e < a.count; ++e) arrays.push_back(spill_parts(values[e]));
   for_each_lane(mask_bits(a.mask), [&](llvm::Value* lane) {
+    mark_lane(lane);
     auto* at = pointer(load_lane(addresses, ir.getInt64Ty(), lane));
     bool atomic = a.ordering != llvm::AtomicOrdering::NotAtomic;
     unsigned total = a.bytes * a.count;
@@ -447,6 +452,7 @@ void FunctionCompiler::store_lanes(const Access& a, const Parts& values) {
       if (atomic) store->setAtomic(a.ordering);
     }
   });
+  mark_lane(nullptr);
 }
 
 /// Every lane to one address: PTX leaves open who wins; here the highest lane, as in lane order.

@@ -25,7 +25,7 @@ struct Shape {
   bool affine = false;
   bool per_part = false;     ///< one base per part of the warp instead of one per warp; never with a pattern
   bool checked = false;      ///< affine only while a run-time flag holds (a widened 32-bit index may wrap)
-  std::uint8_t aligned = 0;  ///< of an affine value: base is a multiple of 1 << aligned
+  std::uint8_t aligned = 0;  ///< a multiple of 1 << aligned: an affine value's base, else every lane's value
   std::int64_t stride = 0;
   const Offsets* pattern = nullptr;
 
@@ -36,7 +36,7 @@ struct Shape {
   std::int64_t offset(unsigned lane) const { return pattern ? (*pattern)[lane] : stride * lane; }
   friend bool operator==(const Shape&, const Shape&) = default;
 
-  static Shape varying() { return {.known = true}; }
+  static Shape varying(std::uint8_t aligned = 0) { return {.known = true, .aligned = aligned}; }
   static Shape uniform_value() { return {.known = true, .affine = true}; }
   static Shape strided(std::int64_t stride, bool per_part = false, std::uint8_t aligned = 0) {
     return {.known = true, .affine = true, .per_part = per_part, .aligned = aligned, .stride = stride};
@@ -110,6 +110,9 @@ class Plan {
   Shape operand_shape(const ptx::Operand& o) const;
   /// Shape of the address of a load or store, in its own space.
   Shape address_shape(const ptx::Operand& address) const;
+  /// Power of two (its logarithm) that divides every lane's address, as far as is known; host addresses are
+  /// no less aligned than those in their space, up to 16 bytes.
+  unsigned address_alignment(const ptx::Operand& address, isa::Mod space) const;
   /// Shape of what an instruction writes to its destination k, before guard and blending.
   Shape result_shape(const ptx::Instruction& i) const;
 
@@ -122,6 +125,8 @@ class Plan {
   bool update_divergence();
   Shape special_shape(const ptx::Operand& o) const;
   Shape affine_result(const ptx::Instruction& i) const;
+  std::uint8_t result_alignment(const ptx::Instruction& i) const;
+  std::uint8_t value_alignment(const ptx::Operand& o) const;
 
   std::vector<Shape> shapes_;
   std::vector<const ptx::Operand*> constants_;

@@ -19,11 +19,25 @@ using ptx::SpecialRegister;
 
 constexpr std::uint8_t kWarpAligned = 5;  // a warp's first thread is a multiple of 32
 
+std::uint8_t trailing_zeros(std::int64_t value) {
+  return static_cast<std::uint8_t>(
+      value == 0 ? 31 : std::min(31, std::countr_zero(static_cast<std::uint64_t>(value))));
+}
+
+/// Of every lane's value, not of the base alone.
+std::uint8_t lane_alignment(const Shape& s) {
+  std::uint8_t aligned = s.aligned;
+  if (s.affine)
+    for (unsigned l = 1; l < exec::kWarpSize; ++l) aligned = std::min(aligned, trailing_zeros(s.offset(l)));
+  return aligned;
+}
+
 Shape meet(const Shape& a, const Shape& b) {
   if (!a.known) return b;
   if (!b.known) return a;
-  if (!a.affine || !b.affine || a.stride != b.stride || a.pattern != b.pattern) return Shape::varying();
-  if (a.pattern && (a.per_part || b.per_part)) return Shape::varying();
+  bool alike = a.affine && b.affine && a.stride == b.stride && a.pattern == b.pattern;
+  if (!alike || (a.pattern && (a.per_part || b.per_part)))
+    return Shape::varying(std::min(lane_alignment(a), lane_alignment(b)));
   Shape s = a;
   s.per_part |= b.per_part;
   s.checked |= b.checked;
@@ -94,17 +108,37 @@ Shape Plan::operand_shape(const Operand& o) const {
   }
 }
 
+std::uint8_t Plan::value_alignment(const Operand& o) const {
+  if (const Operand* immediate = constant(o)) return trailing_zeros(immediate->value);
+  if (o.kind == Operand::Kind::reg && !o.negated)
+    return shapes_[o.index].known ? lane_alignment(shapes_[o.index]) : 31;
+  if (o.kind == Operand::Kind::variable) {
+    auto align = static_cast<std::int64_t>(std::max(module.variables[o.index].align, 1u));
+    return std::min(trailing_zeros(align), trailing_zeros(o.value));
+  }
+  return 0;
+}
+
+unsigned Plan::address_alignment(const Operand& address, Mod space) const {
+  constexpr std::uint8_t kBases = 4;  // local memory and frames: 16 bytes; the other spaces' bases have more
+  Operand base = address;
+  base.negated = false;
+  std::uint8_t aligned = trailing_zeros(address.value);
+  if (address.base != Operand::Base::reg && address.base != Operand::Base::variable)
+    return std::min(aligned, kBases);
+  base.value = 0;
+  base.kind = address.base == Operand::Base::reg ? Operand::Kind::reg : Operand::Kind::variable;
+  if (space == Mod::none || space == Mod::global || space == Mod::const_)
+    return std::min(aligned, value_alignment(base));
+  return std::min({aligned, value_alignment(base), kBases});
+}
+
 Shape Plan::address_shape(const Operand& address) const {
   if (address.base != Operand::Base::reg) return Shape::uniform_value();
   return shapes_[address.index];
 }
 
 namespace {
-
-std::uint8_t trailing_zeros(std::int64_t value) {
-  return static_cast<std::uint8_t>(
-      value == 0 ? 31 : std::min(31, std::countr_zero(static_cast<std::uint64_t>(value))));
-}
 
 /// base_a + base_b with lane offsets combined by `combine`.
 template <class Combine>
@@ -269,6 +303,44 @@ Shape Plan::affine_result(const ptx::Instruction& i) const {
   return Shape::varying();
 }
 
+/// Low bits that are zero in all lanes of what an address computation gives.
+std::uint8_t Plan::result_alignment(const ptx::Instruction& i) const {
+  const isa::Opcode& opcode = *i.opcode;
+  auto operands = function.operands_of(i);
+  if (operands[0].kind != Operand::Kind::reg || !is_address_width(operands[0].type) || opcode.has(Mod::sat) ||
+      opcode.has(Mod::hi))
+    return 0;
+  auto of = [&](unsigned k) { return int{value_alignment(operands[k])}; };
+  auto limited = [](int bits) { return static_cast<std::uint8_t>(std::clamp(bits, 0, 31)); };
+  const Operand* amount = operands.size() > 2 ? constant(operands[2]) : nullptr;
+  switch (opcode.row->text->affine) {
+    case Affine::move:
+      return limited(of(1));
+    case Affine::convert:
+      return opcode.type_count > 1 && !isa::is_float(opcode.type(0)) && !isa::is_float(opcode.type(1))
+                 ? limited(of(1))
+                 : 0;
+    case Affine::add:
+    case Affine::subtract:
+    case Affine::flip:
+    case Affine::join:
+      return limited(std::min(of(1), of(2)));
+    case Affine::multiply:
+      return limited(of(1) + of(2));
+    case Affine::multiply_add:
+      return limited(std::min(of(1) + of(2), of(3)));
+    case Affine::shift_left:
+      return limited(of(1) + (amount ? static_cast<int>(std::clamp<std::int64_t>(amount->value, 0, 31)) : 0));
+    case Affine::shift_right:
+      return amount ? limited(of(1) - static_cast<int>(std::clamp<std::int64_t>(amount->value, 0, 31))) : 0;
+    case Affine::mask:
+      return limited(std::max(of(1), of(2)));
+    case Affine::none:
+      return 0;
+  }
+  return 0;
+}
+
 Shape Plan::result_shape(const ptx::Instruction& i) const {
   const isa::Opcode& opcode = *i.opcode;
   const isa::RowText& row = *opcode.row->text;
@@ -307,7 +379,10 @@ Shape Plan::result_shape(const ptx::Instruction& i) const {
     return Shape::varying();  // cvta.local
   if (row.affine != Affine::none) {
     Shape s = affine_result(i);
-    if (!s.known || s.affine) return s;
+    if (!s.known) return s;
+    if (!s.affine) s = all_uniform ? Shape::uniform_value() : Shape::varying();
+    s.aligned = std::max(s.aligned, result_alignment(i));  // of every lane, so of the base
+    return s;
   }
   return all_uniform ? Shape::uniform_value() : Shape::varying();
 }
@@ -328,8 +403,10 @@ bool Plan::update_shapes() {
       ptx::register_uses(function, i, uses);
       if (uses.definitions.empty()) continue;
       Shape shape = i.extra != ptx::kNone ? Shape::varying() : result_shape(i);
+      // Lanes that keep their old value keep one that another definition has accounted for.
+      auto give_up = [](const Shape& s) { return s.known ? Shape::varying(lane_alignment(s)) : s; };
       if (i.guard != ptx::kNone && shapes_[i.guard].known && !shapes_[i.guard].uniform())
-        shape = Shape::varying();
+        shape = give_up(shape);
       bool single =
           function.operands_of(i).size() > 0 && function.operands_of(i)[0].kind == Operand::Kind::reg;
       for (auto r : uses.definitions) {
@@ -337,6 +414,7 @@ bool Plan::update_shapes() {
         bool plain = single && uses.definitions.size() == 1;
         Shape written = shape;
         // Only a plain destination can be strided; vectors and second destinations are uniform or varying.
+        if (!plain && shape.known) written.aligned = 0;
         if (strided && !plain) written = Shape::varying();
         if (shape.known && must_blend(b, r)) {
           // Lanes elsewhere keep their old values: an address stays affine while a run-time flag says there
@@ -344,7 +422,7 @@ bool Plan::update_shapes() {
           if (written.affine && plain && is_address_width(function.registers[r].type))
             written.checked = true;
           else
-            written = Shape::varying();
+            written = give_up(written);
         }
         set(r, written);
       }

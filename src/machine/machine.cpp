@@ -138,8 +138,9 @@ std::optional<exec::Fault> Machine::failure() const {
 }
 
 std::string Machine::describe_address(const Block& block, const RawFault& raw) const {
+  if (!raw.address_known) return "an address that is not canonical or not aligned";
   std::string text = raw.access_known ? (raw.is_write ? "write, " : "read, ") : "";
-  if (raw.address_guessed) return text + "the address is non-canonical and was taken from a register";
+  if (raw.address >> 47 != 0) return text + "no address of user memory";
   if (const char* region = block.memory.region_of(raw.address)) {
     const bool shared = std::strcmp(region, "shared memory") == 0;
     const auto base = reinterpret_cast<std::uint64_t>(shared ? block.memory.shared() : block.memory.local());
@@ -151,23 +152,43 @@ std::string Machine::describe_address(const Block& block, const RawFault& raw) c
   return text + memory_.describe(raw.address);
 }
 
-exec::Fault Machine::describe_fault(Block& block, const RawFault& raw) const {
+namespace {
+/// What only the faulting instruction and the registers tell: the address where the processor gave none, and
+/// whether it is one that engines make of misaligned ones; the lane.
+void complete(RawFault& raw, const exec::Executable& executable) {
+  if (raw.registers == nullptr) return;
+  const auto access =
+      executable.accessed(raw.code_address, *raw.registers, raw.address_known ? raw.address : 0);
+  if (access && access->lane != 0 && raw.lane == 0) raw.lane = access->lane;
+  if (!access || raw.address_known || raw.kind != exec::FaultKind::illegal_address) return;
+  raw.address = access->address;
+  raw.is_write = access->is_write;
+  raw.address_known = raw.access_known = true;
+  const auto misaligned = exec::misaligned_from(raw.address);
+  if (misaligned) raw.address = *misaligned;
+  // A user address that traps without a page fault: the instruction wants it aligned.
+  if (raw.address >> 47 == 0) raw.kind = exec::FaultKind::misaligned_address;
+}
+}  // namespace
+
+exec::Fault Machine::describe_fault(Block& block, RawFault raw) const {
   exec::Fault fault;
   const GridWork& grid = block.task->grid;
+  complete(raw, *grid.executable);
   fault.kind = raw.kind;
   fault.kernel = *grid.name;
   std::copy_n(block.cta.ctaid, 3, fault.ctaid);
   fault.address = raw.address;
+  fault.address_known = raw.address_known;
   fault.ptx_line = raw.line;
   if (raw.code_address != 0) {
     if (const std::uint32_t line = grid.executable->line_of(raw.code_address); line != 0)
       fault.ptx_line = line;
   }
-  const bool warps = block.kind == exec::BlockKind::fibers;
   if (fault.ptx_line != 0 && grid.source_of != nullptr)
     fault.source = grid.source_of(grid.owner, fault.ptx_line);
-  if (raw.thread != 0) {
-    const std::uint32_t thread = raw.thread - 1;
+  if (raw.warp != 0 && raw.lane != 0) {
+    const std::uint32_t thread = (raw.warp - 1) * exec::kWarpSize + raw.lane - 1;
     fault.thread_known = true;
     fault.tid[0] = thread % grid.context.ntid[0];
     fault.tid[1] = thread / grid.context.ntid[0] % grid.context.ntid[1];
@@ -179,8 +200,8 @@ exec::Fault Machine::describe_fault(Block& block, const RawFault& raw) const {
     fault.detail =
         fmt::format("{} threads wait at barriers that no other thread can complete", block.cta.live_threads);
   }
-  if (warps && raw.thread == 0 && raw.kind != exec::FaultKind::deadlock) {
-    fault.detail = fmt::format("warp {}{}{}", block.current, fault.detail.empty() ? "" : ": ", fault.detail);
+  if (raw.warp != 0 && raw.lane == 0 && raw.kind != exec::FaultKind::deadlock) {
+    fault.detail = fmt::format("warp {}{}{}", raw.warp - 1, fault.detail.empty() ? "" : ": ", fault.detail);
   }
   return fault;
 }

@@ -77,7 +77,7 @@ class Machine final : private TaskDispatcher {
   bool stopping() const { return stopping_.load(std::memory_order_acquire); }
   Distributor& distributor() { return distributor_; }
   Doorbell& doorbell() { return doorbell_; }
-  exec::Fault describe_fault(Block& block, const RawFault& raw) const;
+  exec::Fault describe_fault(Block& block, RawFault raw) const;
   exec::Fault out_of_memory_fault(const Task& task) const;
 
  private:

@@ -37,6 +37,13 @@ class KernelTest : public testing::TestWithParam<EngineChoice> {
 
   raddle::Module& module() { return *module_; }
 
+  /// A new device at the next use: a fault is sticky. Buffers must be gone.
+  void close() {
+    module_.reset();
+    file_.clear();
+    device_.reset();
+  }
+
   template <class... Arguments>
   raddle::Result<raddle::LaunchReport> try_run(raddle::Kernel kernel, const raddle::LaunchConfig& config,
                                                const Arguments&... arguments) {

@@ -180,6 +180,8 @@ void atomic(FunctionCompiler& f, int destination, unsigned first, bool compare) 
   ++f.context.statistics.memory_operations;
   ++f.context.statistics.not_vectorised;
   WarpValue address = f.address_of(f.operand(first), space);
+  f.trap_misaligned(f.operand(first), space, address,
+                    isa::byte_size(type) * static_cast<unsigned>(f.elements(first + 1).size()));
   auto* element = ir.getIntNTy(isa::bit_size(type));
   auto* addresses = f.spill(address);
   auto b = spill_elements(f, first + 1, element);
@@ -192,6 +194,7 @@ void atomic(FunctionCompiler& f, int destination, unsigned first, bool compare) 
     results.push_back(f.entry_alloca(llvm::ArrayType::get(element, exec::kWarpSize), "old", 64));
   Mod operation = f.opcode().get(ModKind::operation);
   f.for_each_lane(f.mask_bits(f.executing()), [&](llvm::Value* lane) {
+    if (!op.plain) f.mark_lane(lane);
     auto* at = f.pointer(f.load_lane(addresses, ir.getInt64Ty(), lane));
     for (unsigned k = 0; k < b.size(); ++k) {
       auto* place = k ? ir.CreateConstGEP1_32(element, at, k) : at;
@@ -200,6 +203,7 @@ void atomic(FunctionCompiler& f, int destination, unsigned first, bool compare) 
       if (!results.empty()) f.store_lane(results[k], old, lane);
     }
   });
+  if (!op.plain) f.mark_lane(nullptr);
   for (std::size_t k = 0; k < results.size(); ++k) f.write_spilled(destinations[k], bits, results[k]);
 }
 

@@ -16,20 +16,23 @@ using exec::WarpContext;
 Block& block_of(WarpContext* warp) { return *static_cast<Block*>(warp->cta->machine); }
 Worker& worker_of(WarpContext* warp) { return *block_of(warp).worker; }
 
+constexpr std::uint32_t kNoLane = ~0u;  ///< no lane of the warp in particular
+
 __attribute__((noreturn)) void fault(WarpContext* warp, FaultKind kind, std::uint64_t address,
                                      std::uint32_t lane, std::uint32_t line) {
   worker_of(warp).fault(block_of(warp), {.kind = kind,
                                          .address = address,
-                                         .thread = warp->warp_id * exec::kWarpSize + lane + 1,
+                                         .lane = lane + 1,
+                                         .warp = warp->warp_id + 1,
                                          .line = line != 0 ? line : warp->line});
 }
 
 /// The warp of a barrier operation; faults where the operation is not legal.
 Warp& barrier_warp(WarpContext* warp, std::uint32_t id, std::uint32_t threads) {
   if (warp->machine == nullptr)
-    fault(warp, FaultKind::unsupported, 0, 0, 0);  // only the block kind `fibers` can wait
+    fault(warp, FaultKind::unsupported, 0, kNoLane, 0);  // only the block kind `fibers` can wait
   if (id >= exec::kMaxBarriers || threads % exec::kWarpSize != 0)
-    fault(warp, FaultKind::illegal_barrier, id, 0, 0);
+    fault(warp, FaultKind::illegal_barrier, id, kNoLane, 0);
   return *static_cast<Warp*>(warp->machine);
 }
 
@@ -124,7 +127,7 @@ void free_service(WarpContext* warp, std::uint64_t address) {
     const Worker::Busy busy(worker);
     ok = worker.machine().heap().free(address);
   }
-  if (!ok) fault(warp, FaultKind::illegal_address, address, 0, 0);
+  if (!ok) fault(warp, FaultKind::illegal_address, address, kNoLane, 0);
 }
 
 std::uint64_t globaltimer(WarpContext* warp) {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "machine/sm/saved_registers.h"
 #include "machine/sm/worker.h"
 
 namespace raddle::machine {
@@ -18,6 +19,7 @@ namespace raddle::machine {
 struct SignalAccess {
   static bool in_kernel(const Worker& worker) { return worker.in_kernel_ && worker.running_ != nullptr; }
   static Block& block(Worker& worker) { return *worker.running_; }
+  static exec::SavedRegisters& registers(Worker& worker) { return worker.fault_registers_; }
   static void begin(Worker& worker, const RawFault& fault) {
     worker.in_kernel_ = false;
     worker.raw_fault_ = fault;
@@ -44,21 +46,13 @@ exec::FaultKind kind_of(int signal, std::uint64_t address, Block& block) {
 }
 
 #if defined(__x86_64__)
-// A non-canonical address arrives as 0: the first general register that holds such a value is most likely it.
-std::uint64_t guess_non_canonical(const ucontext_t& context) {
-  for (int r : {REG_RAX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_R8, REG_R9, REG_R10, REG_R11, REG_RBX,
-                REG_R12, REG_R13, REG_R14, REG_R15}) {
-    const auto value = static_cast<std::int64_t>(context.uc_mcontext.gregs[r]);
-    if (value >> 47 != 0 && value >> 47 != -1) return static_cast<std::uint64_t>(value);
-  }
-  return 0;
-}
-
-void fill(RawFault& fault, const siginfo_t& info, const ucontext_t& context) {
+void fill(RawFault& fault, exec::SavedRegisters& registers, const siginfo_t& info,
+          const ucontext_t& context) {
   fault.code_address = static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_RIP]);
+  save_registers(context, registers);
+  fault.registers = &registers;
   if (info.si_signo == SIGSEGV && info.si_code == SI_KERNEL) {
-    fault.address = guess_non_canonical(context);
-    fault.address_guessed = true;
+    fault.address_known = false;
   } else if (info.si_signo == SIGSEGV) {
     fault.access_known = true;
     fault.is_write = (context.uc_mcontext.gregs[REG_ERR] & 2) != 0;  // page-fault error code, bit 1
@@ -73,7 +67,7 @@ void redirect(ucontext_t& context, std::byte* stack_top) {
   context.uc_mcontext.gregs[REG_EFL] &= ~0x400;  // direction flag
 }
 #elif defined(__aarch64__)
-void fill(RawFault& fault, const siginfo_t&, const ucontext_t& context) {
+void fill(RawFault& fault, exec::SavedRegisters&, const siginfo_t&, const ucontext_t& context) {
   fault.code_address = context.uc_mcontext.pc;
 }
 void redirect(ucontext_t& context, std::byte* stack_top) {
@@ -107,13 +101,16 @@ void on_signal(int signal, siginfo_t* info, void* raw_context) {
   auto& context = *static_cast<ucontext_t*>(raw_context);
   RawFault fault;
   fault.address = signal == SIGFPE || signal == SIGILL ? 0 : reinterpret_cast<std::uint64_t>(info->si_addr);
-  fill(fault, *info, context);
+  fill(fault, SignalAccess::registers(*worker), *info, context);
   fault.kind = kind_of(signal, fault.address, block);
   if (block.kind == exec::BlockKind::fibers) {
-    const exec::WarpContext& warp = block.warps[block.current]->context;
-    if (warp.lane != 0) fault.thread = warp.warp_id * exec::kWarpSize + warp.lane;
-    fault.line = warp.line;
+    fault.warp = block.current + 1;
+    fault.lane = block.warps[block.current]->context.lane;
+    fault.line = block.warps[block.current]->context.line;
+  } else {
+    fault.warp = block.cta.running_warp;
   }
+  if (fault.lane == 0) fault.lane = block.cta.running_lane;
   SignalAccess::begin(*worker, fault);
   redirect(context, block.current_fiber().stack_top());
 }
@@ -122,6 +119,7 @@ void on_signal(int signal, siginfo_t* info, void* raw_context) {
 void install_fault_handlers() {
   static std::once_flag once;
   std::call_once(once, [] {
+    prepare_saved_registers();
     struct sigaction action{};
     action.sa_sigaction = on_signal;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;

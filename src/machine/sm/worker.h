@@ -12,6 +12,7 @@
 
 #include "base/fiber.h"
 #include "exec/barrier.h"
+#include "exec/registers.h"
 #include "machine/distributor/distributor.h"
 #include "machine/sm/block.h"
 
@@ -24,9 +25,12 @@ struct RawFault {
   exec::FaultKind kind = exec::FaultKind::none;
   std::uint64_t address = 0;
   std::uint64_t code_address = 0;  ///< of the faulting instruction, 0 if raised by a call
-  std::uint32_t thread = 0;        ///< 1 + thread of the block in linear order, 0: unknown
+  std::uint32_t lane = 0;          ///< 1 + lane, 0: unknown
+  std::uint32_t warp = 0;          ///< 1 + warp, 0: unknown
   std::uint32_t line = 0;
-  bool is_write = false, access_known = false, address_guessed = false;
+  bool is_write = false, access_known = false;
+  bool address_known = true;  ///< false: the processor named none, as it is not canonical (or misaligned)
+  const exec::SavedRegisters* registers = nullptr;  ///< at code_address, where there are any
 };
 
 /// Counters of one worker; read by others while it runs, so relaxed atomics written by one thread.
@@ -137,6 +141,7 @@ class Worker {
   volatile bool in_kernel_ = false;  // a signal now is the kernel's fault
   Block* running_ = nullptr;
   RawFault raw_fault_;
+  exec::SavedRegisters fault_registers_;  // that raw_fault_ points to
   base::Fiber scheduler_;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<Block*> free_blocks_;

@@ -1,0 +1,26 @@
+// What a machine instruction accesses, given the registers before it ran: names the address of a fault that
+// arrives without one (a non-canonical address), and which element of a gather it belongs to. Not for signal
+// handlers: it allocates.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "exec/registers.h"
+
+namespace raddle::jit {
+
+struct DecodedAccess {
+  std::uint64_t address = 0;
+  std::optional<unsigned> element;  ///< of a gather or scatter
+  bool is_write = false;
+};
+
+/// @param code     address of the instruction, in this process
+/// @param faulted  the address that faulted where it is known: picks the element; 0: one that is not
+/// canonical
+/// @returns nothing for an instruction without an explicit memory operand, or one that does not decode
+std::optional<DecodedAccess> decode_access(std::uint64_t code, const exec::SavedRegisters& registers,
+                                           std::uint64_t faulted);
+
+}  // namespace raddle::jit

@@ -1,0 +1,126 @@
+// What a fault says: PTX line, source line and thread, as far as each engine can know them (K-12).
+#include <gmock/gmock.h>
+
+#include <fstream>
+
+#include "kernel_test.h"
+
+namespace {
+
+class Fault : public KernelTest {
+ protected:
+  /// Line of tests/kernels/fault.ptx with the kernel's marker.
+  static int line_of(const std::string& name) {
+    std::ifstream file(RADDLE_KERNEL_TESTS "/fault.ptx");
+    std::string text;
+    for (int line = 1; std::getline(file, text); ++line)
+      if (text.ends_with("// HERE " + name)) return line;
+    ADD_FAILURE() << "no marker for " << name;
+    return 0;
+  }
+
+  /// The message of a launch of 64 threads that must fault.
+  template <class... Arguments>
+  std::string message(const char* name, const Arguments&... arguments) {
+    auto report = try_run(kernel("fault.ptx", name), {.grid = {1}, .block = {64}}, arguments...);
+    if (report.ok()) {
+      ADD_FAILURE() << name << " did not fault";
+      return {};
+    }
+    return report.error().message;
+  }
+
+  static std::string at(const char* name) { return "PTX line " + std::to_string(line_of(name)); }
+};
+ON_EVERY_ENGINE(Fault);
+
+using testing::HasSubstr;
+
+constexpr std::uint64_t kNowhere = 0x500000;  // nothing is mapped so low
+
+// proves: K-12
+TEST_P(Fault, AWildStridedStoreNamesItsLine) {
+  std::string text = message("store_strided", kNowhere, kNowhere);
+  EXPECT_THAT(text, HasSubstr("illegal address 0x500000 in kernel store_strided, block (0,0,0)"));
+  EXPECT_THAT(text, HasSubstr(at("store_strided") + " (fault.cu:12)"));
+  EXPECT_THAT(text, HasSubstr(interpreted() ? "thread (0,0,0)" : "warp 0"));
+}
+
+// proves: K-12
+TEST_P(Fault, AWildGatherNamesItsLineAndWhereItWasInlined) {
+  auto out = buffer(std::vector<int>(64));
+  std::string text = message("load_scattered", kNowhere, out);
+  EXPECT_THAT(text, HasSubstr(at("load_scattered") + " (inner.h:5, inlined at fault.cu:22)"));
+  EXPECT_THAT(text, HasSubstr("read"));
+}
+
+// proves: K-12
+TEST_P(Fault, ALaneByItselfIsNamed) {
+  std::string text = message("store_alone", kNowhere, kNowhere);
+  EXPECT_THAT(text, HasSubstr("illegal address 0x500000"));
+  EXPECT_THAT(text, HasSubstr("thread (37,0,0), " + at("store_alone")));
+}
+TEST_P(Fault, AWildAtomicNamesItsThread) {
+  EXPECT_THAT(message("add_alone", kNowhere, kNowhere), HasSubstr("thread (5,0,0), " + at("add_alone")));
+}
+
+// proves: K-12
+TEST_P(Fault, AfterABarrierTheWarpIsNamed) {
+  std::string text = message("store_after_barrier", kNowhere, kNowhere);
+  EXPECT_THAT(text, HasSubstr("illegal address 0x500080"));
+  EXPECT_THAT(text, HasSubstr(at("store_after_barrier")));
+  EXPECT_THAT(text, HasSubstr(interpreted() ? "thread (32,0,0)" : "warp 1"));
+}
+
+// proves: K-12
+TEST_P(Fault, MisalignedAccessesNameThreadLineAndAddress) {
+  struct Case {
+    const char* name;
+    std::uint64_t argument, wrong;  ///< from the buffer's start
+    int thread;
+  };
+  for (const Case& c : {Case{"misaligned_load", 0, 38, 9},
+                        {"misaligned_vector", 8, 8, 0},
+                        {"misaligned_atomic", 1, 1, 40},
+                        {"misaligned_store", 2, 2, 0}}) {
+    {
+      auto memory = buffer(std::vector<int>(512));
+      const std::uint64_t start = memory.address().value;
+      bool counts = c.name == std::string("misaligned_store");  // its second argument is a number of threads
+      std::string text = message(c.name, start + c.argument, counts ? 64 : start);
+      // On the JIT any lane's address may be the first to trap; all are equally far off.
+      const std::string lead = "misaligned address 0x";
+      ASSERT_TRUE(text.starts_with(lead)) << text;
+      const std::uint64_t off = std::stoull(text.substr(lead.size()), nullptr, 16) - start - c.wrong;
+      EXPECT_TRUE(interpreted() ? off == 0 : off < 2048 && off % 4 == 0) << text;
+      bool alone = c.name == std::string("misaligned_atomic");
+      EXPECT_THAT(text, HasSubstr(at(c.name)));
+      EXPECT_THAT(text, HasSubstr(interpreted() || alone ? "thread (" + std::to_string(c.thread) + ",0,0)"
+                                                         : std::string("warp 0")));
+    }
+    close();
+  }
+  std::string text = message("misaligned_shared", std::uint64_t{2}, std::uint64_t{0});
+  EXPECT_THAT(text, HasSubstr("misaligned address"));
+  EXPECT_THAT(text, HasSubstr(at("misaligned_shared")));
+}
+
+// Addresses of lanes that do not execute the access do not count.
+TEST_P(Fault, InactiveLanesMayHoldMisalignedAddresses) {
+  auto memory = buffer(std::vector<int>(64, -1));
+  run(kernel("fault.ptx", "misaligned_store"), {.grid = {1}, .block = {64}}, memory.address().value + 2,
+      std::uint64_t{0});
+  run(kernel("fault.ptx", "misaligned_load"), {.grid = {1}, .block = {9}}, memory, memory);
+  run(kernel("fault.ptx", "misaligned_store"), {.grid = {1}, .block = {64}}, memory, std::uint64_t{40});
+  auto got = contents(memory);
+  for (int t = 0; t < 64; ++t) EXPECT_EQ(got[t], t < 40 ? t : -1);
+}
+
+// proves: K-12
+TEST_P(Fault, ATrapInAFunctionNamesThreadAndLine) {
+  std::string text = message("trap_in_function", std::uint64_t{45}, std::uint64_t{0});
+  EXPECT_THAT(text, HasSubstr("trap in kernel trap_in_function"));
+  EXPECT_THAT(text, HasSubstr("thread (45,0,0), " + at("trap_in_function") + " (fault.cu:50)"));
+}
+
+}  // namespace
