@@ -266,10 +266,12 @@ std::vector<llvm::Value*> FunctionCompiler::local_base() {
   if (!local_base_.empty()) return local_base_;
   Builder::InsertPointGuard back(ir);
   auto* i64 = ir.getInt64Ty();
-  auto* base = aligned(cta_field(offsetof(CtaContext, local), i64, "local"));
-  auto* stride = aligned(cta_field(offsetof(CtaContext, local_stride), i64, "local_stride"));
+  llvm::Value* base = cta_field(offsetof(CtaContext, local), i64, "local");
+  llvm::Value* stride = cta_field(offsetof(CtaContext, local_stride), i64, "local_stride");
   auto* warp_id = warp_field(offsetof(WarpContext, warp_id), ir.getInt32Ty(), "warpid");
   ir.SetInsertPoint(entry_->getTerminator());
+  base = aligned(base);
+  stride = aligned(stride);
   auto* first = ir.CreateShl(ir.CreateZExt(warp_id, i64), 5);
   for (unsigned p = 0; p < parts(); ++p) {
     auto* thread = ir.CreateAdd(splat(first), lane_numbers(64, p));
