@@ -66,6 +66,12 @@ class Compile(CommandTest):
         self.fails(INVALID, "compile", VECTOR_ADD, "--kernel", "nothing")
         self.assertEqual(len(self.cached("compile", VECTOR_ADD, "--kernel", "vector_add").splitlines()), 1)
 
+    def test_a_launch_compiles_its_kernel_and_no_other(self):
+        for kernels, kernel in enumerate(["sgemm_16", "sgemm_32"], 1):
+            self.cached("run", f"{KERNELS}/sgemm_tiled.ptx", "--kernel", kernel, "--block", "16,16", *["--arg", "buf:f32:1024"] * 3, "--arg",
+                        "i32:16")
+            self.assertEqual(len(os.listdir(self.path("cache"))), kernels)
+
     def test_one_bad_kernel_does_not_keep_the_others(self):
         file = self.write("two.ptx", HEAD + ".visible .entry good() { ret; }\n.visible .entry bad() { frobnicate.u32; ret; }\n")
         status, output, errors = self.raddle("compile", file, "--code-cache", self.path("cache"))
