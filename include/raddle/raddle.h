@@ -79,6 +79,10 @@ class Device {
   Result<void> synchronize();
   /// The sticky error, or ok. Does not wait.
   Result<void> status() const;
+  std::optional<Failure> failure() const;
+  /// The allocation that an address lies in; none for addresses of other memory.
+  std::optional<Region> region(DevicePtr address) const;
+  std::uint64_t memory_used() const;       ///< bytes
   std::uint64_t blocks_completed() const;  ///< since open(), all launches: for progress displays
 
   struct Impl;
@@ -179,6 +183,8 @@ class Stream {
   Result<void> read(void* to, DevicePtr from, std::uint64_t bytes);
   Result<void> copy(DevicePtr to, DevicePtr from, std::uint64_t bytes);
   Result<void> fill(DevicePtr to, std::uint8_t value, std::uint64_t bytes);
+  /// `count` words of `word_bytes` (2 or 4), to an address aligned to that.
+  Result<void> fill_words(DevicePtr to, std::uint32_t word, unsigned word_bytes, std::uint64_t count);
   /// Calls a function from the callback thread, in order.
   void call(std::function<void()> function);
   Event record();                 ///< an event of this point

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "raddle/device_ptr.h"
+#include "raddle/fault_kind.h"
 
 namespace raddle {
 
@@ -45,6 +46,18 @@ struct DeviceProperties {
   std::uint32_t shared_bytes_per_block = 0, threads_per_block = 0;
 };
 
+/// What made the device's sticky error.
+struct Failure {
+  FaultKind kind = FaultKind::none;
+  std::string text;  ///< kernel, block, thread, line, address, in a sentence
+};
+
+/// A piece of device memory.
+struct Region {
+  DevicePtr address;
+  std::uint64_t bytes = 0;
+};
+
 struct LaunchConfig {
   Dim3 grid, block;
   std::uint64_t shared_bytes = 0;  ///< dynamic shared memory per block
@@ -67,6 +80,7 @@ struct LaunchReport {
 struct KernelParameter {
   std::string name, type;  ///< type as in PTX: "u64", "f32", "b8"
   std::size_t bytes = 0;
+  std::size_t offset = 0;   ///< in the parameter block
   bool is_pointer = false;  ///< marked .ptr
 };
 

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "raddle/fault_kind.h"
+
 namespace raddle::exec {
 
 inline constexpr unsigned kWarpSize = 32;
@@ -46,23 +48,7 @@ struct Barrier {
 struct CtaContext;
 struct WarpContext;
 
-enum class FaultKind : std::uint32_t {
-  none,
-  illegal_address,
-  misaligned_address,
-  illegal_instruction,
-  trap,
-  assertion,
-  stack_overflow,
-  illegal_barrier,
-  deadlock,
-  timeout,
-  cancelled,
-  division,
-  invalid_function,
-  unsupported,
-  out_of_memory
-};
+using raddle::FaultKind;
 
 /// Calls from kernel code into the machine. None may unwind; `fault` does not return.
 /// `lane` is the lane concerned; `line` the PTX line; both feed the fault's message.

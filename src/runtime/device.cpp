@@ -166,6 +166,18 @@ Result<Stream> Device::stream(int priority) {
 Stream& Device::default_stream() { return *impl_->default_stream; }
 Result<void> Device::synchronize() { return impl_->synchronize(); }
 Result<void> Device::status() const { return impl_->status(); }
+std::optional<Failure> Device::failure() const {
+  const auto fault = impl_->machine->failure();
+  if (!fault) return std::nullopt;
+  return Failure{fault->kind, fault->to_string()};
+}
+
+std::optional<Region> Device::region(DevicePtr address) const {
+  const auto found = impl_->machine->memory().find(address.value);
+  if (!found) return std::nullopt;
+  return Region{found->address, found->bytes};
+}
+std::uint64_t Device::memory_used() const { return impl_->machine->memory().used(); }
 
 std::uint64_t Device::blocks_completed() const {
   std::uint64_t total = 0;

@@ -12,7 +12,8 @@ namespace raddle {
 namespace {
 
 KernelParameter describe_parameter(const ptx::Variable& variable) {
-  return {variable.name, std::string(isa::type_name(variable.type)), variable.size, variable.is_pointer};
+  return {variable.name, std::string(isa::type_name(variable.type)), variable.size, variable.offset,
+          variable.is_pointer};
 }
 
 Dim3 extents(const std::uint32_t (&value)[3]) { return {value[0], value[1], value[2]}; }

@@ -85,6 +85,16 @@ Result<void> Stream::fill(DevicePtr to, std::uint8_t value, std::uint64_t bytes)
   return {};
 }
 
+Result<void> Stream::fill_words(DevicePtr to, std::uint32_t word, unsigned word_bytes, std::uint64_t count) {
+  if (count == 0) return {};
+  if ((word_bytes != 2 && word_bytes != 4) || to.value % word_bytes != 0 || count > ~0ull / word_bytes)
+    return Error::invalid("{} words of {} bytes cannot be written to {:#x}", count, word_bytes, to.value);
+  TRY_ASSIGN(std::byte * target, impl_->device.machine->memory().host(to, count * word_bytes));
+  submit_function(*impl_, TaskKind::copy,
+                  [=] { machine::fill_device_words(target, word, word_bytes, count); });
+  return {};
+}
+
 void Stream::call(std::function<void()> function) {
   submit_function(*impl_, TaskKind::callback, std::move(function));
 }

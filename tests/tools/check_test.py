@@ -68,6 +68,7 @@ class Checks(unittest.TestCase):
                                      ("src/exec/a.cpp", "<llvm/IR/Value.h>", "only the jit"),
                                      ("src/exec/b.cpp", '"raddle/raddle.h"', "public"),
                                      ("src/runtime/b.cpp", '"cli/a.h"', "nothing includes the cli"),
+                                     ("src/runtime/c.cpp", '"driver/a.h"', "nothing includes the driver"),
                                      ("include/raddle/a.h", '"runtime/a.h"', "a public header includes")):
             with self.subTest(name):
                 self.include(name, included)
@@ -127,6 +128,16 @@ class Checks(unittest.TestCase):
         self.rejects("isa_page", "stale")
         self.write("docs/generated/isa.md", PAGE.format("`tests/isa/x/add.ptx`"))
         self.accepts("isa_page")
+
+    def test_driver_page(self):
+        self.rejects("driver_page", "no entry found")
+        self.write("src/driver/entries.def", "ENTRY(cuInit, cuInit, 2000, (unsigned flags), (flags))\n")
+        self.write("tests/unit/driver/a.cpp", "cuInit(0);\n")
+        self.rejects("driver_page", "stale")
+        self.check("driver_page", "--fix")
+        self.accepts("driver_page")
+        self.write("tests/unit/driver/a.cpp", "cuInitialise(0);\n")
+        self.rejects("driver_page", "no test calls cuInit")
 
     def test_rows_tested(self):
         self.program(PAGE.format("`tests/isa/x/add.ptx`"))

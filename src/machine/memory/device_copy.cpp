@@ -86,4 +86,13 @@ void fill_device(std::byte* to, std::uint8_t value, std::uint64_t bytes) {
   });
 }
 
+void fill_device_words(std::byte* to, std::uint32_t word, unsigned word_bytes, std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i, to += word_bytes) {
+    if (word_bytes == 2)
+      word_at<std::uint16_t>(to).store(static_cast<std::uint16_t>(word), std::memory_order_release);
+    else
+      word_at<std::uint32_t>(to).store(word, std::memory_order_release);
+  }
+}
+
 }  // namespace raddle::machine

@@ -1,0 +1,26 @@
+// The ways in which a kernel can go wrong (K-12).
+#pragma once
+
+#include <cstdint>
+
+namespace raddle {
+
+enum class FaultKind : std::uint32_t {
+  none,
+  illegal_address,
+  misaligned_address,
+  illegal_instruction,
+  trap,
+  assertion,
+  stack_overflow,
+  illegal_barrier,
+  deadlock,
+  timeout,
+  cancelled,
+  division,
+  invalid_function,
+  unsupported,
+  out_of_memory
+};
+
+}  // namespace raddle

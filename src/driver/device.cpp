@@ -1,0 +1,105 @@
+// Devices: there is one, the modelled machine.
+#include <algorithm>
+#include <cstring>
+
+#include "driver/entry.h"
+#include "driver/process.h"
+#include "driver/results.h"
+#include "exec/abi.h"
+
+namespace raddle::driver::entry {
+namespace {
+
+struct Attribute {
+  int number;
+  const char* name;
+};
+
+CUresult give_uuid(CUuuid* id, CUdevice device) {
+  if (id == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = check_device(device); result != CUDA_SUCCESS) return result;
+  // The same for each device of a shape: "raddle" and the shape's name.
+  std::memset(id->bytes, 0, sizeof id->bytes);
+  const std::string text = "raddle" + Process::instance().shape().name;
+  std::memcpy(id->bytes, text.data(), std::min(text.size(), sizeof id->bytes));
+  return CUDA_SUCCESS;
+}
+
+CUresult give_text(char* to, int length, const std::string& text) {
+  if (to == nullptr || length <= 0) return CUDA_ERROR_INVALID_VALUE;
+  std::snprintf(to, static_cast<std::size_t>(length), "%s", text.c_str());
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+CUresult cuDeviceGet(CUdevice* device, int ordinal) {
+  if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = check_device(ordinal); result != CUDA_SUCCESS) return result;
+  *device = ordinal;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetCount(int* count) {
+  if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+  *count = 1;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
+  if (const CUresult result = check_device(device); result != CUDA_SUCCESS) return result;
+  return give_text(name, length, "Raddle " + Process::instance().shape().name);
+}
+
+CUresult cuDeviceGetUuid(CUuuid* id, CUdevice device) { return give_uuid(id, device); }
+CUresult cuDeviceGetUuid_v2(CUuuid* id, CUdevice device) { return give_uuid(id, device); }
+
+CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice device) {
+  if (bytes == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = check_device(device); result != CUDA_SUCCESS) return result;
+  const Result<std::uint64_t> total = Process::instance().memory_bytes();
+  if (!total) return result_of(total.error());
+  *bytes = *total;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetAttribute(int* value, int attribute, CUdevice device) {
+  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = check_device(device); result != CUDA_SUCCESS) return result;
+  const machine::MachineShape& shape = Process::instance().shape();
+  const machine::SmLimits& sm = shape.sm;
+  switch (attribute) {
+#define ATTRIBUTE(name, number, expression) \
+  case number:                              \
+    *value = static_cast<int>(expression);  \
+    return CUDA_SUCCESS;
+#include "driver/attributes.def"
+#undef ATTRIBUTE
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice device) {
+  if (major == nullptr || minor == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = check_device(device); result != CUDA_SUCCESS) return result;
+  *major = static_cast<int>(Process::instance().shape().capability / 10);
+  *minor = static_cast<int>(Process::instance().shape().capability % 10);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
+  if (can == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  for (const CUdevice each : {device, peer})
+    if (const CUresult result = check_device(each); result != CUDA_SUCCESS) return result;
+  *can = 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetPCIBusId(char* id, int length, CUdevice device) {
+  if (const CUresult result = check_device(device); result != CUDA_SUCCESS) return result;
+  return give_text(id, length, "0000:00:00.0");
+}
+
+}  // namespace raddle::driver::entry

@@ -1,0 +1,109 @@
+// The symbols of libcuda.so.1, and the table by which cuGetProcAddress finds them; both from entries.def and
+// missing.def.
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "driver/entry.h"
+#include "driver/process.h"
+#include "driver/trace.h"
+
+#define EXPORTED extern "C" __attribute__((visibility("default")))
+
+namespace raddle::driver {
+namespace {
+
+/// While it lives, no stream means the thread's own.
+struct PerThread {
+  PerThread() { null_is_per_thread() = true; }
+  ~PerThread() { null_is_per_thread() = false; }
+};
+
+CUresult missing(const char* symbol, std::atomic<bool>& said) {
+  if (!said.exchange(true))
+    fmt::print(stderr, "raddle: {} is not there yet: CUDA_ERROR_NOT_SUPPORTED\n", symbol);
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+}  // namespace
+
+#define UNPACK(...) __VA_OPT__(, ) __VA_ARGS__
+#define ENTRY(name, symbol, since, parameters, arguments) \
+  EXPORTED CUresult symbol parameters { return traced(#symbol, &entry::symbol UNPACK arguments); }
+#define STREAM_ENTRY(name, symbol, since, streams_since, variant, parameters, arguments) \
+  ENTRY(name, symbol, since, parameters, arguments)                                      \
+  EXPORTED CUresult symbol##_##variant parameters {                                      \
+    const PerThread scope;                                                               \
+    return traced(#symbol "_" #variant, &entry::symbol UNPACK arguments);                \
+  }
+#include "driver/entries.def"
+#undef STREAM_ENTRY
+#undef ENTRY
+
+#define MISSING(name, symbol, since)      \
+  EXPORTED CUresult symbol() {            \
+    static std::atomic<bool> said{false}; \
+    return missing(#symbol, said);        \
+  }
+#include "driver/missing.def"
+#undef MISSING
+
+namespace {
+
+struct Export {
+  const char *name, *symbol;
+  int since, streams_since;  ///< streams_since: 0 where there is no such variant
+  void *function, *per_thread;
+};
+
+const Export kExports[] = {
+#define ENTRY(name, symbol, since, parameters, arguments) \
+  {#name, #symbol, since, 0, reinterpret_cast<void*>(&driver::symbol), nullptr},
+#define STREAM_ENTRY(name, symbol, since, streams_since, variant, parameters, arguments) \
+  {#name,                                                                                \
+   #symbol,                                                                              \
+   since,                                                                                \
+   streams_since,                                                                        \
+   reinterpret_cast<void*>(&driver::symbol),                                             \
+   reinterpret_cast<void*>(&driver::symbol##_##variant)},
+#define MISSING(name, symbol, since) \
+  {#name, #symbol, since, 0, reinterpret_cast<void*>(&driver::symbol), nullptr},
+#include "driver/entries.def"
+#include "driver/missing.def"
+#undef MISSING
+#undef STREAM_ENTRY
+#undef ENTRY
+};
+
+constexpr std::uint64_t kPerThreadFlag = 2;  ///< CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
+
+}  // namespace
+
+namespace entry {
+
+CUresult cuGetProcAddress_v2(const char* symbol, void** function, int version, std::uint64_t flags,
+                             CUdriverProcAddressQueryResult* status) {
+  if (symbol == nullptr || function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const Export* best = nullptr;
+  bool known = false;
+  for (const Export& candidate : kExports) {
+    if (std::string_view(candidate.name) != symbol) continue;
+    known = true;
+    if (candidate.since <= version && (best == nullptr || best->since < candidate.since)) best = &candidate;
+  }
+  const auto answer = best != nullptr ? PROC_SUCCESS : known ? PROC_VERSION_NOT_SUFFICIENT : PROC_NOT_FOUND;
+  if (status != nullptr) *status = answer;
+  *function = nullptr;
+  if (best == nullptr) return status != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+  const bool per_thread =
+      (flags & kPerThreadFlag) != 0 && best->per_thread != nullptr && best->streams_since <= version;
+  *function = per_thread ? best->per_thread : best->function;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGetProcAddress(const char* symbol, void** function, int version, std::uint64_t flags) {
+  return cuGetProcAddress_v2(symbol, function, version, flags, nullptr);
+}
+
+}  // namespace entry
+}  // namespace raddle::driver

@@ -1,0 +1,85 @@
+// Handles that programs hold: numbers that name a slot and its generation, never addresses, so that a stale
+// or invented one is found out instead of followed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <utility>
+#include <vector>
+
+namespace raddle::driver {
+
+/// Objects of one type. `kind` (1 to 15) keeps handles of different types apart.
+template <class T, unsigned kind>
+class HandleTable {
+ public:
+  template <class Handle>
+  Handle add(std::shared_ptr<T> object) {
+    std::unique_lock lock(mutex_);
+    if (free_.empty()) {
+      free_.push_back(slots_.size());
+      slots_.emplace_back();
+    }
+    const std::size_t index = free_.back();
+    free_.pop_back();
+    slots_[index].object = std::move(object);
+    return reinterpret_cast<Handle>(encode(index, slots_[index].generation));
+  }
+
+  /// nullptr for what is no live handle of this type.
+  std::shared_ptr<T> find(const void* handle) const {
+    std::shared_lock lock(mutex_);
+    const Slot* slot = slot_of(handle);
+    return slot == nullptr ? nullptr : slot->object;
+  }
+
+  /// Ends the handle; the object lives on while others hold it.
+  std::shared_ptr<T> remove(const void* handle) {
+    std::unique_lock lock(mutex_);
+    const Slot* found = slot_of(handle);
+    return found == nullptr ? nullptr : clear(static_cast<std::size_t>(found - slots_.data()));
+  }
+
+  /// Ends the handles of all objects that match. They are destroyed after the table's lock is released.
+  template <class Predicate>
+  void remove_if(const Predicate& matches) {
+    std::vector<std::shared_ptr<T>> ended;
+    std::unique_lock lock(mutex_);
+    for (std::size_t index = 0; index < slots_.size(); ++index)
+      if (slots_[index].object != nullptr && matches(*slots_[index].object)) ended.push_back(clear(index));
+    lock.unlock();
+  }
+
+ private:
+  struct Slot {
+    std::shared_ptr<T> object;
+    std::uint32_t generation = 1;
+  };
+
+  // Generation above, then the slot, then the kind: no such number is an address of host memory that programs
+  // have.
+  static std::uint64_t encode(std::size_t index, std::uint32_t generation) {
+    return std::uint64_t{generation} << 32 | static_cast<std::uint64_t>(index) << 4 | kind;
+  }
+  const Slot* slot_of(const void* handle) const {
+    const auto number = reinterpret_cast<std::uint64_t>(handle);
+    const std::size_t index = (number & 0xffffffff) >> 4;
+    if ((number & 15) != kind || index >= slots_.size()) return nullptr;
+    const Slot& slot = slots_[index];
+    return slot.object != nullptr && slot.generation == number >> 32 ? &slot : nullptr;
+  }
+
+  std::shared_ptr<T> clear(std::size_t index) {
+    ++slots_[index].generation;
+    free_.push_back(index);
+    return std::exchange(slots_[index].object, nullptr);
+  }
+
+  mutable std::shared_mutex mutex_;
+  std::vector<Slot> slots_;
+  std::vector<std::size_t> free_;
+};
+
+}  // namespace raddle::driver

@@ -1,0 +1,213 @@
+// Launches, and what is known of functions.
+#include <algorithm>
+
+#include "driver/entry.h"
+#include "driver/process.h"
+#include "driver/results.h"
+#include "exec/abi.h"
+
+namespace raddle::driver::entry {
+namespace {
+
+CUresult find_function(CUfunction handle, std::shared_ptr<Context>& context,
+                       std::shared_ptr<Function>& function) {
+  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+  function = Process::instance().functions.find(handle);
+  if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  return function->module->context == context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+/// The parameter block that `extra` names, as one argument per parameter.
+CUresult read_extra(void** extra, const KernelInfo& info, std::vector<Argument>& arguments) {
+  const char* buffer = nullptr;
+  std::size_t bytes = 0;
+  for (void** next = extra; reinterpret_cast<std::uintptr_t>(*next) != kLaunchParametersEnd; next += 2) {
+    const auto what = reinterpret_cast<std::uintptr_t>(*next);
+    if (what == kLaunchParameterBuffer) buffer = static_cast<const char*>(next[1]);
+    if (what == kLaunchParameterBytes && next[1] != nullptr)
+      bytes = *static_cast<const std::size_t*>(next[1]);
+    if (what > kLaunchParameterBytes) return CUDA_ERROR_INVALID_VALUE;
+  }
+  for (const KernelParameter& parameter : info.parameters) {
+    if (buffer == nullptr || parameter.offset + parameter.bytes > bytes) return CUDA_ERROR_INVALID_VALUE;
+    arguments.emplace_back(buffer + parameter.offset, parameter.bytes);
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult read_arguments(void** parameters, void** extra, const KernelInfo& info,
+                        std::vector<Argument>& arguments) {
+  arguments.clear();
+  if (parameters != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (extra != nullptr) return read_extra(extra, info, arguments);
+  for (std::size_t i = 0; i < info.parameters.size(); ++i) {
+    if (parameters == nullptr || parameters[i] == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    arguments.emplace_back(parameters[i], info.parameters[i].bytes);
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult result_of_launch(const Error& error) {
+  const CUresult result = result_of(error);
+  if (result == CUDA_ERROR_NOT_SUPPORTED) fmt::print(stderr, "raddle: {}\n", error.message);
+  return result == CUDA_ERROR_OUT_OF_MEMORY ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES : result;
+}
+
+CUresult launch(CUfunction handle, const LaunchConfig& shape, CUstream stream_handle, void** parameters,
+                void** extra) {
+  thread_local std::vector<Argument> arguments;  // kept: a launch allocates nothing
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Function> function;
+  std::shared_ptr<Stream> stream;
+  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = find_stream(stream_handle, context, stream); result != CUDA_SUCCESS)
+    return result;
+  const KernelInfo& info = function->kernel.info();
+  if (const CUresult result = read_arguments(parameters, extra, info, arguments); result != CUDA_SUCCESS)
+    return result;
+  if (shape.shared_bytes > static_cast<std::uint64_t>(function->dynamic_shared_limit.load()))
+    return CUDA_ERROR_INVALID_VALUE;
+  stream->order();
+  LaunchConfig config = shape;
+  config.stream = &stream->stream;
+  const Result<Launch> launched = function->kernel.launch(config, std::span<const Argument>(arguments));
+  if (launched) return CUDA_SUCCESS;
+  const CUresult sticky = sticky_result(*context);
+  return sticky != CUDA_SUCCESS ? sticky : result_of_launch(launched.error());
+}
+
+/// The attributes that change nothing here. Others need parts that are not there yet.
+CUresult check_attributes(const CUlaunchConfig& config) {
+  constexpr int kIgnore = 0, kAccessPolicyWindow = 1, kPriority = 8, kMemorySyncDomainMap = 9,
+                kMemorySyncDomain = 10;
+  if (config.numAttrs != 0 && config.attrs == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    const int id = config.attrs[i].id;
+    const bool harmless = id == kIgnore || id == kAccessPolicyWindow || id == kPriority ||
+                          id == kMemorySyncDomainMap || id == kMemorySyncDomain;
+    if (harmless) continue;
+    fmt::print(stderr, "raddle: launch attribute {} is not there yet\n", id);
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                        CUstream stream, void** parameters, void** extra) {
+  const LaunchConfig config{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes};
+  return launch(function, config, stream, parameters, extra);
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,
+                          void** extra) {
+  if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = check_attributes(*config); result != CUDA_SUCCESS) return result;
+  return cuLaunchKernel(function, config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,
+                        config->blockDimY, config->blockDimZ, config->sharedMemBytes, config->hStream,
+                        parameters, extra);
+}
+
+CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction handle) {
+  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Function> function;
+  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
+  const KernelInfo& info = function->kernel.info();
+  const Dim3 most = info.required_block.x != 0 ? info.required_block : info.largest_block;
+  switch (attribute) {
+    case FUNC_MAX_THREADS_PER_BLOCK:
+      *value = static_cast<int>(most.x != 0 ? most.x * std::max(1u, most.y) * std::max(1u, most.z)
+                                            : Process::instance().shape().sm.threads_per_block);
+      return CUDA_SUCCESS;
+    case FUNC_SHARED_SIZE_BYTES:
+      *value = static_cast<int>(info.static_shared_bytes);
+      return CUDA_SUCCESS;
+    case FUNC_CONST_SIZE_BYTES:
+      *value = static_cast<int>(info.constant_bytes);
+      return CUDA_SUCCESS;
+    case FUNC_LOCAL_SIZE_BYTES:
+      *value = static_cast<int>(info.local_bytes_per_thread);
+      return CUDA_SUCCESS;
+    case FUNC_NUM_REGS:
+      *value = static_cast<int>(std::min(info.registers, 255u));  // the most that an SM gives a thread
+      return CUDA_SUCCESS;
+    case FUNC_PTX_VERSION:
+    case FUNC_BINARY_VERSION:
+      *value = static_cast<int>(Process::instance().shape().capability);
+      return CUDA_SUCCESS;
+    case FUNC_CACHE_MODE_CA:
+      *value = 0;
+      return CUDA_SUCCESS;
+    case FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+      *value = function->dynamic_shared_limit;
+      return CUDA_SUCCESS;
+    case FUNC_PREFERRED_SHARED_MEMORY_CARVEOUT:
+      *value = -1;
+      return CUDA_SUCCESS;
+  }
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, int value) {
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Function> function;
+  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
+  if (attribute == FUNC_PREFERRED_SHARED_MEMORY_CARVEOUT)
+    return value >= -1 && value <= 100 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  if (attribute != FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES) return CUDA_ERROR_INVALID_VALUE;
+  const auto most = static_cast<std::int64_t>(Process::instance().shape().sm.shared_per_block);
+  if (value < 0 || value + static_cast<std::int64_t>(function->kernel.info().static_shared_bytes) > most)
+    return CUDA_ERROR_INVALID_VALUE;
+  function->dynamic_shared_limit = value;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuFuncSetCacheConfig(CUfunction handle, int config) {
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Function> function;
+  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
+  return config >= 0 && config <= 3 ? CUDA_SUCCESS
+                                    : CUDA_ERROR_INVALID_VALUE;  // a preference, and there is no such cache
+}
+
+CUresult cuFuncGetModule(CUmodule* module, CUfunction handle) {
+  if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Function> function;
+  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
+  *module = function->module->handle;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuFuncGetName(const char** name, CUfunction handle) {
+  if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Function> function;
+  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
+  *name = function->kernel.info().name.c_str();
+  return CUDA_SUCCESS;
+}
+
+// What fits an SM of the model by threads, warps, block slots and shared memory; registers do not bound it on
+// a CPU.
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction handle, int block_threads,
+                                                     std::size_t shared_bytes) {
+  if (blocks == nullptr || block_threads <= 0) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Function> function;
+  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
+  const machine::SmLimits& sm = Process::instance().shape().sm;
+  const auto warps = (static_cast<std::uint64_t>(block_threads) + 31) / 32;
+  const std::uint64_t shared =
+      exec::kReservedShared + function->kernel.info().static_shared_bytes + shared_bytes;
+  *blocks = static_cast<std::uint32_t>(block_threads) > sm.threads_per_block
+                ? 0
+                : static_cast<int>(
+                      std::min<std::uint64_t>({sm.cta_slots, sm.warps / warps, sm.shared_bytes / shared}));
+  return CUDA_SUCCESS;
+}
+
+}  // namespace raddle::driver::entry

@@ -1,0 +1,142 @@
+#include "driver/process.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "driver/results.h"
+#include "machine/shape/host.h"
+
+namespace raddle::driver {
+namespace {
+
+std::atomic<bool> is_forked_child{false};
+
+std::string environment(const char* name, const char* otherwise) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : otherwise;
+}
+
+DeviceOptions options_from_environment() {
+  DeviceOptions options;
+  options.shape = environment("RADDLE_DEVICE", "h200");
+  options.engine = environment("RADDLE_ENGINE", "");
+  return options;
+}
+
+}  // namespace
+
+Process& Process::instance() {
+  static Process& process = *new Process;
+  return process;
+}
+
+CUresult Process::initialise() {
+  if (is_forked_child) return CUDA_ERROR_NOT_INITIALIZED;  // its threads stayed with the parent
+  const std::lock_guard lock(mutex_);
+  if (initialised_) return CUDA_SUCCESS;
+  auto shape = machine::preset_shape(options_from_environment().shape, machine::host_info().usable_cores);
+  if (!shape) {
+    fmt::print(stderr, "raddle: RADDLE_DEVICE: {}\n", shape.error().message);
+    return CUDA_ERROR_NO_DEVICE;
+  }
+  shape_ = std::move(*shape);
+  pthread_atfork(nullptr, nullptr, [] { is_forked_child = true; });
+  initialised_.store(true, std::memory_order_release);
+  return CUDA_SUCCESS;
+}
+
+Result<std::uint64_t> Process::memory_bytes() {
+  std::vector<std::shared_ptr<Context>>& stack = context_stack();
+  if (!stack.empty()) return stack.back()->device.properties().memory_bytes;
+  TRY_ASSIGN(const auto context, retain_primary());
+  const std::uint64_t bytes = context->device.properties().memory_bytes;
+  release_primary();
+  return bytes;
+}
+
+Result<std::shared_ptr<Context>> Process::create_context(unsigned flags) {
+  TRY_ASSIGN(raddle::Device device, raddle::Device::open(options_from_environment()));
+  auto context = std::make_shared<Context>(std::move(device), flags);
+  context->handle = contexts.add<CUcontext>(context);
+  return context;
+}
+
+void Process::destroy_context(const std::shared_ptr<Context>& context) {
+  context->destroyed = true;
+  contexts.remove(context->handle);
+  (void)context->device.synchronize();
+  // What it made goes before it: functions hold modules, all hold the context.
+  const auto is_its = [&](const auto& object) { return object.context == context; };
+  functions.remove_if([&](const Function& function) { return function.module->context == context; });
+  events.remove_if(is_its);
+  streams.remove_if([&](const Stream& stream) { return stream.keeps == context; });
+  modules.remove_if(is_its);
+}
+
+Result<std::shared_ptr<Context>> Process::retain_primary() {
+  const std::lock_guard lock(mutex_);
+  if (primary_ == nullptr) {
+    TRY_ASSIGN(primary_, create_context(primary_flags));
+  }
+  ++primary_uses_;
+  return primary_;
+}
+
+CUresult Process::release_primary() {
+  const std::lock_guard lock(mutex_);
+  if (primary_uses_ == 0) return CUDA_ERROR_INVALID_CONTEXT;
+  if (--primary_uses_ == 0) destroy_context(std::exchange(primary_, nullptr));
+  return CUDA_SUCCESS;
+}
+
+void Process::reset_primary() {
+  const std::lock_guard lock(mutex_);
+  if (primary_ != nullptr) destroy_context(std::exchange(primary_, nullptr));
+  primary_uses_ = 0;
+}
+
+bool Process::primary_active() {
+  const std::lock_guard lock(mutex_);
+  return primary_ != nullptr;
+}
+
+std::vector<std::shared_ptr<Context>>& context_stack() {
+  thread_local std::vector<std::shared_ptr<Context>> stack;
+  return stack;
+}
+
+bool& null_is_per_thread() {
+  thread_local bool per_thread = false;
+  return per_thread;
+}
+
+CUresult check_device(CUdevice device) {
+  if (is_forked_child || !Process::instance().initialised()) return CUDA_ERROR_NOT_INITIALIZED;
+  return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult current_context(std::shared_ptr<Context>& context) {
+  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+  const auto& stack = context_stack();
+  if (stack.empty() || stack.back() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  context = stack.back();
+  if (context->destroyed) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  return sticky_result(*context);
+}
+
+CUresult find_stream(CUstream handle, const std::shared_ptr<Context>& context,
+                     std::shared_ptr<Stream>& stream) {
+  const auto number = reinterpret_cast<std::uintptr_t>(handle);
+  if (number <= kPerThreadStream) {
+    const bool own = number == kPerThreadStream || (number == 0 && null_is_per_thread());
+    // Streams of the context: an alias that keeps the context alive.
+    stream = {context, own ? &context->per_thread_stream() : &context->legacy_stream()};
+    return CUDA_SUCCESS;
+  }
+  stream = Process::instance().streams.find(handle);
+  return stream != nullptr && stream->context == context.get() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+}  // namespace raddle::driver

@@ -1,0 +1,68 @@
+// The driver's state in this process: the device, its primary context, the handles, each thread's stack of
+// contexts. Made by cuInit and never destroyed, for programs call the driver from their own destructors.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "driver/objects.h"
+#include "machine/shape/machine_shape.h"
+
+namespace raddle::driver {
+
+class Process {
+ public:
+  static Process& instance();
+
+  CUresult initialise();
+  bool initialised() const { return initialised_.load(std::memory_order_acquire); }
+
+  const machine::MachineShape& shape() const { return shape_; }
+  /// Memory of the device that may be allocated. @errors as Device::open
+  Result<std::uint64_t> memory_bytes();
+
+  Result<std::shared_ptr<Context>> create_context(unsigned flags);
+  void destroy_context(const std::shared_ptr<Context>& context);  ///< and all that it made
+
+  Result<std::shared_ptr<Context>> retain_primary();
+  CUresult release_primary();
+  void reset_primary();
+  bool primary_active();
+  unsigned primary_flags = 0;
+
+  HandleTable<Context, 1> contexts;
+  HandleTable<Module, 2> modules;
+  HandleTable<Function, 3> functions;
+  HandleTable<Stream, 4> streams;
+  HandleTable<Event, 5> events;
+
+ private:
+  Process() = default;
+
+  std::atomic<bool> initialised_{false};
+  std::mutex mutex_;
+  machine::MachineShape shape_;
+  std::shared_ptr<Context> primary_;
+  unsigned primary_uses_ = 0;
+};
+
+/// The calling thread's contexts; the last is current.
+std::vector<std::shared_ptr<Context>>& context_stack();
+
+/// CUDA_SUCCESS if the driver is initialised in this process (not its parent) and there is such a device.
+CUresult check_device(CUdevice device);
+
+/// The current context. CUDA_ERROR_NOT_INITIALIZED, INVALID_CONTEXT, CONTEXT_IS_DESTROYED, or its sticky
+/// error.
+CUresult current_context(std::shared_ptr<Context>& context);
+
+/// A stream argument: nullptr and the two numbers that stand for default streams, or a handle; of the current
+/// context.
+CUresult find_stream(CUstream handle, const std::shared_ptr<Context>& context,
+                     std::shared_ptr<Stream>& stream);
+
+/// Whether nullptr means the calling thread's own default stream, as in the entries that end in _ptsz and
+/// _ptds.
+bool& null_is_per_thread();
+
+}  // namespace raddle::driver

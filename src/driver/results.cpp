@@ -1,0 +1,100 @@
+#include "driver/results.h"
+
+#include <cstdio>
+
+#include "driver/trace.h"
+
+namespace raddle::driver {
+
+const char* result_name(CUresult result) {
+  switch (result) {
+#define RESULT(name, number, text) \
+  case name:                       \
+    return #name;
+#include "driver/results.def"
+#undef RESULT
+  }
+  return nullptr;
+}
+
+const char* result_text(CUresult result) {
+  switch (result) {
+#define RESULT(name, number, text) \
+  case name:                       \
+    return text;
+#include "driver/results.def"
+#undef RESULT
+  }
+  return nullptr;
+}
+
+namespace {
+
+CUresult result_of_code(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::invalid:
+      return CUDA_ERROR_INVALID_VALUE;
+    case ErrorCode::unsupported:
+      return CUDA_ERROR_NOT_SUPPORTED;
+    case ErrorCode::not_found:
+      return CUDA_ERROR_NOT_FOUND;
+    case ErrorCode::out_of_memory:
+      return CUDA_ERROR_OUT_OF_MEMORY;
+    case ErrorCode::kernel_fault:
+      return CUDA_ERROR_LAUNCH_FAILED;
+    case ErrorCode::timeout:
+      return CUDA_ERROR_LAUNCH_TIMEOUT;
+    case ErrorCode::io:
+      return CUDA_ERROR_FILE_NOT_FOUND;
+  }
+  return CUDA_ERROR_UNKNOWN;
+}
+
+CUresult result_of_fault(FaultKind kind) {
+  switch (kind) {
+    case FaultKind::illegal_address:
+      return CUDA_ERROR_ILLEGAL_ADDRESS;
+    case FaultKind::misaligned_address:
+      return CUDA_ERROR_MISALIGNED_ADDRESS;
+    case FaultKind::illegal_instruction:
+    case FaultKind::illegal_barrier:
+    case FaultKind::unsupported:
+      return CUDA_ERROR_ILLEGAL_INSTRUCTION;
+    case FaultKind::assertion:
+      return CUDA_ERROR_ASSERT;
+    case FaultKind::stack_overflow:
+      return CUDA_ERROR_HARDWARE_STACK_ERROR;
+    case FaultKind::timeout:
+      return CUDA_ERROR_LAUNCH_TIMEOUT;
+    case FaultKind::invalid_function:
+      return CUDA_ERROR_INVALID_PC;
+    case FaultKind::out_of_memory:
+      return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    default:  // trap, deadlock, and what has no name in CUDA
+      return CUDA_ERROR_LAUNCH_FAILED;
+  }
+}
+
+}  // namespace
+
+CUresult result_of(const Error& error) {
+  if (tracing()) fmt::print(stderr, "raddle: {}\n", error.to_string());
+  return result_of_code(error.code);
+}
+
+CUresult sticky_result(Context& context) {
+  const std::optional<Failure> fault = context.device.failure();
+  if (!fault) return CUDA_SUCCESS;
+  if (!context.reported.exchange(true)) fmt::print(stderr, "raddle: {}\n", fault->text);
+  return result_of_fault(fault->kind);
+}
+
+bool tracing() {
+  static const bool wanted = [] {
+    const char* value = std::getenv("RADDLE_TRACE");
+    return value != nullptr && std::string_view(value).find("api") != std::string_view::npos;
+  }();
+  return wanted;
+}
+
+}  // namespace raddle::driver

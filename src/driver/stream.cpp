@@ -1,0 +1,224 @@
+// Streams and events, and the rules of the legacy stream: work in it waits for all earlier work of blocking
+// streams, and work in those waits for its earlier work.
+#include <algorithm>
+
+#include "driver/entry.h"
+#include "driver/process.h"
+#include "driver/results.h"
+
+namespace raddle::driver {
+
+void Stream::order() {
+  if (is_legacy) {
+    std::vector<std::shared_ptr<Stream>> others;
+    {
+      const std::lock_guard lock(context->mutex);
+      std::erase_if(context->blocking, [](const auto& stream) { return stream.expired(); });
+      for (const auto& other : context->blocking) others.push_back(other.lock());
+    }
+    for (const auto& other : others)
+      if (other != nullptr && !other->stream.done()) stream.wait(other->stream.record());
+  } else if (is_blocking()) {
+    raddle::Stream& legacy = context->legacy_stream().stream;
+    if (!legacy.done()) stream.wait(legacy.record());
+  }
+}
+
+namespace entry {
+namespace {
+
+/// The stream of the current context, ready for work to be appended.
+CUresult find_ordered(CUstream handle, std::shared_ptr<Context>& context, std::shared_ptr<Stream>& stream) {
+  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = find_stream(handle, context, stream); result != CUDA_SUCCESS) return result;
+  stream->order();
+  return CUDA_SUCCESS;
+}
+
+CUresult find_event(CUevent handle, std::shared_ptr<Event>& event) {
+  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+  event = Process::instance().events.find(handle);
+  return event != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+std::optional<raddle::Event> point_of(Event& event) {
+  const std::lock_guard lock(event.mutex);
+  return event.recorded;
+}
+
+CUresult find_plain(CUstream handle, std::shared_ptr<Stream>& stream) {
+  std::shared_ptr<Context> context;
+  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+  return find_stream(handle, context, stream);
+}
+
+}  // namespace
+
+CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
+  return cuStreamCreateWithPriority(stream, flags, 0);
+}
+
+CUresult cuStreamCreateWithPriority(CUstream* handle, unsigned flags, int priority) {
+  if (handle == nullptr || (flags & ~STREAM_NON_BLOCKING) != 0) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Context> context;
+  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+  priority = std::clamp(priority, kGreatestPriority, kLeastPriority);
+  Result<raddle::Stream> made = context->device.stream(priority);
+  if (!made) return result_of(made.error());
+  auto stream =
+      std::shared_ptr<Stream>(new Stream{context.get(), std::move(*made), flags, priority, false, context});
+  if (stream->is_blocking()) {
+    const std::lock_guard lock(context->mutex);
+    context->blocking.push_back(stream);
+  }
+  *handle = Process::instance().streams.add<CUstream>(std::move(stream));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamDestroy_v2(CUstream handle) {
+  std::shared_ptr<Stream> stream;
+  if (const CUresult result = find_plain(handle, stream); result != CUDA_SUCCESS) return result;
+  return Process::instance().streams.remove(handle) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuStreamSynchronize(CUstream handle) {
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Stream> stream;
+  if (const CUresult result = find_ordered(handle, context, stream); result != CUDA_SUCCESS) return result;
+  (void)stream->stream.synchronize();
+  return sticky_result(*context);
+}
+
+CUresult cuStreamQuery(CUstream handle) {
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Stream> stream;
+  if (const CUresult result = find_ordered(handle, context, stream); result != CUDA_SUCCESS) return result;
+  if (!stream->stream.done()) return CUDA_ERROR_NOT_READY;
+  return sticky_result(*context);
+}
+
+CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned flags) {
+  if (flags > 1) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Stream> stream;
+  std::shared_ptr<Event> event;
+  if (const CUresult result = find_ordered(handle, context, stream); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = find_event(event_handle, event); result != CUDA_SUCCESS) return result;
+  if (const auto point = point_of(*event)) stream->stream.wait(*point);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetPriority(CUstream handle, int* priority) {
+  std::shared_ptr<Stream> stream;
+  if (priority == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = find_plain(handle, stream); result != CUDA_SUCCESS) return result;
+  *priority = stream->priority;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetFlags(CUstream handle, unsigned* flags) {
+  std::shared_ptr<Stream> stream;
+  if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = find_plain(handle, stream); result != CUDA_SUCCESS) return result;
+  *flags = stream->flags;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetCtx(CUstream handle, CUcontext* context) {
+  std::shared_ptr<Stream> stream;
+  if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = find_plain(handle, stream); result != CUDA_SUCCESS) return result;
+  *context = stream->context->handle;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
+  if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Stream> stream;
+  if (const CUresult result = find_ordered(handle, context, stream); result != CUDA_SUCCESS) return result;
+  // Functions of this kind do not run once the context has failed; callbacks do.
+  stream->stream.call([context = context.get(), function, data] {
+    if (context->device.status().ok()) function(data);
+  });
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback, void* data, unsigned flags) {
+  if (callback == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Stream> stream;
+  if (const CUresult result = find_ordered(handle, context, stream); result != CUDA_SUCCESS) return result;
+  stream->stream.call(
+      [context = context.get(), handle, callback, data] { callback(handle, sticky_result(*context), data); });
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventCreate(CUevent* handle, unsigned flags) {
+  constexpr unsigned kKnown = EVENT_BLOCKING_SYNC | EVENT_DISABLE_TIMING;
+  if (handle == nullptr || (flags & ~(kKnown | EVENT_INTERPROCESS)) != 0) return CUDA_ERROR_INVALID_VALUE;
+  if ((flags & EVENT_INTERPROCESS) != 0) return CUDA_ERROR_NOT_SUPPORTED;
+  std::shared_ptr<Context> context;
+  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+  auto event = std::make_shared<Event>();
+  event->context = std::move(context);
+  event->flags = flags;
+  *handle = Process::instance().events.add<CUevent>(std::move(event));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventRecord(CUevent event, CUstream stream) { return cuEventRecordWithFlags(event, stream, 0); }
+
+CUresult cuEventRecordWithFlags(CUevent event_handle, CUstream handle, unsigned flags) {
+  if (flags > 1) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Stream> stream;
+  std::shared_ptr<Event> event;
+  if (const CUresult result = find_event(event_handle, event); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = find_ordered(handle, context, stream); result != CUDA_SUCCESS) return result;
+  if (event->context != context) return CUDA_ERROR_INVALID_HANDLE;
+  raddle::Event point = stream->stream.record();
+  const std::lock_guard lock(event->mutex);
+  event->recorded = point;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventQuery(CUevent handle) {
+  std::shared_ptr<Event> event;
+  if (const CUresult result = find_event(handle, event); result != CUDA_SUCCESS) return result;
+  const auto point = point_of(*event);
+  if (point && !point->done()) return CUDA_ERROR_NOT_READY;
+  return sticky_result(*event->context);
+}
+
+CUresult cuEventSynchronize(CUevent handle) {
+  std::shared_ptr<Event> event;
+  if (const CUresult result = find_event(handle, event); result != CUDA_SUCCESS) return result;
+  if (const auto point = point_of(*event)) point->wait();
+  return sticky_result(*event->context);
+}
+
+CUresult cuEventDestroy_v2(CUevent handle) {
+  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+  return Process::instance().events.remove(handle) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start_handle, CUevent end_handle) {
+  if (milliseconds == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Event> start, end;
+  if (const CUresult result = find_event(start_handle, start); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = find_event(end_handle, end); result != CUDA_SUCCESS) return result;
+  const auto from = point_of(*start), to = point_of(*end);
+  if (!from || !to || ((start->flags | end->flags) & EVENT_DISABLE_TIMING) != 0)
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (!from->done() || !to->done()) return CUDA_ERROR_NOT_READY;
+  *milliseconds = static_cast<float>(to->elapsed_ms(*from));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
+  return cuEventElapsedTime_v2(milliseconds, start, end);
+}
+
+}  // namespace entry
+}  // namespace raddle::driver

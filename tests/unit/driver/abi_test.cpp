@@ -1,0 +1,42 @@
+// Our layout of the driver's types against the real header, where NVIDIA's toolkit is installed.
+#include "driver/abi.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+
+#if __has_include(<cuda.h>)
+#include <cuda.h>
+
+namespace {
+
+static_assert(sizeof(::CUlaunchAttribute) == sizeof(raddle::driver::CUlaunchAttribute));
+static_assert(offsetof(::CUlaunchAttribute, value) == offsetof(raddle::driver::CUlaunchAttribute, value));
+static_assert(sizeof(::CUlaunchConfig) == sizeof(raddle::driver::CUlaunchConfig));
+static_assert(offsetof(::CUlaunchConfig, attrs) == offsetof(raddle::driver::CUlaunchConfig, attrs));
+static_assert(sizeof(::CUuuid) == sizeof(raddle::driver::CUuuid));
+static_assert(sizeof(::CUresult) == sizeof(raddle::driver::CUresult));
+
+TEST(Abi, ResultsHaveTheHeadersNumbers) {
+#define RESULT(name, number, text) EXPECT_EQ(static_cast<int>(::name), number);
+#include "driver/results.def"
+#undef RESULT
+}
+
+TEST(Abi, AttributesHaveTheHeadersNumbers) {
+#define ATTRIBUTE(name, number, value) EXPECT_EQ(static_cast<int>(::CU_DEVICE_ATTRIBUTE_##name), number);
+#include "driver/attributes.def"
+#undef ATTRIBUTE
+  using namespace raddle::driver;
+  EXPECT_EQ(static_cast<int>(::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES),
+            FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+  EXPECT_EQ(static_cast<int>(::CU_POINTER_ATTRIBUTE_RANGE_SIZE), POINTER_RANGE_SIZE);
+  EXPECT_EQ(static_cast<int>(::CU_LIMIT_MALLOC_HEAP_SIZE), LIMIT_MALLOC_HEAP_SIZE);
+  EXPECT_EQ(static_cast<unsigned>(::CU_STREAM_NON_BLOCKING), STREAM_NON_BLOCKING);
+  EXPECT_EQ(static_cast<unsigned>(::CU_EVENT_DISABLE_TIMING), EVENT_DISABLE_TIMING);
+}
+
+}  // namespace
+#else
+TEST(Abi, MatchesTheRealHeader) { GTEST_SKIP() << "no cuda.h on this machine"; }
+#endif

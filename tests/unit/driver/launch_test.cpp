@@ -1,0 +1,190 @@
+// Modules, functions, launches, faults.
+#include "base/file.h"
+#include "driver_test.h"
+
+namespace raddle::driver {
+namespace {
+
+using Values = std::vector<unsigned>;
+
+TEST_F(Driver, LaunchesWithPointersToArguments) {
+  const CUdeviceptr a = upload({1, 2, 3, 4, 5});
+  unsigned factor = 10, count = 5;
+  CUdeviceptr address = a;
+  void* parameters[] = {&address, &factor, &count};
+  EXPECT_EQ(cuLaunchKernel(function("scale"), 2, 1, 1, 4, 1, 1, 0, nullptr, parameters, nullptr),
+            CUDA_SUCCESS);
+  EXPECT_EQ(download(a, 5), (Values{10, 20, 30, 40, 50}));
+  EXPECT_EQ(cuLaunchKernel_ptsz(function("scale"), 2, 1, 1, 4, 1, 1, 0, nullptr, parameters, nullptr),
+            CUDA_SUCCESS);
+  EXPECT_EQ(download(a, 5), (Values{100, 200, 300, 400, 500}));
+}
+
+TEST_F(Driver, LaunchesWithAParameterBuffer) {
+  const CUdeviceptr a = upload({1, 2});
+  struct {
+    CUdeviceptr address;
+    unsigned factor, count;
+  } block{a, 3, 2};
+  std::size_t bytes = sizeof block;
+  void* extra[] = {reinterpret_cast<void*>(kLaunchParameterBuffer), &block,
+                   reinterpret_cast<void*>(kLaunchParameterBytes), &bytes, nullptr};
+  EXPECT_EQ(cuLaunchKernel(function("scale"), 1, 1, 1, 2, 1, 1, 0, nullptr, nullptr, extra), CUDA_SUCCESS);
+  EXPECT_EQ(download(a, 2), (Values{3, 6}));
+  bytes = 8;
+  EXPECT_EQ(cuLaunchKernel(function("scale"), 1, 1, 1, 2, 1, 1, 0, nullptr, nullptr, extra),
+            CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(Driver, LaunchesWithAttributes) {
+  const CUdeviceptr a = upload({1});
+  CUdeviceptr address = a;
+  unsigned factor = 3, count = 1;
+  void* parameters[] = {&address, &factor, &count};
+  CUlaunchAttribute attribute{8, {}, {}};  // priority
+  CUlaunchConfig config{1, 1, 1, 1, 1, 1, 0, nullptr, &attribute, 1};
+  EXPECT_EQ(cuLaunchKernelEx(&config, function("scale"), parameters, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(download(a, 1), Values{3});
+  attribute.id = 4;  // cluster dimension
+  EXPECT_EQ(cuLaunchKernelEx(&config, function("scale"), parameters, nullptr), CUDA_ERROR_NOT_SUPPORTED);
+  config.attrs = nullptr;
+  EXPECT_EQ(cuLaunchKernelEx(&config, function("scale"), parameters, nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(Driver, BadLaunchesAreRefused) {
+  CUdeviceptr address = allocate(4);
+  unsigned factor = 3, count = 0;
+  void* parameters[] = {&address, &factor, &count};
+  const CUfunction scale = function("scale");
+  const auto launch = [&](unsigned grid, unsigned block, unsigned shared, CUstream stream, void** pointers) {
+    return cuLaunchKernel(scale, grid, 1, 1, block, 1, 1, shared, stream, pointers, nullptr);
+  };
+  EXPECT_EQ(launch(0, 1, 0, nullptr, parameters), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(launch(1, 0, 0, nullptr, parameters), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(launch(1, 1025, 0, nullptr, parameters), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(launch(1, 1, 49 << 10, nullptr, parameters), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(launch(1, 1, 0, nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(launch(1, 1, 0, reinterpret_cast<CUstream>(0x99), parameters), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuLaunchKernel(nullptr, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr),
+            CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(
+      cuLaunchKernel(reinterpret_cast<CUfunction>(module), 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr),
+      CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(launch(1, 1, 0, nullptr, parameters), CUDA_SUCCESS);
+}
+
+TEST_F(Driver, FunctionsSayWhatTheyNeed) {
+  int value = 7;
+  const CUfunction tiles = function("tiles");
+  const auto attribute = [&](CUfunction_attribute which) {
+    EXPECT_EQ(cuFuncGetAttribute(&value, which, tiles), CUDA_SUCCESS);
+    return value;
+  };
+  EXPECT_EQ(attribute(FUNC_SHARED_SIZE_BYTES), 2048);
+  EXPECT_EQ(attribute(FUNC_MAX_THREADS_PER_BLOCK), 64);
+  EXPECT_EQ(attribute(FUNC_LOCAL_SIZE_BYTES), 0);
+  EXPECT_EQ(attribute(FUNC_CONST_SIZE_BYTES), 0);
+  EXPECT_EQ(attribute(FUNC_BINARY_VERSION), 90);
+  EXPECT_GE(attribute(FUNC_NUM_REGS), 1);
+  EXPECT_EQ(attribute(FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES), (48 << 10) - 2048);
+  EXPECT_EQ(cuFuncSetAttribute(tiles, FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES, 200 << 10), CUDA_SUCCESS);
+  EXPECT_EQ(attribute(FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES), 200 << 10);
+  EXPECT_EQ(cuLaunchKernel(tiles, 1, 1, 1, 1, 1, 1, 100 << 10, nullptr, nullptr, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(cuFuncSetAttribute(tiles, FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES, 227 << 10),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuFuncSetAttribute(tiles, FUNC_NUM_REGS, 5), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuFuncSetCacheConfig(tiles, 1), CUDA_SUCCESS);
+  EXPECT_EQ(cuFuncSetCacheConfig(tiles, 99), CUDA_ERROR_INVALID_VALUE);
+  int blocks = 0;
+  EXPECT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, tiles, 64, 0), CUDA_SUCCESS);
+  EXPECT_EQ(blocks, 32);
+  EXPECT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, tiles, 1024, 100 << 10), CUDA_SUCCESS);
+  EXPECT_EQ(blocks, 2);
+  const char* name = nullptr;
+  CUmodule owner = nullptr;
+  EXPECT_EQ(cuFuncGetName(&name, tiles), CUDA_SUCCESS);
+  EXPECT_STREQ(name, "tiles");
+  EXPECT_EQ(cuFuncGetModule(&owner, tiles), CUDA_SUCCESS);
+  EXPECT_EQ(owner, module);
+}
+
+TEST_F(Driver, ModulesHaveFunctionsAndVariables) {
+  CUfunction none = nullptr;
+  EXPECT_EQ(cuModuleGetFunction(&none, module, "nothing"), CUDA_ERROR_NOT_FOUND);
+  CUdeviceptr address = 0;
+  std::size_t bytes = 0;
+  EXPECT_EQ(cuModuleGetGlobal_v2(&address, &bytes, module, "total"), CUDA_SUCCESS);
+  EXPECT_EQ(bytes, 4u);
+  EXPECT_EQ(download(address, 1), Values{5});
+  EXPECT_EQ(cuModuleGetGlobal_v2(&address, &bytes, module, "nothing"), CUDA_ERROR_NOT_FOUND);
+  const CUfunction scale = function("scale");
+  EXPECT_EQ(function("scale"), scale);
+  EXPECT_EQ(cuModuleUnload(module), CUDA_SUCCESS);
+  EXPECT_EQ(cuModuleUnload(module), CUDA_ERROR_INVALID_HANDLE);
+  int value = 0;
+  EXPECT_EQ(cuFuncGetAttribute(&value, FUNC_NUM_REGS, scale), CUDA_ERROR_INVALID_HANDLE);
+}
+
+// proves: K-18
+TEST_F(Driver, ModulesComeInEveryWrapping) {
+  const std::string directory = RADDLE_SOURCE_DIR "/tests/data/fatbin/";
+  const std::string fatbin = read_file(directory + "lz4.fatbin").value();
+  struct {
+    unsigned magic, version;
+    const void *container, *prelinked;
+  } wrapper{0x466243b1, 1, fatbin.data(), nullptr};
+  const void* prelinked[] = {fatbin.data(), nullptr};
+  CUmodule loaded = nullptr;
+  CUfunction scale = nullptr;
+  const auto works = [&](CUresult result) {
+    const CUmodule module = std::exchange(loaded, nullptr);
+    return result == CUDA_SUCCESS && cuModuleGetFunction(&scale, module, "scale") == CUDA_SUCCESS;
+  };
+  EXPECT_TRUE(works(cuModuleLoad(&loaded, (directory + "plain.o").c_str())));
+  EXPECT_TRUE(works(cuModuleLoadData(&loaded, fatbin.data())));
+  EXPECT_TRUE(works(cuModuleLoadFatBinary(&loaded, &wrapper)));
+  wrapper = {0x466243b1, 2, nullptr, prelinked};
+  EXPECT_TRUE(works(cuModuleLoadData(&loaded, &wrapper)));
+  int options[] = {5, 6, 7};  // error log, its size, optimisation level
+  char log[16] = "unchanged";
+  void* values[] = {log, reinterpret_cast<void*>(sizeof log), reinterpret_cast<void*>(4)};
+  EXPECT_TRUE(works(cuModuleLoadDataEx(&loaded, kKernels, 3, options, values)));
+  EXPECT_EQ(log[0], '\0');
+  EXPECT_EQ(values[1], nullptr);
+}
+
+TEST_F(Driver, BadModulesAreRefused) {
+  CUmodule loaded = nullptr;
+  EXPECT_EQ(cuModuleLoadData(&loaded, ".version 8.0\nwhat is this"), CUDA_ERROR_INVALID_PTX);
+  EXPECT_EQ(cuModuleLoadData(&loaded, "\x01\x02"), CUDA_ERROR_INVALID_IMAGE);
+  EXPECT_EQ(cuModuleLoadData(&loaded, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuModuleLoad(&loaded, "/nonexistent"), CUDA_ERROR_FILE_NOT_FOUND);
+  EXPECT_EQ(cuModuleLoad(&loaded, "/proc/self/exe"), CUDA_ERROR_NO_BINARY_FOR_GPU);
+  EXPECT_EQ(loaded, nullptr);
+}
+
+TEST_F(Driver, AFaultIsStickyInItsContextOnly) {
+  CUcontext second = nullptr;
+  ASSERT_EQ(cuCtxCreate_v2(&second, 0, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuCtxPopCurrent_v2(nullptr), CUDA_SUCCESS);
+  const CUdeviceptr a = allocate(4);
+  EXPECT_EQ(launch("fault", nullptr, CUdeviceptr{16}), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+  CUdeviceptr b = 0;
+  unsigned word = 0;
+  EXPECT_EQ(cuMemAlloc_v2(&b, 4), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_EQ(cuMemcpyDtoH_v2(&word, a, 4), CUDA_ERROR_ILLEGAL_ADDRESS);
+  ASSERT_EQ(cuCtxPushCurrent_v2(second), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemAlloc_v2(&b, 4), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxDestroy_v2(second), CUDA_SUCCESS);
+}
+
+TEST_F(Driver, ATrapIsALaunchFailure) {
+  EXPECT_EQ(launch("stop", nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(nullptr), CUDA_ERROR_LAUNCH_FAILED);
+}
+
+}  // namespace
+}  // namespace raddle::driver
