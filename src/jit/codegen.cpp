@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "jit/prefetch.h"
 
 namespace raddle::jit {
 namespace {
@@ -109,10 +110,12 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, Tier tier) {
   passes.registerLoopAnalyses(loops);
   passes.crossRegisterProxies(loops, functions, components, modules);
   llvm::ModulePassManager pipeline;
-  if (tier == Tier::quick || sprawls(module))
+  if (tier == Tier::quick || sprawls(module)) {
     pipeline = quick_passes();
-  else
+  } else {
     llvm::cantFail(passes.parsePassPipeline(pipeline, kOptimisingPasses));
+    pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(PrefetchFarLoads()));
+  }
   pipeline.run(module, modules);
 }
 

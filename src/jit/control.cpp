@@ -164,6 +164,7 @@ void FunctionCompiler::emit_block(BlockId b) {
     go(plan.pending(b));
     ir.SetInsertPoint(run);
   }
+  if (runs_all(b)) active_ = all_lanes(true);
   if (plan.holds(b)) emit_hold();
   const ptx::Instruction* last = nullptr;
   for (std::uint32_t n = f.blocks[b].begin; n < f.blocks[b].end; ++n) {
@@ -177,6 +178,11 @@ void FunctionCompiler::emit_block(BlockId b) {
       emit_instruction();
   }
   emit_terminator(last);
+}
+
+/// Known when it is compiled: all 32 lanes run b, so that its accesses need no masks.
+bool FunctionCompiler::runs_all(BlockId b) const {
+  return f.is_entry && context.layout.full_warps && !context.functions_may_exit && plan.runs_all(b);
 }
 
 void FunctionCompiler::add_lanes(BlockId target, const Mask& lanes_added) {
@@ -363,27 +369,51 @@ void FunctionCompiler::emit_barrier_region() {
     if_then(any(load_mask(x)),
             [&] { fault(exec::FaultKind::illegal_barrier, ir.getInt64(0), first_lane(mask_bits(active_))); });
   const FrameUse& use = frame_uses_.at(static_cast<std::uint32_t>(instruction - f.instructions.data()));
-  auto at = [&](std::uint32_t where) { return ir.CreateConstInBoundsGEP1_32(ir.getInt8Ty(), frame_, where); };
-  auto each = [&](const std::vector<ptx::RegisterId>& registers, const auto& body) {
-    for (ptx::RegisterId r : registers)
-      for (auto* a : variables_of(r))
-        body(a, at(frame_offsets_.at(a)), llvm::Align(FrameLayout::alignment(stored_size(a))));
-  };
-  ir.CreateStore(mask_bits(active_), at(0));
-  each(use.saved, [&](llvm::AllocaInst* a, llvm::Value* place, llvm::Align align) {
-    ir.CreateAlignedStore(ir.CreateLoad(a->getAllocatedType(), a), place, align);
-  });
+  const bool all = runs_all(block);
+  if (!all) ir.CreateStore(mask_bits(active_), frame_);
+  transfer_frame(use.saved, false);
   std::uint32_t state = resume_->getNumCases() + 1;
   ir.CreateRet(ir.getInt32(state));
   auto* resumed = llvm::BasicBlock::Create(ir.getContext(), "resumed", function_);
   resume_->addCase(ir.getInt32(state), resumed);
   ir.SetInsertPoint(resumed);
   nobody_elsewhere_ = nullptr;
-  auto* bits = ir.CreateLoad(ir.getInt32Ty(), at(0));
+  llvm::Value* bits = ir.getInt32(0xffffffff);
+  if (!all) bits = ir.CreateLoad(ir.getInt32Ty(), frame_);
   ir.CreateStore(bits, inside_);
-  active_ = mask_from_bits(bits);
-  each(use.loaded, [&](llvm::AllocaInst* a, llvm::Value* place, llvm::Align align) {
-    ir.CreateStore(ir.CreateAlignedLoad(a->getAllocatedType(), place, align), a);
+  if (!all) active_ = mask_from_bits(bits);
+  transfer_frame(use.loaded, true);
+}
+
+/// Between registers and frame. Vectors of checked registers only where one of these has wrapped.
+void FunctionCompiler::transfer_frame(const std::vector<ptx::RegisterId>& registers, bool load) {
+  std::vector<llvm::AllocaInst*> always, wrapped, flags;
+  for (ptx::RegisterId r : registers) {
+    if (!plan.shape(r).known) continue;
+    const Slot& s = slot(r);
+    always.insert(always.end(), s.bases.begin(), s.bases.end());
+    auto& vectors = s.ok ? wrapped : always;
+    vectors.insert(vectors.end(), s.parts.begin(), s.parts.end());
+    if (s.ok) flags.push_back(s.ok);
+  }
+  always.insert(always.end(), flags.begin(), flags.end());
+  auto transfer = [&](llvm::AllocaInst* a) {
+    auto* type = a->getAllocatedType();
+    auto* place = ir.CreateConstInBoundsGEP1_32(ir.getInt8Ty(), frame_, frame_offsets_.at(a));
+    const llvm::Align align(FrameLayout::alignment(stored_size(a)));
+    if (load)
+      ir.CreateStore(ir.CreateAlignedLoad(type, place, align), a);
+    else
+      ir.CreateAlignedStore(ir.CreateLoad(type, a), place, align);
+  };
+  for (auto* a : always) transfer(a);
+  if (wrapped.empty()) return;
+  llvm::Value* ok = ir.getTrue();
+  for (auto* a : flags) ok = ir.CreateAnd(ok, ir.CreateLoad(ir.getInt1Ty(), a));
+  if (load)
+    for (auto* a : wrapped) ir.CreateStore(llvm::PoisonValue::get(a->getAllocatedType()), a);
+  if_then(ir.CreateNot(ok), [&] {
+    for (auto* a : wrapped) transfer(a);
   });
 }
 

@@ -29,8 +29,9 @@ struct SimdForm {
 /// A mask over the warp, one <lanes x i1> per part.
 using Mask = std::vector<llvm::Value*>;
 
-/// A value over the warp: scalars (one base, or one per part) when shape.affine, vectors when not; both and a
-/// flag when checked.
+/// A value over the warp: scalars (one base, or one per part) when shape.affine, vectors when not. When
+/// checked, the scalars hold where the flag is true, and the vectors, which are poison there, where it is
+/// false.
 struct WarpValue {
   Shape shape;
   Type type = Type::none;
@@ -92,7 +93,9 @@ class FunctionCompiler {
   Val scalar_of_uniform(const WarpValue& value);           ///< the one value of a uniform operand
   /// Writes destination k under the instruction's guard, keeping lanes that others still need.
   void write(unsigned k, const WarpValue& value) { write(operand(k), value); }
-  void write(const ptx::Operand& destination, const WarpValue& value);
+  using LateParts = std::function<std::vector<llvm::Value*>()>;
+  /// @param late  computes the vectors of a checked value, where they are needed
+  void write(const ptx::Operand& destination, const WarpValue& value, const LateParts& late = {});
   void write_parts(const ptx::Operand& destination, Type type, std::vector<llvm::Value*> parts);
   void write_uniform(const ptx::Operand& destination, Type type, llvm::Value* value);
   llvm::Value* splat(llvm::Value* scalar);
@@ -114,6 +117,8 @@ class FunctionCompiler {
   Mask all_lanes(bool value);
   /// Emits body(lane index i32, is in a loop) for each lane in the i32 mask, lowest first.
   void for_each_lane(llvm::Value* bits, const std::function<void(llvm::Value* lane)>& body);
+  /// The same for short bodies that run often: without a test per lane where all 32 are in the mask.
+  void for_each_lane_unrolled(llvm::Value* bits, const std::function<void(llvm::Value* lane)>& body);
   /// Emits `then` only where some lane executes; nothing if the condition is constant false.
   void if_then(llvm::Value* condition, const std::function<void()>& then);
 
@@ -181,7 +186,8 @@ class FunctionCompiler {
   void emit_call();
 
   // ---- control (control.cpp) ----
-  void emit_barrier_region();     ///< regions: suspend here, resume when all warps arrived
+  void emit_barrier_region();  ///< regions: suspend here, resume when all warps arrived
+  bool runs_all(BlockId b) const;
   void leave(const Mask& lanes);  ///< lanes exit or return
   void add_lanes(BlockId target, const Mask& lanes);
   void go(const std::vector<BlockId>& set);  ///< transfer control; lanes may wait at `set`
@@ -255,6 +261,7 @@ class FunctionCompiler {
     llvm::AtomicOrdering ordering;
     std::vector<ptx::Operand> elements;
   };
+  WarpValue strided_shared(WarpValue address, std::int64_t offset);
   Access access(unsigned address, unsigned data);
   using Parts = std::vector<std::vector<llvm::Value*>>;  // [element][part]
   /// Bytes [first, first + size) around a part's base that hold all its lanes' elements, and each lane's
@@ -268,6 +275,8 @@ class FunctionCompiler {
   Window window_of(const Access& a, unsigned p) const;
   bool has_windows(const Access& a, bool for_store) const;
   llvm::Value* window_mask(const Access& a, const Window& w, unsigned p);
+  llvm::Instruction* may_prefetch(llvm::Instruction* load);  ///< marks it, if it reaches device memory
+  void prefetch_next_turn(const Access& a, const ptx::Operand& address);
   Parts load_windows(const Access& a);
   void store_windows(const Access& a, const Parts& values);
   Parts load_gather(const Access& a);
@@ -283,6 +292,7 @@ class FunctionCompiler {
   };
   Slot& slot(ptx::RegisterId r);
   std::vector<llvm::AllocaInst*> variables_of(ptx::RegisterId r);
+  void transfer_frame(const std::vector<ptx::RegisterId>& registers, bool load);
   std::uint32_t stored_size(const llvm::AllocaInst* variable) const;
   void lay_out_frame();
 

@@ -172,12 +172,17 @@ void FunctionCompiler::emit_plain() {
   if (result.affine)
     for (unsigned g = 0; g < (result.per_part ? parts() : 1); ++g)
       run(false, g, outputs, elements_out, element_types);
-  if (!result.affine || result.checked) {
-    std::vector<std::vector<std::vector<llvm::Value*>>> again(operands.size());
-    auto& target = result.affine ? again : elements_out;
-    for (unsigned p = 0; p < parts(); ++p) run(true, p, outputs, target, element_types);
+  if (!result.affine)
+    for (unsigned p = 0; p < parts(); ++p) run(true, p, outputs, elements_out, element_types);
+  LateParts late;
+  if (result.checked) {
+    outputs[0].ok = widening_ok(*instruction);
+    late = [&] {
+      std::vector<WarpValue> wrapped(operands.size());
+      for (unsigned p = 0; p < parts(); ++p) run(true, p, wrapped, elements_out, element_types);
+      return wrapped[0].parts;
+    };
   }
-  if (result.checked) outputs[0].ok = widening_ok(*instruction);
   for (std::size_t k = 0; k < operands.size(); ++k) {
     if (!row.operands[k].is_destination || operands[k].kind == Operand::Kind::none) continue;
     if (operands[k].kind == Operand::Kind::vector) {
@@ -193,7 +198,7 @@ void FunctionCompiler::emit_plain() {
     }
     if (outputs[k].type == Type::none) continue;
     outputs[k].shape = k == 0 ? result : (result.affine && !result.uniform() ? Shape::varying() : result);
-    write(operands[k], outputs[k]);
+    write(operands[k], outputs[k], k == 0 ? late : LateParts());
   }
 }
 
@@ -221,6 +226,35 @@ void FunctionCompiler::for_each_lane(llvm::Value* bits, const std::function<void
   auto* rest = ir.CreateAnd(left, ir.CreateSub(left, ir.getInt32(1)));
   left->addIncoming(rest, ir.GetInsertBlock());
   ir.CreateCondBr(ir.CreateICmpEQ(rest, ir.getInt32(0)), after, loop);
+  ir.SetInsertPoint(after);
+}
+
+void FunctionCompiler::for_each_lane_unrolled(llvm::Value* bits,
+                                              const std::function<void(llvm::Value*)>& body) {
+  constexpr unsigned kAtOnce = 4;
+  auto* loop = llvm::BasicBlock::Create(ir.getContext(), "lanes", function_);
+  auto* some = llvm::BasicBlock::Create(ir.getContext(), "some", function_);
+  auto* after = llvm::BasicBlock::Create(ir.getContext(), "lanes_done", function_);
+  auto* before = ir.GetInsertBlock();
+  ir.CreateCondBr(ir.CreateICmpEQ(bits, ir.getInt32(0xffffffff)), loop, some);
+  ir.SetInsertPoint(loop);
+  auto* first = ir.CreatePHI(ir.getInt32Ty(), 2, "first");
+  first->addIncoming(ir.getInt32(0), before);
+  for (unsigned k = 0; k < kAtOnce; ++k) body(ir.CreateAdd(first, ir.getInt32(k), "", true, true));
+  auto* next = ir.CreateAdd(first, ir.getInt32(kAtOnce), "", true, true);
+  first->addIncoming(next, ir.GetInsertBlock());
+  auto* again = ir.CreateCondBr(ir.CreateICmpEQ(next, ir.getInt32(exec::kWarpSize)), after, loop);
+  // Processors predict by instruction whether a load has to wait for an earlier store; with one instruction
+  // per lane they learn it badly (measured on Zen 4: the shared atomics of a histogram took five times as
+  // long).
+  auto* disable =
+      llvm::MDNode::get(ir.getContext(), llvm::MDString::get(ir.getContext(), "llvm.loop.unroll.disable"));
+  auto* properties = llvm::MDNode::getDistinct(ir.getContext(), {nullptr, disable});
+  properties->replaceOperandWith(0, properties);
+  again->setMetadata(llvm::LLVMContext::MD_loop, properties);
+  ir.SetInsertPoint(some);
+  for_each_lane(bits, body);
+  ir.CreateBr(after);
   ir.SetInsertPoint(after);
 }
 

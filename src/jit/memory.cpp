@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "jit/function.h"
+#include "jit/prefetch.h"
 
 namespace raddle::jit {
 
@@ -57,21 +58,8 @@ WarpValue FunctionCompiler::address_of(const Operand& o, Mod space) {
   if (shared) {
     // Shared addresses are 32-bit: offset and register add up modulo 2^32, as on the device.
     each([&](llvm::Value* x) { return ir.CreateTrunc(x, sized(x, ir.getInt32Ty())); });
+    if (v.shape.affine && !v.shape.equal_lanes()) return strided_shared(v, o.value);
     each([&](llvm::Value* x) { return add(x, ir.getInt32(static_cast<std::uint32_t>(o.value))); });
-    if (v.shape.affine && !v.shape.equal_lanes()) {
-      v.type = Type::u32;
-      if (WarpValue strided = v; v.parts.empty())
-        for (unsigned p = 0; p < parts(); ++p) v.parts.push_back(part(strided, p).v);
-      auto [least, most] = offset_range(v.shape);
-      for (auto* b : v.bases) {
-        // No lane may pass 2^32 or fall below 0.
-        auto* fits =
-            ir.CreateAnd(ir.CreateICmpULE(b, ir.getInt32(static_cast<std::uint32_t>(0xffffffff - most))),
-                         ir.CreateICmpUGE(b, ir.getInt32(static_cast<std::uint32_t>(-least))));
-        v.ok = v.ok ? ir.CreateAnd(v.ok, fits) : fits;
-      }
-      v.shape.checked = true;
-    }
     auto* base = shared_base();
     each([&](llvm::Value* x) { return add(ir.CreateZExt(x, sized(x, i64)), base); });
     v.type = Type::u64;
@@ -103,6 +91,35 @@ WarpValue FunctionCompiler::address_of(const Operand& o, Mod space) {
     v.ok = nullptr;
     v.shape = Shape::varying();
   }
+  return v;
+}
+
+/// Host addresses of lanes at constant distances in shared memory, as long as none passes 2^32 or falls below
+/// 0. The test for that is the same for all small offsets from a register, so that it is made once.
+WarpValue FunctionCompiler::strided_shared(WarpValue v, std::int64_t offset) {
+  constexpr std::int64_t kRoom = 1 << 20;
+  auto [least, most] = offset_range(v.shape);
+  least += static_cast<std::int32_t>(offset), most += static_cast<std::int32_t>(offset);
+  v.type = Type::u32;
+  if (WarpValue strided = v; v.parts.empty())
+    for (unsigned p = 0; p < parts(); ++p) v.parts.push_back(part(strided, p).v);
+  for (auto* b : v.bases) {
+    auto at_most = static_cast<std::uint32_t>(0xffffffff - std::max(most, kRoom));
+    auto* fits = ir.CreateICmpULE(b, ir.getInt32(at_most));
+    if (least < 0)
+      fits = ir.CreateAnd(fits, ir.CreateICmpUGE(b, ir.getInt32(static_cast<std::uint32_t>(-least))));
+    v.ok = v.ok ? ir.CreateAnd(v.ok, fits) : fits;
+  }
+  auto* start = shared_base();
+  auto* far = ir.getInt64(static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(offset)}));
+  for (auto*& b : v.bases) b = ir.CreateAdd(ir.CreateAdd(ir.CreateZExt(b, ir.getInt64Ty()), start), far);
+  for (auto*& x : v.parts) {
+    auto* near = ir.CreateAdd(x, splat(ir.getInt32(static_cast<std::uint32_t>(offset))));
+    auto* wide = llvm::FixedVectorType::get(ir.getInt64Ty(), lanes());
+    x = ir.CreateAdd(ir.CreateZExt(near, wide), splat(start));
+  }
+  v.shape.checked = true;
+  v.type = Type::u64;
   return v;
 }
 
@@ -236,6 +253,34 @@ llvm::Value* FunctionCompiler::window_mask(const Access& a, const Window& w, uns
   return mask;
 }
 
+llvm::Instruction* FunctionCompiler::may_prefetch(llvm::Instruction* load) {
+  const Mod space = opcode().get(ModKind::space);
+  if (space == Mod::global || space == Mod::none)
+    load->setMetadata(kDeviceLoad, llvm::MDNode::get(ir.getContext(), {}));
+  return load;
+}
+
+/// A loop around a barrier is none to LLVM, as regions leave the function there: what a load will read in the
+/// next turn is prefetched here, far ahead of its use, for all warps come first.
+void FunctionCompiler::prefetch_next_turn(const Access& a, const Operand& address) {
+  const Mod space = opcode().get(ModKind::space);
+  if (context.kind != exec::BlockKind::regions || address.base != Operand::Base::reg ||
+      (space != Mod::global && space != Mod::none))
+    return;
+  const Operand* step = plan.step_around_barrier(block, address.index);
+  if (!step || !plan.operand_shape(*step).uniform()) return;
+  auto* distance = ir.CreateSExtOrTrunc(scalar_of_uniform(read(*step)).v, ir.getInt64Ty());
+  for (unsigned p = 0; p < parts(); ++p) {
+    Window w = window_of(a, p);
+    auto* first = ir.CreateAdd(ir.CreateAdd(scalar(a.address, p).v, distance),
+                               ir.getInt64(static_cast<std::uint64_t>(w.first)));
+    for (unsigned byte = 0; byte < w.size * a.bytes; byte += 64)
+      ir.CreateIntrinsic(
+          llvm::Intrinsic::prefetch, {ir.getPtrTy()},
+          {pointer(ir.CreateAdd(first, ir.getInt64(byte))), ir.getInt32(0), ir.getInt32(2), ir.getInt32(1)});
+  }
+}
+
 FunctionCompiler::Parts FunctionCompiler::load_windows(const Access& a) {
   Parts result(a.count);
   auto* element = ir.getIntNTy(a.bytes * 8);
@@ -249,13 +294,13 @@ FunctionCompiler::Parts FunctionCompiler::load_windows(const Access& a) {
       llvm::Value* at = ir.CreateSelect(ir.CreateICmpNE(bits, llvm::Constant::getNullValue(bits->getType())),
                                         pointer(base), nowhere);
       for (unsigned e = 0; e < a.count; ++e)
-        result[e].push_back(splat(
-            ir.CreateAlignedLoad(element, ir.CreateConstGEP1_32(element, at, e), llvm::Align(a.bytes))));
+        result[e].push_back(splat(may_prefetch(
+            ir.CreateAlignedLoad(element, ir.CreateConstGEP1_32(element, at, e), llvm::Align(a.bytes)))));
       continue;
     }
     auto* wide = vector_of(element, w.size);
-    llvm::Value* v = ir.CreateMaskedLoad(wide, pointer(base), llvm::Align(a.bytes), window_mask(a, w, p),
-                                         llvm::Constant::getNullValue(wide));
+    auto* v = may_prefetch(ir.CreateMaskedLoad(wide, pointer(base), llvm::Align(a.bytes),
+                                               window_mask(a, w, p), llvm::Constant::getNullValue(wide)));
     for (unsigned e = 0; e < a.count; ++e) {
       std::vector<int> index;
       for (unsigned l = 0; l < lanes(); ++l) index.push_back(static_cast<int>(w.place[l] + e));
@@ -373,6 +418,7 @@ void FunctionCompiler::load(unsigned destination, unsigned address) {
       for (unsigned e = 0; e < a.count; ++e) {
         auto* load =
             ir.CreateAlignedLoad(element, ir.CreateConstGEP1_32(element, at, e), llvm::Align(a.bytes));
+        may_prefetch(load);
         if (constant)
           load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(ir.getContext(), {}));
         values.push_back(load);
@@ -389,7 +435,10 @@ void FunctionCompiler::load(unsigned destination, unsigned address) {
     ++context.statistics.not_vectorised;
     return finish(load_gather(a));
   }
-  if (!shape.checked) return finish(load_windows(a));
+  if (!shape.checked) {
+    prefetch_next_turn(a, operand(address));
+    return finish(load_windows(a));
+  }
   auto* done_types = vector_of(element, lanes());
   std::vector<std::vector<llvm::AllocaInst*>> slots(a.count);
   for (auto& s : slots)
@@ -399,7 +448,11 @@ void FunctionCompiler::load(unsigned destination, unsigned address) {
       for (unsigned p = 0; p < parts(); ++p) ir.CreateStore(values[e][p], slots[e][p]);
   };
   two_ways(
-      a.address.ok, [&] { keep(load_windows(a)); },
+      a.address.ok,
+      [&] {
+        prefetch_next_turn(a, operand(address));
+        keep(load_windows(a));
+      },
       [&] {
         Access slow = a;
         slow.address.shape = Shape::varying();

@@ -156,17 +156,51 @@ const ptx::Operand* Plan::constant(const ptx::Operand& o) const {
   return o.kind == ptx::Operand::Kind::reg && !o.negated ? constants_[o.index] : nullptr;
 }
 
+const ptx::Operand* Plan::step_around_barrier(BlockId b, ptx::RegisterId r) const {
+  if (order.loop_of[b] == ptx::kNone) return nullptr;
+  const Loop& loop = order.loops[order.loop_of[b]];
+  const ptx::Operand* step = nullptr;
+  bool barrier = false;
+  ptx::RegisterUses uses;
+  auto changes = [&](const ptx::Instruction& i, ptx::RegisterId changed) {
+    ptx::register_uses(function, i, uses);
+    return std::find(uses.definitions.begin(), uses.definitions.end(), changed) != uses.definitions.end();
+  };
+  auto each = [&](const auto& body) {
+    for (BlockId x : loop.blocks)
+      for (std::uint32_t n = function.blocks[x].begin; n < function.blocks[x].end; ++n)
+        if (!body(function.instructions[n])) return false;
+    return true;
+  };
+  bool only = each([&](const ptx::Instruction& i) {
+    barrier |= holds_lanes(*i.opcode) && i.opcode->row->text->scope == isa::Scope::cta;
+    if (!changes(i, r)) return true;
+    auto operands = function.operands_of(i);
+    if (step || i.guard != ptx::kNone || i.opcode->row->text->affine != isa::Affine::add) return false;
+    auto is_register = [&](unsigned k) {
+      return operands[k].kind == ptx::Operand::Kind::reg && operands[k].index == r;
+    };
+    step = is_register(1) ? &operands[2] : is_register(2) ? &operands[1] : nullptr;
+    return step != nullptr;
+  });
+  if (!only || !step || !barrier) return nullptr;
+  if (step->kind == ptx::Operand::Kind::immediate) return step;
+  bool fixed = step->kind == ptx::Operand::Kind::reg && !step->negated &&
+               each([&](const ptx::Instruction& i) { return !changes(i, step->index); });
+  return fixed ? step : nullptr;
+}
+
 void Plan::find_pending() {
   // Lanes may leave by ret while others wait: then not even a sole waiting block is sure to have lanes.
-  bool lanes_vanish = false;
   for (bool changed = true; changed;) {
     changed = false;
     for (BlockId b : order.blocks) {
       const auto& node = cfg.nodes[b];
       bool ends = node.exit == Exit::end || node.exit == Exit::conditional_end;
-      if (ends && !pending_[b].empty() && !lanes_vanish) lanes_vanish = changed = true;
-      if (node.exit == Exit::conditional_end && divergent_[b] && !lanes_vanish) lanes_vanish = changed = true;
-      bool sure = !lanes_vanish;
+      if (ends && !pending_[b].empty() && !lanes_vanish_) lanes_vanish_ = changed = true;
+      if (node.exit == Exit::conditional_end && divergent_[b] && !lanes_vanish_)
+        lanes_vanish_ = changed = true;
+      bool sure = !lanes_vanish_;
       if (divergent_[b] || node.exit == Exit::end) {
         std::vector<BlockId> set = pending_[b];
         for (BlockId s : node.successors)

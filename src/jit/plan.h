@@ -94,6 +94,8 @@ class Plan {
   bool in_turn(BlockId a, BlockId b) const {
     return (!in_cycle_[a] && dominators_.dominates(a, b)) || (!in_cycle_[b] && dominators_.dominates(b, a));
   }
+  /// Every lane that the function was entered with runs b: none waits elsewhere, none has left.
+  bool runs_all(BlockId b) const { return !lanes_vanish_ && pending_[b].empty(); }
   /// b may be entered with no lane waiting at it.
   bool may_be_empty(BlockId b) const { return may_be_empty_[b]; }
 
@@ -103,6 +105,10 @@ class Plan {
   /// pending(b) plus the given successors, sorted.
   std::vector<BlockId> with(BlockId b, std::initializer_list<BlockId> more) const;
 
+  /// What the register gains in each turn of the innermost loop around b, if that is all that happens to it
+  /// there and the same each time: an operand of the addition. Null if not so, or if no barrier is in the
+  /// loop.
+  const ptx::Operand* step_around_barrier(BlockId b, ptx::RegisterId r) const;
   /// The immediate that a register holds wherever it is read: its only definition moves it there. Null if not
   /// so.
   const ptx::Operand* constant(const ptx::Operand& o) const;
@@ -132,6 +138,7 @@ class Plan {
   std::vector<const ptx::Operand*> constants_;
   const ptx::Dominators dominators_;
   std::vector<bool> in_cycle_;
+  bool lanes_vanish_ = false;  ///< lanes may leave while others go on
   std::vector<bool> divergent_, may_be_empty_, holds_;
   std::vector<std::vector<BlockId>> pending_;
 };

@@ -133,17 +133,21 @@ Val FunctionCompiler::part(const WarpValue& value, unsigned p) {
   if (value.type == Type::pred) {
     return {&ir, value.parts.empty() ? splat(value.bases[0]) : value.parts[p], Type::pred};
   }
-  if (!value.parts.empty()) return typed(value.parts[p]);
+  const bool checked = value.shape.checked && !value.bases.empty();
+  if (!value.parts.empty() && !checked) return typed(value.parts[p]);
   bool per_part = value.shape.per_part;
-  auto* base = splat(value.bases[per_part ? p : 0]);
-  if (value.shape.equal_lanes()) return typed(base);
+  llvm::Value* base = splat(value.bases[per_part ? p : 0]);
+  auto unless_wrapped = [&](llvm::Value* v) {
+    return typed(checked && value.ok ? ir.CreateSelect(value.ok, v, value.parts[p]) : v);
+  };
+  if (value.shape.equal_lanes()) return unless_wrapped(base);
   unsigned bits = isa::bit_size(value.type);
   std::vector<llvm::Constant*> offsets;
   for (unsigned l = 0; l < lanes(); ++l)
     offsets.push_back(llvm::ConstantInt::get(
         ir.getContext(),
         llvm::APInt(bits, static_cast<std::uint64_t>(value.shape.offset(per_part ? l : p * lanes() + l)))));
-  return typed(ir.CreateAdd(base, llvm::ConstantVector::get(offsets)));
+  return unless_wrapped(ir.CreateAdd(base, llvm::ConstantVector::get(offsets)));
 }
 
 Val FunctionCompiler::scalar(const WarpValue& value, unsigned group) {
@@ -175,12 +179,19 @@ llvm::Value* to_register(Builder& ir, llvm::Value* v, Type from, llvm::Type* lan
 }
 }  // namespace
 
-void FunctionCompiler::write(const Operand& d, const WarpValue& value) {
+void FunctionCompiler::write(const Operand& d, const WarpValue& value, const LateParts& late) {
   if (d.kind != Operand::Kind::reg) return;  // a sink, or an absent second destination
   const Shape& shape = plan.shape(d.index);
   Slot& s = slot(d.index);
   auto* lane = lane_type(f.registers[d.index].type);
   llvm::Value* uniform_guard = guard_scalar(*instruction);
+  const bool blend = plan.must_blend(block, d.index);
+  WarpValue old;  // of a checked register, before its base changes
+  if (s.ok && blend) {
+    Operand whole = d;
+    whole.type = Type::none;
+    old = read(whole);
+  }
   if (shape.known && shape.affine) {
     for (unsigned g = 0; g < s.bases.size(); ++g) {
       llvm::Value* v = to_register(ir, scalar(value, g).v, value.type, lane);
@@ -190,30 +201,41 @@ void FunctionCompiler::write(const Operand& d, const WarpValue& value) {
   } else if (!shape.known) {
     return;  // dead code: no definition ever reached
   }
+  llvm::Value* ok = nullptr;
   if (s.ok) {
-    llvm::Value* ok = value.shape.affine ? (value.ok ? value.ok : ir.getTrue()) : ir.getFalse();
-    if (plan.must_blend(block, d.index)) ok = ir.CreateAnd(ok, nobody_elsewhere());
+    ok = value.shape.affine ? (value.ok ? value.ok : ir.getTrue()) : ir.getFalse();
+    if (blend) ok = ir.CreateAnd(ok, nobody_elsewhere());
     if (uniform_guard) ok = ir.CreateSelect(uniform_guard, ok, ir.CreateLoad(ir.getInt1Ty(), s.ok));
     ir.CreateStore(ok, s.ok);
   }
   if (s.parts.empty()) return;
-  bool guarded = instruction->guard != ptx::kNone;
-  bool blend = plan.must_blend(block, d.index);
   Mask keep;
   if (blend)
     keep = executing();
-  else if (guarded)
+  else if (instruction->guard != ptx::kNone)
     keep = guard_mask(*instruction);
-  for (unsigned p = 0; p < parts(); ++p) {
-    llvm::Value* v = to_register(ir, part(value, p).v, value.type, lane);
-    auto* a = s.parts[p];
-    bool predicate = lane->isIntegerTy(1);
-    if (!keep.empty()) {
-      llvm::Value* old = ir.CreateLoad(a->getAllocatedType(), a);
-      v = ir.CreateSelect(keep[p], v, predicate ? mask_from_storage(old) : old);
+  auto store_parts = [&] {
+    WarpValue now = value;
+    if (late) now.parts = late();
+    if (late && !blend) now.shape = Shape::varying();  // as ok is false, these are the values
+    for (unsigned p = 0; p < parts(); ++p) {
+      llvm::Value* v = to_register(ir, part(now, p).v, value.type, lane);
+      auto* a = s.parts[p];
+      bool predicate = lane->isIntegerTy(1);
+      if (!keep.empty()) {
+        llvm::Value* kept = ok && blend ? to_register(ir, part(old, p).v, old.type, lane)
+                                        : ir.CreateLoad(a->getAllocatedType(), a);
+        v = ir.CreateSelect(keep[p], v, predicate ? mask_from_storage(kept) : kept);
+      }
+      ir.CreateStore(predicate ? mask_to_storage(v) : v, a);
     }
-    ir.CreateStore(predicate ? mask_to_storage(v) : v, a);
-  }
+  };
+  auto* known = llvm::dyn_cast_or_null<llvm::ConstantInt>(ok);
+  if (!ok || (known && known->isZero())) return store_parts();
+  auto no_parts = [&] {
+    for (auto* a : s.parts) ir.CreateStore(llvm::PoisonValue::get(a->getAllocatedType()), a);
+  };
+  known ? no_parts() : two_ways(ok, no_parts, store_parts);
 }
 
 void FunctionCompiler::write_parts(const Operand& d, Type type, std::vector<llvm::Value*> values) {

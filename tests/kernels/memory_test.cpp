@@ -91,6 +91,20 @@ TEST_P(Memory, IndicesWrapBetweenLanes) {
   EXPECT_EQ(contents(out), want);
 }
 
+// proves: K-9
+TEST_P(Memory, IndicesThatWrapAreKeptOverBarriers) {
+  for (unsigned first : {100u, 0xffffffe8u, 0xfffffff0u}) {
+    for (unsigned threads : {64u, 75u}) {
+      auto out = buffer(std::vector<std::uint64_t>(threads));
+      run(kernel("branches.ptx", "wraps_over_barriers"), {.grid = {1}, .block = {threads}}, out, first);
+      std::vector<std::uint64_t> want;
+      for (unsigned t = 0; t < threads; ++t)
+        want.push_back(std::uint64_t{first + t} + 2 * (3 + (t % 2 == 1 ? 5 : 0)));
+      EXPECT_EQ(contents(out), want) << first << ", " << threads;
+    }
+  }
+}
+
 void patterns_of(const std::vector<int>& in, unsigned t, unsigned b, unsigned n, bool shared,
                  std::vector<int>& out) {
   auto at = [&](unsigned i) { return static_cast<unsigned>(in[i]); };

@@ -153,20 +153,53 @@ struct Atomic {
   }
 };
 
-/// The elements of a scalar or {vector} source, each a warp-wide array of integers in memory.
-std::vector<llvm::Value*> spill_elements(FunctionCompiler& f, unsigned k, llvm::Type* element) {
-  std::vector<llvm::Value*> arrays;
+/// One value per lane for a lane loop: an array in memory, or a scalar that all lanes share.
+struct LaneValues {
+  llvm::Value* shared = nullptr;
+  llvm::Value* array = nullptr;
+  llvm::Value* of(FunctionCompiler& f, llvm::Type* type, llvm::Value* lane) const {
+    return shared ? shared : f.load_lane(array, type, lane);
+  }
+};
+
+/// The elements of a scalar or {vector} source, as integers.
+std::vector<LaneValues> spill_elements(FunctionCompiler& f, unsigned k, llvm::Type* element) {
+  std::vector<LaneValues> values;
   for (const auto& operand : f.elements(k)) {
     WarpValue v = f.read(operand);
-    std::vector<llvm::Value*> parts;
-    for (unsigned p = 0; p < f.parts(); ++p) {
-      Val x = f.part(v, p);
-      parts.push_back(f.ir.CreateZExtOrTrunc(x.as(isa::bits_type(x.bits())).v,
-                                             llvm::FixedVectorType::get(element, f.lanes())));
+    auto integer = [&](Val x, llvm::Type* type) {
+      return f.ir.CreateZExtOrTrunc(x.as(isa::bits_type(x.bits())).v, type);
+    };
+    if (v.shape.uniform()) {
+      values.push_back({.shared = integer(f.scalar_of_uniform(v), element)});
+      continue;
     }
-    arrays.push_back(f.spill_parts(parts));
+    std::vector<llvm::Value*> parts;
+    for (unsigned p = 0; p < f.parts(); ++p)
+      parts.push_back(integer(f.part(v, p), llvm::FixedVectorType::get(element, f.lanes())));
+    values.push_back({.array = f.spill_parts(parts)});
   }
-  return arrays;
+  return values;
+}
+
+/// Where each lane's access goes. Shared addresses are kept as the 32-bit offsets they came as.
+std::function<llvm::Value*(llvm::Value* lane)> spill_addresses(FunctionCompiler& f, const WarpValue& address,
+                                                               bool shared) {
+  auto& ir = f.ir;
+  if (!shared) {
+    auto* array = f.spill(address);
+    return [&f, array](llvm::Value* lane) { return f.pointer(f.load_lane(array, f.ir.getInt64Ty(), lane)); };
+  }
+  auto* base = f.shared_base();
+  auto* narrow = llvm::FixedVectorType::get(ir.getInt32Ty(), f.lanes());
+  std::vector<llvm::Value*> offsets;
+  for (unsigned p = 0; p < f.parts(); ++p)
+    offsets.push_back(ir.CreateTrunc(ir.CreateSub(f.part(address, p).v, f.splat(base)), narrow));
+  auto* array = f.spill_parts(offsets);
+  return [&f, array, base](llvm::Value* lane) {
+    auto* offset = f.ir.CreateZExt(f.load_lane(array, f.ir.getInt32Ty(), lane), f.ir.getInt64Ty());
+    return f.pointer(f.ir.CreateAdd(offset, base));
+  };
 }
 
 /// Elements of a vector are separate accesses, made one after the other.
@@ -183,9 +216,9 @@ void atomic(FunctionCompiler& f, int destination, unsigned first, bool compare) 
   f.trap_misaligned(f.operand(first), space, address,
                     isa::byte_size(type) * static_cast<unsigned>(f.elements(first + 1).size()));
   auto* element = ir.getIntNTy(isa::bit_size(type));
-  auto* addresses = f.spill(address);
+  auto place_of = spill_addresses(f, address, shared);
   auto b = spill_elements(f, first + 1, element);
-  auto c = compare ? spill_elements(f, first + 2, element) : std::vector<llvm::Value*>();
+  auto c = compare ? spill_elements(f, first + 2, element) : std::vector<LaneValues>();
   std::vector<ptx::Operand> destinations;
   if (destination >= 0 && f.wants(static_cast<unsigned>(destination)))
     destinations = f.elements(static_cast<unsigned>(destination));
@@ -193,16 +226,20 @@ void atomic(FunctionCompiler& f, int destination, unsigned first, bool compare) 
   for (std::size_t k = 0; k < destinations.size(); ++k)
     results.push_back(f.entry_alloca(llvm::ArrayType::get(element, exec::kWarpSize), "old", 64));
   Mod operation = f.opcode().get(ModKind::operation);
-  f.for_each_lane(f.mask_bits(f.executing()), [&](llvm::Value* lane) {
+  auto one_lane = [&](llvm::Value* lane) {
     if (!op.plain) f.mark_lane(lane);
-    auto* at = f.pointer(f.load_lane(addresses, ir.getInt64Ty(), lane));
+    auto* at = place_of(lane);
     for (unsigned k = 0; k < b.size(); ++k) {
       auto* place = k ? ir.CreateConstGEP1_32(element, at, k) : at;
-      auto* old = op.run(operation, place, f.load_lane(b[k], element, lane),
-                         compare ? f.load_lane(c[k], element, lane) : nullptr);
+      auto* old =
+          op.run(operation, place, b[k].of(f, element, lane), compare ? c[k].of(f, element, lane) : nullptr);
       if (!results.empty()) f.store_lane(results[k], old, lane);
     }
-  });
+  };
+  auto* running = f.mask_bits(f.executing());
+  // The others wait for the bus, or are long.
+  const bool is_short = shared && b.size() == 1 && !op.has_halves();
+  is_short ? f.for_each_lane_unrolled(running, one_lane) : f.for_each_lane(running, one_lane);
   if (!op.plain) f.mark_lane(nullptr);
   for (std::size_t k = 0; k < results.size(); ++k) f.write_spilled(destinations[k], bits, results[k]);
 }
