@@ -9,7 +9,6 @@
 #include <llvm/Transforms/Utils/ScalarEvolutionExpander.h>
 
 #include <algorithm>
-#include <optional>
 #include <vector>
 
 namespace raddle::jit {
@@ -48,95 +47,95 @@ class Widened : public llvm::SCEVRewriteVisitor<Widened> {
   }
 };
 
-struct FarLoad {
+struct Ahead {
   llvm::Instruction* load;
   llvm::Value* pointer;
   const llvm::SCEV* address;  ///< as an integer
-  const llvm::SCEV* step;     ///< bytes per iteration
+  const llvm::SCEV* step;     ///< bytes from turn to turn
   std::int64_t bytes;
 };
 
+/// What an innermost loop loads some turns later, where it steps far.
 class LoopPrefetcher {
  public:
-  LoopPrefetcher(llvm::Loop& loop, llvm::ScalarEvolution& evolution, const llvm::DataLayout& layout)
-      : loop_(loop), evolution_(evolution), layout_(layout) {}
+  LoopPrefetcher(llvm::ScalarEvolution& evolution, const llvm::DataLayout& layout)
+      : evolution_(evolution), layout_(layout), expander_(evolution, layout, "ahead") {}
 
-  bool run() {
-    if (!loop_.getLoopPreheader()) return false;
-    for (llvm::BasicBlock* block : loop_.blocks())
-      for (llvm::Instruction& i : *block)
-        if (i.hasMetadata(kDeviceLoad)) consider(i);
-    if (far_.empty()) return false;
+  bool run(llvm::Loop& loop) {
+    if (!loop.getLoopPreheader()) return false;
+    for (llvm::BasicBlock* block : loop.blocks())
+      for (llvm::Instruction& i : *block) consider(i, loop);
     std::int64_t lines = 0;
-    for (const FarLoad& f : far_) lines += (f.bytes + kLine - 1) / kLine;
-    const std::int64_t iterations = std::max<std::int64_t>(1, kLinesAhead / lines);
-    llvm::SCEVExpander expander(evolution_, layout_, "ahead");
-    for (const FarLoad& f : far_) prefetch(f, iterations, expander);
-    return true;
+    for (const Ahead& a : ahead_) lines += (a.bytes + kLine - 1) / kLine;
+    for (const Ahead& a : ahead_)
+      prefetch(a, std::max<std::int64_t>(1, kLinesAhead / lines), loop.getLoopPreheader()->getTerminator());
+    return !ahead_.empty();
   }
 
  private:
-  /// The address as a sum of integers. Device addresses are computed as integers, so that a pointer is one of
-  /// them made a pointer, or some bytes from it.
-  const llvm::SCEV* integer(llvm::Value* pointer) {
-    if (auto* cast = llvm::dyn_cast<llvm::IntToPtrInst>(pointer))
-      return evolution_.getSCEV(cast->getOperand(0));
-    if (auto* gep = llvm::dyn_cast<llvm::GEPOperator>(pointer)) {
-      const llvm::SCEV* base = integer(gep->getPointerOperand());
-      const llvm::SCEV* distance =
-          evolution_.getMinusSCEV(evolution_.getSCEV(gep), evolution_.getSCEV(gep->getPointerOperand()));
-      if (!base || llvm::isa<llvm::SCEVCouldNotCompute>(distance)) return nullptr;
-      return evolution_.getAddExpr(base, distance);
-    }
-    return nullptr;
+  void consider(llvm::Instruction& i, const llvm::Loop& loop) {
+    llvm::Value* pointer = nullptr;
+    const llvm::SCEV* address = address_of(i, pointer);
+    if (!address) return;
+    address = Widened(evolution_).visit(address);
+    const auto* counter = llvm::dyn_cast<llvm::SCEVAddRecExpr>(address);
+    if (!counter || counter->getLoop() != &loop || !counter->isAffine()) return;
+    const llvm::SCEV* step = counter->getStepRecurrence(evolution_);
+    const auto* constant = llvm::dyn_cast<llvm::SCEVConstant>(step);
+    if (constant && constant->getAPInt().abs().ult(kFarStep)) return;
+    add(i, pointer, address, step);
   }
 
-  void consider(llvm::Instruction& i) {
-    llvm::Value* pointer = nullptr;
+  /// Address of a marked load as a sum of integers, null if it is none. Device addresses are computed as
+  /// integers, so that a pointer is one of them made a pointer, or some bytes from it.
+  const llvm::SCEV* address_of(llvm::Instruction& i, llvm::Value*& pointer) {
+    if (!i.hasMetadata(kDeviceLoad)) return nullptr;
     if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&i)) pointer = load->getPointerOperand();
     if (auto* masked = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
         masked && masked->getIntrinsicID() == llvm::Intrinsic::masked_load)
       pointer = masked->getArgOperand(0);
-    const llvm::SCEV* address = pointer ? integer(pointer) : nullptr;
-    if (!address) return;
-    address = Widened(evolution_).visit(address);
-    const auto* counter = llvm::dyn_cast<llvm::SCEVAddRecExpr>(address);
-    if (!counter || counter->getLoop() != &loop_ || !counter->isAffine()) return;
-    const llvm::SCEV* step = counter->getStepRecurrence(evolution_);
-    if (const auto* constant = llvm::dyn_cast<llvm::SCEVConstant>(step);
-        constant && constant->getAPInt().abs().ult(kFarStep))
-      return;
+    return pointer ? integer(pointer) : nullptr;
+  }
+
+  /// Notes a load, unless one before it touches the same line, or nearly.
+  void add(llvm::Instruction& i, llvm::Value* pointer, const llvm::SCEV* address, const llvm::SCEV* step) {
+    for (const Ahead& other : ahead_) {
+      const auto* apart = llvm::dyn_cast<llvm::SCEVConstant>(evolution_.getMinusSCEV(address, other.address));
+      if (apart && apart->getAPInt().abs().ult(kLine)) return;
+    }
     const auto bytes = static_cast<std::int64_t>(layout_.getTypeStoreSize(i.getType()).getFixedValue());
-    if (is_covered(address)) return;
-    far_.push_back({&i, pointer, address, step, bytes});
+    ahead_.push_back({&i, pointer, address, step, bytes});
   }
 
-  /// Another load of the loop touches the same line, or nearly.
-  bool is_covered(const llvm::SCEV* address) {
-    return std::any_of(far_.begin(), far_.end(), [&](const FarLoad& f) {
-      const auto* apart = llvm::dyn_cast<llvm::SCEVConstant>(evolution_.getMinusSCEV(address, f.address));
-      return apart && apart->getAPInt().abs().ult(kLine);
-    });
-  }
-
-  void prefetch(const FarLoad& f, std::int64_t iterations, llvm::SCEVExpander& expander) {
-    llvm::Instruction* outside = loop_.getLoopPreheader()->getTerminator();
-    if (!expander.isSafeToExpandAt(f.step, outside)) return;
-    llvm::Value* step = expander.expandCodeFor(f.step, f.step->getType(), outside);
+  /// Into the second-level cache, as the first has too few buffers for misses under way.
+  void prefetch(const Ahead& a, std::int64_t turns, llvm::Instruction* outside) {
+    if (!expander_.isSafeToExpandAt(a.step, outside)) return;
+    llvm::Value* step = expander_.expandCodeFor(a.step, a.step->getType(), outside);
     llvm::IRBuilder<> before(outside);
-    llvm::Value* distance = before.CreateMul(step, llvm::ConstantInt::get(step->getType(), iterations));
-    llvm::IRBuilder<> ir(f.load);
-    llvm::Value* ahead = ir.CreateGEP(ir.getInt8Ty(), f.pointer, distance);
-    for (std::int64_t line = 0; line < f.bytes; line += kLine)
+    llvm::Value* distance = before.CreateMul(step, llvm::ConstantInt::get(step->getType(), turns));
+    llvm::IRBuilder<> ir(a.load);
+    llvm::Value* first = ir.CreateGEP(ir.getInt8Ty(), a.pointer, distance);
+    for (std::int64_t line = 0; line < a.bytes; line += kLine)
       ir.CreateIntrinsic(llvm::Intrinsic::prefetch, {ir.getPtrTy()},
-                         {ir.CreateConstGEP1_64(ir.getInt8Ty(), ahead, line), ir.getInt32(0), ir.getInt32(2),
+                         {ir.CreateConstGEP1_64(ir.getInt8Ty(), first, line), ir.getInt32(0), ir.getInt32(2),
                           ir.getInt32(1)});
   }
 
-  llvm::Loop& loop_;
+  const llvm::SCEV* integer(llvm::Value* pointer) {
+    if (auto* cast = llvm::dyn_cast<llvm::IntToPtrInst>(pointer))
+      return evolution_.getSCEV(cast->getOperand(0));
+    auto* gep = llvm::dyn_cast<llvm::GEPOperator>(pointer);
+    const llvm::SCEV* base = gep ? integer(gep->getPointerOperand()) : nullptr;
+    if (!base) return nullptr;
+    const llvm::SCEV* distance =
+        evolution_.getMinusSCEV(evolution_.getSCEV(gep), evolution_.getSCEV(gep->getPointerOperand()));
+    return llvm::isa<llvm::SCEVCouldNotCompute>(distance) ? nullptr : evolution_.getAddExpr(base, distance);
+  }
+
   llvm::ScalarEvolution& evolution_;
   const llvm::DataLayout& layout_;
-  std::vector<FarLoad> far_;
+  std::vector<Ahead> ahead_;
+  llvm::SCEVExpander expander_;
 };
 
 }  // namespace
@@ -148,7 +147,7 @@ llvm::PreservedAnalyses PrefetchFarLoads::run(llvm::Function& function,
   auto& evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
   bool changed = false;
   for (llvm::Loop* loop : loops.getLoopsInPreorder())
-    if (loop->isInnermost()) changed |= LoopPrefetcher(*loop, evolution, function.getDataLayout()).run();
+    if (loop->isInnermost()) changed |= LoopPrefetcher(evolution, function.getDataLayout()).run(*loop);
   if (!changed) return llvm::PreservedAnalyses::all();
   llvm::PreservedAnalyses kept;
   kept.preserveSet<llvm::CFGAnalyses>();

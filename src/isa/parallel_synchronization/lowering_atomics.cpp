@@ -182,19 +182,20 @@ std::vector<LaneValues> spill_elements(FunctionCompiler& f, unsigned k, llvm::Ty
   return values;
 }
 
-/// Where each lane's access goes. Shared addresses are kept as the 32-bit offsets they came as.
+/// Where each lane's access goes.
+/// @param narrow  shared addresses are kept as the 32-bit offsets they came as
 std::function<llvm::Value*(llvm::Value* lane)> spill_addresses(FunctionCompiler& f, const WarpValue& address,
-                                                               bool shared) {
+                                                               bool narrow) {
   auto& ir = f.ir;
-  if (!shared) {
+  if (!narrow) {
     auto* array = f.spill(address);
     return [&f, array](llvm::Value* lane) { return f.pointer(f.load_lane(array, f.ir.getInt64Ty(), lane)); };
   }
   auto* base = f.shared_base();
-  auto* narrow = llvm::FixedVectorType::get(ir.getInt32Ty(), f.lanes());
+  auto* type = llvm::FixedVectorType::get(ir.getInt32Ty(), f.lanes());
   std::vector<llvm::Value*> offsets;
   for (unsigned p = 0; p < f.parts(); ++p)
-    offsets.push_back(ir.CreateTrunc(ir.CreateSub(f.part(address, p).v, f.splat(base)), narrow));
+    offsets.push_back(ir.CreateTrunc(ir.CreateSub(f.part(address, p).v, f.splat(base)), type));
   auto* array = f.spill_parts(offsets);
   return [&f, array, base](llvm::Value* lane) {
     auto* offset = f.ir.CreateZExt(f.load_lane(array, f.ir.getInt32Ty(), lane), f.ir.getInt64Ty());
@@ -213,10 +214,12 @@ void atomic(FunctionCompiler& f, int destination, unsigned first, bool compare) 
   ++f.context.statistics.memory_operations;
   ++f.context.statistics.not_vectorised;
   WarpValue address = f.address_of(f.operand(first), space);
-  f.trap_misaligned(f.operand(first), space, address,
-                    isa::byte_size(type) * static_cast<unsigned>(f.elements(first + 1).size()));
+  const unsigned bytes = isa::byte_size(type) * static_cast<unsigned>(f.elements(first + 1).size());
+  f.trap_misaligned(f.operand(first), space, address, bytes);
   auto* element = ir.getIntNTy(isa::bit_size(type));
-  auto place_of = spill_addresses(f, address, shared);
+  // What traps a misaligned address lies in its upper half.
+  const bool narrow = shared && (1u << f.plan.address_alignment(f.operand(first), space)) >= bytes;
+  auto place_of = spill_addresses(f, address, narrow);
   auto b = spill_elements(f, first + 1, element);
   auto c = compare ? spill_elements(f, first + 2, element) : std::vector<LaneValues>();
   std::vector<ptx::Operand> destinations;
