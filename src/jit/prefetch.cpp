@@ -62,13 +62,14 @@ class LoopPrefetcher {
       : evolution_(evolution), layout_(layout), expander_(evolution, layout, "ahead") {}
 
   bool run(llvm::Loop& loop) {
-    if (!loop.getLoopPreheader()) return false;
+    llvm::BasicBlock* before = loop.getLoopPredecessor();
+    if (!before) return false;
     for (llvm::BasicBlock* block : loop.blocks())
       for (llvm::Instruction& i : *block) consider(i, loop);
     std::int64_t lines = 0;
     for (const Ahead& a : ahead_) lines += (a.bytes + kLine - 1) / kLine;
     for (const Ahead& a : ahead_)
-      prefetch(a, std::max<std::int64_t>(1, kLinesAhead / lines), loop.getLoopPreheader()->getTerminator());
+      prefetch(a, std::max<std::int64_t>(1, kLinesAhead / lines), before->getTerminator());
     return !ahead_.empty();
   }
 
