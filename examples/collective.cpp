@@ -1,4 +1,5 @@
-// Examples in which threads work together: reduction, single-pass scan, histogram, bitonic sort, softmax.
+// Examples in which the threads of a block work together: reduction, single-pass scan, histogram, bitonic
+// sort, softmax, layer normalisation.
 #include <algorithm>
 #include <array>
 
@@ -25,9 +26,9 @@ Example reduction(Size size) {
   return example;
 }
 
-Example scan_lookback(Size size) {
+Example scan_lookback(Size size, unsigned threads) {
   const int n = size == Size::small ? 10007 : 2000003;
-  const unsigned tiles = blocks_for(n, 256);
+  const unsigned tiles = blocks_for(n, threads);
   const std::vector<std::uint32_t> in = random_words(12, n);  // sums wrap, as unsigned ones do
   Example example{"scan_lookback",
                   "scan_lookback",
@@ -35,7 +36,7 @@ Example scan_lookback(Size size) {
                    Bytes(sizeof(std::uint32_t))}};
   example.steps = {{"scan_lookback",
                     {tiles, 1, 1},
-                    {256, 1, 1},
+                    {threads, 1, 1},
                     {BufferRef{0}, BufferRef{1}, BufferRef{2}, BufferRef{3}, n}}};
   example.work = 8e-9 * n;
   example.unit = "GB/s";
@@ -149,15 +150,45 @@ Example softmax(Size size, const std::string& kernel, double relative) {
   return example;
 }
 
+Example layer_norm(Size size, unsigned threads) {
+  const int columns = size == Size::small ? 301 : 1023, rows = size == Size::small ? 5 : 2000;
+  const float epsilon = 1e-5f;
+  const std::vector<float> in = random_floats(18, static_cast<std::size_t>(columns) * rows, 99, 101),
+                           scale = random_floats(19, columns, 0.5f, 2),
+                           shift = random_floats(20, columns, -1, 1);
+  Example example{"layer_norm",
+                  "layer_norm",
+                  {to_bytes(in), to_bytes(scale), to_bytes(shift), unwritten(in.size() * sizeof(float))}};
+  example.steps = {{"layer_norm",
+                    {static_cast<unsigned>(rows), 1, 1},
+                    {threads, 1, 1},
+                    {BufferRef{0}, BufferRef{1}, BufferRef{2}, BufferRef{3}, columns, epsilon}}};
+  example.work = 1e-6 * columns * rows;
+  example.unit = "Melement/s";
+  example.check = [=](const std::vector<Bytes>& results) {
+    std::vector<double> want(in.size());
+    for (std::size_t row = 0; row < in.size(); row += columns) {
+      double mean = 0, variance = 0;
+      for (int c = 0; c < columns; ++c) mean += in[row + c] / columns;
+      for (int c = 0; c < columns; ++c) variance += (in[row + c] - mean) * (in[row + c] - mean) / columns;
+      const double factor = 1 / std::sqrt(variance + epsilon);
+      for (int c = 0; c < columns; ++c) want[row + c] = (in[row + c] - mean) * factor * scale[c] + shift[c];
+    }
+    return check_floats(from_bytes<float>(results[3]), want, 1e-4, 1e-4);
+  };
+  return example;
+}
+
 }  // namespace
 
-std::vector<Example> make_collective_examples(Size size) {
+std::vector<Example> make_collective_examples(Size size, unsigned threads) {
   return {reduction(size),
-          scan_lookback(size),
+          scan_lookback(size, threads),
           histogram(size),
           bitonic_sort(size),
           softmax<Half>(size, "softmax_half", 1.02 * 0x1p-11),
-          softmax<Bfloat>(size, "softmax_bf16", 1.02 * 0x1p-8)};
+          softmax<Bfloat>(size, "softmax_bf16", 1.02 * 0x1p-8),
+          layer_norm(size, threads)};
 }
 
 }  // namespace examples

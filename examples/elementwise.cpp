@@ -4,12 +4,14 @@
 namespace examples {
 namespace {
 
-Example vector_add(Size size) {
+Example vector_add(Size size, unsigned threads) {
   const int n = size == Size::small ? 10007 : 4000003;
   const std::vector<float> a = random_floats(1, n, -1, 1), b = random_floats(2, n, -1, 1);
   Example example{"vector_add", "vector_add", {to_bytes(a), to_bytes(b), unwritten(n * sizeof(float))}};
-  example.steps = {
-      {"vector_add", {blocks_for(n, 256), 1, 1}, {256, 1, 1}, {BufferRef{0}, BufferRef{1}, BufferRef{2}, n}}};
+  example.steps = {{"vector_add",
+                    {blocks_for(n, threads), 1, 1},
+                    {threads, 1, 1},
+                    {BufferRef{0}, BufferRef{1}, BufferRef{2}, n}}};
   example.work = 12e-9 * n;
   example.unit = "GB/s";
   example.check = [a, b](const std::vector<Bytes>& results) {
@@ -20,13 +22,13 @@ Example vector_add(Size size) {
   return example;
 }
 
-Example saxpy(Size size) {
+Example saxpy(Size size, unsigned threads) {
   const int n = size == Size::small ? 10007 : 4000003;
   const float factor = 2.5f;
   const std::vector<float> x = random_floats(3, n, -1, 1), y = random_floats(4, n, -1, 1);
   Example example{"saxpy", "saxpy", {to_bytes(x), to_bytes(y)}};
   example.steps = {
-      {"saxpy", {blocks_for(n, 256), 1, 1}, {256, 1, 1}, {n, factor, BufferRef{0}, BufferRef{1}}}};
+      {"saxpy", {blocks_for(n, threads), 1, 1}, {threads, 1, 1}, {n, factor, BufferRef{0}, BufferRef{1}}}};
   example.work = 12e-9 * n;
   example.unit = "GB/s";
   example.check = [x, y, factor](const std::vector<Bytes>& results) {
@@ -50,7 +52,7 @@ Prices exact_prices(double s, double x, double t, double rate, double volatility
   return {s * n1 - discounted * n2, discounted * (1 - n2) - s * (1 - n1)};
 }
 
-Example black_scholes(Size size) {
+Example black_scholes(Size size, unsigned threads) {
   const int n = size == Size::small ? 5003 : 1000003;
   const float rate = 0.02f, volatility = 0.3f;
   const std::vector<float> price = random_floats(5, n, 5, 30), strike = random_floats(6, n, 1, 100),
@@ -61,8 +63,8 @@ Example black_scholes(Size size) {
                    unwritten(n * sizeof(float))}};
   example.steps = {
       {"black_scholes",
-       {blocks_for(n, 256), 1, 1},
-       {256, 1, 1},
+       {blocks_for(n, threads), 1, 1},
+       {threads, 1, 1},
        {BufferRef{0}, BufferRef{1}, BufferRef{2}, BufferRef{3}, BufferRef{4}, rate, volatility, n}}};
   example.work = 1e-6 * n;
   example.unit = "Moption/s";
@@ -83,8 +85,8 @@ Example black_scholes(Size size) {
 
 }  // namespace
 
-std::vector<Example> make_elementwise_examples(Size size) {
-  return {vector_add(size), saxpy(size), black_scholes(size)};
+std::vector<Example> make_elementwise_examples(Size size, unsigned threads) {
+  return {vector_add(size, threads), saxpy(size, threads), black_scholes(size, threads)};
 }
 
 }  // namespace examples

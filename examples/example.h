@@ -28,6 +28,7 @@ struct LaunchStep {
   unsigned grid[3];   ///< blocks
   unsigned block[3];  ///< threads
   std::vector<Argument> arguments;
+  unsigned shared_bytes = 0;  ///< dynamic, per block
 };
 
 struct CheckResult {
@@ -52,10 +53,15 @@ struct Example {
 enum class Size { small, full };
 
 /// All examples, in the order of the table.
-std::vector<Example> make_elementwise_examples(Size size);
-std::vector<Example> make_matrix_examples(Size size);
-std::vector<Example> make_collective_examples(Size size);
-std::vector<Example> make_grid_examples(Size size);
+/// @param threads  per block, whole warps, for the kernels that take any number (radix_sort wants 256 at
+/// least)
+std::vector<Example> make_elementwise_examples(Size size, unsigned threads);
+std::vector<Example> make_matrix_examples(Size size, unsigned threads);
+std::vector<Example> make_collective_examples(Size size, unsigned threads);
+std::vector<Example> make_grid_examples(Size size, unsigned threads);
+std::vector<Example> make_irregular_examples(Size size, unsigned threads);
+std::vector<Example> make_number_examples(Size size, unsigned threads);
+std::vector<Example> make_cooperating_examples(Size size, unsigned threads);
 
 template <class T>
 Bytes to_bytes(const std::vector<T>& values) {

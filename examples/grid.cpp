@@ -107,6 +107,8 @@ Example mandelbrot(Size size) {
 
 }  // namespace
 
-std::vector<Example> make_grid_examples(Size size) { return {stencil(size), nbody(size), mandelbrot(size)}; }
+std::vector<Example> make_grid_examples(Size size, unsigned) {
+  return {stencil(size), nbody(size), mandelbrot(size)};
+}
 
 }  // namespace examples

@@ -4,21 +4,27 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 #include "runner.h"
 
 namespace {
 
 struct Options {
-  std::string engine = "jit";
+  examples::EngineChoice engine{.name = "jit"};
   std::string only;  ///< comma-separated names; empty: all
   examples::Size size = examples::Size::full;
+  unsigned threads = 256;
   int runs = 3;
 };
 
 constexpr const char* kUsage =
-    "usage: run_examples [--engine=jit|interp] [--small] [--only=NAME,...]\n"
+    "usage: run_examples [--engine=jit|interp] [--simd=NAME] [--tier=NAME] [--threads=N] [--small] "
+    "[--only=NAME,...]\n"
     "  --engine  which engine must run the kernels (jit)\n"
+    "  --simd    widest vectors of the jit: avx512, avx2, sse42\n"
+    "  --tier    of the jit: quick, optimised\n"
+    "  --threads per block where the kernel leaves it open, a multiple of 32 (256)\n"
     "  --small   small problems, as --engine=interp uses anyway\n"
     "  --only    these examples\n";
 
@@ -26,7 +32,14 @@ bool parse(int argc, char** argv, Options& options) {
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--engine=jit" || argument == "--engine=interp") {
-      options.engine = argument.substr(9);
+      options.engine.name = argument.substr(9);
+    } else if (argument.starts_with("--simd=")) {
+      options.engine.simd = argument.substr(7);
+    } else if (argument.starts_with("--tier=")) {
+      options.engine.tier = argument.substr(7);
+    } else if (argument.starts_with("--threads=")) {
+      options.threads = static_cast<unsigned>(std::strtoul(argument.c_str() + 10, nullptr, 10));
+      if (options.threads < 32 || options.threads > 1024 || options.threads % 32 != 0) return false;
     } else if (argument == "--small") {
       options.size = examples::Size::small;
     } else if (argument.starts_with("--only=")) {
@@ -35,18 +48,20 @@ bool parse(int argc, char** argv, Options& options) {
       return false;
     }
   }
-  if (options.engine == "interp") {
+  if (options.engine.name == "interp") {
     options.size = examples::Size::small;
     options.runs = 1;
   }
   return true;
 }
 
-std::vector<examples::Example> all_examples(examples::Size size) {
+std::vector<examples::Example> all_examples(examples::Size size, unsigned threads) {
   std::vector<examples::Example> all;
-  for (auto make : {examples::make_elementwise_examples, examples::make_matrix_examples,
-                    examples::make_collective_examples, examples::make_grid_examples}) {
-    for (examples::Example& example : make(size)) all.push_back(std::move(example));
+  for (auto make :
+       {examples::make_elementwise_examples, examples::make_matrix_examples,
+        examples::make_collective_examples, examples::make_grid_examples, examples::make_irregular_examples,
+        examples::make_number_examples, examples::make_cooperating_examples}) {
+    for (examples::Example& example : make(size, threads)) all.push_back(std::move(example));
   }
   return all;
 }
@@ -85,11 +100,12 @@ int main(int argc, char** argv) {
   fmt::print("{:<14} {:<5} {:<18} {:<7} {:<8} {:>12} {:>5} {:>11} {:>11} {:>9}\n", "example", "check", "",
              "engine", "blocks", "not vectorised", "", "compile", "run", "speed");
   int ran = 0, failed = 0;
-  for (const examples::Example& example : all_examples(options.size)) {
+  for (const examples::Example& example : all_examples(options.size, options.threads)) {
     if (!options.only.empty() && options.only.find("," + example.name + ",") == std::string::npos) continue;
     examples::Outcome outcome = examples::run_example(example, options.engine, options.runs);
-    if (outcome.error.empty() && outcome.engine != options.engine) {
-      outcome.error = fmt::format("the {} engine ran it, not the {} engine", outcome.engine, options.engine);
+    if (outcome.error.empty() && outcome.engine != options.engine.name) {
+      outcome.error =
+          fmt::format("the {} engine ran it, not the {} engine", outcome.engine, options.engine.name);
     }
     print_row(example, outcome);
     std::fflush(stdout);

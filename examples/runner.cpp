@@ -58,8 +58,10 @@ Result<double> run_steps(const Example& example, raddle::Module& module,
     const raddle::Dim3 block = dimensions(step.block);
     TRY_ASSIGN([[maybe_unused]] const raddle::LaunchReport compiled, kernel.compile(block));
     const auto start = std::chrono::steady_clock::now();
-    TRY_ASSIGN(raddle::Launch launch, kernel.launch({.grid = dimensions(step.grid), .block = block},
-                                                    std::span<const raddle::Argument>(arguments.list)));
+    TRY_ASSIGN(
+        raddle::Launch launch,
+        kernel.launch({.grid = dimensions(step.grid), .block = block, .shared_bytes = step.shared_bytes},
+                      std::span<const raddle::Argument>(arguments.list)));
     TRY_ASSIGN(const raddle::LaunchReport report, launch.wait());
     seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     note(report, &step == &example.steps.front(), outcome);
@@ -67,8 +69,9 @@ Result<double> run_steps(const Example& example, raddle::Module& module,
   return seconds;
 }
 
-Result<void> run_through_api(const Example& example, const std::string& engine, int runs, Outcome& outcome) {
-  TRY_ASSIGN(raddle::Device device, raddle::Device::open({.engine = engine}));
+Result<void> run_through_api(const Example& example, const EngineChoice& engine, int runs, Outcome& outcome) {
+  TRY_ASSIGN(raddle::Device device,
+             raddle::Device::open({.engine = engine.name, .simd = engine.simd, .tier = engine.tier}));
   TRY_ASSIGN(raddle::Module module,
              device.load_file(RADDLE_EXAMPLES_DIR "/kernels/" + example.file + ".ptx"));
   std::vector<raddle::Buffer<std::byte>> buffers;
@@ -89,7 +92,7 @@ Result<void> run_through_api(const Example& example, const std::string& engine, 
 
 }  // namespace
 
-Outcome run_example(const Example& example, const std::string& engine, int runs) {
+Outcome run_example(const Example& example, const EngineChoice& engine, int runs) {
   Outcome outcome;
   if (Result<void> ran = run_through_api(example, engine, runs, outcome); !ran.ok()) {
     outcome.error = ran.error().to_string();

@@ -20,8 +20,12 @@ struct Outcome {
   bool ok() const { return error.empty() && check.ok; }
 };
 
-/// @param engine "jit", "interp", or "" for the device's own choice
+/// What runs the kernels; values as in raddle::DeviceOptions, "" for the device's own choice.
+struct EngineChoice {
+  std::string name, simd, tier;
+};
+
 /// @param runs   timed runs, each from the initial buffers; the last one's results are checked
-Outcome run_example(const Example& example, const std::string& engine, int runs);
+Outcome run_example(const Example& example, const EngineChoice& engine, int runs);
 
 }  // namespace examples
