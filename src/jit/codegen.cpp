@@ -19,9 +19,10 @@ namespace raddle::jit {
 namespace {
 
 /// Puts variables into registers where that costs linear time: those with one store that comes before all
-/// loads, and those of a single block that begin there with a store. LLVM's own promotion takes time (and
-/// memory) in the product of blocks and variables, minutes for kernels that a template library wrote; and the
-/// quick tier's register allocator would put the others back into memory between blocks anyway.
+/// loads, and those of a single block that begin there with a store; a store before that, at the function's
+/// begin, does not count. LLVM's own promotion takes time (and memory) in the product of blocks and
+/// variables, minutes for kernels that a template library wrote; and the quick tier's register allocator
+/// would put the others back into memory between blocks anyway.
 class PromoteSimple : public llvm::PassInfoMixin<PromoteSimple> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
@@ -29,7 +30,7 @@ class PromoteSimple : public llvm::PassInfoMixin<PromoteSimple> {
     std::vector<llvm::AllocaInst*> simple;
     for (llvm::Instruction& i : function.getEntryBlock())
       if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&i);
-          variable && llvm::isAllocaPromotable(variable) && is_simple(*variable, dominators))
+          variable && llvm::isAllocaPromotable(variable) && make_simple(*variable, dominators))
         simple.push_back(variable);
     if (!simple.empty()) llvm::PromoteMemToReg(simple, dominators);
     llvm::PreservedAnalyses kept;
@@ -39,25 +40,41 @@ class PromoteSimple : public llvm::PassInfoMixin<PromoteSimple> {
   static bool isRequired() { return true; }
 
  private:
-  static bool is_simple(const llvm::AllocaInst& variable, const llvm::DominatorTree& dominators) {
-    const llvm::StoreInst* first = nullptr;
-    unsigned stores = 0;
-    bool one_block = true;
-    for (const llvm::User* user : variable.users()) {
-      const auto* access = llvm::cast<llvm::Instruction>(user);
-      if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(access)) {
-        ++stores;
-        if (!first || (store->getParent() == first->getParent() && store->comesBefore(first))) first = store;
-      }
+  static bool make_simple(llvm::AllocaInst& variable, const llvm::DominatorTree& dominators) {
+    std::vector<llvm::StoreInst*> stores;
+    std::vector<const llvm::LoadInst*> loads;
+    for (llvm::User* user : variable.users()) {
+      if (auto* store = llvm::dyn_cast<llvm::StoreInst>(user))
+        stores.push_back(store);
+      else if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(user))
+        loads.push_back(load);
     }
-    if (!first) return true;  // never written: undefined, or unused
-    for (const llvm::User* user : variable.users())
-      one_block &= llvm::cast<llvm::Instruction>(user)->getParent() == first->getParent();
-    if (stores > 1 && !one_block) return false;
-    return std::all_of(variable.user_begin(), variable.user_end(), [&](const llvm::User* user) {
-      const auto* load = llvm::dyn_cast<llvm::LoadInst>(user);
-      return !load || dominators.dominates(first, load);
-    });
+    if (stores.empty()) return true;  // never written: undefined, or unused
+    llvm::StoreInst* initial = nullptr;
+    for (llvm::StoreInst* store : stores)
+      if (store->getParent() == variable.getParent() && (!initial || store->comesBefore(initial)))
+        initial = store;
+    if (initial && stores.size() > 1) {
+      std::erase(stores, initial);
+      if (!is_simple(stores, loads, dominators)) return false;
+      initial->eraseFromParent();
+      return true;
+    }
+    return is_simple(stores, loads, dominators);
+  }
+
+  static bool is_simple(const std::vector<llvm::StoreInst*>& stores,
+                        const std::vector<const llvm::LoadInst*>& loads,
+                        const llvm::DominatorTree& dominators) {
+    const llvm::StoreInst* first = stores.front();
+    for (const llvm::StoreInst* store : stores)
+      if (store->getParent() == first->getParent() && store->comesBefore(first)) first = store;
+    auto is_near = [&](const llvm::Instruction* i) { return i->getParent() == first->getParent(); };
+    bool one_block = std::all_of(stores.begin(), stores.end(), is_near) &&
+                     std::all_of(loads.begin(), loads.end(), is_near);
+    if (stores.size() > 1 && !one_block) return false;
+    return std::all_of(loads.begin(), loads.end(),
+                       [&](const llvm::LoadInst* load) { return dominators.dominates(first, load); });
   }
 };
 
