@@ -312,7 +312,8 @@ class FunctionCompiler {
   std::map<std::uint32_t, FrameUse> frame_uses_;                    // regions: by barrier instruction
   std::map<const llvm::AllocaInst*, std::uint32_t> frame_offsets_;  // of registers that barriers hold
   Mask entry_mask_, active_;
-  WarpValue kept_guard_;                     // of the instruction at hand, where it writes its own guard
+  WarpValue kept_guard_;  // of this instruction, where it writes its own guard:
+  const ptx::Instruction* kept_guard_of_ = nullptr;
   llvm::AllocaInst* inside_ = nullptr;       // i32: lanes that have not left the function
   llvm::Value* nobody_elsewhere_ = nullptr;  // of this block, once asked for
   std::map<BlockId, Meeting> meetings_;

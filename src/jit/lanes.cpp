@@ -19,6 +19,7 @@ bool Emitter::wants(unsigned k) const { return present(k) && operand(k).kind != 
 /// A guard that the instruction itself writes counts as it was before, for every destination.
 void FunctionCompiler::keep_guard() {
   kept_guard_ = {};
+  kept_guard_of_ = instruction;
   if (instruction->guard == ptx::kNone) return;
   auto operands = f.operands_of(*instruction);
   bool writes = std::any_of(operands.begin(), operands.end(), [&](const Operand& o) {

@@ -289,7 +289,7 @@ void FunctionCompiler::store_mask(BlockId b, const Mask& mask) {
 }
 
 WarpValue FunctionCompiler::guard_value(const ptx::Instruction& i) {
-  if (&i == instruction && (!kept_guard_.bases.empty() || !kept_guard_.parts.empty())) return kept_guard_;
+  if (&i == kept_guard_of_ && (!kept_guard_.bases.empty() || !kept_guard_.parts.empty())) return kept_guard_;
   Operand o;
   o.kind = Operand::Kind::reg;
   o.index = i.guard;
