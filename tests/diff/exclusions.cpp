@@ -11,10 +11,12 @@ struct Exclusion {
 };
 
 constexpr Exclusion kExclusions[] = {
-    {"ld", ".nc", "memory read through .nc must not be written by the kernel; the private slots are"},
     {"ld", ".param::func",
      "reads a formal parameter of a device function: the generator writes the functions"},
-    {"ldu", "", "reads read-only memory at an address common to the warp; the private slots are neither"},
+    {"discard", "", "what memory holds afterwards is open"},
+    {"applypriority", "", "names 128 bytes; the private slots have 64"},
+    {"prefetch", ".tensormap", "names a descriptor; the private slots hold none"},
+    {"prefetch", ".param", "needs an address of parameter space"},
     {"st", ".param", "writes an argument of a call: the generator writes the calls"},
 };
 
@@ -24,6 +26,10 @@ std::string_view excluded(std::string_view row, std::string_view opcode) {
   for (const Exclusion& e : kExclusions)
     if (e.row == row && (e.modifier.empty() || opcode.find(e.modifier) != opcode.npos)) return e.reason;
   return {};
+}
+
+bool reads_constants(std::string_view row, std::string_view opcode) {
+  return row == "ldu" || opcode.find(".nc") != opcode.npos;
 }
 
 }  // namespace raddle::diff

@@ -11,4 +11,8 @@ namespace raddle::diff {
 /// @param opcode  full text, "ld.global.nc.u32"
 std::string_view excluded(std::string_view row, std::string_view opcode);
 
+/// Whether an opcode may only read memory that the kernel does not write (ldu: at an address common to the
+/// warp).
+bool reads_constants(std::string_view row, std::string_view opcode);
+
 }  // namespace raddle::diff

@@ -1,11 +1,11 @@
-// Operands for random instructions. Reads rows through isa::rows() and isa::all_spellings().
+// Operands for random instructions that the catalogue has.
 #include "diff/instructions.h"
 
 #include <algorithm>
 #include <array>
 
+#include "diff/catalogue.h"
 #include "diff/exclusions.h"
-#include "isa/enumerate.h"
 #include "isa/harness/kernel_writer.h"
 
 namespace raddle::diff {
@@ -17,138 +17,6 @@ using isa::ModKind;
 using isa::OperandKind;
 using isa::Type;
 using isa::TypeClass;
-
-constexpr std::size_t kSpellings = 150;  ///< per row; above, a sample that has every modifier
-
-bool has_operand(const isa::Row& row, OperandKind kind) {
-  return std::any_of(row.operands.begin(), row.operands.end(), [&](const auto& o) { return o.kind == kind; });
-}
-
-bool has_destination(const isa::Row& row) {
-  return std::any_of(row.operands.begin(), row.operands.end(),
-                     [](const auto& o) { return o.is_destination; });
-}
-
-/// Where a row's instructions go, or why they go nowhere.
-struct Suits {
-  Place place = Place::count;
-  std::string_view why;  ///< empty if there is a place
-};
-
-/// Rows that only touch memory or have no effect that a program could see need an address of their own.
-Suits place_by_effects(const isa::Row& row) {
-  const Effects e = row.text->effects;
-  const bool addressed = has_operand(row, OperandKind::address);
-  if (has(e, Effects::reads) || has(e, Effects::writes)) {
-    if (addressed) return {Place::memory, {}};
-    return {Place::count, "touches memory that no operand names"};
-  }
-  if (addressed) return {Place::count, "computes from an address, which differs between engines"};
-  if (has(e, Effects::orders)) {
-    if (row.operands.empty()) return {Place::lane, {}};
-    return {Place::count, "orders memory by operands"};
-  }
-  if (has_destination(row)) return {Place::lane, {}};
-  return {Place::count, "has no result"};
-}
-
-Suits place_of(const isa::Row& row) {
-  const isa::RowText& text = *row.text;
-  const Effects e = text.effects;
-  if (text.status != isa::Status::done) return {Place::count, "not done"};
-  if (text.numerics != isa::Numerics::exact) return {Place::count, "results are approximate"};
-  if (has_operand(row, OperandKind::label) || has_operand(row, OperandKind::call) ||
-      has_operand(row, OperandKind::vector_list))
-    return {Place::count, "jumps or calls: the generator writes them itself"};
-  if (text.scope == isa::Scope::cta) {
-    if (has(e, Effects::sync)) return {Place::cta, {}};
-    return {Place::count, "works on the whole block"};
-  }
-  if (text.scope == isa::Scope::warp) {
-    if (!row.operands.empty() && row.operands.back().name == "membermask") return {Place::warp, {}};
-    return {Place::count, "asks which lanes are together, which is open to the engine"};
-  }
-  if (text.scope != isa::Scope::lane) return {Place::count, "works on more than a block"};
-  if (has(e, Effects::control)) return {Place::count, "jumps or calls: the generator writes them itself"};
-  if (has(e, Effects::sync)) return {Place::count, "waits for other threads"};
-  if (has(e, Effects::layout) || has(e, Effects::stack))
-    return {Place::count, "depends on the engine's layout of stacks"};
-  return place_by_effects(row);
-}
-
-/// Why no statement is made of an opcode; empty if one is.
-std::string_view why_unfit(const isa::Opcode& opcode) {
-  bool is_atomic = opcode.is(Effects::reads) && opcode.is(Effects::writes);
-  for (const isa::OperandSpec& spec : opcode.row->operands) {
-    if (spec.kind != OperandKind::value) continue;
-    Type type = opcode.operand_type(spec);
-    if (type == Type::none || isa::bit_size(type) > 128)
-      return "has operands that no register of the pool holds";
-    auto cls = isa::type_class(type);
-    if (is_atomic && (cls == TypeClass::float_ || cls == TypeClass::packed_float))
-      return "could leave a NaN of open payload in memory: see accumulate()";
-  }
-  return {};
-}
-
-using Opcodes = std::vector<const isa::Opcode*>;
-
-/// By place, by row: opcodes to draw from. Rows are drawn with equal chance, whatever their number of
-/// spellings.
-struct Catalogue {
-  std::array<std::vector<Opcodes>, std::size_t(Place::count)> places;
-  Opcodes sums;  ///< float atomics whose result does not depend on order where all values are exact
-  std::vector<Skip> skipped;
-};
-
-/// Atomics on one cell of shared memory that all threads may use in any order.
-bool is_sum(const isa::Opcode& opcode) {
-  if (!opcode.is(Effects::reads) || !opcode.is(Effects::writes) || opcode.vector_length() != 1) return false;
-  const Mod operation = opcode.get(ModKind::operation), space = opcode.get(ModKind::space);
-  return (operation == Mod::add || operation == Mod::min || operation == Mod::max) &&
-         (space == Mod::shared || space == Mod::shared_cta) && !opcode.has(Mod::l2_cache_hint) &&
-         (opcode.type() == Type::f32 || opcode.type() == Type::f64);
-}
-
-void add_row(Catalogue& all, const isa::Row& row) {
-  const Suits suits = place_of(row);
-  if (suits.place == Place::count) {
-    all.skipped.push_back({std::string(row.id), 0, suits.why});
-    return;
-  }
-  Opcodes opcodes;
-  std::vector<Skip> skipped;
-  for (const std::string& text : isa::all_spellings(row, kSpellings)) {
-    auto opcode = isa::resolve(text);
-    if (!opcode.ok() || (*opcode)->row != &row) continue;  // another row's, with which it shares a spelling
-    if (is_sum(**opcode)) all.sums.push_back(*opcode);
-    std::string_view why = why_unfit(**opcode);
-    if (why.empty()) why = excluded(row.id, text);
-    if (why.empty()) {
-      opcodes.push_back(*opcode);
-      continue;
-    }
-    auto same = std::find_if(skipped.begin(), skipped.end(), [&](const Skip& s) { return s.reason == why; });
-    if (same == skipped.end()) same = skipped.insert(same, {std::string(row.id), 0, why});
-    ++same->spellings;
-  }
-  all.skipped.insert(all.skipped.end(), skipped.begin(), skipped.end());
-  if (!opcodes.empty()) all.places[std::size_t(suits.place)].push_back(std::move(opcodes));
-}
-
-const Catalogue& catalogue() {
-  static const Catalogue all = [] {
-    Catalogue made;
-    for (const isa::Row& row : isa::rows()) add_row(made, row);
-    return made;
-  }();
-  return all;
-}
-
-bool is_fractional(Type type) {
-  auto cls = isa::type_class(type);
-  return cls == TypeClass::float_ || cls == TypeClass::packed_float;
-}
 
 /// PTX's rule for operand types: same size, and a float only in a register of its type or an untyped one.
 bool compatible(Type operand, Type reg, bool wider) {
@@ -224,7 +92,7 @@ std::string InstructionSource::destination(const isa::Opcode& opcode, const isa:
     if (reg.empty()) return {};
     text.taken.push_back(reg);
     list += (i ? ", " : "") + reg;
-    if (opcode.is(Effects::reads)) continue;
+    if (opcode.is(Effects::reads)) continue;  // bits that memory held
     if (std::string fix = one_nan(meaning, reg); !fix.empty()) text.after.push_back(fix);
   }
   return elements > 1 ? "{" + list + "}" : list;
@@ -242,7 +110,7 @@ std::string InstructionSource::lane_in_warp(const isa::Opcode& opcode, const isa
 
 std::string InstructionSource::source(const isa::Opcode& opcode, const isa::OperandSpec& spec, Type type,
                                       Text& text) {
-  if (spec.name == "membermask") return "%members";
+  if (spec.name == "membermask") return members_;
   if (testing::is_immediate_only(spec)) return fmt::format("{}", random_.below(256));
   if (opcode.row->text->scope == isa::Scope::cta && spec.name == "a")
     return fmt::format("{}", random_.below(16));
@@ -268,9 +136,9 @@ std::string InstructionSource::source(const isa::Opcode& opcode, const isa::Oper
 /// Somewhere in the thread's own 64 bytes, aligned to the access; now and then at an offset that depends on
 /// data.
 std::string InstructionSource::address(const isa::Opcode& opcode, Text& text) {
-  unsigned size = isa::byte_size(opcode.type()) * opcode.vector_length();
+  unsigned size = std::max(1u, isa::byte_size(opcode.type())) * opcode.vector_length();
   unsigned offset = random_.below(kSlotBytes / size) * size;
-  bool is_atomic = opcode.is(Effects::reads) && opcode.is(Effects::writes);
+  if (reads_constants(opcode.row->id, opcode.text)) return fmt::format("[%readonly+{}]", offset);
   std::string base;
   switch (opcode.get(ModKind::space)) {
     case Mod::global:
@@ -292,9 +160,10 @@ std::string InstructionSource::address(const isa::Opcode& opcode, Text& text) {
       return fmt::format("[block+{}]", offset);
     default:
       // 32-byte accesses exist in global memory only, atomics nowhere in local memory.
-      base = std::array{"%global", "%generic_shared", "%generic_local"}[random_.below(size > 16   ? 1
-                                                                                      : is_atomic ? 2
-                                                                                                  : 3)];
+      base =
+          std::array{"%global", "%generic_shared", "%generic_local"}[random_.below(size > 16           ? 1
+                                                                                   : is_atomic(opcode) ? 2
+                                                                                                       : 3)];
   }
   if (random_.chance(60)) return fmt::format("[{}+{}]", base, offset);
   text.before.push_back(fmt::format("and.b32 %t1, {}, {};", pick(Type::b32, false, {}), kSlotBytes - size));
@@ -306,8 +175,28 @@ std::string InstructionSource::address(const isa::Opcode& opcode, Text& text) {
   return "[%at64]";
 }
 
+/// A float atomic may leave a NaN in memory, whose payload is as open as that of a register: one NaN for all.
+void InstructionSource::one_nan_in_memory(const isa::Opcode& opcode, const std::string& address, Text& text) {
+  const Type type = opcode.type();
+  const char* scratch = type == Type::f64 ? "%sum64" : type == Type::f32 ? "%sum32" : "%n0";
+  if (isa::bit_size(type) == 32 && type != Type::f32) scratch = "%t0";
+  const Mod space = opcode.get(ModKind::space);
+  const std::string access =
+      fmt::format("{}{}.b{}", space == Mod::none ? "" : ".", isa::mod_name(space), isa::bit_size(type));
+  for (unsigned i = 0; i < opcode.vector_length(); ++i) {
+    std::string at = address;
+    at.insert(at.size() - 1, fmt::format("+{}", i * isa::byte_size(type)));
+    text.after.push_back(
+        fmt::format("ld{0} {1}, {2}; {3} st{0} {2}, {1};", access, scratch, at, one_nan(type, scratch)));
+  }
+}
+
 std::string InstructionSource::operand(const isa::Opcode& opcode, const isa::OperandSpec& spec, Text& text) {
-  if (spec.kind == OperandKind::address) return address(opcode, text);
+  if (spec.kind == OperandKind::address) {
+    std::string at = address(opcode, text);
+    if (is_atomic(opcode) && is_fractional(opcode.type())) one_nan_in_memory(opcode, at, text);
+    return at;
+  }
   Type type = opcode.operand_type(spec);
   bool pack = spec.packed && isa::type_class(type) == TypeClass::bits && isa::bit_size(type) >= 32 &&
               random_.chance(40) && text.operands.find('{') == std::string::npos;  // never both: mov
@@ -364,26 +253,5 @@ std::vector<std::string> InstructionSource::statement(Place place) {
     if (write(opcode, lines)) return lines;
   }
 }
-
-/// All threads add to (or take the least or greatest of) one cell between barriers. Small integers are exact
-/// in every float type, and so is their sum: the order does not matter.
-std::vector<std::string> InstructionSource::accumulate() {
-  const Opcodes& sums = catalogue().sums;
-  const isa::Opcode& opcode = *sums[random_.below(static_cast<unsigned>(sums.size()))];
-  const bool wide = opcode.type() == Type::f64;
-  const std::string type(isa::type_name(opcode.type())), value = wide ? "%sum64" : "%sum32";
-  const char* cell = wide ? "sums" : "sums+8";  // one each: thread 0 may be gone and the cell keep its value
-  const bool result = has_destination(*opcode.row);
-  return {fmt::format("setp.eq.u32 %q0, %thread, 0; @%q0 st.shared.b{} [{}], 0;\nbar.sync 0;", wide ? 64 : 32,
-                      cell),
-          fmt::format("and.b32 %t0, {}, 255; sub.s32 %t0, %t0, 100; cvt.rn.{}.s32 {}, %t0;",
-                      pick(Type::b32, false, {}), type, value),
-          fmt::format("{}{} {}[{}], {};", random_.chance(20) ? "@" + predicate() + " " : "", opcode.text,
-                      result ? (wide ? "%old64, " : "%old32, ") : "", cell, value),
-          "bar.sync 0;",
-          fmt::format("ld.shared.{} {}, [{}];\nbar.sync 0;", type, pick(opcode.type(), false, {}), cell)};
-}
-
-const std::vector<Skip>& skipped_opcodes() { return catalogue().skipped; }
 
 }  // namespace raddle::diff

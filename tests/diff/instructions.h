@@ -1,11 +1,11 @@
-// Random instructions drawn from the rows: which rows suit a place in a program, spelling, operands,
-// addresses. Nothing here names an opcode to generate; what may stand where follows from a row's scope,
-// effects and operands.
+// Statements of random programs: instructions drawn from the catalogue with operands and addresses, and
+// patterns in which threads work together (patterns.cpp).
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "diff/catalogue.h"
 #include "diff/program.h"
 #include "isa/harness/operands.h"
 #include "isa/row.h"
@@ -13,23 +13,6 @@
 namespace raddle::diff {
 
 using testing::Random;
-
-/// Where a row's instructions may be put.
-enum class Place : std::uint8_t {
-  lane,    ///< anywhere: computes from registers (or only orders memory)
-  memory,  ///< anywhere: reads or writes the thread's own slots
-  warp,    ///< where all existing lanes of the warp are together
-  cta,     ///< where all threads of the CTA are together: barriers
-  count
-};
-
-/// What no statement is made of.
-struct Skip {
-  std::string row;
-  unsigned spellings = 0;  ///< 0: the whole row
-  std::string_view reason;
-};
-const std::vector<Skip>& skipped_opcodes();
 
 /// Draws statements. Deterministic in the seed of its Random.
 class InstructionSource {
@@ -39,8 +22,28 @@ class InstructionSource {
   /// Lines of one statement: the instruction, what computes its address, and what makes NaN results one NaN
   /// (PTX leaves their payload open, so it must not reach integer instructions).
   std::vector<std::string> statement(Place place);
-  /// Float atomics of all threads on one cell; where all threads of the CTA are together.
-  std::vector<std::string> accumulate();
+  /// From here on warp operations name these lanes: "%members" (all, at first), "%subset", "%others".
+  void set_members(std::string mask) { members_ = std::move(mask); }
+
+  // Patterns: where all threads of the CTA are together.
+  /// Atomics of all threads on one cell of shared or global memory.
+  std::vector<std::string> sum();
+  /// Threads pass 8 bytes to each other between barriers.
+  std::vector<std::string> exchange();
+  /// Some warps write, arrive at a barrier without waiting and go on; the others wait there and read. For
+  /// CTAs of more than one whole warp, all of which are there.
+  std::vector<std::string> hand_over();
+  /// Everyone writes its own cell; to stand before something with a non-aligned barrier, and after it
+  /// read_exchanged().
+  std::vector<std::string> write_exchanged();
+  std::vector<std::string> read_exchanged();
+
+  // Patterns of a thread on its own.
+  /// What a thread knows of itself: special registers, and which space an address lies in.
+  std::vector<std::string> place_in_grid();
+  /// Memory from the stack, written, read and given back.
+  std::vector<std::string> stack_memory();
+
   /// A predicate of the pool, perhaps with `!`.
   std::string predicate();
   /// A register of the pool that an operand of the type may name.
@@ -59,11 +62,14 @@ class InstructionSource {
   std::string source(const isa::Opcode& opcode, const isa::OperandSpec& spec, isa::Type type, Text& text);
   std::string packed(isa::Type type, bool is_destination, Text& text);
   std::string address(const isa::Opcode& opcode, Text& text);
+  void one_nan_in_memory(const isa::Opcode& opcode, const std::string& address, Text& text);
+  std::string summand(isa::Type type, std::vector<std::string>& lines);
   std::string lane_in_warp(const isa::Opcode& opcode, const isa::OperandSpec& spec, Text& text);
   std::string pick(isa::Type type, bool wider, const std::vector<std::string>& taken);
 
   Random& random_;
   exec::BlockShape block_;
+  std::string members_ = "%members";
 };
 
 }  // namespace raddle::diff

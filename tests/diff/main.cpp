@@ -4,12 +4,13 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "diff/catalogue.h"
 #include "diff/generator.h"
-#include "diff/instructions.h"
 #include "diff/oracle.h"
 #include "diff/shrink.h"
 
@@ -21,6 +22,9 @@ constexpr const char* kHelp = R"(test_diff [options]
   --seed N         first seed (default 1)
   --count M        programs (default 100)
   --seconds S      stop after that time, whatever the count
+  --minutes M      as --seconds; then the count is open
+  --log FILE       append a line about the run to a table (tests/diff/LOG.md)
+  --commit TEXT    what the line says was tested
   --engines LIST   interp, avx512, avx2, sse42, quick, host; the first is the oracle (default: all)
   --print          only print the programs
   --skips          only list what no program contains, with the reasons
@@ -29,7 +33,7 @@ constexpr const char* kHelp = R"(test_diff [options]
 )";
 
 struct Options {
-  std::string profile, engines = "all", regress;
+  std::string profile, engines = "all", regress, log, commit;
   std::uint64_t seed = 1;
   unsigned count = 100, seconds = 0;
   bool print = false, shrink = false, skips = false;
@@ -48,6 +52,12 @@ bool read_options(int argc, char** argv, Options& o) {
       o.count = number();
     else if (name == "--seconds")
       o.seconds = number();
+    else if (name == "--minutes")
+      o.seconds = 60 * number(), o.count = ~0u;
+    else if (name == "--log")
+      o.log = value();
+    else if (name == "--commit")
+      o.commit = value();
     else if (name == "--engines")
       o.engines = value();
     else if (name == "--regress")
@@ -86,6 +96,18 @@ void keep_shrunk(const Program& program, const std::string& problem,
   fmt::print("  shrunk to {} statements: {}: {}\n", statement_count(small.body), path, judge(text, engines));
 }
 
+/// One row of the table of tests/diff/LOG.md.
+void append_log(const Options& o, const std::vector<testing::NamedEngine>& engines, unsigned programs,
+                unsigned failures, double seconds) {
+  std::string names;
+  for (const auto& engine : engines) names += (names.empty() ? "" : ", ") + engine.name;
+  const std::time_t now = std::time(nullptr);
+  char date[32];
+  std::strftime(date, sizeof date, "%Y-%m-%d %H:%M", std::gmtime(&now));
+  std::ofstream(o.log, std::ios::app) << fmt::format("| {} | {} | {} | {} | {:.0f} | {} | {} |\n", date,
+                                                     o.commit, o.seed, programs, seconds, names, failures);
+}
+
 int run_random(const Options& o, const std::vector<testing::NamedEngine>& engines) {
   auto start = std::chrono::steady_clock::now();
   auto elapsed = [&] {
@@ -106,13 +128,14 @@ int run_random(const Options& o, const std::vector<testing::NamedEngine>& engine
       if (problem.empty()) continue;
       ++failures;
       fmt::print("FAIL --profile {} --seed {} --count 1: {}\n", program.profile, seed, problem);
-      if (o.shrink) keep_shrunk(program, problem, engines);
       std::fflush(stdout);
+      if (o.shrink) keep_shrunk(program, problem, engines);
     }
   if (!o.print)
     fmt::print(
         "diff: {} programs from seed {}, {} engines, {} differ, {:.1f} s; {} reasons to skip (--skips)\n",
-        done, o.seed, engines.size(), failures, elapsed(), skipped_opcodes().size());
+        done, o.seed, engines.size(), failures, elapsed(), catalogue().skipped.size());
+  if (!o.log.empty()) append_log(o, engines, done, failures, elapsed());
   return failures == 0 && done > 0 ? 0 : 1;
 }
 
@@ -141,7 +164,7 @@ int run_kept(const Options& o, const std::vector<testing::NamedEngine>& engines)
 /// Rows and spellings of which no statement is made; "not done" rows only counted.
 int list_skips() {
   unsigned rows = 0, spellings = 0, missing = 0;
-  for (const Skip& skip : skipped_opcodes()) {
+  for (const Skip& skip : catalogue().skipped) {
     if (skip.reason == "not done") {
       ++missing;
       continue;

@@ -36,6 +36,7 @@ class Writer {
   void loop(const Node& n);
   void selection(const Node& n);
   void leave(const Node& n);
+  void critical(const Node& n);
 
   const Program& program_;
   std::string text_;
@@ -97,6 +98,18 @@ void Writer::leave(const Node& n) {
   line(fmt::format("@{} bra {};", n.guard, n.levels ? loop.end : loop.next));
 }
 
+/// A lane that waits must not keep the one that holds the lock from giving it back.
+void Writer::critical(const Node& n) {
+  unsigned id = labels_++;
+  line(
+      fmt::format("{{\n.reg .pred %taken;\n.reg .b32 %lock;\nWAIT{}:\natom.acquire.cta.shared.cas.b32 %lock, "
+                  "[lock], 0, 1; "
+                  "setp.ne.u32 %taken, %lock, 0;\n@%taken bra WAIT{};",
+                  id, id));
+  nodes(n.parts[0]);
+  line("atom.release.cta.shared.exch.b32 %lock, [lock], 0;\n}");
+}
+
 void Writer::node(const Node& n) {
   for (const std::string& text : n.text) line(text);
   switch (n.kind) {
@@ -110,6 +123,10 @@ void Writer::node(const Node& n) {
       return selection(n);
     case Node::Kind::leave:
       return leave(n);
+    case Node::Kind::group:
+      return nodes(n.parts[0]);
+    case Node::Kind::critical:
+      return critical(n);
     case Node::Kind::finish:
       return line(fmt::format("@{} {};", n.guard, n.flag ? "exit" : "bra STORE"));
   }
@@ -118,7 +135,7 @@ void Writer::node(const Node& n) {
 /// What statements may use beside the pool.
 constexpr const char* kHelpers =
     ".reg .b32 %uniform, %t0, %t1, %byte, %old32;\n.reg .b64 %wide0, %wide1, %old64;\n.reg .b16 %n0, %n1;\n"
-    ".reg .f32 %sum32;\n.reg .f64 %sum64;\n.reg .pred %q0, %q1;";
+    ".reg .f32 %sum32;\n.reg .f64 %sum64;\n.reg .b64 %pointer;\n.reg .b32 %depth;\n.reg .pred %q0, %q1;";
 
 /// Fills a register from %wide0, which the parameters made, and its number: whatever the shrinker cuts, the
 /// others keep their values.
@@ -163,15 +180,17 @@ std::string load_parameter(Type type, const std::string& name) {
 }
 
 void Writer::function(const Function& f, std::size_t index) {
-  std::string parameters;
+  std::string parameters = f.recursive ? ".param .b32 depth" : "";
   for (std::size_t i = 0; i < f.parameters.size(); ++i)
-    parameters +=
-        fmt::format("{}.param {}", i ? ", " : "", parameter_text(f.parameters[i], fmt::format("p{}", i)));
+    parameters += fmt::format("{}.param {}", parameters.empty() ? "" : ", ",
+                              parameter_text(f.parameters[i], fmt::format("p{}", i)));
   line(fmt::format(".func (.param {}) {}({})\n{{", parameter_text(f.result, "result"), function_name(index),
                    parameters));
   for (const Register& r : register_pool()) line(fmt::format(".reg .{} {};", type_name(r.type), r.name));
   line(kHelpers);
   line(fmt::format("mov.b64 %wide0, {};\nmov.b32 %uniform, {};", 77 + index, 0x5a + index));
+  if (f.recursive)
+    line("ld.param.b32 %depth, [depth]; cvt.u64.u32 %wide1, %depth; add.u64 %wide0, %wide0, %wide1;");
   for (std::size_t i = 0; i < f.parameters.size(); ++i)
     line(load_parameter(f.parameters[i], fmt::format("p{}", i)) +
          " mad.lo.u64 %wide0, %wide0, 3202034522624059733, %wide1;");
@@ -209,17 +228,21 @@ void Writer::prologue() {
   for (unsigned i = 0; i < 256; ++i)
     text_ += fmt::format("{}{}", i ? "," : "", (i * 167 + (i >> 3) * 29 + 5) & 255);
   line("};");
+  text_ += ".global .align 16 .b8 totals[16];\n.global .align 64 .b8 constants[256] = {";
+  for (unsigned i = 0; i < 256; ++i)
+    text_ += fmt::format("{}{}", i ? "," : "", (i * 89 + (i >> 4) * 51 + 3) & 255);
+  line("};");
   line(
       ".visible .entry test(.param .u64 out, .param .u64 in, .param .u64 memory, .param .u32 uniform, "
       ".param .align 64 .b8 block[64])\n{");
   for (const Register& r : register_pool()) line(fmt::format(".reg .{} {};", type_name(r.type), r.name));
   line(
-      ".reg .b64 %out, %in, %global, %const, %local, %generic_shared, %generic_local, %at64;\n"
-      ".reg .b32 %thread, %members, %shared, %exchange, %at32;");
+      ".reg .b64 %out, %in, %global, %const, %local, %generic_shared, %generic_local, %at64, %readonly;\n"
+      ".reg .b32 %thread, %members, %subset, %others, %shared, %exchange, %at32;");
   line(kHelpers);
   line(
       fmt::format(".shared .align 64 .b8 shared_slots[{}];\n.shared .align 16 .b8 exchange[{}];\n.shared "
-                  ".align 16 .b8 sums[16];\n.local "
+                  ".align 16 .b8 sums[16];\n.shared .b32 lock;\n.shared .b32 guarded;\n.local "
                   ".align 64 .b8 local_slots[64];",
                   threads * kSlotBytes, threads * 8));
   line("mov.u32 %thread, %tid.x;");
@@ -233,7 +256,8 @@ void Writer::prologue() {
       "%global, [memory];\n"
       "mad.wide.u32 %out, %thread, 8, %out;\nmad.wide.u32 %in, %thread, 8, %in;\nmad.wide.u32 %global, "
       "%thread, 64, %global;\n"
-      "mov.u64 %const, table;\nmov.u64 %local, local_slots;\ncvta.local.u64 %generic_local, %local;\n"
+      "mov.u64 %const, table;\nmov.u64 %readonly, constants;\nmov.u64 %local, local_slots;\ncvta.local.u64 "
+      "%generic_local, %local;\n"
       "mov.u32 %shared, shared_slots;\nmad.lo.u32 %shared, %thread, 64, %shared;\n"
       "cvt.u64.u32 %generic_shared, %shared;\ncvta.shared.u64 %generic_shared, %generic_shared;\n"
       "mov.u32 %exchange, exchange;");
@@ -244,9 +268,9 @@ void Writer::prologue() {
   // Cells of threads that exit before the first exchange are read as well.
   line(
       "shl.b32 %t0, %thread, 3; add.u32 %t0, %t0, %exchange; cvt.u64.u32 %wide0, %thread;\n"
-      "st.shared.b64 [%t0], %wide0;\nsetp.eq.u32 %q0, %thread, 0; @%q0 st.shared.b64 [sums], 0; @%q0 "
-      "st.shared.b64 "
-      "[sums+8], 0;");
+      "st.shared.b64 [%t0], %wide0;\nsetp.eq.u32 %q0, %thread, 0; @%q0 st.shared.b32 [lock], 0; @%q0 "
+      "st.shared.b32 "
+      "[guarded], 7;\nbar.sync 0;");
   unsigned slot = 0;
   for (const Register& r : register_pool()) {
     unsigned offset = slot++ * 8 * threads;
@@ -288,7 +312,7 @@ std::string Writer::write() {
   std::vector<std::string> functions(program_.functions.size());
   std::string callers = body;
   for (std::size_t i = functions.size(); i-- > 0;) {
-    if (callers.find("call (got), " + function_name(i)) == std::string::npos) continue;
+    if (callers.find(function_name(i)) == std::string::npos) continue;
     function(program_.functions[i], i);
     functions[i] = std::exchange(text_, {});
     callers += functions[i];
@@ -325,6 +349,12 @@ std::vector<Register> make_pool() {
 const std::vector<Register>& register_pool() {
   static const std::vector<Register> pool = make_pool();
   return pool;
+}
+
+std::vector<Type> passed_types(const Function& f) {
+  std::vector<Type> types = f.parameters;
+  if (f.recursive) types.insert(types.begin(), Type::b32);
+  return types;
 }
 
 std::string function_name(std::size_t index) { return fmt::format("fn{}", index); }

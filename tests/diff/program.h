@@ -29,6 +29,8 @@ struct Node {
     selection,  ///< brx.idx over the parts
     leave,      ///< predicated jump out of `levels` loops, or on to the next trip when `levels` is 0
     finish,     ///< predicated jump to the end of the program, or exit
+    group,      ///< parts[0], one statement after the other
+    critical,   ///< parts[0] under a spin lock of the CTA's
   };
   Kind kind = Kind::lines;
   std::vector<std::string>
@@ -45,7 +47,8 @@ struct Node {
 struct Function {
   std::vector<isa::Type> parameters;  ///< b8 to f64; b128: a structure of 16 bytes
   isa::Type result = isa::Type::b32;
-  std::string returned;  ///< register of the pool
+  bool recursive = false;  ///< its first parameter says how deep it may still call itself
+  std::string returned;    ///< register of the pool
   std::vector<Node> body;
 };
 
@@ -61,6 +64,9 @@ inline constexpr unsigned kSlotBytes = 64;  ///< private memory per thread and s
 
 unsigned thread_count(exec::BlockShape block);
 unsigned statement_count(const std::vector<Node>& nodes);
+
+/// The parameters a call passes: "depth" before the others where the function is recursive.
+std::vector<isa::Type> passed_types(const Function& f);
 
 /// "fn3"
 std::string function_name(std::size_t index);
