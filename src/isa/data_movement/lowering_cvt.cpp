@@ -100,11 +100,6 @@ Val to_tf32(Emitter& e, Val a) {
   if (e.has(Mod::rna)) rounded = bits + half;
   if (e.has(Mod::rn)) rounded = bits + half.like(0xfff) + (shr(bits, 13) & bits.like(1));
   rounded = rounded & bits.like(~0x1fffll);
-  if (e.has(Mod::satfinite)) {  // rounding up must not reach infinity
-    Val magnitude = bits.like(0x7fffffff), top = bits.like(0x7f7fe000);
-    Val overflowed = eq(rounded & magnitude, bits.like(0x7f800000));
-    rounded = select(overflowed, top | (bits & ~magnitude), rounded);
-  }
   return select(is_nan(a), bits.like(0x7fffffff), rounded);
 }
 
