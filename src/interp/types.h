@@ -126,6 +126,35 @@ bool compare_integers(isa::Mod how, T a, T b) {
   }
 }
 
+/// What atom and red put in place of an integer, and how redux joins two.
+template <class T>
+T combine_integers(isa::Mod operation, T old, T b) {
+  using isa::Mod;
+  using U = std::make_unsigned_t<T>;
+  switch (operation) {
+    case Mod::and_:
+      return old & b;
+    case Mod::or_:
+      return old | b;
+    case Mod::xor_:
+      return old ^ b;
+    case Mod::exch:
+      return b;
+    case Mod::add:
+      return static_cast<T>(static_cast<U>(old) + static_cast<U>(b));
+    case Mod::inc:
+      return old >= b ? T{0} : static_cast<T>(old + 1);
+    case Mod::dec:
+      return old == 0 || old > b ? b : static_cast<T>(old - 1);
+    case Mod::min:
+      return old < b ? old : b;
+    case Mod::max:
+      return old > b ? old : b;
+    default:
+      RADDLE_UNREACHABLE("no operation of atom, red or redux");
+  }
+}
+
 inline bool is_pair(isa::Type type) { return isa::type_class(type) == isa::TypeClass::packed_float; }
 
 }  // namespace raddle::interp

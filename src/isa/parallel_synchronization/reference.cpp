@@ -95,30 +95,12 @@ void with_matches(WarpStep& step, const Instruction& i, unsigned k, F f) {
 }
 
 template <class T>
-T combine(Mod operation, T a, T b) {
-  switch (operation) {
-    case Mod::add:
-      return static_cast<T>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
-    case Mod::min:
-      return a < b ? a : b;
-    case Mod::max:
-      return a > b ? a : b;
-    case Mod::and_:
-      return a & b;
-    case Mod::or_:
-      return a | b;
-    default:
-      return a ^ b;
-  }
-}
-
-template <class T>
 void reduce_warp(WarpStep& step, const Instruction& i) {
   bool first = true;
   T result{};
   step.each([&](Lane& lane) {
     T value = lane.in<T>(1);
-    result = first ? value : combine(i.opcode->get(isa::ModKind::operation), result, value);
+    result = first ? value : combine_integers<T>(i.opcode->get(isa::ModKind::operation), result, value);
     first = false;
   });
   step.each([&](Lane& lane) { lane.out<T>(0, result); });

@@ -38,33 +38,6 @@ U update(U* at, int order, F f) {
   return old;
 }
 
-template <class T>
-T integer_result(Mod operation, T old, T b) {
-  using U = std::make_unsigned_t<T>;
-  switch (operation) {
-    case Mod::and_:
-      return old & b;
-    case Mod::or_:
-      return old | b;
-    case Mod::xor_:
-      return old ^ b;
-    case Mod::exch:
-      return b;
-    case Mod::add:
-      return static_cast<T>(static_cast<U>(old) + static_cast<U>(b));
-    case Mod::inc:
-      return old >= b ? T{0} : static_cast<T>(old + 1);
-    case Mod::dec:
-      return old == 0 || old > b ? b : static_cast<T>(old - 1);
-    case Mod::min:
-      return old < b ? old : b;
-    case Mod::max:
-      return old > b ? old : b;
-    default:
-      RADDLE_UNREACHABLE("no atomic operation");
-  }
-}
-
 /// The one way atom and red differ is where the operands stand and whether the old value is kept.
 struct Places {
   unsigned address, b;
@@ -97,7 +70,7 @@ void update_number(Lane& lane, const Instruction& i, Places at) {
     auto* p = reinterpret_cast<T*>(lane.access(at.address, sizeof(T)));
     Mod operation = i.opcode->get(isa::ModKind::operation);
     T old = lane.touch([&] {
-      return update<T>(p, order_of(i), [&](T value) { return integer_result<T>(operation, value, b); });
+      return update<T>(p, order_of(i), [&](T value) { return combine_integers<T>(operation, value, b); });
     });
     if (at.keeps_old) lane.out<T>(0, old);
   });
