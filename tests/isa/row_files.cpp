@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <map>
 
 #include "ptx/parser.h"
@@ -111,6 +112,41 @@ void take_marks(CaseSpec& spec, std::vector<std::string>& arguments, std::vector
   }
 }
 
+constexpr unsigned kMostDerived = 2;  ///< lines with constants per opcode and kind: each compiles by itself
+
+/// Whether PTX lets a constant stand for the operand, at its opcode's type.
+bool takes_constants(const isa::OperandSpec& operand, isa::Type type) {
+  if (operand.kind != isa::OperandKind::value || operand.is_destination || operand.vector || operand.packed ||
+      operand.may_be_wider || operand.may_be_minus || operand.selector != isa::SelectorKind::none ||
+      operand.name == "membermask" || is_immediate_only(operand) || type == isa::Type::pred ||
+      type == isa::Type::none)
+    return false;
+  const isa::TypeClass cls = isa::type_class(type);
+  return (isa::is_integer(type) || cls == isa::TypeClass::bits || type == isa::Type::f32 ||
+          type == isa::Type::f64) &&
+         isa::bit_size(type) <= 64;
+}
+
+/// The line once more with operands written into the instruction: the first alone, or all others. The same
+/// result is expected. @returns whether there are such operands
+bool write_constants(const CaseSpec& spec, bool first, RunLine& line) {
+  unsigned next = 0;
+  bool any = false;
+  for (std::size_t i = 0; i < spec.form->operands.size(); ++i) {
+    if (spec.form->operands[i].optional && !spec.present[i]) continue;
+    const isa::OperandSpec* operand = find_operand(*spec.opcode->row, spec.form->operands[i].name);
+    if (operand->is_destination || operand->kind == isa::OperandKind::address) continue;
+    const unsigned k = next++;
+    const isa::Type type = case_operand_type(*spec.opcode, *operand);
+    if (k >= line.arguments.size() || (k == 0) != first || !takes_constants(*operand, type)) continue;
+    auto value = parse_literal(line.arguments[k], type);  // fails for a list of lanes
+    if (!value.ok()) continue;
+    line.arguments[k] = "#" + immediate_text(*value, type);
+    any = true;
+  }
+  return any;
+}
+
 /// Literals of one run line by lane, port and element, parsed when first used; the first bad literal is kept.
 struct Values {
   std::vector<std::vector<std::string>> sources, results;  ///< [lane][port]
@@ -162,7 +198,7 @@ class FileTest {
   void run();
 
  private:
-  void collect(const RunLine& line);
+  void collect(const RunLine& line, bool derived = false);
   bool fill(Group& group);
   void run_groups();
   void run_kernel_lines(const KernelLine& kernel);
@@ -179,14 +215,24 @@ class FileTest {
   const std::vector<NamedEngine>& engines_;
   Report& report_;
   std::vector<Group> groups_;
+  std::map<std::pair<const isa::Opcode*, bool>, unsigned> derived_count_;
+  std::deque<RunLine> derived_;  ///< lines with constants for registers; groups point to them
 };
 
-void FileTest::collect(const RunLine& line) {
-  ++report_.run_lines;
+void FileTest::collect(const RunLine& line, bool derived) {
+  if (!derived) ++report_.run_lines;
   auto opcode = isa::resolve(line.callee);
   if (!opcode.ok()) return bad(line.line, opcode.error().message);
   auto spec = find_spec(**opcode, line.arguments.size(), line.results.size());
   if (!spec.ok()) return bad(line.line, spec.error().message);
+  for (bool first : {true, false}) {
+    unsigned& made = derived_count_[{*opcode, first}];
+    if (derived || made == kMostDerived) continue;
+    RunLine constant = line;
+    if (!write_constants(*spec, first, constant)) continue;
+    ++made;
+    collect(derived_.emplace_back(std::move(constant)), true);
+  }
   std::vector<std::string> arguments = line.arguments, results = line.results;
   take_marks(*spec, arguments, results);
   take_immediates(*spec, arguments);

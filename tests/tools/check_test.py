@@ -147,6 +147,20 @@ class Checks(unittest.TestCase):
         self.program("nothing\n")
         self.rejects("rows_tested", "no row found")
 
+    def test_mutations(self):
+        self.accepts("mutations")
+        entry = "[[mutation]]\nfile = 'src/a.cpp'\nold = 'a < b'\nnew = '{}'\ntest = 'test_a'\n"
+        self.write("src/a.cpp", "bool f() { return a < b; }\n")
+        self.write("tools/mutations.toml", entry.format("a <= b"))
+        self.accepts("mutations")
+        self.write("tools/mutations.toml", entry.format("a < b"))
+        self.rejects("mutations", "is not a change of one line")
+        self.write("tools/mutations.toml", entry.format("a <= b"))
+        self.write("src/a.cpp", "bool f() { return a < b || a < b; }\n")
+        self.rejects("mutations", "stands there 2 times")
+        self.write("src/a.cpp", "")
+        self.rejects("mutations", "stands there 0 times")
+
     def conformance(self, missing, test):
         self.write("docs/requirements.md", REQUIREMENT.format(missing))
         self.write("tests/a_test.cpp", test)
