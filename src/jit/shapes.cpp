@@ -73,6 +73,12 @@ Shape Plan::special_shape(const Operand& o) const {
           return Shape::varying();
       }
       return Shape::varying();
+    case SpecialRegister::ntid: {
+      // Blocks of whole warps, so that a thread's number in the grid keeps its lane in the low bits.
+      const bool whole = layout.layout == LaneLayout::whole_warps ||
+                         (layout.layout == LaneLayout::one_dimension && layout.full_warps);
+      return Shape::strided(0, false, whole && o.component == 0 ? kWarpAligned : 0);
+    }
     case SpecialRegister::laneid:
       return Shape::strided(1, false, kWarpAligned);
     case SpecialRegister::lanemask_eq:
