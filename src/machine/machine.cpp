@@ -52,7 +52,7 @@ Machine::Machine(MachineOptions options, unsigned workers, std::vector<int> cpus
     : options_(std::move(options)),
       memory_(capacity),
       heap_(options_.heap_bytes),
-      output_(options_.output),
+      output_(options_.output, options_.print_bytes),
       distributor_(options_.shape, workers, 0),
       tasks_(*this),
       copies_(tasks_),

@@ -30,6 +30,7 @@ struct MachineOptions {
   std::uint64_t heap_bytes = 8u << 20;         ///< kernels' malloc
   double memory_fraction = 0.8;                ///< of the host's memory
   Output::Sink output;                         ///< kernels' printf; none: stdout
+  std::uint64_t print_bytes = 0;               ///< see Output
 };
 
 /// Rung when there may be work: workers spin, then sleep on it.

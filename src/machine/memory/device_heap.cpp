@@ -3,56 +3,84 @@
 
 #include <sys/mman.h>
 
-#include <algorithm>
-#include <bit>
-
 namespace raddle::machine {
 namespace {
 constexpr std::uint64_t kLive = 0x52414c4956450001, kDead = 0x5241444541440001;
-constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kPage = 4096, kAlign = 16;
 }  // namespace
 
-DeviceHeap::DeviceHeap(std::uint64_t limit) : limit_((limit + kPage - 1) / kPage * kPage), free_(64) {}
+DeviceHeap::DeviceHeap(std::uint64_t limit) : limit_((limit + kPage - 1) / kPage * kPage) {}
 
 DeviceHeap::~DeviceHeap() {
   if (base_ != nullptr) munmap(base_ - kPage, limit_ + 2 * kPage);
 }
 
+bool DeviceHeap::reserve() {
+  if (base_ != nullptr) return true;
+  void* map =
+      mmap(nullptr, limit_ + 2 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (map == MAP_FAILED) return false;
+  std::byte* base = static_cast<std::byte*>(map) + kPage;
+  if (mprotect(base, limit_, PROT_READ | PROT_WRITE) != 0) {
+    munmap(map, limit_ + 2 * kPage);
+    return false;
+  }
+  base_ = base;
+  add_free(0, limit_);
+  return true;
+}
+
+void DeviceHeap::add_free(std::uint64_t offset, std::uint64_t size) {
+  free_.emplace(offset, size);
+  free_by_size_.emplace(size, offset);
+}
+
+void DeviceHeap::remove_free(std::map<std::uint64_t, std::uint64_t>::iterator chunk) {
+  free_by_size_.erase({chunk->second, chunk->first});
+  free_.erase(chunk);
+}
+
 std::uint64_t DeviceHeap::allocate(std::uint64_t bytes) {
   if (bytes == 0 || bytes > limit_) return 0;
+  const std::uint64_t size = (bytes + sizeof(Header) + kAlign - 1) / kAlign * kAlign;
   std::lock_guard lock(mutex_);
-  if (base_ == nullptr) {
-    void* map =
-        mmap(nullptr, limit_ + 2 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (map == MAP_FAILED) return 0;
-    base_ = static_cast<std::byte*>(map) + kPage;
-    if (mprotect(base_, limit_, PROT_READ | PROT_WRITE) != 0) return 0;
-  }
-  const std::uint64_t total = std::bit_ceil(std::max<std::uint64_t>(bytes + sizeof(Header), 32));
-  const auto size_class = static_cast<unsigned>(std::countr_zero(total));
-  std::byte* chunk;
-  if (auto& list = free_[size_class]; !list.empty()) {
-    chunk = reinterpret_cast<std::byte*>(list.back());
-    list.pop_back();
-  } else {
-    if (total > limit_ - used_) return 0;
-    chunk = base_ + used_;
-    used_ += total;
-  }
-  *reinterpret_cast<Header*>(chunk) = {size_class, kLive};
-  return reinterpret_cast<std::uint64_t>(chunk) + sizeof(Header);
+  if (!reserve()) return 0;
+  const auto best = free_by_size_.lower_bound({size, 0});
+  if (best == free_by_size_.end()) return 0;
+  const auto [available, offset] = *best;
+  remove_free(free_.find(offset));
+  if (available > size) add_free(offset + size, available - size);
+  *reinterpret_cast<Header*>(base_ + offset) = {size, kLive};
+  return reinterpret_cast<std::uint64_t>(base_ + offset) + sizeof(Header);
 }
 
 bool DeviceHeap::free(std::uint64_t address) {
   if (address == 0) return true;
   std::lock_guard lock(mutex_);
   const auto base = reinterpret_cast<std::uint64_t>(base_);
-  if (base_ == nullptr || address % 16 != 0 || address < base + sizeof(Header) || address >= base + used_)
+  if (base_ == nullptr || address % kAlign != 0 || address < base + sizeof(Header) ||
+      address >= base + limit_)
     return false;
   auto* header = reinterpret_cast<Header*>(address - sizeof(Header));
-  if (header->state != kLive || header->size_class >= free_.size()) return false;
+  std::uint64_t offset = address - sizeof(Header) - base, size = header->size;
+  // Kernels can write over headers: nothing that is not a chunk, or overlaps a free one, gets into the lists.
+  if (header->state != kLive || size < 2 * kAlign || size % kAlign != 0 || size > limit_ - offset)
+    return false;
+  const auto next = free_.upper_bound(offset);
+  const auto before = next == free_.begin() ? free_.end() : std::prev(next);
+  if (next != free_.end() && next->first < offset + size) return false;
+  if (before != free_.end() && before->first + before->second > offset) return false;
   header->state = kDead;
-  free_[header->size_class].push_back(reinterpret_cast<std::uint64_t>(header));
+  if (next != free_.end() && next->first == offset + size) {
+    size += next->second;
+    remove_free(next);
+  }
+  if (before != free_.end() && before->first + before->second == offset) {
+    offset = before->first;
+    size += before->second;
+    remove_free(before);
+  }
+  add_free(offset, size);
   return true;
 }
 

@@ -6,29 +6,43 @@
 namespace raddle::machine {
 
 void Output::append(std::string_view text) {
-  constexpr std::size_t kLong = 1 << 20;  // CUDA's buffer has this size, and overwrites
+  constexpr std::size_t kLong = 1 << 20;
   std::lock_guard lock(mutex_);
+  if (limit_ != 0) return append_to_ring(text);
   buffer_.append(text);
-  if (buffer_.size() >= kLong) {
-    write(buffer_);
-    buffer_.clear();
+  if (buffer_.size() >= kLong) write();
+}
+
+void Output::append_to_ring(std::string_view text) {
+  if (text.size() > limit_) return;  // never fits
+  while (buffer_.size() - begin_ + text.size() > limit_) {
+    begin_ += lengths_.front();
+    lengths_.pop_front();
   }
+  if (begin_ > limit_) {  // now and then, so that a message costs no more than its copy
+    buffer_.erase(0, begin_);
+    begin_ = 0;
+  }
+  buffer_.append(text);
+  lengths_.push_back(text.size());
 }
 
 void Output::flush() {
   std::lock_guard lock(mutex_);
-  if (buffer_.empty()) return;
-  write(buffer_);
-  buffer_.clear();
+  if (buffer_.size() > begin_) write();
 }
 
-void Output::write(std::string_view text) {
+void Output::write() {
+  const std::string_view text = std::string_view(buffer_).substr(begin_);
   if (sink_) {
     sink_(text);
-    return;
+  } else {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
   }
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+  buffer_.clear();
+  begin_ = 0;
+  lengths_.clear();
 }
 
 }  // namespace raddle::machine

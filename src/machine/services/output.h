@@ -1,6 +1,10 @@
-// What kernels print: buffered, written at synchronisation or when it has grown long, never lost.
+// What kernels print: buffered, written at synchronisation. Without a limit nothing is lost: what has grown
+// long is written early. With one, the oldest messages make room for new ones, as in CUDA's buffer.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -11,17 +15,24 @@ namespace raddle::machine {
 class Output {
  public:
   using Sink = std::function<void(std::string_view)>;
-  /// @param sink  receives the text; none: stdout
-  explicit Output(Sink sink) : sink_(std::move(sink)) {}
+  /// @param sink   receives the text; none: stdout
+  /// @param limit  bytes of text kept between two flushes; 0: no limit
+  Output(Sink sink, std::uint64_t limit) : sink_(std::move(sink)), limit_(limit) {}
 
+  /// One message: kept or overwritten as a whole. Thread-safe.
   void append(std::string_view text);
   void flush();
 
  private:
-  void write(std::string_view text);
+  void append_to_ring(std::string_view text);
+  void write();
+
   std::mutex mutex_;
-  Sink sink_;
+  const Sink sink_;
+  const std::uint64_t limit_;
   std::string buffer_;
+  std::size_t begin_ = 0;            // what was overwritten ends here
+  std::deque<std::size_t> lengths_;  // of the messages in a limited buffer
 };
 
 }  // namespace raddle::machine

@@ -110,8 +110,37 @@ TEST(DeviceHeap, GivesOutAlignedChunksUntilItIsFull) {
   EXPECT_TRUE(heap.free(chunks[3]));
   EXPECT_FALSE(heap.free(chunks[3]));  // twice
   EXPECT_FALSE(heap.free(chunks[4] + 16));
-  EXPECT_EQ(heap.allocate(900), chunks[3]);
+  EXPECT_EQ(heap.allocate(1000), chunks[3]);
   EXPECT_TRUE(heap.free(0));
+}
+
+// proves: K-20
+TEST(DeviceHeap, WhatIsFreedJoinsItsNeighbours) {
+  constexpr std::uint64_t kBytes = 1 << 20;
+  DeviceHeap heap(kBytes);
+  std::vector<std::uint64_t> chunks;
+  for (std::uint64_t chunk; (chunk = heap.allocate(48)) != 0;) chunks.push_back(chunk);
+  EXPECT_EQ(chunks.size(), kBytes / 64);
+  for (std::size_t i = 0; i < chunks.size(); i += 2) EXPECT_TRUE(heap.free(chunks[i]));
+  EXPECT_EQ(heap.allocate(64), 0u);  // half is free, but nowhere two chunks in a row
+  for (std::size_t i = 1; i < chunks.size(); i += 2) EXPECT_TRUE(heap.free(chunks[i]));
+  const std::uint64_t all = heap.allocate(kBytes - 16);
+  EXPECT_EQ(all, chunks[0]);
+  EXPECT_TRUE(heap.free(all));
+}
+
+// A kernel that writes past the end of its chunk meets the next header.
+TEST(DeviceHeap, OverwrittenHeadersAreNoChunks) {
+  DeviceHeap heap(1 << 20);
+  const std::uint64_t first = heap.allocate(48), second = heap.allocate(48), third = heap.allocate(48);
+  auto* header = reinterpret_cast<std::uint64_t*>(second - 16);
+  header[0] = 1 << 30;
+  EXPECT_FALSE(heap.free(second));
+  header[0] = 128;  // reaches over the third
+  EXPECT_TRUE(heap.free(second));
+  EXPECT_FALSE(heap.free(third));
+  EXPECT_TRUE(heap.free(first));
+  EXPECT_EQ(heap.allocate(150), first);
 }
 
 TEST(MachineShape, PresetsHaveTheSizesOfTheRealParts) {

@@ -65,6 +65,36 @@ TEST_F(Services, PrintfIsBufferedUntilItIsFlushed) {
   EXPECT_EQ(printed_, "block 0\nblock 1\nblock 2\n");
 }
 
+// proves: K-20
+TEST(Output, ALimitedBufferKeepsTheNewestMessages) {
+  std::string seen;
+  Output output([&](std::string_view text) { seen += text; }, 100);
+  std::string all;
+  for (int i = 100; i < 200; ++i) {
+    const std::string line = "line " + std::to_string(i) + "\n";  // 9 bytes: 11 fit
+    output.append(line);
+    if (i >= 189) all += line;
+  }
+  EXPECT_EQ(seen, "");
+  output.flush();
+  EXPECT_EQ(seen, all);
+  seen.clear();
+  output.append(std::string(101, 'x'));  // does not fit at all
+  output.append("short\n");
+  output.flush();
+  EXPECT_EQ(seen, "short\n");
+}
+
+TEST(Output, WithoutALimitNothingIsLost) {
+  std::size_t seen = 0;
+  Output output([&](std::string_view text) { seen += text.size(); }, 0);
+  const std::string line(1000, 'x');
+  for (int i = 0; i < 3000; ++i) output.append(line);
+  EXPECT_GT(seen, 0u);  // long output is not kept until the end
+  output.flush();
+  EXPECT_EQ(seen, 3000000u);
+}
+
 TEST_F(Services, AWildFormatIsAFaultOfTheKernel) {
   open();
   auto kernel =
