@@ -1,18 +1,20 @@
 #include "kernel_test.h"
 
 #ifdef RADDLE_TEST_JIT
-const std::vector<EngineChoice> kEngines = {{"interp", ""}, {"jit", ""}, {"jit", "avx2"}, {"jit", "sse42"}};
+const std::vector<EngineChoice> kEngines = {
+    {"interp", ""}, {"jit", ""}, {"jit", "avx2"}, {"jit", "sse42"}, {"jit", "", "quick"}};
 #else
 const std::vector<EngineChoice> kEngines = {{"interp", ""}};
 #endif
 
 std::string engine_name(const testing::TestParamInfo<EngineChoice>& info) {
-  return std::string(info.param.engine) + info.param.simd;
+  return std::string(info.param.engine) + info.param.simd + info.param.tier;
 }
 
 void KernelTest::open() {
   options_.engine = GetParam().engine;
   options_.simd = GetParam().simd;
+  options_.tier = GetParam().tier;
   options_.pin = false;
   if (options_.time_limit.count() == 0) options_.time_limit = std::chrono::seconds(60);
   options_.output = [this](std::string_view text) { printed_ += text; };

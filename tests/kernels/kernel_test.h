@@ -13,6 +13,7 @@
 struct EngineChoice {
   const char* engine;
   const char* simd;
+  const char* tier = "";
 };
 
 class KernelTest : public testing::TestWithParam<EngineChoice> {

@@ -180,6 +180,16 @@ TEST_P(Memory, NarrowTypes) {
   EXPECT_EQ(contents(dod), od);
 }
 
+// (block * threads + thread) / 32 is a warp's own number where blocks are whole warps: one row per warp then
+// reads the row's elements side by side.
+TEST_P(Memory, WarpsThatShareARowReadItAsVectors) {
+  if (interpreted()) GTEST_SKIP() << "the interpreter has no vectors";
+  auto spmv = kernel("../../examples/kernels/spmv.ptx", "spmv_vector");
+  const auto whole = spmv.compile({256}), ragged = spmv.compile({50});
+  ASSERT_TRUE(whole.ok() && ragged.ok());
+  EXPECT_LE(2 * whole->not_vectorised, ragged->not_vectorised);
+}
+
 // proves: K-10
 TEST_P(Memory, AllOfSharedMemory) {
   constexpr int kWords = 227 * 1024 / 4;
