@@ -34,7 +34,13 @@ struct DeviceOptions {
   std::optional<std::uint64_t>
       deterministic;                        ///< one worker, order drawn from this seed (0: the natural order)
   std::chrono::milliseconds time_limit{0};  ///< of each launch from its first block on; 0: none
-  std::uint64_t heap_bytes = 8u << 20;      ///< for malloc in kernels
+  std::uint64_t heap_bytes = 8u << 20;      ///< for malloc in kernels (cudaLimitMallocHeapSize)
+  /// Per thread, for calls whose depth is unknown before the launch (recursion, function pointers) and alloca
+  /// (cudaLimitStackSize); known frames come on top. At most 512 KiB.
+  std::uint32_t stack_bytes = 16u << 10;
+  /// Room for what kernels print between two synchronisations (cudaLimitPrintfFifoSize): what is more
+  /// overwrites the oldest lines, as in CUDA, whose default is 1 MiB. 0: nothing is lost.
+  std::uint64_t print_bytes = 0;
   std::function<void(std::string_view)>
       output;  ///< receives printf of kernels at synchronisation; none: stdout
 };

@@ -64,10 +64,11 @@ int compile(const CompileOptions& options);
 
 struct RunOptions {
   MachineOptions machine;
-  std::string file, kernel;       ///< kernel: empty if the file has only one
-  std::string grid = "1", block;  ///< block: empty for what suits the kernel
-  std::string shared = "0";       ///< dynamic shared memory, bytes
-  double time_limit = 0;          ///< seconds, 0: none
+  std::string file, kernel;                ///< kernel: empty if the file has only one
+  std::string grid = "1", block;           ///< block: empty for what suits the kernel
+  std::string shared = "0";                ///< dynamic shared memory, bytes
+  std::string heap = "8M", stack = "16K";  ///< for malloc; per thread: bytes
+  double time_limit = 0;                   ///< seconds, 0: none
   double tolerance = 0;
   std::vector<std::string> arguments, outputs, expectations, prints;
 };

@@ -23,7 +23,7 @@ struct Plan {
   std::size_t chosen = 0;  ///< the image that has the kernel
   Dim3 grid, block;
   bool block_given = false;
-  std::uint64_t shared_bytes = 0;
+  std::uint64_t shared_bytes = 0, heap_bytes = 0, stack_bytes = 0;
   std::vector<Argument> arguments;
   std::vector<Indexed> outputs, prints;
   std::vector<std::pair<unsigned, Array>> expectations;
@@ -55,6 +55,8 @@ Result<Plan> make_plan(const RunOptions& options) {
     TRY_ASSIGN(plan.block, parse_dim3(options.block, "block"));
   }
   TRY_ASSIGN(plan.shared_bytes, parse_count(options.shared));
+  TRY_ASSIGN(plan.heap_bytes, parse_count(options.heap));
+  TRY_ASSIGN(plan.stack_bytes, parse_count(options.stack));
   for (const std::string& text : options.arguments) {
     TRY_ASSIGN(Argument argument, parse_argument(text, static_cast<unsigned>(plan.arguments.size())));
     plan.arguments.push_back(std::move(argument));
@@ -155,6 +157,8 @@ Result<int> finish(const RunOptions& options, const Plan& plan) {
 Result<int> launch(const RunOptions& options, Plan& plan) {
   DeviceOptions wanted = device_options(options.machine);
   wanted.time_limit = std::chrono::milliseconds(static_cast<std::int64_t>(options.time_limit * 1000));
+  wanted.heap_bytes = plan.heap_bytes;
+  wanted.stack_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(plan.stack_bytes, ~0u));
   TRY_ASSIGN(Device device, Device::open(wanted));
   std::string name = options.kernel;
   TRY_ASSIGN(Loaded loaded, load_module(device, plan.images, name));

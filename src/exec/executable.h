@@ -64,9 +64,15 @@ struct BlockShape {
   std::uint32_t x = 1, y = 1, z = 1;
 };
 
+/// What a kernel's threads may use of the stack for calls of unknown depth and for alloca, if nothing else is
+/// said: deeper than CUDA's own 1 KiB, which its run time system raises as a kernel needs.
+constexpr std::uint32_t kDefaultStackBytes = 16 << 10;
+
 struct CompileOptions {
   BlockShape block;  ///< the code may be specialised for a class of shapes, see Engine::shape_class
   bool deterministic = false;
+  /// Local memory per thread beyond the frames whose number is known (CUDA's cudaLimitStackSize).
+  std::uint32_t stack_bytes = kDefaultStackBytes;
 };
 
 class Engine {

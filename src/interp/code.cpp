@@ -14,9 +14,6 @@ namespace raddle::interp {
 namespace {
 
 constexpr std::uint64_t kFrameAlign = 16;
-/// Local memory granted beyond the static chain of calls where recursion, indirect calls or alloca leave its
-/// depth open.
-constexpr std::uint32_t kOpenStackBytes = 16 * 1024;
 
 std::uint64_t align_up(std::uint64_t value, std::uint64_t align) {
   return (value + align - 1) / align * align;
@@ -149,7 +146,8 @@ const FunctionCode* ModuleCode::find(ptx::FunctionId id) const {
   return id < functions.size() ? functions[id].get() : nullptr;
 }
 
-Result<std::unique_ptr<ModuleCode>> prepare(const ptx::Module& module, ptx::FunctionId kernel) {
+Result<std::unique_ptr<ModuleCode>> prepare(const ptx::Module& module, ptx::FunctionId kernel,
+                                            std::uint32_t stack_bytes) {
   RADDLE_ASSERT(kernel < module.functions.size(), "no such function");
   auto code = std::make_unique<ModuleCode>();
   code->module = &module;
@@ -166,7 +164,7 @@ Result<std::unique_ptr<ModuleCode>> prepare(const ptx::Module& module, ptx::Func
   std::vector<std::uint64_t> known(module.functions.size());
   std::vector<char> state(module.functions.size());
   std::uint64_t bytes = deepest(*code, code->kernel, known, state, open_depth);
-  code->local_bytes = static_cast<std::uint32_t>(bytes + (open_depth ? kOpenStackBytes : 0));
+  code->local_bytes = static_cast<std::uint32_t>(bytes + (open_depth ? stack_bytes : 0));
   return code;
 }
 

@@ -54,7 +54,11 @@ struct ModuleCode {
 
 /// @errors unsupported: instructions of the kernel or its callees that nothing executes, or functions without
 /// a body
-Result<std::unique_ptr<ModuleCode>> prepare(const ptx::Module& module, ptx::FunctionId kernel);
+/// @param stack_bytes  local memory granted beyond the static chain of calls where recursion, indirect calls
+/// or alloca
+///                     leave its depth open
+Result<std::unique_ptr<ModuleCode>> prepare(const ptx::Module& module, ptx::FunctionId kernel,
+                                            std::uint32_t stack_bytes);
 
 /// The interpreter's own implementation of a function by name, or null.
 BuiltIn find_built_in(std::string_view name);

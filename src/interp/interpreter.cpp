@@ -77,9 +77,9 @@ class Interpreter final : public exec::Engine {
   std::string_view name() const override { return "interp"; }
   std::uint64_t shape_class(exec::BlockShape) const override { return 0; }
   Result<std::unique_ptr<exec::Executable>> compile(const ptx::Module& module, ptx::FunctionId kernel,
-                                                    const exec::CompileOptions&) override {
+                                                    const exec::CompileOptions& options) override {
     auto begin = std::chrono::steady_clock::now();
-    TRY_ASSIGN(auto code, prepare(module, kernel));
+    TRY_ASSIGN(auto code, prepare(module, kernel, options.stack_bytes));
     std::unique_ptr<exec::Executable> made = std::make_unique<InterpretedKernel>(std::move(code));
     made->statistics.compile_seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -187,7 +187,7 @@ class JitEngine final : public exec::Engine {
     auto executable = std::make_unique<JitExecutable>();
     llvm::LLVMContext context;
     llvm::Module llvm(f.name, context);
-    std::string entry = translate(module, kernel, needs, options.block, llvm, *executable);
+    std::string entry = translate(module, kernel, needs, options, llvm, *executable);
     TRY(make_code(llvm, entry, instructions_of(module, kernel, needs), *executable));
     executable->statistics.compile_seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -205,12 +205,12 @@ class JitEngine final : public exec::Engine {
 
   /// The kernel and what it calls as LLVM IR; fills the executable's traits. Returns the entry point's name.
   std::string translate(const ptx::Module& module, ptx::FunctionId kernel, const ptx::KernelNeeds& needs,
-                        exec::BlockShape block, llvm::Module& llvm, JitExecutable& executable) {
+                        const exec::CompileOptions& options, llvm::Module& llvm, JitExecutable& executable) {
     llvm.setDataLayout(machine_->createDataLayout());
     llvm.setTargetTriple(machine_->getTargetTriple().str());
     declare_features(llvm, *machine_->getMCSubtargetInfo());
     bool functions_exit = false;
-    LayoutClass layout = layout_class(block, target_.simd.lanes);
+    LayoutClass layout = layout_class(options.block, target_.simd.lanes);
     BlockKind kind = choose_kind(module, kernel, needs, layout, target_.simd.lanes, functions_exit);
     DebugLines debug(llvm);
     ModuleContext shared{.module = module,
@@ -234,12 +234,14 @@ class JitEngine final : public exec::Engine {
     set_target_attributes(llvm, target_);
     executable.kind = kind;
     executable.statistics = shared.statistics;
-    // Frames of calls whose depth is unknown, and what alloca takes, come out of CUDA's stack, whose end the
-    // callee's prologue checks.
-    constexpr std::uint32_t kUnknownDepth = 16384;
-    executable.local_bytes =
-        needs.local_bytes +
-        (needs.is_recursive || needs.has_indirect_calls || needs.has_dynamic_stack ? kUnknownDepth : 0);
+    executable.local_bytes = needs.local_bytes;
+    if (needs.is_recursive || needs.has_indirect_calls || needs.has_dynamic_stack) {
+      // Frames of calls whose depth is unknown, and what alloca takes, come out of CUDA's stack, whose end
+      // the callee's prologue checks. The host's stack holds what a GPU would spill beside them: as much, and
+      // the masks.
+      executable.local_bytes += options.stack_bytes;
+      executable.stack_bytes = std::uint64_t{4} * exec::kWarpSize * options.stack_bytes;
+    }
     executable.frame_bytes = shared.frame_bytes;
     return kind == BlockKind::loops ? "block" : entry->getName().str();
   }

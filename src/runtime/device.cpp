@@ -97,6 +97,10 @@ Result<Device> Device::open(DeviceOptions options) {
   wanted.deterministic = options.deterministic;
   wanted.heap_bytes = options.heap_bytes;
   wanted.output = options.output;
+  wanted.print_bytes = options.print_bytes;
+  if (options.stack_bytes > wanted.shape.local_bytes_per_thread)
+    return Error::invalid("a stack of {} bytes per thread exceeds the {} of '{}'", options.stack_bytes,
+                          wanted.shape.local_bytes_per_thread, options.shape);
   TRY_ASSIGN(impl->engine, make_engine(options));
   TRY_ASSIGN(impl->machine, machine::Machine::create(std::move(wanted)));
   impl->options = std::move(options);

@@ -40,8 +40,9 @@ Result<const detail::CompiledKernel*> Kernel::Impl::compile(Dim3 block) {
     return known.get();
   }
   auto result = std::make_unique<detail::CompiledKernel>();
-  TRY_ASSIGN(result->code,
-             engine.compile(module->program, id, {shape, module->device->options.deterministic.has_value()}));
+  TRY_ASSIGN(result->code, engine.compile(module->program, id,
+                                          {shape, module->device->options.deterministic.has_value(),
+                                           module->device->options.stack_bytes}));
   result->shape_class = shape_class;
   result->local_stride = local_stride(result->code->local_bytes);
   const exec::CodeStatistics& statistics = result->code->statistics;

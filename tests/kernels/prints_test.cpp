@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <set>
 
 #include "kernel_test.h"
 
@@ -140,6 +141,24 @@ TEST_P(Prints, ThreadsPrintWholeLines) {
   EXPECT_EQ(lines.size(), static_cast<std::size_t>(kThreads));
   for (int t = 0; t < kThreads; ++t)
     EXPECT_EQ(lines[std::to_string(t) + ":" + std::to_string(-t * t)], kBlocks) << t;
+}
+
+// As CUDA's buffer of 1 MiB: what is printed before a synchronisation and does not fit overwrites the oldest.
+// proves: K-20
+TEST_P(Prints, AFullBufferKeepsTheLastLines) {
+  options_.print_bytes = 4096;
+  auto format = buffer(std::vector<char>{'%', '0', '6', 'd', '\n', 0});
+  std::vector<int> values(1000);
+  for (int t = 0; t < 1000; ++t) values[t] = t;
+  auto arguments = buffer(values), counts = buffer(std::vector<int>(1000));
+  run(kernel("prints.ptx", "print"), {.grid = {1}, .block = {1000}}, format, arguments, 4u, counts);
+  EXPECT_EQ(printed_.size(), 4096u / 7 * 7);
+  std::set<std::string> lines;
+  for (std::size_t at = 0; at < printed_.size(); at += 7) {
+    EXPECT_EQ(printed_[at + 6], '\n');
+    lines.insert(printed_.substr(at, 6));
+  }
+  EXPECT_EQ(lines.size(), 4096u / 7);
 }
 
 // What nvcc made of printf: a thread's lines come in its order, and before a barrier's other side.
