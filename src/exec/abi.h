@@ -105,6 +105,7 @@ struct CtaContext {
   void* machine;               ///< the machine's own state for this CTA
   std::uint32_t running_warp;  ///< block kinds loops and regions: 1 + warp whose code runs, for faults
   std::uint32_t running_lane;  ///< 1 + lane that touches memory right now; 0: unknown, or several
+  std::uint32_t running_line;  ///< PTX line of the service that runs, 0: none does, the code tells
 };
 
 /// One warp. Warp w holds threads 32w .. 32w+31 in linear order (x fastest).

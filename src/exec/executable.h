@@ -44,8 +44,9 @@ class Executable {
   virtual void run_block(CtaContext& cta) = 0;
   /// fibers: runs one warp to its end on the caller's stack (a warp fiber); waits through cta.services.
   virtual void run_warp(WarpContext& warp) = 0;
-  /// PTX line of a host code address inside this executable, 0 if unknown: names the line of a memory fault.
-  virtual std::uint32_t line_of(std::uint64_t) const { return 0; }
+  /// PTX line of a host code address inside this executable, 0 if it belongs to no single line: names the
+  /// line of a memory fault. Nothing for an address outside.
+  virtual std::optional<std::uint32_t> line_of(std::uint64_t) const { return {}; }
   /// What the instruction at a host code address accessed when it faulted.
   /// @param faulted  the address, 0 if it was none that the processor could name
   virtual std::optional<AccessedMemory> accessed(std::uint64_t, const SavedRegisters&,

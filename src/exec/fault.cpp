@@ -67,7 +67,7 @@ std::string Fault::to_string() const {
   fmt::format_to(out, "{}", fault_name(kind));
   if (names_address(kind) && address_known) fmt::format_to(out, " {:#x}", address);
   if (!kernel.empty()) fmt::format_to(out, " in kernel {}", kernel);
-  fmt::format_to(out, ", block ({},{},{})", ctaid[0], ctaid[1], ctaid[2]);
+  if (block_known) fmt::format_to(out, ", block ({},{},{})", ctaid[0], ctaid[1], ctaid[2]);
   if (thread_known) fmt::format_to(out, ", thread ({},{},{})", tid[0], tid[1], tid[2]);
   if (ptx_line != 0) fmt::format_to(out, ", PTX line {}", ptx_line);
   if (!source.empty()) fmt::format_to(out, " ({})", source);

@@ -14,6 +14,7 @@ struct Fault {
   FaultKind kind = FaultKind::none;
   std::string kernel;
   std::uint32_t ctaid[3] = {0, 0, 0};
+  bool block_known = true;
   std::uint32_t tid[3] = {0, 0, 0};
   bool thread_known = false;
   std::uint64_t address = 0;

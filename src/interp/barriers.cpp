@@ -32,6 +32,11 @@ std::uint32_t result_of(BarrierWait::Kind kind, std::uint32_t count, std::uint32
 
 }  // namespace
 
+std::uint32_t Warp::line_of(std::uint32_t lanes) const {
+  const Lane& first = lanes_[static_cast<unsigned>(std::countr_zero(lanes))];
+  return first.current_ != nullptr ? first.current_->line : 0;
+}
+
 /// Blocks in the machine if every living lane waits, uncounted, at one barrier. @returns whether that was so
 bool Warp::settle_barrier() {
   if (alive_ == 0) return false;
@@ -46,6 +51,7 @@ bool Warp::settle_barrier() {
   });
   if (waiting != alive_) return false;
   const exec::Services& services = *context_->cta->services;
+  context_->line = line_of(waiting);
   std::uint32_t count = 0, all = 0;
   if (wait.kind == BarrierWait::Kind::sync) {
     services.barrier_sync(context_, wait.id, wait.threads, waiting);
@@ -71,6 +77,7 @@ void Warp::arrive_pending() {
       if (lanes_[k].barrier_.predicate) predicates |= 1u << k;
     });
     pending &= ~set;
+    context_->line = line_of(set);
     const std::uint32_t phase =
         context_->cta->services->barrier_join(context_, wait.id, wait.threads, set, predicates);
     each_lane(set, [&](unsigned k) {

@@ -6,6 +6,7 @@
 #include "exec/executable.h"
 #include "interp/lane.h"
 #include "interp/warp.h"
+#include "ptx/signature.h"
 
 namespace raddle::interp {
 
@@ -33,9 +34,8 @@ const FunctionCode& Lane::callee_of(const ptx::Call& call) const {
   const FunctionCode* code = warp_->module().find(exec::function_of_handle(handle));
   if (code == nullptr) fault(exec::FaultKind::invalid_function, handle);
   const ptx::Function& function = *code->function;
-  if (function.parameters.size() < call.arguments.size() || function.returns.size() != call.returns.size()) {
+  if (!direct && !ptx::signature_fits(*warp_->module().module, *this->code().function, call, function))
     fault(exec::FaultKind::invalid_function, handle);
-  }
   return *code;
 }
 

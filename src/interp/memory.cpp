@@ -148,6 +148,7 @@ std::byte* Lane::access(unsigned k, unsigned bytes) const {
   std::uint64_t limit = ~std::uint64_t{0};
   if (space == Space::shared) limit = shared_end(*cta.launch);
   if (space == Space::local) limit = cta.local_stride;
+  if (space == Space::param && generic != address) limit = code_of_entry().function->parameter_bytes;
   if (limit != ~std::uint64_t{0} && (address > limit || limit - address < bytes)) {
     fault(exec::FaultKind::illegal_address, generic);
   }

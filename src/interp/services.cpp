@@ -25,6 +25,7 @@ void call_malloc(Lane& lane, const ptx::Call& call) {
 }
 
 void call_free(Lane& lane, const ptx::Call& call) {
+  lane.context().cta->running_lane = lane.index() + 1;
   lane.services().free(&lane.context(), lane.argument(call, 0));
 }
 

@@ -73,6 +73,7 @@ class Warp {
   // Barriers of the CTA (interp/barriers.cpp).
   std::uint32_t lanes_in(Lane::State state) const;
   bool settle_barrier();
+  std::uint32_t line_of(std::uint32_t lanes) const;  ///< that the first of them executes or waits at
   void arrive_pending();
   void wait_for_barriers();
   bool check_released();

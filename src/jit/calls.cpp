@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "jit/function.h"
+#include "ptx/signature.h"
 
 namespace raddle::jit {
 
@@ -275,6 +276,7 @@ void FunctionCompiler::emit_service_call(const ptx::Call& call, std::string_view
     result_slot = parameter_slot(call.returns[0].index);
   auto* i64 = ir.getInt64Ty();
   for_each_lane(mask_bits(executing()), [&](llvm::Value* lane) {
+    mark_lane(lane);
     auto argument = [&](std::size_t k, llvm::Type* as) {
       return ir.CreateZExtOrTrunc(load_lane(arrays[k], types[k], lane), as);
     };
@@ -293,6 +295,7 @@ void FunctionCompiler::emit_service_call(const ptx::Call& call, std::string_view
                    {warp_, lane, argument(0, i64), argument(1, i64), argument(2, i32), argument(3, i64)});
     if (result && result_slot) store_lane(result_slot, result, lane);
   });
+  mark_lane(nullptr);
 }
 
 void FunctionCompiler::emit_call() {
@@ -308,6 +311,7 @@ void FunctionCompiler::emit_call() {
     auto* frame = frame_end();
     auto* bits = mask_bits(executing());
     auto* function = declare_device_function(context, id, device_function_type());
+    note_line();
     if_then(ir.CreateICmpNE(bits, ir.getInt32(0)),
             [&] { ir.CreateCall(function, {warp_, bits, parameters, returns, frame}); });
     for (auto& copy : after) copy();
@@ -328,6 +332,7 @@ void FunctionCompiler::emit_indirect_call(const ptx::Call& call) {
   auto* left_slot = entry_alloca(ir.getInt32Ty(), "left");
   auto* running = mask_bits(executing());
   ir.CreateStore(running, left_slot);
+  note_line();
   for_each_lane(running, [&](llvm::Value* lane) {
     auto* left = ir.CreateLoad(ir.getInt32Ty(), left_slot);
     if_then(ir.CreateICmpNE(ir.CreateAnd(ir.CreateLShr(left, lane), ir.getInt32(1)), ir.getInt32(0)), [&] {
@@ -347,6 +352,7 @@ void FunctionCompiler::emit_indirect_call(const ptx::Call& call) {
         if (body == ptx::kNone) body = id;
         const auto& target = context.module.functions[body];
         if (target.is_entry || target.is_declaration || !context.address_taken[id]) continue;
+        if (!ptx::signature_fits(context.module, f, call, target)) continue;
         auto* block = llvm::BasicBlock::Create(ir.getContext(), target.name, function_);
         choose->addCase(llvm::cast<llvm::ConstantInt>(llvm::ConstantInt::get(element, id + 1)), block);
         ir.SetInsertPoint(block);

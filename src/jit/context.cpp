@@ -311,7 +311,14 @@ llvm::Value* FunctionCompiler::call_service(std::size_t offset, llvm::Type* resu
   auto* target = load_field(ir, services, offset, ir.getPtrTy(), "service", true);
   std::vector<llvm::Type*> types;
   for (auto* a : arguments) types.push_back(a->getType());
+  note_line();
   return ir.CreateCall(llvm::FunctionType::get(result, types, false), target, arguments);
+}
+
+void FunctionCompiler::note_line() {
+  if (!instruction) return;
+  auto* at = ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), warp_, offsetof(WarpContext, line));
+  ir.CreateStore(ir.getInt32(instruction->line), at);
 }
 
 void FunctionCompiler::mark_lane(llvm::Value* lane) {

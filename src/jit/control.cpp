@@ -143,8 +143,8 @@ void FunctionCompiler::keep_stack(bool restore) {
   ir.CreateMemCpy(restore ? here : kept, llvm::Align(4), restore ? kept : here, llvm::Align(4), kBytes);
 }
 
-void FunctionCompiler::at_line(std::uint32_t line) {
-  ir.SetCurrentDebugLocation(llvm::DILocation::get(ir.getContext(), line, 0, subprogram_));
+void FunctionCompiler::at_line(std::uint32_t line, LaneRun lanes) {
+  ir.SetCurrentDebugLocation(llvm::DILocation::get(ir.getContext(), line, lanes.column(), subprogram_));
 }
 
 void FunctionCompiler::emit_block(BlockId b) {

@@ -85,6 +85,7 @@ class Decoder {
     auto scale = static_cast<std::uint64_t>(operand(memory_ + 1).getImm());
     if (index.kind != Register::Kind::vector) {
       result.address = base + general(index) * scale;
+      find_element(result, faulted);
       return result;
     }
     Shape shape = shape_of(index);
@@ -94,9 +95,31 @@ class Decoder {
       if (!hit || !is_active(e, shape.data_bits)) continue;
       result.address = address;
       result.element = e;
+      result.elements = shape.count;
       return result;
     }
     return {};
+  }
+
+  /// Of a move of 32-bit elements between memory and a register, under a mask or not. What faulted lies at or
+  /// after the address that the processor names, which may be the start of a page that the vector reaches
+  /// into.
+  void find_element(DecodedAccess& access, std::uint64_t faulted) const {
+    constexpr unsigned kBytes = 4;
+    std::string_view name = machine_->getMCInstrInfo()->getName(instruction_.getOpcode());
+    if (name.starts_with("V")) name.remove_prefix(1);
+    const bool moves = name.starts_with("MOVU") || name.starts_with("MOVA") || name.starts_with("MOVDQ");
+    if (data_.kind != Register::Kind::vector || !moves) return;
+    if (mask_.kind == Register::Kind::mask && name.find("PS") == name.npos && name.find("32") == name.npos)
+      return;
+    const unsigned count = data_.bits / (kBytes * 8);
+    for (unsigned e = 0; e < count; ++e) {
+      if (mask_.kind == Register::Kind::mask && (saved_.masks[mask_.number] >> e & 1) == 0) continue;
+      if (faulted != 0 && access.address + e * kBytes + kBytes <= faulted) continue;
+      access.element = e;
+      access.elements = count;
+      return;
+    }
   }
 
  private:

@@ -12,7 +12,8 @@ namespace raddle::jit {
 
 struct DecodedAccess {
   std::uint64_t address = 0;
-  std::optional<unsigned> element;  ///< of a gather or scatter
+  std::optional<unsigned> element;  ///< of a vector, the first that can have faulted; not known of every form
+  unsigned elements = 0;            ///< that the vector has
   bool is_write = false;
 };
 

@@ -76,11 +76,16 @@ void JitExecutable::add_lines(LineTable lines) {
   lines_.push_back(std::move(lines));
 }
 
-std::uint32_t JitExecutable::line_of(std::uint64_t address) const {
+std::optional<CodePlace> JitExecutable::place_of(std::uint64_t address) const {
   std::lock_guard guard(lines_lock_);
   for (LineTable& table : lines_)
-    if (std::uint32_t line = table.line_of(address); line != 0) return line;
-  return 0;
+    if (auto place = table.place_of(address)) return place;
+  return {};
+}
+
+std::optional<std::uint32_t> JitExecutable::line_of(std::uint64_t address) const {
+  auto place = place_of(address);
+  return place ? std::optional(place->line) : std::nullopt;
 }
 
 std::optional<exec::AccessedMemory> JitExecutable::accessed(std::uint64_t code,
@@ -88,7 +93,11 @@ std::optional<exec::AccessedMemory> JitExecutable::accessed(std::uint64_t code,
                                                             std::uint64_t faulted) const {
   auto access = decode_access(code, registers, faulted);
   if (!access) return {};
-  return exec::AccessedMemory{.address = access->address, .is_write = access->is_write};
+  exec::AccessedMemory result{.address = access->address, .is_write = access->is_write};
+  const LaneRun lanes = place_of(code).value_or(CodePlace{}).lanes;
+  // Where LLVM made another instruction of the access, elements are no lanes.
+  if (access->element && lanes.count == access->elements) result.lane = lanes.first + *access->element + 1;
+  return result;
 }
 
 void JitExecutable::run_block(exec::CtaContext& cta) {

@@ -31,7 +31,7 @@ class JitExecutable final : public exec::Executable {
 
   void run_block(exec::CtaContext& cta) override;
   void run_warp(exec::WarpContext& warp) override;
-  std::uint32_t line_of(std::uint64_t address) const override;
+  std::optional<std::uint32_t> line_of(std::uint64_t address) const override;
   std::optional<exec::AccessedMemory> accessed(std::uint64_t code, const exec::SavedRegisters& registers,
                                                std::uint64_t faulted) const override;
 
@@ -42,6 +42,7 @@ class JitExecutable final : public exec::Executable {
     return reinterpret_cast<F*>(entry_.load(std::memory_order_acquire));
   }
   void run_regions(exec::CtaContext& cta);
+  std::optional<CodePlace> place_of(std::uint64_t address) const;
 
   std::atomic<void*> entry_{nullptr};
   mutable std::mutex lines_lock_;

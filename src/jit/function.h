@@ -154,6 +154,7 @@ class FunctionCompiler {
   llvm::Value* local_frame() const { return local_frame_; }
   llvm::Value* variable_address(ptx::VariableId id);  ///< i64, in the variable's own space
   llvm::Value* call_service(std::size_t offset, llvm::Type* result, std::vector<llvm::Value*> arguments);
+  void note_line();  ///< before what may wait or fault outside this function: its faults name this line
   /// Around accesses of one lane at a time: names the lane should memory fault; null afterwards.
   void mark_lane(llvm::Value* lane);
   void fault(exec::FaultKind kind, llvm::Value* address, llvm::Value* lane);
@@ -164,6 +165,7 @@ class FunctionCompiler {
   WarpValue address_of(const ptx::Operand& operand, isa::Mod space);
   /// Makes accesses trap whose address is no multiple of `bytes` (alignment.cpp).
   void trap_misaligned(const ptx::Operand& operand, isa::Mod space, WarpValue& address, unsigned bytes);
+  void check_parameter(const WarpValue& offset, llvm::Value* base);  ///< faults beyond the parameters
   void load(unsigned destination, unsigned address);
   void store(unsigned address, unsigned value);
   /// Destinations or sources of a scalar or {vector} operand.
@@ -202,7 +204,16 @@ class FunctionCompiler {
   void keep_stack(bool restore);
   void emit_block(BlockId b);
   void emit_instruction();
-  void at_line(std::uint32_t line);  ///< what follows belongs to this PTX line; 0: to none
+  /// What follows belongs to this PTX line, 0: to none; elements of its vectors are these lanes.
+  void at_line(std::uint32_t line, LaneRun lanes = {});
+  /// What `make` makes for `instruction`: one vector access by these lanes.
+  template <class Make>
+  auto for_lanes(LaneRun lanes, Make make) {
+    at_line(instruction->line, lanes);
+    auto* made = make();
+    at_line(instruction->line);
+    return made;
+  }
   void emit_plain();
   void emit_terminator(const ptx::Instruction* last);
   /// State of a block that starts with an operation at which lanes meet others that came on another path.
@@ -280,6 +291,13 @@ class FunctionCompiler {
   Parts load_windows(const Access& a);
   void store_windows(const Access& a, const Parts& values);
   Parts load_gather(const Access& a);
+  llvm::Value* gather(llvm::Type* element, llvm::Value* addresses, llvm::Align align, llvm::Value* mask,
+                      unsigned p);
+  void scatter(llvm::Value* values, llvm::Value* addresses, llvm::Align align, llvm::Value* mask, unsigned p);
+  /// Vectors of addresses that one instruction takes: [from, from + count) of a part.
+  std::vector<LaneRun> address_vectors() const;
+  llvm::Value* some_of(llvm::Value* vector, LaneRun lanes);
+  LaneRun whole_part(const Window& w, const Access& a, unsigned p) const;
   Parts load_lanes(const Access& a);
   void store_scatter(const Access& a, const Parts& values);
   void store_lanes(const Access& a, const Parts& values);

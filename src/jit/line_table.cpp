@@ -48,24 +48,26 @@ void LineTable::read() {
     const auto* lines = context->getLineTableForUnit(unit.get());
     if (!lines) continue;
     for (const auto& row : lines->Rows) {
-      std::uint32_t line = row.EndSequence ? 0 : row.Line;
-      if (!rows_.empty() && rows_.back().offset == row.Address.Address && rows_.back().line != 0)
-        rows_.back().line = line;  // the last row of an address counts
+      CodePlace place;
+      if (!row.EndSequence) place = {row.Line, LaneRun::of(row.Column)};
+      if (!rows_.empty() && rows_.back().offset == row.Address.Address && rows_.back().place.line != 0)
+        rows_.back().place = place;  // the last row of an address counts
       else
-        rows_.push_back({row.Address.Address, line});
+        rows_.push_back({row.Address.Address, place});
     }
   }
   // Functions one after the other; where one ends and the next starts, the start (it has a line) comes last.
   std::sort(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) {
-    return std::pair(a.offset, a.line) < std::pair(b.offset, b.line);
+    return std::pair(a.offset, a.place.line) < std::pair(b.offset, b.place.line);
   });
 }
 
-std::uint32_t LineTable::line_of(std::uint64_t address) {
+std::optional<CodePlace> LineTable::place_of(std::uint64_t address) {
   if (object_) read();
   auto after = std::upper_bound(rows_.begin(), rows_.end(), address - start_,
                                 [](std::uint64_t x, const Row& row) { return x < row.offset; });
-  return after == rows_.begin() || after == rows_.end() ? 0 : std::prev(after)->line;
+  if (after == rows_.begin() || after == rows_.end()) return {};
+  return std::prev(after)->place;
 }
 
 }  // namespace raddle::jit

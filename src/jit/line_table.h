@@ -1,5 +1,6 @@
 // Which PTX line a machine instruction comes from: locations that go through LLVM with the code, and the
-// table read back from the object that it emits. Only for faults (K-12); code does not depend on it.
+// table read back from the object that it emits. Only for faults (K-12); code does not depend on it. A
+// location's column says which lanes the elements of a vector access are.
 #pragma once
 
 #include <llvm/IR/DIBuilder.h>
@@ -7,12 +8,27 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace raddle::jit {
 
-/// Debug locations of one LLVM module. Their only contents are PTX lines.
+/// Elements of one vector instruction that are lanes in order, `first` the lowest.
+struct LaneRun {
+  unsigned first = 0, count = 0;  ///< count 0: not known
+
+  unsigned column() const { return count == 0 ? 0 : count * 64 + first; }
+  static LaneRun of(unsigned column) { return {column % 64, column / 64}; }
+};
+
+/// What is known of a machine instruction.
+struct CodePlace {
+  std::uint32_t line = 0;  ///< 0: it belongs to no single line
+  LaneRun lanes;
+};
+
+/// Debug locations of one LLVM module. Their contents are PTX lines and LaneRuns.
 class DebugLines {
  public:
   explicit DebugLines(llvm::Module& module);
@@ -32,15 +48,15 @@ class LineTable {
   /// @param symbol   one of the object's functions
   /// @param address  where the linker put that function
   LineTable(std::unique_ptr<llvm::MemoryBuffer> object, std::string symbol, std::uint64_t address);
-  /// 0 if unknown: no code of this object, or an instruction that belongs to no single line. Not thread-safe.
-  std::uint32_t line_of(std::uint64_t address);
+  /// Nothing outside of the object's code. Not thread-safe.
+  std::optional<CodePlace> place_of(std::uint64_t address);
 
  private:
   void read();
 
   struct Row {
     std::uint64_t offset;  // from the section's start
-    std::uint32_t line;
+    CodePlace place;
   };
   std::unique_ptr<llvm::MemoryBuffer> object_;  // null once it has been read
   std::string symbol_;

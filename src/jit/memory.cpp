@@ -43,7 +43,7 @@ WarpValue FunctionCompiler::address_of(const Operand& o, Mod space) {
     v.type = Type::b64;
     v.bases = {ir.getInt64(0)};
   }
-  bool shared = space == Mod::shared || space == Mod::shared_cta || space == Mod::shared_cluster;
+  bool shared = ptx::space_of(space) == ptx::Space::shared;
   auto each = [&](const std::function<llvm::Value*(llvm::Value*)>& change) {
     for (auto*& b : v.bases) b = change(b);
     for (auto*& x : v.parts) x = change(x);
@@ -81,6 +81,7 @@ WarpValue FunctionCompiler::address_of(const Operand& o, Mod space) {
     each([&](llvm::Value* x) { return add(x, ir.getInt64(static_cast<std::uint64_t>(o.value))); });
   if (space == Mod::param || space == Mod::param_entry) {
     auto* base = aligned(launch_field(offsetof(exec::LaunchContext, parameters), i64, "parameters"));
+    if (o.base != Operand::Base::variable) check_parameter(v, base);
     each([&](llvm::Value* x) { return add(x, base); });
   } else if (space == Mod::local) {
     auto bases = local_base();
@@ -121,6 +122,21 @@ WarpValue FunctionCompiler::strided_shared(WarpValue v, std::int64_t offset) {
   v.shape.checked = true;
   v.type = Type::u64;
   return v;
+}
+
+/// The host keeps other things around the parameters of a kernel, so no guard page tells what lies outside.
+void FunctionCompiler::check_parameter(const WarpValue& offset, llvm::Value* base) {
+  Mask mask = executing(), outside;
+  for (unsigned p = 0; p < parts(); ++p) {
+    auto* limit = splat(ir.getInt64(f.is_entry ? f.parameter_bytes : 0));
+    outside.push_back(ir.CreateAnd(mask[p], ir.CreateICmpUGE(part(offset, p).as(Type::u64).v, limit)));
+  }
+  auto* bits = mask_bits(outside);
+  if_then(ir.CreateICmpNE(bits, ir.getInt32(0)), [&] {
+    auto* lane = first_lane(bits);
+    auto* address = ir.CreateAdd(load_lane(spill(offset), ir.getInt64Ty(), lane), base);
+    fault(exec::FaultKind::illegal_address, address, lane);
+  });
 }
 
 FunctionCompiler::Access FunctionCompiler::access(unsigned address, unsigned data) {
@@ -299,8 +315,11 @@ FunctionCompiler::Parts FunctionCompiler::load_windows(const Access& a) {
       continue;
     }
     auto* wide = vector_of(element, w.size);
-    auto* v = may_prefetch(ir.CreateMaskedLoad(wide, pointer(base), llvm::Align(a.bytes),
-                                               window_mask(a, w, p), llvm::Constant::getNullValue(wide)));
+    auto* mask = window_mask(a, w, p);
+    llvm::Value* v = for_lanes(whole_part(w, a, p), [&] {
+      return may_prefetch(ir.CreateMaskedLoad(wide, pointer(base), llvm::Align(a.bytes), mask,
+                                              llvm::Constant::getNullValue(wide)));
+    });
     for (unsigned e = 0; e < a.count; ++e) {
       std::vector<int> index;
       for (unsigned l = 0; l < lanes(); ++l) index.push_back(static_cast<int>(w.place[l] + e));
@@ -324,8 +343,57 @@ void FunctionCompiler::store_windows(const Access& a, const Parts& values) {
       for (unsigned k = 0; k < w.size; ++k) pick.push_back(static_cast<int>(spread[k] >= 0 ? w.size + k : k));
       window = e == 0 ? here : ir.CreateShuffleVector(window, here, pick);
     }
-    ir.CreateMaskedStore(window, pointer(base), llvm::Align(a.bytes), window_mask(a, w, p));
+    auto* mask = window_mask(a, w, p);
+    for_lanes(whole_part(w, a, p),
+              [&] { return ir.CreateMaskedStore(window, pointer(base), llvm::Align(a.bytes), mask); });
   }
+}
+
+std::vector<LaneRun> FunctionCompiler::address_vectors() const {
+  if (lanes() < 8) return {{0, lanes()}};  // no gathers: LLVM goes lane by lane
+  return {{0, lanes() / 2}, {lanes() / 2, lanes() / 2}};
+}
+
+llvm::Value* FunctionCompiler::some_of(llvm::Value* vector, LaneRun some) {
+  if (some.count == lanes()) return vector;
+  std::vector<int> which;
+  for (unsigned k = 0; k < some.count; ++k) which.push_back(static_cast<int>(some.first + k));
+  return ir.CreateShuffleVector(vector, which);
+}
+
+/// In the vectors of addresses that LLVM would make of it, so that each is an instruction of known lanes.
+llvm::Value* FunctionCompiler::gather(llvm::Type* element, llvm::Value* addresses, llvm::Align align,
+                                      llvm::Value* mask, unsigned p) {
+  std::vector<llvm::Value*> gathered;
+  for (LaneRun some : address_vectors()) {
+    auto* at = ir.CreateIntToPtr(some_of(addresses, some), vector_of(ir.getPtrTy(), some.count));
+    auto* active = some_of(mask, some);
+    gathered.push_back(for_lanes({p * lanes() + some.first, some.count}, [&] {
+      return ir.CreateMaskedGather(vector_of(element, some.count), at, align, active);
+    }));
+  }
+  if (gathered.size() == 1) return gathered[0];
+  std::vector<int> all;
+  for (unsigned l = 0; l < lanes(); ++l) all.push_back(static_cast<int>(l));
+  return ir.CreateShuffleVector(gathered[0], gathered[1], all);
+}
+
+void FunctionCompiler::scatter(llvm::Value* values, llvm::Value* addresses, llvm::Align align,
+                               llvm::Value* mask, unsigned p) {
+  for (LaneRun some : address_vectors()) {
+    auto* at = ir.CreateIntToPtr(some_of(addresses, some), vector_of(ir.getPtrTy(), some.count));
+    auto *active = some_of(mask, some), *stored = some_of(values, some);
+    for_lanes({p * lanes() + some.first, some.count},
+              [&] { return ir.CreateMaskedScatter(stored, at, align, active); });
+  }
+}
+
+/// Whether a window is the lanes' elements in order, as one vector of the host.
+LaneRun FunctionCompiler::whole_part(const Window& w, const Access& a, unsigned p) const {
+  if (a.bytes != 4 || a.count != 1 || w.size != lanes()) return {};
+  for (unsigned l = 0; l < lanes(); ++l)
+    if (w.place[l] != l) return {};
+  return {p * lanes(), lanes()};
 }
 
 FunctionCompiler::Parts FunctionCompiler::load_gather(const Access& a) {
@@ -339,14 +407,12 @@ FunctionCompiler::Parts FunctionCompiler::load_gather(const Access& a) {
       auto* type = vector_of(word, lanes());
       llvm::Value* v;
       if (a.bytes >= 4) {
-        v = ir.CreateMaskedGather(type, ir.CreateIntToPtr(address, vector_of(ir.getPtrTy(), lanes())),
-                                  llvm::Align(a.bytes), a.mask[p]);
+        v = gather(word, address, llvm::Align(a.bytes), a.mask[p], p);
       } else {
         // Narrow elements: gather the aligned word around each (it never crosses a page), then shift. The
         // lowest bit of a misaligned one stays, as it says that the access traps for that.
         auto* down = ir.CreateAnd(address, splat(ir.getInt64(~(4ull - a.bytes))));
-        v = ir.CreateMaskedGather(type, ir.CreateIntToPtr(down, vector_of(ir.getPtrTy(), lanes())),
-                                  llvm::Align(4), a.mask[p]);
+        v = gather(word, down, llvm::Align(4), a.mask[p], p);
         auto* shift = ir.CreateShl(ir.CreateTrunc(ir.CreateAnd(address, splat(ir.getInt64(3))), type),
                                    splat(ir.getInt32(3)));
         v = ir.CreateTrunc(ir.CreateLShr(v, shift), vector_of(ir.getIntNTy(a.bytes * 8), lanes()));
@@ -470,8 +536,7 @@ void FunctionCompiler::store_scatter(const Access& a, const Parts& values) {
     for (unsigned p = 0; p < parts(); ++p) {
       auto* address = part(a.address, p).v;
       if (e) address = ir.CreateAdd(address, splat(ir.getInt64(e * a.bytes)));
-      ir.CreateMaskedScatter(values[e][p], ir.CreateIntToPtr(address, vector_of(ir.getPtrTy(), lanes())),
-                             llvm::Align(a.bytes), a.mask[p]);
+      scatter(values[e][p], address, llvm::Align(a.bytes), a.mask[p], p);
     }
 }
 

@@ -368,8 +368,8 @@ Shape Plan::result_shape(const ptx::Instruction& i) const {
       const auto& variable = module.variables[o.index];
       if (variable.space == ptx::Space::param && !variable.is_parameter) return Shape::varying();
     }
-    if (address.uniform()) return Shape::uniform_value();
-    return Shape::varying();
+    const bool scalar = isa::byte_size(opcode.type(opcode.type_count - 1)) <= 8;  // 16 bytes: lane by lane
+    return address.uniform() && scalar ? Shape::uniform_value() : Shape::varying();
   }
   if (opcode.is(Effects::writes)) return Shape::varying();
   if (row.scope == isa::Scope::warp) {

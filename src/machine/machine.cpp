@@ -60,6 +60,7 @@ Machine::Machine(MachineOptions options, unsigned workers, std::vector<int> cpus
       watchdog_(tasks_, [this](Task& task) {
         exec::Fault fault;
         fault.kind = exec::FaultKind::timeout;
+        fault.block_known = false;  // until one of its warps looks
         fault.detail = fmt::format("the limit is {} ms", task.grid.time_limit_ns / 1000000);
         stop_task(task, std::move(fault));
       }) {
@@ -114,6 +115,17 @@ Result<void> Machine::check(const GridWork& grid) const {
                        std::min(memory_.capacity(), blocks * BlockMemory::kMaxLocal));
   }
   return {};
+}
+
+void Machine::locate_stop(Block& block, const RawFault& where) {
+  Task& task = *block.task;
+  exec::Fault located = describe_fault(block, where);
+  std::lock_guard lock(failure_mutex_);
+  if (task.fault.kind != exec::FaultKind::timeout || task.fault.block_known) return;
+  const bool kept = failed() && failure_.kind == task.fault.kind && failure_.detail == task.fault.detail;
+  located.detail += (located.detail.empty() ? "" : ": ") + task.fault.detail;
+  task.fault = std::move(located);
+  if (kept) failure_ = task.fault;
 }
 
 void Machine::stop_task(Task& task, exec::Fault fault) {
@@ -182,8 +194,7 @@ exec::Fault Machine::describe_fault(Block& block, RawFault raw) const {
   fault.address_known = raw.address_known;
   fault.ptx_line = raw.line;
   if (raw.code_address != 0) {
-    if (const std::uint32_t line = grid.executable->line_of(raw.code_address); line != 0)
-      fault.ptx_line = line;
+    if (const auto line = grid.executable->line_of(raw.code_address)) fault.ptx_line = *line;
   }
   if (fault.ptx_line != 0 && grid.source_of != nullptr)
     fault.source = grid.source_of(grid.owner, fault.ptx_line);
@@ -195,12 +206,12 @@ exec::Fault Machine::describe_fault(Block& block, RawFault raw) const {
     fault.tid[2] = thread / grid.context.ntid[0] / grid.context.ntid[1];
   }
   if (raw.kind == exec::FaultKind::illegal_address || raw.kind == exec::FaultKind::misaligned_address) {
-    fault.detail = describe_address(block, raw);
+    fault.detail = raw.note + describe_address(block, raw);
   } else if (raw.kind == exec::FaultKind::deadlock) {
     fault.detail =
         fmt::format("{} threads wait at barriers that no other thread can complete", block.cta.live_threads);
   }
-  if (raw.warp != 0 && raw.lane == 0 && raw.kind != exec::FaultKind::deadlock) {
+  if (raw.warp != 0 && raw.lane == 0) {
     fault.detail = fmt::format("warp {}{}{}", raw.warp - 1, fault.detail.empty() ? "" : ": ", fault.detail);
   }
   return fault;

@@ -78,6 +78,8 @@ class Machine final : private TaskDispatcher {
   bool stopping() const { return stopping_.load(std::memory_order_acquire); }
   Distributor& distributor() { return distributor_; }
   Doorbell& doorbell() { return doorbell_; }
+  /// A task that ran out of time: the first of its warps that notices says where it was.
+  void locate_stop(Block& block, const RawFault& where);
   exec::Fault describe_fault(Block& block, RawFault raw) const;
   exec::Fault out_of_memory_fault(const Task& task) const;
 

@@ -2,6 +2,7 @@
 #include "ptx/checks.h"
 #include "ptx/constants.h"
 #include "ptx/declarations.h"
+#include "ptx/signature.h"
 #include "ptx/statements.h"
 
 namespace raddle::ptx {
@@ -59,17 +60,6 @@ bool parse_callee(Parser& parser, Call& call, Position& at) {
 }
 
 /// Formal and actual have one size; a register has the formal's class too.
-bool argument_fits(const Parser& parser, const Function& caller, const Variable& formal,
-                   const Operand& actual) {
-  if (actual.kind == Operand::Kind::sink) return true;
-  if (actual.kind == Operand::Kind::immediate) return formal.dimensions.empty();
-  if (actual.kind == Operand::Kind::reg)
-    return formal.dimensions.empty() &&
-           register_fits(caller.registers[actual.index].type, formal.type, formal.space == Space::param);
-  const Variable& variable = parser.module.variables[actual.index];
-  return variable.size == formal.size || (!formal.dimensions.empty() && formal.dimensions[0] == 0);
-}
-
 void check_list(Parser& parser, const Function& caller, std::string_view what, std::string_view callee,
                 const std::vector<const Variable*>& formals, const std::vector<Operand>& actuals,
                 Position at) {
@@ -82,7 +72,7 @@ void check_list(Parser& parser, const Function& caller, std::string_view what, s
     return;
   }
   for (std::size_t i = 0; i < std::min(formals.size(), actuals.size()); ++i) {
-    if (argument_fits(parser, caller, *formals[i], actuals[i])) continue;
+    if (argument_fits(parser.module, caller, *formals[i], actuals[i])) continue;
     parser.in.error(at, "{} {} of the call does not fit '{}', which has a .{} of {} bytes there", what, i + 1,
                     callee, isa::type_name(formals[i]->type), formals[i]->size);
   }

@@ -98,7 +98,7 @@ struct Module::Impl {
 Result<void> place_variables(Module::Impl& module);
 /// What the kernel needs, and whether it can run (kernel_info.cpp).
 std::unique_ptr<Kernel::Impl> describe_kernel(Module::Impl& module, ptx::FunctionId id);
-/// "file.cu:12, inlined at file.cu:40" of a PTX line, for faults.
+/// "file.cu:12 inlined at file.cu:40" of a PTX line, for faults.
 std::string source_of_line(const void* module, std::uint32_t ptx_line);
 
 Error fault_error(const exec::Fault& fault);

@@ -84,7 +84,7 @@ std::string source_of_line(const void* owner, std::uint32_t ptx_line) {
       for (std::uint32_t at = instruction.location; at != ptx::kNone; at = program.locations[at].inlined_at) {
         const ptx::Location& location = program.locations[at];
         const std::string file = location.file < program.files.size() ? program.files[location.file] : "?";
-        fmt::format_to(std::back_inserter(text), "{}{}:{}", text.empty() ? "" : ", inlined at ", file,
+        fmt::format_to(std::back_inserter(text), "{}{}:{}", text.empty() ? "" : " inlined at ", file,
                        location.line);
       }
       return text;

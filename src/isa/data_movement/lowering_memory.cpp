@@ -76,11 +76,8 @@ void emit<Op::isspacep>(FunctionCompiler& c) {
   std::vector<llvm::Value*> result;
   auto* i64 = ir.getInt64Ty();
   auto* shared = c.shared_base();
-  auto* local = c.cta_field(offsetof(exec::CtaContext, local), i64, "local");
-  auto* stride = c.cta_field(offsetof(exec::CtaContext, local_stride), i64, "local_stride");
-  auto* threads =
-      ir.CreateZExt(c.cta_field(offsetof(exec::CtaContext, thread_count), ir.getInt32Ty(), "threads"), i64);
-  auto* local_bytes = ir.CreateMul(stride, threads);
+  auto local = c.local_base();
+  auto* stride = c.splat(c.cta_field(offsetof(exec::CtaContext, local_stride), i64, "local_stride"));
   auto* parameters = c.launch_field(offsetof(exec::LaunchContext, parameters), i64, "parameters");
   for (unsigned p = 0; p < c.parts(); ++p) {
     Val a = c.part(v, p);
@@ -90,7 +87,7 @@ void emit<Op::isspacep>(FunctionCompiler& c) {
       return ir.CreateICmpULT(ir.CreateSub(address, c.splat(base)), c.splat(bytes));
     };
     auto in_shared = [&] { return within(shared, ir.getInt64(exec::kSharedWindow)); };
-    auto in_local = [&] { return within(local, local_bytes); };
+    auto in_local = [&] { return ir.CreateICmpULT(ir.CreateSub(address, local[p]), stride); };
     auto in_parameters = [&] { return within(parameters, ir.getInt64(std::max(c.f.parameter_bytes, 1u))); };
     auto in_constant = [&] {
       llvm::Value* any = c.all_lanes(false)[p];

@@ -208,7 +208,7 @@ std::function<llvm::Value*(llvm::Value* lane)> spill_addresses(FunctionCompiler&
 void atomic(FunctionCompiler& f, int destination, unsigned first, bool compare) {
   auto& ir = f.ir;
   Mod space = f.opcode().get(ModKind::space);
-  bool shared = space == Mod::shared || space == Mod::shared_cta;
+  bool shared = ptx::space_of(space) == ptx::Space::shared;  // of a cluster: it has one CTA
   Type type = f.opcode().type(f.opcode().type_count - 1), bits = isa::bits_type(isa::bit_size(type));
   Atomic op{f, type, shared, ordering_of(f.opcode())};
   ++f.context.statistics.memory_operations;

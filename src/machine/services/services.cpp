@@ -18,39 +18,57 @@ Worker& worker_of(WarpContext* warp) { return *block_of(warp).worker; }
 
 constexpr std::uint32_t kNoLane = ~0u;  ///< no lane of the warp in particular
 
-__attribute__((noreturn)) void fault(WarpContext* warp, FaultKind kind, std::uint64_t address,
-                                     std::uint32_t lane, std::uint32_t line) {
-  worker_of(warp).fault(block_of(warp), {.kind = kind,
-                                         .address = address,
-                                         .lane = lane + 1,
-                                         .warp = warp->warp_id + 1,
-                                         .line = line != 0 ? line : warp->line});
+RawFault raw_fault(WarpContext* warp, FaultKind kind, std::uint64_t address, std::uint32_t lane) {
+  return {.kind = kind, .address = address, .lane = lane + 1, .warp = warp->warp_id + 1, .line = warp->line};
 }
 
+__attribute__((noreturn)) void fault(WarpContext* warp, FaultKind kind, std::uint64_t address,
+                                     std::uint32_t lane, std::uint32_t line) {
+  RawFault raw = raw_fault(warp, kind, address, lane);
+  if (line != 0) raw.line = line;
+  worker_of(warp).fault(block_of(warp), raw);
+}
+
+/// What the signal handler says of a service that touches the kernel's memory for a lane.
+class Touching {
+ public:
+  Touching(WarpContext* warp, std::uint32_t lane) : cta_(*warp->cta) {
+    cta_.running_lane = lane + 1;
+    cta_.running_line = warp->line;
+  }
+  ~Touching() { cta_.running_lane = cta_.running_line = 0; }
+  Touching(const Touching&) = delete;
+  Touching& operator=(const Touching&) = delete;
+
+ private:
+  exec::CtaContext& cta_;
+};
+
 /// The warp of a barrier operation; faults where the operation is not legal.
-Warp& barrier_warp(WarpContext* warp, std::uint32_t id, std::uint32_t threads) {
+Warp& barrier_warp(WarpContext* warp, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes) {
+  const std::uint32_t lane = lanes == 0 ? kNoLane : static_cast<std::uint32_t>(std::countr_zero(lanes));
   if (warp->machine == nullptr)
-    fault(warp, FaultKind::unsupported, 0, kNoLane, 0);  // only the block kind `fibers` can wait
+    fault(warp, FaultKind::unsupported, 0, lane, 0);  // only the block kind `fibers` can wait
   if (id >= exec::kMaxBarriers || threads % exec::kWarpSize != 0)
-    fault(warp, FaultKind::illegal_barrier, id, kNoLane, 0);
+    fault(warp, FaultKind::illegal_barrier, id, lane, 0);
   return *static_cast<Warp*>(warp->machine);
 }
 
 void barrier_sync(WarpContext* context, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes) {
-  Warp& warp = barrier_warp(context, id, threads);
+  Warp& warp = barrier_warp(context, id, threads, lanes);
   Worker& worker = *warp.block->worker;
   if (!worker.arrive(warp, id, {threads, lanes, 0})) worker.wait_at_barrier(warp, id);
   worker.pause_after_many_phases(*warp.block);
 }
 
 void barrier_arrive(WarpContext* context, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes) {
-  Warp& warp = barrier_warp(context, id, threads);
+  Warp& warp = barrier_warp(context, id, threads, lanes);
   warp.block->worker->arrive(warp, id, {threads, lanes, 0});
 }
 
 std::uint32_t barrier_reduce(WarpContext* context, std::uint32_t id, std::uint32_t threads,
                              std::uint32_t lanes, std::uint32_t predicate, std::uint32_t* all) {
-  Warp& warp = barrier_warp(context, id, threads);
+  Warp& warp = barrier_warp(context, id, threads, lanes);
   Worker& worker = *warp.block->worker;
   if (!worker.arrive(warp, id, {threads, lanes, predicate})) worker.wait_at_barrier(warp, id);
   const exec::Barrier& barrier = warp.block->cta.barriers[id];
@@ -62,19 +80,19 @@ std::uint32_t barrier_reduce(WarpContext* context, std::uint32_t id, std::uint32
 
 std::uint32_t barrier_join(WarpContext* context, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes,
                            std::uint32_t predicates) {
-  Warp& warp = barrier_warp(context, id, threads);
+  Warp& warp = barrier_warp(context, id, threads, lanes);
   const std::uint32_t phase = warp.block->cta.barriers[id].generation;
   warp.block->worker->arrive(warp, id, {threads, lanes, predicates});
   return phase;
 }
 
 void barrier_wait(WarpContext* context, std::uint32_t barriers) {
-  Warp& warp = barrier_warp(context, 0, 0);
+  Warp& warp = barrier_warp(context, 0, 0, 0);
   warp.block->worker->wait_at_barriers(warp, barriers);
 }
 
 void yield(WarpContext* warp) { worker_of(warp).yield(block_of(warp)); }
-void poll(WarpContext* warp) { worker_of(warp).poll(block_of(warp)); }
+void poll(WarpContext* warp) { worker_of(warp).poll(block_of(warp), warp); }
 
 // Block kinds without fibers keep no warps of ours: their lanes have nothing to be counted in.
 void exit_lanes(WarpContext* warp, std::uint32_t lanes) {
@@ -88,10 +106,12 @@ void exit_lanes(WarpContext* warp, std::uint32_t lanes) {
 std::int32_t vprintf_service(WarpContext* warp, std::uint32_t lane, std::uint64_t format,
                              std::uint64_t arguments) {
   if (format == 0) return -1;  // as CUDA's
-  warp->lane = lane + 1;       // reading the format and the strings may fault
   FormattedText text;
-  const std::int32_t count = format_device_text(text, format, arguments);
-  warp->lane = 0;
+  std::int32_t count;
+  {
+    const Touching touching(warp, lane);
+    count = format_device_text(text, format, arguments);
+  }
   Worker& worker = worker_of(warp);
   const Worker::Busy busy(worker);
   worker.machine().output().append({text.data(), text.size()});
@@ -104,6 +124,7 @@ __attribute__((noreturn)) void assert_fail(WarpContext* warp, std::uint32_t lane
   const exec::CtaContext& cta = *warp->cta;
   const std::uint32_t* ntid = cta.launch->ntid;
   const std::uint32_t thread = warp->warp_id * exec::kWarpSize + lane;
+  const Touching touching(warp, lane);  // to the end: nothing destroys it
   format_assertion(text, message, file, line, function, cta.ctaid,
                    {thread % ntid[0], thread / ntid[0] % ntid[1], thread / ntid[0] / ntid[1]});
   {
@@ -127,7 +148,10 @@ void free_service(WarpContext* warp, std::uint64_t address) {
     const Worker::Busy busy(worker);
     ok = worker.machine().heap().free(address);
   }
-  if (!ok) fault(warp, FaultKind::illegal_address, address, kNoLane, 0);
+  if (ok) return;
+  RawFault raw = raw_fault(warp, FaultKind::illegal_address, address, warp->cta->running_lane - 1);
+  raw.note = "free() of what malloc() has not given, or that is free already: ";
+  worker.fault(block_of(warp), raw);
 }
 
 std::uint64_t globaltimer(WarpContext* warp) {

@@ -82,7 +82,7 @@ void Worker::take_cta(Block& block, Grant& grant, bool first) {
   block.status = Block::Status::waiting;
   cta.smid = grant.sm;
   cta.live_threads = cta.thread_count;
-  cta.running_warp = cta.running_lane = 0;
+  cta.running_warp = cta.running_lane = cta.running_line = 0;
   if (--grant.run.count == 0) {
     ++grant_head_;
     --grant_count_;

@@ -111,6 +111,7 @@ void on_signal(int signal, siginfo_t* info, void* raw_context) {
     fault.warp = block.cta.running_warp;
   }
   if (fault.lane == 0) fault.lane = block.cta.running_lane;
+  if (block.cta.running_line != 0) fault.line = block.cta.running_line;
   SignalAccess::begin(*worker, fault);
   redirect(context, block.current_fiber().stack_top());
 }

@@ -109,11 +109,25 @@ void Worker::yield(Block& block) {
   leave_to_scheduler(block, warp.fiber, Block::Status::waiting);
 }
 
-void Worker::poll(Block& block) {
+void Worker::poll(Block& block, const exec::WarpContext* warp) {
   // Before the look at `stop`, so that a later stop is seen by the next poll; an exchange, because what it
   // reads may be the word of a stop that came just now.
   poll_.exchange(0, std::memory_order_seq_cst);
-  if (block.task->stop.load(std::memory_order_seq_cst) != 0) stop(block);
+  if (block.task->stop.load(std::memory_order_seq_cst) == 0) return;
+  locate_stop(block, warp);
+  stop(block);
+}
+
+/// A kernel that ran out of time: says where the warp was.
+void Worker::locate_stop(Block& block, const exec::WarpContext* warp) {
+  if (block.task->stop.load(std::memory_order_seq_cst) !=
+      static_cast<std::uint32_t>(exec::FaultKind::timeout))
+    return;
+  if (warp == nullptr && block.kind == exec::BlockKind::fibers) warp = &block.warps[block.current]->context;
+  RawFault where{.kind = exec::FaultKind::timeout, .warp = block.cta.running_warp};
+  if (warp != nullptr) where.warp = warp->warp_id + 1, where.line = warp->line;
+  const Busy busy(*this);
+  machine_.locate_stop(block, where);
 }
 
 void Worker::exit_lanes(Warp& warp, std::uint32_t lanes) {
@@ -145,7 +159,10 @@ void Worker::unstick(Block& block) {
     if (block.waiters[id] != 0 && exec::complete_counting_exited(block.cta.barriers[id], exited))
       after_phase(block, id);
   }
-  if (block.runnable == 0) fault(block, {.kind = exec::FaultKind::deadlock});
+  if (block.runnable != 0) return;
+  const auto waiting = static_cast<std::uint32_t>(std::countr_zero(block.unfinished));
+  fault(block,
+        {.kind = exec::FaultKind::deadlock, .warp = waiting + 1, .line = block.warps[waiting]->context.line});
 }
 
 void Worker::fault(Block& block, const RawFault& raw) {

@@ -69,6 +69,7 @@ bool Worker::round() {
     Block& block = *started_[i];
     const std::uint64_t before = progress_;
     if (block.task->stop.load(std::memory_order_relaxed) != 0) {
+      locate_stop(block, nullptr);
       block.status = Block::Status::stopped;
     } else {
       resume(block);

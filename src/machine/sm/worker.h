@@ -28,6 +28,7 @@ struct RawFault {
   std::uint32_t lane = 0;          ///< 1 + lane, 0: unknown
   std::uint32_t warp = 0;          ///< 1 + warp, 0: unknown
   std::uint32_t line = 0;
+  const char* note = "";  ///< before what is said of the address
   bool is_write = false, access_known = false;
   bool address_known = true;  ///< false: the processor named none, as it is not canonical (or misaligned)
   const exec::SavedRegisters* registers = nullptr;  ///< at code_address, where there are any
@@ -69,7 +70,8 @@ class Worker {
   void pause_after_many_phases(Block& block) {
     if (progress_ - turn_began_ >= kPhasesPerTurn) yield(block);
   }
-  void poll(Block& block);
+  /// @param warp  that looks; null: the one of `block` that runs
+  void poll(Block& block, const exec::WarpContext* warp = nullptr);
   void exit_lanes(Warp& warp, std::uint32_t lanes);
   [[noreturn]] void fault(Block& block, const RawFault& fault);
   [[noreturn]] void stop(Block& block);
@@ -111,6 +113,7 @@ class Worker {
   void report_finished(Task* task, std::uint32_t sm, std::uint64_t count);
   bool exchange(bool want_grants);
   void handle_fault(Block& block);
+  void locate_stop(Block& block, const exec::WarpContext* warp);
 
   // block_start.cpp: giving CTAs to blocks
   bool bind(Block& block, Grant& grant);

@@ -1,14 +1,63 @@
 // Device memory, the device heap, the shape presets and the distributor's slot arithmetic.
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <set>
 #include <thread>
 
+#include "machine/memory/block_memory.h"
 #include "machine/memory/device_copy.h"
 #include "machine_fixture.h"
 
 namespace raddle::machine {
 namespace {
+
+/// Whether nothing may be accessed in [first, first + bytes): reserved pages, by what the system says.
+bool is_guard(const std::byte* first, std::uint64_t bytes) {
+  std::uint64_t at = reinterpret_cast<std::uint64_t>(first);
+  const std::uint64_t end = at + bytes;
+  std::ifstream maps("/proc/self/maps");
+  std::string line;
+  while (at < end && std::getline(maps, line)) {
+    std::size_t used = 0;
+    const std::uint64_t from = std::stoull(line, &used, 16),
+                        to = std::stoull(line.substr(used + 1), nullptr, 16);
+    const bool closed = line.substr(line.find(' ') + 1, 3) == "---";
+    if (from <= at && at < to && closed) at = to;
+  }
+  return at >= end;
+}
+
+// proves: K-12
+TEST(BlockMemory, RegionsOfAllWorkersLieBetweenGuards) {
+  constexpr std::uint64_t kLocal = 40000, kShared = 5000, kPage = 4096, kMiB = 1 << 20;
+  constexpr auto up = [](std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; };
+  BlockMemory blocks[3];  // as of blocks of three workers
+  for (BlockMemory& block : blocks) ASSERT_TRUE(block.require(kShared, kLocal));
+  for (BlockMemory& block : blocks) {
+    EXPECT_TRUE(is_guard(block.local() - 64 * kMiB, 64 * kMiB));
+    EXPECT_FALSE(is_guard(block.local(), 1));
+    EXPECT_TRUE(is_guard(block.local() + up(kLocal),
+                         static_cast<std::uint64_t>(block.shared() - block.local()) - up(kLocal)));
+    EXPECT_FALSE(is_guard(block.shared(), 1));
+    EXPECT_TRUE(is_guard(block.shared() + up(kShared), (4096 - 1) * kMiB));
+  }
+}
+
+// proves: K-12
+TEST(DeviceMemory, ConstantsAndLargeAllocationsLieBetweenGuards) {
+  DeviceMemory memory(1 << 30);
+  for (std::uint64_t bytes : {DeviceMemory::kGuardedFrom, 3 * DeviceMemory::kGuardedFrom}) {
+    auto large = memory.allocate(bytes), constants = memory.allocate_constants(bytes);
+    ASSERT_TRUE(large.ok() && constants.ok());
+    for (DevicePtr p : {*large, *constants}) {
+      auto* at = reinterpret_cast<std::byte*>(p.value);
+      EXPECT_TRUE(is_guard(at - 4096, 4096));
+      EXPECT_FALSE(is_guard(at, 1));
+      EXPECT_TRUE(is_guard(at + bytes, 4096));
+    }
+  }
+}
 
 TEST(DeviceMemory, AllocatesAlignedAndFreesOnce) {
   DeviceMemory memory(1 << 30);
