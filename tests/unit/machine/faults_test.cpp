@@ -100,15 +100,43 @@ TEST_F(Faults, ConstantsAreReadOnly) {
 }
 
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
-TEST_F(Faults, NonCanonicalAddressesAreNamed) {
-  open();
-  auto kernel = TestKernel::of_blocks([](exec::CtaContext&) {
+/// Its one access goes through rcx.
+class NonCanonicalKernel final : public exec::Executable {
+ public:
+  explicit NonCanonicalKernel(bool decodes) : decodes_(decodes) {}
+  void run_block(exec::CtaContext&) override {
     std::uint64_t value;
-    asm volatile("movq (%1), %0" : "=r"(value) : "r"(0x1234567890abcdefull));
-  });
-  const exec::Fault fault = run(kernel, {1});
+    asm volatile("movq (%%rcx), %0" : "=r"(value) : "c"(0x1234567890abcdefull));
+  }
+  void run_warp(exec::WarpContext&) override {}
+  std::optional<exec::AccessedMemory> accessed(std::uint64_t, const exec::SavedRegisters& registers,
+                                               std::uint64_t faulted) const override {
+    EXPECT_EQ(faulted, 0u);
+    if (!decodes_) return {};
+    return exec::AccessedMemory{.address = registers.general[1], .lane = 4};
+  }
+
+ private:
+  const bool decodes_;
+};
+
+// proves: K-12
+TEST_F(Faults, NonCanonicalAddressesAreNamedByWhoDecodesTheInstruction) {
+  open();
+  NonCanonicalKernel decoding(true);
+  decoding.kind = exec::BlockKind::loops;
+  const exec::Fault fault = run(decoding, {1});
   EXPECT_EQ(fault.kind, FaultKind::illegal_address);
   EXPECT_EQ(fault.address, 0x1234567890abcdefull);
+}
+TEST_F(Faults, NonCanonicalAddressesMayStayUnknown) {
+  open();
+  NonCanonicalKernel kernel(false);
+  kernel.kind = exec::BlockKind::loops;
+  const exec::Fault fault = run(kernel, {1});
+  EXPECT_EQ(fault.kind, FaultKind::illegal_address);
+  EXPECT_FALSE(fault.address_known);
+  EXPECT_NE(fault.to_string().find("an address that is not canonical or not aligned"), std::string::npos);
 }
 #endif
 
