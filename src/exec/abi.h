@@ -121,6 +121,8 @@ struct WarpContext {
   std::uint32_t lane;                      ///< 1 + lane that touches memory right now, for faults; 0: unknown
   std::uint32_t dynamic_stack[kWarpSize];  ///< by lane: bytes in use at the end of local memory (PTX alloca);
                                            ///< the engine's own, cleared by it
+  std::uint32_t outside_lanes;  ///< in a device function: lanes of the warp that wait outside the call;
+                                ///< the engine's own
 };
 
 }  // namespace raddle::exec

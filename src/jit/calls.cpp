@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "jit/function.h"
+#include "jit/holds.h"
 #include "ptx/signature.h"
 
 namespace raddle::jit {
@@ -298,6 +299,20 @@ void FunctionCompiler::emit_service_call(const ptx::Call& call, std::string_view
   mark_lane(nullptr);
 }
 
+/// Calls a device function for some lanes; tells it which others wait that it might have to meet.
+void FunctionCompiler::call_function(llvm::Function* function, llvm::Value* lanes_called,
+                                     const std::array<llvm::Value*, 3>& blocks) {
+  auto* i32 = ir.getInt32Ty();
+  auto* outside =
+      ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), warp_, offsetof(exec::WarpContext, outside_lanes));
+  llvm::Value* before = ir.getInt32(0);
+  if (!f.is_entry) before = ir.CreateLoad(i32, outside);
+  auto* here = may_meet_callee(plan, block) ? lanes_elsewhere() : ir.getInt32(0);
+  ir.CreateStore(ir.CreateOr(before, here), outside);
+  ir.CreateCall(function, {warp_, lanes_called, blocks[0], blocks[1], blocks[2]});
+  ir.CreateStore(before, outside);
+}
+
 void FunctionCompiler::emit_call() {
   const ptx::Call& call = f.calls[instruction->extra];
   if (call.callee.kind == Operand::Kind::function) {
@@ -313,7 +328,7 @@ void FunctionCompiler::emit_call() {
     auto* function = declare_device_function(context, id, device_function_type());
     note_line();
     if_then(ir.CreateICmpNE(bits, ir.getInt32(0)),
-            [&] { ir.CreateCall(function, {warp_, bits, parameters, returns, frame}); });
+            [&] { call_function(function, bits, {parameters, returns, frame}); });
     for (auto& copy : after) copy();
     return remove_exited();
   }
@@ -356,8 +371,8 @@ void FunctionCompiler::emit_indirect_call(const ptx::Call& call) {
         auto* block = llvm::BasicBlock::Create(ir.getContext(), target.name, function_);
         choose->addCase(llvm::cast<llvm::ConstantInt>(llvm::ConstantInt::get(element, id + 1)), block);
         ir.SetInsertPoint(block);
-        ir.CreateCall(declare_device_function(context, body, device_function_type()),
-                      {warp_, group, parameters, returns, frame});
+        call_function(declare_device_function(context, body, device_function_type()), group,
+                      {parameters, returns, frame});
         ir.CreateBr(called);
       }
       ir.SetInsertPoint(bad);

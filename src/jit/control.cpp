@@ -174,8 +174,10 @@ void FunctionCompiler::emit_block(BlockId b) {
     if (opcode().op == Op::brx_idx) transfers = true;
     if (transfers && n + 1 == f.blocks[b].end)
       last = instruction;
-    else
+    else {
+      check_members();
       emit_instruction();
+    }
   }
   emit_terminator(last);
 }

@@ -6,6 +6,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
+#include <array>
 #include <functional>
 #include <map>
 #include <vector>
@@ -230,6 +231,7 @@ class FunctionCompiler {
   llvm::Value* lanes_inside();
   llvm::Value* lanes_elsewhere();
   llvm::Value* named_members();
+  void check_members();
   llvm::Value* complete_groups(const Meeting& m, llvm::Value* wanting,
                                const std::map<BlockId, llvm::Value*>& arrived);
   std::vector<llvm::Value*> gather_brought(const Meeting& m);
@@ -259,6 +261,8 @@ class FunctionCompiler {
   llvm::Value* argument_block(const std::vector<ptx::Operand>& operands, bool copy_in,
                               std::vector<std::function<void()>>& after);
   void emit_service_call(const ptx::Call& call, std::string_view name);
+  void call_function(llvm::Function* function, llvm::Value* lanes_called,
+                     const std::array<llvm::Value*, 3>& blocks);
   void emit_indirect_call(const ptx::Call& call);
   void remove_exited();
   void load_register_formals();

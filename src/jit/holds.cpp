@@ -62,6 +62,18 @@ bool may_meet_elsewhere(const Plan& plan, BlockId b) {
 
 }  // namespace
 
+bool may_meet_callee(const Plan& plan, BlockId b) {
+  if (plan.pending(b).empty()) return false;
+  const auto& f = plan.function;
+  const auto reached = reachable_elsewhere(plan, b);
+  return std::any_of(plan.order.blocks.begin(), plan.order.blocks.end(), [&](BlockId x) {
+    return reached[x] && !plan.in_turn(x, b) &&
+           std::any_of(
+               f.instructions.begin() + f.blocks[x].begin, f.instructions.begin() + f.blocks[x].end,
+               [](const ptx::Instruction& i) { return i.op() == isa::Op::call || is_warp_operation(i); });
+  });
+}
+
 bool needs_holds(const Plan& plan) {
   if (plan.order.has_waiting_loop || plan.order.dispatched_loops > 0) return true;
   const auto& f = plan.function;

@@ -18,6 +18,10 @@ bool needs_holds(const Plan& plan);
 /// block.
 std::vector<BlockId> meeting_places(const Plan& plan, BlockId b);
 
+/// Lanes that wait while b runs may come to an operation or a call at which they would meet lanes that b
+/// calls a function for. Those that only leave may not.
+bool may_meet_callee(const Plan& plan, BlockId b);
+
 /// Lanes of one warp may be at barriers of the block on several paths: their warp must be able to wait.
 bool barriers_apart(const ptx::Module& module, const ptx::Function& function, LayoutClass layout,
                     unsigned part_lanes);

@@ -100,6 +100,21 @@ llvm::Value* FunctionCompiler::named_members() {
   return all;
 }
 
+/// In a device function: an operation cannot wait for lanes outside the call, which wait for its end.
+void FunctionCompiler::check_members() {
+  if (f.is_entry || !holds_lanes(opcode()) || is_cta_barrier(*instruction)) return;
+  auto* outside = ir.CreateLoad(
+      ir.getInt32Ty(),
+      ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), warp_, offsetof(exec::WarpContext, outside_lanes)));
+  auto* missing = ir.CreateAnd(outside, named_members());
+  auto* executing_lanes = mask_bits(executing());
+  auto* waits = ir.CreateAnd(ir.CreateICmpNE(missing, ir.getInt32(0)),
+                             ir.CreateICmpNE(executing_lanes, ir.getInt32(0)));
+  if_then(waits, [&] {
+    fault(exec::FaultKind::unsupported, ir.CreateZExt(missing, ir.getInt64Ty()), first_lane(executing_lanes));
+  });
+}
+
 /// Lanes at the operation, here and at other places, whose members have all come; 0 where none have.
 /// @param arrived  lanes that wait for their members, by place
 llvm::Value* FunctionCompiler::complete_groups(const Meeting& m, llvm::Value* wanting,

@@ -210,6 +210,11 @@ exec::Fault Machine::describe_fault(Block& block, RawFault raw) const {
   } else if (raw.kind == exec::FaultKind::deadlock) {
     fault.detail =
         fmt::format("{} threads wait at barriers that no other thread can complete", block.cta.live_threads);
+  } else if (raw.kind == exec::FaultKind::unsupported && raw.address != 0) {
+    fault.detail = fmt::format(
+        "the operation names lanes {:#x}, which wait outside the function; only the interpreter lets them "
+        "meet",
+        raw.address);
   }
   if (raw.warp != 0 && raw.lane == 0) {
     fault.detail = fmt::format("warp {}{}{}", raw.warp - 1, fault.detail.empty() ? "" : ": ", fault.detail);

@@ -95,6 +95,34 @@ TEST_P(Calls, DivergentIndirectCalls) {
   EXPECT_EQ(contents(out), want);
 }
 
+// Lanes that wait in the caller cannot meet those in the function in the JIT: a fault that says so, never a
+// wrong value.
+TEST_P(Calls, AFunctionNamesLanesThatWaitOutsideIt) {
+  auto out = buffer(std::vector<unsigned>(32));
+  const auto report = try_run(kernel("callees.ptx", "from_both_sides"), {.block = {32}}, out);
+  if (!interpreted()) {
+    ASSERT_FALSE(report.ok());
+    const std::string text = report.error().message;
+    EXPECT_NE(text.find("unsupported operation"), std::string::npos) << text;
+    EXPECT_NE(text.find("which wait outside the function"), std::string::npos) << text;
+    EXPECT_NE(text.find("PTX line 9"), std::string::npos) << text;
+    return;
+  }
+  ASSERT_TRUE(report.ok());
+  const auto values = contents(out);
+  for (unsigned t = 0; t < 32; ++t) EXPECT_EQ(values[t], (t ^ 16) + (t < 16 ? 100 : 0));
+}
+
+TEST_P(Calls, AFunctionNamesAllLanesThatAreLeft) {
+  auto out = buffer(std::vector<unsigned>(32, 77));
+  run(kernel("callees.ptx", "together"), {.block = {32}}, out);
+  auto values = contents(out);
+  for (unsigned t = 0; t < 32; ++t) EXPECT_EQ(values[t], t ^ 16);
+  run(kernel("callees.ptx", "of_those_left"), {.block = {32}}, out);
+  values = contents(out);
+  for (unsigned t = 0; t < 32; ++t) EXPECT_EQ(values[t], t ^ 16);
+}
+
 // proves: K-6
 TEST_P(Calls, LanesExitInsideAFunction) {
   auto out = buffer(std::vector<int>(2 * kN, -5));
