@@ -2,8 +2,8 @@
 // reservation of address space of which only the needed bytes are committed. Allocated once, reused by block
 // after block (K-10).
 //
-//   | guard | local memory (<= 1 GiB) | guard | shared window, 256-MiB-aligned | nothing mapped up to 4 GiB above the
-//   window |
+//   | guard | local memory (<= 1 GiB) | guard | shared window, 256-MiB-aligned | nothing mapped up to 4 GiB
+//   above the window |
 //
 // A 32-bit shared address, however wild, stays within the 4 GiB above the window: it cannot reach another
 // block's memory.
