@@ -1,0 +1,4 @@
+// cudaProfilerStart and cudaProfilerStop, under the name that programs include.
+#pragma once
+
+#include "cuda_runtime_api.h"
