@@ -28,6 +28,7 @@ constexpr const char* kHelp = R"(test_isa [options]
   --show N          failures printed per row (default 6)
   --files           only the files, --spellings: only the generated tests
   --coverage        only check that every `done` row has a file
+  --every-engine    every spelling on every engine, as RADDLE_TEST_ALL=1 does (./test --all)
   --ptxas           ask NVIDIA's ptxas about every spelling
 )";
 
@@ -55,6 +56,8 @@ bool read_options(int argc, char** argv, Options& o) {
       o.no_files = true;
     else if (name == "--coverage")
       o.coverage = true;
+    else if (name == "--every-engine")
+      o.spellings.every_engine = true;
     else if (name == "--ptxas")
       o.ptxas = true;
     else
@@ -167,6 +170,7 @@ int run(const Options& o) {
 
 int main(int argc, char** argv) {
   raddle::testing::Options options;
+  options.spellings.every_engine = std::getenv("RADDLE_TEST_ALL") != nullptr;
   if (!raddle::testing::read_options(argc, argv, options))
     return std::fputs(raddle::testing::kHelp, stderr), 2;
   return raddle::testing::run(options);

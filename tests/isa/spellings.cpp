@@ -80,6 +80,15 @@ bool policy_matches(const isa::Opcode& opcode, const isa::Form& form, const std:
   return true;
 }
 
+/// The engines for a batch. The oracle and the host's own engine see every case; what else there is (other
+/// vector widths, the quick tier) takes turns, for compiling for a width that the host would not choose is
+/// slow.
+std::vector<NamedEngine> engines_in_turn(const std::vector<NamedEngine>& engines, std::size_t turn) {
+  constexpr std::size_t kAlways = 2;
+  if (engines.size() <= kAlways + 1) return engines;
+  return {engines[0], engines[1], engines[kAlways + turn % (engines.size() - kAlways)]};
+}
+
 }  // namespace
 
 std::vector<const isa::Opcode*> sampled_spellings(const isa::Row& row, unsigned limit, std::uint64_t seed) {
@@ -148,14 +157,17 @@ void test_spellings(const isa::Row& row, const std::vector<NamedEngine>& engines
   std::vector<Case> cases = spelling_cases(row, options);
   report.spellings += static_cast<unsigned>(cases.size());
   Random random(options.seed + 77);
-  for (std::size_t begin = 0; begin < cases.size(); begin += kBatch) {
+  std::size_t turn =
+      std::hash<std::string_view>()(row.id);  // rows of one batch must not all meet the same engine
+  for (std::size_t begin = 0; begin < cases.size(); begin += kBatch, ++turn) {
     std::vector<Case> batch(
         cases.begin() + static_cast<std::ptrdiff_t>(begin),
         cases.begin() + static_cast<std::ptrdiff_t>(std::min(cases.size(), begin + kBatch)));
     auto some = static_cast<std::uint32_t>(random.next());
     std::vector<std::uint32_t> masks{~0u, some | 1, 1u << random.below(32)};
     if (find_exclusion(row, "partial masks")) masks.resize(1);
-    run_cases(batch, engines, {masks, options.rounds, random.next()}, report);
+    run_cases(batch, options.every_engine ? engines : engines_in_turn(engines, turn),
+              {masks, options.rounds, random.next()}, report);
   }
 }
 

@@ -9,7 +9,8 @@ struct SpellingOptions {
   unsigned rounds = 2;
   unsigned limit = 30;  ///< spellings per row; beyond it a sample: each modifier and type, then pairs of them
   std::uint64_t seed = 1;
-  bool print_texts = false;  ///< with failures
+  bool every_engine =
+      true;  ///< else each batch runs on the first two engines and on one of the others, in turn
 };
 
 /// The spellings of a row that are tested: all, or a sample with every pair of modifiers and types in some
@@ -20,7 +21,7 @@ std::vector<const isa::Opcode*> sampled_spellings(const isa::Row& row, unsigned 
 /// Spellings whose operands only a hand-written kernel can give make no case.
 std::vector<Case> spelling_cases(const isa::Row& row, const SpellingOptions& options);
 
-/// Runs the row's cases on every engine against the interpreter.
+/// Runs the row's cases on the engines against the first of them, the interpreter.
 void test_spellings(const isa::Row& row, const std::vector<NamedEngine>& engines,
                     const SpellingOptions& options, Report& report);
 

@@ -13,7 +13,7 @@ namespace raddle::testing {
 
 struct NamedEngine {
   std::string name;  ///< "interp", "avx512", "avx2", "sse42", "quick" (the quick tier at the host's width)
-  std::unique_ptr<exec::Engine> engine;
+  std::shared_ptr<exec::Engine> engine;  ///< shared by the lists it is in
 };
 
 /// Engines by comma-separated names; "all": the interpreter and the JIT at each SIMD level that this build
