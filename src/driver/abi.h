@@ -24,6 +24,8 @@ using CUlibrary = struct CUlib_st*;
 using CUkernel = struct CUkern_st*;
 using CUstream = struct CUstream_st*;
 using CUevent = struct CUevent_st*;
+using CUarray = struct CUarray_st*;
+using CUmipmappedArray = struct CUmipmappedArray_st*;
 
 using CUhostFn = void (*)(void* data);
 using CUstreamCallback = void (*)(CUstream stream, CUresult status, void* data);
@@ -45,6 +47,57 @@ struct CUlaunchConfig {
   CUstream hStream;
   CUlaunchAttribute* attrs;
   unsigned numAttrs;
+};
+
+/// Channels of a texel. Of the public header's formats, those that textures and surfaces of kernels can have.
+enum CUarray_format : int {
+  FORMAT_UNSIGNED_INT8 = 0x01,
+  FORMAT_UNSIGNED_INT16 = 0x02,
+  FORMAT_UNSIGNED_INT32 = 0x03,
+  FORMAT_SIGNED_INT8 = 0x08,
+  FORMAT_SIGNED_INT16 = 0x09,
+  FORMAT_SIGNED_INT32 = 0x0a,
+  FORMAT_HALF = 0x10,
+  FORMAT_FLOAT = 0x20,
+  FORMAT_UNORM_INT8X1 = 0xc0,
+  FORMAT_UNORM_INT8X2 = 0xc1,
+  FORMAT_UNORM_INT8X4 = 0xc2,
+  FORMAT_UNORM_INT16X1 = 0xc3,
+  FORMAT_UNORM_INT16X2 = 0xc4,
+  FORMAT_UNORM_INT16X4 = 0xc5,
+  FORMAT_SNORM_INT8X1 = 0xc6,
+  FORMAT_SNORM_INT8X2 = 0xc7,
+  FORMAT_SNORM_INT8X4 = 0xc8,
+  FORMAT_SNORM_INT16X1 = 0xc9,
+  FORMAT_SNORM_INT16X2 = 0xca,
+  FORMAT_SNORM_INT16X4 = 0xcb,
+};
+
+/// Flags of arrays.
+enum : unsigned {
+  ARRAY3D_LAYERED = 0x01,
+  ARRAY3D_SURFACE_LDST = 0x02,
+  ARRAY3D_CUBEMAP = 0x04,
+  ARRAY3D_TEXTURE_GATHER = 0x08,
+  ARRAY3D_DEPTH_TEXTURE = 0x10,
+  ARRAY3D_COLOR_ATTACHMENT = 0x20,
+};
+
+struct CUDA_ARRAY_DESCRIPTOR {
+  std::size_t Width, Height;
+  CUarray_format Format;
+  unsigned NumChannels;
+};
+
+struct CUDA_ARRAY3D_DESCRIPTOR {
+  std::size_t Width, Height, Depth;
+  CUarray_format Format;
+  unsigned NumChannels, Flags;
+};
+
+struct CUDA_ARRAY_MEMORY_REQUIREMENTS {
+  std::size_t size, alignment;
+  unsigned reserved[4];
 };
 
 inline constexpr int kDriverVersion = 13000;

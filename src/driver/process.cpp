@@ -71,6 +71,8 @@ void Process::destroy_context(const std::shared_ptr<Context>& context) {
   const auto is_its = [&](const auto& object) { return object.context == context; };
   functions.remove_if([&](const Function& function) { return function.module->context == context; });
   events.remove_if(is_its);
+  mipmapped_arrays.remove_if(is_its);
+  arrays.remove_if(is_its);
   streams.remove_if([&](const Stream& stream) { return stream.keeps == context; });
   modules.remove_if(is_its);
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "driver/array.h"
 #include "driver/objects.h"
 #include "machine/shape/machine_shape.h"
 
@@ -35,6 +36,8 @@ class Process {
   HandleTable<Function, 3> functions;
   HandleTable<Stream, 4> streams;
   HandleTable<Event, 5> events;
+  HandleTable<Array, 11> arrays;
+  HandleTable<MipmappedArray, 12> mipmapped_arrays;
 
  private:
   Process() = default;

@@ -15,6 +15,12 @@ static_assert(offsetof(::CUlaunchAttribute, value) == offsetof(raddle::driver::C
 static_assert(sizeof(::CUlaunchConfig) == sizeof(raddle::driver::CUlaunchConfig));
 static_assert(offsetof(::CUlaunchConfig, attrs) == offsetof(raddle::driver::CUlaunchConfig, attrs));
 static_assert(sizeof(::CUuuid) == sizeof(raddle::driver::CUuuid));
+static_assert(sizeof(::CUDA_ARRAY_DESCRIPTOR) == sizeof(raddle::driver::CUDA_ARRAY_DESCRIPTOR));
+static_assert(sizeof(::CUDA_ARRAY3D_DESCRIPTOR) == sizeof(raddle::driver::CUDA_ARRAY3D_DESCRIPTOR));
+static_assert(offsetof(::CUDA_ARRAY3D_DESCRIPTOR, Flags) ==
+              offsetof(raddle::driver::CUDA_ARRAY3D_DESCRIPTOR, Flags));
+static_assert(sizeof(::CUDA_ARRAY_MEMORY_REQUIREMENTS) ==
+              sizeof(raddle::driver::CUDA_ARRAY_MEMORY_REQUIREMENTS));
 static_assert(sizeof(::CUresult) == sizeof(raddle::driver::CUresult));
 
 TEST(Abi, ResultsHaveTheHeadersNumbers) {
@@ -34,6 +40,17 @@ TEST(Abi, AttributesHaveTheHeadersNumbers) {
   EXPECT_EQ(static_cast<int>(::CU_LIMIT_MALLOC_HEAP_SIZE), LIMIT_MALLOC_HEAP_SIZE);
   EXPECT_EQ(static_cast<unsigned>(::CU_STREAM_NON_BLOCKING), STREAM_NON_BLOCKING);
   EXPECT_EQ(static_cast<unsigned>(::CU_EVENT_DISABLE_TIMING), EVENT_DISABLE_TIMING);
+}
+
+TEST(Abi, ArraysHaveTheHeadersNumbers) {
+  using namespace raddle::driver;
+  EXPECT_EQ(static_cast<int>(::CU_AD_FORMAT_SIGNED_INT32), FORMAT_SIGNED_INT32);
+  EXPECT_EQ(static_cast<int>(::CU_AD_FORMAT_HALF), FORMAT_HALF);
+  EXPECT_EQ(static_cast<int>(::CU_AD_FORMAT_FLOAT), FORMAT_FLOAT);
+  EXPECT_EQ(static_cast<int>(::CU_AD_FORMAT_UNORM_INT8X1), FORMAT_UNORM_INT8X1);
+  EXPECT_EQ(static_cast<int>(::CU_AD_FORMAT_SNORM_INT16X4), FORMAT_SNORM_INT16X4);
+  EXPECT_EQ(static_cast<unsigned>(CUDA_ARRAY3D_CUBEMAP), ARRAY3D_CUBEMAP);
+  EXPECT_EQ(static_cast<unsigned>(CUDA_ARRAY3D_COLOR_ATTACHMENT), ARRAY3D_COLOR_ATTACHMENT);
 }
 
 }  // namespace

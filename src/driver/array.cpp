@@ -1,0 +1,267 @@
+// Arrays and mipmapped arrays: making, describing and ending them. Copies to and from them are copies of
+// memory; see Array::at.
+#include "driver/array.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "driver/entry.h"
+#include "driver/process.h"
+#include "driver/results.h"
+
+namespace raddle::driver {
+namespace {
+
+constexpr std::size_t kRowAlignment = 64, kArrayAlignment = 512;
+
+std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
+
+/// Channels of the formats that say so themselves; 0: as many as the descriptor says.
+unsigned format_channels(CUarray_format format) {
+  if (format < FORMAT_UNORM_INT8X1 || format > FORMAT_SNORM_INT16X4) return 0;
+  return 1u << (format - FORMAT_UNORM_INT8X1) % 3;
+}
+
+bool within(std::size_t value, int limit) { return value <= static_cast<std::size_t>(limit); }
+
+bool within_limits(const CUDA_ARRAY3D_DESCRIPTOR& d) {
+  using namespace array_limits;
+  const bool layered = (d.Flags & ARRAY3D_LAYERED) != 0;
+  if ((d.Flags & ARRAY3D_CUBEMAP) != 0)
+    return within(d.Width, kLayeredExtent) && within(d.Depth, layered ? kCubeLayers : 6);
+  if (layered)
+    return within(d.Width, kLayeredExtent) && within(d.Height, kLayeredExtent) && within(d.Depth, kLayers);
+  if (d.Height == 0) return within(d.Width, kWidth1d);
+  if (d.Depth == 0) {
+    const bool gather = (d.Flags & ARRAY3D_TEXTURE_GATHER) != 0;
+    return within(d.Width, gather ? kLayeredExtent : kWidth2d) &&
+           within(d.Height, gather ? kLayeredExtent : kHeight2d);
+  }
+  return within(d.Width, kExtent3d) && within(d.Height, kExtent3d) && within(d.Depth, kExtent3d);
+}
+
+/// Which extents may be 0: the rules of cuArray3DCreate.
+bool shape_is_legal(const CUDA_ARRAY3D_DESCRIPTOR& d) {
+  const bool layered = (d.Flags & ARRAY3D_LAYERED) != 0;
+  if (d.Width == 0) return false;
+  if ((d.Flags & ARRAY3D_CUBEMAP) != 0)
+    return d.Width == d.Height && (layered ? d.Depth != 0 && d.Depth % 6 == 0 : d.Depth == 6);
+  if (layered) return d.Depth != 0;
+  if ((d.Flags & ARRAY3D_TEXTURE_GATHER) != 0) return d.Height != 0 && d.Depth == 0;
+  return d.Height != 0 || d.Depth == 0;
+}
+
+CUresult check_array(const CUDA_ARRAY3D_DESCRIPTOR& d) {
+  constexpr unsigned kKnown = ARRAY3D_LAYERED | ARRAY3D_SURFACE_LDST | ARRAY3D_CUBEMAP |
+                              ARRAY3D_TEXTURE_GATHER | ARRAY3D_COLOR_ATTACHMENT;
+  if ((d.Flags & ~kKnown) != 0 || channel_bytes(d.Format) == 0) return CUDA_ERROR_NOT_SUPPORTED;
+  const unsigned channels = format_channels(d.Format);
+  if (d.NumChannels != 1 && d.NumChannels != 2 && d.NumChannels != 4) return CUDA_ERROR_INVALID_VALUE;
+  if (channels != 0 && channels != d.NumChannels) return CUDA_ERROR_INVALID_VALUE;
+  return shape_is_legal(d) && within_limits(d) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult make_array(const std::shared_ptr<Context>& context, const CUDA_ARRAY3D_DESCRIPTOR& descriptor,
+                    bool is_level, std::shared_ptr<Array>& array) {
+  const Result<DevicePtr> memory = context->device.allocate(ArrayLayout(descriptor).bytes());
+  if (!memory) return result_of(memory.error());
+  array = std::make_shared<Array>(context, descriptor, *memory, is_level);
+  return CUDA_SUCCESS;
+}
+
+/// Levels below the first halve what is not layers, down to 1.
+CUDA_ARRAY3D_DESCRIPTOR level_descriptor(CUDA_ARRAY3D_DESCRIPTOR d, unsigned level) {
+  const auto halve = [level](std::size_t extent) {
+    return extent == 0 ? 0 : std::max<std::size_t>(extent >> level, 1);
+  };
+  d.Width = halve(d.Width);
+  d.Height = halve(d.Height);
+  if ((d.Flags & (ARRAY3D_LAYERED | ARRAY3D_CUBEMAP)) == 0) d.Depth = halve(d.Depth);
+  return d;
+}
+
+unsigned most_levels(const CUDA_ARRAY3D_DESCRIPTOR& d) {
+  const bool has_layers = (d.Flags & (ARRAY3D_LAYERED | ARRAY3D_CUBEMAP)) != 0;
+  return static_cast<unsigned>(std::bit_width(std::max({d.Width, d.Height, has_layers ? 0 : d.Depth})));
+}
+
+CUresult find_mipmapped_array(CUmipmappedArray handle, std::shared_ptr<MipmappedArray>& array) {
+  std::shared_ptr<Context> context;
+  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+  array = Process::instance().mipmapped_arrays.find(handle);
+  return array != nullptr && array->context == context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+}  // namespace
+
+unsigned channel_bytes(CUarray_format format) {
+  switch (format) {
+    case FORMAT_UNSIGNED_INT8:
+    case FORMAT_SIGNED_INT8:
+    case FORMAT_UNORM_INT8X1:
+    case FORMAT_UNORM_INT8X2:
+    case FORMAT_UNORM_INT8X4:
+    case FORMAT_SNORM_INT8X1:
+    case FORMAT_SNORM_INT8X2:
+    case FORMAT_SNORM_INT8X4:
+      return 1;
+    case FORMAT_UNSIGNED_INT16:
+    case FORMAT_SIGNED_INT16:
+    case FORMAT_HALF:
+    case FORMAT_UNORM_INT16X1:
+    case FORMAT_UNORM_INT16X2:
+    case FORMAT_UNORM_INT16X4:
+    case FORMAT_SNORM_INT16X1:
+    case FORMAT_SNORM_INT16X2:
+    case FORMAT_SNORM_INT16X4:
+      return 2;
+    case FORMAT_UNSIGNED_INT32:
+    case FORMAT_SIGNED_INT32:
+    case FORMAT_FLOAT:
+      return 4;
+  }
+  return 0;
+}
+
+ArrayLayout::ArrayLayout(const CUDA_ARRAY3D_DESCRIPTOR& d)
+    : texel_bytes(channel_bytes(d.Format) * d.NumChannels),
+      row_pitch(round_up(d.Width * texel_bytes, kRowAlignment)),
+      slice_pitch(row_pitch * std::max<std::size_t>(d.Height, 1)),
+      rows(std::max<std::size_t>(d.Height, 1)),
+      slices(std::max<std::size_t>(d.Depth, 1)) {}
+
+Array::~Array() { (void)context->device.free(address); }
+
+CUresult find_array(CUarray handle, std::shared_ptr<Array>& array) {
+  std::shared_ptr<Context> context;
+  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+  array = Process::instance().arrays.find(handle);
+  return array != nullptr && array->context == context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+namespace entry {
+
+CUresult cuArray3DCreate_v2(CUarray* handle, const CUDA_ARRAY3D_DESCRIPTOR* descriptor) {
+  if (handle == nullptr || descriptor == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Array> array;
+  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = check_array(*descriptor); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = make_array(context, *descriptor, false, array); result != CUDA_SUCCESS)
+    return result;
+  *handle = Process::instance().arrays.add<CUarray>(std::move(array));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuArrayCreate_v2(CUarray* handle, const CUDA_ARRAY_DESCRIPTOR* descriptor) {
+  if (descriptor == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const CUDA_ARRAY3D_DESCRIPTOR wanted{descriptor->Width,  descriptor->Height,      0,
+                                       descriptor->Format, descriptor->NumChannels, 0};
+  return cuArray3DCreate_v2(handle, &wanted);
+}
+
+CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR* descriptor, CUarray handle) {
+  if (descriptor == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Array> array;
+  if (const CUresult result = find_array(handle, array); result != CUDA_SUCCESS) return result;
+  *descriptor = array->descriptor;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR* descriptor, CUarray handle) {
+  if (descriptor == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Array> array;
+  if (const CUresult result = find_array(handle, array); result != CUDA_SUCCESS) return result;
+  const CUDA_ARRAY3D_DESCRIPTOR& d = array->descriptor;
+  *descriptor = {d.Width, d.Height, d.Format, d.NumChannels};
+  return CUDA_SUCCESS;
+}
+
+CUresult cuArrayDestroy(CUarray handle) {
+  std::shared_ptr<Array> array;
+  if (const CUresult result = find_array(handle, array); result != CUDA_SUCCESS) return result;
+  if (array->level_of_mipmap) return CUDA_ERROR_INVALID_VALUE;
+  Process::instance().arrays.remove(handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS* requirements, CUarray handle,
+                                      CUdevice device) {
+  if (requirements == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = check_device(device); result != CUDA_SUCCESS) return result;
+  std::shared_ptr<Array> array;
+  if (const CUresult result = find_array(handle, array); result != CUDA_SUCCESS) return result;
+  *requirements = {array->layout.bytes(), kArrayAlignment, {}};
+  return CUDA_SUCCESS;
+}
+
+// Arrays whose memory is mapped piece by piece, and those of several planes, cannot be made here.
+CUresult cuArrayGetSparseProperties(void*, CUarray handle) {
+  std::shared_ptr<Array> array;
+  const CUresult result = find_array(handle, array);
+  return result != CUDA_SUCCESS ? result : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuArrayGetPlane(CUarray*, CUarray handle, unsigned) {
+  std::shared_ptr<Array> array;
+  const CUresult result = find_array(handle, array);
+  return result != CUDA_SUCCESS ? result : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMipmappedArrayCreate(CUmipmappedArray* handle, const CUDA_ARRAY3D_DESCRIPTOR* descriptor,
+                                unsigned levels) {
+  if (handle == nullptr || descriptor == nullptr || levels == 0) return CUDA_ERROR_INVALID_VALUE;
+  auto mipmap = std::make_shared<MipmappedArray>();
+  if (const CUresult result = current_context(mipmap->context); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = check_array(*descriptor); result != CUDA_SUCCESS) return result;
+  levels = std::min(levels, most_levels(*descriptor));
+  mipmap->levels.resize(levels);
+  for (unsigned level = 0; level < levels; ++level)
+    if (const CUresult result =
+            make_array(mipmap->context, level_descriptor(*descriptor, level), true, mipmap->levels[level]);
+        result != CUDA_SUCCESS)
+      return result;
+  for (const std::shared_ptr<Array>& level : mipmap->levels)
+    mipmap->level_handles.push_back(Process::instance().arrays.add<CUarray>(level));
+  *handle = Process::instance().mipmapped_arrays.add<CUmipmappedArray>(std::move(mipmap));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMipmappedArrayGetLevel(CUarray* array, CUmipmappedArray handle, unsigned level) {
+  if (array == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<MipmappedArray> mipmap;
+  if (const CUresult result = find_mipmapped_array(handle, mipmap); result != CUDA_SUCCESS) return result;
+  if (level >= mipmap->levels.size()) return CUDA_ERROR_INVALID_VALUE;
+  *array = mipmap->level_handles[level];
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMipmappedArrayDestroy(CUmipmappedArray handle) {
+  std::shared_ptr<MipmappedArray> mipmap;
+  if (const CUresult result = find_mipmapped_array(handle, mipmap); result != CUDA_SUCCESS) return result;
+  Process::instance().mipmapped_arrays.remove(handle);
+  for (const CUarray level : mipmap->level_handles) Process::instance().arrays.remove(level);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS* requirements,
+                                               CUmipmappedArray handle, CUdevice device) {
+  if (requirements == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = check_device(device); result != CUDA_SUCCESS) return result;
+  std::shared_ptr<MipmappedArray> mipmap;
+  if (const CUresult result = find_mipmapped_array(handle, mipmap); result != CUDA_SUCCESS) return result;
+  std::size_t bytes = 0;
+  for (const std::shared_ptr<Array>& level : mipmap->levels)
+    bytes += round_up(level->layout.bytes(), kArrayAlignment);
+  *requirements = {bytes, kArrayAlignment, {}};
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMipmappedArrayGetSparseProperties(void*, CUmipmappedArray handle) {
+  std::shared_ptr<MipmappedArray> mipmap;
+  const CUresult result = find_mipmapped_array(handle, mipmap);
+  return result != CUDA_SUCCESS ? result : CUDA_ERROR_INVALID_VALUE;
+}
+
+}  // namespace entry
+}  // namespace raddle::driver
