@@ -39,6 +39,33 @@ class Launch;
 class Module;
 class Stream;
 
+/// Code that was read and checked: what modules are made of. A light handle of constant data that any number
+/// of devices, of the compute capability it was read for, load.
+class Program {
+ public:
+  /// PTX text, a fat binary, or a program or object file that nvcc made.
+  struct Image {
+    std::string_view bytes;
+    std::string_view name = "<memory>";
+  };
+
+  /// @param capability  of the devices: 90 for 9.0. Of several architectures the one that suits it is taken.
+  /// @errors invalid, with file, line and column; unsupported: device code, but no PTX
+  static Result<Program> read(std::span<const Image> images, std::uint32_t capability);
+
+  std::vector<std::string> kernels() const;  ///< in the order of the text
+  bool has_kernel(std::string_view name) const;
+  /// @errors not_found
+  Result<KernelInfo> kernel(std::string_view name) const;
+
+  struct Impl;
+
+ private:
+  friend class Device;
+  explicit Program(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  std::shared_ptr<const Impl> impl_;
+};
+
 class Device {
  public:
   /// @errors not_found: no such shape or engine; invalid: more workers than cores
@@ -56,6 +83,8 @@ class Device {
   ///         unsupported: device code, but no PTX
   Result<Module> load(std::string_view image, std::string_view name = "<memory>");
   Result<Module> load_file(const std::string& path);  ///< also io
+  /// Allocates and initialises a program's variables. @errors not_found, as above; out_of_memory
+  Result<Module> load(const Program& program);
 
   /// @errors out_of_memory; invalid for 0 bytes
   Result<DevicePtr> allocate(std::uint64_t bytes);
@@ -107,6 +136,7 @@ class Module {
   struct Variable {
     DevicePtr address;
     std::uint64_t bytes = 0;
+    bool managed = false;  ///< declared `__managed__`: for the host's pointers, too
   };
   Result<Variable> variable(std::string_view name) const;
 

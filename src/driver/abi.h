@@ -135,6 +135,9 @@ enum CUfunction_attribute : int {
   FUNC_PREFERRED_SHARED_MEMORY_CARVEOUT = 9,
 };
 
+enum CUfunctionLoadingState : int { FUNCTION_LOADING_STATE_UNLOADED = 0, FUNCTION_LOADING_STATE_LOADED = 1 };
+enum CUmoduleLoadingMode : int { MODULE_EAGER_LOADING = 1, MODULE_LAZY_LOADING = 2 };
+
 enum CUpointer_attribute : int {
   POINTER_CONTEXT = 1,
   POINTER_MEMORY_TYPE = 2,

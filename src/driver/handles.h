@@ -28,11 +28,25 @@ class HandleTable {
     return reinterpret_cast<Handle>(encode(index, slots_[index].generation));
   }
 
+  /// Whether a handle is of this table's kind, live or not.
+  static bool is_kind(const void* handle) { return (reinterpret_cast<std::uint64_t>(handle) & 15) == kind; }
+
   /// nullptr for what is no live handle of this type.
   std::shared_ptr<T> find(const void* handle) const {
     std::shared_lock lock(mutex_);
     const Slot* slot = slot_of(handle);
     return slot == nullptr ? nullptr : slot->object;
+  }
+
+  /// Calls `visit` with each object, without the table's lock.
+  template <class Visitor>
+  void for_each(const Visitor& visit) const {
+    std::vector<std::shared_ptr<T>> objects;
+    std::shared_lock lock(mutex_);
+    for (const Slot& slot : slots_)
+      if (slot.object != nullptr) objects.push_back(slot.object);
+    lock.unlock();
+    for (const auto& object : objects) visit(*object);
   }
 
   /// Ends the handle; the object lives on while others hold it.
@@ -66,7 +80,7 @@ class HandleTable {
   const Slot* slot_of(const void* handle) const {
     const auto number = reinterpret_cast<std::uint64_t>(handle);
     const std::size_t index = (number & 0xffffffff) >> 4;
-    if ((number & 15) != kind || index >= slots_.size()) return nullptr;
+    if (!is_kind(handle) || index >= slots_.size()) return nullptr;
     const Slot& slot = slots_[index];
     return slot.object != nullptr && slot.generation == number >> 32 ? &slot : nullptr;
   }

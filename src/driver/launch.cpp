@@ -1,21 +1,14 @@
-// Launches, and what is known of functions.
+// Launches, and how many blocks fit.
 #include <algorithm>
 
 #include "driver/entry.h"
+#include "driver/function.h"
 #include "driver/process.h"
 #include "driver/results.h"
 #include "exec/abi.h"
 
 namespace raddle::driver::entry {
 namespace {
-
-CUresult find_function(CUfunction handle, std::shared_ptr<Context>& context,
-                       std::shared_ptr<Function>& function) {
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
-  function = Process::instance().functions.find(handle);
-  if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  return function->module->context == context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
-}
 
 /// The parameter block that `extra` names, as one argument per parameter.
 CUresult read_extra(void** extra, const KernelInfo& info, std::vector<Argument>& arguments) {
@@ -62,15 +55,15 @@ CUresult launch(CUfunction handle, const LaunchConfig& shape, CUstream stream_ha
   if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
   if (const CUresult result = find_stream(stream_handle, context, stream); result != CUDA_SUCCESS)
     return result;
-  const KernelInfo& info = function->kernel.info();
+  const KernelInfo& info = function->kernel().info();
   if (const CUresult result = read_arguments(parameters, extra, info, arguments); result != CUDA_SUCCESS)
     return result;
-  if (shape.shared_bytes > static_cast<std::uint64_t>(function->dynamic_shared_limit.load()))
+  if (shape.shared_bytes > static_cast<std::uint64_t>(dynamic_shared_limit(*function)))
     return CUDA_ERROR_INVALID_VALUE;
   stream->order();
   LaunchConfig config = shape;
   config.stream = &stream->stream;
-  const Result<Launch> launched = function->kernel.launch(config, std::span<const Argument>(arguments));
+  const Result<Launch> launched = function->kernel().launch(config, std::span<const Argument>(arguments));
   if (launched) return CUDA_SUCCESS;
   const CUresult sticky = sticky_result(*context);
   return sticky != CUDA_SUCCESS ? sticky : result_of_launch(launched.error());
@@ -110,87 +103,6 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
                         parameters, extra);
 }
 
-CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction handle) {
-  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Function> function;
-  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
-  const KernelInfo& info = function->kernel.info();
-  const Dim3 most = info.required_block.x != 0 ? info.required_block : info.largest_block;
-  switch (attribute) {
-    case FUNC_MAX_THREADS_PER_BLOCK:
-      *value = static_cast<int>(most.x != 0 ? most.x * std::max(1u, most.y) * std::max(1u, most.z)
-                                            : Process::instance().shape().sm.threads_per_block);
-      return CUDA_SUCCESS;
-    case FUNC_SHARED_SIZE_BYTES:
-      *value = static_cast<int>(info.static_shared_bytes);
-      return CUDA_SUCCESS;
-    case FUNC_CONST_SIZE_BYTES:
-      *value = static_cast<int>(info.constant_bytes);
-      return CUDA_SUCCESS;
-    case FUNC_LOCAL_SIZE_BYTES:
-      *value = static_cast<int>(info.local_bytes_per_thread);
-      return CUDA_SUCCESS;
-    case FUNC_NUM_REGS:
-      *value = static_cast<int>(std::min(info.registers, 255u));  // the most that an SM gives a thread
-      return CUDA_SUCCESS;
-    case FUNC_PTX_VERSION:
-    case FUNC_BINARY_VERSION:
-      *value = static_cast<int>(Process::instance().shape().capability);
-      return CUDA_SUCCESS;
-    case FUNC_CACHE_MODE_CA:
-      *value = 0;
-      return CUDA_SUCCESS;
-    case FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-      *value = function->dynamic_shared_limit;
-      return CUDA_SUCCESS;
-    case FUNC_PREFERRED_SHARED_MEMORY_CARVEOUT:
-      *value = -1;
-      return CUDA_SUCCESS;
-  }
-  return CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, int value) {
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Function> function;
-  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
-  if (attribute == FUNC_PREFERRED_SHARED_MEMORY_CARVEOUT)
-    return value >= -1 && value <= 100 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-  if (attribute != FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES) return CUDA_ERROR_INVALID_VALUE;
-  const auto most = static_cast<std::int64_t>(Process::instance().shape().sm.shared_per_block);
-  if (value < 0 || value + static_cast<std::int64_t>(function->kernel.info().static_shared_bytes) > most)
-    return CUDA_ERROR_INVALID_VALUE;
-  function->dynamic_shared_limit = value;
-  return CUDA_SUCCESS;
-}
-
-CUresult cuFuncSetCacheConfig(CUfunction handle, int config) {
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Function> function;
-  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
-  return config >= 0 && config <= 3 ? CUDA_SUCCESS
-                                    : CUDA_ERROR_INVALID_VALUE;  // a preference, and there is no such cache
-}
-
-CUresult cuFuncGetModule(CUmodule* module, CUfunction handle) {
-  if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Function> function;
-  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
-  *module = function->module->handle;
-  return CUDA_SUCCESS;
-}
-
-CUresult cuFuncGetName(const char** name, CUfunction handle) {
-  if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Function> function;
-  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
-  *name = function->kernel.info().name.c_str();
-  return CUDA_SUCCESS;
-}
-
 // What fits an SM of the model by threads, warps, block slots and shared memory; registers do not bound it on
 // a CPU.
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction handle, int block_threads,
@@ -202,7 +114,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction han
   const machine::SmLimits& sm = Process::instance().shape().sm;
   const auto warps = (static_cast<std::uint64_t>(block_threads) + 31) / 32;
   const std::uint64_t shared =
-      exec::kReservedShared + function->kernel.info().static_shared_bytes + shared_bytes;
+      exec::kReservedShared + function->kernel().info().static_shared_bytes + shared_bytes;
   *blocks = static_cast<std::uint32_t>(block_threads) > sm.threads_per_block
                 ? 0
                 : static_cast<int>(

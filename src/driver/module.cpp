@@ -1,44 +1,23 @@
 // Modules, functions and variables.
-#include <algorithm>
-
-#include "base/file.h"
+#include "driver/code.h"
 #include "driver/entry.h"
+#include "driver/function.h"
 #include "driver/process.h"
 #include "driver/results.h"
-#include "fatbin/wrapper.h"
 
 namespace raddle::driver::entry {
 namespace {
 
-constexpr int kDefaultSharedBytes = 48
-                                    << 10;  ///< static and dynamic, before a function's attribute raises it
-
-CUresult result_of_load(const Error& error) {
-  fmt::print(stderr, "raddle: {}\n",
-             error.to_string());  // what is wrong with code is worth more than a number
-  if (error.code == ErrorCode::unsupported) return CUDA_ERROR_NO_BINARY_FOR_GPU;
-  return error.code == ErrorCode::invalid ? CUDA_ERROR_INVALID_PTX : result_of(error);
-}
-
-CUresult load(CUmodule* handle, std::string_view image, std::string_view name) {
-  std::shared_ptr<Context> context;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
-  Result<raddle::Module> loaded = context->device.load(image, name);
-  if (!loaded) return result_of_load(loaded.error());
-  auto module = std::shared_ptr<Module>(new Module{context, std::move(*loaded)});
-  *handle = Process::instance().modules.add<CUmodule>(module);
-  module->handle = *handle;
-  return CUDA_SUCCESS;
-}
-
 CUresult load_from_memory(CUmodule* handle, const void* image) {
   if (handle == nullptr || image == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const auto images = fatbin::images_at(image);
-  if (!images) return CUDA_ERROR_INVALID_IMAGE;
-  if (images->size() != 1)
-    return result_of_load(
-        Error::unsupported("{} modules to be linked: device-side linking is not there yet", images->size()));
-  return load(handle, (*images)[0], "<memory>");
+  std::shared_ptr<Context> context;
+  std::optional<Program> program;
+  std::shared_ptr<Module> module;
+  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = read_program(image, program); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = load_program(context, *program, module); result != CUDA_SUCCESS) return result;
+  *handle = module->handle;
+  return CUDA_SUCCESS;
 }
 
 CUresult find_module(CUmodule handle, std::shared_ptr<Module>& module) {
@@ -50,11 +29,16 @@ CUresult find_module(CUmodule handle, std::shared_ptr<Module>& module) {
 
 }  // namespace
 
-CUresult cuModuleLoad(CUmodule* module, const char* path) {
-  if (module == nullptr || path == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const Result<std::string> image = read_file(path);
-  if (!image) return result_of(image.error());
-  return load(module, *image, path);
+CUresult cuModuleLoad(CUmodule* handle, const char* path) {
+  if (handle == nullptr || path == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Context> context;
+  std::optional<Program> program;
+  std::shared_ptr<Module> module;
+  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = read_program_file(path, program); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = load_program(context, *program, module); result != CUDA_SUCCESS) return result;
+  *handle = module->handle;
+  return CUDA_SUCCESS;
 }
 
 CUresult cuModuleLoadData(CUmodule* module, const void* image) { return load_from_memory(module, image); }
@@ -78,6 +62,7 @@ CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count,
 CUresult cuModuleUnload(CUmodule handle) {
   std::shared_ptr<Module> module;
   if (const CUresult result = find_module(handle, module); result != CUDA_SUCCESS) return result;
+  if (module->is_of_library) return CUDA_ERROR_NOT_PERMITTED;
   for (const auto& [name, function] : module->functions) Process::instance().functions.remove(function);
   Process::instance().modules.remove(handle);
   return CUDA_SUCCESS;
@@ -86,22 +71,40 @@ CUresult cuModuleUnload(CUmodule handle) {
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule handle, const char* name) {
   if (function == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::shared_ptr<Module> module;
+  std::shared_ptr<Function> found;
   if (const CUresult result = find_module(handle, module); result != CUDA_SUCCESS) return result;
-  const std::lock_guard lock(module->mutex);
-  CUfunction& known = module->functions[name];
-  if (known == nullptr) {
-    Result<raddle::Kernel> kernel = module->module.kernel(name);
-    if (!kernel) {
-      if (kernel.error().code == ErrorCode::unsupported)
-        fmt::print(stderr, "raddle: {}\n", kernel.error().message);
-      module->functions.erase(name);
-      return result_of(kernel.error());
-    }
-    const auto fixed = static_cast<int>(kernel->info().static_shared_bytes);
-    known = Process::instance().functions.add<CUfunction>(
-        std::shared_ptr<Function>(new Function{module, *kernel, std::max(0, kDefaultSharedBytes - fixed)}));
+  if (const CUresult result = function_of(module, name, found); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = driver::load(*found); result != CUDA_SUCCESS) return result;
+  *function = found->handle;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule handle) {
+  if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Module> module;
+  if (const CUresult result = find_module(handle, module); result != CUDA_SUCCESS) return result;
+  *count = static_cast<unsigned>(module->program.kernels().size());
+  return CUDA_SUCCESS;
+}
+
+// Functions come as they are: whether they can run shows when they are loaded.
+CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned count, CUmodule handle) {
+  if (functions == nullptr && count != 0) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Module> module;
+  if (const CUresult result = find_module(handle, module); result != CUDA_SUCCESS) return result;
+  for (const std::string& name : module->program.kernels()) {
+    if (count-- == 0) break;
+    std::shared_ptr<Function> function;
+    if (const CUresult result = function_of(module, name, function); result != CUDA_SUCCESS) return result;
+    *functions++ = function->handle;
   }
-  *function = known;
+  return CUDA_SUCCESS;
+}
+
+// Kernels are compiled at their first launch.
+CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
+  if (mode == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *mode = MODULE_LAZY_LOADING;
   return CUDA_SUCCESS;
 }
 

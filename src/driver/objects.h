@@ -17,6 +17,7 @@
 namespace raddle::driver {
 
 struct Stream;
+struct Function;
 
 /// An address space with its sticky error. Each has a device of its own until one device holds several (A).
 struct Context {
@@ -62,18 +63,66 @@ struct Event {
   std::optional<raddle::Event> recorded;
 };
 
+struct Library;
+
 struct Module {
   std::shared_ptr<Context> context;
+  raddle::Program program;
   raddle::Module module;
+  bool is_of_library = false;  ///< such modules go with their library only
   CUmodule handle = nullptr;
   std::mutex mutex;
-  std::map<std::string, CUfunction> functions;
+  std::map<std::string, CUfunction, std::less<>> functions;
 };
 
+/// Code without a context; each context that uses it gets a module of its own.
+struct Library {
+  raddle::Program program;
+  CUlibrary handle = nullptr;
+  std::vector<CUkernel> kernels;  ///< in the order of the text
+  std::map<std::string, CUkernel, std::less<>> by_name;
+  std::mutex mutex;
+  std::map<const Context*, std::shared_ptr<Module>> modules;
+};
+
+/// A kernel of a library; in a context it is a function.
+struct Kernel {
+  Kernel(const std::shared_ptr<Library>& of, std::string called)
+      : library(of), program(of->program), name(std::move(called)) {}
+
+  const std::weak_ptr<Library> library;
+  const raddle::Program program;
+  const std::string name;
+  /// Bytes of a block, for functions that have no limit of their own; -1: what code starts with.
+  std::atomic<int> dynamic_shared_limit{-1};
+  std::mutex mutex;
+  std::map<const Context*, std::shared_ptr<Function>> functions;
+
+  const KernelInfo& info();  ///< found out at the first call
+
+ private:
+  std::once_flag described_;
+  KernelInfo info_;
+};
+
+/// A kernel in a context.
 struct Function {
   std::shared_ptr<Module> module;
-  raddle::Kernel kernel;
-  std::atomic<int> dynamic_shared_limit;  ///< bytes of a block
+  std::string name;
+  std::weak_ptr<Kernel> of_kernel;
+  std::atomic<int> dynamic_shared_limit{
+      -1};  ///< bytes of a block; -1: the kernel's, or what code starts with
+  CUfunction handle = nullptr;
+
+  /// Finds out whether it can run; once. @errors unsupported: names every instruction that is not there
+  Result<void> load();
+  bool is_loaded() const { return loaded_.load(std::memory_order_acquire); }
+  raddle::Kernel& kernel() { return *kernel_; }  ///< once it is loaded
+
+ private:
+  std::mutex mutex_;
+  std::atomic<bool> loaded_{false};
+  std::optional<raddle::Kernel> kernel_;
 };
 
 }  // namespace raddle::driver

@@ -68,6 +68,14 @@ void Process::destroy_context(const std::shared_ptr<Context>& context) {
   contexts.remove(context->handle);
   (void)context->device.synchronize();
   // What it made goes before it: functions hold modules, all hold the context.
+  libraries.for_each([&](Library& library) {
+    const std::lock_guard lock(library.mutex);
+    library.modules.erase(context.get());
+  });
+  kernels.for_each([&](Kernel& kernel) {
+    const std::lock_guard lock(kernel.mutex);
+    kernel.functions.erase(context.get());
+  });
   const auto is_its = [&](const auto& object) { return object.context == context; };
   functions.remove_if([&](const Function& function) { return function.module->context == context; });
   events.remove_if(is_its);

@@ -38,6 +38,8 @@ class Process {
   HandleTable<Event, 5> events;
   HandleTable<Array, 11> arrays;
   HandleTable<MipmappedArray, 12> mipmapped_arrays;
+  HandleTable<Library, 6> libraries;
+  HandleTable<Kernel, 7> kernels;
 
  private:
   Process() = default;

@@ -1,10 +1,8 @@
 // Device: opening, memory, synchronisation.
 #include "base/file.h"
-#include "fatbin/image.h"
 #include "interp/interpreter.h"
 #include "machine/memory/device_copy.h"
 #include "machine/shape/host.h"
-#include "ptx/parser.h"
 #include "runtime/device_impl.h"
 #ifdef RADDLE_JIT
 #include "jit/engine.h"
@@ -121,15 +119,13 @@ DeviceProperties Device::properties() const {
 }
 
 Result<Module> Device::load(std::string_view image, std::string_view name) {
-  TRY_ASSIGN(const std::vector<fatbin::PtxImage> found,
-             fatbin::ptx_images(image, name, impl_->machine->shape().capability));
-  if (found.size() != 1)
-    return Error::invalid(
-        "{} holds {} modules of PTX, of which one has to be chosen (raddle inspect --extract)", name,
-        found.size());
-  auto module = std::make_unique<Module::Impl>();
-  module->device = impl_.get();
-  TRY_ASSIGN(module->program, ptx::parse(found[0].text, found[0].name));
+  const Program::Image images[] = {{image, name}};
+  TRY_ASSIGN(const Program program, Program::read(images, impl_->machine->shape().capability));
+  return load(program);
+}
+
+Result<Module> Device::load(const Program& program) {
+  auto module = std::make_unique<Module::Impl>(*impl_, program.impl_);
   TRY(place_variables(*module));
   return Module(std::move(module));
 }

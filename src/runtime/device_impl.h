@@ -83,9 +83,17 @@ struct Kernel::Impl {
   void fill(machine::GridWork& grid, const LaunchConfig& config, const detail::CompiledKernel& code) const;
 };
 
+struct Program::Impl {
+  ptx::Module module;
+};
+
 struct Module::Impl {
-  Device::Impl* device = nullptr;
-  ptx::Module program;
+  Impl(Device::Impl& on, std::shared_ptr<const Program::Impl> loaded)
+      : device(&on), code(std::move(loaded)), program(code->module) {}
+
+  Device::Impl* const device;
+  const std::shared_ptr<const Program::Impl> code;
+  const ptx::Module& program;
   std::vector<std::uint64_t> addresses;  ///< by VariableId; LaunchContext::variables
   std::vector<DevicePtr> allocations;
   std::vector<std::unique_ptr<Kernel::Impl>> kernels;  ///< entries, in the order of the text
@@ -96,7 +104,12 @@ struct Module::Impl {
 
 /// Allocates and initialises the module's variables (module_variables.cpp).
 Result<void> place_variables(Module::Impl& module);
-/// What the kernel needs, and whether it can run (kernel_info.cpp).
+/// Its kernels' names, in the order of the text; one of them by name (program.cpp). @errors not_found
+std::vector<std::string> kernel_names(const ptx::Module& program);
+Result<ptx::FunctionId> find_kernel(const ptx::Module& program, std::string_view name);
+/// What a kernel needs, and what keeps it from running (kernel_info.cpp).
+KernelInfo describe(const ptx::Module& program, ptx::FunctionId id);
+/// The same as a part of a module, with the shared memory's layout.
 std::unique_ptr<Kernel::Impl> describe_kernel(Module::Impl& module, ptx::FunctionId id);
 /// "file.cu:12 inlined at file.cu:40" of a PTX line, for faults.
 std::string source_of_line(const void* module, std::uint32_t ptx_line);

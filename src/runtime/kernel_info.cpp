@@ -35,30 +35,36 @@ std::vector<std::string> obstacles(const ptx::Function& function, const ptx::Ker
 
 }  // namespace
 
+KernelInfo describe(const ptx::Module& program, ptx::FunctionId id) {
+  const ptx::Function& function = program.functions[id];
+  const ptx::KernelNeeds needs = ptx::analyze(program, id);
+  const ptx::SharedLayout shared = ptx::shared_layout(program, id);
+  KernelInfo info;
+  info.name = function.name;
+  for (const ptx::VariableId parameter : function.parameters)
+    info.parameters.push_back(describe_parameter(program.variables[parameter]));
+  info.parameter_bytes = function.parameter_bytes;
+  info.registers = needs.registers;
+  info.barriers = needs.barriers;
+  info.static_shared_bytes = shared.static_bytes;
+  info.local_bytes_per_thread = needs.local_bytes;
+  info.constant_bytes = needs.const_bytes;
+  info.uses_dynamic_shared = shared.has_dynamic;
+  info.required_block = extents(function.directives.reqntid);
+  info.largest_block = extents(function.directives.maxntid);
+  info.unsupported = obstacles(function, needs);
+  return info;
+}
+
 std::unique_ptr<Kernel::Impl> describe_kernel(Module::Impl& module, ptx::FunctionId id) {
   auto kernel = std::make_unique<Kernel::Impl>();
   kernel->module = &module;
   kernel->id = id;
-  const ptx::Function& function = module.program.functions[id];
-  const ptx::KernelNeeds needs = ptx::analyze(module.program, id);
+  kernel->info = describe(module.program, id);
   kernel->shared = ptx::shared_layout(module.program, id);
-  KernelInfo& info = kernel->info;
-  info.name = function.name;
-  for (const ptx::VariableId parameter : function.parameters)
-    info.parameters.push_back(describe_parameter(module.program.variables[parameter]));
-  info.parameter_bytes = function.parameter_bytes;
-  info.registers = needs.registers;
-  info.barriers = needs.barriers;
-  info.static_shared_bytes = kernel->shared.static_bytes;
-  info.local_bytes_per_thread = needs.local_bytes;
-  info.constant_bytes = needs.const_bytes;
-  info.uses_dynamic_shared = kernel->shared.has_dynamic;
-  info.required_block = extents(function.directives.reqntid);
-  info.largest_block = extents(function.directives.maxntid);
-  info.unsupported = obstacles(function, needs);
-  if (!info.unsupported.empty()) {
-    kernel->unusable.message = fmt::format("kernel '{}' cannot run:", function.name);
-    for (const std::string& item : info.unsupported) kernel->unusable.message += "\n  " + item;
+  if (!kernel->info.unsupported.empty()) {
+    kernel->unusable.message = fmt::format("kernel '{}' cannot run:", kernel->info.name);
+    for (const std::string& item : kernel->info.unsupported) kernel->unusable.message += "\n  " + item;
   }
   return kernel;
 }

@@ -101,7 +101,6 @@ Result<void> place_variables(Module::Impl& module) {
 }
 
 Module::Impl::~Impl() {
-  if (device == nullptr) return;
   (void)device->synchronize();
   for (const DevicePtr address : allocations) (void)device->machine->memory().free(address);
 }
@@ -111,21 +110,10 @@ Module::~Module() = default;
 Module::Module(Module&&) noexcept = default;
 Module& Module::operator=(Module&&) noexcept = default;
 
-std::vector<std::string> Module::kernels() const {
-  std::vector<std::string> names;
-  for (const ptx::Function& function : impl_->program.functions) {
-    if (function.is_entry && !function.is_declaration) names.push_back(function.name);
-  }
-  return names;
-}
+std::vector<std::string> Module::kernels() const { return kernel_names(impl_->program); }
 
 Result<Kernel> Module::kernel(std::string_view name) {
-  const ptx::Function* function = impl_->program.find_function(name);
-  if (function == nullptr || !function->is_entry || function->is_declaration) {
-    return Error::make(ErrorCode::not_found, "{} has no kernel '{}'; it has {}", impl_->program.name, name,
-                       fmt::join(kernels(), ", "));
-  }
-  const auto id = static_cast<ptx::FunctionId>(function - impl_->program.functions.data());
+  TRY_ASSIGN(const ptx::FunctionId id, find_kernel(impl_->program, name));
   std::lock_guard lock(impl_->mutex);
   for (auto& kernel : impl_->kernels) {
     if (kernel->id == id) return Kernel(kernel.get());
@@ -144,7 +132,7 @@ Result<Module::Variable> Module::variable(std::string_view name) const {
     return Error::make(ErrorCode::not_found, "{} has no global or constant variable '{}'",
                        impl_->program.name, name);
   }
-  return Variable{{impl_->addresses[id]}, variable->size};
+  return Variable{{impl_->addresses[id]}, variable->size, variable->managed};
 }
 
 }  // namespace raddle

@@ -1,0 +1,51 @@
+#include "driver/code.h"
+
+#include "base/file.h"
+#include "driver/process.h"
+#include "driver/results.h"
+#include "fatbin/wrapper.h"
+
+namespace raddle::driver {
+namespace {
+
+// What is wrong with code is worth more than a number.
+CUresult result_of_code(const Error& error) {
+  fmt::print(stderr, "raddle: {}\n", error.to_string());
+  if (error.code == ErrorCode::unsupported) return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  return error.code == ErrorCode::invalid ? CUDA_ERROR_INVALID_PTX : result_of(error);
+}
+
+CUresult read(std::span<const Program::Image> images, std::optional<Program>& program) {
+  Result<Program> found = Program::read(images, Process::instance().shape().capability);
+  if (!found) return result_of_code(found.error());
+  program = std::move(*found);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+CUresult read_program(const void* image, std::optional<Program>& program) {
+  const auto found = fatbin::images_at(image);
+  if (!found) return CUDA_ERROR_INVALID_IMAGE;
+  std::vector<Program::Image> images;
+  for (const std::string_view bytes : *found) images.push_back({bytes});
+  return read(images, program);
+}
+
+CUresult read_program_file(const char* path, std::optional<Program>& program) {
+  const Result<std::string> bytes = read_file(path);
+  if (!bytes) return result_of(bytes.error());
+  const Program::Image images[] = {{*bytes, path}};
+  return read(images, program);
+}
+
+CUresult load_program(const std::shared_ptr<Context>& context, const Program& program,
+                      std::shared_ptr<Module>& module) {
+  Result<raddle::Module> loaded = context->device.load(program);
+  if (!loaded) return result_of_code(loaded.error());
+  module.reset(new Module{context, program, std::move(*loaded)});
+  module->handle = Process::instance().modules.add<CUmodule>(module);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace raddle::driver

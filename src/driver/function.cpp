@@ -1,0 +1,256 @@
+#include "driver/function.h"
+
+#include <algorithm>
+
+#include "driver/code.h"
+#include "driver/entry.h"
+#include "driver/process.h"
+#include "driver/results.h"
+
+namespace raddle::driver {
+
+namespace {
+
+/// Dynamic shared memory of a block that needs no attribute: 48 KiB, less what is static.
+int default_shared_limit(const KernelInfo& info) {
+  constexpr int kBytes = 48 << 10;
+  return std::max(0, kBytes - static_cast<int>(info.static_shared_bytes));
+}
+
+}  // namespace
+
+Result<void> Function::load() {
+  const std::lock_guard lock(mutex_);
+  if (kernel_.has_value()) return {};
+  TRY_ASSIGN(kernel_, module->module.kernel(name));
+  loaded_.store(true, std::memory_order_release);
+  return {};
+}
+
+const KernelInfo& Kernel::info() {
+  std::call_once(described_, [&] { info_ = *program.kernel(name); });
+  return info_;
+}
+
+CUresult load(Function& function) {
+  if (function.is_loaded()) return CUDA_SUCCESS;
+  const Result<void> loaded = function.load();
+  if (loaded) return CUDA_SUCCESS;
+  if (loaded.error().code == ErrorCode::unsupported)
+    fmt::print(stderr, "raddle: {}\n", loaded.error().message);
+  return result_of(loaded.error());
+}
+
+CUresult function_of(const std::shared_ptr<Module>& module, std::string_view name,
+                     std::shared_ptr<Function>& function) {
+  Process& process = Process::instance();
+  const std::lock_guard lock(module->mutex);
+  if (const auto known = module->functions.find(name); known != module->functions.end()) {
+    function = process.functions.find(known->second);
+    return function != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+  }
+  if (!module->program.has_kernel(name)) return CUDA_ERROR_NOT_FOUND;
+  function = std::make_shared<Function>();
+  function->module = module;
+  function->name = name;
+  function->handle = process.functions.add<CUfunction>(function);
+  module->functions.emplace(name, function->handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult module_of(Library& library, const std::shared_ptr<Context>& context,
+                   std::shared_ptr<Module>& module) {
+  const std::lock_guard lock(library.mutex);
+  std::shared_ptr<Module>& known = library.modules[context.get()];
+  if (known == nullptr) {
+    if (const CUresult result = load_program(context, library.program, known); result != CUDA_SUCCESS) {
+      library.modules.erase(context.get());
+      return result;
+    }
+    known->is_of_library = true;
+  }
+  module = known;
+  return CUDA_SUCCESS;
+}
+
+CUresult function_of(const std::shared_ptr<Kernel>& kernel, const std::shared_ptr<Context>& context,
+                     std::shared_ptr<Function>& function) {
+  const std::lock_guard lock(kernel->mutex);
+  if (const auto known = kernel->functions.find(context.get()); known != kernel->functions.end()) {
+    function = known->second;
+    return CUDA_SUCCESS;
+  }
+  const std::shared_ptr<Library> library = kernel->library.lock();
+  if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  std::shared_ptr<Module> module;
+  if (const CUresult result = module_of(*library, context, module); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = function_of(module, kernel->name, function); result != CUDA_SUCCESS)
+    return result;
+  function->of_kernel = kernel;
+  kernel->functions.emplace(context.get(), function);
+  return CUDA_SUCCESS;
+}
+
+CUresult find_function(CUfunction handle, std::shared_ptr<Context>& context,
+                       std::shared_ptr<Function>& function) {
+  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+  Process& process = Process::instance();
+  if (decltype(process.kernels)::is_kind(handle)) {
+    const std::shared_ptr<Kernel> kernel = process.kernels.find(handle);
+    if (kernel == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (const CUresult result = function_of(kernel, context, function); result != CUDA_SUCCESS) return result;
+  } else {
+    function = process.functions.find(handle);
+    if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (function->module->context != context) return CUDA_ERROR_INVALID_CONTEXT;
+  }
+  return load(*function);
+}
+
+int dynamic_shared_limit(Function& function) {
+  if (const int own = function.dynamic_shared_limit; own >= 0) return own;
+  if (const auto kernel = function.of_kernel.lock()) return dynamic_shared_limit(*kernel);
+  return default_shared_limit(function.kernel().info());
+}
+
+int dynamic_shared_limit(Kernel& kernel) {
+  const int set = kernel.dynamic_shared_limit;
+  return set >= 0 ? set : default_shared_limit(kernel.info());
+}
+
+CUresult parameter_info(const KernelInfo& info, std::size_t index, std::size_t* offset, std::size_t* bytes) {
+  if (offset == nullptr || index >= info.parameters.size()) return CUDA_ERROR_INVALID_VALUE;
+  *offset = info.parameters[index].offset;
+  if (bytes != nullptr) *bytes = info.parameters[index].bytes;
+  return CUDA_SUCCESS;
+}
+
+namespace {
+
+int most_threads(const KernelInfo& info) {
+  const Dim3 most = info.required_block.x != 0 ? info.required_block : info.largest_block;
+  return static_cast<int>(most.x != 0 ? most.x * std::max(1u, most.y) * std::max(1u, most.z)
+                                      : Process::instance().shape().sm.threads_per_block);
+}
+
+}  // namespace
+
+CUresult function_attribute(const KernelInfo& info, int shared_limit, CUfunction_attribute attribute,
+                            int* value) {
+  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  switch (attribute) {
+    case FUNC_MAX_THREADS_PER_BLOCK:
+      *value = most_threads(info);
+      return CUDA_SUCCESS;
+    case FUNC_SHARED_SIZE_BYTES:
+      *value = static_cast<int>(info.static_shared_bytes);
+      return CUDA_SUCCESS;
+    case FUNC_CONST_SIZE_BYTES:
+      *value = static_cast<int>(info.constant_bytes);
+      return CUDA_SUCCESS;
+    case FUNC_LOCAL_SIZE_BYTES:
+      *value = static_cast<int>(info.local_bytes_per_thread);
+      return CUDA_SUCCESS;
+    case FUNC_NUM_REGS:
+      *value = static_cast<int>(std::min(info.registers, 255u));  // the most that an SM gives a thread
+      return CUDA_SUCCESS;
+    case FUNC_PTX_VERSION:
+    case FUNC_BINARY_VERSION:
+      *value = static_cast<int>(Process::instance().shape().capability);
+      return CUDA_SUCCESS;
+    case FUNC_CACHE_MODE_CA:
+      *value = 0;
+      return CUDA_SUCCESS;
+    case FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+      *value = shared_limit;
+      return CUDA_SUCCESS;
+    case FUNC_PREFERRED_SHARED_MEMORY_CARVEOUT:
+      *value = -1;
+      return CUDA_SUCCESS;
+  }
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult set_function_attribute(const KernelInfo& info, std::atomic<int>& shared_limit,
+                                CUfunction_attribute attribute, int value) {
+  if (attribute == FUNC_PREFERRED_SHARED_MEMORY_CARVEOUT)
+    return value >= -1 && value <= 100 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  if (attribute != FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES) return CUDA_ERROR_INVALID_VALUE;
+  const auto most = static_cast<std::int64_t>(Process::instance().shape().sm.shared_per_block);
+  if (value < 0 || value + static_cast<std::int64_t>(info.static_shared_bytes) > most)
+    return CUDA_ERROR_INVALID_VALUE;
+  shared_limit = value;
+  return CUDA_SUCCESS;
+}
+
+CUresult check_cache_config(int config) {
+  return config >= 0 && config <= 3 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+namespace entry {
+
+CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction handle) {
+  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Function> function;
+  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
+  return function_attribute(function->kernel().info(), dynamic_shared_limit(*function), attribute, value);
+}
+
+CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, int value) {
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Function> function;
+  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
+  return set_function_attribute(function->kernel().info(), function->dynamic_shared_limit, attribute, value);
+}
+
+CUresult cuFuncSetCacheConfig(CUfunction handle, int config) {
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Function> function;
+  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
+  return check_cache_config(config);
+}
+
+CUresult cuFuncGetModule(CUmodule* module, CUfunction handle) {
+  if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Function> function;
+  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
+  *module = function->module->handle;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuFuncGetName(const char** name, CUfunction handle) {
+  if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Function> function;
+  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
+  *name = function->name.c_str();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuFuncGetParamInfo(CUfunction handle, std::size_t index, std::size_t* offset, std::size_t* bytes) {
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Function> function;
+  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
+  return parameter_info(function->kernel().info(), index, offset, bytes);
+}
+
+CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction handle) {
+  if (state == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Context> context;
+  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+  const std::shared_ptr<Function> function = Process::instance().functions.find(handle);
+  if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  *state = function->is_loaded() ? FUNCTION_LOADING_STATE_LOADED : FUNCTION_LOADING_STATE_UNLOADED;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuFuncLoad(CUfunction handle) {
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Function> function;
+  return find_function(handle, context, function);  // loads
+}
+
+}  // namespace entry
+}  // namespace raddle::driver
