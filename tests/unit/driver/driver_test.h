@@ -7,22 +7,9 @@
 #include <cstring>
 #include <vector>
 
-#include "driver/abi.h"
+#include "driver/exported.h"
 
 namespace raddle::driver {
-
-extern "C" {
-#define ENTRY(name, symbol, since, parameters, arguments) CUresult symbol parameters;
-#define STREAM_ENTRY(name, symbol, since, streams_since, variant, parameters, arguments) \
-  CUresult symbol parameters;                                                            \
-  CUresult symbol##_##variant parameters;
-#define MISSING(name, symbol, since) CUresult symbol();
-#include "driver/entries.def"
-#include "driver/missing.def"
-#undef MISSING
-#undef STREAM_ENTRY
-#undef ENTRY
-}
 
 /// scale(p, k, n): p[i] *= k. wait(p, q): until *p is not 0, then *q = *p. fault(p): writes to p. total:
 /// counts blocks.
