@@ -1,6 +1,6 @@
-// The LLVM engine: from a kernel of a ptx::Module to code in memory. Order of work: choose the block kind,
-// compile the kernel and the device functions it reaches to LLVM IR, optimise, emit, hand out the entry
-// points.
+// The LLVM engine: from a kernel of a ptx::Module to code in memory. Order of work: choose the block kind
+// (block.h), compile the kernel and the device functions it reaches to LLVM IR, optimise, emit, hand out the
+// entry points.
 #include "jit/engine.h"
 
 #include <llvm/Bitcode/BitcodeReader.h>
@@ -13,6 +13,7 @@
 #include <cstdlib>
 
 #include "base/assert.h"
+#include "jit/block.h"
 #include "jit/code_cache.h"
 #include "jit/codegen.h"
 #include "jit/executable.h"
@@ -23,35 +24,6 @@
 
 namespace raddle::jit {
 namespace {
-
-using exec::BlockKind;
-
-bool is_barrier(const isa::Opcode& opcode) { return opcode.row->text->scope == isa::Scope::cta; }
-
-/// `bar.sync 0` by all threads: the one a region loop can do.
-bool is_plain_barrier(const ptx::Function& f, const ptx::Instruction& i) {
-  const isa::Opcode& opcode = *i.opcode;
-  if (!opcode.is(isa::Effects::sync) || opcode.row->operands.size() != 2) return false;
-  auto operands = f.operands_of(i);
-  return operands[0].kind == ptx::Operand::Kind::immediate && operands[0].value == 0 &&
-         operands[1].kind == ptx::Operand::Kind::none && i.guard == ptx::kNone;
-}
-
-struct Traits {
-  bool barriers = false, other_barriers = false, waiting = false, indirect = false, exits = false;
-};
-
-Traits traits_of(const ptx::Function& f) {
-  Traits t;
-  for (const auto& i : f.instructions) {
-    if (is_barrier(*i.opcode)) (is_plain_barrier(f, i) ? t.barriers : t.other_barriers) = true;
-    t.indirect |= i.extra != ptx::kNone && i.opcode->is(isa::Effects::control) && i.op() == isa::Op::call &&
-                  f.calls[i.extra].callee.kind != ptx::Operand::Kind::function;
-    t.exits |= i.op() == isa::Op::exit;
-  }
-  t.waiting = linear_order(f, ptx::build_cfg(f)).has_waiting_loop;
-  return t;
-}
 
 std::vector<bool> addresses_taken(const ptx::Module& module) {
   std::vector<bool> taken(module.functions.size());
@@ -64,76 +36,6 @@ std::vector<bool> addresses_taken(const ptx::Module& module) {
     for (const auto& r : v.relocations)
       if (r.is_function) taken[r.index] = true;
   return taken;
-}
-
-/// K-4, K-5: decided before launch from the kernel's code and the functions it calls.
-BlockKind choose_kind(const ptx::Module& module, ptx::FunctionId kernel, const ptx::KernelNeeds& needs,
-                      LayoutClass layout, unsigned part_lanes, bool& functions_exit) {
-  const ptx::Function& f = module.functions[kernel];
-  Traits own = traits_of(f);
-  bool fibers = own.other_barriers || own.waiting || own.indirect ||
-                (own.barriers && barriers_apart(module, f, layout, part_lanes));
-  for (auto id : needs.callees) {
-    const auto& callee = module.functions[id];
-    if (callee.is_declaration || id == kernel) continue;
-    Traits t = traits_of(callee);
-    fibers |= t.barriers || t.other_barriers || t.waiting || t.indirect;
-    functions_exit |= t.exits;
-  }
-  return fibers ? BlockKind::fibers : own.barriers ? BlockKind::regions : BlockKind::loops;
-}
-
-/// loops: `void block(ptr cta)` runs all warps of a CTA, so that what does not change is computed once.
-void emit_block_function(llvm::Module& llvm, DebugLines& debug, llvm::Function* warp_function) {
-  auto& context = llvm.getContext();
-  Builder ir(context);
-  auto* type = llvm::FunctionType::get(ir.getVoidTy(), {ir.getPtrTy()}, false);
-  auto* block = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "block", llvm);
-  block->addFnAttr(llvm::Attribute::NullPointerIsValid);
-  block->setSubprogram(debug.subprogram("block", 0));
-  ir.SetCurrentDebugLocation(llvm::DILocation::get(context, 0, 0, block->getSubprogram()));
-  warp_function->setLinkage(llvm::Function::InternalLinkage);
-  warp_function->addFnAttr(llvm::Attribute::AlwaysInline);
-  auto* entry = llvm::BasicBlock::Create(context, "entry", block);
-  auto* loop = llvm::BasicBlock::Create(context, "warp", block);
-  auto* done = llvm::BasicBlock::Create(context, "done", block);
-  ir.SetInsertPoint(entry);
-  auto* warp =
-      ir.CreateAlloca(llvm::ArrayType::get(ir.getInt8Ty(), sizeof(exec::WarpContext)), nullptr, "warp");
-  warp->setAlignment(llvm::Align(alignof(exec::WarpContext)));
-  auto field = [&](std::size_t offset) {
-    return ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), warp, offset);
-  };
-  auto cta_field = [&](std::size_t offset) {
-    auto* load = ir.CreateLoad(ir.getInt32Ty(),
-                               ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), block->getArg(0), offset));
-    load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context, {}));
-    return load;
-  };
-  ir.CreateMemSet(warp, ir.getInt8(0), offsetof(exec::WarpContext, dynamic_stack), llvm::Align(8));
-  ir.CreateStore(block->getArg(0), field(offsetof(exec::WarpContext, cta)));
-  auto* warps = cta_field(offsetof(exec::CtaContext, warp_count));
-  auto* threads = cta_field(offsetof(exec::CtaContext, thread_count));
-  ir.CreateBr(loop);
-  ir.SetInsertPoint(loop);
-  auto* index = ir.CreatePHI(ir.getInt32Ty(), 2, "index");
-  index->addIncoming(ir.getInt32(0), entry);
-  ir.CreateStore(index, field(offsetof(exec::WarpContext, warp_id)));
-  auto* left = ir.CreateSub(threads, ir.CreateShl(index, 5));
-  auto* partial =
-      ir.CreateSub(ir.CreateShl(ir.getInt32(1), ir.CreateAnd(left, ir.getInt32(31))), ir.getInt32(1));
-  auto* lanes =
-      ir.CreateSelect(ir.CreateICmpUGE(left, ir.getInt32(exec::kWarpSize)), ir.getInt32(0xffffffff), partial);
-  ir.CreateStore(lanes, field(offsetof(exec::WarpContext, initial_lanes)));
-  ir.CreateStore(lanes, field(offsetof(exec::WarpContext, live_lanes)));
-  auto* next = ir.CreateAdd(index, ir.getInt32(1));
-  ir.CreateStore(next, ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), block->getArg(0),
-                                                     offsetof(exec::CtaContext, running_warp)));
-  ir.CreateCall(warp_function, {warp});
-  index->addIncoming(next, loop);
-  ir.CreateCondBr(ir.CreateICmpULT(next, warps), loop, done);
-  ir.SetInsertPoint(done);
-  ir.CreateRetVoid();
 }
 
 /// RADDLE_DUMP=ir|optimised|asm writes what the engine made to stderr, for people who work on it.
@@ -209,19 +111,18 @@ class JitEngine final : public exec::Engine {
     llvm.setDataLayout(machine_->createDataLayout());
     llvm.setTargetTriple(machine_->getTargetTriple().str());
     declare_features(llvm, *machine_->getMCSubtargetInfo());
-    bool functions_exit = false;
     LayoutClass layout = layout_class(options.block, target_.simd.lanes);
-    BlockKind kind = choose_kind(module, kernel, needs, layout, target_.simd.lanes, functions_exit);
+    const BlockChoice choice = choose_block_kind(module, kernel, needs, layout, target_.simd.lanes);
     DebugLines debug(llvm);
     ModuleContext shared{.module = module,
                          .llvm = llvm,
                          .simd = target_.simd,
                          .debug = debug,
                          .layout = layout,
-                         .kind = kind,
+                         .kind = choice.kind,
                          .shared = ptx::shared_layout(module, kernel)};
     shared.address_taken = addresses_taken(module);
-    shared.functions_may_exit = functions_exit;
+    shared.functions_may_exit = choice.functions_exit;
     shared.has_dynamic_stack = needs.has_dynamic_stack;
     auto* entry = compile_function(shared, module.functions[kernel]);
     while (!shared.to_compile.empty()) {
@@ -229,10 +130,11 @@ class JitEngine final : public exec::Engine {
       shared.to_compile.pop_back();
       compile_function(shared, module.functions[id]);
     }
-    if (kind == BlockKind::loops) emit_block_function(llvm, debug, entry);
+    const bool is_loops = choice.kind == exec::BlockKind::loops;
+    if (is_loops) emit_block_function(llvm, debug, entry);
     debug.finish();
     set_target_attributes(llvm, target_);
-    executable.kind = kind;
+    executable.kind = choice.kind;
     executable.statistics = shared.statistics;
     executable.local_bytes = needs.local_bytes;
     if (needs.is_recursive || needs.has_indirect_calls || needs.has_dynamic_stack) {
@@ -243,7 +145,7 @@ class JitEngine final : public exec::Engine {
       executable.stack_bytes = std::uint64_t{4} * exec::kWarpSize * options.stack_bytes;
     }
     executable.frame_bytes = shared.frame_bytes;
-    return kind == BlockKind::loops ? "block" : entry->getName().str();
+    return is_loops ? "block" : entry->getName().str();
   }
 
   /// From IR to code that can be called: out of the cache, or in the tier that fits the kernel's size.
