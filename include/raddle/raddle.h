@@ -94,7 +94,13 @@ class Device {
   Result<void> write(DevicePtr to, const void* from, std::uint64_t bytes);
   Result<void> read(void* to, DevicePtr from, std::uint64_t bytes);
   Result<void> copy(DevicePtr to, DevicePtr from, std::uint64_t bytes);
+  Result<void> copy(const BoxCopy& copy);  ///< of any two sides, also of several devices
   Result<void> fill(DevicePtr to, std::uint8_t value, std::uint64_t bytes);
+  /// Makes memory known that the program mapped itself: it may be copied from and to as device memory is, and
+  /// faults near it name it. Kernels reach it either way. Until forget(); the program unmaps it afterwards.
+  /// @errors invalid: no bytes, or a part of it is known already
+  Result<void> adopt(DevicePtr address, std::uint64_t bytes, std::string_view name);
+  void forget(DevicePtr address);
   template <class T>
   Result<Buffer<T>> buffer(std::size_t count);
   template <class T>
@@ -212,9 +218,9 @@ class Stream {
   Result<void> write(DevicePtr to, const void* from, std::uint64_t bytes);
   Result<void> read(void* to, DevicePtr from, std::uint64_t bytes);
   Result<void> copy(DevicePtr to, DevicePtr from, std::uint64_t bytes);
+  Result<void> copy(const BoxCopy& copy);
   Result<void> fill(DevicePtr to, std::uint8_t value, std::uint64_t bytes);
-  /// `count` words of `word_bytes` (2 or 4), to an address aligned to that.
-  Result<void> fill_words(DevicePtr to, std::uint32_t word, unsigned word_bytes, std::uint64_t count);
+  Result<void> fill(const RowFill& fill);
   /// Calls a function from the callback thread, in order.
   void call(std::function<void()> function);
   Event record();                 ///< an event of this point

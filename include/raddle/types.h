@@ -16,6 +16,7 @@
 
 namespace raddle {
 
+class Device;
 class Stream;
 
 /// Extents of a grid in blocks, or of a block in threads.
@@ -62,6 +63,30 @@ struct Failure {
 struct Region {
   DevicePtr address;
   std::uint64_t bytes = 0;
+  std::uint64_t id = 0;     ///< of the allocation; never used again in this process
+  bool is_managed = false;  ///< a variable that is marked .managed
+};
+
+/// Where a copy reads or writes: rows `pitch` bytes apart, slices of rows `slice_pitch` bytes apart.
+struct CopySide {
+  Device* device = nullptr;  ///< whose memory it is; null: the host program's
+  std::uint64_t address = 0;
+  std::uint64_t pitch = 0, slice_pitch = 0;  ///< of no meaning for one row, one slice
+};
+
+/// Copies `depth` slices of `height` rows of `width` bytes.
+struct BoxCopy {
+  CopySide to, from;
+  std::uint64_t width = 0, height = 1, depth = 1;
+};
+
+/// Fills `height` rows, `pitch` bytes apart, with `width` words of `word_bytes` (1, 2 or 4) each.
+struct RowFill {
+  DevicePtr to;  ///< aligned to the words, as is the pitch
+  std::uint32_t word = 0;
+  unsigned word_bytes = 1;
+  std::uint64_t width = 0, height = 1, pitch = 0;
+  Device* device = nullptr;  ///< whose memory; null: of the stream's device
 };
 
 struct LaunchConfig {

@@ -143,13 +143,24 @@ enum CUpointer_attribute : int {
   POINTER_MEMORY_TYPE = 2,
   POINTER_DEVICE_POINTER = 3,
   POINTER_HOST_POINTER = 4,
+  POINTER_P2P_TOKENS = 5,
+  POINTER_SYNC_MEMOPS = 6,
+  POINTER_BUFFER_ID = 7,
   POINTER_IS_MANAGED = 8,
   POINTER_DEVICE_ORDINAL = 9,
+  POINTER_IS_IPC_CAPABLE = 10,
   POINTER_RANGE_START_ADDR = 11,
   POINTER_RANGE_SIZE = 12,
+  POINTER_MAPPED = 13,
+  POINTER_ALLOWED_HANDLE_TYPES = 14,
+  POINTER_IS_GPU_DIRECT_RDMA_CAPABLE = 15,
+  POINTER_ACCESS_FLAGS = 16,
+  POINTER_MEMPOOL_HANDLE = 17,
+  POINTER_MAPPING_SIZE = 18,
+  POINTER_MAPPING_BASE_ADDR = 19,
+  POINTER_MEMORY_BLOCK_ID = 20,
+  POINTER_IS_HW_DECOMPRESS_CAPABLE = 21,
 };
-
-inline constexpr unsigned kMemoryTypeHost = 1, kMemoryTypeDevice = 2;
 
 enum CUdriverProcAddressQueryResult : int {
   PROC_SUCCESS = 0,
@@ -158,3 +169,5 @@ enum CUdriverProcAddressQueryResult : int {
 };
 
 }  // namespace raddle::driver
+
+#include "driver/abi_memory.h"  // of these types

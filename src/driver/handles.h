@@ -56,6 +56,15 @@ class HandleTable {
     return found == nullptr ? nullptr : clear(static_cast<std::size_t>(found - slots_.data()));
   }
 
+  /// All live objects.
+  std::vector<std::shared_ptr<T>> all() const {
+    std::vector<std::shared_ptr<T>> live;
+    std::shared_lock lock(mutex_);
+    for (const Slot& slot : slots_)
+      if (slot.object != nullptr) live.push_back(slot.object);
+    return live;
+  }
+
   /// Ends the handles of all objects that match. They are destroyed after the table's lock is released.
   template <class Predicate>
   void remove_if(const Predicate& matches) {

@@ -35,7 +35,6 @@ struct Context {
 
   std::mutex mutex;
   std::vector<std::weak_ptr<Stream>> blocking;  ///< streams that are ordered with the legacy stream
-  std::map<void*, std::uint64_t> pinned;        ///< memory from cuMemAllocHost: bytes
 
  private:
   std::unique_ptr<Stream> legacy_;

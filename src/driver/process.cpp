@@ -56,10 +56,42 @@ Result<std::uint64_t> Process::memory_bytes() {
   return bytes;
 }
 
+std::uint64_t Process::memory_available(const Context& context) {
+  std::uint64_t used = shared_.used();
+  for (const auto& each : contexts.all()) used += each->device.memory_used();
+  const std::uint64_t total = context.device.properties().memory_bytes;
+  return total - std::min(total, used);
+}
+
+Result<DevicePtr> Process::allocate_shared(const Context& context, std::uint64_t bytes) {
+  const std::uint64_t available = memory_available(context);
+  if (bytes > available)
+    return Error::make(ErrorCode::out_of_memory, "{} bytes wanted, {} left", bytes, available);
+  return shared_.allocate(bytes);
+}
+
+void Process::synchronize_all() {
+  for (const auto& context : contexts.all()) (void)context->device.synchronize();
+}
+
+bool Process::sync_memops(std::uint64_t id) {
+  const std::lock_guard lock(mutex_);
+  return sync_memops_.contains(id);
+}
+
+void Process::set_sync_memops(std::uint64_t id, bool wanted) {
+  const std::lock_guard lock(mutex_);
+  if (wanted)
+    sync_memops_.insert(id);
+  else
+    sync_memops_.erase(id);
+}
+
 Result<std::shared_ptr<Context>> Process::create_context(unsigned flags) {
   TRY_ASSIGN(raddle::Device device, raddle::Device::open(options_from_environment()));
   auto context = std::make_shared<Context>(std::move(device), flags);
   context->handle = contexts.add<CUcontext>(context);
+  memory.adopt_all(*context);
   return context;
 }
 
@@ -83,6 +115,7 @@ void Process::destroy_context(const std::shared_ptr<Context>& context) {
   arrays.remove_if(is_its);
   streams.remove_if([&](const Stream& stream) { return stream.keeps == context; });
   modules.remove_if(is_its);
+  memory.remove_if([&](const Memory& held) { return held.context == context->handle; });
 }
 
 Result<std::shared_ptr<Context>> Process::retain_primary() {

@@ -3,10 +3,13 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 
 #include "driver/array.h"
+#include "driver/memory_table.h"
 #include "driver/objects.h"
+#include "machine/memory/device_memory.h"
 #include "machine/shape/machine_shape.h"
 
 namespace raddle::driver {
@@ -21,6 +24,12 @@ class Process {
   const machine::MachineShape& shape() const { return shape_; }
   /// Memory of the device that may be allocated. @errors as Device::open
   Result<std::uint64_t> memory_bytes();
+  /// Of that, what neither contexts nor what they share have taken.
+  std::uint64_t memory_available(const Context& context);
+  /// Device memory for all contexts. @errors out_of_memory
+  Result<DevicePtr> allocate_shared(const Context& context, std::uint64_t bytes);
+  void free_shared(DevicePtr address) { (void)shared_.free(address); }
+  void synchronize_all();  ///< all contexts
 
   Result<std::shared_ptr<Context>> create_context(unsigned flags);
   void destroy_context(const std::shared_ptr<Context>& context);  ///< and all that it made
@@ -31,6 +40,11 @@ class Process {
   bool primary_active();
   unsigned primary_flags = 0;
 
+  /// CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, by the allocation's id: fills that are not asynchronous by name are
+  /// not so.
+  bool sync_memops(std::uint64_t id);
+  void set_sync_memops(std::uint64_t id, bool wanted);
+
   HandleTable<Context, 1> contexts;
   HandleTable<Module, 2> modules;
   HandleTable<Function, 3> functions;
@@ -40,6 +54,7 @@ class Process {
   HandleTable<MipmappedArray, 12> mipmapped_arrays;
   HandleTable<Library, 6> libraries;
   HandleTable<Kernel, 7> kernels;
+  MemoryTable memory;
 
  private:
   Process() = default;
@@ -48,7 +63,9 @@ class Process {
   std::mutex mutex_;
   machine::MachineShape shape_;
   std::shared_ptr<Context> primary_;
+  machine::DeviceMemory shared_{~std::uint64_t{0}};  ///< its limit is memory_available()
   unsigned primary_uses_ = 0;
+  std::set<std::uint64_t> sync_memops_;
 };
 
 /// The calling thread's contexts; the last is current.

@@ -25,6 +25,8 @@ std::string argument_text(const T& value) {
     return fmt::format("{}", static_cast<int>(value));
   } else if constexpr (std::is_same_v<T, CUdeviceptr>) {
     return fmt::format("{:#x}", value);
+  } else if constexpr (std::is_class_v<T>) {
+    return "{...}";
   } else {
     return fmt::format("{}", value);
   }

@@ -175,8 +175,14 @@ std::optional<Failure> Device::failure() const {
 std::optional<Region> Device::region(DevicePtr address) const {
   const auto found = impl_->machine->memory().find(address.value);
   if (!found) return std::nullopt;
-  return Region{found->address, found->bytes};
+  return Region{found->address, found->bytes, found->id, found->managed};
 }
+
+Result<void> Device::adopt(DevicePtr address, std::uint64_t bytes, std::string_view name) {
+  return impl_->machine->memory().adopt(address, bytes, name);
+}
+void Device::forget(DevicePtr address) { impl_->machine->memory().forget(address); }
+
 std::uint64_t Device::memory_used() const { return impl_->machine->memory().used(); }
 
 std::uint64_t Device::blocks_completed() const {

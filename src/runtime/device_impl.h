@@ -10,6 +10,7 @@
 
 #include "exec/executable.h"
 #include "machine/machine.h"
+#include "machine/memory/device_copy.h"
 #include "ptx/layout.h"
 #include "ptx/module.h"
 #include "raddle/raddle.h"
@@ -32,6 +33,8 @@ struct Stream::Impl {
 
   /// Appends a task: it runs after all earlier ones of this stream, and after `also` if given.
   void submit(machine::Task& task, machine::Task* also = nullptr);
+  /// Appends a function that runs on the thread of its kind.
+  void submit(machine::TaskKind kind, std::function<void()> function);
   machine::Task* retain_last();  ///< null if the stream was never used; the caller releases it
 
   Device::Impl& device;
@@ -55,6 +58,9 @@ struct Device::Impl {
   Result<void> synchronize();
   Result<void> status() const;
   machine::TaskScheduler& tasks() { return machine->tasks(); }
+  static Impl& of(Device& device) { return *device.impl_; }
+  /// One side of a copy of this extent. @errors invalid: not inside an allocation of its device
+  static Result<machine::BoxSide> side(const CopySide& side, const BoxCopy& copy);
 };
 
 struct Event::Impl {

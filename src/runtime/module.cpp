@@ -39,7 +39,7 @@ Result<void> place_globals(Module::Impl& module) {
     if (variables[id].space != ptx::Space::global || variables[id].is_parameter) continue;
     TRY_ASSIGN(const DevicePtr address,
                module.device->machine->memory().allocate(std::max<std::uint64_t>(variables[id].size, 1),
-                                                         variables[id].name));
+                                                         variables[id].name, variables[id].managed));
     module.allocations.push_back(address);
     module.addresses[id] = address.value;
     std::memset(reinterpret_cast<void*>(address.value), 0,

@@ -46,27 +46,25 @@ Stream::~Stream() = default;
 Stream::Stream(Stream&&) noexcept = default;
 Stream& Stream::operator=(Stream&&) noexcept = default;
 
-namespace {
-void submit_function(Stream::Impl& stream, TaskKind kind, std::function<void()> function) {
-  Task* task = stream.device.tasks().acquire();
+void Stream::Impl::submit(TaskKind kind, std::function<void()> function) {
+  Task* task = device.tasks().acquire();
   task->kind = kind;
   task->function = std::move(function);
-  stream.submit(*task);
-  stream.device.tasks().release(task);
+  submit(*task);
+  device.tasks().release(task);
 }
-}  // namespace
 
 Result<void> Stream::write(DevicePtr to, const void* from, std::uint64_t bytes) {
   if (bytes == 0) return {};
   TRY_ASSIGN(std::byte * target, impl_->device.machine->memory().host(to, bytes));
-  submit_function(*impl_, TaskKind::copy, [=] { machine::copy_to_device(target, from, bytes); });
+  impl_->submit(TaskKind::copy, [=] { machine::copy_to_device(target, from, bytes); });
   return {};
 }
 
 Result<void> Stream::read(void* to, DevicePtr from, std::uint64_t bytes) {
   if (bytes == 0) return {};
   TRY_ASSIGN(const std::byte* source, impl_->device.machine->memory().host(from, bytes));
-  submit_function(*impl_, TaskKind::copy, [=] { machine::copy_from_device(to, source, bytes); });
+  impl_->submit(TaskKind::copy, [=] { machine::copy_from_device(to, source, bytes); });
   return {};
 }
 
@@ -74,30 +72,18 @@ Result<void> Stream::copy(DevicePtr to, DevicePtr from, std::uint64_t bytes) {
   if (bytes == 0) return {};
   TRY_ASSIGN(std::byte * target, impl_->device.machine->memory().host(to, bytes));
   TRY_ASSIGN(const std::byte* source, impl_->device.machine->memory().host(from, bytes));
-  submit_function(*impl_, TaskKind::copy, [=] { machine::copy_on_device(target, source, bytes); });
+  impl_->submit(TaskKind::copy, [=] { machine::copy_on_device(target, source, bytes); });
   return {};
 }
 
 Result<void> Stream::fill(DevicePtr to, std::uint8_t value, std::uint64_t bytes) {
   if (bytes == 0) return {};
   TRY_ASSIGN(std::byte * target, impl_->device.machine->memory().host(to, bytes));
-  submit_function(*impl_, TaskKind::copy, [=] { machine::fill_device(target, value, bytes); });
+  impl_->submit(TaskKind::copy, [=] { machine::fill_device(target, value, bytes); });
   return {};
 }
 
-Result<void> Stream::fill_words(DevicePtr to, std::uint32_t word, unsigned word_bytes, std::uint64_t count) {
-  if (count == 0) return {};
-  if ((word_bytes != 2 && word_bytes != 4) || to.value % word_bytes != 0 || count > ~0ull / word_bytes)
-    return Error::invalid("{} words of {} bytes cannot be written to {:#x}", count, word_bytes, to.value);
-  TRY_ASSIGN(std::byte * target, impl_->device.machine->memory().host(to, count * word_bytes));
-  submit_function(*impl_, TaskKind::copy,
-                  [=] { machine::fill_device_words(target, word, word_bytes, count); });
-  return {};
-}
-
-void Stream::call(std::function<void()> function) {
-  submit_function(*impl_, TaskKind::callback, std::move(function));
-}
+void Stream::call(std::function<void()> function) { impl_->submit(TaskKind::callback, std::move(function)); }
 
 Event Stream::record() {
   Task* marker = impl_->device.tasks().acquire();

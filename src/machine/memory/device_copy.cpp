@@ -1,6 +1,7 @@
 // See device_copy.h. Only the device's side of a copy is aligned and atomic; the host's side is plain bytes.
 #include "machine/memory/device_copy.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 
@@ -86,13 +87,53 @@ void fill_device(std::byte* to, std::uint8_t value, std::uint64_t bytes) {
   });
 }
 
+namespace {
+// A page of words, then that page again and again: memcpy's speed for any word.
+void fill_repeatedly(std::byte* to, std::uint32_t word, unsigned word_bytes, std::uint64_t bytes) {
+  for (std::uint64_t i = 0; i < kWordwiseBytes; i += word_bytes) std::memcpy(to + i, &word, word_bytes);
+  for (std::uint64_t done = kWordwiseBytes; done < bytes; done += kWordwiseBytes)
+    std::memcpy(to + done, to, std::min(kWordwiseBytes, bytes - done));
+}
+}  // namespace
+
 void fill_device_words(std::byte* to, std::uint32_t word, unsigned word_bytes, std::uint64_t count) {
+  if (word_bytes == 1) return fill_device(to, static_cast<std::uint8_t>(word), count);
+  if (count * word_bytes > kWordwiseBytes) return fill_repeatedly(to, word, word_bytes, count * word_bytes);
   for (std::uint64_t i = 0; i < count; ++i, to += word_bytes) {
     if (word_bytes == 2)
       word_at<std::uint16_t>(to).store(static_cast<std::uint16_t>(word), std::memory_order_release);
     else
       word_at<std::uint32_t>(to).store(word, std::memory_order_release);
   }
+}
+
+namespace {
+void copy_row(std::byte* to, const std::byte* from, std::uint64_t bytes, bool to_watched, bool from_watched) {
+  if (to_watched && from_watched)
+    copy_on_device(to, from, bytes);
+  else if (to_watched)
+    copy_to_device(to, from, bytes);
+  else if (from_watched)
+    copy_from_device(to, from, bytes);
+  else
+    std::memmove(to, from, bytes);
+}
+}  // namespace
+
+void copy_box(const BoxSide& to, const BoxSide& from, std::uint64_t width, std::uint64_t height,
+              std::uint64_t depth) {
+  if (to.pitch == width && from.pitch == width) {  // whole slices in one piece
+    width *= height;
+    height = 1;
+    if (to.slice_pitch == width && from.slice_pitch == width) {
+      width *= depth;
+      depth = 1;
+    }
+  }
+  for (std::uint64_t slice = 0; slice < depth; ++slice)
+    for (std::uint64_t row = 0; row < height; ++row)
+      copy_row(to.memory + slice * to.slice_pitch + row * to.pitch,
+               from.memory + slice * from.slice_pitch + row * from.pitch, width, to.watched, from.watched);
 }
 
 }  // namespace raddle::machine

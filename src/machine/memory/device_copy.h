@@ -22,7 +22,18 @@ void copy_to_device(std::byte* to, const void* from, std::uint64_t bytes);
 void copy_from_device(void* to, const std::byte* from, std::uint64_t bytes);
 void copy_on_device(std::byte* to, const std::byte* from, std::uint64_t bytes);  ///< may overlap
 void fill_device(std::byte* to, std::uint8_t value, std::uint64_t bytes);
-/// Words of 2 or 4 bytes, aligned to their size.
+/// Words of 1, 2 or 4 bytes, aligned to their size.
 void fill_device_words(std::byte* to, std::uint32_t word, unsigned word_bytes, std::uint64_t count);
+
+/// Rows of `width` bytes, `height` of them to a slice. A side that kernels may see is `watched`.
+struct BoxSide {
+  std::byte* memory = nullptr;
+  std::uint64_t pitch = 0, slice_pitch = 0;
+  bool watched = false;
+};
+/// Rows that follow each other on both sides are copied at once; there is no buffer in between, so sides that
+/// overlap must do so within a row.
+void copy_box(const BoxSide& to, const BoxSide& from, std::uint64_t width, std::uint64_t height,
+              std::uint64_t depth);
 
 }  // namespace raddle::machine

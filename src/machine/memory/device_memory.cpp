@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -29,6 +30,11 @@ std::byte* map_memory(std::uint64_t bytes, int protection) {
   return map == MAP_FAILED ? nullptr : static_cast<std::byte*>(map);
 }
 std::uint64_t number(const std::byte* p) { return reinterpret_cast<std::uint64_t>(p); }
+
+std::uint64_t next_id() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
 }  // namespace
 
 DeviceMemory::DeviceMemory(std::uint64_t capacity) : capacity_(capacity), free_(16) {}
@@ -41,14 +47,16 @@ DeviceMemory::~DeviceMemory() {
   for (const Slab& slab : slabs_) munmap(slab.map, slab.bytes);
 }
 
-Result<DevicePtr> DeviceMemory::allocate(std::uint64_t bytes, std::string_view name) {
+Result<DevicePtr> DeviceMemory::allocate(std::uint64_t bytes, std::string_view name, bool managed) {
   if (bytes == 0) return Error::invalid("an allocation needs at least one byte");
   std::lock_guard lock(mutex_);
   if (bytes > capacity_ - std::min(used_, capacity_)) {
     return Error::make(ErrorCode::out_of_memory, "out of device memory: {} bytes wanted, {} of {} left",
                        bytes, capacity_ - used_, capacity_);
   }
-  return bytes >= kGuardedFrom ? allocate_mapped(bytes, name) : allocate_pooled(bytes, name);
+  const auto allocated = bytes >= kGuardedFrom ? allocate_mapped(bytes, name) : allocate_pooled(bytes, name);
+  if (allocated) entries_[allocated->value].allocation.managed = managed;
+  return allocated;
 }
 
 // Two mappings of the same anonymous pages: kernels read the one, the host writes the other. So a constant
@@ -79,7 +87,7 @@ Result<DevicePtr> DeviceMemory::allocate_constants(std::uint64_t bytes, std::str
   close(pages);
   // As close to the guard behind it as its alignment allows.
   const DevicePtr address{number(memory) + (body - bytes) / kAlignment * kAlignment};
-  entry.allocation = {address, bytes, std::string(name), true};
+  entry.allocation = {address, bytes, std::string(name), true, next_id()};
   entry.map_bytes = total;
   entry.alias = static_cast<std::byte*>(alias);
   entry.alias_bytes = body;
@@ -109,7 +117,7 @@ Result<DevicePtr> DeviceMemory::allocate_mapped(std::uint64_t bytes, std::string
   const std::uint64_t slack = alignment == kPage ? (body - bytes) / kAlignment * kAlignment : 0;
   const DevicePtr address{start + slack};
   Entry& entry = entries_[address.value];
-  entry.allocation = {address, bytes, std::string(name), false};
+  entry.allocation = {address, bytes, std::string(name), false, next_id()};
   entry.map = map;
   entry.map_bytes = total;
   used_ += bytes;
@@ -142,7 +150,7 @@ Result<DevicePtr> DeviceMemory::allocate_pooled(std::uint64_t bytes, std::string
     slab_next_ += chunk;
   }
   Entry& entry = entries_[address];
-  entry.allocation = {{address}, bytes, std::string(name), false};
+  entry.allocation = {{address}, bytes, std::string(name), false, next_id()};
   entry.size_class = size_class;
   used_ += bytes;
   return DevicePtr{address};
@@ -151,7 +159,7 @@ Result<DevicePtr> DeviceMemory::allocate_pooled(std::uint64_t bytes, std::string
 Result<void> DeviceMemory::free(DevicePtr address) {
   std::lock_guard lock(mutex_);
   const auto found = entries_.find(address.value);
-  if (found == entries_.end())
+  if (found == entries_.end() || found->second.allocation.adopted)
     return Error::invalid("free of {:#x}, which is not the start of an allocation", address.value);
   const Entry& entry = found->second;
   used_ -= entry.allocation.bytes;
@@ -173,11 +181,39 @@ const DeviceMemory::Entry* DeviceMemory::entry_at(std::uint64_t address) const {
   return address - entry.allocation.address.value < entry.allocation.bytes ? &entry : nullptr;
 }
 
+Result<void> DeviceMemory::adopt(DevicePtr address, std::uint64_t bytes, std::string_view name) {
+  if (bytes == 0) return Error::invalid("nothing to adopt at {:#x}", address.value);
+  std::lock_guard lock(mutex_);
+  const auto after = entries_.lower_bound(address.value);
+  if (entry_at(address.value) != nullptr || (after != entries_.end() && after->first - address.value < bytes))
+    return Error::invalid("{} bytes at {:#x} are device memory already", bytes, address.value);
+  Entry& entry = entries_[address.value];
+  entry.allocation = {address, bytes, std::string(name), false, next_id()};
+  entry.allocation.adopted = true;
+  return {};
+}
+
+void DeviceMemory::forget(DevicePtr address) {
+  std::lock_guard lock(mutex_);
+  const auto found = entries_.find(address.value);
+  if (found != entries_.end() && found->second.allocation.adopted) entries_.erase(found);
+}
+
+/// Where the memory ends that begins in this entry: adopted pieces may follow each other without a gap.
+std::uint64_t DeviceMemory::readable_end(const Entry& entry) const {
+  std::uint64_t end = entry.allocation.address.value + entry.allocation.bytes;
+  if (!entry.allocation.adopted) return end;
+  for (auto next = entries_.find(end); next != entries_.end() && next->second.allocation.adopted;
+       next = entries_.find(end))
+    end += next->second.allocation.bytes;
+  return end;
+}
+
 Result<std::byte*> DeviceMemory::host(DevicePtr address, std::uint64_t bytes) const {
   {
     std::lock_guard lock(mutex_);
     if (const Entry* entry = entry_at(address.value); entry != nullptr) {
-      const bool fits = bytes <= entry->allocation.address.value + entry->allocation.bytes - address.value;
+      const bool fits = bytes <= readable_end(*entry) - address.value;
       if (fits && entry->alias != nullptr) return entry->alias + (address.value - number(entry->map + kPage));
       if (fits) return reinterpret_cast<std::byte*>(address.value);
     }
@@ -197,6 +233,7 @@ std::string DeviceMemory::describe(std::uint64_t address) const {
   if (entries_.empty()) return "there is no allocation";
   const auto what = [](const Allocation& a) {
     return a.name.empty() ? fmt::format("the allocation {:#x} of {} bytes", a.address.value, a.bytes)
+           : a.adopted    ? fmt::format("{} ({:#x}, {} bytes)", a.name, a.address.value, a.bytes)
                           : fmt::format("variable {} ({:#x}, {} bytes)", a.name, a.address.value, a.bytes);
   };
   const auto after = entries_.upper_bound(address);

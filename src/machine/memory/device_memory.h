@@ -20,6 +20,9 @@ struct Allocation {
   std::uint64_t bytes = 0;
   std::string name;        ///< of a variable, empty for others
   bool read_only = false;  ///< constants
+  std::uint64_t id = 0;    ///< never used again in this process
+  bool adopted = false;    ///< mapped by somebody else
+  bool managed = false;    ///< a variable marked so; the same memory as any other
 };
 
 class DeviceMemory {
@@ -35,15 +38,21 @@ class DeviceMemory {
 
   /// Thread-safe, as all of this class. Fresh memory is zero, reused memory is not.
   /// @errors out_of_memory: more than the capacity left, or the host refuses; invalid: zero bytes
-  Result<DevicePtr> allocate(std::uint64_t bytes, std::string_view name = {});
+  Result<DevicePtr> allocate(std::uint64_t bytes, std::string_view name = {}, bool managed = false);
   /// Constants: between guard pages, and read-only to kernels, whose writes fault (K-11). The host writes
   /// through host(), at any time. @errors out_of_memory
   Result<DevicePtr> allocate_constants(std::uint64_t bytes, std::string_view name = {});
   /// @errors invalid: not the start of a live allocation
   Result<void> free(DevicePtr address);
 
+  /// Memory that somebody else mapped and will unmap, after forget(). It does not count as used.
+  /// @errors invalid: zero bytes, or a part of it is known already
+  Result<void> adopt(DevicePtr address, std::uint64_t bytes, std::string_view name);
+  void forget(DevicePtr address);
+
   /// Where the host reads and writes [address, address + bytes): for constants a second, writable mapping of
-  /// the same pages. @errors invalid: not inside one allocation; names the nearest
+  /// the same pages. @errors invalid: not inside one allocation, or adopted pieces without a gap; names the
+  /// nearest
   Result<std::byte*> host(DevicePtr address, std::uint64_t bytes) const;
   std::optional<Allocation> find(std::uint64_t address) const;
   /// Where an address lies: "8 bytes past the end of the allocation 0x...+1024", for fault messages.
@@ -67,6 +76,7 @@ class DeviceMemory {
   };
   Result<DevicePtr> allocate_mapped(std::uint64_t bytes, std::string_view name);
   const Entry* entry_at(std::uint64_t address) const;
+  std::uint64_t readable_end(const Entry& entry) const;
   Result<DevicePtr> allocate_pooled(std::uint64_t bytes, std::string_view name);
   bool grow_pool();
 

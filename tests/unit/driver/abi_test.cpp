@@ -23,6 +23,38 @@ static_assert(sizeof(::CUDA_ARRAY_MEMORY_REQUIREMENTS) ==
               sizeof(raddle::driver::CUDA_ARRAY_MEMORY_REQUIREMENTS));
 static_assert(sizeof(::CUresult) == sizeof(raddle::driver::CUresult));
 
+#define SAME_SIZE(type) static_assert(sizeof(::type) == sizeof(raddle::driver::type))
+#define SAME_PLACE(type, member) \
+  static_assert(offsetof(::type, member) == offsetof(raddle::driver::type, member))
+SAME_SIZE(CUDA_MEMCPY2D);
+SAME_PLACE(CUDA_MEMCPY2D, srcArray);
+SAME_PLACE(CUDA_MEMCPY2D, dstDevice);
+SAME_PLACE(CUDA_MEMCPY2D, Height);
+SAME_SIZE(CUDA_MEMCPY3D);
+SAME_PLACE(CUDA_MEMCPY3D, srcHeight);
+SAME_PLACE(CUDA_MEMCPY3D, dstMemoryType);
+SAME_PLACE(CUDA_MEMCPY3D, Depth);
+SAME_SIZE(CUDA_MEMCPY3D_PEER);
+SAME_PLACE(CUDA_MEMCPY3D_PEER, srcContext);
+SAME_PLACE(CUDA_MEMCPY3D_PEER, dstContext);
+SAME_SIZE(CUmemLocation);
+SAME_SIZE(CUmemcpyAttributes);
+SAME_PLACE(CUmemcpyAttributes, flags);
+SAME_SIZE(CUmemcpy3DOperand);
+SAME_PLACE(CUmemcpy3DOperand, op.ptr.locHint);
+SAME_PLACE(CUmemcpy3DOperand, op.array.array);
+SAME_SIZE(CUDA_MEMCPY3D_BATCH_OP);
+SAME_PLACE(CUDA_MEMCPY3D_BATCH_OP, srcAccessOrder);
+SAME_SIZE(CUmemAllocationProp);
+SAME_PLACE(CUmemAllocationProp, allocFlags);
+SAME_SIZE(CUmemAccessDesc);
+SAME_SIZE(CUmemPoolProps);
+SAME_PLACE(CUmemPoolProps, maxSize);
+SAME_PLACE(CUmemPoolProps, reserved);
+SAME_SIZE(CUmemPoolPtrExportData);
+SAME_SIZE(CUipcMemHandle);
+SAME_SIZE(CUipcEventHandle);
+
 TEST(Abi, ResultsHaveTheHeadersNumbers) {
 #define RESULT(name, number, text) EXPECT_EQ(static_cast<int>(::name), number);
 #include "driver/results.def"
@@ -37,6 +69,13 @@ TEST(Abi, AttributesHaveTheHeadersNumbers) {
   EXPECT_EQ(static_cast<int>(::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES),
             FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES);
   EXPECT_EQ(static_cast<int>(::CU_POINTER_ATTRIBUTE_RANGE_SIZE), POINTER_RANGE_SIZE);
+  EXPECT_EQ(static_cast<int>(::CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID), POINTER_MEMORY_BLOCK_ID);
+  EXPECT_EQ(static_cast<unsigned>(::CU_MEMORYTYPE_UNIFIED), MEMORYTYPE_UNIFIED);
+  EXPECT_EQ(static_cast<int>(::CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT), LOCATION_HOST_NUMA_CURRENT);
+  EXPECT_EQ(static_cast<int>(::CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID),
+            RANGE_LAST_PREFETCH_LOCATION_ID);
+  EXPECT_EQ(static_cast<int>(::CU_MEM_ADVISE_UNSET_ACCESSED_BY), ADVISE_UNSET_ACCESSED_BY);
+  EXPECT_EQ(static_cast<int>(::CU_MEMPOOL_ATTR_USED_MEM_HIGH), POOL_USED_HIGH);
   EXPECT_EQ(static_cast<int>(::CU_LIMIT_MALLOC_HEAP_SIZE), LIMIT_MALLOC_HEAP_SIZE);
   EXPECT_EQ(static_cast<unsigned>(::CU_STREAM_NON_BLOCKING), STREAM_NON_BLOCKING);
   EXPECT_EQ(static_cast<unsigned>(::CU_EVENT_DISABLE_TIMING), EVENT_DISABLE_TIMING);

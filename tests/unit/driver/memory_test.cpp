@@ -114,7 +114,7 @@ TEST_F(Driver, PinnedMemoryIsSeenByKernels) {
   EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
   EXPECT_EQ(words[1], 9u);
   EXPECT_EQ(cuPointerGetAttribute(&type, POINTER_MEMORY_TYPE, address), CUDA_SUCCESS);
-  EXPECT_EQ(type, kMemoryTypeHost);
+  EXPECT_EQ(type, static_cast<unsigned>(MEMORYTYPE_HOST));
   EXPECT_EQ(cuMemFreeHost(memory), CUDA_SUCCESS);
   EXPECT_EQ(cuMemFreeHost(memory), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuMemHostAlloc(&memory, 64, 2), CUDA_SUCCESS);
@@ -132,7 +132,7 @@ TEST_F(Driver, AddressesSayWhatTheyAre) {
   EXPECT_EQ(cuPointerGetAttribute(&owner, POINTER_CONTEXT, a), CUDA_SUCCESS);
   EXPECT_EQ(owner, context);
   EXPECT_EQ(cuPointerGetAttribute(&type, POINTER_MEMORY_TYPE, a), CUDA_SUCCESS);
-  EXPECT_EQ(type, kMemoryTypeDevice);
+  EXPECT_EQ(type, static_cast<unsigned>(MEMORYTYPE_DEVICE));
   EXPECT_EQ(cuPointerGetAttribute(&start, POINTER_RANGE_START_ADDR, a + 10), CUDA_SUCCESS);
   EXPECT_EQ(start, a);
   EXPECT_EQ(cuPointerGetAttribute(&bytes, POINTER_RANGE_SIZE, a + 10), CUDA_SUCCESS);

@@ -28,6 +28,43 @@ bool is_guard(const std::byte* first, std::uint64_t bytes) {
   return at >= end;
 }
 
+TEST(DeviceMemory, KnowsMemoryThatOthersMapped) {
+  DeviceMemory memory(1 << 20);
+  alignas(256) static std::byte pieces[4096];
+  const auto at = reinterpret_cast<std::uint64_t>(pieces);
+  ASSERT_TRUE(memory.adopt({at}, 1024, "a piece").ok());
+  EXPECT_FALSE(memory.adopt({at + 512}, 4, "").ok());  // in it
+  EXPECT_FALSE(memory.adopt({at - 4}, 8, "").ok());    // into it
+  EXPECT_FALSE(memory.adopt({at + 2048}, 0, "").ok());
+  EXPECT_EQ(memory.used(), 0u);
+  EXPECT_FALSE(memory.free({at}).ok());
+  EXPECT_FALSE(memory.host({at + 1000}, 100).ok());
+  ASSERT_TRUE(memory.adopt({at + 1024}, 1024, "the next").ok());
+  ASSERT_TRUE(memory.host({at + 1000}, 100).ok());  // across both
+  EXPECT_EQ(memory.host({at + 1000}, 100).value(), pieces + 1000);
+  EXPECT_FALSE(memory.host({at + 1000}, 1049).ok());
+  EXPECT_EQ(memory.describe(at + 2050),
+            fmt::format("2 bytes past the end of the next ({:#x}, 1024 bytes)", at + 1024));
+  memory.forget({at});
+  EXPECT_FALSE(memory.find(at).has_value());
+  EXPECT_TRUE(memory.find(at + 1024).has_value());
+}
+
+TEST(DeviceCopy, BoxesKeepTheirPitches) {
+  std::byte from[64], to[64]{};
+  for (int i = 0; i < 64; ++i) from[i] = std::byte(i);
+  const BoxSide source{from + 5, 8, 32, true}, target{to, 4, 16, false};
+  copy_box(target, source, 3, 2, 2);
+  const int wanted[] = {5, 6, 7, 0, 13, 14, 15, 0};
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(int(to[i]), wanted[i]) << i;
+  EXPECT_EQ(int(to[16]), 37);
+  EXPECT_EQ(int(to[20]), 45);
+  EXPECT_EQ(int(to[23]), 0);
+  std::memset(to, 0, sizeof to);
+  copy_box({to, 8, 32, true}, {from, 8, 32, true}, 8, 4, 2);  // one piece
+  EXPECT_EQ(std::memcmp(to, from, 64), 0);
+}
+
 // proves: K-12
 TEST(BlockMemory, RegionsOfAllWorkersLieBetweenGuards) {
   constexpr std::uint64_t kLocal = 40000, kShared = 5000, kPage = 4096, kMiB = 1 << 20;

@@ -1,0 +1,227 @@
+// Managed memory: allocations that host and kernels use alike, and what programs advise about ranges of them.
+// Here host and kernels have one memory, so nothing ever moves: advice and prefetches are checked and
+// remembered for those who ask, and change nothing else. Memory of the host program (pageable) takes advice
+// as managed memory does.
+#include <algorithm>
+
+#include "driver/advice.h"
+#include "driver/entry.h"
+#include "driver/process.h"
+#include "driver/results.h"
+
+namespace raddle::driver {
+namespace {
+
+struct ManagedMemory final : Memory {
+  ManagedMemory(DevicePtr address, std::size_t wanted, unsigned given, CUcontext owner) {
+    kind = MemoryKind::managed;
+    base = address.value;
+    bytes = wanted;
+    flags = given;
+    context = owner;
+  }
+  ~ManagedMemory() override {
+    Advice::instance().forget(base, bytes);
+    Process::instance().free_shared({base});
+  }
+};
+
+/// Where a location is, as a device number; INVALID_DEVICE and INVALID_VALUE for what is none.
+CUresult check_location(CUmemLocation& location) {
+  switch (location.type) {
+    case LOCATION_DEVICE:
+      return check_device(location.id);
+    case LOCATION_HOST_NUMA:
+      return location.id >= 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    case LOCATION_HOST:
+    case LOCATION_HOST_NUMA_CURRENT:
+      location.id = 0;
+      return CUDA_SUCCESS;
+    case LOCATION_INVALID:
+      break;
+  }
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
+/// As the calls of CUDA 8 name locations: a device's number, or -1 for the host.
+CUmemLocation location_of(CUdevice device) {
+  return device == kCpu ? CUmemLocation{LOCATION_HOST, 0} : CUmemLocation{LOCATION_DEVICE, device};
+}
+
+/// Managed memory, or memory of the host program.
+CUresult check_range(CUdeviceptr address, std::size_t bytes) {
+  std::shared_ptr<Context> context;
+  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+  if (address == 0 || bytes == 0 || address + bytes < address) return CUDA_ERROR_INVALID_VALUE;
+  AddressInfo info;
+  const bool is_right = find_address(context, address, info)
+                            ? info.kind == MemoryKind::managed && bytes <= info.base + info.bytes - address
+                            : is_mapped(reinterpret_cast<void*>(address), bytes);
+  return is_right ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult advise(CUdeviceptr address, std::size_t bytes, CUmem_advise advice, CUmemLocation location) {
+  if (const CUresult result = check_range(address, bytes); result != CUDA_SUCCESS) return result;
+  const bool has_location = advice == ADVISE_SET_PREFERRED_LOCATION || advice == ADVISE_SET_ACCESSED_BY ||
+                            advice == ADVISE_UNSET_ACCESSED_BY;
+  if (has_location)
+    if (const CUresult result = check_location(location); result != CUDA_SUCCESS) return result;
+  const bool by_device = location.type == LOCATION_DEVICE;
+  const auto change = [&](auto&& assign) {
+    Advice::instance().change(address, bytes, assign);
+    return CUDA_SUCCESS;
+  };
+  switch (advice) {
+    case ADVISE_SET_READ_MOSTLY:
+    case ADVISE_UNSET_READ_MOSTLY:
+      return change([&](Advice::Of& of) { of.read_mostly = advice == ADVISE_SET_READ_MOSTLY; });
+    case ADVISE_SET_PREFERRED_LOCATION:
+      return change([&](Advice::Of& of) { of.preferred = location; });
+    case ADVISE_UNSET_PREFERRED_LOCATION:
+      return change([&](Advice::Of& of) { of.preferred = {}; });
+    case ADVISE_SET_ACCESSED_BY:
+    case ADVISE_UNSET_ACCESSED_BY:
+      return change([&](Advice::Of& of) {
+        (by_device ? of.accessed_by_device : of.accessed_by_host) = advice == ADVISE_SET_ACCESSED_BY;
+      });
+  }
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult prefetch(CUdeviceptr address, std::size_t bytes, CUmemLocation location, CUstream handle) {
+  if (const CUresult result = check_range(address, bytes); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = check_location(location); result != CUDA_SUCCESS) return result;
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Stream> stream;
+  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = find_stream(handle, context, stream); result != CUDA_SUCCESS) return result;
+  Advice::instance().change(address, bytes, [&](Advice::Of& of) { of.prefetched = location; });
+  return CUDA_SUCCESS;
+}
+
+CUdevice device_of(CUmemLocation location) {
+  return location.type == LOCATION_DEVICE    ? location.id
+         : location.type == LOCATION_INVALID ? kInvalidDevice
+                                             : kCpu;
+}
+
+void give_accessed_by(const Advice::Of& of, CUdevice* values, std::size_t count) {
+  std::fill_n(values, count, kInvalidDevice);
+  std::size_t next = 0;
+  if (of.accessed_by_device && next < count) values[next++] = 0;
+  if (of.accessed_by_host && next < count) values[next++] = kCpu;
+}
+
+CUresult get_range_attribute(const Advice::Of& of, CUmem_range_attribute attribute, void* data,
+                             std::size_t bytes) {
+  if (data == nullptr || bytes == 0 || bytes % sizeof(int) != 0 ||
+      (attribute != RANGE_ACCESSED_BY && bytes != sizeof(int)))
+    return CUDA_ERROR_INVALID_VALUE;
+  int* const value = static_cast<int*>(data);
+  switch (attribute) {
+    case RANGE_READ_MOSTLY:
+      return *value = of.read_mostly, CUDA_SUCCESS;
+    case RANGE_PREFERRED_LOCATION:
+      return *value = device_of(of.preferred), CUDA_SUCCESS;
+    case RANGE_ACCESSED_BY:
+      return give_accessed_by(of, value, bytes / sizeof(int)), CUDA_SUCCESS;
+    case RANGE_LAST_PREFETCH_LOCATION:
+      return *value = device_of(of.prefetched), CUDA_SUCCESS;
+    case RANGE_PREFERRED_LOCATION_TYPE:
+      return *value = of.preferred.type, CUDA_SUCCESS;
+    case RANGE_PREFERRED_LOCATION_ID:
+      return *value = of.preferred.id, CUDA_SUCCESS;
+    case RANGE_LAST_PREFETCH_LOCATION_TYPE:
+      return *value = of.prefetched.type, CUDA_SUCCESS;
+    case RANGE_LAST_PREFETCH_LOCATION_ID:
+      return *value = of.prefetched.id, CUDA_SUCCESS;
+  }
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
+}  // namespace
+
+namespace entry {
+
+CUresult cuMemAllocManaged(CUdeviceptr* address, std::size_t bytes, unsigned flags) {
+  if (address == nullptr || bytes == 0 || (flags != MEM_ATTACH_GLOBAL && flags != MEM_ATTACH_HOST))
+    return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Context> context;
+  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+  const Result<DevicePtr> allocated = Process::instance().allocate_shared(*context, bytes);
+  if (!allocated) return result_of(allocated.error());
+  const auto added = Process::instance().memory.add(
+      std::make_shared<ManagedMemory>(*allocated, bytes, flags, context->handle));
+  if (!added) return result_of(added.error());
+  *address = allocated->value;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemAdvise(CUdeviceptr address, std::size_t bytes, CUmem_advise advice, CUdevice device) {
+  return advise(address, bytes, advice, location_of(device));
+}
+CUresult cuMemAdvise_v2(CUdeviceptr address, std::size_t bytes, CUmem_advise advice, CUmemLocation location) {
+  return advise(address, bytes, advice, location);
+}
+
+CUresult cuMemPrefetchAsync(CUdeviceptr address, std::size_t bytes, CUdevice device, CUstream stream) {
+  return prefetch(address, bytes, location_of(device), stream);
+}
+CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, std::size_t bytes, CUmemLocation location, unsigned flags,
+                               CUstream stream) {
+  return flags != 0 ? CUDA_ERROR_INVALID_VALUE : prefetch(address, bytes, location, stream);
+}
+
+CUresult cuMemPrefetchBatchAsync(CUdeviceptr* addresses, std::size_t* bytes, std::size_t count,
+                                 CUmemLocation* locations, std::size_t* first, std::size_t location_count,
+                                 unsigned long long flags, CUstream stream) {
+  if (addresses == nullptr || bytes == nullptr || count == 0 || locations == nullptr || first == nullptr ||
+      location_count == 0 || location_count > count || first[0] != 0 || flags != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  std::size_t location = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (location + 1 < location_count && first[location + 1] == i) ++location;
+    if (const CUresult result = prefetch(addresses[i], bytes[i], locations[location], stream);
+        result != CUDA_SUCCESS)
+      return result;
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemRangeGetAttribute(void* data, std::size_t data_bytes, CUmem_range_attribute attribute,
+                                CUdeviceptr address, std::size_t bytes) {
+  if (const CUresult result = check_range(address, bytes); result != CUDA_SUCCESS) return result;
+  return get_range_attribute(Advice::instance().common(address, bytes), attribute, data, data_bytes);
+}
+
+CUresult cuMemRangeGetAttributes(void** data, std::size_t* data_bytes, CUmem_range_attribute* attributes,
+                                 std::size_t count, CUdeviceptr address, std::size_t bytes) {
+  if (data == nullptr || data_bytes == nullptr || attributes == nullptr || count == 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  for (std::size_t i = 0; i < count; ++i)
+    if (const CUresult result = cuMemRangeGetAttribute(data[i], data_bytes[i], attributes[i], address, bytes);
+        result != CUDA_SUCCESS)
+      return result;
+  return CUDA_SUCCESS;
+}
+
+// Host and kernels may use managed memory at the same time, so that whom it is attached to makes no
+// difference.
+CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, std::size_t bytes, unsigned flags) {
+  if (flags != MEM_ATTACH_GLOBAL && flags != MEM_ATTACH_HOST && flags != MEM_ATTACH_SINGLE)
+    return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Stream> stream;
+  AddressInfo info;
+  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = find_stream(handle, context, stream); result != CUDA_SUCCESS) return result;
+  if (flags == MEM_ATTACH_SINGLE && stream->is_legacy) return CUDA_ERROR_INVALID_VALUE;
+  if (!find_address(context, address, info))  // pageable memory is attached in pieces of any size
+    return bytes != 0 && is_mapped(reinterpret_cast<void*>(address), bytes) ? CUDA_SUCCESS
+                                                                            : CUDA_ERROR_INVALID_VALUE;
+  const bool is_whole = address == info.base && (bytes == 0 || bytes == info.bytes);
+  return info.kind == MemoryKind::managed && is_whole ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+}  // namespace entry
+}  // namespace raddle::driver
