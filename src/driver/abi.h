@@ -34,6 +34,11 @@ struct CUuuid {
   char bytes[16];
 };
 
+struct CUctxCreateParams {
+  void* execAffinityParams;
+  int numExecAffinityParams;
+  void* cigParams;
+};
 struct CUlaunchAttribute {
   int id;
   char pad[4];

@@ -88,10 +88,12 @@ CUresult cuCtxCreate_v2(CUcontext* context, unsigned flags, CUdevice device) {
   return create(context, flags, device);
 }
 
-CUresult cuCtxCreate_v4(CUcontext* context, const void* parameters, unsigned flags, CUdevice device) {
+CUresult cuCtxCreate_v4(CUcontext* context, const CUctxCreateParams* parameters, unsigned flags,
+                        CUdevice device) {
   // Execution affinity and graphics contexts, which is what there are parameters for, are features of other
   // devices.
-  return parameters != nullptr ? CUDA_ERROR_NOT_SUPPORTED : create(context, flags, device);
+  const bool asks = parameters && (parameters->numExecAffinityParams != 0 || parameters->cigParams);
+  return asks ? CUDA_ERROR_NOT_SUPPORTED : create(context, flags, device);
 }
 
 CUresult cuCtxDestroy_v2(CUcontext handle) {

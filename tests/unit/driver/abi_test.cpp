@@ -23,6 +23,9 @@ static_assert(sizeof(::CUDA_ARRAY_MEMORY_REQUIREMENTS) ==
               sizeof(raddle::driver::CUDA_ARRAY_MEMORY_REQUIREMENTS));
 static_assert(sizeof(::CUresult) == sizeof(raddle::driver::CUresult));
 
+static_assert(sizeof(::CUctxCreateParams) == sizeof(raddle::driver::CUctxCreateParams));
+static_assert(offsetof(::CUctxCreateParams, cigParams) ==
+              offsetof(raddle::driver::CUctxCreateParams, cigParams));
 #define SAME_SIZE(type) static_assert(sizeof(::type) == sizeof(raddle::driver::type))
 #define SAME_PLACE(type, member) \
   static_assert(offsetof(::type, member) == offsetof(raddle::driver::type, member))

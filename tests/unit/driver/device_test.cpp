@@ -138,7 +138,11 @@ TEST_F(Driver, ContextsStack) {
   EXPECT_EQ(cuCtxSetCurrent(nullptr), CUDA_SUCCESS);
   EXPECT_EQ(cuCtxSynchronize(), CUDA_ERROR_INVALID_CONTEXT);
   EXPECT_EQ(cuCtxSetCurrent(context), CUDA_SUCCESS);
-  EXPECT_EQ(cuCtxCreate_v4(&second, &flags, 0, 0), CUDA_ERROR_NOT_SUPPORTED);
+  CUctxCreateParams parameters{};
+  ASSERT_EQ(cuCtxCreate_v4(&second, &parameters, 0, 0), CUDA_SUCCESS);  // as samples do: nothing is asked for
+  EXPECT_EQ(cuCtxDestroy_v2(second), CUDA_SUCCESS);
+  parameters.cigParams = &flags;
+  EXPECT_EQ(cuCtxCreate_v4(&second, &parameters, 0, 0), CUDA_ERROR_NOT_SUPPORTED);
 }
 
 TEST_F(Driver, ThreadsHaveTheirOwnCurrentContext) {
