@@ -1,4 +1,6 @@
 // Initialisation, errors, entry points, devices and contexts.
+#include <dlfcn.h>
+#include <link.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -143,6 +145,24 @@ TEST_F(Driver, ContextsStack) {
   EXPECT_EQ(cuCtxDestroy_v2(second), CUDA_SUCCESS);
   parameters.cigParams = &flags;
   EXPECT_EQ(cuCtxCreate_v4(&second, &parameters, 0, 0), CUDA_ERROR_NOT_SUPPORTED);
+}
+
+// A program may bring an LLVM of its own, of any version.
+TEST(Library, BringsNoSharedLlvm) {
+  std::vector<std::string> loaded;
+  dl_iterate_phdr(
+      [](dl_phdr_info* object, std::size_t, void* names) {
+        static_cast<std::vector<std::string>*>(names)->push_back(object->dlpi_name);
+        return 0;
+      },
+      &loaded);
+  bool has_driver = false;
+  for (const std::string& name : loaded) {
+    has_driver |= name.find("libcuda.so") != std::string::npos;
+    EXPECT_EQ(name.find("libLLVM"), std::string::npos) << name;
+  }
+  EXPECT_TRUE(has_driver);
+  EXPECT_EQ(dlsym(RTLD_DEFAULT, "LLVMContextCreate"), nullptr);
 }
 
 TEST_F(Driver, ThreadsHaveTheirOwnCurrentContext) {
