@@ -161,11 +161,15 @@ class Kernel {
   /// A block size for this kernel on this host (K-8): what it was compiled for, else as many whole warps as
   /// keep the block's shared and local memory in a core's first cache, 256 threads at most.
   Dim3 suggested_block() const;
+  /// Blocks of so many threads that one SM holds at once, by threads, block slots, shared memory and
+  /// registers; 0 if none fits. A cooperative grid may have this times DeviceProperties::sm_count.
+  std::uint32_t blocks_per_sm(std::uint32_t threads, std::uint64_t shared_bytes = 0) const;
   /// Compiles for a block shape now instead of at the first launch. @errors unsupported, invalid
   Result<LaunchReport> compile(Dim3 block);
 
   /// Checks the configuration and the arguments, then starts the kernel and returns at once.
   /// @errors invalid: limits, number or size of arguments; out_of_memory: before any block starts (K-10);
+  ///         too_large: a cooperative grid of more blocks than can be resident;
   ///         unsupported: the engine; kernel_fault: an earlier launch failed (sticky)
   Result<Launch> launch(const LaunchConfig& config, std::span<const Argument> arguments);
   template <class... Arguments>

@@ -93,6 +93,9 @@ struct LaunchConfig {
   Dim3 grid, block;
   std::uint64_t shared_bytes = 0;  ///< dynamic shared memory per block
   Stream* stream = nullptr;        ///< null: the device's default stream
+  /// All blocks are resident at once, so that they may wait for one another (cooperative groups' grid.sync).
+  bool cooperative = false;
+  std::optional<int> priority;  ///< instead of the stream's; lower numbers run first
 };
 
 /// How a kernel was compiled and what a launch took.

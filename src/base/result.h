@@ -17,6 +17,7 @@ enum class ErrorCode {
   unsupported,    ///< well-formed, but not there yet; the message names it
   not_found,      ///< a name that the module, file or device does not have
   out_of_memory,  ///< memory needed exceeds what the device has
+  too_large,      ///< a cooperative grid of more blocks than the device holds at once
   kernel_fault,   ///< a kernel faulted; the context is marked failed (sticky)
   timeout,        ///< a time limit was reached
   io,             ///< a file or system call failed

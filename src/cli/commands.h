@@ -67,6 +67,7 @@ struct RunOptions {
   std::string file, kernel;                ///< kernel: empty if the file has only one
   std::string grid = "1", block;           ///< block: empty for what suits the kernel
   std::string shared = "0";                ///< dynamic shared memory, bytes
+  bool cooperative = false;                ///< all blocks resident at once
   std::string heap = "8M", stack = "16K";  ///< for malloc; per thread: bytes
   double time_limit = 0;                   ///< seconds, 0: none
   double tolerance = 0;

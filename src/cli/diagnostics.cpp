@@ -41,6 +41,7 @@ int status_of(ErrorCode code) {
     case ErrorCode::out_of_memory:
       return kOutOfMemory;
     case ErrorCode::invalid:
+    case ErrorCode::too_large:
     case ErrorCode::not_found:
     case ErrorCode::io:
       return kInvalid;

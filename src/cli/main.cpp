@@ -80,6 +80,8 @@ void add_run(CLI::App& app, RunOptions& options, Action& action) {
                       "threads per block: X[,Y[,Z]]; what suits the kernel, if not given");
   command->add_option("--shared", options.shared, "dynamic shared memory per block in bytes; takes K")
       ->capture_default_str();
+  command->add_flag("--cooperative", options.cooperative,
+                    "all blocks resident at once, with a workspace for grid-wide barriers");
   command->add_option("--heap", options.heap, "for malloc in the kernel, in bytes; takes K, M and G")
       ->capture_default_str();
   command

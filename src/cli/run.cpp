@@ -172,7 +172,7 @@ Result<int> launch(const RunOptions& options, Plan& plan) {
                                                  : raddle::Argument(array.bytes.data(), array.bytes.size()));
   }
   const LaunchConfig config{plan.grid, plan.block_given ? plan.block : kernel.suggested_block(),
-                            plan.shared_bytes};
+                            plan.shared_bytes, nullptr, options.cooperative};
   const std::uint64_t before = device.blocks_completed();
   TRY_ASSIGN(Launch launched, kernel.launch(config, std::span<const raddle::Argument>(values)));
   const std::uint64_t blocks = std::uint64_t{plan.grid.x} * plan.grid.y * plan.grid.z;

@@ -28,6 +28,7 @@ using CUarray = struct CUarray_st*;
 using CUmipmappedArray = struct CUmipmappedArray_st*;
 
 using CUhostFn = void (*)(void* data);
+using CUoccupancyB2DSize = std::size_t (*)(int block_threads);
 using CUstreamCallback = void (*)(CUstream stream, CUresult status, void* data);
 
 struct CUuuid {
@@ -119,6 +120,7 @@ enum : unsigned {
   EVENT_BLOCKING_SYNC = 1,
   EVENT_DISABLE_TIMING = 2,
   EVENT_INTERPROCESS = 4,
+  OCCUPANCY_DISABLE_CACHING_OVERRIDE = 1,
 };
 
 /// `extra` of cuLaunchKernel: alternating names and values.

@@ -3,6 +3,7 @@
 
 #include "driver/entry.h"
 #include "driver/function.h"
+#include "driver/launch_attributes.h"
 #include "driver/process.h"
 #include "driver/results.h"
 #include "exec/abi.h"
@@ -69,22 +70,6 @@ CUresult launch(CUfunction handle, const LaunchConfig& shape, CUstream stream_ha
   return sticky != CUDA_SUCCESS ? sticky : result_of_launch(launched.error());
 }
 
-/// The attributes that change nothing here. Others need parts that are not there yet.
-CUresult check_attributes(const CUlaunchConfig& config) {
-  constexpr int kIgnore = 0, kAccessPolicyWindow = 1, kPriority = 8, kMemorySyncDomainMap = 9,
-                kMemorySyncDomain = 10;
-  if (config.numAttrs != 0 && config.attrs == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  for (unsigned i = 0; i < config.numAttrs; ++i) {
-    const int id = config.attrs[i].id;
-    const bool harmless = id == kIgnore || id == kAccessPolicyWindow || id == kPriority ||
-                          id == kMemorySyncDomainMap || id == kMemorySyncDomain;
-    if (harmless) continue;
-    fmt::print(stderr, "raddle: launch attribute {} is not there yet\n", id);
-    return CUDA_ERROR_NOT_SUPPORTED;
-  }
-  return CUDA_SUCCESS;
-}
-
 }  // namespace
 
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
@@ -94,32 +79,30 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
   return launch(function, config, stream, parameters, extra);
 }
 
+CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                   unsigned block_x, unsigned block_y, unsigned block_z,
+                                   unsigned shared_bytes, CUstream stream, void** parameters) {
+  const LaunchConfig config{.grid = {grid_x, grid_y, grid_z},
+                            .block = {block_x, block_y, block_z},
+                            .shared_bytes = shared_bytes,
+                            .cooperative = true};
+  return launch(function, config, stream, parameters, nullptr);
+}
+
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,
                           void** extra) {
   if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_attributes(*config); result != CUDA_SUCCESS) return result;
-  return cuLaunchKernel(function, config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,
-                        config->blockDimY, config->blockDimZ, config->sharedMemBytes, config->hStream,
-                        parameters, extra);
-}
-
-// What fits an SM of the model by threads, warps, block slots and shared memory; registers do not bound it on
-// a CPU.
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction handle, int block_threads,
-                                                     std::size_t shared_bytes) {
-  if (blocks == nullptr || block_threads <= 0) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Function> function;
-  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
-  const machine::SmLimits& sm = Process::instance().shape().sm;
-  const auto warps = (static_cast<std::uint64_t>(block_threads) + 31) / 32;
-  const std::uint64_t shared =
-      exec::kReservedShared + function->kernel().info().static_shared_bytes + shared_bytes;
-  *blocks = static_cast<std::uint32_t>(block_threads) > sm.threads_per_block
-                ? 0
-                : static_cast<int>(
-                      std::min<std::uint64_t>({sm.cta_slots, sm.warps / warps, sm.shared_bytes / shared}));
-  return CUDA_SUCCESS;
+  LaunchAttributes wanted;
+  if (const CUresult result = read_launch_attributes(*config, wanted); result != CUDA_SUCCESS) return result;
+  const LaunchConfig shape{.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+                           .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+                           .shared_bytes = config->sharedMemBytes,
+                           .cooperative = wanted.cooperative,
+                           .priority = wanted.priority};
+  CUresult result = launch(function, shape, config->hStream, parameters, extra);
+  for (const CUevent event : wanted.events)
+    if (result == CUDA_SUCCESS) result = cuEventRecord(event, config->hStream);
+  return result;
 }
 
 }  // namespace raddle::driver::entry

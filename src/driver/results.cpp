@@ -40,6 +40,8 @@ CUresult result_of_code(ErrorCode code) {
       return CUDA_ERROR_NOT_FOUND;
     case ErrorCode::out_of_memory:
       return CUDA_ERROR_OUT_OF_MEMORY;
+    case ErrorCode::too_large:
+      return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
     case ErrorCode::kernel_fault:
       return CUDA_ERROR_LAUNCH_FAILED;
     case ErrorCode::timeout:

@@ -32,7 +32,8 @@ struct LaunchContext {
   const void* functions;  ///< by index in the checked function table: engine's own entries
   std::uint32_t function_count;
   std::uint32_t cluster_shape[3];  ///< CTAs per cluster; 1,1,1 without clusters
-  std::uint64_t grid_workspace;    ///< %envreg1:%envreg2, 0 if not cooperative
+  /// %envreg1:%envreg2, 0 if not cooperative: two words, the workspace's size and the barrier of the grid.
+  std::uint64_t grid_workspace;
 };
 
 /// State of one named barrier (PTX bar.*), in threads. Logic in exec/barrier.h.

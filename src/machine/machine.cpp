@@ -105,7 +105,15 @@ Result<void> Machine::check(const GridWork& grid) const {
     return Error::invalid("a block of {} threads with {} bytes of shared memory does not fit an SM of '{}'",
                           grid.threads_per_block, grid.shared_bytes, shape().name);
   }
-  const std::uint64_t blocks = std::min<std::uint64_t>(grid.blocks, worker_count());
+  const std::uint64_t resident =
+      std::uint64_t{Distributor::slots_per_sm(shape().sm, grid)} * shape().sm_count();
+  if (grid.cooperative && grid.blocks > resident) {
+    return Error::make(ErrorCode::too_large,
+                       "a cooperative grid of {} blocks: '{}' holds {} of these at once", grid.blocks,
+                       shape().name, resident);
+  }
+  const std::uint64_t blocks =
+      grid.cooperative ? grid.blocks : std::min<std::uint64_t>(grid.blocks, worker_count());
   const std::uint64_t needed = (local + grid.shared_bytes) * blocks;
   if (local > BlockMemory::kMaxLocal || needed > memory_.capacity()) {
     return Error::make(ErrorCode::out_of_memory,

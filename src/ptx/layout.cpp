@@ -34,6 +34,13 @@ void mark_named(const Operand& o, std::vector<bool>& named) {
   if ((address || o.kind == Operand::Kind::variable) && o.index < named.size()) named[o.index] = true;
 }
 
+bool names_reserved(const Operand& o) {
+  if (o.kind != Operand::Kind::special) return false;
+  const auto which = static_cast<SpecialRegister>(o.index);
+  return which >= SpecialRegister::reserved_smem_offset_begin &&
+         which <= SpecialRegister::reserved_smem_offset_1;
+}
+
 /// Variables that some function of the closure declares or names.
 std::vector<bool> variables_of(const Module& module, const std::vector<FunctionId>& closure) {
   std::vector<bool> named(module.variables.size(), false);
@@ -85,7 +92,10 @@ std::vector<FunctionId> call_closure(const Module& module, FunctionId function) 
 SharedLayout shared_layout(const Module& module, FunctionId kernel) {
   SharedLayout layout;
   layout.offset.assign(module.variables.size(), kNone);
-  const std::vector<bool> named = variables_of(module, call_closure(module, kernel));
+  const std::vector<FunctionId> closure = call_closure(module, kernel);
+  const std::vector<bool> named = variables_of(module, closure);
+  for (const FunctionId id : closure)
+    layout.uses_reserved |= std::ranges::any_of(module.functions[id].operands, names_reserved);
   std::uint32_t end = kSharedStart;
   const auto is_dynamic = [](const Variable& v) { return v.linkage == Linkage::extern_ || v.size == 0; };
   for (VariableId id = 0; id < module.variables.size(); ++id) {

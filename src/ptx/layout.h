@@ -20,6 +20,9 @@ struct SharedLayout {
   std::uint32_t static_bytes = 0;    ///< from kSharedStart to the end of the last static variable
   std::uint32_t dynamic_offset = 0;  ///< of every `extern .shared` variable
   bool has_dynamic = false;
+  /// It asks where the reserved bytes lie (%reserved_smem_offset_*): cooperative groups keep barriers there,
+  /// which are zero when a CTA starts.
+  bool uses_reserved = false;
 };
 SharedLayout shared_layout(const Module& module, FunctionId kernel);
 

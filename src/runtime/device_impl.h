@@ -32,7 +32,8 @@ struct Stream::Impl {
   ~Impl();
 
   /// Appends a task: it runs after all earlier ones of this stream, and after `also` if given.
-  void submit(machine::Task& task, machine::Task* also = nullptr);
+  /// @param level  instead of the stream's priority
+  void submit(machine::Task& task, machine::Task* also = nullptr, std::optional<int> level = {});
   /// Appends a function that runs on the thread of its kind.
   void submit(machine::TaskKind kind, std::function<void()> function);
   machine::Task* retain_last();  ///< null if the stream was never used; the caller releases it
@@ -86,6 +87,8 @@ struct Kernel::Impl {
   Result<const detail::CompiledKernel*> compile(Dim3 block);
   Result<void> check(const LaunchConfig& config) const;
   Result<void> pack(std::span<const Argument> arguments, std::span<std::byte> block) const;
+  /// What a block occupies of an SM.
+  void fill_occupancy(machine::GridWork& grid, std::uint32_t threads, std::uint64_t dynamic_shared) const;
   void fill(machine::GridWork& grid, const LaunchConfig& config, const detail::CompiledKernel& code) const;
 };
 

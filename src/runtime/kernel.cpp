@@ -119,15 +119,23 @@ Result<void> Kernel::Impl::pack(std::span<const Argument> arguments, std::span<s
   return {};
 }
 
+void Kernel::Impl::fill_occupancy(machine::GridWork& grid, std::uint32_t threads,
+                                  std::uint64_t dynamic_shared) const {
+  grid.threads_per_block = threads;
+  grid.registers = info.registers;
+  grid.shared_model_bytes = exec::kReservedShared + shared.static_bytes + dynamic_shared;
+}
+
 void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
                         const detail::CompiledKernel& code) const {
   Device::Impl& device = *module->device;
   grid.executable = code.code.get();
   grid.name = &info.name;
-  grid.threads_per_block = static_cast<std::uint32_t>(threads_of(config.block));
+  fill_occupancy(grid, static_cast<std::uint32_t>(threads_of(config.block)), config.shared_bytes);
   grid.blocks = threads_of(config.grid);
   grid.local_stride = code.local_stride;
-  grid.registers = info.registers;
+  grid.cooperative = config.cooperative;
+  grid.clears_reserved = shared.uses_reserved;
   grid.time_limit_ns =
       static_cast<std::uint64_t>(std::chrono::nanoseconds(device.options.time_limit).count());
   grid.source_of = &source_of_line;
@@ -137,10 +145,8 @@ void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
   const auto dynamic_offset = shared.has_dynamic
                                   ? shared.dynamic_offset
                                   : static_cast<std::uint32_t>(round_up(fixed_end, ptx::kDynamicSharedAlign));
-  grid.shared_bytes = dynamic != 0 ? std::uint64_t{dynamic_offset} + dynamic
-                      : shared.static_bytes != 0 || shared.has_dynamic ? fixed_end
-                                                                       : 0;
-  grid.shared_model_bytes = std::uint64_t{fixed_end} + dynamic;
+  const bool any_shared = shared.static_bytes != 0 || shared.has_dynamic || shared.uses_reserved;
+  grid.shared_bytes = dynamic != 0 ? std::uint64_t{dynamic_offset} + dynamic : any_shared ? fixed_end : 0;
   const std::byte* parameters = grid.context.parameters;
   grid.context = {{config.block.x, config.block.y, config.block.z},
                   {config.grid.x, config.grid.y, config.grid.z},
@@ -155,6 +161,16 @@ void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
                   0,
                   {1, 1, 1},
                   0};
+}
+
+std::uint32_t Kernel::blocks_per_sm(std::uint32_t threads, std::uint64_t shared_bytes) const {
+  const machine::SmLimits& sm = impl_->module->device->machine->shape().sm;
+  if (threads == 0 || threads > sm.threads_per_block ||
+      shared_bytes + impl_->info.static_shared_bytes > sm.shared_per_block)
+    return 0;
+  machine::GridWork block;
+  impl_->fill_occupancy(block, threads, shared_bytes);
+  return machine::Distributor::slots_per_sm(sm, block);
 }
 
 const KernelInfo& Kernel::info() const { return impl_->info; }
@@ -178,12 +194,13 @@ Result<Launch> Kernel::launch(const LaunchConfig& config, std::span<const Argume
   task->kind = machine::TaskKind::grid;
   task->set_parameters(block);
   impl_->fill(task->grid, config, *code);
+  if (config.cooperative) task->set_grid_workspace();
   if (auto fits = device.machine->check(task->grid); !fits) {
     device.tasks().release(task);
     return std::move(fits.error());
   }
   Stream& stream = config.stream != nullptr ? *config.stream : *device.default_stream;
-  stream.impl_->submit(*task);
+  stream.impl_->submit(*task, nullptr, config.priority);
   return Launch(&device, task, code);
 }
 

@@ -21,8 +21,8 @@ Stream::Impl::~Impl() {
   device.tasks().release(last_);
 }
 
-void Stream::Impl::submit(Task& task, Task* also) {
-  task.priority = priority;
+void Stream::Impl::submit(Task& task, Task* also, std::optional<int> level) {
+  task.priority = level.value_or(priority);
   Task* before;
   {
     std::lock_guard lock(mutex_);

@@ -101,6 +101,12 @@ class Run(CommandTest):
         self.assertIn("blocks of 256 threads", self.succeeds("run", free))
 
     # proves: K-12
+    def test_a_cooperative_grid_is_resident_at_once(self):
+        meet = ("run", os.path.join(os.path.dirname(__file__), "..", "kernels", "cooperative.ptx"), "--kernel", "meet", "--cooperative",
+                "--shape", "tiny", "--block", 1024, "--arg", "buf:s32:8", "--arg", "buf:s32:1", "--arg", "s32:2")
+        self.succeeds(*meet, "--grid", 4, "--expect", "1=0")
+        self.assertIn("holds 4 of these at once", self.fails(INVALID, *meet, "--grid", 5))
+
     def test_fault_names_kernel_and_address(self):
         for engine in ENGINES:
             with self.subTest(engine):

@@ -119,6 +119,7 @@ std::size_t Distributor::grant_from(Task& task, unsigned worker, std::span<Grant
 }
 
 void Distributor::forget(std::size_t position) {
+  if (gathering_ == tasks_[position]) gathering_ = nullptr;
   tasks_.erase(tasks_.begin() + static_cast<std::ptrdiff_t>(position));
   waiting_.store(tasks_.size(), std::memory_order_relaxed);
 }
@@ -142,11 +143,12 @@ std::size_t Distributor::exchange(unsigned worker, std::span<const Finished> fin
       if (task.distribution.outstanding == 0) completed[completed_count++] = &task;
       continue;
     }
-    const std::size_t count = grant_from(task, worker, grants);
+    const std::size_t count = must_wait(task) ? 0 : grant_from(task, worker, grants);
     if (count == 0) {  // no SM has room for it: a later task may fit
       ++i;
       continue;
     }
+    if (task.grid.cooperative) gathering_ = &task;
     if (task.distribution.next == task.grid.blocks) forget(i);
     return count;
   }

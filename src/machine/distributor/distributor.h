@@ -68,6 +68,10 @@ class Distributor {
   void occupy(Sm& sm, const Task& task, std::uint64_t count, bool take);
   std::int64_t pick_sm(unsigned worker, const Task& task, std::uint64_t& slots);
   std::size_t grant_from(Task& task, unsigned worker, std::span<Grant> grants);
+  /// Two cooperative grids that each hold slots the other waits for would never end: one gathers at a time.
+  bool must_wait(const Task& task) const {
+    return task.grid.cooperative && gathering_ != nullptr && gathering_ != &task;
+  }
   void forget(std::size_t position);
   bool finished_all(const Task& task) const {
     return task.distribution.next == task.grid.blocks && task.distribution.outstanding == 0;
@@ -82,6 +86,7 @@ class Distributor {
   std::vector<Task*> tasks_;             // with CTAs left to grant: by priority, then age
   std::atomic<std::size_t> waiting_{0};  // their number
   std::uint64_t sequence_ = 0;
+  const Task* gathering_ = nullptr;  // the cooperative grid of which some but not all blocks are resident
 };
 
 }  // namespace raddle::machine

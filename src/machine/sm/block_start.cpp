@@ -87,6 +87,7 @@ void Worker::take_cta(Block& block, Grant& grant, bool first) {
     ++grant_head_;
     --grant_count_;
   }
+  if (block.task->grid.clears_reserved) std::memset(cta.shared, 0, exec::kReservedShared);
   if (block.kind != exec::BlockKind::loops) std::memset(cta.barriers, 0, sizeof cta.barriers);
   if (block.kind == exec::BlockKind::fibers) prepare_warps(block);
 }

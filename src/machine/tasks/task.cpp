@@ -27,6 +27,11 @@ void Task::set_parameters(std::span<const std::byte> bytes) {
   grid.context.parameters = block;
 }
 
+void Task::set_grid_workspace() {
+  grid_workspace_ = {sizeof grid_workspace_, 0};
+  grid.context.grid_workspace = reinterpret_cast<std::uint64_t>(&grid_workspace_);
+}
+
 void Task::wait() {
   if (base::spin_until([this] { return done(); })) return;
   for (;;) {

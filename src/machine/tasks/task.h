@@ -35,6 +35,8 @@ struct GridWork {
   std::uint64_t local_stride = 0;        ///< bytes per thread
   std::uint32_t registers = 0;           ///< per thread; 0: unknown
   std::uint64_t time_limit_ns = 0;       ///< 0: none
+  bool cooperative = false;              ///< all its blocks are resident at once; it has a grid workspace
+  bool clears_reserved = false;          ///< the reserved bytes of shared memory are zero when a CTA starts
   /// Source position of a PTX line of the kernel, empty if unknown; for faults. `owner` outlives the task.
   std::string (*source_of)(const void* owner, std::uint32_t ptx_line) = nullptr;
   const void* owner = nullptr;
@@ -51,6 +53,8 @@ class Task {
   /// Copies the parameter block, 128-byte aligned, keeping the buffer of an earlier use if it is large
   /// enough.
   void set_parameters(std::span<const std::byte> bytes);
+  /// Gives a cooperative grid its workspace, zeroed: %envreg1:%envreg2 of cooperative groups.
+  void set_grid_workspace();
 
   // Completion: 0 pending, 1 pending with sleepers, 2 done.
   std::atomic<std::uint32_t> state{0};
@@ -90,6 +94,11 @@ class Task {
   alignas(128) std::byte few_parameters_[512];
   std::unique_ptr<std::byte, Freer> parameters_;  // when there are more
   std::size_t parameter_capacity_ = 0;
+  struct GridWorkspace {
+    std::uint32_t bytes;
+    std::uint32_t barrier;  ///< what the blocks count in and spin on
+  };
+  alignas(64) GridWorkspace grid_workspace_{};
 };
 
 }  // namespace raddle::machine

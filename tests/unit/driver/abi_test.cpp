@@ -68,6 +68,10 @@ TEST(Abi, AttributesHaveTheHeadersNumbers) {
 #define ATTRIBUTE(name, number, value) EXPECT_EQ(static_cast<int>(::CU_DEVICE_ATTRIBUTE_##name), number);
 #include "driver/attributes.def"
 #undef ATTRIBUTE
+#define LAUNCH_ATTRIBUTE(name, number, how, text) \
+  EXPECT_EQ(static_cast<int>(::CU_LAUNCH_ATTRIBUTE_##name), number);
+#include "driver/launch_attributes.def"
+#undef LAUNCH_ATTRIBUTE
   using namespace raddle::driver;
   EXPECT_EQ(static_cast<int>(::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES),
             FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES);

@@ -1,5 +1,8 @@
 // Modules, functions, launches, faults.
+#include <array>
+
 #include "base/file.h"
+#include "driver/launch_attributes.h"
 #include "driver_test.h"
 
 namespace raddle::driver {
@@ -45,10 +48,142 @@ TEST_F(Driver, LaunchesWithAttributes) {
   CUlaunchConfig config{1, 1, 1, 1, 1, 1, 0, nullptr, &attribute, 1};
   EXPECT_EQ(cuLaunchKernelEx(&config, function("scale"), parameters, nullptr), CUDA_SUCCESS);
   EXPECT_EQ(download(a, 1), Values{3});
-  attribute.id = 4;  // cluster dimension
-  EXPECT_EQ(cuLaunchKernelEx(&config, function("scale"), parameters, nullptr), CUDA_ERROR_NOT_SUPPORTED);
   config.attrs = nullptr;
   EXPECT_EQ(cuLaunchKernelEx(&config, function("scale"), parameters, nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+
+// Every attribute that the header knows: honoured, harmless, or refused by name.
+TEST_F(Driver, EveryLaunchAttributeHasItsMeaning) {
+  const CUdeviceptr a = upload({1});
+  CUdeviceptr address = a;
+  unsigned factor = 2, count = 1, product = 1;
+  void* parameters[] = {&address, &factor, &count};
+  CUlaunchAttribute attribute{};
+  CUlaunchConfig config{1, 1, 1, 1, 1, 1, 0, nullptr, &attribute, 1};
+  const auto launch = [&](int id, const auto& value) {
+    attribute = {id, {}, {}};
+    std::memcpy(attribute.value, &value, sizeof value);
+    const CUresult result = cuLaunchKernelEx(&config, function("scale"), parameters, nullptr);
+    if (result == CUDA_SUCCESS) product *= 2;
+    EXPECT_EQ(download(a, 1)[0], product) << id;
+    return result;
+  };
+  for (const int id :
+       {LAUNCH_IGNORE, LAUNCH_ACCESS_POLICY_WINDOW, LAUNCH_COOPERATIVE, LAUNCH_SYNCHRONIZATION_POLICY,
+        LAUNCH_CLUSTER_SCHEDULING_POLICY_PREFERENCE, LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION,
+        LAUNCH_PRIORITY, LAUNCH_MEM_SYNC_DOMAIN, LAUNCH_PREFERRED_CLUSTER_DIMENSION,
+        LAUNCH_PREFERRED_SHARED_MEMORY_CARVEOUT, LAUNCH_NVLINK_UTIL_CENTRIC_SCHEDULING})
+    EXPECT_EQ(launch(id, 1), CUDA_SUCCESS) << id;
+  EXPECT_EQ(launch(LAUNCH_CLUSTER_DIMENSION, std::array{1u, 1u, 1u}), CUDA_SUCCESS);
+  EXPECT_EQ(launch(LAUNCH_CLUSTER_DIMENSION, std::array{2u, 1u, 1u}), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(launch(LAUNCH_CLUSTER_DIMENSION, std::array{1u, 0u, 1u}), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(launch(LAUNCH_DEVICE_UPDATABLE_KERNEL_NODE, 0), CUDA_SUCCESS);
+  EXPECT_EQ(launch(LAUNCH_DEVICE_UPDATABLE_KERNEL_NODE, 1), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(launch(15, 1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(launch(99, 1), CUDA_ERROR_INVALID_VALUE);
+  for (const int id : {LAUNCH_PROGRAMMATIC_EVENT, LAUNCH_LAUNCH_COMPLETION_EVENT}) {
+    CUevent event = nullptr, before = nullptr;
+    float milliseconds = -1;
+    EXPECT_EQ(cuEventCreate(&event, 0), CUDA_SUCCESS);
+    EXPECT_EQ(cuEventCreate(&before, 0), CUDA_SUCCESS);
+    EXPECT_EQ(cuEventRecord(before, nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(launch(id, event), CUDA_SUCCESS);
+    EXPECT_EQ(cuEventElapsedTime(&milliseconds, before, event), CUDA_SUCCESS);  // it was recorded
+    EXPECT_GE(milliseconds, 0);
+    EXPECT_EQ(cuEventDestroy_v2(event), CUDA_SUCCESS);
+    EXPECT_EQ(cuEventDestroy_v2(before), CUDA_SUCCESS);
+    EXPECT_EQ(cuLaunchKernelEx(&config, function("scale"), parameters, nullptr), CUDA_ERROR_INVALID_HANDLE)
+        << "stale";
+    product *= 2;  // the kernel itself had been started
+  }
+}
+
+/// Each block counts itself and waits until all have: ends only if all are resident. p[1]: the workspace's
+/// first word.
+constexpr const char* kMeeting = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry meet(.param .u64 p)
+{
+  .reg .pred %z; .reg .b32 %r<8>; .reg .b64 %d<5>;
+  ld.param.u64 %d1, [p];
+  mov.u32 %r1, %envreg1; mov.u32 %r2, %envreg2;
+  mov.b64 %d2, {%r2, %r1};
+  mov.u32 %r6, 0;
+  setp.eq.u64 %z, %d2, 0;
+  @%z bra plain;
+  ld.u32 %r6, [%d2];
+  atom.add.release.gpu.u32 %r3, [%d2+4], 1;
+  mov.u32 %r4, %nctaid.x;
+again:
+  ld.acquire.gpu.u32 %r5, [%d2+4];
+  setp.lt.u32 %z, %r5, %r4;
+  @%z bra again;
+plain:
+  atom.global.add.u32 %r3, [%d1], 1;
+  st.global.u32 [%d1+4], %r6;
+  ret;
+}
+)";
+
+// proves: K-7
+TEST_F(Driver, CooperativeLaunchesAreResidentAtOnce) {
+  ASSERT_EQ(cuModuleLoadData(&module, kMeeting), CUDA_SUCCESS);
+  const CUfunction meet = function("meet");
+  const CUdeviceptr a = upload({0, 77});
+  CUdeviceptr address = a;
+  void* parameters[] = {&address};
+  int per_sm = 0, sms = 0, supported = 0;
+  ASSERT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, meet, 1024, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuDeviceGetAttribute(&sms, 16, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuDeviceGetAttribute(&supported, 95, 0), CUDA_SUCCESS);
+  EXPECT_EQ(supported, 1);
+  const auto most = static_cast<unsigned>(per_sm * sms);
+  const auto cooperative = [&](unsigned blocks) {
+    return cuLaunchCooperativeKernel(meet, blocks, 1, 1, 1024, 1, 1, 0, nullptr, parameters);
+  };
+  EXPECT_EQ(cooperative(16), CUDA_SUCCESS);
+  EXPECT_EQ(download(a, 2), (Values{16 * 1024, 8}));
+  EXPECT_EQ(cuLaunchCooperativeKernel_ptsz(meet, 3, 1, 1, 32, 1, 1, 0, nullptr, parameters), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT_EQ(cooperative(most + 1), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+  CUlaunchAttribute attribute{LAUNCH_COOPERATIVE, {}, {1}};
+  CUlaunchConfig config{most + 1, 1, 1, 1024, 1, 1, 0, nullptr, &attribute, 1};
+  EXPECT_EQ(cuLaunchKernelEx(&config, meet, parameters, nullptr), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+  attribute.value[0] = 0;
+  EXPECT_EQ(cuLaunchKernelEx(&config, meet, parameters, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(download(a, 2)[1], 0u) << "no workspace";
+  EXPECT_EQ(cooperative(0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuLaunchCooperativeKernel(nullptr, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters),
+            CUDA_ERROR_INVALID_HANDLE);
+}
+
+TEST_F(Driver, OccupancyIsWhatTheDistributorGrants) {
+  const CUfunction tiles = function("tiles"), scale = function("scale");
+  int grid = 0, block = 0, blocks = 0, sms = 0;
+  std::size_t bytes = 0;
+  ASSERT_EQ(cuDeviceGetAttribute(&sms, 16, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&blocks, tiles, 64, 0, 1), CUDA_SUCCESS);
+  EXPECT_EQ(blocks, 32);
+  EXPECT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&blocks, tiles, 64, 0, 2),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, tiles, 1025, 0), CUDA_SUCCESS);
+  EXPECT_EQ(blocks, 0);
+  EXPECT_EQ(cuOccupancyMaxPotentialBlockSize(&grid, &block, scale, nullptr, 0, 0), CUDA_SUCCESS);
+  EXPECT_EQ(block, 1024);
+  EXPECT_EQ(grid, 2 * sms);
+  EXPECT_EQ(cuOccupancyMaxPotentialBlockSize(&grid, &block, scale, nullptr, 0, 100), CUDA_SUCCESS);
+  EXPECT_EQ(block, 64) << "21 blocks of 96 are fewer threads than 32 of 64";
+  EXPECT_EQ(grid, 32 * sms);
+  const auto per_thread = [](int threads) { return static_cast<std::size_t>(threads) * 512; };
+  EXPECT_EQ(cuOccupancyMaxPotentialBlockSizeWithFlags(&grid, &block, scale, per_thread, 0, 0, 0),
+            CUDA_SUCCESS);
+  EXPECT_EQ(block, 448) << "one block of 224 KiB";
+  EXPECT_EQ(cuOccupancyMaxPotentialBlockSize(&grid, nullptr, scale, nullptr, 0, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuOccupancyAvailableDynamicSMemPerBlock(&bytes, tiles, 2, 64), CUDA_SUCCESS);
+  EXPECT_EQ(bytes, (228u << 10) / 2 - 1024 - 2048);
+  EXPECT_EQ(cuOccupancyAvailableDynamicSMemPerBlock(&bytes, tiles, 33, 64), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(Driver, BadLaunchesAreRefused) {

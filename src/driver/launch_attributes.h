@@ -1,0 +1,27 @@
+// What the attributes of cuLaunchKernelEx ask for. launch_attributes.def says what becomes of each.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "driver/abi.h"
+
+namespace raddle::driver {
+
+enum LaunchAttributeId : int {
+#define LAUNCH_ATTRIBUTE(name, number, how, text) LAUNCH_##name = number,
+#include "driver/launch_attributes.def"
+#undef LAUNCH_ATTRIBUTE
+};
+
+struct LaunchAttributes {
+  bool cooperative = false;
+  std::optional<int> priority;
+  std::vector<CUevent> events;  ///< to be recorded after the kernel
+};
+
+/// CUDA_ERROR_NOT_SUPPORTED, after naming it on stderr, for one that is refused; CUDA_ERROR_INVALID_VALUE for
+/// one that nobody knows.
+CUresult read_launch_attributes(const CUlaunchConfig& config, LaunchAttributes& wanted);
+
+}  // namespace raddle::driver

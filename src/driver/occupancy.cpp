@@ -1,0 +1,83 @@
+// How many blocks of a kernel an SM of the model holds at once: what the distributor grants, asked before a
+// launch.
+#include <algorithm>
+
+#include "driver/entry.h"
+#include "driver/function.h"
+#include "driver/process.h"
+#include "exec/abi.h"
+
+namespace raddle::driver::entry {
+namespace {
+
+/// Most threads of a block of this kernel.
+unsigned largest_block(const KernelInfo& info) {
+  const unsigned device = Process::instance().shape().sm.threads_per_block;
+  const Dim3 most = info.required_block.x != 0 ? info.required_block : info.largest_block;
+  return most.x == 0 ? device : std::min(device, most.x * std::max(1u, most.y) * std::max(1u, most.z));
+}
+
+}  // namespace
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction handle, int block_threads,
+                                                     std::size_t shared_bytes) {
+  return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, handle, block_threads, shared_bytes, 0);
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, CUfunction handle,
+                                                              int block_threads, std::size_t shared_bytes,
+                                                              unsigned flags) {
+  if (blocks == nullptr || block_threads <= 0 || (flags & ~OCCUPANCY_DISABLE_CACHING_OVERRIDE) != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Function> function;
+  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
+  *blocks =
+      static_cast<int>(function->kernel().blocks_per_sm(static_cast<unsigned>(block_threads), shared_bytes));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction handle,
+                                          CUoccupancyB2DSize shared_of, std::size_t shared_bytes, int limit) {
+  return cuOccupancyMaxPotentialBlockSizeWithFlags(grid, block, handle, shared_of, shared_bytes, limit, 0);
+}
+
+// The block size, a multiple of a warp, that puts most threads on an SM; the larger of equals.
+CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, CUfunction handle,
+                                                   CUoccupancyB2DSize shared_of, std::size_t shared_bytes,
+                                                   int limit, unsigned flags) {
+  if (grid == nullptr || block == nullptr || limit < 0 || (flags & ~OCCUPANCY_DISABLE_CACHING_OVERRIDE) != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Function> function;
+  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
+  const unsigned most = largest_block(function->kernel().info());
+  const unsigned largest = limit == 0 ? most : std::min(most, static_cast<unsigned>(limit));
+  unsigned best_threads = 0, best_blocks = 0;
+  for (unsigned threads = largest; threads != 0;) {
+    const std::size_t shared = shared_of != nullptr ? shared_of(static_cast<int>(threads)) : shared_bytes;
+    const unsigned blocks = function->kernel().blocks_per_sm(threads, shared);
+    if (blocks * threads > best_blocks * best_threads) best_threads = threads, best_blocks = blocks;
+    threads = (threads - 1) / exec::kWarpSize * exec::kWarpSize;
+  }
+  *block = static_cast<int>(best_threads);
+  *grid = static_cast<int>(best_blocks * Process::instance().shape().sm_count());
+  return best_threads != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuOccupancyAvailableDynamicSMemPerBlock(std::size_t* shared_bytes, CUfunction handle, int blocks,
+                                                 int block_threads) {
+  if (shared_bytes == nullptr || blocks <= 0 || block_threads <= 0) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Function> function;
+  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
+  if (function->kernel().blocks_per_sm(static_cast<unsigned>(block_threads)) < static_cast<unsigned>(blocks))
+    return CUDA_ERROR_INVALID_VALUE;
+  const machine::SmLimits& sm = Process::instance().shape().sm;
+  const std::uint64_t used = function->kernel().info().static_shared_bytes;
+  const std::uint64_t share = sm.shared_bytes / static_cast<unsigned>(blocks) - exec::kReservedShared - used;
+  *shared_bytes = std::min<std::uint64_t>(share, sm.shared_per_block - used);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace raddle::driver::entry
