@@ -39,22 +39,29 @@ class Launch;
 class Module;
 class Stream;
 
-/// Code that was read and checked: what modules are made of. A light handle of constant data that any number
-/// of devices, of the compute capability it was read for, load.
+/// Code that was read, checked and, of several texts, linked: what modules are made of. A light handle of
+/// constant data that any number of devices, of the compute capability it was read for, load.
 class Program {
  public:
-  /// PTX text, a fat binary, or a program or object file that nvcc made.
+  /// PTX text, a fat binary, a cubin of Raddle's ptxas, or a program, object file or archive that nvcc made.
   struct Image {
     std::string_view bytes;
     std::string_view name = "<memory>";
+    bool is_library = false;  ///< of its modules those are taken that define what others need
   };
 
   /// @param capability  of the devices: 90 for 9.0. Of several architectures the one that suits it is taken.
-  /// @errors invalid, with file, line and column; unsupported: device code, but no PTX
+  /// @errors invalid, with file, line and column, or with the names that cannot be linked; unsupported:
+  /// device
+  ///         code, but no PTX
   static Result<Program> read(std::span<const Image> images, std::uint32_t capability);
 
   std::vector<std::string> kernels() const;  ///< in the order of the text
   bool has_kernel(std::string_view name) const;
+  /// The names of the texts that it was made of, those of libraries that were not needed left out.
+  std::vector<std::string> parts() const;
+  /// External variables that no module defines, so that the program cannot be loaded.
+  std::vector<std::string> undefined_variables() const;
   /// @errors not_found
   Result<KernelInfo> kernel(std::string_view name) const;
 
@@ -77,8 +84,7 @@ class Device {
   DeviceProperties properties() const;
 
   /// Parses PTX, allocates and initialises its variables. Kernels with instructions that are not supported
-  /// fail at kernel(). `image` is PTX text, a fat binary, or a program or object file that nvcc made of one
-  /// translation unit; of several architectures the one that suits the device is taken.
+  /// fail at kernel(). `image` is as for Program; several modules in it are linked.
   /// @errors invalid, with file, line and column; not_found: an external variable without a definition;
   ///         unsupported: device code, but no PTX
   Result<Module> load(std::string_view image, std::string_view name = "<memory>");

@@ -22,6 +22,7 @@ using CUmodule = struct CUmod_st*;
 using CUfunction = struct CUfunc_st*;
 using CUlibrary = struct CUlib_st*;
 using CUkernel = struct CUkern_st*;
+using CUlinkState = struct CUlinkState_st*;
 using CUstream = struct CUstream_st*;
 using CUevent = struct CUevent_st*;
 using CUarray = struct CUarray_st*;
@@ -143,6 +144,14 @@ enum CUfunction_attribute : int {
 };
 
 enum CUfunctionLoadingState : int { FUNCTION_LOADING_STATE_UNLOADED = 0, FUNCTION_LOADING_STATE_LOADED = 1 };
+/// What cuLinkAddData and cuLinkAddFile take.
+enum CUjitInputType : int {
+  JIT_INPUT_CUBIN = 0,
+  JIT_INPUT_PTX = 1,
+  JIT_INPUT_FATBINARY = 2,
+  JIT_INPUT_OBJECT = 3,
+  JIT_INPUT_LIBRARY = 4,
+};
 enum CUmoduleLoadingMode : int { MODULE_EAGER_LOADING = 1, MODULE_LAZY_LOADING = 2 };
 
 enum CUpointer_attribute : int {

@@ -9,40 +9,41 @@ namespace raddle::driver {
 namespace {
 
 // What is wrong with code is worth more than a number.
-CUresult result_of_code(const Error& error) {
+CUresult result_of_code(const Error& error, JitLog& log) {
   fmt::print(stderr, "raddle: {}\n", error.to_string());
+  log.error(error.to_string());
   if (error.code == ErrorCode::unsupported) return CUDA_ERROR_NO_BINARY_FOR_GPU;
   return error.code == ErrorCode::invalid ? CUDA_ERROR_INVALID_PTX : result_of(error);
 }
 
-CUresult read(std::span<const Program::Image> images, std::optional<Program>& program) {
+}  // namespace
+
+CUresult read_programs(std::span<const Program::Image> images, JitLog& log, std::optional<Program>& program) {
   Result<Program> found = Program::read(images, Process::instance().shape().capability);
-  if (!found) return result_of_code(found.error());
+  if (!found) return result_of_code(found.error(), log);
   program = std::move(*found);
   return CUDA_SUCCESS;
 }
 
-}  // namespace
-
-CUresult read_program(const void* image, std::optional<Program>& program) {
+CUresult read_program(const void* image, JitLog& log, std::optional<Program>& program) {
   const auto found = fatbin::images_at(image);
   if (!found) return CUDA_ERROR_INVALID_IMAGE;
   std::vector<Program::Image> images;
   for (const std::string_view bytes : *found) images.push_back({bytes});
-  return read(images, program);
+  return read_programs(images, log, program);
 }
 
-CUresult read_program_file(const char* path, std::optional<Program>& program) {
+CUresult read_program_file(const char* path, JitLog& log, std::optional<Program>& program) {
   const Result<std::string> bytes = read_file(path);
   if (!bytes) return result_of(bytes.error());
   const Program::Image images[] = {{*bytes, path}};
-  return read(images, program);
+  return read_programs(images, log, program);
 }
 
-CUresult load_program(const std::shared_ptr<Context>& context, const Program& program,
+CUresult load_program(const std::shared_ptr<Context>& context, const Program& program, JitLog& log,
                       std::shared_ptr<Module>& module) {
   Result<raddle::Module> loaded = context->device.load(program);
-  if (!loaded) return result_of_code(loaded.error());
+  if (!loaded) return result_of_code(loaded.error(), log);
   module.reset(new Module{context, program, std::move(*loaded)});
   module->handle = Process::instance().modules.add<CUmodule>(module);
   return CUDA_SUCCESS;

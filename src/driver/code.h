@@ -2,18 +2,21 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "driver/objects.h"
 
 namespace raddle::driver {
 
-/// An image in memory: PTX, a fat binary, a wrapper of one, an ELF file.
-/// CUDA_ERROR_INVALID_IMAGE: none of these; INVALID_PTX; NO_BINARY_FOR_GPU: no PTX in it
-CUresult read_program(const void* image, std::optional<Program>& program);
-CUresult read_program_file(const char* path, std::optional<Program>& program);  ///< also FILE_NOT_FOUND
+/// An image in memory: PTX, a fat binary, a wrapper of one, an ELF file; of several modules in it one is
+/// linked. CUDA_ERROR_INVALID_IMAGE: none of these; INVALID_PTX; NO_BINARY_FOR_GPU: no PTX in it
+CUresult read_program(const void* image, JitLog& log, std::optional<Program>& program);
+CUresult read_program_file(const char* path, JitLog& log,
+                           std::optional<Program>& program);  ///< also FILE_NOT_FOUND
+CUresult read_programs(std::span<const Program::Image> images, JitLog& log, std::optional<Program>& program);
 
 /// A program's variables in a context. CUDA_ERROR_OUT_OF_MEMORY; NOT_FOUND: external variables
-CUresult load_program(const std::shared_ptr<Context>& context, const Program& program,
+CUresult load_program(const std::shared_ptr<Context>& context, const Program& program, JitLog& log,
                       std::shared_ptr<Module>& module);
 
 }  // namespace raddle::driver

@@ -63,7 +63,8 @@ CUresult module_of(Library& library, const std::shared_ptr<Context>& context,
   const std::lock_guard lock(library.mutex);
   std::shared_ptr<Module>& known = library.modules[context.get()];
   if (known == nullptr) {
-    if (const CUresult result = load_program(context, library.program, known); result != CUDA_SUCCESS) {
+    JitLog none;
+    if (const CUresult result = load_program(context, library.program, none, known); result != CUDA_SUCCESS) {
       library.modules.erase(context.get());
       return result;
     }

@@ -63,31 +63,31 @@ CUlibrary add_library(Program&& program) {
   return library->handle;
 }
 
-/// The options of both kinds tune NVIDIA's compiler or promise that the image stays; none is needed.
-bool options_are_there(unsigned jit_count, const int* jit_options, unsigned count, const int* options) {
-  return (jit_count == 0 || jit_options != nullptr) && (count == 0 || options != nullptr);
-}
-
 }  // namespace
 
-CUresult cuLibraryLoadData(CUlibrary* handle, const void* code, int* jit_options, void**, unsigned jit_count,
-                           int* options, void**, unsigned count) {
-  if (handle == nullptr || code == nullptr || !options_are_there(jit_count, jit_options, count, options))
+// A library's own options promise that the image stays; nothing of it is needed once it is read.
+CUresult cuLibraryLoadData(CUlibrary* handle, const void* code, int* jit_options, void** jit_values,
+                           unsigned jit_count, int* options, void**, unsigned count) {
+  if (handle == nullptr || code == nullptr || (count != 0 && options == nullptr) ||
+      !JitLog::has_options(jit_count, jit_options, jit_values))
     return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+  JitLog log(jit_count, jit_options, jit_values);
   std::optional<Program> program;
-  if (const CUresult result = read_program(code, program); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = read_program(code, log, program); result != CUDA_SUCCESS) return result;
   *handle = add_library(std::move(*program));
   return CUDA_SUCCESS;
 }
 
-CUresult cuLibraryLoadFromFile(CUlibrary* handle, const char* path, int* jit_options, void**,
+CUresult cuLibraryLoadFromFile(CUlibrary* handle, const char* path, int* jit_options, void** jit_values,
                                unsigned jit_count, int* options, void**, unsigned count) {
-  if (handle == nullptr || path == nullptr || !options_are_there(jit_count, jit_options, count, options))
+  if (handle == nullptr || path == nullptr || (count != 0 && options == nullptr) ||
+      !JitLog::has_options(jit_count, jit_options, jit_values))
     return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+  JitLog log(jit_count, jit_options, jit_values);
   std::optional<Program> program;
-  if (const CUresult result = read_program_file(path, program); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = read_program_file(path, log, program); result != CUDA_SUCCESS) return result;
   *handle = add_library(std::move(*program));
   return CUDA_SUCCESS;
 }

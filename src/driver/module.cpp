@@ -8,14 +8,15 @@
 namespace raddle::driver::entry {
 namespace {
 
-CUresult load_from_memory(CUmodule* handle, const void* image) {
+CUresult load_from_memory(CUmodule* handle, const void* image, JitLog log = {}) {
   if (handle == nullptr || image == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::shared_ptr<Context> context;
   std::optional<Program> program;
   std::shared_ptr<Module> module;
   if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = read_program(image, program); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = load_program(context, *program, module); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = read_program(image, log, program); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = load_program(context, *program, log, module); result != CUDA_SUCCESS)
+    return result;
   *handle = module->handle;
   return CUDA_SUCCESS;
 }
@@ -35,8 +36,10 @@ CUresult cuModuleLoad(CUmodule* handle, const char* path) {
   std::optional<Program> program;
   std::shared_ptr<Module> module;
   if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = read_program_file(path, program); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = load_program(context, *program, module); result != CUDA_SUCCESS) return result;
+  JitLog log;
+  if (const CUresult result = read_program_file(path, log, program); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = load_program(context, *program, log, module); result != CUDA_SUCCESS)
+    return result;
   *handle = module->handle;
   return CUDA_SUCCESS;
 }
@@ -46,17 +49,10 @@ CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) {
   return load_from_memory(module, image);
 }
 
-// The options tune NVIDIA's compiler, or ask for its log, of which there is none.
 CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count, int* options,
                             void** values) {
-  if (count != 0 && (options == nullptr || values == nullptr)) return CUDA_ERROR_INVALID_VALUE;
-  constexpr int kInfoLog = 3, kInfoLogBytes = 4, kErrorLog = 5, kErrorLogBytes = 6;
-  for (unsigned i = 0; i < count; ++i) {
-    if (options[i] == kInfoLogBytes || options[i] == kErrorLogBytes) values[i] = nullptr;  // bytes written
-    if ((options[i] == kInfoLog || options[i] == kErrorLog) && values[i] != nullptr)
-      *static_cast<char*>(values[i]) = '\0';
-  }
-  return load_from_memory(module, image);
+  if (!JitLog::has_options(count, options, values)) return CUDA_ERROR_INVALID_VALUE;
+  return load_from_memory(module, image, JitLog(count, options, values));
 }
 
 CUresult cuModuleUnload(CUmodule handle) {

@@ -12,6 +12,7 @@
 
 #include "driver/abi.h"
 #include "driver/handles.h"
+#include "driver/jit_log.h"
 #include "raddle/raddle.h"
 
 namespace raddle::driver {
@@ -122,6 +123,18 @@ struct Function {
   std::mutex mutex_;
   std::atomic<bool> loaded_{false};
   std::optional<raddle::Kernel> kernel_;
+};
+
+/// Code that is being linked (CUlinkState).
+struct Link {
+  struct Input {
+    std::string bytes, name;
+    bool is_library = false;
+  };
+  std::mutex mutex;
+  JitLog log;
+  std::vector<Input> inputs;
+  std::string cubin;  ///< once it is complete
 };
 
 }  // namespace raddle::driver

@@ -55,6 +55,7 @@ class Process {
   HandleTable<Library, 6> libraries;
   HandleTable<Kernel, 7> kernels;
   MemoryTable memory;
+  HandleTable<Link, 8> links;
 
  private:
   Process() = default;

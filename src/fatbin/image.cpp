@@ -5,13 +5,15 @@
 
 #include <algorithm>
 
+#include "fatbin/archive.h"
+#include "fatbin/cubin.h"
+
 namespace raddle::fatbin {
 namespace {
 
 constexpr std::string_view kElf =
-                               "\x7f"
-                               "ELF",
-                           kArchive = "!<arch>\n";
+    "\x7f"
+    "ELF";
 
 std::span<const std::byte> as_bytes(std::string_view text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
@@ -26,18 +28,34 @@ const Entry* oldest_ptx(const Container& container) {
   return oldest;
 }
 
-Result<std::vector<PtxImage>> unpack_chosen(const std::vector<Container>& containers, std::string_view name,
-                                            std::uint32_t capability) {
-  std::vector<PtxImage> images;
-  for (std::size_t k = 0; k < containers.size(); ++k) {
-    const Entry* chosen = choose_ptx(containers[k], capability);
-    const Entry* entry = chosen != nullptr ? chosen : oldest_ptx(containers[k]);
-    if (entry == nullptr) continue;
-    TRY_ASSIGN(std::string text, unpack(*entry));
-    images.push_back({fmt::format("{}.{}.{}.ptx", name, k + 1, architecture(*entry)), std::move(text),
-                      chosen != nullptr ? "" : architecture(*entry)});
+/// The code of Raddle's own cubin for the device, where a container has one: the newest that is not newer.
+Result<std::vector<NamedText>> own_cubin(const Container& container, std::uint32_t capability) {
+  std::vector<NamedText> best;
+  std::uint32_t newest = 0;
+  for (const Entry& entry : container.entries) {
+    if (entry.kind != Kind::cubin || entry.capability > capability || entry.capability < newest) continue;
+    TRY_ASSIGN(const std::string bytes, unpack(entry));
+    if (!is_cubin(bytes)) continue;
+    TRY_ASSIGN(std::vector<NamedText> texts, read_cubin(bytes));
+    if (!texts.empty()) best = std::move(texts), newest = entry.capability;
   }
-  return images;
+  return best;
+}
+
+Result<void> unpack_chosen(const Container& container, const std::string& name, std::uint32_t capability,
+                           std::vector<PtxImage>& images) {
+  const Entry* chosen = choose_ptx(container, capability);
+  if (chosen == nullptr) {
+    TRY_ASSIGN(std::vector<NamedText> texts, own_cubin(container, capability));
+    for (NamedText& text : texts) images.push_back({std::move(text.name), std::move(text.text), ""});
+    if (!texts.empty()) return {};
+  }
+  const Entry* entry = chosen != nullptr ? chosen : oldest_ptx(container);
+  if (entry == nullptr) return {};
+  TRY_ASSIGN(std::string text, unpack(*entry));
+  images.push_back({fmt::format("{}.{}.ptx", name, architecture(*entry)), std::move(text),
+                    chosen != nullptr ? "" : architecture(*entry)});
+  return {};
 }
 
 /// What to tell a user whose file has device code, but none that Raddle can run.
@@ -52,6 +70,34 @@ Error no_ptx(const std::vector<Container>& containers, std::string_view name) {
                             fmt::join(held, "; "));
 }
 
+Result<std::vector<PtxImage>> cubin_images(std::string_view bytes, std::string_view name) {
+  TRY_ASSIGN(std::vector<NamedText> texts, read_cubin(bytes));
+  if (texts.empty())
+    return Error::unsupported(
+        "{}: a cubin, machine code for a GPU without PTX; compile with nvcc -ptx or -fatbin, or assemble "
+        "with "
+        "Raddle's ptxas",
+        name);
+  std::vector<PtxImage> images;
+  for (NamedText& text : texts) images.push_back({std::move(text.name), std::move(text.text), ""});
+  return images;
+}
+
+Result<std::vector<PtxImage>> archive_images(std::string_view bytes, std::string_view name,
+                                             std::uint32_t capability) {
+  TRY_ASSIGN(const std::vector<ArchiveMember> members, read_archive(bytes));
+  std::vector<PtxImage> images;
+  for (const ArchiveMember& member : members) {
+    Result<std::vector<PtxImage>> found =
+        ptx_images(member.bytes, fmt::format("{}({})", name, member.name), capability);
+    if (!found && found.error().code == ErrorCode::unsupported) continue;  // host code
+    if (!found) return found;
+    std::move(found->begin(), found->end(), std::back_inserter(images));
+  }
+  if (images.empty()) return Error::unsupported("{}: no PTX in any of its {} members", name, members.size());
+  return images;
+}
+
 }  // namespace
 
 Result<std::vector<PtxImage>> ptx_images(std::string_view bytes, std::string_view name,
@@ -59,14 +105,18 @@ Result<std::vector<PtxImage>> ptx_images(std::string_view bytes, std::string_vie
   std::vector<Container> containers;
   if (is_fat_binary(as_bytes(bytes))) {
     TRY_ASSIGN(containers, read_containers(as_bytes(bytes)));
+  } else if (is_cubin(bytes)) {
+    return cubin_images(bytes, name);
   } else if (bytes.starts_with(kElf)) {
     TRY_ASSIGN(containers, read_host_binary(bytes));
-  } else if (bytes.starts_with(kArchive)) {
-    return Error::unsupported("{}: a static library; take its object files out first (ar x)", name);
+  } else if (is_archive(bytes)) {
+    return archive_images(bytes, name, capability);
   } else {
     return std::vector<PtxImage>{{std::string(name), std::string(bytes), ""}};
   }
-  TRY_ASSIGN(std::vector<PtxImage> images, unpack_chosen(containers, name, capability));
+  std::vector<PtxImage> images;
+  for (std::size_t k = 0; k < containers.size(); ++k)
+    TRY(unpack_chosen(containers[k], fmt::format("{}.{}", name, k + 1), capability, images));
   if (images.empty()) return no_ptx(containers, name);
   return images;
 }

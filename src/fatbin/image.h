@@ -1,5 +1,5 @@
-// PTX in whatever wrapping it arrives (K-18): text, a fat binary, or a program, library or object file that
-// nvcc made.
+// PTX in whatever wrapping it arrives (K-18): text, a fat binary, a cubin of Raddle's own, or a program,
+// library or object file that nvcc made.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,7 @@
 namespace raddle::fatbin {
 
 /// The fat binaries of a host program, library or object file, in the order of its sections.
-/// @errors invalid: not a well-formed ELF file or container; unsupported: a cubin, whose machine code only a
-/// GPU runs
+/// @errors invalid: not a well-formed ELF file or container
 Result<std::vector<Container>> read_host_binary(std::string_view bytes);
 
 struct PtxImage {
@@ -24,7 +23,7 @@ struct PtxImage {
 };
 
 /// Every module of PTX in `bytes` for a device of compute capability `capability` (90 for sm_90): one per
-/// container.
+/// container; of an archive, all members'.
 /// @errors invalid: malformed; unsupported: holds device code, but no PTX, or is of a kind that holds none
 Result<std::vector<PtxImage>> ptx_images(std::string_view bytes, std::string_view name,
                                          std::uint32_t capability);

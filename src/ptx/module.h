@@ -199,6 +199,12 @@ struct Location {
   std::string function;              ///< inlined function's name, when given
 };
 
+/// A text that a linked module was made of.
+struct Part {
+  std::string name;
+  std::uint32_t lines_before = 0;  ///< of the module's lines those that belong to earlier parts
+};
+
 struct Module {
   std::string name;      ///< file name or "<memory>"
   unsigned version = 0;  ///< PTX ISA version * 10
@@ -209,6 +215,8 @@ struct Module {
   std::vector<Location> locations;
   std::vector<std::string> files;  ///< by .file index
   std::uint64_t source_hash = 0;
+  std::uint32_t lines = 0;  ///< of the text; of a linked module all parts' together, in which its lines count
+  std::vector<Part> parts;  ///< of a linked module; else empty
 
   const Function* find_function(std::string_view name) const;
   const Variable* find_variable(std::string_view name) const;  ///< module scope

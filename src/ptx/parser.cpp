@@ -174,6 +174,7 @@ Result<Module> parse(std::string_view text, std::string_view name, std::vector<E
   resolve_relocations(parser);
   resolve_locations(parser);
   if (parser.in.errors().empty()) check_head(parser);
+  parser.module.lines = parser.in.token().at.line;
   if (diagnostics) *diagnostics = parser.in.errors();
   if (parser.in.errors().empty()) return std::move(parser.module);
   return parser.in.errors().front();

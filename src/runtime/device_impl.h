@@ -116,6 +116,8 @@ Result<void> place_variables(Module::Impl& module);
 /// Its kernels' names, in the order of the text; one of them by name (program.cpp). @errors not_found
 std::vector<std::string> kernel_names(const ptx::Module& program);
 Result<ptx::FunctionId> find_kernel(const ptx::Module& program, std::string_view name);
+/// External variables without a definition (program.cpp).
+std::vector<std::string> undefined_variables(const ptx::Module& program);
 /// What a kernel needs, and what keeps it from running (kernel_info.cpp).
 KernelInfo describe(const ptx::Module& program, ptx::FunctionId id);
 /// The same as a part of a module, with the shared memory's layout.

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "machine/shape/host.h"
+#include "ptx/link.h"
 #include "ptx/parser.h"
 #include "runtime/device_impl.h"
 
@@ -19,11 +20,12 @@ KernelParameter describe_parameter(const ptx::Variable& variable) {
 Dim3 extents(const std::uint32_t (&value)[3]) { return {value[0], value[1], value[2]}; }
 
 /// Everything that keeps a kernel from running, at once (K-17, K-18).
-std::vector<std::string> obstacles(const ptx::Function& function, const ptx::KernelNeeds& needs) {
+std::vector<std::string> obstacles(const ptx::Module& program, const ptx::Function& function,
+                                   const ptx::KernelNeeds& needs) {
   std::vector<std::string> list;
   for (const ptx::Unsupported& item : needs.unsupported) {
-    list.push_back(fmt::format("line {}: {} ({} time{}): {}", item.first_line, item.what, item.count,
-                               item.count == 1 ? "" : "s", item.reason));
+    list.push_back(fmt::format("line {}: {} ({} time{}): {}", ptx::line_name(program, item.first_line),
+                               item.what, item.count, item.count == 1 ? "" : "s", item.reason));
   }
   for (const std::string& name : needs.unresolved)
     list.push_back(fmt::format("function {} is not defined", name));
@@ -52,7 +54,7 @@ KernelInfo describe(const ptx::Module& program, ptx::FunctionId id) {
   info.uses_dynamic_shared = shared.has_dynamic;
   info.required_block = extents(function.directives.reqntid);
   info.largest_block = extents(function.directives.maxntid);
-  info.unsupported = obstacles(function, needs);
+  info.unsupported = obstacles(program, function, needs);
   return info;
 }
 
@@ -96,6 +98,8 @@ std::string source_of_line(const void* owner, std::uint32_t ptx_line) {
       return text;
     }
   }
+  // Lines of linked modules count through all texts; say which text it is.
+  if (!program.parts.empty()) return ptx::line_name(program, ptx_line);
   return {};
 }
 

@@ -71,10 +71,7 @@ Result<void> relocate(const Module::Impl& module, const ptx::Variable& variable,
 }
 
 Result<void> check_externals(const ptx::Module& program) {
-  std::vector<std::string> missing;
-  for (const ptx::Variable& variable : program.variables) {
-    if (has_address(variable) && variable.linkage == ptx::Linkage::extern_) missing.push_back(variable.name);
-  }
+  const std::vector<std::string> missing = undefined_variables(program);
   if (missing.empty()) return {};
   return Error::make(ErrorCode::not_found, "{}: external variables without a definition: {}", program.name,
                      fmt::join(missing, ", "));

@@ -1,7 +1,8 @@
-// Programs: code that was read and checked, before any device loads it.
+// Programs: code that was read, checked and linked, before any device loads it.
 #include <fmt/ranges.h>
 
 #include "fatbin/image.h"
+#include "ptx/link.h"
 #include "ptx/parser.h"
 #include "runtime/device_impl.h"
 
@@ -23,20 +24,51 @@ Result<ptx::FunctionId> find_kernel(const ptx::Module& program, std::string_view
   return static_cast<ptx::FunctionId>(function - program.functions.data());
 }
 
-Result<Program> Program::read(std::span<const Image> images, std::uint32_t capability) {
-  std::vector<fatbin::PtxImage> found;
-  for (const Image& image : images) {
-    TRY_ASSIGN(std::vector<fatbin::PtxImage> of_image,
-               fatbin::ptx_images(image.bytes, image.name, capability));
-    std::move(of_image.begin(), of_image.end(), std::back_inserter(found));
+std::vector<std::string> undefined_variables(const ptx::Module& program) {
+  std::vector<std::string> names;
+  for (const ptx::Variable& variable : program.variables) {
+    const bool has_address = variable.space == ptx::Space::global || variable.space == ptx::Space::const_;
+    if (has_address && variable.linkage == ptx::Linkage::extern_) names.push_back(variable.name);
   }
-  if (found.size() != 1)
-    return Error::invalid(
-        "{} holds {} modules of PTX, of which one has to be chosen (raddle inspect --extract)",
-        images.empty() ? "nothing" : images.front().name, found.size());
+  return names;
+}
+
+namespace {
+
+/// Code of libraries is optional: what of it is missing is named where it is needed.
+Result<void> read_image(const Program::Image& image, std::uint32_t capability,
+                        std::vector<ptx::Module>& modules) {
+  Result<std::vector<fatbin::PtxImage>> found = fatbin::ptx_images(image.bytes, image.name, capability);
+  if (!found && found.error().code == ErrorCode::unsupported && image.is_library) return {};
+  if (!found) return std::move(found.error());
+  for (const fatbin::PtxImage& text : *found) {
+    if (image.is_library && !text.newer_than_device.empty()) continue;
+    TRY_ASSIGN(ptx::Module module, ptx::parse(text.text, text.name));
+    modules.push_back(std::move(module));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Program> Program::read(std::span<const Image> images, std::uint32_t capability) {
+  std::vector<ptx::Module> modules, library;
+  for (const Image& image : images) TRY(read_image(image, capability, image.is_library ? library : modules));
   auto impl = std::make_shared<Impl>();
-  TRY_ASSIGN(impl->module, ptx::parse(found[0].text, found[0].name));
+  TRY_ASSIGN(impl->module, ptx::link(std::move(modules), std::move(library),
+                                     images.empty() ? "<nothing>" : images.front().name));
   return Program(std::move(impl));
+}
+
+std::vector<std::string> Program::parts() const {
+  if (impl_->module.parts.empty()) return {impl_->module.name};
+  std::vector<std::string> names;
+  for (const ptx::Part& part : impl_->module.parts) names.push_back(part.name);
+  return names;
+}
+
+std::vector<std::string> Program::undefined_variables() const {
+  return raddle::undefined_variables(impl_->module);
 }
 
 std::vector<std::string> Program::kernels() const { return kernel_names(impl_->module); }

@@ -41,12 +41,67 @@ TEST(Wrappings, RunOnTheArchitectureThatSuitsTheDevice) {
   EXPECT_EQ(run_scale("h200", "newer.fatbin").value(), 90);
 }
 
-TEST(Wrappings, SeveralModulesHaveToBeChosenFrom) {
+TEST(Wrappings, NamesThatMeetAreListed) {
   const std::string one = read_file(RADDLE_SOURCE_DIR "/tests/data/fatbin/zstd.fatbin").value();
   Device device = Device::open({.engine = "interp"}).value();
   const auto module = device.load(one + one, "app");
   ASSERT_FALSE(module.ok());
-  EXPECT_NE(module.error().message.find("app holds 2 modules of PTX"), std::string::npos);
+  EXPECT_NE(module.error().message.find("'scale' is defined in app.1.sm_90.ptx and in app.2.sm_90.ptx"),
+            std::string::npos)
+      << module.error().message;
+}
+
+constexpr const char* kHead = ".version 8.0\n.target sm_90\n.address_size 64\n";
+
+// proves: K-18
+TEST(Wrappings, SeveralTextsAreLinked) {
+  const std::string kernel = std::string(kHead) + R"(
+.extern .func (.param .b32 r) twice(.param .b32 x);
+.extern .global .u32 seed;
+.visible .entry k(.param .u64 p)
+{
+  .reg .b32 %r; .reg .b64 %d;
+  .param .b32 x, r;
+  ld.param.u64 %d, [p];
+  ld.global.u32 %r, [seed];
+  st.param.b32 [x], %r;
+  call (r), twice, (x);
+  ld.param.b32 %r, [r];
+  st.global.u32 [%d], %r;
+  ret;
+})";
+  const std::string function = std::string(kHead) + R"(
+.visible .global .u32 seed = 21;
+.visible .func (.param .b32 r) twice(.param .b32 x)
+{
+  .reg .b32 %r;
+  ld.param.u32 %r, [x];
+  add.u32 %r, %r, %r;
+  st.param.b32 [r], %r;
+  ret;
+})";
+  for (const char* engine : {"interp", ""}) {
+    Device device = Device::open({.engine = engine}).value();
+    const raddle::Program::Image images[] = {{kernel, "kernel.ptx"}, {function, "function.ptx"}};
+    const auto program = raddle::Program::read(images, 90);
+    ASSERT_TRUE(program.ok()) << program.error().message;
+    EXPECT_TRUE(program->undefined_variables().empty());
+    raddle::Module module = device.load(*program).value();
+    raddle::Buffer<int> out = device.buffer<int>(1).value();
+    ASSERT_TRUE(module.kernel("k")->launch({}, out)->wait().ok());
+    std::vector<int> value(1);
+    ASSERT_TRUE(out.read(value).ok());
+    EXPECT_EQ(value[0], 42);
+    raddle::Kernel kernel_of_module = module.kernel("k").value();
+    const auto fault = kernel_of_module.launch({}, raddle::DevicePtr{16}).value().wait();
+    ASSERT_FALSE(fault.ok());
+    EXPECT_NE(fault.error().message.find("kernel.ptx:16"), std::string::npos) << fault.error().message;
+  }
+  const raddle::Program::Image alone[] = {{kernel, "kernel.ptx"}};
+  const auto program = raddle::Program::read(alone, 90).value();
+  EXPECT_EQ(program.undefined_variables(), std::vector<std::string>{"seed"});
+  Device device = Device::open({.engine = "interp"}).value();
+  EXPECT_FALSE(device.load(program).ok());
 }
 
 }  // namespace
