@@ -62,6 +62,19 @@ struct CompileOptions {
 };
 int compile(const CompileOptions& options);
 
+struct DoctorOptions {
+  std::string file;            ///< a path, or a name in PATH
+  std::string shape = "h200";  ///< machine whose architecture decides
+};
+int doctor(const DoctorOptions& options);
+
+/// Runs a command with Raddle's libraries; does not return if that succeeds.
+int exec(const std::vector<std::string>& words);
+/// Runs nvcc so that it links Raddle's runtime; does not return if that succeeds.
+int nvcc(const std::vector<std::string>& words);
+/// The stand-in for NVIDIA's assembler; also what the command does when it is called by the name `ptxas`.
+int ptxas(const std::vector<std::string>& words);
+
 struct RunOptions {
   MachineOptions machine;
   std::string file, kernel;                ///< kernel: empty if the file has only one

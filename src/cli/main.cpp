@@ -2,6 +2,7 @@
 // To add a subcommand: an options struct and a function in commands.h, a file beside this one, a block here.
 #include <CLI/CLI.hpp>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 
 #include "cli/commands.h"
@@ -120,6 +121,24 @@ void add_run(CLI::App& app, RunOptions& options, Action& action) {
   command->callback([&] { action = [&] { return run(options); }; });
 }
 
+void add_doctor(CLI::App& app, DoctorOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "doctor", "say whether a program runs here: its CUDA runtime, device code, kernels, missing calls");
+  command->add_option("file", options.file, "program, library or object file")->required();
+  command->add_option("--shape", options.shape, "machine whose architecture decides")->capture_default_str();
+  command->callback([&] { action = [&] { return doctor(options); }; });
+}
+
+/// A subcommand whose words are all another program's.
+void add_passing(CLI::App& app, const char* name, const char* what,
+                 int (*function)(const std::vector<std::string>&), Action& action) {
+  CLI::App* command = app.add_subcommand(name, what);
+  command->prefix_command()->set_help_flag();
+  command->callback([command, function, &action] {
+    action = [command, function] { return function(command->remaining()); };
+  });
+}
+
 int run_command_line(int argc, char** argv) {
   CLI::App app("Raddle: a GPU made of software. Runs CUDA kernels (PTX) on CPU cores.", "raddle");
   app.require_subcommand(1);
@@ -133,11 +152,17 @@ int run_command_line(int argc, char** argv) {
   DeviceCommandOptions device_options;
   CompileOptions compile_options;
   RunOptions run_options;
+  DoctorOptions doctor_options;
   add_inspect(app, inspect_options, action);
   add_isa(app, isa_options, action);
   add_device(app, device_options, action);
   add_compile(app, compile_options, action);
   add_run(app, run_options, action);
+  add_doctor(app, doctor_options, action);
+  add_passing(app, "exec", "run a program on Raddle's libraries: raddle exec ./app arguments", exec, action);
+  add_passing(app, "nvcc", "compile by NVIDIA's nvcc, linked with Raddle's runtime", nvcc, action);
+  add_passing(app, "ptxas", "check PTX and wrap it into a cubin that Raddle runs, as NVIDIA's ptxas would",
+              ptxas, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {  // CLI11 reports by exceptions; they end here
@@ -149,4 +174,9 @@ int run_command_line(int argc, char** argv) {
 }  // namespace
 }  // namespace raddle::cli
 
-int main(int argc, char** argv) { return raddle::cli::run_command_line(argc, argv); }
+int main(int argc, char** argv) {
+  // Compilers call the assembler by its name (build/libexec/raddle/ptxas).
+  if (argc > 0 && std::filesystem::path(argv[0]).filename() == "ptxas")
+    return raddle::cli::ptxas({argv + 1, argv + argc});
+  return raddle::cli::run_command_line(argc, argv);
+}

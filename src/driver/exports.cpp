@@ -40,10 +40,11 @@ CUresult missing(const char* symbol, std::atomic<bool>& said) {
 #undef STREAM_ENTRY
 #undef ENTRY
 
-#define MISSING(name, symbol, since)      \
-  EXPORTED CUresult symbol() {            \
-    static std::atomic<bool> said{false}; \
-    return missing(#symbol, said);        \
+// In a section of their own, by which `raddle doctor` tells them.
+#define MISSING(name, symbol, since)                                      \
+  EXPORTED __attribute__((section("raddle_missing"))) CUresult symbol() { \
+    static std::atomic<bool> said{false};                                 \
+    return missing(#symbol, said);                                        \
   }
 #include "driver/missing.def"
 #undef MISSING

@@ -36,8 +36,9 @@ CUresult cuGetExportTable(const void** table, const CUuuid* id) {
   static std::atomic<bool> said{false};
   if (!said.exchange(true))
     std::fputs(
-        "raddle: this program contains NVIDIA's CUDA runtime, which runs on NVIDIA's driver only; use the "
-        "driver API\n",
+        "raddle: this program contains NVIDIA's CUDA runtime, which runs on NVIDIA's driver only; compile it "
+        "with "
+        "`nvcc -cudart shared`, or link it again by `raddle nvcc` (docs/programs.md)\n",
         stderr);
   return CUDA_ERROR_NOT_FOUND;
 }

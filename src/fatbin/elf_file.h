@@ -1,4 +1,4 @@
-// An ELF file in memory, by libelf: its sections by name, and the members of archives of such files.
+// An ELF file in memory, by libelf: its sections by name, and what its dynamic section and symbols say.
 #pragma once
 
 #include <gelf.h>
@@ -18,11 +18,24 @@ class ElfFile {
     std::string_view name, bytes;
   };
 
+  /// A symbol of the dynamic table.
+  struct Symbol {
+    std::string_view name;
+    std::string_view section;  ///< that it lies in; empty: another file's
+  };
+  struct Dynamic {
+    std::vector<std::string_view> needed;  ///< DT_NEEDED
+    std::string_view rpath;                ///< DT_RPATH, which goes before LD_LIBRARY_PATH
+    std::vector<Symbol> symbols;
+  };
+
   /// @errors invalid: not a well-formed ELF file
   static Result<ElfFile> open(std::string_view bytes);
 
   unsigned machine() const { return machine_; }  ///< e_machine
   const std::vector<Section>& sections() const { return sections_; }
+  bool has_section(std::string_view name) const;
+  Dynamic dynamic() const;
 
  private:
   struct End {

@@ -66,8 +66,9 @@ Error no_ptx(const std::vector<Container>& containers, std::string_view name) {
       if (auto text = describe(entry); std::find(held.begin(), held.end(), text) == held.end())
         held.push_back(text);
   if (held.empty()) return Error::unsupported("{}: no device code in it", name);
-  return Error::unsupported("{}: no PTX in it, only {}; compile with PTX, as nvcc -arch=sm_90 does", name,
-                            fmt::join(held, "; "));
+  return Error::unsupported(
+      "{}: no PTX in it, only {}; compile with PTX, as nvcc -arch=sm_90 and raddle nvcc do", name,
+      fmt::join(held, "; "));
 }
 
 Result<std::vector<PtxImage>> cubin_images(std::string_view bytes, std::string_view name) {

@@ -1,6 +1,10 @@
 // Programs: code that was read, checked and linked, before any device loads it.
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
 #include "fatbin/image.h"
 #include "ptx/link.h"
 #include "ptx/parser.h"
@@ -35,25 +39,47 @@ std::vector<std::string> undefined_variables(const ptx::Module& program) {
 
 namespace {
 
-/// Code of libraries is optional: what of it is missing is named where it is needed.
-Result<void> read_image(const Program::Image& image, std::uint32_t capability,
-                        std::vector<ptx::Module>& modules) {
-  Result<std::vector<fatbin::PtxImage>> found = fatbin::ptx_images(image.bytes, image.name, capability);
-  if (!found && found.error().code == ErrorCode::unsupported && image.is_library) return {};
-  if (!found) return std::move(found.error());
-  for (const fatbin::PtxImage& text : *found) {
-    if (image.is_library && !text.newer_than_device.empty()) continue;
-    TRY_ASSIGN(ptx::Module module, ptx::parse(text.text, text.name));
-    modules.push_back(std::move(module));
+/// The texts of images; what holds none is left out, and the first such error kept.
+struct Texts {
+  std::vector<fatbin::PtxImage> found;
+  std::optional<Error> nothing;
+
+  Result<void> add(const Program::Image& image, std::uint32_t capability) {
+    Result<std::vector<fatbin::PtxImage>> texts = fatbin::ptx_images(image.bytes, image.name, capability);
+    if (!texts && texts.error().code != ErrorCode::unsupported) return std::move(texts.error());
+    if (!texts && !nothing) nothing = std::move(texts.error());
+    if (texts) std::move(texts->begin(), texts->end(), std::back_inserter(found));
+    return {};
   }
-  return {};
-}
+
+  /// Code for newer devices is tried only where there is no other: NVIDIA's device runtime, which nvcc adds
+  /// to relocatable code, is in PTX for its newest devices only, and Raddle has its own.
+  void drop_newer() {
+    const auto is_newer = [](const fatbin::PtxImage& text) { return !text.newer_than_device.empty(); };
+    if (!std::all_of(found.begin(), found.end(), is_newer)) std::erase_if(found, is_newer);
+  }
+
+  Result<std::vector<ptx::Module>> parse() const {
+    std::vector<ptx::Module> modules;
+    for (const fatbin::PtxImage& text : found) {
+      TRY_ASSIGN(ptx::Module module, ptx::parse(text.text, text.name));
+      modules.push_back(std::move(module));
+    }
+    return modules;
+  }
+};
 
 }  // namespace
 
 Result<Program> Program::read(std::span<const Image> images, std::uint32_t capability) {
-  std::vector<ptx::Module> modules, library;
-  for (const Image& image : images) TRY(read_image(image, capability, image.is_library ? library : modules));
+  Texts texts, libraries;
+  for (const Image& image : images) TRY((image.is_library ? libraries : texts).add(image, capability));
+  texts.drop_newer();
+  std::erase_if(libraries.found,
+                [](const fatbin::PtxImage& text) { return !text.newer_than_device.empty(); });
+  if (texts.found.empty() && texts.nothing) return std::move(*texts.nothing);
+  TRY_ASSIGN(std::vector<ptx::Module> modules, texts.parse());
+  TRY_ASSIGN(std::vector<ptx::Module> library, libraries.parse());
   auto impl = std::make_shared<Impl>();
   TRY_ASSIGN(impl->module, ptx::link(std::move(modules), std::move(library),
                                      images.empty() ? "<nothing>" : images.front().name));

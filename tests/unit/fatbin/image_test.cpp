@@ -50,7 +50,7 @@ TEST(Images, NameWhatIsThereInsteadOfPtx) {
   EXPECT_EQ(
       cubins.error().message,
       "app: no PTX in it, only machine code for sm_75; machine code for sm_90; compile with PTX, as nvcc "
-      "-arch=sm_90 does");
+      "-arch=sm_90 and raddle nvcc do");
   std::string cubin = data("plain.o");
   cubin = patched(cubin, 18, std::uint16_t{190});  // e_machine
   EXPECT_NE(ptx_images(cubin, "a.cubin", 90).error().message.find("cubin"), std::string::npos);

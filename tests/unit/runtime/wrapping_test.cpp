@@ -104,4 +104,14 @@ TEST(Wrappings, SeveralTextsAreLinked) {
   EXPECT_FALSE(device.load(program).ok());
 }
 
+// NVIDIA's device runtime comes so: PTX for a newer device, names that the machine has.
+TEST(Wrappings, CodeForNewerDevicesIsTriedOnlyWhereThereIsNoOther) {
+  const std::string newer = read_file(RADDLE_SOURCE_DIR "/tests/data/fatbin/newer.fatbin").value();
+  const std::string kernel = std::string(kHead) + ".visible .entry k() { ret; }";
+  const raddle::Program::Image both[] = {{newer, "newer"}, {kernel, "kernel.ptx"}},
+                               alone[] = {{newer, "newer"}};
+  EXPECT_EQ(raddle::Program::read(both, 90)->kernels(), std::vector<std::string>{"k"});
+  EXPECT_EQ(raddle::Program::read(alone, 90)->kernels(), std::vector<std::string>{"scale"});
+}
+
 }  // namespace

@@ -1,0 +1,51 @@
+// `raddle nvcc`: NVIDIA's compiler with Raddle's runtime in the place of NVIDIA's, and PTX in what it makes.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "cli/commands.h"
+#include "cli/diagnostics.h"
+#include "cli/nvcc_options.h"
+#include "cli/program.h"
+
+namespace raddle::cli {
+namespace {
+
+Result<std::string> find_nvcc() {
+  if (const char* wanted = std::getenv("RADDLE_NVCC")) return find_command(wanted);
+  if (Result<std::string> found = find_command("nvcc")) return found;
+  constexpr const char* kUsual = "/usr/local/cuda";
+  for (const char* root : {static_cast<const char*>(std::getenv("CUDA_HOME")),
+                           static_cast<const char*>(std::getenv("CUDA_PATH")), kUsual}) {
+    const std::string path = std::string(root == nullptr ? "" : root) + "/bin/nvcc";
+    if (root != nullptr && access(path.c_str(), X_OK) == 0) return path;
+  }
+  return Error::make(
+      ErrorCode::not_found,
+      "no nvcc in PATH, CUDA_HOME or /usr/local/cuda; `raddle cc` compiles CUDA C++ without it");
+}
+
+}  // namespace
+
+int nvcc(const std::vector<std::string>& words) {
+  const Result<std::string> command = find_nvcc();
+  if (!command) return report(command.error());
+  const Result<std::string> directory = library_directory();
+  if (!directory) return report(directory.error());
+  const NvccOptions options = with_ptx(words);
+  for (const std::string& warning : options.warnings) fmt::print(stderr, "raddle: warning: {}\n", warning);
+  std::vector<std::string> all{*command, "-L" + *directory, "-Xlinker", "-rpath=" + *directory};
+  all.insert(all.end(), options.words.begin(), options.words.end());
+  std::vector<char*> arguments;
+  for (std::string& word : all) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execv(command->c_str(), arguments.data());
+  return report(Error::make(ErrorCode::io, "cannot run {}: {}", *command, std::strerror(errno)));
+}
+
+}  // namespace raddle::cli

@@ -1,0 +1,19 @@
+// nvcc's options that decide whether there is PTX in what it makes: only PTX runs on Raddle.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace raddle::cli {
+
+struct NvccOptions {
+  std::vector<std::string> words;
+  std::vector<std::string> warnings;
+};
+
+/// nvcc's words with PTX added where they ask for machine code only: -gencode arch=compute_90,code=sm_90 and
+/// -arch=compute_90 -code=sm_90. Warns where none can be added (-cubin) or where it is for newer devices
+/// (-arch=all).
+NvccOptions with_ptx(const std::vector<std::string>& words);
+
+}  // namespace raddle::cli

@@ -1,0 +1,136 @@
+"""raddle doctor, exec and nvcc, and the CMake toolchain file: programs that use CUDA, recognised, run, and built."""
+import os
+import shutil
+import subprocess
+import unittest
+
+from command import INVALID, RADDLE, ROOT, UNSUPPORTED, USAGE, CommandTest, tap
+
+LIBRARIES = os.path.join(os.path.dirname(os.path.dirname(RADDLE)), "lib")
+DATA = os.path.join(ROOT, "tests/data/fatbin")
+HAS_RUNTIME = shutil.which("nvcc") and os.path.exists(f"{LIBRARIES}/libcudart_static.a")
+NEEDS_RUNTIME = "no nvcc on this machine, or Raddle's runtime is not built"
+
+# A program as nvcc links it is one with this section, in which the runtime is either called or contained.
+SEGMENT = '__attribute__((section(".nvFatBinSegment"), used)) static long segment[3] = {1};\n'
+NOTE = '__attribute__((section(".note.raddle"), used)) static const int note[5] = {7, 0, 1, 0x64646172, 0x656c};\n'
+VERSION = """
+#include <stdio.h>
+int cuDriverGetVersion(int*);
+int main(void) { int version = 0; cuDriverGetVersion(&version); printf("version %d\\n", version); return 0; }
+"""
+APP = """
+#include <cstdio>
+__global__ void answer(int* p) { *p = 42; }
+int main() {
+  int *device = nullptr, host = 0;
+  cudaMalloc(&device, 4);
+  answer<<<1, 1>>>(device);
+  cudaMemcpy(&host, device, 4, cudaMemcpyDeviceToHost);
+  printf("answer %d\\n", host);
+  return host != 42;
+}
+"""
+
+
+class Programs(CommandTest):
+    def compile(self, name, source, *options):
+        path = self.write(name + ".c", source)
+        subprocess.run(["cc", path, "-o", self.path(name), *options], check=True)
+        return self.path(name)
+
+    def nvcc(self, name, source, *options, command=("nvcc",)):
+        path = self.write(name + ".cu", source)
+        subprocess.run([*command, path, "-o", self.path(name), *options], check=True)
+        return self.path(name)
+
+    def test_the_runtime_is_recognised(self):
+        self.compile("libcudart.so.13", "void __cudaRegisterFatBinary(void) {}", "-shared", "-fPIC", "-Wl,-soname,libcudart.so.13")
+        shared = SEGMENT + "void __cudaRegisterFatBinary(void); int main(void) { __cudaRegisterFatBinary(); return 0; }"
+        cases = (("nvidia", SEGMENT + "int main(void) { return 0; }", (), "NVIDIA's, linked in: does not run", UNSUPPORTED),
+                 ("ours", SEGMENT + NOTE + "int main(void) { return 0; }", (), "Raddle's, linked in", 0),
+                 ("shared", shared, (self.path("libcudart.so.13"),), "runtime: shared", None),
+                 ("none", "int main(void) { return 0; }", (), "runtime: none", 0))
+        for name, source, options, said, expected in cases:
+            program = self.compile(name, source, *options)
+            for stripped in (False, True):
+                if stripped:
+                    subprocess.run(["strip", program], check=True)
+                status, output, errors = self.raddle("doctor", program)
+                self.assertIn(said, output, name)
+                self.assertIn(status, (expected, status if expected is None else expected), output + errors)
+
+    def test_nvidias_runtime_is_refused_early(self):
+        program = self.compile("app", SEGMENT + "int main(void) { return 0; }")
+        errors = self.fails(UNSUPPORTED, "exec", program)
+        self.assertIn("-cudart shared", errors)
+        self.assertIn("raddle nvcc", errors)
+
+    def test_doctor_reads_device_code(self):
+        output = self.succeeds("doctor", f"{DATA}/plain.o")
+        self.assertIn("device code 1: PTX 9.0 for sm_75, PTX 9.0 for sm_90", output)
+        self.assertIn("1 of 1 kernels can run", output)
+        with open(f"{DATA}/plain.o", "rb") as file:
+            content = bytearray(file.read())
+        at = content.find(b"\x50\xed\x55\xba") + 16
+        size = int.from_bytes(content[at + 8:at + 16], "little") + int.from_bytes(content[at + 4:at + 8], "little")
+        content[at] = content[at + size] = 2  # machine code, says each entry
+        status, output, _ = self.raddle("doctor", self.write("cubins.o", bytes(content)))
+        self.assertEqual(status, UNSUPPORTED)
+        self.assertIn("there is no PTX in it, only machine code", output)
+        self.fails(INVALID, "doctor", self.write("text", "no program"))
+
+    def test_doctor_names_missing_calls(self):
+        program = self.compile("app", "int cuGraphCreate(void*, int); int cuInit(int);\n"
+                                      "int main(void) { return cuInit(0) + cuGraphCreate(0, 0); }", f"-L{LIBRARIES}", "-lcuda")
+        status, output, _ = self.raddle("doctor", program)
+        self.assertEqual(status, UNSUPPORTED)
+        self.assertIn("not there yet: cuGraphCreate\n", output)
+
+    # proves: K-15
+    def test_exec_finds_our_driver_before_another(self):
+        os.mkdir(self.path("other"))
+        self.compile("other/libcuda.so.1", "int cuDriverGetVersion(int* v) { *v = 1; return 0; }", "-shared", "-fPIC",
+                     "-Wl,-soname,libcuda.so.1")
+        other = self.path("other")
+        for name, tags in (("rpath", "--disable-new-dtags"), ("runpath", "--enable-new-dtags")):
+            program = self.compile(name, VERSION, f"{other}/libcuda.so.1", f"-Wl,{tags},-rpath,{other}")
+            self.assertEqual(subprocess.run([program], capture_output=True, text=True).stdout, "version 1\n")
+            self.assertEqual(self.succeeds("exec", program), "version 13000\n", name)
+
+    def test_exec_passes_words_and_status(self):
+        status, output, _ = self.raddle("exec", "sh", "-c", 'echo "$1" $LD_LIBRARY_PATH; exit 7', "sh", "--help me")
+        self.assertEqual((status, output), (7, f"--help me {LIBRARIES}\n"))
+        self.assertIn("no command 'no-such-program'", self.fails(INVALID, "exec", "no-such-program"))
+        self.fails(USAGE, "exec")
+
+    @unittest.skipUnless(HAS_RUNTIME, NEEDS_RUNTIME)
+    def test_programs_built_by_nvcc(self):
+        program = self.nvcc("linked", APP, "-gencode", "arch=compute_90,code=sm_90", command=(RADDLE, "nvcc"))
+        self.assertEqual(subprocess.run([program], capture_output=True, text=True, timeout=60).stdout, "answer 42\n")
+        self.assertIn("it should run", self.succeeds("doctor", program))
+        shared = self.nvcc("shared", APP, "-arch=sm_90", "-cudart", "shared")
+        self.assertEqual(self.succeeds("exec", shared), "answer 42\n")
+        nvidias = self.nvcc("nvidias", APP, "-arch=sm_90")
+        self.assertIn("NVIDIA's, linked in", self.raddle("doctor", nvidias)[1])
+        no_ptx = self.nvcc("no_ptx", APP, "-gencode", "arch=compute_90,code=sm_90", "-cudart", "shared")
+        self.assertIn("no PTX in it", self.raddle("exec", no_ptx)[2])
+
+    @unittest.skipUnless(HAS_RUNTIME and os.environ.get("RADDLE_TEST_ALL"), "takes a minute (RADDLE_TEST_ALL); " + NEEDS_RUNTIME)
+    def test_cmake_projects(self):
+        self.write("app.cu", APP)
+        self.write("driver.cpp", '#include <cuda.h>\n#include <cstdio>\nint main() { int v = 0; cuDriverGetVersion(&v); printf("%d\\n", v); }')
+        self.write("CMakeLists.txt", "cmake_minimum_required(VERSION 3.20)\nproject(app LANGUAGES CXX CUDA)\nfind_package(CUDAToolkit REQUIRED)\n"
+                                     "add_executable(app app.cu)\nadd_executable(with_target app.cu)\n"
+                                     "target_link_libraries(with_target CUDA::cudart)\n"
+                                     "add_executable(driver driver.cpp)\ntarget_link_libraries(driver CUDA::cuda_driver)\n")
+        environment = dict(os.environ, CUDACXX=shutil.which("nvcc"))
+        subprocess.run(["cmake", "-S", self.directory.name, "-B", self.path("build"), f"-DRADDLE_LIBRARY_DIR={LIBRARIES}",
+                        f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/cmake/RaddleToolchain.cmake"], check=True, stdout=subprocess.DEVNULL, env=environment)
+        subprocess.run(["cmake", "--build", self.path("build")], check=True, stdout=subprocess.DEVNULL)
+        for name, printed in (("app", "answer 42\n"), ("with_target", "answer 42\n"), ("driver", "13000\n")):
+            self.assertEqual(subprocess.run([self.path(f"build/{name}")], capture_output=True, text=True).stdout, printed)
+
+
+if __name__ == "__main__":
+    tap.main()

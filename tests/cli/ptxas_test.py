@@ -1,0 +1,73 @@
+"""The stand-in for ptxas: by its own name, with the command lines that compilers write."""
+import os
+import shutil
+import subprocess
+import unittest
+
+from command import HEAD, KERNELS, RADDLE, CommandTest, tap
+
+PTXAS = os.path.join(os.path.dirname(os.path.dirname(RADDLE)), "libexec/raddle/ptxas")
+FAILED = 255
+
+
+class Ptxas(CommandTest):
+    def ptxas(self, *arguments):
+        done = subprocess.run([PTXAS, *arguments], capture_output=True, text=True, timeout=120, cwd=self.directory.name)
+        return done.returncode, done.stdout, done.stderr
+
+    # proves: K-18
+    def test_what_it_makes_runs(self):
+        status, _, errors = self.ptxas("-arch=sm_90", "-m64", "--opt-level", "3", "-O3", f"{KERNELS}/vector_add.ptx", "-o", "add.cubin")
+        self.assertEqual(status, 0, errors)
+        output = self.succeeds("run", self.path("add.cubin"), "--kernel", "vector_add", "--block", 32, "--arg", "buf:f32:4=iota",
+                               "--arg", "buf:f32:4=iota", "--arg", "buf:f32:4", "--arg", "i32:4", "--print", 2)
+        self.assertIn("0 2 4 6", output)
+
+    def test_resources_are_told(self):
+        status, _, errors = self.ptxas("-v", "--gpu-name", "sm_100", f"{KERNELS}/transpose.ptx")
+        self.assertEqual(status, 0, errors)
+        self.assertRegex(errors, r"ptxas info    : Compiling entry function '\w+' for 'sm_100'")
+        self.assertRegex(errors, r"Used \d+ registers, used 1 barriers, \d+ bytes smem")
+        self.assertTrue(os.path.exists(self.path("elf.o")))
+
+    def test_errors_have_lines(self):
+        bad = self.write("bad.ptx", HEAD + ".visible .entry k()\n{\n  bogus.u32 1;\n  mov.u32 %r, 1;\n  ret;\n}\n")
+        status, _, errors = self.ptxas("-arch=sm_90", bad, "-o", "bad.cubin")
+        self.assertEqual(status, FAILED)
+        self.assertIn(f"ptxas {bad}, line 7; error   : '%r' is not declared", errors)
+        self.assertIn("ptxas fatal   : Ptx assembly aborted due to errors", errors)
+        self.assertFalse(os.path.exists(self.path("bad.cubin")))
+        unknown = self.write("unknown.ptx", HEAD + ".visible .entry k()\n{\n  bogus.u32 1;\n  ret;\n}\n")
+        self.assertIn(f"ptxas {unknown}, line 6; error", self.ptxas(unknown, "-arch=sm_90")[2])
+
+    def test_newer_code_is_refused(self):
+        new = self.write("new.ptx", HEAD + ".visible .entry k() { ret; }\n")
+        status, _, errors = self.ptxas("-arch=sm_80", new)
+        self.assertEqual(status, FAILED)
+        self.assertIn("'.target sm_90' is newer than sm_80", errors)
+
+    def test_command_lines(self):
+        self.assertRegex(self.ptxas("--version")[1], r"release (\d+\.\d+), V\d+\.\d+\.\d+")
+        self.assertIn("Usage  : ptxas", self.ptxas("--help")[1])
+        for words, said in ((["-arch=sm_90", "none.ptx"], "Input file 'none.ptx' could not be opened"), ([], "No input files"),
+                            (["-arch=sm_x", "a.ptx"], "Value 'sm_x' is not defined for option 'gpu-name'"),
+                            (["--wrong", "a.ptx"], "Unknown option '--wrong'"), (["-o"], "Option '-o' has no value")):
+            status, _, errors = self.ptxas(*words)
+            self.assertEqual((status, said in errors), (FAILED, True), errors)
+        self.assertEqual(self.ptxas("-arch=compute_90", "-ias", HEAD)[0], 0)
+        self.assertFalse(os.path.exists(self.path("elf.o")))
+        self.write("options", f"-arch=sm_90 -o two.cubin\n{KERNELS}/transpose.ptx")
+        self.assertEqual(self.ptxas("-optf", "options", f"{KERNELS}/vector_add.ptx")[0], 0)
+        self.assertIn("kernel transpose", self.raddle("inspect", self.path("two.cubin"))[1])
+
+    @unittest.skipUnless(shutil.which("fatbinary"), "no fatbinary of NVIDIA's toolkit on this machine")
+    # proves: K-18
+    def test_nvidias_fatbinary_takes_the_cubin(self):
+        self.ptxas("-arch=sm_90", f"{KERNELS}/vector_add.ptx", "-o", "add.cubin")
+        subprocess.run(["fatbinary", "-64", f"--image3=kind=elf,sm=90,file={self.path('add.cubin')}",
+                        f"--create={self.path('add.fatbin')}"], check=True)
+        self.assertIn("kernel vector_add", self.succeeds("inspect", self.path("add.fatbin")))
+
+
+if __name__ == "__main__":
+    tap.main()
