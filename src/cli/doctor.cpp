@@ -141,9 +141,13 @@ void examine_imports(const Program& program, Findings& findings) {
   findings.add("calls to what is not there answer CUDA_ERROR_NOT_SUPPORTED (see docs/generated/driver.md)");
 }
 
-/// NVIDIA's libraries hold machine code for GPUs only, and their own copy of the runtime.
+/// NVIDIA's libraries hold machine code for GPUs only, and their own copy of the runtime. Of the runtime and
+/// NVRTC there is the interface of CUDA 13.
 void examine_libraries(const Program& program, Findings& findings) {
-  for (const std::string& library : program.needed)
+  for (const std::string& library : program.needed) {
+    for (const char* ours : {"libcudart.so.", "libnvrtc.so."})
+      if (library.starts_with(ours) && library != std::string(ours) + "13")
+        findings.add(fmt::format("{} is not there, only {}13: compile with CUDA 13", library, ours));
     for (const char* closed : {"libcublas", "libcudnn", "libcufft", "libcurand", "libcusolver", "libcusparse",
                                "libnpp", "libnccl", "libnvjpeg"})
       if (library.starts_with(closed)) {
@@ -151,6 +155,7 @@ void examine_libraries(const Program& program, Findings& findings) {
         findings.add(
             fmt::format("{} is NVIDIA's and made for NVIDIA's driver: it does not run on Raddle", library));
       }
+  }
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ void prepend(const char* variable, const std::string& value) {
 /// A DT_RPATH goes before LD_LIBRARY_PATH, so that what lies there would be taken instead of ours; what is
 /// loaded already goes before both.
 void preload(const std::string& directory) {
-  for (const char* library : {"libcudart.so.13", "libcuda.so.1"}) {
+  for (const char* library : {"libnvrtc.so.13", "libcudart.so.13", "libcuda.so.1"}) {
     const std::string path = directory + "/" + library;
     if (access(path.c_str(), R_OK) == 0) prepend("LD_PRELOAD", path);
   }

@@ -8,6 +8,7 @@ from command import INVALID, RADDLE, ROOT, UNSUPPORTED, USAGE, CommandTest, tap
 
 LIBRARIES = os.path.join(os.path.dirname(os.path.dirname(RADDLE)), "lib")
 DATA = os.path.join(ROOT, "tests/data/fatbin")
+TOOLKIT = os.path.dirname(os.path.dirname(shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"))
 HAS_RUNTIME = shutil.which("nvcc") and os.path.exists(f"{LIBRARIES}/libcudart_static.a")
 NEEDS_RUNTIME = "no nvcc on this machine, or Raddle's runtime is not built"
 
@@ -18,6 +19,35 @@ VERSION = """
 #include <stdio.h>
 int cuDriverGetVersion(int*);
 int main(void) { int version = 0; cuDriverGetVersion(&version); printf("version %d\\n", version); return 0; }
+"""
+RTC = """
+#include <cuda.h>
+#include <nvrtc.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(void) {
+  const char* source = "extern \\"C\\" __global__ void answer(int* p) { *p = 42; }";
+  const char* options[] = {"--gpu-architecture=sm_90"};
+  nvrtcProgram program;
+  size_t bytes = 0;
+  nvrtcCreateProgram(&program, source, "answer.cu", 0, 0, 0);
+  if (nvrtcCompileProgram(program, 1, options) != NVRTC_SUCCESS) return 1;
+  nvrtcGetCUBINSize(program, &bytes);
+  char* cubin = malloc(bytes);
+  nvrtcGetCUBIN(program, cubin);
+  CUcontext context; CUmodule module; CUfunction function; CUdeviceptr device; int host = 0;
+  cuInit(0);
+  cuDevicePrimaryCtxRetain(&context, 0);
+  cuCtxSetCurrent(context);
+  if (cuModuleLoadData(&module, cubin) != CUDA_SUCCESS) return 2;
+  cuModuleGetFunction(&function, module, "answer");
+  cuMemAlloc(&device, 4);
+  void* parameters[] = {&device};
+  cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, 0, parameters, 0);
+  cuMemcpyDtoH(&host, device, 4);
+  printf("answer %d\\n", host);
+  return 0;
+}
 """
 APP = """
 #include <cstdio>
@@ -87,6 +117,14 @@ class Programs(CommandTest):
         self.assertEqual(status, UNSUPPORTED)
         self.assertIn("not there yet: cuGraphCreate\n", output)
 
+    def test_doctor_names_libraries_that_are_not_there(self):
+        for library in ("libcudart.so.12", "libcublas.so.13"):
+            self.compile(library, "void call(void) {}", "-shared", "-fPIC", f"-Wl,-soname,{library}")
+            program = self.compile("app", "void call(void); int main(void) { call(); return 0; }", self.path(library))
+            status, output, _ = self.raddle("doctor", program)
+            self.assertEqual(status, UNSUPPORTED)
+            self.assertIn(f"to do: {library} is ", output)
+
     # proves: K-15
     def test_exec_finds_our_driver_before_another(self):
         os.mkdir(self.path("other"))
@@ -103,6 +141,33 @@ class Programs(CommandTest):
         self.assertEqual((status, output), (7, f"--help me {LIBRARIES}\n"))
         self.assertIn("no command 'no-such-program'", self.fails(INVALID, "exec", "no-such-program"))
         self.fails(USAGE, "exec")
+
+    def test_nvcc_gets_our_libraries_and_ptx(self):
+        script = self.write("nvcc", '#!/bin/sh\nprintf "%s\\n" "$@"\nexit 3\n')
+        os.chmod(script, 0o755)
+        done = subprocess.run([RADDLE, "nvcc", "-code=sm_90", "-arch=compute_90", "a b.cu", "--help"], capture_output=True, text=True,
+                              env=dict(os.environ, RADDLE_NVCC=script))
+        self.assertEqual(done.returncode, 3)
+        self.assertEqual(done.stdout.splitlines(), [f"-L{LIBRARIES}", "-Xlinker", f"-rpath={LIBRARIES}", "-code=sm_90,compute_90",
+                                                    "-arch=compute_90", "a b.cu", "--help"])
+
+    @unittest.skipUnless(os.path.exists(f"{TOOLKIT}/include/nvrtc.h"), "no NVRTC of NVIDIA's toolkit on this machine")
+    # proves: K-18
+    def test_what_nvrtc_calls_machine_code_runs(self):
+        # As built for NVIDIA's: its folder goes before LD_LIBRARY_PATH.
+        folder = f"{TOOLKIT}/lib64"
+        program = self.compile("rtc", RTC, f"-I{TOOLKIT}/include", f"-L{folder}", "-lnvrtc", f"-L{LIBRARIES}", "-lcuda",
+                               f"-Wl,--disable-new-dtags,-rpath,{folder}")
+        self.assertEqual(self.succeeds("exec", program), "answer 42\n")
+
+    @unittest.skipUnless(HAS_RUNTIME, NEEDS_RUNTIME)
+    def test_relocatable_code_is_linked(self):
+        self.write("twice.cu", "__device__ int seed = 21;\n__device__ int twice(int x) { return 2 * x; }\n")
+        program = self.nvcc("linked", APP.replace("*p = 42", "*p = twice(seed)").replace(
+            "__global__", "extern __device__ int seed; __device__ int twice(int);\n__global__"), self.path("twice.cu"), "-rdc=true",
+            "-arch=sm_90", command=(RADDLE, "nvcc"))
+        self.assertEqual(subprocess.run([program], capture_output=True, text=True, timeout=60).stdout, "answer 42\n")
+        self.assertIn("1 of 1 kernels can run", self.raddle("doctor", program)[1])
 
     @unittest.skipUnless(HAS_RUNTIME, NEEDS_RUNTIME)
     def test_programs_built_by_nvcc(self):

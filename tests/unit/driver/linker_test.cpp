@@ -104,6 +104,41 @@ TEST_F(Linker, OfALibraryTakesWhatIsNeeded) {
   EXPECT_EQ(cuLinkDestroy(first), CUDA_SUCCESS);
 }
 
+/// A fat binary with one entry, PTX as it is.
+std::string fat_binary(const char* text) {
+  std::string content = text;
+  content.resize((content.size() + 8) / 8 * 8);
+  std::string bytes(16 + 0x40, '\0');
+  const auto put = [&](std::size_t at, auto value) { std::memcpy(bytes.data() + at, &value, sizeof value); };
+  put(0, std::uint32_t{0xba55ed50});
+  put(4, std::uint32_t{0x00100001});
+  put(8, std::uint64_t{0x40 + content.size()});
+  put(16, std::uint16_t{1});
+  put(16 + 0x04, std::uint32_t{0x40});
+  put(16 + 0x08, std::uint64_t{content.size()});
+  put(16 + 0x1c, std::uint32_t{90});
+  return bytes + content;
+}
+
+// proves: K-18
+TEST_F(Linker, RelocatableCodeOfAProgramIsLinked) {
+  const std::string caller = fat_binary(kCaller), callee = fat_binary(kCallee);
+  const void* const prelinked[] = {caller.data(), callee.data(), nullptr};
+  const struct {
+    unsigned magic = 0x466243b1, version = 2;
+    const void* linked;
+    const void* const* parts;
+  } wrapper{.linked = caller.data(), .parts = prelinked};
+  CUmodule linked = nullptr;
+  CUfunction function = nullptr;
+  ASSERT_EQ(cuModuleLoadFatBinary(&linked, &wrapper), CUDA_SUCCESS);
+  ASSERT_EQ(cuModuleGetFunction(&function, linked, "store_twice"), CUDA_SUCCESS);
+  CUdeviceptr word = upload({4});
+  void* parameters[] = {&word};
+  EXPECT_EQ(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(download(word, 1)[0], 8u);
+}
+
 TEST_F(Linker, LogsSayWhatIsWrong) {
   char errors[200] = "old", info[30] = "old";
   int options[] = {5, 6, 3, 4};  // CU_JIT_ERROR_LOG_BUFFER, its size, the same of the info log
