@@ -1,4 +1,5 @@
 // Containers as nvcc writes them, the choice between architectures, and damage of every kind.
+#include "fatbin/write.h"
 #include "fatbin_test.h"
 
 namespace raddle::fatbin {
@@ -35,6 +36,20 @@ TEST(Containers, FollowOneAnother) {
   EXPECT_EQ(read_containers(as_bytes(bytes)).value().size(), 2u);
   EXPECT_TRUE(is_fat_binary(as_bytes(bytes)));
   EXPECT_FALSE(is_fat_binary(as_bytes(std::string("\x50\xed\x55"))));
+}
+
+TEST(Containers, AreReadBackAsTheyWereWritten) {
+  for (const std::string& text : {std::string(".version 8.5\n"), std::string(7, 'x'), std::string()}) {
+    const std::string bytes = write_ptx(text, 90, Feature::architecture, {8, 5});
+    EXPECT_EQ(bytes.size() % 8, 0u);
+    const auto containers = read_containers(as_bytes(bytes + bytes)).value();
+    ASSERT_EQ(containers.size(), 2u);
+    const Entry& entry = containers[1].entries.at(0);
+    EXPECT_EQ(describe(entry), "PTX 8.5 for sm_90a");
+    EXPECT_EQ(unpack(entry).value(), text);
+  }
+  const std::string plain = write_ptx("code", 80, Feature::baseline, {7, 0});
+  EXPECT_EQ(describe(read_containers(as_bytes(plain)).value()[0].entries[0]), "PTX 7.0 for sm_80");
 }
 
 TEST(Containers, KeepTheSourceName) {

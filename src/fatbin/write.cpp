@@ -1,0 +1,43 @@
+// Writing fat binaries; the layout is docs/fat-binaries.md's.
+#include "fatbin/write.h"
+
+#include <cstring>
+
+namespace raddle::fatbin {
+namespace {
+
+constexpr std::size_t kHeaderBytes = 16, kEntryHeaderBytes = 0x40, kAlignment = 8;
+constexpr std::uint64_t kUsual = 0x11;  ///< flags that every entry of nvcc's has
+constexpr std::uint64_t kArchitecture = 0x100000, kFamily = 0x200000;
+
+template <class T>
+void put(std::string& bytes, std::size_t offset, T value) {
+  std::memcpy(bytes.data() + offset, &value, sizeof value);
+}
+
+}  // namespace
+
+std::string write_ptx(std::string_view ptx, std::uint32_t capability, Feature feature,
+                      const std::uint16_t (&version)[2]) {
+  const std::size_t stored = (ptx.size() + 1 + kAlignment - 1) / kAlignment * kAlignment;  // with a zero
+  std::string bytes(kHeaderBytes + kEntryHeaderBytes + stored, '\0');
+  put<std::uint32_t>(bytes, 0, 0xba55ed50);
+  put<std::uint16_t>(bytes, 4, 1);
+  put<std::uint16_t>(bytes, 6, kHeaderBytes);
+  put<std::uint64_t>(bytes, 8, kEntryHeaderBytes + stored);
+  const std::size_t entry = kHeaderBytes;
+  put(bytes, entry + 0x00, static_cast<std::uint16_t>(Kind::ptx));
+  put<std::uint16_t>(bytes, entry + 0x02, 0x0101);
+  put<std::uint32_t>(bytes, entry + 0x04, kEntryHeaderBytes);
+  put<std::uint64_t>(bytes, entry + 0x08, stored);
+  put(bytes, entry + 0x18, version[1]);
+  put(bytes, entry + 0x1a, version[0]);
+  put(bytes, entry + 0x1c, capability);
+  put<std::uint64_t>(bytes, entry + 0x28,
+                     kUsual | (feature == Feature::architecture ? kArchitecture : 0) |
+                         (feature == Feature::family ? kFamily : 0));
+  std::memcpy(bytes.data() + entry + kEntryHeaderBytes, ptx.data(), ptx.size());
+  return bytes;
+}
+
+}  // namespace raddle::fatbin
