@@ -1,0 +1,32 @@
+// CUDA C++ for `raddle cc`, which includes this before every source file, as nvcc does with its own: the
+// language's extensions for kernels (device/) and the runtime API for the host (cuda_runtime_api.h,
+// runtime_templates.h). What is covered: docs/raddle-cc.md.
+#pragma once
+
+#include "raddle/cuda/device/attributes.h"
+#ifdef __CUDACC__
+// Kernels' own functions come before the standard headers: what <cmath> and <new> then add is for the host.
+#include "raddle/cuda/device/math_functions.h"
+#include "raddle/cuda/device/system.h"
+#endif
+// The standard headers that nvcc's programs have without asking.
+#include <assert.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "raddle/cuda/cuda_runtime_api.h"
+#include "raddle/cuda/runtime_templates.h"
+#include "raddle/cuda/vector_functions.h"
+#ifdef __CUDACC__
+#include "raddle/cuda/device/atomics.h"
+#include "raddle/cuda/device/builtin_variables.h"
+#include "raddle/cuda/device/memory.h"
+#include "raddle/cuda/device/surface.h"
+#include "raddle/cuda/device/synchronization.h"
+#include "raddle/cuda/device/texture.h"
+#endif
