@@ -70,6 +70,8 @@ int doctor(const DoctorOptions& options);
 
 /// Runs a command with Raddle's libraries; does not return if that succeeds.
 int exec(const std::vector<std::string>& words);
+/// Compiles CUDA C++ with clang.
+int cc(const std::vector<std::string>& words);
 /// Runs nvcc so that it links Raddle's runtime; does not return if that succeeds.
 int nvcc(const std::vector<std::string>& words);
 /// The stand-in for NVIDIA's assembler; also what the command does when it is called by the name `ptxas`.

@@ -160,6 +160,7 @@ int run_command_line(int argc, char** argv) {
   add_run(app, run_options, action);
   add_doctor(app, doctor_options, action);
   add_passing(app, "exec", "run a program on Raddle's libraries: raddle exec ./app arguments", exec, action);
+  add_passing(app, "cc", "compile CUDA C++ with clang, without NVIDIA's toolkit", cc, action);
   add_passing(app, "nvcc", "compile by NVIDIA's nvcc, linked with Raddle's runtime", nvcc, action);
   add_passing(app, "ptxas", "check PTX and wrap it into a cubin that Raddle runs, as NVIDIA's ptxas would",
               ptxas, action);
