@@ -19,11 +19,12 @@ struct Options {
 };
 
 constexpr const char* kUsage =
-    "usage: run_examples [--engine=jit|interp] [--simd=NAME] [--tier=NAME] [--threads=N] [--small] "
-    "[--only=NAME,...]\n"
+    "usage: run_examples [--engine=jit|interp] [--simd=NAME] [--tier=NAME] [--kernels=DIR] [--threads=N] "
+    "[--small] [--only=NAME,...]\n"
     "  --engine  which engine must run the kernels (jit)\n"
     "  --simd    widest vectors of the jit: avx512, avx2, sse42\n"
     "  --tier    of the jit: quick, optimised\n"
+    "  --kernels directory of other PTX files for the same kernels than those checked in\n"
     "  --threads per block where the kernel leaves it open, a multiple of 32 (256)\n"
     "  --small   small problems, as --engine=interp uses anyway\n"
     "  --only    these examples\n";
@@ -37,6 +38,8 @@ bool parse(int argc, char** argv, Options& options) {
       options.engine.simd = argument.substr(7);
     } else if (argument.starts_with("--tier=")) {
       options.engine.tier = argument.substr(7);
+    } else if (argument.starts_with("--kernels=")) {
+      options.engine.kernels = argument.substr(10);
     } else if (argument.starts_with("--threads=")) {
       options.threads = static_cast<unsigned>(std::strtoul(argument.c_str() + 10, nullptr, 10));
       if (options.threads < 32 || options.threads > 1024 || options.threads % 32 != 0) return false;

@@ -72,8 +72,7 @@ Result<double> run_steps(const Example& example, raddle::Module& module,
 Result<void> run_through_api(const Example& example, const EngineChoice& engine, int runs, Outcome& outcome) {
   TRY_ASSIGN(raddle::Device device,
              raddle::Device::open({.engine = engine.name, .simd = engine.simd, .tier = engine.tier}));
-  TRY_ASSIGN(raddle::Module module,
-             device.load_file(RADDLE_EXAMPLES_DIR "/kernels/" + example.file + ".ptx"));
+  TRY_ASSIGN(raddle::Module module, device.load_file(engine.kernels + "/" + example.file + ".ptx"));
   std::vector<raddle::Buffer<std::byte>> buffers;
   for (const Bytes& contents : example.buffers) {
     TRY_ASSIGN(raddle::Buffer<std::byte> buffer, device.buffer(contents));

@@ -20,9 +20,10 @@ struct Outcome {
   bool ok() const { return error.empty() && check.ok; }
 };
 
-/// What runs the kernels; values as in raddle::DeviceOptions, "" for the device's own choice.
+/// What runs which kernels; values as in raddle::DeviceOptions, "" for the device's own choice.
 struct EngineChoice {
   std::string name, simd, tier;
+  std::string kernels = RADDLE_EXAMPLES_DIR "/kernels";  ///< directory of the PTX files
 };
 
 /// @param runs   timed runs, each from the initial buffers; the last one's results are checked

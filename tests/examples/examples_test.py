@@ -1,6 +1,10 @@
-"""Runs run_examples with small problems and the options given, and prints a line of TAP per example, from its table."""
+"""Runs run_examples with small problems and the options given, and prints a line of TAP per example, from its table.
+--compiler=RADDLE compiles the kernels with `RADDLE cc` first, in place of nvcc's PTX that is checked in."""
+import glob
+import os
 import subprocess
 import sys
+import tempfile
 
 TIME_LIMIT = 240  # seconds
 LEAST = 30  # examples there are, so that an empty table fails
@@ -14,8 +18,28 @@ def rows(lines):
             yield words[0], words[1], line.rstrip()
 
 
+KERNELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/kernels")
+
+
+def compiled(compiler, directory):
+    """The option that names the directory, once every kernel's source is compiled into it."""
+    for source in sorted(glob.glob(os.path.join(KERNELS, "*.cu"))):
+        name = os.path.splitext(os.path.basename(source))[0]
+        subprocess.run([compiler, "cc", "--ptx", source, "-o", f"{directory}/{name}.ptx"], check=True)
+    return f"--kernels={directory}"
+
+
 def main():
     program, *options = sys.argv[1:]
+    compilers = [option.removeprefix("--compiler=") for option in options if option.startswith("--compiler=")]
+    options = [option for option in options if not option.startswith("--compiler=")]
+    if not compilers:
+        return check(program, options)
+    with tempfile.TemporaryDirectory() as directory:
+        return check(program, [*options, compiled(compilers[0], directory)])
+
+
+def check(program, options):
     try:
         done = subprocess.run([program, *options, "--small"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               timeout=TIME_LIMIT)
@@ -28,7 +52,7 @@ def main():
         if verdict != "ok":
             failed = True
             print(line)
-        print(f"{'ok' if verdict == 'ok' else 'not ok'} {number} - {name} with {' '.join(options)}")
+        print(f"{'ok' if verdict == 'ok' else 'not ok'} {number} - {name} with {' '.join(o for o in options if not o.startswith('--kernels='))}{' of clang' if any(o.startswith('--kernels=') for o in options) else ''}")
     if number < LEAST or (status != 0 and not failed):
         number += 1
         failed = True
