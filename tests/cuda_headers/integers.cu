@@ -1,4 +1,5 @@
 // device/integers.h, device/conversions.h and device/rounded.h against the host's arithmetic.
+#include <algorithm>
 #include <cfenv>
 #include <cstdint>
 
@@ -84,6 +85,21 @@ void check_function(const char* name, Function function, Exact exact) {
   X(dp4a_unsigned, uint32_t, uint32_t, __dp4a(a, b, 5u), dot(a, b, 4, false) + 5)                                    \
   X(dp2a_lo, int, int, __dp2a_lo(a, b, 5), (int)((uint32_t)((short)a * (signed char)b) + (uint32_t)((short)(a >> 16) * (signed char)(b >> 8)) + 5)) \
   X(dp2a_hi, int, int, __dp2a_hi(a, b, 5), (int)((uint32_t)((short)a * (signed char)(b >> 16)) + (uint32_t)((short)(a >> 16) * (signed char)(b >> 24)) + 5)) \
+  X(vadd2, uint32_t, uint32_t, __vadd2(a, b), parts<short>(a, b, [](int x, int y) { return x + y; }))                 \
+  X(vsubus4, uint32_t, uint32_t, __vsubus4(a, b), parts<unsigned char>(a, b, [](int x, int y) { return x > y ? x - y : 0; })) \
+  X(vaddss2, uint32_t, uint32_t, __vaddss2(a, b), parts<short>(a, b, [](int x, int y) { return std::min(std::max(x + y, -32768), 32767); })) \
+  X(vavgu4, uint32_t, uint32_t, __vavgu4(a, b), parts<unsigned char>(a, b, [](int x, int y) { return (x + y + 1) / 2; })) \
+  X(vhaddu4, uint32_t, uint32_t, __vhaddu4(a, b), parts<unsigned char>(a, b, [](int x, int y) { return (x + y) / 2; })) \
+  X(vmins4, uint32_t, uint32_t, __vmins4(a, b), parts<signed char>(a, b, [](int x, int y) { return std::min(x, y); })) \
+  X(vabsdiffu4, uint32_t, uint32_t, __vabsdiffu4(a, b), parts<unsigned char>(a, b, [](int x, int y) { return std::abs(x - y); })) \
+  X(vcmpgts2, uint32_t, uint32_t, __vcmpgts2(a, b), parts<short>(a, b, [](int x, int y) { return x > y ? -1 : 0; }))  \
+  X(vsetleu4, uint32_t, uint32_t, __vsetleu4(a, b), parts<unsigned char>(a, b, [](int x, int y) { return x <= y; }))  \
+  X(vneg4, uint32_t, uint32_t, __vneg4(a), parts<signed char>(a, b, [](int x, int) { return -x; }))                  \
+  X(vabs2, uint32_t, uint32_t, __vabs2(a), parts<short>(a, b, [](int x, int) { return std::abs(x); }))               \
+  X(vabsss4, uint32_t, uint32_t, __vabsss4(a), parts<signed char>(a, b, [](int x, int) { return std::min(std::abs(x), 127); })) \
+  X(vsadu4, uint32_t, uint32_t, __vsadu4(a, b), sum_of_differences(a, b))                                            \
+  X(vimax3_s32, int, int, __vimax3_s32(a, b, 77), std::max(std::max(a, b), 77))                                      \
+  X(viaddmin_s16x2, uint32_t, uint32_t, __viaddmin_s16x2(a, b, 0x00050005u), parts<short>(a, b, [](int x, int y) { return std::min<int>((short)(x + y), 5); })) \
   X(min, int, int, min(a, b), b < a ? b : a)                                                                         \
   X(max, uint64_t, uint64_t, max(a, b), a < b ? b : a)                                                               \
   X(abs, long long, long long, llabs(a), a < 0 ? (long long)(0ull - (uint64_t)a) : a)                                \
@@ -118,6 +134,22 @@ static int dot(uint32_t a, uint32_t b, int count, bool with_sign) {
   int sum = 0;
   for (int i = 0; i < count; ++i)
     sum += with_sign ? (signed char)(a >> 8 * i) * (signed char)(b >> 8 * i) : (int)((a >> 8 * i & 255) * (b >> 8 * i & 255));
+  return sum;
+}
+/// `function` for each part of two words.
+template <typename T, typename Function>
+static uint32_t parts(uint32_t a, uint32_t b, Function function) {
+  constexpr int count = 4 / sizeof(T);
+  T x[count], y[count];
+  std::memcpy(x, &a, 4);
+  std::memcpy(y, &b, 4);
+  for (int i = 0; i < count; ++i) x[i] = (T)function(x[i], y[i]);
+  std::memcpy(&a, x, 4);
+  return a;
+}
+static uint32_t sum_of_differences(uint32_t a, uint32_t b) {
+  uint32_t sum = 0;
+  for (int i = 0; i < 32; i += 8) sum += std::abs((int)(a >> i & 255) - (int)(b >> i & 255));
   return sum;
 }
 template <typename R>

@@ -30,10 +30,15 @@ class grid_group {
  public:
   /// Whether the launch was a cooperative one: then the driver gave it a place to meet.
   static __device__ bool is_valid() { return workspace() != 0; }
-  static __device__ void sync() {
+  static __device__ void sync() { barrier_wait(barrier_arrive()); }
+  using arrival_token = unsigned int;
+  static __device__ arrival_token barrier_arrive() {
     if (!is_valid()) __trap();
     __syncthreads();
-    if (thread_block::thread_rank() == 0) arrive_and_wait();
+    return thread_block::thread_rank() == 0 ? arrive() : 0;
+  }
+  static __device__ void barrier_wait(arrival_token before) {
+    if (thread_block::thread_rank() == 0) wait(before);
     __syncthreads();
   }
   static __device__ unsigned long long num_blocks() {
@@ -59,16 +64,23 @@ class grid_group {
     asm volatile("mov.u32 %0, %%envreg2;" : "=r"(low));
     return (unsigned long long)high << 32 | low;
   }
+  static __device__ unsigned int* word() { return (unsigned int*)(workspace() + 4); }
   // Each round of arrivals adds 2^31 in all: the word's top bit turns when the last block is there.
-  static __device__ void arrive_and_wait() {
+  static __device__ unsigned int arrive() {
     const unsigned int others = (unsigned int)num_blocks() - 1;
     const unsigned int share = block_rank() == 0 ? 0x80000000u - others : 1u;
-    unsigned int* word = (unsigned int*)(workspace() + 4);
-    unsigned int before, now;
+    unsigned int before;
     asm volatile("fence.acq_rel.gpu;" ::: "memory");
-    asm volatile("atom.add.release.gpu.u32 %0, [%1], %2;" : "=r"(before) : "l"(word), "r"(share) : "memory");
+    asm volatile("atom.add.release.gpu.u32 %0, [%1], %2;"
+                 : "=r"(before)
+                 : "l"(word()), "r"(share)
+                 : "memory");
+    return before;
+  }
+  static __device__ void wait(unsigned int before) {
+    unsigned int now;
     do {
-      asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(now) : "l"(word) : "memory");
+      asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(now) : "l"(word()) : "memory");
     } while (((before ^ now) & 0x80000000u) == 0);
   }
 };
@@ -79,37 +91,26 @@ RADDLE_DEVICE grid_group this_grid() { return {}; }
 class cluster_group {
  public:
   static __device__ void sync() {
-    barrier_arrive();
-    barrier_wait();
+    __cluster_barrier_arrive();
+    __cluster_barrier_wait();
   }
-  static __device__ void barrier_arrive() { asm volatile("barrier.cluster.arrive.aligned;" ::: "memory"); }
-  static __device__ void barrier_wait() { asm volatile("barrier.cluster.wait.aligned;" ::: "memory"); }
-  static __device__ unsigned int block_rank() { return __nvvm_read_ptx_sreg_cluster_ctarank(); }
-  static __device__ unsigned int num_blocks() { return __nvvm_read_ptx_sreg_cluster_nctarank(); }
+  static __device__ void barrier_arrive() { __cluster_barrier_arrive(); }
+  static __device__ void barrier_wait() { __cluster_barrier_wait(); }
+  static __device__ unsigned int block_rank() { return __clusterRelativeBlockRank(); }
+  static __device__ unsigned int num_blocks() { return __clusterSizeInBlocks(); }
   static __device__ unsigned int num_threads() { return num_blocks() * thread_block::num_threads(); }
   static __device__ unsigned int size() { return num_threads(); }
   static __device__ unsigned int thread_rank() {
     return block_rank() * thread_block::num_threads() + thread_block::thread_rank();
   }
-  static __device__ dim3 block_index() {
-    return dim3(__nvvm_read_ptx_sreg_cluster_ctaid_x(), __nvvm_read_ptx_sreg_cluster_ctaid_y(),
-                __nvvm_read_ptx_sreg_cluster_ctaid_z());
-  }
-  static __device__ dim3 dim_blocks() {
-    return dim3(__nvvm_read_ptx_sreg_cluster_nctaid_x(), __nvvm_read_ptx_sreg_cluster_nctaid_y(),
-                __nvvm_read_ptx_sreg_cluster_nctaid_z());
-  }
-  /// Where `address`, in this block's shared memory, is in that of the block `rank`.
+  static __device__ dim3 block_index() { return __clusterRelativeBlockIdx(); }
+  static __device__ dim3 dim_blocks() { return __clusterDim(); }
   template <typename T>
   static __device__ T* map_shared_rank(T* address, int rank) {
-    T* there;
-    asm("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(address), "r"(rank));
-    return there;
+    return (T*)__cluster_map_shared_rank(address, rank);
   }
   static __device__ unsigned int query_shared_rank(const void* address) {
-    unsigned int rank;
-    asm("getctarank.u64 %0, %1;" : "=r"(rank) : "l"(address));
-    return rank;
+    return __cluster_query_shared_rank(address);
   }
 };
 RADDLE_DEVICE cluster_group this_cluster() { return {}; }

@@ -77,6 +77,26 @@ RADDLE_DEVICE int __bfloat162int_rn(__nv_bfloat16 x) { return __float2int_rn(x);
 RADDLE_DEVICE int __bfloat162int_rz(__nv_bfloat16 x) { return __float2int_rz(x); }
 RADDLE_DEVICE unsigned int __bfloat162uint_rn(__nv_bfloat16 x) { return __float2uint_rn(x); }
 RADDLE_DEVICE unsigned int __bfloat162uint_rz(__nv_bfloat16 x) { return __float2uint_rz(x); }
+// Other whole numbers: every one of 16 bits or fewer is exact in float, and of 64 bits in the sense of
+// raddle_odd.
+RADDLE_BOTH __nv_bfloat16 __short2bfloat16_rn(short x) { return (float)x; }
+RADDLE_BOTH __nv_bfloat16 __ushort2bfloat16_rn(unsigned short x) { return (float)x; }
+RADDLE_DEVICE __nv_bfloat16 __ll2bfloat16_rn(long long x) {  // to zero in double, odd where that lost bits
+  const double near = __ll2double_rz(x);
+  return __longlong_as_double(__double_as_longlong(near) | (__double2ll_rz(near) != x));
+}
+RADDLE_DEVICE __nv_bfloat16 __ull2bfloat16_rn(unsigned long long x) {
+  const double near = __ull2double_rz(x);
+  return __longlong_as_double(__double_as_longlong(near) | (__double2ull_rz(near) != x));
+}
+RADDLE_DEVICE short __bfloat162short_rn(__nv_bfloat16 x) {
+  return (short)max(min(__float2int_rn(x), 32767), -32768);
+}
+RADDLE_DEVICE unsigned short __bfloat162ushort_rn(__nv_bfloat16 x) {
+  return (unsigned short)min(__float2uint_rn(x), 65535u);
+}
+RADDLE_DEVICE long long __bfloat162ll_rn(__nv_bfloat16 x) { return __float2ll_rn(x); }
+RADDLE_DEVICE unsigned long long __bfloat162ull_rn(__nv_bfloat16 x) { return __float2ull_rn(x); }
 RADDLE_BOTH short __bfloat16_as_short(__nv_bfloat16 x) { return (short)x.raddle_bits; }
 RADDLE_BOTH unsigned short __bfloat16_as_ushort(__nv_bfloat16 x) { return x.raddle_bits; }
 RADDLE_BOTH __nv_bfloat16 __short_as_bfloat16(short x) { return __nv_bfloat16_raw{(unsigned short)x}; }

@@ -112,6 +112,10 @@ RADDLE_WHOLE_TO_HALF_ROUNDINGS(ll, long long, "s64", "l")
 RADDLE_WHOLE_TO_HALF_ROUNDINGS(ull, unsigned long long, "u64", "l")
 #undef RADDLE_WHOLE_TO_HALF_ROUNDINGS
 #undef RADDLE_WHOLE_TO_HALF
+RADDLE_DEVICE signed char __half2char_rz(__half x) {
+  return (signed char)max(min(__half2int_rz(x), 127), -128);
+}
+RADDLE_DEVICE unsigned char __half2uchar_rz(__half x) { return (unsigned char)min(__half2uint_rz(x), 255u); }
 RADDLE_BOTH short __half_as_short(__half x) { return (short)__half_raw(x).x; }
 RADDLE_BOTH unsigned short __half_as_ushort(__half x) { return __half_raw(x).x; }
 RADDLE_BOTH __half __short_as_half(short x) { return __half_raw{(unsigned short)x}; }
@@ -147,6 +151,8 @@ RADDLE_BOTH __half __hfma(__half x, __half y, __half z) {
 #endif
 }
 RADDLE_HALF_FMA(__half, __half2)
+RADDLE_DEVICE __half htanh_approx(__half x) { return __tanhf(x); }
+RADDLE_DEVICE __half2 h2tanh_approx(__half2 x) { return {htanh_approx(x.x), htanh_approx(x.y)}; }
 
 // atomicAdd of one and of two.
 #define RADDLE_HALF_ATOMIC(scope, modifier)                                   \

@@ -25,7 +25,9 @@
 #ifdef __CUDACC__
 #include "raddle/cuda/device/atomics.h"
 #include "raddle/cuda/device/builtin_variables.h"
+#include "raddle/cuda/device/clusters.h"
 #include "raddle/cuda/device/memory.h"
+#include "raddle/cuda/device/packed_integers.h"
 #include "raddle/cuda/device/surface.h"
 #include "raddle/cuda/device/synchronization.h"
 #include "raddle/cuda/device/texture.h"

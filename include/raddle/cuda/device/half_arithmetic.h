@@ -139,16 +139,20 @@ RADDLE_BOTH bool raddle_negative(T x) {
   RADDLE_HALF_FUNCTION(T, T2, rint, __nv_rintf)
 
 // What follows from __hfma of T.
-#define RADDLE_HALF_FMA(T, T2)                                                                        \
-  RADDLE_BOTH T __hfma_sat(T x, T y, T z) { return raddle_saturated(__hfma(x, y, z)); }               \
-  RADDLE_BOTH T __hfma_relu(T x, T y, T z) {                                                          \
-    const T value = __hfma(x, y, z);                                                                  \
-    return (float)value <= 0.0f ? T(0.0f) : value;                                                    \
-  }                                                                                                   \
-  RADDLE_BOTH T2 __hfma2(T2 x, T2 y, T2 z) { return {__hfma(x.x, y.x, z.x), __hfma(x.y, y.y, z.y)}; } \
-  RADDLE_BOTH T2 __hfma2_sat(T2 x, T2 y, T2 z) {                                                      \
-    return {__hfma_sat(x.x, y.x, z.x), __hfma_sat(x.y, y.y, z.y)};                                    \
-  }                                                                                                   \
-  RADDLE_BOTH T2 __hfma2_relu(T2 x, T2 y, T2 z) {                                                     \
-    return {__hfma_relu(x.x, y.x, z.x), __hfma_relu(x.y, y.y, z.y)};                                  \
+#define RADDLE_HALF_FMA(T, T2)                                                                         \
+  RADDLE_BOTH T __hfma_sat(T x, T y, T z) { return raddle_saturated(__hfma(x, y, z)); }                \
+  RADDLE_BOTH T __hfma_relu(T x, T y, T z) {                                                           \
+    const T value = __hfma(x, y, z);                                                                   \
+    return (float)value <= 0.0f ? T(0.0f) : value;                                                     \
+  }                                                                                                    \
+  RADDLE_BOTH T2 __hfma2(T2 x, T2 y, T2 z) { return {__hfma(x.x, y.x, z.x), __hfma(x.y, y.y, z.y)}; }  \
+  RADDLE_BOTH T2 __hfma2_sat(T2 x, T2 y, T2 z) {                                                       \
+    return {__hfma_sat(x.x, y.x, z.x), __hfma_sat(x.y, y.y, z.y)};                                     \
+  }                                                                                                    \
+  RADDLE_BOTH T2 __hfma2_relu(T2 x, T2 y, T2 z) {                                                      \
+    return {__hfma_relu(x.x, y.x, z.x), __hfma_relu(x.y, y.y, z.y)};                                   \
+  }                                                                                                    \
+  /* Complex numbers: x y + z. */                                                                      \
+  RADDLE_BOTH T2 __hcmadd(T2 x, T2 y, T2 z) {                                                          \
+    return {__hfma(__hneg(x.y), y.y, __hfma(x.x, y.x, z.x)), __hfma(x.y, y.x, __hfma(x.x, y.y, z.y))}; \
   }
