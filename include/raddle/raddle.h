@@ -123,7 +123,11 @@ class Device {
   std::optional<Failure> failure() const;
   /// The allocation that an address lies in; none for addresses of other memory.
   std::optional<Region> region(DevicePtr address) const;
-  std::uint64_t memory_used() const;       ///< bytes
+  std::uint64_t memory_used() const;  ///< bytes
+  std::uint64_t limit(Limit limit) const;
+  /// The stack is for kernels compiled from now on, also again; the others can be changed until the first
+  /// kernel used them. @errors invalid: too late, or more than the shape has
+  Result<void> set_limit(Limit limit, std::uint64_t value);
   std::uint64_t blocks_completed() const;  ///< since open(), all launches: for progress displays
 
   struct Impl;
@@ -233,10 +237,14 @@ class Stream {
   Result<void> fill(const RowFill& fill);
   /// Calls a function from the callback thread, in order.
   void call(std::function<void()> function);
-  Event record();                 ///< an event of this point
-  void wait(const Event& event);  ///< later work of this stream waits for the event
-  bool done() const;              ///< nothing left
-  Result<void> synchronize();     ///< waits; the sticky error, if any
+  /// Later work waits until a condition holds. A thread of the device asks for it again and again: it has to
+  /// be quick and to call nothing of the device. The wait ends without it when the device has failed.
+  void wait_until(std::function<bool()> condition);
+  void set_priority(int priority);  ///< of work that follows
+  Event record();                   ///< an event of this point
+  void wait(const Event& event);    ///< later work of this stream waits for the event
+  bool done() const;                ///< nothing left
+  Result<void> synchronize();       ///< waits; the sticky error, if any
 
   struct Impl;
 

@@ -59,6 +59,9 @@ struct Failure {
   std::string text;  ///< kernel, block, thread, line, address, in a sentence
 };
 
+/// What a device grants its kernels; see DeviceOptions.
+enum class Limit { stack_bytes, print_bytes, heap_bytes };
+
 /// A piece of device memory.
 struct Region {
   DevicePtr address;
@@ -80,10 +83,10 @@ struct BoxCopy {
   std::uint64_t width = 0, height = 1, depth = 1;
 };
 
-/// Fills `height` rows, `pitch` bytes apart, with `width` words of `word_bytes` (1, 2 or 4) each.
+/// Fills `height` rows, `pitch` bytes apart, with `width` words of `word_bytes` (1, 2, 4 or 8) each.
 struct RowFill {
   DevicePtr to;  ///< aligned to the words, as is the pitch
-  std::uint32_t word = 0;
+  std::uint64_t word = 0;
   unsigned word_bytes = 1;
   std::uint64_t width = 0, height = 1, pitch = 0;
   Device* device = nullptr;  ///< whose memory; null: of the stream's device

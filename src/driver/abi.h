@@ -128,7 +128,86 @@ enum : unsigned {
 inline constexpr std::uintptr_t kLaunchParametersEnd = 0, kLaunchParameterBuffer = 1,
                                 kLaunchParameterBytes = 2;
 
-enum CUlimit : int { LIMIT_STACK_SIZE = 0, LIMIT_PRINTF_FIFO_SIZE = 1, LIMIT_MALLOC_HEAP_SIZE = 2 };
+enum CUlimit : int {
+  LIMIT_STACK_SIZE = 0,
+  LIMIT_PRINTF_FIFO_SIZE = 1,
+  LIMIT_MALLOC_HEAP_SIZE = 2,
+  LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT = 4,
+  LIMIT_MAX_L2_FETCH_GRANULARITY = 5
+};
+
+/// Values of streams' attributes: 64 bytes, of which these are used.
+union CUstreamAttrValue {
+  char pad[64];
+  int number;  ///< policies, priorities, domains
+  struct {
+    void* base_ptr;
+    std::size_t num_bytes;
+    float hitRatio;
+    int hitProp, missProp;
+  } window;
+  unsigned char domains[2];
+};
+
+enum : int {
+  STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW = 1,
+  STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY = 3,
+  STREAM_ATTRIBUTE_PRIORITY = 8,
+  STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP = 9,
+  STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN = 10
+};
+
+using CUgreenCtx = struct CUgreenCtx_st*;
+inline constexpr int kNotCaptured = 0;
+
+enum : int {
+  COREDUMP_ENABLE_ON_EXCEPTION = 1,
+  COREDUMP_TRIGGER_HOST = 2,
+  COREDUMP_LIGHTWEIGHT = 3,
+  COREDUMP_ENABLE_USER_TRIGGER = 4,
+  COREDUMP_FILE = 5,
+  COREDUMP_PIPE = 6,
+  COREDUMP_GENERATION_FLAGS = 7
+};
+
+enum : unsigned {
+  WAIT_VALUE_GEQ = 0,
+  WAIT_VALUE_EQ = 1,
+  WAIT_VALUE_AND = 2,
+  WAIT_VALUE_NOR = 3,
+  WRITE_VALUE_NO_BARRIER = 1
+};
+
+enum CUstreamBatchMemOpType : int {
+  MEM_OP_WAIT_VALUE_32 = 1,
+  MEM_OP_WRITE_VALUE_32 = 2,
+  MEM_OP_FLUSH_REMOTE_WRITES = 3,
+  MEM_OP_WAIT_VALUE_64 = 4,
+  MEM_OP_WRITE_VALUE_64 = 5,
+  MEM_OP_BARRIER = 6
+};
+
+union CUstreamBatchMemOpParams {
+  CUstreamBatchMemOpType operation;
+  struct {
+    CUstreamBatchMemOpType operation;
+    CUdeviceptr address;
+    std::uint64_t value;
+    unsigned flags;
+    CUdeviceptr alias;
+  } value;
+  struct {
+    CUstreamBatchMemOpType operation;
+    unsigned flags;
+  } flags_only;
+  std::uint64_t pad[6];
+};
+
+enum CUexecAffinityType : int { EXEC_AFFINITY_SM_COUNT = 0 };
+struct CUexecAffinityParam {
+  CUexecAffinityType type;
+  unsigned sm_count;
+};
 
 enum CUfunction_attribute : int {
   FUNC_MAX_THREADS_PER_BLOCK = 0,

@@ -9,7 +9,7 @@ Stream& Context::legacy_stream() {
   const std::lock_guard lock(mutex);
   if (legacy_ == nullptr) {
     Result<raddle::Stream> stream = device.stream();
-    legacy_.reset(new Stream{this, std::move(*stream), 0, 0, true});
+    legacy_ = std::make_unique<Stream>(this, std::move(*stream), 0, 0, true);
   }
   return *legacy_;
 }
@@ -23,7 +23,7 @@ Stream& Context::per_thread_stream() {
   std::shared_ptr<Stream>& stream = per_thread_[thread];
   if (stream == nullptr) {
     Result<raddle::Stream> opened = device.stream();
-    stream.reset(new Stream{this, std::move(*opened)});
+    stream = std::make_shared<Stream>(this, std::move(*opened));
     blocking.push_back(stream);
   }
   return *stream;
@@ -86,6 +86,12 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* activ
 
 CUresult cuCtxCreate_v2(CUcontext* context, unsigned flags, CUdevice device) {
   return create(context, flags, device);
+}
+
+CUresult cuCtxCreate_v3(CUcontext* context, const CUexecAffinityParam* parameters, int count, unsigned flags,
+                        CUdevice device) {
+  if (count < 0 || (count != 0 && parameters == nullptr)) return CUDA_ERROR_INVALID_VALUE;
+  return count != 0 ? CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY : create(context, flags, device);
 }
 
 CUresult cuCtxCreate_v4(CUcontext* context, const CUctxCreateParams* parameters, unsigned flags,
@@ -166,26 +172,8 @@ CUresult cuCtxSynchronize() {
   std::shared_ptr<Context> context;
   if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
   (void)context->device.synchronize();
+  release_pools();
   return sticky_result(*context);
-}
-
-CUresult cuCtxGetLimit(std::size_t* value, CUlimit limit) {
-  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
-  switch (limit) {
-    case LIMIT_STACK_SIZE:
-      *value =
-          1024;  // what CUDA reports before any limit is set; Raddle's stacks grow to what a kernel needs
-      return CUDA_SUCCESS;
-    case LIMIT_PRINTF_FIFO_SIZE:
-      *value = 1 << 20;
-      return CUDA_SUCCESS;
-    case LIMIT_MALLOC_HEAP_SIZE:
-      *value = DeviceOptions{}.heap_bytes;
-      return CUDA_SUCCESS;
-  }
-  return CUDA_ERROR_UNSUPPORTED_LIMIT;
 }
 
 CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {

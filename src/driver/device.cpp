@@ -97,6 +97,49 @@ CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
   return CUDA_SUCCESS;
 }
 
+CUresult cuDeviceGetP2PAttribute(int* value, int attribute, CUdevice device, CUdevice peer) {
+  constexpr int kLast = 5;
+  if (value == nullptr || attribute < 1 || attribute > kLast) return CUDA_ERROR_INVALID_VALUE;
+  for (const CUdevice each : {device, peer})
+    if (const CUresult result = check_device(each); result != CUDA_SUCCESS) return result;
+  return CUDA_ERROR_INVALID_DEVICE;  // a device is no peer of its own
+}
+
+CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* id) {
+  if (device == nullptr || id == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+  unsigned domain = 0, bus = 0, slot = 0, function = 0;
+  const bool is_id = std::sscanf(id, "%x:%x:%x.%x", &domain, &bus, &slot, &function) == 4 ||
+                     (domain = 0, std::sscanf(id, "%x:%x.%x", &bus, &slot, &function) == 3) ||
+                     std::sscanf(id, "%x:%x:%x", &domain, &bus, &slot) == 3;
+  if (!is_id || domain != 0 || bus != 0 || slot != 0) return CUDA_ERROR_INVALID_VALUE;
+  *device = 0;
+  return CUDA_SUCCESS;
+}
+
+// Identifiers of Windows' display drivers.
+CUresult cuDeviceGetLuid(char* luid, unsigned* nodes, CUdevice device) {
+  if (luid == nullptr || nodes == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const CUresult result = check_device(device);
+  return result != CUDA_SUCCESS ? result : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult cuDeviceGetTexture1DLinearMaxWidth(std::size_t* width, CUarray_format format, unsigned channels,
+                                            CUdevice device) {
+  if (width == nullptr || channel_bytes(format) == 0 || (channels != 1 && channels != 2 && channels != 4))
+    return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = check_device(device); result != CUDA_SUCCESS) return result;
+  *width = array_limits::kLinearWidth1d;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetExecAffinitySupport(int* supported, CUexecAffinityType type, CUdevice device) {
+  if (supported == nullptr || type != EXEC_AFFINITY_SM_COUNT) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = check_device(device); result != CUDA_SUCCESS) return result;
+  *supported = 0;
+  return CUDA_SUCCESS;
+}
+
 CUresult cuDeviceGetPCIBusId(char* id, int length, CUdevice device) {
   if (const CUresult result = check_device(device); result != CUDA_SUCCESS) return result;
   return give_text(id, length, "0000:00:00.0");

@@ -52,8 +52,10 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
     const Result<void> freed = info.context->device.free({address});
     return freed ? CUDA_SUCCESS : result_of(freed.error());
   }
-  if (info.kind != MemoryKind::managed) return CUDA_ERROR_INVALID_VALUE;
+  if (info.kind != MemoryKind::managed && info.kind != MemoryKind::pooled) return CUDA_ERROR_INVALID_VALUE;
   Process::instance().synchronize_all();  // what runs may use it
+  if (info.kind == MemoryKind::pooled)
+    return free_pooled(address, nullptr, nullptr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   return Process::instance().memory.remove(address) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

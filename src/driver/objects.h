@@ -26,8 +26,12 @@ struct Context {
       : device(std::move(opened)), flags(creation_flags) {}
 
   raddle::Device device;
-  const unsigned flags;
+  std::atomic<unsigned> flags;
+  std::atomic<int> cache_config{0}, shared_config{0};
+  std::atomic<std::size_t> pending_launches{2048},
+      fetch_granularity{64};  ///< limits that are only remembered
   CUcontext handle = nullptr;
+  std::uint64_t id = 0;
   std::atomic<bool> destroyed{false}, reported{false};
 
   /// The stream that blocking streams wait for and that waits for them; made at its first use, as the others.
@@ -42,18 +46,46 @@ struct Context {
   std::map<std::uint64_t, std::shared_ptr<Stream>> per_thread_;
 };
 
+std::uint64_t next_stream_id();
+
 struct Stream {
+  Stream(Context* of, raddle::Stream&& opened, unsigned given = 0, int level = 0, bool legacy = false,
+         std::shared_ptr<Context> kept = nullptr)
+      : context(of),
+        stream(std::move(opened)),
+        flags(given),
+        priority(level),
+        is_legacy(legacy),
+        keeps(std::move(kept)) {}
+
   Context* context;
   raddle::Stream stream;
-  unsigned flags = 0;
-  int priority = 0;
-  bool is_legacy = false;
-  std::shared_ptr<Context> keeps = nullptr;  ///< of streams that programs made
+  const unsigned flags;
+  std::atomic<int> priority;
+  const bool is_legacy;
+  const std::shared_ptr<Context> keeps;  ///< of streams that programs made
 
   bool is_blocking() const { return !is_legacy && (flags & STREAM_NON_BLOCKING) == 0; }
   /// To be called before work is appended: what CUDA's rules of the legacy stream want done first is waited
   /// for.
   void order();
+  void set_priority(int wanted);  ///< clamped; of work that follows
+
+  /// How far this stream's work comes after other streams' frees (pools): by stream, the number of the last
+  /// free.
+  using History = std::map<std::uint64_t, std::uint64_t>;
+  History history();
+  void learn(const History& earlier);  ///< it waits for a point with this history
+  bool comes_after(std::uint64_t stream, std::uint64_t free);
+  std::uint64_t next_free();
+
+  const std::uint64_t id = next_stream_id();
+  std::mutex mutex;
+  std::map<int, CUstreamAttrValue> attributes;  ///< that were set
+
+ private:
+  std::mutex history_mutex_;
+  History history_;
 };
 
 struct Event {
@@ -61,6 +93,7 @@ struct Event {
   unsigned flags = 0;
   std::mutex mutex;
   std::optional<raddle::Event> recorded;
+  Stream::History history;  ///< of the recorded point
 };
 
 struct Library;

@@ -74,6 +74,16 @@ void Process::synchronize_all() {
   for (const auto& context : contexts.all()) (void)context->device.synchronize();
 }
 
+CUmemoryPool Process::default_pool() {
+  const std::lock_guard lock(mutex_);
+  if (default_pool_ == nullptr) {
+    const CUmemPoolProps props{ALLOCATION_PINNED, HANDLE_TYPE_NONE, {LOCATION_DEVICE, 0}};
+    const auto pool = std::make_shared<Pool>(props, true);
+    default_pool_ = pool->handle = pools.add<CUmemoryPool>(pool);
+  }
+  return default_pool_;
+}
+
 bool Process::sync_memops(std::uint64_t id) {
   const std::lock_guard lock(mutex_);
   return sync_memops_.contains(id);
@@ -90,6 +100,7 @@ void Process::set_sync_memops(std::uint64_t id, bool wanted) {
 Result<std::shared_ptr<Context>> Process::create_context(unsigned flags) {
   TRY_ASSIGN(raddle::Device device, raddle::Device::open(options_from_environment()));
   auto context = std::make_shared<Context>(std::move(device), flags);
+  context->id = next_stream_id();
   context->handle = contexts.add<CUcontext>(context);
   memory.adopt_all(*context);
   return context;
@@ -99,6 +110,7 @@ void Process::destroy_context(const std::shared_ptr<Context>& context) {
   context->destroyed = true;
   contexts.remove(context->handle);
   (void)context->device.synchronize();
+  for (const auto& pool : pools.all()) pool->forget(*context);
   // What it made goes before it: functions hold modules, all hold the context.
   libraries.for_each([&](Library& library) {
     const std::lock_guard lock(library.mutex);
@@ -155,7 +167,14 @@ bool& null_is_per_thread() {
   return per_thread;
 }
 
+namespace {
+thread_local bool in_callback = false;
+}
+InCallback::InCallback() { in_callback = true; }
+InCallback::~InCallback() { in_callback = false; }
+
 CUresult check_device(CUdevice device) {
+  if (in_callback) return CUDA_ERROR_NOT_PERMITTED;
   if (is_forked_child || !Process::instance().initialised()) return CUDA_ERROR_NOT_INITIALIZED;
   return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }

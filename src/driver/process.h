@@ -9,6 +9,7 @@
 #include "driver/array.h"
 #include "driver/memory_table.h"
 #include "driver/objects.h"
+#include "driver/pool.h"
 #include "machine/memory/device_memory.h"
 #include "machine/shape/machine_shape.h"
 
@@ -54,8 +55,12 @@ class Process {
   HandleTable<MipmappedArray, 12> mipmapped_arrays;
   HandleTable<Library, 6> libraries;
   HandleTable<Kernel, 7> kernels;
+  HandleTable<Pool, 13> pools;
   MemoryTable memory;
   HandleTable<Link, 8> links;
+
+  CUmemoryPool default_pool();
+  std::atomic<CUmemoryPool> chosen_pool{nullptr};  ///< of cuDeviceSetMemPool
 
  private:
   Process() = default;
@@ -67,6 +72,7 @@ class Process {
   machine::DeviceMemory shared_{~std::uint64_t{0}};  ///< its limit is memory_available()
   unsigned primary_uses_ = 0;
   std::set<std::uint64_t> sync_memops_;
+  CUmemoryPool default_pool_ = nullptr;
 };
 
 /// The calling thread's contexts; the last is current.
@@ -83,6 +89,13 @@ CUresult current_context(std::shared_ptr<Context>& context);
 /// context.
 CUresult find_stream(CUstream handle, const std::shared_ptr<Context>& context,
                      std::shared_ptr<Stream>& stream);
+
+/// While it lives, this thread runs a function of the program for a stream; such functions must not call
+/// CUDA, as a stream that waits for them could be waited for. The calls answer CUDA_ERROR_NOT_PERMITTED.
+struct InCallback {
+  InCallback();
+  ~InCallback();
+};
 
 /// Whether nullptr means the calling thread's own default stream, as in the entries that end in _ptsz and
 /// _ptds.

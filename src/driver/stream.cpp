@@ -8,6 +8,40 @@
 
 namespace raddle::driver {
 
+std::uint64_t next_stream_id() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+Stream::History Stream::history() {
+  const std::lock_guard lock(history_mutex_);
+  return history_;
+}
+
+void Stream::learn(const History& earlier) {
+  const std::lock_guard lock(history_mutex_);
+  for (const auto& [stream, free] : earlier) {
+    std::uint64_t& known = history_[stream];
+    known = std::max(known, free);
+  }
+}
+
+bool Stream::comes_after(std::uint64_t stream, std::uint64_t free) {
+  const std::lock_guard lock(history_mutex_);
+  const auto found = history_.find(stream);
+  return found != history_.end() && found->second >= free;
+}
+
+std::uint64_t Stream::next_free() {
+  const std::lock_guard lock(history_mutex_);
+  return ++history_[id];
+}
+
+void Stream::set_priority(int wanted) {
+  priority = std::clamp(wanted, kGreatestPriority, kLeastPriority);
+  stream.set_priority(priority);
+}
+
 void Stream::order() {
   if (is_legacy) {
     std::vector<std::shared_ptr<Stream>> others;
@@ -16,11 +50,15 @@ void Stream::order() {
       std::erase_if(context->blocking, [](const auto& stream) { return stream.expired(); });
       for (const auto& other : context->blocking) others.push_back(other.lock());
     }
-    for (const auto& other : others)
-      if (other != nullptr && !other->stream.done()) stream.wait(other->stream.record());
+    for (const auto& other : others) {
+      if (other == nullptr) continue;
+      learn(other->history());
+      if (!other->stream.done()) stream.wait(other->stream.record());
+    }
   } else if (is_blocking()) {
-    raddle::Stream& legacy = context->legacy_stream().stream;
-    if (!legacy.done()) stream.wait(legacy.record());
+    Stream& legacy = context->legacy_stream();
+    learn(legacy.history());
+    if (!legacy.stream.done()) stream.wait(legacy.stream.record());
   }
 }
 
@@ -65,8 +103,7 @@ CUresult cuStreamCreateWithPriority(CUstream* handle, unsigned flags, int priori
   priority = std::clamp(priority, kGreatestPriority, kLeastPriority);
   Result<raddle::Stream> made = context->device.stream(priority);
   if (!made) return result_of(made.error());
-  auto stream =
-      std::shared_ptr<Stream>(new Stream{context.get(), std::move(*made), flags, priority, false, context});
+  auto stream = std::make_shared<Stream>(context.get(), std::move(*made), flags, priority, false, context);
   if (stream->is_blocking()) {
     const std::lock_guard lock(context->mutex);
     context->blocking.push_back(stream);
@@ -86,6 +123,7 @@ CUresult cuStreamSynchronize(CUstream handle) {
   std::shared_ptr<Stream> stream;
   if (const CUresult result = find_ordered(handle, context, stream); result != CUDA_SUCCESS) return result;
   (void)stream->stream.synchronize();
+  release_pools();
   return sticky_result(*context);
 }
 
@@ -104,7 +142,11 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned flags
   std::shared_ptr<Event> event;
   if (const CUresult result = find_ordered(handle, context, stream); result != CUDA_SUCCESS) return result;
   if (const CUresult result = find_event(event_handle, event); result != CUDA_SUCCESS) return result;
-  if (const auto point = point_of(*event)) stream->stream.wait(*point);
+  if (const auto point = point_of(*event)) {
+    stream->stream.wait(*point);
+    const std::lock_guard lock(event->mutex);
+    stream->learn(event->history);
+  }
   return CUDA_SUCCESS;
 }
 
@@ -139,6 +181,7 @@ CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
   if (const CUresult result = find_ordered(handle, context, stream); result != CUDA_SUCCESS) return result;
   // Functions of this kind do not run once the context has failed; callbacks do.
   stream->stream.call([context = context.get(), function, data] {
+    const InCallback scope;
     if (context->device.status().ok()) function(data);
   });
   return CUDA_SUCCESS;
@@ -149,8 +192,11 @@ CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback, void* d
   std::shared_ptr<Context> context;
   std::shared_ptr<Stream> stream;
   if (const CUresult result = find_ordered(handle, context, stream); result != CUDA_SUCCESS) return result;
-  stream->stream.call(
-      [context = context.get(), handle, callback, data] { callback(handle, sticky_result(*context), data); });
+  stream->stream.call([context = context.get(), handle, callback, data] {
+    const CUresult status = sticky_result(*context);
+    const InCallback scope;
+    callback(handle, status, data);
+  });
   return CUDA_SUCCESS;
 }
 
@@ -180,6 +226,7 @@ CUresult cuEventRecordWithFlags(CUevent event_handle, CUstream handle, unsigned 
   raddle::Event point = stream->stream.record();
   const std::lock_guard lock(event->mutex);
   event->recorded = point;
+  event->history = stream->history();
   return CUDA_SUCCESS;
 }
 
@@ -195,6 +242,7 @@ CUresult cuEventSynchronize(CUevent handle) {
   std::shared_ptr<Event> event;
   if (const CUresult result = find_event(handle, event); result != CUDA_SUCCESS) return result;
   if (const auto point = point_of(*event)) point->wait();
+  release_pools();
   return sticky_result(*event->context);
 }
 

@@ -57,6 +57,7 @@ Machine::Machine(MachineOptions options, unsigned workers, std::vector<int> cpus
       tasks_(*this),
       copies_(tasks_),
       callbacks_(tasks_),
+      watcher_(tasks_, failed_),
       watchdog_(tasks_, [this](Task& task) {
         exec::Fault fault;
         fault.kind = exec::FaultKind::timeout;
@@ -92,6 +93,11 @@ bool Machine::dispatch(Task& task) {
   }
   if (task.kind == TaskKind::copy) {
     copies_.push(task);
+    return false;
+  }
+  if (task.kind == TaskKind::condition) {
+    if (task.condition()) return true;
+    watcher_.push(task);
     return false;
   }
   if (task.grid.time_limit_ns != 0) watchdog_.watch(task);

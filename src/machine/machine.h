@@ -19,6 +19,7 @@
 #include "machine/tasks/host_thread.h"
 #include "machine/tasks/task_scheduler.h"
 #include "machine/tasks/watchdog.h"
+#include "machine/tasks/watcher.h"
 
 namespace raddle::machine {
 
@@ -96,6 +97,7 @@ class Machine final : private TaskDispatcher {
   Doorbell doorbell_;
   TaskScheduler tasks_;
   HostThread copies_, callbacks_;
+  Watcher watcher_;
   Watchdog watchdog_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::atomic<bool> stopping_{false}, failed_{false};

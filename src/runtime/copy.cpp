@@ -1,6 +1,8 @@
 // Copies of boxes (rows and slices with pitches) between any two sides, and fills of rows. Sides are resolved
 // by the device that owns their memory, so that a copy between two devices, or within the host, is a copy
 // like any other.
+#include <bit>
+
 #include "machine/memory/device_copy.h"
 #include "runtime/device_impl.h"
 
@@ -54,7 +56,7 @@ Result<void> Stream::copy(const BoxCopy& copy) {
 Result<void> Stream::fill(const RowFill& fill) {
   const auto [to, word, word_bytes, width, height, pitch, device] = fill;
   if (width == 0 || height == 0) return {};
-  if ((word_bytes != 1 && word_bytes != 2 && word_bytes != 4) || to.value % word_bytes != 0)
+  if (!std::has_single_bit(word_bytes) || word_bytes > 8 || to.value % word_bytes != 0)
     return Error::invalid("words of {} bytes cannot be written to {:#x}", word_bytes, to.value);
   std::uint64_t row_bytes;
   if (__builtin_mul_overflow(width, std::uint64_t{word_bytes}, &row_bytes) ||

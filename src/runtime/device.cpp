@@ -102,6 +102,7 @@ Result<Device> Device::open(DeviceOptions options) {
   TRY_ASSIGN(impl->engine, make_engine(options));
   TRY_ASSIGN(impl->machine, machine::Machine::create(std::move(wanted)));
   impl->options = std::move(options);
+  impl->stack_bytes = impl->options.stack_bytes;
   impl->default_stream = Stream(std::make_unique<Stream::Impl>(*impl, 0));
   return Device(std::move(impl));
 }
@@ -182,6 +183,33 @@ Result<void> Device::adopt(DevicePtr address, std::uint64_t bytes, std::string_v
   return impl_->machine->memory().adopt(address, bytes, name);
 }
 void Device::forget(DevicePtr address) { impl_->machine->memory().forget(address); }
+
+std::uint64_t Device::limit(Limit limit) const {
+  switch (limit) {
+    case Limit::stack_bytes:
+      return impl_->stack_bytes;
+    case Limit::print_bytes:
+      return impl_->machine->output().limit();
+    case Limit::heap_bytes:
+      break;
+  }
+  return impl_->machine->heap().limit();
+}
+
+Result<void> Device::set_limit(Limit limit, std::uint64_t value) {
+  machine::Machine& machine = *impl_->machine;
+  if (limit == Limit::stack_bytes) {
+    if (value > machine.shape().local_bytes_per_thread)
+      return Error::invalid("a stack of {} bytes per thread exceeds the {} of '{}'", value,
+                            machine.shape().local_bytes_per_thread, machine.shape().name);
+    impl_->stack_bytes = static_cast<std::uint32_t>(value);
+  } else if (limit == Limit::print_bytes ? !machine.output().set_limit(value)
+                                         : !machine.heap().set_limit(value)) {
+    return Error::invalid("kernels have used the {} already",
+                          limit == Limit::print_bytes ? "print buffer" : "heap");
+  }
+  return {};
+}
 
 std::uint64_t Device::memory_used() const { return impl_->machine->memory().used(); }
 

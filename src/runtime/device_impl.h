@@ -21,6 +21,7 @@ namespace detail {
 /// A kernel as one engine compiled it for one class of block shapes.
 struct CompiledKernel {
   std::uint64_t shape_class = 0;
+  std::uint32_t stack_bytes = 0;  ///< the limit it was compiled for
   std::unique_ptr<exec::Executable> code;
   std::uint64_t local_stride = 0;
   LaunchReport report;  ///< of the compilation
@@ -39,7 +40,7 @@ struct Stream::Impl {
   machine::Task* retain_last();  ///< null if the stream was never used; the caller releases it
 
   Device::Impl& device;
-  const int priority;
+  std::atomic<int> priority;
 
  private:
   std::mutex mutex_;
@@ -48,6 +49,7 @@ struct Stream::Impl {
 
 struct Device::Impl {
   DeviceOptions options;
+  std::atomic<std::uint32_t> stack_bytes{0};  ///< the limit now
   std::unique_ptr<machine::Machine> machine;
   std::unique_ptr<exec::Engine> engine;
   std::mutex streams_mutex;

@@ -30,20 +30,24 @@ Result<const detail::CompiledKernel*> Kernel::Impl::compile(Dim3 block) {
   exec::Engine& engine = *module->device->engine;
   const exec::BlockShape shape{block.x, block.y, block.z};
   const std::uint64_t shape_class = engine.shape_class(shape);
-  if (const auto* last = last_used.load(std::memory_order_acquire);
-      last != nullptr && last->shape_class == shape_class)
+  const std::uint32_t stack_bytes = module->device->stack_bytes.load(std::memory_order_relaxed);
+  const auto is_right = [&](const detail::CompiledKernel& known) {
+    return known.shape_class == shape_class && known.stack_bytes == stack_bytes;
+  };
+  if (const auto* last = last_used.load(std::memory_order_acquire); last != nullptr && is_right(*last))
     return last;
   std::lock_guard lock(mutex);
   for (const auto& known : compiled) {
-    if (known->shape_class != shape_class) continue;
+    if (!is_right(*known)) continue;
     last_used.store(known.get(), std::memory_order_release);
     return known.get();
   }
   auto result = std::make_unique<detail::CompiledKernel>();
-  TRY_ASSIGN(result->code, engine.compile(module->program, id,
-                                          {shape, module->device->options.deterministic.has_value(),
-                                           module->device->options.stack_bytes}));
+  TRY_ASSIGN(result->code,
+             engine.compile(module->program, id,
+                            {shape, module->device->options.deterministic.has_value(), stack_bytes}));
   result->shape_class = shape_class;
+  result->stack_bytes = stack_bytes;
   result->local_stride = local_stride(result->code->local_bytes);
   const exec::CodeStatistics& statistics = result->code->statistics;
   result->report = {std::string(engine.name()),

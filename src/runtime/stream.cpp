@@ -83,6 +83,16 @@ Result<void> Stream::fill(DevicePtr to, std::uint8_t value, std::uint64_t bytes)
   return {};
 }
 
+void Stream::wait_until(std::function<bool()> condition) {
+  Task* task = impl_->device.tasks().acquire();
+  task->kind = TaskKind::condition;
+  task->condition = std::move(condition);
+  impl_->submit(*task);
+  impl_->device.tasks().release(task);
+}
+
+void Stream::set_priority(int priority) { impl_->priority = priority; }
+
 void Stream::call(std::function<void()> function) { impl_->submit(TaskKind::callback, std::move(function)); }
 
 Event Stream::record() {

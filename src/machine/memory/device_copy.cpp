@@ -89,21 +89,23 @@ void fill_device(std::byte* to, std::uint8_t value, std::uint64_t bytes) {
 
 namespace {
 // A page of words, then that page again and again: memcpy's speed for any word.
-void fill_repeatedly(std::byte* to, std::uint32_t word, unsigned word_bytes, std::uint64_t bytes) {
+void fill_repeatedly(std::byte* to, std::uint64_t word, unsigned word_bytes, std::uint64_t bytes) {
   for (std::uint64_t i = 0; i < kWordwiseBytes; i += word_bytes) std::memcpy(to + i, &word, word_bytes);
   for (std::uint64_t done = kWordwiseBytes; done < bytes; done += kWordwiseBytes)
     std::memcpy(to + done, to, std::min(kWordwiseBytes, bytes - done));
 }
 }  // namespace
 
-void fill_device_words(std::byte* to, std::uint32_t word, unsigned word_bytes, std::uint64_t count) {
+void fill_device_words(std::byte* to, std::uint64_t word, unsigned word_bytes, std::uint64_t count) {
   if (word_bytes == 1) return fill_device(to, static_cast<std::uint8_t>(word), count);
   if (count * word_bytes > kWordwiseBytes) return fill_repeatedly(to, word, word_bytes, count * word_bytes);
   for (std::uint64_t i = 0; i < count; ++i, to += word_bytes) {
     if (word_bytes == 2)
       word_at<std::uint16_t>(to).store(static_cast<std::uint16_t>(word), std::memory_order_release);
+    else if (word_bytes == 4)
+      word_at<std::uint32_t>(to).store(static_cast<std::uint32_t>(word), std::memory_order_release);
     else
-      word_at<std::uint32_t>(to).store(word, std::memory_order_release);
+      word_at<std::uint64_t>(to).store(word, std::memory_order_release);
   }
 }
 

@@ -22,8 +22,8 @@ void copy_to_device(std::byte* to, const void* from, std::uint64_t bytes);
 void copy_from_device(void* to, const std::byte* from, std::uint64_t bytes);
 void copy_on_device(std::byte* to, const std::byte* from, std::uint64_t bytes);  ///< may overlap
 void fill_device(std::byte* to, std::uint8_t value, std::uint64_t bytes);
-/// Words of 1, 2 or 4 bytes, aligned to their size.
-void fill_device_words(std::byte* to, std::uint32_t word, unsigned word_bytes, std::uint64_t count);
+/// Words of 1, 2, 4 or 8 bytes, aligned to their size.
+void fill_device_words(std::byte* to, std::uint64_t word, unsigned word_bytes, std::uint64_t count);
 
 /// Rows of `width` bytes, `height` of them to a slice. A side that kernels may see is `watched`.
 struct BoxSide {

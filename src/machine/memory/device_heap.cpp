@@ -9,7 +9,19 @@ constexpr std::uint64_t kLive = 0x52414c4956450001, kDead = 0x5241444541440001;
 constexpr std::uint64_t kPage = 4096, kAlign = 16;
 }  // namespace
 
-DeviceHeap::DeviceHeap(std::uint64_t limit) : limit_((limit + kPage - 1) / kPage * kPage) {}
+DeviceHeap::DeviceHeap(std::uint64_t limit) { set_limit(limit); }
+
+std::uint64_t DeviceHeap::limit() const {
+  std::lock_guard lock(mutex_);
+  return limit_;
+}
+
+bool DeviceHeap::set_limit(std::uint64_t limit) {
+  std::lock_guard lock(mutex_);
+  if (base_ != nullptr || limit > ~std::uint64_t{0} - 2 * kPage) return false;
+  limit_ = (limit + kPage - 1) / kPage * kPage;
+  return true;
+}
 
 DeviceHeap::~DeviceHeap() {
   if (base_ != nullptr) munmap(base_ - kPage, limit_ + 2 * kPage);
@@ -41,9 +53,9 @@ void DeviceHeap::remove_free(std::map<std::uint64_t, std::uint64_t>::iterator ch
 }
 
 std::uint64_t DeviceHeap::allocate(std::uint64_t bytes) {
+  std::lock_guard lock(mutex_);
   if (bytes == 0 || bytes > limit_) return 0;
   const std::uint64_t size = (bytes + sizeof(Header) + kAlign - 1) / kAlign * kAlign;
-  std::lock_guard lock(mutex_);
   if (!reserve()) return 0;
   const auto best = free_by_size_.lower_bound({size, 0});
   if (best == free_by_size_.end()) return 0;

@@ -20,6 +20,9 @@ class DeviceHeap {
   DeviceHeap(const DeviceHeap&) = delete;
   DeviceHeap& operator=(const DeviceHeap&) = delete;
 
+  std::uint64_t limit() const;
+  bool set_limit(std::uint64_t limit);  ///< false once a kernel has allocated
+
   /// @returns a 16-byte aligned address, 0 when no free chunk is large enough or bytes is 0. Thread-safe.
   std::uint64_t allocate(std::uint64_t bytes);
   /// 0 is ignored. @returns false if the address is not a live chunk
@@ -34,8 +37,8 @@ class DeviceHeap {
   void add_free(std::uint64_t offset, std::uint64_t size);
   void remove_free(std::map<std::uint64_t, std::uint64_t>::iterator chunk);
 
-  std::mutex mutex_;
-  const std::uint64_t limit_;
+  mutable std::mutex mutex_;
+  std::uint64_t limit_;
   std::byte* base_ = nullptr;
   std::map<std::uint64_t, std::uint64_t> free_;                     // offset -> size; no two touch
   std::set<std::pair<std::uint64_t, std::uint64_t>> free_by_size_;  // (size, offset)

@@ -5,9 +5,21 @@
 
 namespace raddle::machine {
 
+std::uint64_t Output::limit() const {
+  std::lock_guard lock(mutex_);
+  return limit_;
+}
+
+bool Output::set_limit(std::uint64_t limit) {
+  std::lock_guard lock(mutex_);
+  if (!used_) limit_ = limit;
+  return !used_;
+}
+
 void Output::append(std::string_view text) {
   constexpr std::size_t kLong = 1 << 20;
   std::lock_guard lock(mutex_);
+  used_ = true;
   if (limit_ != 0) return append_to_ring(text);
   buffer_.append(text);
   if (buffer_.size() >= kLong) write();

@@ -19,6 +19,9 @@ class Output {
   /// @param limit  bytes of text kept between two flushes; 0: no limit
   Output(Sink sink, std::uint64_t limit) : sink_(std::move(sink)), limit_(limit) {}
 
+  std::uint64_t limit() const;
+  bool set_limit(std::uint64_t limit);  ///< false once there was a message
+
   /// One message: kept or overwritten as a whole. Thread-safe.
   void append(std::string_view text);
   void flush();
@@ -27,9 +30,10 @@ class Output {
   void append_to_ring(std::string_view text);
   void write();
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   const Sink sink_;
-  const std::uint64_t limit_;
+  std::uint64_t limit_;
+  bool used_ = false;
   std::string buffer_;
   std::size_t begin_ = 0;            // what was overwritten ends here
   std::deque<std::size_t> lengths_;  // of the messages in a limited buffer

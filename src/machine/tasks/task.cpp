@@ -46,6 +46,7 @@ void Task::reset() {
   kind = TaskKind::marker;
   priority = 0;
   function = nullptr;
+  condition = nullptr;
   state.store(0, std::memory_order_relaxed);
   if (stop.exchange(0, std::memory_order_relaxed) != 0) fault = {};
   started_ns.store(0, std::memory_order_relaxed);

@@ -17,10 +17,11 @@
 namespace raddle::machine {
 
 enum class TaskKind : std::uint8_t {
-  grid,      ///< runs on the workers
-  copy,      ///< a function on the copy engine's thread
-  callback,  ///< a function on the callback thread; runs also when what it waited for failed
-  marker,    ///< nothing: completes with its dependencies
+  grid,       ///< runs on the workers
+  copy,       ///< a function on the copy engine's thread
+  callback,   ///< a function on the callback thread; runs also when what it waited for failed
+  condition,  ///< waits until a condition holds, which the watcher's thread asks for
+  marker,     ///< nothing: completes with its dependencies
 };
 
 /// Everything a worker needs to run one grid. `context` is what generated code sees.
@@ -49,6 +50,7 @@ class Task {
   int priority = 0;  ///< lower runs first, as CUDA counts
   GridWork grid;
   std::function<void()> function;
+  std::function<bool()> condition;
 
   /// Copies the parameter block, 128-byte aligned, keeping the buffer of an earlier use if it is large
   /// enough.

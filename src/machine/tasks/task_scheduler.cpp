@@ -41,7 +41,8 @@ Task* TaskScheduler::acquire() {
 
 void TaskScheduler::release(Task* task) {
   if (task == nullptr || task->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  task->function = nullptr;  // what it captured must not outlive it
+  task->function = nullptr;  // what they captured must not outlive it
+  task->condition = nullptr;
   std::lock_guard lock(mutex_);
   task->graph.next = pool_;
   pool_ = task;

@@ -55,6 +55,15 @@ SAME_SIZE(CUmemPoolProps);
 SAME_PLACE(CUmemPoolProps, maxSize);
 SAME_PLACE(CUmemPoolProps, reserved);
 SAME_SIZE(CUmemPoolPtrExportData);
+SAME_SIZE(CUstreamBatchMemOpParams);
+SAME_SIZE(CUstreamAttrValue);
+SAME_SIZE(CUexecAffinityParam);
+static_assert(offsetof(::CUstreamBatchMemOpParams, waitValue.flags) ==
+              offsetof(raddle::driver::CUstreamBatchMemOpParams, value.flags));
+static_assert(offsetof(::CUstreamBatchMemOpParams, waitValue.value64) ==
+              offsetof(raddle::driver::CUstreamBatchMemOpParams, value.value));
+static_assert(offsetof(::CUstreamAttrValue, accessPolicyWindow.num_bytes) ==
+              offsetof(raddle::driver::CUstreamAttrValue, window.num_bytes));
 SAME_SIZE(CUipcMemHandle);
 SAME_SIZE(CUipcEventHandle);
 

@@ -212,7 +212,7 @@ TEST_F(Driver, Limits) {
   EXPECT_EQ(cuCtxGetLimit(&value, LIMIT_MALLOC_HEAP_SIZE), CUDA_SUCCESS);
   EXPECT_EQ(value, 8u << 20);
   EXPECT_EQ(cuCtxGetLimit(&value, LIMIT_STACK_SIZE), CUDA_SUCCESS);
-  EXPECT_EQ(value, 1024u);
+  EXPECT_EQ(value, 16u << 10);
   EXPECT_EQ(cuCtxGetLimit(&value, static_cast<CUlimit>(99)), CUDA_ERROR_UNSUPPORTED_LIMIT);
   int least = 7, greatest = 7;
   EXPECT_EQ(cuCtxGetStreamPriorityRange(&least, &greatest), CUDA_SUCCESS);

@@ -1,0 +1,63 @@
+// Stream-ordered allocation: pools of device memory, from which streams take memory and to which they give it
+// back. A block that a stream has freed is the same stream's again at once, for its later work comes after
+// the free; other streams get it when the free has happened, or wait for that if there is no other memory.
+#pragma once
+
+#include <optional>
+
+#include "driver/memory_table.h"
+
+namespace raddle::driver {
+
+class Pool {
+ public:
+  Pool(const CUmemPoolProps& wanted, bool belongs_to_device) : props(wanted), is_default(belongs_to_device) {}
+  ~Pool();
+
+  const CUmemPoolProps props;
+  const bool is_default;
+  CUmemoryPool handle = nullptr;
+
+  struct Block {
+    DevicePtr address;
+    std::uint64_t bytes = 0;
+  };
+  /// Memory for work of this stream from now on. @errors out_of_memory
+  Result<Block> take(const std::shared_ptr<Context>& context, Stream& stream, std::uint64_t bytes);
+  /// What the stream's work so far is done with; without a stream, what nothing uses any more.
+  void give_back(const Block& block, std::uint64_t used, Context* context, Stream* stream);
+  /// Frees blocks that nothing uses until this many bytes are left.
+  void release(std::uint64_t bytes_to_keep);
+  void release_beyond_threshold();
+  void forget(const Context& context);  ///< whose work is done, and which ends
+
+  CUresult get(CUmemPool_attribute attribute, void* value);
+  CUresult set(CUmemPool_attribute attribute, const void* value);
+
+ private:
+  struct Free {
+    Block block;
+    Context* context = nullptr;
+    std::uint64_t stream = 0;           ///< id
+    std::uint64_t position = 0;         ///< of the free among those of the stream
+    std::optional<raddle::Event> done;  ///< none: nothing uses it
+    bool is_done() const { return !done || done->done(); }
+  };
+  std::optional<Free> take_free(std::uint64_t bytes, bool (*usable)(const Pool&, const Free&, Stream&),
+                                Stream& stream);
+  void count(std::uint64_t used);
+
+  std::mutex mutex_;
+  std::vector<Free> free_;
+  std::uint64_t threshold_ = 0, reserved_ = 0, reserved_high_ = 0, used_ = 0, used_high_ = 0;
+  int follow_events_ = 1, opportunistic_ = 1, internal_dependencies_ = 1;
+};
+
+/// Gives memory back to its pool: after the stream's work so far, or at once. False if it is not the start of
+/// such memory.
+bool free_pooled(CUdeviceptr address, Context* context, Stream* stream);
+
+/// After a synchronisation: pools give back what exceeds their thresholds.
+void release_pools();
+
+}  // namespace raddle::driver

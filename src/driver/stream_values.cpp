@@ -1,0 +1,178 @@
+// Streams that wait for values in memory and write them (cuStreamWaitValue, cuStreamWriteValue,
+// cuStreamBatchMemOp). Host, kernels and other streams may be on the other side. A wait occupies no worker
+// and no other stream: a thread of the device looks at the values that streams wait for.
+#include <atomic>
+#include <vector>
+
+#include "driver/entry.h"
+#include "driver/process.h"
+#include "driver/results.h"
+
+namespace raddle::driver {
+namespace {
+
+constexpr unsigned kWaitFlush = 1u << 30, kWaitConditions = 3;
+
+/// (a - b) >= 0 counts around the end of the numbers.
+template <class Word>
+bool is_met(Word now, Word value, unsigned condition) {
+  switch (condition) {
+    case WAIT_VALUE_EQ:
+      return now == value;
+    case WAIT_VALUE_AND:
+      return (now & value) != 0;
+    case WAIT_VALUE_NOR:
+      return static_cast<Word>(~(now | value)) != 0;
+    default:
+      return static_cast<std::make_signed_t<Word>>(now - value) >= 0;
+  }
+}
+
+/// One operation, in one form for all calls.
+struct Operation {
+  enum { wait, write, nothing } kind;
+  unsigned bytes;
+  CUdeviceptr address;
+  std::uint64_t value;
+  unsigned flags;
+};
+
+CUresult check(const std::shared_ptr<Context>& context, const Operation& operation) {
+  if (operation.kind == Operation::nothing) return CUDA_SUCCESS;
+  AddressInfo info;
+  if (operation.address == 0 || operation.address % operation.bytes != 0 ||
+      !find_address(context, operation.address, info) ||
+      operation.bytes > info.base + info.bytes - operation.address)
+    return CUDA_ERROR_INVALID_VALUE;
+  const unsigned known =
+      operation.kind == Operation::wait ? kWaitFlush | kWaitConditions : WRITE_VALUE_NO_BARRIER;
+  return (operation.flags & ~known) == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+template <class Word>
+void append_wait(raddle::Stream& stream, const Operation& operation) {
+  auto* const word = reinterpret_cast<Word*>(operation.address);
+  stream.wait_until(
+      [word, value = static_cast<Word>(operation.value), condition = operation.flags & kWaitConditions] {
+        return is_met(std::atomic_ref<Word>(*word).load(std::memory_order_acquire), value, condition);
+      });
+}
+
+CUresult append(const std::shared_ptr<Context>& context, raddle::Stream& stream, const Operation& operation) {
+  if (operation.kind == Operation::wait) {
+    operation.bytes == 4 ? append_wait<std::uint32_t>(stream, operation)
+                         : append_wait<std::uint64_t>(stream, operation);
+  } else if (operation.kind == Operation::write) {
+    AddressInfo info;
+    RowFill fill{{operation.address}, operation.value, operation.bytes, 1};
+    if (find_address(context, operation.address, info) && info.context != nullptr)
+      fill.device = &info.context->device;
+    if (const Result<void> done = stream.fill(fill); !done) return result_of(done.error());
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult append_all(CUstream handle, const std::vector<Operation>& operations) {
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Stream> stream;
+  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = find_stream(handle, context, stream); result != CUDA_SUCCESS) return result;
+  for (const Operation& operation : operations)
+    if (const CUresult result = check(context, operation); result != CUDA_SUCCESS) return result;
+  stream->order();
+  for (const Operation& operation : operations)
+    if (const CUresult result = append(context, stream->stream, operation); result != CUDA_SUCCESS)
+      return result;
+  return CUDA_SUCCESS;
+}
+
+/// Writes have a fence in front of them; only the first form of the calls can do without.
+CUresult check_write_flags(unsigned flags, bool first_form) {
+  return flags == 0 || (first_form && flags == WRITE_VALUE_NO_BARRIER) ? CUDA_SUCCESS
+                                                                       : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult wait(CUstream stream, unsigned bytes, CUdeviceptr address, std::uint64_t value, unsigned flags) {
+  return append_all(stream, {{Operation::wait, bytes, address, value, flags}});
+}
+CUresult write(CUstream stream, unsigned bytes, CUdeviceptr address, std::uint64_t value, unsigned flags,
+               bool first_form) {
+  const CUresult result = check_write_flags(flags, first_form);
+  return result != CUDA_SUCCESS ? result
+                                : append_all(stream, {{Operation::write, bytes, address, value, flags}});
+}
+
+CUresult batch(CUstream stream, unsigned count, const CUstreamBatchMemOpParams* parameters, unsigned flags,
+               bool first_form) {
+  constexpr unsigned kMost = 256;
+  if (parameters == nullptr || count == 0 || count > kMost || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  std::vector<Operation> operations;
+  for (const CUstreamBatchMemOpParams* each = parameters; each != parameters + count; ++each) {
+    const auto& [operation, address, value, operation_flags, alias] = each->value;
+    switch (each->operation) {
+      case MEM_OP_WAIT_VALUE_32:
+      case MEM_OP_WAIT_VALUE_64:
+        operations.push_back(
+            {Operation::wait, operation == MEM_OP_WAIT_VALUE_32 ? 4u : 8u, address, value, operation_flags});
+        break;
+      case MEM_OP_WRITE_VALUE_32:
+      case MEM_OP_WRITE_VALUE_64:
+        if (const CUresult result = check_write_flags(operation_flags, first_form); result != CUDA_SUCCESS)
+          return result;
+        operations.push_back({Operation::write, operation == MEM_OP_WRITE_VALUE_32 ? 4u : 8u, address, value,
+                              operation_flags});
+        break;
+      case MEM_OP_FLUSH_REMOTE_WRITES:  // memory is coherent, and a stream's work in order
+        if (each->flags_only.flags != 0) return CUDA_ERROR_INVALID_VALUE;
+        break;
+      case MEM_OP_BARRIER:
+        if (first_form || each->flags_only.flags > 1) return CUDA_ERROR_INVALID_VALUE;
+        break;
+      default:
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+  }
+  return append_all(stream, operations);
+}
+
+}  // namespace
+
+namespace entry {
+
+CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr address, std::uint32_t value, unsigned flags) {
+  return wait(stream, 4, address, value, flags);
+}
+CUresult cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr address, std::uint32_t value, unsigned flags) {
+  return wait(stream, 4, address, value, flags);
+}
+CUresult cuStreamWaitValue64(CUstream stream, CUdeviceptr address, std::uint64_t value, unsigned flags) {
+  return wait(stream, 8, address, value, flags);
+}
+CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr address, std::uint64_t value, unsigned flags) {
+  return wait(stream, 8, address, value, flags);
+}
+
+CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr address, std::uint32_t value, unsigned flags) {
+  return write(stream, 4, address, value, flags, true);
+}
+CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr address, std::uint32_t value, unsigned flags) {
+  return write(stream, 4, address, value, flags, false);
+}
+CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr address, std::uint64_t value, unsigned flags) {
+  return write(stream, 8, address, value, flags, true);
+}
+CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, std::uint64_t value, unsigned flags) {
+  return write(stream, 8, address, value, flags, false);
+}
+
+CUresult cuStreamBatchMemOp(CUstream stream, unsigned count, CUstreamBatchMemOpParams* parameters,
+                            unsigned flags) {
+  return batch(stream, count, parameters, flags, true);
+}
+CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned count, CUstreamBatchMemOpParams* parameters,
+                               unsigned flags) {
+  return batch(stream, count, parameters, flags, false);
+}
+
+}  // namespace entry
+}  // namespace raddle::driver
