@@ -107,6 +107,11 @@ class Device {
   /// @errors invalid: no bytes, or a part of it is known already
   Result<void> adopt(DevicePtr address, std::uint64_t bytes, std::string_view name);
   void forget(DevicePtr address);
+  /// Makes the pages of an allocation a file in memory, which other processes can map; the contents and the
+  /// address stay. Waits for all work; nothing may write to the memory meanwhile. Small allocations share
+  /// pages with others.
+  /// @errors invalid: not the start of an allocation, or constants or adopted memory; out_of_memory
+  Result<SharedPages> share(DevicePtr address);
   template <class T>
   Result<Buffer<T>> buffer(std::size_t count);
   template <class T>

@@ -67,7 +67,14 @@ struct Region {
   DevicePtr address;
   std::uint64_t bytes = 0;
   std::uint64_t id = 0;     ///< of the allocation; never used again in this process
+  bool is_adopted = false;  ///< mapped by the program itself (Device::adopt)
   bool is_managed = false;  ///< a variable that is marked .managed
+};
+
+/// Where other processes find a piece of device memory.
+struct SharedPages {
+  int descriptor = -1;       ///< of a file in memory; the device's, closed when the memory is freed
+  std::uint64_t offset = 0;  ///< of the piece in the file, bytes
 };
 
 /// Where a copy reads or writes: rows `pitch` bytes apart, slices of rows `slice_pitch` bytes apart.

@@ -9,10 +9,16 @@
 namespace raddle::driver {
 namespace {
 
-CUresult resolve(const std::shared_ptr<Context>& context, const Endpoint& endpoint, CopySide& side) {
+CUresult resolve(const std::shared_ptr<Context>& context, const Endpoint& endpoint, const Extent& extent,
+                 CUmemAccess_flags access, CopySide& side) {
   AddressInfo info;
   const bool known = find_address(context, endpoint.address, info);
   if (endpoint.address == 0 || (endpoint.is_device && !known)) return CUDA_ERROR_INVALID_VALUE;
+  // Sizes that overflow are refused where the copy is made.
+  const std::size_t span =
+      (extent.depth - 1) * endpoint.slice_pitch + (extent.height - 1) * endpoint.pitch + extent.width;
+  if (known && info.shared != nullptr && !Process::instance().memory.allows(endpoint.address, span, access))
+    return CUDA_ERROR_INVALID_VALUE;
   Device* owner = !known ? nullptr : info.context != nullptr ? &info.context->device : &context->device;
   side = {owner, endpoint.address, endpoint.pitch, endpoint.slice_pitch};
   return CUDA_SUCCESS;
@@ -27,8 +33,10 @@ CUresult copy(const Endpoint& to, const Endpoint& from, const Extent& extent, CU
   if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
   if (const CUresult result = find_stream(handle, context, stream); result != CUDA_SUCCESS) return result;
   if (extent.width == 0 || extent.height == 0 || extent.depth == 0) return CUDA_SUCCESS;
-  if (const CUresult result = resolve(context, to, box.to); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = resolve(context, from, box.from); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = resolve(context, to, extent, ACCESS_READ_WRITE, box.to); result != CUDA_SUCCESS)
+    return result;
+  if (const CUresult result = resolve(context, from, extent, ACCESS_READ, box.from); result != CUDA_SUCCESS)
+    return result;
   stream->order();
   if (!later) {
     (void)stream->stream.synchronize();

@@ -19,6 +19,9 @@ CUresult fill(RowFill wanted, CUstream handle, bool later = true) {
   if (wanted.to.value % wanted.word_bytes != 0) return CUDA_ERROR_INVALID_VALUE;
   if (wanted.width == 0 || wanted.height == 0) return CUDA_SUCCESS;
   if (!find_address(context, wanted.to.value, info)) return CUDA_ERROR_INVALID_VALUE;
+  const std::size_t span = (wanted.height - 1) * wanted.pitch + wanted.width * wanted.word_bytes;
+  if (info.shared != nullptr && !Process::instance().memory.allows(wanted.to.value, span, ACCESS_READ_WRITE))
+    return CUDA_ERROR_INVALID_VALUE;
   if (info.context != nullptr) wanted.device = &info.context->device;
   stream->order();
   const Result<void> done = stream->stream.fill(wanted);

@@ -55,6 +55,16 @@ std::shared_ptr<Memory> MemoryTable::find(CUdeviceptr address) const {
   return address - base < memory->bytes ? memory : nullptr;
 }
 
+bool MemoryTable::allows(CUdeviceptr begin, std::size_t bytes, CUmemAccess_flags access) const {
+  const std::lock_guard lock(mutex_);
+  auto next = memories_.upper_bound(begin);
+  if (next != memories_.begin()) --next;
+  for (; next != memories_.end() && next->first < begin + bytes; ++next)
+    if (next->first + next->second->bytes > begin && (next->second->access() & access) != access)
+      return false;
+  return true;
+}
+
 std::shared_ptr<Memory> MemoryTable::remove(CUdeviceptr base) {
   const std::lock_guard lock(mutex_);
   const auto found = memories_.find(base);
@@ -72,22 +82,24 @@ void MemoryTable::adopt_all(Context& context) {
 
 bool find_address(const std::shared_ptr<Context>& current, CUdeviceptr address, AddressInfo& info) {
   Process& process = Process::instance();
+  const auto is_of = [&](const std::shared_ptr<Context>& context) {
+    const auto region = context->device.region({address});
+    if (!region || region->is_adopted) return false;
+    info = {context,
+            nullptr,
+            region->is_managed ? MemoryKind::managed : MemoryKind::device,
+            region->address.value,
+            region->bytes,
+            region->id};
+    return true;
+  };
+  // Its own first: programs that free host memory without unregistering it leave addresses behind that may be
+  // anything.
+  if (is_of(current)) return true;
   if (auto memory = process.memory.find(address)) {
     info = {nullptr, memory, memory->kind, memory->base, memory->bytes, memory->id};
     return true;
   }
-  const auto is_of = [&](const std::shared_ptr<Context>& context) {
-    const auto region = context->device.region({address});
-    if (region)
-      info = {context,
-              nullptr,
-              region->is_managed ? MemoryKind::managed : MemoryKind::device,
-              region->address.value,
-              region->bytes,
-              region->id};
-    return region.has_value();
-  };
-  if (is_of(current)) return true;
   for (const auto& context : process.contexts.all())
     if (context != current && is_of(context)) return true;
   return false;

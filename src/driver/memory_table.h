@@ -38,6 +38,15 @@ class MemoryTable {
   Result<void> add(std::shared_ptr<Memory> memory);
   /// The memory that an address lies in, or null.
   std::shared_ptr<Memory> find(CUdeviceptr address) const;
+  template <class Predicate>
+  std::shared_ptr<Memory> find_if(const Predicate& matches) const {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [base, memory] : memories_)
+      if (matches(*memory)) return memory;
+    return nullptr;
+  }
+  /// Whether all of it may be accessed so, as far as contexts share it.
+  bool allows(CUdeviceptr begin, std::size_t bytes, CUmemAccess_flags access) const;
   /// The memory that begins at an address, or null. No context knows it any more.
   std::shared_ptr<Memory> remove(CUdeviceptr base);
   template <class Predicate>

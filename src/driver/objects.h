@@ -88,12 +88,15 @@ struct Stream {
   History history_;
 };
 
+class SharedEvent;
+
 struct Event {
   std::shared_ptr<Context> context;
   unsigned flags = 0;
   std::mutex mutex;
   std::optional<raddle::Event> recorded;
-  Stream::History history;  ///< of the recorded point
+  Stream::History history;              ///< of the recorded point
+  std::shared_ptr<SharedEvent> shared;  ///< of events between processes, which it stands for
 };
 
 struct Library;

@@ -57,10 +57,19 @@ Result<std::uint64_t> Process::memory_bytes() {
 }
 
 std::uint64_t Process::memory_available(const Context& context) {
-  std::uint64_t used = shared_.used();
-  for (const auto& each : contexts.all()) used += each->device.memory_used();
   const std::uint64_t total = context.device.properties().memory_bytes;
-  return total - std::min(total, used);
+  return total - std::min(total, memory_used());
+}
+
+Result<std::uint64_t> Process::memory_available() {
+  TRY_ASSIGN(const std::uint64_t total, memory_bytes());
+  return total - std::min(total, memory_used());
+}
+
+std::uint64_t Process::memory_used() {
+  std::uint64_t used = shared_.used() + physical_bytes;
+  for (const auto& each : contexts.all()) used += each->device.memory_used();
+  return used;
 }
 
 Result<DevicePtr> Process::allocate_shared(const Context& context, std::uint64_t bytes) {

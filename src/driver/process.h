@@ -10,6 +10,7 @@
 #include "driver/memory_table.h"
 #include "driver/objects.h"
 #include "driver/pool.h"
+#include "driver/virtual_memory.h"
 #include "machine/memory/device_memory.h"
 #include "machine/shape/machine_shape.h"
 
@@ -27,6 +28,7 @@ class Process {
   Result<std::uint64_t> memory_bytes();
   /// Of that, what neither contexts nor what they share have taken.
   std::uint64_t memory_available(const Context& context);
+  Result<std::uint64_t> memory_available();  ///< also without a context. @errors as Device::open
   /// Device memory for all contexts. @errors out_of_memory
   Result<DevicePtr> allocate_shared(const Context& context, std::uint64_t bytes);
   void free_shared(DevicePtr address) { (void)shared_.free(address); }
@@ -56,7 +58,9 @@ class Process {
   HandleTable<Library, 6> libraries;
   HandleTable<Kernel, 7> kernels;
   HandleTable<Pool, 13> pools;
+  HandleTable<PhysicalMemory, 14> physical_memories;
   MemoryTable memory;
+  std::atomic<std::uint64_t> physical_bytes{0};  ///< of cuMemCreate
   HandleTable<Link, 8> links;
 
   CUmemoryPool default_pool();
@@ -64,6 +68,7 @@ class Process {
 
  private:
   Process() = default;
+  std::uint64_t memory_used();
 
   std::atomic<bool> initialised_{false};
   std::mutex mutex_;

@@ -1,8 +1,11 @@
 // Streams and events, and the rules of the legacy stream: work in it waits for all earlier work of blocking
 // streams, and work in those waits for its earlier work.
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "driver/entry.h"
+#include "driver/ipc.h"
 #include "driver/process.h"
 #include "driver/results.h"
 
@@ -13,12 +16,19 @@ std::uint64_t next_stream_id() {
   return ++last;
 }
 
+namespace {
+/// Launches need not look at histories before the first free.
+std::atomic<bool> any_free{false};
+}  // namespace
+
 Stream::History Stream::history() {
+  if (!any_free.load(std::memory_order_relaxed)) return {};
   const std::lock_guard lock(history_mutex_);
   return history_;
 }
 
 void Stream::learn(const History& earlier) {
+  if (earlier.empty()) return;
   const std::lock_guard lock(history_mutex_);
   for (const auto& [stream, free] : earlier) {
     std::uint64_t& known = history_[stream];
@@ -33,6 +43,7 @@ bool Stream::comes_after(std::uint64_t stream, std::uint64_t free) {
 }
 
 std::uint64_t Stream::next_free() {
+  any_free = true;
   const std::lock_guard lock(history_mutex_);
   return ++history_[id];
 }
@@ -142,7 +153,11 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned flags
   std::shared_ptr<Event> event;
   if (const CUresult result = find_ordered(handle, context, stream); result != CUDA_SUCCESS) return result;
   if (const CUresult result = find_event(event_handle, event); result != CUDA_SUCCESS) return result;
-  if (const auto point = point_of(*event)) {
+  if (event->shared != nullptr) {
+    stream->stream.wait_until([shared = event->shared, record = event->shared->recorded()] {
+      return shared->has_happened(record);
+    });
+  } else if (const auto point = point_of(*event)) {
     stream->stream.wait(*point);
     const std::lock_guard lock(event->mutex);
     stream->learn(event->history);
@@ -203,10 +218,12 @@ CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback, void* d
 CUresult cuEventCreate(CUevent* handle, unsigned flags) {
   constexpr unsigned kKnown = EVENT_BLOCKING_SYNC | EVENT_DISABLE_TIMING;
   if (handle == nullptr || (flags & ~(kKnown | EVENT_INTERPROCESS)) != 0) return CUDA_ERROR_INVALID_VALUE;
-  if ((flags & EVENT_INTERPROCESS) != 0) return CUDA_ERROR_NOT_SUPPORTED;
+  const bool shared = (flags & EVENT_INTERPROCESS) != 0;
+  if (shared && (flags & EVENT_DISABLE_TIMING) == 0) return CUDA_ERROR_INVALID_VALUE;
   std::shared_ptr<Context> context;
   if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
   auto event = std::make_shared<Event>();
+  if (shared && (event->shared = SharedEvent::create()) == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   event->context = std::move(context);
   event->flags = flags;
   *handle = Process::instance().events.add<CUevent>(std::move(event));
@@ -223,6 +240,12 @@ CUresult cuEventRecordWithFlags(CUevent event_handle, CUstream handle, unsigned 
   if (const CUresult result = find_event(event_handle, event); result != CUDA_SUCCESS) return result;
   if (const CUresult result = find_ordered(handle, context, stream); result != CUDA_SUCCESS) return result;
   if (event->context != context) return CUDA_ERROR_INVALID_HANDLE;
+  if (event->shared != nullptr) {
+    // Also where the context has failed, so that no other process waits forever.
+    stream->stream.call(
+        [shared = event->shared, record = event->shared->begin_record()] { shared->complete(record); });
+    return CUDA_SUCCESS;
+  }
   raddle::Event point = stream->stream.record();
   const std::lock_guard lock(event->mutex);
   event->recorded = point;
@@ -234,14 +257,22 @@ CUresult cuEventQuery(CUevent handle) {
   std::shared_ptr<Event> event;
   if (const CUresult result = find_event(handle, event); result != CUDA_SUCCESS) return result;
   const auto point = point_of(*event);
-  if (point && !point->done()) return CUDA_ERROR_NOT_READY;
+  const bool waits = event->shared != nullptr ? !event->shared->has_happened(event->shared->recorded())
+                                              : point && !point->done();
+  if (waits) return CUDA_ERROR_NOT_READY;
   return sticky_result(*event->context);
 }
 
 CUresult cuEventSynchronize(CUevent handle) {
   std::shared_ptr<Event> event;
   if (const CUresult result = find_event(handle, event); result != CUDA_SUCCESS) return result;
-  if (const auto point = point_of(*event)) point->wait();
+  if (event->shared != nullptr) {
+    const std::uint64_t record = event->shared->recorded();
+    constexpr auto kPause = std::chrono::microseconds(50);
+    while (!event->shared->has_happened(record)) std::this_thread::sleep_for(kPause);
+  } else if (const auto point = point_of(*event)) {
+    point->wait();
+  }
   release_pools();
   return sticky_result(*event->context);
 }

@@ -44,6 +44,10 @@ CUresult check(const std::shared_ptr<Context>& context, const Operation& operati
       !find_address(context, operation.address, info) ||
       operation.bytes > info.base + info.bytes - operation.address)
     return CUDA_ERROR_INVALID_VALUE;
+  const CUmemAccess_flags access = operation.kind == Operation::wait ? ACCESS_READ : ACCESS_READ_WRITE;
+  if (info.shared != nullptr &&
+      !Process::instance().memory.allows(operation.address, operation.bytes, access))
+    return CUDA_ERROR_INVALID_VALUE;
   const unsigned known =
       operation.kind == Operation::wait ? kWaitFlush | kWaitConditions : WRITE_VALUE_NO_BARRIER;
   return (operation.flags & ~known) == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;

@@ -176,11 +176,16 @@ std::optional<Failure> Device::failure() const {
 std::optional<Region> Device::region(DevicePtr address) const {
   const auto found = impl_->machine->memory().find(address.value);
   if (!found) return std::nullopt;
-  return Region{found->address, found->bytes, found->id, found->managed};
+  return Region{found->address, found->bytes, found->id, found->adopted, found->managed};
 }
 
 Result<void> Device::adopt(DevicePtr address, std::uint64_t bytes, std::string_view name) {
   return impl_->machine->memory().adopt(address, bytes, name);
+}
+Result<SharedPages> Device::share(DevicePtr address) {
+  (void)impl_->synchronize();
+  TRY_ASSIGN(const machine::FilePages pages, impl_->machine->memory().share(address));
+  return SharedPages{pages.descriptor, pages.offset};
 }
 void Device::forget(DevicePtr address) { impl_->machine->memory().forget(address); }
 

@@ -41,10 +41,14 @@ DeviceMemory::DeviceMemory(std::uint64_t capacity) : capacity_(capacity), free_(
 
 DeviceMemory::~DeviceMemory() {
   for (auto& [address, entry] : entries_) {
+    if (entry.file >= 0) close(entry.file);
     if (entry.map != nullptr) munmap(entry.map, entry.map_bytes);
     if (entry.alias != nullptr) munmap(entry.alias, entry.alias_bytes);
   }
-  for (const Slab& slab : slabs_) munmap(slab.map, slab.bytes);
+  for (const Slab& slab : slabs_) {
+    if (slab.file >= 0) close(slab.file);
+    munmap(slab.map, slab.bytes);
+  }
 }
 
 Result<DevicePtr> DeviceMemory::allocate(std::uint64_t bytes, std::string_view name, bool managed) {
@@ -128,7 +132,7 @@ bool DeviceMemory::grow_pool() {
   const std::uint64_t total = kSlabBytes + 2 * kPage;
   std::byte* map = map_memory(total, PROT_NONE);
   if (map == nullptr) return false;
-  slabs_.push_back({map, total});
+  slabs_.push_back({map, total, -1});
   if (mprotect(map + kPage, kSlabBytes, PROT_READ | PROT_WRITE) != 0) return false;
   slab_next_ = number(map) + kPage;
   slab_end_ = slab_next_ + kSlabBytes;
@@ -164,6 +168,7 @@ Result<void> DeviceMemory::free(DevicePtr address) {
   const Entry& entry = found->second;
   used_ -= entry.allocation.bytes;
   if (entry.map != nullptr) {
+    if (entry.file >= 0) close(entry.file);
     munmap(entry.map, entry.map_bytes);
     if (entry.alias != nullptr) munmap(entry.alias, entry.alias_bytes);
   } else {
@@ -179,6 +184,51 @@ const DeviceMemory::Entry* DeviceMemory::entry_at(std::uint64_t address) const {
   if (after == entries_.begin()) return nullptr;
   const Entry& entry = std::prev(after)->second;
   return address - entry.allocation.address.value < entry.allocation.bytes ? &entry : nullptr;
+}
+
+namespace {
+/// Moves pages into a new file in memory and maps it in their place. @returns its descriptor
+Result<int> move_to_file(std::byte* pages, std::uint64_t bytes) {
+  const int file = memfd_create("raddle device memory", MFD_CLOEXEC);
+  const auto refuse = [&](const char* what) {
+    auto error = Error::make(ErrorCode::out_of_memory, "{} bytes cannot be shared: {}: {}", bytes, what,
+                             std::strerror(errno));
+    if (file >= 0) close(file);
+    return error;
+  };
+  if (file < 0) return refuse("memfd_create");
+  if (ftruncate(file, static_cast<off_t>(bytes)) != 0) return refuse("ftruncate");
+  void* const copy = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (copy == MAP_FAILED) return refuse("mmap");
+  std::memcpy(copy, pages, bytes);
+  munmap(copy, bytes);
+  if (mmap(pages, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED)
+    return refuse("mmap");
+  return file;
+}
+}  // namespace
+
+Result<FilePages> DeviceMemory::share(DevicePtr address) {
+  std::lock_guard lock(mutex_);
+  const auto found = entries_.find(address.value);
+  if (found == entries_.end() || found->second.allocation.adopted || found->second.allocation.read_only)
+    return Error::invalid("{:#x} is not the start of memory that can be shared", address.value);
+  Entry& entry = found->second;
+  std::uint64_t begin = address.value / kPage * kPage;
+  std::uint64_t bytes = round_up(address.value + entry.allocation.bytes, kPage) - begin;
+  int* file = &entry.file;
+  if (entry.map == nullptr) {
+    const auto slab = std::find_if(slabs_.begin(), slabs_.end(), [&](const Slab& each) {
+      return address.value - number(each.map) < each.bytes;
+    });
+    begin = number(slab->map) + kPage;
+    bytes = kSlabBytes;
+    file = &slab->file;
+  }
+  if (*file < 0) {
+    TRY_ASSIGN(*file, move_to_file(reinterpret_cast<std::byte*>(begin), bytes));
+  }
+  return FilePages{*file, address.value - begin};
 }
 
 Result<void> DeviceMemory::adopt(DevicePtr address, std::uint64_t bytes, std::string_view name) {

@@ -25,6 +25,12 @@ struct Allocation {
   bool managed = false;    ///< a variable marked so; the same memory as any other
 };
 
+/// Where an allocation lies in a file in memory; the descriptor is the DeviceMemory's.
+struct FilePages {
+  int descriptor = -1;
+  std::uint64_t offset = 0;  ///< bytes
+};
+
 class DeviceMemory {
  public:
   static constexpr std::uint64_t kAlignment = 256;  ///< of every allocation, as CUDA promises
@@ -50,6 +56,11 @@ class DeviceMemory {
   Result<void> adopt(DevicePtr address, std::uint64_t bytes, std::string_view name);
   void forget(DevicePtr address);
 
+  /// Makes the pages of an allocation a file in memory, at the same addresses; a pooled one's whole pool.
+  /// Nothing may write to them meanwhile. @errors invalid: not the start of one, constants, adopted;
+  /// out_of_memory
+  Result<FilePages> share(DevicePtr address);
+
   /// Where the host reads and writes [address, address + bytes): for constants a second, writable mapping of
   /// the same pages. @errors invalid: not inside one allocation, or adopted pieces without a gap; names the
   /// nearest
@@ -67,12 +78,14 @@ class DeviceMemory {
     std::byte* map = nullptr;  // own mapping, guards included; null when pooled
     std::uint64_t map_bytes = 0;
     unsigned size_class = 0;     // of a pooled one
+    int file = -1;               // of a mapped one that is shared
     std::byte* alias = nullptr;  // constants: writable mapping of the pages, the first of them
     std::uint64_t alias_bytes = 0;
   };
   struct Slab {
     std::byte* map;
     std::uint64_t bytes;
+    int file = -1;  // where it is shared
   };
   Result<DevicePtr> allocate_mapped(std::uint64_t bytes, std::string_view name);
   const Entry* entry_at(std::uint64_t address) const;

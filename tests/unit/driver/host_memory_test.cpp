@@ -61,6 +61,17 @@ TEST_F(Driver, HostMemoryIsRegisteredOnce) {
   EXPECT_EQ(cuMemHostGetDevicePointer_v2(&address, values.data(), 0), CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_F(Driver, DeviceMemoryMayComeWhereRegisteredMemoryWas) {
+  constexpr std::size_t kBytes = 1 << 20;
+  void* const left = mmap(nullptr, 8 * kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_EQ(cuMemHostRegister_v2(left, 8 * kBytes, 0), CUDA_SUCCESS);
+  munmap(left, 8 * kBytes);  // and never unregistered
+  const CUdeviceptr a = allocate(kBytes);
+  if (a - number(left) >= 8 * kBytes) GTEST_SKIP() << "the host gave other addresses";
+  EXPECT_EQ(attribute<unsigned>(POINTER_MEMORY_TYPE, a), MEMORYTYPE_DEVICE);
+  EXPECT_EQ(cuMemFree_v2(a), CUDA_SUCCESS);
+}
+
 TEST_F(Driver, WhatIsNoHostMemoryIsNotRegistered) {
   Values values(4);
   EXPECT_EQ(cuMemHostRegister_v2(nullptr, 16, 0), CUDA_ERROR_INVALID_VALUE);

@@ -1,0 +1,211 @@
+// Memory and events of other processes. Device memory is plain pages until somebody asks for a handle; then
+// its pages become a file in memory at the same addresses, and the handle says where other processes find it:
+// /proc/PID/fd. Linux lets them open it where they may look at the process (same user). A handle is good
+// while the exporter lives and has not freed the memory; that the file is still the one is checked.
+#include "driver/ipc.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "driver/entry.h"
+#include "driver/process.h"
+#include "driver/results.h"
+
+namespace raddle::driver {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+constexpr std::uint64_t kMemoryMark = 0x3130'6d65'4d70'6c52, kEventMark = 0x3130'7645'7049'6c52;
+
+/// What a handle holds.
+struct Ticket {
+  std::uint64_t mark = 0;
+  std::int32_t process = 0, descriptor = -1;
+  std::uint64_t file = 0;  ///< inode
+  std::uint64_t offset = 0, bytes = 0;
+  std::uint64_t address = 0;  ///< in the exporting process: tells allocations of one file apart
+};
+static_assert(sizeof(Ticket) <= sizeof(CUipcMemHandle));
+
+template <class Handle>
+void write(Handle& handle, const Ticket& ticket) {
+  std::memset(handle.reserved, 0, sizeof handle.reserved);
+  std::memcpy(handle.reserved, &ticket, sizeof ticket);
+}
+
+template <class Handle>
+bool read(const Handle& handle, std::uint64_t mark, Ticket& ticket) {
+  std::memcpy(&ticket, handle.reserved, sizeof ticket);
+  return ticket.mark == mark && ticket.process > 0 && ticket.descriptor >= 0;
+}
+
+std::uint64_t file_of(int descriptor) {
+  struct stat about{};
+  return fstat(descriptor, &about) == 0 ? about.st_ino : 0;
+}
+
+/// The file that a ticket is for, or -1: its process is gone, not ours to look at, or has closed it.
+int open_file(const Ticket& ticket) {
+  const std::string path = fmt::format("/proc/{}/fd/{}", ticket.process, ticket.descriptor);
+  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0 || file_of(file) == ticket.file) return file;
+  close(file);
+  return -1;
+}
+
+struct ImportedMemory final : Memory {
+  ImportedMemory(const Ticket& of, std::byte* mapping, std::size_t mapping_bytes, CUcontext owner)
+      : ticket(of), map(mapping), map_bytes(mapping_bytes) {
+    kind = MemoryKind::imported;
+    base = reinterpret_cast<CUdeviceptr>(mapping) + of.offset % kPage;
+    bytes = of.bytes;
+    context = owner;
+  }
+  ~ImportedMemory() override { munmap(map, map_bytes); }
+
+  const Ticket ticket;
+  std::byte* const map;
+  const std::size_t map_bytes;
+  unsigned opened = 1;  ///< under the lock of imports
+};
+
+std::mutex& imports_lock() {
+  static std::mutex& mutex = *new std::mutex;
+  return mutex;
+}
+
+CUresult import(const Ticket& ticket, CUcontext context, CUdeviceptr* address) {
+  const int file = open_file(ticket);
+  if (file < 0) return CUDA_ERROR_MAP_FAILED;
+  const std::uint64_t begin = ticket.offset / kPage * kPage;
+  const std::size_t map_bytes = (ticket.offset - begin + ticket.bytes + kPage - 1) / kPage * kPage;
+  struct stat about{};
+  const bool fits =
+      fstat(file, &about) == 0 && begin + map_bytes <= static_cast<std::uint64_t>(about.st_size);
+  void* const map =
+      fits ? mmap(nullptr, map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<off_t>(begin))
+           : MAP_FAILED;
+  close(file);
+  if (map == MAP_FAILED) return CUDA_ERROR_MAP_FAILED;
+  auto memory = std::make_shared<ImportedMemory>(ticket, static_cast<std::byte*>(map), map_bytes, context);
+  *address = memory->base;
+  return Process::instance().memory.add(std::move(memory)) ? CUDA_SUCCESS : CUDA_ERROR_MAP_FAILED;
+}
+
+}  // namespace
+
+std::shared_ptr<SharedEvent> SharedEvent::create() {
+  const int file = memfd_create("raddle event", MFD_CLOEXEC);
+  if (file >= 0 && ftruncate(file, kPage) == 0) return map(file);
+  if (file >= 0) close(file);
+  return nullptr;
+}
+
+std::shared_ptr<SharedEvent> SharedEvent::map(int descriptor) {
+  void* const page = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  if (page != MAP_FAILED)
+    return std::shared_ptr<SharedEvent>(new SharedEvent(descriptor, static_cast<Page*>(page)));
+  close(descriptor);
+  return nullptr;
+}
+
+SharedEvent::~SharedEvent() {
+  munmap(page_, kPage);
+  close(descriptor_);
+}
+
+void SharedEvent::complete(std::uint64_t record) {
+  std::uint64_t last = page_->completed;
+  while (last < record && !page_->completed.compare_exchange_weak(last, record)) {
+  }
+}
+
+namespace entry {
+
+CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
+  if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Context> context;
+  AddressInfo info;
+  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+  if (!find_address(context, address, info) || info.kind != MemoryKind::device)
+    return CUDA_ERROR_INVALID_VALUE;
+  const Result<SharedPages> pages = info.context->device.share({info.base});
+  if (!pages) return result_of(pages.error());
+  write(*handle, {kMemoryMark, getpid(), pages->descriptor, file_of(pages->descriptor), pages->offset,
+                  info.bytes, info.base});
+  return CUDA_SUCCESS;
+}
+
+CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* address, CUipcMemHandle handle, unsigned flags) {
+  if (address == nullptr || flags != kIpcLazyPeerAccess) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Context> context;
+  Ticket ticket;
+  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+  if (!read(handle, kMemoryMark, ticket) || ticket.bytes == 0) return CUDA_ERROR_INVALID_HANDLE;
+  if (ticket.process == getpid()) return CUDA_ERROR_INVALID_CONTEXT;  // it has the memory already
+  const std::lock_guard lock(imports_lock());
+  if (const auto known = Process::instance().memory.find_if([&](const Memory& memory) {
+        return memory.kind == MemoryKind::imported &&
+               std::memcmp(&static_cast<const ImportedMemory&>(memory).ticket, &ticket, sizeof ticket) == 0;
+      })) {
+    ++static_cast<ImportedMemory&>(*known).opened;
+    return *address = known->base, CUDA_SUCCESS;
+  }
+  return import(ticket, context->handle, address);
+}
+
+CUresult cuIpcOpenMemHandle(CUdeviceptr* address, CUipcMemHandle handle, unsigned flags) {
+  return cuIpcOpenMemHandle_v2(address, handle, flags);
+}
+
+CUresult cuIpcCloseMemHandle(CUdeviceptr address) {
+  std::shared_ptr<Context> context;
+  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+  Process& process = Process::instance();
+  const std::lock_guard lock(imports_lock());
+  const auto found = process.memory.find(address);
+  if (found == nullptr || found->kind != MemoryKind::imported || found->base != address)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (--static_cast<ImportedMemory&>(*found).opened != 0) return CUDA_SUCCESS;
+  process.synchronize_all();  // what runs may use it
+  process.memory.remove(address);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuIpcGetEventHandle(CUipcEventHandle* handle, CUevent event_handle) {
+  if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+  const auto event = Process::instance().events.find(event_handle);
+  if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (event->shared == nullptr) return CUDA_ERROR_INVALID_VALUE;  // not made for it
+  const int descriptor = event->shared->descriptor();
+  write(*handle, {kEventMark, getpid(), descriptor, file_of(descriptor)});
+  return CUDA_SUCCESS;
+}
+
+CUresult cuIpcOpenEventHandle(CUevent* handle, CUipcEventHandle given) {
+  if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Context> context;
+  Ticket ticket;
+  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+  if (!read(given, kEventMark, ticket)) return CUDA_ERROR_INVALID_HANDLE;
+  if (ticket.process == getpid()) return CUDA_ERROR_INVALID_CONTEXT;
+  const int file = open_file(ticket);
+  if (file < 0) return CUDA_ERROR_MAP_FAILED;
+  auto shared = SharedEvent::map(file);
+  if (shared == nullptr) return CUDA_ERROR_MAP_FAILED;
+  auto event = std::make_shared<Event>();
+  event->context = std::move(context);
+  event->flags = EVENT_INTERPROCESS | EVENT_DISABLE_TIMING;
+  event->shared = std::move(shared);
+  *handle = Process::instance().events.add<CUevent>(std::move(event));
+  return CUDA_SUCCESS;
+}
+
+}  // namespace entry
+}  // namespace raddle::driver

@@ -1,0 +1,38 @@
+// Events that several processes share.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+namespace raddle::driver {
+
+/// A page that all processes of an event map. Records are numbered; the event has happened when the last one
+/// has.
+class SharedEvent {
+ public:
+  /// Null if the host has no memory for it.
+  static std::shared_ptr<SharedEvent> create();
+  static std::shared_ptr<SharedEvent> map(int descriptor);  ///< takes the descriptor over
+  ~SharedEvent();
+  SharedEvent(const SharedEvent&) = delete;
+  SharedEvent& operator=(const SharedEvent&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  std::uint64_t recorded() const { return page_->recorded; }
+  std::uint64_t begin_record() { return ++page_->recorded; }
+  void complete(std::uint64_t record);
+  bool has_happened(std::uint64_t record) const { return page_->completed >= record; }
+
+ private:
+  struct Page {
+    std::atomic<std::uint64_t> recorded, completed;
+  };
+  static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+  SharedEvent(int descriptor, Page* page) : descriptor_(descriptor), page_(page) {}
+
+  const int descriptor_;
+  Page* const page_;
+};
+
+}  // namespace raddle::driver

@@ -1,0 +1,343 @@
+// The virtual-memory calls: reserved addresses, memory without addresses, mappings between them, access.
+// Memory is a sealed file in memory (memfd), so that it can be mapped at several addresses and handed to
+// other processes by its descriptor. Host and kernels have one page table: a mapping is accessible to both as
+// soon as one of them has access.
+#include "driver/virtual_memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "driver/entry.h"
+#include "driver/process.h"
+#include "driver/results.h"
+
+namespace raddle::driver {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;  // so that no process can pull memory from under another
+
+int protection_of(CUmemAccess_flags access) {
+  return access == ACCESS_READ_WRITE ? PROT_READ | PROT_WRITE : access == ACCESS_READ ? PROT_READ : PROT_NONE;
+}
+
+struct MappedMemory final : Memory {
+  MappedMemory(CUdeviceptr address, std::size_t size, std::shared_ptr<PhysicalMemory> of)
+      : physical(std::move(of)) {
+    kind = MemoryKind::mapped;
+    base = address;
+    bytes = size;
+  }
+  // The addresses stay reserved.
+  ~MappedMemory() override {
+    mmap(reinterpret_cast<void*>(base), bytes, PROT_NONE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  }
+  CUmemAccess_flags access() const override { return std::max(by_device.load(), by_host.load()); }
+  unsigned long long handle_types() const override {
+    return static_cast<unsigned long long>(physical->props.requestedHandleTypes);
+  }
+  std::uint64_t block_id() const override { return physical->id; }
+
+  const std::shared_ptr<PhysicalMemory> physical;
+  std::atomic<CUmemAccess_flags> by_device{ACCESS_NONE}, by_host{ACCESS_NONE};
+};
+
+/// Reserved addresses, and a lock for everything that is mapped in them.
+struct Reservations {
+  std::mutex mutex;
+  std::map<CUdeviceptr, std::size_t> ranges;
+
+  static Reservations& instance() {
+    static Reservations& reservations = *new Reservations;
+    return reservations;
+  }
+  bool contain(CUdeviceptr address, std::size_t bytes) const {
+    auto next = ranges.upper_bound(address);
+    if (next == ranges.begin()) return false;
+    const auto& [base, size] = *--next;
+    return address - base <= size && bytes <= size - (address - base);
+  }
+};
+
+/// The mappings that make up a range, in order; empty unless the range is whole mappings without a gap.
+std::vector<std::shared_ptr<MappedMemory>> mappings_of(CUdeviceptr address, std::size_t bytes) {
+  std::vector<std::shared_ptr<MappedMemory>> found;
+  const CUdeviceptr end = address + bytes;
+  while (address < end) {
+    const auto memory = Process::instance().memory.find(address);
+    if (memory == nullptr || memory->kind != MemoryKind::mapped || memory->base != address ||
+        memory->bytes > end - address)
+      return {};
+    found.push_back(std::static_pointer_cast<MappedMemory>(memory));
+    address += memory->bytes;
+  }
+  return found;
+}
+
+bool is_whole(std::size_t bytes) { return bytes != 0 && bytes % kMemoryGranularity == 0; }
+
+CUresult check_props(const CUmemAllocationProp* props) {
+  if (props == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+  if (props->type != ALLOCATION_PINNED) return CUDA_ERROR_INVALID_VALUE;
+  if (props->location.type != LOCATION_DEVICE) {
+    const bool is_host =
+        props->location.type >= LOCATION_HOST && props->location.type <= LOCATION_HOST_NUMA_CURRENT;
+    return is_host ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+  }
+  if (const CUresult result = check_device(props->location.id); result != CUDA_SUCCESS) return result;
+  return (props->requestedHandleTypes & ~HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0 ? CUDA_ERROR_NOT_SUPPORTED
+                                                                                 : CUDA_SUCCESS;
+}
+
+CUmemGenericAllocationHandle add_handle(std::shared_ptr<PhysicalMemory> memory) {
+  void* const handle = Process::instance().physical_memories.add<void*>(memory);
+  memory->uses = 1;
+  return memory->handle = reinterpret_cast<CUmemGenericAllocationHandle>(handle);
+}
+
+CUresult find_physical(CUmemGenericAllocationHandle handle, std::shared_ptr<PhysicalMemory>& memory) {
+  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+  memory = Process::instance().physical_memories.find(reinterpret_cast<void*>(handle));
+  return memory != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+std::uint64_t next_physical_id() {
+  static std::atomic<std::uint64_t> last{std::uint64_t{1} << 61};
+  return ++last;
+}
+
+/// Whose access a location is about: of devices or the host.
+CUresult access_at(const CUmemLocation& location, std::atomic<CUmemAccess_flags> MappedMemory::*& access) {
+  if (location.type == LOCATION_DEVICE) return access = &MappedMemory::by_device, check_device(location.id);
+  access = &MappedMemory::by_host;
+  return location.type == LOCATION_HOST || location.type == LOCATION_HOST_NUMA ||
+                 location.type == LOCATION_HOST_NUMA_CURRENT
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_INVALID_VALUE;
+}
+
+}  // namespace
+
+PhysicalMemory::PhysicalMemory(int file, std::size_t size, const CUmemAllocationProp& wanted, bool counts)
+    : descriptor(file), bytes(size), props(wanted), counted(counts), id(next_physical_id()) {
+  if (counted) Process::instance().physical_bytes += bytes;
+}
+
+PhysicalMemory::~PhysicalMemory() {
+  close(descriptor);
+  if (counted) Process::instance().physical_bytes -= bytes;
+}
+
+namespace entry {
+
+CUresult cuMemGetAllocationGranularity(std::size_t* granularity, const CUmemAllocationProp* props,
+                                       CUmemAllocationGranularity_flags option) {
+  if (granularity == nullptr || (option != GRANULARITY_MINIMUM && option != GRANULARITY_RECOMMENDED))
+    return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = check_props(props); result != CUDA_SUCCESS) return result;
+  *granularity = kMemoryGranularity;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemAddressReserve(CUdeviceptr* address, std::size_t bytes, std::size_t alignment,
+                             CUdeviceptr wanted, unsigned long long flags) {
+  if (address == nullptr || !is_whole(bytes) || flags != 0 ||
+      (alignment != 0 && !std::has_single_bit(alignment)))
+    return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+  alignment = std::max(alignment, kMemoryGranularity);
+  const std::size_t total = bytes + alignment + kPage;  // with room to align, and a guard behind
+  if (total < bytes) return CUDA_ERROR_OUT_OF_MEMORY;
+  void* const map = mmap(reinterpret_cast<void*>(wanted), total, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (map == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+  const auto begin = reinterpret_cast<CUdeviceptr>(map);
+  const CUdeviceptr base = (begin + alignment - 1) / alignment * alignment;
+  const CUdeviceptr end = base + bytes + kPage;
+  if (base != begin) munmap(map, base - begin);
+  if (end != begin + total) munmap(reinterpret_cast<void*>(end), begin + total - end);
+  Reservations& reservations = Reservations::instance();
+  const std::lock_guard lock(reservations.mutex);
+  reservations.ranges[base] = bytes;
+  *address = base;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemAddressFree(CUdeviceptr address, std::size_t bytes) {
+  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+  Reservations& reservations = Reservations::instance();
+  const std::lock_guard lock(reservations.mutex);
+  const auto found = reservations.ranges.find(address);
+  if (found == reservations.ranges.end() || found->second != bytes) return CUDA_ERROR_INVALID_VALUE;
+  for (std::size_t offset = 0; offset < bytes; offset += kMemoryGranularity)
+    if (Process::instance().memory.find(address + offset) != nullptr)
+      return CUDA_ERROR_INVALID_VALUE;  // still mapped
+  munmap(reinterpret_cast<void*>(address), bytes + kPage);
+  reservations.ranges.erase(found);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes,
+                     const CUmemAllocationProp* props, unsigned long long flags) {
+  if (handle == nullptr || !is_whole(bytes) || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = check_props(props); result != CUDA_SUCCESS) return result;
+  Process& process = Process::instance();
+  const Result<std::uint64_t> available = process.memory_available();
+  if (!available) return result_of(available.error());
+  if (bytes > *available) return CUDA_ERROR_OUT_OF_MEMORY;
+  const int file = memfd_create("raddle memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (file < 0) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (ftruncate(file, static_cast<off_t>(bytes)) != 0 || fcntl(file, F_ADD_SEALS, kSeals) != 0) {
+    close(file);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  *handle = add_handle(std::make_shared<PhysicalMemory>(file, bytes, *props, true));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
+  std::shared_ptr<PhysicalMemory> memory;
+  if (const CUresult result = find_physical(handle, memory); result != CUDA_SUCCESS) return result;
+  const std::lock_guard lock(memory->mutex);
+  if (memory->uses == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (--memory->uses == 0) Process::instance().physical_memories.remove(reinterpret_cast<void*>(handle));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* address) {
+  if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+  const auto found = Process::instance().memory.find(reinterpret_cast<CUdeviceptr>(address));
+  if (found == nullptr || found->kind != MemoryKind::mapped) return CUDA_ERROR_INVALID_VALUE;
+  const auto& memory = std::static_pointer_cast<MappedMemory>(found)->physical;
+  const std::lock_guard lock(memory->mutex);
+  if (memory->uses == 0) return *handle = add_handle(memory), CUDA_SUCCESS;  // all others were released
+  ++memory->uses;
+  *handle = memory->handle;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* props,
+                                                CUmemGenericAllocationHandle handle) {
+  if (props == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<PhysicalMemory> memory;
+  if (const CUresult result = find_physical(handle, memory); result != CUDA_SUCCESS) return result;
+  *props = memory->props;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t offset,
+                  CUmemGenericAllocationHandle handle, unsigned long long flags) {
+  std::shared_ptr<PhysicalMemory> memory;
+  if (const CUresult result = find_physical(handle, memory); result != CUDA_SUCCESS) return result;
+  if (!is_whole(bytes) || address % kMemoryGranularity != 0 || offset % kMemoryGranularity != 0 ||
+      flags != 0 || offset > memory->bytes || bytes > memory->bytes - offset)
+    return CUDA_ERROR_INVALID_VALUE;
+  Reservations& reservations = Reservations::instance();
+  const std::lock_guard lock(reservations.mutex);
+  if (!reservations.contain(address, bytes)) return CUDA_ERROR_INVALID_VALUE;
+  auto mapped = std::make_shared<MappedMemory>(address, bytes, memory);
+  // A range that is in use already is refused by the table; its own is not touched before that.
+  if (!Process::instance().memory.add(mapped)) {
+    mapped->bytes = 0;  // nothing to unmap
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (mmap(reinterpret_cast<void*>(address), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, memory->descriptor,
+           static_cast<off_t>(offset)) != MAP_FAILED)
+    return CUDA_SUCCESS;
+  Process::instance().memory.remove(address);
+  return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuMemUnmap(CUdeviceptr address, std::size_t bytes) {
+  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+  Process::instance().synchronize_all();  // what runs may use it
+  Reservations& reservations = Reservations::instance();
+  const std::lock_guard lock(reservations.mutex);
+  const auto mapped = mappings_of(address, bytes);
+  if (mapped.empty()) return CUDA_ERROR_INVALID_VALUE;
+  for (const auto& each : mapped) Process::instance().memory.remove(each->base);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemSetAccess(CUdeviceptr address, std::size_t bytes, const CUmemAccessDesc* wanted,
+                        std::size_t count) {
+  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+  if (wanted == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
+  Reservations& reservations = Reservations::instance();
+  const std::lock_guard lock(reservations.mutex);
+  const auto mapped = mappings_of(address, bytes);
+  if (mapped.empty()) return CUDA_ERROR_INVALID_VALUE;
+  std::atomic<CUmemAccess_flags> MappedMemory::* access = nullptr;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (wanted[i].flags != ACCESS_NONE && wanted[i].flags != ACCESS_READ &&
+        wanted[i].flags != ACCESS_READ_WRITE)
+      return CUDA_ERROR_INVALID_VALUE;
+    if (const CUresult result = access_at(wanted[i].location, access); result != CUDA_SUCCESS) return result;
+  }
+  for (const auto& each : mapped) {
+    for (std::size_t i = 0; i < count; ++i) {
+      (void)access_at(wanted[i].location, access);
+      (*each).*access = wanted[i].flags;
+    }
+    if (mprotect(reinterpret_cast<void*>(each->base), each->bytes, protection_of(each->access())) != 0)
+      return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location, CUdeviceptr address) {
+  if (flags == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+  std::atomic<CUmemAccess_flags> MappedMemory::* access = nullptr;
+  if (const CUresult result = access_at(*location, access); result != CUDA_SUCCESS) return result;
+  const auto found = Process::instance().memory.find(address);
+  if (found == nullptr || found->kind != MemoryKind::mapped) return CUDA_ERROR_INVALID_VALUE;
+  *flags = static_cast<unsigned long long>(((*std::static_pointer_cast<MappedMemory>(found)).*access).load());
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemExportToShareableHandle(void* shareable, CUmemGenericAllocationHandle handle,
+                                      CUmemAllocationHandleType type, unsigned long long flags) {
+  if (shareable == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<PhysicalMemory> memory;
+  if (const CUresult result = find_physical(handle, memory); result != CUDA_SUCCESS) return result;
+  if (type == HANDLE_TYPE_FABRIC) return CUDA_ERROR_NOT_SUPPORTED;
+  // Only what was made for it may leave the process.
+  if (type != HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || (memory->props.requestedHandleTypes & type) == 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  const int descriptor = fcntl(memory->descriptor, F_DUPFD_CLOEXEC, 0);
+  if (descriptor < 0) return CUDA_ERROR_OPERATING_SYSTEM;
+  *static_cast<int*>(shareable) = descriptor;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* shareable,
+                                        CUmemAllocationHandleType type) {
+  if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+  if (type == HANDLE_TYPE_FABRIC) return CUDA_ERROR_NOT_SUPPORTED;
+  if (type != HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_INVALID_VALUE;
+  const auto given = static_cast<int>(reinterpret_cast<std::intptr_t>(shareable));
+  struct stat about{};
+  // Ours are sealed files of whole units; anything else could change its size below us.
+  if (fstat(given, &about) != 0 || !is_whole(static_cast<std::size_t>(about.st_size)) ||
+      (fcntl(given, F_GET_SEALS) & kSeals) != kSeals)
+    return CUDA_ERROR_INVALID_VALUE;
+  const int descriptor = fcntl(given, F_DUPFD_CLOEXEC, 0);
+  if (descriptor < 0) return CUDA_ERROR_OPERATING_SYSTEM;
+  const CUmemAllocationProp props{ALLOCATION_PINNED, HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, {LOCATION_DEVICE, 0}};
+  *handle = add_handle(
+      std::make_shared<PhysicalMemory>(descriptor, static_cast<std::size_t>(about.st_size), props, false));
+  return CUDA_SUCCESS;
+}
+
+}  // namespace entry
+}  // namespace raddle::driver
