@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "driver/entry.h"
+#include "driver/forward.h"
 #include "driver/process.h"
 #include "driver/trace.h"
 
@@ -19,6 +20,13 @@ struct PerThread {
   ~PerThread() { null_is_per_thread() = false; }
 };
 
+/// What an entry calls: our function, or the one of the GPU's driver where the program is to run there.
+template <class Function>
+Function* choose(const char* symbol, Function* ours) {
+  void* const gpu = gpu_function(symbol);
+  return gpu == nullptr ? ours : reinterpret_cast<Function*>(gpu);
+}
+
 CUresult missing(const char* symbol, std::atomic<bool>& said) {
   if (!said.exchange(true))
     fmt::print(stderr, "raddle: {} is not there yet: CUDA_ERROR_NOT_SUPPORTED\n", symbol);
@@ -28,13 +36,17 @@ CUresult missing(const char* symbol, std::atomic<bool>& said) {
 }  // namespace
 
 #define UNPACK(...) __VA_OPT__(, ) __VA_ARGS__
-#define ENTRY(name, symbol, since, parameters, arguments) \
-  EXPORTED CUresult symbol parameters { return traced(#symbol, &entry::symbol UNPACK arguments); }
+#define ENTRY(name, symbol, since, parameters, arguments)       \
+  EXPORTED CUresult symbol parameters {                         \
+    static const auto target = choose(#symbol, &entry::symbol); \
+    return traced(#symbol, target UNPACK arguments);            \
+  }
 #define STREAM_ENTRY(name, symbol, since, streams_since, variant, parameters, arguments) \
   ENTRY(name, symbol, since, parameters, arguments)                                      \
   EXPORTED CUresult symbol##_##variant parameters {                                      \
+    static const auto target = choose(#symbol "_" #variant, &entry::symbol);             \
     const PerThread scope;                                                               \
-    return traced(#symbol "_" #variant, &entry::symbol UNPACK arguments);                \
+    return traced(#symbol "_" #variant, target UNPACK arguments);                        \
   }
 #include "driver/entries.def"
 #undef STREAM_ENTRY

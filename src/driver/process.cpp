@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "driver/forward.h"
 #include "driver/results.h"
 #include "machine/shape/host.h"
 
@@ -36,6 +37,7 @@ CUresult Process::initialise() {
   if (is_forked_child) return CUDA_ERROR_NOT_INITIALIZED;  // its threads stayed with the parent
   const std::lock_guard lock(mutex_);
   if (initialised_) return CUDA_SUCCESS;
+  if (gpu_is_missing()) return CUDA_ERROR_NO_DEVICE;
   auto shape = machine::preset_shape(options_from_environment().shape, machine::host_info().usable_cores);
   if (!shape) {
     fmt::print(stderr, "raddle: RADDLE_DEVICE: {}\n", shape.error().message);
