@@ -1,8 +1,14 @@
 #include "driver/code.h"
 
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
 #include "base/file.h"
 #include "driver/process.h"
 #include "driver/results.h"
+#include "fatbin/image.h"
 #include "fatbin/wrapper.h"
 
 namespace raddle::driver {
@@ -16,9 +22,28 @@ CUresult result_of_code(const Error& error, JitLog& log) {
   return error.code == ErrorCode::invalid ? CUDA_ERROR_INVALID_PTX : result_of(error);
 }
 
+/// RADDLE_DUMP=DIRECTORY: the PTX of what a program loads, a file for each text, numbered as they come.
+void dump(std::span<const Program::Image> images) {
+  static const char* const directory = std::getenv("RADDLE_DUMP");
+  static std::atomic<unsigned> next{1};
+  if (directory == nullptr) return;
+  for (const Program::Image& image : images) {
+    const auto texts = fatbin::ptx_images(image.bytes, image.name, Process::instance().shape().capability);
+    if (!texts) continue;
+    for (const fatbin::PtxImage& text : *texts) {
+      std::string name = std::filesystem::path(text.name).filename().string();
+      if (!name.ends_with(".ptx")) name += ".ptx";
+      const std::string path = fmt::format("{}/{:03}.{}", directory, next++, name);
+      std::ofstream file(path, std::ios::binary);
+      if (!(file << text.text).flush()) fmt::print(stderr, "raddle: RADDLE_DUMP: cannot write {}\n", path);
+    }
+  }
+}
+
 }  // namespace
 
 CUresult read_programs(std::span<const Program::Image> images, JitLog& log, std::optional<Program>& program) {
+  dump(images);
   Result<Program> found = Program::read(images, Process::instance().shape().capability);
   if (!found) return result_of_code(found.error(), log);
   program = std::move(*found);

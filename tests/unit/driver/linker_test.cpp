@@ -1,5 +1,7 @@
 // The driver's linker, and the logs that programs ask for.
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "driver_test.h"
@@ -170,6 +172,19 @@ TEST_F(Linker, LogsSayWhatIsWrong) {
   EXPECT_EQ(cuLinkAddFile_v2(state, JIT_INPUT_PTX, "/nowhere", 0, nullptr, nullptr),
             CUDA_ERROR_FILE_NOT_FOUND);
   EXPECT_EQ(cuLinkDestroy(state), CUDA_SUCCESS);
+}
+
+TEST(Dump, WritesWhatIsLoaded) {
+  // In another process, for the variable is read once: a test of this program, whose set-up loads kKernels.
+  const std::string directory = testing::TempDir() + "/raddle_dump";
+  std::filesystem::create_directory(directory);
+  const std::string command = "RADDLE_DUMP='" + directory + "' '" +
+                              std::filesystem::read_symlink("/proc/self/exe").string() +
+                              "' --gtest_filter=Linker.LoadingFillsLogsToo >/dev/null 2>&1";
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  std::ifstream file(directory + "/001.<memory>.ptx");
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), kKernels);
+  std::filesystem::remove_all(directory);
 }
 
 TEST_F(Linker, LoadingFillsLogsToo) {
