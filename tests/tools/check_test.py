@@ -139,6 +139,16 @@ class Checks(unittest.TestCase):
         self.write("tests/unit/driver/a.cpp", "cuInitialise(0);\n")
         self.rejects("driver_page", "no test calls cuInit")
 
+    def test_cudart_page(self):
+        self.rejects("cudart_page", "no entry found")
+        self.write("src/cudart/entries.def", "ENTRY(cudaFree, (void* pointer), (pointer))\nEXPORT(__cudaInitModule)\n")
+        self.write("tests/unit/cudart/a.cpp", "cudaFree(0); __cudaInitModule(0);\n")
+        self.rejects("cudart_page", "stale")
+        self.check("cudart_page", "--fix")
+        self.accepts("cudart_page")
+        self.write("tests/unit/cudart/a.cpp", "cudaFree(0);\n")
+        self.rejects("cudart_page", "no test calls __cudaInitModule")
+
     def test_rows_tested(self):
         self.program(PAGE.format("`tests/isa/x/add.ptx`"))
         self.accepts("rows_tested")

@@ -1,0 +1,18 @@
+// Boxes of memory, 2-D and 3-D, in linear memory and in arrays, as the driver's copies take them.
+#pragma once
+
+#include "cudart/driver.h"
+
+namespace raddle::cudart {
+
+/// Bytes of an element of an array. @errors as the driver for what is no array
+cudaError_t element_bytes(cudaArray_const_t array, std::size_t& bytes);
+
+/// @errors cudaErrorInvalidValue: a side that is no memory or twice; cudaErrorInvalidMemcpyDirection;
+/// cudaErrorInvalidPitchValue
+cudaError_t box_of(const cudaMemcpy3DParms* copy, DriverBox& box);
+
+/// The same between devices: the sides' contexts are the devices' primary ones.
+cudaError_t peer_box(const cudaMemcpy3DPeerParms* copy, DriverBox& box);
+
+}  // namespace raddle::cudart

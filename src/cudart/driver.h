@@ -1,0 +1,23 @@
+// libcuda.so.1 as the runtime sees it: found by name when the first call needs it, so that programs link and
+// start without it. Raddle's runtime uses only what the driver API documents.
+#pragma once
+
+#include "cudart/driver_structures.h"
+
+namespace raddle::cudart {
+
+struct DriverTable {
+#define DRIVER(name, version, parameters) cudaError_t(*name) parameters = nullptr;
+#include "cudart/driver.def"
+#undef DRIVER
+};
+
+/// Loads and initialises the driver at its first call. cudaErrorInsufficientDriver: there is none, or an old
+/// one; says so once
+cudaError_t load_driver();
+
+/// The functions for which no stream means the legacy stream or, in calls that end in _ptsz or _ptds, the
+/// thread's own. After load_driver() succeeded.
+const DriverTable& driver();
+
+}  // namespace raddle::cudart
