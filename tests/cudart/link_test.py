@@ -49,7 +49,8 @@ class Link(unittest.TestCase):
     def test_exports_are_the_entries_in_the_version_that_nvcc_asks_for(self):
         table = output("readelf", "--dyn-syms", "-W", os.path.join(LIBRARIES, "libcudart.so.13"))
         defined = {line.split()[7] for line in table.splitlines() if re.search(r"(FUNC|OBJECT) +(GLOBAL|WEAK)", line) and " UND " not in line}
-        self.assertEqual(defined - {"libcudart.so.13@@libcudart.so.13"}, {f"{name}@@libcudart.so.13" for name in entries()})
+        defined = {name for name in defined if not name.startswith("libcudart.so.13")}  # the version itself
+        self.assertEqual(defined, {f"{name}@@libcudart.so.13" for name in entries()})
 
     def test_the_archive_keeps_the_rest_to_itself(self):
         table = output("readelf", "--syms", "-W", os.path.join(LIBRARIES, "libcudart_static.a"), stderr=subprocess.DEVNULL)

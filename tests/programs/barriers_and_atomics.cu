@@ -1,0 +1,55 @@
+// libcu++: a block's barrier object, atomic references of each scope, a lock.
+// nvcc: -arch=sm_75 -diag-suppress=20054
+#include <cuda/atomic>
+#include <cuda/barrier>
+
+#include "program.h"
+
+using Barrier = cuda::barrier<cuda::thread_scope_block>;
+
+__global__ void rotate(int* data, int rounds) {
+  __shared__ Barrier barrier;
+  __shared__ int values[128];
+  if (threadIdx.x == 0) init(&barrier, blockDim.x);
+  __syncthreads();
+  values[threadIdx.x] = threadIdx.x;
+  barrier.arrive_and_wait();
+  for (int round = 0; round < rounds; ++round) {
+    const int next = values[(threadIdx.x + 1) % blockDim.x];
+    barrier.wait(barrier.arrive());
+    values[threadIdx.x] = next;
+    barrier.arrive_and_wait();
+  }
+  data[blockIdx.x * blockDim.x + threadIdx.x] = values[threadIdx.x];
+}
+
+__global__ void count(int* device, int* system, double* sum, int* lock, long long* guarded) {
+  cuda::atomic_ref<int, cuda::thread_scope_device>(*device).fetch_add(1, cuda::memory_order_relaxed);
+  cuda::atomic_ref<int, cuda::thread_scope_system>(*system).fetch_max(blockIdx.x * blockDim.x + threadIdx.x);
+  cuda::atomic_ref<double, cuda::thread_scope_device>(*sum).fetch_add(0.5);
+  cuda::atomic_ref<int, cuda::thread_scope_device> mine(*lock);
+  if (threadIdx.x % 32 != 0) return;
+  int free = 0;
+  while (!mine.compare_exchange_weak(free, 1, cuda::memory_order_acquire)) free = 0;
+  ++*guarded;
+  mine.store(0, cuda::memory_order_release);
+}
+
+int main() {
+  int* data;
+  CUDA(cudaMallocManaged(&data, 4 * 128 * sizeof(int)));
+  rotate<<<4, 128>>>(data, 5);
+  CUDA(cudaDeviceSynchronize());
+  for (int i = 0; i < 4 * 128; ++i) CHECK(data[i] == (i % 128 + 5) % 128);
+
+  struct Results {
+    int device, system, lock;
+    double sum;
+    long long guarded;
+  }* results;
+  CUDA(cudaMallocManaged(&results, sizeof *results));
+  *results = {};
+  count<<<10, 96>>>(&results->device, &results->system, &results->sum, &results->lock, &results->guarded);
+  CUDA(cudaDeviceSynchronize());
+  CHECK(results->device == 960 && results->system == 959 && results->sum == 480 && results->guarded == 30);
+}

@@ -1,0 +1,104 @@
+"""Whole CUDA programs, compiled by nvcc as anyone would, run on Raddle's libraries: unmodified with -cudart shared, and linked
+against libcudart_static.a by -L. A program is a .cu file that ends with another status than 0 when something is wrong.
+
+In its comments a program may say:
+  // nvcc: OPTIONS      more options for nvcc (without -arch among them it is -arch=sm_90)
+  // with: FILE...      more sources
+  // output: LINE       a line that it must print
+  // slow: WHY          only with RADDLE_TEST_ALL
+  // missing: WHAT      skipped: Raddle lacks something
+
+RADDLE_LIB is the folder of the libraries; RADDLE_PROGRAM names one program to run."""
+import functools
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+import tap  # noqa: E402
+
+NVCC = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
+LIBRARIES = os.environ.get("RADDLE_LIB", os.path.join(os.path.dirname(os.path.dirname(HERE)), "build", "lib"))
+ALL = bool(os.environ.get("RADDLE_TEST_ALL"))
+ALSO_STATIC = ("vector_add", "symbols")  # without RADDLE_TEST_ALL; with it, every program
+LINKS = {"shared": ["-cudart", "shared"], "static": [f"-L{LIBRARIES}"]}
+
+
+class Program:
+    def __init__(self, path):
+        self.name = os.path.basename(path).removesuffix(".cu")
+        with open(path) as file:
+            text = file.read()
+        self.notes = {key: re.findall(rf"^// {key}: (.*)$", text, re.M) for key in ("nvcc", "with", "output", "slow", "missing")}
+        self.sources = [path] + [os.path.join(HERE, name) for line in self.notes["with"] for name in line.split()]
+        self.options = [word for line in self.notes["nvcc"] for word in line.split()]
+        if not any(word.startswith("-arch") for word in self.options):
+            self.options.append("-arch=sm_90")
+
+    @functools.lru_cache(maxsize=None)
+    def objects(self, folder):
+        made = []
+        for source in self.sources:
+            made.append(os.path.join(folder, os.path.basename(source) + ".o"))
+            nvcc("-std=c++20", *self.options, "-c", source, "-o", made[-1])
+        return made
+
+    def build(self, folder, kind):
+        binary = os.path.join(folder, f"{self.name}.{kind}")
+        nvcc(*self.options, *self.objects(folder), *LINKS[kind], "-o", binary)
+        return binary
+
+
+def nvcc(*arguments):
+    done = subprocess.run([NVCC, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        raise AssertionError(f"nvcc {' '.join(arguments)}\n{done.stdout}")
+
+
+def programs():
+    found = [Program(path) for path in sorted(glob.glob(os.path.join(HERE, "*.cu")))]
+    parts = {source for program in found for source in program.sources[1:]}
+    only = os.environ.get("RADDLE_PROGRAM", "")
+    return [program for program in found if program.sources[0] not in parts and only in ("", program.name)]
+
+
+class Programs(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def check(self, program, kind):
+        if NVCC is None:
+            self.skipTest("no nvcc")
+        if program.notes["missing"]:
+            self.skipTest(f"Raddle lacks {program.notes['missing'][0]}")
+        if not ALL and program.notes["slow"]:
+            self.skipTest(f"slow ({program.notes['slow'][0]}): with RADDLE_TEST_ALL")
+        binary = program.build(self.folder.name, kind)
+        environment = dict(os.environ, LD_LIBRARY_PATH=LIBRARIES)
+        done = subprocess.run([binary], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        for line in program.notes["output"]:
+            self.assertIn(line, done.stdout.splitlines())
+
+
+def add_tests():
+    for program in programs():
+        for kind in LINKS:
+            if kind == "shared" or ALL or program.name in ALSO_STATIC:
+                setattr(Programs, f"test_{program.name}_{kind}", lambda self, p=program, k=kind: self.check(p, k))
+
+
+add_tests()
+if __name__ == "__main__":
+    tap.main()
