@@ -32,10 +32,10 @@ std::string own_folder() {
   return std::filesystem::canonical(info.dli_fname, error).parent_path().string();
 }
 
-/// Its names are not to be mixed with ours, which are the same: hence RTLD_DEEPBIND.
+/// Both libraries export the same names. NVIDIA's is linked so that it calls its own (DT_SYMBOLIC).
 void* open_first(const std::vector<std::string>& paths) {
   for (const std::string& path : paths)
-    if (void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND)) return library;
+    if (void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
   return nullptr;
 }
 

@@ -9,8 +9,10 @@ from command import INVALID, RADDLE, ROOT, UNSUPPORTED, USAGE, CommandTest, tap
 LIBRARIES = os.path.join(os.path.dirname(os.path.dirname(RADDLE)), "lib")
 DATA = os.path.join(ROOT, "tests/data/fatbin")
 TOOLKIT = os.path.dirname(os.path.dirname(shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"))
-HAS_RUNTIME = shutil.which("nvcc") and os.path.exists(f"{LIBRARIES}/libcudart_static.a")
-NEEDS_RUNTIME = "no nvcc on this machine, or Raddle's runtime is not built"
+# Programs that are not instrumented cannot load libraries that are.
+SANITIZED = os.environ.get("RADDLE_SANITIZE")
+HAS_RUNTIME = not SANITIZED and shutil.which("nvcc") and os.path.exists(f"{LIBRARIES}/libcudart_static.a")
+NEEDS_RUNTIME = "no nvcc on this machine, or Raddle's runtime is not built, or built with sanitizers"
 
 # A program as nvcc links it is one with this section, in which the runtime is either called or contained.
 SEGMENT = '__attribute__((section(".nvFatBinSegment"), used)) static long segment[3] = {1};\n'
@@ -110,6 +112,7 @@ class Programs(CommandTest):
         self.assertIn("there is no PTX in it, only machine code", output)
         self.fails(INVALID, "doctor", self.write("text", "no program"))
 
+    @unittest.skipIf(SANITIZED, "libraries built with sanitizers")
     def test_doctor_names_missing_calls(self):
         program = self.compile("app", "int cuGraphCreate(void*, int); int cuInit(int);\n"
                                       "int main(void) { return cuInit(0) + cuGraphCreate(0, 0); }", f"-L{LIBRARIES}", "-lcuda")
@@ -125,6 +128,7 @@ class Programs(CommandTest):
             self.assertEqual(status, UNSUPPORTED)
             self.assertIn(f"to do: {library} is ", output)
 
+    @unittest.skipIf(SANITIZED, "libraries built with sanitizers")
     # proves: K-15
     def test_exec_finds_our_driver_before_another(self):
         os.mkdir(self.path("other"))
@@ -151,7 +155,7 @@ class Programs(CommandTest):
         self.assertEqual(done.stdout.splitlines(), [f"-L{LIBRARIES}", "-Xlinker", f"-rpath={LIBRARIES}", "-code=sm_90,compute_90",
                                                     "-arch=compute_90", "a b.cu", "--help"])
 
-    @unittest.skipUnless(os.path.exists(f"{TOOLKIT}/include/nvrtc.h"), "no NVRTC of NVIDIA's toolkit on this machine")
+    @unittest.skipUnless(os.path.exists(f"{TOOLKIT}/include/nvrtc.h") and not SANITIZED, "libraries built with sanitizers, or no NVRTC of NVIDIA's toolkit on this machine")
     # proves: K-18
     def test_what_nvrtc_calls_machine_code_runs(self):
         # As built for NVIDIA's: its folder goes before LD_LIBRARY_PATH.
