@@ -138,7 +138,7 @@ void examine_imports(const Program& program, Findings& findings) {
   }
   if (missing.empty()) return;
   fmt::print("not there yet: {}\n", fmt::join(missing, ", "));
-  findings.add("calls to what is not there answer CUDA_ERROR_NOT_SUPPORTED (see docs/generated/driver.md)");
+  findings.add("calls to what is not there answer \"not supported\" (docs/generated/driver.md, cudart.md)");
 }
 
 /// NVIDIA's libraries hold machine code for GPUs only, and their own copy of the runtime. Of the runtime and

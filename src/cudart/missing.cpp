@@ -9,10 +9,11 @@ namespace raddle::cudart {
 
 cudaError_t missing(const char* symbol, std::atomic<bool>& said);
 
-#define MISSING(symbol)                                                    \
-  extern "C" __attribute__((visibility("default"))) cudaError_t symbol() { \
-    static std::atomic<bool> said{false};                                  \
-    return missing(#symbol, said);                                         \
+// In a section of their own, by which `raddle doctor` tells them.
+#define MISSING(symbol)                                                                               \
+  extern "C" __attribute__((visibility("default"), section("raddle_missing"))) cudaError_t symbol() { \
+    static std::atomic<bool> said{false};                                                             \
+    return missing(#symbol, said);                                                                    \
   }
 #include "cudart/missing.def"
 

@@ -119,6 +119,10 @@ class Programs(CommandTest):
         status, output, _ = self.raddle("doctor", program)
         self.assertEqual(status, UNSUPPORTED)
         self.assertIn("not there yet: cuGraphCreate\n", output)
+        if os.path.exists(f"{LIBRARIES}/libcudart.so"):
+            program = self.compile("app", "int cudaGraphCreate(void*, int); int cudaFree(void*);\n"
+                                          "int main(void) { return cudaFree(0) + cudaGraphCreate(0, 0); }", f"-L{LIBRARIES}", "-lcudart")
+            self.assertIn("not there yet: cudaGraphCreate\n", self.raddle("doctor", program)[1])
 
     def test_doctor_names_libraries_that_are_not_there(self):
         for library in ("libcudart.so.12", "libcublas.so.13"):
