@@ -203,6 +203,33 @@ union CUstreamBatchMemOpParams {
   std::uint64_t pad[6];
 };
 
+enum CUatomicOperation : int {
+  ATOMIC_INTEGER_ADD = 0,
+  ATOMIC_INTEGER_MIN = 1,
+  ATOMIC_INTEGER_MAX = 2,
+  ATOMIC_INTEGER_INCREMENT = 3,
+  ATOMIC_INTEGER_DECREMENT = 4,
+  ATOMIC_AND = 5,
+  ATOMIC_OR = 6,
+  ATOMIC_XOR = 7,
+  ATOMIC_EXCHANGE = 8,
+  ATOMIC_CAS = 9,
+  ATOMIC_FLOAT_ADD = 10,
+  ATOMIC_FLOAT_MIN = 11,
+  ATOMIC_FLOAT_MAX = 12
+};
+
+/// Capabilities: signs, results not wanted, widths.
+enum : unsigned {
+  ATOMIC_SIGNED = 1,
+  ATOMIC_UNSIGNED = 2,
+  ATOMIC_REDUCTION = 4,
+  ATOMIC_SCALAR_32 = 8,
+  ATOMIC_SCALAR_64 = 16,
+  ATOMIC_SCALAR_128 = 32,
+  ATOMIC_VECTOR_32X4 = 64
+};
+
 enum CUexecAffinityType : int { EXEC_AFFINITY_SM_COUNT = 0 };
 struct CUexecAffinityParam {
   CUexecAffinityType type;

@@ -105,6 +105,37 @@ CUresult cuDeviceGetP2PAttribute(int* value, int attribute, CUdevice device, CUd
   return CUDA_ERROR_INVALID_DEVICE;  // a device is no peer of its own
 }
 
+// Memory of the host is memory like any other: every atomic of kernels holds for it too.
+CUresult cuDeviceGetHostAtomicCapabilities(unsigned* capabilities, const CUatomicOperation* operations,
+                                           unsigned count, CUdevice device) {
+  if (capabilities == nullptr || operations == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = check_device(device); result != CUDA_SUCCESS) return result;
+  constexpr unsigned kScalars = ATOMIC_REDUCTION | ATOMIC_SCALAR_32 | ATOMIC_SCALAR_64;
+  for (unsigned i = 0; i < count; ++i) {
+    const int operation = operations[i];
+    if (operation < ATOMIC_INTEGER_ADD || operation > ATOMIC_FLOAT_MAX) return CUDA_ERROR_INVALID_VALUE;
+    if (operation == ATOMIC_EXCHANGE || operation == ATOMIC_CAS)
+      capabilities[i] = ATOMIC_UNSIGNED | ATOMIC_SCALAR_32 | ATOMIC_SCALAR_64 | ATOMIC_SCALAR_128;
+    else if (operation == ATOMIC_INTEGER_INCREMENT || operation == ATOMIC_INTEGER_DECREMENT)
+      capabilities[i] = ATOMIC_UNSIGNED | ATOMIC_REDUCTION | ATOMIC_SCALAR_32;
+    else if (operation == ATOMIC_FLOAT_ADD)
+      capabilities[i] = ATOMIC_SIGNED | kScalars | ATOMIC_VECTOR_32X4;
+    else if (operation == ATOMIC_FLOAT_MIN || operation == ATOMIC_FLOAT_MAX)
+      capabilities[i] = 0;  // PTX has none of f32 and f64
+    else
+      capabilities[i] = ATOMIC_UNSIGNED | kScalars | (operation <= ATOMIC_INTEGER_MAX ? ATOMIC_SIGNED : 0u);
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetP2PAtomicCapabilities(unsigned* capabilities, const CUatomicOperation* operations,
+                                          unsigned count, CUdevice device, CUdevice peer) {
+  if (capabilities == nullptr || operations == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
+  for (const CUdevice each : {device, peer})
+    if (const CUresult result = check_device(each); result != CUDA_SUCCESS) return result;
+  return CUDA_ERROR_INVALID_DEVICE;
+}
+
 CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* id) {
   if (device == nullptr || id == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;

@@ -23,8 +23,17 @@ constexpr const char* kUsualPlaces[] = {
     "/usr/lib/wsl/lib/libcuda.so.1",
 };
 
-/// Deep: its own calls to entries are not to come back to us.
+/// Deep: its own calls to entries are not to come back to us. Address sanitizers do not allow it.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define RADDLE_SHALLOW
+#endif
+#endif
+#if defined(RADDLE_SHALLOW) || defined(__SANITIZE_ADDRESS__)
+constexpr int kFlags = RTLD_NOW | RTLD_LOCAL;
+#else
 constexpr int kFlags = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
+#endif
 
 bool is_this_library(const char* path) {
   Dl_info own{};

@@ -20,7 +20,8 @@ namespace raddle::driver {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-constexpr std::uint64_t kMemoryMark = 0x3130'6d65'4d70'6c52, kEventMark = 0x3130'7645'7049'6c52;
+constexpr std::uint64_t kMemoryMark = 0x3130'6d65'4d70'6c52, kEventMark = 0x3130'7645'7049'6c52,
+                        kPoolMark = 0x3130'6c6f'6f50'6c52, kPointerMark = 0x3130'7274'5070'6c52;
 
 /// What a handle holds.
 struct Ticket {
@@ -125,6 +126,18 @@ void SharedEvent::complete(std::uint64_t record) {
   }
 }
 
+bool free_imported(CUdeviceptr address, bool of_pool) {
+  Process& process = Process::instance();
+  const std::lock_guard lock(imports_lock());
+  const auto found = process.memory.find(address);
+  if (found == nullptr || found->kind != MemoryKind::imported || found->base != address) return false;
+  auto& memory = static_cast<ImportedMemory&>(*found);
+  if ((memory.ticket.mark == kPointerMark) != of_pool) return false;
+  if (--memory.opened != 0) return true;
+  process.synchronize_all();  // what runs may use it
+  return process.memory.remove(address) != nullptr;
+}
+
 namespace entry {
 
 CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
@@ -166,15 +179,68 @@ CUresult cuIpcOpenMemHandle(CUdeviceptr* address, CUipcMemHandle handle, unsigne
 CUresult cuIpcCloseMemHandle(CUdeviceptr address) {
   std::shared_ptr<Context> context;
   if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
-  Process& process = Process::instance();
-  const std::lock_guard lock(imports_lock());
-  const auto found = process.memory.find(address);
-  if (found == nullptr || found->kind != MemoryKind::imported || found->base != address)
+  return free_imported(address, false) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+// The descriptor of a pool says no more than that its holder may have pointers of it: they say where the
+// memory is.
+CUresult cuMemPoolExportToShareableHandle(void* shareable, CUmemoryPool handle,
+                                          CUmemAllocationHandleType type, unsigned long long flags) {
+  if (shareable == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+  const auto pool = Process::instance().pools.find(handle);
+  if (pool == nullptr || pool->kind == Pool::imported || type != HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
+      !pool->is_shareable())
     return CUDA_ERROR_INVALID_VALUE;
-  if (--static_cast<ImportedMemory&>(*found).opened != 0) return CUDA_SUCCESS;
-  process.synchronize_all();  // what runs may use it
-  process.memory.remove(address);
+  const int file = memfd_create("raddle pool", MFD_CLOEXEC);
+  const Ticket ticket{kPoolMark, getpid(), 0, 0, 0, 0, reinterpret_cast<std::uint64_t>(handle)};
+  if (file < 0 || ::write(file, &ticket, sizeof ticket) != sizeof ticket) {
+    if (file >= 0) close(file);
+    return CUDA_ERROR_OPERATING_SYSTEM;
+  }
+  *static_cast<int*>(shareable) = file;
   return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* handle, void* shareable,
+                                            CUmemAllocationHandleType type, unsigned long long flags) {
+  if (handle == nullptr || type != HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || flags != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+  Ticket ticket;
+  const auto file = static_cast<int>(reinterpret_cast<std::intptr_t>(shareable));
+  if (pread(file, &ticket, sizeof ticket, 0) != sizeof ticket || ticket.mark != kPoolMark)
+    return CUDA_ERROR_INVALID_VALUE;
+  const CUmemPoolProps props{ALLOCATION_PINNED, HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, {LOCATION_DEVICE, 0}};
+  auto pool = std::make_shared<Pool>(props, Pool::imported);
+  *handle = pool->handle = Process::instance().pools.add<CUmemoryPool>(pool);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData* data, CUdeviceptr address) {
+  if (data == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+  const auto pool = pool_of(address);
+  const auto memory = Process::instance().memory.find(address);
+  if (pool == nullptr || memory == nullptr || !pool->is_shareable()) return CUDA_ERROR_INVALID_VALUE;
+  Process::instance().synchronize_all();  // the pages are copied once
+  const auto pages = Process::instance().share({address});
+  if (!pages) return result_of(pages.error());
+  write(*data, {kPointerMark, getpid(), pages->descriptor, file_of(pages->descriptor), pages->offset,
+                memory->bytes, address});
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolImportPointer(CUdeviceptr* address, CUmemoryPool handle, CUmemPoolPtrExportData* data) {
+  if (address == nullptr || data == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+  const auto pool = Process::instance().pools.find(handle);
+  Ticket ticket;
+  if (pool == nullptr || pool->kind != Pool::imported || !read(*data, kPointerMark, ticket) ||
+      ticket.bytes == 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  const std::lock_guard lock(imports_lock());
+  return import(ticket, nullptr, address);
 }
 
 CUresult cuIpcGetEventHandle(CUipcEventHandle* handle, CUevent event_handle) {

@@ -1,11 +1,17 @@
-// Events that several processes share.
+// Memory and events that several processes share.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 
+#include "driver/abi.h"
+
 namespace raddle::driver {
+
+/// Ends one opening of memory of another process, once nothing uses it any more. Such memory is from a pool
+/// or not. False if it is not the start of such memory.
+bool free_imported(CUdeviceptr address, bool of_pool);
 
 /// A page that all processes of an event map. Records are numbered; the event has happened when the last one
 /// has.

@@ -188,6 +188,26 @@ CUresult cuMemPrefetchBatchAsync(CUdeviceptr* addresses, std::size_t* bytes, std
   return CUDA_SUCCESS;
 }
 
+// What is discarded may have any contents: it keeps those that it has.
+CUresult cuMemDiscardBatchAsync(CUdeviceptr* addresses, std::size_t* bytes, std::size_t count,
+                                unsigned long long flags, CUstream handle) {
+  if (addresses == nullptr || bytes == nullptr || count == 0 || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Stream> stream;
+  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = find_stream(handle, context, stream); result != CUDA_SUCCESS) return result;
+  for (std::size_t i = 0; i < count; ++i)
+    if (const CUresult result = check_range(addresses[i], bytes[i]); result != CUDA_SUCCESS) return result;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr* addresses, std::size_t* bytes, std::size_t count,
+                                           CUmemLocation* locations, std::size_t* first,
+                                           std::size_t location_count, unsigned long long flags,
+                                           CUstream stream) {
+  return cuMemPrefetchBatchAsync(addresses, bytes, count, locations, first, location_count, flags, stream);
+}
+
 CUresult cuMemRangeGetAttribute(void* data, std::size_t data_bytes, CUmem_range_attribute attribute,
                                 CUdeviceptr address, std::size_t bytes) {
   if (const CUresult result = check_range(address, bytes); result != CUDA_SUCCESS) return result;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "driver/entry.h"
+#include "driver/ipc.h"
 #include "driver/process.h"
 #include "driver/results.h"
 
@@ -52,6 +53,8 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
     const Result<void> freed = info.context->device.free({address});
     return freed ? CUDA_SUCCESS : result_of(freed.error());
   }
+  if (info.kind == MemoryKind::imported)
+    return free_imported(address, true) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   if (info.kind != MemoryKind::managed && info.kind != MemoryKind::pooled) return CUDA_ERROR_INVALID_VALUE;
   Process::instance().synchronize_all();  // what runs may use it
   if (info.kind == MemoryKind::pooled)

@@ -9,6 +9,8 @@ namespace raddle::driver {
 namespace {
 
 constexpr std::uint64_t kBlockUnit = 512;
+/// Of blocks that other processes may map: pages of their own, which no other memory shares.
+constexpr std::uint64_t kSharedUnit = machine::DeviceMemory::kGuardedFrom;
 
 /// A block serves requests down to half its size, so that reuse wastes no more than that.
 bool fits(std::uint64_t block, std::uint64_t wanted) { return block >= wanted && block / 2 <= wanted; }
@@ -37,9 +39,10 @@ std::optional<Pool::Free> Pool::take_free(std::uint64_t bytes,
 }
 
 Result<Pool::Block> Pool::take(const std::shared_ptr<Context>& context, Stream& stream, std::uint64_t bytes) {
-  if (bytes > ~std::uint64_t{0} - kBlockUnit)
+  const std::uint64_t unit = is_shareable() ? kSharedUnit : kBlockUnit;
+  if (bytes > ~std::uint64_t{0} - unit)
     return Error::make(ErrorCode::out_of_memory, "{} bytes wanted", bytes);
-  const std::uint64_t wanted = (bytes + kBlockUnit - 1) / kBlockUnit * kBlockUnit;
+  const std::uint64_t wanted = (bytes + unit - 1) / unit * unit;
   const std::lock_guard lock(mutex_);
   const auto is_ready = [](const Pool& pool, const Free& free, Stream& by) {
     return !free.done || free.stream == by.id || (pool.opportunistic_ != 0 && free.is_done()) ||

@@ -11,17 +11,20 @@ namespace raddle::driver {
 
 class Pool {
  public:
-  Pool(const CUmemPoolProps& wanted, bool belongs_to_device) : props(wanted), is_default(belongs_to_device) {}
+  enum Kind { own, of_device, imported };
+  explicit Pool(const CUmemPoolProps& wanted, Kind what = own) : props(wanted), kind(what) {}
   ~Pool();
 
   const CUmemPoolProps props;
-  const bool is_default;
+  const Kind kind;
   CUmemoryPool handle = nullptr;
 
   struct Block {
     DevicePtr address;
     std::uint64_t bytes = 0;
   };
+  bool is_shareable() const { return props.handleTypes != HANDLE_TYPE_NONE; }
+
   /// Memory for work of this stream from now on. @errors out_of_memory
   Result<Block> take(const std::shared_ptr<Context>& context, Stream& stream, std::uint64_t bytes);
   /// What the stream's work so far is done with; without a stream, what nothing uses any more.
@@ -52,6 +55,9 @@ class Pool {
   std::uint64_t threshold_ = 0, reserved_ = 0, reserved_high_ = 0, used_ = 0, used_high_ = 0;
   int follow_events_ = 1, opportunistic_ = 1, internal_dependencies_ = 1;
 };
+
+/// Of memory from a pool, where it begins; null for other memory.
+std::shared_ptr<Pool> pool_of(CUdeviceptr address);
 
 /// Gives memory back to its pool: after the stream's work so far, or at once. False if it is not the start of
 /// such memory.

@@ -89,7 +89,7 @@ CUmemoryPool Process::default_pool() {
   const std::lock_guard lock(mutex_);
   if (default_pool_ == nullptr) {
     const CUmemPoolProps props{ALLOCATION_PINNED, HANDLE_TYPE_NONE, {LOCATION_DEVICE, 0}};
-    const auto pool = std::make_shared<Pool>(props, true);
+    const auto pool = std::make_shared<Pool>(props, Pool::of_device);
     default_pool_ = pool->handle = pools.add<CUmemoryPool>(pool);
   }
   return default_pool_;

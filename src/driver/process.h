@@ -31,6 +31,7 @@ class Process {
   Result<std::uint64_t> memory_available();  ///< also without a context. @errors as Device::open
   /// Device memory for all contexts. @errors out_of_memory
   Result<DevicePtr> allocate_shared(const Context& context, std::uint64_t bytes);
+  Result<machine::FilePages> share(DevicePtr address) { return shared_.share(address); }
   void free_shared(DevicePtr address) { (void)shared_.free(address); }
   void synchronize_all();  ///< all contexts
 

@@ -1,5 +1,6 @@
 // Stream-ordered allocation and the calls on pools.
 #include "driver/entry.h"
+#include "driver/ipc.h"
 #include "driver/pool.h"
 #include "driver/process.h"
 #include "driver/results.h"
@@ -15,6 +16,9 @@ struct PooledMemory final : Memory {
     bytes = wanted;
   }
   CUmemoryPool pool() const override { return from->handle; }
+  unsigned long long handle_types() const override {
+    return static_cast<unsigned long long>(from->props.handleTypes);
+  }
 
   const std::shared_ptr<Pool> from;
   const Pool::Block block;
@@ -44,6 +48,8 @@ CUresult allocate(CUdeviceptr* address, std::size_t bytes, const std::shared_ptr
   std::shared_ptr<Stream> stream;
   if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
   if (const CUresult result = find_stream(handle, context, stream); result != CUDA_SUCCESS) return result;
+  if (pool->kind == Pool::imported)
+    return CUDA_ERROR_INVALID_VALUE;  // its memory is another process's to give
   stream->order();
   const Result<Pool::Block> block = pool->take(context, *stream, bytes);
   if (!block) return result_of(block.error());
@@ -54,6 +60,12 @@ CUresult allocate(CUdeviceptr* address, std::size_t bytes, const std::shared_ptr
 }
 
 }  // namespace
+
+std::shared_ptr<Pool> pool_of(CUdeviceptr address) {
+  const auto found = Process::instance().memory.find(address);
+  const bool is_pooled = found != nullptr && found->base == address && found->kind == MemoryKind::pooled;
+  return is_pooled ? static_cast<const PooledMemory&>(*found).from : nullptr;
+}
 
 bool free_pooled(CUdeviceptr address, Context* context, Stream* stream) {
   MemoryTable& table = Process::instance().memory;
@@ -88,17 +100,18 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
   if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
   if (const CUresult result = find_stream(handle, context, stream); result != CUDA_SUCCESS) return result;
   stream->order();
-  return free_pooled(address, context.get(), stream.get()) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  if (free_pooled(address, context.get(), stream.get())) return CUDA_SUCCESS;
+  return free_imported(address, true) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemPoolCreate(CUmemoryPool* handle, const CUmemPoolProps* props) {
   if (handle == nullptr || props == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult result = check_place(&props->location, props->allocType); result != CUDA_SUCCESS)
     return result;
-  if (props->handleTypes != HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
+  if ((props->handleTypes & ~HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0) return CUDA_ERROR_NOT_SUPPORTED;
   for (const unsigned char each : props->reserved)
     if (each != 0) return CUDA_ERROR_INVALID_VALUE;
-  auto pool = std::make_shared<Pool>(*props, false);
+  auto pool = std::make_shared<Pool>(*props);
   *handle = pool->handle = Process::instance().pools.add<CUmemoryPool>(pool);
   return CUDA_SUCCESS;
 }
@@ -107,7 +120,7 @@ CUresult cuMemPoolCreate(CUmemoryPool* handle, const CUmemPoolProps* props) {
 CUresult cuMemPoolDestroy(CUmemoryPool handle) {
   std::shared_ptr<Pool> pool;
   if (const CUresult result = find_pool(handle, pool); result != CUDA_SUCCESS) return result;
-  if (pool->is_default) return CUDA_ERROR_INVALID_VALUE;
+  if (pool->kind == Pool::of_device) return CUDA_ERROR_INVALID_VALUE;
   return Process::instance().pools.remove(handle) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

@@ -217,6 +217,20 @@ TEST_F(State, DevicesHaveNoPeersAndOneIdentifier) {
             CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_F(State, HostMemoryHasTheAtomicsOfKernels) {
+  const CUatomicOperation operations[] = {ATOMIC_INTEGER_ADD,       ATOMIC_XOR,       ATOMIC_CAS,
+                                          ATOMIC_INTEGER_INCREMENT, ATOMIC_FLOAT_ADD, ATOMIC_FLOAT_MIN};
+  unsigned capabilities[6] = {9, 9, 9, 9, 9, 9};
+  EXPECT_EQ(cuDeviceGetHostAtomicCapabilities(capabilities, operations, 6, 0), CUDA_SUCCESS);
+  const unsigned wanted[6] = {31, 30, 58, 14, 93, 0};
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(capabilities[i], wanted[i]) << i;
+  const auto unknown = CUatomicOperation(13);
+  EXPECT_EQ(cuDeviceGetHostAtomicCapabilities(capabilities, &unknown, 1, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuDeviceGetHostAtomicCapabilities(capabilities, operations, 1, 1), CUDA_ERROR_INVALID_DEVICE);
+  EXPECT_EQ(cuDeviceGetP2PAtomicCapabilities(capabilities, operations, 1, 0, 0), CUDA_ERROR_INVALID_DEVICE);
+  EXPECT_EQ(cuDeviceGetP2PAtomicCapabilities(nullptr, operations, 1, 0, 0), CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_F(State, ProfilersAreNotThereAndDoNoHarm) {
   EXPECT_EQ(cuProfilerStart(), CUDA_SUCCESS);
   EXPECT_EQ(cuProfilerStop(), CUDA_SUCCESS);

@@ -138,6 +138,23 @@ TEST_F(Managed, PrefetchesAreRemembered) {
   EXPECT_EQ(cuMemPrefetchAsync_v2(allocate(64), 64, kDevice, 0, s), CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_F(Managed, WhatIsDiscardedMayKeepItsContents) {
+  const CUdeviceptr a = managed(8192);
+  const CUstream s = stream();
+  CUdeviceptr addresses[] = {a, a + 4096};
+  std::size_t bytes[] = {4096, 4096}, first[] = {0};
+  CUmemLocation place = kDevice;
+  EXPECT_EQ(cuMemDiscardBatchAsync(addresses, bytes, 2, 0, s), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemDiscardBatchAsync(addresses, bytes, 2, 1, s), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(range(RANGE_LAST_PREFETCH_LOCATION, a, 8192), kInvalidDevice);
+  EXPECT_EQ(cuMemDiscardAndPrefetchBatchAsync(addresses, bytes, 2, &place, first, 1, 0, s), CUDA_SUCCESS);
+  EXPECT_EQ(range(RANGE_LAST_PREFETCH_LOCATION, a, 8192), 0);
+  bytes[1] = 4097;
+  EXPECT_EQ(cuMemDiscardBatchAsync(addresses, bytes, 2, 0, s), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuMemDiscardAndPrefetchBatchAsync(addresses, bytes, 2, &place, first, 1, 0, s),
+            CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_F(Managed, TheHostsOwnMemoryTakesAdviceToo) {
   std::vector<int> plain(100);
   const auto at = reinterpret_cast<CUdeviceptr>(plain.data());

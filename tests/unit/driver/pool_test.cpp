@@ -1,4 +1,6 @@
 // Stream-ordered allocation: order, reuse, statistics, thresholds; pools and who has them.
+#include <unistd.h>
+
 #include "driver_test.h"
 
 namespace raddle::driver {
@@ -209,6 +211,48 @@ TEST_F(Pools, DestroyedOnesLiveAsLongAsTheirMemory) {
   CUdeviceptr b = 0;
   EXPECT_EQ(cuMemAllocFromPoolAsync(&b, 64, other, first), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuMemFreeAsync(a, first), CUDA_SUCCESS);
+}
+
+TEST_F(Pools, TravelByDescriptorAndPointer) {
+  CUmemPoolProps shareable = kProps;
+  shareable.handleTypes = HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  CUmemoryPool exported = nullptr, imported = nullptr;
+  ASSERT_EQ(cuMemPoolCreate(&exported, &shareable), CUDA_SUCCESS);
+  CUdeviceptr a = 0, b = 0, none = 0;
+  ASSERT_EQ(cuMemAllocFromPoolAsync(&a, 4000, exported, first), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemsetD32Async(a, 5, 1000, first), CUDA_SUCCESS);
+  int descriptor = -1;
+  ASSERT_EQ(cuMemPoolExportToShareableHandle(&descriptor, exported, HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+            CUDA_SUCCESS);
+  EXPECT_EQ(cuMemPoolExportToShareableHandle(&descriptor, pool, HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+            CUDA_ERROR_INVALID_VALUE);  // not made for it
+  void* const travelled = reinterpret_cast<void*>(static_cast<std::intptr_t>(descriptor));
+  ASSERT_EQ(cuMemPoolImportFromShareableHandle(&imported, travelled, HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+            CUDA_SUCCESS);
+  close(descriptor);
+  EXPECT_EQ(cuMemPoolImportFromShareableHandle(&imported, travelled, HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+            CUDA_ERROR_INVALID_VALUE);
+  CUmemPoolPtrExportData data{};
+  ASSERT_EQ(cuMemPoolExportPointer(&data, a), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemPoolExportPointer(&data, a + 4), CUDA_ERROR_INVALID_VALUE);
+  ASSERT_EQ(cuMemPoolImportPointer(&b, imported, &data), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemPoolImportPointer(&none, exported, &data), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_NE(b, a);
+  EXPECT_EQ(download(b, 1), Values{5});
+  EXPECT_EQ(cuMemsetD32Async(a, 6, 1, first), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(first), CUDA_SUCCESS);
+  EXPECT_EQ(download(b, 1000)[0], 6u);
+  EXPECT_EQ(cuMemAllocFromPoolAsync(&none, 64, imported, first), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuIpcCloseMemHandle(b), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuMemFreeAsync(b, first), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemFreeAsync(b, first), CUDA_ERROR_INVALID_VALUE);
+  ASSERT_EQ(cuMemPoolImportPointer(&b, imported, &data), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemFree_v2(b), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemFreeAsync(a, first), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemPoolDestroy(imported), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemPoolDestroy(exported), CUDA_SUCCESS);
+  data.reserved[0] ^= 1;
+  EXPECT_EQ(cuMemPoolImportPointer(&b, imported, &data), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(Pools, HaveAccessFromTheirDeviceAlways) {
