@@ -9,6 +9,7 @@ from command import INVALID, RADDLE, ROOT, UNSUPPORTED, USAGE, CommandTest, tap
 LIBRARIES = os.path.join(os.path.dirname(os.path.dirname(RADDLE)), "lib")
 DATA = os.path.join(ROOT, "tests/data/fatbin")
 TOOLKIT = os.path.dirname(os.path.dirname(shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"))
+COMPILER = "clang-19"  # which Raddle is built with
 # Programs that are not instrumented cannot load libraries that are.
 SANITIZED = os.environ.get("RADDLE_SANITIZE")
 HAS_RUNTIME = not SANITIZED and shutil.which("nvcc") and os.path.exists(f"{LIBRARIES}/libcudart_static.a")
@@ -68,7 +69,7 @@ int main() {
 class Programs(CommandTest):
     def compile(self, name, source, *options):
         path = self.write(name + ".c", source)
-        subprocess.run(["cc", path, "-o", self.path(name), *options], check=True)
+        subprocess.run([COMPILER, path, "-o", self.path(name), *options], check=True)
         return self.path(name)
 
     def nvcc(self, name, source, *options, command=("nvcc",)):
