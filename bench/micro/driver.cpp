@@ -1,5 +1,5 @@
-// What a program pays for the driver API: launches through libcuda.so.1, loading a module, starting a second
-// time with the code cache filled, copies beside memcpy.
+// What a program pays for the driver API (the runtime API: runtime.cpp): launches through libcuda.so.1,
+// loading a module, starting a second time with the code cache filled, copies beside memcpy.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
