@@ -1,5 +1,7 @@
 // What the code that nvcc and clang generate calls: constructors register fat binaries, kernels and
 // variables; <<<...>>> pushes a configuration, which the kernel's stub pops and launches.
+#include <iterator>
+
 #include "cudart/code.h"
 #include "cudart/entry.h"
 #include "cudart/launch.h"
@@ -59,21 +61,22 @@ EXPORTED char __cudaInitModule(void** handle) {
 
 EXPORTED unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, std::size_t shared_bytes,
                                               cudaStream_t stream) {
-  thread().launches.push_back({grid, block, shared_bytes, stream});
+  Thread& mine = thread();
+  if (mine.launch_count == std::size(mine.launches)) return 1;  // generated code then launches nothing
+  mine.launches[mine.launch_count++] = {grid, block, shared_bytes, stream};
   return 0;
 }
 
 namespace entry {
 
 cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, std::size_t* shared_bytes, void* stream) {
-  std::vector<LaunchShape>& launches = thread().launches;
-  if (launches.empty()) return cudaErrorMissingConfiguration;
-  const LaunchShape& shape = launches.back();
+  Thread& mine = thread();
+  if (mine.launch_count == 0) return cudaErrorMissingConfiguration;
+  const LaunchShape& shape = mine.launches[--mine.launch_count];
   *grid = shape.grid;
   *block = shape.block;
   *shared_bytes = shape.shared_bytes;
   *static_cast<cudaStream_t*>(stream) = shape.stream;
-  launches.pop_back();
   return cudaSuccess;
 }
 

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <type_traits>
 
 namespace raddle::cudart {
 namespace {
@@ -27,7 +28,8 @@ void forget_ended_context(Thread& mine) {
 }  // namespace
 
 Thread& thread() {
-  thread_local Thread mine;
+  static_assert(std::is_trivially_destructible_v<Thread>);
+  constinit thread_local Thread mine;
   return mine;
 }
 

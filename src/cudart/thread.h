@@ -2,8 +2,6 @@
 // kernel; and how it comes to a context.
 #pragma once
 
-#include <vector>
-
 #include "cudart/driver.h"
 
 namespace raddle::cudart {
@@ -19,9 +17,12 @@ struct Thread {
   unsigned resets = 0;  ///< that it has seen
   bool null_is_per_thread = false;
   cudaError_t last_error = cudaSuccess;
-  std::vector<LaunchShape> launches;  ///< <<<...>>> whose stubs have not run yet
+  LaunchShape launches[8] = {};  ///< <<<...>>> whose stubs have not run yet
+  unsigned launch_count = 0;
 };
 
+/// Of plain values only: programs call from the destructors of static objects, when a thread's other objects
+/// are gone.
 Thread& thread();
 
 /// While it lives, no stream means the thread's own.

@@ -1,6 +1,7 @@
 // Launches, and how many blocks fit.
 #include <algorithm>
 
+#include "base/thread_value.h"
 #include "driver/entry.h"
 #include "driver/function.h"
 #include "driver/launch_attributes.h"
@@ -49,7 +50,8 @@ CUresult result_of_launch(const Error& error) {
 
 CUresult launch(CUfunction handle, const LaunchConfig& shape, CUstream stream_handle, void** parameters,
                 void** extra) {
-  thread_local std::vector<Argument> arguments;  // kept: a launch allocates nothing
+  auto& arguments =
+      thread_value<std::vector<Argument>, struct Arguments>();  // kept: a launch allocates nothing
   std::shared_ptr<Context> context;
   std::shared_ptr<Function> function;
   std::shared_ptr<Stream> stream;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/thread_value.h"
 #include "driver/forward.h"
 #include "driver/results.h"
 #include "machine/shape/host.h"
@@ -169,8 +170,7 @@ bool Process::primary_active() {
 }
 
 std::vector<std::shared_ptr<Context>>& context_stack() {
-  thread_local std::vector<std::shared_ptr<Context>> stack;
-  return stack;
+  return thread_value<std::vector<std::shared_ptr<Context>>, struct ContextStack>();
 }
 
 bool& null_is_per_thread() {

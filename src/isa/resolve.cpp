@@ -5,6 +5,7 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "base/thread_value.h"
 #include "isa/diagnose.h"
 #include "isa/match.h"
 
@@ -84,8 +85,9 @@ Answer match(std::string_view text) {
 }  // namespace
 
 Result<const Opcode*> resolve(std::string_view text) {
-  thread_local std::unordered_map<std::string_view, const Opcode*> hits;  // keys point into the opcodes
-  thread_local std::unordered_map<std::string, Error> failures;
+  // Keys of the first point into the opcodes.
+  auto& hits = thread_value<std::unordered_map<std::string_view, const Opcode*>, struct Hits>();
+  auto& failures = thread_value<std::unordered_map<std::string, Error>, struct Failures>();
   if (const auto hit = hits.find(text); hit != hits.end()) return hit->second;
   const Opcode* opcode = memo().find(text);
   if (!opcode) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/thread_value.h"
 #include "ptx/control.h"
 
 namespace raddle::ptx {
@@ -12,7 +13,7 @@ namespace {
 /// Bit i: operand i of the opcode's form is a destination. Remembered per opcode: opcodes live for the
 /// process.
 std::uint32_t destinations_of(const Opcode& opcode) {
-  thread_local std::unordered_map<const Opcode*, std::uint32_t> known;
+  auto& known = thread_value<std::unordered_map<const Opcode*, std::uint32_t>, struct Destinations>();
   const auto [entry, added] = known.try_emplace(&opcode, 0);
   if (!added) return entry->second;
   const auto& slots = opcode.form->operands;
