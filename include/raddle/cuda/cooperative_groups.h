@@ -188,6 +188,10 @@ class thread_block_tile : public raddle_warp_group {
  public:
   __device__ thread_block_tile(unsigned int rank, unsigned int count)
       : raddle_warp_group(mask_here(), rank, count) {}
+  /// A tile of another parent, or of one that is forgotten.
+  template <typename Other>
+  __device__ thread_block_tile(const thread_block_tile<threads, Other>& tile)
+      : thread_block_tile(tile.meta_group_rank(), tile.meta_group_size()) {}
   // Known when compiling, unlike a coalesced group's.
   static __device__ constexpr unsigned int num_threads() { return threads; }
   static __device__ constexpr unsigned int size() { return threads; }

@@ -3,6 +3,8 @@
 // fma in double, by odd rounding. Source: CUDA Math API, "Bfloat16 Precision Intrinsics".
 #pragma once
 
+#define __CUDA_BF16_H__  // programs ask by it whether the types are there
+
 #include "raddle/cuda/cuda_runtime.h"
 
 struct __nv_bfloat16_raw {

@@ -4,6 +4,8 @@
 // "Half Precision Intrinsics".
 #pragma once
 
+#define __CUDA_FP16_H__  // programs ask by it whether the types are there
+
 #include "raddle/cuda/cuda_runtime.h"
 
 struct __half_raw {

@@ -3,6 +3,12 @@
 // runtime_templates.h). What is covered: docs/raddle-cc.md.
 #pragma once
 
+// Programs ask by these whether the runtime API and its types are there.
+#define __CUDA_RUNTIME_H__
+#define __CUDA_RUNTIME_API_H__
+#define __DRIVER_TYPES_H__
+#define __VECTOR_TYPES_H__
+
 #include "raddle/cuda/device/attributes.h"
 #ifdef __CUDACC__
 // Kernels' own functions come before the standard headers: what <cmath> and <new> then add is for the host.
