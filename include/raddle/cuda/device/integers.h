@@ -83,10 +83,10 @@ RADDLE_DEVICE unsigned int __dp4a(uchar4 a, uchar4 b, unsigned int sum) {
   return __dp4a(__builtin_bit_cast(unsigned int, a), __builtin_bit_cast(unsigned int, b), sum);
 }
 
-// Minima, maxima, absolute values. Mixed signs compare as unsigned numbers, as in C.
-#define RADDLE_EXTREMES(type)                                      \
-  RADDLE_DEVICE type min(type a, type b) { return b < a ? b : a; } \
-  RADDLE_DEVICE type max(type a, type b) { return a < b ? b : a; }
+// Minima and maxima, on the host too, and absolute values. Mixed signs compare as unsigned numbers, as in C.
+#define RADDLE_EXTREMES(type)                                    \
+  RADDLE_BOTH type min(type a, type b) { return b < a ? b : a; } \
+  RADDLE_BOTH type max(type a, type b) { return a < b ? b : a; }
 RADDLE_EXTREMES(int)
 RADDLE_EXTREMES(unsigned int)
 RADDLE_EXTREMES(long)
@@ -94,11 +94,11 @@ RADDLE_EXTREMES(unsigned long)
 RADDLE_EXTREMES(long long)
 RADDLE_EXTREMES(unsigned long long)
 #undef RADDLE_EXTREMES
-#define RADDLE_MIXED_EXTREMES(with_sign, type)                            \
-  RADDLE_DEVICE type min(with_sign a, type b) { return min((type)a, b); } \
-  RADDLE_DEVICE type min(type a, with_sign b) { return min(a, (type)b); } \
-  RADDLE_DEVICE type max(with_sign a, type b) { return max((type)a, b); } \
-  RADDLE_DEVICE type max(type a, with_sign b) { return max(a, (type)b); }
+#define RADDLE_MIXED_EXTREMES(with_sign, type)                          \
+  RADDLE_BOTH type min(with_sign a, type b) { return min((type)a, b); } \
+  RADDLE_BOTH type min(type a, with_sign b) { return min(a, (type)b); } \
+  RADDLE_BOTH type max(with_sign a, type b) { return max((type)a, b); } \
+  RADDLE_BOTH type max(type a, with_sign b) { return max(a, (type)b); }
 RADDLE_MIXED_EXTREMES(int, unsigned int)
 RADDLE_MIXED_EXTREMES(long, unsigned long)
 RADDLE_MIXED_EXTREMES(long long, unsigned long long)

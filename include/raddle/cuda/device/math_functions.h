@@ -102,15 +102,21 @@ RADDLE_ALIAS(double, abs, (double x), __nv_fabs(x))
 RADDLE_ALIAS(float, abs, (float x), __nv_fabsf(x))
 RADDLE_ALIAS(float, fdividef, (float x, float y), RADDLE_FAST_DIVISION(x, y))
 RADDLE_ALIAS(float, saturate, (float x), __saturatef(x))
-RADDLE_ALIAS(float, min, (float x, float y), __nv_fminf(x, y))
-RADDLE_ALIAS(float, max, (float x, float y), __nv_fmaxf(x, y))
-RADDLE_ALIAS(double, min, (double x, double y), __nv_fmin(x, y))
-RADDLE_ALIAS(double, max, (double x, double y), __nv_fmax(x, y))
-RADDLE_ALIAS(double, min, (float x, double y), __nv_fmin(x, y))
-RADDLE_ALIAS(double, max, (float x, double y), __nv_fmax(x, y))
-RADDLE_ALIAS(double, min, (double x, float y), __nv_fmin(x, y))
-RADDLE_ALIAS(double, max, (double x, float y), __nv_fmax(x, y))
 #undef RADDLE_ALIAS
+
+// On the host, too.
+#define RADDLE_EXTREMES(result, first, second, suffix)                               \
+  RADDLE_BOTH result min(first x, second y) { return __builtin_fmin##suffix(x, y); } \
+  RADDLE_BOTH result max(first x, second y) { return __builtin_fmax##suffix(x, y); }
+RADDLE_EXTREMES(float, float, float, f)
+RADDLE_EXTREMES(double, double, double, )
+RADDLE_EXTREMES(double, float, double, )
+RADDLE_EXTREMES(double, double, float, )
+#undef RADDLE_EXTREMES
+static __host__ inline double rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }
+static __host__ inline float rsqrtf(float x) { return 1.0f / __builtin_sqrtf(x); }
+static __host__ inline double rcbrt(double x) { return 1.0 / __builtin_cbrt(x); }
+static __host__ inline float rcbrtf(float x) { return 1.0f / __builtin_cbrtf(x); }
 // To whole numbers: lround away from zero at halves, lrint to even.
 #define RADDLE_WHOLE(name, type, conversion, round_f, round_d)                          \
   RADDLE_DEVICE type name##f(float x) { return __float2##conversion##_rz(round_f(x)); } \
