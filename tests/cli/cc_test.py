@@ -97,6 +97,18 @@ class Cc(CommandTest):
         self.assertIn("gpu9", self.fails(INVALID, "cc", "-arch=gpu9", source))
         self.assertIn("raddle cc app.cu -o app", self.succeeds("cc", "--help"))
 
+    @unittest.skipUnless(RUNTIME_IS_THERE, "no libcudart.so beside the raddle command")
+    def test_the_runtime_can_be_linked_statically_and_options_reach_the_linker(self):
+        source = self.write("m.cu", "#include <pthread.h>\n__global__ void k(int* x) { *x = max(*x, 4); }\n"
+                            "int main() { int *p, n = min(2, 3); cudaMalloc(&p, 4); cudaMemcpy(p, &n, 4, cudaMemcpyHostToDevice);\n"
+                            "k<<<1, 1>>>(p); cudaMemcpy(&n, p, 4, cudaMemcpyDeviceToHost); return n == 4 ? 0 : 1; }\n")
+        self.succeeds("cc", source, "-cudart=static", "-o", self.path("static"), "-Xcompiler", "-fsanitize=undefined,-fno-omit-frame-pointer")
+        self.assertEqual(subprocess.run([self.path("static")], env={**os.environ, "LD_LIBRARY_PATH": LIBRARIES}).returncode, 0)
+        with open(self.path("static"), "rb") as file:
+            program = file.read()
+        self.assertNotIn(b"libcudart.so", program)
+        self.assertIn(b"__ubsan", program)
+
     # proves: K-18
     @unittest.skipUnless(RUNTIME_IS_THERE, "no libcudart.so beside the raddle command")
     def test_several_files_and_objects(self):

@@ -192,6 +192,11 @@ class Compilation {
   Result<void> link(const Words& objects) {
     TRY_ASSIGN(const std::string libraries, library_directory());
     Words words = {kCompiler};
+    // What the host's compiler was told may matter here, too: -fopenmp, -fsanitize=address.
+    words.push_back("-Wno-unused-command-line-argument");
+    for (const std::string& word : options_.both)
+      if (word.starts_with("-f")) words.push_back(word);
+    words.insert(words.end(), options_.host.begin(), options_.host.end());
     words.insert(words.end(), objects.begin(), objects.end());
     words.insert(words.end(), options_.link_inputs.begin(), options_.link_inputs.end());
     words.insert(words.end(),

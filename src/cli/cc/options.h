@@ -15,7 +15,7 @@ struct CcOptions {
   Words sources, cuda_sources;       ///< C and C++; CUDA C++
   Words link_inputs;                 ///< objects, archives, -l, -L, -Wl: in their order
   Words both;                        ///< for host and device: -I, -D, -std, warnings
-  Words host;                        ///< for the host's compiler alone
+  Words host;                        ///< for the host's compiler alone, and its linker
   std::string architecture = "90";   ///< "90a" of sm_90a
   std::string optimisation = "-O3";  ///< of device code; of the host's when it was said
   bool optimisation_given = false;
