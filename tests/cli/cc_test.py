@@ -97,7 +97,7 @@ class Cc(CommandTest):
         self.assertIn("gpu9", self.fails(INVALID, "cc", "-arch=gpu9", source))
         self.assertIn("raddle cc app.cu -o app", self.succeeds("cc", "--help"))
 
-    @unittest.skipUnless(RUNTIME_IS_THERE, "no libcudart.so beside the raddle command")
+    @unittest.skipUnless(os.path.exists(os.path.join(LIBRARIES, "libcudart_static.a")), "no libcudart_static.a beside the raddle command")
     def test_the_runtime_can_be_linked_statically_and_options_reach_the_linker(self):
         source = self.write("m.cu", "#include <pthread.h>\n__global__ void k(int* x) { *x = max(*x, 4); }\n"
                             "int main() { int *p, n = min(2, 3); cudaMalloc(&p, 4); cudaMemcpy(p, &n, 4, cudaMemcpyHostToDevice);\n"

@@ -191,6 +191,11 @@ class Compilation {
 
   Result<void> link(const Words& objects) {
     TRY_ASSIGN(const std::string libraries, library_directory());
+    // By its path: another library of this name may be where the linker looks by itself.
+    const std::string runtime =
+        libraries + (options_.static_runtime ? "/libcudart_static.a" : "/libcudart.so");
+    if (!std::filesystem::exists(runtime))
+      return Error::make(ErrorCode::not_found, "{} is not there: build Raddle's libraries", runtime);
     Words words = {kCompiler};
     // What the host's compiler was told may matter here, too: -fopenmp, -fsanitize=address.
     words.push_back("-Wno-unused-command-line-argument");
@@ -200,9 +205,8 @@ class Compilation {
     words.insert(words.end(), objects.begin(), objects.end());
     words.insert(words.end(), options_.link_inputs.begin(), options_.link_inputs.end());
     words.insert(words.end(),
-                 {"-o", options_.output.empty() ? "a.out" : options_.output, "-L" + libraries,
-                  options_.static_runtime ? "-lcudart_static" : "-lcudart", "-Wl,--enable-new-dtags",
-                  "-Wl,-rpath," + libraries, "-ldl", "-lpthread", "-lrt"});
+                 {"-o", options_.output.empty() ? "a.out" : options_.output, runtime,
+                  "-Wl,--enable-new-dtags", "-Wl,-rpath," + libraries, "-ldl", "-lpthread", "-lrt"});
     return step(words);
   }
 
