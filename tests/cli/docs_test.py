@@ -26,7 +26,8 @@ def can_run(line):
     """False for what wants a program of the reader's or a toolkit; `cc` links with the runtime library, once it is built."""
     subcommand = line.split()[1]
     libraries = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(RADDLE))), "lib")
-    return subcommand not in ("nvcc", "exec") and (subcommand != "cc" or os.path.exists(os.path.join(libraries, "libcudart.so")))
+    runtime = not os.environ.get("RADDLE_SANITIZE") and os.path.exists(os.path.join(libraries, "libcudart.so"))
+    return subcommand not in ("nvcc", "exec") and (subcommand != "cc" or runtime)
 
 
 class Docs(CommandTest):
