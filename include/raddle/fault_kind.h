@@ -20,7 +20,8 @@ enum class FaultKind : std::uint32_t {
   division,
   invalid_function,
   unsupported,
-  out_of_memory
+  out_of_memory,
+  invalid_handle  ///< of a texture or surface
 };
 
 }  // namespace raddle

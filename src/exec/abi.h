@@ -48,6 +48,9 @@ struct Barrier {
 
 struct CtaContext;
 struct WarpContext;
+struct TextureLanes;
+struct SurfaceLanes;
+struct TextureQueryLanes;
 
 using raddle::FaultKind;
 
@@ -87,6 +90,10 @@ struct Services {
   /// Blocks a warp all of whose lanes have joined barriers, until a phase of one of these completes.
   /// @param barriers mask over barriers; none of the phases joined may be over
   void (*barrier_wait)(WarpContext*, std::uint32_t barriers);
+  /// The texture unit: one instruction of a warp for `lanes`; see exec/texture.h. @param word  of the request
+  void (*texture)(WarpContext*, std::uint32_t word, std::uint32_t lanes, TextureLanes*);
+  void (*surface)(WarpContext*, std::uint32_t word, std::uint32_t lanes, SurfaceLanes*);
+  void (*texture_query)(WarpContext*, std::uint32_t query, std::uint32_t lanes, TextureQueryLanes*);
 };
 
 /// One CTA while it is started on a worker.

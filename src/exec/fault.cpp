@@ -41,6 +41,8 @@ std::string_view fault_name(FaultKind kind) {
       return "unsupported operation";
     case FaultKind::out_of_memory:
       return "out of memory";
+    case FaultKind::invalid_handle:
+      return "invalid texture or surface handle";
   }
   RADDLE_UNREACHABLE("fault kind");
 }
@@ -48,7 +50,7 @@ std::string_view fault_name(FaultKind kind) {
 namespace {
 bool names_address(FaultKind kind) {
   return kind == FaultKind::illegal_address || kind == FaultKind::misaligned_address ||
-         kind == FaultKind::invalid_function;
+         kind == FaultKind::invalid_function || kind == FaultKind::invalid_handle;
 }
 }  // namespace
 

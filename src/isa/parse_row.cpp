@@ -148,13 +148,17 @@ class RowParser {
 
   void read_form_operands(Form& form, std::string_view text) {
     OperandSlot next;
+    bool in_brackets = false;
     while (!text.empty()) {
       if (is_name_char(text.front())) {
         next.name = take_name(text);
         form.operands.push_back(next);
         next.joined = false;
+        next.bracketed = in_brackets;
         continue;
       }
+      if (text.front() == '[') in_brackets = true;
+      if (text.front() == ']') in_brackets = next.bracketed = false;
       if (text.front() == '{') next.optional = true;
       if (text.front() == '}') next.optional = false;
       if (text.front() == '|') next.joined = true;
@@ -200,6 +204,8 @@ class RowParser {
       spec.kind = OperandKind::label;
     else if (part == "call")
       spec.kind = OperandKind::call;
+    else if (part == "handle")
+      spec.kind = OperandKind::handle;
     else if (part != "any")
       read_type(spec);
     row_.operands.push_back(std::move(spec));
@@ -221,6 +227,14 @@ class RowParser {
         {".bytes", SelectorKind::bytes},
         {".half_mask", SelectorKind::half_mask},
         {".byte_mask", SelectorKind::byte_mask}};
+    static constexpr std::pair<std::string_view, GeometricKind> kGeometric[] = {
+        {".coords", GeometricKind::coordinates}, {".steps", GeometricKind::steps}};
+    for (const auto& [text, kind] : kGeometric) {
+      if (!part.ends_with(text)) continue;
+      spec.geometric = kind;
+      part.remove_suffix(text.size());
+      return true;
+    }
     for (const auto& [text, flag] : kFlags) {
       if (!part.ends_with(text)) continue;
       spec.*flag = true;

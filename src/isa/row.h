@@ -139,7 +139,11 @@ struct RowText {
 };
 
 /// What an operand position accepts.
-enum class OperandKind : std::uint8_t { value, address, label, call, vector_list };
+enum class OperandKind : std::uint8_t { value, address, label, call, vector_list, handle };
+
+/// Of vectors whose length the geometry modifier gives: coordinates (with the layer, which is .u32, before
+/// them), or a value per coordinate.
+enum class GeometricKind : std::uint8_t { none, coordinates, steps };
 
 /// One operand of a row. The type text is one of:
 ///   a type (`u32`, `pred`) | a modifier set of the syntax (`type`, `dtype`) | `type0`, `type1`, ...: the
@@ -150,7 +154,8 @@ enum class OperandKind : std::uint8_t { value, address, label, call, vector_list
 /// register may be wider than the type: ld, st, cvt), `.part`, `.halves`, `.bytes`, `.half_mask`,
 /// `.byte_mask` (it may carry such a selector: isa/selector.h), `.minus` (it may be written `-a`), `.power`
 /// (a constant power of two up to 2^23); or `addr`, `label`, `call`, `list(type)` for `{a, b,
-/// ...}`, or `any` (unchecked).
+/// ...}`, `handle` (of a texture or surface, written `[a]` or `[a, ...]`), or `any` (unchecked). A type with
+/// `.coords` or `.steps` is a vector that the geometry gives its length: GeometricKind.
 struct OperandSpec {
   std::string name;
   std::string type;         ///< base of the type text: set name or type name
@@ -161,6 +166,7 @@ struct OperandSpec {
        power_of_two = false;
   SelectorKind selector = SelectorKind::none;
   OperandKind kind = OperandKind::value;
+  GeometricKind geometric = GeometricKind::none;
 };
 
 struct ModSlot {
@@ -173,7 +179,8 @@ struct ModSlot {
 struct OperandSlot {
   std::string name;  ///< refers to Row::operands
   bool optional = false;
-  bool joined = false;  ///< written `|name` after the one before it
+  bool joined = false;     ///< written `|name` after the one before it
+  bool bracketed = false;  ///< in the brackets of the one before it: `[a, name]`
 };
 
 struct Form {

@@ -19,6 +19,12 @@ std::string_view narrow_vector_legal(const Opcode& opcode);
 /// "cvt").
 std::string_view saturation_legal(const Opcode& opcode);
 
+/// Surface accesses move at most 128 bits (PTX ISA "suld", "sust").
+std::string_view surface_vector_legal(const Opcode& opcode);
+
+/// sured: which types an operation has (PTX ISA "sured").
+std::string_view surface_reduction_legal(const Opcode& opcode);
+
 /// wgmma: integer and single-bit operands allow fewer values of N (PTX ISA "wgmma.mma_async").
 std::string_view wgmma_shape_legal(const Opcode& opcode);
 

@@ -358,7 +358,8 @@ Shape Plan::result_shape(const ptx::Instruction& i) const {
     if (!s.known) return Shape{};
     all_uniform = all_uniform && s.uniform();
   }
-  if (opcode.is(Effects::reads) && !opcode.is(Effects::writes)) {  // loads
+  if (opcode.is(Effects::reads) && !opcode.is(Effects::writes)) {                            // loads
+    if (opcode.row->operands[1].kind != isa::OperandKind::address) return Shape::varying();  // of textures
     const Shape& address = operand_shape(operands[1]);
     if (!is_ordinary_access(opcode) || opcode.get(ModKind::space) == Mod::local) return Shape::varying();
     if (opcode.get(ModKind::space) == Mod::param && !function.is_entry) return Shape::varying();

@@ -220,7 +220,10 @@ exec::Fault Machine::describe_fault(Block& block, RawFault raw) const {
     fault.tid[2] = thread / grid.context.ntid[0] / grid.context.ntid[1];
   }
   if (raw.kind == exec::FaultKind::illegal_address || raw.kind == exec::FaultKind::misaligned_address) {
-    fault.detail = raw.note + describe_address(block, raw);
+    const bool note_says_all = !raw.address_known && *raw.note != '\0';
+    fault.detail = note_says_all ? raw.note : raw.note + describe_address(block, raw);
+  } else if (raw.kind == exec::FaultKind::invalid_handle) {
+    fault.detail = raw.note;
   } else if (raw.kind == exec::FaultKind::deadlock) {
     fault.detail =
         fmt::format("{} threads wait at barriers that no other thread can complete", block.cta.live_threads);

@@ -20,6 +20,7 @@
 #include "machine/tasks/task_scheduler.h"
 #include "machine/tasks/watchdog.h"
 #include "machine/tasks/watcher.h"
+#include "machine/texture/texture_unit.h"
 
 namespace raddle::machine {
 
@@ -63,6 +64,7 @@ class Machine final : private TaskDispatcher {
   DeviceMemory& memory() { return memory_; }
   DeviceHeap& heap() { return heap_; }
   Output& output() { return output_; }
+  TextureUnit& textures() { return textures_; }
   TaskScheduler& tasks() { return tasks_; }
 
   /// Whether a grid can run at all; before any block starts (K-10).
@@ -93,6 +95,7 @@ class Machine final : private TaskDispatcher {
   DeviceMemory memory_;
   DeviceHeap heap_;
   Output output_;
+  TextureUnit textures_;
   Distributor distributor_;
   Doorbell doorbell_;
   TaskScheduler tasks_;

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "isa/geometry.h"
 #include "ptx/constants.h"
 #include "ptx/declarations.h"
 
@@ -50,6 +51,8 @@ class Binder {
   bool bind_symbol(Type type, const RawOperand& raw, Operand& out);
   bool bind_vector(const OperandPlan& slot, const RawOperand& raw, Operand& out);
   bool bind_address(const RawOperand& raw, Operand& out);
+  bool bind_handle(const RawOperand& raw, Operand& out);
+  bool bind_geometric(const OperandPlan& slot, const RawOperand& raw, Operand& out);
   bool check_marks(const OperandPlan& slot, const RawOperand& raw);
   bool check_space(const RawOperand& raw, const Variable& variable);
   bool check_parameter(const RawOperand& raw, const Variable& variable);
@@ -125,6 +128,9 @@ bool Binder::run() {
     if (!slot.joined && joins) break;
     if (!slot.joined && slot.optional && spare == 0) continue;
     if (!slot.joined && slot.optional) --spare;
+    if (next < raws.size() && raws[next].bracketed != slot.bracketed)
+      return parser_.in.error(raws[next].at, "'{}' of '{}' is {} the brackets; the form is: {}",
+                              raws[next].text, plan_.text, slot.bracketed ? "outside" : "inside", form());
     if (!take(i, raws[next++])) return false;
   }
   if (next == raws.size()) return merges_fully();
@@ -165,6 +171,8 @@ bool Binder::bind(const OperandPlan& slot, const RawOperand& raw, Operand& out) 
       return bind_address(raw, out);
     case OperandKind::label:
       return bind_label(slot, raw, out);
+    case OperandKind::handle:
+      return bind_handle(raw, out);
     case OperandKind::vector_list:
       if (raw.operand.kind != Kind::vector) return wrong(raw, "a vector '{a, b, ...}'", kind_name(raw));
       return bind_vector(slot, raw, out);
@@ -172,6 +180,7 @@ bool Binder::bind(const OperandPlan& slot, const RawOperand& raw, Operand& out) 
     case OperandKind::value:
       break;
   }
+  if (slot.spec->geometric != isa::GeometricKind::none) return bind_geometric(slot, raw, out);
   if (raw.operand.kind == Kind::vector) {
     if (raw.operand.count != 1 || slot.elements > 1 || !slot.spec->vector) return bind_vector(slot, raw, out);
     const RawOperand& element = parser_.elements[raw.operand.index];  // Triton writes `ld.b32 {%r1}, [%rd1]`
@@ -294,6 +303,44 @@ bool Binder::bind_address(const RawOperand& raw, Operand& out) {
   if (is_integral(isa::type_class(type)) && (bits == 32 || bits == 64)) return true;
   return wrong(raw, "an address in a 32-bit or 64-bit integer register",
                fmt::format("one in a .{} register", isa::type_name(type)));
+}
+
+/// The register of `[a]` or `[a, ...]`, 64 bits wide: what is in the brackets is a number, not an address.
+bool Binder::bind_handle(const RawOperand& raw, Operand& out) {
+  const bool is_register =
+      raw.operand.kind == Kind::address && raw.operand.base == Operand::Base::reg && raw.operand.value == 0;
+  if (!is_register || !register_fits(parser_.function().registers[raw.operand.index].type, Type::b64, false))
+    return wrong(raw, "the handle of a texture or surface in a 64-bit register, in brackets", kind_name(raw));
+  out = Operand{};
+  out.kind = Kind::reg;
+  out.index = raw.operand.index;
+  out.type = Type::b64;
+  return true;
+}
+
+/// A vector as long as the geometry wants, or a scalar for one; the layer before coordinates is .u32.
+bool Binder::bind_geometric(const OperandPlan& slot, const RawOperand& raw, Operand& out) {
+  const bool scalar = raw.operand.kind != Kind::vector;
+  const unsigned count = scalar ? 1 : raw.operand.count, wanted = slot.elements;
+  if (count != wanted && !(wanted == 3 && count == 4))
+    return wrong(raw,
+                 wanted == 1 ? "one value" : fmt::format("a vector of {} elements", wanted == 3 ? 4 : wanted),
+                 fmt::format("{} of them", count));
+  const bool layer = slot.spec->geometric == isa::GeometricKind::coordinates &&
+                     isa::has_layer(isa::geometry_of(*plan_.opcode));
+  auto& pool = parser_.function().elements;
+  out = Operand{};
+  out.kind = Kind::vector;
+  out.type = slot.type;
+  out.index = static_cast<std::uint32_t>(pool.size());
+  out.count = static_cast<std::uint16_t>(wanted);
+  for (unsigned i = 0; i < wanted; ++i) {
+    const RawOperand& element = scalar ? raw : parser_.elements[raw.operand.index + i];
+    Operand value = element.operand;
+    if (!bind_value(slot, layer && i == 0 ? Type::u32 : slot.type, element, value)) return false;
+    pool.push_back(value);
+  }
+  return true;
 }
 
 bool Binder::check_space(const RawOperand& raw, const Variable& variable) {

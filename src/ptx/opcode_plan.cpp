@@ -2,6 +2,7 @@
 #include "ptx/opcode_plan.h"
 
 #include "base/assert.h"
+#include "isa/geometry.h"
 
 namespace raddle::ptx {
 namespace {
@@ -22,6 +23,9 @@ void plan_operands(OpcodePlan& plan) {
     operand.elements = operand.spec->vector ? opcode.vector_length() : 1;
     operand.optional = slot.optional;
     operand.joined = slot.joined;
+    operand.bracketed = slot.bracketed;
+    if (operand.spec->geometric != isa::GeometricKind::none)
+      operand.elements = isa::element_count(operand.spec->geometric, isa::geometry_of(opcode));
     plan.is_call |= operand.spec->kind == isa::OperandKind::call;
     if (!slot.optional && !slot.joined) ++plan.required_groups;
     plan.operands.push_back(operand);

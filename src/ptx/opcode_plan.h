@@ -12,7 +12,7 @@ struct OperandPlan {
   const isa::OperandSpec* spec = nullptr;  ///< null: unchecked
   Type type = Type::none;
   unsigned elements = 1;  ///< of a `.vec` operand
-  bool optional = false, joined = false;
+  bool optional = false, joined = false, bracketed = false;
 };
 
 struct OpcodePlan {

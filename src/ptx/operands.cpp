@@ -178,7 +178,9 @@ bool parse_base(Parser& parser, RawOperand& raw) {
 bool parse_address(Parser& parser, RawOperand& raw) {
   parser.in.advance();
   raw.operand.kind = Operand::Kind::address;
-  return parse_base(parser, raw) && parser.in.expect(']', "after an address");
+  if (!parse_base(parser, raw)) return false;
+  raw.open = parser.in.token().is(',');
+  return raw.open || parser.in.expect(']', "after an address");
 }
 
 bool parse_negated(Parser& parser, RawOperand& raw) {
@@ -238,6 +240,17 @@ bool parse_operand(Parser& parser, std::vector<RawOperand>& out) {
   return true;
 }
 
+namespace {
+/// `, x, {y, z}]` behind the address that the brackets start with.
+bool parse_bracketed(Parser& parser) {
+  while (parser.in.accept(',')) {
+    if (!parse_operand(parser, parser.operands)) return false;
+    parser.operands.back().bracketed = true;
+  }
+  return parser.in.expect(']', "after the operands in brackets");
+}
+}  // namespace
+
 bool parse_operands(Parser& parser) {
   parser.operands.clear();
   parser.elements.clear();
@@ -245,6 +258,7 @@ bool parse_operands(Parser& parser) {
   for (bool joined = false;;) {
     if (!parse_operand(parser, parser.operands)) return false;
     parser.operands.back().joined = joined;
+    if (parser.operands.back().open && !parse_bracketed(parser)) return false;
     joined = parser.in.token().is('|');
     if (!joined && !parser.in.token().is(',')) return true;
     parser.in.advance();

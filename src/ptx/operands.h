@@ -10,6 +10,8 @@ struct RawOperand {
   Constant constant;                 ///< of an immediate
   NameId name = NameTable::kNoName;  ///< a plain identifier, bound or not
   bool joined = false;               ///< written `|x` behind the one before it
+  bool open = false;                 ///< an address whose brackets hold more: the ']' is not passed
+  bool bracketed = false;            ///< in the brackets of the one before it: `[a, x]`
   Position at;
   std::string_view text;
 };

@@ -53,6 +53,12 @@ void print_offset(std::string& out, std::int64_t value) {
   if (value != 0) add(out, "+{}", value);  // ptxas reads [r+-8], not [r-8]
 }
 
+bool is_handle(const Opcode& opcode, const std::vector<isa::OperandSlot>& slots, std::size_t k) {
+  for (const isa::OperandSpec& spec : opcode.row->operands)
+    if (k < slots.size() && spec.name == slots[k].name) return spec.kind == isa::OperandKind::handle;
+  return false;
+}
+
 class BodyPrinter {
  public:
   BodyPrinter(std::string& out, const Module& module, const Function& function)
@@ -156,17 +162,20 @@ void BodyPrinter::call(const Instruction& i) {
 void BodyPrinter::operands(const Instruction& i) {
   const auto list = f_.operands_of(i);
   const auto& slots = i.opcode->form->operands;
-  bool first = true;
+  bool first = true, in_brackets = false;
   for (std::size_t k = 0; k < list.size(); ++k) {
     const bool branch_list = list[k].kind == Operand::Kind::label && i.extra != kNone;
     if (list[k].kind == Operand::Kind::none) continue;
+    if (in_brackets && !slots[k].bracketed) out_ += "]", in_brackets = false;
     if (!first) out_ += k < slots.size() && slots[k].joined ? "|" : ", ";
     first = false;
+    if (is_handle(*i.opcode, slots, k)) out_ += "[", in_brackets = true;
     if (branch_list)
       add(out_, "$branches_{}", i.extra);
     else
       operand(list[k]);
   }
+  if (in_brackets) out_ += "]";
 }
 
 void BodyPrinter::instruction(const Instruction& i) {

@@ -28,6 +28,7 @@ struct Suits {
 Suits place_by_effects(const isa::Row& row) {
   const Effects e = row.text->effects;
   const bool addressed = has_operand(row, OperandKind::address);
+  if (has_operand(row, OperandKind::handle)) return {Place::count, "names a texture or surface"};
   if (has(e, Effects::reads) || has(e, Effects::writes)) {
     if (addressed) return {Place::memory, {}};
     return {Place::count, "touches memory that no operand names"};

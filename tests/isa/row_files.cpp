@@ -33,6 +33,11 @@ std::string spread(const std::vector<std::string>& items, unsigned lanes,
   return {};
 }
 
+/// Memory or a texture, which the harness provides.
+bool is_place(const isa::OperandSpec& operand) {
+  return operand.kind == isa::OperandKind::address || operand.kind == isa::OperandKind::handle;
+}
+
 /// Counts that a spec gives and takes when all its values are listed in a run line.
 void count_ports(const CaseSpec& spec, unsigned& sources, unsigned& results) {
   const isa::Row& row = *spec.opcode->row;
@@ -40,7 +45,7 @@ void count_ports(const CaseSpec& spec, unsigned& sources, unsigned& results) {
   for (std::size_t i = 0; i < spec.form->operands.size(); ++i) {
     if (spec.form->operands[i].optional && !spec.present[i]) continue;
     const isa::OperandSpec* operand = find_operand(row, spec.form->operands[i].name);
-    if (!operand || operand->kind == isa::OperandKind::address) continue;
+    if (!operand || is_place(*operand)) continue;
     ++(operand->is_destination ? results : sources);
   }
   if (row.text->scope == isa::Scope::lane && spec.opcode->is(isa::Effects::state) && results)
@@ -67,7 +72,7 @@ void take_immediates(CaseSpec& spec, std::vector<std::string>& arguments) {
   for (std::size_t i = 0; i < spec.form->operands.size(); ++i) {
     if (spec.form->operands[i].optional && !spec.present[i]) continue;
     const isa::OperandSpec* operand = find_operand(*spec.opcode->row, spec.form->operands[i].name);
-    if (operand->is_destination || operand->kind == isa::OperandKind::address) continue;
+    if (operand->is_destination || is_place(*operand)) continue;
     if (next < arguments.size() && (is_immediate_only(*operand) || arguments[next].starts_with('#'))) {
       std::string text = arguments[next].starts_with('#') ? arguments[next].substr(1) : arguments[next];
       spec.immediates[i] = text;
@@ -102,7 +107,7 @@ void take_marks(CaseSpec& spec, std::vector<std::string>& arguments, std::vector
   for (std::size_t i = 0; i < spec.form->operands.size(); ++i) {
     if (spec.form->operands[i].optional && !spec.present[i]) continue;
     const isa::OperandSpec* operand = find_operand(*spec.opcode->row, spec.form->operands[i].name);
-    if (operand->kind == isa::OperandKind::address) continue;
+    if (is_place(*operand)) continue;
     auto& texts = operand->is_destination ? results : arguments;
     std::size_t& next = operand->is_destination ? next_result : next_argument;
     if (next >= texts.size()) continue;
@@ -135,7 +140,7 @@ bool write_constants(const CaseSpec& spec, bool first, RunLine& line) {
   for (std::size_t i = 0; i < spec.form->operands.size(); ++i) {
     if (spec.form->operands[i].optional && !spec.present[i]) continue;
     const isa::OperandSpec* operand = find_operand(*spec.opcode->row, spec.form->operands[i].name);
-    if (operand->is_destination || operand->kind == isa::OperandKind::address) continue;
+    if (operand->is_destination || is_place(*operand)) continue;
     const unsigned k = next++;
     const isa::Type type = case_operand_type(*spec.opcode, *operand);
     if (k >= line.arguments.size() || (k == 0) != first || !takes_constants(*operand, type)) continue;

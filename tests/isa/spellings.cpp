@@ -129,6 +129,7 @@ std::vector<Case> spelling_cases(const isa::Row& row, const SpellingOptions& opt
           if (!policy_matches(*opcode, *form, present) || (!few && ++turn % 3 != 0)) continue;
           Case c;
           c.spec = {opcode, form, present, bits, immediates_for(*opcode, *form, random)};
+          c.spec.random = true;
           KernelWriter probe;
           auto layout = probe.add(c.spec);
           if (!layout.ok()) continue;

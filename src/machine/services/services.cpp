@@ -177,13 +177,56 @@ void nanosleep(WarpContext* warp, std::uint32_t nanoseconds) {
     yield(warp);
   } while (globaltimer(warp) < end);
 }
+
+[[noreturn]] void texture_fault(WarpContext* warp, const TextureProblem& problem, std::uint64_t handle,
+                                std::uint32_t lane) {
+  RawFault raw = raw_fault(warp, problem.fault, handle, lane);
+  raw.note = problem.note;
+  raw.address_known = problem.fault == FaultKind::invalid_handle;  // else a coordinate is wrong, no address
+  worker_of(warp).fault(block_of(warp), raw);
+}
+
+/// Asks the texture unit for each lane: `ask(unit, lane)`.
+template <class Lanes, class Ask>
+void for_lanes(WarpContext* warp, std::uint32_t active, Lanes& lanes, Ask ask) {
+  const TextureUnit& unit = worker_of(warp).machine().textures();
+  for (; active != 0; active &= active - 1) {
+    const auto lane = static_cast<std::uint32_t>(std::countr_zero(active));
+    TextureProblem problem;
+    {
+      const Touching touching(warp, lane);
+      problem = ask(unit, lane);
+    }
+    if (problem.note != nullptr) texture_fault(warp, problem, lanes.handle[lane], lane);
+  }
+}
+
+void texture(WarpContext* warp, std::uint32_t word, std::uint32_t active, exec::TextureLanes* lanes) {
+  const auto request = exec::TextureRequest::from_word(word);
+  lanes->resident = active;
+  for_lanes(warp, active, *lanes,
+            [&](const TextureUnit& unit, std::uint32_t lane) { return unit.texture(request, *lanes, lane); });
+}
+
+void surface(WarpContext* warp, std::uint32_t word, std::uint32_t active, exec::SurfaceLanes* lanes) {
+  const auto request = exec::SurfaceRequest::from_word(word);
+  for_lanes(warp, active, *lanes,
+            [&](const TextureUnit& unit, std::uint32_t lane) { return unit.surface(request, *lanes, lane); });
+}
+
+void texture_query(WarpContext* warp, std::uint32_t query, std::uint32_t active,
+                   exec::TextureQueryLanes* lanes) {
+  for_lanes(warp, active, *lanes, [&](const TextureUnit& unit, std::uint32_t lane) {
+    return unit.query(static_cast<exec::TextureQuery>(query), *lanes, lane);
+  });
+}
 }  // namespace
 
 const exec::Services& services() {
-  static const exec::Services table{barrier_sync,  barrier_arrive, barrier_reduce, yield,
-                                    poll,          fault,          exit_lanes,     vprintf_service,
-                                    assert_fail,   malloc_service, free_service,   nanosleep,
-                                    clock_service, globaltimer,    barrier_join,   barrier_wait};
+  static const exec::Services table{
+      barrier_sync,    barrier_arrive, barrier_reduce, yield,        poll,         fault,         exit_lanes,
+      vprintf_service, assert_fail,    malloc_service, free_service, nanosleep,    clock_service, globaltimer,
+      barrier_join,    barrier_wait,   texture,        surface,      texture_query};
   return table;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/assert.h"
 #include "exec/barrier.h"
+#include "isa/harness/textures.h"
 #include "ptx/layout.h"
 
 namespace raddle::testing {
@@ -116,6 +117,7 @@ class Scheduler {
   Outcome outcome_;
   std::atomic<std::uint32_t> poll_{0};
   bool progress_ = false, aborted_ = false;
+  std::unique_ptr<TestTextures> textures_;  // made when a kernel asks for one
   std::uint64_t clock_ = 0;
 };
 
@@ -176,13 +178,41 @@ struct Calls {
   static void nanosleep(WarpContext* w, std::uint32_t) { of(w).switch_out(); }
   static std::uint64_t clock(WarpContext* w) { return ++of(w).clock_; }
   static std::uint64_t globaltimer(WarpContext* w) { return ++of(w).clock_; }
+
+  template <class Lanes, class Ask>
+  static void for_lanes(WarpContext* w, std::uint32_t active, Lanes& lanes, Ask ask) {
+    if (!of(w).textures_) of(w).textures_ = std::make_unique<TestTextures>();
+    for (; active != 0; active &= active - 1) {
+      const auto lane = static_cast<std::uint32_t>(std::countr_zero(active));
+      const machine::TextureProblem problem = ask(of(w).textures_->unit(), lane);
+      if (problem.note != nullptr) fault(w, problem.fault, lanes.handle[lane], lane, w->line);
+    }
+  }
+  static void texture(WarpContext* w, std::uint32_t word, std::uint32_t active, exec::TextureLanes* lanes) {
+    lanes->resident = active;
+    for_lanes(w, active, *lanes, [&](const machine::TextureUnit& unit, std::uint32_t lane) {
+      return unit.texture(exec::TextureRequest::from_word(word), *lanes, lane);
+    });
+  }
+  static void surface(WarpContext* w, std::uint32_t word, std::uint32_t active, exec::SurfaceLanes* lanes) {
+    for_lanes(w, active, *lanes, [&](const machine::TextureUnit& unit, std::uint32_t lane) {
+      return unit.surface(exec::SurfaceRequest::from_word(word), *lanes, lane);
+    });
+  }
+  static void query(WarpContext* w, std::uint32_t what, std::uint32_t active,
+                    exec::TextureQueryLanes* lanes) {
+    for_lanes(w, active, *lanes, [&](const machine::TextureUnit& unit, std::uint32_t lane) {
+      return unit.query(static_cast<exec::TextureQuery>(what), *lanes, lane);
+    });
+  }
 };
 
 constexpr exec::Services kServices = {
     Calls::barrier_sync, Calls::barrier_arrive, Calls::barrier_reduce, Calls::yield,
     Calls::poll,         Calls::fault,          Calls::exit_lanes,     Calls::vprintf,
     Calls::assert_fail,  Calls::malloc,         Calls::free,           Calls::nanosleep,
-    Calls::clock,        Calls::globaltimer,    Calls::barrier_join,   Calls::barrier_wait};
+    Calls::clock,        Calls::globaltimer,    Calls::barrier_join,   Calls::barrier_wait,
+    Calls::texture,      Calls::surface,        Calls::query};
 
 Scheduler::Scheduler(const CtaLaunch& launch) : launch_(launch), memory_(*launch.module) {
   exec::BlockShape block = launch.block;

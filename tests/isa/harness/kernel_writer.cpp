@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "isa/harness/textures.h"
 #include "isa/match.h"
 #include "ptx/module.h"
 
@@ -69,8 +70,13 @@ std::string register_type(Type type, unsigned bits) {
 /// An operand as a case reads or writes it; its slot is taken later.
 Port port_of(const isa::OperandSpec& spec, const CaseSpec& c) {
   Type type = case_operand_type(*c.opcode, spec);
-  return {spec.name, type, register_bits(type, spec.may_be_wider ? c.register_bits : 0),
-          spec.vector ? c.opcode->vector_length() : 1};
+  Port port{spec.name, type, register_bits(type, spec.may_be_wider ? c.register_bits : 0),
+            spec.vector ? c.opcode->vector_length() : 1};
+  if (spec.geometric == isa::GeometricKind::none) return port;
+  const isa::Geometry geometry = isa::geometry_of(*c.opcode);
+  port.elements = isa::element_count(spec.geometric, geometry);
+  port.mixed = isa::has_layer(geometry);
+  return port;
 }
 
 std::string operand_text(const std::vector<std::string>& registers) {
@@ -183,7 +189,8 @@ std::vector<std::string> KernelWriter::declare(char prefix, const Port& port) {
   std::vector<std::string> registers;
   for (unsigned i = 0; i < port.elements; ++i) {
     registers.push_back(fmt::format("%{}_{}{}", prefix, port.name, i));
-    line(fmt::format(".reg .{} {};", register_type(port.type, port.bits), registers.back()));
+    line(fmt::format(".reg .{} {};", port.mixed ? "b32" : register_type(port.type, port.bits),
+                     registers.back()));
   }
   return registers;
 }
@@ -197,7 +204,36 @@ std::string KernelWriter::source(Writing& w, const isa::OperandSpec& spec, const
     load(port, reg);
     port.slot += port.bits > 64 ? 2 : 1;
   }
+  if (spec.geometric == isa::GeometricKind::none) return operand_text(registers);
+  const bool layer = isa::has_layer(isa::geometry_of(*c.opcode)),
+             surface = c.opcode->row->chapter == "surface";
+  for (std::size_t i = 0; i < registers.size() && surface && c.random; ++i)
+    line(fmt::format("and.b32 {0}, {0}, {1:#x};", registers[i],
+                     coordinate_mask(*c.opcode, i == (layer ? 1 : 0))));
+  if (registers.size() == 3) registers.push_back(registers.back());  // PTX wants four, and ignores the last
   return operand_text(registers);
+}
+
+/// A register with the handle of the test texture or surface that suits the opcode.
+std::string KernelWriter::handle(const isa::Opcode& opcode) {
+  const isa::Geometry geometry = isa::geometry_of(opcode);
+  const bool surface = opcode.row->chapter == "surface";
+  const bool integers = opcode.type() == Type::u32 || opcode.type() == Type::s32;
+  line(fmt::format(".reg .b64 %handle; mov.b64 %handle, {};",
+                   surface ? TestTextures::surface(geometry) : TestTextures::texture(geometry, integers)));
+  return "[%handle";
+}
+
+/// What the surface holds afterwards: 16 bytes for each lane.
+void KernelWriter::dump_surface(Writing& w) {
+  for (unsigned i = 0; i < 2; ++i) {
+    const Port port = take_output({fmt::format("surface{}", i), Type::b64, 64, 1});
+    w.layout.results.push_back(port);
+    line(
+        fmt::format("{{ .reg .b64 %h, %t; .reg .b32 %x; mov.b64 %h, {}; mad.lo.u32 %x, %lane, 16, {}; "
+                    "suld.b.1d.b64.trap %t, [%h, %x]; st.global.b64 [%out+{}], %t; }}",
+                    TestTextures::surface(isa::Geometry::d1), 8 * i, port.slot * kSlotBytes));
+  }
 }
 
 std::string KernelWriter::destination(Writing& w, const isa::OperandSpec& spec, const CaseSpec& c) {
@@ -271,7 +307,8 @@ Result<CaseLayout> KernelWriter::add(const CaseSpec& c) {
     if (!spec)
       return Error::unsupported("{}: operand '{}' is in no operand list", row.id, c.form->operands[i].name);
     bool open = spec->kind == OperandKind::value && case_operand_type(*c.opcode, *spec) == Type::none;
-    if (open || (spec->kind != OperandKind::value && spec->kind != OperandKind::address))
+    if (open || (spec->kind != OperandKind::value && spec->kind != OperandKind::address &&
+                 spec->kind != OperandKind::handle))
       return Error::unsupported("{}: operand '{}' needs a hand-written kernel", row.id, spec->name);
     if (is_immediate_only(*spec) && (c.immediates.size() <= i || c.immediates[i].empty()))
       return Error::invalid("{}: operand '{}' takes an immediate", row.id, spec->name);
@@ -281,22 +318,27 @@ Result<CaseLayout> KernelWriter::add(const CaseSpec& c) {
   line("{");
   w.layout.first_line = lines_;
   std::string operands;
+  bool in_brackets = false;
   for (std::size_t i = 0; i < c.form->operands.size(); ++i) {
     const isa::OperandSlot& slot = c.form->operands[i];
     if (slot.optional && !c.present[i]) continue;
     const isa::OperandSpec& spec = *find_operand(row, slot.name);
     std::string text = i < c.immediates.size() && !c.immediates[i].empty() ? c.immediates[i]
                        : spec.kind == OperandKind::address                 ? address(w, *c.opcode)
+                       : spec.kind == OperandKind::handle                  ? handle(*c.opcode)
                        : spec.is_destination                               ? destination(w, spec, c)
                                                                            : source(w, spec, c);
     std::string_view mark = i < c.marks.size() ? std::string_view(c.marks[i]) : std::string_view();
     bool minus = mark.starts_with('-');
+    if (in_brackets && !slot.bracketed) operands += "]", in_brackets = false;
+    in_brackets |= spec.kind == OperandKind::handle;
     operands += operands.empty() ? " " : slot.joined ? "|" : ", ";
     operands += fmt::format("{}{}{}", minus ? "-" : "", text, mark.substr(minus));
   }
   bool wrap_carry =
       row.text->scope == isa::Scope::lane && c.opcode->is(isa::Effects::state) && !w.layout.results.empty();
   if (wrap_carry) carry_in(w);
+  if (in_brackets) operands += "]";
   line(c.opcode->text + operands + ";");
   if (wrap_carry) carry_out(w);
   for (const Port& port : w.layout.results) {
@@ -308,6 +350,7 @@ Result<CaseLayout> KernelWriter::add(const CaseSpec& c) {
     }
   }
   if (w.layout.has_area) dump_area(w, *c.opcode);
+  if (c.random && row.chapter == "surface" && c.opcode->is(isa::Effects::writes)) dump_surface(w);
   line("}");
   w.layout.last_line = lines_;
   return w.layout;

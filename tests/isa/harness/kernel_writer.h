@@ -26,6 +26,7 @@ struct CaseSpec {
   std::vector<std::string>
       immediates;                  ///< by form operand: text to write instead of a register, empty for none
   std::vector<std::string> marks;  ///< by form operand: "-", a selector ".b1", both "-.b1", or empty
+  bool random = false;  ///< operands are drawn, not given: coordinates of surfaces are kept in their bounds
   bool member_mask_from_launch = true;  ///< an operand named membermask is the mask of active lanes
 };
 
@@ -36,7 +37,8 @@ struct Port {
   isa::Type type = isa::Type::none;
   unsigned bits = 0;  ///< width of the register
   unsigned elements = 1;
-  unsigned slot = 0;  ///< in the input or output area
+  unsigned slot = 0;   ///< in the input or output area
+  bool mixed = false;  ///< elements of several types, of which `type` is one: registers have none
   unsigned slots() const { return elements * (bits > 64 ? 2 : 1); }
 };
 
@@ -71,6 +73,8 @@ class KernelWriter {
   std::string destination(Writing& w, const isa::OperandSpec& spec, const CaseSpec& c);
   std::string address(Writing& w, const isa::Opcode& opcode);
   void dump_area(Writing& w, const isa::Opcode& opcode);
+  std::string handle(const isa::Opcode& opcode);
+  void dump_surface(Writing& w);
   void carry_in(Writing& w);
   void carry_out(Writing& w);
 

@@ -67,5 +67,15 @@ TEST(Printer, NamesHiddenInAScopeStayApart) {
   EXPECT_EQ(print_instruction(twice, function_of(twice, "k"), 1), "mov.u64 %rd1, g;");
 }
 
+TEST(Printer, BracketsHoldWhatTheyHeld) {
+  for (const char* text : {"tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}|%p1, [%rd1, {%f1, %f2}], {%r1, 1};",
+                           "tex.level.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}], %r2;",
+                           "sust.b.a1d.b32.zero [%rd1, {%r1, 4}], %r2;", "txq.width.b32 %r1, [%rd1];"}) {
+    const Module once = must_parse(kernel_text(text));
+    EXPECT_EQ(print_instruction(once, function_of(once, "k"), 0), text);
+    EXPECT_EQ(shape(must_parse(print(once))), shape(once)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace raddle::ptx::test

@@ -1,0 +1,37 @@
+// Geometries of textures and surfaces, and what they make of coordinate operands (PTX ISA "tex", "suld").
+#pragma once
+
+#include <cstdint>
+
+#include "isa/row.h"
+
+namespace raddle::isa {
+
+enum class Geometry : std::uint8_t { d1, d2, d3, a1d, a2d, cube, acube };
+
+/// Of the opcode's geometry modifier; d1 where it has none.
+Geometry geometry_of(const Opcode& opcode);
+
+constexpr bool has_layer(Geometry g) {
+  return g == Geometry::a1d || g == Geometry::a2d || g == Geometry::acube;
+}
+/// Coordinates without the layer; a cube's are a direction.
+constexpr unsigned coordinate_count(Geometry g) {
+  switch (g) {
+    case Geometry::d1:
+    case Geometry::a1d:
+      return 1;
+    case Geometry::d2:
+    case Geometry::a2d:
+      return 2;
+    default:
+      return 3;
+  }
+}
+
+/// Elements of a geometric operand; of three, a fourth may be written and is ignored.
+constexpr unsigned element_count(GeometricKind kind, Geometry g) {
+  return coordinate_count(g) + (kind == GeometricKind::coordinates && has_layer(g) ? 1 : 0);
+}
+
+}  // namespace raddle::isa

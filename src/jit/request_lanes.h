@@ -1,0 +1,36 @@
+// Requests to the machine that concern many lanes at once: arrays by lane on the stack (exec/texture.h),
+// filled with vectors, one call, results read back as vectors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "jit/function.h"
+
+namespace raddle::jit {
+
+class RequestLanes {
+ public:
+  /// @param bytes  of the structure
+  RequestLanes(FunctionCompiler& f, std::size_t bytes);
+
+  /// Writes an operand's lanes to the array of `bits`-wide integers at `offset`.
+  void put(std::size_t offset, unsigned bits, const ptx::Operand& source);
+  /// Calls a service for the lanes that execute: `void(warp, word, lanes, this structure)`.
+  void call(std::size_t service, std::uint32_t word);
+  /// Writes a destination from the array at `offset`; `bits` of its elements count.
+  void get(std::size_t offset, unsigned stored_bits, unsigned bits, const ptx::Operand& destination);
+  /// Whether the 32-bit integers at `offset` differ from 0, per part.
+  Mask flags(std::size_t offset);
+  /// The word at `offset`.
+  llvm::Value* word(std::size_t offset);
+
+ private:
+  llvm::Value* at(std::size_t offset, unsigned bits, unsigned part);
+  llvm::FixedVectorType* vector(unsigned bits);
+
+  FunctionCompiler& f_;
+  llvm::Value* base_;
+};
+
+}  // namespace raddle::jit

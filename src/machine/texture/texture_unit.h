@@ -1,0 +1,64 @@
+// The texture unit: descriptors of textures and surfaces, found by checked handles, and what kernels ask of
+// them. One per machine, shared by its workers; see README.md here.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "exec/texture.h"
+#include "raddle/fault_kind.h"
+#include "raddle/texture.h"
+
+namespace raddle::machine {
+
+/// Why a lane's request cannot be answered; `note` null: it was.
+struct TextureProblem {
+  const char* note = nullptr;
+  raddle::FaultKind fault = raddle::FaultKind::invalid_handle;
+};
+
+class TextureUnit {
+ public:
+  TextureUnit() = default;
+  ~TextureUnit();
+  TextureUnit(const TextureUnit&) = delete;
+  TextureUnit& operator=(const TextureUnit&) = delete;
+
+  std::uint64_t add_texture(const Image& image, const Sampler& sampler);
+  std::uint64_t add_surface(const Image& image);
+  /// Ends a handle. Kernels that use it then find it stale. @returns false for what is no live handle
+  bool remove(std::uint64_t handle);
+
+  // For kernels: one lane of an instruction. No lock, no allocation.
+  TextureProblem texture(const exec::TextureRequest& request, exec::TextureLanes& lanes, unsigned lane) const;
+  TextureProblem surface(const exec::SurfaceRequest& request, exec::SurfaceLanes& lanes, unsigned lane) const;
+  TextureProblem query(exec::TextureQuery query, exec::TextureQueryLanes& lanes, unsigned lane) const;
+
+ private:
+  enum class Kind : std::uint32_t { texture = 13, surface = 14 };
+  struct Descriptor {
+    std::atomic<std::uint64_t> handle{0};  ///< 0: free
+    std::uint32_t generation = 0;
+    Image image;
+    Sampler sampler;
+  };
+  // Descriptors stay where they are while others are added: the table grows by chunks.
+  static constexpr std::size_t kChunk = 256, kChunks = 4096;
+
+  std::uint64_t add(Kind kind, const Image& image, const Sampler& sampler);
+  Descriptor* slot(std::size_t index) const;
+  const Descriptor* find(std::uint64_t handle, Kind kind) const;
+  TextureProblem no_such(std::uint64_t handle, Kind kind) const;
+
+  std::mutex mutex_;
+  std::size_t used_ = 0;
+  std::vector<std::size_t> free_;
+  std::array<std::atomic<Descriptor*>, kChunks> chunks_{};
+};
+
+}  // namespace raddle::machine
