@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "base/result.h"
+#include "raddle/texture.h"
 #include "raddle/types.h"
 
 namespace raddle {
@@ -116,6 +117,14 @@ class Device {
   Result<Buffer<T>> buffer(std::size_t count);
   template <class T>
   Result<Buffer<T>> buffer(const std::vector<T>& contents);  ///< allocates and writes
+
+  /// A texture or surface of an image in device memory; pass the handle to kernels as a 64-bit parameter. The
+  /// image's memory must outlive it. @errors invalid: an image that cannot be, linear filtering of integers
+  Result<TextureHandle> create_texture(const Image& image, const Sampler& sampler = {});
+  Result<SurfaceHandle> create_surface(const Image& image);
+  /// Kernels that still use the handle fault. @errors invalid: no live handle
+  Result<void> destroy(TextureHandle texture);
+  Result<void> destroy(SurfaceHandle surface);
 
   Result<Stream> stream(int priority = 0);  ///< lower numbers run first
   Stream& default_stream();
