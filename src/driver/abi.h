@@ -107,6 +107,73 @@ struct CUDA_ARRAY_MEMORY_REQUIREMENTS {
   unsigned reserved[4];
 };
 
+using CUtexObject = unsigned long long;
+using CUsurfObject = unsigned long long;
+
+enum CUresourcetype : int {
+  RESOURCE_TYPE_ARRAY = 0,
+  RESOURCE_TYPE_MIPMAPPED_ARRAY = 1,
+  RESOURCE_TYPE_LINEAR = 2,
+  RESOURCE_TYPE_PITCH2D = 3,
+};
+enum CUaddress_mode : int { ADDRESS_WRAP = 0, ADDRESS_CLAMP = 1, ADDRESS_MIRROR = 2, ADDRESS_BORDER = 3 };
+enum CUfilter_mode : int { FILTER_POINT = 0, FILTER_LINEAR = 1 };
+
+/// Flags of textures.
+enum : unsigned {
+  TRSF_READ_AS_INTEGER = 0x01,
+  TRSF_NORMALIZED_COORDINATES = 0x02,
+  TRSF_SRGB = 0x10,
+  TRSF_DISABLE_TRILINEAR_OPTIMIZATION = 0x20,
+  TRSF_SEAMLESS_CUBEMAP = 0x40,
+};
+
+struct CUDA_RESOURCE_DESC {
+  CUresourcetype resType;
+  union {
+    struct {
+      CUarray hArray;
+    } array;
+    struct {
+      CUmipmappedArray hMipmappedArray;
+    } mipmap;
+    struct {
+      CUdeviceptr devPtr;
+      CUarray_format format;
+      unsigned numChannels;
+      std::size_t sizeInBytes;
+    } linear;
+    struct {
+      CUdeviceptr devPtr;
+      CUarray_format format;
+      unsigned numChannels;
+      std::size_t width, height, pitchInBytes;
+    } pitch2D;
+    int reserved[32];
+  } res;
+  unsigned flags;
+};
+
+struct CUDA_TEXTURE_DESC {
+  CUaddress_mode addressMode[3];
+  CUfilter_mode filterMode;
+  unsigned flags, maxAnisotropy;
+  CUfilter_mode mipmapFilterMode;
+  float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp;
+  float borderColor[4];
+  int reserved[12];
+};
+
+/// Formats of views: 0 leaves the resource's own; then channels of 8, 16 and 32 bits in ones, twos and fours.
+enum CUresourceViewFormat : int { RES_VIEW_FORMAT_NONE = 0, RES_VIEW_FORMAT_FLOAT_4X32 = 0x18 };
+
+struct CUDA_RESOURCE_VIEW_DESC {
+  CUresourceViewFormat format;
+  std::size_t width, height, depth;
+  unsigned firstMipmapLevel, lastMipmapLevel, firstLayer, lastLayer;
+  unsigned reserved[16];
+};
+
 inline constexpr int kDriverVersion = 13000;
 
 /// Streams that are no handles.

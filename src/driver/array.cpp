@@ -85,13 +85,6 @@ unsigned most_levels(const CUDA_ARRAY3D_DESCRIPTOR& d) {
   return static_cast<unsigned>(std::bit_width(std::max({d.Width, d.Height, has_layers ? 0 : d.Depth})));
 }
 
-CUresult find_mipmapped_array(CUmipmappedArray handle, std::shared_ptr<MipmappedArray>& array) {
-  std::shared_ptr<Context> context;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
-  array = Process::instance().mipmapped_arrays.find(handle);
-  return array != nullptr && array->context == context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-}
-
 }  // namespace
 
 unsigned channel_bytes(CUarray_format format) {
@@ -136,6 +129,13 @@ CUresult find_array(CUarray handle, std::shared_ptr<Array>& array) {
   std::shared_ptr<Context> context;
   if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
   array = Process::instance().arrays.find(handle);
+  return array != nullptr && array->context == context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult find_mipmapped_array(CUmipmappedArray handle, std::shared_ptr<MipmappedArray>& array) {
+  std::shared_ptr<Context> context;
+  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+  array = Process::instance().mipmapped_arrays.find(handle);
   return array != nullptr && array->context == context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 

@@ -64,5 +64,6 @@ unsigned channel_bytes(CUarray_format format);
 
 /// A live array of the current context. CUDA_ERROR_INVALID_HANDLE, or what current_context answers
 CUresult find_array(CUarray handle, std::shared_ptr<Array>& array);
+CUresult find_mipmapped_array(CUmipmappedArray handle, std::shared_ptr<MipmappedArray>& array);
 
 }  // namespace raddle::driver

@@ -18,6 +18,7 @@
 namespace raddle::driver {
 
 struct Stream;
+struct TextureObject;
 struct Function;
 
 /// An address space with its sticky error. Each has a device of its own until one device holds several (A).
@@ -40,6 +41,8 @@ struct Context {
 
   std::mutex mutex;
   std::vector<std::weak_ptr<Stream>> blocking;  ///< streams that are ordered with the legacy stream
+  /// Texture and surface objects by handle (texture.h).
+  std::map<std::uint64_t, std::shared_ptr<const TextureObject>> textures, surfaces;
 
  private:
   std::unique_ptr<Stream> legacy_;

@@ -135,6 +135,15 @@ void Process::destroy_context(const std::shared_ptr<Context>& context) {
   const auto is_its = [&](const auto& object) { return object.context == context; };
   functions.remove_if([&](const Function& function) { return function.module->context == context; });
   events.remove_if(is_its);
+  decltype(context->textures) textures,
+      surfaces;  // ended without the lock: they may be the last that hold their arrays
+  {
+    const std::lock_guard lock(context->mutex);
+    textures.swap(context->textures);
+    surfaces.swap(context->surfaces);
+  }
+  textures.clear();
+  surfaces.clear();
   mipmapped_arrays.remove_if(is_its);
   arrays.remove_if(is_its);
   streams.remove_if([&](const Stream& stream) { return stream.keeps == context; });

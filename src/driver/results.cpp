@@ -55,6 +55,7 @@ CUresult result_of_code(ErrorCode code) {
 CUresult result_of_fault(FaultKind kind) {
   switch (kind) {
     case FaultKind::illegal_address:
+    case FaultKind::invalid_handle:
       return CUDA_ERROR_ILLEGAL_ADDRESS;
     case FaultKind::misaligned_address:
       return CUDA_ERROR_MISALIGNED_ADDRESS;

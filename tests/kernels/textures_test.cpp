@@ -1,5 +1,5 @@
-// Texture fetches and surface accesses of CUDA C++ kernels against a scalar model written from the CUDA C++
-// Programming Guide's "Texture Fetching".
+// Long, as each mode of textures has a test: texture fetches and surface accesses of CUDA C++ kernels against
+// a scalar model written from the CUDA C++ Programming Guide's "Texture Fetching".
 #include <gmock/gmock.h>
 
 #include <array>

@@ -21,6 +21,16 @@ static_assert(offsetof(::CUDA_ARRAY3D_DESCRIPTOR, Flags) ==
               offsetof(raddle::driver::CUDA_ARRAY3D_DESCRIPTOR, Flags));
 static_assert(sizeof(::CUDA_ARRAY_MEMORY_REQUIREMENTS) ==
               sizeof(raddle::driver::CUDA_ARRAY_MEMORY_REQUIREMENTS));
+static_assert(sizeof(::CUDA_RESOURCE_DESC) == sizeof(raddle::driver::CUDA_RESOURCE_DESC));
+static_assert(offsetof(::CUDA_RESOURCE_DESC, res.pitch2D.pitchInBytes) ==
+              offsetof(raddle::driver::CUDA_RESOURCE_DESC, res.pitch2D.pitchInBytes));
+static_assert(offsetof(::CUDA_RESOURCE_DESC, flags) == offsetof(raddle::driver::CUDA_RESOURCE_DESC, flags));
+static_assert(sizeof(::CUDA_TEXTURE_DESC) == sizeof(raddle::driver::CUDA_TEXTURE_DESC));
+static_assert(offsetof(::CUDA_TEXTURE_DESC, borderColor) ==
+              offsetof(raddle::driver::CUDA_TEXTURE_DESC, borderColor));
+static_assert(sizeof(::CUDA_RESOURCE_VIEW_DESC) == sizeof(raddle::driver::CUDA_RESOURCE_VIEW_DESC));
+static_assert(offsetof(::CUDA_RESOURCE_VIEW_DESC, firstLayer) ==
+              offsetof(raddle::driver::CUDA_RESOURCE_VIEW_DESC, firstLayer));
 static_assert(sizeof(::CUresult) == sizeof(raddle::driver::CUresult));
 
 static_assert(sizeof(::CUctxCreateParams) == sizeof(raddle::driver::CUctxCreateParams));
@@ -106,6 +116,11 @@ TEST(Abi, ArraysHaveTheHeadersNumbers) {
   EXPECT_EQ(static_cast<int>(::CU_AD_FORMAT_SNORM_INT16X4), FORMAT_SNORM_INT16X4);
   EXPECT_EQ(static_cast<unsigned>(CUDA_ARRAY3D_CUBEMAP), ARRAY3D_CUBEMAP);
   EXPECT_EQ(static_cast<unsigned>(CUDA_ARRAY3D_COLOR_ATTACHMENT), ARRAY3D_COLOR_ATTACHMENT);
+  EXPECT_EQ(static_cast<int>(::CU_RESOURCE_TYPE_PITCH2D), RESOURCE_TYPE_PITCH2D);
+  EXPECT_EQ(static_cast<int>(::CU_TR_ADDRESS_MODE_BORDER), ADDRESS_BORDER);
+  EXPECT_EQ(static_cast<int>(::CU_TR_FILTER_MODE_LINEAR), FILTER_LINEAR);
+  EXPECT_EQ(static_cast<unsigned>(CU_TRSF_SEAMLESS_CUBEMAP), TRSF_SEAMLESS_CUBEMAP);
+  EXPECT_EQ(static_cast<int>(::CU_RES_VIEW_FORMAT_FLOAT_4X32), RES_VIEW_FORMAT_FLOAT_4X32);
 }
 
 }  // namespace

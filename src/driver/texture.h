@@ -1,0 +1,21 @@
+// Texture and surface objects: what programs asked for, which the device's texture unit knows by the same
+// handle.
+#pragma once
+
+#include <memory>
+
+#include "driver/array.h"
+
+namespace raddle::driver {
+
+struct TextureObject {
+  CUDA_RESOURCE_DESC resource{};
+  CUDA_TEXTURE_DESC texture{};
+  CUDA_RESOURCE_VIEW_DESC view{};
+  bool has_view = false;
+  // What the resource's handles stood for: the memory stays while the object lives.
+  std::shared_ptr<Array> array;
+  std::shared_ptr<MipmappedArray> mipmap;
+};
+
+}  // namespace raddle::driver
