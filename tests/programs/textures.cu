@@ -1,5 +1,4 @@
 // Textures and surfaces of arrays: filtering, address modes, a surface written and read back.
-// missing: textures
 #include <cmath>
 
 #include "program.h"
