@@ -42,6 +42,8 @@ struct DeviceOptions {
   /// Room for what kernels print between two synchronisations (cudaLimitPrintfFifoSize): what is more
   /// overwrites the oldest lines, as in CUDA, whose default is 1 MiB. 0: nothing is lost.
   std::uint64_t print_bytes = 0;
+  std::function<std::optional<int>(int)>
+      attribute;  ///< answers cudaDeviceGetAttribute in kernels; none: nothing
   std::function<void(std::string_view)>
       output;  ///< receives printf of kernels at synchronisation; none: stdout
 };

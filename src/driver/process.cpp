@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/thread_value.h"
+#include "driver/entry.h"
 #include "driver/forward.h"
 #include "driver/results.h"
 #include "machine/shape/host.h"
@@ -24,6 +25,11 @@ DeviceOptions options_from_environment() {
   DeviceOptions options;
   options.shape = environment("RADDLE_DEVICE", "h200");
   options.engine = environment("RADDLE_ENGINE", "");
+  options.attribute = [](int which) -> std::optional<int> {
+    int value = 0;
+    return entry::cuDeviceGetAttribute(&value, which, 0) == CUDA_SUCCESS ? std::optional(value)
+                                                                         : std::nullopt;
+  };
   return options;
 }
 

@@ -94,7 +94,14 @@ struct Services {
   void (*texture)(WarpContext*, std::uint32_t word, std::uint32_t lanes, TextureLanes*);
   void (*surface)(WarpContext*, std::uint32_t word, std::uint32_t lanes, SurfaceLanes*);
   void (*texture_query)(WarpContext*, std::uint32_t query, std::uint32_t lanes, TextureQueryLanes*);
+  /// Calls a function of CUDA's device runtime for a lane. @param function  ptx::DeviceRuntimeFunction
+  /// @param arguments  in order, a value for each; for a structure, a value for each of its 32-bit words
+  std::uint64_t (*device_runtime)(WarpContext*, std::uint32_t lane, std::uint32_t function,
+                                  const std::uint64_t* arguments);
 };
+
+/// Most values that a function of the device runtime takes.
+inline constexpr unsigned kDeviceRuntimeArguments = 16;
 
 /// One CTA while it is started on a worker.
 struct CtaContext {

@@ -146,6 +146,29 @@ std::uint64_t Lane::argument(const ptx::Call& call, unsigned k) const {
   return bits;
 }
 
+void Lane::argument_words(const ptx::Call& call, std::span<std::uint64_t> words) const {
+  const ptx::Module& module = *warp_->module().module;
+  std::size_t next = 0;
+  for (unsigned k = 0; k < call.arguments.size() && next < words.size(); ++k) {
+    const ptx::Operand& from = call.arguments[k];
+    if (from.kind != Kind::variable || module.variables[from.index].dimensions.empty()) {
+      words[next++] = argument(call, k);
+      continue;
+    }
+    for (std::size_t at = 0; at + 4 <= module.variables[from.index].size && next < words.size(); at += 4) {
+      std::uint32_t word;
+      std::memcpy(&word, private_address(from.index, depth_) + from.value + at, sizeof word);
+      words[next++] = word;
+    }
+  }
+}
+
+std::string_view Lane::name_of_callee(const ptx::Call& call) const {
+  const std::vector<ptx::Function>& functions = warp_->module().module->functions;
+  const ptx::Function& callee = functions[call.callee.index];
+  return callee.alias_of == ptx::kNone ? callee.name : functions[callee.alias_of].name;
+}
+
 void Lane::set_return(const ptx::Call& call, std::uint64_t bits) {
   if (call.returns.empty()) return;
   const ptx::Operand& to = call.returns[0];

@@ -5,6 +5,8 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <span>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -91,6 +93,9 @@ class Lane {
   /// Argument k of a call to a built-in, zero-extended; and its result.
   std::uint64_t argument(const ptx::Call& call, unsigned k) const;
   void set_return(const ptx::Call& call, std::uint64_t bits);
+  /// The arguments as exec::Services::device_runtime takes them; more than there is room for are left out.
+  void argument_words(const ptx::Call& call, std::span<std::uint64_t> words) const;
+  std::string_view name_of_callee(const ptx::Call& call) const;
 
   const FunctionCode& code() const { return *frames_[depth_].code; }
 

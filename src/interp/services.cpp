@@ -4,6 +4,7 @@
 
 #include "interp/lane.h"
 #include "interp/warp.h"
+#include "ptx/device_runtime.h"
 
 namespace raddle::interp {
 namespace {
@@ -29,6 +30,14 @@ void call_free(Lane& lane, const ptx::Call& call) {
   lane.services().free(&lane.context(), lane.argument(call, 0));
 }
 
+void call_device_runtime(Lane& lane, const ptx::Call& call) {
+  std::uint64_t arguments[exec::kDeviceRuntimeArguments] = {};
+  lane.argument_words(call, arguments);
+  const auto function = *ptx::find_device_runtime(lane.name_of_callee(call));
+  lane.set_return(call, lane.services().device_runtime(&lane.context(), lane.index(),
+                                                       static_cast<std::uint32_t>(function), arguments));
+}
+
 struct Named {
   std::string_view name;
   BuiltIn function;
@@ -47,7 +56,7 @@ BuiltIn find_built_in(std::string_view name) {
   for (const Named& entry : kBuiltIns) {
     if (entry.name == name) return entry.function;
   }
-  return nullptr;
+  return ptx::find_device_runtime(name) ? call_device_runtime : nullptr;
 }
 
 }  // namespace raddle::interp

@@ -261,8 +261,43 @@ llvm::Value* FunctionCompiler::argument_block(const std::vector<Operand>& operan
   return block;
 }
 
+/// The device runtime sees one lane at a time and takes every word of every argument as a 64-bit value.
+void FunctionCompiler::emit_device_runtime_call(const ptx::Call& call, ptx::DeviceRuntimeFunction function) {
+  std::vector<std::pair<llvm::Value*, llvm::Type*>> words;  // arrays by lane
+  for (const auto& o : call.arguments) {
+    if (o.kind != Operand::Kind::variable) {
+      words.emplace_back(spill(read(o)), ir.getIntNTy(isa::byte_size(f.registers[o.index].type) * 8));
+      continue;
+    }
+    const auto& v = context.module.variables[o.index];
+    for (std::uint64_t w = 0; (w + 1) * word_bytes(v) <= v.size; ++w)
+      words.emplace_back(parameter_word(v, parameter_slot(o.index), w, 0), ir.getIntNTy(word_bytes(v) * 8));
+  }
+  words.resize(std::min<std::size_t>(words.size(), exec::kDeviceRuntimeArguments));
+  auto* i64 = ir.getInt64Ty();
+  auto* type = llvm::ArrayType::get(i64, exec::kDeviceRuntimeArguments);
+  auto* arguments = entry_alloca(type, "device_runtime", 64);
+  ir.CreateStore(llvm::Constant::getNullValue(type), arguments);
+  for_each_lane(mask_bits(executing()), [&](llvm::Value* lane) {
+    mark_lane(lane);
+    for (unsigned k = 0; k < words.size(); ++k)
+      ir.CreateStore(ir.CreateZExt(load_lane(words[k].first, words[k].second, lane), i64),
+                     ir.CreateConstInBoundsGEP1_32(i64, arguments, k));
+    llvm::Value* result =
+        call_service(offsetof(exec::Services, device_runtime), i64,
+                     {warp_, lane, ir.getInt32(static_cast<std::uint32_t>(function)), arguments});
+    if (!call.returns.empty() && call.returns[0].kind == Operand::Kind::variable) {
+      const auto& v = context.module.variables[call.returns[0].index];
+      store_lane(parameter_slot(call.returns[0].index),
+                 ir.CreateTrunc(result, ir.getIntNTy(std::min(word_bytes(v), 8u) * 8)), lane);
+    }
+  });
+  mark_lane(nullptr);
+}
+
 /// Services see one lane at a time: scalars out of the argument slots, result back.
 void FunctionCompiler::emit_service_call(const ptx::Call& call, std::string_view name) {
+  if (const auto function = ptx::find_device_runtime(name)) return emit_device_runtime_call(call, *function);
   std::vector<llvm::Value*> arrays;
   std::vector<llvm::Type*> types;
   for (const auto& o : call.arguments) {

@@ -17,6 +17,7 @@
 #include "jit/line_table.h"
 #include "jit/plan.h"
 #include "jit/value.h"
+#include "ptx/device_runtime.h"
 
 namespace raddle::jit {
 
@@ -260,6 +261,7 @@ class FunctionCompiler {
   llvm::FunctionType* device_function_type();
   llvm::Value* argument_block(const std::vector<ptx::Operand>& operands, bool copy_in,
                               std::vector<std::function<void()>>& after);
+  void emit_device_runtime_call(const ptx::Call& call, ptx::DeviceRuntimeFunction function);
   void emit_service_call(const ptx::Call& call, std::string_view name);
   void call_function(llvm::Function* function, llvm::Value* lanes_called,
                      const std::array<llvm::Value*, 3>& blocks);

@@ -8,6 +8,7 @@
 #include "base/futex.h"
 #include "machine/shape/host.h"
 #include "machine/sm/signals.h"
+#include "machine/tasks/children.h"
 
 namespace raddle::machine {
 
@@ -57,6 +58,7 @@ Machine::Machine(MachineOptions options, unsigned workers, std::vector<int> cpus
       tasks_(*this),
       copies_(tasks_),
       callbacks_(tasks_),
+      compilations_(tasks_),
       watcher_(tasks_, failed_),
       watchdog_(tasks_, [this](Task& task) {
         exec::Fault fault;
@@ -81,6 +83,10 @@ bool Machine::dispatch(Task& task) {
   if (task.kind == TaskKind::marker) return true;
   if (task.kind == TaskKind::callback) {
     callbacks_.push(task);
+    return false;
+  }
+  if (task.kind == TaskKind::compilation) {
+    compilations_.push(task);
     return false;
   }
   if (failed() || task.stop.load(std::memory_order_relaxed) != 0) {
@@ -156,6 +162,24 @@ void Machine::stop_task(Task& task, exec::Fault fault) {
   }
   for (auto& worker : workers_) worker->raise_poll();
   doorbell_.ring(worker_count());
+  stop_children(task);
+}
+
+void Machine::stop_children(Task& task) {
+  Children* family = task.family_if_any();
+  if (family == nullptr) return;
+  std::vector<Task*> children;
+  {
+    const std::lock_guard lock(family->mutex);
+    children = family->launched;
+    for (Task* child : children) tasks_.retain(*child);
+  }
+  for (Task* child : children) {
+    exec::Fault fault;
+    fault.kind = exec::FaultKind::cancelled;
+    stop_task(*child, std::move(fault));
+    tasks_.release(child);
+  }
 }
 
 std::optional<exec::Fault> Machine::failure() const {

@@ -13,6 +13,7 @@
 #include "machine/distributor/distributor.h"
 #include "machine/memory/device_heap.h"
 #include "machine/memory/device_memory.h"
+#include "machine/services/device_runtime.h"
 #include "machine/services/output.h"
 #include "machine/shape/machine_shape.h"
 #include "machine/sm/worker.h"
@@ -33,6 +34,8 @@ struct MachineOptions {
   double memory_fraction = 0.8;                ///< of the host's memory
   Output::Sink output;                         ///< kernels' printf; none: stdout
   std::uint64_t print_bytes = 0;               ///< see Output
+  DeviceRuntimeClient* device_runtime = nullptr;  ///< for kernels that launch kernels; outlives the machine
+  std::uint32_t pending_launches = 2048;          ///< by kernels (cudaLimitDevRuntimePendingLaunchCount)
 };
 
 /// Rung when there may be work: workers spin, then sleep on it.
@@ -89,6 +92,7 @@ class Machine final : private TaskDispatcher {
  private:
   Machine(MachineOptions options, unsigned workers, std::vector<int> cpus, std::uint64_t capacity);
   bool dispatch(Task& task) override;
+  void stop_children(Task& task);
   std::string describe_address(const Block& block, const RawFault& raw) const;
 
   MachineOptions options_;
@@ -99,7 +103,7 @@ class Machine final : private TaskDispatcher {
   Distributor distributor_;
   Doorbell doorbell_;
   TaskScheduler tasks_;
-  HostThread copies_, callbacks_;
+  HostThread copies_, callbacks_, compilations_;
   Watcher watcher_;
   Watchdog watchdog_;
   std::vector<std::unique_ptr<Worker>> workers_;

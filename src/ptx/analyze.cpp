@@ -6,6 +6,7 @@
 
 #include "ptx/cfg.h"
 #include "ptx/control.h"
+#include "ptx/device_runtime.h"
 #include "ptx/layout.h"
 #include "ptx/loops.h"
 #include "ptx/parser.h"
@@ -204,7 +205,8 @@ void add_function(const Function& f, bool call_waits, KernelNeeds& needs) {
 
 bool is_device_service(std::string_view name) {
   static constexpr std::string_view kServices[] = {"vprintf", "__assertfail", "malloc", "free"};
-  return std::find(std::begin(kServices), std::end(kServices), name) != std::end(kServices);
+  return std::find(std::begin(kServices), std::end(kServices), name) != std::end(kServices) ||
+         find_device_runtime(name).has_value();
 }
 
 KernelNeeds analyze(const Module& module, FunctionId kernel) {

@@ -18,10 +18,11 @@ void add_address_taken(const Module& module, std::vector<FunctionId>& out) {
   for (const Function& f : module.functions) {
     for (const Instruction& i : f.instructions)
       for (const Operand& o : f.operands_of(i))
-        if (o.kind == Operand::Kind::function && !(i.extra != kNone && &o == &f.operands[i.operands]))
+        if (o.kind == Operand::Kind::function && !module.functions[o.index].is_entry &&
+            !(i.extra != kNone && &o == &f.operands[i.operands]))
           out.push_back(o.index);
     for (const Operand& o : f.elements)
-      if (o.kind == Operand::Kind::function) out.push_back(o.index);
+      if (o.kind == Operand::Kind::function && !module.functions[o.index].is_entry) out.push_back(o.index);
   }
   for (const Variable& v : module.variables)
     for (const Relocation& r : v.relocations)

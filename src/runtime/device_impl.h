@@ -14,6 +14,7 @@
 #include "ptx/layout.h"
 #include "ptx/module.h"
 #include "raddle/raddle.h"
+#include "runtime/device_runtime.h"
 
 namespace raddle {
 
@@ -50,6 +51,7 @@ struct Stream::Impl {
 struct Device::Impl {
   DeviceOptions options;
   std::atomic<std::uint32_t> stack_bytes{0};  ///< the limit now
+  DeviceRuntime device_runtime{*this};
   std::unique_ptr<machine::Machine> machine;
   std::unique_ptr<exec::Engine> engine;
   std::mutex streams_mutex;
@@ -87,8 +89,11 @@ struct Kernel::Impl {
 
   const ptx::Function& function() const;
   Result<const detail::CompiledKernel*> compile(Dim3 block);
+  /// The code for such a block if there is some and nobody is compiling just now.
+  const detail::CompiledKernel* compiled_for(Dim3 block);
   Result<void> check(const LaunchConfig& config) const;
   Result<void> pack(std::span<const Argument> arguments, std::span<std::byte> block) const;
+  std::uint32_t blocks_per_sm(std::uint32_t threads, std::uint64_t shared_bytes) const;
   /// What a block occupies of an SM.
   void fill_occupancy(machine::GridWork& grid, std::uint32_t threads, std::uint64_t dynamic_shared) const;
   void fill(machine::GridWork& grid, const LaunchConfig& config, const detail::CompiledKernel& code) const;
@@ -110,6 +115,8 @@ struct Module::Impl {
   std::vector<std::unique_ptr<Kernel::Impl>> kernels;  ///< entries, in the order of the text
   std::mutex mutex;
 
+  /// @errors unsupported: what of it cannot run
+  Result<Kernel::Impl*> kernel(ptx::FunctionId id);
   ~Impl();
 };
 

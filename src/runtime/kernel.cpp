@@ -22,6 +22,19 @@ std::uint64_t threads_of(Dim3 block) { return std::uint64_t{block.x} * block.y *
 
 std::string text_of(Dim3 d) { return fmt::format("{} x {} x {}", d.x, d.y, d.z); }
 
+/// What code has to be compiled for, to run blocks of a shape now.
+struct WantedCode {
+  std::uint64_t shape_class;
+  std::uint32_t stack_bytes;
+
+  WantedCode(const Device::Impl& device, Dim3 block)
+      : shape_class(device.engine->shape_class({block.x, block.y, block.z})),
+        stack_bytes(device.stack_bytes.load(std::memory_order_relaxed)) {}
+  bool is(const detail::CompiledKernel& known) const {
+    return known.shape_class == shape_class && known.stack_bytes == stack_bytes;
+  }
+};
+
 }  // namespace
 
 const ptx::Function& Kernel::Impl::function() const { return module->program.functions[id]; }
@@ -29,25 +42,21 @@ const ptx::Function& Kernel::Impl::function() const { return module->program.fun
 Result<const detail::CompiledKernel*> Kernel::Impl::compile(Dim3 block) {
   exec::Engine& engine = *module->device->engine;
   const exec::BlockShape shape{block.x, block.y, block.z};
-  const std::uint64_t shape_class = engine.shape_class(shape);
-  const std::uint32_t stack_bytes = module->device->stack_bytes.load(std::memory_order_relaxed);
-  const auto is_right = [&](const detail::CompiledKernel& known) {
-    return known.shape_class == shape_class && known.stack_bytes == stack_bytes;
-  };
-  if (const auto* last = last_used.load(std::memory_order_acquire); last != nullptr && is_right(*last))
+  const WantedCode wanted(*module->device, block);
+  if (const auto* last = last_used.load(std::memory_order_acquire); last != nullptr && wanted.is(*last))
     return last;
   std::lock_guard lock(mutex);
   for (const auto& known : compiled) {
-    if (!is_right(*known)) continue;
+    if (!wanted.is(*known)) continue;
     last_used.store(known.get(), std::memory_order_release);
     return known.get();
   }
   auto result = std::make_unique<detail::CompiledKernel>();
   TRY_ASSIGN(result->code,
              engine.compile(module->program, id,
-                            {shape, module->device->options.deterministic.has_value(), stack_bytes}));
-  result->shape_class = shape_class;
-  result->stack_bytes = stack_bytes;
+                            {shape, module->device->options.deterministic.has_value(), wanted.stack_bytes}));
+  result->shape_class = wanted.shape_class;
+  result->stack_bytes = wanted.stack_bytes;
   result->local_stride = local_stride(result->code->local_bytes);
   const exec::CodeStatistics& statistics = result->code->statistics;
   result->report = {std::string(engine.name()),
@@ -62,6 +71,17 @@ Result<const detail::CompiledKernel*> Kernel::Impl::compile(Dim3 block) {
   compiled.push_back(std::move(result));
   last_used.store(compiled.back().get(), std::memory_order_release);
   return compiled.back().get();
+}
+
+const detail::CompiledKernel* Kernel::Impl::compiled_for(Dim3 block) {
+  const WantedCode wanted(*module->device, block);
+  if (const auto* last = last_used.load(std::memory_order_acquire); last != nullptr && wanted.is(*last))
+    return last;
+  const std::unique_lock lock(mutex, std::try_to_lock);
+  if (!lock) return nullptr;
+  for (const auto& known : compiled)
+    if (wanted.is(*known)) return known.get();
+  return nullptr;
 }
 
 // The limits of the CUDA programming guide's table, and what the kernel itself declares.
@@ -167,14 +187,18 @@ void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
                   0};
 }
 
-std::uint32_t Kernel::blocks_per_sm(std::uint32_t threads, std::uint64_t shared_bytes) const {
-  const machine::SmLimits& sm = impl_->module->device->machine->shape().sm;
+std::uint32_t Kernel::Impl::blocks_per_sm(std::uint32_t threads, std::uint64_t shared_bytes) const {
+  const machine::SmLimits& sm = module->device->machine->shape().sm;
   if (threads == 0 || threads > sm.threads_per_block ||
-      shared_bytes + impl_->info.static_shared_bytes > sm.shared_per_block)
+      shared_bytes + info.static_shared_bytes > sm.shared_per_block)
     return 0;
   machine::GridWork block;
-  impl_->fill_occupancy(block, threads, shared_bytes);
+  fill_occupancy(block, threads, shared_bytes);
   return machine::Distributor::slots_per_sm(sm, block);
+}
+
+std::uint32_t Kernel::blocks_per_sm(std::uint32_t threads, std::uint64_t shared_bytes) const {
+  return impl_->blocks_per_sm(threads, shared_bytes);
 }
 
 const KernelInfo& Kernel::info() const { return impl_->info; }

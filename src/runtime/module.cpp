@@ -102,6 +102,17 @@ Module::Impl::~Impl() {
   for (const DevicePtr address : allocations) (void)device->machine->memory().free(address);
 }
 
+Result<Kernel::Impl*> Module::Impl::kernel(ptx::FunctionId id) {
+  std::lock_guard lock(mutex);
+  for (const auto& known : kernels) {
+    if (known->id == id) return known.get();
+  }
+  auto made = describe_kernel(*this, id);
+  if (!made->unusable.message.empty()) return made->unusable;
+  kernels.push_back(std::move(made));
+  return kernels.back().get();
+}
+
 Module::Module(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Module::~Module() = default;
 Module::Module(Module&&) noexcept = default;
@@ -111,14 +122,8 @@ std::vector<std::string> Module::kernels() const { return kernel_names(impl_->pr
 
 Result<Kernel> Module::kernel(std::string_view name) {
   TRY_ASSIGN(const ptx::FunctionId id, find_kernel(impl_->program, name));
-  std::lock_guard lock(impl_->mutex);
-  for (auto& kernel : impl_->kernels) {
-    if (kernel->id == id) return Kernel(kernel.get());
-  }
-  auto kernel = describe_kernel(*impl_, id);
-  if (!kernel->unusable.message.empty()) return kernel->unusable;
-  impl_->kernels.push_back(std::move(kernel));
-  return Kernel(impl_->kernels.back().get());
+  TRY_ASSIGN(Kernel::Impl * kernel, impl_->kernel(id));
+  return Kernel(kernel);
 }
 
 Result<Module::Variable> Module::variable(std::string_view name) const {

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "machine/machine.h"
+#include "machine/services/device_runtime.h"
 #include "machine/services/print.h"
 #include "machine/sm/worker.h"
 
@@ -28,21 +29,6 @@ __attribute__((noreturn)) void fault(WarpContext* warp, FaultKind kind, std::uin
   if (line != 0) raw.line = line;
   worker_of(warp).fault(block_of(warp), raw);
 }
-
-/// What the signal handler says of a service that touches the kernel's memory for a lane.
-class Touching {
- public:
-  Touching(WarpContext* warp, std::uint32_t lane) : cta_(*warp->cta) {
-    cta_.running_lane = lane + 1;
-    cta_.running_line = warp->line;
-  }
-  ~Touching() { cta_.running_lane = cta_.running_line = 0; }
-  Touching(const Touching&) = delete;
-  Touching& operator=(const Touching&) = delete;
-
- private:
-  exec::CtaContext& cta_;
-};
 
 /// The warp of a barrier operation; faults where the operation is not legal.
 Warp& barrier_warp(WarpContext* warp, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes) {
@@ -223,10 +209,11 @@ void texture_query(WarpContext* warp, std::uint32_t query, std::uint32_t active,
 }  // namespace
 
 const exec::Services& services() {
-  static const exec::Services table{
-      barrier_sync,    barrier_arrive, barrier_reduce, yield,        poll,         fault,         exit_lanes,
-      vprintf_service, assert_fail,    malloc_service, free_service, nanosleep,    clock_service, globaltimer,
-      barrier_join,    barrier_wait,   texture,        surface,      texture_query};
+  static const exec::Services table{barrier_sync,  barrier_arrive, barrier_reduce, yield,
+                                    poll,          fault,          exit_lanes,     vprintf_service,
+                                    assert_fail,   malloc_service, free_service,   nanosleep,
+                                    clock_service, globaltimer,    barrier_join,   barrier_wait,
+                                    texture,       surface,        texture_query,  device_runtime};
   return table;
 }
 

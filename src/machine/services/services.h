@@ -5,4 +5,19 @@
 
 namespace raddle::machine {
 const exec::Services& services();
-}
+
+/// What the signal handler says of a service that touches the kernel's memory for a lane.
+class Touching {
+ public:
+  Touching(exec::WarpContext* warp, std::uint32_t lane) : cta_(*warp->cta) {
+    cta_.running_lane = lane + 1;
+    cta_.running_line = warp->line;
+  }
+  ~Touching() { cta_.running_lane = cta_.running_line = 0; }
+  Touching(const Touching&) = delete;
+  Touching& operator=(const Touching&) = delete;
+
+ private:
+  exec::CtaContext& cta_;
+};
+}  // namespace raddle::machine

@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/futex.h"
+#include "machine/tasks/children.h"
 
 namespace raddle::machine {
 
@@ -42,6 +43,16 @@ void Task::wait() {
   }
 }
 
+Task::~Task() { delete family_.load(std::memory_order_relaxed); }
+
+Children& Task::family() {
+  Children* known = family_if_any();
+  if (known != nullptr) return *known;
+  auto made = std::make_unique<Children>();
+  if (family_.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel)) return *made.release();
+  return *known;
+}
+
 void Task::reset() {
   kind = TaskKind::marker;
   priority = 0;
@@ -56,6 +67,9 @@ void Task::reset() {
   graph.successors.clear();
   graph.next = nullptr;
   graph.complete = false;
+  parent = nullptr;
+  unfinished.store(1, std::memory_order_relaxed);
+  delete family_.exchange(nullptr, std::memory_order_relaxed);
 }
 
 }  // namespace raddle::machine

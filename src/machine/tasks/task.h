@@ -16,12 +16,15 @@
 
 namespace raddle::machine {
 
+struct Children;
+
 enum class TaskKind : std::uint8_t {
-  grid,       ///< runs on the workers
-  copy,       ///< a function on the copy engine's thread
-  callback,   ///< a function on the callback thread; runs also when what it waited for failed
-  condition,  ///< waits until a condition holds, which the watcher's thread asks for
-  marker,     ///< nothing: completes with its dependencies
+  grid,         ///< runs on the workers
+  copy,         ///< a function on the copy engine's thread
+  callback,     ///< a function on the callback thread; runs also when what it waited for failed
+  compilation,  ///< a function on a thread of its own: compiles what a kernel wants to launch
+  condition,    ///< waits until a condition holds, which the watcher's thread asks for
+  marker,       ///< nothing: completes with its dependencies
 };
 
 /// Everything a worker needs to run one grid. `context` is what generated code sees.
@@ -86,13 +89,22 @@ class Task {
     bool complete = false;
   } graph;
 
+  // A grid that launches others is complete when these are. Owned by the task scheduler.
+  Task* parent = nullptr;                    ///< of a child; holds a reference
+  std::atomic<std::uint32_t> unfinished{1};  ///< its own work, and its children
+  /// What belongs to it as a parent; made at the first call.
+  Children& family();
+  Children* family_if_any() const { return family_.load(std::memory_order_acquire); }
+
   std::atomic<std::uint32_t> references{0};
   void reset();
+  ~Task();
 
  private:
   struct Freer {
     void operator()(std::byte* p) const;
   };
+  std::atomic<Children*> family_{nullptr};
   alignas(128) std::byte few_parameters_[512];
   std::unique_ptr<std::byte, Freer> parameters_;  // when there are more
   std::size_t parameter_capacity_ = 0;

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/futex.h"
+#include "machine/tasks/children.h"
 
 namespace raddle::machine {
 
@@ -82,14 +83,87 @@ void TaskScheduler::finish(Task& task, ReadyList& ready) {
   if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) base::futex_wake(pending_, 1 << 30);
 }
 
+bool TaskScheduler::adopt(Task& parent, Task& child, std::uint32_t limit) {
+  if (child.kind != TaskKind::compilation &&
+      pending_children_.fetch_add(1, std::memory_order_relaxed) >= limit) {
+    pending_children_.fetch_sub(1, std::memory_order_relaxed);
+    return false;
+  }
+  retain(parent);
+  child.parent = &parent;
+  return true;
+}
+
+/// What a grid launched into its tail stream runs one after the other, when the grid and its other children
+/// are done.
+/// @returns whether there was any; the parent is complete only after them
+bool TaskScheduler::launch_tail(Task& task) {
+  Children* family = task.family_if_any();
+  std::vector<Task*> tail;
+  if (family != nullptr) {
+    const std::lock_guard lock(family->mutex);
+    tail.swap(family->tail);
+    for (Task* child : tail) {
+      retain(*child);
+      family->launched.push_back(child);
+    }
+  }
+  if (tail.empty()) return false;
+  if (const std::uint32_t stop = task.stop.load(std::memory_order_acquire); stop != 0)
+    for (Task* child : tail) child->stop.store(stop, std::memory_order_relaxed), child->fault = task.fault;
+  task.unfinished.store(static_cast<std::uint32_t>(tail.size()), std::memory_order_relaxed);
+  for (std::size_t i = 0; i < tail.size(); ++i) {
+    Task* const after[] = {i == 0 ? nullptr : tail[i - 1]};
+    submit(*tail[i], after);
+    if (i != 0) release(tail[i - 1]);
+  }
+  release(tail.back());
+  return true;
+}
+
+/// Part of what keeps a task from being complete is over. @returns whether that was all
+bool TaskScheduler::is_over(Task& task) {
+  if (task.unfinished.fetch_sub(1, std::memory_order_acq_rel) != 1 || launch_tail(task)) return false;
+  if (Children* family = task.family_if_any()) {
+    const std::lock_guard lock(family->mutex);
+    for (auto* map : {&family->prepared, &family->streams, &family->events}) {
+      for (const auto& [key, child] : *map) release(child);
+      map->clear();
+    }
+    for (Task* child : family->launched) release(child);
+    family->launched.clear();
+  }
+  return true;
+}
+
+/// A task's own work is over: completes it, and the parents that waited only for it.
+void TaskScheduler::end(Task& task, ReadyList& ready) {
+  Task* done = &task;
+  Task* held = nullptr;
+  while (is_over(*done)) {
+    Task* parent = done->parent;
+    std::uint32_t running = 0;
+    const std::uint32_t stop = done->stop.load(std::memory_order_acquire);
+    if (parent != nullptr && stop != 0 && parent->stop.compare_exchange_strong(running, stop))
+      parent->fault = done->fault;  // its launcher is told
+    if (parent != nullptr && done->kind != TaskKind::compilation)
+      pending_children_.fetch_sub(1, std::memory_order_relaxed);
+    finish(*done, ready);
+    release(held);
+    if (parent == nullptr) return;
+    done = held = parent;
+  }
+  release(held);
+}
+
 void TaskScheduler::complete(Task& task) {
   ReadyList ready;
-  finish(task, ready);
+  end(task, ready);
   while (ready.first != nullptr) {
     Task& next = *ready.first;
     ready.first = next.graph.next;
     if (ready.first == nullptr) ready.end = &ready.first;
-    if (dispatcher_.dispatch(next)) finish(next, ready);
+    if (dispatcher_.dispatch(next)) end(next, ready);
   }
 }
 

@@ -34,6 +34,11 @@ class TaskScheduler {
   void submit(Task& task, std::span<Task* const> after);
   /// Called once by whoever ran the task; wakes waiters and dispatches what waited.
   void complete(Task& task);
+  /// Makes a task that is not submitted yet a child of one that runs.
+  /// @returns false: `limit` children are pending, among which compilations do not count
+  bool adopt(Task& parent, Task& child, std::uint32_t limit);
+  /// One more child keeps the parent from being complete; before that child is submitted.
+  void hold(Task& parent) { parent.unfinished.fetch_add(1, std::memory_order_relaxed); }
   /// Blocks until every submitted task has completed.
   void wait_all();
 
@@ -44,12 +49,16 @@ class TaskScheduler {
     Task** end = &first;
   };
   void finish(Task& task, ReadyList& ready);
+  void end(Task& task, ReadyList& ready);
+  bool is_over(Task& task);
+  bool launch_tail(Task& task);
 
   TaskDispatcher& dispatcher_;
   std::mutex mutex_;
   Task* pool_ = nullptr;
   std::vector<std::unique_ptr<Task>> all_;
-  std::atomic<std::uint32_t> pending_{0};  // submitted, not complete
+  std::atomic<std::uint32_t> pending_{0};           // submitted, not complete
+  std::atomic<std::uint32_t> pending_children_{0};  // adopted, not complete
 };
 
 /// Nanoseconds of the steady clock.

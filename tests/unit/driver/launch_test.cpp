@@ -159,6 +159,38 @@ TEST_F(Driver, CooperativeLaunchesAreResidentAtOnce) {
             CUDA_ERROR_INVALID_HANDLE);
 }
 
+/// Asks the device runtime for attribute `which`: p[0] the value, p[1] the result.
+constexpr const char* kAsking = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.extern .func (.param .b32 result) __cudaCDP2DeviceGetAttribute(.param .b64 a, .param .b32 b, .param .b32 c);
+.visible .entry ask(.param .u64 p, .param .u32 which)
+{
+  .reg .b32 %r<3>; .reg .b64 %d;
+  ld.param.u64 %d, [p]; ld.param.u32 %r1, [which];
+  {
+    .param .b64 a; .param .b32 b; .param .b32 c; .param .b32 result;
+    st.param.b64 [a], %d; st.param.b32 [b], %r1; st.param.b32 [c], 0;
+    call.uni (result), __cudaCDP2DeviceGetAttribute, (a, b, c);
+    ld.param.b32 %r2, [result];
+  }
+  st.global.u32 [%d+4], %r2;
+  ret;
+}
+)";
+
+TEST_F(Driver, KernelsMayAskForAttributes) {
+  ASSERT_EQ(cuModuleLoadData(&module, kAsking), CUDA_SUCCESS);
+  int sms = 0;
+  ASSERT_EQ(cuDeviceGetAttribute(&sms, 16, 0), CUDA_SUCCESS);
+  const CUdeviceptr a = upload({9, 9});
+  EXPECT_EQ(launch("ask", nullptr, a, 16), CUDA_SUCCESS);
+  EXPECT_EQ(download(a, 2), (Values{static_cast<unsigned>(sms), 0}));
+  EXPECT_EQ(launch("ask", nullptr, a, 9999), CUDA_SUCCESS);
+  EXPECT_EQ(download(a, 2)[1], 1u) << "cudaErrorInvalidValue";
+}
+
 TEST_F(Driver, OccupancyIsWhatTheDistributorGrants) {
   const CUfunction tiles = function("tiles"), scale = function("scale");
   int grid = 0, block = 0, blocks = 0, sms = 0;

@@ -1,0 +1,438 @@
+// One call of the device runtime at a time, for one thread. What may fault touches the kernel's memory before
+// or after anything is locked; everything else happens while the worker counts as busy.
+#include "machine/services/device_runtime.h"
+
+#include <cstring>
+#include <functional>
+#include <utility>
+
+#include "base/assert.h"
+#include "machine/machine.h"
+#include "machine/memory/device_copy.h"
+#include "machine/services/services.h"
+#include "machine/tasks/children.h"
+#include "ptx/device_runtime.h"
+
+namespace raddle::machine {
+namespace {
+
+/// Streams that are no handles: all three default streams are the block's own, in order.
+constexpr std::uint64_t kLastDefaultStream = 2, kTailLaunch = 3, kFireAndForget = 4;
+constexpr std::uint64_t kFirstNumber = 0x100;       ///< of streams and events that kernels make
+constexpr std::uint64_t kBlockStream = 1ull << 63;  ///< with the block's index: its default stream
+constexpr std::uint32_t kNonBlocking = 1, kDisableTiming = 2;
+
+const char* error_text(int error, bool name) {
+  switch (static_cast<DeviceError>(error)) {
+#define DEVICE_ERROR(id, number, name_text, text) \
+  case DeviceError::id:                           \
+    return name ? name_text : text;
+#include "machine/services/device_errors.def"
+#undef DEVICE_ERROR
+  }
+  return "unrecognized error code";
+}
+
+class Call {
+ public:
+  Call(exec::WarpContext* warp, std::uint32_t lane, const std::uint64_t* arguments)
+      : warp_(warp),
+        block_(*static_cast<Block*>(warp->cta->machine)),
+        worker_(*block_.worker),
+        machine_(worker_.machine()),
+        client_(machine_.options().device_runtime),
+        lane_(lane),
+        arguments_(arguments) {}
+
+  std::uint64_t run(ptx::DeviceRuntimeFunction function);
+
+ private:
+  std::uint64_t argument(unsigned k) const { return arguments_[k]; }
+  std::uint32_t word(unsigned k) const { return static_cast<std::uint32_t>(arguments_[k]); }
+  Children& family() { return block_.task->family(); }
+  ThreadOfGrid thread() const { return {block_.index, warp_->warp_id * exec::kWarpSize + lane_}; }
+
+  template <class T>
+  DeviceError give(unsigned k, const T& value) {
+    const Touching touching(warp_, lane_);
+    std::memcpy(reinterpret_cast<void*>(argument(k)), &value, sizeof value);
+    return DeviceError::success;
+  }
+  /// Remembers what went wrong for the thread's cudaGetLastError.
+  std::uint64_t result(DeviceError error);
+  int last_error(bool forget);
+
+  std::uint64_t get_parameter_buffer();
+  std::optional<DeviceError> compile_elsewhere(const ChildLaunch& launch, Task& child);
+  DeviceError launch();
+  DeviceError submit(Children& family, Task& child, std::uint64_t stream);
+  DeviceError submit_function(std::uint64_t stream, std::function<void()> function);
+  DeviceError stream_create();
+  DeviceError stream_destroy();
+  DeviceError event_create();
+  DeviceError event_record();
+  DeviceError event_destroy();
+  DeviceError wait_event();
+  DeviceError memcpy_async();
+  DeviceError memset_async();
+  DeviceError allocate();
+  DeviceError free();
+  DeviceError attribute();
+  DeviceError limit();
+  DeviceError occupancy();
+  Task** stream_of(Children& family, std::uint64_t stream);
+  void replace(Task*& slot, Task* task);
+
+  exec::WarpContext* warp_;
+  Block& block_;
+  Worker& worker_;
+  Machine& machine_;
+  DeviceRuntimeClient* client_;  ///< null: nobody to ask
+  std::uint32_t lane_;
+  const std::uint64_t* arguments_;
+};
+
+std::uint64_t Call::result(DeviceError error) {
+  if (error != DeviceError::success) {
+    const Worker::Busy busy(worker_);
+    Children& mine = family();
+    const std::lock_guard lock(mine.mutex);
+    mine.last_errors[thread()] = static_cast<int>(error);
+  }
+  return static_cast<std::uint64_t>(error);
+}
+
+int Call::last_error(bool forget) {
+  const Worker::Busy busy(worker_);
+  Children& mine = family();
+  const std::lock_guard lock(mine.mutex);
+  const auto found = mine.last_errors.find(thread());
+  if (found == mine.last_errors.end()) return 0;
+  const int error = found->second;
+  if (forget) mine.last_errors.erase(found);
+  return error;
+}
+
+// The compiler needs more stack than a warp has, and time: other warps run meanwhile. This block may be
+// abandoned while it waits, so what the other thread touches is the tasks' own.
+std::optional<DeviceError> Call::compile_elsewhere(const ChildLaunch& launch, Task& child) {
+  TaskScheduler& tasks = machine_.tasks();
+  Task* job;
+  {
+    const Worker::Busy busy(worker_);
+    job = tasks.acquire();
+    job->kind = TaskKind::compilation;
+    tasks.retain(child);
+    tasks.adopt(*block_.task, *job, 0);  // what the compiler reads lives as long as the launching grid
+    tasks.hold(*block_.task);
+    job->function = [&machine = machine_, client = client_, &child, launch, job] {
+      const auto error = client->prepare(launch, child, true);
+      job->grid.blocks =
+          static_cast<std::uint64_t>(error.value_or(DeviceError::not_supported));  // its answer
+      machine.tasks().release(&child);
+    };
+    tasks.submit(*job, {});
+  }
+  const bool one_order =
+      machine_.options().deterministic.has_value();  // others running would depend on how long it takes
+  while (!one_order && !job->done()) worker_.yield(block_);
+  const Worker::Busy busy(worker_);
+  job->wait();
+  const auto error = static_cast<DeviceError>(job->grid.blocks);
+  tasks.release(job);
+  return error;
+}
+
+std::uint64_t Call::get_parameter_buffer() {
+  const ChildLaunch launch{block_.task->grid.owner,
+                           argument(0),
+                           {word(1), word(2), word(3)},
+                           {word(4), word(5), word(6)},
+                           word(7)};
+  Task* child;
+  std::optional<DeviceError> error;
+  {
+    const Worker::Busy busy(worker_);
+    if (client_ == nullptr) return result(DeviceError::not_supported), 0;
+    child = machine_.tasks().acquire();
+    error = client_->prepare(launch, *child, false);
+  }
+  if (!error) error = compile_elsewhere(launch, *child);
+  const Worker::Busy busy(worker_);
+  if (*error != DeviceError::success) {
+    machine_.tasks().release(child);
+    return result(*error), 0;
+  }
+  Children& mine = family();
+  const std::lock_guard lock(mine.mutex);
+  const auto address = reinterpret_cast<std::uint64_t>(child->grid.context.parameters);
+  mine.prepared.emplace(address, child);
+  return address;
+}
+
+/// Where a stream's last task is kept; null: there is no such stream. The family is locked.
+Task** Call::stream_of(Children& mine, std::uint64_t stream) {
+  if (stream <= kLastDefaultStream) return &mine.streams[kBlockStream | block_.index];
+  const auto found = mine.streams.find(stream);
+  return found == mine.streams.end() || stream >= kBlockStream ? nullptr : &found->second;
+}
+
+void Call::replace(Task*& slot, Task* task) {
+  if (task != nullptr) machine_.tasks().retain(*task);
+  machine_.tasks().release(std::exchange(slot, task));
+}
+
+// Takes over the reference to the child.
+DeviceError Call::submit(Children& mine, Task& child, std::uint64_t stream) {
+  TaskScheduler& tasks = machine_.tasks();
+  Task* before = nullptr;
+  {
+    const std::lock_guard lock(mine.mutex);
+    const bool ordered = stream != kTailLaunch && stream != kFireAndForget;
+    Task** last = ordered ? stream_of(mine, stream) : nullptr;
+    if (ordered && last == nullptr) return tasks.release(&child), DeviceError::invalid_resource_handle;
+    child.priority = block_.task->priority;
+    if (!tasks.adopt(*block_.task, child, machine_.options().pending_launches))
+      return tasks.release(&child), DeviceError::launch_pending_count_exceeded;
+    if (stream == kTailLaunch) return mine.tail.push_back(&child), DeviceError::success;
+    tasks.hold(*block_.task);
+    if (ordered) {
+      if ((before = *last) != nullptr) tasks.retain(*before);
+      replace(*last, &child);
+    }
+    tasks.retain(child);
+    mine.remember(&child, [&](Task* done) { tasks.release(done); });
+  }
+  Task* const after[] = {before};
+  tasks.submit(child, after);
+  tasks.release(before);
+  tasks.release(&child);
+  return DeviceError::success;
+}
+
+DeviceError Call::launch() {
+  const Worker::Busy busy(worker_);
+  Children& mine = family();
+  Task* child;
+  {
+    const std::lock_guard lock(mine.mutex);
+    const auto found = mine.prepared.find(argument(0));
+    if (found == mine.prepared.end()) return DeviceError::invalid_value;
+    child = found->second;
+    mine.prepared.erase(found);
+  }
+  return submit(mine, *child, argument(1));
+}
+
+DeviceError Call::submit_function(std::uint64_t stream, std::function<void()> function) {
+  const Worker::Busy busy(worker_);
+  Task* child = machine_.tasks().acquire();
+  child->kind = TaskKind::copy;
+  child->function = std::move(function);
+  return submit(family(), *child, stream);
+}
+
+DeviceError Call::stream_create() {
+  if (word(1) != kNonBlocking) return DeviceError::invalid_value;  // kernels cannot make others
+  std::uint64_t number;
+  {
+    const Worker::Busy busy(worker_);
+    Children& mine = family();
+    const std::lock_guard lock(mine.mutex);
+    number = kFirstNumber + mine.next_number++;
+    mine.streams.emplace(number, nullptr);
+  }
+  return give(0, number);
+}
+
+DeviceError Call::stream_destroy() {
+  const Worker::Busy busy(worker_);
+  Children& mine = family();
+  const std::lock_guard lock(mine.mutex);
+  const auto found = mine.streams.find(argument(0));
+  if (found == mine.streams.end() || found->first >= kBlockStream)
+    return DeviceError::invalid_resource_handle;
+  machine_.tasks().release(found->second);
+  mine.streams.erase(found);
+  return DeviceError::success;
+}
+
+DeviceError Call::event_create() {
+  if (word(1) != kDisableTiming) return DeviceError::invalid_value;  // no other kind in kernels
+  std::uint64_t number;
+  {
+    const Worker::Busy busy(worker_);
+    Children& mine = family();
+    const std::lock_guard lock(mine.mutex);
+    number = kFirstNumber + mine.next_number++;
+    mine.events.emplace(number, nullptr);
+  }
+  return give(0, number);
+}
+
+DeviceError Call::event_record() {
+  const Worker::Busy busy(worker_);
+  Children& mine = family();
+  const std::lock_guard lock(mine.mutex);
+  const auto event = mine.events.find(argument(0));
+  Task** last = stream_of(mine, argument(1));
+  if (event == mine.events.end() || last == nullptr) return DeviceError::invalid_resource_handle;
+  replace(event->second, *last);
+  return DeviceError::success;
+}
+
+DeviceError Call::event_destroy() {
+  const Worker::Busy busy(worker_);
+  Children& mine = family();
+  const std::lock_guard lock(mine.mutex);
+  const auto event = mine.events.find(argument(0));
+  if (event == mine.events.end()) return DeviceError::invalid_resource_handle;
+  machine_.tasks().release(event->second);
+  mine.events.erase(event);
+  return DeviceError::success;
+}
+
+// A marker in the stream, that waits for the stream and for the event's task.
+DeviceError Call::wait_event() {
+  const Worker::Busy busy(worker_);
+  TaskScheduler& tasks = machine_.tasks();
+  Children& mine = family();
+  Task *marker, *after[2];
+  {
+    const std::lock_guard lock(mine.mutex);
+    const auto event = mine.events.find(argument(1));
+    Task** last = stream_of(mine, argument(0));
+    if (event == mine.events.end() || last == nullptr) return DeviceError::invalid_resource_handle;
+    after[0] = *last, after[1] = event->second;
+    for (Task* task : after)
+      if (task != nullptr) tasks.retain(*task);
+    marker = tasks.acquire();
+    replace(*last, marker);
+  }
+  tasks.submit(*marker, after);
+  for (Task* task : after) tasks.release(task);
+  tasks.release(marker);
+  return DeviceError::success;
+}
+
+DeviceError Call::memcpy_async() {
+  const std::uint64_t bytes = argument(2);
+  const auto to = machine_.memory().host({argument(0)}, bytes),
+             from = machine_.memory().host({argument(1)}, bytes);
+  if (!to || !from) return DeviceError::invalid_value;
+  return submit_function(argument(4), [to = *to, from = *from, bytes] { copy_on_device(to, from, bytes); });
+}
+
+DeviceError Call::memset_async() {
+  const std::uint64_t bytes = argument(2);
+  const auto to = machine_.memory().host({argument(0)}, bytes);
+  if (!to) return DeviceError::invalid_value;
+  return submit_function(argument(3), [to = *to, value = static_cast<std::uint8_t>(word(1)), bytes] {
+    fill_device(to, value, bytes);
+  });
+}
+
+DeviceError Call::allocate() {
+  const std::uint64_t address = services().malloc(warp_, argument(1));
+  if (address == 0 && argument(1) != 0) return DeviceError::memory_allocation;
+  return give(0, address);
+}
+
+DeviceError Call::free() {
+  if (argument(0) != 0) services().free(warp_, argument(0));
+  return DeviceError::success;
+}
+
+DeviceError Call::attribute() {
+  if (word(2) != 0) return DeviceError::invalid_device;
+  if (client_ == nullptr) return DeviceError::not_supported;
+  std::optional<int> value;
+  {
+    const Worker::Busy busy(worker_);
+    value = client_->attribute(static_cast<int>(word(1)));
+  }
+  return value ? give(0, *value) : DeviceError::invalid_value;
+}
+
+DeviceError Call::limit() {
+  constexpr int kPendingLaunches = 4;
+  const int which = static_cast<int>(word(1));
+  std::optional<std::uint64_t> value = machine_.options().pending_launches;
+  if (which != kPendingLaunches) value = client_ != nullptr ? client_->limit(which) : std::nullopt;
+  return value ? give(0, *value) : DeviceError::unsupported_limit;
+}
+
+DeviceError Call::occupancy() {
+  if (client_ == nullptr) return DeviceError::not_supported;
+  const ChildLaunch launch{block_.task->grid.owner, argument(1), {1, 1, 1}, {word(2), 1, 1}, argument(3)};
+  std::uint32_t blocks = 0;
+  DeviceError error;
+  {
+    const Worker::Busy busy(worker_);
+    error = client_->blocks_per_sm(launch, blocks);
+  }
+  return error == DeviceError::success ? give(0, blocks) : error;
+}
+
+std::uint64_t Call::run(ptx::DeviceRuntimeFunction function) {
+  using F = ptx::DeviceRuntimeFunction;
+  constexpr int kRuntimeVersion = 13000;
+  switch (function) {
+    case F::get_parameter_buffer:
+      return get_parameter_buffer();
+    case F::launch_device:
+      return result(launch());
+    case F::stream_create:
+      return result(stream_create());
+    case F::stream_destroy:
+      return result(stream_destroy());
+    case F::stream_wait_event:
+      return result(wait_event());
+    case F::event_create:
+      return result(event_create());
+    case F::event_record:
+    case F::event_record_with_flags:
+      return result(event_record());
+    case F::event_destroy:
+      return result(event_destroy());
+    case F::get_last_error:
+      return static_cast<std::uint64_t>(last_error(true));
+    case F::peek_at_last_error:
+      return static_cast<std::uint64_t>(last_error(false));
+    case F::get_error_string:
+    case F::get_error_name:
+      return reinterpret_cast<std::uint64_t>(
+          error_text(static_cast<int>(word(0)), function == F::get_error_name));
+    case F::get_device:
+      return result(give(0, 0));
+    case F::get_device_count:
+      return result(give(0, 1));
+    case F::runtime_get_version:
+      return result(give(0, kRuntimeVersion));
+    case F::device_get_attribute:
+      return result(attribute());
+    case F::device_get_limit:
+      return result(limit());
+    case F::occupancy:
+    case F::occupancy_with_flags:
+      return result(occupancy());
+    case F::memcpy_async:
+      return result(memcpy_async());
+    case F::memset_async:
+      return result(memset_async());
+    case F::malloc:
+      return result(allocate());
+    case F::free:
+      return result(free());
+  }
+  RADDLE_UNREACHABLE("device runtime function");
+}
+
+}  // namespace
+
+std::uint64_t device_runtime(exec::WarpContext* warp, std::uint32_t lane, std::uint32_t function,
+                             const std::uint64_t* arguments) {
+  return Call(warp, lane, arguments).run(static_cast<ptx::DeviceRuntimeFunction>(function));
+}
+
+}  // namespace raddle::machine

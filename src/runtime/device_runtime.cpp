@@ -1,0 +1,73 @@
+// What the machine asks about kernels that kernels launch: found by address in the launching grid's module,
+// checked and compiled as a launch from the host is.
+#include "runtime/device_runtime.h"
+
+#include <vector>
+
+#include "runtime/device_impl.h"
+
+namespace raddle {
+
+using machine::ChildLaunch;
+using machine::DeviceError;
+
+namespace {
+
+Kernel::Impl* find_kernel(const ChildLaunch& launch) {
+  auto& module = *const_cast<Module::Impl*>(static_cast<const Module::Impl*>(launch.owner));
+  const ptx::FunctionId id = exec::function_of_handle(launch.kernel);
+  if (launch.kernel == 0 || id >= module.program.functions.size()) return nullptr;
+  const ptx::Function& function = module.program.functions[id];
+  if (!function.is_entry || function.is_declaration) return nullptr;
+  auto found = module.kernel(id);
+  return found ? *found : nullptr;
+}
+
+Dim3 extents(const std::uint32_t (&value)[3]) { return {value[0], value[1], value[2]}; }
+
+}  // namespace
+
+std::optional<DeviceError> DeviceRuntime::prepare(const ChildLaunch& launch, machine::Task& child,
+                                                  bool may_compile) {
+  Kernel::Impl* kernel = find_kernel(launch);
+  if (kernel == nullptr) return DeviceError::invalid_device_function;
+  const LaunchConfig config{
+      .grid = extents(launch.grid), .block = extents(launch.block), .shared_bytes = launch.shared_bytes};
+  if (!kernel->check(config)) return DeviceError::invalid_configuration;
+  const detail::CompiledKernel* code = kernel->compiled_for(config.block);
+  if (code == nullptr) {
+    if (!may_compile) return std::nullopt;
+    Result<const detail::CompiledKernel*> compiled = kernel->compile(config.block);
+    if (!compiled) return DeviceError::invalid_device_function;
+    code = *compiled;
+  }
+  static const std::vector<std::byte> zeros(device_.machine->shape().parameter_bytes);
+  child.kind = machine::TaskKind::grid;
+  child.set_parameters({zeros.data(), kernel->info.parameter_bytes});
+  kernel->fill(child.grid, config, *code);
+  const Result<void> fits = device_.machine->check(child.grid);
+  if (fits) return DeviceError::success;
+  return fits.error().code == ErrorCode::out_of_memory ? DeviceError::memory_allocation
+                                                       : DeviceError::invalid_configuration;
+}
+
+DeviceError DeviceRuntime::blocks_per_sm(const ChildLaunch& launch, std::uint32_t& blocks) {
+  Kernel::Impl* kernel = find_kernel(launch);
+  if (kernel == nullptr) return DeviceError::invalid_device_function;
+  blocks = kernel->blocks_per_sm(launch.block[0], launch.shared_bytes);
+  return DeviceError::success;
+}
+
+std::optional<int> DeviceRuntime::attribute(int which) {
+  return device_.options.attribute ? device_.options.attribute(which) : std::nullopt;
+}
+
+std::optional<std::uint64_t> DeviceRuntime::limit(int which) {
+  constexpr int kStack = 0, kPrint = 1, kHeap = 2;
+  if (which == kStack) return device_.stack_bytes.load();
+  if (which == kPrint) return device_.machine->output().limit();
+  if (which == kHeap) return device_.machine->heap().limit();
+  return std::nullopt;
+}
+
+}  // namespace raddle
