@@ -1,4 +1,5 @@
 // Turns the lines of a test file into cases: instructions by their own text, kernels by their `kernel:` line.
+// Long, as one class reads, spreads, runs and compares all kinds of test comments.
 #include "isa/row_files.h"
 
 #include <algorithm>
@@ -365,6 +366,21 @@ void FileTest::run_kernel_warp(const KernelLine& kernel,
     }
     std::vector<std::uint64_t> out(reference.size() + 16 * kernel.block, 0);
     std::vector<std::byte> memory(1u << 16);
+    if (Device* device = engines_[e].device.get()) {
+      const std::string where = fmt::format("{}:{}: {}", file_.path, line, kernel.name);
+      const std::string problem =
+          device->run({file_.text,
+                       kernel.name,
+                       kernel.block,
+                       {DeviceRun::buffer(out, true), DeviceRun::buffer(in), DeviceRun::buffer(memory)},
+                       where});
+      ++report_.checks;
+      if (problem.empty() != wanted.empty())
+        bad(line, fmt::format("{}: {}: ended with '{}'", engines_[e].name, kernel.name, problem));
+      else if (!results.empty())
+        compare_kernel(kernel, *out_types, out, reference, results, engines_[e].name, line);
+      continue;
+    }
     Outcome outcome = compiled->run(e, {argument(reinterpret_cast<std::uintptr_t>(out.data())),
                                         argument(reinterpret_cast<std::uintptr_t>(in.data())),
                                         argument(reinterpret_cast<std::uintptr_t>(memory.data()))});

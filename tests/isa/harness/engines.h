@@ -7,6 +7,7 @@
 
 #include "exec/executable.h"
 #include "isa/harness/cta.h"
+#include "isa/harness/device.h"
 #include "ptx/module.h"
 
 namespace raddle::testing {
@@ -14,6 +15,7 @@ namespace raddle::testing {
 struct NamedEngine {
   std::string name;  ///< "interp", "avx512", "avx2", "sse42", "quick" (the quick tier at the host's width)
   std::shared_ptr<exec::Engine> engine;  ///< shared by the lists it is in
+  std::shared_ptr<Device> device;        ///< instead of an engine: kernels run there
 };
 
 /// Engines by comma-separated names; "all": the interpreter and the JIT at each SIMD level that this build
@@ -34,8 +36,10 @@ class CompiledKernel {
   /// Runs on one engine; `arguments` by parameter, each truncated or zero-extended to the parameter's size.
   Outcome run(std::size_t engine, const std::vector<std::vector<std::byte>>& arguments) const;
   const ptx::Module& module() const { return *module_; }
+  const std::string& text() const { return text_; }
 
  private:
+  std::string text_;
   std::unique_ptr<ptx::Module> module_;
   ptx::FunctionId kernel_ = 0;
   exec::BlockShape block_;

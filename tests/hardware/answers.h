@@ -1,0 +1,56 @@
+// Answers of a device, kept in a file: what went in and what came out of every kernel that the instruction
+// tests ran on it, and the results of the API's calls. Recorded on real hardware, they judge the interpreter
+// where no GPU is.
+#pragma once
+
+#include <fstream>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "isa/harness/device.h"
+
+namespace raddle::testing {
+
+/// A line of text for each thing: "answer KEY what", "in HEX", "out HEX", "failed why"; "api call = result".
+struct Answers {
+  struct Answer {
+    std::string problem;               ///< why it did not run to its end
+    std::vector<std::string> outputs;  ///< bytes
+  };
+  std::map<std::string, std::string> head;  ///< device, driver, date
+  std::map<std::string, Answer> kernels;    ///< by key_of
+  std::map<std::string, int> api;
+
+  /// @errors io, invalid
+  static Result<Answers> read(const std::string& path);
+};
+
+/// Names a run by its text and its inputs.
+std::string key_of(const DeviceRun& run);
+
+/// Runs on another device and writes down what it answers.
+class RecordingDevice final : public Device {
+ public:
+  RecordingDevice(std::shared_ptr<Device> device, std::ostream& file)
+      : device_(std::move(device)), file_(file) {}
+  std::string run(const DeviceRun& run) override;
+
+ private:
+  std::shared_ptr<Device> device_;
+  std::ostream& file_;
+};
+
+/// Answers from a file. A run that it has no answer to fails as kNoAnswer.
+class GoldenDevice final : public Device {
+ public:
+  static constexpr const char* kNoAnswer = "no answer is kept";
+  explicit GoldenDevice(const Answers& answers) : answers_(answers) {}
+  std::string run(const DeviceRun& run) override;
+
+ private:
+  const Answers& answers_;
+};
+
+}  // namespace raddle::testing

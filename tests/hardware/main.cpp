@@ -1,0 +1,207 @@
+// test_hardware: the instruction tests and probes of the driver API on whatever libcuda.so.1 the loader
+// finds, judged by the interpreter; and answers that real hardware gave, judged the same way.
+// tests/hardware/README.md.
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+
+#include "hardware/answers.h"
+#include "hardware/api_probes.h"
+#include "isa/row_files.h"
+#include "isa/spellings.h"
+
+namespace raddle::testing {
+namespace {
+
+constexpr int kSkipped = 77;  ///< exit status that tools/run_tests takes for "skipped"
+constexpr const char* kHelp = R"(test_hardware [options]
+  --record FILE     write down what went in and what came out of every kernel, and the API's results
+  --golden DIR      judge the answers kept there (default: tests/golden), no libcuda needed
+  --round-trip DIR  record one row's answers into a file there, judge them, then judge them with errors put in
+  --chapter NAME, --row ID, --limit N (spellings per row before sampling, default 4), --seed S
+)";
+
+struct Options {
+  std::string record, golden, round_trip, chapter, row;
+  SpellingOptions spellings{.rounds = 1, .limit = 4};
+};
+
+bool read_options(int argc, char** argv, Options& o) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string name = argv[i], value = i + 1 < argc ? argv[++i] : "";
+    if (name == "--record")
+      o.record = value;
+    else if (name == "--golden")
+      o.golden = value.empty() ? RADDLE_GOLDEN : value;
+    else if (name == "--round-trip")
+      o.round_trip = value;
+    else if (name == "--chapter")
+      o.chapter = value;
+    else if (name == "--row")
+      o.row = value;
+    else if (name == "--limit")
+      o.spellings.limit = static_cast<unsigned>(std::atoi(value.c_str()));
+    else if (name == "--seed")
+      o.spellings.seed = std::strtoull(value.c_str(), nullptr, 0);
+    else
+      return false;
+  }
+  return true;
+}
+
+void finish(const std::string& name, const Report& report, unsigned& failures) {
+  constexpr std::size_t kShown = 6;
+  for (std::size_t i = 0; i < report.messages.size() && i < kShown; ++i)
+    fmt::print("FAIL {}\n", report.messages[i]);
+  fmt::print("{} - {} ({} checks)\n", report.failures != 0 ? "not ok" : "ok", name, report.checks);
+  std::fflush(stdout);
+  failures += report.failures;
+}
+
+/// A row's file and spellings on a device, judged by the interpreter and by the file's own expectations.
+Report test_row(const Options& o, const isa::Row& row, const std::vector<NamedEngine>& engines) {
+  Report report;
+  auto file = read_test_file(fmt::format("{}/{}/{}.ptx", RADDLE_ISA_TESTS, row.chapter, row.id));
+  if (file.ok())
+    test_row_file(*file, engines, report);
+  else
+    report.fail(file.error().to_string());
+  test_spellings(row, engines, o.spellings, report);
+  return report;
+}
+
+/// The interpreter first, then the device.
+std::vector<NamedEngine> interpreter_and(const std::string& name, std::shared_ptr<Device> device) {
+  std::vector<NamedEngine> engines = std::move(*make_engines("interp"));
+  engines.push_back({name, nullptr, std::move(device)});
+  return engines;
+}
+
+unsigned test_rows(const Options& o, const std::string& name, std::shared_ptr<Device> device) {
+  const std::vector<NamedEngine> engines = interpreter_and(name, std::move(device));
+  unsigned failures = 0;
+  for (const isa::Row& row : isa::rows()) {
+    if (row.text->status != isa::Status::done || (!o.chapter.empty() && o.chapter != row.chapter) ||
+        (!o.row.empty() && o.row != row.id))
+      continue;
+    if (std::string_view(row.chapter) == "texture" || std::string_view(row.chapter) == "surface") {
+      fmt::print("ok - {}: {}/{} # SKIP its textures and surfaces are the harness's own\n", name, row.chapter,
+                 row.id);
+      continue;
+    }
+    finish(fmt::format("{}: {}/{}", name, row.chapter, row.id), test_row(o, row, engines), failures);
+  }
+  return failures;
+}
+
+unsigned test_api(const CudaApi& api, std::ostream* record) {
+  unsigned failures = 0;
+  for (const ApiProbe& probe : api_probes(api)) {
+    const int result = probe.run();
+    Report report;
+    ++report.checks;
+    if (result != probe.expected)
+      report.fail(fmt::format("{} gives {}, documented is {}", probe.call, result, probe.expected));
+    if (record != nullptr) *record << "api " << probe.call << " = " << result << '\n';
+    finish("api: " + probe.call, report, failures);
+  }
+  return failures;
+}
+
+int test_device(const Options& o) {
+  auto device = CudaDevice::open();
+  if (!device.ok()) return fmt::print("{}\n", device.error().message), kSkipped;
+  std::shared_ptr<CudaDevice> cuda = std::move(*device);
+  const CudaIdentity& identity = cuda->identity();
+  fmt::print("# {}, capability {}, driver {}\n", identity.device, identity.capability, identity.driver);
+  if (o.record.empty()) return (test_rows(o, "device", cuda) + test_api(cuda->api(), nullptr)) != 0;
+  std::ofstream file(o.record);
+  char date[32];
+  const std::time_t now = std::time(nullptr);
+  std::strftime(date, sizeof date, "%Y-%m-%d", std::gmtime(&now));
+  file << fmt::format("head device: {}\nhead capability: {}\nhead driver: {}\nhead date: {}\n",
+                      identity.device, identity.capability, identity.driver, date);
+  const unsigned failures =
+      test_rows(o, "device", std::make_shared<RecordingDevice>(cuda, file)) + test_api(cuda->api(), &file);
+  if (!file.flush()) return fmt::print("cannot write {}\n", o.record), 1;
+  return failures != 0;
+}
+
+/// The API's results as recorded, against the documented ones that Raddle is held to.
+unsigned judge_api(const Answers& answers) {
+  unsigned failures = 0;
+  Report report;
+  static const CudaApi nothing{};
+  for (const ApiProbe& probe : api_probes(nothing)) {
+    const auto found = answers.api.find(probe.call);
+    if (found == answers.api.end()) continue;
+    ++report.checks;
+    if (found->second != probe.expected)
+      report.fail(fmt::format("{} gave {}, expected here is {}", probe.call, found->second, probe.expected));
+  }
+  finish("golden: api", report, failures);
+  return failures;
+}
+
+int test_golden(const Options& o) {
+  unsigned files = 0, failures = 0;
+  if (std::filesystem::exists(o.golden)) {
+    for (const auto& entry : std::filesystem::directory_iterator(o.golden)) {
+      if (entry.path().extension() != ".answers") continue;
+      ++files;
+      auto answers = Answers::read(entry.path().string());
+      if (!answers.ok()) return fmt::print("not ok - {}\n", answers.error().to_string()), 1;
+      fmt::print("# {}: {}, driver {}, {}\n", entry.path().filename().string(), answers->head["device"],
+                 answers->head["driver"], answers->head["date"]);
+      failures += test_rows(o, answers->head["device"], std::make_shared<GoldenDevice>(*answers));
+      failures += judge_api(*answers);
+    }
+  }
+  if (files == 0) fmt::print("ok - golden # SKIP no answers of real hardware are kept in tests/golden yet\n");
+  return failures != 0;
+}
+
+/// What is recorded is found again and judged well; what is changed in it is found out.
+int test_round_trip(const Options& o) {
+  auto device = CudaDevice::open();
+  if (!device.ok()) return fmt::print("{}\n", device.error().message), kSkipped;
+  std::shared_ptr<CudaDevice> cuda = std::move(*device);
+  std::filesystem::create_directories(o.round_trip);
+  const std::string path = o.round_trip + "/round_trip.answers";
+  unsigned failures = 0;
+  for (const isa::Row& row : isa::rows()) {
+    const std::string_view id = row.id;
+    if (id != "bfe" && id != "ex2" && id != "ld") continue;
+    std::ofstream file(path);
+    finish(fmt::format("recorded: {}", id),
+           test_row(o, row, interpreter_and("recorded", std::make_shared<RecordingDevice>(cuda, file))),
+           failures);
+    file.close();
+    auto answers = Answers::read(path);
+    if (!answers.ok()) return fmt::print("not ok - {}\n", answers.error().to_string()), 1;
+    finish(fmt::format("judged: {}", id),
+           test_row(o, row, interpreter_and("kept", std::make_shared<GoldenDevice>(*answers))), failures);
+    for (auto& [key, answer] : answers->kernels)
+      for (std::string& output : answer.outputs)
+        for (char& byte : output) byte = static_cast<char>(byte ^ 0x10);
+    const Report changed =
+        test_row(o, row, interpreter_and("changed", std::make_shared<GoldenDevice>(*answers)));
+    Report verdict;
+    ++verdict.checks;
+    if (changed.failures == 0) verdict.fail("changed answers were taken for right");
+    finish(fmt::format("found out: {}", id), verdict, failures);
+  }
+  return failures != 0;
+}
+
+}  // namespace
+}  // namespace raddle::testing
+
+int main(int argc, char** argv) {
+  raddle::testing::Options options;
+  if (!raddle::testing::read_options(argc, argv, options))
+    return std::fputs(raddle::testing::kHelp, stderr), 2;
+  if (!options.round_trip.empty()) return raddle::testing::test_round_trip(options);
+  return options.golden.empty() ? raddle::testing::test_device(options)
+                                : raddle::testing::test_golden(options);
+}
