@@ -223,6 +223,9 @@ CUresult end_object(Objects Context::* objects, std::uint64_t handle) {
   std::shared_ptr<const TextureObject> object;  // outlives the lock: its array's end waits for the device
   if (const CUresult result = find_object(objects, handle, context, object); result != CUDA_SUCCESS)
     return result;
+  // Programs end an object right after the launch that uses it: work that was given before still finds it.
+  // What went wrong there is the next call's to say.
+  (void)context->device.synchronize();
   const std::lock_guard lock(context->mutex);
   (*context.*objects).erase(handle);
   const Result<void> ended = context->device.destroy(Handle{handle});

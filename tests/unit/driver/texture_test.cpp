@@ -1,11 +1,14 @@
 // Texture and surface objects of the driver API: made, described, read by kernels, ended.
+#include <chrono>
+#include <thread>
+
 #include "driver_test.h"
 
 namespace raddle::driver {
 namespace {
 
 /// fill(surface, width): row y of a 2-D surface of f32 becomes x + 10 y. read(texture, x, y, out): out =
-/// texel.
+/// texel. wait(p): until *p is not 0.
 constexpr const char* kTextureKernels = R"(
 .version 8.0
 .target sm_90
@@ -36,6 +39,16 @@ constexpr const char* kTextureKernels = R"(
   ld.param.u64 %t, [texture]; ld.param.u32 %x, [x]; ld.param.u64 %o, [out];
   tex.1d.v4.u32.s32 {%r, %g, %b, %a}, [%t, {%x}];
   st.global.u32 [%o], %r;
+  ret;
+}
+.visible .entry wait(.param .u64 p)
+{
+  .reg .pred %z; .reg .b32 %r; .reg .b64 %d;
+  ld.param.u64 %d, [p];
+again:
+  ld.acquire.sys.global.u32 %r, [%d];
+  setp.eq.u32 %z, %r, 0;
+  @%z bra again;
   ret;
 }
 )";
@@ -218,6 +231,29 @@ TEST_F(DriverTextures, WhatCannotBeIsRefused) {
   EXPECT_EQ(cuSurfObjectCreate(&surface, &resource), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuSurfObjectDestroy(12345), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuSurfObjectGetResourceDesc(&resource, 12345), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(DriverTextures, WhatWasLaunchedBeforeStillFindsAnEndedObject) {
+  const CUarray a = array(8, 4);
+  fill(a, 8, 4, 0);
+  const CUDA_RESOURCE_DESC resource = of_array(a);
+  const CUDA_TEXTURE_DESC d = plain();
+  CUtexObject texture = 0;
+  ASSERT_EQ(cuTexObjectCreate(&texture, &resource, &d, nullptr), CUDA_SUCCESS);
+  void* flag = nullptr;
+  ASSERT_EQ(cuMemAllocHost_v2(&flag, 8), CUDA_SUCCESS);
+  std::memset(flag, 0, 8);
+  const auto address = reinterpret_cast<CUdeviceptr>(flag);
+  ASSERT_EQ(launch("wait", nullptr, address), CUDA_SUCCESS);
+  ASSERT_EQ(launch("read", nullptr, texture, 3.0f, 2.0f, 0.0f, out_), CUDA_SUCCESS);
+  std::thread later([flag] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    __atomic_store_n(static_cast<unsigned*>(flag), 1u, __ATOMIC_RELEASE);
+  });
+  EXPECT_EQ(cuTexObjectDestroy(texture), CUDA_SUCCESS);
+  later.join();
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT_EQ(download(out_, 1)[0], 0x41b80000u);  // 23
 }
 
 TEST_F(DriverTextures, StaleHandlesInKernelsAreFaults) {
