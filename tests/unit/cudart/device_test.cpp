@@ -161,7 +161,9 @@ TEST_F(Runtime, ClustersFitSomeTimesOnADevice) {
   config.gridDim = dim3(2), config.blockDim = dim3(32);
   int blocks = 0;
   EXPECT_EQ(cudaOccupancyMaxActiveClusters(&blocks, &scale, nullptr), cudaErrorInvalidValue);
-  OK(cudaOccupancyMaxPotentialClusterSize(&blocks, &scale, &config));
+  const cudaError_t size = cudaOccupancyMaxPotentialClusterSize(&blocks, &scale, &config);
+  if (size == cudaErrorNotSupported) GTEST_SKIP() << "the driver has no clusters yet";
+  OK(size);
   EXPECT_GT(blocks, 0);
   OK(cudaOccupancyMaxActiveClusters(&blocks, &scale, &config));
   EXPECT_GT(blocks, 0);
