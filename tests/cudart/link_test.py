@@ -11,6 +11,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "tests"))
 import tap  # noqa: E402
 
+STUB = "/usr/local/cuda/lib64/stubs/libcuda.so"  # what programs link where there is no driver
 LIBRARIES = os.environ.get("RADDLE_LIB", os.path.join(ROOT, "build", "lib"))
 OURS = os.path.join(ROOT, "include", "raddle", "cuda")
 COMPILER = os.environ.get("CXX", "g++")
@@ -51,6 +52,13 @@ class Link(unittest.TestCase):
         defined = {line.split()[7] for line in table.splitlines() if re.search(r"(FUNC|OBJECT) +(GLOBAL|WEAK)", line) and " UND " not in line}
         defined = {name for name in defined if not name.startswith("libcudart.so.13")}  # the version itself
         self.assertEqual(defined, {f"{name}@@libcudart.so.13" for name in entries()})
+
+    @unittest.skipUnless(os.path.exists(STUB), "needs the toolkit's stub of the driver")
+    def test_the_driver_exports_all_that_programs_link(self):
+        def exported(library):
+            return {line.split()[2] for line in output("nm", "-D", "--defined-only", library).splitlines() if " T " in line}
+
+        self.assertEqual(exported(STUB) - exported(os.path.join(LIBRARIES, "libcuda.so.1")), set())
 
     def test_the_archive_keeps_the_rest_to_itself(self):
         table = output("readelf", "--syms", "-W", os.path.join(LIBRARIES, "libcudart_static.a"), stderr=subprocess.DEVNULL)
