@@ -36,17 +36,17 @@ CUresult missing(const char* symbol, std::atomic<bool>& said) {
 }  // namespace
 
 #define UNPACK(...) __VA_OPT__(, ) __VA_ARGS__
-#define ENTRY(name, symbol, since, parameters, arguments)       \
-  EXPORTED CUresult symbol parameters {                         \
-    static const auto target = choose(#symbol, &entry::symbol); \
-    return traced(#symbol, target UNPACK arguments);            \
+#define ENTRY(name, symbol, since, parameters, arguments)        \
+  EXPORTED CUresult symbol parameters {                          \
+    static const auto target = choose(#symbol, &entry::symbol);  \
+    return traced(#symbol, #arguments, target UNPACK arguments); \
   }
 #define STREAM_ENTRY(name, symbol, since, streams_since, variant, parameters, arguments) \
   ENTRY(name, symbol, since, parameters, arguments)                                      \
   EXPORTED CUresult symbol##_##variant parameters {                                      \
     static const auto target = choose(#symbol "_" #variant, &entry::symbol);             \
     const PerThread scope;                                                               \
-    return traced(#symbol "_" #variant, target UNPACK arguments);                        \
+    return traced(#symbol "_" #variant, #arguments, target UNPACK arguments);            \
   }
 #include "driver/entries.def"
 #undef STREAM_ENTRY

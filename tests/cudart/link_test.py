@@ -98,8 +98,8 @@ class Link(unittest.TestCase):
             binary = self.build(folder, "-lcudart")
             done = subprocess.run([binary], env=dict(os.environ, LD_LIBRARY_PATH=LIBRARIES, RADDLE_TRACE="api"), stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, text=True, check=True)
-            self.assertRegex(done.stderr, r"raddle: cuDeviceGetCount\(0x\w+\) = CUDA_SUCCESS in [\d.]+ us\n"
-                                          r"raddle: cudaGetDeviceCount\(0x\w+\) = cudaSuccess in [\d.]+ us\n")
+            self.assertRegex(done.stderr, r"raddle: cuDeviceGetCount\(count=\[1\]\) = CUDA_SUCCESS in [\d.]+ us\n"
+                                          r"raddle: cudaGetDeviceCount\(count=\[1\]\) = cudaSuccess in [\d.]+ us\n")
 
 
 if __name__ == "__main__":

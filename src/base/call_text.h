@@ -1,0 +1,104 @@
+// A call of a C API as a line of a trace: the arguments by name, and what came back through pointers. In a
+// header alone, because libcudart links nothing of Raddle.
+#pragma once
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <ostream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace raddle::base {
+
+/// Copies from memory that a caller's pointer names, which need not be there: the kernel looks. Costs a
+/// system call.
+inline bool read_safely(const void* from, void* to, std::size_t bytes) {
+  iovec local{to, bytes}, remote{const_cast<void*>(from), bytes};
+  return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
+}
+
+/// Whether a parameter of this type is where a call puts a number or a handle.
+template <class T>
+constexpr bool is_result() {
+  if constexpr (!std::is_pointer_v<T>) {
+    return false;
+  } else {
+    using Pointee = std::remove_pointer_t<T>;
+    constexpr bool is_handle = std::is_pointer_v<Pointee> && std::is_class_v<std::remove_pointer_t<Pointee>>;
+    return !std::is_const_v<Pointee> && (std::is_arithmetic_v<Pointee> || is_handle);
+  }
+}
+
+/// What a call wrote as text, with its end or without.
+inline void write_string(std::ostream& out, const char* from) {
+  constexpr std::size_t kMost = 60;
+  out << '"';
+  char c = 0;
+  for (std::size_t i = 0;
+       i < kMost && read_safely(from + i, &c, 1) && std::isprint(static_cast<unsigned char>(c)); ++i)
+    out << c;
+  out << '"';
+}
+
+/// One argument. A pointer to a result shows what it points at, in brackets, once the call has succeeded.
+/// Types of an API's own are shown by a `write_value` found beside them.
+template <class T>
+void write_argument(std::ostream& out, const T& value, bool succeeded) {
+  if constexpr (requires { write_value(out, value); }) {
+    write_value(out, value);
+  } else if constexpr (std::is_same_v<T, const char*>) {
+    value == nullptr ? out << "NULL" : out << '"' << value << '"';
+  } else if constexpr (is_result<T>()) {
+    std::remove_pointer_t<T> pointee;
+    if (!succeeded || value == nullptr || !read_safely(value, &pointee, sizeof pointee)) {
+      out << "0x" << std::hex << reinterpret_cast<std::uintptr_t>(value) << std::dec;
+    } else if constexpr (std::is_same_v<T, char*>) {
+      write_string(out, value);
+    } else {
+      out << '[';
+      write_argument(out, pointee, succeeded);
+      out << ']';
+    }
+  } else if constexpr (std::is_pointer_v<T>) {
+    out << "0x" << std::hex << reinterpret_cast<std::uintptr_t>(value) << std::dec;
+  } else if constexpr (std::is_enum_v<T>) {
+    out << static_cast<long long>(value);
+  } else if constexpr (std::is_same_v<T, unsigned long long>) {  // a device's address
+    out << "0x" << std::hex << value << std::dec;
+  } else if constexpr (std::is_class_v<T>) {
+    out << "{...}";
+  } else {
+    out << +value;
+  }
+}
+
+/// The next of the names in "(value, attribute, device)", which it takes away.
+inline std::string_view take_name(std::string_view& names) {
+  names.remove_prefix(std::min(names.find_first_not_of("(, "), names.size()));
+  const std::string_view name = names.substr(0, names.find_first_of(",)"));
+  names.remove_prefix(name.size());
+  return name;
+}
+
+/// "value=[132], attribute=16, device=0"
+/// @param names  the arguments' names as source text: "(value, attribute, device)"
+template <class... Arguments>
+std::string arguments_text(std::string_view names, bool succeeded, const Arguments&... arguments) {
+  std::ostringstream text;
+  const char* separator = "";
+  const auto write = [&](const auto& argument) {
+    text << separator << take_name(names) << '=';
+    write_argument(text, argument, succeeded);
+    separator = ", ";
+  };
+  (write(arguments), ...);
+  return text.str();
+}
+
+}  // namespace raddle::base
