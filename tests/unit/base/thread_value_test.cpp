@@ -4,6 +4,12 @@
 
 #include <thread>
 #include <vector>
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#include <sanitizer/lsan_interface.h>
+#define RADDLE_LSAN 1
+#endif
+#endif
 
 namespace raddle {
 namespace {
@@ -33,6 +39,9 @@ std::size_t numbers_at_the_end = 0;
 
 struct UsesItLate {
   ~UsesItLate() {
+#ifdef RADDLE_LSAN
+    __lsan::ScopedDisabler stays_on_purpose;
+#endif
     counted().numbers.push_back(5);
     numbers_at_the_end = counted().numbers.size();
   }

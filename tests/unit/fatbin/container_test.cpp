@@ -42,7 +42,8 @@ TEST(Containers, AreReadBackAsTheyWereWritten) {
   for (const std::string& text : {std::string(".version 8.5\n"), std::string(7, 'x'), std::string()}) {
     const std::string bytes = write_ptx(text, 90, Feature::architecture, {8, 5});
     EXPECT_EQ(bytes.size() % 8, 0u);
-    const auto containers = read_containers(as_bytes(bytes + bytes)).value();
+    const std::string twice = bytes + bytes;
+    const auto containers = read_containers(as_bytes(twice)).value();
     ASSERT_EQ(containers.size(), 2u);
     const Entry& entry = containers[1].entries.at(0);
     EXPECT_EQ(describe(entry), "PTX 8.5 for sm_90a");
