@@ -23,13 +23,13 @@ constexpr const char* kUsualPlaces[] = {
     "/usr/lib/wsl/lib/libcuda.so.1",
 };
 
-/// Deep: its own calls to entries are not to come back to us. Address sanitizers do not allow it.
+/// Deep: its own calls to entries are not to come back to us. Sanitizers do not allow it.
 #if defined(__has_feature)
-#if __has_feature(address_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define RADDLE_SHALLOW
 #endif
 #endif
-#if defined(RADDLE_SHALLOW) || defined(__SANITIZE_ADDRESS__)
+#if defined(RADDLE_SHALLOW) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int kFlags = RTLD_NOW | RTLD_LOCAL;
 #else
 constexpr int kFlags = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;

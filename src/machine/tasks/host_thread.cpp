@@ -13,12 +13,10 @@ HostThread::~HostThread() {
 }
 
 void HostThread::push(Task& task) {
-  {
-    std::lock_guard lock(mutex_);
-    queue_.push_back(&task);
-    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
-  }
-  wake_.notify_one();
+  std::lock_guard lock(mutex_);
+  queue_.push_back(&task);
+  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  wake_.notify_one();  // under the lock: once the task is done, this object may go
 }
 
 void HostThread::run() {

@@ -16,12 +16,10 @@ Watcher::~Watcher() {
 }
 
 void Watcher::push(Task& task) {
-  {
-    std::lock_guard lock(mutex_);
-    waiting_.push_back(&task);
-    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
-  }
-  wake_.notify_one();
+  std::lock_guard lock(mutex_);
+  waiting_.push_back(&task);
+  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  wake_.notify_one();  // under the lock: once the task is done, this object may go
 }
 
 std::vector<Task*> Watcher::take_met() {
