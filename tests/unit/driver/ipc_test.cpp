@@ -121,7 +121,7 @@ TEST_F(Ipc, HandlesAreChecked) {
   bad.reserved[0] ^= 1;
   EXPECT_EQ(cuIpcOpenMemHandle_v2(&opened, bad, kIpcLazyPeerAccess), CUDA_ERROR_INVALID_HANDLE);
   bad = good;
-  bad.reserved[8] ^= 1;  // a process that is another's or none
+  bad.reserved[10] = 0x7f;  // a number beyond those of processes
   EXPECT_NE(cuIpcOpenMemHandle(&opened, bad, kIpcLazyPeerAccess), CUDA_SUCCESS);
   EXPECT_EQ(opened, 7u);
   CUipcMemHandle none{};
