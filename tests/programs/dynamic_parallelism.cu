@@ -1,5 +1,8 @@
-// Kernels that launch kernels: a sort that divides by recursion, children seen complete by the host, a tail
-// launch after them, and a launch that cannot be. nvcc: -rdc=true -arch=sm_90
+// Kernels that launch kernels: a sort that divides by recursion, children seen complete by the host, a
+// tail launch after them, and a launch that cannot be.
+
+// nvcc: -rdc=true -arch=sm_90
+
 #include <algorithm>
 
 #include "program.h"

@@ -1,5 +1,8 @@
-// A kernel compiled while the program runs, loaded as what NVRTC calls a cubin and as PTX, launched by the
-// runtime's library API. nvcc: -lnvrtc
+// A kernel compiled while the program runs, loaded as what NVRTC calls a cubin and as PTX, launched by
+// the runtime's library API.
+
+// nvcc: -lnvrtc
+
 #include <nvrtc.h>
 
 #include <string>
