@@ -17,15 +17,16 @@ cudaError_t remembered(cudaError_t error) {
 }  // namespace
 
 #define UNPACK(...) __VA_OPT__(, ) __VA_ARGS__
-#define ENTRY(name, parameters, arguments)                                       \
-  EXPORTED cudaError_t name parameters {                                         \
-    return remembered(traced(#name, #arguments, &entry::name UNPACK arguments)); \
+#define ENTRY(name, parameters, arguments)                                                          \
+  EXPORTED cudaError_t name parameters {                                                            \
+    return remembered(base::traced(#name, #arguments, &error_name, &entry::name UNPACK arguments)); \
   }
-#define STREAM_ENTRY(name, variant, parameters, arguments)                                    \
-  ENTRY(name, parameters, arguments)                                                          \
-  EXPORTED cudaError_t name##_##variant parameters {                                          \
-    const PerThreadStreams scope;                                                             \
-    return remembered(traced(#name "_" #variant, #arguments, &entry::name UNPACK arguments)); \
+#define STREAM_ENTRY(name, variant, parameters, arguments)                                         \
+  ENTRY(name, parameters, arguments)                                                               \
+  EXPORTED cudaError_t name##_##variant parameters {                                               \
+    const PerThreadStreams scope;                                                                  \
+    return remembered(                                                                             \
+        base::traced(#name "_" #variant, #arguments, &error_name, &entry::name UNPACK arguments)); \
   }
 #define EXPORT(name)
 #include "cudart/entries.def"

@@ -4,10 +4,11 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/call_trace.h"
 #include "driver/entry.h"
 #include "driver/forward.h"
 #include "driver/process.h"
-#include "driver/trace.h"
+#include "driver/results.h"
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
@@ -36,17 +37,17 @@ CUresult missing(const char* symbol, std::atomic<bool>& said) {
 }  // namespace
 
 #define UNPACK(...) __VA_OPT__(, ) __VA_ARGS__
-#define ENTRY(name, symbol, since, parameters, arguments)        \
-  EXPORTED CUresult symbol parameters {                          \
-    static const auto target = choose(#symbol, &entry::symbol);  \
-    return traced(#symbol, #arguments, target UNPACK arguments); \
+#define ENTRY(name, symbol, since, parameters, arguments)                            \
+  EXPORTED CUresult symbol parameters {                                              \
+    static const auto target = choose(#symbol, &entry::symbol);                      \
+    return base::traced(#symbol, #arguments, &result_name, target UNPACK arguments); \
   }
-#define STREAM_ENTRY(name, symbol, since, streams_since, variant, parameters, arguments) \
-  ENTRY(name, symbol, since, parameters, arguments)                                      \
-  EXPORTED CUresult symbol##_##variant parameters {                                      \
-    static const auto target = choose(#symbol "_" #variant, &entry::symbol);             \
-    const PerThread scope;                                                               \
-    return traced(#symbol "_" #variant, #arguments, target UNPACK arguments);            \
+#define STREAM_ENTRY(name, symbol, since, streams_since, variant, parameters, arguments)          \
+  ENTRY(name, symbol, since, parameters, arguments)                                               \
+  EXPORTED CUresult symbol##_##variant parameters {                                               \
+    static const auto target = choose(#symbol "_" #variant, &entry::symbol);                      \
+    const PerThread scope;                                                                        \
+    return base::traced(#symbol "_" #variant, #arguments, &result_name, target UNPACK arguments); \
   }
 #include "driver/entries.def"
 #undef STREAM_ENTRY

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "driver/trace.h"
+#include "base/call_trace.h"
 
 namespace raddle::driver {
 
@@ -81,7 +81,7 @@ CUresult result_of_fault(FaultKind kind) {
 }  // namespace
 
 CUresult result_of(const Error& error) {
-  if (tracing()) fmt::print(stderr, "raddle: {}\n", error.to_string());
+  if (base::traces_calls()) fmt::print(stderr, "raddle: {}\n", error.to_string());
   return result_of_code(error.code);
 }
 
@@ -90,14 +90,6 @@ CUresult sticky_result(Context& context) {
   if (!fault) return CUDA_SUCCESS;
   if (!context.reported.exchange(true)) fmt::print(stderr, "raddle: {}\n", fault->text);
   return result_of_fault(fault->kind);
-}
-
-bool tracing() {
-  static const bool wanted = [] {
-    const char* value = std::getenv("RADDLE_TRACE");
-    return value != nullptr && std::string_view(value).find("api") != std::string_view::npos;
-  }();
-  return wanted;
 }
 
 }  // namespace raddle::driver

@@ -7,7 +7,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <ostream>
 #include <sstream>
 #include <string>
@@ -99,6 +102,32 @@ std::string arguments_text(std::string_view names, bool succeeded, const Argumen
   };
   (write(arguments), ...);
   return text.str();
+}
+
+inline bool traces_calls() {
+  static const bool wanted = [] {
+    const char* value = std::getenv("RADDLE_TRACE");
+    return value != nullptr && std::string_view(value).find("api") != std::string_view::npos;
+  }();
+  return wanted;
+}
+
+/// Calls an entry of an API in which no error is 0, and says so if that is wanted.
+/// @param names    the arguments as source text, as in arguments_text
+/// @param name_of  gives a result's name, or null
+template <class Code, class... Arguments>
+Code traced(const char* symbol, const char* names, const char* (*name_of)(Code), Code (*entry)(Arguments...),
+            std::type_identity_t<Arguments>... arguments) {
+  if (!traces_calls()) [[likely]]
+    return entry(arguments...);
+  const auto begin = std::chrono::steady_clock::now();
+  const Code result = entry(arguments...);
+  const std::chrono::duration<double, std::micro> spent = std::chrono::steady_clock::now() - begin;
+  const std::string text = arguments_text(names, result == Code{}, arguments...);
+  const char* name = name_of(result);
+  std::fprintf(stderr, "raddle: %s(%s) = %s in %.1f us\n", symbol, text.c_str(), name == nullptr ? "?" : name,
+               spent.count());
+  return result;
 }
 
 }  // namespace raddle::base

@@ -1,5 +1,5 @@
 // Calls as lines of a trace.
-#include "base/call_text.h"
+#include "base/call_trace.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
