@@ -11,8 +11,12 @@ extern "C" {
   CUresult symbol parameters;                                                            \
   CUresult symbol##_##variant parameters;
 #define MISSING(name, symbol, since) CUresult symbol();
+#define STREAM_MISSING(name, symbol, since, variant) \
+  CUresult symbol();                                 \
+  CUresult symbol##_##variant();
 #include "driver/entries.def"
 #include "driver/missing.def"
+#undef STREAM_MISSING
 #undef MISSING
 #undef STREAM_ENTRY
 #undef ENTRY

@@ -59,7 +59,10 @@ CUresult missing(const char* symbol, std::atomic<bool>& said) {
     static std::atomic<bool> said{false};                                 \
     return missing(#symbol, said);                                        \
   }
+#define STREAM_MISSING(name, symbol, since, variant) \
+  MISSING(name, symbol, since) MISSING(name, symbol##_##variant, since)
 #include "driver/missing.def"
+#undef STREAM_MISSING
 #undef MISSING
 
 namespace {
@@ -82,8 +85,10 @@ const Export kExports[] = {
    reinterpret_cast<void*>(&driver::symbol##_##variant)},
 #define MISSING(name, symbol, since) \
   {#name, #symbol, since, 0, reinterpret_cast<void*>(&driver::symbol), nullptr},
+#define STREAM_MISSING(name, symbol, since, variant) MISSING(name, symbol, since)
 #include "driver/entries.def"
 #include "driver/missing.def"
+#undef STREAM_MISSING
 #undef MISSING
 #undef STREAM_ENTRY
 #undef ENTRY

@@ -230,8 +230,10 @@ TEST_F(Driver, EverySymbolOnce) {
 #define STREAM_ENTRY(name, symbol, since, streams_since, variant, parameters, arguments) \
   {#name, #symbol, since},
 #define MISSING(name, symbol, since) {#name, #symbol, since},
+#define STREAM_MISSING(name, symbol, since, variant) {#name, #symbol, since},
 #include "driver/entries.def"
 #include "driver/missing.def"
+#undef STREAM_MISSING
 #undef MISSING
 #undef STREAM_ENTRY
 #undef ENTRY
