@@ -18,12 +18,17 @@ std::string capability_text(std::uint32_t capability) {
   return fmt::format("{}.{}", capability / 10, capability % 10);
 }
 
+std::vector<std::uint32_t> sms_per_gpc(const machine::MachineShape& shape) {
+  std::vector<std::uint32_t> counts;
+  for (const machine::Domain& gpc : shape.domains(machine::Level::gpc)) counts.push_back(gpc.sm_count);
+  return counts;
+}
+
 void print_text(const DeviceProperties& device, const machine::MachineShape& shape, const Host& host) {
   auto line = [](const char* name, const std::string& value) { fmt::print("{:<10} {}\n", name, value); };
-  line("machine",
-       fmt::format("{}: compute capability {}, {} SMs in {} GPCs of {} TPCs, {} SMs per TPC", device.shape,
-                   capability_text(device.capability), device.sm_count, shape.tpcs_per_gpc.size(),
-                   fmt::join(shape.tpcs_per_gpc, "+"), shape.sms_per_tpc));
+  line("machine", fmt::format("{}: compute capability {}, {} SMs in {} GPCs ({})", device.shape,
+                              capability_text(device.capability), device.sm_count, sms_per_gpc(shape).size(),
+                              fmt::join(sms_per_gpc(shape), "+")));
   line("one SM",
        fmt::format("{} threads in {} blocks at most, {} registers, {} of shared memory", shape.sm.threads,
                    shape.sm.cta_slots, shape.sm.registers, human_bytes(shape.sm.shared_bytes)));
@@ -40,8 +45,7 @@ void print_json(const DeviceProperties& device, const machine::MachineShape& sha
   nlohmann::ordered_json document = {{"shape", device.shape},
                                      {"capability", capability_text(device.capability)},
                                      {"sms", device.sm_count},
-                                     {"tpcs_per_gpc", shape.tpcs_per_gpc},
-                                     {"sms_per_tpc", shape.sms_per_tpc},
+                                     {"sms_per_gpc", sms_per_gpc(shape)},
                                      {"threads_per_sm", shape.sm.threads},
                                      {"blocks_per_sm", shape.sm.cta_slots},
                                      {"threads_per_block", device.threads_per_block},

@@ -46,6 +46,7 @@ struct Barrier {
   std::uint32_t result_arrived;
 };
 
+struct ClusterContext;
 struct CtaContext;
 struct WarpContext;
 struct TextureLanes;
@@ -103,6 +104,22 @@ struct Services {
 /// Most values that a function of the device runtime takes.
 inline constexpr unsigned kDeviceRuntimeArguments = 16;
 
+/// Most CTAs of a cluster that share memory.
+inline constexpr unsigned kMaxClusterSize = 16;
+
+/// One cluster while it is resident; workers share it. Logic in exec/cluster.h.
+struct ClusterContext {
+  std::byte* window;  ///< host address of shared address 0; rank r's memory starts r * kSharedWindow above
+  std::uint32_t cta_count;  ///< of the cluster
+  std::uint32_t local_id;   ///< among the clusters of its GPC (W-16)
+  std::uint32_t gpc;
+  std::uint32_t shared_bytes;          ///< that each CTA has, from the start of its part of the window
+  std::atomic<std::uint32_t> live;     ///< mask of the ranks that are resident and have not exited
+  std::atomic<std::uint32_t> traffic;  ///< remote accesses in flight: the cluster's id waits for them (W-16)
+  std::atomic<std::uint64_t> barrier;  ///< generation << 32 | CTAs arrived << 16 | CTAs that have not exited
+  std::uint64_t cluster_memory;        ///< device address of its slot of cluster-wide memory, 0: none (W-24)
+};
+
 /// One CTA while it is started on a worker.
 struct CtaContext {
   const LaunchContext* launch;
@@ -121,6 +138,9 @@ struct CtaContext {
   std::uint32_t running_warp;  ///< block kinds loops and regions: 1 + warp whose code runs, for faults
   std::uint32_t running_lane;  ///< 1 + lane that touches memory right now; 0: unknown, or several
   std::uint32_t running_line;  ///< PTX line of the service that runs, 0: none does, the code tells
+  /// Its cluster, never null: without clusters the CTA is a cluster of its own. `shared` above is the
+  /// cluster's window, so that a shared address is rank << 24 | offset; `cluster_rank` is this CTA's.
+  ClusterContext* cluster;
 };
 
 /// One warp. Warp w holds threads 32w .. 32w+31 in linear order (x fastest).

@@ -54,7 +54,7 @@ Machine::Machine(MachineOptions options, unsigned workers, std::vector<int> cpus
       memory_(capacity),
       heap_(options_.heap_bytes),
       output_(options_.output, options_.print_bytes),
-      distributor_(options_.shape, workers, 0),
+      launches_(options_.shape, workers, 0),
       tasks_(*this),
       copies_(tasks_),
       callbacks_(tasks_),
@@ -107,18 +107,18 @@ bool Machine::dispatch(Task& task) {
     return false;
   }
   if (task.grid.time_limit_ns != 0) watchdog_.watch(task);
-  doorbell_.ring(distributor_.add(task));
+  doorbell_.ring(launches_.add(task));
   return false;
 }
 
 Result<void> Machine::check(const GridWork& grid) const {
   const std::uint64_t local = grid.local_stride * grid.threads_per_block;
-  if (Distributor::slots_per_sm(shape().sm, grid) == 0) {
+  if (slots_per_sm(shape().sm, needs_of(grid, shape().sm)) == 0) {
     return Error::invalid("a block of {} threads with {} bytes of shared memory does not fit an SM of '{}'",
                           grid.threads_per_block, grid.shared_bytes, shape().name);
   }
   const std::uint64_t resident =
-      std::uint64_t{Distributor::slots_per_sm(shape().sm, grid)} * shape().sm_count();
+      std::uint64_t{slots_per_sm(shape().sm, needs_of(grid, shape().sm))} * shape().sm_count();
   if (grid.cooperative && grid.blocks > resident) {
     return Error::make(ErrorCode::too_large,
                        "a cooperative grid of {} blocks: '{}' holds {} of these at once", grid.blocks,

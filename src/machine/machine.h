@@ -1,6 +1,6 @@
 // The machine: device memory, distributor, task scheduler and workers put together. It runs executables; it
 // knows neither PTX nor CUDA. The runtime is its only client. Start reading at Worker (sm/worker.h) and
-// Distributor.
+// LaunchControllers.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "machine/distributor/distributor.h"
+#include "machine/launch/launch_controllers.h"
 #include "machine/memory/device_heap.h"
 #include "machine/memory/device_memory.h"
 #include "machine/services/device_runtime.h"
@@ -82,7 +82,7 @@ class Machine final : private TaskDispatcher {
 
   // For workers.
   bool stopping() const { return stopping_.load(std::memory_order_acquire); }
-  Distributor& distributor() { return distributor_; }
+  LaunchControllers& launches() { return launches_; }
   Doorbell& doorbell() { return doorbell_; }
   /// A task that ran out of time: the first of its warps that notices says where it was.
   void locate_stop(Block& block, const RawFault& where);
@@ -100,7 +100,7 @@ class Machine final : private TaskDispatcher {
   DeviceHeap heap_;
   Output output_;
   TextureUnit textures_;
-  Distributor distributor_;
+  LaunchControllers launches_;
   Doorbell doorbell_;
   TaskScheduler tasks_;
   HostThread copies_, callbacks_, compilations_;

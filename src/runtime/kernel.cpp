@@ -194,7 +194,7 @@ std::uint32_t Kernel::Impl::blocks_per_sm(std::uint32_t threads, std::uint64_t s
     return 0;
   machine::GridWork block;
   fill_occupancy(block, threads, shared_bytes);
-  return machine::Distributor::slots_per_sm(sm, block);
+  return machine::slots_per_sm(sm, machine::needs_of(block, sm));
 }
 
 std::uint32_t Kernel::blocks_per_sm(std::uint32_t threads, std::uint64_t shared_bytes) const {

@@ -1,92 +1,81 @@
-// The work distributor: hands runs of CTAs to SMs, from free slots. Workers learn what to run only from its
-// grants (W-14: a grant names a run, its CTAs are enumerated by who receives it). Issue 5 puts clusters and
-// the speculative launch behind this interface.
+// The work distributor: decides which SM runs which CTA. It keeps the live model of the machine (what every
+// SM holds), takes grids in, asks its policy where their CTAs go, and hears of completions. Deterministic,
+// without locks, threads or time: the machine runs it under one lock (launch/), `raddle distribute` alone.
 #pragma once
 
-#include <array>
-#include <atomic>
 #include <cstdint>
-#include <mutex>
+#include <memory>
 #include <span>
 #include <vector>
 
-#include "machine/shape/machine_shape.h"
-#include "machine/tasks/task.h"
+#include "machine/distributor/decision_log.h"
+#include "machine/distributor/grid.h"
+#include "machine/distributor/policy.h"
 
 namespace raddle::machine {
 
-/// CTAs [first, first + count) of a task, in linear order (x fastest).
-struct CtaRun {
+inline constexpr std::uint32_t kNoCluster = ~0u;
+
+/// CTAs that start together, as broadcast to the SMs: the i-th SM gets launch index `first + i` (W-11, W-14).
+struct LaunchMask {
+  Grid* grid = nullptr;
   std::uint64_t first = 0;
-  std::uint64_t count = 0;
+  std::span<const std::uint32_t> sms;
+  std::uint32_t cluster = kNoCluster;  ///< slot in the table of resident outermost clusters
+  std::uint64_t sequence = 0;          ///< of that cluster; masks of two clusters never interleave
+  bool end = true;                     ///< last mask of the cluster
+  std::uint32_t cluster_memory = ~0u;  ///< slot of cluster-wide memory (W-24)
 };
 
-/// A run for one SM.
-struct Grant {
-  Task* task = nullptr;
-  std::uint32_t sm = 0;
-  CtaRun run;
+class LaunchSink {
+ public:
+  virtual ~LaunchSink() = default;
+  virtual void launch(const LaunchMask& mask) = 0;
 };
 
-/// CTAs of a grant that have finished (or were dropped because the task was stopped).
-struct Finished {
-  Task* task = nullptr;
-  std::uint32_t sm = 0;
-  std::uint64_t count = 0;
+struct DistributorOptions {
+  std::uint32_t cap_per_sm = 0;  ///< headroom on every SM, in CTAs (W-23); 0: none
+  /// CTAs of later grids of the same or lower priority that may be launched past a cluster that waits for
+  /// room.
+  std::uint64_t patience = 1024;
+  std::uint64_t credits = 0;  ///< most CTAs launched by one call of distribute; 0: no limit
 };
 
 class Distributor {
  public:
-  static constexpr std::size_t kGrants = 8;  ///< most runs handed out by one call
-  /// @param run_limit  most CTAs of one run, 0: no limit but the free slots (deterministic mode takes single
-  /// CTAs)
-  Distributor(const MachineShape& shape, unsigned workers, std::uint64_t run_limit);
+  Distributor(const MachineShape& shape, std::unique_ptr<Policy> policy, DistributorOptions options = {});
+  ~Distributor();
 
-  /// A grid is ready to run. @returns how many workers could work on it
-  unsigned add(Task& task);
-  /// What one worker reports and gets, under one lock.
-  /// @param finished   since the last call
-  /// @param grants     receives runs of one task; at most kGrants
-  /// @param completed  receives tasks of which nothing is left to run; at least finished.size() + 1 long. A
-  /// task whose
-  ///                   `stop` was set is granted no more.
-  /// @returns number of grants
-  std::size_t exchange(unsigned worker, std::span<const Finished> finished, std::span<Grant> grants,
-                       std::span<Task*> completed, std::size_t& completed_count);
-  /// Whether there are CTAs that nobody was granted. A hint: others may take them meanwhile.
-  bool has_more() const { return waiting_.load(std::memory_order_relaxed) != 0; }
-  /// CTAs of a grid that an empty SM holds; 0: it does not fit at all.
-  static std::uint32_t slots_per_sm(const SmLimits& sm, const GridWork& grid);
+  /// Takes a grid in; it stays the caller's and must live until it is finished.
+  void add(Grid& grid);
+  /// Nothing more of it is launched; what is resident stays until it completes.
+  void withdraw(Grid& grid);
+  /// Launches what fits now, by priority and age and the fairness rule.
+  /// @returns CTAs launched
+  std::uint64_t distribute(LaunchSink& sink);
+
+  /// CTAs of a plain grid have exited: their slots are free at once.
+  void complete(Grid& grid, std::uint32_t sm, std::uint32_t count);
+  /// One CTA of a cluster has exited: its warps, registers and shared memory are free at once (W-4).
+  /// @returns whether it was the last of its outermost cluster: the flush may begin (W-20)
+  bool complete_in_cluster(Grid& grid, std::uint32_t sm, std::uint32_t cluster);
+  /// All CTAs of a cluster are complete and their traffic has drained: its ids, barrier and slots return
+  /// (W-16).
+  void cluster_complete(Grid& grid, std::uint32_t cluster);
+
+  /// Grids with something left to launch.
+  std::size_t waiting() const;
+  /// Local cluster ids of a resident outermost cluster: by innermost cluster in it, in launch order.
+  std::span<const std::uint32_t> local_ids(std::uint32_t cluster) const;
+  void observe(DecisionLog* log);  ///< null: nobody
+
+  /// Outermost clusters (of a plain grid: CTAs) of this kind that an empty machine runs at once, by the
+  /// policy's own rule (W-13).
+  std::uint64_t most_active(const GridKind& kind, const CtaNeeds& needs) const;
 
  private:
-  struct Sm {
-    std::uint32_t owner = 0;  // worker
-    std::uint32_t ctas = 0, threads = 0, warps = 0;
-    std::uint64_t shared = 0, registers = 0;
-  };
-  std::uint64_t free_slots(const Sm& sm, const Task& task) const;
-  void occupy(Sm& sm, const Task& task, std::uint64_t count, bool take);
-  std::int64_t pick_sm(unsigned worker, const Task& task, std::uint64_t& slots);
-  std::size_t grant_from(Task& task, unsigned worker, std::span<Grant> grants);
-  /// Two cooperative grids that each hold slots the other waits for would never end: one gathers at a time.
-  bool must_wait(const Task& task) const {
-    return task.grid.cooperative && gathering_ != nullptr && gathering_ != &task;
-  }
-  void forget(std::size_t position);
-  bool finished_all(const Task& task) const {
-    return task.distribution.next == task.grid.blocks && task.distribution.outstanding == 0;
-  }
-
-  const SmLimits limits_;
-  const std::uint64_t run_limit_;
-  const unsigned workers_;
-  std::mutex mutex_;
-  std::vector<Sm> sms_;
-  std::vector<std::uint32_t> cursor_;    // by worker: SM to try first
-  std::vector<Task*> tasks_;             // with CTAs left to grant: by priority, then age
-  std::atomic<std::size_t> waiting_{0};  // their number
-  std::uint64_t sequence_ = 0;
-  const Task* gathering_ = nullptr;  // the cooperative grid of which some but not all blocks are resident
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace raddle::machine

@@ -2,7 +2,9 @@
 // a machine runs.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,21 +22,53 @@ struct SmLimits {
   std::uint32_t shared_bytes = 228u << 10;      ///< of all blocks, reserved parts included
   std::uint32_t shared_per_block = 227u << 10;  ///< static and dynamic
   std::uint32_t threads_per_block = 1024;
+  std::uint32_t barriers = 512;      ///< named barriers of all blocks
+  std::uint32_t cluster_slots = 32;  ///< clusters of which it may hold CTAs at once
 };
 
-/// GPU -> GPC -> TPC -> SM. Levels between (uGPU, CPC) come with clusters.
+/// The levels of a machine, outermost first. `set` is a set of GPUs that work as one machine.
+enum class Level : std::uint8_t { set, gpu, ugpu, gpc, cpc, tpc, sm };
+inline constexpr unsigned kLevels = 7;
+std::string_view level_name(Level level);  ///< "set", "gpu", "ugpu", ...
+
+/// One part of the machine: SMs [first_sm, first_sm + sm_count). SMs are numbered through the hierarchy, so
+/// every domain is a range.
+struct Domain {
+  std::uint32_t first_sm = 0, sm_count = 0;
+  std::uint32_t parent = 0;  ///< index among the domains of the level above
+};
+
+/// Set -> GPU -> uGPU -> GPC -> CPC -> TPC -> SM, any number at each level, unlike siblings allowed (W-1).
 struct MachineShape {
   std::string name;
-  std::uint32_t capability = 90;            ///< compute capability * 10
-  std::vector<std::uint32_t> tpcs_per_gpc;  ///< floor-swept parts have unlike GPCs
-  std::uint32_t sms_per_tpc = 2;
+  std::uint32_t capability = 90;  ///< compute capability * 10
   SmLimits sm;
   std::uint64_t memory_bytes = 0;  ///< device memory the model has; what is usable may be less
   std::uint64_t constant_bytes = 64u << 10;
   std::uint64_t parameter_bytes = 32764;  ///< of one launch (PTX ISA 8.1, sm_70 and later)
   std::uint64_t local_bytes_per_thread = 512u << 10;
+  /// Pool of local cluster ids of a GPC, each with a barrier slot (W-16); 0: as many as its SMs have cluster
+  /// slots.
+  std::uint32_t cluster_ids_per_gpc = 0;
+  std::uint32_t cluster_memory_slots = 64;         ///< of cluster-wide memory in global memory (W-24)
+  std::uint64_t cluster_memory_bytes = 64u << 10;  ///< of one such slot
 
-  std::uint32_t sm_count() const;
+  std::span<const Domain> domains(Level level) const { return levels_[static_cast<unsigned>(level)]; }
+  std::uint32_t sm_count() const { return static_cast<std::uint32_t>(domains(Level::sm).size()); }
+  /// Index of the domain of a level that an SM is in.
+  std::uint32_t domain_of(Level level, std::uint32_t sm) const {
+    return domain_of_[static_cast<unsigned>(level)][sm];
+  }
+
+  /// Appends a domain with what is added until its `close`; SMs are closed at once. Levels may not be left
+  /// out: a machine without uGPUs has one per GPU.
+  void open(Level level);
+  void close(Level level);
+  void add_sms(std::uint32_t count);  ///< to the open TPC
+
+ private:
+  std::array<std::vector<Domain>, kLevels> levels_;
+  std::array<std::vector<std::uint32_t>, kLevels> domain_of_;
 };
 
 /// @param name   h200, a100, tiny, host

@@ -35,6 +35,7 @@ struct Block {
   static constexpr unsigned kMaxWarps = 32;
 
   exec::CtaContext cta{};
+  exec::ClusterContext alone{};  ///< of a block that belongs to no cluster
   Worker* worker = nullptr;
   Task* task = nullptr;
   std::uint64_t index = 0;  ///< linear CTA index

@@ -55,6 +55,9 @@ bool Worker::bind(Block& block, Grant& grant) {
   cta.thread_count = grid.threads_per_block;
   cta.warp_count = warps;
   cta.cluster_rank = 0;
+  cta.cluster = &block.alone;
+  block.alone.window = cta.shared;
+  block.alone.shared_bytes = static_cast<std::uint32_t>(grid.shared_bytes);
   cta.machine = &block;
   return true;
 }
@@ -81,6 +84,9 @@ void Worker::take_cta(Block& block, Grant& grant, bool first) {
   turn_began_ = progress_;
   block.status = Block::Status::waiting;
   cta.smid = grant.sm;
+  block.alone.cta_count = 1;
+  block.alone.live.store(1, std::memory_order_relaxed);
+  block.alone.barrier.store(1, std::memory_order_relaxed);
   cta.live_threads = cta.thread_count;
   cta.running_warp = cta.running_lane = cta.running_line = 0;
   if (--grant.run.count == 0) {

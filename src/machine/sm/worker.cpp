@@ -167,8 +167,8 @@ bool Worker::exchange(bool want_grants) {
   std::size_t completed_count = 0;
   const std::span<Grant> room =
       want_grants && grant_count_ == 0 ? std::span<Grant>(grants_) : std::span<Grant>();
-  const std::size_t granted = machine_.distributor().exchange(id_, {finished_.data(), finished_count_}, room,
-                                                              completed, completed_count);
+  const std::size_t granted = machine_.launches().exchange(id_, {finished_.data(), finished_count_}, room,
+                                                           completed, completed_count);
   finished_count_ = 0;
   if (granted != 0) {
     grant_head_ = 0;
@@ -181,7 +181,7 @@ bool Worker::exchange(bool want_grants) {
     }
   }
   for (std::size_t i = 0; i < completed_count; ++i) machine_.tasks().complete(*completed[i]);
-  if (granted != 0 && machine_.distributor().has_more()) machine_.doorbell().pass_on();
+  if (granted != 0 && machine_.launches().has_more()) machine_.doorbell().pass_on();
   return completed_count == completed.size();
 }
 

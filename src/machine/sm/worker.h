@@ -13,7 +13,7 @@
 #include "base/fiber.h"
 #include "exec/barrier.h"
 #include "exec/registers.h"
-#include "machine/distributor/distributor.h"
+#include "machine/launch/launch_controllers.h"
 #include "machine/sm/block.h"
 
 namespace raddle::machine {
@@ -149,7 +149,7 @@ class Worker {
   std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<Block*> free_blocks_;
   std::vector<Block*> started_;  // oldest first
-  std::array<Grant, Distributor::kGrants> grants_{};
+  std::array<Grant, LaunchControllers::kGrants> grants_{};
   std::size_t grant_head_ = 0, grant_count_ = 0;
   std::array<Finished, 16> finished_{};
   std::size_t finished_count_ = 0;

@@ -1,6 +1,7 @@
 // Reuse and completion of tasks.
 #include "machine/tasks/task.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -9,6 +10,17 @@
 #include "machine/tasks/children.h"
 
 namespace raddle::machine {
+
+CtaNeeds needs_of(const GridWork& grid, const SmLimits& sm) {
+  CtaNeeds needs;
+  needs.threads = grid.threads_per_block;
+  needs.warps = (grid.threads_per_block + exec::kWarpSize - 1) / exec::kWarpSize;
+  // A kernel never asks for more registers than an SM has: a compiler would spill.
+  needs.registers = std::min<std::uint64_t>(
+      std::uint64_t{std::min(grid.registers, 255u)} * grid.threads_per_block, sm.registers);
+  needs.shared_bytes = grid.shared_model_bytes;
+  return needs;
+}
 
 void Task::Freer::operator()(std::byte* p) const { std::free(p); }
 

@@ -13,6 +13,7 @@
 
 #include "exec/executable.h"
 #include "exec/fault.h"
+#include "machine/distributor/grid.h"
 
 namespace raddle::machine {
 
@@ -39,12 +40,16 @@ struct GridWork {
   std::uint64_t local_stride = 0;        ///< bytes per thread
   std::uint32_t registers = 0;           ///< per thread; 0: unknown
   std::uint64_t time_limit_ns = 0;       ///< 0: none
+  GridKind kind;                         ///< how its blocks form clusters
   bool cooperative = false;              ///< all its blocks are resident at once; it has a grid workspace
   bool clears_reserved = false;          ///< the reserved bytes of shared memory are zero when a CTA starts
   /// Source position of a PTX line of the kernel, empty if unknown; for faults. `owner` outlives the task.
   std::string (*source_of)(const void* owner, std::uint32_t ptx_line) = nullptr;
   const void* owner = nullptr;
 };
+
+/// What one block takes of a modelled SM.
+CtaNeeds needs_of(const GridWork& grid, const SmLimits& sm);
 
 class Task {
  public:

@@ -47,7 +47,7 @@ TEST_F(Allocations, LaunchesAfterTheFirstOnesAllocateNothing) {
   open();
   auto kernel = TestKernel::of_warps(
       [](exec::WarpContext& warp) { warp.cta->services->barrier_sync(&warp, 0, 0, warp.live_lanes); });
-  const Grid grid{.x = 100, .threads = 256, .shared = 4096, .local = 128};
+  const GridSize grid{.x = 100, .threads = 256, .shared = 4096, .local = 128};
   const auto every_worker_ran = [&] {
     for (unsigned i = 0; i < machine_->worker_count(); ++i) {
       if (machine_->worker(i).counters().ctas == 0) return false;

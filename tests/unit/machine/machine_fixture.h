@@ -34,7 +34,7 @@ class TestKernel : public exec::Executable {
   std::function<void(exec::WarpContext&)> warp_;
 };
 
-struct Grid {
+struct GridSize {
   std::uint32_t x = 1, y = 1, z = 1;
   std::uint32_t threads = 32;
   std::uint64_t shared = 0, local = 0;
@@ -53,7 +53,7 @@ class MachineTest : public ::testing::Test {
   }
 
   /// Submits a grid after `after`; the caller releases the task.
-  Task* submit(exec::Executable& code, const Grid& grid, Task* after = nullptr) {
+  Task* submit(exec::Executable& code, const GridSize& grid, Task* after = nullptr) {
     static const std::string name = "kernel";
     Task* task = machine_->tasks().acquire();
     task->kind = TaskKind::grid;
@@ -78,7 +78,7 @@ class MachineTest : public ::testing::Test {
   }
 
   /// Runs a grid to its end. @returns the fault, `none` if it ended well
-  exec::Fault run(exec::Executable& code, const Grid& grid) {
+  exec::Fault run(exec::Executable& code, const GridSize& grid) {
     Task* task = submit(code, grid);
     task->wait();
     exec::Fault fault;

@@ -239,15 +239,15 @@ TEST(MachineShape, PresetsHaveTheSizesOfTheRealParts) {
   EXPECT_NE(wrong.error().message.find("h200"), std::string::npos);
 }
 
-TEST(Distributor, FillsSmsUpToTheirSlotsAndNoFurther) {
+TEST(LaunchControllers, FillsSmsUpToTheirSlotsAndNoFurther) {
   auto shape = *preset_shape("tiny", 1);
-  Distributor distributor(shape, 1, 0);
+  LaunchControllers distributor(shape, 1, 0);
   Task task;
   task.grid.threads_per_block = 1024;  // two per SM
   task.grid.blocks = 1000;
-  EXPECT_EQ(Distributor::slots_per_sm(shape.sm, task.grid), 2u);
+  EXPECT_EQ(slots_per_sm(shape.sm, needs_of(task.grid, shape.sm)), 2u);
   distributor.add(task);
-  std::array<Grant, Distributor::kGrants> grants;
+  std::array<Grant, LaunchControllers::kGrants> grants;
   std::array<Task*, 8> completed;
   std::size_t completed_count = 0;
   const std::size_t count = distributor.exchange(0, {}, grants, completed, completed_count);
@@ -264,14 +264,14 @@ TEST(Distributor, FillsSmsUpToTheirSlotsAndNoFurther) {
 }
 
 // An SM without blocks goes to the worker that needs it.
-TEST(Distributor, AnIdleSmMoves) {
+TEST(LaunchControllers, AnIdleSmMoves) {
   auto shape = *preset_shape("tiny", 2);
-  Distributor distributor(shape, 2, 0);
+  LaunchControllers distributor(shape, 2, 0);
   Task task;
   task.grid.threads_per_block = 1024;
   task.grid.blocks = 4;
   distributor.add(task);
-  std::array<Grant, Distributor::kGrants> grants;
+  std::array<Grant, LaunchControllers::kGrants> grants;
   std::array<Task*, 8> completed;
   std::size_t completed_count = 0;
   std::set<std::uint32_t> sms;
@@ -282,9 +282,9 @@ TEST(Distributor, AnIdleSmMoves) {
   EXPECT_EQ(sms.size(), 2u);
 }
 
-TEST(Distributor, HighPriorityGoesFirst) {
+TEST(LaunchControllers, HighPriorityGoesFirst) {
   auto shape = *preset_shape("tiny", 1);
-  Distributor distributor(shape, 1, 1);
+  LaunchControllers distributor(shape, 1, 1);
   Task low, high;
   for (Task* task : {&low, &high}) {
     task->grid.threads_per_block = 32;
@@ -293,7 +293,7 @@ TEST(Distributor, HighPriorityGoesFirst) {
   low.priority = 1;
   distributor.add(low);
   distributor.add(high);
-  std::array<Grant, Distributor::kGrants> grants;
+  std::array<Grant, LaunchControllers::kGrants> grants;
   std::array<Task*, 8> completed;
   std::size_t completed_count = 0;
   ASSERT_EQ(distributor.exchange(0, {}, grants, completed, completed_count), 1u);

@@ -1,7 +1,7 @@
 // Grants are pulled: a worker that has nothing started, or only blocks that wait, asks and gets runs for its
 // SMs. The first tasks by priority and age are served first; a run shrinks as the grid nears its end, so that
 // no worker is left with a long tail while another idles.
-#include "machine/distributor/distributor.h"
+#include "machine/launch/launch_controllers.h"
 
 #include <algorithm>
 
@@ -14,14 +14,9 @@ constexpr std::uint64_t kCtasPerCall = 32;  // enough to spread the cost of the 
 std::uint32_t warps_of(const Task& task) {
   return (task.grid.threads_per_block + exec::kWarpSize - 1) / exec::kWarpSize;
 }
-/// A kernel never asks for more registers than an SM has: a compiler would spill.
-std::uint64_t registers_of(const SmLimits& sm, const GridWork& grid) {
-  return std::min<std::uint64_t>(std::uint64_t{std::min(grid.registers, 255u)} * grid.threads_per_block,
-                                 sm.registers);
-}
 }  // namespace
 
-Distributor::Distributor(const MachineShape& shape, unsigned workers, std::uint64_t run_limit)
+LaunchControllers::LaunchControllers(const MachineShape& shape, unsigned workers, std::uint64_t run_limit)
     : limits_(shape.sm), run_limit_(run_limit), workers_(workers), sms_(shape.sm_count()), cursor_(workers) {
   for (std::uint32_t sm = 0; sm < sms_.size(); ++sm) sms_[sm].owner = sm % workers;
   for (unsigned worker = 0; worker < workers; ++worker)
@@ -29,21 +24,9 @@ Distributor::Distributor(const MachineShape& shape, unsigned workers, std::uint6
   tasks_.reserve(1024);
 }
 
-std::uint32_t Distributor::slots_per_sm(const SmLimits& sm, const GridWork& grid) {
-  const std::uint32_t warps = (grid.threads_per_block + exec::kWarpSize - 1) / exec::kWarpSize;
-  if (warps == 0) return 0;
-  std::uint64_t slots =
-      std::min<std::uint64_t>({sm.cta_slots, sm.threads / grid.threads_per_block, sm.warps / warps});
-  if (grid.shared_model_bytes != 0)
-    slots = std::min<std::uint64_t>(slots, sm.shared_bytes / grid.shared_model_bytes);
-  if (const std::uint64_t registers = registers_of(sm, grid); registers != 0)
-    slots = std::min<std::uint64_t>(slots, sm.registers / registers);
-  return static_cast<std::uint32_t>(slots);
-}
-
-unsigned Distributor::add(Task& task) {
+unsigned LaunchControllers::add(Task& task) {
   std::lock_guard lock(mutex_);
-  task.distribution = {0, 0, slots_per_sm(limits_, task.grid), ++sequence_};
+  task.distribution = {0, 0, machine::slots_per_sm(limits_, needs_of(task.grid, limits_)), ++sequence_};
   RADDLE_ASSERT(task.distribution.slots_per_sm > 0, "a grid that fits no SM was submitted");
   const auto place = std::upper_bound(tasks_.begin(), tasks_.end(), &task, [](const Task* a, const Task* b) {
     return a->priority != b->priority ? a->priority < b->priority
@@ -54,7 +37,7 @@ unsigned Distributor::add(Task& task) {
   return static_cast<unsigned>(std::min<std::uint64_t>(task.grid.blocks, workers_));
 }
 
-std::uint64_t Distributor::free_slots(const Sm& sm, const Task& task) const {
+std::uint64_t LaunchControllers::free_slots(const Sm& sm, const Task& task) const {
   if (sm.ctas == 0) return task.distribution.slots_per_sm;
   const GridWork& grid = task.grid;
   std::uint64_t slots = std::min<std::uint64_t>({limits_.cta_slots - sm.ctas,
@@ -62,12 +45,12 @@ std::uint64_t Distributor::free_slots(const Sm& sm, const Task& task) const {
                                                  (limits_.warps - sm.warps) / warps_of(task)});
   if (grid.shared_model_bytes != 0)
     slots = std::min(slots, (limits_.shared_bytes - sm.shared) / grid.shared_model_bytes);
-  if (const std::uint64_t registers = registers_of(limits_, grid); registers != 0)
+  if (const std::uint64_t registers = needs_of(grid, limits_).registers; registers != 0)
     slots = std::min(slots, (limits_.registers - sm.registers) / registers);
   return slots;
 }
 
-void Distributor::occupy(Sm& sm, const Task& task, std::uint64_t count, bool take) {
+void LaunchControllers::occupy(Sm& sm, const Task& task, std::uint64_t count, bool take) {
   const auto n = static_cast<std::uint32_t>(count);
   const std::uint32_t sign = take ? 1 : ~0u;  // unsigned arithmetic wraps: adds n or subtracts it
   sm.ctas += sign * n;
@@ -75,11 +58,11 @@ void Distributor::occupy(Sm& sm, const Task& task, std::uint64_t count, bool tak
   sm.warps += sign * n * warps_of(task);
   const std::uint64_t wide = take ? 1 : ~0ull;
   sm.shared += wide * count * task.grid.shared_model_bytes;
-  sm.registers += wide * count * registers_of(limits_, task.grid);
+  sm.registers += wide * count * needs_of(task.grid, limits_).registers;
 }
 
 // The worker's own SMs in turn; when all are full, one without CTAs moves here from another worker.
-std::int64_t Distributor::pick_sm(unsigned worker, const Task& task, std::uint64_t& slots) {
+std::int64_t LaunchControllers::pick_sm(unsigned worker, const Task& task, std::uint64_t& slots) {
   const auto count = static_cast<std::uint32_t>(sms_.size());
   std::uint32_t sm = cursor_[worker];
   for (std::uint32_t step = 0; step < count; ++step, sm = sm + 1 == count ? 0 : sm + 1) {
@@ -98,7 +81,7 @@ std::int64_t Distributor::pick_sm(unsigned worker, const Task& task, std::uint64
   return -1;
 }
 
-std::size_t Distributor::grant_from(Task& task, unsigned worker, std::span<Grant> grants) {
+std::size_t LaunchControllers::grant_from(Task& task, unsigned worker, std::span<Grant> grants) {
   auto& state = task.distribution;
   const std::uint64_t remaining = task.grid.blocks - state.next;
   std::uint64_t budget = std::clamp<std::uint64_t>(remaining / (4ull * workers_), 1, kCtasPerCall);
@@ -118,15 +101,15 @@ std::size_t Distributor::grant_from(Task& task, unsigned worker, std::span<Grant
   return count;
 }
 
-void Distributor::forget(std::size_t position) {
+void LaunchControllers::forget(std::size_t position) {
   if (gathering_ == tasks_[position]) gathering_ = nullptr;
   tasks_.erase(tasks_.begin() + static_cast<std::ptrdiff_t>(position));
   waiting_.store(tasks_.size(), std::memory_order_relaxed);
 }
 
-std::size_t Distributor::exchange(unsigned worker, std::span<const Finished> finished,
-                                  std::span<Grant> grants, std::span<Task*> completed,
-                                  std::size_t& completed_count) {
+std::size_t LaunchControllers::exchange(unsigned worker, std::span<const Finished> finished,
+                                        std::span<Grant> grants, std::span<Task*> completed,
+                                        std::size_t& completed_count) {
   completed_count = 0;
   std::lock_guard lock(mutex_);
   for (const Finished& f : finished) {

@@ -1,0 +1,74 @@
+// A grid as the work distributor sees it: what a CTA needs of an SM, how the CTAs form clusters, what is left
+// to launch. Nothing here knows tasks, kernels or time, so that a distributor can also be run alone (W-22).
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "machine/shape/machine_shape.h"
+
+namespace raddle::machine {
+
+/// What one CTA takes of its SM (W-2).
+struct CtaNeeds {
+  std::uint32_t threads = 1;
+  std::uint32_t warps = 1;
+  std::uint32_t barriers = 0;
+  std::uint64_t registers = 0;
+  std::uint64_t shared_bytes = 0;
+  bool operator==(const CtaNeeds&) const = default;
+};
+
+/// CTAs that an empty SM holds; 0: one does not fit at all.
+std::uint32_t slots_per_sm(const SmLimits& sm, const CtaNeeds& needs);
+
+/// One level of nesting: clusters confined to one domain of a level of the machine's shape (W-3).
+struct ClusterLevel {
+  Level domain = Level::gpc;
+  std::uint32_t extent[3] = {1, 1, 1};  ///< in clusters of the next level; of the last level, in CTAs
+  std::uint64_t size() const { return std::uint64_t{extent[0]} * extent[1] * extent[2]; }
+};
+
+/// How the CTAs of a cluster spread over its domain.
+enum class DistributionMode : std::uint8_t {
+  load_balance,  ///< each to the SM with most free slots (W-5)
+  multicast,     ///< at most one per SM (W-6)
+};
+
+/// Plain grid (no levels), or a grid of clusters nested to any depth, outermost first.
+struct GridKind {
+  std::array<ClusterLevel, kLevels> levels{};
+  unsigned depth = 0;
+  DistributionMode mode = DistributionMode::load_balance;
+
+  bool is_plain() const { return depth == 0; }
+  /// CTAs of one cluster of a level; 1 for a plain grid.
+  std::uint64_t ctas_per_cluster(unsigned level = 0) const {
+    std::uint64_t ctas = 1;
+    for (unsigned i = level; i < depth; ++i) ctas *= levels[i].size();
+    return ctas;
+  }
+};
+
+/// A grid in the distributor. The first part is constant once it is added; the rest is the distributor's.
+struct Grid {
+  std::uint64_t id = 0;  ///< for logs
+  CtaNeeds needs;
+  GridKind kind;
+  std::uint64_t ctas = 0;        ///< a multiple of kind.ctas_per_cluster()
+  int priority = 0;              ///< lower first
+  std::uint32_t cap_per_sm = 0;  ///< headroom: most CTAs of it on one SM (W-23); 0: what fits
+  bool cluster_memory = false;   ///< each outermost cluster takes a slot of cluster-wide memory (W-24)
+
+  std::uint64_t next = 0;  ///< launch index of the first CTA not launched; clusters one after the other
+  std::uint64_t outstanding = 0;  ///< CTAs launched and not complete
+  std::uint64_t clusters = 0;     ///< launched and not complete, flush included
+  std::uint64_t sequence = 0;     ///< of its addition
+  std::uint64_t overtaken = 0;  ///< CTAs of later grids launched while a cluster of this one waited for room
+  bool withdrawn = false;
+
+  bool all_launched() const { return withdrawn || next == ctas; }
+  bool finished() const { return all_launched() && outstanding == 0 && clusters == 0; }
+};
+
+}  // namespace raddle::machine

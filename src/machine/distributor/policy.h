@@ -1,0 +1,64 @@
+// What a placement policy is: a function from the machine's free slots to SM masks. The lake-filling
+// distributor is one, round-robin and others stand beside it for comparison. A policy keeps no account of the
+// machine: the Distributor (distributor.h) does, and commits what a policy places.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "machine/distributor/decision_log.h"
+#include "machine/distributor/grid.h"
+
+namespace raddle::machine {
+
+/// What a policy may look at: a snapshot of the live model (W-9), for one grid.
+struct Snapshot {
+  const MachineShape& shape;
+  const GridKind& kind;
+  std::span<const std::uint32_t> free;  ///< by SM: CTAs of this grid that still fit; caps and credits applied
+  std::span<const std::uint32_t> load;  ///< by SM: CTAs resident, of all grids
+  std::span<const std::uint32_t> clusters;  ///< by GPC: clusters that it can still launch (W-12, W-16)
+  std::span<const std::uint32_t> order;     ///< SMs in priority order; empty: by number (W-5)
+  std::uint64_t left = 0;  ///< outermost clusters, or CTAs of a plain grid, to launch at most
+};
+
+/// CTAs that start together: an SM appears at most once in a mask (W-11).
+struct SmMask {
+  std::uint32_t first = 0, count = 0;  ///< its SMs in Placement::sms, in the order of launch indices
+  std::uint64_t cluster = 0;  ///< number of the outermost cluster within this placement, the sequence number
+  bool end = false;           ///< last of that cluster; masks of plain grids all have it
+};
+
+/// What a policy decided. Kept and reused by the caller, so that a decision allocates nothing once it is
+/// warm.
+struct Placement {
+  std::vector<std::uint32_t> sms;
+  std::vector<SmMask> masks;   ///< in launch order: launch indices go on from mask to mask
+  std::uint64_t launched = 0;  ///< outermost clusters, or CTAs of a plain grid
+  std::uint64_t steps = 0;     ///< selection steps: levels scanned, heights tried, domains queried (W-22)
+  bool failed = false;         ///< a cluster did not fit although there were some left
+  void clear();
+};
+
+class Policy {
+ public:
+  virtual ~Policy() = default;
+  virtual std::string_view name() const = 0;
+  /// Places as many clusters (or CTAs) as it wants to launch now, all of which fit `snapshot` together. A
+  /// cluster is placed whole or not at all (W-4).
+  /// @param log  null: nobody looks
+  virtual void place(const Snapshot& snapshot, Placement& placement, DecisionLog* log) = 0;
+};
+
+/// @param name  one of policy_names()
+/// @errors not_found: names the policies
+Result<std::unique_ptr<Policy>> make_policy(std::string_view name);
+std::vector<std::string> policy_names();  ///< "lake" first: the default
+
+}  // namespace raddle::machine
