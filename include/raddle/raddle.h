@@ -194,6 +194,7 @@ class Kernel {
   /// Checks the configuration and the arguments, then starts the kernel and returns at once.
   /// @errors invalid: limits, number or size of arguments; out_of_memory: before any block starts (K-10);
   ///         too_large: a cooperative grid of more blocks than can be resident;
+  ///         invalid_cluster: clusters that the kernel, the grid or the machine cannot have;
   ///         unsupported: the engine; kernel_fault: an earlier launch failed (sticky)
   Result<Launch> launch(const LaunchConfig& config, std::span<const Argument> arguments);
   template <class... Arguments>

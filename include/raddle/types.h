@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "raddle/cluster.h"
 #include "raddle/device_ptr.h"
 #include "raddle/fault_kind.h"
 
@@ -25,10 +26,12 @@ struct Dim3 {
 };
 
 struct DeviceOptions {
-  std::string shape = "h200";  ///< machine shape: h200, a100, tiny, host
-  std::string engine;          ///< "jit", "interp"; empty: jit where it is built
-  std::string simd;            ///< widest vectors of jit: "avx512", "avx2", "sse42"; empty: what the host has
-  std::string tier;            ///< of jit: "quick" (soon ready), "optimised"; empty: by size, then by use
+  std::string shape = "h200";   ///< machine shape: h200, a100, tiny, host
+  std::string policy = "lake";  ///< of the work distributor: which SM runs which block; `raddle distribute`
+                                ///< names them
+  std::string engine;           ///< "jit", "interp"; empty: jit where it is built
+  std::string simd;        ///< widest vectors of jit: "avx512", "avx2", "sse42"; empty: what the host has
+  std::string tier;        ///< of jit: "quick" (soon ready), "optimised"; empty: by size, then by use
   std::string code_cache;  ///< directory of compiled code; "off": none; empty: RADDLE_CACHE, ~/.cache/raddle
   unsigned workers = 0;    ///< kernel-running threads; 0: one per usable core
   bool pin = true;         ///< pin them to cores; RADDLE_PIN=off overrides
@@ -108,6 +111,19 @@ struct LaunchConfig {
   /// All blocks are resident at once, so that they may wait for one another (cooperative groups' grid.sync).
   bool cooperative = false;
   std::optional<int> priority;  ///< instead of the stream's; lower numbers run first
+
+  /// Blocks of a cluster: resident at once in one GPC, with a barrier and each other's shared memory. It
+  /// divides the grid. 0: what the kernel was compiled for (.reqnctapercluster), else no clusters.
+  Dim3 cluster{0, 0, 0};
+  /// Clusters of clusters, outermost first, instead of `cluster`; each level's domain lies inside the one
+  /// before. The grid is divided by the product of the extents. Kernels see the last level as their cluster
+  /// if its domain is a GPC or less, else none.
+  std::vector<ClusterLevel> clusters;
+  DistributionMode distribution = DistributionMode::load_balance;  ///< of the blocks of a cluster
+  bool allow_non_portable_cluster = false;  ///< up to 16 blocks share memory instead of 8
+  std::uint32_t cap_per_sm = 0;             ///< most blocks of this grid on one SM; 0: what fits
+  bool cluster_memory =
+      false;  ///< each outermost cluster has a slot of cluster-wide global memory (own extension)
 };
 
 /// How a kernel was compiled and what a launch took.
@@ -138,7 +154,13 @@ struct KernelInfo {
   std::uint64_t static_shared_bytes = 0, local_bytes_per_thread = 0, constant_bytes = 0;
   bool uses_dynamic_shared = false;
   Dim3 required_block{0, 0, 0}, largest_block{0, 0, 0};  ///< .reqntid, .maxntid; 0: not given
-  std::vector<std::string> unsupported;                  ///< what keeps it from running; empty: nothing known
+  Dim3 required_cluster{0, 0, 0};                        ///< .reqnctapercluster; 0: not given
+  std::uint32_t largest_cluster = 0;                     ///< .maxclusterrank, in blocks; 0: not given
+  bool needs_cluster = false;  ///< .explicitcluster: not to be launched without a cluster's size
+  /// .blocksareclusters: launches count their grid in clusters, and blocks are of required_block whatever
+  /// they say.
+  bool blocks_are_clusters = false;
+  std::vector<std::string> unsupported;  ///< what keeps it from running; empty: nothing known
 };
 
 /// A view of one kernel argument: any trivially copyable value, whose size must match the kernel's parameter.

@@ -13,14 +13,15 @@
 namespace raddle {
 
 enum class ErrorCode {
-  invalid,        ///< malformed input or a wrong argument
-  unsupported,    ///< well-formed, but not there yet; the message names it
-  not_found,      ///< a name that the module, file or device does not have
-  out_of_memory,  ///< memory needed exceeds what the device has
-  too_large,      ///< a cooperative grid of more blocks than the device holds at once
-  kernel_fault,   ///< a kernel faulted; the context is marked failed (sticky)
-  timeout,        ///< a time limit was reached
-  io,             ///< a file or system call failed
+  invalid,          ///< malformed input or a wrong argument
+  unsupported,      ///< well-formed, but not there yet; the message names it
+  not_found,        ///< a name that the module, file or device does not have
+  out_of_memory,    ///< memory needed exceeds what the device has
+  too_large,        ///< a cooperative grid of more blocks than the device holds at once
+  invalid_cluster,  ///< clusters that the kernel, the grid or the machine cannot have
+  kernel_fault,     ///< a kernel faulted; the context is marked failed (sticky)
+  timeout,          ///< a time limit was reached
+  io,               ///< a file or system call failed
 };
 
 /// Where in a source text an error lies; line and column count from 1, 0 is "nowhere".

@@ -42,6 +42,7 @@ int status_of(ErrorCode code) {
       return kOutOfMemory;
     case ErrorCode::invalid:
     case ErrorCode::too_large:
+    case ErrorCode::invalid_cluster:
     case ErrorCode::not_found:
     case ErrorCode::io:
       return kInvalid;

@@ -42,6 +42,8 @@ CUresult result_of_code(ErrorCode code) {
       return CUDA_ERROR_OUT_OF_MEMORY;
     case ErrorCode::too_large:
       return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+    case ErrorCode::invalid_cluster:
+      return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     case ErrorCode::kernel_fault:
       return CUDA_ERROR_LAUNCH_FAILED;
     case ErrorCode::timeout:

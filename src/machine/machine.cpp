@@ -112,6 +112,8 @@ bool Machine::dispatch(Task& task) {
 }
 
 Result<void> Machine::check(const GridWork& grid) const {
+  if (grid.kind.depth > (grid.cooperative ? 1 : 0))  // until the launch controllers read `kind`
+    return Error::unsupported("clusters of blocks are not there yet");
   const std::uint64_t local = grid.local_stride * grid.threads_per_block;
   if (slots_per_sm(shape().sm, needs_of(grid, shape().sm)) == 0) {
     return Error::invalid("a block of {} threads with {} bytes of shared memory does not fit an SM of '{}'",

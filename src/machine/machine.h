@@ -27,8 +27,9 @@ namespace raddle::machine {
 
 struct MachineOptions {
   MachineShape shape;
-  unsigned workers = 0;  ///< 0: one per usable core; never more than those unless pin is off
-  bool pin = true;       ///< RADDLE_PIN=off overrides
+  std::string policy = "lake";  ///< of the work distributor, one of policy_names()
+  unsigned workers = 0;         ///< 0: one per usable core; never more than those unless pin is off
+  bool pin = true;              ///< RADDLE_PIN=off overrides
   std::optional<std::uint64_t> deterministic;  ///< seed: one worker, seeded order; 0 keeps the natural order
   std::uint64_t heap_bytes = 8u << 20;         ///< kernels' malloc
   double memory_fraction = 0.8;                ///< of the host's memory

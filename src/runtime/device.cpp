@@ -90,6 +90,7 @@ Result<Device> Device::open(DeviceOptions options) {
   auto impl = std::make_unique<Impl>();
   machine::MachineOptions wanted;
   TRY_ASSIGN(wanted.shape, machine::preset_shape(options.shape, machine::host_info().usable_cores));
+  wanted.policy = options.policy;
   wanted.workers = options.workers;
   wanted.pin = options.pin;
   wanted.deterministic = options.deterministic;

@@ -92,6 +92,16 @@ struct Kernel::Impl {
   /// The code for such a block if there is some and nobody is compiling just now.
   const detail::CompiledKernel* compiled_for(Dim3 block);
   Result<void> check(const LaunchConfig& config) const;
+  Result<void> check_block(const LaunchConfig& config) const;
+  // Clusters (clusters.cpp).
+  /// Whether a launch has anything to do with clusters; most have not.
+  bool has_clusters(const LaunchConfig& config) const;
+  /// @errors invalid_cluster
+  Result<void> check_clusters(const LaunchConfig& config) const;
+  /// How the blocks of a checked launch form clusters; a cooperative grid is one cluster of the whole GPU.
+  machine::GridKind kind_of(const LaunchConfig& config) const;
+  /// Of a kernel whose launches count clusters (.blocksareclusters): the same launch, counted in blocks.
+  LaunchConfig in_blocks(const LaunchConfig& config) const;
   Result<void> pack(std::span<const Argument> arguments, std::span<std::byte> block) const;
   std::uint32_t blocks_per_sm(std::uint32_t threads, std::uint64_t shared_bytes) const;
   /// What a block occupies of an SM.

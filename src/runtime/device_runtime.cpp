@@ -31,8 +31,9 @@ std::optional<DeviceError> DeviceRuntime::prepare(const ChildLaunch& launch, mac
                                                   bool may_compile) {
   Kernel::Impl* kernel = find_kernel(launch);
   if (kernel == nullptr) return DeviceError::invalid_device_function;
-  const LaunchConfig config{
+  LaunchConfig config{
       .grid = extents(launch.grid), .block = extents(launch.block), .shared_bytes = launch.shared_bytes};
+  if (kernel->info.blocks_are_clusters) config = kernel->in_blocks(config);
   if (!kernel->check(config)) return DeviceError::invalid_configuration;
   const detail::CompiledKernel* code = kernel->compiled_for(config.block);
   if (code == nullptr) {

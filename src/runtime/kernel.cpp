@@ -86,13 +86,19 @@ const detail::CompiledKernel* Kernel::Impl::compiled_for(Dim3 block) {
 
 // The limits of the CUDA programming guide's table, and what the kernel itself declares.
 Result<void> Kernel::Impl::check(const LaunchConfig& config) const {
-  const Dim3 grid = config.grid, block = config.block;
-  const machine::SmLimits& sm = module->device->machine->shape().sm;
+  const Dim3 grid = config.grid;
   if (grid.x == 0 || grid.y == 0 || grid.z == 0)
     return Error::invalid("{}: the grid {} is empty", info.name, text_of(grid));
   if (grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535) {
     return Error::invalid("{}: the grid {} exceeds 2147483647 x 65535 x 65535", info.name, text_of(grid));
   }
+  TRY(check_block(config));
+  return check_clusters(config);
+}
+
+Result<void> Kernel::Impl::check_block(const LaunchConfig& config) const {
+  const Dim3 block = config.block;
+  const machine::SmLimits& sm = module->device->machine->shape().sm;
   const std::uint64_t threads = threads_of(block);
   if (threads == 0) return Error::invalid("{}: the block {} is empty", info.name, text_of(block));
   if (block.x > 1024 || block.y > 1024 || block.z > 64 || threads > sm.threads_per_block) {
@@ -159,6 +165,14 @@ void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
   grid.blocks = threads_of(config.grid);
   grid.local_stride = code.local_stride;
   grid.cooperative = config.cooperative;
+  ClusterLevel seen;
+  grid.kind.depth = 0;
+  if (has_clusters(config)) {
+    grid.kind = kind_of(config);
+    if (const ClusterLevel* shared_level = grid.kind.shared_level()) seen = *shared_level;
+  }
+  grid.cap_per_sm = config.cap_per_sm;
+  grid.cluster_memory = config.cluster_memory;
   grid.clears_reserved = shared.uses_reserved;
   grid.time_limit_ns =
       static_cast<std::uint64_t>(std::chrono::nanoseconds(device.options.time_limit).count());
@@ -183,7 +197,7 @@ void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
                   module->addresses.data(),
                   nullptr,
                   0,
-                  {1, 1, 1},
+                  {seen.extent[0], seen.extent[1], seen.extent[2]},
                   0};
 }
 
@@ -204,14 +218,18 @@ std::uint32_t Kernel::blocks_per_sm(std::uint32_t threads, std::uint64_t shared_
 const KernelInfo& Kernel::info() const { return impl_->info; }
 
 Result<LaunchReport> Kernel::compile(Dim3 block) {
-  TRY(impl_->check({.grid = {}, .block = block}));
+  if (impl_->info.blocks_are_clusters) block = impl_->in_blocks({}).block;
+  TRY(impl_->check_block({.grid = {}, .block = block}));
   TRY_ASSIGN(const auto* code, impl_->compile(block));
   return code->report;
 }
 
-Result<Launch> Kernel::launch(const LaunchConfig& config, std::span<const Argument> arguments) {
+Result<Launch> Kernel::launch(const LaunchConfig& given, std::span<const Argument> arguments) {
   Device::Impl& device = *impl_->module->device;
   TRY(device.status());
+  std::optional<LaunchConfig> counted;
+  const LaunchConfig& config =
+      impl_->info.blocks_are_clusters ? counted.emplace(impl_->in_blocks(given)) : given;
   TRY(impl_->check(config));
   alignas(16) std::byte parameters[32768];
   const std::span<std::byte> block(parameters, impl_->info.parameter_bytes);  // check() bounds it

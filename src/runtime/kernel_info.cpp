@@ -29,9 +29,9 @@ std::vector<std::string> obstacles(const ptx::Module& program, const ptx::Functi
   }
   for (const std::string& name : needs.unresolved)
     list.push_back(fmt::format("function {} is not defined", name));
-  const auto& cluster = function.directives.reqnctapercluster;
-  if (cluster[0] > 1 || cluster[1] > 1 || cluster[2] > 1)
-    list.push_back("thread-block clusters (.reqnctapercluster) are not there yet");
+  const ptx::PerformanceDirectives& directives = function.directives;
+  if (directives.blocksareclusters && (directives.reqntid[0] == 0 || directives.reqnctapercluster[0] == 0))
+    list.push_back(".blocksareclusters without .reqntid and .reqnctapercluster");
   return list;
 }
 
@@ -54,6 +54,10 @@ KernelInfo describe(const ptx::Module& program, ptx::FunctionId id) {
   info.uses_dynamic_shared = shared.has_dynamic;
   info.required_block = extents(function.directives.reqntid);
   info.largest_block = extents(function.directives.maxntid);
+  info.required_cluster = extents(function.directives.reqnctapercluster);
+  info.largest_cluster = function.directives.maxclusterrank;
+  info.needs_cluster = function.directives.explicitcluster;
+  info.blocks_are_clusters = function.directives.blocksareclusters;
   info.unsupported = obstacles(program, function, needs);
   return info;
 }

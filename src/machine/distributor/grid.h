@@ -22,18 +22,8 @@ struct CtaNeeds {
 /// CTAs that an empty SM holds; 0: one does not fit at all.
 std::uint32_t slots_per_sm(const SmLimits& sm, const CtaNeeds& needs);
 
-/// One level of nesting: clusters confined to one domain of a level of the machine's shape (W-3).
-struct ClusterLevel {
-  Level domain = Level::gpc;
-  std::uint32_t extent[3] = {1, 1, 1};  ///< in clusters of the next level; of the last level, in CTAs
-  std::uint64_t size() const { return std::uint64_t{extent[0]} * extent[1] * extent[2]; }
-};
-
-/// How the CTAs of a cluster spread over its domain.
-enum class DistributionMode : std::uint8_t {
-  load_balance,  ///< each to the SM with most free slots (W-5)
-  multicast,     ///< at most one per SM (W-6)
-};
+using raddle::ClusterLevel;
+using raddle::DistributionMode;
 
 /// Plain grid (no levels), or a grid of clusters nested to any depth, outermost first.
 struct GridKind {
@@ -42,6 +32,11 @@ struct GridKind {
   DistributionMode mode = DistributionMode::load_balance;
 
   bool is_plain() const { return depth == 0; }
+  /// The level whose clusters kernels see: those that share memory and a barrier, the innermost ones if they
+  /// are confined to a GPC or less. Null: every CTA is a cluster of its own.
+  const ClusterLevel* shared_level() const {
+    return depth != 0 && levels[depth - 1].domain >= Level::gpc ? &levels[depth - 1] : nullptr;
+  }
   /// CTAs of one cluster of a level; 1 for a plain grid.
   std::uint64_t ctas_per_cluster(unsigned level = 0) const {
     std::uint64_t ctas = 1;

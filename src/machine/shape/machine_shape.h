@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "raddle/cluster.h"
 
 namespace raddle::machine {
 
@@ -26,8 +27,7 @@ struct SmLimits {
   std::uint32_t cluster_slots = 32;  ///< clusters of which it may hold CTAs at once
 };
 
-/// The levels of a machine, outermost first. `set` is a set of GPUs that work as one machine.
-enum class Level : std::uint8_t { set, gpu, ugpu, gpc, cpc, tpc, sm };
+using raddle::Level;
 inline constexpr unsigned kLevels = 7;
 std::string_view level_name(Level level);  ///< "set", "gpu", "ugpu", ...
 

@@ -41,6 +41,8 @@ struct GridWork {
   std::uint32_t registers = 0;           ///< per thread; 0: unknown
   std::uint64_t time_limit_ns = 0;       ///< 0: none
   GridKind kind;                         ///< how its blocks form clusters
+  std::uint32_t cap_per_sm = 0;          ///< most of its blocks on one SM (W-23); 0: what fits
+  bool cluster_memory = false;           ///< each outermost cluster has cluster-wide memory (W-24)
   bool cooperative = false;              ///< all its blocks are resident at once; it has a grid workspace
   bool clears_reserved = false;          ///< the reserved bytes of shared memory are zero when a CTA starts
   /// Source position of a PTX line of the kernel, empty if unknown; for faults. `owner` outlives the task.
