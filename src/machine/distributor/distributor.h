@@ -34,19 +34,22 @@ class LaunchSink {
 };
 
 struct DistributorOptions {
-  std::uint32_t cap_per_sm = 0;  ///< headroom on every SM, in CTAs (W-23); 0: none
-  /// CTAs of later grids of the same or lower priority that may be launched past a cluster that waits for
-  /// room.
+  std::uint32_t cap_per_sm = 0;  ///< most CTAs on any SM, to keep headroom (W-23); 0: what the SM holds
+  /// CTAs of later grids of the same or lower priority that may be launched past a grid that waits for room.
   std::uint64_t patience = 1024;
-  std::uint64_t credits = 0;  ///< most CTAs launched by one call of distribute; 0: no limit
+  /// Most CTAs launched by one call of distribute, but for a cluster larger than that, which goes alone;
+  /// 0: no limit.
+  std::uint64_t credits = 0;
 };
 
 class Distributor {
  public:
+  /// @param shape  outlives the distributor
   Distributor(const MachineShape& shape, std::unique_ptr<Policy> policy, DistributorOptions options = {});
   ~Distributor();
 
-  /// Takes a grid in; it stays the caller's and must live until it is finished.
+  /// Takes a grid in; it stays the caller's and must live until it is finished. A grid of which nothing fits
+  /// the empty machine (most_active is 0) waits forever, without holding others back.
   void add(Grid& grid);
   /// Nothing more of it is launched; what is resident stays until it completes.
   void withdraw(Grid& grid);
@@ -68,6 +71,8 @@ class Distributor {
   /// Local cluster ids of a resident outermost cluster: by innermost cluster in it, in launch order.
   std::span<const std::uint32_t> local_ids(std::uint32_t cluster) const;
   void observe(DecisionLog* log);  ///< null: nobody
+  /// The enable bit of a TPC (W-2): of one that is off, residents stay and nothing more is launched there.
+  void enable(std::uint32_t tpc, bool on);
 
   /// Outermost clusters (of a plain grid: CTAs) of this kind that an empty machine runs at once, by the
   /// policy's own rule (W-13).

@@ -43,6 +43,8 @@ struct GridKind {
     for (unsigned i = level; i < depth; ++i) ctas *= levels[i].size();
     return ctas;
   }
+  /// Whether the innermost clusters lie inside a GPC: these take local cluster ids (W-16), and cluster slots.
+  bool has_local_ids() const { return depth != 0 && levels[depth - 1].domain >= Level::gpc; }
 };
 
 /// A grid in the distributor. The first part is constant once it is added; the rest is the distributor's.
@@ -59,7 +61,10 @@ struct Grid {
   std::uint64_t outstanding = 0;  ///< CTAs launched and not complete
   std::uint64_t clusters = 0;     ///< launched and not complete, flush included
   std::uint64_t sequence = 0;     ///< of its addition
-  std::uint64_t overtaken = 0;  ///< CTAs of later grids launched while a cluster of this one waited for room
+  std::uint64_t overtaken =
+      0;                    ///< CTAs of later grids launched since one of this was, while it waited for room
+  std::uint64_t tried = 0;  ///< what had been freed when it last found no room; 0: not tried yet
+  std::uint32_t row = 0;    ///< of the task table
   bool withdrawn = false;
 
   bool all_launched() const { return withdrawn || next == ctas; }

@@ -1,0 +1,49 @@
+// The table of resident clusters: what each outermost cluster holds besides its CTAs' resources, until it is
+// complete and its traffic has drained.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/assert.h"
+#include "machine/distributor/grid.h"
+
+namespace raddle::machine {
+
+struct ResidentCluster {
+  Grid* grid = nullptr;        ///< null: the slot is free
+  std::uint64_t number = 0;    ///< among the outermost clusters of its grid
+  std::uint64_t ctas = 0;      ///< not yet complete
+  std::uint32_t memory = ~0u;  ///< slot of cluster-wide memory (W-24)
+  /// By innermost cluster, where these lie inside a GPC: local cluster id, and its GPC.
+  std::vector<std::uint32_t> ids, gpcs;
+  std::vector<std::uint32_t> slots;  ///< an SM for each cluster slot it holds
+};
+
+class ResidentClusters {
+ public:
+  std::uint32_t take() {
+    if (free_.empty())
+      free_.push_back(static_cast<std::uint32_t>(clusters_.size())), clusters_.emplace_back();
+    const std::uint32_t slot = free_.back();
+    free_.pop_back();
+    return slot;
+  }
+  void give_back(std::uint32_t slot) {
+    ResidentCluster& cluster = clusters_[slot];
+    cluster.grid = nullptr, cluster.memory = ~0u;
+    cluster.ids.clear(), cluster.gpcs.clear(), cluster.slots.clear();
+    free_.push_back(slot);
+  }
+  ResidentCluster& operator[](std::uint32_t slot) {
+    RADDLE_ASSERT(slot < clusters_.size(), "no such cluster");
+    return clusters_[slot];
+  }
+  std::size_t count() const { return clusters_.size() - free_.size(); }  ///< resident
+
+ private:
+  std::vector<ResidentCluster> clusters_;
+  std::vector<std::uint32_t> free_;
+};
+
+}  // namespace raddle::machine

@@ -1,0 +1,178 @@
+// The distributor, case by case: what is launched when, what is held until when, who waits for whom.
+#include "distributor_fixture.h"
+
+namespace raddle::machine::testing {
+namespace {
+
+constexpr CtaNeeds kQuarter{.threads = 512, .warps = 16};  // four to an SM
+constexpr CtaNeeds kWhole{.threads = 2048, .warps = 64};
+
+TEST_F(DistributorTest, PlainGridFillsAllSlotsAndTheRestAsTheyFreeUp) {
+  make(grid_of_gpcs(1, 2));
+  Grid& grid = add(20, kQuarter);
+  EXPECT_EQ(distribute(), 16u);
+  EXPECT_EQ(distribute(), 0u);
+  complete_one(grid), complete_one(grid);
+  EXPECT_EQ(distribute(), 2u);
+  complete_all(grid);
+  EXPECT_EQ(distribute(), 2u);
+  EXPECT_EQ(distributor_->waiting(), 0u);
+  EXPECT_FALSE(grid.finished());
+  complete_all(grid);
+  EXPECT_TRUE(grid.finished());
+}
+
+// proves: W-4
+TEST_F(DistributorTest, ClusterIsLaunchedWholeOrNotAtAll) {
+  make(grid_of_gpcs(1, 2));
+  Grid& filler = add(13, kQuarter);
+  EXPECT_EQ(distribute(), 13u);
+  Grid& grid = add(8, kQuarter, clusters_of(4));
+  EXPECT_EQ(distribute(), 0u);  // three slots are free
+  complete_one(filler);
+  EXPECT_EQ(distribute(), 4u);
+  EXPECT_EQ(grid.clusters, 1u);
+}
+
+// proves: W-4
+TEST_F(DistributorTest, ResourcesOfAnExitedCtaAreFreeBeforeItsClusterEnds) {
+  make(grid_of_gpcs(1, 1, 1));
+  Grid& grid = add(4, kQuarter, clusters_of(4));
+  Grid& next = add(1, kQuarter);
+  EXPECT_EQ(distribute(), 4u);
+  const std::uint32_t cluster = sink_.ctas.front().cluster;
+  EXPECT_FALSE(distributor_->complete_in_cluster(grid, 0, cluster));
+  EXPECT_EQ(distribute(), 1u);
+  EXPECT_TRUE(next.all_launched());
+}
+
+// proves: W-16
+TEST_F(DistributorTest, LaunchStallsWithoutAFreeClusterIdUntilTheTrafficHasDrained) {
+  MachineShape shape = grid_of_gpcs(1, 2);
+  shape.cluster_ids_per_gpc = 1;
+  make(std::move(shape));
+  Grid& grid = add(4, kQuarter, clusters_of(2));
+  EXPECT_EQ(distribute(), 2u);
+  const std::uint32_t cluster = sink_.ctas.front().cluster;
+  ASSERT_EQ(distributor_->local_ids(cluster).size(), 1u);
+  EXPECT_FALSE(distributor_->complete_in_cluster(grid, 0, cluster));
+  EXPECT_TRUE(distributor_->complete_in_cluster(grid, 0, cluster));
+  EXPECT_EQ(distribute(), 0u);  // all CTAs have exited, their traffic is on its way
+  distributor_->cluster_complete(grid, cluster);
+  EXPECT_EQ(distribute(), 2u);
+}
+
+// proves: W-24
+TEST_F(DistributorTest, LaunchStallsWithoutClusterMemory) {
+  MachineShape shape = grid_of_gpcs(2, 2);
+  shape.cluster_memory_slots = 2;
+  make(std::move(shape));
+  Grid& grid = add(Grid{.needs = kQuarter, .kind = clusters_of(2), .ctas = 6, .cluster_memory = true});
+  EXPECT_EQ(distribute(), 4u);
+  EXPECT_NE(sink_.masks.front().cluster_memory, sink_.masks.back().cluster_memory);
+  complete_one(grid);
+  EXPECT_EQ(distribute(), 0u);
+  complete_one(grid);
+  EXPECT_EQ(distribute(), 2u);
+}
+
+// proves: W-23
+TEST_F(DistributorTest, CapsKeepHeadroom) {
+  make(grid_of_gpcs(1, 2), {.cap_per_sm = 3});
+  add(Grid{.needs = kQuarter, .ctas = 100, .cap_per_sm = 2});
+  EXPECT_EQ(distribute(), 8u);
+  add(100, kQuarter);
+  EXPECT_EQ(distribute(), 4u);
+}
+
+TEST_F(DistributorTest, CreditsLimitACall) {
+  make(grid_of_gpcs(1, 2), {.credits = 3});
+  add(5, kQuarter);
+  EXPECT_EQ(distribute(), 3u);
+  EXPECT_EQ(distribute(), 2u);
+  add(8, kQuarter, clusters_of(4));
+  EXPECT_EQ(distribute(), 4u);  // larger than the credits: alone
+  EXPECT_EQ(distribute(), 4u);
+}
+
+TEST_F(DistributorTest, HigherPriorityIsServedFirst) {
+  make(grid_of_gpcs(1, 1, 1));
+  Grid& low = add(8, kQuarter, {}, 0);
+  Grid& high = add(2, kQuarter, {}, -1);
+  EXPECT_EQ(distribute(), 4u);
+  EXPECT_TRUE(high.all_launched());
+  EXPECT_EQ(low.next, 2u);
+}
+
+TEST_F(DistributorTest, SmallGridsGoPastAWaitingClusterButNotForever) {
+  make(grid_of_gpcs(1, 2), {.patience = 10});
+  Grid& filler = add(4, kQuarter);
+  distribute();
+  Grid& large = add(4, kWhole, clusters_of(4));
+  Grid& small = add(1000, kQuarter);
+  EXPECT_EQ(distribute(), 10u);
+  complete_all(filler);
+  EXPECT_EQ(distribute(), 0u);
+  complete_all(small);
+  EXPECT_EQ(distribute(), 4u);
+  EXPECT_TRUE(large.all_launched());
+  complete_all(large);
+  EXPECT_EQ(distribute(), 16u);
+}
+
+TEST_F(DistributorTest, GridThatCanNeverFitHoldsNobodyBack) {
+  make(grid_of_gpcs(1, 1), {.patience = 4});
+  add(3, kWhole, clusters_of(3));
+  Grid& small = add(100, kQuarter);
+  for (int round = 0; round < 60 && !small.finished(); ++round) distribute(), complete_all(small);
+  EXPECT_TRUE(small.finished());
+}
+
+TEST_F(DistributorTest, CooperativeGridWaitsForItsWholeRoom) {
+  make(grid_of_gpcs(2, 1));
+  Grid& filler = add(1, kQuarter);
+  distribute();
+  Grid& cooperative = add(16, kQuarter, clusters_of(16, Level::gpu));
+  EXPECT_EQ(distribute(), 0u);
+  complete_all(filler);
+  EXPECT_EQ(distribute(), 16u);
+  EXPECT_TRUE(distributor_->local_ids(sink_.ctas.front().cluster).empty());
+  complete_all(cooperative);
+  EXPECT_TRUE(cooperative.finished());
+}
+
+TEST_F(DistributorTest, WithdrawnGridLaunchesNothingMore) {
+  make(grid_of_gpcs(1, 1, 1));
+  Grid& grid = add(8, kQuarter);
+  distribute();
+  distributor_->withdraw(grid);
+  EXPECT_EQ(distributor_->waiting(), 0u);
+  complete_all(grid);
+  EXPECT_TRUE(grid.finished());
+  EXPECT_EQ(distribute(), 0u);
+}
+
+// proves: W-2
+TEST_F(DistributorTest, DisabledTpcGetsNothingMore) {
+  make(grid_of_gpcs(1, 2, 1));
+  distributor_->enable(0, false);
+  Grid& grid = add(8, kQuarter);
+  EXPECT_EQ(distribute(), 4u);
+  for (const Cta& cta : sink_.ctas) EXPECT_EQ(cta.sm, 1u);
+  distributor_->enable(0, true);
+  EXPECT_EQ(distribute(), 4u);
+  EXPECT_TRUE(grid.all_launched());
+}
+
+TEST_F(DistributorTest, MostActiveIsWhatAnEmptyMachineRuns) {
+  make(grid_of_gpcs(2, 2, 2));
+  add(5, kQuarter);
+  distribute();
+  EXPECT_EQ(distributor_->most_active({}, kQuarter), 32u);
+  EXPECT_EQ(distributor_->most_active(clusters_of(3), kWhole), 2u);
+  EXPECT_EQ(distributor_->most_active(clusters_of(5), kWhole), 0u);
+  EXPECT_EQ(distributor_->most_active(clusters_of(5, Level::gpu), kWhole), 1u);
+}
+
+}  // namespace
+}  // namespace raddle::machine::testing
