@@ -1,13 +1,9 @@
-// Writes the distributor's decisions into a log (W-21). It stands between policy and log: a policy says which
-// candidates it asked for which cluster, the distributor which SMs got it, and one entry holds both.
+// Writes decisions into a log (W-21). It stands between policy and log: a policy tells what it asked and
+// placed, counted from the start of its placement; here it gets grid, time and number.
 #pragma once
-
-#include <span>
-#include <vector>
 
 #include "machine/distributor/decision_log.h"
 #include "machine/distributor/grid.h"
-#include "machine/distributor/policy.h"
 
 namespace raddle::machine {
 
@@ -16,24 +12,25 @@ class DecisionRecorder final : public DecisionLog {
   explicit operator bool() const { return log_ != nullptr; }
   void observe(DecisionLog* log) { log_ = log; }
 
-  /// What `record` hears next is about this grid.
-  void begin() { choices_.clear(); }
-  void record(const Decision& choice) override;  ///< from the policy
-  /// @param placed  number of the cluster in the placement
-  /// @param free    slots left for the grid, by SM
-  void launch(const Grid& grid, std::uint64_t first, std::uint64_t placed, std::span<const std::uint32_t> sms,
-              std::span<const std::uint32_t> free);
-  /// The next cluster of a grid, or the rest of a plain grid, did not get onto the machine.
-  void refuse(const Grid& grid, Decision::Kind kind, std::uint64_t placed);
+  /// What `record` hears next is about the clusters of this grid from Grid::next on.
+  void begin(const Grid& grid);
+  /// From the policy. That a cluster failed is kept until `refuse`, which knows whether it was room it
+  /// lacked.
+  void record(const Decision& decision) override;
+  /// The next cluster of a grid did not get onto the machine.
+  /// @param kind  fail or stall
+  void refuse(const Grid& grid, Decision::Kind kind);
   void complete(const Grid& grid, std::uint32_t sm, std::uint32_t count, std::uint64_t cluster);
   void cluster_complete(const Grid& grid, std::uint64_t cluster);
 
  private:
-  void say(Decision decision, Decision::Kind kind, const Grid& grid, std::uint64_t first);
+  void write(Decision& decision, const Grid& grid);
 
   DecisionLog* log_ = nullptr;
   std::uint64_t sequence_ = 0;
-  std::vector<Decision> choices_;  // of the placement at hand
+  const Grid* grid_ = nullptr;  // whose clusters are being placed,
+  std::uint64_t next_ = 0;      // and the launch index of the first
+  Decision failure_;
 };
 
 }  // namespace raddle::machine

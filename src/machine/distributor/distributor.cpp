@@ -54,7 +54,7 @@ struct Distributor::State {
   void start(const Grid& grid, std::span<const std::uint32_t> sms);
   void exit(Grid& grid, std::uint32_t sm, std::uint32_t count);
   void release_if_finished(const Grid& grid);
-  void say_refusal(const Grid& grid, const TaskTable::Row& row, std::uint64_t placed);
+  void say_refusal(const Grid& grid, const TaskTable::Row& row);
   bool machine_is_empty() const { return usage.resident() == 0 && clusters.count() == 0; }
 
   const MachineShape& shape;
@@ -86,8 +86,9 @@ std::uint64_t Distributor::State::limit(const Grid& grid) const {
 
 /// @returns whether something was placed; in `placement_`
 bool Distributor::State::place(const Grid& grid, const TaskTable::Row& row, std::uint64_t left) {
-  placement_.clear();
-  if (recorder) recorder.begin();
+  placement_.sms.clear(), placement_.masks.clear();
+  placement_.launched = placement_.steps = 0, placement_.failed = false;
+  if (recorder) recorder.begin(grid);
   if (left == 0 || row.total < grid.kind.ctas_per_cluster()) return false;
   const Snapshot snapshot{shape, grid.kind, row.free, usage.load(), gpcs.launchable(), {}, left};
   policy->place(snapshot, placement_, recorder ? &recorder : nullptr);
@@ -107,14 +108,14 @@ std::uint64_t Distributor::State::serve(Grid& grid, LaunchSink& sink) {
     if (placed) commit(grid, sink);
     if (placed && !placement_.failed) continue;
     grid.tried = freed;
-    if (recorder) say_refusal(grid, row, placement_.launched);
+    if (recorder) say_refusal(grid, row);
     break;
   }
   return grid.next - first;
 }
 
 /// A plain grid that waits for slots is no decision; a cluster that is refused is, and what for.
-void Distributor::State::say_refusal(const Grid& grid, const TaskTable::Row& row, std::uint64_t placed) {
+void Distributor::State::say_refusal(const Grid& grid, const TaskTable::Row& row) {
   if (grid.kind.is_plain()) return;
   bool stalls = lacks_memory(grid);
   if (!stalls && grid.kind.has_local_ids() && row.total >= grid.kind.ctas_per_cluster()) {
@@ -124,7 +125,7 @@ void Distributor::State::say_refusal(const Grid& grid, const TaskTable::Row& row
     policy->place(snapshot, with_ids, nullptr);
     stalls = with_ids.launched != 0;
   }
-  recorder.refuse(grid, stalls ? Decision::Kind::stall : Decision::Kind::fail, placed);
+  recorder.refuse(grid, stalls ? Decision::Kind::stall : Decision::Kind::fail);
 }
 
 void Distributor::State::commit(Grid& grid, LaunchSink& sink) {
@@ -161,7 +162,6 @@ void Distributor::State::commit_cluster(Grid& grid, std::span<const SmMask> mask
   }
   grid.next += sms.size(), grid.outstanding += sms.size();
   session.count(sms.size());
-  if (recorder) recorder.launch(grid, launch.first, masks.front().cluster, sms, table.look(grid.row).free);
   for (const SmMask& mask : masks) {
     launch.sms = {placement_.sms.data() + mask.first, mask.count};
     launch.end = mask.end;

@@ -52,7 +52,7 @@ class Policy {
   virtual std::string_view name() const = 0;
   /// Places as many clusters (or CTAs) as it wants to launch now, all of which fit `snapshot` together. A
   /// cluster is placed whole or not at all (W-4).
-  /// @param log  null: nobody looks
+  /// @param log  null: nobody looks. Launch indices and clusters in it are counted from this placement on.
   virtual void place(const Snapshot& snapshot, Placement& placement, DecisionLog* log) = 0;
 };
 
