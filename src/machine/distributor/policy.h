@@ -23,9 +23,12 @@ struct Snapshot {
   const GridKind& kind;
   std::span<const std::uint32_t> free;  ///< by SM: CTAs of this grid that still fit; caps and credits applied
   std::span<const std::uint32_t> load;  ///< by SM: CTAs resident, of all grids
-  std::span<const std::uint32_t> clusters;  ///< by GPC: clusters that it can still launch (W-12, W-16)
-  std::span<const std::uint32_t> order;     ///< SMs in priority order; empty: by number (W-5)
-  std::uint64_t left = 0;  ///< outermost clusters, or CTAs of a plain grid, to launch at most
+  /// By GPC: local cluster ids that it has left (W-12, W-16). Every innermost cluster whose domain is a GPC
+  /// or lies in one takes one. Empty: no limit.
+  std::span<const std::uint32_t> clusters;
+  std::span<const std::uint32_t> order;  ///< SMs in priority order; empty: by number (W-5)
+  std::uint64_t left = 0;                ///< outermost clusters, or CTAs of a plain grid, to launch at most
+  std::uint64_t grid = 0;                ///< Grid::id, for policies that treat grids differently
 };
 
 /// CTAs that start together: an SM appears at most once in a mask (W-11).
@@ -52,7 +55,11 @@ class Policy {
   virtual std::string_view name() const = 0;
   /// Places as many clusters (or CTAs) as it wants to launch now, all of which fit `snapshot` together. A
   /// cluster is placed whole or not at all (W-4).
-  /// @param log  null: nobody looks. Launch indices and clusters in it are counted from this placement on.
+  /// @param placement  is replaced
+  /// @param log  null: nobody looks. Gets one decision per mask of a plain grid and one per round of domain
+  ///             choice at every level of nesting, its `sms` in those of the innermost; a `fail` ends them
+  ///             where a cluster did not fit. `first` and `cluster` count from this placement's start; time,
+  ///             sequence and grid are the caller's to fill in.
   virtual void place(const Snapshot& snapshot, Placement& placement, DecisionLog* log) = 0;
 };
 

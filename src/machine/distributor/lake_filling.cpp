@@ -1,0 +1,35 @@
+// Glue: each of the three decisions is one selection algorithm.
+#include "machine/distributor/lake_filling.h"
+
+#include <algorithm>
+
+#include "machine/distributor/lake.h"
+
+namespace raddle::machine {
+
+void LakeFilling::spread(const DomainView& domain, std::uint64_t ctas, Placement& placement) {
+  if (domain.mode == DistributionMode::multicast) {
+    if (!multicast_.choose(domain, ctas).failed()) multicast_.append(domain, placement);
+    return;
+  }
+  const WaterLevel water = find_water_level(domain.free, ctas);
+  placement.steps += water.steps;
+  append_levels(domain.free, water, domain.first, placement);
+}
+
+Answer LakeFilling::ask(const DomainView& domain, std::uint64_t ctas) {
+  if (domain.mode == DistributionMode::multicast) return multicast_.choose(domain, ctas);
+  const WaterLevel water = find_water_level(domain.free, ctas);
+  return water.ctas < ctas ? Answer() : Answer(water.least_left());
+}
+
+void LakeFilling::choose(Level level, std::uint32_t first, std::span<const Answer> answers,
+                         std::uint64_t left, std::vector<std::uint32_t>& chosen) {
+  find_fastest(answers, chosen);
+  if (chosen.size() <= left) return;
+  by_load_.clear();
+  for (const std::uint32_t i : chosen) by_load_.emplace_back(load_of(level, first + i), i);
+  keep_lightest(by_load_, left, chosen);
+}
+
+}  // namespace raddle::machine
