@@ -14,6 +14,7 @@ struct ClusterLevel {
   Level domain = Level::gpc;
   std::uint32_t extent[3] = {1, 1, 1};  ///< in clusters of the next level; of the last level, in blocks
   std::uint64_t size() const { return std::uint64_t{extent[0]} * extent[1] * extent[2]; }
+  bool operator==(const ClusterLevel&) const = default;
 };
 
 /// How the blocks of a cluster spread over its domain.

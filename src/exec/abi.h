@@ -31,7 +31,7 @@ struct LaunchContext {
       variables;          ///< by VariableId: device address of module-scope .global and .const variables
   const void* functions;  ///< by index in the checked function table: engine's own entries
   std::uint32_t function_count;
-  std::uint32_t cluster_shape[3];  ///< CTAs per cluster; 1,1,1 without clusters
+  std::uint32_t cluster_shape[3] = {1, 1, 1};  ///< CTAs per cluster; 1,1,1 without clusters
   /// %envreg1:%envreg2, 0 if not cooperative: two words, the workspace's size and the barrier of the grid.
   std::uint64_t grid_workspace;
 };

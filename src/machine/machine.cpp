@@ -45,16 +45,19 @@ Result<std::unique_ptr<Machine>> Machine::create(MachineOptions options) {
   const auto share =
       static_cast<std::uint64_t>(static_cast<double>(host.memory_bytes) * options.memory_fraction);
   const std::uint64_t capacity = std::min(options.shape.memory_bytes, share);
+  TRY_ASSIGN(std::unique_ptr<Policy> policy, make_policy(options.policy));
   install_fault_handlers();
-  return std::unique_ptr<Machine>(new Machine(std::move(options), workers, std::move(cpus), capacity));
+  return std::unique_ptr<Machine>(
+      new Machine(std::move(options), workers, std::move(cpus), capacity, std::move(policy)));
 }
 
-Machine::Machine(MachineOptions options, unsigned workers, std::vector<int> cpus, std::uint64_t capacity)
+Machine::Machine(MachineOptions options, unsigned workers, std::vector<int> cpus, std::uint64_t capacity,
+                 std::unique_ptr<Policy> policy)
     : options_(std::move(options)),
       memory_(capacity),
       heap_(options_.heap_bytes),
       output_(options_.output, options_.print_bytes),
-      launches_(options_.shape, workers, 0),
+      launches_(options_.shape, workers, std::move(policy)),
       tasks_(*this),
       copies_(tasks_),
       callbacks_(tasks_),
@@ -107,35 +110,60 @@ bool Machine::dispatch(Task& task) {
     return false;
   }
   if (task.grid.time_limit_ns != 0) watchdog_.watch(task);
-  doorbell_.ring(launches_.add(task));
+  const unsigned wanted = launches_.add(task);
+  if (wanted == 0) return true;
+  doorbell_.ring(wanted);
   return false;
 }
 
-Result<void> Machine::check(const GridWork& grid) const {
-  if (grid.kind.depth > (grid.cooperative ? 1 : 0))  // until the launch controllers read `kind`
-    return Error::unsupported("clusters of blocks are not there yet");
-  const std::uint64_t local = grid.local_stride * grid.threads_per_block;
-  if (slots_per_sm(shape().sm, needs_of(grid, shape().sm)) == 0) {
+Result<void> Machine::check(const GridWork& grid) {
+  const CtaNeeds needs = needs_of(grid, shape().sm);
+  if (slots_per_sm(shape().sm, needs) == 0) {
     return Error::invalid("a block of {} threads with {} bytes of shared memory does not fit an SM of '{}'",
                           grid.threads_per_block, grid.shared_bytes, shape().name);
   }
-  const std::uint64_t resident =
-      std::uint64_t{slots_per_sm(shape().sm, needs_of(grid, shape().sm))} * shape().sm_count();
-  if (grid.cooperative && grid.blocks > resident) {
+  const GridKind kind = kind_of(grid);
+  if (!kind.is_plain() && launches_.most_active(kind, needs) == 0) return too_large(grid, kind, needs);
+  const std::uint64_t together =
+      grid.cooperative ? grid.blocks
+                       : std::max<std::uint64_t>(std::min<std::uint64_t>(grid.blocks, worker_count()),
+                                                 kind.ctas_per_cluster());
+  TRY(check_memory(grid, together));
+  return grid.cluster_memory ? provide_cluster_memory(grid) : Result<void>();
+}
+
+Error Machine::too_large(const GridWork& grid, const GridKind& kind, const CtaNeeds& needs) {
+  if (grid.cooperative) {
     return Error::make(ErrorCode::too_large,
                        "a cooperative grid of {} blocks: '{}' holds {} of these at once", grid.blocks,
-                       shape().name, resident);
+                       shape().name, launches_.most_active({}, needs));
   }
-  const std::uint64_t blocks =
-      grid.cooperative ? grid.blocks : std::min<std::uint64_t>(grid.blocks, worker_count());
+  return Error::make(ErrorCode::too_large,
+                     "a cluster of {} blocks fits no {} of '{}', of which an SM holds {}",
+                     kind.ctas_per_cluster(), level_name(kind.levels[0].domain), shape().name,
+                     slots_per_sm(shape().sm, needs));
+}
+
+/// @param blocks  started at once at most, if none waits for one that is not
+Result<void> Machine::check_memory(const GridWork& grid, std::uint64_t blocks) const {
+  const std::uint64_t local = grid.local_stride * grid.threads_per_block;
   const std::uint64_t needed = (local + grid.shared_bytes) * blocks;
-  if (local > BlockMemory::kMaxLocal || needed > memory_.capacity()) {
-    return Error::make(ErrorCode::out_of_memory,
-                       "the launch needs {} bytes of local and {} bytes of shared memory for each of {} "
-                       "blocks at a time; {} bytes are available",
-                       local, grid.shared_bytes, blocks,
-                       std::min(memory_.capacity(), blocks * BlockMemory::kMaxLocal));
-  }
+  if (local <= BlockMemory::kMaxLocal && needed <= memory_.capacity()) return {};
+  return Error::make(ErrorCode::out_of_memory,
+                     "the launch needs {} bytes of local and {} bytes of shared memory for each of {} "
+                     "blocks at a time; {} bytes are available",
+                     local, grid.shared_bytes, blocks,
+                     std::min(memory_.capacity(), blocks * BlockMemory::kMaxLocal));
+}
+
+/// The first grid that wants cluster-wide memory makes the pool.
+Result<void> Machine::provide_cluster_memory(const GridWork& grid) {
+  if (grid.cluster_size() == 1)
+    return Error::invalid("cluster-wide memory is for clusters of 2 to {} blocks", exec::kMaxClusterSize);
+  const std::lock_guard lock(failure_mutex_);
+  if (cluster_memory_) return {};
+  TRY_ASSIGN(cluster_memory_, memory_.allocate(shape().cluster_memory_slots * shape().cluster_memory_bytes));
+  launches_.set_cluster_memory(cluster_memory_->value);
   return {};
 }
 
@@ -163,8 +191,10 @@ void Machine::stop_task(Task& task, exec::Fault fault) {
     }
   }
   for (auto& worker : workers_) worker->raise_poll();
+  const bool is_over = launches_.stop(task);
   doorbell_.ring(worker_count());
   stop_children(task);
+  if (is_over) tasks_.complete(task);
 }
 
 void Machine::stop_children(Task& task) {
@@ -189,10 +219,25 @@ std::optional<exec::Fault> Machine::failure() const {
   return failed() ? std::optional(failure_) : std::nullopt;
 }
 
+namespace {
+/// An address in the shared window of a cluster.
+std::string describe_window(const Block& block, std::uint64_t address) {
+  const exec::ClusterContext& cluster = block.cluster->context;
+  const std::uint64_t offset = address - reinterpret_cast<std::uint64_t>(cluster.window);
+  const std::uint64_t rank = offset / exec::kSharedWindow;
+  if (rank >= cluster.cta_count)
+    return fmt::format("shared address {:#x}: the cluster has {} blocks", offset, cluster.cta_count);
+  return fmt::format("offset {:#x} of the shared memory of block {} of the cluster, which has {:#x} bytes",
+                     offset % exec::kSharedWindow, rank, cluster.shared_bytes);
+}
+}  // namespace
+
 std::string Machine::describe_address(const Block& block, const RawFault& raw) const {
   if (!raw.address_known) return "an address that is not canonical or not aligned";
   std::string text = raw.access_known ? (raw.is_write ? "write, " : "read, ") : "";
   if (raw.address >> 47 != 0) return text + "no address of user memory";
+  if (block.cluster != nullptr && block.cluster->window()->covers(raw.address))
+    return text + describe_window(block, raw.address);
   if (const char* region = block.memory.region_of(raw.address)) {
     const bool shared = std::strcmp(region, "shared memory") == 0;
     const auto base = reinterpret_cast<std::uint64_t>(shared ? block.memory.shared() : block.memory.local());

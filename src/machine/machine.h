@@ -73,7 +73,7 @@ class Machine final : private TaskDispatcher {
 
   /// Whether a grid can run at all; before any block starts (K-10).
   /// @errors invalid, out_of_memory
-  Result<void> check(const GridWork& grid) const;
+  Result<void> check(const GridWork& grid);
 
   /// Stops a task: nothing more of it is started, what runs is abandoned at its next poll. The first fault
   /// counts and is sticky on the machine, but for `cancelled`.
@@ -91,9 +91,13 @@ class Machine final : private TaskDispatcher {
   exec::Fault out_of_memory_fault(const Task& task) const;
 
  private:
-  Machine(MachineOptions options, unsigned workers, std::vector<int> cpus, std::uint64_t capacity);
+  Machine(MachineOptions options, unsigned workers, std::vector<int> cpus, std::uint64_t capacity,
+          std::unique_ptr<Policy> policy);
   bool dispatch(Task& task) override;
   void stop_children(Task& task);
+  Error too_large(const GridWork& grid, const GridKind& kind, const CtaNeeds& needs);
+  Result<void> check_memory(const GridWork& grid, std::uint64_t blocks) const;
+  Result<void> provide_cluster_memory(const GridWork& grid);
   std::string describe_address(const Block& block, const RawFault& raw) const;
 
   MachineOptions options_;
@@ -109,6 +113,7 @@ class Machine final : private TaskDispatcher {
   Watchdog watchdog_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::atomic<bool> stopping_{false}, failed_{false};
+  std::optional<DevicePtr> cluster_memory_;  // slots of cluster-wide memory (W-24), once a grid wanted one
   mutable std::mutex failure_mutex_;
   exec::Fault failure_;
 };

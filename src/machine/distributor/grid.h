@@ -31,6 +31,7 @@ struct GridKind {
   unsigned depth = 0;
   DistributionMode mode = DistributionMode::load_balance;
 
+  bool operator==(const GridKind&) const = default;
   bool is_plain() const { return depth == 0; }
   /// The level whose clusters kernels see: those that share memory and a barrier, the innermost ones if they
   /// are confined to a GPC or less. Null: every CTA is a cluster of its own.

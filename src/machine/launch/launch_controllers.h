@@ -1,90 +1,138 @@
-// The launch controllers: hand runs of CTAs to the workers that own the SMs. Workers learn what to run only
-// from their grants.
+// The launch controllers: start on each SM what the work distributor launched there. Every SM has a queue of
+// resident CTAs that have not started; the worker that owns the SM takes runs of them. Workers learn what to
+// run from these grants only, and report here what has ended; both under one lock.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
 
-#include "machine/distributor/grid.h"
+#include "machine/cluster/cluster.h"
+#include "machine/distributor/distributor.h"
 #include "machine/shape/machine_shape.h"
 #include "machine/tasks/task.h"
 
 namespace raddle::machine {
 
-/// CTAs [first, first + count) of a task, in linear order (x fastest).
+/// CTAs of a task: the i-th has launch index first + i * index_step and runs on SM sm + i * sm_step.
 struct CtaRun {
+  Task* task = nullptr;
+  Cluster* cluster = nullptr;       ///< that all of them share memory in; null: none
+  std::uint32_t slot = kNoCluster;  ///< the distributor's, of their outermost cluster
+  std::uint32_t count = 0;
   std::uint64_t first = 0;
-  std::uint64_t count = 0;
-};
-
-/// A run for one SM.
-struct Grant {
-  Task* task = nullptr;
+  std::uint32_t index_step = 0;
   std::uint32_t sm = 0;
-  CtaRun run;
+  std::uint32_t sm_step = 0;
+
+  /// Adds one CTA of the same cluster if it goes on with the same steps. @returns whether it did
+  bool append(const CtaRun& one);
+  /// Takes the first one off; `count` was at least 1.
+  void drop_first() { first += index_step, sm += sm_step, --count; }
 };
 
-/// CTAs of a grant that have finished (or were dropped because the task was stopped).
-struct Finished {
-  Task* task = nullptr;
-  std::uint32_t sm = 0;
-  std::uint64_t count = 0;
-};
+/// How the distributor is to see a grid.
+GridKind kind_of(const GridWork& work);
 
-class LaunchControllers {
+class LaunchControllers : private LaunchSink {
  public:
-  static constexpr std::size_t kGrants = 8;  ///< most runs handed out by one call
-  /// @param run_limit  most CTAs of one run, 0: no limit but the free slots (deterministic mode takes single
-  /// CTAs)
-  LaunchControllers(const MachineShape& shape, unsigned workers, std::uint64_t run_limit);
+  static constexpr std::size_t kGrants = 16;  ///< most runs handed out by one call
+  LaunchControllers(const MachineShape& shape, unsigned workers, std::unique_ptr<Policy> policy,
+                    DistributorOptions options = {});
 
-  /// A grid is ready to run. @returns how many workers could work on it
+  /// A grid is ready to run.
+  /// @returns how many workers could work on it; 0: it was stopped before, nothing of it runs
   unsigned add(Task& task);
+  /// A task's `stop` was set: nothing more of it starts.
+  /// @returns whether nothing of it runs any more and it is to be completed, by the caller
+  bool stop(Task& task);
   /// What one worker reports and gets, under one lock.
-  /// @param finished   since the last call
-  /// @param grants     receives runs of one task; at most kGrants
-  /// @param completed  receives tasks of which nothing is left to run; at least finished.size() + 1 long. A
-  /// task whose
-  ///                   `stop` was set is granted no more.
+  /// @param finished   CTAs that have exited since the last call, or were dropped as their task was stopped
+  /// @param grants     receives runs, at most kGrants
+  /// @param completed  receives tasks of which nothing is left to run; if it gets full, call again
   /// @returns number of grants
-  std::size_t exchange(unsigned worker, std::span<const Finished> finished, std::span<Grant> grants,
+  std::size_t exchange(unsigned worker, std::span<const CtaRun> finished, std::span<CtaRun> grants,
                        std::span<Task*> completed, std::size_t& completed_count);
-  /// Whether there are CTAs that nobody was granted. A hint: others may take them meanwhile.
-  bool has_more() const { return waiting_.load(std::memory_order_relaxed) != 0; }
+  /// Whether there are resident CTAs that no worker has taken. A hint: others may take them meanwhile.
+  bool has_more() const { return queued_.load(std::memory_order_relaxed) != 0; }
+  WindowPool& windows() { return windows_; }
+
+  /// Outermost clusters (CTAs of a plain grid) that the empty machine runs at once (W-13). Any thread.
+  std::uint64_t most_active(const GridKind& kind, const CtaNeeds& needs);
+  /// Where the slots of cluster-wide memory lie (W-24): device address of the first.
+  void set_cluster_memory(std::uint64_t address);
+  void observe(DecisionLog* log);
 
  private:
-  struct Sm {
-    std::uint32_t owner = 0;  // worker
-    std::uint32_t ctas = 0, threads = 0, warps = 0;
-    std::uint64_t shared = 0, registers = 0;
+  static constexpr std::uint32_t kCtasPerCall =
+      32;            // spreads the cost of the lock; what is taken cannot move
+  struct Resident {  // launched, not taken by a worker
+    Task* task;
+    Cluster* cluster;
+    std::uint64_t index;
+    std::uint32_t slot;
   };
-  std::uint64_t free_slots(const Sm& sm, const Task& task) const;
-  void occupy(Sm& sm, const Task& task, std::uint64_t count, bool take);
-  std::int64_t pick_sm(unsigned worker, const Task& task, std::uint64_t& slots);
-  std::size_t grant_from(Task& task, unsigned worker, std::span<Grant> grants);
-  /// Two cooperative grids that each hold slots the other waits for would never end: one gathers at a time.
-  bool must_wait(const Task& task) const {
-    return task.grid.cooperative && gathering_ != nullptr && gathering_ != &task;
-  }
-  void forget(std::size_t position);
-  bool finished_all(const Task& task) const {
-    return task.distribution.next == task.grid.blocks && task.distribution.outstanding == 0;
-  }
+  struct Sm {
+    std::uint32_t home = 0, owner = 0;   // workers
+    std::uint32_t head = 0, queued = 0;  // in its part of queue_
+    std::uint32_t taken = 0;             // by the owner, not reported finished
+  };
+  struct Owner {
+    std::vector<std::uint64_t> ready;  // by SM, a bit: it is ours and has queued CTAs
+    std::uint32_t cursor = 0;          // SM to take from next
+    std::uint64_t queued = 0;
+  };
+  /// A resident outermost cluster, by the distributor's slot: the clusters in it that share memory.
+  struct Outermost {
+    std::vector<Cluster*> clusters;
+  };
 
-  const SmLimits limits_;
-  const std::uint64_t run_limit_;
-  const unsigned workers_;
+  void launch(const LaunchMask& mask) override;
+  Cluster* cluster_of(const LaunchMask& mask, std::uint64_t index, std::uint32_t sm);
+  void push(std::uint32_t sm, const Resident& cta);
+  Resident& at(std::uint32_t sm, std::uint32_t position) {
+    return queue_[std::size_t{sm} * depth_ + (sms_[sm].head + position) % depth_];
+  }
+  void set_ready(std::uint32_t sm, bool ready);
+  std::size_t take(unsigned worker, std::span<CtaRun> grants);
+  void steal(unsigned worker);
+  void move_to(std::uint32_t sm, unsigned worker);
+  void finish(const CtaRun& run);
+  void end_cta(const CtaRun& run);
+  void flush();
+  void purge(Task& task);
+
+  const MachineShape& shape_;
+  const std::uint32_t depth_;  // most CTAs of an SM
   std::mutex mutex_;
+  Distributor distributor_;
+  ClusterPool clusters_;
+  WindowPool windows_;
   std::vector<Sm> sms_;
-  std::vector<std::uint32_t> cursor_;    // by worker: SM to try first
-  std::vector<Task*> tasks_;             // with CTAs left to grant: by priority, then age
-  std::atomic<std::size_t> waiting_{0};  // their number
-  std::uint64_t sequence_ = 0;
-  const Task* gathering_ = nullptr;  // the cooperative grid of which some but not all blocks are resident
+  std::vector<Resident> queue_;  // a ring of depth_ per SM
+  std::vector<Owner> owners_;
+  std::vector<Outermost> outermost_;  // by slot
+  struct Flush {
+    Task* task;
+    std::uint32_t slot;
+  };
+  std::vector<Flush> flushing_;  // clusters whose CTAs are complete, until their traffic has drained
+  std::vector<Task*> flushed_;   // tasks of clusters that have ended, not yet looked at
+  std::atomic<std::uint64_t> queued_{0};
+  bool added_ = false;  // something may be launched although nothing has ended
+  std::uint64_t grids_ = 0;
+  std::uint64_t cluster_memory_ = 0;  // device address of slot 0
+  struct Active {
+    GridKind kind;
+    CtaNeeds needs;
+    std::uint64_t clusters = 0;
+  };
+  std::vector<Active>
+      asked_;  // the latest answers of most_active: a program asks the same before every launch
 };
 
 }  // namespace raddle::machine

@@ -50,7 +50,7 @@ class Call {
   std::uint64_t argument(unsigned k) const { return arguments_[k]; }
   std::uint32_t word(unsigned k) const { return static_cast<std::uint32_t>(arguments_[k]); }
   Children& family() { return block_.task->family(); }
-  ThreadOfGrid thread() const { return {block_.index, warp_->warp_id * exec::kWarpSize + lane_}; }
+  ThreadOfGrid thread() const { return {block_.run.first, warp_->warp_id * exec::kWarpSize + lane_}; }
 
   template <class T>
   DeviceError give(unsigned k, const T& value) {
@@ -172,7 +172,7 @@ std::uint64_t Call::get_parameter_buffer() {
 
 /// Where a stream's last task is kept; null: there is no such stream. The family is locked.
 Task** Call::stream_of(Children& mine, std::uint64_t stream) {
-  if (stream <= kLastDefaultStream) return &mine.streams[kBlockStream | block_.index];
+  if (stream <= kLastDefaultStream) return &mine.streams[kBlockStream | block_.run.first];
   const auto found = mine.streams.find(stream);
   return found == mine.streams.end() || stream >= kBlockStream ? nullptr : &found->second;
 }

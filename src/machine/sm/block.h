@@ -8,6 +8,8 @@
 
 #include "base/fiber.h"
 #include "exec/abi.h"
+#include "machine/launch/launch_controllers.h"
+#include "machine/launch/rasteriser.h"
 #include "machine/memory/block_memory.h"
 #include "machine/tasks/task.h"
 
@@ -38,7 +40,10 @@ struct Block {
   exec::ClusterContext alone{};  ///< of a block that belongs to no cluster
   Worker* worker = nullptr;
   Task* task = nullptr;
-  std::uint64_t index = 0;  ///< linear CTA index
+  Cluster* cluster = nullptr;  ///< that it shares memory in; null: none
+  CtaRun run;                  ///< its CTA, to be reported
+  Rasteriser rasteriser;       ///< of the grid
+  std::uint64_t grid_id = 0;   ///< that the rasteriser stands on
   Status status = Status::idle;
   exec::BlockKind kind = exec::BlockKind::loops;
 

@@ -37,63 +37,78 @@ bool ensure_fibers(Block& block, const exec::Executable& code, std::uint32_t war
 }
 }  // namespace
 
-// Everything that is the same for all CTAs of a task.
-bool Worker::bind(Block& block, Grant& grant) {
+// Everything that is the same for all CTAs of a run.
+bool Worker::bind(Block& block, const CtaRun& grant) {
   const GridWork& grid = grant.task->grid;
   const std::uint32_t warps = (grid.threads_per_block + exec::kWarpSize - 1) / exec::kWarpSize;
-  if (!block.memory.require(grid.shared_bytes, grid.local_stride * grid.threads_per_block)) return false;
-  block.kind = grid.executable->kind;
-  if (!ensure_fibers(block, *grid.executable, warps, &Worker::runner_main, &Worker::warp_main)) return false;
+  if (block.grid_id != grant.task->distribution.id) {
+    block.grid_id = grant.task->distribution.id;
+    block.rasteriser.reset(grant.task->distribution.kind, grid.context.nctaid);
+  }
   block.task = grant.task;
+  block.cluster = grant.cluster;
+  block.kind = grid.executable->kind;
+  if (!bind_memory(block)) return false;
+  if (!ensure_fibers(block, *grid.executable, warps, &Worker::runner_main, &Worker::warp_main)) return false;
   exec::CtaContext& cta = block.cta;
   cta.launch = &grid.context;
   cta.services = &services();
   cta.poll = &poll_;
-  cta.shared = block.memory.shared();
   cta.local = block.memory.local();
   cta.local_stride = grid.local_stride;
   cta.thread_count = grid.threads_per_block;
   cta.warp_count = warps;
-  cta.cluster_rank = 0;
-  cta.cluster = &block.alone;
-  block.alone.window = cta.shared;
-  block.alone.shared_bytes = static_cast<std::uint32_t>(grid.shared_bytes);
   cta.machine = &block;
   return true;
 }
 
-// Takes one CTA of the run. The first of a block is decomposed by division, the others follow by increment
-// and carry.
-void Worker::take_cta(Block& block, Grant& grant, bool first) {
+/// Local memory is the block's own; shared memory, too, unless the cluster has a window for all its CTAs.
+bool Worker::bind_memory(Block& block) {
+  const GridWork& grid = block.task->grid;
+  const std::uint64_t local = grid.local_stride * grid.threads_per_block;
   exec::CtaContext& cta = block.cta;
-  const std::uint32_t* extent = cta.launch->nctaid;
-  const std::uint64_t index = grant.run.first++;
-  if (first || index != block.index + 1) {
-    const std::uint64_t row = index / extent[0];
-    cta.ctaid[0] = static_cast<std::uint32_t>(index % extent[0]);
-    cta.ctaid[1] = static_cast<std::uint32_t>(row % extent[1]);
-    cta.ctaid[2] = static_cast<std::uint32_t>(row / extent[1]);
-  } else if (++cta.ctaid[0] == extent[0]) {
-    cta.ctaid[0] = 0;
-    if (++cta.ctaid[1] == extent[1]) {
-      cta.ctaid[1] = 0;
-      ++cta.ctaid[2];
-    }
+  if (block.cluster != nullptr) {
+    if (!block.memory.require(0, local) || !block.cluster->open(machine_.launches().windows())) return false;
+    cta.cluster = &block.cluster->context;
+    cta.shared = block.cluster->context.window;
+    return true;
   }
-  block.index = index;
+  if (!block.memory.require(grid.shared_bytes, local)) return false;
+  cta.cluster = &block.alone;
+  cta.cluster_rank = 0;
+  cta.shared = block.memory.shared();
+  block.alone.window = cta.shared;
+  block.alone.shared_bytes = static_cast<std::uint32_t>(grid.shared_bytes);
+  block.alone.cta_count = 1;
+  return true;
+}
+
+// Takes the next CTA granted, which is of the run that the block is bound to.
+void Worker::take_cta(Block& block) {
+  CtaRun& grant = grants_[grant_head_];
+  exec::CtaContext& cta = block.cta;
+  const CtaPosition& position = block.rasteriser.at(grant.first);
+  std::copy_n(position.ctaid, 3, cta.ctaid);
+  block.run = grant;
+  block.run.count = 1;
   turn_began_ = progress_;
   block.status = Block::Status::waiting;
   cta.smid = grant.sm;
-  block.alone.cta_count = 1;
-  block.alone.live.store(1, std::memory_order_relaxed);
-  block.alone.barrier.store(1, std::memory_order_relaxed);
   cta.live_threads = cta.thread_count;
   cta.running_warp = cta.running_lane = cta.running_line = 0;
-  if (--grant.run.count == 0) {
+  if (block.cluster != nullptr) {
+    cta.cluster_rank = position.cluster_rank;
+  } else {
+    block.alone.live.store(1, std::memory_order_relaxed);
+    block.alone.barrier.store(1, std::memory_order_relaxed);
+  }
+  grant.drop_first();
+  if (grant.count == 0) {
     ++grant_head_;
     --grant_count_;
   }
-  if (block.task->grid.clears_reserved) std::memset(cta.shared, 0, exec::kReservedShared);
+  if (block.task->grid.clears_reserved)
+    std::memset(cta.shared + cta.cluster_rank * exec::kSharedWindow, 0, exec::kReservedShared);
   if (block.kind != exec::BlockKind::loops) std::memset(cta.barriers, 0, sizeof cta.barriers);
   if (block.kind == exec::BlockKind::fibers) prepare_warps(block);
 }
@@ -112,7 +127,8 @@ void Worker::prepare_warps(Block& block) {
     warp.context.machine = &warp;
     if (random_ != 0)
       warp.context.seed =
-          static_cast<std::uint32_t>((random_ ^ (block.index * 32 + i)) * 0x9e3779b97f4a7c15ull >> 32) | 1;
+          static_cast<std::uint32_t>((random_ ^ (block.run.first * 32 + i)) * 0x9e3779b97f4a7c15ull >> 32) |
+          1;
   }
   block.unfinished = block.runnable = count == 32 ? ~0u : (1u << count) - 1;
   block.yielded = block.barriers_in_use = 0;
@@ -126,11 +142,13 @@ void Worker::prepare_warps(Block& block) {
 bool Worker::continue_with_next(Block& block) {
   ++progress_;
   counters_.ctas.store(counters_.ctas.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  report_finished(block.task, block.cta.smid, 1);
+  report_finished(block.run);
   if (started_.size() > 1 || grant_count_ == 0) return false;
-  Grant& grant = grants_[grant_head_];
-  if (grant.task != block.task || block.task->stop.load(std::memory_order_relaxed) != 0) return false;
-  take_cta(block, grant, false);
+  const CtaRun& grant = grants_[grant_head_];
+  if (grant.task != block.task || grant.cluster != block.cluster ||
+      block.task->stop.load(std::memory_order_relaxed) != 0)
+    return false;
+  take_cta(block);
   return true;
 }
 

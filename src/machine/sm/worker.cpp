@@ -107,7 +107,7 @@ bool Worker::round() {
 bool Worker::start_block() {
   drop_stopped_grants();
   if (grant_count_ == 0 && !fetch_grants()) return false;
-  Grant& grant = grants_[grant_head_];
+  const CtaRun& grant = grants_[grant_head_];
   if (free_blocks_.empty()) {
     blocks_.push_back(std::make_unique<Block>());
     blocks_.back()->worker = this;
@@ -120,7 +120,7 @@ bool Worker::start_block() {
     return true;
   }
   free_blocks_.pop_back();
-  take_cta(block, grant, true);
+  take_cta(block);
   started_.push_back(&block);
   if (started_.size() > counters_.peak_started.load(std::memory_order_relaxed))
     counters_.peak_started.store(started_.size(), std::memory_order_relaxed);
@@ -140,24 +140,16 @@ bool Worker::fetch_grants() {
 
 void Worker::drop_stopped_grants() {
   while (grant_count_ != 0 && grants_[grant_head_].task->stop.load(std::memory_order_relaxed) != 0) {
-    const Grant& grant = grants_[grant_head_];
-    report_finished(grant.task, grant.sm, grant.run.count);
-    ++grant_head_;
+    if (finished_count_ == finished_.size()) exchange(false);
+    finished_[finished_count_++] = grants_[grant_head_++];
     --grant_count_;
   }
 }
 
-void Worker::report_finished(Task* task, std::uint32_t sm, std::uint64_t count) {
-  if (count == 0) return;
-  if (finished_count_ != 0) {
-    Finished& last = finished_[finished_count_ - 1];
-    if (last.task == task && last.sm == sm) {
-      last.count += count;
-      return;
-    }
-  }
+void Worker::report_finished(const CtaRun& run) {
+  if (finished_count_ != 0 && finished_[finished_count_ - 1].append(run)) return;
   if (finished_count_ == finished_.size()) exchange(false);
-  finished_[finished_count_++] = {task, sm, count};
+  finished_[finished_count_++] = run;
 }
 
 // Reports what finished; takes new grants only when none are left. @returns whether there may be more to
@@ -165,8 +157,8 @@ void Worker::report_finished(Task* task, std::uint32_t sm, std::uint64_t count) 
 bool Worker::exchange(bool want_grants) {
   std::array<Task*, 32> completed;
   std::size_t completed_count = 0;
-  const std::span<Grant> room =
-      want_grants && grant_count_ == 0 ? std::span<Grant>(grants_) : std::span<Grant>();
+  const std::span<CtaRun> room =
+      want_grants && grant_count_ == 0 ? std::span<CtaRun>(grants_) : std::span<CtaRun>();
   const std::size_t granted = machine_.launches().exchange(id_, {finished_.data(), finished_count_}, room,
                                                            completed, completed_count);
   finished_count_ = 0;
@@ -220,7 +212,7 @@ void Worker::settle(std::size_t position) {
       if (warp) warp->prepared = false;
     }
     block.runner_prepared = false;
-    report_finished(block.task, block.cta.smid, 1);
+    report_finished(block.run);
     ++progress_;
   }
   block.status = Block::Status::idle;

@@ -95,10 +95,6 @@ class Worker {
  private:
   friend struct SignalAccess;
   static constexpr std::uint64_t kPhasesPerTurn = 1024;
-  struct LastReport {
-    Task* task;
-    std::uint32_t sm;
-  };
 
   // worker.cpp: the loop
   void run();
@@ -110,14 +106,15 @@ class Worker {
   void idle();
   void resume(Block& block);
   void settle(std::size_t position);
-  void report_finished(Task* task, std::uint32_t sm, std::uint64_t count);
+  void report_finished(const CtaRun& run);
   bool exchange(bool want_grants);
   void handle_fault(Block& block);
   void locate_stop(Block& block, const exec::WarpContext* warp);
 
   // block_start.cpp: giving CTAs to blocks
-  bool bind(Block& block, Grant& grant);
-  void take_cta(Block& block, Grant& grant, bool first);
+  bool bind(Block& block, const CtaRun& grant);
+  bool bind_memory(Block& block);
+  void take_cta(Block& block);
   bool continue_with_next(Block& block);
   void prepare_warps(Block& block);
   static void runner_main(void* block);
@@ -149,9 +146,9 @@ class Worker {
   std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<Block*> free_blocks_;
   std::vector<Block*> started_;  // oldest first
-  std::array<Grant, LaunchControllers::kGrants> grants_{};
+  std::array<CtaRun, LaunchControllers::kGrants> grants_{};
   std::size_t grant_head_ = 0, grant_count_ = 0;
-  std::array<Finished, 16> finished_{};
+  std::array<CtaRun, 16> finished_{};
   std::size_t finished_count_ = 0;
   std::uint64_t progress_ = 0;    // counts finished CTAs and completed barrier phases
   std::uint64_t turn_began_ = 0;  // progress_ when the running block was resumed

@@ -48,6 +48,11 @@ struct GridWork {
   /// Source position of a PTX line of the kernel, empty if unknown; for faults. `owner` outlives the task.
   std::string (*source_of)(const void* owner, std::uint32_t ptx_line) = nullptr;
   const void* owner = nullptr;
+
+  /// Blocks of a cluster that share memory, as the kernel sees it; 1: no clusters.
+  std::uint32_t cluster_size() const {
+    return context.cluster_shape[0] * context.cluster_shape[1] * context.cluster_shape[2];
+  }
 };
 
 /// What one block takes of a modelled SM.
@@ -80,12 +85,9 @@ class Task {
   std::atomic<std::uint64_t> started_ns{0};
   std::uint64_t finished_ns = 0;
 
-  // Owned by the distributor, under its lock.
-  struct Distribution {
-    std::uint64_t next = 0;          ///< first CTA not yet granted
-    std::uint64_t outstanding = 0;   ///< granted, not yet reported finished
-    std::uint32_t slots_per_sm = 0;  ///< CTAs that an empty SM holds
-    std::uint64_t sequence = 0;
+  /// The grid as the distributor sees it; the launch controllers' own, under their lock.
+  struct Distribution : Grid {
+    Task* task = nullptr;  ///< this one, once it has been added
   } distribution;
 
   // Owned by the task scheduler, under its lock.

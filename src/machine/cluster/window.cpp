@@ -1,0 +1,58 @@
+// Reservation and commitment, as for the window of a block without cluster (memory/block_memory.cpp).
+#include "machine/cluster/window.h"
+
+#include <sys/mman.h>
+
+namespace raddle::machine {
+namespace {
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kAlignment = exec::kMaxClusterSize * exec::kSharedWindow;
+constexpr std::uint64_t kBelow = 64ull << 20;  // a small negative offset must not reach another cluster
+constexpr std::uint64_t kReach = 4ull << 30;   // of a 32-bit shared address
+constexpr std::uint64_t kReserved = kBelow + kAlignment + kReach;
+}  // namespace
+
+SharedWindow::~SharedWindow() {
+  if (map_ != nullptr) munmap(map_, kReserved);
+}
+
+bool SharedWindow::reserve() {
+  if (map_ != nullptr) return true;
+  void* map = mmap(nullptr, kReserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (map == MAP_FAILED) return false;
+  map_ = static_cast<std::byte*>(map);
+  const auto first = reinterpret_cast<std::uint64_t>(map_) + kBelow;
+  base_ = map_ + kBelow + (kAlignment - first % kAlignment) % kAlignment;
+  return true;
+}
+
+bool SharedWindow::require(std::uint32_t ranks, std::uint64_t bytes) {
+  if (!reserve()) return false;
+  bytes = (bytes + kPage - 1) / kPage * kPage;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    if (bytes <= committed_[rank]) continue;
+    if (mprotect(base_ + rank * exec::kSharedWindow, bytes, PROT_READ | PROT_WRITE) != 0) return false;
+    committed_[rank] = bytes;
+  }
+  return true;
+}
+
+bool SharedWindow::covers(std::uint64_t address) const {
+  const auto base = reinterpret_cast<std::uint64_t>(base_);
+  return base_ != nullptr && address - (base - kBelow) < kBelow + kReach;
+}
+
+std::unique_ptr<SharedWindow> WindowPool::take() {
+  const std::lock_guard lock(mutex_);
+  if (free_.empty()) return std::make_unique<SharedWindow>();
+  auto window = std::move(free_.back());
+  free_.pop_back();
+  return window;
+}
+
+void WindowPool::put(std::unique_ptr<SharedWindow> window) {
+  const std::lock_guard lock(mutex_);
+  free_.push_back(std::move(window));
+}
+
+}  // namespace raddle::machine

@@ -1,0 +1,197 @@
+// Launch controllers: what the distributor launched is handed to workers in runs, once each; SMs move to
+// workers that have nothing to do; stopped tasks leave nothing behind; clusters end after their last CTA.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <bit>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "machine/launch/launch_controllers.h"
+
+namespace raddle::machine {
+namespace {
+
+std::unique_ptr<Task> grid_of(std::uint32_t blocks, std::uint32_t threads = 1024) {
+  auto task = std::make_unique<Task>();
+  task->grid.threads_per_block = threads;
+  task->grid.blocks = blocks;
+  task->grid.context.nctaid[0] = blocks;
+  task->grid.context.nctaid[1] = task->grid.context.nctaid[2] = 1;
+  return task;
+}
+
+std::unique_ptr<Task> clusters_of(std::uint32_t size, std::uint32_t blocks, std::uint32_t threads = 1024) {
+  auto task = grid_of(blocks, threads);
+  task->grid.kind.depth = 1;
+  task->grid.kind.levels[0].extent[0] = size;
+  task->grid.context.cluster_shape[0] = size;
+  task->grid.shared_bytes = 4096;
+  return task;
+}
+
+std::unique_ptr<Policy> lake() {
+  auto policy = make_policy("lake");
+  return std::move(*policy);
+}
+
+/// The controllers and what a worker would keep.
+struct Launches {
+  explicit Launches(const char* name, unsigned workers = 1)
+      : shape(*preset_shape(name, 2)), controllers(shape, workers, lake()) {}
+
+  std::vector<CtaRun> exchange(unsigned worker, std::vector<CtaRun> finished = {}) {
+    std::vector<CtaRun> grants(LaunchControllers::kGrants);
+    std::array<Task*, 32> done{};
+    std::size_t count = 0;
+    grants.resize(controllers.exchange(worker, finished, grants, done, count));
+    for (std::size_t i = 0; i < count; ++i) ++completed[done[i]];
+    return grants;
+  }
+  MachineShape shape;
+  LaunchControllers controllers;
+  std::map<Task*, int> completed;
+};
+
+std::vector<CtaRun> single_ctas(const std::vector<CtaRun>& runs) {
+  std::vector<CtaRun> ctas;
+  for (CtaRun run : runs) {
+    for (; run.count != 0; run.drop_first()) {
+      ctas.push_back(run);
+      ctas.back().count = 1;
+    }
+  }
+  return ctas;
+}
+
+TEST(LaunchControllers, OneLayerOfCtasIsOneRun) {
+  Launches launches("h200");
+  auto task = grid_of(132);
+  EXPECT_EQ(launches.controllers.add(*task), 1u);
+  const auto runs = launches.exchange(0);
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0].first, 0u);
+  EXPECT_EQ(runs[0].sm, 0u);
+  EXPECT_EQ(runs[0].index_step, 1u);
+  EXPECT_EQ(runs[0].sm_step, 1u);
+  EXPECT_EQ(runs[0].count, 32u);
+  EXPECT_TRUE(launches.controllers.has_more());
+}
+
+// Every CTA is handed out once, on the SM where its slot is, whoever asks; the task completes once.
+// proves: W-5
+TEST(LaunchControllers, EveryCtaOnceAndNoSmAboveItsSlots) {
+  constexpr unsigned kWorkers = 2;
+  Launches launches("tiny", kWorkers);
+  auto task = grid_of(100);
+  launches.controllers.add(*task);
+  std::set<std::uint64_t> seen;
+  std::map<std::uint32_t, int> on_sm;
+  std::vector<CtaRun> running[kWorkers];
+  while (launches.completed.empty()) {
+    for (unsigned worker = 0; worker < kWorkers; ++worker) {
+      for (const CtaRun& run : running[worker]) on_sm[run.sm] -= 1;
+      running[worker] = single_ctas(launches.exchange(worker, running[worker]));
+      for (const CtaRun& run : running[worker]) {
+        EXPECT_TRUE(seen.insert(run.first).second) << run.first;
+        EXPECT_LE(++on_sm[run.sm], 2) << "SM " << run.sm;
+      }
+    }
+  }
+  EXPECT_EQ(seen.size(), 100u);
+  EXPECT_EQ(launches.completed.at(task.get()), 1);
+}
+
+TEST(LaunchControllers, AnIdleWorkerTakesAnSmOfWhichNothingStarted) {
+  Launches launches("tiny", 2);
+  auto task = grid_of(4);
+  launches.controllers.add(*task);
+  std::set<std::uint32_t> sms;
+  for (int i = 0; i < 4; ++i)
+    for (const CtaRun& run : single_ctas(launches.exchange(0))) sms.insert(run.sm);
+  EXPECT_EQ(sms.size(), 2u);
+  EXPECT_TRUE(launches.exchange(1).empty());
+}
+
+TEST(LaunchControllers, AnSmThatHasStartedStays) {
+  Launches launches("tiny", 2);
+  auto task = grid_of(4);
+  launches.controllers.add(*task);
+  const auto first = launches.exchange(1);  // worker 1 owns SM 1
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_EQ(first[0].sm, 1u);
+  for (int i = 0; i < 3; ++i)
+    for (const CtaRun& run : launches.exchange(0)) EXPECT_EQ(run.sm, 0u);
+  EXPECT_EQ(launches.exchange(1).size(), 1u);
+}
+
+TEST(LaunchControllers, HighPriorityGoesFirst) {
+  Launches launches("tiny");
+  auto low = grid_of(4), high = grid_of(2);
+  low->priority = 1;
+  launches.controllers.add(*low);
+  launches.controllers.add(*high);
+  const auto runs = launches.exchange(0);
+  ASSERT_FALSE(runs.empty());
+  EXPECT_EQ(runs[0].task, high.get());
+}
+
+TEST(LaunchControllers, AStoppedTaskLeavesNothing) {
+  Launches launches("tiny");
+  auto stopped = grid_of(100), other = grid_of(1);
+  launches.controllers.add(*stopped);
+  const auto taken = launches.exchange(0);
+  ASSERT_FALSE(taken.empty());
+  stopped->stop.store(1);
+  EXPECT_FALSE(launches.controllers.stop(*stopped)) << "some of it still runs";
+  EXPECT_FALSE(launches.controllers.has_more());
+  EXPECT_TRUE(launches.exchange(0, taken).empty());
+  EXPECT_EQ(launches.completed[stopped.get()], 1);
+  launches.controllers.add(*other);
+  EXPECT_EQ(launches.exchange(0).size(), 1u);
+}
+
+TEST(LaunchControllers, ATaskStoppedBeforeItStartsIsOverAtOnce) {
+  Launches launches("tiny");
+  auto before = grid_of(8), after = grid_of(8);
+  before->stop.store(1);
+  EXPECT_EQ(launches.controllers.add(*before), 0u);
+  launches.controllers.add(*after);
+  after->stop.store(1);
+  EXPECT_TRUE(launches.controllers.stop(*after));
+  EXPECT_TRUE(launches.exchange(0).empty());
+  EXPECT_TRUE(launches.completed.empty());
+}
+
+// proves: W-4
+// proves: W-16
+TEST(LaunchControllers, AClusterEndsWhenAllItsCtasHave) {
+  Launches launches("tiny");
+  auto task = clusters_of(2, 6);
+  launches.controllers.add(*task);
+  std::vector<CtaRun> ctas;
+  while (launches.controllers.has_more() || ctas.empty())
+    for (const CtaRun& cta : single_ctas(launches.exchange(0))) ctas.push_back(cta);
+  ASSERT_EQ(ctas.size(), 4u) << "two clusters of two fit";
+  std::map<Cluster*, std::set<std::uint32_t>> sms;
+  for (const CtaRun& cta : ctas) sms[cta.cluster].insert(cta.sm);
+  EXPECT_EQ(sms.size(), 2u);
+  // One CTA of each has ended: room for two CTAs, but no cluster is over.
+  Cluster* first = ctas[0].cluster;
+  std::vector<CtaRun> ended, rest;
+  std::set<Cluster*> seen;
+  for (const CtaRun& cta : ctas) (seen.insert(cta.cluster).second ? ended : rest).push_back(cta);
+  first->context.traffic.store(1);  // of the CTA that is about to end
+  for (const CtaRun& cta : single_ctas(launches.exchange(0, ended))) rest.push_back(cta);
+  std::vector<CtaRun> last = launches.exchange(0, rest);
+  for (int i = 0; i < 4; ++i) last = launches.exchange(0, last);
+  EXPECT_TRUE(last.empty());
+  EXPECT_TRUE(launches.completed.empty()) << "all CTAs have ended, but the first cluster has traffic";
+  first->context.traffic.store(0);
+  launches.exchange(0);
+  EXPECT_EQ(launches.completed[task.get()], 1);
+}
+
+}  // namespace
+}  // namespace raddle::machine
