@@ -38,7 +38,7 @@ void ClusterPolicy::prepare(const Snapshot& snapshot, Placement& placement, Deci
 }
 
 void ClusterPolicy::prepare_nestings(const GridKind& kind) {
-  std::uint64_t leaves = kind.levels[kind.depth - 1].domain < Level::gpc || ids_.empty() ? 0 : 1;
+  std::uint64_t leaves = kind.has_local_ids() && !ids_.empty() ? 1 : 0;
   for (unsigned depth = kind.depth; depth-- > 0;) {
     Nesting& nesting = nestings_[depth];
     nesting.level = kind.levels[depth].domain;
@@ -73,7 +73,7 @@ void ClusterPolicy::place_plain() {
   const DomainView machine{snapshot.shape, DistributionMode::load_balance,
                            as_given ? snapshot.free : std::span<const std::uint32_t>(free_), 0,
                            places_.empty() ? nullptr : places_.data()};
-  spread(machine, snapshot.left, *placement_);
+  spread_plain(machine, snapshot.left, *placement_);
   placement_->launched = placement_->sms.size();
   for (SmMask& mask : placement_->masks) {
     mask.end = true;
@@ -110,6 +110,12 @@ std::uint64_t ClusterPolicy::load_of(Level level, std::uint32_t index) const {
   return load;
 }
 
+Answer ClusterPolicy::has_room(const DomainView& domain, std::uint64_t ctas) {
+  std::uint64_t room = 0;
+  for (std::size_t sm = 0; sm < domain.free.size(); ++sm) room += most_of_one_cluster(domain, sm);
+  return room < ctas ? Answer() : Answer(0);
+}
+
 /// Rounds until `left` clusters are launched or no candidate takes one. Each round asks the domains that have
 /// changed since they answered, which are those that were chosen.
 ClusterPolicy::Launched ClusterPolicy::run_rounds(unsigned depth, Range candidates, std::uint64_t left) {
@@ -119,7 +125,8 @@ ClusterPolicy::Launched ClusterPolicy::run_rounds(unsigned depth, Range candidat
     nesting.answers[i] = query(depth, candidates.first + i);
   Launched launched;
   for (;;) {
-    choose(nesting.level, candidates.first, nesting.answers, left - launched.clusters, nesting.chosen);
+    choose({depth, nesting.level, candidates.first, nesting.answers}, left - launched.clusters,
+           nesting.chosen);
     if (nesting.chosen.empty()) break;
     if (nesting.shares_ids) keep_those_with_ids(nesting, candidates);
     launch_chosen(depth, candidates, launched);

@@ -3,6 +3,7 @@
 // what a domain answers when asked whether it takes a cluster, and which of the answers are taken.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -26,6 +27,14 @@ struct DomainView {
   }
 };
 
+/// The domains that may take the next cluster, and what they answered.
+struct Candidates {
+  unsigned depth = 0;  ///< level of nesting, 0: outermost
+  Level level = Level::set;
+  std::uint32_t first = 0;  ///< number of the first candidate among the domains of `level`
+  std::span<const Answer> answers;
+};
+
 class ClusterPolicy : public Policy {
  public:
   void place(const Snapshot& snapshot, Placement& placement, DecisionLog* log) override;
@@ -36,11 +45,26 @@ class ClusterPolicy : public Policy {
   virtual void spread(const DomainView& domain, std::uint64_t ctas, Placement& placement) = 0;
   /// Whether the domain takes a cluster of so many CTAs, all of which `spread` would then place.
   virtual Answer ask(const DomainView& domain, std::uint64_t ctas) = 0;
-  /// Candidates that get a cluster in this round, at most `left`, in order; none if all failed.
-  /// @param first  number of the first candidate among the domains of `level`
-  virtual void choose(Level level, std::uint32_t first, std::span<const Answer> answers, std::uint64_t left,
+  /// Which candidates get a cluster in this round: at most `left`, by place in `answers`, ascending; none if
+  /// all failed.
+  /// @param chosen  is replaced
+  virtual void choose(const Candidates& candidates, std::uint64_t left,
                       std::vector<std::uint32_t>& chosen) = 0;
+  /// As `spread`, for a plain grid on the whole machine.
+  virtual void spread_plain(const DomainView& machine, std::uint64_t ctas, Placement& placement) {
+    spread(machine, ctas, placement);
+  }
 
+  /// Whose turn it is of `count`, if each outermost cluster or CTA of the grid so far was one turn.
+  std::uint32_t turn_of(std::size_t count) const {
+    return static_cast<std::uint32_t>((snapshot_->launched + placement_->launched) % count);
+  }
+  /// For policies that do not weigh domains: speed 0 if the SMs can take so many CTAs of a cluster.
+  static Answer has_room(const DomainView& domain, std::uint64_t ctas);
+  /// CTAs of one cluster, or of a plain grid, that an SM can take (W-6).
+  static std::uint32_t most_of_one_cluster(const DomainView& domain, std::size_t sm) {
+    return domain.mode == DistributionMode::multicast ? std::min(1u, domain.free[sm]) : domain.free[sm];
+  }
   /// CTAs resident in a domain of a level, what this placement adds included.
   std::uint64_t load_of(Level level, std::uint32_t index) const;
 

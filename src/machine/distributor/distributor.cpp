@@ -47,6 +47,8 @@ struct Distributor::State {
   std::uint64_t serve(Grid& grid, LaunchSink& sink);
   std::uint64_t limit(const Grid& grid) const;
   bool lacks_memory(const Grid& grid) const { return grid.cluster_memory && memory.empty(); }
+  Snapshot snapshot_of(const Grid& grid, const TaskTable::Row& row, std::span<const std::uint32_t> clusters,
+                       std::uint64_t left) const;
   bool place(const Grid& grid, const TaskTable::Row& row, std::uint64_t left);
   void commit(Grid& grid, LaunchSink& sink);
   void commit_cluster(Grid& grid, std::span<const SmMask> masks, LaunchSink& sink);
@@ -84,14 +86,19 @@ std::uint64_t Distributor::State::limit(const Grid& grid) const {
   return grid.cluster_memory ? std::min<std::uint64_t>(clusters, memory.size()) : clusters;
 }
 
+Snapshot Distributor::State::snapshot_of(const Grid& grid, const TaskTable::Row& row,
+                                         std::span<const std::uint32_t> clusters, std::uint64_t left) const {
+  const std::uint64_t launched = grid.next / grid.kind.ctas_per_cluster();
+  return {shape, grid.kind, row.free, usage.load(), clusters, {}, left, grid.id, launched};
+}
+
 /// @returns whether something was placed; in `placement_`
 bool Distributor::State::place(const Grid& grid, const TaskTable::Row& row, std::uint64_t left) {
   placement_.sms.clear(), placement_.masks.clear();
   placement_.launched = placement_.steps = 0, placement_.failed = false;
   if (recorder) recorder.begin(grid);
   if (left == 0 || row.total < grid.kind.ctas_per_cluster()) return false;
-  const Snapshot snapshot{shape, grid.kind, row.free, usage.load(), gpcs.launchable(), {}, left};
-  policy->place(snapshot, placement_, recorder ? &recorder : nullptr);
+  policy->place(snapshot_of(grid, row, gpcs.launchable(), left), placement_, recorder ? &recorder : nullptr);
   RADDLE_ASSERT(placement_.launched <= left, "the policy placed more than it was given");
   return placement_.launched != 0;
 }
@@ -120,9 +127,8 @@ void Distributor::State::say_refusal(const Grid& grid, const TaskTable::Row& row
   bool stalls = lacks_memory(grid);
   if (!stalls && grid.kind.has_local_ids() && row.total >= grid.kind.ctas_per_cluster()) {
     const std::vector<std::uint32_t> plenty(gpcs.launchable().size(), ~0u);
-    const Snapshot snapshot{shape, grid.kind, row.free, usage.load(), plenty, {}, 1};
     Placement with_ids;
-    policy->place(snapshot, with_ids, nullptr);
+    policy->place(snapshot_of(grid, row, plenty, 1), with_ids, nullptr);
     stalls = with_ids.launched != 0;
   }
   recorder.refuse(grid, stalls ? Decision::Kind::stall : Decision::Kind::fail);

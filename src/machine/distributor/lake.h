@@ -43,4 +43,10 @@ WaterLevel find_water_level(std::span<const std::uint32_t> free, std::uint64_t c
 void append_levels(std::span<const std::uint32_t> free, const WaterLevel& water, std::uint32_t offset,
                    Placement& placement);
 
+/// Appends masks from launch registers, SMs with most CTAs first; for policies that decide by SM.
+inline void append_registers(std::span<const std::uint32_t> registers, std::uint32_t offset,
+                             Placement& placement) {
+  append_levels(registers, find_water_level(registers, ~std::uint64_t{0}), offset, placement);
+}
+
 }  // namespace raddle::machine

@@ -23,12 +23,13 @@ Answer LakeFilling::ask(const DomainView& domain, std::uint64_t ctas) {
   return water.ctas < ctas ? Answer() : Answer(water.least_left());
 }
 
-void LakeFilling::choose(Level level, std::uint32_t first, std::span<const Answer> answers,
-                         std::uint64_t left, std::vector<std::uint32_t>& chosen) {
-  find_fastest(answers, chosen);
+void LakeFilling::choose(const Candidates& candidates, std::uint64_t left,
+                         std::vector<std::uint32_t>& chosen) {
+  find_fastest(candidates.answers, chosen);
   if (chosen.size() <= left) return;
   by_load_.clear();
-  for (const std::uint32_t i : chosen) by_load_.emplace_back(load_of(level, first + i), i);
+  for (const std::uint32_t i : chosen)
+    by_load_.emplace_back(load_of(candidates.level, candidates.first + i), i);
   keep_lightest(by_load_, left, chosen);
 }
 

@@ -17,8 +17,7 @@ class LakeFilling final : public ClusterPolicy {
  private:
   void spread(const DomainView& domain, std::uint64_t ctas, Placement& placement) override;
   Answer ask(const DomainView& domain, std::uint64_t ctas) override;
-  void choose(Level level, std::uint32_t first, std::span<const Answer> answers, std::uint64_t left,
-              std::vector<std::uint32_t>& chosen) override;
+  void choose(const Candidates& candidates, std::uint64_t left, std::vector<std::uint32_t>& chosen) override;
 
   Multicast multicast_;
   std::vector<std::pair<std::uint64_t, std::uint32_t>> by_load_;

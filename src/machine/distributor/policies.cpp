@@ -1,7 +1,10 @@
 // The policies there are: a new one is a file of its own and a line here.
 #include <fmt/ranges.h>
 
+#include "machine/distributor/first_fit.h"
 #include "machine/distributor/lake_filling.h"
+#include "machine/distributor/partitioned.h"
+#include "machine/distributor/round_robin.h"
 
 namespace raddle::machine {
 namespace {
@@ -16,6 +19,9 @@ struct Entry {
 };
 constexpr Entry kPolicies[] = {
     {"lake", make<LakeFilling>},
+    {"round_robin", make<RoundRobin>},
+    {"first_fit", make<FirstFit>},
+    {"partitioned", make<Partitioned>},
 };
 }  // namespace
 

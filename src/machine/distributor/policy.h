@@ -29,6 +29,7 @@ struct Snapshot {
   std::span<const std::uint32_t> order;  ///< SMs in priority order; empty: by number (W-5)
   std::uint64_t left = 0;                ///< outermost clusters, or CTAs of a plain grid, to launch at most
   std::uint64_t grid = 0;                ///< Grid::id, for policies that treat grids differently
+  std::uint64_t launched = 0;            ///< outermost clusters, or CTAs, of the grid before these
 };
 
 /// CTAs that start together: an SM appears at most once in a mask (W-11).
@@ -49,6 +50,7 @@ struct Placement {
   void clear();
 };
 
+/// Without state that matters: the same snapshot gives the same placement, whatever was asked in between.
 class Policy {
  public:
   virtual ~Policy() = default;

@@ -1,6 +1,7 @@
 // The lake-filling policy against a naive one, and what holds of every placement.
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <random>
 
 #include "naive_distributor.h"
@@ -22,7 +23,8 @@ class LakeFilling : public ::testing::Test {
 TEST_F(LakeFilling, ChoosesAsTheNaiveDistributor) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 300; ++i) {
-    const RandomLoad load(random);
+    RandomLoad load(random);
+    load.kind.mode = DistributionMode::load_balance;
     SCOPED_TRACE(i);
     place(load);
     check_invariants(load, placement_);
@@ -34,6 +36,113 @@ TEST_F(LakeFilling, ChoosesAsTheNaiveDistributor) {
                                        {.free = load.free, .ids = load.ids, .sms = {}}, load.left);
     ASSERT_EQ(placement_.sms, expected.sms);
     ASSERT_EQ(placement_.failed, placement_.launched < load.left);
+  }
+}
+
+/// A machine that has only the SMs of one domain: one GPC of one CPC of one TPC.
+MachineShape machine_of(std::uint32_t sms) {
+  MachineShape shape;
+  for (const Level level : {Level::set, Level::gpu, Level::ugpu, Level::gpc, Level::cpc, Level::tpc})
+    shape.open(level);
+  shape.add_sms(sms);
+  for (const Level level : {Level::tpc, Level::cpc, Level::gpc, Level::ugpu, Level::gpu, Level::set})
+    shape.close(level);
+  return shape;
+}
+
+// proves: W-5
+TEST_F(LakeFilling, AClusterInADomainIsAGridOnAMachineOfItsSms) {
+  std::mt19937_64 random(2);
+  for (int i = 0; i < 1000; ++i) {
+    RandomLoad load(random);
+    load.kind.mode = DistributionMode::load_balance;
+    load.kind.depth = 1;
+    load.order.clear();
+    load.left = 1;
+    place(load);
+    if (placement_.launched == 0) continue;
+    const Level level = load.kind.levels[0].domain;
+    const Domain& domain = load.shape.domains(level)[load.shape.domain_of(level, placement_.sms[0])];
+    const MachineShape alone = machine_of(domain.sm_count);
+    const auto part = [&](const Slots& all) {
+      return std::span(all).subspan(domain.first_sm, domain.sm_count);
+    };
+    Placement plain;
+    policy_->place({alone, {}, part(load.free), part(load.load), {}, {}, placement_.sms.size()}, plain,
+                   nullptr);
+    for (std::uint32_t& sm : plain.sms) sm += domain.first_sm;
+    ASSERT_EQ(plain.sms, placement_.sms);
+    ASSERT_EQ(plain.masks.size(), placement_.masks.size());
+    for (std::size_t mask = 0; mask < plain.masks.size(); ++mask)
+      ASSERT_EQ(plain.masks[mask].count, placement_.masks[mask].count);
+  }
+}
+
+/// What a cluster that does not fit tried on the shadow state is gone: the placement is as if the domains
+/// that cannot take one had no free slots at all, and the policy answers the same when it is asked again.
+// proves: W-10
+// proves: W-11
+TEST_F(LakeFilling, CancelledSpeculationLeavesNoTrace) {
+  std::mt19937_64 random(3);
+  int failing = 0;
+  for (int i = 0; i < 2000; ++i) {
+    RandomLoad load(random);
+    load.ids.clear();
+    place(load);
+    const Placement first = placement_;
+    RandomLoad closed = load;
+    for (const Domain& domain : load.shape.domains(load.kind.levels[0].domain)) {
+      RandomLoad only = load;  // this domain
+      only.left = 1;
+      for (std::uint32_t sm = 0; sm < only.free.size(); ++sm)
+        if (sm < domain.first_sm || sm >= domain.first_sm + domain.sm_count) only.free[sm] = 0;
+      place(only);
+      if (placement_.launched != 0) continue;
+      ++failing;
+      std::fill_n(closed.free.begin() + domain.first_sm, domain.sm_count, 0);
+    }
+    // Loads break ties, and those of a domain without free slots break none.
+    place(closed);
+    ASSERT_EQ(placement_.sms, first.sms) << "case " << i;
+    place(load);
+    ASSERT_EQ(placement_.sms, first.sms);
+    ASSERT_EQ(placement_.steps, first.steps);
+  }
+  EXPECT_GT(failing, 100);
+}
+
+/// Records what a policy says about its decisions.
+struct Heard : DecisionLog {
+  void record(const Decision& decision) override { decisions.push_back(decision); }
+  std::vector<Decision> decisions;
+};
+
+TEST_F(LakeFilling, TellsWhatItDecides) {
+  std::mt19937_64 random(4);
+  for (int i = 0; i < 500; ++i) {
+    RandomLoad load(random);
+    if (i % 4 == 0) load.kind = {};
+    place(load);
+    const Placement silent = placement_;
+    Heard heard;
+    policy_->place(load.snapshot(), placement_, &heard);
+    ASSERT_EQ(placement_.sms, silent.sms) << "listening changes nothing";
+    Slots sms, free = load.free;
+    for (const Decision& decision : heard.decisions) {
+      if (!decision.sms.empty()) ASSERT_EQ(decision.first, sms.size());
+      sms.insert(sms.end(), decision.sms.begin(), decision.sms.end());
+      for (const std::uint32_t sm : decision.sms) --free[sm];
+      if (!decision.sms.empty()) ASSERT_EQ(decision.free, free);
+      std::optional<std::uint32_t> chosen, highest;
+      for (const Candidate& candidate : decision.candidates) {
+        if (candidate.chosen) chosen = candidate.speed;
+        highest = std::max(highest, candidate.speed);
+      }
+      ASSERT_EQ(chosen, highest);
+    }
+    ASSERT_EQ(sms, placement_.sms);
+    const bool fails = !heard.decisions.empty() && heard.decisions.back().kind == Decision::Kind::fail;
+    ASSERT_EQ(fails, placement_.failed);
   }
 }
 

@@ -32,6 +32,7 @@ inline MachineShape random_shape(std::mt19937_64& random) {
 
 inline GridKind random_kind(std::mt19937_64& random) {
   GridKind kind;
+  if (random() % 3 == 0) kind.mode = DistributionMode::multicast;
   for (unsigned level = 0; level < kLevels; ++level)
     if (random() % 3 == 0) kind.levels[kind.depth++].domain = static_cast<Level>(level);
   if (kind.depth == 0) kind.levels[kind.depth++].domain = Level::gpc;
@@ -45,10 +46,11 @@ struct RandomLoad {
   MachineShape shape;
   GridKind kind;
   std::vector<std::uint32_t> free, load, ids, order;
-  std::uint64_t left = 0;
+  std::uint64_t left = 0, grid = 0, launched = 0;
 
   explicit RandomLoad(std::mt19937_64& random)
       : shape(random_shape(random)), kind(random_kind(random)), left(1 + random() % 40) {
+    grid = random() % 8, launched = random() % 100;
     const std::uint32_t depth = 1 + random() % 9;
     const bool idle = random() % 4 == 0;
     for (std::uint32_t sm = 0; sm < shape.sm_count(); ++sm) {
@@ -61,7 +63,7 @@ struct RandomLoad {
     if (random() % 2 == 0)
       for (std::size_t i = 0; i < shape.domains(Level::gpc).size(); ++i) ids.push_back(random() % 12);
   }
-  Snapshot snapshot() const { return {shape, kind, free, load, ids, order, left}; }
+  Snapshot snapshot() const { return {shape, kind, free, load, ids, order, left, grid, launched}; }
 };
 
 /// W-4, W-5, W-11: what holds of every placement of every policy.
