@@ -74,6 +74,10 @@ Result<json> parse_json(std::string_view text, const std::string& name) {
   return json::parse(text, nullptr, false);
 }
 
+std::string json_string(std::string_view text) {
+  return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
 Error JsonValue::error(std::string_view what) const { return Error::invalid("{}: {}", path_, what); }
 
 Result<void> JsonValue::has_only(std::initializer_list<std::string_view> names) const {

@@ -18,6 +18,9 @@ namespace raddle {
 /// @errors invalid: no JSON, a key given twice, nested more than 64 deep; with line and column
 Result<nlohmann::json> parse_json(std::string_view text, const std::string& name);
 
+/// The text as a JSON string, in quotes; what is no UTF-8 is replaced.
+std::string json_string(std::string_view text);
+
 /// A value in a document and its path. The document must outlive it.
 class JsonValue {
  public:

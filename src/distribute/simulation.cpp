@@ -1,0 +1,315 @@
+// Time goes from event to event. At each: CTAs that end now are reported, grids that arrive now are added,
+// then the distributor launches what fits. Nothing is allocated per CTA.
+#include "distribute/simulation.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <set>
+
+#include "distribute/radix_queue.h"
+#include "machine/distributor/sm_usage.h"
+#include "machine/launch/rasteriser.h"
+
+namespace raddle::distribute {
+namespace {
+
+using machine::CtaNeeds;
+using machine::Grid;
+using machine::LaunchMask;
+
+/// Stands before a policy and counts what it did.
+class CountingPolicy final : public machine::Policy {
+ public:
+  CountingPolicy(std::unique_ptr<machine::Policy> policy, Outcome& outcome)
+      : policy_(std::move(policy)), outcome_(outcome) {}
+  std::string_view name() const override { return policy_->name(); }
+  void place(const machine::Snapshot& snapshot, machine::Placement& placement,
+             machine::DecisionLog* log) override {
+    policy_->place(snapshot, placement, log);
+    ++outcome_.sessions;
+    outcome_.steps += placement.steps;
+    outcome_.failed += placement.failed;
+  }
+
+ private:
+  std::unique_ptr<machine::Policy> policy_;
+  Outcome& outcome_;
+};
+
+/// A CTA ends, or a cluster is drained.
+struct Event {
+  std::uint64_t time, cta;
+  std::uint32_t grid, sm, cluster;
+};
+constexpr std::uint32_t kDrained = ~0u;  // as the SM of an event
+
+/// What is known of a grid while it is in the machine.
+struct Running {
+  Grid grid;
+  std::uint32_t slots = 0;
+  std::uint64_t total = 0, longest = 0;  // of its CTAs' durations
+  std::unique_ptr<std::vector<machine::Rasteriser>> sms;
+};
+
+class Simulation final : machine::LaunchSink {
+ public:
+  Simulation(const machine::MachineShape& shape, const Load& load, const SimulationOptions& options,
+             std::unique_ptr<machine::Policy> policy)
+      : shape_(shape),
+        load_(load),
+        options_(options),
+        distributor_(shape, std::make_unique<CountingPolicy>(std::move(policy), outcome_),
+                     options.distributor),
+        usage_(shape, options.distributor.cap_per_sm),
+        grids_(load.grids.size()),
+        residents_(shape.sm_count()),
+        busy_since_(shape.sm_count()),
+        ending_(shape.sm_count()) {
+    for (const LoadGrid& grid : load.grids) has_clusters_ |= !grid.kind.is_plain();
+  }
+
+  Result<Outcome> run();
+
+ private:
+  Result<void> check() const;
+  void advance(std::uint64_t time);
+  void arrive(std::size_t number);
+  void launch(const LaunchMask& mask) override;
+  void start(const LaunchMask& mask, std::uint64_t index, std::uint32_t sm);
+  void complete_all();
+  void end(const Event& event);
+  void complete_plain();
+  void drained(Grid& grid, std::uint32_t cluster);
+  void finish(std::uint32_t number);
+  std::uint64_t useless_slots();
+  void summarise();
+
+  const machine::MachineShape& shape_;
+  const Load& load_;
+  const SimulationOptions& options_;
+  Outcome outcome_;
+  machine::Distributor distributor_;
+  machine::SmUsage usage_;  // of a load with clusters only: for fragmentation
+  bool has_clusters_ = false;
+  RadixQueue<Event> events_;
+  std::vector<Event> now_ending_;
+  std::vector<Running> grids_;
+  std::vector<std::unique_ptr<std::vector<machine::Rasteriser>>> spare_;
+  std::size_t arrived_ = 0;
+  std::uint64_t now_ = 0;
+  std::vector<std::uint32_t> residents_;   // by SM
+  std::vector<std::uint64_t> busy_since_;  // by SM
+  std::vector<std::uint32_t> ending_;      // by SM: CTAs of ending_grid_ that end now
+  std::vector<std::uint32_t> ending_sms_;  // those of which ending_ is not 0
+  std::uint32_t ending_grid_ = 0;
+  std::set<std::pair<int, std::uint32_t>>
+      cluster_grids_;                     // with something left to launch: by priority, then age
+  std::uint64_t busy_ = 0, useless_ = 0;  // useless_: of this moment
+  double slot_time_ = 0, useless_time_ = 0;
+};
+
+Result<void> Simulation::check() const {
+  for (const LoadGrid& grid : load_.grids) {
+    const bool fits = machine::slots_per_sm(shape_.sm, grid.needs) != 0 &&
+                      grid.needs.threads <= shape_.sm.threads_per_block &&
+                      grid.needs.shared_bytes <= shape_.sm.shared_bytes;
+    if (!fits)
+      return Error::invalid(
+          "grid '{}': a CTA of {} threads, {} registers and {} bytes of shared memory fits no SM of {}",
+          grid.name, grid.needs.threads, grid.needs.registers, grid.needs.shared_bytes, shape_.name);
+  }
+  return {};
+}
+
+void Simulation::arrive(std::size_t number) {
+  const LoadGrid& from = load_.grids[number];
+  Running& running = grids_[number];
+  Grid& grid = running.grid;
+  grid.id = number;
+  grid.needs = from.needs;
+  grid.kind = from.kind;
+  grid.ctas = from.ctas();
+  grid.priority = from.priority;
+  grid.cap_per_sm = from.cap_per_sm;
+  grid.cluster_memory = from.cluster_memory;
+  running.slots = machine::slots_per_sm(shape_.sm, from.needs);
+  if (options_.rasterise) {
+    if (spare_.empty())
+      spare_.push_back(std::make_unique<std::vector<machine::Rasteriser>>(shape_.sm_count()));
+    running.sms = std::move(spare_.back());
+    spare_.pop_back();
+    for (machine::Rasteriser& sm : *running.sms) sm.reset(grid.kind, from.extent.data());
+  }
+  if (!grid.kind.is_plain()) cluster_grids_.emplace(grid.priority, number);
+  if (options_.log != nullptr)
+    options_.log->arrived({grid.id, from.name, from.arrival, from.extent, from.kind, running.slots});
+  distributor_.add(grid);
+}
+
+void Simulation::start(const LaunchMask& mask, std::uint64_t index, std::uint32_t sm) {
+  const std::uint32_t number = static_cast<std::uint32_t>(mask.grid->id);
+  Running& running = grids_[number];
+  const std::uint64_t duration = load_.grids[number].durations.of(index);
+  running.total += duration;
+  running.longest = std::max(running.longest, duration);
+  if (residents_[sm]++ == 0) busy_since_[sm] = now_;
+  if (has_clusters_) usage_.start(sm, mask.grid->needs, 0);
+  if (running.sms) (*running.sms)[sm].at(index);
+  events_.push({now_ + duration, index, number, sm, mask.cluster});
+  if (options_.observer != nullptr) options_.observer->started(number, index, sm, now_, now_ + duration);
+}
+
+void Simulation::launch(const LaunchMask& mask) {
+  for (std::size_t i = 0; i < mask.sms.size(); ++i) start(mask, mask.first + i, mask.sms[i]);
+  ++outcome_.masks;
+  outcome_.clusters += mask.cluster != machine::kNoCluster && mask.end;
+  outcome_.waiting.add(now_ - load_.grids[mask.grid->id].arrival, mask.sms.size());
+}
+
+void Simulation::drained(Grid& grid, std::uint32_t cluster) {
+  distributor_.cluster_complete(grid, cluster);
+  if (grid.finished()) finish(static_cast<std::uint32_t>(grid.id));
+}
+
+void Simulation::finish(std::uint32_t number) {
+  Running& running = grids_[number];
+  const std::uint64_t arrival = load_.grids[number].arrival;
+  const double capacity = static_cast<double>(shape_.sm_count()) * running.slots;
+  const double shortest =
+      std::max(static_cast<double>(running.longest), static_cast<double>(running.total) / capacity);
+  const double share = shortest / static_cast<double>(now_ - arrival);
+  ++outcome_.grids;
+  outcome_.fairness.add(share);
+  outcome_.fairness_by_priority[running.grid.priority].add(share);
+  slot_time_ += static_cast<double>(running.total) / running.slots;
+  outcome_.ctas += running.grid.ctas;
+  if (running.sms) {
+    for (const machine::Rasteriser& sm : *running.sms) {
+      outcome_.decompositions += sm.decompositions();
+      outcome_.overflows += sm.overflows();
+    }
+    spare_.push_back(std::move(running.sms));
+  }
+}
+
+/// Reports the CTAs of a plain grid that have been gathered, SM by SM.
+void Simulation::complete_plain() {
+  if (ending_sms_.empty()) return;
+  Grid& grid = grids_[ending_grid_].grid;
+  for (const std::uint32_t sm : ending_sms_) {
+    distributor_.complete(grid, sm, ending_[sm]);
+    ending_[sm] = 0;
+  }
+  ending_sms_.clear();
+  if (grid.finished()) finish(ending_grid_);
+}
+
+void Simulation::end(const Event& event) {
+  Grid& grid = grids_[event.grid].grid;
+  if (event.sm == kDrained) return drained(grid, event.cluster);
+  if (--residents_[event.sm] == 0) busy_ += now_ - busy_since_[event.sm];
+  if (has_clusters_) usage_.exit(event.sm, 1, grid.needs, 0);
+  if (options_.observer != nullptr) options_.observer->ended(event.grid, event.cta, event.sm, now_);
+  if (options_.log != nullptr) options_.log->ended = {&event.cta, 1};
+  if (event.cluster != machine::kNoCluster) {
+    if (!distributor_.complete_in_cluster(grid, event.sm, event.cluster)) return;
+    if (load_.flush == 0) return drained(grid, event.cluster);
+    events_.push({now_ + load_.flush, 0, event.grid, kDrained, event.cluster});
+    return;
+  }
+  ending_grid_ = event.grid;
+  if (ending_[event.sm]++ == 0) ending_sms_.push_back(event.sm);
+}
+
+void Simulation::complete_all() {
+  for (const Event& event : now_ending_) {
+    // With a log each CTA is reported by itself, so that the log can say which it was.
+    if (event.grid != ending_grid_ || options_.log != nullptr) complete_plain();
+    end(event);
+  }
+  complete_plain();
+  if (options_.log != nullptr) options_.log->ended = {};
+}
+
+/// Free slots of the first cluster grid that waits, none of which it can use: what fits has just been
+/// launched.
+std::uint64_t Simulation::useless_slots() {
+  while (!cluster_grids_.empty() && grids_[cluster_grids_.begin()->second].grid.all_launched())
+    cluster_grids_.erase(cluster_grids_.begin());
+  if (cluster_grids_.empty()) return 0;
+  const CtaNeeds& needs = grids_[cluster_grids_.begin()->second].grid.needs;
+  std::uint64_t slots = 0;
+  for (std::uint32_t sm = 0; sm < shape_.sm_count(); ++sm) slots += usage_.fit(sm, needs);
+  return slots;
+}
+
+void Simulation::advance(std::uint64_t time) {
+  if (useless_ != 0) {
+    const std::uint64_t all = std::uint64_t{shape_.sm_count()} * grids_[cluster_grids_.begin()->second].slots;
+    useless_time_ +=
+        static_cast<double>(useless_) / static_cast<double>(all) * static_cast<double>(time - now_);
+  }
+  now_ = time;
+  if (options_.log != nullptr) options_.log->now = time;
+}
+
+void Simulation::summarise() {
+  const std::uint64_t sms = shape_.sm_count(), begin = load_.grids.front().arrival;
+  outcome_.makespan = now_ - begin;
+  const double time = static_cast<double>(std::max<std::uint64_t>(1, outcome_.makespan));
+  outcome_.slot_utilisation = slot_time_ / (static_cast<double>(sms) * time);
+  outcome_.sm_utilisation = static_cast<double>(busy_) / (static_cast<double>(sms) * time);
+  outcome_.fragmentation = useless_time_ / time;
+  outcome_.mask_bits = outcome_.masks * mask_message_bits(shape_.sm_count());
+  outcome_.single_bits = outcome_.ctas * single_message_bits(shape_.sm_count());
+  for (std::size_t i = 0; i < grids_.size(); ++i) {
+    if (grids_[i].grid.finished()) continue;
+    ++outcome_.stuck_grids;
+    if (outcome_.stuck.size() < 8)
+      outcome_.stuck.push_back(load_.grids[i].name.empty() ? fmt::format("{}", i) : load_.grids[i].name);
+  }
+}
+
+Result<Outcome> Simulation::run() {
+  TRY(check());
+  if (options_.log != nullptr) distributor_.observe(options_.log);
+  outcome_.policy = options_.policy;
+  const auto begin = std::chrono::steady_clock::now();
+  while (arrived_ < grids_.size() || !events_.empty()) {
+    std::uint64_t time = events_.empty() ? ~0ull : events_.next_time();
+    if (arrived_ < grids_.size()) time = std::min(time, load_.grids[arrived_].arrival);
+    advance(time);
+    events_.take(time, now_ending_);
+    complete_all();
+    while (arrived_ < grids_.size() && load_.grids[arrived_].arrival == time) arrive(arrived_++);
+    while (distributor_.distribute(*this) != 0 && options_.distributor.credits != 0) {
+    }
+    useless_ = has_clusters_ ? useless_slots() : 0;
+  }
+  outcome_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  summarise();
+  return std::move(outcome_);
+}
+
+}  // namespace
+
+std::uint64_t Histogram::quantile(double share) const {
+  const double wanted = share * static_cast<double>(total_);
+  std::uint64_t seen = 0;
+  for (std::size_t place = 0; place < counts_.size(); ++place) {
+    seen += counts_[place];
+    if (counts_[place] == 0 || static_cast<double>(seen) < wanted) continue;
+    const std::size_t shift = place >> kBits;
+    return shift <= 1 ? place : (place - ((shift - 1) << kBits)) << (shift - 1);
+  }
+  return most_;
+}
+
+Result<Outcome> simulate(const machine::MachineShape& shape, const Load& load,
+                         const SimulationOptions& options) {
+  TRY_ASSIGN(std::unique_ptr<machine::Policy> policy, machine::make_policy(options.policy));
+  return Simulation(shape, load, options, std::move(policy)).run();
+}
+
+}  // namespace raddle::distribute
