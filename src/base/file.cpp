@@ -18,4 +18,13 @@ Result<std::string> read_file(const std::string& path) {
   return text;
 }
 
+Result<void> write_file(const std::string& path, std::string_view bytes) {
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "wb"), std::fclose);
+  if (!file) return Error::make(ErrorCode::io, "cannot open {}: {}", path, std::strerror(errno));
+  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
+  if (!written || std::fflush(file.get()) != 0)
+    return Error::make(ErrorCode::io, "cannot write {}: {}", path, std::strerror(errno));
+  return {};
+}
+
 }  // namespace raddle

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 
@@ -9,5 +10,8 @@ namespace raddle {
 
 /// All bytes of a file. @errors io
 Result<std::string> read_file(const std::string& path);
+
+/// Makes it, or replaces what it holds. @errors io
+Result<void> write_file(const std::string& path, std::string_view bytes);
 
 }  // namespace raddle

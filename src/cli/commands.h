@@ -68,6 +68,20 @@ struct DoctorOptions {
 };
 int doctor(const DoctorOptions& options);
 
+struct DistributeOptions {
+  std::string shape = "h200";
+  std::string trace, show;        ///< one of these files: a load; decisions that were recorded
+  std::string policies = "lake";  ///< with commas between them, or `all`
+  bool json = false;
+  std::string decisions;             ///< file, or `table`; empty: not wanted; likewise below
+  std::string timeline, html;        ///< files
+  std::uint64_t most_steps = 20000;  ///< kept for views
+  std::uint32_t cap = 0;
+  std::uint64_t patience = 1024, credits = 0;
+  bool rasterise = true;
+};
+int distribute(const DistributeOptions& options);
+
 /// Runs a command with Raddle's libraries; does not return if that succeeds.
 int exec(const std::vector<std::string>& words);
 /// Compiles CUDA C++ with clang.

@@ -121,6 +121,37 @@ void add_run(CLI::App& app, RunOptions& options, Action& action) {
   command->callback([&] { action = [&] { return run(options); }; });
 }
 
+void add_distribute(CLI::App& app, DistributeOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "distribute", "run the work distributor alone on a load, compare policies, look at its decisions");
+  command->add_option("--shape", options.shape, "machine that is modelled")->capture_default_str();
+  auto* sources = command->add_option_group("source", "what it runs or shows");
+  sources->add_option("--trace", options.trace, "load: grids with their arrivals and durations (JSON)");
+  sources->add_option("--show", options.show, "decisions that were recorded: show them, run nothing");
+  sources->require_option(1);
+  command->add_option("--policy", options.policies, "policies to compare, with commas between them, or all")
+      ->capture_default_str();
+  command->add_flag("--json", options.json, "print JSON");
+  command->add_option("--decisions", options.decisions,
+                      "write decisions to this file (JSON lines), or print them: table");
+  command->add_option("--timeline", options.timeline,
+                      "write a timeline for Perfetto or chrome://tracing to this file");
+  command->add_option("--html", options.html, "write a page that animates the decisions to this file");
+  command->add_option("--most-steps", options.most_steps, "decisions that are kept to be shown")
+      ->capture_default_str();
+  command->add_option("--cap", options.cap, "most CTAs on one SM; 0: what it holds")->capture_default_str();
+  command
+      ->add_option("--patience", options.patience,
+                   "CTAs of later grids that may pass a grid that waits for room")
+      ->capture_default_str();
+  command->add_option("--credits", options.credits, "most CTAs launched at once; 0: no limit")
+      ->capture_default_str();
+  command->add_flag("!--no-rasterise", options.rasterise,
+                    "do not count decompositions of deltas: a little faster");
+  command->footer("docs/distributor.md says how loads are written and what is measured.");
+  command->callback([&] { action = [&] { return distribute(options); }; });
+}
+
 void add_doctor(CLI::App& app, DoctorOptions& options, Action& action) {
   CLI::App* command = app.add_subcommand(
       "doctor", "say whether a program runs here: its CUDA runtime, device code, kernels, missing calls");
@@ -159,6 +190,8 @@ int run_command_line(int argc, char** argv) {
   add_compile(app, compile_options, action);
   add_run(app, run_options, action);
   add_doctor(app, doctor_options, action);
+  DistributeOptions distribute_options;
+  add_distribute(app, distribute_options, action);
   add_passing(app, "exec", "run a program on Raddle's libraries: raddle exec ./app arguments", exec, action);
   add_passing(app, "cc", "compile CUDA C++ with clang, without NVIDIA's toolkit", cc, action);
   add_passing(app, "nvcc", "compile by NVIDIA's nvcc, linked with Raddle's runtime", nvcc, action);

@@ -47,25 +47,23 @@ struct Jain {
 
 struct Outcome {
   std::string policy;
-  std::uint64_t grids = 0, ctas = 0, clusters = 0;  ///< finished; outermost clusters
-  std::vector<std::string> stuck;  ///< grids that never ended, as they fit this machine in no way: at most 8
-  std::uint64_t stuck_grids = 0;
-  std::uint64_t makespan = 0;   ///< from the first arrival to the last end
-  double slot_utilisation = 0;  ///< of SM capacity over the makespan, by the CTAs' largest share of an SM
-  double sm_utilisation = 0;    ///< of SM time with at least one CTA
+  std::uint64_t grids = 0, ctas = 0, clusters = 0;  ///< finished; outermost clusters that were launched
+  std::uint64_t stuck_grids = 0;                    ///< that never ended: no domain ever holds their clusters
+  std::vector<std::string> stuck;                   ///< the first 8 of them
+  std::uint64_t makespan = 0;                       ///< from the first arrival to the last end
+  double slot_utilisation = 0;  ///< of SM capacity: a CTA takes 1/n of an SM that holds n of its grid
+  double sm_utilisation = 0;    ///< of SM time: with at least one CTA
   Histogram waiting;            ///< of CTAs: from the arrival of their grid to their launch
   Jain fairness;                ///< of grids: shortest possible turnaround / turnaround
   std::map<int, Jain> fairness_by_priority;
-  double fragmentation =
-      0;  ///< free slots that the first waiting cluster cannot use / all slots, over the makespan
-  std::uint64_t sessions =
-      0;                     ///< calls of the distributor that launched something or had something to launch
-  std::uint64_t steps = 0;   ///< of selection
-  std::uint64_t masks = 0;   ///< launch messages
-  std::uint64_t failed = 0;  ///< sessions in which a cluster was refused
+  double fragmentation = 0;   ///< slots free that the first waiting cluster cannot use, of all, over time
+  std::uint64_t calls = 0;    ///< of the policy
+  std::uint64_t refused = 0;  ///< calls in which a cluster did not fit
+  std::uint64_t steps = 0;    ///< of selection
+  std::uint64_t masks = 0;    ///< launch messages
   std::uint64_t decompositions = 0, overflows = 0;  ///< of deltas by the SMs; overflows are among them
-  std::uint64_t mask_bits = 0, single_bits = 0;     ///< in launch messages; one CTA at a time
-  double seconds = 0;                               ///< that the simulation took, of this host
+  std::uint64_t mask_bits = 0, single_bits = 0;     ///< of the launch messages; of one message per CTA
+  double seconds = 0;                               ///< that the simulation took on this host
 };
 
 /// A launch message says task, sequence number, end mark; then a bit per SM, or the number of one SM.

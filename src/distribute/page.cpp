@@ -81,7 +81,7 @@ class PageData {
     for (const Cell& cell : changed_) cells.insert(cells.end(), {cell.sm, cell.row, cell.cta});
     if (joins(decision, number->second, steps)) {  // CTAs that end together are one step
       Json& together = steps.back()["cells"];
-      together.insert(together.end(), cells.begin(), cells.end());
+      for (const std::uint64_t number_in_cell : cells) together.push_back(number_in_cell);
       return;
     }
     Json candidates = Json::array();

@@ -27,9 +27,9 @@ class CountingPolicy final : public machine::Policy {
   void place(const machine::Snapshot& snapshot, machine::Placement& placement,
              machine::DecisionLog* log) override {
     policy_->place(snapshot, placement, log);
-    ++outcome_.sessions;
+    ++outcome_.calls;
     outcome_.steps += placement.steps;
-    outcome_.failed += placement.failed;
+    outcome_.refused += placement.failed;
   }
 
  private:
