@@ -102,10 +102,13 @@ Result<GridInfo> read_grid(const JsonValue& line) {
   const auto clusters = line.find("clusters");
   if (!clusters) return grid;
   TRY_ASSIGN(const std::vector<JsonValue> list, clusters->elements(1, machine::kLevels));
+  double ctas = 1;
   for (const JsonValue& item : list) {
     machine::ClusterLevel& level = grid.kind.levels[grid.kind.depth++];
     TRY_ASSIGN(level.domain, read_level(item));
     TRY(read_extent(item, level.extent));
+    ctas *= static_cast<double>(level.extent[0]) * level.extent[1] * level.extent[2];
+    if (ctas > 1e12) return item.error("its clusters have more than 1e12 CTAs");
   }
   return grid;
 }

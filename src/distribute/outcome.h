@@ -51,16 +51,16 @@ struct Outcome {
   std::uint64_t stuck_grids = 0;                    ///< that never ended: no domain ever holds their clusters
   std::vector<std::string> stuck;                   ///< the first 8 of them
   std::uint64_t makespan = 0;                       ///< from the first arrival to the last end
-  double slot_utilisation = 0;  ///< of SM capacity: a CTA takes 1/n of an SM that holds n of its grid
-  double sm_utilisation = 0;    ///< of SM time: with at least one CTA
-  Histogram waiting;            ///< of CTAs: from the arrival of their grid to their launch
-  Jain fairness;                ///< of grids: shortest possible turnaround / turnaround
+  double utilisation = 0;     ///< of all SMs over the makespan: of the resource that was used most
+  double sm_utilisation = 0;  ///< of SM time: with at least one CTA
+  Histogram waiting;          ///< of CTAs: from the arrival of their grid to their launch
+  Jain fairness;              ///< of grids: shortest possible turnaround / turnaround
   std::map<int, Jain> fairness_by_priority;
-  double fragmentation = 0;   ///< slots free that the first waiting cluster cannot use, of all, over time
-  std::uint64_t calls = 0;    ///< of the policy
-  std::uint64_t refused = 0;  ///< calls in which a cluster did not fit
-  std::uint64_t steps = 0;    ///< of selection
-  std::uint64_t masks = 0;    ///< launch messages
+  double fragmentation = 0;  ///< slots free that the first waiting cluster cannot use, of all, over time
+  std::uint64_t calls = 0;   ///< of the policy
+  std::uint64_t failed = 0;  ///< calls in which a cluster did not fit
+  std::uint64_t steps = 0;   ///< of selection
+  std::uint64_t masks = 0;   ///< launch messages
   std::uint64_t decompositions = 0, overflows = 0;  ///< of deltas by the SMs; overflows are among them
   std::uint64_t mask_bits = 0, single_bits = 0;     ///< of the launch messages; of one message per CTA
   double seconds = 0;                               ///< that the simulation took on this host

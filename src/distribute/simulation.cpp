@@ -3,6 +3,7 @@
 #include "distribute/simulation.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <map>
 #include <set>
@@ -29,7 +30,7 @@ class CountingPolicy final : public machine::Policy {
     policy_->place(snapshot, placement, log);
     ++outcome_.calls;
     outcome_.steps += placement.steps;
-    outcome_.refused += placement.failed;
+    outcome_.failed += placement.failed;
   }
 
  private:
@@ -82,6 +83,7 @@ class Simulation final : machine::LaunchSink {
   void complete_plain();
   void drained(Grid& grid, std::uint32_t cluster);
   void finish(std::uint32_t number);
+  void note_use(const CtaNeeds& needs, double time);
   std::uint64_t useless_slots();
   void summarise();
 
@@ -106,7 +108,8 @@ class Simulation final : machine::LaunchSink {
   std::set<std::pair<int, std::uint32_t>>
       cluster_grids_;                     // with something left to launch: by priority, then age
   std::uint64_t busy_ = 0, useless_ = 0;  // useless_: of this moment
-  double slot_time_ = 0, useless_time_ = 0;
+  std::array<double, 6> use_{};           // by resource: share of an SM times time
+  double useless_time_ = 0;
 };
 
 Result<void> Simulation::check() const {
@@ -172,6 +175,18 @@ void Simulation::drained(Grid& grid, std::uint32_t cluster) {
   if (grid.finished()) finish(static_cast<std::uint32_t>(grid.id));
 }
 
+/// CTAs of these needs have run for so long in sum.
+void Simulation::note_use(const CtaNeeds& needs, double time) {
+  const machine::SmLimits& sm = shape_.sm;
+  const double shares[6] = {1.0 / sm.cta_slots,
+                            static_cast<double>(needs.threads) / sm.threads,
+                            static_cast<double>(needs.warps) / sm.warps,
+                            static_cast<double>(needs.barriers) / sm.barriers,
+                            static_cast<double>(needs.registers) / sm.registers,
+                            static_cast<double>(needs.shared_bytes) / sm.shared_bytes};
+  for (unsigned i = 0; i < 6; ++i) use_[i] += shares[i] * time;
+}
+
 void Simulation::finish(std::uint32_t number) {
   Running& running = grids_[number];
   const std::uint64_t arrival = load_.grids[number].arrival;
@@ -182,7 +197,7 @@ void Simulation::finish(std::uint32_t number) {
   ++outcome_.grids;
   outcome_.fairness.add(share);
   outcome_.fairness_by_priority[running.grid.priority].add(share);
-  slot_time_ += static_cast<double>(running.total) / running.slots;
+  note_use(running.grid.needs, static_cast<double>(running.total));
   outcome_.ctas += running.grid.ctas;
   if (running.sms) {
     for (const machine::Rasteriser& sm : *running.sms) {
@@ -258,7 +273,7 @@ void Simulation::summarise() {
   const std::uint64_t sms = shape_.sm_count(), begin = load_.grids.front().arrival;
   outcome_.makespan = now_ - begin;
   const double time = static_cast<double>(std::max<std::uint64_t>(1, outcome_.makespan));
-  outcome_.slot_utilisation = slot_time_ / (static_cast<double>(sms) * time);
+  outcome_.utilisation = *std::max_element(use_.begin(), use_.end()) / (static_cast<double>(sms) * time);
   outcome_.sm_utilisation = static_cast<double>(busy_) / (static_cast<double>(sms) * time);
   outcome_.fragmentation = useless_time_ / time;
   outcome_.mask_bits = outcome_.masks * mask_message_bits(shape_.sm_count());

@@ -109,7 +109,8 @@ class Timeline {
     event(
         "\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{},\"dur\":{},\"name\":{},\"cat\":\"cta\",\"args\":{{"
         "\"grid\":{},\"cta\":{}{}}}",
-        process_of_[cell.sm], track_of(cell.sm, cell.row), time_text(cell.since), time_text(end - cell.since),
+        process_of_[cell.sm], track_of(cell.sm, cell.row), time_text(cell.since),
+        time_text(std::max(end, cell.since) - cell.since),
         json_string(fmt::format("{} {}", name_of(cell.grid), cell.cta)), cell.grid, cell.cta, cluster);
   }
   void counter(std::uint64_t time, std::uint64_t resident) {

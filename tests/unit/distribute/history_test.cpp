@@ -111,7 +111,7 @@ TEST(Replay, TakesTheOldestWhereTheLogDoesNotSayWhich) {
 }
 
 TEST(Views, TheTimelineHasASlicePerCtaAndArrowsPerCluster) {
-  const std::vector<History> histories = {sample(), sample("round_robin")};
+  const std::vector<History> histories = {sample(), sample()};
   const nlohmann::json timeline = nlohmann::json::parse(timeline_text(histories), nullptr, false);
   ASSERT_TRUE(timeline.is_object());
   std::map<std::string, int> counts;
