@@ -216,7 +216,8 @@ void ClusterPolicy::cancel(Mark before) {
 
 bool ClusterPolicy::has_ids(const Nesting& nesting, std::uint32_t index, std::uint64_t clusters) const {
   if (nesting.ids == 0) return true;
-  return ids_[gpc_of(snapshot_->shape.domains(nesting.level)[index].first_sm)] >= clusters * nesting.ids;
+  const Domain& domain = snapshot_->shape.domains(nesting.level)[index];
+  return domain.sm_count != 0 && ids_[gpc_of(domain.first_sm)] >= clusters * nesting.ids;
 }
 
 /// Domains of one GPC share its cluster ids: what an earlier one of a round takes, a later one may miss.

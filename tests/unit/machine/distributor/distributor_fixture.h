@@ -8,21 +8,13 @@
 #include <vector>
 
 #include "machine/distributor/distributor.h"
+#include "shapes.h"
 
 namespace raddle::machine::testing {
 
 /// A machine of equal GPCs: TPCs per GPC, SMs per TPC; one CPC each.
 inline MachineShape grid_of_gpcs(std::uint32_t gpcs, std::uint32_t tpcs, std::uint32_t sms = 2) {
-  MachineShape shape;
-  for (const Level level : {Level::set, Level::gpu, Level::ugpu}) shape.open(level);
-  for (std::uint32_t gpc = 0; gpc < gpcs; ++gpc) {
-    shape.open(Level::gpc), shape.open(Level::cpc);
-    for (std::uint32_t tpc = 0; tpc < tpcs; ++tpc)
-      shape.open(Level::tpc), shape.add_sms(sms), shape.close(Level::tpc);
-    shape.close(Level::cpc), shape.close(Level::gpc);
-  }
-  for (const Level level : {Level::ugpu, Level::gpu, Level::set}) shape.close(level);
-  return shape;
+  return machine_of(gpcs, 1, tpcs, sms);
 }
 
 /// Clusters of `ctas` in one level.

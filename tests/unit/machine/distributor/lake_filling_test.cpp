@@ -6,6 +6,7 @@
 
 #include "naive_distributor.h"
 #include "random_load.h"
+#include "shapes.h"
 
 namespace raddle::machine {
 namespace {
@@ -39,17 +40,6 @@ TEST_F(LakeFilling, ChoosesAsTheNaiveDistributor) {
   }
 }
 
-/// A machine that has only the SMs of one domain: one GPC of one CPC of one TPC.
-MachineShape machine_of(std::uint32_t sms) {
-  MachineShape shape;
-  for (const Level level : {Level::set, Level::gpu, Level::ugpu, Level::gpc, Level::cpc, Level::tpc})
-    shape.open(level);
-  shape.add_sms(sms);
-  for (const Level level : {Level::tpc, Level::cpc, Level::gpc, Level::ugpu, Level::gpu, Level::set})
-    shape.close(level);
-  return shape;
-}
-
 // proves: W-5
 TEST_F(LakeFilling, AClusterInADomainIsAGridOnAMachineOfItsSms) {
   std::mt19937_64 random(2);
@@ -63,7 +53,7 @@ TEST_F(LakeFilling, AClusterInADomainIsAGridOnAMachineOfItsSms) {
     if (placement_.launched == 0) continue;
     const Level level = load.kind.levels[0].domain;
     const Domain& domain = load.shape.domains(level)[load.shape.domain_of(level, placement_.sms[0])];
-    const MachineShape alone = machine_of(domain.sm_count);
+    const MachineShape alone = testing::machine_of(1, 1, 1, domain.sm_count);
     const auto part = [&](const Slots& all) {
       return std::span(all).subspan(domain.first_sm, domain.sm_count);
     };

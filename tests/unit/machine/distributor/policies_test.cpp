@@ -6,6 +6,7 @@
 
 #include "naive_distributor.h"
 #include "random_load.h"
+#include "shapes.h"
 
 namespace raddle::machine {
 namespace {
@@ -77,17 +78,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, EveryPolicy, ::testing::ValuesIn(policy_names
 
 class TwoGpcs : public ::testing::Test {
  protected:
-  MachineShape shape_ = [] {
-    MachineShape shape;
-    for (const Level level : {Level::set, Level::gpu, Level::ugpu}) shape.open(level);
-    for (int gpc = 0; gpc < 2; ++gpc) {
-      for (const Level level : {Level::gpc, Level::cpc, Level::tpc}) shape.open(level);
-      shape.add_sms(3);
-      for (const Level level : {Level::tpc, Level::cpc, Level::gpc}) shape.close(level);
-    }
-    for (const Level level : {Level::ugpu, Level::gpu, Level::set}) shape.close(level);
-    return shape;
-  }();
+  MachineShape shape_ = testing::machine_of(2, 1, 1, 3);
   Slots free_ = Slots(6, 3), load_ = Slots(6, 0);
   GridKind plain_, pairs_{.levels = {{{.domain = Level::gpc, .extent = {2, 1, 1}}}}, .depth = 1};
 

@@ -12,21 +12,26 @@
 
 namespace raddle::machine {
 
-/// Unlike siblings at every level; a few dozen SMs.
+/// Unlike siblings at every level, some of them empty; a few dozen SMs.
 inline MachineShape random_shape(std::mt19937_64& random) {
   MachineShape shape;
   const auto fill = [&](auto&& self, Level level) -> void {
     shape.open(level);
     const auto next = static_cast<Level>(static_cast<unsigned>(level) + 1);
-    const bool narrow = level < Level::ugpu;
+    const std::uint64_t parts = level < Level::ugpu                         ? 1 + random() % 2
+                                : level == Level::gpc && random() % 10 == 0 ? 0
+                                                                            : 1 + random() % 3;
     if (next == Level::sm) {
       shape.add_sms(1 + random() % 3);
     } else {
-      for (std::uint64_t i = 0, n = 1 + random() % (narrow ? 2 : 3); i < n; ++i) self(self, next);
+      for (std::uint64_t i = 0; i < parts; ++i) self(self, next);
     }
     shape.close(level);
   };
-  fill(fill, Level::set);
+  do {
+    shape = {};
+    fill(fill, Level::set);
+  } while (shape.sm_count() == 0);
   return shape;
 }
 

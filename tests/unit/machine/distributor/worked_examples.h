@@ -8,6 +8,7 @@
 
 #include "machine/distributor/grid.h"
 #include "machine/shape/machine_shape.h"
+#include "shapes.h"
 
 namespace raddle::machine::worked {
 
@@ -18,29 +19,13 @@ struct State {
   std::vector<std::uint32_t> free, load;  // by SM
 };
 
-/// One GPU of `gpcs` GPCs alike, of one TPC per CPC.
-inline MachineShape machine_of(std::uint32_t gpcs, std::uint32_t cpcs_per_gpc, std::uint32_t sms_per_cpc,
-                               std::uint32_t slots) {
-  MachineShape shape;
+/// What is not free is taken.
+/// @param slots  of an idle SM
+inline State state_of(MachineShape shape, std::uint32_t slots, const GridKind& kind,
+                      std::vector<std::uint32_t> free) {
   shape.sm.cta_slots = slots;
-  for (const Level level : {Level::set, Level::gpu, Level::ugpu}) shape.open(level);
-  for (std::uint32_t gpc = 0; gpc < gpcs; ++gpc) {
-    shape.open(Level::gpc);
-    for (std::uint32_t cpc = 0; cpc < cpcs_per_gpc; ++cpc) {
-      shape.open(Level::cpc), shape.open(Level::tpc);
-      shape.add_sms(sms_per_cpc);
-      shape.close(Level::tpc), shape.close(Level::cpc);
-    }
-    shape.close(Level::gpc);
-  }
-  for (const Level level : {Level::ugpu, Level::gpu, Level::set}) shape.close(level);
-  return shape;
-}
-
-/// Of the slots that the others hold, all are taken; loads follow from what is free.
-inline State state_of(MachineShape shape, GridKind kind, std::vector<std::uint32_t> free) {
   std::vector<std::uint32_t> load;
-  for (const std::uint32_t slots : free) load.push_back(shape.sm.cta_slots - slots);
+  for (const std::uint32_t left : free) load.push_back(slots - left);
   return {std::move(shape), kind, std::move(free), std::move(load)};
 }
 
@@ -49,7 +34,7 @@ inline State thirty_two_sms(std::uint32_t slots, const std::array<std::uint32_t,
   std::vector<std::uint32_t> free(32, slots);
   for (const std::uint32_t sm : {3, 4, 6, 8, 18, 31}) free[sm] = 0;
   free[10] = partly[0], free[11] = partly[1], free[12] = partly[2], free[17] = partly[3];
-  return state_of(machine_of(4, 1, 8, slots), {}, std::move(free));
+  return state_of(testing::machine_of(4, 1, 4, 2), slots, {}, std::move(free));
 }
 /// 192 free slots for a grid of 137 CTAs ...
 inline State room_for_137() { return thirty_two_sms(8, {5, 3, 6, 2}); }
@@ -64,10 +49,10 @@ inline State four_gpcs() {
   kind.levels[0] = {Level::gpc, {2, 1, 1}};
   kind.levels[1] = {Level::cpc, {3, 1, 1}};
   kind.depth = 2;
-  return state_of(machine_of(4, 4, 2, 4), kind, {4, 1, 2, 0, 0, 0, 0, 0,    // GPC 0
-                                                 0, 0, 0, 0, 2, 1, 1, 2,    // GPC 1
-                                                 4, 4, 4, 4, 4, 4, 2, 2,    // GPC 2
-                                                 4, 4, 4, 4, 1, 1, 0, 0});  // GPC 3
+  return state_of(testing::machine_of(4, 4, 1, 2), 4, kind, {4, 1, 2, 0, 0, 0, 0, 0,    // GPC 0
+                                                             0, 0, 0, 0, 2, 1, 1, 2,    // GPC 1
+                                                             4, 4, 4, 4, 4, 4, 2, 2,    // GPC 2
+                                                             4, 4, 4, 4, 1, 1, 0, 0});  // GPC 3
 }
 
 }  // namespace raddle::machine::worked
