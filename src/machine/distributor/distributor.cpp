@@ -89,7 +89,7 @@ std::uint64_t Distributor::State::limit(const Grid& grid) const {
 Snapshot Distributor::State::snapshot_of(const Grid& grid, const TaskTable::Row& row,
                                          std::span<const std::uint32_t> clusters, std::uint64_t left) const {
   const std::uint64_t launched = grid.next / grid.kind.ctas_per_cluster();
-  return {shape, grid.kind, row.free, usage.load(), clusters, {}, left, grid.id, launched};
+  return {shape, grid.kind, row.free, usage.load(), clusters, options.sm_order, left, grid.id, launched};
 }
 
 /// @returns whether something was placed; in `placement_`

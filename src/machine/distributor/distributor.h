@@ -40,6 +40,8 @@ struct DistributorOptions {
   /// Most CTAs launched by one call of distribute, but for a cluster larger than that, which goes alone;
   /// 0: no limit.
   std::uint64_t credits = 0;
+  /// All SMs; of those with equally many free slots the first is chosen (W-5). Empty: by number.
+  std::vector<std::uint32_t> sm_order = {};
 };
 
 class Distributor {

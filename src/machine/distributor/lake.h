@@ -3,7 +3,6 @@
 // CTAs are used up tells how many each SM gets. Pure functions over free slots in priority order.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -19,12 +18,6 @@ struct WaterLevel {
   std::uint64_t ctas = 0;    ///< poured in
   std::uint64_t steps = 0;   ///< levels scanned or heights tried
 
-  /// Launch register of an SM (W-10): CTAs that it gets.
-  /// @param before  SMs before it in priority order that have at least `bottom` free slots
-  std::uint32_t launches(std::uint32_t free, std::uint64_t before) const {
-    const std::uint32_t whole_levels = free - std::min(free, bottom);
-    return whole_levels + (free >= bottom && before < rest ? 1 : 0);
-  }
   /// Least free slots left on an SM that got a CTA: the speed of a domain (W-7). Not for zero CTAs.
   std::uint32_t least_left() const { return rest == 0 ? bottom : bottom - 1; }
 };

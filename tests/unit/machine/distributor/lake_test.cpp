@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <numeric>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "naive_distributor.h"
@@ -39,21 +41,37 @@ TEST(Lake, BothSearchesChooseAsOneCtaAtATime) {
   }
 }
 
+/// How hardware counts, for each of a row of flags, those set before it: sums of pairs, of pairs of pairs and
+/// so on up a tree, then down it what lies to the left of every node.
+Slots exclusive_prefix(Slots flags) {
+  const std::size_t count = flags.size();
+  flags.resize(std::bit_ceil(count));
+  for (std::size_t step = 1; step < flags.size(); step *= 2)
+    for (std::size_t i = 2 * step - 1; i < flags.size(); i += 2 * step) flags[i] += flags[i - step];
+  flags.back() = 0;
+  for (std::size_t step = flags.size() / 2; step != 0; step /= 2)
+    for (std::size_t i = 2 * step - 1; i < flags.size(); i += 2 * step)
+      flags[i - step] = std::exchange(flags[i], flags[i] + flags[i - step]);
+  flags.resize(count);
+  return flags;
+}
+
 // proves: W-5
-TEST(Lake, RegistersFollowFromThePrefix) {
+TEST(Lake, TheLastLevelFollowsThePrefixRule) {
   std::mt19937_64 random(2);
   for (int i = 0; i < 5000; ++i) {
     const Slots free = random_slots(random);
-    const std::uint64_t ctas = random() % 1000;
-    const WaterLevel water = find_water_level(free, ctas);
-    Slots expected(free.size());
-    for (const std::uint32_t sm : one_at_a_time(free, by_number(free.size()), ctas)) ++expected[sm];
-    std::uint64_t before = 0;
-    for (std::size_t sm = 0; sm < free.size(); ++sm) {
-      ASSERT_EQ(water.launches(free[sm], before), expected[sm]);
-      ASSERT_LE(expected[sm], free[sm]);
-      before += free[sm] >= water.bottom ? 1 : 0;
-    }
+    const WaterLevel water = find_water_level(free, random() % 1000);
+    Slots reaches, expected;
+    for (const std::uint32_t slots : free) reaches.push_back(slots >= water.bottom ? 1 : 0);
+    const Slots before = exclusive_prefix(reaches);
+    for (std::uint32_t sm = 0; sm < free.size(); ++sm)
+      if (reaches[sm] != 0 && before[sm] < water.rest) expected.push_back(sm);
+    ASSERT_EQ(expected.size(), water.rest);
+    Placement placement;
+    append_levels(free, water, 0, placement);
+    ASSERT_EQ(Slots(placement.sms.end() - static_cast<std::ptrdiff_t>(water.rest), placement.sms.end()),
+              expected);
   }
 }
 

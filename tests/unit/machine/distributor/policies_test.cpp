@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "machine/distributor/distributor.h"
 #include "naive_distributor.h"
 #include "random_load.h"
 #include "shapes.h"
@@ -114,6 +115,20 @@ TEST_F(TwoGpcs, PartitionedKeepsGridsApart) {
   EXPECT_EQ(place("partitioned", whole, 1, 4).size(), 10u) << "more than a share ever holds";
   load_[0] = 1;
   EXPECT_EQ(place("partitioned", whole, 1, 4).size(), 0u);
+}
+
+// proves: W-5
+TEST_F(TwoGpcs, TheDistributorsOrderBreaksTies) {
+  struct Sink : LaunchSink {
+    void launch(const LaunchMask& mask) override { sms.insert(sms.end(), mask.sms.begin(), mask.sms.end()); }
+    Slots sms;
+  } sink;
+  Distributor distributor(shape_, std::move(*make_policy("lake")), {.sm_order = {5, 3, 1, 0, 2, 4}});
+  Grid plain{.ctas = 8}, cluster{.kind = pairs_, .ctas = 2};
+  distributor.add(plain);
+  distributor.add(cluster);
+  distributor.distribute(sink);
+  EXPECT_EQ(sink.sms, (Slots{5, 3, 1, 0, 2, 4, 5, 3, 1, 0}));
 }
 
 TEST(Policies, NamesThemWhenAskedForAnother) {
