@@ -16,7 +16,7 @@ bool worth_parsing(const std::string& text) {
   if (text.find(".npy") != std::string::npos) return false;
   const auto colon = text.find(':', text.starts_with("buf:") ? 4 : 0);
   if (!text.starts_with("buf:") || colon == std::string::npos) return true;
-  const auto count = parse_count(text.substr(colon + 1, text.find('=') - colon - 1));
+  const auto count = raddle::parse_count(text.substr(colon + 1, text.find('=') - colon - 1));
   return !count.ok() || *count <= 1024;
 }
 

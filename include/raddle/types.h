@@ -26,7 +26,7 @@ struct Dim3 {
 };
 
 struct DeviceOptions {
-  std::string shape = "h200";   ///< machine shape: h200, a100, tiny, host
+  std::string shape = "h200";   ///< of the machine: h200, a100, tiny, host, or a path that ends in .json
   std::string policy = "lake";  ///< of the work distributor: which SM runs which block; `raddle distribute`
                                 ///< names them
   std::string engine;           ///< "jit", "interp"; empty: jit where it is built

@@ -80,7 +80,7 @@ std::string json_string(std::string_view text) {
 
 Error JsonValue::error(std::string_view what) const { return Error::invalid("{}: {}", path_, what); }
 
-Result<void> JsonValue::has_only(std::initializer_list<std::string_view> names) const {
+Result<void> JsonValue::has_only(std::span<const std::string_view> names) const {
   if (!value_->is_object()) return error("must be an object");
   for (const auto& [key, value] : value_->items()) {
     if (std::find(names.begin(), names.end(), key) != names.end()) continue;

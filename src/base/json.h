@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,7 +34,10 @@ class JsonValue {
   bool is_number() const { return value_->is_number(); }
 
   /// An object of no members but these. @errors invalid: names the member that is not known, and all that are
-  Result<void> has_only(std::initializer_list<std::string_view> names) const;
+  Result<void> has_only(std::span<const std::string_view> names) const;
+  Result<void> has_only(std::initializer_list<std::string_view> names) const {
+    return has_only(std::span(names.begin(), names.size()));
+  }
   Result<JsonValue> member(std::string_view name) const;  ///< @errors invalid: not there, or no object
   std::optional<JsonValue> find(std::string_view name) const;
   /// @errors invalid: no array, or fewer or more elements than that

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-
 #include "cli/host.h"
 
 namespace raddle::cli {
@@ -69,17 +67,6 @@ Result<Argument> parse_value(const std::vector<std::string>& head) {
 }
 
 }  // namespace
-
-Result<std::uint64_t> parse_count(const std::string& text) {
-  char* end = nullptr;
-  std::uint64_t count = std::strtoull(text.c_str(), &end, 10);
-  std::string unit = end;
-  unsigned shift = unit == "K" || unit == "k" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : 0;
-  bool number = !text.empty() && text[0] >= '0' && text[0] <= '9';
-  if (!number || (shift == 0 && !unit.empty()) || count > (~0ull >> shift))
-    return Error::invalid("{} is no count (such as 1000, 64K, 1M)", text);
-  return count << shift;
-}
 
 Result<std::array<std::uint32_t, 3>> parse_extents(const std::string& text, const char* what) {
   std::array<std::uint32_t, 3> extents{1, 1, 1};

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/count.h"
 #include "base/result.h"
 #include "cli/element.h"
 #include "cli/npy.h"
@@ -24,9 +25,6 @@ struct Argument {
 /// @param index  of the argument, the seed of an unseeded `random`
 /// @errors invalid, io
 Result<Argument> parse_argument(const std::string& text, unsigned index);
-
-/// "1M" -> 1048576. @errors invalid
-Result<std::uint64_t> parse_count(const std::string& text);
 
 /// "64", "64,2", "64x2x1" -> three extents, 1 where not given. @errors invalid
 Result<std::array<std::uint32_t, 3>> parse_extents(const std::string& text, const char* what);

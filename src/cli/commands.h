@@ -51,6 +51,7 @@ struct MachineOptions {
 struct DeviceCommandOptions {
   MachineOptions machine;
   bool json = false;
+  bool dump = false;  ///< print the shape file and nothing else
 };
 int device(const DeviceCommandOptions& options);
 

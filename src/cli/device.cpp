@@ -7,8 +7,7 @@
 #include "cli/diagnostics.h"
 #include "cli/host.h"
 #include "cli/machine_options.h"
-#include "machine/shape/host.h"
-#include "machine/shape/machine_shape.h"
+#include "machine/shape/shape_file.h"
 #include "raddle/raddle.h"
 
 namespace raddle::cli {
@@ -38,7 +37,9 @@ void print_text(const DeviceProperties& device, const machine::MachineShape& sha
   line("engine", device.engine);
   line("workers", fmt::format("{}", device.workers));
   line("host", to_string(host));
-  line("shapes", fmt::format("{}", fmt::join(machine::preset_names(), ", ")));
+  line("shapes", fmt::format("{}, or FILE.json", fmt::join(machine::preset_names(), ", ")));
+  if (!shape.notes.empty()) line("notes", shape.notes);
+  if (const std::string warning = shape.warning(); !warning.empty()) line("warning", warning);
 }
 
 void print_json(const DeviceProperties& device, const machine::MachineShape& shape, const Host& host) {
@@ -53,19 +54,25 @@ void print_json(const DeviceProperties& device, const machine::MachineShape& sha
                                      {"memory_bytes", device.memory_bytes},
                                      {"engine", device.engine},
                                      {"workers", device.workers},
-                                     {"host", to_json(host)}};
+                                     {"host", to_json(host)},
+                                     {"largest_portable_cluster", shape.largest_portable_cluster()},
+                                     {"warning", shape.warning()},
+                                     {"machine", machine::shape_document(shape)}};
   fmt::print("{}\n", document.dump(2));
 }
 
 }  // namespace
 
 int device(const DeviceCommandOptions& options) {
+  const Result<machine::MachineShape> shape = machine::find_shape(options.machine.shape);
+  if (!shape) return report(shape.error());
+  if (options.dump) {
+    fmt::print("{}", machine::shape_text(*shape));
+    return kSuccess;
+  }
   Result<Device> opened = Device::open(device_options(options.machine));
   if (!opened) return report(opened.error());
   const DeviceProperties properties = opened->properties();
-  Result<machine::MachineShape> shape =
-      machine::preset_shape(properties.shape, machine::host_info().usable_cores);
-  if (!shape) return report(shape.error());
   const Host host = describe_host();
   options.json ? print_json(properties, *shape, host) : print_text(properties, *shape, host);
   return kSuccess;

@@ -54,7 +54,7 @@ int status_of(ErrorCode code) {
 
 std::string render(const Error& error, std::string_view source) {
   constexpr std::size_t kLongest = 300;  // a line of binary garbage helps nobody
-  if (error.where.line == 0) return fmt::format("raddle: error: {}\n", error.message);
+  if (error.where.line == 0) return fmt::format("raddle: error: {}\n", error.to_string());
   std::string text =
       fmt::format("{}:{}:", error.where.file.empty() ? "<ptx>" : error.where.file, error.where.line);
   if (error.where.column != 0) text += fmt::format("{}:", error.where.column);

@@ -12,8 +12,7 @@
 #include "cli/program.h"
 #include "fatbin/elf_file.h"
 #include "fatbin/image.h"
-#include "machine/shape/host.h"
-#include "machine/shape/machine_shape.h"
+#include "machine/shape/shape_file.h"
 #include "raddle/raddle.h"
 
 namespace raddle::cli {
@@ -163,7 +162,7 @@ void examine_libraries(const Program& program, Findings& findings) {
 int doctor(const DoctorOptions& options) {
   const Result<std::string> path = find_command(options.file);
   if (!path) return report(path.error());
-  const auto shape = machine::preset_shape(options.shape, machine::host_info().usable_cores);
+  const auto shape = machine::find_shape(options.shape);
   if (!shape) return report(shape.error());
   const Result<Program> program = read_program(*path);
   if (!program) return report(program.error());

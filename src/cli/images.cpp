@@ -3,15 +3,13 @@
 #include <cstdio>
 
 #include "base/file.h"
-#include "machine/shape/host.h"
-#include "machine/shape/machine_shape.h"
+#include "machine/shape/shape_file.h"
 
 namespace raddle::cli {
 
 Result<std::vector<fatbin::PtxImage>> read_images(const std::string& path, const std::string& shape) {
   TRY_ASSIGN(const std::string file, read_file(path));
-  TRY_ASSIGN(const machine::MachineShape machine,
-             machine::preset_shape(shape, machine::host_info().usable_cores));
+  TRY_ASSIGN(const machine::MachineShape machine, machine::find_shape(shape));
   TRY_ASSIGN(std::vector<fatbin::PtxImage> images, fatbin::ptx_images(file, path, machine.capability));
   for (const fatbin::PtxImage& image : images)
     if (!image.newer_than_device.empty())

@@ -35,7 +35,8 @@ void add_isa(CLI::App& app, IsaOptions& options, Action& action) {
 }
 
 void add_machine(CLI::App& command, MachineOptions& options) {
-  command.add_option("--shape", options.shape, "machine that is modelled: h200, a100, tiny, host")
+  command
+      .add_option("--shape", options.shape, "machine that is modelled: h200, a100, tiny, host, or FILE.json")
       ->capture_default_str();
   command.add_option("--engine", options.engine, "interp or jit; the JIT where it is built in, if not given")
       ->check(CLI::IsMember({"interp", "jit"}));
@@ -53,7 +54,8 @@ void add_device(CLI::App& app, DeviceCommandOptions& options, Action& action) {
   CLI::App* command =
       app.add_subcommand("device", "describe the modelled machine, its engine and the host below it");
   add_machine(*command, options.machine);
-  command->add_flag("--json", options.json, "print JSON");
+  auto* json = command->add_flag("--json", options.json, "print JSON");
+  command->add_flag("--dump", options.dump, "print the machine as a shape file")->excludes(json);
   command->callback([&] { action = [&] { return device(options); }; });
 }
 

@@ -9,7 +9,7 @@
 #include "driver/entry.h"
 #include "driver/forward.h"
 #include "driver/results.h"
-#include "machine/shape/host.h"
+#include "machine/shape/shape_file.h"
 
 namespace raddle::driver {
 namespace {
@@ -45,9 +45,9 @@ CUresult Process::initialise() {
   const std::lock_guard lock(mutex_);
   if (initialised_) return CUDA_SUCCESS;
   if (gpu_is_missing()) return CUDA_ERROR_NO_DEVICE;
-  auto shape = machine::preset_shape(options_from_environment().shape, machine::host_info().usable_cores);
+  auto shape = machine::find_shape(options_from_environment().shape);
   if (!shape) {
-    fmt::print(stderr, "raddle: RADDLE_DEVICE: {}\n", shape.error().message);
+    fmt::print(stderr, "raddle: RADDLE_DEVICE: {}\n", shape.error().to_string());
     return CUDA_ERROR_NO_DEVICE;
   }
   shape_ = std::move(*shape);

@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "interp/interpreter.h"
 #include "machine/memory/device_copy.h"
-#include "machine/shape/host.h"
+#include "machine/shape/shape_file.h"
 #include "runtime/device_impl.h"
 #ifdef RADDLE_JIT
 #include "jit/engine.h"
@@ -89,7 +89,7 @@ Device& Device::operator=(Device&&) noexcept = default;
 Result<Device> Device::open(DeviceOptions options) {
   auto impl = std::make_unique<Impl>();
   machine::MachineOptions wanted;
-  TRY_ASSIGN(wanted.shape, machine::preset_shape(options.shape, machine::host_info().usable_cores));
+  TRY_ASSIGN(wanted.shape, machine::find_shape(options.shape));
   wanted.policy = options.policy;
   wanted.workers = options.workers;
   wanted.pin = options.pin;

@@ -1,8 +1,9 @@
-// Presets. Sources: H200 and A100 data sheets (SM counts, memory), CUDA programming guide, table of technical
-// specifications per compute capability (what an SM holds). The spread of SMs over GPCs is inferred.
+// The hierarchy as it is built, and what follows from it.
 #include "machine/shape/machine_shape.h"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
+
+#include <algorithm>
 
 namespace raddle::machine {
 
@@ -32,69 +33,27 @@ void MachineShape::add_sms(std::uint32_t count) {
 }
 
 namespace {
-constexpr std::uint64_t kGiB = 1ull << 30;
-
-/// One GPU of one uGPU, its GPCs of one CPC each.
-void build(MachineShape& shape, std::initializer_list<std::uint32_t> tpcs_per_gpc,
-           std::uint32_t sms_per_tpc) {
-  for (const Level level : {Level::set, Level::gpu, Level::ugpu}) shape.open(level);
-  for (const std::uint32_t tpcs : tpcs_per_gpc) {
-    shape.open(Level::gpc), shape.open(Level::cpc);
-    for (std::uint32_t tpc = 0; tpc < tpcs; ++tpc) {
-      shape.open(Level::tpc);
-      shape.add_sms(sms_per_tpc);
-      shape.close(Level::tpc);
-    }
-    shape.close(Level::cpc), shape.close(Level::gpc);
-  }
-  for (const Level level : {Level::ugpu, Level::gpu, Level::set}) shape.close(level);
-}
-
-MachineShape h200() {
-  MachineShape shape;
-  shape.name = "h200";
-  build(shape, {9, 9, 8, 8, 8, 8, 8, 8}, 2);  // 66 TPCs, 132 SMs; the spread is inferred
-  shape.memory_bytes = 141 * kGiB;
-  return shape;
-}
-
-MachineShape a100() {
-  MachineShape shape;
-  shape.name = "a100";
-  shape.capability = 80;
-  build(shape, {8, 8, 8, 8, 8, 7, 7}, 2);  // 54 TPCs, 108 SMs
-  shape.sm.shared_bytes = 164u << 10;
-  shape.sm.shared_per_block = 163u << 10;
-  shape.memory_bytes = 80 * kGiB;
-  return shape;
-}
-
-MachineShape tiny() {
-  MachineShape shape;
-  shape.name = "tiny";
-  build(shape, {1}, 2);
-  shape.memory_bytes = kGiB;
-  return shape;
-}
-
-MachineShape host(unsigned cores) {
-  MachineShape shape;
-  shape.name = "host";
-  build(shape, {cores == 0 ? 1 : cores}, 1);
-  shape.memory_bytes = ~0ull;  // all that the host can give
-  return shape;
-}
+constexpr std::uint32_t kPortableCluster = 8;  // CTAs
+constexpr std::uint32_t kTpcsForPortable = 4;  // of a GPC
 }  // namespace
 
-std::vector<std::string> preset_names() { return {"h200", "a100", "tiny", "host"}; }
+std::uint32_t MachineShape::largest_portable_cluster() const {
+  std::vector<std::uint32_t> tpcs(domains(Level::gpc).size());
+  for (const Domain& tpc : domains(Level::tpc)) ++tpcs[domain_of(Level::gpc, tpc.first_sm)];
+  std::uint32_t most_sms = 0;
+  for (const Domain& gpc : domains(Level::gpc)) most_sms = std::max(most_sms, gpc.sm_count);
+  const bool portable = *std::max_element(tpcs.begin(), tpcs.end()) >= kTpcsForPortable;
+  return portable ? kPortableCluster : std::min(most_sms, kPortableCluster);
+}
 
-Result<MachineShape> preset_shape(std::string_view name, unsigned cores) {
-  if (name == "h200") return h200();
-  if (name == "a100") return a100();
-  if (name == "tiny") return tiny();
-  if (name == "host") return host(cores);
-  return Error::make(ErrorCode::not_found, "no machine shape '{}'; there are {}", name,
-                     fmt::join(preset_names(), ", "));
+std::string MachineShape::warning() const {
+  const std::uint32_t largest = largest_portable_cluster();
+  if (largest == kPortableCluster) return {};
+  return fmt::format(
+      "no GPC of '{}' has {} TPCs, so programs that count on clusters of {} CTAs may not run on it: clusters "
+      "of {} "
+      "always fit, larger ones only if several of their CTAs fit one SM",
+      name, kTpcsForPortable, kPortableCluster, largest);
 }
 
 }  // namespace raddle::machine

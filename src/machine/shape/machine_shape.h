@@ -1,5 +1,5 @@
 // The machine's shape is data (W-1): how many SMs, in which hierarchy, and what one SM holds. Immutable once
-// a machine runs.
+// a machine runs. Files: shape_file.h.
 #pragma once
 
 #include <array>
@@ -25,6 +25,7 @@ struct SmLimits {
   std::uint32_t threads_per_block = 1024;
   std::uint32_t barriers = 512;      ///< named barriers of all blocks
   std::uint32_t cluster_slots = 32;  ///< clusters of which it may hold CTAs at once
+  bool operator==(const SmLimits&) const = default;
 };
 
 using raddle::Level;
@@ -36,11 +37,13 @@ std::string_view level_name(Level level);  ///< "set", "gpu", "ugpu", ...
 struct Domain {
   std::uint32_t first_sm = 0, sm_count = 0;
   std::uint32_t parent = 0;  ///< index among the domains of the level above
+  bool operator==(const Domain&) const = default;
 };
 
 /// Set -> GPU -> uGPU -> GPC -> CPC -> TPC -> SM, any number at each level, unlike siblings allowed (W-1).
 struct MachineShape {
   std::string name;
+  std::string notes;              ///< for people: what of it is documented, measured, inferred
   std::uint32_t capability = 90;  ///< compute capability * 10
   SmLimits sm;
   std::uint64_t memory_bytes = 0;  ///< device memory the model has; what is usable may be less
@@ -60,11 +63,18 @@ struct MachineShape {
     return domain_of_[static_cast<unsigned>(level)][sm];
   }
 
+  /// CTAs of the largest cluster that a program may count on (W-13): 8 where a GPC has 4 TPCs. Of a smaller
+  /// shape what always fits: as many as its largest GPC has SMs, one each.
+  std::uint32_t largest_portable_cluster() const;
+  /// What somebody who loads the shape should know; empty: nothing.
+  std::string warning() const;
+
   /// Appends a domain with what is added until its `close`; SMs are closed at once. Levels may not be left
   /// out: a machine without uGPUs has one per GPU.
   void open(Level level);
   void close(Level level);
   void add_sms(std::uint32_t count);  ///< to the open TPC
+  bool operator==(const MachineShape&) const = default;
 
  private:
   std::array<std::vector<Domain>, kLevels> levels_;

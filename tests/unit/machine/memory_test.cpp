@@ -1,4 +1,4 @@
-// Device memory, the device heap, the shape presets and the distributor's slot arithmetic.
+// Device memory, the device heap and the distributor's slot arithmetic.
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -227,16 +227,6 @@ TEST(DeviceHeap, OverwrittenHeadersAreNoChunks) {
   EXPECT_FALSE(heap.free(third));
   EXPECT_TRUE(heap.free(first));
   EXPECT_EQ(heap.allocate(150), first);
-}
-
-TEST(MachineShape, PresetsHaveTheSizesOfTheRealParts) {
-  EXPECT_EQ(preset_shape("h200", 2)->sm_count(), 132u);
-  EXPECT_EQ(preset_shape("a100", 2)->sm_count(), 108u);
-  EXPECT_EQ(preset_shape("tiny", 2)->sm_count(), 2u);
-  EXPECT_EQ(preset_shape("host", 5)->sm_count(), 5u);
-  auto wrong = preset_shape("h300", 2);
-  ASSERT_FALSE(wrong.ok());
-  EXPECT_NE(wrong.error().message.find("h200"), std::string::npos);
 }
 
 }  // namespace
