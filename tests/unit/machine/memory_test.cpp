@@ -1,4 +1,4 @@
-// Device memory, the device heap and the distributor's slot arithmetic.
+// Device memory and the device heap.
 #include <algorithm>
 #include <cstring>
 #include <fstream>
