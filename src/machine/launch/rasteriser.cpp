@@ -35,7 +35,6 @@ void Rasteriser::reset(const GridKind& kind, const std::uint32_t* grid_ctas, std
   }
   ctas_ = steps_[0].plane * steps_[0].extent[2] * steps_[0].ctas;
   RADDLE_ASSERT(ctas_ != 0 && launched <= ctas_, "more launched than the grid has");
-  position_.cluster_rank = 0;
   decompositions_ = overflows_ = 0;
   rewind();
   skip(launched);
@@ -43,7 +42,7 @@ void Rasteriser::reset(const GridKind& kind, const std::uint32_t* grid_ctas, std
 
 void Rasteriser::rewind() {
   std::memset(at_, 0, sizeof at_);
-  std::fill_n(position_.ctaid, 3, 0u);
+  position_ = {};  // the first CTA's
   index_ = delta_ = 0;
 }
 

@@ -214,6 +214,19 @@ TEST(Rasteriser, EqualsDivisionInGreatGrids) {
   }
 }
 
+TEST(Rasteriser, GoesBackToTheBeginning) {
+  const GridKind fours = nested({{4, 1, 1}});
+  const std::uint32_t grid[3] = {8, 1, 1};
+  Rasteriser sm;
+  sm.reset(fours, grid);
+  EXPECT_EQ(sm.at(6).cluster_rank, 2u);
+  const CtaPosition& second = sm.at(1);
+  EXPECT_EQ(second.cluster_rank, 1u);
+  EXPECT_EQ(second.clusters[0].rank, 1u);
+  EXPECT_EQ(second.clusters[0].id[0], 0u);
+  EXPECT_EQ(second.ctaid[0], 1u);
+}
+
 TEST(Rasteriser, CountsDecompositions) {
   const std::uint32_t grid[3] = {1000, 1000, 1};
   Rasteriser sm;
