@@ -9,6 +9,8 @@ raddle_packages=(
   # to test
   git python3 clang-format-19 libgtest-dev libgmock-dev
 )
+# for ./test --all: a browser that opens the page of `raddle distribute --html`
+raddle_all_packages=(chromium)
 # to compare speeds (bench/run); PoCL runs the same kernels in OpenCL, g++ and libomp the ones in OpenMP
 raddle_bench_packages=(libbenchmark-dev libomp-19-dev g++ pocl-opencl-icd ocl-icd-opencl-dev opencl-headers)
 
@@ -20,11 +22,12 @@ raddle_missing_packages() {
   done
 }
 
-# Installs what is missing, for the benchmark too when its argument is --bench. Returns non-zero, having said why, when it
+# Installs what is missing, for the benchmark or for all tests too when its argument is --bench or --all. Returns non-zero, having said why, when it
 # cannot.
 raddle_install_packages() {
   local needed=("${raddle_packages[@]}") missing=() as_root=() package
   [ "${1:-}" != --bench ] || needed+=("${raddle_bench_packages[@]}")
+  [ "${1:-}" != --all ] || needed+=("${raddle_all_packages[@]}")
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
     echo "setup: no apt-get here, so nothing is installed; needed (Debian names): ${needed[*]}" >&2
     return 0
@@ -57,9 +60,9 @@ raddle_install_packages() {
 
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then
   case "${1:-}" in
-    --list) printf '%s\n' "${raddle_packages[@]}" "${raddle_bench_packages[@]}" ;;
+    --list) printf '%s\n' "${raddle_packages[@]}" "${raddle_all_packages[@]}" "${raddle_bench_packages[@]}" ;;
     --missing) raddle_missing_packages "${raddle_packages[@]}" "${raddle_bench_packages[@]}" ;;
-    "" | --bench) raddle_install_packages "${1:-}" ;;
-    *) echo "usage: bash tools/setup.sh [--bench | --list | --missing]" >&2; exit 2 ;;
+    "" | --all | --bench) raddle_install_packages "${1:-}" ;;
+    *) echo "usage: bash tools/setup.sh [--all | --bench | --list | --missing]" >&2; exit 2 ;;
   esac
 fi

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
+
 namespace raddle::cli {
 
 /// Exit statuses, the same for every subcommand (docs/cli.md).
@@ -71,8 +73,8 @@ int doctor(const DoctorOptions& options);
 
 struct DistributeOptions {
   std::string shape = "h200";
-  std::string trace, show;        ///< one of these files: a load; decisions that were recorded
-  std::string policies = "lake";  ///< with commas between them, or `all`
+  std::string trace, show, example;  ///< one of these files: a load; decisions that were recorded
+  std::string policies = "lake";     ///< with commas between them, or `all`
   bool json = false;
   std::string decisions;             ///< file, or `table`; empty: not wanted; likewise below
   std::string timeline, html;        ///< files
@@ -82,6 +84,17 @@ struct DistributeOptions {
   bool rasterise = true;
 };
 int distribute(const DistributeOptions& options);
+
+struct RecordOptions {
+  std::string load = "load.json";
+  std::string decisions;           ///< file; empty: not wanted
+  std::vector<std::string> words;  ///< the program and its arguments
+};
+/// Has devices that this process or a program it starts opens write down what they launch.
+/// @errors io
+Result<void> record_launches(const std::string& load, const std::string& decisions);
+/// exec() of a program, recording what it launches.
+int record(const RecordOptions& options);
 
 /// Runs a command with Raddle's libraries; does not return if that succeeds.
 int exec(const std::vector<std::string>& words);
@@ -101,6 +114,7 @@ struct RunOptions {
   std::string heap = "8M", stack = "16K";  ///< for malloc; per thread: bytes
   double time_limit = 0;                   ///< seconds, 0: none
   double tolerance = 0;
+  std::string record, decisions;  ///< files; empty: not wanted
   std::vector<std::string> arguments, outputs, expectations, prints;
 };
 int run(const RunOptions& options);

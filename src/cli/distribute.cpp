@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "distribute/example.h"
 #include "distribute/history.h"
 #include "distribute/load.h"
 #include "distribute/report.h"
@@ -97,6 +98,18 @@ Result<int> run_load(const DistributeOptions& options) {
   return print_outcomes(options, outcomes, load.unit);
 }
 
+Result<int> show_example(const DistributeOptions& options) {
+  std::vector<History> histories;
+  for (const std::string& policy : wanted_policies(options.policies)) {
+    TRY_ASSIGN(History history, distribute::example_history(options.example, policy));
+    histories.push_back(std::move(history));
+  }
+  DistributeOptions wanted = options;
+  if (!wants_history(options)) wanted.decisions = "table";
+  TRY(show(wanted, histories, "Worked example: " + options.example));
+  return kSuccess;
+}
+
 Result<int> show_recorded(const DistributeOptions& options) {
   TRY_ASSIGN(const std::string text, read_file(options.show));
   TRY_ASSIGN(std::vector<History> histories, distribute::parse_histories(text, options.show));
@@ -114,7 +127,9 @@ Result<int> show_recorded(const DistributeOptions& options) {
 }  // namespace
 
 int distribute(const DistributeOptions& options) {
-  const Result<int> status = options.show.empty() ? run_load(options) : show_recorded(options);
+  const Result<int> status = !options.example.empty() ? show_example(options)
+                             : options.show.empty()   ? run_load(options)
+                                                      : show_recorded(options);
   return status ? *status : report(status.error());
 }
 

@@ -1,6 +1,7 @@
 // `raddle`: the command line. Says which subcommands and options there are (CLI11) and calls the one chosen.
 // To add a subcommand: an options struct and a function in commands.h, a file beside this one, a block here.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -111,6 +112,10 @@ void add_run(CLI::App& app, RunOptions& options, Action& action) {
       ->allow_extra_args(false);
   command->add_option("--tolerance", options.tolerance, "of --expect for floats: relative, absolute below 1")
       ->capture_default_str();
+  command->add_option("--record", options.record,
+                      "write the launch to this file, for raddle distribute --trace");
+  command->add_option("--decisions", options.decisions,
+                      "write the work distributor's decisions to this file");
   command->add_option("--time-limit", options.time_limit, "stop the kernel after so many seconds");
   command->add_flag_function(
       "--deterministic{0}", [&](std::int64_t) {},
@@ -130,6 +135,8 @@ void add_distribute(CLI::App& app, DistributeOptions& options, Action& action) {
   auto* sources = command->add_option_group("source", "what it runs or shows");
   sources->add_option("--trace", options.trace, "load: grids with their arrivals and durations (JSON)");
   sources->add_option("--show", options.show, "decisions that were recorded: show them, run nothing");
+  sources->add_option("--example", options.example, "a worked example, step by step")
+      ->check(CLI::IsMember({"lake", "cluster", "nested"}));
   sources->require_option(1);
   command->add_option("--policy", options.policies, "policies to compare, with commas between them, or all")
       ->capture_default_str();
@@ -154,6 +161,21 @@ void add_distribute(CLI::App& app, DistributeOptions& options, Action& action) {
   command->callback([&] { action = [&] { return distribute(options); }; });
 }
 
+void add_record(CLI::App& app, RecordOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "record",
+      "run a program on Raddle's libraries and write down its launches: raddle record -o load.json -- ./app");
+  command->add_option("-o,--output", options.load, "load, for raddle distribute --trace")
+      ->capture_default_str();
+  command->add_option("--decisions", options.decisions,
+                      "the work distributor's decisions, for raddle distribute --show");
+  command->prefix_command();
+  command->callback([command, &options, &action] {
+    options.words = command->remaining();
+    action = [&] { return record(options); };
+  });
+}
+
 void add_doctor(CLI::App& app, DoctorOptions& options, Action& action) {
   CLI::App* command = app.add_subcommand(
       "doctor", "say whether a program runs here: its CUDA runtime, device code, kernels, missing calls");
@@ -170,6 +192,16 @@ void add_passing(CLI::App& app, const char* name, const char* what,
   command->callback([command, function, &action] {
     action = [command, function] { return function(command->remaining()); };
   });
+}
+
+/// In the order in which CLI11 wants them, the last first. The -- after which `record` is given a program is
+/// left out: the program's own words begin with its name, and CLI11 would stop there.
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  const auto dashes = std::find(words.begin(), words.end(), "--");
+  if (dashes != words.end() && words.front() == "record") words.erase(dashes);
+  std::reverse(words.begin(), words.end());
+  return words;
 }
 
 int run_command_line(int argc, char** argv) {
@@ -193,6 +225,8 @@ int run_command_line(int argc, char** argv) {
   add_run(app, run_options, action);
   add_doctor(app, doctor_options, action);
   DistributeOptions distribute_options;
+  RecordOptions record_options;
+  add_record(app, record_options, action);
   add_distribute(app, distribute_options, action);
   add_passing(app, "exec", "run a program on Raddle's libraries: raddle exec ./app arguments", exec, action);
   add_passing(app, "cc", "compile CUDA C++ with clang, without NVIDIA's toolkit", cc, action);
@@ -200,7 +234,7 @@ int run_command_line(int argc, char** argv) {
   add_passing(app, "ptxas", "check PTX and wrap it into a cubin that Raddle runs, as NVIDIA's ptxas would",
               ptxas, action);
   try {
-    app.parse(argc, argv);
+    app.parse(words_of(argc, argv));
   } catch (const CLI::ParseError& error) {  // CLI11 reports by exceptions; they end here
     return app.exit(error) == 0 ? kSuccess : kUsage;
   }

@@ -155,6 +155,7 @@ Result<int> finish(const RunOptions& options, const Plan& plan) {
 }
 
 Result<int> launch(const RunOptions& options, Plan& plan) {
+  TRY(record_launches(options.record, options.decisions));
   DeviceOptions wanted = device_options(options.machine);
   wanted.time_limit = std::chrono::milliseconds(static_cast<std::int64_t>(options.time_limit * 1000));
   wanted.heap_bytes = plan.heap_bytes;

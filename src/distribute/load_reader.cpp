@@ -262,7 +262,7 @@ Result<Load> read_load(const JsonValue& root) {
 Result<Load> parse_load(std::string_view text, const std::string& name) {
   TRY_ASSIGN(const nlohmann::json document, parse_json(text, name));
   Result<Load> load = read_load(JsonValue(document));
-  if (!load) load.error().where.file = name;
+  if (!load) load.error().message.insert(0, name + ": ");
   return load;
 }
 

@@ -70,6 +70,7 @@ Machine::Machine(MachineOptions options, unsigned workers, std::vector<int> cpus
         fault.detail = fmt::format("the limit is {} ms", task.grid.time_limit_ns / 1000000);
         stop_task(task, std::move(fault));
       }) {
+  launches_.record(options_.recorder);
   for (unsigned i = 0; i < workers; ++i) workers_.push_back(std::make_unique<Worker>(*this, i, cpus[i]));
   for (auto& worker : workers_) worker->start();
 }

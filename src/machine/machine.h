@@ -35,6 +35,7 @@ struct MachineOptions {
   double memory_fraction = 0.8;                ///< of the host's memory
   Output::Sink output;                         ///< kernels' printf; none: stdout
   std::uint64_t print_bytes = 0;               ///< see Output
+  LaunchRecorder* recorder = nullptr;          ///< of launches; outlives the machine
   DeviceRuntimeClient* device_runtime = nullptr;  ///< for kernels that launch kernels; outlives the machine
   std::uint32_t pending_launches = 2048;          ///< by kernels (cudaLimitDevRuntimePendingLaunchCount)
 };

@@ -97,6 +97,8 @@ Result<Device> Device::open(DeviceOptions options) {
   wanted.heap_bytes = options.heap_bytes;
   wanted.output = options.output;
   wanted.print_bytes = options.print_bytes;
+  TRY_ASSIGN(impl->recorder, distribute::LiveRecorder::from_environment(wanted.shape, wanted.policy));
+  wanted.recorder = impl->recorder.get();
   wanted.device_runtime = &impl->device_runtime;
   if (options.stack_bytes > wanted.shape.local_bytes_per_thread)
     return Error::invalid("a stack of {} bytes per thread exceeds the {} of '{}'", options.stack_bytes,

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "distribute/live_recorder.h"
 #include "exec/executable.h"
 #include "machine/machine.h"
 #include "machine/memory/device_copy.h"
@@ -52,6 +53,7 @@ struct Device::Impl {
   DeviceOptions options;
   std::atomic<std::uint32_t> stack_bytes{0};  ///< the limit now
   DeviceRuntime device_runtime{*this};
+  std::unique_ptr<distribute::LiveRecorder> recorder;  ///< null: nothing is recorded
   std::unique_ptr<machine::Machine> machine;
   std::unique_ptr<exec::Engine> engine;
   std::mutex streams_mutex;

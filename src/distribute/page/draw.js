@@ -53,7 +53,7 @@ class Picture {
   draw(glow) {
     const context = this.context, step = this.machine.step();
     const drawn = {policy: this.machine.policy, time: this.machine.time(), at: this.machine.at, cells: 0, sms: 0, fresh: 0, badges: 0,
-                   kind: step ? step.k : ''};
+                   cellPixels: this.geometry.cell * this.geometry.row, kind: step ? step.k : ''};
     context.clearRect(0, 0, this.size.width, this.size.height);
     this.boxes.forEach((box, gpc) => this.drawGpc(box, gpc, step, drawn));
     this.columns.forEach((column, sm) => this.drawSm(column, sm, step, drawn));

@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "base/assert.h"
+#include "machine/tasks/task_scheduler.h"
 
 namespace raddle::machine {
 
@@ -48,6 +49,8 @@ unsigned LaunchControllers::add(Task& task) {
   grid.priority = task.priority;
   grid.cap_per_sm = work.cap_per_sm;
   grid.cluster_memory = work.cluster_memory;
+  if (recorder_ != nullptr)
+    recorder_->added(grid, work.context.nctaid, work.name == nullptr ? "" : *work.name, now_ns());
   distributor_.add(grid);
   added_ = true;
   return static_cast<unsigned>(std::min<std::uint64_t>(work.blocks, owners_.size()));
@@ -233,6 +236,7 @@ std::size_t LaunchControllers::exchange(unsigned worker, std::span<const CtaRun>
                                         std::size_t& completed_count) {
   completed_count = 0;
   const std::lock_guard lock(mutex_);
+  tell_time();
   // Not more than once: a task may have ended several CTAs here.
   const auto note = [&](Task* task) {
     const auto known = completed.first(completed_count);
@@ -279,6 +283,7 @@ void LaunchControllers::purge(Task& task) {
 bool LaunchControllers::stop(Task& task) {
   const std::lock_guard lock(mutex_);
   Task::Distribution& grid = task.distribution;
+  tell_time();
   if (grid.task == nullptr || grid.finished()) return false;  // not here yet, or already reported
   distributor_.withdraw(grid);
   purge(task);
@@ -303,9 +308,16 @@ void LaunchControllers::set_cluster_memory(std::uint64_t address) {
   cluster_memory_ = address;
 }
 
-void LaunchControllers::observe(DecisionLog* log) {
+void LaunchControllers::record(LaunchRecorder* recorder) {
   const std::lock_guard lock(mutex_);
-  distributor_.observe(log);
+  recorder_ = recorder;
+  log_ = recorder == nullptr ? nullptr : recorder->decisions();
+  distributor_.observe(log_);
+}
+
+// Decisions made from here on, under this lock.
+void LaunchControllers::tell_time() {
+  if (log_ != nullptr) log_->now = now_ns();
 }
 
 }  // namespace raddle::machine

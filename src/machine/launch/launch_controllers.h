@@ -13,6 +13,7 @@
 
 #include "machine/cluster/cluster.h"
 #include "machine/distributor/distributor.h"
+#include "machine/launch/recorder.h"
 #include "machine/shape/machine_shape.h"
 #include "machine/tasks/task.h"
 
@@ -65,7 +66,8 @@ class LaunchControllers : private LaunchSink {
   std::uint64_t most_active(const GridKind& kind, const CtaNeeds& needs);
   /// Where the slots of cluster-wide memory lie (W-24): device address of the first.
   void set_cluster_memory(std::uint64_t address);
-  void observe(DecisionLog* log);
+  /// Null: nobody. Before the first grid is added.
+  void record(LaunchRecorder* recorder);
 
  private:
   static constexpr std::uint32_t kCtasPerCall =
@@ -105,6 +107,7 @@ class LaunchControllers : private LaunchSink {
   void end_cta(const CtaRun& run);
   void flush();
   void purge(Task& task);
+  void tell_time();
 
   const MachineShape& shape_;
   const std::uint32_t depth_;  // most CTAs of an SM
@@ -124,6 +127,8 @@ class LaunchControllers : private LaunchSink {
   std::vector<Task*> flushed_;   // tasks of clusters that have ended, not yet looked at
   std::atomic<std::uint64_t> queued_{0};
   bool added_ = false;  // something may be launched although nothing has ended
+  LaunchRecorder* recorder_ = nullptr;
+  DecisionLog* log_ = nullptr;  // the recorder's
   std::uint64_t grids_ = 0;
   std::uint64_t cluster_memory_ = 0;  // device address of slot 0
   struct Active {

@@ -42,6 +42,7 @@ struct Block {
   Task* task = nullptr;
   Cluster* cluster = nullptr;  ///< that it shares memory in; null: none
   CtaRun run;                  ///< its CTA, to be reported
+  std::uint64_t began_ns = 0;  ///< when it started, where somebody records
   Rasteriser rasteriser;       ///< of the grid
   std::uint64_t grid_id = 0;   ///< that the rasteriser stands on
   Status status = Status::idle;

@@ -91,6 +91,7 @@ void Worker::take_cta(Block& block) {
   std::copy_n(position.ctaid, 3, cta.ctaid);
   block.run = grant;
   block.run.count = 1;
+  if (machine_.options().recorder != nullptr) block.began_ns = now_ns();
   turn_began_ = progress_;
   block.status = Block::Status::waiting;
   cta.smid = grant.sm;
@@ -142,6 +143,8 @@ void Worker::prepare_warps(Block& block) {
 bool Worker::continue_with_next(Block& block) {
   ++progress_;
   counters_.ctas.store(counters_.ctas.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  if (LaunchRecorder* recorder = machine_.options().recorder)
+    recorder->ended(block.task->distribution, block.run.first, block.run.sm, block.began_ns, now_ns());
   report_finished(block.run);
   if (started_.size() > 1 || grant_count_ == 0) return false;
   const CtaRun& grant = grants_[grant_head_];

@@ -9,8 +9,8 @@
 #include <set>
 
 #include "machine/distributor/policy.h"
+#include "machine/distributor/worked_examples.h"
 #include "naive_distributor.h"
-#include "worked_examples.h"
 
 namespace raddle::machine {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "machine/distributor/policy.h"
+#include "machine/distributor/worked_examples.h"
 #include "naive_distributor.h"
-#include "worked_examples.h"
 
 namespace raddle::machine {
 namespace {

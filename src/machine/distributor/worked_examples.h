@@ -1,5 +1,5 @@
 // The states that the three worked examples of the lake begin with, as data: for their tests, and for those
-// that draw them.
+// that draw them (distribute/example.h).
 #pragma once
 
 #include <array>

@@ -1,0 +1,30 @@
+// Who wants to know what a live machine launches: grids as they arrive, CTAs as they end, and the
+// distributor's decisions. Of these a load is made that can be run again without the kernels
+// (distribute/live_recorder.h). Costs nothing where nobody listens.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "machine/distributor/decision_log.h"
+#include "machine/distributor/grid.h"
+
+namespace raddle::machine {
+
+class LaunchRecorder {
+ public:
+  virtual ~LaunchRecorder() = default;
+  /// A grid has come to the distributor; nothing of it is launched yet. One call at a time.
+  /// @param extent  CTAs in x, y, z
+  /// @param now     ns, as now_ns(); likewise below
+  virtual void added(const Grid& grid, const std::uint32_t* extent, std::string_view kernel,
+                     std::uint64_t now) = 0;
+  /// A CTA has run from `start` to `end` on a worker; where it waits for others, their time counts too. Any
+  /// worker, at any time between the grid's `added` and its end.
+  virtual void ended(const Grid& grid, std::uint64_t cta, std::uint32_t sm, std::uint64_t start,
+                     std::uint64_t end) = 0;
+  /// Hears every decision; null: not wanted. Called under the launch lock.
+  virtual DecisionLog* decisions() = 0;
+};
+
+}  // namespace raddle::machine

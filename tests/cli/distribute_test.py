@@ -1,0 +1,96 @@
+"""raddle distribute and record: reports, recorded decisions, views, loads from real launches."""
+import json
+
+from command import INVALID, KERNELS, RADDLE, USAGE, CommandTest, tap
+
+LOAD = """{"raddle": "load", "version": 1, "generators": [{"name": "g", "seed": 3, "count": 12, "arrivals": {"poisson": 400}, "mix": [
+  {"grid": {"name": "plain", "grid": [300], "needs": {"threads": 256}, "duration": {"uniform": [500, 900]}}},
+  {"grid": {"name": "pairs", "grid": [16, 8], "needs": {"threads": 384, "shared_bytes": 100000}, "clusters": [{"level": "gpc", "extent": [2, 1]}],
+   "priority": -1, "duration": {"normal": [3000, 200]}}}]}]}"""
+VECTOR_ADD = ("run", f"{KERNELS}/vector_add.ptx", "--kernel", "vector_add", "--grid", 300, "--block", 128, "--arg", "buf:f32:38400=iota",
+              "--arg", "buf:f32:38400=2", "--arg", "buf:f32:38400", "--arg", "i32:38400")
+
+
+class Distribute(CommandTest):
+    def load(self):
+        return self.write("load.json", LOAD)
+
+    # proves: W-22
+    def test_policies_stand_side_by_side_and_reports_repeat(self):
+        command = ("distribute", "--trace", self.load(), "--policy", "all", "--json")
+        first, again = self.succeeds(*command), self.succeeds(*command)
+        self.assertEqual(first, again)
+        policies = json.loads(first)["policies"]
+        self.assertEqual([p["policy"] for p in policies][:1], ["lake"])
+        self.assertGreaterEqual(len(policies), 4)
+        for policy in policies:
+            self.assertEqual(policy["ctas"], policies[0]["ctas"])
+            self.assertEqual(policy["grids"], 12)
+            self.assertEqual(policy["stuck_grids"], 0)
+            self.assertLess(0, policy["fairness"])
+            self.assertLessEqual(policy["fairness"], 1)
+        table = self.succeeds("distribute", "--trace", self.load(), "--policy", "lake,round_robin")
+        for word in ("lake", "round_robin", "makespan, ns", "selection steps", "of priority -1"):
+            self.assertIn(word, table)
+
+    def test_what_is_wrong_is_said(self):
+        errors = self.fails(INVALID, "distribute", "--trace", self.write("bad.json", LOAD.replace('"threads": 256', '"threads": -1')))
+        self.assertIn("bad.json: $.generators[0].mix[0].grid.needs.threads: -1 is no whole number", errors)
+        self.assertIn("lake", self.fails(INVALID, "distribute", "--trace", self.load(), "--policy", "wishful"))
+        self.fails(INVALID, "distribute", "--trace", self.load(), "--shape", "no such shape")
+        self.fails(INVALID, "distribute", "--trace", self.path("absent.json"))
+        self.fails(USAGE, "distribute")
+        self.fails(USAGE, "distribute", "--trace", self.load(), "--show", "x")
+        self.assertIn("never holds: large", self.fails(INVALID, "distribute", "--shape", "tiny", "--trace", self.write("large.json", """
+            {"raddle": "load", "version": 1, "grids": [{"name": "large", "grid": [16], "needs": {"threads": 1024}, "duration": 5,
+             "clusters": [{"level": "gpc", "extent": [16]}]}]}""")))
+
+    def test_decisions_are_written_and_shown_again(self):
+        log, timeline = self.path("log.jsonl"), self.path("timeline.json")
+        self.succeeds("distribute", "--trace", self.load(), "--policy", "lake,first_fit", "--decisions", log, "--timeline", timeline)
+        table = self.succeeds("distribute", "--trace", self.load(), "--policy", "lake,first_fit", "--decisions", "table")
+        shown = self.succeeds("distribute", "--show", log)
+        self.assertIn(shown, table)  # the report follows
+        again = self.path("again.json")
+        self.succeeds("distribute", "--show", log, "--timeline", again)
+        self.assertEqual(open(again).read(), open(timeline).read())
+        processes = {event["args"]["name"] for event in json.load(open(timeline))["traceEvents"] if event["name"] == "process_name"}
+        self.assertIn("first_fit GPC 7", processes)
+        self.assertIn("log.jsonl:1", self.fails(INVALID, "distribute", "--show", self.write("log.jsonl", "{}")))
+
+    def test_examples(self):
+        lake = self.succeeds("distribute", "--example", "lake")
+        self.assertEqual(sum(line.split()[2] == "launch" for line in lake.splitlines()[2:] if line), 7)  # before, and six levels
+        cluster = self.succeeds("distribute", "--example", "cluster")
+        self.assertIn("fail", cluster)
+        self.assertIn("cluster of 100", cluster)
+        self.assertIn("gpc 0:fail 1:0 2:", self.succeeds("distribute", "--example", "nested"))
+
+    # proves: W-21
+    def test_a_live_launch_becomes_a_load_and_decisions(self):
+        load, log = self.path("recorded.json"), self.path("log.jsonl")
+        self.succeeds(*VECTOR_ADD, "--record", load, "--decisions", log)
+        recorded = json.load(open(load))["grids"]
+        self.assertEqual(len(recorded), 1)
+        self.assertEqual(recorded[0]["name"], "vector_add")
+        self.assertEqual(recorded[0]["grid"], [300, 1, 1])
+        self.assertEqual(recorded[0]["needs"]["threads"], 128)
+        self.assertEqual(len(recorded[0]["duration"]["list"]), 300)
+        report = json.loads(self.succeeds("distribute", "--trace", load, "--json"))["policies"][0]
+        self.assertEqual(report["ctas"], 300)
+        steps = [json.loads(line) for line in open(log)]
+        self.assertEqual(sum(len(step["sms"]) for step in steps if step.get("step") == "launch"), 300)
+        self.assertEqual(sum(len(step["sms"]) for step in steps if step.get("step") == "complete"), 300)
+        self.assertIn("vector_add", self.succeeds("distribute", "--show", log))
+
+    def test_record_runs_a_program(self):
+        load = self.path("recorded.json")
+        output = self.succeeds("record", "-o", load, "--", RADDLE, *VECTOR_ADD)
+        self.assertIn("vector_add", output)
+        self.assertEqual(json.load(open(load))["grids"][0]["name"], "vector_add")
+        self.fails(USAGE, "record", "-o", load)
+        self.fails(INVALID, "record", "-o", self.path("no/such/directory.json"), "--", RADDLE, *VECTOR_ADD)
+
+
+if __name__ == "__main__":
+    tap.main()
