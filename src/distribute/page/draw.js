@@ -25,8 +25,9 @@ class Picture {
     const lines = Math.ceil(machine.gpc.length / perLine);
     perLine = Math.ceil(machine.gpc.length / lines);  // lines of equal length
     const cell = Math.max(7, Math.min(34, column(perLine)));
-    const row = Math.max(5, Math.min(18, Math.floor(300 / lines / machine.rows)));
-    this.geometry = {perLine, cell, row, pad, boxWidth: widest * cell + pad, boxHeight: machine.rows * row + 46};
+    const row = Math.max(5, Math.min(26, Math.floor(300 / lines / machine.rows)));
+    this.head = machine.cpc.length > machine.gpc.length ? 36 : 22;  // above the slots: names and speeds
+    this.geometry = {perLine, cell, row, pad, boxWidth: widest * cell + pad, boxHeight: machine.rows * row + this.head + 22};
     const height = lines * (this.geometry.boxHeight + 8), scale = window.devicePixelRatio || 1;
     this.canvas.width = width * scale;
     this.canvas.height = height * scale;
@@ -76,7 +77,7 @@ class Picture {
     context.fillStyle = theme('dim');
     context.textAlign = 'left';
     context.fillText(`GPC ${gpc}`, box.x + 7, box.y + 14);
-    if (answer) this.badge(box.x + box.width - 6, box.y + 14, answer, drawn);
+    if (answer) this.badge(box.x + box.width - 6, box.y + 14, answer, drawn, box.width);
     this.drawCpcs(box, gpc, step, drawn);
   }
 
@@ -87,19 +88,19 @@ class Picture {
       first += count;
       if (from < box.first || from >= box.first + this.machine.gpc[gpc] || count === this.machine.gpc[gpc]) return;
       const left = this.columns[from].x - 1, right = this.columns[from + count - 1].x + this.geometry.cell;
-      const top = box.y + 20, answer = step && step.candidates.find(candidate => LEVELS[candidate[0]] === 'cpc' && candidate[1] === cpc);
+      const top = box.y + this.head - 3, answer = step && step.candidates.find(candidate => LEVELS[candidate[0]] === 'cpc' && candidate[1] === cpc);
       this.context.strokeStyle = answer && answer[4] ? theme('chosen') : theme('line');
       this.context.lineWidth = answer && answer[4] ? 2 : 1;
-      this.context.strokeRect(left + 1, top, right - left - 2, this.geometry.boxHeight - 26);
-      if (answer) this.badge(right - 3, top - 3, answer, drawn);
+      this.context.strokeRect(left + 1, top, right - left - 2, this.geometry.boxHeight - this.head - 3);
+      if (answer) this.badge(right - 3, top - 4, answer, drawn, right - left);
     });
   }
 
-  badge(right, baseline, answer, drawn) {
+  badge(right, baseline, answer, drawn, width) {
     this.context.textAlign = 'right';
     this.context.font = 'bold 11px system-ui, sans-serif';
     this.context.fillStyle = answer[2] < 0 ? theme('fail') : answer[4] ? theme('chosen') : theme('water');
-    this.context.fillText(answer[2] < 0 ? 'fail' : `speed ${answer[2]}`, right, baseline);
+    this.context.fillText(answer[2] < 0 ? 'fail' : width < 56 ? answer[2] : `speed ${answer[2]}`, right, baseline);
     ++drawn.badges;
   }
 

@@ -1,0 +1,99 @@
+// What a live machine would tell, told by hand: the load and the decisions that come of it.
+#include "distribute/live_recorder.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/file.h"
+#include "distribute/simulation.h"
+
+namespace raddle::distribute {
+namespace {
+
+class LiveRecording : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ = std::filesystem::path(testing::TempDir()) / fmt::format("live_recorder_{}", getpid());
+    std::filesystem::create_directories(directory_);
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+  std::string path(const char* name) const { return directory_ / name; }
+  static machine::Grid grid_of(std::uint64_t id, std::uint32_t ctas) {
+    machine::Grid grid;
+    grid.id = id;
+    grid.ctas = ctas;
+    grid.needs.threads = 64, grid.needs.warps = 2;
+    return grid;
+  }
+  const machine::MachineShape shape_ = *machine::preset_shape("tiny", 1);
+  std::filesystem::path directory_;
+};
+
+TEST_F(LiveRecording, AGridBecomesALoadWithItsDurations) {
+  auto recorder = std::move(*LiveRecorder::open(shape_, "lake", path("load.json"), path("log.jsonl")));
+  const machine::Grid first = grid_of(1, 3), second = grid_of(2, 2);
+  const std::uint32_t extents[2][3] = {{3, 1, 1}, {1, 2, 1}};
+  recorder->added(first, extents[0], "one", 1000);
+  recorder->ended(first, 2, 0, 1010, 1040);
+  recorder->added(second, extents[1], "two", 1100);
+  recorder->ended(first, 0, 1, 1020, 1030);  // the second CTA of it never ends
+  machine::Decision decision;
+  decision.grid = 2;
+  decision.sms = {0, 1};
+  decision.free = {3, 4};
+  recorder->decisions()->record(decision);
+  recorder.reset();
+
+  const Result<Load> load = parse_load(*read_file(path("load.json")), "load.json");
+  ASSERT_TRUE(load.ok()) << load.error().to_string();
+  ASSERT_EQ(load->grids.size(), 2u);
+  EXPECT_EQ(load->grids[0].name, "one");
+  EXPECT_EQ(*load->grids[0].durations.list,
+            (std::vector<std::uint64_t>{10, 20, 30}));  // the mean for what is unknown
+  EXPECT_EQ(load->grids[1].arrival, 100u);
+  EXPECT_EQ(load->grids[1].extent[1], 2u);
+  EXPECT_EQ(load->grids[1].needs, second.needs);
+  const Result<Outcome> outcome = simulate(shape_, *load, {});
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome->ctas, 5u);
+
+  const auto histories = parse_histories(*read_file(path("log.jsonl")), "log.jsonl");
+  ASSERT_TRUE(histories.ok()) << histories.error().to_string();
+  ASSERT_EQ(histories->front().grids.size(), 2u);
+  EXPECT_EQ(histories->front().steps.at(0).decision.sms, decision.sms);
+}
+
+TEST_F(LiveRecording, ALargeGridKeepsMeanAndDeviation) {
+  auto recorder = std::move(*LiveRecorder::open(shape_, "lake", path("load.json"), ""));
+  const machine::Grid grid = grid_of(1, LiveRecorder::kMostListed + 1);
+  const std::uint32_t extent[3] = {static_cast<std::uint32_t>(grid.ctas), 1, 1};
+  recorder->added(grid, extent, "large", 0);
+  for (std::uint64_t i = 0; i < 100; ++i) recorder->ended(grid, i, 0, 0, i % 2 ? 90 : 110);
+  EXPECT_EQ(recorder->decisions(), nullptr);
+  recorder.reset();
+  const Result<Load> load = parse_load(*read_file(path("load.json")), "load.json");
+  ASSERT_TRUE(load.ok());
+  EXPECT_EQ(load->grids[0].durations.kind, Durations::Kind::normal);
+  EXPECT_EQ(load->grids[0].durations.first, 100u);
+  EXPECT_EQ(load->grids[0].durations.second, 10u);
+}
+
+TEST_F(LiveRecording, TheEnvironmentAsksForIt) {
+  unsetenv("RADDLE_RECORD"), unsetenv("RADDLE_DECISIONS");
+  EXPECT_EQ(*LiveRecorder::from_environment(shape_, "lake"), nullptr);
+  setenv("RADDLE_RECORD", path("load.json").c_str(), 1);
+  auto first = std::move(*LiveRecorder::from_environment(shape_, "lake"));
+  auto second = std::move(*LiveRecorder::from_environment(shape_, "lake"));
+  EXPECT_NE(first, nullptr);
+  first.reset(), second.reset();
+  EXPECT_TRUE(std::filesystem::exists(path("load.json.2")));
+  setenv("RADDLE_RECORD", path("no/such/directory/load.json").c_str(), 1);
+  EXPECT_FALSE(LiveRecorder::from_environment(shape_, "lake").ok());
+  unsetenv("RADDLE_RECORD");
+}
+
+}  // namespace
+}  // namespace raddle::distribute
