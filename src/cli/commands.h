@@ -82,6 +82,7 @@ struct DistributeOptions {
   std::uint32_t cap = 0;
   std::uint64_t patience = 1024, credits = 0;
   bool rasterise = true;
+  std::uint64_t tick = 1;
 };
 int distribute(const DistributeOptions& options);
 

@@ -90,7 +90,9 @@ Result<int> run_load(const DistributeOptions& options) {
                                                      {policy,
                                                       {options.cap, options.patience, options.credits},
                                                       options.rasterise,
-                                                      keep ? &history : nullptr}));
+                                                      keep ? &history : nullptr,
+                                                      nullptr,
+                                                      options.tick}));
     outcomes.push_back(std::move(outcome));
     if (keep) histories.push_back(std::move(history));
   }

@@ -155,6 +155,11 @@ void add_distribute(CLI::App& app, DistributeOptions& options, Action& action) {
       ->capture_default_str();
   command->add_option("--credits", options.credits, "most CTAs launched at once; 0: no limit")
       ->capture_default_str();
+  command
+      ->add_option("--tick", options.tick,
+                   "the distributor hears of arrivals and ends at multiples of this time only")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50))
+      ->capture_default_str();
   command->add_flag("!--no-rasterise", options.rasterise,
                     "do not count decompositions of deltas: a little faster");
   command->footer("docs/distributor.md says how loads are written and what is measured.");

@@ -63,7 +63,7 @@ struct Outcome {
   std::uint64_t masks = 0;   ///< launch messages
   std::uint64_t decompositions = 0, overflows = 0;  ///< of deltas by the SMs; overflows are among them
   std::uint64_t mask_bits = 0, single_bits = 0;     ///< of the launch messages; of one message per CTA
-  double seconds = 0;                               ///< that the simulation took on this host
+  double seconds = 0;                               ///< of processor time that the simulation took
 };
 
 /// A launch message says task, sequence number, end mark; then a bit per SM, or the number of one SM.

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
+#include <ctime>
 #include <map>
 #include <set>
 
@@ -37,6 +37,13 @@ class CountingPolicy final : public machine::Policy {
   std::unique_ptr<machine::Policy> policy_;
   Outcome& outcome_;
 };
+
+/// Of this thread, so that a busy host does not count.
+double processor_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 
 /// A CTA ends, or a cluster is drained.
 struct Event {
@@ -86,6 +93,10 @@ class Simulation final : machine::LaunchSink {
   void note_use(const CtaNeeds& needs, double time);
   std::uint64_t useless_slots();
   void summarise();
+  /// When the distributor hears of what happens at a time.
+  std::uint64_t noticed(std::uint64_t time) const {
+    return options_.tick == 1 ? time : (time + options_.tick - 1) / options_.tick * options_.tick;
+  }
 
   const machine::MachineShape& shape_;
   const Load& load_;
@@ -159,8 +170,9 @@ void Simulation::start(const LaunchMask& mask, std::uint64_t index, std::uint32_
   if (residents_[sm]++ == 0) busy_since_[sm] = now_;
   if (has_clusters_) usage_.start(sm, mask.grid->needs, 0);
   if (running.sms) (*running.sms)[sm].at(index);
-  events_.push({now_ + duration, index, number, sm, mask.cluster});
-  if (options_.observer != nullptr) options_.observer->started(number, index, sm, now_, now_ + duration);
+  const std::uint64_t end = noticed(now_ + duration);
+  events_.push({end, index, number, sm, mask.cluster});
+  if (options_.observer != nullptr) options_.observer->started(number, index, sm, now_, end);
 }
 
 void Simulation::launch(const LaunchMask& mask) {
@@ -230,7 +242,7 @@ void Simulation::end(const Event& event) {
   if (event.cluster != machine::kNoCluster) {
     if (!distributor_.complete_in_cluster(grid, event.sm, event.cluster)) return;
     if (load_.flush == 0) return drained(grid, event.cluster);
-    events_.push({now_ + load_.flush, 0, event.grid, kDrained, event.cluster});
+    events_.push({noticed(now_ + load_.flush), 0, event.grid, kDrained, event.cluster});
     return;
   }
   ending_grid_ = event.grid;
@@ -290,19 +302,19 @@ Result<Outcome> Simulation::run() {
   TRY(check());
   if (options_.log != nullptr) distributor_.observe(options_.log);
   outcome_.policy = options_.policy;
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = processor_seconds();
   while (arrived_ < grids_.size() || !events_.empty()) {
     std::uint64_t time = events_.empty() ? ~0ull : events_.next_time();
-    if (arrived_ < grids_.size()) time = std::min(time, load_.grids[arrived_].arrival);
+    if (arrived_ < grids_.size()) time = std::min(time, noticed(load_.grids[arrived_].arrival));
     advance(time);
     events_.take(time, now_ending_);
     complete_all();
-    while (arrived_ < grids_.size() && load_.grids[arrived_].arrival == time) arrive(arrived_++);
+    while (arrived_ < grids_.size() && noticed(load_.grids[arrived_].arrival) == time) arrive(arrived_++);
     while (distributor_.distribute(*this) != 0 && options_.distributor.credits != 0) {
     }
     useless_ = has_clusters_ ? useless_slots() : 0;
   }
-  outcome_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  outcome_.seconds = processor_seconds() - begin;
   summarise();
   return std::move(outcome_);
 }

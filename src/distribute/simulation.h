@@ -28,6 +28,9 @@ struct SimulationOptions {
   bool rasterise = true;  ///< count how often SMs decompose deltas: costs a little of the speed
   StepLog* log = nullptr;
   SimulationObserver* observer = nullptr;
+  /// The distributor hears of arrivals and ends at multiples of this time only, as hardware that looks every
+  /// so many cycles: fewer, larger decisions.
+  std::uint64_t tick = 1;
 };
 
 /// @errors not_found: no such policy. invalid: a CTA of a grid fits no SM of this shape

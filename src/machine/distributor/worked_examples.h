@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "machine/distributor/grid.h"
+#include "machine/shape/even_shape.h"
 #include "machine/shape/machine_shape.h"
-#include "shapes.h"
 
 namespace raddle::machine::worked {
 
@@ -34,7 +34,7 @@ inline State thirty_two_sms(std::uint32_t slots, const std::array<std::uint32_t,
   std::vector<std::uint32_t> free(32, slots);
   for (const std::uint32_t sm : {3, 4, 6, 8, 18, 31}) free[sm] = 0;
   free[10] = partly[0], free[11] = partly[1], free[12] = partly[2], free[17] = partly[3];
-  return state_of(testing::machine_of(4, 1, 4, 2), slots, {}, std::move(free));
+  return state_of(machine_of(4, 1, 4, 2), slots, {}, std::move(free));
 }
 /// 192 free slots for a grid of 137 CTAs ...
 inline State room_for_137() { return thirty_two_sms(8, {5, 3, 6, 2}); }
@@ -49,10 +49,10 @@ inline State four_gpcs() {
   kind.levels[0] = {Level::gpc, {2, 1, 1}};
   kind.levels[1] = {Level::cpc, {3, 1, 1}};
   kind.depth = 2;
-  return state_of(testing::machine_of(4, 4, 1, 2), 4, kind, {4, 1, 2, 0, 0, 0, 0, 0,    // GPC 0
-                                                             0, 0, 0, 0, 2, 1, 1, 2,    // GPC 1
-                                                             4, 4, 4, 4, 4, 4, 2, 2,    // GPC 2
-                                                             4, 4, 4, 4, 1, 1, 0, 0});  // GPC 3
+  return state_of(machine_of(4, 4, 1, 2), 4, kind, {4, 1, 2, 0, 0, 0, 0, 0,    // GPC 0
+                                                    0, 0, 0, 0, 2, 1, 1, 2,    // GPC 1
+                                                    4, 4, 4, 4, 4, 4, 2, 2,    // GPC 2
+                                                    4, 4, 4, 4, 1, 1, 0, 0});  // GPC 3
 }
 
 }  // namespace raddle::machine::worked

@@ -9,32 +9,12 @@
 
 #include "distribute/history.h"
 #include "distribute/report.h"
+#include "machine/shape/even_shape.h"
 
 namespace raddle::distribute {
 namespace {
 
 using machine::Level;
-
-machine::MachineShape shape_of(unsigned gpcs, unsigned cpcs, unsigned tpcs, unsigned sms) {
-  machine::MachineShape shape;
-  shape.name = "test";
-  for (const Level level : {Level::set, Level::gpu, Level::ugpu}) shape.open(level);
-  for (unsigned gpc = 0; gpc < gpcs; ++gpc) {
-    shape.open(Level::gpc);
-    for (unsigned cpc = 0; cpc < cpcs; ++cpc) {
-      shape.open(Level::cpc);
-      for (unsigned tpc = 0; tpc < tpcs; ++tpc) {
-        shape.open(Level::tpc);
-        shape.add_sms(sms);
-        shape.close(Level::tpc);
-      }
-      shape.close(Level::cpc);
-    }
-    shape.close(Level::gpc);
-  }
-  for (const Level level : {Level::ugpu, Level::gpu, Level::set}) shape.close(level);
-  return shape;
-}
 
 LoadGrid grid_of(std::uint32_t ctas, std::uint32_t threads, std::uint64_t duration,
                  std::uint64_t arrival = 0) {
@@ -64,7 +44,7 @@ Outcome outcome_of(const machine::MachineShape& shape, const Load& load, const s
 TEST(Simulation, TwoWavesOfAPlainGrid) {
   Load load;
   load.grids = {grid_of(8, 1024, 10, 100)};  // 2 SMs of 2 slots
-  const Outcome outcome = outcome_of(shape_of(1, 1, 1, 2), load);
+  const Outcome outcome = outcome_of(machine::machine_of(1, 1, 1, 2), load);
   EXPECT_EQ(outcome.makespan, 20u);
   EXPECT_EQ(outcome.ctas, 8u);
   EXPECT_DOUBLE_EQ(outcome.utilisation, 1);
@@ -79,7 +59,7 @@ TEST(Simulation, FragmentationIsWhatAWaitingClusterCannotUse) {
   Load load;
   load.grids = {grid_of(3, 1024, 10),
                 cluster_grid_of(2, 2, 1024, 10)};  // one slot of four is left for 10 of 20
-  const Outcome outcome = outcome_of(shape_of(1, 1, 1, 2), load);
+  const Outcome outcome = outcome_of(machine::machine_of(1, 1, 1, 2), load);
   EXPECT_EQ(outcome.makespan, 20u);
   EXPECT_DOUBLE_EQ(outcome.fragmentation, 0.125);
   EXPECT_EQ(outcome.clusters, 1u);
@@ -90,7 +70,7 @@ TEST(Simulation, FragmentationIsWhatAWaitingClusterCannotUse) {
 TEST(Simulation, AClusterKeepsItsSlotsUntilItIsDrained) {
   Load load;
   load.flush = 5;
-  machine::MachineShape shape = shape_of(1, 1, 1, 2);
+  machine::MachineShape shape = machine::machine_of(1, 1, 1, 2);
   shape.cluster_ids_per_gpc = 1;
   load.grids = {cluster_grid_of(4, 2, 1024, 10)};  // two clusters, room for both, an id for one
   EXPECT_EQ(outcome_of(shape, load).makespan, 30u);
@@ -98,19 +78,34 @@ TEST(Simulation, AClusterKeepsItsSlotsUntilItIsDrained) {
   EXPECT_EQ(outcome_of(shape, load).makespan, 15u);
 }
 
+TEST(Simulation, ADistributorThatLooksSeldomDecidesMoreAtOnce) {
+  Load load;
+  load.grids = {grid_of(2000, 256, 1, 3)};
+  load.grids[0].durations = {Durations::Kind::uniform, 100, 300, 5};
+  const machine::MachineShape shape = machine::machine_of(2, 1, 4, 2);
+  SimulationOptions options;
+  const Outcome exact = std::move(*simulate(shape, load, options));
+  options.tick = 50;
+  const Outcome coarse = std::move(*simulate(shape, load, options));
+  EXPECT_EQ((3 + coarse.makespan) % 50, 0u);
+  EXPECT_EQ(coarse.ctas, 2000u);
+  EXPECT_LT(coarse.calls * 5, exact.calls);
+  EXPECT_GE(coarse.makespan, exact.makespan);
+}
+
 TEST(Simulation, WhatDoesNotFitIsSaid) {
   Load load;
   load.grids = {grid_of(8, 1025, 10)};
-  const Result<Outcome> too_large = simulate(shape_of(1, 1, 1, 2), load, {});
+  const Result<Outcome> too_large = simulate(machine::machine_of(1, 1, 1, 2), load, {});
   ASSERT_FALSE(too_large.ok());
   EXPECT_NE(too_large.error().message.find("1025 threads"), std::string::npos);
   load.grids = {grid_of(8, 64, 10)};
-  const Result<Outcome> unknown = simulate(shape_of(1, 1, 1, 2), load, {"wishful"});
+  const Result<Outcome> unknown = simulate(machine::machine_of(1, 1, 1, 2), load, {"wishful"});
   ASSERT_FALSE(unknown.ok());
   EXPECT_NE(unknown.error().message.find("lake"), std::string::npos);
   load.grids = {cluster_grid_of(10, 5, 1024, 10), grid_of(4, 1024, 10)};  // a GPC holds 4
   load.grids[0].name = "large";
-  const Outcome stuck = outcome_of(shape_of(1, 1, 1, 2), load);
+  const Outcome stuck = outcome_of(machine::machine_of(1, 1, 1, 2), load);
   EXPECT_EQ(stuck.stuck_grids, 1u);
   EXPECT_EQ(stuck.stuck, std::vector<std::string>{"large"});
   EXPECT_EQ(stuck.grids, 1u);
@@ -120,7 +115,7 @@ TEST(Simulation, WhatDoesNotFitIsSaid) {
 TEST(Simulation, FillingAMachineTakesASelectionStepPerLevel) {
   Load load;
   load.grids = {grid_of(1024, 256, 10)};
-  const machine::MachineShape shape = shape_of(8, 1, 8, 2);  // 128 SMs of 8 slots
+  const machine::MachineShape shape = machine::machine_of(8, 1, 8, 2);  // 128 SMs of 8 slots
   const Outcome outcome = outcome_of(shape, load);
   EXPECT_LE(outcome.steps, 8u);
   EXPECT_LE(outcome.masks, 8u);
@@ -208,7 +203,7 @@ Load random_load(std::uint64_t seed) {
 }
 
 TEST(Simulation, EveryCtaStartsAndEndsOnceAndNoSmHoldsTooMuch) {
-  const machine::MachineShape shapes[] = {shape_of(2, 2, 2, 2), shape_of(1, 1, 4, 1),
+  const machine::MachineShape shapes[] = {machine::machine_of(2, 2, 2, 2), machine::machine_of(1, 1, 4, 1),
                                           *machine::preset_shape("h200", 1)};
   std::uint64_t seed = 1;
   for (const machine::MachineShape& shape : shapes) {
@@ -246,7 +241,7 @@ TEST(Simulation, TheSameLoadGivesTheSameBytes) {
 }
 
 TEST(Simulation, ALogChangesNothing) {
-  const machine::MachineShape shape = shape_of(2, 2, 2, 2);
+  const machine::MachineShape shape = machine::machine_of(2, 2, 2, 2);
   for (std::uint64_t seed = 1; seed < 10; ++seed) {
     const Load load = random_load(seed);
     History history;

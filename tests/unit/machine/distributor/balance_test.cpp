@@ -84,7 +84,7 @@ class Balance : public ::testing::Test {
     kind.levels[0] = {Level::gpc, {size, 1, 1}};
     Slots free;
     for (int sm = 0; sm < 9; ++sm) free.push_back(random() % (kSlots + 1));
-    worked::State state = worked::state_of(testing::machine_of(3, 1, 1, kSms), kSlots, kind, free);
+    worked::State state = worked::state_of(machine_of(3, 1, 1, kSms), kSlots, kind, free);
     std::uint32_t fit = 0;
     for (std::uint32_t gpc = 0; gpc < 9; gpc += kSms)
       fit += (free[gpc] + free[gpc + 1] + free[gpc + 2]) / size;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "machine/distributor/distributor.h"
-#include "shapes.h"
+#include "machine/shape/even_shape.h"
 
 namespace raddle::machine::testing {
 

@@ -4,9 +4,9 @@
 #include <optional>
 #include <random>
 
+#include "machine/shape/even_shape.h"
 #include "naive_distributor.h"
 #include "random_load.h"
-#include "shapes.h"
 
 namespace raddle::machine {
 namespace {
@@ -53,7 +53,7 @@ TEST_F(LakeFilling, AClusterInADomainIsAGridOnAMachineOfItsSms) {
     if (placement_.launched == 0) continue;
     const Level level = load.kind.levels[0].domain;
     const Domain& domain = load.shape.domains(level)[load.shape.domain_of(level, placement_.sms[0])];
-    const MachineShape alone = testing::machine_of(1, 1, 1, domain.sm_count);
+    const MachineShape alone = machine_of(1, 1, 1, domain.sm_count);
     const auto part = [&](const Slots& all) {
       return std::span(all).subspan(domain.first_sm, domain.sm_count);
     };

@@ -5,9 +5,9 @@
 #include <random>
 
 #include "machine/distributor/distributor.h"
+#include "machine/shape/even_shape.h"
 #include "naive_distributor.h"
 #include "random_load.h"
-#include "shapes.h"
 
 namespace raddle::machine {
 namespace {
@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, EveryPolicy, ::testing::ValuesIn(policy_names
 
 class TwoGpcs : public ::testing::Test {
  protected:
-  MachineShape shape_ = testing::machine_of(2, 1, 1, 3);
+  MachineShape shape_ = machine_of(2, 1, 1, 3);
   Slots free_ = Slots(6, 3), load_ = Slots(6, 0);
   GridKind plain_, pairs_{.levels = {{{.domain = Level::gpc, .extent = {2, 1, 1}}}}, .depth = 1};
 

@@ -1,11 +1,11 @@
-// Machines of equal parts, for tests.
+// Machines of equal parts: for worked examples and tests.
 #pragma once
 
 #include <cstdint>
 
 #include "machine/shape/machine_shape.h"
 
-namespace raddle::machine::testing {
+namespace raddle::machine {
 
 /// A set of one GPU of one uGPU.
 inline MachineShape machine_of(std::uint32_t gpcs, std::uint32_t cpcs_per_gpc, std::uint32_t tpcs_per_cpc,
@@ -26,4 +26,4 @@ inline MachineShape machine_of(std::uint32_t gpcs, std::uint32_t cpcs_per_gpc, s
   return shape;
 }
 
-}  // namespace raddle::machine::testing
+}  // namespace raddle::machine
