@@ -13,7 +13,7 @@
 #include "distribute/report.h"
 #include "distribute/simulation.h"
 #include "distribute/views.h"
-#include "machine/shape/host.h"
+#include "machine/shape/shape_file.h"
 
 namespace raddle::cli {
 namespace {
@@ -73,8 +73,7 @@ int print_outcomes(const DistributeOptions& options, const std::vector<Outcome>&
 }
 
 Result<int> run_load(const DistributeOptions& options) {
-  TRY_ASSIGN(const machine::MachineShape shape,
-             machine::preset_shape(options.shape, machine::host_info().usable_cores));
+  TRY_ASSIGN(const machine::MachineShape shape, machine::find_shape(options.shape));
   TRY_ASSIGN(const std::string text, read_file(options.trace));
   TRY_ASSIGN(const distribute::Load load, distribute::parse_load(text, options.trace));
   std::vector<Outcome> outcomes;
