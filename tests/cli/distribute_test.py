@@ -1,5 +1,8 @@
 """raddle distribute and record: reports, recorded decisions, views, loads from real launches."""
 import json
+import os
+import sys
+import unittest
 
 from command import INVALID, KERNELS, RADDLE, USAGE, CommandTest, tap
 
@@ -9,6 +12,21 @@ LOAD = """{"raddle": "load", "version": 1, "generators": [{"name": "g", "seed": 
    "priority": -1, "duration": {"normal": [3000, 200]}}}]}]}"""
 VECTOR_ADD = ("run", f"{KERNELS}/vector_add.ptx", "--kernel", "vector_add", "--grid", 300, "--block", 128, "--arg", "buf:f32:38400=iota",
               "--arg", "buf:f32:38400=2", "--arg", "buf:f32:38400", "--arg", "i32:38400")
+
+CUDA_PROGRAM = """import ctypes
+cuda = ctypes.CDLL("libcuda.so.1")
+def check(status):
+    assert status == 0, status
+context, module, function = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+check(cuda.cuInit(0))
+check(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0))
+check(cuda.cuCtxSetCurrent(context))
+check(cuda.cuModuleLoadData(ctypes.byref(module), b".version 8.0\\n.target sm_90\\n.address_size 64\\n.visible .entry nothing() { ret; }"))
+check(cuda.cuModuleGetFunction(ctypes.byref(function), module, b"nothing"))
+for i in range(3):
+    check(cuda.cuLaunchKernel(function, 40 + i, 1, 1, 64, 1, 1, 0, None, None, None))
+check(cuda.cuCtxSynchronize())
+"""
 
 
 class Distribute(CommandTest):
@@ -90,6 +108,13 @@ class Distribute(CommandTest):
         self.assertEqual(json.load(open(load))["grids"][0]["name"], "vector_add")
         self.fails(USAGE, "record", "-o", load)
         self.fails(INVALID, "record", "-o", self.path("no/such/directory.json"), "--", RADDLE, *VECTOR_ADD)
+
+    @unittest.skipIf(os.environ.get("RADDLE_SANITIZE"), "programs that are not instrumented cannot load libraries that are")
+    def test_programs_that_never_close_their_device_are_recorded_when_they_exit(self):
+        load, log = self.path("recorded.json"), self.path("log.jsonl")
+        self.succeeds("record", "-o", load, "--decisions", log, "--", sys.executable, self.write("program.py", CUDA_PROGRAM))
+        self.assertEqual([grid["grid"][0] for grid in json.load(open(load))["grids"]], [40, 41, 42])
+        self.assertEqual(self.succeeds("distribute", "--show", log).count("nothing"), open(log).read().count('"step"'))
 
 
 if __name__ == "__main__":
