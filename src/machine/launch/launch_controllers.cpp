@@ -14,16 +14,13 @@ namespace raddle::machine {
 LaunchControllers::LaunchControllers(const MachineShape& shape, unsigned workers,
                                      std::unique_ptr<Policy> policy, DistributorOptions options)
     : shape_(shape),
-      depth_(shape.sm.cta_slots),
       distributor_(shape, std::move(policy), options),
-      sms_(shape.sm_count()),
-      queue_(std::size_t{shape.sm_count()} * depth_),
+      taken_(shape.sm_count()),
       owners_(workers) {
-  const std::uint32_t count = shape.sm_count();
-  for (std::uint32_t sm = 0; sm < count; ++sm)
-    sms_[sm].home = sms_[sm].owner = static_cast<std::uint32_t>(std::uint64_t{sm} * workers / count);
-  for (std::uint32_t sm = count; sm-- > 0;) owners_[sms_[sm].owner].cursor = sm;
-  for (Owner& owner : owners_) owner.ready.resize((count + 63) / 64);
+  const std::uint64_t count = shape.sm_count();
+  for (std::uint64_t sm = 0; sm < count; ++sm)
+    home_.push_back(static_cast<std::uint16_t>(sm * workers / count));
+  owner_of_ = home_;
 }
 
 /// A cooperative launch is one cluster of all CTAs that the whole GPU confines (W-3).
@@ -52,29 +49,27 @@ unsigned LaunchControllers::add(Task& task) {
   if (recorder_ != nullptr)
     recorder_->added(grid, work.context.nctaid, work.name == nullptr ? "" : *work.name, now_ns());
   distributor_.add(grid);
+  if (resident_ == 0) owner_of_ = home_;  // what had to move comes home
   added_ = true;
   return static_cast<unsigned>(std::min<std::uint64_t>(work.blocks, owners_.size()));
 }
 
 // --- what the distributor launches goes to the SMs' queues ---
 
-void LaunchControllers::set_ready(std::uint32_t sm, bool ready) {
-  std::uint64_t& word = owners_[sms_[sm].owner].ready[sm / 64];
-  const std::uint64_t bit = 1ull << sm % 64;
-  word = ready ? word | bit : word & ~bit;
-}
-
-void LaunchControllers::push(std::uint32_t sm_number, const Resident& cta) {
-  Sm& sm = sms_[sm_number];
-  RADDLE_ASSERT(sm.queued < depth_, "an SM was given more CTAs than it has slots");
-  if (sm.queued + sm.taken == 0) sm.owner = sm.home;
-  // What is more urgent starts first.
-  std::uint32_t place = sm.queued++;
-  for (; place != 0 && at(sm_number, place - 1).task->priority > cta.task->priority; --place)
-    at(sm_number, place) = at(sm_number, place - 1);
-  at(sm_number, place) = cta;
-  set_ready(sm_number, true);
-  ++owners_[sm.owner].queued;
+void LaunchControllers::push(Owner& owner, const CtaRun& run) {
+  if (owner.head * 2 >= owner.runs.size() + 64 || owner.head == owner.runs.size()) {
+    owner.runs.erase(owner.runs.begin(), owner.runs.begin() + static_cast<std::ptrdiff_t>(owner.head));
+    owner.head = 0;
+  }
+  auto place = owner.runs.end();
+  const auto first = owner.runs.begin() + static_cast<std::ptrdiff_t>(owner.head);
+  while (place != first && place[-1].task->priority > run.task->priority) --place;
+  if (place == owner.runs.end() && place != first && run.count == 1 && place[-1].append(run)) {
+    ++owner.queued;
+    return;
+  }
+  owner.runs.insert(place, run);
+  owner.queued += run.count;
 }
 
 /// The cluster that a CTA shares memory with; takes one from the pool for the first CTA of each.
@@ -97,15 +92,34 @@ Cluster* LaunchControllers::cluster_of(const LaunchMask& mask, std::uint64_t ind
   return clusters[number];
 }
 
+// SMs that follow one another and have one owner get a run together.
 void LaunchControllers::launch(const LaunchMask& mask) {
   Task& task = *static_cast<Task::Distribution*>(mask.grid)->task;
-  std::uint64_t index = mask.first;
-  for (const std::uint32_t sm : mask.sms) {
-    push(sm,
-         {&task, mask.cluster == kNoCluster ? nullptr : cluster_of(mask, index, sm), index, mask.cluster});
-    ++index;
+  const auto count = static_cast<std::uint32_t>(mask.sms.size());
+  for (std::uint32_t i = 0; i < count;) {
+    const std::uint32_t sm = mask.sms[i];
+    CtaRun run{.task = &task,
+               .slot = mask.cluster,
+               .count = 1,
+               .first = mask.first + i,
+               .index_step = 1,
+               .sm = sm,
+               .sm_step = 1};
+    std::uint32_t most = count - i;
+    if (mask.cluster != kNoCluster) {
+      run.cluster = cluster_of(mask, run.first, sm);
+      const std::uint32_t size = task.grid.cluster_size();
+      most = std::min(most, size - static_cast<std::uint32_t>(run.first % size));
+    }
+    const std::uint16_t owner = owner_of_[sm];
+    while (run.count < most && mask.sms[i + run.count] == sm + run.count &&
+           owner_of_[sm + run.count] == owner)
+      ++run.count;
+    i += run.count;
+    push(owners_[owner], run);
   }
-  queued_.store(queued_.load(std::memory_order_relaxed) + mask.sms.size(), std::memory_order_relaxed);
+  resident_ += count;
+  queued_.store(queued_.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
 }
 
 // --- what workers take ---
@@ -123,76 +137,71 @@ bool CtaRun::append(const CtaRun& one) {
   return true;
 }
 
-namespace {
-/// The first set bit at or after a position, else the first one at all. The set is not empty.
-std::uint32_t next_set(const std::vector<std::uint64_t>& bits, std::uint32_t from) {
-  std::size_t word = from / 64;
-  if (const std::uint64_t rest = bits[word] >> from % 64; rest != 0)
-    return from + static_cast<std::uint32_t>(std::countr_zero(rest));
-  do word = word + 1 == bits.size() ? 0 : word + 1;
-  while (bits[word] == 0);
-  return static_cast<std::uint32_t>(word * 64 + static_cast<unsigned>(std::countr_zero(bits[word])));
-}
-}  // namespace
-
-// One CTA of each ready SM in turn, as the distributor numbered them. Fewer at a time as the queue gets
-// shorter: what is taken cannot move to another worker.
+// Fewer at a time as the queue gets shorter: what is taken cannot move to another worker.
 std::size_t LaunchControllers::take(unsigned worker, std::span<CtaRun> grants) {
   Owner& owner = owners_[worker];
   std::uint64_t budget = std::clamp<std::uint64_t>(owner.queued / 4, 1, kCtasPerCall);
-  budget = std::min(budget, owner.queued);
   std::size_t count = 0;
-  std::uint64_t taken = 0;
-  for (; taken < budget; ++taken) {
-    const std::uint32_t number = next_set(owner.ready, owner.cursor);
-    Sm& sm = sms_[number];
-    const Resident& cta = at(number, 0);
-    const CtaRun next{cta.task, cta.cluster, cta.slot, 1, cta.index, 0, number, 0};
-    if (count == 0 || !grants[count - 1].append(next)) {
-      if (count == grants.size()) break;
-      grants[count++] = next;
+  std::uint32_t taken = 0;
+  while (budget != 0 && count < grants.size() && owner.head != owner.runs.size()) {
+    CtaRun& run = owner.runs[owner.head];
+    CtaRun& grant = grants[count++] = run;
+    grant.count = static_cast<std::uint32_t>(std::min<std::uint64_t>(run.count, budget));
+    for (std::uint32_t i = 0; i < grant.count; ++i) ++taken_[run.sm + i * run.sm_step];
+    if (grant.count == run.count) {
+      ++owner.head;
+    } else {
+      run.first += std::uint64_t{grant.count} * run.index_step;
+      run.sm += grant.count * run.sm_step;
+      run.count -= grant.count;
     }
-    sm.head = sm.head + 1 == depth_ ? 0 : sm.head + 1;
-    ++sm.taken;
-    if (--sm.queued == 0) set_ready(number, false);
-    owner.cursor = number + 1 == sms_.size() ? 0 : number + 1;
+    budget -= grant.count;
+    taken += grant.count;
   }
   owner.queued -= taken;
   queued_.store(queued_.load(std::memory_order_relaxed) - taken, std::memory_order_relaxed);
   return count;
 }
 
-void LaunchControllers::move_to(std::uint32_t number, unsigned worker) {
-  Sm& sm = sms_[number];
-  set_ready(number, false);
-  owners_[sm.owner].queued -= sm.queued;
-  sm.owner = worker;
-  owners_[worker].queued += sm.queued;
-  set_ready(number, true);
+/// SMs of which nothing has started move with all their CTAs, those that `from` would come to last first.
+void LaunchControllers::move_sms(unsigned from, unsigned to, std::uint64_t wanted) {
+  Owner& victim = owners_[from];
+  std::uint64_t moving = 0;
+  for (std::size_t i = victim.runs.size(); i-- > victim.head && moving < wanted;) {
+    CtaRun run = victim.runs[i];
+    run.sm += run.sm_step * run.count;
+    while (run.count != 0 && moving < wanted) {
+      run.sm -= run.sm_step;
+      --run.count;
+      if (owner_of_[run.sm] == from && taken_[run.sm] != 0) continue;
+      owner_of_[run.sm] = static_cast<std::uint16_t>(to);
+      ++moving;  // at least: more of its CTAs may be in other runs
+    }
+  }
+  if (moving == 0) return;
+  kept_.assign(victim.runs.begin() + static_cast<std::ptrdiff_t>(victim.head), victim.runs.end());
+  victim.runs.clear();
+  victim.head = victim.queued = 0;
+  for (CtaRun run : kept_) {
+    for (; run.count != 0; run.drop_first()) {
+      CtaRun one = run;
+      one.count = 1;
+      push(owners_[owner_of_[run.sm]], one);
+    }
+  }
 }
 
-// From the worker with most queued, half of its SMs of which it has started nothing: those it would come to
-// last.
+// From the worker with most queued, half.
 void LaunchControllers::steal(unsigned worker) {
-  const auto victim = static_cast<std::uint32_t>(
-      std::max_element(owners_.begin(), owners_.end(),
-                       [](const Owner& a, const Owner& b) { return a.queued < b.queued; }) -
-      owners_.begin());
-  const std::uint64_t wanted = (owners_[victim].queued + 1) / 2;
-  if (victim == worker || wanted == 0) return;
-  const auto count = static_cast<std::uint32_t>(sms_.size());
-  std::uint32_t number = owners_[victim].cursor;
-  for (std::uint32_t step = 0; step < count && owners_[worker].queued < wanted; ++step) {
-    number = number == 0 ? count - 1 : number - 1;
-    const Sm& sm = sms_[number];
-    if (sm.owner == victim && sm.taken == 0 && sm.queued != 0) move_to(number, worker);
-  }
-  owners_[worker].cursor = number;
+  const auto victim =
+      static_cast<unsigned>(std::ranges::max_element(owners_, {}, &Owner::queued) - owners_.begin());
+  if (victim != worker) move_sms(victim, worker, (owners_[victim].queued + 1) / 2);
 }
 
 // --- what ends ---
 
 void LaunchControllers::end_cta(const CtaRun& run) {
+  --resident_;
   if (run.slot == kNoCluster) {
     distributor_.complete(run.task->distribution, run.sm, 1);
     return;
@@ -204,12 +213,13 @@ void LaunchControllers::end_cta(const CtaRun& run) {
 void LaunchControllers::finish(const CtaRun& finished) {
   if (finished.slot == kNoCluster && finished.sm_step == 0) {
     distributor_.complete(finished.task->distribution, finished.sm, finished.count);
-    sms_[finished.sm].taken -= finished.count;
+    resident_ -= finished.count;
+    taken_[finished.sm] = static_cast<std::uint16_t>(taken_[finished.sm] - finished.count);
     return;
   }
   for (CtaRun rest = finished; rest.count != 0; rest.drop_first()) {
     end_cta(rest);
-    --sms_[rest.sm].taken;
+    --taken_[rest.sm];
   }
 }
 
@@ -260,23 +270,15 @@ std::size_t LaunchControllers::exchange(unsigned worker, std::span<const CtaRun>
 
 // Drops what no worker has taken.
 void LaunchControllers::purge(Task& task) {
-  for (std::uint32_t number = 0; number < sms_.size(); ++number) {
-    Sm& sm = sms_[number];
-    const std::uint32_t before = sm.queued;
-    std::uint32_t kept = 0;
-    for (std::uint32_t i = 0; i < before; ++i) {
-      const Resident cta = at(number, i);
-      if (cta.task == &task) {
-        end_cta({&task, cta.cluster, cta.slot, 1, cta.index, 0, number, 0});
-      } else {
-        at(number, kept++) = cta;
-      }
-    }
-    if (kept == before) continue;
-    sm.queued = kept;
-    owners_[sm.owner].queued -= before - kept;
-    queued_.fetch_sub(before - kept, std::memory_order_relaxed);
-    if (kept == 0) set_ready(number, false);
+  for (Owner& owner : owners_) {
+    std::erase_if(owner.runs, [&](const CtaRun& run) {
+      if (&run - owner.runs.data() < static_cast<std::ptrdiff_t>(owner.head) || run.task != &task)
+        return false;
+      for (CtaRun rest = run; rest.count != 0; rest.drop_first()) end_cta(rest);
+      owner.queued -= run.count;
+      queued_.fetch_sub(run.count, std::memory_order_relaxed);
+      return true;
+    });
   }
 }
 

@@ -71,22 +71,12 @@ class LaunchControllers : private LaunchSink {
 
  private:
   static constexpr std::uint32_t kCtasPerCall =
-      32;            // spreads the cost of the lock; what is taken cannot move
-  struct Resident {  // launched, not taken by a worker
-    Task* task;
-    Cluster* cluster;
-    std::uint64_t index;
-    std::uint32_t slot;
-  };
-  struct Sm {
-    std::uint32_t home = 0, owner = 0;   // workers
-    std::uint32_t head = 0, queued = 0;  // in its part of queue_
-    std::uint32_t taken = 0;             // by the owner, not reported finished
-  };
+      32;  // spreads the cost of the lock; what is taken cannot move
+  /// A worker's CTAs that have not started, on the SMs it owns: the most urgent first, else as launched.
   struct Owner {
-    std::vector<std::uint64_t> ready;  // by SM, a bit: it is ours and has queued CTAs
-    std::uint32_t cursor = 0;          // SM to take from next
-    std::uint64_t queued = 0;
+    std::vector<CtaRun> runs;  // those before `head` have been taken
+    std::size_t head = 0;
+    std::uint64_t queued = 0;  // CTAs
   };
   /// A resident outermost cluster, by the distributor's slot: the clusters in it that share memory.
   struct Outermost {
@@ -95,14 +85,10 @@ class LaunchControllers : private LaunchSink {
 
   void launch(const LaunchMask& mask) override;
   Cluster* cluster_of(const LaunchMask& mask, std::uint64_t index, std::uint32_t sm);
-  void push(std::uint32_t sm, const Resident& cta);
-  Resident& at(std::uint32_t sm, std::uint32_t position) {
-    return queue_[std::size_t{sm} * depth_ + (sms_[sm].head + position) % depth_];
-  }
-  void set_ready(std::uint32_t sm, bool ready);
+  void push(Owner& owner, const CtaRun& run);
   std::size_t take(unsigned worker, std::span<CtaRun> grants);
   void steal(unsigned worker);
-  void move_to(std::uint32_t sm, unsigned worker);
+  void move_sms(unsigned from, unsigned to, std::uint64_t wanted);
   void finish(const CtaRun& run);
   void end_cta(const CtaRun& run);
   void flush();
@@ -110,15 +96,15 @@ class LaunchControllers : private LaunchSink {
   void tell_time();
 
   const MachineShape& shape_;
-  const std::uint32_t depth_;  // most CTAs of an SM
   std::mutex mutex_;
   Distributor distributor_;
   ClusterPool clusters_;
   WindowPool windows_;
-  std::vector<Sm> sms_;
-  std::vector<Resident> queue_;  // a ring of depth_ per SM
-  std::vector<Owner> owners_;
-  std::vector<Outermost> outermost_;  // by slot
+  std::vector<std::uint16_t> home_, owner_of_;  // by SM: worker
+  std::vector<std::uint16_t> taken_;            // by SM: CTAs that its owner has taken, not reported finished
+  std::vector<Owner> owners_;                   // by worker
+  std::vector<CtaRun> kept_;                    // scratch of move_sms
+  std::vector<Outermost> outermost_;            // by slot
   struct Flush {
     Task* task;
     std::uint32_t slot;
@@ -126,7 +112,8 @@ class LaunchControllers : private LaunchSink {
   std::vector<Flush> flushing_;  // clusters whose CTAs are complete, until their traffic has drained
   std::vector<Task*> flushed_;   // tasks of clusters that have ended, not yet looked at
   std::atomic<std::uint64_t> queued_{0};
-  bool added_ = false;  // something may be launched although nothing has ended
+  std::uint64_t resident_ = 0;  // CTAs
+  bool added_ = false;          // something may be launched although nothing has ended
   LaunchRecorder* recorder_ = nullptr;
   DecisionLog* log_ = nullptr;  // the recorder's
   std::uint64_t grids_ = 0;
