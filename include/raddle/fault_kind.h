@@ -21,7 +21,8 @@ enum class FaultKind : std::uint32_t {
   invalid_function,
   unsupported,
   out_of_memory,
-  invalid_handle  ///< of a texture or surface
+  invalid_handle,          ///< of a texture or surface
+  illegal_cluster_address  ///< shared memory of a block of the cluster that is not there, or not so large
 };
 
 }  // namespace raddle

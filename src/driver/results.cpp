@@ -58,6 +58,7 @@ CUresult result_of_fault(FaultKind kind) {
   switch (kind) {
     case FaultKind::illegal_address:
     case FaultKind::invalid_handle:
+    case FaultKind::illegal_cluster_address:
       return CUDA_ERROR_ILLEGAL_ADDRESS;
     case FaultKind::misaligned_address:
       return CUDA_ERROR_MISALIGNED_ADDRESS;

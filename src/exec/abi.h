@@ -34,6 +34,8 @@ struct LaunchContext {
   std::uint32_t cluster_shape[3] = {1, 1, 1};  ///< CTAs per cluster; 1,1,1 without clusters
   /// %envreg1:%envreg2, 0 if not cooperative: two words, the workspace's size and the barrier of the grid.
   std::uint64_t grid_workspace;
+  std::uint32_t explicit_cluster;  ///< %is_explicit_cluster: the launch or the kernel asks for clusters
+  std::uint32_t largest_shared;    ///< bytes of shared memory that no CTA of the machine can exceed
 };
 
 /// State of one named barrier (PTX bar.*), in threads. Logic in exec/barrier.h.
@@ -99,6 +101,14 @@ struct Services {
   /// @param arguments  in order, a value for each; for a structure, a value for each of its 32-bit words
   std::uint64_t (*device_runtime)(WarpContext*, std::uint32_t lane, std::uint32_t function,
                                   const std::uint64_t* arguments);
+  /// The cluster's barrier (exec/cluster.h). Counts lanes; fault: illegal_barrier for those that have arrived
+  /// already and not waited since.
+  void (*cluster_arrive)(WarpContext*, std::uint32_t lanes);
+  /// Lanes of those given whose phase is not over; the others have waited. For warps of which only some lanes
+  /// have come. Fault: illegal_barrier for lanes that have not arrived.
+  std::uint32_t (*cluster_waiting)(WarpContext*, std::uint32_t lanes);
+  /// Blocks until the phase in which all these lanes arrived is over. Fault: as above.
+  void (*cluster_wait)(WarpContext*, std::uint32_t lanes);
 };
 
 /// Most values that a function of the device runtime takes.
@@ -141,6 +151,8 @@ struct CtaContext {
   /// Its cluster, never null: without clusters the CTA is a cluster of its own. `shared` above is the
   /// cluster's window, so that a shared address is rank << 24 | offset; `cluster_rank` is this CTA's.
   ClusterContext* cluster;
+  std::uint32_t cluster_phase;    ///< phases of the cluster's barrier in which all its threads have arrived
+  std::uint32_t cluster_arrived;  ///< live threads that have arrived in the phase after these
 };
 
 /// One warp. Warp w holds threads 32w .. 32w+31 in linear order (x fastest).
@@ -156,8 +168,10 @@ struct WarpContext {
   std::uint32_t lane;                      ///< 1 + lane that touches memory right now, for faults; 0: unknown
   std::uint32_t dynamic_stack[kWarpSize];  ///< by lane: bytes in use at the end of local memory (PTX alloca);
                                            ///< the engine's own, cleared by it
-  std::uint32_t outside_lanes;  ///< in a device function: lanes of the warp that wait outside the call;
-                                ///< the engine's own
+  std::uint32_t outside_lanes;   ///< in a device function: lanes of the warp that wait outside the call;
+                                 ///< the engine's own
+  std::uint32_t cluster_joined;  ///< lanes that have arrived at the cluster's barrier and not waited yet
+  std::uint32_t cluster_parity;  ///< of these: lanes that arrived in a phase of odd number
 };
 
 }  // namespace raddle::exec

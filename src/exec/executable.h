@@ -74,6 +74,9 @@ struct CompileOptions {
   bool deterministic = false;
   /// Local memory per thread beyond the frames whose number is known (CUDA's cudaLimitStackSize).
   std::uint32_t stack_bytes = kDefaultStackBytes;
+  /// For launches with clusters of more than one CTA; code without it takes each CTA for a cluster of its
+  /// own.
+  bool clustered = false;
 };
 
 class Engine {

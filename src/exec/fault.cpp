@@ -43,6 +43,8 @@ std::string_view fault_name(FaultKind kind) {
       return "out of memory";
     case FaultKind::invalid_handle:
       return "invalid texture or surface handle";
+    case FaultKind::illegal_cluster_address:
+      return "illegal cluster address";
   }
   RADDLE_UNREACHABLE("fault kind");
 }
@@ -50,7 +52,8 @@ std::string_view fault_name(FaultKind kind) {
 namespace {
 bool names_address(FaultKind kind) {
   return kind == FaultKind::illegal_address || kind == FaultKind::misaligned_address ||
-         kind == FaultKind::invalid_function || kind == FaultKind::invalid_handle;
+         kind == FaultKind::invalid_function || kind == FaultKind::invalid_handle ||
+         kind == FaultKind::illegal_cluster_address;
 }
 }  // namespace
 

@@ -1,6 +1,6 @@
-// CTA barriers as a warp sees them. While all living lanes of the warp wait at one barrier the machine's
-// blocking call does everything; lanes that wait apart (other barriers, or other lanes still running) are
-// counted with barrier_join and released when the barrier's generation has changed.
+// Barriers of the CTA and of the cluster as a warp sees them. While all living lanes of the warp wait at one
+// barrier the machine's blocking call does everything; lanes that wait apart (other barriers, or other lanes
+// still running) are counted with barrier_join and released when the barrier's generation has changed.
 #include <bit>
 
 #include "base/assert.h"
@@ -124,6 +124,21 @@ void Warp::deliver(std::uint32_t lanes, std::uint32_t count, std::uint32_t all) 
   });
   idle_turns_ = 0;
   push_by_place(lanes);
+}
+
+void Warp::wait_for_cluster(std::uint32_t lanes) {
+  const exec::Services& services = *context_->cta->services;
+  staying_ = services.cluster_waiting(context_, lanes);
+  if (staying_ == alive_) {
+    services.cluster_wait(context_, lanes);
+    staying_ = 0;
+  }
+  if (staying_ == 0) {
+    idle_turns_ = 0;
+    return;
+  }
+  budget_ = 0;
+  touched_memory_ = true;  // others end the wait: let them run when nobody else here can
 }
 
 }  // namespace raddle::interp

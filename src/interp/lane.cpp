@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "exec/cluster.h"
 #include "exec/executable.h"
 #include "interp/warp.h"
 
@@ -120,7 +121,7 @@ std::uint64_t Lane::special(ptx::SpecialRegister which, unsigned component) cons
     case S::gridid:
       return launch.grid_id;
     case S::is_explicit_cluster:
-      return launch.cluster_shape[0] * launch.cluster_shape[1] * launch.cluster_shape[2] > 1;
+      return launch.explicit_cluster;
     case S::clusterid:
       return component < 3 ? cta.ctaid[component] / launch.cluster_shape[component] : 0;
     case S::nclusterid:
@@ -163,8 +164,9 @@ std::uint64_t Lane::special(ptx::SpecialRegister which, unsigned component) cons
     case S::reserved_smem_offset_begin:
     case S::reserved_smem_offset_0:
     case S::reserved_smem_offset_1:
-      return 0;
+      return cta.cluster_rank << exec::kRankShift;
     case S::reserved_smem_offset_end:
+      return (cta.cluster_rank << exec::kRankShift) + exec::kReservedShared;
     case S::reserved_smem_offset_cap:
       return exec::kReservedShared;
     case S::current_graph_exec:

@@ -72,8 +72,10 @@ class Lane {
   std::uint64_t generic_address(unsigned k) const;
   std::uint64_t to_generic(ptx::Space space, std::uint64_t address) const;
   std::uint64_t from_generic(ptx::Space space, std::uint64_t address) const;
-  /// isspacep.
+  /// isspacep; of shared memory the CTA's own.
   bool in_space(ptx::Space space, std::uint64_t generic) const;
+  /// isspacep.shared::cluster.
+  bool in_cluster(std::uint64_t generic) const;
   /// Address of a variable in its own space; private parameters: generic.
   std::uint64_t variable_address(ptx::VariableId id) const;
   /// The dynamic stack (PTX alloca): grows down from the end of local memory, addresses as of .local.
@@ -135,6 +137,7 @@ class Lane {
   const FunctionCode& callee_of(const ptx::Call& call) const;
   const FunctionCode& code_of_entry() const;
   bool is_constant(std::uint64_t generic) const;
+  bool is_remote(std::uint64_t generic, unsigned bytes) const;
   /// Where a formal `.reg` parameter is held, or null for a `.param` one.
   std::uint64_t* formal_register(ptx::VariableId id, unsigned depth);
 

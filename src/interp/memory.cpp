@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "exec/cluster.h"
 #include "interp/lane.h"
 #include "interp/warp.h"
 
@@ -16,6 +17,9 @@ using ptx::Space;
 namespace {
 
 std::uint64_t host_bits(const void* address) { return reinterpret_cast<std::uint64_t>(address); }
+
+/// What a CTA's own shared addresses start with in its cluster.
+std::uint32_t rank_base(const exec::CtaContext& cta) { return cta.cluster_rank << exec::kRankShift; }
 
 std::uint64_t shared_end(const exec::LaunchContext& launch) {
   std::uint64_t fixed = exec::kReservedShared + launch.static_shared;
@@ -36,7 +40,7 @@ std::uint64_t Lane::variable_address(ptx::VariableId id) const {
   const exec::LaunchContext& launch = *context().cta->launch;
   switch (variable.space) {
     case Space::shared:
-      return warp_->module().shared_offsets[id];
+      return rank_base(*context().cta) + warp_->module().shared_offsets[id];
     case Space::local:
       return frames_[depth_].local + variable.offset;
     case Space::param:
@@ -71,7 +75,7 @@ std::uint64_t Lane::from_generic(Space space, std::uint64_t address) const {
 bool Lane::in_space(Space space, std::uint64_t generic) const {
   const exec::CtaContext& cta = *context().cta;
   auto within = [&](std::uint64_t base, std::uint64_t size) { return generic - base < size; };
-  bool shared = within(host_bits(cta.shared), exec::kSharedWindow);
+  bool shared = within(host_bits(cta.shared) + rank_base(cta), exec::kSharedWindow);
   bool local = within(host_bits(cta.local) + linear_thread() * cta.local_stride, cta.local_stride);
   bool param = within(host_bits(cta.launch->parameters), code_of_entry().function->parameter_bytes);
   switch (space) {
@@ -84,8 +88,13 @@ bool Lane::in_space(Space space, std::uint64_t generic) const {
     case Space::const_:
       return is_constant(generic);
     default:
-      return !shared && !local && !param && !is_constant(generic);
+      return !in_cluster(generic) && !local && !param && !is_constant(generic);
   }
+}
+
+bool Lane::in_cluster(std::uint64_t generic) const {
+  const exec::CtaContext& cta = *context().cta;
+  return generic - host_bits(cta.shared) < cta.cluster->cta_count * exec::kSharedWindow;
 }
 
 bool Lane::is_constant(std::uint64_t generic) const {
@@ -137,22 +146,39 @@ std::uint64_t Lane::generic_address(unsigned k) const {
 }
 
 std::byte* Lane::access(unsigned k, unsigned bytes) const {
-  Space space = ptx::space_of(current_->opcode->get(isa::ModKind::space));
+  const isa::Mod named = current_->opcode->get(isa::ModKind::space);
+  Space space = ptx::space_of(named);
   std::uint64_t address = base_address(operands_[k], space);
   const exec::CtaContext& cta = *context().cta;
   if (space == Space::shared) address = static_cast<std::uint32_t>(address);
   std::uint64_t generic = to_generic(space, address);
+  const bool remote =
+      (named == isa::Mod::shared_cluster || space == Space::generic) && is_remote(generic, bytes);
   if (generic % bytes != 0) fault(exec::FaultKind::misaligned_address, generic);
   // Of an address that is not canonical the processor would not say which it was.
   if (generic >> 47 != 0) fault(exec::FaultKind::illegal_address, generic);
   std::uint64_t limit = ~std::uint64_t{0};
-  if (space == Space::shared) limit = shared_end(*cta.launch);
+  if (space == Space::shared && !remote) {
+    address -= rank_base(cta);
+    limit = shared_end(*cta.launch);
+  }
   if (space == Space::local) limit = cta.local_stride;
   if (space == Space::param && generic != address) limit = code_of_entry().function->parameter_bytes;
   if (limit != ~std::uint64_t{0} && (address > limit || limit - address < bytes)) {
     fault(exec::FaultKind::illegal_address, generic);
   }
   return reinterpret_cast<std::byte*>(generic);
+}
+
+/// Whether an access goes to another CTA of the cluster. Fault: illegal_cluster_address (W-19). A CTA without
+/// cluster has no others: its addresses beyond its own memory are plain illegal ones.
+bool Lane::is_remote(std::uint64_t generic, unsigned bytes) const {
+  const exec::CtaContext& cta = *context().cta;
+  const auto address = exec::shared_address_of(*cta.cluster, generic);
+  if (!address || cta.cluster->cta_count == 1 || exec::rank_of(*address) == cta.cluster_rank) return false;
+  if (exec::check_remote(cta, *address, bytes) != exec::ClusterProblem::none)
+    fault(exec::FaultKind::illegal_cluster_address, generic);
+  return true;
 }
 
 }  // namespace raddle::interp

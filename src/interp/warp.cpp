@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "base/assert.h"
 
@@ -43,6 +44,7 @@ void Warp::start() {
   exiting_ = 0;
   sleep_ = 0;
   idle_turns_ = 0;
+  staying_ = 0;
   for (unsigned k = 0; k < exec::kWarpSize; ++k) {
     lanes_[k].start(*this, k, *kernel);
     if ((alive_ >> k & 1) == 0) lanes_[k].state_ = Lane::State::exited;
@@ -157,7 +159,8 @@ void Warp::execute_warp(std::uint32_t& group, const InstructionCode& info,
   WarpStep together_step(*this, active);
   info.reference.warp(together_step, instruction);
   std::uint32_t waiting = 0;
-  each_lane(active, [&](unsigned k) {
+  const std::uint32_t staying = std::exchange(staying_, 0);
+  each_lane(active & ~staying, [&](unsigned k) {
     if (lanes_[k].state_ == Lane::State::at_barrier) {
       waiting |= 1u << k;
     } else {
@@ -167,7 +170,7 @@ void Warp::execute_warp(std::uint32_t& group, const InstructionCode& info,
   group &= ~waiting;
   if (waiting != 0) {
     settle_barrier();
-  } else if (active != together) {
+  } else if (active != together || staying != 0) {
     split(group, ptx::kNone);
   }
 }

@@ -22,6 +22,8 @@ class WarpStep {
   std::uint32_t lanes() const { return lanes_; }  ///< lanes that execute it; their guards hold
   Lane& lane(unsigned index) const;
   exec::WarpContext& context() const;
+  /// Lanes for which the cluster's barrier is not over stay at the instruction.
+  void wait_for_cluster();
   template <class F>
   void each(F f) const {
     for (std::uint32_t rest = lanes_; rest != 0; rest &= rest - 1)
@@ -47,6 +49,8 @@ class Warp {
   Lane& lane(unsigned index) { return lanes_[index]; }
   [[noreturn]] void fault(exec::FaultKind kind, std::uint64_t address, unsigned lane);
   void exit_lane(unsigned lane) { exiting_ |= 1u << lane; }
+  /// barrier.cluster.wait: blocks if all living lanes must wait; else those that must look again later.
+  void wait_for_cluster(std::uint32_t lanes);
   /// A lane asks to wait: other groups go first; without any, the machine waits.
   void sleep(std::uint32_t nanoseconds) { sleep_ = std::max(sleep_, nanoseconds); }
 
@@ -86,12 +90,14 @@ class Warp {
   std::vector<std::uint32_t> queue_;  ///< disjoint groups of lanes waiting for a turn, oldest first
   std::uint32_t exiting_ = 0;         ///< lanes that exited in the current step
   std::uint32_t alive_ = 0;
+  std::uint32_t staying_ = 0;    ///< lanes that execute the current instruction again in a later turn
   unsigned budget_ = 0;          ///< back-edges left in this turn
   std::uint32_t sleep_ = 0;      ///< nanoseconds that the group's lanes asked to wait, at most
   unsigned idle_turns_ = 0;      ///< turns since something other than looping happened
   bool touched_memory_ = false;  ///< the turn read memory that others may write
 };
 
+inline void WarpStep::wait_for_cluster() { warp_.wait_for_cluster(lanes_); }
 inline Lane& WarpStep::lane(unsigned index) const { return warp_.lane(index); }
 inline exec::WarpContext& WarpStep::context() const { return warp_.context(); }
 

@@ -12,7 +12,11 @@ namespace {
 
 using exec::BlockKind;
 
-bool is_barrier(const isa::Opcode& opcode) { return opcode.row->text->scope == isa::Scope::cta; }
+/// Of the CTA, or of its cluster.
+bool is_barrier(const isa::Opcode& opcode) {
+  const isa::Scope scope = opcode.row->text->scope;
+  return scope == isa::Scope::cta || scope == isa::Scope::cluster;
+}
 
 /// `bar.sync 0` by all threads: the one a region loop can do.
 bool is_plain_barrier(const ptx::Function& f, const ptx::Instruction& i) {

@@ -3,6 +3,7 @@
 #include <llvm/IR/MDBuilder.h>
 
 #include "base/assert.h"
+#include "exec/cluster.h"
 #include "jit/function.h"
 
 namespace raddle::jit {
@@ -85,6 +86,11 @@ WarpValue FunctionCompiler::special(const ptx::Operand& o) {
   };
   unsigned c = o.component;
   auto dimension = [&](std::size_t array, const char* name) { return launch32(array + 4 * c, name); };
+  auto ctaid = [&] { return cta_field(offsetof(CtaContext, ctaid) + 4 * c, i32, "ctaid"); };
+  auto cluster_extent = [&](unsigned axis) -> llvm::Value* {
+    if (!context.clustered) return ir.getInt32(1);  // every CTA is a cluster of its own
+    return launch_field(offsetof(LaunchContext, cluster_shape) + 4 * axis, i32, "cluster");
+  };
   switch (static_cast<SpecialRegister>(o.index)) {
     case SpecialRegister::tid:
       return thread_coordinate(c);
@@ -93,8 +99,7 @@ WarpValue FunctionCompiler::special(const ptx::Operand& o) {
     case SpecialRegister::nctaid:
       return c == 3 ? uniform(ir.getInt32(0)) : dimension(offsetof(LaunchContext, nctaid), "nctaid");
     case SpecialRegister::ctaid:
-      return uniform(c == 3 ? static_cast<llvm::Value*>(ir.getInt32(0))
-                            : cta_field(offsetof(CtaContext, ctaid) + 4 * c, i32, "ctaid"));
+      return uniform(c == 3 ? ir.getInt32(0) : ctaid());
     case SpecialRegister::laneid:
       value.shape = Shape::strided(1);
       value.bases = {ir.getInt32(0)};
@@ -110,21 +115,25 @@ WarpValue FunctionCompiler::special(const ptx::Operand& o) {
     case SpecialRegister::gridid:
       return uniform(launch_field(offsetof(LaunchContext, grid_id), ir.getInt64Ty(), "gridid"), Type::u64);
     case SpecialRegister::is_explicit_cluster:
-      return uniform(ir.getFalse(), Type::pred);
-    // Without clusters every CTA is a cluster of one.
+      return uniform(
+          ir.CreateICmpNE(launch_field(offsetof(LaunchContext, explicit_cluster), i32, "explicit_cluster"),
+                          ir.getInt32(0)),
+          Type::pred);
     case SpecialRegister::clusterid:
-      return uniform(c == 3 ? static_cast<llvm::Value*>(ir.getInt32(0))
-                            : cta_field(offsetof(CtaContext, ctaid) + 4 * c, i32, "ctaid"));
+      return uniform(c == 3 ? ir.getInt32(0) : ir.CreateUDiv(ctaid(), cluster_extent(c)));
     case SpecialRegister::nclusterid:
-      return c == 3 ? uniform(ir.getInt32(0)) : dimension(offsetof(LaunchContext, nctaid), "nctaid");
+      return uniform(c == 3
+                         ? ir.getInt32(0)
+                         : ir.CreateUDiv(launch_field(offsetof(LaunchContext, nctaid) + 4 * c, i32, "nctaid"),
+                                         cluster_extent(c)));
     case SpecialRegister::cluster_ctaid:
-      return uniform(ir.getInt32(0));
+      return uniform(c == 3 ? ir.getInt32(0) : ir.CreateURem(ctaid(), cluster_extent(c)));
     case SpecialRegister::cluster_nctaid:
-      return uniform(ir.getInt32(c == 3 ? 0 : 1));
+      return uniform(c == 3 ? ir.getInt32(0) : cluster_extent(c));
     case SpecialRegister::cluster_ctarank:
-      return uniform(cta_field(offsetof(CtaContext, cluster_rank), i32, "rank"));
+      return uniform(ir.CreateLShr(rank_base(), exec::kRankShift));
     case SpecialRegister::cluster_nctarank:
-      return uniform(ir.getInt32(1));
+      return uniform(ir.CreateMul(ir.CreateMul(cluster_extent(0), cluster_extent(1)), cluster_extent(2)));
     case SpecialRegister::lanemask_eq:
       return varying([&](unsigned p) { return ir.CreateShl(splat(ir.getInt32(1)), lane_numbers(32, p)); });
     case SpecialRegister::lanemask_le:
@@ -150,7 +159,12 @@ WarpValue FunctionCompiler::special(const ptx::Operand& o) {
       auto* d = launch_field(offsetof(LaunchContext, dynamic_shared), i32, "dynamic_smem");
       return uniform(ir.CreateAdd(s, d));
     }
+    case SpecialRegister::reserved_smem_offset_begin:
+    case SpecialRegister::reserved_smem_offset_0:
+    case SpecialRegister::reserved_smem_offset_1:
+      return uniform(rank_base());
     case SpecialRegister::reserved_smem_offset_end:
+      return uniform(ir.CreateAdd(rank_base(), ir.getInt32(exec::kReservedShared)));
     case SpecialRegister::reserved_smem_offset_cap:
       return uniform(ir.getInt32(exec::kReservedShared));
     case SpecialRegister::envreg: {
@@ -163,7 +177,7 @@ WarpValue FunctionCompiler::special(const ptx::Operand& o) {
     case SpecialRegister::current_graph_exec:
       return uniform(ir.getInt64(0), Type::u64);
     default:
-      return uniform(ir.getInt32(0));  // reserved_smem_offset_begin, _0, _1 and %pm counters read zero
+      return uniform(ir.getInt32(0));  // %pm counters read zero
   }
 }
 
@@ -286,10 +300,10 @@ llvm::Value* FunctionCompiler::variable_address(ptx::VariableId id) {
   switch (v.space) {
     case ptx::Space::shared: {
       bool dynamic = v.size == 0;
-      if (dynamic)
-        return ir.CreateZExt(
-            launch_field(offsetof(LaunchContext, dynamic_shared_offset), ir.getInt32Ty(), "dynamic"), i64);
-      return ir.getInt64(context.shared.offset[id]);
+      llvm::Value* offset =
+          dynamic ? launch_field(offsetof(LaunchContext, dynamic_shared_offset), ir.getInt32Ty(), "dynamic")
+                  : static_cast<llvm::Value*>(ir.getInt32(context.shared.offset[id]));
+      return ir.CreateZExt(ir.CreateAdd(rank_base(), offset), i64);
     }
     case ptx::Space::local:
       return ir.CreateAdd(ir.CreateZExt(local_frame_, i64), ir.getInt64(v.offset));

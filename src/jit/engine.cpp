@@ -124,6 +124,7 @@ class JitEngine final : public exec::Engine {
     shared.address_taken = addresses_taken(module);
     shared.functions_may_exit = choice.functions_exit;
     shared.has_dynamic_stack = needs.has_dynamic_stack;
+    shared.clustered = options.clustered;
     auto* entry = compile_function(shared, module.functions[kernel]);
     while (!shared.to_compile.empty()) {
       auto id = shared.to_compile.back();

@@ -56,6 +56,7 @@ struct ModuleContext {
   std::vector<bool> address_taken;  ///< by function; a function pointer is FunctionId + 1
   bool functions_may_exit = false;  ///< a device function executes `exit`
   bool has_dynamic_stack = false;   ///< some function moves the thread's stack pointer
+  bool clustered = false;           ///< CTAs of one cluster reach each other's shared memory
   exec::CodeStatistics statistics;
   std::uint32_t frame_bytes = 0;  ///< regions: state saved per warp
 };
@@ -137,6 +138,8 @@ class FunctionCompiler {
   WarpValue collective(unsigned k);  ///< operand k as a collective sees it: from each participant's place
   /// Number of the barrier at which lanes met that came on several paths and have been counted; else null.
   llvm::Value* met_barrier();
+  /// The instruction at hand is barrier.cluster.wait, and its lanes have waited already.
+  bool has_waited() const { return instruction == waited_; }
   llvm::Value* barrier_field(llvm::Value* barrier, std::size_t offset, const char* name);
 
   // ---- context (context.cpp) ----
@@ -150,6 +153,8 @@ class FunctionCompiler {
   WarpValue uniform_time(ptx::SpecialRegister which);
   llvm::Value* aligned(llvm::Value* bytes);  ///< tells LLVM that an i64 is a multiple of 16
   llvm::Value* shared_base();                ///< i64 host address of shared address 0
+  llvm::Value* rank_base();                  ///< i32 what the CTA's own shared addresses start with
+  llvm::Value* cluster_size();               ///< i32 CTAs of the cluster
   llvm::Value* dynamic_stack(unsigned p);    ///< where the lanes' WarpContext::dynamic_stack stands
   llvm::Value* frame_end();                  ///< i32 end of the function's frame in local memory
   std::vector<llvm::Value*> local_base();    ///< <lanes x i64> host address of each thread's local memory
@@ -168,6 +173,10 @@ class FunctionCompiler {
   /// Makes accesses trap whose address is no multiple of `bytes` (alignment.cpp).
   void trap_misaligned(const ptx::Operand& operand, isa::Mod space, WarpValue& address, unsigned bytes);
   void check_parameter(const WarpValue& offset, llvm::Value* base);  ///< faults beyond the parameters
+  /// Faults where an access of `bytes` bytes goes to shared memory of another CTA of the cluster which is not
+  /// there (cluster.cpp). Before trap_misaligned().
+  void check_remote(const ptx::Operand& operand, isa::Mod space, const WarpValue& address, unsigned bytes,
+                    const Mask& mask);
   void load(unsigned destination, unsigned address);
   void store(unsigned address, unsigned value);
   /// Destinations or sources of a scalar or {vector} operand.
@@ -238,6 +247,9 @@ class FunctionCompiler {
   std::vector<llvm::Value*> gather_brought(const Meeting& m);
   void release(const Meeting& m, llvm::Value* complete, const std::map<BlockId, llvm::Value*>& arrived);
   void emit_hold();
+  void hold_for_cluster();
+  llvm::Value* may_be_remote(const WarpValue& address, isa::Mod space, const Mask& mask);
+  llvm::Value* cluster_field(std::size_t offset, const char* name);
   void meet_in_warp(Meeting& m);
   void meet_at_barrier(Meeting& m);
   void continue_with(const Meeting& m);
@@ -343,6 +355,7 @@ class FunctionCompiler {
   std::map<BlockId, Meeting> meetings_;
   const Meeting* met_ = nullptr;  // of this block's first instruction, while it is emitted
   const ptx::Instruction* met_instruction_ = nullptr;
+  const ptx::Instruction* waited_ = nullptr;  // the last for whose lanes hold_for_cluster() has waited
   std::vector<Slot> slots_;
   std::vector<llvm::BasicBlock*> blocks_;
   std::vector<std::vector<llvm::AllocaInst*>> masks_;  // by block, lanes waiting there

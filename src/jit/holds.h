@@ -18,6 +18,9 @@ bool needs_holds(const Plan& plan);
 /// block.
 std::vector<BlockId> meeting_places(const Plan& plan, BlockId b);
 
+/// Some of the lanes held at b may go on while the rest stays.
+bool may_leave_some(const Plan& plan, BlockId b);
+
 /// Lanes that wait while b runs may come to an operation or a call at which they would meet lanes that b
 /// calls a function for. Those that only leave may not.
 bool may_meet_callee(const Plan& plan, BlockId b);

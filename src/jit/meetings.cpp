@@ -12,6 +12,9 @@ using ptx::Operand;
 
 namespace {
 bool is_cta_barrier(const ptx::Instruction& i) { return i.opcode->row->text->scope == isa::Scope::cta; }
+bool is_cluster_barrier(const ptx::Instruction& i) {
+  return i.opcode->row->text->scope == isa::Scope::cluster;
+}
 
 /// What the other lanes see of an instruction: its first source, unless that is the member mask, the last
 /// operand.
@@ -72,6 +75,7 @@ llvm::Value* FunctionCompiler::lanes_elsewhere() {
 /// Lanes pending elsewhere that this operation names must come here first, or to the same operation.
 void FunctionCompiler::emit_hold() {
   instruction = &f.instructions[f.blocks[block].begin];
+  if (is_cluster_barrier(*instruction)) return hold_for_cluster();
   auto found = meetings_.find(block);
   if (found != meetings_.end())
     return is_cta_barrier(*instruction) ? meet_at_barrier(found->second) : meet_in_warp(found->second);
@@ -102,7 +106,9 @@ llvm::Value* FunctionCompiler::named_members() {
 
 /// In a device function: an operation cannot wait for lanes outside the call, which wait for its end.
 void FunctionCompiler::check_members() {
-  if (f.is_entry || !holds_lanes(opcode()) || is_cta_barrier(*instruction)) return;
+  if (f.is_entry || !holds_lanes(opcode()) || is_cta_barrier(*instruction) ||
+      is_cluster_barrier(*instruction))
+    return;
   auto* outside = ir.CreateLoad(
       ir.getInt32Ty(),
       ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), warp_, offsetof(exec::WarpContext, outside_lanes)));

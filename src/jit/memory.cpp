@@ -147,6 +147,7 @@ FunctionCompiler::Access FunctionCompiler::access(unsigned address, unsigned dat
   a.count = static_cast<unsigned>(a.elements.size());
   a.address = address_of(operand(address), opcode().get(ModKind::space));
   a.mask = executing();
+  check_remote(operand(address), opcode().get(ModKind::space), a.address, a.bytes * a.count, a.mask);
   trap_misaligned(operand(address), opcode().get(ModKind::space), a.address, a.bytes * a.count);
   switch (opcode().get(ModKind::semantics)) {
     case Mod::volatile_:

@@ -212,8 +212,7 @@ void Plan::find_pending() {
         if (node.exit == Exit::conditional_end) changed |= add_transition(b, pending_[b], false);
       }
       if (holds(b)) changed |= add_transition(b, with(b, {b}), sure);
-      // Where lanes meet others at another place, some of b may go on while the rest stays.
-      if (!meeting_places(*this, b).empty()) changed |= merge_into(pending_[b], {b}, ptx::kNone);
+      if (may_leave_some(*this, b)) changed |= merge_into(pending_[b], {b}, ptx::kNone);
       if (may_be_empty_[b]) changed |= add_transition(b, pending_[b], sure);
     }
   }

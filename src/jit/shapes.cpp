@@ -384,7 +384,7 @@ Shape Plan::result_shape(const ptx::Instruction& i) const {
                                                                               : Shape::varying();
   if (row.affine == Affine::move && opcode.get(ModKind::space) == Mod::local)
     return Shape::varying();  // cvta.local
-  if (opcode.is(Effects::layout) && row.affine == Affine::none)
+  if (opcode.is(Effects::layout) && opcode.row->operands[0].fixed == Type::pred)
     return Shape::varying();  // isspacep: local memory is each lane's own, so one address may be in one
                               // lane's
   if (row.affine != Affine::none) {

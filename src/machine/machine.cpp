@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/futex.h"
+#include "exec/cluster.h"
 #include "machine/shape/host.h"
 #include "machine/sm/signals.h"
 #include "machine/tasks/children.h"
@@ -269,6 +270,31 @@ void complete(RawFault& raw, const exec::Executable& executable) {
 }
 }  // namespace
 
+namespace {
+/// W-19: what is wrong with an access to another block of the cluster, which block it is, where in its
+/// memory.
+std::string describe_cluster_address(const exec::CtaContext& cta, std::uint64_t generic) {
+  const auto address = exec::shared_address_of(*cta.cluster, generic);
+  if (!address) return {};
+  const std::uint32_t* shape = cta.launch->cluster_shape;
+  const std::string cluster = fmt::format("cluster ({},{},{})", cta.ctaid[0] / shape[0],
+                                          cta.ctaid[1] / shape[1], cta.ctaid[2] / shape[2]);
+  const std::uint32_t rank = exec::rank_of(*address), offset = exec::offset_of(*address);
+  const std::string place =
+      fmt::format("offset {:#x} of the shared memory of rank {} in {}", offset, rank, cluster);
+  switch (exec::check_remote(cta, *address, 1)) {
+    case exec::ClusterProblem::no_such_rank:
+      return fmt::format("{}, which has {} blocks", place, cta.cluster->cta_count);
+    case exec::ClusterProblem::above_largest:
+      return fmt::format("{}: no block can have more than {:#x} bytes", place, cta.launch->largest_shared);
+    case exec::ClusterProblem::exited:
+      return fmt::format("{}: the block has exited", place);
+    default:  // the access begins inside
+      return fmt::format("{}: the block has {:#x} bytes", place, cta.cluster->shared_bytes);
+  }
+}
+}  // namespace
+
 exec::Fault Machine::describe_fault(Block& block, RawFault raw) const {
   exec::Fault fault;
   const GridWork& grid = block.task->grid;
@@ -294,7 +320,9 @@ exec::Fault Machine::describe_fault(Block& block, RawFault raw) const {
   if (raw.kind == exec::FaultKind::illegal_address || raw.kind == exec::FaultKind::misaligned_address) {
     const bool note_says_all = !raw.address_known && *raw.note != '\0';
     fault.detail = note_says_all ? raw.note : raw.note + describe_address(block, raw);
-  } else if (raw.kind == exec::FaultKind::invalid_handle) {
+  } else if (raw.kind == exec::FaultKind::illegal_cluster_address) {
+    fault.detail = describe_cluster_address(block.cta, raw.address);
+  } else if (raw.kind == exec::FaultKind::invalid_handle || raw.kind == exec::FaultKind::illegal_barrier) {
     fault.detail = raw.note;
   } else if (raw.kind == exec::FaultKind::deadlock) {
     fault.detail =

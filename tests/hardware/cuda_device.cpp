@@ -85,7 +85,8 @@ std::string CudaDevice::run(const DeviceRun& run) {
     if (result == 0) result = api_.cuMemcpyHtoD_v2(addresses[i], argument.data, argument.bytes);
   }
   if (result == 0)
-    result = api_.cuLaunchKernel(kernel, 1, 1, 1, run.threads, 1, 1, 0, nullptr, parameters.data(), nullptr);
+    result = api_.cuLaunchKernel(kernel, run.blocks, 1, 1, run.threads, 1, 1, 0, nullptr, parameters.data(),
+                                 nullptr);
   if (result == 0) result = api_.cuCtxSynchronize();
   for (std::size_t i = 0; i < run.arguments.size(); ++i) {
     const DeviceRun::Argument& argument = run.arguments[i];

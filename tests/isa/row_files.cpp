@@ -350,10 +350,11 @@ void FileTest::run_kernel_warp(const KernelLine& kernel,
   auto in_types = port_types(kernel.arguments), out_types = port_types(kernel.results);
   if (!in_types.ok() || !out_types.ok()) return bad(kernel.line, "an unknown type");
   std::vector<std::uint64_t> in, reference;
-  std::string why = place_operands(in, *in_types, arguments, kernel.block);
-  if (why.empty() && !results.empty()) why = place_operands(reference, *out_types, results, kernel.block);
+  std::string why = place_operands(in, *in_types, arguments, kernel.threads());
+  if (why.empty() && !results.empty()) why = place_operands(reference, *out_types, results, kernel.threads());
   if (!why.empty()) return bad(line, why);
-  auto compiled = CompiledKernel::create(file_.text, kernel.name, engines_, {kernel.block, 1, 1});
+  auto compiled =
+      CompiledKernel::create(file_.text, kernel.name, engines_, {kernel.block, 1, 1}, kernel.cluster);
   if (!compiled.ok()) return bad(kernel.line, compiled.error().to_string());
   in.resize(in.size() + 1);
   std::string wanted = kernel.expected_fault;
@@ -364,7 +365,7 @@ void FileTest::run_kernel_warp(const KernelLine& kernel,
       bad(kernel.line, engines_[e].name + ": " + compiled->compile_error(e));
       continue;
     }
-    std::vector<std::uint64_t> out(reference.size() + 16 * kernel.block, 0);
+    std::vector<std::uint64_t> out(reference.size() + 16 * kernel.threads(), 0);
     std::vector<std::byte> memory(1u << 16);
     if (Device* device = engines_[e].device.get()) {
       const std::string where = fmt::format("{}:{}: {}", file_.path, line, kernel.name);
@@ -373,7 +374,8 @@ void FileTest::run_kernel_warp(const KernelLine& kernel,
                        kernel.name,
                        kernel.block,
                        {DeviceRun::buffer(out, true), DeviceRun::buffer(in), DeviceRun::buffer(memory)},
-                       where});
+                       where,
+                       kernel.cluster});
       ++report_.checks;
       if (problem.empty() != wanted.empty())
         bad(line, fmt::format("{}: {}: ended with '{}'", engines_[e].name, kernel.name, problem));
@@ -403,8 +405,8 @@ void FileTest::compare_kernel(const KernelLine& kernel, const std::vector<PortTy
   std::size_t base = 0;
   for (std::size_t p = 0; p < types.size(); ++p) {
     unsigned bits = isa::bit_size(types[p].type);
-    for (unsigned n = 0; n < types[p].elements * (bits > 64 ? 2 : 1); ++n, base += kernel.block)
-      for (unsigned t = 0; t < kernel.block; ++t) {
+    for (unsigned n = 0; n < types[p].elements * (bits > 64 ? 2 : 1); ++n, base += kernel.threads())
+      for (unsigned t = 0; t < kernel.threads(); ++t) {
         ++report_.checks;
         if (results[t][p] == "_") continue;
         Bits actual{bits < 64 ? out[base + t] & ((1ull << bits) - 1) : out[base + t]},
@@ -432,16 +434,16 @@ void FileTest::run_kernel_lines(const KernelLine& kernel) {
       lines.push_back(&line);
       continue;
     }
-    std::vector<std::vector<std::string>> arguments(kernel.block), results(kernel.block);
+    std::vector<std::vector<std::string>> arguments(kernel.threads()), results(kernel.threads());
     std::string why =
-        spread(line.arguments, kernel.block, arguments) + spread(line.results, kernel.block, results);
+        spread(line.arguments, kernel.threads(), arguments) + spread(line.results, kernel.threads(), results);
     if (!why.empty()) bad(line.line, why);
     if (line.results.empty()) results.clear();
     if (why.empty()) run_kernel_warp(kernel, arguments, results, line.line);
   }
   if (lines.empty()) return;
   std::vector<std::vector<std::string>> arguments, results;
-  for (unsigned t = 0; t < kernel.block; ++t) {
+  for (unsigned t = 0; t < kernel.threads(); ++t) {
     arguments.push_back(lines[t % lines.size()]->arguments);
     results.push_back(lines[t % lines.size()]->results);
   }

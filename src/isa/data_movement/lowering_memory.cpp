@@ -1,4 +1,8 @@
 // JIT: loads, stores, cache hints, address-space conversion. How an access is made is jit/memory.cpp's.
+#include <algorithm>
+#include <span>
+
+#include "exec/cluster.h"
 #include "jit/function.h"
 
 namespace raddle::jit {
@@ -76,6 +80,8 @@ void emit<Op::isspacep>(FunctionCompiler& c) {
   std::vector<llvm::Value*> result;
   auto* i64 = ir.getInt64Ty();
   auto* shared = c.shared_base();
+  auto* own = ir.CreateAdd(shared, ir.CreateZExt(c.rank_base(), i64));
+  auto* ctas = ir.CreateZExt(c.cluster_size(), i64);
   auto local = c.local_base();
   auto* stride = c.splat(c.cta_field(offsetof(exec::CtaContext, local_stride), i64, "local_stride"));
   auto* parameters = c.launch_field(offsetof(exec::LaunchContext, parameters), i64, "parameters");
@@ -86,7 +92,8 @@ void emit<Op::isspacep>(FunctionCompiler& c) {
     auto within = [&](llvm::Value* base, llvm::Value* bytes) {
       return ir.CreateICmpULT(ir.CreateSub(address, c.splat(base)), c.splat(bytes));
     };
-    auto in_shared = [&] { return within(shared, ir.getInt64(exec::kSharedWindow)); };
+    auto in_own = [&] { return within(own, ir.getInt64(exec::kSharedWindow)); };
+    auto in_cluster = [&] { return within(shared, ir.CreateMul(ctas, ir.getInt64(exec::kSharedWindow))); };
     auto in_local = [&] { return ir.CreateICmpULT(ir.CreateSub(address, local[p]), stride); };
     auto in_parameters = [&] { return within(parameters, ir.getInt64(std::max(c.f.parameter_bytes, 1u))); };
     auto in_constant = [&] {
@@ -101,7 +108,7 @@ void emit<Op::isspacep>(FunctionCompiler& c) {
     };
     switch (space) {
       case Space::shared:
-        result.push_back(in_shared());
+        result.push_back(c.opcode().has(Mod::shared_cluster) ? in_cluster() : in_own());
         break;
       case Space::local:
         result.push_back(in_local());
@@ -114,12 +121,66 @@ void emit<Op::isspacep>(FunctionCompiler& c) {
         break;
       default: {
         auto* elsewhere =
-            ir.CreateOr(ir.CreateOr(in_shared(), in_local()), ir.CreateOr(in_parameters(), in_constant()));
+            ir.CreateOr(ir.CreateOr(in_cluster(), in_local()), ir.CreateOr(in_parameters(), in_constant()));
         result.push_back(ir.CreateNot(elsewhere));
       }
     }
   }
   c.write_parts(c.operand(0), Type::pred, result);
+}
+
+namespace {
+
+/// Makes the result out of operands that are equal in all lanes, or vectors of each part.
+/// @param make  from the sources' values
+void compute(FunctionCompiler& c, Type type, const std::function<Val(std::span<const Val>)>& make) {
+  std::vector<WarpValue> sources;
+  for (unsigned k = 1; k < c.instruction->operand_count; ++k) sources.push_back(c.read(k));
+  const bool uniform = std::ranges::all_of(sources, [](const WarpValue& v) { return v.shape.uniform(); });
+  std::vector<llvm::Value*> results;
+  for (unsigned p = 0; p < (uniform ? 1 : c.parts()); ++p) {
+    std::vector<Val> values;
+    for (const WarpValue& v : sources) values.push_back(uniform ? c.scalar_of_uniform(v) : c.part(v, p));
+    results.push_back(make(values).as(type).v);
+  }
+  uniform ? c.write_uniform(c.operand(0), type, results[0]) : c.write_parts(c.operand(0), type, results);
+}
+
+/// A shared address out of an operand of mapa or getctarank, 32 bits.
+Val shared_address(FunctionCompiler& c, Val a, llvm::Value* origin) {
+  Val wide = a.to(Type::u64);
+  auto* base = a.is_vector() ? c.splat(origin) : origin;
+  return Val{&c.ir, c.ir.CreateSub(wide.v, base), Type::u64}.to(Type::u32);
+}
+
+/// Host address that shared addresses count from in operands of mapa and getctarank.
+llvm::Value* origin_of(FunctionCompiler& c) {
+  return c.opcode().has(Mod::shared_cluster) ? c.ir.getInt64(0) : c.shared_base();
+}
+
+}  // namespace
+
+// As exec::map_to_rank().
+template <>
+void emit<Op::mapa>(FunctionCompiler& c) {
+  auto* origin = origin_of(c);
+  const Type type = c.opcode().type();
+  compute(c, type, [&](std::span<const Val> s) {
+    Val address = shared_address(c, s[0].as(type), origin), rank = s[1].as(Type::u32);
+    rank = shl(min(rank, rank.like(0xff)), exec::kRankShift);
+    Val mapped = (rank | (address & address.like(exec::kSharedWindow - 1))).to(Type::u64);
+    auto* base = mapped.is_vector() ? c.splat(origin) : origin;
+    return Val{&c.ir, c.ir.CreateAdd(mapped.v, base), Type::u64}.to(type);
+  });
+}
+
+template <>
+void emit<Op::getctarank>(FunctionCompiler& c) {
+  auto* origin = origin_of(c);
+  const Type type = c.opcode().type();
+  compute(c, Type::u32, [&](std::span<const Val> s) {
+    return shr(shared_address(c, s[0].as(type), origin), exec::kRankShift);
+  });
 }
 
 }  // namespace raddle::jit

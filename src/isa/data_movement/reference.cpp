@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "exec/cluster.h"
 #include "interp/lane.h"
 #include "interp/types.h"
 #include "interp/warp.h"
@@ -307,8 +308,10 @@ void reference<Op::createpolicy_cvt>(Lane& lane, const Instruction&) {
 
 template <>
 void reference<Op::isspacep>(Lane& lane, const Instruction& i) {
+  const std::uint64_t a = lane.in<std::uint64_t>(1);
+  const Mod space = i.opcode->get(isa::ModKind::space);
   lane.out<bool>(0,
-                 lane.in_space(ptx::space_of(i.opcode->get(isa::ModKind::space)), lane.in<std::uint64_t>(1)));
+                 space == Mod::shared_cluster ? lane.in_cluster(a) : lane.in_space(ptx::space_of(space), a));
 }
 
 template <>
@@ -317,6 +320,25 @@ void reference<Op::cvta>(Lane& lane, const Instruction& i) {
   std::uint64_t a = lane.in<std::uint64_t>(1);
   lane.out<std::uint64_t>(0,
                           i.opcode->has(Mod::to) ? lane.from_generic(space, a) : lane.to_generic(space, a));
+}
+
+namespace {
+/// Host address that shared addresses count from in operands of mapa and getctarank.
+std::uint64_t origin(const Lane& lane, const Instruction& i) {
+  return i.opcode->has(Mod::shared_cluster) ? 0 : lane.to_generic(ptx::Space::shared, 0);
+}
+}  // namespace
+
+template <>
+void reference<Op::mapa>(Lane& lane, const Instruction& i) {
+  const std::uint64_t from = origin(lane, i), a = lane.in<std::uint64_t>(1) - from;
+  lane.out<std::uint64_t>(0, from + exec::map_to_rank(a, lane.in<std::uint32_t>(2)));
+}
+
+template <>
+void reference<Op::getctarank>(Lane& lane, const Instruction& i) {
+  const auto a = static_cast<std::uint32_t>(lane.in<std::uint64_t>(1) - origin(lane, i));
+  lane.out<std::uint32_t>(0, exec::rank_of(a));
 }
 
 }  // namespace raddle::interp

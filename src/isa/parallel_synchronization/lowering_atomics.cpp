@@ -1,4 +1,4 @@
-// JIT: atom and red, lane by lane in lane order. Shared memory of a CTA without cluster is touched by one
+// JIT: atom and red, lane by lane in lane order. Shared memory of a CTA without a cluster is touched by one
 // worker only, so its atomics need no lock prefix (ADR 0012): plain read, operation, write.
 #include <llvm/IR/Intrinsics.h>
 
@@ -208,13 +208,14 @@ std::function<llvm::Value*(llvm::Value* lane)> spill_addresses(FunctionCompiler&
 void atomic(FunctionCompiler& f, int destination, unsigned first, bool compare) {
   auto& ir = f.ir;
   Mod space = f.opcode().get(ModKind::space);
-  bool shared = ptx::space_of(space) == ptx::Space::shared;  // of a cluster: it has one CTA
+  const bool shared = ptx::space_of(space) == ptx::Space::shared;
   Type type = f.opcode().type(f.opcode().type_count - 1), bits = isa::bits_type(isa::bit_size(type));
-  Atomic op{f, type, shared, ordering_of(f.opcode())};
+  Atomic op{f, type, shared && !f.context.clustered, ordering_of(f.opcode())};
   ++f.context.statistics.memory_operations;
   ++f.context.statistics.not_vectorised;
   WarpValue address = f.address_of(f.operand(first), space);
   const unsigned bytes = isa::byte_size(type) * static_cast<unsigned>(f.elements(first + 1).size());
+  f.check_remote(f.operand(first), space, address, bytes, f.executing());
   f.trap_misaligned(f.operand(first), space, address, bytes);
   auto* element = ir.getIntNTy(isa::bit_size(type));
   // What traps a misaligned address lies in its upper half.
@@ -241,7 +242,7 @@ void atomic(FunctionCompiler& f, int destination, unsigned first, bool compare) 
   };
   auto* running = f.mask_bits(f.executing());
   // The others wait for the bus, or are long.
-  const bool is_short = shared && b.size() == 1 && !op.has_halves();
+  const bool is_short = op.plain && b.size() == 1 && !op.has_halves();
   is_short ? f.for_each_lane_unrolled(running, one_lane) : f.for_each_lane(running, one_lane);
   if (!op.plain) f.mark_lane(nullptr);
   for (std::size_t k = 0; k < results.size(); ++k) f.write_spilled(destinations[k], bits, results[k]);

@@ -1,5 +1,5 @@
-// JIT: CTA barriers and memory fences. A kernel of kind `regions` suspends at `bar.sync 0`; elsewhere the
-// machine's services block the warp's fiber.
+// JIT: barriers of the CTA and of its cluster, and memory fences. A kernel of kind `regions` suspends at
+// `bar.sync 0`; elsewhere the machine's services block the warp's fiber.
 #include "jit/function.h"
 
 namespace raddle::jit {
@@ -106,6 +106,20 @@ void emit<Op::bar_red_popc>(FunctionCompiler& f) {
 template <>
 void emit<Op::barrier_red_popc>(FunctionCompiler& f) {
   reduce(f, true);
+}
+
+template <>
+void emit<Op::barrier_cluster_arrive>(FunctionCompiler& f) {
+  with_lanes(f, [&](llvm::Value* lanes) {
+    f.call_service(offsetof(Services, cluster_arrive), f.ir.getVoidTy(), {f.warp(), lanes});
+  });
+}
+template <>
+void emit<Op::barrier_cluster_wait>(FunctionCompiler& f) {
+  if (f.has_waited()) return;
+  with_lanes(f, [&](llvm::Value* lanes) {
+    f.call_service(offsetof(Services, cluster_wait), f.ir.getVoidTy(), {f.warp(), lanes});
+  });
 }
 
 template <>

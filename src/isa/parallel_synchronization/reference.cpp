@@ -141,6 +141,16 @@ void reference_warp<Op::barrier_red_popc>(WarpStep& step, const Instruction&) {
   reduce(step, BarrierWait::Kind::count);
 }
 
+/// The machine orders memory at the barrier whether or not the arrival says .relaxed.
+template <>
+void reference_warp<Op::barrier_cluster_arrive>(WarpStep& step, const Instruction&) {
+  step.context().cta->services->cluster_arrive(&step.context(), step.lanes());
+}
+template <>
+void reference_warp<Op::barrier_cluster_wait>(WarpStep& step, const Instruction&) {
+  step.wait_for_cluster();
+}
+
 /// The waiting is all there is to it; memory is ordered because a warp's lanes run on one host thread.
 template <>
 void reference_warp<Op::bar_warp_sync>(WarpStep&, const Instruction&) {}

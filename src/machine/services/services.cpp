@@ -4,6 +4,7 @@
 #include <bit>
 #include <chrono>
 
+#include "exec/cluster.h"
 #include "machine/machine.h"
 #include "machine/services/device_runtime.h"
 #include "machine/services/print.h"
@@ -75,6 +76,34 @@ std::uint32_t barrier_join(WarpContext* context, std::uint32_t id, std::uint32_t
 void barrier_wait(WarpContext* context, std::uint32_t barriers) {
   Warp& warp = barrier_warp(context, 0, 0, 0);
   warp.block->worker->wait_at_barriers(warp, barriers);
+}
+
+/// The warp of an operation on the cluster's barrier. @param wrong  lanes for which it is not legal
+Warp& cluster_warp(WarpContext* context, std::uint32_t wrong, const char* note) {
+  if (context->machine == nullptr) fault(context, FaultKind::unsupported, 0, kNoLane, 0);
+  Warp& warp = *static_cast<Warp*>(context->machine);
+  if (wrong == 0) return warp;
+  RawFault raw =
+      raw_fault(context, FaultKind::illegal_barrier, 0, static_cast<std::uint32_t>(std::countr_zero(wrong)));
+  raw.note = note;
+  warp.block->worker->fault(*warp.block, raw);
+}
+
+void cluster_arrive(WarpContext* context, std::uint32_t lanes) {
+  cluster_warp(context, lanes & context->cluster_joined, exec::kArrivedTwice);
+  exec::arrive_at_cluster(*context, lanes);
+}
+
+std::uint32_t cluster_waiting(WarpContext* context, std::uint32_t lanes) {
+  cluster_warp(context, lanes & ~context->cluster_joined, exec::kNotArrived);
+  return exec::wait_for_cluster(*context, lanes);
+}
+
+void cluster_wait(WarpContext* context, std::uint32_t lanes) {
+  Warp& warp = cluster_warp(context, lanes & ~context->cluster_joined, exec::kNotArrived);
+  Worker& worker = *warp.block->worker;
+  while (exec::wait_for_cluster(*context, lanes) != 0) worker.wait_for_cluster(warp);
+  worker.pause_after_many_phases(*warp.block);
 }
 
 void yield(WarpContext* warp) { worker_of(warp).yield(block_of(warp)); }
@@ -209,11 +238,11 @@ void texture_query(WarpContext* warp, std::uint32_t query, std::uint32_t active,
 }  // namespace
 
 const exec::Services& services() {
-  static const exec::Services table{barrier_sync,  barrier_arrive, barrier_reduce, yield,
-                                    poll,          fault,          exit_lanes,     vprintf_service,
-                                    assert_fail,   malloc_service, free_service,   nanosleep,
-                                    clock_service, globaltimer,    barrier_join,   barrier_wait,
-                                    texture,       surface,        texture_query,  device_runtime};
+  static const exec::Services table{
+      barrier_sync,  barrier_arrive,  barrier_reduce, yield,           poll,         fault,
+      exit_lanes,    vprintf_service, assert_fail,    malloc_service,  free_service, nanosleep,
+      clock_service, globaltimer,     barrier_join,   barrier_wait,    texture,      surface,
+      texture_query, device_runtime,  cluster_arrive, cluster_waiting, cluster_wait};
   return table;
 }
 

@@ -55,6 +55,8 @@ struct Block {
   std::uint32_t current = 0;          ///< warp that runs, or is to be resumed
   std::uint32_t barriers_in_use = 0;  ///< mask over barriers with arrivals
   std::array<std::uint32_t, exec::kMaxBarriers> waiters{};  ///< by barrier: mask of warps
+  std::uint32_t cluster_waiters = 0;  ///< warps that wait for a phase of the cluster's barrier to end
+  std::uint32_t cluster_phase = 0;    ///< phases of it that were over when the block last looked
 
   BlockMemory memory;
   base::Fiber runner;  ///< block kinds loops and regions

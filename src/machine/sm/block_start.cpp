@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "exec/cluster.h"
 #include "machine/machine.h"
 #include "machine/services/services.h"
 #include "machine/sm/worker.h"
@@ -96,6 +97,7 @@ void Worker::take_cta(Block& block) {
   block.status = Block::Status::waiting;
   cta.smid = grant.sm;
   cta.live_threads = cta.thread_count;
+  cta.cluster_phase = cta.cluster_arrived = 0;
   cta.running_warp = cta.running_lane = cta.running_line = 0;
   if (block.cluster != nullptr) {
     cta.cluster_rank = position.cluster_rank;
@@ -133,6 +135,7 @@ void Worker::prepare_warps(Block& block) {
   }
   block.unfinished = block.runnable = count == 32 ? ~0u : (1u << count) - 1;
   block.yielded = block.barriers_in_use = 0;
+  block.cluster_waiters = block.cluster_phase = 0;
   block.waiters.fill(0);
   block.current = random_ != 0 ? pick(block.runnable, 0) : 0;
 }
@@ -141,6 +144,7 @@ void Worker::prepare_warps(Block& block) {
 // the only one started (an older one goes first). @returns false if the block is to go back to the scheduler,
 // idle
 bool Worker::continue_with_next(Block& block) {
+  if (block.cta.cluster->cta_count > 1) exec::leave_cluster(block.cta);
   ++progress_;
   counters_.ctas.store(counters_.ctas.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   if (LaunchRecorder* recorder = machine_.options().recorder)

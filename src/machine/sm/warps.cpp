@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "exec/barrier.h"
+#include "exec/cluster.h"
 #include "machine/machine.h"
 #include "machine/sm/worker.h"
 
@@ -75,10 +76,30 @@ void Worker::wait_at_barrier(Warp& warp, std::uint32_t id) {
   wait_for_phase(warp);
 }
 
+/// Runs other warps, or other blocks, until lanes of the warp need not wait for the cluster; the caller looks
+/// whether none does.
+void Worker::wait_for_cluster(Warp& warp) {
+  warp.block->cluster_waiters |= 1u << warp.index;
+  wait_for_phase(warp);
+}
+
+/// Lets the warps go on that wait for a phase of the cluster's barrier which is over. Nobody tells the block:
+/// others complete it, on other workers.
+void Worker::look_at_cluster(Block& block) {
+  const std::uint32_t phase = exec::phases_completed(*block.cta.cluster);
+  if (phase == block.cluster_phase) return;
+  block.cluster_phase = phase;
+  block.runnable |= block.cluster_waiters;
+  block.cluster_waiters = 0;
+  block.yielded = 0;
+  ++progress_;
+}
+
 /// Runs other warps, or other blocks, until a barrier that the warp waits at completes a phase.
 void Worker::wait_for_phase(Warp& warp) {
   Block& block = *warp.block;
   block.runnable &= ~(1u << warp.index);
+  if (block.cluster_waiters != 0) look_at_cluster(block);
   if (block.runnable == 0) unstick(block);
   const std::uint32_t fresh = block.runnable & ~block.yielded;
   if (fresh != 0) {
@@ -100,6 +121,7 @@ void Worker::yield(Block& block) {
   }
   Warp& warp = *block.warps[block.current];
   block.yielded |= 1u << warp.index;
+  if (block.cluster_waiters != 0) look_at_cluster(block);
   if (const std::uint32_t fresh = block.runnable & ~block.yielded; fresh != 0) {
     switch_warp(block, warp, pick(fresh, warp.index));
     return;
@@ -135,7 +157,9 @@ void Worker::exit_lanes(Warp& warp, std::uint32_t lanes) {
   const std::uint32_t gone = lanes & warp.counted;
   warp.counted &= ~gone;
   warp.context.live_lanes &= ~lanes;
+  exec::forget_exiting(warp.context, gone);
   block.cta.live_threads -= static_cast<std::uint32_t>(std::popcount(gone));
+  exec::arrive_if_all(block.cta);
   for (std::uint32_t rest = block.barriers_in_use; rest != 0 && gone != 0; rest &= rest - 1) {
     const auto id = static_cast<std::uint32_t>(std::countr_zero(rest));
     if (exec::complete_after_exit(block.cta.barriers[id], block.cta.live_threads)) after_phase(block, id);
@@ -150,14 +174,18 @@ void Worker::finish_warp(Warp& warp) {
   block.yielded = 0;
 }
 
-/// Every warp left waits at a barrier. Barriers belong to the block, so nobody else can end the wait: either
-/// one only lacks threads that have exited (K-6), or this is a deadlock.
+/// Every warp left waits at a barrier. Those of the block nobody else can end: either one only lacks threads
+/// that have exited (K-6), or this is a deadlock, unless the cluster's barrier lets some of the warps go on.
 void Worker::unstick(Block& block) {
   const std::uint32_t exited = block.cta.warp_count * exec::kWarpSize - block.cta.live_threads;
   for (std::uint32_t rest = block.barriers_in_use; rest != 0; rest &= rest - 1) {
     const auto id = static_cast<std::uint32_t>(std::countr_zero(rest));
     if (block.waiters[id] != 0 && exec::complete_counting_exited(block.cta.barriers[id], exited))
       after_phase(block, id);
+  }
+  while (block.runnable == 0 && block.cluster_waiters != 0) {
+    leave_to_scheduler(block, block.current_fiber(), Block::Status::waiting);
+    look_at_cluster(block);
   }
   if (block.runnable != 0) return;
   const auto waiting = static_cast<std::uint32_t>(std::countr_zero(block.unfinished));

@@ -64,6 +64,7 @@ class Worker {
   void wait_at_barrier(Warp& warp, std::uint32_t id);
   /// Waits until one of several barriers completes a phase; the warp's lanes have been counted already.
   void wait_at_barriers(Warp& warp, std::uint32_t barriers);
+  void wait_for_cluster(Warp& warp);
   void yield(Block& block);
   /// After a barrier: a block that does nothing but pass barriers lets the others run now and then, as what
   /// it waits for in its loop may be one of them.
@@ -127,6 +128,7 @@ class Worker {
   void switch_warp(Block& block, Warp& from, std::uint32_t to);
   void leave_to_scheduler(Block& block, base::Fiber& from, Block::Status status);
   void after_phase(Block& block, std::uint32_t id);
+  void look_at_cluster(Block& block);
   void unstick(Block& block);
   void finish_warp(Warp& warp);
 

@@ -1,4 +1,5 @@
-// A cooperative scheduler for the warps of one CTA, just rich enough for the services of exec/abi.h.
+// A cooperative scheduler for the warps of one CTA or cluster, just rich enough for the services of
+// exec/abi.h.
 #include "isa/harness/cta.h"
 
 #include <sys/mman.h>
@@ -13,6 +14,7 @@
 
 #include "base/assert.h"
 #include "exec/barrier.h"
+#include "exec/cluster.h"
 #include "isa/harness/textures.h"
 #include "ptx/layout.h"
 
@@ -26,6 +28,7 @@ using exec::WarpContext;
 
 constexpr std::size_t kStack = 4u << 20;
 constexpr std::size_t kLocalLimit = 64u << 20;
+constexpr std::uint32_t kSharedLimit = 228u << 10;  ///< of a CTA, reserved bytes included
 constexpr unsigned kIdleRounds = 200'000;  ///< scheduler rounds without progress that count as a deadlock
 
 thread_local sigjmp_buf* recovery = nullptr;
@@ -65,11 +68,13 @@ struct Arena {
 
   Arena() {
     constexpr std::size_t kAlign = 256u << 20;
-    void* raw = mmap(nullptr, 2 * kAlign, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    constexpr std::size_t kAbove = 4ull << 30;  // a 32-bit shared address reaches nothing else
+    void* raw = mmap(nullptr, kAlign + kAbove, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     RADDLE_ASSERT(raw != MAP_FAILED, "no address space for the shared window");
     auto base = (reinterpret_cast<std::uintptr_t>(raw) + kAlign - 1) & ~(kAlign - 1);
     shared = reinterpret_cast<std::byte*>(base);
-    mprotect(shared, 256u << 10, PROT_READ | PROT_WRITE);
+    for (unsigned rank = 0; rank < exec::kMaxClusterSize; ++rank)
+      mprotect(shared + rank * exec::kSharedWindow, 256u << 10, PROT_READ | PROT_WRITE);
     raw = mmap(nullptr, kLocalLimit, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
                0);
     RADDLE_ASSERT(raw != MAP_FAILED, "no memory for local memory");
@@ -85,9 +90,16 @@ struct Arena {
   }
 };
 
+struct Cta {
+  CtaContext context{};
+  std::vector<WarpContext> warps;
+  std::size_t unfinished = 0;  ///< coroutines
+};
+
 struct Coroutine {
   ucontext_t context{};
-  WarpContext* warp = nullptr;
+  Cta* cta = nullptr;
+  WarpContext* warp = nullptr;  ///< null: runs the whole CTA
   bool finished = false;
 };
 
@@ -102,15 +114,16 @@ class Scheduler {
   void switch_out() { swapcontext(&running_->context, &main_); }
   void wait_for(Barrier& barrier, std::uint32_t generation);
   void arrive(WarpContext* warp, Barrier& barrier, const exec::Arrival& arrival);
-  void prepare_warps();
+  void prepare(Cta& cta, std::uint32_t rank);
+  void prepare_warps(Cta& cta);
   void start(Coroutine& coroutine);
   static void entry_point(unsigned low, unsigned high);
 
   const CtaLaunch& launch_;
   ModuleMemory memory_;
   exec::LaunchContext context_{};
-  CtaContext cta_{};
-  std::vector<WarpContext> warps_;
+  exec::ClusterContext cluster_{};
+  std::vector<Cta> ctas_;
   std::vector<Coroutine> coroutines_;
   Coroutine* running_ = nullptr;
   ucontext_t main_{};
@@ -164,9 +177,28 @@ struct Calls {
   static void exit_lanes(WarpContext* w, std::uint32_t lanes) {
     lanes &= w->live_lanes;
     w->live_lanes &= ~lanes;
+    exec::forget_exiting(*w, lanes);
     w->cta->live_threads -= static_cast<std::uint32_t>(std::popcount(lanes));
     for (Barrier& barrier : w->cta->barriers)
       of(w).progress_ |= exec::complete_after_exit(barrier, w->cta->live_threads);
+    exec::arrive_if_all(*w->cta);
+  }
+  static void check_joined(WarpContext* w, std::uint32_t wrong) {
+    if (wrong != 0)
+      fault(w, FaultKind::illegal_barrier, 0, static_cast<std::uint32_t>(std::countr_zero(wrong)), w->line);
+  }
+  static void cluster_arrive(WarpContext* w, std::uint32_t lanes) {
+    check_joined(w, lanes & w->cluster_joined);
+    exec::arrive_at_cluster(*w, lanes);
+    of(w).progress_ = true;
+  }
+  static std::uint32_t cluster_waiting(WarpContext* w, std::uint32_t lanes) {
+    check_joined(w, lanes & ~w->cluster_joined);
+    return exec::wait_for_cluster(*w, lanes);
+  }
+  static void cluster_wait(WarpContext* w, std::uint32_t lanes) {
+    check_joined(w, lanes & ~w->cluster_joined);
+    while (exec::wait_for_cluster(*w, lanes) != 0) of(w).switch_out();
   }
   static std::int32_t vprintf(WarpContext*, std::uint32_t, std::uint64_t, std::uint64_t) { return 0; }
   __attribute__((noreturn)) static void assert_fail(WarpContext* w, std::uint32_t lane, std::uint64_t message,
@@ -208,16 +240,20 @@ struct Calls {
 };
 
 constexpr exec::Services kServices = {
-    Calls::barrier_sync, Calls::barrier_arrive, Calls::barrier_reduce, Calls::yield,
-    Calls::poll,         Calls::fault,          Calls::exit_lanes,     Calls::vprintf,
-    Calls::assert_fail,  Calls::malloc,         Calls::free,           Calls::nanosleep,
-    Calls::clock,        Calls::globaltimer,    Calls::barrier_join,   Calls::barrier_wait,
-    Calls::texture,      Calls::surface,        Calls::query};
+    Calls::barrier_sync,   Calls::barrier_arrive,  Calls::barrier_reduce, Calls::yield,
+    Calls::poll,           Calls::fault,           Calls::exit_lanes,     Calls::vprintf,
+    Calls::assert_fail,    Calls::malloc,          Calls::free,           Calls::nanosleep,
+    Calls::clock,          Calls::globaltimer,     Calls::barrier_join,   Calls::barrier_wait,
+    Calls::texture,        Calls::surface,         Calls::query,          nullptr,
+    Calls::cluster_arrive, Calls::cluster_waiting, Calls::cluster_wait};
 
 Scheduler::Scheduler(const CtaLaunch& launch) : launch_(launch), memory_(*launch.module) {
   exec::BlockShape block = launch.block;
   context_.ntid[0] = block.x, context_.ntid[1] = block.y, context_.ntid[2] = block.z;
   for (int i = 0; i < 3; ++i) context_.nctaid[i] = context_.cluster_shape[i] = 1;
+  context_.nctaid[0] = context_.cluster_shape[0] = launch.cluster;
+  context_.explicit_cluster = launch.cluster > 1;
+  context_.largest_shared = kSharedLimit;
   ptx::SharedLayout shared = ptx::shared_layout(*launch.module, launch.kernel);
   context_.static_shared = shared.static_bytes;
   context_.dynamic_shared = launch.dynamic_shared;
@@ -226,25 +262,37 @@ Scheduler::Scheduler(const CtaLaunch& launch) : launch_(launch), memory_(*launch
   context_.grid_id = 1;
   context_.parameters = launch.parameters.data();
   context_.variables = memory_.addresses().data();
-  cta_.launch = &context_;
-  cta_.services = &kServices;
-  cta_.poll = &poll_;
-  cta_.shared = Arena::get().shared;
-  cta_.local = Arena::get().local;
-  cta_.local_stride = (launch.executable->local_bytes + 15u) & ~std::uint64_t{15};
-  cta_.thread_count = cta_.live_threads = block.x * block.y * block.z;
-  cta_.warp_count = (cta_.thread_count + 31) / 32;
-  cta_.machine = this;
-  RADDLE_ASSERT(cta_.local_stride * cta_.thread_count <= kLocalLimit,
-                "test kernel needs too much local memory");
-  std::memset(
-      cta_.shared, 0,
-      std::max(exec::kReservedShared + shared.static_bytes, shared.dynamic_offset + launch.dynamic_shared));
-  std::memset(cta_.local, 0, cta_.local_stride * cta_.thread_count);
+  cluster_.window = Arena::get().shared;
+  cluster_.cta_count = launch.cluster;
+  cluster_.shared_bytes = launch.dynamic_shared != 0 ? shared.dynamic_offset + launch.dynamic_shared
+                                                     : exec::kReservedShared + shared.static_bytes;
+  cluster_.live = (1u << launch.cluster) - 1;
+  cluster_.barrier = exec::cluster_barrier_start(launch.cluster);
+  ctas_.resize(launch.cluster);
+  for (std::uint32_t rank = 0; rank < launch.cluster; ++rank) prepare(ctas_[rank], rank);
+}
+
+void Scheduler::prepare(Cta& cta, std::uint32_t rank) {
+  CtaContext& context = cta.context;
+  context.launch = &context_;
+  context.services = &kServices;
+  context.poll = &poll_;
+  context.shared = cluster_.window;
+  context.local_stride = (launch_.executable->local_bytes + 15u) & ~std::uint64_t{15};
+  context.thread_count = context.live_threads = context_.ntid[0] * context_.ntid[1] * context_.ntid[2];
+  context.warp_count = (context.thread_count + 31) / 32;
+  context.ctaid[0] = context.cluster_rank = rank;
+  context.cluster = &cluster_;
+  context.machine = this;
+  const std::size_t local_bytes = context.local_stride * context.thread_count;
+  RADDLE_ASSERT(local_bytes * launch_.cluster <= kLocalLimit, "test kernel needs too much local memory");
+  context.local = Arena::get().local + rank * local_bytes;
+  std::memset(context.shared + rank * exec::kSharedWindow, 0, cluster_.shared_bytes);
+  std::memset(context.local, 0, local_bytes);
 }
 
 void Scheduler::arrive(WarpContext* warp, Barrier& barrier, const exec::Arrival& arrival) {
-  exec::arrive(barrier, arrival, warp->live_lanes, cta_.live_threads);
+  exec::arrive(barrier, arrival, warp->live_lanes, warp->cta->live_threads);
   progress_ = true;
 }
 
@@ -262,24 +310,28 @@ void Scheduler::enter() {
   if (me.warp)
     launch_.executable->run_warp(*me.warp);
   else
-    launch_.executable->run_block(cta_);
+    launch_.executable->run_block(me.cta->context);
   me.finished = true;
+  if (--me.cta->unfinished == 0) exec::leave_cluster(me.cta->context);
   switch_out();
 }
 
-void Scheduler::prepare_warps() {
+void Scheduler::prepare_warps(Cta& cta) {
   if (launch_.executable->kind != exec::BlockKind::fibers) {
-    coroutines_.resize(1);
+    coroutines_.push_back({.cta = &cta});
+    cta.unfinished = 1;
     return;
   }
-  warps_.resize(cta_.warp_count);
-  coroutines_.resize(cta_.warp_count);
-  for (std::uint32_t i = 0; i < cta_.warp_count; ++i) {
-    std::uint32_t lanes = std::min(32u, cta_.thread_count - 32 * i);
-    warps_[i].cta = &cta_;
-    warps_[i].warp_id = i;
-    warps_[i].initial_lanes = warps_[i].live_lanes = lanes == 32 ? ~0u : (1u << lanes) - 1;
-    coroutines_[i].warp = &warps_[i];
+  const std::uint32_t threads = cta.context.thread_count;
+  cta.unfinished = cta.context.warp_count;
+  cta.warps.resize(cta.unfinished);
+  for (std::uint32_t i = 0; i < cta.unfinished; ++i) {
+    WarpContext& warp = cta.warps[i];
+    const std::uint32_t lanes = std::min(32u, threads - 32 * i);
+    warp.cta = &cta.context;
+    warp.warp_id = i;
+    warp.initial_lanes = warp.live_lanes = lanes == 32 ? ~0u : (1u << lanes) - 1;
+    coroutines_.push_back({.cta = &cta, .warp = &warp});
   }
 }
 
@@ -295,7 +347,7 @@ void Scheduler::start(Coroutine& coroutine) {
 }
 
 Outcome Scheduler::run() {
-  prepare_warps();
+  for (Cta& cta : ctas_) prepare_warps(cta);
   for (auto& coroutine : coroutines_) start(coroutine);
   unsigned idle = 0;
   for (bool any_left = true; any_left && !aborted_;) {

@@ -1,5 +1,6 @@
-// Runs one CTA of a compiled kernel on the calling thread: warps as ucontext coroutines over exec/abi.h,
-// without the machine. For tests that compare engines at every SIMD level; the machine has tests of its own.
+// Runs one CTA of a compiled kernel, or the CTAs of one cluster, on the calling thread: warps as ucontext
+// coroutines over exec/abi.h, without the machine. For tests that compare engines at every SIMD level; the
+// machine has tests of its own.
 #pragma once
 
 #include <cstddef>
@@ -49,9 +50,10 @@ struct CtaLaunch {
   exec::BlockShape block{32, 1, 1};
   std::span<const std::byte> parameters;  ///< laid out as the kernel's parameter block
   std::uint32_t dynamic_shared = 0;
+  std::uint32_t cluster = 1;  ///< CTAs, side by side in x
 };
 
-/// Runs CTA (0, 0, 0) of a grid of one.
+/// Runs a grid of one CTA, or of one cluster.
 Outcome run_cta(const CtaLaunch& launch);
 
 }  // namespace raddle::testing

@@ -9,7 +9,7 @@
 
 namespace raddle::testing {
 
-/// A kernel of PTX text, run by one block.
+/// A kernel of PTX text, run by one block, or one cluster.
 struct DeviceRun {
   struct Argument {
     void* data =
@@ -25,7 +25,8 @@ struct DeviceRun {
   std::string kernel;
   unsigned threads = 32;
   std::vector<Argument> arguments;
-  std::string what;  ///< "chapter/row: spelling, ...", for files that people read
+  std::string what;     ///< "chapter/row: spelling, ...", for files that people read
+  unsigned blocks = 1;  ///< the kernel says that they are a cluster (.reqnctapercluster)
 };
 
 class Device {

@@ -55,10 +55,11 @@ Result<std::vector<NamedEngine>> make_engines(std::string_view names) {
 }
 
 Result<CompiledKernel> CompiledKernel::create(const std::string& ptx, std::string_view kernel,
-                                              const std::vector<NamedEngine>& engines,
-                                              exec::BlockShape block) {
+                                              const std::vector<NamedEngine>& engines, exec::BlockShape block,
+                                              std::uint32_t cluster) {
   CompiledKernel result;
   result.block_ = block;
+  result.cluster_ = cluster;
   result.text_ = ptx;
   std::string crash = guarded([&] {
     if (auto parsed = ptx::parse(ptx, "test"); parsed.ok())
@@ -78,6 +79,7 @@ Result<CompiledKernel> CompiledKernel::create(const std::string& ptx, std::strin
     std::unique_ptr<exec::Executable> code;
     exec::CompileOptions options;
     options.block = block;
+    options.clustered = cluster > 1;
     if (engine.device == nullptr)
       crash = guarded([&] {
         auto compiled = engine.engine->compile(*result.module_, result.kernel_, options);
@@ -102,7 +104,8 @@ Outcome CompiledKernel::run(std::size_t engine, const std::vector<std::vector<st
     const ptx::Variable& v = module_->variables[function.parameters[i]];
     std::memcpy(block + v.offset, arguments[i].data(), std::min<std::size_t>(v.size, arguments[i].size()));
   }
-  CtaLaunch launch{module_.get(), kernel_, code_[engine].get(), block_, {block, function.parameter_bytes}, 0};
+  CtaLaunch launch{module_.get(), kernel_, code_[engine].get(), block_, {block, function.parameter_bytes}, 0,
+                   cluster_};
   return run_cta(launch);
 }
 

@@ -27,9 +27,10 @@ Result<std::vector<NamedEngine>> make_engines(std::string_view names);
 class CompiledKernel {
  public:
   /// @errors whatever the parser says; `not_found` without such a kernel. An engine that cannot compile is
-  /// kept as an error of its own, see `compile_error`.
+  /// kept as an error of its own, see `compile_error`. @param cluster  CTAs that a run has
   static Result<CompiledKernel> create(const std::string& ptx, std::string_view kernel,
-                                       const std::vector<NamedEngine>& engines, exec::BlockShape block);
+                                       const std::vector<NamedEngine>& engines, exec::BlockShape block,
+                                       std::uint32_t cluster = 1);
 
   /// "" if the engine compiled the kernel.
   const std::string& compile_error(std::size_t engine) const { return errors_[engine]; }
@@ -43,6 +44,7 @@ class CompiledKernel {
   std::unique_ptr<ptx::Module> module_;
   ptx::FunctionId kernel_ = 0;
   exec::BlockShape block_;
+  std::uint32_t cluster_ = 1;
   std::vector<std::unique_ptr<exec::Executable>> code_;
   std::vector<std::string> errors_;
 };

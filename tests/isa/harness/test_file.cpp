@@ -49,19 +49,22 @@ Result<RunLine> read_run(std::string_view text, bool is_warp, unsigned line) {
 Result<KernelLine> read_kernel(std::string_view text, unsigned line) {
   KernelLine kernel;
   kernel.line = line;
-  for (std::string_view option : {"block=", "faults=", "only="}) {
+  for (std::string_view option : {"block=", "cluster=", "faults=", "only="}) {
     auto at = text.find(option);
     if (at == std::string_view::npos) continue;
     std::string value(text.substr(at + option.size()));
     value = value.substr(0, value.find(' '));
     if (option == "block=")
       kernel.block = static_cast<unsigned>(std::atoi(value.c_str()));
+    else if (option == "cluster=")
+      kernel.cluster = static_cast<unsigned>(std::atoi(value.c_str()));
     else if (option == "faults=")
       kernel.expected_fault = value;
     else
       kernel.only = value;
   }
-  text = trim(text.substr(0, std::min({text.find("block="), text.find("faults="), text.find("only=")})));
+  text = trim(text.substr(
+      0, std::min({text.find("block="), text.find("cluster="), text.find("faults="), text.find("only=")})));
   auto arrow = text.find("->");
   std::string_view call = trim(text.substr(0, arrow));
   if (!split_call(call, kernel.name, kernel.arguments))

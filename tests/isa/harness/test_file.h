@@ -26,6 +26,8 @@ struct KernelLine {
   std::string name;
   std::vector<std::string> arguments, results;  ///< type names, with a leading `v2.` for vectors
   unsigned block = 32;
+  unsigned cluster = 1;  ///< blocks; thread t is thread t % block of block t / block
+  unsigned threads() const { return block * cluster; }
   std::string expected_fault;  ///< `faults=trap`: the run must end in this fault
   std::string only;            ///< `only=interp`: a known gap of the other engines; the file says which
 };

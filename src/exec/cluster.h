@@ -1,0 +1,158 @@
+// Logic of clusters on exec::ClusterContext: the barrier of a cluster's CTAs (PTX barrier.cluster), and which
+// accesses to other CTAs' shared memory are right (W-17 to W-20). Pure bookkeeping, no waiting: the machine's
+// services put warps to sleep, both engines ask about addresses.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <optional>
+
+#include "exec/abi.h"
+
+namespace raddle::exec {
+
+// ---- the barrier ----
+//
+// A CTA's threads are counted in its CtaContext, which one host thread owns; the CTA arrives at the cluster
+// when all of its live threads have. ClusterContext::barrier packs, for all CTAs: phases completed, CTAs that
+// have arrived in this phase, CTAs that have not exited. The last count starts at the cluster's size, so no
+// phase completes before every CTA was launched (W-18), and falls as CTAs exit, so none waits for them.
+//
+// A lane need only remember the parity of the phase it arrived in. While it has arrived and not exited, the
+// barrier is in that phase or in the next one: the next cannot complete without this lane, which arrives
+// there only after it has waited.
+
+/// CTAs per phase, unpacked.
+struct ClusterPhase {
+  std::uint32_t number = 0;   ///< phases completed
+  std::uint32_t arrived = 0;  ///< CTAs in this phase
+  std::uint32_t left = 0;     ///< CTAs that have not exited
+
+  static ClusterPhase unpack(std::uint64_t word) {
+    return {static_cast<std::uint32_t>(word >> 32), static_cast<std::uint32_t>(word >> 16 & 0xffff),
+            static_cast<std::uint32_t>(word & 0xffff)};
+  }
+  std::uint64_t pack() const { return std::uint64_t{number} << 32 | arrived << 16 | left; }
+  /// Ends the phase if every CTA that is left has arrived.
+  void complete_if_all() {
+    if (arrived == 0 || arrived != left) return;
+    arrived = 0;
+    ++number;
+  }
+};
+
+/// What `barrier` holds when a cluster is launched.
+constexpr std::uint64_t cluster_barrier_start(std::uint32_t ctas) { return ctas; }
+
+inline std::uint32_t phases_completed(const ClusterContext& cluster) {
+  return ClusterPhase::unpack(cluster.barrier.load(std::memory_order_acquire)).number;
+}
+
+/// Applies `change` to the barrier; orders what CTAs did before it before what they do after the phase.
+template <class Change>
+void change_cluster_barrier(ClusterContext& cluster, Change change) {
+  std::uint64_t seen = cluster.barrier.load(std::memory_order_relaxed), wanted;
+  do {
+    ClusterPhase phase = ClusterPhase::unpack(seen);
+    change(phase);
+    phase.complete_if_all();
+    wanted = phase.pack();
+  } while (!cluster.barrier.compare_exchange_weak(seen, wanted, std::memory_order_acq_rel,
+                                                  std::memory_order_relaxed));
+}
+
+/// The CTA arrives once all its live threads have.
+inline void arrive_if_all(CtaContext& cta) {
+  if (cta.cluster_arrived == 0 || cta.cluster_arrived != cta.live_threads) return;
+  cta.cluster_arrived = 0;
+  ++cta.cluster_phase;
+  change_cluster_barrier(*cta.cluster, [](ClusterPhase& phase) { ++phase.arrived; });
+}
+
+/// barrier.cluster.arrive. None of the lanes may have joined a phase that it has not waited for.
+inline void arrive_at_cluster(WarpContext& warp, std::uint32_t lanes) {
+  CtaContext& cta = *warp.cta;
+  warp.cluster_joined |= lanes;
+  warp.cluster_parity =
+      (cta.cluster_phase & 1) != 0 ? warp.cluster_parity | lanes : warp.cluster_parity & ~lanes;
+  cta.cluster_arrived += static_cast<std::uint32_t>(std::popcount(lanes));
+  arrive_if_all(cta);
+}
+
+/// barrier.cluster.wait: lanes that wait for the phase of this number, when so many are over.
+inline std::uint32_t waiting_for_phase(const WarpContext& warp, std::uint32_t lanes, std::uint32_t phase) {
+  const std::uint32_t odd = (phase & 1) != 0 ? ~0u : 0;
+  return lanes & warp.cluster_joined & ~(warp.cluster_parity ^ odd);
+}
+
+/// The same now; the lanes that need not wait have waited.
+inline std::uint32_t wait_for_cluster(WarpContext& warp, std::uint32_t lanes) {
+  const std::uint32_t waiting = waiting_for_phase(warp, lanes, phases_completed(*warp.cta->cluster));
+  warp.cluster_joined &= ~lanes | waiting;
+  return waiting;
+}
+
+/// Why an operation is an illegal_barrier fault.
+inline constexpr const char* kArrivedTwice =
+    "barrier.cluster.arrive again before barrier.cluster.wait for the phase before";
+inline constexpr const char* kNotArrived = "barrier.cluster.wait without barrier.cluster.arrive before it";
+
+/// Lanes exit: those that have arrived in the phase that the CTA has yet to arrive in are no longer counted.
+/// Call arrive_if_all() when CtaContext::live_threads has fallen too.
+inline void forget_exiting(WarpContext& warp, std::uint32_t lanes) {
+  CtaContext& cta = *warp.cta;
+  cta.cluster_arrived -=
+      static_cast<std::uint32_t>(std::popcount(waiting_for_phase(warp, lanes, cta.cluster_phase)));
+  warp.cluster_joined &= ~lanes;
+}
+
+/// A CTA exits: its memory is no longer there for others, and nobody waits for it.
+inline void leave_cluster(CtaContext& cta) {
+  ClusterContext& cluster = *cta.cluster;
+  cluster.live.fetch_and(~(1u << cta.cluster_rank), std::memory_order_acq_rel);
+  change_cluster_barrier(cluster, [&](ClusterPhase& phase) {
+    if (phase.number != cta.cluster_phase) --phase.arrived;  // it has arrived in this phase
+    --phase.left;
+  });
+}
+
+// ---- addresses ----
+
+/// The CTA of a cluster's shared address: its bits above the 16 MiB of a rank.
+constexpr std::uint32_t kRankShift = 24;
+constexpr std::uint32_t rank_of(std::uint64_t shared_address) {
+  return static_cast<std::uint32_t>(shared_address >> kRankShift);
+}
+constexpr std::uint32_t offset_of(std::uint64_t shared_address) {
+  return static_cast<std::uint32_t>(shared_address & (kSharedWindow - 1));
+}
+/// mapa: the address in another CTA. A rank that no cluster can have stays one that none has.
+constexpr std::uint32_t map_to_rank(std::uint64_t shared_address, std::uint32_t rank) {
+  return std::min(rank, 0xffu) << kRankShift | offset_of(shared_address);
+}
+
+/// The shared address of a generic one. @returns nothing outside of shared memory
+inline std::optional<std::uint32_t> shared_address_of(const ClusterContext& cluster, std::uint64_t generic) {
+  const std::uint64_t distance = generic - reinterpret_cast<std::uint64_t>(cluster.window);
+  if (distance >> 32 != 0) return {};
+  return static_cast<std::uint32_t>(distance);
+}
+
+/// What is wrong with an access to another CTA's shared memory (W-19): the first two are known where it comes
+/// from, the others where it goes.
+enum class ClusterProblem : std::uint8_t { none, no_such_rank, above_largest, beyond_allocation, exited };
+
+/// Judges an access of `bytes` bytes by a CTA to a cluster's shared address; its own memory is not judged.
+inline ClusterProblem check_remote(const CtaContext& cta, std::uint32_t address, std::uint32_t bytes) {
+  const ClusterContext& cluster = *cta.cluster;
+  const std::uint32_t rank = rank_of(address), end = offset_of(address) + bytes;
+  if (rank == cta.cluster_rank) return ClusterProblem::none;
+  if (rank >= cluster.cta_count) return ClusterProblem::no_such_rank;
+  if (end > cta.launch->largest_shared) return ClusterProblem::above_largest;
+  if (end > cluster.shared_bytes) return ClusterProblem::beyond_allocation;
+  const bool is_live = (cluster.live.load(std::memory_order_acquire) >> rank & 1) != 0;
+  return is_live ? ClusterProblem::none : ClusterProblem::exited;
+}
+
+}  // namespace raddle::exec
