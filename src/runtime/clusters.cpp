@@ -91,9 +91,18 @@ Result<void> check_division(const KernelInfo& info, const LaunchConfig& config, 
 
 }  // namespace
 
+bool Kernel::Impl::asks_for_clusters(const LaunchConfig& config) const {
+  return config.cluster.x != 0 || !config.clusters.empty() || info.required_cluster.x != 0;
+}
+
 bool Kernel::Impl::has_clusters(const LaunchConfig& config) const {
-  return config.cooperative || config.cluster.x != 0 || !config.clusters.empty() ||
-         info.required_cluster.x != 0 || info.needs_cluster;
+  return config.cooperative || info.needs_cluster || asks_for_clusters(config);
+}
+
+ClusterLevel Kernel::Impl::seen_cluster(const LaunchConfig& config) const {
+  if (!asks_for_clusters(config)) return {};
+  const GridKind kind = kind_of(config);
+  return kind.shared_level() != nullptr ? *kind.shared_level() : ClusterLevel{};
 }
 
 GridKind Kernel::Impl::kind_of(const LaunchConfig& config) const {
@@ -132,7 +141,7 @@ Result<void> Kernel::Impl::check_clusters(const LaunchConfig& config) const {
   LaunchConfig plain = config;
   plain.cooperative = false;  // its whole-grid level divides whatever there is
   const GridKind kind = kind_of(plain);
-  const ClusterLevel seen = kind.shared_level() != nullptr ? *kind.shared_level() : ClusterLevel{};
+  const ClusterLevel seen = seen_cluster(config);
   TRY(check_directives(info, seen.extent, cluster.x != 0 || !config.clusters.empty()));
   TRY(check_size(info, seen.size(), config.allow_non_portable_cluster));
   return check_division(info, config, kind);

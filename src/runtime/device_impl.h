@@ -20,10 +20,11 @@
 namespace raddle {
 
 namespace detail {
-/// A kernel as one engine compiled it for one class of block shapes.
+/// A kernel as one engine compiled it for one class of block shapes, alone or in clusters.
 struct CompiledKernel {
   std::uint64_t shape_class = 0;
   std::uint32_t stack_bytes = 0;  ///< the limit it was compiled for
+  bool clustered = false;         ///< for clusters of more than one block
   std::unique_ptr<exec::Executable> code;
   std::uint64_t local_stride = 0;
   LaunchReport report;  ///< of the compilation
@@ -90,14 +91,18 @@ struct Kernel::Impl {
   std::atomic<const detail::CompiledKernel*> last_used{nullptr};
 
   const ptx::Function& function() const;
-  Result<const detail::CompiledKernel*> compile(Dim3 block);
+  Result<const detail::CompiledKernel*> compile(Dim3 block, bool clustered);
   /// The code for such a block if there is some and nobody is compiling just now.
-  const detail::CompiledKernel* compiled_for(Dim3 block);
+  const detail::CompiledKernel* compiled_for(Dim3 block, bool clustered);
   Result<void> check(const LaunchConfig& config) const;
   Result<void> check_block(const LaunchConfig& config) const;
   // Clusters (clusters.cpp).
   /// Whether a launch has anything to do with clusters; most have not.
   bool has_clusters(const LaunchConfig& config) const;
+  /// %is_explicit_cluster: the launch or the kernel says how large clusters are.
+  bool asks_for_clusters(const LaunchConfig& config) const;
+  /// The blocks that are one cluster to the kernel; one block without clusters.
+  ClusterLevel seen_cluster(const LaunchConfig& config) const;
   /// @errors invalid_cluster
   Result<void> check_clusters(const LaunchConfig& config) const;
   /// How the blocks of a checked launch form clusters; a cooperative grid is one cluster of the whole GPU.

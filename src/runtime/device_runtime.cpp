@@ -35,10 +35,11 @@ std::optional<DeviceError> DeviceRuntime::prepare(const ChildLaunch& launch, mac
       .grid = extents(launch.grid), .block = extents(launch.block), .shared_bytes = launch.shared_bytes};
   if (kernel->info.blocks_are_clusters) config = kernel->in_blocks(config);
   if (!kernel->check(config)) return DeviceError::invalid_configuration;
-  const detail::CompiledKernel* code = kernel->compiled_for(config.block);
+  const bool clustered = kernel->seen_cluster(config).size() > 1;
+  const detail::CompiledKernel* code = kernel->compiled_for(config.block, clustered);
   if (code == nullptr) {
     if (!may_compile) return std::nullopt;
-    Result<const detail::CompiledKernel*> compiled = kernel->compile(config.block);
+    Result<const detail::CompiledKernel*> compiled = kernel->compile(config.block, clustered);
     if (!compiled) return DeviceError::invalid_device_function;
     code = *compiled;
   }

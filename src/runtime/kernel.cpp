@@ -22,16 +22,19 @@ std::uint64_t threads_of(Dim3 block) { return std::uint64_t{block.x} * block.y *
 
 std::string text_of(Dim3 d) { return fmt::format("{} x {} x {}", d.x, d.y, d.z); }
 
-/// What code has to be compiled for, to run blocks of a shape now.
+/// What code has to be compiled for, to run blocks of a shape now, alone or in clusters.
 struct WantedCode {
   std::uint64_t shape_class;
   std::uint32_t stack_bytes;
+  bool clustered;
 
-  WantedCode(const Device::Impl& device, Dim3 block)
+  WantedCode(const Device::Impl& device, Dim3 block, bool in_clusters)
       : shape_class(device.engine->shape_class({block.x, block.y, block.z})),
-        stack_bytes(device.stack_bytes.load(std::memory_order_relaxed)) {}
+        stack_bytes(device.stack_bytes.load(std::memory_order_relaxed)),
+        clustered(in_clusters) {}
   bool is(const detail::CompiledKernel& known) const {
-    return known.shape_class == shape_class && known.stack_bytes == stack_bytes;
+    return known.shape_class == shape_class && known.stack_bytes == stack_bytes &&
+           known.clustered == clustered;
   }
 };
 
@@ -39,10 +42,10 @@ struct WantedCode {
 
 const ptx::Function& Kernel::Impl::function() const { return module->program.functions[id]; }
 
-Result<const detail::CompiledKernel*> Kernel::Impl::compile(Dim3 block) {
+Result<const detail::CompiledKernel*> Kernel::Impl::compile(Dim3 block, bool clustered) {
   exec::Engine& engine = *module->device->engine;
   const exec::BlockShape shape{block.x, block.y, block.z};
-  const WantedCode wanted(*module->device, block);
+  const WantedCode wanted(*module->device, block, clustered);
   if (const auto* last = last_used.load(std::memory_order_acquire); last != nullptr && wanted.is(*last))
     return last;
   std::lock_guard lock(mutex);
@@ -52,11 +55,12 @@ Result<const detail::CompiledKernel*> Kernel::Impl::compile(Dim3 block) {
     return known.get();
   }
   auto result = std::make_unique<detail::CompiledKernel>();
-  TRY_ASSIGN(result->code,
-             engine.compile(module->program, id,
-                            {shape, module->device->options.deterministic.has_value(), wanted.stack_bytes}));
+  TRY_ASSIGN(result->code, engine.compile(module->program, id,
+                                          {shape, module->device->options.deterministic.has_value(),
+                                           wanted.stack_bytes, clustered}));
   result->shape_class = wanted.shape_class;
   result->stack_bytes = wanted.stack_bytes;
+  result->clustered = clustered;
   result->local_stride = local_stride(result->code->local_bytes);
   const exec::CodeStatistics& statistics = result->code->statistics;
   result->report = {std::string(engine.name()),
@@ -73,8 +77,8 @@ Result<const detail::CompiledKernel*> Kernel::Impl::compile(Dim3 block) {
   return compiled.back().get();
 }
 
-const detail::CompiledKernel* Kernel::Impl::compiled_for(Dim3 block) {
-  const WantedCode wanted(*module->device, block);
+const detail::CompiledKernel* Kernel::Impl::compiled_for(Dim3 block, bool clustered) {
+  const WantedCode wanted(*module->device, block, clustered);
   if (const auto* last = last_used.load(std::memory_order_acquire); last != nullptr && wanted.is(*last))
     return last;
   const std::unique_lock lock(mutex, std::try_to_lock);
@@ -165,12 +169,8 @@ void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
   grid.blocks = threads_of(config.grid);
   grid.local_stride = code.local_stride;
   grid.cooperative = config.cooperative;
-  ClusterLevel seen;
-  grid.kind.depth = 0;
-  if (has_clusters(config)) {
-    grid.kind = kind_of(config);
-    if (const ClusterLevel* shared_level = grid.kind.shared_level()) seen = *shared_level;
-  }
+  grid.kind = kind_of(config);
+  const ClusterLevel seen = seen_cluster(config);
   grid.cap_per_sm = config.cap_per_sm;
   grid.cluster_memory = config.cluster_memory;
   grid.clears_reserved = shared.uses_reserved;
@@ -186,19 +186,22 @@ void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
   const bool any_shared = shared.static_bytes != 0 || shared.has_dynamic || shared.uses_reserved;
   grid.shared_bytes = dynamic != 0 ? std::uint64_t{dynamic_offset} + dynamic : any_shared ? fixed_end : 0;
   const std::byte* parameters = grid.context.parameters;
-  grid.context = {{config.block.x, config.block.y, config.block.z},
-                  {config.grid.x, config.grid.y, config.grid.z},
-                  dynamic,
-                  shared.static_bytes,
-                  dynamic_offset,
-                  device.machine->shape().sm_count(),
-                  device.next_grid_id.fetch_add(1, std::memory_order_relaxed),
-                  parameters,
-                  module->addresses.data(),
-                  nullptr,
-                  0,
-                  {seen.extent[0], seen.extent[1], seen.extent[2]},
-                  0};
+  grid.context = {
+      {config.block.x, config.block.y, config.block.z},
+      {config.grid.x, config.grid.y, config.grid.z},
+      dynamic,
+      shared.static_bytes,
+      dynamic_offset,
+      device.machine->shape().sm_count(),
+      device.next_grid_id.fetch_add(1, std::memory_order_relaxed),
+      parameters,
+      module->addresses.data(),
+      nullptr,
+      0,
+      {seen.extent[0], seen.extent[1], seen.extent[2]},
+      0,
+      asks_for_clusters(config),
+      static_cast<std::uint32_t>(exec::kReservedShared + device.machine->shape().sm.shared_per_block)};
 }
 
 std::uint32_t Kernel::Impl::blocks_per_sm(std::uint32_t threads, std::uint64_t shared_bytes) const {
@@ -220,7 +223,8 @@ const KernelInfo& Kernel::info() const { return impl_->info; }
 Result<LaunchReport> Kernel::compile(Dim3 block) {
   if (impl_->info.blocks_are_clusters) block = impl_->in_blocks({}).block;
   TRY(impl_->check_block({.grid = {}, .block = block}));
-  TRY_ASSIGN(const auto* code, impl_->compile(block));
+  const ClusterLevel cluster = impl_->seen_cluster({.block = block});
+  TRY_ASSIGN(const auto* code, impl_->compile(block, cluster.size() > 1));
   return code->report;
 }
 
@@ -235,7 +239,7 @@ Result<Launch> Kernel::launch(const LaunchConfig& given, std::span<const Argumen
   const std::span<std::byte> block(parameters, impl_->info.parameter_bytes);  // check() bounds it
   std::memset(block.data(), 0, block.size());
   TRY(impl_->pack(arguments, block));
-  TRY_ASSIGN(const auto* code, impl_->compile(config.block));
+  TRY_ASSIGN(const auto* code, impl_->compile(config.block, impl_->seen_cluster(config).size() > 1));
   machine::Task* task = device.tasks().acquire();
   task->kind = machine::TaskKind::grid;
   task->set_parameters(block);
