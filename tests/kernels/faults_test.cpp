@@ -134,4 +134,12 @@ TEST_P(Faults, ManyDevicesFailAndTheNextWorks) {
   EXPECT_EQ(contents(out)[63], 63);
 }
 
+// A fault in a warp that was resumed by another one's end is the kernel's, not the process's.
+// proves: K-12
+TEST_P(Faults, AfterAnotherWarpEnded) {
+  auto failed = try_run(kernel("waits.ptx", "faults_after_another_warp_ended"), {.block = {64}});
+  ASSERT_FALSE(failed.ok());
+  EXPECT_TRUE(has(failed.error().message, "illegal address 0x40")) << failed.error().message;
+}
+
 }  // namespace

@@ -183,6 +183,7 @@ void Worker::warp_main(void* argument) {
     if (block.unfinished != 0) {
       if (block.runnable == 0) worker.unstick(block);
       const std::uint32_t fresh = block.runnable & ~block.yielded;
+      worker.in_kernel_ = true;  // the other warp goes on in it
       worker.switch_warp(block, warp, worker.pick(fresh != 0 ? fresh : block.runnable, warp.index));
     } else if (worker.continue_with_next(block)) {
       worker.switch_warp(block, warp, block.current);

@@ -47,6 +47,7 @@ class TestMachine {
   std::vector<std::uint64_t> variables_;
   exec::LaunchContext launch_{};
   exec::CtaContext cta_{};
+  exec::ClusterContext cluster_{};
   std::atomic<std::uint32_t> poll_{0};
   ucontext_t main_{};
   exec::FaultKind fault_ = exec::FaultKind::none;

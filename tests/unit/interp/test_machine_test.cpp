@@ -197,6 +197,7 @@ exec::FaultKind TestMachine::run(const std::string& kernel, std::uint32_t thread
   cta_ = {};
   cta_.launch = &launch_, cta_.services = &kServices, cta_.poll = &poll_;
   cta_.shared = aligned(shared), cta_.local = aligned(local), cta_.local_stride = stride;
+  cluster_.window = cta_.shared, cluster_.cta_count = 1, cluster_.live = 1, cta_.cluster = &cluster_;
   cta_.thread_count = cta_.live_threads = threads, cta_.warp_count = (threads + 31) / 32, cta_.machine = this;
   coroutines_.clear();
   for (std::uint32_t w = 0; w < cta_.warp_count; ++w) {

@@ -28,6 +28,55 @@ TEST_F(Warps, BarriersInALoopKeep32WarpsInStep) {
   EXPECT_TRUE(in_step);
 }
 
+// A block without a cluster is a cluster of one: its threads meet, and those that exit are not waited for.
+// proves: W-18
+TEST_F(Warps, TheClusterBarrierKeepsThemInStep) {
+  open();
+  std::array<int, 32> step{};
+  bool in_step = true;
+  auto kernel = TestKernel::of_warps([&](WarpContext& warp) {
+    const exec::Services& machine = *warp.cta->services;
+    for (int i = 1; i <= 600; ++i) {
+      if (i == 300 && warp.warp_id % 4 == 3) {
+        step[warp.warp_id] = 0;
+        return;
+      }
+      step[warp.warp_id] = i;
+      machine.cluster_arrive(&warp, 0xffff);
+      machine.cluster_arrive(&warp, warp.live_lanes & ~0xffffu);
+      if (warp.warp_id % 3 == 1) {
+        while (machine.cluster_waiting(&warp, warp.live_lanes & warp.cluster_joined) != 0)
+          machine.yield(&warp);
+      } else {
+        machine.cluster_wait(&warp, warp.live_lanes);
+      }
+      for (int other : step) in_step &= other == i || other == 0;
+      machine.barrier_sync(&warp, 1, 0, warp.live_lanes);
+    }
+  });
+  ASSERT_EQ(run(kernel, {.x = 1, .threads = 1024}).kind, exec::FaultKind::none);
+  EXPECT_TRUE(in_step);
+}
+
+TEST_F(Warps, TheClusterBarrierIsArrivedAtOncePerPhase) {
+  for (bool twice : {true, false}) {
+    open();
+    auto kernel = TestKernel::of_warps([&](WarpContext& warp) {
+      if (twice) {
+        warp.cta->services->cluster_arrive(&warp, 3);
+        warp.cta->services->cluster_arrive(&warp, 2);
+      } else {
+        warp.cta->services->cluster_wait(&warp, 4);
+      }
+    });
+    const exec::Fault fault = run(kernel, {.x = 1, .threads = 32});
+    EXPECT_EQ(fault.kind, exec::FaultKind::illegal_barrier);
+    EXPECT_NE(fault.detail.find(twice ? "arrive again" : "without barrier.cluster.arrive"), std::string::npos)
+        << fault.detail;
+    EXPECT_EQ(fault.tid[0], twice ? 1u : 2u);
+  }
+}
+
 // A producer warp arrives without waiting, a consumer waits: named barriers with counts.
 // proves: K-5
 TEST_F(Warps, ProducersArriveAndConsumersWait) {

@@ -1,0 +1,182 @@
+// Clusters on every engine: distributed shared memory, the cluster's barrier, blocks that wait in each
+// other's memory or exit early, what a block is told of its cluster, and every fault of remote accesses.
+#include <algorithm>
+#include <numeric>
+
+#include "kernel_test.h"
+
+namespace {
+
+using Values = std::vector<int>;
+using raddle::Dim3;
+using raddle::LaunchConfig;
+
+class Clusters : public KernelTest {
+ protected:
+  /// Blocks of 64 threads in clusters of `size`.
+  static LaunchConfig of(std::uint32_t blocks, std::uint32_t size, std::uint32_t threads = 64) {
+    return {.grid = {blocks},
+            .block = {threads},
+            .cluster = {size, 1, 1},
+            .allow_non_portable_cluster = size > raddle::kPortableClusterSize};
+  }
+  static Values numbers(std::size_t count) {
+    Values values(count);
+    for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<int>(i * 7919 % 1013);
+    return values;
+  }
+};
+ON_EVERY_ENGINE(Clusters);
+
+// proves: W-17
+TEST_P(Clusters, HistogramInDistributedSharedMemory) {
+  const Values in = numbers(20000);
+  for (std::uint32_t size : {1u, 2u, 4u, 8u, 16u}) {
+    constexpr int kBins = 960;
+    Values expected(kBins);
+    for (int v : in) ++expected[static_cast<std::size_t>(std::min(v, kBins - 1))];
+    const int per_block = kBins / static_cast<int>(size);
+    auto out = buffer(Values(kBins)), data = buffer(in);
+    LaunchConfig config = of(2 * size, size);
+    config.shared_bytes = static_cast<std::uint64_t>(per_block) * sizeof(int);
+    run(kernel("clusters.ptx", "histogram"), config, data, static_cast<int>(in.size()), out, kBins,
+        per_block);
+    EXPECT_EQ(contents(out), expected) << "clusters of " << size;
+  }
+}
+
+TEST_P(Clusters, EachSumsUp) {
+  const Values in = numbers(5000);
+  auto out = buffer(Values(3)), data = buffer(in);
+  run(kernel("clusters.ptx", "reduce"), of(24, 8, 96), data, static_cast<int>(in.size()), out);
+  const Values sums = contents(out);
+  EXPECT_EQ(std::accumulate(sums.begin(), sums.end(), 0), std::accumulate(in.begin(), in.end(), 0));
+  EXPECT_TRUE(std::all_of(sums.begin(), sums.end(), [](int sum) { return sum > 0; }));
+}
+
+TEST_P(Clusters, Scan) {
+  const std::uint32_t size = 4, threads = 128, blocks = 12;
+  const Values in = numbers(blocks * threads);
+  Values expected;
+  for (std::size_t i = 0; i < in.size(); ++i)
+    expected.push_back(in[i] + (i % (size * threads) != 0 ? expected.back() : 0));
+  auto out = buffer(Values(in.size())), data = buffer(in);
+  run(kernel("clusters.ptx", "scan"), of(blocks, size, threads), data, out);
+  EXPECT_EQ(contents(out), expected);
+}
+
+// proves: W-18
+TEST_P(Clusters, RingOfBlocksPassesValues) {
+  const std::uint32_t size = 5, threads = 48, blocks = 20;
+  const int rounds = 23;
+  const Values in = numbers(blocks * threads);
+  Values expected(in.size());
+  for (std::uint32_t i = 0; i < in.size(); ++i) {
+    const std::uint32_t block = i / threads, cluster = block / size;
+    const std::uint32_t to = cluster * size + (block % size + rounds) % size;
+    expected[to * threads + i % threads] = in[i] + rounds;
+  }
+  auto data = buffer(in);
+  run(kernel("clusters.ptx", "ring"), of(blocks, size, threads), data, rounds);
+  EXPECT_EQ(contents(data), expected);
+}
+
+// A block that waits in its own memory for what another one writes there makes progress, on one worker too.
+TEST_P(Clusters, SpinningOnSharedMemoryMakesProgress) {
+  for (unsigned workers : {1u, 4u}) {
+    options_.workers = workers;
+    options_.pin = false;
+    close();
+    auto out = buffer(Values(24));
+    run(kernel("clusters.ptx", "spin"), of(24, 8, 32), out, 20);
+    EXPECT_EQ(contents(out), Values(24, 20)) << workers << " workers";
+  }
+}
+
+// proves: W-18, W-20
+TEST_P(Clusters, BlocksThatExitedAreNotWaitedFor) {
+  const int rounds = 6;
+  auto out = buffer(Values(16));
+  run(kernel("clusters.ptx", "leave"), of(16, 8), out, rounds);
+  Values expected(16);
+  for (std::size_t i = 0; i < 16; i += 2) expected[i] = 4 * 64 * rounds;
+  EXPECT_EQ(contents(out), expected);
+}
+
+struct Place {
+  unsigned cluster[3], clusters[3], in_cluster[3], shape[3], rank, size, is_explicit, rank_of_variable;
+};
+
+// proves: W-15
+TEST_P(Clusters, ABlockKnowsItsPlace) {
+  const Dim3 grid{18, 12, 2}, shape{3, 2, 1};
+  auto out = buffer(std::vector<Place>(18 * 12 * 2));
+  run(kernel("clusters.ptx", "where"), {.grid = grid, .block = {8, 4, 1}, .cluster = shape}, out);
+  const auto places = contents(out);
+  for (unsigned i = 0; i < places.size(); ++i) {
+    const unsigned at[3] = {i % 18, i / 18 % 12, i / 18 / 12}, extent[3] = {3, 2, 1}, all[3] = {18, 12, 2};
+    const Place& p = places[i];
+    for (int axis = 0; axis < 3; ++axis) {
+      EXPECT_EQ(p.cluster[axis], at[axis] / extent[axis]);
+      EXPECT_EQ(p.clusters[axis], all[axis] / extent[axis]);
+      EXPECT_EQ(p.in_cluster[axis], at[axis] % extent[axis]);
+      EXPECT_EQ(p.shape[axis], extent[axis]);
+    }
+    const unsigned rank = at[0] % 3 + at[1] % 2 * 3;
+    EXPECT_EQ(p.rank, rank);
+    EXPECT_EQ(p.rank_of_variable, rank);
+    EXPECT_EQ(p.size, 6u);
+    EXPECT_EQ(p.is_explicit, 1u);
+  }
+  EXPECT_EQ(places[3 * 18 + 7].rank, 4u);  // the worked example: (7,3,0) in clusters of 3 x 2 x 1
+}
+
+TEST_P(Clusters, WithoutClustersABlockIsOne) {
+  auto out = buffer(std::vector<Place>(6));
+  run(kernel("clusters.ptx", "where"), {.grid = {3, 2}, .block = {32}}, out);
+  const auto places = contents(out);
+  EXPECT_EQ(places[5].cluster[0], 2u);
+  EXPECT_EQ(places[5].clusters[1], 2u);
+  EXPECT_EQ(places[5].rank, 0u);
+  EXPECT_EQ(places[5].size, 1u);
+  EXPECT_EQ(places[5].is_explicit, 0u);
+}
+
+/// A wrong access by rank 1 of the only cluster, and what the fault must say.
+struct Miss {
+  const char* kernel;
+  int to, offset, exits;
+  const char* says;
+};
+
+// proves: W-19
+TEST_P(Clusters, RemoteFaultsAreRaisedWhereTheyComeFrom) {
+  const Miss misses[] = {
+      {"touch", 4, 0, 0, "of rank 4 in cluster (0,0,0), which has 4 blocks"},
+      {"touch", 300, 0, 0, "of rank 255 in cluster (0,0,0), which has 4 blocks"},
+      {"touch", 2, 0x100000, 0, "of rank 2 in cluster (0,0,0): no block can have more than"},
+      {"touch", 2, 64, 0, "of rank 2 in cluster (0,0,0): the block has 0x440 bytes"},
+      {"touch", 3, 4, 1,
+       "offset 0x404 of the shared memory of rank 3 in cluster (0,0,0): the block has exited"},
+      {"touch_atomically", 9, 0, 0, "of rank 9 in cluster (0,0,0), which has 4 blocks"},
+      {"touch_atomically", 0, 0x400000, 0, "of rank 0 in cluster (0,0,0): no block can have more than"},
+      {"touch_atomically", 0, 64, 0, "of rank 0 in cluster (0,0,0): the block has 0x440 bytes"},
+      {"touch_atomically", 3, 8, 1,
+       "offset 0x408 of the shared memory of rank 3 in cluster (0,0,0): the block"},
+  };
+  for (const Miss& miss : misses) {
+    close();
+    options_.workers = 2;
+    options_.pin = false;
+    auto report = try_run(kernel("clusters.ptx", miss.kernel), of(4, 4), 1, miss.to, miss.offset, miss.exits,
+                          std::uint64_t{0});
+    ASSERT_FALSE(report.ok()) << miss.kernel << ' ' << miss.says;
+    EXPECT_EQ(report.error().code, raddle::ErrorCode::kernel_fault);
+    const std::string text = report.error().message;
+    EXPECT_NE(text.find(miss.says), std::string::npos) << text << "\nshould say: " << miss.says;
+    EXPECT_NE(text.find("illegal cluster address"), std::string::npos) << text;
+    EXPECT_NE(text.find("block (1,0,0), thread (5,0,0), PTX line"), std::string::npos) << text;
+  }
+}
+
+}  // namespace
