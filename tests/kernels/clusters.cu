@@ -1,6 +1,9 @@
 // Clusters of thread blocks: distributed shared memory, barriers of the cluster, waiting in each other's memory, blocks
 // that exit early, and every way to miss another block's memory.
+// nvcc: -I../../include
 #include <cooperative_groups.h>
+
+#include "raddle/device.h"
 namespace cg = cooperative_groups;
 
 // The bins of one histogram lie spread over the shared memory of a cluster's blocks; every block counts its share of
@@ -137,6 +140,13 @@ extern "C" __global__ void where(Place* out) {
   asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(p.size));
   asm("{ .reg .pred %%p; mov.pred %%p, %%is_explicit_cluster; selp.u32 %0, 1, 0, %%p; }" : "=r"(p.is_explicit));
   p.rank_of_variable = cg::this_cluster().query_shared_rank(&word);
+}
+
+// What each block is told of its clusters at a level of nesting, in the order of raddle::ClusterValue.
+extern "C" __global__ void ask(unsigned level, unsigned* out) {
+  out += 13 * ((blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x);
+  for (unsigned value = 0; value < 13; ++value)
+    if (threadIdx.x == value) out[value] = raddle::cluster_info(static_cast<raddle::ClusterValue>(value), level);
 }
 
 // The block of rank `from` touches a word of rank `to`, `offset` bytes into it; `exits`: when that block has exited.

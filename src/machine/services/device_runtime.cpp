@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "machine/machine.h"
 #include "machine/memory/device_copy.h"
+#include "machine/services/cluster_info.h"
 #include "machine/services/services.h"
 #include "machine/tasks/children.h"
 #include "ptx/device_runtime.h"
@@ -424,6 +425,8 @@ std::uint64_t Call::run(ptx::DeviceRuntimeFunction function) {
       return result(allocate());
     case F::free:
       return result(free());
+    case F::cluster_info:
+      return cluster_info(machine_, block_, word(0), word(1));
   }
   RADDLE_UNREACHABLE("device runtime function");
 }

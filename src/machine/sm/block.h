@@ -40,11 +40,12 @@ struct Block {
   exec::ClusterContext alone{};  ///< of a block that belongs to no cluster
   Worker* worker = nullptr;
   Task* task = nullptr;
-  Cluster* cluster = nullptr;  ///< that it shares memory in; null: none
-  CtaRun run;                  ///< its CTA, to be reported
-  std::uint64_t began_ns = 0;  ///< when it started, where somebody records
-  Rasteriser rasteriser;       ///< of the grid
-  std::uint64_t grid_id = 0;   ///< that the rasteriser stands on
+  Cluster* cluster = nullptr;             ///< that it shares memory in; null: none
+  CtaRun run;                             ///< its CTA, to be reported
+  std::uint64_t began_ns = 0;             ///< when it started, where somebody records
+  Rasteriser rasteriser;                  ///< of the grid
+  const CtaPosition* position = nullptr;  ///< of its CTA, the rasteriser's
+  std::uint64_t grid_id = 0;              ///< that the rasteriser stands on
   Status status = Status::idle;
   exec::BlockKind kind = exec::BlockKind::loops;
 

@@ -89,6 +89,7 @@ void Worker::take_cta(Block& block) {
   CtaRun& grant = grants_[grant_head_];
   exec::CtaContext& cta = block.cta;
   const CtaPosition& position = block.rasteriser.at(grant.first);
+  block.position = &position;
   std::copy_n(position.ctaid, 3, cta.ctaid);
   block.run = grant;
   block.run.count = 1;
