@@ -71,6 +71,17 @@ struct DoctorOptions {
 };
 int doctor(const DoctorOptions& options);
 
+struct OccupancyOptions {
+  std::string file, kernel;           ///< kernel: empty if the file has only one
+  std::string block, shared = "0";    ///< block: empty for what suits the kernel
+  std::vector<std::string> clusters;  ///< [LEVEL:]X[xY[xZ]], outermost first; empty: what the kernel requires
+  std::vector<std::string> shapes{"h200"};
+  std::string policy = "lake";
+  bool multicast = false;
+  bool json = false;
+};
+int occupancy(const OccupancyOptions& options);
+
 struct DistributeOptions {
   std::string shape = "h200";
   std::string trace, show, example;  ///< one of these files: a load; decisions that were recorded

@@ -181,6 +181,31 @@ void add_record(CLI::App& app, RecordOptions& options, Action& action) {
   });
 }
 
+void add_occupancy(CLI::App& app, OccupancyOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "occupancy",
+      "say how many blocks and clusters of a kernel a machine runs at once, and what limits them");
+  command->add_option("file", options.file, kFileHelp)->required();
+  command->add_option("--kernel", options.kernel, "kernel; not needed where the file has only one");
+  command->add_option("--block", options.block,
+                      "threads per block: X[,Y[,Z]]; what suits the kernel, if not given");
+  command->add_option("--shared", options.shared, "dynamic shared memory per block in bytes; takes K")
+      ->capture_default_str();
+  command
+      ->add_option("--cluster", options.clusters,
+                   "blocks of a cluster: X[xY[xZ]]; nested: LEVEL:X[xY[xZ]] several times, outermost first")
+      ->take_all()
+      ->allow_extra_args(false);
+  command->add_option("--shape", options.shapes, "machine, a preset or FILE.json; several to compare them")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->capture_default_str();
+  command->add_option("--policy", options.policy, "that places blocks")->capture_default_str();
+  command->add_flag("--multicast", options.multicast, "at most one block of a cluster on an SM");
+  command->add_flag("--json", options.json, "print JSON");
+  command->callback([&] { action = [&] { return occupancy(options); }; });
+}
+
 void add_doctor(CLI::App& app, DoctorOptions& options, Action& action) {
   CLI::App* command = app.add_subcommand(
       "doctor", "say whether a program runs here: its CUDA runtime, device code, kernels, missing calls");
@@ -229,6 +254,8 @@ int run_command_line(int argc, char** argv) {
   add_compile(app, compile_options, action);
   add_run(app, run_options, action);
   add_doctor(app, doctor_options, action);
+  OccupancyOptions occupancy_options;
+  add_occupancy(app, occupancy_options, action);
   DistributeOptions distribute_options;
   RecordOptions record_options;
   add_record(app, record_options, action);

@@ -146,6 +146,9 @@ Result<ptx::FunctionId> find_kernel(const ptx::Module& program, std::string_view
 std::vector<std::string> undefined_variables(const ptx::Module& program);
 /// What a kernel needs, and what keeps it from running (kernel_info.cpp).
 KernelInfo describe(const ptx::Module& program, ptx::FunctionId id);
+/// What decides how many blocks of a kernel fit an SM.
+void fill_occupancy(machine::GridWork& grid, const KernelInfo& info, std::uint32_t threads,
+                    std::uint64_t dynamic_shared);
 /// The same as a part of a module, with the shared memory's layout.
 std::unique_ptr<Kernel::Impl> describe_kernel(Module::Impl& module, ptx::FunctionId id);
 /// "file.cu:12 inlined at file.cu:40" of a PTX line, for faults.

@@ -155,9 +155,7 @@ Result<void> Kernel::Impl::pack(std::span<const Argument> arguments, std::span<s
 
 void Kernel::Impl::fill_occupancy(machine::GridWork& grid, std::uint32_t threads,
                                   std::uint64_t dynamic_shared) const {
-  grid.threads_per_block = threads;
-  grid.registers = info.registers;
-  grid.shared_model_bytes = exec::kReservedShared + shared.static_bytes + dynamic_shared;
+  raddle::fill_occupancy(grid, info, threads, dynamic_shared);
 }
 
 void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,

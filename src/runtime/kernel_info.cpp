@@ -62,6 +62,13 @@ KernelInfo describe(const ptx::Module& program, ptx::FunctionId id) {
   return info;
 }
 
+void fill_occupancy(machine::GridWork& grid, const KernelInfo& info, std::uint32_t threads,
+                    std::uint64_t dynamic_shared) {
+  grid.threads_per_block = threads;
+  grid.registers = info.registers;
+  grid.shared_model_bytes = exec::kReservedShared + info.static_shared_bytes + dynamic_shared;
+}
+
 std::unique_ptr<Kernel::Impl> describe_kernel(Module::Impl& module, ptx::FunctionId id) {
   auto kernel = std::make_unique<Kernel::Impl>();
   kernel->module = &module;

@@ -5,17 +5,22 @@
 
 namespace raddle::machine {
 
-std::uint32_t slots_per_sm(const SmLimits& sm, const CtaNeeds& needs) {
-  std::uint64_t slots = sm.cta_slots;
-  const auto limit = [&slots](std::uint64_t has, std::uint64_t need) {
-    if (need != 0) slots = std::min(slots, has / need);
+std::array<SlotLimit, 6> slot_limits(const SmLimits& sm, const CtaNeeds& needs) {
+  const auto fit = [&sm](std::uint64_t has, std::uint64_t need) {
+    return need == 0 ? sm.cta_slots : has / need;
   };
-  limit(sm.threads, needs.threads);
-  limit(sm.warps, needs.warps);
-  limit(sm.barriers, needs.barriers);
-  limit(sm.registers, needs.registers);
-  limit(sm.shared_bytes, needs.shared_bytes);
-  return static_cast<std::uint32_t>(slots);
+  return {{{"block slots", sm.cta_slots},
+           {"threads", fit(sm.threads, needs.threads)},
+           {"warps", fit(sm.warps, needs.warps)},
+           {"barriers", fit(sm.barriers, needs.barriers)},
+           {"registers", fit(sm.registers, needs.registers)},
+           {"shared memory", fit(sm.shared_bytes, needs.shared_bytes)}}};
+}
+
+std::uint32_t slots_per_sm(const SmLimits& sm, const CtaNeeds& needs) {
+  const auto limits = slot_limits(sm, needs);
+  const auto least = std::ranges::min_element(limits, {}, &SlotLimit::slots);
+  return static_cast<std::uint32_t>(least->slots);
 }
 
 }  // namespace raddle::machine

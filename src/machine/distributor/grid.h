@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "machine/shape/machine_shape.h"
 
@@ -18,6 +19,13 @@ struct CtaNeeds {
   std::uint64_t shared_bytes = 0;
   bool operator==(const CtaNeeds&) const = default;
 };
+
+/// What one resource of an empty SM allows.
+struct SlotLimit {
+  std::string_view resource;  ///< "threads", "registers", ...
+  std::uint64_t slots = 0;    ///< CTAs of which it holds what they need
+};
+std::array<SlotLimit, 6> slot_limits(const SmLimits& sm, const CtaNeeds& needs);
 
 /// CTAs that an empty SM holds; 0: one does not fit at all.
 std::uint32_t slots_per_sm(const SmLimits& sm, const CtaNeeds& needs);

@@ -33,7 +33,6 @@ void MachineShape::add_sms(std::uint32_t count) {
 }
 
 namespace {
-constexpr std::uint32_t kPortableCluster = 8;  // CTAs
 constexpr std::uint32_t kTpcsForPortable = 4;  // of a GPC
 }  // namespace
 
@@ -43,17 +42,17 @@ std::uint32_t MachineShape::largest_portable_cluster() const {
   std::uint32_t most_sms = 0;
   for (const Domain& gpc : domains(Level::gpc)) most_sms = std::max(most_sms, gpc.sm_count);
   const bool portable = *std::max_element(tpcs.begin(), tpcs.end()) >= kTpcsForPortable;
-  return portable ? kPortableCluster : std::min(most_sms, kPortableCluster);
+  return portable ? kPortableClusterSize : std::min(most_sms, kPortableClusterSize);
 }
 
 std::string MachineShape::warning() const {
   const std::uint32_t largest = largest_portable_cluster();
-  if (largest == kPortableCluster) return {};
+  if (largest == kPortableClusterSize) return {};
   return fmt::format(
       "no GPC of '{}' has {} TPCs, so programs that count on clusters of {} CTAs may not run on it: clusters "
       "of {} "
       "always fit, larger ones only if several of their CTAs fit one SM",
-      name, kTpcsForPortable, kPortableCluster, largest);
+      name, kTpcsForPortable, kPortableClusterSize, largest);
 }
 
 }  // namespace raddle::machine
