@@ -87,8 +87,9 @@ struct DistributeOptions {
   std::string trace, show, example;  ///< one of these files: a load; decisions that were recorded
   std::string policies = "lake";     ///< with commas between them, or `all`
   bool json = false;
-  std::string decisions;             ///< file, or `table`; empty: not wanted; likewise below
-  std::string timeline, html;        ///< files
+  std::string decisions;       ///< file, or `table`; empty: not wanted; likewise below
+  std::string timeline, html;  ///< files
+  bool all_refusals = false;
   std::uint64_t most_steps = 20000;  ///< kept for views
   std::uint32_t cap = 0;
   std::uint64_t patience = 1024, credits = 0;

@@ -84,6 +84,7 @@ Result<int> run_load(const DistributeOptions& options) {
     history.policy = policy;
     history.unit = load.unit;
     history.limit = options.most_steps;
+    history.all_refusals = options.all_refusals;
     const bool keep = wants_history(options);
     TRY_ASSIGN(Outcome outcome, distribute::simulate(shape, load,
                                                      {policy,

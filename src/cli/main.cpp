@@ -146,6 +146,8 @@ void add_distribute(CLI::App& app, DistributeOptions& options, Action& action) {
   command->add_option("--timeline", options.timeline,
                       "write a timeline for Perfetto or chrome://tracing to this file");
   command->add_option("--html", options.html, "write a page that animates the decisions to this file");
+  command->add_flag("--all-refusals", options.all_refusals,
+                    "keep every refusal of a cluster that waits, not the first only");
   command->add_option("--most-steps", options.most_steps, "decisions that are kept to be shown")
       ->capture_default_str();
   command->add_option("--cap", options.cap, "most CTAs on one SM; 0: what it holds")->capture_default_str();

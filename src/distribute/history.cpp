@@ -47,6 +47,11 @@ std::string_view kind_name(Decision::Kind kind) {
 }
 
 void History::record(const Decision& decision) {
+  if (!all_refusals && (decision.kind == Decision::Kind::fail || decision.kind == Decision::Kind::stall)) {
+    const auto [known, is_new] = refused.try_emplace(decision.grid, decision.cluster);
+    if (!is_new && known->second == decision.cluster) return;
+    known->second = decision.cluster;
+  }
   if (steps.size() >= limit) {
     ++left_out;
     return;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,10 @@ struct History final : public StepLog {
   std::vector<Step> steps;
   std::uint64_t limit = ~0ull;  ///< of steps; what comes later is counted in `left_out`
   std::uint64_t left_out = 0;
+
+  /// A cluster that waits is refused again whenever something has ended: else only the first time is kept.
+  bool all_refusals = false;
+  std::map<std::uint64_t, std::uint64_t> refused;  ///< by grid: the cluster of the last refusal
 
   void arrived(const GridInfo& grid) override { grids.push_back(grid); }
   void record(const machine::Decision& decision) override;

@@ -4,12 +4,9 @@ import os
 import sys
 import unittest
 
-from command import INVALID, KERNELS, RADDLE, USAGE, CommandTest, tap
+from command import INVALID, KERNELS, RADDLE, ROOT, USAGE, CommandTest, tap
 
-LOAD = """{"raddle": "load", "version": 1, "generators": [{"name": "g", "seed": 3, "count": 12, "arrivals": {"poisson": 400}, "mix": [
-  {"grid": {"name": "plain", "grid": [300], "needs": {"threads": 256}, "duration": {"uniform": [500, 900]}}},
-  {"grid": {"name": "pairs", "grid": [16, 8], "needs": {"threads": 384, "shared_bytes": 100000}, "clusters": [{"level": "gpc", "extent": [2, 1]}],
-   "priority": -1, "duration": {"normal": [3000, 200]}}}]}]}"""
+LOAD = open(os.path.join(ROOT, "examples/loads/mixed.json")).read()
 VECTOR_ADD = ("run", f"{KERNELS}/vector_add.ptx", "--kernel", "vector_add", "--grid", 300, "--block", 128, "--arg", "buf:f32:38400=iota",
               "--arg", "buf:f32:38400=2", "--arg", "buf:f32:38400", "--arg", "i32:38400")
 
@@ -43,7 +40,7 @@ class Distribute(CommandTest):
         self.assertGreaterEqual(len(policies), 4)
         for policy in policies:
             self.assertEqual(policy["ctas"], policies[0]["ctas"])
-            self.assertEqual(policy["grids"], 12)
+            self.assertEqual(policy["grids"], 60)
             self.assertEqual(policy["stuck_grids"], 0)
             self.assertLess(0, policy["fairness"])
             self.assertLessEqual(policy["fairness"], 1)
@@ -65,12 +62,12 @@ class Distribute(CommandTest):
 
     def test_decisions_are_written_and_shown_again(self):
         log, timeline = self.path("log.jsonl"), self.path("timeline.json")
-        self.succeeds("distribute", "--trace", self.load(), "--policy", "lake,first_fit", "--decisions", log, "--timeline", timeline)
-        table = self.succeeds("distribute", "--trace", self.load(), "--policy", "lake,first_fit", "--decisions", "table")
-        shown = self.succeeds("distribute", "--show", log)
-        self.assertIn(shown, table)  # the report follows
+        self.succeeds("distribute", "--trace", self.load(), "--policy", "lake,first_fit", "--most-steps", 100000, "--decisions", log, "--timeline", timeline)
+        table = self.succeeds("distribute", "--trace", self.load(), "--policy", "lake,first_fit", "--most-steps", 100000, "--decisions", "table")
+        shown = self.succeeds("distribute", "--show", log, "--most-steps", 100000)
+        self.assertTrue(table.startswith(shown))  # the report follows
         again = self.path("again.json")
-        self.succeeds("distribute", "--show", log, "--timeline", again)
+        self.succeeds("distribute", "--show", log, "--most-steps", 100000, "--timeline", again)
         self.assertEqual(open(again).read(), open(timeline).read())
         processes = {event["args"]["name"] for event in json.load(open(timeline))["traceEvents"] if event["name"] == "process_name"}
         self.assertIn("first_fit GPC 7", processes)

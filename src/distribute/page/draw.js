@@ -153,6 +153,11 @@ class Picture {
   }
 }
 
+// Of a machine's line in the strip, and of its name.
+function lineColour(number) {
+  return `hsl(${(205 + number * 97) % 360} 65% 55%)`;
+}
+
 // Resident CTAs over the whole story, a line per machine, and where we are.
 function drawStrip(canvas, story) {
   const scale = window.devicePixelRatio || 1, width = canvas.clientWidth, height = 64;
@@ -163,7 +168,7 @@ function drawStrip(canvas, story) {
   const most = Math.max(1, ...story.machines.map(machine => machine.resident.reduce((a, b) => Math.max(a, b), 0)));
   const length = Math.max(1, story.length());
   story.machines.forEach((machine, number) => {
-    context.strokeStyle = `hsl(${(205 + number * 97) % 360} 65% 55%)`;
+    context.strokeStyle = lineColour(number);
     context.beginPath();
     for (let x = 0; x <= width; ++x) {
       const at = Math.min(machine.steps.length, story.stepsOf(machine, Math.round(x / width * length)));

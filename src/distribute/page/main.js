@@ -11,7 +11,9 @@ const text = (tag, content, name) => {
 
 function panelOf(machine) {
   const section = document.createElement('section'), title = document.createElement('h2');
-  title.append(text('span', machine.policy), text('small', `${machine.machine}: ${machine.sms} SMs in ${machine.gpc.length} GPCs`));
+  const name = text('span', machine.policy);
+  if (machines.length > 1) name.style.color = lineColour(machines.indexOf(machine));
+  title.append(name, text('small', `${machine.machine}: ${machine.sms} SMs in ${machine.gpc.length} GPCs`));
   const figures = text('small', '');
   title.append(figures);
   const what = text('div', '', 'what'), canvas = document.createElement('canvas'), candidates = text('div', '', 'candidates'), legend = text('div', '', 'legend');

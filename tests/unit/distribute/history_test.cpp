@@ -50,6 +50,24 @@ TEST(History, HoldsEveryDecisionWithCandidatesAndState) {
   EXPECT_EQ(drained, 2u);
 }
 
+TEST(History, KeepsOneRefusalOfAWaitingClusterUnlessAllAreWanted) {
+  const auto refusals = [](bool all) {
+    History history;
+    history.all_refusals = all;
+    machine::Decision decision;
+    decision.kind = machine::Decision::Kind::fail;
+    for (const std::uint64_t cluster : {4, 4, 4, 5, 5}) {
+      decision.cluster = cluster;
+      history.record(decision);
+    }
+    decision.grid = 1;  // another grid's cluster of the same number
+    history.record(decision);
+    return history.steps.size();
+  };
+  EXPECT_EQ(refusals(false), 3u);
+  EXPECT_EQ(refusals(true), 6u);
+}
+
 TEST(History, ComesBackFromItsText) {
   const History history = sample();
   const std::string text = history_text(history) + history_text(history);
