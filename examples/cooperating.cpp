@@ -1,4 +1,5 @@
-// Examples whose blocks wait for one another: radix sort with look-back, producers and consumers.
+// Examples whose blocks wait for one another: radix sort with look-back, producers and consumers, scans by
+// clusters.
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -69,10 +70,33 @@ Example ring_buffer(Size size, unsigned threads) {
   return example;
 }
 
+Example cluster_scan(Size size, unsigned threads) {
+  constexpr unsigned kCluster = 8;
+  const int n = size == Size::small ? 9001 : 1000003;
+  const std::vector<std::uint32_t> values = random_words(51, n);
+  const unsigned clusters = blocks_for(n, long{kCluster} * threads);
+  Example example{"cluster_scan", "cluster_scan", {to_bytes(values), unwritten(4ul * n)}};
+  example.steps = {{"cluster_scan",
+                    {clusters * kCluster, 1, 1},
+                    {threads, 1, 1},
+                    {BufferRef{0}, BufferRef{1}, n},
+                    0,
+                    kCluster}};
+  example.work = 8e-9 * n;
+  example.unit = "GB/s";
+  example.check = [=](const std::vector<Bytes>& results) {
+    std::vector<std::uint32_t> want = values;
+    for (std::size_t i = 1; i < want.size(); ++i)
+      if (i % (kCluster * threads) != 0) want[i] += want[i - 1];
+    return check_words(from_bytes<std::uint32_t>(results[1]), want);
+  };
+  return example;
+}
+
 }  // namespace
 
 std::vector<Example> make_cooperating_examples(Size size, unsigned threads) {
-  return {radix_sort(size, threads), ring_buffer(size, threads)};
+  return {radix_sort(size, threads), ring_buffer(size, threads), cluster_scan(size, threads)};
 }
 
 }  // namespace examples

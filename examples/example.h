@@ -29,6 +29,7 @@ struct LaunchStep {
   unsigned block[3];  ///< threads
   std::vector<Argument> arguments;
   unsigned shared_bytes = 0;  ///< dynamic, per block
+  unsigned cluster = 0;       ///< blocks, along x; 0: no clusters
 };
 
 struct CheckResult {

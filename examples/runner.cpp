@@ -58,10 +58,12 @@ Result<double> run_steps(const Example& example, raddle::Module& module,
     const raddle::Dim3 block = dimensions(step.block);
     TRY_ASSIGN([[maybe_unused]] const raddle::LaunchReport compiled, kernel.compile(block));
     const auto start = std::chrono::steady_clock::now();
-    TRY_ASSIGN(
-        raddle::Launch launch,
-        kernel.launch({.grid = dimensions(step.grid), .block = block, .shared_bytes = step.shared_bytes},
-                      std::span<const raddle::Argument>(arguments.list)));
+    TRY_ASSIGN(raddle::Launch launch, kernel.launch({.grid = dimensions(step.grid),
+                                                     .block = block,
+                                                     .shared_bytes = step.shared_bytes,
+                                                     .cluster = step.cluster != 0 ? raddle::Dim3{step.cluster}
+                                                                                  : raddle::Dim3{0, 0, 0}},
+                                                    std::span<const raddle::Argument>(arguments.list)));
     TRY_ASSIGN(const raddle::LaunchReport report, launch.wait());
     seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     note(report, &step == &example.steps.front(), outcome);

@@ -188,6 +188,13 @@ class Kernel {
   /// Blocks of so many threads that one SM holds at once, by threads, block slots, shared memory and
   /// registers; 0 if none fits. A cooperative grid may have this times DeviceProperties::sm_count.
   std::uint32_t blocks_per_sm(std::uint32_t threads, std::uint64_t shared_bytes = 0) const;
+  /// Clusters of such a launch that an empty device runs at once, by the rule that places them (W-13); 0: one
+  /// never fits. Without clusters: blocks. The grid is of no meaning. @errors invalid; invalid_cluster: the
+  /// kernel cannot have such clusters
+  Result<std::uint64_t> active_clusters(const LaunchConfig& config) const;
+  /// The largest cluster, in blocks, with which such a launch runs: what the kernel was compiled for, else
+  /// the most of 8, or of 16 where they are allowed, that fit; 0: not even a block. @errors invalid
+  Result<std::uint32_t> largest_cluster(const LaunchConfig& config) const;
   /// Compiles for a block shape now instead of at the first launch. @errors unsupported, invalid
   Result<LaunchReport> compile(Dim3 block);
 

@@ -42,6 +42,7 @@ int isa(const IsaOptions& options);
 /// What `run` and `device` open.
 struct MachineOptions {
   std::string shape = "h200";
+  std::string policy = "lake";                 ///< of the work distributor
   std::string simd;                            ///< widest vectors of the JIT; empty: what the host has
   std::string engine;                          ///< empty: the default one
   std::string tier;                            ///< of the JIT: quick, optimised; empty: by size, then by use
@@ -124,6 +125,8 @@ struct RunOptions {
   std::string grid = "1", block;           ///< block: empty for what suits the kernel
   std::string shared = "0";                ///< dynamic shared memory, bytes
   bool cooperative = false;                ///< all blocks resident at once
+  std::vector<std::string> clusters;       ///< [LEVEL:]X[,Y[,Z]], outermost first
+  bool spread = false;                     ///< at most one block of a cluster per SM
   std::string heap = "8M", stack = "16K";  ///< for malloc; per thread: bytes
   double time_limit = 0;                   ///< seconds, 0: none
   double tolerance = 0;

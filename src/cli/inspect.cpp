@@ -121,6 +121,16 @@ std::string barrier_text(const ptx::KernelNeeds& needs) {
   return needs.barriers == 16 ? "up to 16 (chosen at run time)" : fmt::format("{}", needs.barriers);
 }
 
+std::string cluster_text(const ptx::PerformanceDirectives& directives) {
+  if (directives.reqnctapercluster[0] != 0)
+    return extents(directives.reqnctapercluster) +
+           (directives.blocksareclusters ? " (required; grids count clusters)" : " (required)");
+  std::string text =
+      directives.maxclusterrank != 0 ? fmt::format("at most {} blocks", directives.maxclusterrank) : "";
+  if (directives.explicitcluster) text += text.empty() ? "to be given at launch" : ", to be given at launch";
+  return text;
+}
+
 void print_kernel(const Kernel& kernel) {
   const ptx::KernelNeeds& needs = kernel.needs;
   const ptx::PerformanceDirectives& directives = kernel.function->directives;
@@ -140,7 +150,7 @@ void print_kernel(const Kernel& kernel) {
   line("block", directives.reqntid[0]   ? extents(directives.reqntid) + " (required)"
                 : directives.maxntid[0] ? "at most " + extents(directives.maxntid)
                                         : "");
-  line("cluster", extents(directives.reqnctapercluster));
+  line("cluster", cluster_text(directives));
   line("uses", notes_text(needs));
   line("unresolved", join(needs.unresolved, ", "));
   if (!needs.unsupported.empty())
@@ -175,7 +185,8 @@ ordered_json extents_json(const std::uint32_t (&value)[3]) {
 ordered_json to_json(const Kernel& kernel) {
   const ptx::KernelNeeds& needs = kernel.needs;
   const ptx::PerformanceDirectives& directives = kernel.function->directives;
-  ordered_json unsupported = ordered_json::array();
+  ordered_json unsupported = ordered_json::array(), largest_cluster = nullptr;
+  if (directives.maxclusterrank != 0) largest_cluster = directives.maxclusterrank;
   for (const ptx::Unsupported& part : needs.unsupported) unsupported.push_back(to_json(part));
   return {{"name", kernel.function->name},
           {"source_name", demangle(kernel.function->name)},
@@ -197,6 +208,9 @@ ordered_json to_json(const Kernel& kernel) {
           {"required_block", extents_json(directives.reqntid)},
           {"maximal_block", extents_json(directives.maxntid)},
           {"cluster", extents_json(directives.reqnctapercluster)},
+          {"largest_cluster", largest_cluster},
+          {"needs_cluster", directives.explicitcluster},
+          {"blocks_are_clusters", directives.blocksareclusters},
           {"unresolved", needs.unresolved},
           {"unsupported", unsupported}};
 }

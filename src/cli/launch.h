@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "raddle/raddle.h"
@@ -10,6 +11,11 @@ namespace raddle::cli {
 
 /// "X[,Y[,Z]]". @errors invalid: names `what`
 Result<Dim3> parse_dim3(const std::string& text, const char* what);
+
+/// "[LEVEL:]X[,Y[,Z]]" of each level of a launch's clusters, outermost first; one without a level is CUDA's
+/// cluster.
+/// @errors invalid
+Result<void> parse_clusters(const std::vector<std::string>& texts, LaunchConfig& config);
 
 std::string time_text(double seconds);
 

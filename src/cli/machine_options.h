@@ -9,6 +9,7 @@ namespace raddle::cli {
 inline DeviceOptions device_options(const MachineOptions& options) {
   DeviceOptions device;
   device.shape = options.shape;
+  device.policy = options.policy;
   device.engine = options.engine;
   device.simd = options.simd;
   device.tier = options.tier;

@@ -39,6 +39,8 @@ void add_machine(CLI::App& command, MachineOptions& options) {
   command
       .add_option("--shape", options.shape, "machine that is modelled: h200, a100, tiny, host, or FILE.json")
       ->capture_default_str();
+  command.add_option("--policy", options.policy, "of the work distributor: which SM runs which block")
+      ->capture_default_str();
   command.add_option("--engine", options.engine, "interp or jit; the JIT where it is built in, if not given")
       ->check(CLI::IsMember({"interp", "jit"}));
   command.add_option("--simd", options.simd, "widest vectors of the JIT; the host's, if not given")
@@ -86,6 +88,13 @@ void add_run(CLI::App& app, RunOptions& options, Action& action) {
       ->capture_default_str();
   command->add_flag("--cooperative", options.cooperative,
                     "all blocks resident at once, with a workspace for grid-wide barriers");
+  command
+      ->add_option("--cluster", options.clusters,
+                   "blocks per cluster: X[,Y[,Z]]; or, outermost first, LEVEL:X[,Y[,Z]] for clusters of "
+                   "clusters (set, gpu, ugpu, gpc, cpc, tpc, sm)")
+      ->take_all()
+      ->allow_extra_args(false);
+  command->add_flag("--spread", options.spread, "at most one block of a cluster per SM (multicast mode)");
   command->add_option("--heap", options.heap, "for malloc in the kernel, in bytes; takes K, M and G")
       ->capture_default_str();
   command

@@ -21,9 +21,9 @@ namespace {
 struct Plan {
   std::vector<fatbin::PtxImage> images;
   std::size_t chosen = 0;  ///< the image that has the kernel
-  Dim3 grid, block;
+  LaunchConfig config;
   bool block_given = false;
-  std::uint64_t shared_bytes = 0, heap_bytes = 0, stack_bytes = 0;
+  std::uint64_t heap_bytes = 0, stack_bytes = 0;
   std::vector<Argument> arguments;
   std::vector<Indexed> outputs, prints;
   std::vector<std::pair<unsigned, Array>> expectations;
@@ -49,12 +49,15 @@ Result<void> parse_results(const RunOptions& options, Plan& plan) {
 Result<Plan> make_plan(const RunOptions& options) {
   Plan plan;
   TRY_ASSIGN(plan.images, read_images(options.file, options.machine.shape));
-  TRY_ASSIGN(plan.grid, parse_dim3(options.grid, "grid"));
+  TRY_ASSIGN(plan.config.grid, parse_dim3(options.grid, "grid"));
   plan.block_given = !options.block.empty();
   if (plan.block_given) {
-    TRY_ASSIGN(plan.block, parse_dim3(options.block, "block"));
+    TRY_ASSIGN(plan.config.block, parse_dim3(options.block, "block"));
   }
-  TRY_ASSIGN(plan.shared_bytes, parse_count(options.shared));
+  TRY_ASSIGN(plan.config.shared_bytes, parse_count(options.shared));
+  plan.config.cooperative = options.cooperative;
+  TRY(parse_clusters(options.clusters, plan.config));
+  if (options.spread) plan.config.distribution = DistributionMode::multicast;
   TRY_ASSIGN(plan.heap_bytes, parse_count(options.heap));
   TRY_ASSIGN(plan.stack_bytes, parse_count(options.stack));
   for (const std::string& text : options.arguments) {
@@ -172,11 +175,13 @@ Result<int> launch(const RunOptions& options, Plan& plan) {
     values.push_back(plan.arguments[i].is_buffer ? raddle::Argument(addresses[i])
                                                  : raddle::Argument(array.bytes.data(), array.bytes.size()));
   }
-  const LaunchConfig config{plan.grid, plan.block_given ? plan.block : kernel.suggested_block(),
-                            plan.shared_bytes, nullptr, options.cooperative};
+  plan.config.block = plan.block_given ? plan.config.block : kernel.suggested_block();
+  const LaunchConfig& config = plan.config;
   const std::uint64_t before = device.blocks_completed();
   TRY_ASSIGN(Launch launched, kernel.launch(config, std::span<const raddle::Argument>(values)));
-  const std::uint64_t blocks = std::uint64_t{plan.grid.x} * plan.grid.y * plan.grid.z;
+  const Dim3 cluster = kernel.info().blocks_are_clusters ? kernel.info().required_cluster : Dim3{};
+  const std::uint64_t blocks = std::uint64_t{config.grid.x} * config.grid.y * config.grid.z * cluster.x *
+                               std::max(cluster.y, 1u) * std::max(cluster.z, 1u);
   TRY_ASSIGN(LaunchReport report,
              wait_with_progress(launched, blocks, [&] { return device.blocks_completed() - before; }));
   TRY(device.synchronize());

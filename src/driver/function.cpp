@@ -1,6 +1,7 @@
 #include "driver/function.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "driver/code.h"
 #include "driver/entry.h"
@@ -87,7 +88,7 @@ CUresult function_of(const std::shared_ptr<Kernel>& kernel, const std::shared_pt
   if (const CUresult result = module_of(*library, context, module); result != CUDA_SUCCESS) return result;
   if (const CUresult result = function_of(module, kernel->name, function); result != CUDA_SUCCESS)
     return result;
-  function->of_kernel = kernel;
+  function->kernel_settings = kernel->settings;
   kernel->functions.emplace(context.get(), function);
   return CUDA_SUCCESS;
 }
@@ -108,15 +109,15 @@ CUresult find_function(CUfunction handle, std::shared_ptr<Context>& context,
   return load(*function);
 }
 
-int dynamic_shared_limit(Function& function) {
-  if (const int own = function.dynamic_shared_limit; own >= 0) return own;
-  if (const auto kernel = function.of_kernel.lock()) return dynamic_shared_limit(*kernel);
-  return default_shared_limit(function.kernel().info());
+int setting_of(const Function& function, CUfunction_attribute attribute) {
+  const int own = function.settings.get(attribute);
+  if (own != FunctionSettings::kNotSet || function.kernel_settings == nullptr) return own;
+  return function.kernel_settings->get(attribute);
 }
 
-int dynamic_shared_limit(Kernel& kernel) {
-  const int set = kernel.dynamic_shared_limit;
-  return set >= 0 ? set : default_shared_limit(kernel.info());
+int dynamic_shared_limit(Function& function) {
+  const int set = setting_of(function, FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+  return set != FunctionSettings::kNotSet ? set : default_shared_limit(function.kernel().info());
 }
 
 CUresult parameter_info(const KernelInfo& info, std::size_t index, std::size_t* offset, std::size_t* bytes) {
@@ -134,11 +135,44 @@ int most_threads(const KernelInfo& info) {
                                       : Process::instance().shape().sm.threads_per_block);
 }
 
+/// Extent of the cluster that a kernel was compiled for; 0: none.
+unsigned required_cluster(const KernelInfo& info, CUfunction_attribute attribute) {
+  const Dim3 cluster = info.required_cluster;
+  if (cluster.x == 0) return 0;
+  if (attribute == FUNC_REQUIRED_CLUSTER_WIDTH) return cluster.x;
+  return std::max(1u, attribute == FUNC_REQUIRED_CLUSTER_HEIGHT ? cluster.y : cluster.z);
+}
+
+/// CUDA_ERROR_INVALID_VALUE, NOT_PERMITTED
+CUresult check_setting(const KernelInfo& info, CUfunction_attribute attribute, int value) {
+  const auto within = [value](std::int64_t least, std::int64_t most) {
+    return value >= least && value <= most ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  };
+  switch (attribute) {
+    case FUNC_PREFERRED_SHARED_MEMORY_CARVEOUT:
+      return within(-1, 100);
+    case FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+      return within(0, static_cast<std::int64_t>(Process::instance().shape().sm.shared_per_block) -
+                           static_cast<std::int64_t>(info.static_shared_bytes));
+    case FUNC_REQUIRED_CLUSTER_WIDTH:
+    case FUNC_REQUIRED_CLUSTER_HEIGHT:
+    case FUNC_REQUIRED_CLUSTER_DEPTH:
+      if (info.required_cluster.x != 0) return CUDA_ERROR_NOT_PERMITTED;
+      return within(0, std::numeric_limits<int>::max());  // the rest is checked when it is launched
+    case FUNC_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+      return within(0, 1);
+    case FUNC_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+      return within(CLUSTER_SCHEDULING_POLICY_DEFAULT, CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING);
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
 }  // namespace
 
-CUresult function_attribute(const KernelInfo& info, int shared_limit, CUfunction_attribute attribute,
-                            int* value) {
+CUresult function_attribute(const KernelInfo& info, CUfunction_attribute attribute, int set, int* value) {
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const bool is_set = set != FunctionSettings::kNotSet;
   switch (attribute) {
     case FUNC_MAX_THREADS_PER_BLOCK:
       *value = most_threads(info);
@@ -163,24 +197,33 @@ CUresult function_attribute(const KernelInfo& info, int shared_limit, CUfunction
       *value = 0;
       return CUDA_SUCCESS;
     case FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-      *value = shared_limit;
+      *value = is_set ? set : default_shared_limit(info);
       return CUDA_SUCCESS;
     case FUNC_PREFERRED_SHARED_MEMORY_CARVEOUT:
-      *value = -1;
+      *value = is_set ? set : -1;
       return CUDA_SUCCESS;
+    case FUNC_CLUSTER_SIZE_MUST_BE_SET:
+      *value = info.needs_cluster;
+      return CUDA_SUCCESS;
+    case FUNC_REQUIRED_CLUSTER_WIDTH:
+    case FUNC_REQUIRED_CLUSTER_HEIGHT:
+    case FUNC_REQUIRED_CLUSTER_DEPTH:
+      *value = is_set ? set : static_cast<int>(required_cluster(info, attribute));
+      return CUDA_SUCCESS;
+    case FUNC_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+    case FUNC_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+      *value = is_set ? set : 0;
+      return CUDA_SUCCESS;
+    case FUNC_ATTRIBUTE_COUNT:
+      break;
   }
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult set_function_attribute(const KernelInfo& info, std::atomic<int>& shared_limit,
+CUresult set_function_attribute(const KernelInfo& info, FunctionSettings& settings,
                                 CUfunction_attribute attribute, int value) {
-  if (attribute == FUNC_PREFERRED_SHARED_MEMORY_CARVEOUT)
-    return value >= -1 && value <= 100 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-  if (attribute != FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES) return CUDA_ERROR_INVALID_VALUE;
-  const auto most = static_cast<std::int64_t>(Process::instance().shape().sm.shared_per_block);
-  if (value < 0 || value + static_cast<std::int64_t>(info.static_shared_bytes) > most)
-    return CUDA_ERROR_INVALID_VALUE;
-  shared_limit = value;
+  if (const CUresult result = check_setting(info, attribute, value); result != CUDA_SUCCESS) return result;
+  settings.set(attribute, value);
   return CUDA_SUCCESS;
 }
 
@@ -195,14 +238,14 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfuncti
   std::shared_ptr<Context> context;
   std::shared_ptr<Function> function;
   if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
-  return function_attribute(function->kernel().info(), dynamic_shared_limit(*function), attribute, value);
+  return function_attribute(function->kernel().info(), attribute, setting_of(*function, attribute), value);
 }
 
 CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, int value) {
   std::shared_ptr<Context> context;
   std::shared_ptr<Function> function;
   if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
-  return set_function_attribute(function->kernel().info(), function->dynamic_shared_limit, attribute, value);
+  return set_function_attribute(function->kernel().info(), function->settings, attribute, value);
 }
 
 CUresult cuFuncSetCacheConfig(CUfunction handle, int config) {

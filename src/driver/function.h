@@ -24,18 +24,18 @@ CUresult function_of(const std::shared_ptr<Kernel>& kernel, const std::shared_pt
 /// Loads a function; what of it cannot run is printed. CUDA_ERROR_NOT_SUPPORTED
 CUresult load(Function& function);
 
+/// What programs set of a function, else of the kernel that it stands for; FunctionSettings::kNotSet.
+int setting_of(const Function& function, CUfunction_attribute attribute);
 /// Dynamic shared memory that a block of a function may use: its own limit, its kernel's, or the default.
 int dynamic_shared_limit(Function& function);
-int dynamic_shared_limit(Kernel& kernel);
 
 /// A parameter's place, for cuFuncGetParamInfo and cuKernelGetParamInfo. CUDA_ERROR_INVALID_VALUE
 CUresult parameter_info(const KernelInfo& info, std::size_t index, std::size_t* offset, std::size_t* bytes);
 
-/// An attribute of code; `shared_limit` as above. CUDA_ERROR_INVALID_VALUE: no such attribute
-CUresult function_attribute(const KernelInfo& info, int shared_limit, CUfunction_attribute attribute,
-                            int* value);
-/// Sets what may be set. CUDA_ERROR_INVALID_VALUE
-CUresult set_function_attribute(const KernelInfo& info, std::atomic<int>& shared_limit,
+/// An attribute of code. @param set  what programs set it to. CUDA_ERROR_INVALID_VALUE: no such attribute
+CUresult function_attribute(const KernelInfo& info, CUfunction_attribute attribute, int set, int* value);
+/// Sets what may be set. CUDA_ERROR_INVALID_VALUE; NOT_PERMITTED: fixed when it was compiled
+CUresult set_function_attribute(const KernelInfo& info, FunctionSettings& settings,
                                 CUfunction_attribute attribute, int value);
 
 /// Preferences of caches, which Raddle's machine does not have. CUDA_ERROR_INVALID_VALUE: no such preference

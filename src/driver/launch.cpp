@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/thread_value.h"
+#include "driver/clusters.h"
 #include "driver/entry.h"
 #include "driver/function.h"
 #include "driver/launch_attributes.h"
@@ -48,8 +49,8 @@ CUresult result_of_launch(const Error& error) {
   return result == CUDA_ERROR_OUT_OF_MEMORY ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES : result;
 }
 
-CUresult launch(CUfunction handle, const LaunchConfig& shape, CUstream stream_handle, void** parameters,
-                void** extra) {
+CUresult launch(CUfunction handle, const LaunchConfig& shape, const LaunchAttributes& wanted,
+                CUstream stream_handle, void** parameters, void** extra) {
   auto& arguments =
       thread_value<std::vector<Argument>, struct Arguments>();  // kept: a launch allocates nothing
   std::shared_ptr<Context> context;
@@ -63,8 +64,12 @@ CUresult launch(CUfunction handle, const LaunchConfig& shape, CUstream stream_ha
     return result;
   if (shape.shared_bytes > static_cast<std::uint64_t>(dynamic_shared_limit(*function)))
     return CUDA_ERROR_INVALID_VALUE;
-  stream->order();
   LaunchConfig config = shape;
+  if (asks_for_clusters(*function, wanted)) {
+    if (const CUresult result = choose_clusters(*function, wanted, config); result != CUDA_SUCCESS)
+      return result;
+  }
+  stream->order();
   config.stream = &stream->stream;
   const Result<Launch> launched = function->kernel().launch(config, std::span<const Argument>(arguments));
   if (launched) return CUDA_SUCCESS;
@@ -78,7 +83,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                         CUstream stream, void** parameters, void** extra) {
   const LaunchConfig config{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes};
-  return launch(function, config, stream, parameters, extra);
+  return launch(function, config, {}, stream, parameters, extra);
 }
 
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
@@ -88,7 +93,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigne
                             .block = {block_x, block_y, block_z},
                             .shared_bytes = shared_bytes,
                             .cooperative = true};
-  return launch(function, config, stream, parameters, nullptr);
+  return launch(function, config, {}, stream, parameters, nullptr);
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,
@@ -101,7 +106,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
                            .shared_bytes = config->sharedMemBytes,
                            .cooperative = wanted.cooperative,
                            .priority = wanted.priority};
-  CUresult result = launch(function, shape, config->hStream, parameters, extra);
+  CUresult result = launch(function, shape, wanted, config->hStream, parameters, extra);
   for (const CUevent event : wanted.events)
     if (result == CUDA_SUCCESS) result = cuEventRecord(event, config->hStream);
   return result;

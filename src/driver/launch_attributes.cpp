@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstring>
 
@@ -30,27 +29,39 @@ T value_of(const CUlaunchAttribute& attribute) {
   return value;
 }
 
-/// A refused attribute may still be there and ask for nothing: clusters of one block, a node that no kernel
-/// updates.
+/// A refused attribute may still be there and ask for nothing: a node that no kernel updates.
 CUresult refuse(const Known& known, const CUlaunchAttribute& attribute) {
-  if (known.id == LAUNCH_CLUSTER_DIMENSION) {
-    const auto extents = value_of<std::array<unsigned, 3>>(attribute);
-    if (std::ranges::count(extents, 0u) != 0) return CUDA_ERROR_INVALID_VALUE;
-    if (std::ranges::count(extents, 1u) == 3) return CUDA_SUCCESS;
-  } else if (value_of<int>(attribute) == 0) {
-    return CUDA_SUCCESS;
-  }
+  if (value_of<int>(attribute) == 0) return CUDA_SUCCESS;
   fmt::print(stderr, "raddle: launch attribute {}: {}\n", known.name, known.text);
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-void honour(const CUlaunchAttribute& attribute, LaunchAttributes& wanted) {
-  if (attribute.id == LAUNCH_COOPERATIVE) {
-    wanted.cooperative = value_of<int>(attribute) != 0;
-  } else if (attribute.id == LAUNCH_PRIORITY) {
-    wanted.priority = std::clamp(value_of<int>(attribute), kGreatestPriority, kLeastPriority);
-  } else if (const auto event = value_of<CUevent>(attribute); event != nullptr) {
-    wanted.events.push_back(event);
+CUresult read_extents(const CUlaunchAttribute& attribute, Dim3& extents) {
+  extents = value_of<Dim3>(attribute);
+  return extents.x != 0 && extents.y != 0 && extents.z != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult honour(const CUlaunchAttribute& attribute, LaunchAttributes& wanted) {
+  switch (attribute.id) {
+    case LAUNCH_COOPERATIVE:
+      wanted.cooperative = value_of<int>(attribute) != 0;
+      return CUDA_SUCCESS;
+    case LAUNCH_PRIORITY:
+      wanted.priority = std::clamp(value_of<int>(attribute), kGreatestPriority, kLeastPriority);
+      return CUDA_SUCCESS;
+    case LAUNCH_CLUSTER_DIMENSION:
+      return read_extents(attribute, wanted.cluster);
+    case LAUNCH_PREFERRED_CLUSTER_DIMENSION:
+      return read_extents(attribute, wanted.preferred_cluster);
+    case LAUNCH_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+      wanted.policy = CUclusterSchedulingPolicy{value_of<int>(attribute)};
+      return wanted.policy >= CLUSTER_SCHEDULING_POLICY_DEFAULT &&
+                     wanted.policy <= CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING
+                 ? CUDA_SUCCESS
+                 : CUDA_ERROR_INVALID_VALUE;
+    default:
+      if (const auto event = value_of<CUevent>(attribute); event != nullptr) wanted.events.push_back(event);
+      return CUDA_SUCCESS;
   }
 }
 
@@ -62,9 +73,10 @@ CUresult read_launch_attributes(const CUlaunchConfig& config, LaunchAttributes& 
     const CUlaunchAttribute& attribute = config.attrs[i];
     const auto* known = std::ranges::find(kKnown, attribute.id, &Known::id);
     if (known == std::end(kKnown)) return CUDA_ERROR_INVALID_VALUE;
-    if (known->how == How::honoured) honour(attribute, wanted);
-    if (known->how != How::refused) continue;
-    if (const CUresult result = refuse(*known, attribute); result != CUDA_SUCCESS) return result;
+    CUresult result = CUDA_SUCCESS;
+    if (known->how == How::honoured) result = honour(attribute, wanted);
+    if (known->how == How::refused) result = refuse(*known, attribute);
+    if (result != CUDA_SUCCESS) return result;
   }
   return CUDA_SUCCESS;
 }

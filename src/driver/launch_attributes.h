@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "driver/abi.h"
+#include "raddle/types.h"
 
 namespace raddle::driver {
 
@@ -17,7 +18,9 @@ enum LaunchAttributeId : int {
 struct LaunchAttributes {
   bool cooperative = false;
   std::optional<int> priority;
-  std::vector<CUevent> events;  ///< to be recorded after the kernel
+  std::vector<CUevent> events;                        ///< to be recorded after the kernel
+  Dim3 cluster{0, 0, 0}, preferred_cluster{0, 0, 0};  ///< 0: not given
+  CUclusterSchedulingPolicy policy = CLUSTER_SCHEDULING_POLICY_DEFAULT;
 };
 
 /// CUDA_ERROR_NOT_SUPPORTED, after naming it on stderr, for one that is refused; CUDA_ERROR_INVALID_VALUE for

@@ -201,13 +201,13 @@ CUresult cuKernelGetParamInfo(CUkernel handle, std::size_t index, std::size_t* o
 CUresult cuKernelGetAttribute(int* value, CUfunction_attribute attribute, CUkernel handle, CUdevice device) {
   std::shared_ptr<Kernel> kernel;
   if (const CUresult result = find_kernel_on(handle, device, kernel); result != CUDA_SUCCESS) return result;
-  return function_attribute(kernel->info(), dynamic_shared_limit(*kernel), attribute, value);
+  return function_attribute(kernel->info(), attribute, kernel->settings->get(attribute), value);
 }
 
 CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel handle, CUdevice device) {
   std::shared_ptr<Kernel> kernel;
   if (const CUresult result = find_kernel_on(handle, device, kernel); result != CUDA_SUCCESS) return result;
-  return set_function_attribute(kernel->info(), kernel->dynamic_shared_limit, attribute, value);
+  return set_function_attribute(kernel->info(), *kernel->settings, attribute, value);
 }
 
 CUresult cuKernelSetCacheConfig(CUkernel handle, int config, CUdevice device) {

@@ -2,6 +2,7 @@
 // goes last.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -124,6 +125,23 @@ struct Library {
   std::map<const Context*, std::shared_ptr<Module>> modules;
 };
 
+/// What programs set of code with cuFuncSetAttribute and cuKernelSetAttribute, by attribute.
+class FunctionSettings {
+ public:
+  FunctionSettings() {
+    for (std::atomic<int>& value : values_) value = kNotSet;
+  }
+  static constexpr int kNotSet = -1;
+  int get(CUfunction_attribute attribute) const {
+    const bool known = attribute >= 0 && attribute < FUNC_ATTRIBUTE_COUNT;
+    return known ? values_[attribute].load(std::memory_order_relaxed) : kNotSet;
+  }
+  void set(CUfunction_attribute attribute, int value) { values_[attribute] = value; }
+
+ private:
+  std::array<std::atomic<int>, FUNC_ATTRIBUTE_COUNT> values_;
+};
+
 /// A kernel of a library; in a context it is a function.
 struct Kernel {
   Kernel(const std::shared_ptr<Library>& of, std::string called)
@@ -132,8 +150,8 @@ struct Kernel {
   const std::weak_ptr<Library> library;
   const raddle::Program program;
   const std::string name;
-  /// Bytes of a block, for functions that have no limit of their own; -1: what code starts with.
-  std::atomic<int> dynamic_shared_limit{-1};
+  /// For functions that have none of their own.
+  const std::shared_ptr<FunctionSettings> settings = std::make_shared<FunctionSettings>();
   std::mutex mutex;
   std::map<const Context*, std::shared_ptr<Function>> functions;
 
@@ -148,15 +166,16 @@ struct Kernel {
 struct Function {
   std::shared_ptr<Module> module;
   std::string name;
-  std::weak_ptr<Kernel> of_kernel;
-  std::atomic<int> dynamic_shared_limit{
-      -1};  ///< bytes of a block; -1: the kernel's, or what code starts with
+  FunctionSettings settings;
+  std::shared_ptr<const FunctionSettings>
+      kernel_settings;  ///< of the kernel that it stands for; null: of none
   CUfunction handle = nullptr;
 
   /// Finds out whether it can run; once. @errors unsupported: names every instruction that is not there
   Result<void> load();
   bool is_loaded() const { return loaded_.load(std::memory_order_acquire); }
   raddle::Kernel& kernel() { return *kernel_; }  ///< once it is loaded
+  const raddle::Kernel& kernel() const { return *kernel_; }
 
  private:
   std::mutex mutex_;

@@ -24,6 +24,7 @@ std::string environment(const char* name, const char* otherwise) {
 DeviceOptions options_from_environment() {
   DeviceOptions options;
   options.shape = environment("RADDLE_DEVICE", "h200");
+  options.policy = environment("RADDLE_POLICY", "lake");
   options.engine = environment("RADDLE_ENGINE", "");
   options.attribute = [](int which) -> std::optional<int> {
     int value = 0;

@@ -92,11 +92,12 @@ Result<void> check_division(const KernelInfo& info, const LaunchConfig& config, 
 }  // namespace
 
 bool Kernel::Impl::asks_for_clusters(const LaunchConfig& config) const {
-  return config.cluster.x != 0 || !config.clusters.empty() || info.required_cluster.x != 0;
+  const Dim3 cluster = config.cluster;
+  return (cluster.x | cluster.y | cluster.z) != 0 || !config.clusters.empty() || info.required_cluster.x != 0;
 }
 
 bool Kernel::Impl::has_clusters(const LaunchConfig& config) const {
-  return config.cooperative || info.needs_cluster || asks_for_clusters(config);
+  return info.needs_cluster || asks_for_clusters(config);
 }
 
 ClusterLevel Kernel::Impl::seen_cluster(const LaunchConfig& config) const {
@@ -118,33 +119,23 @@ GridKind Kernel::Impl::kind_of(const LaunchConfig& config) const {
     kind.depth = 1;
     kind.levels[0] = one;
   }
-  if (config.cooperative && (kind.depth == 0 || kind.levels[0].domain > Level::gpu)) {
-    const ClusterLevel all{Level::gpu,
-                           {static_cast<std::uint32_t>(config.grid.x / blocks_along(kind, 0)),
-                            static_cast<std::uint32_t>(config.grid.y / blocks_along(kind, 1)),
-                            static_cast<std::uint32_t>(config.grid.z / blocks_along(kind, 2))}};
-    std::move_backward(kind.levels.begin(), kind.levels.begin() + kind.depth,
-                       kind.levels.begin() + kind.depth + 1);
-    kind.levels[0] = all;
-    ++kind.depth;
-    kind.mode = DistributionMode::load_balance;  // all blocks of the grid at one per SM would seldom fit
-  }
   return kind;
 }
 
-Result<void> Kernel::Impl::check_clusters(const LaunchConfig& config) const {
+Result<void> Kernel::Impl::check_cluster(const LaunchConfig& config) const {
   const Dim3 cluster = config.cluster;
   if (cluster.x != 0 ? cluster.y == 0 || cluster.z == 0 : cluster.y != 0 || cluster.z != 0)
     return refusal(info, "the cluster {} x {} x {} is empty", cluster.x, cluster.y, cluster.z);
-  if (!has_clusters(config)) return {};
   if (!config.clusters.empty()) TRY(check_levels(info, config, module->device->machine->shape()));
-  LaunchConfig plain = config;
-  plain.cooperative = false;  // its whole-grid level divides whatever there is
-  const GridKind kind = kind_of(plain);
   const ClusterLevel seen = seen_cluster(config);
   TRY(check_directives(info, seen.extent, cluster.x != 0 || !config.clusters.empty()));
-  TRY(check_size(info, seen.size(), config.allow_non_portable_cluster));
-  return check_division(info, config, kind);
+  return check_size(info, seen.size(), config.allow_non_portable_cluster);
+}
+
+Result<void> Kernel::Impl::check_clusters(const LaunchConfig& config) const {
+  if (!has_clusters(config)) return {};
+  TRY(check_cluster(config));
+  return check_division(info, config, kind_of(config));
 }
 
 LaunchConfig Kernel::Impl::in_blocks(const LaunchConfig& config) const {

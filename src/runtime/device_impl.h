@@ -103,14 +103,17 @@ struct Kernel::Impl {
   bool asks_for_clusters(const LaunchConfig& config) const;
   /// The blocks that are one cluster to the kernel; one block without clusters.
   ClusterLevel seen_cluster(const LaunchConfig& config) const;
-  /// @errors invalid_cluster
+  /// Whether a kernel can be launched with such clusters, whatever the grid. @errors invalid_cluster
+  Result<void> check_cluster(const LaunchConfig& config) const;
+  /// Also whether they divide the grid. @errors invalid_cluster
   Result<void> check_clusters(const LaunchConfig& config) const;
-  /// How the blocks of a checked launch form clusters; a cooperative grid is one cluster of the whole GPU.
+  /// How the blocks of a launch form clusters.
   machine::GridKind kind_of(const LaunchConfig& config) const;
   /// Of a kernel whose launches count clusters (.blocksareclusters): the same launch, counted in blocks.
   LaunchConfig in_blocks(const LaunchConfig& config) const;
   Result<void> pack(std::span<const Argument> arguments, std::span<std::byte> block) const;
   std::uint32_t blocks_per_sm(std::uint32_t threads, std::uint64_t shared_bytes) const;
+  machine::CtaNeeds needs_of(std::uint64_t threads, std::uint64_t shared_bytes) const;
   /// What a block occupies of an SM.
   void fill_occupancy(machine::GridWork& grid, std::uint32_t threads, std::uint64_t dynamic_shared) const;
   void fill(machine::GridWork& grid, const LaunchConfig& config, const detail::CompiledKernel& code) const;

@@ -34,7 +34,10 @@ std::optional<DeviceError> DeviceRuntime::prepare(const ChildLaunch& launch, mac
   LaunchConfig config{
       .grid = extents(launch.grid), .block = extents(launch.block), .shared_bytes = launch.shared_bytes};
   if (kernel->info.blocks_are_clusters) config = kernel->in_blocks(config);
-  if (!kernel->check(config)) return DeviceError::invalid_configuration;
+  if (const Result<void> possible = kernel->check(config); !possible) {
+    return possible.error().code == ErrorCode::invalid_cluster ? DeviceError::invalid_cluster_size
+                                                               : DeviceError::invalid_configuration;
+  }
   const bool clustered = kernel->seen_cluster(config).size() > 1;
   const detail::CompiledKernel* code = kernel->compiled_for(config.block, clustered);
   if (code == nullptr) {

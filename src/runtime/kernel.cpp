@@ -202,20 +202,6 @@ void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
       static_cast<std::uint32_t>(exec::kReservedShared + device.machine->shape().sm.shared_per_block)};
 }
 
-std::uint32_t Kernel::Impl::blocks_per_sm(std::uint32_t threads, std::uint64_t shared_bytes) const {
-  const machine::SmLimits& sm = module->device->machine->shape().sm;
-  if (threads == 0 || threads > sm.threads_per_block ||
-      shared_bytes + info.static_shared_bytes > sm.shared_per_block)
-    return 0;
-  machine::GridWork block;
-  fill_occupancy(block, threads, shared_bytes);
-  return machine::slots_per_sm(sm, machine::needs_of(block, sm));
-}
-
-std::uint32_t Kernel::blocks_per_sm(std::uint32_t threads, std::uint64_t shared_bytes) const {
-  return impl_->blocks_per_sm(threads, shared_bytes);
-}
-
 const KernelInfo& Kernel::info() const { return impl_->info; }
 
 Result<LaunchReport> Kernel::compile(Dim3 block) {

@@ -48,6 +48,19 @@ class Inspect(CommandTest):
         self.assertEqual(good["barriers"], 4)  # 0 and 3: ids up to 3 are in use
         self.assertFalse(kernels["bad"]["runnable"])
 
+    def test_cluster_directives(self):
+        kernels = {"plain": "", "pair": ".explicitcluster .reqnctapercluster 2, 1, 1", "must": ".explicitcluster", "few": ".maxclusterrank 4",
+                   "counted": ".blocksareclusters .reqntid 64 .reqnctapercluster 2"}
+        path = self.write("clusters.ptx", HEAD + "".join(f".visible .entry {name}() {directives} {{ ret; }}\n" for name, directives in kernels.items()))
+        output = self.succeeds("inspect", path)
+        for part in ("2x1x1 (required)", "to be given at launch", "at most 4 blocks", "(required; grids count clusters)"):
+            self.assertIn(part, output)
+        found = {kernel["name"]: kernel for kernel in json.loads(self.succeeds("inspect", "--json", path))["kernels"]}
+        self.assertEqual((found["plain"]["cluster"], found["plain"]["largest_cluster"], found["plain"]["needs_cluster"]), (None, None, False))
+        self.assertEqual((found["pair"]["cluster"], found["pair"]["needs_cluster"]), ([2, 1, 1], True))
+        self.assertEqual(found["few"]["largest_cluster"], 4)
+        self.assertTrue(found["counted"]["blocks_are_clusters"])
+
     def test_host_is_described(self):
         host = json.loads(self.succeeds("inspect", "--json", f"{KERNELS}/vector_add.ptx"))["host"]
         self.assertGreaterEqual(host["hardware_threads"], host["cores"])

@@ -73,6 +73,9 @@ class Programs(unittest.TestCase):
     def test_cooperative_groups(self):
         self.checks("groups")
 
+    def test_clusters(self):
+        self.checks("clusters")
+
     def test_ptx_of_all_headers_is_accepted(self):
         """Without a runtime: what clang makes of every header can run."""
         for source in sorted(glob.glob(os.path.join(HERE, "*.cu"))) if ALL or not RUNTIME_IS_THERE else [os.path.join(HERE, "groups.cu")]:

@@ -90,12 +90,13 @@ RADDLE_DEVICE grid_group this_grid() { return {}; }
 /// All threads of the cluster.
 class cluster_group {
  public:
-  static __device__ void sync() {
+  static __device__ void sync() { barrier_wait(barrier_arrive()); }
+  struct arrival_token {};
+  static __device__ arrival_token barrier_arrive() {
     __cluster_barrier_arrive();
-    __cluster_barrier_wait();
+    return {};
   }
-  static __device__ void barrier_arrive() { __cluster_barrier_arrive(); }
-  static __device__ void barrier_wait() { __cluster_barrier_wait(); }
+  static __device__ void barrier_wait(arrival_token = {}) { __cluster_barrier_wait(); }
   static __device__ unsigned int block_rank() { return __clusterRelativeBlockRank(); }
   static __device__ unsigned int num_blocks() { return __clusterSizeInBlocks(); }
   static __device__ unsigned int num_threads() { return num_blocks() * thread_block::num_threads(); }
@@ -105,6 +106,17 @@ class cluster_group {
   }
   static __device__ dim3 block_index() { return __clusterRelativeBlockIdx(); }
   static __device__ dim3 dim_blocks() { return __clusterDim(); }
+  static __device__ dim3 dim_threads() {
+    const dim3 blocks = dim_blocks();
+    return dim3(blocks.x * blockDim.x, blocks.y * blockDim.y, blocks.z * blockDim.z);
+  }
+  static __device__ dim3 thread_index() {
+    const dim3 block = block_index();
+    return dim3(block.x * blockDim.x + threadIdx.x, block.y * blockDim.y + threadIdx.y,
+                block.z * blockDim.z + threadIdx.z);
+  }
+  /// Where this block's `address` is in the shared memory of the block `rank`, and whose memory an address is
+  /// in.
   template <typename T>
   static __device__ T* map_shared_rank(T* address, int rank) {
     return (T*)__cluster_map_shared_rank(address, rank);

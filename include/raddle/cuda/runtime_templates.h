@@ -128,6 +128,16 @@ static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
   return ::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, (const void*)kernel, threads,
                                                                   shared, flags);
 }
+template <typename T>
+static inline cudaError_t cudaOccupancyMaxPotentialClusterSize(int* cluster_blocks, T* kernel,
+                                                               const cudaLaunchConfig_t* configuration) {
+  return ::cudaOccupancyMaxPotentialClusterSize(cluster_blocks, (const void*)kernel, configuration);
+}
+template <typename T>
+static inline cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, T* kernel,
+                                                         const cudaLaunchConfig_t* configuration) {
+  return ::cudaOccupancyMaxActiveClusters(clusters, (const void*)kernel, configuration);
+}
 /// The block size, of whole warps, with which most threads of `kernel` fit into a multiprocessor; and how
 /// many such blocks fill the device. @param shared_of  dynamic shared memory in bytes of a block of so many
 /// threads

@@ -23,13 +23,22 @@ LaunchControllers::LaunchControllers(const MachineShape& shape, unsigned workers
   owner_of_ = home_;
 }
 
-/// A cooperative launch is one cluster of all CTAs that the whole GPU confines (W-3).
+/// A cooperative launch is one cluster of all CTAs, or of all their clusters, that the whole GPU confines
+/// (W-3).
 GridKind kind_of(const GridWork& work) {
   GridKind kind = work.kind;
-  if (!work.cooperative || !kind.is_plain()) return kind;
-  kind.depth = 1;
-  kind.levels[0].domain = Level::gpu;
-  std::copy_n(work.context.nctaid, 3, kind.levels[0].extent);
+  if (!work.cooperative || (!kind.is_plain() && kind.levels[0].domain <= Level::gpu)) return kind;
+  ClusterLevel whole{Level::gpu, {}};
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    std::uint32_t along = 1;
+    for (unsigned i = 0; i < kind.depth; ++i) along *= kind.levels[i].extent[axis];
+    whole.extent[axis] = work.context.nctaid[axis] / along;
+  }
+  std::copy_backward(kind.levels.begin(), kind.levels.begin() + kind.depth,
+                     kind.levels.begin() + kind.depth + 1);
+  kind.levels[0] = whole;
+  ++kind.depth;
+  kind.mode = DistributionMode::load_balance;  // one CTA of the grid per SM would seldom do
   return kind;
 }
 

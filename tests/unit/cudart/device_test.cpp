@@ -161,12 +161,24 @@ TEST_F(Runtime, ClustersFitSomeTimesOnADevice) {
   config.gridDim = dim3(2), config.blockDim = dim3(32);
   int blocks = 0;
   EXPECT_EQ(cudaOccupancyMaxActiveClusters(&blocks, &scale, nullptr), cudaErrorInvalidValue);
-  const cudaError_t size = cudaOccupancyMaxPotentialClusterSize(&blocks, &scale, &config);
-  if (size == cudaErrorNotSupported) GTEST_SKIP() << "the driver has no clusters yet";
-  OK(size);
-  EXPECT_GT(blocks, 0);
+  OK(cudaOccupancyMaxPotentialClusterSize(&blocks, &scale, &config));
+  EXPECT_EQ(blocks, 8);
+  EXPECT_EQ(cudaOccupancyMaxActiveClusters(&blocks, &scale, &config), cudaErrorInvalidClusterSize);
+  cudaLaunchAttribute size{};
+  size.id = cudaLaunchAttributeClusterDimension;
+  size.val.clusterDim.x = 2;
+  size.val.clusterDim.y = size.val.clusterDim.z = 1;
+  config.attrs = &size, config.numAttrs = 1;
   OK(cudaOccupancyMaxActiveClusters(&blocks, &scale, &config));
-  EXPECT_GT(blocks, 0);
+  EXPECT_GT(blocks, 132) << "several blocks on each of 132 multiprocessors";
+  size.val.clusterDim.x = 16;
+  EXPECT_EQ(cudaOccupancyMaxActiveClusters(&blocks, &scale, &config), cudaErrorInvalidClusterSize);
+  OK(cudaFuncSetAttribute(&scale, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+  OK(cudaOccupancyMaxActiveClusters(&blocks, &scale, &config));
+  cudaFuncAttributes attributes;
+  OK(cudaFuncGetAttributes(&attributes, &scale));
+  EXPECT_EQ(attributes.nonPortableClusterSizeAllowed, 1);
+  EXPECT_EQ(attributes.requiredClusterWidth, 0);
 }
 
 TEST_F(Runtime, LaunchesByConfigurationAndCooperatively) {

@@ -105,7 +105,7 @@ TEST_F(Driver, OneDeviceOfTheModelledShape) {
   EXPECT_EQ(cuDeviceCanAccessPeer(&can, 0, 0), CUDA_SUCCESS);
   EXPECT_EQ(can, 0);
   const int expected[][2] = {{1, 1024},  {8, 48 << 10}, {10, 32},        {16, 132},
-                             {39, 2048}, {75, 9},       {97, 227 << 10}, {120, 0}};
+                             {39, 2048}, {75, 9},       {97, 227 << 10}, {120, 1}};
   for (const auto& [attribute, wanted] : expected) {
     EXPECT_EQ(cuDeviceGetAttribute(&value, attribute, 0), CUDA_SUCCESS);
     EXPECT_EQ(value, wanted) << attribute;

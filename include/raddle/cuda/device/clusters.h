@@ -7,13 +7,12 @@
 #include "raddle/cuda/vector_types.h"
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-RADDLE_DEVICE void __cluster_barrier_arrive() {
-  asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
-}
+RADDLE_DEVICE void __cluster_barrier_arrive() { asm volatile("barrier.cluster.arrive;" ::: "memory"); }
 RADDLE_DEVICE void __cluster_barrier_arrive_relaxed() {
-  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+  asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
 }
-RADDLE_DEVICE void __cluster_barrier_wait() { asm volatile("barrier.cluster.wait.aligned;" ::: "memory"); }
+RADDLE_DEVICE void __cluster_barrier_wait() { asm volatile("barrier.cluster.wait;" ::: "memory"); }
+RADDLE_DEVICE void __threadfence_cluster() { asm volatile("fence.sc.cluster;" ::: "memory"); }
 RADDLE_DEVICE dim3 __clusterDim() {
   return dim3(__nvvm_read_ptx_sreg_cluster_nctaid_x(), __nvvm_read_ptx_sreg_cluster_nctaid_y(),
               __nvvm_read_ptx_sreg_cluster_nctaid_z());
