@@ -7,7 +7,7 @@ raddle_packages=(
   clang-19 lld-19 llvm-19-dev libclang-rt-19-dev cmake ninja-build
   libboost-context-dev libfmt-dev libcli11-dev nlohmann-json3-dev libelf-dev liblz4-dev libzstd-dev pkgconf
   # to test
-  git python3 clang-format-19 libgtest-dev libgmock-dev
+  git python3 clang-format-19 libgtest-dev libgmock-dev librapidcheck-dev
 )
 # for ./test --all: a browser that opens the page of `raddle distribute --html`
 raddle_all_packages=(chromium)

@@ -1,9 +1,11 @@
 // Who is served when: by priority, then age. A grid that finds no room does not block those after it, until
-// they have launched `patience` CTAs past it; then nothing after it is launched before it gets on.
+// they have launched `patience` CTAs past it. Then a domain in which it would fit is kept for it: nothing
+// after it is launched there until it gets on, so that the domain empties and it fits.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "machine/distributor/grid.h"
@@ -25,7 +27,8 @@ class ServiceOrder {
   std::vector<Grid*> grids_;
 };
 
-/// One pass over the service order: how many CTAs each grid may launch.
+/// One call of distribute: how many CTAs may still be launched, by credits and by patience. It serves the
+/// grids in passes; each ends when all are served or somebody's patience is at its end.
 class Session {
  public:
   static constexpr std::uint64_t kUnlimited = ~0ull;
@@ -33,26 +36,59 @@ class Session {
   void begin(std::uint64_t credits);
   /// Clusters of so many CTAs that may be launched. A cluster larger than the credits goes alone; patience is
   /// never exceeded.
-  std::uint64_t clusters(std::uint64_t size) const {
-    const std::uint64_t by_credits = launched_ < credits_ ? (credits_ - launched_) / size : 0;
-    return std::min((stop_ - launched_) / size, launched_ == 0 && by_credits == 0 ? 1 : by_credits);
-  }
-  bool exhausted() const { return launched_ >= credits_ || launched_ >= stop_; }
+  std::uint64_t clusters(std::uint64_t size) const { return std::min(by_credits(size), by_patience(size)); }
+  /// Whether it is patience alone that does not let a cluster of so many CTAs pass.
+  bool patience_denies(std::uint64_t size) const { return by_credits(size) != 0 && by_patience(size) == 0; }
+  /// A cluster that would fit is not let past: those for whom it is too large have no patience left.
+  void deny(std::uint64_t size) { denied_ = std::max(denied_, size); }
+  bool pass_is_over() const { return launched_ >= credits_ || launched_ >= stop_; }
   std::uint64_t launched() const { return launched_; }
   void count(std::uint64_t ctas) { launched_ += ctas; }
   /// A grid stays behind, waiting for room: what is launched from here on goes past it.
   void leave_behind(Grid& grid, std::uint64_t patience);
-  /// Tells the grids left behind what went past them.
-  void end();
+  /// Tells the grids left behind what went past them. @returns whether another pass may launch more
+  bool end_pass();
 
  private:
   struct Behind {
     Grid* grid;
+    std::uint64_t patience;  // what is left of it
     std::uint64_t launched;  // in the session, before anything went past it
   };
+  std::uint64_t by_credits(std::uint64_t size) const {
+    if (launched_ >= credits_) return 0;
+    return launched_ == 0 ? std::max<std::uint64_t>(1, credits_ / size) : (credits_ - launched_) / size;
+  }
+  std::uint64_t by_patience(std::uint64_t size) const { return (stop_ - launched_) / size; }
+
   std::uint64_t credits_ = 0, launched_ = 0;
   std::uint64_t stop_ = kUnlimited;  // value of launched_ at which the patience of a grid left behind ends
+  std::uint64_t denied_ = 0;         // CTAs of the largest cluster that was not let past
   std::vector<Behind> behind_;
+};
+
+/// What is kept for grids left behind, as those after them see it: SMs without free slots, fewer ids, less
+/// cluster-wide memory. Filled anew in each pass.
+class Kept {
+ public:
+  explicit Kept(const MachineShape& shape) : shape_(shape), closed_(shape.sm_count(), 0) {}
+  void clear();
+  bool any() const { return any_; }
+  bool overlaps(const Domain& domain) const;
+  /// Keeps a domain for a grid.
+  void keep(const Grid& grid, Level level, const Domain& domain);
+
+  std::span<const std::uint32_t> free(std::span<const std::uint32_t> free);
+  std::span<const std::uint32_t> clusters(std::span<const std::uint32_t> clusters);
+  std::uint32_t memory() const { return memory_; }  ///< slots of cluster-wide memory
+
+ private:
+  const MachineShape& shape_;
+  bool any_ = false;
+  std::uint32_t memory_ = 0;
+  std::vector<std::uint8_t> closed_;  // by SM
+  std::vector<std::uint32_t> ids_;    // kept, by GPC; empty: none
+  std::vector<std::uint32_t> free_, clusters_;
 };
 
 }  // namespace raddle::machine

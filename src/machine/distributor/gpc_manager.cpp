@@ -32,6 +32,7 @@ GpcManagers::GpcManagers(const MachineShape& shape) {
     gpcs_.push_back({slots, NumberPool(ids)});
     launchable_.push_back(std::min(slots, ids));
   }
+  capacity_ = launchable_;
 }
 
 void GpcManagers::update(std::uint32_t gpc) {

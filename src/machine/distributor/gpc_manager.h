@@ -31,6 +31,7 @@ class GpcManagers {
 
   /// By GPC: clusters it can still launch, at most.
   std::span<const std::uint32_t> launchable() const { return launchable_; }
+  std::span<const std::uint32_t> launchable_when_empty() const { return capacity_; }
   std::uint32_t take_id(std::uint32_t gpc);
   void return_id(std::uint32_t gpc, std::uint32_t id);
   void take_slot(std::uint32_t gpc);  ///< of one of its SMs
@@ -46,7 +47,7 @@ class GpcManagers {
   void update(std::uint32_t gpc);
 
   std::vector<Gpc> gpcs_;
-  std::vector<std::uint32_t> launchable_;
+  std::vector<std::uint32_t> launchable_, capacity_;
 };
 
 }  // namespace raddle::machine

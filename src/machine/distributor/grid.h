@@ -53,8 +53,13 @@ struct GridKind {
     return ctas;
   }
   /// Whether the innermost clusters lie inside a GPC: these take local cluster ids (W-16), and cluster slots.
-  bool has_local_ids() const { return depth != 0 && levels[depth - 1].domain >= Level::gpc; }
+  bool has_local_ids() const { return shared_level() != nullptr; }
+  /// Innermost clusters in an outermost one.
+  std::uint64_t innermost_clusters() const { return ctas_per_cluster() / ctas_per_cluster(depth - 1); }
 };
+
+inline constexpr std::uint32_t kNothingKept = ~0u;
+inline constexpr std::uint32_t kFitsNowhere = ~0u - 1;  ///< in Grid::kept: not even in an empty domain
 
 /// A grid in the distributor. The first part is constant once it is added; the rest is the distributor's.
 struct Grid {
@@ -74,6 +79,8 @@ struct Grid {
       0;                    ///< CTAs of later grids launched since one of this was, while it waited for room
   std::uint64_t tried = 0;  ///< what had been freed when it last found no room; 0: not tried yet
   std::uint32_t row = 0;    ///< of the task table
+  std::uint32_t kept =
+      kNothingKept;  ///< domain kept for it, of the level of its outermost clusters (plain: SM)
   bool withdrawn = false;
 
   bool all_launched() const { return withdrawn || next == ctas; }

@@ -85,7 +85,6 @@ std::uint32_t TaskTable::fit(const Row& row, std::uint32_t sm) const {
   return row.cap == 0 ? fit : std::min(fit, row.cap - row.resident[sm]);
 }
 
-/// Every CTA may need a cluster slot of its own, so no more are offered than there are slots.
 std::uint32_t TaskTable::present(const Row& row, std::uint32_t sm) const {
   if (!usage_.enabled(sm)) return 0;
   return row.takes_cluster_slots ? std::min(row.fit[sm], usage_.cluster_slots(sm)) : row.fit[sm];

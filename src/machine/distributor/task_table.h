@@ -23,6 +23,10 @@ class TaskTable {
     std::vector<std::uint32_t> free;  ///< by SM: slots left, as policies see them
     std::uint64_t total = 0;          ///< sum of `free`
 
+    /// Whether some SM would hold more CTAs than it offers. It offers one CTA per free cluster slot, as every
+    /// CTA may need one of its own; where CTAs of a cluster then share one, it has more to offer.
+    bool withholds() const { return takes_cluster_slots && fit != free; }
+
    private:
     friend class TaskTable;
     std::uint32_t users = 0;                  // grids in the distributor

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <vector>
@@ -24,41 +25,6 @@ inline GridKind clusters_of(std::uint32_t ctas, Level domain = Level::gpc) {
   kind.levels[0] = {domain, {ctas, 1, 1}};
   return kind;
 }
-
-/// First domain with room, its SMs in order: one level of clusters, no nesting.
-class FirstRoom final : public Policy {
- public:
-  std::string_view name() const override { return "first room"; }
-  void place(const Snapshot& snapshot, Placement& placement, DecisionLog*) override {
-    free_.assign(snapshot.free.begin(), snapshot.free.end());
-    ids_.assign(snapshot.clusters.begin(), snapshot.clusters.end());
-    const Level level = snapshot.kind.is_plain() ? Level::sm : snapshot.kind.levels[0].domain;
-    while (placement.launched < snapshot.left && place_one(snapshot, level, placement)) ++placement.launched;
-    placement.failed = placement.launched < snapshot.left;
-  }
-
- private:
-  bool place_one(const Snapshot& snapshot, Level level, Placement& placement) {
-    const std::uint64_t ctas = snapshot.kind.ctas_per_cluster();
-    for (const Domain& domain : snapshot.shape.domains(level)) {
-      std::uint32_t& ids = ids_[snapshot.shape.domain_of(Level::gpc, domain.first_sm)];
-      std::uint64_t room = 0;
-      for (std::uint32_t i = 0; i < domain.sm_count; ++i) room += free_[domain.first_sm + i];
-      if (room < ctas || (snapshot.kind.has_local_ids() && ids == 0)) continue;
-      if (snapshot.kind.has_local_ids()) --ids;
-      std::uint64_t left = ctas;
-      for (std::uint32_t sm = domain.first_sm; left != 0; ++sm)
-        for (; free_[sm] != 0 && left != 0; --free_[sm], --left) {
-          placement.masks.push_back(
-              {static_cast<std::uint32_t>(placement.sms.size()), 1, placement.launched, left == 1});
-          placement.sms.push_back(sm);
-        }
-      return true;
-    }
-    return false;
-  }
-  std::vector<std::uint32_t> free_, ids_;
-};
 
 /// What a sink hears, as CTAs that can be completed one by one.
 struct Cta {
@@ -83,7 +49,7 @@ class DistributorTest : public ::testing::Test {
  protected:
   void make(MachineShape shape, DistributorOptions options = {}) {
     shape_ = std::move(shape);
-    distributor_ = std::make_unique<Distributor>(shape_, std::make_unique<FirstRoom>(), options);
+    distributor_ = std::make_unique<Distributor>(shape_, std::move(*make_policy("lake")), options);
   }
   Grid& add(std::uint64_t ctas, CtaNeeds needs, GridKind kind = {}, int priority = 0) {
     return add(Grid{.needs = needs, .kind = kind, .ctas = ctas, .priority = priority});
@@ -95,18 +61,29 @@ class DistributorTest : public ::testing::Test {
     return *grids_.back();
   }
   std::uint64_t distribute() { return distributor_->distribute(sink_); }
-  /// Completes the oldest resident CTA of a grid; of a cluster, the flush is done at once with the last.
-  void complete_one(Grid& grid) {
-    for (auto cta = sink_.ctas.begin(); cta != sink_.ctas.end(); ++cta) {
-      if (cta->grid != &grid) continue;
-      const Cta gone = *cta;
-      sink_.ctas.erase(cta);
-      if (gone.cluster == kNoCluster) return distributor_->complete(grid, gone.sm, 1);
-      if (distributor_->complete_in_cluster(grid, gone.sm, gone.cluster))
-        distributor_->cluster_complete(grid, gone.cluster);
-      return;
+  /// Completes the oldest resident CTA of a grid. @returns whether it was the last of its cluster
+  bool exit_one(Grid& grid) {
+    const auto oldest =
+        std::find_if(sink_.ctas.begin(), sink_.ctas.end(), [&](const Cta& cta) { return cta.grid == &grid; });
+    if (oldest == sink_.ctas.end()) {
+      ADD_FAILURE() << "nothing of the grid is resident";
+      return false;
     }
-    FAIL() << "nothing of the grid is resident";
+    const Cta cta = *oldest;
+    sink_.ctas.erase(oldest);
+    if (cta.cluster != kNoCluster) return distributor_->complete_in_cluster(grid, cta.sm, cta.cluster);
+    distributor_->complete(grid, cta.sm, 1);
+    return false;
+  }
+  /// The same, with the flush done at once.
+  void complete_one(Grid& grid) {
+    const std::uint32_t cluster = oldest_cluster(grid);
+    if (exit_one(grid)) distributor_->cluster_complete(grid, cluster);
+  }
+  std::uint32_t oldest_cluster(const Grid& grid) const {
+    for (const Cta& cta : sink_.ctas)
+      if (cta.grid == &grid) return cta.cluster;
+    return kNoCluster;
   }
   void complete_all(Grid& grid) {
     while (grid.outstanding != 0) complete_one(grid);

@@ -40,8 +40,7 @@ TEST_F(DistributorTest, ResourcesOfAnExitedCtaAreFreeBeforeItsClusterEnds) {
   Grid& grid = add(4, kQuarter, clusters_of(4));
   Grid& next = add(1, kQuarter);
   EXPECT_EQ(distribute(), 4u);
-  const std::uint32_t cluster = sink_.ctas.front().cluster;
-  EXPECT_FALSE(distributor_->complete_in_cluster(grid, 0, cluster));
+  EXPECT_FALSE(exit_one(grid));
   EXPECT_EQ(distribute(), 1u);
   EXPECT_TRUE(next.all_launched());
 }
@@ -53,10 +52,10 @@ TEST_F(DistributorTest, LaunchStallsWithoutAFreeClusterIdUntilTheTrafficHasDrain
   make(std::move(shape));
   Grid& grid = add(4, kQuarter, clusters_of(2));
   EXPECT_EQ(distribute(), 2u);
-  const std::uint32_t cluster = sink_.ctas.front().cluster;
+  const std::uint32_t cluster = oldest_cluster(grid);
   ASSERT_EQ(distributor_->local_ids(cluster).size(), 1u);
-  EXPECT_FALSE(distributor_->complete_in_cluster(grid, 0, cluster));
-  EXPECT_TRUE(distributor_->complete_in_cluster(grid, 0, cluster));
+  EXPECT_FALSE(exit_one(grid));
+  EXPECT_TRUE(exit_one(grid));
   EXPECT_EQ(distribute(), 0u);  // all CTAs have exited, their traffic is on its way
   distributor_->cluster_complete(grid, cluster);
   EXPECT_EQ(distribute(), 2u);
@@ -104,6 +103,8 @@ TEST_F(DistributorTest, HigherPriorityIsServedFirst) {
   EXPECT_EQ(low.next, 2u);
 }
 
+// The fairness rule, small past large: a cluster that waits for a GPC lets small CTAs pass, but only so many,
+// and then keeps the GPC for itself.
 TEST_F(DistributorTest, SmallGridsGoPastAWaitingClusterButNotForever) {
   make(grid_of_gpcs(1, 2), {.patience = 10});
   Grid& filler = add(4, kQuarter);
@@ -120,11 +121,89 @@ TEST_F(DistributorTest, SmallGridsGoPastAWaitingClusterButNotForever) {
   EXPECT_EQ(distribute(), 16u);
 }
 
+// The same, large past small: those that do not need the kept GPC go on in the others.
+TEST_F(DistributorTest, OnlyOneDomainIsKeptForAGridThatWaits) {
+  make(grid_of_gpcs(3, 2), {.patience = 4});
+  Grid& filler = add(3 * 4 * 4 - 1, kQuarter);
+  distribute();
+  Grid& large = add(4, kWhole, clusters_of(4));
+  Grid& small = add(1000, kQuarter);
+  EXPECT_EQ(distribute(), 1u);
+  for (int i = 0; i < 40; ++i) complete_one(filler), distribute();
+  ASSERT_LT(large.kept, 3u);
+  const std::uint32_t kept = large.kept;
+  const auto in_kept = [&](const Cta& cta) { return cta.grid == &small && cta.sm / 4 == kept; };
+  const auto before = std::count_if(sink_.ctas.begin(), sink_.ctas.end(), in_kept);
+  EXPECT_LE(before, 4);
+  EXPECT_GE(small.next, 24u);  // elsewhere nothing stands still
+  complete_all(filler);
+  distribute();
+  EXPECT_EQ(std::count_if(sink_.ctas.begin(), sink_.ctas.end(), in_kept), before);
+  for (int i = 0; i < 5 && !large.all_launched(); ++i) complete_one(small), distribute();
+  EXPECT_TRUE(large.all_launched());
+}
+
+// A stream of younger grids that never ends does not starve a cluster, whatever it waits for: room, ids, or
+// cluster-wide memory.
+TEST_F(DistributorTest, EndlessStreamOfYoungerGridsDoesNotStarveACluster) {
+  for (const bool memory : {false, true}) {
+    SCOPED_TRACE(memory);
+    MachineShape shape = grid_of_gpcs(2, 2);
+    shape.cluster_ids_per_gpc = 2;
+    shape.cluster_memory_slots = 3;
+    make(std::move(shape), {.patience = 50});
+    sink_.ctas.clear();
+    Grid* last = nullptr;
+    const auto add_younger = [&] {
+      last = &add(
+          Grid{.needs = kQuarter, .kind = clusters_of(2, Level::cpc), .ctas = 4, .cluster_memory = memory});
+      distribute();
+    };
+    for (int i = 0; i < 8; ++i) add_younger();
+    Grid large{.needs = kQuarter, .kind = clusters_of(12), .ctas = 12, .cluster_memory = memory};
+    Grid& waiting = add(large);
+    for (int i = 0; i < 100 && !waiting.all_launched(); ++i) {
+      add_younger();
+      complete_one(*sink_.ctas.front().grid), distribute();
+    }
+    EXPECT_TRUE(waiting.all_launched());
+    EXPECT_FALSE(last->all_launched());
+    distributor_.reset();
+  }
+}
+
+// A younger cluster that is larger than what is left of somebody's patience does not wait for nothing: the
+// patience is at its end, and it goes on where nothing is kept.
+TEST_F(DistributorTest, ClusterLargerThanThePatienceGoesOnElsewhere) {
+  make(grid_of_gpcs(2, 2), {.patience = 3});
+  Grid& filler = add(8, kWhole);
+  distribute();
+  Grid& large = add(4, kWhole, clusters_of(4));
+  Grid& younger = add(8, kQuarter, clusters_of(8));
+  for (int i = 0; i < 3; ++i) complete_one(filler);  // of GPC 0; then one of each
+  distribute();
+  EXPECT_FALSE(large.all_launched());
+  EXPECT_NE(large.kept == 0, younger.all_launched());
+}
+
+TEST_F(DistributorTest, WithdrawnGridKeepsNothing) {
+  make(grid_of_gpcs(1, 2), {.patience = 0});
+  Grid& filler = add(1, kQuarter);
+  distribute();
+  Grid& large = add(4, kWhole, clusters_of(4));
+  Grid& small = add(15, kQuarter);
+  EXPECT_EQ(distribute(), 0u);
+  distributor_->withdraw(large);
+  EXPECT_EQ(distribute(), 15u);
+  EXPECT_TRUE(small.all_launched());
+  EXPECT_EQ(filler.outstanding, 1u);
+}
+
 TEST_F(DistributorTest, GridThatCanNeverFitHoldsNobodyBack) {
   make(grid_of_gpcs(1, 1), {.patience = 4});
   add(3, kWhole, clusters_of(3));
   Grid& small = add(100, kQuarter);
-  for (int round = 0; round < 60 && !small.finished(); ++round) distribute(), complete_all(small);
+  for (int round = 0; round < 13 && !small.finished(); ++round) distribute(), complete_all(small);
   EXPECT_TRUE(small.finished());
 }
 

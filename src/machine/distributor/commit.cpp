@@ -1,0 +1,79 @@
+// The second half of a decision: what the policy placed enters the live model and is broadcast.
+#include "base/assert.h"
+#include "machine/distributor/distributor_state.h"
+
+namespace raddle::machine {
+
+void Distributor::State::commit(Grid& grid, LaunchSink& sink) {
+  const std::span<const SmMask> masks(placement_.masks);
+  for (std::size_t begin = 0, end = 0; begin < masks.size(); begin = end) {
+    while (!masks[end++].end) RADDLE_ASSERT(end < masks.size(), "a cluster without an end mark");
+    commit_cluster(grid, masks.subspan(begin, end - begin), sink);
+  }
+}
+
+void Distributor::State::start(const Grid& grid, std::span<const std::uint32_t> sms) {
+  const std::uint64_t number = table[grid.row].needs_number;
+  for (const std::uint32_t sm : sms) {
+    table.started(grid.row, sm);
+    usage.start(sm, grid.needs, number);
+  }
+}
+
+/// The live model first, whole cluster, then the broadcast: who hears of a mask may ask for the cluster's
+/// ids.
+void Distributor::State::commit_cluster(Grid& grid, std::span<const SmMask> masks, LaunchSink& sink) {
+  const std::uint32_t begin = masks.front().first;
+  const std::span sms(placement_.sms.data() + begin, masks.back().first + masks.back().count - begin);
+  LaunchMask launch{.grid = &grid, .first = grid.next, .sequence = sequence++};
+  start(grid, sms);
+  if (!grid.kind.is_plain()) {
+    launch.cluster = clusters.take();
+    ResidentCluster& cluster = clusters[launch.cluster];
+    cluster.grid = &grid, cluster.ctas = sms.size();
+    cluster.number = grid.next / sms.size();
+    if (grid.cluster_memory) launch.cluster_memory = cluster.memory = memory.take();
+    if (grid.kind.has_local_ids()) hold_inner_clusters(grid, cluster, sms);
+    ++grid.clusters;
+  }
+  grid.next += sms.size(), grid.outstanding += sms.size();
+  session.count(sms.size());
+  for (const SmMask& mask : masks) {
+    launch.sms = {placement_.sms.data() + mask.first, mask.count};
+    launch.end = mask.end;
+    sink.launch(launch);
+    launch.first += mask.count;
+  }
+}
+
+/// Ids and cluster slots. An innermost cluster holds one slot on each SM that has CTAs of it.
+void Distributor::State::hold_inner_clusters(const Grid& grid, ResidentCluster& cluster,
+                                             std::span<const std::uint32_t> sms) {
+  const std::uint64_t size = grid.kind.ctas_per_cluster(grid.kind.depth - 1);
+  for (std::size_t i = 0; i < sms.size(); ++i) {
+    const std::uint32_t gpc = shape.domain_of(Level::gpc, sms[i]);
+    if (i % size == 0) {
+      ++inner_clusters_;
+      cluster.ids.push_back(gpcs.take_id(gpc)), cluster.gpcs.push_back(gpc);
+    }
+    RADDLE_ASSERT(gpc == cluster.gpcs.back(), "a cluster was spread over two GPCs");
+    if (last_cluster_[sms[i]] == inner_clusters_) continue;
+    last_cluster_[sms[i]] = inner_clusters_;
+    usage.take_cluster_slot(sms[i]), gpcs.take_slot(gpc);
+    cluster.slots.push_back(sms[i]);
+  }
+}
+
+void Distributor::State::exit(Grid& grid, std::uint32_t sm, std::uint32_t count) {
+  RADDLE_ASSERT(grid.outstanding >= count, "more CTAs completed than were launched");
+  table.exited(grid.row, sm, count);
+  usage.exit(sm, count, grid.needs, table[grid.row].needs_number);
+  grid.outstanding -= count;
+  ++freed;
+}
+
+void Distributor::State::release_if_finished(const Grid& grid) {
+  if (grid.finished()) table.release(grid.row);
+}
+
+}  // namespace raddle::machine

@@ -1,0 +1,67 @@
+// Inside of the distributor: the live model, made of its parts, and the two halves of a decision: service.cpp
+// chooses who may launch what, commit.cpp launches it.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "machine/distributor/decision_recorder.h"
+#include "machine/distributor/distributor.h"
+#include "machine/distributor/fairness.h"
+#include "machine/distributor/gpc_manager.h"
+#include "machine/distributor/resident_clusters.h"
+#include "machine/distributor/sm_usage.h"
+#include "machine/distributor/task_table.h"
+
+namespace raddle::machine {
+
+struct Distributor::State {
+  State(const MachineShape& machine, std::unique_ptr<Policy> chosen, DistributorOptions wanted);
+
+  /// Serves all grids once. @returns whether another pass may launch more
+  bool pass(LaunchSink& sink);
+  /// A grid waits no longer, or waits anew: what was kept for it is there for others.
+  void got_on(Grid& grid);
+  void exit(Grid& grid, std::uint32_t sm, std::uint32_t count);  ///< CTAs of it
+  void release_if_finished(const Grid& grid);
+
+  const MachineShape& shape;
+  const std::unique_ptr<Policy> policy;
+  const DistributorOptions options;
+  SmUsage usage;
+  TaskTable table;
+  GpcManagers gpcs;
+  NumberPool memory;  // slots of cluster-wide memory (W-24)
+  ResidentClusters clusters;
+  ServiceOrder order;
+  Session session;
+  Kept kept;
+  DecisionRecorder recorder;
+  std::uint64_t freed = 1;  // counts what may make room: completions, returned ids, enabled TPCs
+  std::uint64_t grids = 0, sequence = 0;
+
+ private:
+  std::uint64_t serve(Grid& grid, LaunchSink& sink);
+  std::uint64_t limit(const Grid& grid) const;
+  bool lacks_memory(const Grid& grid) const { return grid.cluster_memory && memory.size() <= kept.memory(); }
+  Snapshot snapshot(const Grid& grid, const TaskTable::Row& row, std::span<const std::uint32_t> clusters,
+                    std::uint64_t left);
+  bool fits(const Snapshot& snapshot) const;
+  bool place(const Grid& grid, const TaskTable::Row& row, std::uint64_t left);
+  void say_refusal(const Grid& grid, const TaskTable::Row& row);
+  void keep_domain(Grid& grid);
+  std::uint32_t choose_domain(const Grid& grid, std::span<const Domain> domains);
+  bool fits_empty(const Grid& grid, const Domain& domain) const;
+
+  void commit(Grid& grid, LaunchSink& sink);
+  void commit_cluster(Grid& grid, std::span<const SmMask> masks, LaunchSink& sink);
+  void start(const Grid& grid, std::span<const std::uint32_t> sms);
+  void hold_inner_clusters(const Grid& grid, ResidentCluster& cluster, std::span<const std::uint32_t> sms);
+
+  Placement placement_;
+  std::vector<std::uint64_t> last_cluster_;  // by SM: the innermost cluster that got a CTA there last
+  std::uint64_t inner_clusters_ = 0;         // launched so far
+};
+
+}  // namespace raddle::machine

@@ -1,0 +1,138 @@
+// The first half of a decision: grids are served in order, as far as credits and the patience of those before
+// them go, and the policy is asked where their CTAs fit.
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/assert.h"
+#include "machine/distributor/distributor_state.h"
+
+namespace raddle::machine {
+
+/// Outermost clusters, or CTAs of a plain grid, to launch at most.
+std::uint64_t Distributor::State::limit(const Grid& grid) const {
+  const std::uint64_t size = grid.kind.ctas_per_cluster();
+  const std::uint64_t clusters = std::min((grid.ctas - grid.next) / size, session.clusters(size));
+  if (lacks_memory(grid)) return 0;
+  return grid.cluster_memory ? std::min<std::uint64_t>(clusters, memory.size() - kept.memory()) : clusters;
+}
+
+/// @returns whether something was placed; in `placement_`
+bool Distributor::State::place(const Grid& grid, const TaskTable::Row& row, std::uint64_t left) {
+  placement_.clear();
+  if (recorder) recorder.begin(grid);
+  if (left == 0 || row.total < grid.kind.ctas_per_cluster()) return false;
+  const Snapshot snapshot = this->snapshot(grid, row, kept.clusters(gpcs.launchable()), left);
+  policy->place(snapshot, placement_, recorder ? &recorder : nullptr);
+  RADDLE_ASSERT(placement_.launched <= left, "the policy placed more than it was given");
+  return placement_.launched != 0;
+}
+
+/// Launches what fits of one grid. @returns CTAs launched
+std::uint64_t Distributor::State::serve(Grid& grid, LaunchSink& sink) {
+  if (grid.tried == freed) return 0;
+  const std::uint64_t first = grid.next, size = grid.kind.ctas_per_cluster();
+  while (grid.next != grid.ctas) {
+    const std::uint64_t left = limit(grid);
+    const bool denied = !lacks_memory(grid) && session.patience_denies(size);
+    if (left == 0 && !denied && !lacks_memory(grid)) break;  // for lack of credits
+    const TaskTable::Row& row = table.look(grid.row);
+    if (denied && fits(snapshot(grid, row, kept.clusters(gpcs.launchable()), 1))) {
+      session.deny(size);
+      break;
+    }
+    const bool withheld = row.withholds();
+    const bool placed = place(grid, row, left);
+    if (placed) commit(grid, sink);
+    if (placed && (!placement_.failed || withheld)) continue;
+    grid.tried = freed;
+    if (recorder) say_refusal(grid, row);
+    break;
+  }
+  return grid.next - first;
+}
+
+Snapshot Distributor::State::snapshot(const Grid& grid, const TaskTable::Row& row,
+                                      std::span<const std::uint32_t> clusters, std::uint64_t left) {
+  const std::uint64_t launched = grid.next / grid.kind.ctas_per_cluster();
+  return {shape,   grid.kind, kept.free(row.free), usage.load(), clusters, options.sm_order, left,
+          grid.id, launched};
+}
+
+/// A plain grid that waits for slots is no decision; a cluster that is refused is, and what for.
+void Distributor::State::say_refusal(const Grid& grid, const TaskTable::Row& row) {
+  if (grid.kind.is_plain()) return;
+  bool stalls = lacks_memory(grid);
+  if (!stalls && grid.kind.has_local_ids() && row.total >= grid.kind.ctas_per_cluster()) {
+    const std::vector<std::uint32_t> plenty(gpcs.launchable().size(), ~0u);
+    stalls = fits(snapshot(grid, row, plenty, 1));
+  }
+  recorder.refuse(grid, stalls ? Decision::Kind::stall : Decision::Kind::fail);
+}
+
+/// Asks the policy without launching anything.
+bool Distributor::State::fits(const Snapshot& snapshot) const {
+  Placement placement;
+  policy->place(snapshot, placement, nullptr);
+  return placement.launched != 0;
+}
+
+/// Whether a cluster would fit a domain if nothing were left there, and nothing free elsewhere.
+bool Distributor::State::fits_empty(const Grid& grid, const Domain& domain) const {
+  if (grid.cluster_memory && shape.cluster_memory_slots == 0) return false;
+  std::uint32_t fit = usage.fit_empty(grid.needs);
+  if (grid.cap_per_sm != 0) fit = std::min(fit, grid.cap_per_sm);
+  if (grid.kind.has_local_ids()) fit = std::min(fit, shape.sm.cluster_slots);
+  std::vector<std::uint32_t> free(usage.count(), 0), load = usage.load();
+  for (std::uint32_t sm = domain.first_sm; sm < domain.first_sm + domain.sm_count; ++sm)
+    free[sm] = usage.enabled(sm) ? fit : 0, load[sm] = 0;
+  return fits({shape, grid.kind, free, load, gpcs.launchable_when_empty(), options.sm_order, 1, grid.id, 0});
+}
+
+/// The least loaded domain that would hold a cluster of the grid if it were empty, and in which nothing is
+/// kept for those before it.
+std::uint32_t Distributor::State::choose_domain(const Grid& grid, std::span<const Domain> domains) {
+  std::uint32_t best = kFitsNowhere;
+  std::uint64_t least = ~0ull;
+  for (std::uint32_t i = 0; i < domains.size(); ++i) {
+    const auto first = usage.load().begin() + domains[i].first_sm;
+    const std::uint64_t load = std::accumulate(first, first + domains[i].sm_count, std::uint64_t{0});
+    if (load >= least || !fits_empty(grid, domains[i])) continue;
+    if (!kept.overlaps(domains[i]))
+      best = i, least = load;
+    else if (best == kFitsNowhere)
+      best = kNothingKept;  // later, when those before it got on
+  }
+  return best;
+}
+
+/// For a grid whose patience has ended.
+void Distributor::State::keep_domain(Grid& grid) {
+  const Level level = grid.kind.is_plain() ? Level::sm : grid.kind.levels[0].domain;
+  const std::span<const Domain> domains = shape.domains(level);
+  if (grid.kept == kNothingKept) grid.kept = choose_domain(grid, domains);
+  if (grid.kept < kFitsNowhere) kept.keep(grid, level, domains[grid.kept]);
+}
+
+void Distributor::State::got_on(Grid& grid) {
+  grid.overtaken = 0;
+  if (std::exchange(grid.kept, kNothingKept) < kFitsNowhere) ++freed;
+}
+
+bool Distributor::State::pass(LaunchSink& sink) {
+  kept.clear();
+  for (std::size_t position = 0; position < order.size() && !session.pass_is_over();) {
+    Grid& grid = order[position];
+    if (serve(grid, sink) != 0) got_on(grid);
+    if (grid.all_launched()) {
+      order.remove_at(position);
+      continue;
+    }
+    if (grid.overtaken >= options.patience) keep_domain(grid);
+    if (grid.kept != kFitsNowhere) session.leave_behind(grid, options.patience);
+    ++position;
+  }
+  return session.end_pass();
+}
+
+}  // namespace raddle::machine

@@ -1,0 +1,350 @@
+// Events, the machines they happen on, and what must hold.
+#include "random_events.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace raddle::machine::testing {
+namespace {
+
+constexpr CtaNeeds kNeeds[] = {
+    {.threads = 32},
+    {.threads = 256, .warps = 8, .registers = 8192},
+    {.threads = 512, .warps = 16, .barriers = 16},
+    {.threads = 96, .warps = 3, .barriers = 1, .registers = 3 * 1280, .shared_bytes = 40u << 10},
+    {.threads = 1024, .warps = 32, .registers = 65536},
+    {.threads = 64, .warps = 2, .shared_bytes = 227u << 10},
+};
+
+/// GPCs of one or two CPCs of a few TPCs of one or two SMs, unlike siblings.
+MachineShape make_shape(std::uint32_t numbers, std::uint32_t limits) {
+  MachineShape shape;
+  const auto next = [&numbers](std::uint32_t below) {
+    const std::uint32_t number = numbers % below;
+    numbers = numbers / below + numbers % 7 * 0x9e3779b9u;
+    return number;
+  };
+  shape.open(Level::set), shape.open(Level::gpu);
+  for (std::uint32_t ugpus = 1 + next(2); ugpus != 0; --ugpus) {
+    shape.open(Level::ugpu);
+    for (std::uint32_t gpcs = 1 + next(2); gpcs != 0; --gpcs) {
+      shape.open(Level::gpc);
+      for (std::uint32_t cpcs = 1 + next(2); cpcs != 0; --cpcs) {
+        shape.open(Level::cpc);
+        for (std::uint32_t tpcs = 1 + next(3); tpcs != 0; --tpcs) {
+          shape.open(Level::tpc), shape.add_sms(1 + next(2)), shape.close(Level::tpc);
+        }
+        shape.close(Level::cpc);
+      }
+      shape.close(Level::gpc);
+    }
+    shape.close(Level::ugpu);
+  }
+  shape.close(Level::gpu), shape.close(Level::set);
+  shape.cluster_ids_per_gpc = limits % 4 * 2;
+  shape.sm.cluster_slots = 2 + limits / 4 % 4 * 6;
+  shape.cluster_memory_slots = 1 + limits / 16 % 4;
+  return shape;
+}
+
+DistributorOptions make_options(std::uint32_t numbers) {
+  return {.cap_per_sm = numbers % 3 == 0 ? 1 + numbers / 3 % 8 : 0,
+          .patience = numbers / 24 % 4 * 10,
+          .credits = numbers / 96 % 3 == 0 ? 1 + numbers / 288 % 8 : 0};
+}
+
+GridKind make_kind(std::uint32_t numbers) {
+  const auto level = [](Level domain, std::uint32_t x, std::uint32_t y = 1) {
+    return ClusterLevel{domain, {x, y, 1}};
+  };
+  GridKind kind;
+  const std::uint32_t few = 1 + numbers / 16 % 4;
+  switch (numbers % 16) {
+    case 0:
+      kind.levels = {level(Level::gpc, few, 2)}, kind.depth = 1;
+      break;
+    case 1:
+      kind.levels = {level(Level::cpc, few)}, kind.depth = 1;
+      break;
+    case 2:
+      kind.levels = {level(Level::tpc, few)}, kind.depth = 1;
+      break;
+    case 3:
+      kind.levels = {level(Level::gpu, few, 5)}, kind.depth = 1;
+      break;
+    case 4:
+      kind.levels = {level(Level::gpc, 2), level(Level::cpc, few)}, kind.depth = 2;
+      break;
+    case 5:
+      kind.levels = {level(Level::gpu, few), level(Level::gpc, 3)}, kind.depth = 2;
+      break;
+    case 6:
+      kind.levels = {level(Level::ugpu, 2), level(Level::cpc, 2), level(Level::sm, 2)}, kind.depth = 3;
+      break;
+    case 7:
+      kind.levels = {level(Level::gpc, few)}, kind.depth = 1, kind.mode = DistributionMode::multicast;
+      break;
+    case 8:
+      kind.levels = {level(Level::gpc, 1)}, kind.depth = 1;
+      break;
+    default:
+      break;  // plain
+  }
+  return kind;
+}
+}  // namespace
+
+/// Compares what a policy is shown with the truth.
+class RandomEvents::CheckingPolicy final : public Policy {
+ public:
+  CheckingPolicy(std::unique_ptr<Policy> policy, RandomEvents& events)
+      : policy_(std::move(policy)), events_(events) {}
+  std::string_view name() const override { return policy_->name(); }
+  void place(const Snapshot& snapshot, Placement& placement, DecisionLog* log) override {
+    if (live_load_ == nullptr) live_load_ = snapshot.load.data();
+    const bool what_if = snapshot.load.data() != live_load_ || snapshot.clusters[0] == ~0u;
+    for (const auto& grid : events_.grids_)
+      if (&grid->kind == &snapshot.kind && !what_if) compare(*grid, snapshot);
+    policy_->place(snapshot, placement, log);
+  }
+
+ private:
+  void compare(const Grid& grid, const Snapshot& snapshot) {
+    const auto equal = [](std::span<const std::uint32_t> a, const std::vector<std::uint32_t>& b) {
+      return std::equal(a.begin(), a.end(), b.begin(), b.end());
+    };
+    events_.check(equal(snapshot.load, events_.truth_.load()), "the load that a policy sees");
+    events_.check(equal(snapshot.free, events_.visible(grid)), "the free slots that a policy sees");
+    const std::vector<std::uint32_t> launchable = events_.truth_.launchable();
+    for (std::size_t gpc = 0; gpc < launchable.size(); ++gpc)
+      events_.check(snapshot.clusters[gpc] <= launchable[gpc], "the clusters that a policy may launch");
+    if (std::none_of(events_.grids_.begin(), events_.grids_.end(),
+                     [](const auto& other) { return other->kept < kFitsNowhere; }))
+      events_.check(equal(snapshot.clusters, launchable), "the cluster slots and ids that a policy sees");
+  }
+
+  std::unique_ptr<Policy> policy_;
+  RandomEvents& events_;
+  const std::uint32_t* live_load_ = nullptr;  // of the live model: other questions are about other machines
+};
+
+RandomEvents::RandomEvents(const Setup& setup) {
+  truth_.shape = make_shape(setup.shape, setup.limits);
+  truth_.options = make_options(setup.options);
+  const std::vector<std::string> names = policy_names();
+  policy_name_ = names[setup.policy % names.size()];
+  auto policy = make_policy(policy_name_);
+  distributor_ = std::make_unique<Distributor>(
+      truth_.shape, std::make_unique<CheckingPolicy>(std::move(*policy), *this), truth_.options);
+  add({.a = 9});  // one that fits: the first question is about the live model
+  distribute();
+}
+RandomEvents::~RandomEvents() = default;
+
+void RandomEvents::check(bool holds, const char* what) {
+  if (!holds && !failure_) failure_ = what;
+}
+
+/// Free slots of a grid, less what is kept for those before it.
+std::vector<std::uint32_t> RandomEvents::visible(const Grid& grid) const {
+  std::vector<std::uint32_t> free = truth_.free(grid);
+  for (const auto& other : grids_) {
+    const bool before = std::pair(other->priority, other->sequence) < std::pair(grid.priority, grid.sequence);
+    if (!before || other->kept >= kFitsNowhere || other->all_launched()) continue;
+    const Level level = other->kind.is_plain() ? Level::sm : other->kind.levels[0].domain;
+    const Domain& kept = truth_.shape.domains(level)[other->kept];
+    std::fill_n(free.begin() + kept.first_sm, kept.sm_count, 0u);
+  }
+  return free;
+}
+
+void RandomEvents::launch(const LaunchMask& mask) {
+  Grid& grid = *mask.grid;
+  if (!launching_)
+    launching_.emplace(TrueCluster{
+        .grid = &grid, .sequence = mask.sequence, .slot = mask.cluster, .memory = mask.cluster_memory});
+  check(
+      launching_->grid == &grid && launching_->slot == mask.cluster && launching_->sequence == mask.sequence,
+      "masks of two clusters interleave");
+  check(std::set(mask.sms.begin(), mask.sms.end()).size() == mask.sms.size(),
+        "an SM appears twice in a mask");
+  if (!grid.kind.is_plain())
+    check(mask.first % grid.kind.ctas_per_cluster() == launching_->sms.size(), "ranks are not in mask order");
+  check(mask.first + mask.sms.size() <= grid.next, "a launch index beyond what is launched");
+  launching_->sms.insert(launching_->sms.end(), mask.sms.begin(), mask.sms.end());
+  if (!mask.end) return;
+  check(mask.sequence == sequence_++, "sequence numbers have gaps");
+  TrueCluster cluster = *std::exchange(launching_, std::nullopt);
+  if (grid.kind.is_plain()) {
+    for (const std::uint32_t sm : cluster.sms)
+      truth_.clusters.push_back({.grid = &grid, .sequence = cluster.sequence, .sms = {sm}, .running = {0}});
+    return;
+  }
+  const auto ids = distributor_->local_ids(mask.cluster);
+  cluster.local_ids.assign(ids.begin(), ids.end());
+  for (std::uint32_t rank = 0; rank < cluster.sms.size(); ++rank) cluster.running.push_back(rank);
+  check_cluster(cluster);
+  truth_.clusters.push_back(cluster);
+}
+
+/// Whole, every level inside one of its domains, and nothing of it still in use by another.
+void RandomEvents::check_cluster(const TrueCluster& cluster) {
+  const GridKind& kind = cluster.grid->kind;
+  check(cluster.sms.size() == kind.ctas_per_cluster(), "a cluster is not whole");
+  for (unsigned level = 0; level < kind.depth; ++level)
+    for (std::size_t rank = 0; rank < cluster.sms.size(); ++rank) {
+      const std::uint64_t size = kind.ctas_per_cluster(level);
+      const Level domain = kind.levels[level].domain;
+      check(truth_.shape.domain_of(domain, cluster.sms[rank]) ==
+                truth_.shape.domain_of(domain, cluster.sms[rank / size * size]),
+            "a cluster is not in one domain");
+    }
+  check(cluster.local_ids.size() == (kind.has_local_ids() ? kind.innermost_clusters() : 0),
+        "ids are missing");
+  check((cluster.memory != ~0u) == cluster.grid->cluster_memory, "cluster-wide memory");
+  for (const TrueCluster& other : truth_.clusters) {
+    if (other.slot == kNoCluster) continue;
+    check(other.slot != cluster.slot, "a place in the cluster table is used twice");
+    check(other.memory == ~0u || other.memory != cluster.memory, "cluster-wide memory is used twice");
+    for (std::size_t i = 0; i < cluster.local_ids.size(); ++i)
+      for (std::size_t j = 0; j < other.local_ids.size(); ++j)
+        check(cluster.local_ids[i] != other.local_ids[j] ||
+                  truth_.shape.domain_of(Level::gpc, cluster.sm_of_inner(i)) !=
+                      truth_.shape.domain_of(Level::gpc, other.sm_of_inner(j)),
+              "a cluster id is used again before its traffic has drained");
+  }
+}
+
+/// Nothing at all, in the truth's view: asks another policy of the same name.
+bool RandomEvents::nothing_fits(const Grid& grid) {
+  const std::uint64_t memory = static_cast<std::uint64_t>(std::count_if(
+      truth_.clusters.begin(), truth_.clusters.end(), [](const TrueCluster& c) { return c.memory != ~0u; }));
+  if (grid.cluster_memory && memory == truth_.shape.cluster_memory_slots) return true;
+  const std::vector<std::uint32_t> free = truth_.free(grid), launchable = truth_.launchable();
+  const std::vector<std::uint32_t> load = truth_.load();
+  Placement placement;
+  auto policy = make_policy(policy_name_);
+  (*policy)->place({truth_.shape,
+                    grid.kind,
+                    free,
+                    load,
+                    launchable,
+                    {},
+                    1,
+                    grid.id,
+                    grid.next / grid.kind.ctas_per_cluster()},
+                   placement, nullptr);
+  return placement.launched == 0;
+}
+
+void RandomEvents::distribute() {
+  std::uint64_t before = 0, after = 0;
+  for (const auto& grid : grids_) before += grid->next;
+  const std::uint64_t launched = distributor_->distribute(*this);
+  for (const auto& grid : grids_) after += grid->next;
+  check(!launching_, "a cluster without an end mark");
+  check(launched == after - before, "the count of launched CTAs");
+  check(truth_.within_capacity(), "an SM holds more than it can");
+  if (truth_.options.credits != 0) {
+    check(launched <= std::max<std::uint64_t>(truth_.options.credits, 20),
+          "more launched than there are credits");
+    return;
+  }
+  const Grid* first = nullptr;
+  for (const auto& grid : grids_)
+    if (!grid->all_launched() && (first == nullptr || grid->priority < first->priority)) first = grid.get();
+  if (first != nullptr) check(nothing_fits(*first), "what is first in order fits, and is not launched");
+}
+
+void RandomEvents::add(const Event& event) {
+  std::erase_if(grids_, [](const auto& grid) { return grid->finished(); });
+  if (distributor_->waiting() >= 6) return withdraw(event.b);
+  Grid grid{.id = added_++, .needs = kNeeds[event.b % std::size(kNeeds)], .kind = make_kind(event.a)};
+  grid.ctas = grid.kind.ctas_per_cluster() * (1 + event.b / 8 % 16) *
+              (grid.kind.is_plain() ? 1 + event.a / 16 % 8 : 1);
+  grid.priority = static_cast<int>(event.b / 128 % 4) / 3;
+  grid.cap_per_sm = event.b / 512 % 8 == 0 ? 2 : 0;
+  grid.cluster_memory = !grid.kind.is_plain() && event.b / 4096 % 4 == 0;
+  grids_.push_back(std::make_unique<Grid>(grid));
+  distributor_->add(*grids_.back());
+}
+
+void RandomEvents::withdraw(std::uint32_t number) {
+  if (!grids_.empty()) distributor_->withdraw(*grids_[number % grids_.size()]);
+}
+
+void RandomEvents::complete(std::uint32_t index, std::uint32_t running) {
+  TrueCluster& cluster = truth_.clusters[index];
+  const std::uint32_t sm = cluster.sms[cluster.running[running]];
+  cluster.running.erase(cluster.running.begin() + running);
+  if (cluster.slot != kNoCluster) {
+    const bool last = distributor_->complete_in_cluster(*cluster.grid, sm, cluster.slot);
+    check(last == cluster.running.empty(), "whether a CTA is the last of its cluster");
+    return;
+  }
+  Grid& grid = *cluster.grid;
+  truth_.clusters.erase(truth_.clusters.begin() + index);
+  distributor_->complete(grid, sm, 1);
+}
+
+void RandomEvents::drain(std::uint32_t index) {
+  const TrueCluster cluster = truth_.clusters[index];
+  if (!cluster.running.empty()) return;
+  truth_.clusters.erase(truth_.clusters.begin() + index);
+  distributor_->cluster_complete(*cluster.grid, cluster.slot);
+}
+
+void RandomEvents::happen(const Event& event) {
+  const auto resident = static_cast<std::uint32_t>(truth_.clusters.size());
+  switch (event.what % 16) {
+    case 0:
+    case 1:
+      add(event);
+      break;
+    case 2:
+    case 3:
+    case 4:
+    case 5:
+    case 6:
+    case 7:
+    case 8:
+      if (resident == 0) break;
+      if (const auto& running = truth_.clusters[event.a % resident].running; !running.empty())
+        complete(event.a % resident, event.b % running.size());
+      else
+        drain(event.a % resident);
+      break;
+    case 9:
+      if (event.a % 16 == 0) withdraw(event.b);
+      break;
+    case 10: {
+      const auto tpc = static_cast<std::uint32_t>(event.a % truth_.shape.domains(Level::tpc).size());
+      if (event.b % 8 == 0 && truth_.disabled.size() < 2) {
+        truth_.disabled.insert(tpc), distributor_->enable(tpc, false);
+      } else if (truth_.disabled.erase(tpc) != 0) {
+        distributor_->enable(tpc, true);
+      }
+      break;
+    }
+    default:
+      distribute();
+  }
+}
+
+void RandomEvents::finish() {
+  for (const std::uint32_t tpc : std::exchange(truth_.disabled, {})) distributor_->enable(tpc, true);
+  while (!failure_) {
+    while (!truth_.clusters.empty()) {
+      const auto last = static_cast<std::uint32_t>(truth_.clusters.size() - 1);
+      truth_.clusters.back().running.empty() ? drain(last) : complete(last, 0);
+    }
+    if (std::all_of(grids_.begin(), grids_.end(),
+                    [this](const auto& grid) { return grid->all_launched() || nothing_fits(*grid); }))
+      break;
+    distribute();
+    check(!truth_.clusters.empty(), "what fits the empty machine is not launched");
+  }
+  for (const auto& grid : grids_) check(grid->finished() || !grid->all_launched(), "a grid is not finished");
+}
+
+}  // namespace raddle::machine::testing

@@ -1,0 +1,68 @@
+// A distributor under random events, with everything that must hold checked after each: against a ground
+// truth of its own, and against the policy's view of the machine.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ground_truth.h"
+
+namespace raddle::machine::testing {
+
+/// One event; what the numbers mean depends on what can happen then, so that any of them makes sense.
+struct Event {
+  std::uint8_t what = 0;
+  std::uint16_t a = 0, b = 0;
+};
+
+inline std::ostream& operator<<(std::ostream& out, const Event& event) {
+  return out << int{event.what} << ':' << event.a << ',' << event.b;
+}
+
+/// The machine and the policy of a run, made from any numbers.
+struct Setup {
+  std::uint32_t shape = 0, limits = 0, options = 0, policy = 0;
+};
+
+inline std::ostream& operator<<(std::ostream& out, const Setup& setup) {
+  return out << setup.shape << ' ' << setup.limits << ' ' << setup.options << ' ' << setup.policy;
+}
+
+class RandomEvents final : private LaunchSink {
+ public:
+  explicit RandomEvents(const Setup& setup);
+  ~RandomEvents() override;
+  void happen(const Event& event);
+  /// No more grids: all that fits the empty machine must get on and finish.
+  void finish();
+  /// What was wrong first.
+  const std::optional<std::string>& failure() const { return failure_; }
+
+ private:
+  class CheckingPolicy;
+  friend class CheckingPolicy;
+  void launch(const LaunchMask& mask) override;
+  void check_cluster(const TrueCluster& cluster);
+  void check(bool holds, const char* what);
+  void distribute();
+  void add(const Event& event);
+  void withdraw(std::uint32_t number);
+  void complete(std::uint32_t cluster, std::uint32_t running);
+  void drain(std::uint32_t flushing);
+  bool nothing_fits(const Grid& grid);
+  std::vector<std::uint32_t> visible(const Grid& grid) const;
+
+  GroundTruth truth_;
+  std::unique_ptr<Distributor> distributor_;
+  std::vector<std::unique_ptr<Grid>> grids_;
+  std::optional<TrueCluster> launching_;
+  std::uint64_t sequence_ = 0, added_ = 0;
+  std::string policy_name_;
+  std::optional<std::string> failure_;
+};
+
+}  // namespace raddle::machine::testing
