@@ -44,7 +44,7 @@ struct Distributor::State {
  private:
   std::uint64_t serve(Grid& grid, LaunchSink& sink);
   std::uint64_t limit(const Grid& grid) const;
-  bool lacks_memory(const Grid& grid) const { return grid.cluster_memory && memory.size() <= kept.memory(); }
+  bool lacks_memory(const Grid& grid) const { return grid.cluster_memory && memory.empty(); }
   Snapshot snapshot(const Grid& grid, const TaskTable::Row& row, std::span<const std::uint32_t> clusters,
                     std::uint64_t left);
   bool fits(const Snapshot& snapshot) const;

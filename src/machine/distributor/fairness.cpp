@@ -39,7 +39,7 @@ bool Session::end_pass() {
 
 void Kept::clear() {
   if (!any_) return;
-  any_ = false, memory_ = 0;
+  any_ = false;
   closed_.assign(closed_.size(), 0);
   ids_.clear();
 }
@@ -53,7 +53,6 @@ bool Kept::overlaps(const Domain& domain) const {
 void Kept::keep(const Grid& grid, Level level, const Domain& domain) {
   any_ = true;
   std::fill_n(closed_.begin() + domain.first_sm, domain.sm_count, std::uint8_t{1});
-  if (grid.cluster_memory) ++memory_;
   if (!grid.kind.has_local_ids() || level <= Level::gpc) return;
   ids_.resize(shape_.domains(Level::gpc).size(), 0);
   ids_[shape_.domain_of(Level::gpc, domain.first_sm)] +=

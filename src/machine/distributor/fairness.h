@@ -67,8 +67,8 @@ class Session {
   std::vector<Behind> behind_;
 };
 
-/// What is kept for grids left behind, as those after them see it: SMs without free slots, fewer ids, less
-/// cluster-wide memory. Filled anew in each pass.
+/// What is kept for grids left behind, as those after them see it: SMs without free slots, and fewer ids.
+/// Filled anew in each pass.
 class Kept {
  public:
   explicit Kept(const MachineShape& shape) : shape_(shape), closed_(shape.sm_count(), 0) {}
@@ -80,12 +80,10 @@ class Kept {
 
   std::span<const std::uint32_t> free(std::span<const std::uint32_t> free);
   std::span<const std::uint32_t> clusters(std::span<const std::uint32_t> clusters);
-  std::uint32_t memory() const { return memory_; }  ///< slots of cluster-wide memory
 
  private:
   const MachineShape& shape_;
   bool any_ = false;
-  std::uint32_t memory_ = 0;
   std::vector<std::uint8_t> closed_;  // by SM
   std::vector<std::uint32_t> ids_;    // kept, by GPC; empty: none
   std::vector<std::uint32_t> free_, clusters_;

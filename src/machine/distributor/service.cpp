@@ -14,7 +14,7 @@ std::uint64_t Distributor::State::limit(const Grid& grid) const {
   const std::uint64_t size = grid.kind.ctas_per_cluster();
   const std::uint64_t clusters = std::min((grid.ctas - grid.next) / size, session.clusters(size));
   if (lacks_memory(grid)) return 0;
-  return grid.cluster_memory ? std::min<std::uint64_t>(clusters, memory.size() - kept.memory()) : clusters;
+  return grid.cluster_memory ? std::min<std::uint64_t>(clusters, memory.size()) : clusters;
 }
 
 /// @returns whether something was placed; in `placement_`
@@ -129,7 +129,7 @@ bool Distributor::State::pass(LaunchSink& sink) {
       continue;
     }
     if (grid.overtaken >= options.patience) keep_domain(grid);
-    if (grid.kept != kFitsNowhere) session.leave_behind(grid, options.patience);
+    session.leave_behind(grid, options.patience);
     ++position;
   }
   return session.end_pass();

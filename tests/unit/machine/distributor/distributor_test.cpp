@@ -172,6 +172,36 @@ TEST_F(DistributorTest, EndlessStreamOfYoungerGridsDoesNotStarveACluster) {
   }
 }
 
+// Ids of a GPC of which a part is kept: clusters in the other part do not take them one by one.
+TEST_F(DistributorTest, IdsAreKeptForAClusterThatNeedsSeveral) {
+  MachineShape shape = machine_of(1, 2, 1, 2);
+  shape.cluster_ids_per_gpc = 2;
+  make(std::move(shape), {.patience = 2});
+  GridKind nested = clusters_of(2, Level::cpc);
+  nested.levels[nested.depth++] = {Level::sm, {1, 1, 1}};  // two ids
+  add(1000, kQuarter, clusters_of(1, Level::cpc), 1);
+  Grid& younger = *grids_.back();
+  distribute();
+  Grid& large = add(2, kQuarter, nested);
+  Grid& rest = add(1000, kQuarter, clusters_of(1, Level::cpc));
+  distributor_->withdraw(younger);
+  for (int i = 0; i < 20 && !large.all_launched(); ++i) {
+    complete_one(*sink_.ctas.front().grid);
+    distribute();
+  }
+  EXPECT_TRUE(large.all_launched());
+  EXPECT_LE(rest.next, 4u);
+}
+
+// An SM offers a CTA per cluster slot, and more once CTAs of a cluster share one.
+TEST_F(DistributorTest, CtasOfAClusterShareAClusterSlot) {
+  MachineShape shape = grid_of_gpcs(1, 1, 1);
+  shape.sm.cluster_slots = 4;
+  make(std::move(shape));
+  add(20, {.threads = 32}, clusters_of(2));
+  EXPECT_EQ(distribute(), 6u);  // in three slots; the fourth is too few for two CTAs that may need one each
+}
+
 // A younger cluster that is larger than what is left of somebody's patience does not wait for nothing: the
 // patience is at its end, and it goes on where nothing is kept.
 TEST_F(DistributorTest, ClusterLargerThanThePatienceGoesOnElsewhere) {
