@@ -39,6 +39,9 @@ struct GridSize {
   std::uint32_t threads = 32;
   std::uint64_t shared = 0, local = 0;
   std::uint64_t time_limit_ns = 0;
+  std::uint32_t cluster = 1;     ///< blocks along x of a cluster that a GPC confines
+  std::uint32_t cap_per_sm = 0;  ///< as in GridWork
+  bool cluster_memory = false;
 };
 
 class MachineTest : public ::testing::Test {
@@ -72,6 +75,14 @@ class MachineTest : public ::testing::Test {
     work.context.nctaid[0] = grid.x;
     work.context.nctaid[1] = grid.y;
     work.context.nctaid[2] = grid.z;
+    work.cap_per_sm = grid.cap_per_sm;
+    work.cluster_memory = grid.cluster_memory;
+    if (grid.cluster != 1) {
+      work.kind.depth = 1;
+      work.kind.levels[0].extent[0] = work.context.cluster_shape[0] = grid.cluster;
+    }
+    const auto fits = machine_->check(work);
+    EXPECT_TRUE(fits.ok()) << fits.error().to_string();
     Task* const list[] = {after};
     machine_->tasks().submit(*task, list);
     return task;

@@ -1,0 +1,152 @@
+// The running machine does what its distributor decides: every block runs on the SM that the decision log
+// names, under every policy and shape; caps, clusters, their ids and their memory hold while workers run
+// blocks.
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "exec/cluster.h"
+#include "machine/launch/recorder.h"
+#include "machine_fixture.h"
+
+namespace raddle::machine {
+namespace {
+
+/// The decisions of a machine, and what follows from them.
+class Decisions final : public LaunchRecorder, public DecisionLog {
+ public:
+  void added(const Grid&, const std::uint32_t*, std::string_view, std::uint64_t) override {}
+  void ended(const Grid&, std::uint64_t, std::uint32_t, std::uint64_t, std::uint64_t) override {}
+  DecisionLog* decisions() override { return this; }
+  void record(const Decision& decision) override {
+    if (decision.kind == Decision::Kind::launch) {
+      for (std::size_t i = 0; i < decision.sms.size(); ++i) {
+        sm_of[decision.first + i] = decision.sms[i];
+        most_resident = std::max(most_resident, ++resident[decision.sms[i]]);
+      }
+    } else if (decision.kind == Decision::Kind::complete) {
+      for (const std::uint32_t sm : decision.sms) --resident[sm];
+    }
+  }
+  std::map<std::uint64_t, std::uint32_t> sm_of;  ///< by launch index
+  std::map<std::uint32_t, int> resident;         ///< by SM
+  int most_resident = 0;                         ///< on one SM
+};
+
+class Placement : public MachineTest {
+ protected:
+  void open_with(const char* policy, const char* shape) {
+    decisions_ = {};
+    MachineOptions options;
+    options.policy = policy;
+    options.shape = *preset_shape(shape, 2);
+    options.recorder = &decisions_;
+    open(std::move(options));
+  }
+  /// Runs blocks that note their SM. @returns SM by block
+  std::vector<std::uint32_t> sms_of(const GridSize& size) {
+    std::vector<std::uint32_t> sms(size.x, ~0u);
+    auto kernel = TestKernel::of_blocks([&](exec::CtaContext& cta) { sms[cta.ctaid[0]] = cta.smid; });
+    EXPECT_EQ(run(kernel, size).kind, exec::FaultKind::none);
+    return sms;
+  }
+  Decisions decisions_;
+};
+
+// proves: W-2
+// proves: W-11
+// proves: W-14
+TEST_F(Placement, BlocksRunWhereTheDistributorDecided) {
+  for (const char* shape : {"h200", "tiny", "host"}) {
+    std::set<std::vector<std::uint32_t>> all;
+    for (const std::string& policy : policy_names()) {
+      for (const std::uint32_t cluster : {1u, 2u}) {
+        open_with(policy.c_str(), shape);
+        const auto sms = sms_of({.x = 40, .threads = 256, .cluster = cluster});
+        ASSERT_EQ(decisions_.sm_of.size(), sms.size()) << policy;
+        for (std::uint64_t i = 0; i < sms.size(); ++i)
+          ASSERT_EQ(sms[i], decisions_.sm_of.at(i)) << shape << ", " << policy << ", block " << i;
+        if (cluster == 1) all.insert(sms);
+        machine_.reset();
+      }
+    }
+    if (shape == std::string("h200")) EXPECT_GE(all.size(), 2u) << "policies differ in where blocks run";
+  }
+}
+
+// proves: W-23
+TEST_F(Placement, ACapKeepsHeadroomOnEverySm) {
+  open_with("lake", "tiny");
+  sms_of({.x = 100, .threads = 64, .cap_per_sm = 3});
+  EXPECT_EQ(decisions_.most_resident, 3);
+  machine_.reset();
+  open_with("lake", "tiny");
+  sms_of({.x = 100, .threads = 64});
+  EXPECT_GT(decisions_.most_resident, 3);
+}
+
+// Each block waits until all of its cluster have come: possible only if they run at once.
+// proves: W-4
+// proves: W-16
+TEST_F(Placement, ClustersAreResidentAsAWhole) {
+  constexpr std::uint32_t kSize = 4, kClusters = 300;
+  open_with("lake", "h200");
+  std::vector<std::atomic<std::uint32_t>> come(kClusters);
+  std::mutex mutex;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> live;  // GPC and local id
+  std::atomic<int> wrong{0};
+  auto kernel = TestKernel::of_warps([&](exec::WarpContext& warp) {
+    const exec::CtaContext& cta = *warp.cta;
+    const std::uint32_t number = cta.ctaid[0] / kSize;
+    const auto id = std::pair(cta.cluster->gpc, cta.cluster->local_id);
+    if (machine_->shape().domain_of(Level::gpc, cta.smid) != id.first ||
+        cta.cluster_rank != cta.ctaid[0] % kSize)
+      ++wrong;
+    if (come[number].fetch_add(1) == 0) {
+      const std::lock_guard lock(mutex);
+      if (!live.insert(id).second) ++wrong;  // two clusters with one id
+    }
+    while (come[number] < kSize) cta.services->yield(&warp);
+    if (come[number].fetch_add(1) == 2 * kSize - 1) {
+      const std::lock_guard lock(mutex);
+      live.erase(id);
+    }
+  });
+  ASSERT_EQ(run(kernel, {.x = kSize * kClusters, .threads = 32, .shared = 1024, .cluster = kSize}).kind,
+            exec::FaultKind::none);
+  EXPECT_EQ(wrong, 0);
+  EXPECT_TRUE(live.empty());
+}
+
+// proves: W-24
+TEST_F(Placement, AClusterHasASlotOfClusterWideMemoryToItself) {
+  constexpr std::uint32_t kSize = 2, kClusters = 200;  // more than there are slots
+  open_with("lake", "h200");
+  std::atomic<int> wrong{0};
+  auto kernel = TestKernel::of_warps([&](exec::WarpContext& warp) {
+    const exec::CtaContext& cta = *warp.cta;
+    auto* words = reinterpret_cast<std::uint32_t*>(cta.cluster->cluster_memory);
+    std::atomic_ref(words[cta.cluster_rank]).store(cta.ctaid[0] + 1);
+    cta.services->cluster_arrive(&warp, warp.live_lanes);
+    cta.services->cluster_wait(&warp, warp.live_lanes);
+    for (std::uint32_t rank = 0; rank < kSize; ++rank)
+      if (std::atomic_ref(words[rank]).load() != cta.ctaid[0] - cta.cluster_rank + rank + 1) ++wrong;
+    cta.services->cluster_arrive(&warp, warp.live_lanes);
+    cta.services->cluster_wait(&warp, warp.live_lanes);
+  });
+  ASSERT_EQ(
+      run(kernel, {.x = kSize * kClusters, .shared = 1024, .cluster = kSize, .cluster_memory = true}).kind,
+      exec::FaultKind::none);
+  EXPECT_EQ(wrong, 0);
+  GridWork plain;
+  plain.threads_per_block = 32;
+  plain.blocks = 1;
+  plain.cluster_memory = true;
+  EXPECT_FALSE(machine_->check(plain).ok());
+}
+
+}  // namespace
+}  // namespace raddle::machine
