@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/argument.h"
 #include "machine/shape/machine_shape.h"
 
@@ -13,30 +15,30 @@ Result<Dim3> parse_dim3(const std::string& text, const char* what) {
   return Dim3{extents[0], extents[1], extents[2]};
 }
 
-namespace {
-
-Result<Level> parse_level(std::string_view name) {
-  for (unsigned i = 0; i < machine::kLevels; ++i)
-    if (machine::level_name(Level(i)) == name) return Level(i);
-  return Error::invalid("no level '{}' of a machine; there are set, gpu, ugpu, gpc, cpc, tpc, sm", name);
+Result<ClusterLevel> parse_cluster_level(const std::string& text) {
+  ClusterLevel level;
+  const std::size_t colon = text.find(':');
+  if (colon != std::string::npos) {
+    TRY_ASSIGN(level.domain, machine::find_level(std::string_view(text).substr(0, colon)));
+  }
+  TRY_ASSIGN(const auto extents,
+             parse_extents(text.substr(colon == std::string::npos ? 0 : colon + 1), "cluster"));
+  std::ranges::copy(extents, level.extent);
+  return level;
 }
-
-}  // namespace
 
 Result<void> parse_clusters(const std::vector<std::string>& texts, LaunchConfig& config) {
   config.allow_non_portable_cluster = true;  // who writes the number down wants it
   for (const std::string& text : texts) {
-    const std::size_t colon = text.find(':');
-    const std::string extents = colon == std::string::npos ? text : text.substr(colon + 1);
-    TRY_ASSIGN(const Dim3 blocks, parse_dim3(extents, "cluster"));
-    if (colon == std::string::npos && texts.size() == 1) {
-      config.cluster = blocks;
+    const bool is_named = text.find(':') != std::string::npos;
+    TRY_ASSIGN(const ClusterLevel level, parse_cluster_level(text));
+    if (!is_named && texts.size() == 1) {
+      config.cluster = {level.extent[0], level.extent[1], level.extent[2]};
       return {};
     }
-    if (colon == std::string::npos)
-      return Error::invalid("cluster '{}': of several levels each is named, as in gpc:{}", text, extents);
-    TRY_ASSIGN(const Level level, parse_level(std::string_view(text).substr(0, colon)));
-    config.clusters.push_back({level, {blocks.x, blocks.y, blocks.z}});
+    if (!is_named)
+      return Error::invalid("cluster '{}': of several levels each is named, as in gpc:{}", text, text);
+    config.clusters.push_back(level);
   }
   return {};
 }

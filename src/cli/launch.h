@@ -1,4 +1,5 @@
-// What `run` and `compile` share: extents of blocks, and how reports are put into words.
+// What `run`, `compile` and `occupancy` share: extents of blocks and clusters, and how reports are put into
+// words.
 #pragma once
 
 #include <string>
@@ -11,6 +12,9 @@ namespace raddle::cli {
 
 /// "X[,Y[,Z]]". @errors invalid: names `what`
 Result<Dim3> parse_dim3(const std::string& text, const char* what);
+
+/// "[LEVEL:]X[,Y[,Z]]", of a GPC if no level is named. @errors invalid, not_found
+Result<ClusterLevel> parse_cluster_level(const std::string& text);
 
 /// "[LEVEL:]X[,Y[,Z]]" of each level of a launch's clusters, outermost first; one without a level is CUDA's
 /// cluster.

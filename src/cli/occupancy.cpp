@@ -11,6 +11,7 @@
 #include "cli/diagnostics.h"
 #include "cli/host.h"
 #include "cli/images.h"
+#include "cli/launch.h"
 #include "machine/distributor/distributor.h"
 #include "machine/shape/shape_file.h"
 #include "ptx/parser.h"
@@ -68,27 +69,6 @@ std::uint64_t volume(const Dim3& extent) {
   return std::uint64_t{extent.x} * std::max(extent.y, 1u) * std::max(extent.z, 1u);
 }
 
-/// "4", "2x2x1", "gpu:2x2x1"
-Result<machine::ClusterLevel> parse_level(const std::string& text) {
-  machine::ClusterLevel level;
-  const std::size_t colon = text.find(':');
-  if (colon != std::string::npos) {
-    unsigned index = 0;
-    while (index < machine::kLevels &&
-           text.substr(0, colon) != machine::level_name(static_cast<machine::Level>(index)))
-      ++index;
-    if (index == machine::kLevels)
-      return Error::invalid("--cluster {}: no such level; there are set, gpu, ugpu, gpc, cpc, tpc, sm", text);
-    level.domain = static_cast<machine::Level>(index);
-  }
-  TRY_ASSIGN(const auto extent,
-             parse_extents(text.substr(colon == std::string::npos ? 0 : colon + 1), "cluster"));
-  if (*std::max_element(extent.begin(), extent.end()) > kMostBlocks)
-    return Error::invalid("--cluster {}: more than {} blocks", text, kMostBlocks);
-  std::copy(extent.begin(), extent.end(), level.extent);
-  return level;
-}
-
 GridKind one_level(const Dim3& cluster) {
   GridKind kind;
   kind.depth = 1;
@@ -100,7 +80,9 @@ Result<GridKind> parse_kind(const std::vector<std::string>& clusters, const Dim3
   GridKind kind;
   if (clusters.empty() && volume(required) > 1) kind = one_level(required);
   for (const std::string& text : clusters) {
-    TRY_ASSIGN(const machine::ClusterLevel level, parse_level(text));
+    TRY_ASSIGN(const ClusterLevel level, parse_cluster_level(text));
+    if (std::ranges::max(level.extent) > kMostBlocks)
+      return Error::invalid("--cluster {}: more than {} blocks", text, kMostBlocks);
     if (kind.depth != 0 && kind.levels[kind.depth - 1].domain >= level.domain)
       return Error::invalid("--cluster {}: must lie in a level inside that of the one before it", text);
     kind.levels[kind.depth++] = level;

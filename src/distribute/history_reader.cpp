@@ -42,9 +42,8 @@ Result<std::vector<Number>> read_numbers(const JsonValue& object, std::string_vi
 Result<Level> read_level(const JsonValue& object) {
   TRY_ASSIGN(const JsonValue value, object.member("level"));
   TRY_ASSIGN(const std::string name, value.text());
-  for (unsigned i = 0; i < machine::kLevels; ++i)
-    if (machine::level_name(Level(i)) == name) return Level(i);
-  return value.error(fmt::format("no level is called '{}'", name));
+  const Result<Level> level = machine::find_level(name);
+  return level ? level : value.error(level.error().message);
 }
 
 Result<void> read_layout(const JsonValue& levels, Layout& layout) {

@@ -73,7 +73,7 @@ class OccupancyTest(CommandTest):
 
     def test_wrong_questions(self):
         for arguments, message in [
-            (["--cluster", "core:2"], "no such level"),
+            (["--cluster", "core:2"], "no level 'core'"),
             (["--cluster", "cpc:2", "--cluster", "gpc:2"], "must lie in a level inside"),
             (["--cluster", "0"], "each at least 1"),
             (["--cluster", "4096x4096"], "more than 1048576 blocks"),

@@ -4,9 +4,7 @@
 #include "machine/launch/launch_controllers.h"
 
 #include <algorithm>
-#include <bit>
 
-#include "base/assert.h"
 #include "machine/tasks/task_scheduler.h"
 
 namespace raddle::machine {
@@ -245,7 +243,7 @@ void LaunchControllers::flush() {
       outer->clusters.clear();
     }
     distributor_.cluster_complete(flush.task->distribution, flush.slot);
-    flushed_.push_back(flush.task);
+    if (std::ranges::find(flushed_, flush.task) == flushed_.end()) flushed_.push_back(flush.task);
     return true;
   });
 }

@@ -70,8 +70,8 @@ class LaunchControllers : private LaunchSink {
   void record(LaunchRecorder* recorder);
 
  private:
-  static constexpr std::uint32_t kCtasPerCall =
-      32;  // spreads the cost of the lock; what is taken cannot move
+  /// Handed out by one call at most: spreads the cost of the lock; but what is taken cannot move.
+  static constexpr std::uint32_t kCtasPerCall = 32;
   /// A worker's CTAs that have not started, on the SMs it owns: the most urgent first, else as launched.
   struct Owner {
     std::vector<CtaRun> runs;  // those before `head` have been taken
@@ -123,8 +123,7 @@ class LaunchControllers : private LaunchSink {
     CtaNeeds needs;
     std::uint64_t clusters = 0;
   };
-  std::vector<Active>
-      asked_;  // the latest answers of most_active: a program asks the same before every launch
+  std::vector<Active> asked_;  // latest answers of most_active: a program asks the same before every launch
 };
 
 }  // namespace raddle::machine

@@ -2,6 +2,7 @@
 #include "machine/shape/machine_shape.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -10,6 +11,16 @@ namespace raddle::machine {
 std::string_view level_name(Level level) {
   constexpr std::array<std::string_view, kLevels> names{"set", "gpu", "ugpu", "gpc", "cpc", "tpc", "sm"};
   return names[static_cast<unsigned>(level)];
+}
+
+Result<Level> find_level(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (unsigned i = 0; i < kLevels; ++i) {
+    if (level_name(Level(i)) == name) return Level(i);
+    names.push_back(level_name(Level(i)));
+  }
+  return Error::make(ErrorCode::not_found, "no level '{}' of a machine; there are {}", name,
+                     fmt::join(names, ", "));
 }
 
 void MachineShape::open(Level level) {

@@ -31,6 +31,8 @@ struct SmLimits {
 using raddle::Level;
 inline constexpr unsigned kLevels = 7;
 std::string_view level_name(Level level);  ///< "set", "gpu", "ugpu", ...
+/// @errors not_found: names the levels
+Result<Level> find_level(std::string_view name);
 
 /// One part of the machine: SMs [first_sm, first_sm + sm_count). SMs are numbered through the hierarchy, so
 /// every domain is a range.
