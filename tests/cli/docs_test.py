@@ -27,7 +27,7 @@ def can_run(line):
     subcommand = line.split()[1]
     libraries = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(RADDLE))), "lib")
     runtime = not os.environ.get("RADDLE_SANITIZE") and os.path.exists(os.path.join(libraries, "libcudart.so"))
-    return subcommand not in ("nvcc", "exec") and (subcommand != "cc" or runtime)
+    return subcommand not in ("nvcc", "exec", "record") and (subcommand != "cc" or runtime)
 
 
 class Docs(CommandTest):
