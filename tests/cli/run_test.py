@@ -64,7 +64,7 @@ class Run(CommandTest):
     def test_clusters(self):
         sums = self.write("sums.npy", npy("<u4", [i % 512 + 1 for i in range(1024)], "I"))
         scan = ("run", f"{KERNELS}/cluster_scan.ptx", "--grid", 8, "--block", 128, "--arg", "buf:u32:1024=1", "--arg", "buf:u32:1024", "--arg", "i32:1024")
-        for engine in ("jit", "interp"):
+        for engine in ENGINES:
             for clusters in (("--cluster", 4), ("--cluster", 4, "--spread"), ("--cluster", "gpu:2", "--cluster", "gpc:2,1", "--cluster", "cpc:2"),
                              ("--cluster", "gpu:2", "--cluster", "gpc:4"), ("--cluster", 4, "--cooperative")):
                 with self.subTest(clusters=clusters, engine=engine):
