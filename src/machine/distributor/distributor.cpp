@@ -73,6 +73,18 @@ void Distributor::complete(Grid& grid, std::uint32_t sm, std::uint32_t count) {
   state_->release_if_finished(grid);
 }
 
+bool Distributor::succeed(Grid& grid, std::uint32_t count) {
+  State& state = *state_;
+  const bool waits_alone =
+      state.order.size() == 1 && &state.order[0] == &grid && grid.ctas - grid.next > count;
+  if (!waits_alone || !grid.kind.is_plain() || state.recorder || !state.policy->refills_by_number() ||
+      state.options.credits != 0 || !state.options.sm_order.empty() || state.usage.enable_changes() != 0 ||
+      state.table.look(grid.row).total != 0)
+    return false;
+  grid.next += count;
+  return true;
+}
+
 bool Distributor::complete_in_cluster(Grid& grid, std::uint32_t sm, std::uint32_t cluster) {
   ResidentCluster& resident = state_->clusters[cluster];
   RADDLE_ASSERT(resident.grid == &grid && resident.ctas != 0, "a CTA of a cluster that is not resident");

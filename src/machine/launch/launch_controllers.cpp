@@ -4,6 +4,7 @@
 #include "machine/launch/launch_controllers.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "machine/tasks/task_scheduler.h"
 
@@ -56,8 +57,9 @@ unsigned LaunchControllers::add(Task& task) {
   if (recorder_ != nullptr)
     recorder_->added(grid, work.context.nctaid, work.name == nullptr ? "" : *work.name, now_ns());
   distributor_.add(grid);
+  unlaunched_ += grid.ctas;
   if (resident_ == 0) owner_of_ = home_;  // what had to move comes home
-  added_ = true;
+  changed_ = true;
   return static_cast<unsigned>(std::min<std::uint64_t>(work.blocks, owners_.size()));
 }
 
@@ -126,6 +128,7 @@ void LaunchControllers::launch(const LaunchMask& mask) {
     push(owners_[owner], run);
   }
   resident_ += count;
+  unlaunched_ -= count;
   queued_.store(queued_.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
 }
 
@@ -144,10 +147,11 @@ bool CtaRun::append(const CtaRun& one) {
   return true;
 }
 
-// Fewer at a time as the queue gets shorter: what is taken cannot move to another worker.
+// Fewer at a time as less is left to start: what is taken cannot move to another worker.
 std::size_t LaunchControllers::take(unsigned worker, std::span<CtaRun> grants) {
   Owner& owner = owners_[worker];
-  std::uint64_t budget = std::clamp<std::uint64_t>(owner.queued / 4, 1, kCtasPerCall);
+  const std::uint64_t share = owner.queued + unlaunched_ / owners_.size();
+  std::uint64_t budget = std::clamp<std::uint64_t>(share / 4, 1, kCtasPerCall);
   std::size_t count = 0;
   std::uint32_t taken = 0;
   while (budget != 0 && count < grants.size() && owner.head != owner.runs.size()) {
@@ -217,7 +221,23 @@ void LaunchControllers::end_cta(const CtaRun& run) {
     flushing_.push_back({run.task, run.slot});
 }
 
+/// What comes next takes the slots of what has ended, where nothing else waits. @returns whether it does
+bool LaunchControllers::refill(const CtaRun& finished) {
+  Grid& grid = finished.task->distribution;
+  CtaRun next = finished;
+  next.first = grid.next;
+  next.index_step = 1;
+  if (finished.slot != kNoCluster || !distributor_.succeed(grid, finished.count)) return false;
+  for (std::uint32_t i = 0; i < next.count; ++i) --taken_[next.sm + i * next.sm_step];
+  push(owners_[owner_of_[next.sm]], next);
+  unlaunched_ -= next.count;
+  queued_.store(queued_.load(std::memory_order_relaxed) + next.count, std::memory_order_relaxed);
+  return true;
+}
+
 void LaunchControllers::finish(const CtaRun& finished) {
+  if (refill(finished)) return;
+  changed_ = true;
   if (finished.slot == kNoCluster && finished.sm_step == 0) {
     distributor_.complete(finished.task->distribution, finished.sm, finished.count);
     resident_ -= finished.count;
@@ -243,6 +263,7 @@ void LaunchControllers::flush() {
       outer->clusters.clear();
     }
     distributor_.cluster_complete(flush.task->distribution, flush.slot);
+    changed_ = true;
     if (std::ranges::find(flushed_, flush.task) == flushed_.end()) flushed_.push_back(flush.task);
     return true;
   });
@@ -266,10 +287,7 @@ std::size_t LaunchControllers::exchange(unsigned worker, std::span<const CtaRun>
   }
   if (!flushing_.empty()) flush();
   for (; !flushed_.empty() && completed_count < completed.size(); flushed_.pop_back()) note(flushed_.back());
-  if (!finished.empty() || added_) {
-    added_ = false;
-    distributor_.distribute(*this);
-  }
+  if (std::exchange(changed_, false)) distributor_.distribute(*this);
   if (grants.empty() || queued_.load(std::memory_order_relaxed) == 0) return 0;
   if (owners_[worker].queued == 0) steal(worker);
   return owners_[worker].queued == 0 ? 0 : take(worker, grants);
@@ -294,11 +312,12 @@ bool LaunchControllers::stop(Task& task) {
   Task::Distribution& grid = task.distribution;
   tell_time();
   if (grid.task == nullptr || grid.finished()) return false;  // not here yet, or already reported
+  if (!grid.all_launched()) unlaunched_ -= grid.ctas - grid.next;
   distributor_.withdraw(grid);
   purge(task);
   flush();
   std::erase(flushed_, &task);
-  added_ = true;  // there is room for others
+  changed_ = true;  // there is room for others
   return grid.finished();
 }
 

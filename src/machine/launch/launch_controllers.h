@@ -90,6 +90,7 @@ class LaunchControllers : private LaunchSink {
   void steal(unsigned worker);
   void move_sms(unsigned from, unsigned to, std::uint64_t wanted);
   void finish(const CtaRun& run);
+  bool refill(const CtaRun& finished);
   void end_cta(const CtaRun& run);
   void flush();
   void purge(Task& task);
@@ -112,8 +113,8 @@ class LaunchControllers : private LaunchSink {
   std::vector<Flush> flushing_;  // clusters whose CTAs are complete, until their traffic has drained
   std::vector<Task*> flushed_;   // tasks of clusters that have ended, not yet looked at
   std::atomic<std::uint64_t> queued_{0};
-  std::uint64_t resident_ = 0;  // CTAs
-  bool added_ = false;          // something may be launched although nothing has ended
+  std::uint64_t resident_ = 0, unlaunched_ = 0;  // CTAs; of the grids that were added
+  bool changed_ = false;  // grids were added or slots freed since the distributor last looked
   LaunchRecorder* recorder_ = nullptr;
   DecisionLog* log_ = nullptr;  // the recorder's
   std::uint64_t grids_ = 0;

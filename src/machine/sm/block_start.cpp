@@ -90,7 +90,9 @@ void Worker::take_cta(Block& block) {
   exec::CtaContext& cta = block.cta;
   const CtaPosition& position = block.rasteriser.at(grant.first);
   block.position = &position;
-  std::copy_n(position.ctaid, 3, cta.ctaid);
+  // One by one: the rasteriser has just stored x alone, and a wider load of it would wait for that store.
+  const volatile std::uint32_t* ctaid = position.ctaid;
+  for (unsigned axis = 0; axis < 3; ++axis) cta.ctaid[axis] = ctaid[axis];
   block.run = grant;
   block.run.count = 1;
   if (machine_.options().recorder != nullptr) block.began_ns = now_ns();

@@ -7,8 +7,11 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "machine/launch/launch_controllers.h"
+#include "machine/launch/recorder.h"
 
 namespace raddle::machine {
 namespace {
@@ -101,6 +104,46 @@ TEST(LaunchControllers, EveryCtaOnceAndNoSmAboveItsSlots) {
   }
   EXPECT_EQ(seen.size(), 100u);
   EXPECT_EQ(launches.completed.at(task.get()), 1);
+}
+
+class Ignored final : public LaunchRecorder, public DecisionLog {
+  void added(const Grid&, const std::uint32_t*, std::string_view, std::uint64_t) override {}
+  void ended(const Grid&, std::uint64_t, std::uint32_t, std::uint64_t, std::uint64_t) override {}
+  DecisionLog* decisions() override { return this; }
+  void record(const Decision&) override {}
+};
+
+// Who listens to decisions makes the distributor take every one the long way.
+TEST(LaunchControllers, TheShortWayOfAFullMachineDecidesAsTheLongOne) {
+  for (const char* shape : {"h200", "tiny"}) {
+    Launches quick(shape), slow(shape);
+    Ignored listener;
+    slow.controllers.record(&listener);
+    std::vector<CtaRun> launched[2];
+    int i = 0;
+    for (Launches* launches : {&quick, &slow}) {
+      auto task = grid_of(3000, 256), late = grid_of(100, 128);
+      launches->controllers.add(*task);
+      std::vector<CtaRun> running;
+      for (int round = 0; launches->completed.size() < 2; ++round) {
+        if (round == 40) launches->controllers.add(*late);
+        std::vector<CtaRun> ended;  // one run at a time, the last first now and then
+        if (!running.empty() && round % 3 == 0) std::swap(running.front(), running.back());
+        if (!running.empty()) ended.assign(1, running.front()), running.erase(running.begin());
+        for (const CtaRun& run : launches->exchange(0, ended)) {
+          running.push_back(run);
+          for (const CtaRun& cta : single_ctas({run})) launched[i].push_back(cta);
+        }
+      }
+      ++i;
+    }
+    ASSERT_EQ(launched[0].size(), 3100u) << shape;
+    ASSERT_EQ(launched[0].size(), launched[1].size());
+    for (std::size_t k = 0; k < launched[0].size(); ++k) {
+      ASSERT_EQ(launched[0][k].first, launched[1][k].first) << shape << ", " << k;
+      ASSERT_EQ(launched[0][k].sm, launched[1][k].sm) << shape << ", " << k;
+    }
+  }
 }
 
 TEST(LaunchControllers, AnIdleWorkerTakesAnSmOfWhichNothingStarted) {
