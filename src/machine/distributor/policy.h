@@ -55,7 +55,8 @@ class Policy {
  public:
   virtual ~Policy() = default;
   virtual std::string_view name() const = 0;
-  /// Whether single free slots of an otherwise full machine are always taken by SM number (Distributor::succeed).
+  /// Whether single free slots of an otherwise full machine are always taken by SM number
+  /// (Distributor::succeed).
   virtual bool refills_by_number() const { return false; }
   /// Places as many clusters (or CTAs) as it wants to launch now, all of which fit `snapshot` together. A
   /// cluster is placed whole or not at all (W-4).
