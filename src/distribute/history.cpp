@@ -115,7 +115,11 @@ std::string history_text(const History& history) {
   std::string text = header_line(history.layout, history.policy, history.unit);
   auto grid = history.grids.begin();
   for (const Step& step : history.steps) {
-    for (; grid != history.grids.end() && grid->arrival <= step.decision.time; ++grid)
+    // A grid stands before the first step that names it, whatever the times say.
+    const GridInfo* named = history.grid_of(step.decision);
+    for (; grid != history.grids.end() &&
+           (grid->arrival <= step.decision.time || (named != nullptr && &*grid <= named));
+         ++grid)
       append_line(text, *grid);
     append_line(text, step);
   }

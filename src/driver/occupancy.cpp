@@ -19,16 +19,24 @@ unsigned largest_block(const KernelInfo& info) {
   return most.x == 0 ? device : std::min(device, most.x * std::max(1u, most.y) * std::max(1u, most.z));
 }
 
-/// The launch that an occupancy question is about.
-CUresult read_launch(CUfunction handle, const CUlaunchConfig* config, std::shared_ptr<Context>& context,
-                     std::shared_ptr<Function>& function, LaunchAttributes& wanted, LaunchConfig& launch) {
+/// What an occupancy question is about.
+struct ClusterQuestion {
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Function> function;
+  LaunchAttributes wanted;
+  LaunchConfig launch;
+};
+
+CUresult read_question(CUfunction handle, const CUlaunchConfig* config, ClusterQuestion& asked) {
   if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = read_launch_attributes(*config, wanted); result != CUDA_SUCCESS) return result;
-  launch = {.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
-            .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
-            .shared_bytes = config->sharedMemBytes};
-  return launch.shared_bytes <= static_cast<std::uint64_t>(dynamic_shared_limit(*function))
+  if (const CUresult result = find_function(handle, asked.context, asked.function); result != CUDA_SUCCESS)
+    return result;
+  if (const CUresult result = read_launch_attributes(*config, asked.wanted); result != CUDA_SUCCESS)
+    return result;
+  asked.launch = {.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+                  .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+                  .shared_bytes = config->sharedMemBytes};
+  return asked.launch.shared_bytes <= static_cast<std::uint64_t>(dynamic_shared_limit(*asked.function))
              ? CUDA_SUCCESS
              : CUDA_ERROR_INVALID_VALUE;
 }
@@ -38,18 +46,14 @@ CUresult read_launch(CUfunction handle, const CUlaunchConfig* config, std::share
 // A preferred size is no part of the question: it is of the regular clusters.
 CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction handle, const CUlaunchConfig* config) {
   if (clusters == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Function> function;
-  LaunchAttributes wanted;
-  LaunchConfig launch;
-  if (const CUresult result = read_launch(handle, config, context, function, wanted, launch);
+  ClusterQuestion asked;
+  if (const CUresult result = read_question(handle, config, asked); result != CUDA_SUCCESS) return result;
+  if (!asks_for_clusters(*asked.function, asked.wanted)) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+  asked.wanted.preferred_cluster = {0, 0, 0};
+  if (const CUresult result = choose_clusters(*asked.function, asked.wanted, asked.launch);
       result != CUDA_SUCCESS)
     return result;
-  if (!asks_for_clusters(*function, wanted)) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-  wanted.preferred_cluster = {0, 0, 0};
-  if (const CUresult result = choose_clusters(*function, wanted, launch); result != CUDA_SUCCESS)
-    return result;
-  const Result<std::uint64_t> active = function->kernel().active_clusters(launch);
+  const Result<std::uint64_t> active = asked.function->kernel().active_clusters(asked.launch);
   if (!active) return result_of(active.error());
   *clusters = static_cast<int>(*active);
   return CUDA_SUCCESS;
@@ -57,21 +61,17 @@ CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction handle, const CU
 
 CUresult cuOccupancyMaxPotentialClusterSize(int* blocks, CUfunction handle, const CUlaunchConfig* config) {
   if (blocks == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Function> function;
-  LaunchAttributes wanted;
-  LaunchConfig launch;
-  if (const CUresult result = read_launch(handle, config, context, function, wanted, launch);
+  ClusterQuestion asked;
+  if (const CUresult result = read_question(handle, config, asked); result != CUDA_SUCCESS) return result;
+  asked.wanted.cluster = asked.wanted.preferred_cluster = {0, 0, 0};
+  if (const CUresult result = choose_clusters(*asked.function, asked.wanted, asked.launch);
       result != CUDA_SUCCESS)
     return result;
-  wanted.cluster = wanted.preferred_cluster = {0, 0, 0};
-  if (const CUresult result = choose_clusters(*function, wanted, launch); result != CUDA_SUCCESS)
-    return result;
-  if (const Dim3 set = launch.cluster; set.x != 0) {
+  if (const Dim3 set = asked.launch.cluster; set.x != 0) {
     *blocks = static_cast<int>(set.x * set.y * set.z);
     return CUDA_SUCCESS;
   }
-  const Result<std::uint32_t> largest = function->kernel().largest_cluster(launch);
+  const Result<std::uint32_t> largest = asked.function->kernel().largest_cluster(asked.launch);
   if (!largest) return result_of(largest.error());
   *blocks = static_cast<int>(*largest);
   return CUDA_SUCCESS;
