@@ -1,4 +1,5 @@
-"""Runs the unittest cases of a test script and prints TAP, which tools/run_tests counts: end a script with tap.main()."""
+"""Runs the unittest cases of a test script and prints TAP, which tools/run_tests counts: end a script with tap.main().
+The script's arguments are the cases to run, as Class.test; all without."""
 import sys
 import traceback
 import unittest
@@ -47,7 +48,8 @@ class TapResult(unittest.TestResult):
 
 
 def main():
-    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
+    loader, module = unittest.defaultTestLoader, sys.modules["__main__"]
+    suite = loader.loadTestsFromNames(sys.argv[1:], module) if sys.argv[1:] else loader.loadTestsFromModule(module)
     print(f"1..{suite.countTestCases()}")
     result = TapResult()
     suite.run(result)

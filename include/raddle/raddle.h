@@ -63,6 +63,9 @@ class Program {
   std::vector<std::string> parts() const;
   /// External variables that no module defines, so that the program cannot be loaded.
   std::vector<std::string> undefined_variables() const;
+  /// Kernels that hold, or that call what holds, instructions which Raddle cannot execute;
+  /// KernelInfo::unsupported says which. The others run.
+  std::vector<std::string> unusable_kernels() const;
   /// @errors not_found
   Result<KernelInfo> kernel(std::string_view name) const;
 
@@ -95,7 +98,8 @@ class Device {
 
   /// @errors out_of_memory; invalid for 0 bytes
   Result<DevicePtr> allocate(std::uint64_t bytes);
-  Result<void> free(DevicePtr address);  ///< waits for all work, as cudaFree does
+  Result<void> free(DevicePtr address);        ///< waits for all work, as cudaFree does
+  Result<void> free_later(DevicePtr address);  ///< once all work given so far is done; returns at once
   /// Synchronous copies, after all work in the default stream. @errors invalid: not inside an allocation;
   /// kernel_fault: sticky
   Result<void> write(DevicePtr to, const void* from, std::uint64_t bytes);
@@ -132,6 +136,18 @@ class Device {
   /// Waits for all work of all streams; writes what kernels printed.
   /// @errors kernel_fault, timeout: what went wrong first; sticky
   Result<void> synchronize();
+  /// A point that is reached when all work given so far, of all streams, is done.
+  Event record();
+  /// Calls a function when all work given so far is done: at once where there is none, else from a later call
+  /// that waits or gives something back, or from the destructor. It may not wait for the device.
+  void after_work(std::function<void()> function);
+  /// Ends all work, for good. What gets on may do so first: as long as a block or another piece of work ends
+  /// within `patience`. After that nothing starts, kernels stop at their next poll, no condition is waited
+  /// for. A function of the program that a stream has called is not stopped.
+  /// @returns whether everything has ended, which only such a function prevents
+  bool cancel(std::chrono::milliseconds patience);
+  bool cancelled() const;
+  bool idle() const;  ///< nothing left in any stream
   /// The sticky error, or ok. Does not wait.
   Result<void> status() const;
   std::optional<Failure> failure() const;
@@ -151,7 +167,7 @@ class Device {
   std::unique_ptr<Impl> impl_;
 };
 
-/// A loaded PTX module. Destroying it waits for the device.
+/// A loaded PTX module. Destroying it returns at once; it goes when the work given so far is done.
 class Module {
  public:
   ~Module();
@@ -292,6 +308,7 @@ class Event {
   struct Impl;
 
  private:
+  friend class Device;
   friend class Stream;
   explicit Event(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

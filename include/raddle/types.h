@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -93,6 +94,7 @@ struct CopySide {
 struct BoxCopy {
   CopySide to, from;
   std::uint64_t width = 0, height = 1, depth = 1;
+  std::shared_ptr<const void> holds = nullptr;  ///< lives until the copy is done
 };
 
 /// Fills `height` rows, `pitch` bytes apart, with `width` words of `word_bytes` (1, 2, 4 or 8) each.
@@ -160,6 +162,7 @@ struct KernelInfo {
   /// .blocksareclusters: launches count their grid in clusters, and blocks are of required_block whatever
   /// they say.
   bool blocks_are_clusters = false;
+  std::uint32_t ptx_capability = 0;      ///< 75 for PTX of `.target sm_75`
   std::vector<std::string> unsupported;  ///< what keeps it from running; empty: nothing known
 };
 

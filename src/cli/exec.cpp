@@ -19,13 +19,22 @@ void prepend(const char* variable, const std::string& value) {
   setenv(variable, all.c_str(), 1);
 }
 
+constexpr const char* kLibraries[] = {"libnvrtc.so.13", "libcudart.so.13", "libcuda.so.1"};
+
+/// All that programs may ask for is there: a loader that does not find ours would take NVIDIA's.
+Result<std::string> complete_library_directory() {
+  TRY_ASSIGN(std::string directory, library_directory());
+  for (const char* library : kLibraries)
+    if (access((directory + "/" + library).c_str(), R_OK) != 0)
+      return Error::make(ErrorCode::not_found, "no {} in {}: build Raddle's libraries (ninja programs)",
+                         library, directory);
+  return directory;
+}
+
 /// A DT_RPATH goes before LD_LIBRARY_PATH, so that what lies there would be taken instead of ours; what is
 /// loaded already goes before both.
 void preload(const std::string& directory) {
-  for (const char* library : {"libnvrtc.so.13", "libcudart.so.13", "libcuda.so.1"}) {
-    const std::string path = directory + "/" + library;
-    if (access(path.c_str(), R_OK) == 0) prepend("LD_PRELOAD", path);
-  }
+  for (const char* library : kLibraries) prepend("LD_PRELOAD", directory + "/" + library);
 }
 
 }  // namespace
@@ -35,7 +44,7 @@ int exec(const std::vector<std::string>& words) {
     fmt::print(stderr, "usage: raddle exec PROGRAM [ARGUMENTS]\n");
     return kUsage;
   }
-  const Result<std::string> directory = library_directory();
+  const Result<std::string> directory = complete_library_directory();
   if (!directory) return report(directory.error());
   const Result<std::string> command = find_command(words.front());
   if (!command) return report(command.error());

@@ -123,7 +123,7 @@ ArrayLayout::ArrayLayout(const CUDA_ARRAY3D_DESCRIPTOR& d)
       rows(std::max<std::size_t>(d.Height, 1)),
       slices(std::max<std::size_t>(d.Depth, 1)) {}
 
-Array::~Array() { (void)context->device.free(address); }
+Array::~Array() { (void)context->device.free_later(address); }
 
 CUresult find_array(CUarray handle, std::shared_ptr<Array>& array) {
   std::shared_ptr<Context> context;

@@ -38,7 +38,7 @@ struct Array {
         layout(made_of),
         address(memory),
         level_of_mipmap(is_level) {}
-  ~Array();  ///< waits for the device, as cuArrayDestroy does
+  ~Array();  ///< its memory is free once the work given so far is done
   Array(const Array&) = delete;
   Array& operator=(const Array&) = delete;
 

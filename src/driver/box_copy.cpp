@@ -40,7 +40,7 @@ CUresult linear_endpoint(const Operand& side, const Extent& extent, Endpoint& en
   return CUDA_SUCCESS;
 }
 
-/// A box in an array; `x` in bytes. The array lives until the copy is done: its end waits for the device.
+/// A box in an array; `x` in bytes. The array's memory lives until the copy is done.
 CUresult array_endpoint(CUarray handle, std::size_t x, std::size_t y, std::size_t z, const Extent& extent,
                         Endpoint& endpoint) {
   std::shared_ptr<Array> array;
@@ -70,32 +70,33 @@ CUresult endpoint_of(const Operand& side, const Extent& extent, Endpoint& endpoi
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult copy_box(const Operand& to, const Operand& from, const Extent& extent, CUstream stream, bool later) {
+CUresult copy_box(const Operand& to, const Operand& from, const Extent& extent, CUstream stream,
+                  CallForm form) {
   Endpoint target, source;
   if (extent.width != 0 && extent.height != 0 && extent.depth != 0) {
     if (const CUresult result = endpoint_of(to, extent, target); result != CUDA_SUCCESS) return result;
     if (const CUresult result = endpoint_of(from, extent, source); result != CUDA_SUCCESS) return result;
   }
-  return copy(target, source, extent, stream, later);
+  return copy(target, source, extent, stream, form);
 }
 
-CUresult copy_2d(const CUDA_MEMCPY2D* p, CUstream stream, bool later) {
+CUresult copy_2d(const CUDA_MEMCPY2D* p, CUstream stream, CallForm form) {
   if (p == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const Operand to{p->dstMemoryType, p->dstHost, p->dstDevice, p->dstArray, p->dstXInBytes, p->dstY, 0, 0,
                    p->dstPitch,      0};
   const Operand from{p->srcMemoryType, p->srcHost, p->srcDevice, p->srcArray, p->srcXInBytes, p->srcY, 0, 0,
                      p->srcPitch,      0};
-  return copy_box(to, from, {p->WidthInBytes, p->Height, 1}, stream, later);
+  return copy_box(to, from, {p->WidthInBytes, p->Height, 1}, stream, form);
 }
 
 template <class Reserved>
-CUresult copy_3d(const Memcpy3D<Reserved>* p, CUstream stream, bool later) {
+CUresult copy_3d(const Memcpy3D<Reserved>* p, CUstream stream, CallForm form) {
   if (p == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const Operand to{p->dstMemoryType, p->dstHost, p->dstDevice, p->dstArray, p->dstXInBytes,
                    p->dstY,          p->dstZ,    p->dstLOD,    p->dstPitch, p->dstHeight};
   const Operand from{p->srcMemoryType, p->srcHost, p->srcDevice, p->srcArray, p->srcXInBytes,
                      p->srcY,          p->srcZ,    p->srcLOD,    p->srcPitch, p->srcHeight};
-  return copy_box(to, from, {p->WidthInBytes, p->Height, p->Depth}, stream, later);
+  return copy_box(to, from, {p->WidthInBytes, p->Height, p->Depth}, stream, form);
 }
 
 /// Contexts of sides that are not arrays, whose context is their own.
@@ -111,23 +112,9 @@ CUresult check_peers(const CUDA_MEMCPY3D_PEER* p) {
              : CUDA_ERROR_INVALID_CONTEXT;
 }
 
-/// A source that has to be read before the call returns: its bytes now, and a copy from them in the stream's
-/// order.
-CUresult copy_from_snapshot(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream handle) {
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Stream> stream;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = find_stream(handle, context, stream); result != CUDA_SUCCESS) return result;
-  AddressInfo info;
-  // Memory that CUDA knows may be read in order, for it lives on.
-  if (from == 0 || find_address(context, from, info)) return copy({to}, {from}, {bytes}, handle, true);
-  const auto* begin = reinterpret_cast<const std::byte*>(from);
-  const auto snapshot = std::make_shared<std::vector<std::byte>>(begin, begin + bytes);
-  const auto source = reinterpret_cast<CUdeviceptr>(snapshot->data());
-  if (const CUresult result = copy({to}, {source}, {bytes}, handle, true); result != CUDA_SUCCESS)
-    return result;
-  stream->stream.call([snapshot] {});  // which keeps it until the copy is done
-  return CUDA_SUCCESS;
+/// When a copy of a batch reads its source. What may be read at any time is read in order.
+CallForm form_of(CUmemcpySrcAccessOrder order) {
+  return order == ACCESS_ORDER_DURING_CALL ? CallForm::during_call : CallForm::in_order;
 }
 
 bool is_access_order(CUmemcpySrcAccessOrder order) {
@@ -165,10 +152,8 @@ CUresult copy_batch(const Batch& batch, std::size_t& failed, CUstream stream) {
   std::size_t attribute = 0;
   for (std::size_t i = 0; i < batch.count; ++i) {
     if (attribute + 1 < batch.attribute_count && batch.first[attribute + 1] == i) ++attribute;
-    const bool during_call = batch.attributes[attribute].srcAccessOrder == ACCESS_ORDER_DURING_CALL;
-    const CUresult result = during_call
-                                ? copy_from_snapshot(batch.to[i], batch.from[i], batch.bytes[i], stream)
-                                : copy({batch.to[i]}, {batch.from[i]}, {batch.bytes[i]}, stream, true);
+    const CUresult result = copy({batch.to[i]}, {batch.from[i]}, {batch.bytes[i]}, stream,
+                                 form_of(batch.attributes[attribute].srcAccessOrder));
     if (result != CUDA_SUCCESS) return failed = i, result;
   }
   return CUDA_SUCCESS;
@@ -223,8 +208,7 @@ CUresult copy_box_op(const CUDA_MEMCPY3D_BATCH_OP& op, CUstream stream) {
     return result;
   if (const CUresult result = operand_of(op.src, elements, element, from); result != CUDA_SUCCESS)
     return result;
-  const bool later = op.srcAccessOrder != ACCESS_ORDER_DURING_CALL;
-  return copy_box(to, from, {op.width * element, op.height, op.depth}, stream, later);
+  return copy_box(to, from, {op.width * element, op.height, op.depth}, stream, form_of(op.srcAccessOrder));
 }
 
 CUresult copy_box_batch(std::size_t count, const CUDA_MEMCPY3D_BATCH_OP* ops, std::size_t& failed,
@@ -243,17 +227,17 @@ CUresult row_of(CUarray array, std::size_t offset, std::size_t bytes, Endpoint& 
 }
 
 CUresult copy_to_array(CUarray array, std::size_t offset, const Endpoint& from, std::size_t bytes,
-                       CUstream stream, bool later) {
+                       CUstream stream, CallForm form) {
   Endpoint to;
   const CUresult result = row_of(array, offset, bytes, to);
-  return result != CUDA_SUCCESS ? result : copy(to, from, {bytes}, stream, later);
+  return result != CUDA_SUCCESS ? result : copy(to, from, {bytes}, stream, form);
 }
 
 CUresult copy_from_array(const Endpoint& to, CUarray array, std::size_t offset, std::size_t bytes,
-                         CUstream stream, bool later) {
+                         CUstream stream, CallForm form) {
   Endpoint from;
   const CUresult result = row_of(array, offset, bytes, from);
-  return result != CUDA_SUCCESS ? result : copy(to, from, {bytes}, stream, later);
+  return result != CUDA_SUCCESS ? result : copy(to, from, {bytes}, stream, form);
 }
 
 Endpoint host(const void* address) { return {reinterpret_cast<CUdeviceptr>(address)}; }
@@ -263,45 +247,51 @@ Endpoint host(const void* address) { return {reinterpret_cast<CUdeviceptr>(addre
 namespace entry {
 
 CUresult cuMemcpyDtoA_v2(CUarray to, std::size_t offset, CUdeviceptr from, std::size_t bytes) {
-  return copy_to_array(to, offset, {from, 0, 0, true}, bytes, nullptr, false);
+  return copy_to_array(to, offset, {from, 0, 0, true}, bytes, nullptr, CallForm::synchronous);
 }
 CUresult cuMemcpyAtoD_v2(CUdeviceptr to, CUarray from, std::size_t offset, std::size_t bytes) {
-  return copy_from_array({to, 0, 0, true}, from, offset, bytes, nullptr, false);
+  return copy_from_array({to, 0, 0, true}, from, offset, bytes, nullptr, CallForm::synchronous);
 }
 CUresult cuMemcpyHtoA_v2(CUarray to, std::size_t offset, const void* from, std::size_t bytes) {
-  return copy_to_array(to, offset, host(from), bytes, nullptr, false);
+  return copy_to_array(to, offset, host(from), bytes, nullptr, CallForm::synchronous);
 }
 CUresult cuMemcpyAtoH_v2(void* to, CUarray from, std::size_t offset, std::size_t bytes) {
-  return copy_from_array(host(to), from, offset, bytes, nullptr, false);
+  return copy_from_array(host(to), from, offset, bytes, nullptr, CallForm::synchronous);
 }
 CUresult cuMemcpyHtoAAsync_v2(CUarray to, std::size_t offset, const void* from, std::size_t bytes,
                               CUstream stream) {
-  return copy_to_array(to, offset, host(from), bytes, stream, true);
+  return copy_to_array(to, offset, host(from), bytes, stream, CallForm::asynchronous);
 }
 CUresult cuMemcpyAtoHAsync_v2(void* to, CUarray from, std::size_t offset, std::size_t bytes,
                               CUstream stream) {
-  return copy_from_array(host(to), from, offset, bytes, stream, true);
+  return copy_from_array(host(to), from, offset, bytes, stream, CallForm::asynchronous);
 }
 CUresult cuMemcpyAtoA_v2(CUarray to, std::size_t to_offset, CUarray from, std::size_t from_offset,
                          std::size_t bytes) {
   Endpoint target;
   const CUresult result = row_of(to, to_offset, bytes, target);
-  return result != CUDA_SUCCESS ? result : copy_from_array(target, from, from_offset, bytes, nullptr, false);
+  return result != CUDA_SUCCESS
+             ? result
+             : copy_from_array(target, from, from_offset, bytes, nullptr, CallForm::synchronous);
 }
 
-CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D* p) { return copy_2d(p, nullptr, false); }
-CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D* p) { return copy_2d(p, nullptr, false); }
-CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* p, CUstream stream) { return copy_2d(p, stream, true); }
-CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D* p) { return copy_3d(p, nullptr, false); }
-CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* p, CUstream stream) { return copy_3d(p, stream, true); }
+CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D* p) { return copy_2d(p, nullptr, CallForm::synchronous); }
+CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D* p) { return copy_2d(p, nullptr, CallForm::synchronous); }
+CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* p, CUstream stream) {
+  return copy_2d(p, stream, CallForm::asynchronous);
+}
+CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D* p) { return copy_3d(p, nullptr, CallForm::synchronous); }
+CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* p, CUstream stream) {
+  return copy_3d(p, stream, CallForm::asynchronous);
+}
 
 CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* p) {
   const CUresult result = check_peers(p);
-  return result != CUDA_SUCCESS ? result : copy_3d(p, nullptr, false);
+  return result != CUDA_SUCCESS ? result : copy_3d(p, nullptr, CallForm::synchronous);
 }
 CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* p, CUstream stream) {
   const CUresult result = check_peers(p);
-  return result != CUDA_SUCCESS ? result : copy_3d(p, stream, true);
+  return result != CUDA_SUCCESS ? result : copy_3d(p, stream, CallForm::asynchronous);
 }
 
 CUresult cuMemcpyBatchAsync(CUdeviceptr* to, CUdeviceptr* from, std::size_t* bytes, std::size_t count,

@@ -40,6 +40,25 @@ void dump(std::span<const Program::Image> images) {
   }
 }
 
+/// Once for a program, before anything of it runs: a program that ignores the error of the launch would show
+/// figures that no kernel computed (K-17h).
+void tell_unusable(const Program& program, JitLog& log) {
+  constexpr std::size_t kMostNamed = 10;
+  const std::vector<std::string> kernels = program.unusable_kernels();
+  for (std::size_t i = 0; i < kernels.size() && i < kMostNamed; ++i) {
+    std::string text =
+        fmt::format("kernel '{}' of {} cannot run, the others can:", kernels[i], program.parts().front());
+    const auto needs = program.kernel(kernels[i]);  // lives as long as the loop over a part of it
+    for (const std::string& obstacle : needs->unsupported)
+      text += "\n  " + obstacle.substr(0, obstacle.find('\n'));
+    fmt::print(stderr, "raddle: {}\n", text);
+    log.info(text);
+  }
+  if (kernels.size() > kMostNamed)
+    fmt::print(stderr, "raddle: and {} more of its kernels; `raddle doctor` names them\n",
+               kernels.size() - kMostNamed);
+}
+
 }  // namespace
 
 CUresult read_programs(std::span<const Program::Image> images, JitLog& log, std::optional<Program>& program) {
@@ -47,6 +66,7 @@ CUresult read_programs(std::span<const Program::Image> images, JitLog& log, std:
   Result<Program> found = Program::read(images, Process::instance().shape().capability);
   if (!found) return result_of_code(found.error(), log);
   program = std::move(*found);
+  tell_unusable(*program, log);
   return CUDA_SUCCESS;
 }
 

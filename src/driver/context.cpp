@@ -173,7 +173,7 @@ CUresult cuCtxSynchronize() {
   if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
   (void)context->device.synchronize();
   release_pools();
-  return sticky_result(*context);
+  return result_after_wait(*context);
 }
 
 CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {

@@ -128,7 +128,7 @@ CUresult cuCtxSynchronize_v2(CUcontext handle) {
   if (const CUresult result = find_context(handle, context); result != CUDA_SUCCESS) return result;
   (void)context->device.synchronize();
   release_pools();
-  return sticky_result(*context);
+  return result_after_wait(*context);
 }
 
 CUresult cuCtxGetExecAffinity(CUexecAffinityParam* affinity, CUexecAffinityType type) {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "driver/process.h"
+#include "driver/synchronisation.h"
 
 namespace raddle::driver {
 
@@ -18,7 +19,7 @@ struct Extent {
   std::size_t width = 0, height = 1, depth = 1;  ///< bytes, rows, slices
 };
 
-/// Copies in the order of a stream. Without `later`, the call returns when the copy is done.
-CUresult copy(const Endpoint& to, const Endpoint& from, const Extent& extent, CUstream stream, bool later);
+/// Copies in the order of a stream. What has happened when it returns is copy_returns()'s to say.
+CUresult copy(const Endpoint& to, const Endpoint& from, const Extent& extent, CUstream stream, CallForm form);
 
 }  // namespace raddle::driver

@@ -1,16 +1,14 @@
-// Fills of words of one, two and four bytes, in one and two dimensions. They are asynchronous to the host,
-// also those without Async in their names but where the context's flags or the memory's say that these are
-// not.
+// Fills of words of one, two and four bytes, in one and two dimensions. They are the stream's work, also
+// those without Async in their names but of memory that the host sees (synchronisation.h).
 #include "driver/entry.h"
 #include "driver/process.h"
 #include "driver/results.h"
+#include "driver/synchronisation.h"
 
 namespace raddle::driver {
 namespace {
 
-constexpr unsigned kSyncMemops = 0x80;  ///< flag of contexts
-
-CUresult fill(RowFill wanted, CUstream handle, bool later = true) {
+CUresult fill(RowFill wanted, CUstream handle, CallForm form = CallForm::asynchronous) {
   std::shared_ptr<Context> context;
   std::shared_ptr<Stream> stream;
   AddressInfo info;
@@ -26,9 +24,10 @@ CUresult fill(RowFill wanted, CUstream handle, bool later = true) {
   stream->order();
   const Result<void> done = stream->stream.fill(wanted);
   if (!done) return result_of(done.error());
-  if (!later && ((context->flags & kSyncMemops) != 0 || Process::instance().sync_memops(info.id)))
-    (void)stream->stream.synchronize();
-  return CUDA_SUCCESS;
+  const bool waits = form == CallForm::synchronous && syncs_memops(*context, info);
+  if (!waits && fill_returns(form, place_of(info)) == Returns::at_once) return CUDA_SUCCESS;
+  (void)stream->stream.synchronize();
+  return result_after_wait(*context);
 }
 
 }  // namespace
@@ -36,13 +35,13 @@ CUresult fill(RowFill wanted, CUstream handle, bool later = true) {
 namespace entry {
 
 CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, std::size_t count) {
-  return fill({{to}, value, 1, count}, nullptr, false);
+  return fill({{to}, value, 1, count}, nullptr, CallForm::synchronous);
 }
 CUresult cuMemsetD16_v2(CUdeviceptr to, unsigned short value, std::size_t count) {
-  return fill({{to}, value, 2, count}, nullptr, false);
+  return fill({{to}, value, 2, count}, nullptr, CallForm::synchronous);
 }
 CUresult cuMemsetD32_v2(CUdeviceptr to, unsigned value, std::size_t count) {
-  return fill({{to}, value, 4, count}, nullptr, false);
+  return fill({{to}, value, 4, count}, nullptr, CallForm::synchronous);
 }
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t count, CUstream stream) {
   return fill({{to}, value, 1, count}, stream);
@@ -56,15 +55,15 @@ CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, std::size_t count, CUs
 
 CUresult cuMemsetD2D8_v2(CUdeviceptr to, std::size_t pitch, unsigned char value, std::size_t width,
                          std::size_t height) {
-  return fill({{to}, value, 1, width, height, pitch}, nullptr, false);
+  return fill({{to}, value, 1, width, height, pitch}, nullptr, CallForm::synchronous);
 }
 CUresult cuMemsetD2D16_v2(CUdeviceptr to, std::size_t pitch, unsigned short value, std::size_t width,
                           std::size_t height) {
-  return fill({{to}, value, 2, width, height, pitch}, nullptr, false);
+  return fill({{to}, value, 2, width, height, pitch}, nullptr, CallForm::synchronous);
 }
 CUresult cuMemsetD2D32_v2(CUdeviceptr to, std::size_t pitch, unsigned value, std::size_t width,
                           std::size_t height) {
-  return fill({{to}, value, 4, width, height, pitch}, nullptr, false);
+  return fill({{to}, value, 4, width, height, pitch}, nullptr, CallForm::synchronous);
 }
 CUresult cuMemsetD2D8Async(CUdeviceptr to, std::size_t pitch, unsigned char value, std::size_t width,
                            std::size_t height, CUstream stream) {

@@ -28,6 +28,12 @@ Result<void> Function::load() {
   return {};
 }
 
+bool Function::must_tell() {
+  if (told_.exchange(true)) return false;
+  const std::vector<std::string> known = module->program.unusable_kernels();
+  return std::find(known.begin(), known.end(), name) == known.end();
+}
+
 const KernelInfo& Kernel::info() {
   std::call_once(described_, [&] { info_ = *program.kernel(name); });
   return info_;
@@ -37,7 +43,7 @@ CUresult load(Function& function) {
   if (function.is_loaded()) return CUDA_SUCCESS;
   const Result<void> loaded = function.load();
   if (loaded) return CUDA_SUCCESS;
-  if (loaded.error().code == ErrorCode::unsupported)
+  if (loaded.error().code == ErrorCode::unsupported && function.must_tell())
     fmt::print(stderr, "raddle: {}\n", loaded.error().message);
   return result_of(loaded.error());
 }
@@ -189,8 +195,10 @@ CUresult function_attribute(const KernelInfo& info, CUfunction_attribute attribu
     case FUNC_NUM_REGS:
       *value = static_cast<int>(std::min(info.registers, 255u));  // the most that an SM gives a thread
       return CUDA_SUCCESS;
-    case FUNC_PTX_VERSION:
-    case FUNC_BINARY_VERSION:
+    case FUNC_PTX_VERSION:  // an architecture too, whatever its name says: 75 of `.target sm_75`
+      *value = static_cast<int>(info.ptx_capability);
+      return CUDA_SUCCESS;
+    case FUNC_BINARY_VERSION:  // what runs is compiled here, for this device
       *value = static_cast<int>(Process::instance().shape().capability);
       return CUDA_SUCCESS;
     case FUNC_CACHE_MODE_CA:

@@ -58,13 +58,11 @@ CUresult cuMemAllocHost_v2(void** memory, std::size_t bytes) { return cuMemHostA
 CUresult cuMemFreeHost(void* memory) {
   std::shared_ptr<Context> context;
   if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
-  Process& process = Process::instance();
   const auto base = reinterpret_cast<CUdeviceptr>(memory);
-  const auto found = process.memory.find(base);
+  const auto found = Process::instance().memory.find(base);
   if (found == nullptr || found->base != base || found->kind != MemoryKind::host)
     return CUDA_ERROR_INVALID_VALUE;
-  process.synchronize_all();  // kernels may use it
-  return process.memory.remove(base) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  return end_shared(base) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemHostRegister_v2(void* memory, std::size_t bytes, unsigned flags) {

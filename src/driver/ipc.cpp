@@ -134,8 +134,7 @@ bool free_imported(CUdeviceptr address, bool of_pool) {
   auto& memory = static_cast<ImportedMemory&>(*found);
   if ((memory.ticket.mark == kPointerMark) != of_pool) return false;
   if (--memory.opened != 0) return true;
-  process.synchronize_all();  // what runs may use it
-  return process.memory.remove(address) != nullptr;
+  return end_shared(address);
 }
 
 namespace entry {

@@ -43,6 +43,8 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch, std::size_
   return result;
 }
 
+// Waits for the context's work, as CUDA's may and does; not for memory of pools, where the manual excludes
+// it, nor for the work of other contexts.
 CUresult cuMemFree_v2(CUdeviceptr address) {
   std::shared_ptr<Context> context;
   if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
@@ -55,11 +57,11 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
   }
   if (info.kind == MemoryKind::imported)
     return free_imported(address, true) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-  if (info.kind != MemoryKind::managed && info.kind != MemoryKind::pooled) return CUDA_ERROR_INVALID_VALUE;
-  Process::instance().synchronize_all();  // what runs may use it
   if (info.kind == MemoryKind::pooled)
-    return free_pooled(address, nullptr, nullptr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-  return Process::instance().memory.remove(address) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return free_pooled(address, context.get(), nullptr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  if (info.kind != MemoryKind::managed) return CUDA_ERROR_INVALID_VALUE;
+  (void)context->device.synchronize();
+  return end_shared(address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, std::size_t* bytes, CUdeviceptr address) {

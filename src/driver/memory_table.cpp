@@ -80,6 +80,12 @@ void MemoryTable::adopt_all(Context& context) {
   for (const auto& [base, memory] : memories_) adopt(context, *memory);
 }
 
+bool end_shared(CUdeviceptr base) {
+  const std::shared_ptr<Memory> ended = Process::instance().memory.remove(base);
+  if (ended != nullptr) Process::instance().keep_while_used(ended);
+  return ended != nullptr;
+}
+
 bool find_address(const std::shared_ptr<Context>& current, CUdeviceptr address, AddressInfo& info) {
   Process& process = Process::instance();
   const auto is_of = [&](const std::shared_ptr<Context>& context) {

@@ -32,6 +32,10 @@ struct Memory {
   std::uint64_t id = 0;         ///< never used again in this process
 };
 
+/// Ends memory that contexts share, for all calls from now on; work that was given before may use it.
+/// @returns false: none begins there
+bool end_shared(CUdeviceptr base);
+
 class MemoryTable {
  public:
   /// @errors invalid: a part of it is known already
@@ -49,15 +53,16 @@ class MemoryTable {
   bool allows(CUdeviceptr begin, std::size_t bytes, CUmemAccess_flags access) const;
   /// The memory that begins at an address, or null. No context knows it any more.
   std::shared_ptr<Memory> remove(CUdeviceptr base);
+  /// Ends all that match.
   template <class Predicate>
-  void remove_if(const Predicate& matches) {
+  void end_if(const Predicate& matches) {
     std::vector<CUdeviceptr> bases;
     {
       const std::lock_guard lock(mutex_);
       for (const auto& [base, memory] : memories_)
         if (matches(*memory)) bases.push_back(base);
     }
-    for (const CUdeviceptr base : bases) remove(base);
+    for (const CUdeviceptr base : bases) end_shared(base);
   }
   void adopt_all(Context& context);  ///< for a new context
 

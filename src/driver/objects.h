@@ -173,13 +173,16 @@ struct Function {
 
   /// Finds out whether it can run; once. @errors unsupported: names every instruction that is not there
   Result<void> load();
+  /// Whether it is now that the user must be told why it cannot run: once, and not where the program was read
+  /// already.
+  bool must_tell();
   bool is_loaded() const { return loaded_.load(std::memory_order_acquire); }
   raddle::Kernel& kernel() { return *kernel_; }  ///< once it is loaded
   const raddle::Kernel& kernel() const { return *kernel_; }
 
  private:
   std::mutex mutex_;
-  std::atomic<bool> loaded_{false};
+  std::atomic<bool> loaded_{false}, told_{false};
   std::optional<raddle::Kernel> kernel_;
 };
 

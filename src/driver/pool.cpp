@@ -19,8 +19,11 @@ bool fits(std::uint64_t block, std::uint64_t wanted) { return block >= wanted &&
 
 Pool::~Pool() {
   for (const Free& each : free_) {
-    if (each.done) each.done->wait();
-    Process::instance().free_shared(each.block.address);
+    const auto give_back = [address = each.block.address] { Process::instance().free_shared(address); };
+    if (each.is_done())
+      give_back();
+    else
+      each.context->device.after_work(give_back);
   }
 }
 
@@ -75,11 +78,13 @@ void Pool::give_back(const Block& block, std::uint64_t used, Context* context, S
   const std::lock_guard lock(mutex_);
   used_ -= used;
   Free freed{block};
+  freed.context = context;
   if (stream != nullptr) {
-    freed.context = context;
     freed.stream = stream->id;
     freed.position = stream->next_free();
     freed.done = stream->stream.record();
+  } else {
+    freed.done = context->device.record();
   }
   free_.push_back(std::move(freed));
 }

@@ -27,7 +27,7 @@ class Pool {
 
   /// Memory for work of this stream from now on. @errors out_of_memory
   Result<Block> take(const std::shared_ptr<Context>& context, Stream& stream, std::uint64_t bytes);
-  /// What the stream's work so far is done with; without a stream, what nothing uses any more.
+  /// What the stream's work so far is done with; without a stream, all of the context's work.
   void give_back(const Block& block, std::uint64_t used, Context* context, Stream* stream);
   /// Frees blocks that nothing uses until this many bytes are left.
   void release(std::uint64_t bytes_to_keep);
@@ -59,8 +59,8 @@ class Pool {
 /// Of memory from a pool, where it begins; null for other memory.
 std::shared_ptr<Pool> pool_of(CUdeviceptr address);
 
-/// Gives memory back to its pool: after the stream's work so far, or at once. False if it is not the start of
-/// such memory.
+/// Gives memory back to its pool: after the work so far of the stream, or of the context. False if it is not
+/// the start of such memory.
 bool free_pooled(CUdeviceptr address, Context* context, Stream* stream);
 
 /// After a synchronisation: pools give back what exceeds their thresholds.

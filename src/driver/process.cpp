@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 
 #include "base/thread_value.h"
@@ -93,6 +94,10 @@ void Process::synchronize_all() {
   for (const auto& context : contexts.all()) (void)context->device.synchronize();
 }
 
+void Process::keep_while_used(const std::shared_ptr<const void>& object) {
+  for (const auto& context : contexts.all()) context->device.after_work([object] {});
+}
+
 CUmemoryPool Process::default_pool() {
   const std::lock_guard lock(mutex_);
   if (default_pool_ == nullptr) {
@@ -125,10 +130,35 @@ Result<std::shared_ptr<Context>> Process::create_context(unsigned flags) {
   return context;
 }
 
+namespace {
+/// How long nothing has to end before what is left of a destroyed context's work is cancelled: far longer
+/// than a host that is busy with other programs keeps a worker from running. What programs print before they
+/// reset the device, without waiting for their kernels, is printed.
+constexpr std::chrono::seconds kPatience{1};
+}  // namespace
+
 void Process::destroy_context(const std::shared_ptr<Context>& context) {
+  if (contexts.remove(context->handle) == nullptr) return;  // another thread was faster
   context->destroyed = true;
-  contexts.remove(context->handle);
-  (void)context->device.synchronize();
+  end_destroyed_contexts();
+  if (context->device.cancel(kPatience)) return end_objects_of(context);
+  const std::lock_guard lock(mutex_);
+  ending_.push_back(context);
+}
+
+void Process::end_destroyed_contexts() {
+  std::vector<std::shared_ptr<Context>> ended;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto first = std::partition(ending_.begin(), ending_.end(),
+                                      [](const auto& context) { return !context->device.idle(); });
+    ended.assign(first, ending_.end());
+    ending_.erase(first, ending_.end());
+  }
+  for (const auto& context : ended) end_objects_of(context);
+}
+
+void Process::end_objects_of(const std::shared_ptr<Context>& context) {
   for (const auto& pool : pools.all()) pool->forget(*context);
   // What it made goes before it: functions hold modules, all hold the context.
   libraries.for_each([&](Library& library) {
@@ -155,7 +185,7 @@ void Process::destroy_context(const std::shared_ptr<Context>& context) {
   arrays.remove_if(is_its);
   streams.remove_if([&](const Stream& stream) { return stream.keeps == context; });
   modules.remove_if(is_its);
-  memory.remove_if([&](const Memory& held) { return held.context == context->handle; });
+  memory.end_if([&](const Memory& held) { return held.context == context->handle; });
 }
 
 Result<std::shared_ptr<Context>> Process::retain_primary() {
@@ -168,16 +198,24 @@ Result<std::shared_ptr<Context>> Process::retain_primary() {
 }
 
 CUresult Process::release_primary() {
-  const std::lock_guard lock(mutex_);
-  if (primary_uses_ == 0) return CUDA_ERROR_INVALID_CONTEXT;
-  if (--primary_uses_ == 0) destroy_context(std::exchange(primary_, nullptr));
+  std::shared_ptr<Context> ended;
+  {
+    const std::lock_guard lock(mutex_);
+    if (primary_uses_ == 0) return CUDA_ERROR_INVALID_CONTEXT;
+    if (--primary_uses_ == 0) ended.swap(primary_);
+  }
+  if (ended != nullptr) destroy_context(ended);
   return CUDA_SUCCESS;
 }
 
 void Process::reset_primary() {
-  const std::lock_guard lock(mutex_);
-  if (primary_ != nullptr) destroy_context(std::exchange(primary_, nullptr));
-  primary_uses_ = 0;
+  std::shared_ptr<Context> ended;
+  {
+    const std::lock_guard lock(mutex_);
+    ended.swap(primary_);
+    primary_uses_ = 0;
+  }
+  if (ended != nullptr) destroy_context(ended);
 }
 
 bool Process::primary_active() {

@@ -34,9 +34,12 @@ class Process {
   Result<machine::FilePages> share(DevicePtr address) { return shared_.share(address); }
   void free_shared(DevicePtr address) { (void)shared_.free(address); }
   void synchronize_all();  ///< all contexts
+  /// Lets an object live until the work given so far, in all contexts, is done. Does not wait.
+  void keep_while_used(const std::shared_ptr<const void>& object);
 
   Result<std::shared_ptr<Context>> create_context(unsigned flags);
-  void destroy_context(const std::shared_ptr<Context>& context);  ///< and all that it made
+  /// And all that it made. Work that gets on may finish, what does not is cancelled.
+  void destroy_context(const std::shared_ptr<Context>& context);
 
   Result<std::shared_ptr<Context>> retain_primary();
   CUresult release_primary();
@@ -70,11 +73,15 @@ class Process {
  private:
   Process() = default;
   std::uint64_t memory_used();
+  void end_objects_of(const std::shared_ptr<Context>& context);
+  void end_destroyed_contexts();
 
   std::atomic<bool> initialised_{false};
   std::mutex mutex_;
   machine::MachineShape shape_;
   std::shared_ptr<Context> primary_;
+  /// Destroyed, but a function of the program that one of their streams called has not returned.
+  std::vector<std::shared_ptr<Context>> ending_;
   machine::DeviceMemory shared_{~std::uint64_t{0}};  ///< its limit is memory_available()
   unsigned primary_uses_ = 0;
   std::set<std::uint64_t> sync_memops_;

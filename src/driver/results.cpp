@@ -95,4 +95,8 @@ CUresult sticky_result(Context& context) {
   return result_of_fault(fault->kind);
 }
 
+CUresult result_after_wait(Context& context) {
+  return context.destroyed ? CUDA_ERROR_CONTEXT_IS_DESTROYED : sticky_result(context);
+}
+
 }  // namespace raddle::driver

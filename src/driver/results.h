@@ -15,5 +15,7 @@ const char* result_text(CUresult result);
 CUresult result_of(const Error& error);
 /// The sticky error; the first time it also reports the fault on stderr. CUDA_SUCCESS if there is none.
 CUresult sticky_result(Context& context);
+/// Of a call that waited for a context's work: another thread may have destroyed the context meanwhile.
+CUresult result_after_wait(Context& context);
 
 }  // namespace raddle::driver

@@ -123,10 +123,15 @@ CUresult cuStreamCreateWithPriority(CUstream* handle, unsigned flags, int priori
   return CUDA_SUCCESS;
 }
 
+// Its work goes on, and the legacy stream's rules hold for it.
 CUresult cuStreamDestroy_v2(CUstream handle) {
+  std::shared_ptr<Context> context;
   std::shared_ptr<Stream> stream;
-  if (const CUresult result = find_plain(handle, stream); result != CUDA_SUCCESS) return result;
-  return Process::instance().streams.remove(handle) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = find_stream(handle, context, stream); result != CUDA_SUCCESS) return result;
+  if (Process::instance().streams.remove(handle) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (!stream->stream.done()) context->device.after_work([stream] {});
+  return CUDA_SUCCESS;
 }
 
 CUresult cuStreamSynchronize(CUstream handle) {
@@ -135,7 +140,7 @@ CUresult cuStreamSynchronize(CUstream handle) {
   if (const CUresult result = find_ordered(handle, context, stream); result != CUDA_SUCCESS) return result;
   (void)stream->stream.synchronize();
   release_pools();
-  return sticky_result(*context);
+  return result_after_wait(*context);
 }
 
 CUresult cuStreamQuery(CUstream handle) {
@@ -197,7 +202,7 @@ CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
   // Functions of this kind do not run once the context has failed; callbacks do.
   stream->stream.call([context = context.get(), function, data] {
     const InCallback scope;
-    if (context->device.status().ok()) function(data);
+    if (context->device.status().ok() && !context->device.cancelled()) function(data);
   });
   return CUDA_SUCCESS;
 }
@@ -208,7 +213,8 @@ CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback, void* d
   std::shared_ptr<Stream> stream;
   if (const CUresult result = find_ordered(handle, context, stream); result != CUDA_SUCCESS) return result;
   stream->stream.call([context = context.get(), handle, callback, data] {
-    const CUresult status = sticky_result(*context);
+    const bool is_over = context->device.cancelled();
+    const CUresult status = is_over ? CUDA_ERROR_CONTEXT_IS_DESTROYED : sticky_result(*context);
     const InCallback scope;
     callback(handle, status, data);
   });
@@ -274,7 +280,7 @@ CUresult cuEventSynchronize(CUevent handle) {
     point->wait();
   }
   release_pools();
-  return sticky_result(*event->context);
+  return result_after_wait(*event->context);
 }
 
 CUresult cuEventDestroy_v2(CUevent handle) {

@@ -220,16 +220,17 @@ CUresult find_object(Objects Context::* objects, std::uint64_t handle, std::shar
 template <class Handle>
 CUresult end_object(Objects Context::* objects, std::uint64_t handle) {
   std::shared_ptr<Context> context;
-  std::shared_ptr<const TextureObject> object;  // outlives the lock: its array's end waits for the device
+  std::shared_ptr<const TextureObject> object;
   if (const CUresult result = find_object(objects, handle, context, object); result != CUDA_SUCCESS)
     return result;
+  {
+    const std::lock_guard lock(context->mutex);
+    if ((*context.*objects).erase(handle) == 0) return CUDA_ERROR_INVALID_VALUE;  // another thread was faster
+  }
   // Programs end an object right after the launch that uses it: work that was given before still finds it.
-  // What went wrong there is the next call's to say.
-  (void)context->device.synchronize();
-  const std::lock_guard lock(context->mutex);
-  (*context.*objects).erase(handle);
-  const Result<void> ended = context->device.destroy(Handle{handle});
-  return ended ? CUDA_SUCCESS : result_of(ended.error());
+  context->device.after_work(
+      [&device = context->device, handle, object] { (void)device.destroy(Handle{handle}); });
+  return CUDA_SUCCESS;
 }
 
 }  // namespace

@@ -26,9 +26,20 @@ int protection_of(CUmemAccess_flags access) {
   return access == ACCESS_READ_WRITE ? PROT_READ | PROT_WRITE : access == ACCESS_READ ? PROT_READ : PROT_NONE;
 }
 
+/// Reserved addresses, with a guard behind; given back when nothing is mapped there any more.
+struct Range {
+  const CUdeviceptr base;
+  const std::size_t bytes;
+  Range(CUdeviceptr begin, std::size_t size) : base(begin), bytes(size) {}
+  ~Range() { munmap(reinterpret_cast<void*>(base), bytes + kPage); }
+  Range(const Range&) = delete;
+  Range& operator=(const Range&) = delete;
+};
+
 struct MappedMemory final : Memory {
-  MappedMemory(CUdeviceptr address, std::size_t size, std::shared_ptr<PhysicalMemory> of)
-      : physical(std::move(of)) {
+  MappedMemory(CUdeviceptr address, std::size_t size, std::shared_ptr<const Range> in,
+               std::shared_ptr<PhysicalMemory> of)
+      : range(std::move(in)), physical(std::move(of)) {
     kind = MemoryKind::mapped;
     base = address;
     bytes = size;
@@ -44,6 +55,7 @@ struct MappedMemory final : Memory {
   }
   std::uint64_t block_id() const override { return physical->id; }
 
+  const std::shared_ptr<const Range> range;
   const std::shared_ptr<PhysicalMemory> physical;
   std::atomic<CUmemAccess_flags> by_device{ACCESS_NONE}, by_host{ACCESS_NONE};
 };
@@ -51,17 +63,28 @@ struct MappedMemory final : Memory {
 /// Reserved addresses, and a lock for everything that is mapped in them.
 struct Reservations {
   std::mutex mutex;
-  std::map<CUdeviceptr, std::size_t> ranges;
+  std::map<CUdeviceptr, std::shared_ptr<const Range>> ranges;
+  std::vector<std::weak_ptr<const MappedMemory>> ending;  ///< unmapped; work may still use them
 
   static Reservations& instance() {
     static Reservations& reservations = *new Reservations;
     return reservations;
   }
-  bool contain(CUdeviceptr address, std::size_t bytes) const {
+  /// The range that addresses lie in, or null.
+  std::shared_ptr<const Range> find(CUdeviceptr address, std::size_t bytes) const {
     auto next = ranges.upper_bound(address);
-    if (next == ranges.begin()) return false;
-    const auto& [base, size] = *--next;
-    return address - base <= size && bytes <= size - (address - base);
+    if (next == ranges.begin()) return nullptr;
+    const std::shared_ptr<const Range>& range = (--next)->second;
+    const CUdeviceptr offset = address - range->base;
+    return offset <= range->bytes && bytes <= range->bytes - offset ? range : nullptr;
+  }
+  /// Whether something that ends is still mapped there.
+  bool are_in_use(CUdeviceptr address, std::size_t bytes) {
+    std::erase_if(ending, [](const auto& memory) { return memory.expired(); });
+    return std::ranges::any_of(ending, [&](const auto& each) {
+      const auto memory = each.lock();
+      return memory != nullptr && memory->base < address + bytes && address < memory->base + memory->bytes;
+    });
   }
 };
 
@@ -165,7 +188,7 @@ CUresult cuMemAddressReserve(CUdeviceptr* address, std::size_t bytes, std::size_
   if (end != begin + total) munmap(reinterpret_cast<void*>(end), begin + total - end);
   Reservations& reservations = Reservations::instance();
   const std::lock_guard lock(reservations.mutex);
-  reservations.ranges[base] = bytes;
+  reservations.ranges[base] = std::make_shared<const Range>(base, bytes);
   *address = base;
   return CUDA_SUCCESS;
 }
@@ -175,11 +198,10 @@ CUresult cuMemAddressFree(CUdeviceptr address, std::size_t bytes) {
   Reservations& reservations = Reservations::instance();
   const std::lock_guard lock(reservations.mutex);
   const auto found = reservations.ranges.find(address);
-  if (found == reservations.ranges.end() || found->second != bytes) return CUDA_ERROR_INVALID_VALUE;
+  if (found == reservations.ranges.end() || found->second->bytes != bytes) return CUDA_ERROR_INVALID_VALUE;
   for (std::size_t offset = 0; offset < bytes; offset += kMemoryGranularity)
     if (Process::instance().memory.find(address + offset) != nullptr)
       return CUDA_ERROR_INVALID_VALUE;  // still mapped
-  munmap(reinterpret_cast<void*>(address), bytes + kPage);
   reservations.ranges.erase(found);
   return CUDA_SUCCESS;
 }
@@ -242,8 +264,11 @@ CUresult cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t offset,
     return CUDA_ERROR_INVALID_VALUE;
   Reservations& reservations = Reservations::instance();
   const std::lock_guard lock(reservations.mutex);
-  if (!reservations.contain(address, bytes)) return CUDA_ERROR_INVALID_VALUE;
-  auto mapped = std::make_shared<MappedMemory>(address, bytes, memory);
+  auto range = reservations.find(address, bytes);
+  if (range == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (reservations.are_in_use(address, bytes)) Process::instance().synchronize_all();
+  if (reservations.are_in_use(address, bytes)) return CUDA_ERROR_NOT_PERMITTED;  // by a context that ends
+  auto mapped = std::make_shared<MappedMemory>(address, bytes, std::move(range), memory);
   // A range that is in use already is refused by the table; its own is not touched before that.
   if (!Process::instance().memory.add(mapped)) {
     mapped->bytes = 0;  // nothing to unmap
@@ -256,14 +281,17 @@ CUresult cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t offset,
   return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+// No call finds it any more; work that was given before still does, until it is done.
 CUresult cuMemUnmap(CUdeviceptr address, std::size_t bytes) {
   if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
-  Process::instance().synchronize_all();  // what runs may use it
   Reservations& reservations = Reservations::instance();
   const std::lock_guard lock(reservations.mutex);
   const auto mapped = mappings_of(address, bytes);
   if (mapped.empty()) return CUDA_ERROR_INVALID_VALUE;
-  for (const auto& each : mapped) Process::instance().memory.remove(each->base);
+  for (const auto& each : mapped) {
+    reservations.ending.push_back(each);
+    end_shared(each->base);
+  }
   return CUDA_SUCCESS;
 }
 

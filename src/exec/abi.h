@@ -172,6 +172,7 @@ struct WarpContext {
                                  ///< the engine's own
   std::uint32_t cluster_joined;  ///< lanes that have arrived at the cluster's barrier and not waited yet
   std::uint32_t cluster_parity;  ///< of these: lanes that arrived in a phase of odd number
+  std::uint64_t stack_limit;     ///< host address that the stack of calls must not pass; the engine's own
 };
 
 }  // namespace raddle::exec

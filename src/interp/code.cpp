@@ -8,6 +8,7 @@
 
 #include "base/assert.h"
 #include "interp/joins.h"
+#include "ptx/call_depth.h"
 #include "ptx/layout.h"
 
 namespace raddle::interp {
@@ -101,25 +102,6 @@ bool has_open_stack(const FunctionCode& code) {
                      [](const ptx::Call& call) { return call.callee.kind != ptx::Operand::Kind::function; });
 }
 
-/// Deepest chain of frames by depth-first walk; a cycle leaves the depth open.
-std::uint64_t deepest(const ModuleCode& code, ptx::FunctionId id, std::vector<std::uint64_t>& known,
-                      std::vector<char>& state, bool& open_depth) {
-  id = resolve_alias(*code.module, id);
-  if (state[id] == 2) return known[id];
-  if (state[id] == 1) {
-    open_depth = true;
-    return 0;
-  }
-  state[id] = 1;
-  std::uint64_t below = 0;
-  for (const auto& call : code.functions[id]->function->calls) {
-    if (call.callee.kind != ptx::Operand::Kind::function) continue;
-    below = std::max(below, deepest(code, call.callee.index, known, state, open_depth));
-  }
-  state[id] = 2;
-  return known[id] = code.functions[id]->local_bytes + below;
-}
-
 /// One error that names everything that is missing, so that a user sees all of it at once (K-17).
 Result<void> check_supported(const ModuleCode& code) {
   std::string missing;
@@ -161,10 +143,10 @@ Result<std::unique_ptr<ModuleCode>> prepare(const ptx::Module& module, ptx::Func
     open_depth |= has_open_stack(*code->functions[id]);
   }
   TRY(check_supported(*code));
-  std::vector<std::uint64_t> known(module.functions.size());
-  std::vector<char> state(module.functions.size());
-  std::uint64_t bytes = deepest(*code, code->kernel, known, state, open_depth);
-  code->local_bytes = static_cast<std::uint32_t>(bytes + (open_depth ? stack_bytes : 0));
+  const ptx::CallDepth depth = ptx::call_depth(
+      module, code->kernel, [&](ptx::FunctionId id) { return code->functions[id]->local_bytes; });
+  open_depth |= depth.is_recursive;
+  code->local_bytes = static_cast<std::uint32_t>(depth.bytes + (open_depth ? stack_bytes : 0));
   return code;
 }
 

@@ -4,6 +4,7 @@
 
 #include <llvm/IR/Module.h>
 
+#include "exec/hand_over.h"
 #include "jit/holds.h"
 #include "jit/order.h"
 
@@ -66,7 +67,7 @@ BlockChoice choose_block_kind(const ptx::Module& module, ptx::FunctionId kernel,
 void emit_block_function(llvm::Module& llvm, DebugLines& debug, llvm::Function* warp_function) {
   auto& context = llvm.getContext();
   Builder ir(context);
-  auto* type = llvm::FunctionType::get(ir.getVoidTy(), {ir.getPtrTy()}, false);
+  auto* type = llvm::FunctionType::get(ir.getVoidTy(), {ir.getPtrTy(), ir.getInt32Ty()}, false);
   auto* block = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "block", llvm);
   block->addFnAttr(llvm::Attribute::NullPointerIsValid);
   block->setSubprogram(debug.subprogram("block", 0));
@@ -92,12 +93,13 @@ void emit_block_function(llvm::Module& llvm, DebugLines& debug, llvm::Function* 
   };
   ir.CreateMemSet(warp, ir.getInt8(0), offsetof(exec::WarpContext, dynamic_stack), llvm::Align(8));
   ir.CreateStore(block->getArg(0), field(offsetof(exec::WarpContext, cta)));
+  auto* handed_over = field(exec::kHandedOver);
   auto* warps = cta_field(offsetof(exec::CtaContext, warp_count));
   auto* threads = cta_field(offsetof(exec::CtaContext, thread_count));
   ir.CreateBr(loop);
   ir.SetInsertPoint(loop);
   auto* index = ir.CreatePHI(ir.getInt32Ty(), 2, "index");
-  index->addIncoming(ir.getInt32(0), entry);
+  index->addIncoming(block->getArg(1), entry);
   ir.CreateStore(index, field(offsetof(exec::WarpContext, warp_id)));
   auto* left = ir.CreateSub(threads, ir.CreateShl(index, 5));
   auto* partial =
@@ -111,7 +113,10 @@ void emit_block_function(llvm::Module& llvm, DebugLines& debug, llvm::Function* 
                                                      offsetof(exec::CtaContext, running_warp)));
   ir.CreateCall(warp_function, {warp});
   index->addIncoming(next, loop);
-  ir.CreateCondBr(ir.CreateICmpULT(next, warps), loop, done);
+  // Once the machine has suspended a warp, those behind it are another fiber's. Where a warp cannot be
+  // suspended nothing stores this word, and LLVM drops the test.
+  auto* alone = ir.CreateICmpEQ(ir.CreateLoad(ir.getInt32Ty(), handed_over), ir.getInt32(0));
+  ir.CreateCondBr(ir.CreateAnd(ir.CreateICmpULT(next, warps), alone), loop, done);
   ir.SetInsertPoint(done);
   ir.CreateRetVoid();
 }

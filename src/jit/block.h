@@ -17,8 +17,9 @@ struct BlockChoice {
 BlockChoice choose_block_kind(const ptx::Module& module, ptx::FunctionId kernel,
                               const ptx::KernelNeeds& needs, LayoutClass layout, unsigned part_lanes);
 
-/// loops: adds `void block(ptr cta)`, which runs all warps of a CTA, so that what does not change is computed
-/// once.
+/// loops: adds `void block(ptr cta, i32 first)`, which runs all warps of a CTA from `first` on, so that what
+/// does not change is computed once. It ends early after a warp that was suspended
+/// (exec/hand_over.h).
 void emit_block_function(llvm::Module& llvm, DebugLines& debug, llvm::Function* warp_function);
 
 }  // namespace raddle::jit

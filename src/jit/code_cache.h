@@ -23,12 +23,16 @@ CodeKey code_key(std::initializer_list<llvm::StringRef> parts);
 /// Safe to use from several threads and processes at once.
 class CodeCache {
  public:
-  /// @param directory made with mode 0700 when first needed; empty: memory only. One that others may write to
-  /// is not
-  ///   used (`problem()` says so): code in it would run in this process.
-  explicit CodeCache(std::string directory);
+  /// @param directory made with mode 0700; empty: memory only. One that is not the user's own with just that
+  /// mode
+  ///   is not used (`problem()` says so): code in it would run in this process.
+  explicit CodeCache(const std::string& directory);
+  ~CodeCache();
+  CodeCache(const CodeCache&) = delete;
+  CodeCache& operator=(const CodeCache&) = delete;
 
-  /// The object, or null. A damaged file counts as missing and is removed.
+  /// The object, or null. What is damaged, or no regular file of the user's, counts as missing and is
+  /// removed.
   std::unique_ptr<llvm::MemoryBuffer> find(const CodeKey& key);
   /// Keeps a copy. A full disk or a lost race only means that it is compiled again.
   void store(const CodeKey& key, llvm::StringRef object);
@@ -38,12 +42,12 @@ class CodeCache {
   static constexpr std::uint64_t kMemoryBytes = 64u << 20;  ///< beyond it, nothing more is kept in memory
 
  private:
-  std::string path_of(const CodeKey& key) const;
   std::unique_ptr<llvm::MemoryBuffer> read(const CodeKey& key);
   void write(const CodeKey& key, llvm::StringRef object);
   void trim();
 
-  std::string directory_, problem_;
+  int directory_ = -1;  // descriptor
+  std::string problem_;
   std::mutex mutex_;
   std::map<CodeKey, std::string> memory_;
   std::uint64_t memory_bytes_ = 0;

@@ -10,6 +10,9 @@
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/assert.h"
@@ -120,8 +123,12 @@ bool sprawls(const llvm::Module& module) {
   });
 }
 
-void optimise(llvm::Module& module, llvm::TargetMachine& machine, Tier tier) {
-  llvm::PassBuilder passes(&machine);
+void optimise(llvm::Module& module, llvm::TargetMachine& machine, Tier tier, Effort* effort) {
+  llvm::PassInstrumentationCallbacks callbacks;
+  if (effort != nullptr)
+    callbacks.registerShouldRunOptionalPassCallback(
+        [effort](llvm::StringRef, const llvm::Any&) { return !effort->is_over(); });
+  llvm::PassBuilder passes(&machine, llvm::PipelineTuningOptions(), std::nullopt, &callbacks);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -142,27 +149,50 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, Tier tier) {
   pipeline.run(module, modules);
 }
 
+/// Variables first: those behind a cut would be made anew whenever the code comes by, and the frame's size
+/// were unknown.
+void gather_variables(llvm::BasicBlock& entry) {
+  auto front = entry.begin();
+  for (auto i = entry.begin(); i != entry.end();) {
+    llvm::Instruction& instruction = *i++;
+    if (!llvm::isa<llvm::AllocaInst>(instruction)) continue;
+    if (&instruction == &*front)
+      ++front;
+    else
+      instruction.moveBefore(entry, front);
+  }
+}
+
 /// Instruction selection looks at a block at a time and takes more than linear time: no block is longer than
 /// this.
 void split_long_blocks(llvm::Module& module) {
   constexpr unsigned kLongest = 200;
   std::vector<llvm::Instruction*> cuts;
-  for (llvm::Function& function : module)
+  for (llvm::Function& function : module) {
+    if (!function.empty()) gather_variables(function.getEntryBlock());
     for (llvm::BasicBlock& block : function) {
       unsigned count = 0;
       for (llvm::Instruction& i : block)
-        if (!llvm::isa<llvm::PHINode>(i) && !i.isTerminator() && ++count % kLongest == 0) cuts.push_back(&i);
+        if (!llvm::isa<llvm::PHINode, llvm::AllocaInst>(i) && !i.isTerminator() && ++count % kLongest == 0)
+          cuts.push_back(&i);
     }
+  }
   // From the back: what a cut moves is then never longer than the limit.
   for (auto i = cuts.rbegin(); i != cuts.rend(); ++i) (*i)->getParent()->splitBasicBlock((*i)->getIterator());
 }
 
 }  // namespace
 
-std::unique_ptr<llvm::MemoryBuffer> generate_object(llvm::Module& module, const HostTarget& target,
-                                                    Tier tier) {
+bool dump_wanted(const char* what) {
+  const char* dump = std::getenv("RADDLE_DUMP");
+  return dump != nullptr && std::string_view(dump) == what;
+}
+
+std::unique_ptr<llvm::MemoryBuffer> generate_object(llvm::Module& module, const HostTarget& target, Tier tier,
+                                                    Effort* effort) {
   auto machine = make_target_machine(target, tier);  // one per call: a TargetMachine is for one thread
-  optimise(module, *machine, tier);
+  optimise(module, *machine, tier, effort);
+  if (effort != nullptr && effort->is_over()) return nullptr;
   if (tier == Tier::quick) split_long_blocks(module);
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream stream(object);
@@ -170,6 +200,7 @@ std::unique_ptr<llvm::MemoryBuffer> generate_object(llvm::Module& module, const 
   bool cannot = machine->addPassesToEmitFile(emission, stream, nullptr, llvm::CodeGenFileType::ObjectFile);
   RADDLE_ASSERT(!cannot, "the host's LLVM target emits no object files");
   emission.run(module);
+  if (dump_wanted("optimised")) module.print(llvm::errs(), nullptr);
   return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(object), "kernel", false);
 }
 

@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "jit/compilation.h"
 #include "jit/engine.h"
 #include "jit/host.h"
 
@@ -13,7 +14,12 @@ namespace raddle::jit {
 
 /// Optimises the module (which it consumes) and emits relocatable code. Threads may call it side by side,
 /// each with a module in a context of its own.
-std::unique_ptr<llvm::MemoryBuffer> generate_object(llvm::Module& module, const HostTarget& target,
-                                                    Tier tier);
+/// @param effort  looked at between passes; null: as long as it takes
+/// @returns null if the effort was over before the code was to be emitted
+std::unique_ptr<llvm::MemoryBuffer> generate_object(llvm::Module& module, const HostTarget& target, Tier tier,
+                                                    Effort* effort = nullptr);
+
+/// RADDLE_DUMP=ir|optimised writes what the engine made to stderr, for people who work on it.
+bool dump_wanted(const char* what);
 
 }  // namespace raddle::jit

@@ -273,7 +273,11 @@ llvm::Value* FunctionCompiler::dynamic_stack(unsigned p) {
 }
 
 llvm::Value* FunctionCompiler::frame_end() {
-  return ir.CreateAdd(local_frame_, ir.getInt32((f.local_bytes + 15) / 16 * 16));
+  constexpr std::uint32_t kAlign = 16;
+  std::uint32_t bytes = (f.local_bytes + kAlign - 1) / kAlign * kAlign;
+  // Never empty where the depth is unknown: a place to return to, as on a GPU.
+  if (context.open_depth && !f.is_entry) bytes = std::max(bytes, kAlign);
+  return ir.CreateAdd(local_frame_, ir.getInt32(bytes));
 }
 
 std::vector<llvm::Value*> FunctionCompiler::local_base() {

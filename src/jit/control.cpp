@@ -86,6 +86,7 @@ void FunctionCompiler::emit_prologue() {
   ir.SetInsertPoint(body_);
   if (f.is_entry) {
     local_frame_ = ir.getInt32(0);
+    if (context.open_depth) limit_host_stack();
     if (context.has_dynamic_stack && !regions)  // a block's regions start with cleared contexts
       ir.CreateMemSet(dynamic_stack(0), ir.getInt8(0), sizeof(exec::WarpContext::dynamic_stack),
                       llvm::Align(4));
@@ -99,6 +100,7 @@ void FunctionCompiler::emit_prologue() {
     returns_ = function_->getArg(3);
     local_frame_ = function_->getArg(4);
     check_stack();
+    if (!f.calls.empty()) poll();  // calls alone, without a loop, may go on for ever
     body_ = ir.GetInsertBlock();
   }
   if (regions) {
@@ -112,9 +114,26 @@ bool FunctionCompiler::moves_stack() const {
                      [](const ptx::Instruction& i) { return i.opcode->is(isa::Effects::stack); });
 }
 
+/// Calls of unknown depth get call_stack bytes of the host's stack from here on; what comes below belongs to
+/// the chain of calls that follows the last check, and to services (engine.cpp reserves it).
+void FunctionCompiler::limit_host_stack() {
+  auto* here = ir.CreateIntrinsic(llvm::Intrinsic::frameaddress, {ir.getPtrTy()}, {ir.getInt32(0)});
+  auto* limit = ir.CreateSub(ir.CreatePtrToInt(here, ir.getInt64Ty()), ir.getInt64(context.call_stack));
+  ir.CreateStore(
+      limit, ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), warp_, offsetof(exec::WarpContext, stack_limit)));
+}
+
+void FunctionCompiler::check_host_stack() {
+  auto* here = ir.CreateIntrinsic(llvm::Intrinsic::frameaddress, {ir.getPtrTy()}, {ir.getInt32(0)});
+  auto* limit = warp_field(offsetof(exec::WarpContext, stack_limit), ir.getInt64Ty(), "stack_limit", false);
+  if_then(ir.CreateICmpULT(ir.CreatePtrToInt(here, ir.getInt64Ty()), limit),
+          [&] { fault(exec::FaultKind::stack_overflow, ir.getInt64(0), first_lane(function_->getArg(1))); });
+}
+
 /// A device function's frame must end below local memory's end, and below what its lanes have allocated
 /// there.
 void FunctionCompiler::check_stack() {
+  if (context.open_depth) check_host_stack();
   auto* i32 = ir.getInt32Ty();
   auto* stack =
       ir.CreateTrunc(cta_field(offsetof(exec::CtaContext, local_stride), ir.getInt64Ty(), "stack"), i32);
@@ -193,6 +212,14 @@ void FunctionCompiler::add_lanes(BlockId target, const Mask& lanes_added) {
   store_mask(target, waiting);
 }
 
+void FunctionCompiler::poll() {
+  auto* poll_word = cta_field(offsetof(exec::CtaContext, poll), ir.getPtrTy(), "poll");
+  auto* word = ir.CreateAlignedLoad(ir.getInt32Ty(), poll_word, llvm::Align(4), "polled");
+  word->setAtomic(llvm::AtomicOrdering::Monotonic);
+  if_then(ir.CreateICmpNE(word, ir.getInt32(0)),
+          [&] { call_service(offsetof(exec::Services, poll), ir.getVoidTy(), {warp_}); });
+}
+
 void FunctionCompiler::go(const std::vector<BlockId>& set) {
   for (const Target& t : plan.targets(block, set)) {
     llvm::BasicBlock* destination = blocks_[t.block];
@@ -201,11 +228,7 @@ void FunctionCompiler::go(const std::vector<BlockId>& set) {
       arrive = llvm::BasicBlock::Create(ir.getContext(), "back", function_);
       auto at = ir.saveIP();
       ir.SetInsertPoint(arrive);
-      auto* poll_word = cta_field(offsetof(exec::CtaContext, poll), ir.getPtrTy(), "poll");
-      auto* word = ir.CreateAlignedLoad(ir.getInt32Ty(), poll_word, llvm::Align(4), "polled");
-      word->setAtomic(llvm::AtomicOrdering::Monotonic);
-      if_then(ir.CreateICmpNE(word, ir.getInt32(0)),
-              [&] { call_service(offsetof(exec::Services, poll), ir.getVoidTy(), {warp_}); });
+      poll();
       if (plan.order.waiting_header[t.block]) {
         if (!spin_counter_) {
           spin_counter_ = entry_alloca(ir.getInt32Ty(), "spins");
@@ -308,62 +331,6 @@ void FunctionCompiler::emit_terminator(const ptx::Instruction* last) {
       emit_indexed(*last);
       return;
   }
-}
-
-/// brx.idx. An index that no target has is a fault, as in the interpreter.
-void FunctionCompiler::emit_indexed(const ptx::Instruction& last) {
-  if (!plan.divergent(block)) return emit_uniform_index(last);
-  const auto& targets = f.branch_targets[last.extra];
-  const auto& successors = plan.cfg.nodes[block].successors;
-  WarpValue index = read(f.operands_of(last)[0]);
-  Mask branching = executing(), astray = branching, staying = branching;
-  std::vector<BlockId> set = plan.pending(block);
-  for (BlockId s : successors)
-    if (auto at = std::lower_bound(set.begin(), set.end(), s); at == set.end() || *at != s) set.insert(at, s);
-  for (std::size_t n = 0; n < targets.size(); ++n) {
-    Mask chosen = branching;
-    for (unsigned p = 0; p < parts(); ++p) {
-      Val i = part(index, p).as(Type::u32);
-      chosen[p] = ir.CreateAnd(branching[p], eq(i, i.like(static_cast<std::int64_t>(n))).v);
-      astray[p] = ir.CreateAnd(astray[p], ir.CreateNot(chosen[p]));
-    }
-    add_lanes(targets[n], chosen);
-  }
-  fault_lanes(exec::FaultKind::illegal_instruction, astray);
-  if (last.guard != ptx::kNone) {
-    for (unsigned p = 0; p < parts(); ++p) staying[p] = ir.CreateAnd(active_[p], ir.CreateNot(branching[p]));
-    add_lanes(successors.back(), staying);
-  }
-  go(set);
-}
-
-void FunctionCompiler::emit_uniform_index(const ptx::Instruction& last) {
-  const auto& targets = f.branch_targets[last.extra];
-  auto go_to = [&](BlockId s) {
-    add_lanes(s, active_);
-    go(plan.with(block, {s}));
-  };
-  auto new_block = [&](const char* name) {
-    return llvm::BasicBlock::Create(ir.getContext(), name, function_);
-  };
-  if (last.guard != ptx::kNone) {
-    auto *branching = new_block("branching"), *staying = new_block("staying");
-    ir.CreateCondBr(guard_scalar(last), branching, staying);
-    ir.SetInsertPoint(staying);
-    go_to(plan.cfg.nodes[block].successors.back());
-    ir.SetInsertPoint(branching);
-  }
-  auto* astray = new_block("astray");
-  auto* choice = ir.CreateSwitch(scalar(read(f.operands_of(last)[0])).as(Type::u32).v, astray);
-  for (std::size_t n = 0; n < targets.size(); ++n) {
-    auto* target = new_block("target");
-    choice->addCase(ir.getInt32(static_cast<std::uint32_t>(n)), target);
-    ir.SetInsertPoint(target);
-    go_to(targets[n]);
-  }
-  ir.SetInsertPoint(astray);
-  fault_lanes(exec::FaultKind::illegal_instruction, active_);
-  ir.CreateBr(exit_);
 }
 
 void FunctionCompiler::emit_barrier_region() {

@@ -9,17 +9,19 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <atomic>
 #include <chrono>
-#include <cstdlib>
 
 #include "base/assert.h"
 #include "jit/block.h"
 #include "jit/code_cache.h"
 #include "jit/codegen.h"
+#include "jit/compilation.h"
 #include "jit/executable.h"
 #include "jit/holds.h"
 #include "jit/host.h"
-#include "jit/tiers.h"
+#include "jit/stack_use.h"
+#include "ptx/layout.h"
 #include "ptx/parser.h"
 
 namespace raddle::jit {
@@ -38,12 +40,6 @@ std::vector<bool> addresses_taken(const ptx::Module& module) {
   return taken;
 }
 
-/// RADDLE_DUMP=ir|optimised|asm writes what the engine made to stderr, for people who work on it.
-bool dump_wanted(const char* what) {
-  const char* dump = std::getenv("RADDLE_DUMP");
-  return dump && std::string_view(dump) == what;
-}
-
 std::string bitcode_of(const llvm::Module& module) {
   std::string bitcode;
   llvm::raw_string_ostream stream(bitcode);
@@ -57,6 +53,22 @@ constexpr std::size_t kLargeKernel = 2000;
 /// What the optimised tier is expected to take, in seconds per PTX instruction: as long must the kernel have
 /// run.
 constexpr double kSecondsPerInstruction = 300e-6;
+/// Processor time, in seconds, for which a launch waits for optimised code, and after which such code is
+/// given up.
+constexpr double kPatience = 2, kBudget = 30;
+/// What LLVM's least effort takes for a function and a block beside their instructions, in instructions; and
+/// how many instructions are too many. The largest kernels met in libraries count 60,000.
+constexpr std::size_t kFunctionSize = 60, kBlockSize = 40, kBeyond = 200'000;
+/// Bytes of the host's stack that services (printf, malloc, launches) may take, called from anywhere.
+constexpr std::uint64_t kServiceStack = 256u << 10;
+
+/// Bytes of the host's stack for calls of unknown depth, for a stack of so many bytes per thread in local
+/// memory: quick code keeps every register, and the masks, in its frames, many times what a GPU spills. Only
+/// what is touched is memory.
+std::uint64_t call_stack(std::uint32_t stack_bytes) {
+  constexpr std::uint64_t kLeast = 8u << 20, kTimes = 16;
+  return std::max(kLeast, kTimes * exec::kWarpSize * stack_bytes);
+}
 
 class JitEngine final : public exec::Engine {
  public:
@@ -69,7 +81,8 @@ class JitEngine final : public exec::Engine {
     auto jit = llvm::orc::LLJITBuilder().setNumCompileThreads(0).create();
     RADDLE_ASSERT(static_cast<bool>(jit), "cannot create the ORC session");
     jit_ = std::move(*jit);
-    if (!cache_.problem().empty())
+    static std::atomic<bool> told{false};
+    if (!cache_.problem().empty() && !told.exchange(true))
       fmt::print(stderr, "raddle: warning: compiled code is not kept: {}\n", cache_.problem());
   }
 
@@ -78,6 +91,15 @@ class JitEngine final : public exec::Engine {
   std::uint64_t shape_class(exec::BlockShape block) const override {
     LayoutClass c = layout_class(block, target_.simd.lanes);
     return static_cast<std::uint64_t>(c.layout) * 2 + (c.full_warps ? 1 : 0);
+  }
+
+  bool is_beyond(const ptx::Module& module, ptx::FunctionId kernel) const override {
+    std::size_t size = 0;
+    for (ptx::FunctionId id : ptx::call_closure(module, kernel)) {
+      const ptx::Function& f = module.functions[id];
+      size += kFunctionSize + f.instructions.size() + f.blocks.size() * kBlockSize;
+    }
+    return size > kBeyond;
   }
 
   Result<std::unique_ptr<exec::Executable>> compile(const ptx::Module& module, ptx::FunctionId kernel,
@@ -125,6 +147,8 @@ class JitEngine final : public exec::Engine {
     shared.functions_may_exit = choice.functions_exit;
     shared.has_dynamic_stack = needs.has_dynamic_stack;
     shared.clustered = options.clustered;
+    shared.open_depth = needs.is_recursive || needs.has_indirect_calls || needs.has_dynamic_stack;
+    if (shared.open_depth) shared.call_stack = call_stack(options.stack_bytes);
     auto* entry = compile_function(shared, module.functions[kernel]);
     while (!shared.to_compile.empty()) {
       auto id = shared.to_compile.back();
@@ -138,41 +162,40 @@ class JitEngine final : public exec::Engine {
     executable.kind = choice.kind;
     executable.statistics = shared.statistics;
     executable.local_bytes = needs.local_bytes;
-    if (needs.is_recursive || needs.has_indirect_calls || needs.has_dynamic_stack) {
-      // Frames of calls whose depth is unknown, and what alloca takes, come out of CUDA's stack, whose end
-      // the callee's prologue checks. The host's stack holds what a GPU would spill beside them: as much, and
-      // the masks.
-      executable.local_bytes += options.stack_bytes;
-      executable.stack_bytes = std::uint64_t{4} * exec::kWarpSize * options.stack_bytes;
-    }
+    // Frames of calls whose depth is unknown, and what alloca takes, come out of CUDA's stack, whose end the
+    // callee's prologue checks.
+    if (shared.open_depth) executable.local_bytes += options.stack_bytes;
+    executable.call_stack = shared.call_stack;
     executable.frame_bytes = shared.frame_bytes;
     return is_loops ? "block" : entry->getName().str();
   }
 
-  /// From IR to code that can be called: out of the cache, or in the tier that fits the kernel's size.
+  /// What an object is made from, and what it will be called by.
+  struct Source {
+    std::string bitcode, entry;
+    CodeKey key;
+  };
+
+  /// From IR to code that can be called: out of the cache, or in the tier that was asked for, or in tiers.
   Result<void> make_code(llvm::Module& llvm, const std::string& entry, std::size_t instructions,
                          JitExecutable& executable) {
     if (dump_wanted("ir")) llvm.print(llvm::errs(), nullptr);
     std::string broken;
     llvm::raw_string_ostream report(broken);
     RADDLE_ASSERT(!llvm::verifyModule(llvm, &report), broken);
-    Tier tier = tier_.value_or(instructions > kLargeKernel ? Tier::quick : Tier::optimised);
-    const bool keeps = caches_ && tier_ != Tier::quick, may_improve = tier == Tier::quick && !tier_;
+    const bool keeps = caches_ && tier_ != Tier::quick;
     // Taken before code is generated, which consumes the module.
-    std::string bitcode = keeps || may_improve ? bitcode_of(llvm) : std::string();
-    const CodeKey key = keeps ? key_of(bitcode) : CodeKey{};
-    auto object = keeps ? cache_.find(key) : nullptr;
-    executable.statistics.from_cache = object != nullptr;
-    if (object) tier = Tier::optimised;
-    if (!object) object = generate_object(llvm, target_, tier);
-    if (dump_wanted("optimised")) llvm.print(llvm::errs(), nullptr);
-    if (keeps && tier == Tier::optimised && !executable.statistics.from_cache)
-      cache_.store(key, object->getBuffer());
-    executable.statistics.is_quick = tier == Tier::quick;
-    TRY(link(std::move(object), entry, executable));
-    if (tier == Tier::quick && !tier_)
-      optimise_when_hot(std::move(bitcode), key, entry, instructions, executable);
-    return {};
+    Source source{.bitcode = keeps || !tier_ ? bitcode_of(llvm) : "", .entry = entry, .key = {}};
+    if (keeps) source.key = key_of(source.bitcode);
+    if (auto object = keeps ? cache_.find(source.key) : nullptr) {
+      executable.statistics.from_cache = true;
+      return link(std::move(object), entry, executable);
+    }
+    if (!tier_) return make_in_tiers(llvm, std::move(source), instructions, executable);
+    executable.statistics.is_quick = tier_ == Tier::quick;
+    auto object = generate_object(llvm, target_, *tier_);
+    if (keeps) cache_.store(source.key, object->getBuffer());
+    return link(std::move(object), entry, executable);
   }
 
   CodeKey key_of(const std::string& bitcode) const {
@@ -180,22 +203,54 @@ class JitEngine final : public exec::Engine {
                      LLVM_VERSION_STRING, RADDLE_CODEGEN_HASH});
   }
 
-  void optimise_when_hot(std::string bitcode, const CodeKey& key, const std::string& entry,
-                         std::size_t instructions, JitExecutable& executable) {
-    auto job = [this, bitcode = std::move(bitcode), key, entry, &executable] {
+  /// Optimised code if that is made soon. Else quick code, which serves until the optimised code is there: a
+  /// large kernel's is begun only when the kernel has run for long.
+  Result<void> make_in_tiers(llvm::Module& llvm, Source source, std::size_t instructions,
+                             JitExecutable& executable) {
+    const bool is_large = instructions > kLargeKernel;
+    std::shared_ptr<Compilation> begun;
+    if (!is_large) {
+      begun = start_optimised(source.bitcode, Compilation::Urgency::awaited);
+      if (auto object = begun->await(kPatience)) return use_optimised(std::move(object), source, executable);
+    }
+    executable.statistics.is_quick = true;
+    TRY(link(generate_object(llvm, target_, Tier::quick), source.entry, executable));
+    if (begun) {
+      improve(executable, std::move(begun), std::move(source));
+    } else {
+      executable.when_hot(
+          static_cast<double>(instructions) * kSecondsPerInstruction,
+          [this, &executable, source = std::move(source)] {
+            improve(executable, start_optimised(source.bitcode, Compilation::Urgency::background), source);
+          });
+    }
+    return {};
+  }
+
+  /// Puts optimised code in the place of quick code when it is made.
+  void improve(JitExecutable& executable, std::shared_ptr<Compilation> compilation, Source source) {
+    executable.improvement = compilation;
+    compilation->then([this, source = std::move(source), &executable](Compilation::Object object) {
+      // A failure leaves the quick code in place, which is right as well.
+      if (auto used = use_optimised(std::move(object), source, executable); !used)
+        fmt::print(stderr, "raddle: warning: {}\n", used.error().message);
+    });
+  }
+
+  std::shared_ptr<Compilation> start_optimised(std::string bitcode, Compilation::Urgency urgency) {
+    auto make = [target = target_, bitcode = std::move(bitcode)](Effort& effort) {
       llvm::LLVMContext context;
       auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "kernel"), context);
       RADDLE_ASSERT(static_cast<bool>(module), "bitcode written a moment ago cannot be read");
-      auto object = generate_object(**module, target_, Tier::optimised);
-      if (caches_) cache_.store(key, object->getBuffer());
-      // A failure leaves the quick code in place, which is right as well.
-      if (auto linked = link(std::move(object), entry, executable); !linked)
-        fmt::print(stderr, "raddle: warning: {}\n", linked.error().message);
+      return generate_object(**module, target, Tier::optimised, &effort);
     };
-    executable.when_hot(
-        static_cast<double>(instructions) * kSecondsPerInstruction,
-        [this, job = std::move(job), &executable] { tiers_.push(&executable, job); },
-        [this, &executable] { tiers_.cancel(&executable); });
+    return compilations_.start(std::move(make), urgency, kBudget);
+  }
+
+  Result<void> use_optimised(std::unique_ptr<llvm::MemoryBuffer> object, const Source& source,
+                             JitExecutable& executable) {
+    if (caches_) cache_.store(source.key, object->getBuffer());
+    return link(std::move(object), source.entry, executable);
   }
 
   static llvm::Function* compile_function(ModuleContext& shared, const ptx::Function& f) {
@@ -220,9 +275,13 @@ class JitEngine final : public exec::Engine {
   }
 
   /// Loads the object and makes it the executable's entry point; code it had before stays until the
-  /// executable goes.
+  /// executable goes. Code that needs more stack than blocks have been given by then is not used.
   Result<void> link(std::unique_ptr<llvm::MemoryBuffer> object, const std::string& entry,
                     JitExecutable& executable) {
+    const std::uint64_t stack =
+        stack_of_all_functions(object->getMemBufferRef()) + executable.call_stack + kServiceStack;
+    if (executable.stack_bytes != 0 && stack > executable.stack_bytes) return {};
+    executable.stack_bytes = std::max(executable.stack_bytes, stack);
     auto failed = [](llvm::Error error) {
       return Error::make(ErrorCode::invalid, "JIT: {}", llvm::toString(std::move(error)));
     };
@@ -251,7 +310,7 @@ class JitEngine final : public exec::Engine {
   CodeCache cache_;
   std::unique_ptr<llvm::orc::LLJIT> jit_;
   std::atomic<std::uint64_t> next_id_{0};
-  TierThread tiers_;  ///< last: its jobs use all of the above
+  Compilations compilations_;  ///< last: they use all of the above
 };
 
 }  // namespace

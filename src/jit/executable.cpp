@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "exec/hand_over.h"
 #include "jit/decode.h"
 
 namespace raddle::jit {
@@ -34,6 +35,9 @@ RegionMemory take_region_memory(std::size_t size) {
   return {static_cast<std::byte*>(bytes), size};
 }
 
+constexpr std::uint32_t kSmallestFrame = 64;  // bytes
+using LoopsEntry = void(exec::CtaContext*, std::uint32_t);
+
 }  // namespace
 
 /// Counts the time of one call against what is left until the code is hot. Two clock reads, and only while
@@ -61,13 +65,12 @@ class JitExecutable::Timed {
 };
 
 JitExecutable::~JitExecutable() {
-  if (stop_) stop_();
+  if (improvement) improvement->give_up();
   for (auto& release : releases_) release();
 }
 
-void JitExecutable::when_hot(double seconds, std::function<void()> hot, std::function<void()> stop) {
+void JitExecutable::when_hot(double seconds, std::function<void()> hot) {
   hot_ = std::move(hot);
-  stop_ = std::move(stop);
   nanoseconds_left_ = static_cast<std::int64_t>(seconds * 1e9) + 1;
 }
 
@@ -102,44 +105,82 @@ std::optional<exec::AccessedMemory> JitExecutable::accessed(std::uint64_t code,
 
 void JitExecutable::run_block(exec::CtaContext& cta) {
   Timed timed(*this);
-  if (kind == exec::BlockKind::loops) return entry<void(exec::CtaContext*)>()(&cta);
+  if (kind == exec::BlockKind::loops) return entry<LoopsEntry>()(&cta, 0);
   run_regions(cta);
 }
 
 void JitExecutable::run_warp(exec::WarpContext& warp) {
+  if (kind != exec::BlockKind::fibers) return run_rest(warp);
   Timed timed(*this);
   entry<void(exec::WarpContext*)>()(&warp);
+}
+
+/// A CTA that runs as regions. More than one fiber takes warps from it once some of them were suspended.
+struct JitExecutable::Regions {
+  static constexpr unsigned kMaxWarps = 32;
+  exec::WarpContext warps[kMaxWarps];  // at the begin: any of them leads here
+  std::uint32_t states[kMaxWarps];     // where each goes on, 0: nowhere, it has ended
+  std::byte* frames;
+  unsigned next;      // warp to be taken next, in this region
+  unsigned inside;    // taken, and not yet at the region's end
+  unsigned waiting;   // at the region's end
+  bool first = true;  // region: no warp has a state yet
+};
+
+/// The warps behind one that is suspended, on a fiber of their own (exec/hand_over.h).
+void JitExecutable::run_rest(exec::WarpContext& suspended) {
+  exec::CtaContext& cta = *suspended.cta;
+  if (kind == exec::BlockKind::regions)
+    return run_region(cta, *reinterpret_cast<Regions*>(&suspended - suspended.warp_id));
+  const std::uint32_t first = suspended.warp_id + 1;
+  if (first < cta.warp_count) entry<LoopsEntry>()(&cta, first);
+}
+
+/// Takes warps, one after the other, until none of the region is left to take.
+void JitExecutable::run_region(exec::CtaContext& cta, Regions& regions) {
+  auto* enter = entry<std::uint32_t(exec::WarpContext*, std::byte*, std::uint32_t)>();
+  const std::size_t frame = std::max<std::uint32_t>(frame_bytes, kSmallestFrame);
+  while (regions.next < cta.warp_count) {
+    const unsigned w = regions.next++;
+    std::uint32_t state = regions.first ? 0 : regions.states[w];
+    if (state == 0 && !regions.first) continue;
+    ++regions.inside;
+    exec::handed_over(regions.warps[w]) = 0;
+    cta.running_warp = w + 1;
+    state = enter(&regions.warps[w], regions.frames + w * frame, state);
+    regions.states[w] = state;
+    regions.waiting += state != 0;
+    --regions.inside;
+  }
 }
 
 /// A loop over the warps per region: each runs to its next `bar.sync 0` or its end; the barrier completes
 /// when all that still live have arrived, whichever of the kernel's barriers each stands at (K-5, K-6).
 void JitExecutable::run_regions(exec::CtaContext& cta) {
-  constexpr unsigned kMaxWarps = 32, kPhasesPerTurn = 1 << 14;
-  auto* enter = entry<std::uint32_t(exec::WarpContext*, std::byte*, std::uint32_t)>();
-  RADDLE_ASSERT(cta.warp_count <= kMaxWarps, "a block has at most 32 warps");
-  std::size_t frame = std::max<std::uint32_t>(frame_bytes, 64);
+  constexpr unsigned kPhasesPerTurn = 1 << 14;
+  RADDLE_ASSERT(cta.warp_count <= Regions::kMaxWarps, "a block has at most 32 warps");
+  const std::size_t frame = std::max<std::uint32_t>(frame_bytes, kSmallestFrame);
   RegionMemory memory = take_region_memory(frame * cta.warp_count);
-  exec::WarpContext warps[kMaxWarps];
-  std::uint32_t states[kMaxWarps];
-  unsigned waiting = 0, phases = 0;
+  Regions regions;
+  regions.frames = memory.bytes;
   for (unsigned w = 0; w < cta.warp_count; ++w) {
     std::uint32_t left = cta.thread_count - w * exec::kWarpSize;
     std::uint32_t lanes = left >= exec::kWarpSize ? 0xffffffffu : (1u << left) - 1;
-    warps[w] = {.cta = &cta, .warp_id = w, .initial_lanes = lanes, .live_lanes = lanes};
-    cta.running_warp = w + 1;
-    states[w] = enter(&warps[w], memory.bytes + w * frame, 0);
-    waiting += states[w] != 0;
+    regions.warps[w] = {.cta = &cta, .warp_id = w, .initial_lanes = lanes, .live_lanes = lanes};
   }
-  while (waiting != 0) {
-    // A loop may pass barriers for as long as it waits for another block: that one has to run at some time.
-    if (++phases % kPhasesPerTurn == 0) cta.services->yield(&warps[0]);
-    waiting = 0;
-    for (unsigned w = 0; w < cta.warp_count; ++w) {
-      if (states[w] == 0) continue;
-      cta.running_warp = w + 1;
-      states[w] = enter(&warps[w], memory.bytes + w * frame, states[w]);
-      waiting += states[w] != 0;
+  for (unsigned phases = 1;; ++phases) {
+    regions.next = regions.inside = regions.waiting = 0;
+    run_region(cta, regions);
+    // Suspended in this region, on other fibers: the region ends when they have come to its end.
+    if (regions.inside != 0) {
+      exec::WarpContext nobody{.cta = &cta};
+      exec::handed_over(nobody) = 1;
+      while (regions.inside != 0) cta.services->yield(&nobody);
     }
+    if (regions.waiting == 0) break;
+    regions.first = false;
+    // A loop may pass barriers for as long as it waits for another block: that one has to run at some time.
+    if (phases % kPhasesPerTurn == 0) cta.services->yield(&regions.warps[0]);
   }
   region_memory.push_back(memory);
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "exec/executable.h"
+#include "jit/compilation.h"
 #include "jit/line_table.h"
 
 namespace raddle::jit {
@@ -15,19 +16,19 @@ class JitExecutable final : public exec::Executable {
  public:
   ~JitExecutable() override;
 
-  /// loops: void(CtaContext*); regions: uint32(WarpContext*, frame, state); fibers: void(WarpContext*). May
-  /// be set again while blocks run, to code of the same kernel: what a frame holds between regions is the
-  /// same in every tier.
+  /// loops: void(CtaContext*, first warp); regions: uint32(WarpContext*, frame, state); fibers:
+  /// void(WarpContext*). May be set again while blocks run, to code of the same kernel: what a frame holds
+  /// between regions is the same in every tier.
   void set_entry(void* address) { entry_.store(address, std::memory_order_release); }
   /// The PTX lines of code that may run from now on, beside those of earlier tiers.
   void add_lines(LineTable lines);
   /// What frees the code, called when the executable goes.
   void add_release(std::function<void()> release) { releases_.push_back(std::move(release)); }
   /// Calls `hot` once, from a worker, when the code has run for so many seconds, all workers together.
-  /// `stop` is called before the executable goes, and returns when nothing that `hot` began works on it any
-  /// more.
-  void when_hot(double seconds, std::function<void()> hot, std::function<void()> stop);
-  std::uint32_t frame_bytes = 0;  ///< regions: saved state of one warp
+  void when_hot(double seconds, std::function<void()> hot);
+  std::shared_ptr<Compilation> improvement;  ///< better code in the making; given up when the executable goes
+  std::uint32_t frame_bytes = 0;             ///< regions: saved state of one warp
+  std::uint64_t call_stack = 0;              ///< part of stack_bytes: for calls of unknown depth
 
   void run_block(exec::CtaContext& cta) override;
   void run_warp(exec::WarpContext& warp) override;
@@ -37,18 +38,21 @@ class JitExecutable final : public exec::Executable {
 
  private:
   class Timed;
+  struct Regions;
   template <class F>
   F* entry() const {
     return reinterpret_cast<F*>(entry_.load(std::memory_order_acquire));
   }
+  void run_rest(exec::WarpContext& suspended);
   void run_regions(exec::CtaContext& cta);
+  void run_region(exec::CtaContext& cta, Regions& regions);
   std::optional<CodePlace> place_of(std::uint64_t address) const;
 
   std::atomic<void*> entry_{nullptr};
   mutable std::mutex lines_lock_;
   mutable std::vector<LineTable> lines_;
   std::vector<std::function<void()>> releases_;
-  std::function<void()> hot_, stop_;
+  std::function<void()> hot_;
   std::atomic<std::int64_t> nanoseconds_left_{0};  ///< until hot; 0: not counted
 };
 

@@ -57,6 +57,8 @@ struct ModuleContext {
   bool functions_may_exit = false;  ///< a device function executes `exit`
   bool has_dynamic_stack = false;   ///< some function moves the thread's stack pointer
   bool clustered = false;           ///< CTAs of one cluster reach each other's shared memory
+  bool open_depth = false;          ///< how deep calls nest is known when they run only
+  std::uint64_t call_stack = 0;     ///< open_depth: bytes of the host's stack for them
   exec::CodeStatistics statistics;
   std::uint32_t frame_bytes = 0;  ///< regions: state saved per warp
 };
@@ -211,7 +213,10 @@ class FunctionCompiler {
   friend class BlockEmitter;
   void emit_prologue();
   bool moves_stack() const;
+  void limit_host_stack();
+  void check_host_stack();
   void check_stack();
+  void poll();  ///< asks the machine whether to go on, at the end of a loop's turn or the begin of a call
   void keep_stack(bool restore);
   void emit_block(BlockId b);
   void emit_instruction();
@@ -257,6 +262,8 @@ class FunctionCompiler {
   llvm::Value* nobody_elsewhere();
   void emit_indexed(const ptx::Instruction& last);
   void emit_uniform_index(const ptx::Instruction& last);
+  WarpValue look_up_target(const WarpValue& index, const std::vector<BlockId>& targets,
+                           const std::vector<BlockId>& distinct);
   void keep_guard();
   WarpValue guard_value(const ptx::Instruction& i);
   Mask guard_mask(const ptx::Instruction& i);

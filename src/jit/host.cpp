@@ -60,6 +60,7 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const HostTarget& targe
   RADDLE_ASSERT(registered, error);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  options.EmitStackSizeSection = true;  // for stack_use.h
   return std::unique_ptr<llvm::TargetMachine>(registered->createTargetMachine(
       triple, target.cpu, target.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
       tier == Tier::quick ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default, true));

@@ -167,6 +167,10 @@ Val sqrt_approx(Val x) {
   return unless_special(error, fma(root * root.like_float(0.5), error, root), special);
 }
 
-Val divide_approx(Val a, Val b) { return a * rcp_approx(b); }
+Val divide_approx(Val a, Val b, bool ftz) {
+  Val above = gt(abs(b), b.like_float(0x1p126)), zero = copy_sign(b.like(0), b);
+  if (ftz) return a * select(above, zero, rcp_approx(b));
+  return select(above, a * zero, divide(a, b));
+}
 
 }  // namespace raddle::jit

@@ -71,6 +71,7 @@ Val tanh_approx(Val x);
 Val rcp_approx(Val x);
 Val rsqrt_approx(Val x);
 Val sqrt_approx(Val x);
-Val divide_approx(Val a, Val b);
+/// Above 2^126 a divisor counts as infinite.
+Val divide_approx(Val a, Val b, bool ftz);
 
 }  // namespace raddle::jit

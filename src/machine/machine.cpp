@@ -63,14 +63,8 @@ Machine::Machine(MachineOptions options, unsigned workers, std::vector<int> cpus
       copies_(tasks_),
       callbacks_(tasks_),
       compilations_(tasks_),
-      watcher_(tasks_, failed_),
-      watchdog_(tasks_, [this](Task& task) {
-        exec::Fault fault;
-        fault.kind = exec::FaultKind::timeout;
-        fault.block_known = false;  // until one of its warps looks
-        fault.detail = fmt::format("the limit is {} ms", task.grid.time_limit_ns / 1000000);
-        stop_task(task, std::move(fault));
-      }) {
+      watcher_(tasks_, given_up_),
+      clock_(tasks_, [this](Task& task) { stop_late(task); }, [this] { return end_slices(); }) {
   launches_.record(options_.recorder);
   for (unsigned i = 0; i < workers; ++i) workers_.push_back(std::make_unique<Worker>(*this, i, cpus[i]));
   for (auto& worker : workers_) worker->start();
@@ -81,6 +75,7 @@ Machine::~Machine() {
   stopping_.store(true, std::memory_order_release);
   doorbell_.ring(1u << 20);
   for (auto& worker : workers_) worker->join();
+  clock_.stop();  // it looks at the workers
   output_.flush();
 }
 
@@ -94,8 +89,9 @@ bool Machine::dispatch(Task& task) {
     compilations_.push(task);
     return false;
   }
-  if (failed() || task.stop.load(std::memory_order_relaxed) != 0) {
+  if (given_up_.load(std::memory_order_seq_cst) || task.stop.load(std::memory_order_relaxed) != 0) {
     exec::Fault fault;
+    fault.kind = exec::FaultKind::cancelled;
     if (auto earlier = failure()) fault = std::move(*earlier);
     std::uint32_t running = 0;
     if (task.stop.compare_exchange_strong(running, static_cast<std::uint32_t>(exec::FaultKind::cancelled)))
@@ -111,7 +107,8 @@ bool Machine::dispatch(Task& task) {
     watcher_.push(task);
     return false;
   }
-  if (task.grid.time_limit_ns != 0) watchdog_.watch(task);
+  if (!options_.deterministic) clock_.attend();  // its thread is not to inherit a worker's core
+  if (task.grid.time_limit_ns != 0) clock_.watch(task);
   const unsigned wanted = launches_.add(task);
   if (wanted == 0) return true;
   doorbell_.ring(wanted);
@@ -190,6 +187,7 @@ void Machine::stop_task(Task& task, exec::Fault fault) {
     if (fault.kind != exec::FaultKind::cancelled && !failed()) {
       failure_ = std::move(fault);
       failed_.store(true, std::memory_order_release);
+      given_up_.store(true, std::memory_order_seq_cst);
     }
   }
   for (auto& worker : workers_) worker->raise_poll();
@@ -197,6 +195,33 @@ void Machine::stop_task(Task& task, exec::Fault fault) {
   doorbell_.ring(worker_count());
   stop_children(task);
   if (is_over) tasks_.complete(task);
+}
+
+/// A task that ran past its time limit.
+void Machine::stop_late(Task& task) {
+  exec::Fault fault;
+  fault.kind = exec::FaultKind::timeout;
+  fault.block_known = false;  // until one of its warps looks
+  fault.detail = fmt::format("the limit is {} ms", task.grid.time_limit_ns / 1000000);
+  stop_task(task, std::move(fault));
+}
+
+/// @returns whether some worker has work
+bool Machine::end_slices() {
+  bool any = false;
+  for (auto& worker : workers_) any |= worker->end_slice();
+  return any;
+}
+
+void Machine::cancel() {
+  cancelled_.store(true, std::memory_order_release);
+  given_up_.store(true, std::memory_order_seq_cst);
+  for (Task* task : tasks_.pending()) {
+    exec::Fault fault;
+    fault.kind = exec::FaultKind::cancelled;
+    if (task->kind == TaskKind::grid) stop_task(*task, std::move(fault));
+    tasks_.release(task);
+  }
 }
 
 void Machine::stop_children(Task& task) {

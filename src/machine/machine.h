@@ -18,8 +18,8 @@
 #include "machine/shape/machine_shape.h"
 #include "machine/sm/worker.h"
 #include "machine/tasks/host_thread.h"
+#include "machine/tasks/slice_clock.h"
 #include "machine/tasks/task_scheduler.h"
-#include "machine/tasks/watchdog.h"
 #include "machine/tasks/watcher.h"
 #include "machine/texture/texture_unit.h"
 
@@ -79,6 +79,10 @@ class Machine final : private TaskDispatcher {
   /// Stops a task: nothing more of it is started, what runs is abandoned at its next poll. The first fault
   /// counts and is sticky on the machine, but for `cancelled`.
   void stop_task(Task& task, exec::Fault fault);
+  /// Nothing starts any more, for good: kernels stop at their next poll, what is submitted completes without
+  /// being run. Returns at once; callbacks run on.
+  void cancel();
+  bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
   std::optional<exec::Fault> failure() const;
   bool failed() const { return failed_.load(std::memory_order_acquire); }
 
@@ -86,6 +90,7 @@ class Machine final : private TaskDispatcher {
   bool stopping() const { return stopping_.load(std::memory_order_acquire); }
   LaunchControllers& launches() { return launches_; }
   Doorbell& doorbell() { return doorbell_; }
+  SliceClock& clock() { return clock_; }
   /// A task that ran out of time: the first of its warps that notices says where it was.
   void locate_stop(Block& block, const RawFault& where);
   exec::Fault describe_fault(Block& block, RawFault raw) const;
@@ -96,6 +101,8 @@ class Machine final : private TaskDispatcher {
           std::unique_ptr<Policy> policy);
   bool dispatch(Task& task) override;
   void stop_children(Task& task);
+  void stop_late(Task& task);
+  bool end_slices();
   Error too_large(const GridWork& grid, const GridKind& kind, const CtaNeeds& needs);
   Result<void> check_memory(const GridWork& grid, std::uint64_t blocks) const;
   Result<void> provide_cluster_memory(const GridWork& grid);
@@ -111,9 +118,10 @@ class Machine final : private TaskDispatcher {
   TaskScheduler tasks_;
   HostThread copies_, callbacks_, compilations_;
   Watcher watcher_;
-  Watchdog watchdog_;
+  SliceClock clock_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  std::atomic<bool> stopping_{false}, failed_{false};
+  std::atomic<bool> stopping_{false}, failed_{false}, cancelled_{false};
+  std::atomic<bool> given_up_{false};        // failed or cancelled: no work starts
   std::optional<DevicePtr> cluster_memory_;  // slots of cluster-wide memory (W-24), once a grid wanted one
   mutable std::mutex failure_mutex_;
   exec::Fault failure_;

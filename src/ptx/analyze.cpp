@@ -2,8 +2,8 @@
 // declarations.
 #include <algorithm>
 #include <bit>
-#include <map>
 
+#include "ptx/call_depth.h"
 #include "ptx/cfg.h"
 #include "ptx/control.h"
 #include "ptx/device_runtime.h"
@@ -15,7 +15,6 @@ namespace raddle::ptx {
 namespace {
 
 constexpr std::uint32_t kNamedBarriers = 16;
-constexpr std::uint32_t kLocalAlign = 16;  // of a callee's frame behind its caller's
 
 /// 32-bit units of a register; predicates have a file of their own.
 std::uint32_t register_units(Type type) { return type == Type::pred ? 0 : (isa::bit_size(type) + 31) / 32; }
@@ -115,59 +114,6 @@ void add_unsupported(const std::vector<Unsupported>& from, KernelNeeds& needs) {
   }
 }
 
-/// Longest chain of frames below a function; notes recursion instead of following it.
-class CallDepth {
- public:
-  CallDepth(const Module& module, bool& recursive) : module_(module), recursive_(recursive), graph_(module) {}
-
-  std::uint32_t bytes(FunctionId start) {
-    // Explicit stack: chains of calls in hostile input may be as long as the text.
-    stack_.push_back({start, 0, 0, graph_.callees(start)});
-    state_[start] = kOpen;
-    while (!stack_.empty()) step();
-    return done_[start];
-  }
-
- private:
-  static constexpr std::uint8_t kOpen = 1, kClosed = 2;
-  struct Frame {
-    FunctionId function;
-    std::size_t next;
-    std::uint32_t deepest;
-    std::vector<FunctionId> targets;
-  };
-
-  void step() {
-    Frame& top = stack_.back();
-    if (top.next == top.targets.size()) {
-      const FunctionId function = top.function;
-      const std::uint32_t own =
-          (module_.functions[function].local_bytes + kLocalAlign - 1) & ~(kLocalAlign - 1);
-      const std::uint32_t total =
-          top.deepest == 0 ? module_.functions[function].local_bytes : own + top.deepest;
-      done_[function] = total;
-      state_[function] = kClosed;
-      stack_.pop_back();
-      if (!stack_.empty()) stack_.back().deepest = std::max(stack_.back().deepest, total);
-      return;
-    }
-    const FunctionId callee = top.targets[top.next++];
-    const std::uint8_t state = state_[callee];
-    if (state == kOpen) recursive_ = true;
-    if (state == kClosed) top.deepest = std::max(top.deepest, done_[callee]);
-    if (state != 0) return;
-    state_[callee] = kOpen;
-    stack_.push_back({callee, 0, 0, graph_.callees(callee)});
-  }
-
-  const Module& module_;
-  bool& recursive_;
-  CallGraph graph_;
-  std::vector<Frame> stack_;
-  std::map<FunctionId, std::uint8_t> state_;
-  std::map<FunctionId, std::uint32_t> done_;
-};
-
 bool has_waiting_read(const Function& f) {
   return std::any_of(f.instructions.begin(), f.instructions.end(),
                      [](const Instruction& i) { return i.extra == kNone && is_waiting_read(i); });
@@ -222,7 +168,11 @@ KernelNeeds analyze(const Module& module, FunctionId kernel) {
     add_function(f, call_waits, needs);
   }
   needs.parameter_bytes = module.functions[kernel].parameter_bytes;
-  needs.local_bytes = CallDepth(module, needs.is_recursive).bytes(closure.front());
+  const CallDepth depth = call_depth(module, closure.front(), [&](FunctionId id) -> std::uint64_t {
+    return module.functions[id].local_bytes;
+  });
+  needs.local_bytes = static_cast<std::uint32_t>(depth.bytes);
+  needs.is_recursive = depth.is_recursive;
   const SharedLayout shared = shared_layout(module, kernel);
   needs.static_shared = shared.static_bytes;
   needs.has_extern_shared = shared.has_dynamic;

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -138,13 +139,11 @@ class Linker {
   }
 
   void merge_heads() {
-    const auto capability = [](const Module& m) {
-      return std::strtoul(m.target.c_str() + std::min<std::size_t>(3, m.target.size()), nullptr, 10);
-    };
     out_.address_size = modules_.front().address_size;
     for (const Module& module : modules_) {
       out_.version = std::max(out_.version, module.version);
-      if (out_.target.empty() || capability(out_) < capability(module)) out_.target = module.target;
+      if (out_.target.empty() || target_capability(out_) < target_capability(module))
+        out_.target = module.target;
       out_.source_hash = out_.source_hash * 0x9e3779b97f4a7c15u + module.source_hash;
       out_.parts.push_back({module.name, out_.lines});
       out_.lines += module.lines;
@@ -320,6 +319,11 @@ Result<Module> link(std::vector<Module> modules, std::vector<Module> library, st
   if (modules.empty()) return Error::invalid("{}: nothing to link", name);
   if (modules.size() == 1) return std::move(modules.front());
   return Linker(modules, name).run();
+}
+
+std::uint32_t target_capability(const Module& module) {
+  const std::size_t digits = std::min<std::size_t>(3, module.target.size());
+  return static_cast<std::uint32_t>(std::strtoul(module.target.c_str() + digits, nullptr, 10));
 }
 
 std::string line_name(const Module& module, std::uint32_t line) {

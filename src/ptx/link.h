@@ -19,6 +19,9 @@ namespace raddle::ptx {
 /// defined
 Result<Module> link(std::vector<Module> modules, std::vector<Module> library, std::string_view name);
 
+/// 90 for a module of `.target sm_90a`; of a linked one, that of its newest text.
+std::uint32_t target_capability(const Module& module);
+
 /// "b.ptx:34": where a line of a linked module is in the text that it came from; "34" in a module of one
 /// text.
 std::string line_name(const Module& module, std::uint32_t line);

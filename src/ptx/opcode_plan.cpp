@@ -38,8 +38,7 @@ OpcodePlan make_plan(std::string_view text) {
   auto resolved = isa::resolve(text);
   if (!resolved) {
     plan.reason = resolved.error().message;
-    plan.malformed = resolved.error().code != ErrorCode::unsupported;
-    plan.unknown = !plan.malformed;
+    plan.unknown = true;
     return plan;
   }
   plan.opcode = *resolved;

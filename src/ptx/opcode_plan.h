@@ -19,8 +19,7 @@ struct OpcodePlan {
   std::string_view text;           ///< lives as long as the parser
   const Opcode* opcode = nullptr;  ///< null: `reason` says why
   bool supported = false;
-  bool malformed = false;  ///< a known instruction with modifiers it never has: an error
-  bool unknown = false;
+  bool unknown = false;  ///< no row has it: misspelt, or newer than Raddle
   bool is_call = false, ends_block = false;
   std::string reason;
   std::vector<OperandPlan> operands;

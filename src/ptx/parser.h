@@ -9,8 +9,9 @@
 
 namespace raddle::ptx {
 
-/// Parses and checks a module. An unknown or unsupported instruction is no error: it is listed in
-/// Function::unsupported of its function, and other functions stay usable (K-17).
+/// Parses and checks a module. An instruction that is unknown, also for its modifiers, or unsupported is no
+/// error: it is listed in Function::unsupported of its function, and other functions stay usable (K-17;
+/// docs/adr/0035).
 /// @param text  PTX source; may end in NULs
 /// @param name  file name for messages
 /// @errors invalid, with line and column: everything else that is malformed (first error; all others are in

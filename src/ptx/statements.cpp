@@ -28,7 +28,6 @@ bool parse_instruction(Parser& parser) {
   const Token opcode = parser.in.token();
   const OpcodePlan& plan =
       plan_of(parser, parser.spaced_opcode.empty() ? opcode.text : std::string_view(parser.spaced_opcode));
-  if (plan.malformed) return parser.in.error(opcode.at, "{}", plan.reason);
   parser.in.advance();
   if (!plan.supported) return note_unsupported(parser, plan, opcode.at.line);
   instruction.opcode = plan.opcode;

@@ -47,7 +47,7 @@ Result<void> Stream::copy(const BoxCopy& copy) {
   TRY_ASSIGN(const machine::BoxSide to, Device::Impl::side(copy.to, copy));
   TRY_ASSIGN(const machine::BoxSide from, Device::Impl::side(copy.from, copy));
   impl_->submit(machine::TaskKind::copy,
-                [to, from, width = copy.width, height = copy.height, depth = copy.depth] {
+                [to, from, width = copy.width, height = copy.height, depth = copy.depth, held = copy.holds] {
                   machine::copy_box(to, from, width, height, depth);
                 });
   return {};

@@ -51,6 +51,16 @@ Result<std::unique_ptr<exec::Engine>> make_engine([[maybe_unused]] const DeviceO
 
 }  // namespace
 
+exec::Engine& Device::Impl::engine_for(const ptx::Module& module, ptx::FunctionId kernel) {
+  if (!engine->is_beyond(module, kernel)) return *engine;
+  std::call_once(interpreter_made, [&] { interpreter = interp::make_engine(); });
+  fmt::print(stderr,
+             "raddle: warning: kernel '{}' is too large to be compiled in reasonable time; the interpreter "
+             "runs it\n",
+             module.functions[kernel].name);
+  return *interpreter;
+}
+
 Error fault_error(const exec::Fault& fault) {
   const bool timed_out = fault.kind == exec::FaultKind::timeout;
   return {
@@ -58,7 +68,10 @@ Error fault_error(const exec::Fault& fault) {
 }
 
 Device::Impl::~Impl() {
-  if (machine) machine->tasks().wait_all();
+  if (machine) {
+    machine->tasks().wait_all();
+    end_what_is_done();
+  }
   default_stream.reset();
 }
 
@@ -73,11 +86,19 @@ Result<void> Device::Impl::synchronize() {
     std::lock_guard lock(streams_mutex);
     for (Stream::Impl* stream : streams) last.push_back(stream->retain_last());
   }
+  {
+    const std::lock_guard lock(endings_mutex_);  // markers behind that work complete a moment later
+    for (const Ending& ending : endings_) {
+      tasks().retain(*ending.after);
+      last.push_back(ending.after);
+    }
+  }
   for (machine::Task* task : last) {
     if (task != nullptr) task->wait();
     tasks().release(task);
   }
   machine->output().flush();
+  end_what_is_done();
   return status();
 }
 
@@ -140,11 +161,24 @@ Result<Module> Device::load_file(const std::string& path) {
   return load(image, path);
 }
 
-Result<DevicePtr> Device::allocate(std::uint64_t bytes) { return impl_->machine->memory().allocate(bytes); }
+Result<DevicePtr> Device::allocate(std::uint64_t bytes) {
+  Result<DevicePtr> allocated = impl_->machine->memory().allocate(bytes);
+  if (allocated || allocated.error().code != ErrorCode::out_of_memory) return allocated;
+  impl_->end_what_is_done();
+  return impl_->machine->memory().allocate(bytes);
+}
 
 Result<void> Device::free(DevicePtr address) {
   (void)impl_->synchronize();  // a sticky fault is no reason to keep the memory
   return impl_->machine->memory().free(address);
+}
+
+Result<void> Device::free_later(DevicePtr address) {
+  const auto region = impl_->machine->memory().find(address.value);
+  if (!region || region->address.value != address.value)
+    return Error::invalid("{:#x} is not the start of an allocation", address.value);
+  impl_->after_work([device = impl_.get(), address] { (void)device->machine->memory().free(address); });
+  return {};
 }
 
 Result<void> Device::write(DevicePtr to, const void* from, std::uint64_t bytes) {
@@ -222,12 +256,7 @@ Result<void> Device::set_limit(Limit limit, std::uint64_t value) {
 
 std::uint64_t Device::memory_used() const { return impl_->machine->memory().used(); }
 
-std::uint64_t Device::blocks_completed() const {
-  std::uint64_t total = 0;
-  for (unsigned i = 0; i < impl_->machine->worker_count(); ++i)
-    total += impl_->machine->worker(i).counters().ctas.load(std::memory_order_relaxed);
-  return total;
-}
+std::uint64_t Device::blocks_completed() const { return impl_->blocks_completed(); }
 
 // Synchronous copies run on the caller's thread, once the work before them is done. Buffers outlive moves of
 // the Device handle, so these take its Impl.

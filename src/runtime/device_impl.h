@@ -57,6 +57,9 @@ struct Device::Impl {
   std::unique_ptr<distribute::LiveRecorder> recorder;  ///< null: nothing is recorded
   std::unique_ptr<machine::Machine> machine;
   std::unique_ptr<exec::Engine> engine;
+  std::unique_ptr<exec::Engine>
+      interpreter;  ///< for what is beyond the engine; made by the first such kernel
+  std::once_flag interpreter_made;
   std::mutex streams_mutex;
   std::vector<Stream::Impl*> streams;
   std::optional<Stream> default_stream;  // last: destroyed first
@@ -64,11 +67,29 @@ struct Device::Impl {
 
   ~Impl();
   Result<void> synchronize();
+  /// A marker behind all work given so far; the caller releases it.
+  machine::Task* point();
+  void after_work(std::function<void()> function);
+  void end_what_is_done();  ///< calls the functions whose work is done
+  bool cancel(std::chrono::milliseconds patience);
+  std::uint64_t blocks_completed() const;
   Result<void> status() const;
+  /// The engine that compiles a kernel. Says on stderr when it is another than the device's.
+  exec::Engine& engine_for(const ptx::Module& module, ptx::FunctionId kernel);
   machine::TaskScheduler& tasks() { return machine->tasks(); }
   static Impl& of(Device& device) { return *device.impl_; }
   /// One side of a copy of this extent. @errors invalid: not inside an allocation of its device
   static Result<machine::BoxSide> side(const CopySide& side, const BoxCopy& copy);
+
+ private:
+  void let_finish(std::chrono::milliseconds patience);
+  /// What waits for work to be done (after_work), and a marker behind that work.
+  struct Ending {
+    machine::Task* after;
+    std::function<void()> function;
+  };
+  std::mutex endings_mutex_;
+  std::vector<Ending> endings_;
 };
 
 struct Event::Impl {

@@ -43,7 +43,6 @@ struct WantedCode {
 const ptx::Function& Kernel::Impl::function() const { return module->program.functions[id]; }
 
 Result<const detail::CompiledKernel*> Kernel::Impl::compile(Dim3 block, bool clustered) {
-  exec::Engine& engine = *module->device->engine;
   const exec::BlockShape shape{block.x, block.y, block.z};
   const WantedCode wanted(*module->device, block, clustered);
   if (const auto* last = last_used.load(std::memory_order_acquire); last != nullptr && wanted.is(*last))
@@ -55,6 +54,7 @@ Result<const detail::CompiledKernel*> Kernel::Impl::compile(Dim3 block, bool clu
     return known.get();
   }
   auto result = std::make_unique<detail::CompiledKernel>();
+  exec::Engine& engine = module->device->engine_for(module->program, id);
   TRY_ASSIGN(result->code, engine.compile(module->program, id,
                                           {shape, module->device->options.deterministic.has_value(),
                                            wanted.stack_bytes, clustered}));

@@ -58,6 +58,7 @@ KernelInfo describe(const ptx::Module& program, ptx::FunctionId id) {
   info.largest_cluster = function.directives.maxclusterrank;
   info.needs_cluster = function.directives.explicitcluster;
   info.blocks_are_clusters = function.directives.blocksareclusters;
+  info.ptx_capability = ptx::target_capability(program);
   info.unsupported = obstacles(program, function, needs);
   return info;
 }

@@ -98,7 +98,6 @@ Result<void> place_variables(Module::Impl& module) {
 }
 
 Module::Impl::~Impl() {
-  (void)device->synchronize();
   for (const DevicePtr address : allocations) (void)device->machine->memory().free(address);
 }
 
@@ -114,9 +113,17 @@ Result<Kernel::Impl*> Module::Impl::kernel(ptx::FunctionId id) {
 }
 
 Module::Module(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Module::~Module() = default;
+// Kernels of it may run: it goes when they are done.
+Module::~Module() {
+  if (impl_ == nullptr) return;
+  Device::Impl& device = *impl_->device;
+  device.after_work([ended = std::shared_ptr<Impl>(std::move(impl_))] {});
+}
 Module::Module(Module&&) noexcept = default;
-Module& Module::operator=(Module&&) noexcept = default;
+Module& Module::operator=(Module&& other) noexcept {
+  impl_.swap(other.impl_);
+  return *this;
+}
 
 std::vector<std::string> Module::kernels() const { return kernel_names(impl_->program); }
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "fatbin/image.h"
+#include "ptx/layout.h"
 #include "ptx/link.h"
 #include "ptx/parser.h"
 #include "runtime/device_impl.h"
@@ -98,6 +99,22 @@ std::vector<std::string> Program::undefined_variables() const {
 }
 
 std::vector<std::string> Program::kernels() const { return kernel_names(impl_->module); }
+
+std::vector<std::string> Program::unusable_kernels() const {
+  const ptx::Module& module = impl_->module;
+  const auto can_run = [](const ptx::Function& function) { return function.unsupported.empty(); };
+  std::vector<std::string> names;
+  if (std::all_of(module.functions.begin(), module.functions.end(), can_run)) return names;
+  for (ptx::FunctionId id = 0; id < module.functions.size(); ++id) {
+    const ptx::Function& function = module.functions[id];
+    if (!function.is_entry || function.is_declaration) continue;
+    const std::vector<ptx::FunctionId> closure = ptx::call_closure(module, id);
+    if (!std::all_of(closure.begin(), closure.end(),
+                     [&](ptx::FunctionId f) { return can_run(module.functions[f]); }))
+      names.push_back(function.name);
+  }
+  return names;
+}
 
 bool Program::has_kernel(std::string_view name) const { return find_kernel(impl_->module, name).ok(); }
 

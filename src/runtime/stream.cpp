@@ -119,6 +119,7 @@ Result<void> Stream::synchronize() {
   if (last != nullptr) last->wait();
   impl_->device.tasks().release(last);
   impl_->device.machine->output().flush();
+  impl_->device.end_what_is_done();
   return impl_->device.status();
 }
 

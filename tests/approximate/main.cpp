@@ -145,7 +145,7 @@ class Sweep {
       if (flushes && std::fabs(x) < kSmallestNormal) x = std::copysign(0.0, x);
       // Where only the size of the result is stated, there is no need for the exact one.
       const bool is_open = kind_at(row_, x) == Kind::open && std::isfinite(x);
-      inputs_[i] = x, truths_[i] = is_open ? 0 : truth_(x);
+      inputs_[i] = x, truths_[i] = is_open || std::fabs(x) > zero_above_ ? 0 : truth_(x);
     }
     for (std::size_t e = 0; e < engines_.size(); ++e) {
       if (!kernel.compile_error(e).empty()) return fail(kernel.compile_error(e));
@@ -154,7 +154,6 @@ class Sweep {
       if (!outcome.ok()) return fail(engines_[e].name + ": " + outcome.problem);
       for (std::uint32_t i = 0; i < count; ++i) {
         Measured& m = measured_[e];
-        if (results_[i] == 0 && std::fabs(inputs_[i]) > zero_above_) continue;
         if (is_right(row_, inputs_[i], results_[i], truths_[i], flushes, m)) continue;
         if (m.wrong++ == 0)
           m.first_wrong = first + i * step, wrong_result_ = results_[i], wrong_truth_ = truths_[i];
@@ -183,7 +182,7 @@ class Sweep {
   const isa::Opcode& opcode_;
   std::string_view operands_;
   Function truth_;
-  double zero_above_;  ///< div.approx: the result may be zero for divisors beyond
+  double zero_above_;  ///< div.approx: the result is zero for divisors beyond
   const std::vector<NamedEngine>& engines_;
   std::vector<Measured> measured_;
   std::vector<double> inputs_, truths_;

@@ -24,7 +24,7 @@ class Cc(CommandTest):
         with open(self.path("a.ptx")) as file:
             return file.read()
 
-    # proves: K-18
+    # proves: K-18d
     def test_ptx_runs(self):
         self.ptx(KERNEL)
         self.succeeds("run", self.path("a.ptx"), "--grid", 1, "--block", 32, "--arg", "buf:f32:32=3", "--expect", "0=6")
@@ -111,7 +111,7 @@ class Cc(CommandTest):
         self.assertNotIn(b"libcudart.so", program)
         self.assertIn(b"__ubsan", program)
 
-    # proves: K-18
+    # proves: K-18d
     @unittest.skipUnless(RUNTIME_IS_THERE, NO_RUNTIME)
     def test_several_files_and_objects(self):
         self.write("kernels.h", "int scaled(int);\n")

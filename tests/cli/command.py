@@ -45,3 +45,12 @@ class CommandTest(unittest.TestCase):
         found, output, errors = self.raddle(*arguments)
         self.assertEqual(found, status, output + errors)
         return errors
+
+
+def engines():
+    """The engines that this build has."""
+    done = subprocess.run([RADDLE, "device", "--engine", "jit"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return ("interp", "jit") if done.returncode == 0 else ("interp",)
+
+
+ENGINES = engines()

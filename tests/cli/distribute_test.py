@@ -30,7 +30,7 @@ class Distribute(CommandTest):
     def load(self):
         return self.write("load.json", LOAD)
 
-    # proves: W-22
+    # proves: W-22a, W-22b
     def test_policies_stand_side_by_side_and_reports_repeat(self):
         command = ("distribute", "--trace", self.load(), "--policy", "all", "--json")
         first, again = self.succeeds(*command), self.succeeds(*command)
@@ -81,7 +81,7 @@ class Distribute(CommandTest):
         self.assertIn("cluster of 100", cluster)
         self.assertIn("gpc 0:fail 1:0 2:", self.succeeds("distribute", "--example", "nested"))
 
-    # proves: W-21
+    # proves: W-21a, W-21d, W-21f, W-22c
     def test_a_live_launch_becomes_a_load_and_decisions(self):
         load, log = self.path("recorded.json"), self.path("log.jsonl")
         self.succeeds(*VECTOR_ADD, "--record", load, "--decisions", log)

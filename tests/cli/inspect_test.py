@@ -1,5 +1,8 @@
 """raddle inspect, isa and device: needs before any launch, everything unknown at once, errors with place and caret."""
+import glob
 import json
+import os
+import subprocess
 import unittest
 
 import command
@@ -35,7 +38,7 @@ class Inspect(CommandTest):
         for part in ("1 kernel", "host: ", "kernel vector_add", "registers", "4 in 28 B"):
             self.assertIn(part, output)
 
-    # proves: K-8
+    # proves: K-8d
     def test_needs_of_every_kernel_before_any_launch(self):
         status, output, _ = self.raddle("inspect", "--json", self.write("two.ptx", TWO_KERNELS))
         self.assertEqual(status, UNSUPPORTED)
@@ -47,6 +50,65 @@ class Inspect(CommandTest):
         self.assertEqual(good["maximal_block"], [128, 1, 1])
         self.assertEqual(good["barriers"], 4)  # 0 and 3: ids up to 3 are in use
         self.assertFalse(kernels["bad"]["runnable"])
+
+    # proves: K-8d
+    def test_every_need_has_its_number(self):
+        path = self.write("needs.ptx", HEAD + """.const .align 8 .b8 table[24];
+            .shared .align 4 .b8 cells[200];
+            .extern .shared .align 16 .b8 more[];
+            .func deep() { .local .align 8 .b8 frame[40]; ret; }
+            .visible .entry k(.param .u64 p, .param .f32 f) .reqntid 16, 4, 2 .explicitcluster .reqnctapercluster 2, 3, 1
+            {
+              .local .align 8 .b8 mine[16];
+              .reg .b32 %r<9>; .reg .b64 %d<3>; .reg .f64 %f<3>;
+              mov.u32 %r1, cells; mov.u32 %r2, more; ld.const.u32 %r3, [table]; ld.const.f64 %f1, [table+8];
+              call deep;
+              bar.sync 0; bar.sync 6, 64;
+              st.shared.u32 [%r1], %r2; st.shared.u32 [%r2], %r3; st.shared.f64 [%r1+8], %f1;
+              ret;
+            }""")
+        kernel = json.loads(self.succeeds("inspect", "--json", path))["kernels"][0]
+        expected = {"registers": 5, "static_shared_bytes": 200, "dynamic_shared": True, "local_bytes_per_thread": 56, "constant_bytes": 24,
+                    "barriers": 7, "cluster": [2, 3, 1], "required_block": [16, 4, 2], "parameter_bytes": 12}
+        self.assertEqual({key: kernel[key] for key in expected}, expected)
+        text = self.succeeds("inspect", path)
+        for part in ("5 (32-bit", "200 B static + dynamic", "56 B per thread", "24 B", "7", "16x4x2 (required)", "2x3x1 (required)"):
+            self.assertIn(part, text)
+
+    # proves: K-8e
+    def test_the_host_is_what_the_system_says(self):
+        def read(path):
+            with open(path) as file:
+                return file.read()
+        path = self.write("k.ptx", HEAD + ".visible .entry k() { ret; }\n")
+        for document in (json.loads(self.succeeds("inspect", "--json", path)), json.loads(self.succeeds("device", "--json"))):
+            host = document["host"]
+            cpus = os.sched_getaffinity(0)
+            self.assertEqual(host["hardware_threads"], len(cpus))
+            self.assertLessEqual(host["usable_cores"], len(cpus))
+            self.assertLessEqual(host["cores"], len(cpus))
+            flags = set(next((line for line in read("/proc/cpuinfo").splitlines() if line.startswith("flags")), "").split())
+            widest = 512 if {"avx512f", "avx512vl", "avx512bw"} <= flags else 256 if "avx2" in flags else 128
+            self.assertEqual(host["vector_bits"], widest)
+            caches = {}
+            for index in glob.glob(f"/sys/devices/system/cpu/cpu{min(cpus)}/cache/index*"):
+                if read(f"{index}/type").strip() != "Instruction":
+                    size = read(f"{index}/size").strip()
+                    caches[read(f"{index}/level").strip()] = int(size[:-1]) << {"K": 10, "M": 20}[size[-1]]
+            self.assertEqual([host["l1_data_bytes"], host["l2_bytes"], host["l3_bytes"]], [caches.get(level, 0) for level in "123"])
+            ram = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+            self.assertLessEqual(host["memory_bytes"], ram)
+            self.assertGreater(host["memory_bytes"], 0)
+            gpus = glob.glob("/proc/driver/nvidia/gpus/*")
+            self.assertEqual(len(host["gpus"]), len(gpus))
+
+    # proves: K-8e
+    def test_the_host_is_what_this_process_may_use(self):
+        cpu = min(os.sched_getaffinity(0))
+        done = subprocess.run([command.RADDLE, "device", "--json"], stdout=subprocess.PIPE, text=True, check=True,
+                              preexec_fn=lambda: os.sched_setaffinity(0, {cpu}))
+        document = json.loads(done.stdout)
+        self.assertEqual((document["host"]["hardware_threads"], document["host"]["usable_cores"], document["workers"]), (1, 1, 1))
 
     def test_cluster_directives(self):
         kernels = {"plain": "", "pair": ".explicitcluster .reqnctapercluster 2, 1, 1", "must": ".explicitcluster", "few": ".maxclusterrank 4",
@@ -68,12 +130,21 @@ class Inspect(CommandTest):
         self.assertGreater(host["memory_bytes"], 1 << 28)
         self.assertIn(host["vector_bits"], (128, 256, 512))
 
-    # proves: K-17
+    # proves: K-17g
     def test_all_unknown_things_at_once(self):
         status, output, _ = self.raddle("inspect", "--json", self.write("two.ptx", TWO_KERNELS))
         missing = json.loads(output)["unsupported"]
         self.assertEqual([(m["what"], m["first_line"], m["count"], m["kernels"], m["unknown"]) for m in missing],
                          [("frobnicate.f32", 6, 1, ["bad"], True), ("wibble.u32", 12, 2, ["bad"], True)])
+
+    # proves: K-17g
+    def test_known_instructions_with_unknown_modifiers(self):
+        path = self.write("odd.ptx", HEAD + ".visible .entry good() { ret; }\n.visible .entry bad()\n{\n  add.sat.u64 %a, %b, %c;\n"
+                          "  st.const.u32 [%d], 1;\n  ret;\n}\n")
+        status, output, _ = self.raddle("inspect", "--json", path)
+        self.assertEqual(status, UNSUPPORTED)
+        self.assertEqual([(m["what"], m["count"], m["kernels"], m["unknown"]) for m in json.loads(output)["unsupported"]],
+                         [("add.sat.u64", 1, ["bad"], True), ("st.const.u32", 1, ["bad"], True)])
 
     def test_unknown_things_as_text(self):
         status, output, _ = self.raddle("inspect", self.write("two.ptx", TWO_KERNELS))

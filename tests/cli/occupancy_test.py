@@ -15,7 +15,7 @@ class OccupancyTest(CommandTest):
         (machine,) = self.ask(*arguments)["machines"]
         return machine
 
-    # proves: W-13
+    # proves: W-13a
     def test_clusters_are_counted_gpc_by_gpc(self):
         floor_swept = os.path.join(ROOT, "examples/shapes/floor_swept.json")
         for shape in ["h200", "a100", "tiny", floor_swept]:
@@ -33,7 +33,7 @@ class OccupancyTest(CommandTest):
                 best = max(size for size in running if running[size] == max(running.values()))
                 self.assertEqual(found["best_cluster_size"], best)
 
-    # proves: W-13
+    # proves: W-13b
     def test_the_answer_is_the_rule_s_and_no_formula(self):
         # Three SMs of one block each in a CPC: CPC clusters of two leave one SM of each idle, GPC clusters do not.
         shape = self.write("odd.json", '{"name": "odd", "cpcs": 2, "tpcs": [2, 1]}')
@@ -49,7 +49,7 @@ class OccupancyTest(CommandTest):
         small = self.machine(*two_each)
         self.assertEqual((small["largest_portable_cluster"], small["largest_cluster_size"]), (8, 8))
 
-    # proves: W-13
+    # proves: W-13d, W-13e
     def test_machines_side_by_side_and_the_warning_of_a_small_one(self):
         both = self.ask(VECTOR_ADD, "--shape", "h200", "--shape", "tiny", "--shared", "100K", "--policy", "first_fit")
         self.assertEqual([(m["shape"], m["blocks_per_sm"]) for m in both["machines"]], [("h200", 2), ("tiny", 2)])

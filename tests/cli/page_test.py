@@ -72,7 +72,7 @@ class Page(CommandTest):
         self.succeeds("distribute", "--example", name, "--policy", policies, "--html", page)
         return page
 
-    # proves: W-21
+    # proves: W-21h
     def test_steps_fill_the_lake(self):
         page = self.example("lake")
         empty = self.drawn(page, "step=0")

@@ -3,6 +3,7 @@ import os
 import shutil
 import subprocess
 import unittest
+import unittest.mock
 
 from command import INVALID, RADDLE, ROOT, UNSUPPORTED, USAGE, CommandTest, tap
 
@@ -134,7 +135,7 @@ class Programs(CommandTest):
             self.assertIn(f"to do: {library} is ", output)
 
     @unittest.skipIf(SANITIZED, "libraries built with sanitizers")
-    # proves: K-15
+    # proves: K-15b
     def test_exec_finds_our_driver_before_another(self):
         os.mkdir(self.path("other"))
         self.compile("other/libcuda.so.1", "int cuDriverGetVersion(int* v) { *v = 1; return 0; }", "-shared", "-fPIC",
@@ -151,6 +152,12 @@ class Programs(CommandTest):
         self.assertIn("no command 'no-such-program'", self.fails(INVALID, "exec", "no-such-program"))
         self.fails(USAGE, "exec")
 
+    def test_exec_checks_that_all_libraries_are_there(self):
+        for name in ("libcuda.so.1", "libcudart.so.13"):
+            self.write(name, "")
+        with unittest.mock.patch.dict(os.environ, RADDLE_LIBRARY_PATH=self.directory.name):
+            self.assertIn(f"no libnvrtc.so.13 in {self.directory.name}", self.fails(INVALID, "exec", "true"))
+
     def test_nvcc_gets_our_libraries_and_ptx(self):
         script = self.write("nvcc", '#!/bin/sh\nprintf "%s\\n" "$@"\nexit 3\n')
         os.chmod(script, 0o755)
@@ -161,7 +168,7 @@ class Programs(CommandTest):
                                                     "-arch=compute_90", "a b.cu", "--help"])
 
     @unittest.skipUnless(os.path.exists(f"{TOOLKIT}/include/nvrtc.h") and not SANITIZED, "libraries built with sanitizers, or no NVRTC of NVIDIA's toolkit on this machine")
-    # proves: K-18
+    # proves: K-18c
     def test_what_nvrtc_calls_machine_code_runs(self):
         # As built for NVIDIA's: its folder goes before LD_LIBRARY_PATH.
         folder = f"{TOOLKIT}/lib64"

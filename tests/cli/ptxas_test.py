@@ -15,7 +15,7 @@ class Ptxas(CommandTest):
         done = subprocess.run([PTXAS, *arguments], capture_output=True, text=True, timeout=120, cwd=self.directory.name)
         return done.returncode, done.stdout, done.stderr
 
-    # proves: K-18
+    # proves: K-18b
     def test_what_it_makes_runs(self):
         status, _, errors = self.ptxas("-arch=sm_90", "-m64", "--opt-level", "3", "-O3", f"{KERNELS}/vector_add.ptx", "-o", "add.cubin")
         self.assertEqual(status, 0, errors)
@@ -61,7 +61,7 @@ class Ptxas(CommandTest):
         self.assertIn("kernel transpose", self.raddle("inspect", self.path("two.cubin"))[1])
 
     @unittest.skipUnless(shutil.which("fatbinary"), "no fatbinary of NVIDIA's toolkit on this machine")
-    # proves: K-18
+    # proves: K-18b
     def test_nvidias_fatbinary_takes_the_cubin(self):
         self.ptxas("-arch=sm_90", f"{KERNELS}/vector_add.ptx", "-o", "add.cubin")
         subprocess.run(["fatbinary", "-64", f"--image3=kind=elf,sm=90,file={self.path('add.cubin')}",

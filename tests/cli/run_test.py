@@ -8,7 +8,7 @@ import time
 import unittest
 
 import command
-from command import EXPECTATION, FAULT, HEAD, INVALID, KERNELS, MEMORY, RADDLE, TIMEOUT, UNSUPPORTED, USAGE, CommandTest, tap
+from command import ENGINES, EXPECTATION, FAULT, HEAD, INVALID, KERNELS, MEMORY, RADDLE, TIMEOUT, UNSUPPORTED, USAGE, CommandTest, tap
 
 VECTOR_ADD = ("run", f"{KERNELS}/vector_add.ptx", "--kernel", "vector_add", "--grid", 8, "--block", 128, "--arg", "buf:f32:1000=iota",
               "--arg", "buf:f32:1000=2", "--arg", "buf:f32:1000", "--arg", "i32:1000")
@@ -60,7 +60,7 @@ class Run(CommandTest):
     def ours(self, kernel, *options):
         return ("run", self.write("ours.ptx", KERNELS_OF_OURS), "--kernel", kernel, *options)
 
-    # proves: W-3
+    # proves: W-3b, W-3d, W-3f
     def test_clusters(self):
         sums = self.write("sums.npy", npy("<u4", [i % 512 + 1 for i in range(1024)], "I"))
         scan = ("run", f"{KERNELS}/cluster_scan.ptx", "--grid", 8, "--block", 128, "--arg", "buf:u32:1024=1", "--arg", "buf:u32:1024", "--arg", "i32:1024")
@@ -83,7 +83,7 @@ class Run(CommandTest):
                 self.assertIn(f"engine {engine}", output)
                 self.assertIn("not vectorised", output)
 
-    # proves: K-3
+    # proves: K-3c
     def test_every_width_of_vectors(self):
         if "jit" not in ENGINES:
             self.skipTest("this build has no JIT")
@@ -115,20 +115,20 @@ class Run(CommandTest):
         free = self.write("free.ptx", HEAD + ".visible .entry k()\n{ ret; }\n")
         self.assertIn("blocks of 256 threads", self.succeeds("run", free))
 
-    # proves: K-12
     def test_a_cooperative_grid_is_resident_at_once(self):
         meet = ("run", os.path.join(os.path.dirname(__file__), "..", "kernels", "cooperative.ptx"), "--kernel", "meet", "--cooperative",
                 "--shape", "tiny", "--block", 1024, "--arg", "buf:s32:8", "--arg", "buf:s32:1", "--arg", "s32:2")
         self.succeeds(*meet, "--grid", 4, "--expect", "1=0")
         self.assertIn("holds 4 of these at once", self.fails(INVALID, *meet, "--grid", 5))
 
+    # proves: K-12f
     def test_fault_names_kernel_and_address(self):
         for engine in ENGINES:
             with self.subTest(engine):
                 errors = self.fails(FAULT, *self.ours("wild", "--block", 32, "--engine", engine))
                 self.assertIn("illegal address 0x8 in kernel wild, block (0,0,0)", errors)
 
-    # proves: K-12
+    # proves: K-12e
     def test_fault_shows_its_source_line(self):
         errors = self.fails(FAULT, *self.ours("wild", "--block", 32, "--engine", "interp")).splitlines()
         self.assertRegex(errors[0], r"ours\.ptx:\d+: error: illegal address 0x8 .*thread \(0,0,0\)")
@@ -149,7 +149,7 @@ class Run(CommandTest):
         self.assertEqual(process.wait(20), 130)
         process.stderr.close()
 
-    # proves: K-1
+    # proves: K-1c, K-1d
     def test_workers_are_pinned_and_no_more_than_cores(self):
         environment = {name: value for name, value in os.environ.items() if name != "RADDLE_PIN"}
         process = subprocess.Popen([RADDLE, *map(str, self.ours("spin", "--grid", 64, "--block", 32))], env=environment,
@@ -170,12 +170,33 @@ class Run(CommandTest):
         self.assertLessEqual(len(workers), cores)
         self.assertLessEqual(len(busy), cores + 1, "the main thread compiles, workers run, nobody else")
 
-    # proves: K-17
+    # proves: K-17h
     def test_unsupported_parts_are_named_before_anything_runs(self):
         errors = self.fails(UNSUPPORTED, *self.ours("later"))
         self.assertIn("wgmma.fence", errors)
         self.assertIn("frobnicate", errors)
         self.succeeds(*self.ours("scale", "--block", 32, "--arg", "buf:i32:32", "--arg", "u32:1"))  # other kernels stay usable
+
+    # proves: K-18f
+    def test_functions_that_nobody_defines_are_named_before_launch(self):
+        path = self.write("far.ptx", HEAD + """.extern .func (.param .b32 r) far(.param .b32 a);
+            .extern .func gone();
+            .visible .entry calls(.param .u64 out)
+            {
+              .reg .b32 %r<3>; .reg .b64 %d<2>; .param .b32 a, r;
+              ld.param.u64 %d1, [out];
+              st.global.u32 [%d1], 1;
+              st.param.b32 [a], 1; call (r), far, (a); call gone;
+              ret;
+            }
+            .visible .entry alone(.param .u64 out) { .reg .b64 %d; ld.param.u64 %d, [out]; st.global.u32 [%d], 7; ret; }""")
+        for engine in ENGINES:
+            with self.subTest(engine):
+                status, output, errors = self.raddle("run", path, "--engine", engine, "--kernel", "calls", "--arg", "buf:u32:1", "--print", 0)
+                self.assertEqual((status, output), (UNSUPPORTED, ""))
+                self.assertIn("function far is not defined", errors)
+                self.assertIn("function gone is not defined", errors)
+                self.succeeds("run", path, "--engine", engine, "--kernel", "alone", "--arg", "buf:u32:1", "--expect", "0=7")
 
     def test_deterministic_runs_repeat(self):
         arguments = ("run", f"{KERNELS}/scan_lookback.ptx", "--help")
@@ -197,7 +218,6 @@ class Run(CommandTest):
         self.fails(INVALID, *self.ours("scale", "--block", "2048", "--arg", "buf:i32:32", "--arg", "u32:1"))
         self.fails(USAGE, *self.ours("scale", "--engine", "steam"))
 
-    # proves: K-10
     def test_too_little_memory_is_an_error_before_any_block(self):
         self.fails(MEMORY, *self.ours("scale", "--block", 32, "--arg", "buf:f64:999G", "--arg", "u32:1"))
 
@@ -220,14 +240,6 @@ class Device(CommandTest):
     def test_unknown_shape(self):
         self.assertIn("h200", self.fails(INVALID, "device", "--shape", "round"))
 
-
-def engines():
-    """The engines that this build has."""
-    done = subprocess.run([RADDLE, "device", "--engine", "jit"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return ("interp", "jit") if done.returncode == 0 else ("interp",)
-
-
-ENGINES = engines()
 
 if __name__ == "__main__":
     tap.main()

@@ -7,7 +7,7 @@ from command import INVALID, KERNELS, ROOT, CommandTest, tap
 
 
 class ShapesTest(CommandTest):
-    # proves: W-1
+    # proves: W-1h
     def test_presets_and_examples_read_back_as_they_were_dumped(self):
         examples = sorted(glob.glob(os.path.join(ROOT, "examples/shapes/*.json")))
         self.assertTrue(examples)
@@ -18,7 +18,7 @@ class ShapesTest(CommandTest):
             described = json.loads(self.succeeds("device", "--shape", shape, "--workers", 1, "--json"))
             self.assertEqual(described["machine"], json.loads(dump))
 
-    # proves: W-1
+    # proves: W-1a, W-1c, W-1h
     def test_kernels_run_on_the_machine_of_a_file(self):
         shape = self.write("seven.json", '{"name": "seven", "gpcs": [{"tpcs": [2, 1]}, {"tpcs": [1, 1, 2]}]}')
         device = json.loads(self.succeeds("device", "--shape", shape, "--json"))
@@ -34,7 +34,7 @@ class ShapesTest(CommandTest):
         self.assertIn("$.gpcs[1].tpcs: 0 is no whole number", errors)
         self.assertIn("cannot open", self.fails(INVALID, "device", "--shape", "no/such.json"))
 
-    # proves: W-13
+    # proves: W-13d
     def test_a_small_shape_says_so(self):
         tiny = json.loads(self.succeeds("device", "--shape", "tiny", "--json"))
         self.assertEqual(tiny["largest_portable_cluster"], 2)

@@ -17,7 +17,7 @@ __global__ void %s(int* out) { out[threadIdx.x] = %d * threadIdx.x; }
 
 
 class Wrappings(CommandTest):
-    # proves: K-18
+    # proves: K-18a
     def test_run_from_every_wrapping(self):
         for name in ("zstd.fatbin", "lz4.fatbin", "stored.fatbin", "plain.o", "relocatable.o", "newer.fatbin"):
             self.assertIn("0 3 6 9 12", self.succeeds("run", f"{DATA}/{name}", *SCALE), name)

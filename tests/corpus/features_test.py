@@ -27,6 +27,8 @@ ALL = os.environ.get("RADDLE_TEST_ALL") == "1"
 NVCC = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
 
 FEW = ["atomics", "cg_grid", "cub_block", "intops", "pdl", "warp", "wmma"]  # in seconds; all kinds of results
+# Libraries choose other code for older devices, and nvcc compiles for sm_75 where nobody says otherwise.
+OLDER_TOO, OLDER = ("cub_", "thrust_"), ("75", "80")
 NVCC_SECONDS = 600  # for all files together, when nothing is kept yet
 SECONDS_PER_INSTRUCTION = 2e-3  # far beyond the quick tier's time on a loaded machine: what is not linear exceeds it
 MEGABYTES = 8000  # of address space
@@ -38,23 +40,25 @@ ELSEWHERE = re.compile(r"__cudaCDP2\w+|cudaGraph\w+")
 
 
 def sources():
+    """Pairs of a source and the target it is compiled for."""
     if not os.path.isdir(CORPUS) or not NVCC:
         return []
     names = sorted(f[:-3] for f in os.listdir(CORPUS) if f.endswith(".cu"))
-    return names if ALL else [n for n in names if n in FEW]
+    newest = [(name, "90a") for name in names if ALL or name in FEW]
+    return newest + [(name, target) for name in names if ALL and name.startswith(OLDER_TOO) for target in OLDER]
 
 
-def ptx_of(name):
+def ptx_of(name, target):
     """Path of a source's PTX: kept from before, or made by nvcc."""
     with open(os.path.join(CORPUS, name + ".cu"), "rb") as file:
         key = hashlib.sha256(file.read() + NVCC.encode()).hexdigest()[:16]
-    path = os.path.join(KEPT, f"{name}.{key}.ptx")
+    path = os.path.join(KEPT, f"{name}.{key}.ptx" if target == "90a" else f"{name}.sm_{target}.{key}.ptx")
     if os.path.exists(path):
         return path
     os.makedirs(KEPT, exist_ok=True)
     errors = ""
     for options in ([], ["-rdc=true"]):  # device-side launches need the second
-        done = subprocess.run([NVCC, "-arch=sm_90a", "-ptx", "--extended-lambda", *options, os.path.join(CORPUS, name + ".cu"), "-o", path + ".new"],
+        done = subprocess.run([NVCC, f"-arch=sm_{target}", "-ptx", "--extended-lambda", *options, os.path.join(CORPUS, name + ".cu"), "-o", path + ".new"],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode == 0:
             os.rename(path + ".new", path)
@@ -69,10 +73,10 @@ class Nvcc:
     def __init__(self, names):
         self.end = time.monotonic() + NVCC_SECONDS
         self.pool = concurrent.futures.ThreadPoolExecutor(2)
-        self.made = {name: self.pool.submit(self.make, name) for name in names}
+        self.made = {name: self.pool.submit(self.make, *name) for name in names}
 
-    def make(self, name):
-        return ptx_of(name) if time.monotonic() < self.end else None
+    def make(self, name, target):
+        return ptx_of(name, target) if time.monotonic() < self.end else None
 
 
 @unittest.skipUnless(NVCC, "there is no nvcc")
@@ -85,10 +89,10 @@ class Features(unittest.TestCase):
         self.assertIn(done.returncode, (0, 4), done.stderr)
         return json.loads(done.stdout)
 
-    def check(self, name):
+    def check(self, name, target=None):
         if Features.nvcc is None:
             Features.nvcc = Nvcc(sources())
-        path = Features.nvcc.made[name].result()
+        path = Features.nvcc.made[name, target].result()
         if path is None:
             self.skipTest(f"nvcc had its {NVCC_SECONDS} s")
         report = self.inspect(path)
@@ -113,12 +117,13 @@ class Features(unittest.TestCase):
         self.assertEqual(len(done.stdout.splitlines()), expected, done.stdout + done.stderr[-2000:])
 
 
-def add(name):
-    setattr(Features, "test_" + name, lambda self: self.check(name))
+def add(name, target):
+    ending = "" if target == "90a" else "_sm_" + target
+    setattr(Features, "test_" + name + ending, lambda self: self.check(name, target))
 
 
 for source in sources():
-    add(source)
+    add(*source)
 if not sources():
     setattr(Features, "test_features", lambda self: self.check(""))  # skipped, with the reason
 

@@ -53,7 +53,7 @@ class Programs(unittest.TestCase):
             self.assertRegex(output, r"1\.\.[1-9]", "no check was made")
             self.assertNotIn("not ok", output)
 
-    # proves: K-18
+    # proves: K-18d
     def test_math(self):
         self.checks("math")
 
@@ -63,7 +63,7 @@ class Programs(unittest.TestCase):
     def test_warps_atomics_and_memory(self):
         self.checks("warps")
 
-    # proves: K-18
+    # proves: K-18d
     def test_language_and_runtime_api(self):
         self.checks("language")
 
@@ -85,7 +85,7 @@ class Programs(unittest.TestCase):
 
 
 class Examples(Programs):
-    # proves: K-18
+    # proves: K-18d
     def test_examples_run_and_agree_with_nvcc(self):
         if not RUNTIME_IS_THERE:
             self.skipTest(NO_RUNTIME)

@@ -1,5 +1,5 @@
 """Raddle's own declarations of the runtime API agree with NVIDIA's header wherever that is installed: every enumerator's and
-flag's value, every structure's size, alignment and offsets, every function's type and symbol. Needs g++ and cuda_runtime_api.h."""
+flag's value, every structure's size, alignment and offsets, every function's type and symbol. Needs cuda_runtime_api.h."""
 import glob
 import os
 import re
@@ -14,7 +14,7 @@ import tap  # noqa: E402
 
 OURS = os.path.join(ROOT, "include", "raddle", "cuda")
 THEIRS = os.environ.get("RADDLE_CUDA_INCLUDE", "/usr/local/cuda/include")
-COMPILER = os.environ.get("CXX", "g++")
+COMPILER = os.environ.get("CXX", "clang++-19")
 HEADERS = ("cuda_runtime_api.h", "cuda_profiler_api.h", "driver_functions.h")
 
 

@@ -1,5 +1,5 @@
 """libcudart as linkers see it: what programs that nvcc built ask for is there, and nothing else gets out; the archive needs no more
-than nvcc's own link line gives; without a driver a program says what to do. Needs g++, readelf and nm."""
+than nvcc's own link line gives; without a driver a program says what to do. Needs readelf and nm."""
 import os
 import re
 import subprocess
@@ -14,7 +14,7 @@ import tap  # noqa: E402
 STUB = "/usr/local/cuda/lib64/stubs/libcuda.so"  # what programs link where there is no driver
 LIBRARIES = os.environ.get("RADDLE_LIB", os.path.join(ROOT, "build", "lib"))
 OURS = os.path.join(ROOT, "include", "raddle", "cuda")
-COMPILER = os.environ.get("CXX", "g++")
+COMPILER = os.environ.get("CXX", "clang++-19")
 PROGRAM = """#include <cuda_runtime_api.h>
 #include <cstdio>
 extern "C" char __cudaInitModule(void**);  // as generated code refers to it

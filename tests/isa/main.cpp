@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 
+#include "isa/absent_lanes.h"
 #include "isa/row_files.h"
 #include "isa/spellings.h"
 
@@ -14,7 +15,7 @@ namespace {
 struct Options {
   std::string chapter, row, engines = "all", root = RADDLE_ISA_TESTS;
   SpellingOptions spellings;
-  bool coverage = false, ptxas = false, errors_only = false, files_only = false, no_files = false;
+  bool coverage = false, errors_only = false, files_only = false, no_files = false;
   unsigned shown = 6;  ///< failures printed per row
 };
 
@@ -29,7 +30,6 @@ constexpr const char* kHelp = R"(test_isa [options]
   --files           only the files, --spellings: only the generated tests
   --coverage        only check that every `done` row has a file
   --every-engine    every spelling on every engine, as RADDLE_TEST_ALL=1 does (./test --all)
-  --ptxas           ask NVIDIA's ptxas about every spelling
 )";
 
 bool read_options(int argc, char** argv, Options& o) {
@@ -58,8 +58,6 @@ bool read_options(int argc, char** argv, Options& o) {
       o.coverage = true;
     else if (name == "--every-engine")
       o.spellings.every_engine = true;
-    else if (name == "--ptxas")
-      o.ptxas = true;
     else
       return false;
   }
@@ -111,7 +109,9 @@ void test_row(const Options& o, const isa::Row& row, const std::vector<NamedEngi
     else
       report.fail(file.error().to_string());
   }
-  if (!o.files_only) test_spellings(row, engines, o.spellings, report);
+  if (o.files_only) return;
+  test_spellings(row, engines, o.spellings, report);
+  test_absent_lanes(row, engines, report);
 }
 
 void test_errors(const Options& o, Report& total) {
@@ -141,17 +141,10 @@ int run(const Options& o) {
     if (!wanted(o, row) || o.chapter == "errors") continue;
     Report report;
     ++rows;
-    if (o.ptxas) {
-      if (auto judged = judge_with_ptxas(row, o.spellings, report); !judged.ok()) {
-        fmt::print("{}\n", judged.error().message);
-        return kSkipped;
-      }
-    } else {
-      test_row(o, row, *engines, report);
-    }
+    test_row(o, row, *engines, report);
     finish_row(o, row.id, report, total);
   }
-  if (!o.ptxas && (o.chapter.empty() || o.chapter == "errors")) test_errors(o, total);
+  if (o.chapter.empty() || o.chapter == "errors") test_errors(o, total);
   std::string names;
   for (const auto& engine : *engines) names += (names.empty() ? "" : ", ") + engine.name;
   fmt::print(

@@ -478,12 +478,24 @@ void test_row_file(const TestFile& file, const std::vector<NamedEngine>& engines
   FileTest(file, engines, report).run();
 }
 
+namespace {
+/// Instructions that no row has keep only their functions from running: the module has no error.
+void add_unknown(const ptx::Module& module, std::vector<Error>& diagnostics) {
+  for (const ptx::Function& function : module.functions)
+    for (const ptx::Unsupported& part : function.unsupported) {
+      if (!part.unknown) continue;
+      diagnostics.push_back(Error::unsupported("{}", part.reason));
+      diagnostics.back().where = {module.name, part.first_line, 1};
+    }
+}
+}  // namespace
+
 void test_error_file(const TestFile& file, Report& report) {
   std::vector<Error> diagnostics;
   std::string first;
   std::string crash = guarded([&] {
     auto parsed = ptx::parse(file.text, file.path, &diagnostics);
-    if (parsed.ok()) return;
+    if (parsed.ok()) return add_unknown(*parsed, diagnostics);
     first = parsed.error().to_string();
     if (diagnostics.empty()) diagnostics.push_back(parsed.error());
   });

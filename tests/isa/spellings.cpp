@@ -1,11 +1,7 @@
-// Enumerates, samples and batches spellings; asks ptxas where it is installed.
+// Enumerates, samples and batches spellings.
 #include "isa/spellings.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "isa/enumerate.h"
@@ -16,7 +12,6 @@ namespace {
 
 constexpr std::size_t kBatch = 24;
 constexpr unsigned kMarkedCases = 6;  ///< per spelling, with random selectors
-constexpr const char* kPtxas = "/usr/local/cuda/bin/ptxas";
 
 /// What a spelling is made of, as numbers: its form, modifiers and types.
 std::vector<unsigned> features(const isa::Opcode& opcode) {
@@ -170,31 +165,6 @@ void test_spellings(const isa::Row& row, const std::vector<NamedEngine>& engines
     run_cases(batch, options.every_engine ? engines : engines_in_turn(engines, turn),
               {masks, options.rounds, random.next()}, report);
   }
-}
-
-Result<void> judge_with_ptxas(const isa::Row& row, const SpellingOptions& options, Report& report) {
-  if (!std::filesystem::exists(kPtxas)) return Error::make(ErrorCode::not_found, "no {}", kPtxas);
-  std::vector<Case> cases = spelling_cases(row, options);
-  if (cases.empty()) return {};
-  KernelWriter writer;
-  for (Case& c : cases) c.layout = *writer.add(c.spec);
-  std::string stem = (std::filesystem::temp_directory_path() / fmt::format("raddle_{}", row.id)).string();
-  std::ofstream(stem + ".ptx") << writer.finish();
-  std::string command = fmt::format("{} -arch=sm_90a -o /dev/null {}.ptx > {}.log 2>&1", kPtxas, stem, stem);
-  report.spellings += static_cast<unsigned>(cases.size());
-  if (std::system(command.c_str()) == 0) return {};
-  std::ifstream log(stem + ".log");
-  for (std::string line; std::getline(log, line);) {
-    auto at = line.find(", line ");
-    if (at == std::string::npos) continue;
-    auto number = static_cast<unsigned>(std::atoi(line.c_str() + at + 7));
-    for (const Case& c : cases)
-      if (c.layout.first_line <= number && number <= c.layout.last_line)
-        report.fail(
-            fmt::format("{}: ptxas rejects {}: {}", c.where, c.text, line.substr(line.find(';') + 2)));
-  }
-  if (report.messages.empty()) report.fail(fmt::format("{}: ptxas fails, see {}.log", row.id, stem));
-  return {};
 }
 
 }  // namespace raddle::testing

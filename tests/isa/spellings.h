@@ -25,8 +25,4 @@ std::vector<Case> spelling_cases(const isa::Row& row, const SpellingOptions& opt
 void test_spellings(const isa::Row& row, const std::vector<NamedEngine>& engines,
                     const SpellingOptions& options, Report& report);
 
-/// Asks NVIDIA's ptxas whether it accepts what we accept. One message per spelling that it rejects.
-/// @errors not_found: no ptxas on this machine
-Result<void> judge_with_ptxas(const isa::Row& row, const SpellingOptions& options, Report& report);
-
 }  // namespace raddle::testing

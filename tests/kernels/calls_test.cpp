@@ -37,7 +37,6 @@ int fibonacci(int n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
 unsigned factorial(unsigned n) { return n < 2 ? 1 : n * factorial(n - 1); }
 int ackermann(int m, int n) { return m == 0 ? n + 1 : ackermann(m - 1, n == 0 ? 1 : ackermann(m, n - 1)); }
 
-// proves: K-4
 TEST_P(Calls, StructsByValue) {
   const auto in = inputs();
   auto a = buffer(in), out = buffer(std::vector<int>(3 * kN));
@@ -123,7 +122,6 @@ TEST_P(Calls, AFunctionNamesAllLanesThatAreLeft) {
   for (unsigned t = 0; t < 32; ++t) EXPECT_EQ(values[t], t ^ 16);
 }
 
-// proves: K-6
 TEST_P(Calls, LanesExitInsideAFunction) {
   auto out = buffer(std::vector<int>(2 * kN, -5));
   run(kernel("calls.ptx", "exits"), {.grid = {3}, .block = {50}}, out, kN);

@@ -14,7 +14,7 @@ using Values = std::vector<int>;
 constexpr const char* kFile = "children.ptx";
 
 // The host waits for the first grid only: it is complete when the whole tree is.
-// proves: A-3
+// proves: A-3h
 TEST_P(Children, QuicksortLaunchesItself) {
   Values values;
   std::uint32_t seed = 5;
@@ -26,7 +26,7 @@ TEST_P(Children, QuicksortLaunchesItself) {
   EXPECT_EQ(contents(a), values);
 }
 
-// proves: A-3
+// proves: A-3h, A-3i
 TEST_P(Children, TailsRunLastAndInOrder) {
   for (int round = 0; round < 3; ++round) {
     auto log = buffer(Values(64, -1)), count = buffer(Values(1));

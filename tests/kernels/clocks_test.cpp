@@ -15,7 +15,7 @@ struct Times {
   std::uint64_t halves_difference;
 };
 
-// proves: K-20
+// proves: K-20e, K-20f
 TEST_P(Clocks, RunOnWhileAThreadSleeps) {
   constexpr unsigned kDuration = 300'000;  // nanoseconds
   for (unsigned sleeper : {0u, 31u, 40u}) {
@@ -33,7 +33,6 @@ TEST_P(Clocks, RunOnWhileAThreadSleeps) {
   }
 }
 
-// proves: K-12, K-20
 TEST_P(Clocks, AnEndlessLoopEndsAtTheTimeLimit) {
   options_.time_limit = std::chrono::milliseconds(200);
   auto out = buffer(std::vector<int>(32));

@@ -29,7 +29,7 @@ class Clusters : public KernelTest {
 };
 ON_EVERY_ENGINE(Clusters);
 
-// proves: W-17
+// proves: W-17i
 TEST_P(Clusters, HistogramInDistributedSharedMemory) {
   const Values in = numbers(20000);
   for (std::uint32_t size : {1u, 2u, 4u, 8u, 16u}) {
@@ -46,6 +46,7 @@ TEST_P(Clusters, HistogramInDistributedSharedMemory) {
   }
 }
 
+// proves: W-17g
 TEST_P(Clusters, EachSumsUp) {
   const Values in = numbers(5000);
   auto out = buffer(Values(3)), data = buffer(in);
@@ -55,6 +56,7 @@ TEST_P(Clusters, EachSumsUp) {
   EXPECT_TRUE(std::all_of(sums.begin(), sums.end(), [](int sum) { return sum > 0; }));
 }
 
+// proves: W-17g
 TEST_P(Clusters, Scan) {
   const std::uint32_t size = 4, threads = 128, blocks = 12;
   const Values in = numbers(blocks * threads);
@@ -66,7 +68,7 @@ TEST_P(Clusters, Scan) {
   EXPECT_EQ(contents(out), expected);
 }
 
-// proves: W-18
+// proves: W-17h, W-18c
 TEST_P(Clusters, RingOfBlocksPassesValues) {
   const std::uint32_t size = 5, threads = 48, blocks = 20;
   const int rounds = 23;
@@ -94,7 +96,7 @@ TEST_P(Clusters, SpinningOnSharedMemoryMakesProgress) {
   }
 }
 
-// proves: W-18, W-20
+// proves: W-18d
 TEST_P(Clusters, BlocksThatExitedAreNotWaitedFor) {
   const int rounds = 6;
   auto out = buffer(Values(16));
@@ -108,7 +110,7 @@ struct Place {
   unsigned cluster[3], clusters[3], in_cluster[3], shape[3], rank, size, is_explicit, rank_of_variable;
 };
 
-// proves: W-15
+// proves: W-15a, W-15b, W-15c, W-15i
 TEST_P(Clusters, ABlockKnowsItsPlace) {
   const Dim3 grid{18, 12, 2}, shape{3, 2, 1};
   auto out = buffer(std::vector<Place>(18 * 12 * 2));
@@ -143,7 +145,7 @@ TEST_P(Clusters, WithoutClustersABlockIsOne) {
   EXPECT_EQ(places[5].is_explicit, 0u);
 }
 
-// proves: W-15
+// proves: W-15d, W-15e, W-15f
 TEST_P(Clusters, ABlockKnowsItsClustersOfEveryLevel) {
   using raddle::Level;
   // 2 x 2 clusters of the GPU, of 3 x 3 clusters of a GPC, of 3 x 2 blocks.
@@ -186,7 +188,7 @@ struct Miss {
   const char* says;
 };
 
-// proves: W-19
+// proves: W-19a, W-19b, W-19c, W-19d, W-19e, W-19g
 TEST_P(Clusters, RemoteFaultsAreRaisedWhereTheyComeFrom) {
   const Miss misses[] = {
       {"touch", 4, 0, 0, "of rank 4 in cluster (0,0,0), which has 4 blocks"},

@@ -16,7 +16,7 @@ std::vector<float> values(int count) {
   return result;
 }
 
-// proves: K-17
+// proves: K-17b
 TEST_P(Compilers, Clang) {
   const int n = 600;
   const auto in = values(n);
@@ -29,7 +29,7 @@ TEST_P(Compilers, Clang) {
   }
 }
 
-// proves: K-17
+// proves: K-17c
 TEST_P(Compilers, Nvrtc) {
   const int n = 5000;
   const auto in = values(n);
@@ -40,7 +40,7 @@ TEST_P(Compilers, Nvrtc) {
   EXPECT_NEAR(contents(out)[0], want, 1e-5 * want);
 }
 
-// proves: K-17
+// proves: K-17d
 TEST_P(Compilers, Triton) {
   const int rows = 3, columns = 437;
   const auto in = values(rows * columns);

@@ -11,7 +11,7 @@ ON_EVERY_ENGINE(Cooperative);
 
 using Values = std::vector<int>;
 
-// proves: K-7
+// proves: K-7e
 TEST_P(Cooperative, BlocksMeetAtABarrierOfTheGrid) {
   for (auto [blocks, threads, n] : {std::tuple{1u, 32u, 40}, {7u, 96u, 2000}, {64u, 64u, 5000}}) {
     Values a(static_cast<std::size_t>(n));

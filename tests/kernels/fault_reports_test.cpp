@@ -48,7 +48,7 @@ using testing::HasSubstr;
 
 constexpr std::uint64_t kNowhere = 0x500000;  // nothing is mapped so low
 
-// proves: K-12
+// proves: K-12d, K-12e, K-12f
 TEST_P(FaultReports, AWildStridedStoreNamesItsLine) {
   std::string text = message("store_strided", kNowhere, kNowhere);
   EXPECT_THAT(text, HasSubstr("illegal address 0x500000 in kernel store_strided, block (0,0,0)"));
@@ -56,7 +56,7 @@ TEST_P(FaultReports, AWildStridedStoreNamesItsLine) {
   EXPECT_TRUE(names(text, 0)) << text;
 }
 
-// proves: K-12
+// proves: K-12e
 TEST_P(FaultReports, AWildGatherNamesItsLineAndWhereItWasInlined) {
   auto out = buffer(std::vector<int>(64));
   std::string text = message("load_scattered", kNowhere, out);
@@ -64,7 +64,7 @@ TEST_P(FaultReports, AWildGatherNamesItsLineAndWhereItWasInlined) {
   EXPECT_THAT(text, HasSubstr("read"));
 }
 
-// proves: K-12
+// proves: K-12d, K-12e
 TEST_P(FaultReports, ALaneByItselfIsNamed) {
   std::string text = message("store_alone", kNowhere, kNowhere);
   EXPECT_THAT(text, HasSubstr("illegal address 0x500000"));
@@ -74,7 +74,7 @@ TEST_P(FaultReports, AWildAtomicNamesItsThread) {
   EXPECT_THAT(message("add_alone", kNowhere, kNowhere), HasSubstr("thread (5,0,0), " + at("add_alone")));
 }
 
-// proves: K-12
+// proves: K-12d, K-12e
 TEST_P(FaultReports, AfterABarrierTheWarpIsNamed) {
   std::string text = message("store_after_barrier", kNowhere, kNowhere);
   EXPECT_THAT(text, HasSubstr("illegal address 0x500080"));
@@ -82,7 +82,15 @@ TEST_P(FaultReports, AfterABarrierTheWarpIsNamed) {
   EXPECT_TRUE(names(text, 32)) << text;
 }
 
-// proves: K-12
+// proves: K-12d, K-12e
+TEST_P(FaultReports, AfterAnotherWarpsSleepTheWarpIsNamed) {
+  std::string text = message("store_after_sleep", std::uint64_t{8}, kNowhere);
+  EXPECT_THAT(text, HasSubstr("illegal address 0x8 "));
+  EXPECT_THAT(text, HasSubstr(at("store_after_sleep")));
+  EXPECT_TRUE(names(text, 0)) << text;
+}
+
+// proves: K-12d, K-12e
 TEST_P(FaultReports, MisalignedAccessesNameThreadLineAndAddress) {
   struct Case {
     const char* name;
@@ -125,7 +133,7 @@ TEST_P(FaultReports, InactiveLanesMayHoldMisalignedAddresses) {
   for (int t = 0; t < 64; ++t) EXPECT_EQ(got[t], t < 40 ? t : -1);
 }
 
-// proves: K-12
+// proves: K-12d, K-12e
 TEST_P(FaultReports, ATrapInAFunctionNamesThreadAndLine) {
   std::string text = message("trap_in_function", std::uint64_t{45}, std::uint64_t{0});
   EXPECT_THAT(text, HasSubstr("trap in kernel trap_in_function"));

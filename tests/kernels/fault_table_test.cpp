@@ -328,19 +328,18 @@ class FaultTable : public KernelTest {
 };
 ON_EVERY_ENGINE(FaultTable);
 
-// proves: K-12
+// proves: K-12d, K-12e, K-12f
 TEST_P(FaultTable, WildAccesses) {
 #if __has_feature(thread_sanitizer)
   GTEST_SKIP() << "an atomic access that faults inside ThreadSanitizer keeps a lock of ThreadSanitizer's";
 #endif
   check_all(accesses());
 }
-// proves: K-12
+// proves: K-12d, K-12e
 TEST_P(FaultTable, MisalignedAccesses) { check_all(alignment()); }
-// proves: K-12, K-20
+// proves: K-12d, K-12e, K-20c
 TEST_P(FaultTable, TrapsStacksCallsBarriersAndTheHeap) { check_all(the_rest()); }
 
-// proves: K-12
 TEST_P(FaultTable, ATimeLimitSaysWhereAWarpWas) {
   options_.time_limit = std::chrono::milliseconds(50);
   for (const BlockKind& kind : kKinds) {
@@ -352,7 +351,6 @@ TEST_P(FaultTable, ATimeLimitSaysWhereAWarpWas) {
   }
 }
 
-// proves: K-12
 TEST_P(FaultTable, ADeadlockSaysWhereAWarpWaits) {
   const BlockKind kind{"fibers",
                        "setp.lt.u32 %is, %t, 32;\n@%is bra LOW;\nbarrier.sync 2, 64;\nbra GO;\nLOW:\n"

@@ -51,7 +51,7 @@ class Faults : public KernelTest {
 };
 ON_EVERY_ENGINE(Faults);
 
-// proves: K-12, K-20
+// proves: K-12d, K-12h, K-20b
 TEST_P(Faults, AssertionsSayWhereAndWhat) {
   auto p = buffer(std::vector<int>(64));
   const std::string message = fault("asserts", 40);
@@ -69,7 +69,7 @@ TEST_P(Faults, AnAssertionThatHoldsPrintsNothing) {
   EXPECT_EQ(printed_, "");
 }
 
-// proves: K-12
+// proves: K-12d, K-12h, K-20c
 TEST_P(Faults, TrapsNameThreadAndLine) {
   auto p = buffer(std::vector<int>(64));
   const std::string message = fault("traps", 37);
@@ -77,7 +77,7 @@ TEST_P(Faults, TrapsNameThreadAndLine) {
   expect_sticky(message, p);
 }
 
-// proves: K-12
+// proves: K-12f, K-12h
 TEST_P(Faults, WildAccessesNameAddressAndAllocation) {
   auto p = buffer(std::vector<int>(64));
   const std::string message = fault("wild", p, std::uint64_t{16}, 40);
@@ -104,7 +104,7 @@ TEST_P(Faults, NonCanonicalAddressesAreNamed) {
 }
 #endif
 
-// proves: K-12
+// proves: K-12h
 TEST_P(Faults, EndlessRecursionIsAStackOverflow) {
   auto p = buffer(std::vector<int>(64));
   threads_ = 1;  // slow with sanitizers
@@ -135,7 +135,7 @@ TEST_P(Faults, ManyDevicesFailAndTheNextWorks) {
 }
 
 // A fault in a warp that was resumed by another one's end is the kernel's, not the process's.
-// proves: K-12
+// proves: K-12f
 TEST_P(Faults, AfterAnotherWarpEnded) {
   auto failed = try_run(kernel("waits.ptx", "faults_after_another_warp_ended"), {.block = {64}});
   ASSERT_FALSE(failed.ok());

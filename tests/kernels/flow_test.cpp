@@ -21,7 +21,6 @@ std::vector<int> inputs(int count = kN, std::uint32_t seed = 1) {
   return values;
 }
 
-// proves: K-4
 TEST_P(Flow, NestedConditions) {
   const auto in = inputs();
   auto a = buffer(in), out = buffer(std::vector<int>(3 * kN, -1));
@@ -75,7 +74,6 @@ void loops_of(int v, int& first, int& second) {
   second = k + 1000;
 }
 
-// proves: K-4
 TEST_P(Flow, LoopsWithBreakContinueAndReturn) {
   const auto in = inputs();
   auto a = buffer(in), out = buffer(std::vector<int>(2 * kN));
@@ -286,7 +284,7 @@ TEST_P(Flow, AddressesOfMixedShapes) {
 
 // One worker: the block that all others wait for is started only because they are interrupted in a loop in
 // which they pass barriers.
-// proves: K-7
+// proves: K-7f
 TEST_P(Flow, BlocksThatWaitInLoopsWithBarriers) {
   options_.workers = 1;
   for (unsigned threads : {32u, 70u}) {

@@ -9,7 +9,7 @@ namespace {
 class Heap : public KernelTest {};
 ON_EVERY_ENGINE(Heap);
 
-// proves: K-20
+// proves: K-20d
 TEST_P(Heap, ListsGrowOverLaunchesAndAreFreedByOtherThreads) {
   constexpr unsigned kThreads = 100;
   auto heads = buffer(std::vector<std::uint64_t>(kThreads));
@@ -29,7 +29,7 @@ TEST_P(Heap, ListsGrowOverLaunchesAndAreFreedByOtherThreads) {
 }
 
 // The heap has the size that the device was opened with; what one launch frees, the next gets.
-// proves: K-20
+// proves: K-20d
 TEST_P(Heap, AnExhaustedHeapGivesNullAndRecovers) {
   options_.heap_bytes = 1 << 20;
   constexpr unsigned kThreads = 40;

@@ -66,7 +66,7 @@ TEST_P(Locks, LanesSpinForOneAnother) {
 
 // One core, a machine of two SMs, and many more blocks than fit: those that wait are set aside for those they
 // wait for.
-// proves: K-7, K-10
+// proves: K-7f
 TEST_P(Locks, MoreProducersAndConsumersThanFitAtOnce) {
   options_.shape = "tiny";
   options_.workers = 1;

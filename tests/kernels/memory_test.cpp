@@ -24,7 +24,6 @@ const raddle::Dim3 kShapes[] = {{1, 1, 1},  {5, 1, 1},  {33, 1, 1}, {100, 1, 1},
                                 {8, 8, 3},  {7, 5, 3},  {64, 2, 1}, {64, 3, 2},  {1, 40, 1},   {4, 16, 2},
                                 {32, 3, 1}, {48, 2, 2}, {1, 1, 64}, {31, 33, 1}};
 
-// proves: K-4, K-9
 TEST_P(Memory, CoordinatesInEveryBlockShape) {
   const raddle::Dim3 grid{3, 2, 2};
   for (const auto& block : kShapes) {
@@ -42,7 +41,7 @@ TEST_P(Memory, CoordinatesInEveryBlockShape) {
   }
 }
 
-// proves: K-9
+// proves: K-9a
 TEST_P(Memory, TilesInEveryBlockShape) {
   for (const auto& block : kShapes) {
     const int w = block.x, h = block.y, d = block.z, n = w * h * d, pitch = w + 3;
@@ -60,7 +59,7 @@ TEST_P(Memory, TilesInEveryBlockShape) {
 }
 
 // 32-bit indices that wrap between the lanes of one warp.
-// proves: K-9
+// proves: K-9b
 TEST_P(Memory, IndicesWrapBetweenLanes) {
   for (unsigned threads : {64u, 75u, 256u}) {
     const unsigned n = threads - 5;
@@ -91,7 +90,7 @@ TEST_P(Memory, IndicesWrapBetweenLanes) {
   EXPECT_EQ(contents(out), want);
 }
 
-// proves: K-9
+// proves: K-9b
 TEST_P(Memory, IndicesThatWrapAreKeptOverBarriers) {
   for (unsigned first : {100u, 0xffffffe8u, 0xfffffff0u}) {
     for (unsigned threads : {64u, 75u}) {
@@ -116,7 +115,7 @@ void patterns_of(const std::vector<int>& in, unsigned t, unsigned b, unsigned n,
   out[n + 1 + 2 * (b - 1 - t)] = static_cast<int>(-r);
 }
 
-// proves: K-9
+// proves: K-9b
 TEST_P(Memory, StridesAndPermutations) {
   const auto in = inputs(256 * 17 + 2048);
   for (const char* name : {"patterns", "patterns_shared"})
@@ -190,7 +189,7 @@ TEST_P(Memory, WarpsThatShareARowReadItAsVectors) {
   EXPECT_LE(2 * whole->not_vectorised, ragged->not_vectorised);
 }
 
-// proves: K-10
+// proves: K-9a
 TEST_P(Memory, AllOfSharedMemory) {
   constexpr int kWords = 227 * 1024 / 4;
   auto out = buffer(std::vector<int>(5));
@@ -211,7 +210,7 @@ int sum_of(const int* p, int n) {
   return static_cast<int>(s);
 }
 
-// proves: K-9
+// proves: K-9a
 TEST_P(Memory, LocalArrays) {
   constexpr int kN = 150;
   const auto in = inputs(kN);
@@ -233,7 +232,7 @@ TEST_P(Memory, LocalArrays) {
   EXPECT_EQ(contents(out), want);
 }
 
-// proves: K-9
+// proves: K-9c
 TEST_P(Memory, GenericPointersFindTheirSpace) {
   const auto in = inputs(72);
   auto a = buffer(in), out = buffer(std::vector<int>(128));
@@ -259,7 +258,7 @@ int constants_of(const std::vector<int>& table, const std::vector<std::int16_t>&
 
 // Constants as initialised, and as the host writes them between launches in every way there is; initialisers
 // that are addresses; strings.
-// proves: K-9
+// proves: K-9a
 TEST_P(Memory, ConstantsAndInitialisedPointers) {
   constexpr int kN = 200;
   auto out = buffer(std::vector<int>(kN));
@@ -305,7 +304,7 @@ TEST_P(Memory, ConstantsAndInitialisedPointers) {
 }
 
 // A kernel cannot write them, whichever way it got the address.
-// proves: K-11
+// proves: K-11d
 TEST_P(Memory, ConstantsAreReadOnlyForKernels) {
   (void)kernel("memory.ptx", "constants");
   auto table = module().variable("table");

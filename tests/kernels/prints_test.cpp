@@ -50,7 +50,7 @@ class Prints : public KernelTest {
 };
 ON_EVERY_ENGINE(Prints);
 
-// proves: K-20
+// proves: K-20a
 TEST_P(Prints, IntegerConversions) {
   same_as_host("%d %i %d|\n", -1, 2147483647, -2147483647 - 1);
   same_as_host("%u %o %x %X", 4294967295u, 8u, 0xdeadbeefu, 0xdeadbeefu);
@@ -120,8 +120,81 @@ TEST_P(Prints, PlainTextPercentAndWhatItReturns) {
   EXPECT_EQ(contents(counts)[0], -1);  // no format
 }
 
+// A width or a precision of gigabytes costs what the message may hold, and no more.
+// proves: K-20a
+TEST_P(Prints, HugeWidthsAndPrecisionsAreBounded) {
+  constexpr std::size_t kMost = 4096;  // of a width or a precision: FormattedText::kMostPadding
+  const auto with = [&](const char* format, auto... arguments) {
+    packed_.clear();
+    (pack(arguments), ...);
+    return print(format, packed_);
+  };
+  const std::string padding(kMost - 1, ' '), zeros(kMost - 1, '0');
+  EXPECT_EQ(with("%2147483647d|", 7), padding + "7|");
+  EXPECT_EQ(with("%-2147483647d|", 7), "7" + padding + "|");
+  EXPECT_EQ(with("%99999999999999999999d|", 7), padding + "7|");
+  EXPECT_EQ(with("%*d|", 2147483647, 7), padding + "7|");
+  EXPECT_EQ(with("%*d|", -2147483647 - 1, 7), "7" + padding + "|");
+  EXPECT_EQ(with("%.2147483647d|", 7), zeros + "7|");
+  EXPECT_EQ(with("%.*d|", 2147483647, 7), zeros + "7|");
+  EXPECT_EQ(with("%02147483647d|", 7), zeros + "7|");
+  EXPECT_EQ(with("%.2147483647f|", 1.5), "1.5" + zeros + "|");
+  EXPECT_EQ(with("%2147483647c|", 'x'), padding + "x|");
+  auto text = buffer(std::vector<char>{'a', 'b', 0});
+  const std::uint64_t address = text.address().value;
+  EXPECT_EQ(with("%2147483647s|", address), padding.substr(1) + "ab|");
+  EXPECT_EQ(with("%-2147483647.1s|", address), "a" + padding + "|");
+  EXPECT_EQ(with("%.2147483647s|", address), "ab|");
+  EXPECT_EQ(with("%2000d|", 7), std::string(1999, ' ') + "7|");  // what fits is not cut
+  EXPECT_EQ(with("%9000d%9000d%9000d%9000d%9000d", 1, 2, 3, 4, 5).size(), 16u << 10);
+}
+
+// What is no conversion is printed as written, takes no argument and writes nowhere.
+TEST_P(Prints, MalformedFormatsArePrintedAsWritten) {
+  EXPECT_EQ(print("%", {}), "%");
+  EXPECT_EQ(print("a%-+ #0", {}), "a%-+ #0");
+  EXPECT_EQ(print("%12.34", {}), "%12.34");
+  EXPECT_EQ(print("%ll", {}), "%ll");
+  EXPECT_EQ(print("%y %5Q %!|", {}), "%y %5Q %!|");
+  EXPECT_EQ(print("%00000000000000000000000000000000000000000y|", {}),
+            "%00000000000000000000000000000000000000000y|");
+  EXPECT_EQ(count_, 0);
+  auto target = buffer(std::vector<int>{77});
+  packed_.clear();
+  pack(target.address().value);
+  EXPECT_EQ(print("abc%n|%hhn", packed_), "abc%n|%hhn");
+  EXPECT_EQ(contents(target)[0], 77);
+}
+
+// proves: K-20a
+TEST_P(Prints, BadPointersAreTheKernelsFault) {
+  const auto faults = [&](const char* format, std::uint64_t argument) {
+    std::string message;
+    {
+      std::vector<char> text(format, format + std::strlen(format) + 1);
+      auto device_format = buffer(text);
+      auto arguments = buffer(std::vector<std::uint64_t>{argument});
+      auto counts = buffer(std::vector<int>{0});
+      auto report = try_run(kernel("prints.ptx", "print"), {.grid = {1}, .block = {1}}, device_format,
+                            arguments, 0u, counts);
+      if (!report.ok()) message = report.error().message;
+    }
+    close();
+    return message;
+  };
+  const std::string where = " in kernel print, block (0,0,0), thread (0,0,0)";
+  EXPECT_NE(faults("%s", 8).find("illegal address 0x8" + where), std::string::npos);
+  EXPECT_NE(faults("%2147483647.2147483647s", 8).find("illegal address 0x8" + where), std::string::npos);
+  EXPECT_NE(faults("%s", 1ull << 63).find(where), std::string::npos);
+  auto counts = buffer(std::vector<int>{0});
+  auto report = try_run(kernel("prints.ptx", "print"), {.grid = {1}, .block = {1}}, std::uint64_t{16},
+                        std::uint64_t{16}, 0u, counts);
+  ASSERT_FALSE(report.ok());
+  EXPECT_NE(report.error().message.find("illegal address 0x10" + where), std::string::npos);
+}
+
 // Lines of different threads come in any order, each whole and once.
-// proves: K-20
+// proves: K-20a
 TEST_P(Prints, ThreadsPrintWholeLines) {
   constexpr int kThreads = 100, kBlocks = 3;
   std::vector<int> values(2 * kThreads);
@@ -144,7 +217,7 @@ TEST_P(Prints, ThreadsPrintWholeLines) {
 }
 
 // As CUDA's buffer of 1 MiB: what is printed before a synchronisation and does not fit overwrites the oldest.
-// proves: K-20
+// proves: K-20a
 TEST_P(Prints, AFullBufferKeepsTheLastLines) {
   options_.print_bytes = 4096;
   auto format = buffer(std::vector<char>{'%', '0', '6', 'd', '\n', 0});
@@ -162,7 +235,7 @@ TEST_P(Prints, AFullBufferKeepsTheLastLines) {
 }
 
 // What nvcc made of printf: a thread's lines come in its order, and before a barrier's other side.
-// proves: K-20
+// proves: K-20a
 TEST_P(Prints, CompiledCallsKeepEachThreadsOrder) {
   run(kernel("calls.ptx", "prints"), {.grid = {1}, .block = {64}}, 4);
   const std::string first =

@@ -22,7 +22,7 @@ std::vector<int> inputs(int count, std::uint32_t seed = 9) {
 }
 
 // Lanes of one warp, warps of a block, and blocks contend for one lock.
-// proves: K-4, K-7
+// proves: K-7f
 TEST_P(Sync, SpinLocks) {
   for (auto [blocks, threads] : {std::pair{1u, 32u}, {1u, 20u}, {1u, 128u}, {6u, 40u}}) {
     auto mutex = buffer(std::vector<int>{0}), plain = buffer(std::vector<int>{0});
@@ -33,7 +33,6 @@ TEST_P(Sync, SpinLocks) {
   }
 }
 
-// proves: K-4
 TEST_P(Sync, EveryThreadWaitsForTheNext) {
   auto flag = buffer(std::vector<int>(80)), out = buffer(std::vector<int>(80));
   run(kernel("sync.ptx", "chain"), {.grid = {1}, .block = {80}}, flag, out);
@@ -42,7 +41,7 @@ TEST_P(Sync, EveryThreadWaitsForTheNext) {
   EXPECT_EQ(contents(out), want);
 }
 
-// proves: K-7
+// proves: K-7f
 TEST_P(Sync, EveryBlockWaitsForTheOneBefore) {
   auto ready = buffer(std::vector<int>(300)), out = buffer(std::vector<int>(300));
   run(kernel("sync.ptx", "relay"), {.grid = {300}, .block = {64}}, ready, out);
@@ -51,7 +50,7 @@ TEST_P(Sync, EveryBlockWaitsForTheOneBefore) {
   EXPECT_EQ(contents(out), want);
 }
 
-// proves: K-5
+// proves: K-5a, K-5c
 TEST_P(Sync, BarriersInALoop) {
   for (int n : {32, 50, 256, 1000}) {
     const auto in = inputs(n);
@@ -74,7 +73,7 @@ TEST_P(Sync, BarriersInALoop) {
   }
 }
 
-// proves: K-5
+// proves: K-5f, K-5g, K-17f
 TEST_P(Sync, NamedBarriers) {
   constexpr int kRounds = 7;
   const auto in = inputs(64 * kRounds);
@@ -166,7 +165,6 @@ TEST_P(Sync, AtomicsUnderContention) {
   }
 }
 
-// proves: K-4, K-10
 TEST_P(Sync, AMillionBlocks) {
   const unsigned blocks = interpreted() ? 100000 : 1000000;
   auto counter = buffer(std::vector<int>{0});
@@ -206,7 +204,7 @@ TEST_P(Sync, TwoStreams) {
   EXPECT_EQ(contents(plain)[0], 10 * 2 * 33 * 2);
 }
 
-// proves: K-5, K-6
+// proves: K-6b
 TEST_P(Sync, BarriersAfterEarlyExits) {
   auto out = buffer(std::vector<int>(256, -7));
   run(kernel("sync.ptx", "barrier_exits"), {.grid = {1}, .block = {256}}, out);
@@ -218,7 +216,7 @@ TEST_P(Sync, BarriersAfterEarlyExits) {
   EXPECT_EQ(contents(out), want);
 }
 
-// proves: K-5
+// proves: K-5h
 TEST_P(Sync, BarriersReduce) {
   auto in = inputs(150);
   for (int& v : in) v = v % 90 + 11;
@@ -288,7 +286,7 @@ TEST_P(Sync, WarpExchangesInTwoBranches) {
 }
 
 // Lanes of one warp at one barrier on two paths count one by one.
-// proves: K-5
+// proves: K-5a
 TEST_P(Sync, BlockBarriersInTwoBranches) {
   constexpr int kRounds = 5;
   for (int n : {64, 128, 50}) {
@@ -308,7 +306,7 @@ TEST_P(Sync, BlockBarriersInTwoBranches) {
 }
 
 // Lanes of two warps at two barriers: each warp waits for whichever completes first.
-// proves: K-5
+// proves: K-5f
 TEST_P(Sync, LanesOfAWarpAtTwoBarriers) {
   auto out = buffer(std::vector<int>(64));
   run(kernel("sync.ptx", "barrier_lanes"), {.grid = {3}, .block = {64}}, out);

@@ -144,7 +144,7 @@ std::vector<Point> grid_points(const int* extent, bool normalized) {
   return points;
 }
 
-// proves: K-19
+// proves: K-19a, K-19d, K-19e, K-19f
 TEST_P(Textures, EveryFilterAndAddressMode) {
   const char* const names[] = {"fetch_1d", "fetch_2d", "fetch_3d"};
   const int extent[3] = {16, 8, 4};
@@ -207,7 +207,7 @@ TEST_P(Textures, FiltersLeaveAFlatImageAsItIs) {
   for (const Value& v : fetch("fetch_3d", handle, points)) EXPECT_EQ(v.r, kValue);
 }
 
-// proves: K-19
+// proves: K-19b
 TEST_P(Textures, LayersAreChosenAndClamped) {
   std::vector<float> texels;
   for (int layer = 0; layer < 3; ++layer)
@@ -243,7 +243,7 @@ double cube_model(const Point& p, int size, int layer) {
   return ((layer * 6 + face) * size + y) * size + x;
 }
 
-// proves: K-19
+// proves: K-19b
 TEST_P(Textures, CubesAreReadByDirection) {
   constexpr int kSize = 8, kLayers = 2;
   std::vector<float> texels;
@@ -282,7 +282,7 @@ TEST_P(Textures, SeamlessCubesFilterAcrossEdges) {
   EXPECT_NEAR(together[1].r, 2, 0.05);
 }
 
-// proves: K-19
+// proves: K-19c
 TEST_P(Textures, MipmapsByLevelAndGradient) {
   Image of;
   of.format = {ChannelType::float32, 1};
@@ -354,7 +354,7 @@ TEST_P(Textures, LinearMemoryIsReadByIndex) {
   EXPECT_EQ(values[3].r, 0);
 }
 
-// proves: K-19
+// proves: K-19f
 TEST_P(Textures, IntegersAsTheyAreAndAsNumbers) {
   const std::vector<Point> one{{0.5f, 0.5f}};
   const auto check = [&](auto texel, ChannelType type, const char* name, double greatest) {
@@ -407,7 +407,7 @@ TEST_P(Textures, HalvesChannelsAndSrgb) {
   EXPECT_NEAR(colour.a, 188 / 255.0, 1e-6);
 }
 
-// proves: K-19
+// proves: K-19g
 TEST_P(Textures, SurfacesAreReadAndWritten) {
   constexpr int kWidth = 40, kHeight = 5;
   std::vector<float> texels;
@@ -430,6 +430,7 @@ TEST_P(Textures, SurfacesAreReadAndWritten) {
     EXPECT_EQ(result[i], texels[i] + (i / kWidth == 1 ? 1 : 0)) << i;
 }
 
+// proves: K-19a, K-19b, K-19g
 TEST_P(Textures, SurfacesWithLayersAndDepth) {
   constexpr int kWidth = 8, kLayers = 6;
   std::vector<std::uint32_t> words(kWidth * 2 * kLayers);

@@ -1,4 +1,5 @@
 // What is known of kernels, occupancy, large shared memory by attribute, launches through configurations and by handle.
+// targets: 75 80 90
 #include "program.h"
 
 __global__ void __launch_bounds__(128) fill(int* out, int value) {
@@ -18,7 +19,9 @@ __global__ void twice(T* data) {
 int main() {
   cudaFuncAttributes attributes;
   CUDA(cudaFuncGetAttributes(&attributes, fill));
-  CHECK(attributes.maxThreadsPerBlock == 128 && attributes.sharedSizeBytes == 0 && attributes.ptxVersion == 90);
+  CHECK(attributes.maxThreadsPerBlock == 128 && attributes.sharedSizeBytes == 0);
+  CHECK(attributes.ptxVersion * 10 == __CUDA_ARCH_LIST__);  // what libraries choose their code by
+  CHECK(attributes.binaryVersion == 90);                    // compiled for the device when it is loaded
   CUDA(cudaFuncGetAttributes(&attributes, twice<double>));
   CHECK(attributes.sharedSizeBytes == 800 && attributes.maxDynamicSharedSizeBytes == 48 * 1024 - 800);
 

@@ -3,12 +3,13 @@ against libcudart_static.a by -L. A program is a .cu file that ends with another
 
 In its comments a program may say:
   // nvcc: OPTIONS      more options for nvcc (without -arch among them it is -arch=sm_90)
+  // targets: 75 90     built and run for each of these instead
   // with: FILE...      more sources
   // output: LINE       a line that it must print
   // slow: WHY          only with RADDLE_TEST_ALL
   // missing: WHAT      skipped: Raddle lacks something
 
-RADDLE_LIB is the folder of the libraries; RADDLE_PROGRAM names one program to run."""
+RADDLE_LIB is the folder of the libraries; RADDLE_PROGRAM names one program to run, or how the names of several begin."""
 import functools
 import glob
 import os
@@ -26,26 +27,36 @@ import tap  # noqa: E402
 NVCC = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
 LIBRARIES = os.environ.get("RADDLE_LIB", os.path.join(os.path.dirname(os.path.dirname(HERE)), "build", "lib"))
 ALL = bool(os.environ.get("RADDLE_TEST_ALL"))
-ALSO_STATIC = ("vector_add", "symbols")  # without RADDLE_TEST_ALL; with it, every program
+ALSO_STATIC = ("vector_add", "symbols")  # without RADDLE_TEST_ALL; with it, every program of one target
 LINKS = {"shared": ["-cudart", "shared"], "static": [f"-L{LIBRARIES}"]}
 
 
+NOTES = ("nvcc", "targets", "with", "output", "slow", "missing")
+
+
 class Program:
-    def __init__(self, path):
-        self.name = os.path.basename(path).removesuffix(".cu")
-        with open(path) as file:
-            text = file.read()
-        self.notes = {key: re.findall(rf"^// {key}: (.*)$", text, re.M) for key in ("nvcc", "with", "output", "slow", "missing")}
+    def __init__(self, path, notes, target=None):
+        self.notes = notes
+        self.name = os.path.basename(path).removesuffix(".cu") + (f"_sm_{target}" if target else "")
         self.sources = [path] + [os.path.join(HERE, name) for line in self.notes["with"] for name in line.split()]
         self.options = [word for line in self.notes["nvcc"] for word in line.split()]
-        if not any(word.startswith("-arch") for word in self.options):
-            self.options.append("-arch=sm_90")
+        if target or not any(word.startswith("-arch") for word in self.options):
+            self.options.append(f"-arch=sm_{target or 90}")
+
+    @staticmethod
+    def of(path):
+        """The program of a source; several, where it says for which targets."""
+        with open(path) as file:
+            text = file.read()
+        notes = {key: re.findall(rf"^// {key}: (.*)$", text, re.M) for key in NOTES}
+        targets = [target for line in notes["targets"] for target in line.split()]
+        return [Program(path, notes, target) for target in targets or [None]]
 
     @functools.lru_cache(maxsize=None)
     def objects(self, folder):
         made = []
         for source in self.sources:
-            made.append(os.path.join(folder, os.path.basename(source) + ".o"))
+            made.append(os.path.join(folder, f"{self.name}.{os.path.basename(source)}.o"))
             nvcc("-std=c++20", *self.options, "-c", source, "-o", made[-1])
         return made
 
@@ -62,10 +73,10 @@ def nvcc(*arguments):
 
 
 def programs():
-    found = [Program(path) for path in sorted(glob.glob(os.path.join(HERE, "*.cu")))]
+    found = [program for path in sorted(glob.glob(os.path.join(HERE, "*.cu"))) for program in Program.of(path)]
     parts = {source for program in found for source in program.sources[1:]}
     only = os.environ.get("RADDLE_PROGRAM", "")
-    return [program for program in found if program.sources[0] not in parts and only in ("", program.name)]
+    return [program for program in found if program.sources[0] not in parts and program.name.startswith(only)]
 
 
 class Programs(unittest.TestCase):
@@ -86,7 +97,8 @@ class Programs(unittest.TestCase):
             self.skipTest(f"slow ({program.notes['slow'][0]}): with RADDLE_TEST_ALL")
         binary = program.build(self.folder.name, kind)
         environment = dict(os.environ, LD_LIBRARY_PATH=LIBRARIES)
-        done = subprocess.run([binary], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+        done = subprocess.run([binary], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              timeout=900 if program.notes["slow"] else 300)  # some kernels of CUB take LLVM half a minute each
         self.assertEqual(done.returncode, 0, done.stdout)
         for line in program.notes["output"]:
             self.assertIn(line, done.stdout.splitlines())
@@ -95,7 +107,8 @@ class Programs(unittest.TestCase):
 def add_tests():
     for program in programs():
         for kind in LINKS:
-            if kind == "shared" or ALL or program.name in ALSO_STATIC:
+            also_static = (ALL and not program.notes["targets"]) or program.name in ALSO_STATIC
+            if kind == "shared" or also_static:
                 setattr(Programs, f"test_{program.name}_{kind}", lambda self, p=program, k=kind: self.check(p, k))
 
 

@@ -41,7 +41,7 @@ int say() {
   return 0;
 }
 
-// proves: K-15
+// proves: K-15b, K-15f
 TEST(Target, TheSameProgramRunsOnEither) {
   EXPECT_EQ(output_of("RADDLE_TARGET=cpu " + kFake), "0 Raddle h200, 201 201 201 201, ours\n");
   // Arguments and answers pass unchanged; what the GPU's driver does not have is not run on the CPU instead.

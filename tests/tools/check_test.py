@@ -14,7 +14,8 @@ LIBRARIES = "raddle_library(base)\nraddle_library(isa DEPS raddle_base)\nraddle_
             "raddle_library(interp DEPS raddle_exec SOURCES ${x})\nraddle_library(jit DEPS raddle_exec LLVM)\n" \
             "set(RADDLE_ENGINES raddle_interp raddle_jit)\nraddle_library(runtime DEPS ${RADDLE_ENGINES})\n"
 PAGE = "| row | status | forms | since | test | note |\n| `add` | done | 2 | PTX 1.0, sm_10 | {} |  |\n"
-REQUIREMENT = "# R\n### K-1 One\nWords.\nMissing: {}\n"
+REQUIREMENT = "# K\n## K-1 One\n- a. Words.\n  More words.{}\n- b. Other words.{}\n## K-2 Two\nMissing: everything.\n- a. Words.\n"
+PROOF = "// proves: {}\nTEST(Suite, name) {{}}\n"
 
 
 class Checks(unittest.TestCase):
@@ -170,9 +171,16 @@ class Checks(unittest.TestCase):
         self.rejects("mutations", "stands there 2 times")
         self.write("src/a.cpp", "")
         self.rejects("mutations", "stands there 0 times")
+        self.write("src/a.cpp", "bool f() { return a < b; }\n")
+        self.write("docs/requirements/K.md", REQUIREMENT.format("", ""))
+        self.write("tools/mutations.toml", entry.format("a <= b") + "clauses = 'K-1b'\n")
+        self.accepts("mutations")
+        self.write("tools/mutations.toml", entry.format("a <= b") + "clauses = 'K-1b, K-1c'\n")
+        self.rejects("mutations", "has no clause K-1c")
 
-    def conformance(self, missing, test):
-        self.write("docs/requirements.md", REQUIREMENT.format(missing))
+    def conformance(self, missing, test, also=""):
+        """The page of a list of three clauses: what is missing of K-1a and K-1b, and a test."""
+        self.write("docs/requirements/K.md", REQUIREMENT.format(*(f" Missing: {m}" if m else "" for m in missing)) + also)
         self.write("tests/a_test.cpp", test)
         subprocess.run([sys.executable, os.path.join(ROOT, "tools/conformance"), "--root", self.root],
                        stdout=subprocess.DEVNULL)
@@ -180,25 +188,59 @@ class Checks(unittest.TestCase):
             return page.read()
 
     def test_conformance_states(self):
-        proof = "// proves: K-1\nTEST(Suite, name) {}\n"
-        self.assertIn("| K-1 | proven | `tests/a_test.cpp: Suite.name` |", self.conformance("nothing.", proof))
+        both = self.conformance(("", ""), PROOF.format("K-1a, K-1b"))
+        self.assertIn("| K-1 | proven | `tests/a_test.cpp: Suite.name` |", both)
+        self.assertIn("| K-1b | proven | `tests/a_test.cpp: Suite.name` |", both)
+        self.assertIn("| K-2 | not yet | - |\n| K-2a | not yet | everything. |", both)
+        self.assertIn("1 proven, 0 partial, 1 not yet; 2 of 3 clauses proven.", both)
         self.accepts("conformance")
-        self.assertIn("| K-1 | partial | half of it. |", self.conformance("half of it.", proof))
+        one = self.conformance(("", "half of it."), PROOF.format("K-1a"))
+        self.assertIn("| K-1 | partial | 1 of 2 clauses; something is missing of b |", one)
+        self.assertIn("| K-1b | not yet | half of it. |", one)
         self.accepts("conformance")
-        self.assertIn("| K-1 | not yet | half of it. |", self.conformance("half of it.", ""))
+        weak = self.conformance(("half of it.", "half of it."), PROOF.format("K-1b"))
+        self.assertIn("| K-1 | partial | 0 of 2 clauses; something is missing of a, b |", weak)
+        self.assertIn("| K-1b | partial | half of it. |", weak)
+        self.accepts("conformance")
+        self.assertIn("| K-1 | not yet | - |", self.conformance(("half of it.", "everything."), ""))
         self.accepts("conformance")
         self.write("docs/conformance.md", "old\n")
         self.rejects("conformance", "stale")
 
+    def test_conformance_names_tests_of_every_kind(self):
+        self.write("tests/b_test.py", "class Suite:\n    # proves: K-1b\n    def test_it(self):\n        pass\n")
+        self.write("tests/c.ptx", "// proves: K-1b\n")
+        page = self.conformance(("", ""), PROOF.format("K-1a"))
+        self.assertIn("| K-1b | proven | `tests/b_test.py: test_it`, `tests/c.ptx` |", page)
+        self.accepts("conformance")
+
     def test_conformance_contradictions(self):
-        for missing, test, text in (("nothing.", "", "no test proves it"),
-                                    ("everything.", "// proves: K-1\nTEST(A, b) {}\n", "everything is missing"),
-                                    ("nothing.", "// proves: K-1, K-9\nTEST(A, b) {}\n", "proves K-9"),
-                                    ("half.", "// proves: K-1\nint x;\n", "above no test"),
-                                    ("", "// proves: K-1\nTEST(A, b) {}\n", "no `Missing:` line")):
+        for missing, test, text in ((("", ""), PROOF.format("K-1a"), "K-1b is claimed, but no test proves it"),
+                                    (("", "half."), "", "K-1a is claimed, but no test proves it"),
+                                    (("", "everything."), PROOF.format("K-1a, K-1b"), "K-1b says everything is missing"),
+                                    (("", ""), PROOF.format("K-1a, K-1b, K-2a"), "K-2a says everything is missing"),
+                                    (("", ""), PROOF.format("K-1a, K-1b, K-1c"), "proves K-1c, which"),
+                                    (("", ""), PROOF.format("K-1a, K-1b, K-9a"), "proves K-9a, which"),
+                                    (("", ""), PROOF.format("K-1a, K-1b, K-1"), "names K-1, a requirement and not its clause"),
+                                    (("", ""), PROOF.format("K-1a, K-1b") + PROOF.format("much"), "without identifiers"),
+                                    (("", ""), PROOF.format("K-1a, K-1b") + "// proves: K-1b\nint x;\n", "above no test"),
+                                    (("", "nothing."), PROOF.format("K-1a"), "no `Missing:` where nothing is missing")):
             with self.subTest(text):
                 self.conformance(missing, test)
                 self.rejects("conformance", text)
+
+    def test_conformance_refuses_lists_that_do_not_read_in_order(self):
+        for also, text in (("## K-1 Again\n- a. Words.\n", "K-1 stands there twice"),
+                           ("## K-3 Three\n- b. Words. Missing: half.\n", "K-3b stands where K-3a should"),
+                           ("## K-3 Three\n- a. Missing: half.\n", "K-3a needs a text")):
+            with self.subTest(text):
+                self.conformance(("", ""), PROOF.format("K-1a, K-1b"), also)
+                self.rejects("conformance", text)
+
+    def test_conformance_refuses_a_proven_row_with_an_open_clause(self):
+        page = self.conformance(("", "half."), PROOF.format("K-1a"))
+        self.write("docs/conformance.md", page.replace("| K-1 | partial |", "| K-1 | proven |"))
+        self.rejects("conformance", "K-1 is called proven, but K-1b is not")
 
 
 if __name__ == "__main__":

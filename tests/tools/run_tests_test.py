@@ -49,9 +49,16 @@ class RunTests(unittest.TestCase):
         self.assertIn("wrong", output)
 
     def test_gtest_that_crashes(self):
-        last, status, output = run(GTEST_HEAD + r"printf '[ RUN      ] A.two\n'; kill -SEGV $$")
+        last, status, output = run(GTEST_HEAD + r"printf '[ RUN      ] A.two\n'; kill -SEGV $$")  # the same at each start
         self.assertEqual((last, status), ("1 passed, 2 failed, 0 skipped", 1))
         self.assertIn("A.two", output)
+
+    def test_one_death_does_not_take_the_others_along(self):
+        again = r"""[ "$0" = --gtest_filter=-A.one:A.two ] && {
+          printf '[==========] Running 1 test from 1 test suite.\n[ RUN      ] A.three\n[       OK ] A.three (7000 ms)\n'; exit 0; }; """
+        last, status, output = run(again + GTEST_HEAD + r"printf '[ RUN      ] A.two\n'; kill -ALRM $$")
+        self.assertEqual((last, status), ("2 passed, 1 failed, 0 skipped", 1))
+        self.assertIn("slow   suite: A.three 7.0 s", output)
 
     def test_total(self):
         with tempfile.NamedTemporaryFile("w", suffix=".tally") as tally:

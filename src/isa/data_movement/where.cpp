@@ -31,12 +31,19 @@ std::string_view order_legal(const Opcode& opcode) {
   return "only global and shared memory is accessed in an order";
 }
 
+/// Vectors of 256 bits: of words or double words, in global memory (sm_100).
+bool is_widest(const Opcode& opcode) { return opcode.vector_length() > 1 && access_bits(opcode) == 256; }
+
 std::string_view vector_legal(const Opcode& opcode) {
-  const unsigned length = opcode.vector_length(), bits = access_bits(opcode);
-  if (length == 1 || (bits <= 128 && length < 8)) return {};
-  if (bits > 256 || bit_size(opcode.type()) < 32)
-    return "a vector access moves at most 128 bits, 256 in global memory";
-  if (!is_global_or_generic(opcode)) return "a vector access moves more than 128 bits only in global memory";
+  if (opcode.vector_length() > 1 && access_bits(opcode) > 128) {
+    const unsigned bits = bit_size(opcode.type());
+    if (!is_widest(opcode) || (bits != 32 && bits != 64))
+      return "a vector access moves at most 128 bits, or 8 words or 4 double words in global memory";
+    if (!is_global_or_generic(opcode))
+      return "a vector access moves more than 128 bits only in global memory";
+  }
+  if (opcode.get(ModKind::evict2) != Mod::none && !is_widest(opcode))
+    return "an L2 eviction priority stands with vectors of 256 bits only";
   return {};
 }
 

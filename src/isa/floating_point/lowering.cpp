@@ -50,10 +50,11 @@ template <>
 void lower<Op::testp>(Emitter& e) {
   Val a = e.in(1), magnitude = abs(a);
   Val infinity = a.constant(a.type, a.type == Type::f32 ? 0x7f800000ull : 0x7ff0000000000000ull);
-  Val normal = a.constant(a.type, a.type == Type::f32 ? 0x00800000ull : 0x0010000000000000ull);
+  Val smallest = a.constant(a.type, a.type == Type::f32 ? 0x00800000ull : 0x0010000000000000ull);
   Type integer = a.type == Type::f32 ? Type::u32 : Type::u64;
   Val bits = magnitude.as(integer), top = infinity.as(integer),
-      least = normal.as(integer);  // immune to flushing
+      least = smallest.as(integer);  // immune to flushing
+  Val is_subnormal = lt(bits, least) & ne(bits, bits.like(0));
   switch (e.get(ModKind::test)) {
     case Mod::finite:
       return e.out(lt(bits, top));
@@ -63,10 +64,10 @@ void lower<Op::testp>(Emitter& e) {
       return e.out(le(bits, top));
     case Mod::notanumber:
       return e.out(gt(bits, top));
-    case Mod::normal:
-      return e.out(ge(bits, least) & lt(bits, top));
+    case Mod::normal:  // zero is
+      return e.out(lt(bits, top) & ~is_subnormal);
     case Mod::subnormal:
-      return e.out(lt(bits, least) & ne(bits, bits.like(0)));
+      return e.out(is_subnormal);
     default:
       RADDLE_UNREACHABLE("not a testp property");
   }
@@ -113,7 +114,7 @@ void lower<Op::div_f>(Emitter& e) {
 template <>
 void lower<Op::div_approx>(Emitter& e) {
   Val a = input(e, 1), b = input(e, 2);
-  finish(e, e.has(Mod::approx) && e.has(Mod::ftz) ? divide_approx(a, b) : divide(a, b));
+  finish(e, e.has(Mod::approx) ? divide_approx(a, b, e.has(Mod::ftz)) : divide(a, b));
 }
 
 template <>

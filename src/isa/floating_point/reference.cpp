@@ -91,7 +91,7 @@ void reference<Op::testp>(Lane& lane, const Instruction& i) {
         holds = kind == FP_NAN;
         break;
       case Mod::normal:
-        holds = kind == FP_NORMAL;
+        holds = kind == FP_NORMAL || kind == FP_ZERO;
         break;
       default:
         holds = kind == FP_SUBNORMAL;

@@ -1,5 +1,6 @@
-// JIT: warp collectives: votes, match, redux, elect, activemask. Members that are absent from the group that
-// runs here have exited or broken the rule that all named lanes execute the instruction.
+// JIT: warp collectives: votes, match, redux, elect, activemask. A lane that a member mask names but that has
+// exited, or never was, is as if it were not named: FunctionCompiler::participants() are those that are
+// there.
 #include <llvm/IR/Intrinsics.h>
 
 #include "jit/function.h"
@@ -142,8 +143,7 @@ void emit<Op::match_all>(FunctionCompiler& f) {
     Mask different;
     for (unsigned p = 0; p < f.parts(); ++p) different.push_back(ir.CreateICmpNE(f.part(a, p).v, mine));
     auto* none = ir.CreateICmpEQ(ir.CreateAnd(f.mask_bits(different), group), ir.getInt32(0));
-    f.store_lane(results, ir.CreateSelect(none, f.load_lane(masks, ir.getInt32Ty(), lane), ir.getInt32(0)),
-                 lane);
+    f.store_lane(results, ir.CreateSelect(none, group, ir.getInt32(0)), lane);
   });
   auto matches = f.reload(results, ir.getInt32Ty());
   f.write_parts(f.operand(0), Type::b32, matches);

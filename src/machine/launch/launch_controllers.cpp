@@ -79,6 +79,7 @@ void LaunchControllers::push(Owner& owner, const CtaRun& run) {
   }
   owner.runs.insert(place, run);
   owner.queued += run.count;
+  owner.tell_urgency();
 }
 
 /// The cluster that a CTA shares memory with; takes one from the pool for the first CTA of each.
@@ -147,31 +148,60 @@ bool CtaRun::append(const CtaRun& one) {
   return true;
 }
 
-// Fewer at a time as less is left to start: what is taken cannot move to another worker.
+/// How many CTAs a worker takes at a time: fewer as less is left to start, for what is taken cannot move to
+/// another worker.
+std::uint64_t LaunchControllers::share_of(const Owner& owner) const {
+  const std::uint64_t share = owner.queued + unlaunched_ / owners_.size();
+  return std::clamp<std::uint64_t>(share / 4, 1, kCtasPerCall);
+}
+
+/// Takes CTAs off the begin of a run in a queue.
+CtaRun LaunchControllers::cut(CtaRun& run, std::uint64_t most) {
+  CtaRun grant = run;
+  grant.count = static_cast<std::uint32_t>(std::min<std::uint64_t>(run.count, most));
+  for (std::uint32_t i = 0; i < grant.count; ++i) ++taken_[run.sm + i * run.sm_step];
+  run.first += std::uint64_t{grant.count} * run.index_step;
+  run.sm += grant.count * run.sm_step;
+  run.count -= grant.count;
+  return grant;
+}
+
+void LaunchControllers::took(Owner& owner, std::uint32_t ctas) {
+  owner.queued -= ctas;
+  owner.tell_urgency();
+  queued_.store(queued_.load(std::memory_order_relaxed) - ctas, std::memory_order_relaxed);
+}
+
 std::size_t LaunchControllers::take(unsigned worker, std::span<CtaRun> grants) {
   Owner& owner = owners_[worker];
-  const std::uint64_t share = owner.queued + unlaunched_ / owners_.size();
-  std::uint64_t budget = std::clamp<std::uint64_t>(share / 4, 1, kCtasPerCall);
+  std::uint64_t budget = share_of(owner);
   std::size_t count = 0;
   std::uint32_t taken = 0;
   while (budget != 0 && count < grants.size() && owner.head != owner.runs.size()) {
     CtaRun& run = owner.runs[owner.head];
-    CtaRun& grant = grants[count++] = run;
-    grant.count = static_cast<std::uint32_t>(std::min<std::uint64_t>(run.count, budget));
-    for (std::uint32_t i = 0; i < grant.count; ++i) ++taken_[run.sm + i * run.sm_step];
-    if (grant.count == run.count) {
-      ++owner.head;
-    } else {
-      run.first += std::uint64_t{grant.count} * run.index_step;
-      run.sm += grant.count * run.sm_step;
-      run.count -= grant.count;
-    }
+    const CtaRun& grant = grants[count++] = cut(run, budget);
+    if (run.count == 0) ++owner.head;
     budget -= grant.count;
     taken += grant.count;
   }
-  owner.queued -= taken;
-  queued_.store(queued_.load(std::memory_order_relaxed) - taken, std::memory_order_relaxed);
+  took(owner, taken);
   return count;
+}
+
+bool LaunchControllers::take_run(unsigned worker, const std::function<bool(const Task&)>& wanted,
+                                 CtaRun& grant) {
+  const std::lock_guard lock(mutex_);
+  tell_time();
+  if (std::exchange(changed_, false)) distributor_.distribute(*this);  // a grid may just have come
+  Owner& owner = owners_[worker];
+  const auto first = owner.runs.begin() + static_cast<std::ptrdiff_t>(owner.head);
+  const auto found =
+      std::find_if(first, owner.runs.end(), [&](const CtaRun& run) { return wanted(*run.task); });
+  if (found == owner.runs.end()) return false;
+  grant = cut(*found, share_of(owner));
+  if (found->count == 0) owner.runs.erase(found);
+  took(owner, grant.count);
+  return true;
 }
 
 /// SMs of which nothing has started move with all their CTAs, those that `from` would come to last first.
@@ -193,6 +223,7 @@ void LaunchControllers::move_sms(unsigned from, unsigned to, std::uint64_t wante
   kept_.assign(victim.runs.begin() + static_cast<std::ptrdiff_t>(victim.head), victim.runs.end());
   victim.runs.clear();
   victim.head = victim.queued = 0;
+  victim.tell_urgency();
   for (CtaRun run : kept_) {
     for (; run.count != 0; run.drop_first()) {
       CtaRun one = run;
@@ -304,6 +335,7 @@ void LaunchControllers::purge(Task& task) {
       queued_.fetch_sub(run.count, std::memory_order_relaxed);
       return true;
     });
+    owner.tell_urgency();
   }
 }
 

@@ -6,6 +6,8 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -58,6 +60,11 @@ class LaunchControllers : private LaunchSink {
   /// @returns number of grants
   std::size_t exchange(unsigned worker, std::span<const CtaRun> finished, std::span<CtaRun> grants,
                        std::span<Task*> completed, std::size_t& completed_count);
+  /// A run of the first task in the worker's queue that is wanted, however many others stand before it.
+  /// @returns false if there is none
+  bool take_run(unsigned worker, const std::function<bool(const Task&)>& wanted, CtaRun& grant);
+  /// The priority of what the worker would be granted next; the largest number if nothing. A hint.
+  int most_urgent(unsigned worker) const { return owners_[worker].urgent.load(std::memory_order_relaxed); }
   /// Whether there are resident CTAs that no worker has taken. A hint: others may take them meanwhile.
   bool has_more() const { return queued_.load(std::memory_order_relaxed) != 0; }
   WindowPool& windows() { return windows_; }
@@ -73,10 +80,17 @@ class LaunchControllers : private LaunchSink {
   /// Handed out by one call at most: spreads the cost of the lock; but what is taken cannot move.
   static constexpr std::uint32_t kCtasPerCall = 32;
   /// A worker's CTAs that have not started, on the SMs it owns: the most urgent first, else as launched.
-  struct Owner {
+  struct alignas(64) Owner {
     std::vector<CtaRun> runs;  // those before `head` have been taken
     std::size_t head = 0;
-    std::uint64_t queued = 0;  // CTAs
+    std::uint64_t queued = 0;                                  // CTAs
+    std::atomic<int> urgent{std::numeric_limits<int>::max()};  // priority of runs[head]
+
+    void tell_urgency() {
+      const bool none = head == runs.size();
+      urgent.store(none ? std::numeric_limits<int>::max() : runs[head].task->priority,
+                   std::memory_order_relaxed);
+    }
   };
   /// A resident outermost cluster, by the distributor's slot: the clusters in it that share memory.
   struct Outermost {
@@ -87,6 +101,9 @@ class LaunchControllers : private LaunchSink {
   Cluster* cluster_of(const LaunchMask& mask, std::uint64_t index, std::uint32_t sm);
   void push(Owner& owner, const CtaRun& run);
   std::size_t take(unsigned worker, std::span<CtaRun> grants);
+  CtaRun cut(CtaRun& run, std::uint64_t most);
+  std::uint64_t share_of(const Owner& owner) const;
+  void took(Owner& owner, std::uint32_t ctas);
   void steal(unsigned worker);
   void move_sms(unsigned from, unsigned to, std::uint64_t wanted);
   void finish(const CtaRun& run);

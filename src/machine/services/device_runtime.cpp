@@ -136,7 +136,7 @@ std::optional<DeviceError> Call::compile_elsewhere(const ChildLaunch& launch, Ta
   }
   const bool one_order =
       machine_.options().deterministic.has_value();  // others running would depend on how long it takes
-  while (!one_order && !job->done()) worker_.yield(block_);
+  while (!one_order && !job->done()) worker_.yield(block_, warp_);
   const Worker::Busy busy(worker_);
   job->wait();
   const auto error = static_cast<DeviceError>(job->grid.blocks);

@@ -1,11 +1,16 @@
 // See print.h. Each conversion is handed to snprintf by itself, with the argument fetched from the buffer.
 #include "machine/services/print.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace raddle::machine {
 namespace {
+
+constexpr int kMostPadding = FormattedText::kMostPadding;
 
 /// Fetches arguments at their natural alignment.
 class Arguments {
@@ -27,47 +32,41 @@ class Arguments {
   std::int32_t count_ = 0;
 };
 
+/// Flags, width and precision as given; sizes and the letter say which value it wants.
 struct Conversion {
-  char spec[32] =
-      "%";  // flags, width and precision, as snprintf wants them; the size and letter are added per type
-  std::size_t length = 1;
-  bool wide = false;    // 64-bit integer
-  unsigned narrow = 0;  // h: 1, hh: 2
+  static constexpr const char* kFlags = "-+ #0";
+  unsigned flags = 0;   ///< mask over kFlags
+  int width = 0;        ///< at most kMostPadding
+  int precision = -1;   ///< at most kMostPadding; -1: none
+  bool wide = false;    ///< 64-bit integer
+  unsigned narrow = 0;  ///< h: 1, hh: 2
   char letter = 0;
-  int precision = -1;
 
-  void add(char c) {
-    if (length < sizeof spec - 4) spec[length++] = c;
+  void set_width(int given) {
+    if (given < 0) flags |= 1;  // -
+    width = static_cast<int>(std::min<std::int64_t>(std::abs(std::int64_t{given}), kMostPadding));
   }
-  void add_number(int value) {
-    char digits[16];
-    const int n = std::snprintf(digits, sizeof digits, "%d", value);
-    for (int i = 0; i < n; ++i) add(digits[i]);
-  }
+  bool is_left() const { return (flags & 1) != 0; }
 };
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+/// Digits, or `*` and an argument. @returns `otherwise` where there is neither
+int parse_number(const char*& p, Arguments& arguments, int otherwise) {
+  if (*p == '*') return ++p, arguments.take<std::int32_t>();
+  int number = is_digit(*p) ? 0 : otherwise;
+  for (; is_digit(*p); ++p) number = std::min(number * 10 + (*p - '0'), kMostPadding);
+  return number;
+}
+
 /// Parses behind '%'. @returns the character after the conversion
 const char* parse(const char* p, Conversion& c, Arguments& arguments) {
-  for (; *p != 0 && std::strchr("-+ #0", *p) != nullptr; ++p) c.add(*p);
-  if (*p == '*') {
-    c.add_number(arguments.take<std::int32_t>());
-    ++p;
-  }
-  for (; is_digit(*p); ++p) c.add(*p);
+  for (const char* flag; *p != 0 && (flag = std::strchr(Conversion::kFlags, *p)) != nullptr; ++p)
+    c.flags |= 1u << (flag - Conversion::kFlags);
+  c.set_width(parse_number(p, arguments, 0));
   if (*p == '.') {
     ++p;
-    c.precision = 0;
-    if (*p == '*') {
-      c.precision = arguments.take<std::int32_t>();
-      ++p;
-    }
-    for (; is_digit(*p); ++p) c.precision = c.precision * 10 + (*p - '0');
-    if (c.precision >= 0) {
-      c.add('.');
-      c.add_number(c.precision);
-    }
+    c.precision = std::clamp(parse_number(p, arguments, 0), -1, kMostPadding);
   }
   for (; *p != 0 && std::strchr("hlLqjzt", *p) != nullptr; ++p) {
     if (*p == 'h') {
@@ -81,49 +80,53 @@ const char* parse(const char* p, Conversion& c, Arguments& arguments) {
 }
 
 template <class T>
-void print_value(FormattedText& out, Conversion& c, const char* size, T value) {
-  while (*size != 0) c.spec[c.length++] = *size++;
-  c.spec[c.length++] = c.letter;
-  c.spec[c.length] = 0;
-  char text[1024];  // a double with 300 digits and a width fit
-  const int n = std::snprintf(text, sizeof text, c.spec, value);
-  if (n > 0)
-    out.push(text, static_cast<std::size_t>(n) < sizeof text ? static_cast<std::size_t>(n) : sizeof text - 1);
+void print_value(FormattedText& out, const Conversion& c, const char* size, T value) {
+  char spec[16] = "%";
+  char* end = spec + 1;
+  for (unsigned flag = 0; Conversion::kFlags[flag] != 0; ++flag)
+    if ((c.flags >> flag & 1) != 0) *end++ = Conversion::kFlags[flag];
+  for (const char* p = c.precision >= 0 ? "*.*" : "*"; *p != 0;) *end++ = *p++;
+  while (*size != 0) *end++ = *size++;
+  *end++ = c.letter;
+  char text[kMostPadding + 512];  // a double has 309 digits before the point
+  const int n = c.precision >= 0 ? std::snprintf(text, sizeof text, spec, c.width, c.precision, value)
+                                 : std::snprintf(text, sizeof text, spec, c.width, value);
+  if (n > 0) out.push(text, std::min<std::size_t>(static_cast<std::size_t>(n), sizeof text - 1));
 }
 
-void print_string(FormattedText& out, Conversion& c, std::uint64_t address) {
-  char text[1024];
+void print_string(FormattedText& out, const Conversion& c, std::uint64_t address) {
   const char* source = address == 0 ? "(null)" : reinterpret_cast<const char*>(address);
-  const std::size_t limit = c.precision >= 0 ? static_cast<std::size_t>(c.precision) : ~std::size_t{0};
+  std::size_t limit = c.precision >= 0 ? static_cast<std::size_t>(c.precision) : FormattedText::kCapacity;
   std::size_t n = 0;
-  while (n < limit && n < sizeof text - 1 && source[n] != 0) ++n;
-  if (n == sizeof text - 1) {  // long: no width can matter
-    for (n = 0; n < limit && source[n] != 0; ++n) out.push(source[n]);
-    return;
-  }
-  std::memcpy(text, source, n);
-  text[n] = 0;
-  print_value(out, c, "", static_cast<const char*>(text));
+  while (n < limit && source[n] != 0) ++n;
+  const std::size_t width = static_cast<std::size_t>(c.width), padding = width > n ? width - n : 0;
+  if (!c.is_left()) out.pad(padding);
+  out.push(source, n);
+  if (c.is_left()) out.pad(padding);
 }
 
-void print_conversion(FormattedText& out, Conversion& c, Arguments& arguments) {
+/// @returns false if there is no such conversion
+bool print_conversion(FormattedText& out, const Conversion& c, Arguments& arguments) {
+  const char* const size = c.wide ? "ll" : c.narrow == 0 ? "" : c.narrow == 1 ? "h" : "hh";
   switch (c.letter) {
     case 'd':
     case 'i':
-      if (c.wide) return print_value(out, c, "ll", arguments.take<long long>());
-      return print_value(out, c, c.narrow == 0 ? "" : c.narrow == 1 ? "h" : "hh", arguments.take<int>());
+      c.wide ? print_value(out, c, size, arguments.take<long long>())
+             : print_value(out, c, size, arguments.take<int>());
+      return true;
     case 'u':
     case 'o':
     case 'x':
     case 'X':
-      if (c.wide) return print_value(out, c, "ll", arguments.take<unsigned long long>());
-      return print_value(out, c, c.narrow == 0 ? "" : c.narrow == 1 ? "h" : "hh", arguments.take<unsigned>());
+      c.wide ? print_value(out, c, size, arguments.take<unsigned long long>())
+             : print_value(out, c, size, arguments.take<unsigned>());
+      return true;
     case 'c':
-      return print_value(out, c, "", arguments.take<int>());
+      return print_value(out, c, "", arguments.take<int>()), true;
     case 'p':
-      return print_value(out, c, "", reinterpret_cast<void*>(arguments.take<std::uint64_t>()));
+      return print_value(out, c, "", reinterpret_cast<void*>(arguments.take<std::uint64_t>())), true;
     case 's':
-      return print_string(out, c, arguments.take<std::uint64_t>());
+      return print_string(out, c, arguments.take<std::uint64_t>()), true;
     case 'f':
     case 'F':
     case 'e':
@@ -132,22 +135,22 @@ void print_conversion(FormattedText& out, Conversion& c, Arguments& arguments) {
     case 'G':
     case 'a':
     case 'A':
-      return print_value(out, c, "", arguments.take<double>());
-    default:  // unknown: as written
-      out.push(c.spec, c.length);
-      if (c.letter != 0) out.push(c.letter);
+      return print_value(out, c, "", arguments.take<double>()), true;
+    default:
+      return false;
   }
 }
 
 void push_string(FormattedText& out, std::uint64_t address) {
-  for (auto* p = reinterpret_cast<const char*>(address); p != nullptr && *p != 0; ++p) out.push(*p);
+  for (auto* p = reinterpret_cast<const char*>(address); p != nullptr && !out.full() && *p != 0; ++p)
+    out.push(*p);
 }
 
 }  // namespace
 
 std::int32_t format_device_text(FormattedText& out, std::uint64_t format, std::uint64_t address) {
   Arguments arguments(address);
-  for (auto* p = reinterpret_cast<const char*>(format); *p != 0;) {
+  for (auto* p = reinterpret_cast<const char*>(format); !out.full() && *p != 0;) {
     if (*p != '%') {
       out.push(*p++);
       continue;
@@ -158,8 +161,9 @@ std::int32_t format_device_text(FormattedText& out, std::uint64_t format, std::u
       continue;
     }
     Conversion conversion;
-    p = parse(p + 1, conversion, arguments);
-    print_conversion(out, conversion, arguments);
+    const char* const start = std::exchange(p, parse(p + 1, conversion, arguments));
+    if (!print_conversion(out, conversion, arguments))
+      out.push(start, static_cast<std::size_t>(p - start));  // unknown: as written
   }
   return arguments.count();
 }

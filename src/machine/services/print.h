@@ -17,17 +17,26 @@ class FormattedText {
   void push(const char* text, std::size_t size) {
     for (std::size_t i = 0; i < size; ++i) push(text[i]);
   }
+  void pad(std::size_t spaces) {
+    for (std::size_t i = 0; i < spaces; ++i) push(' ');
+  }
+  bool full() const { return size_ == kCapacity; }
   const char* data() const { return data_; }
   std::size_t size() const { return size_; }
 
- private:
   static constexpr std::size_t kCapacity = 16 << 10;
+  /// A width or a precision beyond counts as this. CUDA's manual names no bound; without one a message could
+  /// take the host's memory.
+  static constexpr int kMostPadding = 4096;
+
+ private:
   std::size_t size_ = 0;
   char data_[kCapacity];
 };
 
 /// printf as CUDA has it: flags, width, precision, `*`, sizes h hh l ll z j t, conversions d i u o x X c s p
-/// and the floating ones.
+/// and the floating ones. What is none of these, `%n` included, is printed as written. The text ends where it
+/// is full.
 /// @param format     address of the NUL-terminated format
 /// @param arguments  address of the packed arguments, each at its natural alignment
 /// @returns number of arguments used, as CUDA's printf does

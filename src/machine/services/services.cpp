@@ -45,7 +45,7 @@ void barrier_sync(WarpContext* context, std::uint32_t id, std::uint32_t threads,
   Warp& warp = barrier_warp(context, id, threads, lanes);
   Worker& worker = *warp.block->worker;
   if (!worker.arrive(warp, id, {threads, lanes, 0})) worker.wait_at_barrier(warp, id);
-  worker.pause_after_many_phases(*warp.block);
+  worker.pause_after_many_phases(warp);
 }
 
 void barrier_arrive(WarpContext* context, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes) {
@@ -61,7 +61,7 @@ std::uint32_t barrier_reduce(WarpContext* context, std::uint32_t id, std::uint32
   const exec::Barrier& barrier = warp.block->cta.barriers[id];
   const std::uint32_t count = barrier.result_count;
   *all = barrier.result_arrived;
-  worker.pause_after_many_phases(*warp.block);  // others may complete the barrier's next phase meanwhile
+  worker.pause_after_many_phases(warp);  // others may complete the barrier's next phase meanwhile
   return count;
 }
 
@@ -103,10 +103,10 @@ void cluster_wait(WarpContext* context, std::uint32_t lanes) {
   Warp& warp = cluster_warp(context, lanes & ~context->cluster_joined, exec::kNotArrived);
   Worker& worker = *warp.block->worker;
   while (exec::wait_for_cluster(*context, lanes) != 0) worker.wait_for_cluster(warp);
-  worker.pause_after_many_phases(*warp.block);
+  worker.pause_after_many_phases(warp);
 }
 
-void yield(WarpContext* warp) { worker_of(warp).yield(block_of(warp)); }
+void yield(WarpContext* warp) { worker_of(warp).yield(block_of(warp), warp); }
 void poll(WarpContext* warp) { worker_of(warp).poll(block_of(warp), warp); }
 
 // Block kinds without fibers keep no warps of ours: their lanes have nothing to be counted in.

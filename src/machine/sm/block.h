@@ -18,13 +18,24 @@ namespace raddle::machine {
 class Worker;
 struct Block;
 
-struct Warp {
-  exec::WarpContext context{};
+/// A fiber of a block. Its block switches among those that can run.
+struct Strand {
   base::Fiber fiber;
   Block* block = nullptr;
   std::uint32_t index = 0;
+  bool prepared = false;  ///< the fiber stands at the end of its main function, ready for a CTA
+};
+
+/// Block kind `fibers`: runs one warp.
+struct Warp : Strand {
+  exec::WarpContext context{};
   std::uint32_t counted = 0;  ///< lanes that cta.live_threads still counts
-  bool prepared = false;      ///< its fiber stands at the end of warp_main, ready for a CTA
+};
+
+/// Block kinds `loops` and `regions`: runs one warp after the other. The first one begins a CTA; another one
+/// takes the warps behind one that was suspended.
+struct Runner : Strand {
+  exec::WarpContext* suspended = nullptr;  ///< null: the CTA begins
 };
 
 struct Block {
@@ -49,22 +60,25 @@ struct Block {
   Status status = Status::idle;
   exec::BlockKind kind = exec::BlockKind::loops;
 
-  // Block kind `fibers`: masks over warps.
+  // Masks over its fibers: warps, or runners.
   std::uint32_t unfinished = 0;
   std::uint32_t runnable = 0;         ///< neither finished nor waiting at a barrier
   std::uint32_t yielded = 0;          ///< runnable ones that yielded since the block last made progress
-  std::uint32_t current = 0;          ///< warp that runs, or is to be resumed
+  std::uint32_t current = 0;          ///< the one that runs, or is to be resumed
+  std::uint32_t turns = 0;            ///< that it was given, since a CTA of its task ended here
   std::uint32_t barriers_in_use = 0;  ///< mask over barriers with arrivals
   std::array<std::uint32_t, exec::kMaxBarriers> waiters{};  ///< by barrier: mask of warps
   std::uint32_t cluster_waiters = 0;  ///< warps that wait for a phase of the cluster's barrier to end
   std::uint32_t cluster_phase = 0;    ///< phases of it that were over when the block last looked
 
   BlockMemory memory;
-  base::Fiber runner;  ///< block kinds loops and regions
-  bool runner_prepared = false;
   std::array<std::unique_ptr<Warp>, kMaxWarps> warps;
+  std::array<std::unique_ptr<Runner>, kMaxWarps> runners;  ///< all but the first: once a warp was suspended
 
-  base::Fiber& current_fiber() { return kind == exec::BlockKind::fibers ? warps[current]->fiber : runner; }
+  Strand& strand(std::uint32_t i) {
+    return kind == exec::BlockKind::fibers ? static_cast<Strand&>(*warps[i]) : *runners[i];
+  }
+  base::Fiber& current_fiber() { return strand(current).fiber; }
 };
 
 }  // namespace raddle::machine

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "exec/cluster.h"
+#include "exec/hand_over.h"
 #include "machine/machine.h"
 #include "machine/services/services.h"
 #include "machine/sm/worker.h"
@@ -14,29 +15,41 @@ namespace {
 constexpr std::size_t kRunnerStack = 8u << 20;  // committed only where touched
 constexpr std::size_t kWarpStack = 1u << 20;
 
-bool ensure_fibers(Block& block, const exec::Executable& code, std::uint32_t warps, base::Fiber::Entry runner,
-                   base::Fiber::Entry warp) {
-  if (block.kind != exec::BlockKind::fibers) {
-    if (block.runner_prepared && code.stack_bytes <= kRunnerStack) return true;
-    if (!block.runner.allocate(std::max<std::size_t>(kRunnerStack, code.stack_bytes))) return false;
-    block.runner.prepare(runner, &block);
-    return block.runner_prepared = true;
+/// Makes a strand's fiber ready, with a stack of the kind's usual size or larger.
+bool provide(Strand& strand, std::size_t usual, std::uint64_t wanted, base::Fiber::Entry entry,
+             void* argument) {
+  if (strand.prepared && wanted <= usual) return true;
+  if (!strand.fiber.allocate(std::max<std::size_t>(usual, wanted), strand.index)) return false;
+  strand.fiber.prepare(entry, argument);
+  return strand.prepared = true;
+}
+
+template <class Kind>
+Kind& made(Block& block, std::unique_ptr<Kind>& slot, std::uint32_t index) {
+  if (!slot) {
+    slot = std::make_unique<Kind>();
+    slot->block = &block;
+    slot->index = index;
   }
-  for (std::uint32_t i = 0; i < warps; ++i) {
-    auto& slot = block.warps[i];
-    if (!slot) {
-      slot = std::make_unique<Warp>();
-      slot->block = &block;
-      slot->index = i;
-    }
-    if (slot->prepared && code.stack_bytes <= kWarpStack) continue;
-    if (!slot->fiber.allocate(std::max<std::size_t>(kWarpStack, code.stack_bytes), i)) return false;
-    slot->fiber.prepare(warp, slot.get());
-    slot->prepared = true;
+  return *slot;
+}
+}  // namespace
+
+bool Worker::provide_runner(Block& block, std::uint32_t index) {
+  Runner& runner = made(block, block.runners[index], index);
+  return provide(runner, kRunnerStack, block.task->grid.executable->stack_bytes, &Worker::runner_main,
+                 &runner);
+}
+
+bool Worker::provide_strands(Block& block) {
+  if (block.kind != exec::BlockKind::fibers) return provide_runner(block, 0);
+  for (std::uint32_t i = 0; i < block.cta.warp_count; ++i) {
+    Warp& warp = made(block, block.warps[i], i);
+    if (!provide(warp, kWarpStack, block.task->grid.executable->stack_bytes, &Worker::warp_main, &warp))
+      return false;
   }
   return true;
 }
-}  // namespace
 
 // Everything that is the same for all CTAs of a run.
 bool Worker::bind(Block& block, const CtaRun& grant) {
@@ -46,19 +59,22 @@ bool Worker::bind(Block& block, const CtaRun& grant) {
     block.grid_id = grant.task->distribution.id;
     block.rasteriser.reset(grant.task->distribution.kind, grid.context.nctaid);
   }
+  if (auto& started = grant.task->started_ns; started.load(std::memory_order_relaxed) == 0) {
+    std::uint64_t unset = 0;
+    started.compare_exchange_strong(unset, now_ns(), std::memory_order_relaxed);
+  }
   block.task = grant.task;
   block.cluster = grant.cluster;
   block.kind = grid.executable->kind;
-  if (!bind_memory(block)) return false;
-  if (!ensure_fibers(block, *grid.executable, warps, &Worker::runner_main, &Worker::warp_main)) return false;
   exec::CtaContext& cta = block.cta;
+  cta.warp_count = warps;
+  if (!bind_memory(block) || !provide_strands(block)) return false;
   cta.launch = &grid.context;
   cta.services = &services();
   cta.poll = &poll_;
   cta.local = block.memory.local();
   cta.local_stride = grid.local_stride;
   cta.thread_count = grid.threads_per_block;
-  cta.warp_count = warps;
   cta.machine = &block;
   return true;
 }
@@ -84,9 +100,8 @@ bool Worker::bind_memory(Block& block) {
   return true;
 }
 
-// Takes the next CTA granted, which is of the run that the block is bound to.
-void Worker::take_cta(Block& block) {
-  CtaRun& grant = grants_[grant_head_];
+// Takes the next CTA of a run, which is of the task and the cluster that the block is bound to.
+void Worker::take_cta(Block& block, CtaRun& grant) {
   exec::CtaContext& cta = block.cta;
   const CtaPosition& position = block.rasteriser.at(grant.first);
   block.position = &position;
@@ -108,15 +123,18 @@ void Worker::take_cta(Block& block) {
     block.alone.live.store(1, std::memory_order_relaxed);
     block.alone.barrier.store(1, std::memory_order_relaxed);
   }
-  grant.drop_first();
-  if (grant.count == 0) {
-    ++grant_head_;
-    --grant_count_;
-  }
+  grants_.drop_cta(grant);
   if (block.task->grid.clears_reserved)
     std::memset(cta.shared + cta.cluster_rank * exec::kSharedWindow, 0, exec::kReservedShared);
   if (block.kind != exec::BlockKind::loops) std::memset(cta.barriers, 0, sizeof cta.barriers);
-  if (block.kind == exec::BlockKind::fibers) prepare_warps(block);
+  block.turns = block.yielded = block.current = 0;
+  if (block.kind == exec::BlockKind::fibers) {
+    prepare_warps(block);
+  } else {
+    block.unfinished = block.runnable = 1;
+    block.cluster_waiters = 0;
+    block.runners[0]->suspended = nullptr;
+  }
 }
 
 void Worker::prepare_warps(Block& block) {
@@ -137,15 +155,39 @@ void Worker::prepare_warps(Block& block) {
           1;
   }
   block.unfinished = block.runnable = count == 32 ? ~0u : (1u << count) - 1;
-  block.yielded = block.barriers_in_use = 0;
+  block.barriers_in_use = 0;
   block.cluster_waiters = block.cluster_phase = 0;
   block.waiters.fill(0);
-  block.current = random_ != 0 ? pick(block.runnable, 0) : 0;
+  if (random_ != 0) block.current = pick(block.runnable, 0);
 }
 
-// After the last thread of a CTA exited: reports it, and takes the next CTA of the same task if this block is
-// the only one started (an older one goes first). @returns false if the block is to go back to the scheduler,
-// idle
+// A run of block after block has no back-edge that polls.
+bool Worker::slice_ends(const Task& task) {
+  if (deterministic_ ? ++polls_ % kPollsPerSlice != 0 : poll_.load(std::memory_order_relaxed) == 0)
+    return false;
+  if (!deterministic_) poll_.exchange(0, std::memory_order_seq_cst);
+  served_ = &task;
+  return slice_over_ = true;
+}
+
+// What a block of its task can go on with; null if it is for the scheduler to choose: an older block of the
+// task goes first, and so does what is more urgent.
+CtaRun* Worker::next_of_task(Block& block) {
+  CtaRun* next = grants_.empty() ? nullptr : &grants_.front();
+  if (started_.size() > 1) {
+    if (std::ranges::count(started_, block.task, &Block::task) > 1) return nullptr;
+    next = grants_.of(*block.task);
+    if (next == nullptr && machine_.launches().has_more())
+      next = take_run([&](const Task& task) { return &task == block.task; });
+  }
+  if (next == nullptr || next->task != block.task || next->cluster != block.cluster ||
+      block.task->stop.load(std::memory_order_relaxed) != 0 || more_urgent_than(*block.task))
+    return nullptr;
+  return next;
+}
+
+// After the last thread of a CTA exited: reports it, and takes the next CTA of the same task.
+// @returns false if the block is to go back to the scheduler, idle
 bool Worker::continue_with_next(Block& block) {
   if (block.cta.cluster->cta_count > 1) exec::leave_cluster(block.cta);
   ++progress_;
@@ -153,24 +195,55 @@ bool Worker::continue_with_next(Block& block) {
   if (LaunchRecorder* recorder = machine_.options().recorder)
     recorder->ended(block.task->distribution, block.run.first, block.run.sm, block.began_ns, now_ns());
   report_finished(block.run);
-  if (started_.size() > 1 || grant_count_ == 0) return false;
-  const CtaRun& grant = grants_[grant_head_];
-  if (grant.task != block.task || grant.cluster != block.cluster ||
-      block.task->stop.load(std::memory_order_relaxed) != 0)
-    return false;
-  take_cta(block);
-  return true;
+  CtaRun* next = slice_ends(*block.task) ? nullptr : next_of_task(block);
+  if (next != nullptr) take_cta(block, *next);
+  return next != nullptr;
+}
+
+/// The warps behind one that is suspended get a fiber of their own, so that it can wait for them. Without
+/// memory for one they run after it.
+void Worker::hand_over(Block& block, exec::WarpContext& warp) {
+  const bool is_last = block.kind == exec::BlockKind::loops && warp.warp_id + 1 == block.cta.warp_count;
+  if (exec::handed_over(warp) != 0 || is_last || block.cta.warp_count == 1 || block.unfinished == ~0u) return;
+  const Busy busy(*this);
+  const auto free = static_cast<std::uint32_t>(std::countr_one(block.unfinished));
+  if (!provide_runner(block, free)) return;
+  exec::handed_over(warp) = 1;
+  block.runners[free]->suspended = &warp;
+  block.unfinished |= 1u << free;
+  block.runnable |= 1u << free;
+}
+
+/// A fiber has nothing left to run of its CTA: others of the block go on, or the next CTA begins. Returns
+/// when there is something for this fiber again.
+void Worker::next_strand(Strand& strand) {
+  Block& block = *strand.block;
+  if (block.unfinished != 0) {
+    if (block.runnable == 0) unstick(block);
+    const std::uint32_t fresh = block.runnable & ~block.yielded;
+    switch_strand(block, strand, pick(fresh != 0 ? fresh : block.runnable, strand.index));
+  } else if (continue_with_next(block)) {
+    switch_strand(block, strand, block.current);
+  } else {
+    leave_to_scheduler(block, strand.fiber, Block::Status::idle);
+  }
 }
 
 void Worker::runner_main(void* argument) {
-  Block& block = *static_cast<Block*>(argument);
+  Runner& runner = *static_cast<Runner*>(argument);
+  Block& block = *runner.block;
   Worker& worker = *block.worker;
   for (;;) {
+    exec::Executable& code = *block.task->grid.executable;
     worker.in_kernel_ = true;
-    block.task->grid.executable->run_block(block.cta);
+    if (runner.suspended == nullptr)
+      code.run_block(block.cta);
+    else
+      code.run_warp(*runner.suspended);
     worker.in_kernel_ = false;
-    if (!worker.continue_with_next(block))
-      worker.leave_to_scheduler(block, block.runner, Block::Status::idle);
+    block.unfinished &= ~(1u << runner.index);
+    block.runnable &= ~(1u << runner.index);
+    worker.next_strand(runner);
   }
 }
 
@@ -183,16 +256,7 @@ void Worker::warp_main(void* argument) {
     block.task->grid.executable->run_warp(warp.context);
     worker.in_kernel_ = false;
     worker.finish_warp(warp);
-    if (block.unfinished != 0) {
-      if (block.runnable == 0) worker.unstick(block);
-      const std::uint32_t fresh = block.runnable & ~block.yielded;
-      worker.in_kernel_ = true;  // the other warp goes on in it
-      worker.switch_warp(block, warp, worker.pick(fresh != 0 ? fresh : block.runnable, warp.index));
-    } else if (worker.continue_with_next(block)) {
-      worker.switch_warp(block, warp, block.current);
-    } else {
-      worker.leave_to_scheduler(block, warp.fiber, Block::Status::idle);
-    }
+    worker.next_strand(warp);
   }
 }
 

@@ -1,6 +1,6 @@
-// The ring of warp fibers of a block: a barrier wait switches straight to the next warp that can run, one
-// switch per warp and barrier; only a block in which every warp waits goes back to the worker's scheduler
-// (K-2, K-5, K-7).
+// The ring of a block's fibers: a barrier wait switches straight to the next warp that can run, one switch
+// per warp and barrier; only a block in which every warp waits, or whose time slice is over, goes back to the
+// worker's scheduler (K-2, K-5, K-7).
 #include <bit>
 
 #include "base/assert.h"
@@ -31,14 +31,28 @@ std::uint32_t Worker::pick(std::uint32_t candidates, std::uint32_t current) {
   return static_cast<std::uint32_t>(std::countr_zero(after != 0 ? after : candidates));
 }
 
-void Worker::switch_warp(Block& block, Warp& from, std::uint32_t to) {
+/// The only place that switches fibers: whether a signal is the kernel's fault, and which lane and line it
+/// would be of, belongs to what runs. It waits on the stack of what is left; what starts afresh has none of
+/// it.
+void Worker::switch_fibers(exec::CtaContext& cta, base::Fiber& from, base::Fiber& to) {
+  const bool in_kernel = in_kernel_;
+  const std::uint32_t lane = cta.running_lane, line = cta.running_line;
+  in_kernel_ = false;
+  cta.running_lane = cta.running_line = 0;
+  base::Fiber::switch_to(from, to);
+  cta.running_lane = lane;
+  cta.running_line = line;
+  in_kernel_ = in_kernel;
+}
+
+void Worker::switch_strand(Block& block, Strand& from, std::uint32_t to) {
   block.current = to;
-  if (to != from.index) base::Fiber::switch_to(from.fiber, block.warps[to]->fiber);
+  if (to != from.index) switch_fibers(block.cta, from.fiber, block.strand(to).fiber);
 }
 
 void Worker::leave_to_scheduler(Block& block, base::Fiber& from, Block::Status status) {
   block.status = status;
-  base::Fiber::switch_to(from, scheduler_);
+  switch_fibers(block.cta, from, scheduler_);
 }
 
 /// A phase of barrier `id` has completed: its waiters can run.
@@ -103,7 +117,7 @@ void Worker::wait_for_phase(Warp& warp) {
   if (block.runnable == 0) unstick(block);
   const std::uint32_t fresh = block.runnable & ~block.yielded;
   if (fresh != 0) {
-    switch_warp(block, warp, pick(fresh, warp.index));
+    switch_strand(block, warp, pick(fresh, warp.index));
     return;
   }
   // Only warps that yielded are left: let other blocks run before they look again.
@@ -112,29 +126,44 @@ void Worker::wait_for_phase(Warp& warp) {
   leave_to_scheduler(block, warp.fiber, Block::Status::waiting);
 }
 
-void Worker::yield(Block& block) {
-  if (poll_.load(std::memory_order_relaxed) != 0) poll(block);
-  const Busy busy(*this);
-  if (block.kind != exec::BlockKind::fibers) {
-    leave_to_scheduler(block, block.runner, Block::Status::waiting);
-    return;
-  }
-  Warp& warp = *block.warps[block.current];
-  block.yielded |= 1u << warp.index;
+/// Suspends the fiber that runs: for others of its block, or, if `for_others` or when all of these have had
+/// their turn, for other blocks.
+void Worker::set_aside(Block& block, bool for_others) {
+  const std::uint32_t warp = block.cta.running_warp;
+  Strand& self = block.strand(block.current);
+  block.yielded |= 1u << self.index;
   if (block.cluster_waiters != 0) look_at_cluster(block);
-  if (const std::uint32_t fresh = block.runnable & ~block.yielded; fresh != 0) {
-    switch_warp(block, warp, pick(fresh, warp.index));
-    return;
+  const std::uint32_t fresh = block.runnable & ~block.yielded;
+  if (fresh == 0) block.yielded = 0;
+  const std::uint32_t next = pick(fresh != 0 ? fresh : block.runnable, self.index);
+  if (fresh != 0 && !for_others) {
+    switch_strand(block, self, next);
+  } else {
+    block.current = next;
+    leave_to_scheduler(block, self.fiber, Block::Status::waiting);
   }
-  block.yielded = 0;
-  block.current = pick(block.runnable, warp.index);
-  leave_to_scheduler(block, warp.fiber, Block::Status::waiting);
+  block.cta.running_warp = warp;
 }
 
-void Worker::poll(Block& block, const exec::WarpContext* warp) {
+void Worker::yield(Block& block, exec::WarpContext* warp) {
+  if (poll_.load(std::memory_order_relaxed) != 0) look_at_stop(block, warp);
+  if (block.kind != exec::BlockKind::fibers) hand_over(block, *warp);
+  set_aside(block, false);
+}
+
+void Worker::poll(Block& block, exec::WarpContext* warp) {
+  look_at_stop(block, warp);
+  if (deterministic_ && ++polls_ % kPollsPerSlice != 0) return;
+  slice_over_ = true;
+  served_ = block.task;
+  if (block.kind != exec::BlockKind::fibers) hand_over(block, *warp);
+  set_aside(block, true);
+}
+
+void Worker::look_at_stop(Block& block, const exec::WarpContext* warp) {
   // Before the look at `stop`, so that a later stop is seen by the next poll; an exchange, because what it
-  // reads may be the word of a stop that came just now.
-  poll_.exchange(0, std::memory_order_seq_cst);
+  // reads may be the word of a stop that came just now. Deterministic mode counts every poll.
+  if (!deterministic_) poll_.exchange(0, std::memory_order_seq_cst);
   if (block.task->stop.load(std::memory_order_seq_cst) == 0) return;
   locate_stop(block, warp);
   stop(block);

@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/assert.h"
 #include "base/futex.h"
@@ -24,7 +25,9 @@ void bump(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) {
 
 Worker* current_worker() { return this_worker; }
 
-Worker::Worker(Machine& machine, unsigned id, int cpu) : machine_(machine), id_(id), cpu_(cpu) {
+Worker::Worker(Machine& machine, unsigned id, int cpu)
+    : machine_(machine), id_(id), cpu_(cpu), deterministic_(machine.options().deterministic.has_value()) {
+  if (deterministic_) raise_poll();
   if (const auto seed = machine.options().deterministic; seed && *seed != 0)
     random_ = *seed * 0x9e3779b97f4a7c15ull | 1;
   started_.reserve(256);
@@ -46,8 +49,12 @@ void Worker::run() {
     if (!started_.empty()) {
       if (random_ != 0) shuffle_started();
       round();
-    } else if (!start_block()) {
-      idle();
+    } else {
+      slice_over_ = false;
+      if (!start_block())
+        idle();
+      else if (slice_over_)
+        admit_other();
     }
   }
   this_worker = nullptr;
@@ -58,40 +65,48 @@ void Worker::shuffle_started() {
   constexpr std::size_t kTogether = 8;
   if (started_.size() < kTogether && pick(0xf, 0) == 0) start_block();
   for (std::size_t i = started_.size(); i > 1; --i) std::swap(started_[i - 1], started_[draw() % i]);
+  std::ranges::sort(started_, {}, [](const Block* block) { return block->task->priority; });
 }
 
-// Resumes every started block once. All of them wait: so more may be started when none of them got anywhere.
+void Worker::take_turn(Block& block) {
+  if (block.task->stop.load(std::memory_order_relaxed) != 0) {
+    locate_stop(block, nullptr);
+    block.status = Block::Status::stopped;
+  } else {
+    resume(block);
+  }
+}
+
+// Resumes every started block once, the most urgent first. While some use up their slices, less urgent ones
+// have a turn in every eighth round only. All of them wait, or have used up their time: so more may be
+// started when none of them got anywhere.
 bool Worker::round() {
-  constexpr unsigned kPatience = 16;  // rounds
-  const std::uint64_t ended = counters_.ctas.load(std::memory_order_relaxed);
-  bool moved = false;
+  constexpr unsigned kRoundsForAll = 8;
+  const bool for_all = ++rounds_ % kRoundsForAll == 0;
+  bool moved = false, slice_over = false;
+  int priority = started_[0]->task->priority;
   for (std::size_t i = 0; i < started_.size();) {
     Block& block = *started_[i];
+    if (slice_over && !for_all && block.task->priority != priority) break;
+    priority = block.task->priority;
     const std::uint64_t before = progress_;
-    if (block.task->stop.load(std::memory_order_relaxed) != 0) {
-      locate_stop(block, nullptr);
-      block.status = Block::Status::stopped;
-    } else {
-      resume(block);
-    }
-    moved |= progress_ != before || block.status != Block::Status::waiting;
+    slice_over_ = false;
+    take_turn(block);
+    slice_over |= slice_over_;
+    moved |= progress_ != before || slice_over_ || block.status != Block::Status::waiting;
     if (block.status == Block::Status::waiting) {
+      ++block.turns;
       ++i;
     } else {
       settle(i);
     }
   }
-  if (finished_count_ != 0) exchange(grant_count_ == 0);
+  if (finished_count_ != 0) exchange(grants_.empty());
+  if (slice_over) admit_other();
   if (moved) {
     fruitless_ = 0;
     start_more_ = 1;
-    // Blocks that wait for one which is not started yet may pass barriers while they do so.
-    endless_ = counters_.ctas.load(std::memory_order_relaxed) != ended ? 0 : endless_ + 1;
-    if (endless_ != 0 && endless_ % kPatience == 0) {
-      const std::size_t wanted = started_.size();
-      for (std::size_t i = 0; i < wanted; ++i)
-        if (!start_block()) break;
-    }
+    start_more();
     return true;
   }
   bool any = false;
@@ -103,11 +118,77 @@ bool Worker::round() {
   return any;
 }
 
+// A block that passes barriers, or loops without end, may do so because it waits for one that is not started
+// yet. Nobody can tell; so when a grid's oldest has had many turns since a block of the grid ended here, as
+// many again of it are started.
+void Worker::start_more() {
+  constexpr unsigned kPatience = 16;  // turns
+  for (std::size_t i = 0; i < started_.size(); ++i) {
+    Block& oldest = *started_[i];
+    const Task& task = *oldest.task;
+    const auto is_its = [&](const Block* block) { return block->task == &task; };
+    if (oldest.turns == 0 || oldest.turns % kPatience != 0) continue;
+    if (std::any_of(started_.begin(), started_.begin() + static_cast<std::ptrdiff_t>(i), is_its)) continue;
+    ++oldest.turns;  // not twice, if it gets no turn in the next round
+    const auto wanted = std::ranges::count_if(started_, is_its);
+    for (std::ptrdiff_t k = 0; k < wanted; ++k)
+      if (!start_block_of(task)) break;
+  }
+}
+
+bool Worker::is_started(const Task& task) const {
+  return std::ranges::any_of(started_, [&](const Block* block) { return block->task == &task; });
+}
+
+// When a slice is over, a task of which nothing has started here gets a block, so that it takes turns with
+// the others; not the one whose slice it was, unless it is more urgent than they are.
+void Worker::admit_other() {
+  const int urgent = started_.empty() ? std::numeric_limits<int>::min() : started_[0]->task->priority;
+  const auto is_new = [&](const Task& task) {
+    return (&task != served_ || task.priority < urgent) && !is_started(task);
+  };
+  drop_stopped_grants();
+  for (CtaRun& grant : grants_.all()) {
+    if (!is_new(*grant.task)) continue;
+    begin_block(grant);
+    return;
+  }
+  if (CtaRun* grant = take_run(is_new)) begin_block(*grant);
+}
+
+bool Worker::more_urgent_than(const Task& task) const {
+  return machine_.launches().most_urgent(id_) < task.priority;
+}
+
+/// Adds a run to the grants, of the first task in the worker's queue that is wanted. @returns null if there
+/// is none
+CtaRun* Worker::take_run(const std::function<bool(const Task&)>& wanted) {
+  CtaRun run;
+  if (grants_.full() || !machine_.launches().take_run(id_, wanted, run)) return nullptr;
+  bump(counters_.grants);
+  return &grants_.insert(run);
+}
+
 // Starts one block with the next CTA granted, and runs it until it ends or waits.
 bool Worker::start_block() {
   drop_stopped_grants();
-  if (grant_count_ == 0 && !fetch_grants()) return false;
-  const CtaRun& grant = grants_[grant_head_];
+  if (!grants_.empty() && more_urgent_than(*grants_.front().task)) {
+    const int priority = grants_.front().task->priority;
+    take_run([priority](const Task& task) { return task.priority < priority; });
+  }
+  if (grants_.empty() && !fetch_grants()) return false;
+  return begin_block(grants_.front());
+}
+
+bool Worker::start_block_of(const Task& task) {
+  drop_stopped_grants();
+  if (grants_.empty()) return start_block();
+  CtaRun* grant = grants_.of(task);
+  if (grant == nullptr) grant = take_run([&](const Task& other) { return &other == &task; });
+  return grant != nullptr && begin_block(*grant);
+}
+
+bool Worker::begin_block(CtaRun& grant) {
   if (free_blocks_.empty()) {
     blocks_.push_back(std::make_unique<Block>());
     blocks_.back()->worker = this;
@@ -120,12 +201,18 @@ bool Worker::start_block() {
     return true;
   }
   free_blocks_.pop_back();
-  take_cta(block);
-  started_.push_back(&block);
+  if (!occupied_.load(std::memory_order_relaxed)) {
+    occupied_.store(true, std::memory_order_seq_cst);  // before the clock's look at it, or it is woken
+    if (!deterministic_) machine_.clock().attend();
+  }
+  take_cta(block, grant);
+  auto place = started_.end();
+  while (place != started_.begin() && place[-1]->task->priority > block.task->priority) --place;
+  const auto position = static_cast<std::size_t>(started_.insert(place, &block) - started_.begin());
   if (started_.size() > counters_.peak_started.load(std::memory_order_relaxed))
     counters_.peak_started.store(started_.size(), std::memory_order_relaxed);
   resume(block);
-  if (block.status != Block::Status::waiting) settle(started_.size() - 1);
+  if (block.status != Block::Status::waiting) settle(position);
   return true;
 }
 
@@ -134,15 +221,20 @@ bool Worker::fetch_grants() {
   do {
     more = exchange(true);
     drop_stopped_grants();
-  } while (grant_count_ == 0 && (finished_count_ != 0 || more));
-  return grant_count_ != 0;
+  } while (grants_.empty() && (finished_count_ != 0 || more));
+  return !grants_.empty();
 }
 
 void Worker::drop_stopped_grants() {
-  while (grant_count_ != 0 && grants_[grant_head_].task->stop.load(std::memory_order_relaxed) != 0) {
+  for (std::size_t i = 0; i < grants_.all().size();) {
+    CtaRun& run = grants_.all()[i];
+    if (run.task->stop.load(std::memory_order_relaxed) == 0) {
+      ++i;
+      continue;
+    }
     if (finished_count_ == finished_.size()) exchange(false);
-    finished_[finished_count_++] = grants_[grant_head_++];
-    --grant_count_;
+    finished_[finished_count_++] = run;
+    grants_.remove(run);
   }
 }
 
@@ -157,24 +249,25 @@ void Worker::report_finished(const CtaRun& run) {
 bool Worker::exchange(bool want_grants) {
   std::array<Task*, 32> completed;
   std::size_t completed_count = 0;
-  const std::span<CtaRun> room =
-      want_grants && grant_count_ == 0 ? std::span<CtaRun>(grants_) : std::span<CtaRun>();
-  const std::size_t granted = machine_.launches().exchange(id_, {finished_.data(), finished_count_}, room,
+  const std::size_t granted = machine_.launches().exchange(id_, {finished_.data(), finished_count_},
+                                                           want_grants ? grants_.room() : std::span<CtaRun>(),
                                                            completed, completed_count);
   finished_count_ = 0;
   if (granted != 0) {
-    grant_head_ = 0;
-    grant_count_ = granted;
+    grants_.fill(granted);
     bump(counters_.grants, granted);
-    auto& started = grants_[0].task->started_ns;
-    if (started.load(std::memory_order_relaxed) == 0) {
-      std::uint64_t unset = 0;
-      started.compare_exchange_strong(unset, now_ns(), std::memory_order_relaxed);
-    }
   }
   for (std::size_t i = 0; i < completed_count; ++i) machine_.tasks().complete(*completed[i]);
   if (granted != 0 && machine_.launches().has_more()) machine_.doorbell().pass_on();
   return completed_count == completed.size();
+}
+
+bool Worker::end_slice() {
+  if (!occupied_.load(std::memory_order_seq_cst)) return false;
+  const std::uint64_t turn = turn_.load(std::memory_order_relaxed);
+  if (turn == seen_turn_) raise_poll();
+  seen_turn_ = turn;
+  return true;
 }
 
 void Worker::idle() {
@@ -185,6 +278,7 @@ void Worker::idle() {
   const bool rung = base::spin_until([&] { return bell.epoch.load(std::memory_order_acquire) != epoch; });
   bell.spinners.fetch_sub(1, std::memory_order_relaxed);
   if (rung) return;
+  occupied_.store(false, std::memory_order_relaxed);
   bell.sleepers.fetch_add(1, std::memory_order_seq_cst);
   if (bell.epoch.load(std::memory_order_seq_cst) == epoch) {
     bump(counters_.sleeps);
@@ -196,9 +290,8 @@ void Worker::idle() {
 void Worker::resume(Block& block) {
   running_ = &block;
   turn_began_ = progress_;
-  in_kernel_ = true;
-  base::Fiber::switch_to(scheduler_, block.current_fiber());
-  in_kernel_ = false;
+  turn_.store(turn_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  switch_fibers(block.cta, scheduler_, block.current_fiber());
   running_ = nullptr;
 }
 
@@ -208,13 +301,15 @@ void Worker::settle(std::size_t position) {
   started_.erase(started_.begin() + static_cast<std::ptrdiff_t>(position));
   if (block.status != Block::Status::idle) {
     if (block.status == Block::Status::faulted) handle_fault(block);
-    for (auto& warp : block.warps) {
+    for (auto& warp : block.warps)
       if (warp) warp->prepared = false;
-    }
-    block.runner_prepared = false;
+    for (auto& runner : block.runners)
+      if (runner) runner->prepared = false;
     report_finished(block.run);
     ++progress_;
   }
+  for (Block* other : started_)
+    if (other->task == block.task) other->turns = 0;
   block.status = Block::Status::idle;
   free_blocks_.push_back(&block);
 }

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "exec/registers.h"
 #include "machine/launch/launch_controllers.h"
 #include "machine/sm/block.h"
+#include "machine/sm/grants.h"
 
 namespace raddle::machine {
 
@@ -54,8 +56,11 @@ class Worker {
   const WorkerCounters& counters() const { return counters_; }
   /// Makes running code call Services::poll at its next back-edge. Any thread.
   void raise_poll() { poll_.store(1, std::memory_order_release); }
+  /// Ends the time slice of what has run since the last call. On the thread that counts slices.
+  /// @returns whether the worker has work
+  bool end_slice();
   /// Whether it looks for work next instead of going on with some. On this worker's thread.
-  bool unoccupied() const { return started_.empty() && grant_count_ == 0; }
+  bool unoccupied() const { return started_.empty() && grants_.empty(); }
 
   // --- for services and fibers, on this worker's thread ---
   Machine& machine() { return machine_; }
@@ -65,20 +70,22 @@ class Worker {
   /// Waits until one of several barriers completes a phase; the warp's lanes have been counted already.
   void wait_at_barriers(Warp& warp, std::uint32_t barriers);
   void wait_for_cluster(Warp& warp);
-  void yield(Block& block);
+  /// Lets the block's other warps run, those behind `warp` included, or other blocks.
+  void yield(Block& block, exec::WarpContext* warp);
   /// After a barrier: a block that does nothing but pass barriers lets the others run now and then, as what
   /// it waits for in its loop may be one of them.
-  void pause_after_many_phases(Block& block) {
-    if (progress_ - turn_began_ >= kPhasesPerTurn) yield(block);
+  void pause_after_many_phases(Warp& warp) {
+    if (progress_ - turn_began_ >= kPhasesPerTurn) yield(*warp.block, &warp.context);
   }
-  /// @param warp  that looks; null: the one of `block` that runs
-  void poll(Block& block, const exec::WarpContext* warp = nullptr);
+  /// At a loop's back-edge: the task was stopped, or a time slice is over.
+  void poll(Block& block, exec::WarpContext* warp);
   void exit_lanes(Warp& warp, std::uint32_t lanes);
   [[noreturn]] void fault(Block& block, const RawFault& fault);
   [[noreturn]] void stop(Block& block);
   std::uint64_t next_poll_clock() { return ++poll_clock_; }
 
-  /// Marks that this thread holds a lock or owns destructors: a signal then is no kernel fault.
+  /// Marks that what runs holds a lock or owns destructors: a signal then is no kernel fault. It does not
+  /// outlast a switch to another fiber.
   class Busy {
    public:
     explicit Busy(Worker& worker) : worker_(worker), before_(worker.in_kernel_) {
@@ -96,12 +103,21 @@ class Worker {
  private:
   friend struct SignalAccess;
   static constexpr std::uint64_t kPhasesPerTurn = 1024;
+  static constexpr std::uint64_t kPollsPerSlice = 1 << 16;  // deterministic mode has no other clock
 
   // worker.cpp: the loop
   void run();
   bool round();
+  void take_turn(Block& block);
+  void start_more();
+  void admit_other();
+  bool is_started(const Task& task) const;
   void shuffle_started();
   bool start_block();
+  bool start_block_of(const Task& task);
+  bool begin_block(CtaRun& grant);
+  CtaRun* take_run(const std::function<bool(const Task&)>& wanted);
+  bool more_urgent_than(const Task& task) const;
   bool fetch_grants();
   void drop_stopped_grants();
   void idle();
@@ -110,22 +126,31 @@ class Worker {
   void report_finished(const CtaRun& run);
   bool exchange(bool want_grants);
   void handle_fault(Block& block);
+  void look_at_stop(Block& block, const exec::WarpContext* warp);
   void locate_stop(Block& block, const exec::WarpContext* warp);
 
   // block_start.cpp: giving CTAs to blocks
   bool bind(Block& block, const CtaRun& grant);
   bool bind_memory(Block& block);
-  void take_cta(Block& block);
+  void take_cta(Block& block, CtaRun& grant);
+  CtaRun* next_of_task(Block& block);
+  bool slice_ends(const Task& task);
   bool continue_with_next(Block& block);
   void prepare_warps(Block& block);
-  static void runner_main(void* block);
+  bool provide_strands(Block& block);
+  bool provide_runner(Block& block, std::uint32_t index);
+  void hand_over(Block& block, exec::WarpContext& warp);
+  void next_strand(Strand& strand);
+  static void runner_main(void* runner);
   static void warp_main(void* warp);
 
   // warps.cpp: the ring of warp fibers
   std::uint64_t draw();
   std::uint32_t pick(std::uint32_t candidates, std::uint32_t current);
   void wait_for_phase(Warp& warp);
-  void switch_warp(Block& block, Warp& from, std::uint32_t to);
+  void switch_fibers(exec::CtaContext& cta, base::Fiber& from, base::Fiber& to);
+  void switch_strand(Block& block, Strand& from, std::uint32_t to);
+  void set_aside(Block& block, bool for_others);
   void leave_to_scheduler(Block& block, base::Fiber& from, Block::Status status);
   void after_phase(Block& block, std::uint32_t id);
   void look_at_cluster(Block& block);
@@ -135,6 +160,7 @@ class Worker {
   Machine& machine_;
   const unsigned id_;
   const int cpu_;
+  const bool deterministic_;  // its slices end by the count of polls: poll_ is always raised
   std::thread thread_;
   WorkerCounters counters_;
   alignas(64) std::atomic<std::uint32_t> poll_{0};
@@ -147,17 +173,24 @@ class Worker {
   base::Fiber scheduler_;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<Block*> free_blocks_;
-  std::vector<Block*> started_;  // oldest first
-  std::array<CtaRun, LaunchControllers::kGrants> grants_{};
-  std::size_t grant_head_ = 0, grant_count_ = 0;
+  std::vector<Block*> started_;  // the most urgent first, of these the oldest
+  Grants grants_;
   std::array<CtaRun, 16> finished_{};
   std::size_t finished_count_ = 0;
   std::uint64_t progress_ = 0;    // counts finished CTAs and completed barrier phases
   std::uint64_t turn_began_ = 0;  // progress_ when the running block was resumed
   std::uint64_t random_ = 0;      // deterministic mode: state of the choices, 0 otherwise
   std::uint64_t poll_clock_ = 0;
+  std::uint64_t polls_ = 0;
+  bool slice_over_ = false;       // of the block that was resumed last
+  const Task* served_ = nullptr;  // whose slice ended last; may be gone
   unsigned fruitless_ = 0, start_more_ = 1;
-  unsigned endless_ = 0;  // rounds since a CTA ended, in which blocks only passed barriers
+  unsigned rounds_ = 0;
+
+  // For the thread that counts slices.
+  std::atomic<std::uint64_t> turn_{0};  // counts what the scheduler resumed
+  std::atomic<bool> occupied_{false};
+  std::uint64_t seen_turn_ = 0;  // that thread's own
 };
 
 /// The worker that runs on the calling thread, null on others.

@@ -78,7 +78,7 @@ void Task::reset() {
   graph.waiting_for = 0;
   graph.successors.clear();
   graph.next = nullptr;
-  graph.complete = false;
+  graph.complete = false;  // `submitted` is, since it is in the pool
   parent = nullptr;
   unfinished.store(1, std::memory_order_relaxed);
   delete family_.exchange(nullptr, std::memory_order_relaxed);

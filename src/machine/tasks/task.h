@@ -95,7 +95,7 @@ class Task {
     std::uint32_t waiting_for = 0;
     std::vector<Task*> successors;
     Task* next = nullptr;  ///< list of ready or pooled tasks
-    bool complete = false;
+    bool submitted = false, complete = false;
   } graph;
 
   // A grid that launches others is complete when these are. Owned by the task scheduler.

@@ -1,6 +1,7 @@
 // One lock over the graph of tasks; held for a few instructions per launch and per completion.
 #include "machine/tasks/task_scheduler.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/futex.h"
@@ -45,6 +46,7 @@ void TaskScheduler::release(Task* task) {
   task->function = nullptr;  // what they captured must not outlive it
   task->condition = nullptr;
   std::lock_guard lock(mutex_);
+  task->graph.submitted = false;
   task->graph.next = pool_;
   pool_ = task;
 }
@@ -54,6 +56,7 @@ void TaskScheduler::submit(Task& task, std::span<Task* const> after) {
   pending_.fetch_add(1, std::memory_order_relaxed);
   {
     std::lock_guard lock(mutex_);
+    task.graph.submitted = true;
     for (Task* dependency : after) {
       if (dependency == nullptr || dependency->graph.complete) continue;
       dependency->graph.successors.push_back(&task);
@@ -70,6 +73,7 @@ void TaskScheduler::finish(Task& task, ReadyList& ready) {
   {
     std::lock_guard lock(mutex_);
     task.graph.complete = true;
+    ++completed_;
     for (Task* successor : task.graph.successors) {
       if (--successor->graph.waiting_for != 0) continue;
       successor->graph.next = nullptr;
@@ -165,6 +169,30 @@ void TaskScheduler::complete(Task& task) {
     if (ready.first == nullptr) ready.end = &ready.first;
     if (dispatcher_.dispatch(next)) end(next, ready);
   }
+}
+
+std::uint64_t TaskScheduler::completed() {
+  const std::lock_guard lock(mutex_);
+  return completed_;
+}
+
+std::vector<Task*> TaskScheduler::pending() {
+  std::vector<Task*> found;
+  const std::lock_guard lock(mutex_);
+  for (const auto& task : all_) {
+    if (!task->graph.submitted || task->graph.complete) continue;
+    retain(*task);
+    found.push_back(task.get());
+  }
+  return found;
+}
+
+bool TaskScheduler::only_callbacks_left() {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::none_of(all_, [](const auto& task) {
+    const Task::Graph& graph = task->graph;
+    return graph.submitted && !graph.complete && graph.waiting_for == 0 && task->kind != TaskKind::callback;
+  });
 }
 
 void TaskScheduler::wait_all() {

@@ -41,6 +41,12 @@ class TaskScheduler {
   void hold(Task& parent) { parent.unfinished.fetch_add(1, std::memory_order_relaxed); }
   /// Blocks until every submitted task has completed.
   void wait_all();
+  bool idle() const { return pending_.load(std::memory_order_acquire) == 0; }  ///< they all have
+  std::uint64_t completed();                                                   ///< number of tasks, so far
+  /// What is submitted and not complete, each with a reference for the caller to release.
+  std::vector<Task*> pending();
+  /// Whether nothing is left but callbacks that run, and what waits for them.
+  bool only_callbacks_left();
 
  private:
   void grow_pool();
@@ -57,6 +63,7 @@ class TaskScheduler {
   std::mutex mutex_;
   Task* pool_ = nullptr;
   std::vector<std::unique_ptr<Task>> all_;
+  std::uint64_t completed_ = 0;
   std::atomic<std::uint32_t> pending_{0};           // submitted, not complete
   std::atomic<std::uint32_t> pending_children_{0};  // adopted, not complete
 };

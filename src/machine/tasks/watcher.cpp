@@ -23,7 +23,7 @@ void Watcher::push(Task& task) {
 }
 
 std::vector<Task*> Watcher::take_met() {
-  const bool give_up = failed_.load(std::memory_order_acquire);
+  const bool give_up = given_up_.load(std::memory_order_acquire);
   std::vector<Task*> taken;
   std::erase_if(waiting_, [&](Task* task) {
     const bool met = give_up || task->condition();

@@ -13,8 +13,8 @@ namespace raddle::machine {
 
 class Watcher {
  public:
-  /// @param failed  once it is true, no condition is waited for any more
-  Watcher(TaskScheduler& tasks, const std::atomic<bool>& failed) : tasks_(tasks), failed_(failed) {}
+  /// @param given_up  once it is true, no condition is waited for any more
+  Watcher(TaskScheduler& tasks, const std::atomic<bool>& given_up) : tasks_(tasks), given_up_(given_up) {}
   ~Watcher();
   void push(Task& task);
 
@@ -23,7 +23,7 @@ class Watcher {
   std::vector<Task*> take_met();  ///< and their removal; the lock is held
 
   TaskScheduler& tasks_;
-  const std::atomic<bool>& failed_;
+  const std::atomic<bool>& given_up_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<Task*> waiting_;

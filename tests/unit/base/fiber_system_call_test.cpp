@@ -42,7 +42,7 @@ int status_under_seccomp(bool with_system_call) {
   return status;
 }
 
-// proves: K-2
+// proves: K-2d
 TEST(FiberSystemCalls, ASwitchMakesNone) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || __has_feature(address_sanitizer) || \
     __has_feature(thread_sanitizer)

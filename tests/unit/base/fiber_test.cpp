@@ -25,7 +25,6 @@ void ping(void* argument) {
   }
 }
 
-// proves: K-2
 TEST(Fiber, SwitchesForthAndBackAndKeepsItsState) {
   Pair pair;
   ASSERT_TRUE(pair.fiber.allocate(64 << 10));

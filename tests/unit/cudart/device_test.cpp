@@ -125,7 +125,7 @@ TEST_F(Runtime, FunctionsHaveAttributes) {
   cudaFuncAttributes attributes;
   OK(cudaFuncGetAttributes(&attributes, &scale));
   EXPECT_EQ(attributes.maxThreadsPerBlock, 1024);
-  EXPECT_EQ(attributes.ptxVersion, 90);
+  EXPECT_EQ(attributes.ptxVersion, 90);  // of kKernels; other targets are in the driver's tests
   EXPECT_EQ(cudaFuncGetAttributes(&attributes, this), cudaErrorInvalidDeviceFunction);
   OK(cudaFuncSetAttribute(&scale, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 << 10));
   OK(cudaFuncGetAttributes(&attributes, &scale));

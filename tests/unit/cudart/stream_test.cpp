@@ -2,6 +2,7 @@
 #include <atomic>
 
 #include "cudart_test.h"
+#include "unit/limit.h"
 
 namespace raddle::cudart {
 namespace {
@@ -22,6 +23,49 @@ TEST_F(Runtime, StreamsHaveFlagsAndPriorities) {
   OK(cudaStreamDestroy(stream));
   EXPECT_EQ(cudaStreamDestroy(stream), cudaErrorInvalidResourceHandle);
   EXPECT_EQ(cudaStreamSynchronize(stream), cudaErrorInvalidResourceHandle);
+}
+
+// None of these waits for the kernel, and it keeps what it uses.
+TEST_F(Runtime, WhatIsUsedCanBeEnded) {
+  const Limit limit("cudaStreamDestroy, cudaEventDestroy, cudaFreeHost or cudaFreeAsync");
+  cudaStream_t stream;
+  cudaEvent_t event;
+  int *word, *pinned, *pooled, *out;
+  OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  OK(cudaEventCreate(&event));
+  OK(cudaMallocManaged(reinterpret_cast<void**>(&word), 4, cudaMemAttachGlobal));
+  OK(cudaMallocManaged(reinterpret_cast<void**>(&out), 4, cudaMemAttachGlobal));
+  OK(cudaMallocHost(reinterpret_cast<void**>(&pinned), 4));
+  OK(cudaMallocAsync(reinterpret_cast<void**>(&pooled), 4, stream));
+  *word = 0, *pinned = 21, *out = 0;
+  void* arguments[] = {&word};
+  OK(cudaLaunchKernel(&wait, dim3(1), dim3(1), arguments, 0, stream));
+  OK(launch_scale(pinned, 2, dim3(1), dim3(1), stream));
+  OK(cudaMemcpyAsync(out, pinned, 4, cudaMemcpyDefault, stream));
+  OK(cudaEventRecord(event, stream));
+  OK(cudaFreeAsync(pooled, stream));
+  OK(cudaFreeHost(pinned));
+  OK(cudaEventDestroy(event));
+  OK(cudaStreamDestroy(stream));
+  EXPECT_EQ(*out, 0);
+  __atomic_store_n(word, 1, __ATOMIC_RELEASE);
+  OK(cudaDeviceSynchronize());
+  EXPECT_EQ(*out, 42);
+}
+
+TEST_F(Runtime, AResetEndsAKernelThatWaits) {
+  const Limit limit("cudaDeviceReset");
+  int* word;
+  OK(cudaMallocManaged(reinterpret_cast<void**>(&word), 4, cudaMemAttachGlobal));
+  *word = 0;
+  void* arguments[] = {&word};
+  OK(cudaLaunchKernel(&wait, dim3(1), dim3(1), arguments, 0, nullptr));
+  OK(cudaDeviceReset());
+  OK(cudaMallocManaged(reinterpret_cast<void**>(&word), 4, cudaMemAttachGlobal));
+  *word = 21;
+  OK(launch_scale(word, 2, dim3(1), dim3(1), nullptr));
+  OK(cudaDeviceSynchronize());
+  EXPECT_EQ(*word, 42);
 }
 
 TEST_F(Runtime, StreamsHaveNumbersAndDevices) {

@@ -27,7 +27,7 @@ History sample(const std::string& policy = "lake") {
   return history;
 }
 
-// proves: W-21
+// proves: W-21a, W-21c, W-21e
 TEST(History, HoldsEveryDecisionWithCandidatesAndState) {
   const History history = sample();
   std::uint64_t launched = 0, ended = 0, refused = 0, chosen = 0, drained = 0;
@@ -138,6 +138,7 @@ TEST(Replay, TakesTheOldestWhereTheLogDoesNotSayWhich) {
     for (const Cell& cell : rows) EXPECT_FALSE(cell.used);
 }
 
+// proves: W-21g
 TEST(Views, TheTimelineHasASlicePerCtaAndArrowsPerCluster) {
   const std::vector<History> histories = {sample(), sample()};
   const nlohmann::json timeline = nlohmann::json::parse(timeline_text(histories), nullptr, false);
@@ -160,6 +161,7 @@ TEST(Views, TheTimelineHasASlicePerCtaAndArrowsPerCluster) {
   }
 }
 
+// proves: W-21f
 TEST(Views, TheTableNamesWhatWasDecided) {
   const std::string table = decision_table(sample());
   EXPECT_NE(table.find("<pairs> cluster 1"), std::string::npos);

@@ -111,7 +111,7 @@ TEST(Simulation, WhatDoesNotFitIsSaid) {
   EXPECT_EQ(stuck.grids, 1u);
 }
 
-// proves: W-22
+// proves: W-22e, W-22f, W-22g, W-22h
 TEST(Simulation, FillingAMachineTakesASelectionStepPerLevel) {
   Load load;
   load.grids = {grid_of(1024, 256, 10)};

@@ -14,7 +14,7 @@ CUresult create(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, CUarray* array) {
   return cuArray3DCreate_v2(array, &descriptor);
 }
 
-// proves: K-19
+// proves: K-19a, K-19b
 TEST_F(Driver, ArraysOfEveryShape) {
   const CUDA_ARRAY3D_DESCRIPTOR shapes[] = {
       describe(7, 0, 0),
@@ -88,7 +88,7 @@ TEST_F(Driver, ArraysAreNeitherSparseNorPlanar) {
   EXPECT_EQ(cuArrayGetPlane(&plane, nullptr, 0), CUDA_ERROR_INVALID_HANDLE);
 }
 
-// proves: K-19
+// proves: K-19c
 TEST_F(Driver, MipmappedArraysHalve) {
   const CUDA_ARRAY3D_DESCRIPTOR shape = describe(12, 5, 0);
   CUmipmappedArray mipmap = nullptr;

@@ -82,7 +82,7 @@ class DriverClusters : public Driver {
   std::vector<CUlaunchAttribute> attributes;
 };
 
-// proves: W-3
+// proves: W-3b
 TEST_F(DriverClusters, AttributesAndDirectivesMakeClusters) {
   EXPECT_EQ(launch("any", {4, 1, 1}, {2, 1, 1}), CUDA_SUCCESS);
   EXPECT_EQ(seen(4), (Values{200, 201, 200, 201}));
@@ -178,7 +178,7 @@ TEST_F(DriverClusters, PreferredSizesReplaceRegularOnesThatCanRun) {
   EXPECT_EQ(seen(1), Values{100});
 }
 
-// proves: W-13
+// proves: W-13a
 TEST_F(DriverClusters, OccupancyIsWhatTheDistributorCanPlace) {
   int clusters = -1, blocks = -1, supported = 0;
   EXPECT_EQ(cuDeviceGetAttribute(&supported, 120, 0), CUDA_SUCCESS);

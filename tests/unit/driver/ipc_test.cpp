@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <thread>
 
 #include "driver_test.h"
+#include "wait_until.h"
 
 namespace raddle::driver {
 namespace {
@@ -97,10 +97,10 @@ TEST_F(Ipc, MemoryAndEventsAreSharedByProcesses) {
   const auto* const word = reinterpret_cast<volatile unsigned*>(large);
   int status = 0;
   bool ended = false;
-  while (*word != 8 && !ended) {
+  EXPECT_TRUE(wait_until([&] {
     ended = waitpid(child, &status, WNOHANG) == child;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+    return *word == 8 || ended;
+  }));
   const unsigned one = 1;
   ASSERT_EQ(cuMemcpyHtoDAsync_v2(gate, &one, 4, stream(STREAM_NON_BLOCKING)), CUDA_SUCCESS);
   if (!ended) ASSERT_EQ(waitpid(child, &status, 0), child);

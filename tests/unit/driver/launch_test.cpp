@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "driver/launch_attributes.h"
 #include "driver_test.h"
+#include "unit/source_directory.h"
 
 namespace raddle::driver {
 namespace {
@@ -129,7 +130,7 @@ plain:
 }
 )";
 
-// proves: K-7
+// proves: K-7e
 TEST_F(Driver, CooperativeLaunchesAreResidentAtOnce) {
   ASSERT_EQ(cuModuleLoadData(&module, kMeeting), CUDA_SUCCESS);
   const CUfunction meet = function("meet");
@@ -277,6 +278,32 @@ TEST_F(Driver, FunctionsSayWhatTheyNeed) {
   EXPECT_EQ(owner, module);
 }
 
+// Libraries choose their code by it: CUB finds none for 90 in a program that was compiled for 75 alone.
+TEST_F(Driver, FunctionsSayWhatTheyWereCompiledFor) {
+  for (const auto& [target, version] : {std::pair{"sm_75", 75}, {"sm_80", 80}, {"sm_90a", 90}}) {
+    const std::string text = std::string(".version 8.0\n.target ") + target + R"(
+.address_size 64
+.visible .entry nothing() { ret; })";
+    CUmodule of = nullptr;
+    CUfunction nothing = nullptr;
+    CUlibrary library = nullptr;
+    CUkernel kernel = nullptr;
+    int of_function = 0, of_kernel = 0, binary = 0;
+    ASSERT_EQ(cuModuleLoadData(&of, text.c_str()), CUDA_SUCCESS);
+    ASSERT_EQ(cuModuleGetFunction(&nothing, of, "nothing"), CUDA_SUCCESS);
+    EXPECT_EQ(cuFuncGetAttribute(&of_function, FUNC_PTX_VERSION, nothing), CUDA_SUCCESS);
+    EXPECT_EQ(cuFuncGetAttribute(&binary, FUNC_BINARY_VERSION, nothing), CUDA_SUCCESS);
+    ASSERT_EQ(cuLibraryLoadData(&library, text.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+              CUDA_SUCCESS);
+    ASSERT_EQ(cuLibraryGetKernel(&kernel, library, "nothing"), CUDA_SUCCESS);
+    EXPECT_EQ(cuKernelGetAttribute(&of_kernel, FUNC_PTX_VERSION, kernel, 0), CUDA_SUCCESS);
+    EXPECT_EQ(of_function, version) << target;
+    EXPECT_EQ(of_kernel, version) << target;
+    EXPECT_EQ(binary, 90) << target;  // the device's: code is compiled when it is loaded
+    EXPECT_EQ(cuLibraryUnload(library), CUDA_SUCCESS);
+  }
+}
+
 TEST_F(Driver, ModulesHaveFunctionsAndVariables) {
   CUfunction none = nullptr;
   EXPECT_EQ(cuModuleGetFunction(&none, module, "nothing"), CUDA_ERROR_NOT_FOUND);
@@ -294,9 +321,9 @@ TEST_F(Driver, ModulesHaveFunctionsAndVariables) {
   EXPECT_EQ(cuFuncGetAttribute(&value, FUNC_NUM_REGS, scale), CUDA_ERROR_INVALID_HANDLE);
 }
 
-// proves: K-18
+// proves: K-18a
 TEST_F(Driver, ModulesComeInEveryWrapping) {
-  const std::string directory = RADDLE_SOURCE_DIR "/tests/data/fatbin/";
+  const std::string directory = source_directory() + "/tests/data/fatbin/";
   const std::string fatbin = read_file(directory + "lz4.fatbin").value();
   struct {
     unsigned magic, version;

@@ -122,7 +122,7 @@ std::string fat_binary(const char* text) {
   return bytes + content;
 }
 
-// proves: K-18
+// proves: K-18e
 TEST_F(Linker, RelocatableCodeOfAProgramIsLinked) {
   const std::string caller = fat_binary(kCaller), callee = fat_binary(kCallee);
   const void* const prelinked[] = {caller.data(), callee.data(), nullptr};
@@ -165,7 +165,7 @@ TEST_F(Linker, LogsSayWhatIsWrong) {
             CUDA_SUCCESS);
   EXPECT_EQ(cuLinkComplete(state, &cubin, nullptr), CUDA_ERROR_INVALID_PTX);
   EXPECT_STREQ(errors, "undefined variable 'v'\n");
-  EXPECT_STREQ(info, "kernel 'k' cannot run: line \n") << "cut off where the buffer ends";
+  EXPECT_STREQ(info, "kernel 'k' of v.ptx cannot r\n") << "cut off where the buffer ends";
   EXPECT_EQ(add(state, "what?", "what.ptx"), CUDA_ERROR_INVALID_PTX);
   EXPECT_NE(std::strstr(errors, "what.ptx:1:1: "), nullptr) << errors;
   EXPECT_EQ(add(state, kCallee, "a.bc", static_cast<CUjitInputType>(5)), CUDA_ERROR_INVALID_VALUE);

@@ -1,9 +1,9 @@
 // Streams, events, callbacks, the legacy stream's rules, and hosts that talk to running kernels.
 #include <atomic>
-#include <chrono>
 #include <thread>
 
 #include "driver_test.h"
+#include "wait_until.h"
 
 namespace raddle::driver {
 namespace {
@@ -96,6 +96,7 @@ TEST_F(Streams, WaitForEvents) {
   EXPECT_EQ(cuEventDestroy_v2(event), CUDA_ERROR_INVALID_HANDLE);
 }
 
+// proves: K-16a
 TEST_F(Streams, WaitingForAnEventWaits) {
   CUevent event = nullptr;
   ASSERT_EQ(cuEventCreate(&event, EVENT_BLOCKING_SYNC), CUDA_SUCCESS);
@@ -103,7 +104,7 @@ TEST_F(Streams, WaitingForAnEventWaits) {
   block(s);
   ASSERT_EQ(cuEventRecord(event, s), CUDA_SUCCESS);
   std::thread later([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    give_others_a_chance();
     ASSERT_EQ(cuCtxSetCurrent(context), CUDA_SUCCESS);
     open();
   });
@@ -124,7 +125,8 @@ TEST_F(Streams, EventsMeasureTime) {
   block(s);
   EXPECT_EQ(cuEventRecord(end, s), CUDA_SUCCESS);
   EXPECT_EQ(cuEventElapsedTime(&time, start, end), CUDA_ERROR_NOT_READY);
-  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(cuEventSynchronize(start), CUDA_SUCCESS);
+  give_others_a_chance();
   open();
   EXPECT_EQ(cuEventSynchronize(end), CUDA_SUCCESS);
   EXPECT_EQ(cuEventElapsedTime(&time, start, end), CUDA_SUCCESS);

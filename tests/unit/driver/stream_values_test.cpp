@@ -1,9 +1,9 @@
 // Streams that wait for values and write them; attributes of streams; capture that never happens; callbacks
 // that call.
 #include <atomic>
-#include <thread>
 
 #include "driver_test.h"
+#include "wait_until.h"
 
 namespace raddle::driver {
 namespace {
@@ -23,7 +23,7 @@ class StreamValues : public Driver {
   std::atomic_ref<std::uint64_t> at() { return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(word)); }
   void host(std::uint64_t value) { at() = value; }
   bool waits() {
-    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    give_others_a_chance();
     return cuStreamQuery(s) == CUDA_ERROR_NOT_READY;
   }
   void goes_on() { EXPECT_EQ(cuStreamSynchronize(s), CUDA_SUCCESS); }
@@ -115,8 +115,8 @@ TEST_F(StreamValues, BatchesRunInOrder) {
   ops[2].value = {MEM_OP_WRITE_VALUE_64, word, 1ull << 33, 0, 0};
   ops[3].flags_only = {MEM_OP_BARRIER, 0};
   EXPECT_EQ(cuStreamBatchMemOp_v2(s, 4, ops, 0), CUDA_SUCCESS);
+  ASSERT_TRUE(wait_until([this] { return at() == 5u; }));
   EXPECT_TRUE(waits());
-  EXPECT_EQ(at(), 5u);
   host(6);
   goes_on();
   EXPECT_EQ(at(), 1ull << 33);

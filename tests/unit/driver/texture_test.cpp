@@ -1,8 +1,8 @@
 // Texture and surface objects of the driver API: made, described, read by kernels, ended.
-#include <chrono>
 #include <thread>
 
 #include "driver_test.h"
+#include "wait_until.h"
 
 namespace raddle::driver {
 namespace {
@@ -107,7 +107,7 @@ class DriverTextures : public Driver {
   CUdeviceptr out_ = 0;
 };
 
-// proves: K-19
+// proves: K-19d, K-19g, K-19h
 TEST_F(DriverTextures, ArraysAreWrittenAsSurfacesAndReadAsTextures) {
   const CUarray a = array(8, 4);
   fill(a, 8, 4, 0);
@@ -140,7 +140,7 @@ TEST_F(DriverTextures, ArraysAreWrittenAsSurfacesAndReadAsTextures) {
   EXPECT_EQ(cuTexObjectDestroy(linear), CUDA_SUCCESS);
 }
 
-// proves: K-19
+// proves: K-19h
 TEST_F(DriverTextures, LinearAndPitchedMemory) {
   const CUdeviceptr words = upload({10, 20, 30, 40});
   CUDA_RESOURCE_DESC resource = of_linear(words, FORMAT_UNSIGNED_INT32, 16);
@@ -247,7 +247,7 @@ TEST_F(DriverTextures, WhatWasLaunchedBeforeStillFindsAnEndedObject) {
   ASSERT_EQ(launch("wait", nullptr, address), CUDA_SUCCESS);
   ASSERT_EQ(launch("read", nullptr, texture, 3.0f, 2.0f, 0.0f, out_), CUDA_SUCCESS);
   std::thread later([flag] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    give_others_a_chance();
     __atomic_store_n(static_cast<unsigned*>(flag), 1u, __ATOMIC_RELEASE);
   });
   EXPECT_EQ(cuTexObjectDestroy(texture), CUDA_SUCCESS);

@@ -154,7 +154,7 @@ TEST_F(VirtualMemory, AccessIsWhatWasGranted) {
   EXPECT_EQ(cuMemAddressFree(a, kUnit), CUDA_SUCCESS);
 }
 
-// proves: K-12
+// proves: K-12f
 TEST_F(VirtualMemory, AKernelThatWritesWithoutAccessFaultsThere) {
   const CUdeviceptr a = mapped();
   EXPECT_EQ(grant(a, ACCESS_READ), CUDA_SUCCESS);

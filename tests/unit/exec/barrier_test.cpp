@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t kAll = ~0u;
 
-// proves: K-5
+// proves: K-5a
 TEST(Barrier, CompletesWhenAllLiveThreadsArrived) {
   Barrier barrier{};
   EXPECT_FALSE(arrive(barrier, {0, kAll, 0}, kAll, 64));
@@ -19,14 +19,14 @@ TEST(Barrier, CompletesWhenAllLiveThreadsArrived) {
   EXPECT_FALSE(arrive(barrier, {0, kAll, 0}, kAll, 64));  // the next phase starts from nothing
 }
 
-// proves: K-5
+// proves: K-5a
 TEST(Barrier, CountsThreadsOfDivergedWarps) {
   Barrier barrier{};
   EXPECT_FALSE(arrive(barrier, {0, 0x0000ffff, 0}, kAll, 32));
   EXPECT_TRUE(arrive(barrier, {0, 0xffff0000, 0}, kAll, 32));
 }
 
-// proves: K-5
+// proves: K-5f
 TEST(Barrier, AnExplicitCountTakesAPartialWarpForAWholeOne) {
   Barrier barrier{};
   EXPECT_FALSE(arrive(barrier, {64, kAll, 0}, kAll, 33));
@@ -34,7 +34,7 @@ TEST(Barrier, AnExplicitCountTakesAPartialWarpForAWholeOne) {
   EXPECT_EQ(barrier.result_arrived, 33u);
 }
 
-// proves: K-5
+// proves: K-5h
 TEST(Barrier, ReductionCountsPredicates) {
   Barrier barrier{};
   EXPECT_FALSE(arrive(barrier, {0, kAll, 0x5}, kAll, 64));
@@ -43,7 +43,7 @@ TEST(Barrier, ReductionCountsPredicates) {
   EXPECT_EQ(barrier.result_arrived, 64u);
 }
 
-// proves: K-6
+// proves: K-6b
 TEST(Barrier, ExitsLowerTheExpectation) {
   Barrier barrier{};
   EXPECT_FALSE(arrive(barrier, {0, kAll, 0}, kAll, 64));
@@ -52,7 +52,7 @@ TEST(Barrier, ExitsLowerTheExpectation) {
   EXPECT_FALSE(complete_after_exit(barrier, 0));  // nobody waits any more
 }
 
-// proves: K-6
+// proves: K-6b
 TEST(Barrier, AnExplicitCountIsMetByExitedThreadsOnlyAsALastResort) {
   Barrier barrier{};
   EXPECT_FALSE(arrive(barrier, {96, kAll, 0}, kAll, 64));

@@ -53,7 +53,7 @@ struct Thread {
 };
 
 // A phase is over exactly when every thread that has not exited has arrived in it.
-// proves: W-18
+// proves: W-18a, W-18c, W-18d
 TEST(ClusterBarrier, EndsAPhaseWhenAllThreadsLeftHaveArrived) {
   std::mt19937 random(20);
   for (int round = 0; round < 300; ++round) {
@@ -87,7 +87,7 @@ TEST(ClusterBarrier, EndsAPhaseWhenAllThreadsLeftHaveArrived) {
   }
 }
 
-// proves: W-18, W-20
+// proves: W-18d, W-20b
 TEST(ClusterBarrier, ABlockThatExitsIsGoneForOthersAndNotWaitedFor) {
   Cluster cluster(3, 1);
   arrive_at_cluster(cluster.ctas[0]->warps[0], 1);
@@ -101,7 +101,7 @@ TEST(ClusterBarrier, ABlockThatExitsIsGoneForOthersAndNotWaitedFor) {
   EXPECT_EQ(wait_for_cluster(cluster.ctas[1]->warps[0], 1), 0u);
 }
 
-// proves: W-17, W-19
+// proves: W-19a, W-19b, W-19c, W-19d, W-19e
 TEST(ClusterAddresses, RemoteAccessesAreJudged) {
   Cluster cluster(4, 1);
   cluster.launch.largest_shared = 0x39000;

@@ -67,7 +67,7 @@ Entry ptx(std::uint32_t capability, Feature feature = Feature::baseline) {
   return entry;
 }
 
-// proves: K-18
+// proves: K-18a
 TEST(Containers, ChooseAsCudaDoes) {
   Container container;
   container.entries = {ptx(75),

@@ -8,11 +8,12 @@
 
 #include "base/file.h"
 #include "fatbin/image.h"
+#include "unit/source_directory.h"
 
 namespace raddle::fatbin {
 
 inline std::string data(const std::string& name) {
-  Result<std::string> bytes = read_file(RADDLE_SOURCE_DIR "/tests/data/fatbin/" + name);
+  Result<std::string> bytes = read_file(source_directory() + "/tests/data/fatbin/" + name);
   EXPECT_TRUE(bytes.ok()) << name;
   return bytes.ok() ? *bytes : std::string();
 }

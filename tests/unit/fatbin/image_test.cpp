@@ -7,7 +7,6 @@
 namespace raddle::fatbin {
 namespace {
 
-// proves: K-18
 TEST(Images, TextIsTakenAsItIs) {
   const auto images = ptx_images(".version 9.0", "a.ptx", 90).value();
   ASSERT_EQ(images.size(), 1u);
@@ -15,7 +14,7 @@ TEST(Images, TextIsTakenAsItIs) {
   EXPECT_EQ(images[0].text, ".version 9.0");
 }
 
-// proves: K-18
+// proves: K-18a
 TEST(Images, ComeOutOfEveryWrapping) {
   const struct {
     const char *file, *name, *target;
@@ -69,7 +68,7 @@ std::string archive(const std::vector<std::pair<std::string, std::string>>& memb
   return bytes;
 }
 
-// proves: K-18
+// proves: K-18a
 TEST(Images, ComeOutOfLibraries) {
   const std::string library = archive({{"/", "symbols"},
                                        {"//", "a_very_long_name_of_a_file.o/\n"},
@@ -86,7 +85,7 @@ TEST(Images, ComeOutOfLibraries) {
   for (std::size_t size = 8; size < 300; ++size) (void)ptx_images(library.substr(0, size), "lib.a", 90);
 }
 
-// proves: K-18
+// proves: K-18b
 TEST(Images, ComeOutOfCubinsThatCarryThem) {
   const NamedText texts[] = {{"a.ptx", ".version 9.0"}, {"b.ptx", ".version 8.0"}};
   const std::string cubin = write_cubin(texts, 90);
@@ -116,7 +115,7 @@ std::string container(Kind kind, std::uint32_t capability, std::string content) 
   return bytes + content;
 }
 
-// proves: K-18
+// proves: K-18b
 TEST(Images, ComeOutOfFatBinariesWithSuchCubins) {
   const NamedText text[] = {{"a.ptx", ".version 9.0"}};
   const std::string fat = container(Kind::cubin, 90, write_cubin(text, 90));

@@ -129,7 +129,7 @@ wait2:
   EXPECT_EQ(out[2], 7u);
 }
 
-// proves: K-5
+// proves: K-5c
 TEST(Control, BarriersInLoops) {
   auto out = run(R"(
 .visible .entry k(.param .u64 out)
@@ -168,7 +168,7 @@ skip:
   for (auto value : out) EXPECT_EQ(value, 127u * 128 / 2);
 }
 
-// proves: K-6
+// proves: K-6b
 TEST(Control, EarlyExitsDoNotHangABarrier) {
   auto out = run(R"(
 .visible .entry k(.param .u64 out)
@@ -194,7 +194,7 @@ TEST(Control, EarlyExitsDoNotHangABarrier) {
 
 // One warp produces, the other consumes, with bar.arrive on one side; halves of a warp wait at different
 // barriers.
-// proves: K-5
+// proves: K-5f, K-5g
 TEST(Control, NamedBarriersAndSplitWarps) {
   auto out = run(R"(
 .visible .entry k(.param .u64 out)
@@ -232,7 +232,7 @@ end:
   for (std::uint32_t k = 32; k < 64; ++k) EXPECT_EQ(out[k], 9u);
 }
 
-// proves: K-5
+// proves: K-5h
 TEST(Control, BarrierReductions) {
   auto out = run(R"(
 .visible .entry k(.param .u64 out)

@@ -240,7 +240,6 @@ std::vector<std::uint32_t> run(const std::string& text, std::uint32_t threads, s
 
 namespace {
 
-// proves: K-6
 TEST(Interpreter, RunsAKernel) {
   TestMachine m;
   ASSERT_TRUE(m.load(R"(

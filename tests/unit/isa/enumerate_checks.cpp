@@ -18,7 +18,7 @@ TEST(Enumerate, ListsAllSpellingsOfASmallRow) {
   EXPECT_EQ(all_spellings(row(Op::add)).size(), 9u);
 }
 
-// proves: K-17
+// proves: K-17a
 TEST(Enumerate, EverySpellingResolvesToItsOwnRow) {
   for (const Row& row : rows()) {
     const auto spellings = all_spellings(row, 3000);

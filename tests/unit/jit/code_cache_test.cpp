@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -109,6 +110,71 @@ TEST_F(CodeCacheTest, ADirectoryOthersMayWriteToIsNotUsed) {
   cache.store(code_key({"one"}), "the code");
   EXPECT_TRUE(files().empty());
   EXPECT_EQ(text(cache, code_key({"one"})), "the code") << "memory still serves";
+}
+
+TEST_F(CodeCacheTest, ADirectoryOthersMayLookIntoIsNotUsed) {
+  fs::create_directory(directory_);
+  for (const mode_t mode : {0755, 0710, 0701, 02700, 0500}) {
+    ASSERT_EQ(chmod(directory_.c_str(), mode), 0);
+    CodeCache cache(directory_);
+    EXPECT_NE(cache.problem().find("not 0700"), std::string::npos) << mode << cache.problem();
+    cache.store(code_key({"one"}), "the code");
+    EXPECT_TRUE(files().empty());
+  }
+}
+
+TEST_F(CodeCacheTest, ADirectoryOfSomebodyElseIsNotUsed) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a directory away";
+  fs::create_directory(directory_);
+  ASSERT_EQ(chmod(directory_.c_str(), 0700), 0);
+  ASSERT_EQ(chown(directory_.c_str(), 65534, 65534), 0);
+  EXPECT_NE(CodeCache(directory_).problem().find("belongs to somebody else"), std::string::npos);
+}
+
+TEST_F(CodeCacheTest, WhatIsNoDirectoryIsNotUsed) {
+  ASSERT_EQ(mkfifo(directory_.c_str(), 0700), 0);  // opened as a file it would wait for a writer
+  EXPECT_NE(CodeCache(directory_).problem(), "");
+}
+
+TEST_F(CodeCacheTest, OnlyRegularFilesOfTheUserAreRead) {
+  const CodeKey key = code_key({"one"});
+  CodeCache(directory_).store(key, "the code");
+  ASSERT_EQ(files().size(), 1u);
+  const fs::path file = files()[0], aside = root_ / "aside";
+  fs::rename(file, aside);
+  const auto found = [&] {
+    CodeCache cache(directory_);
+    return text(cache, key);
+  };
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);  // nobody writes to it: reading would wait for ever
+  EXPECT_EQ(found(), "(none)");
+  EXPECT_FALSE(fs::exists(file));
+  fs::create_symlink(aside, file);
+  EXPECT_EQ(found(), "(none)");
+  EXPECT_FALSE(fs::is_symlink(file));
+  fs::create_directory(file);
+  EXPECT_EQ(found(), "(none)");
+  fs::remove(file);
+  fs::copy_file(aside, file);
+  EXPECT_EQ(found(), "the code");
+  ASSERT_EQ(chmod(file.c_str(), 0622), 0);
+  EXPECT_EQ(found(), "(none)") << "others may write to it";
+  if (geteuid() != 0) return;  // only root can give a file away
+  fs::copy_file(aside, file);
+  ASSERT_EQ(chown(file.c_str(), 65534, 65534), 0);
+  EXPECT_EQ(found(), "(none)") << "somebody else's";
+}
+
+TEST_F(CodeCacheTest, AnObjectServesUnderItsOwnKeyOnly) {
+  const CodeKey one = code_key({"one"}), two = code_key({"two"});
+  CodeCache(directory_).store(one, "the code");
+  const fs::path first = files()[0];
+  CodeCache(directory_).store(two, "other code");
+  for (const fs::path& file : files())
+    if (file != first) fs::copy_file(file, first, fs::copy_options::overwrite_existing);
+  CodeCache cache(directory_);
+  EXPECT_EQ(text(cache, one), "(none)");
+  EXPECT_EQ(text(cache, two), "other code");
 }
 
 TEST_F(CodeCacheTest, BeyondItsSizeTheLongestUnusedGoes) {

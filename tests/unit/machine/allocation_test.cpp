@@ -42,7 +42,7 @@ long mappings() {
 
 using Allocations = MachineTest;
 
-// proves: K-10
+// proves: K-10d
 TEST_F(Allocations, LaunchesAfterTheFirstOnesAllocateNothing) {
   open();
   auto kernel = TestKernel::of_warps(

@@ -10,18 +10,17 @@
 #include <map>
 #include <mutex>
 #include <set>
-#include <thread>
 #include <vector>
 
 #include "machine/shape/host.h"
 #include "machine_fixture.h"
+#include "wait_until.h"
 
 namespace raddle::machine {
 namespace {
 
 using Blocks = MachineTest;
 
-// proves: K-7
 TEST_F(Blocks, AMillionTinyBlocksRunOnceEach) {
   open();
   constexpr std::uint32_t kX = 1000, kY = 100, kZ = 10;
@@ -34,7 +33,7 @@ TEST_F(Blocks, AMillionTinyBlocksRunOnceEach) {
   for (std::size_t i = 0; i < seen.size(); ++i) ASSERT_EQ(seen[i], 1) << i;
 }
 
-// proves: K-1
+// proves: K-1d
 TEST_F(Blocks, NeverMoreKernelThreadsThanCores) {
   open();
   std::mutex mutex;
@@ -52,7 +51,7 @@ TEST_F(Blocks, NeverMoreKernelThreadsThanCores) {
   EXPECT_FALSE(Machine::create(std::move(options)).ok());
 }
 
-// proves: K-1
+// proves: K-1b, K-1c
 TEST(Pinning, EveryWorkerHasACoreOfItsOwn) {
   const char* before = std::getenv("RADDLE_PIN");
   const std::string saved = before == nullptr ? "" : before;
@@ -66,15 +65,14 @@ TEST(Pinning, EveryWorkerHasACoreOfItsOwn) {
   EXPECT_EQ((*machine)->worker_count(), host.usable_cores);
   std::set<int> cpus;
   for (unsigned i = 0; i < (*machine)->worker_count(); ++i) {
-    int cpu = -1;
-    for (int wait = 0; wait < 1000 && (cpu = (*machine)->worker(i).counters().cpu.load()) < 0; ++wait)
-      usleep(1000);
+    const std::atomic<int>& cpu = (*machine)->worker(i).counters().cpu;
+    ASSERT_TRUE(wait_until([&] { return cpu >= 0; }));
     EXPECT_NE(std::find(host.cpus.begin(), host.cpus.end(), cpu), host.cpus.end()) << cpu;
     EXPECT_TRUE(cpus.insert(cpu).second) << "two workers on one core";
   }
 }
 
-// proves: K-4
+// proves: K-4d
 TEST_F(Blocks, TwentyThreadsOnTwoCoresInBlocksOfTen) {
   open();
   std::atomic<std::uint32_t> threads{0}, blocks{0};
@@ -87,25 +85,21 @@ TEST_F(Blocks, TwentyThreadsOnTwoCoresInBlocksOfTen) {
   EXPECT_EQ(blocks, 2u);
 }
 
-// proves: K-7
+// proves: K-8a
 TEST_F(Blocks, ASmallGridUsesAllWorkers) {
   open();
   if (machine_->worker_count() < 2) GTEST_SKIP() << "one core";
-  std::atomic<int> inside{0};
-  std::atomic<bool> met{false};
+  std::atomic<int> inside{0}, met{0};
   auto kernel = TestKernel::of_blocks([&](exec::CtaContext&) {
     ++inside;
-    for (int i = 0; i < 2000000 && !met; ++i) {
-      if (inside == 2) met = true;
-      if (i % 100 == 0) usleep(10);
-    }
+    met += wait_until([&] { return inside == 2; });
   });
   ASSERT_EQ(run(kernel, {2}).kind, exec::FaultKind::none);
-  EXPECT_TRUE(met);
+  EXPECT_EQ(met, 2);
 }
 
 // Each block waits for the next one: all must be started although none of the first can end.
-// proves: K-7
+// proves: K-7f
 TEST_F(Blocks, BlocksThatWaitForLaterOnesAreInterleaved) {
   open();
   constexpr std::uint32_t kBlocks = 600;
@@ -139,7 +133,7 @@ unsigned fullest_set(const std::set<std::uint64_t>& lines, unsigned sets) {
 // All blocks that a worker runs, one after the other, touch so few lines that none drives out another: 16 KiB
 // of shared and 8 KiB of local memory and a page of constants in an L1 of 32 KiB and 8 ways, as any host has
 // at least.
-// proves: K-11
+// proves: K-11a
 TEST_F(Blocks, SharedLocalAndConstantMemoryFitTheFirstCacheTogether) {
   constexpr std::uint64_t kShared = 16384, kThreads = 128, kLocal = 64, kConstants = 4096;
   constexpr unsigned kSets = 64, kWays = 8;
@@ -170,7 +164,7 @@ TEST_F(Blocks, SharedLocalAndConstantMemoryFitTheFirstCacheTogether) {
   }
 }
 
-// proves: K-10
+// proves: K-10a, K-10b
 TEST_F(Blocks, BlocksThatDoNotWaitShareOneRegionPerWorker) {
   open();
   std::mutex mutex;
@@ -196,7 +190,7 @@ TEST_F(Blocks, ATaskStartsAfterThoseItWaitsFor) {
   std::atomic<int> order{0};
   int first = 0, second = 0;
   auto a = TestKernel::of_blocks([&](exec::CtaContext& cta) {
-    if (cta.ctaid[0] == 0) usleep(2000);
+    if (cta.ctaid[0] == 0) give_others_a_chance();
     first = ++order;
   });
   auto b = TestKernel::of_blocks([&](exec::CtaContext&) { second = ++order; });
@@ -211,7 +205,6 @@ TEST_F(Blocks, ATaskStartsAfterThoseItWaitsFor) {
 }
 
 // Two tasks without a dependency run at once: the first waits for the second.
-// proves: K-7
 TEST_F(Blocks, IndependentTasksOverlap) {
   open();
   std::atomic<bool> flag{false};
@@ -282,7 +275,7 @@ TEST_F(Blocks, DeterministicModeRepeatsItsOrder) {
 
 // Passing barriers is no sign that a block gets on: it may do so while it waits for a block that is not
 // started.
-// proves: K-7
+// proves: K-7f
 TEST_F(Blocks, ABlockThatWaitsWithBarriersLetsOthersStart) {
   MachineOptions options;
   options.workers = 1;
@@ -314,7 +307,7 @@ TEST_F(Blocks, AnyNumberOfTasksCanBeCancelled) {
       if (*warp.cta->poll != 0) warp.cta->services->poll(&warp);
   });
   std::vector<Task*> tasks{submit(endless, {1})};
-  while (!running) std::this_thread::yield();
+  ASSERT_TRUE(wait_until([&] { return running.load(); }));
   for (int i = 0; i < 200; ++i) tasks.push_back(submit(endless, {1}));
   exec::Fault fault;
   fault.kind = exec::FaultKind::cancelled;

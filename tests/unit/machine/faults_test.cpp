@@ -1,8 +1,7 @@
 // Faults: a kernel's wild access ends the launch with a precise message and leaves the process alive.
-#include <chrono>
-#include <thread>
 
 #include "machine_fixture.h"
+#include "wait_until.h"
 
 namespace raddle::machine {
 namespace {
@@ -11,7 +10,7 @@ using Faults = MachineTest;
 using exec::FaultKind;
 using exec::WarpContext;
 
-// proves: K-12
+// proves: K-12d, K-12e, K-12f
 TEST_F(Faults, AWriteBehindAnAllocationNamesItAndTheDistance) {
   open();
   const DevicePtr memory = *machine_->memory().allocate(1 << 20);
@@ -33,7 +32,7 @@ TEST_F(Faults, AWriteBehindAnAllocationNamesItAndTheDistance) {
       << fault.detail;
 }
 
-// proves: K-12
+// proves: K-12g, K-12h
 TEST_F(Faults, TheFailureIsStickyAndTheProcessLives) {
   open();
   auto wild = TestKernel::of_blocks([](exec::CtaContext&) { *reinterpret_cast<volatile int*>(16) = 1; });
@@ -45,7 +44,7 @@ TEST_F(Faults, TheFailureIsStickyAndTheProcessLives) {
   EXPECT_EQ(run(good, {1}).kind, FaultKind::none);
 }
 
-// proves: K-12
+// proves: K-12b
 TEST_F(Faults, SharedAndLocalMemoryAreGuarded) {
   for (const bool shared : {true, false}) {
     open();
@@ -62,8 +61,45 @@ TEST_F(Faults, SharedAndLocalMemoryAreGuarded) {
   }
 }
 
+// Warp 1 yields while warp 0 waits, so warp 0 goes on where warp 1 left off: with a state of its own.
+// proves: K-12d, K-12g
+TEST_F(Faults, AWarpThatAYieldResumedFaultsAsItself) {
+  open();
+  auto kernel = TestKernel::of_warps([&](WarpContext& warp) {
+    const exec::Services& machine = *warp.cta->services;
+    if (warp.warp_id == 0) {
+      machine.barrier_sync(&warp, 1, 64, warp.live_lanes);
+      *reinterpret_cast<volatile int*>(8) = 1;
+    } else {
+      machine.barrier_arrive(&warp, 1, 64, warp.live_lanes);
+      warp.cta->running_lane = 5;  // as the engine says of an access that may fault
+      warp.cta->running_line = 12;
+      machine.nanosleep(&warp, 1000);
+    }
+  });
+  const exec::Fault fault = run(kernel, {.x = 1, .threads = 64});
+  EXPECT_EQ(fault.kind, FaultKind::illegal_address);
+  EXPECT_EQ(fault.address, 8u);
+  EXPECT_EQ(fault.detail.find("warp 0: "), 0u) << fault.detail;
+  EXPECT_EQ(fault.ptx_line, 0u);
+}
+
+// proves: K-12d
+TEST_F(Faults, WhatAWarpTouchesIsItsOwnAcrossAYield) {
+  open();
+  auto kernel = TestKernel::of_warps([&](WarpContext& warp) {
+    warp.cta->running_lane = 5;
+    warp.cta->services->nanosleep(&warp, 1000);
+    if (warp.warp_id == 1) *reinterpret_cast<volatile int*>(8) = 1;
+    warp.cta->running_lane = 0;
+  });
+  const exec::Fault fault = run(kernel, {.x = 1, .threads = 64});
+  ASSERT_TRUE(fault.thread_known);
+  EXPECT_EQ(fault.tid[0], 32u + 4);
+}
+
 // Compiled blocks have no warps of the machine's: the caller's context says which thread it was.
-// proves: K-12
+// proves: K-12d
 TEST_F(Faults, CallsFromBlocksWithoutFibersNameTheThread) {
   open();
   auto kernel = TestKernel::of_blocks([](exec::CtaContext& cta) {
@@ -78,7 +114,7 @@ TEST_F(Faults, CallsFromBlocksWithoutFibersNameTheThread) {
   EXPECT_EQ(fault.detail, "");
 }
 
-// proves: K-11
+// proves: K-11c, K-11d
 TEST_F(Faults, ConstantsAreReadOnly) {
   open();
   const DevicePtr constants = *machine_->memory().allocate_constants(100, "table");
@@ -120,7 +156,7 @@ class NonCanonicalKernel final : public exec::Executable {
   const bool decodes_;
 };
 
-// proves: K-12
+// proves: K-12f
 TEST_F(Faults, NonCanonicalAddressesAreNamedByWhoDecodesTheInstruction) {
   open();
   NonCanonicalKernel decoding(true);
@@ -171,12 +207,13 @@ TEST_F(Faults, ATimeLimitStopsALoopAtItsPoll) {
 
 TEST_F(Faults, ACancelledTaskEndsAndOthersGoOn) {
   open();
-  auto endless = TestKernel::of_warps([](WarpContext& warp) {
-    for (;;) warp.cta->services->yield(&warp);
+  std::atomic<int> started{0};
+  auto endless = TestKernel::of_warps([&](WarpContext& warp) {
+    for (++started;;) warp.cta->services->yield(&warp);
   });
   auto good = TestKernel::of_blocks([](exec::CtaContext&) {});
   Task* task = submit(endless, {.x = 5000, .threads = 64});
-  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  ASSERT_TRUE(wait_until([&] { return started >= 10; }));
   exec::Fault cancelled;
   cancelled.kind = FaultKind::cancelled;
   machine_->stop_task(*task, cancelled);
@@ -186,7 +223,7 @@ TEST_F(Faults, ACancelledTaskEndsAndOthersGoOn) {
   EXPECT_EQ(run(good, {10}).kind, FaultKind::none);
 }
 
-// proves: K-10
+// proves: K-10h
 TEST_F(Faults, AShortageIsFoundBeforeAnyBlockStarts) {
   open();
   GridWork grid;

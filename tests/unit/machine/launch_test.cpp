@@ -83,7 +83,7 @@ TEST(LaunchControllers, OneLayerOfCtasIsOneRun) {
 }
 
 // Every CTA is handed out once, on the SM where its slot is, whoever asks; the task completes once.
-// proves: W-5
+// proves: W-5i
 TEST(LaunchControllers, EveryCtaOnceAndNoSmAboveItsSlots) {
   constexpr unsigned kWorkers = 2;
   Launches launches("tiny", kWorkers);
@@ -207,8 +207,7 @@ TEST(LaunchControllers, ATaskStoppedBeforeItStartsIsOverAtOnce) {
   EXPECT_TRUE(launches.completed.empty());
 }
 
-// proves: W-4
-// proves: W-16
+// proves: W-4d, W-16d, W-16e, W-20c, W-20g, W-20h
 TEST(LaunchControllers, AClusterEndsWhenAllItsCtasHave) {
   Launches launches("tiny");
   auto task = clusters_of(2, 6);

@@ -27,7 +27,10 @@ class TestKernel : public exec::Executable {
     return kernel;
   }
   void run_block(exec::CtaContext& cta) override { block_(cta); }
-  void run_warp(exec::WarpContext& warp) override { warp_(warp); }
+  /// Of a body of blocks: it begins all its warps itself.
+  void run_warp(exec::WarpContext& warp) override {
+    if (warp_) warp_(warp);
+  }
 
  private:
   std::function<void(exec::CtaContext&)> block_;
@@ -42,6 +45,7 @@ struct GridSize {
   std::uint32_t cluster = 1;     ///< blocks along x of a cluster that a GPC confines
   std::uint32_t cap_per_sm = 0;  ///< as in GridWork
   bool cluster_memory = false;
+  int priority = 0;
 };
 
 class MachineTest : public ::testing::Test {
@@ -60,6 +64,7 @@ class MachineTest : public ::testing::Test {
     static const std::string name = "kernel";
     Task* task = machine_->tasks().acquire();
     task->kind = TaskKind::grid;
+    task->priority = grid.priority;
     task->set_parameters({});
     GridWork& work = task->grid;
     work = {};

@@ -65,7 +65,7 @@ TEST(DeviceCopy, BoxesKeepTheirPitches) {
   EXPECT_EQ(std::memcmp(to, from, 64), 0);
 }
 
-// proves: K-12
+// proves: K-12a, K-12b
 TEST(BlockMemory, RegionsOfAllWorkersLieBetweenGuards) {
   constexpr std::uint64_t kLocal = 40000, kShared = 5000, kPage = 4096, kMiB = 1 << 20;
   constexpr auto up = [](std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; };
@@ -81,7 +81,7 @@ TEST(BlockMemory, RegionsOfAllWorkersLieBetweenGuards) {
   }
 }
 
-// proves: K-12
+// proves: K-12b
 TEST(DeviceMemory, ConstantsAndLargeAllocationsLieBetweenGuards) {
   DeviceMemory memory(1 << 30);
   for (std::uint64_t bytes : {DeviceMemory::kGuardedFrom, 3 * DeviceMemory::kGuardedFrom}) {
@@ -121,7 +121,7 @@ TEST(DeviceMemory, RefusesMoreThanItsCapacity) {
   EXPECT_FALSE(memory.allocate(0).ok());
 }
 
-// proves: K-9
+// proves: K-12f
 TEST(DeviceMemory, DescribesWhereAnAddressLies) {
   DeviceMemory memory(1 << 30);
   EXPECT_EQ(memory.describe(16), "there is no allocation");
@@ -200,7 +200,7 @@ TEST(DeviceHeap, GivesOutAlignedChunksUntilItIsFull) {
   EXPECT_TRUE(heap.free(0));
 }
 
-// proves: K-20
+// proves: K-20d
 TEST(DeviceHeap, WhatIsFreedJoinsItsNeighbours) {
   constexpr std::uint64_t kBytes = 1 << 20;
   DeviceHeap heap(kBytes);

@@ -56,9 +56,7 @@ class Placement : public MachineTest {
   Decisions decisions_;
 };
 
-// proves: W-2
-// proves: W-11
-// proves: W-14
+// proves: W-9e, W-11i, W-15g
 TEST_F(Placement, BlocksRunWhereTheDistributorDecided) {
   for (const char* shape : {"h200", "tiny", "host"}) {
     std::set<std::vector<std::uint32_t>> all;
@@ -77,7 +75,7 @@ TEST_F(Placement, BlocksRunWhereTheDistributorDecided) {
   }
 }
 
-// proves: W-23
+// proves: W-23a
 TEST_F(Placement, ACapKeepsHeadroomOnEverySm) {
   open_with("lake", "tiny");
   sms_of({.x = 100, .threads = 64, .cap_per_sm = 3});
@@ -89,8 +87,7 @@ TEST_F(Placement, ACapKeepsHeadroomOnEverySm) {
 }
 
 // Each block waits until all of its cluster have come: possible only if they run at once.
-// proves: W-4
-// proves: W-16
+// proves: W-4b, W-16c
 TEST_F(Placement, ClustersAreResidentAsAWhole) {
   constexpr std::uint32_t kSize = 4, kClusters = 300;
   open_with("lake", "h200");
@@ -121,7 +118,7 @@ TEST_F(Placement, ClustersAreResidentAsAWhole) {
   EXPECT_TRUE(live.empty());
 }
 
-// proves: W-24
+// proves: W-24a
 TEST_F(Placement, AClusterHasASlotOfClusterWideMemoryToItself) {
   constexpr std::uint32_t kSize = 2, kClusters = 200;  // more than there are slots
   open_with("lake", "h200");

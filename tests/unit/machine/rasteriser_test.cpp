@@ -97,7 +97,7 @@ std::uint32_t below(Random& random, std::uint32_t limit) {
   return static_cast<std::uint32_t>(random() % limit);
 }
 
-// proves: W-3
+// proves: W-3j, W-14h
 TEST(Rasteriser, WorkedGridsOf18By12) {
   const std::uint32_t grid[3] = {18, 12, 1};
   expect_enumeration({}, grid);
@@ -122,7 +122,7 @@ TEST(Rasteriser, WorkedGridsOf18By12) {
   EXPECT_EQ(middle.cluster_rank, 4u);
 }
 
-// proves: W-15
+// proves: W-15i
 TEST(Rasteriser, Cta7And3OfClusters3By2HasRank4) {
   const std::uint32_t grid[3] = {18, 12, 1};
   Rasteriser sm;
@@ -137,7 +137,7 @@ TEST(Rasteriser, Cta7And3OfClusters3By2HasRank4) {
   EXPECT_EQ(cta.clusters[0].id[1], 1u);
 }
 
-// proves: W-14
+// proves: W-3e, W-14f, W-14g, W-14h, W-14i
 TEST(Rasteriser, EqualsEnumerationForAllSmallGrids) {
   for (std::uint32_t z = 1; z <= 4; ++z)
     for (std::uint32_t y = 1; y <= 4; ++y)
@@ -160,7 +160,7 @@ TEST(Rasteriser, EqualsEnumerationForAllSmallGrids) {
 
 // Launches go to random SMs in runs; every SM sees all of them, some join when many CTAs are launched
 // already.
-// proves: W-14
+// proves: W-14b, W-14g
 TEST(Rasteriser, SmsThatCountEachOthersLaunchesAgreeWithEnumeration) {
   Random random(14);
   for (int round = 0; round < 30; ++round) {
@@ -193,7 +193,7 @@ TEST(Rasteriser, SmsThatCountEachOthersLaunchesAgreeWithEnumeration) {
 }
 
 // Grids far larger than the delta has bits for: compared with division of the index.
-// proves: W-14
+// proves: W-14e, W-14f, W-14g
 TEST(Rasteriser, EqualsDivisionInGreatGrids) {
   Random random(22);
   for (int round = 0; round < 200; ++round) {
@@ -227,6 +227,7 @@ TEST(Rasteriser, GoesBackToTheBeginning) {
   EXPECT_EQ(second.ctaid[0], 1u);
 }
 
+// proves: W-14c, W-14d
 TEST(Rasteriser, CountsDecompositions) {
   const std::uint32_t grid[3] = {1000, 1000, 1};
   Rasteriser sm;

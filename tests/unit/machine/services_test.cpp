@@ -47,7 +47,7 @@ TEST(Print, FollowsTheFormatRules) {
   EXPECT_EQ(format("%y", Packed()), "%y");
 }
 
-// proves: K-20
+// proves: K-20a
 TEST_F(Services, PrintfIsBufferedUntilItIsFlushed) {
   open();
   static const char text[] = "block %d\n";
@@ -65,7 +65,7 @@ TEST_F(Services, PrintfIsBufferedUntilItIsFlushed) {
   EXPECT_EQ(printed_, "block 0\nblock 1\nblock 2\n");
 }
 
-// proves: K-20
+// proves: K-20a
 TEST(Output, ALimitedBufferKeepsTheNewestMessages) {
   std::string seen;
   Output output([&](std::string_view text) { seen += text; }, 100);
@@ -105,7 +105,7 @@ TEST_F(Services, AWildFormatIsAFaultOfTheKernel) {
   EXPECT_EQ(fault.tid[0], 3u);
 }
 
-// proves: K-20
+// proves: K-20b
 TEST_F(Services, AssertionsPrintAsCudaDoes) {
   open();
   auto kernel = TestKernel::of_warps([](WarpContext& warp) {
@@ -117,7 +117,7 @@ TEST_F(Services, AssertionsPrintAsCudaDoes) {
   EXPECT_EQ(printed_, "a.cu:12: void f(int): block: [0,0,0], thread: [2,0,0] Assertion `x > 0` failed.\n");
 }
 
-// proves: K-20
+// proves: K-20d, K-20e, K-20f
 TEST_F(Services, MallocSleepAndClocks) {
   open();
   bool ok = true;
@@ -135,7 +135,7 @@ TEST_F(Services, MallocSleepAndClocks) {
   EXPECT_TRUE(ok);
 }
 
-// proves: K-16
+// proves: K-16b
 TEST_F(Services, CallbacksRunAfterWhatTheyWaitFor) {
   open();
   std::atomic<int> blocks{0};

@@ -25,7 +25,7 @@ std::vector<std::uint32_t> sms_of(const MachineShape& shape, Level level) {
 
 using Counts = std::vector<std::uint32_t>;
 
-// proves: W-1
+// proves: W-1c, W-1d, W-1e, W-1f, W-1g
 TEST(MachineShape, PresetsHaveTheSizesOfTheRealParts) {
   const MachineShape h200 = *preset_shape("h200", 2);
   EXPECT_EQ(h200.sm_count(), 132u);
@@ -47,7 +47,7 @@ TEST(MachineShape, PresetsHaveTheSizesOfTheRealParts) {
   EXPECT_NE(wrong.error().message.find("h200"), std::string::npos);
 }
 
-// proves: W-1, W-2
+// proves: W-1a, W-1b, W-1c, W-1h, W-2a
 TEST(ShapeFile, TakesEveryLevelAndUnlikeSiblings) {
   const MachineShape shape = read(R"({
     "name": "two unlike GPUs", "capability": "9.0", "memory_bytes": "2G",
@@ -72,7 +72,7 @@ TEST(ShapeFile, TakesEveryLevelAndUnlikeSiblings) {
   EXPECT_EQ(shape.memory_bytes, 2ull << 30);
 }
 
-// proves: W-1
+// proves: W-1h
 TEST(ShapeFile, SaysWhatIsWrongAndWhere) {
   struct Case {
     const char* text;   // members after the name
@@ -150,7 +150,7 @@ void add_random(MachineShape& shape, unsigned level, Random& random) {
   }
 }
 
-// proves: W-1, W-2
+// proves: W-1b, W-1h
 TEST(ShapeFile, RandomShapesReadBackEqual) {
   Random random(1);
   std::size_t unlike = 0;
@@ -184,7 +184,7 @@ TEST(ShapeFile, IsFoundByItsPath) {
   EXPECT_EQ(find_shape("no such").error().code, ErrorCode::not_found);
 }
 
-// proves: W-13
+// proves: W-13c, W-13d
 TEST(MachineShape, SmallShapesSayThatClustersOf8AreNotPortableToThem) {
   EXPECT_EQ(preset_shape("h200", 2)->largest_portable_cluster(), 8u);
   EXPECT_EQ(preset_shape("h200", 2)->warning(), "");

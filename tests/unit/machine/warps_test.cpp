@@ -11,7 +11,7 @@ namespace {
 using Warps = MachineTest;
 using exec::WarpContext;
 
-// proves: K-5
+// proves: K-5a, K-5c
 TEST_F(Warps, BarriersInALoopKeep32WarpsInStep) {
   open();
   std::array<int, 32> step{};
@@ -29,7 +29,7 @@ TEST_F(Warps, BarriersInALoopKeep32WarpsInStep) {
 }
 
 // A block without a cluster is a cluster of one: its threads meet, and those that exit are not waited for.
-// proves: W-18
+// proves: W-18c
 TEST_F(Warps, TheClusterBarrierKeepsThemInStep) {
   open();
   std::array<int, 32> step{};
@@ -78,7 +78,7 @@ TEST_F(Warps, TheClusterBarrierIsArrivedAtOncePerPhase) {
 }
 
 // A producer warp arrives without waiting, a consumer waits: named barriers with counts.
-// proves: K-5
+// proves: K-5g
 TEST_F(Warps, ProducersArriveAndConsumersWait) {
   open();
   int full = 0, bad = 0;
@@ -101,7 +101,7 @@ TEST_F(Warps, ProducersArriveAndConsumersWait) {
 }
 
 // Half a warp is counted at each of two barriers; the warp wakes whichever phase ends first.
-// proves: K-5
+// proves: K-5f
 TEST_F(Warps, AWarpWaitsAtSeveralBarriers) {
   open();
   std::vector<int> order;
@@ -138,7 +138,7 @@ TEST_F(Warps, JoinedBarriersMayDeadlock) {
   EXPECT_EQ(run(kernel, {.x = 1, .threads = 32}).kind, exec::FaultKind::deadlock);
 }
 
-// proves: K-5
+// proves: K-5h
 TEST_F(Warps, ReductionsReturnTheCountToAll) {
   open();
   std::array<std::uint32_t, 4> counts{}, arrived{};
@@ -153,7 +153,7 @@ TEST_F(Warps, ReductionsReturnTheCountToAll) {
   }
 }
 
-// proves: K-6
+// proves: K-6b
 TEST_F(Warps, ThreadsThatExitedDoNotHangTheOthers) {
   open();
   std::atomic<int> passed{0};  // blocks run on several workers
@@ -187,7 +187,7 @@ TEST_F(Warps, IllegalBarriersFault) {
 }
 
 // A spin on another warp of the same block, with a third one at a barrier.
-// proves: K-7
+// proves: K-2b
 TEST_F(Warps, SpinningWarpsLetTheOthersRun) {
   open();
   volatile int flag = 0;

@@ -71,7 +71,7 @@ class Forwarder : public testing::Test {
   nvrtcProgram program = nullptr;
 };
 
-// proves: K-18
+// proves: K-18c
 TEST_F(Forwarder, CubinsCarryThePtx) {
   const char* options[] = {"--gpu-architecture=sm_90", "-default-device"};
   ASSERT_EQ(nvrtcAddNameExpression(program, "scale<float>"), NVRTC_SUCCESS);

@@ -21,7 +21,7 @@ VariableId variable_id(const Module& m, std::string_view name) {
   return 0;
 }
 
-// proves: K-17
+// proves: K-8d
 TEST(Layout, SharedMemoryOfKernelAndCallees) {
   const Module m = must_parse(module_text(
       ".extern .shared .align 16 .b8 dynamic[];\n.shared .align 8 .b8 used[12];\n.shared .b8 unused[100];\n"
@@ -45,7 +45,6 @@ TEST(Layout, SharedMemoryOfKernelAndCallees) {
   EXPECT_FALSE(empty.has_dynamic);
 }
 
-// proves: K-17
 TEST(Layout, Frames) {
   const Module m =
       must_parse(module_text(".func (.param .b32 r) f(.param .b8 a, .param .align 16 .b8 b[20]) { .local .b8 "
@@ -62,7 +61,7 @@ TEST(Layout, Frames) {
   EXPECT_EQ(layout.call_bytes, 16u);
 }
 
-// proves: K-8
+// proves: K-8d
 TEST(Analyze, CountsRegistersAtTheirPeak) {
   const auto n =
       needs_of(kernel_text("mov.u32 %r1, 1; mov.u64 %rd1, 2; mov.f64 %fd1, 0f3f800000; st.shared.u32 [s], "
@@ -71,7 +70,7 @@ TEST(Analyze, CountsRegistersAtTheirPeak) {
   EXPECT_EQ(n.registers, 6u) << "a word, two double words and the live-in %r5; predicates are apart";
 }
 
-// proves: K-4, K-8
+// proves: K-4b, K-8d
 TEST(Analyze, BarriersAtomicsAndFrames) {
   const auto n =
       needs_of(module_text(".const .align 8 .b8 table[20];\n.func leaf() { .local .b8 x[40]; ret; }\n.func "
@@ -89,7 +88,7 @@ TEST(Analyze, BarriersAtomicsAndFrames) {
   EXPECT_EQ(needs_of(kernel_text("bar.sync %r1;")).barriers, 16u);
 }
 
-// proves: K-8, K-17
+// proves: K-17g, K-18f
 TEST(Analyze, RecursionIndirectCallsAndWhatIsMissing) {
   const auto n = needs_of(module_text(
       ".extern .func vprintf(.param .b64 f, .param .b64 a);\n.extern .func missing();\n.func taken(.param "
@@ -107,7 +106,7 @@ TEST(Analyze, RecursionIndirectCallsAndWhatIsMissing) {
 
 bool waits(std::string_view body) { return needs_of(kernel_text(body)).may_wait_on_memory; }
 
-// proves: K-4, K-7
+// proves: K-4b
 TEST(Analyze, LoopsThatWaitOnMemory) {
   EXPECT_TRUE(waits("L: ld.volatile.global.u32 %r1, [%rd1]; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;"));
   EXPECT_TRUE(waits(
@@ -123,7 +122,7 @@ TEST(Analyze, LoopsThatWaitOnMemory) {
       << "the exit does not depend on it";
 }
 
-// proves: K-4, K-7
+// proves: K-4b
 TEST(Analyze, WaitingThroughControl) {
   // A lock taken inside the loop: the flag that ends it is set on a path that the atomic chooses.
   EXPECT_TRUE(
@@ -138,7 +137,7 @@ TEST(Analyze, WaitingThroughControl) {
       << "an inner loop waits";
 }
 
-// proves: K-4
+// proves: K-4b
 TEST(Analyze, WaitingInACallee) {
   EXPECT_TRUE(needs_of(module_text(".func (.param .b32 r) look(.param .b64 a) { .reg .b64 %rd<2>; .reg .b32 "
                                    "%r<2>; ld.param.u64 %rd1, [a]; "

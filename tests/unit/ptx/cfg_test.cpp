@@ -25,7 +25,7 @@ struct Kernel {
 
 using Blocks = std::vector<BlockId>;
 
-// proves: K-17
+// proves: K-17a
 TEST(Blocks, SplitAtUsedLabelsAndAfterControl) {
   const Kernel k(
       "mov.u32 %r1, 1;\nunused: mov.u32 %r2, 2;\nL: mov.u32 %r3, 3;\n@%p1 bra L;\nmov.u32 %r4, 4;\nret;");

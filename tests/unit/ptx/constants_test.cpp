@@ -17,7 +17,7 @@ std::uint64_t evaluate(std::string_view expression, std::string_view type = "u64
 
 std::uint64_t negative(std::int64_t value) { return static_cast<std::uint64_t>(value); }
 
-// proves: K-17
+// proves: K-17a
 TEST(Constants, Precedence) {
   EXPECT_EQ(evaluate("1 + 2 * 3"), 7u);
   EXPECT_EQ(evaluate("(1 + 2) * 3"), 9u);

@@ -65,7 +65,7 @@ constexpr const char* kCallee = R"(
 }
 )";
 
-// proves: K-18
+// proves: K-18e
 TEST(Link, BindsWhatOneModuleDeclaresToWhatAnotherDefines) {
   const Module m = must_link(list(part("a.ptx", kCaller), part("b.ptx", kCallee)));
   const Function& k = function_of(m, "k");

@@ -6,6 +6,7 @@
 #include "ptx/cfg.h"
 #include "ptx/layout.h"
 #include "ptx_test.h"
+#include "unit/source_directory.h"
 
 namespace raddle::ptx::test {
 namespace {
@@ -125,7 +126,6 @@ void exercise(const std::string& text) {
   ASSERT_EQ(print(*again), printed);
 }
 
-// proves: K-17
 TEST(Mutations, NeverCrashOrHang) {
   constexpr std::uint64_t kPerFile = 250;
   const char* only = std::getenv("RADDLE_SEED");
@@ -153,7 +153,7 @@ TEST(Mutations, RandomBytes) {
 
 TEST(Mutations, EveryTruncation) {
   const std::string text =
-      read_file(std::filesystem::path(RADDLE_SOURCE_DIR) / "tests/data/ptx/variables.ptx");
+      read_file(std::filesystem::path(source_directory()) / "tests/data/ptx/variables.ptx");
   for (std::size_t n = 0; n < text.size(); ++n) {
     exercise(text.substr(0, n));
     if (HasFatalFailure()) FAIL() << "cut at " << n;

@@ -1,5 +1,6 @@
 // print(parse(x)) parses to the same program and prints the same again.
 #include "ptx_test.h"
+#include "unit/source_directory.h"
 
 namespace raddle::ptx::test {
 namespace {
@@ -16,7 +17,7 @@ std::string shape(const Module& m) {
   return out;
 }
 
-// proves: K-17
+// proves: K-17a
 TEST(Printer, FixpointOnEveryInput) {
   ASSERT_GE(input_files().size(), 5u);
   for (const auto& path : input_files()) {
@@ -36,10 +37,10 @@ TEST(Printer, FixpointOnEveryInput) {
   }
 }
 
-// proves: K-17
+// proves: K-17a
 TEST(Printer, InitialisersSurvive) {
   const Module first =
-      must_parse(read_file(std::filesystem::path(RADDLE_SOURCE_DIR) / "tests/data/ptx/variables.ptx"));
+      must_parse(read_file(std::filesystem::path(source_directory()) / "tests/data/ptx/variables.ptx"));
   const Module second = must_parse(print(first));
   for (const Variable& v : first.variables) {
     if (v.function != kNone) continue;

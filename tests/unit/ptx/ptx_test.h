@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ptx/parser.h"
+#include "unit/source_directory.h"
 
 namespace raddle::ptx::test {
 
@@ -67,7 +68,7 @@ inline std::string read_file(const std::filesystem::path& path) {
 /// Every .ptx of tests/data/ptx and of the examples.
 inline std::vector<std::filesystem::path> input_files() {
   std::vector<std::filesystem::path> files;
-  const std::filesystem::path root = RADDLE_SOURCE_DIR;
+  const std::filesystem::path root = source_directory();
   for (const auto& folder : {root / "tests/data/ptx", root / "examples"})
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
       if (entry.path().extension() == ".ptx") files.push_back(entry.path());

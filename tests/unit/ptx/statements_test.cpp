@@ -1,11 +1,12 @@
 // Function bodies: operands, scopes, calls, lists, directives.
 #include "ptx_test.h"
+#include "unit/source_directory.h"
 
 namespace raddle::ptx::test {
 namespace {
 
 Module parse_file(std::string_view name) {
-  return must_parse(read_file(std::filesystem::path(RADDLE_SOURCE_DIR) / "tests/data/ptx" / name));
+  return must_parse(read_file(std::filesystem::path(source_directory()) / "tests/data/ptx" / name));
 }
 
 /// One statement, parsed and printed again.
@@ -19,7 +20,7 @@ const Operand& operand(const Function& f, std::size_t instruction, std::size_t i
   return f.operands_of(f.instructions.at(instruction))[i];
 }
 
-// proves: K-17
+// proves: K-17a
 TEST(Statements, OperandForms) {
   EXPECT_EQ(round("add.s32 %r1, %r2, -5;"), "add.s32 %r1, %r2, -5;");
   EXPECT_EQ(round("add.u32 %r1, %r2, -1;"), "add.u32 %r1, %r2, 4294967295;");
@@ -47,7 +48,7 @@ TEST(Statements, OperandForms) {
   EXPECT_EQ(round("mov.pred %p1, 7;"), "mov.pred %p1, 1;");
 }
 
-// proves: K-17
+// proves: K-17a
 TEST(Statements, OptionalOperandsFillFromTheLeft) {
   const Module m =
       must_parse(kernel_text("bar.red.popc.u32 %r1, 0, %p1; bar.red.popc.u32 %r1, 0, 64, !%p1; "
@@ -71,7 +72,7 @@ TEST(Statements, ImmediatesHaveTheirOperandsType) {
   EXPECT_EQ(operand(f, 3, 2).type, Type::u32);
 }
 
-// proves: K-17
+// proves: K-17a
 TEST(Statements, LinesAndColumns) {
   const Module m = must_parse(kernel_text("\n  add.s32 %r1, %r2, 1;\n\t@%p1\tmov.u32 %r1, 5;"));
   const Function& f = function_of(m, "k");
@@ -81,7 +82,7 @@ TEST(Statements, LinesAndColumns) {
   EXPECT_EQ(f.instructions[1].column, 7u);
 }
 
-// proves: K-17
+// proves: K-17a
 TEST(Statements, RegistersExistFromTheirFirstUse) {
   const Module m =
       must_parse(module_text(".entry k() { .reg .b32 %r<47000>; .reg .b64 x, y; mov.u32 %r46999, 1; add.u32 "
@@ -92,7 +93,7 @@ TEST(Statements, RegistersExistFromTheirFirstUse) {
   EXPECT_EQ(f.registers[2].type, Type::b32);
 }
 
-// proves: K-17
+// proves: K-17a, K-17f
 TEST(Statements, ScopesShadowAndAreMadeUnique) {
   const Module m = parse_file("scopes.ptx");
   const Function& f = function_of(m, "scopes");
@@ -113,7 +114,7 @@ TEST(Statements, ScopesShadowAndAreMadeUnique) {
   EXPECT_NE(m.variables[f.variables[0]].name, m.variables[f.variables[2]].name);
 }
 
-// proves: K-17
+// proves: K-17a
 TEST(Statements, LabelsBelongToTheirScope) {
   const Module m = must_parse(
       kernel_text("{ @%p1 bra L; mov.u32 %r1, 1; L: }\n@%p2 bra L;\nmov.u32 %r1, 2;\nL: mov.u32 %r1, 3;"));
@@ -125,7 +126,7 @@ TEST(Statements, LabelsBelongToTheirScope) {
   EXPECT_EQ(target(2), 4u);
 }
 
-// proves: K-17
+// proves: K-17a
 TEST(Statements, AnInnerLabelMayBeUsedFromWithinOnly) {
   EXPECT_EQ(errors_of(kernel_text("{ L: mov.u32 %r1, 1; }\nbra L;")),
             "8:5: label 'L' is not defined in this function\n");
@@ -133,7 +134,7 @@ TEST(Statements, AnInnerLabelMayBeUsedFromWithinOnly) {
       << "an outer label is seen from inside";
 }
 
-// proves: K-17
+// proves: K-17a
 TEST(Statements, InnerRegistersHideOuterOnes) {
   const Module m =
       must_parse(kernel_text("mov.u32 %r1, 1; { .reg .f32 %r<3>; mov.f32 %r1, 0f00000000; } mov.u32 %r1, 2; "
@@ -145,7 +146,7 @@ TEST(Statements, InnerRegistersHideOuterOnes) {
   EXPECT_EQ(f.registers[operand(f, 4, 0).index].type, Type::b32);
 }
 
-// proves: K-17
+// proves: K-17a
 TEST(Statements, Calls) {
   const Module m = parse_file("control.ptx");
   const Function& f = function_of(m, "control");
@@ -162,7 +163,7 @@ TEST(Statements, Calls) {
   EXPECT_EQ(m.functions[f.calls[2].targets[1]].name, "callee_b");
 }
 
-// proves: K-17
+// proves: K-17a
 TEST(Statements, RegisterFormals) {
   const Module m = parse_file("control.ptx");
   const Function& f = function_of(m, "plus");
@@ -173,7 +174,7 @@ TEST(Statements, RegisterFormals) {
   EXPECT_EQ(f.registers[m.variables[f.returns[0]].offset].name, "sum");
 }
 
-// proves: K-17
+// proves: K-17a
 TEST(Statements, BranchTables) {
   const Module m = parse_file("control.ptx");
   const Function& f = function_of(m, "control");
@@ -187,7 +188,7 @@ TEST(Statements, BranchTables) {
   EXPECT_EQ(brx->extra, 0u);
 }
 
-// proves: K-17
+// proves: K-17a
 TEST(Statements, FunctionDirectives) {
   const Module m = parse_file("control.ptx");
   const PerformanceDirectives& d = function_of(m, "control").directives;
@@ -203,13 +204,13 @@ TEST(Statements, FunctionDirectives) {
   EXPECT_EQ(function_of(m, "callee_a").linkage, Linkage::weak);
 }
 
-// proves: K-17
+// proves: K-17a
 TEST(Statements, NounrollMarksItsBlock) {
   const Module m = parse_file("control.ptx");
   for (const Block& b : function_of(m, "control").blocks) EXPECT_EQ(b.no_unroll, b.label == "ONE") << b.label;
 }
 
-// proves: K-17
+// proves: K-17e
 TEST(Statements, LocationsAndInlining) {
   const Module m = parse_file("debug.ptx");
   const Function& f = function_of(m, "debug");
@@ -226,7 +227,7 @@ TEST(Statements, LocationsAndInlining) {
   EXPECT_EQ(f.blocks.size(), 1u) << "labels of debug information cut nothing";
 }
 
-// proves: K-17
+// proves: K-17g
 TEST(Statements, UnsupportedIsMergedAndKeepsOthersUsable) {
   const std::string text = module_text(
       ".entry a() { .reg .b32 %r<4>; frobnicate.u32 %r1, {%r2, %r3};\n frobnicate.u32 %r1, %r1; "
@@ -244,7 +245,7 @@ TEST(Statements, UnsupportedIsMergedAndKeepsOthersUsable) {
   EXPECT_TRUE(function_of(m, "b").unsupported.empty());
 }
 
-// proves: K-17
+// proves: K-17a
 TEST(Statements, TextWithoutLineBreaksAndWithNuls) {
   std::string text =
       ".version 9.0 .target sm_50 .address_size 64 .entry k(.param .u64 p){.reg .b64 %rd<2>;ld.param.u64 "
@@ -253,7 +254,7 @@ TEST(Statements, TextWithoutLineBreaksAndWithNuls) {
   EXPECT_EQ(function_of(must_parse(text), "k").instructions.size(), 2u);
 }
 
-// proves: K-17
+// proves: K-17a
 TEST(Statements, VectorRegisters) {
   const Module m =
       must_parse(kernel_text(".reg .v4 .f32 v; .reg .v2 .u32 w<3>; ld.global.v4.f32 v, [%rd1]; add.f32 %f1, "
@@ -266,7 +267,7 @@ TEST(Statements, VectorRegisters) {
 }
 
 // From the first releases of nvcc to today's compilers.
-// proves: K-17
+// proves: K-17a, K-17b, K-17c, K-17d
 TEST(Statements, EveryVersionAndTarget) {
   for (const char* version : {"1.0", "1.4", "2.3", "3.0", "3.2", "4.3", "5.0", "6.0", "6.5", "7.0", "7.8",
                               "8.0", "8.8", "9.0", "9.4"})

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "ptx_test.h"
+#include "unit/source_directory.h"
 
 namespace raddle::ptx::test {
 namespace {
@@ -20,10 +21,10 @@ std::vector<T> values(const Variable& v) {
 }
 
 Module variables_file() {
-  return must_parse(read_file(std::filesystem::path(RADDLE_SOURCE_DIR) / "tests/data/ptx/variables.ptx"));
+  return must_parse(read_file(std::filesystem::path(source_directory()) / "tests/data/ptx/variables.ptx"));
 }
 
-// proves: K-17
+// proves: K-17a
 TEST(Variables, Initialisers) {
   const Module m = variables_file();
   EXPECT_EQ(values<std::uint32_t>(variable(m, "counter")), std::vector<std::uint32_t>{5});
@@ -37,7 +38,7 @@ TEST(Variables, Initialisers) {
   EXPECT_EQ(std::memcmp(text.initial.data(), "Hello", 6), 0);
 }
 
-// proves: K-17
+// proves: K-17a
 TEST(Variables, AddressesInInitialisers) {
   const Module m = variables_file();
   const auto& where = variable(m, "where").relocations;
@@ -108,7 +109,6 @@ TEST(Variables, OpaqueHandles) {
   EXPECT_EQ(m.variables[1].type, Type::samplerref);
 }
 
-// proves: K-17
 TEST(Variables, Errors) {
   const auto error = [](std::string_view text) { return errors_of(module_text(text)); };
   EXPECT_EQ(error(".global .u32 x[2] = {1, 2, 3};"), "4:28: more initial values than 'x' has elements\n");

@@ -90,8 +90,7 @@ struct ClusterRun : testing::Test {
   }
 };
 
-// proves: W-3
-// proves: W-15
+// proves: W-3j, W-15b, W-15d, W-15g, W-15i
 TEST_F(ClusterRun, TheWorkedGrids) {
   raddle::LaunchConfig config{.grid = {kWidth, kHeight}, .block = {32}};
   for (const Place& place : places(config)) EXPECT_EQ(place.rank + 10 * place.blocks, 10u);
@@ -134,7 +133,7 @@ TEST_F(ClusterRun, LevelsNestInsideAGpc) {
   EXPECT_TRUE(meets(config, 6, 2));
 }
 
-// proves: W-6
+// proves: W-6a
 TEST_F(ClusterRun, MulticastUsesAnSmOnceForEachCluster) {
   raddle::LaunchConfig config{.grid = {16}, .block = {32}, .cluster = {8, 1, 1}};
   config.distribution = raddle::DistributionMode::multicast;
@@ -146,6 +145,7 @@ TEST_F(ClusterRun, MulticastUsesAnSmOnceForEachCluster) {
   }
 }
 
+// proves: W-3g, W-3h
 TEST_F(ClusterRun, CooperativeGridsOfClustersAreResidentAsAWhole) {
   raddle::LaunchConfig config{
       .grid = {kWidth, kHeight}, .block = {64}, .cooperative = true, .cluster = {3, 2, 1}};
@@ -161,7 +161,7 @@ TEST_F(ClusterRun, CooperativeGridsOfClustersAreResidentAsAWhole) {
   EXPECT_EQ(launch.error().code, raddle::ErrorCode::too_large) << launch.error().message;
 }
 
-// proves: W-13
+// proves: W-13b, W-13e
 TEST_F(ClusterRun, AsManyClustersAsAreSaidToFit) {
   auto kernel = module.kernel("where").value();
   raddle::LaunchConfig config{.block = {32}, .shared_bytes = 200 << 10};  // one block per SM

@@ -136,7 +136,7 @@ constexpr const char* kBlockSizes = R"(
 }
 )";
 
-// proves: K-8
+// proves: K-8f
 TEST(Launch, TheSuggestedBlockSuitsKernelAndHost) {
   auto device = raddle::Device::open({.shape = "tiny", .engine = "interp"});
   auto module = device->load(kBlockSizes);
@@ -153,7 +153,7 @@ TEST(Launch, TheSuggestedBlockSuitsKernelAndHost) {
   EXPECT_EQ(suggested("modest"), (std::array{std::min(256u, fits), 1u, 1u}));
 }
 
-// proves: K-8
+// proves: K-8d
 TEST(Launch, InfoIsThereBeforeAnyLaunch) {
   Fixture f(kVectorAdd, "vector_add");
   const raddle::KernelInfo& info = f.kernel.info();
@@ -165,7 +165,7 @@ TEST(Launch, InfoIsThereBeforeAnyLaunch) {
   EXPECT_NE(missing.error().message.find("it has vector_add"), std::string::npos);
 }
 
-// proves: K-12
+// proves: K-12d, K-12e, K-12f, K-12h
 TEST(Launch, AFaultNamesTheThreadAndIsSticky) {
   Fixture f(kVectorAdd, "vector_add");
   constexpr int kCount =
@@ -235,7 +235,7 @@ constexpr const char* kVariables = R"(
 )";
 
 // Constants, initialised globals with addresses, static and dynamic shared memory, a barrier.
-// proves: K-9
+// proves: K-9a
 TEST(Launch, AllMemorySpacesWork) {
   Fixture f(kVariables, "count");
   auto out = f.device.buffer<std::uint32_t>(64);
@@ -303,7 +303,7 @@ TEST(Launch, StreamsOverlapAndEventsOrder) {
   EXPECT_TRUE(f.device.synchronize().ok());
 }
 
-// proves: K-16
+// proves: K-16b, K-16c, K-16d
 TEST(Launch, CompletionIsSignalled) {
   Fixture f(kSpin, "wait_for");
   auto flag = f.device.buffer(std::vector<std::uint32_t>{0});
@@ -340,6 +340,45 @@ TEST(Launch, TimeLimitAndCancel) {
   endless->cancel();
   EXPECT_FALSE(endless->wait().ok());
   EXPECT_TRUE(g.device.synchronize().ok());  // not sticky
+}
+
+// proves: K-17g, K-17h
+TEST(Launch, AnUnknownInstructionKeepsOnlyItsKernelsFromRunning) {
+  auto device = open_device();
+  auto module = device.load(R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry good(.param .u64 p)
+{
+  .reg .b64 %d;
+  ld.param.u64 %d, [p];
+  st.global.u32 [%d], 7;
+  ret;
+}
+.visible .entry bad() { fluffy.u32 %a; add.sat.u64 %b, %b, %b; add.sat.u64 %c, %b, %b; ret; }
+.func helper() { cvt.f32.bananas %a, %b; ret; }
+.visible .entry calls() { call helper, (); ret; }
+)");
+  ASSERT_TRUE(module.ok()) << module.error().to_string();
+  const auto error_of = [&](const char* name) {
+    auto kernel = module->kernel(name);
+    EXPECT_FALSE(kernel.ok()) << name;
+    EXPECT_EQ(kernel.error().code, raddle::ErrorCode::unsupported);
+    return kernel.error().message;
+  };
+  const std::string bad = error_of("bad"), calls = error_of("calls");
+  EXPECT_NE(bad.find("kernel 'bad' cannot run"), bad.npos) << bad;
+  EXPECT_NE(bad.find("fluffy.u32 (1 time)"), bad.npos) << bad;
+  EXPECT_NE(bad.find("add.sat.u64 (2 times)"), bad.npos) << bad;
+  EXPECT_NE(calls.find("cvt.f32.bananas (1 time)"), calls.npos) << calls;
+  auto out = device.buffer<int>(1);
+  auto kernel = module->kernel("good");
+  ASSERT_TRUE(kernel.ok()) << kernel.error().to_string();
+  ASSERT_TRUE(kernel->launch({.block = {1}}, *out)->wait().ok());
+  std::vector<int> values(1);
+  ASSERT_TRUE(out->read(values).ok());
+  EXPECT_EQ(values[0], 7);
 }
 
 TEST(Device, CopiesFillsAndChecksRanges) {

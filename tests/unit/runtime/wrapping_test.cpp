@@ -3,17 +3,20 @@
 
 #include "base/file.h"
 #include "raddle/raddle.h"
+#include "unit/source_directory.h"
 
 namespace {
 
 using raddle::Device;
 using raddle::read_file;
 using raddle::Result;
+using raddle::source_directory;
 
 /// Runs scale() of a file on a shape; what it wrote into `calls` tells the architecture it was compiled for.
 Result<int> run_scale(const std::string& shape, const std::string& file) {
   TRY_ASSIGN(Device device, Device::open({.shape = shape, .engine = "interp"}));
-  TRY_ASSIGN(raddle::Module module, device.load_file(RADDLE_SOURCE_DIR "/tests/data/fatbin/" + file));
+  TRY_ASSIGN(raddle::Module module,
+             device.load_file(raddle::source_directory() + "/tests/data/fatbin/" + file));
   TRY_ASSIGN(raddle::Kernel kernel, module.kernel("scale"));
   const std::vector<float> values{1, 2, 3};
   TRY_ASSIGN(raddle::Buffer<float> buffer, device.buffer(values));
@@ -28,7 +31,7 @@ Result<int> run_scale(const std::string& shape, const std::string& file) {
   return architecture;
 }
 
-// proves: K-18
+// proves: K-18a
 TEST(Wrappings, RunOnTheArchitectureThatSuitsTheDevice) {
   for (const char* file : {"zstd.fatbin", "lz4.fatbin", "stored.fatbin", "plain.o"}) {
     const Result<int> h200 = run_scale("h200", file), a100 = run_scale("a100", file);
@@ -42,7 +45,7 @@ TEST(Wrappings, RunOnTheArchitectureThatSuitsTheDevice) {
 }
 
 TEST(Wrappings, NamesThatMeetAreListed) {
-  const std::string one = read_file(RADDLE_SOURCE_DIR "/tests/data/fatbin/zstd.fatbin").value();
+  const std::string one = read_file(raddle::source_directory() + "/tests/data/fatbin/zstd.fatbin").value();
   Device device = Device::open({.engine = "interp"}).value();
   const auto module = device.load(one + one, "app");
   ASSERT_FALSE(module.ok());
@@ -53,7 +56,7 @@ TEST(Wrappings, NamesThatMeetAreListed) {
 
 constexpr const char* kHead = ".version 8.0\n.target sm_90\n.address_size 64\n";
 
-// proves: K-18
+// proves: K-18e
 TEST(Wrappings, SeveralTextsAreLinked) {
   const std::string kernel = std::string(kHead) + R"(
 .extern .func (.param .b32 r) twice(.param .b32 x);
@@ -106,7 +109,7 @@ TEST(Wrappings, SeveralTextsAreLinked) {
 
 // NVIDIA's device runtime comes so: PTX for a newer device, names that the machine has.
 TEST(Wrappings, CodeForNewerDevicesIsTriedOnlyWhereThereIsNoOther) {
-  const std::string newer = read_file(RADDLE_SOURCE_DIR "/tests/data/fatbin/newer.fatbin").value();
+  const std::string newer = read_file(raddle::source_directory() + "/tests/data/fatbin/newer.fatbin").value();
   const std::string kernel = std::string(kHead) + ".visible .entry k() { ret; }";
   const raddle::Program::Image both[] = {{newer, "newer"}, {kernel, "kernel.ptx"}},
                                alone[] = {{newer, "newer"}};

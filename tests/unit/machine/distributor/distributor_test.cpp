@@ -7,6 +7,7 @@ namespace {
 constexpr CtaNeeds kQuarter{.threads = 512, .warps = 16};  // four to an SM
 constexpr CtaNeeds kWhole{.threads = 2048, .warps = 64};
 
+// proves: W-3a, W-4e, W-4f
 TEST_F(DistributorTest, PlainGridFillsAllSlotsAndTheRestAsTheyFreeUp) {
   make(grid_of_gpcs(1, 2));
   Grid& grid = add(20, kQuarter);
@@ -22,7 +23,7 @@ TEST_F(DistributorTest, PlainGridFillsAllSlotsAndTheRestAsTheyFreeUp) {
   EXPECT_TRUE(grid.finished());
 }
 
-// proves: W-4
+// proves: W-4a, W-10g
 TEST_F(DistributorTest, ClusterIsLaunchedWholeOrNotAtAll) {
   make(grid_of_gpcs(1, 2));
   Grid& filler = add(13, kQuarter);
@@ -34,7 +35,7 @@ TEST_F(DistributorTest, ClusterIsLaunchedWholeOrNotAtAll) {
   EXPECT_EQ(grid.clusters, 1u);
 }
 
-// proves: W-4
+// proves: W-4c
 TEST_F(DistributorTest, ResourcesOfAnExitedCtaAreFreeBeforeItsClusterEnds) {
   make(grid_of_gpcs(1, 1, 1));
   Grid& grid = add(4, kQuarter, clusters_of(4));
@@ -45,7 +46,7 @@ TEST_F(DistributorTest, ResourcesOfAnExitedCtaAreFreeBeforeItsClusterEnds) {
   EXPECT_TRUE(next.all_launched());
 }
 
-// proves: W-16
+// proves: W-16d, W-16e, W-16f, W-20g, W-20h
 TEST_F(DistributorTest, LaunchStallsWithoutAFreeClusterIdUntilTheTrafficHasDrained) {
   MachineShape shape = grid_of_gpcs(1, 2);
   shape.cluster_ids_per_gpc = 1;
@@ -61,7 +62,7 @@ TEST_F(DistributorTest, LaunchStallsWithoutAFreeClusterIdUntilTheTrafficHasDrain
   EXPECT_EQ(distribute(), 2u);
 }
 
-// proves: W-24
+// proves: W-24b, W-24d, W-24e
 TEST_F(DistributorTest, LaunchStallsWithoutClusterMemory) {
   MachineShape shape = grid_of_gpcs(2, 2);
   shape.cluster_memory_slots = 2;
@@ -75,7 +76,7 @@ TEST_F(DistributorTest, LaunchStallsWithoutClusterMemory) {
   EXPECT_EQ(distribute(), 2u);
 }
 
-// proves: W-23
+// proves: W-23a
 TEST_F(DistributorTest, CapsKeepHeadroom) {
   make(grid_of_gpcs(1, 2), {.cap_per_sm = 3});
   add(Grid{.needs = kQuarter, .ctas = 100, .cap_per_sm = 2});
@@ -84,6 +85,7 @@ TEST_F(DistributorTest, CapsKeepHeadroom) {
   EXPECT_EQ(distribute(), 4u);
 }
 
+// proves: W-2g
 TEST_F(DistributorTest, CreditsLimitACall) {
   make(grid_of_gpcs(1, 2), {.credits = 3});
   add(5, kQuarter);
@@ -261,7 +263,7 @@ TEST_F(DistributorTest, WithdrawnGridLaunchesNothingMore) {
   EXPECT_EQ(distribute(), 0u);
 }
 
-// proves: W-2
+// proves: W-2f
 TEST_F(DistributorTest, DisabledTpcGetsNothingMore) {
   make(grid_of_gpcs(1, 2, 1));
   distributor_->enable(0, false);

@@ -19,8 +19,7 @@ class LakeFilling : public ::testing::Test {
   void place(const RandomLoad& load) { policy_->place(load.snapshot(), placement_, nullptr); }
 };
 
-// proves: W-7
-// proves: W-8
+// proves: W-7a, W-7b, W-7c, W-7e, W-7g, W-7j, W-8a, W-8b, W-10c
 TEST_F(LakeFilling, ChoosesAsTheNaiveDistributor) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 300; ++i) {
@@ -40,7 +39,7 @@ TEST_F(LakeFilling, ChoosesAsTheNaiveDistributor) {
   }
 }
 
-// proves: W-5
+// proves: W-5j
 TEST_F(LakeFilling, AClusterInADomainIsAGridOnAMachineOfItsSms) {
   std::mt19937_64 random(2);
   for (int i = 0; i < 1000; ++i) {
@@ -70,8 +69,7 @@ TEST_F(LakeFilling, AClusterInADomainIsAGridOnAMachineOfItsSms) {
 
 /// What a cluster that does not fit tried on the shadow state is gone: the placement is as if the domains
 /// that cannot take one had no free slots at all, and the policy answers the same when it is asked again.
-// proves: W-10
-// proves: W-11
+// proves: W-8f, W-10f
 TEST_F(LakeFilling, CancelledSpeculationLeavesNoTrace) {
   std::mt19937_64 random(3);
   int failing = 0;

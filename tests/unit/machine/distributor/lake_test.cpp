@@ -23,7 +23,7 @@ Slots random_slots(std::mt19937_64& random) {
   return free;
 }
 
-// proves: W-5
+// proves: W-5a, W-5b, W-5c
 TEST(Lake, BothSearchesChooseAsOneCtaAtATime) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 5000; ++i) {
@@ -56,7 +56,7 @@ Slots exclusive_prefix(Slots flags) {
   return flags;
 }
 
-// proves: W-5
+// proves: W-5d, W-5e
 TEST(Lake, TheLastLevelFollowsThePrefixRule) {
   std::mt19937_64 random(2);
   for (int i = 0; i < 5000; ++i) {
@@ -87,7 +87,7 @@ TEST(Lake, AMaskIsALevel) {
   EXPECT_EQ(placement.masks[2].count, 2u);
 }
 
-// proves: W-22
+// proves: W-5h, W-22h
 TEST(Lake, AThousandCtasTakeEightSteps) {
   const Slots free(128, 8);
   for (const std::uint64_t ctas : {1024, 1000, 512, 1}) {
@@ -97,6 +97,7 @@ TEST(Lake, AThousandCtasTakeEightSteps) {
   EXPECT_EQ(scan_levels(free, 1024).steps, 8u);
 }
 
+// proves: W-5c, W-5h
 TEST(Lake, DeepLakesAreBisected) {
   const Slots free(100, 1000);
   EXPECT_LE(find_water_level(free, 50001).steps, 10u);

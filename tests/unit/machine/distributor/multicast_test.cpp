@@ -32,7 +32,7 @@ Slots by_rule(const RandomLoad& load, const Slots& order) {
   return sorted;
 }
 
-// proves: W-6
+// proves: W-6a, W-6c, W-6d, W-6e, W-6f
 TEST(Multicast, TakesSmsByTheRule) {
   std::mt19937_64 random(1);
   const auto policy = std::move(*make_policy("lake"));
@@ -55,7 +55,7 @@ TEST(Multicast, TakesSmsByTheRule) {
   }
 }
 
-// proves: W-6
+// proves: W-6b, W-6f
 TEST(Multicast, OneCtaOfAClusterPerSmButManyClusters) {
   const auto policy = std::move(*make_policy("lake"));
   const auto shape = *preset_shape("tiny", 1);

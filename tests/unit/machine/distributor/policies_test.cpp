@@ -49,6 +49,7 @@ TEST_P(EveryPolicy, KeepsTheInvariants) {
   }
 }
 
+// proves: W-7g
 TEST_P(EveryPolicy, LaunchesAllThatFits) {
   std::mt19937_64 random(2);
   for (int i = 0; i < 3000; ++i) {
@@ -117,7 +118,7 @@ TEST_F(TwoGpcs, PartitionedKeepsGridsApart) {
   EXPECT_EQ(place("partitioned", whole, 1, 4).size(), 0u);
 }
 
-// proves: W-5
+// proves: W-5f
 TEST_F(TwoGpcs, TheDistributorsOrderBreaksTies) {
   struct Sink : LaunchSink {
     void launch(const LaunchMask& mask) override { sms.insert(sms.end(), mask.sms.begin(), mask.sms.end()); }

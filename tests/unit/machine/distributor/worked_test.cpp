@@ -64,7 +64,7 @@ TEST_F(WorkedExample, OneCtaAtATime) {
   EXPECT_EQ(state.free, kAfter137);
 }
 
-// proves: W-5
+// proves: W-5a, W-11j
 TEST_F(WorkedExample, ALevelAtATime) {
   worked::State state = worked::room_for_137();
   place(state, 137);
@@ -74,7 +74,7 @@ TEST_F(WorkedExample, ALevelAtATime) {
   EXPECT_EQ(state.free, kAfter137);
 }
 
-// proves: W-10
+// proves: W-10f, W-10h
 TEST_F(WorkedExample, AClusterThatDoesNotFitLaunchesNothingAndASmallerOneDoes) {
   worked::State state = worked::too_full_for_137();
   const Slots before = state.free;
@@ -126,9 +126,7 @@ Slots chosen(const Decision& decision) {
   return domains;
 }
 
-// proves: W-7
-// proves: W-8
-// proves: W-11
+// proves: W-7d, W-7f, W-7g, W-7h, W-8c, W-11c, W-11d, W-11e, W-11f, W-11g
 TEST_F(WorkedExample, NestedClustersOverFourGpcs) {
   constexpr std::uint32_t kFail = ~0u;
   worked::State state = worked::four_gpcs();
@@ -169,6 +167,7 @@ TEST_F(WorkedExample, NestedClustersOverFourGpcs) {
   EXPECT_EQ(chosen(heard.decisions[5]), (Slots{8}));
 }
 
+// proves: W-7d
 TEST_F(WorkedExample, TheExactFitIsTakenWhenNothingElseIsLeft) {
   worked::State state = worked::four_gpcs();
   for (std::uint32_t sm = 16; sm < 32; ++sm) state.free[sm] = 0;

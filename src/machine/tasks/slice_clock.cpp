@@ -1,0 +1,73 @@
+// The clock of a limit starts when the first CTA was granted, so time in a queue does not count.
+#include "machine/tasks/slice_clock.h"
+
+#include <chrono>
+
+namespace raddle::machine {
+
+void SliceClock::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_one();
+  if (thread_.joinable()) thread_.join();
+  for (const Entry& entry : entries_) tasks_.release(entry.task);
+  entries_.clear();
+}
+
+void SliceClock::wake() {
+  const std::lock_guard lock(mutex_);
+  asleep_.store(false, std::memory_order_relaxed);
+  if (!thread_.joinable() && !stopping_) thread_ = std::thread([this] { run(); });
+  wake_.notify_one();
+}
+
+void SliceClock::watch(Task& task) {
+  tasks_.retain(task);
+  {
+    const std::lock_guard lock(mutex_);
+    entries_.push_back({&task, false});
+  }
+  attend();
+}
+
+void SliceClock::look_at_limits(std::unique_lock<std::mutex>& lock) {
+  const std::uint64_t now = now_ns();
+  for (std::size_t i = 0; i < entries_.size();) {
+    Task* task = entries_[i].task;
+    const std::uint64_t started = task->started_ns.load(std::memory_order_relaxed);
+    if (task->done()) {
+      entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(i));
+      tasks_.release(task);
+      continue;
+    }
+    if (started != 0 && now > started + task->grid.time_limit_ns && !entries_[i].expired) {
+      entries_[i].expired = true;
+      lock.unlock();
+      expire_(*task);
+      lock.lock();
+    }
+    ++i;
+  }
+}
+
+void SliceClock::run() {
+  constexpr auto kSlice = std::chrono::milliseconds(2);
+  constexpr unsigned kIdleSlices = 16;  // before it sleeps
+  std::unique_lock lock(mutex_);
+  for (unsigned idle = 0; !stopping_;) {
+    look_at_limits(lock);
+    idle = end_slices_() || !entries_.empty() ? 0 : idle + 1;
+    if (idle > kIdleSlices) {
+      // Who begins to run says so first and then looks whether the clock sleeps; so this looks again.
+      asleep_.store(true, std::memory_order_seq_cst);
+      if (!end_slices_()) wake_.wait(lock, [this] { return stopping_ || !asleep_.load(); });
+      asleep_.store(false, std::memory_order_relaxed);
+      idle = 0;
+    }
+    wake_.wait_for(lock, kSlice, [this] { return stopping_; });
+  }
+}
+
+}  // namespace raddle::machine

@@ -1,0 +1,459 @@
+// Calls that end things while work still uses them: they return at once where CUDA documents no wait, what
+// they ended serves the work that was given before, and destroying a context ends what would never end by
+// itself.
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <thread>
+
+#include "driver_test.h"
+#include "unit/limit.h"
+
+namespace raddle::driver {
+namespace {
+
+using Values = std::vector<unsigned>;
+
+/// spin: never ends. sum(p, q): *q = *p + the module's variable.
+constexpr const char* kOthers = R"(
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .global .align 4 .u32 term = 5;
+.visible .entry spin()
+{
+again:
+  bra again;
+}
+.visible .entry sum(.param .u64 p, .param .u64 q)
+{
+  .reg .b32 %r<3>; .reg .b64 %d<3>;
+  ld.param.u64 %d1, [p]; ld.param.u64 %d2, [q];
+  ld.global.u32 %r1, [%d1]; ld.global.u32 %r2, [term];
+  add.u32 %r1, %r1, %r2;
+  st.global.u32 [%d2], %r1;
+  ret;
+}
+.visible .entry fetch(.param .u64 t, .param .u64 q)
+{
+  .reg .b32 %r<5>; .reg .b64 %d<3>;
+  ld.param.u64 %d1, [t]; ld.param.u64 %d2, [q];
+  mov.u32 %r1, 0;
+  tex.1d.v4.u32.s32 {%r1, %r2, %r3, %r4}, [%d1, {%r1}];
+  st.global.u32 [%d2], %r1;
+  ret;
+}
+)";
+
+/// What keeps a stream from getting on.
+enum class Blocker { kernel, value, function };
+constexpr const char* kBlockers[] = {"AnEndlessKernel", "AValueNeverWritten", "ABlockedFunction"};
+
+class Endings : public Driver, public testing::WithParamInterface<Blocker> {
+ protected:
+  void SetUp() override {
+    Driver::SetUp();
+    s = stream(STREAM_NON_BLOCKING);
+    gate = upload({0, 0});
+    ASSERT_EQ(cuModuleLoadData(&others, kOthers), CUDA_SUCCESS);
+    out = upload({0});
+  }
+  void TearDown() override {
+    open();
+    const Limit limit("cuCtxDestroy");
+    Driver::TearDown();
+  }
+
+  std::atomic_ref<unsigned> word() { return std::atomic_ref(*reinterpret_cast<unsigned*>(gate)); }
+  void open() {
+    word() = 1;
+    opened = true;
+  }
+  void block(CUstream stream) {
+    switch (GetParam()) {
+      case Blocker::kernel:
+        ASSERT_EQ(launch("wait", stream, gate, gate + 4), CUDA_SUCCESS);
+        break;
+      case Blocker::value:
+        ASSERT_EQ(cuStreamWaitValue32_v2(stream, gate, 1, WAIT_VALUE_EQ), CUDA_SUCCESS);
+        break;
+      case Blocker::function:
+        ASSERT_EQ(cuLaunchHostFunc(
+                      stream,
+                      [](void* flag) {
+                        while (!*static_cast<std::atomic<bool>*>(flag)) std::this_thread::yield();
+                      },
+                      &opened),
+                  CUDA_SUCCESS);
+        break;
+    }
+  }
+  /// A kernel of the other module, in the blocked stream.
+  template <class... Parameters>
+  void launch_other(const char* name, Parameters... parameters) {
+    CUfunction found = nullptr;
+    ASSERT_EQ(cuModuleGetFunction(&found, others, name), CUDA_SUCCESS);
+    void* pointers[] = {&parameters..., nullptr};
+    ASSERT_EQ(cuLaunchKernel(found, 1, 1, 1, 1, 1, 1, 0, s, pointers, nullptr), CUDA_SUCCESS);
+  }
+  /// Makes a call that has to return while the stream is blocked.
+  void returns(const char* name, const std::function<CUresult()>& call) {
+    const Limit limit(name);
+    EXPECT_EQ(call(), CUDA_SUCCESS) << name;
+    EXPECT_FALSE(opened) << name;
+  }
+  void finish() {
+    open();
+    const Limit limit("cuCtxSynchronize");
+    EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  }
+
+  CUstream s = nullptr;
+  CUdeviceptr gate = 0, out = 0;
+  CUmodule others = nullptr;
+  /// Of this test alone: a function may look at it after the test.
+  std::atomic<bool>& opened = []() -> std::atomic<bool>& {
+    static std::deque<std::atomic<bool>> flags;
+    return flags.emplace_back(false);
+  }();
+};
+
+TEST_P(Endings, OfStreams) {
+  const CUdeviceptr in = upload({37});
+  const CUstream legacy_blocks = stream();
+  block(s);
+  launch_other("sum", in, out);
+  returns("cuStreamDestroy", [&] { return cuStreamDestroy_v2(s); });
+  EXPECT_EQ(cuStreamQuery(s), CUDA_ERROR_INVALID_HANDLE);
+  finish();
+  EXPECT_EQ(download(out, 1), Values{42});  // its work was done all the same
+  EXPECT_EQ(cuStreamDestroy_v2(legacy_blocks), CUDA_SUCCESS);
+}
+
+/// The legacy stream still waits for work of a blocking stream that was destroyed.
+TEST_P(Endings, OfStreamsKeepTheLegacyStreamsOrder) {
+  s = stream();
+  const CUdeviceptr in = upload({1}), copy = upload({0});
+  block(s);
+  launch_other("sum", in, out);
+  returns("cuStreamDestroy", [&] { return cuStreamDestroy_v2(s); });
+  ASSERT_EQ(cuMemcpyDtoDAsync_v2(copy, out, 4, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamQuery(nullptr), CUDA_ERROR_NOT_READY);
+  finish();
+  EXPECT_EQ(download(copy, 1), Values{6});
+}
+
+TEST_P(Endings, OfModules) {
+  const CUdeviceptr in = upload({37});
+  block(s);
+  launch_other("sum", in, out);
+  returns("cuModuleUnload", [&] { return cuModuleUnload(others); });
+  finish();
+  EXPECT_EQ(download(out, 1), Values{42});
+}
+
+TEST_P(Endings, OfLibraries) {
+  CUlibrary library = nullptr;
+  CUkernel kernel = nullptr;
+  CUdeviceptr in = upload({37});
+  ASSERT_EQ(cuLibraryLoadData(&library, kOthers, nullptr, nullptr, 0, nullptr, nullptr, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuLibraryGetKernel(&kernel, library, "sum"), CUDA_SUCCESS);
+  block(s);
+  void* pointers[] = {&in, &out};
+  ASSERT_EQ(cuLaunchKernel(reinterpret_cast<CUfunction>(kernel), 1, 1, 1, 1, 1, 1, 0, s, pointers, nullptr),
+            CUDA_SUCCESS);
+  returns("cuLibraryUnload", [&] { return cuLibraryUnload(library); });
+  finish();
+  EXPECT_EQ(download(out, 1), Values{42});
+}
+
+TEST_P(Endings, OfPinnedMemory) {
+  unsigned* in = nullptr;
+  ASSERT_EQ(cuMemHostAlloc(reinterpret_cast<void**>(&in), 4, 0), CUDA_SUCCESS);
+  *in = 37;
+  block(s);
+  launch_other("sum", in, out);
+  returns("cuMemFreeHost", [&] { return cuMemFreeHost(in); });
+  EXPECT_EQ(cuMemFreeHost(in), CUDA_ERROR_INVALID_VALUE);
+  finish();
+  EXPECT_EQ(download(out, 1), Values{42});
+}
+
+TEST_P(Endings, OfRegistrations) {
+  std::vector<unsigned> in(1024, 37);
+  ASSERT_EQ(cuMemHostRegister_v2(in.data(), 4096, 0), CUDA_SUCCESS);
+  block(s);
+  launch_other("sum", in.data(), out);
+  returns("cuMemHostUnregister", [&] { return cuMemHostUnregister(in.data()); });
+  finish();
+  EXPECT_EQ(download(out, 1), Values{42});
+}
+
+TEST_P(Endings, OfMappings) {
+  const CUmemAllocationProp props{ALLOCATION_PINNED, HANDLE_TYPE_NONE, {LOCATION_DEVICE, 0}};
+  const CUmemAccessDesc access{{LOCATION_DEVICE, 0}, ACCESS_READ_WRITE};
+  constexpr std::size_t kBytes = 2 << 20;
+  CUmemGenericAllocationHandle first = 0, second = 0;
+  CUdeviceptr in = 0;
+  ASSERT_EQ(cuMemCreate(&first, kBytes, &props, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemCreate(&second, kBytes, &props, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemAddressReserve(&in, kBytes, 0, 0, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemMap(in, kBytes, 0, first, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemSetAccess(in, kBytes, &access, 1), CUDA_SUCCESS);
+  const unsigned value = 37;
+  ASSERT_EQ(cuMemcpyHtoD_v2(in, &value, 4), CUDA_SUCCESS);
+  block(s);
+  launch_other("sum", in, out);
+  returns("cuMemUnmap", [&] { return cuMemUnmap(in, kBytes); });
+  EXPECT_EQ(cuMemcpyHtoD_v2(in, &value, 4), CUDA_ERROR_INVALID_VALUE);
+  returns("cuMemRelease", [&] { return cuMemRelease(first); });
+  returns("cuMemAddressFree", [&] { return cuMemAddressFree(in, kBytes); });
+  finish();
+  EXPECT_EQ(download(out, 1), Values{42});
+  EXPECT_EQ(cuMemRelease(second), CUDA_SUCCESS);
+}
+
+/// Other memory can be mapped where some was: after what used that.
+TEST_P(Endings, OfMappingsThatOthersFollow) {
+  const CUmemAllocationProp props{ALLOCATION_PINNED, HANDLE_TYPE_NONE, {LOCATION_DEVICE, 0}};
+  const CUmemAccessDesc access{{LOCATION_DEVICE, 0}, ACCESS_READ_WRITE};
+  constexpr std::size_t kBytes = 2 << 20;
+  CUmemGenericAllocationHandle handles[2] = {};
+  CUdeviceptr in = 0;
+  for (auto& handle : handles) ASSERT_EQ(cuMemCreate(&handle, kBytes, &props, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemAddressReserve(&in, kBytes, 0, 0, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemMap(in, kBytes, 0, handles[0], 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemSetAccess(in, kBytes, &access, 1), CUDA_SUCCESS);
+  unsigned value = 37;
+  ASSERT_EQ(cuMemcpyHtoD_v2(in, &value, 4), CUDA_SUCCESS);
+  block(s);
+  launch_other("sum", in, out);
+  returns("cuMemUnmap", [&] { return cuMemUnmap(in, kBytes); });
+  open();
+  const Limit limit("cuMemMap");
+  ASSERT_EQ(cuMemMap(in, kBytes, 0, handles[1], 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemSetAccess(in, kBytes, &access, 1), CUDA_SUCCESS);
+  EXPECT_EQ(download(out, 1), Values{42});
+  value = 1;
+  ASSERT_EQ(cuMemcpyHtoD_v2(in, &value, 4), CUDA_SUCCESS);
+  EXPECT_EQ(download(in, 1), Values{1});
+  EXPECT_EQ(cuMemUnmap(in, kBytes), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemAddressFree(in, kBytes), CUDA_SUCCESS);
+  for (const auto handle : handles) EXPECT_EQ(cuMemRelease(handle), CUDA_SUCCESS);
+}
+
+TEST_P(Endings, OfMemoryOfPools) {
+  CUmemoryPool pool = nullptr;
+  const CUmemPoolProps props{ALLOCATION_PINNED, HANDLE_TYPE_NONE, {LOCATION_DEVICE, 0}};
+  ASSERT_EQ(cuMemPoolCreate(&pool, &props), CUDA_SUCCESS);
+  CUdeviceptr in = 0, other = 0, next = 0;
+  ASSERT_EQ(cuMemAllocFromPoolAsync(&in, 4, pool, s), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemAllocFromPoolAsync(&other, 4, pool, s), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemsetD32Async(in, 37, 1, s), CUDA_SUCCESS);
+  block(s);
+  launch_other("sum", in, out);
+  returns("cuMemFree", [&] { return cuMemFree_v2(in); });
+  returns("cuMemFreeAsync", [&] { return cuMemFreeAsync(other, s); });
+  const CUstream another = stream(STREAM_NON_BLOCKING);
+  ASSERT_EQ(cuMemAllocFromPoolAsync(&next, 4, pool, another), CUDA_SUCCESS);
+  EXPECT_NE(next, in);  // which is in use
+  EXPECT_NE(next, other);
+  returns("cuMemPoolDestroy", [&] { return cuMemPoolDestroy(pool); });
+  finish();
+  EXPECT_EQ(download(out, 1), Values{42});
+}
+
+TEST_P(Endings, OfTexturesAndArrays) {
+  const CUDA_ARRAY3D_DESCRIPTOR shape{4, 0, 0, FORMAT_UNSIGNED_INT32, 1, ARRAY3D_SURFACE_LDST};
+  const unsigned texels[] = {42, 1, 2, 3};
+  CUarray array = nullptr;
+  CUtexObject texture = 0;
+  CUsurfObject surface = 0;
+  ASSERT_EQ(cuArray3DCreate_v2(&array, &shape), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemcpyHtoA_v2(array, 0, texels, sizeof texels), CUDA_SUCCESS);
+  CUDA_RESOURCE_DESC resource{};
+  resource.resType = RESOURCE_TYPE_ARRAY;
+  resource.res.array.hArray = array;
+  CUDA_TEXTURE_DESC descriptor{};
+  descriptor.flags = TRSF_READ_AS_INTEGER;
+  ASSERT_EQ(cuTexObjectCreate(&texture, &resource, &descriptor, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(cuSurfObjectCreate(&surface, &resource), CUDA_SUCCESS);
+  block(s);
+  launch_other("fetch", texture, out);
+  returns("cuTexObjectDestroy", [&] { return cuTexObjectDestroy(texture); });
+  returns("cuSurfObjectDestroy", [&] { return cuSurfObjectDestroy(surface); });
+  returns("cuArrayDestroy", [&] { return cuArrayDestroy(array); });
+  EXPECT_EQ(cuTexObjectDestroy(texture), CUDA_ERROR_INVALID_VALUE);
+  finish();
+  EXPECT_EQ(download(out, 1), Values{42});
+}
+
+TEST_P(Endings, OfMipmappedArrays) {
+  const CUDA_ARRAY3D_DESCRIPTOR shape{4, 4, 0, FORMAT_UNSIGNED_INT32, 1, 0};
+  CUmipmappedArray mipmap = nullptr;
+  ASSERT_EQ(cuMipmappedArrayCreate(&mipmap, &shape, 2), CUDA_SUCCESS);
+  block(s);
+  returns("cuMipmappedArrayDestroy", [&] { return cuMipmappedArrayDestroy(mipmap); });
+  finish();
+}
+
+TEST_P(Endings, OfEvents) {
+  CUevent event = nullptr;
+  const CUstream waits = stream(STREAM_NON_BLOCKING);
+  const CUdeviceptr in = upload({37});
+  ASSERT_EQ(cuEventCreate(&event, 0), CUDA_SUCCESS);
+  block(s);
+  ASSERT_EQ(cuEventRecord(event, s), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamWaitEvent(waits, event, 0), CUDA_SUCCESS);
+  returns("cuEventDestroy", [&] { return cuEventDestroy_v2(event); });
+  EXPECT_EQ(cuStreamQuery(waits), CUDA_ERROR_NOT_READY);
+  launch_other("sum", in, out);
+  finish();
+  EXPECT_EQ(cuStreamQuery(waits), CUDA_SUCCESS);
+}
+
+/// cuMemFree waits for the work of its context, for no other's.
+TEST_P(Endings, OfDeviceMemoryWaitForTheContext) {
+  for (const bool is_managed : {false, true}) {
+    CUdeviceptr in = upload({37});
+    if (is_managed) {
+      ASSERT_EQ(cuMemAllocManaged(&in, 4, MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
+      *reinterpret_cast<unsigned*>(in) = 37;
+    }
+    word() = 0;
+    opened = false;
+    block(s);
+    launch_other("sum", in, out);
+    CUcontext another = nullptr;
+    CUdeviceptr there = 0;
+    ASSERT_EQ(cuCtxCreate_v4(&another, nullptr, 0, 0), CUDA_SUCCESS);
+    ASSERT_EQ(is_managed ? cuMemAllocManaged(&there, 4, MEM_ATTACH_GLOBAL) : cuMemAlloc_v2(&there, 4),
+              CUDA_SUCCESS);
+    returns("cuMemFree", [&] { return cuMemFree_v2(there); });
+    {
+      const Limit limit("cuCtxDestroy");
+      ASSERT_EQ(cuCtxDestroy_v2(another), CUDA_SUCCESS);
+    }
+    ASSERT_EQ(cuCtxSetCurrent(context), CUDA_SUCCESS);
+    std::thread opener([&] { open(); });
+    {
+      const Limit limit("cuMemFree");
+      EXPECT_EQ(cuMemFree_v2(in), CUDA_SUCCESS);
+      EXPECT_TRUE(opened);
+    }
+    opener.join();
+    EXPECT_EQ(download(out, 1), Values{42});
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Behind, Endings, testing::Values(Blocker::kernel, Blocker::value, Blocker::function),
+                         [](const auto& info) { return kBlockers[static_cast<int>(info.param)]; });
+
+/// Contexts that are destroyed while something in them would never end.
+class ContextEndings : public Endings {
+ protected:
+  // Without the fixture's context, which is what ends; nor its memory.
+  void TearDown() override { opened = true; }
+};
+
+TEST_P(ContextEndings, CancelWhatDoesNotEnd) {
+  block(s);
+  launch_other("sum", gate, out);
+  const CUstream another = stream();
+  ASSERT_EQ(cuStreamWaitValue32_v2(another, gate, 7, WAIT_VALUE_EQ), CUDA_SUCCESS);
+  {
+    const Limit limit("cuCtxDestroy");
+    EXPECT_EQ(cuCtxDestroy_v2(context), CUDA_SUCCESS);
+  }
+  EXPECT_FALSE(opened);
+  EXPECT_EQ(cuCtxSetCurrent(context), CUDA_ERROR_INVALID_CONTEXT);
+  CUcontext next = nullptr;  // others go on
+  ASSERT_EQ(cuCtxCreate_v4(&next, nullptr, 0, 0), CUDA_SUCCESS);
+  EXPECT_EQ(download(upload({3}), 1), Values{3});
+  opened = true;
+  EXPECT_EQ(cuCtxDestroy_v2(next), CUDA_SUCCESS);
+}
+
+TEST_P(ContextEndings, WakeThreadsThatWaitInThem) {
+  block(s);
+  CUresult result = CUDA_SUCCESS;
+  std::atomic<bool> waits{false};
+  std::thread waiter([&] {
+    ASSERT_EQ(cuCtxSetCurrent(context), CUDA_SUCCESS);
+    waits = true;
+    result = cuStreamSynchronize(s);
+  });
+  while (!waits) std::this_thread::yield();
+  if (GetParam() == Blocker::function) {
+    opened = true;  // such a function is the program's: nobody can end it
+  } else {
+    const Limit limit("cuCtxDestroy");
+    EXPECT_EQ(cuCtxDestroy_v2(context), CUDA_SUCCESS);
+  }
+  const Limit limit("cuStreamSynchronize");
+  waiter.join();
+  EXPECT_TRUE(result == CUDA_ERROR_CONTEXT_IS_DESTROYED || GetParam() == Blocker::function) << result;
+  if (GetParam() == Blocker::function) EXPECT_EQ(cuCtxDestroy_v2(context), CUDA_SUCCESS);
+}
+
+TEST_P(ContextEndings, OfThePrimaryContext) {
+  EXPECT_EQ(cuCtxDestroy_v2(context), CUDA_SUCCESS);
+  for (const bool reset : {true, false}) {
+    opened = false;
+    ASSERT_EQ(cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
+    ASSERT_EQ(cuCtxSetCurrent(context), CUDA_SUCCESS);
+    ASSERT_EQ(cuModuleLoadData(&module, kKernels), CUDA_SUCCESS);
+    gate = upload({0, 0});
+    s = stream();
+    block(s);
+    {
+      const Limit limit(reset ? "cuDevicePrimaryCtxReset" : "cuDevicePrimaryCtxRelease");
+      EXPECT_EQ(reset ? cuDevicePrimaryCtxReset_v2(0) : cuDevicePrimaryCtxRelease_v2(0), CUDA_SUCCESS);
+    }
+    EXPECT_FALSE(opened);
+    opened = true;  // the function, where there is one
+  }
+}
+
+TEST_P(ContextEndings, OfALoopThatNothingCanLeave) {
+  if (GetParam() != Blocker::kernel) return;
+  launch_other("spin");
+  const Limit limit("cuCtxDestroy");
+  EXPECT_EQ(cuCtxDestroy_v2(context), CUDA_SUCCESS);
+}
+
+/// Work that gets on is done before its context goes.
+TEST_P(ContextEndings, LetWorkFinishThatGetsOn) {
+  unsigned* pinned = nullptr;
+  ASSERT_EQ(cuMemHostAlloc(reinterpret_cast<void**>(&pinned), 4096, 0), CUDA_SUCCESS);
+  std::vector<unsigned> result(1);
+  *pinned = 37;
+  launch_other("sum", pinned, result.data());  // memory of the program, which nothing ends
+  EXPECT_EQ(cuCtxDestroy_v2(context), CUDA_SUCCESS);
+  EXPECT_EQ(result[0], 42u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Behind, ContextEndings,
+                         testing::Values(Blocker::kernel, Blocker::value, Blocker::function),
+                         [](const auto& info) { return kBlockers[static_cast<int>(info.param)]; });
+
+/// A program that ends does not wait for its kernels.
+TEST(ProcessEnding, TakesKernelsAlong) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto end_while_a_kernel_runs = [] {
+    const Limit limit("exit");
+    CUcontext context = nullptr;
+    CUmodule others = nullptr;
+    CUfunction spin = nullptr;
+    if (cuInit(0) != CUDA_SUCCESS || cuCtxCreate_v4(&context, nullptr, 0, 0) != CUDA_SUCCESS ||
+        cuModuleLoadData(&others, kOthers) != CUDA_SUCCESS ||
+        cuModuleGetFunction(&spin, others, "spin") != CUDA_SUCCESS ||
+        cuLaunchKernel(spin, 64, 1, 1, 32, 1, 1, 0, nullptr, nullptr, nullptr) != CUDA_SUCCESS)
+      std::exit(1);
+    std::exit(42);
+  };
+  EXPECT_EXIT(end_while_a_kernel_runs(), testing::ExitedWithCode(42), "");
+}
+
+}  // namespace
+}  // namespace raddle::driver
