@@ -41,6 +41,25 @@ void DecisionRecorder::complete(const Grid& grid, std::uint32_t sm, std::uint32_
   write(decision, grid);
 }
 
+/// As the long way says it: what exited, then a mask for each level of the lake.
+void DecisionRecorder::succeed(const Grid& grid, const SmRun& exited, std::span<const std::uint32_t> load) {
+  const bool one_sm = exited.step == 0;
+  std::vector<std::uint32_t> sms(exited.count);
+  for (std::uint32_t i = 0; i < exited.count; ++i) sms[i] = exited.first + i * exited.step;
+  if (one_sm) complete(grid, exited.first, exited.count, 0);
+  for (std::uint32_t i = 0; i < exited.count && !one_sm; ++i) complete(grid, sms[i], 1, 0);
+  const std::uint32_t masks = one_sm ? exited.count : 1, size = exited.count / masks;
+  for (std::uint32_t mask = 0; mask < masks; ++mask) {
+    Decision decision;
+    decision.first = grid.next + mask;
+    decision.cluster = grid.next;
+    decision.sms.assign(sms.begin(), sms.begin() + size);
+    decision.free.assign(load.size(), 0);
+    if (one_sm) decision.free[exited.first] = masks - 1 - mask;
+    write(decision, grid);
+  }
+}
+
 void DecisionRecorder::cluster_complete(const Grid& grid, std::uint64_t cluster) {
   Decision decision;
   decision.kind = Decision::Kind::cluster_complete;

@@ -2,6 +2,8 @@
 // placed, counted from the start of its placement; here it gets grid, time and number.
 #pragma once
 
+#include <span>
+
 #include "machine/distributor/decision_log.h"
 #include "machine/distributor/grid.h"
 
@@ -21,6 +23,9 @@ class DecisionRecorder final : public DecisionLog {
   /// @param kind  fail or stall
   void refuse(const Grid& grid, Decision::Kind kind);
   void complete(const Grid& grid, std::uint32_t sm, std::uint32_t count, std::uint64_t cluster);
+  /// Of a full machine (Distributor::succeed): CTAs of a grid have exited, its next ones took their slots.
+  /// @param load  by SM: CTAs resident, before and after it
+  void succeed(const Grid& grid, const SmRun& exited, std::span<const std::uint32_t> load);
   void cluster_complete(const Grid& grid, std::uint64_t cluster);
 
  private:

@@ -73,15 +73,16 @@ void Distributor::complete(Grid& grid, std::uint32_t sm, std::uint32_t count) {
   state_->release_if_finished(grid);
 }
 
-bool Distributor::succeed(Grid& grid, std::uint32_t count) {
+bool Distributor::succeed(Grid& grid, const SmRun& exited) {
   State& state = *state_;
   const bool waits_alone =
-      state.order.size() == 1 && &state.order[0] == &grid && grid.ctas - grid.next > count;
-  if (!waits_alone || !grid.kind.is_plain() || state.recorder || !state.policy->refills_by_number() ||
+      state.order.size() == 1 && &state.order[0] == &grid && grid.ctas - grid.next > exited.count;
+  if (!waits_alone || !grid.kind.is_plain() || !state.policy->refills_by_number() ||
       state.options.credits != 0 || !state.options.sm_order.empty() || state.usage.enable_changes() != 0 ||
       state.table.look(grid.row).total != 0)
     return false;
-  grid.next += count;
+  if (state.recorder) state.recorder.succeed(grid, exited, state.usage.load());
+  grid.next += exited.count;
   return true;
 }
 

@@ -62,11 +62,11 @@ class Distributor {
   /// CTAs of a plain grid have exited: their slots are free at once.
   void complete(Grid& grid, std::uint32_t sm, std::uint32_t count);
   /// The short way of `complete` and `distribute` in a full machine where only one plain grid waits: its next
-  /// CTAs take the slots of those that exited, and the model stays as it is. For one run of CTAs that have
-  /// exited, all on one SM or each on another, by number.
+  /// CTAs take the slots of those that exited, and the model stays as it is.
+  /// @param exited  a run of CTAs, all on one SM or each on another, by number
   /// @returns whether it is so: then the CTAs from the old grid.next on are launched on the same SMs in that
   /// order
-  bool succeed(Grid& grid, std::uint32_t count);
+  bool succeed(Grid& grid, const SmRun& exited);
   /// One CTA of a cluster has exited: its warps, registers and shared memory are free at once (W-4).
   /// @returns whether it was the last of its outermost cluster: the flush may begin (W-20)
   bool complete_in_cluster(Grid& grid, std::uint32_t sm, std::uint32_t cluster);

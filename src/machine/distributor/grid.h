@@ -30,6 +30,11 @@ std::array<SlotLimit, 6> slot_limits(const SmLimits& sm, const CtaNeeds& needs);
 /// CTAs that an empty SM holds; 0: one does not fit at all.
 std::uint32_t slots_per_sm(const SmLimits& sm, const CtaNeeds& needs);
 
+/// SMs of CTAs: first, first + step, ... With step 0 all of them are on one SM.
+struct SmRun {
+  std::uint32_t first = 0, step = 0, count = 0;
+};
+
 using raddle::ClusterLevel;
 using raddle::DistributionMode;
 

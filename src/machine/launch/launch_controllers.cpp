@@ -258,7 +258,9 @@ bool LaunchControllers::refill(const CtaRun& finished) {
   CtaRun next = finished;
   next.first = grid.next;
   next.index_step = 1;
-  if (finished.slot != kNoCluster || !distributor_.succeed(grid, finished.count)) return false;
+  if (finished.slot != kNoCluster ||
+      !distributor_.succeed(grid, {finished.sm, finished.sm_step, finished.count}))
+    return false;
   for (std::uint32_t i = 0; i < next.count; ++i) --taken_[next.sm + i * next.sm_step];
   push(owners_[owner_of_[next.sm]], next);
   unlaunched_ -= next.count;

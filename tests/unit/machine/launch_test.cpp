@@ -41,8 +41,8 @@ std::unique_ptr<Policy> lake() {
 
 /// The controllers and what a worker would keep.
 struct Launches {
-  explicit Launches(const char* name, unsigned workers = 1)
-      : shape(*preset_shape(name, 2)), controllers(shape, workers, lake()) {}
+  explicit Launches(const char* name, unsigned workers = 1, DistributorOptions options = {})
+      : shape(*preset_shape(name, 2)), controllers(shape, workers, lake(), options) {}
 
   std::vector<CtaRun> exchange(unsigned worker, std::vector<CtaRun> finished = {}) {
     std::vector<CtaRun> grants(LaunchControllers::kGrants);
@@ -106,19 +106,10 @@ TEST(LaunchControllers, EveryCtaOnceAndNoSmAboveItsSlots) {
   EXPECT_EQ(launches.completed.at(task.get()), 1);
 }
 
-class Ignored final : public LaunchRecorder, public DecisionLog {
-  void added(const Grid&, const std::uint32_t*, std::string_view, std::uint64_t) override {}
-  void ended(const Grid&, std::uint64_t, std::uint32_t, std::uint64_t, std::uint64_t) override {}
-  DecisionLog* decisions() override { return this; }
-  void record(const Decision&) override {}
-};
-
-// Who listens to decisions makes the distributor take every one the long way.
+// Credits, though there are more than enough, make the distributor take every decision the long way.
 TEST(LaunchControllers, TheShortWayOfAFullMachineDecidesAsTheLongOne) {
   for (const char* shape : {"h200", "tiny"}) {
-    Launches quick(shape), slow(shape);
-    Ignored listener;
-    slow.controllers.record(&listener);
+    Launches quick(shape), slow(shape, 1, {.credits = 1u << 30});
     std::vector<CtaRun> launched[2];
     int i = 0;
     for (Launches* launches : {&quick, &slow}) {
@@ -143,6 +134,76 @@ TEST(LaunchControllers, TheShortWayOfAFullMachineDecidesAsTheLongOne) {
       ASSERT_EQ(launched[0][k].first, launched[1][k].first) << shape << ", " << k;
       ASSERT_EQ(launched[0][k].sm, launched[1][k].sm) << shape << ", " << k;
     }
+  }
+}
+
+using Places = std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t>;  // grid, CTA: SM
+
+/// Who listens: where each CTA went, and that no SM gives back what it has not got.
+class Listener final : public LaunchRecorder, public DecisionLog {
+ public:
+  void added(const Grid&, const std::uint32_t*, std::string_view, std::uint64_t) override {}
+  void ended(const Grid&, std::uint64_t, std::uint32_t, std::uint64_t, std::uint64_t) override {}
+  DecisionLog* decisions() override { return this; }
+  void record(const Decision& decision) override {
+    EXPECT_EQ(decision.sequence, decisions_++);
+    for (std::size_t i = 0; i < decision.sms.size(); ++i) {
+      int& resident = resident_[{decision.grid, decision.sms[i]}];
+      if (decision.kind == Decision::Kind::complete) EXPECT_GE(--resident, 0);
+      if (decision.kind != Decision::Kind::launch) continue;
+      ++resident;
+      EXPECT_TRUE(places.emplace(std::pair(decision.grid, decision.first + i), decision.sms[i]).second);
+    }
+  }
+  Places places;
+
+ private:
+  std::map<std::pair<std::uint64_t, std::uint32_t>, int> resident_;  // by grid and SM
+  std::uint64_t decisions_ = 0;
+};
+
+/// Plain grids and one of clusters on three workers, which report up to eight runs at a time, in any order.
+Places places_of_random_work(Launches& launches) {
+  constexpr unsigned kWorkers = 3;
+  std::uint32_t state = 1;
+  const auto draw = [&](std::size_t below) {
+    state = state * 1664525 + 1013904223;
+    return (state >> 8) % below;
+  };
+  auto first = grid_of(6000, 256), clusters = clusters_of(4, 400, 128), last = grid_of(700, 512);
+  launches.controllers.add(*first);
+  Places places;
+  std::vector<CtaRun> running[kWorkers];
+  for (int round = 0; launches.completed.size() < 3; ++round) {
+    if (round == 900) launches.controllers.add(*clusters);
+    if (round == 1000) launches.controllers.add(*last);
+    const std::size_t worker = draw(kWorkers);
+    std::vector<CtaRun>& mine = running[worker];
+    std::vector<CtaRun> ended;
+    for (std::size_t count = draw(9); count != 0 && !mine.empty(); --count) {
+      const auto one = mine.begin() + static_cast<std::ptrdiff_t>(draw(mine.size()));
+      ended.push_back(*one);
+      mine.erase(one);
+    }
+    for (const CtaRun& run : launches.exchange(static_cast<unsigned>(worker), ended)) {
+      mine.push_back(run);
+      for (const CtaRun& cta : single_ctas({run}))
+        EXPECT_TRUE(places.emplace(std::pair(cta.task->distribution.id, cta.first), cta.sm).second);
+    }
+  }
+  EXPECT_EQ(places.size(), 7100u);
+  return places;
+}
+
+// proves: W-21a
+TEST(LaunchControllers, RecordingChangesNothing) {
+  for (const char* shape : {"h200", "tiny"}) {
+    Listener listener;
+    Launches alone(shape, 3), heard(shape, 3);
+    heard.controllers.record(&listener);
+    const Places places = places_of_random_work(alone);
+    EXPECT_EQ(places_of_random_work(heard), places) << shape;
+    EXPECT_EQ(listener.places, places) << shape;
   }
 }
 
