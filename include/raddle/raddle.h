@@ -156,7 +156,7 @@ class Device {
   std::uint64_t memory_used() const;  ///< bytes
   std::uint64_t limit(Limit limit) const;
   /// The stack is for kernels compiled from now on, also again; the others can be changed until the first
-  /// kernel used them. @errors invalid: too late, or more than the shape has
+  /// kernel used them. @errors invalid: too late, or more than the shape has; out_of_memory
   Result<void> set_limit(Limit limit, std::uint64_t value);
   std::uint64_t blocks_completed() const;  ///< since open(), all launches: for progress displays
 

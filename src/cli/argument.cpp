@@ -73,9 +73,10 @@ Result<std::array<std::uint32_t, 3>> parse_extents(const std::string& text, cons
   std::vector<std::string> parts = split(text, ",x");
   if (parts.size() > 3) return Error::invalid("{} {} has more than three extents", what, text);
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    Result<std::uint64_t> extent = parse_count(parts[i]);
-    if (!extent || *extent == 0 || *extent > 0xffffffffu)
-      return Error::invalid("{} is no {}: X[,Y[,Z]], each at least 1", text, what);
+    const Result<std::uint64_t> extent = parse_count(parts[i], 1, 0xffffffffu);
+    if (!extent)
+      return Error::invalid("{} is no {}: X[,Y[,Z]], each at least 1: {}", text, what,
+                            extent.error().message);
     extents[i] = static_cast<std::uint32_t>(*extent);
   }
   return extents;

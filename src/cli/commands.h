@@ -74,7 +74,8 @@ int doctor(const DoctorOptions& options);
 
 struct OccupancyOptions {
   std::string file, kernel;           ///< kernel: empty if the file has only one
-  std::string block, shared = "0";    ///< block: empty for what suits the kernel
+  std::string block;                  ///< empty for what suits the kernel
+  std::uint64_t shared_bytes = 0;     ///< dynamic shared memory per block
   std::vector<std::string> clusters;  ///< [LEVEL:]X[xY[xZ]], outermost first; empty: what the kernel requires
   std::vector<std::string> shapes{"h200"};
   std::string policy = "lake";
@@ -121,14 +122,15 @@ int ptxas(const std::vector<std::string>& words);
 
 struct RunOptions {
   MachineOptions machine;
-  std::string file, kernel;                ///< kernel: empty if the file has only one
-  std::string grid = "1", block;           ///< block: empty for what suits the kernel
-  std::string shared = "0";                ///< dynamic shared memory, bytes
-  bool cooperative = false;                ///< all blocks resident at once
-  std::vector<std::string> clusters;       ///< [LEVEL:]X[,Y[,Z]], outermost first
-  bool spread = false;                     ///< at most one block of a cluster per SM
-  std::string heap = "8M", stack = "16K";  ///< for malloc; per thread: bytes
-  double time_limit = 0;                   ///< seconds, 0: none
+  std::string file, kernel;              ///< kernel: empty if the file has only one
+  std::string grid = "1", block;         ///< block: empty for what suits the kernel
+  std::uint64_t shared_bytes = 0;        ///< dynamic shared memory
+  bool cooperative = false;              ///< all blocks resident at once
+  std::vector<std::string> clusters;     ///< [LEVEL:]X[,Y[,Z]], outermost first
+  bool spread = false;                   ///< at most one block of a cluster per SM
+  std::uint64_t heap_bytes = 8 << 20;    ///< for malloc
+  std::uint32_t stack_bytes = 16 << 10;  ///< per thread
+  double time_limit = 0;                 ///< seconds, 0: none
   double tolerance = 0;
   std::string record, decisions;  ///< files; empty: not wanted
   std::vector<std::string> arguments, outputs, expectations, prints;

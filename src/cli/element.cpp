@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <random>
 
+#include "base/count.h"
 #include "numerics/half.h"
 
 namespace raddle::cli {
@@ -41,19 +41,15 @@ std::int64_t sign_extended(Type type, std::uint64_t bits) {
 }
 
 Result<std::uint64_t> parse_integer(Type type, const std::string& text) {
-  const char* start = text.c_str();
-  bool negative = text.starts_with('-');
-  char* end = nullptr;
-  errno = 0;
-  std::uint64_t magnitude = std::strtoull(start + (negative || text.starts_with('+')), &end, 0);
-  if (end == start || *end != '\0' || text.empty() || text.find_first_of(" +-", 1) != std::string::npos)
-    return Error::invalid("{} is no {}", text, isa::type_name(type));
+  const bool negative = text.starts_with('-');
+  const auto parsed = parse_count(std::string_view(text).substr(negative || text.starts_with('+') ? 1 : 0));
+  if (!parsed) return Error::invalid("{} is no {}: {}", text, isa::type_name(type), parsed.error().message);
+  const std::uint64_t magnitude = *parsed;
   unsigned bits = isa::bit_size(type);
   std::uint64_t limit = negative               ? 1ull << (bits - 1)
                         : isa::is_signed(type) ? low_bits(bits - 1)
                                                : low_bits(bits);
-  if (errno == ERANGE || magnitude > limit ||
-      (negative && isa::type_class(type) == isa::TypeClass::unsigned_ && magnitude))
+  if (magnitude > limit || (negative && isa::type_class(type) == isa::TypeClass::unsigned_ && magnitude))
     return Error::invalid("{} does not fit {}", text, isa::type_name(type));
   return (negative ? 0 - magnitude : magnitude) & low_bits(bits);
 }
@@ -95,10 +91,17 @@ Result<Type> parse_element_type(std::string_view name) {
 
 Result<std::uint64_t> parse_scalar(Type type, const std::string& text) {
   if (!isa::is_float(type)) return parse_integer(type, text);
-  char* end = nullptr;
-  double value = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0') return Error::invalid("{} is no {}", text, isa::type_name(type));
-  return numerics::round_double(value, format_of(type), numerics::Rounding::rn);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  double value = std::numeric_limits<double>::quiet_NaN();
+  if (text != "nan") {
+    const auto parsed = parse_real(text, -kInfinity, kInfinity);
+    if (!parsed) return Error::invalid("{} is no {}: {}", text, isa::type_name(type), parsed.error().message);
+    value = *parsed;
+  }
+  const std::uint64_t bits = numerics::round_double(value, format_of(type), numerics::Rounding::rn);
+  if (std::isfinite(value) && !std::isfinite(element_value(type, bits)))
+    return Error::invalid("{} does not fit {}", text, isa::type_name(type));
+  return bits;
 }
 
 std::uint64_t load_element(Type type, const std::byte* at) {

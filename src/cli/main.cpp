@@ -2,16 +2,51 @@
 // To add a subcommand: an options struct and a function in commands.h, a file beside this one, a block here.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <limits>
 
+#include "base/count.h"
 #include "cli/commands.h"
 
 namespace raddle::cli {
 namespace {
 
 using Action = std::function<int()>;
+
+/// A wrong value, as CLI11 reports it: the option's name and what is the matter.
+CLI::ValidationError wrong(const std::string& option, const Error& error) {
+  return CLI::ValidationError(option, error.message);
+}
+
+/// An option whose value is a count (base/count.h).
+template <class Count>
+CLI::Option* add_count(CLI::App& command, const std::string& name, Count& value, const std::string& help,
+                       std::uint64_t least = 0, std::uint64_t most = std::numeric_limits<Count>::max()) {
+  const auto read = [=, &value](const std::string& text) {
+    const auto count = parse_count(text, least, most);
+    if (!count) throw wrong(name, count.error());
+    value = static_cast<Count>(*count);
+  };
+  return command.add_option_function<std::string>(name, read, help)
+      ->type_name("COUNT")
+      ->default_str(format_count(value));
+}
+
+/// An option whose value is a number with decimals, not negative.
+void add_real(CLI::App& command, const std::string& name, double& value, const std::string& help,
+              double most) {
+  const auto read = [=, &value](const std::string& text) {
+    const auto real = parse_real(text, 0, most);
+    if (!real) throw wrong(name, real.error());
+    value = *real;
+  };
+  command.add_option_function<std::string>(name, read, help)
+      ->type_name("NUMBER")
+      ->default_str(fmt::format("{}", value));
+}
+
+constexpr double kMostSeconds = 1e9;  // nanoseconds of it fit 64 bits
 
 constexpr const char* kFileHelp = "PTX, a fat binary, or a program or object file that nvcc made";
 
@@ -49,8 +84,7 @@ void add_machine(CLI::App& command, MachineOptions& options) {
       ->check(CLI::IsMember({"quick", "optimised"}));
   command.add_option("--code-cache", options.code_cache,
                      "directory of compiled code, or off; RADDLE_CACHE or ~/.cache/raddle, if not given");
-  command.add_option("--workers", options.workers,
-                     "kernel-running threads; one per usable core, if not given");
+  add_count(command, "--workers", options.workers, "kernel-running threads; 0: one per usable core");
 }
 
 void add_device(CLI::App& app, DeviceCommandOptions& options, Action& action) {
@@ -84,8 +118,7 @@ void add_run(CLI::App& app, RunOptions& options, Action& action) {
   command->add_option("--grid", options.grid, "blocks: X[,Y[,Z]]")->capture_default_str();
   command->add_option("--block", options.block,
                       "threads per block: X[,Y[,Z]]; what suits the kernel, if not given");
-  command->add_option("--shared", options.shared, "dynamic shared memory per block in bytes; takes K")
-      ->capture_default_str();
+  add_count(*command, "--shared", options.shared_bytes, "dynamic shared memory per block in bytes; takes K");
   command->add_flag("--cooperative", options.cooperative,
                     "all blocks resident at once, with a workspace for grid-wide barriers");
   command
@@ -95,12 +128,9 @@ void add_run(CLI::App& app, RunOptions& options, Action& action) {
       ->take_all()
       ->allow_extra_args(false);
   command->add_flag("--spread", options.spread, "at most one block of a cluster per SM (multicast mode)");
-  command->add_option("--heap", options.heap, "for malloc in the kernel, in bytes; takes K, M and G")
-      ->capture_default_str();
-  command
-      ->add_option("--stack", options.stack,
-                   "per thread, for recursion and calls by pointer, in bytes; takes K")
-      ->capture_default_str();
+  add_count(*command, "--heap", options.heap_bytes, "for malloc in the kernel, in bytes; takes K, M and G");
+  add_count(*command, "--stack", options.stack_bytes,
+            "per thread, for recursion and calls by pointer, in bytes; takes K");
   command
       ->add_option("--arg", options.arguments,
                    "next argument: buf:TYPE:COUNT[=FILL], buf:TYPE=FILE.npy, or TYPE:VALUE")
@@ -119,19 +149,21 @@ void add_run(CLI::App& app, RunOptions& options, Action& action) {
   command->add_option("--print", options.prints, "INDEX: print a buffer's first elements after the run")
       ->take_all()
       ->allow_extra_args(false);
-  command->add_option("--tolerance", options.tolerance, "of --expect for floats: relative, absolute below 1")
-      ->capture_default_str();
+  add_real(*command, "--tolerance", options.tolerance, "of --expect for floats: relative, absolute below 1",
+           std::numeric_limits<double>::max());
   command->add_option("--record", options.record,
                       "write the launch to this file, for raddle distribute --trace");
   command->add_option("--decisions", options.decisions,
                       "write the work distributor's decisions to this file");
-  command->add_option("--time-limit", options.time_limit, "stop the kernel after so many seconds");
-  command->add_flag_function(
-      "--deterministic{0}", [&](std::int64_t) {},
-      "one worker, order drawn from a seed: --deterministic[=SEED]");
-  command->get_option("--deterministic")->each([&](const std::string& seed) {
-    options.machine.deterministic = std::strtoull(seed.c_str(), nullptr, 0);
-  });
+  add_real(*command, "--time-limit", options.time_limit, "stop the kernel after so many seconds; 0: never",
+           kMostSeconds);
+  command->add_flag("--deterministic{0}")
+      ->description("one worker, order drawn from a seed: --deterministic[=SEED]")
+      ->each([&](const std::string& text) {
+        const auto seed = parse_count(text);
+        if (!seed) throw wrong("--deterministic", seed.error());
+        options.machine.deterministic = *seed;
+      });
   command->footer(
       "FILL is zeros, iota, random, random:SEED, a number or FILE.npy. docs/cli.md has an example.");
   command->callback([&] { action = [&] { return run(options); }; });
@@ -157,20 +189,14 @@ void add_distribute(CLI::App& app, DistributeOptions& options, Action& action) {
   command->add_option("--html", options.html, "write a page that animates the decisions to this file");
   command->add_flag("--all-refusals", options.all_refusals,
                     "keep every refusal of a cluster that waits, not the first only");
-  command->add_option("--most-steps", options.most_steps, "decisions that are kept to be shown")
-      ->capture_default_str();
-  command->add_option("--cap", options.cap, "most CTAs on one SM; 0: what it holds")->capture_default_str();
-  command
-      ->add_option("--patience", options.patience,
-                   "CTAs of later grids that may pass a grid that waits for room")
-      ->capture_default_str();
-  command->add_option("--credits", options.credits, "most CTAs launched at once; 0: no limit")
-      ->capture_default_str();
-  command
-      ->add_option("--tick", options.tick,
-                   "the distributor hears of arrivals and ends at multiples of this time only")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50))
-      ->capture_default_str();
+  add_count(*command, "--most-steps", options.most_steps, "decisions that are kept to be shown");
+  add_count(*command, "--cap", options.cap, "most CTAs on one SM; 0: what it holds");
+  add_count(*command, "--patience", options.patience,
+            "CTAs of later grids that may pass a grid that waits for room");
+  add_count(*command, "--credits", options.credits, "most CTAs launched at once; 0: no limit");
+  add_count(*command, "--tick", options.tick,
+            "the distributor hears of arrivals and ends at multiples of this time only", 1,
+            std::uint64_t{1} << 50);
   command->add_flag("!--no-rasterise", options.rasterise,
                     "do not count decompositions of deltas: a little faster");
   command->footer("docs/distributor.md says how loads are written and what is measured.");
@@ -200,8 +226,7 @@ void add_occupancy(CLI::App& app, OccupancyOptions& options, Action& action) {
   command->add_option("--kernel", options.kernel, "kernel; not needed where the file has only one");
   command->add_option("--block", options.block,
                       "threads per block: X[,Y[,Z]]; what suits the kernel, if not given");
-  command->add_option("--shared", options.shared, "dynamic shared memory per block in bytes; takes K")
-      ->capture_default_str();
+  add_count(*command, "--shared", options.shared_bytes, "dynamic shared memory per block in bytes; takes K");
   command
       ->add_option("--cluster", options.clusters,
                    "blocks of a cluster: X[xY[xZ]]; nested: LEVEL:X[xY[xZ]] several times, outermost first")

@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 
+#include "base/count.h"
 #include "base/file.h"
 
 namespace raddle::cli {
@@ -30,7 +31,7 @@ std::string descriptor(Type type) {
 bool holds(const std::string& found, Type type) {
   if (found == descriptor(type)) return true;
   if (found.size() < 3 || found[0] == '>') return false;
-  if (std::strtoul(found.c_str() + 2, nullptr, 10) != isa::byte_size(type)) return false;
+  if (found.substr(2) != fmt::format("{}", isa::byte_size(type))) return false;
   return found[1] == 'V' || found[1] == 'b' || isa::type_class(type) == isa::TypeClass::bits;
 }
 
@@ -47,17 +48,16 @@ std::string_view value_of(std::string_view header, std::string_view key) {
 Result<std::vector<std::uint64_t>> parse_shape(std::string_view text) {
   std::vector<std::uint64_t> shape;
   if (!text.starts_with('(')) return Error::invalid("no shape");
-  std::string inside(text.substr(1, text.find(')') - 1));
-  const char* at = inside.c_str();
+  text = text.substr(1, text.find(')') - 1);
   while (true) {
-    char* end = nullptr;
-    std::uint64_t extent = std::strtoull(at, &end, 10);
-    if (end == at) break;
+    constexpr std::string_view kBetween = ", L";
+    text.remove_prefix(std::min(text.find_first_not_of(kBetween), text.size()));
+    if (text.empty()) return shape;
+    const std::size_t end = std::min(text.find_first_of(kBetween), text.size());
+    TRY_ASSIGN(const std::uint64_t extent, parse_count(text.substr(0, end)));
     shape.push_back(extent);
-    at = end;
-    while (*at == ',' || *at == ' ' || *at == 'L') ++at;
+    text.remove_prefix(end);
   }
-  return shape;
 }
 
 Result<std::uint64_t> size_in_bytes(const std::vector<std::uint64_t>& shape, unsigned element) {

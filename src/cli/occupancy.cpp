@@ -96,7 +96,7 @@ Result<Question> parse_question(const OccupancyOptions& options) {
   Question question{.policy = options.policy};
   TRY_ASSIGN(const auto images, read_images(options.file, options.shapes.front()));
   TRY_ASSIGN(question.kernel, find_kernel(images, options.kernel));
-  TRY_ASSIGN(question.shared_bytes, parse_count(options.shared));
+  question.shared_bytes = options.shared_bytes;
   const std::uint64_t required = volume(question.kernel.required_block),
                       most = volume(question.kernel.largest_block);
   std::uint64_t threads = required != 0 ? required : most != 0 ? std::min<std::uint64_t>(most, 256) : 256;

@@ -99,7 +99,7 @@ Result<void> set_architecture(std::string_view name, PtxasOptions& options) {
   const auto number = std::from_chars(name.data() + digits, end, options.capability);
   const bool suffixed = number.ptr + 1 == end && (*number.ptr == 'a' || *number.ptr == 'f');
   if ((!is_virtual && !name.starts_with("sm_")) || number.ec != std::errc() || options.capability < 20 ||
-      (number.ptr != end && !suffixed))
+      options.capability > 999 || (number.ptr != end && !suffixed))
     return Error::invalid("Value '{}' is not defined for option 'gpu-name'", name);
   options.architecture = name;
   options.only_check = is_virtual;

@@ -23,7 +23,6 @@ struct Plan {
   std::size_t chosen = 0;  ///< the image that has the kernel
   LaunchConfig config;
   bool block_given = false;
-  std::uint64_t heap_bytes = 0, stack_bytes = 0;
   std::vector<Argument> arguments;
   std::vector<Indexed> outputs, prints;
   std::vector<std::pair<unsigned, Array>> expectations;
@@ -54,12 +53,10 @@ Result<Plan> make_plan(const RunOptions& options) {
   if (plan.block_given) {
     TRY_ASSIGN(plan.config.block, parse_dim3(options.block, "block"));
   }
-  TRY_ASSIGN(plan.config.shared_bytes, parse_count(options.shared));
+  plan.config.shared_bytes = options.shared_bytes;
   plan.config.cooperative = options.cooperative;
   TRY(parse_clusters(options.clusters, plan.config));
   if (options.spread) plan.config.distribution = DistributionMode::multicast;
-  TRY_ASSIGN(plan.heap_bytes, parse_count(options.heap));
-  TRY_ASSIGN(plan.stack_bytes, parse_count(options.stack));
   for (const std::string& text : options.arguments) {
     TRY_ASSIGN(Argument argument, parse_argument(text, static_cast<unsigned>(plan.arguments.size())));
     plan.arguments.push_back(std::move(argument));
@@ -160,9 +157,11 @@ Result<int> finish(const RunOptions& options, const Plan& plan) {
 Result<int> launch(const RunOptions& options, Plan& plan) {
   TRY(record_launches(options.record, options.decisions));
   DeviceOptions wanted = device_options(options.machine);
-  wanted.time_limit = std::chrono::milliseconds(static_cast<std::int64_t>(options.time_limit * 1000));
-  wanted.heap_bytes = plan.heap_bytes;
-  wanted.stack_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(plan.stack_bytes, ~0u));
+  // Rounded up: 0 would be no limit.
+  wanted.time_limit =
+      std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(options.time_limit));
+  wanted.heap_bytes = options.heap_bytes;
+  wanted.stack_bytes = options.stack_bytes;
   TRY_ASSIGN(Device device, Device::open(wanted));
   std::string name = options.kernel;
   TRY_ASSIGN(Loaded loaded, load_module(device, plan.images, name));

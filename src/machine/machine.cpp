@@ -46,6 +46,7 @@ Result<std::unique_ptr<Machine>> Machine::create(MachineOptions options) {
   const auto share =
       static_cast<std::uint64_t>(static_cast<double>(host.memory_bytes) * options.memory_fraction);
   const std::uint64_t capacity = std::min(options.shape.memory_bytes, share);
+  TRY(check_heap(options.heap_bytes));
   TRY_ASSIGN(std::unique_ptr<Policy> policy, make_policy(options.policy));
   install_fault_handlers();
   return std::unique_ptr<Machine>(
@@ -77,6 +78,13 @@ Machine::~Machine() {
   for (auto& worker : workers_) worker->join();
   clock_.stop();  // it looks at the workers
   output_.flush();
+}
+
+Result<void> Machine::check_heap(std::uint64_t bytes) {
+  const std::uint64_t most = host_info().memory_bytes;
+  if (bytes <= most) return {};
+  return Error::make(ErrorCode::out_of_memory, "a heap of {} bytes for kernels: the host has {} of memory",
+                     bytes, most);
 }
 
 bool Machine::dispatch(Task& task) {

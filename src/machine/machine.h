@@ -56,7 +56,7 @@ struct Doorbell {
 
 class Machine final : private TaskDispatcher {
  public:
-  /// @errors not possible so far but for lack of host resources
+  /// @errors invalid, not_found: what the options ask for; out_of_memory
   static Result<std::unique_ptr<Machine>> create(MachineOptions options);
   /// Waits for all submitted tasks.
   ~Machine() override;
@@ -75,6 +75,9 @@ class Machine final : private TaskDispatcher {
   /// Whether a grid can run at all; before any block starts (K-10).
   /// @errors invalid, out_of_memory
   Result<void> check(const GridWork& grid);
+
+  /// Whether kernels' malloc can have so much. @errors out_of_memory
+  static Result<void> check_heap(std::uint64_t bytes);
 
   /// Stops a task: nothing more of it is started, what runs is abandoned at its next poll. The first fault
   /// counts and is sticky on the machine, but for `cancelled`.

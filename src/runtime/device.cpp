@@ -246,8 +246,10 @@ Result<void> Device::set_limit(Limit limit, std::uint64_t value) {
       return Error::invalid("a stack of {} bytes per thread exceeds the {} of '{}'", value,
                             machine.shape().local_bytes_per_thread, machine.shape().name);
     impl_->stack_bytes = static_cast<std::uint32_t>(value);
-  } else if (limit == Limit::print_bytes ? !machine.output().set_limit(value)
-                                         : !machine.heap().set_limit(value)) {
+    return {};
+  }
+  if (limit == Limit::heap_bytes) TRY(machine::Machine::check_heap(value));
+  if (limit == Limit::print_bytes ? !machine.output().set_limit(value) : !machine.heap().set_limit(value)) {
     return Error::invalid("kernels have used the {} already",
                           limit == Limit::print_bytes ? "print buffer" : "heap");
   }

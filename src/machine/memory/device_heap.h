@@ -38,7 +38,7 @@ class DeviceHeap {
   void remove_free(std::map<std::uint64_t, std::uint64_t>::iterator chunk);
 
   mutable std::mutex mutex_;
-  std::uint64_t limit_;
+  std::uint64_t limit_ = 0;
   std::byte* base_ = nullptr;
   std::map<std::uint64_t, std::uint64_t> free_;                     // offset -> size; no two touch
   std::set<std::pair<std::uint64_t, std::uint64_t>> free_by_size_;  // (size, offset)

@@ -82,6 +82,7 @@ TEST_F(State, TheHeapsLimitHoldsUntilTheFirstKernelThatUsesIt) {
     EXPECT_EQ(cuMemcpyDtoH_v2(&address, result, 8), CUDA_SUCCESS);
     return address;
   };
+  EXPECT_EQ(cuCtxSetLimit(LIMIT_MALLOC_HEAP_SIZE, ~std::size_t{0}), CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(cuCtxSetLimit(LIMIT_MALLOC_HEAP_SIZE, 32 << 20), CUDA_SUCCESS);
   EXPECT_EQ(limit(LIMIT_MALLOC_HEAP_SIZE), 32u << 20);
   EXPECT_NE(get(20 << 20), 0u);
