@@ -14,6 +14,7 @@
 
 #include "raddle/cluster.h"
 #include "raddle/device_ptr.h"
+#include "raddle/distributor.h"
 #include "raddle/fault_kind.h"
 
 namespace raddle {
@@ -30,6 +31,7 @@ struct DeviceOptions {
   std::string shape = "h200";   ///< of the machine: h200, a100, tiny, host, or a path that ends in .json
   std::string policy = "lake";  ///< of the work distributor: which SM runs which block; `raddle distribute`
                                 ///< names them
+  DistributorOptions distributor;  ///< caps, credits, order of SMs, tie-breaks
   std::string engine;           ///< "jit", "interp"; empty: jit where it is built
   std::string simd;        ///< widest vectors of jit: "avx512", "avx2", "sse42"; empty: what the host has
   std::string tier;        ///< of jit: "quick" (soon ready), "optimised"; empty: by size, then by use
@@ -57,6 +59,7 @@ struct DeviceProperties {
   std::uint32_t sm_count = 0, workers = 0, capability = 0;  ///< capability: compute capability * 10
   std::uint64_t memory_bytes = 0;                           ///< that may be allocated
   std::uint32_t shared_bytes_per_block = 0, threads_per_block = 0;
+  std::string warning;  ///< what programs may miss on this machine (W-13); empty: nothing
 };
 
 /// What made the device's sticky error.

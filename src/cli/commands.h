@@ -43,6 +43,7 @@ int isa(const IsaOptions& options);
 struct MachineOptions {
   std::string shape = "h200";
   std::string policy = "lake";                 ///< of the work distributor
+  std::string distributor;                     ///< its other options, as text; likewise below
   std::string simd;                            ///< widest vectors of the JIT; empty: what the host has
   std::string engine;                          ///< empty: the default one
   std::string tier;                            ///< of the JIT: quick, optimised; empty: by size, then by use
@@ -78,7 +79,7 @@ struct OccupancyOptions {
   std::uint64_t shared_bytes = 0;     ///< dynamic shared memory per block
   std::vector<std::string> clusters;  ///< [LEVEL:]X[xY[xZ]], outermost first; empty: what the kernel requires
   std::vector<std::string> shapes{"h200"};
-  std::string policy = "lake";
+  std::string policy = "lake", distributor;
   bool multicast = false;
   bool json = false;
 };
@@ -93,8 +94,7 @@ struct DistributeOptions {
   std::string timeline, html;  ///< files
   bool all_refusals = false;
   std::uint64_t most_steps = 20000;  ///< kept for views
-  std::uint32_t cap = 0;
-  std::uint64_t patience = 1024, credits = 0;
+  std::string distributor;
   bool rasterise = true;
   std::uint64_t tick = 1;
 };

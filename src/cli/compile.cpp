@@ -89,9 +89,10 @@ int compile(const CompileOptions& options) {
     if (!parsed) return report(parsed.error());
     block = *parsed;
   }
-  DeviceOptions wanted = device_options(options.machine);
-  if (wanted.tier.empty()) wanted.tier = "optimised";  // ahead of time, there is time
-  Result<Device> device = Device::open(wanted);
+  Result<DeviceOptions> wanted = device_options(options.machine);
+  if (!wanted) return report(wanted.error());
+  if (wanted->tier.empty()) wanted->tier = "optimised";  // ahead of time, there is time
+  Result<Device> device = Device::open(*wanted);
   if (!device) return report(device.error());
   std::vector<Module> modules;
   for (const fatbin::PtxImage& image : *images) {

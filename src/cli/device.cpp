@@ -70,7 +70,9 @@ int device(const DeviceCommandOptions& options) {
     fmt::print("{}", machine::shape_text(*shape));
     return kSuccess;
   }
-  Result<Device> opened = Device::open(device_options(options.machine));
+  const Result<DeviceOptions> wanted = device_options(options.machine);
+  if (!wanted) return report(wanted.error());
+  Result<Device> opened = Device::open(*wanted);
   if (!opened) return report(opened.error());
   const DeviceProperties properties = opened->properties();
   const Host host = describe_host();

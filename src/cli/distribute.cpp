@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "cli/machine_options.h"
 #include "distribute/example.h"
 #include "distribute/history.h"
 #include "distribute/load.h"
@@ -74,6 +75,7 @@ int print_outcomes(const DistributeOptions& options, const std::vector<Outcome>&
 
 Result<int> run_load(const DistributeOptions& options) {
   TRY_ASSIGN(const machine::MachineShape shape, machine::find_shape(options.shape));
+  TRY_ASSIGN(const DistributorOptions distributor, distributor_options(options.distributor));
   TRY_ASSIGN(const std::string text, read_file(options.trace));
   TRY_ASSIGN(const distribute::Load load, distribute::parse_load(text, options.trace));
   std::vector<Outcome> outcomes;
@@ -88,7 +90,7 @@ Result<int> run_load(const DistributeOptions& options) {
     const bool keep = wants_history(options);
     TRY_ASSIGN(Outcome outcome, distribute::simulate(shape, load,
                                                      {policy,
-                                                      {options.cap, options.patience, options.credits},
+                                                      distributor,
                                                       options.rasterise,
                                                       keep ? &history : nullptr,
                                                       nullptr,

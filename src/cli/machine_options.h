@@ -1,15 +1,27 @@
 // Opening the device that `run`, `compile` and `device` ask for.
 #pragma once
 
+#include <string>
+
 #include "cli/commands.h"
+#include "machine/distributor/options.h"
 #include "raddle/types.h"
 
 namespace raddle::cli {
 
-inline DeviceOptions device_options(const MachineOptions& options) {
+/// @errors invalid: names the option of the distributor
+inline Result<DistributorOptions> distributor_options(const std::string& text) {
+  Result<DistributorOptions> options = machine::parse_distributor_options(text);
+  if (!options) options.error().message = "--distributor: " + options.error().message;
+  return options;
+}
+
+/// @errors invalid
+inline Result<DeviceOptions> device_options(const MachineOptions& options) {
   DeviceOptions device;
   device.shape = options.shape;
   device.policy = options.policy;
+  TRY_ASSIGN(device.distributor, distributor_options(options.distributor));
   device.engine = options.engine;
   device.simd = options.simd;
   device.tier = options.tier;

@@ -70,12 +70,20 @@ void add_isa(CLI::App& app, IsaOptions& options, Action& action) {
   command->callback([&] { action = [&] { return isa(options); }; });
 }
 
+void add_distributor(CLI::App& command, std::string& text) {
+  command.add_option("--distributor", text,
+                     "options of the work distributor, with commas between them: cap_per_sm=N, "
+                     "cap_per_sm.POLICY=N, grid_cap_per_sm=N, patience=N, credits=N, sm_order=SM[-SM][:...], "
+                     "ties=load|waiting|priority");
+}
+
 void add_machine(CLI::App& command, MachineOptions& options) {
   command
       .add_option("--shape", options.shape, "machine that is modelled: h200, a100, tiny, host, or FILE.json")
       ->capture_default_str();
   command.add_option("--policy", options.policy, "of the work distributor: which SM runs which block")
       ->capture_default_str();
+  add_distributor(command, options.distributor);
   command.add_option("--engine", options.engine, "interp or jit; the JIT where it is built in, if not given")
       ->check(CLI::IsMember({"interp", "jit"}));
   command.add_option("--simd", options.simd, "widest vectors of the JIT; the host's, if not given")
@@ -190,10 +198,7 @@ void add_distribute(CLI::App& app, DistributeOptions& options, Action& action) {
   command->add_flag("--all-refusals", options.all_refusals,
                     "keep every refusal of a cluster that waits, not the first only");
   add_count(*command, "--most-steps", options.most_steps, "decisions that are kept to be shown");
-  add_count(*command, "--cap", options.cap, "most CTAs on one SM; 0: what it holds");
-  add_count(*command, "--patience", options.patience,
-            "CTAs of later grids that may pass a grid that waits for room");
-  add_count(*command, "--credits", options.credits, "most CTAs launched at once; 0: no limit");
+  add_distributor(*command, options.distributor);
   add_count(*command, "--tick", options.tick,
             "the distributor hears of arrivals and ends at multiples of this time only", 1,
             std::uint64_t{1} << 50);
@@ -237,6 +242,7 @@ void add_occupancy(CLI::App& app, OccupancyOptions& options, Action& action) {
       ->allow_extra_args(false)
       ->capture_default_str();
   command->add_option("--policy", options.policy, "that places blocks")->capture_default_str();
+  add_distributor(*command, options.distributor);
   command->add_flag("--multicast", options.multicast, "at most one block of a cluster on an SM");
   command->add_flag("--json", options.json, "print JSON");
   command->callback([&] { action = [&] { return occupancy(options); }; });

@@ -9,6 +9,7 @@
 #include "cli/argument.h"
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "cli/machine_options.h"
 #include "cli/host.h"
 #include "cli/images.h"
 #include "cli/launch.h"
@@ -30,6 +31,7 @@ struct Question {
   std::uint64_t shared_bytes = 0;  // dynamic
   GridKind kind;                   // plain without clusters
   std::string policy;
+  DistributorOptions distributor;
 };
 
 struct SizeAnswer {
@@ -94,6 +96,7 @@ Result<GridKind> parse_kind(const std::vector<std::string>& clusters, const Dim3
 
 Result<Question> parse_question(const OccupancyOptions& options) {
   Question question{.policy = options.policy};
+  TRY_ASSIGN(question.distributor, distributor_options(options.distributor));
   TRY_ASSIGN(const auto images, read_images(options.file, options.shapes.front()));
   TRY_ASSIGN(question.kernel, find_kernel(images, options.kernel));
   question.shared_bytes = options.shared_bytes;
@@ -111,13 +114,15 @@ Result<Question> parse_question(const OccupancyOptions& options) {
   return question;
 }
 
-void count_blocks(const Question& question, const machine::CtaNeeds& needs, Answer& answer) {
+void count_blocks(const Question& question, const machine::Distributor& distributor,
+                  const machine::CtaNeeds& needs, Answer& answer) {
   const machine::SmLimits& sm = answer.shape.sm;
   if (question.threads > sm.threads_per_block) answer.limits.push_back("threads per block");
   if (question.kernel.static_shared_bytes + question.shared_bytes > sm.shared_per_block)
     answer.limits.push_back("shared memory per block");
   if (!answer.limits.empty()) return;
-  answer.blocks_per_sm = machine::slots_per_sm(sm, needs);
+  answer.blocks_per_sm = distributor.most_per_sm(needs);
+  if (answer.blocks_per_sm < machine::slots_per_sm(sm, needs)) answer.limits.emplace_back("cap");
   for (const machine::SlotLimit& limit : machine::slot_limits(sm, needs))
     if (limit.slots == answer.blocks_per_sm) answer.limits.emplace_back(limit.resource);
 }
@@ -147,10 +152,11 @@ Result<Answer> answer(const Question& question, const std::string& shape) {
   machine::GridWork block;
   fill_occupancy(block, question.kernel, question.threads, question.shared_bytes);
   const machine::CtaNeeds needs = machine::needs_of(block, answer.shape.sm);
-  count_blocks(question, needs, answer);
   TRY_ASSIGN(auto policy, machine::make_policy(question.policy));
+  TRY(machine::check(question.distributor, answer.shape));
+  const machine::Distributor distributor(answer.shape, std::move(policy), question.distributor);
+  count_blocks(question, distributor, needs, answer);
   if (answer.blocks_per_sm == 0) return answer;
-  const machine::Distributor distributor(answer.shape, std::move(policy));
   answer.blocks = distributor.most_active({}, needs);
   answer.clusters = distributor.most_active(question.kind, needs);
   try_sizes(question, distributor, needs, answer);

@@ -156,13 +156,15 @@ Result<int> finish(const RunOptions& options, const Plan& plan) {
 
 Result<int> launch(const RunOptions& options, Plan& plan) {
   TRY(record_launches(options.record, options.decisions));
-  DeviceOptions wanted = device_options(options.machine);
+  TRY_ASSIGN(DeviceOptions wanted, device_options(options.machine));
   // Rounded up: 0 would be no limit.
   wanted.time_limit =
       std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(options.time_limit));
   wanted.heap_bytes = options.heap_bytes;
   wanted.stack_bytes = options.stack_bytes;
   TRY_ASSIGN(Device device, Device::open(wanted));
+  if (const std::string warning = device.properties().warning; !warning.empty())
+    fmt::print(stderr, "raddle: {}\n", warning);
   std::string name = options.kernel;
   TRY_ASSIGN(Loaded loaded, load_module(device, plan.images, name));
   plan.chosen = loaded.image;

@@ -69,7 +69,7 @@ class Simulation final : machine::LaunchSink {
         options_(options),
         distributor_(shape, std::make_unique<CountingPolicy>(std::move(policy), outcome_),
                      options.distributor),
-        usage_(shape, options.distributor.cap_per_sm),
+        usage_(shape, machine::cap_per_sm(options.distributor, options.policy)),
         grids_(load.grids.size()),
         residents_(shape.sm_count()),
         busy_since_(shape.sm_count()),
@@ -177,6 +177,8 @@ void Simulation::start(const LaunchMask& mask, std::uint64_t index, std::uint32_
 
 void Simulation::launch(const LaunchMask& mask) {
   for (std::size_t i = 0; i < mask.sms.size(); ++i) start(mask, mask.first + i, mask.sms[i]);
+  if (mask.cluster != machine::kNoCluster)
+    distributor_.started_in_cluster(mask.cluster, static_cast<std::uint32_t>(mask.sms.size()));
   ++outcome_.masks;
   outcome_.clusters += mask.cluster != machine::kNoCluster && mask.end;
   outcome_.waiting.add(now_ - load_.grids[mask.grid->id].arrival, mask.sms.size());
@@ -336,6 +338,7 @@ std::uint64_t Histogram::quantile(double share) const {
 Result<Outcome> simulate(const machine::MachineShape& shape, const Load& load,
                          const SimulationOptions& options) {
   TRY_ASSIGN(std::unique_ptr<machine::Policy> policy, machine::make_policy(options.policy));
+  TRY(machine::check(options.distributor, shape));
   return Simulation(shape, load, options, std::move(policy)).run();
 }
 

@@ -10,6 +10,7 @@
 #include "driver/entry.h"
 #include "driver/forward.h"
 #include "driver/results.h"
+#include "machine/distributor/policy.h"
 #include "machine/shape/shape_file.h"
 
 namespace raddle::driver {
@@ -35,6 +36,20 @@ DeviceOptions options_from_environment() {
   return options;
 }
 
+/// Of an environment variable that nobody can follow.
+CUresult refuse(const char* variable, const Error& error) {
+  fmt::print(stderr, "raddle: {}: {}\n", variable, error.to_string());
+  return CUDA_ERROR_NO_DEVICE;
+}
+
+/// @errors invalid
+Result<DistributorOptions> distributor_from_environment(const machine::MachineShape& shape) {
+  TRY_ASSIGN(DistributorOptions options,
+             machine::parse_distributor_options(environment("RADDLE_DISTRIBUTOR", "")));
+  TRY(machine::check(options, shape));
+  return options;
+}
+
 }  // namespace
 
 Process& Process::instance() {
@@ -47,12 +62,17 @@ CUresult Process::initialise() {
   const std::lock_guard lock(mutex_);
   if (initialised_) return CUDA_SUCCESS;
   if (gpu_is_missing()) return CUDA_ERROR_NO_DEVICE;
-  auto shape = machine::find_shape(options_from_environment().shape);
-  if (!shape) {
-    fmt::print(stderr, "raddle: RADDLE_DEVICE: {}\n", shape.error().to_string());
-    return CUDA_ERROR_NO_DEVICE;
-  }
+  const DeviceOptions options = options_from_environment();
+  auto shape = machine::find_shape(options.shape);
+  if (!shape) return refuse("RADDLE_DEVICE", shape.error());
+  if (const auto policy = machine::make_policy(options.policy); !policy)
+    return refuse("RADDLE_POLICY", policy.error());
+  auto distributor = distributor_from_environment(*shape);
+  if (!distributor) return refuse("RADDLE_DISTRIBUTOR", distributor.error());
   shape_ = std::move(*shape);
+  distributor_ = std::move(*distributor);
+  if (const std::string warning = shape_.warning(); !warning.empty())
+    fmt::print(stderr, "raddle: {}\n", warning);
   pthread_atfork(nullptr, nullptr, [] { is_forked_child = true; });
   initialised_.store(true, std::memory_order_release);
   return CUDA_SUCCESS;
@@ -122,7 +142,9 @@ void Process::set_sync_memops(std::uint64_t id, bool wanted) {
 }
 
 Result<std::shared_ptr<Context>> Process::create_context(unsigned flags) {
-  TRY_ASSIGN(raddle::Device device, raddle::Device::open(options_from_environment()));
+  DeviceOptions options = options_from_environment();
+  options.distributor = distributor_;
+  TRY_ASSIGN(raddle::Device device, raddle::Device::open(std::move(options)));
   auto context = std::make_shared<Context>(std::move(device), flags);
   context->id = next_stream_id();
   context->handle = contexts.add<CUcontext>(context);

@@ -79,6 +79,7 @@ class Process {
   std::atomic<bool> initialised_{false};
   std::mutex mutex_;
   machine::MachineShape shape_;
+  DistributorOptions distributor_;
   std::shared_ptr<Context> primary_;
   /// Destroyed, but a function of the program that one of their streams called has not returned.
   std::vector<std::shared_ptr<Context>> ending_;

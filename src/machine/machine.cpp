@@ -48,6 +48,7 @@ Result<std::unique_ptr<Machine>> Machine::create(MachineOptions options) {
   const std::uint64_t capacity = std::min(options.shape.memory_bytes, share);
   TRY(check_heap(options.heap_bytes));
   TRY_ASSIGN(std::unique_ptr<Policy> policy, make_policy(options.policy));
+  TRY(machine::check(options.distributor, options.shape));
   install_fault_handlers();
   return std::unique_ptr<Machine>(
       new Machine(std::move(options), workers, std::move(cpus), capacity, std::move(policy)));
@@ -59,7 +60,7 @@ Machine::Machine(MachineOptions options, unsigned workers, std::vector<int> cpus
       memory_(capacity),
       heap_(options_.heap_bytes),
       output_(options_.output, options_.print_bytes),
-      launches_(options_.shape, workers, std::move(policy)),
+      launches_(options_.shape, workers, std::move(policy), options_.distributor),
       tasks_(*this),
       copies_(tasks_),
       callbacks_(tasks_),
@@ -125,7 +126,7 @@ bool Machine::dispatch(Task& task) {
 
 Result<void> Machine::check(const GridWork& grid) {
   const CtaNeeds needs = needs_of(grid, shape().sm);
-  if (slots_per_sm(shape().sm, needs) == 0) {
+  if (launches_.most_per_sm(needs) == 0) {
     return Error::invalid("a block of {} threads with {} bytes of shared memory does not fit an SM of '{}'",
                           grid.threads_per_block, grid.shared_bytes, shape().name);
   }
@@ -148,7 +149,7 @@ Error Machine::too_large(const GridWork& grid, const GridKind& kind, const CtaNe
   return Error::make(ErrorCode::invalid_cluster,
                      "a cluster of {} blocks fits no {} of '{}', of which an SM holds {}",
                      kind.ctas_per_cluster(), level_name(kind.levels[0].domain), shape().name,
-                     slots_per_sm(shape().sm, needs));
+                     launches_.most_per_sm(needs));
 }
 
 /// @param blocks  started at once at most, if none waits for one that is not

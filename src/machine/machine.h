@@ -28,6 +28,7 @@ namespace raddle::machine {
 struct MachineOptions {
   MachineShape shape;
   std::string policy = "lake";  ///< of the work distributor, one of policy_names()
+  DistributorOptions distributor;
   unsigned workers = 0;         ///< 0: one per usable core; never more than those unless pin is off
   bool pin = true;              ///< RADDLE_PIN=off overrides
   std::optional<std::uint64_t> deterministic;  ///< seed: one worker, seeded order; 0 keeps the natural order

@@ -112,6 +112,7 @@ Result<Device> Device::open(DeviceOptions options) {
   machine::MachineOptions wanted;
   TRY_ASSIGN(wanted.shape, machine::find_shape(options.shape));
   wanted.policy = options.policy;
+  wanted.distributor = options.distributor;
   wanted.workers = options.workers;
   wanted.pin = options.pin;
   wanted.deterministic = options.deterministic;
@@ -141,7 +142,8 @@ DeviceProperties Device::properties() const {
           shape.capability,
           impl_->machine->memory().capacity(),
           shape.sm.shared_per_block,
-          shape.sm.threads_per_block};
+          shape.sm.threads_per_block,
+          shape.warning()};
 }
 
 Result<Module> Device::load(std::string_view image, std::string_view name) {

@@ -13,7 +13,7 @@ std::uint32_t Kernel::Impl::blocks_per_sm(std::uint32_t threads, std::uint64_t s
   if (threads == 0 || threads > sm.threads_per_block ||
       shared_bytes + info.static_shared_bytes > sm.shared_per_block)
     return 0;
-  return machine::slots_per_sm(sm, needs_of(threads, shared_bytes));
+  return module->device->machine->launches().most_per_sm(needs_of(threads, shared_bytes));
 }
 
 CtaNeeds Kernel::Impl::needs_of(std::uint64_t threads, std::uint64_t shared_bytes) const {

@@ -1,6 +1,7 @@
 """raddle distribute and record: reports, recorded decisions, views, loads from real launches."""
 import json
 import os
+import subprocess
 import sys
 import unittest
 
@@ -97,6 +98,57 @@ class Distribute(CommandTest):
         self.assertEqual(sum(len(step["sms"]) for step in steps if step.get("step") == "launch"), 300)
         self.assertEqual(sum(len(step["sms"]) for step in steps if step.get("step") == "complete"), 300)
         self.assertIn("vector_add", self.succeeds("distribute", "--show", log))
+
+    def most_resident(self, log):
+        resident, most = {}, 0
+        for step in map(json.loads, open(log)):
+            for sm in step.get("sms", []):
+                resident[sm] = resident.get(sm, 0) + {"launch": 1, "complete": -1}.get(step["step"], 0)
+                most = max(most, resident[sm])
+        return most
+
+    # proves: W-23a, W-23b
+    def test_options_of_the_distributor(self):
+        log = self.path("log.jsonl")
+        for text, most in (("", 16), ("cap_per_sm=3", 3), ("cap_per_sm.lake=2", 2), ("grid_cap_per_sm=1", 1)):
+            self.succeeds(*VECTOR_ADD, "--shape", "tiny", "--decisions", log, "--distributor", text)
+            self.assertEqual(self.most_resident(log), most, text)
+        one = '{"raddle": "load", "version": 1, "grids": [{"grid": [64], "needs": {"threads": 512}, "duration": 5}]}'
+        for command in (VECTOR_ADD, ("distribute", "--trace", self.write("one.json", one)), ("occupancy", f"{KERNELS}/vector_add.ptx"), ("device",)):
+            self.assertIn("--distributor: option credits: 'x'", self.fails(INVALID, *command, "--distributor", "credits=x"))
+            if command[0] != "distribute":
+                self.assertIn("option sm_order: names 2 of the 132 SMs", self.fails(INVALID, *command, "--distributor", "sm_order=1-0"))
+        ends = [json.loads(self.succeeds("distribute", "--shape", "tiny", "--trace", self.path("one.json"), "--json", "--distributor", text))
+                ["policies"][0]["makespan"] for text in ("", "cap_per_sm=1", "cap_per_sm.first_fit=1")]
+        self.assertEqual(ends, [40, 160, 40])
+        occupancy = json.loads(self.succeeds("occupancy", f"{KERNELS}/vector_add.ptx", "--json", "--distributor", "cap_per_sm=3"))["machines"][0]
+        self.assertEqual((occupancy["blocks_per_sm"], occupancy["active_blocks"], occupancy["limited_by"]), (3, 396, ["cap"]))
+
+    # proves: W-13d
+    def test_a_run_says_what_its_machine_cannot_do(self):
+        status, _, errors = self.raddle(*VECTOR_ADD, "--shape", "tiny")
+        self.assertEqual(status, 0)
+        self.assertEqual(errors, "raddle: " + json.loads(self.succeeds("device", "--shape", "tiny", "--json"))["warning"] + "\n")
+        self.assertEqual(self.raddle(*VECTOR_ADD)[2], "")
+
+    def program(self, **environment):
+        done = subprocess.run([RADDLE, "exec", sys.executable, self.write("program.py", CUDA_PROGRAM)], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, timeout=120, env=dict(os.environ, **environment))
+        return done.returncode, done.stderr
+
+    # proves: W-13d
+    @unittest.skipIf(os.environ.get("RADDLE_SANITIZE"), "programs that are not instrumented cannot load libraries that are")
+    def test_programs_hear_of_options_and_of_small_machines(self):
+        log = self.path("log.jsonl")
+        for options, most in (("", 21), ("cap_per_sm=2", 2), ("grid_cap_per_sm=3", 3)):
+            status, errors = self.program(RADDLE_DEVICE="tiny", RADDLE_DISTRIBUTOR=options, RADDLE_DECISIONS=log)
+            self.assertEqual((status, errors.count("no GPC of 'tiny' has 4 TPCs")), (0, 1), errors)
+            self.assertEqual(self.most_resident(log), most)
+        status, errors = self.program(RADDLE_DISTRIBUTOR="ties=dice")
+        self.assertNotEqual(status, 0)
+        self.assertIn("raddle: RADDLE_DISTRIBUTOR: option ties: 'dice' is none of load, waiting, priority", errors)
+        self.assertIn("raddle: RADDLE_POLICY: no policy 'dice'", self.program(RADDLE_POLICY="dice")[1])
+        self.assertEqual(self.program(RADDLE_DISTRIBUTOR="")[1], "")
 
     def test_record_runs_a_program(self):
         load = self.path("recorded.json")

@@ -4,6 +4,7 @@
 #include "machine/distributor/cluster_policy.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -34,7 +35,20 @@ void ClusterPolicy::prepare(const Snapshot& snapshot, Placement& placement, Deci
   if (!by_number)
     for (std::size_t place = 0; place < places_.size(); ++place) free_[place] = snapshot.free[places_[place]];
   ids_.assign(snapshot.clusters.begin(), snapshot.clusters.end());
-  if (!snapshot.kind.is_plain()) prepare_nestings(snapshot.kind);
+  if (snapshot.kind.is_plain()) return;
+  prepare_nestings(snapshot.kind);
+  prepare_ties();
+}
+
+void ClusterPolicy::prepare_ties() {
+  const Snapshot& snapshot = *snapshot_;
+  if (snapshot.ties == TieBreak::waiting) {
+    waiting_.assign(snapshot.waiting.begin(), snapshot.waiting.end());
+    waiting_.resize(snapshot.free.size(), 0);
+  } else if (snapshot.ties == TieBreak::priority) {
+    priority_.assign(snapshot.order.size(), 0);
+    for (std::uint32_t i = 0; i < snapshot.order.size(); ++i) priority_[snapshot.order[i]] = i;
+  }
 }
 
 void ClusterPolicy::prepare_nestings(const GridKind& kind) {
@@ -108,6 +122,17 @@ std::uint64_t ClusterPolicy::load_of(Level level, std::uint32_t index) const {
   for (std::uint32_t sm = domain.first_sm; sm < domain.first_sm + domain.sm_count; ++sm)
     load += std::uint64_t{snapshot_->load[sm]} + snapshot_->free[sm] - free_[sm];
   return load;
+}
+
+std::uint64_t ClusterPolicy::tie_rank(Level level, std::uint32_t index) const {
+  if (snapshot_->ties == TieBreak::load) return load_of(level, index);
+  const bool by_waiting = snapshot_->ties == TieBreak::waiting;
+  const std::vector<std::uint32_t>& ranks = by_waiting ? waiting_ : priority_;
+  if (ranks.empty()) return 0;  // by number
+  const Domain& domain = snapshot_->shape.domains(level)[index];
+  const std::span<const std::uint32_t> sms(ranks.data() + domain.first_sm, domain.sm_count);
+  return by_waiting ? std::accumulate(sms.begin(), sms.end(), std::uint64_t{0})
+                    : std::ranges::min(sms);  // a domain is where its first SM is
 }
 
 Answer ClusterPolicy::has_room(const DomainView& domain, std::uint64_t ctas) {
@@ -202,6 +227,7 @@ void ClusterPolicy::launch(unsigned depth, std::uint32_t index, Answer answer) {
   if (depth != 0 || speculative_) return;
   placement_->masks.back().end = true;
   ++placement_->launched;
+  if (snapshot_->ties == TieBreak::waiting) ++waiting_[snapshot_->shape.domains(nesting.level)[index].first_sm];
 }
 
 void ClusterPolicy::cancel(Mark before) {

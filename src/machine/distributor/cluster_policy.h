@@ -67,6 +67,8 @@ class ClusterPolicy : public Policy {
   }
   /// CTAs resident in a domain of a level, what this placement adds included.
   std::uint64_t load_of(Level level, std::uint32_t index) const;
+  /// Of domains that tie, those with the lowest rank get clusters, of equals the first by number.
+  std::uint64_t tie_rank(Level level, std::uint32_t index) const;
 
  private:
   struct Range {
@@ -94,6 +96,7 @@ class ClusterPolicy : public Policy {
   void prepare(const Snapshot& snapshot, Placement& placement, DecisionLog* log);
   void prepare_nestings(const GridKind& kind);
   void order_places();
+  void prepare_ties();
   void place_plain();
   void place_clusters();
 
@@ -127,6 +130,8 @@ class ClusterPolicy : public Policy {
   std::uint64_t ctas_of_leaf_ = 0;         // innermost cluster
   std::vector<std::uint32_t> free_, ids_;  // the shadow state: slots by place, cluster ids by GPC
   std::vector<std::uint32_t> places_;      // SM by place; empty: place and number are the same
+  std::vector<std::uint32_t> waiting_;     // by SM: clusters that wait, what this placement adds included
+  std::vector<std::uint32_t> priority_;    // by SM: its place in the snapshot's order
   std::array<Nesting, kLevels> nestings_;
 };
 

@@ -30,7 +30,9 @@ void Distributor::State::commit_cluster(Grid& grid, std::span<const SmMask> mask
   if (!grid.kind.is_plain()) {
     launch.cluster = clusters.take();
     ResidentCluster& cluster = clusters[launch.cluster];
-    cluster.grid = &grid, cluster.ctas = sms.size();
+    cluster.grid = &grid, cluster.ctas = cluster.unstarted = sms.size();
+    cluster.first_sm = sms.front();
+    ++waiting[cluster.first_sm];
     cluster.number = grid.next / sms.size();
     if (grid.cluster_memory) launch.cluster_memory = cluster.memory = memory.take();
     if (grid.kind.has_local_ids()) hold_inner_clusters(grid, cluster, sms);

@@ -2,6 +2,8 @@
 // commit.cpp.
 #include "machine/distributor/distributor.h"
 
+#include <algorithm>
+
 #include "base/assert.h"
 #include "machine/distributor/distributor_state.h"
 
@@ -29,23 +31,25 @@ Distributor::State::State(const MachineShape& machine, std::unique_ptr<Policy> c
                           DistributorOptions wanted)
     : shape(machine),
       policy(std::move(chosen)),
-      options(wanted),
-      usage(machine, wanted.cap_per_sm),
+      options(std::move(wanted)),
+      usage(machine, cap_per_sm(options, policy->name())),
       table(usage),
       gpcs(machine),
       memory(machine.cluster_memory_slots),
+      waiting(machine.sm_count(), 0),
       kept(machine),
       last_cluster_(machine.sm_count(), 0) {}
 
 Distributor::Distributor(const MachineShape& shape, std::unique_ptr<Policy> policy,
                          DistributorOptions options)
-    : state_(std::make_unique<State>(shape, std::move(policy), options)) {}
+    : state_(std::make_unique<State>(shape, std::move(policy), std::move(options))) {}
 Distributor::~Distributor() = default;
 
 void Distributor::add(Grid& grid) {
   State& state = *state_;
   RADDLE_ASSERT(grid.ctas != 0 && grid.ctas % grid.kind.ctas_per_cluster() == 0,
                 "a grid is made of whole clusters");
+  if (grid.cap_per_sm == 0) grid.cap_per_sm = state.options.grid_cap_per_sm;
   grid.sequence = state.grids++;
   grid.row = state.table.acquire(grid, grid.kind.has_local_ids());
   state.order.add(grid);
@@ -94,6 +98,12 @@ bool Distributor::complete_in_cluster(Grid& grid, std::uint32_t sm, std::uint32_
   return --resident.ctas == 0;
 }
 
+void Distributor::started_in_cluster(std::uint32_t cluster, std::uint32_t count) {
+  ResidentCluster& resident = state_->clusters[cluster];
+  RADDLE_ASSERT(resident.unstarted >= count, "more CTAs of a cluster were started than it has");
+  if ((resident.unstarted -= count) == 0) --state_->waiting[resident.first_sm];
+}
+
 void Distributor::cluster_complete(Grid& grid, std::uint32_t cluster) {
   State& state = *state_;
   ResidentCluster& resident = state.clusters[cluster];
@@ -103,6 +113,7 @@ void Distributor::cluster_complete(Grid& grid, std::uint32_t cluster) {
   for (const std::uint32_t sm : resident.slots)
     state.usage.return_cluster_slot(sm), state.gpcs.return_slot(state.shape.domain_of(Level::gpc, sm));
   if (resident.memory != ~0u) state.memory.give_back(resident.memory);
+  if (resident.unstarted != 0) --state.waiting[resident.first_sm];  // its grid was stopped
   --grid.clusters;
   ++state.freed;
   if (state.recorder) state.recorder.cluster_complete(grid, resident.number);
@@ -122,6 +133,11 @@ void Distributor::enable(std::uint32_t tpc, bool on) {
   state_->usage.enable(tpc, on);
   ++state_->freed;
   for (std::size_t i = 0; i < state_->order.size(); ++i) state_->order[i].kept = kNothingKept;
+}
+
+std::uint32_t Distributor::most_per_sm(const CtaNeeds& needs) const {
+  const std::uint32_t fit = state_->usage.fit_empty(needs), cap = state_->options.grid_cap_per_sm;
+  return cap == 0 ? fit : std::min(fit, cap);
 }
 
 /// The real rule on an empty machine: another distributor, with more of such clusters than can run.

@@ -10,6 +10,7 @@
 
 #include "machine/distributor/decision_log.h"
 #include "machine/distributor/grid.h"
+#include "machine/distributor/options.h"
 #include "machine/distributor/policy.h"
 
 namespace raddle::machine {
@@ -31,17 +32,6 @@ class LaunchSink {
  public:
   virtual ~LaunchSink() = default;
   virtual void launch(const LaunchMask& mask) = 0;
-};
-
-struct DistributorOptions {
-  std::uint32_t cap_per_sm = 0;  ///< most CTAs on any SM, to keep headroom (W-23); 0: what the SM holds
-  /// CTAs of later grids of the same or lower priority that may be launched past a grid that waits for room.
-  std::uint64_t patience = 1024;
-  /// Most CTAs launched by one call of distribute, but for a cluster larger than that, which goes alone;
-  /// 0: no limit.
-  std::uint64_t credits = 0;
-  /// All SMs; of those with equally many free slots the first is chosen (W-5). Empty: by number.
-  std::vector<std::uint32_t> sm_order = {};
 };
 
 class Distributor {
@@ -70,6 +60,9 @@ class Distributor {
   /// One CTA of a cluster has exited: its warps, registers and shared memory are free at once (W-4).
   /// @returns whether it was the last of its outermost cluster: the flush may begin (W-20)
   bool complete_in_cluster(Grid& grid, std::uint32_t sm, std::uint32_t cluster);
+  /// CTAs of a cluster have been started by the worker of their SM: when all have, it waits no longer
+  /// (TieBreak::waiting).
+  void started_in_cluster(std::uint32_t cluster, std::uint32_t count);
   /// All CTAs of a cluster are complete and their traffic has drained: its ids, barrier and slots return
   /// (W-16).
   void cluster_complete(Grid& grid, std::uint32_t cluster);
@@ -82,6 +75,8 @@ class Distributor {
   /// The enable bit of a TPC (W-2): of one that is off, residents stay and nothing more is launched there.
   void enable(std::uint32_t tpc, bool on);
 
+  /// CTAs of these needs that an empty SM may hold, caps included. Any thread.
+  std::uint32_t most_per_sm(const CtaNeeds& needs) const;
   /// Outermost clusters (of a plain grid: CTAs) of this kind that an empty machine runs at once, by the
   /// policy's own rule (W-13).
   std::uint64_t most_active(const GridKind& kind, const CtaNeeds& needs) const;

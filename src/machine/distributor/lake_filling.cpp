@@ -27,10 +27,10 @@ void LakeFilling::choose(const Candidates& candidates, std::uint64_t left,
                          std::vector<std::uint32_t>& chosen) {
   find_fastest(candidates.answers, chosen);
   if (chosen.size() <= left) return;
-  by_load_.clear();
+  by_rank_.clear();
   for (const std::uint32_t i : chosen)
-    by_load_.emplace_back(load_of(candidates.level, candidates.first + i), i);
-  keep_lightest(by_load_, left, chosen);
+    by_rank_.emplace_back(tie_rank(candidates.level, candidates.first + i), i);
+  keep_first(by_rank_, left, chosen);
 }
 
 }  // namespace raddle::machine

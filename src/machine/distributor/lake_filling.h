@@ -21,7 +21,7 @@ class LakeFilling final : public ClusterPolicy {
   void choose(const Candidates& candidates, std::uint64_t left, std::vector<std::uint32_t>& chosen) override;
 
   Multicast multicast_;
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> by_load_;
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> by_rank_;
 };
 
 }  // namespace raddle::machine

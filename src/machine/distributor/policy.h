@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "machine/distributor/decision_log.h"
 #include "machine/distributor/grid.h"
+#include "machine/distributor/options.h"
 
 namespace raddle::machine {
 
@@ -30,6 +31,10 @@ struct Snapshot {
   std::uint64_t left = 0;                ///< outermost clusters, or CTAs of a plain grid, to launch at most
   std::uint64_t grid = 0;                ///< Grid::id, for policies that treat grids differently
   std::uint64_t launched = 0;            ///< outermost clusters, or CTAs, of the grid before these
+  TieBreak ties = TieBreak::load;        ///< for policies with domains that tie (W-7)
+  /// By SM: outermost clusters, of all grids, with their first CTA there, of which not all CTAs have started.
+  /// Empty: none.
+  std::span<const std::uint32_t> waiting = {};
 };
 
 /// CTAs that start together: an SM appears at most once in a mask (W-11).

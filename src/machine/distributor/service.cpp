@@ -56,7 +56,7 @@ Snapshot Distributor::State::snapshot(const Grid& grid, const TaskTable::Row& ro
                                       std::span<const std::uint32_t> clusters, std::uint64_t left) {
   const std::uint64_t launched = grid.next / grid.kind.ctas_per_cluster();
   return {shape,   grid.kind, kept.free(row.free), usage.load(), clusters, options.sm_order, left,
-          grid.id, launched};
+          grid.id, launched,  options.ties,        waiting};
 }
 
 /// A plain grid that waits for slots is no decision; a cluster that is refused is, and what for.

@@ -1,4 +1,4 @@
-// The highest speed wins; ties go by load, then by number.
+// The highest speed wins; ties go by rank, then by number.
 #include "machine/distributor/speed.h"
 
 #include <algorithm>
@@ -14,8 +14,8 @@ void find_fastest(std::span<const Answer> answers, std::vector<std::uint32_t>& t
     if (answers[i] == highest) tied.push_back(i);
 }
 
-void keep_lightest(std::span<std::pair<std::uint64_t, std::uint32_t>> tied, std::size_t keep,
-                   std::vector<std::uint32_t>& chosen) {
+void keep_first(std::span<std::pair<std::uint64_t, std::uint32_t>> tied, std::size_t keep,
+                std::vector<std::uint32_t>& chosen) {
   std::sort(tied.begin(), tied.end());
   chosen.clear();
   for (const auto& [load, candidate] : tied.first(std::min(keep, tied.size()))) chosen.push_back(candidate);

@@ -27,11 +27,11 @@ class Answer {
 /// @param tied  is replaced; empty if all failed
 void find_fastest(std::span<const Answer> answers, std::vector<std::uint32_t>& tied);
 
-/// The tie-break where a round has more candidates than clusters left: the lightest, of equally light ones
-/// the first.
-/// @param tied    load and number of each candidate; is reordered
+/// The tie-break where a round has more candidates than clusters left: the lowest ranks, of equal ones the
+/// first.
+/// @param tied    rank and number of each candidate; is reordered
 /// @param chosen  is replaced, in order
-void keep_lightest(std::span<std::pair<std::uint64_t, std::uint32_t>> tied, std::size_t keep,
-                   std::vector<std::uint32_t>& chosen);
+void keep_first(std::span<std::pair<std::uint64_t, std::uint32_t>> tied, std::size_t keep,
+                std::vector<std::uint32_t>& chosen);
 
 }  // namespace raddle::machine

@@ -13,7 +13,7 @@ namespace raddle::machine {
 LaunchControllers::LaunchControllers(const MachineShape& shape, unsigned workers,
                                      std::unique_ptr<Policy> policy, DistributorOptions options)
     : shape_(shape),
-      distributor_(shape, std::move(policy), options),
+      distributor_(shape, std::move(policy), std::move(options)),
       taken_(shape.sm_count()),
       owners_(workers) {
   const std::uint64_t count = shape.sm_count();
@@ -163,6 +163,7 @@ CtaRun LaunchControllers::cut(CtaRun& run, std::uint64_t most) {
   run.first += std::uint64_t{grant.count} * run.index_step;
   run.sm += grant.count * run.sm_step;
   run.count -= grant.count;
+  if (grant.slot != kNoCluster) distributor_.started_in_cluster(grant.slot, grant.count);
   return grant;
 }
 

@@ -69,6 +69,8 @@ class LaunchControllers : private LaunchSink {
   bool has_more() const { return queued_.load(std::memory_order_relaxed) != 0; }
   WindowPool& windows() { return windows_; }
 
+  /// CTAs of these needs that an empty SM may hold, caps included. Any thread.
+  std::uint32_t most_per_sm(const CtaNeeds& needs) const { return distributor_.most_per_sm(needs); }
   /// Outermost clusters (CTAs of a plain grid) that the empty machine runs at once (W-13). Any thread.
   std::uint64_t most_active(const GridKind& kind, const CtaNeeds& needs);
   /// Where the slots of cluster-wide memory lie (W-24): device address of the first.

@@ -23,6 +23,7 @@ class Decisions final : public LaunchRecorder, public DecisionLog {
   DecisionLog* decisions() override { return this; }
   void record(const Decision& decision) override {
     if (decision.kind == Decision::Kind::launch) {
+      most_together = std::max(most_together, decision.sms.size());
       for (std::size_t i = 0; i < decision.sms.size(); ++i) {
         sm_of[decision.first + i] = decision.sms[i];
         most_resident = std::max(most_resident, ++resident[decision.sms[i]]);
@@ -34,13 +35,15 @@ class Decisions final : public LaunchRecorder, public DecisionLog {
   std::map<std::uint64_t, std::uint32_t> sm_of;  ///< by launch index
   std::map<std::uint32_t, int> resident;         ///< by SM
   int most_resident = 0;                         ///< on one SM
+  std::size_t most_together = 0;                 ///< in one mask
 };
 
 class Placement : public MachineTest {
  protected:
-  void open_with(const char* policy, const char* shape) {
+  void open_with(const char* policy, const char* shape, DistributorOptions distributor = {}) {
     decisions_ = {};
     MachineOptions options;
+    options.distributor = std::move(distributor);
     options.policy = policy;
     options.shape = *preset_shape(shape, 2);
     options.recorder = &decisions_;
@@ -84,6 +87,40 @@ TEST_F(Placement, ACapKeepsHeadroomOnEverySm) {
   open_with("lake", "tiny");
   sms_of({.x = 100, .threads = 64});
   EXPECT_GT(decisions_.most_resident, 3);
+}
+
+// proves: W-5f, W-5g, W-23a, W-23b
+TEST_F(Placement, TheOptionsReachTheMachine) {
+  const auto run_with = [&](DistributorOptions options, const char* policy = "lake") {
+    machine_.reset();
+    open_with(policy, "h200", std::move(options));
+    return sms_of({.x = 600, .threads = 512});
+  };
+  const auto by_number = run_with({});
+  for (std::uint32_t i = 0; i < 132; ++i) EXPECT_EQ(by_number[i], i);
+  EXPECT_EQ(decisions_.most_resident, 4);
+  EXPECT_GT(decisions_.most_together, 8u);
+  run_with({.cap_per_sm = 3});
+  EXPECT_EQ(decisions_.most_resident, 3);
+  run_with({.policy_cap_per_sm = {{"lake", 1}, {"first_fit", 2}}});
+  EXPECT_EQ(decisions_.most_resident, 1);
+  run_with({.policy_cap_per_sm = {{"lake", 1}, {"first_fit", 2}}}, "first_fit");
+  EXPECT_EQ(decisions_.most_resident, 2);
+  run_with({.grid_cap_per_sm = 2});
+  EXPECT_EQ(decisions_.most_resident, 2);
+  run_with({.credits = 8});
+  EXPECT_LE(decisions_.most_together, 8u);
+  DistributorOptions backwards;
+  for (std::uint32_t sm = 132; sm-- > 0;) backwards.sm_order.push_back(sm);
+  const auto reversed = run_with(backwards);
+  for (std::uint32_t i = 0; i < 132; ++i) EXPECT_EQ(reversed[i], 131 - i);
+
+  MachineOptions wrong;
+  wrong.shape = *preset_shape("tiny", 2);
+  wrong.distributor = backwards;
+  const auto refused = Machine::create(std::move(wrong));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("option sm_order: 'tiny' has no SM 131"), std::string::npos);
 }
 
 // Each block waits until all of its cluster have come: possible only if they run at once.

@@ -1,0 +1,36 @@
+// What can be chosen of the work distributor beside its policy: how full it makes SMs, how much it launches at
+// a time, and whom it prefers among equals. Source: requirements W-2, W-5, W-7, W-23.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace raddle {
+
+/// Which of the domains that answer alike get clusters, where there are more of them than clusters left (W-7).
+/// Of those that are equal in this too it is the first by priority.
+enum class TieBreak : std::uint8_t {
+  load,      ///< those with the fewest blocks resident
+  waiting,   ///< those in which the fewest clusters wait for their blocks to be started
+  priority,  ///< the first by priority: by number, or in the order of `sm_order`
+};
+
+struct DistributorOptions {
+  /// Most blocks of all grids on any SM, to keep headroom (W-23); 0: what the SM holds.
+  std::uint32_t cap_per_sm = 0;
+  /// The same for policies, by name: in force where the policy is that one.
+  std::map<std::string, std::uint32_t> policy_cap_per_sm = {};
+  /// Most blocks of one grid on any SM, for grids that name no cap (LaunchConfig::cap_per_sm); 0: none.
+  std::uint32_t grid_cap_per_sm = 0;
+  /// Blocks of later grids of the same or lower priority that may be launched past a grid that waits for room.
+  std::uint64_t patience = 1024;
+  /// Most blocks launched by one session, but for a cluster larger than that, which goes alone; 0: no limit.
+  std::uint64_t credits = 0;
+  /// All SMs; of those with equally many free slots the first is chosen (W-5). Empty: by number.
+  std::vector<std::uint32_t> sm_order = {};
+  TieBreak ties = TieBreak::load;
+};
+
+}  // namespace raddle
