@@ -1,5 +1,5 @@
-// What can be chosen of the work distributor beside its policy: how full it makes SMs, how much it launches at
-// a time, and whom it prefers among equals. Source: requirements W-2, W-5, W-7, W-23.
+// What can be chosen of the work distributor beside its policy: how full it makes SMs, how much it launches
+// at a time, and whom it prefers among equals. Source: requirements W-2, W-5, W-7, W-23.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace raddle {
 
-/// Which of the domains that answer alike get clusters, where there are more of them than clusters left (W-7).
-/// Of those that are equal in this too it is the first by priority.
+/// Which of the domains that answer alike get clusters, where there are more of them than clusters left
+/// (W-7). Of those that are equal in this too it is the first by priority.
 enum class TieBreak : std::uint8_t {
   load,      ///< those with the fewest blocks resident
   waiting,   ///< those in which the fewest clusters wait for their blocks to be started
@@ -24,7 +24,8 @@ struct DistributorOptions {
   std::map<std::string, std::uint32_t> policy_cap_per_sm = {};
   /// Most blocks of one grid on any SM, for grids that name no cap (LaunchConfig::cap_per_sm); 0: none.
   std::uint32_t grid_cap_per_sm = 0;
-  /// Blocks of later grids of the same or lower priority that may be launched past a grid that waits for room.
+  /// Blocks of later grids of the same or lower priority that may be launched past a grid that waits for
+  /// room.
   std::uint64_t patience = 1024;
   /// Most blocks launched by one session, but for a cluster larger than that, which goes alone; 0: no limit.
   std::uint64_t credits = 0;

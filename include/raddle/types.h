@@ -32,7 +32,7 @@ struct DeviceOptions {
   std::string policy = "lake";  ///< of the work distributor: which SM runs which block; `raddle distribute`
                                 ///< names them
   DistributorOptions distributor;  ///< caps, credits, order of SMs, tie-breaks
-  std::string engine;           ///< "jit", "interp"; empty: jit where it is built
+  std::string engine;              ///< "jit", "interp"; empty: jit where it is built
   std::string simd;        ///< widest vectors of jit: "avx512", "avx2", "sse42"; empty: what the host has
   std::string tier;        ///< of jit: "quick" (soon ready), "optimised"; empty: by size, then by use
   std::string code_cache;  ///< directory of compiled code; "off": none; empty: RADDLE_CACHE, ~/.cache/raddle

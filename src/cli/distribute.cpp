@@ -89,12 +89,8 @@ Result<int> run_load(const DistributeOptions& options) {
     history.all_refusals = options.all_refusals;
     const bool keep = wants_history(options);
     TRY_ASSIGN(Outcome outcome, distribute::simulate(shape, load,
-                                                     {policy,
-                                                      distributor,
-                                                      options.rasterise,
-                                                      keep ? &history : nullptr,
-                                                      nullptr,
-                                                      options.tick}));
+                                                     {policy, distributor, options.rasterise,
+                                                      keep ? &history : nullptr, nullptr, options.tick}));
     outcomes.push_back(std::move(outcome));
     if (keep) histories.push_back(std::move(history));
   }

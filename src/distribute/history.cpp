@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/json.h"
 
@@ -42,16 +43,29 @@ Layout layout_of(const machine::MachineShape& shape) {
 }
 
 std::string_view kind_name(Decision::Kind kind) {
-  constexpr std::array<std::string_view, 5> names{"launch", "fail", "stall", "complete", "cluster_complete"};
+  constexpr std::array<std::string_view, kKinds> names{"launch",           "fail",   "stall", "complete",
+                                                       "cluster_complete", "attempt"};
   return names[static_cast<unsigned>(kind)];
 }
 
+/// Attempts are kept until it is known what became of them: those of a refusal that is not kept are not
+/// either.
 void History::record(const Decision& decision) {
+  if (decision.kind == Decision::Kind::attempt && !all_refusals) {
+    attempts.push_back(decision);
+    return;
+  }
+  const std::vector<Decision> before = std::exchange(attempts, {});
   if (!all_refusals && (decision.kind == Decision::Kind::fail || decision.kind == Decision::Kind::stall)) {
     const auto [known, is_new] = refused.try_emplace(decision.grid, decision.cluster);
     if (!is_new && known->second == decision.cluster) return;
     known->second = decision.cluster;
   }
+  for (const Decision& attempt : before) keep(attempt);
+  keep(decision);
+}
+
+void History::keep(const Decision& decision) {
   if (steps.size() >= limit) {
     ++left_out;
     return;
@@ -107,6 +121,7 @@ void append_line(std::string& text, const Step& step) {
   append_candidates(text, decision.candidates);
   append_list(text, "sms", decision.sms);
   append_list(text, "free", decision.free);
+  append_list(text, "live", decision.live);
   append_list(text, "ctas", step.ctas);
   text += "}\n";
 }

@@ -39,13 +39,18 @@ struct History final : public StepLog {
   /// A cluster that waits is refused again whenever something has ended: else only the first time is kept.
   bool all_refusals = false;
   std::map<std::uint64_t, std::uint64_t> refused;  ///< by grid: the cluster of the last refusal
+  std::vector<machine::Decision> attempts;  ///< since the last decision: what became of them is not known
 
   void arrived(const GridInfo& grid) override { grids.push_back(grid); }
   void record(const machine::Decision& decision) override;
   /// Null if nothing arrived under that id.
   const GridInfo* grid_of(const machine::Decision& decision) const;
+
+ private:
+  void keep(const machine::Decision& decision);
 };
 
+inline constexpr unsigned kKinds = 6;                      ///< of decisions
 std::string_view kind_name(machine::Decision::Kind kind);  ///< "launch", "fail", ...
 
 /// The lines of a history file. A file may hold several, one after the other.

@@ -131,14 +131,14 @@ Result<machine::Candidate> read_candidate(const JsonValue& value, const Layout& 
 
 Result<Step> read_step(const JsonValue& line, const Layout& layout) {
   TRY(line.has_only({"step", "time", "sequence", "grid", "first", "cluster", "level", "round", "candidates",
-                     "sms", "free", "ctas"}));
+                     "sms", "free", "live", "ctas"}));
   Step step;
   Decision& decision = step.decision;
   TRY_ASSIGN(const JsonValue kind, line.member("step"));
   TRY_ASSIGN(const std::string name, kind.text());
   unsigned number = 0;
-  while (number < 5 && kind_name(Decision::Kind(number)) != name) ++number;
-  if (number == 5) return kind.error(fmt::format("no step is called '{}'", name));
+  while (number < kKinds && kind_name(Decision::Kind(number)) != name) ++number;
+  if (number == kKinds) return kind.error(fmt::format("no step is called '{}'", name));
   decision.kind = Decision::Kind(number);
   TRY(read_whole(line, "time", true, kAny, decision.time));
   TRY(read_whole(line, "sequence", true, kAny, decision.sequence));
@@ -157,6 +157,7 @@ Result<Step> read_step(const JsonValue& line, const Layout& layout) {
   const std::uint32_t sms = layout.sm_count();
   TRY_ASSIGN(decision.sms, read_numbers<std::uint32_t>(line, "sms", 0, 1u << 24, sms - 1));
   TRY_ASSIGN(decision.free, read_numbers<std::uint32_t>(line, "free", sms, sms, UINT32_MAX));
+  TRY_ASSIGN(decision.live, read_numbers<std::uint32_t>(line, "live", sms, sms, UINT32_MAX));
   TRY_ASSIGN(step.ctas,
              read_numbers<std::uint64_t>(line, "ctas", decision.sms.size(), decision.sms.size(), kAny));
   return step;

@@ -52,7 +52,8 @@ class PageData {
 
   Json json() {
     Json steps = Json::array();
-    for (const Step& step : history_.steps) add(step, steps);
+    for (const Step& step : history_.steps)
+      if (step.decision.kind != Decision::Kind::attempt) add(step, steps);  // a round has all of its answers
     Json grids = Json::array();
     std::uint32_t rows = 1;
     for (const GridInfo& grid : history_.grids) {

@@ -55,6 +55,7 @@ constexpr std::uint32_t kDrained = ~0u;  // as the SM of an event
 /// What is known of a grid while it is in the machine.
 struct Running {
   Grid grid;
+  std::uint64_t heard = 0;  // CTAs in its masks so far
   std::uint32_t slots = 0;
   std::uint64_t total = 0, longest = 0;  // of its CTAs' durations
   std::unique_ptr<std::vector<machine::Rasteriser>> sms;
@@ -176,7 +177,8 @@ void Simulation::start(const LaunchMask& mask, std::uint64_t index, std::uint32_
 }
 
 void Simulation::launch(const LaunchMask& mask) {
-  for (std::size_t i = 0; i < mask.sms.size(); ++i) start(mask, mask.first + i, mask.sms[i]);
+  std::uint64_t& heard = grids_[mask.grid->id].heard;
+  for (const std::uint32_t sm : mask.sms) start(mask, heard++, sm);
   if (mask.cluster != machine::kNoCluster)
     distributor_.started_in_cluster(mask.cluster, static_cast<std::uint32_t>(mask.sms.size()));
   ++outcome_.masks;

@@ -51,7 +51,7 @@ std::string subject(const History& history, const Decision& decision) {
 std::string ctas_text(const Step& step) {
   const Decision& decision = step.decision;
   if (decision.sms.empty()) return "";
-  if (decision.kind == Decision::Kind::launch)
+  if (decision.kind != Decision::Kind::complete)
     return decision.sms.size() == 1
                ? fmt::format("{}", decision.first)
                : fmt::format("{}-{}", decision.first, decision.first + decision.sms.size() - 1);

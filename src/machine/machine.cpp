@@ -146,10 +146,9 @@ Error Machine::too_large(const GridWork& grid, const GridKind& kind, const CtaNe
                        "a cooperative grid of {} blocks: '{}' holds {} of these at once", grid.blocks,
                        shape().name, launches_.most_active({}, needs));
   }
-  return Error::make(ErrorCode::invalid_cluster,
-                     "a cluster of {} blocks fits no {} of '{}', of which an SM holds {}",
-                     kind.ctas_per_cluster(), level_name(kind.levels[0].domain), shape().name,
-                     launches_.most_per_sm(needs));
+  return Error::make(
+      ErrorCode::invalid_cluster, "a cluster of {} blocks fits no {} of '{}', of which an SM holds {}",
+      kind.ctas_per_cluster(), level_name(kind.levels[0].domain), shape().name, launches_.most_per_sm(needs));
 }
 
 /// @param blocks  started at once at most, if none waits for one that is not

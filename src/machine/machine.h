@@ -29,8 +29,8 @@ struct MachineOptions {
   MachineShape shape;
   std::string policy = "lake";  ///< of the work distributor, one of policy_names()
   DistributorOptions distributor;
-  unsigned workers = 0;         ///< 0: one per usable core; never more than those unless pin is off
-  bool pin = true;              ///< RADDLE_PIN=off overrides
+  unsigned workers = 0;  ///< 0: one per usable core; never more than those unless pin is off
+  bool pin = true;       ///< RADDLE_PIN=off overrides
   std::optional<std::uint64_t> deterministic;  ///< seed: one worker, seeded order; 0 keeps the natural order
   std::uint64_t heap_bytes = 8u << 20;         ///< kernels' malloc
   double memory_fraction = 0.8;                ///< of the host's memory

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "kernel_test.h"
+#include "machine/shape/machine_shape.h"
 
 namespace {
 
@@ -145,7 +146,7 @@ TEST_P(Clusters, WithoutClustersABlockIsOne) {
   EXPECT_EQ(places[5].is_explicit, 0u);
 }
 
-// proves: W-15d, W-15e, W-15f
+// proves: W-15d, W-15e, W-15f, W-15g, W-15h
 TEST_P(Clusters, ABlockKnowsItsClustersOfEveryLevel) {
   using raddle::Level;
   // 2 x 2 clusters of the GPU, of 3 x 3 clusters of a GPC, of 3 x 2 blocks.
@@ -158,7 +159,7 @@ TEST_P(Clusters, ABlockKnowsItsClustersOfEveryLevel) {
     run(kernel("clusters.ptx", "ask"), config, level, out);
     answers.push_back(contents(out));
   }
-  std::map<unsigned, unsigned> gpc_of;
+  const auto h200 = *raddle::machine::preset_shape("h200", 1);
   for (unsigned i = 0; i < kBlocks; ++i) {
     const unsigned x = i % 18, y = i / 18, rank = x % 3 + y % 2 * 3, part = x % 9 / 3 + y % 6 / 2 * 3;
     auto of = [&](unsigned level) {
@@ -171,7 +172,7 @@ TEST_P(Clusters, ABlockKnowsItsClustersOfEveryLevel) {
               (std::vector<unsigned>{2, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone}));
     const unsigned sm = answers[1][i * 13 + 10], gpc = answers[1][i * 13 + 11];
     EXPECT_LT(sm, 132u);
-    EXPECT_EQ(gpc_of.emplace(sm, gpc).first->second, gpc);
+    EXPECT_EQ(gpc, h200.domain_of(Level::gpc, sm));
     EXPECT_NE(answers[1][i * 13 + 12], kNone);
     if (rank != 0) {
       const unsigned first = (y / 2 * 2 * 18 + x / 3 * 3) * 13;

@@ -178,8 +178,15 @@ void ClusterPolicy::launch_chosen(unsigned depth, Range candidates, Launched& la
   if (decision && nesting.leaf) record_launched(*decision);
 }
 
-/// Pass I for one domain: tries a cluster on the shadow state and leaves no trace.
+/// Pass I for one domain.
 Answer ClusterPolicy::query(unsigned depth, std::uint32_t index) {
+  const Answer answer = try_cluster(depth, index);
+  if (depth == 0 && log_ != nullptr) record_attempt(index, answer);
+  return answer;
+}
+
+/// Tries a cluster on the shadow state and leaves no trace.
+Answer ClusterPolicy::try_cluster(unsigned depth, std::uint32_t index) {
   const Nesting& nesting = nestings_[depth];
   ++placement_->steps;
   if (!has_ids(nesting, index, 1)) return {};
@@ -227,7 +234,8 @@ void ClusterPolicy::launch(unsigned depth, std::uint32_t index, Answer answer) {
   if (depth != 0 || speculative_) return;
   placement_->masks.back().end = true;
   ++placement_->launched;
-  if (snapshot_->ties == TieBreak::waiting) ++waiting_[snapshot_->shape.domains(nesting.level)[index].first_sm];
+  if (snapshot_->ties == TieBreak::waiting)
+    ++waiting_[snapshot_->shape.domains(nesting.level)[index].first_sm];
 }
 
 void ClusterPolicy::cancel(Mark before) {

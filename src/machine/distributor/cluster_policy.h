@@ -104,6 +104,7 @@ class ClusterPolicy : public Policy {
   DomainView view(const Domain& domain) const;
   Launched run_rounds(unsigned depth, Range candidates, std::uint64_t left);
   Answer query(unsigned depth, std::uint32_t index);
+  Answer try_cluster(unsigned depth, std::uint32_t index);
   Answer distribute(unsigned depth, std::uint32_t index);
   void launch_chosen(unsigned depth, Range candidates, Launched& launched);
   void launch(unsigned depth, std::uint32_t index, Answer answer);
@@ -117,6 +118,9 @@ class ClusterPolicy : public Policy {
 
   // What was decided, for those who listen.
   Decision round_of(unsigned depth, Range candidates, unsigned round) const;
+  Candidate candidate_of(Level level, std::uint32_t index, Answer answer) const;
+  std::vector<std::uint32_t> sms_from(std::size_t first) const;
+  void record_attempt(std::uint32_t index, Answer answer);
   void record_launched(Decision& decision) const;
   void record_fail(Range candidates, unsigned round) const;
   void record_mask(const SmMask& mask);

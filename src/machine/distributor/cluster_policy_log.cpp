@@ -1,5 +1,6 @@
-// What ClusterPolicy records for those who listen (W-21): one decision per round of domain choice, at every
-// level of nesting, and one per mask of a plain grid.
+// What ClusterPolicy records for those who listen (W-21): an attempt per domain that is asked for an
+// outermost cluster, a decision per round of domain choice, at every level of nesting, and one per mask of a
+// plain grid.
 #include "machine/distributor/cluster_policy.h"
 
 namespace raddle::machine {
@@ -11,6 +12,46 @@ std::vector<std::uint32_t> ClusterPolicy::free_by_sm() const {
   return free;
 }
 
+Candidate ClusterPolicy::candidate_of(Level level, std::uint32_t index, Answer answer) const {
+  Candidate candidate;
+  candidate.level = level;
+  candidate.domain = index;
+  if (!answer.failed()) candidate.speed = answer.speed();
+  candidate.load = load_of(level, index);
+  return candidate;
+}
+
+/// SMs of the CTAs placed from one of them on.
+std::vector<std::uint32_t> ClusterPolicy::sms_from(std::size_t first) const {
+  std::vector<std::uint32_t> sms(placement_->sms.begin() + static_cast<std::ptrdiff_t>(first),
+                                 placement_->sms.end());
+  if (!places_.empty())
+    for (std::uint32_t& sm : sms) sm = places_[sm];
+  return sms;
+}
+
+/// What the domain has answered is launched once more on the shadow state, to tell where it went, and is
+/// cancelled again.
+void ClusterPolicy::record_attempt(std::uint32_t index, Answer answer) {
+  Decision decision;
+  decision.kind = Decision::Kind::attempt;
+  decision.first = placement_->sms.size();
+  decision.cluster = placement_->launched;
+  decision.candidates.push_back(candidate_of(nestings_[0].level, index, answer));
+  const Mark before = mark();
+  const std::uint64_t steps = placement_->steps;
+  if (!answer.failed()) {
+    speculative_ = true;
+    launch(0, index, answer);
+    speculative_ = false;
+  }
+  decision.sms = sms_from(before.sms);
+  decision.free = free_by_sm();
+  cancel(before);
+  placement_->steps = steps;
+  log_->record(decision);
+}
+
 /// What the candidates answered; the SMs come once they are known.
 Decision ClusterPolicy::round_of(unsigned depth, Range candidates, unsigned round) const {
   const Nesting& nesting = nestings_[depth];
@@ -20,13 +61,7 @@ Decision ClusterPolicy::round_of(unsigned depth, Range candidates, unsigned roun
   decision.level = depth;
   decision.round = round;
   for (std::uint32_t i = 0; i < candidates.count; ++i) {
-    const Answer answer = nesting.answers[i];
-    Candidate candidate;
-    candidate.level = nesting.level;
-    candidate.domain = candidates.first + i;
-    if (!answer.failed()) candidate.speed = answer.speed();
-    candidate.load = load_of(nesting.level, candidate.domain);
-    decision.candidates.push_back(candidate);
+    decision.candidates.push_back(candidate_of(nesting.level, candidates.first + i, nesting.answers[i]));
   }
   for (const std::uint32_t i : nesting.chosen) decision.candidates[i].chosen = true;
   decision.free = free_by_sm();
@@ -34,10 +69,7 @@ Decision ClusterPolicy::round_of(unsigned depth, Range candidates, unsigned roun
 }
 
 void ClusterPolicy::record_launched(Decision& decision) const {
-  for (std::size_t i = decision.first; i < placement_->sms.size(); ++i) {
-    const std::uint32_t place = placement_->sms[i];
-    decision.sms.push_back(places_.empty() ? place : places_[place]);
-  }
+  decision.sms = sms_from(decision.first);
   decision.free = free_by_sm();
   log_->record(decision);
 }

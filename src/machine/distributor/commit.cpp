@@ -25,7 +25,7 @@ void Distributor::State::start(const Grid& grid, std::span<const std::uint32_t> 
 void Distributor::State::commit_cluster(Grid& grid, std::span<const SmMask> masks, LaunchSink& sink) {
   const std::uint32_t begin = masks.front().first;
   const std::span sms(placement_.sms.data() + begin, masks.back().first + masks.back().count - begin);
-  LaunchMask launch{.grid = &grid, .first = grid.next, .sequence = sequence++};
+  LaunchMask launch{.grid = &grid, .sequence = sequence++};
   start(grid, sms);
   if (!grid.kind.is_plain()) {
     launch.cluster = clusters.take();
@@ -44,7 +44,6 @@ void Distributor::State::commit_cluster(Grid& grid, std::span<const SmMask> mask
     launch.sms = {placement_.sms.data() + mask.first, mask.count};
     launch.end = mask.end;
     sink.launch(launch);
-    launch.first += mask.count;
   }
 }
 

@@ -25,6 +25,8 @@ struct Decision {
     stall,     ///< it fits, but no cluster id or cluster-wide memory is free (W-16, W-24)
     complete,  ///< CTAs have exited on `sms`
     cluster_complete,
+    attempt,  ///< pass I: what one domain answers, the candidate; it would put CTAs on `sms`. Nothing is
+              ///< launched
   };
   Kind kind = Kind::launch;
   std::uint64_t time = 0;      ///< in the unit of DecisionLog::now
@@ -35,8 +37,12 @@ struct Decision {
   unsigned level = 0;          ///< of nesting that the candidates were asked for
   unsigned round = 0;          ///< of domain choice within one decision
   std::vector<Candidate> candidates;
-  std::vector<std::uint32_t> sms;   ///< one entry per CTA
-  std::vector<std::uint32_t> free;  ///< by SM: slots left for the grid after it; empty: not kept
+  std::vector<std::uint32_t> sms;  ///< one entry per CTA
+  /// The shadow state after it, by SM: slots left for the grid. Empty: not kept.
+  std::vector<std::uint32_t> free;
+  /// The live state when it was taken, by SM: CTAs resident. What a placement decides enters it when all of
+  /// the placement is decided. Empty: not kept, as of what has ended.
+  std::vector<std::uint32_t> live;
 };
 
 class DecisionLog {

@@ -15,7 +15,13 @@ void DecisionRecorder::record(const Decision& decision) {
   if (here.kind == Decision::Kind::fail)
     failure_ = std::move(here);
   else
-    write(here, *grid_);
+    decide(here, *grid_);
+}
+
+/// A decision, which has a live state, not something that has ended.
+void DecisionRecorder::decide(Decision& decision, const Grid& grid) {
+  decision.live = load_;
+  write(decision, grid);
 }
 
 void DecisionRecorder::write(Decision& decision, const Grid& grid) {
@@ -29,7 +35,7 @@ void DecisionRecorder::refuse(const Grid& grid, Decision::Kind kind) {
   failure_.kind = kind;
   failure_.first = grid.next;
   failure_.cluster = grid.next / grid.kind.ctas_per_cluster();
-  write(failure_, grid);
+  decide(failure_, grid);
 }
 
 void DecisionRecorder::complete(const Grid& grid, std::uint32_t sm, std::uint32_t count,
@@ -42,7 +48,7 @@ void DecisionRecorder::complete(const Grid& grid, std::uint32_t sm, std::uint32_
 }
 
 /// As the long way says it: what exited, then a mask for each level of the lake.
-void DecisionRecorder::succeed(const Grid& grid, const SmRun& exited, std::span<const std::uint32_t> load) {
+void DecisionRecorder::succeed(const Grid& grid, const SmRun& exited) {
   const bool one_sm = exited.step == 0;
   std::vector<std::uint32_t> sms(exited.count);
   for (std::uint32_t i = 0; i < exited.count; ++i) sms[i] = exited.first + i * exited.step;
@@ -54,8 +60,10 @@ void DecisionRecorder::succeed(const Grid& grid, const SmRun& exited, std::span<
     decision.first = grid.next + mask;
     decision.cluster = grid.next;
     decision.sms.assign(sms.begin(), sms.begin() + size);
-    decision.free.assign(load.size(), 0);
+    decision.free.assign(load_.size(), 0);
     if (one_sm) decision.free[exited.first] = masks - 1 - mask;
+    decision.live = load_;
+    for (const std::uint32_t sm : sms) --decision.live[sm];
     write(decision, grid);
   }
 }

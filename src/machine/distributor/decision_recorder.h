@@ -2,7 +2,7 @@
 // placed, counted from the start of its placement; here it gets grid, time and number.
 #pragma once
 
-#include <span>
+#include <vector>
 
 #include "machine/distributor/decision_log.h"
 #include "machine/distributor/grid.h"
@@ -11,6 +11,8 @@ namespace raddle::machine {
 
 class DecisionRecorder final : public DecisionLog {
  public:
+  /// @param load  of the live model, by SM: CTAs resident
+  explicit DecisionRecorder(const std::vector<std::uint32_t>& load) : load_(load) {}
   explicit operator bool() const { return log_ != nullptr; }
   void observe(DecisionLog* log) { log_ = log; }
 
@@ -24,13 +26,14 @@ class DecisionRecorder final : public DecisionLog {
   void refuse(const Grid& grid, Decision::Kind kind);
   void complete(const Grid& grid, std::uint32_t sm, std::uint32_t count, std::uint64_t cluster);
   /// Of a full machine (Distributor::succeed): CTAs of a grid have exited, its next ones took their slots.
-  /// @param load  by SM: CTAs resident, before and after it
-  void succeed(const Grid& grid, const SmRun& exited, std::span<const std::uint32_t> load);
+  void succeed(const Grid& grid, const SmRun& exited);
   void cluster_complete(const Grid& grid, std::uint64_t cluster);
 
  private:
+  void decide(Decision& decision, const Grid& grid);
   void write(Decision& decision, const Grid& grid);
 
+  const std::vector<std::uint32_t>& load_;
   DecisionLog* log_ = nullptr;
   std::uint64_t sequence_ = 0;
   const Grid* grid_ = nullptr;  // whose clusters are being placed,

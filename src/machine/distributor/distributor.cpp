@@ -38,6 +38,7 @@ Distributor::State::State(const MachineShape& machine, std::unique_ptr<Policy> c
       memory(machine.cluster_memory_slots),
       waiting(machine.sm_count(), 0),
       kept(machine),
+      recorder(usage.load()),
       last_cluster_(machine.sm_count(), 0) {}
 
 Distributor::Distributor(const MachineShape& shape, std::unique_ptr<Policy> policy,
@@ -85,7 +86,7 @@ bool Distributor::succeed(Grid& grid, const SmRun& exited) {
       state.options.credits != 0 || !state.options.sm_order.empty() || state.usage.enable_changes() != 0 ||
       state.table.look(grid.row).total != 0)
     return false;
-  if (state.recorder) state.recorder.succeed(grid, exited, state.usage.load());
+  if (state.recorder) state.recorder.succeed(grid, exited);
   grid.next += exited.count;
   return true;
 }

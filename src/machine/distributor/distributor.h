@@ -17,10 +17,10 @@ namespace raddle::machine {
 
 inline constexpr std::uint32_t kNoCluster = ~0u;
 
-/// CTAs that start together, as broadcast to the SMs: the i-th SM gets launch index `first + i` (W-11, W-14).
+/// CTAs that start together, as broadcast to the SMs: the i-th SM gets the i-th of the grid's next launch
+/// indices, which those who hear the masks count (W-11, W-14).
 struct LaunchMask {
   Grid* grid = nullptr;
-  std::uint64_t first = 0;
   std::span<const std::uint32_t> sms;
   std::uint32_t cluster = kNoCluster;  ///< slot in the table of resident outermost clusters
   std::uint64_t sequence = 0;          ///< of that cluster; masks of two clusters never interleave

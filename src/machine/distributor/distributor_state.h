@@ -33,7 +33,8 @@ struct Distributor::State {
   TaskTable table;
   GpcManagers gpcs;
   NumberPool memory;  // slots of cluster-wide memory (W-24)
-  std::vector<std::uint32_t> waiting;  // by SM: clusters with their first CTA there that are not started whole
+  std::vector<std::uint32_t>
+      waiting;  // by SM: clusters with their first CTA there that are not started whole
   ResidentClusters clusters;
   ServiceOrder order;
   Session session;

@@ -67,8 +67,8 @@ Result<void> read_option(std::string_view name, std::string_view value, Distribu
   if (name == kTies) return read_ties(value, options.ties);
   if (name.starts_with(kPolicyCap))
     return read(name, value, options.policy_cap_per_sm[std::string(name.substr(kPolicyCap.size()))]);
-  return Error::invalid("the distributor has no option '{}'; there are {}, {}POLICY, {}, {}, {}, {}, {}", name,
-                        kCap, kPolicyCap, kGridCap, kPatience, kCredits, kOrder, kTies);
+  return Error::invalid("the distributor has no option '{}'; there are {}, {}POLICY, {}, {}, {}, {}, {}",
+                        name, kCap, kPolicyCap, kGridCap, kPatience, kCredits, kOrder, kTies);
 }
 
 Result<void> check_order(const std::vector<std::uint32_t>& order, const MachineShape& shape) {

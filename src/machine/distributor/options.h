@@ -13,8 +13,8 @@ namespace raddle::machine {
 using raddle::DistributorOptions;
 using raddle::TieBreak;
 
-/// Fields of DistributorOptions by name with commas between them: "cap_per_sm=8,cap_per_sm.lake=4,ties=waiting".
-/// An SM order is numbers and ranges: "sm_order=131-66:0-65".
+/// Fields of DistributorOptions by name with commas between them:
+/// "cap_per_sm=8,cap_per_sm.lake=4,ties=waiting". An SM order is numbers and ranges: "sm_order=131-66:0-65".
 /// @errors invalid: names the option
 Result<DistributorOptions> parse_distributor_options(std::string_view text);
 

@@ -11,12 +11,12 @@
 namespace raddle::machine {
 
 struct ResidentCluster {
-  Grid* grid = nullptr;        ///< null: the slot is free
-  std::uint64_t number = 0;    ///< among the outermost clusters of its grid
-  std::uint64_t ctas = 0;      ///< not yet complete
+  Grid* grid = nullptr;         ///< null: the slot is free
+  std::uint64_t number = 0;     ///< among the outermost clusters of its grid
+  std::uint64_t ctas = 0;       ///< not yet complete
   std::uint64_t unstarted = 0;  ///< of them: not yet started
   std::uint32_t first_sm = 0;   ///< of its first CTA
-  std::uint32_t memory = ~0u;  ///< slot of cluster-wide memory (W-24)
+  std::uint32_t memory = ~0u;   ///< slot of cluster-wide memory (W-24)
   /// By innermost cluster, where these lie inside a GPC: local cluster id, and its GPC.
   std::vector<std::uint32_t> ids, gpcs;
   std::vector<std::uint32_t> slots;  ///< an SM for each cluster slot it holds

@@ -102,16 +102,19 @@ Cluster* LaunchControllers::cluster_of(const LaunchMask& mask, std::uint64_t ind
   return clusters[number];
 }
 
-// SMs that follow one another and have one owner get a run together.
+// SMs that follow one another and have one owner get a run together. All SMs hear the same masks, so one
+// count of a grid's launches stands for that of each (W-14).
 void LaunchControllers::launch(const LaunchMask& mask) {
-  Task& task = *static_cast<Task::Distribution*>(mask.grid)->task;
+  auto& distribution = *static_cast<Task::Distribution*>(mask.grid);
+  Task& task = *distribution.task;
   const auto count = static_cast<std::uint32_t>(mask.sms.size());
+  const std::uint64_t first = std::exchange(distribution.heard, distribution.heard + count);
   for (std::uint32_t i = 0; i < count;) {
     const std::uint32_t sm = mask.sms[i];
     CtaRun run{.task = &task,
                .slot = mask.cluster,
                .count = 1,
-               .first = mask.first + i,
+               .first = first + i,
                .index_step = 1,
                .sm = sm,
                .sm_step = 1};
@@ -255,13 +258,13 @@ void LaunchControllers::end_cta(const CtaRun& run) {
 
 /// What comes next takes the slots of what has ended, where nothing else waits. @returns whether it does
 bool LaunchControllers::refill(const CtaRun& finished) {
-  Grid& grid = finished.task->distribution;
-  CtaRun next = finished;
-  next.first = grid.next;
-  next.index_step = 1;
+  Task::Distribution& grid = finished.task->distribution;
   if (finished.slot != kNoCluster ||
       !distributor_.succeed(grid, {finished.sm, finished.sm_step, finished.count}))
     return false;
+  CtaRun next = finished;
+  next.first = std::exchange(grid.heard, grid.heard + finished.count);
+  next.index_step = 1;
   for (std::uint32_t i = 0; i < next.count; ++i) --taken_[next.sm + i * next.sm_step];
   push(owners_[owner_of_[next.sm]], next);
   unlaunched_ -= next.count;

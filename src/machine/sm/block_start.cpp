@@ -57,7 +57,7 @@ bool Worker::bind(Block& block, const CtaRun& grant) {
   const std::uint32_t warps = (grid.threads_per_block + exec::kWarpSize - 1) / exec::kWarpSize;
   if (block.grid_id != grant.task->distribution.id) {
     block.grid_id = grant.task->distribution.id;
-    block.rasteriser.reset(grant.task->distribution.kind, grid.context.nctaid);
+    block.rasteriser.reset(grant.task->distribution.kind, grid.context.nctaid, grant.first);
   }
   if (auto& started = grant.task->started_ns; started.load(std::memory_order_relaxed) == 0) {
     std::uint64_t unset = 0;

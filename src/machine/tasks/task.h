@@ -87,7 +87,8 @@ class Task {
 
   /// The grid as the distributor sees it; the launch controllers' own, under their lock.
   struct Distribution : Grid {
-    Task* task = nullptr;  ///< this one, once it has been added
+    Task* task = nullptr;     ///< this one, once it has been added
+    std::uint64_t heard = 0;  ///< CTAs in the masks that were broadcast: the next one's launch index
   } distribution;
 
   // Owned by the task scheduler, under its lock.

@@ -1,9 +1,11 @@
 // Running blocks: every block once, in order, on few threads; blocks that wait for one another; priorities
 // and streams.
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -72,17 +74,78 @@ TEST(Pinning, EveryWorkerHasACoreOfItsOwn) {
   }
 }
 
+// Where each thread ran: the ten of a block on one worker, the two blocks on two, each on its core. Neither
+// block ends before both have begun, and a worker that has one does not begin the other, as it does not
+// yield.
 // proves: K-4d
-TEST_F(Blocks, TwentyThreadsOnTwoCoresInBlocksOfTen) {
-  open();
-  std::atomic<std::uint32_t> threads{0}, blocks{0};
+TEST(TwoCores, TwentyThreadsInBlocksOfTen) {
+  if (host_info().usable_cores < 2) GTEST_SKIP() << "one core";
+  struct Ran {
+    Worker* worker = nullptr;
+    long thread = 0;
+    int cpu = -1;
+  };
+  std::array<Ran, 20> ran;
+  std::atomic<int> begun{0}, met{0}, times{0};
   auto kernel = TestKernel::of_warps([&](exec::WarpContext& warp) {
-    threads += static_cast<std::uint32_t>(std::popcount(warp.initial_lanes));
-    ++blocks;
+    ++begun;
+    met += wait_until([&] { return begun == 2; });
+    for (std::uint32_t lane = 0; lane < 32; ++lane) {
+      if ((warp.initial_lanes >> lane & 1) == 0) continue;
+      ran.at(warp.cta->ctaid[0] * 10 + lane) = {current_worker(), syscall(SYS_gettid), sched_getcpu()};
+      ++times;
+    }
   });
-  ASSERT_EQ(run(kernel, {.x = 2, .threads = 10}).kind, exec::FaultKind::none);
-  EXPECT_EQ(threads, 20u);
-  EXPECT_EQ(blocks, 2u);
+  class Pinned : public MachineTest {
+   public:
+    void TestBody() override {}
+    void open_two() {
+      MachineOptions options;
+      options.shape = *preset_shape("h200", 2);
+      options.workers = 2;
+      machine_ = std::move(*Machine::create(std::move(options)));
+    }
+    using MachineTest::machine_;
+    using MachineTest::run;
+  } two;
+  two.open_two();
+  ASSERT_EQ(two.run(kernel, {.x = 2, .threads = 10}).kind, exec::FaultKind::none);
+  EXPECT_EQ(met, 2);
+  EXPECT_EQ(times, 20);
+  for (std::size_t thread = 0; thread < 20; ++thread) {
+    const Ran& first = ran[thread / 10 * 10];
+    EXPECT_EQ(ran[thread].worker, first.worker);
+    EXPECT_EQ(ran[thread].thread, first.thread);
+    const int core = first.worker->counters().cpu;  // -1 if RADDLE_PIN=off
+    if (core >= 0) EXPECT_EQ(ran[thread].cpu, core);
+  }
+  EXPECT_NE(ran[0].worker, ran[10].worker);
+  EXPECT_NE(ran[0].thread, ran[10].thread);
+  std::set<const Worker*> workers{&two.machine_->worker(0), &two.machine_->worker(1)};
+  EXPECT_EQ((std::set<const Worker*>{ran[0].worker, ran[10].worker}), workers);
+}
+
+// All blocks have begun before one ends, so each is begun by itself, in the middle of the grid.
+// proves: W-14a, W-14j
+TEST_F(Blocks, BlocksThatBeginInTheMiddleOfAGridKnowTheirPlace) {
+  open();
+  for (const std::uint32_t cluster : {1u, 4u}) {
+    constexpr std::uint32_t kX = 8, kY = 5, kZ = 7, kBlocks = kX * kY * kZ;
+    std::vector<std::atomic<int>> seen(kBlocks);
+    std::atomic<std::uint32_t> begun{0};
+    std::atomic<int> wrong{0};
+    auto kernel = TestKernel::of_warps([&](exec::WarpContext& warp) {
+      const exec::CtaContext& cta = *warp.cta;
+      ++seen[(cta.ctaid[2] * kY + cta.ctaid[1]) * kX + cta.ctaid[0]];
+      wrong += cluster != 1 && cta.cluster_rank != cta.ctaid[0] % cluster;
+      ++begun;
+      while (begun < kBlocks) cta.services->yield(&warp);
+    });
+    ASSERT_EQ(run(kernel, {.x = kX, .y = kY, .z = kZ, .shared = 1024, .cluster = cluster}).kind,
+              exec::FaultKind::none);
+    for (const std::atomic<int>& times : seen) EXPECT_EQ(times, 1);
+    EXPECT_EQ(wrong, 0);
+  }
 }
 
 // proves: K-8a

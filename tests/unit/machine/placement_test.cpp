@@ -123,6 +123,21 @@ TEST_F(Placement, TheOptionsReachTheMachine) {
   EXPECT_NE(refused.error().message.find("option sm_order: 'tiny' has no SM 131"), std::string::npos);
 }
 
+// Blocks in flight on an SM: as many as its threads, slots and shared memory allow of the kernel's.
+// proves: K-8c
+TEST_F(Placement, BlocksInFlightFollowTheKernelsNeeds) {
+  const auto in_flight = [&](const GridSize& size) {
+    machine_.reset();
+    open_with("lake", "tiny");
+    sms_of(size);
+    return decisions_.most_resident;
+  };
+  EXPECT_EQ(in_flight({.x = 100, .threads = 1024}), 2);
+  EXPECT_EQ(in_flight({.x = 100, .threads = 256}), 8);
+  EXPECT_EQ(in_flight({.x = 100, .threads = 32}), 32);
+  EXPECT_EQ(in_flight({.x = 100, .threads = 32, .shared = 50u << 10}), 4);
+}
+
 // Each block waits until all of its cluster have come: possible only if they run at once.
 // proves: W-4b, W-16c
 TEST_F(Placement, ClustersAreResidentAsAWhole) {

@@ -192,6 +192,20 @@ TEST(Rasteriser, SmsThatCountEachOthersLaunchesAgreeWithEnumeration) {
   }
 }
 
+// proves: W-14j
+TEST(Rasteriser, AnSmThatJoinsNeedsTheExtentsAndThePlaceReached) {
+  const std::uint32_t grid[3] = {60, 42, 40};
+  for (const GridKind& kind : {GridKind{}, nested({{3, 2, 1}}), nested({{5, 1, 2}, {2, 3, 4}})}) {
+    const Enumeration plain(kind, grid);
+    for (std::uint64_t launched = 0; launched + 2 < plain.ctas.size(); launched += 1 + launched / 7) {
+      Rasteriser sm;
+      sm.reset(kind, grid, launched);
+      ASSERT_TRUE(same(sm.take(), plain.ctas[launched], kind.depth)) << text(kind, grid, launched);
+      ASSERT_TRUE(same(sm.take(), plain.ctas[launched + 1], kind.depth)) << text(kind, grid, launched + 1);
+    }
+  }
+}
+
 // Grids far larger than the delta has bits for: compared with division of the index.
 // proves: W-14e, W-14f, W-14g
 TEST(Rasteriser, EqualsDivisionInGreatGrids) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -36,10 +37,10 @@ struct Cta {
 class KeepingSink final : public LaunchSink {
  public:
   std::deque<Cta> ctas;
-  std::vector<LaunchMask> masks;  // without their SMs
+  std::vector<LaunchMask> masks;               // without their SMs
+  std::map<const Grid*, std::uint64_t> heard;  // CTAs of its masks
   void launch(const LaunchMask& mask) override {
-    for (std::size_t i = 0; i < mask.sms.size(); ++i)
-      ctas.push_back({mask.grid, mask.first + i, mask.sms[i], mask.cluster});
+    for (const std::uint32_t sm : mask.sms) ctas.push_back({mask.grid, heard[mask.grid]++, sm, mask.cluster});
     masks.push_back(mask);
     masks.back().sms = {};
   }

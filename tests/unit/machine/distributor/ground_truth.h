@@ -20,6 +20,7 @@ struct TrueCluster {
   std::vector<std::uint32_t> sms;        // by rank
   std::vector<std::uint32_t> running;    // ranks of CTAs that have not exited
   std::vector<std::uint32_t> local_ids;  // by innermost cluster
+  bool waits = false;                    // not all of its CTAs have started
 
   /// SM of the first CTA of an innermost cluster.
   std::uint32_t sm_of_inner(std::size_t inner) const {
@@ -62,6 +63,13 @@ struct GroundTruth {
     std::vector<std::uint32_t> load;
     for (const Sums& sum : sums()) load.push_back(static_cast<std::uint32_t>(sum.ctas));
     return load;
+  }
+
+  /// By SM of their first CTA, clusters that wait for CTAs to be started.
+  std::vector<std::uint32_t> waiting() const {
+    std::vector<std::uint32_t> waiting(shape.sm_count(), 0);
+    for (const TrueCluster& cluster : clusters) waiting[cluster.sms[0]] += cluster.waits;
+    return waiting;
   }
 
   /// By SM, innermost clusters that hold a slot of it: whether or not their CTAs have exited.

@@ -116,7 +116,9 @@ TEST_F(LakeFilling, TellsWhatItDecides) {
     policy_->place(load.snapshot(), placement_, &heard);
     ASSERT_EQ(placement_.sms, silent.sms) << "listening changes nothing";
     Slots sms, free = load.free;
+    ASSERT_EQ(placement_.steps, silent.steps);
     for (const Decision& decision : heard.decisions) {
+      if (decision.kind == Decision::Kind::attempt) continue;  // passes_test.cpp
       if (!decision.sms.empty()) ASSERT_EQ(decision.first, sms.size());
       sms.insert(sms.end(), decision.sms.begin(), decision.sms.end());
       for (const std::uint32_t sm : decision.sms) --free[sm];

@@ -19,8 +19,7 @@ TEST(DistributorOptions, ComeFromText) {
       "cap_per_sm=8,cap_per_sm.lake=4,cap_per_sm.first_fit=2,grid_cap_per_sm=3,patience=70,credits=9,"
       "sm_order=5-3:0:1-2,ties=waiting");
   EXPECT_EQ(options.cap_per_sm, 8u);
-  EXPECT_EQ(options.policy_cap_per_sm,
-            (std::map<std::string, std::uint32_t>{{"lake", 4}, {"first_fit", 2}}));
+  EXPECT_EQ(options.policy_cap_per_sm, (std::map<std::string, std::uint32_t>{{"lake", 4}, {"first_fit", 2}}));
   EXPECT_EQ(options.grid_cap_per_sm, 3u);
   EXPECT_EQ(options.patience, 70u);
   EXPECT_EQ(options.credits, 9u);
@@ -94,8 +93,8 @@ struct Tie {
   std::vector<std::uint32_t> chosen(TieBreak ties, std::uint64_t left) const {
     const GridKind kind = clusters_of(1);
     Placement placement;
-    (*make_policy("lake"))->place({shape, kind, free, load, {}, order, left, 0, 0, ties, waiting}, placement,
-                                  nullptr);
+    (*make_policy("lake"))
+        ->place({shape, kind, free, load, {}, order, left, 0, 0, ties, waiting}, placement, nullptr);
     std::vector<std::uint32_t> gpcs;
     for (const std::uint32_t sm : placement.sms) gpcs.push_back(sm / 2);
     return gpcs;

@@ -47,10 +47,15 @@ MachineShape make_shape(std::uint32_t numbers, std::uint32_t limits) {
   return shape;
 }
 
-DistributorOptions make_options(std::uint32_t numbers) {
-  return {.cap_per_sm = numbers % 3 == 0 ? 1 + numbers / 3 % 8 : 0,
-          .patience = numbers / 24 % 4 * 10,
-          .credits = numbers / 96 % 3 == 0 ? 1 + numbers / 288 % 8 : 0};
+DistributorOptions make_options(std::uint32_t numbers, std::uint32_t sms) {
+  DistributorOptions options{.cap_per_sm = numbers % 3 == 0 ? 1 + numbers / 3 % 8 : 0,
+                             .patience = numbers / 24 % 4 * 10,
+                             .credits = numbers / 96 % 3 == 0 ? 1 + numbers / 288 % 8 : 0,
+                             .ties = TieBreak(numbers / 2304 % 3)};
+  options.grid_cap_per_sm = numbers / 6912 % 4 == 0 ? 3 : 0;
+  if (numbers / 27648 % 2 == 0)
+    for (std::uint32_t sm = sms; sm-- > 0;) options.sm_order.push_back(sm);
+  return options;
 }
 
 GridKind make_kind(std::uint32_t numbers) {
@@ -114,6 +119,8 @@ class RandomEvents::CheckingPolicy final : public Policy {
       return std::equal(a.begin(), a.end(), b.begin(), b.end());
     };
     events_.check(equal(snapshot.load, events_.truth_.load()), "the load that a policy sees");
+    events_.check(equal(snapshot.waiting, events_.truth_.waiting()),
+                  "the waiting clusters that a policy sees");
     events_.check(equal(snapshot.free, events_.visible(grid)), "the free slots that a policy sees");
     const std::vector<std::uint32_t> launchable = events_.truth_.launchable();
     for (std::size_t gpc = 0; gpc < launchable.size(); ++gpc)
@@ -130,7 +137,7 @@ class RandomEvents::CheckingPolicy final : public Policy {
 
 RandomEvents::RandomEvents(const Setup& setup) {
   truth_.shape = make_shape(setup.shape, setup.limits);
-  truth_.options = make_options(setup.options);
+  truth_.options = make_options(setup.options, truth_.shape.sm_count());
   const std::vector<std::string> names = policy_names();
   policy_name_ = names[setup.policy % names.size()];
   auto policy = make_policy(policy_name_);
@@ -169,8 +176,10 @@ void RandomEvents::launch(const LaunchMask& mask) {
   check(std::set(mask.sms.begin(), mask.sms.end()).size() == mask.sms.size(),
         "an SM appears twice in a mask");
   if (!grid.kind.is_plain())
-    check(mask.first % grid.kind.ctas_per_cluster() == launching_->sms.size(), "ranks are not in mask order");
-  check(mask.first + mask.sms.size() <= grid.next, "a launch index beyond what is launched");
+    check(heard_[&grid] % grid.kind.ctas_per_cluster() == launching_->sms.size(),
+          "ranks are not in mask order");
+  heard_[&grid] += mask.sms.size();
+  check(heard_[&grid] <= grid.next, "more in masks than is launched");
   launching_->sms.insert(launching_->sms.end(), mask.sms.begin(), mask.sms.end());
   if (!mask.end) return;
   check(mask.sequence == sequence_++, "sequence numbers have gaps");
@@ -184,6 +193,9 @@ void RandomEvents::launch(const LaunchMask& mask) {
   cluster.local_ids.assign(ids.begin(), ids.end());
   for (std::uint32_t rank = 0; rank < cluster.sms.size(); ++rank) cluster.running.push_back(rank);
   check_cluster(cluster);
+  cluster.waits = sequence_ % 3 == 0;  // its last CTA is never started by itself
+  distributor_->started_in_cluster(cluster.slot,
+                                   static_cast<std::uint32_t>(cluster.sms.size()) - cluster.waits);
   truth_.clusters.push_back(cluster);
 }
 
@@ -241,7 +253,10 @@ void RandomEvents::distribute() {
   std::uint64_t before = 0, after = 0;
   for (const auto& grid : grids_) before += grid->next;
   const std::uint64_t launched = distributor_->distribute(*this);
-  for (const auto& grid : grids_) after += grid->next;
+  for (const auto& grid : grids_) {
+    after += grid->next;
+    check(heard_[grid.get()] == grid->next, "what is launched stands in masks");
+  }
   check(!launching_, "a cluster without an end mark");
   check(launched == after - before, "the count of launched CTAs");
   check(truth_.within_capacity(), "an SM holds more than it can");
@@ -266,6 +281,7 @@ void RandomEvents::add(const Event& event) {
   grid.cap_per_sm = event.b / 512 % 8 == 0 ? 2 : 0;
   grid.cluster_memory = !grid.kind.is_plain() && event.b / 4096 % 4 == 0;
   grids_.push_back(std::make_unique<Grid>(grid));
+  heard_[grids_.back().get()] = 0;
   distributor_->add(*grids_.back());
 }
 

@@ -2,6 +2,7 @@
 // truth of its own, and against the policy's view of the machine.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -59,6 +60,7 @@ class RandomEvents final : private LaunchSink {
   GroundTruth truth_;
   std::unique_ptr<Distributor> distributor_;
   std::vector<std::unique_ptr<Grid>> grids_;
+  std::map<const Grid*, std::uint64_t> heard_;  // CTAs in the masks of each
   std::optional<TrueCluster> launching_;
   std::uint64_t sequence_ = 0, added_ = 0;
   std::string policy_name_;
