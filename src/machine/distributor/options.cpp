@@ -5,9 +5,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
+#include "base/count.h"
 #include "machine/distributor/policy.h"
 
 namespace raddle::machine {
@@ -21,9 +21,10 @@ constexpr std::uint32_t kMostSms = 1u << 16;                               // of
 template <class Number>
 Result<void> read(std::string_view option, std::string_view text, Number& to,
                   Number most = std::numeric_limits<Number>::max()) {
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), to);
-  if (problem == std::errc() && end == text.data() + text.size() && to <= most) return {};
-  return Error::invalid("option {}: '{}' is no whole number from 0 to {}", option, text, most);
+  const Result<std::uint64_t> count = parse_count(text, 0, most);
+  if (!count) return Error::invalid("option {}: {}", option, count.error().message);
+  to = static_cast<Number>(*count);
+  return {};
 }
 
 /// The part of a text before a mark, which it loses.

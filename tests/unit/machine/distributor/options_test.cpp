@@ -39,8 +39,9 @@ TEST(DistributorOptions, WhatIsWrongIsSaidWithTheOptionsName) {
   };
   EXPECT_EQ(complaint("sm_order=5-0,cap_per_sm.lake=1"), "");
   for (const auto& [text, part] : std::map<std::string, std::string>{
-           {"cap_per_sm=-1", "option cap_per_sm: '-1' is no whole number from 0 to 4294967295"},
-           {"cap_per_sm=4294967296", "option cap_per_sm: "},
+           {"cap_per_sm=-1", "option cap_per_sm: '-1' is no count"},
+           {"cap_per_sm=4294967296",
+            "option cap_per_sm: 4294967296 is out of range: it may be from 0 to 4294967295"},
            {"cap_per_sm.lake=x", "option cap_per_sm.lake: 'x'"},
            {"cap_per_sm.best=1", "option cap_per_sm.best: no policy 'best'"},
            {"credits=18446744073709551616", "option credits: "},
@@ -55,7 +56,7 @@ TEST(DistributorOptions, WhatIsWrongIsSaidWithTheOptionsName) {
            {"sm_order=0-4", "option sm_order: names 5 of the 6 SMs"},
            {"sm_order=0-", "option sm_order: ''"},
            {"sm_order=0::1", "option sm_order: ''"},
-           {"sm_order=0-99999999", "option sm_order: '99999999' is no whole number from 0 to 65535"}})
+           {"sm_order=0-99999999", "option sm_order: 99999999 is out of range"}})
     EXPECT_NE(complaint(text).find(part), std::string::npos) << text << ": " << complaint(text);
   DistributorOptions typed;
   typed.ties = TieBreak(7);
