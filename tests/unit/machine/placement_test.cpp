@@ -78,6 +78,26 @@ TEST_F(Placement, BlocksRunWhereTheDistributorDecided) {
   }
 }
 
+// One worker reports many runs at a time in a machine that stays full.
+// proves: W-21a
+TEST_F(Placement, RecordingMovesNoBlock) {
+  for (const std::string& policy : policy_names()) {
+    std::vector<std::uint32_t> sms[2];
+    for (const bool recorded : {false, true}) {
+      decisions_ = {};
+      MachineOptions options;
+      options.policy = policy;
+      options.deterministic = 0;
+      if (recorded) options.recorder = &decisions_;
+      machine_.reset();
+      open(std::move(options));
+      sms[recorded] = sms_of({.x = 6000, .threads = 256});
+    }
+    EXPECT_EQ(sms[0], sms[1]) << policy;
+    for (std::uint64_t i = 0; i < sms[0].size(); ++i) ASSERT_EQ(decisions_.sm_of.at(i), sms[0][i]) << policy;
+  }
+}
+
 // proves: W-23a
 TEST_F(Placement, ACapKeepsHeadroomOnEverySm) {
   open_with("lake", "tiny");

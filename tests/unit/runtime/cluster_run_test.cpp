@@ -194,6 +194,27 @@ TEST_F(ClusterRun, AsManyClustersAsAreSaidToFit) {
       << launch.error().message;
 }
 
+// proves: W-13d, W-23b
+TEST(DistributorOptions, AreAFieldOfADevicesOptions) {
+  raddle::DeviceOptions options{.shape = "tiny", .engine = "interp", .pin = false};
+  options.distributor.cap_per_sm = 3;
+  options.distributor.policy_cap_per_sm["lake"] = 2;
+  auto device = raddle::Device::open(options).value();
+  EXPECT_NE(device.properties().warning.find("no GPC of 'tiny' has 4 TPCs"), std::string::npos);
+  auto module = device.load(kKernels).value();
+  auto kernel = module.kernel("where").value();
+  EXPECT_EQ(kernel.blocks_per_sm(32, 0), 2u);
+  EXPECT_EQ(kernel.active_clusters({.block = {32}}).value(), 4u);
+  EXPECT_EQ(kernel.active_clusters({.block = {32}, .cluster = {5, 1, 1}}).value(), 0u);
+  auto buffer = device.buffer<Place>(40).value();
+  ASSERT_TRUE(kernel.launch({.grid = {40}, .block = {32}}, buffer).value().wait().ok());
+
+  options.distributor.sm_order = {1};
+  const auto refused = raddle::Device::open(options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("option sm_order: names 1 of the 2 SMs"), std::string::npos);
+}
+
 TEST(Policies, AreChosenByName) {
   auto wrong = raddle::Device::open({.policy = "clairvoyant", .engine = "interp", .pin = false});
   ASSERT_FALSE(wrong.ok());
