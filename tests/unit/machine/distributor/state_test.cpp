@@ -20,14 +20,14 @@ TEST(TaskTable, KeepsWhatAllSmsReportWhenAGridStarts) {
   SmUsage usage(shape, 0);
   TaskTable table(usage);
   usage.start(1, kHalf, 77);
-  usage.start(3, kHalf, 77), usage.start(3, kHalf, 77);
+  usage.start(0, kHalf, 77), usage.start(0, kHalf, 77);
   const std::uint32_t row = table.acquire(Grid{.needs = kQuarter}, false);
-  EXPECT_EQ(table[row].free, (Numbers{4, 2, 4, 0}));
+  EXPECT_EQ(table[row].free, (Numbers{0, 2, 4, 4}));
   EXPECT_EQ(table[row].total, 10u);
-  usage.exit(3, 1, kHalf, 77);
-  EXPECT_EQ(table[row].free, (Numbers{4, 2, 4, 0})) << "kept until somebody looks";
-  EXPECT_EQ(table.look(row).free, (Numbers{4, 2, 4, 2}));
-  EXPECT_EQ(table[row].free, (Numbers{4, 2, 4, 2}));
+  usage.exit(0, 1, kHalf, 77);
+  EXPECT_EQ(table[row].free, (Numbers{0, 2, 4, 4})) << "kept until somebody looks";
+  EXPECT_EQ(table.look(row).free, (Numbers{2, 2, 4, 4}));
+  EXPECT_EQ(table[row].free, (Numbers{2, 2, 4, 4}));
   EXPECT_EQ(table.acquire(Grid{.needs = kQuarter}, false), row) << "a task of the same needs: the same row";
   EXPECT_NE(table.acquire(Grid{.needs = kHalf}, false), row);
 }
