@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/assert.h"
+#include "base/page.h"
 
 #if !defined(__x86_64__) && !defined(RADDLE_FIBER_FCONTEXT)
 #define RADDLE_FIBER_FCONTEXT 1
@@ -40,7 +41,6 @@
 namespace raddle::base {
 namespace {
 constexpr std::size_t kGuard = 64 << 10;  // larger than most frames, so that a frame does not step over it
-constexpr std::size_t kPage = 4096;
 constexpr std::size_t kColourStep = 576;  // 9 cache lines: 32 fibers spread over the sets of a 32 KiB cache
 constexpr std::size_t kColours = 32;
 }  // namespace

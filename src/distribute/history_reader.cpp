@@ -39,7 +39,7 @@ Result<std::vector<Number>> read_numbers(const JsonValue& object, std::string_vi
   return numbers;
 }
 
-Result<Level> read_level(const JsonValue& object) {
+Result<Level> read_recorded_level(const JsonValue& object) {
   TRY_ASSIGN(const JsonValue value, object.member("level"));
   TRY_ASSIGN(const std::string name, value.text());
   const Result<Level> level = machine::find_level(name);
@@ -104,7 +104,7 @@ Result<GridInfo> read_grid(const JsonValue& line) {
   double ctas = 1;
   for (const JsonValue& item : list) {
     machine::ClusterLevel& level = grid.kind.levels[grid.kind.depth++];
-    TRY_ASSIGN(level.domain, read_level(item));
+    TRY_ASSIGN(level.domain, read_recorded_level(item));
     TRY(read_extent(item, level.extent));
     ctas *= static_cast<double>(level.extent[0]) * level.extent[1] * level.extent[2];
     if (ctas > 1e12) return item.error("its clusters have more than 1e12 CTAs");
@@ -115,7 +115,7 @@ Result<GridInfo> read_grid(const JsonValue& line) {
 Result<machine::Candidate> read_candidate(const JsonValue& value, const Layout& layout) {
   TRY(value.has_only({"level", "domain", "speed", "load", "chosen"}));
   machine::Candidate candidate;
-  TRY_ASSIGN(candidate.level, read_level(value));
+  TRY_ASSIGN(candidate.level, read_recorded_level(value));
   TRY(read_whole(value, "domain", true, layout.sms[static_cast<unsigned>(candidate.level)].size() - 1,
                  candidate.domain));
   if (value.find("speed")) {

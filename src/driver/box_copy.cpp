@@ -240,7 +240,7 @@ CUresult copy_from_array(const Endpoint& to, CUarray array, std::size_t offset, 
   return result != CUDA_SUCCESS ? result : copy(to, from, {bytes}, stream, form);
 }
 
-Endpoint host(const void* address) { return {reinterpret_cast<CUdeviceptr>(address)}; }
+Endpoint host_side(const void* address) { return {reinterpret_cast<CUdeviceptr>(address)}; }
 
 }  // namespace
 
@@ -253,18 +253,18 @@ CUresult cuMemcpyAtoD_v2(CUdeviceptr to, CUarray from, std::size_t offset, std::
   return copy_from_array({to, 0, 0, true}, from, offset, bytes, nullptr, CallForm::synchronous);
 }
 CUresult cuMemcpyHtoA_v2(CUarray to, std::size_t offset, const void* from, std::size_t bytes) {
-  return copy_to_array(to, offset, host(from), bytes, nullptr, CallForm::synchronous);
+  return copy_to_array(to, offset, host_side(from), bytes, nullptr, CallForm::synchronous);
 }
 CUresult cuMemcpyAtoH_v2(void* to, CUarray from, std::size_t offset, std::size_t bytes) {
-  return copy_from_array(host(to), from, offset, bytes, nullptr, CallForm::synchronous);
+  return copy_from_array(host_side(to), from, offset, bytes, nullptr, CallForm::synchronous);
 }
 CUresult cuMemcpyHtoAAsync_v2(CUarray to, std::size_t offset, const void* from, std::size_t bytes,
                               CUstream stream) {
-  return copy_to_array(to, offset, host(from), bytes, stream, CallForm::asynchronous);
+  return copy_to_array(to, offset, host_side(from), bytes, stream, CallForm::asynchronous);
 }
 CUresult cuMemcpyAtoHAsync_v2(void* to, CUarray from, std::size_t offset, std::size_t bytes,
                               CUstream stream) {
-  return copy_from_array(host(to), from, offset, bytes, stream, CallForm::asynchronous);
+  return copy_from_array(host_side(to), from, offset, bytes, stream, CallForm::asynchronous);
 }
 CUresult cuMemcpyAtoA_v2(CUarray to, std::size_t to_offset, CUarray from, std::size_t from_offset,
                          std::size_t bytes) {

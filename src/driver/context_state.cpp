@@ -22,7 +22,8 @@ bool device_limit(CUlimit limit, Limit& of) {
   }
 }
 
-CUresult find_context(CUcontext handle, std::shared_ptr<Context>& context) {
+/// The context of a handle, or the current one for none.
+CUresult chosen_context(CUcontext handle, std::shared_ptr<Context>& context) {
   if (handle == nullptr) return current_context(context);
   if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
   context = Process::instance().contexts.find(handle);
@@ -110,7 +111,7 @@ CUresult cuCtxSetFlags(unsigned flags) {
 CUresult cuCtxGetId(CUcontext handle, unsigned long long* id) {
   if (id == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::shared_ptr<Context> context;
-  const CUresult result = find_context(handle, context);
+  const CUresult result = chosen_context(handle, context);
   if (result == CUDA_SUCCESS) *id = context->id;
   return result;
 }
@@ -118,14 +119,14 @@ CUresult cuCtxGetId(CUcontext handle, unsigned long long* id) {
 CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext handle) {
   if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::shared_ptr<Context> context;
-  const CUresult result = find_context(handle, context);
+  const CUresult result = chosen_context(handle, context);
   if (result == CUDA_SUCCESS) *device = 0;
   return result;
 }
 
 CUresult cuCtxSynchronize_v2(CUcontext handle) {
   std::shared_ptr<Context> context;
-  if (const CUresult result = find_context(handle, context); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = chosen_context(handle, context); result != CUDA_SUCCESS) return result;
   (void)context->device.synchronize();
   release_pools();
   return result_after_wait(*context);

@@ -4,14 +4,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/page.h"
 #include "driver/entry.h"
 #include "driver/process.h"
 #include "driver/results.h"
 
 namespace raddle::driver {
 namespace {
-
-constexpr std::size_t kPage = 4096;
 
 std::size_t whole_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 

@@ -12,6 +12,7 @@
 
 #include <cstring>
 
+#include "base/page.h"
 #include "driver/entry.h"
 #include "driver/process.h"
 #include "driver/results.h"
@@ -19,7 +20,6 @@
 namespace raddle::driver {
 namespace {
 
-constexpr std::size_t kPage = 4096;
 constexpr std::uint64_t kMemoryMark = 0x3130'6d65'4d70'6c52, kEventMark = 0x3130'7645'7049'6c52,
                         kPoolMark = 0x3130'6c6f'6f50'6c52, kPointerMark = 0x3130'7274'5070'6c52;
 

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/page.h"
 #include "driver/entry.h"
 #include "driver/process.h"
 #include "driver/results.h"
@@ -19,7 +20,6 @@
 namespace raddle::driver {
 namespace {
 
-constexpr std::size_t kPage = 4096;
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;  // so that no process can pull memory from under another
 
 int protection_of(CUmemAccess_flags access) {

@@ -8,7 +8,7 @@
 namespace raddle::fatbin {
 namespace {
 
-constexpr std::string_view kMagic{ARMAG, SARMAG};
+constexpr std::string_view kArchiveMagic{ARMAG, SARMAG};
 
 std::string_view trimmed(std::string_view field) {
   const std::size_t end = field.find_last_not_of(' ');
@@ -29,7 +29,7 @@ std::string member_name(std::string_view field, std::string_view long_names) {
 
 }  // namespace
 
-bool is_archive(std::string_view bytes) { return bytes.starts_with(kMagic); }
+bool is_archive(std::string_view bytes) { return bytes.starts_with(kArchiveMagic); }
 
 Result<std::vector<ArchiveMember>> read_archive(std::string_view bytes) {
   std::vector<ArchiveMember> members;

@@ -4,16 +4,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "fatbin/layout.h"
+
 namespace raddle::fatbin {
 namespace {
-
-constexpr std::uint32_t kMagic = 0xba55ed50;
-constexpr std::size_t kHeaderBytes = 16;
-constexpr std::size_t kEntryHeaderBytes = 0x40;  ///< the shortest
-constexpr std::size_t kAlignment = 8;
-
-// Flags of an entry.
-constexpr std::uint64_t kLz4 = 0x2000, kZstd = 0x8000, kArchitecture = 0x100000, kFamily = 0x200000;
 
 /// Bytes with a cursor-free, checked access to fields.
 class Fields {
@@ -74,7 +68,7 @@ Result<Container> read_container(std::span<const std::byte> bytes, std::size_t& 
   if (bytes.size() - offset < kHeaderBytes)
     return Error::invalid("fat binary: header at offset {} is cut off", offset);
   const Fields fields(bytes, offset);
-  if (fields.at<std::uint32_t>(0) != kMagic)
+  if (fields.at<std::uint32_t>(0) != kContainerMagic)
     return Error::invalid("fat binary: no container at offset {} (magic number {:#x})", offset,
                           fields.at<std::uint32_t>(0));
   const std::uint16_t version = fields.at<std::uint16_t>(4), header = fields.at<std::uint16_t>(6);
@@ -97,7 +91,7 @@ Result<Container> read_container(std::span<const std::byte> bytes, std::size_t& 
 }  // namespace
 
 bool is_fat_binary(std::span<const std::byte> bytes) {
-  return bytes.size() >= kHeaderBytes && Fields(bytes, 0).at<std::uint32_t>(0) == kMagic;
+  return bytes.size() >= kHeaderBytes && Fields(bytes, 0).at<std::uint32_t>(0) == kContainerMagic;
 }
 
 Result<std::vector<Container>> read_containers(std::span<const std::byte> bytes) {

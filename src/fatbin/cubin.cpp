@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kSection = ".raddle.ptx";
 constexpr unsigned kCudaAbi = 0x41, kCudaAbiVersion = 8;  ///< e_ident of cubins that nvcc 13 makes
 constexpr std::uint32_t kCudaFlags = 0x06000004;          ///< e_flags of these, but for the architecture
-constexpr std::uint64_t kAlignment = 16;
+constexpr std::uint64_t kSectionAlignment = 16;
 
 /// Section names behind each other, the first empty.
 class NameTable {
@@ -34,7 +34,7 @@ class Writer {
   Writer() : file_(sizeof(Elf64_Ehdr), '\0'), sections_(1) {}
 
   void add(std::string_view name, std::uint32_t type, std::string_view bytes) {
-    file_.resize((file_.size() + kAlignment - 1) / kAlignment * kAlignment);
+    file_.resize((file_.size() + kSectionAlignment - 1) / kSectionAlignment * kSectionAlignment);
     Elf64_Shdr section{};
     section.sh_name = names_.add(name);
     section.sh_type = type;
@@ -49,7 +49,7 @@ class Writer {
     NameTable named = names_;
     named.add(".shstrtab");
     add(".shstrtab", SHT_STRTAB, named.text());
-    file_.resize((file_.size() + kAlignment - 1) / kAlignment * kAlignment);
+    file_.resize((file_.size() + kSectionAlignment - 1) / kSectionAlignment * kSectionAlignment);
     Elf64_Ehdr header{};
     std::memcpy(header.e_ident, ELFMAG, SELFMAG);
     header.e_ident[EI_CLASS] = ELFCLASS64;

@@ -3,12 +3,10 @@
 
 #include <cstring>
 
+#include "fatbin/layout.h"
+
 namespace raddle::fatbin {
 namespace {
-
-constexpr std::size_t kHeaderBytes = 16, kEntryHeaderBytes = 0x40, kAlignment = 8;
-constexpr std::uint64_t kUsual = 0x11;  ///< flags that every entry of nvcc's has
-constexpr std::uint64_t kArchitecture = 0x100000, kFamily = 0x200000;
 
 template <class T>
 void put(std::string& bytes, std::size_t offset, T value) {
@@ -21,7 +19,7 @@ std::string write_ptx(std::string_view ptx, std::uint32_t capability, Feature fe
                       const std::uint16_t (&version)[2]) {
   const std::size_t stored = (ptx.size() + 1 + kAlignment - 1) / kAlignment * kAlignment;  // with a zero
   std::string bytes(kHeaderBytes + kEntryHeaderBytes + stored, '\0');
-  put<std::uint32_t>(bytes, 0, 0xba55ed50);
+  put<std::uint32_t>(bytes, 0, kContainerMagic);
   put<std::uint16_t>(bytes, 4, 1);
   put<std::uint16_t>(bytes, 6, kHeaderBytes);
   put<std::uint64_t>(bytes, 8, kEntryHeaderBytes + stored);

@@ -9,11 +9,6 @@
 namespace raddle::interp {
 namespace {
 
-template <class F>
-void each_lane(std::uint32_t lanes, F f) {
-  for (; lanes != 0; lanes &= lanes - 1) f(static_cast<unsigned>(std::countr_zero(lanes)));
-}
-
 bool same_barrier(const BarrierWait& a, const BarrierWait& b) {
   return a.id == b.id && a.threads == b.threads &&
          (a.kind == BarrierWait::Kind::sync) == (b.kind == BarrierWait::Kind::sync);

@@ -19,6 +19,12 @@ namespace raddle::interp {
 class Warp;
 using Bits128 = unsigned __int128;
 
+/// Calls f with the number of every lane of the set, lowest first.
+template <class F>
+void each_lane(std::uint32_t lanes, F f) {
+  for (; lanes != 0; lanes &= lanes - 1) f(static_cast<unsigned>(std::countr_zero(lanes)));
+}
+
 /// What a lane waits for at a CTA barrier, and what it gets.
 struct BarrierWait {
   enum class Kind : std::uint8_t { sync, all, any, count } kind = Kind::sync;

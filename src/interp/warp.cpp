@@ -15,11 +15,6 @@ constexpr unsigned kTurnBackEdges = 64;
 /// A loop that reads no memory waits for nobody: other warps get a chance only once in so many rounds.
 constexpr unsigned kRoundsWithoutMemory = 64;
 
-template <class F>
-void each_lane(std::uint32_t lanes, F f) {
-  for (; lanes != 0; lanes &= lanes - 1) f(static_cast<unsigned>(std::countr_zero(lanes)));
-}
-
 unsigned first(std::uint32_t lanes) { return static_cast<unsigned>(std::countr_zero(lanes)); }
 
 /// One spelling of modifiers or another: the same operation as far as waiting for each other goes.

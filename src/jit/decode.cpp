@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/page.h"
 #include "jit/host.h"
 
 namespace raddle::jit {
@@ -63,7 +64,7 @@ class Decoder {
     if (!disassembler) return;
     constexpr std::uint8_t kLock = 0xf0;  // to LLVM an instruction by itself
     if (*reinterpret_cast<const std::uint8_t*>(code) == kLock) ++code;
-    constexpr std::uint64_t kLongest = 15, kPage = 4096;
+    constexpr std::uint64_t kLongest = 15;
     // The page after the code's last one may not be there: what lies on this one comes first.
     for (std::uint64_t bytes : {std::min(kLongest, kPage - code % kPage), kLongest}) {
       llvm::ArrayRef<std::uint8_t> text(reinterpret_cast<const std::uint8_t*>(code), bytes);

@@ -17,6 +17,19 @@ using llvm::CmpInst;
 Val with(Val like, llvm::Value* v) { return {like.ir, v, like.type}; }
 Val predicate(Val like, llvm::Value* v) { return {like.ir, v, Type::pred}; }
 
+/// Whether a's values are computed with as floats.
+bool computes_as_float(Val a) {
+  RADDLE_ASSERT(a.type != Type::f16 && a.type != Type::bf16,
+                "f16 and bf16 are bits here: widen_to_f32 first");
+  return a.is_float();
+}
+
+/// LLVM's half with as many lanes as `like`: only for the processor's own conversions.
+llvm::Type* half_type(Val like) {
+  auto* half = llvm::Type::getHalfTy(like.ir->getContext());
+  return like.is_vector() ? llvm::cast<llvm::Type>(llvm::FixedVectorType::get(half, like.lanes())) : half;
+}
+
 llvm::Constant* splat(llvm::Constant* c, unsigned lanes) {
   return lanes == 0 ? c : llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(lanes), c);
 }
@@ -25,12 +38,6 @@ llvm::Constant* splat(llvm::Constant* c, unsigned lanes) {
 llvm::Type* llvm_type(llvm::LLVMContext& context, Type t, unsigned lanes) {
   llvm::Type* scalar = nullptr;
   switch (t) {
-    case Type::f16:
-      scalar = llvm::Type::getHalfTy(context);
-      break;
-    case Type::bf16:
-      scalar = llvm::Type::getBFloatTy(context);
-      break;
     case Type::f32:
       scalar = llvm::Type::getFloatTy(context);
       break;
@@ -67,8 +74,8 @@ Val Val::constant_float(Type t, double value) const {
 }
 
 Val Val::like(std::int64_t value) const {
-  return is_float() ? like_float(static_cast<double>(value))
-                    : constant(type, static_cast<std::uint64_t>(value));
+  return computes_as_float(*this) ? like_float(static_cast<double>(value))
+                                  : constant(type, static_cast<std::uint64_t>(value));
 }
 Val Val::like_float(double value) const { return constant_float(type, value); }
 
@@ -89,28 +96,32 @@ Val Val::to(Type t) const {
 }
 
 Val Val::to_float(Type t) const {
+  RADDLE_ASSERT(t != Type::bf16 && type != Type::bf16, "bf16 converts by vector_math");
+  if (t == type) return *this;
+  if (t == Type::f16)
+    return Val{
+        ir,
+        ir->CreateBitCast(ir->CreateFPTrunc(v, half_type(*this)), llvm_type(ir->getContext(), t, lanes())),
+        t};
   auto* target = llvm_type(ir->getContext(), t, lanes());
-  if (isa::bit_size(t) == bits()) {
-    RADDLE_ASSERT(t == type, "f16 and bf16 convert through f32");
-    return *this;
-  }
+  if (type == Type::f16) return {ir, ir->CreateFPExt(ir->CreateBitCast(v, half_type(*this)), target), t};
   return {ir, isa::bit_size(t) < bits() ? ir->CreateFPTrunc(v, target) : ir->CreateFPExt(v, target), t};
 }
 
 Val operator+(Val a, Val b) {
-  return with(a, a.is_float() ? a.ir->CreateFAdd(a.v, b.v) : a.ir->CreateAdd(a.v, b.v));
+  return with(a, computes_as_float(a) ? a.ir->CreateFAdd(a.v, b.v) : a.ir->CreateAdd(a.v, b.v));
 }
 Val operator-(Val a, Val b) {
-  return with(a, a.is_float() ? a.ir->CreateFSub(a.v, b.v) : a.ir->CreateSub(a.v, b.v));
+  return with(a, computes_as_float(a) ? a.ir->CreateFSub(a.v, b.v) : a.ir->CreateSub(a.v, b.v));
 }
 Val operator*(Val a, Val b) {
-  return with(a, a.is_float() ? a.ir->CreateFMul(a.v, b.v) : a.ir->CreateMul(a.v, b.v));
+  return with(a, computes_as_float(a) ? a.ir->CreateFMul(a.v, b.v) : a.ir->CreateMul(a.v, b.v));
 }
 Val operator&(Val a, Val b) { return with(a, a.ir->CreateAnd(a.v, b.v)); }
 Val operator|(Val a, Val b) { return with(a, a.ir->CreateOr(a.v, b.v)); }
 Val operator^(Val a, Val b) { return with(a, a.ir->CreateXor(a.v, b.v)); }
 Val operator~(Val a) { return with(a, a.ir->CreateNot(a.v)); }
-Val operator-(Val a) { return with(a, a.is_float() ? a.ir->CreateFNeg(a.v) : a.ir->CreateNeg(a.v)); }
+Val operator-(Val a) { return with(a, computes_as_float(a) ? a.ir->CreateFNeg(a.v) : a.ir->CreateNeg(a.v)); }
 
 Val shift_left(Val a, Val amount) { return with(a, a.ir->CreateShl(a.v, amount.v)); }
 Val shift_right(Val a, Val amount) {
@@ -133,11 +144,11 @@ Val shr_clamped(Val a, Val amount) {
 }
 
 Val compare(CmpInst::Predicate p, Val a, Val b) {
-  return predicate(a, a.is_float() ? a.ir->CreateFCmp(p, a.v, b.v) : a.ir->CreateICmp(p, a.v, b.v));
+  return predicate(a, computes_as_float(a) ? a.ir->CreateFCmp(p, a.v, b.v) : a.ir->CreateICmp(p, a.v, b.v));
 }
 namespace {
 Val compare_by(Val a, Val b, CmpInst::Predicate f, CmpInst::Predicate s, CmpInst::Predicate u) {
-  return compare(a.is_float() ? f : a.is_signed() ? s : u, a, b);
+  return compare(computes_as_float(a) ? f : a.is_signed() ? s : u, a, b);
 }
 }  // namespace
 Val eq(Val a, Val b) { return compare_by(a, b, CmpInst::FCMP_OEQ, CmpInst::ICMP_EQ, CmpInst::ICMP_EQ); }

@@ -41,13 +41,14 @@ struct Val {
   Val as(Type t) const;
   /// Integer to integer: truncates, or extends by this value's signedness. Predicates extend with zeros.
   Val to(Type t) const;
-  /// Float widths f16, bf16, f32, f64 by IEEE conversion, round to nearest even (use numerics' rules where
-  /// PTX differs).
+  /// Float widths f16, f32, f64 by IEEE conversion, round to nearest even (use numerics' rules where PTX
+  /// differs).
   Val to_float(Type t) const;
 };
 
-/// LLVM type of a PTX type: integers for every integer and bit type, half, bfloat, float, double, i1 for
-/// pred; packed types are integers (use lanes_of_packed).
+/// LLVM type of a PTX type: integers for every integer and bit type, float, double, i1 for pred; packed types
+/// are integers (use lanes_of_packed). So are f16 and bf16: nothing computes in them, and where the processor
+/// lacks them LLVM turns even a select of a bfloat into a call of a library that is not there.
 llvm::Type* llvm_type(llvm::LLVMContext& context, Type t, unsigned lanes);
 
 Val operator+(Val a, Val b);

@@ -26,6 +26,7 @@ Val max_float(Val a, Val b, bool propagate_nan);
 
 // --- Roundings (vector_math_rounding.cpp); `mode` is Mod::rn (or none), rz, rm, rp; f32 and f64 ---
 
+inline bool nearest(Mod mode) { return mode == Mod::none || mode == Mod::rn; }
 Val add_rounded(Val a, Val b, Mod mode);
 Val multiply_rounded(Val a, Val b, Mod mode);
 Val fma_rounded(Val a, Val b, Val c, Mod mode);

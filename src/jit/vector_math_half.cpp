@@ -6,7 +6,6 @@
 namespace raddle::jit {
 namespace {
 
-bool nearest(Mod mode) { return mode == Mod::none || mode == Mod::rn; }
 Val bits_of(Val a) { return a.as(isa::bits_type(a.bits())); }
 
 /// f16 to f32 without F16C: shifts the fields into place; a subnormal's value is its fraction times 2^-24.
@@ -51,7 +50,7 @@ Val narrow_bf16_nearest(Val a) {
 }
 
 /// Moves a 16-bit result one step where the mode wants it; `exact` is the f32 it was rounded from.
-Val step(Val narrow, Val exact, Mod mode) {
+Val step_towards(Val narrow, Val exact, Mod mode) {
   Val back = widen_to_f32(narrow, narrow.type), bits = bits_of(narrow);
   Val above = gt(back, exact), below = lt(back, exact);
   Val negative = lt(bits.as(Type::s16), bits.constant(Type::s16, 0));
@@ -117,7 +116,7 @@ Val minimum_narrow(Val a, Val b, bool propagate_nan, bool maximum) {
 Val narrow_from_f32(Val a, Type to, Mod mode) {
   RADDLE_ASSERT(to == Type::f16 || to == Type::bf16, "narrow_from_f32: f16 and bf16 only");
   Val r = to == Type::f16 ? narrow_f16_nearest(a) : narrow_bf16_nearest(a);
-  return nearest(mode) ? r : step(r, a, mode);
+  return nearest(mode) ? r : step_towards(r, a, mode);
 }
 
 Val fma_narrow(Val a, Val b, Val c) {

@@ -14,7 +14,6 @@ Type signed_of(Type t) {
   return isa::bit_size(t) == 64 ? Type::s64 : isa::bit_size(t) == 32 ? Type::s32 : Type::s16;
 }
 
-bool nearest(Mod mode) { return mode == Mod::none || mode == Mod::rn; }
 Val sign_bit(Val a) { return a.constant(integer_of(a), std::uint64_t{1} << (a.bits() - 1)); }
 Val sign_set(Val a) { return lt(a.as(signed_of(a.type)), a.constant(signed_of(a.type), 0)); }
 Val zero_like(Val a) { return a.like_float(0); }

@@ -13,7 +13,7 @@ namespace raddle::ptx {
 namespace {
 
 template <class... Args>
-void add(std::string& out, fmt::format_string<Args...> text, Args&&... args) {
+void append(std::string& out, fmt::format_string<Args...> text, Args&&... args) {
   fmt::format_to(std::back_inserter(out), text, std::forward<Args>(args)...);
 }
 
@@ -35,11 +35,11 @@ std::string_view linkage_text(Linkage linkage) {
 
 void print_relocation(std::string& out, const Module& module, const Relocation& r) {
   const std::string& name = r.is_function ? module.functions[r.index].name : module.variables[r.index].name;
-  if (r.size == 1) add(out, "{:#x}(", 0xffull << r.mask_shift);
+  if (r.size == 1) append(out, "{:#x}(", 0xffull << r.mask_shift);
   if (r.generic) out += "generic(";
   out += name;
   if (r.generic) out += ")";
-  if (r.addend != 0) add(out, "+{}", r.addend);
+  if (r.addend != 0) append(out, "+{}", r.addend);
   if (r.size == 1) out += ")";
 }
 
@@ -53,13 +53,13 @@ std::uint64_t element_bits(const Variable& v, std::uint64_t offset, unsigned siz
 void print_element(std::string& out, const Variable& v, std::uint64_t offset, unsigned size) {
   const std::uint64_t bits = element_bits(v, offset, size);
   if (v.type == Type::f32)
-    add(out, "0f{:08x}", bits);
+    append(out, "0f{:08x}", bits);
   else if (v.type == Type::f64)
-    add(out, "0d{:016x}", bits);
+    append(out, "0d{:016x}", bits);
   else if (bits >> 63)
-    add(out, "{:#x}U", bits);
+    append(out, "{:#x}U", bits);
   else
-    add(out, "{}", bits);
+    append(out, "{}", bits);
 }
 
 void print_initialiser(std::string& out, const Module& module, const Variable& v) {
@@ -95,17 +95,18 @@ std::vector<const Variable*> formals_of(const Module& module, const std::vector<
 }
 
 void print_extent(std::string& out, std::string_view name, const std::uint32_t (&extent)[3]) {
-  if (extent[0] | extent[1] | extent[2]) add(out, ".{} {}, {}, {}\n", name, extent[0], extent[1], extent[2]);
+  if (extent[0] | extent[1] | extent[2])
+    append(out, ".{} {}, {}, {}\n", name, extent[0], extent[1], extent[2]);
 }
 
 void print_directives(std::string& out, const PerformanceDirectives& d) {
   print_extent(out, "maxntid", d.maxntid);
   print_extent(out, "reqntid", d.reqntid);
   print_extent(out, "reqnctapercluster", d.reqnctapercluster);
-  if (d.maxnreg) add(out, ".maxnreg {}\n", d.maxnreg);
-  if (d.minnctapersm) add(out, ".minnctapersm {}\n", d.minnctapersm);
-  if (d.maxnctapersm) add(out, ".maxnctapersm {}\n", d.maxnctapersm);
-  if (d.maxclusterrank) add(out, ".maxclusterrank {}\n", d.maxclusterrank);
+  if (d.maxnreg) append(out, ".maxnreg {}\n", d.maxnreg);
+  if (d.minnctapersm) append(out, ".minnctapersm {}\n", d.minnctapersm);
+  if (d.maxnctapersm) append(out, ".maxnctapersm {}\n", d.maxnctapersm);
+  if (d.maxclusterrank) append(out, ".maxclusterrank {}\n", d.maxclusterrank);
   if (d.explicitcluster) out += ".explicitcluster\n";
   if (d.blocksareclusters) out += ".blocksareclusters\n";
   if (d.noreturn) out += ".noreturn\n";
@@ -140,23 +141,24 @@ std::vector<bool> named_functions(const Module& module) {
 }
 
 void print_head(std::string& out, const Module& module) {
-  add(out, ".version {}.{}\n.target {}\n.address_size {}\n", module.version / 10, module.version % 10,
-      module.target, module.address_size);
+  append(out, ".version {}.{}\n.target {}\n.address_size {}\n", module.version / 10, module.version % 10,
+         module.target, module.address_size);
   for (std::size_t i = 0; i < module.files.size(); ++i)
-    if (!module.files[i].empty()) add(out, ".file {} \"{}\"\n", i, module.files[i]);
+    if (!module.files[i].empty()) append(out, ".file {} \"{}\"\n", i, module.files[i]);
 }
 
 }  // namespace
 
 void print_declarator(std::string& out, const Variable& v, std::string_view name) {
-  add(out, ".{} ", space_name(v.space));
+  append(out, ".{} ", space_name(v.space));
   if (v.managed) out += ".attribute(.managed) ";
-  if (v.space != Space::reg && v.align != isa::byte_size(v.type) * v.vector) add(out, ".align {} ", v.align);
-  if (v.vector > 1) add(out, ".v{} ", v.vector);
-  add(out, ".{} ", isa::type_name(v.type));
+  if (v.space != Space::reg && v.align != isa::byte_size(v.type) * v.vector)
+    append(out, ".align {} ", v.align);
+  if (v.vector > 1) append(out, ".v{} ", v.vector);
+  append(out, ".{} ", isa::type_name(v.type));
   if (v.is_pointer) out += ".ptr ";
   out += name;
-  for (const std::uint64_t count : v.dimensions) count == 0 ? add(out, "[]") : add(out, "[{}]", count);
+  for (const std::uint64_t count : v.dimensions) count == 0 ? append(out, "[]") : append(out, "[{}]", count);
 }
 
 void print_formals(std::string& out, const std::vector<const Variable*>& formals, bool unnamed) {
@@ -194,7 +196,7 @@ std::string print(const Module& module) {
     print_body(out, module, module.functions[id]);
   }
   for (const Function& f : module.functions)
-    if (f.alias_of != kNone) add(out, ".alias {}, {};\n", f.name, module.functions[f.alias_of].name);
+    if (f.alias_of != kNone) append(out, ".alias {}, {};\n", f.name, module.functions[f.alias_of].name);
   return out;
 }
 

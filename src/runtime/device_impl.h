@@ -19,6 +19,8 @@
 
 namespace raddle {
 
+inline Dim3 extents(const std::uint32_t (&value)[3]) { return {value[0], value[1], value[2]}; }
+
 namespace detail {
 /// A kernel as one engine compiled it for one class of block shapes, alone or in clusters.
 struct CompiledKernel {

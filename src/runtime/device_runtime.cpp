@@ -23,8 +23,6 @@ Kernel::Impl* find_kernel(const ChildLaunch& launch) {
   return found ? *found : nullptr;
 }
 
-Dim3 extents(const std::uint32_t (&value)[3]) { return {value[0], value[1], value[2]}; }
-
 }  // namespace
 
 std::optional<DeviceError> DeviceRuntime::prepare(const ChildLaunch& launch, machine::Task& child,

@@ -17,8 +17,6 @@ KernelParameter describe_parameter(const ptx::Variable& variable) {
           variable.is_pointer};
 }
 
-Dim3 extents(const std::uint32_t (&value)[3]) { return {value[0], value[1], value[2]}; }
-
 /// Everything that keeps a kernel from running, at once (K-17, K-18).
 std::vector<std::string> obstacles(const ptx::Module& program, const ptx::Function& function,
                                    const ptx::KernelNeeds& needs) {

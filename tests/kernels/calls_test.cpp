@@ -9,12 +9,12 @@ namespace {
 class Calls : public KernelTest {};
 ON_EVERY_ENGINE(Calls);
 
-constexpr int kN = 150;
+constexpr int kCount = 150;
 
 std::vector<int> inputs() {
   std::vector<int> values;
   std::uint32_t seed = 5;
-  for (int i = 0; i < kN; ++i) {
+  for (int i = 0; i < kCount; ++i) {
     seed = seed * 1664525u + 1013904223u;
     values.push_back(static_cast<int>(seed >> 20));
   }
@@ -39,29 +39,29 @@ int ackermann(int m, int n) { return m == 0 ? n + 1 : ackermann(m - 1, n == 0 ? 
 
 TEST_P(Calls, StructsByValue) {
   const auto in = inputs();
-  auto a = buffer(in), out = buffer(std::vector<int>(3 * kN));
-  run(kernel("calls.ptx", "structs"), {.grid = {3}, .block = {50}}, a, out, kN);
-  std::vector<int> want(3 * kN);
-  for (int i = 0; i < kN; ++i) {
+  auto a = buffer(in), out = buffer(std::vector<int>(3 * kCount));
+  run(kernel("calls.ptx", "structs"), {.grid = {3}, .block = {50}}, a, out, kCount);
+  std::vector<int> want(3 * kCount);
+  for (int i = 0; i < kCount; ++i) {
     Pair p = {in[i], in[i] * std::int64_t{1000000007}, static_cast<std::int16_t>(i)};
     if (in[i] & 1)
       p = mix(p, i);
     else if (in[i] & 2)
       p = mix(mix(p, 3), 2);
     want[i] = p.a;
-    want[kN + i] = static_cast<int>(p.b >> 7);
-    want[2 * kN + i] = p.c;
+    want[kCount + i] = static_cast<int>(p.b >> 7);
+    want[2 * kCount + i] = p.c;
   }
   EXPECT_EQ(contents(out), want);
 }
 
 TEST_P(Calls, Recursion) {
-  auto out = buffer(std::vector<int>(2 * kN));
-  run(kernel("calls.ptx", "recursion"), {.grid = {3}, .block = {50}}, out, kN);
-  std::vector<int> want(2 * kN);
-  for (int i = 0; i < kN; ++i) {
+  auto out = buffer(std::vector<int>(2 * kCount));
+  run(kernel("calls.ptx", "recursion"), {.grid = {3}, .block = {50}}, out, kCount);
+  std::vector<int> want(2 * kCount);
+  for (int i = 0; i < kCount; ++i) {
     want[i] = i % 3 ? static_cast<int>(factorial(static_cast<unsigned>(i % 13))) : fibonacci(i % 11);
-    want[kN + i] = ackermann(i % 3, i % 4);
+    want[kCount + i] = ackermann(i % 3, i % 4);
   }
   EXPECT_EQ(contents(out), want);
 }
@@ -84,10 +84,10 @@ int operation(int which, int x, int y) {
 // Lanes of a warp call different functions through a table.
 TEST_P(Calls, DivergentIndirectCalls) {
   const auto in = inputs();
-  auto a = buffer(in), out = buffer(std::vector<int>(kN));
-  run(kernel("calls.ptx", "indirect"), {.grid = {3}, .block = {50}}, a, out, kN);
-  std::vector<int> want(kN);
-  for (int i = 0; i < kN; ++i) {
+  auto a = buffer(in), out = buffer(std::vector<int>(kCount));
+  run(kernel("calls.ptx", "indirect"), {.grid = {3}, .block = {50}}, a, out, kCount);
+  std::vector<int> want(kCount);
+  for (int i = 0; i < kCount; ++i) {
     want[i] = operation(in[i] & 3, in[i], i);
     if (i % 5 == 2) want[i] += operation(i & 3, want[i], 9);
   }
@@ -123,13 +123,13 @@ TEST_P(Calls, AFunctionNamesAllLanesThatAreLeft) {
 }
 
 TEST_P(Calls, LanesExitInsideAFunction) {
-  auto out = buffer(std::vector<int>(2 * kN, -5));
-  run(kernel("calls.ptx", "exits"), {.grid = {3}, .block = {50}}, out, kN);
-  std::vector<int> want(2 * kN, -5);
-  for (int i = 0; i < kN; ++i) {
+  auto out = buffer(std::vector<int>(2 * kCount, -5));
+  run(kernel("calls.ptx", "exits"), {.grid = {3}, .block = {50}}, out, kCount);
+  std::vector<int> want(2 * kCount, -5);
+  for (int i = 0; i < kCount; ++i) {
     const bool exits = i % 3 && i % 4 == 1;
     want[i] = exits ? 77 : i % 3 ? i : -1;
-    if (!exits) want[kN + i] = i + 1;
+    if (!exits) want[kCount + i] = i + 1;
   }
   EXPECT_EQ(contents(out), want);
 }

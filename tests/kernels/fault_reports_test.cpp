@@ -46,8 +46,6 @@ ON_EVERY_ENGINE(FaultReports);
 
 using testing::HasSubstr;
 
-constexpr std::uint64_t kNowhere = 0x500000;  // nothing is mapped so low
-
 // proves: K-12d, K-12e, K-12f
 TEST_P(FaultReports, AWildStridedStoreNamesItsLine) {
   std::string text = message("store_strided", kNowhere, kNowhere);

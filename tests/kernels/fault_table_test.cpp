@@ -27,7 +27,6 @@ struct Case {
   bool lane_known = false;   ///< by the JIT as well
 };
 
-constexpr std::uint64_t kNowhere = 0x500000;  // nothing is mapped so low
 constexpr std::uint64_t kNotCanonical = 0x1234567890abcdec;
 constexpr std::size_t kWords = 1 << 15;  // a buffer large enough to lie between guard pages
 

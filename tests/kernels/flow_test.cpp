@@ -9,10 +9,10 @@ namespace {
 class Flow : public KernelTest {};
 ON_EVERY_ENGINE(Flow);
 
-constexpr int kN = 1000;  // not a multiple of 32
+constexpr int kElements = 1000;  // not a multiple of 32
 constexpr int kBlock = 96;
 
-std::vector<int> inputs(int count = kN, std::uint32_t seed = 1) {
+std::vector<int> flow_inputs(int count = kElements, std::uint32_t seed = 1) {
   std::vector<int> values;
   for (int i = 0; i < count; ++i) {
     seed = seed * 1664525u + 1013904223u;
@@ -22,28 +22,29 @@ std::vector<int> inputs(int count = kN, std::uint32_t seed = 1) {
 }
 
 TEST_P(Flow, NestedConditions) {
-  const auto in = inputs();
-  auto a = buffer(in), out = buffer(std::vector<int>(3 * kN, -1));
-  run(kernel("flow.ptx", "nested_if"), {.grid = {kN / kBlock + 1}, .block = {kBlock}}, a, out, kN);
-  std::vector<int> want(3 * kN, -1);
-  for (int i = 0; i < kN; ++i) {
+  const auto in = flow_inputs();
+  auto a = buffer(in), out = buffer(std::vector<int>(3 * kElements, -1));
+  run(kernel("flow.ptx", "nested_if"), {.grid = {kElements / kBlock + 1}, .block = {kBlock}}, a, out,
+      kElements);
+  std::vector<int> want(3 * kElements, -1);
+  for (int i = 0; i < kElements; ++i) {
     const int v = in[i];
     int r = 0;
     if (v & 1) {
       if (v & 2) {
         r = v * 3;
-        if (v & 4) want[kN + i] = r;
+        if (v & 4) want[kElements + i] = r;
       } else {
-        want[kN + i] = v + 1;
+        want[kElements + i] = v + 1;
         r = v - 7;
       }
-      want[2 * kN + i] = r + 5;
+      want[2 * kElements + i] = r + 5;
     } else if (v & 8) {
       if (i % 3 == 0) {
-        want[kN + i] = 100 - v;
+        want[kElements + i] = 100 - v;
         r = 1;
       } else {
-        want[2 * kN + i] = 200 - v;
+        want[2 * kElements + i] = 200 - v;
       }
     }
     want[i] = r;
@@ -75,37 +76,38 @@ void loops_of(int v, int& first, int& second) {
 }
 
 TEST_P(Flow, LoopsWithBreakContinueAndReturn) {
-  const auto in = inputs();
-  auto a = buffer(in), out = buffer(std::vector<int>(2 * kN));
-  run(kernel("flow.ptx", "loops"), {.grid = {kN / kBlock + 1}, .block = {kBlock}}, a, out, kN);
-  std::vector<int> want(2 * kN);
-  for (int i = 0; i < kN; ++i) loops_of(in[i] & 63, want[i], want[kN + i]);
+  const auto in = flow_inputs();
+  auto a = buffer(in), out = buffer(std::vector<int>(2 * kElements));
+  run(kernel("flow.ptx", "loops"), {.grid = {kElements / kBlock + 1}, .block = {kBlock}}, a, out, kElements);
+  std::vector<int> want(2 * kElements);
+  for (int i = 0; i < kElements; ++i) loops_of(in[i] & 63, want[i], want[kElements + i]);
   EXPECT_EQ(contents(out), want);
 }
 
 // Values that are equal in all lanes inside a loop differ after it.
 TEST_P(Flow, TemporalDivergence) {
-  const auto in = inputs(), table = inputs(128, 7);
+  const auto in = flow_inputs(), table = flow_inputs(128, 7);
   auto positive = table;
   for (int& x : positive) x &= 0xffff;
-  auto a = buffer(in), t = buffer(positive), out = buffer(std::vector<int>(2 * kN));
-  run(kernel("flow.ptx", "temporal"), {.grid = {kN / kBlock + 1}, .block = {kBlock}}, a, t, out, kN);
-  std::vector<int> want(2 * kN);
-  for (int i = 0; i < kN; ++i) {
+  auto a = buffer(in), t = buffer(positive), out = buffer(std::vector<int>(2 * kElements));
+  run(kernel("flow.ptx", "temporal"), {.grid = {kElements / kBlock + 1}, .block = {kBlock}}, a, t, out,
+      kElements);
+  std::vector<int> want(2 * kElements);
+  for (int i = 0; i < kElements; ++i) {
     const int limit = in[i] & 31;
     int k = 0;
     while (!(positive[k] % 32 >= limit || k == 63)) ++k;
     want[i] = 2 * positive[k] + (k & 1 ? positive[64 + k] : 0);
-    want[kN + i] = k;
+    want[kElements + i] = k;
   }
   EXPECT_EQ(contents(out), want);
 }
 
 TEST_P(Flow, Collatz) {
-  auto out = buffer(std::vector<int>(kN));
-  run(kernel("flow.ptx", "collatz"), {.grid = {kN / kBlock + 1}, .block = {kBlock}}, out, kN);
-  std::vector<int> want(kN);
-  for (int i = 0; i < kN; ++i)
+  auto out = buffer(std::vector<int>(kElements));
+  run(kernel("flow.ptx", "collatz"), {.grid = {kElements / kBlock + 1}, .block = {kBlock}}, out, kElements);
+  std::vector<int> want(kElements);
+  for (int i = 0; i < kElements; ++i)
     for (unsigned v = i + 1; v != 1; v = v & 1 ? 3 * v + 1 : v / 2) ++want[i];
   EXPECT_EQ(contents(out), want);
 }
@@ -151,25 +153,26 @@ unsigned machine_of(unsigned v) {
 }
 
 TEST_P(Flow, StateMachine) {
-  const auto in = inputs();
-  auto a = buffer(in), out = buffer(std::vector<int>(kN));
-  run(kernel("flow.ptx", "machine"), {.grid = {kN / kBlock + 1}, .block = {kBlock}}, a, out, kN);
+  const auto in = flow_inputs();
+  auto a = buffer(in), out = buffer(std::vector<int>(kElements));
+  run(kernel("flow.ptx", "machine"), {.grid = {kElements / kBlock + 1}, .block = {kBlock}}, a, out,
+      kElements);
   std::vector<int> want;
   for (int v : in) want.push_back(static_cast<int>(machine_of(static_cast<unsigned>(v))));
   EXPECT_EQ(contents(out), want);
 }
 
 TEST_P(Flow, UniformAndDivergentConditions) {
-  const auto in = inputs();
+  const auto in = flow_inputs();
   for (int uniform : {0, 4, 6}) {
-    auto a = buffer(in), out = buffer(std::vector<int>(2 * kN, 9));
-    run(kernel("flow.ptx", "guarded_stores"), {.grid = {kN / kBlock + 1}, .block = {kBlock}}, a, out, kN,
-        uniform);
-    std::vector<int> want(2 * kN, 9);
-    for (int i = 0; i < kN; ++i) {
+    auto a = buffer(in), out = buffer(std::vector<int>(2 * kElements, 9));
+    run(kernel("flow.ptx", "guarded_stores"), {.grid = {kElements / kBlock + 1}, .block = {kBlock}}, a, out,
+        kElements, uniform);
+    std::vector<int> want(2 * kElements, 9);
+    for (int i = 0; i < kElements; ++i) {
       int x = (uniform > 3 ? in[i] : -in[i]) + (uniform > 5 ? 10 : 0);
       if (in[i] > 0) x *= 2;
-      if (in[i] > 0 && uniform == 4) want[kN + i] = x;
+      if (in[i] > 0 && uniform == 4) want[kElements + i] = x;
       want[i] = x;
     }
     EXPECT_EQ(contents(out), want) << uniform;
@@ -233,7 +236,7 @@ TEST_P(Flow, UnstructuredCode) {
     const char* name;
     Function function;
   } cases[] = {{"irreducible", irreducible_of}, {"entangled", entangled_of}, {"indexed", indexed_of}};
-  const auto in = inputs(4 * 50);
+  const auto in = flow_inputs(4 * 50);
   for (const auto& c : cases) {
     auto a = buffer(in), out = buffer(std::vector<int>(in.size()));
     run(kernel("branches.ptx", c.name), {.grid = {4}, .block = {50}}, a, out);
@@ -245,7 +248,7 @@ TEST_P(Flow, UnstructuredCode) {
 
 TEST_P(Flow, Guards) {
   constexpr int kThreads = 200;
-  const auto in = inputs(kThreads + 1);
+  const auto in = flow_inputs(kThreads + 1);
   for (std::uint32_t choice : {0u, 1u}) {
     auto a = buffer(in), out = buffer(std::vector<int>(1024, -1));
     run(kernel("branches.ptx", "guards"), {.grid = {4}, .block = {50}}, a, out, choice);
@@ -269,7 +272,7 @@ TEST_P(Flow, Guards) {
 
 TEST_P(Flow, AddressesOfMixedShapes) {
   constexpr int kThreads = 77;
-  const auto in = inputs(kThreads + 8);
+  const auto in = flow_inputs(kThreads + 8);
   auto a = buffer(in), out = buffer(std::vector<int>(kThreads));
   run(kernel("branches.ptx", "mixed_shapes"), {.block = {kThreads}}, a, out);
   std::vector<int> want(kThreads);

@@ -4,11 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "raddle/raddle.h"
+
+inline constexpr std::uint64_t kNowhere = 0x500000;  ///< nothing is mapped so low
 
 struct EngineChoice {
   const char* engine;

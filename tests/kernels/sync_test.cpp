@@ -12,7 +12,7 @@ namespace {
 class Sync : public KernelTest {};
 ON_EVERY_ENGINE(Sync);
 
-std::vector<int> inputs(int count, std::uint32_t seed = 9) {
+std::vector<int> sync_inputs(int count, std::uint32_t seed = 9) {
   std::vector<int> values;
   for (int i = 0; i < count; ++i) {
     seed = seed * 1664525u + 1013904223u;
@@ -53,7 +53,7 @@ TEST_P(Sync, EveryBlockWaitsForTheOneBefore) {
 // proves: K-5a, K-5c
 TEST_P(Sync, BarriersInALoop) {
   for (int n : {32, 50, 256, 1000}) {
-    const auto in = inputs(n);
+    const auto in = sync_inputs(n);
     auto a = buffer(in), out = buffer(std::vector<int>(n));
     run(kernel("sync.ptx", "barrier_loop"),
         {.grid = {1}, .block = {static_cast<unsigned>(n)}, .shared_bytes = static_cast<std::uint64_t>(n) * 4},
@@ -76,7 +76,7 @@ TEST_P(Sync, BarriersInALoop) {
 // proves: K-5f, K-5g, K-17f
 TEST_P(Sync, NamedBarriers) {
   constexpr int kRounds = 7;
-  const auto in = inputs(64 * kRounds);
+  const auto in = sync_inputs(64 * kRounds);
   auto a = buffer(in), out = buffer(std::vector<int>(64 * kRounds));
   run(kernel("sync.ptx", "pipeline"), {.grid = {1}, .block = {128}}, a, out, kRounds);
   std::vector<int> want(64 * kRounds);
@@ -93,7 +93,7 @@ TEST_P(Sync, NamedBarriers) {
 
 TEST_P(Sync, WarpExchanges) {
   constexpr int kN = 96;
-  const auto in = inputs(kN);
+  const auto in = sync_inputs(kN);
   auto a = buffer(in), out = buffer(std::vector<int>(2 * kN));
   run(kernel("sync.ptx", "warp_exchange"), {.grid = {1}, .block = {kN}}, a, out, kN);
   std::vector<int> want(2 * kN);
@@ -126,7 +126,7 @@ TEST_P(Sync, WarpExchanges) {
 
 TEST_P(Sync, AtomicsUnderContention) {
   constexpr int kN = 2000;
-  const auto in = inputs(kN);
+  const auto in = sync_inputs(kN);
   std::vector<int> start(16);
   start[1] = 1 << 30;
   auto a = buffer(in), g = buffer(start), out = buffer(std::vector<int>(kN));
@@ -218,7 +218,7 @@ TEST_P(Sync, BarriersAfterEarlyExits) {
 
 // proves: K-5h
 TEST_P(Sync, BarriersReduce) {
-  auto in = inputs(150);
+  auto in = sync_inputs(150);
   for (int& v : in) v = v % 90 + 11;
   in[77] = 50;
   auto a = buffer(in), out = buffer(std::vector<int>(150, -1));
@@ -247,7 +247,7 @@ TEST_P(Sync, WarpBarriersInTwoBranches) {
 // Shuffles, votes, reductions and matches whose members come on two paths: each brings its own path's value.
 TEST_P(Sync, WarpExchangesInTwoBranches) {
   constexpr int kN = 96;
-  const auto in = inputs(kN, 21);
+  const auto in = sync_inputs(kN, 21);
   for (int width : {32, 16}) {
     auto a = buffer(in), out = buffer(std::vector<int>(kN));
     run(kernel("sync.ptx", "warp_meet"), {.grid = {1}, .block = {kN}}, a, out, width);

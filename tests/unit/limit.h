@@ -12,10 +12,10 @@
 namespace raddle {
 
 /// Ends the test program when it lives for more than a minute.
-class Limit {
+class TimeLimit {
  public:
-  explicit Limit(std::string call) : call_(std::move(call)), thread_([this] { watch(); }) {}
-  ~Limit() {
+  explicit TimeLimit(std::string call) : call_(std::move(call)), thread_([this] { watch(); }) {}
+  ~TimeLimit() {
     {
       const std::lock_guard lock(mutex_);
       over_ = true;

@@ -12,38 +12,38 @@ using ptx::Instruction;
 
 namespace {
 
-using Wide = unsigned __int128;
+using Unsigned128 = unsigned __int128;
 
 /// d = a + b + carry in; the flag becomes the carry out where `.cc` asks for it.
-void add_with_carry(Lane& lane, const Instruction& i, Wide a, Wide b, Wide carry) {
+void add_with_carry(Lane& lane, const Instruction& i, Unsigned128 a, Unsigned128 b, Unsigned128 carry) {
   unsigned bits = isa::bit_size(i.opcode->type());
-  Wide sum = a + b + carry;
+  Unsigned128 sum = a + b + carry;
   lane.out<std::uint64_t>(0, static_cast<std::uint64_t>(sum));
   if (i.opcode->has(Mod::cc)) lane.carry = (sum >> bits) != 0;
 }
 
 /// d = a - b - borrow in; a set flag is a borrow.
-void subtract_with_borrow(Lane& lane, const Instruction& i, Wide borrow) {
+void subtract_with_borrow(Lane& lane, const Instruction& i, Unsigned128 borrow) {
   with_bits(i.opcode->type(), [&](auto tag) {
     using T = decltype(tag);
-    Wide a = lane.in<T>(1), b = Wide{lane.in<T>(2)} + borrow;
+    Unsigned128 a = lane.in<T>(1), b = Unsigned128{lane.in<T>(2)} + borrow;
     lane.out<T>(0, static_cast<T>(a - b));
     if (i.opcode->has(Mod::cc)) lane.carry = b > a;
   });
 }
 
-void multiply_with_carry(Lane& lane, const Instruction& i, Wide carry) {
+void multiply_with_carry(Lane& lane, const Instruction& i, Unsigned128 carry) {
   with_integer(i.opcode->type(), [&](auto tag) {
     using T = decltype(tag);
     using U = std::make_unsigned_t<T>;
-    using Product = std::conditional_t<std::is_signed_v<T>, __int128, Wide>;
+    using Product = std::conditional_t<std::is_signed_v<T>, __int128, Unsigned128>;
     Product product = static_cast<Product>(lane.in<T>(1)) * static_cast<Product>(lane.in<T>(2));
     U part = static_cast<U>(i.opcode->has(Mod::hi) ? product >> (sizeof(T) * 8) : product);
     add_with_carry(lane, i, part, lane.in<U>(3), carry);
   });
 }
 
-void add_pair(Lane& lane, const Instruction& i, Wide carry) {
+void add_pair(Lane& lane, const Instruction& i, Unsigned128 carry) {
   with_bits(i.opcode->type(), [&](auto tag) {
     using T = decltype(tag);
     add_with_carry(lane, i, lane.in<T>(1), lane.in<T>(2), carry);

@@ -16,7 +16,7 @@ Val elements(Emitter& e, unsigned k) {
 }
 
 /// Flush, saturate or cut at zero, and pack again.
-void finish(Emitter& e, Val values) {
+void finish_halves(Emitter& e, Val values) {
   Type t = values.type;
   if (e.has(Mod::ftz)) values = flush_always(values);
   if (e.has(Mod::sat)) values = saturate_narrow(values);
@@ -28,18 +28,18 @@ void finish(Emitter& e, Val values) {
 template <typename F>
 void in_f32(Emitter& e, F f) {
   Val a = elements(e, 1), b = elements(e, 2);
-  finish(e, narrow_from_f32(f(widen_to_f32(a, a.type), widen_to_f32(b, b.type)), a.type, Mod::rn));
+  finish_halves(e, narrow_from_f32(f(widen_to_f32(a, a.type), widen_to_f32(b, b.type)), a.type, Mod::rn));
 }
 
 Val bits_of(Val a) { return a.as(Type::b16); }
 
 void lower_minimum(Emitter& e, bool maximum) {
   Val a = elements(e, 1), b = elements(e, 2);
-  if (!e.has(Mod::xorsign)) return finish(e, minimum_narrow(a, b, e.has(Mod::nan_flag), maximum));
+  if (!e.has(Mod::xorsign)) return finish_halves(e, minimum_narrow(a, b, e.has(Mod::nan_flag), maximum));
   Val sign = bits_of(a).like(0x8000), magnitude = bits_of(a).like(0x7fff);
   Val x = (bits_of(a) & magnitude).as(a.type), y = (bits_of(b) & magnitude).as(a.type);
   Val d = minimum_narrow(x, y, e.has(Mod::nan_flag), maximum);
-  finish(e, (bits_of(d) | ((bits_of(a) ^ bits_of(b)) & sign)).as(a.type));
+  finish_halves(e, (bits_of(d) | ((bits_of(a) ^ bits_of(b)) & sign)).as(a.type));
 }
 
 }  // namespace
@@ -68,19 +68,19 @@ void lower<Op::fma_half>(Emitter& e) {
     Val marked = eq(bits_of(a), marker) | eq(bits_of(b), marker);
     d = select(marked, d.constant(d.type, 0), d);
   }
-  finish(e, d);
+  finish_halves(e, d);
 }
 
 template <>
 void lower<Op::neg_half>(Emitter& e) {
   Val a = elements(e, 1);
-  finish(e, (bits_of(a) ^ bits_of(a).like(0x8000)).as(a.type));
+  finish_halves(e, (bits_of(a) ^ bits_of(a).like(0x8000)).as(a.type));
 }
 
 template <>
 void lower<Op::abs_half>(Emitter& e) {
   Val a = elements(e, 1);
-  finish(e, (bits_of(a) & bits_of(a).like(0x7fff)).as(a.type));
+  finish_halves(e, (bits_of(a) & bits_of(a).like(0x7fff)).as(a.type));
 }
 
 template <>
@@ -96,13 +96,13 @@ void lower<Op::max_half>(Emitter& e) {
 template <>
 void lower<Op::tanh_half>(Emitter& e) {
   Val a = elements(e, 1);
-  finish(e, narrow_from_f32(tanh_approx(widen_to_f32(a, a.type)), a.type, Mod::rn));
+  finish_halves(e, narrow_from_f32(tanh_approx(widen_to_f32(a, a.type)), a.type, Mod::rn));
 }
 
 template <>
 void lower<Op::ex2_half>(Emitter& e) {
   Val a = elements(e, 1);
-  finish(e, narrow_from_f32(ex2_approx(widen_to_f32(a, a.type), false), a.type, Mod::rn));
+  finish_halves(e, narrow_from_f32(ex2_approx(widen_to_f32(a, a.type), false), a.type, Mod::rn));
 }
 
 }  // namespace raddle::jit

@@ -16,7 +16,7 @@ using ptx::Instruction;
 namespace {
 
 template <class T>
-T flushed_if(bool flush, T x) {
+T flushed(bool flush, T x) {
   bool subnormal = flush && std::fabs(numerics::widen(x)) < 0x1p-14 && sizeof(T) == 2;
   if constexpr (std::is_same_v<T, numerics::bf16>)
     subnormal = flush && std::fabs(numerics::widen(x)) < 0x1p-126;
@@ -26,7 +26,7 @@ T flushed_if(bool flush, T x) {
 /// Operand k's half number `part`.
 template <class T>
 T half(Lane& lane, unsigned k, unsigned part, bool flush) {
-  return flushed_if(flush, T{static_cast<std::uint16_t>(lane.in<std::uint32_t>(k) >> (16 * part))});
+  return flushed(flush, T{static_cast<std::uint16_t>(lane.in<std::uint32_t>(k) >> (16 * part))});
 }
 
 /// f(read) gives the result of one half, where read(k) is operand k of that half; .ftz, .sat and .relu around
@@ -39,7 +39,7 @@ void by_half(Lane& lane, const Instruction& i, F f) {
     using T = decltype(tag);
     std::uint32_t result = 0;
     for (unsigned part = 0; part < (is_pair(type) ? 2u : 1u); ++part) {
-      T value = flushed_if<T>(flush, f([&](unsigned k) { return half<T>(lane, k, part, flush); }));
+      T value = flushed<T>(flush, f([&](unsigned k) { return half<T>(lane, k, part, flush); }));
       if (i.opcode->has(Mod::sat)) value = numerics::saturate(value);
       if (i.opcode->has(Mod::relu)) value = numerics::relu(value);
       result |= static_cast<std::uint32_t>(value.bits) << (16 * part);
@@ -48,7 +48,7 @@ void by_half(Lane& lane, const Instruction& i, F f) {
   });
 }
 
-numerics::MinMax min_max_of(const Instruction& i) {
+numerics::MinMax half_min_max(const Instruction& i) {
   return {.nan = i.opcode->has(Mod::nan_flag), .xorsign = i.opcode->has(Mod::xorsign)};
 }
 
@@ -91,11 +91,11 @@ void reference<Op::abs_half>(Lane& lane, const Instruction& i) {
 }
 template <>
 void reference<Op::min_half>(Lane& lane, const Instruction& i) {
-  by_half(lane, i, [&](auto in) { return numerics::min(in(1), in(2), min_max_of(i)); });
+  by_half(lane, i, [&](auto in) { return numerics::min(in(1), in(2), half_min_max(i)); });
 }
 template <>
 void reference<Op::max_half>(Lane& lane, const Instruction& i) {
-  by_half(lane, i, [&](auto in) { return numerics::max(in(1), in(2), min_max_of(i)); });
+  by_half(lane, i, [&](auto in) { return numerics::max(in(1), in(2), half_min_max(i)); });
 }
 template <>
 void reference<Op::tanh_half>(Lane& lane, const Instruction& i) {

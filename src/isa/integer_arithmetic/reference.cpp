@@ -47,7 +47,7 @@ void by_halves(Lane& lane, Type type, F f) {
 }
 
 template <class F>
-void binary(Lane& lane, const Instruction& i, F f) {
+void on_integers(Lane& lane, const Instruction& i, F f) {
   Type type = i.opcode->type();
   if (is_pair16(type)) return by_halves(lane, type, f);
   with_integer(type, [&](auto tag) {
@@ -100,11 +100,11 @@ T multiply24(const Instruction& i, T a, T b) {
 
 template <>
 void reference<Op::add>(Lane& lane, const Instruction& i) {
-  binary(lane, i, [](Wide a, Wide b) { return a + b; });
+  on_integers(lane, i, [](Wide a, Wide b) { return a + b; });
 }
 template <>
 void reference<Op::sub>(Lane& lane, const Instruction& i) {
-  binary(lane, i, [](Wide a, Wide b) { return a - b; });
+  on_integers(lane, i, [](Wide a, Wide b) { return a - b; });
 }
 template <>
 void reference<Op::mul>(Lane& lane, const Instruction& i) {
@@ -143,11 +143,11 @@ void reference<Op::sad>(Lane& lane, const Instruction& i) {
 // Division by zero gives all ones, remainder the dividend: unspecified in PTX, what the hardware's code does.
 template <>
 void reference<Op::div>(Lane& lane, const Instruction& i) {
-  binary(lane, i, [](Wide a, Wide b) { return b == 0 ? Wide{-1} : a / b; });
+  on_integers(lane, i, [](Wide a, Wide b) { return b == 0 ? Wide{-1} : a / b; });
 }
 template <>
 void reference<Op::rem>(Lane& lane, const Instruction& i) {
-  binary(lane, i, [](Wide a, Wide b) { return b == 0 ? a : a % b; });
+  on_integers(lane, i, [](Wide a, Wide b) { return b == 0 ? a : a % b; });
 }
 
 template <>
@@ -169,7 +169,7 @@ void reference<Op::neg>(Lane& lane, const Instruction& i) {
 template <>
 void reference<Op::min>(Lane& lane, const Instruction& i) {
   bool relu = i.opcode->has(Mod::relu);
-  binary(lane, i, [relu](Wide a, Wide b) {
+  on_integers(lane, i, [relu](Wide a, Wide b) {
     Wide result = a < b ? a : b;
     return relu && result < 0 ? Wide{0} : result;
   });
@@ -177,7 +177,7 @@ void reference<Op::min>(Lane& lane, const Instruction& i) {
 template <>
 void reference<Op::max>(Lane& lane, const Instruction& i) {
   bool relu = i.opcode->has(Mod::relu);
-  binary(lane, i, [relu](Wide a, Wide b) {
+  on_integers(lane, i, [relu](Wide a, Wide b) {
     Wide result = a > b ? a : b;
     return relu && result < 0 ? Wide{0} : result;
   });

@@ -50,7 +50,7 @@ Val insert(Val c, Val value, unsigned at, unsigned bits) {
   return (c & c.like(~mask)) | (shl(value, at) & c.like(mask));
 }
 
-void finish(Emitter& e, Val value, Type type) {
+void finish_video(Emitter& e, Val value, Type type) {
   std::uint16_t selector = e.operand(0).selector;
   unsigned bits = isa::selector_bits(selector);
   bool is_signed = isa::is_signed(type);
@@ -76,7 +76,7 @@ Val average(Val a, Val b) {
 
 template <typename F>
 void scalar(Emitter& e, F operation) {
-  finish(e, operation(source(e, 1, e.type(1)), source(e, 2, e.type(2))), e.type(0));
+  finish_video(e, operation(source(e, 1, e.type(1)), source(e, 2, e.type(2))), e.type(0));
 }
 
 Val shift_amount(Emitter& e) {
@@ -152,11 +152,11 @@ template <>
 void lower<Op::vshl>(Emitter& e) {
   Val a = source(e, 1, e.type(1)), amount = shift_amount(e);
   a = select(eq(amount, amount.like(32)), clamp(a, 32, true), a);
-  finish(e, shift_left(a, amount), e.type(0));
+  finish_video(e, shift_left(a, amount), e.type(0));
 }
 template <>
 void lower<Op::vshr>(Emitter& e) {
-  finish(e, shift_right(source(e, 1, e.type(1)), shift_amount(e)), e.type(0));
+  finish_video(e, shift_right(source(e, 1, e.type(1)), shift_amount(e)), e.type(0));
 }
 
 /// The sum as high * 2^32 + low with low in [0, 2^32): both parts of the product and c fit 64 bits with room.
@@ -184,7 +184,7 @@ void lower<Op::vmad>(Emitter& e) {
 template <>
 void lower<Op::vset>(Emitter& e) {
   Val holds = compare_by(e, source(e, 1, e.type(0)), source(e, 2, e.type(1)));
-  finish(e, holds.to(Type::u32).to(Type::s64), Type::u32);
+  finish_video(e, holds.to(Type::u32).to(Type::s64), Type::u32);
 }
 
 template <>

@@ -3,9 +3,10 @@
 
 #include <sys/mman.h>
 
+#include "base/page.h"
+
 namespace raddle::machine {
 namespace {
-constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kAlignment = exec::kMaxClusterSize * exec::kSharedWindow;
 constexpr std::uint64_t kBelow = 64ull << 20;  // a small negative offset must not reach another cluster
 constexpr std::uint64_t kReach = 4ull << 30;   // of a 32-bit shared address

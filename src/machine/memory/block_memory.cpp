@@ -4,9 +4,10 @@
 
 #include <sys/mman.h>
 
+#include "base/page.h"
+
 namespace raddle::machine {
 namespace {
-constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kWindowAlignment = 256ull << 20;
 constexpr std::uint64_t kAboveWindow = 4ull << 30;
 constexpr std::uint64_t kLocalPart = 1ull << 30;  // guard included; the window follows

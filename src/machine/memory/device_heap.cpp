@@ -3,10 +3,12 @@
 
 #include <sys/mman.h>
 
+#include "base/page.h"
+
 namespace raddle::machine {
 namespace {
 constexpr std::uint64_t kLive = 0x52414c4956450001, kDead = 0x5241444541440001;
-constexpr std::uint64_t kPage = 4096, kAlign = 16;
+constexpr std::uint64_t kAlign = 16;
 }  // namespace
 
 DeviceHeap::DeviceHeap(std::uint64_t limit) { set_limit(limit); }

@@ -10,9 +10,10 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/page.h"
+
 namespace raddle::machine {
 namespace {
-constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kHugePage = 2 << 20;
 constexpr std::uint64_t kSlabBytes = 4 << 20;
 

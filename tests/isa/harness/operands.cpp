@@ -6,8 +6,6 @@
 namespace raddle::testing {
 namespace {
 
-std::uint64_t low_bits(unsigned count) { return count >= 64 ? ~0ull : (1ull << count) - 1; }
-
 std::uint64_t integer_operand(Random& random, unsigned width) {
   std::uint64_t mask = low_bits(width), top = 1ull << (width - 1);
   switch (random.below(8)) {

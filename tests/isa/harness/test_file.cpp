@@ -11,13 +11,6 @@
 namespace raddle::testing {
 namespace {
 
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r'))
-    text.remove_suffix(1);
-  return text;
-}
-
 /// "name(a, b)" -> name and the list; the parenthesis must close at the end of `text`.
 bool split_call(std::string_view text, std::string& name, std::vector<std::string>& arguments) {
   auto open = text.find('(');

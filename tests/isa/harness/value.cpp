@@ -34,14 +34,6 @@ Format format_of(Type type) {
   }
 }
 
-std::uint64_t low_bits(unsigned count) { return count >= 64 ? ~0ull : (1ull << count) - 1; }
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 std::optional<unsigned __int128> parse_integer(std::string_view text) {
   bool negative = !text.empty() && text.front() == '-';
   if (negative) text.remove_prefix(1);
@@ -119,6 +111,13 @@ Elements elements_of(Type type) {
     default:
       return {type, 1};
   }
+}
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r";
+  const auto begin = text.find_first_not_of(kBlanks);
+  return begin == std::string_view::npos ? std::string_view{}
+                                         : text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
 }
 
 Result<Bits> parse_literal(std::string_view text, Type type) {

@@ -18,6 +18,12 @@ struct Bits {
   bool operator==(const Bits&) const = default;
 };
 
+/// Ones in the lowest `count` bits, at most all 64.
+inline std::uint64_t low_bits(unsigned count) { return count >= 64 ? ~0ull : (1ull << count) - 1; }
+
+/// The text without blanks, tabs and carriage returns at its ends.
+std::string_view trim(std::string_view text);
+
 /// Reads a literal at a type: decimal or 0x integers; for floats a decimal number, `nan`, `inf`, `-inf`, or
 /// 0x raw bits; for packed types `<low, high>` or 0x raw bits; for predicates `true`, `false`.
 /// @errors invalid: not a literal of that type, or a number the type cannot hold exactly

@@ -27,7 +27,7 @@ TEST_F(Runtime, StreamsHaveFlagsAndPriorities) {
 
 // None of these waits for the kernel, and it keeps what it uses.
 TEST_F(Runtime, WhatIsUsedCanBeEnded) {
-  const Limit limit("cudaStreamDestroy, cudaEventDestroy, cudaFreeHost or cudaFreeAsync");
+  const TimeLimit limit("cudaStreamDestroy, cudaEventDestroy, cudaFreeHost or cudaFreeAsync");
   cudaStream_t stream;
   cudaEvent_t event;
   int *word, *pinned, *pooled, *out;
@@ -54,7 +54,7 @@ TEST_F(Runtime, WhatIsUsedCanBeEnded) {
 }
 
 TEST_F(Runtime, AResetEndsAKernelThatWaits) {
-  const Limit limit("cudaDeviceReset");
+  const TimeLimit limit("cudaDeviceReset");
   int* word;
   OK(cudaMallocManaged(reinterpret_cast<void**>(&word), 4, cudaMemAttachGlobal));
   *word = 0;

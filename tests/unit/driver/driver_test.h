@@ -11,6 +11,8 @@
 
 namespace raddle::driver {
 
+inline constexpr CUmemLocation kDevice{LOCATION_DEVICE, 0};
+
 /// scale(p, k, n): p[i] *= k. wait(p, q): until *p is not 0, then *q = *p. fault(p): writes to p. total:
 /// counts blocks.
 inline constexpr const char* kKernels = R"(

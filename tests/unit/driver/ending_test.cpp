@@ -60,7 +60,7 @@ class Endings : public Driver, public testing::WithParamInterface<Blocker> {
   }
   void TearDown() override {
     open();
-    const Limit limit("cuCtxDestroy");
+    const TimeLimit limit("cuCtxDestroy");
     Driver::TearDown();
   }
 
@@ -98,13 +98,13 @@ class Endings : public Driver, public testing::WithParamInterface<Blocker> {
   }
   /// Makes a call that has to return while the stream is blocked.
   void returns(const char* name, const std::function<CUresult()>& call) {
-    const Limit limit(name);
+    const TimeLimit limit(name);
     EXPECT_EQ(call(), CUDA_SUCCESS) << name;
     EXPECT_FALSE(opened) << name;
   }
   void finish() {
     open();
-    const Limit limit("cuCtxSynchronize");
+    const TimeLimit limit("cuCtxSynchronize");
     EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
   }
 
@@ -230,7 +230,7 @@ TEST_P(Endings, OfMappingsThatOthersFollow) {
   launch_other("sum", in, out);
   returns("cuMemUnmap", [&] { return cuMemUnmap(in, kBytes); });
   open();
-  const Limit limit("cuMemMap");
+  const TimeLimit limit("cuMemMap");
   ASSERT_EQ(cuMemMap(in, kBytes, 0, handles[1], 0), CUDA_SUCCESS);
   ASSERT_EQ(cuMemSetAccess(in, kBytes, &access, 1), CUDA_SUCCESS);
   EXPECT_EQ(download(out, 1), Values{42});
@@ -331,13 +331,13 @@ TEST_P(Endings, OfDeviceMemoryWaitForTheContext) {
               CUDA_SUCCESS);
     returns("cuMemFree", [&] { return cuMemFree_v2(there); });
     {
-      const Limit limit("cuCtxDestroy");
+      const TimeLimit limit("cuCtxDestroy");
       ASSERT_EQ(cuCtxDestroy_v2(another), CUDA_SUCCESS);
     }
     ASSERT_EQ(cuCtxSetCurrent(context), CUDA_SUCCESS);
     std::thread opener([&] { open(); });
     {
-      const Limit limit("cuMemFree");
+      const TimeLimit limit("cuMemFree");
       EXPECT_EQ(cuMemFree_v2(in), CUDA_SUCCESS);
       EXPECT_TRUE(opened);
     }
@@ -362,7 +362,7 @@ TEST_P(ContextEndings, CancelWhatDoesNotEnd) {
   const CUstream another = stream();
   ASSERT_EQ(cuStreamWaitValue32_v2(another, gate, 7, WAIT_VALUE_EQ), CUDA_SUCCESS);
   {
-    const Limit limit("cuCtxDestroy");
+    const TimeLimit limit("cuCtxDestroy");
     EXPECT_EQ(cuCtxDestroy_v2(context), CUDA_SUCCESS);
   }
   EXPECT_FALSE(opened);
@@ -387,10 +387,10 @@ TEST_P(ContextEndings, WakeThreadsThatWaitInThem) {
   if (GetParam() == Blocker::function) {
     opened = true;  // such a function is the program's: nobody can end it
   } else {
-    const Limit limit("cuCtxDestroy");
+    const TimeLimit limit("cuCtxDestroy");
     EXPECT_EQ(cuCtxDestroy_v2(context), CUDA_SUCCESS);
   }
-  const Limit limit("cuStreamSynchronize");
+  const TimeLimit limit("cuStreamSynchronize");
   waiter.join();
   EXPECT_TRUE(result == CUDA_ERROR_CONTEXT_IS_DESTROYED || GetParam() == Blocker::function) << result;
   if (GetParam() == Blocker::function) EXPECT_EQ(cuCtxDestroy_v2(context), CUDA_SUCCESS);
@@ -407,7 +407,7 @@ TEST_P(ContextEndings, OfThePrimaryContext) {
     s = stream();
     block(s);
     {
-      const Limit limit(reset ? "cuDevicePrimaryCtxReset" : "cuDevicePrimaryCtxRelease");
+      const TimeLimit limit(reset ? "cuDevicePrimaryCtxReset" : "cuDevicePrimaryCtxRelease");
       EXPECT_EQ(reset ? cuDevicePrimaryCtxReset_v2(0) : cuDevicePrimaryCtxRelease_v2(0), CUDA_SUCCESS);
     }
     EXPECT_FALSE(opened);
@@ -418,7 +418,7 @@ TEST_P(ContextEndings, OfThePrimaryContext) {
 TEST_P(ContextEndings, OfALoopThatNothingCanLeave) {
   if (GetParam() != Blocker::kernel) return;
   launch_other("spin");
-  const Limit limit("cuCtxDestroy");
+  const TimeLimit limit("cuCtxDestroy");
   EXPECT_EQ(cuCtxDestroy_v2(context), CUDA_SUCCESS);
 }
 
@@ -441,7 +441,7 @@ INSTANTIATE_TEST_SUITE_P(Behind, ContextEndings,
 TEST(ProcessEnding, TakesKernelsAlong) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto end_while_a_kernel_runs = [] {
-    const Limit limit("exit");
+    const TimeLimit limit("exit");
     CUcontext context = nullptr;
     CUmodule others = nullptr;
     CUfunction spin = nullptr;

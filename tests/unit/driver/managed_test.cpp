@@ -19,7 +19,7 @@ class Managed : public Driver {
   }
 };
 
-constexpr CUmemLocation kDevice{LOCATION_DEVICE, 0}, kHost{LOCATION_HOST, 0};
+constexpr CUmemLocation kHost{LOCATION_HOST, 0};
 
 TEST_F(Managed, HostAndKernelsUseItAlike) {
   std::size_t before = 0, during = 0, total = 0;

@@ -7,14 +7,13 @@ namespace raddle::driver {
 namespace {
 
 using Values = std::vector<unsigned>;
-constexpr CUmemLocation kDevice{LOCATION_DEVICE, 0};
-constexpr CUmemPoolProps kProps{ALLOCATION_PINNED, HANDLE_TYPE_NONE, kDevice};
+constexpr CUmemPoolProps kPoolProps{ALLOCATION_PINNED, HANDLE_TYPE_NONE, kDevice};
 
 class Pools : public Driver {
  protected:
   void SetUp() override {
     Driver::SetUp();
-    ASSERT_EQ(cuMemPoolCreate(&pool, &kProps), CUDA_SUCCESS);
+    ASSERT_EQ(cuMemPoolCreate(&pool, &kPoolProps), CUDA_SUCCESS);
     keep(~std::uint64_t{0});
     first = stream(STREAM_NON_BLOCKING);
     second = stream(STREAM_NON_BLOCKING);
@@ -110,7 +109,7 @@ TEST_F(Pools, FreedMemoryIsTheSameStreamsAtOnceAndOthersLater) {
 }
 
 TEST_F(Pools, WhereThereIsNoOtherMemoryAStreamWaitsForAnothersFree) {
-  CUmemPoolProps small = kProps;
+  CUmemPoolProps small = kPoolProps;
   small.maxSize = 8192;
   CUmemoryPool bounded = nullptr;
   ASSERT_EQ(cuMemPoolCreate(&bounded, &small), CUDA_SUCCESS);
@@ -200,7 +199,7 @@ TEST_F(Pools, OneOfThemIsTheDevices) {
 
 TEST_F(Pools, DestroyedOnesLiveAsLongAsTheirMemory) {
   CUmemoryPool other = nullptr;
-  ASSERT_EQ(cuMemPoolCreate(&other, &kProps), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemPoolCreate(&other, &kPoolProps), CUDA_SUCCESS);
   CUdeviceptr a = 0;
   ASSERT_EQ(cuMemAllocFromPoolAsync(&a, 64, other, first), CUDA_SUCCESS);
   EXPECT_EQ(cuMemPoolDestroy(other), CUDA_SUCCESS);
@@ -214,7 +213,7 @@ TEST_F(Pools, DestroyedOnesLiveAsLongAsTheirMemory) {
 }
 
 TEST_F(Pools, TravelByDescriptorAndPointer) {
-  CUmemPoolProps shareable = kProps;
+  CUmemPoolProps shareable = kPoolProps;
   shareable.handleTypes = HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
   CUmemoryPool exported = nullptr, imported = nullptr;
   ASSERT_EQ(cuMemPoolCreate(&exported, &shareable), CUDA_SUCCESS);
@@ -266,14 +265,14 @@ TEST_F(Pools, HaveAccessFromTheirDeviceAlways) {
   EXPECT_EQ(cuMemPoolSetAccess(pool, &access, 1), CUDA_ERROR_INVALID_VALUE);
   place.id = 1;
   EXPECT_EQ(cuMemPoolGetAccess(&flags, pool, &place), CUDA_ERROR_INVALID_DEVICE);
-  CUmemPoolProps bad = kProps;
+  CUmemPoolProps bad = kPoolProps;
   CUmemoryPool none = nullptr;
   bad.handleTypes = HANDLE_TYPE_FABRIC;
   EXPECT_EQ(cuMemPoolCreate(&none, &bad), CUDA_ERROR_NOT_SUPPORTED);
-  bad = kProps;
+  bad = kPoolProps;
   bad.reserved[3] = 1;
   EXPECT_EQ(cuMemPoolCreate(&none, &bad), CUDA_ERROR_INVALID_VALUE);
-  bad = kProps;
+  bad = kPoolProps;
   bad.location.id = 4;
   EXPECT_EQ(cuMemPoolCreate(&none, &bad), CUDA_ERROR_INVALID_DEVICE);
   EXPECT_EQ(cuMemPoolTrimTo(nullptr, 0), CUDA_ERROR_INVALID_VALUE);

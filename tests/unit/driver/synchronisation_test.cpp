@@ -134,7 +134,7 @@ class Synchronisation : public testing::Test {
   /// Runs a call. @returns whether it came back with the gate closed. Once it sleeps, the gate is opened if
   /// the call may wait.
   bool returns_before_the_gate_opens(const char* name, bool may_wait, const std::function<CUresult()>& call) {
-    const Limit limit(name);
+    const TimeLimit limit(name);
     std::atomic<bool> returned{false};
     const long caller = syscall(SYS_gettid);
     std::thread opener([&] {

@@ -8,8 +8,7 @@ namespace raddle::driver {
 namespace {
 
 using Values = std::vector<unsigned>;
-constexpr CUmemLocation kDevice{LOCATION_DEVICE, 0};
-constexpr CUmemAllocationProp kProps{ALLOCATION_PINNED, HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, kDevice};
+constexpr CUmemAllocationProp kShareable{ALLOCATION_PINNED, HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, kDevice};
 constexpr std::size_t kUnit = 2 << 20;
 
 class VirtualMemory : public Driver {
@@ -21,7 +20,7 @@ class VirtualMemory : public Driver {
   }
   CUmemGenericAllocationHandle create(std::size_t units = 1) {
     CUmemGenericAllocationHandle handle = 0;
-    EXPECT_EQ(cuMemCreate(&handle, units * kUnit, &kProps, 0), CUDA_SUCCESS);
+    EXPECT_EQ(cuMemCreate(&handle, units * kUnit, &kShareable, 0), CUDA_SUCCESS);
     return handle;
   }
   CUresult grant(CUdeviceptr address, CUmemAccess_flags flags = ACCESS_READ_WRITE, std::size_t units = 1) {
@@ -45,9 +44,9 @@ class VirtualMemory : public Driver {
 
 TEST_F(VirtualMemory, IsMeasuredInUnits) {
   std::size_t unit = 0;
-  EXPECT_EQ(cuMemGetAllocationGranularity(&unit, &kProps, GRANULARITY_MINIMUM), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemGetAllocationGranularity(&unit, &kShareable, GRANULARITY_MINIMUM), CUDA_SUCCESS);
   EXPECT_EQ(unit, kUnit);
-  EXPECT_EQ(cuMemGetAllocationGranularity(&unit, &kProps, GRANULARITY_RECOMMENDED), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemGetAllocationGranularity(&unit, &kShareable, GRANULARITY_RECOMMENDED), CUDA_SUCCESS);
   EXPECT_EQ(unit, kUnit);
   EXPECT_EQ(cuMemGetAllocationGranularity(&unit, nullptr, GRANULARITY_MINIMUM), CUDA_ERROR_INVALID_VALUE);
   CUdeviceptr address = 7;
@@ -56,15 +55,15 @@ TEST_F(VirtualMemory, IsMeasuredInUnits) {
   EXPECT_EQ(cuMemAddressReserve(&address, kUnit, 3, 0, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuMemAddressReserve(&address, ~std::size_t{0} / kUnit * kUnit, 0, 0, 0),
             CUDA_ERROR_OUT_OF_MEMORY);
-  EXPECT_EQ(cuMemCreate(&handle, 100, &kProps, 0), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(cuMemCreate(&handle, std::size_t{1} << 60, &kProps, 0), CUDA_ERROR_OUT_OF_MEMORY);
-  CUmemAllocationProp bad = kProps;
+  EXPECT_EQ(cuMemCreate(&handle, 100, &kShareable, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuMemCreate(&handle, std::size_t{1} << 60, &kShareable, 0), CUDA_ERROR_OUT_OF_MEMORY);
+  CUmemAllocationProp bad = kShareable;
   bad.location.type = LOCATION_HOST;
   EXPECT_EQ(cuMemCreate(&handle, kUnit, &bad, 0), CUDA_ERROR_NOT_SUPPORTED);
-  bad = kProps;
+  bad = kShareable;
   bad.requestedHandleTypes = HANDLE_TYPE_FABRIC;
   EXPECT_EQ(cuMemCreate(&handle, kUnit, &bad, 0), CUDA_ERROR_NOT_SUPPORTED);
-  bad = kProps;
+  bad = kShareable;
   bad.location.id = 1;
   EXPECT_EQ(cuMemCreate(&handle, kUnit, &bad, 0), CUDA_ERROR_INVALID_DEVICE);
   EXPECT_EQ(address, 7u);
@@ -225,7 +224,7 @@ TEST_F(VirtualMemory, TravelsAsAFileDescriptor) {
   EXPECT_EQ(cuMemRelease(handle), CUDA_SUCCESS);
   EXPECT_EQ(cuMemRelease(other), CUDA_SUCCESS);
 
-  CUmemAllocationProp own = kProps;
+  CUmemAllocationProp own = kShareable;
   own.requestedHandleTypes = HANDLE_TYPE_NONE;
   CUmemGenericAllocationHandle stays = 0;
   ASSERT_EQ(cuMemCreate(&stays, kUnit, &own, 0), CUDA_SUCCESS);

@@ -6,13 +6,21 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lowering_harness.h"
+#include "numerics/format.h"
 
 namespace raddle::jit::testing {
 
 using isa::Type;
+
+/// The rounding modes' names in PTX.
+inline constexpr std::pair<const char*, numerics::Rounding> kRoundings[] = {{"rn", numerics::Rounding::rn},
+                                                                            {"rz", numerics::Rounding::rz},
+                                                                            {"rm", numerics::Rounding::rm},
+                                                                            {"rp", numerics::Rounding::rp}};
 
 /// Operand bits that matter for the type (extremes, small numbers, special values, random ones).
 Lanes edge_values(Type t);

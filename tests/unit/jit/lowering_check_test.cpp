@@ -31,7 +31,7 @@ Element element_of(Type t) {
   }
 }
 
-double value_of(std::uint64_t bits, Type t) {
+double number_of(std::uint64_t bits, Type t) {
   switch (t) {
     case Type::f16:
       return numerics::widen(numerics::f16{static_cast<std::uint16_t>(bits)});
@@ -57,7 +57,7 @@ bool same(std::uint64_t actual, std::uint64_t expected, const Check& c) {
   std::uint64_t mask = bits == 64 ? ~0ull : (1ull << bits) - 1;
   for (unsigned i = 0; i < count; ++i) {
     std::uint64_t a = actual >> (i * bits) & mask, b = expected >> (i * bits) & mask;
-    double x = value_of(a, type), y = value_of(b, type);
+    double x = number_of(a, type), y = number_of(b, type);
     if (std::isnan(x) && std::isnan(y)) continue;
     if (a == b) continue;
     bool approximate = c.relative_error > 0 || c.absolute_error > 0;

@@ -13,8 +13,6 @@ namespace {
 
 using numerics::Rounding;
 
-constexpr std::pair<const char*, Rounding> kRoundings[] = {
-    {"rn", Rounding::rn}, {"rz", Rounding::rz}, {"rm", Rounding::rm}, {"rp", Rounding::rp}};
 constexpr std::pair<const char*, Type> kIntegers[] = {
     {"u8", Type::u8},   {"s8", Type::s8},   {"u16", Type::u16}, {"s16", Type::s16},
     {"u32", Type::u32}, {"s32", Type::s32}, {"u64", Type::u64}, {"s64", Type::s64}};

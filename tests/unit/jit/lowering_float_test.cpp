@@ -11,9 +11,6 @@ namespace {
 
 using numerics::Rounding;
 
-constexpr std::pair<const char*, Rounding> kRoundings[] = {
-    {"rn", Rounding::rn}, {"rz", Rounding::rz}, {"rm", Rounding::rm}, {"rp", Rounding::rp}};
-
 /// Runs f(name suffix, type, tag) for f32 and f64.
 template <typename F>
 void for_floats(F f) {

@@ -23,7 +23,7 @@ void for_integers(F f) {
 }
 
 template <typename T, typename F>
-void binary(const std::string& opcode, Type t, F f) {
+void binary_integers(const std::string& opcode, Type t, F f) {
   check({.opcode = opcode, .sources = {t, t}, .expected = [f](const std::uint64_t* in) {
            return to_bits(static_cast<T>(f(s128{from_bits<T>(in[0])}, s128{from_bits<T>(in[1])})));
          }});

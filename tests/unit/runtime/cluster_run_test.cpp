@@ -17,7 +17,7 @@ using Levels = std::vector<ClusterLevel>;
 
 /// where(p): for each block its rank in the cluster, the cluster's blocks, the SM, the cluster's number.
 /// meet(p, w, h): the blocks of each w x h part of the grid wait until all of them run.
-constexpr const char* kKernels = R"(
+constexpr const char* kClusterKernels = R"(
 .version 8.0
 .target sm_90
 .address_size 64
@@ -63,7 +63,7 @@ struct ClusterRun : testing::Test {
       raddle::Device::open(
           {.shape = "h200", .engine = "interp", .pin = false, .time_limit = std::chrono::seconds(20)})
           .value();
-  raddle::Module module = device.load(kKernels).value();
+  raddle::Module module = device.load(kClusterKernels).value();
   const raddle::machine::MachineShape shape = raddle::machine::preset_shape("h200", 1).value();
 
   std::vector<Place> places(const raddle::LaunchConfig& config) {
@@ -180,7 +180,7 @@ TEST_F(ClusterRun, AsManyClustersAsAreSaidToFit) {
   EXPECT_EQ(kernel.active_clusters(config).value(), 2u);
 
   auto tiny = raddle::Device::open({.shape = "tiny", .engine = "interp", .pin = false}).value();
-  auto loaded = tiny.load(kKernels).value();
+  auto loaded = tiny.load(kClusterKernels).value();
   auto small = loaded.kernel("where").value();
   config.clusters.clear();
   config.cluster = {8, 1, 1};
