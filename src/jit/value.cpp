@@ -69,6 +69,13 @@ Val Val::constant(Type t, std::uint64_t value) const {
 }
 
 Val Val::constant_float(Type t, double value) const {
+  if (t == Type::f16 || t == Type::bf16) {
+    llvm::APFloat narrow(value);
+    bool inexact = false;
+    narrow.convert(t == Type::f16 ? llvm::APFloat::IEEEhalf() : llvm::APFloat::BFloat(),
+                   llvm::APFloat::rmNearestTiesToEven, &inexact);
+    return constant(t, narrow.bitcastToAPInt().getZExtValue());
+  }
   auto* c = llvm::ConstantFP::get(llvm_type(ir->getContext(), t, 0), value);
   return {ir, splat(llvm::cast<llvm::Constant>(c), lanes()), t};
 }

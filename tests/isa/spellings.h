@@ -21,6 +21,9 @@ std::vector<const isa::Opcode*> sampled_spellings(const isa::Row& row, unsigned 
 /// Spellings whose operands only a hand-written kernel can give make no case.
 std::vector<Case> spelling_cases(const isa::Row& row, const SpellingOptions& options);
 
+/// Where a row begins in engines_in_turn: elsewhere for every row and seed.
+std::size_t first_turn(const isa::Row& row, const SpellingOptions& options);
+
 /// Runs the row's cases on the engines against the first of them, the interpreter.
 void test_spellings(const isa::Row& row, const std::vector<NamedEngine>& engines,
                     const SpellingOptions& options, Report& report);

@@ -34,7 +34,10 @@ Result<NamedEngine> make_engine(const std::string& name) {
         std::pair{"sse42", jit::SimdLevel::sse42}, std::pair{"host", jit::SimdLevel::host}})
     if (name == level_name && host_has(level))
       return NamedEngine{name, jit::make_engine({.simd = level, .cache = false})};
-  if (name == "quick") return NamedEngine{name, jit::make_engine({.tier = jit::Tier::quick, .cache = false})};
+  for (auto [quick_name, level] :
+       {std::pair{"quick", jit::SimdLevel::host}, std::pair{"quick_sse42", jit::SimdLevel::sse42}})
+    if (name == quick_name)
+      return NamedEngine{name, jit::make_engine({.simd = level, .tier = jit::Tier::quick, .cache = false})};
 #endif
   return Error::make(ErrorCode::not_found, "no engine '{}' in this build or on this host", name);
 }
@@ -44,7 +47,7 @@ Result<NamedEngine> make_engine(const std::string& name) {
 Result<std::vector<NamedEngine>> make_engines(std::string_view names) {
   std::vector<NamedEngine> engines;
   bool all = names == "all";
-  for (const std::string& name : split_list(all ? "interp,avx512,avx2,sse42,quick" : names)) {
+  for (const std::string& name : split_list(all ? "interp,avx512,avx2,sse42,quick,quick_sse42" : names)) {
     auto engine = make_engine(name);
     if (engine.ok())
       engines.push_back(std::move(*engine));
@@ -52,6 +55,12 @@ Result<std::vector<NamedEngine>> make_engines(std::string_view names) {
       return engine.error();
   }
   return engines;
+}
+
+std::vector<NamedEngine> engines_in_turn(const std::vector<NamedEngine>& engines, std::size_t turn) {
+  constexpr std::size_t kAlways = 2;
+  if (engines.size() <= kAlways + 1) return engines;
+  return {engines[0], engines[1], engines[kAlways + turn % (engines.size() - kAlways)]};
 }
 
 Result<CompiledKernel> CompiledKernel::create(const std::string& ptx, std::string_view kernel,

@@ -13,7 +13,8 @@
 namespace raddle::testing {
 
 struct NamedEngine {
-  std::string name;  ///< "interp", "avx512", "avx2", "sse42", "quick" (the quick tier at the host's width)
+  std::string name;  ///< "interp", "avx512", "avx2", "sse42", "quick" (the quick tier at the host's width),
+                     ///< "quick_sse42"
   std::shared_ptr<exec::Engine> engine;  ///< shared by the lists it is in
   std::shared_ptr<Device> device;        ///< instead of an engine: kernels run there
 };
@@ -22,6 +23,11 @@ struct NamedEngine {
 /// and host have.
 /// @errors not_found: a name that is none of them, or a level that the host lacks
 Result<std::vector<NamedEngine>> make_engines(std::string_view names);
+
+/// The engines for one batch of cases: the oracle and the host's own engine see every case; what else there
+/// is (other vector widths, the quick tier) takes turns, for compiling for a width that the host would not
+/// choose is slow.
+std::vector<NamedEngine> engines_in_turn(const std::vector<NamedEngine>& engines, std::size_t turn);
 
 /// A module and, per engine, one of its kernels compiled.
 class CompiledKernel {
