@@ -32,13 +32,14 @@ void binary_integers(const std::string& opcode, Type t, F f) {
 TEST(LoweringInteger, Arithmetic) {
   for_integers([](const std::string& name, Type t, auto tag) {
     using T = decltype(tag);
-    binary<T>("add." + name, t, [](s128 a, s128 b) { return a + b; });
-    binary<T>("sub." + name, t, [](s128 a, s128 b) { return a - b; });
-    binary<T>("min." + name, t, [](s128 a, s128 b) { return std::min(a, b); });
-    binary<T>("max." + name, t, [](s128 a, s128 b) { return std::max(a, b); });
-    binary<T>("mul.lo." + name, t,
-              [](s128 a, s128 b) { return static_cast<s128>(static_cast<u128>(a) * static_cast<u128>(b)); });
-    binary<T>("mul.hi." + name, t, [](s128 a, s128 b) {
+    binary_integers<T>("add." + name, t, [](s128 a, s128 b) { return a + b; });
+    binary_integers<T>("sub." + name, t, [](s128 a, s128 b) { return a - b; });
+    binary_integers<T>("min." + name, t, [](s128 a, s128 b) { return std::min(a, b); });
+    binary_integers<T>("max." + name, t, [](s128 a, s128 b) { return std::max(a, b); });
+    binary_integers<T>("mul.lo." + name, t, [](s128 a, s128 b) {
+      return static_cast<s128>(static_cast<u128>(a) * static_cast<u128>(b));
+    });
+    binary_integers<T>("mul.hi." + name, t, [](s128 a, s128 b) {
       if constexpr (std::is_signed_v<T>)
         return (a * b) >> (8 * sizeof(T));
       else
@@ -46,15 +47,15 @@ TEST(LoweringInteger, Arithmetic) {
     });
   });
   auto clamp = [](s128 v) { return std::clamp<s128>(v, INT32_MIN, INT32_MAX); };
-  binary<std::int32_t>("add.sat.s32", Type::s32, [&](s128 a, s128 b) { return clamp(a + b); });
-  binary<std::int32_t>("sub.sat.s32", Type::s32, [&](s128 a, s128 b) { return clamp(a - b); });
+  binary_integers<std::int32_t>("add.sat.s32", Type::s32, [&](s128 a, s128 b) { return clamp(a + b); });
+  binary_integers<std::int32_t>("sub.sat.s32", Type::s32, [&](s128 a, s128 b) { return clamp(a - b); });
 }
 
 TEST(LoweringInteger, Division) {
   for_integers([](const std::string& name, Type t, auto tag) {
     using T = decltype(tag);
-    binary<T>("div." + name, t, [](s128 a, s128 b) { return b == 0 ? s128{-1} : a / b; });
-    binary<T>("rem." + name, t, [](s128 a, s128 b) { return b == 0 ? a : a % b; });
+    binary_integers<T>("div." + name, t, [](s128 a, s128 b) { return b == 0 ? s128{-1} : a / b; });
+    binary_integers<T>("rem." + name, t, [](s128 a, s128 b) { return b == 0 ? a : a % b; });
   });
 }
 

@@ -37,7 +37,7 @@ constexpr Mode kModes[] = {{"OneWorker", 1},
                            {"Seeded", 1, false, 7}};
 
 /// Hears everything and keeps nothing: the machine goes the way that it goes when someone records.
-struct Listener : LaunchRecorder, DecisionLog {
+struct MappingListener : LaunchRecorder, DecisionLog {
   void added(const Grid&, const std::uint32_t*, std::string_view, std::uint64_t) override {}
   void ended(const Grid&, std::uint64_t, std::uint32_t, std::uint64_t, std::uint64_t) override {}
   DecisionLog* decisions() override { return this; }
@@ -63,7 +63,7 @@ class Mapping : public MachineTest, public ::testing::WithParamInterface<Mode> {
   }
   FaultKind run_well(TestKernel& kernel, const GridSize& grid) { return run(kernel, grid).kind; }
 
-  Listener listener_;
+  MappingListener listener_;
   std::mutex mutex_;
 };
 

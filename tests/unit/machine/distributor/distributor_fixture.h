@@ -14,6 +14,8 @@
 
 namespace raddle::machine::testing {
 
+inline constexpr CtaNeeds kQuarter{.threads = 512, .warps = 16};  ///< four to an SM
+
 /// A machine of equal GPCs: TPCs per GPC, SMs per TPC; one CPC each.
 inline MachineShape grid_of_gpcs(std::uint32_t gpcs, std::uint32_t tpcs, std::uint32_t sms = 2) {
   return machine_of(gpcs, 1, tpcs, sms);

@@ -4,7 +4,6 @@
 namespace raddle::machine::testing {
 namespace {
 
-constexpr CtaNeeds kQuarter{.threads = 512, .warps = 16};  // four to an SM
 constexpr CtaNeeds kWhole{.threads = 2048, .warps = 64};
 
 // proves: W-3a, W-4e, W-4f

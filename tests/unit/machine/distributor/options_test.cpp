@@ -6,8 +6,6 @@
 namespace raddle::machine::testing {
 namespace {
 
-constexpr CtaNeeds kQuarter{.threads = 512, .warps = 16};  // four to an SM
-
 DistributorOptions options_of(std::string_view text) {
   const Result<DistributorOptions> options = parse_distributor_options(text);
   EXPECT_TRUE(options.ok()) << options.error().to_string();

@@ -12,7 +12,7 @@
 namespace raddle::machine {
 namespace {
 
-struct Heard : DecisionLog {
+struct HeardPasses : DecisionLog {
   void record(const Decision& decision) override { decisions.push_back(decision); }
   std::vector<Decision> decisions;
 };
@@ -71,7 +71,7 @@ TEST(Passes, TheSecondRepeatsWhatTheFirstTriedAndKeepsIt) {
   for (int i = 0; i < 600; ++i) {
     SCOPED_TRACE(i);
     RandomLoad load(random);
-    Heard heard;
+    HeardPasses heard;
     Placement placement;
     (*make_policy("lake"))->place(load.snapshot(), placement, &heard);
     Follower follower(load);
@@ -98,7 +98,7 @@ TEST(Passes, AllConstituentsCountOrNothingIsLaunched) {
   const Slots load(6, 0);
   for (const bool last_fits : {true, false}) {
     const Slots free{1, 1, 1, 1, 1, last_fits ? 1u : 0u};
-    Heard heard;
+    HeardPasses heard;
     Placement placement;
     (*make_policy("lake"))->place({shape, kind, free, load, {}, {}, 2}, placement, &heard);
     EXPECT_EQ(placement.launched, last_fits ? 1u : 0u);
@@ -124,7 +124,7 @@ TEST(Passes, TheSlowestPartOfAClusterIsTheLast) {
     load.kind.levels[1] = {Level::cpc, {1 + static_cast<std::uint32_t>(random() % 3), 1, 1}};
     load.ids.clear();
     load.left = 1;
-    Heard heard;
+    HeardPasses heard;
     Placement placement;
     (*make_policy("lake"))->place(load.snapshot(), placement, &heard);
     if (placement.launched == 0) continue;

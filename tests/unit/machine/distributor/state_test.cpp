@@ -10,7 +10,6 @@
 namespace raddle::machine::testing {
 namespace {
 
-constexpr CtaNeeds kQuarter{.threads = 512, .warps = 16};  // four to an SM
 constexpr CtaNeeds kHalf{.threads = 1024, .warps = 32};
 using Numbers = std::vector<std::uint32_t>;
 
