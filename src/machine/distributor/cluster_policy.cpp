@@ -146,8 +146,12 @@ Answer ClusterPolicy::has_room(const DomainView& domain, std::uint64_t ctas) {
 ClusterPolicy::Launched ClusterPolicy::run_rounds(unsigned depth, Range candidates, std::uint64_t left) {
   Nesting& nesting = nestings_[depth];
   nesting.answers.resize(candidates.count);
-  for (std::uint32_t i = 0; i < candidates.count; ++i)
+  const bool tells = depth == 0 && log_ != nullptr;
+  const auto ask_candidate = [&](std::uint32_t i) {
     nesting.answers[i] = query(depth, candidates.first + i);
+    if (tells) record_attempt(candidates.first + i, nesting.answers[i]);
+  };
+  for (std::uint32_t i = 0; i < candidates.count; ++i) ask_candidate(i);
   Launched launched;
   for (;;) {
     choose({depth, nesting.level, candidates.first, nesting.answers}, left - launched.clusters,
@@ -156,7 +160,7 @@ ClusterPolicy::Launched ClusterPolicy::run_rounds(unsigned depth, Range candidat
     if (nesting.shares_ids) keep_those_with_ids(nesting, candidates);
     launch_chosen(depth, candidates, launched);
     if (launched.clusters == left) return launched;
-    for (const std::uint32_t i : nesting.chosen) nesting.answers[i] = query(depth, candidates.first + i);
+    for (const std::uint32_t i : nesting.chosen) ask_candidate(i);
     if (nesting.shares_ids) refuse_those_without_ids(nesting, candidates);
   }
   if (depth == 0 && log_ != nullptr) record_fail(candidates, launched.rounds);
@@ -178,15 +182,8 @@ void ClusterPolicy::launch_chosen(unsigned depth, Range candidates, Launched& la
   if (decision && nesting.leaf) record_launched(*decision);
 }
 
-/// Pass I for one domain.
+/// Pass I for one domain: tries a cluster on the shadow state and leaves no trace.
 Answer ClusterPolicy::query(unsigned depth, std::uint32_t index) {
-  const Answer answer = try_cluster(depth, index);
-  if (depth == 0 && log_ != nullptr) record_attempt(index, answer);
-  return answer;
-}
-
-/// Tries a cluster on the shadow state and leaves no trace.
-Answer ClusterPolicy::try_cluster(unsigned depth, std::uint32_t index) {
   const Nesting& nesting = nestings_[depth];
   ++placement_->steps;
   if (!has_ids(nesting, index, 1)) return {};

@@ -104,7 +104,6 @@ class ClusterPolicy : public Policy {
   DomainView view(const Domain& domain) const;
   Launched run_rounds(unsigned depth, Range candidates, std::uint64_t left);
   Answer query(unsigned depth, std::uint32_t index);
-  Answer try_cluster(unsigned depth, std::uint32_t index);
   Answer distribute(unsigned depth, std::uint32_t index);
   void launch_chosen(unsigned depth, Range candidates, Launched& launched);
   void launch(unsigned depth, std::uint32_t index, Answer answer);
