@@ -30,7 +30,7 @@ class CommandTest(unittest.TestCase):
             file.write(text)
         return self.path(name)
 
-    def raddle(self, *arguments, timeout=120):
+    def raddle(self, *arguments, timeout=300):
         """(status, stdout, stderr)"""
         done = subprocess.run([RADDLE, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               stdin=subprocess.DEVNULL, text=True, timeout=timeout, errors="replace")

@@ -6,9 +6,10 @@ In its comments a program may say:
   // targets: 75 90     built and run for each of these instead
   // with: FILE...      more sources
   // output: LINE       a line that it must print
-  // slow: WHY          only with RADDLE_TEST_ALL
+  // slow: WHY          only with RADDLE_TEST_ALL, for one of its targets, which RADDLE_TEST_SEED chooses
   // missing: WHAT      skipped: Raddle lacks something
 
+RADDLE_TEST_EXHAUSTIVE takes every target, and links every program both ways.
 RADDLE_LIB is the folder of the libraries; RADDLE_PROGRAM names one program to run, or how the names of several begin."""
 import functools
 import glob
@@ -27,7 +28,9 @@ import tap  # noqa: E402
 NVCC = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
 LIBRARIES = os.environ.get("RADDLE_LIB", os.path.join(os.path.dirname(os.path.dirname(HERE)), "build", "lib"))
 ALL = bool(os.environ.get("RADDLE_TEST_ALL"))
-ALSO_STATIC = ("vector_add", "symbols")  # without RADDLE_TEST_ALL; with it, every program of one target
+EXHAUSTIVE = bool(os.environ.get("RADDLE_TEST_EXHAUSTIVE"))
+SEED = int(os.environ.get("RADDLE_TEST_SEED", "1"))
+ALSO_STATIC = ("vector_add", "symbols")  # without RADDLE_TEST_EXHAUSTIVE; with it, every program of one target
 LINKS = {"shared": ["-cudart", "shared"], "static": [f"-L{LIBRARIES}"]}
 
 
@@ -50,6 +53,8 @@ class Program:
             text = file.read()
         notes = {key: re.findall(rf"^// {key}: (.*)$", text, re.M) for key in NOTES}
         targets = [target for line in notes["targets"] for target in line.split()]
+        if notes["slow"] and targets and not EXHAUSTIVE:
+            targets = [targets[(SEED + len(path)) % len(targets)]]
         return [Program(path, notes, target) for target in targets or [None]]
 
     @functools.lru_cache(maxsize=None)
@@ -107,7 +112,7 @@ class Programs(unittest.TestCase):
 def add_tests():
     for program in programs():
         for kind in LINKS:
-            also_static = (ALL and not program.notes["targets"]) or program.name in ALSO_STATIC
+            also_static = (EXHAUSTIVE and not program.notes["targets"]) or program.name in ALSO_STATIC
             if kind == "shared" or also_static:
                 setattr(Programs, f"test_{program.name}_{kind}", lambda self, p=program, k=kind: self.check(p, k))
 
