@@ -22,8 +22,10 @@
 #include "jit/holds.h"
 #include "jit/host.h"
 #include "jit/stack_use.h"
+#include "ptx/inline.h"
 #include "ptx/layout.h"
 #include "ptx/parser.h"
+#include "ptx/waits.h"
 
 namespace raddle::jit {
 namespace {
@@ -97,22 +99,45 @@ class JitEngine final : public exec::Engine {
   Result<std::unique_ptr<exec::Executable>> compile(const ptx::Module& module, ptx::FunctionId kernel,
                                                     const exec::CompileOptions& options) override {
     auto start = std::chrono::steady_clock::now();
-    const ptx::Function& f = module.functions[kernel];
-    ptx::KernelNeeds needs = ptx::analyze(module, kernel);
-    TRY(check(f, needs));
+    TRY(check(module.functions[kernel], ptx::analyze(module, kernel)));
     if (size_of(module, kernel) > kBeyond)
       return Error::unsupported("it is too large to be compiled in reasonable time");
+    TRY_ASSIGN(const auto own, without_waiting_callees(module, kernel));
+    const ptx::Module& compiled = own ? *own : module;
+    const ptx::KernelNeeds needs = ptx::analyze(compiled, kernel);
     auto executable = std::make_unique<JitExecutable>();
     llvm::LLVMContext context;
-    llvm::Module llvm(f.name, context);
-    std::string entry = translate(module, kernel, needs, options, llvm, *executable);
-    TRY(make_code(llvm, entry, instructions_of(module, kernel, needs), *executable));
+    llvm::Module llvm(module.functions[kernel].name, context);
+    std::string entry = translate(compiled, kernel, needs, options, llvm, *executable);
+    TRY(make_code(llvm, entry, instructions_of(compiled, kernel, needs), *executable));
     executable->statistics.compile_seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return std::unique_ptr<exec::Executable>(std::move(executable));
   }
 
  private:
+  /// Lanes that leave a loop in a function go on when the function returns, for all lanes of the call: those
+  /// that still wait there for them would wait for ever. So functions with loops that wait become part of
+  /// what calls them, where lanes take turns.
+  /// @returns the module to compile instead, if any
+  static Result<std::unique_ptr<const ptx::Module>> without_waiting_callees(const ptx::Module& module,
+                                                                            ptx::FunctionId kernel) {
+    const auto waits = [](const ptx::Module& in, ptx::FunctionId id) {
+      const ptx::Function& f = in.functions[id];
+      return !f.is_declaration && ptx::Waits(in, f, ptx::build_cfg(f)).any();
+    };
+    const auto closure = ptx::call_closure(module, kernel);
+    if (std::none_of(closure.begin() + 1, closure.end(), [&](auto id) { return waits(module, id); }))
+      return std::unique_ptr<const ptx::Module>();
+    auto own = std::make_unique<ptx::Module>(module);
+    if (!ptx::inline_calls(*own, kernel, [&](auto id) { return waits(*own, id); }))
+      return Error::unsupported(
+          "a function that waits in a loop calls itself or is called through a pointer, and lanes may wait "
+          "for "
+          "one another there");
+    return std::unique_ptr<const ptx::Module>(std::move(own));
+  }
+
   /// In instructions, for what LLVM's least effort takes.
   static std::size_t size_of(const ptx::Module& module, ptx::FunctionId kernel) {
     std::size_t size = 0;
