@@ -85,10 +85,8 @@ class Engine {
   virtual std::string_view name() const = 0;  ///< "interp", "jit"
   /// Block shapes of one class may share an Executable.
   virtual std::uint64_t shape_class(BlockShape block) const = 0;
-  /// Whether compiling the kernel would take out of all proportion, so that another engine should run it.
-  /// Programs that people write stay far below.
-  virtual bool is_beyond(const ptx::Module&, ptx::FunctionId) const { return false; }
-  /// @errors unsupported: names every instruction that this engine cannot execute
+  /// @errors unsupported: names every instruction that this engine cannot execute, or says what else of the
+  /// kernel is beyond it; the interpreter may then be tried
   /// The module must outlive the Executable.
   virtual Result<std::unique_ptr<Executable>> compile(const ptx::Module& module, ptx::FunctionId kernel,
                                                       const CompileOptions& options) = 0;

@@ -133,7 +133,7 @@ void Warp::wait_for_cluster(std::uint32_t lanes) {
     return;
   }
   budget_ = 0;
-  touched_memory_ = true;  // others end the wait: let them run when nobody else here can
+  may_wait_ = true;  // others end the wait: let them run when nobody else here can
 }
 
 }  // namespace raddle::interp

@@ -10,6 +10,7 @@
 #include "interp/joins.h"
 #include "ptx/call_depth.h"
 #include "ptx/layout.h"
+#include "ptx/waits.h"
 
 namespace raddle::interp {
 namespace {
@@ -27,7 +28,6 @@ InstructionCode prepare_instruction(const ptx::Instruction& instruction) {
   code.control = opcode.is(isa::Effects::control);
   isa::Scope scope = opcode.row->text->scope;
   code.cta = scope == isa::Scope::cta;
-  code.waits_on_memory = opcode.is(isa::Effects::reads);
   if (scope == isa::Scope::warp && opcode.is(isa::Effects::sync)) {
     const auto& slots = opcode.form->operands;
     for (std::size_t k = 0; k < slots.size(); ++k) {
@@ -35,6 +35,18 @@ InstructionCode prepare_instruction(const ptx::Instruction& instruction) {
     }
   }
   return code;
+}
+
+void mark_waiting_loops(const ptx::Module& module, FunctionCode& code) {
+  const ptx::Function& function = *code.function;
+  const ptx::Cfg cfg = ptx::build_cfg(function);
+  ptx::Waits waits(module, function, cfg);
+  for (const ptx::Loop& loop : ptx::find_loops(cfg)) {
+    if (!waits.may_wait(loop)) continue;
+    for (const ptx::BlockId b : loop.body)
+      for (std::uint32_t i = function.blocks[b].begin; i < function.blocks[b].end; ++i)
+        code.instructions[i].in_waiting_loop = true;
+  }
 }
 
 void place_registers(FunctionCode& code) {
@@ -80,6 +92,7 @@ std::unique_ptr<FunctionCode> prepare_function(ModuleCode& module, ptx::Function
   for (const auto& instruction : code->function->instructions) {
     code->instructions.push_back(prepare_instruction(instruction));
   }
+  mark_waiting_loops(*module.module, *code);
   place_registers(*code);
   place_private(*module.module, *code, module.private_offset);
   place_joins(*code);

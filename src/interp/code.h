@@ -23,7 +23,7 @@ struct InstructionCode {
   bool control = false;             ///< lanes may go different ways
   bool cta = false;                 ///< CTA scope: lanes may be left waiting at a barrier
   bool is_join = false;             ///< some branch meets again here
-  bool waits_on_memory = false;     ///< reads what another thread may write: a loop over it may be a spin
+  bool in_waiting_loop = false;     ///< ptx/waits.h
 };
 
 struct FunctionCode {

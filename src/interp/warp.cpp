@@ -13,7 +13,7 @@ namespace {
 /// Back-edges a group may take before the next one has its turn.
 constexpr unsigned kTurnBackEdges = 64;
 /// A loop that reads no memory waits for nobody: other warps get a chance only once in so many rounds.
-constexpr unsigned kRoundsWithoutMemory = 64;
+constexpr unsigned kRoundsWithoutWaiting = 64;
 
 unsigned first(std::uint32_t lanes) { return static_cast<unsigned>(std::countr_zero(lanes)); }
 
@@ -105,7 +105,7 @@ bool Warp::step(std::uint32_t& group) {
   if (info.is_join && arrive_at_join(group) && !queue_.empty()) return false;
   const ptx::Instruction& instruction = code.function->instructions[leader.pc_];
   context_->line = instruction.line;
-  touched_memory_ |= info.waits_on_memory;
+  may_wait_ |= info.in_waiting_loop;
   if (info.reference.lane != nullptr) {
     std::uint32_t before = leader.pc_;
     execute_lanes(group, info, instruction);
@@ -288,7 +288,7 @@ void Warp::fall_asleep() {
     context_->cta->services->nanosleep(context_, nanoseconds);
   } else {
     budget_ = 0;
-    touched_memory_ = true;
+    may_wait_ = true;
   }
 }
 
@@ -302,9 +302,9 @@ std::uint32_t Warp::lanes_in(Lane::State state) const {
 
 /// Every group had its turn and only looped: what they wait for must come from elsewhere.
 void Warp::yield_round() {
-  if (!touched_memory_ && idle_turns_ < kRoundsWithoutMemory * (queue_.size() + 1)) return;
+  if (!may_wait_ && idle_turns_ < kRoundsWithoutWaiting * (queue_.size() + 1)) return;
   idle_turns_ = 0;
-  touched_memory_ = false;
+  may_wait_ = false;
   arrive_pending();
   context_->cta->services->yield(context_);
 }

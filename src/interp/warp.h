@@ -90,11 +90,11 @@ class Warp {
   std::vector<std::uint32_t> queue_;  ///< disjoint groups of lanes waiting for a turn, oldest first
   std::uint32_t exiting_ = 0;         ///< lanes that exited in the current step
   std::uint32_t alive_ = 0;
-  std::uint32_t staying_ = 0;    ///< lanes that execute the current instruction again in a later turn
-  unsigned budget_ = 0;          ///< back-edges left in this turn
-  std::uint32_t sleep_ = 0;      ///< nanoseconds that the group's lanes asked to wait, at most
-  unsigned idle_turns_ = 0;      ///< turns since something other than looping happened
-  bool touched_memory_ = false;  ///< the turn read memory that others may write
+  std::uint32_t staying_ = 0;  ///< lanes that execute the current instruction again in a later turn
+  unsigned budget_ = 0;        ///< back-edges left in this turn
+  std::uint32_t sleep_ = 0;    ///< nanoseconds that the group's lanes asked to wait, at most
+  unsigned idle_turns_ = 0;    ///< turns since something other than looping happened
+  bool may_wait_ = false;      ///< the turn was in a loop that may wait for others
 };
 
 inline void WarpStep::wait_for_cluster() { warp_.wait_for_cluster(lanes_); }

@@ -45,6 +45,12 @@ std::span<const Op> rows_of_mnemonic(std::string_view mnemonic) {
   return found == table().by_mnemonic.end() ? std::span<const Op>() : std::span<const Op>(found->second);
 }
 
+bool Opcode::observes() const {
+  if (row->text->observes != Observes::strong) return row->text->observes == Observes::always;
+  const Mod semantics = get(ModKind::semantics), cache = get(ModKind::cache);
+  return (semantics != Mod::none && semantics != Mod::weak) || cache == Mod::cg || cache == Mod::cv;
+}
+
 Type Opcode::operand_type(const OperandSpec& spec) const {
   Type type = spec.fixed;
   if (spec.type_slot >= 0) type = types[static_cast<std::size_t>(spec.type_slot)];

@@ -85,6 +85,13 @@ enum class Effects : std::uint16_t {
 constexpr Effects operator|(Effects a, Effects b) { return Effects(std::uint16_t(a) | std::uint16_t(b)); }
 constexpr bool has(Effects set, Effects bit) { return (std::uint16_t(set) & std::uint16_t(bit)) != 0; }
 
+/// Whether what an instruction gives may be another thread's answer, so that a loop can wait for it.
+enum class Observes : std::uint8_t {
+  never,
+  strong,  ///< where its modifiers say so: volatile, relaxed, acquire, mmio, or past the first-level cache
+  always,
+};
+
 /// How results compare between engines and with hardware.
 enum class Numerics : std::uint8_t {
   exact,   ///< bit for bit (any NaN equals any NaN where arithmetic makes it)
@@ -126,6 +133,7 @@ struct RowText {
   std::string_view operands;
   Scope scope = Scope::lane;
   Effects effects = Effects::pure;
+  Observes observes = Observes::never;
   Numerics numerics = Numerics::exact;
   double error = 0;  ///< for approx: largest relative error, or absolute where `note` says so
   Status status = Status::done;
@@ -222,6 +230,8 @@ struct Opcode {
   Type type(unsigned i = 0) const { return types[i]; }
   unsigned vector_length() const { return has(Mod::v2) ? 2 : has(Mod::v4) ? 4 : has(Mod::v8) ? 8 : 1; }
   bool is(Effects bit) const { return isa::has(row->text->effects, bit); }
+  /// Others decide what it gives, as Row::observes and the modifiers say.
+  bool observes() const;
   /// Type of an operand of this opcode; Type::none where the spec leaves it open.
   Type operand_type(const OperandSpec& spec) const;
 };

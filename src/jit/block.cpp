@@ -32,7 +32,7 @@ struct Traits {
   bool barriers = false, other_barriers = false, waiting = false, indirect = false, exits = false;
 };
 
-Traits traits_of(const ptx::Function& f) {
+Traits traits_of(const ptx::Module& module, const ptx::Function& f) {
   Traits t;
   for (const auto& i : f.instructions) {
     if (is_barrier(*i.opcode)) (is_plain_barrier(f, i) ? t.barriers : t.other_barriers) = true;
@@ -40,7 +40,7 @@ Traits traits_of(const ptx::Function& f) {
                   f.calls[i.extra].callee.kind != ptx::Operand::Kind::function;
     t.exits |= i.op() == isa::Op::exit;
   }
-  t.waiting = linear_order(f, ptx::build_cfg(f)).has_waiting_loop;
+  t.waiting = linear_order(module, f, ptx::build_cfg(f)).has_waiting_loop;
   return t;
 }
 
@@ -50,13 +50,13 @@ BlockChoice choose_block_kind(const ptx::Module& module, ptx::FunctionId kernel,
                               const ptx::KernelNeeds& needs, LayoutClass layout, unsigned part_lanes) {
   BlockChoice choice;
   const ptx::Function& f = module.functions[kernel];
-  Traits own = traits_of(f);
+  Traits own = traits_of(module, f);
   bool fibers = own.other_barriers || own.waiting || own.indirect ||
                 (own.barriers && barriers_apart(module, f, layout, part_lanes));
   for (auto id : needs.callees) {
     const auto& callee = module.functions[id];
     if (callee.is_declaration || id == kernel) continue;
-    Traits t = traits_of(callee);
+    Traits t = traits_of(module, callee);
     fibers |= t.barriers || t.other_barriers || t.waiting || t.indirect;
     choice.functions_exit |= t.exits;
   }

@@ -1,5 +1,7 @@
 #include "jit/codegen.h"
 
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -123,11 +125,10 @@ bool sprawls(const llvm::Module& module) {
   });
 }
 
-void optimise(llvm::Module& module, llvm::TargetMachine& machine, Tier tier, Effort* effort) {
+void optimise(llvm::Module& module, llvm::TargetMachine& machine, Tier tier, Effort& effort) {
   llvm::PassInstrumentationCallbacks callbacks;
-  if (effort != nullptr)
-    callbacks.registerShouldRunOptionalPassCallback(
-        [effort](llvm::StringRef, const llvm::Any&) { return !effort->is_over(); });
+  callbacks.registerShouldRunOptionalPassCallback(
+      [&](llvm::StringRef, const llvm::Any&) { return !effort.is_over(); });
   llvm::PassBuilder passes(&machine, llvm::PipelineTuningOptions(), std::nullopt, &callbacks);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -181,6 +182,15 @@ void split_long_blocks(llvm::Module& module) {
   for (auto i = cuts.rbegin(); i != cuts.rend(); ++i) (*i)->getParent()->splitBasicBlock((*i)->getIterator());
 }
 
+/// Keeps the first of LLVM's errors.
+void note_error(const llvm::DiagnosticInfo* information, void* errors) {
+  auto& first = *static_cast<std::string*>(errors);
+  if (information->getSeverity() != llvm::DS_Error || !first.empty()) return;
+  llvm::raw_string_ostream stream(first);
+  llvm::DiagnosticPrinterRawOStream printer(stream);
+  information->print(printer);
+}
+
 }  // namespace
 
 bool dump_wanted(const char* what) {
@@ -188,11 +198,13 @@ bool dump_wanted(const char* what) {
   return dump != nullptr && std::string_view(dump) == what;
 }
 
-std::unique_ptr<llvm::MemoryBuffer> generate_object(llvm::Module& module, const HostTarget& target, Tier tier,
-                                                    Effort* effort) {
+Compilation::Outcome generate_object(llvm::Module& module, const HostTarget& target, Tier tier,
+                                     Effort& effort) {
+  std::string errors;
+  module.getContext().setDiagnosticHandlerCallBack(note_error, &errors);  // else LLVM ends the process
   auto machine = make_target_machine(target, tier);  // one per call: a TargetMachine is for one thread
   optimise(module, *machine, tier, effort);
-  if (effort != nullptr && effort->is_over()) return nullptr;
+  if (effort.is_over()) return Compilation::Object();
   if (tier == Tier::quick) split_long_blocks(module);
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream stream(object);
@@ -201,7 +213,9 @@ std::unique_ptr<llvm::MemoryBuffer> generate_object(llvm::Module& module, const 
   RADDLE_ASSERT(!cannot, "the host's LLVM target emits no object files");
   emission.run(module);
   if (dump_wanted("optimised")) module.print(llvm::errs(), nullptr);
-  return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(object), "kernel", false);
+  if (!errors.empty()) return Error::unsupported("LLVM cannot compile it: {}", errors);
+  return Compilation::Object(
+      std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(object), "kernel", false));
 }
 
 }  // namespace raddle::jit

@@ -2,9 +2,6 @@
 #pragma once
 
 #include <llvm/IR/Module.h>
-#include <llvm/Support/MemoryBuffer.h>
-
-#include <memory>
 
 #include "jit/compilation.h"
 #include "jit/engine.h"
@@ -15,9 +12,11 @@ namespace raddle::jit {
 /// Optimises the module (which it consumes) and emits relocatable code. Threads may call it side by side,
 /// each with a module in a context of its own.
 /// @param effort  looked at between passes; null: as long as it takes
+/// Where LLVM finds a fatal error this does not return: to be called by a compilation's thread.
 /// @returns null if the effort was over before the code was to be emitted
-std::unique_ptr<llvm::MemoryBuffer> generate_object(llvm::Module& module, const HostTarget& target, Tier tier,
-                                                    Effort* effort = nullptr);
+/// @errors unsupported: LLVM cannot compile it
+Compilation::Outcome generate_object(llvm::Module& module, const HostTarget& target, Tier tier,
+                                     Effort& effort);
 
 /// RADDLE_DUMP=ir|optimised writes what the engine made to stderr, for people who work on it.
 bool dump_wanted(const char* what);

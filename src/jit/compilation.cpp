@@ -1,5 +1,7 @@
 #include "jit/compilation.h"
 
+#include <llvm/Support/ErrorHandling.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,6 +41,25 @@ struct AtExit {
   }
 };
 
+/// What this thread does when LLVM finds a fatal error in its work; null: LLVM ends the process, as it does.
+thread_local const std::function<void(const char*)>* fatal = nullptr;
+
+/// Called by LLVM where it would end the process. Neither return nor exception may lead back through LLVM,
+/// whose state is what it is, so the thread goes no further.
+void on_fatal_error(void*, const char* reason, bool) {
+  if (fatal == nullptr) return;
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);  // what is meant for the process finds another thread
+  (*fatal)(reason);
+  for (;;) pause();
+}
+
+void catch_fatal_errors() {
+  static std::once_flag once;
+  std::call_once(once, [] { llvm::install_fatal_error_handler(on_fatal_error); });
+}
+
 }  // namespace
 
 bool Effort::is_over() {
@@ -53,13 +74,37 @@ void Compilation::run(std::mutex& turn) {
     setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kBehindKernels);
     mine = std::unique_lock(turn);
   }
-  Object object = effort_.is_over() ? nullptr : make_(effort_);
+  const std::function<void(const char*)> stuck = [&](const char* reason) {
+    if (mine.owns_lock()) mine.unlock();
+    end(Error::unsupported("LLVM cannot compile it: {}", reason), true);
+  };
+  fatal = &stuck;
+  Outcome outcome = effort_.is_over() ? Outcome(Object()) : make_(effort_);
+  fatal = nullptr;
   make_ = nullptr;  // what it holds may be large
+  end(std::move(outcome), false);
+}
+
+void Compilation::end(Outcome outcome, bool is_stuck) {
   std::lock_guard lock(mutex_);
-  object_ = std::move(object);
-  if (use_ && object_) use_(std::move(object_));
+  if (use_ && !(outcome && *outcome == nullptr))
+    use_(std::move(outcome));
+  else
+    outcome_ = std::move(outcome);
   ended_ = true;
+  is_stuck_ = is_stuck;
   changed_.notify_all();
+}
+
+void Compilation::join(std::thread& thread) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return ended_; });
+  const bool is_stuck = is_stuck_;
+  lock.unlock();
+  if (is_stuck)
+    thread.detach();
+  else
+    thread.join();
 }
 
 double Compilation::seconds_used() const {
@@ -67,21 +112,21 @@ double Compilation::seconds_used() const {
   return thread == 0 ? 0 : seconds_of(thread);
 }
 
-Compilation::Object Compilation::await(double seconds) {
+Compilation::Outcome Compilation::await(double seconds) {
   constexpr auto kLook = std::chrono::milliseconds(20);
   std::unique_lock lock(mutex_);
   while (!ended_ && seconds_used() < seconds) changed_.wait_for(lock, kLook);
   const pid_t thread = thread_.load(std::memory_order_relaxed);
   if (!ended_ && thread != 0) setpriority(PRIO_PROCESS, static_cast<id_t>(thread), kBehindKernels);
-  return std::move(object_);
+  return std::exchange(outcome_, Object());
 }
 
-void Compilation::then(std::function<void(Object)> use) {
+void Compilation::then(std::function<void(Outcome)> use) {
   std::lock_guard lock(mutex_);
   if (!ended_)
     use_ = std::move(use);
-  else if (object_)
-    use(std::move(object_));
+  else if (!(outcome_ && *outcome_ == nullptr))
+    use(std::exchange(outcome_, Object()));
 }
 
 void Compilation::give_up() {
@@ -91,6 +136,7 @@ void Compilation::give_up() {
 }
 
 Compilations::Compilations() {
+  catch_fatal_errors();
   AtExit& all = AtExit::instance();
   std::lock_guard lock(all.mutex);
   all.live.insert(this);
@@ -121,7 +167,7 @@ void Compilations::join_ended() {
       std::lock_guard lock(running.compilation->mutex_);
       if (!running.compilation->ended_) return false;
     }
-    running.thread.join();
+    running.compilation->join(running.thread);
     return true;
   });
 }
@@ -134,7 +180,7 @@ void Compilations::stop() {
     running.swap(running_);
   }
   for (Running& r : running) r.compilation->give_up();
-  for (Running& r : running) r.thread.join();
+  for (Running& r : running) r.compilation->join(r.thread);
 }
 
 }  // namespace raddle::jit

@@ -1,7 +1,8 @@
-// Optimised code in the making, each kernel's on a thread of its own. LLVM takes minutes for some kernels
-// that look like any other, and cannot be interrupted inside a pass: so a launch waits for a compilation only
-// for a while, and goes on with quick code; and what takes more than its budget is given up at the end of the
-// pass.
+// Code in the making, each kernel's on a thread of its own. LLVM takes minutes for some kernels that look
+// like any other, and cannot be interrupted inside a pass: so a launch waits for optimised code only for a
+// while, and goes on with quick code; and what takes more than its budget is given up at the end of the pass.
+// And LLVM ends the process when it meets what it cannot compile: here ends the compilation, with an error,
+// and its thread stays for good where it was (docs/adr/0027).
 #pragma once
 
 #include <llvm/Support/MemoryBuffer.h>
@@ -12,7 +13,10 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
+
+#include "base/result.h"
 
 namespace raddle::jit {
 
@@ -33,7 +37,9 @@ class Effort {
 class Compilation {
  public:
   using Object = std::unique_ptr<llvm::MemoryBuffer>;
-  using Make = std::function<Object(Effort&)>;  ///< null when the effort was over before it was made
+  /// Null when the effort was over before it was made, an error when it cannot be.
+  using Outcome = Result<Object>;
+  using Make = std::function<Outcome(Effort&)>;
   enum class Urgency : std::uint8_t {
     awaited,     ///< a launch waits for it
     background,  ///< one at a time, while kernels run
@@ -45,16 +51,19 @@ class Compilation {
   /// Waits until it is made or its thread has used that much processor time; in the latter case it goes on
   /// behind the kernels. Time on the clock would say more of the machine's load than of the kernel.
   /// @returns null if it is not made
-  Object await(double seconds);
-  /// Calls `use` with the object when it is made, on the compilation's thread or, if that is so already,
-  /// here.
-  void then(std::function<void(Object)> use);
+  Outcome await(double seconds);
+  /// Calls `use` with what comes of it, unless it is given up, on the compilation's thread or, if that is so
+  /// already, here.
+  void then(std::function<void(Outcome)> use);
   /// Takes `use` back, or waits for its end; does not wait for LLVM.
   void give_up();
 
  private:
   friend class Compilations;
   void run(std::mutex& turn);
+  void end(Outcome outcome, bool is_stuck);
+  /// Waits for the end, then for that of the thread, where it has one.
+  void join(std::thread& thread);
   double seconds_used() const;
 
   Make make_;
@@ -63,16 +72,16 @@ class Compilation {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::atomic<pid_t> thread_{0};
-  Object object_;
-  std::function<void(Object)> use_;
-  bool ended_ = false;
+  Outcome outcome_{Object()};
+  std::function<void(Outcome)> use_;
+  bool ended_ = false, is_stuck_ = false;
 };
 
 /// An engine's compilations.
 class Compilations {
  public:
   Compilations();
-  /// Gives all of them up and waits for their threads: for the end of the pass that each is in.
+  /// Gives all of them up and waits: for the end of the pass that each is in.
   ~Compilations();
   Compilations(const Compilations&) = delete;
   Compilations& operator=(const Compilations&) = delete;

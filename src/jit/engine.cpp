@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <limits>
 
 #include "base/assert.h"
 #include "jit/block.h"
@@ -21,8 +22,10 @@
 #include "jit/holds.h"
 #include "jit/host.h"
 #include "jit/stack_use.h"
+#include "ptx/inline.h"
 #include "ptx/layout.h"
 #include "ptx/parser.h"
+#include "ptx/waits.h"
 
 namespace raddle::jit {
 namespace {
@@ -93,32 +96,58 @@ class JitEngine final : public exec::Engine {
     return static_cast<std::uint64_t>(c.layout) * 2 + (c.full_warps ? 1 : 0);
   }
 
-  bool is_beyond(const ptx::Module& module, ptx::FunctionId kernel) const override {
-    std::size_t size = 0;
-    for (ptx::FunctionId id : ptx::call_closure(module, kernel)) {
-      const ptx::Function& f = module.functions[id];
-      size += kFunctionSize + f.instructions.size() + f.blocks.size() * kBlockSize;
-    }
-    return size > kBeyond;
-  }
-
   Result<std::unique_ptr<exec::Executable>> compile(const ptx::Module& module, ptx::FunctionId kernel,
                                                     const exec::CompileOptions& options) override {
     auto start = std::chrono::steady_clock::now();
-    const ptx::Function& f = module.functions[kernel];
-    ptx::KernelNeeds needs = ptx::analyze(module, kernel);
-    TRY(check(f, needs));
+    TRY(check(module.functions[kernel], ptx::analyze(module, kernel)));
+    if (size_of(module, kernel) > kBeyond)
+      return Error::unsupported("it is too large to be compiled in reasonable time");
+    TRY_ASSIGN(const auto own, without_waiting_callees(module, kernel));
+    const ptx::Module& compiled = own ? *own : module;
+    const ptx::KernelNeeds needs = ptx::analyze(compiled, kernel);
     auto executable = std::make_unique<JitExecutable>();
     llvm::LLVMContext context;
-    llvm::Module llvm(f.name, context);
-    std::string entry = translate(module, kernel, needs, options, llvm, *executable);
-    TRY(make_code(llvm, entry, instructions_of(module, kernel, needs), *executable));
+    llvm::Module llvm(module.functions[kernel].name, context);
+    std::string entry = translate(compiled, kernel, needs, options, llvm, *executable);
+    TRY(make_code(llvm, entry, instructions_of(compiled, kernel, needs), *executable));
     executable->statistics.compile_seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return std::unique_ptr<exec::Executable>(std::move(executable));
   }
 
  private:
+  /// Lanes that leave a loop in a function go on when the function returns, for all lanes of the call: those
+  /// that still wait there for them would wait for ever. So functions with loops that wait become part of
+  /// what calls them, where lanes take turns.
+  /// @returns the module to compile instead, if any
+  static Result<std::unique_ptr<const ptx::Module>> without_waiting_callees(const ptx::Module& module,
+                                                                            ptx::FunctionId kernel) {
+    const auto waits = [](const ptx::Module& in, ptx::FunctionId id) {
+      const ptx::Function& f = in.functions[id];
+      return !f.is_declaration && ptx::Waits(in, f, ptx::build_cfg(f)).any();
+    };
+    const auto closure = ptx::call_closure(module, kernel);
+    if (std::none_of(closure.begin() + 1, closure.end(), [&](auto id) { return waits(module, id); }))
+      return std::unique_ptr<const ptx::Module>();
+    auto own = std::make_unique<ptx::Module>(module);
+    if (!ptx::inline_calls(*own, kernel, [&](auto id) { return waits(*own, id); }))
+      return Error::unsupported(
+          "a function that waits in a loop calls itself or is called through a pointer, and lanes may wait "
+          "for "
+          "one another there");
+    return std::unique_ptr<const ptx::Module>(std::move(own));
+  }
+
+  /// In instructions, for what LLVM's least effort takes.
+  static std::size_t size_of(const ptx::Module& module, ptx::FunctionId kernel) {
+    std::size_t size = 0;
+    for (ptx::FunctionId id : ptx::call_closure(module, kernel)) {
+      const ptx::Function& f = module.functions[id];
+      size += kFunctionSize + f.instructions.size() + f.blocks.size() * kBlockSize;
+    }
+    return size;
+  }
+
   static std::size_t instructions_of(const ptx::Module& module, ptx::FunctionId kernel,
                                      const ptx::KernelNeeds& needs) {
     std::size_t count = module.functions[kernel].instructions.size();
@@ -182,18 +211,17 @@ class JitEngine final : public exec::Engine {
     if (dump_wanted("ir")) llvm.print(llvm::errs(), nullptr);
     std::string broken;
     llvm::raw_string_ostream report(broken);
-    RADDLE_ASSERT(!llvm::verifyModule(llvm, &report), broken);
+    if (llvm::verifyModule(llvm, &report)) return Error::unsupported("its code is no valid LLVM: {}", broken);
     const bool keeps = caches_ && tier_ != Tier::quick;
-    // Taken before code is generated, which consumes the module.
-    Source source{.bitcode = keeps || !tier_ ? bitcode_of(llvm) : "", .entry = entry, .key = {}};
+    Source source{.bitcode = bitcode_of(llvm), .entry = entry, .key = {}};
     if (keeps) source.key = key_of(source.bitcode);
     if (auto object = keeps ? cache_.find(source.key) : nullptr) {
       executable.statistics.from_cache = true;
       return link(std::move(object), entry, executable);
     }
-    if (!tier_) return make_in_tiers(llvm, std::move(source), instructions, executable);
+    if (!tier_) return make_in_tiers(std::move(source), instructions, executable);
     executable.statistics.is_quick = tier_ == Tier::quick;
-    auto object = generate_object(llvm, target_, *tier_);
+    TRY_ASSIGN(auto object, make_now(source.bitcode, *tier_));
     if (keeps) cache_.store(source.key, object->getBuffer());
     return link(std::move(object), entry, executable);
   }
@@ -204,47 +232,63 @@ class JitEngine final : public exec::Engine {
   }
 
   /// Optimised code if that is made soon. Else quick code, which serves until the optimised code is there: a
-  /// large kernel's is begun only when the kernel has run for long.
-  Result<void> make_in_tiers(llvm::Module& llvm, Source source, std::size_t instructions,
-                             JitExecutable& executable) {
+  /// large kernel's is begun only when the kernel has run for long. What cannot be optimised stays quick.
+  Result<void> make_in_tiers(Source source, std::size_t instructions, JitExecutable& executable) {
     const bool is_large = instructions > kLargeKernel;
     std::shared_ptr<Compilation> begun;
     if (!is_large) {
-      begun = start_optimised(source.bitcode, Compilation::Urgency::awaited);
-      if (auto object = begun->await(kPatience)) return use_optimised(std::move(object), source, executable);
+      begun = start(source.bitcode, Tier::optimised, Compilation::Urgency::awaited, kBudget);
+      auto object = begun->await(kPatience);
+      if (!object)
+        begun = nullptr;
+      else if (*object)
+        return use_optimised(std::move(*object), source, executable);
     }
     executable.statistics.is_quick = true;
-    TRY(link(generate_object(llvm, target_, Tier::quick), source.entry, executable));
-    if (begun) {
+    TRY_ASSIGN(auto quick, make_now(source.bitcode, Tier::quick));
+    TRY(link(std::move(quick), source.entry, executable));
+    if (begun)
       improve(executable, std::move(begun), std::move(source));
-    } else {
+    else if (is_large)
       executable.when_hot(
           static_cast<double>(instructions) * kSecondsPerInstruction,
           [this, &executable, source = std::move(source)] {
-            improve(executable, start_optimised(source.bitcode, Compilation::Urgency::background), source);
+            improve(executable,
+                    start(source.bitcode, Tier::optimised, Compilation::Urgency::background, kBudget),
+                    source);
           });
-    }
     return {};
   }
 
-  /// Puts optimised code in the place of quick code when it is made.
+  /// Puts optimised code in the place of quick code when it is made. A failure leaves the quick code in
+  /// place, which is right as well.
   void improve(JitExecutable& executable, std::shared_ptr<Compilation> compilation, Source source) {
     executable.improvement = compilation;
-    compilation->then([this, source = std::move(source), &executable](Compilation::Object object) {
-      // A failure leaves the quick code in place, which is right as well.
-      if (auto used = use_optimised(std::move(object), source, executable); !used)
-        fmt::print(stderr, "raddle: warning: {}\n", used.error().message);
+    compilation->then([this, source = std::move(source), &executable](Compilation::Outcome object) {
+      Result<void> used =
+          object ? use_optimised(std::move(*object), source, executable) : Result<void>(object.error());
+      if (!used) fmt::print(stderr, "raddle: warning: quick code keeps running: {}\n", used.error().message);
     });
   }
 
-  std::shared_ptr<Compilation> start_optimised(std::string bitcode, Compilation::Urgency urgency) {
-    auto make = [target = target_, bitcode = std::move(bitcode)](Effort& effort) {
+  std::shared_ptr<Compilation> start(std::string bitcode, Tier tier, Compilation::Urgency urgency,
+                                     double budget) {
+    auto make = [target = target_, bitcode = std::move(bitcode),
+                 tier](Effort& effort) -> Compilation::Outcome {
       llvm::LLVMContext context;
       auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "kernel"), context);
       RADDLE_ASSERT(static_cast<bool>(module), "bitcode written a moment ago cannot be read");
-      return generate_object(**module, target, Tier::optimised, &effort);
+      return generate_object(**module, target, tier, effort);
     };
-    return compilations_.start(std::move(make), urgency, kBudget);
+    return compilations_.start(std::move(make), urgency, budget);
+  }
+
+  /// As long as it takes.
+  Compilation::Outcome make_now(std::string bitcode, Tier tier) {
+    constexpr double kAnyTime = std::numeric_limits<double>::infinity();
+    auto made = start(std::move(bitcode), tier, Compilation::Urgency::awaited, kAnyTime)->await(kAnyTime);
+    if (made && *made == nullptr) return Error::unsupported("the process ends");
+    return made;
   }
 
   Result<void> use_optimised(std::unique_ptr<llvm::MemoryBuffer> object, const Source& source,

@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "ptx/dominators.h"
+#include "ptx/waits.h"
 
 namespace raddle::jit {
 namespace {
@@ -12,60 +13,10 @@ namespace {
 using ptx::Cfg;
 using ptx::kNone;
 
-/// An access whose result another thread may change at any time, so that a loop can wait for it.
-bool observes_other_threads(const isa::Opcode& opcode) {
-  using isa::Effects;
-  if (!opcode.is(Effects::reads)) return false;
-  if (opcode.is(Effects::writes)) return true;  // atomics
-  switch (opcode.get(isa::ModKind::semantics)) {
-    case isa::Mod::volatile_:
-    case isa::Mod::relaxed:
-    case isa::Mod::acquire:
-    case isa::Mod::mmio:
-      return true;
-    default:
-      return false;
-  }
-}
-
-/// True if leaving the loop depends, through registers, on such an access inside it.
-bool may_wait(const ptx::Function& f, const Cfg& cfg, const std::vector<BlockId>& blocks,
-              const std::vector<bool>& inside) {
-  std::vector<bool> tainted(f.registers.size());
-  ptx::RegisterUses uses;
-  bool any = false;
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (BlockId b : blocks)
-      for (std::uint32_t i = f.blocks[b].begin; i < f.blocks[b].end; ++i) {
-        const auto& instruction = f.instructions[i];
-        ptx::register_uses(f, instruction, uses);
-        bool source = observes_other_threads(*instruction.opcode) ||
-                      instruction.opcode->row->operands.size() == 0 ||
-                      (instruction.extra != kNone && !uses.definitions.empty());
-        any |= source;
-        for (auto r : uses.uses) source = source || tainted[r];
-        if (!source) continue;
-        for (auto r : uses.definitions)
-          if (!tainted[r]) tainted[r] = true, changed = true;
-      }
-    if (!any) return false;
-  }
-  for (BlockId b : blocks) {
-    bool leaves = std::any_of(cfg.nodes[b].successors.begin(), cfg.nodes[b].successors.end(),
-                              [&](BlockId s) { return !inside[s]; }) ||
-                  cfg.nodes[b].exit == ptx::Exit::conditional_end;
-    if (!leaves || f.blocks[b].begin == f.blocks[b].end) continue;
-    ptx::register_uses(f, f.instructions[f.blocks[b].end - 1], uses);
-    for (auto r : uses.uses)
-      if (tainted[r]) return true;
-  }
-  return false;
-}
-
 class OrderBuilder {
  public:
-  OrderBuilder(const ptx::Function& f, const Cfg& cfg) : f_(f), cfg_(cfg), dominators_(cfg) {}
+  OrderBuilder(const ptx::Module& module, const ptx::Function& f, const Cfg& cfg)
+      : cfg_(cfg), dominators_(cfg), waits_(module, f, cfg) {}
 
   Order build() {
     rpo_ = ptx::reverse_postorder(cfg_);
@@ -89,10 +40,7 @@ class OrderBuilder {
   /// Natural loops by header; irreducible ones have no header and stay out of the forest.
   void find_loops() {
     for (BlockId header : rpo_) {
-      std::vector<BlockId> body{header};
-      std::vector<bool> inside(cfg_.nodes.size());
-      inside[header] = true;
-      bool found = false;
+      std::vector<BlockId> sources;  // of the header's back edges
       for (BlockId p : cfg_.nodes[header].predecessors) {
         if (index_[p] == kNone || index_[p] < index_[header]) continue;
         if (!dominators_.dominates(header, p)) {
@@ -100,14 +48,11 @@ class OrderBuilder {
           irreducible_ = true;
           continue;
         }
-        found = true;
-        if (!inside[p]) inside[p] = true, body.push_back(p);
+        sources.push_back(p);
       }
-      if (!found) continue;
-      for (std::size_t i = 1; i < body.size(); ++i)
-        for (BlockId p : cfg_.nodes[body[i]].predecessors)
-          if (index_[p] != kNone && !inside[p]) inside[p] = true, body.push_back(p);
-      if (may_wait(f_, cfg_, body, inside)) {
+      if (sources.empty()) continue;
+      std::vector<BlockId> body = body_of(header, sources);
+      if (may_wait(header, sources, body)) {
         order_.waiting_header[header] = true;
         order_.has_waiting_loop = true;
       }
@@ -120,6 +65,26 @@ class OrderBuilder {
                                          [&](BlockId b) { return order_.waiting_header[b]; });
     };
     order_.dispatched_loops += static_cast<std::uint32_t>(std::erase_if(order_.loops, dispatched));
+  }
+
+  std::vector<BlockId> body_of(BlockId header, const std::vector<BlockId>& sources) const {
+    std::vector<BlockId> body{header};
+    std::vector<bool> inside(cfg_.nodes.size());
+    inside[header] = true;
+    for (BlockId p : sources)
+      if (!inside[p]) inside[p] = true, body.push_back(p);
+    for (std::size_t i = 1; i < body.size(); ++i)
+      for (BlockId p : cfg_.nodes[body[i]].predecessors)
+        if (index_[p] != kNone && !inside[p]) inside[p] = true, body.push_back(p);
+    return body;
+  }
+
+  /// Loops that share a header look like one, and each of them may wait.
+  bool may_wait(BlockId header, const std::vector<BlockId>& sources, const std::vector<BlockId>& body) {
+    if (waits_.may_wait({header, body})) return true;
+    return sources.size() > 1 && std::any_of(sources.begin(), sources.end(), [&](BlockId source) {
+             return waits_.may_wait({header, body_of(header, {source})});
+           });
   }
 
   /// Loops come outermost first (headers in reverse post-order), so the last loop that contains a block is
@@ -193,9 +158,9 @@ class OrderBuilder {
     }
   }
 
-  const ptx::Function& f_;
   const Cfg& cfg_;
   const ptx::Dominators dominators_;
+  ptx::Waits waits_;
   std::vector<BlockId> rpo_;
   std::vector<std::uint32_t> index_;
   Order order_;
@@ -204,8 +169,8 @@ class OrderBuilder {
 
 }  // namespace
 
-Order linear_order(const ptx::Function& function, const ptx::Cfg& cfg) {
-  return OrderBuilder(function, cfg).build();
+Order linear_order(const ptx::Module& module, const ptx::Function& function, const ptx::Cfg& cfg) {
+  return OrderBuilder(module, function, cfg).build();
 }
 
 }  // namespace raddle::jit

@@ -24,11 +24,11 @@ struct Order {
   std::vector<std::uint32_t> position;  ///< by block; kNone if unreachable
   std::vector<Loop> loops;
   std::vector<std::uint32_t> loop_of;  ///< innermost loop by block, kNone
-  std::vector<bool> waiting_header;    ///< by block: header of a loop that may wait for memory
+  std::vector<bool> waiting_header;    ///< by block: header of a loop that may wait (ptx/waits.h)
   std::uint32_t dispatched_loops = 0;  ///< loops left out: waiting, around a waiting one, or irreducible
   bool has_waiting_loop = false;
 };
 
-Order linear_order(const ptx::Function& function, const ptx::Cfg& cfg);
+Order linear_order(const ptx::Module& module, const ptx::Function& function, const ptx::Cfg& cfg);
 
 }  // namespace raddle::jit

@@ -44,7 +44,7 @@ Plan::Plan(const ptx::Module& m, const ptx::Function& f, LayoutClass l, unsigned
       part_lanes(lanes),
       cfg(ptx::build_cfg(f)),
       live(ptx::liveness(f, cfg)),
-      order(linear_order(f, cfg)),
+      order(linear_order(m, f, cfg)),
       shapes_(f.registers.size()),
       dominators_(cfg),
       in_cycle_(f.blocks.size()),

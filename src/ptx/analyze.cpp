@@ -8,8 +8,8 @@
 #include "ptx/control.h"
 #include "ptx/device_runtime.h"
 #include "ptx/layout.h"
-#include "ptx/loops.h"
 #include "ptx/parser.h"
+#include "ptx/waits.h"
 
 namespace raddle::ptx {
 namespace {
@@ -114,11 +114,6 @@ void add_unsupported(const std::vector<Unsupported>& from, KernelNeeds& needs) {
   }
 }
 
-bool has_waiting_read(const Function& f) {
-  return std::any_of(f.instructions.begin(), f.instructions.end(),
-                     [](const Instruction& i) { return i.extra == kNone && is_waiting_read(i); });
-}
-
 /// Above this many words of liveness rows only hostile text lies; every register then counts as live.
 constexpr std::uint64_t kMaxLivenessWords = 1u << 25;
 
@@ -129,7 +124,7 @@ std::uint32_t pressure_of(const Function& f, const Cfg& cfg) {
   return units;
 }
 
-void add_function(const Function& f, bool call_waits, KernelNeeds& needs) {
+void add_function(const Module& module, const Function& f, KernelNeeds& needs) {
   for (const Instruction& i : f.instructions) {
     add_instruction(f, i, needs);
     needs.has_dynamic_stack |= i.opcode->is(isa::Effects::stack);
@@ -139,12 +134,7 @@ void add_function(const Function& f, bool call_waits, KernelNeeds& needs) {
   if (f.blocks.empty()) return;
   const Cfg cfg = build_cfg(f);
   needs.registers = std::max(needs.registers, pressure_of(f, cfg));
-  const bool reads = has_waiting_read(f) || (call_waits && !f.calls.empty());
-  if (needs.may_wait_on_memory || !reads) return;
-  for (const Loop& loop : find_loops(cfg)) {
-    needs.may_wait_on_memory |= may_wait(f, cfg, loop, call_waits);
-    if (needs.may_wait_on_memory) return;
-  }
+  if (!needs.may_wait_on_memory) needs.may_wait_on_memory = Waits(module, f, cfg).any();
 }
 
 }  // namespace
@@ -158,14 +148,11 @@ bool is_device_service(std::string_view name) {
 KernelNeeds analyze(const Module& module, FunctionId kernel) {
   KernelNeeds needs;
   const std::vector<FunctionId> closure = call_closure(module, kernel);
-  bool call_waits = false;
-  for (std::size_t i = 1; i < closure.size(); ++i)
-    call_waits |= has_waiting_read(module.functions[closure[i]]);
   for (const FunctionId id : closure) {
     const Function& f = module.functions[id];
     if (id != closure.front()) needs.callees.push_back(id);
     if (f.is_declaration && !is_device_service(f.name)) needs.unresolved.push_back(f.name);
-    add_function(f, call_waits, needs);
+    add_function(module, f, needs);
   }
   needs.parameter_bytes = module.functions[kernel].parameter_bytes;
   const CallDepth depth = call_depth(module, closure.front(), [&](FunctionId id) -> std::uint64_t {

@@ -229,9 +229,8 @@ struct KernelNeeds {
   std::uint32_t local_bytes = 0;  ///< per thread; own frame plus the deepest chain of non-recursive calls
   bool has_extern_shared = false, has_barrier = false, has_atomics = false, is_recursive = false,
        has_indirect_calls = false,
-       has_dynamic_stack = false;  ///< alloca
-  bool may_wait_on_memory =
-      false;  ///< a loop whose exit depends on a volatile, relaxed, acquire or atomic access
+       has_dynamic_stack = false;   ///< alloca
+  bool may_wait_on_memory = false;  ///< some loop may wait for another thread (ptx/waits.h)
   bool uses_textures = false;
   std::uint32_t barriers = 0;  ///< number of named barriers, 16 if dynamic
   std::vector<Unsupported> unsupported;

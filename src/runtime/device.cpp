@@ -51,14 +51,17 @@ Result<std::unique_ptr<exec::Engine>> make_engine([[maybe_unused]] const DeviceO
 
 }  // namespace
 
-exec::Engine& Device::Impl::engine_for(const ptx::Module& module, ptx::FunctionId kernel) {
-  if (!engine->is_beyond(module, kernel)) return *engine;
+Result<Device::Impl::Made> Device::Impl::compile(const ptx::Module& module, ptx::FunctionId kernel,
+                                                 const exec::CompileOptions& how) {
+  auto code = engine->compile(module, kernel, how);
+  if (code) return Made{std::move(*code), engine.get()};
+  if (code.error().code != ErrorCode::unsupported) return code.error();
   std::call_once(interpreter_made, [&] { interpreter = interp::make_engine(); });
-  fmt::print(stderr,
-             "raddle: warning: kernel '{}' is too large to be compiled in reasonable time; the interpreter "
-             "runs it\n",
-             module.functions[kernel].name);
-  return *interpreter;
+  auto other = interpreter->compile(module, kernel, how);
+  if (!other) return code.error();
+  fmt::print(stderr, "raddle: warning: the interpreter runs kernel '{}': {}\n", module.functions[kernel].name,
+             code.error().message);
+  return Made{std::move(*other), interpreter.get()};
 }
 
 Error fault_error(const exec::Fault& fault) {

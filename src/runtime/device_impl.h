@@ -76,8 +76,12 @@ struct Device::Impl {
   bool cancel(std::chrono::milliseconds patience);
   std::uint64_t blocks_completed() const;
   Result<void> status() const;
-  /// The engine that compiles a kernel. Says on stderr when it is another than the device's.
-  exec::Engine& engine_for(const ptx::Module& module, ptx::FunctionId kernel);
+  struct Made {
+    std::unique_ptr<exec::Executable> code;
+    exec::Engine* by;
+  };
+  /// By the device's engine; by the interpreter, which stderr is told, where a kernel is beyond that.
+  Result<Made> compile(const ptx::Module& module, ptx::FunctionId kernel, const exec::CompileOptions& how);
   machine::TaskScheduler& tasks() { return machine->tasks(); }
   static Impl& of(Device& device) { return *device.impl_; }
   /// One side of a copy of this extent. @errors invalid: not inside an allocation of its device

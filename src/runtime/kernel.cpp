@@ -54,16 +54,16 @@ Result<const detail::CompiledKernel*> Kernel::Impl::compile(Dim3 block, bool clu
     return known.get();
   }
   auto result = std::make_unique<detail::CompiledKernel>();
-  exec::Engine& engine = module->device->engine_for(module->program, id);
-  TRY_ASSIGN(result->code, engine.compile(module->program, id,
-                                          {shape, module->device->options.deterministic.has_value(),
-                                           wanted.stack_bytes, clustered}));
+  TRY_ASSIGN(auto made, module->device->compile(module->program, id,
+                                                {shape, module->device->options.deterministic.has_value(),
+                                                 wanted.stack_bytes, clustered}));
+  result->code = std::move(made.code);
   result->shape_class = wanted.shape_class;
   result->stack_bytes = wanted.stack_bytes;
   result->clustered = clustered;
   result->local_stride = local_stride(result->code->local_bytes);
   const exec::CodeStatistics& statistics = result->code->statistics;
-  result->report = {std::string(engine.name()),
+  result->report = {std::string(made.by->name()),
                     std::string(exec::block_kind_name(result->code->kind)),
                     statistics.memory_operations,
                     statistics.not_vectorised,

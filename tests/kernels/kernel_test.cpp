@@ -11,10 +11,10 @@ std::string engine_name(const testing::TestParamInfo<EngineChoice>& info) {
   return std::string(info.param.engine) + info.param.simd + info.param.tier;
 }
 
-void KernelTest::open() {
-  options_.engine = GetParam().engine;
-  options_.simd = GetParam().simd;
-  options_.tier = GetParam().tier;
+void KernelTestBase::open() {
+  options_.engine = engine_choice_.engine;
+  options_.simd = engine_choice_.simd;
+  options_.tier = engine_choice_.tier;
   options_.pin = false;
   if (options_.time_limit.count() == 0) options_.time_limit = std::chrono::seconds(60);
   options_.output = [this](std::string_view text) { printed_ += text; };
@@ -23,10 +23,19 @@ void KernelTest::open() {
   device_.emplace(std::move(*opened));
 }
 
-void KernelTest::load(const std::string& file) {
+void KernelTestBase::load(const std::string& file) {
   auto loaded = device().load_file(std::string(RADDLE_KERNEL_TESTS "/") + file);
   ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();
   module_.reset();
   module_.emplace(std::move(*loaded));
   file_ = file;
+}
+
+void KernelTestBase::load_text(const std::string& text) {
+  if (text == file_) return;
+  auto loaded = device().load(text);
+  ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();
+  module_.reset();
+  module_.emplace(std::move(*loaded));
+  file_ = text;
 }

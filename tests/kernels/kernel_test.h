@@ -19,12 +19,14 @@ struct EngineChoice {
   const char* tier = "";
 };
 
-class KernelTest : public testing::TestWithParam<EngineChoice> {
+class KernelTestBase : public testing::Test {
  protected:
+  explicit KernelTestBase(const EngineChoice& engine) : engine_choice_(engine) {}
+
   raddle::DeviceOptions options_;  ///< change before the first use of device()
   std::string printed_;            ///< what kernels printed
 
-  bool interpreted() const { return std::string(GetParam().engine) == "interp"; }
+  bool interpreted() const { return std::string(engine_choice_.engine) == "interp"; }
 
   raddle::Device& device() {
     if (!device_) open();
@@ -40,6 +42,9 @@ class KernelTest : public testing::TestWithParam<EngineChoice> {
   }
 
   raddle::Module& module() { return *module_; }
+
+  /// Makes module() that of a text.
+  void load_text(const std::string& text);
 
   /// A new device at the next use: a fault is sticky. Buffers must be gone.
   void close() {
@@ -65,7 +70,7 @@ class KernelTest : public testing::TestWithParam<EngineChoice> {
       ADD_FAILURE() << report.error().to_string();
       return {};
     }
-    EXPECT_EQ(report->engine, GetParam().engine);
+    EXPECT_EQ(report->engine, engine_choice_.engine);
     return *report;
   }
 
@@ -88,9 +93,15 @@ class KernelTest : public testing::TestWithParam<EngineChoice> {
   void open();
   void load(const std::string& file);
 
-  std::string file_;
+  const EngineChoice engine_choice_;
+  std::string file_;  ///< or the text, whose module it is
   std::optional<raddle::Device> device_;
   std::optional<raddle::Module> module_;
+};
+
+class KernelTest : public KernelTestBase, public testing::WithParamInterface<EngineChoice> {
+ protected:
+  KernelTest() : KernelTestBase(GetParam()) {}
 };
 
 extern const std::vector<EngineChoice> kEngines;

@@ -1,153 +1,209 @@
-// Progress is a guarantee of the machine: whatever waits in a loop lets those behind it run, however it looks
-// at memory and however its block is run. In each kernel every warp waits for the next one of the grid, so
-// that none of those begun first can end before the last one has begun.
+// Progress: whatever waits in a loop lets those run that it waits for, however it looks at memory, however
+// the loop ends, however its block is run. Every unit of threads waits for the next one, so that none of
+// those begun first can end before the last one has begun.
 #include <array>
+#include <atomic>
+#include <set>
+#include <thread>
 
 #include "kernel_test.h"
+#include "wait_until.h"
+#include "waiting_kernels.h"
 
 namespace {
 
-/// A way to wait until [%at] is not 0. `functions` stands before the kernel.
-struct Spelling {
-  const char* name;
-  const char* loop;
-  const char* functions = "";
+/// An engine, and how the machine runs what it compiles.
+struct Way {
+  EngineChoice engine;
+  unsigned workers;
+  bool deterministic;
 };
 
-const Spelling kSpellings[] = {
-    {"plain", "again: ld.global.u32 %seen, [%at]; setp.eq.u32 %p, %seen, 0; @%p bra again;"},
-    {"cv", "again: ld.global.cv.u32 %seen, [%at]; setp.eq.u32 %p, %seen, 0; @%p bra again;"},
-    {"cg", "again: ld.global.cg.u32 %seen, [%at]; setp.eq.u32 %p, %seen, 0; @%p bra again;"},
-    {"acquire", "again: ld.acquire.gpu.global.u32 %seen, [%at]; setp.eq.u32 %p, %seen, 0; @%p bra again;"},
-    // What the flag says reaches the exit through a branch, not through a register.
-    {"branch", R"(
-again: ld.volatile.global.u32 %seen, [%at]; setp.ne.u32 %p, %seen, 0; @%p bra set;
-  mov.u32 %state, 0; bra.uni look;
-set: mov.u32 %state, 7;
-look: setp.eq.u32 %p, %state, 0; @%p bra again;)"},
-    {"call", R"(
-again: { .param .b64 from; .param .b32 result; st.param.b64 [from], %at; call.uni (result), read, (from);
-  ld.param.b32 %seen, [result]; } setp.eq.u32 %p, %seen, 0; @%p bra again;)",
-     R"(
-.func (.param .b32 result) read(.param .b64 from) {
-  .reg .b64 %a; .reg .b32 %v;
-  ld.param.b64 %a, [from]; ld.volatile.global.u32 %v, [%a]; st.param.b32 [result], %v; ret; })"},
-};
-
-/// `before` and `after` the loop: what makes the kernel's blocks one kind or another.
-struct Kind {
-  const char* name;
-  const char* before = "";
-  const char* after = "";
-};
-
-const Kind kKinds[] = {
-    {"loops"},
-    {"regions", "bar.sync 0;", "bar.sync 0;"},
-    {"fibers", "barrier.sync 1;", "barrier.sync 1;"},
-};
-
-/// flags: one more than the grid has warps, the last not 0. A warp waits for the flag after its own, then
-/// sets its own. Each thread stores what it held meanwhile.
-std::string chain(const Spelling& spelling, const Kind& kind) {
-  return std::string(".version 8.0\n.target sm_90\n.address_size 64\n") + spelling.functions + R"(
-.visible .entry chain(.param .u64 flags, .param .u64 held) {
-  .reg .b64 %at, %out, %mine; .reg .b32 %t, %b, %n, %unit, %seen, %state, %hold; .reg .pred %p;
-  ld.param.u64 %at, [flags]; ld.param.u64 %out, [held];
-  mov.u32 %t, %tid.x; mov.u32 %b, %ctaid.x; mov.u32 %n, %ntid.x;
-  mad.lo.u32 %unit, %b, %n, %t;
-  mul.wide.u32 %mine, %unit, 4; add.u64 %out, %out, %mine;
-  mul.lo.u32 %hold, %unit, 2654435761;
-  shr.u32 %unit, %unit, 5; add.u32 %unit, %unit, 1;
-  mul.wide.u32 %mine, %unit, 4; add.u64 %at, %at, %mine;
-  )" + kind.before +
-         "\n" + spelling.loop + "\n  mov.u32 %seen, 1; st.global.u32 [%at+-4], %seen;\n  " + kind.after + R"(
-  st.global.u32 [%out], %hold;
-  ret;
-})";
+std::vector<Way> ways() {
+  std::vector<Way> all;
+  for (const EngineChoice& engine : kEngines)
+    if (*engine.simd == '\0') {  // vector widths make no difference here
+      all.push_back({engine, 1, false});
+      if (*engine.tier != '\0') continue;
+      all.push_back({engine, 2, false});
+      all.push_back({engine, 1, true});
+    }
+  return all;
 }
 
-class Progress : public KernelTest {
+std::string way_name(const testing::TestParamInfo<Way>& info) {
+  const Way& way = info.param;
+  return std::string(way.engine.engine) + way.engine.tier +
+         (way.deterministic  ? "_deterministic"
+          : way.workers == 1 ? "_one_worker"
+                             : "_two_workers");
+}
+
+/// Who waits for whom.
+struct Waiters {
+  unsigned group;  ///< threads in a unit
+  unsigned blocks, warps, cluster = 1;
+};
+
+class Progress : public KernelTestBase, public testing::WithParamInterface<Way> {
  protected:
-  void run_chain(const Spelling& spelling, const Kind& kind, unsigned blocks, unsigned warps,
-                 unsigned cluster = 1) {
-    SCOPED_TRACE(std::string(spelling.name) + ", " + kind.name + ", " + std::to_string(blocks) + " blocks");
-    auto loaded = device().load(chain(spelling, kind));
-    ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();
-    std::vector<unsigned> zeros(blocks * warps + 1);
-    zeros.back() = 1;
-    auto flags = buffer(zeros), held = buffer(std::vector<unsigned>(blocks * warps * 32));
-    raddle::LaunchConfig config{.grid = {blocks}, .block = {warps * 32}};
-    config.cluster = {cluster};
-    auto kernel = loaded->kernel("chain");
-    ASSERT_TRUE(kernel.ok()) << kernel.error().to_string();
-    const raddle::LaunchReport report = run(*kernel, config, flags, held);
-    if (!interpreted() && spelling.loop == kSpellings[0].loop) EXPECT_EQ(report.block_kind, kind.name);
-    EXPECT_EQ(contents(flags), std::vector<unsigned>(zeros.size(), 1));
-    const std::vector<unsigned> values = contents(held);
-    for (unsigned i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], i * 2654435761u);
+  Progress() : KernelTestBase(GetParam().engine) {
+    options_.workers = GetParam().workers;
+    if (GetParam().deterministic) options_.deterministic = 7;
+    options_.time_limit = std::chrono::seconds(20);
+  }
+
+  static const WaitingKernels& all() {
+    static const WaitingKernels made = waiting_kernels();
+    return made;
+  }
+
+  raddle::Kernel waiting_kernel(const std::string& name) {
+    load_text(all().text);
+    auto found = module().kernel(name);
+    if (!found.ok()) ADD_FAILURE() << found.error().to_string();
+    return *found;
+  }
+
+  void run_chain(raddle::Kernel kernel, const WaitingKernel& waiting, const Waiters& waiters) {
+    SCOPED_TRACE(waiting.name);
+    const unsigned threads = waiters.blocks * waiters.warps * 32, units = threads / waiters.group;
+    std::vector<unsigned> flags(units + 1);
+    flags.back() = 1;
+    bool ended;
+    {
+      auto device_flags = buffer(flags), held = buffer(std::vector<unsigned>(threads));
+      raddle::LaunchConfig config{.grid = {waiters.blocks}, .block = {waiters.warps * 32}};
+      config.cluster = {waiters.cluster};
+      auto report = try_run(kernel, config, device_flags, held, waiters.group);
+      ended = report.ok();
+      if (waiting.traps) {
+        ASSERT_FALSE(report.ok());
+        EXPECT_NE(report.error().message.find("trap"), std::string::npos) << report.error().message;
+      } else if (!ended) {
+        ADD_FAILURE() << report.error().to_string();
+      } else {
+        if (!interpreted() && !waiting.kind.empty()) EXPECT_EQ(report->block_kind, waiting.kind);
+        if (!waiting.in_block) EXPECT_EQ(contents(device_flags), std::vector<unsigned>(units + 1, 1));
+        const std::vector<unsigned> values = contents(held);
+        for (unsigned i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], i * 2654435761u);
+      }
+    }
+    if (!ended) close();
+  }
+
+  void run_all(const Waiters& waiters) {
+    for (const WaitingKernel& waiting : all().kernels) {
+      if (waiting.in_block && waiters.blocks > 1) continue;
+      if (waiters.group < 32 && (waiting.meets || (waiting.is_hidden && !interpreted()))) continue;
+      run_chain(waiting_kernel(waiting.name), waiting, waiters);
+      if (HasFatalFailure()) return;
+    }
   }
 };
 
-/// Vector widths make no difference here.
-std::vector<EngineChoice> engines() {
-  std::vector<EngineChoice> chosen;
-  for (const EngineChoice& choice : kEngines)
-    if (*choice.simd == '\0') chosen.push_back(choice);
-  return chosen;
-}
-INSTANTIATE_TEST_SUITE_P(Engines, Progress, testing::ValuesIn(engines()), engine_name);
+INSTANTIATE_TEST_SUITE_P(Ways, Progress, testing::ValuesIn(ways()), way_name);
 
 // proves: K-7f
-TEST_P(Progress, EveryWarpWaitsForTheNextOne) {
-  options_.workers = 1;
-  for (const Kind& kind : kKinds)
-    for (const Spelling& spelling : kSpellings) run_chain(spelling, kind, 1, 5);
-}
-
-// One block in flight per worker, until it has taken long enough.
-// proves: K-7f
-TEST_P(Progress, EveryBlockWaitsForTheNextOne) {
-  options_.workers = 1;
-  for (const Kind& kind : kKinds)
-    for (const Spelling& spelling : kSpellings) run_chain(spelling, kind, 2, 2);
-}
+TEST_P(Progress, EveryLaneWaitsForTheNextOne) { run_all({.group = 1, .blocks = 1, .warps = 1}); }
 
 // proves: K-7f
-TEST_P(Progress, BlocksOfTwoWorkersWaitForOneAnother) {
-  options_.workers = 2;
-  for (const Kind& kind : kKinds) run_chain(kSpellings[0], kind, 5, 2);
-}
+TEST_P(Progress, EveryWarpWaitsForTheNextOne) { run_all({.group = 32, .blocks = 1, .warps = 4}); }
+
+// proves: K-7f
+TEST_P(Progress, EveryBlockWaitsForTheNextOne) { run_all({.group = 64, .blocks = 3, .warps = 2}); }
 
 // proves: K-7d
 TEST_P(Progress, BlocksOfAClusterWaitForOneAnother) {
-  options_.workers = 1;
-  for (const Kind& kind : kKinds)
-    for (const int spelling : {0, 3}) run_chain(kSpellings[spelling], kind, 4, 1, 2);
+  run_all({.group = 32, .blocks = 4, .warps = 1, .cluster = 2});
+}
+
+// proves: K-7d
+TEST_P(Progress, EveryClusterWaitsForTheNextOne) {
+  run_all({.group = 64, .blocks = 4, .warps = 1, .cluster = 2});
+}
+
+// proves: K-7f
+TEST_P(Progress, AsNvccSpellsIt) {
+  for (const char* name :
+       {"ldcg", "ldcv", "volatile_cast", "volatile_with_sleep", "noinline_reader", "noinline_waiter",
+        "recursive_waiter", "compare_and_swap", "atomic_or_system", "ref_relaxed_block", "ref_acquire_device",
+        "ref_seq_cst_system", "ref_wait", "switched", "locked"})
+    for (const Waiters& waiters : {Waiters{.group = 1, .blocks = 1, .warps = 2},
+                                   {.group = 32, .blocks = 1, .warps = 4},
+                                   {.group = 64, .blocks = 3, .warps = 2}})
+      run_chain(kernel("spins.ptx", name), {.name = name, .in_block = false, .kind = ""}, waiters);
+}
+
+TEST(WaitingKernels, AreMany) {
+  const WaitingKernels all = waiting_kernels();
+  std::set<std::string> names;
+  for (const WaitingKernel& kernel : all.kernels) names.insert(kernel.name);
+  EXPECT_EQ(names.size(), all.kernels.size());
+  EXPECT_GE(names.size(), 60u);
+}
+
+/// What a kernel waits for comes from outside of it.
+class Outside : public Progress {
+ protected:
+  /// Launches a warp that waits, waits until it runs, and has `write` store to what it waits for.
+  void expect_end(const std::string& name, const std::function<void(raddle::DevicePtr)>& write) {
+    SCOPED_TRACE(name);
+    auto kernel = waiting_kernel(name);
+    auto flags = buffer(std::vector<unsigned>(2)), held = buffer(std::vector<unsigned>(32));
+    auto waits = kernel.launch({.grid = {1}, .block = {32}}, flags, held, 32u);
+    ASSERT_TRUE(waits.ok()) << waits.error().to_string();
+    const auto begun = reinterpret_cast<unsigned*>(held.address().value);  // mapped: the host's address too
+    ASSERT_TRUE(raddle::wait_until([&] { return std::atomic_ref(*begun).load() == 1; }));
+    write({flags.address().value + sizeof(unsigned)});
+    auto report = waits->wait();
+    EXPECT_TRUE(report.ok()) << report.error().to_string();
+    EXPECT_EQ(contents(flags)[0], 1u);
+  }
+
+  void expect_ends(const std::function<void(raddle::DevicePtr)>& write) {
+    for (const char* name : {"plain_branch_loops", "volatile_branch_regions", "cv_branch_fibers",
+                             "moving_branch_loops", "acquire_sys_branch_loops", "atomic_or_branch_loops"})
+      expect_end(name, write);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Ways, Outside, testing::ValuesIn(ways()), way_name);
+
+// proves: K-7f
+TEST_P(Outside, TheHostSetsWhatAKernelWaitsFor) {
+  expect_ends(
+      [](raddle::DevicePtr flag) { std::atomic_ref(*reinterpret_cast<unsigned*>(flag.value)).store(1); });
+}
+
+// proves: K-7f
+TEST_P(Outside, ACopySetsWhatAKernelWaitsFor) {
+  auto stream = device().stream();
+  ASSERT_TRUE(stream.ok());
+  expect_ends([&](raddle::DevicePtr flag) {
+    static const unsigned one = 1;
+    EXPECT_TRUE(stream->write(flag, &one, sizeof one).ok());
+    EXPECT_TRUE(stream->synchronize().ok());
+  });
 }
 
 // The first kernel has every worker; what it waits for comes from a kernel of another stream.
 // proves: K-7f
-TEST_P(Progress, AKernelWaitsForAnotherStreams) {
-  for (const unsigned workers : {1u, 2u}) {
-    close();
-    options_.workers = workers;
-    auto loaded = device().load(chain(kSpellings[0], kKinds[0]));
-    ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();
-    auto kernel = loaded->kernel("chain");
-    auto streams = std::array{device().stream(), device().stream(1)};
-    ASSERT_TRUE(kernel.ok() && streams[0].ok() && streams[1].ok());
-    // The second launch's warp does not wait, and sets what the last warp of the first waits for.
-    std::vector<unsigned> zeros(workers * 2 + 2);
-    zeros.back() = 1;
-    auto flags = buffer(zeros), held = buffer(std::vector<unsigned>(workers * 64));
-    const raddle::DevicePtr last{flags.address().value + workers * 2 * sizeof(unsigned)};
-    auto waits = kernel->launch({.grid = {workers}, .block = {64}, .stream = &*streams[0]}, flags, held);
-    auto sets = kernel->launch({.grid = {1}, .block = {32}, .stream = &*streams[1]}, last, held);
-    ASSERT_TRUE(waits.ok() && sets.ok());
-    EXPECT_TRUE(waits->wait().ok());
-    EXPECT_TRUE(sets->wait().ok());
-  }
+TEST_P(Outside, AnotherStreamsKernelSetsWhatAKernelWaitsFor) {
+  const unsigned workers = GetParam().workers;
+  auto kernel = waiting_kernel("moving_branch_loops");
+  auto streams = std::array{device().stream(), device().stream(1)};
+  ASSERT_TRUE(streams[0].ok() && streams[1].ok());
+  // The second launch's warp does not wait, and sets what the last warp of the first waits for.
+  std::vector<unsigned> zeros(workers * 2 + 2);
+  zeros.back() = 1;
+  auto flags = buffer(zeros), held = buffer(std::vector<unsigned>(workers * 64));
+  const raddle::DevicePtr last{flags.address().value + workers * 2 * sizeof(unsigned)};
+  auto waits = kernel.launch({.grid = {workers}, .block = {64}, .stream = &*streams[0]}, flags, held, 32u);
+  auto sets = kernel.launch({.grid = {1}, .block = {32}, .stream = &*streams[1]}, last, held, 32u);
+  ASSERT_TRUE(waits.ok() && sets.ok());
+  EXPECT_TRUE(waits->wait().ok());
+  EXPECT_TRUE(sets->wait().ok());
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
-// libcu++: a block's barrier object, atomic references of each scope, a lock.
+// libcu++: a block's barrier object, copies that it waits for, atomic references of each scope, a lock.
 // nvcc: -arch=sm_75 -diag-suppress=20054
+#include <cooperative_groups.h>
+
 #include <cuda/atomic>
 #include <cuda/barrier>
 
@@ -23,6 +25,19 @@ __global__ void rotate(int* data, int rounds) {
   data[blockIdx.x * blockDim.x + threadIdx.x] = values[threadIdx.x];
 }
 
+/// Each block turns its 128 numbers round. Before sm_80 the barrier is made of atomics, and its waiting a loop
+/// that sleeps.
+__global__ void turn_round(const int* in, int* out) {
+  __shared__ Barrier barrier;
+  __shared__ int values[128];
+  const auto block = cooperative_groups::this_thread_block();
+  if (threadIdx.x == 0) init(&barrier, blockDim.x);
+  block.sync();
+  cuda::memcpy_async(block, values, in + blockIdx.x * 128, sizeof values, barrier);
+  barrier.arrive_and_wait();
+  out[blockIdx.x * 128 + threadIdx.x] = values[127 - threadIdx.x];
+}
+
 __global__ void count(int* device, int* system, double* sum, int* lock, long long* guarded) {
   cuda::atomic_ref<int, cuda::thread_scope_device>(*device).fetch_add(1, cuda::memory_order_relaxed);
   cuda::atomic_ref<int, cuda::thread_scope_system>(*system).fetch_max(blockIdx.x * blockDim.x + threadIdx.x);
@@ -41,6 +56,14 @@ int main() {
   rotate<<<4, 128>>>(data, 5);
   CUDA(cudaDeviceSynchronize());
   for (int i = 0; i < 4 * 128; ++i) CHECK(data[i] == (i % 128 + 5) % 128);
+
+  int* turned;
+  CUDA(cudaMallocManaged(&turned, 4 * 128 * sizeof(int)));
+  for (int round = 0; round < 20; ++round) {
+    turn_round<<<4, 128>>>(data, turned);
+    CUDA(cudaDeviceSynchronize());
+    for (int i = 0; i < 4 * 128; ++i) CHECK(turned[i] == data[i ^ 127]);
+  }
 
   struct Results {
     int device, system, lock;

@@ -2,8 +2,10 @@
 #include "test_machine.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <cstdlib>
+#include <memory>
 
 #include "exec/barrier.h"
 #include "interp/interpreter.h"
@@ -187,7 +189,12 @@ exec::FaultKind TestMachine::run(const std::string& kernel, std::uint32_t thread
              .parameters = parameters,
              .variables = variables_.data(),
              .cluster_shape = {1, 1, 1}};
-  std::vector<std::byte> shared(128 * 1024 + dynamic_shared + 256);
+  // The whole window, so that nothing else lies in it; only what is touched is memory.
+  const auto unmap = [](void* window) { munmap(window, exec::kSharedWindow); };
+  const std::unique_ptr<void, decltype(unmap)> shared(
+      mmap(nullptr, exec::kSharedWindow, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+           -1, 0),
+      unmap);
   std::uint64_t stride = (executable.local_bytes + 63) / 64 * 64 + 64;
   std::vector<std::byte> local(stride * threads + 64);
   auto aligned = [](std::vector<std::byte>& v) {
@@ -196,7 +203,8 @@ exec::FaultKind TestMachine::run(const std::string& kernel, std::uint32_t thread
   };
   cta_ = {};
   cta_.launch = &launch_, cta_.services = &kServices, cta_.poll = &poll_;
-  cta_.shared = aligned(shared), cta_.local = aligned(local), cta_.local_stride = stride;
+  cta_.shared = static_cast<std::byte*>(shared.get()), cta_.local = aligned(local),
+  cta_.local_stride = stride;
   cluster_.window = cta_.shared, cluster_.cta_count = 1, cluster_.live = 1, cta_.cluster = &cluster_;
   cta_.thread_count = cta_.live_threads = threads, cta_.warp_count = (threads + 31) / 32, cta_.machine = this;
   coroutines_.clear();

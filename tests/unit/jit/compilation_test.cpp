@@ -2,10 +2,13 @@
 #include "jit/compilation.h"
 
 #include <gtest/gtest.h>
+#include <llvm/AsmParser/Parser.h>
+#include <llvm/Support/SourceMgr.h>
 
 #include <atomic>
 #include <future>
 
+#include "jit/codegen.h"
 #include "jit/executable.h"
 
 namespace raddle::jit {
@@ -13,26 +16,30 @@ namespace {
 
 constexpr double kAnyTime = 1e9, kNoTime = 0;
 
-Compilation::Object object_of(const char* text) { return llvm::MemoryBuffer::getMemBufferCopy(text); }
+Compilation::Outcome object_of(const char* text) {
+  return Compilation::Object(llvm::MemoryBuffer::getMemBufferCopy(text));
+}
 
 /// Works until it is told to end, or given up.
-Compilation::Object endless(Effort& effort) {
+Compilation::Outcome endless(Effort& effort) {
   while (!effort.is_over()) std::this_thread::yield();
-  return nullptr;
+  return Compilation::Object();
 }
+
+bool is_made(const Compilation::Outcome& outcome) { return outcome && *outcome != nullptr; }
 
 TEST(Compilations, IsAwaited) {
   Compilations all;
   auto made = all.start([](Effort&) { return object_of("code"); }, Compilation::Urgency::awaited, kAnyTime);
   auto object = made->await(kAnyTime);
-  ASSERT_NE(object, nullptr);
-  EXPECT_EQ(object->getBuffer(), "code");
+  ASSERT_TRUE(is_made(object));
+  EXPECT_EQ((*object)->getBuffer(), "code");
 }
 
 TEST(Compilations, IsAwaitedNoLongerThanItsThreadWorks) {
   Compilations all;
   auto slow = all.start(endless, Compilation::Urgency::awaited, kAnyTime);
-  EXPECT_EQ(slow->await(0.05), nullptr);
+  EXPECT_FALSE(is_made(slow->await(0.05)));
 }
 
 TEST(Compilations, IsUsedWhenItIsMade) {
@@ -41,8 +48,8 @@ TEST(Compilations, IsUsedWhenItIsMade) {
   std::promise<std::string> used;
   auto late = all.start([&](Effort&) { return go.get_future().wait(), object_of("late"); },
                         Compilation::Urgency::awaited, kAnyTime);
-  EXPECT_EQ(late->await(kNoTime), nullptr);
-  late->then([&](Compilation::Object object) { used.set_value(object->getBuffer().str()); });
+  EXPECT_FALSE(is_made(late->await(kNoTime)));
+  late->then([&](Compilation::Outcome object) { used.set_value((*object)->getBuffer().str()); });
   go.set_value();
   EXPECT_EQ(used.get_future().get(), "late");
 }
@@ -50,7 +57,7 @@ TEST(Compilations, IsUsedWhenItIsMade) {
 TEST(Compilations, IsGivenUpBeyondItsBudget) {
   Compilations all;
   auto slow = all.start(endless, Compilation::Urgency::background, 0.02);
-  EXPECT_EQ(slow->await(kAnyTime), nullptr);
+  EXPECT_FALSE(is_made(slow->await(kAnyTime)));
 }
 
 TEST(Compilations, GivingUpTakesItsUseBackWithoutWaitingForIt) {
@@ -59,10 +66,10 @@ TEST(Compilations, GivingUpTakesItsUseBackWithoutWaitingForIt) {
   std::atomic<bool> used{false};
   auto stuck = all.start([&](Effort&) { return go.get_future().wait(), object_of("unwanted"); },
                          Compilation::Urgency::awaited, kAnyTime);
-  stuck->then([&](Compilation::Object) { used = true; });
+  stuck->then([&](Compilation::Outcome) { used = true; });
   stuck->give_up();  // while it is inside of what LLVM cannot interrupt
   go.set_value();
-  stuck->await(kAnyTime);
+  EXPECT_TRUE(stuck->await(kAnyTime).ok());
   EXPECT_FALSE(used);
 }
 
@@ -84,8 +91,53 @@ TEST(Compilations, OneAtATimeInTheBackground) {
           return object_of("code");
         },
         Compilation::Urgency::background, kAnyTime));
-  for (auto& compilation : started) EXPECT_NE(compilation->await(kAnyTime), nullptr);
+  for (auto& compilation : started) EXPECT_TRUE(is_made(compilation->await(kAnyTime)));
   EXPECT_EQ(most, 1);
+}
+
+/// A function of the name and text `body`.
+Compilation::Outcome compile(const std::string& text, Tier tier, Effort& effort) {
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic problem;
+  auto module = llvm::parseAssemblyString(text, problem, context);
+  if (!module) return Error::invalid("{}", problem.getMessage().str());
+  const HostTarget target = host_target(SimdLevel::host);
+  return generate_object(*module, target, tier, effort);
+}
+
+// Each of these ends the process where LLVM is left to itself: one in a message, one from deep within.
+TEST(Compilations, WhatLlvmCannotCompileIsAnError) {
+  const struct {
+    const char *text, *says;
+  } cases[] = {{R"(
+define i64 @f(i64 %x) {
+  %y = call i64 asm "mov $1, $0", "={xmm0},{k9}"(i64 %x)
+  ret i64 %y
+})",
+                "constraint"},
+               {R"(
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+define i32 @f() {
+  %x = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  ret i32 %x
+})",
+                "Cannot select"}};
+  Compilations all;
+  for (const auto& [text, says] : cases)
+    for (const Tier tier : {Tier::quick, Tier::optimised})
+      for (const auto urgency : {Compilation::Urgency::awaited, Compilation::Urgency::background}) {
+        auto failed =
+            all.start([&](Effort& effort) { return compile(text, tier, effort); }, urgency, kAnyTime);
+        const Compilation::Outcome outcome = failed->await(kAnyTime);
+        ASSERT_FALSE(outcome.ok());
+        EXPECT_EQ(outcome.error().code, ErrorCode::unsupported);
+        EXPECT_NE(outcome.error().message.find(says), std::string::npos) << outcome.error().message;
+      }
+  // Others are compiled as before.
+  auto made =
+      all.start([](Effort& effort) { return compile("define void @f() { ret void }", Tier::quick, effort); },
+                Compilation::Urgency::background, kAnyTime);
+  EXPECT_TRUE(is_made(made->await(kAnyTime)));
 }
 
 int calls = 0;
@@ -115,7 +167,7 @@ TEST(Tiers, ItsEndTakesTheImprovementBackFirst) {
   std::atomic<bool> used{false}, released{false};
   auto improvement = all.start([&](Effort&) { return go.get_future().wait(), object_of("late"); },
                                Compilation::Urgency::background, kAnyTime);
-  improvement->then([&](Compilation::Object) { used = true; });
+  improvement->then([&](Compilation::Outcome) { used = true; });
   {
     JitExecutable executable;
     executable.add_release([&] { released = true; });
@@ -123,7 +175,7 @@ TEST(Tiers, ItsEndTakesTheImprovementBackFirst) {
   }
   EXPECT_TRUE(released);
   go.set_value();
-  improvement->await(kAnyTime);
+  EXPECT_TRUE(improvement->await(kAnyTime).ok());
   EXPECT_FALSE(used);
 }
 

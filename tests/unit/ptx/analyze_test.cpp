@@ -5,10 +5,6 @@
 namespace raddle::ptx::test {
 namespace {
 
-FunctionId id_of(const Module& m, std::string_view name) {
-  return static_cast<FunctionId>(&function_of(m, name) - m.functions.data());
-}
-
 KernelNeeds needs_of(const std::string& text, std::string_view kernel = "k") {
   const Module m = must_parse(text);
   return analyze(m, id_of(m, kernel));
@@ -112,14 +108,46 @@ TEST(Analyze, LoopsThatWaitOnMemory) {
   EXPECT_TRUE(waits(
       "L: ld.acquire.gpu.global.u32 %r1, [%rd1]; and.b32 %r2, %r1, 1; setp.eq.u32 %p1, %r2, 0; @%p1 bra L;"));
   EXPECT_TRUE(waits("L: atom.global.cas.b32 %r1, [%rd1], 0, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra L;"));
-  EXPECT_FALSE(waits("L: ld.global.u32 %r1, [%rd1]; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;"))
-      << "a weak load answers to nobody";
   EXPECT_FALSE(waits(
       "ld.volatile.global.u32 %r1, [%rd1]; L: sub.u32 %r1, %r1, 1; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;"))
       << "read before the loop";
   EXPECT_FALSE(waits(
       "L: atom.global.add.u32 %r2, [%rd1], 1; sub.u32 %r1, %r1, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra L;"))
       << "the exit does not depend on it";
+}
+
+// proves: K-4b
+TEST(Analyze, PlainLoadsThatOnlyAnotherThreadCanChange) {
+  EXPECT_TRUE(waits("L: ld.global.u32 %r1, [%rd1]; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;"));
+  EXPECT_TRUE(waits("L: ld.shared.u32 %r1, [s]; and.b32 %r2, %r1, 1; setp.eq.u32 %p1, %r2, 0; @%p1 bra L;"));
+  EXPECT_TRUE(waits("L: add.u64 %rd2, %rd1, 4; ld.u32 %r1, [%rd2]; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;"))
+      << "computed anew, and the same";
+  EXPECT_FALSE(
+      waits("L: ld.global.u32 %r1, [%rd1]; add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, %r1; @%p1 bra L;"))
+      << "each turn comes nearer to the end";
+  EXPECT_FALSE(
+      waits("L: ld.global.u32 %r1, [%rd1]; add.u64 %rd1, %rd1, 4; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;"))
+      << "each turn looks elsewhere";
+  EXPECT_FALSE(
+      waits("L: bar.sync 0; ld.shared.u32 %r1, [s]; bar.sync 0; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;"))
+      << "the barrier waits";
+  EXPECT_FALSE(waits("L: ld.global.nc.u32 %r1, [%rd1]; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;"))
+      << "nobody writes it";
+}
+
+// proves: K-4b
+TEST(Analyze, ReadsThatOthersAnswer) {
+  for (const char* read : {"ld.volatile.u32 %r1, [%rd1];", "ld.global.cg.u32 %r1, [%rd1];",
+                           "ld.global.cv.u32 %r1, [%rd1];", "ld.relaxed.cta.u32 %r1, [%rd1];",
+                           "ld.acquire.sys.u32 %r1, [%rd1];", "ld.mmio.relaxed.sys.u32 %r1, [%rd1];",
+                           "atom.add.u32 %r1, [%rd1], 0;", "atom.cas.b32 %r1, [%rd1], 0, 0;"})
+    EXPECT_TRUE(waits(std::string("L: ") + read +  // whatever else the end depends on
+                      "add.u32 %r2, %r2, %r1; setp.lt.u32 %p1, %r2, 9; @%p1 bra L;"))
+        << read;
+  for (const char* read : {"ld.u32 %r1, [%rd1];", "ld.global.ca.u32 %r1, [%rd1];", "red.add.u32 [%rd1], 1;"})
+    EXPECT_FALSE(
+        waits(std::string("L: ") + read + "add.u32 %r2, %r2, %r1; setp.lt.u32 %p1, %r2, 9; @%p1 bra L;"))
+        << read;
 }
 
 // proves: K-4b
@@ -146,6 +174,38 @@ TEST(Analyze, WaitingInACallee) {
                                    "%p<2>;\nL: call (r), look, (a); "
                                    "ld.param.b32 %r1, [r]; setp.eq.u32 %p1, %r1, 0; @%p1 bra L; ret; }"))
                   .may_wait_on_memory);
+}
+
+// proves: K-4c
+TEST(Analyze, ACalleeThatIsNotKnownMayWait) {
+  const char* loop =
+      "L: call (r), look, (a); ld.param.b32 %r1, [r]; setp.eq.u32 %p1, %r1, 0; @%p1 bra L; ret; }";
+  const std::string kernel =
+      ".entry k() { .param .b64 a; .param .b32 r; .reg .b32 %r<3>; .reg .pred %p<2>;\n" + std::string(loop);
+  EXPECT_TRUE(needs_of(module_text(".extern .func (.param .b32 r) look(.param .b64 a);\n" + kernel))
+                  .may_wait_on_memory);
+  EXPECT_FALSE(needs_of(module_text(".func (.param .b32 r) look(.param .b64 a) { ret; }\n" + kernel))
+                   .may_wait_on_memory);
+  EXPECT_TRUE(needs_of(module_text(".entry k() { .param .b64 a; .param .b32 r; .reg .b32 %r<3>; .reg .b64 "
+                                   "%f; .reg .pred %p<2>;\nP: .callprototype (.param .b32 _) _ (.param .b64 "
+                                   "_);\nL: call (r), %f, (a), P; ld.param.b32 %r1, [r]; setp.eq.u32 %p1, "
+                                   "%r1, 0; @%p1 bra L; ret; }"))
+                  .may_wait_on_memory);
+}
+
+// proves: K-4b
+TEST(Analyze, PlainLoadsInACallee) {
+  const auto kernel = [](const char* step) {
+    return module_text(
+        std::string(".func (.param .b32 r) look(.param .b64 a) { .reg .b64 %a; .reg .b32 %v; "
+                    "ld.param.u64 %a, [a]; ld.u32 %v, [%a]; st.param.b32 [r], %v; ret; }\n"
+                    ".entry k() { .param .b64 a; .param .b32 r; .reg .b32 %r<3>; .reg .b64 %a; "
+                    ".reg .pred %p<2>;\nL: st.param.b64 [a], %a; call (r), look, (a); "
+                    "ld.param.b32 %r1, [r]; ") +
+        step + " setp.eq.u32 %p1, %r1, 0; @%p1 bra L; ret; }");
+  };
+  EXPECT_TRUE(needs_of(kernel("")).may_wait_on_memory);
+  EXPECT_FALSE(needs_of(kernel("add.u64 %a, %a, 4;")).may_wait_on_memory) << "each turn looks elsewhere";
 }
 
 TEST(DeviceServices, Names) {

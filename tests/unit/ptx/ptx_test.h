@@ -53,6 +53,10 @@ inline const Function& function_of(const Module& module, std::string_view name) 
   return function ? *function : kMissing;
 }
 
+inline FunctionId id_of(const Module& m, std::string_view name) {
+  return static_cast<FunctionId>(&function_of(m, name) - m.functions.data());
+}
+
 inline std::string print_instruction(const Module& module, const Function& function, std::size_t i) {
   return print(module, function, function.instructions.at(i));
 }
