@@ -87,13 +87,13 @@ void for_each_spelling(const std::vector<std::string>& cells, std::size_t at, co
     for_each_spelling(cells, at + 1, word == "-" ? begun : begun + "." + word, body);
 }
 
-// proves: K-17a
 #if defined(__has_feature) && (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
 constexpr unsigned kEvery = 17;  // of the spellings: resolving takes ten times as long
 #else
 constexpr unsigned kEvery = 1;
 #endif
 
+// proves: K-17a
 TEST(Ptxas, RowsAcceptWhatItAcceptsAndNothingElse) {
   std::ifstream data(source_directory() + "/tests/data/ptxas_spellings.txt");
   ASSERT_TRUE(data) << "tests/data/ptxas_spellings.txt is missing";

@@ -201,7 +201,7 @@ TEST(DistributorOptions, AreAFieldOfADevicesOptions) {
   options.distributor.policy_cap_per_sm["lake"] = 2;
   auto device = raddle::Device::open(options).value();
   EXPECT_NE(device.properties().warning.find("no GPC of 'tiny' has 4 TPCs"), std::string::npos);
-  auto module = device.load(kKernels).value();
+  auto module = device.load(kClusterKernels).value();
   auto kernel = module.kernel("where").value();
   EXPECT_EQ(kernel.blocks_per_sm(32, 0), 2u);
   EXPECT_EQ(kernel.active_clusters({.block = {32}}).value(), 4u);
