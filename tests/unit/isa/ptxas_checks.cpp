@@ -126,7 +126,8 @@ TEST(Ptxas, RowsAcceptWhatItAcceptsAndNothingElse) {
     for (const std::string& spelling : spellings) list << what << spelling << '\n';
   }
   for (const Exception& exception : kExceptions)
-    EXPECT_NE(exception.used, 0u) << "no spelling needs the exception '" << exception.pattern << "'";
+    EXPECT_TRUE(exception.used != 0u || kEvery != 1)
+        << "no spelling needs the exception '" << exception.pattern << "'";
 }
 
 }  // namespace
