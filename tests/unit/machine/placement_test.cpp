@@ -56,6 +56,8 @@ class Placement : public MachineTest {
     EXPECT_EQ(run(kernel, size).kind, exec::FaultKind::none);
     return sms;
   }
+  void TearDown() override { machine_.reset(); }  // before its recorder
+
   Decisions decisions_;
 };
 
@@ -84,12 +86,12 @@ TEST_F(Placement, RecordingMovesNoBlock) {
   for (const std::string& policy : policy_names()) {
     std::vector<std::uint32_t> sms[2];
     for (const bool recorded : {false, true}) {
+      machine_.reset();  // it tells its recorder the time as long as it lives
       decisions_ = {};
       MachineOptions options;
       options.policy = policy;
       options.deterministic = 0;
       if (recorded) options.recorder = &decisions_;
-      machine_.reset();
       open(std::move(options));
       sms[recorded] = sms_of({.x = 6000, .threads = 256});
     }
