@@ -8,6 +8,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "isa/harness/value.h"
+
 namespace raddle::testing {
 namespace {
 
