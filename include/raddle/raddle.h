@@ -63,6 +63,7 @@ class Program {
   std::vector<std::string> parts() const;
   /// External variables that no module defines, so that the program cannot be loaded.
   std::vector<std::string> undefined_variables() const;
+  std::uint64_t global_bytes() const;  ///< what its global variables take of a device's memory
   /// Kernels that hold, or that call what holds, instructions which Raddle cannot execute;
   /// KernelInfo::unsupported says which. The others run.
   std::vector<std::string> unusable_kernels() const;

@@ -62,6 +62,10 @@ class Assembler {
     ++errors_;
     fmt::print(stderr, "ptxas {}, line {}; error   : {}\n", file, line, what);
   }
+  void error(const std::string& what) {
+    ++errors_;
+    fmt::print(stderr, "ptxas error   : {}\n", what);
+  }
   void warn(const std::string& file, unsigned line, const std::string& what) {
     if (options_.no_warnings) return;
     ++warnings_;
@@ -82,6 +86,7 @@ class Assembler {
           warn(text.name, part.first_line,
                fmt::format("Raddle cannot run '{}' yet: {}", part.what, part.reason));
       }
+    check_sizes(*module);
     if (options_.verbose) describe(*module);
     modules_.push_back(std::move(*module));
   }
@@ -92,6 +97,27 @@ class Assembler {
       error(file, 1,
             fmt::format("'.target {}' is newer than {}, for which it is assembled", target,
                         options_.architecture));
+  }
+
+  /// What NVIDIA's refuses as well, in its words.
+  void check_sizes(const ptx::Module& module) {
+    constexpr std::uint64_t kMostConstant = 0x10000, kMostShared = 0xc000, kMostParameters = 0x7ffc;
+    const std::uint64_t constant = ptx::constant_bytes(module);
+    if (constant > kMostConstant)
+      error(fmt::format("File uses too much global constant data ({:#x} bytes, {:#x} max)", constant,
+                        kMostConstant));
+    for (ptx::FunctionId id = 0; id < module.functions.size(); ++id) {
+      const ptx::Function& function = module.functions[id];
+      if (!function.is_entry || function.is_declaration) continue;
+      const ptx::KernelNeeds needs = ptx::analyze(module, id);
+      const auto check = [&](const char* what, std::uint64_t bytes, std::uint64_t most) {
+        if (bytes > most)
+          error(fmt::format("Entry function '{}' uses too much {} ({:#x} bytes, {:#x} max)", function.name,
+                            what, bytes, most));
+      };
+      check("shared data", needs.static_shared, kMostShared);
+      check("parameter space", needs.parameter_bytes, kMostParameters);
+    }
   }
 
   void describe(const ptx::Module& module) const {

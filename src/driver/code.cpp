@@ -87,6 +87,13 @@ CUresult read_program_file(const char* path, JitLog& log, std::optional<Program>
 
 CUresult load_program(const std::shared_ptr<Context>& context, const Program& program, JitLog& log,
                       std::shared_ptr<Module>& module) {
+  const std::uint64_t available = Process::instance().memory_available(*context);
+  if (program.global_bytes() > available) {
+    return result_of_code(
+        Error::make(ErrorCode::out_of_memory, "out of device memory: {} bytes of variables wanted, {} left",
+                    program.global_bytes(), available),
+        log);
+  }
   Result<raddle::Module> loaded = context->device.load(program);
   if (!loaded) return result_of_code(loaded.error(), log);
   module.reset(new Module{context, program, std::move(*loaded)});

@@ -145,6 +145,20 @@ bool is_device_service(std::string_view name) {
          find_device_runtime(name).has_value();
 }
 
+std::uint64_t constant_bytes(const Module& module) {
+  std::uint64_t bytes = 0;
+  for (const Variable& v : module.variables)
+    if (v.space == Space::const_ && v.linkage != Linkage::extern_) bytes = std::max(bytes, v.offset + v.size);
+  return bytes;
+}
+
+namespace {
+/// Needs beyond any machine's stay beyond.
+std::uint32_t saturated(std::uint64_t bytes) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, ~std::uint32_t{0}));
+}
+}  // namespace
+
 KernelNeeds analyze(const Module& module, FunctionId kernel) {
   KernelNeeds needs;
   const std::vector<FunctionId> closure = call_closure(module, kernel);
@@ -158,14 +172,12 @@ KernelNeeds analyze(const Module& module, FunctionId kernel) {
   const CallDepth depth = call_depth(module, closure.front(), [&](FunctionId id) -> std::uint64_t {
     return module.functions[id].local_bytes;
   });
-  needs.local_bytes = static_cast<std::uint32_t>(depth.bytes);
+  needs.local_bytes = saturated(depth.bytes);
   needs.is_recursive = depth.is_recursive;
   const SharedLayout shared = shared_layout(module, kernel);
   needs.static_shared = shared.static_bytes;
   needs.has_extern_shared = shared.has_dynamic;
-  for (const Variable& v : module.variables)
-    if (v.space == Space::const_ && v.linkage != Linkage::extern_)
-      needs.const_bytes = std::max(needs.const_bytes, static_cast<std::uint32_t>(v.offset + v.size));
+  needs.const_bytes = saturated(constant_bytes(module));
   return needs;
 }
 

@@ -15,6 +15,10 @@ bool has_address(const ptx::Variable& variable) {
 
 /// Module-scope constants lie together, in pages that kernels cannot write.
 Result<void> place_constants(Module::Impl& module) {
+  const std::uint64_t wanted = ptx::constant_bytes(module.program),
+                      most = module.device->machine->shape().constant_bytes;
+  if (wanted > most)
+    return Error::invalid("{}: {} bytes of constants; a module has {}", module.program.name, wanted, most);
   std::uint64_t bytes = 0;
   std::vector<std::pair<std::size_t, std::uint64_t>> places;
   const auto& variables = module.program.variables;
@@ -42,8 +46,9 @@ Result<void> place_globals(Module::Impl& module) {
                                                          variables[id].name, variables[id].managed));
     module.allocations.push_back(address);
     module.addresses[id] = address.value;
-    std::memset(reinterpret_cast<void*>(address.value), 0,
-                variables[id].size);  // pooled memory may have been used
+    // What is pooled may have been used; what is not is fresh, and stays untouched.
+    if (variables[id].size < machine::DeviceMemory::kGuardedFrom)
+      std::memset(reinterpret_cast<void*>(address.value), 0, variables[id].size);
   }
   return {};
 }

@@ -10,8 +10,8 @@ using machine::CtaNeeds;
 
 std::uint32_t Kernel::Impl::blocks_per_sm(std::uint32_t threads, std::uint64_t shared_bytes) const {
   const machine::SmLimits& sm = module->device->machine->shape().sm;
-  if (threads == 0 || threads > sm.threads_per_block ||
-      shared_bytes + info.static_shared_bytes > sm.shared_per_block)
+  if (threads == 0 || threads > sm.threads_per_block || info.static_shared_bytes > sm.shared_per_block ||
+      shared_bytes > sm.shared_per_block - info.static_shared_bytes)
     return 0;
   return module->device->machine->launches().most_per_sm(needs_of(threads, shared_bytes));
 }

@@ -40,6 +40,20 @@ class Ptxas(CommandTest):
         unknown = self.write("unknown.ptx", HEAD + ".visible .entry k()\n{\n  bogus.u32 1;\n  ret;\n}\n")
         self.assertIn(f"ptxas {unknown}, line 6; error", self.ptxas(unknown, "-arch=sm_90")[2])
 
+    def test_too_much_memory_is_refused(self):
+        """As by NVIDIA's, in the same words."""
+        def refused(text, words):
+            status, _, errors = self.ptxas("-arch=sm_90", self.write("large.ptx", HEAD + text), "-o", "large.cubin")
+            self.assertEqual((status, words in errors), (FAILED, True), errors)
+
+        refused(".const .b8 c[65537]; .visible .entry k() { ret; }", "File uses too much global constant data (0x10001 bytes, 0x10000 max)")
+        refused(".const .b8 c[40000]; .const .b8 d[40000]; .visible .entry k() { ret; }", "(0x13880 bytes, 0x10000 max)")
+        refused(".visible .entry k() { .shared .b8 s[49153]; st.shared.b8 [s], 1; ret; }",
+                "Entry function 'k' uses too much shared data (0xc001 bytes, 0xc000 max)")
+        refused(".visible .entry k(.param .align 4 .b8 p[32765]) { ret; }", "Entry function 'k' uses too much parameter space (0x7ffd bytes, 0x7ffc max)")
+        full = ".const .b8 c[65536]; .visible .entry k(.param .align 4 .b8 p[32764]) { .shared .b8 s[49152]; st.shared.b8 [s], 1; ret; }"
+        self.assertEqual(self.ptxas("-arch=sm_90", self.write("full.ptx", HEAD + full), "-o", "full.cubin")[0], 0)
+
     def test_newer_code_is_refused(self):
         new = self.write("new.ptx", HEAD + ".visible .entry k() { ret; }\n")
         status, _, errors = self.ptxas("-arch=sm_80", new)

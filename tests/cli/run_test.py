@@ -221,6 +221,28 @@ class Run(CommandTest):
     def test_too_little_memory_is_an_error_before_any_block(self):
         self.fails(MEMORY, *self.ours("scale", "--block", 32, "--arg", "buf:f64:999G", "--arg", "u32:1"))
 
+    def test_variables_that_no_machine_has_room_for(self):
+        def refused(status, words, text, *options):
+            path = self.write("large.ptx", HEAD + text)
+            for engine in ENGINES:
+                self.assertIn(words, self.fails(status, "run", path, "--kernel", "k", "--block", 1, "--engine", engine, *options))
+
+        nothing = ".visible .entry k() { ret; }"
+        for bytes in (65537, 1 << 32, 1 << 40):
+            refused(INVALID, f"{bytes} bytes of constants; a module has 65536", f".const .b8 c[{bytes}];" + nothing)
+        refused(INVALID, "80000 bytes of constants", ".const .b8 c[40000]; .const .b8 d[40000];" + nothing)
+        for bytes in (1 << 38, 1 << 40):
+            refused(MEMORY, f"{bytes} bytes wanted", f".global .b8 g[{bytes}];" + nothing)
+        for bytes in ((512 << 10) + 1, 1 << 32, (1 << 32) - 1, 1 << 40):
+            refused(MEMORY, "bytes of local memory per thread exceed 524288", f".visible .entry k() {{ .local .b8 l[{bytes}]; st.local.b8 [l], 1; ret; }}")
+        for bytes in ((227 << 10) + 1, 1 << 32, (1 << 32) - 1, 1 << 40):
+            refused(INVALID, "of a block",
+                    f".visible .entry k() {{ .shared .b8 s[{bytes}]; st.shared.b8 [s], 1; ret; }}")
+        refused(INVALID, "of a block", ".visible .entry k() { .shared .b8 s[16]; st.shared.b8 [s], 1; ret; }", "--shared", "18446744073709551615")
+        # What is large and fits takes no time and no memory before it is used.
+        large = self.write("fits.ptx", HEAD + ".const .b8 c[65536]; .global .b8 g[8589934592];" + nothing)
+        self.succeeds("run", large, "--kernel", "k", "--block", 1)
+
     def test_malformed_source_has_place_and_caret(self):
         errors = self.fails(INVALID, "run", self.write("bad.ptx", HEAD + ".visible .entry k( {\n"))
         self.assertRegex(errors.splitlines()[0], r"bad\.ptx:4:\d+: error: ")

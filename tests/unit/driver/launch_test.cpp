@@ -359,6 +359,33 @@ TEST_F(Driver, BadModulesAreRefused) {
   EXPECT_EQ(loaded, nullptr);
 }
 
+// Modules take memory of the device as allocations do, and what is refused takes none from other contexts.
+TEST_F(Driver, VariablesThatDoNotFitAreRefusedWhenTheModuleIsLoaded) {
+  const auto load = [](const std::string& variables) {
+    CUmodule loaded = nullptr;
+    return cuModuleLoadData(&loaded, (".version 8.0\n.target sm_90\n.address_size 64\n" + variables +
+                                      "\n.visible .entry k() { ret; }")
+                                         .c_str());
+  };
+  std::size_t before = 0, after = 0, total = 0;
+  ASSERT_EQ(cuMemGetInfo_v2(&before, &total), CUDA_SUCCESS);
+  CUcontext second = nullptr;
+  ASSERT_EQ(cuCtxCreate_v2(&second, 0, 0), CUDA_SUCCESS);
+  EXPECT_EQ(load(".const .b8 c[1099511627776];"), CUDA_ERROR_INVALID_PTX);
+  EXPECT_EQ(load(".const .b8 c[65537];"), CUDA_ERROR_INVALID_PTX);
+  EXPECT_EQ(load(".global .b8 g[1099511627776];"), CUDA_ERROR_OUT_OF_MEMORY);
+  ASSERT_EQ(cuMemGetInfo_v2(&after, &total), CUDA_SUCCESS);
+  EXPECT_EQ(after, before);
+  const std::string most = ".global .b8 g[" + std::to_string(total / 5 * 3) + "];";
+  EXPECT_EQ(load(most), CUDA_SUCCESS);
+  ASSERT_EQ(cuCtxPopCurrent_v2(nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(load(most), CUDA_ERROR_OUT_OF_MEMORY);  // the other context has it
+  CUdeviceptr address = 0;
+  EXPECT_EQ(cuMemAlloc_v2(&address, total / 5), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxDestroy_v2(second), CUDA_SUCCESS);
+  EXPECT_EQ(load(most), CUDA_SUCCESS);
+}
+
 TEST_F(Driver, AFaultIsStickyInItsContextOnly) {
   CUcontext second = nullptr;
   ASSERT_EQ(cuCtxCreate_v2(&second, 0, 0), CUDA_SUCCESS);
