@@ -8,6 +8,7 @@
 #include "driver/entry.h"
 #include "driver/process.h"
 #include "driver/results.h"
+#include "machine/memory/device_space.h"
 
 namespace raddle::driver {
 namespace {
@@ -22,7 +23,9 @@ struct PinnedMemory final : Memory {
     flags = given;
     context = owner;
   }
-  ~PinnedMemory() override { munmap(reinterpret_cast<void*>(base), whole_pages(bytes)); }
+  ~PinnedMemory() override {
+    machine::DeviceSpace::instance().give_back(reinterpret_cast<std::byte*>(base), whole_pages(bytes));
+  }
 };
 
 }  // namespace
@@ -42,9 +45,15 @@ CUresult cuMemHostAlloc(void** memory, std::size_t bytes, unsigned flags) {
   std::shared_ptr<Context> context;
   if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
   if (bytes > ~std::size_t{0} - kPage) return CUDA_ERROR_OUT_OF_MEMORY;
-  void* const map =
-      mmap(nullptr, whole_pages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (map == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+  machine::DeviceSpace& space = machine::DeviceSpace::instance();
+  std::byte* const map = space.take(whole_pages(bytes));
+  if (map == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  // Mapped anew and not made accessible: the system refuses what it can never have.
+  if (mmap(map, whole_pages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+      MAP_FAILED) {
+    space.give_back(map, whole_pages(bytes));
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
   const auto added =
       Process::instance().memory.add(std::make_shared<PinnedMemory>(map, bytes, flags, context->handle));
   if (!added) return result_of(added.error());

@@ -16,6 +16,7 @@
 #include "driver/entry.h"
 #include "driver/process.h"
 #include "driver/results.h"
+#include "machine/memory/device_space.h"
 
 namespace raddle::driver {
 namespace {
@@ -67,7 +68,7 @@ struct ImportedMemory final : Memory {
     bytes = of.bytes;
     context = owner;
   }
-  ~ImportedMemory() override { munmap(map, map_bytes); }
+  ~ImportedMemory() override { machine::DeviceSpace::instance().give_back(map, map_bytes); }
 
   const Ticket ticket;
   std::byte* const map;
@@ -88,12 +89,14 @@ CUresult import(const Ticket& ticket, CUcontext context, CUdeviceptr* address) {
   struct stat about{};
   const bool fits =
       fstat(file, &about) == 0 && begin + map_bytes <= static_cast<std::uint64_t>(about.st_size);
-  void* const map =
-      fits ? mmap(nullptr, map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<off_t>(begin))
-           : MAP_FAILED;
+  machine::DeviceSpace& space = machine::DeviceSpace::instance();
+  std::byte* const map = fits ? space.take(map_bytes) : nullptr;
+  const bool mapped = map != nullptr && mmap(map, map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                                             file, static_cast<off_t>(begin)) != MAP_FAILED;
   close(file);
-  if (map == MAP_FAILED) return CUDA_ERROR_MAP_FAILED;
-  auto memory = std::make_shared<ImportedMemory>(ticket, static_cast<std::byte*>(map), map_bytes, context);
+  if (map != nullptr && !mapped) space.give_back(map, map_bytes);
+  if (!mapped) return CUDA_ERROR_MAP_FAILED;
+  auto memory = std::make_shared<ImportedMemory>(ticket, map, map_bytes, context);
   *address = memory->base;
   return Process::instance().memory.add(std::move(memory)) ? CUDA_SUCCESS : CUDA_ERROR_MAP_FAILED;
 }

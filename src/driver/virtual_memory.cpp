@@ -16,6 +16,7 @@
 #include "driver/entry.h"
 #include "driver/process.h"
 #include "driver/results.h"
+#include "machine/memory/device_space.h"
 
 namespace raddle::driver {
 namespace {
@@ -26,12 +27,12 @@ int protection_of(CUmemAccess_flags access) {
   return access == ACCESS_READ_WRITE ? PROT_READ | PROT_WRITE : access == ACCESS_READ ? PROT_READ : PROT_NONE;
 }
 
-/// Reserved addresses, with a guard behind; given back when nothing is mapped there any more.
+/// Reserved addresses; given back when nothing is mapped there any more.
 struct Range {
   const CUdeviceptr base;
   const std::size_t bytes;
   Range(CUdeviceptr begin, std::size_t size) : base(begin), bytes(size) {}
-  ~Range() { munmap(reinterpret_cast<void*>(base), bytes + kPage); }
+  ~Range() { machine::DeviceSpace::instance().give_back(reinterpret_cast<std::byte*>(base), bytes); }
   Range(const Range&) = delete;
   Range& operator=(const Range&) = delete;
 };
@@ -176,16 +177,9 @@ CUresult cuMemAddressReserve(CUdeviceptr* address, std::size_t bytes, std::size_
     return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
   alignment = std::max(alignment, kMemoryGranularity);
-  const std::size_t total = bytes + alignment + kPage;  // with room to align, and a guard behind
-  if (total < bytes) return CUDA_ERROR_OUT_OF_MEMORY;
-  void* const map = mmap(reinterpret_cast<void*>(wanted), total, PROT_NONE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (map == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
-  const auto begin = reinterpret_cast<CUdeviceptr>(map);
-  const CUdeviceptr base = (begin + alignment - 1) / alignment * alignment;
-  const CUdeviceptr end = base + bytes + kPage;
-  if (base != begin) munmap(map, base - begin);
-  if (end != begin + total) munmap(reinterpret_cast<void*>(end), begin + total - end);
+  std::byte* const taken = machine::DeviceSpace::instance().take(bytes, alignment, wanted);
+  if (taken == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  const auto base = reinterpret_cast<CUdeviceptr>(taken);
   Reservations& reservations = Reservations::instance();
   const std::lock_guard lock(reservations.mutex);
   reservations.ranges[base] = std::make_shared<const Range>(base, bytes);

@@ -155,12 +155,14 @@ Error Machine::too_large(const GridWork& grid, const GridKind& kind, const CtaNe
 Result<void> Machine::check_memory(const GridWork& grid, std::uint64_t blocks) const {
   const std::uint64_t local = grid.local_stride * grid.threads_per_block;
   const std::uint64_t needed = (local + grid.shared_bytes) * blocks;
-  if (local <= BlockMemory::kMaxLocal && needed <= memory_.capacity()) return {};
-  return Error::make(ErrorCode::out_of_memory,
-                     "the launch needs {} bytes of local and {} bytes of shared memory for each of {} "
-                     "blocks at a time; {} bytes are available",
-                     local, grid.shared_bytes, blocks,
-                     std::min(memory_.capacity(), blocks * BlockMemory::kMaxLocal));
+  if (local <= BlockMemory::kMaxLocal &&
+      needed <= memory_.capacity() - std::min(memory_.used(), memory_.capacity()))
+    return {};
+  return Error::make(
+      ErrorCode::out_of_memory,
+      "the launch needs {} bytes of local and {} bytes of shared memory for each of {} "
+      "blocks at a time; {} of {} bytes are allocated, and a block has at most {} of local memory",
+      local, grid.shared_bytes, blocks, memory_.used(), memory_.capacity(), BlockMemory::kMaxLocal);
 }
 
 /// The first grid that wants cluster-wide memory makes the pool.
@@ -267,20 +269,41 @@ std::string describe_window(const Block& block, std::uint64_t address) {
 }
 }  // namespace
 
+namespace {
+/// An address near the block's own memory. Above the start of shared memory it may be
+/// a wrong one of either.
+std::string describe_own(const Block& block, std::uint64_t address) {
+  const auto offset_of = [&](const std::byte* start, const char* name, std::uint64_t size) {
+    return fmt::format("offset {:#x} of the block's {} memory, which has {:#x} bytes",
+                       address - reinterpret_cast<std::uint64_t>(start), name, size);
+  };
+  const std::uint64_t shared = block.task->grid.shared_bytes,
+                      local = block.cta.local_stride * block.cta.thread_count;
+  // The shared memory of a cluster lies elsewhere.
+  if (block.cluster != nullptr || address < reinterpret_cast<std::uint64_t>(block.memory.shared()))
+    return offset_of(block.memory.local(), "local", local);
+  std::string text = offset_of(block.memory.shared(), "shared", shared);
+  if (local != 0) text += ", or " + offset_of(block.memory.local(), "local", local);
+  return text;
+}
+
+/// An address in the pages of launch parameters.
+std::string describe_parameter(const Task& task, std::uint64_t address) {
+  const auto offset =
+      static_cast<std::int64_t>(address - reinterpret_cast<std::uint64_t>(task.grid.context.parameters));
+  return fmt::format("offset {} of the launch's parameters, which are {} bytes and read-only", offset,
+                     task.parameter_bytes());
+}
+}  // namespace
+
 std::string Machine::describe_address(const Block& block, const RawFault& raw) const {
   if (!raw.address_known) return "an address that is not canonical or not aligned";
   std::string text = raw.access_known ? (raw.is_write ? "write, " : "read, ") : "";
   if (raw.address >> 47 != 0) return text + "no address of user memory";
   if (block.cluster != nullptr && block.cluster->window()->covers(raw.address))
     return text + describe_window(block, raw.address);
-  if (const char* region = block.memory.region_of(raw.address)) {
-    const bool shared = std::strcmp(region, "shared memory") == 0;
-    const auto base = reinterpret_cast<std::uint64_t>(shared ? block.memory.shared() : block.memory.local());
-    const std::uint64_t size =
-        shared ? block.task->grid.shared_bytes : block.cta.local_stride * block.cta.thread_count;
-    return text + fmt::format("offset {:#x} of the block's {}, which has {:#x} bytes", raw.address - base,
-                              region, size);
-  }
+  if (block.memory.covers(raw.address)) return text + describe_own(block, raw.address);
+  if (tasks_.pages().are_parameters(raw.address)) return text + describe_parameter(*block.task, raw.address);
   return text + memory_.describe(raw.address);
 }
 

@@ -2,8 +2,6 @@
 // checked and compiled as a launch from the host is.
 #include "runtime/device_runtime.h"
 
-#include <vector>
-
 #include "runtime/device_impl.h"
 
 namespace raddle {
@@ -44,9 +42,8 @@ std::optional<DeviceError> DeviceRuntime::prepare(const ChildLaunch& launch, mac
     if (!compiled) return DeviceError::invalid_device_function;
     code = *compiled;
   }
-  static const std::vector<std::byte> zeros(device_.machine->shape().parameter_bytes);
   child.kind = machine::TaskKind::grid;
-  child.set_parameters({zeros.data(), kernel->info.parameter_bytes});
+  if (!child.provide_parameter_buffer(kernel->info.parameter_bytes)) return DeviceError::memory_allocation;
   kernel->fill(child.grid, config, *code);
   const Result<void> fits = device_.machine->check(child.grid);
   if (fits) return DeviceError::success;

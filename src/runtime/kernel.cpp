@@ -121,9 +121,15 @@ Result<void> Kernel::Impl::check_block(const LaunchConfig& config) const {
     return Error::invalid("{}: {} threads per block exceed the kernel's .maxntid {}", info.name, threads,
                           text_of(largest));
   }
-  if (info.static_shared_bytes + config.shared_bytes > sm.shared_per_block) {
+  if (info.static_shared_bytes > sm.shared_per_block ||
+      config.shared_bytes > sm.shared_per_block - info.static_shared_bytes) {
     return Error::invalid("{}: {} bytes of static and {} of dynamic shared memory exceed the {} of a block",
                           info.name, info.static_shared_bytes, config.shared_bytes, sm.shared_per_block);
+  }
+  const std::uint64_t most_local = module->device->machine->shape().local_bytes_per_thread;
+  if (info.local_bytes_per_thread > most_local) {
+    return Error::make(ErrorCode::out_of_memory, "{}: {} bytes of local memory per thread exceed {}",
+                       info.name, info.local_bytes_per_thread, most_local);
   }
   if (info.parameter_bytes > module->device->machine->shape().parameter_bytes) {
     return Error::invalid("{}: {} bytes of parameters exceed {}", info.name, info.parameter_bytes,
@@ -226,9 +232,12 @@ Result<Launch> Kernel::launch(const LaunchConfig& given, std::span<const Argumen
   TRY_ASSIGN(const auto* code, impl_->compile(config.block, impl_->seen_cluster(config).size() > 1));
   machine::Task* task = device.tasks().acquire();
   task->kind = machine::TaskKind::grid;
-  task->set_parameters(block);
+  const bool has_memory = task->set_parameters(block);
   impl_->fill(task->grid, config, *code);
-  if (config.cooperative) task->set_grid_workspace();
+  if (!has_memory || (config.cooperative && !task->set_grid_workspace())) {
+    device.tasks().release(task);
+    return Error::make(ErrorCode::out_of_memory, "the host has no memory for the parameters of a launch");
+  }
   if (auto fits = device.machine->check(task->grid); !fits) {
     device.tasks().release(task);
     return std::move(fits.error());

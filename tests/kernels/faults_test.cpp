@@ -96,6 +96,19 @@ TEST_P(Faults, AccessesBehindAGuardedAllocationNameTheDistance) {
   EXPECT_TRUE(has(message, "write, 8 bytes past the end of the allocation")) << message;
 }
 
+// What an index can be wrong by does not reach the host's data: the process can go on.
+// proves: K-12g
+TEST_P(Faults, AccessesFarFromAnAllocationMeetNothing) {
+  constexpr std::uint64_t kBytes = sizeof(int) << 16, kFar = 1 << 29;
+  for (const std::uint64_t offset : {0 - kFar, 0 - kBytes, kBytes + 8192, kBytes + kFar}) {
+    close();
+    auto p = buffer(std::vector<int>(64));
+    auto big = buffer(std::vector<int>(1 << 16));
+    const std::string message = fault("wild", p, big.address().value + offset, 3);
+    EXPECT_EQ(message.find("illegal address 0x"), 0u) << message;
+  }
+}
+
 #if defined(__x86_64__)
 TEST_P(Faults, NonCanonicalAddressesAreNamed) {
   auto p = buffer(std::vector<int>(64));

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "base/page.h"
+#include "machine/memory/device_space.h"
 
 namespace raddle::machine {
 namespace {
@@ -14,14 +15,13 @@ constexpr std::uint64_t kReserved = kBelow + kAlignment + kReach;
 }  // namespace
 
 SharedWindow::~SharedWindow() {
-  if (map_ != nullptr) munmap(map_, kReserved);
+  if (map_ != nullptr) DeviceSpace::instance().give_back(map_, kReserved);
 }
 
 bool SharedWindow::reserve() {
   if (map_ != nullptr) return true;
-  void* map = mmap(nullptr, kReserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (map == MAP_FAILED) return false;
-  map_ = static_cast<std::byte*>(map);
+  map_ = DeviceSpace::instance().take(kReserved);
+  if (map_ == nullptr) return false;
   const auto first = reinterpret_cast<std::uint64_t>(map_) + kBelow;
   base_ = map_ + kBelow + (kAlignment - first % kAlignment) % kAlignment;
   return true;

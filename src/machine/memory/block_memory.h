@@ -2,9 +2,11 @@
 // reservation of address space of which only the needed bytes are committed. Allocated once, reused by block
 // after block (K-10).
 //
-//   | guard | local memory (<= 1 GiB) | guard | shared window, 256-MiB-aligned | nothing mapped up to 4 GiB
-//   above the window |
+//   | nothing | local memory (<= 1 GiB) | nothing, 64 KiB | shared window, 256-MiB-aligned | nothing up to 4
+//   GiB above the window |
 //
+// Local memory ends, and the window begins, as close together as the guard between them allows (K-11): they
+// share the last level of page tables, and a block that runs over the end of its local memory faults at once.
 // A 32-bit shared address, however wild, stays within the 4 GiB above the window: it cannot reach another
 // block's memory.
 #pragma once
@@ -28,10 +30,10 @@ class BlockMemory {
   bool require(std::uint64_t shared_bytes, std::uint64_t local_bytes);
 
   std::byte* shared() const { return window_; }  ///< host address of shared address 0
-  std::byte* local() const { return local_; }    ///< start of local memory
+  /// Start of as much local memory as the last call of require() wanted.
+  std::byte* local() const { return local_; }
   std::uint64_t committed() const { return shared_committed_ + local_committed_; }  ///< bytes
-  /// "shared memory" or "local memory", null if the address is in neither's part of the reservation.
-  const char* region_of(std::uint64_t address) const;
+  bool covers(std::uint64_t address) const;  ///< whether it lies in the reservation
 
  private:
   bool reserve();

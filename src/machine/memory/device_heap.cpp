@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "base/page.h"
+#include "machine/memory/device_space.h"
 
 namespace raddle::machine {
 namespace {
@@ -26,17 +27,15 @@ bool DeviceHeap::set_limit(std::uint64_t limit) {
 }
 
 DeviceHeap::~DeviceHeap() {
-  if (base_ != nullptr) munmap(base_ - kPage, limit_ + 2 * kPage);
+  if (base_ != nullptr) DeviceSpace::instance().give_back(base_, limit_);
 }
 
 bool DeviceHeap::reserve() {
   if (base_ != nullptr) return true;
-  void* map =
-      mmap(nullptr, limit_ + 2 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (map == MAP_FAILED) return false;
-  std::byte* base = static_cast<std::byte*>(map) + kPage;
+  std::byte* const base = DeviceSpace::instance().take(limit_);
+  if (base == nullptr) return false;
   if (mprotect(base, limit_, PROT_READ | PROT_WRITE) != 0) {
-    munmap(map, limit_ + 2 * kPage);
+    DeviceSpace::instance().give_back(base, limit_);
     return false;
   }
   base_ = base;

@@ -1,4 +1,4 @@
-// mmap, guard pages and the table of allocations. One lock: allocation is not a hot path.
+// Mappings and the table of allocations. One lock: allocation is not a hot path.
 #include "machine/memory/device_memory.h"
 
 #include <sys/mman.h>
@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/page.h"
+#include "machine/memory/device_space.h"
 
 namespace raddle::machine {
 namespace {
@@ -26,9 +27,15 @@ unsigned class_of(std::uint64_t bytes) {
   return static_cast<unsigned>(std::bit_width((bytes - 1) / DeviceMemory::kAlignment));
 }
 
-std::byte* map_memory(std::uint64_t bytes, int protection) {
-  void* map = mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return map == MAP_FAILED ? nullptr : static_cast<std::byte*>(map);
+/// Addresses with memory: all zero, taken when it is touched. Null: the host has none.
+std::byte* take_memory(std::uint64_t bytes, std::uint64_t alignment) {
+  std::byte* const memory = DeviceSpace::instance().take(bytes, alignment);
+  if (memory == nullptr || mprotect(memory, bytes, PROT_READ | PROT_WRITE) == 0) return memory;
+  DeviceSpace::instance().give_back(memory, bytes);
+  return nullptr;
+}
+void give_back(std::byte* memory, std::uint64_t bytes) {
+  if (memory != nullptr) DeviceSpace::instance().give_back(memory, bytes);
 }
 std::uint64_t number(const std::byte* p) { return reinterpret_cast<std::uint64_t>(p); }
 
@@ -43,21 +50,22 @@ DeviceMemory::DeviceMemory(std::uint64_t capacity) : capacity_(capacity), free_(
 DeviceMemory::~DeviceMemory() {
   for (auto& [address, entry] : entries_) {
     if (entry.file >= 0) close(entry.file);
-    if (entry.map != nullptr) munmap(entry.map, entry.map_bytes);
-    if (entry.alias != nullptr) munmap(entry.alias, entry.alias_bytes);
+    give_back(entry.map, entry.map_bytes);
+    give_back(entry.alias, entry.map_bytes);
   }
   for (const Slab& slab : slabs_) {
     if (slab.file >= 0) close(slab.file);
-    munmap(slab.map, slab.bytes);
+    give_back(slab.map, kSlabBytes);
   }
 }
 
 Result<DevicePtr> DeviceMemory::allocate(std::uint64_t bytes, std::string_view name, bool managed) {
   if (bytes == 0) return Error::invalid("an allocation needs at least one byte");
   std::lock_guard lock(mutex_);
-  if (bytes > capacity_ - std::min(used_, capacity_)) {
+  const std::uint64_t left = capacity_ - std::min(used(), capacity_);
+  if (bytes > left) {
     return Error::make(ErrorCode::out_of_memory, "out of device memory: {} bytes wanted, {} of {} left",
-                       bytes, capacity_ - used_, capacity_);
+                       bytes, left, capacity_);
   }
   const auto allocated = bytes >= kGuardedFrom ? allocate_mapped(bytes, name) : allocate_pooled(bytes, name);
   if (allocated) entries_[allocated->value].allocation.managed = managed;
@@ -67,75 +75,60 @@ Result<DevicePtr> DeviceMemory::allocate(std::uint64_t bytes, std::string_view n
 // Two mappings of the same anonymous pages: kernels read the one, the host writes the other. So a constant
 // can be written while kernels run, and no moment exists in which a kernel could write it.
 Result<DevicePtr> DeviceMemory::allocate_constants(std::uint64_t bytes, std::string_view name) {
-  std::lock_guard lock(mutex_);
-  const auto refuse = [&](const char* what) {
-    return Error::make(ErrorCode::out_of_memory, "no {} bytes for {}: {} refused: {}", bytes, name, what,
-                       std::strerror(errno));
-  };
-  const std::uint64_t body = round_up(std::max<std::uint64_t>(bytes, 1), kPage), total = body + 2 * kPage;
+  const std::uint64_t body = round_up(std::max<std::uint64_t>(bytes, 1), kPage);
+  DeviceSpace& space = DeviceSpace::instance();
+  std::byte *const memory = space.take(body), *const alias = space.take(body);
   const int pages = memfd_create("raddle constants", MFD_CLOEXEC);
-  if (pages < 0) return refuse("memfd_create");
-  Entry entry;
-  const auto give_back = [&](const char* what) {
-    auto error = refuse(what);
-    if (entry.map != nullptr) munmap(entry.map, total);
-    close(pages);
-    return error;
+  const auto map = [&](std::byte* at, int protection) {
+    return mmap(at, body, protection, MAP_SHARED | MAP_FIXED, pages, 0) != MAP_FAILED;
   };
-  if (ftruncate(pages, static_cast<off_t>(body)) != 0) return give_back("ftruncate");
-  entry.map = map_memory(total, PROT_NONE);
-  if (entry.map == nullptr) return give_back("mmap");
-  std::byte* memory = entry.map + kPage;
-  if (mmap(memory, body, PROT_READ, MAP_SHARED | MAP_FIXED, pages, 0) == MAP_FAILED) return give_back("mmap");
-  void* alias = mmap(nullptr, body, PROT_READ | PROT_WRITE, MAP_SHARED, pages, 0);
-  if (alias == MAP_FAILED) return give_back("mmap");
-  close(pages);
-  // As close to the guard behind it as its alignment allows.
+  const bool mapped = memory != nullptr && alias != nullptr && pages >= 0 &&
+                      ftruncate(pages, static_cast<off_t>(body)) == 0 && map(memory, PROT_READ) &&
+                      map(alias, PROT_READ | PROT_WRITE);
+  const int error = errno;
+  if (pages >= 0) close(pages);
+  if (!mapped) {
+    give_back(memory, body);
+    give_back(alias, body);
+    return Error::make(ErrorCode::out_of_memory, "no {} bytes for {}: {}", bytes, name, std::strerror(error));
+  }
+  const std::lock_guard lock(mutex_);
+  // As close to what is inaccessible behind it as its alignment allows.
   const DevicePtr address{number(memory) + (body - bytes) / kAlignment * kAlignment};
+  Entry entry;
   entry.allocation = {address, bytes, std::string(name), true, next_id()};
-  entry.map_bytes = total;
-  entry.alias = static_cast<std::byte*>(alias);
-  entry.alias_bytes = body;
+  entry.map = memory;
+  entry.map_bytes = body;
+  entry.alias = alias;
   used_ += bytes;
   entries_.emplace(address.value, std::move(entry));
   return address;
 }
 
-// A guard page, the memory, a guard page. The memory ends as close to the guard behind it as its alignment
-// allows, so that running over the end faults; large ones start on a huge page.
+// Around it is nothing for a gigabyte (device_space.h). The memory ends as close to the end of its last page
+// as its alignment allows, so that running over the end faults; large ones start on a huge page.
 Result<DevicePtr> DeviceMemory::allocate_mapped(std::uint64_t bytes, std::string_view name) {
   const std::uint64_t alignment = bytes >= kHugePage ? kHugePage : kPage;
   const std::uint64_t body = round_up(bytes, kPage);
-  const std::uint64_t total = body + alignment + kPage;
-  std::byte* map = map_memory(total, PROT_NONE);
-  const auto refuse = [&] {
+  std::byte* const memory = take_memory(body, alignment);
+  if (memory == nullptr)
     return Error::make(ErrorCode::out_of_memory, "the host has no {} bytes for device memory", bytes);
-  };
-  if (map == nullptr) return refuse();
-  const std::uint64_t start = round_up(number(map) + kPage, alignment);
-  auto* memory = map + (start - number(map));
-  if (mprotect(memory, body, PROT_READ | PROT_WRITE) != 0) {
-    munmap(map, total);
-    return refuse();
-  }
   if (bytes >= kHugePage) madvise(memory, body, MADV_HUGEPAGE);
   const std::uint64_t slack = alignment == kPage ? (body - bytes) / kAlignment * kAlignment : 0;
-  const DevicePtr address{start + slack};
+  const DevicePtr address{number(memory) + slack};
   Entry& entry = entries_[address.value];
   entry.allocation = {address, bytes, std::string(name), false, next_id()};
-  entry.map = map;
-  entry.map_bytes = total;
+  entry.map = memory;
+  entry.map_bytes = body;
   used_ += bytes;
   return address;
 }
 
 bool DeviceMemory::grow_pool() {
-  const std::uint64_t total = kSlabBytes + 2 * kPage;
-  std::byte* map = map_memory(total, PROT_NONE);
+  std::byte* const map = take_memory(kSlabBytes, kPage);
   if (map == nullptr) return false;
-  slabs_.push_back({map, total, -1});
-  if (mprotect(map + kPage, kSlabBytes, PROT_READ | PROT_WRITE) != 0) return false;
-  slab_next_ = number(map) + kPage;
+  slabs_.push_back({map, -1});
+  slab_next_ = number(map);
   slab_end_ = slab_next_ + kSlabBytes;
   return true;
 }
@@ -170,8 +163,8 @@ Result<void> DeviceMemory::free(DevicePtr address) {
   used_ -= entry.allocation.bytes;
   if (entry.map != nullptr) {
     if (entry.file >= 0) close(entry.file);
-    munmap(entry.map, entry.map_bytes);
-    if (entry.alias != nullptr) munmap(entry.alias, entry.alias_bytes);
+    give_back(entry.map, entry.map_bytes);
+    give_back(entry.alias, entry.map_bytes);
   } else {
     free_[entry.size_class].push_back(address.value);
   }
@@ -220,9 +213,9 @@ Result<FilePages> DeviceMemory::share(DevicePtr address) {
   int* file = &entry.file;
   if (entry.map == nullptr) {
     const auto slab = std::find_if(slabs_.begin(), slabs_.end(), [&](const Slab& each) {
-      return address.value - number(each.map) < each.bytes;
+      return address.value - number(each.map) < kSlabBytes;
     });
-    begin = number(slab->map) + kPage;
+    begin = number(slab->map);
     bytes = kSlabBytes;
     file = &slab->file;
   }
@@ -265,7 +258,7 @@ Result<std::byte*> DeviceMemory::host(DevicePtr address, std::uint64_t bytes) co
     std::lock_guard lock(mutex_);
     if (const Entry* entry = entry_at(address.value); entry != nullptr) {
       const bool fits = bytes <= readable_end(*entry) - address.value;
-      if (fits && entry->alias != nullptr) return entry->alias + (address.value - number(entry->map + kPage));
+      if (fits && entry->alias != nullptr) return entry->alias + (address.value - number(entry->map));
       if (fits) return reinterpret_cast<std::byte*>(address.value);
     }
   }
@@ -303,11 +296,6 @@ std::string DeviceMemory::describe(std::uint64_t address) const {
     return fmt::format("{} bytes before {}", above->address.value - address, what(*above));
   }
   return fmt::format("{} bytes past the end of {}", past, what(*below));
-}
-
-std::uint64_t DeviceMemory::used() const {
-  std::lock_guard lock(mutex_);
-  return used_;
 }
 
 }  // namespace raddle::machine

@@ -1,8 +1,9 @@
-// Device memory: host memory from mmap, in direct mode (a generic address is a host address). Knows every
-// allocation, so that a fault can name the nearest one. Allocations of 64 KiB and more lie between guard
-// pages; smaller ones are pooled.
+// Device memory: host memory from mmap, in direct mode (a generic address is a host address), at addresses of
+// its own (device_space.h). Knows every allocation, so that a fault can name the nearest one. Around
+// allocations of 64 KiB and more is nothing; smaller ones are pooled.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -45,7 +46,7 @@ class DeviceMemory {
   /// Thread-safe, as all of this class. Fresh memory is zero, reused memory is not.
   /// @errors out_of_memory: more than the capacity left, or the host refuses; invalid: zero bytes
   Result<DevicePtr> allocate(std::uint64_t bytes, std::string_view name = {}, bool managed = false);
-  /// Constants: between guard pages, and read-only to kernels, whose writes fault (K-11). The host writes
+  /// Constants: with nothing around, and read-only to kernels, whose writes fault (K-11). The host writes
   /// through host(), at any time. @errors out_of_memory
   Result<DevicePtr> allocate_constants(std::uint64_t bytes, std::string_view name = {});
   /// @errors invalid: not the start of a live allocation
@@ -70,21 +71,19 @@ class DeviceMemory {
   std::string describe(std::uint64_t address) const;
 
   std::uint64_t capacity() const { return capacity_; }
-  std::uint64_t used() const;
+  std::uint64_t used() const { return used_.load(std::memory_order_relaxed); }
 
  private:
   struct Entry {
     Allocation allocation;
-    std::byte* map = nullptr;  // own mapping, guards included; null when pooled
+    std::byte* map = nullptr;  // own mapping; null when pooled
     std::uint64_t map_bytes = 0;
     unsigned size_class = 0;     // of a pooled one
     int file = -1;               // of a mapped one that is shared
-    std::byte* alias = nullptr;  // constants: writable mapping of the pages, the first of them
-    std::uint64_t alias_bytes = 0;
+    std::byte* alias = nullptr;  // constants: writable mapping of the same pages
   };
   struct Slab {
     std::byte* map;
-    std::uint64_t bytes;
     int file = -1;  // where it is shared
   };
   Result<DevicePtr> allocate_mapped(std::uint64_t bytes, std::string_view name);
@@ -95,7 +94,7 @@ class DeviceMemory {
 
   const std::uint64_t capacity_;
   mutable std::mutex mutex_;
-  std::uint64_t used_ = 0;
+  std::atomic<std::uint64_t> used_{0};            // changed under the lock, read by every launch
   std::map<std::uint64_t, Entry> entries_;        // by address
   std::vector<std::vector<std::uint64_t>> free_;  // pooled chunks by size class
   std::vector<Slab> slabs_;

@@ -166,7 +166,7 @@ std::uint64_t Call::get_parameter_buffer() {
   }
   Children& mine = family();
   const std::lock_guard lock(mine.mutex);
-  const auto address = reinterpret_cast<std::uint64_t>(child->grid.context.parameters);
+  const std::uint64_t address = child->parameter_buffer();
   mine.prepared.emplace(address, child);
   return address;
 }
@@ -222,6 +222,8 @@ DeviceError Call::launch() {
     child = found->second;
     mine.prepared.erase(found);
   }
+  // From here on no kernel writes them.
+  if (!child->take_parameter_buffer()) return machine_.tasks().release(child), DeviceError::memory_allocation;
   return submit(mine, *child, argument(1));
 }
 

@@ -2,10 +2,8 @@
 #include "machine/tasks/task.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
-#include "base/assert.h"
 #include "base/futex.h"
 #include "machine/tasks/children.h"
 
@@ -22,27 +20,45 @@ CtaNeeds needs_of(const GridWork& grid, const SmLimits& sm) {
   return needs;
 }
 
-void Task::Freer::operator()(std::byte* p) const { std::free(p); }
-
-void Task::set_parameters(std::span<const std::byte> bytes) {
-  std::byte* block = few_parameters_;
-  if (bytes.size() > sizeof few_parameters_) {
-    constexpr std::size_t kAlign = 128;
-    const std::size_t wanted = (bytes.size() + kAlign - 1) / kAlign * kAlign;
-    if (parameter_capacity_ < wanted) {
-      parameters_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlign, wanted)));
-      RADDLE_ASSERT(parameters_ != nullptr, "no memory for launch parameters");
-      parameter_capacity_ = wanted;
-    }
-    block = parameters_.get();
+bool Task::set_parameters(std::span<const std::byte> bytes) {
+  if (parameters_.host == nullptr || parameters_.bytes < bytes.size()) {
+    const LaunchPiece piece = pages_.parameters(bytes.size());
+    if (piece.host == nullptr) return false;
+    parameters_ = piece;
   }
-  if (!bytes.empty()) std::memcpy(block, bytes.data(), bytes.size());
-  grid.context.parameters = block;
+  if (!bytes.empty()) std::memcpy(parameters_.host, bytes.data(), bytes.size());
+  parameter_bytes_ = bytes.size();
+  grid.context.parameters = parameters_.kernel;
+  return true;
 }
 
-void Task::set_grid_workspace() {
-  grid_workspace_ = {sizeof grid_workspace_, 0};
-  grid.context.grid_workspace = reinterpret_cast<std::uint64_t>(&grid_workspace_);
+/// Zeroed. @returns null if the host has no memory
+std::byte* Task::provide_buffer(std::uint64_t bytes) {
+  if (buffer_.host == nullptr || buffer_.bytes < bytes) {
+    const LaunchPiece piece = pages_.buffer(bytes);
+    if (piece.host == nullptr) return nullptr;
+    buffer_ = piece;
+  }
+  std::memset(buffer_.host, 0, bytes);
+  return buffer_.host;
+}
+
+bool Task::set_grid_workspace() {
+  struct GridWorkspace {
+    std::uint32_t bytes;
+    std::uint32_t barrier;  // what the blocks count in and spin on
+  };
+  std::byte* const memory = provide_buffer(sizeof(GridWorkspace));
+  if (memory == nullptr) return false;
+  const GridWorkspace workspace{sizeof(GridWorkspace), 0};
+  std::memcpy(memory, &workspace, sizeof workspace);
+  grid.context.grid_workspace = reinterpret_cast<std::uint64_t>(buffer_.kernel);
+  return true;
+}
+
+bool Task::provide_parameter_buffer(std::uint64_t bytes) {
+  parameter_bytes_ = bytes;
+  return provide_buffer(bytes) != nullptr;
 }
 
 void Task::wait() {

@@ -14,6 +14,7 @@
 #include "exec/executable.h"
 #include "exec/fault.h"
 #include "machine/distributor/grid.h"
+#include "machine/memory/launch_pages.h"
 
 namespace raddle::machine {
 
@@ -58,7 +59,8 @@ struct GridWork {
 /// What one block takes of a modelled SM.
 CtaNeeds needs_of(const GridWork& grid, const SmLimits& sm);
 
-class Task {
+// Aligned, so that who fills in one does not take cache lines from whom another runs.
+class alignas(128) Task {
  public:
   // What it is. Written before submission, constant afterwards.
   TaskKind kind = TaskKind::marker;
@@ -67,11 +69,20 @@ class Task {
   std::function<void()> function;
   std::function<bool()> condition;
 
-  /// Copies the parameter block, 128-byte aligned, keeping the buffer of an earlier use if it is large
-  /// enough.
-  void set_parameters(std::span<const std::byte> bytes);
+  explicit Task(LaunchPages& pages) : pages_(pages) {}
+  /// Copies the parameter block to where the kernel reads it, 128-byte aligned; a piece of an earlier use is
+  /// kept if it is large enough, so the next launch of as many takes no memory.
+  /// @returns false if the host has none; likewise below
+  bool set_parameters(std::span<const std::byte> bytes);
   /// Gives a cooperative grid its workspace, zeroed: %envreg1:%envreg2 of cooperative groups.
-  void set_grid_workspace();
+  bool set_grid_workspace();
+  /// For a grid that a kernel launches: memory for so many bytes of parameters, zeroed, which that kernel
+  /// fills.
+  bool provide_parameter_buffer(std::uint64_t bytes);
+  std::uint64_t parameter_buffer() const { return reinterpret_cast<std::uint64_t>(buffer_.kernel); }
+  /// What was filled in becomes the parameters.
+  bool take_parameter_buffer() { return set_parameters({buffer_.host, parameter_bytes_}); }
+  std::uint64_t parameter_bytes() const { return parameter_bytes_; }
 
   // Completion: 0 pending, 1 pending with sleepers, 2 done.
   std::atomic<std::uint32_t> state{0};
@@ -111,18 +122,12 @@ class Task {
   ~Task();
 
  private:
-  struct Freer {
-    void operator()(std::byte* p) const;
-  };
+  std::byte* provide_buffer(std::uint64_t bytes);
+  LaunchPages& pages_;
   std::atomic<Children*> family_{nullptr};
-  alignas(128) std::byte few_parameters_[512];
-  std::unique_ptr<std::byte, Freer> parameters_;  // when there are more
-  std::size_t parameter_capacity_ = 0;
-  struct GridWorkspace {
-    std::uint32_t bytes;
-    std::uint32_t barrier;  ///< what the blocks count in and spin on
-  };
-  alignas(64) GridWorkspace grid_workspace_{};
+  LaunchPiece parameters_;
+  LaunchPiece buffer_;  // workspace of a cooperative grid, or what take_parameter_buffer() takes
+  std::uint64_t parameter_bytes_ = 0;
 };
 
 }  // namespace raddle::machine

@@ -20,7 +20,7 @@ std::uint64_t now_ns() {
 void TaskScheduler::grow_pool() {
   constexpr int kBatch = 64;
   for (int i = 0; i < kBatch; ++i) {
-    all_.push_back(std::make_unique<Task>());
+    all_.push_back(std::make_unique<Task>(pages_));
     Task& task = *all_.back();
     task.graph.successors.reserve(4);
     task.graph.next = pool_;

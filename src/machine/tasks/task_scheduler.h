@@ -45,6 +45,8 @@ class TaskScheduler {
   std::uint64_t completed();                                                   ///< number of tasks, so far
   /// What is submitted and not complete, each with a reference for the caller to release.
   std::vector<Task*> pending();
+  /// Where parameters of its tasks lie.
+  const LaunchPages& pages() const { return pages_; }
   /// Whether nothing is left but callbacks that run, and what waits for them.
   bool only_callbacks_left();
 
@@ -60,6 +62,7 @@ class TaskScheduler {
   bool launch_tail(Task& task);
 
   TaskDispatcher& dispatcher_;
+  LaunchPages pages_;
   std::mutex mutex_;
   Task* pool_ = nullptr;
   std::vector<std::unique_ptr<Task>> all_;

@@ -63,13 +63,16 @@ TEST_F(Driver, HostMemoryIsRegisteredOnce) {
 
 TEST_F(Driver, DeviceMemoryMayComeWhereRegisteredMemoryWas) {
   constexpr std::size_t kBytes = 1 << 20;
-  const CUdeviceptr before = allocate(kBytes);  // where the host will put the next of its size, too
+  const CUdeviceptr before = allocate(kBytes);  // where the next of its size will be, too
   ASSERT_EQ(cuMemFree_v2(before), CUDA_SUCCESS);
-  void* const left = mmap(reinterpret_cast<void*>(before), kBytes, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  const auto map = [&](int protection) {
+    return mmap(reinterpret_cast<void*>(before), kBytes, protection,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  };
+  void* const left = map(PROT_READ | PROT_WRITE);
   ASSERT_EQ(number(left), before);
   ASSERT_EQ(cuMemHostRegister_v2(left, kBytes, 0), CUDA_SUCCESS);
-  munmap(left, kBytes);  // and never unregistered
+  ASSERT_EQ(number(map(PROT_NONE)), before);  // and never unregistered
   const CUdeviceptr a = allocate(kBytes);
   if (a != before) GTEST_SKIP() << "the host gave another address";
   EXPECT_EQ(attribute<unsigned>(POINTER_MEMORY_TYPE, a), MEMORYTYPE_DEVICE);

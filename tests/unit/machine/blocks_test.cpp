@@ -217,6 +217,10 @@ TEST_F(Blocks, SharedLocalAndConstantMemoryFitTheFirstCacheTogether) {
       add(reinterpret_cast<std::uint64_t>(cta.local) + t * cta.local_stride, kLocal);
     }
     add(constants.value, kConstants);
+    // Shared and local memory lie together: a guard of 64 KiB between them, in the same tables of pages.
+    const auto local = reinterpret_cast<std::uint64_t>(cta.local),
+               shared = reinterpret_cast<std::uint64_t>(cta.shared);
+    EXPECT_EQ(shared - local, kThreads * kLocal + (64 << 10));
   });
   ASSERT_EQ(run(kernel, {.x = 200, .threads = kThreads, .shared = kShared, .local = kLocal}).kind,
             exec::FaultKind::none);

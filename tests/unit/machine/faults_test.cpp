@@ -234,6 +234,15 @@ TEST_F(Faults, AShortageIsFoundBeforeAnyBlockStarts) {
   auto result = machine_->check(grid);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, ErrorCode::out_of_memory);
+  // What is allocated already is not there for blocks.
+  DeviceMemory& memory = machine_->memory();
+  constexpr std::uint64_t kLeft = 16 << 20;
+  grid.local_stride = kLeft / 1024;
+  EXPECT_TRUE(machine_->check(grid).ok());
+  const DevicePtr most = *memory.allocate(memory.capacity() - kLeft + 1);
+  EXPECT_FALSE(machine_->check(grid).ok());
+  ASSERT_TRUE(memory.free(most).ok());
+  EXPECT_TRUE(machine_->check(grid).ok());
   grid.local_stride = 0;
   grid.shared_model_bytes = 300 << 10;
   EXPECT_FALSE(machine_->check(grid).ok());

@@ -17,7 +17,8 @@ namespace raddle::machine {
 namespace {
 
 std::unique_ptr<Task> grid_of(std::uint32_t blocks, std::uint32_t threads = 1024) {
-  auto task = std::make_unique<Task>();
+  static LaunchPages pages;
+  auto task = std::make_unique<Task>(pages);
   task->grid.threads_per_block = threads;
   task->grid.blocks = blocks;
   task->grid.context.nctaid[0] = blocks;

@@ -208,7 +208,8 @@ TEST_P(Mapping, AWorkerHasOneRegionOfSharedAndOneOfLocalMemory) {
     barrier(warp);
     const std::lock_guard lock(mutex_);
     shared[this_thread()].insert(cta.shared);
-    local[this_thread()].insert(cta.local);
+    const std::uint64_t bytes = cta.local_stride * cta.thread_count;
+    local[this_thread()].insert(cta.local + (bytes + 4095) / 4096 * 4096);  // which ends in one place
   });
   for (const std::uint64_t kib : {16, 100, 50})
     ASSERT_EQ(run_well(kernel, {.x = 300, .threads = 128, .shared = kib << 10, .local = kib}),

@@ -1,5 +1,8 @@
 // Device memory and the device heap.
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <set>
@@ -7,6 +10,8 @@
 
 #include "machine/memory/block_memory.h"
 #include "machine/memory/device_copy.h"
+#include "machine/memory/device_space.h"
+#include "machine/memory/launch_pages.h"
 #include "machine_fixture.h"
 
 namespace raddle::machine {
@@ -26,6 +31,102 @@ bool is_guard(const std::byte* first, std::uint64_t bytes) {
     if (from <= at && at < to && closed) at = to;
   }
   return at >= end;
+}
+
+std::uint64_t address_of(const void* p) { return reinterpret_cast<std::uint64_t>(p); }
+
+// Nothing that the program or its libraries have lies within terabytes.
+TEST(DeviceSpace, IsFarFromTheHostsMemory) {
+  DeviceSpace& space = DeviceSpace::instance();
+  if (!space.is_reserved()) GTEST_SKIP() << "the system refuses the reservation";
+  constexpr std::uint64_t kFar = 1ull << 40, kMapped = 1 << 20;
+  static int variable = 0;
+  int local = 0;
+  const auto allocated = std::make_unique<std::byte[]>(100), large = std::make_unique<std::byte[]>(kMapped);
+  void* const mapped = mmap(nullptr, kMapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  for (const void* host : {static_cast<const void*>(&variable), static_cast<const void*>(&local),
+                           static_cast<const void*>(allocated.get()), static_cast<const void*>(large.get()),
+                           static_cast<const void*>(mapped), reinterpret_cast<const void*>(&std::malloc)})
+    for (const std::uint64_t address : {address_of(host) - kFar, address_of(host), address_of(host) + kFar})
+      EXPECT_FALSE(space.covers(address)) << host;
+  munmap(mapped, kMapped);
+}
+
+// proves: K-12a, K-12b
+TEST(DeviceSpace, NothingLiesWithinAGuardOfWhatIsTaken) {
+  DeviceSpace own_mappings;  // the process's has the addresses already
+  ASSERT_TRUE(!DeviceSpace::instance().is_reserved() || !own_mappings.is_reserved());
+  for (DeviceSpace* space : {&DeviceSpace::instance(), &own_mappings}) {
+    std::vector<std::pair<std::byte*, std::uint64_t>> taken;
+    for (const std::uint64_t bytes : {1ull, 4096ull, 10000ull, 5ull << 20})
+      for (const std::uint64_t alignment : {4096ull, 2ull << 20, 1ull << 32}) {
+        std::byte* const start = space->take(bytes, alignment);
+        ASSERT_NE(start, nullptr);
+        EXPECT_EQ(address_of(start) % alignment, 0u);
+        ASSERT_EQ(mprotect(start, bytes, PROT_READ | PROT_WRITE), 0);
+        taken.emplace_back(start, (bytes + 4095) / 4096 * 4096);
+      }
+    for (const auto& [start, bytes] : taken) {
+      EXPECT_TRUE(is_guard(start - space->guard(), space->guard()));
+      EXPECT_FALSE(is_guard(start, 1));
+      EXPECT_TRUE(is_guard(start + bytes, space->guard()));
+    }
+    for (const auto& [start, bytes] : taken) {
+      space->give_back(start, bytes);
+      if (space->is_reserved()) EXPECT_TRUE(is_guard(start, bytes));
+    }
+  }
+}
+
+TEST(DeviceSpace, AddressesAreUsedAgain) {
+  DeviceSpace& space = DeviceSpace::instance();
+  if (!space.is_reserved()) GTEST_SKIP() << "the system refuses the reservation";
+  constexpr std::uint64_t kBytes = 3 << 20;
+  std::byte *const first = space.take(kBytes), *const second = space.take(kBytes),
+                   *const third = space.take(kBytes);
+  EXPECT_EQ(address_of(second) - address_of(first), kBytes + space.guard());
+  space.give_back(first, kBytes);
+  space.give_back(second, kBytes);
+  std::byte* const both = space.take(2 * kBytes + space.guard());  // they have become one
+  EXPECT_EQ(both, first);
+  std::byte* const elsewhere = space.take(kBytes, 4096, address_of(third) + (1ull << 40));
+  EXPECT_EQ(address_of(elsewhere), address_of(third) + (1ull << 40));
+  std::byte* const not_there = space.take(kBytes, 4096, address_of(third) + 4096);  // in what is taken
+  EXPECT_NE(address_of(not_there), address_of(third) + 4096);
+  for (std::byte* each : {third, elsewhere, not_there}) space.give_back(each, kBytes);
+  space.give_back(both, 2 * kBytes + space.guard());
+  EXPECT_EQ(space.take(0), nullptr);
+  EXPECT_EQ(space.take(~0ull), nullptr);
+  EXPECT_EQ(space.take(4096, 1ull << 63), nullptr);
+}
+
+TEST(LaunchPages, KernelsReadWhatTheLauncherWrites) {
+  LaunchPages pages;
+  std::vector<LaunchPiece> pieces;
+  for (const std::uint64_t bytes : {0, 1, 512, 513, 32764, 100000}) {
+    const LaunchPiece piece = pages.parameters(bytes);
+    ASSERT_NE(piece.host, nullptr);
+    EXPECT_GE(piece.bytes, std::max<std::uint64_t>(bytes, 1));
+    EXPECT_EQ(address_of(piece.kernel) % 128, 0u);
+    EXPECT_TRUE(pages.are_parameters(address_of(piece.kernel)));
+    EXPECT_FALSE(pages.are_parameters(address_of(piece.host)));
+    std::memset(piece.host, static_cast<int>(pieces.size()), piece.bytes);
+    pieces.push_back(piece);
+  }
+  for (std::size_t i = 0; i < pieces.size(); ++i)
+    EXPECT_EQ(std::count(pieces[i].kernel, pieces[i].kernel + pieces[i].bytes, static_cast<std::byte>(i)),
+              static_cast<std::ptrdiff_t>(pieces[i].bytes));
+  const LaunchPiece buffer = pages.buffer(64);
+  EXPECT_EQ(buffer.host, buffer.kernel);
+  EXPECT_FALSE(pages.are_parameters(address_of(buffer.kernel)));
+}
+
+TEST(LaunchPages, HoldManyLaunches) {
+  LaunchPages pages;
+  std::set<std::byte*> places;
+  for (int i = 0; i < 2000; ++i) places.insert(pages.parameters(600).kernel);  // more than a slab
+  EXPECT_EQ(places.size(), 2000u);
+  EXPECT_FALSE(places.contains(nullptr));
 }
 
 TEST(DeviceMemory, KnowsMemoryThatOthersMapped) {
@@ -84,16 +185,30 @@ TEST(BlockMemory, RegionsOfAllWorkersLieBetweenGuards) {
 // proves: K-12b
 TEST(DeviceMemory, ConstantsAndLargeAllocationsLieBetweenGuards) {
   DeviceMemory memory(1 << 30);
+  const std::uint64_t guard = DeviceSpace::instance().guard();
   for (std::uint64_t bytes : {DeviceMemory::kGuardedFrom, 3 * DeviceMemory::kGuardedFrom}) {
     auto large = memory.allocate(bytes), constants = memory.allocate_constants(bytes);
     ASSERT_TRUE(large.ok() && constants.ok());
     for (DevicePtr p : {*large, *constants}) {
       auto* at = reinterpret_cast<std::byte*>(p.value);
-      EXPECT_TRUE(is_guard(at - 4096, 4096));
+      EXPECT_TRUE(is_guard(at - guard, guard));
       EXPECT_FALSE(is_guard(at, 1));
-      EXPECT_TRUE(is_guard(at + bytes, 4096));
+      EXPECT_TRUE(is_guard(at + bytes, guard));
     }
+    // So does the mapping through which the host writes constants.
+    std::byte* const written = *memory.host(*constants, bytes);
+    EXPECT_TRUE(is_guard(written - guard, guard) && is_guard(written + bytes, guard));
   }
+}
+
+// proves: K-12b
+TEST(DeviceHeap, LiesBetweenGuards) {
+  constexpr std::uint64_t kBytes = 1 << 20;
+  DeviceHeap heap(kBytes);
+  auto* const start = reinterpret_cast<std::byte*>(heap.allocate(kBytes - 16)) - 16;
+  const std::uint64_t guard = DeviceSpace::instance().guard();
+  EXPECT_TRUE(is_guard(start - guard, guard));
+  EXPECT_TRUE(is_guard(start + kBytes, guard));
 }
 
 TEST(DeviceMemory, AllocatesAlignedAndFreesOnce) {

@@ -1,0 +1,113 @@
+#include "machine/memory/device_space.h"
+
+#include <sys/mman.h>
+
+#include <bit>
+
+#include "base/assert.h"
+
+namespace raddle::machine {
+namespace {
+
+/// Above the shadow of the address sanitizer, below programs that are loaded anywhere: no system puts
+/// anything there by itself.
+constexpr std::uint64_t kBase = 32ull << 40;
+
+constexpr std::uint64_t up_to_multiple(std::uint64_t value, std::uint64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+std::byte* pointer(std::uint64_t address) { return reinterpret_cast<std::byte*>(address); }
+
+/// Addresses without memory. @returns 0 if refused
+std::uint64_t reserve(std::uint64_t wanted, std::uint64_t bytes, int flags) {
+  void* map =
+      mmap(pointer(wanted), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+  return map == MAP_FAILED ? 0 : reinterpret_cast<std::uint64_t>(map);
+}
+
+}  // namespace
+
+DeviceSpace& DeviceSpace::instance() {
+  static DeviceSpace& space = *new DeviceSpace;  // outlives every device
+  return space;
+}
+
+DeviceSpace::DeviceSpace() {
+  const std::uint64_t map = reserve(kBase, kBytes, MAP_FIXED_NOREPLACE);
+  if (map != kBase) {  // something is there, or the flag is not known
+    if (map != 0) munmap(pointer(map), kBytes);
+    return;
+  }
+  base_ = map;
+  free_.emplace(base_ + kGuard, kBytes - kGuard);
+}
+
+std::byte* DeviceSpace::take(std::uint64_t bytes, std::uint64_t alignment, std::uint64_t wanted) {
+  RADDLE_ASSERT(std::has_single_bit(alignment) && alignment >= kPage, "an alignment that is none");
+  if (bytes == 0 || bytes > kBytes || alignment > kBytes) return nullptr;
+  bytes = up_to_multiple(bytes, kPage);
+  const std::lock_guard lock(mutex_);
+  const auto above = free_.upper_bound(wanted);
+  if (wanted % alignment == 0 && above != free_.begin() && cut(std::prev(above), wanted, bytes))
+    return pointer(wanted);
+  for (auto chunk = free_.begin(); chunk != free_.end(); ++chunk) {
+    const std::uint64_t first = up_to_multiple(chunk->first, alignment);
+    if (cut(chunk, first, bytes)) return pointer(first);
+  }
+  return take_mapping(bytes, alignment);
+}
+
+/// Takes [first, first + bytes) and a guard behind it out of a free chunk that begins at or before it.
+/// @returns false if they do not fit
+bool DeviceSpace::cut(std::map<std::uint64_t, std::uint64_t>::iterator chunk, std::uint64_t first,
+                      std::uint64_t bytes) {
+  const std::uint64_t before = first - chunk->first, available = chunk->second;
+  if (before > available || bytes + kGuard > available - before) return false;
+  const std::uint64_t behind = available - before - bytes - kGuard;
+  if (before != 0)
+    chunk->second = before;
+  else
+    free_.erase(chunk);
+  if (behind != 0) free_.emplace(first + bytes + kGuard, behind);
+  return true;
+}
+
+/// With its guards, outside of the reservation.
+std::byte* DeviceSpace::take_mapping(std::uint64_t bytes, std::uint64_t alignment) {
+  const std::uint64_t total = bytes + alignment + 2 * kSmallGuard, map = reserve(0, total, 0);
+  if (map == 0) return nullptr;
+  const std::uint64_t first = up_to_multiple(map + kSmallGuard, alignment);
+  const std::uint64_t end = first + bytes + kSmallGuard;
+  if (end != map + total) munmap(pointer(end), map + total - end);
+  own_map_.emplace(first, first - map);
+  return pointer(first);
+}
+
+void DeviceSpace::give_back(std::byte* memory, std::uint64_t bytes) {
+  std::uint64_t start = reinterpret_cast<std::uint64_t>(memory);
+  bytes = up_to_multiple(bytes, kPage);
+  const std::lock_guard lock(mutex_);
+  if (const auto own = own_map_.find(start); own != own_map_.end()) {
+    munmap(memory - own->second, own->second + bytes + kSmallGuard);
+    own_map_.erase(own);
+    return;
+  }
+  // Addresses that cannot be cleared, for the process has too many mappings, are not used again.
+  if (reserve(start, bytes, MAP_FIXED) == 0) return;
+  bytes += kGuard;
+  const auto next = free_.upper_bound(start);
+  if (next != free_.begin()) {
+    const auto before = std::prev(next);
+    if (before->first + before->second == start) {
+      start = before->first;
+      bytes += before->second;
+    }
+  }
+  if (next != free_.end() && next->first == start + bytes) {
+    bytes += next->second;
+    free_.erase(next);
+  }
+  free_[start] = bytes;
+}
+
+}  // namespace raddle::machine

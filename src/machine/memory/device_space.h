@@ -1,0 +1,52 @@
+// The addresses at which device memory lies: one reservation of the whole process, far from what the C
+// library, the loader and the program map, so that a kernel's stray access meets nothing instead of the
+// host's data (ADR 33). Hands out addresses, not memory: who takes some maps what it wants there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+#include "base/page.h"
+
+namespace raddle::machine {
+
+class DeviceSpace {
+ public:
+  static constexpr std::uint64_t kBytes = 32ull << 40;  ///< of addresses, of the 128 TiB that a process has
+  static constexpr std::uint64_t kGuard = 1ull << 30;   ///< between any two that are taken: 32,768 fit
+  /// Where the system refuses the reservation (a limit on address space, some sanitizers), each taking is a
+  /// mapping of its own with so much around it.
+  static constexpr std::uint64_t kSmallGuard = 1ull << 20;
+
+  static DeviceSpace& instance();
+  /// Another one than the process's finds the addresses taken: each of its takings is a mapping of its own.
+  DeviceSpace();
+  DeviceSpace(const DeviceSpace&) = delete;
+  DeviceSpace& operator=(const DeviceSpace&) = delete;
+
+  /// So many addresses, in whole pages, aligned to a power of two; inaccessible (PROT_NONE) until something
+  /// is mapped there, as at least guard() bytes before and behind remain for ever.
+  /// @param wanted  where, if that is free
+  /// @returns null: none left
+  std::byte* take(std::uint64_t bytes, std::uint64_t alignment = kPage, std::uint64_t wanted = 0);
+  /// Unmaps what is there; both as they were in take().
+  void give_back(std::byte* start, std::uint64_t bytes);
+
+  std::uint64_t guard() const { return is_reserved() ? kGuard : kSmallGuard; }  ///< bytes
+  bool is_reserved() const { return base_ != 0; }
+  bool covers(std::uint64_t address) const { return is_reserved() && address - base_ < kBytes; }
+
+ private:
+  bool cut(std::map<std::uint64_t, std::uint64_t>::iterator chunk, std::uint64_t first, std::uint64_t bytes);
+  std::byte* take_mapping(std::uint64_t bytes, std::uint64_t alignment);
+
+  std::mutex mutex_;
+  std::uint64_t base_ = 0;
+  std::map<std::uint64_t, std::uint64_t> free_;  // start -> bytes, with the guard behind; no two touch
+  std::map<std::uint64_t, std::uint64_t>
+      own_map_;  // of takings that are mappings of their own: start -> bytes before
+};
+
+}  // namespace raddle::machine
