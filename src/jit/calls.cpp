@@ -278,8 +278,7 @@ void FunctionCompiler::emit_device_runtime_call(const ptx::Call& call, ptx::Devi
   auto* type = llvm::ArrayType::get(i64, exec::kDeviceRuntimeArguments);
   auto* arguments = entry_alloca(type, "device_runtime", 64);
   ir.CreateStore(llvm::Constant::getNullValue(type), arguments);
-  for_each_lane(mask_bits(executing()), [&](llvm::Value* lane) {
-    mark_lane(lane);
+  for_each_marked_lane(mask_bits(executing()), [&](llvm::Value* lane) {
     for (unsigned k = 0; k < words.size(); ++k)
       ir.CreateStore(ir.CreateZExt(load_lane(words[k].first, words[k].second, lane), i64),
                      ir.CreateConstInBoundsGEP1_32(i64, arguments, k));
@@ -292,7 +291,6 @@ void FunctionCompiler::emit_device_runtime_call(const ptx::Call& call, ptx::Devi
                  ir.CreateTrunc(result, ir.getIntNTy(std::min(word_bytes(v), 8u) * 8)), lane);
     }
   });
-  mark_lane(nullptr);
 }
 
 /// Services see one lane at a time: scalars out of the argument slots, result back.
@@ -311,8 +309,7 @@ void FunctionCompiler::emit_service_call(const ptx::Call& call, std::string_view
   if (!call.returns.empty() && call.returns[0].kind == Operand::Kind::variable)
     result_slot = parameter_slot(call.returns[0].index);
   auto* i64 = ir.getInt64Ty();
-  for_each_lane(mask_bits(executing()), [&](llvm::Value* lane) {
-    mark_lane(lane);
+  for_each_marked_lane(mask_bits(executing()), [&](llvm::Value* lane) {
     auto argument = [&](std::size_t k, llvm::Type* as) {
       return ir.CreateZExtOrTrunc(load_lane(arrays[k], types[k], lane), as);
     };
@@ -331,7 +328,6 @@ void FunctionCompiler::emit_service_call(const ptx::Call& call, std::string_view
                    {warp_, lane, argument(0, i64), argument(1, i64), argument(2, i32), argument(3, i64)});
     if (result && result_slot) store_lane(result_slot, result, lane);
   });
-  mark_lane(nullptr);
 }
 
 /// Calls a device function for some lanes; tells it which others wait that it might have to meet.

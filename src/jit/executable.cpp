@@ -98,6 +98,7 @@ std::optional<exec::AccessedMemory> JitExecutable::accessed(std::uint64_t code,
   if (!access) return {};
   exec::AccessedMemory result{.address = access->address, .is_write = access->is_write};
   const LaneRun lanes = place_of(code).value_or(CodePlace{}).lanes;
+  if (lanes.is_one()) result.behind = lanes.first;
   // Where LLVM made another instruction of the access, elements are no lanes.
   if (access->element && lanes.count == access->elements) result.lane = lanes.first + *access->element + 1;
   return result;

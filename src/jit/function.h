@@ -122,7 +122,9 @@ class FunctionCompiler {
   Mask all_lanes(bool value);
   /// Emits body(lane index i32, is in a loop) for each lane in the i32 mask, lowest first.
   void for_each_lane(llvm::Value* bits, const std::function<void(llvm::Value* lane)>& body);
-  /// The same for short bodies that run often: without a test per lane where all 32 are in the mask.
+  /// The same for what may fault: the fault names the lane.
+  void for_each_marked_lane(llvm::Value* bits, const std::function<void(llvm::Value* lane)>& body);
+  /// The same for short accesses that run often: without a test per lane where all 32 are in the mask.
   void for_each_lane_unrolled(llvm::Value* bits, const std::function<void(llvm::Value* lane)>& body);
   /// Emits `then` only where some lane executes; nothing if the condition is constant false.
   void if_then(llvm::Value* condition, const std::function<void()>& then);

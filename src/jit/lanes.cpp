@@ -230,6 +230,15 @@ void FunctionCompiler::for_each_lane(llvm::Value* bits, const std::function<void
   ir.SetInsertPoint(after);
 }
 
+void FunctionCompiler::for_each_marked_lane(llvm::Value* bits,
+                                            const std::function<void(llvm::Value*)>& body) {
+  for_each_lane(bits, [&](llvm::Value* lane) {
+    mark_lane(lane);
+    body(lane);
+  });
+  mark_lane(nullptr);
+}
+
 void FunctionCompiler::for_each_lane_unrolled(llvm::Value* bits,
                                               const std::function<void(llvm::Value*)>& body) {
   constexpr unsigned kAtOnce = 4;
@@ -241,7 +250,12 @@ void FunctionCompiler::for_each_lane_unrolled(llvm::Value* bits,
   ir.SetInsertPoint(loop);
   auto* first = ir.CreatePHI(ir.getInt32Ty(), 2, "first");
   first->addIncoming(ir.getInt32(0), before);
-  for (unsigned k = 0; k < kAtOnce; ++k) body(ir.CreateAdd(first, ir.getInt32(k), "", true, true));
+  mark_lane(first);  // once for all of them: which it is, the place in the code says
+  for (unsigned k = 0; k < kAtOnce; ++k) {
+    at_line(instruction->line, {k, 1});
+    body(ir.CreateAdd(first, ir.getInt32(k), "", true, true));
+  }
+  at_line(instruction->line);
   auto* next = ir.CreateAdd(first, ir.getInt32(kAtOnce), "", true, true);
   first->addIncoming(next, ir.GetInsertBlock());
   auto* again = ir.CreateCondBr(ir.CreateICmpEQ(next, ir.getInt32(exec::kWarpSize)), after, loop);
@@ -254,9 +268,10 @@ void FunctionCompiler::for_each_lane_unrolled(llvm::Value* bits,
   properties->replaceOperandWith(0, properties);
   again->setMetadata(llvm::LLVMContext::MD_loop, properties);
   ir.SetInsertPoint(some);
-  for_each_lane(bits, body);
+  for_each_marked_lane(bits, body);
   ir.CreateBr(after);
   ir.SetInsertPoint(after);
+  mark_lane(nullptr);
 }
 
 namespace {

@@ -14,10 +14,12 @@
 
 namespace raddle::jit {
 
-/// Elements of one vector instruction that are lanes in order, `first` the lowest.
+/// Elements of one vector instruction that are lanes in order, `first` the lowest. A run of one is a scalar
+/// instruction, and `first` counts from the lane that the code marked before it.
 struct LaneRun {
   unsigned first = 0, count = 0;  ///< count 0: not known
 
+  bool is_one() const { return count == 1; }
   unsigned column() const { return count == 0 ? 0 : count * 64 + first; }
   static LaneRun of(unsigned column) { return {column % 64, column / 64}; }
 };

@@ -433,8 +433,7 @@ FunctionCompiler::Parts FunctionCompiler::load_lanes(const Access& a) {
     ir.CreateStore(llvm::Constant::getNullValue(llvm::ArrayType::get(element, exec::kWarpSize)), arrays[e]);
   }
   auto* addresses = spill(a.address);
-  for_each_lane(mask_bits(a.mask), [&](llvm::Value* lane) {
-    mark_lane(lane);
+  for_each_marked_lane(mask_bits(a.mask), [&](llvm::Value* lane) {
     auto* at = pointer(load_lane(addresses, ir.getInt64Ty(), lane));
     unsigned total = a.bytes * a.count;
     bool atomic = a.ordering != llvm::AtomicOrdering::NotAtomic;
@@ -457,7 +456,6 @@ FunctionCompiler::Parts FunctionCompiler::load_lanes(const Access& a) {
       store_lane(arrays[e], load, lane);
     }
   });
-  mark_lane(nullptr);
   Parts result;
   for (auto* array : arrays) result.push_back(reload(array, element));
   return result;
@@ -546,8 +544,7 @@ void FunctionCompiler::store_lanes(const Access& a, const Parts& values) {
   auto* addresses = spill(a.address);
   std::vector<llvm::Value*> arrays;
   for (unsigned e = 0; e < a.count; ++e) arrays.push_back(spill_parts(values[e]));
-  for_each_lane(mask_bits(a.mask), [&](llvm::Value* lane) {
-    mark_lane(lane);
+  for_each_marked_lane(mask_bits(a.mask), [&](llvm::Value* lane) {
     auto* at = pointer(load_lane(addresses, ir.getInt64Ty(), lane));
     bool atomic = a.ordering != llvm::AtomicOrdering::NotAtomic;
     unsigned total = a.bytes * a.count;
@@ -571,7 +568,6 @@ void FunctionCompiler::store_lanes(const Access& a, const Parts& values) {
       if (atomic) store->setAtomic(a.ordering);
     }
   });
-  mark_lane(nullptr);
 }
 
 /// Every lane to one address: PTX leaves open who wins; here the highest lane, as in lane order.

@@ -76,6 +76,12 @@ std::vector<Case> accesses() {
        "illegal address PTR in kernel k", "write, 0 bytes past the end of the allocation"},
       other("load_shared", "cvt.u32.u64 %w, %p;\nld.shared.u32 %v, [%w];  //!", 0x00f00000, "illegal address",
             "offset 0xf00000 of the block's shared memory, which has 0x", false),
+      other("shared_atomic", "cvt.u32.u64 %w, %p;\natom.shared.add.u32 %v, [%w], %t;  //!", 0x00f00000,
+            "illegal address", "offset 0xf00000 of the block's shared memory, which has 0x"),
+      other("shared_reduction", "cvt.u32.u64 %w, %p;\nred.shared.max.s32 [%w], %t;  //!", 0x00f00000,
+            "illegal address", "offset 0xf00000 of the block's shared memory, which has 0x"),
+      other("shared_compare_and_swap", "cvt.u32.u64 %w, %p;\natom.shared.cas.b64 %c, [%w], %c, %d;  //!", 0x00f00000,
+            "illegal address", "offset 0xf00000 of the block's shared memory, which has 0x"),
       other("store_shared_above_the_window", "cvt.u32.u64 %w, %p;\nst.shared.u32 [%w], %t;  //!", 0xfffffff0,
             "illegal address", "offset 0xfffffff0 of the block's shared memory", false),
       other("load_local", "ld.local.u32 %v, [%p];  //!", 0x8000000, "illegal address",
@@ -115,7 +121,7 @@ std::vector<Case> alignment() {
       other("shared_atomic",
             "cvt.u32.u64 %w, %p;\nmov.u32 %x, words;\nadd.u32 %w, %w, %x;\n"
             "atom.shared.add.u32 %v, [%w], %t;  //!",
-            2, "misaligned address", "of the block's shared memory", false),
+            2, "misaligned address", "of the block's shared memory"),
       other("local", "mov.u64 %c, own;\nadd.u64 %c, %c, %p;\nst.local.u32 [%c], %t;  //!", 2,
             "misaligned address", "of the block's local memory", false),
   };
@@ -159,9 +165,9 @@ std::vector<Case> the_rest() {
 
 struct BlockKind {
   const char* name;
-  const char* first;  ///< a barrier that makes the kernel one of that kind
+  std::string first;  ///< a barrier that makes the kernel one of that kind
 };
-constexpr BlockKind kKinds[] = {{"loops", ""}, {"regions", "bar.sync 0;"}, {"fibers", "barrier.sync 1, 64;"}};
+const BlockKind kKinds[] = {{"loops", ""}, {"regions", "bar.sync 0;"}, {"fibers", "barrier.sync 1, 64;"}};
 
 std::string program(const Case& c, const BlockKind& kind) {
   return std::string(R"(.version 8.4
@@ -272,6 +278,21 @@ class FaultTable : public KernelTest {
     EXPECT_TRUE(report.ok()) << report.error().to_string();
   }
 
+  std::string run_case(const std::string& text, std::uint64_t p, const raddle::Buffer<int>& memory) {
+    auto module = device().load(text, "fault");
+    if (!module.ok()) {
+      ADD_FAILURE() << module.error().to_string();
+      return {};
+    }
+    const raddle::LaunchConfig config{.grid = {2}, .block = {64}};
+    auto report = try_run(*module->kernel("k"), config, p, memory);
+    if (report.ok()) {
+      ADD_FAILURE() << "no fault";
+      return {};
+    }
+    return report.error().message;
+  }
+
  private:
   void check(const Case& c, const std::string& text) {
     auto memory = buffer(std::vector<int>(kWords));
@@ -296,21 +317,6 @@ class FaultTable : public KernelTest {
     EXPECT_TRUE(exact || (may_be_warp && message.find(": warp 1: ") != std::string::npos)) << message;
     EXPECT_EQ(device().synchronize().error().message, message) << "the device keeps its error";
     expect_works();
-  }
-
-  std::string run_case(const std::string& text, std::uint64_t p, const raddle::Buffer<int>& memory) {
-    auto module = device().load(text, "fault");
-    if (!module.ok()) {
-      ADD_FAILURE() << module.error().to_string();
-      return {};
-    }
-    const raddle::LaunchConfig config{.grid = {2}, .block = {64}};
-    auto report = try_run(*module->kernel("k"), config, p, memory);
-    if (report.ok()) {
-      ADD_FAILURE() << "no fault";
-      return {};
-    }
-    return report.error().message;
   }
 
   /// Another device of this process.
@@ -358,6 +364,32 @@ TEST_P(FaultTable, ADeadlockSaysWhereAWarpWaits) {
   EXPECT_THAT(message, StartsWith("deadlock in kernel k, block ("));
   EXPECT_THAT(message, HasSubstr("PTX line " + marked_line(text) +
                                  " (fault.cu:10): warp 0: 64 threads wait at barriers that no other thread"));
+}
+
+// All 32 lanes take part, of which one is wrong: code that takes several lanes in a turn of its loop.
+// proves: K-12d
+TEST_P(FaultTable, SharedAtomicsOfWholeWarpsNameTheThread) {
+  for (const char* body :
+       {"atom.shared.add.u32 %v, [%w], %t;", "red.shared.inc.u32 [%w], 7;", "atom.shared.exch.b64 %c, [%w], %d;",
+        "atom.shared.cas.b32 %v, [%w], %t, %v;", "red.shared.add.f32 [%w], %f;"})
+    for (const unsigned wrong : {32u, 37u, 46u, 63u}) {
+      SCOPED_TRACE(body + (" in thread " + std::to_string(wrong)));
+      const std::string text = program({.body = body}, {"", R"(
+  setp.ne.u32 %is, %block, 1;
+  @%is bra DONE;
+  mov.u32 %w, words;
+  and.b32 %x, %t, 15;
+  mad.lo.u32 %w, %x, 8, %w;
+  cvt.u32.u64 %x, %p;
+  setp.eq.u32 %is, %t, %x;
+  @%is mov.u32 %w, 0x00f00000;
+  )" + std::string(body) + "  //!\n  bra DONE;"});
+      const std::string message = run_case(text, wrong, buffer(std::vector<int>(kWords)));
+      EXPECT_THAT(message, StartsWith("illegal address 0x"));
+      EXPECT_THAT(message, HasSubstr(", thread (" + std::to_string(wrong) + ",0,0), PTX line " + marked_line(text)));
+      EXPECT_THAT(message, HasSubstr("offset 0xf00000 of the block's shared memory"));
+      close();
+    }
 }
 
 // PTX leaves open what such divisions give; none of them may stop a kernel.

@@ -8,6 +8,7 @@ In its comments a program may say:
   // output: LINE       a line that it must print
   // slow: WHY          only with RADDLE_TEST_ALL, for one of its targets, which RADDLE_TEST_SEED chooses
   // missing: WHAT      skipped: Raddle lacks something
+  // missing 90: WHAT   for that target only
 
 RADDLE_TEST_EXHAUSTIVE takes every target, and links every program both ways.
 RADDLE_LIB is the folder of the libraries; RADDLE_PROGRAM names one program to run, or how the names of several begin."""
@@ -34,12 +35,13 @@ ALSO_STATIC = ("vector_add", "symbols")  # without RADDLE_TEST_EXHAUSTIVE; with 
 LINKS = {"shared": ["-cudart", "shared"], "static": [f"-L{LIBRARIES}"]}
 
 
-NOTES = ("nvcc", "targets", "with", "output", "slow", "missing")
+NOTES = ("nvcc", "targets", "with", "output", "slow")
 
 
 class Program:
     def __init__(self, path, notes, target=None):
         self.notes = notes
+        self.missing = [what for only, what in notes["missing"] if only in ("", target)]
         self.name = os.path.basename(path).removesuffix(".cu") + (f"_sm_{target}" if target else "")
         self.sources = [path] + [os.path.join(HERE, name) for line in self.notes["with"] for name in line.split()]
         self.options = [word for line in self.notes["nvcc"] for word in line.split()]
@@ -52,6 +54,7 @@ class Program:
         with open(path) as file:
             text = file.read()
         notes = {key: re.findall(rf"^// {key}: (.*)$", text, re.M) for key in NOTES}
+        notes["missing"] = re.findall(r"^// missing(?: (\d+))?: (.*)$", text, re.M)
         targets = [target for line in notes["targets"] for target in line.split()]
         if notes["slow"] and targets and not EXHAUSTIVE:
             targets = [targets[(SEED + len(path)) % len(targets)]]
@@ -96,8 +99,8 @@ class Programs(unittest.TestCase):
     def check(self, program, kind):
         if NVCC is None:
             self.skipTest("no nvcc")
-        if program.notes["missing"]:
-            self.skipTest(f"Raddle lacks {program.notes['missing'][0]}")
+        if program.missing:
+            self.skipTest(f"Raddle lacks {program.missing[0]}")
         if not ALL and program.notes["slow"]:
             self.skipTest(f"slow ({program.notes['slow'][0]}): with RADDLE_TEST_ALL")
         binary = program.build(self.folder.name, kind)

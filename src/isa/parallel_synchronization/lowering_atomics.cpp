@@ -231,7 +231,6 @@ void atomic(FunctionCompiler& f, int destination, unsigned first, bool compare) 
     results.push_back(f.entry_alloca(llvm::ArrayType::get(element, exec::kWarpSize), "old", 64));
   Mod operation = f.opcode().get(ModKind::operation);
   auto one_lane = [&](llvm::Value* lane) {
-    if (!op.plain) f.mark_lane(lane);
     auto* at = place_of(lane);
     for (unsigned k = 0; k < b.size(); ++k) {
       auto* place = k ? ir.CreateConstGEP1_32(element, at, k) : at;
@@ -243,8 +242,7 @@ void atomic(FunctionCompiler& f, int destination, unsigned first, bool compare) 
   auto* running = f.mask_bits(f.executing());
   // The others wait for the bus, or are long.
   const bool is_short = op.plain && b.size() == 1 && !op.has_halves();
-  is_short ? f.for_each_lane_unrolled(running, one_lane) : f.for_each_lane(running, one_lane);
-  if (!op.plain) f.mark_lane(nullptr);
+  is_short ? f.for_each_lane_unrolled(running, one_lane) : f.for_each_marked_lane(running, one_lane);
   for (std::size_t k = 0; k < results.size(); ++k) f.write_spilled(destinations[k], bits, results[k]);
 }
 
