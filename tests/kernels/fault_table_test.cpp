@@ -80,8 +80,8 @@ std::vector<Case> accesses() {
             "illegal address", "offset 0xf00000 of the block's shared memory, which has 0x"),
       other("shared_reduction", "cvt.u32.u64 %w, %p;\nred.shared.max.s32 [%w], %t;  //!", 0x00f00000,
             "illegal address", "offset 0xf00000 of the block's shared memory, which has 0x"),
-      other("shared_compare_and_swap", "cvt.u32.u64 %w, %p;\natom.shared.cas.b64 %c, [%w], %c, %d;  //!", 0x00f00000,
-            "illegal address", "offset 0xf00000 of the block's shared memory, which has 0x"),
+      other("shared_compare_and_swap", "cvt.u32.u64 %w, %p;\natom.shared.cas.b64 %c, [%w], %c, %d;  //!",
+            0x00f00000, "illegal address", "offset 0xf00000 of the block's shared memory, which has 0x"),
       other("store_shared_above_the_window", "cvt.u32.u64 %w, %p;\nst.shared.u32 [%w], %t;  //!", 0xfffffff0,
             "illegal address", "offset 0xfffffff0 of the block's shared memory", false),
       other("load_local", "ld.local.u32 %v, [%p];  //!", 0x8000000, "illegal address",
@@ -369,9 +369,9 @@ TEST_P(FaultTable, ADeadlockSaysWhereAWarpWaits) {
 // All 32 lanes take part, of which one is wrong: code that takes several lanes in a turn of its loop.
 // proves: K-12d
 TEST_P(FaultTable, SharedAtomicsOfWholeWarpsNameTheThread) {
-  for (const char* body :
-       {"atom.shared.add.u32 %v, [%w], %t;", "red.shared.inc.u32 [%w], 7;", "atom.shared.exch.b64 %c, [%w], %d;",
-        "atom.shared.cas.b32 %v, [%w], %t, %v;", "red.shared.add.f32 [%w], %f;"})
+  for (const char* body : {"atom.shared.add.u32 %v, [%w], %t;", "red.shared.inc.u32 [%w], 7;",
+                           "atom.shared.exch.b64 %c, [%w], %d;", "atom.shared.cas.b32 %v, [%w], %t, %v;",
+                           "red.shared.add.f32 [%w], %f;"})
     for (const unsigned wrong : {32u, 37u, 46u, 63u}) {
       SCOPED_TRACE(body + (" in thread " + std::to_string(wrong)));
       const std::string text = program({.body = body}, {"", R"(
@@ -386,7 +386,8 @@ TEST_P(FaultTable, SharedAtomicsOfWholeWarpsNameTheThread) {
   )" + std::string(body) + "  //!\n  bra DONE;"});
       const std::string message = run_case(text, wrong, buffer(std::vector<int>(kWords)));
       EXPECT_THAT(message, StartsWith("illegal address 0x"));
-      EXPECT_THAT(message, HasSubstr(", thread (" + std::to_string(wrong) + ",0,0), PTX line " + marked_line(text)));
+      EXPECT_THAT(message,
+                  HasSubstr(", thread (" + std::to_string(wrong) + ",0,0), PTX line " + marked_line(text)));
       EXPECT_THAT(message, HasSubstr("offset 0xf00000 of the block's shared memory"));
       close();
     }
