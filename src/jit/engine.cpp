@@ -212,23 +212,22 @@ class JitEngine final : public exec::Engine {
     std::string broken;
     llvm::raw_string_ostream report(broken);
     if (llvm::verifyModule(llvm, &report)) return Error::unsupported("its code is no valid LLVM: {}", broken);
-    const bool keeps = caches_ && tier_ != Tier::quick;
     Source source{.bitcode = bitcode_of(llvm), .entry = entry, .key = {}};
-    if (keeps) source.key = key_of(source.bitcode);
-    if (auto object = keeps ? cache_.find(source.key) : nullptr) {
+    if (caches_) source.key = key_of(source.bitcode, tier_.value_or(Tier::optimised));
+    executable.statistics.is_quick = tier_ == Tier::quick;
+    if (auto object = caches_ ? cache_.find(source.key) : nullptr) {
       executable.statistics.from_cache = true;
       return link(std::move(object), entry, executable);
     }
     if (!tier_) return make_in_tiers(std::move(source), instructions, executable);
-    executable.statistics.is_quick = tier_ == Tier::quick;
     TRY_ASSIGN(auto object, make_now(source.bitcode, *tier_));
-    if (keeps) cache_.store(source.key, object->getBuffer());
+    if (caches_) cache_.store(source.key, object->getBuffer());
     return link(std::move(object), entry, executable);
   }
 
-  CodeKey key_of(const std::string& bitcode) const {
+  CodeKey key_of(const std::string& bitcode, Tier tier) const {
     return code_key({bitcode, target_.cpu, target_.features, std::to_string(target_.vector_bits),
-                     LLVM_VERSION_STRING, RADDLE_CODEGEN_HASH});
+                     tier == Tier::quick ? "quick" : "optimised", LLVM_VERSION_STRING, RADDLE_CODEGEN_HASH});
   }
 
   /// Optimised code if that is made soon. Else quick code, which serves until the optimised code is there: a

@@ -19,13 +19,15 @@ namespace {
 
 constexpr const char* kHelp = R"(test_diff [options]
   --profile NAME   straight, divergent or memory (default: all three in turn)
-  --seed N         first seed (default 1)
+  --seed N         first seed (default: another for each RADDLE_TEST_SEED, 1 for 1)
   --count M        programs (default 100)
   --seconds S      stop after that time, whatever the count
   --minutes M      as --seconds; then the count is open
   --log FILE       append a line about the run to a table (tests/diff/LOG.md)
   --commit TEXT    what the line says was tested
   --engines LIST   interp, avx512, avx2, sse42, quick, host; the first is the oracle (default: all)
+  --in-turn        each program on the first two engines and one of the others in turn, by its seed; on every
+                   one with RADDLE_TEST_EXHAUSTIVE=1 (./test --exhaustive)
   --print          only print the programs
   --skips          only list what no program contains, with the reasons
   --shrink         cut failing programs down and keep them in tests/regress
@@ -34,9 +36,9 @@ constexpr const char* kHelp = R"(test_diff [options]
 
 struct Options {
   std::string profile, engines = "all", regress, log, commit;
-  std::uint64_t seed = 1;
+  std::uint64_t seed = 0;  ///< 0: by RADDLE_TEST_SEED
   unsigned count = 100, seconds = 0;
-  bool print = false, shrink = false, skips = false;
+  bool in_turn = false, print = false, shrink = false, skips = false;
 };
 
 bool read_options(int argc, char** argv, Options& o) {
@@ -62,6 +64,8 @@ bool read_options(int argc, char** argv, Options& o) {
       o.engines = value();
     else if (name == "--regress")
       o.regress = value();
+    else if (name == "--in-turn")
+      o.in_turn = std::getenv("RADDLE_TEST_EXHAUSTIVE") == nullptr;
     else if (name == "--print")
       o.print = true;
     else if (name == "--skips")
@@ -124,7 +128,7 @@ int run_random(const Options& o, const std::vector<testing::NamedEngine>& engine
         fmt::print("{}\n", text);
         continue;
       }
-      std::string problem = judge(text, engines);
+      std::string problem = judge(text, o.in_turn ? testing::engines_in_turn(engines, seed) : engines);
       if (problem.empty()) continue;
       ++failures;
       fmt::print("FAIL --profile {} --seed {} --count 1: {}\n", program.profile, seed, problem);
@@ -185,6 +189,10 @@ int run(int argc, char** argv) {
     return 2;
   }
   if (o.skips) return list_skips();
+  if (o.seed == 0) {
+    const char* day = std::getenv("RADDLE_TEST_SEED");
+    o.seed = 1 + (day ? std::strtoull(day, nullptr, 0) - 1 : 0) * o.count;
+  }
   auto engines = testing::make_engines(o.engines);
   if (!engines.ok()) {
     fmt::print(stderr, "{}\n", engines.error().message);

@@ -1,5 +1,6 @@
 """Runs run_examples with small problems and the options given, and prints a line of TAP per example, from its table.
---compiler=RADDLE compiles the kernels with `RADDLE cc` first, in place of nvcc's PTX that is checked in."""
+--compiler=RADDLE compiles the kernels with `RADDLE cc` first, in place of nvcc's PTX that is checked in. --turn=K/N: runs only
+where RADDLE_TEST_SEED modulo N is K, or with RADDLE_TEST_EXHAUSTIVE."""
 import glob
 import os
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import tempfile
 
 TIME_LIMIT = 240  # seconds
+SKIPPED = 77  # exit status
 LEAST = 30  # examples there are, so that an empty table fails
 
 
@@ -29,8 +31,17 @@ def compiled(compiler, directory):
     return f"--kernels={directory}"
 
 
+def is_its_turn(turns):
+    seed = int(os.environ.get("RADDLE_TEST_SEED", "1"))
+    return "RADDLE_TEST_EXHAUSTIVE" in os.environ or all(seed % int(n) == int(k) for k, n in turns)
+
+
 def main():
     program, *options = sys.argv[1:]
+    if not is_its_turn([option.removeprefix("--turn=").split("/") for option in options if option.startswith("--turn=")]):
+        print("the turn of another vector width (RADDLE_TEST_SEED)")
+        return SKIPPED
+    options = [option for option in options if not option.startswith("--turn=")]
     compilers = [option.removeprefix("--compiler=") for option in options if option.startswith("--compiler=")]
     options = [option for option in options if not option.startswith("--compiler=")]
     if not compilers:

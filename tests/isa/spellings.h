@@ -9,8 +9,9 @@ struct SpellingOptions {
   unsigned rounds = 2;
   unsigned limit = 30;  ///< spellings per row; beyond it a sample: each modifier and type, then pairs of them
   std::uint64_t seed = 1;
-  bool every_engine =
-      true;  ///< else each batch runs on the first two engines and on one of the others, in turn
+  /// Else each batch runs on the first two engines and on one of the others, in turn, and fewer random
+  /// selectors are drawn.
+  bool every_engine = true;
 };
 
 /// The spellings of a row that are tested: all, or a sample with every pair of modifiers and types in some

@@ -1,11 +1,51 @@
 #include "kernel_test.h"
 
+#include <stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+
 #ifdef RADDLE_TEST_JIT
 const std::vector<EngineChoice> kEngines = {
     {"interp", ""}, {"jit", ""}, {"jit", "avx2"}, {"jit", "sse42"}, {"jit", "", "quick"}};
 #else
 const std::vector<EngineChoice> kEngines = {{"interp", ""}};
 #endif
+
+namespace {
+
+/// Of this process alone: what several tests compile is compiled once.
+const std::string& code_cache() {
+  struct Directory {
+    std::string path = (std::filesystem::temp_directory_path() / "raddle_kernels_XXXXXX").string();
+    Directory() {
+      if (mkdtemp(path.data()) == nullptr) path = "off";
+    }
+    ~Directory() {
+      std::error_code ignored;
+      std::filesystem::remove_all(path, ignored);
+    }
+  };
+  static const Directory directory;
+  return directory.path;
+}
+
+}  // namespace
+
+std::vector<EngineChoice> engines_of(std::string_view suite) {
+  const std::string filter = GTEST_FLAG_GET(filter);
+  const bool names_tests = !filter.starts_with('*') && !filter.starts_with('-');
+  if (names_tests || std::getenv("RADDLE_TEST_EXHAUSTIVE")) return kEngines;
+  const char* seed = std::getenv("RADDLE_TEST_SEED");
+  std::size_t turn = std::hash<std::string_view>()(suite) + (seed ? std::strtoull(seed, nullptr, 0) : 1);
+  std::vector<EngineChoice> some;
+  const auto is_narrow = [](const EngineChoice& engine) { return *engine.simd != '\0'; };
+  const auto count = static_cast<std::size_t>(std::count_if(kEngines.begin(), kEngines.end(), is_narrow));
+  for (const EngineChoice& engine : kEngines)
+    if (!is_narrow(engine) || turn++ % count == 0) some.push_back(engine);
+  return some;
+}
 
 std::string engine_name(const testing::TestParamInfo<EngineChoice>& info) {
   return std::string(info.param.engine) + info.param.simd + info.param.tier;
@@ -16,6 +56,7 @@ void KernelTestBase::open() {
   options_.simd = engine_choice_.simd;
   options_.tier = engine_choice_.tier;
   options_.pin = false;
+  options_.code_cache = code_cache();
   if (options_.time_limit.count() == 0) options_.time_limit = std::chrono::seconds(60);
   options_.output = [this](std::string_view text) { printed_ += text; };
   auto opened = raddle::Device::open(options_);

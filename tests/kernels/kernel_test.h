@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -105,8 +106,11 @@ class KernelTest : public KernelTestBase, public testing::WithParamInterface<Eng
 };
 
 extern const std::vector<EngineChoice> kEngines;
+/// Those that a suite's tests run on: of the vector widths that the host would not choose, one in turn, which
+/// RADDLE_TEST_SEED shifts; all of them with RADDLE_TEST_EXHAUSTIVE, or where --gtest_filter names tests.
+std::vector<EngineChoice> engines_of(std::string_view suite);
 std::string engine_name(const testing::TestParamInfo<EngineChoice>& info);
 
-/// Runs the suite on every engine.
+/// Runs the suite on every engine, vector widths in turn.
 #define ON_EVERY_ENGINE(suite) \
-  INSTANTIATE_TEST_SUITE_P(Engines, suite, testing::ValuesIn(kEngines), engine_name)
+  INSTANTIATE_TEST_SUITE_P(Engines, suite, testing::ValuesIn(engines_of(#suite)), engine_name)

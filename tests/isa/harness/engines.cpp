@@ -33,7 +33,8 @@ Result<NamedEngine> make_engine(const std::string& name) {
        {std::pair{"avx512", jit::SimdLevel::avx512}, std::pair{"avx2", jit::SimdLevel::avx2},
         std::pair{"sse42", jit::SimdLevel::sse42}, std::pair{"host", jit::SimdLevel::host}})
     if (name == level_name && host_has(level))
-      return NamedEngine{name, jit::make_engine({.simd = level, .cache = false})};
+      return NamedEngine{name,
+                         jit::make_engine({.simd = level, .tier = jit::Tier::optimised, .cache = false})};
   for (auto [quick_name, level] :
        {std::pair{"quick", jit::SimdLevel::host}, std::pair{"quick_sse42", jit::SimdLevel::sse42}})
     if (name == quick_name)

@@ -13,8 +13,8 @@
 namespace raddle::testing {
 
 struct NamedEngine {
-  std::string name;  ///< "interp", "avx512", "avx2", "sse42", "quick" (the quick tier at the host's width),
-                     ///< "quick_sse42"
+  std::string name;  ///< "interp", "avx512", "avx2", "sse42" (optimised, however long that takes), "quick"
+                     ///< (the quick tier at the host's width), "quick_sse42"
   std::shared_ptr<exec::Engine> engine;  ///< shared by the lists it is in
   std::shared_ptr<Device> device;        ///< instead of an engine: kernels run there
 };

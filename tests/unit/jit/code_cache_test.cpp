@@ -209,6 +209,9 @@ TEST_F(CodeCacheTest, AnEngineCompilesOnceForAllProcesses) {
   EXPECT_TRUE(from_cache({.cache_directory = directory_}));
   EXPECT_FALSE(from_cache({.simd = SimdLevel::sse42, .cache_directory = directory_}))
       << "other vectors, other code";
+  EXPECT_FALSE(from_cache({.tier = Tier::quick, .cache_directory = directory_})) << "hardly optimised";
+  EXPECT_TRUE(from_cache({.tier = Tier::quick, .cache_directory = directory_}));
+  EXPECT_TRUE(from_cache({.tier = Tier::optimised, .cache_directory = directory_})) << "still the other";
   EXPECT_FALSE(from_cache({})) << "no directory: nothing from before";
   EXPECT_FALSE(from_cache({.cache = false, .cache_directory = directory_}));
 }
