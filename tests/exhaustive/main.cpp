@@ -17,7 +17,7 @@ namespace {
 
 using isa::Type;
 
-constexpr unsigned kValues = 65536, kThreads = 256, kBatch = 12;
+constexpr unsigned kValues = 65536, kThreads = 256, kSpellings = 12;
 constexpr const char* kHead = R"(.version 8.7
 .target sm_90a
 .address_size 64
@@ -198,7 +198,7 @@ int run(const std::string& engine_names, const std::string& only) {
       Unary unary;
       if (!opcode.ok() || (*opcode)->row != &row || !as_unary(**opcode, unary)) continue;
       batch.push_back(unary), ++here;
-      if (batch.size() == kBatch) sweep.run(batch), batch.clear();
+      if (batch.size() == kSpellings) sweep.run(batch), batch.clear();
     }
     if (!batch.empty()) sweep.run(batch);
     if (here == 0) continue;

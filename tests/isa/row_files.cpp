@@ -6,6 +6,7 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <optional>
 
 #include "ptx/parser.h"
 
@@ -207,9 +208,11 @@ class FileTest {
   void collect(const RunLine& line, bool derived = false);
   bool fill(Group& group);
   void run_groups();
+  void run_in_batches(const std::vector<Case>& cases, const std::vector<std::uint32_t>& masks);
   void run_kernel_lines(const KernelLine& kernel);
   void run_kernel_warp(const KernelLine& kernel, const std::vector<std::vector<std::string>>& arguments,
                        const std::vector<std::vector<std::string>>& results, unsigned line);
+  const Result<CompiledKernel>& compiled_kernel(const KernelLine& kernel);
   void compare_kernel(const KernelLine& kernel, const std::vector<PortType>& types,
                       const std::vector<std::uint64_t>& out, const std::vector<std::uint64_t>& reference,
                       const std::vector<std::vector<std::string>>& results, const std::string& engine,
@@ -218,6 +221,8 @@ class FileTest {
   void bad(unsigned line, const std::string& why) { report_.fail(at_line(file_, line) + ": " + why); }
 
   const TestFile& file_;
+  std::optional<Result<CompiledKernel>> compiled_;  ///< the last one of the file's kernels
+  const KernelLine* compiled_for_ = nullptr;
   const std::vector<NamedEngine>& engines_;
   Report& report_;
   std::vector<Group> groups_;
@@ -318,8 +323,17 @@ void FileTest::run_groups() {
     else
       lane_cases.push_back(g.test);
   }
-  run_cases(lane_cases, engines_, {{~0u, 0xaaaaaaaau, 0x55555555u, 0x00010000u}}, report_);
-  for (auto& [mask, cases] : warp_cases) run_cases(cases, engines_, {{mask}}, report_);
+  run_in_batches(lane_cases, {~0u, 0xaaaaaaaau, 0x55555555u, 0x00010000u});
+  for (auto& [mask, cases] : warp_cases) run_in_batches(cases, {mask});
+}
+
+void FileTest::run_in_batches(const std::vector<Case>& cases, const std::vector<std::uint32_t>& masks) {
+  for (std::size_t begin = 0; begin < cases.size(); begin += kBatch) {
+    const auto from = cases.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto count = static_cast<std::ptrdiff_t>(std::min(kBatch, cases.size() - begin));
+    std::vector<Case> batch(from, from + count);
+    run_cases(batch, engines_, {masks}, report_);
+  }
 }
 
 /// Appends the slots of all operands: operand by operand, element by element, 8 bytes per thread (two for
@@ -344,6 +358,16 @@ std::string place_operands(std::vector<std::uint64_t>& slots, const std::vector<
   return {};
 }
 
+/// Compiled once for all lines that run it.
+const Result<CompiledKernel>& FileTest::compiled_kernel(const KernelLine& kernel) {
+  if (compiled_for_ != &kernel) {
+    compiled_.emplace(
+        CompiledKernel::create(file_.text, kernel.name, engines_, {kernel.block, 1, 1}, kernel.cluster));
+    compiled_for_ = &kernel;
+  }
+  return *compiled_;
+}
+
 void FileTest::run_kernel_warp(const KernelLine& kernel,
                                const std::vector<std::vector<std::string>>& arguments,
                                const std::vector<std::vector<std::string>>& results, unsigned line) {
@@ -353,8 +377,7 @@ void FileTest::run_kernel_warp(const KernelLine& kernel,
   std::string why = place_operands(in, *in_types, arguments, kernel.threads());
   if (why.empty() && !results.empty()) why = place_operands(reference, *out_types, results, kernel.threads());
   if (!why.empty()) return bad(line, why);
-  auto compiled =
-      CompiledKernel::create(file_.text, kernel.name, engines_, {kernel.block, 1, 1}, kernel.cluster);
+  const Result<CompiledKernel>& compiled = compiled_kernel(kernel);
   if (!compiled.ok()) return bad(kernel.line, compiled.error().to_string());
   in.resize(in.size() + 1);
   std::string wanted = kernel.expected_fault;

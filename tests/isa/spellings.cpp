@@ -10,7 +10,6 @@
 namespace raddle::testing {
 namespace {
 
-constexpr std::size_t kBatch = 4;  ///< LLVM's time on masked accesses grows faster than their number
 constexpr unsigned kMarkedCases = 6, kFewMarkedCases = 2;  ///< per spelling, with random selectors
 
 /// What a spelling is made of, as numbers: its form, modifiers and types.

@@ -41,6 +41,9 @@ struct RunOptions {
   std::uint64_t seed = 1;
 };
 
+/// Cases in one kernel, at most: LLVM's time on masked accesses grows faster than their number.
+inline constexpr std::size_t kBatch = 4;
+
 /// Writes all cases into one kernel, runs it with each mask on each engine and checks every result. When the
 /// kernel as a whole fails (parser, compiler, crash), cases are run one by one so that the culprit is named.
 void run_cases(std::vector<Case>& cases, const std::vector<NamedEngine>& engines, const RunOptions& options,
