@@ -135,6 +135,7 @@ class Lane {
   Bits128 raw128(const ptx::Operand& operand) const;
   void store(const ptx::Operand& operand, std::uint64_t bits);
   std::uint64_t base_address(const ptx::Operand& operand, ptx::Space& space) const;
+  std::uint64_t constant_window() const;  ///< upper 32 bits of the module's constants' addresses
   std::byte* private_address(ptx::VariableId id, unsigned depth) const;
   void enter_call(const FunctionCode& callee, const ptx::Call& call);
   void pass_value(const ptx::Operand& from, unsigned from_depth, const ptx::Variable& to,

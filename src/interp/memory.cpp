@@ -63,13 +63,21 @@ std::uint64_t Lane::to_generic(Space space, std::uint64_t address) const {
       // Addresses inside the parameter block are entry parameters; private ones are generic already.
       return address < code_of_entry().function->parameter_bytes ? host_bits(cta.launch->parameters) + address
                                                                  : address;
+    case Space::const_:
+      // Of 32 bits, as PTX allows in this space: those that are missing are the same for all constants.
+      return address >> 32 == 0 ? address | constant_window() : address;
     default:
       return address;
   }
 }
 
 std::uint64_t Lane::from_generic(Space space, std::uint64_t address) const {
-  return address - to_generic(space, 0);
+  return space == Space::const_ ? address : address - to_generic(space, 0);
+}
+
+std::uint64_t Lane::constant_window() const {
+  const ptx::VariableId id = warp_->module().module->first_constant();
+  return id == ptx::kNone ? 0 : context().cta->launch->variables[id] & ~std::uint64_t{0xffffffff};
 }
 
 bool Lane::in_space(Space space, std::uint64_t generic) const {

@@ -323,6 +323,12 @@ llvm::Value* FunctionCompiler::variable_address(ptx::VariableId id) {
   }
 }
 
+llvm::Value* FunctionCompiler::constant_window() {
+  const ptx::VariableId id = context.module.first_constant();
+  if (id == ptx::kNone) return nullptr;
+  return ir.CreateAnd(variable_address(id), ~std::uint64_t{0xffffffff});
+}
+
 llvm::Value* FunctionCompiler::call_service(std::size_t offset, llvm::Type* result,
                                             std::vector<llvm::Value*> arguments) {
   auto* services = load_field(ir, cta_, offsetof(CtaContext, services), ir.getPtrTy(), "services", true);

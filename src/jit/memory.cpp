@@ -75,6 +75,8 @@ WarpValue FunctionCompiler::address_of(const Operand& o, Mod space) {
       v.shape = Shape::varying();
     }
     each([&](llvm::Value* x) { return ir.CreateZExt(x, sized(x, i64)); });
+    if (auto* window = space == Mod::const_ ? constant_window() : nullptr)
+      each([&](llvm::Value* x) { return add(x, window); });
   }
   v.type = Type::u64;
   if (o.value != 0)

@@ -52,6 +52,12 @@ const Function* Module::find_function(std::string_view wanted) const {
   return nullptr;
 }
 
+VariableId Module::first_constant() const {
+  for (VariableId id = 0; id < variables.size(); ++id)
+    if (variables[id].space == Space::const_ && !variables[id].is_parameter) return id;
+  return kNone;
+}
+
 const Variable* Module::find_variable(std::string_view wanted) const {
   for (const Variable& variable : variables)
     if (variable.function == kNone && variable.name == wanted) return &variable;

@@ -219,6 +219,8 @@ struct Module {
   std::vector<Part> parts;  ///< of a linked module; else empty
 
   const Function* find_function(std::string_view name) const;
+  /// A constant that kernels share; kNone without any. All of a module lie in one piece of up to 64 KiB.
+  VariableId first_constant() const;
   const Variable* find_variable(std::string_view name) const;  ///< module scope
 };
 

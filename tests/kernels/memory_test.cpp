@@ -316,4 +316,47 @@ TEST_P(Memory, ConstantsAreReadOnlyForKernels) {
   EXPECT_NE(failed.error().message.find("which is read-only"), std::string::npos) << failed.error().message;
 }
 
+// ptxas takes 32-bit addresses of constants on 64-bit targets, in registers and for cvta.
+TEST_P(Memory, ConstantsHaveAddressesOf32Bits) {
+  auto module = device().load(R"(.version 8.0
+.target sm_75
+.address_size 64
+.const .align 4 .b32 table[64] = {7, 6, 5, 4, 3, 2, 1};
+.const .align 4 .b32 other[4] = {90, 91, 92, 93};
+.visible .entry narrow(.param .u64 out)
+{
+.reg .b32 %t, %at, %same, %a, %b, %c;
+.reg .b64 %out, %wide, %place;
+  ld.param.u64 %out, [out];
+  mov.u32 %t, %tid.x;
+  mov.u32 %at, table;
+  mad.lo.u32 %at, %t, 4, %at;
+  ld.const.u32 %a, [%at];
+  mov.u32 %same, other;
+  ld.const.u32 %b, [%same+8];
+  add.u32 %a, %a, %b;
+  cvt.u64.u32 %wide, %at;
+  cvta.const.u64 %wide, %wide;
+  ld.u32 %c, [%wide];
+  mad.lo.u32 %a, %c, 1000, %a;
+  mov.u64 %wide, table;
+  cvta.const.u64 %wide, %wide;
+  cvta.to.const.u64 %wide, %wide;
+  ld.const.u32 %c, [%wide+4];
+  mad.lo.u32 %a, %c, 100000, %a;
+  mul.wide.u32 %place, %t, 4;
+  add.u64 %out, %out, %place;
+  st.global.u32 [%out], %a;
+  ret;
+})", "narrow");
+  ASSERT_TRUE(module.ok()) << module.error().to_string();
+  auto out = buffer(std::vector<int>(64));
+  run(*module->kernel("narrow"), {.grid = {1}, .block = {64}}, out);
+  const auto found = contents(out);
+  for (int t = 0; t < 64; ++t) {
+    const int entry = t < 7 ? 7 - t : 0;
+    EXPECT_EQ(found[t], entry * 1001 + 92 + 600000) << t;
+  }
+}
+
 }  // namespace

@@ -46,11 +46,25 @@ std::vector<llvm::Value*> base_of_space(FunctionCompiler& c, Space space) {
       return {};
   }
 }
+
+/// To generic addresses of constants, which they are already unless they have 32 bits.
+void widen_constant(FunctionCompiler& c, WarpValue v) {
+  auto* window = c.constant_window();
+  if (window == nullptr || c.opcode().type(0) != Type::u64) return c.write(0, v);
+  std::vector<llvm::Value*> wide;
+  for (unsigned p = 0; p < c.parts(); ++p) {
+    auto* x = c.part(v, p).as(Type::b64).v;
+    auto* narrow = c.ir.CreateICmpULE(x, c.splat(c.ir.getInt64(0xffffffff)));
+    wide.push_back(c.ir.CreateSelect(narrow, c.ir.CreateOr(x, c.splat(window)), x));
+  }
+  c.write_parts(c.operand(0), v.type, wide);
+}
 }  // namespace
 
 template <>
 void emit<Op::cvta>(FunctionCompiler& c) {
   WarpValue v = c.read(1);
+  if (c.opcode().has(Mod::const_) && !c.opcode().has(Mod::to)) return widen_constant(c, v);
   auto bases = base_of_space(c, ptx::space_of(c.opcode().get(ModKind::space)));
   bool to_space = c.opcode().has(Mod::to);
   auto shift = [&](llvm::Value* x, llvm::Value* base) -> llvm::Value* {

@@ -14,8 +14,11 @@ namespace raddle::machine {
 
 class DeviceSpace {
  public:
-  static constexpr std::uint64_t kBytes = 32ull << 40;  ///< of addresses, of the 128 TiB that a process has
-  static constexpr std::uint64_t kGuard = 1ull << 30;   ///< between any two that are taken: 32,768 fit
+  static constexpr std::uint64_t kBytes = 36ull << 40;  ///< of addresses, of the 128 TiB that a process has
+  /// Between any two that are taken: 32,768 fit. More than a power of two by an odd number of huge pages, for
+  /// processors' first-level caches tell addresses apart by their lower bits (AMD's by 28): elements of
+  /// arrays that lie a multiple of 256 MiB apart drive each other out.
+  static constexpr std::uint64_t kGuard = (1ull << 30) + (11ull << 21);
   /// Where the system refuses the reservation (a limit on address space, some sanitizers), each taking is a
   /// mapping of its own with so much around it.
   static constexpr std::uint64_t kSmallGuard = 1ull << 20;

@@ -78,6 +78,24 @@ TEST(DeviceSpace, NothingLiesWithinAGuardOfWhatIsTaken) {
   }
 }
 
+// What the first-level caches of some processors tell apart: arrays of any usual size.
+TEST(DeviceSpace, ArraysInARowDifferInTheirLower28Bits) {
+  DeviceSpace& space = DeviceSpace::instance();
+  if (!space.is_reserved()) GTEST_SKIP() << "the system refuses the reservation";
+  constexpr std::uint64_t kHugePage = 2 << 20;
+  for (unsigned shift = 12; shift <= 33; ++shift) {
+    const std::uint64_t bytes = 1ull << shift;
+    std::vector<std::byte*> taken;
+    std::set<std::uint64_t> lower;
+    for (int k = 0; k < 16; ++k) {
+      taken.push_back(space.take(bytes, bytes >= kHugePage ? kHugePage : 4096));
+      lower.insert(address_of(taken.back()) % (1 << 28));
+    }
+    EXPECT_EQ(lower.size(), taken.size()) << bytes;
+    for (std::byte* start : taken) space.give_back(start, bytes);
+  }
+}
+
 TEST(DeviceSpace, AddressesAreUsedAgain) {
   DeviceSpace& space = DeviceSpace::instance();
   if (!space.is_reserved()) GTEST_SKIP() << "the system refuses the reservation";
