@@ -85,7 +85,7 @@ LOOP:
 
 raddle::Result<void> read_regions(benchmark::State& state) {
   const CacheMisses misses;  // before the device's threads
-  TRY_ASSIGN(raddle::Device device, raddle::Device::open());
+  TRY_ASSIGN(raddle::Device device, raddle::Device::open({.workers = 1}));
   TRY_ASSIGN(raddle::Module module, device.load(kernel(static_cast<unsigned>(state.range(0)) << 10)));
   TRY_ASSIGN(raddle::Kernel kernel, module.kernel("regions"));
   TRY_ASSIGN(raddle::Buffer<std::uint32_t> out, device.buffer(std::vector<std::uint32_t>(1)));

@@ -359,4 +359,38 @@ TEST_P(Memory, ConstantsHaveAddressesOf32Bits) {
   }
 }
 
+// proves: K-11b, K-11c
+TEST_P(Memory, ConstantsExistOnceForAllCores) {
+  auto module = device().load(R"(.version 8.0
+.target sm_75
+.address_size 64
+.const .align 4 .b32 table[4] = {1, 2, 3, 4};
+.visible .entry where(.param .u64 places, .param .u64 values)
+{
+.reg .b32 %block, %a;
+.reg .b64 %places, %values, %wide, %at;
+  ld.param.u64 %places, [places];
+  ld.param.u64 %values, [values];
+  mov.u32 %block, %ctaid.x;
+  mov.u64 %at, table;
+  ld.const.u32 %a, [%at+8];
+  cvta.const.u64 %at, %at;
+  mul.wide.u32 %wide, %block, 4;
+  add.u64 %values, %values, %wide;
+  st.global.u32 [%values], %a;
+  shl.b64 %wide, %wide, 1;
+  add.u64 %places, %places, %wide;
+  st.global.u64 [%places], %at;
+  ret;
+})", "where");
+  ASSERT_TRUE(module.ok()) << module.error().to_string();
+  constexpr unsigned kBlocks = 500;
+  auto places = buffer(std::vector<std::uint64_t>(kBlocks));
+  auto values = buffer(std::vector<unsigned>(kBlocks));
+  run(*module->kernel("where"), {.grid = {kBlocks}, .block = {1}}, places, values);
+  const auto found = contents(places);
+  EXPECT_EQ(found, std::vector<std::uint64_t>(kBlocks, found[0]));
+  EXPECT_EQ(contents(values), std::vector<unsigned>(kBlocks, 3));
+}
+
 }  // namespace

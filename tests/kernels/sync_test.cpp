@@ -316,4 +316,47 @@ TEST_P(Sync, LanesOfAWarpAtTwoBarriers) {
   EXPECT_EQ(contents(out), want);
 }
 
+// A warp takes a number when it begins and one when it ends: nobody else takes one between them.
+// proves: K-4a
+TEST_P(Sync, WarpsOfABlockThatCannotWaitRunOneAfterAnother) {
+  auto module = device().load(R"(.version 8.0
+.target sm_75
+.address_size 64
+.global .align 4 .u32 next;
+.visible .entry turns(.param .u64 out)
+{
+.reg .pred %first, %more;
+.reg .b32 %t, %lane, %count, %begin, %end;
+.reg .b64 %out, %at;
+  ld.param.u64 %out, [out];
+  mov.u32 %t, %tid.x;
+  and.b32 %lane, %t, 31;
+  setp.eq.u32 %first, %lane, 0;
+  @%first atom.global.add.u32 %begin, [next], 1;
+  mov.u32 %count, 0;
+LOOP:
+  add.u32 %count, %count, 1;
+  mul.wide.u32 %at, %t, 4;
+  add.u64 %at, %at, %out;
+  st.global.u32 [%at], %count;
+  setp.lt.u32 %more, %count, 50;
+  @%more bra LOOP;
+  @%first atom.global.add.u32 %end, [next], 1;
+  @!%first bra DONE;
+  st.global.u32 [%at], %begin;
+  st.global.u32 [%at+4], %end;
+DONE:
+  ret;
+})", "turns");
+  ASSERT_TRUE(module.ok()) << module.error().to_string();
+  constexpr unsigned kWarps = 8;
+  auto out = buffer(std::vector<unsigned>(32 * kWarps));
+  run(*module->kernel("turns"), {.grid = {1}, .block = {32 * kWarps}}, out);
+  const auto numbers = contents(out);
+  for (unsigned warp = 0; warp < kWarps; ++warp) {
+    EXPECT_EQ(numbers[32 * warp], 2 * warp);
+    EXPECT_EQ(numbers[32 * warp + 1], 2 * warp + 1);
+  }
+}
+
 }  // namespace

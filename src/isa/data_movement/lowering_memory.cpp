@@ -51,13 +51,15 @@ std::vector<llvm::Value*> base_of_space(FunctionCompiler& c, Space space) {
 void widen_constant(FunctionCompiler& c, WarpValue v) {
   auto* window = c.constant_window();
   if (window == nullptr || c.opcode().type(0) != Type::u64) return c.write(0, v);
-  std::vector<llvm::Value*> wide;
-  for (unsigned p = 0; p < c.parts(); ++p) {
-    auto* x = c.part(v, p).as(Type::b64).v;
-    auto* narrow = c.ir.CreateICmpULE(x, c.splat(c.ir.getInt64(0xffffffff)));
-    wide.push_back(c.ir.CreateSelect(narrow, c.ir.CreateOr(x, c.splat(window)), x));
-  }
-  c.write_parts(c.operand(0), v.type, wide);
+  auto widen = [&](llvm::Value* x) {
+    const bool vector = x->getType()->isVectorTy();
+    auto like = [&](llvm::Value* scalar) { return vector ? c.splat(scalar) : scalar; };
+    auto* narrow = c.ir.CreateICmpULE(x, like(c.ir.getInt64(0xffffffff)));
+    return c.ir.CreateSelect(narrow, c.ir.CreateOr(x, like(window)), x);
+  };
+  for (auto*& x : v.bases) x = widen(x);
+  for (auto*& x : v.parts) x = widen(x);
+  c.write(0, v);
 }
 }  // namespace
 
