@@ -1,6 +1,6 @@
-// Whether a core's caches hold a block's shared, local and constant memory together (K-11a): each thread reads
-// all three in turn, over and over. Misses of the first-level data cache are counted where the processor
-// shows its counters to the program; elsewhere (most virtual machines) valgrind counts them:
+// Whether a core's caches hold a block's shared, local and constant memory together (K-11a): each thread
+// reads all three in turn, over and over. Misses of the first-level data cache are counted where the
+// processor shows its counters to the program; elsewhere (most virtual machines) valgrind counts them:
 //   RADDLE_WORKERS=1 valgrind --tool=cachegrind --cache-sim=yes bench_micro --benchmark_filter=regions/8
 #include <benchmark/benchmark.h>
 #include <linux/perf_event.h>
@@ -109,7 +109,13 @@ void regions(benchmark::State& state) {
     state.SkipWithError(done.error().to_string().c_str());
 }
 // KiB of each: three fit a first-level cache of 32 KiB, or do not.
-BENCHMARK(regions)->Name("memory/regions")->Arg(4)->Arg(8)->Arg(32)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(regions)
+    ->Name("memory/regions")
+    ->Arg(4)
+    ->Arg(8)
+    ->Arg(32)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 
 }  // namespace
 }  // namespace bench

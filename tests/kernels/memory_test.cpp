@@ -348,7 +348,8 @@ TEST_P(Memory, ConstantsHaveAddressesOf32Bits) {
   add.u64 %out, %out, %place;
   st.global.u32 [%out], %a;
   ret;
-})", "narrow");
+})",
+                              "narrow");
   ASSERT_TRUE(module.ok()) << module.error().to_string();
   auto out = buffer(std::vector<int>(64));
   run(*module->kernel("narrow"), {.grid = {1}, .block = {64}}, out);
@@ -382,7 +383,8 @@ TEST_P(Memory, ConstantsExistOnceForAllCores) {
   add.u64 %places, %places, %wide;
   st.global.u64 [%places], %at;
   ret;
-})", "where");
+})",
+                              "where");
   ASSERT_TRUE(module.ok()) << module.error().to_string();
   constexpr unsigned kBlocks = 500;
   auto places = buffer(std::vector<std::uint64_t>(kBlocks));

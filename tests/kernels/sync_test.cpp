@@ -347,7 +347,8 @@ LOOP:
   st.global.u32 [%at+4], %end;
 DONE:
   ret;
-})", "turns");
+})",
+                              "turns");
   ASSERT_TRUE(module.ok()) << module.error().to_string();
   constexpr unsigned kWarps = 8;
   auto out = buffer(std::vector<unsigned>(32 * kWarps));
