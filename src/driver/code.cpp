@@ -66,23 +66,30 @@ CUresult read_programs(std::span<const Program::Image> images, JitLog& log, std:
   Result<Program> found = Program::read(images, Process::instance().shape().capability);
   if (!found) return result_of_code(found.error(), log);
   program = std::move(*found);
-  tell_unusable(*program, log);
   return CUDA_SUCCESS;
 }
+
+namespace {
+CUresult read_to_run(std::span<const Program::Image> images, JitLog& log, std::optional<Program>& program) {
+  const CUresult result = read_programs(images, log, program);
+  if (result == CUDA_SUCCESS) tell_unusable(*program, log);
+  return result;
+}
+}  // namespace
 
 CUresult read_program(const void* image, JitLog& log, std::optional<Program>& program) {
   const auto found = fatbin::images_at(image);
   if (!found) return CUDA_ERROR_INVALID_IMAGE;
   std::vector<Program::Image> images;
   for (const std::string_view bytes : *found) images.push_back({bytes});
-  return read_programs(images, log, program);
+  return read_to_run(images, log, program);
 }
 
 CUresult read_program_file(const char* path, JitLog& log, std::optional<Program>& program) {
   const Result<std::string> bytes = read_file(path);
   if (!bytes) return result_of(bytes.error());
   const Program::Image images[] = {{*bytes, path}};
-  return read_programs(images, log, program);
+  return read_to_run(images, log, program);
 }
 
 CUresult load_program(const std::shared_ptr<Context>& context, const Program& program, JitLog& log,

@@ -323,7 +323,8 @@ Result<Module> link(std::vector<Module> modules, std::vector<Module> library, st
 
 std::uint32_t target_capability(const Module& module) {
   const std::size_t digits = std::min<std::size_t>(3, module.target.size());
-  return static_cast<std::uint32_t>(std::strtoul(module.target.c_str() + digits, nullptr, 10));
+  const unsigned long number = std::strtoul(module.target.c_str() + digits, nullptr, 10);
+  return static_cast<std::uint32_t>(std::min<unsigned long>(number, ~std::uint32_t{0}));
 }
 
 std::string line_name(const Module& module, std::uint32_t line) {

@@ -1,5 +1,7 @@
 // A module with instructions that nobody knows: its other kernels run, and the user is told once which
 // cannot.
+#include <cstring>
+
 #include "driver_test.h"
 
 namespace raddle::driver {
@@ -91,6 +93,21 @@ TEST_F(Unknown, ALibrarysOtherKernelsRun) {
   ASSERT_EQ(cuCtxCreate_v4(&second, nullptr, 0, 0), CUDA_SUCCESS);
   EXPECT_EQ(more + told([&] { EXPECT_EQ(launch_kernel(bad), CUDA_ERROR_NOT_SUPPORTED); }), "");
   EXPECT_EQ(cuCtxDestroy_v2(second), CUDA_SUCCESS);
+}
+
+TEST_F(Unknown, ALinkedProgramIsToldWhenItIsLoaded) {
+  CUlinkState link = nullptr;
+  void* cubin = nullptr;
+  ASSERT_EQ(cuLinkCreate_v2(0, nullptr, nullptr, &link), CUDA_SUCCESS);
+  EXPECT_EQ(told([&] {
+              EXPECT_EQ(cuLinkAddData_v2(link, JIT_INPUT_PTX, const_cast<char*>(kModule), std::strlen(kModule) + 1,
+                                         "<memory>", 0, nullptr, nullptr),
+                        CUDA_SUCCESS);
+              EXPECT_EQ(cuLinkComplete(link, &cubin, nullptr), CUDA_SUCCESS);
+            }),
+            "");
+  expect_told(told([&] { ASSERT_EQ(cuModuleLoadData(&module, cubin), CUDA_SUCCESS); }));
+  EXPECT_EQ(cuLinkDestroy(link), CUDA_SUCCESS);
 }
 
 }  // namespace
