@@ -13,7 +13,9 @@
 namespace raddle::jit {
 namespace {
 
-constexpr int kBehindKernels = 10;  // nice value
+/// Nice value: a third of a core that a kernel keeps busy. Who is further behind may hold up the end of the
+/// process for minutes on a loaded machine, and may not come forward again without privilege.
+constexpr int kBehindKernels = 4;
 
 /// The processor time of any thread of this process: Linux derives the clock's number from the thread's.
 double seconds_of(pid_t thread) {
@@ -23,11 +25,14 @@ double seconds_of(pid_t thread) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
+}  // namespace
+
 /// A program that ends while LLVM works would destroy LLVM's options under it: the end of the process waits.
 /// Never destroyed, as engines may outlive it.
 struct AtExit {
   std::mutex mutex;
   std::set<Compilations*> live;
+  std::list<Compilations::Running> left;  // by engines that went
 
   static AtExit& instance() {
     static AtExit& all = *new AtExit;
@@ -38,8 +43,11 @@ struct AtExit {
   void stop_all() {
     std::lock_guard lock(mutex);
     for (Compilations* compilations : live) compilations->stop();
+    Compilations::join_all(left);
   }
 };
+
+namespace {
 
 /// What this thread does when LLVM finds a fatal error in its work; null: LLVM ends the process, as it does.
 thread_local const std::function<void(const char*)>* fatal = nullptr;
@@ -143,26 +151,26 @@ Compilations::Compilations() {
 }
 
 Compilations::~Compilations() {
+  for (Running& r : running_) r.compilation->give_up();
   AtExit& all = AtExit::instance();
-  {
-    std::lock_guard lock(all.mutex);
-    all.live.erase(this);
-  }
-  stop();
+  std::lock_guard lock(all.mutex);
+  all.live.erase(this);
+  all.left.splice(all.left.end(), running_);
+  join_ended(all.left);
 }
 
 std::shared_ptr<Compilation> Compilations::start(Compilation::Make make, Compilation::Urgency urgency,
                                                  double budget) {
   auto compilation = std::make_shared<Compilation>(std::move(make), urgency, budget);
   std::lock_guard lock(mutex_);
-  join_ended();
+  join_ended(running_);
   if (stopping_) compilation->give_up();
-  running_.push_back({compilation, std::thread([this, compilation] { compilation->run(turn_); })});
+  running_.push_back({compilation, std::thread([turn = turn_, compilation] { compilation->run(*turn); })});
   return compilation;
 }
 
-void Compilations::join_ended() {
-  std::erase_if(running_, [](Running& running) {
+void Compilations::join_ended(std::list<Running>& all) {
+  std::erase_if(all, [](Running& running) {
     {
       std::lock_guard lock(running.compilation->mutex_);
       if (!running.compilation->ended_) return false;
@@ -180,7 +188,12 @@ void Compilations::stop() {
     running.swap(running_);
   }
   for (Running& r : running) r.compilation->give_up();
-  for (Running& r : running) r.compilation->join(r.thread);
+  join_all(running);
+}
+
+void Compilations::join_all(std::list<Running>& all) {
+  for (Running& r : all) r.compilation->join(r.thread);
+  all.clear();
 }
 
 }  // namespace raddle::jit

@@ -81,25 +81,27 @@ class Compilation {
 class Compilations {
  public:
   Compilations();
-  /// Gives all of them up and waits: for the end of the pass that each is in.
+  /// Gives all of them up and leaves them to the end of the process: a pass cannot be interrupted.
   ~Compilations();
   Compilations(const Compilations&) = delete;
   Compilations& operator=(const Compilations&) = delete;
 
   std::shared_ptr<Compilation> start(Compilation::Make make, Compilation::Urgency urgency, double budget);
-  /// Waits as the destructor does; nothing is started from then on.
+  /// Gives all of them up and waits for the end of the pass that each is in; nothing is started from then on.
   void stop();
 
  private:
+  friend struct AtExit;
   struct Running {
     std::shared_ptr<Compilation> compilation;
     std::thread thread;
   };
-  void join_ended();
+  static void join_ended(std::list<Running>& all);
+  static void join_all(std::list<Running>& all);
 
   std::mutex mutex_;
   std::list<Running> running_;
-  std::mutex turn_;  ///< of what runs in the background
+  std::shared_ptr<std::mutex> turn_ = std::make_shared<std::mutex>();  ///< of what runs in the background
   bool stopping_ = false;
 };
 

@@ -73,6 +73,33 @@ TEST(Compilations, GivingUpTakesItsUseBackWithoutWaitingForIt) {
   EXPECT_FALSE(used);
 }
 
+// A machine with other work may take minutes for a pass.
+TEST(Compilations, TheirEndDoesNotWaitForAPass) {
+  struct Pass {
+    std::promise<void> begun, go, ended;
+  };
+  const auto pass = std::make_shared<Pass>();
+  for (const auto urgency : {Compilation::Urgency::awaited, Compilation::Urgency::background}) {
+    *pass = {};
+    auto all = std::make_unique<Compilations>();
+    std::atomic<bool> used{false};
+    all->start(
+           [pass](Effort&) {
+             pass->begun.set_value();
+             pass->go.get_future().wait();
+             pass->ended.set_value();
+             return object_of("unwanted");
+           },
+           urgency, kAnyTime)
+        ->then([&](Compilation::Outcome) { used = true; });
+    pass->begun.get_future().wait();
+    all.reset();
+    pass->go.set_value();
+    pass->ended.get_future().wait();
+    EXPECT_FALSE(used);
+  }
+}
+
 TEST(Compilations, TheirEndGivesUpWhatRuns) {
   Compilations all;
   for (int k = 0; k < 3; ++k) all.start(endless, Compilation::Urgency::background, kAnyTime);
