@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "exec/cluster.h"
 #include "exec/executable.h"
+#include "interp/special_registers.h"
 #include "interp/warp.h"
 
 namespace raddle::interp {
@@ -67,120 +68,16 @@ void Lane::store(const ptx::Operand& operand, std::uint64_t bits) {
 }
 
 namespace {
-
-std::uint32_t axis(const std::uint32_t (&values)[3], unsigned component) {
-  return component < 3 ? values[component] : 0;
-}
-
-std::uint32_t thread_coordinate(const exec::LaunchContext& launch, std::uint32_t linear, unsigned component) {
-  std::uint32_t x = launch.ntid[0], y = launch.ntid[1];
-  switch (component) {
-    case 0:
-      return linear % x;
-    case 1:
-      return linear / x % y;
-    case 2:
-      return linear / x / y;
-    default:
-      return 0;
-  }
-}
-
-std::uint32_t clusters_along(const exec::LaunchContext& launch, unsigned component) {
-  if (component >= 3) return 0;
-  return launch.nctaid[component] / launch.cluster_shape[component];
-}
-
+using Read = std::uint64_t (*)(const Lane&, unsigned component);
+constexpr Read kReads[] = {
+#define PTX_SREG(id, ...) &special_register<isa::SpecialRegister::id>,
+#include "isa/special_registers/registers.def"
+#undef PTX_SREG
+};
 }  // namespace
 
 std::uint64_t Lane::special(ptx::SpecialRegister which, unsigned component) const {
-  using S = ptx::SpecialRegister;
-  exec::WarpContext& warp = context();
-  const exec::CtaContext& cta = *warp.cta;
-  const exec::LaunchContext& launch = *cta.launch;
-  std::uint32_t lane_bit = 1u << index_;
-  switch (which) {
-    case S::tid:
-      return thread_coordinate(launch, linear_thread(), component);
-    case S::ntid:
-      return axis(launch.ntid, component);
-    case S::laneid:
-      return index_;
-    case S::warpid:
-      return warp.warp_id;
-    case S::nwarpid:
-      return cta.warp_count;
-    case S::ctaid:
-      return axis(cta.ctaid, component);
-    case S::nctaid:
-      return axis(launch.nctaid, component);
-    case S::smid:
-      return cta.smid;
-    case S::nsmid:
-      return launch.nsmid;
-    case S::gridid:
-      return launch.grid_id;
-    case S::is_explicit_cluster:
-      return launch.explicit_cluster;
-    case S::clusterid:
-      return component < 3 ? cta.ctaid[component] / launch.cluster_shape[component] : 0;
-    case S::nclusterid:
-      return clusters_along(launch, component);
-    case S::cluster_ctaid:
-      return component < 3 ? cta.ctaid[component] % launch.cluster_shape[component] : 0;
-    case S::cluster_nctaid:
-      return axis(launch.cluster_shape, component);
-    case S::cluster_ctarank:
-      return cta.cluster_rank;
-    case S::cluster_nctarank:
-      return launch.cluster_shape[0] * launch.cluster_shape[1] * launch.cluster_shape[2];
-    case S::lanemask_eq:
-      return lane_bit;
-    case S::lanemask_lt:
-      return lane_bit - 1;
-    case S::lanemask_le:
-      return lane_bit | (lane_bit - 1);
-    case S::lanemask_gt:
-      return ~(lane_bit | (lane_bit - 1));
-    case S::lanemask_ge:
-      return ~(lane_bit - 1);
-    case S::clock:
-      return static_cast<std::uint32_t>(services().clock(&warp));
-    case S::clock_hi:
-      return services().clock(&warp) >> 32;
-    case S::clock64:
-      return services().clock(&warp);
-    case S::globaltimer:
-      return services().globaltimer(&warp);
-    case S::globaltimer_lo:
-      return static_cast<std::uint32_t>(services().globaltimer(&warp));
-    case S::globaltimer_hi:
-      return services().globaltimer(&warp) >> 32;
-    case S::total_smem_size:
-    case S::aggr_smem_size:
-      return exec::kReservedShared + launch.static_shared + launch.dynamic_shared;
-    case S::dynamic_smem_size:
-      return launch.dynamic_shared;
-    case S::reserved_smem_offset_begin:
-    case S::reserved_smem_offset_0:
-    case S::reserved_smem_offset_1:
-      return cta.cluster_rank << exec::kRankShift;
-    case S::reserved_smem_offset_end:
-      return (cta.cluster_rank << exec::kRankShift) + exec::kReservedShared;
-    case S::reserved_smem_offset_cap:
-      return exec::kReservedShared;
-    case S::current_graph_exec:
-      return 0;
-    case S::envreg:
-      if (component == 1) return static_cast<std::uint32_t>(launch.grid_workspace >> 32);
-      return component == 2 ? static_cast<std::uint32_t>(launch.grid_workspace) : 0;
-    case S::pm:
-    case S::pm64:
-      return 0;
-    case S::count:
-      break;
-  }
-  RADDLE_UNREACHABLE("special register");
+  return kReads[static_cast<std::size_t>(which)](*this, component);
 }
 
 void Lane::start(Warp& warp, unsigned index, const FunctionCode& kernel) {

@@ -11,7 +11,6 @@ namespace raddle::jit {
 using exec::CtaContext;
 using exec::LaunchContext;
 using exec::WarpContext;
-using ptx::SpecialRegister;
 
 namespace {
 /// Fields that never change while the code runs may be hoisted out of loops over warps and CTAs.
@@ -59,145 +58,13 @@ llvm::Value* FunctionCompiler::launch_field(std::size_t offset, llvm::Type* type
 }
 
 WarpValue FunctionCompiler::special(const ptx::Operand& o) {
-  auto* i32 = ir.getInt32Ty();
-  WarpValue value;
-  value.type = Type::u32;
-  value.shape = Shape::uniform_value();
-  auto uniform = [&](llvm::Value* v, Type t = Type::u32) {
-    value.type = t;
-    value.bases = {v};
-    return value;
+  using Emit = WarpValue (*)(FunctionCompiler&, unsigned component);
+  static constexpr Emit kEmits[] = {
+#define PTX_SREG(id, ...) &special_register<isa::SpecialRegister::id>,
+#include "isa/special_registers/registers.def"
+#undef PTX_SREG
   };
-  auto launch32 = [&](std::size_t offset, const char* name) {
-    return uniform(launch_field(offset, i32, name));
-  };
-  auto varying = [&](const std::function<llvm::Value*(unsigned)>& make) {
-    value.shape = Shape::varying();
-    for (unsigned p = 0; p < parts(); ++p) value.parts.push_back(make(p));
-    return value;
-  };
-  auto ones_shifted = [&](unsigned p, bool include, bool upward) {
-    auto* lane = lane_numbers(32, p);
-    auto* bit = ir.CreateShl(splat(ir.getInt32(1)), lane);
-    auto* below = ir.CreateSub(bit, splat(ir.getInt32(1)));
-    auto* low = include ? ir.CreateOr(below, bit) : below;  // le or lt
-    if (!upward) return low;
-    return ir.CreateNot(include ? below : ir.CreateOr(below, bit));  // ge or gt
-  };
-  unsigned c = o.component;
-  auto dimension = [&](std::size_t array, const char* name) { return launch32(array + 4 * c, name); };
-  auto ctaid = [&] { return cta_field(offsetof(CtaContext, ctaid) + 4 * c, i32, "ctaid"); };
-  auto cluster_extent = [&](unsigned axis) -> llvm::Value* {
-    if (!context.clustered) return ir.getInt32(1);  // every CTA is a cluster of its own
-    return launch_field(offsetof(LaunchContext, cluster_shape) + 4 * axis, i32, "cluster");
-  };
-  switch (static_cast<SpecialRegister>(o.index)) {
-    case SpecialRegister::tid:
-      return thread_coordinate(c);
-    case SpecialRegister::ntid:
-      return c == 3 ? uniform(ir.getInt32(0)) : dimension(offsetof(LaunchContext, ntid), "ntid");
-    case SpecialRegister::nctaid:
-      return c == 3 ? uniform(ir.getInt32(0)) : dimension(offsetof(LaunchContext, nctaid), "nctaid");
-    case SpecialRegister::ctaid:
-      return uniform(c == 3 ? ir.getInt32(0) : ctaid());
-    case SpecialRegister::laneid:
-      value.shape = Shape::strided(1);
-      value.bases = {ir.getInt32(0)};
-      return value;
-    case SpecialRegister::warpid:
-      return uniform(warp_field(offsetof(WarpContext, warp_id), i32, "warpid"));
-    case SpecialRegister::nwarpid:
-      return uniform(cta_field(offsetof(CtaContext, warp_count), i32, "nwarpid"));
-    case SpecialRegister::smid:
-      return uniform(cta_field(offsetof(CtaContext, smid), i32, "smid"));
-    case SpecialRegister::nsmid:
-      return launch32(offsetof(LaunchContext, nsmid), "nsmid");
-    case SpecialRegister::gridid:
-      return uniform(launch_field(offsetof(LaunchContext, grid_id), ir.getInt64Ty(), "gridid"), Type::u64);
-    case SpecialRegister::is_explicit_cluster:
-      return uniform(
-          ir.CreateICmpNE(launch_field(offsetof(LaunchContext, explicit_cluster), i32, "explicit_cluster"),
-                          ir.getInt32(0)),
-          Type::pred);
-    case SpecialRegister::clusterid:
-      return uniform(c == 3 ? ir.getInt32(0) : ir.CreateUDiv(ctaid(), cluster_extent(c)));
-    case SpecialRegister::nclusterid:
-      return uniform(c == 3
-                         ? ir.getInt32(0)
-                         : ir.CreateUDiv(launch_field(offsetof(LaunchContext, nctaid) + 4 * c, i32, "nctaid"),
-                                         cluster_extent(c)));
-    case SpecialRegister::cluster_ctaid:
-      return uniform(c == 3 ? ir.getInt32(0) : ir.CreateURem(ctaid(), cluster_extent(c)));
-    case SpecialRegister::cluster_nctaid:
-      return uniform(c == 3 ? ir.getInt32(0) : cluster_extent(c));
-    case SpecialRegister::cluster_ctarank:
-      return uniform(ir.CreateLShr(rank_base(), exec::kRankShift));
-    case SpecialRegister::cluster_nctarank:
-      return uniform(ir.CreateMul(ir.CreateMul(cluster_extent(0), cluster_extent(1)), cluster_extent(2)));
-    case SpecialRegister::lanemask_eq:
-      return varying([&](unsigned p) { return ir.CreateShl(splat(ir.getInt32(1)), lane_numbers(32, p)); });
-    case SpecialRegister::lanemask_le:
-      return varying([&](unsigned p) { return ones_shifted(p, true, false); });
-    case SpecialRegister::lanemask_lt:
-      return varying([&](unsigned p) { return ones_shifted(p, false, false); });
-    case SpecialRegister::lanemask_ge:
-      return varying([&](unsigned p) { return ones_shifted(p, true, true); });
-    case SpecialRegister::lanemask_gt:
-      return varying([&](unsigned p) { return ones_shifted(p, false, true); });
-    case SpecialRegister::clock64:
-    case SpecialRegister::clock:
-    case SpecialRegister::clock_hi:
-    case SpecialRegister::globaltimer:
-    case SpecialRegister::globaltimer_lo:
-    case SpecialRegister::globaltimer_hi:
-      return uniform_time(static_cast<SpecialRegister>(o.index));
-    case SpecialRegister::dynamic_smem_size:
-      return launch32(offsetof(LaunchContext, dynamic_shared), "dynamic_smem");
-    case SpecialRegister::total_smem_size:
-    case SpecialRegister::aggr_smem_size: {
-      auto* s = launch_field(offsetof(LaunchContext, static_shared), i32, "static_smem");
-      auto* d = launch_field(offsetof(LaunchContext, dynamic_shared), i32, "dynamic_smem");
-      return uniform(ir.CreateAdd(s, d));
-    }
-    case SpecialRegister::reserved_smem_offset_begin:
-    case SpecialRegister::reserved_smem_offset_0:
-    case SpecialRegister::reserved_smem_offset_1:
-      return uniform(rank_base());
-    case SpecialRegister::reserved_smem_offset_end:
-      return uniform(ir.CreateAdd(rank_base(), ir.getInt32(exec::kReservedShared)));
-    case SpecialRegister::reserved_smem_offset_cap:
-      return uniform(ir.getInt32(exec::kReservedShared));
-    case SpecialRegister::envreg: {
-      auto* workspace = launch_field(offsetof(LaunchContext, grid_workspace), ir.getInt64Ty(), "workspace");
-      if (c == 1) return uniform(ir.CreateTrunc(ir.CreateLShr(workspace, 32), i32));
-      if (c == 2) return uniform(ir.CreateTrunc(workspace, i32));
-      return uniform(ir.getInt32(0));
-    }
-    case SpecialRegister::pm64:
-    case SpecialRegister::current_graph_exec:
-      return uniform(ir.getInt64(0), Type::u64);
-    default:
-      return uniform(ir.getInt32(0));  // %pm counters read zero
-  }
-}
-
-WarpValue FunctionCompiler::uniform_time(SpecialRegister which) {
-  bool timer = which == SpecialRegister::globaltimer || which == SpecialRegister::globaltimer_lo ||
-               which == SpecialRegister::globaltimer_hi;
-  llvm::Value* now =
-      call_service(timer ? offsetof(exec::Services, globaltimer) : offsetof(exec::Services, clock),
-                   ir.getInt64Ty(), {warp_});
-  WarpValue value;
-  value.shape = Shape::uniform_value();
-  value.type = Type::u64;
-  if (which == SpecialRegister::clock_hi || which == SpecialRegister::globaltimer_hi)
-    now = ir.CreateLShr(now, 32);
-  if (which != SpecialRegister::clock64 && which != SpecialRegister::globaltimer) {
-    now = ir.CreateTrunc(now, ir.getInt32Ty());
-    value.type = Type::u32;
-  }
-  value.bases = {now};
-  return value;
+  return kEmits[o.index](*this, o.component);
 }
 
 WarpValue FunctionCompiler::thread_coordinate(unsigned c) {

@@ -154,7 +154,6 @@ class FunctionCompiler {
   llvm::Value* warp_field(std::size_t offset, llvm::Type* type, const char* name, bool constant = true);
   WarpValue special(const ptx::Operand& operand);
   WarpValue thread_coordinate(unsigned component);
-  WarpValue uniform_time(ptx::SpecialRegister which);
   llvm::Value* aligned(llvm::Value* bytes);  ///< tells LLVM that an i64 is a multiple of 16
   llvm::Value* shared_base();                ///< i64 host address of shared address 0
   llvm::Value* rank_base();                  ///< i32 what the CTA's own shared addresses start with
@@ -382,5 +381,15 @@ template <Op>
 void emit(FunctionCompiler& c) = delete;
 using EmitFunction = void (*)(FunctionCompiler&);
 EmitFunction emission_of(Op op);
+
+/// What a warp reads from a special register, defined in isa/special_registers/lowering.cpp.
+/// @param component  0 to 3 for .x to .w, the number in a family, 0 of a scalar
+template <isa::SpecialRegister>
+WarpValue special_register(FunctionCompiler&, unsigned component) = delete;
+#define PTX_SREG(id, ...) \
+  template <>             \
+  WarpValue special_register<isa::SpecialRegister::id>(FunctionCompiler&, unsigned component);
+#include "isa/special_registers/registers.def"
+#undef PTX_SREG
 
 }  // namespace raddle::jit

@@ -15,7 +15,6 @@ using isa::Mod;
 using isa::ModKind;
 using isa::Type;
 using ptx::Operand;
-using ptx::SpecialRegister;
 
 constexpr std::uint8_t kWarpAligned = 5;  // a warp's first thread is a multiple of 32
 
@@ -60,11 +59,11 @@ bool is_ordinary_access(const isa::Opcode& opcode) {
 }  // namespace
 
 Shape Plan::special_shape(const Operand& o) const {
-  switch (static_cast<SpecialRegister>(o.index)) {
-    case SpecialRegister::tid:
+  using isa::RegisterScope;
+  switch (isa::kSpecialRegisters[o.index].scope) {
+    case RegisterScope::thread:
       switch (layout.layout) {
         case LaneLayout::one_dimension:
-          return o.component == 0 ? Shape::strided(1, false, kWarpAligned) : Shape::uniform_value();
         case LaneLayout::whole_warps:
           return o.component == 0 ? Shape::strided(1, false, kWarpAligned) : Shape::uniform_value();
         case LaneLayout::whole_parts:
@@ -73,19 +72,15 @@ Shape Plan::special_shape(const Operand& o) const {
           return Shape::varying();
       }
       return Shape::varying();
-    case SpecialRegister::ntid: {
+    case RegisterScope::extent: {
       // Blocks of whole warps, so that a thread's number in the grid keeps its lane in the low bits.
       const bool whole = layout.layout == LaneLayout::whole_warps ||
                          (layout.layout == LaneLayout::one_dimension && layout.full_warps);
       return Shape::strided(0, false, whole && o.component == 0 ? kWarpAligned : 0);
     }
-    case SpecialRegister::laneid:
+    case RegisterScope::number:
       return Shape::strided(1, false, kWarpAligned);
-    case SpecialRegister::lanemask_eq:
-    case SpecialRegister::lanemask_le:
-    case SpecialRegister::lanemask_lt:
-    case SpecialRegister::lanemask_ge:
-    case SpecialRegister::lanemask_gt:
+    case RegisterScope::lane:
       return Shape::varying();
     default:
       return Shape::uniform_value();  // the same for every lane of a warp

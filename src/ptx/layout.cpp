@@ -37,9 +37,7 @@ void mark_named(const Operand& o, std::vector<bool>& named) {
 
 bool names_reserved(const Operand& o) {
   if (o.kind != Operand::Kind::special) return false;
-  const auto which = static_cast<SpecialRegister>(o.index);
-  return which >= SpecialRegister::reserved_smem_offset_begin &&
-         which <= SpecialRegister::reserved_smem_offset_1;
+  return isa::kSpecialRegisters[o.index].scope == isa::RegisterScope::reserved;
 }
 
 /// Variables that some function of the closure declares or names.

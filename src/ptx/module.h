@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "isa/row.h"
+#include "isa/special_registers/special_registers.h"
 #include "isa/type.h"
 
 namespace raddle::ptx {
@@ -25,12 +26,7 @@ using VariableId = std::uint32_t;  ///< index into Module::variables
 using FunctionId = std::uint32_t;  ///< index into Module::functions
 inline constexpr std::uint32_t kNone = 0xffffffffu;
 
-enum class SpecialRegister : std::uint8_t {
-#define PTX_SREG(id, name, type, components, scope) id,
-#include "isa/special_registers.def"
-#undef PTX_SREG
-  count
-};
+using isa::SpecialRegister;
 
 enum class Space : std::uint8_t { generic, reg, global, shared, local, const_, param, tex };
 std::string_view space_name(Space space);  ///< PTX spelling without the dot

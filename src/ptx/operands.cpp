@@ -10,15 +10,6 @@ namespace {
 
 constexpr std::size_t kMaxVectorElements = 1024;
 
-Type special_type(std::uint32_t index) {
-  static constexpr Type kTypes[] = {
-#define PTX_SREG(id, name, type, components, scope) Type::type,
-#include "isa/special_registers.def"
-#undef PTX_SREG
-  };
-  return kTypes[index];
-}
-
 /// `.x` ... `.w` (or `.r` `.g` `.b` `.a`) behind a vector; -1 if there is none.
 int accept_component(Parser& parser) {
   const Token& token = parser.in.token();
@@ -73,7 +64,7 @@ bool finish_special(Parser& parser, const Binding& binding, RawOperand& raw) {
   raw.operand.kind = Operand::Kind::special;
   raw.operand.index = binding.index;
   raw.operand.component = binding.count;
-  raw.operand.type = special_type(binding.index);
+  raw.operand.type = isa::kSpecialRegisters[binding.index].type;
   if (binding.count != Binding::kPickComponent) return true;
   const int component = accept_component(parser);
   if (component < 0) return parser.in.error(raw.at, "'{}' needs a component: .x, .y, .z or .w", raw.text);

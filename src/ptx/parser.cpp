@@ -23,21 +23,15 @@ void bind_predefined(Parser& parser) {
     parser.scopes.bind(parser.names.intern(parser.names.keep(std::move(name))),
                        {Binding::Kind::special, component, 0, index});
   };
-  std::uint32_t index = 0;
-  // Components 1: scalar. 4: .x .y .z .w. More: a numbered family, %envreg0; %pm0_64 for the 64-bit counters.
-  const auto add = [&](std::string_view name, unsigned components) {
-    if (components == 1) bind(fmt::format("%{}", name), index, 0);
-    if (components == 4) bind(fmt::format("%{}", name), index, Binding::kPickComponent);
-    for (unsigned i = 0; components > 4 && i < components; ++i) {
-      const bool wide = name.ends_with("64");
-      bind(wide ? fmt::format("%{}{}_64", name.substr(0, name.size() - 2), i) : fmt::format("%{}{}", name, i),
-           index, static_cast<std::uint8_t>(i));
+  for (std::uint32_t index = 0; index < isa::kSpecialRegisters.size(); ++index) {
+    const isa::SpecialRegisterRow& row = isa::kSpecialRegisters[index];
+    if (row.components == 4) {  // as a vector; .x and so on are picked from it
+      bind(fmt::format("%{}", row.name), index, Binding::kPickComponent);
+      continue;
     }
-    ++index;
-  };
-#define PTX_SREG(id, name, type, components, scope) add(name, components);
-#include "isa/special_registers.def"
-#undef PTX_SREG
+    for (unsigned i = 0; i < row.components; ++i)
+      bind(isa::spelling(static_cast<SpecialRegister>(index), i), index, static_cast<std::uint8_t>(i));
+  }
   parser.scopes.bind(parser.names.intern("WARP_SZ"), {Binding::Kind::warp_size, 0, 0, 0});
 }
 

@@ -13,25 +13,6 @@ void add(std::string& out, fmt::format_string<Args...> text, Args&&... args) {
   fmt::format_to(std::back_inserter(out), text, std::forward<Args>(args)...);
 }
 
-struct SpecialName {
-  std::string_view name;
-  unsigned components;
-};
-constexpr SpecialName kSpecials[] = {
-#define PTX_SREG(id, name, type, components, scope) {name, components},
-#include "isa/special_registers.def"
-#undef PTX_SREG
-};
-
-std::string special_name(const Operand& o) {
-  const SpecialName& s = kSpecials[o.index];
-  if (s.components == 1) return fmt::format("%{}", s.name);
-  if (s.components == 4) return fmt::format("%{}.{}", s.name, "xyzw"[o.component & 3]);
-  if (s.name.ends_with("64"))
-    return fmt::format("%{}{}_64", s.name.substr(0, s.name.size() - 2), o.component);
-  return fmt::format("%{}{}", s.name, o.component);
-}
-
 void print_immediate(std::string& out, const Operand& o) {
   const auto bits = static_cast<std::uint64_t>(o.value);
   const auto type_class = isa::type_class(o.type);
@@ -95,7 +76,7 @@ void BodyPrinter::operand(const Operand& o) {
       print_immediate(out_, o);
       break;
     case Operand::Kind::special:
-      out_ += special_name(o);
+      out_ += isa::spelling(static_cast<SpecialRegister>(o.index), o.component);
       break;
     case Operand::Kind::variable:
       out_ += module_.variables[o.index].name;

@@ -100,8 +100,8 @@ TEST_F(Unknown, ALinkedProgramIsToldWhenItIsLoaded) {
   void* cubin = nullptr;
   ASSERT_EQ(cuLinkCreate_v2(0, nullptr, nullptr, &link), CUDA_SUCCESS);
   EXPECT_EQ(told([&] {
-              EXPECT_EQ(cuLinkAddData_v2(link, JIT_INPUT_PTX, const_cast<char*>(kModule), std::strlen(kModule) + 1,
-                                         "<memory>", 0, nullptr, nullptr),
+              EXPECT_EQ(cuLinkAddData_v2(link, JIT_INPUT_PTX, const_cast<char*>(kModule),
+                                         std::strlen(kModule) + 1, "<memory>", 0, nullptr, nullptr),
                         CUDA_SUCCESS);
               EXPECT_EQ(cuLinkComplete(link, &cubin, nullptr), CUDA_SUCCESS);
             }),
