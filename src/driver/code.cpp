@@ -42,7 +42,8 @@ void dump(std::span<const Program::Image> images) {
 
 /// Once for a program, before anything of it runs: a program that ignores the error of the launch would show
 /// figures that no kernel computed (K-17h).
-void tell_unusable(const Program& program, JitLog& log) {
+/// @param aloud  on stderr as well
+void tell_unusable(const Program& program, JitLog& log, bool aloud) {
   constexpr std::size_t kMostNamed = 10;
   const std::vector<std::string> kernels = program.unusable_kernels();
   for (std::size_t i = 0; i < kernels.size() && i < kMostNamed; ++i) {
@@ -51,45 +52,45 @@ void tell_unusable(const Program& program, JitLog& log) {
     const auto needs = program.kernel(kernels[i]);  // lives as long as the loop over a part of it
     for (const std::string& obstacle : needs->unsupported)
       text += "\n  " + obstacle.substr(0, obstacle.find('\n'));
-    fmt::print(stderr, "raddle: {}\n", text);
+    if (aloud) fmt::print(stderr, "raddle: {}\n", text);
     log.info(text);
   }
-  if (kernels.size() > kMostNamed)
+  if (aloud && kernels.size() > kMostNamed)
     fmt::print(stderr, "raddle: and {} more of its kernels; `raddle doctor` names them\n",
                kernels.size() - kMostNamed);
 }
 
 }  // namespace
 
-CUresult read_programs(std::span<const Program::Image> images, JitLog& log, std::optional<Program>& program) {
+namespace {
+CUresult read(std::span<const Program::Image> images, JitLog& log, std::optional<Program>& program,
+              bool to_run) {
   dump(images);
   Result<Program> found = Program::read(images, Process::instance().shape().capability);
   if (!found) return result_of_code(found.error(), log);
   program = std::move(*found);
+  tell_unusable(*program, log, to_run);
   return CUDA_SUCCESS;
 }
-
-namespace {
-CUresult read_to_run(std::span<const Program::Image> images, JitLog& log, std::optional<Program>& program) {
-  const CUresult result = read_programs(images, log, program);
-  if (result == CUDA_SUCCESS) tell_unusable(*program, log);
-  return result;
-}
 }  // namespace
+
+CUresult read_programs(std::span<const Program::Image> images, JitLog& log, std::optional<Program>& program) {
+  return read(images, log, program, false);
+}
 
 CUresult read_program(const void* image, JitLog& log, std::optional<Program>& program) {
   const auto found = fatbin::images_at(image);
   if (!found) return CUDA_ERROR_INVALID_IMAGE;
   std::vector<Program::Image> images;
   for (const std::string_view bytes : *found) images.push_back({bytes});
-  return read_to_run(images, log, program);
+  return read(images, log, program, true);
 }
 
 CUresult read_program_file(const char* path, JitLog& log, std::optional<Program>& program) {
   const Result<std::string> bytes = read_file(path);
   if (!bytes) return result_of(bytes.error());
   const Program::Image images[] = {{*bytes, path}};
-  return read_to_run(images, log, program);
+  return read(images, log, program, true);
 }
 
 CUresult load_program(const std::shared_ptr<Context>& context, const Program& program, JitLog& log,

@@ -13,7 +13,8 @@ namespace raddle::driver {
 CUresult read_program(const void* image, JitLog& log, std::optional<Program>& program);
 CUresult read_program_file(const char* path, JitLog& log,
                            std::optional<Program>& program);  ///< also FILE_NOT_FOUND
-/// Of several images one program, to be linked and loaded again: nothing is said of kernels that cannot run.
+/// Of several images one program, to be linked and loaded again: kernels that cannot run are for the log
+/// alone.
 CUresult read_programs(std::span<const Program::Image> images, JitLog& log, std::optional<Program>& program);
 
 /// A program's variables in a context. CUDA_ERROR_OUT_OF_MEMORY; NOT_FOUND: external variables
