@@ -14,9 +14,9 @@ struct Option {
   std::string value;
 };
 
-class Reader {
+class NvccReader {
  public:
-  explicit Reader(const std::vector<std::string>& words) : words_(words) {}
+  explicit NvccReader(const std::vector<std::string>& words) : words_(words) {}
 
   std::vector<Option> all(std::initializer_list<std::string_view> names) const {
     std::vector<Option> found;
@@ -71,7 +71,7 @@ void add_for_code(const std::vector<Option>& arch, const std::vector<Option>& co
 
 NvccOptions with_ptx(const std::vector<std::string>& words) {
   NvccOptions options{words, {}};
-  const Reader reader(words);
+  const NvccReader reader(words);
   const auto gencode = reader.all({"-gencode", "--generate-code"});
   const auto arch = reader.all({"-arch", "--gpu-architecture"});
   const auto code = reader.all({"-code", "--gpu-code"});

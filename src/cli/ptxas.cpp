@@ -20,7 +20,7 @@ constexpr const char* kVersion =
     "ptxas: Raddle's stand-in for the PTX assembler\n"
     "Cuda compilation tools, release 13.0, V13.0.88\n";  // the second line is what callers read
 
-constexpr const char* kHelp =
+constexpr const char* kPtxasHelp =
     "Usage  : ptxas [options] <ptx file>,...\n\n"
     "Checks PTX and writes a cubin that carries it, for Raddle. Takes the options of NVIDIA's ptxas 13.0:\n"
     "  -arch sm_XY (--gpu-name)   architecture; compute_XY checks only\n"
@@ -158,7 +158,7 @@ int ptxas(const std::vector<std::string>& words) {
   const Result<PtxasOptions> options = parse_ptxas(words);
   if (!options) return fail(options.error().message);
   if (options->version || options->help) {
-    fmt::print("{}", options->help ? kHelp : kVersion);
+    fmt::print("{}", options->help ? kPtxasHelp : kVersion);
     return 0;
   }
   if (options->files.empty() && options->texts.empty()) return fail("No input files specified");

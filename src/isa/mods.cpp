@@ -6,11 +6,11 @@
 
 namespace raddle::isa {
 namespace {
-struct Info {
+struct ModText {
   std::string_view name;
   ModKind kind;
 };
-constexpr auto kMods = std::to_array<Info>({
+constexpr auto kMods = std::to_array<ModText>({
     {"", ModKind::other},
 #define PTX_MOD(kind, id, name) {name, ModKind::kind},
 #include "isa/modifiers.def"

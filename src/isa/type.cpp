@@ -5,12 +5,12 @@
 
 namespace raddle::isa {
 namespace {
-struct Info {
+struct TypeText {
   std::string_view name;
   unsigned bits;
   TypeClass cls;
 };
-constexpr auto kTypes = std::to_array<Info>({{"", 0, TypeClass::none},
+constexpr auto kTypes = std::to_array<TypeText>({{"", 0, TypeClass::none},
 #define X(id, name, bits, cls) {name, bits, TypeClass::cls},
                                              RADDLE_PTX_TYPES(X)
 #undef X

@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* kFile = "parameters.ptx";
+constexpr const char* kParametersFile = "parameters.ptx";
 constexpr std::int64_t kFar = std::int64_t{1}
                               << 29;  // far beyond one page, and what an index may be wrong by
 
@@ -30,7 +30,7 @@ class Parameters : public KernelTest {
   template <class... Arguments>
   std::string fault(const char* name, raddle::LaunchConfig config, const Arguments&... arguments) {
     close();
-    auto failed = try_run(kernel(kFile, name), config, arguments...);
+    auto failed = try_run(kernel(kParametersFile, name), config, arguments...);
     if (failed.ok()) {
       ADD_FAILURE() << name << " ended well";
       return {};
@@ -46,7 +46,7 @@ class Parameters : public KernelTest {
     auto out = buffer(std::vector<int>(64));
     const Settings settings{offset, 5, out.address()};
     auto failed =
-        try_run(kernel(kFile, "writes_parameters"), config, raddle::Argument(&settings, sizeof settings));
+        try_run(kernel(kParametersFile, "writes_parameters"), config, raddle::Argument(&settings, sizeof settings));
     return failed.ok() ? "ended well" : failed.error().message;
   }
 };
@@ -90,7 +90,7 @@ TEST_P(Parameters, ManyAreReadOnlyToo) {
   for (int round = 0; round < 3; ++round) {  // pieces are used again
     auto out = buffer(std::vector<int>(1000));
     many.values[999] = round;
-    run(kernel(kFile, "writes_many"), {.block = {1000}}, raddle::Argument(&many, sizeof many), out);
+    run(kernel(kParametersFile, "writes_many"), {.block = {1000}}, raddle::Argument(&many, sizeof many), out);
     EXPECT_EQ(contents(out)[998], 3 * 998);
     EXPECT_EQ(contents(out)[999], round);
   }
@@ -99,7 +99,7 @@ TEST_P(Parameters, ManyAreReadOnlyToo) {
     close();
     auto other = buffer(std::vector<int>(1000));
     auto failed =
-        try_run(kernel(kFile, "writes_many"), {.block = {1}}, raddle::Argument(&many, sizeof many), other);
+        try_run(kernel(kParametersFile, "writes_many"), {.block = {1}}, raddle::Argument(&many, sizeof many), other);
     ASSERT_FALSE(failed.ok()) << offset;
     EXPECT_THAT(failed.error().message, HasSubstr("illegal address ")) << offset;
   }
@@ -109,14 +109,14 @@ TEST_P(Parameters, OfKernelsThatKernelsLaunch) {
   {
     auto out = buffer(std::vector<int>(64));
     Settings settings{0, 40, out.address()};  // a thread that is not there
-    run(kernel(kFile, "launches_writer"), {}, raddle::Argument(&settings, sizeof settings));
+    run(kernel(kParametersFile, "launches_writer"), {}, raddle::Argument(&settings, sizeof settings));
     EXPECT_EQ(contents(out)[31], 40);
   }
   for (const std::int64_t offset : {std::int64_t{0}, std::int64_t{16}, std::int64_t{-8}, kFar}) {
     close();
     auto out = buffer(std::vector<int>(64));
     const Settings settings{offset, 5, out.address()};
-    auto failed = try_run(kernel(kFile, "launches_writer"), {}, raddle::Argument(&settings, sizeof settings));
+    auto failed = try_run(kernel(kParametersFile, "launches_writer"), {}, raddle::Argument(&settings, sizeof settings));
     ASSERT_FALSE(failed.ok()) << offset;
     EXPECT_THAT(failed.error().message, HasSubstr("in kernel writes_parameters")) << offset;
   }
@@ -125,8 +125,8 @@ TEST_P(Parameters, OfKernelsThatKernelsLaunch) {
 // What a kernel fills in for another one, and a cooperative grid's workspace, may be written; the host's data
 // do not lie beside them.
 TEST_P(Parameters, BuffersOfLaunchesAreFarFromTheHosts) {
-  run(kernel(kFile, "overruns_child_parameters"), {}, std::int64_t{0});
-  run(kernel(kFile, "writes_workspace"), {.cooperative = true}, std::int64_t{4});
+  run(kernel(kParametersFile, "overruns_child_parameters"), {}, std::int64_t{0});
+  run(kernel(kParametersFile, "writes_workspace"), {.cooperative = true}, std::int64_t{4});
   for (const std::int64_t offset : {std::int64_t{-8}, -kFar, kFar}) {
     fault("overruns_child_parameters", {}, offset);
     fault("writes_workspace", {.cooperative = true}, offset);
@@ -136,7 +136,7 @@ TEST_P(Parameters, BuffersOfLaunchesAreFarFromTheHosts) {
 // Launches that overlap have parameters of their own.
 TEST_P(Parameters, OfManyLaunchesInFlight) {
   auto out = buffer(std::vector<int>(200 * 32));
-  raddle::Kernel writes = kernel(kFile, "writes_parameters");
+  raddle::Kernel writes = kernel(kParametersFile, "writes_parameters");
   for (int i = 0; i < 200; ++i) {
     const Settings settings{0, 1000 + i, out.address() + 4 * 32 * static_cast<std::uint64_t>(i)};
     ASSERT_TRUE(

@@ -8,7 +8,6 @@ namespace {
 using exec::SurfaceLanes;
 using exec::SurfaceRequest;
 
-constexpr std::size_t kRow = sizeof(std::uint32_t) * exec::kWarpSize;
 constexpr std::size_t kWideRow = sizeof(std::uint64_t) * exec::kWarpSize;
 
 SurfaceRequest describe(const isa::Opcode& o, SurfaceRequest::Action action) {
@@ -29,7 +28,7 @@ void put_place(FunctionCompiler& f, RequestLanes& lanes, unsigned k, isa::Geomet
   std::size_t row = 0;
   bool layer = isa::has_layer(geometry);
   for (const ptx::Operand& element : f.elements(k + 1)) {
-    lanes.put(layer ? offsetof(SurfaceLanes, layer) : offsetof(SurfaceLanes, coordinate) + row++ * kRow, 32,
+    lanes.put(layer ? offsetof(SurfaceLanes, layer) : offsetof(SurfaceLanes, coordinate) + row++ * RequestLanes::kRow, 32,
               element);
     layer = false;
   }

@@ -13,7 +13,6 @@ using exec::TextureLanes;
 using exec::TextureQuery;
 using exec::TextureRequest;
 
-constexpr std::size_t kRow = sizeof(std::uint32_t) * exec::kWarpSize;
 
 /// The elements of a geometric operand, into consecutive rows; those of coordinates after the layer.
 void put_rows(FunctionCompiler& f, RequestLanes& lanes, unsigned k, std::size_t offset, bool layer_first) {
@@ -21,7 +20,7 @@ void put_rows(FunctionCompiler& f, RequestLanes& lanes, unsigned k, std::size_t 
   for (std::size_t i = 0; i < elements.size(); ++i) {
     const bool layer = layer_first && i == 0;
     const std::size_t row = i - (layer_first ? 1 : 0);
-    lanes.put(layer ? offsetof(TextureLanes, layer) : offset + row * kRow, 32, elements[i]);
+    lanes.put(layer ? offsetof(TextureLanes, layer) : offset + row * RequestLanes::kRow, 32, elements[i]);
   }
 }
 
@@ -36,7 +35,7 @@ void fetch(FunctionCompiler& f, TextureRequest request, unsigned offset_operand,
   const unsigned bits = request.result == TextureRequest::half ? 16 : 32;
   const auto destinations = f.elements(0);
   for (std::size_t c = 0; c < destinations.size(); ++c)
-    lanes.get(offsetof(TextureLanes, result) + c * kRow, 32, bits, destinations[c]);
+    lanes.get(offsetof(TextureLanes, result) + c * RequestLanes::kRow, 32, bits, destinations[c]);
   if (!f.wants(1)) return;
   const Mask resident = f.mask_from_bits(lanes.word(offsetof(TextureLanes, resident)));
   f.write_parts(f.operand(1), Type::pred, resident);
@@ -100,7 +99,7 @@ void emit<Op::tex>(FunctionCompiler& f) {
   } else if (o.has(Mod::grad)) {
     request.action = TextureRequest::gradient;
     put_rows(f, lanes, next++, offsetof(TextureLanes, gradient), false);
-    put_rows(f, lanes, next++, offsetof(TextureLanes, gradient) + 3 * kRow, false);
+    put_rows(f, lanes, next++, offsetof(TextureLanes, gradient) + 3 * RequestLanes::kRow, false);
   }
   fetch(f, request, next, lanes);
 }

@@ -9,9 +9,9 @@
 namespace raddle::machine {
 namespace {
 constexpr std::uint64_t kAlignment = exec::kMaxClusterSize * exec::kSharedWindow;
-constexpr std::uint64_t kBelow = 64ull << 20;  // a small negative offset must not reach another cluster
+constexpr std::uint64_t kBelowWindow = 64ull << 20;  // a small negative offset must not reach another cluster
 constexpr std::uint64_t kReach = 4ull << 30;   // of a 32-bit shared address
-constexpr std::uint64_t kReserved = kBelow + kAlignment + kReach;
+constexpr std::uint64_t kReserved = kBelowWindow + kAlignment + kReach;
 }  // namespace
 
 SharedWindow::~SharedWindow() {
@@ -22,8 +22,8 @@ bool SharedWindow::reserve() {
   if (map_ != nullptr) return true;
   map_ = DeviceSpace::instance().take(kReserved);
   if (map_ == nullptr) return false;
-  const auto first = reinterpret_cast<std::uint64_t>(map_) + kBelow;
-  base_ = map_ + kBelow + (kAlignment - first % kAlignment) % kAlignment;
+  const auto first = reinterpret_cast<std::uint64_t>(map_) + kBelowWindow;
+  base_ = map_ + kBelowWindow + (kAlignment - first % kAlignment) % kAlignment;
   return true;
 }
 
@@ -40,7 +40,7 @@ bool SharedWindow::require(std::uint32_t ranks, std::uint64_t bytes) {
 
 bool SharedWindow::covers(std::uint64_t address) const {
   const auto base = reinterpret_cast<std::uint64_t>(base_);
-  return base_ != nullptr && address - (base - kBelow) < kBelow + kReach;
+  return base_ != nullptr && address - (base - kBelowWindow) < kBelowWindow + kReach;
 }
 
 std::unique_ptr<SharedWindow> WindowPool::take() {

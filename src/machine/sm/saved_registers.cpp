@@ -18,7 +18,7 @@ constexpr std::uint32_t kMagicValue = 0x46505853;            // the kernel's mar
 unsigned place_of[kComponents];
 
 template <class T>
-T read(const std::byte* from) {
+T field_at(const std::byte* from) {
   T value;
   std::memcpy(&value, from, sizeof value);
   return value;
@@ -43,8 +43,8 @@ void save_registers(const ucontext_t& context, exec::SavedRegisters& registers) 
     registers.general[r] = static_cast<std::uint64_t>(context.uc_mcontext.gregs[kGeneral[r]]);
   const auto* area = reinterpret_cast<const std::byte*>(context.uc_mcontext.fpregs);
   if (area == nullptr) return;
-  const bool extended = read<std::uint32_t>(area + kMagic) == kMagicValue;
-  const std::uint64_t in_use = extended ? read<std::uint64_t>(area + kHeader) : 0;
+  const bool extended = field_at<std::uint32_t>(area + kMagic) == kMagicValue;
+  const std::uint64_t in_use = extended ? field_at<std::uint64_t>(area + kHeader) : 0;
   const auto component = [&](Component which) {
     return place_of[which] != 0 && (in_use >> which & 1) != 0 ? area + place_of[which] : nullptr;
   };
