@@ -105,6 +105,15 @@ class Checks(unittest.TestCase):
         self.write("docs/a.md", "see ../shared" + "/x\n")
         self.rejects("self_contained", "docs/a.md:1")
 
+    def test_names(self):
+        text = "namespace {\nconstexpr int kMost = 3;\nstruct Way {\n};\n}  // namespace\n"
+        self.write("src/base/a.cpp", text)
+        self.write("src/exec/a.cpp", text)
+        self.write("src/base/b.cpp", "struct Way {\n};\nconstexpr int kMost = 3;\n")
+        self.accepts("names")
+        self.write("src/base/b.cpp", text)
+        self.rejects("names", "src/base/b.cpp:2: kMost is also in src/base/a.cpp")
+
     def test_todo(self):
         self.write("src/base/a.cpp", "// TO" + "DO(#3): later\n")
         self.accepts("todo")
