@@ -9,7 +9,7 @@ namespace bench {
 namespace {
 
 /// A launch with everything looked up; arguments point into the workload's plan and `addresses`.
-struct PreparedLaunch {
+struct PreparedRaddleLaunch {
   Launch plan;
   raddle::Kernel kernel;
   raddle::LaunchConfig config;
@@ -31,13 +31,13 @@ class RaddleSystem : public System {
 
  private:
   Result<void> add_launch(Launch plan);
-  void bind(PreparedLaunch& launch);
+  void bind(PreparedRaddleLaunch& launch);
 
   raddle::Device device_;
   Workload* workload_ = nullptr;
   std::vector<raddle::Buffer<std::byte>> buffers_;
   std::vector<raddle::Module> modules_;
-  std::vector<std::unique_ptr<PreparedLaunch>> launches_;  // arguments hold pointers into them
+  std::vector<std::unique_ptr<PreparedRaddleLaunch>> launches_;  // arguments hold pointers into them
   std::string remark_;
 };
 
@@ -68,13 +68,13 @@ Result<void> RaddleSystem::add_launch(Launch plan) {
   }
   const raddle::LaunchConfig config{.grid = dimensions(plan.grid), .block = dimensions(plan.block)};
   launches_.push_back(
-      std::make_unique<PreparedLaunch>(PreparedLaunch{std::move(plan), kernel, config, {}, {}}));
+      std::make_unique<PreparedRaddleLaunch>(PreparedRaddleLaunch{std::move(plan), kernel, config, {}, {}}));
   bind(*launches_.back());
   modules_.push_back(std::move(module));
   return {};
 }
 
-void RaddleSystem::bind(PreparedLaunch& launch) {
+void RaddleSystem::bind(PreparedRaddleLaunch& launch) {
   launch.addresses.reserve(launch.plan.arguments.size());
   for (const Argument& argument : launch.plan.arguments) {
     if (const BufferArgument* buffer = std::get_if<BufferArgument>(&argument)) {
@@ -102,7 +102,7 @@ Result<void> RaddleSystem::download() {
 }
 
 Result<void> RaddleSystem::run() {
-  for (const std::unique_ptr<PreparedLaunch>& launch : launches_) {
+  for (const std::unique_ptr<PreparedRaddleLaunch>& launch : launches_) {
     const std::span<const raddle::Argument> arguments(launch->arguments);
     TRY_ASSIGN(raddle::Launch started, launch->kernel.launch(launch->config, arguments));
     if (launch != launches_.back()) continue;  // a stream runs in order: the last one's end is all's

@@ -9,13 +9,13 @@
 namespace bench {
 namespace {
 
-constexpr const char* kNullKernel =
+constexpr const char* kNullPtx =
     ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry null_kernel()\n{\n\tret;\n}\n";
 constexpr raddle::LaunchConfig kOneWarp{.grid = {1}, .block = {32}};
 
 raddle::Result<void> launch_rounds(benchmark::State& state, int launches_per_round) {
   TRY_ASSIGN(raddle::Device device, raddle::Device::open());
-  TRY_ASSIGN(raddle::Module module, device.load(kNullKernel));
+  TRY_ASSIGN(raddle::Module module, device.load(kNullPtx));
   TRY_ASSIGN(raddle::Kernel kernel, module.kernel("null_kernel"));
   TRY_ASSIGN([[maybe_unused]] const raddle::LaunchReport compiled, kernel.compile(kOneWarp.block));
   for (auto step : state) {

@@ -22,7 +22,7 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void*
 namespace bench {
 namespace {
 
-constexpr const char* kNullKernel =
+constexpr const char* kNullProgram =
     ".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry null_kernel()\n{\n\tret;\n}\n";
 
 struct Wrapper {
@@ -36,7 +36,7 @@ const char* registered_kernel() {
   static const char stand_in = 0;
   static const bool registered = [] {
     static const std::string container =
-        raddle::fatbin::write_ptx(kNullKernel, 90, raddle::fatbin::Feature{}, {8, 5});
+        raddle::fatbin::write_ptx(kNullProgram, 90, raddle::fatbin::Feature{}, {8, 5});
     static Wrapper wrapper{.container = container.data()};
     void** handle = __cudaRegisterFatBinary(&wrapper);
     __cudaRegisterFunction(handle, &stand_in, nullptr, "null_kernel", -1, nullptr, nullptr, nullptr, nullptr,

@@ -12,7 +12,7 @@ struct TypeText {
 };
 constexpr auto kTypes = std::to_array<TypeText>({{"", 0, TypeClass::none},
 #define X(id, name, bits, cls) {name, bits, TypeClass::cls},
-                                             RADDLE_PTX_TYPES(X)
+                                                 RADDLE_PTX_TYPES(X)
 #undef X
 });
 }  // namespace

@@ -45,8 +45,8 @@ class Parameters : public KernelTest {
     close();
     auto out = buffer(std::vector<int>(64));
     const Settings settings{offset, 5, out.address()};
-    auto failed =
-        try_run(kernel(kParametersFile, "writes_parameters"), config, raddle::Argument(&settings, sizeof settings));
+    auto failed = try_run(kernel(kParametersFile, "writes_parameters"), config,
+                          raddle::Argument(&settings, sizeof settings));
     return failed.ok() ? "ended well" : failed.error().message;
   }
 };
@@ -98,8 +98,8 @@ TEST_P(Parameters, ManyAreReadOnlyToo) {
     many.offset = offset;
     close();
     auto other = buffer(std::vector<int>(1000));
-    auto failed =
-        try_run(kernel(kParametersFile, "writes_many"), {.block = {1}}, raddle::Argument(&many, sizeof many), other);
+    auto failed = try_run(kernel(kParametersFile, "writes_many"), {.block = {1}},
+                          raddle::Argument(&many, sizeof many), other);
     ASSERT_FALSE(failed.ok()) << offset;
     EXPECT_THAT(failed.error().message, HasSubstr("illegal address ")) << offset;
   }
@@ -116,7 +116,8 @@ TEST_P(Parameters, OfKernelsThatKernelsLaunch) {
     close();
     auto out = buffer(std::vector<int>(64));
     const Settings settings{offset, 5, out.address()};
-    auto failed = try_run(kernel(kParametersFile, "launches_writer"), {}, raddle::Argument(&settings, sizeof settings));
+    auto failed =
+        try_run(kernel(kParametersFile, "launches_writer"), {}, raddle::Argument(&settings, sizeof settings));
     ASSERT_FALSE(failed.ok()) << offset;
     EXPECT_THAT(failed.error().message, HasSubstr("in kernel writes_parameters")) << offset;
   }

@@ -28,8 +28,9 @@ void put_place(FunctionCompiler& f, RequestLanes& lanes, unsigned k, isa::Geomet
   std::size_t row = 0;
   bool layer = isa::has_layer(geometry);
   for (const ptx::Operand& element : f.elements(k + 1)) {
-    lanes.put(layer ? offsetof(SurfaceLanes, layer) : offsetof(SurfaceLanes, coordinate) + row++ * RequestLanes::kRow, 32,
-              element);
+    lanes.put(layer ? offsetof(SurfaceLanes, layer)
+                    : offsetof(SurfaceLanes, coordinate) + row++ * RequestLanes::kRow,
+              32, element);
     layer = false;
   }
 }

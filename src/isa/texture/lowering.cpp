@@ -13,7 +13,6 @@ using exec::TextureLanes;
 using exec::TextureQuery;
 using exec::TextureRequest;
 
-
 /// The elements of a geometric operand, into consecutive rows; those of coordinates after the layer.
 void put_rows(FunctionCompiler& f, RequestLanes& lanes, unsigned k, std::size_t offset, bool layer_first) {
   const auto elements = f.elements(k);

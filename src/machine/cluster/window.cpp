@@ -10,7 +10,7 @@ namespace raddle::machine {
 namespace {
 constexpr std::uint64_t kAlignment = exec::kMaxClusterSize * exec::kSharedWindow;
 constexpr std::uint64_t kBelowWindow = 64ull << 20;  // a small negative offset must not reach another cluster
-constexpr std::uint64_t kReach = 4ull << 30;   // of a 32-bit shared address
+constexpr std::uint64_t kReach = 4ull << 30;         // of a 32-bit shared address
 constexpr std::uint64_t kReserved = kBelowWindow + kAlignment + kReach;
 }  // namespace
 
