@@ -168,9 +168,9 @@ Val sqrt_approx(Val x) {
 }
 
 Val divide_approx(Val a, Val b, bool ftz) {
-  Val above = gt(abs(b), b.like_float(0x1p126)), zero = copy_sign(b.like(0), b);
-  if (ftz) return a * select(above, zero, rcp_approx(b));
-  return select(above, a * zero, divide(a, b));
+  const Val above = gt(abs(b), b.like_float(0x1p126));
+  if (ftz) return a * select(above, copy_sign(b.like(0), b), rcp_approx(b));
+  return divide(a, select(above, copy_sign(b.like_float(std::numeric_limits<float>::infinity()), b), b));
 }
 
 }  // namespace raddle::jit

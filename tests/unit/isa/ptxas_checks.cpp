@@ -32,8 +32,6 @@ const Exception kExceptions[] = {
     {"vote !sync", true, kOldTargets},
     {"mad f32|f64 !rn|rz|rm|rp", true, kOldRounding},
     {"txq level", true, "ptxas wants .level before the query; modifiers have no order here"},
-    {"atom exch b128 L2::cache_hint", true,
-     "a hint, which means nothing in shared memory, is overlooked there"},
     {"addc s16|u16", false, kNoMeaning},
     {"subc s16|u16", false, kNoMeaning},
     {"madc s16|u16", false, kNoMeaning},
