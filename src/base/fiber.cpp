@@ -103,7 +103,7 @@ void Fiber::release() {
 
 bool Fiber::allocate(std::size_t bytes, unsigned colour) {
   const std::size_t shift = colour % kColours * kColourStep;
-  const std::size_t wanted = (bytes + shift + kPage - 1) / kPage * kPage;
+  const std::size_t wanted = whole_pages(bytes + shift);
   if (low_ != nullptr && bytes_ >= wanted) return true;
   release();
   void* map = mmap(nullptr, wanted + kGuard, PROT_READ | PROT_WRITE,

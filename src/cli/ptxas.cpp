@@ -121,10 +121,7 @@ class Assembler {
   }
 
   void describe(const ptx::Module& module) const {
-    std::uint64_t global = 0;
-    for (const ptx::Variable& variable : module.variables)
-      if (variable.space == ptx::Space::global && variable.function == ptx::kNone) global += variable.size;
-    fmt::print(stderr, "ptxas info    : {} bytes gmem\n", global);
+    fmt::print(stderr, "ptxas info    : {} bytes gmem\n", ptx::global_bytes(module));
     for (ptx::FunctionId id = 0; id < module.functions.size(); ++id) {
       const ptx::Function& function = module.functions[id];
       if (!function.is_entry || function.is_declaration) continue;

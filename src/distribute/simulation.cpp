@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "base/round_up.h"
 #include "distribute/radix_queue.h"
 #include "machine/distributor/sm_usage.h"
 #include "machine/launch/rasteriser.h"
@@ -96,7 +97,7 @@ class Simulation final : machine::LaunchSink {
   void summarise();
   /// When the distributor hears of what happens at a time.
   std::uint64_t noticed(std::uint64_t time) const {
-    return options_.tick == 1 ? time : (time + options_.tick - 1) / options_.tick * options_.tick;
+    return options_.tick == 1 ? time : round_up(time, options_.tick);
   }
 
   const machine::MachineShape& shape_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/round_up.h"
 #include "driver/entry.h"
 #include "driver/process.h"
 #include "driver/results.h"
@@ -13,8 +14,6 @@ namespace raddle::driver {
 namespace {
 
 constexpr std::size_t kRowAlignment = 64, kArrayAlignment = 512;
-
-std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
 
 /// Channels of the formats that say so themselves; 0: as many as the descriptor says.
 unsigned format_channels(CUarray_format format) {

@@ -42,8 +42,8 @@ void dump(std::span<const Program::Image> images) {
 
 /// Once for a program, before anything of it runs: a program that ignores the error of the launch would show
 /// figures that no kernel computed (K-17h).
-/// @param aloud  on stderr as well
-void tell_unusable(const Program& program, JitLog& log, bool aloud) {
+/// @param to_run  see read()
+void tell_unusable(const Program& program, JitLog& log, bool to_run) {
   constexpr std::size_t kMostNamed = 10;
   const std::vector<std::string> kernels = program.unusable_kernels();
   for (std::size_t i = 0; i < kernels.size() && i < kMostNamed; ++i) {
@@ -52,17 +52,15 @@ void tell_unusable(const Program& program, JitLog& log, bool aloud) {
     const auto needs = program.kernel(kernels[i]);  // lives as long as the loop over a part of it
     for (const std::string& obstacle : needs->unsupported)
       text += "\n  " + obstacle.substr(0, obstacle.find('\n'));
-    if (aloud) fmt::print(stderr, "raddle: {}\n", text);
+    if (to_run) fmt::print(stderr, "raddle: {}\n", text);
     log.info(text);
   }
-  if (aloud && kernels.size() > kMostNamed)
+  if (to_run && kernels.size() > kMostNamed)
     fmt::print(stderr, "raddle: and {} more of its kernels; `raddle doctor` names them\n",
                kernels.size() - kMostNamed);
 }
 
-}  // namespace
-
-namespace {
+/// @param to_run  it will run: what cannot is told on stderr as well
 CUresult read(std::span<const Program::Image> images, JitLog& log, std::optional<Program>& program,
               bool to_run) {
   dump(images);
@@ -72,6 +70,7 @@ CUresult read(std::span<const Program::Image> images, JitLog& log, std::optional
   tell_unusable(*program, log, to_run);
   return CUDA_SUCCESS;
 }
+
 }  // namespace
 
 CUresult read_programs(std::span<const Program::Image> images, JitLog& log, std::optional<Program>& program) {

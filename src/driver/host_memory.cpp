@@ -13,8 +13,6 @@
 namespace raddle::driver {
 namespace {
 
-std::size_t whole_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
-
 struct PinnedMemory final : Memory {
   PinnedMemory(void* map, std::size_t wanted, unsigned given, CUcontext owner) {
     kind = MemoryKind::host;

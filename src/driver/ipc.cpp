@@ -85,7 +85,7 @@ CUresult import(const Ticket& ticket, CUcontext context, CUdeviceptr* address) {
   const int file = open_file(ticket);
   if (file < 0) return CUDA_ERROR_MAP_FAILED;
   const std::uint64_t begin = ticket.offset / kPage * kPage;
-  const std::size_t map_bytes = (ticket.offset - begin + ticket.bytes + kPage - 1) / kPage * kPage;
+  const std::size_t map_bytes = whole_pages(ticket.offset - begin + ticket.bytes);
   struct stat about{};
   const bool fits =
       fstat(file, &about) == 0 && begin + map_bytes <= static_cast<std::uint64_t>(about.st_size);

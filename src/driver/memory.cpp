@@ -1,6 +1,7 @@
 // Device memory of a context: allocations, and what is free.
 #include <algorithm>
 
+#include "base/round_up.h"
 #include "driver/entry.h"
 #include "driver/ipc.h"
 #include "driver/process.h"
@@ -36,7 +37,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch, std::size_
   if (pitch == nullptr || width == 0 || height == 0 || (element != 4 && element != 8 && element != 16) ||
       width > ~std::size_t{0} - kPitchAlignment)
     return CUDA_ERROR_INVALID_VALUE;
-  const std::size_t row = (width + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
+  const std::size_t row = round_up(width, kPitchAlignment);
   if (row > ~std::size_t{0} / height) return CUDA_ERROR_OUT_OF_MEMORY;
   const CUresult result = cuMemAlloc_v2(address, row * height);
   if (result == CUDA_SUCCESS) *pitch = row;

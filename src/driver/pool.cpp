@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/round_up.h"
 #include "driver/process.h"
 
 namespace raddle::driver {
@@ -45,7 +46,7 @@ Result<Pool::Block> Pool::take(const std::shared_ptr<Context>& context, Stream& 
   const std::uint64_t unit = is_shareable() ? kSharedUnit : kBlockUnit;
   if (bytes > ~std::uint64_t{0} - unit)
     return Error::make(ErrorCode::out_of_memory, "{} bytes wanted", bytes);
-  const std::uint64_t wanted = (bytes + unit - 1) / unit * unit;
+  const std::uint64_t wanted = round_up(bytes, unit);
   const std::lock_guard lock(mutex_);
   const auto is_ready = [](const Pool& pool, const Free& free, Stream& by) {
     return !free.done || free.stream == by.id || (pool.opportunistic_ != 0 && free.is_done()) ||

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "base/round_up.h"
 #include "fatbin/elf_file.h"
 
 namespace raddle::fatbin {
@@ -34,7 +35,7 @@ class Writer {
   Writer() : file_(sizeof(Elf64_Ehdr), '\0'), sections_(1) {}
 
   void add(std::string_view name, std::uint32_t type, std::string_view bytes) {
-    file_.resize((file_.size() + kSectionAlignment - 1) / kSectionAlignment * kSectionAlignment);
+    file_.resize(round_up(file_.size(), kSectionAlignment));
     Elf64_Shdr section{};
     section.sh_name = names_.add(name);
     section.sh_type = type;
@@ -49,7 +50,7 @@ class Writer {
     NameTable named = names_;
     named.add(".shstrtab");
     add(".shstrtab", SHT_STRTAB, named.text());
-    file_.resize((file_.size() + kSectionAlignment - 1) / kSectionAlignment * kSectionAlignment);
+    file_.resize(round_up(file_.size(), kSectionAlignment));
     Elf64_Ehdr header{};
     std::memcpy(header.e_ident, ELFMAG, SELFMAG);
     header.e_ident[EI_CLASS] = ELFCLASS64;

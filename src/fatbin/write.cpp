@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "base/round_up.h"
 #include "fatbin/layout.h"
 
 namespace raddle::fatbin {
@@ -17,7 +18,7 @@ void put(std::string& bytes, std::size_t offset, T value) {
 
 std::string write_ptx(std::string_view ptx, std::uint32_t capability, Feature feature,
                       const std::uint16_t (&version)[2]) {
-  const std::size_t stored = (ptx.size() + 1 + kAlignment - 1) / kAlignment * kAlignment;  // with a zero
+  const std::size_t stored = round_up(ptx.size() + 1, kAlignment);  // with a zero
   std::string bytes(kHeaderBytes + kEntryHeaderBytes + stored, '\0');
   put<std::uint32_t>(bytes, 0, kContainerMagic);
   put<std::uint16_t>(bytes, 4, 1);

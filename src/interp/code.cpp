@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/assert.h"
+#include "base/round_up.h"
 #include "interp/joins.h"
 #include "ptx/call_depth.h"
 #include "ptx/layout.h"
@@ -14,12 +15,6 @@
 
 namespace raddle::interp {
 namespace {
-
-constexpr std::uint64_t kFrameAlign = 16;
-
-std::uint64_t align_up(std::uint64_t value, std::uint64_t align) {
-  return (value + align - 1) / align * align;
-}
 
 InstructionCode prepare_instruction(const ptx::Instruction& instruction) {
   InstructionCode code;
@@ -64,12 +59,12 @@ void place_registers(FunctionCode& code) {
 /// .param variables that are not an entry's formal parameters live in the frame, above the .local ones.
 void place_private(const ptx::Module& module, FunctionCode& code, std::vector<std::uint64_t>& offsets) {
   const ptx::Function& function = *code.function;
-  std::uint64_t end = align_up(function.local_bytes, kFrameAlign);
+  std::uint64_t end = ptx::frame_bytes(function.local_bytes);
   auto place = [&](ptx::VariableId id) {
     const ptx::Variable& variable = module.variables[id];
     if (variable.space != ptx::Space::param || offsets[id] != ModuleCode::kNotPrivate) return;
     if (variable.is_parameter && function.is_entry) return;
-    end = align_up(end, std::max<std::uint64_t>(variable.align, 1));
+    end = round_up(end, std::max<std::uint64_t>(variable.align, 1));
     offsets[id] = end;
     end += std::max<std::uint64_t>(variable.size, 1);
   };
@@ -77,7 +72,7 @@ void place_private(const ptx::Module& module, FunctionCode& code, std::vector<st
   for (ptx::VariableId id : function.parameters) place(id);
   for (ptx::VariableId id : function.variables) place(id);
   // Never empty, so that endless recursion ends at the end of local memory.
-  code.local_bytes = std::max(align_up(end, kFrameAlign), kFrameAlign);
+  code.local_bytes = ptx::frame_bytes(std::max<std::uint64_t>(end, 1));
 }
 
 std::unique_ptr<FunctionCode> prepare_function(ModuleCode& module, ptx::FunctionId id) {

@@ -4,6 +4,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include "base/assert.h"
+#include "base/round_up.h"
 #include "jit/function.h"
 #include "jit/holds.h"
 #include "ptx/signature.h"
@@ -21,7 +22,7 @@ namespace {
 std::uint64_t place_parameter(std::uint64_t& bytes, std::uint64_t size) {
   constexpr std::uint64_t kAlign = 8;
   std::uint64_t offset = bytes;
-  bytes += (std::max<std::uint64_t>(size, 1) + kAlign - 1) / kAlign * kAlign;
+  bytes += round_up(std::max<std::uint64_t>(size, 1), kAlign);
   return offset;
 }
 

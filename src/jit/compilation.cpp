@@ -151,10 +151,10 @@ Compilations::Compilations() {
 }
 
 Compilations::~Compilations() {
-  for (Running& r : running_) r.compilation->give_up();
   AtExit& all = AtExit::instance();
-  std::lock_guard lock(all.mutex);
+  std::lock_guard lock(all.mutex);  // from here on the end of the process does not stop these
   all.live.erase(this);
+  for (Running& r : running_) r.compilation->give_up();
   all.left.splice(all.left.end(), running_);
   join_ended(all.left);
 }

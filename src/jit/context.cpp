@@ -140,11 +140,10 @@ llvm::Value* FunctionCompiler::dynamic_stack(unsigned p) {
 }
 
 llvm::Value* FunctionCompiler::frame_end() {
-  constexpr std::uint32_t kAlign = 16;
-  std::uint32_t bytes = (f.local_bytes + kAlign - 1) / kAlign * kAlign;
   // Never empty where the depth is unknown: a place to return to, as on a GPU.
-  if (context.open_depth && !f.is_entry) bytes = std::max(bytes, kAlign);
-  return ir.CreateAdd(local_frame_, ir.getInt32(bytes));
+  const bool needs_one = context.open_depth && !f.is_entry;
+  const std::uint64_t bytes = ptx::frame_bytes(std::max(f.local_bytes, needs_one ? 1u : 0u));
+  return ir.CreateAdd(local_frame_, ir.getInt32(static_cast<std::uint32_t>(bytes)));
 }
 
 std::vector<llvm::Value*> FunctionCompiler::local_base() {
@@ -190,10 +189,14 @@ llvm::Value* FunctionCompiler::variable_address(ptx::VariableId id) {
   }
 }
 
-llvm::Value* FunctionCompiler::constant_window() {
+llvm::Value* FunctionCompiler::generic_constant(llvm::Value* address) {
+  constexpr std::uint64_t kNarrow = 0xffffffff;
   const ptx::VariableId id = context.module.first_constant();
-  if (id == ptx::kNone) return nullptr;
-  return ir.CreateAnd(variable_address(id), ~std::uint64_t{0xffffffff});
+  if (id == ptx::kNone) return address;
+  auto* window = ir.CreateAnd(variable_address(id), ~kNarrow);
+  if (address->getType()->isVectorTy()) window = splat(window);
+  auto* is_narrow = ir.CreateICmpULE(address, llvm::ConstantInt::get(address->getType(), kNarrow));
+  return ir.CreateSelect(is_narrow, ir.CreateOr(address, window), address);
 }
 
 llvm::Value* FunctionCompiler::call_service(std::size_t offset, llvm::Type* result,

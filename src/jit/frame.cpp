@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/round_up.h"
 #include "jit/holds.h"
 
 namespace raddle::jit {
@@ -149,8 +150,7 @@ std::uint32_t FrameLayout::place(std::uint32_t size, const std::vector<std::uint
   };
   auto found = std::find_if(places_.begin(), places_.end(), is_free);
   if (found == places_.end()) {
-    const std::uint32_t align = alignment(size);
-    end_ = (end_ + align - 1) / align * align;
+    end_ = static_cast<std::uint32_t>(round_up(end_, alignment(size)));
     found = places_.insert(places_.end(), {end_, size, {}});
     end_ += size;
   }

@@ -162,8 +162,9 @@ class FunctionCompiler {
   llvm::Value* frame_end();                  ///< i32 end of the function's frame in local memory
   std::vector<llvm::Value*> local_base();    ///< <lanes x i64> host address of each thread's local memory
   llvm::Value* local_frame() const { return local_frame_; }
-  /// i64 upper 32 bits of the module's constants' addresses: 32-bit ones lack them. Null without constants.
-  llvm::Value* constant_window();
+  /// The address (i64, or a vector of them) with the upper 32 bits that all of the module's constants share,
+  /// where it has none: PTX takes 32-bit addresses of constants.
+  llvm::Value* generic_constant(llvm::Value* address);
   llvm::Value* variable_address(ptx::VariableId id);  ///< i64, in the variable's own space
   llvm::Value* call_service(std::size_t offset, llvm::Type* result, std::vector<llvm::Value*> arguments);
   void note_line();  ///< before what may wait or fault outside this function: its faults name this line

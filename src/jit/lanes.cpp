@@ -268,7 +268,10 @@ void FunctionCompiler::for_each_lane_unrolled(llvm::Value* bits,
   properties->replaceOperandWith(0, properties);
   again->setMetadata(llvm::LLVMContext::MD_loop, properties);
   ir.SetInsertPoint(some);
-  for_each_marked_lane(bits, body);
+  for_each_lane(bits, [&](llvm::Value* lane) {
+    mark_lane(lane);
+    body(lane);
+  });
   ir.CreateBr(after);
   ir.SetInsertPoint(after);
   mark_lane(nullptr);

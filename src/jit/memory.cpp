@@ -75,12 +75,12 @@ WarpValue FunctionCompiler::address_of(const Operand& o, Mod space) {
       v.shape = Shape::varying();
     }
     each([&](llvm::Value* x) { return ir.CreateZExt(x, sized(x, i64)); });
-    if (auto* window = space == Mod::const_ ? constant_window() : nullptr)
-      each([&](llvm::Value* x) { return add(x, window); });
   }
   v.type = Type::u64;
   if (o.value != 0)
     each([&](llvm::Value* x) { return add(x, ir.getInt64(static_cast<std::uint64_t>(o.value))); });
+  if (space == Mod::const_ && o.base != Operand::Base::variable)
+    each([&](llvm::Value* x) { return generic_constant(x); });
   if (space == Mod::param || space == Mod::param_entry) {
     auto* base = aligned(launch_field(offsetof(exec::LaunchContext, parameters), i64, "parameters"));
     if (o.base != Operand::Base::variable) check_parameter(v, base);

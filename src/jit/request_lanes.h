@@ -11,8 +11,8 @@ namespace raddle::jit {
 
 class RequestLanes {
  public:
-  static constexpr std::size_t kRow =
-      sizeof(std::uint32_t) * exec::kWarpSize;  ///< bytes of 32-bit values by lane
+  /// Bytes of 32-bit values by lane.
+  static constexpr std::size_t kRow = sizeof(std::uint32_t) * exec::kWarpSize;
 
   /// @param bytes  of the structure
   RequestLanes(FunctionCompiler& f, std::size_t bytes);

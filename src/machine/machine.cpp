@@ -267,11 +267,8 @@ std::string describe_window(const Block& block, std::uint64_t address) {
   return fmt::format("offset {:#x} of the shared memory of block {} of the cluster, which has {:#x} bytes",
                      offset % exec::kSharedWindow, rank, cluster.shared_bytes);
 }
-}  // namespace
 
-namespace {
-/// An address near the block's own memory. Above the start of shared memory it may be
-/// a wrong one of either.
+/// An address near the block's own memory. Above the start of shared memory it may be a wrong one of either.
 std::string describe_own(const Block& block, std::uint64_t address) {
   const auto offset_of = [&](const std::byte* start, const char* name, std::uint64_t size) {
     return fmt::format("offset {:#x} of the block's {} memory, which has {:#x} bytes",
@@ -325,9 +322,7 @@ void complete(RawFault& raw, const exec::Executable& executable) {
   // A user address that traps without a page fault: the instruction wants it aligned.
   if (raw.address >> 47 == 0) raw.kind = exec::FaultKind::misaligned_address;
 }
-}  // namespace
 
-namespace {
 /// W-19: what is wrong with an access to another block of the cluster, which block it is, where in its
 /// memory.
 std::string describe_cluster_address(const exec::CtaContext& cta, std::uint64_t generic) {

@@ -152,6 +152,13 @@ std::uint64_t constant_bytes(const Module& module) {
   return bytes;
 }
 
+std::uint64_t global_bytes(const Module& module) {
+  std::uint64_t bytes = 0;  // fits: a variable has at most 2^40, and the text names each
+  for (const Variable& v : module.variables)
+    if (v.space == Space::global) bytes += v.size;
+  return bytes;
+}
+
 namespace {
 /// Needs beyond any machine's stay beyond.
 std::uint32_t saturated(std::uint64_t bytes) {

@@ -8,8 +8,6 @@
 namespace raddle::ptx {
 namespace {
 
-constexpr std::uint64_t kFrameAlign = 16;  // of a callee's frame behind its caller's
-
 /// A depth-first walk with a stack of its own.
 class Walk {
  public:
@@ -43,8 +41,7 @@ class Walk {
   void close() {
     const Frame& top = stack_.back();
     const std::uint64_t own = frame_bytes_(top.function);
-    const std::uint64_t rounded = (own + kFrameAlign - 1) / kFrameAlign * kFrameAlign;
-    const std::uint64_t total = top.deepest == 0 ? own : rounded + top.deepest;
+    const std::uint64_t total = top.deepest == 0 ? own : frame_bytes(own) + top.deepest;
     states_[top.function] = {Progress::closed, total};
     stack_.pop_back();
     if (!stack_.empty()) stack_.back().deepest = std::max(stack_.back().deepest, total);

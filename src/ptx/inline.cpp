@@ -171,10 +171,9 @@ class Inliner {
   }
 
   Map map_for(const Call& call, const Function& body) {
-    constexpr std::uint32_t kFrameAlign = 16;
     Map map{.registers = static_cast<std::uint32_t>(made_.registers.size()),
             .prototypes = static_cast<std::uint32_t>(made_.prototypes.size()),
-            .local = (made_.local_bytes + kFrameAlign - 1) / kFrameAlign * kFrameAlign,
+            .local = static_cast<std::uint32_t>(frame_bytes(made_.local_bytes)),
             .variables = {},
             .blocks = {}};
     made_.registers.insert(made_.registers.end(), body.registers.begin(), body.registers.end());

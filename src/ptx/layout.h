@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "base/round_up.h"
 #include "ptx/module.h"
 
 namespace raddle::ptx {
@@ -33,6 +34,9 @@ struct FrameLayout {
   std::uint32_t call_bytes = 0, call_align = 1;      ///< .param variables declared in the body
 };
 FrameLayout frame_layout(const Module& module, FunctionId function);
+
+/// What a function's frame takes of the stack: its callee's begins behind it.
+constexpr std::uint64_t frame_bytes(std::uint64_t local_bytes) { return round_up(local_bytes, 16); }
 
 /// The function and all it may call, each once, itself first; aliases replaced by what they name. An indirect
 /// call may reach every function whose address the module takes.

@@ -3,14 +3,11 @@
 #include <bit>
 #include <cstring>
 
+#include "base/round_up.h"
 #include "runtime/device_impl.h"
 
 namespace raddle {
 namespace {
-
-constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
 
 /// Threads' local memory starts as aligned as PTX may ask (128), but small frames stay dense.
 std::uint64_t local_stride(std::uint32_t bytes) {

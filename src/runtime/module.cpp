@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "base/round_up.h"
 #include "ptx/parser.h"
 #include "runtime/device_impl.h"
 
@@ -25,7 +26,7 @@ Result<void> place_constants(Module::Impl& module) {
   for (std::size_t id = 0; id < variables.size(); ++id) {
     if (variables[id].space != ptx::Space::const_ || variables[id].is_parameter) continue;
     const std::uint64_t align = std::max<std::uint64_t>(variables[id].align, 16);
-    bytes = (bytes + align - 1) / align * align;
+    bytes = round_up(bytes, align);
     places.emplace_back(id, bytes);
     bytes += std::max<std::uint64_t>(variables[id].size, 1);
   }

@@ -98,12 +98,7 @@ std::vector<std::string> Program::undefined_variables() const {
   return raddle::undefined_variables(impl_->module);
 }
 
-std::uint64_t Program::global_bytes() const {
-  std::uint64_t bytes = 0;  // fits: a variable has at most 2^40, and the text names each
-  for (const ptx::Variable& variable : impl_->module.variables)
-    if (variable.space == ptx::Space::global) bytes += variable.size;
-  return bytes;
-}
+std::uint64_t Program::global_bytes() const { return ptx::global_bytes(impl_->module); }
 
 std::vector<std::string> Program::kernels() const { return kernel_names(impl_->module); }
 

@@ -369,12 +369,14 @@ TEST_P(FaultTable, ADeadlockSaysWhereAWarpWaits) {
 // All 32 lanes take part, of which one is wrong: code that takes several lanes in a turn of its loop.
 // proves: K-12d
 TEST_P(FaultTable, SharedAtomicsOfWholeWarpsNameTheThread) {
+  unsigned turn = 0;
   for (const char* body : {"atom.shared.add.u32 %v, [%w], %t;", "red.shared.inc.u32 [%w], 7;",
                            "atom.shared.exch.b64 %c, [%w], %d;", "atom.shared.cas.b32 %v, [%w], %t, %v;",
                            "red.shared.add.f32 [%w], %f;"})
     for (const unsigned wrong : {32u, 37u, 46u, 63u}) {
-      SCOPED_TRACE(body + (" in thread " + std::to_string(wrong)));
-      const std::string text = program({.body = body}, {"", R"(
+      const BlockKind& kind = kKinds[turn++ % std::size(kKinds)];
+      SCOPED_TRACE(std::string(body) + " in thread " + std::to_string(wrong) + ", " + kind.name);
+      const std::string text = program({.body = body}, {"", kind.first + R"(
   setp.ne.u32 %is, %block, 1;
   @%is bra DONE;
   mov.u32 %w, words;
@@ -383,7 +385,7 @@ TEST_P(FaultTable, SharedAtomicsOfWholeWarpsNameTheThread) {
   cvt.u32.u64 %x, %p;
   setp.eq.u32 %is, %t, %x;
   @%is mov.u32 %w, 0x00f00000;
-  )" + std::string(body) + "  //!\n  bra DONE;"});
+  )" + body + "  //!\n  bra DONE;"});
       const std::string message = run_case(text, wrong, buffer(std::vector<int>(kWords)));
       EXPECT_THAT(message, StartsWith("illegal address 0x"));
       EXPECT_THAT(message,

@@ -47,18 +47,11 @@ std::vector<llvm::Value*> base_of_space(FunctionCompiler& c, Space space) {
   }
 }
 
-/// To generic addresses of constants, which they are already unless they have 32 bits.
+/// To generic addresses of constants.
 void widen_constant(FunctionCompiler& c, WarpValue v) {
-  auto* window = c.constant_window();
-  if (window == nullptr || c.opcode().type(0) != Type::u64) return c.write(0, v);
-  auto widen = [&](llvm::Value* x) {
-    const bool vector = x->getType()->isVectorTy();
-    auto like = [&](llvm::Value* scalar) { return vector ? c.splat(scalar) : scalar; };
-    auto* narrow = c.ir.CreateICmpULE(x, like(c.ir.getInt64(0xffffffff)));
-    return c.ir.CreateSelect(narrow, c.ir.CreateOr(x, like(window)), x);
-  };
-  for (auto*& x : v.bases) x = widen(x);
-  for (auto*& x : v.parts) x = widen(x);
+  if (c.opcode().type(0) == Type::u64)
+    for (auto* values : {&v.bases, &v.parts})
+      for (auto*& x : *values) x = c.generic_constant(x);
   c.write(0, v);
 }
 }  // namespace

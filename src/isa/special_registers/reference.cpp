@@ -1,4 +1,5 @@
 // Reference semantics of special registers. Source: PTX ISA "Special Registers".
+#include "base/round_up.h"
 #include "exec/abi.h"
 #include "exec/cluster.h"
 #include "interp/lane.h"
@@ -23,8 +24,7 @@ std::uint64_t timer_of(const Lane& lane) { return lane.services().globaltimer(&l
 
 /// Static and dynamic, in the units in which SMs give it.
 std::uint32_t user_shared(const exec::LaunchContext& launch) {
-  const std::uint32_t bytes = launch.static_shared + launch.dynamic_shared;
-  return (bytes + isa::kSharedUnit - 1) / isa::kSharedUnit * isa::kSharedUnit;
+  return static_cast<std::uint32_t>(round_up(launch.static_shared + launch.dynamic_shared, isa::kSharedUnit));
 }
 std::uint32_t window_of(const Lane& lane) { return cta_of(lane).cluster_rank << exec::kRankShift; }
 

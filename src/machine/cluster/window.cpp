@@ -23,13 +23,13 @@ bool SharedWindow::reserve() {
   map_ = DeviceSpace::instance().take(kReserved);
   if (map_ == nullptr) return false;
   const auto first = reinterpret_cast<std::uint64_t>(map_) + kBelowWindow;
-  base_ = map_ + kBelowWindow + (kAlignment - first % kAlignment) % kAlignment;
+  base_ = map_ + kBelowWindow + (round_up(first, kAlignment) - first);
   return true;
 }
 
 bool SharedWindow::require(std::uint32_t ranks, std::uint64_t bytes) {
   if (!reserve()) return false;
-  bytes = (bytes + kPage - 1) / kPage * kPage;
+  bytes = whole_pages(bytes);
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     if (bytes <= committed_[rank]) continue;
     if (mprotect(base_ + rank * exec::kSharedWindow, bytes, PROT_READ | PROT_WRITE) != 0) return false;

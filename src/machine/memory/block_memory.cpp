@@ -15,8 +15,6 @@ constexpr std::uint64_t kLocalPart = 1ull << 30;  // with what is between; the w
 constexpr std::uint64_t kBetween = 64ull << 10;
 constexpr std::uint64_t kBelow = 64ull << 20;  // what lies below is another worker's, or the host's
 
-std::uint64_t whole_pages(std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
-
 bool commit(std::byte* start, std::uint64_t bytes) {
   return mprotect(start, bytes, PROT_READ | PROT_WRITE) == 0;
 }
@@ -33,7 +31,7 @@ bool BlockMemory::reserve() {
   if (map_ == nullptr) return false;
   map_bytes_ = bytes;
   const auto first = reinterpret_cast<std::uint64_t>(map_) + kBelow + kLocalPart;
-  window_ = map_ + kBelow + kLocalPart + ((kWindowAlignment - first % kWindowAlignment) % kWindowAlignment);
+  window_ = map_ + kBelow + kLocalPart + (round_up(first, kWindowAlignment) - first);
   return true;
 }
 

@@ -1,8 +1,6 @@
 // See device_heap.h. The reservation is made at the first malloc of any kernel.
 #include "machine/memory/device_heap.h"
 
-#include <sys/mman.h>
-
 #include "base/page.h"
 #include "machine/memory/device_space.h"
 
@@ -22,7 +20,7 @@ std::uint64_t DeviceHeap::limit() const {
 bool DeviceHeap::set_limit(std::uint64_t limit) {
   std::lock_guard lock(mutex_);
   if (base_ != nullptr || limit > ~std::uint64_t{0} - 2 * kPage) return false;
-  limit_ = (limit + kPage - 1) / kPage * kPage;
+  limit_ = whole_pages(limit);
   return true;
 }
 
@@ -32,13 +30,8 @@ DeviceHeap::~DeviceHeap() {
 
 bool DeviceHeap::reserve() {
   if (base_ != nullptr) return true;
-  std::byte* const base = DeviceSpace::instance().take(limit_);
-  if (base == nullptr) return false;
-  if (mprotect(base, limit_, PROT_READ | PROT_WRITE) != 0) {
-    DeviceSpace::instance().give_back(base, limit_);
-    return false;
-  }
-  base_ = base;
+  base_ = DeviceSpace::instance().take_memory(limit_);
+  if (base_ == nullptr) return false;
   add_free(0, limit_);
   return true;
 }
@@ -56,7 +49,7 @@ void DeviceHeap::remove_free(std::map<std::uint64_t, std::uint64_t>::iterator ch
 std::uint64_t DeviceHeap::allocate(std::uint64_t bytes) {
   std::lock_guard lock(mutex_);
   if (bytes == 0 || bytes > limit_) return 0;
-  const std::uint64_t size = (bytes + sizeof(Header) + kAlign - 1) / kAlign * kAlign;
+  const std::uint64_t size = round_up(bytes + sizeof(Header), kAlign);
   if (!reserve()) return 0;
   const auto best = free_by_size_.lower_bound({size, 0});
   if (best == free_by_size_.end()) return 0;

@@ -18,22 +18,11 @@ namespace {
 constexpr std::uint64_t kHugePage = 2 << 20;
 constexpr std::uint64_t kSlabBytes = 4 << 20;
 
-constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
-
 /// Chunks of 256 bytes << class.
 unsigned class_of(std::uint64_t bytes) {
   return static_cast<unsigned>(std::bit_width((bytes - 1) / DeviceMemory::kAlignment));
 }
 
-/// Addresses with memory: all zero, taken when it is touched. Null: the host has none.
-std::byte* take_memory(std::uint64_t bytes, std::uint64_t alignment) {
-  std::byte* const memory = DeviceSpace::instance().take(bytes, alignment);
-  if (memory == nullptr || mprotect(memory, bytes, PROT_READ | PROT_WRITE) == 0) return memory;
-  DeviceSpace::instance().give_back(memory, bytes);
-  return nullptr;
-}
 void give_back(std::byte* memory, std::uint64_t bytes) {
   if (memory != nullptr) DeviceSpace::instance().give_back(memory, bytes);
 }
@@ -72,26 +61,11 @@ Result<DevicePtr> DeviceMemory::allocate(std::uint64_t bytes, std::string_view n
   return allocated;
 }
 
-// Two mappings of the same anonymous pages: kernels read the one, the host writes the other. So a constant
-// can be written while kernels run, and no moment exists in which a kernel could write it.
 Result<DevicePtr> DeviceMemory::allocate_constants(std::uint64_t bytes, std::string_view name) {
-  const std::uint64_t body = round_up(std::max<std::uint64_t>(bytes, 1), kPage);
-  DeviceSpace& space = DeviceSpace::instance();
-  std::byte *const memory = space.take(body), *const alias = space.take(body);
-  const int pages = memfd_create("raddle constants", MFD_CLOEXEC);
-  const auto map = [&](std::byte* at, int protection) {
-    return mmap(at, body, protection, MAP_SHARED | MAP_FIXED, pages, 0) != MAP_FAILED;
-  };
-  const bool mapped = memory != nullptr && alias != nullptr && pages >= 0 &&
-                      ftruncate(pages, static_cast<off_t>(body)) == 0 && map(memory, PROT_READ) &&
-                      map(alias, PROT_READ | PROT_WRITE);
-  const int error = errno;
-  if (pages >= 0) close(pages);
-  if (!mapped) {
-    give_back(memory, body);
-    give_back(alias, body);
-    return Error::make(ErrorCode::out_of_memory, "no {} bytes for {}: {}", bytes, name, std::strerror(error));
-  }
+  const std::uint64_t body = whole_pages(std::max<std::uint64_t>(bytes, 1));
+  const auto [memory, alias] = DeviceSpace::instance().take_read_only(body, "raddle constants");
+  if (memory == nullptr)
+    return Error::make(ErrorCode::out_of_memory, "the host has no {} bytes for {}", bytes, name);
   const std::lock_guard lock(mutex_);
   // As close to what is inaccessible behind it as its alignment allows.
   const DevicePtr address{number(memory) + (body - bytes) / kAlignment * kAlignment};
@@ -109,8 +83,8 @@ Result<DevicePtr> DeviceMemory::allocate_constants(std::uint64_t bytes, std::str
 // as its alignment allows, so that running over the end faults; large ones start on a huge page.
 Result<DevicePtr> DeviceMemory::allocate_mapped(std::uint64_t bytes, std::string_view name) {
   const std::uint64_t alignment = bytes >= kHugePage ? kHugePage : kPage;
-  const std::uint64_t body = round_up(bytes, kPage);
-  std::byte* const memory = take_memory(body, alignment);
+  const std::uint64_t body = whole_pages(bytes);
+  std::byte* const memory = DeviceSpace::instance().take_memory(body, alignment);
   if (memory == nullptr)
     return Error::make(ErrorCode::out_of_memory, "the host has no {} bytes for device memory", bytes);
   if (bytes >= kHugePage) madvise(memory, body, MADV_HUGEPAGE);
@@ -125,7 +99,7 @@ Result<DevicePtr> DeviceMemory::allocate_mapped(std::uint64_t bytes, std::string
 }
 
 bool DeviceMemory::grow_pool() {
-  std::byte* const map = take_memory(kSlabBytes, kPage);
+  std::byte* const map = DeviceSpace::instance().take_memory(kSlabBytes);
   if (map == nullptr) return false;
   slabs_.push_back({map, -1});
   slab_next_ = number(map);
@@ -209,7 +183,7 @@ Result<FilePages> DeviceMemory::share(DevicePtr address) {
     return Error::invalid("{:#x} is not the start of memory that can be shared", address.value);
   Entry& entry = found->second;
   std::uint64_t begin = address.value / kPage * kPage;
-  std::uint64_t bytes = round_up(address.value + entry.allocation.bytes, kPage) - begin;
+  std::uint64_t bytes = whole_pages(address.value + entry.allocation.bytes) - begin;
   int* file = &entry.file;
   if (entry.map == nullptr) {
     const auto slab = std::find_if(slabs_.begin(), slabs_.end(), [&](const Slab& each) {

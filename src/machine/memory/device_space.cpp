@@ -1,10 +1,12 @@
 #include "machine/memory/device_space.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <bit>
 
 #include "base/assert.h"
+#include "base/page.h"
 
 namespace raddle::machine {
 namespace {
@@ -13,9 +15,6 @@ namespace {
 /// anything there by itself.
 constexpr std::uint64_t kBase = 32ull << 40;
 
-constexpr std::uint64_t up_to_multiple(std::uint64_t value, std::uint64_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
 std::byte* pointer(std::uint64_t address) { return reinterpret_cast<std::byte*>(address); }
 
 /// Addresses without memory. @returns 0 if refused
@@ -45,13 +44,13 @@ DeviceSpace::DeviceSpace() {
 std::byte* DeviceSpace::take(std::uint64_t bytes, std::uint64_t alignment, std::uint64_t wanted) {
   RADDLE_ASSERT(std::has_single_bit(alignment) && alignment >= kPage, "an alignment that is none");
   if (bytes == 0 || bytes > kBytes || alignment > kBytes) return nullptr;
-  bytes = up_to_multiple(bytes, kPage);
+  bytes = whole_pages(bytes);
   const std::lock_guard lock(mutex_);
   const auto above = free_.upper_bound(wanted);
   if (wanted % alignment == 0 && above != free_.begin() && cut(std::prev(above), wanted, bytes))
     return pointer(wanted);
   for (auto chunk = free_.begin(); chunk != free_.end(); ++chunk) {
-    const std::uint64_t first = up_to_multiple(chunk->first, alignment);
+    const std::uint64_t first = round_up(chunk->first, alignment);
     if (cut(chunk, first, bytes)) return pointer(first);
   }
   return take_mapping(bytes, alignment);
@@ -76,16 +75,39 @@ bool DeviceSpace::cut(std::map<std::uint64_t, std::uint64_t>::iterator chunk, st
 std::byte* DeviceSpace::take_mapping(std::uint64_t bytes, std::uint64_t alignment) {
   const std::uint64_t total = bytes + alignment + 2 * kSmallGuard, map = reserve(0, total, 0);
   if (map == 0) return nullptr;
-  const std::uint64_t first = up_to_multiple(map + kSmallGuard, alignment);
+  const std::uint64_t first = round_up(map + kSmallGuard, alignment);
   const std::uint64_t end = first + bytes + kSmallGuard;
   if (end != map + total) munmap(pointer(end), map + total - end);
   own_map_.emplace(first, first - map);
   return pointer(first);
 }
 
+std::byte* DeviceSpace::take_memory(std::uint64_t bytes, std::uint64_t alignment) {
+  std::byte* const memory = take(bytes, alignment);
+  if (memory == nullptr || mprotect(memory, bytes, PROT_READ | PROT_WRITE) == 0) return memory;
+  give_back(memory, bytes);
+  return nullptr;
+}
+
+DeviceSpace::ReadOnly DeviceSpace::take_read_only(std::uint64_t bytes, const char* name) {
+  const ReadOnly taken{take(bytes), take(bytes)};
+  const int pages = memfd_create(name, MFD_CLOEXEC);
+  const auto map = [&](std::byte* at, int protection) {
+    return mmap(at, bytes, protection, MAP_SHARED | MAP_FIXED, pages, 0) != MAP_FAILED;
+  };
+  const bool mapped = taken.kernel != nullptr && taken.host != nullptr && pages >= 0 &&
+                      ftruncate(pages, static_cast<off_t>(bytes)) == 0 && map(taken.kernel, PROT_READ) &&
+                      map(taken.host, PROT_READ | PROT_WRITE);
+  if (pages >= 0) close(pages);
+  if (mapped) return taken;
+  for (std::byte* each : {taken.kernel, taken.host})
+    if (each != nullptr) give_back(each, bytes);
+  return {};
+}
+
 void DeviceSpace::give_back(std::byte* memory, std::uint64_t bytes) {
   std::uint64_t start = reinterpret_cast<std::uint64_t>(memory);
-  bytes = up_to_multiple(bytes, kPage);
+  bytes = whole_pages(bytes);
   const std::lock_guard lock(mutex_);
   if (const auto own = own_map_.find(start); own != own_map_.end()) {
     munmap(memory - own->second, own->second + bytes + kSmallGuard);

@@ -34,7 +34,17 @@ class DeviceSpace {
   /// @param wanted  where, if that is free
   /// @returns null: none left
   std::byte* take(std::uint64_t bytes, std::uint64_t alignment = kPage, std::uint64_t wanted = 0);
-  /// Unmaps what is there; both as they were in take().
+  /// Addresses with memory: all zero, from the host when it is touched. Null: none left, or the host refuses.
+  std::byte* take_memory(std::uint64_t bytes, std::uint64_t alignment = kPage);
+  /// Memory that kernels read and the host writes: mapped twice, so that the host may write while kernels run
+  /// and no moment exists in which a kernel could. No memory as in take_memory().
+  struct ReadOnly {
+    std::byte* kernel = nullptr;
+    std::byte* host = nullptr;
+  };
+  /// @param name  of the pages, for who reads /proc/self/maps
+  ReadOnly take_read_only(std::uint64_t bytes, const char* name);
+  /// Unmaps what is there; both as they were when it was taken.
   void give_back(std::byte* start, std::uint64_t bytes);
 
   std::uint64_t guard() const { return is_reserved() ? kGuard : kSmallGuard; }  ///< bytes

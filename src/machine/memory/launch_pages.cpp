@@ -1,10 +1,8 @@
 #include "machine/memory/launch_pages.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 
+#include "base/page.h"
 #include "machine/memory/device_space.h"
 
 namespace raddle::machine {
@@ -15,10 +13,6 @@ constexpr std::uint64_t kSlab = 16 << 20;
 // A launch of few parameters takes the first, one of more the second, which holds the most that CUDA allows:
 // a task that has a piece of either seldom needs another.
 constexpr std::uint64_t kFew = 512, kMany = 32 << 10;
-
-constexpr std::uint64_t in_units_of(std::uint64_t value, std::uint64_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
 
 }  // namespace
 
@@ -31,7 +25,7 @@ LaunchPages::~LaunchPages() {
 }
 
 LaunchPiece LaunchPages::take(Kind& kind, std::uint64_t bytes) {
-  const std::uint64_t wanted = bytes <= kFew ? kFew : std::max(kMany, in_units_of(bytes, kFew));
+  const std::uint64_t wanted = bytes <= kFew ? kFew : std::max(kMany, round_up(bytes, kFew));
   const std::lock_guard lock(mutex_);
   const bool fits = !kind.slabs.empty() && wanted <= kind.slabs.back().bytes - kind.used;
   if (!fits && !grow(kind, wanted)) return {};
@@ -43,24 +37,16 @@ LaunchPiece LaunchPages::take(Kind& kind, std::uint64_t bytes) {
 
 bool LaunchPages::grow(Kind& kind, std::uint64_t bytes) {
   DeviceSpace& space = DeviceSpace::instance();
-  bytes = std::max(in_units_of(bytes, kPage), kSlab);
-  std::byte *const kernel = space.take(bytes), *const host = kind.is_written ? kernel : space.take(bytes);
-  const int file = memfd_create("raddle launches", MFD_CLOEXEC);
-  const auto map = [&](std::byte* at, int protection) {
-    return mmap(at, bytes, protection, MAP_SHARED | MAP_FIXED, file, 0) != MAP_FAILED;
-  };
-  const bool done = kernel != nullptr && host != nullptr && file >= 0 &&
-                    ftruncate(file, static_cast<off_t>(bytes)) == 0 && map(host, PROT_READ | PROT_WRITE) &&
-                    (host == kernel || map(kernel, PROT_READ));
-  if (file >= 0) close(file);
-  if (done) {
-    kind.slabs.push_back({host, kernel, bytes});
-    kind.used = 0;
-    return true;
-  }
-  if (kernel != nullptr) space.give_back(kernel, bytes);
-  if (host != nullptr && host != kernel) space.give_back(host, bytes);
-  return false;
+  bytes = std::max(whole_pages(bytes), kSlab);
+  DeviceSpace::ReadOnly pages;
+  if (kind.is_written)
+    pages.kernel = pages.host = space.take_memory(bytes);
+  else
+    pages = space.take_read_only(bytes, "raddle launches");
+  if (pages.kernel == nullptr) return false;
+  kind.slabs.push_back({pages.host, pages.kernel, bytes});
+  kind.used = 0;
+  return true;
 }
 
 bool LaunchPages::are_parameters(std::uint64_t address) const {

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/round_up.h"
+
 namespace raddle::machine {
 namespace {
 
@@ -18,7 +20,7 @@ class Arguments {
   explicit Arguments(std::uint64_t address) : next_(address) {}
   template <class T>
   T take() {
-    next_ = (next_ + sizeof(T) - 1) / sizeof(T) * sizeof(T);
+    next_ = round_up(next_, sizeof(T));
     T value;
     std::memcpy(&value, reinterpret_cast<const void*>(next_), sizeof value);
     next_ += sizeof(T);
