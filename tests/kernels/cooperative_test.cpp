@@ -32,6 +32,7 @@ TEST_P(Cooperative, BlocksMeetAtABarrierOfTheGrid) {
 
 // As many blocks as the device holds at once: far more than there are workers, all of them wait for one
 // another.
+// proves: W-3h
 TEST_P(Cooperative, AGridMayFillTheDevice) {
   options_.shape = "tiny";
   const raddle::Kernel meet = kernel("cooperative.ptx", "meet");
@@ -47,6 +48,7 @@ TEST_P(Cooperative, AGridMayFillTheDevice) {
 }
 
 // Two grids of which each wants more than half of the device: neither may keep what the other waits for.
+// proves: W-3g, W-3h
 TEST_P(Cooperative, LargeGridsInTwoStreamsTakeTurns) {
   options_.shape = "tiny";
   const raddle::Kernel meet = kernel("cooperative.ptx", "meet");

@@ -171,6 +171,7 @@ TEST(ShapeFile, RandomShapesReadBackEqual) {
   EXPECT_GT(unlike, 200u);  // the property was tried on unlike GPCs
 }
 
+// proves: W-1h
 TEST(ShapeFile, IsFoundByItsPath) {
   const std::string path = ::testing::TempDir() + "raddle_shape_test.json";
   std::ofstream(path) << R"({"name": "mine", "tpcs": 3, "sms": 2})";

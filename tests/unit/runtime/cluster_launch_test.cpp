@@ -40,6 +40,7 @@ struct ClusterLaunch : testing::Test {
     EXPECT_NE(said.find(words), std::string::npos) << #expression << " says: " << said; \
   } while (0)
 
+// proves: W-3f
 TEST_F(ClusterLaunch, RefusesWhatTheGridCannotHave) {
   EXPECT_SAYS(refusal("any", {.grid = {9}, .cluster = {2, 1, 1}}), "not divided by its clusters");
   EXPECT_SAYS(refusal("any", {.grid = {8, 3}, .cluster = {2, 2, 1}}), "2 blocks along y");

@@ -90,7 +90,7 @@ struct ClusterRun : testing::Test {
   }
 };
 
-// proves: W-3j, W-15b, W-15d, W-15g, W-15i
+// proves: W-3b, W-3j, W-4b, W-15b, W-15d, W-15g, W-15i
 TEST_F(ClusterRun, TheWorkedGrids) {
   raddle::LaunchConfig config{.grid = {kWidth, kHeight}, .block = {32}};
   for (const Place& place : places(config)) EXPECT_EQ(place.rank + 10 * place.blocks, 10u);
@@ -121,6 +121,7 @@ TEST_F(ClusterRun, TheWorkedGrids) {
   EXPECT_TRUE(meets(config, 9, 6));
 }
 
+// proves: W-3b, W-3d
 TEST_F(ClusterRun, LevelsNestInsideAGpc) {
   raddle::LaunchConfig config{.grid = {kWidth, kHeight}, .block = {256}};
   config.clusters = Levels{{Level::gpc, {3, 1, 1}}, {Level::cpc, {1, 2, 1}}, {Level::tpc, {2, 1, 1}}};

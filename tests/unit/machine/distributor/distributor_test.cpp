@@ -36,13 +36,17 @@ TEST_F(DistributorTest, ClusterIsLaunchedWholeOrNotAtAll) {
 
 // proves: W-4c
 TEST_F(DistributorTest, ResourcesOfAnExitedCtaAreFreeBeforeItsClusterEnds) {
-  make(grid_of_gpcs(1, 1, 1));
-  Grid& grid = add(4, kQuarter, clusters_of(4));
-  Grid& next = add(1, kQuarter);
-  EXPECT_EQ(distribute(), 4u);
-  EXPECT_FALSE(exit_one(grid));
-  EXPECT_EQ(distribute(), 1u);
-  EXPECT_TRUE(next.all_launched());
+  for (const CtaNeeds& quarter :
+       {kQuarter, CtaNeeds{.registers = 16384}, CtaNeeds{.shared_bytes = 57 << 10}, CtaNeeds{.barriers = 128}}) {
+    make(grid_of_gpcs(1, 1, 1));
+    sink_ = {};
+    Grid& grid = add(4, quarter, clusters_of(4));
+    Grid& next = add(1, quarter);
+    EXPECT_EQ(distribute(), 4u);
+    EXPECT_FALSE(exit_one(grid));
+    EXPECT_EQ(distribute(), 1u);
+    EXPECT_TRUE(next.all_launched());
+  }
 }
 
 // proves: W-16d, W-16e, W-16f, W-20g, W-20h

@@ -33,6 +33,7 @@ std::uint64_t room(const RandomLoad& load, const Slots& free, unsigned depth, co
   return parts / load.kind.levels[depth].size();
 }
 
+// proves: W-3b, W-3d
 TEST_P(EveryPolicy, KeepsTheInvariants) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 3000; ++i) {

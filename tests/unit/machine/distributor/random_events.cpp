@@ -10,7 +10,8 @@ namespace {
 constexpr CtaNeeds kNeeds[] = {
     {.threads = 32},
     {.threads = 256, .warps = 8, .registers = 8192},
-    {.threads = 512, .warps = 16, .barriers = 16},
+    {.threads = 128, .warps = 4, .barriers = 16},
+    {.threads = 130, .warps = 5},
     {.threads = 96, .warps = 3, .barriers = 1, .registers = 3 * 1280, .shared_bytes = 40u << 10},
     {.threads = 1024, .warps = 32, .registers = 65536},
     {.threads = 64, .warps = 2, .shared_bytes = 227u << 10},
@@ -41,6 +42,7 @@ MachineShape make_shape(std::uint32_t numbers, std::uint32_t limits) {
     shape.close(Level::ugpu);
   }
   shape.close(Level::gpu), shape.close(Level::set);
+  shape.sm.barriers = 64;  // fewer than fill the other slots
   shape.cluster_ids_per_gpc = limits % 4 * 2;
   shape.sm.cluster_slots = 2 + limits / 4 % 4 * 6;
   shape.cluster_memory_slots = 1 + limits / 16 % 4;

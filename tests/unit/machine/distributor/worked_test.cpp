@@ -66,7 +66,7 @@ TEST_F(WorkedExample, OneCtaAtATime) {
   EXPECT_EQ(state.free, kAfter137);
 }
 
-// proves: W-5a, W-11j
+// proves: W-5a, W-5b, W-11j
 TEST_F(WorkedExample, ALevelAtATime) {
   worked::State state = worked::room_for_137();
   place(state, 137);
@@ -95,6 +95,7 @@ TEST_F(WorkedExample, AClusterThatDoesNotFitLaunchesNothingAndASmallerOneDoes) {
             (std::vector<Slots>{{0, 1, 2, 5, 7, 9, 13, 14, 15, 16, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28}}));
 }
 
+// proves: W-4e
 TEST_F(WorkedExample, APlainGridFillsAllAndGoesOn) {
   worked::State state = worked::too_full_for_137();
   place(state, 137);
