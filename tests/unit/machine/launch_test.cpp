@@ -108,6 +108,7 @@ TEST(LaunchControllers, EveryCtaOnceAndNoSmAboveItsSlots) {
 }
 
 // Credits, though there are more than enough, make the distributor take every decision the long way.
+// proves: W-9e
 TEST(LaunchControllers, TheShortWayOfAFullMachineDecidesAsTheLongOne) {
   for (const char* shape : {"h200", "tiny"}) {
     Launches quick(shape), slow(shape, 1, {.credits = 1u << 30});

@@ -64,6 +64,7 @@ TEST_F(ClusterLaunch, RefusesWhatTheKernelWasNotCompiledFor) {
   EXPECT_SAYS(wrong.error().message, ".blocksareclusters without .reqntid");
 }
 
+// proves: W-3d, W-3f
 TEST_F(ClusterLaunch, RefusesLevelsThatDoNotNest) {
   EXPECT_SAYS(refusal("any", {.grid = {8}, .clusters = {{Level::cpc, {2, 1, 1}}, {Level::gpc, {2, 1, 1}}}}),
               "'gpc' cannot lie in clusters of level 'cpc'");

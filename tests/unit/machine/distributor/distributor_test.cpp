@@ -34,6 +34,18 @@ TEST_F(DistributorTest, ClusterIsLaunchedWholeOrNotAtAll) {
   EXPECT_EQ(grid.clusters, 1u);
 }
 
+// proves: W-10h
+TEST_F(DistributorTest, OtherClustersGoPastOneThatDoesNotFit) {
+  make(grid_of_gpcs(1, 2));
+  add(13, kQuarter);
+  EXPECT_EQ(distribute(), 13u);
+  Grid& large = add(4, kQuarter, clusters_of(4));
+  Grid& small = add(2, kQuarter, clusters_of(2));
+  EXPECT_EQ(distribute(), 2u);
+  EXPECT_EQ(large.next, 0u);
+  EXPECT_TRUE(small.all_launched());
+}
+
 // proves: W-4c
 TEST_F(DistributorTest, ResourcesOfAnExitedCtaAreFreeBeforeItsClusterEnds) {
   for (const CtaNeeds& quarter :
@@ -49,7 +61,7 @@ TEST_F(DistributorTest, ResourcesOfAnExitedCtaAreFreeBeforeItsClusterEnds) {
   }
 }
 
-// proves: W-16d, W-16e, W-16f, W-20g, W-20h
+// proves: W-10g, W-16d, W-16e, W-16f, W-20g, W-20h
 TEST_F(DistributorTest, LaunchStallsWithoutAFreeClusterIdUntilTheTrafficHasDrained) {
   MachineShape shape = grid_of_gpcs(1, 2);
   shape.cluster_ids_per_gpc = 1;

@@ -4,6 +4,7 @@
 #include <random>
 #include <tuple>
 
+#include "machine/shape/even_shape.h"
 #include "naive_distributor.h"
 #include "random_load.h"
 
@@ -70,6 +71,19 @@ TEST(Multicast, OneCtaOfAClusterPerSmButManyClusters) {
   kind.levels[0].extent[0] = 3;
   policy->place({shape, kind, free, load, {}, {}, 10}, placement, nullptr);
   EXPECT_TRUE(placement.failed) << "six slots, but on two SMs";
+}
+
+// proves: W-7b, W-7c, W-7e
+TEST(Multicast, TheFastestOfSeveralDomainsTakesTheCluster) {
+  const auto policy = std::move(*make_policy("lake"));
+  const MachineShape shape = machine_of(3, 1, 1, 3);
+  const Slots free{2, 2, 9, 4, 3, 1, 8, 2, 0}, load(9);  // a pair leaves 1 in GPC 0, 2 in GPC 1, 1 in GPC 2
+  const GridKind pairs{.levels = {{{.domain = Level::gpc, .extent = {2, 1, 1}}}},
+                       .depth = 1,
+                       .mode = DistributionMode::multicast};
+  Placement placement;
+  policy->place({shape, pairs, free, load, {}, {}, 1}, placement, nullptr);
+  EXPECT_EQ(placement.sms, (Slots{3, 4}));
 }
 
 }  // namespace
