@@ -48,8 +48,8 @@ TEST_F(DistributorTest, OtherClustersGoPastOneThatDoesNotFit) {
 
 // proves: W-4c
 TEST_F(DistributorTest, ResourcesOfAnExitedCtaAreFreeBeforeItsClusterEnds) {
-  for (const CtaNeeds& quarter :
-       {kQuarter, CtaNeeds{.registers = 16384}, CtaNeeds{.shared_bytes = 57 << 10}, CtaNeeds{.barriers = 128}}) {
+  for (const CtaNeeds& quarter : {kQuarter, CtaNeeds{.registers = 16384}, CtaNeeds{.shared_bytes = 57 << 10},
+                                  CtaNeeds{.barriers = 128}}) {
     make(grid_of_gpcs(1, 1, 1));
     sink_ = {};
     Grid& grid = add(4, quarter, clusters_of(4));
