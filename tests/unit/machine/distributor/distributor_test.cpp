@@ -24,13 +24,13 @@ TEST_F(DistributorTest, PlainGridFillsAllSlotsAndTheRestAsTheyFreeUp) {
 
 // proves: W-4a, W-10g
 TEST_F(DistributorTest, ClusterIsLaunchedWholeOrNotAtAll) {
-  make(grid_of_gpcs(1, 2));
-  Grid& filler = add(13, kQuarter);
-  EXPECT_EQ(distribute(), 13u);
-  Grid& grid = add(8, kQuarter, clusters_of(4));
-  EXPECT_EQ(distribute(), 0u);  // three slots are free
+  make(grid_of_gpcs(2, 2));
+  Grid& filler = add(24, kQuarter);
+  EXPECT_EQ(distribute(), 24u);
+  Grid& grid = add(10, kQuarter, clusters_of(5));
+  EXPECT_EQ(distribute(), 0u);  // eight slots are free, four in each GPC
   complete_one(filler);
-  EXPECT_EQ(distribute(), 4u);
+  EXPECT_EQ(distribute(), 5u);
   EXPECT_EQ(grid.clusters, 1u);
 }
 
