@@ -110,12 +110,15 @@ TEST(LaunchControllers, EveryCtaOnceAndNoSmAboveItsSlots) {
 // Credits, though there are more than enough, make the distributor take every decision the long way.
 // proves: W-9e
 TEST(LaunchControllers, TheShortWayOfAFullMachineDecidesAsTheLongOne) {
-  for (const char* shape : {"h200", "tiny"}) {
+  // A grid that comes later waits behind the first, or goes before it.
+  for (const auto& [shape, priority] :
+       {std::pair{"h200", 0}, std::pair{"tiny", 0}, std::pair{"h200", -1}, std::pair{"tiny", -1}}) {
     Launches quick(shape), slow(shape, 1, {.credits = 1u << 30});
     std::vector<CtaRun> launched[2];
     int i = 0;
     for (Launches* launches : {&quick, &slow}) {
       auto task = grid_of(3000, 256), late = grid_of(100, 128);
+      late->priority = priority;
       launches->controllers.add(*task);
       std::vector<CtaRun> running;
       for (int round = 0; launches->completed.size() < 2; ++round) {

@@ -76,7 +76,7 @@ TEST_F(WorkedExample, ALevelAtATime) {
   EXPECT_EQ(state.free, kAfter137);
 }
 
-// proves: W-10f, W-10h
+// proves: W-10f, W-10h, W-11c
 TEST_F(WorkedExample, AClusterThatDoesNotFitLaunchesNothingAndASmallerOneDoes) {
   worked::State state = worked::too_full_for_137();
   const Slots before = state.free;
