@@ -192,6 +192,24 @@ TEST_F(Placement, ClustersAreResidentAsAWhole) {
   EXPECT_TRUE(live.empty());
 }
 
+// What could never be resident as a whole would wait for itself at its first barrier.
+// proves: W-3g, W-3h
+TEST_F(Placement, ACooperativeGridHasRoomOrIsRefused) {
+  open_with("lake", "tiny");
+  const auto check = [&](std::uint32_t blocks) {
+    GridWork grid;
+    grid.threads_per_block = 1024;
+    grid.blocks = grid.context.nctaid[0] = blocks;
+    grid.context.nctaid[1] = grid.context.nctaid[2] = 1;
+    grid.cooperative = true;
+    return machine_->check(grid);
+  };
+  EXPECT_TRUE(check(4).ok()) << "two to an SM";
+  const auto refused = check(5);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::too_large);
+}
+
 // proves: W-24a
 TEST_F(Placement, AClusterHasASlotOfClusterWideMemoryToItself) {
   constexpr std::uint32_t kSize = 2, kClusters = 200;  // more than there are slots

@@ -16,7 +16,7 @@ using raddle::Level;
 using Levels = std::vector<ClusterLevel>;
 
 /// where(p): for each block its rank in the cluster, the cluster's blocks, the SM, the cluster's number.
-/// meet(p, w, h): the blocks of each w x h part of the grid wait until all of them run.
+/// meet(p, w, h): the threads of each w x h part of the grid wait until all of them run.
 constexpr const char* kClusterKernels = R"(
 .version 8.0
 .target sm_90
@@ -42,7 +42,7 @@ constexpr const char* kClusterKernels = R"(
   div.u32 %r3, %r3, %r1; div.u32 %r4, %r4, %r2; div.u32 %r5, %r5, %r1;
   mad.lo.u32 %r3, %r4, %r5, %r3;
   mul.wide.u32 %d2, %r3, 4; add.u64 %d3, %d1, %d2;
-  mul.lo.u32 %r6, %r1, %r2;
+  mul.lo.u32 %r6, %r1, %r2; mov.u32 %r8, %ntid.x; mul.lo.u32 %r6, %r6, %r8;
   atom.add.release.gpu.global.u32 %r7, [%d3], 1;
 again:
   ld.acquire.gpu.global.u32 %r7, [%d3];
