@@ -101,7 +101,7 @@ TEST_F(Driver, EveryLaunchAttributeHasItsMeaning) {
   }
 }
 
-/// Each block counts itself and waits until all have: ends only if all are resident. p[1]: the workspace's
+/// Each thread counts itself and waits until all have: ends only if all blocks are resident. p[1]: the workspace's
 /// first word.
 constexpr const char* kMeeting = R"(
 .version 8.0
@@ -118,7 +118,7 @@ constexpr const char* kMeeting = R"(
   @%z bra plain;
   ld.u32 %r6, [%d2];
   atom.add.release.gpu.u32 %r3, [%d2+4], 1;
-  mov.u32 %r4, %nctaid.x;
+  mov.u32 %r4, %nctaid.x; mov.u32 %r7, %ntid.x; mul.lo.u32 %r4, %r4, %r7;
 again:
   ld.acquire.gpu.u32 %r5, [%d2+4];
   setp.lt.u32 %z, %r5, %r4;
