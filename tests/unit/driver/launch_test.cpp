@@ -101,8 +101,8 @@ TEST_F(Driver, EveryLaunchAttributeHasItsMeaning) {
   }
 }
 
-/// Each thread counts itself and waits until all have: ends only if all blocks are resident. p[1]: the workspace's
-/// first word.
+/// Each thread counts itself and waits until all have: ends only if all blocks are resident. p[1]: the
+/// workspace's first word.
 constexpr const char* kMeeting = R"(
 .version 8.0
 .target sm_90
