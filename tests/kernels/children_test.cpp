@@ -14,7 +14,6 @@ using Values = std::vector<int>;
 constexpr const char* kFile = "children.ptx";
 
 // The host waits for the first grid only: it is complete when the whole tree is.
-// proves: A-3h
 TEST_P(Children, QuicksortLaunchesItself) {
   Values values;
   std::uint32_t seed = 5;

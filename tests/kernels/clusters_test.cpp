@@ -1,6 +1,7 @@
 // Clusters on every engine: distributed shared memory, the cluster's barrier, blocks that wait in each
 // other's memory or exit early, what a block is told of its cluster, and every fault of remote accesses.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 
@@ -160,6 +161,7 @@ TEST_P(Clusters, ABlockKnowsItsClustersOfEveryLevel) {
     answers.push_back(contents(out));
   }
   const auto h200 = *raddle::machine::preset_shape("h200", 1);
+  std::map<std::array<unsigned, 3>, unsigned> cluster_with;  // by outer cluster, GPC and number there
   for (unsigned i = 0; i < kBlocks; ++i) {
     const unsigned x = i % 18, y = i / 18, rank = x % 3 + y % 2 * 3, part = x % 9 / 3 + y % 6 / 2 * 3;
     auto of = [&](unsigned level) {
@@ -174,6 +176,8 @@ TEST_P(Clusters, ABlockKnowsItsClustersOfEveryLevel) {
     EXPECT_LT(sm, 132u);
     EXPECT_EQ(gpc, h200.domain_of(Level::gpc, sm));
     EXPECT_NE(answers[1][i * 13 + 12], kNone);
+    const std::array with{y / 6 * 2 + x / 9, gpc, answers[1][i * 13 + 12]};
+    EXPECT_EQ(cluster_with.try_emplace(with, part).first->second, part) << "a number is one cluster's";
     if (rank != 0) {
       const unsigned first = (y / 2 * 2 * 18 + x / 3 * 3) * 13;
       EXPECT_EQ(answers[1][first + 11], gpc) << "a cluster lies in one GPC";

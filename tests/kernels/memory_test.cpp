@@ -90,6 +90,44 @@ TEST_P(Memory, IndicesWrapBetweenLanes) {
   EXPECT_EQ(contents(out), want);
 }
 
+// A register below 0 for some lanes, or for all lanes of some warps, and an offset that leads them back.
+// proves: K-9b
+TEST_P(Memory, SharedAddressesWrapBetweenLanes) {
+  load_text(R"(.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry shifted(.param .u64 out, .param .u32 back)
+{
+.shared .align 4 .b32 cells[128];
+.reg .b32 %t, %cells, %at, %some, %all, %back, %v, %a, %b;
+.reg .b64 %out, %wide;
+  ld.param.u64 %out, [out];
+  ld.param.u32 %back, [back];
+  mov.u32 %t, %tid.x;
+  mov.u32 %cells, cells;
+  mad.lo.u32 %at, %t, 4, %cells;
+  mad.lo.u32 %v, %t, 7, 1;
+  st.shared.u32 [%at], %v;
+  bar.sync 0;
+  sub.u32 %some, %at, %back;
+  ld.shared.u32 %a, [%some+1088];
+  sub.u32 %all, %some, 192;
+  ld.shared.u32 %b, [%all+1280];
+  mad.lo.u32 %a, %b, 1000, %a;
+  mul.wide.u32 %wide, %t, 4;
+  add.u64 %out, %out, %wide;
+  st.global.u32 [%out], %a;
+  ret;
+})");
+  for (unsigned threads : {128u, 75u}) {
+    auto out = buffer(std::vector<unsigned>(threads));
+    run(*module().kernel("shifted"), {.grid = {1}, .block = {threads}}, out, 1088u);  // 64 more than `cells`
+    std::vector<unsigned> want(threads);
+    for (unsigned t = 0; t < threads; ++t) want[t] = (t * 7 + 1) * 1001;
+    EXPECT_EQ(contents(out), want) << threads;
+  }
+}
+
 // proves: K-9b
 TEST_P(Memory, IndicesThatWrapAreKeptOverBarriers) {
   for (unsigned first : {100u, 0xffffffe8u, 0xfffffff0u}) {

@@ -220,6 +220,7 @@ TEST_P(Prints, ThreadsPrintWholeLines) {
 // proves: K-20a
 TEST_P(Prints, AFullBufferKeepsTheLastLines) {
   options_.print_bytes = 4096;
+  options_.deterministic = 0;  // one warp after the other
   auto format = buffer(std::vector<char>{'%', '0', '6', 'd', '\n', 0});
   std::vector<int> values(1000);
   for (int t = 0; t < 1000; ++t) values[t] = t;
@@ -232,6 +233,8 @@ TEST_P(Prints, AFullBufferKeepsTheLastLines) {
     lines.insert(printed_.substr(at, 6));
   }
   EXPECT_EQ(lines.size(), 4096u / 7);
+  EXPECT_EQ(lines.count("000000"), 0u) << "the first warp's";
+  EXPECT_EQ(lines.count("000999"), 1u) << "the last one's";
 }
 
 // What nvcc made of printf: a thread's lines come in its order, and before a barrier's other side.

@@ -91,6 +91,42 @@ TEST_P(Sync, NamedBarriers) {
   EXPECT_EQ(contents(pairs), last);
 }
 
+// A pair of warps for each of the sixteen barriers, by a number in a register.
+// proves: K-5f
+TEST_P(Sync, PairsOfWarpsMeetAtSixteenBarriers) {
+  load_text(R"(.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry pairs(.param .u64 out)
+{
+.shared .align 4 .b32 cells[1024];
+.reg .b32 %t, %id, %at, %v;
+.reg .b64 %out, %wide;
+  ld.param.u64 %out, [out];
+  mov.u32 %t, %tid.x;
+  shr.u32 %id, %t, 6;
+  mov.u32 %at, cells;
+  mad.lo.u32 %at, %t, 4, %at;
+  mad.lo.u32 %v, %t, 3, 1;
+  st.shared.u32 [%at], %v;
+  bar.sync %id, 64;
+  xor.b32 %v, %t, 32;
+  mov.u32 %at, cells;
+  mad.lo.u32 %at, %v, 4, %at;
+  ld.shared.u32 %v, [%at];
+  mul.wide.u32 %wide, %t, 4;
+  add.u64 %out, %out, %wide;
+  st.global.u32 [%out], %v;
+  ret;
+})");
+  constexpr int kThreads = 1024;
+  auto out = buffer(std::vector<int>(kThreads));
+  run(*module().kernel("pairs"), {.grid = {1}, .block = {kThreads}}, out);
+  std::vector<int> want(kThreads);
+  for (int t = 0; t < kThreads; ++t) want[t] = (t ^ 32) * 3 + 1;
+  EXPECT_EQ(contents(out), want);
+}
+
 TEST_P(Sync, WarpExchanges) {
   constexpr int kN = 96;
   const auto in = sync_inputs(kN);

@@ -1,6 +1,8 @@
 // Birth and end of clusters.
 #include "machine/cluster/cluster.h"
 
+#include "exec/cluster.h"
+
 namespace raddle::machine {
 
 void Cluster::launch(std::uint32_t ctas, std::uint64_t shared_bytes, std::uint32_t gpc,
@@ -13,7 +15,7 @@ void Cluster::launch(std::uint32_t ctas, std::uint64_t shared_bytes, std::uint32
   context.cluster_memory = 0;
   context.live.store((2u << (ctas - 1)) - 1, std::memory_order_relaxed);
   context.traffic.store(0, std::memory_order_relaxed);
-  context.barrier.store(ctas, std::memory_order_relaxed);
+  context.barrier.store(exec::cluster_barrier_start(ctas), std::memory_order_relaxed);
 }
 
 bool Cluster::open(WindowPool& windows) {

@@ -32,6 +32,7 @@ class LiveRecording : public ::testing::Test {
   std::filesystem::path directory_;
 };
 
+// proves: W-22c
 TEST_F(LiveRecording, AGridBecomesALoadWithItsDurations) {
   auto recorder = std::move(*LiveRecorder::open(shape_, "lake", path("load.json"), path("log.jsonl")));
   const machine::Grid first = grid_of(1, 3), second = grid_of(2, 2);

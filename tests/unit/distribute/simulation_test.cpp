@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "distribute/history.h"
@@ -124,6 +125,12 @@ TEST(Simulation, FillingAMachineTakesASelectionStepPerLevel) {
   EXPECT_EQ(outcome.single_bits, 1024 * (kMessageHeaderBits + 7));
   EXPECT_GE(outcome.decompositions, 1023u);  // of the very first CTA there is nothing to decompose
   EXPECT_LE(outcome.decompositions, 1024u);
+  const auto report = nlohmann::json::parse(report_json(std::span(&outcome, 1), "ns"))["policies"][0];
+  EXPECT_EQ(report["steps"], outcome.steps);
+  EXPECT_EQ(report["single_steps"], 1024);
+  EXPECT_EQ(report["decompositions"], outcome.decompositions);
+  EXPECT_EQ(report["mask_bits"], outcome.mask_bits);
+  EXPECT_EQ(report["single_bits"], outcome.single_bits);
 }
 
 /// Keeps account of what every SM holds, from what the simulation tells alone.
@@ -202,6 +209,7 @@ Load random_load(std::uint64_t seed) {
   return load;
 }
 
+// proves: W-22b
 TEST(Simulation, EveryCtaStartsAndEndsOnceAndNoSmHoldsTooMuch) {
   const machine::MachineShape shapes[] = {machine::machine_of(2, 2, 2, 2), machine::machine_of(1, 1, 4, 1),
                                           *machine::preset_shape("h200", 1)};

@@ -157,8 +157,12 @@ TEST_F(Blocks, ASmallGridUsesAllWorkers) {
     ++inside;
     met += wait_until([&] { return inside == 2; });
   });
-  ASSERT_EQ(run(kernel, {2}).kind, exec::FaultKind::none);
-  EXPECT_EQ(met, 2);
+  constexpr int kTimes = 20;  // whichever worker comes first
+  for (int i = 0; i < kTimes; ++i) {
+    inside = 0;
+    ASSERT_EQ(run(kernel, {2}).kind, exec::FaultKind::none);
+    ASSERT_EQ(met, 2 * (i + 1));
+  }
 }
 
 // Each block waits for the next one: all must be started although none of the first can end.

@@ -107,6 +107,26 @@ TEST(LaunchControllers, EveryCtaOnceAndNoSmAboveItsSlots) {
   EXPECT_EQ(launches.completed.at(task.get()), 1);
 }
 
+// Its blocks wait for one another: a part of it would keep SMs from what it waits for.
+// proves: K-7e
+TEST(LaunchControllers, ACooperativeGridIsPlacedWholeOrNotAtAll) {
+  Launches launches("tiny");  // two SMs of two such CTAs
+  auto before = grid_of(2), task = grid_of(3);
+  task->grid.cooperative = true;
+  const auto all = [&](std::vector<CtaRun> finished = {}) {
+    std::vector<CtaRun> ctas = single_ctas(launches.exchange(0, std::move(finished)));
+    while (launches.controllers.has_more())
+      for (const CtaRun& cta : single_ctas(launches.exchange(0))) ctas.push_back(cta);
+    return ctas;
+  };
+  launches.controllers.add(*before);
+  const std::vector<CtaRun> running = all();
+  EXPECT_EQ(running.size(), 2u);
+  launches.controllers.add(*task);
+  EXPECT_EQ(all().size(), 0u) << "two slots are free";
+  EXPECT_EQ(all(running).size(), 3u);
+}
+
 // Credits, though there are more than enough, make the distributor take every decision the long way.
 // proves: W-9e
 TEST(LaunchControllers, TheShortWayOfAFullMachineDecidesAsTheLongOne) {

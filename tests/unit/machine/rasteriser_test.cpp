@@ -206,13 +206,13 @@ TEST(Rasteriser, AnSmThatJoinsNeedsTheExtentsAndThePlaceReached) {
   }
 }
 
-// Grids far larger than the delta has bits for: compared with division of the index.
+// Grids of all sizes, far larger ones too than the delta has bits for: compared with division of the index.
 // proves: W-14e, W-14f, W-14g
 TEST(Rasteriser, EqualsDivisionInGreatGrids) {
   Random random(22);
   for (int round = 0; round < 200; ++round) {
-    const std::uint32_t grid[3] = {1 + static_cast<std::uint32_t>(random() % 0x7fff'ffff),
-                                   1 + below(random, 65535), 1 + below(random, 65535)};
+    const auto up_to = [&](std::uint32_t most) { return 1 + (below(random, most) >> random() % 31); };
+    const std::uint32_t grid[3] = {up_to(0x7fff'ffff), up_to(65535), up_to(65535)};
     const std::uint64_t ctas = std::uint64_t{grid[0]} * grid[1] * grid[2];
     Rasteriser sm;
     sm.reset({}, grid);

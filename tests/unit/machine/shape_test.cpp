@@ -194,7 +194,7 @@ TEST(MachineShape, SmallShapesSayThatClustersOf8AreNotPortableToThem) {
   EXPECT_NE(tiny.warning().find("no GPC of 'tiny' has 4 TPCs"), std::string::npos);
   EXPECT_NE(tiny.warning().find("clusters of 2 always fit"), std::string::npos);
   // One GPC of 4 TPCs is enough, whatever the others are; many small GPCs are not.
-  EXPECT_EQ(read(R"({"name": "x", "gpcs": [{"tpcs": 1}, {"tpcs": 4}], "sms": 2})").largest_portable_cluster(),
+  EXPECT_EQ(read(R"({"name": "x", "gpcs": [{"tpcs": 1}, {"tpcs": 4}], "sms": 1})").largest_portable_cluster(),
             8u);
   EXPECT_EQ(read(R"({"name": "x", "gpcs": 9, "tpcs": 3, "sms": 2})").largest_portable_cluster(), 6u);
   EXPECT_EQ(read(R"({"name": "x", "gpcs": 2, "cpcs": 2, "tpcs": 2, "sms": 1})").largest_portable_cluster(),

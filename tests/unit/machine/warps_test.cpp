@@ -100,6 +100,22 @@ TEST_F(Warps, ProducersArriveAndConsumersWait) {
   EXPECT_EQ(bad, 0);
 }
 
+// The second warp comes to the barriers in the other order: an arrival that waited would wait for ever.
+// proves: K-5g
+TEST_F(Warps, AnArrivalDoesNotWait) {
+  open();
+  auto kernel = TestKernel::of_warps([&](WarpContext& warp) {
+    const exec::Services& machine = *warp.cta->services;
+    for (const std::uint32_t barrier : {3u, 5u, 7u}) {
+      if (warp.warp_id == 0)
+        machine.barrier_arrive(&warp, barrier, 64, warp.live_lanes);
+      else
+        machine.barrier_sync(&warp, 10 - barrier, 64, warp.live_lanes);
+    }
+  });
+  EXPECT_EQ(run(kernel, {.x = 1, .threads = 64}).kind, exec::FaultKind::none);
+}
+
 // Half a warp is counted at each of two barriers; the warp wakes whichever phase ends first.
 // proves: K-5f
 TEST_F(Warps, AWarpWaitsAtSeveralBarriers) {

@@ -165,6 +165,45 @@ TEST(Launch, InfoIsThereBeforeAnyLaunch) {
   EXPECT_NE(missing.error().message.find("it has vector_add"), std::string::npos);
 }
 
+// proves: K-8d
+TEST(Launch, EveryNeedIsTold) {
+  Fixture f(R"(.version 8.0
+.target sm_90
+.address_size 64
+.const .align 8 .b8 table[24];
+.shared .align 4 .b8 cells[200];
+.extern .shared .align 16 .b8 more[];
+.func deep() { .local .align 8 .b8 frame[40]; ret; }
+.visible .entry k(.param .u64 p, .param .f32 f) .reqntid 16, 4, 2 .explicitcluster .reqnctapercluster 2, 3, 1
+{
+  .local .align 8 .b8 mine[16];
+  .reg .b32 %r<9>;
+  mov.u32 %r1, cells; mov.u32 %r2, more; ld.const.u32 %r3, [table];
+  call deep;
+  bar.sync 6, 64;
+  st.shared.u32 [%r1], %r2; st.shared.u32 [%r2], %r3;
+  ret;
+}
+.visible .entry bounded() .maxntid 128, 2, 1 .maxclusterrank 4 { ret; })",
+            "k");
+  const auto as_array = [](raddle::Dim3 extents) { return std::array{extents.x, extents.y, extents.z}; };
+  const raddle::KernelInfo& info = f.kernel.info();
+  EXPECT_EQ(info.parameter_bytes, 12u);
+  EXPECT_EQ(info.registers, 3u);
+  EXPECT_EQ(info.barriers, 7u);
+  EXPECT_EQ(info.static_shared_bytes, 200u);
+  EXPECT_TRUE(info.uses_dynamic_shared);
+  EXPECT_EQ(info.local_bytes_per_thread, 56u);
+  EXPECT_EQ(info.constant_bytes, 24u);
+  EXPECT_EQ(as_array(info.required_block), (std::array{16u, 4u, 2u}));
+  EXPECT_EQ(as_array(info.required_cluster), (std::array{2u, 3u, 1u}));
+  EXPECT_TRUE(info.needs_cluster);
+  const auto bounded = f.module.kernel("bounded");
+  EXPECT_EQ(as_array(bounded->info().largest_block), (std::array{128u, 2u, 1u}));
+  EXPECT_EQ(bounded->info().largest_cluster, 4u);
+  EXPECT_FALSE(bounded->info().uses_dynamic_shared);
+}
+
 // proves: K-12d, K-12e, K-12f, K-12h
 TEST(Launch, AFaultNamesTheThreadAndIsSticky) {
   Fixture f(kVectorAdd, "vector_add");
