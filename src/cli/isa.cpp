@@ -24,6 +24,8 @@ const char* scope_name(isa::Scope scope) {
       return "lane";
     case isa::Scope::warp:
       return "warp";
+    case isa::Scope::warpgroup:
+      return "warpgroup";
     case isa::Scope::cta:
       return "cta";
     case isa::Scope::cluster:

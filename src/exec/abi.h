@@ -1,5 +1,5 @@
 // The per-CTA contract between engines (interp, jit) and the machine: plain C layout, read by generated code
-// through offsetof. Frozen by docs/adr/0002-kernel-abi.md; extend at the end of a struct only.
+// through offsetof. See docs/adr/0002-kernel-abi.md.
 #pragma once
 
 #include <atomic>
@@ -28,9 +28,7 @@ struct LaunchContext {
   std::uint64_t grid_id;
   const std::byte* parameters;  ///< 128-byte aligned copy of the parameter block
   const std::uint64_t*
-      variables;          ///< by VariableId: device address of module-scope .global and .const variables
-  const void* functions;  ///< by index in the checked function table: engine's own entries
-  std::uint32_t function_count;
+      variables;  ///< by VariableId: device address of module-scope .global and .const variables
   std::uint32_t cluster_shape[3] = {1, 1, 1};  ///< CTAs per cluster; 1,1,1 without clusters
   /// %envreg1:%envreg2, 0 if not cooperative: two words, the workspace's size and the barrier of the grid.
   std::uint64_t grid_workspace;
@@ -57,58 +55,11 @@ struct TextureQueryLanes;
 
 using raddle::FaultKind;
 
-/// Calls from kernel code into the machine. None may unwind; `fault` does not return.
-/// `lane` is the lane concerned; `line` the PTX line; both feed the fault's message.
+/// Calls from kernel code into the machine (services.def).
 struct Services {
-  /// Blocks until the barrier's phase completes. @param lanes lanes arriving; @param threads expected, 0 =
-  /// all live threads
-  void (*barrier_sync)(WarpContext*, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes);
-  void (*barrier_arrive)(WarpContext*, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes);
-  /// bar.red: as sync; returns threads of the phase whose predicate held. `*all` receives the threads that
-  /// arrived.
-  std::uint32_t (*barrier_reduce)(WarpContext*, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes,
-                                  std::uint32_t predicate, std::uint32_t* all);
-  /// Lets other warps and CTAs run: a loop that waits for memory calls it when it makes no progress.
-  void (*yield)(WarpContext*);
-  /// Called at a back-edge that found *poll != 0: preemption, time limit, cancellation. May not return.
-  void (*poll)(WarpContext*);
-  void (*fault)(WarpContext*, FaultKind, std::uint64_t address, std::uint32_t lane, std::uint32_t line)
-      __attribute__((noreturn));
-  /// Lanes have exited (ret, exit): barriers stop counting them (K-6). Updates live_lanes and live_threads;
-  /// calling it again for the same lanes is harmless. The machine calls it for what is left when run_warp
-  /// returns.
-  void (*exit_lanes)(WarpContext*, std::uint32_t lanes);
-  std::int32_t (*vprintf)(WarpContext*, std::uint32_t lane, std::uint64_t format, std::uint64_t arguments);
-  void (*assert_fail)(WarpContext*, std::uint32_t lane, std::uint64_t message, std::uint64_t file,
-                      std::uint32_t line, std::uint64_t function) __attribute__((noreturn));
-  std::uint64_t (*malloc)(WarpContext*, std::uint64_t bytes);
-  void (*free)(WarpContext*, std::uint64_t address);
-  void (*nanosleep)(WarpContext*, std::uint32_t nanoseconds);
-  std::uint64_t (*clock)(WarpContext*);        ///< cycles; polls when deterministic
-  std::uint64_t (*globaltimer)(WarpContext*);  ///< ns
-  /// Counts part of a warp at a barrier without waiting. @param predicates lanes whose predicate holds
-  /// @returns the phase they are counted in: over once Barrier::generation differs from it
-  std::uint32_t (*barrier_join)(WarpContext*, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes,
-                                std::uint32_t predicates);
-  /// Blocks a warp all of whose lanes have joined barriers, until a phase of one of these completes.
-  /// @param barriers mask over barriers; none of the phases joined may be over
-  void (*barrier_wait)(WarpContext*, std::uint32_t barriers);
-  /// The texture unit: one instruction of a warp for `lanes`; see exec/texture.h. @param word  of the request
-  void (*texture)(WarpContext*, std::uint32_t word, std::uint32_t lanes, TextureLanes*);
-  void (*surface)(WarpContext*, std::uint32_t word, std::uint32_t lanes, SurfaceLanes*);
-  void (*texture_query)(WarpContext*, std::uint32_t query, std::uint32_t lanes, TextureQueryLanes*);
-  /// Calls a function of CUDA's device runtime for a lane. @param function  ptx::DeviceRuntimeFunction
-  /// @param arguments  in order, a value for each; for a structure, a value for each of its 32-bit words
-  std::uint64_t (*device_runtime)(WarpContext*, std::uint32_t lane, std::uint32_t function,
-                                  const std::uint64_t* arguments);
-  /// The cluster's barrier (exec/cluster.h). Counts lanes; fault: illegal_barrier for those that have arrived
-  /// already and not waited since.
-  void (*cluster_arrive)(WarpContext*, std::uint32_t lanes);
-  /// Lanes of those given whose phase is not over; the others have waited. For warps of which only some lanes
-  /// have come. Fault: illegal_barrier for lanes that have not arrived.
-  std::uint32_t (*cluster_waiting)(WarpContext*, std::uint32_t lanes);
-  /// Blocks until the phase in which all these lanes arrived is over. Fault: as above.
-  void (*cluster_wait)(WarpContext*, std::uint32_t lanes);
+#define SERVICE(result, name, ...) result (*name)(WarpContext * __VA_OPT__(, ) __VA_ARGS__);
+#define SERVICE_NO_RETURN(name, ...) void (*name)(WarpContext*, __VA_ARGS__) __attribute__((noreturn));
+#include "exec/services.def"
 };
 
 /// Most values that a function of the device runtime takes.
@@ -159,11 +110,17 @@ struct CtaContext {
 struct WarpContext {
   CtaContext* cta;
   std::uint32_t warp_id;
-  std::uint32_t initial_lanes;                  ///< mask of lanes that exist: all ones but in the last warp
-  std::uint32_t live_lanes;                     ///< not yet exited
-  std::uint32_t seed;                           ///< deterministic mode: state of the warp's choices
-  std::uint32_t wait_barrier, wait_generation;  ///< while blocked in barrier_sync
-  std::uint32_t line;                           ///< last PTX line known, for faults; engines may leave it 0
+  std::uint32_t initial_lanes;  ///< mask of lanes that exist: all ones but in the last warp
+  std::uint32_t live_lanes;     ///< not yet exited
+  std::uint32_t seed;           ///< deterministic mode: state of the warp's choices
+  /// Block kinds loops and regions run a CTA's warps one after the other on one fiber. When the machine
+  /// suspends one (in Services::poll or yield), it hands the warps behind it over: another fiber of the CTA
+  /// runs them, by Executable::run_warp with the context of the suspended one, as far as run_block has not
+  /// begun them, and returns when none is left to begin. Not 0 once that is so: whoever runs warps in a loop
+  /// clears it before each and, where the loop's next warp is its own business, ends after one that has it
+  /// set.
+  std::uint32_t handed_over;
+  std::uint32_t line;  ///< last PTX line known, for faults; engines may leave it 0
   void* machine;
   std::uint32_t lane;                      ///< 1 + lane that touches memory right now, for faults; 0: unknown
   std::uint32_t dynamic_stack[kWarpSize];  ///< by lane: bytes in use at the end of local memory (PTX alloca);

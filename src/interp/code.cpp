@@ -10,6 +10,7 @@
 #include "base/round_up.h"
 #include "interp/joins.h"
 #include "ptx/call_depth.h"
+#include "ptx/device_services.h"
 #include "ptx/layout.h"
 #include "ptx/waits.h"
 
@@ -21,14 +22,7 @@ InstructionCode prepare_instruction(const ptx::Instruction& instruction) {
   const isa::Opcode& opcode = *instruction.opcode;
   code.reference = reference_of(opcode.op);
   code.control = opcode.is(isa::Effects::control);
-  isa::Scope scope = opcode.row->text->scope;
-  code.cta = scope == isa::Scope::cta;
-  if (scope == isa::Scope::warp && opcode.is(isa::Effects::sync)) {
-    const auto& slots = opcode.form->operands;
-    for (std::size_t k = 0; k < slots.size(); ++k) {
-      if (slots[k].name == "membermask") code.member_mask = static_cast<std::int8_t>(k);
-    }
-  }
+  code.cta = opcode.row->text->scope == isa::Scope::cta;
   return code;
 }
 
@@ -80,7 +74,8 @@ std::unique_ptr<FunctionCode> prepare_function(ModuleCode& module, ptx::Function
   code->function = &module.module->functions[id];
   code->id = id;
   if (code->function->is_declaration) {
-    code->built_in = find_built_in(code->function->name);
+    if (const auto service = ptx::find_device_service(*module.module, *code->function))
+      code->built_in = built_in(*service);
     return code;
   }
   code->instructions.reserve(code->function->instructions.size());
@@ -117,7 +112,8 @@ Result<void> check_supported(const ModuleCode& code) {
     if (!function) continue;
     const ptx::Function& source = *function->function;
     if (source.is_declaration && function->built_in == nullptr) {
-      missing += fmt::format("\n  function '{}' has no body and is no device service", source.name);
+      missing += fmt::format("\n  function '{}' has no body and is no device service with these parameters",
+                             source.name);
     }
     for (const auto& item : source.unsupported) {
       missing += fmt::format("\n  {}: {} (line {}, {} times): {}", source.name, item.what, item.first_line,

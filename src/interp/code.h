@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "interp/reference.h"
+#include "ptx/device_services.h"
 #include "ptx/module.h"
 
 namespace raddle::interp {
@@ -19,7 +20,6 @@ using BuiltIn = void (*)(Lane& lane, const ptx::Call& call);
 struct InstructionCode {
   Reference reference;
   std::uint32_t join = ptx::kNone;  ///< divergent branch: instruction where its sides meet again
-  std::int8_t member_mask = -1;     ///< operand that names the lanes to wait for
   bool control = false;             ///< lanes may go different ways
   bool cta = false;                 ///< CTA scope: lanes may be left waiting at a barrier
   bool is_join = false;             ///< some branch meets again here
@@ -60,7 +60,7 @@ struct ModuleCode {
 Result<std::unique_ptr<ModuleCode>> prepare(const ptx::Module& module, ptx::FunctionId kernel,
                                             std::uint32_t stack_bytes);
 
-/// The interpreter's own implementation of a function by name, or null.
-BuiltIn find_built_in(std::string_view name);
+/// What the interpreter calls for a service.
+BuiltIn built_in(ptx::DeviceService service);
 
 }  // namespace raddle::interp

@@ -1,10 +1,9 @@
 // Functions that programs may call without defining them: CUDA's device services, through the machine's
 // Services.
-#include <string_view>
-
+#include "base/assert.h"
 #include "interp/lane.h"
 #include "interp/warp.h"
-#include "ptx/device_runtime.h"
+#include "ptx/device_services.h"
 
 namespace raddle::interp {
 namespace {
@@ -38,25 +37,22 @@ void call_device_runtime(Lane& lane, const ptx::Call& call) {
                                                        static_cast<std::uint32_t>(function), arguments));
 }
 
-struct Named {
-  std::string_view name;
-  BuiltIn function;
-};
-constexpr Named kBuiltIns[] = {
-    {"vprintf", call_vprintf},
-    {"__assertfail", call_assert_fail},
-    {"__assert_fail", call_assert_fail},
-    {"malloc", call_malloc},
-    {"free", call_free},
-};
-
 }  // namespace
 
-BuiltIn find_built_in(std::string_view name) {
-  for (const Named& entry : kBuiltIns) {
-    if (entry.name == name) return entry.function;
+BuiltIn built_in(ptx::DeviceService service) {
+  switch (service) {
+    case ptx::DeviceService::vprintf:
+      return call_vprintf;
+    case ptx::DeviceService::assert_fail:
+      return call_assert_fail;
+    case ptx::DeviceService::malloc:
+      return call_malloc;
+    case ptx::DeviceService::free:
+      return call_free;
+    case ptx::DeviceService::device_runtime:
+      return call_device_runtime;
   }
-  return ptx::find_device_runtime(name) ? call_device_runtime : nullptr;
+  RADDLE_UNREACHABLE("a device service without its call");
 }
 
 }  // namespace raddle::interp

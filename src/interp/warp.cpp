@@ -146,9 +146,9 @@ void Warp::execute_warp(std::uint32_t& group, const InstructionCode& info,
   each_lane(group & ~active, [&](unsigned k) { ++lanes_[k].pc_; });
   each_lane(active, [&](unsigned k) { lanes_[k].begin(instruction); });
   if (active == 0) return;
-  if (info.member_mask >= 0) {
+  if (instruction.opcode->form->members >= 0) {
     group &= ~active;
-    wait_for_members(active, info);
+    wait_for_members(active, instruction);
     return;
   }
   WarpStep together_step(*this, active);
@@ -170,10 +170,11 @@ void Warp::execute_warp(std::uint32_t& group, const InstructionCode& info,
   }
 }
 
-void Warp::wait_for_members(std::uint32_t active, const InstructionCode& info) {
+void Warp::wait_for_members(std::uint32_t active, const ptx::Instruction& instruction) {
+  const auto members = static_cast<unsigned>(instruction.opcode->form->members);
   each_lane(active, [&](unsigned k) {
     Lane& lane = lanes_[k];
-    lane.member_mask_ = lane.in<std::uint32_t>(static_cast<unsigned>(info.member_mask));
+    lane.member_mask_ = lane.in<std::uint32_t>(members);
     lane.state_ = Lane::State::at_members;
   });
   recheck_members();

@@ -62,7 +62,7 @@ class Warp {
   void execute_lanes(std::uint32_t group, const InstructionCode& code, const ptx::Instruction& instruction);
   std::uint32_t guarded(std::uint32_t group, const ptx::Instruction& instruction);
   void execute_warp(std::uint32_t& group, const InstructionCode& code, const ptx::Instruction& instruction);
-  void wait_for_members(std::uint32_t active, const InstructionCode& code);
+  void wait_for_members(std::uint32_t active, const ptx::Instruction& instruction);
   void complete_members(std::uint32_t lanes);
   bool arrive_at_join(std::uint32_t group);
   void split(std::uint32_t& group, std::uint32_t join);

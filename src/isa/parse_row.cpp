@@ -220,7 +220,8 @@ class RowParser {
     static constexpr Flag kFlags[] = {{".vec", &OperandSpec::vector},
                                       {".pack", &OperandSpec::packed},
                                       {".minus", &OperandSpec::may_be_minus},
-                                      {".power", &OperandSpec::power_of_two}};
+                                      {".power", &OperandSpec::power_of_two},
+                                      {".members", &OperandSpec::names_members}};
     static constexpr std::pair<std::string_view, SelectorKind> kSelectors[] = {
         {".part", SelectorKind::part},
         {".halves", SelectorKind::halves},
@@ -283,7 +284,7 @@ class RowParser {
   /// Every operand of a form has a spec; its type exists in the form, at the spec's slot.
   void check_operands() {
     std::map<std::string, bool> seen;
-    for (const Form& form : row_.forms) {
+    for (Form& form : row_.forms) {
       const auto type_slots = std::count_if(form.slots.begin(), form.slots.end(),
                                             [](const ModSlot& s) { return !s.types.empty(); });
       if (type_slots > 5) complain(fmt::format("'{}' has over five type modifiers", form.text));
@@ -299,6 +300,8 @@ class RowParser {
         } else if (spec->type_slot >= 0 && !spec->type.starts_with("type") &&
                    type_slot_of_set(form, spec->type) != spec->type_slot) {
           complain(fmt::format("operand {}: .{} stands elsewhere in '{}'", slot.name, spec->type, form.text));
+        } else if (spec->names_members) {
+          form.members = static_cast<int>(&slot - form.operands.data());
         }
       }
     }

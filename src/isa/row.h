@@ -66,8 +66,9 @@ std::string_view mod_name(Mod m);  ///< spelling without the dot
 ModKind mod_kind(Mod m);
 Mod mod_from_name(std::string_view name);  ///< Mod::none if unknown
 
-/// Who takes part in one execution of the instruction.
-enum class Scope : std::uint8_t { lane, warp, cta, cluster, async };
+/// Who takes part in one execution of the instruction. (warpgroup: four warps in a row; async: one thread,
+/// and a unit of the SM that goes on by itself.)
+enum class Scope : std::uint8_t { lane, warp, warpgroup, cta, cluster, async };
 
 /// Bit set of what an instruction does beside computing its destinations.
 enum class Effects : std::uint16_t {
@@ -142,8 +143,7 @@ struct RowText {
   /// rule broken.
   std::string_view (*where)(const struct Opcode&) = nullptr;
   Affine affine = Affine::none;
-  bool uniform_result =
-      false;  ///< warp scope: all lanes named by one member mask (the last operand) get the same result
+  bool uniform_result = false;  ///< warp scope: all lanes that a member mask names get the same result
 };
 
 /// What an operand position accepts.
@@ -161,7 +161,8 @@ enum class GeometricKind : std::uint8_t { none, coordinates, steps };
 /// `.pack` (a scalar of the type, or a vector `{a, b, ...}` that has its width in all: mov) and `+` (the
 /// register may be wider than the type: ld, st, cvt), `.part`, `.halves`, `.bytes`, `.half_mask`,
 /// `.byte_mask` (it may carry such a selector: isa/selector.h), `.minus` (it may be written `-a`), `.power`
-/// (a constant power of two up to 2^23); or `addr`, `label`, `call`, `list(type)` for `{a, b,
+/// (a constant power of two up to 2^23), `.members` (the lanes of the warp that take part); or `addr`,
+/// `label`, `call`, `list(type)` for `{a, b,
 /// ...}`, `handle` (of a texture or surface, written `[a]` or `[a, ...]`), or `any` (unchecked). A type with
 /// `.coords` or `.steps` is a vector that the geometry gives its length: GeometricKind.
 struct OperandSpec {
@@ -171,7 +172,7 @@ struct OperandSpec {
   int type_slot = -1;       ///< else: index among the form's type slots (Opcode::types), -1 if fixed
   bool is_destination = false;
   bool widened = false, vector = false, may_be_wider = false, packed = false, may_be_minus = false,
-       power_of_two = false;
+       power_of_two = false, names_members = false;
   SelectorKind selector = SelectorKind::none;
   OperandKind kind = OperandKind::value;
   GeometricKind geometric = GeometricKind::none;
@@ -194,6 +195,7 @@ struct OperandSlot {
 struct Form {
   std::vector<ModSlot> slots;
   std::vector<OperandSlot> operands;
+  int members = -1;  ///< index of the operand that names the lanes taking part, -1: none does
   std::string text;  ///< as in the row, for messages
 };
 

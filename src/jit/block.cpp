@@ -4,7 +4,6 @@
 
 #include <llvm/IR/Module.h>
 
-#include "exec/hand_over.h"
 #include "jit/holds.h"
 #include "jit/order.h"
 
@@ -93,7 +92,7 @@ void emit_block_function(llvm::Module& llvm, DebugLines& debug, llvm::Function* 
   };
   ir.CreateMemSet(warp, ir.getInt8(0), offsetof(exec::WarpContext, dynamic_stack), llvm::Align(8));
   ir.CreateStore(block->getArg(0), field(offsetof(exec::WarpContext, cta)));
-  auto* handed_over = field(exec::kHandedOver);
+  auto* handed_over = field(offsetof(exec::WarpContext, handed_over));
   auto* warps = cta_field(offsetof(exec::CtaContext, warp_count));
   auto* threads = cta_field(offsetof(exec::CtaContext, thread_count));
   ir.CreateBr(loop);

@@ -19,7 +19,7 @@ BlockChoice choose_block_kind(const ptx::Module& module, ptx::FunctionId kernel,
 
 /// loops: adds `void block(ptr cta, i32 first)`, which runs all warps of a CTA from `first` on, so that what
 /// does not change is computed once. It ends early after a warp that was suspended
-/// (exec/hand_over.h).
+/// (WarpContext::handed_over).
 void emit_block_function(llvm::Module& llvm, DebugLines& debug, llvm::Function* warp_function);
 
 }  // namespace raddle::jit

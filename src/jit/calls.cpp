@@ -207,128 +207,157 @@ llvm::Function* declare_device_function(ModuleContext& context, ptx::FunctionId 
   return function;
 }
 
-/// The caller's block for a list of call operands: a lone variable's own slot, or a copy of several in order.
-llvm::Value* FunctionCompiler::argument_block(const std::vector<Operand>& operands, bool copy_in,
+FunctionCompiler::Formals FunctionCompiler::formals_of(const ptx::Call& call) {
+  Formals formals;
+  if (call.callee.kind != Operand::Kind::function && call.prototype != ptx::kNone) {
+    const ptx::Prototype& prototype = f.prototypes[call.prototype];
+    for (const auto& v : prototype.parameters) formals.parameters.push_back(&v);
+    for (const auto& v : prototype.returns) formals.returns.push_back(&v);
+    return formals;
+  }
+  const bool direct = call.callee.kind == Operand::Kind::function;
+  const auto& function = context.module.functions[direct ? call.callee.index : call.targets.front()];
+  for (const auto id : function.parameters) formals.parameters.push_back(&context.module.variables[id]);
+  for (const auto id : function.returns) formals.returns.push_back(&context.module.variables[id]);
+  return formals;
+}
+
+/// The caller's block for a list of call operands: a lone variable's own slot, or a copy of several in order,
+/// placed and as wide as the formals that the callee has for them.
+llvm::Value* FunctionCompiler::argument_block(const std::vector<Operand>& operands,
+                                              const std::vector<const ptx::Variable*>& formals, bool copy_in,
                                               std::vector<std::function<void()>>& after) {
   if (operands.empty()) return llvm::ConstantPointerNull::get(ir.getPtrTy());
   if (operands.size() == 1 && operands[0].kind == Operand::Kind::variable)
     return parameter_slot(operands[0].index);
   std::vector<std::uint64_t> offsets;
   std::uint64_t bytes = 0;
-  for (const auto& o : operands) {
-    bool variable = o.kind == Operand::Kind::variable;
-    offsets.push_back(place_parameter(
-        bytes, variable ? context.module.variables[o.index].size
-                        : isa::byte_size(o.kind == Operand::Kind::reg ? f.registers[o.index].type : o.type)));
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    const bool variable = operands[k].kind == Operand::Kind::variable;
+    const auto& v = variable ? context.module.variables[operands[k].index] : *formals[k];
+    offsets.push_back(place_parameter(bytes, v.size));
   }
   auto* block = entry_alloca(llvm::ArrayType::get(ir.getInt8Ty(), bytes * exec::kWarpSize), "arguments", 64);
   for (std::size_t k = 0; k < operands.size(); ++k) {
-    const auto& o = operands[k];
     auto* at = ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), block, offsets[k] * exec::kWarpSize);
-    if (o.kind == Operand::Kind::variable) {
-      std::uint64_t length = block_bytes(context.module.variables[o.index]) * exec::kWarpSize;
-      auto* slot = parameter_slot(o.index);
-      if (copy_in)
-        ir.CreateMemCpy(at, llvm::Align(16), slot, llvm::Align(16), length);
-      else
-        after.push_back([this, at, slot, length] {
-          ir.CreateMemCpy(slot, llvm::Align(16), at, llvm::Align(16), length);
-        });
-    } else if (copy_in) {
-      WarpValue v = read(o);
-      for (unsigned p = 0; p < parts(); ++p) {
-        Val x = part(v, p);
-        auto* bits = x.type == Type::pred
-                         ? ir.CreateZExt(x.v, llvm::FixedVectorType::get(ir.getInt8Ty(), lanes()))
-                         : x.as(isa::bits_type(x.bits())).v;
-        ir.CreateAlignedStore(bits,
-                              ir.CreateConstInBoundsGEP1_64(
-                                  ir.getInt8Ty(), at, p * lanes() * std::max(1u, isa::byte_size(v.type))),
-                              llvm::Align(1));
-      }
-    } else {
-      after.push_back([this, at, o] {
-        Type type = f.registers[o.index].type;
-        std::vector<llvm::Value*> values;
-        for (unsigned p = 0; p < parts(); ++p)
-          values.push_back(ir.CreateAlignedLoad(
-              llvm::FixedVectorType::get(lane_type(type), lanes()),
-              ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), at, p * lanes() * isa::byte_size(type)),
-              llvm::Align(1)));
-        write_parts(o, type, values);
-      });
-    }
+    if (operands[k].kind == Operand::Kind::variable)
+      pass_variable(operands[k].index, at, copy_in, after);
+    else if (copy_in)
+      pass_value(operands[k], word_bytes(*formals[k]) * 8, at);
+    else if (operands[k].kind == Operand::Kind::reg)
+      after.push_back(
+          [this, at, o = operands[k], bits = word_bytes(*formals[k]) * 8] { receive_value(o, bits, at); });
   }
   return block;
 }
 
-/// The device runtime sees one lane at a time and takes every word of every argument as a 64-bit value.
-void FunctionCompiler::emit_device_runtime_call(const ptx::Call& call, ptx::DeviceRuntimeFunction function) {
-  std::vector<std::pair<llvm::Value*, llvm::Type*>> words;  // arrays by lane
+/// A variable's words by lane to their place in a block of arguments, or `after` the call from there.
+void FunctionCompiler::pass_variable(ptx::VariableId id, llvm::Value* at, bool copy_in,
+                                     std::vector<std::function<void()>>& after) {
+  const std::uint64_t length = block_bytes(context.module.variables[id]) * exec::kWarpSize;
+  auto* slot = parameter_slot(id);
+  if (copy_in)
+    ir.CreateMemCpy(at, llvm::Align(16), slot, llvm::Align(16), length);
+  else
+    after.push_back(
+        [this, at, slot, length] { ir.CreateMemCpy(slot, llvm::Align(16), at, llvm::Align(16), length); });
+}
+
+/// A register or a constant to its place in a block of arguments, of `bits` a lane: predicates have a byte.
+void FunctionCompiler::pass_value(const Operand& o, unsigned bits, llvm::Value* at) {
+  auto* type = llvm::FixedVectorType::get(ir.getIntNTy(bits), lanes());
+  const WarpValue v = read(o);
+  for (unsigned p = 0; p < parts(); ++p) {
+    const Val x = part(v, p);
+    auto* value = x.type == Type::pred ? x.v : x.as(isa::bits_type(x.bits())).v;
+    ir.CreateAlignedStore(
+        ir.CreateZExtOrTrunc(value, type),
+        ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), at, std::uint64_t{p} * lanes() * bits / 8),
+        llvm::Align(1));
+  }
+}
+
+/// The other way round.
+void FunctionCompiler::receive_value(const Operand& to, unsigned bits, llvm::Value* at) {
+  const Type type = f.registers[to.index].type;
+  auto* stored = llvm::FixedVectorType::get(ir.getIntNTy(bits), lanes());
+  std::vector<llvm::Value*> values;
+  for (unsigned p = 0; p < parts(); ++p) {
+    llvm::Value* value = ir.CreateAlignedLoad(
+        stored, ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), at, std::uint64_t{p} * lanes() * bits / 8),
+        llvm::Align(1));
+    if (type == Type::pred)
+      value = ir.CreateIsNotNull(value);
+    else
+      value =
+          ir.CreateZExtOrTrunc(value, llvm::FixedVectorType::get(ir.getIntNTy(isa::bit_size(type)), lanes()));
+    values.push_back(value);
+  }
+  write_parts(to, type == Type::pred ? type : isa::bits_type(isa::bit_size(type)), values);
+}
+
+/// What a call passes, word for word: an array by lane each, and the type of its elements.
+std::vector<std::pair<llvm::Value*, llvm::Type*>> FunctionCompiler::argument_words(const ptx::Call& call) {
+  std::vector<std::pair<llvm::Value*, llvm::Type*>> words;
   for (const auto& o : call.arguments) {
     if (o.kind != Operand::Kind::variable) {
-      words.emplace_back(spill(read(o)), ir.getIntNTy(isa::byte_size(f.registers[o.index].type) * 8));
+      const WarpValue value = read(o);
+      words.emplace_back(spill(value), ir.getIntNTy(isa::bit_size(value.type)));
       continue;
     }
     const auto& v = context.module.variables[o.index];
     for (std::uint64_t w = 0; (w + 1) * word_bytes(v) <= v.size; ++w)
       words.emplace_back(parameter_word(v, parameter_slot(o.index), w, 0), ir.getIntNTy(word_bytes(v) * 8));
   }
-  words.resize(std::min<std::size_t>(words.size(), exec::kDeviceRuntimeArguments));
-  auto* i64 = ir.getInt64Ty();
-  auto* type = llvm::ArrayType::get(i64, exec::kDeviceRuntimeArguments);
-  auto* arguments = entry_alloca(type, "device_runtime", 64);
-  ir.CreateStore(llvm::Constant::getNullValue(type), arguments);
-  for_each_marked_lane(mask_bits(executing()), [&](llvm::Value* lane) {
-    for (unsigned k = 0; k < words.size(); ++k)
-      ir.CreateStore(ir.CreateZExt(load_lane(words[k].first, words[k].second, lane), i64),
-                     ir.CreateConstInBoundsGEP1_32(i64, arguments, k));
-    llvm::Value* result =
-        call_service(offsetof(exec::Services, device_runtime), i64,
-                     {warp_, lane, ir.getInt32(static_cast<std::uint32_t>(function)), arguments});
-    if (!call.returns.empty() && call.returns[0].kind == Operand::Kind::variable) {
-      const auto& v = context.module.variables[call.returns[0].index];
-      store_lane(parameter_slot(call.returns[0].index),
-                 ir.CreateTrunc(result, ir.getIntNTy(std::min(word_bytes(v), 8u) * 8)), lane);
-    }
-  });
+  return words;
 }
 
-/// Services see one lane at a time: scalars out of the argument slots, result back.
-void FunctionCompiler::emit_service_call(const ptx::Call& call, std::string_view name) {
-  if (const auto function = ptx::find_device_runtime(name)) return emit_device_runtime_call(call, *function);
-  std::vector<llvm::Value*> arrays;
-  std::vector<llvm::Type*> types;
-  for (const auto& o : call.arguments) {
-    bool variable = o.kind == Operand::Kind::variable;
-    std::uint64_t bytes =
-        variable ? context.module.variables[o.index].size : isa::byte_size(f.registers[o.index].type);
-    types.push_back(ir.getIntNTy(static_cast<unsigned>(bytes * 8)));
-    arrays.push_back(variable ? parameter_slot(o.index) : spill(read(o)));
+/// Services see one lane at a time: scalars out of the arguments' words, result back.
+void FunctionCompiler::emit_service_call(const ptx::Call& call, const ptx::Function& callee,
+                                         ptx::DeviceService service) {
+  using exec::Service;
+  auto *i32 = ir.getInt32Ty(), *i64 = ir.getInt64Ty();
+  const auto words = argument_words(call);
+  llvm::Value* passed = nullptr;
+  auto* passed_type = llvm::ArrayType::get(i64, exec::kDeviceRuntimeArguments);
+  if (service == ptx::DeviceService::device_runtime) {
+    passed = entry_alloca(passed_type, "device_runtime", 64);
+    ir.CreateStore(llvm::Constant::getNullValue(passed_type), passed);
   }
-  llvm::Value* result_slot = nullptr;
-  if (!call.returns.empty() && call.returns[0].kind == Operand::Kind::variable)
-    result_slot = parameter_slot(call.returns[0].index);
-  auto* i64 = ir.getInt64Ty();
+  std::vector<std::function<void()>> after;
+  const Formals formals = formals_of(call);
+  auto* returned = argument_block(call.returns, formals.returns, false, after);
   for_each_marked_lane(mask_bits(executing()), [&](llvm::Value* lane) {
-    auto argument = [&](std::size_t k, llvm::Type* as) {
-      return ir.CreateZExtOrTrunc(load_lane(arrays[k], types[k], lane), as);
+    auto word = [&](std::size_t k, llvm::Type* as) {
+      return ir.CreateZExtOrTrunc(load_lane(words[k].first, words[k].second, lane), as);
     };
     llvm::Value* result = nullptr;
-    using exec::Services;
-    auto* i32 = ir.getInt32Ty();
-    if (name == "vprintf")
-      result =
-          call_service(offsetof(Services, vprintf), i32, {warp_, lane, argument(0, i64), argument(1, i64)});
-    else if (name == "malloc")
-      result = call_service(offsetof(Services, malloc), i64, {warp_, argument(0, i64)});
-    else if (name == "free")
-      call_service(offsetof(Services, free), ir.getVoidTy(), {warp_, argument(0, i64)});
-    else
-      call_service(offsetof(Services, assert_fail), ir.getVoidTy(),
-                   {warp_, lane, argument(0, i64), argument(1, i64), argument(2, i32), argument(3, i64)});
-    if (result && result_slot) store_lane(result_slot, result, lane);
+    switch (service) {
+      case ptx::DeviceService::vprintf:
+        result = call_service(Service::vprintf, {lane, word(0, i64), word(1, i64)});
+        break;
+      case ptx::DeviceService::malloc:
+        result = call_service(Service::malloc, {word(0, i64)});
+        break;
+      case ptx::DeviceService::free:
+        call_service(Service::free, {word(0, i64)});
+        break;
+      case ptx::DeviceService::assert_fail:
+        call_service(Service::assert_fail, {lane, word(0, i64), word(1, i64), word(2, i32), word(3, i64)});
+        break;
+      case ptx::DeviceService::device_runtime:
+        for (unsigned k = 0; k < std::min<std::size_t>(words.size(), exec::kDeviceRuntimeArguments); ++k)
+          ir.CreateStore(word(k, i64), ir.CreateConstInBoundsGEP1_32(i64, passed, k));
+        result = call_service(
+            Service::device_runtime,
+            {lane, ir.getInt32(static_cast<std::uint32_t>(*ptx::find_device_runtime(callee.name))), passed});
+        break;
+    }
+    if (!result || call.returns.empty()) return;
+    auto* type = ir.getIntNTy(std::min(word_bytes(*formals.returns[0]), 8u) * 8);
+    store_lane(returned, ir.CreateZExtOrTrunc(result, type), lane);
   });
+  for (auto& copy : after) copy();
 }
 
 /// Calls a device function for some lanes; tells it which others wait that it might have to meet.
@@ -351,10 +380,12 @@ void FunctionCompiler::emit_call() {
     const ptx::Function* callee = &context.module.functions[call.callee.index];
     ptx::FunctionId id = call.callee.index;
     if (callee->alias_of != ptx::kNone) id = callee->alias_of, callee = &context.module.functions[id];
-    if (callee->is_declaration) return emit_service_call(call, callee->name);
+    if (const auto service = ptx::find_device_service(context.module, *callee))
+      return emit_service_call(call, *callee, *service);
     std::vector<std::function<void()>> after;
-    auto* parameters = argument_block(call.arguments, true, after);
-    auto* returns = argument_block(call.returns, false, after);
+    const Formals formals = formals_of(call);
+    auto* parameters = argument_block(call.arguments, formals.parameters, true, after);
+    auto* returns = argument_block(call.returns, formals.returns, false, after);
     auto* frame = frame_end();
     auto* bits = mask_bits(executing());
     auto* function = declare_device_function(context, id, device_function_type());
@@ -370,8 +401,9 @@ void FunctionCompiler::emit_call() {
 /// Lanes call what their own pointer names: one call per distinct function, with the lanes that chose it.
 void FunctionCompiler::emit_indirect_call(const ptx::Call& call) {
   std::vector<std::function<void()>> after;
-  auto* parameters = argument_block(call.arguments, true, after);
-  auto* returns = argument_block(call.returns, false, after);
+  const Formals formals = formals_of(call);
+  auto* parameters = argument_block(call.arguments, formals.parameters, true, after);
+  auto* returns = argument_block(call.returns, formals.returns, false, after);
   auto* frame = frame_end();
   WarpValue callee = read(call.callee);
   auto* array = spill(callee);

@@ -104,10 +104,10 @@ void FunctionCompiler::hold_for_cluster() {
   auto* wanting = mask_bits(executing());
   ir.CreateStore(zero, slot);
   if_then(ir.CreateICmpNE(wanting, zero), [&] {
-    auto* waiting = call_service(offsetof(exec::Services, cluster_waiting), i32, {warp_, wanting});
+    auto* waiting = call_service(exec::Service::cluster_waiting, {wanting});
     ir.CreateStore(waiting, slot);
     if_then(ir.CreateICmpEQ(waiting, lanes_inside()), [&] {
-      call_service(offsetof(exec::Services, cluster_wait), ir.getVoidTy(), {warp_, waiting});
+      call_service(exec::Service::cluster_wait, {waiting});
       ir.CreateStore(zero, slot);
     });
   });
@@ -115,7 +115,7 @@ void FunctionCompiler::hold_for_cluster() {
   ir.CreateCondBr(ir.CreateICmpNE(going, zero), together, hold);
 
   ir.SetInsertPoint(hold);
-  call_service(offsetof(exec::Services, yield), ir.getVoidTy(), {warp_});
+  call_service(exec::Service::yield, {});
   add_lanes(block, active_);
   go(plan.with(block, {block}));
 

@@ -199,14 +199,33 @@ llvm::Value* FunctionCompiler::generic_constant(llvm::Value* address) {
   return ir.CreateSelect(is_narrow, ir.CreateOr(address, window), address);
 }
 
-llvm::Value* FunctionCompiler::call_service(std::size_t offset, llvm::Type* result,
-                                            std::vector<llvm::Value*> arguments) {
+llvm::Value* FunctionCompiler::call_service(exec::Service service,
+                                            std::initializer_list<llvm::Value*> arguments) {
+  const exec::ServiceSignature& signature = exec::signature_of(service);
+  const auto type_of = [&](exec::ServiceValue value) -> llvm::Type* {
+    switch (value) {
+      case exec::ServiceValue::none:
+        return ir.getVoidTy();
+      case exec::ServiceValue::word:
+        return ir.getInt32Ty();
+      case exec::ServiceValue::wide:
+        return ir.getInt64Ty();
+      case exec::ServiceValue::pointer:
+        return ir.getPtrTy();
+    }
+    RADDLE_UNREACHABLE("a service's value of no kind");
+  };
+  std::vector<llvm::Type*> types{warp_->getType()};
+  for (const exec::ServiceValue value : signature.parameters)
+    if (value != exec::ServiceValue::none) types.push_back(type_of(value));
+  std::vector<llvm::Value*> values{warp_};
+  values.insert(values.end(), arguments);
+  RADDLE_ASSERT(std::ranges::equal(types, values, {}, {}, &llvm::Value::getType),
+                "other arguments than the service has");
   auto* services = load_field(ir, cta_, offsetof(CtaContext, services), ir.getPtrTy(), "services", true);
-  auto* target = load_field(ir, services, offset, ir.getPtrTy(), "service", true);
-  std::vector<llvm::Type*> types;
-  for (auto* a : arguments) types.push_back(a->getType());
+  auto* target = load_field(ir, services, signature.offset, ir.getPtrTy(), signature.name, true);
   note_line();
-  return ir.CreateCall(llvm::FunctionType::get(result, types, false), target, arguments);
+  return ir.CreateCall(llvm::FunctionType::get(type_of(signature.result), types, false), target, values);
 }
 
 void FunctionCompiler::note_line() {
@@ -222,9 +241,8 @@ void FunctionCompiler::mark_lane(llvm::Value* lane) {
 }
 
 void FunctionCompiler::fault(exec::FaultKind kind, llvm::Value* address, llvm::Value* lane) {
-  call_service(offsetof(exec::Services, fault), ir.getVoidTy(),
-               {warp_, ir.getInt32(static_cast<std::uint32_t>(kind)), address, lane,
-                ir.getInt32(instruction ? instruction->line : 0)});
+  call_service(exec::Service::fault, {ir.getInt32(static_cast<std::uint32_t>(kind)), address, lane,
+                                      ir.getInt32(instruction ? instruction->line : 0)});
 }
 
 void FunctionCompiler::fault_lanes(exec::FaultKind kind, const Mask& lanes) {

@@ -216,8 +216,7 @@ void FunctionCompiler::poll() {
   auto* poll_word = cta_field(offsetof(exec::CtaContext, poll), ir.getPtrTy(), "poll");
   auto* word = ir.CreateAlignedLoad(ir.getInt32Ty(), poll_word, llvm::Align(4), "polled");
   word->setAtomic(llvm::AtomicOrdering::Monotonic);
-  if_then(ir.CreateICmpNE(word, ir.getInt32(0)),
-          [&] { call_service(offsetof(exec::Services, poll), ir.getVoidTy(), {warp_}); });
+  if_then(ir.CreateICmpNE(word, ir.getInt32(0)), [&] { call_service(exec::Service::poll, {}); });
 }
 
 void FunctionCompiler::go(const std::vector<BlockId>& set) {
@@ -237,7 +236,7 @@ void FunctionCompiler::go(const std::vector<BlockId>& set) {
         auto* spins = ir.CreateAdd(ir.CreateLoad(ir.getInt32Ty(), spin_counter_), ir.getInt32(1));
         ir.CreateStore(spins, spin_counter_);
         if_then(ir.CreateICmpEQ(ir.CreateAnd(spins, ir.getInt32(15)), ir.getInt32(0)),
-                [&] { call_service(offsetof(exec::Services, yield), ir.getVoidTy(), {warp_}); });
+                [&] { call_service(exec::Service::yield, {}); });
       }
       ir.CreateBr(destination);
       ir.restoreIP(at);
@@ -262,8 +261,7 @@ void FunctionCompiler::leave(const Mask& lanes_leaving) {
   if (f.is_entry && (context.kind != exec::BlockKind::fibers || !others_remain)) return;
   auto* live = ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), warp_, offsetof(exec::WarpContext, live_lanes));
   if (context.kind == exec::BlockKind::fibers) {
-    if_then(ir.CreateICmpNE(bits, ir.getInt32(0)),
-            [&] { call_service(offsetof(exec::Services, exit_lanes), ir.getVoidTy(), {warp_, bits}); });
+    if_then(ir.CreateICmpNE(bits, ir.getInt32(0)), [&] { call_service(exec::Service::exit_lanes, {bits}); });
   } else {
     ir.CreateStore(ir.CreateAnd(ir.CreateLoad(ir.getInt32Ty(), live), ir.CreateNot(bits)), live);
   }

@@ -133,8 +133,7 @@ class JitEngine final : public exec::Engine {
     if (!ptx::inline_calls(*own, kernel, [&](auto id) { return waits(*own, id); }))
       return Error::unsupported(
           "a function that waits in a loop calls itself or is called through a pointer, and lanes may wait "
-          "for "
-          "one another there");
+          "for one another there");
     return std::unique_ptr<const ptx::Module>(std::move(own));
   }
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/assert.h"
-#include "exec/hand_over.h"
 #include "jit/decode.h"
 
 namespace raddle::jit {
@@ -128,7 +127,7 @@ struct JitExecutable::Regions {
   bool first = true;  // region: no warp has a state yet
 };
 
-/// The warps behind one that is suspended, on a fiber of their own (exec/hand_over.h).
+/// The warps behind one that is suspended, on a fiber of their own (WarpContext::handed_over).
 void JitExecutable::run_rest(exec::WarpContext& suspended) {
   exec::CtaContext& cta = *suspended.cta;
   if (kind == exec::BlockKind::regions)
@@ -146,7 +145,7 @@ void JitExecutable::run_region(exec::CtaContext& cta, Regions& regions) {
     std::uint32_t state = regions.first ? 0 : regions.states[w];
     if (state == 0 && !regions.first) continue;
     ++regions.inside;
-    exec::handed_over(regions.warps[w]) = 0;
+    regions.warps[w].handed_over = 0;
     cta.running_warp = w + 1;
     state = enter(&regions.warps[w], regions.frames + w * frame, state);
     regions.states[w] = state;
@@ -175,7 +174,7 @@ void JitExecutable::run_regions(exec::CtaContext& cta) {
     // Suspended in this region, on other fibers: the region ends when they have come to its end.
     if (regions.inside != 0) {
       exec::WarpContext nobody{.cta = &cta};
-      exec::handed_over(nobody) = 1;
+      nobody.handed_over = 1;
       while (regions.inside != 0) cta.services->yield(&nobody);
     }
     if (regions.waiting == 0) break;

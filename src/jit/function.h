@@ -12,12 +12,13 @@
 #include <vector>
 
 #include "exec/executable.h"
+#include "exec/services.h"
 #include "jit/emitter.h"
 #include "jit/frame.h"
 #include "jit/line_table.h"
 #include "jit/plan.h"
 #include "jit/value.h"
-#include "ptx/device_runtime.h"
+#include "ptx/device_services.h"
 
 namespace raddle::jit {
 
@@ -166,7 +167,8 @@ class FunctionCompiler {
   /// where it has none: PTX takes 32-bit addresses of constants.
   llvm::Value* generic_constant(llvm::Value* address);
   llvm::Value* variable_address(ptx::VariableId id);  ///< i64, in the variable's own space
-  llvm::Value* call_service(std::size_t offset, llvm::Type* result, std::vector<llvm::Value*> arguments);
+  /// Calls a service of the machine. @param arguments  behind the warp, of the types in services.def
+  llvm::Value* call_service(exec::Service service, std::initializer_list<llvm::Value*> arguments);
   void note_line();  ///< before what may wait or fault outside this function: its faults name this line
   /// Around accesses of one lane at a time: names the lane should memory fault; null afterwards.
   void mark_lane(llvm::Value* lane);
@@ -282,10 +284,20 @@ class FunctionCompiler {
 
   llvm::Value* parameter_slot(ptx::VariableId id);
   llvm::FunctionType* device_function_type();
-  llvm::Value* argument_block(const std::vector<ptx::Operand>& operands, bool copy_in,
+  /// What the callee of a call takes and gives.
+  struct Formals {
+    std::vector<const ptx::Variable*> parameters, returns;
+  };
+  Formals formals_of(const ptx::Call& call);
+  llvm::Value* argument_block(const std::vector<ptx::Operand>& operands,
+                              const std::vector<const ptx::Variable*>& formals, bool copy_in,
                               std::vector<std::function<void()>>& after);
-  void emit_device_runtime_call(const ptx::Call& call, ptx::DeviceRuntimeFunction function);
-  void emit_service_call(const ptx::Call& call, std::string_view name);
+  void pass_variable(ptx::VariableId id, llvm::Value* at, bool copy_in,
+                     std::vector<std::function<void()>>& after);
+  void pass_value(const ptx::Operand& o, unsigned bits, llvm::Value* at);
+  void receive_value(const ptx::Operand& to, unsigned bits, llvm::Value* at);
+  std::vector<std::pair<llvm::Value*, llvm::Type*>> argument_words(const ptx::Call& call);
+  void emit_service_call(const ptx::Call& call, const ptx::Function& callee, ptx::DeviceService service);
   void call_function(llvm::Function* function, llvm::Value* lanes_called,
                      const std::array<llvm::Value*, 3>& blocks);
   void emit_indirect_call(const ptx::Call& call);

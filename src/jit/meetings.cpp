@@ -16,8 +16,7 @@ bool is_cluster_barrier(const ptx::Instruction& i) {
   return i.opcode->row->text->scope == isa::Scope::cluster;
 }
 
-/// What the other lanes see of an instruction: its first source, unless that is the member mask, the last
-/// operand.
+/// What the other lanes see of an instruction: its first source, unless that is the member mask.
 unsigned brought_operand(const ptx::Instruction& i) {
   unsigned k = 0;
   while (i.opcode->row->operands[k].is_destination) ++k;
@@ -92,7 +91,7 @@ void FunctionCompiler::emit_hold() {
 
 /// All lanes that the active lanes' member masks name.
 llvm::Value* FunctionCompiler::named_members() {
-  WarpValue named = read(operand(instruction->operand_count - 1u));
+  WarpValue named = read(operand(static_cast<unsigned>(opcode().form->members)));
   if (named.shape.uniform()) return scalar(named).v;
   llvm::Value* all = nullptr;
   for (unsigned p = 0; p < parts(); ++p) {
@@ -351,8 +350,8 @@ void FunctionCompiler::meet_at_barrier(Meeting& m) {
       for (unsigned p = 0; p < parts(); ++p) holds[p] = ir.CreateAnd(holds[p], part(predicate, p).v);
       held = ir.CreateAnd(mask_bits(holds), fresh);
     }
-    auto* phase = call_service(offsetof(exec::Services, barrier_join), i32,
-                               {warp_, barrier, of_first(first + 1, fresh), fresh, held});
+    auto* phase =
+        call_service(exec::Service::barrier_join, {barrier, of_first(first + 1, fresh), fresh, held});
     ir.CreateStore(phase, m.members);
     ir.CreateStore(barrier, m.barrier);
     ir.CreateStore(ir.CreateOr(joined, fresh), m.gathered);
@@ -380,7 +379,7 @@ void FunctionCompiler::meet_at_barrier(Meeting& m) {
     waiting = ir.CreateOr(waiting, there);
   }
   if_then(ir.CreateICmpEQ(ir.CreateAnd(lanes_inside(), ir.CreateNot(waiting)), zero),
-          [&] { call_service(offsetof(exec::Services, barrier_wait), ir.getVoidTy(), {warp_, barriers}); });
+          [&] { call_service(exec::Service::barrier_wait, {barriers}); });
   add_lanes(block, active_);
   go(plan.with(block, {block}));
 

@@ -23,11 +23,11 @@ void RequestLanes::put(std::size_t offset, unsigned bits, const ptx::Operand& so
   }
 }
 
-void RequestLanes::call(std::size_t service, std::uint32_t word) {
+void RequestLanes::call(exec::Service service, std::uint32_t word) {
   auto& ir = f_.ir;
   auto* bits = f_.mask_bits(f_.executing());
   f_.if_then(ir.CreateICmpNE(bits, ir.getInt32(0)),
-             [&] { f_.call_service(service, ir.getVoidTy(), {f_.warp(), ir.getInt32(word), bits, base_}); });
+             [&] { f_.call_service(service, {ir.getInt32(word), bits, base_}); });
 }
 
 void RequestLanes::get(std::size_t offset, unsigned stored_bits, unsigned bits,

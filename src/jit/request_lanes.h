@@ -20,7 +20,7 @@ class RequestLanes {
   /// Writes an operand's lanes to the array of `bits`-wide integers at `offset`.
   void put(std::size_t offset, unsigned bits, const ptx::Operand& source);
   /// Calls a service for the lanes that execute: `void(warp, word, lanes, this structure)`.
-  void call(std::size_t service, std::uint32_t word);
+  void call(exec::Service service, std::uint32_t word);
   /// Writes a destination from the array at `offset`; `bits` of its elements count.
   void get(std::size_t offset, unsigned stored_bits, unsigned bits, const ptx::Operand& destination);
   /// Whether the 32-bit integers at `offset` differ from 0, per part.

@@ -371,7 +371,9 @@ Shape Plan::result_shape(const ptx::Instruction& i) const {
   if (row.scope == isa::Scope::warp) {
     // The members' common answer differs between lanes only if their masks do; shuffles and matches differ
     // anyway.
-    bool common = row.uniform_result && operand_shape(operands.back()).uniform();
+    const int members = opcode.form->members;
+    const bool common = row.uniform_result && members >= 0 &&
+                        operand_shape(operands[static_cast<std::size_t>(members)]).uniform();
     return common ? Shape::uniform_value() : Shape::varying();
   }
   if (opcode.is(Effects::state) || opcode.is(Effects::stack) || row.scope != isa::Scope::lane)

@@ -6,7 +6,7 @@
 #include "ptx/call_depth.h"
 #include "ptx/cfg.h"
 #include "ptx/control.h"
-#include "ptx/device_runtime.h"
+#include "ptx/device_services.h"
 #include "ptx/layout.h"
 #include "ptx/parser.h"
 #include "ptx/waits.h"
@@ -139,12 +139,6 @@ void add_function(const Module& module, const Function& f, KernelNeeds& needs) {
 
 }  // namespace
 
-bool is_device_service(std::string_view name) {
-  static constexpr std::string_view kServices[] = {"vprintf", "__assertfail", "malloc", "free"};
-  return std::find(std::begin(kServices), std::end(kServices), name) != std::end(kServices) ||
-         find_device_runtime(name).has_value();
-}
-
 std::uint64_t constant_bytes(const Module& module) {
   std::uint64_t bytes = 0;
   for (const Variable& v : module.variables)
@@ -172,7 +166,8 @@ KernelNeeds analyze(const Module& module, FunctionId kernel) {
   for (const FunctionId id : closure) {
     const Function& f = module.functions[id];
     if (id != closure.front()) needs.callees.push_back(id);
-    if (f.is_declaration && !is_device_service(f.name)) needs.unresolved.push_back(f.name);
+    if (f.is_declaration && !find_device_service(module, f))
+      needs.unresolved.push_back(names_device_service(f.name) ? f.name + " with these parameters" : f.name);
     add_function(module, f, needs);
   }
   needs.parameter_bytes = module.functions[kernel].parameter_bytes;

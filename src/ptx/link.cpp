@@ -10,6 +10,7 @@
 #include <set>
 
 #include "ptx/declarations.h"
+#include "ptx/device_services.h"
 #include "ptx/parser.h"
 
 namespace raddle::ptx {
@@ -285,7 +286,7 @@ using Names = std::set<std::string, std::less<>>;
 /// Adds what a module defines, and what it needs that is no part of the machine.
 void note_names(const Module& module, Names& defined, Names& needed) {
   for (const Function& f : module.functions)
-    if (is_shared_name(f) && (is_defined(f) || !is_device_service(f.name)))
+    if (is_shared_name(f) && (is_defined(f) || !find_device_service(module, f)))
       (is_defined(f) ? defined : needed).insert(f.name);
   for (const Variable& v : module.variables)
     if (is_shared_name(v) && v.space != Space::shared)

@@ -30,7 +30,4 @@ std::uint64_t constant_bytes(const Module& module);
 /// What its global variables take, those that other modules define included.
 std::uint64_t global_bytes(const Module& module);
 
-/// Functions that every module may call without defining them (vprintf, __assertfail, malloc, free, ...).
-bool is_device_service(std::string_view name);
-
 }  // namespace raddle::ptx

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ptx/control.h"
+#include "ptx/device_services.h"
 #include "ptx/layout.h"
 #include "ptx/parser.h"
 
@@ -36,7 +37,7 @@ Waits::Looks Waits::looks_of(const Module& module, FunctionId function) {
   Looks most = Looks::nowhere;
   for (const FunctionId id : call_closure(module, function)) {
     const Function& f = module.functions[id];
-    if (f.is_declaration && !is_device_service(f.name)) return Looks::at_others;
+    if (f.is_declaration && !find_device_service(module, f)) return Looks::at_others;
     for (const Instruction& i : f.instructions) most = std::max(most, looks_of(i));
   }
   return most;

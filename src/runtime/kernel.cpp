@@ -187,22 +187,20 @@ void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
   const bool any_shared = shared.static_bytes != 0 || shared.has_dynamic || shared.uses_reserved;
   grid.shared_bytes = dynamic != 0 ? std::uint64_t{dynamic_offset} + dynamic : any_shared ? fixed_end : 0;
   const std::byte* parameters = grid.context.parameters;
-  grid.context = {
-      {config.block.x, config.block.y, config.block.z},
-      {config.grid.x, config.grid.y, config.grid.z},
-      dynamic,
-      shared.static_bytes,
-      dynamic_offset,
-      device.machine->shape().sm_count(),
-      device.next_grid_id.fetch_add(1, std::memory_order_relaxed),
-      parameters,
-      module->addresses.data(),
-      nullptr,
-      0,
-      {seen.extent[0], seen.extent[1], seen.extent[2]},
-      0,
-      asks_for_clusters(config),
-      static_cast<std::uint32_t>(exec::kReservedShared + device.machine->shape().sm.shared_per_block)};
+  grid.context = {.ntid = {config.block.x, config.block.y, config.block.z},
+                  .nctaid = {config.grid.x, config.grid.y, config.grid.z},
+                  .dynamic_shared = dynamic,
+                  .static_shared = shared.static_bytes,
+                  .dynamic_shared_offset = dynamic_offset,
+                  .nsmid = device.machine->shape().sm_count(),
+                  .grid_id = device.next_grid_id.fetch_add(1, std::memory_order_relaxed),
+                  .parameters = parameters,
+                  .variables = module->addresses.data(),
+                  .cluster_shape = {seen.extent[0], seen.extent[1], seen.extent[2]},
+                  .grid_workspace = 0,
+                  .explicit_cluster = asks_for_clusters(config),
+                  .largest_shared = static_cast<std::uint32_t>(exec::kReservedShared +
+                                                               device.machine->shape().sm.shared_per_block)};
 }
 
 const KernelInfo& Kernel::info() const { return impl_->info; }

@@ -57,7 +57,7 @@ Suits place_of(const isa::Row& row) {
     return {Place::count, "works on the whole block"};
   }
   if (text.scope == isa::Scope::warp) {
-    if (!row.operands.empty() && row.operands.back().name == "membermask") return {Place::warp, {}};
+    if (std::ranges::any_of(row.operands, &isa::OperandSpec::names_members)) return {Place::warp, {}};
     return {Place::count, "asks which lanes are together, which is open to the engine"};
   }
   if (text.scope != isa::Scope::lane) return {Place::count, "works on more than a block"};

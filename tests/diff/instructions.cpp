@@ -110,7 +110,7 @@ std::string InstructionSource::lane_in_warp(const isa::Opcode& opcode, const isa
 
 std::string InstructionSource::source(const isa::Opcode& opcode, const isa::OperandSpec& spec, Type type,
                                       Text& text) {
-  if (spec.name == "membermask") return members_;
+  if (spec.names_members) return members_;
   if (testing::is_immediate_only(spec)) return fmt::format("{}", random_.below(256));
   if (opcode.row->text->scope == isa::Scope::cta && spec.name == "a")
     return fmt::format("{}", random_.below(16));

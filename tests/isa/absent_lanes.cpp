@@ -70,7 +70,7 @@ std::string operand_text(Step& step, const isa::OperandSpec& spec) {
     step.after += fmt::format("selp.u32 %u{}, 1, 0, %q{};\n", k, k);
     return fmt::format("%q{}", k);
   }
-  if (spec.name == "membermask") return "%members";
+  if (spec.names_members) return "%members";
   if (spec.name == "count") return "64";
   // Shuffles read their own lane or the lowest living one: of a lane that is absent they read what it may be.
   if (spec.name == "b") return step.opcode->has(isa::Mod::idx) ? "%lowest" : "0";

@@ -125,7 +125,7 @@ constexpr unsigned kMostDerived = 2;  ///< lines with constants per opcode and k
 bool takes_constants(const isa::OperandSpec& operand, isa::Type type) {
   if (operand.kind != isa::OperandKind::value || operand.is_destination || operand.vector || operand.packed ||
       operand.may_be_wider || operand.may_be_minus || operand.selector != isa::SelectorKind::none ||
-      operand.name == "membermask" || is_immediate_only(operand) || type == isa::Type::pred ||
+      operand.names_members || is_immediate_only(operand) || type == isa::Type::pred ||
       type == isa::Type::none)
     return false;
   const isa::TypeClass cls = isa::type_class(type);

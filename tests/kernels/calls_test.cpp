@@ -135,6 +135,52 @@ TEST_P(Calls, LanesExitInsideAFunction) {
 }
 
 // Each ends the launch with an error; the process and the sticky error live on.
+// What ptxas takes and nvcc seldom writes: constants and registers as arguments, results of predicates and of
+// nobody, of functions and of services; directly and through a pointer.
+TEST_P(Calls, ConstantsPredicatesAndSinks) {
+  load_text(R"(.version 8.0
+.target sm_80
+.address_size 64
+.extern .func (.reg .b64 %r) malloc (.reg .b64 %a);
+.extern .func free (.param .b64 a);
+.func (.param .b32 r) twice(.param .b32 a)
+{ .reg .b32 %x; ld.param.b32 %x, [a]; add.u32 %x, %x, %x; st.param.b32 [r], %x; ret; }
+.func (.reg .pred %r) is_odd(.reg .b32 %a, .reg .pred %q)
+{ .reg .b32 %x; and.b32 %x, %a, 1; setp.ne.u32 %r, %x, 0; and.pred %r, %r, %q; ret; }
+.visible .entry k(.param .u64 out)
+{
+ .reg .b64 %o, %place, %memory, %f;
+ .reg .b32 %x, %y, %t;
+ .reg .pred %p, %q;
+ P: .callprototype (.param .b32 _) _ (.param .b32 _);
+ ld.param.u64 %o, [out];
+ mov.u32 %t, %tid.x;
+ mul.wide.u32 %place, %t, 4;
+ add.u64 %o, %o, %place;
+ call.uni (%memory), malloc, (64);
+ setp.ne.u64 %p, %memory, 0;
+ selp.u32 %x, 1000, 0, %p;
+ call.uni free, (%memory);
+ call.uni (_), twice, (3);
+ call.uni (%y), twice, (%t);
+ add.u32 %x, %x, %y;
+ mov.u64 %f, twice;
+ call (%y), %f, (50), P;
+ add.u32 %x, %x, %y;
+ call (_), %f, (%y), P;
+ setp.gt.u32 %q, %t, 2;
+ call.uni (%p), is_odd, (%t, %q);
+ @%p add.u32 %x, %x, 10000;
+ st.global.u32 [%o], %x;
+ ret;
+})");
+  auto out = buffer(std::vector<unsigned>(40));
+  run(*module().kernel("k"), {.grid = {1}, .block = {40}}, out);
+  const std::vector<unsigned> found = contents(out);
+  for (unsigned t = 0; t < 40; ++t)
+    EXPECT_EQ(found[t], 1100 + 2 * t + (t > 2 && t % 2 == 1 ? 10000 : 0)) << t;
+}
+
 TEST_P(Calls, Faults) {
   auto p = buffer(std::vector<int>(64));
   auto trapped = try_run(kernel("calls.ptx", "traps"), {.grid = {1}, .block = {64}}, 40);

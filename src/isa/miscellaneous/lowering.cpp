@@ -30,8 +30,7 @@ void emit<Op::nanosleep>(FunctionCompiler& f) {
   auto* bits = f.mask_bits(f.executing());
   f.if_then(ir.CreateICmpNE(bits, ir.getInt32(0)), [&] {
     auto* lane = first_lane(f, bits);
-    f.call_service(offsetof(exec::Services, nanosleep), ir.getVoidTy(),
-                   {f.warp(), f.load_lane(f.spill(f.read(0)), ir.getInt32Ty(), lane)});
+    f.call_service(exec::Service::nanosleep, {f.load_lane(f.spill(f.read(0)), ir.getInt32Ty(), lane)});
   });
 }
 

@@ -20,18 +20,16 @@ void sync(FunctionCompiler& f) {
   auto* first = f.mask_bits(f.executing());
   auto* id = f.of_first(0, first);
   auto* threads = f.of_first(1, first);
-  with_lanes(f, [&](llvm::Value* lanes) {
-    f.call_service(offsetof(Services, barrier_sync), f.ir.getVoidTy(), {f.warp(), id, threads, lanes});
-  });
+  with_lanes(f,
+             [&](llvm::Value* lanes) { f.call_service(exec::Service::barrier_sync, {id, threads, lanes}); });
 }
 
 void arrive(FunctionCompiler& f) {
   auto* first = f.mask_bits(f.executing());
   auto* id = f.of_first(0, first);
   auto* threads = f.of_first(1, first);
-  with_lanes(f, [&](llvm::Value* lanes) {
-    f.call_service(offsetof(Services, barrier_arrive), f.ir.getVoidTy(), {f.warp(), id, threads, lanes});
-  });
+  with_lanes(
+      f, [&](llvm::Value* lanes) { f.call_service(exec::Service::barrier_arrive, {id, threads, lanes}); });
 }
 
 /// Threads that arrived with their predicate held, and threads that arrived.
@@ -50,9 +48,7 @@ std::pair<llvm::Value*, llvm::Value*> counts(FunctionCompiler& f) {
   auto* all = f.entry_alloca(ir.getInt32Ty(), "arrived");
   auto* result = f.entry_alloca(ir.getInt32Ty(), "held");
   with_lanes(f, [&](llvm::Value* lanes) {
-    ir.CreateStore(f.call_service(offsetof(Services, barrier_reduce), ir.getInt32Ty(),
-                                  {f.warp(), id, threads, lanes, held, all}),
-                   result);
+    ir.CreateStore(f.call_service(exec::Service::barrier_reduce, {id, threads, lanes, held, all}), result);
   });
   return {ir.CreateLoad(ir.getInt32Ty(), result), ir.CreateLoad(ir.getInt32Ty(), all)};
 }
@@ -110,16 +106,12 @@ void emit<Op::barrier_red_popc>(FunctionCompiler& f) {
 
 template <>
 void emit<Op::barrier_cluster_arrive>(FunctionCompiler& f) {
-  with_lanes(f, [&](llvm::Value* lanes) {
-    f.call_service(offsetof(Services, cluster_arrive), f.ir.getVoidTy(), {f.warp(), lanes});
-  });
+  with_lanes(f, [&](llvm::Value* lanes) { f.call_service(exec::Service::cluster_arrive, {lanes}); });
 }
 template <>
 void emit<Op::barrier_cluster_wait>(FunctionCompiler& f) {
   if (f.has_waited()) return;
-  with_lanes(f, [&](llvm::Value* lanes) {
-    f.call_service(offsetof(Services, cluster_wait), f.ir.getVoidTy(), {f.warp(), lanes});
-  });
+  with_lanes(f, [&](llvm::Value* lanes) { f.call_service(exec::Service::cluster_wait, {lanes}); });
 }
 
 template <>

@@ -70,16 +70,11 @@ llvm::Value* user_shared(FunctionCompiler& f) {
 }
 
 enum class Half { low, high };
-llvm::Value* time(FunctionCompiler& f, std::size_t service) {
-  return f.call_service(service, f.ir.getInt64Ty(), {f.warp()});
-}
-WarpValue half_of_time(FunctionCompiler& f, std::size_t service, Half half) {
-  auto* now = time(f, service);
+WarpValue half_of_time(FunctionCompiler& f, exec::Service service, Half half) {
+  auto* now = f.call_service(service, {});
   if (half == Half::high) now = f.ir.CreateLShr(now, 32);
   return uniform(f.ir.CreateTrunc(now, f.ir.getInt32Ty()));
 }
-constexpr std::size_t kClock = offsetof(exec::Services, clock),
-                      kTimer = offsetof(exec::Services, globaltimer);
 
 }  // namespace
 
@@ -107,12 +102,12 @@ EMIT(lanemask_le, by_lane(f, [&](llvm::Value* lane) { return up_to(f, lane); }))
 EMIT(lanemask_lt, by_lane(f, [&](llvm::Value* lane) { return below(f, lane); }))
 EMIT(lanemask_ge, by_lane(f, [&](llvm::Value* lane) { return f.ir.CreateNot(below(f, lane)); }))
 EMIT(lanemask_gt, by_lane(f, [&](llvm::Value* lane) { return f.ir.CreateNot(up_to(f, lane)); }))
-EMIT(clock, half_of_time(f, kClock, Half::low))
-EMIT(clock_hi, half_of_time(f, kClock, Half::high))
-EMIT(clock64, uniform(time(f, kClock), Type::u64))
-EMIT(globaltimer, uniform(time(f, kTimer), Type::u64))
-EMIT(globaltimer_lo, half_of_time(f, kTimer, Half::low))
-EMIT(globaltimer_hi, half_of_time(f, kTimer, Half::high))
+EMIT(clock, half_of_time(f, exec::Service::clock, Half::low))
+EMIT(clock_hi, half_of_time(f, exec::Service::clock, Half::high))
+EMIT(clock64, uniform(f.call_service(exec::Service::clock, {}), Type::u64))
+EMIT(globaltimer, uniform(f.call_service(exec::Service::globaltimer, {}), Type::u64))
+EMIT(globaltimer_lo, half_of_time(f, exec::Service::globaltimer, Half::low))
+EMIT(globaltimer_hi, half_of_time(f, exec::Service::globaltimer, Half::high))
 EMIT(total_smem_size, uniform(user_shared(f)))
 EMIT(aggr_smem_size, uniform(f.ir.CreateAdd(user_shared(f), f.ir.getInt32(exec::kReservedShared))))
 EMIT(dynamic_smem_size, uniform(launch32(f, offsetof(LaunchContext, dynamic_shared), "dynamic_smem")))

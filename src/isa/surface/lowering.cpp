@@ -55,7 +55,7 @@ void store(FunctionCompiler& f, SurfaceRequest::Action action) {
   const SurfaceRequest request = describe(f.opcode(), action);
   put_place(f, lanes, 0, request.geometry);
   put_values(f, lanes, 2);
-  lanes.call(offsetof(exec::Services, surface), request.word());
+  lanes.call(exec::Service::surface, request.word());
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ void emit<Op::suld>(FunctionCompiler& f) {
   RequestLanes lanes(f, sizeof(SurfaceLanes));
   const SurfaceRequest request = describe(f.opcode(), SurfaceRequest::load);
   put_place(f, lanes, 1, request.geometry);
-  lanes.call(offsetof(exec::Services, surface), request.word());
+  lanes.call(exec::Service::surface, request.word());
   std::size_t at = offsetof(SurfaceLanes, value);
   for (const ptx::Operand& destination : f.elements(0)) {
     lanes.get(at, 64, request.bytes * 8, destination);

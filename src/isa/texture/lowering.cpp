@@ -30,7 +30,7 @@ void fetch(FunctionCompiler& f, TextureRequest request, unsigned offset_operand,
   put_rows(f, lanes, 3, offsetof(TextureLanes, coordinate), isa::has_layer(request.geometry));
   request.has_offset = f.present(offset_operand);
   if (request.has_offset) put_rows(f, lanes, offset_operand, offsetof(TextureLanes, offset), false);
-  lanes.call(offsetof(Services, texture), request.word());
+  lanes.call(exec::Service::texture, request.word());
   const unsigned bits = request.result == TextureRequest::half ? 16 : 32;
   const auto destinations = f.elements(0);
   for (std::size_t c = 0; c < destinations.size(); ++c)
@@ -52,7 +52,7 @@ void query(FunctionCompiler& f, TextureQuery what) {
             f.present(2)
                 ? f.operand(2)
                 : ptx::Operand{.kind = ptx::Operand::Kind::immediate, .type = Type::u32, .value = 0});
-  lanes.call(offsetof(Services, texture_query), static_cast<std::uint32_t>(what));
+  lanes.call(exec::Service::texture_query, static_cast<std::uint32_t>(what));
   if (f.operand(0).type == Type::pred)
     return f.write_parts(f.operand(0), Type::pred, lanes.flags(offsetof(exec::TextureQueryLanes, result)));
   lanes.get(offsetof(exec::TextureQueryLanes, result), 32, 32, f.operand(0));

@@ -12,7 +12,7 @@
 #include "machine/services/cluster_info.h"
 #include "machine/services/services.h"
 #include "machine/tasks/children.h"
-#include "ptx/device_runtime.h"
+#include "ptx/device_services.h"
 
 namespace raddle::machine {
 namespace {

@@ -24,6 +24,11 @@ RawFault raw_fault(WarpContext* warp, FaultKind kind, std::uint64_t address, std
   return {.kind = kind, .address = address, .lane = lane + 1, .warp = warp->warp_id + 1, .line = warp->line};
 }
 
+/// The services, by the names of exec/services.def.
+namespace calls {
+
+using machine::device_runtime;
+
 __attribute__((noreturn)) void fault(WarpContext* warp, FaultKind kind, std::uint64_t address,
                                      std::uint32_t lane, std::uint32_t line) {
   RawFault raw = raw_fault(warp, kind, address, lane);
@@ -118,8 +123,7 @@ void exit_lanes(WarpContext* warp, std::uint32_t lanes) {
   worker_of(warp).exit_lanes(*static_cast<Warp*>(warp->machine), lanes);
 }
 
-std::int32_t vprintf_service(WarpContext* warp, std::uint32_t lane, std::uint64_t format,
-                             std::uint64_t arguments) {
+std::int32_t vprintf(WarpContext* warp, std::uint32_t lane, std::uint64_t format, std::uint64_t arguments) {
   if (format == 0) return -1;  // as CUDA's
   FormattedText text;
   std::int32_t count;
@@ -150,13 +154,13 @@ __attribute__((noreturn)) void assert_fail(WarpContext* warp, std::uint32_t lane
   fault(warp, FaultKind::assertion, 0, lane, 0);
 }
 
-std::uint64_t malloc_service(WarpContext* warp, std::uint64_t bytes) {
+std::uint64_t malloc(WarpContext* warp, std::uint64_t bytes) {
   Worker& worker = worker_of(warp);
   const Worker::Busy busy(worker);
   return worker.machine().heap().allocate(bytes);
 }
 
-void free_service(WarpContext* warp, std::uint64_t address) {
+void free(WarpContext* warp, std::uint64_t address) {
   Worker& worker = worker_of(warp);
   bool ok;
   {
@@ -175,7 +179,7 @@ std::uint64_t globaltimer(WarpContext* warp) {
   return now_ns();
 }
 
-std::uint64_t clock_service(WarpContext* warp) {
+std::uint64_t clock(WarpContext* warp) {
   Worker& worker = worker_of(warp);
   if (worker.machine().options().deterministic) return worker.next_poll_clock();
 #if defined(__x86_64__)
@@ -235,15 +239,15 @@ void texture_query(WarpContext* warp, std::uint32_t query, std::uint32_t active,
     return unit.query(static_cast<exec::TextureQuery>(query), *lanes, lane);
   });
 }
+}  // namespace calls
 }  // namespace
 
 const exec::Services& services() {
-  static const exec::Services table{
-      barrier_sync,  barrier_arrive,  barrier_reduce, yield,           poll,         fault,
-      exit_lanes,    vprintf_service, assert_fail,    malloc_service,  free_service, nanosleep,
-      clock_service, globaltimer,     barrier_join,   barrier_wait,    texture,      surface,
-      texture_query, device_runtime,  cluster_arrive, cluster_waiting, cluster_wait};
-  return table;
+  static constexpr exec::Services kTable{
+#define SERVICE(result, name, ...) .name = calls::name,
+#include "exec/services.def"
+  };
+  return kTable;
 }
 
 }  // namespace raddle::machine

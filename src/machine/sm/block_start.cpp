@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "exec/cluster.h"
-#include "exec/hand_over.h"
 #include "machine/machine.h"
 #include "machine/services/services.h"
 #include "machine/sm/worker.h"
@@ -204,11 +203,11 @@ bool Worker::continue_with_next(Block& block) {
 /// memory for one they run after it.
 void Worker::hand_over(Block& block, exec::WarpContext& warp) {
   const bool is_last = block.kind == exec::BlockKind::loops && warp.warp_id + 1 == block.cta.warp_count;
-  if (exec::handed_over(warp) != 0 || is_last || block.cta.warp_count == 1 || block.unfinished == ~0u) return;
+  if (warp.handed_over != 0 || is_last || block.cta.warp_count == 1 || block.unfinished == ~0u) return;
   const Busy busy(*this);
   const auto free = static_cast<std::uint32_t>(std::countr_one(block.unfinished));
   if (!provide_runner(block, free)) return;
-  exec::handed_over(warp) = 1;
+  warp.handed_over = 1;
   block.runners[free]->suspended = &warp;
   block.unfinished |= 1u << free;
   block.runnable |= 1u << free;

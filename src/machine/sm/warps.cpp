@@ -84,8 +84,6 @@ void Worker::wait_at_barriers(Warp& warp, std::uint32_t barriers) {
 
 void Worker::wait_at_barrier(Warp& warp, std::uint32_t id) {
   Block& block = *warp.block;
-  warp.context.wait_barrier = id;
-  warp.context.wait_generation = block.cta.barriers[id].generation;
   block.waiters[id] |= 1u << warp.index;
   wait_for_phase(warp);
 }

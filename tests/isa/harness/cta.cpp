@@ -16,6 +16,7 @@
 #include "exec/barrier.h"
 #include "exec/cluster.h"
 #include "isa/harness/textures.h"
+#include "machine/services/print.h"
 #include "ptx/layout.h"
 
 namespace raddle::testing {
@@ -131,6 +132,7 @@ class Scheduler {
   std::atomic<std::uint32_t> poll_{0};
   bool progress_ = false, aborted_ = false;
   std::unique_ptr<TestTextures> textures_;  // made when a kernel asks for one
+  std::vector<std::unique_ptr<std::byte[]>> heap_;
   std::uint64_t clock_ = 0;
 };
 
@@ -164,12 +166,19 @@ struct Calls {
     return generation;
   }
   static void barrier_wait(WarpContext* w, std::uint32_t) { of(w).switch_out(); }  // the caller looks again
-  static void yield(WarpContext* w) { of(w).switch_out(); }
+  static void yield(WarpContext* w) {
+    ++of(w).outcome_.yields;
+    of(w).switch_out();
+  }
   static void poll(WarpContext*) {}
   __attribute__((noreturn)) static void fault(WarpContext* w, FaultKind kind, std::uint64_t address,
                                               std::uint32_t lane, std::uint32_t line) {
     Scheduler& s = of(w);
-    s.outcome_ = {fmt::format("fault: {}", exec::fault_name(kind)), kind, address, lane, line};
+    s.outcome_.problem = fmt::format("fault: {}", exec::fault_name(kind));
+    s.outcome_.fault = kind;
+    s.outcome_.address = address;
+    s.outcome_.lane = lane;
+    s.outcome_.line = line;
     s.aborted_ = true;
     s.switch_out();
     RADDLE_UNREACHABLE("a faulted warp was resumed");
@@ -200,13 +209,30 @@ struct Calls {
     check_joined(w, lanes & ~w->cluster_joined);
     while (exec::wait_for_cluster(*w, lanes) != 0) of(w).switch_out();
   }
-  static std::int32_t vprintf(WarpContext*, std::uint32_t, std::uint64_t, std::uint64_t) { return 0; }
+  static std::int32_t vprintf(WarpContext* w, std::uint32_t, std::uint64_t format, std::uint64_t arguments) {
+    machine::FormattedText text;
+    const std::int32_t count = machine::format_device_text(text, format, arguments);
+    of(w).outcome_.printed.append(text.data(), text.size());
+    return count;
+  }
   __attribute__((noreturn)) static void assert_fail(WarpContext* w, std::uint32_t lane, std::uint64_t message,
                                                     std::uint64_t, std::uint32_t line, std::uint64_t) {
     fault(w, FaultKind::assertion, message, lane, line);
   }
-  static std::uint64_t malloc(WarpContext*, std::uint64_t) { return 0; }
-  static void free(WarpContext*, std::uint64_t) {}
+  static std::uint64_t malloc(WarpContext* w, std::uint64_t bytes) {
+    auto& heap = of(w).heap_;
+    heap.push_back(std::make_unique<std::byte[]>(bytes));
+    return reinterpret_cast<std::uint64_t>(heap.back().get());
+  }
+  static void free(WarpContext* w, std::uint64_t address) {
+    std::erase_if(of(w).heap_, [address](const std::unique_ptr<std::byte[]>& piece) {
+      return reinterpret_cast<std::uint64_t>(piece.get()) == address;
+    });
+  }
+  static std::uint64_t device_runtime(WarpContext* w, std::uint32_t lane, std::uint32_t,
+                                      const std::uint64_t*) {
+    fault(w, FaultKind::unsupported, 0, lane, w->line);
+  }
   static void nanosleep(WarpContext* w, std::uint32_t) { of(w).switch_out(); }
   static std::uint64_t clock(WarpContext* w) { return ++of(w).clock_; }
   static std::uint64_t globaltimer(WarpContext* w) { return ++of(w).clock_; }
@@ -231,21 +257,18 @@ struct Calls {
       return unit.surface(exec::SurfaceRequest::from_word(word), *lanes, lane);
     });
   }
-  static void query(WarpContext* w, std::uint32_t what, std::uint32_t active,
-                    exec::TextureQueryLanes* lanes) {
+  static void texture_query(WarpContext* w, std::uint32_t what, std::uint32_t active,
+                            exec::TextureQueryLanes* lanes) {
     for_lanes(w, active, *lanes, [&](const machine::TextureUnit& unit, std::uint32_t lane) {
       return unit.query(static_cast<exec::TextureQuery>(what), *lanes, lane);
     });
   }
 };
 
-constexpr exec::Services kServices = {
-    Calls::barrier_sync,   Calls::barrier_arrive,  Calls::barrier_reduce, Calls::yield,
-    Calls::poll,           Calls::fault,           Calls::exit_lanes,     Calls::vprintf,
-    Calls::assert_fail,    Calls::malloc,          Calls::free,           Calls::nanosleep,
-    Calls::clock,          Calls::globaltimer,     Calls::barrier_join,   Calls::barrier_wait,
-    Calls::texture,        Calls::surface,         Calls::query,          nullptr,
-    Calls::cluster_arrive, Calls::cluster_waiting, Calls::cluster_wait};
+constexpr exec::Services kServices{
+#define SERVICE(result, name, ...) .name = Calls::name,
+#include "exec/services.def"
+};
 
 Scheduler::Scheduler(const CtaLaunch& launch) : launch_(launch), memory_(*launch.module) {
   exec::BlockShape block = launch.block;

@@ -1,6 +1,6 @@
-// Runs one CTA of a compiled kernel, or the CTAs of one cluster, on the calling thread: warps as ucontext
-// coroutines over exec/abi.h, without the machine. For tests that compare engines at every SIMD level; the
-// machine has tests of its own.
+// The test machine: runs one CTA of a compiled kernel, or the CTAs of one cluster, on the calling thread:
+// warps as ucontext coroutines over exec/abi.h, without the machine. For tests of engines; the machine has
+// tests of its own.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +23,8 @@ struct Outcome {
   exec::FaultKind fault = exec::FaultKind::none;
   std::uint64_t address = 0;
   std::uint32_t lane = 0, line = 0;
+  std::string printed;  ///< by vprintf
+  unsigned yields = 0;
 
   bool ok() const { return problem.empty(); }
 };

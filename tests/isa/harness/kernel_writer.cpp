@@ -196,7 +196,7 @@ std::vector<std::string> KernelWriter::declare(char prefix, const Port& port) {
 }
 
 std::string KernelWriter::source(Writing& w, const isa::OperandSpec& spec, const CaseSpec& c) {
-  if (spec.name == "membermask" && c.member_mask_from_launch) return "%mask";
+  if (spec.names_members && c.member_mask_from_launch) return "%mask";
   Port port = take_input(port_of(spec, c));
   w.layout.sources.push_back(port);
   std::vector<std::string> registers = declare('s', port);

@@ -27,7 +27,7 @@ struct CaseSpec {
       immediates;                  ///< by form operand: text to write instead of a register, empty for none
   std::vector<std::string> marks;  ///< by form operand: "-", a selector ".b1", both "-.b1", or empty
   bool random = false;  ///< operands are drawn, not given: coordinates of surfaces are kept in their bounds
-  bool member_mask_from_launch = true;  ///< an operand named membermask is the mask of active lanes
+  bool member_mask_from_launch = true;  ///< the member mask is the mask of active lanes
 };
 
 /// A value that a case reads or writes: one slot per vector element (two for 128 bits), a slot being 8 bytes

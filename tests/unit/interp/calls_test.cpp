@@ -238,9 +238,9 @@ TEST(Calls, TrapAndMisalignmentNameLaneAndLine) {
 })")) << m.error;
   std::vector<std::uint32_t> out(4);
   EXPECT_EQ(m.run("k", 32, {address_of(out)}), FaultKind::misaligned_address);
-  EXPECT_EQ(m.fault_lane, 5u);
-  EXPECT_EQ(m.fault_line, 10u);
-  EXPECT_EQ(m.fault_address, address_of(out) + 2);
+  EXPECT_EQ(m.outcome.lane, 5u);
+  EXPECT_EQ(m.outcome.line, 10u);
+  EXPECT_EQ(m.outcome.address, address_of(out) + 2);
   TestMachine t;
   ASSERT_TRUE(t.load(".visible .entry k() { trap; }")) << t.error;
   EXPECT_EQ(t.run("k", 32), FaultKind::trap);
@@ -266,7 +266,7 @@ TEST(Calls, DeviceServices) {
 .extern .func (.param .b32 r) vprintf(.param .b64 format, .param .b64 arguments);
 .extern .func (.param .b64 r) malloc(.param .b64 size);
 .extern .func free(.param .b64 p);
-.global .align 1 .b8 text[3] = {120, 61, 0};
+.global .align 1 .b8 text[6] = {120, 61, 37, 100, 32, 0};
 .visible .entry k(.param .u64 out)
 {
   .local .align 8 .b8 depot[8];
@@ -303,8 +303,8 @@ TEST(Calls, DeviceServices) {
   ret;
 })")) << m.error;
   std::vector<std::uint32_t> out(1);
-  ASSERT_EQ(m.run("k", 2, {address_of(out)}), FaultKind::none) << m.error << m.fault_line;
-  EXPECT_EQ(m.printed, "0:x=40 1:x=41 ");
+  ASSERT_EQ(m.run("k", 2, {address_of(out)}), FaultKind::none) << m.error << m.outcome.line;
+  EXPECT_EQ(m.outcome.printed, "x=40 x=41 ");
   EXPECT_EQ(out[0], 1u);
 }
 
@@ -330,7 +330,7 @@ set:
 })")) << m.error;
   std::vector<std::uint32_t> out(1);
   EXPECT_EQ(m.run("k", 64, {address_of(out)}), FaultKind::none);
-  EXPECT_GE(m.yields, 1u);
+  EXPECT_GE(m.outcome.yields, 1u);
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <thread>
 #include <vector>
 
-#include "exec/hand_over.h"
 #include "machine_fixture.h"
 
 namespace raddle::machine {
@@ -24,7 +23,7 @@ class LoopKernel final : public exec::Executable {
   }
   void run_block(exec::CtaContext& cta) override { run_from(cta, 0); }
   void run_warp(exec::WarpContext& suspended) override {
-    EXPECT_NE(exec::handed_over(suspended), 0u);
+    EXPECT_NE(suspended.handed_over, 0u);
     run_from(*suspended.cta, suspended.warp_id + 1);
   }
 
@@ -35,7 +34,7 @@ class LoopKernel final : public exec::Executable {
       cta.running_warp = w + 1;
       body_(warp);
       EXPECT_EQ(cta.running_warp, w + 1) << "whoever ran meanwhile left it as it was";
-      if (exec::handed_over(warp) != 0) return;
+      if (warp.handed_over != 0) return;
     }
   }
   std::function<void(exec::WarpContext&)> body_;

@@ -208,11 +208,5 @@ TEST(Analyze, PlainLoadsInACallee) {
   EXPECT_FALSE(needs_of(kernel("add.u64 %a, %a, 4;")).may_wait_on_memory) << "each turn looks elsewhere";
 }
 
-TEST(DeviceServices, Names) {
-  EXPECT_TRUE(is_device_service("vprintf"));
-  EXPECT_TRUE(is_device_service("__assertfail"));
-  EXPECT_FALSE(is_device_service("printf"));
-}
-
 }  // namespace
 }  // namespace raddle::ptx::test
