@@ -25,6 +25,7 @@ bool is_cluster_wait(const ptx::Instruction& i) {
 bool same_meeting(const Plan& plan, const ptx::Instruction& a, const ptx::Instruction& b) {
   if (a.op() != b.op() || a.opcode->mods != b.opcode->mods || a.opcode->types != b.opcode->types)
     return false;
+  if (a.opcode->form->members < 0) return true;
   const auto members = static_cast<std::size_t>(a.opcode->form->members);
   const ptx::Operand* x = plan.constant(plan.function.operands_of(a)[members]);
   const ptx::Operand* y = plan.constant(plan.function.operands_of(b)[members]);

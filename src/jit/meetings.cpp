@@ -89,8 +89,9 @@ void FunctionCompiler::emit_hold() {
   ir.SetInsertPoint(proceed);
 }
 
-/// All lanes that the active lanes' member masks name.
+/// All lanes that the active lanes' member masks name; the whole warp where there is none.
 llvm::Value* FunctionCompiler::named_members() {
+  if (opcode().form->members < 0) return ir.getInt32(0xffffffff);
   WarpValue named = read(operand(static_cast<unsigned>(opcode().form->members)));
   if (named.shape.uniform()) return scalar(named).v;
   llvm::Value* all = nullptr;
