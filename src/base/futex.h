@@ -28,8 +28,8 @@ inline void futex_wake(const std::atomic<std::uint32_t>& word, int waiters) {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, waiters, nullptr, nullptr, 0);
 }
 
-/// Spins until done() or about 50 us passed: a spinning round trip costs 0.3 us, a sleep and wake-up 13 us
-/// (decisions.md). Gives the core away in between, as the thread waited for may need it.
+/// Spins until done() or about 50 us passed: a spinning round trip costs 0.3 us, a sleep and wake-up 13 us.
+/// Gives the core away in between, as the thread waited for may need it.
 /// @returns whether done() became true
 template <class Done>
 bool spin_until(Done&& done) {

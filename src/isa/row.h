@@ -162,9 +162,9 @@ enum class GeometricKind : std::uint8_t { none, coordinates, steps };
 /// register may be wider than the type: ld, st, cvt), `.part`, `.halves`, `.bytes`, `.half_mask`,
 /// `.byte_mask` (it may carry such a selector: isa/selector.h), `.minus` (it may be written `-a`), `.power`
 /// (a constant power of two up to 2^23), `.members` (the lanes of the warp that take part); or `addr`,
-/// `label`, `call`, `list(type)` for `{a, b,
-/// ...}`, `handle` (of a texture or surface, written `[a]` or `[a, ...]`), or `any` (unchecked). A type with
-/// `.coords` or `.steps` is a vector that the geometry gives its length: GeometricKind.
+/// `label`, `call`, `list(type)` for `{a, b, ...}`, `handle` (of a texture or surface, written `[a]` or `[a,
+/// ...]`), or `any` (unchecked). A type with `.coords` or `.steps` is a vector that the geometry gives its
+/// length: GeometricKind.
 struct OperandSpec {
   std::string name;
   std::string type;         ///< base of the type text: set name or type name

@@ -1,5 +1,5 @@
-// IEEE arithmetic with PTX's rounding modes for f16, bf16, f32 and f64; subnormals kept (flushing: flush.h's
-// helpers below, applied by the caller to inputs and outputs). Results do not depend on the host's rounding
+// IEEE arithmetic with PTX's rounding modes for f16, bf16, f32 and f64; subnormals kept (the helpers below
+// flush them: the caller applies these to inputs and outputs). Results do not depend on the host's rounding
 // mode. NaN results are the format's canonical NaN for formats up to f32 and any NaN for f64.
 #pragma once
 

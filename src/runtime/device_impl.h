@@ -167,7 +167,7 @@ struct Module::Impl {
   ~Impl();
 };
 
-/// Allocates and initialises the module's variables (module_variables.cpp).
+/// Allocates and initialises the module's variables (module.cpp).
 Result<void> place_variables(Module::Impl& module);
 /// Its kernels' names, in the order of the text; one of them by name (program.cpp). @errors not_found
 std::vector<std::string> kernel_names(const ptx::Module& program);

@@ -120,6 +120,32 @@ class Checks(unittest.TestCase):
         self.write("src/base/a.cpp", "// TO" + "DO: later\n")
         self.rejects("todo", "src/base/a.cpp:1")
 
+    def test_width_of_comments(self):
+        self.write(".clang-format", "BasedOnStyle: Google\nColumnLimit: 110\nReflowComments: false\n")
+        self.write("src/exec/a.h", "// " + "word " * 20 + "\n// proves: " + "K-1a, " * 30 + "\n")
+        self.accepts("format")
+        self.write("src/exec/a.h", "// " + "word " * 30 + "\n")
+        self.rejects("format", "src/exec/a.h:1: // word")
+
+    def test_paths(self):
+        self.write("src/exec/abi.h", "// As exec/abi.h and abi.h say, see docs/a.md and cuda.h.\n")
+        self.write("docs/a.md", "Read `src/exec/abi.h`; try `app.cpp`.\n")
+        self.accepts("paths")
+        self.write("docs/b.md", "Read `src/exec/gone.h`.\n")
+        self.rejects("paths", "docs/b.md:1: no such file: src/exec/gone.h")
+        self.write("docs/b.md", "")
+        self.write("src/exec/b.h", "int a;  // as gone.cpp says\n")
+        self.rejects("paths", "src/exec/b.h:1: no such file: gone.cpp")
+
+    def test_one_place(self):
+        self.write("src/isa/special_registers/a.cpp", "case SpecialRegister::tid:\n")
+        self.write("src/ptx/device_services.def", 'DEVICE_SERVICE(malloc, "malloc", 8, 8)\n')
+        self.accepts("one_place")
+        for text, instead in (("case isa::SpecialRegister::tid:", "row"), ("offsetof(exec::Services, poll)", "signature_of"),
+                              ('if (name == "vprintf")', "find_device_service")):
+            self.write("src/jit/a.cpp", text + "\n")
+            self.rejects("one_place", instead)
+
     def test_links(self):
         self.write("docs/a.md", "[code](../src/CMakeLists.txt) [web](https://example.org/x)\n")
         self.accepts("links")

@@ -1,4 +1,4 @@
-// Reservation and commitment, as for the window of a block without cluster (memory/block_memory.cpp).
+// Reservation and commitment, as for the window of a block without cluster (machine/memory/block_memory.cpp).
 #include "machine/cluster/window.h"
 
 #include <sys/mman.h>
