@@ -122,9 +122,9 @@ class Checks(unittest.TestCase):
 
     def test_width_of_comments(self):
         self.write(".clang-format", "BasedOnStyle: Google\nColumnLimit: 110\nReflowComments: false\n")
-        self.write("src/exec/a.h", "// " + "word " * 20 + "\n// proves: " + "K-1a, " * 30 + "\n")
+        self.write("src/exec/a.h", "//" + " word" * 20 + "\n// proves:" + " K-1a," * 30 + "\n")
         self.accepts("format")
-        self.write("src/exec/a.h", "// " + "word " * 30 + "\n")
+        self.write("src/exec/a.h", "//" + " word" * 30 + "\n")
         self.rejects("format", "src/exec/a.h:1: // word")
 
     def test_paths(self):
