@@ -290,6 +290,34 @@ TEST_F(DistributorTest, DisabledTpcGetsNothingMore) {
   EXPECT_TRUE(grid.all_launched());
 }
 
+// The short way puts a grid's next CTAs where its last ones were: only where the long one would, too.
+// proves: W-2f, W-2g, W-5a, W-5f, W-9e
+TEST_F(DistributorTest, NothingGoesTheShortWayPastTheRule) {
+  const auto succeeds = [&](const DistributorOptions& options, const auto& then, std::uint32_t exited = 1) {
+    make(grid_of_gpcs(1, 2, 1), options);
+    sink_ = {};
+    Grid& grid = add(20, kQuarter);
+    while (distribute() != 0) {
+    }
+    then(grid);
+    return distributor_->succeed(grid, {0, 0, exited});
+  };
+  const auto nothing = [](const Grid&) {};
+  EXPECT_TRUE(succeeds({}, nothing));
+  EXPECT_TRUE(succeeds({}, nothing, 11));
+  EXPECT_FALSE(succeeds({}, nothing, 12)) << "the last of it, after which others come";
+  EXPECT_FALSE(succeeds({.credits = 100}, nothing));
+  EXPECT_FALSE(succeeds({.sm_order = {1, 0}}, nothing));
+  EXPECT_FALSE(succeeds({}, [&](const Grid&) { distributor_->enable(0, false); }));
+  EXPECT_FALSE(succeeds({}, [&](const Grid&) { add(1, kQuarter); })) << "another waits";
+  EXPECT_FALSE(succeeds({}, [&](Grid& grid) { complete_one(grid); })) << "the machine is not full";
+  shape_ = grid_of_gpcs(1, 2, 1);
+  distributor_ = std::make_unique<Distributor>(shape_, std::move(*make_policy("round_robin")));
+  Grid& turns = add(20, kQuarter);
+  distribute();
+  EXPECT_FALSE(distributor_->succeed(turns, {0, 0, 1})) << "whose turn it is, is its policy's to say";
+}
+
 TEST_F(DistributorTest, MostActiveIsWhatAnEmptyMachineRuns) {
   make(grid_of_gpcs(2, 2, 2));
   add(5, kQuarter);
@@ -298,6 +326,8 @@ TEST_F(DistributorTest, MostActiveIsWhatAnEmptyMachineRuns) {
   EXPECT_EQ(distributor_->most_active(clusters_of(3), kWhole), 2u);
   EXPECT_EQ(distributor_->most_active(clusters_of(5), kWhole), 0u);
   EXPECT_EQ(distributor_->most_active(clusters_of(5, Level::gpu), kWhole), 1u);
+  make(grid_of_gpcs(2, 2, 2), {.credits = 3});
+  EXPECT_EQ(distributor_->most_active({}, kQuarter), 32u) << "in as many sessions as it takes";
 }
 
 }  // namespace

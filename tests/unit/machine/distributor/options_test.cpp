@@ -114,6 +114,8 @@ TEST(TieBreaks, GoByLoadByClustersThatWaitOrByPriority) {
   EXPECT_EQ(tie.chosen(TieBreak::priority, 1), Gpcs{1}) << "the GPC of SM 3";
   EXPECT_EQ(tie.chosen(TieBreak::priority, 2), (Gpcs{1, 2}));
   EXPECT_EQ(tie.chosen(TieBreak::waiting, 1), Gpcs{2});
+  tie.waiting.clear();
+  EXPECT_EQ(tie.chosen(TieBreak::waiting, 1), Gpcs{0}) << "none wait";
 }
 
 TEST(TieBreaks, CountWhatTheSamePlacementLetsWait) {

@@ -13,7 +13,7 @@ namespace {
 constexpr CtaNeeds kHalf{.threads = 1024, .warps = 32};
 using Numbers = std::vector<std::uint32_t>;
 
-// proves: W-2c, W-2d
+// proves: W-2b, W-2c, W-2d
 TEST(TaskTable, KeepsWhatAllSmsReportWhenAGridStarts) {
   const MachineShape shape = grid_of_gpcs(1, 2);
   SmUsage usage(shape, 0);
@@ -29,6 +29,9 @@ TEST(TaskTable, KeepsWhatAllSmsReportWhenAGridStarts) {
   EXPECT_EQ(table[row].free, (Numbers{2, 2, 4, 4}));
   EXPECT_EQ(table.acquire(Grid{.needs = kQuarter}, false), row) << "a task of the same needs: the same row";
   EXPECT_NE(table.acquire(Grid{.needs = kHalf}, false), row);
+  CtaNeeds more = kQuarter;
+  more.shared_bytes = 200 << 10;
+  EXPECT_EQ(table[table.acquire(Grid{.needs = more}, false)].free, (Numbers{1, 1, 1, 1}));
 }
 
 /// Two GPCs of three and of five SMs.
