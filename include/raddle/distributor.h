@@ -32,6 +32,8 @@ struct DistributorOptions {
   /// All SMs; of those with equally many free slots the first is chosen (W-5). Empty: by number.
   std::vector<std::uint32_t> sm_order = {};
   TieBreak ties = TieBreak::load;
+
+  bool operator==(const DistributorOptions&) const = default;
 };
 
 }  // namespace raddle

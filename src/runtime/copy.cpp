@@ -28,7 +28,7 @@ Result<machine::BoxSide> Device::Impl::side(const CopySide& side, const BoxCopy&
   machine::BoxSide resolved{reinterpret_cast<std::byte*>(side.address), side.pitch, side.slice_pitch,
                             side.device != nullptr};
   if (resolved.watched) {
-    TRY_ASSIGN(resolved.memory, of(*side.device).machine->memory().host({side.address}, span));
+    TRY_ASSIGN(resolved.memory, of(*side.device).space->memory().host({side.address}, span));
   }
   return resolved;
 }
@@ -64,7 +64,7 @@ Result<void> Stream::fill(const RowFill& fill) {
     return Error::invalid("{} words of {} bytes do not fit rows {} bytes apart", width, word_bytes, pitch);
   TRY_ASSIGN(const std::uint64_t span, box_span({nullptr, to.value, pitch}, row_bytes, height, 1));
   Device::Impl& owner = device != nullptr ? Device::Impl::of(*device) : impl_->device;
-  TRY_ASSIGN(std::byte * target, owner.machine->memory().host(to, span));
+  TRY_ASSIGN(std::byte * target, owner.space->memory().host(to, span));
   impl_->submit(machine::TaskKind::copy,
                 [=, row_pitch = pitch, word = word, size = word_bytes, rows = height, count = width] {
                   for (std::uint64_t row = 0; row < rows; ++row)

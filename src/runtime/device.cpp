@@ -2,55 +2,10 @@
 #include "base/file.h"
 #include "interp/interpreter.h"
 #include "machine/memory/device_copy.h"
-#include "machine/shape/shape_file.h"
 #include "runtime/device_impl.h"
-#ifdef RADDLE_JIT
-#include "jit/engine.h"
-#endif
+#include "runtime/hardware.h"
 
 namespace raddle {
-namespace {
-
-#ifdef RADDLE_JIT
-Result<jit::SimdLevel> simd_level(const std::string& name) {
-  if (name.empty() || name == "host") return jit::SimdLevel::host;
-  if (name == "avx512") return jit::SimdLevel::avx512;
-  if (name == "avx2") return jit::SimdLevel::avx2;
-  if (name == "sse42") return jit::SimdLevel::sse42;
-  return Error::make(ErrorCode::not_found, "no vectors '{}'; there are avx512, avx2, sse42", name);
-}
-
-Result<std::optional<jit::Tier>> tier(const std::string& name) {
-  if (name.empty()) return std::optional<jit::Tier>{};
-  if (name == "quick") return std::optional(jit::Tier::quick);
-  if (name == "optimised") return std::optional(jit::Tier::optimised);
-  return Error::make(ErrorCode::not_found, "no tier '{}'; there are quick, optimised", name);
-}
-#endif
-
-Result<std::unique_ptr<exec::Engine>> make_engine([[maybe_unused]] const DeviceOptions& options) {
-  const std::string& name = options.engine;
-  if (name == "interp") return interp::make_engine();
-#ifdef RADDLE_JIT
-  if (name == "jit" || name.empty()) {
-    jit::EngineOptions wanted;
-    TRY_ASSIGN(wanted.simd, simd_level(options.simd));
-    TRY_ASSIGN(wanted.tier, tier(options.tier));
-    const std::string cache =
-        options.code_cache.empty() ? jit::default_cache_directory() : options.code_cache;
-    wanted.cache = cache != "off";
-    if (wanted.cache) wanted.cache_directory = cache;
-    return jit::make_engine(wanted);
-  }
-  return Error::make(ErrorCode::not_found, "no engine '{}'; there are jit, interp", name);
-#else
-  if (name.empty()) return interp::make_engine();
-  return Error::make(ErrorCode::not_found, "no engine '{}'; this build has interp only", name);
-#endif
-}
-
-}  // namespace
-
 Result<Device::Impl::Made> Device::Impl::compile(const ptx::Module& module, ptx::FunctionId kernel,
                                                  const exec::CompileOptions& how) {
   auto code = engine->compile(module, kernel, how);
@@ -71,15 +26,15 @@ Error fault_error(const exec::Fault& fault) {
 }
 
 Device::Impl::~Impl() {
-  if (machine) {
-    machine->tasks().wait_all();
+  if (space) {
+    tasks().wait_all();
     end_what_is_done();
   }
   default_stream.reset();
 }
 
 Result<void> Device::Impl::status() const {
-  if (auto failure = machine->failure()) return fault_error(*failure);
+  if (auto failure = space->failure()) return fault_error(*failure);
   return {};
 }
 
@@ -100,7 +55,7 @@ Result<void> Device::Impl::synchronize() {
     if (task != nullptr) task->wait();
     tasks().release(task);
   }
-  machine->output().flush();
+  space->output().flush();
   end_what_is_done();
   return status();
 }
@@ -112,24 +67,16 @@ Device& Device::operator=(Device&&) noexcept = default;
 
 Result<Device> Device::open(DeviceOptions options) {
   auto impl = std::make_unique<Impl>();
-  machine::MachineOptions wanted;
-  TRY_ASSIGN(wanted.shape, machine::find_shape(options.shape));
-  wanted.policy = options.policy;
-  wanted.distributor = options.distributor;
-  wanted.workers = options.workers;
-  wanted.pin = options.pin;
-  wanted.deterministic = options.deterministic;
-  wanted.heap_bytes = options.heap_bytes;
-  wanted.output = options.output;
-  wanted.print_bytes = options.print_bytes;
-  TRY_ASSIGN(impl->recorder, distribute::LiveRecorder::from_environment(wanted.shape, wanted.policy));
-  wanted.recorder = impl->recorder.get();
-  wanted.device_runtime = &impl->device_runtime;
-  if (options.stack_bytes > wanted.shape.local_bytes_per_thread)
+  TRY_ASSIGN(impl->machine, shared_machine(options));
+  const machine::MachineShape& shape = impl->machine->shape();
+  if (options.stack_bytes > shape.local_bytes_per_thread)
     return Error::invalid("a stack of {} bytes per thread exceeds the {} of '{}'", options.stack_bytes,
-                          wanted.shape.local_bytes_per_thread, options.shape);
-  TRY_ASSIGN(impl->engine, make_engine(options));
-  TRY_ASSIGN(impl->machine, machine::Machine::create(std::move(wanted)));
+                          shape.local_bytes_per_thread, options.shape);
+  TRY_ASSIGN(impl->engine, shared_engine(options));
+  TRY_ASSIGN(impl->space, machine::AddressSpace::open(impl->machine, {.heap_bytes = options.heap_bytes,
+                                                                      .output = options.output,
+                                                                      .print_bytes = options.print_bytes,
+                                                                      .device_runtime = &impl->device_runtime}));
   impl->options = std::move(options);
   impl->stack_bytes = impl->options.stack_bytes;
   impl->default_stream = Stream(std::make_unique<Stream::Impl>(*impl, 0));
@@ -143,7 +90,7 @@ DeviceProperties Device::properties() const {
           shape.sm_count(),
           impl_->machine->worker_count(),
           shape.capability,
-          impl_->machine->memory().capacity(),
+          impl_->machine->capacity(),
           shape.sm.shared_per_block,
           shape.sm.threads_per_block,
           shape.warning()};
@@ -167,22 +114,22 @@ Result<Module> Device::load_file(const std::string& path) {
 }
 
 Result<DevicePtr> Device::allocate(std::uint64_t bytes) {
-  Result<DevicePtr> allocated = impl_->machine->memory().allocate(bytes);
+  Result<DevicePtr> allocated = impl_->space->memory().allocate(bytes);
   if (allocated || allocated.error().code != ErrorCode::out_of_memory) return allocated;
   impl_->end_what_is_done();
-  return impl_->machine->memory().allocate(bytes);
+  return impl_->space->memory().allocate(bytes);
 }
 
 Result<void> Device::free(DevicePtr address) {
   (void)impl_->synchronize();  // a sticky fault is no reason to keep the memory
-  return impl_->machine->memory().free(address);
+  return impl_->space->memory().free(address);
 }
 
 Result<void> Device::free_later(DevicePtr address) {
-  const auto region = impl_->machine->memory().find(address.value);
+  const auto region = impl_->space->memory().find(address.value);
   if (!region || region->address.value != address.value)
     return Error::invalid("{:#x} is not the start of an allocation", address.value);
-  impl_->after_work([device = impl_.get(), address] { (void)device->machine->memory().free(address); });
+  impl_->after_work([device = impl_.get(), address] { (void)device->space->memory().free(address); });
   return {};
 }
 
@@ -211,66 +158,67 @@ Stream& Device::default_stream() { return *impl_->default_stream; }
 Result<void> Device::synchronize() { return impl_->synchronize(); }
 Result<void> Device::status() const { return impl_->status(); }
 std::optional<Failure> Device::failure() const {
-  const auto fault = impl_->machine->failure();
+  const auto fault = impl_->space->failure();
   if (!fault) return std::nullopt;
   return Failure{fault->kind, fault->to_string()};
 }
 
 std::optional<Region> Device::region(DevicePtr address) const {
-  const auto found = impl_->machine->memory().find(address.value);
+  const auto found = impl_->space->memory().find(address.value);
   if (!found) return std::nullopt;
   return Region{found->address, found->bytes, found->id, found->adopted, found->managed};
 }
 
 Result<void> Device::adopt(DevicePtr address, std::uint64_t bytes, std::string_view name) {
-  return impl_->machine->memory().adopt(address, bytes, name);
+  return impl_->space->memory().adopt(address, bytes, name);
 }
 Result<SharedPages> Device::share(DevicePtr address) {
   (void)impl_->synchronize();
-  TRY_ASSIGN(const machine::FilePages pages, impl_->machine->memory().share(address));
+  TRY_ASSIGN(const machine::FilePages pages, impl_->space->memory().share(address));
   return SharedPages{pages.descriptor, pages.offset};
 }
-void Device::forget(DevicePtr address) { impl_->machine->memory().forget(address); }
+void Device::forget(DevicePtr address) { impl_->space->memory().forget(address); }
 
 std::uint64_t Device::limit(Limit limit) const {
   switch (limit) {
     case Limit::stack_bytes:
       return impl_->stack_bytes;
     case Limit::print_bytes:
-      return impl_->machine->output().limit();
+      return impl_->space->output().limit();
     case Limit::heap_bytes:
       break;
   }
-  return impl_->machine->heap().limit();
+  return impl_->space->heap().limit();
 }
 
 Result<void> Device::set_limit(Limit limit, std::uint64_t value) {
-  machine::Machine& machine = *impl_->machine;
+  machine::AddressSpace& space = *impl_->space;
   if (limit == Limit::stack_bytes) {
-    if (value > machine.shape().local_bytes_per_thread)
+    const machine::MachineShape& shape = impl_->machine->shape();
+    if (value > shape.local_bytes_per_thread)
       return Error::invalid("a stack of {} bytes per thread exceeds the {} of '{}'", value,
-                            machine.shape().local_bytes_per_thread, machine.shape().name);
+                            shape.local_bytes_per_thread, shape.name);
     impl_->stack_bytes = static_cast<std::uint32_t>(value);
     return {};
   }
-  if (limit == Limit::heap_bytes) TRY(machine::Machine::check_heap(value));
-  if (limit == Limit::print_bytes ? !machine.output().set_limit(value) : !machine.heap().set_limit(value)) {
+  if (limit == Limit::heap_bytes) TRY(machine::AddressSpace::check_heap(value));
+  if (limit == Limit::print_bytes ? !space.output().set_limit(value) : !space.heap().set_limit(value)) {
     return Error::invalid("kernels have used the {} already",
                           limit == Limit::print_bytes ? "print buffer" : "heap");
   }
   return {};
 }
 
-std::uint64_t Device::memory_used() const { return impl_->machine->memory().used(); }
+std::uint64_t Device::memory_used() const { return impl_->space->memory().used(); }
 
-std::uint64_t Device::blocks_completed() const { return impl_->blocks_completed(); }
+std::uint64_t Device::blocks_completed() const { return impl_->space->blocks_completed(); }
 
 // Synchronous copies run on the caller's thread, once the work before them is done. Buffers outlive moves of
 // the Device handle, so these take its Impl.
 namespace detail {
 Result<void> buffers_write(Device::Impl* device, DevicePtr to, const void* from, std::uint64_t bytes) {
   if (bytes == 0) return {};
-  TRY_ASSIGN(std::byte * target, device->machine->memory().host(to, bytes));
+  TRY_ASSIGN(std::byte * target, device->space->memory().host(to, bytes));
   TRY(device->default_stream->synchronize());
   machine::copy_to_device(target, from, bytes);
   return {};
@@ -278,7 +226,7 @@ Result<void> buffers_write(Device::Impl* device, DevicePtr to, const void* from,
 
 Result<void> buffers_read(Device::Impl* device, void* to, DevicePtr from, std::uint64_t bytes) {
   if (bytes == 0) return {};
-  TRY_ASSIGN(const std::byte* source, device->machine->memory().host(from, bytes));
+  TRY_ASSIGN(const std::byte* source, device->space->memory().host(from, bytes));
   TRY(device->default_stream->synchronize());
   machine::copy_from_device(to, source, bytes);
   return {};
@@ -286,7 +234,7 @@ Result<void> buffers_read(Device::Impl* device, void* to, DevicePtr from, std::u
 
 void buffers_free(Device::Impl* device, DevicePtr address) {
   (void)device->synchronize();
-  (void)device->machine->memory().free(address);
+  (void)device->space->memory().free(address);
 }
 }  // namespace detail
 

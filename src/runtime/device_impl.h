@@ -1,5 +1,5 @@
-// What is behind the handles of include/raddle. One Device::Impl owns the machine and the engine; everything
-// else points to it.
+// What is behind the handles of include/raddle. One Device::Impl owns an address space on a machine that it
+// shares; everything else points to it.
 #pragma once
 
 #include <atomic>
@@ -8,9 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "distribute/live_recorder.h"
 #include "exec/executable.h"
-#include "machine/machine.h"
+#include "machine/address_space.h"
 #include "machine/memory/device_copy.h"
 #include "ptx/layout.h"
 #include "ptx/module.h"
@@ -56,14 +55,14 @@ struct Device::Impl {
   DeviceOptions options;
   std::atomic<std::uint32_t> stack_bytes{0};  ///< the limit now
   DeviceRuntime device_runtime{*this};
-  std::unique_ptr<distribute::LiveRecorder> recorder;  ///< null: nothing is recorded
-  std::unique_ptr<machine::Machine> machine;
-  std::unique_ptr<exec::Engine> engine;
+  std::shared_ptr<machine::Machine> machine;  ///< and engine: shared with other devices (hardware.h)
+  std::shared_ptr<exec::Engine> engine;
   std::unique_ptr<exec::Engine>
       interpreter;  ///< for what is beyond the engine; made by the first such kernel
   std::once_flag interpreter_made;
   std::mutex streams_mutex;
   std::vector<Stream::Impl*> streams;
+  std::unique_ptr<machine::AddressSpace> space;
   std::optional<Stream> default_stream;  // last: destroyed first
   std::atomic<std::uint64_t> next_grid_id{1};
 
@@ -74,7 +73,6 @@ struct Device::Impl {
   void after_work(std::function<void()> function);
   void end_what_is_done();  ///< calls the functions whose work is done
   bool cancel(std::chrono::milliseconds patience);
-  std::uint64_t blocks_completed() const;
   Result<void> status() const;
   struct Made {
     std::unique_ptr<exec::Executable> code;
@@ -82,7 +80,7 @@ struct Device::Impl {
   };
   /// By the device's engine; by the interpreter, which stderr is told, where a kernel is beyond that.
   Result<Made> compile(const ptx::Module& module, ptx::FunctionId kernel, const exec::CompileOptions& how);
-  machine::TaskScheduler& tasks() { return machine->tasks(); }
+  machine::TaskScheduler& tasks() { return space->tasks(); }
   static Impl& of(Device& device) { return *device.impl_; }
   /// One side of a copy of this extent. @errors invalid: not inside an allocation of its device
   static Result<machine::BoxSide> side(const CopySide& side, const BoxCopy& copy);

@@ -45,7 +45,7 @@ std::optional<DeviceError> DeviceRuntime::prepare(const ChildLaunch& launch, mac
   child.kind = machine::TaskKind::grid;
   if (!child.provide_parameter_buffer(kernel->info.parameter_bytes)) return DeviceError::memory_allocation;
   kernel->fill(child.grid, config, *code);
-  const Result<void> fits = device_.machine->check(child.grid);
+  const Result<void> fits = device_.space->check(child.grid);
   if (fits) return DeviceError::success;
   return fits.error().code == ErrorCode::out_of_memory ? DeviceError::memory_allocation
                                                        : DeviceError::invalid_configuration;
@@ -65,8 +65,8 @@ std::optional<int> DeviceRuntime::attribute(int which) {
 std::optional<std::uint64_t> DeviceRuntime::limit(int which) {
   constexpr int kStack = 0, kPrint = 1, kHeap = 2;
   if (which == kStack) return device_.stack_bytes.load();
-  if (which == kPrint) return device_.machine->output().limit();
-  if (which == kHeap) return device_.machine->heap().limit();
+  if (which == kPrint) return device_.space->output().limit();
+  if (which == kHeap) return device_.space->heap().limit();
   return std::nullopt;
 }
 

@@ -46,13 +46,6 @@ void Device::Impl::end_what_is_done() {
   }
 }
 
-std::uint64_t Device::Impl::blocks_completed() const {
-  std::uint64_t total = 0;
-  for (unsigned i = 0; i < machine->worker_count(); ++i)
-    total += machine->worker(i).counters().ctas.load(std::memory_order_relaxed);
-  return total;
-}
-
 namespace {
 /// Between two looks at work that nobody can be told about.
 constexpr std::chrono::microseconds kPause{100};
@@ -61,7 +54,7 @@ constexpr std::chrono::microseconds kPause{100};
 /// Waits until all is done, or nothing has ended for so long.
 void Device::Impl::let_finish(std::chrono::milliseconds patience) {
   using Clock = std::chrono::steady_clock;
-  const auto ended = [this] { return tasks().completed() + blocks_completed(); };
+  const auto ended = [this] { return tasks().completed() + space->blocks_completed(); };
   std::uint64_t before = ended();
   for (auto since = Clock::now(); !tasks().idle() && Clock::now() - since < patience;) {
     std::this_thread::sleep_for(kPause);
@@ -71,9 +64,9 @@ void Device::Impl::let_finish(std::chrono::milliseconds patience) {
 
 bool Device::Impl::cancel(std::chrono::milliseconds patience) {
   let_finish(patience);
-  machine->cancel();
+  space->cancel();
   while (!tasks().only_callbacks_left()) std::this_thread::sleep_for(kPause);
-  machine->output().flush();
+  space->output().flush();
   end_what_is_done();
   return tasks().idle();
 }
@@ -81,7 +74,7 @@ bool Device::Impl::cancel(std::chrono::milliseconds patience) {
 Event Device::record() { return Event(std::make_unique<Event::Impl>(*impl_, *impl_->point())); }
 void Device::after_work(std::function<void()> function) { impl_->after_work(std::move(function)); }
 bool Device::cancel(std::chrono::milliseconds patience) { return impl_->cancel(patience); }
-bool Device::cancelled() const { return impl_->machine->cancelled(); }
-bool Device::idle() const { return impl_->machine->tasks().idle(); }
+bool Device::cancelled() const { return impl_->space->cancelled(); }
+bool Device::idle() const { return impl_->tasks().idle(); }
 
 }  // namespace raddle

@@ -233,7 +233,7 @@ Result<Launch> Kernel::launch(const LaunchConfig& given, std::span<const Argumen
     device.tasks().release(task);
     return Error::make(ErrorCode::out_of_memory, "the host has no memory for the parameters of a launch");
   }
-  if (auto fits = device.machine->check(task->grid); !fits) {
+  if (auto fits = device.space->check(task->grid); !fits) {
     device.tasks().release(task);
     return std::move(fits.error());
   }

@@ -32,7 +32,7 @@ Launch& Launch::operator=(Launch&& other) noexcept {
 
 Result<LaunchReport> Launch::wait() {
   task_->wait();
-  device_->machine->output().flush();
+  device_->space->output().flush();
   return outcome(*task_, code_->report);
 }
 
@@ -41,7 +41,7 @@ bool Launch::done() const { return task_->done(); }
 void Launch::cancel() {
   exec::Fault fault;
   fault.kind = exec::FaultKind::cancelled;
-  device_->machine->stop_task(*task_, std::move(fault));
+  device_->space->stop_task(*task_, std::move(fault));
 }
 
 // The callback is a task of its own that waits for the launch; it holds the launch alive.

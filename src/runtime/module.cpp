@@ -31,7 +31,7 @@ Result<void> place_constants(Module::Impl& module) {
     bytes += std::max<std::uint64_t>(variables[id].size, 1);
   }
   if (places.empty()) return {};
-  TRY_ASSIGN(const DevicePtr base, module.device->machine->memory().allocate_constants(
+  TRY_ASSIGN(const DevicePtr base, module.device->space->memory().allocate_constants(
                                        bytes, "constants of " + module.program.name));
   module.allocations.push_back(base);
   for (const auto& [id, offset] : places) module.addresses[id] = base.value + offset;
@@ -43,7 +43,7 @@ Result<void> place_globals(Module::Impl& module) {
   for (std::size_t id = 0; id < variables.size(); ++id) {
     if (variables[id].space != ptx::Space::global || variables[id].is_parameter) continue;
     TRY_ASSIGN(const DevicePtr address,
-               module.device->machine->memory().allocate(std::max<std::uint64_t>(variables[id].size, 1),
+               module.device->space->memory().allocate(std::max<std::uint64_t>(variables[id].size, 1),
                                                          variables[id].name, variables[id].managed));
     module.allocations.push_back(address);
     module.addresses[id] = address.value;
@@ -94,7 +94,7 @@ Result<void> place_variables(Module::Impl& module) {
   for (std::size_t id = 0; id < variables.size(); ++id) {
     if (module.addresses[id] == 0) continue;
     TRY_ASSIGN(std::byte* const memory,
-               module.device->machine->memory().host({module.addresses[id]}, variables[id].size));
+               module.device->space->memory().host({module.addresses[id]}, variables[id].size));
     if (!variables[id].initial.empty())
       std::memcpy(memory, variables[id].initial.data(),
                   std::min<std::size_t>(variables[id].initial.size(), variables[id].size));
@@ -104,7 +104,7 @@ Result<void> place_variables(Module::Impl& module) {
 }
 
 Module::Impl::~Impl() {
-  for (const DevicePtr address : allocations) (void)device->machine->memory().free(address);
+  for (const DevicePtr address : allocations) (void)device->space->memory().free(address);
 }
 
 Result<Kernel::Impl*> Module::Impl::kernel(ptx::FunctionId id) {

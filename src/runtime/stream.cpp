@@ -56,29 +56,29 @@ void Stream::Impl::submit(TaskKind kind, std::function<void()> function) {
 
 Result<void> Stream::write(DevicePtr to, const void* from, std::uint64_t bytes) {
   if (bytes == 0) return {};
-  TRY_ASSIGN(std::byte * target, impl_->device.machine->memory().host(to, bytes));
+  TRY_ASSIGN(std::byte * target, impl_->device.space->memory().host(to, bytes));
   impl_->submit(TaskKind::copy, [=] { machine::copy_to_device(target, from, bytes); });
   return {};
 }
 
 Result<void> Stream::read(void* to, DevicePtr from, std::uint64_t bytes) {
   if (bytes == 0) return {};
-  TRY_ASSIGN(const std::byte* source, impl_->device.machine->memory().host(from, bytes));
+  TRY_ASSIGN(const std::byte* source, impl_->device.space->memory().host(from, bytes));
   impl_->submit(TaskKind::copy, [=] { machine::copy_from_device(to, source, bytes); });
   return {};
 }
 
 Result<void> Stream::copy(DevicePtr to, DevicePtr from, std::uint64_t bytes) {
   if (bytes == 0) return {};
-  TRY_ASSIGN(std::byte * target, impl_->device.machine->memory().host(to, bytes));
-  TRY_ASSIGN(const std::byte* source, impl_->device.machine->memory().host(from, bytes));
+  TRY_ASSIGN(std::byte * target, impl_->device.space->memory().host(to, bytes));
+  TRY_ASSIGN(const std::byte* source, impl_->device.space->memory().host(from, bytes));
   impl_->submit(TaskKind::copy, [=] { machine::copy_on_device(target, source, bytes); });
   return {};
 }
 
 Result<void> Stream::fill(DevicePtr to, std::uint8_t value, std::uint64_t bytes) {
   if (bytes == 0) return {};
-  TRY_ASSIGN(std::byte * target, impl_->device.machine->memory().host(to, bytes));
+  TRY_ASSIGN(std::byte * target, impl_->device.space->memory().host(to, bytes));
   impl_->submit(TaskKind::copy, [=] { machine::fill_device(target, value, bytes); });
   return {};
 }
@@ -118,7 +118,7 @@ Result<void> Stream::synchronize() {
   Task* last = impl_->retain_last();
   if (last != nullptr) last->wait();
   impl_->device.tasks().release(last);
-  impl_->device.machine->output().flush();
+  impl_->device.space->output().flush();
   impl_->device.end_what_is_done();
   return impl_->device.status();
 }

@@ -96,7 +96,8 @@ Cluster* LaunchControllers::cluster_of(const LaunchMask& mask, std::uint64_t ind
     cluster->launch(size, work.shared_bytes, shape_.domain_of(Level::gpc, sm),
                     number < ids.size() ? ids[number] : ~0u);
     if (mask.cluster_memory != ~0u)
-      cluster->context.cluster_memory = cluster_memory_ + mask.cluster_memory * shape_.cluster_memory_bytes;
+      cluster->context.cluster_memory =
+          work.cluster_memory_slots + mask.cluster_memory * shape_.cluster_memory_bytes;
     clusters.push_back(cluster);
   }
   return clusters[number];
@@ -367,11 +368,6 @@ std::uint64_t LaunchControllers::most_active(const GridKind& kind, const CtaNeed
   if (asked_.size() == kRemembered) asked_.erase(asked_.begin());
   asked_.push_back({kind, needs, distributor_.most_active(kind, needs)});
   return asked_.back().clusters;
-}
-
-void LaunchControllers::set_cluster_memory(std::uint64_t address) {
-  const std::lock_guard lock(mutex_);
-  cluster_memory_ = address;
 }
 
 void LaunchControllers::record(LaunchRecorder* recorder) {

@@ -73,8 +73,6 @@ class LaunchControllers : private LaunchSink {
   std::uint32_t most_per_sm(const CtaNeeds& needs) const { return distributor_.most_per_sm(needs); }
   /// Outermost clusters (CTAs of a plain grid) that the empty machine runs at once (W-13). Any thread.
   std::uint64_t most_active(const GridKind& kind, const CtaNeeds& needs);
-  /// Where the slots of cluster-wide memory lie (W-24): device address of the first.
-  void set_cluster_memory(std::uint64_t address);
   /// Null: nobody. Before the first grid is added.
   void record(LaunchRecorder* recorder);
 
@@ -137,7 +135,6 @@ class LaunchControllers : private LaunchSink {
   LaunchRecorder* recorder_ = nullptr;
   DecisionLog* log_ = nullptr;  // the recorder's
   std::uint64_t grids_ = 0;
-  std::uint64_t cluster_memory_ = 0;  // device address of slot 0
   struct Active {
     GridKind kind;
     CtaNeeds needs;

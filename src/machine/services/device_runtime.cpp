@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "machine/machine.h"
+#include "machine/address_space.h"
 #include "machine/memory/device_copy.h"
 #include "machine/services/cluster_info.h"
 #include "machine/services/services.h"
@@ -40,8 +40,8 @@ class Call {
       : warp_(warp),
         block_(*static_cast<Block*>(warp->cta->machine)),
         worker_(*block_.worker),
-        machine_(worker_.machine()),
-        client_(machine_.options().device_runtime),
+        space_(*block_.task->grid.space),
+        client_(space_.options().device_runtime),
         lane_(lane),
         arguments_(arguments) {}
 
@@ -87,7 +87,7 @@ class Call {
   exec::WarpContext* warp_;
   Block& block_;
   Worker& worker_;
-  Machine& machine_;
+  AddressSpace& space_;
   DeviceRuntimeClient* client_;  ///< null: nobody to ask
   std::uint32_t lane_;
   const std::uint64_t* arguments_;
@@ -117,7 +117,7 @@ int Call::last_error(bool forget) {
 // The compiler needs more stack than a warp has, and time: other warps run meanwhile. This block may be
 // abandoned while it waits, so what the other thread touches is the tasks' own.
 std::optional<DeviceError> Call::compile_elsewhere(const ChildLaunch& launch, Task& child) {
-  TaskScheduler& tasks = machine_.tasks();
+  TaskScheduler& tasks = space_.tasks();
   Task* job;
   {
     const Worker::Busy busy(worker_);
@@ -126,16 +126,16 @@ std::optional<DeviceError> Call::compile_elsewhere(const ChildLaunch& launch, Ta
     tasks.retain(child);
     tasks.adopt(*block_.task, *job, 0);  // what the compiler reads lives as long as the launching grid
     tasks.hold(*block_.task);
-    job->function = [&machine = machine_, client = client_, &child, launch, job] {
+    job->function = [&space = space_, client = client_, &child, launch, job] {
       const auto error = client->prepare(launch, child, true);
       job->grid.blocks =
           static_cast<std::uint64_t>(error.value_or(DeviceError::not_supported));  // its answer
-      machine.tasks().release(&child);
+      space.tasks().release(&child);
     };
     tasks.submit(*job, {});
   }
   const bool one_order =
-      machine_.options().deterministic.has_value();  // others running would depend on how long it takes
+      worker_.machine().options().deterministic.has_value();  // others running would depend on how long it takes
   while (!one_order && !job->done()) worker_.yield(block_, warp_);
   const Worker::Busy busy(worker_);
   job->wait();
@@ -155,13 +155,13 @@ std::uint64_t Call::get_parameter_buffer() {
   {
     const Worker::Busy busy(worker_);
     if (client_ == nullptr) return result(DeviceError::not_supported), 0;
-    child = machine_.tasks().acquire();
+    child = space_.tasks().acquire();
     error = client_->prepare(launch, *child, false);
   }
   if (!error) error = compile_elsewhere(launch, *child);
   const Worker::Busy busy(worker_);
   if (*error != DeviceError::success) {
-    machine_.tasks().release(child);
+    space_.tasks().release(child);
     return result(*error), 0;
   }
   Children& mine = family();
@@ -179,13 +179,13 @@ Task** Call::stream_of(Children& mine, std::uint64_t stream) {
 }
 
 void Call::replace(Task*& slot, Task* task) {
-  if (task != nullptr) machine_.tasks().retain(*task);
-  machine_.tasks().release(std::exchange(slot, task));
+  if (task != nullptr) space_.tasks().retain(*task);
+  space_.tasks().release(std::exchange(slot, task));
 }
 
 // Takes over the reference to the child.
 DeviceError Call::submit(Children& mine, Task& child, std::uint64_t stream) {
-  TaskScheduler& tasks = machine_.tasks();
+  TaskScheduler& tasks = space_.tasks();
   Task* before = nullptr;
   {
     const std::lock_guard lock(mine.mutex);
@@ -193,7 +193,7 @@ DeviceError Call::submit(Children& mine, Task& child, std::uint64_t stream) {
     Task** last = ordered ? stream_of(mine, stream) : nullptr;
     if (ordered && last == nullptr) return tasks.release(&child), DeviceError::invalid_resource_handle;
     child.priority = block_.task->priority;
-    if (!tasks.adopt(*block_.task, child, machine_.options().pending_launches))
+    if (!tasks.adopt(*block_.task, child, space_.options().pending_launches))
       return tasks.release(&child), DeviceError::launch_pending_count_exceeded;
     if (stream == kTailLaunch) return mine.tail.push_back(&child), DeviceError::success;
     tasks.hold(*block_.task);
@@ -223,13 +223,13 @@ DeviceError Call::launch() {
     mine.prepared.erase(found);
   }
   // From here on no kernel writes them.
-  if (!child->take_parameter_buffer()) return machine_.tasks().release(child), DeviceError::memory_allocation;
+  if (!child->take_parameter_buffer()) return space_.tasks().release(child), DeviceError::memory_allocation;
   return submit(mine, *child, argument(1));
 }
 
 DeviceError Call::submit_function(std::uint64_t stream, std::function<void()> function) {
   const Worker::Busy busy(worker_);
-  Task* child = machine_.tasks().acquire();
+  Task* child = space_.tasks().acquire();
   child->kind = TaskKind::copy;
   child->function = std::move(function);
   return submit(family(), *child, stream);
@@ -255,7 +255,7 @@ DeviceError Call::stream_destroy() {
   const auto found = mine.streams.find(argument(0));
   if (found == mine.streams.end() || found->first >= kBlockStream)
     return DeviceError::invalid_resource_handle;
-  machine_.tasks().release(found->second);
+  space_.tasks().release(found->second);
   mine.streams.erase(found);
   return DeviceError::success;
 }
@@ -290,7 +290,7 @@ DeviceError Call::event_destroy() {
   const std::lock_guard lock(mine.mutex);
   const auto event = mine.events.find(argument(0));
   if (event == mine.events.end()) return DeviceError::invalid_resource_handle;
-  machine_.tasks().release(event->second);
+  space_.tasks().release(event->second);
   mine.events.erase(event);
   return DeviceError::success;
 }
@@ -298,7 +298,7 @@ DeviceError Call::event_destroy() {
 // A marker in the stream, that waits for the stream and for the event's task.
 DeviceError Call::wait_event() {
   const Worker::Busy busy(worker_);
-  TaskScheduler& tasks = machine_.tasks();
+  TaskScheduler& tasks = space_.tasks();
   Children& mine = family();
   Task *marker, *after[2];
   {
@@ -320,15 +320,15 @@ DeviceError Call::wait_event() {
 
 DeviceError Call::memcpy_async() {
   const std::uint64_t bytes = argument(2);
-  const auto to = machine_.memory().host({argument(0)}, bytes),
-             from = machine_.memory().host({argument(1)}, bytes);
+  const auto to = space_.memory().host({argument(0)}, bytes),
+             from = space_.memory().host({argument(1)}, bytes);
   if (!to || !from) return DeviceError::invalid_value;
   return submit_function(argument(4), [to = *to, from = *from, bytes] { copy_on_device(to, from, bytes); });
 }
 
 DeviceError Call::memset_async() {
   const std::uint64_t bytes = argument(2);
-  const auto to = machine_.memory().host({argument(0)}, bytes);
+  const auto to = space_.memory().host({argument(0)}, bytes);
   if (!to) return DeviceError::invalid_value;
   return submit_function(argument(3), [to = *to, value = static_cast<std::uint8_t>(word(1)), bytes] {
     fill_device(to, value, bytes);
@@ -360,7 +360,7 @@ DeviceError Call::attribute() {
 DeviceError Call::limit() {
   constexpr int kPendingLaunches = 4;
   const int which = static_cast<int>(word(1));
-  std::optional<std::uint64_t> value = machine_.options().pending_launches;
+  std::optional<std::uint64_t> value = space_.options().pending_launches;
   if (which != kPendingLaunches) value = client_ != nullptr ? client_->limit(which) : std::nullopt;
   return value ? give(0, *value) : DeviceError::unsupported_limit;
 }
@@ -428,7 +428,7 @@ std::uint64_t Call::run(ptx::DeviceRuntimeFunction function) {
     case F::free:
       return result(free());
     case F::cluster_info:
-      return cluster_info(machine_, block_, word(0), word(1));
+      return cluster_info(worker_.machine(), block_, word(0), word(1));
   }
   RADDLE_UNREACHABLE("device runtime function");
 }

@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "exec/cluster.h"
-#include "machine/machine.h"
+#include "machine/address_space.h"
 #include "machine/services/device_runtime.h"
 #include "machine/services/print.h"
 #include "machine/sm/worker.h"
@@ -17,6 +17,7 @@ using exec::WarpContext;
 
 Block& block_of(WarpContext* warp) { return *static_cast<Block*>(warp->cta->machine); }
 Worker& worker_of(WarpContext* warp) { return *block_of(warp).worker; }
+AddressSpace& space_of(WarpContext* warp) { return *block_of(warp).task->grid.space; }
 
 constexpr std::uint32_t kNoLane = ~0u;  ///< no lane of the warp in particular
 
@@ -133,7 +134,7 @@ std::int32_t vprintf(WarpContext* warp, std::uint32_t lane, std::uint64_t format
   }
   Worker& worker = worker_of(warp);
   const Worker::Busy busy(worker);
-  worker.machine().output().append({text.data(), text.size()});
+  space_of(warp).output().append({text.data(), text.size()});
   return count;
 }
 
@@ -149,7 +150,7 @@ __attribute__((noreturn)) void assert_fail(WarpContext* warp, std::uint32_t lane
   {
     Worker& worker = worker_of(warp);
     const Worker::Busy busy(worker);
-    worker.machine().output().append({text.data(), text.size()});
+    space_of(warp).output().append({text.data(), text.size()});
   }
   fault(warp, FaultKind::assertion, 0, lane, 0);
 }
@@ -157,7 +158,7 @@ __attribute__((noreturn)) void assert_fail(WarpContext* warp, std::uint32_t lane
 std::uint64_t malloc(WarpContext* warp, std::uint64_t bytes) {
   Worker& worker = worker_of(warp);
   const Worker::Busy busy(worker);
-  return worker.machine().heap().allocate(bytes);
+  return space_of(warp).heap().allocate(bytes);
 }
 
 void free(WarpContext* warp, std::uint64_t address) {
@@ -165,7 +166,7 @@ void free(WarpContext* warp, std::uint64_t address) {
   bool ok;
   {
     const Worker::Busy busy(worker);
-    ok = worker.machine().heap().free(address);
+    ok = space_of(warp).heap().free(address);
   }
   if (ok) return;
   RawFault raw = raw_fault(warp, FaultKind::illegal_address, address, warp->cta->running_lane - 1);
@@ -208,7 +209,7 @@ void nanosleep(WarpContext* warp, std::uint32_t nanoseconds) {
 /// Asks the texture unit for each lane: `ask(unit, lane)`.
 template <class Lanes, class Ask>
 void for_lanes(WarpContext* warp, std::uint32_t active, Lanes& lanes, Ask ask) {
-  const TextureUnit& unit = worker_of(warp).machine().textures();
+  const TextureUnit& unit = space_of(warp).textures();
   for (; active != 0; active &= active - 1) {
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(active));
     TextureProblem problem;

@@ -6,7 +6,7 @@
 #include "base/assert.h"
 #include "exec/barrier.h"
 #include "exec/cluster.h"
-#include "machine/machine.h"
+#include "machine/address_space.h"
 #include "machine/sm/worker.h"
 
 namespace raddle::machine {
@@ -176,7 +176,7 @@ void Worker::locate_stop(Block& block, const exec::WarpContext* warp) {
   RawFault where{.kind = exec::FaultKind::timeout, .warp = block.cta.running_warp};
   if (warp != nullptr) where.warp = warp->warp_id + 1, where.line = warp->line;
   const Busy busy(*this);
-  machine_.locate_stop(block, where);
+  block.task->grid.space->locate_stop(block, where);
 }
 
 void Worker::exit_lanes(Warp& warp, std::uint32_t lanes) {

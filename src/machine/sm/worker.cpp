@@ -9,7 +9,7 @@
 
 #include "base/assert.h"
 #include "base/futex.h"
-#include "machine/machine.h"
+#include "machine/address_space.h"
 #include "machine/services/services.h"
 #include "machine/shape/host.h"
 #include "machine/sm/signals.h"
@@ -196,7 +196,8 @@ bool Worker::begin_block(CtaRun& grant) {
   }
   Block& block = *free_blocks_.back();
   if (!bind(block, grant)) {
-    machine_.stop_task(*grant.task, machine_.out_of_memory_fault(*grant.task));
+    AddressSpace& space = *grant.task->grid.space;
+    space.stop_task(*grant.task, AddressSpace::out_of_memory_fault(*grant.task));
     drop_stopped_grants();
     return true;
   }
@@ -249,6 +250,8 @@ void Worker::report_finished(const CtaRun& run) {
 bool Worker::exchange(bool want_grants) {
   std::array<Task*, 32> completed;
   std::size_t completed_count = 0;
+  for (std::size_t i = 0; i < finished_count_; ++i)
+    finished_[i].task->grid.space->count_blocks(finished_[i].count);
   const std::size_t granted = machine_.launches().exchange(id_, {finished_.data(), finished_count_},
                                                            want_grants ? grants_.room() : std::span<CtaRun>(),
                                                            completed, completed_count);
@@ -257,7 +260,12 @@ bool Worker::exchange(bool want_grants) {
     grants_.fill(granted);
     bump(counters_.grants, granted);
   }
-  for (std::size_t i = 0; i < completed_count; ++i) machine_.tasks().complete(*completed[i]);
+  if (completed_count != 0) {
+    completes_.store(true, std::memory_order_relaxed);  // seen by who sees that a task is complete
+    for (std::size_t i = 0; i < completed_count; ++i)
+      completed[i]->grid.space->tasks().complete(*completed[i]);
+    completes_.store(false, std::memory_order_release);
+  }
   if (granted != 0 && machine_.launches().has_more()) machine_.doorbell().pass_on();
   return completed_count == completed.size();
 }
@@ -315,7 +323,8 @@ void Worker::settle(std::size_t position) {
 }
 
 void Worker::handle_fault(Block& block) {
-  machine_.stop_task(*block.task, machine_.describe_fault(block, raw_fault_));
+  AddressSpace& space = *block.task->grid.space;
+  space.stop_task(*block.task, space.describe_fault(block, raw_fault_));
 }
 
 }  // namespace raddle::machine

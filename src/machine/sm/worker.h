@@ -59,6 +59,8 @@ class Worker {
   /// Ends the time slice of what has run since the last call. On the thread that counts slices.
   /// @returns whether the worker has work
   bool end_slice();
+  /// Whether it is completing tasks. Any thread.
+  bool completes() const { return completes_.load(std::memory_order_acquire); }
   /// Whether it looks for work next instead of going on with some. On this worker's thread.
   bool unoccupied() const { return started_.empty() && grants_.empty(); }
 
@@ -190,6 +192,7 @@ class Worker {
   // For the thread that counts slices.
   std::atomic<std::uint64_t> turn_{0};  // counts what the scheduler resumed
   std::atomic<bool> occupied_{false};
+  std::atomic<bool> completes_{false};
   std::uint64_t seen_turn_ = 0;  // that thread's own
 };
 

@@ -3,6 +3,8 @@
 
 #include <chrono>
 
+#include "machine/address_space.h"
+
 namespace raddle::machine {
 
 void SliceClock::stop() {
@@ -10,21 +12,32 @@ void SliceClock::stop() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  wake_.notify_one();
+  wake_.notify_all();
   if (thread_.joinable()) thread_.join();
-  for (const Entry& entry : entries_) tasks_.release(entry.task);
-  entries_.clear();
+}
+
+void SliceClock::drop(std::size_t entry) {
+  Task* const task = entries_[entry].task;
+  entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(entry));
+  task->grid.space->tasks().release(task);
+}
+
+void SliceClock::forget(const AddressSpace& space) {
+  std::unique_lock lock(mutex_);
+  wake_.wait(lock, [&] { return late_ == nullptr || late_->grid.space != &space; });
+  for (std::size_t i = entries_.size(); i-- != 0;)
+    if (entries_[i].task->grid.space == &space) drop(i);
 }
 
 void SliceClock::wake() {
   const std::lock_guard lock(mutex_);
   asleep_.store(false, std::memory_order_relaxed);
   if (!thread_.joinable() && !stopping_) thread_ = std::thread([this] { run(); });
-  wake_.notify_one();
+  wake_.notify_all();
 }
 
 void SliceClock::watch(Task& task) {
-  tasks_.retain(task);
+  task.grid.space->tasks().retain(task);
   {
     const std::lock_guard lock(mutex_);
     entries_.push_back({&task, false});
@@ -38,15 +51,19 @@ void SliceClock::look_at_limits(std::unique_lock<std::mutex>& lock) {
     Task* task = entries_[i].task;
     const std::uint64_t started = task->started_ns.load(std::memory_order_relaxed);
     if (task->done()) {
-      entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(i));
-      tasks_.release(task);
+      drop(i);
       continue;
     }
     if (started != 0 && now > started + task->grid.time_limit_ns && !entries_[i].expired) {
       entries_[i].expired = true;
+      late_ = task;
       lock.unlock();
-      expire_(*task);
+      task->grid.space->stop_late(*task);
       lock.lock();
+      late_ = nullptr;
+      wake_.notify_all();  // who wants to forget the space
+      i = 0;               // which others may have done
+      continue;
     }
     ++i;
   }

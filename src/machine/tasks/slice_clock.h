@@ -15,13 +15,13 @@ namespace raddle::machine {
 
 class SliceClock {
  public:
-  /// @param expire      called, without a lock held, for a task that ran past its limit and is not done
   /// @param end_slices  called at each look; @returns whether anything runs
-  SliceClock(TaskScheduler& tasks, std::function<void(Task&)> expire, std::function<bool()> end_slices)
-      : tasks_(tasks), expire_(std::move(expire)), end_slices_(std::move(end_slices)) {}
+  explicit SliceClock(std::function<bool()> end_slices) : end_slices_(std::move(end_slices)) {}
   ~SliceClock() { stop(); }
-  /// Watches a task from now on; holds a reference until it is done.
+  /// Watches a grid from now on, and stops it when its limit has passed; holds a reference until it is done.
   void watch(Task& task);
+  /// Lets go of the space's tasks, all of which are complete.
+  void forget(const AddressSpace& space);
   /// Something runs from now on: `end_slices` would say so. A load, where the clock is awake.
   void attend() {
     if (asleep_.load(std::memory_order_seq_cst)) wake();
@@ -38,12 +38,13 @@ class SliceClock {
   void run();
   void look_at_limits(std::unique_lock<std::mutex>& lock);
 
-  TaskScheduler& tasks_;
-  std::function<void(Task&)> expire_;
+  void drop(std::size_t entry);
+
   std::function<bool()> end_slices_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<Entry> entries_;
+  Task* late_ = nullptr;  // being stopped
   std::atomic<bool> asleep_{true};
   bool stopping_ = false;
   std::thread thread_;

@@ -19,6 +19,7 @@
 namespace raddle::machine {
 
 struct Children;
+class AddressSpace;
 
 enum class TaskKind : std::uint8_t {
   grid,         ///< runs on the workers
@@ -31,6 +32,7 @@ enum class TaskKind : std::uint8_t {
 
 /// Everything a worker needs to run one grid. `context` is what generated code sees.
 struct GridWork {
+  AddressSpace* space = nullptr;  ///< whose grid it is; set when it is dispatched
   exec::Executable* executable = nullptr;
   const std::string* name = nullptr;  ///< of the kernel; outlives the task
   exec::LaunchContext context{};      ///< parameters is filled in by Task::set_parameters
@@ -44,6 +46,7 @@ struct GridWork {
   GridKind kind;                         ///< how its blocks form clusters
   std::uint32_t cap_per_sm = 0;          ///< most of its blocks on one SM (W-23); 0: what fits
   bool cluster_memory = false;           ///< each outermost cluster has cluster-wide memory (W-24)
+  std::uint64_t cluster_memory_slots = 0;  ///< device address of the first slot of that; set with `space`
   bool cooperative = false;              ///< all its blocks are resident at once; it has a grid workspace
   bool clears_reserved = false;          ///< the reserved bytes of shared memory are zero when a CTA starts
   /// Source position of a PTX line of the kernel, empty if unknown; for faults. `owner` outlives the task.

@@ -103,7 +103,7 @@ TEST(TwoCores, TwentyThreadsInBlocksOfTen) {
       MachineOptions options;
       options.shape = *preset_shape("h200", 2);
       options.workers = 2;
-      machine_ = std::move(*Machine::create(std::move(options)));
+      use(*Machine::create(std::move(options)));
     }
     using MachineTest::machine_;
     using MachineTest::run;
@@ -205,7 +205,7 @@ TEST_F(Blocks, SharedLocalAndConstantMemoryFitTheFirstCacheTogether) {
   constexpr std::uint64_t kShared = 16384, kThreads = 128, kLocal = 64, kConstants = 4096;
   constexpr unsigned kSets = 64, kWays = 8;
   open();
-  const DevicePtr constants = *machine_->memory().allocate_constants(kConstants, "table");
+  const DevicePtr constants = *space_->memory().allocate_constants(kConstants, "table");
   std::mutex mutex;
   std::map<pid_t, std::set<std::uint64_t>> lines_of;  // by worker thread
   auto kernel = TestKernel::of_blocks([&](exec::CtaContext& cta) {
@@ -271,8 +271,8 @@ TEST_F(Blocks, ATaskStartsAfterThoseItWaitsFor) {
   two->wait();
   EXPECT_TRUE(one->done());
   EXPECT_LT(first, second);
-  machine_->tasks().release(one);
-  machine_->tasks().release(two);
+  space_->tasks().release(one);
+  space_->tasks().release(two);
 }
 
 // Two tasks without a dependency run at once: the first waits for the second.
@@ -287,8 +287,8 @@ TEST_F(Blocks, IndependentTasksOverlap) {
   Task* two = submit(setter, {1});
   one->wait();
   two->wait();
-  machine_->tasks().release(one);
-  machine_->tasks().release(two);
+  space_->tasks().release(one);
+  space_->tasks().release(two);
   EXPECT_TRUE(flag);
 }
 
@@ -309,13 +309,13 @@ TEST_F(Blocks, NullLaunchTime) {
   constexpr int kLaunches = 10000;
   for (int i = 0; i < kLaunches; ++i) {
     Task* task = submit(kernel, {1}, last);
-    machine_->tasks().release(last);
+    space_->tasks().release(last);
     last = task;
   }
   const std::uint64_t enqueued = now_ns();
   last->wait();
   const std::uint64_t end = now_ns();
-  machine_->tasks().release(last);
+  space_->tasks().release(last);
   std::printf("null launch: round trip %llu ns (median), enqueue %llu ns, back to back %llu ns\n",
               (unsigned long long)times[500], (unsigned long long)((enqueued - start) / kLaunches),
               (unsigned long long)((end - start) / kLaunches));
@@ -335,7 +335,7 @@ TEST_F(Blocks, DeterministicModeRepeatsItsOrder) {
       }
     });
     EXPECT_EQ(run(kernel, {.x = 6, .threads = 256}).kind, exec::FaultKind::none);
-    machine_.reset();
+    close();
     return order;
   };
   const auto first = order_of(1);
@@ -382,12 +382,12 @@ TEST_F(Blocks, AnyNumberOfTasksCanBeCancelled) {
   for (int i = 0; i < 200; ++i) tasks.push_back(submit(endless, {1}));
   exec::Fault fault;
   fault.kind = exec::FaultKind::cancelled;
-  for (std::size_t i = tasks.size(); i-- > 0;) machine_->stop_task(*tasks[i], fault);
+  for (std::size_t i = tasks.size(); i-- > 0;) space_->stop_task(*tasks[i], fault);
   for (Task* task : tasks) {
     task->wait();
-    machine_->tasks().release(task);
+    space_->tasks().release(task);
   }
-  EXPECT_FALSE(machine_->failed());
+  EXPECT_FALSE(space_->failed());
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ using exec::WarpContext;
 // proves: K-12d, K-12e, K-12f
 TEST_F(Faults, AWriteBehindAnAllocationNamesItAndTheDistance) {
   open();
-  const DevicePtr memory = *machine_->memory().allocate(1 << 20);
+  const DevicePtr memory = *space_->memory().allocate(1 << 20);
   auto kernel = TestKernel::of_warps([&](WarpContext& warp) {
     warp.lane = 6;
     warp.line = 42;
@@ -38,7 +38,7 @@ TEST_F(Faults, TheFailureIsStickyAndTheProcessLives) {
   auto wild = TestKernel::of_blocks([](exec::CtaContext&) { *reinterpret_cast<volatile int*>(16) = 1; });
   auto good = TestKernel::of_blocks([](exec::CtaContext&) {});
   EXPECT_EQ(run(wild, {1000}).kind, FaultKind::illegal_address);
-  EXPECT_TRUE(machine_->failed());
+  EXPECT_TRUE(space_->failed());
   EXPECT_EQ(run(good, {1}).kind, FaultKind::illegal_address);  // what failed first
   open();                                                      // a new machine starts afresh
   EXPECT_EQ(run(good, {1}).kind, FaultKind::none);
@@ -117,10 +117,10 @@ TEST_F(Faults, CallsFromBlocksWithoutFibersNameTheThread) {
 // proves: K-11c, K-11d
 TEST_F(Faults, ConstantsAreReadOnly) {
   open();
-  const DevicePtr constants = *machine_->memory().allocate_constants(100, "table");
-  auto writable = machine_->memory().host(constants + 96, 4);
+  const DevicePtr constants = *space_->memory().allocate_constants(100, "table");
+  auto writable = space_->memory().host(constants + 96, 4);
   ASSERT_TRUE(writable.ok()) << writable.error().to_string();
-  EXPECT_FALSE(machine_->memory().host(constants + 97, 4).ok());
+  EXPECT_FALSE(space_->memory().host(constants + 97, 4).ok());
   *reinterpret_cast<int*>(*writable) = 3;
   int read = 0;
   auto reader =
@@ -216,10 +216,10 @@ TEST_F(Faults, ACancelledTaskEndsAndOthersGoOn) {
   ASSERT_TRUE(wait_until([&] { return started >= 10; }));
   exec::Fault cancelled;
   cancelled.kind = FaultKind::cancelled;
-  machine_->stop_task(*task, cancelled);
+  space_->stop_task(*task, cancelled);
   task->wait();
-  machine_->tasks().release(task);
-  EXPECT_FALSE(machine_->failed());
+  space_->tasks().release(task);
+  EXPECT_FALSE(space_->failed());
   EXPECT_EQ(run(good, {10}).kind, FaultKind::none);
 }
 
@@ -229,23 +229,23 @@ TEST_F(Faults, AShortageIsFoundBeforeAnyBlockStarts) {
   GridWork grid;
   grid.threads_per_block = 1024;
   grid.blocks = 1000;
-  EXPECT_TRUE(machine_->check(grid).ok());
+  EXPECT_TRUE(space_->check(grid).ok());
   grid.local_stride = 2 << 20;
-  auto result = machine_->check(grid);
+  auto result = space_->check(grid);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, ErrorCode::out_of_memory);
   // What is allocated already is not there for blocks.
-  DeviceMemory& memory = machine_->memory();
+  DeviceMemory& memory = space_->memory();
   constexpr std::uint64_t kLeft = 16 << 20;
   grid.local_stride = kLeft / 1024;
-  EXPECT_TRUE(machine_->check(grid).ok());
+  EXPECT_TRUE(space_->check(grid).ok());
   const DevicePtr most = *memory.allocate(memory.capacity() - kLeft + 1);
-  EXPECT_FALSE(machine_->check(grid).ok());
+  EXPECT_FALSE(space_->check(grid).ok());
   ASSERT_TRUE(memory.free(most).ok());
-  EXPECT_TRUE(machine_->check(grid).ok());
+  EXPECT_TRUE(space_->check(grid).ok());
   grid.local_stride = 0;
   grid.shared_model_bytes = 300 << 10;
-  EXPECT_FALSE(machine_->check(grid).ok());
+  EXPECT_FALSE(space_->check(grid).ok());
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "machine/machine.h"
+#include "machine/address_space.h"
 
 namespace raddle::machine {
 
@@ -53,16 +53,27 @@ class MachineTest : public ::testing::Test {
   void open(MachineOptions options = {}) {
     if (options.shape.name.empty()) options.shape = *preset_shape("h200", 2);
     options.pin = false;
-    options.output = [this](std::string_view text) { printed_ += text; };
     auto machine = Machine::create(std::move(options));
     ASSERT_TRUE(machine.ok()) << machine.error().to_string();
-    machine_ = std::move(*machine);
+    close();
+    use(std::move(*machine));
+  }
+  void use(std::shared_ptr<Machine> machine) {
+    machine_ = std::move(machine);
+    auto space = AddressSpace::open(
+        machine_, {.output = [this](std::string_view text) { printed_ += text; }});
+    ASSERT_TRUE(space.ok()) << space.error().to_string();
+    space_ = std::move(*space);
+  }
+  void close() {
+    space_.reset();
+    machine_.reset();
   }
 
   /// Submits a grid after `after`; the caller releases the task.
   Task* submit(exec::Executable& code, const GridSize& grid, Task* after = nullptr) {
     static const std::string name = "kernel";
-    Task* task = machine_->tasks().acquire();
+    Task* task = space_->tasks().acquire();
     task->kind = TaskKind::grid;
     task->priority = grid.priority;
     task->set_parameters({});
@@ -86,10 +97,10 @@ class MachineTest : public ::testing::Test {
       work.kind.depth = 1;
       work.kind.levels[0].extent[0] = work.context.cluster_shape[0] = grid.cluster;
     }
-    const auto fits = machine_->check(work);
+    const auto fits = space_->check(work);
     EXPECT_TRUE(fits.ok()) << fits.error().to_string();
     Task* const list[] = {after};
-    machine_->tasks().submit(*task, list);
+    space_->tasks().submit(*task, list);
     return task;
   }
 
@@ -99,11 +110,12 @@ class MachineTest : public ::testing::Test {
     task->wait();
     exec::Fault fault;
     if (task->stop.load() != 0) fault = task->fault;
-    machine_->tasks().release(task);
+    space_->tasks().release(task);
     return fault;
   }
 
-  std::unique_ptr<Machine> machine_;
+  std::shared_ptr<Machine> machine_;
+  std::unique_ptr<AddressSpace> space_;
   std::string printed_;
 };
 

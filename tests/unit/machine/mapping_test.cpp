@@ -52,13 +52,13 @@ void yield(WarpContext& warp) { warp.cta->services->yield(&warp); }
 class Mapping : public MachineTest, public ::testing::WithParamInterface<Mode> {
  protected:
   void SetUp() override { open_with(GetParam()); }
-  void TearDown() override { machine_.reset(); }  // before the listener
+  void TearDown() override { close(); }  // before the listener
   void open_with(const Mode& mode) {
     MachineOptions options;
     options.workers = mode.workers;
     options.deterministic = mode.seed;
     options.recorder = mode.recorded ? &listener_ : nullptr;
-    machine_.reset();
+    close();
     open(std::move(options));
   }
   FaultKind run_well(TestKernel& kernel, const GridSize& grid) { return run(kernel, grid).kind; }
@@ -145,8 +145,8 @@ TEST_P(Mapping, ABlockEndsWithItsLastThread) {
   second->wait();
   EXPECT_TRUE(first->done());
   EXPECT_TRUE(followed);
-  machine_->tasks().release(first);
-  machine_->tasks().release(second);
+  space_->tasks().release(first);
+  space_->tasks().release(second);
 }
 
 // Warps of a block switch at barriers, but no other block of the worker begins before the last has ended.
@@ -194,7 +194,7 @@ TEST_P(Mapping, WorkersGoOnWithoutWhoLaunched) {
   gone = true;
   while (ended != kBlocks) std::this_thread::yield();  // nobody waits for the task
   task->wait();
-  machine_->tasks().release(task);
+  space_->tasks().release(task);
 }
 
 // What a worker's blocks have of shared and local memory lies in one place each, launch after launch.
@@ -344,7 +344,7 @@ TEST_F(OneWorker, OlderGridsBeginFirst) {
   go = true;
   for (Task* task : tasks) {
     task->wait();
-    machine_->tasks().release(task);
+    space_->tasks().release(task);
   }
   ASSERT_EQ(begun.size(), 3 * kBlocks);
   EXPECT_TRUE(std::is_sorted(begun.begin(), begun.end()));
@@ -358,12 +358,12 @@ TEST(Cores, EachRunsBlocksOnAThreadOfItsOwn) {
   unsetenv("RADDLE_PIN");
   struct Pinned : MachineTest {
     void TestBody() override {}
-    using MachineTest::machine_;
     using MachineTest::run;
+    using MachineTest::use;
   } test;
   MachineOptions options;
   options.shape = *preset_shape("h200", 2);
-  test.machine_ = std::move(*Machine::create(std::move(options)));
+  test.use(*Machine::create(std::move(options)));
   if (!saved.empty()) setenv("RADDLE_PIN", saved.c_str(), 1);
   const std::size_t cores = std::min<std::size_t>(host_info().usable_cores, 132);
   std::mutex mutex;

@@ -56,7 +56,7 @@ class Placement : public MachineTest {
     EXPECT_EQ(run(kernel, size).kind, exec::FaultKind::none);
     return sms;
   }
-  void TearDown() override { machine_.reset(); }  // before its recorder
+  void TearDown() override { close(); }  // before its recorder
 
   Decisions decisions_;
 };
@@ -73,7 +73,7 @@ TEST_F(Placement, BlocksRunWhereTheDistributorDecided) {
         for (std::uint64_t i = 0; i < sms.size(); ++i)
           ASSERT_EQ(sms[i], decisions_.sm_of.at(i)) << shape << ", " << policy << ", block " << i;
         if (cluster == 1) all.insert(sms);
-        machine_.reset();
+        close();
       }
     }
     if (shape == std::string("h200")) EXPECT_GE(all.size(), 2u) << "policies differ in where blocks run";
@@ -86,7 +86,7 @@ TEST_F(Placement, RecordingMovesNoBlock) {
   for (const std::string& policy : policy_names()) {
     std::vector<std::uint32_t> sms[2];
     for (const bool recorded : {false, true}) {
-      machine_.reset();  // it tells its recorder the time as long as it lives
+      close();  // it tells its recorder the time as long as it lives
       decisions_ = {};
       MachineOptions options;
       options.policy = policy;
@@ -105,7 +105,7 @@ TEST_F(Placement, ACapKeepsHeadroomOnEverySm) {
   open_with("lake", "tiny");
   sms_of({.x = 100, .threads = 64, .cap_per_sm = 3});
   EXPECT_EQ(decisions_.most_resident, 3);
-  machine_.reset();
+  close();
   open_with("lake", "tiny");
   sms_of({.x = 100, .threads = 64});
   EXPECT_GT(decisions_.most_resident, 3);
@@ -114,7 +114,7 @@ TEST_F(Placement, ACapKeepsHeadroomOnEverySm) {
 // proves: W-5f, W-5g, W-23a, W-23b
 TEST_F(Placement, TheOptionsReachTheMachine) {
   const auto run_with = [&](DistributorOptions options, const char* policy = "lake") {
-    machine_.reset();
+    close();
     open_with(policy, "h200", std::move(options));
     return sms_of({.x = 600, .threads = 512});
   };
@@ -149,7 +149,7 @@ TEST_F(Placement, TheOptionsReachTheMachine) {
 // proves: K-8c
 TEST_F(Placement, BlocksInFlightFollowTheKernelsNeeds) {
   const auto in_flight = [&](const GridSize& size) {
-    machine_.reset();
+    close();
     open_with("lake", "tiny");
     sms_of(size);
     return decisions_.most_resident;
@@ -202,7 +202,7 @@ TEST_F(Placement, ACooperativeGridHasRoomOrIsRefused) {
     grid.blocks = grid.context.nctaid[0] = blocks;
     grid.context.nctaid[1] = grid.context.nctaid[2] = 1;
     grid.cooperative = true;
-    return machine_->check(grid);
+    return space_->check(grid);
   };
   EXPECT_TRUE(check(4).ok()) << "two to an SM";
   const auto refused = check(5);
@@ -234,7 +234,7 @@ TEST_F(Placement, AClusterHasASlotOfClusterWideMemoryToItself) {
   plain.threads_per_block = 32;
   plain.blocks = 1;
   plain.cluster_memory = true;
-  EXPECT_FALSE(machine_->check(plain).ok());
+  EXPECT_FALSE(space_->check(plain).ok());
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ TEST_F(Services, PrintfIsBufferedUntilItIsFlushed) {
   open(std::move(options));
   ASSERT_EQ(run(kernel, {3}).kind, exec::FaultKind::none);
   EXPECT_EQ(printed_, "");
-  machine_->output().flush();
+  space_->output().flush();
   EXPECT_EQ(printed_, "block 0\nblock 1\nblock 2\n");
 }
 
@@ -113,7 +113,7 @@ TEST_F(Services, AssertionsPrintAsCudaDoes) {
   });
   const exec::Fault fault = run(kernel, {.x = 1, .threads = 64});
   EXPECT_EQ(fault.kind, exec::FaultKind::assertion);
-  machine_->output().flush();
+  space_->output().flush();
   EXPECT_EQ(printed_, "a.cu:12: void f(int): block: [0,0,0], thread: [2,0,0] Assertion `x > 0` failed.\n");
 }
 
@@ -142,15 +142,15 @@ TEST_F(Services, CallbacksRunAfterWhatTheyWaitFor) {
   int seen = -1;
   auto kernel = TestKernel::of_blocks([&](exec::CtaContext&) { ++blocks; });
   Task* launch = submit(kernel, {100});
-  Task* callback = machine_->tasks().acquire();
+  Task* callback = space_->tasks().acquire();
   callback->kind = TaskKind::callback;
   callback->function = [&] { seen = blocks; };
   Task* const after[] = {launch};
-  machine_->tasks().submit(*callback, after);
+  space_->tasks().submit(*callback, after);
   callback->wait();
   EXPECT_EQ(seen, 100);
-  machine_->tasks().release(launch);
-  machine_->tasks().release(callback);
+  space_->tasks().release(launch);
+  space_->tasks().release(callback);
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ TEST_F(Slices, AFaultBehindASuspendedWarpIsTheKernels) {
     const exec::Fault fault = run(code, {.threads = 96, .time_limit_ns = kLimit});
     EXPECT_EQ(fault.kind, FaultKind::illegal_address) << fault.to_string();
     EXPECT_NE(fault.detail.find("warp 1"), std::string::npos) << fault.detail;
-    machine_.reset();
+    close();
   });
 }
 
@@ -131,15 +131,15 @@ TEST_F(Slices, AStopReachesABlockWithManySuspendedWarps) {
     while (begun < 16) std::this_thread::yield();
     exec::Fault cancelled;
     cancelled.kind = FaultKind::cancelled;
-    machine_->stop_task(*task, cancelled);
+    space_->stop_task(*task, cancelled);
     task->wait();
-    machine_->tasks().release(task);
+    space_->tasks().release(task);
     // The same fibers serve the next kernel.
     std::atomic<unsigned> ended{0};
     LoopKernel next([&](exec::WarpContext&) { ++ended; });
     EXPECT_EQ(run(next, {.x = 5, .threads = 256}).kind, FaultKind::none);
     EXPECT_EQ(ended, 40u);
-    machine_.reset();
+    close();
   });
 }
 
@@ -154,7 +154,7 @@ TEST_F(Slices, DeterministicSlicesRepeat) {
       }
     });
     EXPECT_EQ(run(code, {.x = 3, .threads = 128}).kind, FaultKind::none);
-    machine_.reset();
+    close();
     return order;
   };
   const auto first = order_of(0);
@@ -164,11 +164,11 @@ TEST_F(Slices, DeterministicSlicesRepeat) {
 }
 
 /// Waits for tasks and releases them; each has ended well.
-void finish(Machine& machine, const std::vector<Task*>& tasks) {
+void finish(AddressSpace& space, const std::vector<Task*>& tasks) {
   for (Task* task : tasks) {
     task->wait();
     EXPECT_EQ(task->stop.load(), 0u) << task->fault.to_string();
-    machine.tasks().release(task);
+    space.tasks().release(task);
   }
 }
 
@@ -192,9 +192,9 @@ TEST_F(Slices, KernelsOfSeveralStreamsTakeTurns) {
       const GridSize one{.time_limit_ns = kLimit};
       Task* first = submit(even, one);
       Task* second = submit(odd, {.time_limit_ns = kLimit, .priority = priority});
-      finish(*machine_, {first, second});
+      finish(*space_, {first, second});
       EXPECT_EQ(ball, kRounds);
-      machine_.reset();
+      close();
     }
   }
 }
@@ -219,7 +219,7 @@ TEST_F(Slices, TheMoreUrgentStreamGetsTheWorker) {
   while (!started) std::this_thread::yield();
   Task* second = submit(high, {.x = 4, .priority = -5});
   go = true;
-  finish(*machine_, {first, second});
+  finish(*space_, {first, second});
   EXPECT_EQ(std::string(ended.begin(), ended.end()), "hhhhllll");
 }
 
@@ -235,7 +235,7 @@ TEST_F(Slices, ALongKernelDoesNotKeepOthersOut) {
   for (int i = 0; i < 20; ++i) EXPECT_EQ(run(quick, {.x = 100}).kind, FaultKind::none);
   EXPECT_FALSE(task->done());
   stop = true;
-  finish(*machine_, {task});
+  finish(*space_, {task});
 }
 
 // Blocks that end by themselves still run one after the other.

@@ -192,7 +192,7 @@ TEST_F(Warps, ABarrierThatCannotCompleteIsADeadlock) {
   const exec::Fault fault = run(kernel, {.x = 3, .threads = 64});
   EXPECT_EQ(fault.kind, exec::FaultKind::deadlock);
   EXPECT_NE(fault.detail.find("64 threads wait"), std::string::npos) << fault.detail;
-  EXPECT_TRUE(machine_->failed());
+  EXPECT_TRUE(space_->failed());
 }
 
 TEST_F(Warps, IllegalBarriersFault) {

@@ -1,0 +1,186 @@
+// Dispatch of ready tasks, launch checks, and what stops work.
+#include "machine/address_space.h"
+
+#include "machine/shape/host.h"
+#include "machine/tasks/children.h"
+
+namespace raddle::machine {
+
+Result<std::unique_ptr<AddressSpace>> AddressSpace::open(std::shared_ptr<Machine> machine,
+                                                         AddressSpaceOptions options) {
+  TRY(check_heap(options.heap_bytes));
+  return std::unique_ptr<AddressSpace>(new AddressSpace(std::move(machine), std::move(options)));
+}
+
+AddressSpace::AddressSpace(std::shared_ptr<Machine> machine, AddressSpaceOptions options)
+    : machine_(std::move(machine)),
+      options_(std::move(options)),
+      memory_(machine_->capacity()),
+      heap_(options_.heap_bytes),
+      output_(options_.output, options_.print_bytes),
+      tasks_(*this),
+      copies_(tasks_),
+      callbacks_(tasks_),
+      compilations_(tasks_),
+      watcher_(tasks_, given_up_) {}
+
+AddressSpace::~AddressSpace() {
+  tasks_.wait_all();
+  machine_->forget(*this);
+  output_.flush();
+}
+
+Result<void> AddressSpace::check_heap(std::uint64_t bytes) {
+  const std::uint64_t most = host_info().memory_bytes;
+  if (bytes <= most) return {};
+  return Error::make(ErrorCode::out_of_memory, "a heap of {} bytes for kernels: the host has {} of memory",
+                     bytes, most);
+}
+
+bool AddressSpace::dispatch(Task& task) {
+  if (task.kind == TaskKind::marker) return true;
+  if (task.kind == TaskKind::callback) {
+    callbacks_.push(task);
+    return false;
+  }
+  if (task.kind == TaskKind::compilation) {
+    compilations_.push(task);
+    return false;
+  }
+  if (given_up_.load(std::memory_order_seq_cst) || task.stop.load(std::memory_order_relaxed) != 0) {
+    exec::Fault fault;
+    fault.kind = exec::FaultKind::cancelled;
+    if (auto earlier = failure()) fault = std::move(*earlier);
+    std::uint32_t running = 0;
+    if (task.stop.compare_exchange_strong(running, static_cast<std::uint32_t>(exec::FaultKind::cancelled)))
+      task.fault = std::move(fault);
+    return true;
+  }
+  if (task.kind == TaskKind::copy) {
+    copies_.push(task);
+    return false;
+  }
+  if (task.kind == TaskKind::condition) {
+    if (task.condition()) return true;
+    watcher_.push(task);
+    return false;
+  }
+  task.grid.space = this;
+  task.grid.cluster_memory_slots = cluster_memory_.load(std::memory_order_relaxed);
+  return !machine_->start(task);
+}
+
+Result<void> AddressSpace::check(const GridWork& grid) {
+  const CtaNeeds needs = needs_of(grid, machine_->shape().sm);
+  if (machine_->launches().most_per_sm(needs) == 0) {
+    return Error::invalid("a block of {} threads with {} bytes of shared memory does not fit an SM of '{}'",
+                          grid.threads_per_block, grid.shared_bytes, machine_->shape().name);
+  }
+  const GridKind kind = kind_of(grid);
+  if (!kind.is_plain() && machine_->launches().most_active(kind, needs) == 0) return too_large(grid, kind, needs);
+  const std::uint64_t together =
+      grid.cooperative ? grid.blocks
+                       : std::max<std::uint64_t>(std::min<std::uint64_t>(grid.blocks, machine_->worker_count()),
+                                                 kind.ctas_per_cluster());
+  TRY(check_memory(grid, together));
+  return grid.cluster_memory ? provide_cluster_memory(grid) : Result<void>();
+}
+
+Error AddressSpace::too_large(const GridWork& grid, const GridKind& kind, const CtaNeeds& needs) {
+  if (grid.cooperative) {
+    return Error::make(ErrorCode::too_large,
+                       "a cooperative grid of {} blocks: '{}' holds {} of these at once", grid.blocks,
+                       machine_->shape().name, machine_->launches().most_active({}, needs));
+  }
+  return Error::make(
+      ErrorCode::invalid_cluster, "a cluster of {} blocks fits no {} of '{}', of which an SM holds {}",
+      kind.ctas_per_cluster(), level_name(kind.levels[0].domain), machine_->shape().name, machine_->launches().most_per_sm(needs));
+}
+
+/// @param blocks  started at once at most, if none waits for one that is not
+Result<void> AddressSpace::check_memory(const GridWork& grid, std::uint64_t blocks) const {
+  const std::uint64_t local = grid.local_stride * grid.threads_per_block;
+  const std::uint64_t needed = (local + grid.shared_bytes) * blocks;
+  if (local <= BlockMemory::kMaxLocal &&
+      needed <= memory_.capacity() - std::min(memory_.used(), memory_.capacity()))
+    return {};
+  return Error::make(
+      ErrorCode::out_of_memory,
+      "the launch needs {} bytes of local and {} bytes of shared memory for each of {} "
+      "blocks at a time; {} of {} bytes are allocated, and a block has at most {} of local memory",
+      local, grid.shared_bytes, blocks, memory_.used(), memory_.capacity(), BlockMemory::kMaxLocal);
+}
+
+/// The first grid that wants cluster-wide memory makes the pool.
+Result<void> AddressSpace::provide_cluster_memory(const GridWork& grid) {
+  if (grid.cluster_size() == 1)
+    return Error::invalid("cluster-wide memory is for clusters of 2 to {} blocks", exec::kMaxClusterSize);
+  const std::lock_guard lock(failure_mutex_);
+  if (cluster_memory_ != 0) return {};
+  const MachineShape& shape = machine_->shape();
+  TRY_ASSIGN(const DevicePtr slots,
+             memory_.allocate(shape.cluster_memory_slots * shape.cluster_memory_bytes));
+  cluster_memory_ = slots.value;
+  return {};
+}
+
+void AddressSpace::stop_task(Task& task, exec::Fault fault) {
+  if (fault.kernel.empty() && task.grid.name != nullptr) fault.kernel = *task.grid.name;
+  {
+    std::lock_guard lock(failure_mutex_);
+    if (task.stop.load(std::memory_order_relaxed) != 0 || task.done()) return;
+    task.fault = fault;
+    task.stop.store(static_cast<std::uint32_t>(fault.kind), std::memory_order_seq_cst);
+    if (fault.kind != exec::FaultKind::cancelled && !failed()) {
+      failure_ = std::move(fault);
+      failed_.store(true, std::memory_order_release);
+      given_up_.store(true, std::memory_order_seq_cst);
+    }
+  }
+  const bool is_over = machine_->stop(task);
+  stop_children(task);
+  if (is_over) tasks_.complete(task);
+}
+
+void AddressSpace::stop_late(Task& task) {
+  exec::Fault fault;
+  fault.kind = exec::FaultKind::timeout;
+  fault.block_known = false;  // until one of its warps looks
+  fault.detail = fmt::format("the limit is {} ms", task.grid.time_limit_ns / 1000000);
+  stop_task(task, std::move(fault));
+}
+
+void AddressSpace::cancel() {
+  cancelled_.store(true, std::memory_order_release);
+  given_up_.store(true, std::memory_order_seq_cst);
+  for (Task* task : tasks_.pending()) {
+    exec::Fault fault;
+    fault.kind = exec::FaultKind::cancelled;
+    if (task->kind == TaskKind::grid) stop_task(*task, std::move(fault));
+    tasks_.release(task);
+  }
+}
+
+void AddressSpace::stop_children(Task& task) {
+  Children* family = task.family_if_any();
+  if (family == nullptr) return;
+  std::vector<Task*> children;
+  {
+    const std::lock_guard lock(family->mutex);
+    children = family->launched;
+    for (Task* child : children) tasks_.retain(*child);
+  }
+  for (Task* child : children) {
+    exec::Fault fault;
+    fault.kind = exec::FaultKind::cancelled;
+    stop_task(*child, std::move(fault));
+    tasks_.release(child);
+  }
+}
+
+std::optional<exec::Fault> AddressSpace::failure() const {
+  std::lock_guard lock(failure_mutex_);
+  return failed() ? std::optional(failure_) : std::nullopt;
+}
+
+}  // namespace raddle::machine

@@ -1,0 +1,20 @@
+// What the devices of a process have in common: a machine is one for all that ask for the same, as a GPU is
+// one per computer, and so is the engine that compiles for it, with its code cache.
+#pragma once
+
+#include <memory>
+
+#include "exec/executable.h"
+#include "machine/machine.h"
+#include "raddle/types.h"
+
+namespace raddle {
+
+/// A machine of these options that is in use, or a new one. A deterministic one is nobody else's: what others
+/// run would decide its order. @errors invalid, not_found, io
+Result<std::shared_ptr<machine::Machine>> shared_machine(const DeviceOptions& options);
+
+/// Likewise. @errors not_found
+Result<std::shared_ptr<exec::Engine>> shared_engine(const DeviceOptions& options);
+
+}  // namespace raddle
