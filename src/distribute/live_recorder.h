@@ -1,8 +1,8 @@
 // Writes down what a live machine launches: a load, and its decisions. Programs get one where the environment
 // asks for it, which `raddle record` and `raddle run --record` arrange:
-//   RADDLE_RECORD=FILE     the load, written when the device closes or the process exits
+//   RADDLE_RECORD=FILE     the load, written when the machine goes or the process exits
 //   RADDLE_DECISIONS=FILE  decisions, as they are made
-// A second device of the process writes to FILE.2, and so on.
+// A second machine of the process writes to FILE.2, and so on.
 #pragma once
 
 #include <cstdio>

@@ -22,7 +22,7 @@ struct Stream;
 struct TextureObject;
 struct Function;
 
-/// An address space with its sticky error. Each has a device of its own until one device holds several (A).
+/// An address space with its sticky error.
 struct Context {
   Context(raddle::Device&& opened, unsigned creation_flags)
       : device(std::move(opened)), flags(creation_flags) {}

@@ -77,11 +77,13 @@ Result<void> AddressSpace::check(const GridWork& grid) {
                           grid.threads_per_block, grid.shared_bytes, machine_->shape().name);
   }
   const GridKind kind = kind_of(grid);
-  if (!kind.is_plain() && machine_->launches().most_active(kind, needs) == 0) return too_large(grid, kind, needs);
+  if (!kind.is_plain() && machine_->launches().most_active(kind, needs) == 0)
+    return too_large(grid, kind, needs);
   const std::uint64_t together =
-      grid.cooperative ? grid.blocks
-                       : std::max<std::uint64_t>(std::min<std::uint64_t>(grid.blocks, machine_->worker_count()),
-                                                 kind.ctas_per_cluster());
+      grid.cooperative
+          ? grid.blocks
+          : std::max<std::uint64_t>(std::min<std::uint64_t>(grid.blocks, machine_->worker_count()),
+                                    kind.ctas_per_cluster());
   TRY(check_memory(grid, together));
   return grid.cluster_memory ? provide_cluster_memory(grid) : Result<void>();
 }
@@ -92,9 +94,10 @@ Error AddressSpace::too_large(const GridWork& grid, const GridKind& kind, const 
                        "a cooperative grid of {} blocks: '{}' holds {} of these at once", grid.blocks,
                        machine_->shape().name, machine_->launches().most_active({}, needs));
   }
-  return Error::make(
-      ErrorCode::invalid_cluster, "a cluster of {} blocks fits no {} of '{}', of which an SM holds {}",
-      kind.ctas_per_cluster(), level_name(kind.levels[0].domain), machine_->shape().name, machine_->launches().most_per_sm(needs));
+  return Error::make(ErrorCode::invalid_cluster,
+                     "a cluster of {} blocks fits no {} of '{}', of which an SM holds {}",
+                     kind.ctas_per_cluster(), level_name(kind.levels[0].domain), machine_->shape().name,
+                     machine_->launches().most_per_sm(needs));
 }
 
 /// @param blocks  started at once at most, if none waits for one that is not

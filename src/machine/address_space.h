@@ -22,9 +22,9 @@
 namespace raddle::machine {
 
 struct AddressSpaceOptions {
-  std::uint64_t heap_bytes = 8u << 20;  ///< kernels' malloc
-  Output::Sink output;                  ///< kernels' printf; none: stdout
-  std::uint64_t print_bytes = 0;        ///< see Output
+  std::uint64_t heap_bytes = 8u << 20;            ///< kernels' malloc
+  Output::Sink output;                            ///< kernels' printf; none: stdout
+  std::uint64_t print_bytes = 0;                  ///< see Output
   DeviceRuntimeClient* device_runtime = nullptr;  ///< for kernels that launch kernels; outlives the space
   std::uint32_t pending_launches = 2048;          ///< by kernels (cudaLimitDevRuntimePendingLaunchCount)
 };
@@ -93,8 +93,8 @@ class AddressSpace final : private TaskDispatcher {
   Watcher watcher_;
   std::atomic<std::uint64_t> blocks_{0};
   std::atomic<bool> failed_{false}, cancelled_{false};
-  std::atomic<bool> given_up_{false};                  // failed or cancelled: no work starts
-  std::atomic<std::uint64_t> cluster_memory_{0};       // slots of cluster-wide memory (W-24), once wanted
+  std::atomic<bool> given_up_{false};             // failed or cancelled: no work starts
+  std::atomic<std::uint64_t> cluster_memory_{0};  // slots of cluster-wide memory (W-24), once wanted
   mutable std::mutex failure_mutex_;
   exec::Fault failure_;
 };

@@ -25,8 +25,8 @@ struct MachineOptions {
   unsigned workers = 0;  ///< 0: one per usable core; never more than those unless pin is off
   bool pin = true;       ///< RADDLE_PIN=off overrides
   std::optional<std::uint64_t> deterministic;  ///< seed: one worker, seeded order; 0 keeps the natural order
-  double memory_fraction = 0.8;        ///< of the host's memory
-  LaunchRecorder* recorder = nullptr;  ///< of launches; outlives the machine
+  double memory_fraction = 0.8;                ///< of the host's memory
+  LaunchRecorder* recorder = nullptr;          ///< of launches; outlives the machine
 };
 
 /// Rung when there may be work: workers spin, then sleep on it.

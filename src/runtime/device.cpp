@@ -73,10 +73,11 @@ Result<Device> Device::open(DeviceOptions options) {
     return Error::invalid("a stack of {} bytes per thread exceeds the {} of '{}'", options.stack_bytes,
                           shape.local_bytes_per_thread, options.shape);
   TRY_ASSIGN(impl->engine, shared_engine(options));
-  TRY_ASSIGN(impl->space, machine::AddressSpace::open(impl->machine, {.heap_bytes = options.heap_bytes,
-                                                                      .output = options.output,
-                                                                      .print_bytes = options.print_bytes,
-                                                                      .device_runtime = &impl->device_runtime}));
+  TRY_ASSIGN(impl->space,
+             machine::AddressSpace::open(impl->machine, {.heap_bytes = options.heap_bytes,
+                                                         .output = options.output,
+                                                         .print_bytes = options.print_bytes,
+                                                         .device_runtime = &impl->device_runtime}));
   impl->options = std::move(options);
   impl->stack_bytes = impl->options.stack_bytes;
   impl->default_stream = Stream(std::make_unique<Stream::Impl>(*impl, 0));

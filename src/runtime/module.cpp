@@ -31,8 +31,8 @@ Result<void> place_constants(Module::Impl& module) {
     bytes += std::max<std::uint64_t>(variables[id].size, 1);
   }
   if (places.empty()) return {};
-  TRY_ASSIGN(const DevicePtr base, module.device->space->memory().allocate_constants(
-                                       bytes, "constants of " + module.program.name));
+  TRY_ASSIGN(const DevicePtr base,
+             module.device->space->memory().allocate_constants(bytes, "constants of " + module.program.name));
   module.allocations.push_back(base);
   for (const auto& [id, offset] : places) module.addresses[id] = base.value + offset;
   return {};
@@ -44,7 +44,7 @@ Result<void> place_globals(Module::Impl& module) {
     if (variables[id].space != ptx::Space::global || variables[id].is_parameter) continue;
     TRY_ASSIGN(const DevicePtr address,
                module.device->space->memory().allocate(std::max<std::uint64_t>(variables[id].size, 1),
-                                                         variables[id].name, variables[id].managed));
+                                                       variables[id].name, variables[id].managed));
     module.allocations.push_back(address);
     module.addresses[id] = address.value;
     // What is pooled may have been used; what is not is fresh, and stays untouched.

@@ -134,8 +134,9 @@ std::optional<DeviceError> Call::compile_elsewhere(const ChildLaunch& launch, Ta
     };
     tasks.submit(*job, {});
   }
-  const bool one_order =
-      worker_.machine().options().deterministic.has_value();  // others running would depend on how long it takes
+  const bool one_order = worker_.machine()
+                             .options()
+                             .deterministic.has_value();  // others running would depend on how long it takes
   while (!one_order && !job->done()) worker_.yield(block_, warp_);
   const Worker::Busy busy(worker_);
   job->wait();

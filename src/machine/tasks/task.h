@@ -47,8 +47,8 @@ struct GridWork {
   std::uint32_t cap_per_sm = 0;          ///< most of its blocks on one SM (W-23); 0: what fits
   bool cluster_memory = false;           ///< each outermost cluster has cluster-wide memory (W-24)
   std::uint64_t cluster_memory_slots = 0;  ///< device address of the first slot of that; set with `space`
-  bool cooperative = false;              ///< all its blocks are resident at once; it has a grid workspace
-  bool clears_reserved = false;          ///< the reserved bytes of shared memory are zero when a CTA starts
+  bool cooperative = false;                ///< all its blocks are resident at once; it has a grid workspace
+  bool clears_reserved = false;            ///< the reserved bytes of shared memory are zero when a CTA starts
   /// Source position of a PTX line of the kernel, empty if unknown; for faults. `owner` outlives the task.
   std::string (*source_of)(const void* owner, std::uint32_t ptx_line) = nullptr;
   const void* owner = nullptr;

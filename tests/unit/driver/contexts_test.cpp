@@ -43,7 +43,8 @@ struct Opened {
   void launch(const char* name, std::vector<void*> arguments) const {
     CUfunction function = nullptr;
     EXPECT_EQ(cuModuleGetFunction(&function, module, name), CUDA_SUCCESS);
-    EXPECT_EQ(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, nullptr, arguments.data(), nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, nullptr, arguments.data(), nullptr),
+              CUDA_SUCCESS);
   }
 };
 

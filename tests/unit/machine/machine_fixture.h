@@ -60,8 +60,8 @@ class MachineTest : public ::testing::Test {
   }
   void use(std::shared_ptr<Machine> machine) {
     machine_ = std::move(machine);
-    auto space = AddressSpace::open(
-        machine_, {.output = [this](std::string_view text) { printed_ += text; }});
+    auto space =
+        AddressSpace::open(machine_, {.output = [this](std::string_view text) { printed_ += text; }});
     ASSERT_TRUE(space.ok()) << space.error().to_string();
     space_ = std::move(*space);
   }
