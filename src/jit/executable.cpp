@@ -121,9 +121,10 @@ struct JitExecutable::Regions {
   exec::WarpContext warps[kMaxWarps];  // at the begin: any of them leads here
   std::uint32_t states[kMaxWarps];     // where each goes on, 0: nowhere, it has ended
   std::byte* frames;
-  unsigned next;      // warp to be taken next, in this region
-  unsigned inside;    // taken, and not yet at the region's end
-  unsigned waiting;   // at the region's end
+  unsigned next;  // warp to be taken next, in this region
+  // Written together, once a warp: a store to one alone before would hold up the load of both.
+  unsigned over;      // warps that are at the region's end, or have ended
+  unsigned waiting;   // of these: at the region's end
   bool first = true;  // region: no warp has a state yet
 };
 
@@ -143,14 +144,14 @@ void JitExecutable::run_region(exec::CtaContext& cta, Regions& regions) {
   while (regions.next < cta.warp_count) {
     const unsigned w = regions.next++;
     std::uint32_t state = regions.first ? 0 : regions.states[w];
-    if (state == 0 && !regions.first) continue;
-    ++regions.inside;
-    regions.warps[w].handed_over = 0;
-    cta.running_warp = w + 1;
-    state = enter(&regions.warps[w], regions.frames + w * frame, state);
-    regions.states[w] = state;
+    if (state != 0 || regions.first) {
+      regions.warps[w].handed_over = 0;
+      cta.running_warp = w + 1;
+      state = enter(&regions.warps[w], regions.frames + w * frame, state);
+      regions.states[w] = state;
+    }
+    ++regions.over;
     regions.waiting += state != 0;
-    --regions.inside;
   }
 }
 
@@ -169,13 +170,13 @@ void JitExecutable::run_regions(exec::CtaContext& cta) {
     regions.warps[w] = {.cta = &cta, .warp_id = w, .initial_lanes = lanes, .live_lanes = lanes};
   }
   for (unsigned phases = 1;; ++phases) {
-    regions.next = regions.inside = regions.waiting = 0;
+    regions.next = regions.over = regions.waiting = 0;
     run_region(cta, regions);
     // Suspended in this region, on other fibers: the region ends when they have come to its end.
-    if (regions.inside != 0) {
+    if (regions.over != cta.warp_count) {
       exec::WarpContext nobody{.cta = &cta};
       nobody.handed_over = 1;
-      while (regions.inside != 0) cta.services->yield(&nobody);
+      while (regions.over != cta.warp_count) cta.services->yield(&nobody);
     }
     if (regions.waiting == 0) break;
     regions.first = false;

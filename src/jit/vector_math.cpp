@@ -170,7 +170,8 @@ Val sqrt_approx(Val x) {
 Val divide_approx(Val a, Val b, bool ftz) {
   const Val above = gt(abs(b), b.like_float(0x1p126));
   if (ftz) return a * select(above, copy_sign(b.like(0), b), rcp_approx(b));
-  return divide(a, select(above, copy_sign(b.like_float(std::numeric_limits<float>::infinity()), b), b));
+  const Val quotient = divide(a, b);  // beside the comparison, not behind it
+  return select(above, quotient * quotient.like(0), quotient);
 }
 
 }  // namespace raddle::jit
