@@ -91,12 +91,12 @@ class AddressSpace final : private TaskDispatcher {
   TaskScheduler tasks_;
   HostThread copies_, callbacks_, compilations_;
   Watcher watcher_;
-  std::atomic<std::uint64_t> blocks_{0};
   std::atomic<bool> failed_{false}, cancelled_{false};
   std::atomic<bool> given_up_{false};             // failed or cancelled: no work starts
   std::atomic<std::uint64_t> cluster_memory_{0};  // slots of cluster-wide memory (W-24), once wanted
   mutable std::mutex failure_mutex_;
   exec::Fault failure_;
+  alignas(64) std::atomic<std::uint64_t> blocks_{0};  // that workers count; each launch reads what is above
 };
 
 }  // namespace raddle::machine
