@@ -12,8 +12,16 @@ Result<std::unique_ptr<AddressSpace>> AddressSpace::open(std::shared_ptr<Machine
   return std::unique_ptr<AddressSpace>(new AddressSpace(std::move(machine), std::move(options)));
 }
 
+namespace {
+std::uint64_t next_space() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+}  // namespace
+
 AddressSpace::AddressSpace(std::shared_ptr<Machine> machine, AddressSpaceOptions options)
-    : machine_(std::move(machine)),
+    : id_(next_space()),
+      machine_(std::move(machine)),
       options_(std::move(options)),
       memory_(machine_->capacity()),
       heap_(options_.heap_bytes),

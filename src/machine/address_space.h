@@ -12,7 +12,7 @@
 #include "machine/machine.h"
 #include "machine/memory/device_heap.h"
 #include "machine/memory/device_memory.h"
-#include "machine/services/device_runtime.h"
+#include "machine/services/kernel_calls.h"
 #include "machine/services/output.h"
 #include "machine/tasks/host_thread.h"
 #include "machine/tasks/task_scheduler.h"
@@ -22,11 +22,10 @@
 namespace raddle::machine {
 
 struct AddressSpaceOptions {
-  std::uint64_t heap_bytes = 8u << 20;            ///< kernels' malloc
-  Output::Sink output;                            ///< kernels' printf; none: stdout
-  std::uint64_t print_bytes = 0;                  ///< see Output
-  DeviceRuntimeClient* device_runtime = nullptr;  ///< for kernels that launch kernels; outlives the space
-  std::uint32_t pending_launches = 2048;          ///< by kernels (cudaLimitDevRuntimePendingLaunchCount)
+  std::uint64_t heap_bytes = 8u << 20;  ///< kernels' malloc
+  Output::Sink output;                  ///< kernels' printf; none: stdout
+  std::uint64_t print_bytes = 0;        ///< see Output
+  KernelCalls* kernel_calls = nullptr;  ///< answers what kernels call; outlives the space. None: a fault
 };
 
 class AddressSpace final : private TaskDispatcher {
@@ -38,6 +37,7 @@ class AddressSpace final : private TaskDispatcher {
   ~AddressSpace() override;
 
   Machine& machine() { return *machine_; }
+  std::uint64_t id() const { return id_; }  ///< never another one's in this process, never 0
   const AddressSpaceOptions& options() const { return options_; }
   DeviceMemory& memory() { return memory_; }
   DeviceHeap& heap() { return heap_; }
@@ -82,6 +82,7 @@ class AddressSpace final : private TaskDispatcher {
   Result<void> provide_cluster_memory(const GridWork& grid);
   std::string describe_address(const Block& block, const RawFault& raw) const;
 
+  const std::uint64_t id_;
   const std::shared_ptr<Machine> machine_;
   const AddressSpaceOptions options_;
   DeviceMemory memory_;

@@ -77,7 +77,7 @@ Result<Device> Device::open(DeviceOptions options) {
              machine::AddressSpace::open(impl->machine, {.heap_bytes = options.heap_bytes,
                                                          .output = options.output,
                                                          .print_bytes = options.print_bytes,
-                                                         .device_runtime = &impl->device_runtime}));
+                                                         .kernel_calls = &impl->device_runtime}));
   impl->options = std::move(options);
   impl->stack_bytes = impl->options.stack_bytes;
   impl->default_stream = Stream(std::make_unique<Stream::Impl>(*impl, 0));

@@ -1,13 +1,10 @@
-// What the machine asks about kernels that kernels launch: found by address in the launching grid's module,
+// What is asked about kernels that kernels launch: found by address in the launching grid's module,
 // checked and compiled as a launch from the host is.
 #include "runtime/device_runtime.h"
 
 #include "runtime/device_impl.h"
 
 namespace raddle {
-
-using machine::ChildLaunch;
-using machine::DeviceError;
 
 namespace {
 

@@ -1,19 +1,45 @@
-// The runtime's side of kernels that launch kernels.
+// CUDA's device runtime: what kernels call to launch kernels (ptx/device_runtime.def). Grids launched this
+// way go straight to the task scheduler.
 #pragma once
 
-#include "machine/services/device_runtime.h"
+#include <cstdint>
+#include <optional>
+
+#include "machine/services/kernel_calls.h"
+#include "machine/tasks/task.h"
 #include "raddle/raddle.h"
 
 namespace raddle {
 
-class DeviceRuntime final : public machine::DeviceRuntimeClient {
+enum class DeviceError : int {
+#define DEVICE_ERROR(id, number, name, text) id = number,
+#include "runtime/device_errors.def"
+#undef DEVICE_ERROR
+};
+
+/// A launch from a kernel, before it is known to be one that can run.
+struct ChildLaunch {
+  const void* owner = nullptr;  ///< GridWork::owner of the launching grid
+  std::uint64_t kernel = 0;     ///< the kernel's address in PTX, see exec::function_handle
+  std::uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+  std::uint64_t shared_bytes = 0;  ///< dynamic
+};
+
+class DeviceRuntime final : public machine::KernelCalls {
  public:
+  static constexpr std::uint32_t kPendingLaunches = 2048;  ///< cudaLimitDevRuntimePendingLaunchCount
+
   explicit DeviceRuntime(Device::Impl& device) : device_(device) {}
-  std::optional<machine::DeviceError> prepare(const machine::ChildLaunch& launch, machine::Task& child,
-                                              bool may_compile) override;
-  machine::DeviceError blocks_per_sm(const machine::ChildLaunch& launch, std::uint32_t& blocks) override;
-  std::optional<int> attribute(int which) override;
-  std::optional<std::uint64_t> limit(int which) override;
+  std::uint64_t call(exec::WarpContext* warp, std::uint32_t lane, std::uint32_t function,
+                     const std::uint64_t* arguments) override;
+
+  /// Makes the task a grid of the kernel, with a parameter block of zeros. @returns nothing if the kernel has
+  /// to be compiled first and `may_compile` is false
+  std::optional<DeviceError> prepare(const ChildLaunch& launch, machine::Task& child, bool may_compile);
+  /// Blocks of launch.block that an SM holds at once.
+  DeviceError blocks_per_sm(const ChildLaunch& launch, std::uint32_t& blocks);
+  std::optional<int> attribute(int which);        ///< cudaDeviceAttr
+  std::optional<std::uint64_t> limit(int which);  ///< cudaLimit
 
  private:
   Device::Impl& device_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/assert.h"
 #include "diff/catalogue.h"
 #include "diff/exclusions.h"
 #include "isa/harness/kernel_writer.h"
@@ -50,6 +51,7 @@ std::string one_nan(Type type, const std::string& reg) {
           "selp.b16 %n1, 0x7fff, %n1, %q1; mov.b32 {0}, {{%n0, %n1}};",
           reg, type_name(type));
     default:
+      RADDLE_ASSERT(!is_fractional(type), "a floating-point type whose NaNs are not made one");
       return {};
   }
 }

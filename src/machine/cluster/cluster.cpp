@@ -18,11 +18,12 @@ void Cluster::launch(std::uint32_t ctas, std::uint64_t shared_bytes, std::uint32
   context.barrier.store(exec::cluster_barrier_start(ctas), std::memory_order_relaxed);
 }
 
-bool Cluster::open(WindowPool& windows) {
+bool Cluster::open(WindowPool& windows, std::uint64_t space) {
   if (open_.load(std::memory_order_acquire)) return true;
   const std::lock_guard lock(mutex_);
   if (open_.load(std::memory_order_relaxed)) return true;
   if (!window_) window_ = windows.take();
+  window_->hand_to(space);
   if (!window_->require(context.cta_count, context.shared_bytes)) return false;
   context.window = window_->base();
   open_.store(true, std::memory_order_release);

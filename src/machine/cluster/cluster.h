@@ -18,8 +18,9 @@ struct Cluster {
 
   /// Prepares for `ctas` CTAs with `shared_bytes` each, none of which has started.
   void launch(std::uint32_t ctas, std::uint64_t shared_bytes, std::uint32_t gpc, std::uint32_t local_id);
-  /// The first CTA to start takes a window for all. @returns false if the host has no memory
-  bool open(WindowPool& windows);
+  /// The first CTA to start takes a window for all. @param space  whose grid it is: AddressSpace::id()
+  /// @returns false if the host has no memory
+  bool open(WindowPool& windows, std::uint64_t space);
   /// Whether no remote access is in flight.
   bool drained() const { return context.traffic.load(std::memory_order_acquire) == 0; }
   /// Its window goes back; nothing of it runs.

@@ -38,6 +38,13 @@ bool SharedWindow::require(std::uint32_t ranks, std::uint64_t bytes) {
   return true;
 }
 
+void SharedWindow::hand_to(std::uint64_t space) {
+  if (space == space_) return;
+  space_ = space;
+  for (std::uint32_t rank = 0; rank < exec::kMaxClusterSize; ++rank)
+    if (committed_[rank] != 0) madvise(base_ + rank * exec::kSharedWindow, committed_[rank], MADV_DONTNEED);
+}
+
 bool SharedWindow::covers(std::uint64_t address) const {
   const auto base = reinterpret_cast<std::uint64_t>(base_);
   return base_ != nullptr && address - (base - kBelowWindow) < kBelowWindow + kReach;

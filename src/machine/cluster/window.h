@@ -24,6 +24,8 @@ class SharedWindow {
   /// before.
   /// @returns false if the host has no memory
   bool require(std::uint32_t ranks, std::uint64_t bytes);
+  /// As BlockMemory::hand_to().
+  void hand_to(std::uint64_t space);
   std::byte* base() const { return base_; }  ///< host address of shared address 0, 256-MiB-aligned
   /// Whether an address is in the reservation, usable or not.
   bool covers(std::uint64_t address) const;
@@ -33,6 +35,7 @@ class SharedWindow {
   std::byte* map_ = nullptr;
   std::byte* base_ = nullptr;
   std::uint64_t committed_[exec::kMaxClusterSize] = {};  // bytes, by rank
+  std::uint64_t space_ = 0;                              // that used it last
 };
 
 /// Windows that no cluster uses. Thread-safe.

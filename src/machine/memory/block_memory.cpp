@@ -51,6 +51,13 @@ bool BlockMemory::require(std::uint64_t shared_bytes, std::uint64_t local_bytes)
   return true;
 }
 
+void BlockMemory::hand_to(std::uint64_t space) {
+  if (space == space_) return;
+  space_ = space;
+  if (shared_committed_ != 0) madvise(window_, shared_committed_, MADV_DONTNEED);
+  if (local_committed_ != 0) madvise(window_ - kBetween - local_committed_, local_committed_, MADV_DONTNEED);
+}
+
 bool BlockMemory::covers(std::uint64_t address) const {
   const auto window = reinterpret_cast<std::uint64_t>(window_);
   return map_ != nullptr && address - (window - kLocalPart - kBelow) < kLocalPart + kBelow + kAboveWindow;

@@ -29,6 +29,10 @@ class BlockMemory {
   /// @returns false if the host has no memory
   bool require(std::uint64_t shared_bytes, std::uint64_t local_bytes);
 
+  /// What an address space left is no other one's to read: makes all of it zero when another one comes. A
+  /// system call then. @param space  AddressSpace::id()
+  void hand_to(std::uint64_t space);
+
   std::byte* shared() const { return window_; }  ///< host address of shared address 0
   /// Start of as much local memory as the last call of require() wanted.
   std::byte* local() const { return local_; }
@@ -43,6 +47,7 @@ class BlockMemory {
   std::byte* window_ = nullptr;
   std::byte* local_ = nullptr;
   std::uint64_t shared_committed_ = 0, local_committed_ = 0;
+  std::uint64_t space_ = 0;  // that used it last
 };
 
 }  // namespace raddle::machine

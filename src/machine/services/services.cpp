@@ -6,7 +6,6 @@
 
 #include "exec/cluster.h"
 #include "machine/address_space.h"
-#include "machine/services/device_runtime.h"
 #include "machine/services/print.h"
 #include "machine/sm/worker.h"
 
@@ -27,8 +26,6 @@ RawFault raw_fault(WarpContext* warp, FaultKind kind, std::uint64_t address, std
 
 /// The services, by the names of exec/services.def.
 namespace calls {
-
-using machine::device_runtime;
 
 __attribute__((noreturn)) void fault(WarpContext* warp, FaultKind kind, std::uint64_t address,
                                      std::uint32_t lane, std::uint32_t line) {
@@ -172,6 +169,13 @@ void free(WarpContext* warp, std::uint64_t address) {
   RawFault raw = raw_fault(warp, FaultKind::illegal_address, address, warp->cta->running_lane - 1);
   raw.note = "free() of what malloc() has not given, or that is free already: ";
   worker.fault(block_of(warp), raw);
+}
+
+std::uint64_t device_runtime(WarpContext* warp, std::uint32_t lane, std::uint32_t function,
+                             const std::uint64_t* arguments) {
+  KernelCalls* const client = space_of(warp).options().kernel_calls;
+  if (client == nullptr) fault(warp, FaultKind::unsupported, 0, lane, 0);
+  return client->call(warp, lane, function, arguments);
 }
 
 std::uint64_t globaltimer(WarpContext* warp) {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "exec/cluster.h"
-#include "machine/machine.h"
+#include "machine/address_space.h"
 #include "machine/services/services.h"
 #include "machine/sm/worker.h"
 
@@ -83,8 +83,11 @@ bool Worker::bind_memory(Block& block) {
   const GridWork& grid = block.task->grid;
   const std::uint64_t local = grid.local_stride * grid.threads_per_block;
   exec::CtaContext& cta = block.cta;
+  const std::uint64_t space = grid.space->id();
+  block.memory.hand_to(space);
   if (block.cluster != nullptr) {
-    if (!block.memory.require(0, local) || !block.cluster->open(machine_.launches().windows())) return false;
+    if (!block.memory.require(0, local) || !block.cluster->open(machine_.launches().windows(), space))
+      return false;
     cta.cluster = &block.cluster->context;
     cta.shared = block.cluster->context.window;
     return true;

@@ -66,6 +66,36 @@ TEST_F(Spaces, CancellingOneLeavesTheOthersRunning) {
   space_->tasks().release(mine);
 }
 
+// On one worker blocks of both have the same memory: what one wrote the other must not see.
+TEST_F(Spaces, ReadNothingThatOthersWrote) {
+  MachineOptions options;
+  options.workers = 1;
+  for (const std::uint32_t cluster : {1u, 2u}) {
+    open(options);
+    auto other = another();
+    constexpr std::size_t kShared = 3000, kLocal = 64;
+    std::atomic<int> secrets{0};
+    const auto memory = [cluster](exec::CtaContext& cta, auto use) {
+      std::byte* const shared =
+          cta.shared + (cluster == 1 ? 0 : std::size_t{cta.cluster_rank} * exec::kSharedWindow);
+      for (std::size_t i = 0; i < kShared; ++i) use(shared[i]);
+      for (std::size_t i = 0; i < kLocal * cta.thread_count; ++i) use(cta.local[i]);
+    };
+    auto writes = TestKernel::of_blocks(
+        [&](exec::CtaContext& cta) { memory(cta, [](std::byte& byte) { byte = std::byte{0x5a}; }); });
+    auto reads = TestKernel::of_blocks([&](exec::CtaContext& cta) {
+      memory(cta, [&](const std::byte& byte) { secrets += byte == std::byte{0x5a}; });
+    });
+    const GridSize size{.x = 2, .shared = kShared, .local = kLocal, .cluster = cluster};
+    EXPECT_EQ(run(writes, size).kind, exec::FaultKind::none);
+    EXPECT_EQ(run_in(other, reads, size).kind, exec::FaultKind::none);
+    EXPECT_EQ(secrets, 0) << "clusters of " << cluster;
+    EXPECT_EQ(run_in(other, writes, size).kind, exec::FaultKind::none);
+    EXPECT_EQ(run_in(other, reads, size).kind, exec::FaultKind::none);
+    EXPECT_NE(secrets, 0) << "the test sees what is there";
+  }
+}
+
 // A space goes as soon as its last task is complete, while a worker may still be telling that.
 TEST_F(Spaces, ComeAndGoWhileOthersWork) {
   open();

@@ -1,7 +1,5 @@
 // One call of the device runtime at a time, for one thread. What may fault touches the kernel's memory before
 // or after anything is locked; everything else happens while the worker counts as busy.
-#include "machine/services/device_runtime.h"
-
 #include <cstring>
 #include <functional>
 #include <utility>
@@ -13,9 +11,17 @@
 #include "machine/services/services.h"
 #include "machine/tasks/children.h"
 #include "ptx/device_services.h"
+#include "runtime/device_runtime.h"
 
-namespace raddle::machine {
+namespace raddle {
 namespace {
+
+using machine::Children;
+using machine::Task;
+using machine::TaskKind;
+using machine::TaskScheduler;
+using machine::Touching;
+using machine::Worker;
 
 /// Streams that are no handles: all three default streams are the block's own, in order.
 constexpr std::uint64_t kLastDefaultStream = 2, kTailLaunch = 3, kFireAndForget = 4;
@@ -28,7 +34,7 @@ const char* error_text(int error, bool name) {
 #define DEVICE_ERROR(id, number, name_text, text) \
   case DeviceError::id:                           \
     return name ? name_text : text;
-#include "machine/services/device_errors.def"
+#include "runtime/device_errors.def"
 #undef DEVICE_ERROR
   }
   return "unrecognized error code";
@@ -36,12 +42,12 @@ const char* error_text(int error, bool name) {
 
 class Call {
  public:
-  Call(exec::WarpContext* warp, std::uint32_t lane, const std::uint64_t* arguments)
-      : warp_(warp),
-        block_(*static_cast<Block*>(warp->cta->machine)),
+  Call(DeviceRuntime& runtime, exec::WarpContext* warp, std::uint32_t lane, const std::uint64_t* arguments)
+      : runtime_(runtime),
+        warp_(warp),
+        block_(*static_cast<machine::Block*>(warp->cta->machine)),
         worker_(*block_.worker),
         space_(*block_.task->grid.space),
-        client_(space_.options().device_runtime),
         lane_(lane),
         arguments_(arguments) {}
 
@@ -51,7 +57,9 @@ class Call {
   std::uint64_t argument(unsigned k) const { return arguments_[k]; }
   std::uint32_t word(unsigned k) const { return static_cast<std::uint32_t>(arguments_[k]); }
   Children& family() { return block_.task->family(); }
-  ThreadOfGrid thread() const { return {block_.run.first, warp_->warp_id * exec::kWarpSize + lane_}; }
+  machine::ThreadOfGrid thread() const {
+    return {block_.run.first, warp_->warp_id * exec::kWarpSize + lane_};
+  }
 
   template <class T>
   DeviceError give(unsigned k, const T& value) {
@@ -84,11 +92,11 @@ class Call {
   Task** stream_of(Children& family, std::uint64_t stream);
   void replace(Task*& slot, Task* task);
 
+  DeviceRuntime& runtime_;
   exec::WarpContext* warp_;
-  Block& block_;
+  machine::Block& block_;
   Worker& worker_;
-  AddressSpace& space_;
-  DeviceRuntimeClient* client_;  ///< null: nobody to ask
+  machine::AddressSpace& space_;
   std::uint32_t lane_;
   const std::uint64_t* arguments_;
 };
@@ -126,8 +134,8 @@ std::optional<DeviceError> Call::compile_elsewhere(const ChildLaunch& launch, Ta
     tasks.retain(child);
     tasks.adopt(*block_.task, *job, 0);  // what the compiler reads lives as long as the launching grid
     tasks.hold(*block_.task);
-    job->function = [&space = space_, client = client_, &child, launch, job] {
-      const auto error = client->prepare(launch, child, true);
+    job->function = [&space = space_, &runtime = runtime_, &child, launch, job] {
+      const auto error = runtime.prepare(launch, child, true);
       job->grid.blocks =
           static_cast<std::uint64_t>(error.value_or(DeviceError::not_supported));  // its answer
       space.tasks().release(&child);
@@ -155,9 +163,8 @@ std::uint64_t Call::get_parameter_buffer() {
   std::optional<DeviceError> error;
   {
     const Worker::Busy busy(worker_);
-    if (client_ == nullptr) return result(DeviceError::not_supported), 0;
     child = space_.tasks().acquire();
-    error = client_->prepare(launch, *child, false);
+    error = runtime_.prepare(launch, *child, false);
   }
   if (!error) error = compile_elsewhere(launch, *child);
   const Worker::Busy busy(worker_);
@@ -194,7 +201,7 @@ DeviceError Call::submit(Children& mine, Task& child, std::uint64_t stream) {
     Task** last = ordered ? stream_of(mine, stream) : nullptr;
     if (ordered && last == nullptr) return tasks.release(&child), DeviceError::invalid_resource_handle;
     child.priority = block_.task->priority;
-    if (!tasks.adopt(*block_.task, child, space_.options().pending_launches))
+    if (!tasks.adopt(*block_.task, child, DeviceRuntime::kPendingLaunches))
       return tasks.release(&child), DeviceError::launch_pending_count_exceeded;
     if (stream == kTailLaunch) return mine.tail.push_back(&child), DeviceError::success;
     tasks.hold(*block_.task);
@@ -324,7 +331,8 @@ DeviceError Call::memcpy_async() {
   const auto to = space_.memory().host({argument(0)}, bytes),
              from = space_.memory().host({argument(1)}, bytes);
   if (!to || !from) return DeviceError::invalid_value;
-  return submit_function(argument(4), [to = *to, from = *from, bytes] { copy_on_device(to, from, bytes); });
+  return submit_function(argument(4),
+                         [to = *to, from = *from, bytes] { machine::copy_on_device(to, from, bytes); });
 }
 
 DeviceError Call::memset_async() {
@@ -332,48 +340,46 @@ DeviceError Call::memset_async() {
   const auto to = space_.memory().host({argument(0)}, bytes);
   if (!to) return DeviceError::invalid_value;
   return submit_function(argument(3), [to = *to, value = static_cast<std::uint8_t>(word(1)), bytes] {
-    fill_device(to, value, bytes);
+    machine::fill_device(to, value, bytes);
   });
 }
 
 DeviceError Call::allocate() {
-  const std::uint64_t address = services().malloc(warp_, argument(1));
+  const std::uint64_t address = machine::services().malloc(warp_, argument(1));
   if (address == 0 && argument(1) != 0) return DeviceError::memory_allocation;
   return give(0, address);
 }
 
 DeviceError Call::free() {
-  if (argument(0) != 0) services().free(warp_, argument(0));
+  if (argument(0) != 0) machine::services().free(warp_, argument(0));
   return DeviceError::success;
 }
 
 DeviceError Call::attribute() {
   if (word(2) != 0) return DeviceError::invalid_device;
-  if (client_ == nullptr) return DeviceError::not_supported;
   std::optional<int> value;
   {
     const Worker::Busy busy(worker_);
-    value = client_->attribute(static_cast<int>(word(1)));
+    value = runtime_.attribute(static_cast<int>(word(1)));
   }
   return value ? give(0, *value) : DeviceError::invalid_value;
 }
 
 DeviceError Call::limit() {
-  constexpr int kPendingLaunches = 4;
+  constexpr int kOfPendingLaunches = 4;
   const int which = static_cast<int>(word(1));
-  std::optional<std::uint64_t> value = space_.options().pending_launches;
-  if (which != kPendingLaunches) value = client_ != nullptr ? client_->limit(which) : std::nullopt;
+  std::optional<std::uint64_t> value = DeviceRuntime::kPendingLaunches;
+  if (which != kOfPendingLaunches) value = runtime_.limit(which);
   return value ? give(0, *value) : DeviceError::unsupported_limit;
 }
 
 DeviceError Call::occupancy() {
-  if (client_ == nullptr) return DeviceError::not_supported;
   const ChildLaunch launch{block_.task->grid.owner, argument(1), {1, 1, 1}, {word(2), 1, 1}, argument(3)};
   std::uint32_t blocks = 0;
   DeviceError error;
   {
     const Worker::Busy busy(worker_);
-    error = client_->blocks_per_sm(launch, blocks);
+    error = runtime_.blocks_per_sm(launch, blocks);
   }
   return error == DeviceError::success ? give(0, blocks) : error;
 }
@@ -429,16 +435,16 @@ std::uint64_t Call::run(ptx::DeviceRuntimeFunction function) {
     case F::free:
       return result(free());
     case F::cluster_info:
-      return cluster_info(worker_.machine(), block_, word(0), word(1));
+      return machine::cluster_info(worker_.machine(), block_, word(0), word(1));
   }
   RADDLE_UNREACHABLE("device runtime function");
 }
 
 }  // namespace
 
-std::uint64_t device_runtime(exec::WarpContext* warp, std::uint32_t lane, std::uint32_t function,
-                             const std::uint64_t* arguments) {
-  return Call(warp, lane, arguments).run(static_cast<ptx::DeviceRuntimeFunction>(function));
+std::uint64_t DeviceRuntime::call(exec::WarpContext* warp, std::uint32_t lane, std::uint32_t function,
+                                  const std::uint64_t* arguments) {
+  return Call(*this, warp, lane, arguments).run(static_cast<ptx::DeviceRuntimeFunction>(function));
 }
 
-}  // namespace raddle::machine
+}  // namespace raddle
