@@ -30,12 +30,20 @@ AddressSpace::AddressSpace(std::shared_ptr<Machine> machine, AddressSpaceOptions
       copies_(tasks_),
       callbacks_(tasks_),
       compilations_(tasks_),
-      watcher_(tasks_, given_up_) {}
+      watcher_(tasks_, given_up_),
+      block_counts_(std::make_unique<BlockCount[]>(machine_->worker_count())) {}
 
 AddressSpace::~AddressSpace() {
   tasks_.wait_all();
   machine_->forget(*this);
   output_.flush();
+}
+
+std::uint64_t AddressSpace::blocks_completed() const {
+  std::uint64_t sum = 0;
+  for (unsigned i = 0; i < machine_->worker_count(); ++i)
+    sum += block_counts_[i].completed.load(std::memory_order_relaxed);
+  return sum;
 }
 
 Result<void> AddressSpace::check_heap(std::uint64_t bytes) {

@@ -64,10 +64,17 @@ class AddressSpace final : private TaskDispatcher {
   std::optional<exec::Fault> failure() const;
   bool failed() const { return failed_.load(std::memory_order_acquire); }
 
-  std::uint64_t blocks_completed() const { return blocks_.load(std::memory_order_relaxed); }
+  std::uint64_t blocks_completed() const;  ///< run to their end, on all workers
 
   // For workers.
-  void count_blocks(std::uint64_t ended) { blocks_.fetch_add(ended, std::memory_order_relaxed); }
+  /// Of one worker alone, so that no other one has to have the cache line.
+  struct alignas(64) BlockCount {
+    std::atomic<std::uint64_t> completed{0};
+    void add_one() {
+      completed.store(completed.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    }
+  };
+  BlockCount& block_count(unsigned worker) { return block_counts_[worker]; }
   /// A task that ran out of time: the first of its warps that notices says where it was.
   void locate_stop(Block& block, const RawFault& where);
   exec::Fault describe_fault(Block& block, RawFault raw) const;
@@ -97,7 +104,7 @@ class AddressSpace final : private TaskDispatcher {
   std::atomic<std::uint64_t> cluster_memory_{0};  // slots of cluster-wide memory (W-24), once wanted
   mutable std::mutex failure_mutex_;
   exec::Fault failure_;
-  alignas(64) std::atomic<std::uint64_t> blocks_{0};  // that workers count; each launch reads what is above
+  const std::unique_ptr<BlockCount[]> block_counts_;  // by worker
 };
 
 }  // namespace raddle::machine

@@ -126,7 +126,7 @@ Result<void> Kernel::Impl::check_cluster(const LaunchConfig& config) const {
   const Dim3 cluster = config.cluster;
   if (cluster.x != 0 ? cluster.y == 0 || cluster.z == 0 : cluster.y != 0 || cluster.z != 0)
     return refusal(info, "the cluster {} x {} x {} is empty", cluster.x, cluster.y, cluster.z);
-  if (!config.clusters.empty()) TRY(check_levels(info, config, module->device->machine->shape()));
+  if (!config.clusters.empty()) TRY(check_levels(info, config, module->device->machine().shape()));
   const ClusterLevel seen = seen_cluster(config);
   TRY(check_directives(info, seen.extent, cluster.x != 0 || !config.clusters.empty()));
   return check_size(info, seen.size(), config.allow_non_portable_cluster);

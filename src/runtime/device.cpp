@@ -67,17 +67,17 @@ Device& Device::operator=(Device&&) noexcept = default;
 
 Result<Device> Device::open(DeviceOptions options) {
   auto impl = std::make_unique<Impl>();
-  TRY_ASSIGN(impl->machine, shared_machine(options));
-  const machine::MachineShape& shape = impl->machine->shape();
+  TRY_ASSIGN(std::shared_ptr<machine::Machine> machine, shared_machine(options));
+  const machine::MachineShape& shape = machine->shape();
   if (options.stack_bytes > shape.local_bytes_per_thread)
     return Error::invalid("a stack of {} bytes per thread exceeds the {} of '{}'", options.stack_bytes,
                           shape.local_bytes_per_thread, options.shape);
   TRY_ASSIGN(impl->engine, shared_engine(options));
   TRY_ASSIGN(impl->space,
-             machine::AddressSpace::open(impl->machine, {.heap_bytes = options.heap_bytes,
-                                                         .output = options.output,
-                                                         .print_bytes = options.print_bytes,
-                                                         .kernel_calls = &impl->device_runtime}));
+             machine::AddressSpace::open(std::move(machine), {.heap_bytes = options.heap_bytes,
+                                                              .output = options.output,
+                                                              .print_bytes = options.print_bytes,
+                                                              .kernel_calls = &impl->device_runtime}));
   impl->options = std::move(options);
   impl->stack_bytes = impl->options.stack_bytes;
   impl->default_stream = Stream(std::make_unique<Stream::Impl>(*impl, 0));
@@ -85,13 +85,13 @@ Result<Device> Device::open(DeviceOptions options) {
 }
 
 DeviceProperties Device::properties() const {
-  const machine::MachineShape& shape = impl_->machine->shape();
+  const machine::MachineShape& shape = impl_->machine().shape();
   return {shape.name,
           std::string(impl_->engine->name()),
           shape.sm_count(),
-          impl_->machine->worker_count(),
+          impl_->machine().worker_count(),
           shape.capability,
-          impl_->machine->capacity(),
+          impl_->machine().capacity(),
           shape.sm.shared_per_block,
           shape.sm.threads_per_block,
           shape.warning()};
@@ -99,7 +99,7 @@ DeviceProperties Device::properties() const {
 
 Result<Module> Device::load(std::string_view image, std::string_view name) {
   const Program::Image images[] = {{image, name}};
-  TRY_ASSIGN(const Program program, Program::read(images, impl_->machine->shape().capability));
+  TRY_ASSIGN(const Program program, Program::read(images, impl_->machine().shape().capability));
   return load(program);
 }
 
@@ -195,7 +195,7 @@ std::uint64_t Device::limit(Limit limit) const {
 Result<void> Device::set_limit(Limit limit, std::uint64_t value) {
   machine::AddressSpace& space = *impl_->space;
   if (limit == Limit::stack_bytes) {
-    const machine::MachineShape& shape = impl_->machine->shape();
+    const machine::MachineShape& shape = impl_->machine().shape();
     if (value > shape.local_bytes_per_thread)
       return Error::invalid("a stack of {} bytes per thread exceeds the {} of '{}'", value,
                             shape.local_bytes_per_thread, shape.name);

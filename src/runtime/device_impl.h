@@ -55,8 +55,7 @@ struct Device::Impl {
   DeviceOptions options;
   std::atomic<std::uint32_t> stack_bytes{0};  ///< the limit now
   DeviceRuntime device_runtime{*this};
-  std::shared_ptr<machine::Machine> machine;  ///< and engine: shared with other devices (hardware.h)
-  std::shared_ptr<exec::Engine> engine;
+  std::shared_ptr<exec::Engine> engine;  ///< and the machine: shared with other devices (hardware.h)
   std::unique_ptr<exec::Engine>
       interpreter;  ///< for what is beyond the engine; made by the first such kernel
   std::once_flag interpreter_made;
@@ -80,6 +79,7 @@ struct Device::Impl {
   };
   /// By the device's engine; by the interpreter, which stderr is told, where a kernel is beyond that.
   Result<Made> compile(const ptx::Module& module, ptx::FunctionId kernel, const exec::CompileOptions& how);
+  machine::Machine& machine() { return space->machine(); }
   machine::TaskScheduler& tasks() { return space->tasks(); }
   static Impl& of(Device& device) { return *device.impl_; }
   /// One side of a copy of this extent. @errors invalid: not inside an allocation of its device

@@ -76,11 +76,10 @@ class Call {
   DeviceError launch();
   DeviceError submit(Children& family, Task& child, std::uint64_t stream);
   DeviceError submit_function(std::uint64_t stream, std::function<void()> function);
-  DeviceError stream_create();
-  DeviceError stream_destroy();
-  DeviceError event_create();
+  using Named = std::map<std::uint64_t, Task*> Children::*;  // its streams or its events
+  DeviceError create(Named named, std::uint32_t only_flags);
+  DeviceError destroy(Named named);
   DeviceError event_record();
-  DeviceError event_destroy();
   DeviceError wait_event();
   DeviceError memcpy_async();
   DeviceError memset_async();
@@ -243,42 +242,30 @@ DeviceError Call::submit_function(std::uint64_t stream, std::function<void()> fu
   return submit(family(), *child, stream);
 }
 
-DeviceError Call::stream_create() {
-  if (word(1) != kNonBlocking) return DeviceError::invalid_value;  // kernels cannot make others
+/// @param only_flags  that kernels may make such a thing with
+DeviceError Call::create(Named named, std::uint32_t only_flags) {
+  if (word(1) != only_flags) return DeviceError::invalid_value;
   std::uint64_t number;
   {
     const Worker::Busy busy(worker_);
     Children& mine = family();
     const std::lock_guard lock(mine.mutex);
     number = kFirstNumber + mine.next_number++;
-    mine.streams.emplace(number, nullptr);
+    (mine.*named).emplace(number, nullptr);
   }
   return give(0, number);
 }
 
-DeviceError Call::stream_destroy() {
+DeviceError Call::destroy(Named named) {
   const Worker::Busy busy(worker_);
   Children& mine = family();
   const std::lock_guard lock(mine.mutex);
-  const auto found = mine.streams.find(argument(0));
-  if (found == mine.streams.end() || found->first >= kBlockStream)
-    return DeviceError::invalid_resource_handle;
+  auto& all = mine.*named;
+  const auto found = all.find(argument(0));
+  if (found == all.end() || found->first >= kBlockStream) return DeviceError::invalid_resource_handle;
   space_.tasks().release(found->second);
-  mine.streams.erase(found);
+  all.erase(found);
   return DeviceError::success;
-}
-
-DeviceError Call::event_create() {
-  if (word(1) != kDisableTiming) return DeviceError::invalid_value;  // no other kind in kernels
-  std::uint64_t number;
-  {
-    const Worker::Busy busy(worker_);
-    Children& mine = family();
-    const std::lock_guard lock(mine.mutex);
-    number = kFirstNumber + mine.next_number++;
-    mine.events.emplace(number, nullptr);
-  }
-  return give(0, number);
 }
 
 DeviceError Call::event_record() {
@@ -289,17 +276,6 @@ DeviceError Call::event_record() {
   Task** last = stream_of(mine, argument(1));
   if (event == mine.events.end() || last == nullptr) return DeviceError::invalid_resource_handle;
   replace(event->second, *last);
-  return DeviceError::success;
-}
-
-DeviceError Call::event_destroy() {
-  const Worker::Busy busy(worker_);
-  Children& mine = family();
-  const std::lock_guard lock(mine.mutex);
-  const auto event = mine.events.find(argument(0));
-  if (event == mine.events.end()) return DeviceError::invalid_resource_handle;
-  space_.tasks().release(event->second);
-  mine.events.erase(event);
   return DeviceError::success;
 }
 
@@ -393,18 +369,18 @@ std::uint64_t Call::run(ptx::DeviceRuntimeFunction function) {
     case F::launch_device:
       return result(launch());
     case F::stream_create:
-      return result(stream_create());
+      return result(create(&Children::streams, kNonBlocking));
     case F::stream_destroy:
-      return result(stream_destroy());
+      return result(destroy(&Children::streams));
     case F::stream_wait_event:
       return result(wait_event());
     case F::event_create:
-      return result(event_create());
+      return result(create(&Children::events, kDisableTiming));
     case F::event_record:
     case F::event_record_with_flags:
       return result(event_record());
     case F::event_destroy:
-      return result(event_destroy());
+      return result(destroy(&Children::events));
     case F::get_last_error:
       return static_cast<std::uint64_t>(last_error(true));
     case F::peek_at_last_error:

@@ -99,7 +99,7 @@ Result<void> Kernel::Impl::check(const LaunchConfig& config) const {
 
 Result<void> Kernel::Impl::check_block(const LaunchConfig& config) const {
   const Dim3 block = config.block;
-  const machine::SmLimits& sm = module->device->machine->shape().sm;
+  const machine::SmLimits& sm = module->device->machine().shape().sm;
   const std::uint64_t threads = threads_of(block);
   if (threads == 0) return Error::invalid("{}: the block {} is empty", info.name, text_of(block));
   if (block.x > 1024 || block.y > 1024 || block.z > 64 || threads > sm.threads_per_block) {
@@ -123,14 +123,14 @@ Result<void> Kernel::Impl::check_block(const LaunchConfig& config) const {
     return Error::invalid("{}: {} bytes of static and {} of dynamic shared memory exceed the {} of a block",
                           info.name, info.static_shared_bytes, config.shared_bytes, sm.shared_per_block);
   }
-  const std::uint64_t most_local = module->device->machine->shape().local_bytes_per_thread;
+  const std::uint64_t most_local = module->device->machine().shape().local_bytes_per_thread;
   if (info.local_bytes_per_thread > most_local) {
     return Error::make(ErrorCode::out_of_memory, "{}: {} bytes of local memory per thread exceed {}",
                        info.name, info.local_bytes_per_thread, most_local);
   }
-  if (info.parameter_bytes > module->device->machine->shape().parameter_bytes) {
+  if (info.parameter_bytes > module->device->machine().shape().parameter_bytes) {
     return Error::invalid("{}: {} bytes of parameters exceed {}", info.name, info.parameter_bytes,
-                          module->device->machine->shape().parameter_bytes);
+                          module->device->machine().shape().parameter_bytes);
   }
   return {};
 }
@@ -192,7 +192,7 @@ void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
                   .dynamic_shared = dynamic,
                   .static_shared = shared.static_bytes,
                   .dynamic_shared_offset = dynamic_offset,
-                  .nsmid = device.machine->shape().sm_count(),
+                  .nsmid = device.machine().shape().sm_count(),
                   .grid_id = device.next_grid_id.fetch_add(1, std::memory_order_relaxed),
                   .parameters = parameters,
                   .variables = module->addresses.data(),
@@ -200,7 +200,7 @@ void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
                   .grid_workspace = 0,
                   .explicit_cluster = asks_for_clusters(config),
                   .largest_shared = static_cast<std::uint32_t>(exec::kReservedShared +
-                                                               device.machine->shape().sm.shared_per_block)};
+                                                               device.machine().shape().sm.shared_per_block)};
 }
 
 const KernelInfo& Kernel::info() const { return impl_->info; }

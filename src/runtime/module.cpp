@@ -17,7 +17,7 @@ bool has_address(const ptx::Variable& variable) {
 /// Module-scope constants lie together, in pages that kernels cannot write.
 Result<void> place_constants(Module::Impl& module) {
   const std::uint64_t wanted = ptx::constant_bytes(module.program),
-                      most = module.device->machine->shape().constant_bytes;
+                      most = module.device->machine().shape().constant_bytes;
   if (wanted > most)
     return Error::invalid("{}: {} bytes of constants; a module has {}", module.program.name, wanted, most);
   std::uint64_t bytes = 0;

@@ -9,17 +9,17 @@ namespace raddle {
 using machine::CtaNeeds;
 
 std::uint32_t Kernel::Impl::blocks_per_sm(std::uint32_t threads, std::uint64_t shared_bytes) const {
-  const machine::SmLimits& sm = module->device->machine->shape().sm;
+  const machine::SmLimits& sm = module->device->machine().shape().sm;
   if (threads == 0 || threads > sm.threads_per_block || info.static_shared_bytes > sm.shared_per_block ||
       shared_bytes > sm.shared_per_block - info.static_shared_bytes)
     return 0;
-  return module->device->machine->launches().most_per_sm(needs_of(threads, shared_bytes));
+  return module->device->machine().launches().most_per_sm(needs_of(threads, shared_bytes));
 }
 
 CtaNeeds Kernel::Impl::needs_of(std::uint64_t threads, std::uint64_t shared_bytes) const {
   machine::GridWork block;
   fill_occupancy(block, static_cast<std::uint32_t>(threads), shared_bytes);
-  return machine::needs_of(block, module->device->machine->shape().sm);
+  return machine::needs_of(block, module->device->machine().shape().sm);
 }
 
 std::uint32_t Kernel::blocks_per_sm(std::uint32_t threads, std::uint64_t shared_bytes) const {
@@ -30,7 +30,7 @@ Result<std::uint64_t> Kernel::active_clusters(const LaunchConfig& given) const {
   const LaunchConfig config = impl_->info.blocks_are_clusters ? impl_->in_blocks(given) : given;
   TRY(impl_->check_block(config));
   TRY(impl_->check_cluster(config));
-  return impl_->module->device->machine->launches().most_active(
+  return impl_->module->device->machine().launches().most_active(
       impl_->kind_of(config),
       impl_->needs_of(std::uint64_t{config.block.x} * config.block.y * config.block.z, config.shared_bytes));
 }

@@ -359,7 +359,7 @@ TEST_P(Memory, ConstantsHaveAddressesOf32Bits) {
   load_text(R"(.version 8.0
 .target sm_75
 .address_size 64
-.const .align 4 .b32 table[64] = {7, 6, 5, 4, 3, 2, 1};
+.const .align 4 .b32 table[65] = {7, 6, 5, 4, 3, 2, 1};
 .const .align 4 .b32 other[4] = {90, 91, 92, 93};
 .visible .entry narrow(.param .u64 out)
 {
@@ -393,7 +393,7 @@ TEST_P(Memory, ConstantsHaveAddressesOf32Bits) {
   run(*module().kernel("narrow"), {.grid = {1}, .block = {64}}, out);
   const auto found = contents(out);
   const auto entry = [](int t) { return t < 7 ? 7 - t : 0; };
-  for (int t = 0; t < 63; ++t) EXPECT_EQ(found[t], entry(t) * 1001 + entry(t + 1) * 100 + 92 + 600000) << t;
+  for (int t = 0; t < 64; ++t) EXPECT_EQ(found[t], entry(t) * 1001 + entry(t + 1) * 100 + 92 + 600000) << t;
 }
 
 // proves: K-11b, K-11c

@@ -42,7 +42,7 @@ void SharedWindow::hand_to(std::uint64_t space) {
   if (space == space_) return;
   space_ = space;
   for (std::uint32_t rank = 0; rank < exec::kMaxClusterSize; ++rank)
-    if (committed_[rank] != 0) madvise(base_ + rank * exec::kSharedWindow, committed_[rank], MADV_DONTNEED);
+    DeviceSpace::clear(base_ + rank * exec::kSharedWindow, committed_[rank]);
 }
 
 bool SharedWindow::covers(std::uint64_t address) const {

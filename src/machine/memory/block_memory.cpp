@@ -54,8 +54,8 @@ bool BlockMemory::require(std::uint64_t shared_bytes, std::uint64_t local_bytes)
 void BlockMemory::hand_to(std::uint64_t space) {
   if (space == space_) return;
   space_ = space;
-  if (shared_committed_ != 0) madvise(window_, shared_committed_, MADV_DONTNEED);
-  if (local_committed_ != 0) madvise(window_ - kBetween - local_committed_, local_committed_, MADV_DONTNEED);
+  DeviceSpace::clear(window_, shared_committed_);
+  DeviceSpace::clear(window_ - kBetween - local_committed_, local_committed_);
 }
 
 bool BlockMemory::covers(std::uint64_t address) const {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <bit>
+#include <cstring>
 
 #include "base/assert.h"
 #include "base/page.h"
@@ -103,6 +104,10 @@ DeviceSpace::ReadOnly DeviceSpace::take_read_only(std::uint64_t bytes, const cha
   for (std::byte* each : {taken.kernel, taken.host})
     if (each != nullptr) give_back(each, bytes);
   return {};
+}
+
+void DeviceSpace::clear(std::byte* start, std::uint64_t bytes) {
+  if (bytes != 0 && madvise(start, bytes, MADV_DONTNEED) != 0) std::memset(start, 0, bytes);
 }
 
 void DeviceSpace::give_back(std::byte* memory, std::uint64_t bytes) {

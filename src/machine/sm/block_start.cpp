@@ -193,7 +193,7 @@ CtaRun* Worker::next_of_task(Block& block) {
 bool Worker::continue_with_next(Block& block) {
   if (block.cta.cluster->cta_count > 1) exec::leave_cluster(block.cta);
   ++progress_;
-  counters_.ctas.store(counters_.ctas.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  block.task->grid.space->block_count(id_).add_one();
   if (LaunchRecorder* recorder = machine_.options().recorder)
     recorder->ended(block.task->distribution, block.run.first, block.run.sm, block.began_ns, now_ns());
   report_finished(block.run);

@@ -250,8 +250,6 @@ void Worker::report_finished(const CtaRun& run) {
 bool Worker::exchange(bool want_grants) {
   std::array<Task*, 32> completed;
   std::size_t completed_count = 0;
-  for (std::size_t i = 0; i < finished_count_; ++i)
-    finished_[i].task->grid.space->count_blocks(finished_[i].count);
   const std::size_t granted = machine_.launches().exchange(id_, {finished_.data(), finished_count_},
                                                            want_grants ? grants_.room() : std::span<CtaRun>(),
                                                            completed, completed_count);

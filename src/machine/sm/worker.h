@@ -38,7 +38,6 @@ struct RawFault {
 
 /// Counters of one worker; read by others while it runs, so relaxed atomics written by one thread.
 struct WorkerCounters {
-  std::atomic<std::uint64_t> ctas{0};          ///< run to completion
   std::atomic<std::uint64_t> grants{0};        ///< runs received
   std::atomic<std::uint64_t> peak_started{0};  ///< blocks started at once
   std::atomic<std::uint64_t> sleeps{0};

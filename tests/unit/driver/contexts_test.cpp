@@ -1,5 +1,6 @@
 // Many contexts on the one machine of the process.
 #include <dirent.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -18,6 +19,12 @@ std::size_t entries_of(const char* directory) {
   return count;
 }
 std::size_t threads() { return entries_of("/proc/self/task"); }
+/// Threads once those that end have gone, or those there are if there stay more: the system lists one for a
+/// moment after it was joined.
+std::size_t threads_at_most(std::size_t expected) {
+  for (int i = 0; i < 1000 && threads() > expected; ++i) usleep(10'000);
+  return threads();
+}
 std::size_t descriptors() { return entries_of("/proc/self/fd"); }
 
 /// Of address space that has memory, in bytes.
@@ -61,7 +68,7 @@ TEST(Contexts, AHundredShareTheWorkers) {
     ASSERT_EQ(cuCtxSetCurrent(all[i].context), CUDA_SUCCESS);
     all[i].launch("scale", {&all[i].word, &factor, &count});
   }
-  EXPECT_EQ(threads(), before);
+  EXPECT_LE(threads_at_most(before), before);
   for (const Opened& each : all) {
     ASSERT_EQ(cuCtxSetCurrent(each.context), CUDA_SUCCESS);
     unsigned value = 0;
@@ -123,7 +130,7 @@ TEST(Contexts, TenThousandLeaveNothingBehind) {
   open_and_destroy(500);
   const std::size_t threads_before = threads(), descriptors_before = descriptors(), bytes = resident_bytes();
   open_and_destroy(9'500);
-  EXPECT_EQ(threads(), threads_before);
+  EXPECT_LE(threads_at_most(threads_before), threads_before);
   EXPECT_EQ(descriptors(), descriptors_before);
   if (kCountsMemory) {
     EXPECT_LT(resident_bytes(), bytes + (16u << 20));

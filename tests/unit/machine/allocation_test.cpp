@@ -50,7 +50,7 @@ TEST_F(Allocations, LaunchesAfterTheFirstOnesAllocateNothing) {
   const GridSize grid{.x = 100, .threads = 256, .shared = 4096, .local = 128};
   const auto every_worker_ran = [&] {
     for (unsigned i = 0; i < machine_->worker_count(); ++i) {
-      if (machine_->worker(i).counters().ctas == 0) return false;
+      if (space_->block_count(i).completed == 0) return false;
     }
     return true;
   };

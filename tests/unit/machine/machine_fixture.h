@@ -72,8 +72,12 @@ class MachineTest : public ::testing::Test {
 
   /// Submits a grid after `after`; the caller releases the task.
   Task* submit(exec::Executable& code, const GridSize& grid, Task* after = nullptr) {
+    return submit(*space_, code, grid, after);
+  }
+  static Task* submit(AddressSpace& space, exec::Executable& code, const GridSize& grid,
+                      Task* after = nullptr) {
     static const std::string name = "kernel";
-    Task* task = space_->tasks().acquire();
+    Task* task = space.tasks().acquire();
     task->kind = TaskKind::grid;
     task->priority = grid.priority;
     task->set_parameters({});
@@ -97,20 +101,21 @@ class MachineTest : public ::testing::Test {
       work.kind.depth = 1;
       work.kind.levels[0].extent[0] = work.context.cluster_shape[0] = grid.cluster;
     }
-    const auto fits = space_->check(work);
+    const auto fits = space.check(work);
     EXPECT_TRUE(fits.ok()) << fits.error().to_string();
     Task* const list[] = {after};
-    space_->tasks().submit(*task, list);
+    space.tasks().submit(*task, list);
     return task;
   }
 
   /// Runs a grid to its end. @returns the fault, `none` if it ended well
-  exec::Fault run(exec::Executable& code, const GridSize& grid) {
-    Task* task = submit(code, grid);
+  exec::Fault run(exec::Executable& code, const GridSize& grid) { return run(*space_, code, grid); }
+  static exec::Fault run(AddressSpace& space, exec::Executable& code, const GridSize& grid) {
+    Task* task = submit(space, code, grid);
     task->wait();
     exec::Fault fault;
     if (task->stop.load() != 0) fault = task->fault;
-    space_->tasks().release(task);
+    space.tasks().release(task);
     return fault;
   }
 

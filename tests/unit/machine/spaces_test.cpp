@@ -15,13 +15,6 @@ class Spaces : public MachineTest {
     EXPECT_TRUE(space.ok()) << space.error().to_string();
     return std::move(*space);
   }
-  /// Runs a grid in another space than space_.
-  exec::Fault run_in(std::unique_ptr<AddressSpace>& space, exec::Executable& code, const GridSize& grid) {
-    space_.swap(space);
-    const exec::Fault fault = run(code, grid);
-    space_.swap(space);
-    return fault;
-  }
 };
 
 TEST_F(Spaces, AFaultStopsItsOwnSpaceOnly) {
@@ -33,12 +26,12 @@ TEST_F(Spaces, AFaultStopsItsOwnSpaceOnly) {
   });
   std::atomic<int> ran{0};
   auto right = TestKernel::of_blocks([&](exec::CtaContext&) { ++ran; });
-  EXPECT_EQ(run_in(other, wrong, {}).kind, exec::FaultKind::trap);
+  EXPECT_EQ(run(*other, wrong, {}).kind, exec::FaultKind::trap);
   EXPECT_TRUE(other->failed());
   EXPECT_FALSE(space_->failed());
   EXPECT_EQ(run(right, {.x = 20}).kind, exec::FaultKind::none);
   EXPECT_EQ(ran, 20);
-  EXPECT_EQ(run_in(other, right, {}).kind, exec::FaultKind::trap) << "it is sticky";
+  EXPECT_EQ(run(*other, right, {}).kind, exec::FaultKind::trap) << "it is sticky";
   EXPECT_EQ(ran, 20);
   EXPECT_EQ(space_->blocks_completed(), 20u);
 }
@@ -51,9 +44,7 @@ TEST_F(Spaces, CancellingOneLeavesTheOthersRunning) {
     while (!go) warp.cta->services->yield(&warp);
   });
   Task* const mine = submit(waiting, {});
-  space_.swap(other);
-  Task* const theirs = submit(waiting, {});
-  space_.swap(other);
+  Task* const theirs = submit(*other, waiting, {});
   other->cancel();
   theirs->wait();
   EXPECT_EQ(theirs->stop.load(), static_cast<std::uint32_t>(exec::FaultKind::cancelled));
@@ -88,12 +79,35 @@ TEST_F(Spaces, ReadNothingThatOthersWrote) {
     });
     const GridSize size{.x = 2, .shared = kShared, .local = kLocal, .cluster = cluster};
     EXPECT_EQ(run(writes, size).kind, exec::FaultKind::none);
-    EXPECT_EQ(run_in(other, reads, size).kind, exec::FaultKind::none);
+    EXPECT_EQ(run(*other, reads, size).kind, exec::FaultKind::none);
     EXPECT_EQ(secrets, 0) << "clusters of " << cluster;
-    EXPECT_EQ(run_in(other, writes, size).kind, exec::FaultKind::none);
-    EXPECT_EQ(run_in(other, reads, size).kind, exec::FaultKind::none);
+    EXPECT_EQ(run(*other, writes, size).kind, exec::FaultKind::none);
+    EXPECT_EQ(run(*other, reads, size).kind, exec::FaultKind::none);
     EXPECT_NE(secrets, 0) << "the test sees what is there";
   }
+}
+
+// Each block sees those that ended before it, whatever is told the scheduler when; blocks that never started
+// do not count.
+TEST_F(Spaces, CountBlocksAsTheyEnd) {
+  MachineOptions options;
+  options.workers = 1;
+  open(options);
+  constexpr std::uint32_t kBlocks = 200;
+  std::uint64_t begun = 0, wrong = 0;
+  auto counting =
+      TestKernel::of_blocks([&](exec::CtaContext&) { wrong += space_->blocks_completed() != begun++; });
+  EXPECT_EQ(run(counting, {.x = kBlocks}).kind, exec::FaultKind::none);
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_EQ(space_->blocks_completed(), kBlocks);
+  auto other = another();
+  auto stops = TestKernel::of_blocks([](exec::CtaContext& cta) {
+    exec::WarpContext warp{.cta = &cta};
+    if (cta.ctaid[0] == 3) cta.services->fault(&warp, exec::FaultKind::trap, 0, 0, 0);
+  });
+  EXPECT_EQ(run(*other, stops, {.x = kBlocks}).kind, exec::FaultKind::trap);
+  EXPECT_EQ(other->blocks_completed(), 3u);
+  EXPECT_EQ(space_->blocks_completed(), kBlocks);
 }
 
 // A space goes as soon as its last task is complete, while a worker may still be telling that.
@@ -105,19 +119,8 @@ TEST_F(Spaces, ComeAndGoWhileOthersWork) {
   const auto come_and_go = [&] {
     for (int i = 0; i < kTimes; ++i) {
       auto space = another();
-      Task* const task = space->tasks().acquire();
-      static const std::string name = "kernel";
-      task->kind = TaskKind::grid;
-      task->set_parameters({});
-      task->grid = {};
-      task->grid.executable = &counting;
-      task->grid.name = &name;
-      task->grid.threads_per_block = 32;
-      task->grid.blocks = 5;
-      task->grid.time_limit_ns = i % 2 == 0 ? 0 : 60'000'000'000;
-      task->grid.context.ntid[0] = 32, task->grid.context.ntid[1] = task->grid.context.ntid[2] = 1;
-      task->grid.context.nctaid[0] = 5, task->grid.context.nctaid[1] = task->grid.context.nctaid[2] = 1;
-      space->tasks().submit(*task, {});
+      const std::uint64_t time_limit_ns = i % 2 == 0 ? 0 : 60'000'000'000;
+      Task* const task = submit(*space, counting, {.x = 5, .time_limit_ns = time_limit_ns});
       space->tasks().release(task);
     }
   };
