@@ -1,68 +1,9 @@
-// Which of the three kinds of block a kernel gets, and the function around the warps of the kind that needs
-// none of the machine's help.
 #include "jit/block.h"
 
-#include <llvm/IR/Module.h>
-
-#include "jit/holds.h"
-#include "jit/order.h"
+#include "exec/executable.h"
+#include "jit/value.h"
 
 namespace raddle::jit {
-namespace {
-
-using exec::BlockKind;
-
-/// Of the CTA, or of its cluster.
-bool is_barrier(const isa::Opcode& opcode) {
-  const isa::Scope scope = opcode.row->text->scope;
-  return scope == isa::Scope::cta || scope == isa::Scope::cluster;
-}
-
-/// `bar.sync 0` by all threads: the one a region loop can do.
-bool is_plain_barrier(const ptx::Function& f, const ptx::Instruction& i) {
-  const isa::Opcode& opcode = *i.opcode;
-  if (!opcode.is(isa::Effects::sync) || opcode.row->operands.size() != 2) return false;
-  auto operands = f.operands_of(i);
-  return operands[0].kind == ptx::Operand::Kind::immediate && operands[0].value == 0 &&
-         operands[1].kind == ptx::Operand::Kind::none && i.guard == ptx::kNone;
-}
-
-struct Traits {
-  bool barriers = false, other_barriers = false, waiting = false, indirect = false, exits = false;
-};
-
-Traits traits_of(const ptx::Module& module, const ptx::Function& f) {
-  Traits t;
-  for (const auto& i : f.instructions) {
-    if (is_barrier(*i.opcode)) (is_plain_barrier(f, i) ? t.barriers : t.other_barriers) = true;
-    t.indirect |= i.extra != ptx::kNone && i.opcode->is(isa::Effects::control) && i.op() == isa::Op::call &&
-                  f.calls[i.extra].callee.kind != ptx::Operand::Kind::function;
-    t.exits |= i.op() == isa::Op::exit;
-  }
-  t.waiting = linear_order(module, f, ptx::build_cfg(f)).has_waiting_loop;
-  return t;
-}
-
-}  // namespace
-
-BlockChoice choose_block_kind(const ptx::Module& module, ptx::FunctionId kernel,
-                              const ptx::KernelNeeds& needs, LayoutClass layout, unsigned part_lanes) {
-  BlockChoice choice;
-  const ptx::Function& f = module.functions[kernel];
-  Traits own = traits_of(module, f);
-  bool fibers = own.other_barriers || own.waiting || own.indirect ||
-                (own.barriers && barriers_apart(module, f, layout, part_lanes));
-  for (auto id : needs.callees) {
-    const auto& callee = module.functions[id];
-    if (callee.is_declaration || id == kernel) continue;
-    Traits t = traits_of(module, callee);
-    fibers |= t.barriers || t.other_barriers || t.waiting || t.indirect;
-    choice.functions_exit |= t.exits;
-  }
-  choice.kind = fibers ? BlockKind::fibers : own.barriers ? BlockKind::regions : BlockKind::loops;
-  return choice;
-}
-
 void emit_block_function(llvm::Module& llvm, DebugLines& debug, llvm::Function* warp_function) {
   auto& context = llvm.getContext();
   Builder ir(context);

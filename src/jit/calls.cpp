@@ -43,20 +43,20 @@ std::uint64_t block_bytes(const ptx::Variable& v) {
 bool FunctionCompiler::is_parameter_access(const Operand& address, Mod space) const {
   if (space != Mod::param && space != Mod::param_func && space != Mod::param_entry) return false;
   if (address.base != Operand::Base::variable) return false;
-  const auto& v = context.module.variables[address.index];
+  const auto& v = context.kernel.module.variables[address.index];
   return v.space == ptx::Space::param && !(f.is_entry && v.is_parameter);
 }
 
 llvm::Value* FunctionCompiler::parameter_slot(ptx::VariableId id) {
   auto& slot = parameter_slots_[id];
   if (slot) return slot;
-  const auto& v = context.module.variables[id];
+  const auto& v = context.kernel.module.variables[id];
   auto formal = [&](const std::vector<ptx::VariableId>& list, llvm::Value* block) -> llvm::Value* {
     auto at = std::find(list.begin(), list.end(), id);
     if (at == list.end()) return nullptr;
     std::uint64_t bytes = 0, offset = 0;
     for (auto i = list.begin(); i <= at; ++i)
-      offset = place_parameter(bytes, context.module.variables[*i].size);
+      offset = place_parameter(bytes, context.kernel.module.variables[*i].size);
     Builder entry(entry_->getTerminator());
     return entry.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), block, offset * exec::kWarpSize);
   };
@@ -79,7 +79,7 @@ llvm::Value* FunctionCompiler::parameter_word(const ptx::Variable& v, llvm::Valu
 /// The integers of `bytes` bytes at a byte offset of a parameter variable.
 llvm::Value* FunctionCompiler::load_parameter_part(ptx::VariableId id, std::uint64_t offset, unsigned bytes,
                                                    unsigned p) {
-  const auto& v = context.module.variables[id];
+  const auto& v = context.kernel.module.variables[id];
   unsigned word = word_bytes(v);
   auto vector_of = [&](unsigned n) { return llvm::FixedVectorType::get(ir.getIntNTy(n * 8), lanes()); };
   auto load = [&](std::uint64_t w) -> llvm::Value* {
@@ -99,7 +99,7 @@ llvm::Value* FunctionCompiler::load_parameter_part(ptx::VariableId id, std::uint
 /// Stores such integers for the lanes of `mask`.
 void FunctionCompiler::store_parameter_part(ptx::VariableId id, std::uint64_t offset, llvm::Value* value,
                                             unsigned p, llvm::Value* mask) {
-  const auto& v = context.module.variables[id];
+  const auto& v = context.kernel.module.variables[id];
   unsigned word = word_bytes(v), bytes = value->getType()->getScalarSizeInBits() / 8;
   auto* words = llvm::FixedVectorType::get(ir.getIntNTy(word * 8), lanes());
   auto store = [&](llvm::Value* x, std::uint64_t w) {
@@ -148,7 +148,7 @@ void FunctionCompiler::store_parameter(const Operand& address, unsigned value) {
 /// Formals declared as registers travel in the same blocks as .param ones: copied in at entry ...
 void FunctionCompiler::load_register_formals() {
   for (auto id : f.parameters) {
-    const auto& v = context.module.variables[id];
+    const auto& v = context.kernel.module.variables[id];
     if (v.space != ptx::Space::reg) continue;
     auto* block = parameter_slot(id);
     Type type = f.registers[v.offset].type;
@@ -169,7 +169,7 @@ void FunctionCompiler::load_register_formals() {
 /// ... and out where lanes return.
 void FunctionCompiler::store_register_returns(const Mask& leaving) {
   for (auto id : f.returns) {
-    const auto& v = context.module.variables[id];
+    const auto& v = context.kernel.module.variables[id];
     if (v.space != ptx::Space::reg) continue;
     auto* block = parameter_slot(id);
     Type type = f.registers[v.offset].type;
@@ -201,7 +201,7 @@ llvm::Function* declare_device_function(ModuleContext& context, ptx::FunctionId 
   auto& function = context.functions[id];
   if (!function) {
     function = llvm::Function::Create(type, llvm::Function::InternalLinkage,
-                                      "function." + context.module.functions[id].name, context.llvm);
+                                      "function." + context.kernel.module.functions[id].name, context.llvm);
     context.to_compile.push_back(id);
   }
   return function;
@@ -216,9 +216,10 @@ FunctionCompiler::Formals FunctionCompiler::formals_of(const ptx::Call& call) {
     return formals;
   }
   const bool direct = call.callee.kind == Operand::Kind::function;
-  const auto& function = context.module.functions[direct ? call.callee.index : call.targets.front()];
-  for (const auto id : function.parameters) formals.parameters.push_back(&context.module.variables[id]);
-  for (const auto id : function.returns) formals.returns.push_back(&context.module.variables[id]);
+  const auto& function = context.kernel.module.functions[direct ? call.callee.index : call.targets.front()];
+  for (const auto id : function.parameters)
+    formals.parameters.push_back(&context.kernel.module.variables[id]);
+  for (const auto id : function.returns) formals.returns.push_back(&context.kernel.module.variables[id]);
   return formals;
 }
 
@@ -234,7 +235,7 @@ llvm::Value* FunctionCompiler::argument_block(const std::vector<Operand>& operan
   std::uint64_t bytes = 0;
   for (std::size_t k = 0; k < operands.size(); ++k) {
     const bool variable = operands[k].kind == Operand::Kind::variable;
-    const auto& v = variable ? context.module.variables[operands[k].index] : *formals[k];
+    const auto& v = variable ? context.kernel.module.variables[operands[k].index] : *formals[k];
     offsets.push_back(place_parameter(bytes, v.size));
   }
   auto* block = entry_alloca(llvm::ArrayType::get(ir.getInt8Ty(), bytes * exec::kWarpSize), "arguments", 64);
@@ -254,7 +255,7 @@ llvm::Value* FunctionCompiler::argument_block(const std::vector<Operand>& operan
 /// A variable's words by lane to their place in a block of arguments, or `after` the call from there.
 void FunctionCompiler::pass_variable(ptx::VariableId id, llvm::Value* at, bool copy_in,
                                      std::vector<std::function<void()>>& after) {
-  const std::uint64_t length = block_bytes(context.module.variables[id]) * exec::kWarpSize;
+  const std::uint64_t length = block_bytes(context.kernel.module.variables[id]) * exec::kWarpSize;
   auto* slot = parameter_slot(id);
   if (copy_in)
     ir.CreateMemCpy(at, llvm::Align(16), slot, llvm::Align(16), length);
@@ -305,7 +306,7 @@ std::vector<std::pair<llvm::Value*, llvm::Type*>> FunctionCompiler::argument_wor
       words.emplace_back(spill(value), ir.getIntNTy(isa::bit_size(value.type)));
       continue;
     }
-    const auto& v = context.module.variables[o.index];
+    const auto& v = context.kernel.module.variables[o.index];
     for (std::uint64_t w = 0; (w + 1) * word_bytes(v) <= v.size; ++w)
       words.emplace_back(parameter_word(v, parameter_slot(o.index), w, 0), ir.getIntNTy(word_bytes(v) * 8));
   }
@@ -377,10 +378,10 @@ void FunctionCompiler::call_function(llvm::Function* function, llvm::Value* lane
 void FunctionCompiler::emit_call() {
   const ptx::Call& call = f.calls[instruction->extra];
   if (call.callee.kind == Operand::Kind::function) {
-    const ptx::Function* callee = &context.module.functions[call.callee.index];
+    const ptx::Function* callee = &context.kernel.module.functions[call.callee.index];
     ptx::FunctionId id = call.callee.index;
-    if (callee->alias_of != ptx::kNone) id = callee->alias_of, callee = &context.module.functions[id];
-    if (const auto service = ptx::find_device_service(context.module, *callee))
+    if (callee->alias_of != ptx::kNone) id = callee->alias_of, callee = &context.kernel.module.functions[id];
+    if (const auto service = ptx::find_device_service(context.kernel.module, *callee))
       return emit_service_call(call, *callee, *service);
     std::vector<std::function<void()>> after;
     const Formals formals = formals_of(call);
@@ -426,12 +427,12 @@ void FunctionCompiler::emit_indirect_call(const ptx::Call& call) {
       auto* bad = llvm::BasicBlock::Create(ir.getContext(), "no_function", function_);
       auto* called = llvm::BasicBlock::Create(ir.getContext(), "called", function_);
       auto* choose = ir.CreateSwitch(chosen, bad);
-      for (ptx::FunctionId id = 0; id < context.module.functions.size(); ++id) {
-        ptx::FunctionId body = context.module.functions[id].alias_of;
+      for (ptx::FunctionId id = 0; id < context.kernel.module.functions.size(); ++id) {
+        ptx::FunctionId body = context.kernel.module.functions[id].alias_of;
         if (body == ptx::kNone) body = id;
-        const auto& target = context.module.functions[body];
-        if (target.is_entry || target.is_declaration || !context.address_taken[id]) continue;
-        if (!ptx::signature_fits(context.module, f, call, target)) continue;
+        const auto& target = context.kernel.module.functions[body];
+        if (target.is_entry || target.is_declaration || !context.kernel.address_taken[id]) continue;
+        if (!ptx::signature_fits(context.kernel.module, f, call, target)) continue;
         auto* block = llvm::BasicBlock::Create(ir.getContext(), target.name, function_);
         choose->addCase(llvm::cast<llvm::ConstantInt>(llvm::ConstantInt::get(element, id + 1)), block);
         ir.SetInsertPoint(block);
@@ -451,7 +452,7 @@ void FunctionCompiler::emit_indirect_call(const ptx::Call& call) {
 
 /// Lanes that executed `exit` inside the callee are gone.
 void FunctionCompiler::remove_exited() {
-  if (!context.functions_may_exit) return;
+  if (!context.kernel.functions_may_exit()) return;
   auto* alive = warp_field(offsetof(exec::WarpContext, live_lanes), ir.getInt32Ty(), "live", false);
   ir.CreateStore(ir.CreateAnd(lanes_inside(), alive), inside_);
   Mask live = mask_from_bits(alive);

@@ -15,13 +15,14 @@ using exec::CtaContext;
 using isa::Mod;
 
 llvm::Value* FunctionCompiler::rank_base() {
-  if (!context.clustered) return ir.getInt32(0);
+  if (!context.kernel.clustered) return ir.getInt32(0);
   return ir.CreateShl(cta_field(offsetof(CtaContext, cluster_rank), ir.getInt32Ty(), "rank"),
                       exec::kRankShift);
 }
 
 llvm::Value* FunctionCompiler::cluster_size() {
-  return context.clustered ? cluster_field(offsetof(ClusterContext, cta_count), "ctas") : ir.getInt32(1);
+  return context.kernel.clustered ? cluster_field(offsetof(ClusterContext, cta_count), "ctas")
+                                  : ir.getInt32(1);
 }
 
 llvm::Value* FunctionCompiler::cluster_field(std::size_t offset, const char* name) {
@@ -58,7 +59,7 @@ llvm::Value* FunctionCompiler::may_be_remote(const WarpValue& address, Mod space
 
 void FunctionCompiler::check_remote(const ptx::Operand& operand, Mod space, const WarpValue& address,
                                     unsigned bytes, const Mask& mask) {
-  if (!context.clustered || (space != Mod::shared_cluster && space != Mod::none)) return;
+  if (!context.kernel.clustered || (space != Mod::shared_cluster && space != Mod::none)) return;
   if (operand.base == ptx::Operand::Base::variable) return;  // the CTA's own, or no shared one
   if_then(may_be_remote(address, space, mask), [&] {
     auto* i32 = ir.getInt32Ty();

@@ -88,7 +88,7 @@ WarpValue FunctionCompiler::thread_coordinate(unsigned c) {
     auto* row = ir.CreateUDiv(thread, nx);
     return c == 1 ? ir.CreateURem(row, ny) : ir.CreateUDiv(row, ny);
   };
-  switch (context.layout.layout) {
+  switch (context.kernel.layout.layout) {
     case LaneLayout::one_dimension:
       if (c == 0) value.shape = Shape::strided(1);
       value.bases = {c == 0 ? first : ir.getInt32(0)};
@@ -141,7 +141,7 @@ llvm::Value* FunctionCompiler::dynamic_stack(unsigned p) {
 
 llvm::Value* FunctionCompiler::frame_end() {
   // Never empty where the depth is unknown: a place to return to, as on a GPU.
-  const bool needs_one = context.open_depth && !f.is_entry;
+  const bool needs_one = context.kernel.open_depth && !f.is_entry;
   const std::uint64_t bytes = ptx::frame_bytes(std::max(f.local_bytes, needs_one ? 1u : 0u));
   return ir.CreateAdd(local_frame_, ir.getInt32(static_cast<std::uint32_t>(bytes)));
 }
@@ -165,14 +165,14 @@ std::vector<llvm::Value*> FunctionCompiler::local_base() {
 }
 
 llvm::Value* FunctionCompiler::variable_address(ptx::VariableId id) {
-  const ptx::Variable& v = context.module.variables[id];
+  const ptx::Variable& v = context.kernel.module.variables[id];
   auto* i64 = ir.getInt64Ty();
   switch (v.space) {
     case ptx::Space::shared: {
       bool dynamic = v.size == 0;
       llvm::Value* offset =
           dynamic ? launch_field(offsetof(LaunchContext, dynamic_shared_offset), ir.getInt32Ty(), "dynamic")
-                  : static_cast<llvm::Value*>(ir.getInt32(context.shared.offset[id]));
+                  : static_cast<llvm::Value*>(ir.getInt32(context.kernel.shared.offset[id]));
       return ir.CreateZExt(ir.CreateAdd(rank_base(), offset), i64);
     }
     case ptx::Space::local:
@@ -191,7 +191,7 @@ llvm::Value* FunctionCompiler::variable_address(ptx::VariableId id) {
 
 llvm::Value* FunctionCompiler::generic_constant(llvm::Value* address) {
   constexpr std::uint64_t kNarrow = 0xffffffff;
-  const ptx::VariableId id = context.module.first_constant();
+  const ptx::VariableId id = context.kernel.module.first_constant();
   if (id == ptx::kNone) return address;
   auto* window = ir.CreateAnd(variable_address(id), ~kNarrow);
   if (address->getType()->isVectorTy()) window = splat(window);

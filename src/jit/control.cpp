@@ -9,7 +9,7 @@ namespace raddle::jit {
 
 using ptx::Exit;
 
-FunctionCompiler::FunctionCompiler(ModuleContext& c, const Plan& p)
+FunctionCompiler::FunctionCompiler(ModuleContext& c, const FunctionPlan& p)
     : context(c),
       plan(p),
       f(p.function),
@@ -54,7 +54,7 @@ llvm::Function* FunctionCompiler::compile() {
 
 void FunctionCompiler::emit_prologue() {
   auto* pointer = ir.getPtrTy();
-  bool regions = f.is_entry && context.kind == exec::BlockKind::regions;
+  bool regions = f.is_entry && context.kernel.kind() == exec::BlockKind::regions;
   llvm::FunctionType* type;
   if (!f.is_entry)
     type = llvm::FunctionType::get(ir.getVoidTy(),
@@ -86,11 +86,11 @@ void FunctionCompiler::emit_prologue() {
   ir.SetInsertPoint(body_);
   if (f.is_entry) {
     local_frame_ = ir.getInt32(0);
-    if (context.open_depth) limit_host_stack();
-    if (context.has_dynamic_stack && !regions)  // a block's regions start with cleared contexts
+    if (context.kernel.open_depth) limit_host_stack();
+    if (context.kernel.has_dynamic_stack && !regions)  // a block's regions start with cleared contexts
       ir.CreateMemSet(dynamic_stack(0), ir.getInt8(0), sizeof(exec::WarpContext::dynamic_stack),
                       llvm::Align(4));
-    entry_mask_ = context.layout.full_warps
+    entry_mask_ = context.kernel.layout.full_warps
                       ? all_lanes(true)
                       : mask_from_bits(
                             warp_field(offsetof(exec::WarpContext, initial_lanes), ir.getInt32Ty(), "lanes"));
@@ -118,7 +118,8 @@ bool FunctionCompiler::moves_stack() const {
 /// the chain of calls that follows the last check, and to services (engine.cpp reserves it).
 void FunctionCompiler::limit_host_stack() {
   auto* here = ir.CreateIntrinsic(llvm::Intrinsic::frameaddress, {ir.getPtrTy()}, {ir.getInt32(0)});
-  auto* limit = ir.CreateSub(ir.CreatePtrToInt(here, ir.getInt64Ty()), ir.getInt64(context.call_stack));
+  auto* limit =
+      ir.CreateSub(ir.CreatePtrToInt(here, ir.getInt64Ty()), ir.getInt64(context.kernel.call_stack));
   ir.CreateStore(
       limit, ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), warp_, offsetof(exec::WarpContext, stack_limit)));
 }
@@ -133,7 +134,7 @@ void FunctionCompiler::check_host_stack() {
 /// A device function's frame must end below local memory's end, and below what its lanes have allocated
 /// there.
 void FunctionCompiler::check_stack() {
-  if (context.open_depth) check_host_stack();
+  if (context.kernel.open_depth) check_host_stack();
   auto* i32 = ir.getInt32Ty();
   auto* stack =
       ir.CreateTrunc(cta_field(offsetof(exec::CtaContext, local_stride), ir.getInt64Ty(), "stack"), i32);
@@ -142,7 +143,7 @@ void FunctionCompiler::check_stack() {
     fault(exec::FaultKind::stack_overflow, ir.CreateZExt(end, ir.getInt64Ty()),
           first_lane(function_->getArg(1)));
   });
-  if (!context.has_dynamic_stack) return;
+  if (!context.kernel.has_dynamic_stack) return;
   Mask full;
   for (unsigned p = 0; p < parts(); ++p) {
     auto* used =
@@ -203,7 +204,8 @@ void FunctionCompiler::emit_block(BlockId b) {
 
 /// Known when it is compiled: all 32 lanes run b, so that its accesses need no masks.
 bool FunctionCompiler::runs_all(BlockId b) const {
-  return f.is_entry && context.layout.full_warps && !context.functions_may_exit && plan.runs_all(b);
+  return f.is_entry && context.kernel.layout.full_warps && !context.kernel.functions_may_exit() &&
+         plan.runs_all(b);
 }
 
 void FunctionCompiler::add_lanes(BlockId target, const Mask& lanes_added) {
@@ -258,9 +260,9 @@ void FunctionCompiler::leave(const Mask& lanes_leaving) {
   auto* bits = mask_bits(lanes_leaving);
   if (others_remain) ir.CreateStore(ir.CreateAnd(lanes_inside(), ir.CreateNot(bits)), inside_);
   if (!thread_ends) return store_register_returns(lanes_leaving);
-  if (f.is_entry && (context.kind != exec::BlockKind::fibers || !others_remain)) return;
+  if (f.is_entry && (context.kernel.kind() != exec::BlockKind::fibers || !others_remain)) return;
   auto* live = ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), warp_, offsetof(exec::WarpContext, live_lanes));
-  if (context.kind == exec::BlockKind::fibers) {
+  if (context.kernel.kind() == exec::BlockKind::fibers) {
     if_then(ir.CreateICmpNE(bits, ir.getInt32(0)), [&] { call_service(exec::Service::exit_lanes, {bits}); });
   } else {
     ir.CreateStore(ir.CreateAnd(ir.CreateLoad(ir.getInt32Ty(), live), ir.CreateNot(bits)), live);

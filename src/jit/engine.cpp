@@ -1,6 +1,6 @@
-// The LLVM engine: from a kernel of a ptx::Module to code in memory. Order of work: choose the block kind
-// (block.h), compile the kernel and the device functions it reaches to LLVM IR, optimise, emit, hand out the
-// entry points.
+// The LLVM engine: from a kernel of a ptx::Module to code in memory. Order of work: plan the kernel
+// (kernel_plan.h), compile it and the device functions that it reaches to LLVM IR, optimise, emit, hand out
+// the entry points.
 #include "jit/engine.h"
 
 #include <llvm/Bitcode/BitcodeReader.h>
@@ -19,7 +19,7 @@
 #include "jit/codegen.h"
 #include "jit/compilation.h"
 #include "jit/executable.h"
-#include "jit/holds.h"
+#include "jit/function.h"
 #include "jit/host.h"
 #include "jit/stack_use.h"
 #include "ptx/inline.h"
@@ -29,19 +29,6 @@
 
 namespace raddle::jit {
 namespace {
-
-std::vector<bool> addresses_taken(const ptx::Module& module) {
-  std::vector<bool> taken(module.functions.size());
-  for (const auto& f : module.functions) {
-    for (const auto& i : f.instructions)
-      for (const auto& o : f.operands_of(i))
-        if (o.kind == ptx::Operand::Kind::function && i.op() != isa::Op::call) taken[o.index] = true;
-  }
-  for (const auto& v : module.variables)
-    for (const auto& r : v.relocations)
-      if (r.is_function) taken[r.index] = true;
-  return taken;
-}
 
 std::string bitcode_of(const llvm::Module& module) {
   std::string bitcode;
@@ -64,14 +51,6 @@ constexpr double kPatience = 2, kBudget = 30;
 constexpr std::size_t kFunctionSize = 60, kBlockSize = 40, kBeyond = 200'000;
 /// Bytes of the host's stack that services (printf, malloc, launches) may take, called from anywhere.
 constexpr std::uint64_t kServiceStack = 256u << 10;
-
-/// Bytes of the host's stack for calls of unknown depth, for a stack of so many bytes per thread in local
-/// memory: quick code keeps every register, and the masks, in its frames, many times what a GPU spills. Only
-/// what is touched is memory.
-std::uint64_t call_stack(std::uint32_t stack_bytes) {
-  constexpr std::uint64_t kLeast = 8u << 20, kTimes = 16;
-  return std::max(kLeast, kTimes * exec::kWarpSize * stack_bytes);
-}
 
 class JitEngine final : public exec::Engine {
  public:
@@ -161,39 +140,26 @@ class JitEngine final : public exec::Engine {
     llvm.setDataLayout(machine_->createDataLayout());
     llvm.setTargetTriple(machine_->getTargetTriple().str());
     declare_features(llvm, *machine_->getMCSubtargetInfo());
-    LayoutClass layout = layout_class(options.block, target_.simd.lanes);
-    const BlockChoice choice = choose_block_kind(module, kernel, needs, layout, target_.simd.lanes);
+    const KernelPlan plan(module, kernel, needs, options, target_.simd.lanes);
     DebugLines debug(llvm);
-    ModuleContext shared{.module = module,
-                         .llvm = llvm,
-                         .simd = target_.simd,
-                         .debug = debug,
-                         .layout = layout,
-                         .kind = choice.kind,
-                         .shared = ptx::shared_layout(module, kernel)};
-    shared.address_taken = addresses_taken(module);
-    shared.functions_may_exit = choice.functions_exit;
-    shared.has_dynamic_stack = needs.has_dynamic_stack;
-    shared.clustered = options.clustered;
-    shared.open_depth = needs.is_recursive || needs.has_indirect_calls || needs.has_dynamic_stack;
-    if (shared.open_depth) shared.call_stack = call_stack(options.stack_bytes);
-    auto* entry = compile_function(shared, module.functions[kernel]);
+    ModuleContext shared{.kernel = plan, .llvm = llvm, .simd = target_.simd, .debug = debug};
+    auto* entry = FunctionCompiler(shared, plan.function(kernel)).compile();
     while (!shared.to_compile.empty()) {
       auto id = shared.to_compile.back();
       shared.to_compile.pop_back();
-      compile_function(shared, module.functions[id]);
+      FunctionCompiler(shared, plan.function(id)).compile();
     }
-    const bool is_loops = choice.kind == exec::BlockKind::loops;
+    const bool is_loops = plan.kind() == exec::BlockKind::loops;
     if (is_loops) emit_block_function(llvm, debug, entry);
     debug.finish();
     set_target_attributes(llvm, target_);
-    executable.kind = choice.kind;
+    executable.kind = plan.kind();
     executable.statistics = shared.statistics;
     executable.local_bytes = needs.local_bytes;
     // Frames of calls whose depth is unknown, and what alloca takes, come out of CUDA's stack, whose end the
     // callee's prologue checks.
-    if (shared.open_depth) executable.local_bytes += options.stack_bytes;
-    executable.call_stack = shared.call_stack;
+    if (plan.open_depth) executable.local_bytes += options.stack_bytes;
+    executable.call_stack = plan.call_stack;
     executable.frame_bytes = shared.frame_bytes;
     return is_loops ? "block" : entry->getName().str();
   }
@@ -293,14 +259,6 @@ class JitEngine final : public exec::Engine {
                              JitExecutable& executable) {
     if (caches_) cache_.store(source.key, object->getBuffer());
     return link(std::move(object), source.entry, executable);
-  }
-
-  static llvm::Function* compile_function(ModuleContext& shared, const ptx::Function& f) {
-    Plan plan(shared.module, f, shared.layout, shared.simd.lanes);
-    if (!needs_holds(plan)) return FunctionCompiler(shared, plan).compile();
-    ptx::Function split = split_at_holds(f);
-    Plan held(shared.module, split, shared.layout, shared.simd.lanes, true);
-    return FunctionCompiler(shared, held).compile();
   }
 
   static Result<void> check(const ptx::Function& f, const ptx::KernelNeeds& needs) {

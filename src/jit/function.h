@@ -15,8 +15,8 @@
 #include "exec/services.h"
 #include "jit/emitter.h"
 #include "jit/frame.h"
+#include "jit/kernel_plan.h"
 #include "jit/line_table.h"
-#include "jit/plan.h"
 #include "jit/value.h"
 #include "ptx/device_services.h"
 
@@ -43,23 +43,14 @@ struct WarpValue {
   std::vector<llvm::Value*> parts;
 };
 
-/// What the functions of one kernel's LLVM module share.
+/// The LLVM module of a kernel while its functions are written.
 struct ModuleContext {
-  const ptx::Module& module;
+  const KernelPlan& kernel;
   llvm::Module& llvm;
   SimdForm simd;
   DebugLines& debug;
-  LayoutClass layout;
-  exec::BlockKind kind;
-  ptx::SharedLayout shared;
   std::map<ptx::FunctionId, llvm::Function*> functions;  ///< device functions declared so far
   std::vector<ptx::FunctionId> to_compile;               ///< of those, bodies still to come
-  std::vector<bool> address_taken;  ///< by function; a function pointer is FunctionId + 1
-  bool functions_may_exit = false;  ///< a device function executes `exit`
-  bool has_dynamic_stack = false;   ///< some function moves the thread's stack pointer
-  bool clustered = false;           ///< CTAs of one cluster reach each other's shared memory
-  bool open_depth = false;          ///< how deep calls nest is known when they run only
-  std::uint64_t call_stack = 0;     ///< open_depth: bytes of the host's stack for them
   exec::CodeStatistics statistics;
   std::uint32_t frame_bytes = 0;  ///< regions: state saved per warp
 };
@@ -68,14 +59,14 @@ llvm::Function* declare_device_function(ModuleContext& context, ptx::FunctionId 
 
 class FunctionCompiler {
  public:
-  FunctionCompiler(ModuleContext& context, const Plan& plan);
+  FunctionCompiler(ModuleContext& context, const FunctionPlan& plan);
 
   /// Kernel: `void(ptr warp)`, or `i32(ptr warp, ptr frame, i32 state)` for regions.
   /// Device function: `void(ptr warp, i32 lanes, ptr parameters, ptr returns, i32 local_frame)`.
   llvm::Function* compile();
 
   ModuleContext& context;
-  const Plan& plan;
+  const FunctionPlan& plan;
   const ptx::Function& f;
   Builder ir;
 

@@ -22,7 +22,7 @@ bool is_cluster_wait(const ptx::Instruction& i) {
 
 /// Lanes at the two may be members of one group: one spelling or another of the same operation, and no two
 /// different constant member masks.
-bool same_meeting(const Plan& plan, const ptx::Instruction& a, const ptx::Instruction& b) {
+bool same_meeting(const FunctionPlan& plan, const ptx::Instruction& a, const ptx::Instruction& b) {
   if (a.op() != b.op() || a.opcode->mods != b.opcode->mods || a.opcode->types != b.opcode->types)
     return false;
   if (a.opcode->form->members < 0) return true;
@@ -33,7 +33,7 @@ bool same_meeting(const Plan& plan, const ptx::Instruction& a, const ptx::Instru
 }
 
 /// Blocks that lanes waiting at pending(b) may come to without passing b.
-std::vector<bool> reachable_elsewhere(const Plan& plan, BlockId b) {
+std::vector<bool> reachable_elsewhere(const FunctionPlan& plan, BlockId b) {
   std::vector<bool> reached(plan.cfg.nodes.size());
   std::vector<BlockId> work;
   auto add = [&](BlockId x) {
@@ -51,7 +51,7 @@ std::vector<bool> reachable_elsewhere(const Plan& plan, BlockId b) {
 }
 
 /// Lanes that are elsewhere while b runs may come to an operation at which they and lanes in b should meet.
-bool may_meet_elsewhere(const Plan& plan, BlockId b) {
+bool may_meet_elsewhere(const FunctionPlan& plan, BlockId b) {
   const auto& f = plan.function;
   std::vector<bool> reached;
   for (std::uint32_t n = f.blocks[b].begin; n < f.blocks[b].end; ++n) {
@@ -69,12 +69,12 @@ bool may_meet_elsewhere(const Plan& plan, BlockId b) {
 
 }  // namespace
 
-bool may_leave_some(const Plan& plan, BlockId b) {
+bool may_leave_some(const FunctionPlan& plan, BlockId b) {
   if (!meeting_places(plan, b).empty()) return true;
   return plan.holds(b) && is_cluster_wait(plan.function.instructions[plan.function.blocks[b].begin]);
 }
 
-bool may_meet_callee(const Plan& plan, BlockId b) {
+bool may_meet_callee(const FunctionPlan& plan, BlockId b) {
   if (plan.pending(b).empty()) return false;
   const auto& f = plan.function;
   const auto reached = reachable_elsewhere(plan, b);
@@ -86,7 +86,7 @@ bool may_meet_callee(const Plan& plan, BlockId b) {
   });
 }
 
-bool needs_holds(const Plan& plan) {
+bool needs_holds(const FunctionPlan& plan) {
   if (plan.order.has_waiting_loop || plan.order.dispatched_loops > 0) return true;
   const auto& f = plan.function;
   for (BlockId b : plan.order.blocks) {
@@ -103,7 +103,7 @@ bool needs_holds(const Plan& plan) {
   return false;
 }
 
-std::vector<BlockId> meeting_places(const Plan& plan, BlockId b) {
+std::vector<BlockId> meeting_places(const FunctionPlan& plan, BlockId b) {
   std::vector<BlockId> places;
   if (!plan.holds(b)) return places;
   const auto& f = plan.function;
@@ -120,15 +120,11 @@ std::vector<BlockId> meeting_places(const Plan& plan, BlockId b) {
   return places;
 }
 
-bool barriers_apart(const ptx::Module& module, const ptx::Function& function, LayoutClass layout,
-                    unsigned part_lanes) {
-  Plan plan(module, function, layout, part_lanes);
-  if (!needs_holds(plan)) return false;
-  ptx::Function split = split_at_holds(function);
-  Plan held(module, split, layout, part_lanes, true);
-  return std::any_of(held.order.blocks.begin(), held.order.blocks.end(), [&](BlockId b) {
-    return !meeting_places(held, b).empty() && !is_warp_operation(split.instructions[split.blocks[b].begin]);
-  });
+bool barriers_apart(const FunctionPlan& plan) {
+  const auto& f = plan.function;
+  return plan.is_holding() && std::ranges::any_of(plan.order.blocks, [&](BlockId b) {
+           return !meeting_places(plan, b).empty() && !is_warp_operation(f.instructions[f.blocks[b].begin]);
+         });
 }
 
 ptx::Function split_at_holds(const ptx::Function& function) {

@@ -3,7 +3,7 @@
 // until the lanes that its member mask names have arrived, or have exited.
 #pragma once
 
-#include "jit/plan.h"
+#include "jit/function_plan.h"
 
 namespace raddle::jit {
 
@@ -11,23 +11,23 @@ namespace raddle::jit {
 bool holds_lanes(const isa::Opcode& opcode);
 
 /// The plan shows that lanes may run apart, so that holding is needed.
-bool needs_holds(const Plan& plan);
+bool needs_holds(const FunctionPlan& plan);
 
 /// Other blocks, of those where lanes may wait while b runs, that start with the operation that b starts
 /// with: lanes there and here wait for each other (same operation and members), or are at barriers of the
 /// block.
-std::vector<BlockId> meeting_places(const Plan& plan, BlockId b);
+std::vector<BlockId> meeting_places(const FunctionPlan& plan, BlockId b);
 
 /// Some of the lanes held at b may go on while the rest stays.
-bool may_leave_some(const Plan& plan, BlockId b);
+bool may_leave_some(const FunctionPlan& plan, BlockId b);
 
 /// Lanes that wait while b runs may come to an operation or a call at which they would meet lanes that b
 /// calls a function for. Those that only leave may not.
-bool may_meet_callee(const Plan& plan, BlockId b);
+bool may_meet_callee(const FunctionPlan& plan, BlockId b);
 
 /// Lanes of one warp may be at barriers of the block on several paths: their warp must be able to wait.
-bool barriers_apart(const ptx::Module& module, const ptx::Function& function, LayoutClass layout,
-                    unsigned part_lanes);
+/// @param plan  as the function is compiled: holding where that is needed
+bool barriers_apart(const FunctionPlan& plan);
 
 /// The function with a block boundary before every operation that holds lanes.
 ptx::Function split_at_holds(const ptx::Function& function);

@@ -36,7 +36,7 @@ WarpValue FunctionCompiler::address_of(const Operand& o, Mod space) {
     base.value = 0;
     base.type = Type::none;
     v = read(base);
-    if (space == Mod::none && context.module.variables[o.index].space == ptx::Space::shared)
+    if (space == Mod::none && context.kernel.module.variables[o.index].space == ptx::Space::shared)
       space = Mod::shared;
   } else {
     v.shape = Shape::uniform_value();
@@ -283,7 +283,7 @@ llvm::Instruction* FunctionCompiler::may_prefetch(llvm::Instruction* load) {
 /// next turn is prefetched here, far ahead of its use, for all warps come first.
 void FunctionCompiler::prefetch_next_turn(const Access& a, const Operand& address) {
   const Mod space = opcode().get(ModKind::space);
-  if (context.kind != exec::BlockKind::regions || address.base != Operand::Base::reg ||
+  if (context.kernel.kind() != exec::BlockKind::regions || address.base != Operand::Base::reg ||
       (space != Mod::global && space != Mod::none))
     return;
   const Operand* step = plan.step_around_barrier(block, address.index);

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <set>
 
-#include "jit/plan.h"
+#include "jit/function_plan.h"
 
 namespace raddle::jit {
 namespace {
@@ -58,7 +58,7 @@ bool is_ordinary_access(const isa::Opcode& opcode) {
 
 }  // namespace
 
-Shape Plan::special_shape(const Operand& o) const {
+Shape FunctionPlan::special_shape(const Operand& o) const {
   using isa::RegisterScope;
   switch (isa::kSpecialRegisters[o.index].scope) {
     case RegisterScope::thread:
@@ -87,7 +87,7 @@ Shape Plan::special_shape(const Operand& o) const {
   }
 }
 
-Shape Plan::operand_shape(const Operand& o) const {
+Shape FunctionPlan::operand_shape(const Operand& o) const {
   switch (o.kind) {
     case Operand::Kind::reg:
       return shapes_[o.index];
@@ -109,7 +109,7 @@ Shape Plan::operand_shape(const Operand& o) const {
   }
 }
 
-std::uint8_t Plan::value_alignment(const Operand& o) const {
+std::uint8_t FunctionPlan::value_alignment(const Operand& o) const {
   if (const Operand* immediate = constant(o)) return trailing_zeros(immediate->value);
   if (o.kind == Operand::Kind::reg && !o.negated)
     return shapes_[o.index].known ? lane_alignment(shapes_[o.index]) : 31;
@@ -120,7 +120,7 @@ std::uint8_t Plan::value_alignment(const Operand& o) const {
   return 0;
 }
 
-unsigned Plan::address_alignment(const Operand& address, Mod space) const {
+unsigned FunctionPlan::address_alignment(const Operand& address, Mod space) const {
   constexpr std::uint8_t kBases = 4;  // local memory and frames: 16 bytes; the other spaces' bases have more
   Operand base = address;
   base.negated = false;
@@ -134,7 +134,7 @@ unsigned Plan::address_alignment(const Operand& address, Mod space) const {
   return std::min({aligned, value_alignment(base), kBases});
 }
 
-Shape Plan::address_shape(const Operand& address) const {
+Shape FunctionPlan::address_shape(const Operand& address) const {
   if (address.base != Operand::Base::reg) return Shape::uniform_value();
   return shapes_[address.index];
 }
@@ -202,7 +202,7 @@ Shape Shape::with_offsets(const Offsets& offsets, bool checked, std::uint8_t ali
   return s;
 }
 
-Shape Plan::affine_result(const ptx::Instruction& i) const {
+Shape FunctionPlan::affine_result(const ptx::Instruction& i) const {
   const isa::Opcode& opcode = *i.opcode;
   auto operands = function.operands_of(i);
   const Operand& d = operands[0];
@@ -305,7 +305,7 @@ Shape Plan::affine_result(const ptx::Instruction& i) const {
 }
 
 /// Low bits that are zero in all lanes of what an address computation gives.
-std::uint8_t Plan::result_alignment(const ptx::Instruction& i) const {
+std::uint8_t FunctionPlan::result_alignment(const ptx::Instruction& i) const {
   const isa::Opcode& opcode = *i.opcode;
   auto operands = function.operands_of(i);
   if (operands[0].kind != Operand::Kind::reg || !is_address_width(operands[0].type) || opcode.has(Mod::sat) ||
@@ -342,7 +342,7 @@ std::uint8_t Plan::result_alignment(const ptx::Instruction& i) const {
   return 0;
 }
 
-Shape Plan::result_shape(const ptx::Instruction& i) const {
+Shape FunctionPlan::result_shape(const ptx::Instruction& i) const {
   const isa::Opcode& opcode = *i.opcode;
   const isa::RowText& row = *opcode.row->text;
   auto operands = function.operands_of(i);
@@ -394,7 +394,7 @@ Shape Plan::result_shape(const ptx::Instruction& i) const {
   return all_uniform ? Shape::uniform_value() : Shape::varying();
 }
 
-bool Plan::update_shapes() {
+bool FunctionPlan::update_shapes() {
   bool changed = false;
   auto set = [&](ptx::RegisterId r, Shape s) {
     Shape met = meet(shapes_[r], s);

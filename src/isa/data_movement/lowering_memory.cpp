@@ -107,8 +107,8 @@ void emit<Op::isspacep>(FunctionCompiler& c) {
     auto in_parameters = [&] { return within(parameters, ir.getInt64(std::max(c.f.parameter_bytes, 1u))); };
     auto in_constant = [&] {
       llvm::Value* any = c.all_lanes(false)[p];
-      for (ptx::VariableId id = 0; id < c.context.module.variables.size(); ++id) {
-        const auto& variable = c.context.module.variables[id];
+      for (ptx::VariableId id = 0; id < c.context.kernel.module.variables.size(); ++id) {
+        const auto& variable = c.context.kernel.module.variables[id];
         if (variable.space != Space::const_ || variable.function != ptx::kNone) continue;
         any = ir.CreateOr(
             any, within(c.variable_address(id), ir.getInt64(std::max<std::uint64_t>(variable.size, 1))));

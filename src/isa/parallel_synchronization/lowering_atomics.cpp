@@ -210,7 +210,7 @@ void atomic(FunctionCompiler& f, int destination, unsigned first, bool compare) 
   Mod space = f.opcode().get(ModKind::space);
   const bool shared = ptx::space_of(space) == ptx::Space::shared;
   Type type = f.opcode().type(f.opcode().type_count - 1), bits = isa::bits_type(isa::bit_size(type));
-  Atomic op{f, type, shared && !f.context.clustered, ordering_of(f.opcode())};
+  Atomic op{f, type, shared && !f.context.kernel.clustered, ordering_of(f.opcode())};
   ++f.context.statistics.memory_operations;
   ++f.context.statistics.not_vectorised;
   WarpValue address = f.address_of(f.operand(first), space);

@@ -15,7 +15,7 @@ void with_lanes(FunctionCompiler& f, const std::function<void(llvm::Value*)>& th
 }
 
 void sync(FunctionCompiler& f) {
-  if (f.context.kind == exec::BlockKind::regions) return f.emit_barrier_region();
+  if (f.context.kernel.kind() == exec::BlockKind::regions) return f.emit_barrier_region();
   if (f.met_barrier()) return;
   auto* first = f.mask_bits(f.executing());
   auto* id = f.of_first(0, first);

@@ -1,4 +1,4 @@
-// JIT: special registers, as values of a warp whose shape Plan::special_shape derives from the row.
+// JIT: special registers, as values of a warp whose shape FunctionPlan::special_shape derives from the row.
 // Source: PTX ISA "Special Registers".
 #include "exec/cluster.h"
 #include "jit/function.h"
@@ -57,7 +57,7 @@ llvm::Value* nctaid(FunctionCompiler& f, unsigned offset) {
   return launch32(f, offsetof(LaunchContext, nctaid) + offset, "nctaid");
 }
 llvm::Value* cluster_extent(FunctionCompiler& f, unsigned offset) {
-  if (!f.context.clustered) return f.ir.getInt32(1);  // every CTA is a cluster of its own
+  if (!f.context.kernel.clustered) return f.ir.getInt32(1);  // every CTA is a cluster of its own
   return launch32(f, offsetof(LaunchContext, cluster_shape) + offset, "cluster");
 }
 

@@ -4,6 +4,7 @@
 // others (docs/adr/0011).
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "exec/executable.h"
@@ -67,14 +68,21 @@ struct Target {
   bool backward;  ///< position not after the source's: poll
 };
 
-class Plan {
- public:
-  /// @param hold  hold groups of lanes at synchronising operations (holds.h); they must start their blocks
-  Plan(const ptx::Module& module, const ptx::Function& function, LayoutClass layout, unsigned part_lanes,
-       bool hold = false);
+/// Whether groups of lanes are held at synchronising operations until those that they wait for have come
+/// (holds.h).
+enum class Holding : std::uint8_t { none, groups };
 
+class FunctionPlan {
+ public:
+  FunctionPlan(const ptx::Module& module, const ptx::Function& function, LayoutClass layout,
+               unsigned part_lanes, Holding holding);
+
+ private:
+  const std::unique_ptr<const ptx::Function> split_;  ///< holding: has a block for every such operation
+
+ public:
   const ptx::Module& module;
-  const ptx::Function& function;
+  const ptx::Function& function;  ///< as it is compiled: the module's own, or its blocks split for holding
   const LayoutClass layout;
   const unsigned part_lanes;
   const ptx::Cfg cfg;
@@ -87,6 +95,7 @@ class Plan {
   const std::vector<BlockId>& pending(BlockId b) const { return pending_[b]; }
   /// Lanes that wait elsewhere may still read r: a definition in b must keep their values.
   bool must_blend(BlockId b, ptx::RegisterId r) const;
+  bool is_holding() const { return split_ != nullptr; }
   /// b starts with an operation at which a group may have to wait for lanes that are pending elsewhere.
   bool holds(BlockId b) const { return holds_[b] && !pending_[b].empty(); }
   /// A lane comes to one of the two just once, and only then to the other: those that wait at the one are

@@ -1,5 +1,5 @@
 // Pending sets and control transitions; the shapes half lies in shapes.cpp.
-#include "jit/plan.h"
+#include "jit/function_plan.h"
 
 #include <algorithm>
 
@@ -37,29 +37,31 @@ LayoutClass layout_class(exec::BlockShape block, unsigned part_lanes) {
   return result;
 }
 
-Plan::Plan(const ptx::Module& m, const ptx::Function& f, LayoutClass l, unsigned lanes, bool hold)
-    : module(m),
-      function(f),
+FunctionPlan::FunctionPlan(const ptx::Module& m, const ptx::Function& f, LayoutClass l, unsigned lanes,
+                           Holding holding)
+    : split_(holding == Holding::groups ? std::make_unique<const ptx::Function>(split_at_holds(f)) : nullptr),
+      module(m),
+      function(split_ ? *split_ : f),
       layout(l),
       part_lanes(lanes),
-      cfg(ptx::build_cfg(f)),
-      live(ptx::liveness(f, cfg)),
-      order(linear_order(m, f, cfg)),
-      shapes_(f.registers.size()),
+      cfg(ptx::build_cfg(function)),
+      live(ptx::liveness(function, cfg)),
+      order(linear_order(m, function, cfg)),
+      shapes_(function.registers.size()),
       dominators_(cfg),
-      in_cycle_(f.blocks.size()),
-      divergent_(f.blocks.size()),
-      may_be_empty_(f.blocks.size()),
-      holds_(f.blocks.size()),
-      pending_(f.blocks.size()) {
+      in_cycle_(function.blocks.size()),
+      divergent_(function.blocks.size()),
+      may_be_empty_(function.blocks.size()),
+      holds_(function.blocks.size()),
+      pending_(function.blocks.size()) {
   for (const ptx::Loop& loop : ptx::find_loops(cfg))
     for (BlockId b : loop.body) in_cycle_[b] = true;
-  if (hold)
+  if (is_holding())
     for (BlockId b : order.blocks)
-      holds_[b] =
-          f.blocks[b].begin != f.blocks[b].end && holds_lanes(*f.instructions[f.blocks[b].begin].opcode);
+      holds_[b] = function.blocks[b].begin != function.blocks[b].end &&
+                  holds_lanes(*function.instructions[function.blocks[b].begin].opcode);
   find_constants();
-  for (ptx::VariableId id : f.parameters)  // .reg formals of a function: written by the prologue
+  for (ptx::VariableId id : function.parameters)  // .reg formals of a function: written by the prologue
     if (m.variables[id].space == ptx::Space::reg) shapes_[m.variables[id].offset] = Shape::varying();
   do {
     find_pending();
@@ -70,14 +72,14 @@ Plan::Plan(const ptx::Module& m, const ptx::Function& f, LayoutClass l, unsigned
 
 /// Registers that are read but never hold a value computed from defined ones: zero in all lanes. True if
 /// there were any.
-bool Plan::define_unwritten() {
+bool FunctionPlan::define_unwritten() {
   bool any = false;
   for (Shape& shape : shapes_)
     if (!shape.known) shape = Shape::uniform_value(), any = true;
   return any;
 }
 
-std::vector<BlockId> Plan::with(BlockId b, std::initializer_list<BlockId> more) const {
+std::vector<BlockId> FunctionPlan::with(BlockId b, std::initializer_list<BlockId> more) const {
   std::vector<BlockId> set = pending_[b];
   for (BlockId x : more) {
     auto at = std::lower_bound(set.begin(), set.end(), x);
@@ -86,11 +88,11 @@ std::vector<BlockId> Plan::with(BlockId b, std::initializer_list<BlockId> more) 
   return set;
 }
 
-bool Plan::must_blend(BlockId b, ptx::RegisterId r) const {
+bool FunctionPlan::must_blend(BlockId b, ptx::RegisterId r) const {
   return std::any_of(pending_[b].begin(), pending_[b].end(), [&](BlockId x) { return live.live(x, r); });
 }
 
-std::vector<Target> Plan::targets(BlockId b, const std::vector<BlockId>& set) const {
+std::vector<Target> FunctionPlan::targets(BlockId b, const std::vector<BlockId>& set) const {
   std::vector<Target> result;
   std::vector<BlockId> rest = set;
   std::sort(rest.begin(), rest.end(),
@@ -120,7 +122,7 @@ std::vector<Target> Plan::targets(BlockId b, const std::vector<BlockId>& set) co
   return result;
 }
 
-bool Plan::add_transition(BlockId from, const std::vector<BlockId>& set, bool sure) {
+bool FunctionPlan::add_transition(BlockId from, const std::vector<BlockId>& set, bool sure) {
   bool changed = false;
   std::vector<BlockId> rest = set;
   for (const Target& t : targets(from, set)) {
@@ -134,7 +136,7 @@ bool Plan::add_transition(BlockId from, const std::vector<BlockId>& set, bool su
   return changed;
 }
 
-void Plan::find_constants() {
+void FunctionPlan::find_constants() {
   constants_.assign(function.registers.size(), nullptr);
   std::vector<std::uint32_t> definitions(function.registers.size());
   ptx::RegisterUses uses;
@@ -151,12 +153,12 @@ void Plan::find_constants() {
     if (definitions[r] != 1) constants_[r] = nullptr;
 }
 
-const ptx::Operand* Plan::constant(const ptx::Operand& o) const {
+const ptx::Operand* FunctionPlan::constant(const ptx::Operand& o) const {
   if (o.kind == ptx::Operand::Kind::immediate) return &o;
   return o.kind == ptx::Operand::Kind::reg && !o.negated ? constants_[o.index] : nullptr;
 }
 
-const ptx::Operand* Plan::step_around_barrier(BlockId b, ptx::RegisterId r) const {
+const ptx::Operand* FunctionPlan::step_around_barrier(BlockId b, ptx::RegisterId r) const {
   if (order.loop_of[b] == ptx::kNone) return nullptr;
   const Loop& loop = order.loops[order.loop_of[b]];
   const ptx::Operand* step = nullptr;
@@ -190,7 +192,7 @@ const ptx::Operand* Plan::step_around_barrier(BlockId b, ptx::RegisterId r) cons
   return fixed ? step : nullptr;
 }
 
-void Plan::find_pending() {
+void FunctionPlan::find_pending() {
   // Lanes may leave by ret while others wait: then not even a sole waiting block is sure to have lanes.
   for (bool changed = true; changed;) {
     changed = false;
@@ -218,7 +220,7 @@ void Plan::find_pending() {
   }
 }
 
-bool Plan::update_divergence() {
+bool FunctionPlan::update_divergence() {
   bool changed = false;
   for (BlockId b : order.blocks) {
     if (divergent_[b]) continue;

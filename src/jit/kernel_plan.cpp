@@ -1,0 +1,109 @@
+#include "jit/kernel_plan.h"
+
+#include <algorithm>
+
+#include "jit/holds.h"
+
+namespace raddle::jit {
+namespace {
+
+using exec::BlockKind;
+
+std::vector<bool> addresses_taken(const ptx::Module& module) {
+  std::vector<bool> taken(module.functions.size());
+  for (const auto& f : module.functions) {
+    for (const auto& i : f.instructions)
+      for (const auto& o : f.operands_of(i))
+        if (o.kind == ptx::Operand::Kind::function && i.op() != isa::Op::call) taken[o.index] = true;
+  }
+  for (const auto& v : module.variables)
+    for (const auto& r : v.relocations)
+      if (r.is_function) taken[r.index] = true;
+  return taken;
+}
+
+/// Bytes of the host's stack for calls of unknown depth, for a stack of so many bytes per thread in local
+/// memory: quick code keeps every register, and the masks, in its frames, many times what a GPU spills. Only
+/// what is touched is memory.
+std::uint64_t call_stack_of(std::uint32_t stack_bytes) {
+  constexpr std::uint64_t kLeast = 8u << 20, kTimes = 16;
+  return std::max(kLeast, kTimes * exec::kWarpSize * stack_bytes);
+}
+
+/// Of the CTA, or of its cluster.
+bool is_barrier(const isa::Opcode& opcode) {
+  const isa::Scope scope = opcode.row->text->scope;
+  return scope == isa::Scope::cta || scope == isa::Scope::cluster;
+}
+
+/// `bar.sync 0` by all threads: the one a region loop can do.
+bool is_plain_barrier(const ptx::Function& f, const ptx::Instruction& i) {
+  const isa::Opcode& opcode = *i.opcode;
+  if (!opcode.is(isa::Effects::sync) || opcode.row->operands.size() != 2) return false;
+  auto operands = f.operands_of(i);
+  return operands[0].kind == ptx::Operand::Kind::immediate && operands[0].value == 0 &&
+         operands[1].kind == ptx::Operand::Kind::none && i.guard == ptx::kNone;
+}
+
+}  // namespace
+
+KernelPlan::KernelPlan(const ptx::Module& m, ptx::FunctionId k, const ptx::KernelNeeds& needs,
+                       const exec::CompileOptions& options, unsigned lanes)
+    : module(m),
+      kernel(k),
+      part_lanes(lanes),
+      layout(layout_class(options.block, lanes)),
+      shared(ptx::shared_layout(m, k)),
+      address_taken(addresses_taken(m)),
+      has_dynamic_stack(needs.has_dynamic_stack),
+      clustered(options.clustered),
+      open_depth(needs.is_recursive || needs.has_indirect_calls || needs.has_dynamic_stack),
+      call_stack(open_depth ? call_stack_of(options.stack_bytes) : 0) {
+  choose_kind(needs);
+}
+
+/// Twice through the fixpoint only where lanes turn out to have to be held.
+const FunctionPlan& KernelPlan::function(ptx::FunctionId id) const {
+  auto& plan = functions_[id];
+  if (plan) return *plan;
+  auto make = [&](Holding holding) {
+    return std::make_unique<const FunctionPlan>(module, module.functions[id], layout, part_lanes, holding);
+  };
+  plan = make(Holding::none);
+  if (needs_holds(*plan)) plan = make(Holding::groups);
+  return *plan;
+}
+
+struct KernelPlan::Traits {
+  bool barriers = false, other_barriers = false, waiting = false, indirect = false, exits = false;
+};
+
+KernelPlan::Traits KernelPlan::traits_of(ptx::FunctionId id) const {
+  const FunctionPlan& plan = function(id);
+  const ptx::Function& f = plan.function;
+  Traits t{.waiting = plan.order.has_waiting_loop};
+  for (const auto& i : f.instructions) {
+    if (is_barrier(*i.opcode)) (is_plain_barrier(f, i) ? t.barriers : t.other_barriers) = true;
+    t.indirect |= i.extra != ptx::kNone && i.opcode->is(isa::Effects::control) && i.op() == isa::Op::call &&
+                  f.calls[i.extra].callee.kind != ptx::Operand::Kind::function;
+    t.exits |= i.op() == isa::Op::exit;
+  }
+  return t;
+}
+
+/// The kind that fits the kernel and the functions it calls (K-4, K-5): loops without barriers, regions
+/// between plain barriers, fibers for everything else.
+void KernelPlan::choose_kind(const ptx::KernelNeeds& needs) {
+  const Traits own = traits_of(kernel);
+  bool fibers =
+      own.other_barriers || own.waiting || own.indirect || (own.barriers && barriers_apart(function(kernel)));
+  for (auto id : needs.callees) {
+    if (module.functions[id].is_declaration || id == kernel) continue;
+    const Traits t = traits_of(id);
+    fibers |= t.barriers || t.other_barriers || t.waiting || t.indirect;
+    functions_may_exit_ |= t.exits;
+  }
+  kind_ = fibers ? BlockKind::fibers : own.barriers ? BlockKind::regions : BlockKind::loops;
+}
+
+}  // namespace raddle::jit

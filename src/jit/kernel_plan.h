@@ -1,0 +1,44 @@
+// Everything that is decided about a kernel before its code is written, once for each compilation: how the
+// warps of its blocks run, what its functions share, and the plan of each of them.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "jit/function_plan.h"
+
+namespace raddle::jit {
+
+class KernelPlan {
+ public:
+  /// @param part_lanes  lanes of a SIMD part of the host
+  KernelPlan(const ptx::Module& module, ptx::FunctionId kernel, const ptx::KernelNeeds& needs,
+             const exec::CompileOptions& options, unsigned part_lanes);
+
+  const ptx::Module& module;
+  const ptx::FunctionId kernel;
+  const unsigned part_lanes;
+  const LayoutClass layout;
+  const ptx::SharedLayout shared;
+  const std::vector<bool> address_taken;  ///< by function; a function pointer is FunctionId + 1
+  const bool has_dynamic_stack;           ///< some function moves the thread's stack pointer
+  const bool clustered;                   ///< CTAs of one cluster reach each other's shared memory
+  const bool open_depth;                  ///< how deep calls nest is known when they run only
+  const std::uint64_t call_stack;         ///< open_depth: bytes of the host's stack for them
+
+  exec::BlockKind kind() const { return kind_; }
+  bool functions_may_exit() const { return functions_may_exit_; }  ///< a device function executes `exit`
+  /// How the kernel, or a device function that it reaches, is compiled.
+  const FunctionPlan& function(ptx::FunctionId id) const;
+
+ private:
+  struct Traits;
+  Traits traits_of(ptx::FunctionId id) const;
+  void choose_kind(const ptx::KernelNeeds& needs);
+
+  mutable std::map<ptx::FunctionId, std::unique_ptr<const FunctionPlan>> functions_;
+  exec::BlockKind kind_ = exec::BlockKind::loops;
+  bool functions_may_exit_ = false;
+};
+
+}  // namespace raddle::jit
