@@ -13,8 +13,12 @@ TOOLKIT = os.path.dirname(os.path.dirname(shutil.which("nvcc") or "/usr/local/cu
 COMPILER = "clang-19"  # which Raddle is built with
 # Programs that are not instrumented cannot load libraries that are.
 SANITIZED = os.environ.get("RADDLE_SANITIZE")
-HAS_RUNTIME = not SANITIZED and shutil.which("nvcc") and os.path.exists(f"{LIBRARIES}/libcudart_static.a")
-NEEDS_RUNTIME = "no nvcc on this machine, or Raddle's runtime is not built, or built with sanitizers"
+# Why a test cannot run here; empty if it can.
+NO_LIBRARIES = "libraries built with sanitizers" if SANITIZED else ""
+NO_RUNTIME = NO_LIBRARIES or ("" if shutil.which("nvcc") else "no nvcc on this machine") or (
+    "" if os.path.exists(f"{LIBRARIES}/libcudart_static.a") else "Raddle's runtime is not built (ninja -C build programs)")
+NO_NVRTC = NO_LIBRARIES or ("" if os.path.exists(f"{TOOLKIT}/include/nvrtc.h") else "no NVRTC of NVIDIA's toolkit on this machine")
+NOT_ASKED = "" if os.environ.get("RADDLE_TEST_ALL") else "takes a minute; RADDLE_TEST_ALL=1 runs it"
 
 # A program as nvcc links it is one with this section, in which the runtime is either called or contained.
 SEGMENT = '__attribute__((section(".nvFatBinSegment"), used)) static long segment[3] = {1};\n'
@@ -114,7 +118,7 @@ class Programs(CommandTest):
         self.assertIn("there is no PTX in it, only machine code", output)
         self.fails(INVALID, "doctor", self.write("text", "no program"))
 
-    @unittest.skipIf(SANITIZED, "libraries built with sanitizers")
+    @unittest.skipIf(NO_LIBRARIES, NO_LIBRARIES)
     def test_doctor_names_missing_calls(self):
         program = self.compile("app", "int cuGraphCreate(void*, int); int cuInit(int);\n"
                                       "int main(void) { return cuInit(0) + cuGraphCreate(0, 0); }", f"-L{LIBRARIES}", "-lcuda")
@@ -134,7 +138,7 @@ class Programs(CommandTest):
             self.assertEqual(status, UNSUPPORTED)
             self.assertIn(f"to do: {library} is ", output)
 
-    @unittest.skipIf(SANITIZED, "libraries built with sanitizers")
+    @unittest.skipIf(NO_LIBRARIES, NO_LIBRARIES)
     # proves: K-15b
     def test_exec_finds_our_driver_before_another(self):
         os.mkdir(self.path("other"))
@@ -167,7 +171,7 @@ class Programs(CommandTest):
         self.assertEqual(done.stdout.splitlines(), [f"-L{LIBRARIES}", "-Xlinker", f"-rpath={LIBRARIES}", "-code=sm_90,compute_90",
                                                     "-arch=compute_90", "a b.cu", "--help"])
 
-    @unittest.skipUnless(os.path.exists(f"{TOOLKIT}/include/nvrtc.h") and not SANITIZED, "libraries built with sanitizers, or no NVRTC of NVIDIA's toolkit on this machine")
+    @unittest.skipIf(NO_NVRTC, NO_NVRTC)
     # proves: K-18c
     def test_what_nvrtc_calls_machine_code_runs(self):
         # As built for NVIDIA's: its folder goes before LD_LIBRARY_PATH.
@@ -176,7 +180,7 @@ class Programs(CommandTest):
                                f"-Wl,--disable-new-dtags,-rpath,{folder}")
         self.assertEqual(self.succeeds("exec", program), "answer 42\n")
 
-    @unittest.skipUnless(HAS_RUNTIME, NEEDS_RUNTIME)
+    @unittest.skipIf(NO_RUNTIME, NO_RUNTIME)
     def test_relocatable_code_is_linked(self):
         self.write("twice.cu", "__device__ int seed = 21;\n__device__ int twice(int x) { return 2 * x; }\n")
         program = self.nvcc("linked", APP.replace("*p = 42", "*p = twice(seed)").replace(
@@ -185,7 +189,7 @@ class Programs(CommandTest):
         self.assertEqual(subprocess.run([program], capture_output=True, text=True, timeout=60).stdout, "answer 42\n")
         self.assertIn("1 of 1 kernels can run", self.raddle("doctor", program)[1])
 
-    @unittest.skipUnless(HAS_RUNTIME, NEEDS_RUNTIME)
+    @unittest.skipIf(NO_RUNTIME, NO_RUNTIME)
     def test_programs_built_by_nvcc(self):
         program = self.nvcc("linked", APP, "-gencode", "arch=compute_90,code=sm_90", command=(RADDLE, "nvcc"))
         self.assertEqual(subprocess.run([program], capture_output=True, text=True, timeout=60).stdout, "answer 42\n")
@@ -197,7 +201,7 @@ class Programs(CommandTest):
         no_ptx = self.nvcc("no_ptx", APP, "-gencode", "arch=compute_90,code=sm_90", "-cudart", "shared")
         self.assertIn("no PTX in it", self.raddle("exec", no_ptx)[2])
 
-    @unittest.skipUnless(HAS_RUNTIME and os.environ.get("RADDLE_TEST_ALL"), "takes a minute (RADDLE_TEST_ALL); " + NEEDS_RUNTIME)
+    @unittest.skipIf(NO_RUNTIME or NOT_ASKED, NO_RUNTIME or NOT_ASKED)
     def test_cmake_projects(self):
         self.write("app.cu", APP)
         self.write("driver.cpp", '#include <cuda.h>\n#include <cstdio>\nint main() { int v = 0; cuDriverGetVersion(&v); printf("%d\\n", v); }')
