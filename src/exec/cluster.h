@@ -23,6 +23,9 @@ namespace raddle::exec {
 // barrier is in that phase or in the next one: the next cannot complete without this lane, which arrives
 // there only after it has waited.
 
+/// Of ClusterContext::barrier: phases completed.
+inline constexpr std::uint64_t kClusterPhaseBits = 0xffff'ffff'0000'0000;
+
 /// CTAs per phase, unpacked.
 struct ClusterPhase {
   std::uint32_t number = 0;   ///< phases completed

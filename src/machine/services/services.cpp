@@ -105,7 +105,12 @@ std::uint32_t cluster_waiting(WarpContext* context, std::uint32_t lanes) {
 void cluster_wait(WarpContext* context, std::uint32_t lanes) {
   Warp& warp = cluster_warp(context, lanes & ~context->cluster_joined, exec::kNotArrived);
   Worker& worker = *warp.block->worker;
-  while (exec::wait_for_cluster(*context, lanes) != 0) worker.wait_for_cluster(warp);
+  const std::atomic<std::uint64_t>& barrier = context->cta->cluster->barrier;
+  for (;;) {
+    const std::uint64_t seen = barrier.load(std::memory_order_acquire);  // before the look, which may find more
+    if (exec::wait_for_cluster(*context, lanes) == 0) break;
+    worker.wait_for_word(warp, {&barrier, exec::kClusterPhaseBits, seen & exec::kClusterPhaseBits});
+  }
   worker.pause_after_many_phases(warp);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -17,6 +18,16 @@ namespace raddle::machine {
 
 class Worker;
 struct Block;
+
+/// What a warp can wait for besides the barriers of its block: a word of memory that another warp, another
+/// worker or the host changes. Nobody tells the block; it looks.
+struct WordWait {
+  const std::atomic<std::uint64_t>* word = nullptr;
+  std::uint64_t mask = 0, value = 0;
+
+  bool is_over() const { return (word->load(std::memory_order_acquire) & mask) != value; }
+  bool operator==(const WordWait&) const = default;
+};
 
 /// A fiber of a block. Its block switches among those that can run.
 struct Strand {
@@ -62,14 +73,18 @@ struct Block {
 
   // Masks over its fibers: warps, or runners.
   std::uint32_t unfinished = 0;
-  std::uint32_t runnable = 0;         ///< neither finished nor waiting at a barrier
+  std::uint32_t runnable = 0;         ///< neither finished nor waiting at a barrier or for a word
   std::uint32_t yielded = 0;          ///< runnable ones that yielded since the block last made progress
   std::uint32_t current = 0;          ///< the one that runs, or is to be resumed
   std::uint32_t turns = 0;            ///< that it was given, since a CTA of its task ended here
   std::uint32_t barriers_in_use = 0;  ///< mask over barriers with arrivals
   std::array<std::uint32_t, exec::kMaxBarriers> waiters{};  ///< by barrier: mask of warps
-  std::uint32_t cluster_waiters = 0;  ///< warps that wait for a phase of the cluster's barrier to end
-  std::uint32_t cluster_phase = 0;    ///< phases of it that were over when the block last looked
+  struct WordWaiters {
+    WordWait wait;
+    std::uint32_t warps = 0;  ///< mask; never empty
+  };
+  std::array<WordWaiters, kMaxWarps> word_waiters{};  ///< no two for the same
+  std::uint32_t word_waits = 0;                       ///< of these: in use
 
   BlockMemory memory;
   std::array<std::unique_ptr<Warp>, kMaxWarps> warps;

@@ -134,7 +134,7 @@ void Worker::take_cta(Block& block, CtaRun& grant) {
     prepare_warps(block);
   } else {
     block.unfinished = block.runnable = 1;
-    block.cluster_waiters = 0;
+    block.word_waits = 0;
     block.runners[0]->suspended = nullptr;
   }
 }
@@ -158,7 +158,7 @@ void Worker::prepare_warps(Block& block) {
   }
   block.unfinished = block.runnable = count == 32 ? ~0u : (1u << count) - 1;
   block.barriers_in_use = 0;
-  block.cluster_waiters = block.cluster_phase = 0;
+  block.word_waits = 0;
   block.waiters.fill(0);
   if (random_ != 0) block.current = pick(block.runnable, 0);
 }

@@ -1,6 +1,7 @@
 // The ring of a block's fibers: a barrier wait switches straight to the next warp that can run, one switch
 // per warp and barrier; only a block in which every warp waits, or whose time slice is over, goes back to the
 // worker's scheduler (K-2, K-5, K-7).
+#include <algorithm>
 #include <bit>
 
 #include "base/assert.h"
@@ -77,7 +78,7 @@ void Worker::wait_at_barriers(Warp& warp, std::uint32_t barriers) {
   Block& block = *warp.block;
   for (std::uint32_t rest = barriers; rest != 0; rest &= rest - 1)
     block.waiters[static_cast<std::uint32_t>(std::countr_zero(rest))] |= 1u << warp.index;
-  wait_for_phase(warp);
+  wait_until_runnable(warp);
   for (std::uint32_t rest = barriers; rest != 0; rest &= rest - 1)  // those whose phase goes on
     block.waiters[static_cast<std::uint32_t>(std::countr_zero(rest))] &= ~(1u << warp.index);
 }
@@ -85,33 +86,39 @@ void Worker::wait_at_barriers(Warp& warp, std::uint32_t barriers) {
 void Worker::wait_at_barrier(Warp& warp, std::uint32_t id) {
   Block& block = *warp.block;
   block.waiters[id] |= 1u << warp.index;
-  wait_for_phase(warp);
+  wait_until_runnable(warp);
 }
 
-/// Runs other warps, or other blocks, until lanes of the warp need not wait for the cluster; the caller looks
-/// whether none does.
-void Worker::wait_for_cluster(Warp& warp) {
-  warp.block->cluster_waiters |= 1u << warp.index;
-  wait_for_phase(warp);
+void Worker::wait_for_word(Warp& warp, const WordWait& wait) {
+  Block& block = *warp.block;
+  Block::WordWaiters* const end = block.word_waiters.data() + block.word_waits;
+  Block::WordWaiters* const same = std::find_if(
+      block.word_waiters.data(), end, [&](const Block::WordWaiters& each) { return each.wait == wait; });
+  if (same == end) *end = {wait, 0}, ++block.word_waits;
+  same->warps |= 1u << warp.index;
+  wait_until_runnable(warp);
 }
 
-/// Lets the warps go on that wait for a phase of the cluster's barrier which is over. Nobody tells the block:
-/// others complete it, on other workers.
-void Worker::look_at_cluster(Block& block) {
-  const std::uint32_t phase = exec::phases_completed(*block.cta.cluster);
-  if (phase == block.cluster_phase) return;
-  block.cluster_phase = phase;
-  block.runnable |= block.cluster_waiters;
-  block.cluster_waiters = 0;
-  block.yielded = 0;
-  ++progress_;
+/// Lets the warps go on whose words have changed.
+void Worker::look_at_words(Block& block) {
+  for (std::uint32_t i = 0; i < block.word_waits;) {
+    Block::WordWaiters& each = block.word_waiters[i];
+    if (!each.wait.is_over()) {
+      ++i;
+      continue;
+    }
+    block.runnable |= each.warps;
+    block.yielded = 0;
+    ++progress_;
+    each = block.word_waiters[--block.word_waits];
+  }
 }
 
-/// Runs other warps, or other blocks, until a barrier that the warp waits at completes a phase.
-void Worker::wait_for_phase(Warp& warp) {
+/// Runs other warps, or other blocks, until what the warp waits for has come.
+void Worker::wait_until_runnable(Warp& warp) {
   Block& block = *warp.block;
   block.runnable &= ~(1u << warp.index);
-  if (block.cluster_waiters != 0) look_at_cluster(block);
+  look_at_words(block);
   if (block.runnable == 0) unstick(block);
   const std::uint32_t fresh = block.runnable & ~block.yielded;
   if (fresh != 0) {
@@ -130,7 +137,7 @@ void Worker::set_aside(Block& block, bool for_others) {
   const std::uint32_t warp = block.cta.running_warp;
   Strand& self = block.strand(block.current);
   block.yielded |= 1u << self.index;
-  if (block.cluster_waiters != 0) look_at_cluster(block);
+  look_at_words(block);
   const std::uint32_t fresh = block.runnable & ~block.yielded;
   if (fresh == 0) block.yielded = 0;
   const std::uint32_t next = pick(fresh != 0 ? fresh : block.runnable, self.index);
@@ -201,8 +208,8 @@ void Worker::finish_warp(Warp& warp) {
   block.yielded = 0;
 }
 
-/// Every warp left waits at a barrier. Those of the block nobody else can end: either one only lacks threads
-/// that have exited (K-6), or this is a deadlock, unless the cluster's barrier lets some of the warps go on.
+/// Every warp left waits. Nobody else can end waits at the block's barriers: either one only lacks threads that
+/// have exited (K-6), or this is a deadlock, unless some of the warps wait for words.
 void Worker::unstick(Block& block) {
   const std::uint32_t exited = block.cta.warp_count * exec::kWarpSize - block.cta.live_threads;
   for (std::uint32_t rest = block.barriers_in_use; rest != 0; rest &= rest - 1) {
@@ -210,9 +217,9 @@ void Worker::unstick(Block& block) {
     if (block.waiters[id] != 0 && exec::complete_counting_exited(block.cta.barriers[id], exited))
       after_phase(block, id);
   }
-  while (block.runnable == 0 && block.cluster_waiters != 0) {
+  while (block.runnable == 0 && block.word_waits != 0) {
     leave_to_scheduler(block, block.current_fiber(), Block::Status::waiting);
-    look_at_cluster(block);
+    look_at_words(block);
   }
   if (block.runnable != 0) return;
   const auto waiting = static_cast<std::uint32_t>(std::countr_zero(block.unfinished));

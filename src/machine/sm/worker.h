@@ -70,7 +70,8 @@ class Worker {
   void wait_at_barrier(Warp& warp, std::uint32_t id);
   /// Waits until one of several barriers completes a phase; the warp's lanes have been counted already.
   void wait_at_barriers(Warp& warp, std::uint32_t barriers);
-  void wait_for_cluster(Warp& warp);
+  /// Waits until the word has changed; what it becomes meanwhile and is no longer may be missed.
+  void wait_for_word(Warp& warp, const WordWait& wait);
   /// Lets the block's other warps run, those behind `warp` included, or other blocks.
   void yield(Block& block, exec::WarpContext* warp);
   /// After a barrier: a block that does nothing but pass barriers lets the others run now and then, as what
@@ -148,13 +149,13 @@ class Worker {
   // warps.cpp: the ring of warp fibers
   std::uint64_t draw();
   std::uint32_t pick(std::uint32_t candidates, std::uint32_t current);
-  void wait_for_phase(Warp& warp);
+  void wait_until_runnable(Warp& warp);
   void switch_fibers(exec::CtaContext& cta, base::Fiber& from, base::Fiber& to);
   void switch_strand(Block& block, Strand& from, std::uint32_t to);
   void set_aside(Block& block, bool for_others);
   void leave_to_scheduler(Block& block, base::Fiber& from, Block::Status status);
   void after_phase(Block& block, std::uint32_t id);
-  void look_at_cluster(Block& block);
+  void look_at_words(Block& block);
   void unstick(Block& block);
   void finish_warp(Warp& warp);
 
@@ -178,7 +179,7 @@ class Worker {
   Grants grants_;
   std::array<CtaRun, 16> finished_{};
   std::size_t finished_count_ = 0;
-  std::uint64_t progress_ = 0;    // counts finished CTAs and completed barrier phases
+  std::uint64_t progress_ = 0;    // counts finished CTAs, and completed waits at barriers or for words
   std::uint64_t turn_began_ = 0;  // progress_ when the running block was resumed
   std::uint64_t random_ = 0;      // deterministic mode: state of the choices, 0 otherwise
   std::uint64_t poll_clock_ = 0;

@@ -1,6 +1,7 @@
 // Warps of a block: barriers in loops, named barriers, exits, deadlocks.
 #include <array>
 #include <atomic>
+#include <thread>
 #include <vector>
 
 #include "machine_fixture.h"
@@ -79,6 +80,64 @@ TEST_F(Warps, TheClusterBarrierIsArrivedAtOncePerPhase) {
 
 // A producer warp arrives without waiting, a consumer waits: named barriers with counts.
 // proves: K-5g
+/// Waits for a word to be something else than `value`, in the bits of `mask`.
+void wait_for_word(WarpContext& warp, const std::atomic<std::uint64_t>& word, std::uint64_t mask,
+                   std::uint64_t value) {
+  Warp& self = *static_cast<Warp*>(warp.machine);
+  const WordWait wait{&word, mask, value};
+  while (!wait.is_over()) self.block->worker->wait_for_word(self, wait);
+}
+
+// Every warp waits for a bit of its own that the next one sets, but two, which wait for the same.
+TEST_F(Warps, WaitForWordsThatWarpsOfTheirBlockChange) {
+  open();
+  std::atomic<std::uint64_t> word{0};
+  std::vector<std::uint32_t> order;
+  auto kernel = TestKernel::of_warps([&](WarpContext& warp) {
+    const std::uint32_t bit = std::max(warp.warp_id, 1u);
+    if (warp.warp_id != 31) wait_for_word(warp, word, 1ull << bit, 0);
+    order.push_back(warp.warp_id);
+    word |= 1ull << (bit - 1) | 0xff00'0000'0000'0000;  // bits that nobody waits for
+  });
+  ASSERT_EQ(run(kernel, {.x = 1, .threads = 1024}).kind, exec::FaultKind::none);
+  ASSERT_EQ(order.size(), 32u);
+  for (std::uint32_t i = 0; i < 30; ++i) EXPECT_EQ(order[i], 31 - i);
+}
+
+// On one worker the block that waits comes first; it is no deadlock, and the other one starts.
+TEST_F(Warps, WaitForWordsThatOtherBlocksAndTheHostChange) {
+  MachineOptions options;
+  options.workers = 1;
+  open(options);
+  std::atomic<std::uint64_t> by_block{0}, by_host{7};
+  std::atomic<std::uint32_t> waiting{0}, ended{0};
+  auto kernel = TestKernel::of_warps([&](WarpContext& warp) {
+    if (warp.cta->ctaid[0] == 1) {
+      ++by_block;
+      return;
+    }
+    if (warp.warp_id == 0) {
+      wait_for_word(warp, by_block, ~0ull, 0);
+      warp.cta->services->barrier_sync(&warp, 0, 64, warp.live_lanes);
+    } else if (warp.warp_id == 1) {
+      warp.cta->services->barrier_sync(&warp, 0, 64, warp.live_lanes);
+    }
+    ++waiting;
+    wait_for_word(warp, by_host, 0xff, 7);
+    ++ended;
+  });
+  Task* const task = submit(kernel, {.x = 2, .threads = 96});
+  while (waiting != 3) std::this_thread::yield();
+  EXPECT_EQ(ended, 0u);
+  by_host = 0x107;  // not in the bits that are waited for
+  EXPECT_FALSE(task->done());
+  by_host = 8;
+  task->wait();
+  EXPECT_EQ(task->stop, 0u);
+  EXPECT_EQ(ended, 3u);
+  space_->tasks().release(task);
+}
+
 TEST_F(Warps, ProducersArriveAndConsumersWait) {
   open();
   int full = 0, bad = 0;
