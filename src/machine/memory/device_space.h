@@ -44,7 +44,7 @@ class DeviceSpace {
   };
   /// @param name  of the pages, for who reads /proc/self/maps
   ReadOnly take_read_only(std::uint64_t bytes, const char* name);
-  /// Makes memory zero again that is mapped in whole pages, cheaply where the host can take it back meanwhile.
+  /// Makes memory zero again, whole pages of it; the host takes it back until it is touched.
   static void clear(std::byte* start, std::uint64_t bytes);
   /// Unmaps what is there; both as they were when it was taken.
   void give_back(std::byte* start, std::uint64_t bytes);

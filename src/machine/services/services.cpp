@@ -107,7 +107,8 @@ void cluster_wait(WarpContext* context, std::uint32_t lanes) {
   Worker& worker = *warp.block->worker;
   const std::atomic<std::uint64_t>& barrier = context->cta->cluster->barrier;
   for (;;) {
-    const std::uint64_t seen = barrier.load(std::memory_order_acquire);  // before the look, which may find more
+    const std::uint64_t seen =
+        barrier.load(std::memory_order_acquire);  // before the look, which may find more
     if (exec::wait_for_cluster(*context, lanes) == 0) break;
     worker.wait_for_word(warp, {&barrier, exec::kClusterPhaseBits, seen & exec::kClusterPhaseBits});
   }

@@ -208,8 +208,8 @@ void Worker::finish_warp(Warp& warp) {
   block.yielded = 0;
 }
 
-/// Every warp left waits. Nobody else can end waits at the block's barriers: either one only lacks threads that
-/// have exited (K-6), or this is a deadlock, unless some of the warps wait for words.
+/// Every warp left waits. Nobody else can end waits at the block's barriers: either one only lacks threads
+/// that have exited (K-6), or this is a deadlock, unless some of the warps wait for words.
 void Worker::unstick(Block& block) {
   const std::uint32_t exited = block.cta.warp_count * exec::kWarpSize - block.cta.live_threads;
   for (std::uint32_t rest = block.barriers_in_use; rest != 0; rest &= rest - 1) {

@@ -78,8 +78,6 @@ TEST_F(Warps, TheClusterBarrierIsArrivedAtOncePerPhase) {
   }
 }
 
-// A producer warp arrives without waiting, a consumer waits: named barriers with counts.
-// proves: K-5g
 /// Waits for a word to be something else than `value`, in the bits of `mask`.
 void wait_for_word(WarpContext& warp, const std::atomic<std::uint64_t>& word, std::uint64_t mask,
                    std::uint64_t value) {
@@ -138,6 +136,8 @@ TEST_F(Warps, WaitForWordsThatOtherBlocksAndTheHostChange) {
   space_->tasks().release(task);
 }
 
+// A producer warp arrives without waiting, a consumer waits: named barriers with counts.
+// proves: K-5g
 TEST_F(Warps, ProducersArriveAndConsumersWait) {
   open();
   int full = 0, bad = 0;
