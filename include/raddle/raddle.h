@@ -276,9 +276,9 @@ class Stream {
   Result<void> fill(const RowFill& fill);
   /// Calls a function from the callback thread, in order.
   void call(std::function<void()> function);
-  /// Later work waits until a condition holds. A thread of the device asks for it again and again: it has to
-  /// be quick and to call nothing of the device. The wait ends without it when the device has failed.
-  void wait_until(std::function<bool()> condition);
+  /// Later work waits until a word has a value. A thread of the device looks at it again and again. The wait
+  /// ends without it when the device has failed.
+  void wait(const WordCondition& condition);
   void set_priority(int priority);  ///< of work that follows
   Event record();                   ///< an event of this point
   void wait(const Event& event);    ///< later work of this stream waits for the event

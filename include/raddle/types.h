@@ -16,6 +16,7 @@
 #include "raddle/device_ptr.h"
 #include "raddle/distributor.h"
 #include "raddle/fault_kind.h"
+#include "raddle/word_condition.h"
 
 namespace raddle {
 

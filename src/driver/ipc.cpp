@@ -129,6 +129,10 @@ void SharedEvent::complete(std::uint64_t record) {
   }
 }
 
+WordCondition happened(const std::shared_ptr<SharedEvent>& event) {
+  return {.word = &event->page_->completed, .bytes = 8, .value = event->recorded(), .holds = event};
+}
+
 bool free_imported(CUdeviceptr address, bool of_pool) {
   Process& process = Process::instance();
   const std::lock_guard lock(imports_lock());

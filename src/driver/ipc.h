@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "driver/abi.h"
+#include "raddle/word_condition.h"
 
 namespace raddle::driver {
 
@@ -37,8 +38,13 @@ class SharedEvent {
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
   SharedEvent(int descriptor, Page* page) : descriptor_(descriptor), page_(page) {}
 
+  friend WordCondition happened(const std::shared_ptr<SharedEvent>& event);
+
   const int descriptor_;
   Page* const page_;
 };
+
+/// That the last record until now has happened.
+WordCondition happened(const std::shared_ptr<SharedEvent>& event);
 
 }  // namespace raddle::driver

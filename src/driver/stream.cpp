@@ -159,9 +159,7 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned flags
   if (const CUresult result = find_ordered(handle, context, stream); result != CUDA_SUCCESS) return result;
   if (const CUresult result = find_event(event_handle, event); result != CUDA_SUCCESS) return result;
   if (event->shared != nullptr) {
-    stream->stream.wait_until([shared = event->shared, record = event->shared->recorded()] {
-      return shared->has_happened(record);
-    });
+    stream->stream.wait(happened(event->shared));
   } else if (const auto point = point_of(*event)) {
     stream->stream.wait(*point);
     const std::lock_guard lock(event->mutex);

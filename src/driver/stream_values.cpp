@@ -1,7 +1,6 @@
 // Streams that wait for values in memory and write them (cuStreamWaitValue, cuStreamWriteValue,
 // cuStreamBatchMemOp). Host, kernels and other streams may be on the other side. A wait occupies no worker
 // and no other stream: a thread of the device looks at the values that streams wait for.
-#include <atomic>
 #include <vector>
 
 #include "driver/entry.h"
@@ -13,18 +12,16 @@ namespace {
 
 constexpr unsigned kWaitFlush = 1u << 30, kWaitConditions = 3;
 
-/// (a - b) >= 0 counts around the end of the numbers.
-template <class Word>
-bool is_met(Word now, Word value, unsigned condition) {
-  switch (condition) {
+WordCondition::Comparison comparison_of(unsigned flags) {
+  switch (flags & kWaitConditions) {
     case WAIT_VALUE_EQ:
-      return now == value;
+      return WordCondition::Comparison::equal;
     case WAIT_VALUE_AND:
-      return (now & value) != 0;
+      return WordCondition::Comparison::any_common_bit;
     case WAIT_VALUE_NOR:
-      return static_cast<Word>(~(now | value)) != 0;
+      return WordCondition::Comparison::any_bit_in_neither;
     default:
-      return static_cast<std::make_signed_t<Word>>(now - value) >= 0;
+      return WordCondition::Comparison::reached;
   }
 }
 
@@ -53,19 +50,10 @@ CUresult check(const std::shared_ptr<Context>& context, const Operation& operati
   return (operation.flags & ~known) == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-template <class Word>
-void append_wait(raddle::Stream& stream, const Operation& operation) {
-  auto* const word = reinterpret_cast<Word*>(operation.address);
-  stream.wait_until(
-      [word, value = static_cast<Word>(operation.value), condition = operation.flags & kWaitConditions] {
-        return is_met(std::atomic_ref<Word>(*word).load(std::memory_order_acquire), value, condition);
-      });
-}
-
 CUresult append(const std::shared_ptr<Context>& context, raddle::Stream& stream, const Operation& operation) {
   if (operation.kind == Operation::wait) {
-    operation.bytes == 4 ? append_wait<std::uint32_t>(stream, operation)
-                         : append_wait<std::uint64_t>(stream, operation);
+    stream.wait({reinterpret_cast<void*>(operation.address), operation.bytes, comparison_of(operation.flags),
+                 operation.value});
   } else if (operation.kind == Operation::write) {
     AddressInfo info;
     RowFill fill{{operation.address}, operation.value, operation.bytes, 1};

@@ -17,6 +17,14 @@ std::uint64_t next_space() {
   static std::atomic<std::uint64_t> last{0};
   return ++last;
 }
+
+void call(Task& task) { std::get<CallWork>(task.work).function(); }
+void move_bytes(Task& task) {
+  if (const auto* copy = std::get_if<CopyWork>(&task.work))
+    perform(*copy);
+  else
+    perform(std::get<FillWork>(task.work));
+}
 }  // namespace
 
 AddressSpace::AddressSpace(std::shared_ptr<Machine> machine, AddressSpaceOptions options)
@@ -27,9 +35,9 @@ AddressSpace::AddressSpace(std::shared_ptr<Machine> machine, AddressSpaceOptions
       heap_(options_.heap_bytes),
       output_(options_.output, options_.print_bytes),
       tasks_(*this),
-      copies_(tasks_),
-      callbacks_(tasks_),
-      compilations_(tasks_),
+      copies_(tasks_, move_bytes),
+      callbacks_(tasks_, call),
+      compilations_(tasks_, call),
       watcher_(tasks_, given_up_),
       block_counts_(std::make_unique<BlockCount[]>(machine_->worker_count())) {}
 
@@ -54,36 +62,37 @@ Result<void> AddressSpace::check_heap(std::uint64_t bytes) {
 }
 
 bool AddressSpace::dispatch(Task& task) {
-  if (task.kind == TaskKind::marker) return true;
-  if (task.kind == TaskKind::callback) {
-    callbacks_.push(task);
-    return false;
-  }
-  if (task.kind == TaskKind::compilation) {
-    compilations_.push(task);
+  if (std::holds_alternative<MarkerWork>(task.work)) return true;
+  if (const auto* call = std::get_if<CallWork>(&task.work)) {
+    (call->thread == CallWork::Thread::callbacks ? callbacks_ : compilations_).push(task);
     return false;
   }
   if (given_up_.load(std::memory_order_seq_cst) || task.stop.load(std::memory_order_relaxed) != 0) {
-    exec::Fault fault;
-    fault.kind = exec::FaultKind::cancelled;
-    if (auto earlier = failure()) fault = std::move(*earlier);
-    std::uint32_t running = 0;
-    if (task.stop.compare_exchange_strong(running, static_cast<std::uint32_t>(exec::FaultKind::cancelled)))
-      task.fault = std::move(fault);
+    refuse(task);
     return true;
   }
-  if (task.kind == TaskKind::copy) {
-    copies_.push(task);
-    return false;
-  }
-  if (task.kind == TaskKind::condition) {
-    if (task.condition()) return true;
+  if (const auto* wait = std::get_if<WaitWork>(&task.work)) {
+    if (holds(wait->until)) return true;
     watcher_.push(task);
     return false;
   }
-  task.grid.space = this;
-  task.grid.cluster_memory_slots = cluster_memory_.load(std::memory_order_relaxed);
+  if (!std::holds_alternative<GridWork>(task.work)) {
+    copies_.push(task);
+    return false;
+  }
+  task.grid().space = this;
+  task.grid().cluster_memory_slots = cluster_memory_.load(std::memory_order_relaxed);
   return !machine_->start(task);
+}
+
+/// Nothing of it is run: something has failed before it, or it was stopped.
+void AddressSpace::refuse(Task& task) {
+  exec::Fault fault;
+  fault.kind = exec::FaultKind::cancelled;
+  if (auto earlier = failure()) fault = std::move(*earlier);
+  std::uint32_t running = 0;
+  if (task.stop.compare_exchange_strong(running, static_cast<std::uint32_t>(exec::FaultKind::cancelled)))
+    task.fault = std::move(fault);
 }
 
 Result<void> AddressSpace::check(const GridWork& grid) {
@@ -144,7 +153,8 @@ Result<void> AddressSpace::provide_cluster_memory(const GridWork& grid) {
 }
 
 void AddressSpace::stop_task(Task& task, exec::Fault fault) {
-  if (fault.kernel.empty() && task.grid.name != nullptr) fault.kernel = *task.grid.name;
+  const auto* grid = std::get_if<GridWork>(&task.work);
+  if (fault.kernel.empty() && grid != nullptr && grid->name != nullptr) fault.kernel = *grid->name;
   {
     std::lock_guard lock(failure_mutex_);
     if (task.stop.load(std::memory_order_relaxed) != 0 || task.done()) return;
@@ -165,7 +175,7 @@ void AddressSpace::stop_late(Task& task) {
   exec::Fault fault;
   fault.kind = exec::FaultKind::timeout;
   fault.block_known = false;  // until one of its warps looks
-  fault.detail = fmt::format("the limit is {} ms", task.grid.time_limit_ns / 1000000);
+  fault.detail = fmt::format("the limit is {} ms", task.grid().time_limit_ns / 1000000);
   stop_task(task, std::move(fault));
 }
 
@@ -175,7 +185,7 @@ void AddressSpace::cancel() {
   for (Task* task : tasks_.pending()) {
     exec::Fault fault;
     fault.kind = exec::FaultKind::cancelled;
-    if (task->kind == TaskKind::grid) stop_task(*task, std::move(fault));
+    if (std::holds_alternative<GridWork>(task->work)) stop_task(*task, std::move(fault));
     tasks_.release(task);
   }
 }

@@ -83,6 +83,7 @@ class AddressSpace final : private TaskDispatcher {
  private:
   AddressSpace(std::shared_ptr<Machine> machine, AddressSpaceOptions options);
   bool dispatch(Task& task) override;
+  void refuse(Task& task);
   void stop_children(Task& task);
   Error too_large(const GridWork& grid, const GridKind& kind, const CtaNeeds& needs);
   Result<void> check_memory(const GridWork& grid, std::uint64_t blocks) const;

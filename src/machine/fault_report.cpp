@@ -24,7 +24,7 @@ std::string describe_own(const Block& block, std::uint64_t address) {
     return fmt::format("offset {:#x} of the block's {} memory, which has {:#x} bytes",
                        address - reinterpret_cast<std::uint64_t>(start), name, size);
   };
-  const std::uint64_t shared = block.task->grid.shared_bytes,
+  const std::uint64_t shared = block.task->grid().shared_bytes,
                       local = block.cta.local_stride * block.cta.thread_count;
   // The shared memory of a cluster lies elsewhere.
   if (block.cluster != nullptr || address < reinterpret_cast<std::uint64_t>(block.memory.shared()))
@@ -37,7 +37,7 @@ std::string describe_own(const Block& block, std::uint64_t address) {
 /// An address in the pages of launch parameters.
 std::string describe_parameter(const Task& task, std::uint64_t address) {
   const auto offset =
-      static_cast<std::int64_t>(address - reinterpret_cast<std::uint64_t>(task.grid.context.parameters));
+      static_cast<std::int64_t>(address - reinterpret_cast<std::uint64_t>(task.grid().context.parameters));
   return fmt::format("offset {} of the launch's parameters, which are {} bytes and read-only", offset,
                      task.parameter_bytes());
 }
@@ -99,7 +99,7 @@ std::string describe_cluster_address(const exec::CtaContext& cta, std::uint64_t 
 
 exec::Fault AddressSpace::describe_fault(Block& block, RawFault raw) const {
   exec::Fault fault;
-  const GridWork& grid = block.task->grid;
+  const GridWork& grid = block.task->grid();
   complete(raw, *grid.executable);
   fault.kind = raw.kind;
   fault.kernel = *grid.name;
@@ -146,7 +146,7 @@ exec::Fault AddressSpace::out_of_memory_fault(const Task& task) {
   fault.kind = exec::FaultKind::out_of_memory;
   fault.detail = fmt::format(
       "the host has no memory for a block: {} bytes of shared, {} bytes of local memory, and stacks",
-      task.grid.shared_bytes, task.grid.local_stride * task.grid.threads_per_block);
+      task.grid().shared_bytes, task.grid().local_stride * task.grid().threads_per_block);
   return fault;
 }
 

@@ -73,7 +73,7 @@ Machine::~Machine() {
 
 bool Machine::start(Task& task) {
   if (!options_.deterministic) clock_.attend();  // its thread is not to inherit a worker's core
-  if (task.grid.time_limit_ns != 0) clock_.watch(task);
+  if (task.grid().time_limit_ns != 0) clock_.watch(task);
   const unsigned wanted = launches_.add(task);
   if (wanted == 0) return false;
   doorbell_.ring(wanted);

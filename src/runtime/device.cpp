@@ -218,19 +218,11 @@ std::uint64_t Device::blocks_completed() const { return impl_->space->blocks_com
 // the Device handle, so these take its Impl.
 namespace detail {
 Result<void> buffers_write(Device::Impl* device, DevicePtr to, const void* from, std::uint64_t bytes) {
-  if (bytes == 0) return {};
-  TRY_ASSIGN(std::byte * target, device->space->memory().host(to, bytes));
-  TRY(device->default_stream->synchronize());
-  machine::copy_to_device(target, from, bytes);
-  return {};
+  return bytes == 0 ? Result<void>() : device->copy_now({device->at(to), machine::of_host(from), bytes});
 }
 
 Result<void> buffers_read(Device::Impl* device, void* to, DevicePtr from, std::uint64_t bytes) {
-  if (bytes == 0) return {};
-  TRY_ASSIGN(const std::byte* source, device->space->memory().host(from, bytes));
-  TRY(device->default_stream->synchronize());
-  machine::copy_from_device(to, source, bytes);
-  return {};
+  return bytes == 0 ? Result<void>() : device->copy_now({machine::of_host(to), device->at(from), bytes});
 }
 
 void buffers_free(Device::Impl* device, DevicePtr address) {

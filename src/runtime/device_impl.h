@@ -10,7 +10,6 @@
 
 #include "exec/executable.h"
 #include "machine/address_space.h"
-#include "machine/memory/device_copy.h"
 #include "ptx/layout.h"
 #include "ptx/module.h"
 #include "raddle/raddle.h"
@@ -39,8 +38,9 @@ struct Stream::Impl {
   /// Appends a task: it runs after all earlier ones of this stream, and after `also` if given.
   /// @param level  instead of the stream's priority
   void submit(machine::Task& task, machine::Task* also = nullptr, std::optional<int> level = {});
-  /// Appends a function that runs on the thread of its kind.
-  void submit(machine::TaskKind kind, std::function<void()> function);
+  void submit(machine::Work work);
+  /// @errors invalid: the memory is not there
+  Result<void> copy(const machine::CopyWork& copy);
   machine::Task* retain_last();  ///< null if the stream was never used; the caller releases it
 
   Device::Impl& device;
@@ -82,8 +82,10 @@ struct Device::Impl {
   machine::Machine& machine() { return space->machine(); }
   machine::TaskScheduler& tasks() { return space->tasks(); }
   static Impl& of(Device& device) { return *device.impl_; }
-  /// One side of a copy of this extent. @errors invalid: not inside an allocation of its device
-  static Result<machine::BoxSide> side(const CopySide& side, const BoxCopy& copy);
+  machine::MemoryRows at(DevicePtr address) const { return {space.get(), address.value}; }
+  /// On the calling thread, after what is in the default stream. @errors invalid: the memory is not there;
+  /// the device's
+  Result<void> copy_now(const machine::CopyWork& copy);
 
  private:
   void let_finish(std::chrono::milliseconds patience);

@@ -39,10 +39,10 @@ std::optional<DeviceError> DeviceRuntime::prepare(const ChildLaunch& launch, mac
     if (!compiled) return DeviceError::invalid_device_function;
     code = *compiled;
   }
-  child.kind = machine::TaskKind::grid;
+  machine::GridWork& grid = child.work.emplace<machine::GridWork>();
   if (!child.provide_parameter_buffer(kernel->info.parameter_bytes)) return DeviceError::memory_allocation;
-  kernel->fill(child.grid, config, *code);
-  const Result<void> fits = device_.space->check(child.grid);
+  kernel->fill(grid, config, *code);
+  const Result<void> fits = device_.space->check(grid);
   if (fits) return DeviceError::success;
   return fits.error().code == ErrorCode::out_of_memory ? DeviceError::memory_allocation
                                                        : DeviceError::invalid_configuration;

@@ -18,7 +18,6 @@ namespace {
 
 using machine::Children;
 using machine::Task;
-using machine::TaskKind;
 using machine::TaskScheduler;
 using machine::Touching;
 using machine::Worker;
@@ -47,7 +46,7 @@ class Call {
         warp_(warp),
         block_(*static_cast<machine::Block*>(warp->cta->machine)),
         worker_(*block_.worker),
-        space_(*block_.task->grid.space),
+        space_(*block_.task->grid().space),
         lane_(lane),
         arguments_(arguments) {}
 
@@ -75,7 +74,10 @@ class Call {
   std::optional<DeviceError> compile_elsewhere(const ChildLaunch& launch, Task& child);
   DeviceError launch();
   DeviceError submit(Children& family, Task& child, std::uint64_t stream);
-  DeviceError submit_function(std::uint64_t stream, std::function<void()> function);
+  /// A copy or a fill.
+  template <class Moves>
+  DeviceError submit_moves(std::uint64_t stream, Moves moves);
+  machine::MemoryRows memory(unsigned k) const { return {&space_, argument(k)}; }
   using Named = std::map<std::uint64_t, Task*> Children::*;  // its streams or its events
   DeviceError create(Named named, std::uint32_t only_flags);
   DeviceError destroy(Named named);
@@ -121,6 +123,8 @@ int Call::last_error(bool forget) {
   return error;
 }
 
+std::uint32_t& answer_of(Task& job) { return std::get<machine::CallWork>(job.work).answer; }
+
 // The compiler needs more stack than a warp has, and time: other warps run meanwhile. This block may be
 // abandoned while it waits, so what the other thread touches is the tasks' own.
 std::optional<DeviceError> Call::compile_elsewhere(const ChildLaunch& launch, Task& child) {
@@ -129,16 +133,15 @@ std::optional<DeviceError> Call::compile_elsewhere(const ChildLaunch& launch, Ta
   {
     const Worker::Busy busy(worker_);
     job = tasks.acquire();
-    job->kind = TaskKind::compilation;
     tasks.retain(child);
     tasks.adopt(*block_.task, *job, 0);  // what the compiler reads lives as long as the launching grid
     tasks.hold(*block_.task);
-    job->function = [&space = space_, &runtime = runtime_, &child, launch, job] {
+    auto compile = [&space = space_, &runtime = runtime_, &child, launch, job] {
       const auto error = runtime.prepare(launch, child, true);
-      job->grid.blocks =
-          static_cast<std::uint64_t>(error.value_or(DeviceError::not_supported));  // its answer
+      answer_of(*job) = static_cast<std::uint32_t>(error.value_or(DeviceError::not_supported));
       space.tasks().release(&child);
     };
+    job->work = machine::CallWork{std::move(compile), machine::CallWork::Thread::compilations};
     tasks.submit(*job, {});
   }
   const bool one_order = worker_.machine()
@@ -147,13 +150,13 @@ std::optional<DeviceError> Call::compile_elsewhere(const ChildLaunch& launch, Ta
   while (!one_order && !job->done()) worker_.yield(block_, warp_);
   const Worker::Busy busy(worker_);
   job->wait();
-  const auto error = static_cast<DeviceError>(job->grid.blocks);
+  const auto error = static_cast<DeviceError>(answer_of(*job));
   tasks.release(job);
   return error;
 }
 
 std::uint64_t Call::get_parameter_buffer() {
-  const ChildLaunch launch{block_.task->grid.owner,
+  const ChildLaunch launch{block_.task->grid().owner,
                            argument(0),
                            {word(1), word(2), word(3)},
                            {word(4), word(5), word(6)},
@@ -234,11 +237,12 @@ DeviceError Call::launch() {
   return submit(mine, *child, argument(1));
 }
 
-DeviceError Call::submit_function(std::uint64_t stream, std::function<void()> function) {
+template <class Moves>
+DeviceError Call::submit_moves(std::uint64_t stream, Moves moves) {
   const Worker::Busy busy(worker_);
+  if (!check(moves)) return DeviceError::invalid_value;
   Task* child = space_.tasks().acquire();
-  child->kind = TaskKind::copy;
-  child->function = std::move(function);
+  child->work = std::move(moves);
   return submit(family(), *child, stream);
 }
 
@@ -303,21 +307,12 @@ DeviceError Call::wait_event() {
 }
 
 DeviceError Call::memcpy_async() {
-  const std::uint64_t bytes = argument(2);
-  const auto to = space_.memory().host({argument(0)}, bytes),
-             from = space_.memory().host({argument(1)}, bytes);
-  if (!to || !from) return DeviceError::invalid_value;
-  return submit_function(argument(4),
-                         [to = *to, from = *from, bytes] { machine::copy_on_device(to, from, bytes); });
+  return submit_moves(argument(4), machine::CopyWork{memory(0), memory(1), argument(2)});
 }
 
 DeviceError Call::memset_async() {
-  const std::uint64_t bytes = argument(2);
-  const auto to = space_.memory().host({argument(0)}, bytes);
-  if (!to) return DeviceError::invalid_value;
-  return submit_function(argument(3), [to = *to, value = static_cast<std::uint8_t>(word(1)), bytes] {
-    machine::fill_device(to, value, bytes);
-  });
+  return submit_moves(argument(3),
+                      machine::FillWork{.to = memory(0), .word = word(1) & 0xff, .width = argument(2)});
 }
 
 DeviceError Call::allocate() {
@@ -350,7 +345,7 @@ DeviceError Call::limit() {
 }
 
 DeviceError Call::occupancy() {
-  const ChildLaunch launch{block_.task->grid.owner, argument(1), {1, 1, 1}, {word(2), 1, 1}, argument(3)};
+  const ChildLaunch launch{block_.task->grid().owner, argument(1), {1, 1, 1}, {word(2), 1, 1}, argument(3)};
   std::uint32_t blocks = 0;
   DeviceError error;
   {
@@ -411,7 +406,7 @@ std::uint64_t Call::run(ptx::DeviceRuntimeFunction function) {
     case F::free:
       return result(free());
     case F::cluster_info:
-      return machine::cluster_info(worker_.machine(), block_, word(0), word(1));
+      return machine::cluster_info(block_, word(0), word(1));
   }
   RADDLE_UNREACHABLE("device runtime function");
 }

@@ -226,14 +226,14 @@ Result<Launch> Kernel::launch(const LaunchConfig& given, std::span<const Argumen
   TRY(impl_->pack(arguments, block));
   TRY_ASSIGN(const auto* code, impl_->compile(config.block, impl_->seen_cluster(config).size() > 1));
   machine::Task* task = device.tasks().acquire();
-  task->kind = machine::TaskKind::grid;
+  machine::GridWork& grid = task->work.emplace<machine::GridWork>();
   const bool has_memory = task->set_parameters(block);
-  impl_->fill(task->grid, config, *code);
+  impl_->fill(grid, config, *code);
   if (!has_memory || (config.cooperative && !task->set_grid_workspace())) {
     device.tasks().release(task);
     return Error::make(ErrorCode::out_of_memory, "the host has no memory for the parameters of a launch");
   }
-  if (auto fits = device.space->check(task->grid); !fits) {
+  if (auto fits = device.space->check(grid); !fits) {
     device.tasks().release(task);
     return std::move(fits.error());
   }

@@ -48,12 +48,11 @@ void Launch::cancel() {
 void Launch::then(std::function<void(Result<LaunchReport>)> callback) {
   machine::TaskScheduler& tasks = device_->tasks();
   Task* task = tasks.acquire();
-  task->kind = machine::TaskKind::callback;
   tasks.retain(*task_);
-  task->function = [&tasks, launch = task_, code = code_, callback = std::move(callback)] {
+  task->work = machine::CallWork{[&tasks, launch = task_, code = code_, callback = std::move(callback)] {
     callback(outcome(*launch, code->report));
     tasks.release(launch);
-  };
+  }};
   Task* const after[] = {task_};
   tasks.submit(*task, after);
   tasks.release(task);

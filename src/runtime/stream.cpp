@@ -1,13 +1,11 @@
 // Streams and events: a stream is the last task submitted to it, an event is a marker task.
 #include <algorithm>
 
-#include "machine/memory/device_copy.h"
 #include "runtime/device_impl.h"
 
 namespace raddle {
 
 using machine::Task;
-using machine::TaskKind;
 
 Stream::Impl::Impl(Device::Impl& owner, int level) : device(owner), priority(level) {
   std::lock_guard lock(device.streams_mutex);
@@ -46,54 +44,34 @@ Stream::~Stream() = default;
 Stream::Stream(Stream&&) noexcept = default;
 Stream& Stream::operator=(Stream&&) noexcept = default;
 
-void Stream::Impl::submit(TaskKind kind, std::function<void()> function) {
+void Stream::Impl::submit(machine::Work work) {
   Task* task = device.tasks().acquire();
-  task->kind = kind;
-  task->function = std::move(function);
+  task->work = std::move(work);
   submit(*task);
   device.tasks().release(task);
 }
 
 Result<void> Stream::write(DevicePtr to, const void* from, std::uint64_t bytes) {
-  if (bytes == 0) return {};
-  TRY_ASSIGN(std::byte * target, impl_->device.space->memory().host(to, bytes));
-  impl_->submit(TaskKind::copy, [=] { machine::copy_to_device(target, from, bytes); });
-  return {};
+  return impl_->copy({impl_->device.at(to), machine::of_host(from), bytes});
 }
 
 Result<void> Stream::read(void* to, DevicePtr from, std::uint64_t bytes) {
-  if (bytes == 0) return {};
-  TRY_ASSIGN(const std::byte* source, impl_->device.space->memory().host(from, bytes));
-  impl_->submit(TaskKind::copy, [=] { machine::copy_from_device(to, source, bytes); });
-  return {};
+  return impl_->copy({machine::of_host(to), impl_->device.at(from), bytes});
 }
 
 Result<void> Stream::copy(DevicePtr to, DevicePtr from, std::uint64_t bytes) {
-  if (bytes == 0) return {};
-  TRY_ASSIGN(std::byte * target, impl_->device.space->memory().host(to, bytes));
-  TRY_ASSIGN(const std::byte* source, impl_->device.space->memory().host(from, bytes));
-  impl_->submit(TaskKind::copy, [=] { machine::copy_on_device(target, source, bytes); });
-  return {};
+  return impl_->copy({impl_->device.at(to), impl_->device.at(from), bytes});
 }
 
 Result<void> Stream::fill(DevicePtr to, std::uint8_t value, std::uint64_t bytes) {
-  if (bytes == 0) return {};
-  TRY_ASSIGN(std::byte * target, impl_->device.space->memory().host(to, bytes));
-  impl_->submit(TaskKind::copy, [=] { machine::fill_device(target, value, bytes); });
-  return {};
+  return fill(RowFill{.to = to, .word = value, .width = bytes});
 }
 
-void Stream::wait_until(std::function<bool()> condition) {
-  Task* task = impl_->device.tasks().acquire();
-  task->kind = TaskKind::condition;
-  task->condition = std::move(condition);
-  impl_->submit(*task);
-  impl_->device.tasks().release(task);
-}
+void Stream::wait(const WordCondition& condition) { impl_->submit(machine::WaitWork{condition}); }
 
 void Stream::set_priority(int priority) { impl_->priority = priority; }
 
-void Stream::call(std::function<void()> function) { impl_->submit(TaskKind::callback, std::move(function)); }
+void Stream::call(std::function<void()> function) { impl_->submit(machine::CallWork{std::move(function)}); }
 
 Event Stream::record() {
   Task* marker = impl_->device.tasks().acquire();

@@ -14,13 +14,8 @@ LaunchControllers::LaunchControllers(const MachineShape& shape, unsigned workers
                                      std::unique_ptr<Policy> policy, DistributorOptions options)
     : shape_(shape),
       distributor_(shape, std::move(policy), std::move(options)),
-      taken_(shape.sm_count()),
-      owners_(workers) {
-  const std::uint64_t count = shape.sm_count();
-  for (std::uint64_t sm = 0; sm < count; ++sm)
-    home_.push_back(static_cast<std::uint16_t>(sm * workers / count));
-  owner_of_ = home_;
-}
+      sms_(sms_of(shape, workers)),
+      owners_(workers) {}
 
 /// A cooperative launch is one cluster of all CTAs, or of all their clusters, that the whole GPU confines
 /// (W-3).
@@ -44,7 +39,7 @@ GridKind kind_of(const GridWork& work) {
 unsigned LaunchControllers::add(Task& task) {
   const std::lock_guard lock(mutex_);
   if (task.stop.load(std::memory_order_acquire) != 0) return 0;
-  const GridWork& work = task.grid;
+  const GridWork& work = task.grid();
   Task::Distribution& grid = task.distribution;
   grid.task = &task;
   grid.id = ++grids_;
@@ -58,7 +53,8 @@ unsigned LaunchControllers::add(Task& task) {
     recorder_->added(grid, work.context.nctaid, work.name == nullptr ? "" : *work.name, now_ns());
   distributor_.add(grid);
   unlaunched_ += grid.ctas;
-  if (resident_ == 0) owner_of_ = home_;  // what had to move comes home
+  if (resident_ == 0 && std::exchange(moved_, false))
+    for (Sm& sm : sms_) sm.owner = sm.home;  // what had to move comes home
   changed_ = true;
   return static_cast<unsigned>(std::min<std::uint64_t>(work.blocks, owners_.size()));
 }
@@ -84,7 +80,7 @@ void LaunchControllers::push(Owner& owner, const CtaRun& run) {
 
 /// The cluster that a CTA shares memory with; takes one from the pool for the first CTA of each.
 Cluster* LaunchControllers::cluster_of(const LaunchMask& mask, std::uint64_t index, std::uint32_t sm) {
-  const GridWork& work = static_cast<Task::Distribution*>(mask.grid)->task->grid;
+  const GridWork& work = static_cast<Task::Distribution*>(mask.grid)->task->grid();
   const std::uint32_t size = work.cluster_size();
   if (size == 1) return nullptr;
   if (mask.cluster >= outermost_.size()) outermost_.resize(mask.cluster + 1);
@@ -122,12 +118,12 @@ void LaunchControllers::launch(const LaunchMask& mask) {
     std::uint32_t most = count - i;
     if (mask.cluster != kNoCluster) {
       run.cluster = cluster_of(mask, run.first, sm);
-      const std::uint32_t size = task.grid.cluster_size();
+      const std::uint32_t size = task.grid().cluster_size();
       most = std::min(most, size - static_cast<std::uint32_t>(run.first % size));
     }
-    const std::uint16_t owner = owner_of_[sm];
+    const std::uint16_t owner = sms_[sm].owner;
     while (run.count < most && mask.sms[i + run.count] == sm + run.count &&
-           owner_of_[sm + run.count] == owner)
+           sms_[sm + run.count].owner == owner)
       ++run.count;
     i += run.count;
     push(owners_[owner], run);
@@ -163,7 +159,7 @@ std::uint64_t LaunchControllers::share_of(const Owner& owner) const {
 CtaRun LaunchControllers::cut(CtaRun& run, std::uint64_t most) {
   CtaRun grant = run;
   grant.count = static_cast<std::uint32_t>(std::min<std::uint64_t>(run.count, most));
-  for (std::uint32_t i = 0; i < grant.count; ++i) ++taken_[run.sm + i * run.sm_step];
+  for (std::uint32_t i = 0; i < grant.count; ++i) ++sms_[run.sm + i * run.sm_step].taken;
   run.first += std::uint64_t{grant.count} * run.index_step;
   run.sm += grant.count * run.sm_step;
   run.count -= grant.count;
@@ -219,12 +215,13 @@ void LaunchControllers::move_sms(unsigned from, unsigned to, std::uint64_t wante
     while (run.count != 0 && moving < wanted) {
       run.sm -= run.sm_step;
       --run.count;
-      if (owner_of_[run.sm] == from && taken_[run.sm] != 0) continue;
-      owner_of_[run.sm] = static_cast<std::uint16_t>(to);
+      if (sms_[run.sm].owner == from && sms_[run.sm].taken != 0) continue;
+      sms_[run.sm].owner = static_cast<std::uint16_t>(to);
       ++moving;  // at least: more of its CTAs may be in other runs
     }
   }
   if (moving == 0) return;
+  moved_ = true;
   kept_.assign(victim.runs.begin() + static_cast<std::ptrdiff_t>(victim.head), victim.runs.end());
   victim.runs.clear();
   victim.head = victim.queued = 0;
@@ -233,7 +230,7 @@ void LaunchControllers::move_sms(unsigned from, unsigned to, std::uint64_t wante
     for (; run.count != 0; run.drop_first()) {
       CtaRun one = run;
       one.count = 1;
-      push(owners_[owner_of_[run.sm]], one);
+      push(owners_[sms_[run.sm].owner], one);
     }
   }
 }
@@ -266,8 +263,8 @@ bool LaunchControllers::refill(const CtaRun& finished) {
   CtaRun next = finished;
   next.first = std::exchange(grid.heard, grid.heard + finished.count);
   next.index_step = 1;
-  for (std::uint32_t i = 0; i < next.count; ++i) --taken_[next.sm + i * next.sm_step];
-  push(owners_[owner_of_[next.sm]], next);
+  for (std::uint32_t i = 0; i < next.count; ++i) --sms_[next.sm + i * next.sm_step].taken;
+  push(owners_[sms_[next.sm].owner], next);
   unlaunched_ -= next.count;
   queued_.store(queued_.load(std::memory_order_relaxed) + next.count, std::memory_order_relaxed);
   return true;
@@ -279,12 +276,12 @@ void LaunchControllers::finish(const CtaRun& finished) {
   if (finished.slot == kNoCluster && finished.sm_step == 0) {
     distributor_.complete(finished.task->distribution, finished.sm, finished.count);
     resident_ -= finished.count;
-    taken_[finished.sm] = static_cast<std::uint16_t>(taken_[finished.sm] - finished.count);
+    sms_[finished.sm].taken = static_cast<std::uint16_t>(sms_[finished.sm].taken - finished.count);
     return;
   }
   for (CtaRun rest = finished; rest.count != 0; rest.drop_first()) {
     end_cta(rest);
-    --taken_[rest.sm];
+    --sms_[rest.sm].taken;
   }
 }
 

@@ -17,6 +17,7 @@
 #include "machine/distributor/distributor.h"
 #include "machine/launch/recorder.h"
 #include "machine/shape/machine_shape.h"
+#include "machine/sm/sm.h"
 #include "machine/tasks/task.h"
 
 namespace raddle::machine {
@@ -68,6 +69,7 @@ class LaunchControllers : private LaunchSink {
   /// Whether there are resident CTAs that no worker has taken. A hint: others may take them meanwhile.
   bool has_more() const { return queued_.load(std::memory_order_relaxed) != 0; }
   WindowPool& windows() { return windows_; }
+  const Sm& sm(std::uint32_t number) const { return sms_[number]; }
 
   /// CTAs of these needs that an empty SM may hold, caps included. Any thread.
   std::uint32_t most_per_sm(const CtaNeeds& needs) const { return distributor_.most_per_sm(needs); }
@@ -118,11 +120,10 @@ class LaunchControllers : private LaunchSink {
   Distributor distributor_;
   ClusterPool clusters_;
   WindowPool windows_;
-  std::vector<std::uint16_t> home_, owner_of_;  // by SM: worker
-  std::vector<std::uint16_t> taken_;            // by SM: CTAs that its owner has taken, not reported finished
-  std::vector<Owner> owners_;                   // by worker
-  std::vector<CtaRun> kept_;                    // scratch of move_sms
-  std::vector<Outermost> outermost_;            // by slot
+  std::vector<Sm> sms_;
+  std::vector<Owner> owners_;         // by worker
+  std::vector<CtaRun> kept_;          // scratch of move_sms
+  std::vector<Outermost> outermost_;  // by slot
   struct Flush {
     Task* task;
     std::uint32_t slot;
@@ -131,6 +132,7 @@ class LaunchControllers : private LaunchSink {
   std::vector<Task*> flushed_;   // tasks of clusters that have ended, not yet looked at
   std::atomic<std::uint64_t> queued_{0};
   std::uint64_t resident_ = 0, unlaunched_ = 0;  // CTAs; of the grids that were added
+  bool moved_ = false;                           // some SM is not at home
   bool changed_ = false;  // grids were added or slots freed since the distributor last looked
   LaunchRecorder* recorder_ = nullptr;
   DecisionLog* log_ = nullptr;  // the recorder's

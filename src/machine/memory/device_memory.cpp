@@ -240,6 +240,13 @@ Result<std::byte*> DeviceMemory::host(DevicePtr address, std::uint64_t bytes) co
                         describe(address.value));
 }
 
+std::byte* DeviceMemory::host(DevicePtr address) const {
+  const std::lock_guard lock(mutex_);
+  const Entry* const entry = entry_at(address.value);
+  return entry != nullptr && entry->alias != nullptr ? entry->alias + (address.value - number(entry->map))
+                                                     : reinterpret_cast<std::byte*>(address.value);
+}
+
 std::optional<Allocation> DeviceMemory::find(std::uint64_t address) const {
   std::lock_guard lock(mutex_);
   const Entry* entry = entry_at(address);

@@ -66,6 +66,9 @@ class DeviceMemory {
   /// the same pages. @errors invalid: not inside one allocation, or adopted pieces without a gap; names the
   /// nearest
   Result<std::byte*> host(DevicePtr address, std::uint64_t bytes) const;
+  /// The same for work that was checked when it was submitted: programs may have ended the allocation since,
+  /// whose memory stays until that work is done.
+  std::byte* host(DevicePtr address) const;
   std::optional<Allocation> find(std::uint64_t address) const;
   /// Where an address lies: "8 bytes past the end of the allocation 0x...+1024", for fault messages.
   std::string describe(std::uint64_t address) const;

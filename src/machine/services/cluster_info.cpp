@@ -1,4 +1,4 @@
-// Reads what the rasteriser worked out when the block started; asks the machine's shape for the rest.
+// Reads what the rasteriser worked out when the block started.
 #include "machine/services/cluster_info.h"
 
 #include "raddle/device.h"
@@ -32,16 +32,15 @@ std::uint32_t of_level(const Block& block, const GridKind& kind, std::uint32_t l
 }
 }  // namespace
 
-std::uint32_t cluster_info(const Machine& machine, const Block& block, std::uint32_t level,
-                           std::uint32_t value) {
+std::uint32_t cluster_info(const Block& block, std::uint32_t level, std::uint32_t value) {
   const GridKind& kind = block.task->distribution.kind;
   switch (static_cast<ClusterValue>(value)) {
     case ClusterValue::depth:
       return kind.depth;
     case ClusterValue::sm:
-      return block.cta.smid;
+      return block.sm->number;
     case ClusterValue::gpc:
-      return machine.shape().domain_of(Level::gpc, block.cta.smid);
+      return block.sm->gpc;
     case ClusterValue::local_id:
       return block.cluster != nullptr ? block.cta.cluster->local_id : kNone;
     default:

@@ -4,14 +4,12 @@
 
 #include <cstdint>
 
-#include "machine/machine.h"
 #include "machine/sm/block.h"
 
 namespace raddle::machine {
 
 /// @param value  a raddle::ClusterValue
 /// @returns all ones where there is none
-std::uint32_t cluster_info(const Machine& machine, const Block& block, std::uint32_t level,
-                           std::uint32_t value);
+std::uint32_t cluster_info(const Block& block, std::uint32_t level, std::uint32_t value);
 
 }  // namespace raddle::machine

@@ -16,7 +16,7 @@ using exec::WarpContext;
 
 Block& block_of(WarpContext* warp) { return *static_cast<Block*>(warp->cta->machine); }
 Worker& worker_of(WarpContext* warp) { return *block_of(warp).worker; }
-AddressSpace& space_of(WarpContext* warp) { return *block_of(warp).task->grid.space; }
+AddressSpace& space_of(WarpContext* warp) { return *block_of(warp).task->grid().space; }
 
 constexpr std::uint32_t kNoLane = ~0u;  ///< no lane of the warp in particular
 

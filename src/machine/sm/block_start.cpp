@@ -36,7 +36,7 @@ Kind& made(Block& block, std::unique_ptr<Kind>& slot, std::uint32_t index) {
 
 bool Worker::provide_runner(Block& block, std::uint32_t index) {
   Runner& runner = made(block, block.runners[index], index);
-  return provide(runner, kRunnerStack, block.task->grid.executable->stack_bytes, &Worker::runner_main,
+  return provide(runner, kRunnerStack, block.task->grid().executable->stack_bytes, &Worker::runner_main,
                  &runner);
 }
 
@@ -44,7 +44,7 @@ bool Worker::provide_strands(Block& block) {
   if (block.kind != exec::BlockKind::fibers) return provide_runner(block, 0);
   for (std::uint32_t i = 0; i < block.cta.warp_count; ++i) {
     Warp& warp = made(block, block.warps[i], i);
-    if (!provide(warp, kWarpStack, block.task->grid.executable->stack_bytes, &Worker::warp_main, &warp))
+    if (!provide(warp, kWarpStack, block.task->grid().executable->stack_bytes, &Worker::warp_main, &warp))
       return false;
   }
   return true;
@@ -52,7 +52,7 @@ bool Worker::provide_strands(Block& block) {
 
 // Everything that is the same for all CTAs of a run.
 bool Worker::bind(Block& block, const CtaRun& grant) {
-  const GridWork& grid = grant.task->grid;
+  const GridWork& grid = grant.task->grid();
   const std::uint32_t warps = (grid.threads_per_block + exec::kWarpSize - 1) / exec::kWarpSize;
   if (block.grid_id != grant.task->distribution.id) {
     block.grid_id = grant.task->distribution.id;
@@ -80,7 +80,7 @@ bool Worker::bind(Block& block, const CtaRun& grant) {
 
 /// Local memory is the block's own; shared memory, too, unless the cluster has a window for all its CTAs.
 bool Worker::bind_memory(Block& block) {
-  const GridWork& grid = block.task->grid;
+  const GridWork& grid = block.task->grid();
   const std::uint64_t local = grid.local_stride * grid.threads_per_block;
   exec::CtaContext& cta = block.cta;
   const std::uint64_t space = grid.space->id();
@@ -115,6 +115,7 @@ void Worker::take_cta(Block& block, CtaRun& grant) {
   if (machine_.options().recorder != nullptr) block.began_ns = now_ns();
   turn_began_ = progress_;
   block.status = Block::Status::waiting;
+  block.sm = &machine_.launches().sm(grant.sm);
   cta.smid = grant.sm;
   cta.live_threads = cta.thread_count;
   cta.cluster_phase = cta.cluster_arrived = 0;
@@ -126,7 +127,7 @@ void Worker::take_cta(Block& block, CtaRun& grant) {
     block.alone.barrier.store(1, std::memory_order_relaxed);
   }
   grants_.drop_cta(grant);
-  if (block.task->grid.clears_reserved)
+  if (block.task->grid().clears_reserved)
     std::memset(cta.shared + cta.cluster_rank * exec::kSharedWindow, 0, exec::kReservedShared);
   if (block.kind != exec::BlockKind::loops) std::memset(cta.barriers, 0, sizeof cta.barriers);
   block.turns = block.yielded = block.current = 0;
@@ -193,7 +194,7 @@ CtaRun* Worker::next_of_task(Block& block) {
 bool Worker::continue_with_next(Block& block) {
   if (block.cta.cluster->cta_count > 1) exec::leave_cluster(block.cta);
   ++progress_;
-  block.task->grid.space->block_count(id_).add_one();
+  block.task->grid().space->block_count(id_).add_one();
   if (LaunchRecorder* recorder = machine_.options().recorder)
     recorder->ended(block.task->distribution, block.run.first, block.run.sm, block.began_ns, now_ns());
   report_finished(block.run);
@@ -236,7 +237,7 @@ void Worker::runner_main(void* argument) {
   Block& block = *runner.block;
   Worker& worker = *block.worker;
   for (;;) {
-    exec::Executable& code = *block.task->grid.executable;
+    exec::Executable& code = *block.task->grid().executable;
     worker.in_kernel_ = true;
     if (runner.suspended == nullptr)
       code.run_block(block.cta);
@@ -255,7 +256,7 @@ void Worker::warp_main(void* argument) {
   Worker& worker = *block.worker;
   for (;;) {
     worker.in_kernel_ = true;
-    block.task->grid.executable->run_warp(warp.context);
+    block.task->grid().executable->run_warp(warp.context);
     worker.in_kernel_ = false;
     worker.finish_warp(warp);
     worker.next_strand(warp);

@@ -183,7 +183,7 @@ void Worker::locate_stop(Block& block, const exec::WarpContext* warp) {
   RawFault where{.kind = exec::FaultKind::timeout, .warp = block.cta.running_warp};
   if (warp != nullptr) where.warp = warp->warp_id + 1, where.line = warp->line;
   const Busy busy(*this);
-  block.task->grid.space->locate_stop(block, where);
+  block.task->grid().space->locate_stop(block, where);
 }
 
 void Worker::exit_lanes(Warp& warp, std::uint32_t lanes) {

@@ -196,7 +196,7 @@ bool Worker::begin_block(CtaRun& grant) {
   }
   Block& block = *free_blocks_.back();
   if (!bind(block, grant)) {
-    AddressSpace& space = *grant.task->grid.space;
+    AddressSpace& space = *grant.task->grid().space;
     space.stop_task(*grant.task, AddressSpace::out_of_memory_fault(*grant.task));
     drop_stopped_grants();
     return true;
@@ -261,7 +261,7 @@ bool Worker::exchange(bool want_grants) {
   if (completed_count != 0) {
     completes_.store(true, std::memory_order_relaxed);  // seen by who sees that a task is complete
     for (std::size_t i = 0; i < completed_count; ++i)
-      completed[i]->grid.space->tasks().complete(*completed[i]);
+      completed[i]->grid().space->tasks().complete(*completed[i]);
     completes_.store(false, std::memory_order_release);
   }
   if (granted != 0 && machine_.launches().has_more()) machine_.doorbell().pass_on();
@@ -321,7 +321,7 @@ void Worker::settle(std::size_t position) {
 }
 
 void Worker::handle_fault(Block& block) {
-  AddressSpace& space = *block.task->grid.space;
+  AddressSpace& space = *block.task->grid().space;
   space.stop_task(*block.task, space.describe_fault(block, raw_fault_));
 }
 

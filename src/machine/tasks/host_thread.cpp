@@ -27,7 +27,7 @@ void HostThread::run() {
     Task* task = queue_.front();
     queue_.pop_front();
     lock.unlock();
-    task->function();
+    perform_(*task);
     tasks_.complete(*task);
     lock.lock();
   }

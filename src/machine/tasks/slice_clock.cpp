@@ -19,14 +19,14 @@ void SliceClock::stop() {
 void SliceClock::drop(std::size_t entry) {
   Task* const task = entries_[entry].task;
   entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(entry));
-  task->grid.space->tasks().release(task);
+  task->grid().space->tasks().release(task);
 }
 
 void SliceClock::forget(const AddressSpace& space) {
   std::unique_lock lock(mutex_);
-  wake_.wait(lock, [&] { return late_ == nullptr || late_->grid.space != &space; });
+  wake_.wait(lock, [&] { return late_ == nullptr || late_->grid().space != &space; });
   for (std::size_t i = entries_.size(); i-- != 0;)
-    if (entries_[i].task->grid.space == &space) drop(i);
+    if (entries_[i].task->grid().space == &space) drop(i);
 }
 
 void SliceClock::wake() {
@@ -37,7 +37,7 @@ void SliceClock::wake() {
 }
 
 void SliceClock::watch(Task& task) {
-  task.grid.space->tasks().retain(task);
+  task.grid().space->tasks().retain(task);
   {
     const std::lock_guard lock(mutex_);
     entries_.push_back({&task, false});
@@ -54,11 +54,11 @@ void SliceClock::look_at_limits(std::unique_lock<std::mutex>& lock) {
       drop(i);
       continue;
     }
-    if (started != 0 && now > started + task->grid.time_limit_ns && !entries_[i].expired) {
+    if (started != 0 && now > started + task->grid().time_limit_ns && !entries_[i].expired) {
       entries_[i].expired = true;
       late_ = task;
       lock.unlock();
-      task->grid.space->stop_late(*task);
+      task->grid().space->stop_late(*task);
       lock.lock();
       late_ = nullptr;
       wake_.notify_all();  // who wants to forget the space

@@ -1,24 +1,12 @@
 // Reuse and completion of tasks.
 #include "machine/tasks/task.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "base/futex.h"
 #include "machine/tasks/children.h"
 
 namespace raddle::machine {
-
-CtaNeeds needs_of(const GridWork& grid, const SmLimits& sm) {
-  CtaNeeds needs;
-  needs.threads = grid.threads_per_block;
-  needs.warps = (grid.threads_per_block + exec::kWarpSize - 1) / exec::kWarpSize;
-  // A kernel never asks for more registers than an SM has: a compiler would spill.
-  needs.registers = std::min<std::uint64_t>(
-      std::uint64_t{std::min(grid.registers, 255u)} * grid.threads_per_block, sm.registers);
-  needs.shared_bytes = grid.shared_model_bytes;
-  return needs;
-}
 
 bool Task::set_parameters(std::span<const std::byte> bytes) {
   if (parameters_.host == nullptr || parameters_.bytes < bytes.size()) {
@@ -28,7 +16,7 @@ bool Task::set_parameters(std::span<const std::byte> bytes) {
   }
   if (!bytes.empty()) std::memcpy(parameters_.host, bytes.data(), bytes.size());
   parameter_bytes_ = bytes.size();
-  grid.context.parameters = parameters_.kernel;
+  grid().context.parameters = parameters_.kernel;
   return true;
 }
 
@@ -52,7 +40,7 @@ bool Task::set_grid_workspace() {
   if (memory == nullptr) return false;
   const GridWorkspace workspace{sizeof(GridWorkspace), 0};
   std::memcpy(memory, &workspace, sizeof workspace);
-  grid.context.grid_workspace = reinterpret_cast<std::uint64_t>(buffer_.kernel);
+  grid().context.grid_workspace = reinterpret_cast<std::uint64_t>(buffer_.kernel);
   return true;
 }
 
@@ -82,10 +70,15 @@ Children& Task::family() {
 }
 
 void Task::reset() {
-  kind = TaskKind::marker;
+  work = MarkerWork{};
   priority = 0;
-  function = nullptr;
-  condition = nullptr;
+  renew();
+}
+
+// `graph.submitted` is the scheduler's: whether it looks at the task.
+void Task::renew() {
+  if (const auto* grid = std::get_if<GridWork>(&work); grid != nullptr && grid->cooperative)
+    set_grid_workspace();  // its memory is there
   state.store(0, std::memory_order_relaxed);
   if (stop.exchange(0, std::memory_order_relaxed) != 0) fault = {};
   started_ns.store(0, std::memory_order_relaxed);
@@ -94,7 +87,7 @@ void Task::reset() {
   graph.waiting_for = 0;
   graph.successors.clear();
   graph.next = nullptr;
-  graph.complete = false;  // `submitted` is, since it is in the pool
+  graph.complete = false;
   parent = nullptr;
   unfinished.store(1, std::memory_order_relaxed);
   delete family_.exchange(nullptr, std::memory_order_relaxed);

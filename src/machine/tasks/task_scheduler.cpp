@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/assert.h"
 #include "base/futex.h"
 #include "machine/tasks/children.h"
 
@@ -43,28 +44,37 @@ Task* TaskScheduler::acquire() {
 
 void TaskScheduler::release(Task* task) {
   if (task == nullptr || task->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  task->function = nullptr;  // what they captured must not outlive it
-  task->condition = nullptr;
+  task->work = MarkerWork{};  // what it holds must not outlive it
   std::lock_guard lock(mutex_);
   task->graph.submitted = false;
   task->graph.next = pool_;
   pool_ = task;
 }
 
-void TaskScheduler::submit(Task& task, std::span<Task* const> after) {
-  retain(task);  // until complete
-  pending_.fetch_add(1, std::memory_order_relaxed);
+void TaskScheduler::submit(std::span<const Submission> batch) {
+  ReadyList ready;
+  pending_.fetch_add(static_cast<std::uint32_t>(batch.size()), std::memory_order_relaxed);
   {
     std::lock_guard lock(mutex_);
-    task.graph.submitted = true;
-    for (Task* dependency : after) {
-      if (dependency == nullptr || dependency->graph.complete) continue;
-      dependency->graph.successors.push_back(&task);
-      ++task.graph.waiting_for;
+    for (const auto& [task, after] : batch) {
+      retain(*task);  // until complete
+      task->graph.submitted = true;
+      for (Task* dependency : after) {
+        if (dependency == nullptr || dependency->graph.complete) continue;
+        dependency->graph.successors.push_back(task);
+        ++task->graph.waiting_for;
+      }
+      if (task->graph.waiting_for == 0) ready.append(*task);
     }
-    if (task.graph.waiting_for != 0) return;
   }
-  if (dispatcher_.dispatch(task)) complete(task);
+  run(ready);
+}
+
+void TaskScheduler::renew(Task& task) {
+  const std::lock_guard lock(mutex_);
+  RADDLE_ASSERT(task.graph.complete, "a task is renewed that is not complete");
+  task.graph.submitted = false;
+  task.renew();
 }
 
 // Marks one task complete and appends what it made ready, in the order of submission.
@@ -76,9 +86,7 @@ void TaskScheduler::finish(Task& task, ReadyList& ready) {
     ++completed_;
     for (Task* successor : task.graph.successors) {
       if (--successor->graph.waiting_for != 0) continue;
-      successor->graph.next = nullptr;
-      *ready.end = successor;
-      ready.end = &successor->graph.next;
+      ready.append(*successor);
     }
     task.graph.successors.clear();
   }
@@ -88,7 +96,7 @@ void TaskScheduler::finish(Task& task, ReadyList& ready) {
 }
 
 bool TaskScheduler::adopt(Task& parent, Task& child, std::uint32_t limit) {
-  if (child.kind != TaskKind::compilation &&
+  if (!child.calls_on(CallWork::Thread::compilations) &&
       pending_children_.fetch_add(1, std::memory_order_relaxed) >= limit) {
     pending_children_.fetch_sub(1, std::memory_order_relaxed);
     return false;
@@ -116,12 +124,11 @@ bool TaskScheduler::launch_tail(Task& task) {
   if (const std::uint32_t stop = task.stop.load(std::memory_order_acquire); stop != 0)
     for (Task* child : tail) child->stop.store(stop, std::memory_order_relaxed), child->fault = task.fault;
   task.unfinished.store(static_cast<std::uint32_t>(tail.size()), std::memory_order_relaxed);
-  for (std::size_t i = 0; i < tail.size(); ++i) {
-    Task* const after[] = {i == 0 ? nullptr : tail[i - 1]};
-    submit(*tail[i], after);
-    if (i != 0) release(tail[i - 1]);
-  }
-  release(tail.back());
+  std::vector<Submission> batch;
+  for (std::size_t i = 0; i < tail.size(); ++i)
+    batch.push_back({tail[i], std::span(&tail[i == 0 ? 0 : i - 1], i == 0 ? 0 : 1)});
+  submit(batch);
+  for (Task* child : tail) release(child);
   return true;
 }
 
@@ -150,7 +157,7 @@ void TaskScheduler::end(Task& task, ReadyList& ready) {
     const std::uint32_t stop = done->stop.load(std::memory_order_acquire);
     if (parent != nullptr && stop != 0 && parent->stop.compare_exchange_strong(running, stop))
       parent->fault = done->fault;  // its launcher is told
-    if (parent != nullptr && done->kind != TaskKind::compilation)
+    if (parent != nullptr && !done->calls_on(CallWork::Thread::compilations))
       pending_children_.fetch_sub(1, std::memory_order_relaxed);
     finish(*done, ready);
     release(held);
@@ -160,15 +167,16 @@ void TaskScheduler::end(Task& task, ReadyList& ready) {
   release(held);
 }
 
+/// Dispatches what is ready, and what that makes ready if it is complete at once.
+void TaskScheduler::run(ReadyList& ready) {
+  while (Task* const next = ready.take())
+    if (dispatcher_.dispatch(*next)) end(*next, ready);
+}
+
 void TaskScheduler::complete(Task& task) {
   ReadyList ready;
   end(task, ready);
-  while (ready.first != nullptr) {
-    Task& next = *ready.first;
-    ready.first = next.graph.next;
-    if (ready.first == nullptr) ready.end = &ready.first;
-    if (dispatcher_.dispatch(next)) end(next, ready);
-  }
+  run(ready);
 }
 
 std::uint64_t TaskScheduler::completed() {
@@ -191,7 +199,8 @@ bool TaskScheduler::only_callbacks_left() {
   const std::lock_guard lock(mutex_);
   return std::ranges::none_of(all_, [](const auto& task) {
     const Task::Graph& graph = task->graph;
-    return graph.submitted && !graph.complete && graph.waiting_for == 0 && task->kind != TaskKind::callback;
+    return graph.submitted && !graph.complete && graph.waiting_for == 0 &&
+           !task->calls_on(CallWork::Thread::callbacks);
   });
 }
 

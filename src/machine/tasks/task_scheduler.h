@@ -29,9 +29,20 @@ class TaskScheduler {
   void retain(Task& task) { task.references.fetch_add(1, std::memory_order_relaxed); }
   void release(Task* task);  ///< null is ignored
 
-  /// Starts the task once all of `after` (nulls are ignored) have completed. The caller holds references to
-  /// all.
-  void submit(Task& task, std::span<Task* const> after);
+  struct Submission {
+    Task* task;
+    std::span<Task* const> after;  ///< nulls are ignored
+  };
+  /// Starts each task once all that it is to come after have completed; these may be earlier ones of the
+  /// batch. The caller holds references to all. One lock for the batch, which nothing of it runs before.
+  void submit(std::span<const Submission> batch);
+  void submit(Task& task, std::span<Task* const> after) {
+    const Submission one{&task, after};
+    submit({&one, 1});
+  }
+  /// Makes a complete task ready for another submission, with the same work. Its events are those of the new
+  /// one then.
+  void renew(Task& task);
   /// Called once by whoever ran the task; wakes waiters and dispatches what waited.
   void complete(Task& task);
   /// Makes a task that is not submitted yet a child of one that runs.
@@ -55,7 +66,18 @@ class TaskScheduler {
   struct ReadyList {
     Task* first = nullptr;
     Task** end = &first;
+    void append(Task& task) {
+      task.graph.next = nullptr;
+      *end = &task;
+      end = &task.graph.next;
+    }
+    Task* take() {
+      Task* const task = first;
+      if (task != nullptr && (first = task->graph.next) == nullptr) end = &first;
+      return task;
+    }
   };
+  void run(ReadyList& ready);
   void finish(Task& task, ReadyList& ready);
   void end(Task& task, ReadyList& ready);
   bool is_over(Task& task);

@@ -1,5 +1,5 @@
-// Tasks that wait for conditions, words in memory above all: a thread asks for each again and again, soon at
-// first and ever more rarely. Started at the first such task.
+// Tasks that wait for words in memory: a thread looks at each again and again, soon at first and ever more
+// rarely. Started at the first such task.
 #pragma once
 
 #include <condition_variable>

@@ -19,19 +19,21 @@ namespace {
 std::unique_ptr<Task> grid_of(std::uint32_t blocks, std::uint32_t threads = 1024) {
   static LaunchPages pages;
   auto task = std::make_unique<Task>(pages);
-  task->grid.threads_per_block = threads;
-  task->grid.blocks = blocks;
-  task->grid.context.nctaid[0] = blocks;
-  task->grid.context.nctaid[1] = task->grid.context.nctaid[2] = 1;
+  GridWork& grid = task->work.emplace<GridWork>();
+  grid.threads_per_block = threads;
+  grid.blocks = blocks;
+  grid.context.nctaid[0] = blocks;
+  grid.context.nctaid[1] = grid.context.nctaid[2] = 1;
   return task;
 }
 
 std::unique_ptr<Task> clusters_of(std::uint32_t size, std::uint32_t blocks, std::uint32_t threads = 1024) {
   auto task = grid_of(blocks, threads);
-  task->grid.kind.depth = 1;
-  task->grid.kind.levels[0].extent[0] = size;
-  task->grid.context.cluster_shape[0] = size;
-  task->grid.shared_bytes = 4096;
+  GridWork& grid = task->grid();
+  grid.kind.depth = 1;
+  grid.kind.levels[0].extent[0] = size;
+  grid.context.cluster_shape[0] = size;
+  grid.shared_bytes = 4096;
   return task;
 }
 
@@ -112,7 +114,7 @@ TEST(LaunchControllers, EveryCtaOnceAndNoSmAboveItsSlots) {
 TEST(LaunchControllers, ACooperativeGridIsPlacedWholeOrNotAtAll) {
   Launches launches("tiny");  // two SMs of two such CTAs
   auto before = grid_of(2), task = grid_of(3);
-  task->grid.cooperative = true;
+  task->grid().cooperative = true;
   const auto all = [&](std::vector<CtaRun> finished = {}) {
     std::vector<CtaRun> ctas = single_ctas(launches.exchange(0, std::move(finished)));
     while (launches.controllers.has_more())

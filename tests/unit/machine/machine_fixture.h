@@ -78,11 +78,9 @@ class MachineTest : public ::testing::Test {
                       Task* after = nullptr) {
     static const std::string name = "kernel";
     Task* task = space.tasks().acquire();
-    task->kind = TaskKind::grid;
+    GridWork& work = task->work.emplace<GridWork>();
     task->priority = grid.priority;
     task->set_parameters({});
-    GridWork& work = task->grid;
-    work = {};
     work.executable = &code;
     work.name = &name;
     work.threads_per_block = grid.threads;

@@ -143,8 +143,7 @@ TEST_F(Services, CallbacksRunAfterWhatTheyWaitFor) {
   auto kernel = TestKernel::of_blocks([&](exec::CtaContext&) { ++blocks; });
   Task* launch = submit(kernel, {100});
   Task* callback = space_->tasks().acquire();
-  callback->kind = TaskKind::callback;
-  callback->function = [&] { seen = blocks; };
+  callback->work = CallWork{[&] { seen = blocks; }};
   Task* const after[] = {launch};
   space_->tasks().submit(*callback, after);
   callback->wait();

@@ -1,0 +1,33 @@
+// A modelled SM: what belongs to it whichever worker runs its blocks. Limits that all SMs share are the
+// shape's (SmLimits); what it holds in the distributor's eyes is SmUsage's.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "machine/shape/machine_shape.h"
+
+namespace raddle::machine {
+
+struct Sm {
+  std::uint32_t number = 0;  ///< %smid
+  std::uint32_t gpc = 0;
+
+  // The launch controllers', under their lock.
+  std::uint16_t home = 0;   ///< worker that runs its CTAs, if nothing had to move
+  std::uint16_t owner = 0;  ///< worker that does now
+  std::uint16_t taken = 0;  ///< CTAs that the owner has taken and not reported finished
+};
+
+/// The SMs of a machine, spread over its workers in runs.
+inline std::vector<Sm> sms_of(const MachineShape& shape, unsigned workers) {
+  const std::uint32_t count = shape.sm_count();
+  std::vector<Sm> sms(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto worker = static_cast<std::uint16_t>(std::uint64_t{i} * workers / count);
+    sms[i] = {.number = i, .gpc = shape.domain_of(Level::gpc, i), .home = worker, .owner = worker};
+  }
+  return sms;
+}
+
+}  // namespace raddle::machine

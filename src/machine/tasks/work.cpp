@@ -1,0 +1,113 @@
+// Looks up the memory that copies and fills name, and moves the bytes.
+#include "machine/tasks/work.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+
+#include "base/assert.h"
+#include "machine/address_space.h"
+#include "machine/memory/device_copy.h"
+
+namespace raddle::machine {
+
+CtaNeeds needs_of(const GridWork& grid, const SmLimits& sm) {
+  CtaNeeds needs;
+  needs.threads = grid.threads_per_block;
+  needs.warps = (grid.threads_per_block + exec::kWarpSize - 1) / exec::kWarpSize;
+  // A kernel never asks for more registers than an SM has: a compiler would spill.
+  needs.registers = std::min<std::uint64_t>(
+      std::uint64_t{std::min(grid.registers, 255u)} * grid.threads_per_block, sm.registers);
+  needs.shared_bytes = grid.shared_model_bytes;
+  return needs;
+}
+
+namespace {
+
+struct Extent {
+  std::uint64_t width, height, depth;  ///< bytes, rows, slices; none is 0
+};
+
+/// Bytes from the first to the last. @errors invalid: more than an address space has
+Result<std::uint64_t> span_of(const MemoryRows& rows, const Extent& extent) {
+  std::uint64_t in_slice = 0, between = 0, span = 0, end = 0;
+  if (__builtin_mul_overflow(extent.height - 1, rows.pitch, &in_slice) ||
+      __builtin_mul_overflow(extent.depth - 1, rows.slice_pitch, &between) ||
+      __builtin_add_overflow(in_slice, between, &span) || __builtin_add_overflow(span, extent.width, &span) ||
+      __builtin_add_overflow(span, rows.address, &end))
+    return Error::invalid("{} slices of {} rows of {} bytes are too large", extent.depth, extent.height,
+                          extent.width);
+  return span;
+}
+
+Result<void> check(const MemoryRows& rows, const Extent& extent) {
+  TRY_ASSIGN(const std::uint64_t span, span_of(rows, extent));
+  if (rows.space != nullptr) TRY(rows.space->memory().host({rows.address}, span));
+  return {};
+}
+
+/// What was checked.
+BoxSide find(const MemoryRows& rows) {
+  std::byte* const start = rows.space != nullptr ? rows.space->memory().host({rows.address})
+                                                 : reinterpret_cast<std::byte*>(rows.address);
+  return {start, rows.pitch, rows.slice_pitch, rows.space != nullptr};
+}
+
+bool is_empty(const CopyWork& copy) { return copy.width == 0 || copy.height == 0 || copy.depth == 0; }
+bool is_empty(const FillWork& fill) { return fill.width == 0 || fill.height == 0; }
+
+template <class Word>
+bool holds_of(const WordCondition& condition) {
+  auto* const word = static_cast<Word*>(condition.word);
+  const Word now = std::atomic_ref<Word>(*word).load(std::memory_order_acquire);
+  const Word value = static_cast<Word>(condition.value);
+  switch (condition.comparison) {
+    case WordCondition::Comparison::reached:
+      return static_cast<std::make_signed_t<Word>>(now - value) >= 0;
+    case WordCondition::Comparison::equal:
+      return now == value;
+    case WordCondition::Comparison::any_common_bit:
+      return (now & value) != 0;
+    case WordCondition::Comparison::any_bit_in_neither:
+      return static_cast<Word>(~(now | value)) != 0;
+  }
+  RADDLE_UNREACHABLE("a comparison");
+}
+
+}  // namespace
+
+Result<void> check(const CopyWork& copy) {
+  if (is_empty(copy)) return {};
+  const Extent extent{copy.width, copy.height, copy.depth};
+  TRY(check(copy.to, extent));
+  return check(copy.from, extent);
+}
+
+Result<void> check(const FillWork& fill) {
+  if (is_empty(fill)) return {};
+  const auto& [to, word, word_bytes, width, height] = fill;
+  if (!std::has_single_bit(word_bytes) || word_bytes > 8 || to.address % word_bytes != 0)
+    return Error::invalid("words of {} bytes cannot be written to {:#x}", word_bytes, to.address);
+  std::uint64_t row_bytes;
+  if (__builtin_mul_overflow(width, std::uint64_t{word_bytes}, &row_bytes) ||
+      (height > 1 && (to.pitch < row_bytes || to.pitch % word_bytes != 0)))
+    return Error::invalid("{} words of {} bytes do not fit rows {} bytes apart", width, word_bytes, to.pitch);
+  return check(to, {row_bytes, height, 1});
+}
+
+void perform(const CopyWork& copy) {
+  if (!is_empty(copy)) copy_box(find(copy.to), find(copy.from), copy.width, copy.height, copy.depth);
+}
+
+void perform(const FillWork& fill) {
+  if (is_empty(fill)) return;
+  const BoxSide to = find(fill.to);
+  for (std::uint64_t row = 0; row < fill.height; ++row)
+    fill_device_words(to.memory + row * to.pitch, fill.word, fill.word_bytes, fill.width);
+}
+
+bool holds(const WordCondition& condition) {
+  return condition.bytes == 4 ? holds_of<std::uint32_t>(condition) : holds_of<std::uint64_t>(condition);
+}
+
+}  // namespace raddle::machine

@@ -1,0 +1,107 @@
+// What a task does, as data: streams record it, and whoever runs the task looks up then what it names. So a
+// task can run again and do the same.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "base/result.h"
+#include "exec/executable.h"
+#include "machine/distributor/grid.h"
+#include "raddle/word_condition.h"
+
+namespace raddle::machine {
+
+class AddressSpace;
+
+/// Nothing: complete with what the task waits for.
+struct MarkerWork {};
+
+/// Everything a worker needs to run one grid. `context` is what generated code sees.
+struct GridWork {
+  AddressSpace* space = nullptr;  ///< whose grid it is; set when it is dispatched
+  exec::Executable* executable = nullptr;
+  const std::string* name = nullptr;  ///< of the kernel; outlives the task
+  exec::LaunchContext context{};      ///< parameters is filled in by Task::set_parameters
+  std::uint32_t threads_per_block = 0;
+  std::uint64_t blocks = 0;
+  std::uint64_t shared_bytes = 0;        ///< of the shared window, reserved bytes and alignment included
+  std::uint64_t shared_model_bytes = 0;  ///< what the modelled SM counts: reserved, static and dynamic bytes
+  std::uint64_t local_stride = 0;        ///< bytes per thread
+  std::uint32_t registers = 0;           ///< per thread; 0: unknown
+  std::uint64_t time_limit_ns = 0;       ///< 0: none
+  GridKind kind;                         ///< how its blocks form clusters
+  std::uint32_t cap_per_sm = 0;          ///< most of its blocks on one SM (W-23); 0: what fits
+  bool cluster_memory = false;           ///< each outermost cluster has cluster-wide memory (W-24)
+  std::uint64_t cluster_memory_slots = 0;  ///< device address of the first slot of that; set with `space`
+  bool cooperative = false;                ///< all its blocks are resident at once; it has a grid workspace
+  bool clears_reserved = false;            ///< the reserved bytes of shared memory are zero when a CTA starts
+  /// Source position of a PTX line of the kernel, empty if unknown; for faults. `owner` outlives the task.
+  std::string (*source_of)(const void* owner, std::uint32_t ptx_line) = nullptr;
+  const void* owner = nullptr;
+
+  /// Blocks of a cluster that share memory, as the kernel sees it; 1: no clusters.
+  std::uint32_t cluster_size() const {
+    return context.cluster_shape[0] * context.cluster_shape[1] * context.cluster_shape[2];
+  }
+};
+
+/// What one block takes of a modelled SM.
+CtaNeeds needs_of(const GridWork& grid, const SmLimits& sm);
+
+/// Rows and slices of memory, of an address space or of the host.
+struct MemoryRows {
+  AddressSpace* space = nullptr;  ///< null: the host's. It outlives the task
+  std::uint64_t address = 0;
+  std::uint64_t pitch = 0, slice_pitch = 0;  ///< bytes; of no meaning for one row, one slice
+};
+
+inline MemoryRows of_host(const void* start) { return {nullptr, reinterpret_cast<std::uint64_t>(start)}; }
+
+/// Copies `depth` slices of `height` rows of `width` bytes; kernels may watch what lies in an address space.
+struct CopyWork {
+  MemoryRows to, from;
+  std::uint64_t width = 0, height = 1, depth = 1;
+  std::shared_ptr<const void> holds = nullptr;  ///< lives as long as the work
+};
+
+/// Fills `height` rows with `width` words of `word_bytes` (1, 2, 4 or 8) each.
+struct FillWork {
+  MemoryRows to;
+  std::uint64_t word = 0;
+  unsigned word_bytes = 1;
+  std::uint64_t width = 0, height = 1;
+};
+
+/// Calls a function of the host.
+struct CallWork {
+  enum class Thread : std::uint8_t {
+    callbacks,     ///< runs also when what it waited for failed
+    compilations,  ///< compiles what a kernel wants to launch
+  };
+  std::function<void()> function;
+  Thread thread = Thread::callbacks;
+  std::uint32_t answer = 0;  ///< the function's, for who waits for it
+};
+
+/// Waits until a word has a value that somebody writes there.
+struct WaitWork {
+  WordCondition until;
+};
+
+using Work = std::variant<MarkerWork, GridWork, CopyWork, FillWork, CallWork, WaitWork>;
+
+/// Whether the memory that it names is there; to be asked before each submission. @errors invalid
+Result<void> check(const CopyWork& copy);
+Result<void> check(const FillWork& fill);
+/// Does on the calling thread what was checked.
+void perform(const CopyWork& copy);
+void perform(const FillWork& fill);
+
+/// Whether a word has the value now.
+bool holds(const WordCondition& condition);
+
+}  // namespace raddle::machine
