@@ -134,14 +134,14 @@ std::optional<DeviceError> Call::compile_elsewhere(const ChildLaunch& launch, Ta
     const Worker::Busy busy(worker_);
     job = tasks.acquire();
     tasks.retain(child);
-    tasks.adopt(*block_.task, *job, 0);  // what the compiler reads lives as long as the launching grid
-    tasks.hold(*block_.task);
     auto compile = [&space = space_, &runtime = runtime_, &child, launch, job] {
       const auto error = runtime.prepare(launch, child, true);
       answer_of(*job) = static_cast<std::uint32_t>(error.value_or(DeviceError::not_supported));
       space.tasks().release(&child);
     };
     job->work = machine::CallWork{std::move(compile), machine::CallWork::Thread::compilations};
+    tasks.adopt(*block_.task, *job, 0);  // what the compiler reads lives as long as the launching grid
+    tasks.hold(*block_.task);
     tasks.submit(*job, {});
   }
   const bool one_order = worker_.machine()

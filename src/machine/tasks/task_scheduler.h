@@ -45,7 +45,7 @@ class TaskScheduler {
   void renew(Task& task);
   /// Called once by whoever ran the task; wakes waiters and dispatches what waited.
   void complete(Task& task);
-  /// Makes a task that is not submitted yet a child of one that runs.
+  /// Makes a task, which has its work and is not submitted yet, a child of one that runs.
   /// @returns false: `limit` children are pending, among which compilations do not count
   bool adopt(Task& parent, Task& child, std::uint32_t limit);
   /// One more child keeps the parent from being complete; before that child is submitted.
