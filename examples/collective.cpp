@@ -126,7 +126,7 @@ std::vector<double> exact_softmax(const std::vector<float>& in, int columns) {
   return out;
 }
 
-/// @param relative what rounding to the format may cost: half a unit in the last place, and a little
+/// @param relative  error allowed for rounding to the format: half a unit in the last place, and a little
 template <class Format>
 Example softmax(Size size, const std::string& kernel, double relative) {
   const int columns = size == Size::small ? 300 : 1000, rows = size == Size::small ? 4 : 1000;

@@ -1,4 +1,4 @@
-// What an example is: host buffers, launches of kernels from examples/kernels, and a check against a
+// An example: host buffers, launches of kernels from examples/kernels, and a check against a
 // reference written in plain C++. run_examples runs the table through the public API; nothing here knows
 // Raddle.
 #pragma once

@@ -20,7 +20,7 @@ struct Outcome {
   bool ok() const { return error.empty() && check.ok; }
 };
 
-/// What runs which kernels; values as in raddle::DeviceOptions, "" for the device's own choice.
+/// The device that runs the kernels; values as in raddle::DeviceOptions, "" for the device's own choice.
 struct EngineChoice {
   std::string name, simd, tier;
   std::string kernels = RADDLE_EXAMPLES_DIR "/kernels";  ///< directory of the PTX files

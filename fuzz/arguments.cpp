@@ -1,4 +1,4 @@
-// Any bytes as what `raddle run` reads from its user: arguments, extents, and .npy files, whose contents
+// Any bytes as input of `raddle run`: arguments, extents, and .npy files, whose contents
 // survive being written again.
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Any bytes as what `raddle distribute` reads: loads and recorded decisions. What is accepted survives being
+// Any bytes as input of `raddle distribute`: loads and recorded decisions. What is accepted survives being
 // written again.
 #include "distribute/load.h"
 

@@ -1,5 +1,5 @@
 // Streams over arrays far larger than the caches, and independent vector FMA chains, on every core in use.
-// Best of several passes: a limit is what the machine reached once.
+// Best of several passes: a limit is the best that the machine reached.
 #include "machine_limits.h"
 
 #include <algorithm>

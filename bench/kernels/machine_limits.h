@@ -1,4 +1,4 @@
-// What this machine can do at most, measured in the same run as the kernels.
+// The limits of this machine, measured in the same run as the kernels.
 #pragma once
 
 namespace bench {

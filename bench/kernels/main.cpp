@@ -44,7 +44,7 @@ Result<double> timed_run(System& system, Workload& workload) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Prepares a build of the system, runs it once (which warms it up) and checks what it computed.
+/// Prepares a build of the system, runs it once (which warms it up) and checks its results.
 Result<void> prepare_and_verify(System& system, Workload& workload, const std::string& variant) {
   if (Result<void> prepared = system.prepare(workload, variant); !prepared.ok()) return prepared;
   workload.reset();

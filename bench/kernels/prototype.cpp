@@ -1,4 +1,4 @@
-// Figures of the prototype and of the machine they were measured on; each kernel scales with what bounds it.
+// Figures of the prototype and of the machine they were measured on; each kernel scales with its own bound.
 #include "prototype.h"
 
 namespace bench {

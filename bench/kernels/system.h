@@ -21,12 +21,12 @@ class System {
   virtual Result<void> prepare(Workload& workload, const std::string& variant) = 0;
   /// Makes the host's buffers the kernel's input.
   virtual Result<void> upload() { return {}; }
-  /// Runs once; returns when the results are complete. This is what is timed.
+  /// Runs once; returns when the results are complete. The benchmark times this call.
   virtual Result<void> run() = 0;
   virtual Result<void> download() { return {}; }
   /// What a reader should know about the code that ran: engine, block kind, flags.
   virtual std::string remark() const { return {}; }
-  /// Frees what prepare() bound.
+  /// Frees the resources of prepare().
   virtual void release() {}
 };
 

@@ -1,4 +1,4 @@
-// What a CTA costs in the distributor from launch to completion, live model and broadcast included: steady
+// The cost of a CTA in the distributor from launch to completion, live model and broadcast included: steady
 // streams on 132 SMs, and a grid of one CTA from its addition to its end.
 #include <benchmark/benchmark.h>
 

@@ -1,4 +1,4 @@
-// What choosing SMs costs per CTA: the policies' own part of a launch, on one core, 132 SMs.
+// The cost of choosing SMs per CTA: the policies' own part of a launch, on one core, 132 SMs.
 #include <benchmark/benchmark.h>
 
 #include <vector>

@@ -1,4 +1,4 @@
-// What a program pays for the driver API (the runtime API: runtime.cpp): launches through libcuda.so.1,
+// The cost of the driver API to a program (the runtime API: runtime.cpp): launches through libcuda.so.1,
 // loading a module, starting a second time with the code cache filled, copies beside memcpy.
 #include <benchmark/benchmark.h>
 
@@ -19,7 +19,7 @@ using namespace raddle::driver;
 constexpr const char* kNullKernel =
     ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry null_kernel()\n{\n\tret;\n}\n";
 
-/// Whether the call went well; else the benchmark says what did not.
+/// Whether the call succeeded; else the benchmark names it.
 bool succeeds(benchmark::State& state, CUresult result) {
   if (result == CUDA_SUCCESS) return true;
   const char* text = "no such error";

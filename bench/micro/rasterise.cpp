@@ -25,7 +25,7 @@ GridKind kind_of(std::int64_t depth) {
   return kind;
 }
 
-/// What the rasteriser replaces: each level's extents divide the launch index.
+/// The divisions that the rasteriser replaces: each level's extents divide the launch index.
 void divide(const GridKind& kind, std::uint64_t index, CtaPosition& position) {
   std::uint32_t id[3] = {}, scale[3] = {1, 1, 1}, clusters[3] = {kGrid[0], kGrid[1], kGrid[2]};
   std::uint64_t rank = 0, below = 1;

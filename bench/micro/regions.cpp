@@ -18,7 +18,7 @@ namespace {
 
 constexpr unsigned kThreads = 128, kBlocks = 16, kRounds = 4096;
 
-/// Misses of loads in the first-level data cache by this thread and those that it starts from now on.
+/// Misses of loads in the first-level data cache by this thread and the threads that it starts from now on.
 class CacheMisses {
  public:
   CacheMisses() {

@@ -31,7 +31,7 @@ struct Wrapper {
   const void* prelinked = nullptr;
 };
 
-/// What nvcc's constructors do with a program that has one kernel; the stand-in's address names it.
+/// Registers a program with one kernel as nvcc's constructors do; the stand-in's address names the kernel.
 const char* registered_kernel() {
   static const char stand_in = 0;
   static const bool registered = [] {

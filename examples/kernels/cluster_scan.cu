@@ -31,5 +31,5 @@ extern "C" __global__ void cluster_scan(const unsigned* in, unsigned* out, int n
   if (warp > 0) sum += of_warp[warp - 1];
   for (unsigned rank = 0; rank < cluster.block_rank(); ++rank) sum += *cluster.map_shared_rank(&of_block, rank);
   if (i < n) out[i] = sum;
-  cluster.sync();  // nobody reads this block's sum any more: it may go
+  cluster.sync();  // no block reads this block's sum any more: it may go
 }

@@ -17,7 +17,7 @@ __global__ void count(const unsigned* values, int n, int bins_per_block, int* bi
     const int bin = values[i] % (bins_per_block * cluster.num_blocks());
     atomicAdd(cluster.map_shared_rank(mine, bin / bins_per_block) + bin % bins_per_block, 1);
   }
-  cluster.sync();  // nobody counts any more: a block may read its part, and go
+  cluster.sync();  // counting is over: a block may read its part, and go
   const int first = cluster.block_rank() * bins_per_block;
   for (int i = threadIdx.x; i < bins_per_block; i += blockDim.x) atomicAdd(&bins[first + i], mine[i]);
 }

@@ -1,4 +1,4 @@
-// What kernels can ask of Raddle that CUDA has no words for; own extension (W-15). CUDA C++ code includes it,
+// Raddle's own extension for kernels: questions that CUDA cannot express (W-15). CUDA C++ code includes it,
 // compiled to PTX by `raddle cc` or `nvcc -ptx`; PTX declares
 //   .extern .func (.param .b32 answer) raddle_cluster_info (.param .b32 level, .param .b32 value);
 #pragma once
@@ -6,8 +6,8 @@
 namespace raddle {
 
 /// What raddle_cluster_info() answers. Levels count from 0, the outermost of the launch's clusters of
-/// clusters (LaunchConfig::clusters); CUDA's clusters are one level, the innermost. Of a cooperative grid the
-/// whole grid is the outermost level.
+/// clusters (LaunchConfig::clusters); CUDA's clusters are one level, the innermost. The outermost level of a
+/// cooperative grid is the whole grid.
 enum class ClusterValue : unsigned {
   depth,   ///< levels of nesting; 0: a plain grid
   domain,  ///< the level's part of the machine, a raddle::Level as a number
@@ -29,7 +29,7 @@ enum class ClusterValue : unsigned {
 #if defined(__CUDACC__) || defined(__CUDA__)
 /// Where the calling block is. `level` counts for domain to size only.
 /// @param value  a raddle::ClusterValue
-/// @returns all ones where there is none: a level that the grid has not, a local id without clusters
+/// @returns all ones if there is no value: a level that the grid lacks, a local id without clusters
 extern "C" __device__ unsigned raddle_cluster_info(unsigned level, unsigned value);
 
 namespace raddle {

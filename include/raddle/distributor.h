@@ -1,5 +1,5 @@
-// What can be chosen of the work distributor beside its policy: how full it makes SMs, how much it launches
-// at a time, and whom it prefers among equals. Source: requirements W-2, W-5, W-7, W-23.
+// The options of the work distributor beside its policy: how full it makes SMs, how much it launches at a
+// time, and what it prefers among equals. Source: requirements W-2, W-5, W-7, W-23.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace raddle {
 
-/// Which of the domains that answer alike get clusters, where there are more of them than clusters left
-/// (W-7). Of those that are equal in this too it is the first by priority.
+/// Which domains get clusters if more domains answer alike than clusters are left (W-7). Among domains that
+/// are equal in this too, the first by priority.
 enum class TieBreak : std::uint8_t {
   load,      ///< those with the fewest blocks resident
   waiting,   ///< those in which the fewest clusters wait for their blocks to be started
@@ -20,7 +20,7 @@ enum class TieBreak : std::uint8_t {
 struct DistributorOptions {
   /// Most blocks of all grids on any SM, to keep headroom (W-23); 0: what the SM holds.
   std::uint32_t cap_per_sm = 0;
-  /// The same for policies, by name: in force where the policy is that one.
+  /// The same by name of the policy: applies only to that policy.
   std::map<std::string, std::uint32_t> policy_cap_per_sm = {};
   /// Most blocks of one grid on any SM, for grids that name no cap (LaunchConfig::cap_per_sm); 0: none.
   std::uint32_t grid_cap_per_sm = 0;

@@ -4,9 +4,10 @@
 //   auto module = device.load_file("vector_add.ptx").value();
 //   auto kernel = module.kernel("vector_add").value();
 //   std::vector<float> a(1000, 1), b(1000, 2), c(1000);
-//   auto da = device.buffer(a).value(), db = device.buffer(b).value(), dc =
-//   device.buffer<float>(1000).value(); auto launch = kernel.launch({.grid = {4}, .block = {256}}, da, db,
-//   dc, 1000).value(); auto report = launch.wait();                      // or a fault, as an error
+//   auto da = device.buffer(a).value(), db = device.buffer(b).value();
+//   auto dc = device.buffer<float>(1000).value();
+//   auto launch = kernel.launch({.grid = {4}, .block = {256}}, da, db, dc, 1000).value();
+//   auto report = launch.wait();  // or a fault, as an error
 //   dc.read(c);
 //
 // Calls return Result: bad input and kernel faults are values, nothing throws. All calls are thread-safe.
@@ -40,31 +41,30 @@ class Launch;
 class Module;
 class Stream;
 
-/// Code that was read, checked and, of several texts, linked: what modules are made of. A light handle of
-/// constant data that any number of devices, of the compute capability it was read for, load.
+/// Code that was read, checked and, if it came in several texts, linked. A light handle of constant data: any
+/// number of devices of its compute capability can load it as modules.
 class Program {
  public:
   /// PTX text, a fat binary, a cubin of Raddle's ptxas, or a program, object file or archive that nvcc made.
   struct Image {
     std::string_view bytes;
     std::string_view name = "<memory>";
-    bool is_library = false;  ///< of its modules those are taken that define what others need
+    bool is_library = false;  ///< only modules that define a missing name are taken from it
   };
 
-  /// @param capability  of the devices: 90 for 9.0. Of several architectures the one that suits it is taken.
-  /// @errors invalid, with file, line and column, or with the names that cannot be linked; unsupported:
-  /// device
-  ///         code, but no PTX
+  /// @param capability  of the devices: 90 for 9.0. It chooses among several architectures in one file.
+  /// @errors invalid, with file, line and column, or with the names that cannot be linked;
+  ///         unsupported: device code, but no PTX
   static Result<Program> read(std::span<const Image> images, std::uint32_t capability);
 
   std::vector<std::string> kernels() const;  ///< in the order of the text
   bool has_kernel(std::string_view name) const;
-  /// The names of the texts that it was made of, those of libraries that were not needed left out.
+  /// The names of its texts, without those of libraries that were not needed.
   std::vector<std::string> parts() const;
-  /// External variables that no module defines, so that the program cannot be loaded.
+  /// External variables that no module defines; with any of these the program cannot be loaded.
   std::vector<std::string> undefined_variables() const;
-  std::uint64_t global_bytes() const;  ///< what its global variables take of a device's memory
-  /// Kernels that hold, or that call what holds, instructions which Raddle cannot execute;
+  std::uint64_t global_bytes() const;  ///< device memory that its global variables take
+  /// Kernels with instructions that Raddle cannot execute, in themselves or in functions that they call;
   /// KernelInfo::unsupported says which. The others run.
   std::vector<std::string> unusable_kernels() const;
   /// @errors not_found
@@ -108,8 +108,8 @@ class Device {
   Result<void> copy(DevicePtr to, DevicePtr from, std::uint64_t bytes);
   Result<void> copy(const BoxCopy& copy);  ///< of any two sides, also of several devices
   Result<void> fill(DevicePtr to, std::uint8_t value, std::uint64_t bytes);
-  /// Makes memory known that the program mapped itself: it may be copied from and to as device memory is, and
-  /// faults near it name it. Kernels reach it either way. Until forget(); the program unmaps it afterwards.
+  /// Tells the device about memory that the program mapped itself: copies then treat it as device memory, and
+  /// faults near it name it. Kernels reach it either way. Ends with forget(); then the program may unmap it.
   /// @errors invalid: no bytes, or a part of it is known already
   Result<void> adopt(DevicePtr address, std::uint64_t bytes, std::string_view name);
   void forget(DevicePtr address);
@@ -139,13 +139,13 @@ class Device {
   Result<void> synchronize();
   /// A point that is reached when all work given so far, of all streams, is done.
   Event record();
-  /// Calls a function when all work given so far is done: at once where there is none, else from a later call
-  /// that waits or gives something back, or from the destructor. It may not wait for the device.
+  /// Calls a function when all work given so far is done: at once if there is none, else from a later call
+  /// that waits or frees something, or from the destructor. The function must not wait for the device.
   void after_work(std::function<void()> function);
-  /// Ends all work, for good. What gets on may do so first: as long as a block or another piece of work ends
-  /// within `patience`. After that nothing starts, kernels stop at their next poll, no condition is waited
-  /// for. A function of the program that a stream has called is not stopped.
-  /// @returns whether everything has ended, which only such a function prevents
+  /// Ends all work for good. Work may first go on as long as a block or another piece of work ends within
+  /// `patience`. After that nothing starts, kernels stop at their next poll, and waits for conditions end. A
+  /// function of the program that a stream has called is not stopped.
+  /// @returns whether everything has ended; only such a function can prevent it
   bool cancel(std::chrono::milliseconds patience);
   bool cancelled() const;
   bool idle() const;  ///< nothing left in any stream
@@ -205,9 +205,9 @@ class Kernel {
   /// Blocks of so many threads that one SM holds at once, by threads, block slots, shared memory and
   /// registers; 0 if none fits. A cooperative grid may have this times DeviceProperties::sm_count.
   std::uint32_t blocks_per_sm(std::uint32_t threads, std::uint64_t shared_bytes = 0) const;
-  /// Clusters of such a launch that an empty device runs at once, by the rule that places them (W-13); 0: one
-  /// never fits. Without clusters: blocks. The grid is of no meaning. @errors invalid; invalid_cluster: the
-  /// kernel cannot have such clusters
+  /// Clusters of such a launch that an empty device runs at once, by the rule that places them (W-13); 0: not
+  /// one fits. Without clusters: blocks. The grid is ignored. @errors invalid; invalid_cluster: the kernel
+  /// cannot have such clusters
   Result<std::uint64_t> active_clusters(const LaunchConfig& config) const;
   /// The largest cluster, in blocks, with which such a launch runs: what the kernel was compiled for, else
   /// the most of 8, or of 16 where they are allowed, that fit; 0: not even a block. @errors invalid
@@ -276,8 +276,8 @@ class Stream {
   Result<void> fill(const RowFill& fill);
   /// Calls a function from the callback thread, in order.
   void call(std::function<void()> function);
-  /// Later work waits until a word has a value. A thread of the device looks at it again and again. The wait
-  /// ends without it when the device has failed.
+  /// Later work waits until a word has a value, which a thread of the device polls. If the device has failed, the
+  /// wait ends without it.
   void wait(const WordCondition& condition);
   void set_priority(int priority);  ///< of work that follows
   Event record();                   ///< an event of this point

@@ -167,7 +167,7 @@ struct KernelInfo {
   /// they say.
   bool blocks_are_clusters = false;
   std::uint32_t ptx_capability = 0;      ///< 75 for PTX of `.target sm_75`
-  std::vector<std::string> unsupported;  ///< what keeps it from running; empty: nothing known
+  std::vector<std::string> unsupported;  ///< why it cannot run; empty: no reason known
 };
 
 /// A view of one kernel argument: any trivially copyable value, whose size must match the kernel's parameter.

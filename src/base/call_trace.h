@@ -1,5 +1,5 @@
-// A call of a C API as a line of a trace: the arguments by name, and what came back through pointers. In a
-// header alone, because libcudart links nothing of Raddle.
+// Prints a call of a C API as one line of a trace: the arguments by name, then the results that came back
+// through pointers. It is a header alone, because libcudart links no library of Raddle.
 #pragma once
 
 #include <sys/uio.h>
@@ -19,8 +19,8 @@
 
 namespace raddle::base {
 
-/// Copies from memory that a caller's pointer names, which need not be there: the kernel looks. Costs a
-/// system call.
+/// Copies memory that a caller's pointer names. The pointer may be wrong: the operating system checks it, at
+/// the cost of a system call.
 inline bool read_safely(const void* from, void* to, std::size_t bytes) {
   iovec local{to, bytes}, remote{const_cast<void*>(from), bytes};
   return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
@@ -38,7 +38,7 @@ constexpr bool is_result() {
   }
 }
 
-/// What a call wrote as text, with its end or without.
+/// Text that a call wrote, with or without its terminating zero.
 inline void write_string(std::ostream& out, const char* from) {
   constexpr std::size_t kMost = 60;
   out << '"';
@@ -81,7 +81,7 @@ void write_argument(std::ostream& out, const T& value, bool succeeded) {
   }
 }
 
-/// The next of the names in "(value, attribute, device)", which it takes away.
+/// Removes the next name from "(value, attribute, device)" and returns it.
 inline std::string_view take_name(std::string_view& names) {
   names.remove_prefix(std::min(names.find_first_not_of("(, "), names.size()));
   const std::string_view name = names.substr(0, names.find_first_of(",)"));

@@ -9,8 +9,8 @@
 
 namespace raddle {
 
-/// "1000", "0x3e8", "64K", "1M", "2G": units are powers of 1,024. All of the text is the number: no sign, no
-/// space. @errors invalid: quotes the text and says what it may be; nothing wraps around or saturates
+/// "1000", "0x3e8", "64K", "1M", "2G": units are powers of 1,024. The number is the whole text: no sign,
+/// no space. @errors invalid: quotes the text and says what is allowed; nothing wraps around or saturates
 Result<std::uint64_t> parse_count(std::string_view text, std::uint64_t least = 0,
                                   std::uint64_t most = ~std::uint64_t{0});
 

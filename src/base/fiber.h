@@ -12,7 +12,7 @@ class Fiber {
  public:
   using Entry = void (*)(void* argument);  ///< must not return
 
-  /// Without allocate(): stands for the calling thread's own stack when it is switched away from.
+  /// A fiber without allocate() stands for the calling thread's own stack while another fiber runs.
   Fiber() = default;
   ~Fiber();
   Fiber(const Fiber&) = delete;

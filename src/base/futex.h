@@ -29,7 +29,7 @@ inline void futex_wake(const std::atomic<std::uint32_t>& word, int waiters) {
 }
 
 /// Spins until done() or about 50 us passed: a spinning round trip costs 0.3 us, a sleep and wake-up 13 us.
-/// Gives the core away in between, as the thread waited for may need it.
+/// Yields the core in between, because the awaited thread may need it.
 /// @returns whether done() became true
 template <class Done>
 bool spin_until(Done&& done) {

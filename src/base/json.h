@@ -1,5 +1,5 @@
-// Strict reading of JSON files: what is wrong is said with the place in the text or, once it is a document,
-// with the path of the value ("$.grids[2].needs.threads"). No exceptions.
+// Strict reading of JSON files. An error names the place in the text or, once the text is parsed, the path of
+// the value ("$.grids[2].needs.threads"). No exceptions.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace raddle {
 /// @errors invalid: no JSON, a key given twice, nested more than 64 deep; with line and column
 Result<nlohmann::json> parse_json(std::string_view text, const std::string& name);
 
-/// The text as a JSON string, in quotes; what is no UTF-8 is replaced.
+/// The text as a JSON string, in quotes; bytes that are not UTF-8 are replaced.
 std::string json_string(std::string_view text);
 
 /// A value in a document and its path. The document must outlive it.
@@ -33,14 +33,14 @@ class JsonValue {
   bool is_array() const { return value_->is_array(); }
   bool is_number() const { return value_->is_number(); }
 
-  /// An object of no members but these. @errors invalid: names the member that is not known, and all that are
+  /// Requires an object with these members only. @errors invalid: names the unknown member and the known ones
   Result<void> has_only(std::span<const std::string_view> names) const;
   Result<void> has_only(std::initializer_list<std::string_view> names) const {
     return has_only(std::span(names.begin(), names.size()));
   }
-  Result<JsonValue> member(std::string_view name) const;  ///< @errors invalid: not there, or no object
+  Result<JsonValue> member(std::string_view name) const;  ///< @errors invalid: missing, or not an object
   std::optional<JsonValue> find(std::string_view name) const;
-  /// @errors invalid: no array, or fewer or more elements than that
+  /// @errors invalid: not an array of `least` to `most` elements
   Result<std::vector<JsonValue>> elements(std::size_t least, std::size_t most) const;
 
   /// 1e6 is a whole number too. @errors invalid: another type, or out of range; likewise below

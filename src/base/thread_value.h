@@ -7,8 +7,8 @@
 
 namespace raddle {
 
-/// The calling thread's value for `Tag`, made at its first use and destroyed with the thread. Used after that
-/// it is made anew, and then stays.
+/// The calling thread's value for `Tag`, made at its first use and destroyed with the thread. A use
+/// after that makes another value, which stays.
 template <class T, class Tag>
 T& thread_value() {
   static thread_local T* value = nullptr;

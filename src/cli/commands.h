@@ -39,12 +39,12 @@ struct IsaOptions {
 };
 int isa(const IsaOptions& options);
 
-/// What `run` and `device` open.
+/// The machine that `run` and `device` open.
 struct MachineOptions {
   std::string shape = "h200";
   std::string policy = "lake";                 ///< of the work distributor
   std::string distributor;                     ///< its other options, as text; likewise below
-  std::string simd;                            ///< widest vectors of the JIT; empty: what the host has
+  std::string simd;                            ///< widest vectors of the JIT; empty: the host's
   std::string engine;                          ///< empty: the default one
   std::string tier;                            ///< of the JIT: quick, optimised; empty: by size, then by use
   std::string code_cache;                      ///< directory, or `off`; empty: the user's
@@ -87,7 +87,7 @@ int occupancy(const OccupancyOptions& options);
 
 struct DistributeOptions {
   std::string shape = "h200";
-  std::string trace, show, example;  ///< one of these files: a load; decisions that were recorded
+  std::string trace, show, example;  ///< one of these: a load, recorded decisions, an example
   std::string policies = "lake";     ///< with commas between them, or `all`
   bool json = false;
   std::string decisions;       ///< file, or `table`; empty: not wanted; likewise below
@@ -105,7 +105,7 @@ struct RecordOptions {
   std::string decisions;           ///< file; empty: not wanted
   std::vector<std::string> words;  ///< the program and its arguments
 };
-/// Has devices that this process or a program it starts opens write down what they launch.
+/// Makes devices of this process, and of programs that it starts, record their launches.
 /// @errors io
 Result<void> record_launches(const std::string& load, const std::string& decisions);
 /// exec() of a program, recording what it launches.

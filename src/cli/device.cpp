@@ -1,4 +1,4 @@
-// `raddle device`: the machine that is modelled, what runs it, and the host below.
+// `raddle device`: the modelled machine, its workers and engine, and the host below.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

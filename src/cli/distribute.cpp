@@ -1,4 +1,4 @@
-// `raddle distribute`: policies side by side on one load, and what they decided, to look at.
+// `raddle distribute`: policies side by side on one load, and views of their decisions.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

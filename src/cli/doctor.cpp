@@ -1,4 +1,4 @@
-// `raddle doctor`: what a program holds, what of it cannot run here, and what to do about each.
+// `raddle doctor`: the parts of a program, those that cannot run here, and what to do about each.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -56,7 +56,7 @@ void print_containers(const Program& program) {
   }
 }
 
-/// Kernels of a program; what keeps some from running.
+/// The kernels of a program, and why some cannot run.
 void examine_kernels(const raddle::Program& code, const std::string& name, Findings& findings) {
   const std::vector<std::string> kernels = code.kernels();
   std::size_t able = 0;

@@ -48,7 +48,7 @@ int exec(const std::vector<std::string>& words) {
   if (!directory) return report(directory.error());
   const Result<std::string> command = find_command(words.front());
   if (!command) return report(command.error());
-  // What is no ELF file is a script: its programs find the libraries by the environment.
+  // Other files are scripts: their programs find the libraries by the environment.
   if (const Result<Program> program = read_program(*command)) {
     if (program->runtime == Runtime::nvidia)
       return report(Error::unsupported("{}", nvidia_runtime_advice(*command)));

@@ -74,7 +74,7 @@ std::vector<Missing> missing_in(const ptx::Module& module, const std::vector<Ker
   return all;
 }
 
-/// A module and what was found in it.
+/// A module and the findings in it.
 struct Inspected {
   explicit Inspected(ptx::Module&& parsed)
       : module(std::move(parsed)), kernels(kernels_of(module)), missing(missing_in(module, kernels)) {}

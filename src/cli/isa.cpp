@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 
+#include "base/file.h"
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
 #include "isa/row.h"
@@ -117,11 +118,26 @@ void print_list() {
   fmt::print("{} rows, {} done\n", isa::rows().size(), done);
 }
 
+/// Whether a test file of several rows names this one: `// rows: ROW ROW`.
+bool names_row(const std::filesystem::path& file, std::string_view id) {
+  const auto text = read_file(file.string());
+  if (!text) return false;
+  const auto begin = text->find("// rows: ");
+  if (begin == std::string::npos) return false;
+  const std::string names = text->substr(begin + 8, text->find('\n', begin) - begin - 8) + " ";
+  return names.find(fmt::format(" {} ", id)) != std::string::npos;
+}
+
 /// Path of a row's test file, relative to `tests`' parent as given, or a dash.
 std::string test_file(const Row& row, const std::string& tests) {
-  if (tests.empty()) return "-";
-  std::filesystem::path path = std::filesystem::path(tests) / row.chapter / fmt::format("{}.ptx", row.id);
-  return std::filesystem::exists(path) ? fmt::format("`{}`", path.string()) : "-";
+  if (tests.empty() || row.text->status != isa::Status::done) return "-";
+  const std::filesystem::path folder = std::filesystem::path(tests) / row.chapter;
+  const std::filesystem::path own = folder / fmt::format("{}.ptx", row.id);
+  if (std::filesystem::exists(own)) return fmt::format("`{}`", own.string());
+  if (!std::filesystem::exists(folder)) return "-";
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (names_row(entry.path(), row.id)) return fmt::format("`{}`", entry.path().string());
+  return "-";
 }
 
 /// A cell of a Markdown table: bars would end it.

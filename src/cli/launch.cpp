@@ -28,7 +28,7 @@ Result<ClusterLevel> parse_cluster_level(const std::string& text) {
 }
 
 Result<void> parse_clusters(const std::vector<std::string>& texts, LaunchConfig& config) {
-  config.allow_non_portable_cluster = true;  // who writes the number down wants it
+  config.allow_non_portable_cluster = true;  // the user wrote the number on purpose
   for (const std::string& text : texts) {
     const bool is_named = text.find(':') != std::string::npos;
     TRY_ASSIGN(const ClusterLevel level, parse_cluster_level(text));

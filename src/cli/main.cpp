@@ -14,7 +14,7 @@ namespace {
 
 using Action = std::function<int()>;
 
-/// A wrong value, as CLI11 reports it: the option's name and what is the matter.
+/// A wrong value, as CLI11 reports it: the option's name and the reason.
 CLI::ValidationError wrong(const std::string& option, const Error& error) {
   return CLI::ValidationError(option, error.message);
 }
@@ -46,7 +46,7 @@ void add_real(CLI::App& command, const std::string& name, double& value, const s
       ->default_str(fmt::format("{}", value));
 }
 
-constexpr double kMostSeconds = 1e9;  // nanoseconds of it fit 64 bits
+constexpr double kMostSeconds = 1e9;  // in nanoseconds it still fits 64 bits
 
 constexpr const char* kFileHelp = "PTX, a fat binary, or a program or object file that nvcc made";
 
@@ -70,21 +70,26 @@ void add_isa(CLI::App& app, IsaOptions& options, Action& action) {
   command->callback([&] { action = [&] { return isa(options); }; });
 }
 
-void add_distributor(CLI::App& command, std::string& text) {
-  command.add_option("--distributor", text,
-                     "options of the work distributor, with commas between them: cap_per_sm=N, "
-                     "cap_per_sm.POLICY=N, grid_cap_per_sm=N, patience=N, credits=N, sm_order=SM[-SM][:...], "
-                     "ties=load|waiting|priority");
+CLI::Option* add_distributor(CLI::App& command, std::string& text) {
+  return command.add_option(
+      "--distributor", text,
+      "options of the work distributor, with commas between them: cap_per_sm=N, "
+      "cap_per_sm.POLICY=N, grid_cap_per_sm=N, patience=N, credits=N, sm_order=SM[-SM][:...], "
+      "ties=load|waiting|priority");
 }
 
+/// The environment variables mean the same as to programs on the driver.
 void add_machine(CLI::App& command, MachineOptions& options) {
   command
       .add_option("--shape", options.shape, "machine that is modelled: h200, a100, tiny, host, or FILE.json")
+      ->envname("RADDLE_DEVICE")
       ->capture_default_str();
   command.add_option("--policy", options.policy, "of the work distributor: which SM runs which block")
+      ->envname("RADDLE_POLICY")
       ->capture_default_str();
-  add_distributor(command, options.distributor);
+  add_distributor(command, options.distributor)->envname("RADDLE_DISTRIBUTOR");
   command.add_option("--engine", options.engine, "interp or jit; the JIT where it is built in, if not given")
+      ->envname("RADDLE_ENGINE")
       ->check(CLI::IsMember({"interp", "jit"}));
   command.add_option("--simd", options.simd, "widest vectors of the JIT; the host's, if not given")
       ->check(CLI::IsMember({"avx512", "avx2", "sse42"}));

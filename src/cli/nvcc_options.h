@@ -1,4 +1,4 @@
-// nvcc's options that decide whether there is PTX in what it makes: only PTX runs on Raddle.
+// nvcc's options that decide whether its output holds PTX: only PTX runs on Raddle.
 #pragma once
 
 #include <string>

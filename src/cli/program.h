@@ -30,7 +30,7 @@ struct Program {
 /// @errors io; invalid: no ELF file, or a malformed one
 Result<Program> read_program(const std::string& path);
 
-/// What to do about a program with NVIDIA's runtime in it.
+/// The advice for a program with NVIDIA's runtime in it.
 std::string nvidia_runtime_advice(const std::string& path);
 
 /// The folder of libcuda.so.1 and its companions: beside the raddle command's, or RADDLE_LIBRARY_PATH.

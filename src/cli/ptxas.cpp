@@ -18,7 +18,7 @@ constexpr int kFailed = 255;  ///< ptxas' own exit status
 
 constexpr const char* kVersion =
     "ptxas: Raddle's stand-in for the PTX assembler\n"
-    "Cuda compilation tools, release 13.0, V13.0.88\n";  // the second line is what callers read
+    "Cuda compilation tools, release 13.0, V13.0.88\n";  // callers read the second line
 
 constexpr const char* kPtxasHelp =
     "Usage  : ptxas [options] <ptx file>,...\n\n"
@@ -99,7 +99,7 @@ class Assembler {
                         options_.architecture));
   }
 
-  /// What NVIDIA's refuses as well, in its words.
+  /// Mistakes that NVIDIA's ptxas refuses as well, in its words.
   void check_sizes(const ptx::Module& module) {
     constexpr std::uint64_t kMostConstant = 0x10000, kMostShared = 0xc000, kMostParameters = 0x7ffc;
     const std::uint64_t constant = ptx::constant_bytes(module);

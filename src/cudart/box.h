@@ -5,7 +5,7 @@
 
 namespace raddle::cudart {
 
-/// Bytes of an element of an array. @errors as the driver for what is no array
+/// Bytes of an element of an array. @errors the driver's, if it is no array
 cudaError_t element_bytes(cudaArray_const_t array, std::size_t& bytes);
 
 /// @errors cudaErrorInvalidValue: a side that is no memory or twice; cudaErrorInvalidMemcpyDirection;

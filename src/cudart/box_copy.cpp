@@ -25,7 +25,7 @@ struct Rows {
   std::size_t pitch = 0, column = 0, row = 0;
 };
 
-/// Rows of `width` bytes. What the runtime's own parameters count in elements of arrays stays in bytes here.
+/// Rows of `width` bytes. The runtime's parameters that count elements of arrays are bytes here.
 cudaError_t copy(const Rows& from, const Rows& to, std::size_t width, std::size_t height, cudaMemcpyKind kind,
                  MaybeStream stream) {
   CHECK(prepare());

@@ -19,7 +19,7 @@ struct FatBinary;
 struct Kernel {
   FatBinary* binary;
   std::string name;
-  /// What launches take in a context; the newest is looked at first, without a lock.
+  /// The function that launches take in a context; the newest is looked at first, without a lock.
   struct Function {
     CUcontext context;
     cudaFunction_t function;
@@ -53,13 +53,13 @@ void register_variable(FatBinary& binary, const void* stand_in, const char* name
 /// Ends the binary, its kernels and variables; the driver's part stays when the process ends.
 void unregister_binary(FatBinary& binary);
 
-/// After a device was reset: what was known in its context is not any more.
+/// After a device was reset: forgets what its context knew.
 void forget_contexts();
 
 /// The kernel of a stand-in; nullptr: none of that address.
 Kernel* find_kernel(const void* stand_in);
 
-/// What the driver launches for a kernel in the current context; loads its binary at first use.
+/// The driver's function of a kernel in the current context; loads its binary at first use.
 /// @errors cudaErrorInvalidDeviceFunction: the binary has no such kernel; as the driver on loading
 /// (cudaErrorNoKernelImageForDevice, ...)
 cudaError_t function_of(Kernel& kernel, cudaFunction_t& function);

@@ -1,5 +1,5 @@
 // libcuda.so.1 as the runtime sees it: found by name when the first call needs it, so that programs link and
-// start without it. Raddle's runtime uses only what the driver API documents.
+// start without it. Raddle's runtime uses only documented calls of the driver API.
 #pragma once
 
 #include "cudart/driver_structures.h"

@@ -1,4 +1,4 @@
-// Errors: their names and texts, the thread's last one, and what is said of entries that are not there.
+// Errors: their names and texts, the thread's last one, and the message of missing entries.
 #include <atomic>
 #include <cstdio>
 #include <utility>

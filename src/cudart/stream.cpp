@@ -124,7 +124,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
   return driver().cuEventElapsedTime(milliseconds, start, end);
 }
 
-// Nothing can be captured yet, so that nothing ever is; programs ask before they do what capturing forbids.
+// Nothing can be captured yet; programs ask before they do things that capturing forbids.
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
   return entry::cudaStreamGetCaptureInfo(stream, status, nullptr, nullptr, nullptr, nullptr, nullptr);
 }

@@ -13,7 +13,7 @@ struct LaunchShape {
 };
 
 struct Thread {
-  int device = 0;       ///< of cudaSetDevice; what the context says counts where there is one
+  int device = 0;       ///< of cudaSetDevice; a current context overrides it
   unsigned resets = 0;  ///< that it has seen
   bool null_is_per_thread = false;
   cudaError_t last_error = cudaSuccess;

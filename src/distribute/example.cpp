@@ -12,7 +12,7 @@ namespace {
 using machine::Decision;
 namespace worked = machine::worked;
 
-/// Gives the decisions that a policy tells of what the distributor adds: grid, time, number.
+/// Adds to a policy's decisions what the distributor adds: grid, time, number.
 class Teller final : public machine::DecisionLog {
  public:
   Teller(History& history, worked::State state, std::unique_ptr<machine::Policy> policy)

@@ -130,7 +130,7 @@ std::string history_text(const History& history) {
   std::string text = header_line(history.layout, history.policy, history.unit);
   auto grid = history.grids.begin();
   for (const Step& step : history.steps) {
-    // A grid stands before the first step that names it, whatever the times say.
+    // A grid stands before the first step that names it, even against the times.
     const GridInfo* named = history.grid_of(step.decision);
     for (; grid != history.grids.end() &&
            (grid->arrival <= step.decision.time || (named != nullptr && &*grid <= named));

@@ -33,13 +33,13 @@ struct History final : public StepLog {
   std::string policy, unit = "ns";
   std::vector<GridInfo> grids;  ///< in the order of arrival
   std::vector<Step> steps;
-  std::uint64_t limit = ~0ull;  ///< of steps; what comes later is counted in `left_out`
+  std::uint64_t limit = ~0ull;  ///< of steps; later ones are counted in `left_out`
   std::uint64_t left_out = 0;
 
   /// A cluster that waits is refused again whenever something has ended: else only the first time is kept.
   bool all_refusals = false;
   std::map<std::uint64_t, std::uint64_t> refused;  ///< by grid: the cluster of the last refusal
-  std::vector<machine::Decision> attempts;  ///< since the last decision: what became of them is not known
+  std::vector<machine::Decision> attempts;  ///< since the last decision; their outcome is not known yet
 
   void arrived(const GridInfo& grid) override { grids.push_back(grid); }
   void record(const machine::Decision& decision) override;

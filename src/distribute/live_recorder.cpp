@@ -1,4 +1,4 @@
-// Programs that use CUDA seldom close their device: what is open when the process exits is written then.
+// CUDA programs seldom close their device: open records are written when the process exits.
 #include "distribute/live_recorder.h"
 
 #include <fmt/format.h>
@@ -131,7 +131,7 @@ void LiveRecorder::ended(const machine::Grid& grid, std::uint64_t cta, std::uint
   ++recorded.ended;
 }
 
-/// CTAs that did not end (their grid was stopped, or the process exits) are given the mean of those that did.
+/// CTAs that did not end (their grid was stopped, or the process exits) get the mean of those that did.
 LoadGrid LiveRecorder::with_durations(const Recorded& recorded) {
   LoadGrid grid = recorded.grid;
   const double count = static_cast<double>(std::max<std::uint64_t>(1, recorded.ended)),

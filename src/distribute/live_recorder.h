@@ -54,7 +54,7 @@ class LiveRecorder final : public machine::LaunchRecorder {
 
   /// Grids of more CTAs keep the mean and deviation of their durations instead of each.
   static constexpr std::uint64_t kMostListed = 1u << 20;
-  /// Writes the load; what ends later is not in it. Called by the destructor and when the process exits.
+  /// Writes the load, without CTAs that end later. Called by the destructor and when the process exits.
   void finish();
 
  private:

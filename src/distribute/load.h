@@ -45,7 +45,7 @@ Result<Load> parse_load(std::string_view text, const std::string& name);
 
 /// The load as JSON: parse_load reads the same again.
 std::string load_text(const Load& load);
-/// One grid of it, without a line break.
+/// One grid of a load, without a line break.
 std::string grid_text(const LoadGrid& grid);
 
 }  // namespace raddle::distribute

@@ -220,7 +220,7 @@ Result<void> read_generators(const JsonValue& value, Load& load) {
   return {};
 }
 
-/// Those that arrive together stay in the file's order.
+/// Grids that arrive together stay in the file's order.
 void sort_by_arrival(std::vector<LoadGrid>& grids) {
   std::vector<std::pair<std::uint64_t, std::size_t>> order;
   for (std::size_t i = 0; i < grids.size(); ++i) order.emplace_back(grids[i].arrival, i);

@@ -24,7 +24,7 @@ class RadixQueue {
     buckets_[bucket_of(event.time)].push_back(event);
     ++size_;
   }
-  /// Of the earliest event; the queue is not empty.
+  /// The time of the earliest event; the queue must not be empty.
   std::uint64_t next_time() const {
     RADDLE_ASSERT(size_ != 0, "an empty queue has no next event");
     if (!buckets_[0].empty()) return now_;

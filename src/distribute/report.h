@@ -1,4 +1,4 @@
-// What simulations measured, to read: policies side by side, or JSON.
+// Reports of what simulations measured: policies side by side, or JSON.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace raddle::distribute {
 
-/// The same outcomes give the same text: what depends on the host is left out.
+/// The same outcomes give the same text: nothing in it depends on the host.
 /// @param unit  of time
 std::string report_table(std::span<const Outcome> outcomes, const std::string& unit);
 std::string report_json(std::span<const Outcome> outcomes, const std::string& unit);

@@ -53,7 +53,7 @@ struct Event {
 };
 constexpr std::uint32_t kDrained = ~0u;  // as the SM of an event
 
-/// What is known of a grid while it is in the machine.
+/// The state of a grid while it is in the machine.
 struct Running {
   Grid grid;
   std::uint64_t heard = 0;  // CTAs in its masks so far
@@ -95,7 +95,7 @@ class Simulation final : machine::LaunchSink {
   void note_use(const CtaNeeds& needs, double time);
   std::uint64_t useless_slots();
   void summarise();
-  /// When the distributor hears of what happens at a time.
+  /// The time at which the distributor hears of an event.
   std::uint64_t noticed(std::uint64_t time) const {
     return options_.tick == 1 ? time : round_up(time, options_.tick);
   }
@@ -116,7 +116,7 @@ class Simulation final : machine::LaunchSink {
   std::vector<std::uint32_t> residents_;   // by SM
   std::vector<std::uint64_t> busy_since_;  // by SM
   std::vector<std::uint32_t> ending_;      // by SM: CTAs of ending_grid_ that end now
-  std::vector<std::uint32_t> ending_sms_;  // those of which ending_ is not 0
+  std::vector<std::uint32_t> ending_sms_;  // SMs with ending_ not 0
   std::uint32_t ending_grid_ = 0;
   std::set<std::pair<int, std::uint32_t>>
       cluster_grids_;                     // with something left to launch: by priority, then age
@@ -192,7 +192,7 @@ void Simulation::drained(Grid& grid, std::uint32_t cluster) {
   if (grid.finished()) finish(static_cast<std::uint32_t>(grid.id));
 }
 
-/// CTAs of these needs have run for so long in sum.
+/// Adds up the running time of CTAs with these needs.
 void Simulation::note_use(const CtaNeeds& needs, double time) {
   const machine::SmLimits& sm = shape_.sm;
   const double shares[6] = {1.0 / sm.cta_slots,

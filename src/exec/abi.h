@@ -114,11 +114,10 @@ struct WarpContext {
   std::uint32_t live_lanes;     ///< not yet exited
   std::uint32_t seed;           ///< deterministic mode: state of the warp's choices
   /// Block kinds loops and regions run a CTA's warps one after the other on one fiber. When the machine
-  /// suspends one (in Services::poll or yield), it hands the warps behind it over: another fiber of the CTA
-  /// runs them, by Executable::run_warp with the context of the suspended one, as far as run_block has not
-  /// begun them, and returns when none is left to begin. Not 0 once that is so: whoever runs warps in a loop
-  /// clears it before each and, where the loop's next warp is its own business, ends after one that has it
-  /// set.
+  /// suspends a warp (in Services::poll or yield), another fiber of the CTA takes over those behind it: it
+  /// calls Executable::run_warp with the context of the suspended warp, runs the warps that run_block has not
+  /// begun, and returns when all have begun. The flag is then not 0. A loop over warps clears it before each
+  /// warp and, if it counts its warps itself, ends after a warp that has it set.
   std::uint32_t handed_over;
   std::uint32_t line;  ///< last PTX line known, for faults; engines may leave it 0
   void* machine;

@@ -101,7 +101,7 @@ inline constexpr const char* kArrivedTwice =
     "barrier.cluster.arrive again before barrier.cluster.wait for the phase before";
 inline constexpr const char* kNotArrived = "barrier.cluster.wait without barrier.cluster.arrive before it";
 
-/// Lanes exit: those that have arrived in the phase that the CTA has yet to arrive in are no longer counted.
+/// Lanes exit: stops counting those that have arrived in a phase in which the CTA has not arrived yet.
 /// Call arrive_if_all() when CtaContext::live_threads has fallen too.
 inline void forget_exiting(WarpContext& warp, std::uint32_t lanes) {
   CtaContext& cta = *warp.cta;

@@ -1,4 +1,4 @@
-// Names of what engines report.
+// Names of block kinds and other values that engines report.
 #include "exec/executable.h"
 
 #include "base/assert.h"

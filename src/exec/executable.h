@@ -48,7 +48,7 @@ class Executable {
   /// line of a memory fault. Nothing for an address outside.
   virtual std::optional<std::uint32_t> line_of(std::uint64_t) const { return {}; }
   /// What the instruction at a host code address accessed when it faulted.
-  /// @param faulted  the address, 0 if it was none that the processor could name
+  /// @param faulted  the faulting address; 0 if the processor did not name one
   virtual std::optional<AccessedMemory> accessed(std::uint64_t, const SavedRegisters&,
                                                  std::uint64_t /*faulted*/) const {
     return {};
@@ -65,8 +65,8 @@ struct BlockShape {
   std::uint32_t x = 1, y = 1, z = 1;
 };
 
-/// What a kernel's threads may use of the stack for calls of unknown depth and for alloca, if nothing else is
-/// said: deeper than CUDA's own 1 KiB, which its run time system raises as a kernel needs.
+/// The default stack of a thread for calls of unknown depth and for alloca. CUDA's default is 1 KiB, but its
+/// driver raises it as a kernel needs.
 constexpr std::uint32_t kDefaultStackBytes = 16 << 10;
 
 struct CompileOptions {
@@ -85,8 +85,8 @@ class Engine {
   virtual std::string_view name() const = 0;  ///< "interp", "jit"
   /// Block shapes of one class may share an Executable.
   virtual std::uint64_t shape_class(BlockShape block) const = 0;
-  /// @errors unsupported: names every instruction that this engine cannot execute, or says what else of the
-  /// kernel is beyond it; the interpreter may then be tried
+  /// @errors unsupported: names every instruction that this engine cannot execute, or says what else in the
+  /// kernel it cannot run; the interpreter may then run it
   /// The module must outlive the Executable.
   virtual Result<std::unique_ptr<Executable>> compile(const ptx::Module& module, ptx::FunctionId kernel,
                                                       const CompileOptions& options) = 0;

@@ -27,8 +27,8 @@ struct Fault {
 };
 
 /// Engines may let a misaligned access of 2 to 32 bytes trap by adding its address's low bits into the
-/// topmost ones (ADR 0014). @returns the address as the kernel made it; nothing for an address that is none
-/// of these
+/// topmost ones (ADR 0014). @returns the address as the kernel made it; nothing if the address was not made
+/// in this way
 std::optional<std::uint64_t> misaligned_from(std::uint64_t address);
 
 std::string_view fault_name(FaultKind kind);  ///< "illegal address", ...

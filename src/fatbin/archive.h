@@ -16,7 +16,7 @@ struct ArchiveMember {
 
 bool is_archive(std::string_view bytes);
 
-/// All files in it; the tables of symbols and of long names are none.
+/// All files in it, without the tables of symbols and of long names.
 /// @errors invalid: malformed, with the offset
 Result<std::vector<ArchiveMember>> read_archive(std::string_view bytes);
 

@@ -18,7 +18,7 @@ bool runs_on(const Entry& entry, std::uint32_t capability) {
   return false;
 }
 
-/// Newer architectures first; of one architecture, code that uses more of it.
+/// Newer architectures first; within one architecture, the more specific code.
 std::pair<std::uint32_t, int> rank(const Entry& entry) {
   constexpr int kSpecial[] = {0, 2, 1};
   return {entry.capability, kSpecial[static_cast<int>(entry.feature)]};

@@ -49,7 +49,7 @@ Result<std::vector<Container>> read_containers(std::span<const std::byte> bytes)
 Result<std::string> unpack(const Entry& entry);
 
 /// The PTX that CUDA would compile for a device: the newest that is not newer than it; sm_90a only on 9.0,
-/// sm_100f only on later members of its family; of two for one architecture the more special. nullptr: none.
+/// sm_100f only on later members of its family; the more specific of two for one architecture. nullptr: none.
 const Entry* choose_ptx(const Container& container, std::uint32_t capability);
 
 /// "PTX 9.0 for sm_90a".

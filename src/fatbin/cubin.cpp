@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kSection = ".raddle.ptx";
 constexpr unsigned kCudaAbi = 0x41, kCudaAbiVersion = 8;  ///< e_ident of cubins that nvcc 13 makes
-constexpr std::uint32_t kCudaFlags = 0x06000004;          ///< e_flags of these, but for the architecture
+constexpr std::uint32_t kCudaFlags = 0x06000004;          ///< e_flags of such files without the architecture
 constexpr std::uint64_t kSectionAlignment = 16;
 
 /// Section names behind each other, the first empty.

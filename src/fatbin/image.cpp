@@ -19,7 +19,7 @@ std::span<const std::byte> as_bytes(std::string_view text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
 
-/// The oldest PTX of a container, for a device older than all of it.
+/// The oldest PTX of a container, for a device that is older than all its PTX.
 const Entry* oldest_ptx(const Container& container) {
   const Entry* oldest = nullptr;
   for (const Entry& entry : container.entries)
@@ -58,7 +58,7 @@ Result<void> unpack_chosen(const Container& container, const std::string& name, 
   return {};
 }
 
-/// What to tell a user whose file has device code, but none that Raddle can run.
+/// The message for a file whose device code Raddle cannot run.
 Error no_ptx(const std::vector<Container>& containers, std::string_view name) {
   std::vector<std::string> held;
   for (const Container& container : containers)

@@ -13,6 +13,15 @@ namespace raddle::isa::interp_rows {
 }  // namespace raddle::isa::interp_rows
 
 namespace raddle::interp {
+
+#define PTX_OP(id)                                             \
+  template <>                                                  \
+  void reference<isa::Op::id>(Lane&, const ptx::Instruction&); \
+  template <>                                                  \
+  void reference_warp<isa::Op::id>(WarpStep&, const ptx::Instruction&);
+#include "isa/ops.def"
+#undef PTX_OP
+
 namespace {
 
 template <isa::Op op, isa::Scope scope, isa::Status status>

@@ -5,6 +5,7 @@
 // independently of the JIT's lowering on purpose: the two are compared.
 #pragma once
 
+#include "isa/op.h"
 #include "isa/row.h"
 #include "ptx/module.h"
 
@@ -20,14 +21,6 @@ template <isa::Op>
 void reference(Lane&, const ptx::Instruction&) = delete;
 template <isa::Op>
 void reference_warp(WarpStep&, const ptx::Instruction&) = delete;
-
-#define PTX_OP(id, ...)                                        \
-  template <>                                                  \
-  void reference<isa::Op::id>(Lane&, const ptx::Instruction&); \
-  template <>                                                  \
-  void reference_warp<isa::Op::id>(WarpStep&, const ptx::Instruction&);
-#include "isa/rows.def"
-#undef PTX_OP
 
 /// What executes a row: one of the two, or neither where the row is unsupported (the parser drops such
 /// instructions).

@@ -15,7 +15,7 @@ Error unknown_instruction(std::string_view text, std::string_view mnemonic);
 
 /// The mnemonic exists, the modifiers fit no form. Code `unsupported` when a modifier is in no row at all
 /// (newer than us, or misspelt), else `invalid`. The message quotes the forms.
-/// @param rule  what RowText::where said of the form that matched otherwise; empty if none did
+/// @param rule  the rule that the matching form breaks, by RowText::where; empty if no form matched
 Error illegal_modifiers(std::string_view text, std::span<const Op> candidates, std::span<const Word> words,
                         std::string_view rule);
 

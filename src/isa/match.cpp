@@ -12,7 +12,7 @@ bool accepts(const ModSlot& slot, const Word& word) {
   return std::find(slot.mods.begin(), slot.mods.end(), word.mod) != slot.mods.end();
 }
 
-/// Whether the order of these two words, as written, must be that of their slots.
+/// Whether these two words must stand in the order of their slots.
 bool ordered(const Word& a, const Word& b) {
   if (a.type != Type::none || b.type != Type::none) return a.type != Type::none && b.type != Type::none;
   const ModKind kind = mod_kind(a.mod);

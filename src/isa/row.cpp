@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/assert.h"
+#include "isa/op.h"
 #include "isa/parse_row.h"
 #include "isa/texts.h"
 

@@ -17,13 +17,9 @@
 
 namespace raddle::isa {
 
-enum class Op : std::uint16_t {
-#define PTX_OP(id, ...) id,
-#include "isa/rows.def"
-#undef PTX_OP
-  count
-};
-constexpr std::size_t kOpCount = static_cast<std::size_t>(Op::count);
+/// The number of a row. Code that names single rows includes isa/op.h, and only that is compiled again when a
+/// row is added.
+enum class Op : std::uint16_t;
 
 enum class ModKind : std::uint8_t {
   flag,

@@ -23,7 +23,7 @@ std::uint16_t selector_from_text(std::string_view text);
 /// The spelling with its dot; empty for 0.
 std::string selector_text(std::uint16_t selector);
 bool selector_fits(SelectorKind kind, std::uint16_t selector);
-/// The selector that leaving it out means; `second`: of operand b, whose elements lie above a's.
+/// The selector that an operand without one has; `second`: of operand b, whose elements lie above a's.
 std::uint16_t default_selector(SelectorKind kind, bool second);
 
 constexpr unsigned selector_count(std::uint16_t selector) { return selector >> 12 & 7; }

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "isa/op.h"
 #include "isa/where.h"
 
 namespace raddle::isa {

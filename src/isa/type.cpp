@@ -9,17 +9,23 @@ struct TypeText {
   std::string_view name;
   unsigned bits;
   TypeClass cls;
+  Type element;
+  unsigned elements;
 };
-constexpr auto kTypes = std::to_array<TypeText>({{"", 0, TypeClass::none},
-#define X(id, name, bits, cls) {name, bits, TypeClass::cls},
-                                                 RADDLE_PTX_TYPES(X)
-#undef X
+constexpr auto kTypes = std::to_array<TypeText>({
+    {"", 0, TypeClass::none, Type::none, 1},
+#define PTX_TYPE(id, name, bits, cls, element, elements) \
+  {name, bits, TypeClass::cls, Type::element, elements},
+#include "isa/types.def"
+#undef PTX_TYPE
 });
 }  // namespace
 
 unsigned bit_size(Type t) { return kTypes[static_cast<std::size_t>(t)].bits; }
 TypeClass type_class(Type t) { return kTypes[static_cast<std::size_t>(t)].cls; }
 std::string_view type_name(Type t) { return kTypes[static_cast<std::size_t>(t)].name; }
+Type element_type(Type t) { return kTypes[static_cast<std::size_t>(t)].element; }
+unsigned element_count(Type t) { return kTypes[static_cast<std::size_t>(t)].elements; }
 
 Type type_from_name(std::string_view name) {
   static const auto index = [] {

@@ -3,6 +3,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include "base/assert.h"
+#include "isa/op.h"
 #include "jit/function.h"
 
 namespace raddle::jit {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "isa/op.h"
+
 namespace raddle::jit {
 
 bool holds_lanes(const isa::Opcode& opcode) {

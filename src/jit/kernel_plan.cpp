@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "isa/op.h"
 #include "jit/holds.h"
 
 namespace raddle::jit {

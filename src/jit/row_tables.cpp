@@ -3,18 +3,19 @@
 // link and the message names the op. Branches and calls are control.cpp's and calls.cpp's.
 #include <array>
 
+#include "isa/op.h"
 #include "isa/where.h"
 #include "jit/function.h"
 #include "jit/plain_lane.h"
 
 namespace raddle::jit {
 
-#define PTX_OP(id, ...)         \
+#define PTX_OP(id)              \
   template <>                   \
   void lower<Op::id>(Emitter&); \
   template <>                   \
   void emit<Op::id>(FunctionCompiler&);
-#include "isa/rows.def"
+#include "isa/ops.def"
 #undef PTX_OP
 
 namespace {

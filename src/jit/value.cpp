@@ -258,31 +258,6 @@ bool is_constant(Val a, std::uint64_t& value) {
   return true;
 }
 
-Type element_type(Type t) {
-  switch (t) {
-    case Type::u16x2:
-      return Type::u16;
-    case Type::s16x2:
-      return Type::s16;
-    case Type::u8x4:
-      return Type::u8;
-    case Type::s8x4:
-      return Type::s8;
-    case Type::f16x2:
-      return Type::f16;
-    case Type::bf16x2:
-      return Type::bf16;
-    case Type::f32x2:
-      return Type::f32;
-    case Type::e4m3x2:
-      return Type::e4m3;
-    case Type::e5m2x2:
-      return Type::e5m2;
-    default:
-      return t;
-  }
-}
-
 Val unpack_all(Val a, Type t) {
   unsigned lanes = std::max(a.lanes(), 1u) * (a.bits() / isa::bit_size(t));
   return {a.ir, a.ir->CreateBitCast(a.v, llvm_type(a.ir->getContext(), t, lanes)), t};

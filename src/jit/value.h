@@ -112,8 +112,6 @@ Val shr(Val a, unsigned amount);
 /// Integer value of a constant (or splat); false if it is not one.
 bool is_constant(Val a, std::uint64_t& value);
 
-/// Element type of a packed type (f16x2: f16); any other type itself.
-Type element_type(Type t);
 /// The bits of a packed value as elements of type t: lanes * (bits / bit_size(t)) lanes, a scalar becomes a
 /// vector.
 Val unpack_all(Val a, Type t);

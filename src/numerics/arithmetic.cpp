@@ -74,7 +74,7 @@ T round_to(double value, Rounding r) {
   return narrow<T>(value, r);
 }
 
-/// f32 to nearest is what the host does by itself, except that NaNs are made canonical.
+/// The host itself rounds f32 to nearest; only NaNs must be made canonical.
 template <class T>
 T quiet(T x) {
   return is_nan(x) ? canonical<T>() : x;

@@ -42,7 +42,7 @@ bool overflows_to_infinity(Rounding rounding, bool sign) {
   }
 }
 
-/// What remains of a 64-bit significand after `drop` low bits go.
+/// A 64-bit significand without its `drop` low bits.
 struct Cut {
   std::uint64_t kept;
   bool half, rest;

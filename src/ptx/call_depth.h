@@ -1,4 +1,4 @@
-// How deep calls of a kernel nest, for the memory that their frames take.
+// How deep the calls of a kernel nest, which decides the memory for their frames.
 #pragma once
 
 #include <cstdint>

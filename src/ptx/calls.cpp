@@ -63,7 +63,7 @@ bool parse_callee(Parser& parser, Call& call, Position& at) {
 void check_list(Parser& parser, const Function& caller, std::string_view what, std::string_view callee,
                 const std::vector<const Variable*>& formals, const std::vector<Operand>& actuals,
                 Position at) {
-  // An open array as last formal takes what is left over, nothing included.
+  // An open array as last formal takes the remaining arguments, possibly none.
   const bool open =
       !formals.empty() && !formals.back()->dimensions.empty() && formals.back()->dimensions[0] == 0;
   if (formals.size() != actuals.size() && !(open && actuals.size() + 1 >= formals.size())) {

@@ -21,7 +21,7 @@ bool is_integral(TypeClass c) {
 }
 bool is_floating(TypeClass c) { return c == TypeClass::float_ || c == TypeClass::packed_float; }
 
-/// What a register must be, in words: "a 32-bit integer or .b32 register".
+/// The demand on a register, in words: "a 32-bit integer or .b32 register".
 std::string wanted_register(Type want, bool wider) {
   const TypeClass c = isa::type_class(want);
   const unsigned bits = isa::bit_size(want);
@@ -138,7 +138,7 @@ bool Binder::run() {
                           plan_.text, form());
 }
 
-/// A destination of which a part is written leaves the rest to the last, optional operand.
+/// If only a part of a destination is written, the last, optional operand gives the rest.
 bool Binder::merges_fully() {
   const Function& function = parser_.function();
   for (std::size_t i = 0; i < plan_.operands.size(); ++i) {
@@ -192,7 +192,7 @@ bool Binder::bind(const OperandPlan& slot, const RawOperand& raw, Operand& out) 
   return bind_value(slot, slot.type, raw, out);
 }
 
-/// Selectors, minus signs and powers of two: what the row allows beside the type.
+/// Selectors, minus signs and powers of two: the row's rules beside the type.
 bool Binder::check_marks(const OperandPlan& slot, const RawOperand& raw) {
   if (raw.operand.selector != 0 && !isa::selector_fits(slot.spec->selector, raw.operand.selector))
     return wrong(raw, "an operand without that selector", fmt::format("'{}'", raw.text));
@@ -305,7 +305,7 @@ bool Binder::bind_address(const RawOperand& raw, Operand& out) {
                fmt::format("one in a .{} register", isa::type_name(type)));
 }
 
-/// The register of `[a]` or `[a, ...]`, 64 bits wide: what is in the brackets is a number, not an address.
+/// The register of `[a]` or `[a, ...]`, 64 bits wide: the brackets hold a number, not an address.
 bool Binder::bind_handle(const RawOperand& raw, Operand& out) {
   const bool is_register =
       raw.operand.kind == Kind::address && raw.operand.base == Operand::Base::reg && raw.operand.value == 0;

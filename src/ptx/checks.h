@@ -1,4 +1,4 @@
-// Holds operands against the instruction's row: how many, what kind, which register types (PTX ISA "Operand
+// Checks operands against the instruction's row: how many, what kind, which register types (PTX ISA "Operand
 // Type Checking" and "Operand Size Exceeding Instruction-Type Size").
 #pragma once
 

@@ -1,4 +1,4 @@
-// Token stream with error reporting; messages name what was expected and what stood there.
+// Token stream with error reporting; messages name the expected and the found token.
 #include "ptx/cursor.h"
 
 namespace raddle::ptx {

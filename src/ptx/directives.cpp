@@ -181,7 +181,7 @@ bool parse_pragma(Parser& parser) {
     const Token text = parser.in.token();
     if (text.kind != TokenKind::string) return parser.in.expected("a pragma in quotes");
     parser.in.advance();
-    // Others, such as "used_bytes_mask N", only advise; PTX asks to ignore what is unknown.
+    // Others, such as "used_bytes_mask N", only advise; PTX asks to ignore unknown ones.
     if (text.text == "nounroll" && parser.in_function())
       parser.current->no_unroll.push_back(static_cast<std::uint32_t>(parser.function().instructions.size()));
   } while (parser.in.accept(','));

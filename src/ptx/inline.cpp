@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "isa/op.h"
 #include "ptx/control.h"
 #include "ptx/layout.h"
 
@@ -49,7 +50,7 @@ class Inliner {
           put(i);
       }
     }
-    // What was there before still names blocks by their old numbers.
+    // The earlier instructions still name blocks by their old numbers.
     const auto move = [&](Operand& o) {
       if (o.kind == Operand::Kind::label && o.index != kNone) o.index = moved[o.index];
     };
@@ -61,7 +62,7 @@ class Inliner {
   }
 
  private:
-  /// What takes the place of a body's own things.
+  /// The caller's registers, variables and blocks that replace those of the body.
   struct Map {
     std::uint32_t registers, prototypes, local;
     std::unordered_map<VariableId, VariableId> variables;
@@ -123,7 +124,7 @@ class Inliner {
     return o;
   }
 
-  /// Between a .reg formal, in the function's own numbers, and what the call names for it.
+  /// A move between a .reg formal, in the function's own numbers, and the operand that the call names for it.
   void move(const Operand& to, const Operand& from, Type type, const Instruction& at) {
     const std::string suffix = type == Type::pred ? "pred" : "b" + std::to_string(isa::bit_size(type));
     put(opcode("mov." + suffix), {to, from}, at);
@@ -133,7 +134,7 @@ class Inliner {
     const Call call = old_.calls[call_instruction.extra];
     const Function& body = *body_of(call_instruction);
     Map map = map_for(call, body);
-    // Blocks: the rest of this one, the body's, what follows the call.
+    // Blocks: the rest of this one, the body's, the instructions after the call.
     const auto first = static_cast<BlockId>(made_.blocks.size());
     const bool guarded = call_instruction.guard != kNone;
     const BlockId body_begin = first + (guarded ? 1 : 0);

@@ -1,4 +1,4 @@
-// Who calls whom, and where variables lie in the shared window and in a function's frames.
+// The call graph, and the places of variables in the shared window and in a function's frames.
 #include "ptx/layout.h"
 
 #include <algorithm>

@@ -21,8 +21,8 @@ struct SharedLayout {
   std::uint32_t static_bytes = 0;    ///< from kSharedStart to the end of the last static variable
   std::uint32_t dynamic_offset = 0;  ///< of every `extern .shared` variable
   bool has_dynamic = false;
-  /// It asks where the reserved bytes lie (%reserved_smem_offset_*): cooperative groups keep barriers there,
-  /// which are zero when a CTA starts.
+  /// The kernel reads %reserved_smem_offset_*. Cooperative groups keep barriers in the reserved bytes, which
+  /// are zero when a CTA starts.
   bool uses_reserved = false;
 };
 SharedLayout shared_layout(const Module& module, FunctionId kernel);
@@ -35,7 +35,7 @@ struct FrameLayout {
 };
 FrameLayout frame_layout(const Module& module, FunctionId function);
 
-/// What a function's frame takes of the stack: its callee's begins behind it.
+/// Bytes of stack that a function's frame takes; the frame of its callee begins behind it.
 constexpr std::uint64_t frame_bytes(std::uint64_t local_bytes) { return round_up(local_bytes, 16); }
 
 /// The function and all it may call, each once, itself first; aliases replaced by what they name. An indirect

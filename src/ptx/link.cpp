@@ -179,7 +179,7 @@ class Linker {
     }
   }
 
-  /// What does not move stands for what was chosen in its place.
+  /// A definition that does not move stands for the one chosen in its place.
   void bind(std::size_t m) {
     const Module& module = modules_[m];
     Renumbering& to = numbers_[m];
@@ -275,7 +275,7 @@ class Linker {
   std::vector<Module>& modules_;
   Module out_;
   std::vector<std::string> errors_;
-  Symbols functions_, variables_;  // the best of what other modules see
+  Symbols functions_, variables_;  // the best of the definitions that other modules see
   std::vector<Renumbering> numbers_;
   std::set<std::string> own_;
   std::uint32_t files_ = 0, locations_ = 0, next_function_ = 0, next_variable_ = 0;
@@ -293,7 +293,7 @@ void note_names(const Module& module, Names& defined, Names& needed) {
       (v.linkage == Linkage::extern_ ? needed : defined).insert(v.name);
 }
 
-/// Moves those of `library` to `modules` that define what these need, and what the moved ones need.
+/// Moves the modules of `library` to `modules` that define a needed name, of moved modules too.
 void take_needed(std::vector<Module>& modules, std::vector<Module>& library) {
   Names defined, needed;
   for (const Module& module : modules) note_names(module, defined, needed);

@@ -22,7 +22,7 @@ class NameTable {
   NameId find(std::string_view text) const;
   std::string_view text(NameId id) const { return texts_[id]; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(texts_.size()); }
-  /// Copies a made-up spelling to where it lives as long as the table.
+  /// Copies a made-up spelling into the table, which keeps it as long as it lives itself.
   std::string_view keep(std::string text) { return kept_.emplace_back(std::move(text)); }
 
   static constexpr NameId kNoName = 0xffffffffu;

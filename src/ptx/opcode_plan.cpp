@@ -1,4 +1,4 @@
-// Opcode text -> what the parser needs of its row; one isa::resolve per spelling and module.
+// Opcode text -> the parser's view of its row; one isa::resolve per spelling and module.
 #include "ptx/opcode_plan.h"
 
 #include "base/assert.h"

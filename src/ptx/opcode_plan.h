@@ -1,4 +1,4 @@
-// What the parser needs to know of an opcode, worked out of its row once per spelling and module.
+// What the parser needs to know about an opcode, derived from its row once per spelling and module.
 #pragma once
 
 #include <string>

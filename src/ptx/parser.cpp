@@ -1,4 +1,4 @@
-// The module level: directives, variables, functions; and what can only be settled at the end of the text.
+// The module level: directives, variables, functions; and the checks that need the whole text.
 #include "ptx/parser.h"
 
 #include "ptx/declarations.h"
@@ -132,7 +132,7 @@ void parse_statements(Parser& parser) {
   }
 }
 
-/// Initialisers may name what is declared further down.
+/// Initialisers may name variables and functions declared further down.
 void resolve_relocations(Parser& parser) {
   for (const PendingRelocation& pending : parser.pending_relocations) {
     const Binding binding = parser.scopes.symbol(pending.name);

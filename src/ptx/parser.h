@@ -25,9 +25,9 @@ std::string print(const Module& module, const Function& function, const Instruct
 
 /// What a kernel needs, callees included.
 KernelNeeds analyze(const Module& module, FunctionId kernel);
-/// What the module's constants take of the constant bank.
+/// Bytes of the constant bank that the module's constants take.
 std::uint64_t constant_bytes(const Module& module);
-/// What its global variables take, those that other modules define included.
+/// Bytes that its global variables take, including those that other modules define.
 std::uint64_t global_bytes(const Module& module);
 
 }  // namespace raddle::ptx

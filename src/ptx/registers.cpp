@@ -61,7 +61,7 @@ Binding look_up(Parser& parser, const Token& name, NameId& id) {
 }
 
 std::string unique_name(Parser& parser, NameId name) {
-  // Printed, all inner scopes become the function's: a name of theirs must hide nothing of the module's.
+  // The printer moves all inner scopes to the function: their names must not hide names of the module.
   const bool inner = parser.scopes.depth() > 1;
   auto take = [&](NameId id) {
     if (inner && parser.scopes.is_module_name(id)) return false;

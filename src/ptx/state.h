@@ -29,7 +29,7 @@ struct LabelRecord {
   BlockId block = kNone;
 };
 
-/// A name used before it is known what it means: resolved when its scope closes.
+/// A name used before its declaration: resolved when its scope closes.
 struct PendingName {
   enum class Use : std::uint8_t { label_operand, branch_list_item, branch_list, call_selector };
   Use use;

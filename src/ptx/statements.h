@@ -11,7 +11,7 @@ bool parse_body(Parser& parser);
 
 /// The operands of a call, up to the ';': `(returns), callee, (arguments), prototype`.
 bool parse_call(Parser& parser, const OpcodePlan& plan, Instruction& instruction);
-/// Holds every call of the finished function against what it calls.
+/// Checks every call of the finished function against the function that it calls.
 void check_calls(Parser& parser);
 
 /// `.branchtargets`, `.calltargets`, `.callprototype` behind `label:`; the directive is the current token.

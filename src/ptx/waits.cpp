@@ -61,7 +61,7 @@ const Liveness& Waits::live() {
 /// What one exit of a loop depends on.
 class Waits::Slice {
  public:
-  /// @param most  what the loop's instructions look at
+  /// @param most  the most that an instruction of the loop looks at
   Slice(Waits& waits, const Loop& loop, const std::vector<bool>& inside, Looks most, bool may_spin)
       : waits_(waits),
         loop_(loop),
@@ -87,14 +87,14 @@ class Waits::Slice {
   }
 
  private:
-  /// @returns whether others decide what the instruction gives
+  /// @returns whether other threads decide the instruction's result
   bool follow(BlockId block, const Instruction& instruction) {
     const Looks looks = waits_.looks(instruction);
     if (looks == Looks::at_others) return true;
     const Space space = space_read(instruction);
     const bool reads =
         instruction.opcode->is(isa::Effects::reads) && !is_call(instruction) && !reads_parameter(instruction);
-    // What was read of others may come by way of memory that is the thread's own.
+    // A value read from others may come through the thread's own memory.
     if (most_ == Looks::at_others && reads && (space == Space::local || space == Space::param)) return true;
     if (may_spin_ && looks == Looks::plainly)
       spins_ = spins_ || is_call(instruction) || is_fixed(instruction);
@@ -106,7 +106,7 @@ class Waits::Slice {
     return false;
   }
 
-  /// What the function itself was given, which stays.
+  /// An argument of the function itself, which does not change.
   bool reads_parameter(const Instruction& load) const {
     for (const Operand& o : waits_.function_.operands_of(load))
       if (o.kind == Operand::Kind::address && o.base == Operand::Base::variable)
@@ -114,7 +114,7 @@ class Waits::Slice {
     return false;
   }
 
-  /// A result of a call, which depends on what the loop's calls are given.
+  /// A result of a call depends on the arguments of the loop's calls.
   void follow_arguments() {
     for (const BlockId b : loop_.body)
       for (std::uint32_t n = waits_.function_.blocks[b].begin; n < waits_.function_.blocks[b].end; ++n) {
@@ -157,7 +157,7 @@ class Waits::Slice {
     work_.push_back(reg);
   }
 
-  /// The condition of the block's branch, and what decides whether it is reached.
+  /// The condition of the block's branch, and the conditions for reaching the block.
   void want_branch(BlockId block) {
     const Block& b = waits_.function_.blocks[block];
     if (b.end == b.begin) return;

@@ -1,8 +1,8 @@
-// Loops that may wait for another thread: those whose end depends on memory that someone else writes (K-4,
-// K-7). The one analysis of it: `raddle inspect` tells it, the JIT runs such loops by fair turns of their
-// lanes and chooses the block's kind, the interpreter gives way sooner in them. It decides how soon what is
-// waited for runs; that it runs is the machine's guarantee (docs/adr/0025), but for lanes of one warp
-// (docs/adr/0027).
+// Finds loops that may wait for another thread: their end depends on memory that another thread writes (K-4,
+// K-7). `raddle inspect` prints the result; the JIT gives the lanes of such loops fair turns and chooses the
+// block's kind by it; the interpreter yields sooner in them. The analysis decides only how soon the awaited
+// thread runs. That it runs at all is the machine's guarantee (docs/adr/0025), except between lanes of one
+// warp (docs/adr/0004).
 #pragma once
 
 #include <optional>
@@ -19,11 +19,10 @@ class Waits {
       : module_(module), function_(function), cfg_(cfg), calls_(function.calls.size()) {}
 
   /// True if leaving the loop depends, through registers, branches, the thread's own memory or callees, on
-  /// - a read in it that says by its row or modifiers that others answer: atomics, loads that are volatile,
-  ///   relaxed, acquire, mmio or past the first-level cache; or
-  /// - a plain load that finds the same address in every turn, where nothing else changes from turn to turn,
-  /// so
-  ///   that the loop is endless unless another thread stores there.
+  /// - a read in the loop that other threads may answer, by its row or modifiers: atomics, loads that are
+  ///   volatile, relaxed, acquire, mmio or past the first-level cache; or
+  /// - a plain load from the same address in every turn, if nothing else changes from turn to turn: then the
+  ///   loop is endless unless another thread stores there.
   bool may_wait(const Loop& loop);
 
   /// The function has such a loop.

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import unittest
+import unittest.mock
 
 from command import INVALID, KERNELS, RADDLE, ROOT, USAGE, CommandTest, tap
 
@@ -149,6 +150,12 @@ class Distribute(CommandTest):
         self.assertIn("raddle: RADDLE_DISTRIBUTOR: option ties: 'dice' is none of load, waiting, priority", errors)
         self.assertIn("raddle: RADDLE_POLICY: no policy 'dice'", self.program(RADDLE_POLICY="dice")[1])
         self.assertEqual(self.program(RADDLE_DISTRIBUTOR="")[1], "")
+
+    def test_the_variables_of_programs_preset_the_options_of_run(self):
+        with unittest.mock.patch.dict(os.environ, RADDLE_POLICY="dice"):
+            self.assertIn("no policy 'dice'; there are lake, ", self.fails(INVALID, *VECTOR_ADD))
+            self.succeeds(*VECTOR_ADD, "--policy", "round_robin")
+            self.assertIn("no policy 'dice'", self.fails(INVALID, "device"))
 
     def test_record_runs_a_program(self):
         load = self.path("recorded.json")

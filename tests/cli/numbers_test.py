@@ -1,4 +1,4 @@
-"""Every number that the command line takes: what is none, or does not fit, is an error that names the option and the text."""
+"""Every number that the command line takes: anything else, or one that does not fit, is an error that names the option and the text."""
 import re
 import unittest
 
@@ -82,7 +82,7 @@ class Numbers(CommandTest):
                 self.refuses(INVALID, "shape.json", "device", "--shape", shape)
 
     def test_too_much_is_an_error(self):
-        """What fits a number but no machine."""
+        """Values that fit a number but no machine."""
         self.fails(INVALID, "run", self.kernel(), "--kernel", "nothing", "--shared", "18446744073709551615")
         self.fails(INVALID, "run", self.kernel(), "--kernel", "nothing", "--shared", "4294967296")
         self.fails(INVALID, "run", self.kernel(), "--kernel", "nothing", "--workers", "4294967295")

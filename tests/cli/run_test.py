@@ -239,7 +239,7 @@ class Run(CommandTest):
             refused(INVALID, "of a block",
                     f".visible .entry k() {{ .shared .b8 s[{bytes}]; st.shared.b8 [s], 1; ret; }}")
         refused(INVALID, "of a block", ".visible .entry k() { .shared .b8 s[16]; st.shared.b8 [s], 1; ret; }", "--shared", "18446744073709551615")
-        # What is large and fits takes no time and no memory before it is used.
+        # A large buffer that fits takes no time and no memory before it is used.
         large = self.write("fits.ptx", HEAD + ".const .b8 c[65536]; .global .b8 g[8589934592];" + nothing)
         self.succeeds("run", large, "--kernel", "k", "--block", 1)
 

@@ -1,4 +1,4 @@
-"""A warp is vectors and a mask: what the JIT makes of a kernel at every width, and which width it chooses."""
+"""A warp is vectors and a mask: the JIT's code of a kernel at every width, and which width it chooses."""
 import os
 import re
 import subprocess
@@ -42,7 +42,7 @@ def host_level():
 @unittest.skipUnless("jit" in ENGINES, "this build has no JIT")
 class Vectors(CommandTest):
     def code(self, *options):
-        """What LLVM has optimised of the kernel."""
+        """The kernel's optimised code."""
         done = subprocess.run([command.RADDLE, "compile", "--engine", "jit", "--tier", "optimised", "--code-cache", "off", "--block", "32", *options,
                                self.write("k.ptx", DIVERGENT)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=True,
                               env=dict(os.environ, RADDLE_DUMP="optimised"))

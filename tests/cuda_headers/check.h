@@ -1,4 +1,4 @@
-// What the programs of this folder share: buffers that host and device see, and a line of TAP per check.
+// Shared by the programs of this folder: buffers that host and device see, and a line of TAP per check.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -9,7 +9,7 @@
 
 namespace cg = cooperative_groups;
 
-// Counts what does not hold, by the number of the claim.
+// Counts violations, by the number of the claim.
 #define CLAIM(number, holds) \
   if (!(holds)) atomicAdd(&wrong[number], 1)
 constexpr int kClaims = 24;

@@ -77,7 +77,7 @@ class Programs(unittest.TestCase):
         self.checks("clusters")
 
     def test_ptx_of_all_headers_is_accepted(self):
-        """Without a runtime: what clang makes of every header can run."""
+        """Without a runtime: clang's code of every header can run."""
         for source in sorted(glob.glob(os.path.join(HERE, "*.cu"))) if ALL or not RUNTIME_IS_THERE else [os.path.join(HERE, "groups.cu")]:
             ptx = self.path("headers.ptx")
             self.succeeds([RADDLE, "cc", "--ptx", source, "-o", ptx])

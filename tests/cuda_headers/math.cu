@@ -116,7 +116,7 @@ void check_binary(const char* name, double limit, Function function, Exact exact
     a.push_back((T)(0.01 + i * 0.017));
     b.push_back((T)((i * 37 % 101 - 50) / 7.0));
   }
-  // What the standard fixes: zeros, infinities, NaN.
+  // Results that the standard fixes: zeros, infinities, NaN.
   const double special[][2] = {{0, 0},   {0, -1},        {-0.0, 3},        {1, NAN},   {NAN, 0},      {2, INFINITY},
                                {0.5, INFINITY}, {INFINITY, -1}, {INFINITY, 2}, {-2, 3}, {-2, 4}, {-8, 0.5}};
   for (int i = 0; i < 12; ++i) {

@@ -22,7 +22,7 @@ enum class Place : std::uint8_t {
 
 using Opcodes = std::vector<const isa::Opcode*>;
 
-/// What no statement is made of.
+/// Rows and spellings without statements, and why.
 struct Skip {
   std::string row;
   unsigned spellings = 0;  ///< 0: the whole row

@@ -86,7 +86,7 @@ bool same_signature(const Function& a, const Function& b) {
 /// functions where another has the same parameters.
 Node Generator::call_of(std::size_t index, const std::string& depth, const std::string& result) {
   Node n;
-  const bool itself = index == functions_.size();  // not among those that may be called yet
+  const bool itself = index == functions_.size();  // it may not be called yet
   const Function& f = itself ? current_ : functions_[index];
   const std::vector<Type> types = passed_types(f);
   std::string declared = "{\n.param " + parameter_text(f.result, "got") + ";", stored, passed, formal;
@@ -153,7 +153,7 @@ Node Generator::recursion(Function& f) {
   return n;
 }
 
-/// A whole warp goes: those that stay still meet at warp operations and at barriers.
+/// A whole warp exits: the warps that stay still meet at warp operations and at barriers.
 Node Generator::warps_leave() {
   Node n;
   n.kind = Node::Kind::finish;
@@ -165,7 +165,7 @@ Node Generator::warps_leave() {
   return n;
 }
 
-/// What all threads of the CTA do together.
+/// A statement of all threads of the CTA together.
 /// @param all_warps  none has left
 Node Generator::together(bool all_warps) {
   Node n;
@@ -280,7 +280,7 @@ Node Generator::simple(const Context& context) {
   return n;
 }
 
-/// A node whose guard was just computed from data, or is whatever a predicate of the pool holds.
+/// A node whose guard was just computed from data, or is any predicate of the pool.
 Node Generator::compare_first(Node::Kind kind) {
   Node n;
   n.kind = kind;

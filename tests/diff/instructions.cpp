@@ -32,39 +32,26 @@ bool compatible(Type operand, Type reg, bool wider) {
   return true;
 }
 
-/// Replaces NaNs of a result by one NaN.
+/// Makes the NaNs of one number one NaN.
+std::string one_nan_of_number(Type type, const std::string& reg) {
+  const unsigned bits = isa::bit_size(type);
+  return fmt::format("setp.nan.{0} %q0, {1}, {1}; selp.b{2} {1}, {3:#x}, {1}, %q0;",
+                     type_name(type == Type::tf32 ? Type::f32 : type), reg, bits,
+                     testing::low_bits(bits - 1));
+}
+
+/// Replaces the NaNs of a result by one NaN, in a packed result element by element. Narrow formats come from
+/// conversions only, and a conversion has one NaN.
 std::string one_nan(Type type, const std::string& reg) {
-  switch (type) {
-    case Type::f32:
-      return fmt::format("setp.nan.f32 %q0, {0}, {0}; selp.f32 {0}, 0f7FFFFFFF, {0}, %q0;", reg);
-    case Type::tf32:
-      return fmt::format("setp.nan.f32 %q0, {0}, {0}; selp.b32 {0}, 0x7fffffff, {0}, %q0;", reg);
-    case Type::f64:
-      return fmt::format("setp.nan.f64 %q0, {0}, {0}; selp.f64 {0}, 0d7FFFFFFFFFFFFFFF, {0}, %q0;", reg);
-    case Type::f16:
-    case Type::bf16:
-      return fmt::format("setp.nan.{1} %q0, {0}, {0}; selp.b16 {0}, 0x7fff, {0}, %q0;", reg, type_name(type));
-    case Type::f16x2:
-    case Type::bf16x2:
-      return fmt::format(
-          "setp.nan.{1} %q0|%q1, {0}, {0}; mov.b32 {{%n0, %n1}}, {0}; selp.b16 %n0, 0x7fff, %n0, %q0; "
-          "selp.b16 %n1, 0x7fff, %n1, %q1; mov.b32 {0}, {{%n0, %n1}};",
-          reg, type_name(type));
-    case Type::e4m3:  // only conversions make these, and a conversion has one NaN
-    case Type::e5m2:
-    case Type::e4m3x2:
-    case Type::e5m2x2:
-    case Type::e4m3x4:
-    case Type::e5m2x4:
-    case Type::e2m1x2:
-    case Type::e2m3x2:
-    case Type::e3m2x2:
-    case Type::ue8m0x2:
-      return {};
-    default:
-      RADDLE_ASSERT(!is_fractional(type), "a floating-point type whose NaNs are not made one");
-      return {};
-  }
+  const Type element = isa::element_type(type);
+  const unsigned bits = isa::bit_size(element);
+  if (!isa::is_float(element) || bits <= 8) return {};
+  if (element == type) return one_nan_of_number(type, reg);
+  RADDLE_ASSERT(isa::element_count(type) == 2 && bits <= 32,
+                "a packed type that needs more scratch registers");
+  const std::string low = bits == 16 ? "%n0" : "%t0", high = bits == 16 ? "%n1" : "%t1";
+  return fmt::format("mov.b{0} {{{1}, {2}}}, {3}; {4} {5} mov.b{0} {3}, {{{1}, {2}}};", 2 * bits, low, high,
+                     reg, one_nan_of_number(element, low), one_nan_of_number(element, high));
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ class InstructionSource {
   /// Threads pass 8 bytes to each other between barriers.
   std::vector<std::string> exchange();
   /// Some warps write, arrive at a barrier without waiting and go on; the others wait there and read. For
-  /// CTAs of more than one whole warp, all of which are there.
+  /// CTAs of several whole warps without missing lanes.
   std::vector<std::string> hand_over();
   /// Everyone writes its own cell; to stand before something with a non-aligned barrier, and after it
   /// read_exchanged().
@@ -39,7 +39,7 @@ class InstructionSource {
   std::vector<std::string> read_exchanged();
 
   // Patterns of a thread on its own.
-  /// What a thread knows of itself: special registers, and which space an address lies in.
+  /// A thread's own data: special registers, and the space of an address.
   std::vector<std::string> place_in_grid();
   /// Memory from the stack, written, read and given back.
   std::vector<std::string> stack_memory();

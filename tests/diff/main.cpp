@@ -165,7 +165,7 @@ int run_kept(const Options& o, const std::vector<testing::NamedEngine>& engines)
   return failures ? 1 : 0;
 }
 
-/// Rows and spellings of which no statement is made; "not done" rows only counted.
+/// Rows and spellings without statements; "not done" rows are only counted.
 int list_skips() {
   unsigned rows = 0, spellings = 0, missing = 0;
   for (const Skip& skip : catalogue().skipped) {

@@ -32,7 +32,7 @@ std::string InstructionSource::summand(Type type, std::vector<std::string>& line
   return "%t0";
 }
 
-/// The cell is set to zero by all threads, relaxed, so that it does not matter who is still there.
+/// All threads set the cell to zero, relaxed, so that it does not matter which threads are left.
 std::vector<std::string> InstructionSource::sum() {
   const auto& rows = catalogue().sums;
   const Opcodes& opcodes = rows[random_.below(static_cast<unsigned>(rows.size()))];

@@ -198,7 +198,7 @@ void Writer::function(const Function& f, std::size_t index) {
   nodes(f.body);
   std::string body = std::exchange(text_, std::move(head));
   const auto& pool = register_pool();
-  for (std::size_t i = 0; i < pool.size(); ++i)  // those that it names: code takes time to compile
+  for (std::size_t i = 0; i < pool.size(); ++i)  // only slots that it names: code takes time to compile
     if (pool[i].name == f.returned || body.find(pool[i].name) != std::string::npos) fill_from_mix(pool[i], i);
   text_ += body;
   line("STORE:");

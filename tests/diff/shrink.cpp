@@ -75,7 +75,7 @@ bool Shrinker::drop_chunks(unsigned list) {
   }
 }
 
-/// Puts a part of a structure in its place; what came before it (its predicate, its trips) stays.
+/// Replaces a structure by a part of it; the lines before it (its predicate, its trips) stay.
 bool Shrinker::unwrap(unsigned list) {
   bool any = false;
   for (std::size_t at = 0; at < size_of(list); ++at)

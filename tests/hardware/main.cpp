@@ -61,9 +61,9 @@ void finish(const std::string& name, const Report& report, unsigned& failures) {
 /// A row's file and spellings on a device, judged by the interpreter and by the file's own expectations.
 Report test_row(const Options& o, const isa::Row& row, const std::vector<NamedEngine>& engines) {
   Report report;
-  auto file = read_test_file(fmt::format("{}/{}/{}.ptx", RADDLE_ISA_TESTS, row.chapter, row.id));
+  auto file = read_test_file(test_file_of(RADDLE_ISA_TESTS, row));
   if (file.ok())
-    test_row_file(*file, engines, report);
+    test_row_file(*file, engines, report, &row);
   else
     report.fail(file.error().to_string());
   test_spellings(row, engines, o.spellings, report);

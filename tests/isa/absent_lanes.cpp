@@ -22,7 +22,7 @@ constexpr std::size_t kChain =
     4;  ///< steps of one kernel: places where lanes meet cost the square of their number
 constexpr unsigned kStepWords = 4;  ///< of input: member masks of the warps, then their lowest living lanes
 
-/// What the first result must be where all lanes hold kSame (predicates: true), by spelling.
+/// The first result if all lanes hold kSame (predicates: true), by spelling.
 struct Known {
   std::string_view row, spelling;
   std::uint32_t (*result)(std::uint32_t living);  ///< null: the row has no result
@@ -54,7 +54,7 @@ const Known* known_of(const isa::Row& row) {
 /// One collective of the chain.
 struct Step {
   const isa::Opcode* opcode = nullptr;
-  std::string text, after;          ///< the instruction; what makes numbers of predicates
+  std::string text, after;          ///< the instruction; the code that turns predicates into numbers
   unsigned results = 0, first = 0;  ///< the first is the kernel's result number `first`
 };
 
@@ -142,7 +142,7 @@ mul.wide.u32 %wide, %value, 0x10001;
          "@%gone bra MORE;\nexit;\n}\n";
 }
 
-/// Who leaves before which step, and who holds what.
+/// The lanes that leave before each step, and the values of all lanes.
 struct Scene {
   const char* name;
   std::uint32_t (*leaves)(unsigned lane, unsigned steps);

@@ -66,10 +66,6 @@ bool read_options(int argc, char** argv, Options& o) {
   return true;
 }
 
-std::string file_of(const Options& o, const isa::Row& row) {
-  return fmt::format("{}/{}/{}.ptx", o.root, row.chapter, row.id);
-}
-
 constexpr int kSkipped = 77;  ///< exit status that tools/run_tests takes for "skipped"
 
 /// Prints a row's failures and adds them up.
@@ -96,8 +92,8 @@ void check_coverage(const Options& o, Report& total) {
   for (const isa::Row& row : isa::rows()) {
     if (!wanted(o, row)) continue;
     ++total.checks;
-    if (!std::filesystem::exists(file_of(o, row)))
-      total.fail(fmt::format("{} is done, but {} is missing", row.id, file_of(o, row)));
+    if (!std::filesystem::exists(test_file_of(o.root, row)))
+      total.fail(fmt::format("{} is done, but {} is missing", row.id, test_file_of(o.root, row)));
   }
   for (const auto& message : total.messages) fmt::print("FAIL {}\n", message);
 }
@@ -107,9 +103,9 @@ void test_row(const Options& o, const isa::Row& row, const std::vector<NamedEngi
   const auto some =
       o.spellings.every_engine ? engines : engines_in_turn(engines, first_turn(row, o.spellings));
   if (!o.no_files) {
-    auto file = read_test_file(file_of(o, row));
+    auto file = read_test_file(test_file_of(o.root, row));
     if (file.ok())
-      test_row_file(*file, some, report);
+      test_row_file(*file, some, report, &row);
     else
       report.fail(file.error().to_string());
   }

@@ -200,8 +200,9 @@ Result<std::vector<PortType>> port_types(const std::vector<std::string>& names) 
 
 class FileTest {
  public:
-  FileTest(const TestFile& file, const std::vector<NamedEngine>& engines, Report& report)
-      : file_(file), engines_(engines), report_(report) {}
+  FileTest(const TestFile& file, const std::vector<NamedEngine>& engines, Report& report,
+           const isa::Row* only)
+      : file_(file), only_(only), engines_(engines), report_(report) {}
   void run();
 
  private:
@@ -221,6 +222,7 @@ class FileTest {
   void bad(unsigned line, const std::string& why) { report_.fail(at_line(file_, line) + ": " + why); }
 
   const TestFile& file_;
+  const isa::Row* only_;                            ///< of a file of several rows; null: all
   std::optional<Result<CompiledKernel>> compiled_;  ///< the last one of the file's kernels
   const KernelLine* compiled_for_ = nullptr;
   const std::vector<NamedEngine>& engines_;
@@ -231,9 +233,10 @@ class FileTest {
 };
 
 void FileTest::collect(const RunLine& line, bool derived) {
-  if (!derived) ++report_.run_lines;
   auto opcode = isa::resolve(line.callee);
   if (!opcode.ok()) return bad(line.line, opcode.error().message);
+  if (only_ && !file_.rows.empty() && (*opcode)->row != only_) return;
+  if (!derived) ++report_.run_lines;
   auto spec = find_spec(**opcode, line.arguments.size(), line.results.size());
   if (!spec.ok()) return bad(line.line, spec.error().message);
   for (bool first : {true, false}) {
@@ -492,13 +495,14 @@ void FileTest::run() {
   run_groups();
   for (const KernelLine& kernel : file_.kernels) run_kernel_lines(kernel);
   check_rejects();
-  if (file_.runs.empty()) report_.fail(at_line(file_, 1) + ": no run line");
+  if (report_.run_lines == 0) report_.fail(at_line(file_, 1) + ": no run line");
 }
 
 }  // namespace
 
-void test_row_file(const TestFile& file, const std::vector<NamedEngine>& engines, Report& report) {
-  FileTest(file, engines, report).run();
+void test_row_file(const TestFile& file, const std::vector<NamedEngine>& engines, Report& report,
+                   const isa::Row* only) {
+  FileTest(file, engines, report, only).run();
 }
 
 namespace {

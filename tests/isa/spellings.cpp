@@ -12,7 +12,7 @@ namespace {
 
 constexpr unsigned kMarkedCases = 6, kFewMarkedCases = 2;  ///< per spelling, with random selectors
 
-/// What a spelling is made of, as numbers: its form, modifiers and types.
+/// The parts of a spelling as numbers: its form, modifiers and types.
 std::vector<unsigned> features(const isa::Opcode& opcode) {
   std::vector<unsigned> all{static_cast<unsigned>(opcode.form - opcode.row->forms.data())};
   for (std::size_t m = 0; m < opcode.mods.size(); ++m)

@@ -37,7 +37,7 @@ extern "C" __global__ void quicksort(int* a, int left, int right, int depth) {
   }
 }
 
-// Notes who ran when.
+// Notes the order in which kernels ran.
 extern "C" __global__ void note(int* log, int* count, int who) {
   if (threadIdx.x == 0 && blockIdx.x == 0) log[atomicAdd(count, 1)] = who;
 }
@@ -83,7 +83,7 @@ extern "C" __global__ void by_lane(int* out) {
     sum_wide<<<dim3(1, 2, threadIdx.x % 2 + 1), 4, 64>>>(w, static_cast<int>(threadIdx.x), out + 4 * threadIdx.x);
 }
 
-// What goes wrong, and what cudaGetLastError says of it.
+// Errors, and the answers of cudaGetLastError.
 extern "C" __global__ void errors(int* out, int* log, int* count, int repeat) {
   out[0] = cudaGetLastError();
   note<<<1, 2000>>>(log, count, 1);

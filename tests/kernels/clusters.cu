@@ -119,7 +119,7 @@ struct Place {
   unsigned cluster[3], clusters[3], in_cluster[3], shape[3], rank, size, is_explicit, rank_of_variable;
 };
 
-// What each block is told of its cluster.
+// The answers about its cluster that each block gets.
 extern "C" __global__ void where(Place* out) {
   __shared__ int word;
   if (threadIdx.x + threadIdx.y + threadIdx.z != 0) return;

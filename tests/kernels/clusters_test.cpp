@@ -86,7 +86,7 @@ TEST_P(Clusters, RingOfBlocksPassesValues) {
   EXPECT_EQ(contents(data), expected);
 }
 
-// A block that waits in its own memory for what another one writes there makes progress, on one worker too.
+// A block that waits in its own memory for another's store makes progress, on one worker too.
 TEST_P(Clusters, SpinningOnSharedMemoryMakesProgress) {
   for (unsigned workers : {1u, 0u}) {
     options_.workers = workers;
@@ -186,7 +186,7 @@ TEST_P(Clusters, ABlockKnowsItsClustersOfEveryLevel) {
   }
 }
 
-/// A wrong access by rank 1 of the only cluster, and what the fault must say.
+/// A wrong access by rank 1 of the only cluster, and the text of its fault.
 struct Miss {
   const char* kernel;
   int to, offset, exits;

@@ -47,7 +47,7 @@ TEST_P(Cooperative, AGridMayFillTheDevice) {
   EXPECT_EQ(too_large.error().code, raddle::ErrorCode::too_large);
 }
 
-// Two grids of which each wants more than half of the device: neither may keep what the other waits for.
+// Two grids that each want more than half of the device: neither may keep what the other waits for.
 // proves: W-3g, W-3h
 TEST_P(Cooperative, LargeGridsInTwoStreamsTakeTurns) {
   options_.shape = "tiny";
@@ -88,7 +88,7 @@ TEST_P(Cooperative, TilesOfSeveralWarps) {
     want[t] = std::accumulate(start, start + 64, 0) + in[tile * 64 + 37] +
               (std::count(wide, wide + 128, 77) != 0) * 1000000 + 100000 * tile;
   }
-  for (int round = 0; round < 2; ++round) {  // the second finds what the first left
+  for (int round = 0; round < 2; ++round) {  // the second run finds the first one's data
     auto a = buffer(in), out = buffer(Values(256 * 3));
     run(kernel("cooperative.ptx", "wide_tiles"), {.grid = {3}, .block = {256}}, a, out);
     Values first = contents(out);

@@ -366,7 +366,7 @@ TEST_P(FaultTable, ADeadlockSaysWhereAWarpWaits) {
                                  " (fault.cu:10): warp 0: 64 threads wait at barriers that no other thread"));
 }
 
-// All 32 lanes take part, of which one is wrong: code that takes several lanes in a turn of its loop.
+// All 32 lanes take part and one is wrong: code that handles several lanes per turn of its loop.
 // proves: K-12d
 TEST_P(FaultTable, SharedAtomicsOfWholeWarpsNameTheThread) {
   unsigned turn = 0;
@@ -395,7 +395,7 @@ TEST_P(FaultTable, SharedAtomicsOfWholeWarpsNameTheThread) {
     }
 }
 
-// PTX leaves open what such divisions give; none of them may stop a kernel.
+// PTX leaves the results of such divisions open; none may stop a kernel.
 TEST_P(FaultTable, DivisionsDoNotFault) {
   run_well(
       "mov.u32 %w, 0;\nmov.s32 %x, 0x80000000;\nmov.s32 %y, -1;\ndiv.s32 %v, %t, %w;\nrem.u32 %w, %t, %w;\n"

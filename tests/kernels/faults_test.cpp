@@ -96,7 +96,7 @@ TEST_P(Faults, AccessesBehindAGuardedAllocationNameTheDistance) {
   EXPECT_TRUE(has(message, "write, 8 bytes past the end of the allocation")) << message;
 }
 
-// What an index can be wrong by does not reach the host's data: the process can go on.
+// A wrong index does not reach the host's data: the process can go on.
 // proves: K-12g
 TEST_P(Faults, AccessesFarFromAnAllocationMeetNothing) {
   constexpr std::uint64_t kBytes = sizeof(int) << 16, kFar = 1 << 29;
@@ -127,7 +127,7 @@ TEST_P(Faults, EndlessRecursionIsAStackOverflow) {
   expect_sticky(message, p);
 }
 
-// Many faults one after another: nothing of an abandoned block is left behind.
+// Many faults one after another: abandoned blocks leave nothing behind.
 TEST_P(Faults, ManyDevicesFailAndTheNextWorks) {
   for (int k = 0; k < 20; ++k) {
     auto other = raddle::Device::open(options_);

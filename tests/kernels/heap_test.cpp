@@ -28,7 +28,7 @@ TEST_P(Heap, ListsGrowOverLaunchesAndAreFreedByOtherThreads) {
   EXPECT_EQ(contents(heads), std::vector<std::uint64_t>(kThreads));
 }
 
-// The heap has the size that the device was opened with; what one launch frees, the next gets.
+// The heap has the size that the device was opened with; the next launch gets what one frees.
 // proves: K-20d
 TEST_P(Heap, AnExhaustedHeapGivesNullAndRecovers) {
   options_.heap_bytes = 1 << 20;

@@ -15,7 +15,7 @@ const std::vector<EngineChoice> kEngines = {{"interp", ""}};
 
 namespace {
 
-/// Of this process alone: what several tests compile is compiled once.
+/// A code cache of this process: kernels of several tests are compiled once.
 const std::string& code_cache() {
   struct Directory {
     std::string path = (std::filesystem::temp_directory_path() / "raddle_kernels_XXXXXX").string();

@@ -9,7 +9,7 @@ namespace {
 class Locks : public KernelTest {};
 ON_EVERY_ENGINE(Locks);
 
-// Tickets are served in their order, which says nothing of the threads' order.
+// Tickets are served in their order, which need not be the threads' order.
 TEST_P(Locks, ATicketLockServesEveryThreadOnce) {
   for (const auto& [blocks, threads] : {std::pair{1u, 32u}, {3u, 50u}, {5u, 64u}}) {
     const unsigned n = blocks * threads;

@@ -36,7 +36,7 @@ extern "C" __global__ void writes_many(const __grid_constant__ Many many, int* o
   if (many.offset >= 0) write(&many, many.offset);
 }
 
-// A kernel that a kernel launches; what is filled in beside the buffer of its parameters is a fault as well.
+// A kernel that a kernel launches; a store beside the buffer of its parameters is a fault as well.
 extern "C" __global__ void launches_writer(Settings settings) { writes_parameters<<<1, 32>>>(settings); }
 
 extern "C" __device__ void* cudaGetParameterBufferV2(void*, dim3, dim3, unsigned);

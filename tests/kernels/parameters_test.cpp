@@ -11,8 +11,7 @@ namespace {
 using testing::HasSubstr;
 
 constexpr const char* kParametersFile = "parameters.ptx";
-constexpr std::int64_t kFar = std::int64_t{1}
-                              << 29;  // far beyond one page, and what an index may be wrong by
+constexpr std::int64_t kFar = std::int64_t{1} << 29;  // far beyond one page; an index may be wrong by as much
 
 struct Settings {
   std::int64_t offset;

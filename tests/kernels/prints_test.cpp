@@ -120,7 +120,7 @@ TEST_P(Prints, PlainTextPercentAndWhatItReturns) {
   EXPECT_EQ(contents(counts)[0], -1);  // no format
 }
 
-// A width or a precision of gigabytes costs what the message may hold, and no more.
+// A width or a precision of gigabytes costs no more than the largest message.
 // proves: K-20a
 TEST_P(Prints, HugeWidthsAndPrecisionsAreBounded) {
   constexpr std::size_t kMost = 4096;  // of a width or a precision: FormattedText::kMostPadding
@@ -145,11 +145,11 @@ TEST_P(Prints, HugeWidthsAndPrecisionsAreBounded) {
   EXPECT_EQ(with("%2147483647s|", address), padding.substr(1) + "ab|");
   EXPECT_EQ(with("%-2147483647.1s|", address), "a" + padding + "|");
   EXPECT_EQ(with("%.2147483647s|", address), "ab|");
-  EXPECT_EQ(with("%2000d|", 7), std::string(1999, ' ') + "7|");  // what fits is not cut
+  EXPECT_EQ(with("%2000d|", 7), std::string(1999, ' ') + "7|");  // a text that fits is not cut
   EXPECT_EQ(with("%9000d%9000d%9000d%9000d%9000d", 1, 2, 3, 4, 5).size(), 16u << 10);
 }
 
-// What is no conversion is printed as written, takes no argument and writes nowhere.
+// A text that is no conversion is printed as written, takes no argument and writes nowhere.
 TEST_P(Prints, MalformedFormatsArePrintedAsWritten) {
   EXPECT_EQ(print("%", {}), "%");
   EXPECT_EQ(print("a%-+ #0", {}), "a%-+ #0");
@@ -216,7 +216,7 @@ TEST_P(Prints, ThreadsPrintWholeLines) {
     EXPECT_EQ(lines[std::to_string(t) + ":" + std::to_string(-t * t)], kBlocks) << t;
 }
 
-// As CUDA's buffer of 1 MiB: what is printed before a synchronisation and does not fit overwrites the oldest.
+// As in CUDA's buffer of 1 MiB, output that does not fit before a synchronisation overwrites the oldest.
 // proves: K-20a
 TEST_P(Prints, AFullBufferKeepsTheLastLines) {
   options_.print_bytes = 4096;
@@ -237,7 +237,7 @@ TEST_P(Prints, AFullBufferKeepsTheLastLines) {
   EXPECT_EQ(lines.count("000999"), 1u) << "the last one's";
 }
 
-// What nvcc made of printf: a thread's lines come in its order, and before a barrier's other side.
+// printf as nvcc compiles it: a thread's lines come in its order, and before a barrier's other side.
 // proves: K-20a
 TEST_P(Prints, CompiledCallsKeepEachThreadsOrder) {
   run(kernel("calls.ptx", "prints"), {.grid = {1}, .block = {64}}, 4);

@@ -12,7 +12,7 @@
 
 namespace {
 
-/// An engine, and how the machine runs what it compiles.
+/// An engine, and how the machine runs its code.
 struct Way {
   EngineChoice engine;
   unsigned workers;
@@ -39,7 +39,7 @@ std::string way_name(const testing::TestParamInfo<Way>& info) {
                              : "_two_workers");
 }
 
-/// Who waits for whom.
+/// Which threads wait for which.
 struct Waiters {
   unsigned group;  ///< threads in a unit
   unsigned blocks, warps, cluster = 1;
@@ -143,7 +143,7 @@ TEST(WaitingKernels, AreMany) {
   EXPECT_GE(names.size(), 60u);
 }
 
-/// What a kernel waits for comes from outside of it.
+/// A kernel waits for a store from outside of it.
 class Outside : public Progress {
  protected:
   /// Launches a warp that waits, waits until it runs, and has `write` store to what it waits for.
@@ -187,7 +187,7 @@ TEST_P(Outside, ACopySetsWhatAKernelWaitsFor) {
   });
 }
 
-// The first kernel has every worker; what it waits for comes from a kernel of another stream.
+// The first kernel has every worker and waits for a kernel of another stream.
 // proves: K-7f
 TEST_P(Outside, AnotherStreamsKernelSetsWhatAKernelWaitsFor) {
   const unsigned workers = GetParam().workers;

@@ -79,7 +79,7 @@ TEST_P(Recursion, LongChainsOfSmallFrames) {
 }
 
 TEST_P(Recursion, TheStackHasTheSizeThatTheDeviceWasOpenedWith) {
-  options_.stack_bytes = 4 << 10;  // 15 frames of 256 bytes and what the engine adds to each
+  options_.stack_bytes = 4 << 10;  // 15 frames of 256 bytes and the engine's additions
   ASSERT_TRUE(go_down("descent", 2, 8).ok());
   auto failed = go_down("descent", 16, 8);
   ASSERT_FALSE(failed.ok());

@@ -106,7 +106,7 @@ TEST_P(Registers, AreTheInterpretersAndEqualAsTheRowSays) {
     }
 }
 
-// 100 static bytes and the dynamic ones behind, in the units that SMs give; with what CUDA reserves.
+// 100 static bytes and the dynamic ones behind, with CUDA's reserved bytes, in the units that SMs grant.
 TEST_P(Registers, OfSharedMemoryCountWhatTheManualSays) {
   const std::map<SpecialRegister, std::uint64_t> want{{SpecialRegister::dynamic_smem_size, kDynamic},
                                                       {SpecialRegister::reserved_smem_offset_cap, 1024}};

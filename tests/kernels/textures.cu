@@ -45,7 +45,7 @@ extern "C" __global__ void surface_2d(cudaSurfaceObject_t from, cudaSurfaceObjec
   surf2Dwrite(2 * v, to, x * (int)sizeof(float), y);
 }
 
-/// Beyond the edges lies 0, and what is stored there is lost.
+/// Beyond the edges lies 0, and stores there are lost.
 extern "C" __global__ void surface_zero(cudaSurfaceObject_t s, int width) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x;
   const float v = surf2Dread<float>(s, x * (int)sizeof(float), 1, cudaBoundaryModeZero);

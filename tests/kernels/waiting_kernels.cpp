@@ -76,7 +76,7 @@ const Exit kExits[] = {
      "again: READ setp.ne.u32 %p, %seen, 0; @%p bra done; READ setp.ne.u32 %p, %seen, 0; @%p bra done; "
      "bra.uni "
      "again; done:"},
-    // What the flag says reaches the exit through a branch, through a guard, through arithmetic.
+    // The flag's value reaches the exit through a branch, through a guard, through arithmetic.
     {"chosen", R"(
 again: READ setp.ne.u32 %p, %seen, 0; @%p bra set;
   mov.u32 %state, 0; bra.uni look;
@@ -183,7 +183,7 @@ again: READ setp.eq.u32 %p, %seen, 0; @%p bra again;
     {"guarded_trap", "again: READ setp.ne.u32 %p, %seen, 0; @%p trap; bra.uni again;"},
 };
 
-/// What stands before and after the loop and makes the kernel's blocks one kind or another.
+/// The code before and after the loop, which decides the kind of the kernel's blocks.
 struct Kind {
   const char* name;
   const char* before = "";

@@ -128,7 +128,7 @@ class cluster_group {
 RADDLE_DEVICE cluster_group this_cluster() { return {}; }
 #endif
 
-/// Threads of one warp: those of `mask`. What tiles and coalesced groups have in common.
+/// Threads of one warp: those of `mask`. Common to tiles and coalesced groups.
 class raddle_warp_group {
  public:
   __device__ void sync() const { __syncwarp(mask_); }

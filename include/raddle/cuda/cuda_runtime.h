@@ -1,6 +1,6 @@
 // CUDA C++ for `raddle cc`, which includes this before every source file, as nvcc does with its own: the
 // language's extensions for kernels (device/) and the runtime API for the host (cuda_runtime_api.h,
-// runtime_templates.h). What is covered: docs/raddle-cc.md.
+// runtime_templates.h). docs/raddle-cc.md says what is covered.
 #pragma once
 
 // Programs ask by these whether the runtime API and its types are there.

@@ -93,7 +93,7 @@ class Compilation {
     return files_.file(fmt::format("{}-{}", ++count_, name_of(source, ".o")));
   }
 
-  /// What both sides are told; the headers count as the system's, so that warnings are about the user's code.
+  /// Options of both sides; the headers count as the system's, so that warnings are about the user's code.
   Words common() const {
     Words words = {"-std=c++17", "-isystem", include_, "-isystem", include_ + "/raddle/cuda"};
     words.insert(words.end(), options_.both.begin(), options_.both.end());
@@ -197,7 +197,7 @@ class Compilation {
     if (!std::filesystem::exists(runtime))
       return Error::make(ErrorCode::not_found, "{} is not there: build Raddle's libraries", runtime);
     Words words = {kCompiler};
-    // What the host's compiler was told may matter here, too: -fopenmp, -fsanitize=address.
+    // Options of the host's compiler may matter here, too: -fopenmp, -fsanitize=address.
     words.push_back("-Wno-unused-command-line-argument");
     for (const std::string& word : options_.both)
       if (word.starts_with("-f")) words.push_back(word);

@@ -107,7 +107,7 @@ class Reader {
         {"-shared", [](CcOptions& o) { o.link_inputs.push_back("-shared"); }},
         {"-w", [](CcOptions& o) { o.both.push_back("-w"); }},
         {"-pthread", [](CcOptions& o) { o.link_inputs.push_back("-pthread"); }},
-        // What clang does anyway.
+        // clang does this anyway.
         {"--extended-lambda", [](CcOptions&) {}},
         {"-extended-lambda", [](CcOptions&) {}},
         {"--expt-extended-lambda", [](CcOptions&) {}},
@@ -263,7 +263,7 @@ class Reader {
     TRY_ASSIGN(options_.architecture, architecture_of(value));
     return {};
   }
-  /// Of several the newest that clang knows is compiled: a program has one module.
+  /// Compiles the newest architecture that clang knows: a program has one module.
   Result<void> set_from_gencode(const std::string& value) {
     const std::size_t at = value.find("arch=");
     if (at == std::string::npos)

@@ -1,4 +1,4 @@
-// The command line of `raddle cc`: what nvcc's users write, read into what clang is to be told.
+// The command line of `raddle cc`: nvcc's options, translated for clang.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 // Lowerings of comparison and selection, their half-precision sisters included.
 // Source: PTX ISA "Comparison and Selection Instructions".
 #include "base/assert.h"
+#include "isa/op.h"
 #include "jit/emitter.h"
 #include "jit/vector_math.h"
 

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/assert.h"
+#include "isa/op.h"
 #include "jit/emitter.h"
 
 namespace raddle::jit {

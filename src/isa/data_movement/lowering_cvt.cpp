@@ -1,6 +1,7 @@
 // Lowerings of cvt. Every conversion goes through f32 or f64: widen exactly, round once, saturate, flush.
 // Source: PTX ISA "cvt", "cvt.pack".
 #include "base/assert.h"
+#include "isa/op.h"
 #include "jit/emitter.h"
 #include "jit/vector_math.h"
 
@@ -56,7 +57,7 @@ Val integer_to_float(Emitter& e, Val a, Type to) {
   Mod mode = float_rounding(e);
   if (!is_narrow(to)) return int_to_float_rounded(a, to, mode);
   if (to == Type::bf16) return narrow_from_f32(narrow_to_odd_f32(integer_to_odd_f64(a)), to, mode);
-  if (a.bits() >= 32) {  // far beyond f16's range the value does not matter, and what is left is exact in f32
+  if (a.bits() >= 32) {  // far beyond f16's range the value does not matter; all others are exact in f32
     a = min(a, a.like(1 << 20));
     if (a.is_signed()) a = max(a, a.like(-(1 << 20)));
     a = a.to(Type::s32);

@@ -3,6 +3,7 @@
 #include <span>
 
 #include "exec/cluster.h"
+#include "isa/op.h"
 #include "jit/function.h"
 
 namespace raddle::jit {
@@ -33,7 +34,7 @@ template <>
 void emit<Op::discard>(FunctionCompiler&) {}
 
 namespace {
-/// What cvta adds to an address of the space to make it generic, as vectors; null where they are the same.
+/// The vectors that cvta adds to an address of the space to make it generic; null if nothing is added.
 std::vector<llvm::Value*> base_of_space(FunctionCompiler& c, Space space) {
   switch (space) {
     case Space::shared:

@@ -1,6 +1,7 @@
 // JIT: shfl. Constant distances become vector permutations; others read a spilled copy of the warp's values.
 #include <array>
 
+#include "isa/op.h"
 #include "jit/function.h"
 
 namespace raddle::jit {

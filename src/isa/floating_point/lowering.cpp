@@ -1,6 +1,7 @@
 // Lowerings of f32 and f64 arithmetic. Subnormals are flushed explicitly for .ftz; roundings:
 // jit/vector_math.h. Source: PTX ISA "Floating Point Instructions".
 #include "base/assert.h"
+#include "isa/op.h"
 #include "jit/emitter.h"
 #include "jit/vector_math.h"
 

@@ -1,6 +1,7 @@
 // Lowerings of f16 and bf16 arithmetic, scalar and packed: elements widen to f32, compute, and round once
 // back. f32 has more than twice f16's bits plus two, so sums and products rounded to f32 first still round
 // correctly. Source: PTX ISA "Half Precision Floating Point Instructions".
+#include "isa/op.h"
 #include "jit/emitter.h"
 #include "jit/vector_math.h"
 

@@ -1,5 +1,6 @@
 // Lowerings of integer arithmetic: add to max, division. Bit fields and dot products: lowering_bits.cpp.
 // Source: PTX ISA "Integer Arithmetic Instructions".
+#include "isa/op.h"
 #include "jit/emitter.h"
 
 namespace raddle::jit {

@@ -1,5 +1,6 @@
 // Lowerings of integer arithmetic: counting, searching, bit fields, dot products.
 // Source: PTX ISA "Integer Arithmetic Instructions".
+#include "isa/op.h"
 #include "jit/emitter.h"
 
 namespace raddle::jit {

@@ -140,7 +140,7 @@ void reference<Op::sad>(Lane& lane, const Instruction& i) {
   });
 }
 
-// Division by zero gives all ones, remainder the dividend: unspecified in PTX, what the hardware's code does.
+// Division by zero gives all ones, remainder the dividend: PTX leaves it open, the hardware's code does so.
 template <>
 void reference<Op::div>(Lane& lane, const Instruction& i) {
   on_integers(lane, i, [](Wide a, Wide b) { return b == 0 ? Wide{-1} : a / b; });

@@ -1,6 +1,7 @@
 // Lowerings of logic and shifts. lop3 with its constant table becomes the shortest of the and/or/xor trees
 // that split on one of its inputs. Source: PTX ISA "Logic and Shift Instructions".
 
+#include "isa/op.h"
 #include "jit/emitter.h"
 
 namespace raddle::jit {

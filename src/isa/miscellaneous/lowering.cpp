@@ -1,6 +1,7 @@
 // JIT: trap, breakpoint, sleep and hints.
 #include <llvm/IR/Intrinsics.h>
 
+#include "isa/op.h"
 #include "jit/function.h"
 
 namespace raddle::jit {

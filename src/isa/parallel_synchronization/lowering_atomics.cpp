@@ -2,6 +2,7 @@
 // worker only, so its atomics need no lock prefix (ADR 0012): plain read, operation, write.
 #include <llvm/IR/Intrinsics.h>
 
+#include "isa/op.h"
 #include "jit/function.h"
 #include "jit/vector_math.h"
 
@@ -218,7 +219,7 @@ void atomic(FunctionCompiler& f, int destination, unsigned first, bool compare) 
   f.check_remote(f.operand(first), space, address, bytes, f.executing());
   f.trap_misaligned(f.operand(first), space, address, bytes);
   auto* element = ir.getIntNTy(isa::bit_size(type));
-  // What traps a misaligned address lies in its upper half.
+  // The bits that trap a misaligned address lie in its upper half.
   const bool narrow = shared && (1u << f.plan.address_alignment(f.operand(first), space)) >= bytes;
   auto place_of = spill_addresses(f, address, narrow);
   auto b = spill_elements(f, first + 1, element);

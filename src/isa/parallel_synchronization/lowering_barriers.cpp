@@ -1,5 +1,6 @@
 // JIT: barriers of the CTA and of its cluster, and memory fences. A kernel of kind `regions` suspends at
 // `bar.sync 0`; elsewhere the machine's services block the warp's fiber.
+#include "isa/op.h"
 #include "jit/function.h"
 
 namespace raddle::jit {

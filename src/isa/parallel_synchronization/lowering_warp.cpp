@@ -3,6 +3,7 @@
 // there.
 #include <llvm/IR/Intrinsics.h>
 
+#include "isa/op.h"
 #include "jit/function.h"
 
 namespace raddle::jit {
@@ -13,7 +14,7 @@ Val members(FunctionCompiler& f, const WarpValue& membermask, unsigned p) {
   return f.part(membermask, p).as(Type::u32);
 }
 
-/// Lanes for which a predicate operand holds, of those that take part.
+/// The participating lanes for which a predicate operand holds.
 llvm::Value* ballot_bits(FunctionCompiler& f, const WarpValue& a, bool inverted) {
   Mask mask = f.participants();
   for (unsigned p = 0; p < f.parts(); ++p) {

@@ -156,7 +156,7 @@ void reference<Op::red_vec>(Lane& lane, const Instruction& i) {
   update_elements(lane, i, kRed);
 }
 
-/// Exchange is a swap against whatever was there; a first guess of zero reads it. Every order is the full
+/// Exchange is a swap against the old value; a first guess of zero reads it. Every order is the full
 /// one.
 template <>
 void reference<Op::atom_b128>(Lane& lane, const Instruction& i) {

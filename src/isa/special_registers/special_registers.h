@@ -46,7 +46,7 @@ constexpr const SpecialRegisterRow& row_of(SpecialRegister which) {
   return kSpecialRegisters[static_cast<std::size_t>(which)];
 }
 
-/// Bytes in which SMs give shared memory from sm_80 on: %total_smem_size is a multiple of it.
+/// The unit in which SMs grant shared memory from sm_80 on: %total_smem_size is a multiple of it.
 inline constexpr std::uint32_t kSharedUnit = 128;
 
 /// As PTX spells a component: "%tid.x", "%laneid", "%envreg3", "%pm0_64".

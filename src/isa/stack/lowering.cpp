@@ -3,6 +3,7 @@
 // Source: PTX ISA "Stack Manipulation Instructions".
 #include <llvm/IR/Intrinsics.h>
 
+#include "isa/op.h"
 #include "jit/function.h"
 
 namespace raddle::jit {

@@ -1,5 +1,6 @@
 // JIT: surface loads, stores and reductions: one request to the machine's texture unit per warp.
 #include "exec/texture.h"
+#include "isa/op.h"
 #include "jit/request_lanes.h"
 
 namespace raddle::jit {

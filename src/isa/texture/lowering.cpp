@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "exec/texture.h"
+#include "isa/op.h"
 #include "jit/request_lanes.h"
 
 namespace raddle::jit {
@@ -23,7 +24,7 @@ void put_rows(FunctionCompiler& f, RequestLanes& lanes, unsigned k, std::size_t 
   }
 }
 
-/// tex and tld4: d, p, [a, c], what the form has beside, e.
+/// tex and tld4: d, p, [a, c], the form's other operands, e.
 void fetch(FunctionCompiler& f, TextureRequest request, unsigned offset_operand, RequestLanes& lanes) {
   request.geometry = isa::geometry_of(f.opcode());
   lanes.put(offsetof(TextureLanes, handle), 64, f.operand(2));

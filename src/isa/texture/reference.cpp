@@ -21,7 +21,7 @@ std::uint32_t element(Lane& lane, unsigned k, unsigned i) {
   return lane.value<std::uint32_t>(lane.element(k, i));
 }
 
-/// Coordinates are operand 3; what follows depends on the form.
+/// Coordinates are operand 3; the operands after them depend on the form.
 void read_coordinates(Lane& lane, isa::Geometry geometry, TextureLanes& lanes) {
   const unsigned n = lane.index(), first = isa::has_layer(geometry) ? 1 : 0;
   lanes.handle[n] = lane.in<std::uint64_t>(2);

@@ -1,5 +1,6 @@
 // Lowerings of video instructions. Scalar ones compute in 64 bits, where nothing but a shift by 32 and a
 // product can overflow; SIMD ones element by element in 32 bits. Source: PTX ISA "Video Instructions".
+#include "isa/op.h"
 #include "isa/selector.h"
 #include "jit/emitter.h"
 

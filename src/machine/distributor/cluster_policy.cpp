@@ -171,7 +171,7 @@ void ClusterPolicy::launch_chosen(unsigned depth, Range candidates, Launched& la
   Nesting& nesting = nestings_[depth];
   std::optional<Decision> decision;
   if (log_ != nullptr && !speculative_) decision = round_of(depth, candidates, launched.rounds);
-  if (decision && !nesting.leaf) log_->record(*decision);  // what its parts do comes after it
+  if (decision && !nesting.leaf) log_->record(*decision);  // the steps of its parts come after it
   for (const std::uint32_t i : nesting.chosen) {
     launch(depth, candidates.first + i, nesting.answers[i]);
     launched.slowest =
@@ -197,7 +197,7 @@ Answer ClusterPolicy::query(unsigned depth, std::uint32_t index) {
   return answer;
 }
 
-/// Launches a cluster of clusters on the shadow state; if it does not fit, nothing of it is left.
+/// Launches a cluster of clusters on the shadow state, whole or not at all.
 Answer ClusterPolicy::distribute(unsigned depth, std::uint32_t index) {
   const Nesting& nesting = nestings_[depth];
   const Domain& domain = snapshot_->shape.domains(nesting.level)[index];
@@ -251,7 +251,7 @@ bool ClusterPolicy::has_ids(const Nesting& nesting, std::uint32_t index, std::ui
   return domain.sm_count != 0 && ids_[gpc_of(domain.first_sm)] >= clusters * nesting.ids;
 }
 
-/// Domains of one GPC share its cluster ids: what an earlier one of a round takes, a later one may miss.
+/// Domains of one GPC share its cluster ids: an earlier one of a round may take the last for a later one.
 void ClusterPolicy::keep_those_with_ids(Nesting& nesting, Range candidates) {
   std::uint64_t clusters = 0;  // of this round in `gpc`
   std::uint32_t gpc = ~0u;
@@ -262,7 +262,7 @@ void ClusterPolicy::keep_those_with_ids(Nesting& nesting, Range candidates) {
   });
 }
 
-/// ... and what a round took, domains that were not chosen may miss in the next.
+/// ... and a round may take the last id for domains that were not chosen.
 void ClusterPolicy::refuse_those_without_ids(Nesting& nesting, Range candidates) {
   for (std::uint32_t i = 0; i < candidates.count; ++i)
     if (!has_ids(nesting, candidates.first + i, 1)) nesting.answers[i] = {};

@@ -18,7 +18,7 @@ namespace raddle::machine {
 struct DomainView {
   const MachineShape& shape;
   DistributionMode mode;
-  std::span<const std::uint32_t> free;  ///< slots, less what is launched or reserved so far
+  std::span<const std::uint32_t> free;  ///< free slots, without those launched or reserved so far
   std::uint32_t first = 0;              ///< place of the first in the machine's order
   const std::uint32_t* sms = nullptr;   ///< by place in the machine's order: the SM; null: the same
 
@@ -55,9 +55,11 @@ class ClusterPolicy : public Policy {
     spread(machine, ctas, placement);
   }
 
+  /// Stays the same during a placement, so whatever follows from it alone is the same in both passes.
+  const Snapshot& snapshot() const { return *snapshot_; }
   /// Whose turn it is of `count`, if each outermost cluster or CTA of the grid so far was one turn.
   std::uint32_t turn_of(std::size_t count) const {
-    return static_cast<std::uint32_t>((snapshot_->launched + placement_->launched) % count);
+    return static_cast<std::uint32_t>((snapshot().launched + placement_->launched) % count);
   }
   /// For policies that do not weigh domains: speed 0 if the SMs can take so many CTAs of a cluster.
   static Answer has_room(const DomainView& domain, std::uint64_t ctas);
@@ -65,7 +67,7 @@ class ClusterPolicy : public Policy {
   static std::uint32_t most_of_one_cluster(const DomainView& domain, std::size_t sm) {
     return domain.mode == DistributionMode::multicast ? std::min(1u, domain.free[sm]) : domain.free[sm];
   }
-  /// CTAs resident in a domain of a level, what this placement adds included.
+  /// CTAs resident in a domain of a level, including this placement.
   std::uint64_t load_of(Level level, std::uint32_t index) const;
   /// Of domains that tie, those with the lowest rank get clusters, of equals the first by number.
   std::uint64_t tie_rank(Level level, std::uint32_t index) const;
@@ -115,7 +117,7 @@ class ClusterPolicy : public Policy {
   Mark mark() const { return {placement_->sms.size(), placement_->masks.size()}; }
   void cancel(Mark before);
 
-  // What was decided, for those who listen.
+  // Records of the decisions, for listeners.
   Decision round_of(unsigned depth, Range candidates, unsigned round) const;
   Candidate candidate_of(Level level, std::uint32_t index, Answer answer) const;
   std::vector<std::uint32_t> sms_from(std::size_t first) const;
@@ -125,7 +127,7 @@ class ClusterPolicy : public Policy {
   void record_mask(const SmMask& mask);
   std::vector<std::uint32_t> free_by_sm() const;
 
-  const Snapshot* snapshot_ = nullptr;  // these three: of the call of `place` that runs
+  const Snapshot* snapshot_ = nullptr;  // these three: of the running call of `place`
   Placement* placement_ = nullptr;
   DecisionLog* log_ = nullptr;
   bool speculative_ = false;               // in pass I
@@ -133,7 +135,7 @@ class ClusterPolicy : public Policy {
   std::uint64_t ctas_of_leaf_ = 0;         // innermost cluster
   std::vector<std::uint32_t> free_, ids_;  // the shadow state: slots by place, cluster ids by GPC
   std::vector<std::uint32_t> places_;      // SM by place; empty: place and number are the same
-  std::vector<std::uint32_t> waiting_;     // by SM: clusters that wait, what this placement adds included
+  std::vector<std::uint32_t> waiting_;     // by SM: clusters that wait, including this placement
   std::vector<std::uint32_t> priority_;    // by SM: its place in the snapshot's order
   std::array<Nesting, kLevels> nestings_;
 };

@@ -52,7 +52,7 @@ void ClusterPolicy::record_attempt(std::uint32_t index, Answer answer) {
   log_->record(decision);
 }
 
-/// What the candidates answered; the SMs come once they are known.
+/// The candidates' answers; the SMs follow once they are known.
 Decision ClusterPolicy::round_of(unsigned depth, Range candidates, unsigned round) const {
   const Nesting& nesting = nestings_[depth];
   Decision decision;

@@ -1,4 +1,4 @@
-// The second half of a decision: what the policy placed enters the live model and is broadcast.
+// The second half of a decision: the placement enters the live model and is broadcast.
 #include "base/assert.h"
 #include "machine/distributor/distributor_state.h"
 

@@ -1,4 +1,4 @@
-// What the distributor decided, and why (W-21): recorded only where somebody listens.
+// The distributor's decisions and their reasons (W-21), recorded only if somebody listens.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ class DecisionLog {
  public:
   virtual ~DecisionLog() = default;
   virtual void record(const Decision& decision) = 0;
-  std::uint64_t now = 0;  ///< set by whoever knows the time: ns, or the time of a simulation
+  std::uint64_t now = 0;  ///< set by the caller that knows the time: ns, or the time of a simulation
 };
 
 }  // namespace raddle::machine

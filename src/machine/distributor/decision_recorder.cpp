@@ -47,7 +47,7 @@ void DecisionRecorder::complete(const Grid& grid, std::uint32_t sm, std::uint32_
   write(decision, grid);
 }
 
-/// As the long way says it: what exited, then a mask for each level of the lake.
+/// As in the long way: the exits, then a mask for each level of the lake.
 void DecisionRecorder::succeed(const Grid& grid, const SmRun& exited) {
   const bool one_sm = exited.step == 0;
   std::vector<std::uint32_t> sms(exited.count);

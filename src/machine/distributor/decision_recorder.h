@@ -16,7 +16,7 @@ class DecisionRecorder final : public DecisionLog {
   explicit operator bool() const { return log_ != nullptr; }
   void observe(DecisionLog* log) { log_ = log; }
 
-  /// What `record` hears next is about the clusters of this grid from Grid::next on.
+  /// The next records are about the clusters of this grid from Grid::next on.
   void begin(const Grid& grid);
   /// From the policy. That a cluster failed is kept until `refuse`, which knows whether it was room it
   /// lacked.
@@ -25,7 +25,7 @@ class DecisionRecorder final : public DecisionLog {
   /// @param kind  fail or stall
   void refuse(const Grid& grid, Decision::Kind kind);
   void complete(const Grid& grid, std::uint32_t sm, std::uint32_t count, std::uint64_t cluster);
-  /// Of a full machine (Distributor::succeed): CTAs of a grid have exited, its next ones took their slots.
+  /// In a full machine (Distributor::succeed): CTAs of a grid have exited, its next CTAs took their slots.
   void succeed(const Grid& grid, const SmRun& exited);
   void cluster_complete(const Grid& grid, std::uint64_t cluster);
 

@@ -43,7 +43,7 @@ class Distributor {
   /// Takes a grid in; it stays the caller's and must live until it is finished. A grid of which nothing fits
   /// the empty machine (most_active is 0) waits forever, without holding others back.
   void add(Grid& grid);
-  /// Nothing more of it is launched; what is resident stays until it completes.
+  /// Stops launching the grid; resident CTAs stay until they complete.
   void withdraw(Grid& grid);
   /// Launches what fits now, by priority and age and the fairness rule.
   /// @returns CTAs launched
@@ -75,7 +75,7 @@ class Distributor {
   /// The enable bit of a TPC (W-2): of one that is off, residents stay and nothing more is launched there.
   void enable(std::uint32_t tpc, bool on);
 
-  /// CTAs of these needs that an empty SM may hold, caps included. Any thread.
+  /// How many CTAs with these needs an empty SM may hold, caps included. Any thread.
   std::uint32_t most_per_sm(const CtaNeeds& needs) const;
   /// Outermost clusters (of a plain grid: CTAs) of this kind that an empty machine runs at once, by the
   /// policy's own rule (W-13).

@@ -21,7 +21,7 @@ struct Distributor::State {
 
   /// Serves all grids once. @returns whether another pass may launch more
   bool pass(LaunchSink& sink);
-  /// A grid waits no longer, or waits anew: what was kept for it is there for others.
+  /// A grid waits no longer, or waits anew: its kept domain is free for others.
   void got_on(Grid& grid);
   void exit(Grid& grid, std::uint32_t sm, std::uint32_t count);  ///< CTAs of it
   void release_if_finished(const Grid& grid);
@@ -40,7 +40,7 @@ struct Distributor::State {
   Session session;
   Kept kept;
   DecisionRecorder recorder;
-  std::uint64_t freed = 1;  // counts what may make room: completions, returned ids, enabled TPCs
+  std::uint64_t freed = 1;  // counts events that may make room: completions, returned ids, enabled TPCs
   std::uint64_t grids = 0, sequence = 0;
 
  private:

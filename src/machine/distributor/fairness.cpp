@@ -1,4 +1,4 @@
-// The service order, the account of what went past whom, and what is kept for whom.
+// The service order, the patience of waiting grids, and the domains kept for them.
 #include "machine/distributor/fairness.h"
 
 namespace raddle::machine {

@@ -28,7 +28,7 @@ class ServiceOrder {
 };
 
 /// One call of distribute: how many CTAs may still be launched, by credits and by patience. It serves the
-/// grids in passes; each ends when all are served or somebody's patience is at its end.
+/// grids in passes; a pass ends when all are served or a grid's patience ends.
 class Session {
  public:
   static constexpr std::uint64_t kUnlimited = ~0ull;
@@ -44,15 +44,15 @@ class Session {
   bool pass_is_over() const { return launched_ >= credits_ || launched_ >= stop_; }
   std::uint64_t launched() const { return launched_; }
   void count(std::uint64_t ctas) { launched_ += ctas; }
-  /// A grid stays behind, waiting for room: what is launched from here on goes past it.
+  /// A grid stays behind, waiting for room: later launches go past it.
   void leave_behind(Grid& grid, std::uint64_t patience);
-  /// Tells the grids left behind what went past them. @returns whether another pass may launch more
+  /// Counts for the grids left behind what went past them. @returns whether another pass may launch more
   bool end_pass();
 
  private:
   struct Behind {
     Grid* grid;
-    std::uint64_t patience;  // what is left of it
+    std::uint64_t patience;  // that remains
     std::uint64_t launched;  // in the session, before anything went past it
   };
   std::uint64_t by_credits(std::uint64_t size) const {

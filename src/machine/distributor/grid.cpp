@@ -1,4 +1,4 @@
-// How many CTAs fit an SM: the least of what each of its resources allows.
+// How many CTAs fit an SM: the minimum over its resources.
 #include "machine/distributor/grid.h"
 
 #include <algorithm>

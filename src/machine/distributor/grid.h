@@ -10,7 +10,7 @@
 
 namespace raddle::machine {
 
-/// What one CTA takes of its SM (W-2).
+/// The resources of its SM that one CTA takes (W-2).
 struct CtaNeeds {
   std::uint32_t threads = 1;
   std::uint32_t warps = 1;
@@ -20,10 +20,10 @@ struct CtaNeeds {
   bool operator==(const CtaNeeds&) const = default;
 };
 
-/// What one resource of an empty SM allows.
+/// The CTAs that one resource of an empty SM allows.
 struct SlotLimit {
   std::string_view resource;  ///< "threads", "registers", ...
-  std::uint64_t slots = 0;    ///< CTAs of which it holds what they need
+  std::uint64_t slots = 0;    ///< CTAs whose needs it can meet
 };
 std::array<SlotLimit, 6> slot_limits(const SmLimits& sm, const CtaNeeds& needs);
 
@@ -73,7 +73,7 @@ struct Grid {
   GridKind kind;
   std::uint64_t ctas = 0;        ///< a multiple of kind.ctas_per_cluster()
   int priority = 0;              ///< lower first
-  std::uint32_t cap_per_sm = 0;  ///< headroom: most CTAs of it on one SM (W-23); 0: what fits
+  std::uint32_t cap_per_sm = 0;  ///< headroom: the grid's most CTAs on one SM (W-23); 0: what fits
   bool cluster_memory = false;   ///< each outermost cluster takes a slot of cluster-wide memory (W-24)
 
   std::uint64_t next = 0;  ///< launch index of the first CTA not launched; clusters one after the other
@@ -82,7 +82,7 @@ struct Grid {
   std::uint64_t sequence = 0;     ///< of its addition
   std::uint64_t overtaken =
       0;                    ///< CTAs of later grids launched since one of this was, while it waited for room
-  std::uint64_t tried = 0;  ///< what had been freed when it last found no room; 0: not tried yet
+  std::uint64_t tried = 0;  ///< value of `freed` when it last found no room; 0: not tried yet
   std::uint32_t row = 0;    ///< of the task table
   std::uint32_t kept =
       kNothingKept;  ///< domain kept for it, of the level of its outermost clusters (plain: SM)

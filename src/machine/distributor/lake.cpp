@@ -63,7 +63,7 @@ WaterLevel bisect(std::span<const std::uint32_t> free, std::uint64_t ctas, std::
   return water;
 }
 
-/// The SMs of the last level: those that reach it before `rest` others have.
+/// The SMs of the last level: the first `rest` SMs that reach it.
 void append_last_level(std::span<const std::uint32_t> free, const WaterLevel& water, std::uint32_t* sms) {
   std::uint64_t before = 0;
   for (std::uint32_t sm = 0; before < water.rest; ++sm) {

@@ -26,7 +26,7 @@ struct WaterLevel {
 /// the same; their steps differ.
 WaterLevel scan_levels(std::span<const std::uint32_t> free, std::uint64_t ctas);
 WaterLevel bisect_height(std::span<const std::uint32_t> free, std::uint64_t ctas);
-/// The search that takes fewer steps: scans shallow lakes and those of which the top level is enough.
+/// The search that takes fewer steps: scans shallow lakes, and lakes whose top level is enough.
 WaterLevel find_water_level(std::span<const std::uint32_t> free, std::uint64_t ctas);
 
 /// Appends one mask per level, highest first, each in priority order: the order in which one CTA at a time

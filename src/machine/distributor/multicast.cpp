@@ -11,7 +11,7 @@ std::uint32_t slot_of(std::uint64_t rank) { return ~static_cast<std::uint32_t>(r
 std::uint32_t free_of(std::uint64_t rank) { return static_cast<std::uint32_t>((rank & ~kWholeTpc) >> 32); }
 }  // namespace
 
-/// By TPC of the domain, counted from its first: SMs, and those that can take a CTA.
+/// By TPC of the domain, counted from its first: its SMs, and its SMs that can take a CTA.
 void Multicast::count_by_tpc(const DomainView& domain) {
   // The SMs of a TPC need not be neighbours in priority order, but the domain's TPCs are a range.
   std::uint32_t last = first_tpc_ = domain.tpc_of(0);

@@ -55,7 +55,7 @@ struct Placement {
   void clear();
 };
 
-/// Without state that matters: the same snapshot gives the same placement, whatever was asked in between.
+/// Has no state that matters: the same snapshot gives the same placement, whatever it was asked in between.
 class Policy {
  public:
   virtual ~Policy() = default;

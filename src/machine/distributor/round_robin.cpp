@@ -1,4 +1,4 @@
-// Turns inside a domain begin at its first SM with every cluster: pass II then does what pass I did.
+// Turns inside a domain begin at its first SM with every cluster, so that pass II repeats pass I.
 #include "machine/distributor/round_robin.h"
 
 #include <algorithm>

@@ -28,7 +28,7 @@ bool Distributor::State::place(const Grid& grid, const TaskTable::Row& row, std:
   return placement_.launched != 0;
 }
 
-/// Launches what fits of one grid. @returns CTAs launched
+/// Launches as much of one grid as fits. @returns CTAs launched
 std::uint64_t Distributor::State::serve(Grid& grid, LaunchSink& sink) {
   if (grid.tried == freed) return 0;
   const std::uint64_t first = grid.next, size = grid.kind.ctas_per_cluster();
@@ -59,7 +59,7 @@ Snapshot Distributor::State::snapshot(const Grid& grid, const TaskTable::Row& ro
           grid.id, launched,  options.ties,        waiting};
 }
 
-/// A plain grid that waits for slots is no decision; a cluster that is refused is, and what for.
+/// A waiting plain grid is no decision; a refused cluster is, with its reason.
 void Distributor::State::say_refusal(const Grid& grid, const TaskTable::Row& row) {
   if (grid.kind.is_plain()) return;
   bool stalls = lacks_memory(grid);

@@ -1,4 +1,4 @@
-// How many CTAs still fit an SM: the least of what is left of each of its resources.
+// How many CTAs still fit an SM: the minimum over what is left of its resources.
 #include "machine/distributor/sm_usage.h"
 
 #include <algorithm>

@@ -28,7 +28,7 @@ class SmUsage {
   void exit(std::uint32_t sm, std::uint32_t count, const CtaNeeds& needs, std::uint64_t needs_number);
   void take_cluster_slot(std::uint32_t sm);
   void return_cluster_slot(std::uint32_t sm);
-  void enable(std::uint32_t tpc, bool on);  ///< off: what is resident stays, nothing more is launched there
+  void enable(std::uint32_t tpc, bool on);  ///< off: residents stay, nothing more is launched there
 
   /// CTAs that still fit an SM, cluster slots and the enable bit left aside.
   std::uint32_t fit(std::uint32_t sm, const CtaNeeds& needs) const;

@@ -12,14 +12,14 @@
 
 namespace raddle::machine::worked {
 
-/// A machine, what is free for the grid, what is resident.
+/// A machine, its free slots for the grid, its residents.
 struct State {
   MachineShape shape;
   GridKind kind;
   std::vector<std::uint32_t> free, load;  // by SM
 };
 
-/// What is not free is taken.
+/// All other slots are taken.
 /// @param slots  of an idle SM
 inline State state_of(MachineShape shape, std::uint32_t slots, const GridKind& kind,
                       std::vector<std::uint32_t> free) {

@@ -1,4 +1,4 @@
-// The hierarchy as it is built, and what follows from it.
+// Builds the hierarchy and derives figures from it.
 #include "machine/shape/machine_shape.h"
 
 #include <fmt/format.h>

@@ -45,10 +45,10 @@ struct Domain {
 /// Set -> GPU -> uGPU -> GPC -> CPC -> TPC -> SM, any number at each level, unlike siblings allowed (W-1).
 struct MachineShape {
   std::string name;
-  std::string notes;              ///< for people: what of it is documented, measured, inferred
+  std::string notes;              ///< for people: which parts are documented, measured, inferred
   std::uint32_t capability = 90;  ///< compute capability * 10
   SmLimits sm;
-  std::uint64_t memory_bytes = 0;  ///< device memory the model has; what is usable may be less
+  std::uint64_t memory_bytes = 0;  ///< device memory of the model; less may be usable
   std::uint64_t constant_bytes = 64u << 10;
   std::uint64_t parameter_bytes = 32764;  ///< of one launch (PTX ISA 8.1, sm_70 and later)
   std::uint64_t local_bytes_per_thread = 512u << 10;
@@ -65,14 +65,14 @@ struct MachineShape {
     return domain_of_[static_cast<unsigned>(level)][sm];
   }
 
-  /// CTAs of the largest cluster that a program may count on (W-13): 8 where a GPC has 4 TPCs. Of a smaller
-  /// shape what always fits: as many as its largest GPC has SMs, one each.
+  /// CTAs of the largest cluster that a program may count on (W-13): 8 where a GPC has 4 TPCs. In a
+  /// smaller shape, the size that always fits: one CTA on each SM of its largest GPC.
   std::uint32_t largest_portable_cluster() const;
-  /// What somebody who loads the shape should know; empty: nothing.
+  /// A warning for whoever loads the shape; empty: none.
   std::string warning() const;
 
-  /// Appends a domain with what is added until its `close`; SMs are closed at once. Levels may not be left
-  /// out: a machine without uGPUs has one per GPU.
+  /// Appends a domain that holds everything added until its `close`; SMs are closed at once. Every level must
+  /// be there: a machine without uGPUs has one per GPU.
   void open(Level level);
   void close(Level level);
   void add_sms(std::uint32_t count);  ///< to the open TPC

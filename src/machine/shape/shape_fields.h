@@ -32,7 +32,7 @@ inline constexpr ShapeField<SmLimits, std::uint32_t> kSmFields[] = {
     {"cluster_slots", &SmLimits::cluster_slots, 1, 1024},
 };
 
-/// What `"memory_bytes": "host"` stands for, and what a file that does not say gets.
+/// The value of `"memory_bytes": "host"`, which is also the default.
 inline constexpr std::string_view kHostMemory = "host";
 inline constexpr std::uint64_t kAllMemory = ~0ull;
 inline constexpr ShapeField<MachineShape, std::uint64_t> kMemoryField[] = {

@@ -1,5 +1,5 @@
 // The reader. An object says what the parts of a domain are by a key for each level below it; a level without
-// a key has one part. What an object does not say, the objects around it may say for all their parts.
+// a key has one part. Outer objects may give, for all their parts, the keys that an object leaves out.
 #include "machine/shape/shape_file.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 constexpr int kSmLevel = kLevels - 1;
 Level level_at(int index) { return static_cast<Level>(index); }
 
-/// An object, as what speaks of the parts of a domain.
+/// An object that describes the parts of a domain.
 struct Scope {
   const JsonValue& object;
   Scope* around = nullptr;

@@ -12,12 +12,12 @@
 namespace raddle::machine {
 
 /// @param name  of the file, for messages
-/// @errors invalid: no JSON, or what is wrong with the value at a path ("$.gpcs[1].tpcs: ...")
+/// @errors invalid: no JSON, or the mistake in the value at a path ("$.gpcs[1].tpcs: ...")
 Result<MachineShape> read_shape(std::string_view text, const std::string& name);
 
 /// The shape as the document of its file; equal siblings in a row become one with a count.
 nlohmann::ordered_json shape_document(const MachineShape& shape);
-/// That document as text, a line for each part with parts of its own.
+/// That document as text, one line for each part that has parts itself.
 std::string shape_text(const MachineShape& shape);
 
 /// The shape that a user named: a preset, or a file if the name ends in `.json`. `host` gets this host's

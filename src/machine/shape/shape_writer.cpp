@@ -1,4 +1,4 @@
-// The writer: each domain as the object that the reader would want of it, equal neighbours drawn together.
+// The writer: writes each domain as an object of the format, and merges equal neighbours.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 

@@ -13,7 +13,7 @@ using isa::Geometry;
 constexpr std::int64_t kOutside = -1;  ///< of an index: the border
 constexpr float kFarAway = 1 << 30;    ///< texels: coordinates beyond are as this one
 
-/// Of a coordinate in texels, which is no further away than kFarAway; std::floor is a call on old processors.
+/// For a coordinate in texels, no further away than kFarAway; std::floor is a call on old processors.
 std::int64_t floor_of(float x) {
   const auto towards_zero = static_cast<std::int64_t>(x);
   return towards_zero - (x < static_cast<float>(towards_zero) ? 1 : 0);
@@ -94,7 +94,7 @@ class View {
     return load(i[0], i[1], dimensions() == 3 ? static_cast<std::uint32_t>(i[2]) : slice);
   }
 
-  /// The texel at indices of which those outside the image mean what the address mode says.
+  /// The texel at these indices; the address mode decides about indices outside the image.
   Texel at(std::array<std::int64_t, 3> i, std::uint32_t slice) const {
     for (unsigned d = 0; d < 3; ++d) i[d] = d < dimensions() ? resolve(d, i[d]) : 0;
     return texel(i, slice);
@@ -229,7 +229,7 @@ Texel linear_sample(const View& view, const std::array<float, 3>& at,
       share *= upper != 0 ? f.weight[d] : 1 - f.weight[d];
       i[d] = seamless ? f.first[d] + upper : resolved[upper][d];
     }
-    if (share == 0) continue;  // what it would weigh may be infinite
+    if (share == 0) continue;  // the texel may be infinite
     const Texel texel = seamless ? texel_of_filter(view, i, slice) : view.texel(i, slice);
     for (unsigned c = 0; c < 4; ++c) sum[c] += double{share} * double{std::bit_cast<float>(texel[c])};
   }

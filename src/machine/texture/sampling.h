@@ -1,5 +1,5 @@
 // How a texture turns coordinates into a value: level, face, address mode, filter (CUDA C++ Programming
-// Guide, "Texture Fetching"; docs/textures.md says what of it is documented and what inferred). Pure: no
+// Guide, "Texture Fetching"; docs/textures.md says which parts are documented and which inferred). Pure: no
 // state beside the image's memory.
 #pragma once
 

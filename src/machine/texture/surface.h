@@ -18,7 +18,7 @@ struct SurfacePoint {
 enum class SurfaceResult { done, outside, misaligned };
 
 /// @param values  the elements, zero-extended: read, or written by a load
-/// @returns outside only where the request says .trap; misaligned: x is no multiple of the access
+/// @returns `outside` only for a request with .trap; `misaligned` if x is no multiple of the access
 SurfaceResult access_surface(const Image& image, const exec::SurfaceRequest& request,
                              const SurfacePoint& point, std::array<std::uint64_t, 4>& values);
 

@@ -19,7 +19,7 @@ bool reads_numbers(ChannelType type, bool normalized_reads);
 /// @param numbers  as reads_numbers; @param srgb  decodes the first three of 8-bit channels
 Texel load_texel(const std::byte* texel, TexelFormat format, bool numbers, bool srgb);
 
-/// Stores what a formatted surface store brings (PTX ISA "sust"): f32 for floating and normalised channels,
+/// Stores the values of a formatted surface store (PTX ISA "sust"): f32 for floating and normalised channels,
 /// u32 or s32, clamped to the channel's range, for integers. Channels from `count` on are left alone.
 void store_channels(std::byte* texel, TexelFormat format, const std::uint32_t* values, unsigned count);
 

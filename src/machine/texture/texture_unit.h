@@ -1,5 +1,5 @@
-// The texture unit: descriptors of textures and surfaces, found by checked handles, and what kernels ask of
-// them. One per machine, shared by its workers; see README.md here.
+// The texture unit: descriptors of textures and surfaces, found by checked handles, and the requests of
+// kernels. One per machine, shared by its workers; see README.md here.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ class TextureUnit {
 
   std::uint64_t add_texture(const Image& image, const Sampler& sampler);
   std::uint64_t add_surface(const Image& image);
-  /// Ends a handle. Kernels that use it then find it stale. @returns false for what is no live handle
+  /// Ends a handle. Kernels that use it then find it stale. @returns false if the handle is not live
   bool remove(std::uint64_t handle);
 
   // For kernels: one lane of an instruction. No lock, no allocation.

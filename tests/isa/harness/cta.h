@@ -17,7 +17,7 @@
 
 namespace raddle::testing {
 
-/// What became of a run. `problem` is empty when the CTA ran to its end.
+/// The outcome of a run. `problem` is empty when the CTA ran to its end.
 struct Outcome {
   std::string problem;
   exec::FaultKind fault = exec::FaultKind::none;
@@ -30,7 +30,7 @@ struct Outcome {
 };
 
 /// Runs `body`, turning SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT into a message ("" if it returned).
-/// What the body held is leaked: good enough to name the culprit and go on with the next test.
+/// Leaks what the body held: good enough to name the culprit and go on with the next test.
 std::string guarded(const std::function<void()>& body);
 
 /// Memory of module-scope .global and .const variables, initialised; one per module and run, so that runs

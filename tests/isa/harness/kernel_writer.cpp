@@ -35,7 +35,7 @@ SpaceText space_of(const isa::Opcode& opcode) {
   return {std::string(space_name(space)), writable};
 }
 
-/// What the area's addresses are based on once `address` has run.
+/// The base of the area's addresses once `address` has run.
 std::string area_base(const SpaceText& space) {
   if (space.name == "param::func") return "frame";
   return space.name == "shared" ? "%area32" : "%area64";
@@ -224,7 +224,7 @@ std::string KernelWriter::handle(const isa::Opcode& opcode) {
   return "[%handle";
 }
 
-/// What the surface holds afterwards: 16 bytes for each lane.
+/// The surface's contents afterwards: 16 bytes for each lane.
 void KernelWriter::dump_surface(Writing& w) {
   for (unsigned i = 0; i < 2; ++i) {
     const Port port = take_output({fmt::format("surface{}", i), Type::b64, 64, 1});

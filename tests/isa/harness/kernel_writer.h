@@ -38,7 +38,7 @@ struct Port {
   unsigned bits = 0;  ///< width of the register
   unsigned elements = 1;
   unsigned slot = 0;   ///< in the input or output area
-  bool mixed = false;  ///< elements of several types, of which `type` is one: registers have none
+  bool mixed = false;  ///< elements of several types, `type` being one: registers have none
   unsigned slots() const { return elements * (bits > 64 ? 2 : 1); }
 };
 

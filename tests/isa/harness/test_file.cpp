@@ -82,6 +82,8 @@ Result<void> read_comment(TestFile& file, std::string_view line, unsigned number
   } else if (auto kernel = after("// kernel:"); !kernel.empty()) {
     TRY_ASSIGN(KernelLine k, read_kernel(kernel, number));
     file.kernels.push_back(std::move(k));
+  } else if (auto rows = after("// rows:"); !rows.empty()) {
+    file.rows = split_list(rows, ' ');
   } else if (auto reject = after("// reject:"); !reject.empty()) {
     file.rejects.push_back({number, std::string(reject.substr(0, reject.find(' ')))});
   } else if (line.find("// error:") != std::string_view::npos) {
@@ -132,6 +134,17 @@ Result<std::vector<std::string>> expand_lanes(std::string_view text, unsigned la
   }
   if (values.size() != lanes) return Error::invalid("{} values for {} lanes", values.size(), lanes);
   return values;
+}
+
+std::string test_file_of(const std::string& root, const isa::Row& row) {
+  const std::string folder = fmt::format("{}/{}", root, row.chapter);
+  const std::string own = fmt::format("{}/{}.ptx", folder, row.id);
+  if (std::filesystem::exists(own) || !std::filesystem::exists(folder)) return own;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const auto file = read_test_file(entry.path().string());
+    if (file.ok() && std::ranges::count(file->rows, row.id) != 0) return entry.path().string();
+  }
+  return own;
 }
 
 Result<TestFile> read_test_file(const std::string& path) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "isa/type.h"
+#include "isa/row.h"
 
 namespace raddle::testing {
 
@@ -46,11 +46,15 @@ struct ErrorLine {
 
 struct TestFile {
   std::string path, chapter, row, text;
+  std::vector<std::string> rows;  ///< `// rows: f32x2_add f32x2_sub`: a file of several rows; else empty
   std::vector<RunLine> runs;
   std::vector<KernelLine> kernels;
   std::vector<RejectLine> rejects;
   std::vector<ErrorLine> errors;
 };
+
+/// The file of a row below `root`: named after it, else the file of its chapter whose `rows:` line names it.
+std::string test_file_of(const std::string& root, const isa::Row& row);
 
 /// @errors io, or invalid with the file's line for a malformed test comment
 Result<TestFile> read_test_file(const std::string& path);

@@ -89,28 +89,10 @@ Result<Bits> parse_packed(std::string_view text, Elements elements) {
 }  // namespace
 
 Elements elements_of(Type type) {
-  switch (type) {
-    case Type::f16x2:
-      return {Type::f16, 2};
-    case Type::bf16x2:
-      return {Type::bf16, 2};
-    case Type::f32x2:
-      return {Type::f32, 2};
-    case Type::e4m3x2:
-      return {Type::e4m3, 2};
-    case Type::e5m2x2:
-      return {Type::e5m2, 2};
-    case Type::u16x2:
-      return {Type::u16, 2};
-    case Type::s16x2:
-      return {Type::s16, 2};
-    case Type::u8x4:
-      return {Type::u8, 4};
-    case Type::s8x4:
-      return {Type::s8, 4};
-    default:
-      return {type, 1};
-  }
+  const Type element = isa::element_type(type);
+  const bool has_format = !isa::is_float(element) || isa::bit_size(element) >= 16 || element == Type::e4m3 ||
+                          element == Type::e5m2;
+  return has_format ? Elements{element, isa::element_count(type)} : Elements{type, 1};
 }
 
 std::string_view trim(std::string_view text) {

@@ -1,4 +1,4 @@
-// raddle nvcc: PTX is added to what would be machine code only.
+// raddle nvcc: adds PTX to output that would be machine code only.
 #include "cli/nvcc_options.h"
 
 #include <gtest/gtest.h>

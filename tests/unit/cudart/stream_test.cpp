@@ -1,4 +1,4 @@
-// Streams, events, functions of the host, what is known of capturing.
+// Streams, events, functions of the host, questions about capturing.
 #include <atomic>
 
 #include "cudart_test.h"
@@ -25,7 +25,7 @@ TEST_F(Runtime, StreamsHaveFlagsAndPriorities) {
   EXPECT_EQ(cudaStreamSynchronize(stream), cudaErrorInvalidResourceHandle);
 }
 
-// None of these waits for the kernel, and it keeps what it uses.
+// None of these calls waits for the kernel, and the kernel keeps what it uses.
 TEST_F(Runtime, WhatIsUsedCanBeEnded) {
   const TimeLimit limit("cudaStreamDestroy, cudaEventDestroy, cudaFreeHost or cudaFreeAsync");
   cudaStream_t stream;

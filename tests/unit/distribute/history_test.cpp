@@ -12,7 +12,7 @@
 namespace raddle::distribute {
 namespace {
 
-/// Two clusters of two and a plain grid on a small machine, the second cluster of which has to wait.
+/// Two clusters of two and a plain grid on a small machine; the second cluster has to wait.
 History sample(const std::string& policy = "lake") {
   const machine::MachineShape shape = *machine::preset_shape("tiny", 1);
   const Result<Load> load = parse_load(R"({"raddle": "load", "version": 1, "grids": [
@@ -78,7 +78,7 @@ TEST(History, ComesBackFromItsText) {
   EXPECT_EQ(decision_table((*again)[0]), decision_table(history));
 }
 
-// The clocks of a recorder and of what it records may differ.
+// A recorder's clock and its source's clock may differ.
 TEST(History, ComesBackThoughAStepIsEarlierThanItsGrid) {
   History history = sample();
   for (GridInfo& grid : history.grids) grid.arrival += 1000000;

@@ -1,4 +1,4 @@
-// What a live machine would tell, told by hand: the load and the decisions that come of it.
+// Events of a live machine, told by hand: the load and the decisions that they give.
 #include "distribute/live_recorder.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ TEST_F(LiveRecording, AGridBecomesALoadWithItsDurations) {
   recorder->added(first, extents[0], "one", 1000);
   recorder->ended(first, 2, 0, 1010, 1040);
   recorder->added(second, extents[1], "two", 1100);
-  recorder->ended(first, 0, 1, 1020, 1030);  // the second CTA of it never ends
+  recorder->ended(first, 0, 1, 1020, 1030);  // its second CTA never ends
   machine::Decision decision;
   decision.grid = 2;
   decision.sms = {0, 1};
@@ -53,7 +53,7 @@ TEST_F(LiveRecording, AGridBecomesALoadWithItsDurations) {
   ASSERT_EQ(load->grids.size(), 2u);
   EXPECT_EQ(load->grids[0].name, "one");
   EXPECT_EQ(*load->grids[0].durations.list,
-            (std::vector<std::uint64_t>{10, 20, 30}));  // the mean for what is unknown
+            (std::vector<std::uint64_t>{10, 20, 30}));  // the mean for unknown durations
   EXPECT_EQ(load->grids[1].arrival, 100u);
   EXPECT_EQ(load->grids[1].extent[1], 2u);
   EXPECT_EQ(load->grids[1].needs, second.needs);

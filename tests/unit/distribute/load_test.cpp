@@ -1,4 +1,4 @@
-// Loads: what is read, what is refused and how it is said, generators, the way back to text.
+// Loads: reading, refusals and their messages, generators, the way back to text.
 #include "distribute/load.h"
 
 #include <gtest/gtest.h>

@@ -133,7 +133,7 @@ TEST(Simulation, FillingAMachineTakesASelectionStepPerLevel) {
   EXPECT_EQ(report["single_bits"], outcome.single_bits);
 }
 
-/// Keeps account of what every SM holds, from what the simulation tells alone.
+/// Keeps account of every SM from the simulation's messages alone.
 class Account : public SimulationObserver {
  public:
   Account(const machine::MachineShape& shape, const Load& load)

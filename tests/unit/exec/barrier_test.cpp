@@ -49,7 +49,7 @@ TEST(Barrier, ExitsLowerTheExpectation) {
   EXPECT_FALSE(arrive(barrier, {0, kAll, 0}, kAll, 64));
   EXPECT_FALSE(complete_after_exit(barrier, 33));
   EXPECT_TRUE(complete_after_exit(barrier, 32));
-  EXPECT_FALSE(complete_after_exit(barrier, 0));  // nobody waits any more
+  EXPECT_FALSE(complete_after_exit(barrier, 0));  // no thread waits any more
 }
 
 // proves: K-6b

@@ -46,7 +46,7 @@ struct Cluster {
   }
 };
 
-/// What one thread has done: phases it arrived in, phases it waited for.
+/// One thread's account: phases it arrived in, phases it waited for.
 struct Thread {
   unsigned arrived = 0, waited = 0;
   bool exited = false;

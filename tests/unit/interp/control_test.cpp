@@ -1,4 +1,4 @@
-// Divergence, lanes that wait for lanes, barriers, calls: what the driver has to get right.
+// Divergence, lanes that wait for lanes, barriers, calls: the driver's duties.
 #include <gtest/gtest.h>
 
 #include "test_machine.h"

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "isa/enumerate.h"
+#include "isa/op.h"
 
 namespace raddle::isa {
 namespace {

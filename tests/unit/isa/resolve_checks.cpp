@@ -6,6 +6,7 @@
 #include <fstream>
 #include <thread>
 
+#include "isa/op.h"
 #include "isa/row.h"
 #include "unit/source_directory.h"
 

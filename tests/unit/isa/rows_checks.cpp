@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "isa/op.h"
 #include "isa/parse_row.h"
 #include "isa/row.h"
 #include "isa/texts.h"

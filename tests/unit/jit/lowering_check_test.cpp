@@ -11,26 +11,6 @@
 namespace raddle::jit::testing {
 namespace {
 
-struct Element {
-  Type type;
-  unsigned count;
-};
-
-Element element_of(Type t) {
-  switch (t) {
-    case Type::f16x2:
-      return {Type::f16, 2};
-    case Type::bf16x2:
-      return {Type::bf16, 2};
-    case Type::u16x2:
-      return {Type::u16, 2};
-    case Type::s16x2:
-      return {Type::s16, 2};
-    default:
-      return {t, 1};
-  }
-}
-
 double number_of(std::uint64_t bits, Type t) {
   switch (t) {
     case Type::f16:
@@ -51,7 +31,8 @@ bool near(double actual, double expected, const Check& c) {
 }
 
 bool same(std::uint64_t actual, std::uint64_t expected, const Check& c) {
-  auto [type, count] = element_of(c.result);
+  const Type type = isa::element_type(c.result);
+  const unsigned count = isa::element_count(c.result);
   if (!isa::is_float(type)) return actual == expected;
   unsigned bits = isa::bit_size(type);
   std::uint64_t mask = bits == 64 ? ~0ull : (1ull << bits) - 1;

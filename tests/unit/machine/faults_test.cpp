@@ -39,7 +39,7 @@ TEST_F(Faults, TheFailureIsStickyAndTheProcessLives) {
   auto good = TestKernel::of_blocks([](exec::CtaContext&) {});
   EXPECT_EQ(run(wild, {1000}).kind, FaultKind::illegal_address);
   EXPECT_TRUE(space_->failed());
-  EXPECT_EQ(run(good, {1}).kind, FaultKind::illegal_address);  // what failed first
+  EXPECT_EQ(run(good, {1}).kind, FaultKind::illegal_address);  // the first fault
   open();                                                      // a new machine starts afresh
   EXPECT_EQ(run(good, {1}).kind, FaultKind::none);
 }
@@ -234,7 +234,7 @@ TEST_F(Faults, AShortageIsFoundBeforeAnyBlockStarts) {
   auto result = space_->check(grid);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, ErrorCode::out_of_memory);
-  // What is allocated already is not there for blocks.
+  // Memory that is already allocated is not there for blocks.
   DeviceMemory& memory = space_->memory();
   constexpr std::uint64_t kLeft = 16 << 20;
   grid.local_stride = kLeft / 1024;

@@ -42,7 +42,7 @@ std::unique_ptr<Policy> lake() {
   return std::move(*policy);
 }
 
-/// The controllers and what a worker would keep.
+/// The controllers and the state that a worker would keep.
 struct Launches {
   explicit Launches(const char* name, unsigned workers = 1, DistributorOptions options = {})
       : shape(*preset_shape(name, 2)), controllers(shape, workers, lake(), options) {}
@@ -85,7 +85,7 @@ TEST(LaunchControllers, OneLayerOfCtasIsOneRun) {
   EXPECT_TRUE(launches.controllers.has_more());
 }
 
-// Every CTA is handed out once, on the SM where its slot is, whoever asks; the task completes once.
+// Every CTA is handed out once, on the SM of its slot, whichever worker asks; the task completes once.
 // proves: W-5i
 TEST(LaunchControllers, EveryCtaOnceAndNoSmAboveItsSlots) {
   constexpr unsigned kWorkers = 2;
@@ -109,7 +109,7 @@ TEST(LaunchControllers, EveryCtaOnceAndNoSmAboveItsSlots) {
   EXPECT_EQ(launches.completed.at(task.get()), 1);
 }
 
-// Its blocks wait for one another: a part of it would keep SMs from what it waits for.
+// Its blocks wait for one another: a part of them would keep SMs from the rest.
 // proves: K-7e
 TEST(LaunchControllers, ACooperativeGridIsPlacedWholeOrNotAtAll) {
   Launches launches("tiny");  // two SMs of two such CTAs
@@ -166,7 +166,7 @@ TEST(LaunchControllers, TheShortWayOfAFullMachineDecidesAsTheLongOne) {
 
 using Places = std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t>;  // grid, CTA: SM
 
-/// Who listens: where each CTA went, and that no SM gives back what it has not got.
+/// A listener: checks where each CTA went, and that no SM gives back more than it has.
 class Listener final : public LaunchRecorder, public DecisionLog {
  public:
   void added(const Grid&, const std::uint32_t*, std::string_view, std::uint64_t) override {}

@@ -123,7 +123,7 @@ TEST_P(Mapping, WarpsTakeTurnsAsUserLevelThreads) {
   for (std::size_t i = 0; i < order.size(); ++i) EXPECT_EQ(order[i], i % 4) << i;
 }
 
-// A block of which one thread is left is not over: what follows it has to wait, others get on.
+// A block with one thread left is not over: later work has to wait, others get on.
 // proves: K-6a
 TEST_P(Mapping, ABlockEndsWithItsLastThread) {
   std::atomic<bool> waiting{false}, go{false}, followed{false};
@@ -178,7 +178,7 @@ TEST_P(Mapping, ABlockThatDoesNotWaitEndsBeforeTheNextBegins) {
   EXPECT_EQ(ended, 600);
 }
 
-// Who launched has gone when the first block ends; the others run all the same.
+// The launching thread has gone when the first block ends; the other blocks still run.
 // proves: K-7c
 TEST_P(Mapping, WorkersGoOnWithoutWhoLaunched) {
   constexpr int kBlocks = 3000;
@@ -192,12 +192,12 @@ TEST_P(Mapping, WorkersGoOnWithoutWhoLaunched) {
   std::thread([&] { task = submit(kernel, {.x = kBlocks}); }).join();
   EXPECT_EQ(ended, 0);
   gone = true;
-  while (ended != kBlocks) std::this_thread::yield();  // nobody waits for the task
+  while (ended != kBlocks) std::this_thread::yield();  // no thread waits for the task
   task->wait();
   space_->tasks().release(task);
 }
 
-// What a worker's blocks have of shared and local memory lies in one place each, launch after launch.
+// Shared and local memory of a worker's blocks lie in one place each, launch after launch.
 // proves: K-10a, K-10b, K-10c
 TEST_P(Mapping, AWorkerHasOneRegionOfSharedAndOneOfLocalMemory) {
   std::map<long, std::set<const std::byte*>> shared, local;

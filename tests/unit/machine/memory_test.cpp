@@ -78,7 +78,7 @@ TEST(DeviceSpace, NothingLiesWithinAGuardOfWhatIsTaken) {
   }
 }
 
-// What the first-level caches of some processors tell apart: arrays of any usual size.
+// The first-level caches of some processors can tell arrays of any usual size apart.
 TEST(DeviceSpace, ArraysInARowDifferInTheirLower28Bits) {
   DeviceSpace& space = DeviceSpace::instance();
   if (!space.is_reserved()) GTEST_SKIP() << "the system refuses the reservation";
@@ -109,7 +109,7 @@ TEST(DeviceSpace, AddressesAreUsedAgain) {
   EXPECT_EQ(both, first);
   std::byte* const elsewhere = space.take(kBytes, 4096, address_of(third) + (1ull << 40));
   EXPECT_EQ(address_of(elsewhere), address_of(third) + (1ull << 40));
-  std::byte* const not_there = space.take(kBytes, 4096, address_of(third) + 4096);  // in what is taken
+  std::byte* const not_there = space.take(kBytes, 4096, address_of(third) + 4096);  // inside a taken range
   EXPECT_NE(address_of(not_there), address_of(third) + 4096);
   for (std::byte* each : {third, elsewhere, not_there}) space.give_back(each, kBytes);
   space.give_back(both, 2 * kBytes + space.guard());
@@ -267,7 +267,7 @@ TEST(DeviceMemory, DescribesWhereAnAddressLies) {
   EXPECT_EQ(memory.describe(a - 3), fmt::format("3 bytes before the allocation {:#x} of 100000 bytes", a));
 }
 
-// Every size, at every alignment of both sides; what lies around stays.
+// Every size, at every alignment of both sides; neighbouring bytes stay.
 TEST(DeviceCopy, CopiesAnySizeAtAnyAlignment) {
   std::vector<std::byte> source(kWordwiseBytes + 64), device(source.size()), back(source.size());
   for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::byte>(i * 7 + i / 256);

@@ -15,7 +15,7 @@
 namespace raddle::machine {
 namespace {
 
-/// The decisions of a machine, and what follows from them.
+/// The decisions of a machine, and the placement that follows from them.
 class Decisions final : public LaunchRecorder, public DecisionLog {
  public:
   void added(const Grid&, const std::uint32_t*, std::string_view, std::uint64_t) override {}
@@ -192,7 +192,7 @@ TEST_F(Placement, ClustersAreResidentAsAWhole) {
   EXPECT_TRUE(live.empty());
 }
 
-// What could never be resident as a whole would wait for itself at its first barrier.
+// A grid that could never be resident as a whole would wait for itself at its first barrier.
 // proves: W-3g, W-3h
 TEST_F(Placement, ACooperativeGridHasRoomOrIsRefused) {
   open_with("lake", "tiny");

@@ -101,7 +101,7 @@ TEST_F(Slices, BlocksThatWaitForLaterOnesWithoutYieldingAreInterleaved) {
   });
 }
 
-// What runs on the second fiber of a block of kind loops is as much a kernel's as what runs on the first.
+// The second fiber of a block of kind loops runs kernel code like the first.
 TEST_F(Slices, AFaultBehindASuspendedWarpIsTheKernels) {
   std::atomic<bool> begun{false};
   const Body body = [&](exec::WarpContext& warp) {

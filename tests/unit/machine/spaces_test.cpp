@@ -57,7 +57,7 @@ TEST_F(Spaces, CancellingOneLeavesTheOthersRunning) {
   space_->tasks().release(mine);
 }
 
-// On one worker blocks of both have the same memory: what one wrote the other must not see.
+// On one worker, blocks of both have the same memory, but must not see each other's data.
 TEST_F(Spaces, ReadNothingThatOthersWrote) {
   MachineOptions options;
   options.workers = 1;

@@ -202,7 +202,7 @@ TEST_F(Warps, AWarpWaitsAtSeveralBarriers) {
   EXPECT_EQ(order, (std::vector<int>{2, 1}));
 }
 
-// Nobody is left who could complete the phase.
+// No thread is left that could complete the phase.
 TEST_F(Warps, JoinedBarriersMayDeadlock) {
   open();
   auto kernel = TestKernel::of_warps([&](WarpContext& warp) {

@@ -22,7 +22,7 @@ extern "C" {
 const char* nvrtcGetErrorString(nvrtcResult result);
 }
 
-/// A child's exit status: what is loaded once in a process is tried in another.
+/// A child's exit status: a process loads the library once, so each try is a process.
 int in_child(int (*function)()) {
   const pid_t child = fork();
   if (child == 0) _exit(function());

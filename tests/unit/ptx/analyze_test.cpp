@@ -141,7 +141,7 @@ TEST(Analyze, ReadsThatOthersAnswer) {
                            "ld.global.cv.u32 %r1, [%rd1];", "ld.relaxed.cta.u32 %r1, [%rd1];",
                            "ld.acquire.sys.u32 %r1, [%rd1];", "ld.mmio.relaxed.sys.u32 %r1, [%rd1];",
                            "atom.add.u32 %r1, [%rd1], 0;", "atom.cas.b32 %r1, [%rd1], 0, 0;"})
-    EXPECT_TRUE(waits(std::string("L: ") + read +  // whatever else the end depends on
+    EXPECT_TRUE(waits(std::string("L: ") + read +  // even if the end depends on more
                       "add.u32 %r2, %r2, %r1; setp.lt.u32 %p1, %r2, 9; @%p1 bra L;"))
         << read;
   for (const char* read : {"ld.u32 %r1, [%rd1];", "ld.global.ca.u32 %r1, [%rd1];", "red.add.u32 [%rd1], 1;"})

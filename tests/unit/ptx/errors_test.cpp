@@ -1,4 +1,4 @@
-// What malformed PTX is answered with: line, column, what was expected.
+// Messages for malformed PTX: line, column, the expected text.
 #include "ptx_test.h"
 
 namespace raddle::ptx::test {

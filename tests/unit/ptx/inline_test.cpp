@@ -1,6 +1,7 @@
 // Calls replaced by bodies. That the result does the same, the waiting kernels of tests/kernels say.
 #include "ptx/inline.h"
 
+#include "isa/op.h"
 #include "ptx/cfg.h"
 #include "ptx/waits.h"
 #include "ptx_test.h"

@@ -5,7 +5,7 @@
 namespace raddle::ptx::test {
 namespace {
 
-/// What a program is, apart from positions and made-up names.
+/// The contents of a program without positions and made-up names.
 std::string shape(const Module& m) {
   std::string out;
   for (const Function& f : m.functions) {

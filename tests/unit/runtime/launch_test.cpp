@@ -71,7 +71,7 @@ TEST(Launch, AddsVectors) {
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(c[i], i + 0.5f) << i;
 }
 
-/// Opens, loads, finds: what most tests start with.
+/// Opens, loads, finds: the start of most tests.
 struct Fixture {
   explicit Fixture(const char* ptx, const char* name, raddle::DeviceOptions options = {})
       : device(open_device(std::move(options))), module(load(device, ptx)), kernel(find(module, name)) {}

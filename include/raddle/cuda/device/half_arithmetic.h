@@ -49,7 +49,7 @@
   RADDLE_BOTH T& operator++(T& x) { return x = x + T(1.0f); }             \
   RADDLE_BOTH T& operator--(T& x) { return x = x - T(1.0f); }
 
-/// x with bits turned over, and then without those that are not in `kept`.
+/// x with bits flipped, then reduced to the bits in `kept`.
 template <typename T>
 RADDLE_BOTH T raddle_flipped(T x, unsigned int flipped, unsigned int kept) {
   return __builtin_bit_cast(T, (unsigned short)((__builtin_bit_cast(unsigned short, x) ^ flipped) & kept));
@@ -138,7 +138,7 @@ RADDLE_BOTH bool raddle_negative(T x) {
   RADDLE_HALF_FUNCTION(T, T2, trunc, __nv_truncf) \
   RADDLE_HALF_FUNCTION(T, T2, rint, __nv_rintf)
 
-// What follows from __hfma of T.
+// Operations that follow from __hfma of T.
 #define RADDLE_HALF_FMA(T, T2)                                                                         \
   RADDLE_BOTH T __hfma_sat(T x, T y, T z) { return raddle_saturated(__hfma(x, y, z)); }                \
   RADDLE_BOTH T __hfma_relu(T x, T y, T z) {                                                           \

@@ -148,7 +148,7 @@ RADDLE_MATH raddle_double2 raddle_log_sum(double x) {
   const double low = high.low + (sum.low + __nv_fma(exponent, raddle_ln2_low, binary.low));
   return raddle_two_sum(high.high, low);
 }
-// What a logarithm makes of 0, of negative numbers, of infinity and of NaN; nothing of other numbers.
+// The logarithm of 0, negative numbers, infinity and NaN; leaves other numbers alone.
 #define RADDLE_LOG_SPECIAL(x)                                      \
   if (!(x > 0)) return x == 0 ? -raddle_infinity() : raddle_nan(); \
   if (x == raddle_infinity()) return x;

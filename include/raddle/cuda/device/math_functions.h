@@ -1,5 +1,5 @@
 // Device math under its C and CUDA names: sinf(float), sin(double), sin(float), std::sin, ... Included before
-// any standard header, so that for kernels these stand before what <cmath> declares. Source: CUDA Math API,
+// any standard header, so that kernels see these before those of <cmath>. Source: CUDA Math API,
 // "Single Precision Mathematical Functions", "Double Precision Mathematical Functions".
 #pragma once
 

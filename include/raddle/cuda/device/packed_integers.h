@@ -4,7 +4,7 @@
 
 #include "raddle/cuda/device/integers.h"
 
-// A video instruction of two operands; PTX's third is what it leaves unwritten or adds to.
+// A video instruction of two operands; PTX's third gives unwritten parts or is added to.
 #define RADDLE_VIDEO(name, instruction)                                          \
   RADDLE_DEVICE unsigned int name(unsigned int a, unsigned int b) {              \
     unsigned int result;                                                         \

@@ -1,4 +1,4 @@
-// What kernels ask of the machine: printf, assert, the heap, clocks, sleeping, stopping.
+// Services of the machine for kernels: printf, assert, the heap, clocks, sleeping, stopping.
 // Source: CUDA C++ Programming Guide, "Formatted Output", "Assertion", "Dynamic Global Memory Allocation",
 // "Time Function".
 #pragma once
@@ -17,7 +17,7 @@ __device__ int printf(const char* format, ...);
 __device__ void* malloc(size_t bytes) __attribute__((nothrow, malloc));
 __device__ void free(void* address) __attribute__((nothrow));
 
-// What <assert.h> calls.
+// Called by <assert.h>.
 static __device__ inline void __assert_fail(const char* message, const char* file, unsigned int line,
                                             const char* function) {
   __assertfail(message, file, line, function, sizeof(char));

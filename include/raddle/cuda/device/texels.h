@@ -1,4 +1,4 @@
-// What a texel is in C++: a number or a vector of 1, 2 or 4, and how PTX's four components become it.
+// Texels in C++: a number or a vector of 1, 2 or 4, and how PTX's four components become it.
 #pragma once
 
 #include "raddle/cuda/device/attributes.h"

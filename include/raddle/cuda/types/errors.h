@@ -3,7 +3,7 @@
 // have.
 #pragma once
 
-/// What a call answers. Sticky ones end their device's context (docs/cudart.md).
+/// Results of calls. Sticky ones end their device's context (docs/cudart.md).
 enum cudaError {
   cudaSuccess = 0,
   cudaErrorInvalidValue = 1,

@@ -23,7 +23,7 @@ enum cudaMemcpyKind {
   cudaMemcpyDefault = 4
 };
 
-/// Rows of memory: `pitch` bytes from one to the next; xsize and ysize of what was asked for.
+/// Rows of memory: `pitch` bytes from one to the next; xsize and ysize are those asked for.
 struct cudaPitchedPtr {
   void* ptr;
   size_t pitch;

@@ -29,7 +29,7 @@ inline GridKind clusters_of(std::uint32_t ctas, Level domain = Level::gpc) {
   return kind;
 }
 
-/// What a sink hears, as CTAs that can be completed one by one.
+/// Keeps the CTAs that a sink hears of, to complete them one by one.
 struct Cta {
   Grid* grid;
   std::uint64_t index;

@@ -1,4 +1,4 @@
-// The distributor, case by case: what is launched when, what is held until when, who waits for whom.
+// The distributor, case by case: when it launches, what it holds until when, which grid waits for which.
 #include "distributor_fixture.h"
 
 namespace raddle::machine::testing {
@@ -138,7 +138,7 @@ TEST_F(DistributorTest, SmallGridsGoPastAWaitingClusterButNotForever) {
   EXPECT_EQ(distribute(), 16u);
 }
 
-// The same, large past small: those that do not need the kept GPC go on in the others.
+// The same, large past small: grids that do not need the kept GPC go on in the others.
 TEST_F(DistributorTest, OnlyOneDomainIsKeptForAGridThatWaits) {
   make(grid_of_gpcs(3, 2), {.patience = 4});
   Grid& filler = add(3 * 4 * 4 - 1, kQuarter);
@@ -189,7 +189,7 @@ TEST_F(DistributorTest, EndlessStreamOfYoungerGridsDoesNotStarveACluster) {
   }
 }
 
-// Ids of a GPC of which a part is kept: clusters in the other part do not take them one by one.
+// Ids of a GPC with a kept part: clusters in the other part do not take them one by one.
 TEST_F(DistributorTest, IdsAreKeptForAClusterThatNeedsSeveral) {
   MachineShape shape = machine_of(1, 2, 1, 2);
   shape.cluster_ids_per_gpc = 2;

@@ -47,7 +47,7 @@ struct GroundTruth {
   std::vector<TrueCluster> clusters;
   std::set<std::uint32_t> disabled;  // TPCs
 
-  /// By SM, what its CTAs take together.
+  /// By SM, the resources that its CTAs take together.
   std::vector<Sums> sums(const Grid* grid = nullptr) const {
     std::vector<Sums> sums(shape.sm_count());
     for (const TrueCluster& cluster : clusters)

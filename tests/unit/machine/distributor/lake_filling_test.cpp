@@ -99,7 +99,7 @@ TEST_F(LakeFilling, CancelledSpeculationLeavesNoTrace) {
   EXPECT_GT(failing, 100);
 }
 
-/// Records what a policy says about its decisions.
+/// Records a policy's decisions.
 struct Heard : DecisionLog {
   void record(const Decision& decision) override { decisions.push_back(decision); }
   std::vector<Decision> decisions;

@@ -109,7 +109,7 @@ class NaiveDistributor {
     return state;
   }
 
-  /// Resident before, and what the placement adds.
+  /// Residents before, and those that the placement adds.
   std::uint64_t load_of(unsigned depth, std::uint32_t index, const Tried& state) const {
     const Level level = kind_.levels[depth].domain;
     const Domain& domain = shape_.domains(level)[index];

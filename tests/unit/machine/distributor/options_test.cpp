@@ -82,7 +82,7 @@ TEST_F(DistributorTest, CapsOfMachinePolicyAndGridAreData) {
   EXPECT_EQ(distributor_->most_active({}, kQuarter), 2u);
 }
 
-/// Three GPCs of two SMs that answer alike, and in what they differ.
+/// Three GPCs of two SMs that answer alike, and their differences.
 struct Tie {
   MachineShape shape = grid_of_gpcs(3, 1);
   std::vector<std::uint32_t> free{3, 3, 3, 3, 3, 3}, load{4, 4, 1, 1, 2, 2}, waiting{2, 0, 0, 1, 0, 0};

@@ -18,7 +18,7 @@ struct HeardPasses : DecisionLog {
   std::vector<Decision> decisions;
 };
 
-/// What is left for a grid less what is placed.
+/// The slots left for a grid without those placed.
 Slots less(Slots free, const Slots& sms) {
   for (const std::uint32_t sm : sms) --free[sm];
   return free;
@@ -41,7 +41,7 @@ class Follower {
     if (decision.level + 1 == depth_) EXPECT_EQ(decision.free, shadow);
   }
 
-  Slots shadow, kept;  // kept: what pass I had tried where pass II was to repeat it
+  Slots shadow, kept;  // kept: the try of pass I that pass II must repeat
   std::size_t attempts = 0, failed = 0;
 
  private:

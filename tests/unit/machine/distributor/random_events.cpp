@@ -1,4 +1,4 @@
-// Events, the machines they happen on, and what must hold.
+// Events, the machines they happen on, and the invariants.
 #include "random_events.h"
 
 #include <algorithm>
@@ -154,7 +154,7 @@ void RandomEvents::check(bool holds, const char* what) {
   if (!holds && !failure_) failure_ = what;
 }
 
-/// Free slots of a grid, less what is kept for those before it.
+/// Free slots of a grid without those kept for grids before it.
 std::vector<std::uint32_t> RandomEvents::visible(const Grid& grid) const {
   std::vector<std::uint32_t> free = truth_.free(grid);
   for (const auto& other : grids_) {
@@ -201,7 +201,7 @@ void RandomEvents::launch(const LaunchMask& mask) {
   truth_.clusters.push_back(cluster);
 }
 
-/// Whole, every level inside one of its domains, and nothing of it still in use by another.
+/// The cluster is whole, every level lies inside one domain, and no other cluster uses its ids or slots.
 void RandomEvents::check_cluster(const TrueCluster& cluster) {
   const GridKind& kind = cluster.grid->kind;
   check(cluster.sms.size() == kind.ctas_per_cluster(), "a cluster is not whole");

@@ -40,7 +40,7 @@ class RandomEvents final : private LaunchSink {
   void happen(const Event& event);
   /// No more grids: all that fits the empty machine must get on and finish.
   void finish();
-  /// What was wrong first.
+  /// The first violation.
   const std::optional<std::string>& failure() const { return failure_; }
 
  private:

@@ -46,7 +46,7 @@ inline GridKind random_kind(std::mt19937_64& random) {
   return kind;
 }
 
-/// A snapshot with what it looks at.
+/// A snapshot with the data it refers to.
 struct RandomLoad {
   MachineShape shape;
   GridKind kind;
@@ -71,7 +71,7 @@ struct RandomLoad {
   Snapshot snapshot() const { return {shape, kind, free, load, ids, order, left, grid, launched}; }
 };
 
-/// W-4, W-5, W-11: what holds of every placement of every policy.
+/// W-4, W-5, W-11: invariants of every placement of every policy.
 inline void check_invariants(const RandomLoad& load, const Placement& placement) {
   std::vector<std::uint32_t> free = load.free;
   for (const std::uint32_t sm : placement.sms) {

@@ -167,7 +167,7 @@ TEST_F(DistributorTest, DecisionsNameTaskClusterAndBothStates) {
         continue;
       }
       if (decision.kind == Decision::Kind::cluster_complete) continue;
-      if (decision.live == decided) live = decided;  // what was placed before has been committed
+      if (decision.live == decided) live = decided;  // the earlier placement has been committed
       EXPECT_EQ(decision.live, live);
       ahead += live != decided;
       attempts += decision.kind == Decision::Kind::attempt;
