@@ -12,6 +12,7 @@
 #include "driver/results.h"
 #include "machine/distributor/policy.h"
 #include "machine/shape/shape_file.h"
+#include "runtime/hardware.h"
 
 namespace raddle::driver {
 namespace {
@@ -67,6 +68,8 @@ CUresult Process::initialise() {
   if (!shape) return refuse("RADDLE_DEVICE", shape.error());
   if (const auto policy = machine::make_policy(options.policy); !policy)
     return refuse("RADDLE_POLICY", policy.error());
+  if (const auto engine = check_engine(options.engine); !engine)
+    return refuse("RADDLE_ENGINE", engine.error());
   auto distributor = distributor_from_environment(*shape);
   if (!distributor) return refuse("RADDLE_DISTRIBUTOR", distributor.error());
   shape_ = std::move(*shape);

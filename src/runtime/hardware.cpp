@@ -53,11 +53,10 @@ Result<std::optional<jit::Tier>> tier(const std::string& name) {
 }
 #endif
 
-Result<std::unique_ptr<exec::Engine>> make_engine([[maybe_unused]] const DeviceOptions& options) {
-  const std::string& name = options.engine;
-  if (name == "interp") return interp::make_engine();
+Result<std::unique_ptr<exec::Engine>> make_engine(const DeviceOptions& options) {
+  TRY(check_engine(options.engine));
 #ifdef RADDLE_JIT
-  if (name == "jit" || name.empty()) {
+  if (options.engine != "interp") {
     jit::EngineOptions wanted;
     TRY_ASSIGN(wanted.simd, simd_level(options.simd));
     TRY_ASSIGN(wanted.tier, tier(options.tier));
@@ -67,11 +66,8 @@ Result<std::unique_ptr<exec::Engine>> make_engine([[maybe_unused]] const DeviceO
     if (wanted.cache) wanted.cache_directory = cache;
     return jit::make_engine(wanted);
   }
-  return Error::make(ErrorCode::not_found, "no engine '{}'; there are jit, interp", name);
-#else
-  if (name.empty()) return interp::make_engine();
-  return Error::make(ErrorCode::not_found, "no engine '{}'; this build has interp only", name);
 #endif
+  return interp::make_engine();
 }
 
 Result<std::shared_ptr<machine::Machine>> make_machine(const DeviceOptions& options,
@@ -101,6 +97,16 @@ Result<std::shared_ptr<machine::Machine>> shared_machine(const DeviceOptions& op
   if (options.deterministic) return make_machine(options, std::move(shape));
   const Key key{shape, options.policy, options.distributor, options.workers, options.pin};
   return machines.get(key, [&] { return make_machine(options, shape); });
+}
+
+Result<void> check_engine(const std::string& name) {
+  if (name.empty() || name == "interp") return {};
+#ifdef RADDLE_JIT
+  if (name == "jit") return {};
+  return Error::make(ErrorCode::not_found, "no engine '{}'; there are jit, interp", name);
+#else
+  return Error::make(ErrorCode::not_found, "no engine '{}'; this build has interp only", name);
+#endif
 }
 
 Result<std::shared_ptr<exec::Engine>> shared_engine(const DeviceOptions& options) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "exec/executable.h"
 #include "machine/machine.h"
@@ -14,6 +15,8 @@ namespace raddle {
 /// run would decide its order. @errors invalid, not_found, io
 Result<std::shared_ptr<machine::Machine>> shared_machine(const DeviceOptions& options);
 
+/// @errors not_found: names the engines of this build
+Result<void> check_engine(const std::string& name);
 /// Likewise. @errors not_found
 Result<std::shared_ptr<exec::Engine>> shared_engine(const DeviceOptions& options);
 
