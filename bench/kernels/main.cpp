@@ -74,7 +74,7 @@ Result<std::string> choose_variant(System& system, Workload& workload) {
 struct Candidate {
   std::string name;
   std::unique_ptr<System> system;
-  std::string missing;  ///< why there is none
+  std::string missing;  ///< why it is missing
 };
 
 /// A candidate's part in the measurement of one workload.

@@ -27,7 +27,7 @@ struct DistributorOptions {
   /// Blocks of later grids of the same or lower priority that may be launched past a grid that waits for
   /// room.
   std::uint64_t patience = 1024;
-  /// Most blocks launched by one session, but for a cluster larger than that, which goes alone; 0: no limit.
+  /// Most blocks launched by one session; a larger cluster goes alone. 0: no limit.
   std::uint64_t credits = 0;
   /// All SMs; of those with equally many free slots the first is chosen (W-5). Empty: by number.
   std::vector<std::uint32_t> sm_order = {};

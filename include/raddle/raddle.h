@@ -202,7 +202,7 @@ class Kernel {
   /// A block size for this kernel on this host (K-8): what it was compiled for, else as many whole warps as
   /// keep the block's shared and local memory in a core's first cache, 256 threads at most.
   Dim3 suggested_block() const;
-  /// Blocks of so many threads that one SM holds at once, by threads, block slots, shared memory and
+  /// How many blocks of this many threads one SM holds at once, by threads, block slots, shared memory and
   /// registers; 0 if none fits. A cooperative grid may have this times DeviceProperties::sm_count.
   std::uint32_t blocks_per_sm(std::uint32_t threads, std::uint64_t shared_bytes = 0) const;
   /// Clusters of such a launch that an empty device runs at once, by the rule that places them (W-13); 0: not

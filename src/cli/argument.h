@@ -34,7 +34,7 @@ struct Indexed {
   unsigned index = 0;
   std::string text;
 };
-/// @errors invalid: no index, or one that is no buffer among `arguments`
+/// @errors invalid: not an index of a buffer among `arguments`
 Result<Indexed> parse_indexed(const std::string& text, const std::vector<Argument>& arguments,
                               const char* option);
 

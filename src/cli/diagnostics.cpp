@@ -11,7 +11,7 @@
 namespace raddle::cli {
 namespace {
 
-/// Line `number` (from 1) of a text, without its end; empty if there is none.
+/// Line `number` (from 1) of a text, without its end; empty if the text is shorter.
 std::string_view line_of(std::string_view text, unsigned number) {
   for (unsigned i = 1; i < number; ++i) {
     auto end = text.find('\n');

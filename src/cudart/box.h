@@ -8,7 +8,7 @@ namespace raddle::cudart {
 /// Bytes of an element of an array. @errors the driver's, if it is no array
 cudaError_t element_bytes(cudaArray_const_t array, std::size_t& bytes);
 
-/// @errors cudaErrorInvalidValue: a side that is no memory or twice; cudaErrorInvalidMemcpyDirection;
+/// @errors cudaErrorInvalidValue: a side that is not memory, or given twice; cudaErrorInvalidMemcpyDirection;
 /// cudaErrorInvalidPitchValue
 cudaError_t box_of(const cudaMemcpy3DParms* copy, DriverBox& box);
 

@@ -56,7 +56,7 @@ void unregister_binary(FatBinary& binary);
 /// After a device was reset: forgets what its context knew.
 void forget_contexts();
 
-/// The kernel of a stand-in; nullptr: none of that address.
+/// The kernel of a stand-in; nullptr: no kernel has that address.
 Kernel* find_kernel(const void* stand_in);
 
 /// The driver's function of a kernel in the current context; loads its binary at first use.

@@ -194,7 +194,7 @@ cudaError_t cudaCtxResetPersistingL2Cache() {
 cudaError_t cudaDriverGetVersion(int* version) {
   if (version == nullptr) return cudaErrorInvalidValue;
   if (load_driver() == cudaErrorInsufficientDriver) {
-    *version = 0;  // there is none: no error here
+    *version = 0;  // no driver: no error here
     return cudaSuccess;
   }
   return driver().cuDriverGetVersion(version);
@@ -206,7 +206,7 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
   return cudaSuccess;
 }
 
-// Profilers that start and stop are told nothing here: there is none to tell.
+// Calls that start and stop a profiler do nothing: there is no profiler.
 cudaError_t cudaProfilerStart() { return prepare(); }
 cudaError_t cudaProfilerStop() { return prepare(); }
 

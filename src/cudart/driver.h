@@ -12,7 +12,7 @@ struct DriverTable {
 #undef DRIVER
 };
 
-/// Loads and initialises the driver at its first call. cudaErrorInsufficientDriver: there is none, or an old
+/// Loads and initialises the driver at its first call. cudaErrorInsufficientDriver: no driver, or an old
 /// one; says so once
 cudaError_t load_driver();
 

@@ -52,7 +52,7 @@ class LiveRecorder final : public machine::LaunchRecorder {
              std::uint64_t end) override;
   machine::DecisionLog* decisions() override { return decisions_.get(); }
 
-  /// Grids of more CTAs keep the mean and deviation of their durations instead of each.
+  /// Larger grids keep the mean and deviation of their durations instead of each duration.
   static constexpr std::uint64_t kMostListed = 1u << 20;
   /// Writes the load, without CTAs that end later. Called by the destructor and when the process exits.
   void finish();

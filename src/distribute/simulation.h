@@ -28,7 +28,7 @@ struct SimulationOptions {
   bool rasterise = true;  ///< count how often SMs decompose deltas: costs a little of the speed
   StepLog* log = nullptr;
   SimulationObserver* observer = nullptr;
-  /// The distributor hears of arrivals and ends at multiples of this time only, as hardware that looks every
+  /// The distributor hears of arrivals and ends only at multiples of this time, as hardware that looks every
   /// so many cycles: fewer, larger decisions.
   std::uint64_t tick = 1;
 };

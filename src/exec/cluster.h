@@ -83,13 +83,13 @@ inline void arrive_at_cluster(WarpContext& warp, std::uint32_t lanes) {
   arrive_if_all(cta);
 }
 
-/// barrier.cluster.wait: lanes that wait for the phase of this number, when so many are over.
+/// barrier.cluster.wait: lanes that still wait if `phase` phases are over.
 inline std::uint32_t waiting_for_phase(const WarpContext& warp, std::uint32_t lanes, std::uint32_t phase) {
   const std::uint32_t odd = (phase & 1) != 0 ? ~0u : 0;
   return lanes & warp.cluster_joined & ~(warp.cluster_parity ^ odd);
 }
 
-/// The same now; the lanes that need not wait have waited.
+/// The lanes that still wait now; the others have waited.
 inline std::uint32_t wait_for_cluster(WarpContext& warp, std::uint32_t lanes) {
   const std::uint32_t waiting = waiting_for_phase(warp, lanes, phases_completed(*warp.cta->cluster));
   warp.cluster_joined &= ~lanes | waiting;

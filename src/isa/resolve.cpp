@@ -17,7 +17,7 @@ struct Answer {
   Error error;
 };
 
-/// Remembered spellings that no row accepts are dropped beyond this number: only a hostile text has so many.
+/// Remembered spellings that no row accepts are dropped beyond this number: only hostile text has so many.
 constexpr std::size_t kMaxFailures = 4096;
 
 /// All answers so far, shared by threads. Opcodes are never removed.

@@ -18,7 +18,7 @@ enum class SelectorKind : std::uint8_t {
   byte_mask,  ///< .b0 to .b3210: results kept
 };
 
-/// Reads a selector without its dot ("b3210"). @returns 0 if the text is none
+/// Reads a selector without its dot ("b3210"). @returns 0 if the text is not a selector
 std::uint16_t selector_from_text(std::string_view text);
 /// The spelling with its dot; empty for 0.
 std::string selector_text(std::uint16_t selector);

@@ -26,7 +26,7 @@ struct Cfg {
 };
 Cfg build_cfg(const Function& function);
 
-/// The blocks that block 0 reaches, each before its successors but for retreating edges.
+/// The blocks that block 0 reaches, each before its successors, except along retreating edges.
 std::vector<BlockId> reverse_postorder(const Cfg& cfg);
 
 /// Registers live at block entry, as bit rows (one bit per register).

@@ -1,4 +1,4 @@
-// Directives that are no declarations: .loc, .file, .section, .pragma and the labelled lists of calls and
+// Directives other than declarations: .loc, .file, .section, .pragma and the labelled lists of calls and
 // branches.
 #include "ptx/declarations.h"
 #include "ptx/expressions.h"

@@ -6,7 +6,7 @@ namespace {
 
 constexpr std::uint64_t kWarpSize = 32;
 
-/// C's precedence; 0 for a token that is no binary operator.
+/// C's precedence; 0 for other tokens than binary operators.
 int precedence(const Token& token) {
   if (token.kind != TokenKind::symbol) return 0;
   switch (token.symbol) {

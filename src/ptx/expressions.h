@@ -10,7 +10,7 @@ namespace raddle::ptx {
 bool starts_constant(const Parser& parser);
 /// Reads a full expression (ternary included) at the cursor.
 bool parse_constant(Parser& parser, Constant& value);
-/// A single term, for where `>` is no operator: a literal, or an expression in parentheses.
+/// A single term, for places where `>` is not an operator: a literal, or an expression in parentheses.
 bool parse_term(Parser& parser, Constant& value);
 /// As parse_constant, when the first token, a number, is passed already.
 bool continue_constant(Parser& parser, const Token& first, Constant& value);

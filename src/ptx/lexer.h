@@ -17,7 +17,7 @@ class Lexer {
   bool colon_follows();
   /// Lengthens an identifier token by all `.modifier`s and `::` parts that follow without a gap.
   void extend_opcode(Token& token);
-  /// After '{' was read: skips to behind the matching '}'. False if there is none.
+  /// After '{' was read: skips past the matching '}'. False if it is missing.
   bool skip_braces();
 
  private:

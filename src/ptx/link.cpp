@@ -283,7 +283,7 @@ class Linker {
 
 using Names = std::set<std::string, std::less<>>;
 
-/// Adds what a module defines, and what it needs that is no part of the machine.
+/// Adds the names that a module defines, and those that it needs and the machine lacks.
 void note_names(const Module& module, Names& defined, Names& needed) {
   for (const Function& f : module.functions)
     if (is_shared_name(f) && (is_defined(f) || !find_device_service(module, f)))

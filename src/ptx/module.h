@@ -233,7 +233,7 @@ struct KernelNeeds {
   std::uint32_t barriers = 0;  ///< number of named barriers, 16 if dynamic
   std::vector<Unsupported> unsupported;
   std::vector<FunctionId> callees;  ///< transitive, direct (indirect: every function whose address is taken)
-  std::vector<std::string> unresolved;  ///< declarations without body that are no device service
+  std::vector<std::string> unresolved;  ///< declarations without body, device services excepted
 };
 
 }  // namespace raddle::ptx

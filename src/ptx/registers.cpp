@@ -15,7 +15,7 @@ std::uint32_t find_range(const Parser& parser, std::string_view text, std::uint3
   while (start > 1 && text.size() - start < kMostDigits && text[start - 1] >= '0' && text[start - 1] <= '9')
     --start;
   for (; start < text.size(); ++start) {
-    if (text[start] == '0' && start + 1 < text.size()) continue;  // "%r01" is no register of %r<...>
+    if (text[start] == '0' && start + 1 < text.size()) continue;  // "%r01" is not a register of %r<...>
     const NameId prefix = parser.names.find(text.substr(0, start));
     if (prefix == NameTable::kNoName) continue;
     const std::uint32_t range = parser.scopes.range(prefix);

@@ -122,7 +122,7 @@ std::string Trial::compare(const Memory& expected, const Memory& actual) const {
   return {};
 }
 
-/// The printed text, or in `problem` why printing is no fixpoint.
+/// The printed text, or in `problem` why printing is not a fixpoint.
 std::string print_again(const std::string& text, std::string& problem) {
   auto module = ptx::parse(text, "random");
   if (!module.ok()) return problem = "parser: " + module.error().to_string(), "";

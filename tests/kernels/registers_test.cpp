@@ -1,5 +1,5 @@
 // Every special register in every component, in a grid of clusters and in one without: each engine reads what
-// the interpreter reads, and values are equal as far as the register's row says.
+// the interpreter reads, and values are equal where the register's row says so.
 #include <fmt/format.h>
 
 #include <algorithm>

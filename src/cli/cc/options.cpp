@@ -128,7 +128,7 @@ class Reader {
     return false;
   }
 
-  /// Options with a value; false if `word` is none.
+  /// Options with a value; false if `word` is not one of them.
   Result<bool> read_valued(const std::string& word) {
     using Set = std::function<Result<void>(const std::string&)>;
     const auto pass = [](Words& words, std::string option) -> Set {

@@ -17,7 +17,7 @@ enum class SpecialRegister : std::uint8_t {
   count
 };
 
-/// Which threads read the same value, as far as an engine makes use of it.
+/// Which threads read the same value, where an engine makes use of it.
 enum class RegisterScope : std::uint8_t {
   thread,  ///< a coordinate of the thread in its CTA: the launch says how it runs along lanes
   number,  ///< the lane's number
@@ -25,7 +25,7 @@ enum class RegisterScope : std::uint8_t {
   warp,
   cta,
   reserved,  ///< as cta; a kernel that names one has the reserved part of shared memory
-  extent,    ///< as grid; the CTA's extents, of which multiples of a warp are known
+  extent,    ///< as grid; the CTA's extents, whose multiples of a warp are known
   grid,
   moment,  ///< differs at each read
 };

@@ -43,7 +43,7 @@ class ClusterPolicy : public Policy {
   /// Appends masks of `ctas` CTAs, or of as many as fit, with places in the machine's order for SMs. What
   /// else a mask says is filled in later.
   virtual void spread(const DomainView& domain, std::uint64_t ctas, Placement& placement) = 0;
-  /// Whether the domain takes a cluster of so many CTAs, all of which `spread` would then place.
+  /// Whether the domain takes a cluster of `ctas` CTAs; `spread` must then place all of them.
   virtual Answer ask(const DomainView& domain, std::uint64_t ctas) = 0;
   /// Which candidates get a cluster in this round: at most `left`, by place in `answers`, ascending; none if
   /// all failed.
@@ -61,7 +61,7 @@ class ClusterPolicy : public Policy {
   std::uint32_t turn_of(std::size_t count) const {
     return static_cast<std::uint32_t>((snapshot().launched + placement_->launched) % count);
   }
-  /// For policies that do not weigh domains: speed 0 if the SMs can take so many CTAs of a cluster.
+  /// For policies that do not weigh domains: speed 0 if the SMs can take that many CTAs of a cluster.
   static Answer has_room(const DomainView& domain, std::uint64_t ctas);
   /// CTAs of one cluster, or of a plain grid, that an SM can take (W-6).
   static std::uint32_t most_of_one_cluster(const DomainView& domain, std::size_t sm) {

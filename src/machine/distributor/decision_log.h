@@ -41,7 +41,7 @@ struct Decision {
   /// The shadow state after it, by SM: slots left for the grid. Empty: not kept.
   std::vector<std::uint32_t> free;
   /// The live state when it was taken, by SM: CTAs resident. What a placement decides enters it when all of
-  /// the placement is decided. Empty: not kept, as of what has ended.
+  /// the placement is decided. Empty: not kept.
   std::vector<std::uint32_t> live;
 };
 

@@ -37,9 +37,9 @@ class Session {
   /// Clusters of so many CTAs that may be launched. A cluster larger than the credits goes alone; patience is
   /// never exceeded.
   std::uint64_t clusters(std::uint64_t size) const { return std::min(by_credits(size), by_patience(size)); }
-  /// Whether it is patience alone that does not let a cluster of so many CTAs pass.
+  /// Whether patience alone keeps a cluster of this many CTAs from passing.
   bool patience_denies(std::uint64_t size) const { return by_credits(size) != 0 && by_patience(size) == 0; }
-  /// A cluster that would fit is not let past: those for whom it is too large have no patience left.
+  /// A cluster that would fit may not pass: the waiting grids have too little patience left for it.
   void deny(std::uint64_t size) { denied_ = std::max(denied_, size); }
   bool pass_is_over() const { return launched_ >= credits_ || launched_ >= stop_; }
   std::uint64_t launched() const { return launched_; }

@@ -24,7 +24,7 @@ class Multicast {
   };
   void count_by_tpc(const DomainView& domain);
 
-  std::vector<std::uint64_t> ranks_;  // of the able SMs, best first as far as chosen
+  std::vector<std::uint64_t> ranks_;  // of the able SMs, the chosen ones best first
   std::vector<Tpc> tpcs_;
   std::uint32_t first_tpc_ = 0;
   std::size_t chosen_ = 0;

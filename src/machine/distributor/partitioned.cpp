@@ -1,4 +1,4 @@
-// The other shares' SMs are full, as far as the lake is told.
+// Shows the lake the other shares' SMs as full.
 #include "machine/distributor/partitioned.h"
 
 #include <algorithm>

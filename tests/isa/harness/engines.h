@@ -21,7 +21,7 @@ struct NamedEngine {
 
 /// Engines by comma-separated names; "all": the interpreter and the JIT at each SIMD level that this build
 /// and host have.
-/// @errors not_found: a name that is none of them, or a level that the host lacks
+/// @errors not_found: an unknown name, or a level that the host lacks
 Result<std::vector<NamedEngine>> make_engines(std::string_view names);
 
 /// The engines for one batch of cases: the oracle and the host's own engine see every case; what else there

@@ -10,7 +10,7 @@ using isa::Geometry;
 
 constexpr Geometry kGeometries[] = {Geometry::d1,  Geometry::d2,   Geometry::d3,   Geometry::a1d,
                                     Geometry::a2d, Geometry::cube, Geometry::acube};
-constexpr unsigned kTextures = 14;  ///< of each geometry one of numbers and one of integers
+constexpr unsigned kTextures = 14;  ///< for each geometry one of numbers and one of integers
 constexpr std::uint64_t kFirstGeneration = std::uint64_t{1} << 32;
 
 bool is_cube(Geometry g) { return g == Geometry::cube || g == Geometry::acube; }

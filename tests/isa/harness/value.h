@@ -44,7 +44,7 @@ bool is_nan(std::uint64_t bits, isa::Type scalar);
 double to_double(std::uint64_t bits, isa::Type scalar);     ///< f16, bf16, tf32, f32, f64, e4m3, e5m2
 std::uint64_t from_double(double value, isa::Type scalar);  ///< nearest, ties to even; overflow to infinity
 
-/// The parts of a packed type (f16x2: f16, 2). Types of which format_of knows nothing stay whole: bits.
+/// The parts of a packed type (f16x2: f16, 2). A type without a format in format_of stays whole, as bits.
 struct Elements {
   isa::Type type;
   unsigned count;
