@@ -276,8 +276,8 @@ class Stream {
   Result<void> fill(const RowFill& fill);
   /// Calls a function from the callback thread, in order.
   void call(std::function<void()> function);
-  /// Later work waits until a word has a value, which a thread of the device polls. If the device has failed, the
-  /// wait ends without it.
+  /// Later work waits until a word has a value, which a thread of the device polls. If the device has failed,
+  /// the wait ends without it.
   void wait(const WordCondition& condition);
   void set_priority(int priority);  ///< of work that follows
   Event record();                   ///< an event of this point
