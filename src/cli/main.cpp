@@ -2,6 +2,7 @@
 // To add a subcommand: an options struct and a function in commands.h, a file beside this one, a block here.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <limits>
@@ -70,26 +71,30 @@ void add_isa(CLI::App& app, IsaOptions& options, Action& action) {
   command->callback([&] { action = [&] { return isa(options); }; });
 }
 
-CLI::Option* add_distributor(CLI::App& command, std::string& text) {
-  return command.add_option(
-      "--distributor", text,
-      "options of the work distributor, with commas between them: cap_per_sm=N, "
-      "cap_per_sm.POLICY=N, grid_cap_per_sm=N, patience=N, credits=N, sm_order=SM[-SM][:...], "
-      "ties=load|waiting|priority");
+void add_distributor(CLI::App& command, std::string& text) {
+  command.add_option("--distributor", text,
+                     "options of the work distributor, with commas between them: cap_per_sm=N, "
+                     "cap_per_sm.POLICY=N, grid_cap_per_sm=N, patience=N, credits=N, sm_order=SM[-SM][:...], "
+                     "ties=load|waiting|priority");
+}
+
+void preset(std::string& option, const char* variable) {
+  if (const char* value = std::getenv(variable); value != nullptr && *value != '\0') option = value;
 }
 
 /// The environment variables mean the same as to programs on the driver.
 void add_machine(CLI::App& command, MachineOptions& options) {
+  preset(options.shape, "RADDLE_DEVICE");
+  preset(options.policy, "RADDLE_POLICY");
+  preset(options.distributor, "RADDLE_DISTRIBUTOR");
+  preset(options.engine, "RADDLE_ENGINE");
   command
       .add_option("--shape", options.shape, "machine that is modelled: h200, a100, tiny, host, or FILE.json")
-      ->envname("RADDLE_DEVICE")
       ->capture_default_str();
   command.add_option("--policy", options.policy, "of the work distributor: which SM runs which block")
-      ->envname("RADDLE_POLICY")
       ->capture_default_str();
-  add_distributor(command, options.distributor)->envname("RADDLE_DISTRIBUTOR");
+  add_distributor(command, options.distributor);
   command.add_option("--engine", options.engine, "interp or jit; the JIT where it is built in, if not given")
-      ->envname("RADDLE_ENGINE")
       ->check(CLI::IsMember({"interp", "jit"}));
   command.add_option("--simd", options.simd, "widest vectors of the JIT; the host's, if not given")
       ->check(CLI::IsMember({"avx512", "avx2", "sse42"}));
