@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "exec/access.h"
 #include "interp/reference.h"
 #include "ptx/device_services.h"
 #include "ptx/module.h"
@@ -40,6 +41,7 @@ struct FunctionCode {
 struct ModuleCode {
   const ptx::Module* module = nullptr;
   ptx::FunctionId kernel = ptx::kNone;
+  exec::AccessListener* listener = nullptr;  ///< null: nobody listens
   std::vector<std::unique_ptr<FunctionCode>>
       functions;                              ///< by FunctionId; null if not reachable from the kernel
   std::vector<std::uint64_t> private_offset;  ///< by VariableId: .param variables that live in the frame

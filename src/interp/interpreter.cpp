@@ -74,21 +74,28 @@ class InterpretedKernel final : public exec::Executable {
 
 class Interpreter final : public exec::Engine {
  public:
+  explicit Interpreter(exec::AccessListener* listener) : listener_(listener) {}
   std::string_view name() const override { return "interp"; }
   std::uint64_t shape_class(exec::BlockShape) const override { return 0; }
   Result<std::unique_ptr<exec::Executable>> compile(const ptx::Module& module, ptx::FunctionId kernel,
                                                     const exec::CompileOptions& options) override {
     auto begin = std::chrono::steady_clock::now();
     TRY_ASSIGN(auto code, prepare(module, kernel, options.stack_bytes));
+    code->listener = listener_;
     std::unique_ptr<exec::Executable> made = std::make_unique<InterpretedKernel>(std::move(code));
     made->statistics.compile_seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return made;
   }
+
+ private:
+  exec::AccessListener* const listener_;
 };
 
 }  // namespace
 
-std::unique_ptr<exec::Engine> make_engine() { return std::make_unique<Interpreter>(); }
+std::unique_ptr<exec::Engine> make_engine(exec::AccessListener* listener) {
+  return std::make_unique<Interpreter>(listener);
+}
 
 }  // namespace raddle::interp

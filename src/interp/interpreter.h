@@ -3,8 +3,10 @@
 
 #include <memory>
 
+#include "exec/access.h"
 #include "exec/executable.h"
 
 namespace raddle::interp {
-std::unique_ptr<exec::Engine> make_engine();
-}
+/// @param listener  hears of every access; outlives the engine's kernels
+std::unique_ptr<exec::Engine> make_engine(exec::AccessListener* listener = nullptr);
+}  // namespace raddle::interp

@@ -71,11 +71,12 @@ class Lane {
   [[noreturn]] void fault(exec::FaultKind kind, std::uint64_t address = 0) const;
 
   // --- memory (interp/memory.cpp) ---
-  /// Host address of an access of `bytes` bytes at address operand k, in the instruction's space; checks
-  /// alignment, and bounds where the space has them. Faults: misaligned_address, illegal_address.
+  /// The one way to memory: host address of an access of `bytes` bytes at address operand k, in the
+  /// instruction's space; checks alignment, and bounds where the space has them, and tells who listens.
+  /// Faults: misaligned_address, illegal_address.
   std::byte* access(unsigned k, unsigned bytes) const;
-  /// The address that operand k denotes, as a generic one; checks nothing.
-  std::uint64_t generic_address(unsigned k) const;
+  /// Tells who listens of the instruction's access. For textures and surfaces, which the machine translates.
+  void note_access(std::uint64_t address) const;
   std::uint64_t to_generic(ptx::Space space, std::uint64_t address) const;
   std::uint64_t from_generic(ptx::Space space, std::uint64_t address) const;
   /// isspacep; of shared memory the CTA's own.

@@ -147,10 +147,9 @@ std::uint64_t Lane::base_address(const ptx::Operand& operand, Space& space) cons
   return variable_address(operand.index) + offset;
 }
 
-std::uint64_t Lane::generic_address(unsigned k) const {
-  Space space = ptx::space_of(current_->opcode->get(isa::ModKind::space));
-  std::uint64_t address = base_address(operands_[k], space);
-  return to_generic(space, address);
+void Lane::note_access(std::uint64_t address) const {
+  if (auto* listener = warp_->module().listener)
+    listener->on_access(exec::access_of(*current_), index_, address);
 }
 
 std::byte* Lane::access(unsigned k, unsigned bytes) const {
@@ -175,6 +174,7 @@ std::byte* Lane::access(unsigned k, unsigned bytes) const {
   if (limit != ~std::uint64_t{0} && (address > limit || limit - address < bytes)) {
     fault(exec::FaultKind::illegal_address, generic);
   }
+  note_access(generic);
   return reinterpret_cast<std::byte*>(generic);
 }
 

@@ -1,7 +1,7 @@
-// What a lowering function sees: one instruction, its operands as values, its result. The driver
-// (function.cpp) loops over the parts of the warp, keeps masks and blends inactive lanes: a Scope::lane
-// lowering computes unmasked values for one part and must not trap on garbage lanes (guard divisions).
-// Scope::warp lowerings see all parts (WarpEmitter).
+// What the lowering of an instruction of one lane sees: its operands as values, its result. LaneLowering
+// loops over the parts of the warp, and Registers keeps masks and blends inactive lanes: such a lowering
+// computes unmasked values for one part and must not trap on garbage lanes (guard divisions). Lowerings of
+// instructions that concern the whole warp see a WarpEmitter (warp_emitter.h).
 #pragma once
 
 #include <vector>
@@ -51,7 +51,7 @@ class Emitter {
     carry_written = true;
   }
 
-  // Filled and read by the driver.
+  // Filled and read by LaneLowering.
   std::vector<Val> inputs, outputs;
   std::vector<std::vector<Val>> input_elements, output_elements;
   Val carry;
@@ -63,8 +63,7 @@ class Emitter {
 };
 
 /// lower<Op>: declared for every row of Scope::lane without control or memory effects. A missing one is a
-/// link error that names the op. The rest of the rows is executed by the driver's own parts (control.cpp,
-/// memory.cpp, warp.cpp).
+/// link error that names the op. Other rows have an emit<Op> (warp_emitter.h).
 template <Op>
 void lower(Emitter& e) = delete;
 

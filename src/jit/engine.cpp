@@ -19,7 +19,7 @@
 #include "jit/codegen.h"
 #include "jit/compilation.h"
 #include "jit/executable.h"
-#include "jit/function.h"
+#include "jit/function_compiler.h"
 #include "jit/host.h"
 #include "jit/stack_use.h"
 #include "ptx/inline.h"
@@ -59,6 +59,7 @@ class JitEngine final : public exec::Engine {
         machine_(make_target_machine(target_, Tier::optimised)),
         tier_(options.tier),
         caches_(options.cache),
+        listener_(options.listener),
         cache_(options.cache ? options.cache_directory : "") {
     auto jit = llvm::orc::LLJITBuilder().setNumCompileThreads(0).create();
     RADDLE_ASSERT(static_cast<bool>(jit), "cannot create the ORC session");
@@ -142,7 +143,8 @@ class JitEngine final : public exec::Engine {
     declare_features(llvm, *machine_->getMCSubtargetInfo());
     const KernelPlan plan(module, kernel, needs, options, target_.simd.lanes);
     DebugLines debug(llvm);
-    ModuleContext shared{.kernel = plan, .llvm = llvm, .simd = target_.simd, .debug = debug};
+    ModuleBuilder shared{
+        .kernel = plan, .llvm = llvm, .simd = target_.simd, .debug = debug, .listener = listener_};
     auto* entry = FunctionCompiler(shared, plan.function(kernel)).compile();
     while (!shared.to_compile.empty()) {
       auto id = shared.to_compile.back();
@@ -307,6 +309,7 @@ class JitEngine final : public exec::Engine {
   std::unique_ptr<llvm::TargetMachine> machine_;  ///< for questions only
   std::optional<Tier> tier_;
   const bool caches_;
+  exec::AccessListener* const listener_;
   CodeCache cache_;
   std::unique_ptr<llvm::orc::LLJIT> jit_;
   std::atomic<std::uint64_t> next_id_{0};

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "exec/access.h"
 #include "exec/executable.h"
 
 namespace raddle::jit {
@@ -23,7 +24,8 @@ struct EngineOptions {
   std::optional<Tier>
       tier;           ///< of every kernel; none: large kernels start quick and are optimised once it pays
   bool cache = true;  ///< look compiled code up before making it (jit/code_cache.h)
-  std::string cache_directory;  ///< where it is kept for other processes; empty: not on disk
+  std::string cache_directory;               ///< where it is kept for other processes; empty: not on disk
+  exec::AccessListener* listener = nullptr;  ///< hears of every access as its code is written
 };
 
 std::unique_ptr<exec::Engine> make_engine(const EngineOptions& options = {});

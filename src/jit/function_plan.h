@@ -130,6 +130,9 @@ class FunctionPlan {
   unsigned address_alignment(const ptx::Operand& address, isa::Mod space) const;
   /// Shape of what an instruction writes to its destination k, before guard and blending.
   Shape result_shape(const ptx::Instruction& i) const;
+  /// Shape in which a plain lane instruction is computed: as its result, but as vectors where base and flag
+  /// would not be kept.
+  Shape computed_shape(const ptx::Instruction& i) const;
 
  private:
   void find_constants();

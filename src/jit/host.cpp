@@ -1,6 +1,8 @@
 #include "jit/host.h"
 
 #include <fmt/format.h>
+#include <llvm/ADT/StringMap.h>
+#include <llvm/IR/Module.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>

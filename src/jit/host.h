@@ -7,7 +7,7 @@
 #include <string>
 
 #include "jit/engine.h"
-#include "jit/function.h"
+#include "jit/simd_form.h"
 
 namespace raddle::jit {
 

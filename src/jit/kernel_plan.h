@@ -28,6 +28,10 @@ class KernelPlan {
 
   exec::BlockKind kind() const { return kind_; }
   bool functions_may_exit() const { return functions_may_exit_; }  ///< a device function executes `exit`
+  /// Known when it is compiled: all 32 lanes run b, so that its accesses need no masks.
+  bool runs_all(const FunctionPlan& plan, BlockId b) const {
+    return plan.function.is_entry && layout.full_warps && !functions_may_exit_ && plan.runs_all(b);
+  }
   /// How the kernel, or a device function that it reaches, is compiled.
   const FunctionPlan& function(ptx::FunctionId id) const;
 

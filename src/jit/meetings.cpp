@@ -1,9 +1,5 @@
-// Lanes of a warp that wait for each other, as code: a group holds where lanes that its operation names are
-// elsewhere, and meets those that stand at the same operation in another block. Which blocks those are is
-// holds.cpp's business.
-#include <llvm/IR/Intrinsics.h>
+#include "jit/meetings.h"
 
-#include "jit/function.h"
 #include "jit/holds.h"
 
 namespace raddle::jit {
@@ -11,6 +7,7 @@ namespace raddle::jit {
 using ptx::Operand;
 
 namespace {
+
 bool is_cta_barrier(const ptx::Instruction& i) { return i.opcode->row->text->scope == isa::Scope::cta; }
 bool is_cluster_barrier(const ptx::Instruction& i) {
   return i.opcode->row->text->scope == isa::Scope::cluster;
@@ -22,370 +19,422 @@ unsigned brought_operand(const ptx::Instruction& i) {
   while (i.opcode->row->operands[k].is_destination) ++k;
   return k;
 }
+
 }  // namespace
 
-void FunctionCompiler::prepare_meetings() {
+Meetings::Meetings(FunctionBuilder& code, Cursor& cursor, WarpValues& values, Masks& masks, Context& context,
+                   Registers& registers, LaneLoops& loops, ControlFlow& flow)
+    : code_(code),
+      ir_(code.ir),
+      cursor_(cursor),
+      plan_(cursor.plan),
+      f_(cursor.function),
+      values_(values),
+      masks_(masks),
+      context_(context),
+      registers_(registers),
+      loops_(loops),
+      flow_(flow) {}
+
+void Meetings::prepare() {
   auto make = [&](llvm::Type* type, const char* name) {
-    auto* slot = entry_alloca(type, name);
-    ir.CreateStore(llvm::Constant::getNullValue(type), slot);
+    auto* slot = code_.entry_alloca(type, name);
+    ir_.CreateStore(llvm::Constant::getNullValue(type), slot);
     return slot;
   };
-  auto* i32 = ir.getInt32Ty();
-  for (BlockId b : plan.order.blocks) {
-    auto places = meeting_places(plan, b);
+  auto* i32 = ir_.getInt32Ty();
+  for (BlockId b : plan_.order.blocks) {
+    auto places = meeting_places(plan_, b);
     if (places.empty()) continue;
     meetings_[b].places = places;
     for (BlockId x : places) meetings_[x];  // where a group here may have lanes to release
   }
   for (auto& [b, m] : meetings_) {
-    const auto& first = f.instructions[f.blocks[b].begin];
+    const auto& first = f_.instructions[f_.blocks[b].begin];
     m.going = make(i32, "going");
     m.gathered = make(i32, "gathered");
     m.members = make(i32, "members");
     m.barrier = make(i32, "barrier");
     unsigned k = brought_operand(first);
     if (is_cta_barrier(first) || k + 1u >= first.operand_count) continue;
-    bool predicate = f.operands_of(first)[k].type == Type::pred;
-    auto* vector = predicate ? mask_storage_type()
-                             : llvm::FixedVectorType::get(lane_type(f.operands_of(first)[k].type), lanes());
-    for (unsigned p = 0; p < parts(); ++p) m.values.push_back(make(vector, "brought"));
+    const Type type = f_.operands_of(first)[k].type;
+    llvm::Type* vector = code_.vector_of(code_.lane_type(type));
+    if (type == Type::pred) vector = masks_.storage_type();
+    for (unsigned p = 0; p < code_.parts(); ++p) m.values.push_back(make(vector, "brought"));
   }
 }
 
-/// Emits code for the lanes that wait at another block, as if its first instruction were the one at hand.
-void FunctionCompiler::at_start_of(BlockId x, const std::function<void()>& body) {
-  auto* saved = instruction;
-  Mask here = active_;
-  instruction = &f.instructions[f.blocks[x].begin];
-  active_ = load_mask(x);
-  body();
-  instruction = saved;
-  active_ = here;
-}
-
-/// Lanes that have come into the function and not left it: here or waiting at some block.
-llvm::Value* FunctionCompiler::lanes_inside() { return ir.CreateLoad(ir.getInt32Ty(), inside_); }
-
-/// Lanes that wait at other blocks.
-llvm::Value* FunctionCompiler::lanes_elsewhere() {
-  return ir.CreateAnd(lanes_inside(), ir.CreateNot(mask_bits(active_)));
-}
-
-/// Lanes pending elsewhere that this operation names must come here first, or to the same operation.
-void FunctionCompiler::emit_hold() {
-  instruction = &f.instructions[f.blocks[block].begin];
-  if (is_cluster_barrier(*instruction)) return hold_for_cluster();
-  auto found = meetings_.find(block);
+void Meetings::hold() {
+  cursor_.instruction = &f_.instructions[f_.blocks[cursor_.block].begin];
+  if (is_cluster_barrier(*cursor_.instruction)) return hold_for_cluster();
+  auto found = meetings_.find(cursor_.block);
   if (found != meetings_.end())
-    return is_cta_barrier(*instruction) ? meet_at_barrier(found->second) : meet_in_warp(found->second);
-  llvm::Value* missing = lanes_elsewhere();
-  if (!is_cta_barrier(*instruction)) missing = ir.CreateAnd(missing, named_members());
-  auto* hold = llvm::BasicBlock::Create(ir.getContext(), "hold", function_);
-  auto* proceed = llvm::BasicBlock::Create(ir.getContext(), "together", function_);
-  ir.CreateCondBr(ir.CreateICmpNE(missing, ir.getInt32(0)), hold, proceed);
-  ir.SetInsertPoint(hold);
-  add_lanes(block, active_);
-  go(plan.with(block, {block}));
-  ir.SetInsertPoint(proceed);
+    return is_cta_barrier(*cursor_.instruction) ? meet_at_barrier(found->second)
+                                                : meet_in_warp(found->second);
+  llvm::Value* missing = masks_.elsewhere();
+  if (!is_cta_barrier(*cursor_.instruction)) missing = ir_.CreateAnd(missing, named_members());
+  auto* hold = code_.new_block("hold");
+  auto* proceed = code_.new_block("together");
+  ir_.CreateCondBr(ir_.CreateICmpNE(missing, ir_.getInt32(0)), hold, proceed);
+  ir_.SetInsertPoint(hold);
+  stay();
+  ir_.SetInsertPoint(proceed);
 }
 
-/// All lanes that the active lanes' member masks name; the whole warp where there is none.
-llvm::Value* FunctionCompiler::named_members() {
-  if (opcode().form->members < 0) return ir.getInt32(0xffffffff);
-  WarpValue named = read(operand(static_cast<unsigned>(opcode().form->members)));
-  if (named.shape.uniform()) return scalar(named).v;
+void Meetings::check_members() {
+  if (f_.is_entry || !holds_lanes(cursor_.opcode()) || is_cta_barrier(*cursor_.instruction) ||
+      is_cluster_barrier(*cursor_.instruction))
+    return;
+  auto* outside = ir_.CreateLoad(ir_.getInt32Ty(),
+                                 context_.address_of_warp_field(offsetof(exec::WarpContext, outside_lanes)));
+  auto* missing = ir_.CreateAnd(outside, named_members());
+  auto* executing_lanes = masks_.bits(registers_.executing());
+  auto* waits = ir_.CreateAnd(ir_.CreateICmpNE(missing, ir_.getInt32(0)),
+                              ir_.CreateICmpNE(executing_lanes, ir_.getInt32(0)));
+  code_.if_then(waits, [&] {
+    context_.fault(exec::FaultKind::unsupported, ir_.CreateZExt(missing, ir_.getInt64Ty()),
+                   masks_.first_lane(executing_lanes));
+  });
+}
+
+Mask Meetings::participants() {
+  if (!is_met()) return registers_.executing();
+  return masks_.from_bits(ir_.CreateLoad(ir_.getInt32Ty(), met_->members));
+}
+
+WarpValue Meetings::collective(unsigned k) {
+  if (!is_met() || k != brought_operand(*cursor_.instruction)) return registers_.read(k);
+  WarpValue value;
+  value.shape = Shape::varying();
+  value.type = cursor_.operand(k).type;
+  for (auto* a : met_->values) {
+    llvm::Value* v = ir_.CreateLoad(a->getAllocatedType(), a);
+    value.parts.push_back(value.type == Type::pred ? masks_.from_storage(v) : v);
+  }
+  return value;
+}
+
+llvm::Value* Meetings::met_barrier() {
+  if (!is_met()) return nullptr;
+  return ir_.CreateLoad(ir_.getInt32Ty(), met_->barrier);
+}
+
+/// Emits code for the lanes that wait at another block, as if its first instruction were the one at hand.
+void Meetings::at_start_of(BlockId x, const std::function<void()>& body) {
+  auto* saved = cursor_.instruction;
+  Mask here = masks_.active();
+  cursor_.instruction = &f_.instructions[f_.blocks[x].begin];
+  masks_.set_active(masks_.waiting_at(x));
+  body();
+  cursor_.instruction = saved;
+  masks_.set_active(here);
+}
+
+/// The lanes in m.going execute the operation; the rest of the group stays at the block.
+void Meetings::continue_with(const Meeting& m) {
+  auto* going = ir_.CreateLoad(ir_.getInt32Ty(), m.going);
+  auto* staying = ir_.CreateAnd(masks_.bits(masks_.active()), ir_.CreateNot(going));
+  masks_.add_waiting(cursor_.block, masks_.from_bits(staying));
+  masks_.set_active(masks_.from_bits(going));
+  met_ = &m;
+  met_instruction_ = cursor_.instruction;
+}
+
+/// The active lanes wait here while others run.
+void Meetings::stay() {
+  masks_.add_waiting(cursor_.block, masks_.active());
+  flow_.go(plan_.with(cursor_.block, {cursor_.block}));
+}
+
+// ---- of the warp ----
+
+/// The active lanes' member masks; the whole warp where there are none.
+WarpValue Meetings::member_masks() {
+  const int members = cursor_.opcode().form->members;
+  if (members < 0) return WarpValue::uniform(Type::u32, ir_.getInt32(0xffffffff));
+  return registers_.read(static_cast<unsigned>(members));
+}
+
+bool Meetings::has_constant_members() const {
+  const int members = cursor_.opcode().form->members;
+  return members < 0 || plan_.constant(cursor_.operand(static_cast<unsigned>(members)));
+}
+
+/// All lanes that these masks name.
+llvm::Value* Meetings::named_members() {
+  WarpValue named = member_masks();
+  if (named.shape.uniform()) return values_.scalar(named).v;
   llvm::Value* all = nullptr;
-  for (unsigned p = 0; p < parts(); ++p) {
-    auto* v = part(named, p).v;
-    auto* joined =
-        ir.CreateOrReduce(ir.CreateSelect(active_[p], v, llvm::Constant::getNullValue(v->getType())));
-    all = all ? ir.CreateOr(all, joined) : joined;
+  for (unsigned p = 0; p < code_.parts(); ++p) {
+    auto* v = values_.part(named, p).v;
+    auto* none = llvm::Constant::getNullValue(v->getType());
+    auto* joined = ir_.CreateOrReduce(ir_.CreateSelect(masks_.active()[p], v, none));
+    all = all ? ir_.CreateOr(all, joined) : joined;
   }
   return all;
 }
 
-/// In a device function: an operation cannot wait for lanes outside the call, which wait for its end.
-void FunctionCompiler::check_members() {
-  if (f.is_entry || !holds_lanes(opcode()) || is_cta_barrier(*instruction) ||
-      is_cluster_barrier(*instruction))
-    return;
-  auto* outside = ir.CreateLoad(
-      ir.getInt32Ty(),
-      ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), warp_, offsetof(exec::WarpContext, outside_lanes)));
-  auto* missing = ir.CreateAnd(outside, named_members());
-  auto* executing_lanes = mask_bits(executing());
-  auto* waits = ir.CreateAnd(ir.CreateICmpNE(missing, ir.getInt32(0)),
-                             ir.CreateICmpNE(executing_lanes, ir.getInt32(0)));
-  if_then(waits, [&] {
-    fault(exec::FaultKind::unsupported, ir.CreateZExt(missing, ir.getInt64Ty()), first_lane(executing_lanes));
-  });
+void Meetings::meet_in_warp(Meeting& m) {
+  auto* i32 = ir_.getInt32Ty();
+  auto* zero = ir_.getInt32(0);
+  auto *released = code_.new_block("released"), *check = code_.new_block("check");
+  auto *hold = code_.new_block("hold"), *met = code_.new_block("met"),
+       *together = code_.new_block("together");
+  auto* here = masks_.bits(masks_.active());
+  auto* gathered = ir_.CreateLoad(i32, m.gathered);
+  auto* passing = ir_.CreateAnd(gathered, here);
+  ir_.CreateCondBr(ir_.CreateICmpNE(passing, zero), released, check);
+
+  ir_.SetInsertPoint(released);  // all came while these lanes waited
+  ir_.CreateStore(ir_.CreateAnd(gathered, ir_.CreateNot(passing)), m.gathered);
+  ir_.CreateStore(passing, m.going);
+  ir_.CreateBr(together);
+
+  ir_.SetInsertPoint(check);
+  auto* wanting = masks_.bits(registers_.executing());
+  const Arrived arrived = arrived_elsewhere(m);
+  auto* complete = complete_groups(m, wanting, arrived);
+  auto* unguarded = ir_.CreateAnd(here, ir_.CreateNot(wanting));  // the guard lets these pass
+  auto* going = ir_.CreateOr(ir_.CreateAnd(complete, here), unguarded);
+  ir_.CreateStore(going, m.going);
+  ir_.CreateCondBr(ir_.CreateICmpNE(going, zero), met, hold);
+
+  ir_.SetInsertPoint(hold);
+  stay();
+
+  ir_.SetInsertPoint(met);
+  release(m, complete, arrived);
+  ir_.CreateBr(together);
+
+  ir_.SetInsertPoint(together);
+  continue_with(m);
+}
+
+Meetings::Arrived Meetings::arrived_elsewhere(const Meeting& m) {
+  Arrived arrived;
+  for (BlockId x : m.places)
+    at_start_of(x, [&] {
+      auto* gone = ir_.CreateLoad(ir_.getInt32Ty(), meetings_.at(x).gathered);
+      arrived[x] = ir_.CreateAnd(masks_.bits(registers_.executing()), ir_.CreateNot(gone));
+    });
+  return arrived;
 }
 
 /// Lanes at the operation, here and at other places, whose members have all come; 0 where none have.
-/// @param arrived  lanes that wait for their members, by place
-llvm::Value* FunctionCompiler::complete_groups(const Meeting& m, llvm::Value* wanting,
-                                               const std::map<BlockId, llvm::Value*>& arrived) {
-  auto* i32 = ir.getInt32Ty();
+/// @param wanting  lanes here that execute it
+llvm::Value* Meetings::complete_groups(const Meeting& m, llvm::Value* wanting, const Arrived& arrived) {
   llvm::Value* at = wanting;
-  for (const auto& [x, lanes_there] : arrived) at = ir.CreateOr(at, lanes_there);
-  auto* present = lanes_inside();
-  auto missing = [&](llvm::Value* members, llvm::Value* same) {
-    return ir.CreateAnd(ir.CreateAnd(members, present), ir.CreateNot(same));
-  };
-  const Operand& mask_operand = operand(instruction->operand_count - 1u);
-  bool constant = plan.constant(mask_operand) != nullptr;
-  std::vector<llvm::Value*> masks;
-  WarpValue own = read(mask_operand);
-  for (unsigned p = 0; p < parts(); ++p) masks.push_back(part(own, p).v);
+  for (const auto& [x, lanes_there] : arrived) at = ir_.CreateOr(at, lanes_there);
+  auto* present = masks_.inside();
+  bool constant = has_constant_members();
+  const WarpValue own = member_masks();
+  std::vector<llvm::Value*> masks = values_.vectors(own);
   for (BlockId x : m.places)
     at_start_of(x, [&] {
-      const Operand& there = operand(instruction->operand_count - 1u);
-      constant = constant && plan.constant(there);
-      WarpValue theirs = read(there);
-      for (unsigned p = 0; p < parts(); ++p)
-        masks[p] = ir.CreateSelect(active_[p], part(theirs, p).v, masks[p]);
+      constant = constant && has_constant_members();
+      WarpValue theirs = member_masks();
+      for (unsigned p = 0; p < code_.parts(); ++p)
+        masks[p] = ir_.CreateSelect(masks_.active()[p], values_.part(theirs, p).v, masks[p]);
     });
-  if (constant) {  // places with other constants are none to meet at
-    auto* none = ir.CreateICmpEQ(missing(scalar(own).v, at), ir.getInt32(0));
-    return ir.CreateSelect(none, at, ir.getInt32(0));
-  }
-  auto* array = spill_parts(masks);
-  auto* left = entry_alloca(i32, "left");
-  auto* complete = entry_alloca(i32, "complete");
-  ir.CreateStore(wanting, left);
-  ir.CreateStore(ir.getInt32(0), complete);
-  for_each_lane(wanting, [&](llvm::Value* lane) {
-    auto* rest = ir.CreateLoad(i32, left);
-    auto* is_left = ir.CreateAnd(ir.CreateLShr(rest, lane), ir.getInt32(1));
-    if_then(ir.CreateICmpNE(is_left, ir.getInt32(0)), [&] {
-      auto* members = load_lane(array, i32, lane);
+  if (!constant) return complete_by_mask(masks, wanting, at, present);
+  return if_complete(values_.scalar(own).v, at, present);  // places with other constants are none to meet at
+}
+
+/// The group if all its members have come that are there, else 0.
+llvm::Value* Meetings::if_complete(llvm::Value* members, llvm::Value* group, llvm::Value* present) {
+  auto* missing = ir_.CreateAnd(ir_.CreateAnd(members, present), ir_.CreateNot(group));
+  return ir_.CreateSelect(ir_.CreateICmpEQ(missing, ir_.getInt32(0)), group, ir_.getInt32(0));
+}
+
+/// Lanes of each mask for themselves.
+llvm::Value* Meetings::complete_by_mask(const std::vector<llvm::Value*>& masks, llvm::Value* wanting,
+                                        llvm::Value* at, llvm::Value* present) {
+  auto* i32 = ir_.getInt32Ty();
+  auto* array = values_.spill_parts(masks);
+  auto* left = code_.entry_alloca(i32, "left");
+  auto* complete = code_.entry_alloca(i32, "complete");
+  ir_.CreateStore(wanting, left);
+  ir_.CreateStore(ir_.getInt32(0), complete);
+  loops_.for_each(wanting, [&](llvm::Value* lane) {
+    auto* rest = ir_.CreateLoad(i32, left);
+    auto* is_left = ir_.CreateAnd(ir_.CreateLShr(rest, lane), ir_.getInt32(1));
+    code_.if_then(ir_.CreateICmpNE(is_left, ir_.getInt32(0)), [&] {
+      auto* members = values_.load_lane(array, i32, lane);
       Mask equal;
-      for (unsigned p = 0; p < parts(); ++p) equal.push_back(ir.CreateICmpEQ(masks[p], splat(members)));
-      auto* same = ir.CreateAnd(mask_bits(equal), at);
-      ir.CreateStore(ir.CreateAnd(rest, ir.CreateNot(same)), left);
-      auto* before = ir.CreateLoad(i32, complete);
-      auto* none = ir.CreateICmpEQ(missing(members, same), ir.getInt32(0));
-      ir.CreateStore(ir.CreateOr(before, ir.CreateSelect(none, same, ir.getInt32(0))), complete);
+      for (unsigned p = 0; p < code_.parts(); ++p)
+        equal.push_back(ir_.CreateICmpEQ(masks[p], code_.splat(members)));
+      auto* same = ir_.CreateAnd(masks_.bits(equal), at);
+      ir_.CreateStore(ir_.CreateAnd(rest, ir_.CreateNot(same)), left);
+      auto* before = ir_.CreateLoad(i32, complete);
+      ir_.CreateStore(ir_.CreateOr(before, if_complete(members, same, present)), complete);
     });
   });
-  return ir.CreateLoad(i32, complete);
+  return ir_.CreateLoad(i32, complete);
 }
 
 /// What the lanes bring that meet, per part: each from its own place.
-std::vector<llvm::Value*> FunctionCompiler::gather_brought(const Meeting& m) {
-  unsigned k = brought_operand(*instruction);
+std::vector<llvm::Value*> Meetings::gather_brought(const Meeting& m) {
+  unsigned k = brought_operand(*cursor_.instruction);
   std::vector<llvm::Value*> values;
   auto take = [&](unsigned p) {
-    Val v = part(read(k), p);
+    Val v = values_.part(registers_.read(k), p);
     return v.type == Type::pred ? v.v : v.as(isa::bits_type(v.bits())).v;
   };
-  for (unsigned p = 0; p < parts(); ++p) values.push_back(take(p));
+  for (unsigned p = 0; p < code_.parts(); ++p) values.push_back(take(p));
   for (BlockId x : m.places)
     at_start_of(x, [&] {
-      for (unsigned p = 0; p < parts(); ++p) values[p] = ir.CreateSelect(active_[p], take(p), values[p]);
+      for (unsigned p = 0; p < code_.parts(); ++p)
+        values[p] = ir_.CreateSelect(masks_.active()[p], take(p), values[p]);
     });
   return values;
 }
 
 /// Every place of those that meet keeps what all brought, until its own lanes have gone on.
-void FunctionCompiler::release(const Meeting& m, llvm::Value* complete,
-                               const std::map<BlockId, llvm::Value*>& arrived) {
-  auto* i32 = ir.getInt32Ty();
+void Meetings::release(const Meeting& m, llvm::Value* complete, const Arrived& arrived) {
   auto brought = m.values.empty() ? std::vector<llvm::Value*>{} : gather_brought(m);
-  auto keep = [&](Meeting& place, llvm::Value* lanes_there) {
-    auto* concerned = ir.CreateSelect(ir.CreateICmpNE(lanes_there, ir.getInt32(0)), complete, ir.getInt32(0));
-    Mask which = mask_from_bits(concerned);
-    for (unsigned p = 0; p < place.values.size(); ++p) {
-      llvm::Value* old = ir.CreateLoad(place.values[p]->getAllocatedType(), place.values[p]);
-      bool predicate = brought[p]->getType()->getScalarType()->isIntegerTy(1);
-      auto* v = ir.CreateSelect(which[p], brought[p], predicate ? mask_from_storage(old) : old);
-      ir.CreateStore(predicate ? mask_to_storage(v) : v, place.values[p]);
-    }
-    auto* waiting = ir.CreateLoad(i32, place.gathered);
-    auto* known = ir.CreateSelect(ir.CreateICmpEQ(waiting, ir.getInt32(0)), ir.getInt32(0),
-                                  ir.CreateLoad(i32, place.members));
-    ir.CreateStore(ir.CreateOr(known, concerned), place.members);
-    return waiting;
-  };
   for (BlockId x : m.places) {
     Meeting& place = meetings_.at(x);
-    auto* released = ir.CreateAnd(arrived.at(x), complete);
-    auto* waiting = keep(place, released);
-    ir.CreateStore(ir.CreateOr(waiting, released), place.gathered);
+    auto* released = ir_.CreateAnd(arrived.at(x), complete);
+    auto* waiting = keep_brought(place, released, complete, brought);
+    ir_.CreateStore(ir_.CreateOr(waiting, released), place.gathered);
   }
-  keep(meetings_.at(block), complete);
+  keep_brought(meetings_.at(cursor_.block), complete, complete, brought);
 }
 
-void FunctionCompiler::meet_in_warp(Meeting& m) {
-  auto* i32 = ir.getInt32Ty();
-  auto* zero = ir.getInt32(0);
-  auto new_block = [&](const char* name) {
-    return llvm::BasicBlock::Create(ir.getContext(), name, function_);
-  };
-  auto *released = new_block("released"), *check = new_block("check"), *hold = new_block("hold"),
-       *met = new_block("met"), *together = new_block("together");
-  auto* here = mask_bits(active_);
-  auto* gathered = ir.CreateLoad(i32, m.gathered);
-  auto* passing = ir.CreateAnd(gathered, here);
-  ir.CreateCondBr(ir.CreateICmpNE(passing, zero), released, check);
-
-  ir.SetInsertPoint(released);  // all came while these lanes waited
-  ir.CreateStore(ir.CreateAnd(gathered, ir.CreateNot(passing)), m.gathered);
-  ir.CreateStore(passing, m.going);
-  ir.CreateBr(together);
-
-  ir.SetInsertPoint(check);
-  auto* wanting = mask_bits(executing());
-  std::map<BlockId, llvm::Value*> arrived;
-  for (BlockId x : m.places)
-    at_start_of(x, [&] {
-      auto* gone = ir.CreateLoad(i32, meetings_.at(x).gathered);
-      arrived[x] = ir.CreateAnd(mask_bits(executing()), ir.CreateNot(gone));
-    });
-  auto* complete = complete_groups(m, wanting, arrived);
-  auto* unguarded = ir.CreateAnd(here, ir.CreateNot(wanting));  // the guard lets these pass
-  auto* going = ir.CreateOr(ir.CreateAnd(complete, here), unguarded);
-  ir.CreateStore(going, m.going);
-  ir.CreateCondBr(ir.CreateICmpNE(going, zero), met, hold);
-
-  ir.SetInsertPoint(hold);
-  add_lanes(block, active_);
-  go(plan.with(block, {block}));
-
-  ir.SetInsertPoint(met);
-  release(m, complete, arrived);
-  ir.CreateBr(together);
-
-  ir.SetInsertPoint(together);
-  continue_with(m);
-}
-
-/// The lanes in m.going execute the operation; the rest of the group stays at the block.
-void FunctionCompiler::continue_with(const Meeting& m) {
-  auto* going = ir.CreateLoad(ir.getInt32Ty(), m.going);
-  add_lanes(block, mask_from_bits(ir.CreateAnd(mask_bits(active_), ir.CreateNot(going))));
-  active_ = mask_from_bits(going);
-  met_ = &m;
-  met_instruction_ = instruction;
-}
-
-Mask FunctionCompiler::participants() {
-  if (!met_ || met_instruction_ != instruction) return executing();
-  return mask_from_bits(ir.CreateLoad(ir.getInt32Ty(), met_->members));
-}
-
-WarpValue FunctionCompiler::collective(unsigned k) {
-  if (!met_ || met_instruction_ != instruction || k != brought_operand(*instruction)) return read(k);
-  WarpValue value;
-  value.shape = Shape::varying();
-  value.type = operand(k).type;
-  for (auto* a : met_->values) {
-    llvm::Value* v = ir.CreateLoad(a->getAllocatedType(), a);
-    value.parts.push_back(value.type == Type::pred ? mask_from_storage(v) : v);
+/// @returns  the lanes that waited there already to go on
+llvm::Value* Meetings::keep_brought(Meeting& place, llvm::Value* lanes_there, llvm::Value* complete,
+                                    const std::vector<llvm::Value*>& brought) {
+  auto* i32 = ir_.getInt32Ty();
+  auto* zero = ir_.getInt32(0);
+  auto* concerned = ir_.CreateSelect(ir_.CreateICmpNE(lanes_there, zero), complete, zero);
+  Mask which = masks_.from_bits(concerned);
+  for (unsigned p = 0; p < place.values.size(); ++p) {
+    llvm::Value* old = ir_.CreateLoad(place.values[p]->getAllocatedType(), place.values[p]);
+    const bool predicate = brought[p]->getType()->getScalarType()->isIntegerTy(1);
+    auto* v = ir_.CreateSelect(which[p], brought[p], predicate ? masks_.from_storage(old) : old);
+    ir_.CreateStore(predicate ? masks_.to_storage(v) : v, place.values[p]);
   }
-  return value;
+  auto* waiting = ir_.CreateLoad(i32, place.gathered);
+  auto* known = ir_.CreateSelect(ir_.CreateICmpEQ(waiting, zero), zero, ir_.CreateLoad(i32, place.members));
+  ir_.CreateStore(ir_.CreateOr(known, concerned), place.members);
+  return waiting;
 }
 
 // ---- barriers of the block that a warp reaches on several paths ----
 
-llvm::Value* FunctionCompiler::barrier_field(llvm::Value* barrier, std::size_t offset, const char* name) {
-  auto* at = ir.CreateMul(barrier, ir.getInt32(sizeof(exec::Barrier)));
-  at = ir.CreateAdd(at,
-                    ir.getInt32(static_cast<std::uint32_t>(offsetof(exec::CtaContext, barriers) + offset)));
-  auto* load = ir.CreateLoad(ir.getInt32Ty(), ir.CreateGEP(ir.getInt8Ty(), cta_, at), name);
-  load->setVolatile(true);  // other warps change it while this one waits
-  return load;
-}
-
-llvm::Value* FunctionCompiler::met_barrier() {
-  if (!met_ || met_instruction_ != instruction) return nullptr;
-  return ir.CreateLoad(ir.getInt32Ty(), met_->barrier);
-}
-
-llvm::Value* FunctionCompiler::of_first(unsigned k, llvm::Value* bits) {
-  if (!present(k)) return ir.getInt32(0);
-  WarpValue v = read(k);
-  if (v.shape.uniform()) return scalar(v).v;
-  return load_lane(spill(v), ir.getInt32Ty(), first_lane(bits));
-}
-
-llvm::Value* FunctionCompiler::first_lane(llvm::Value* bits) {
-  auto* lane = ir.CreateIntrinsic(llvm::Intrinsic::cttz, {ir.getInt32Ty()}, {bits, ir.getFalse()});
-  return ir.CreateAnd(lane, ir.getInt32(31));
-}
-
 /// Lanes that have joined a phase which is not over.
-llvm::Value* FunctionCompiler::waiting_at_barrier(const Meeting& m) {
-  auto* i32 = ir.getInt32Ty();
-  auto* joined = ir.CreateLoad(i32, m.gathered);
-  auto* now = barrier_field(ir.CreateLoad(i32, m.barrier), offsetof(exec::Barrier, generation), "phase");
-  auto* same = ir.CreateICmpEQ(now, ir.CreateLoad(i32, m.members));
-  return ir.CreateSelect(same, joined, ir.getInt32(0));
+llvm::Value* Meetings::waiting_at_barrier(const Meeting& m) {
+  auto* i32 = ir_.getInt32Ty();
+  auto* joined = ir_.CreateLoad(i32, m.gathered);
+  auto* now =
+      context_.barrier_field(ir_.CreateLoad(i32, m.barrier), offsetof(exec::Barrier, generation), "phase");
+  auto* same = ir_.CreateICmpEQ(now, ir_.CreateLoad(i32, m.members));
+  return ir_.CreateSelect(same, joined, ir_.getInt32(0));
 }
 
 /// Each group is counted when it comes and waits for the end of its phase; the warp as a whole waits only
 /// when all its lanes do. Here m.gathered are the lanes counted, m.members the phase they were counted in.
-void FunctionCompiler::meet_at_barrier(Meeting& m) {
-  auto* i32 = ir.getInt32Ty();
-  auto* zero = ir.getInt32(0);
-  auto new_block = [&](const char* name) {
-    return llvm::BasicBlock::Create(ir.getContext(), name, function_);
-  };
-  auto *hold = new_block("hold"), *together = new_block("together");
-  auto* here = mask_bits(active_);
-  auto* wanting = mask_bits(executing());
-  auto* joined = ir.CreateLoad(i32, m.gathered);
-  auto* over = ir.CreateAnd(ir.CreateICmpNE(joined, zero), ir.CreateICmpEQ(waiting_at_barrier(m), zero));
-  auto* fresh = ir.CreateAnd(wanting, ir.CreateNot(joined));
-  unsigned first = brought_operand(*instruction);
-  auto* barrier = of_first(first, fresh);
+void Meetings::meet_at_barrier(Meeting& m) {
+  auto* i32 = ir_.getInt32Ty();
+  auto* zero = ir_.getInt32(0);
+  auto *hold = code_.new_block("hold"), *together = code_.new_block("together");
+  auto* here = masks_.bits(masks_.active());
+  auto* wanting = masks_.bits(registers_.executing());
+  auto* joined = ir_.CreateLoad(i32, m.gathered);
+  auto* over = ir_.CreateAnd(ir_.CreateICmpNE(joined, zero), ir_.CreateICmpEQ(waiting_at_barrier(m), zero));
+  auto* fresh = ir_.CreateAnd(wanting, ir_.CreateNot(joined));
+  auto* barrier = registers_.read_in_first(brought_operand(*cursor_.instruction), fresh);
   // Lanes for another barrier wait until those counted before them have gone on.
   auto* free =
-      ir.CreateOr(ir.CreateICmpEQ(joined, zero), ir.CreateICmpEQ(barrier, ir.CreateLoad(i32, m.barrier)));
-  auto* may_join = ir.CreateAnd(ir.CreateAnd(ir.CreateNot(over), free), ir.CreateICmpNE(fresh, zero));
-  if_then(may_join, [&] {
-    llvm::Value* held = zero;
-    if (present(first + 2)) {
-      WarpValue predicate = read(first + 2);
-      Mask holds = active_;
-      for (unsigned p = 0; p < parts(); ++p) holds[p] = ir.CreateAnd(holds[p], part(predicate, p).v);
-      held = ir.CreateAnd(mask_bits(holds), fresh);
-    }
-    auto* phase =
-        call_service(exec::Service::barrier_join, {barrier, of_first(first + 1, fresh), fresh, held});
-    ir.CreateStore(phase, m.members);
-    ir.CreateStore(barrier, m.barrier);
-    ir.CreateStore(ir.CreateOr(joined, fresh), m.gathered);
-  });
-  auto* counted = ir.CreateLoad(i32, m.gathered);
+      ir_.CreateOr(ir_.CreateICmpEQ(joined, zero), ir_.CreateICmpEQ(barrier, ir_.CreateLoad(i32, m.barrier)));
+  auto* may_join = ir_.CreateAnd(ir_.CreateAnd(ir_.CreateNot(over), free), ir_.CreateICmpNE(fresh, zero));
+  code_.if_then(may_join, [&] { join_barrier(m, barrier, fresh, joined); });
+  auto* counted = ir_.CreateLoad(i32, m.gathered);
   auto* still = waiting_at_barrier(m);
-  auto* unguarded = ir.CreateAnd(here, ir.CreateNot(wanting));
-  auto* done = ir.CreateAnd(counted, ir.CreateNot(still));
-  auto* going = ir.CreateOr(ir.CreateAnd(done, here), unguarded);
-  ir.CreateStore(going, m.going);
-  ir.CreateStore(still, m.gathered);
-  ir.CreateCondBr(ir.CreateICmpNE(going, zero), together, hold);
+  auto* unguarded = ir_.CreateAnd(here, ir_.CreateNot(wanting));
+  auto* done = ir_.CreateAnd(counted, ir_.CreateNot(still));
+  auto* going = ir_.CreateOr(ir_.CreateAnd(done, here), unguarded);
+  ir_.CreateStore(going, m.going);
+  ir_.CreateStore(still, m.gathered);
+  ir_.CreateCondBr(ir_.CreateICmpNE(going, zero), together, hold);
 
-  ir.SetInsertPoint(hold);
+  ir_.SetInsertPoint(hold);
+  wait_if_all_do(m, still);
+  stay();
+
+  ir_.SetInsertPoint(together);
+  continue_with(m);
+}
+
+/// Lanes that have come are counted. @param joined  those that have been counted before
+void Meetings::join_barrier(const Meeting& m, llvm::Value* barrier, llvm::Value* fresh, llvm::Value* joined) {
+  const unsigned first = brought_operand(*cursor_.instruction);
+  llvm::Value* held = ir_.getInt32(0);
+  if (cursor_.present(first + 2)) {
+    WarpValue predicate = registers_.read(first + 2);
+    Mask holds = masks_.active();
+    for (unsigned p = 0; p < code_.parts(); ++p)
+      holds[p] = ir_.CreateAnd(holds[p], values_.part(predicate, p).v);
+    held = ir_.CreateAnd(masks_.bits(holds), fresh);
+  }
+  auto* threads = registers_.read_in_first(first + 1, fresh);
+  auto* phase = context_.call_service(exec::Service::barrier_join, {barrier, threads, fresh, held});
+  ir_.CreateStore(phase, m.members);
+  ir_.CreateStore(barrier, m.barrier);
+  ir_.CreateStore(ir_.CreateOr(joined, fresh), m.gathered);
+}
+
+/// The warp waits where none of its lanes can go on. @param still  lanes here that wait
+void Meetings::wait_if_all_do(const Meeting& m, llvm::Value* still) {
+  auto* zero = ir_.getInt32(0);
   llvm::Value* waiting = still;
   auto bit = [&](const Meeting& place, llvm::Value* lanes_there) {
-    auto* one = ir.CreateShl(ir.getInt32(1), ir.CreateLoad(i32, place.barrier));
-    return ir.CreateSelect(ir.CreateICmpNE(lanes_there, zero), one, zero);
+    auto* one = ir_.CreateShl(ir_.getInt32(1), ir_.CreateLoad(ir_.getInt32Ty(), place.barrier));
+    return ir_.CreateSelect(ir_.CreateICmpNE(lanes_there, zero), one, zero);
   };
   llvm::Value* barriers = bit(m, still);
   for (BlockId x : m.places) {
     const Meeting& place = meetings_.at(x);
     auto* there = waiting_at_barrier(place);
-    barriers = ir.CreateOr(barriers, bit(place, there));
-    waiting = ir.CreateOr(waiting, there);
+    barriers = ir_.CreateOr(barriers, bit(place, there));
+    waiting = ir_.CreateOr(waiting, there);
   }
-  if_then(ir.CreateICmpEQ(ir.CreateAnd(lanes_inside(), ir.CreateNot(waiting)), zero),
-          [&] { call_service(exec::Service::barrier_wait, {barriers}); });
-  add_lanes(block, active_);
-  go(plan.with(block, {block}));
+  code_.if_then(ir_.CreateICmpEQ(ir_.CreateAnd(masks_.inside(), ir_.CreateNot(waiting)), zero),
+                [&] { context_.call_service(exec::Service::barrier_wait, {barriers}); });
+}
 
-  ir.SetInsertPoint(together);
-  continue_with(m);
+// ---- barriers of the cluster ----
+
+/// At barrier.cluster.wait, where other lanes of the warp may be elsewhere: those whose phase is over go on,
+/// the rest stays; the warp as a whole waits only when all its lanes do.
+void Meetings::hold_for_cluster() {
+  auto* i32 = ir_.getInt32Ty();
+  auto* zero = ir_.getInt32(0);
+  auto* slot = code_.entry_alloca(i32, "waiting");
+  auto* hold = code_.new_block("hold");
+  auto* together = code_.new_block("together");
+  auto* here = masks_.bits(masks_.active());
+  auto* wanting = masks_.bits(registers_.executing());
+  ir_.CreateStore(zero, slot);
+  code_.if_then(ir_.CreateICmpNE(wanting, zero), [&] {
+    auto* waiting = context_.call_service(exec::Service::cluster_waiting, {wanting});
+    ir_.CreateStore(waiting, slot);
+    code_.if_then(ir_.CreateICmpEQ(waiting, masks_.inside()), [&] {
+      context_.call_service(exec::Service::cluster_wait, {waiting});
+      ir_.CreateStore(zero, slot);
+    });
+  });
+  auto* going = ir_.CreateAnd(here, ir_.CreateNot(ir_.CreateLoad(i32, slot)));
+  ir_.CreateCondBr(ir_.CreateICmpNE(going, zero), together, hold);
+
+  ir_.SetInsertPoint(hold);
+  context_.call_service(exec::Service::yield, {});
+  stay();
+
+  ir_.SetInsertPoint(together);
+  masks_.add_waiting(cursor_.block, masks_.from_bits(ir_.CreateAnd(here, ir_.CreateNot(going))));
+  masks_.set_active(masks_.from_bits(going));
+  waited_ = cursor_.instruction;
 }
 
 }  // namespace raddle::jit

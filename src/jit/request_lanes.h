@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "jit/function.h"
+#include "jit/warp_emitter.h"
 
 namespace raddle::jit {
 
@@ -15,7 +15,7 @@ class RequestLanes {
   static constexpr std::size_t kRow = sizeof(std::uint32_t) * exec::kWarpSize;
 
   /// @param bytes  of the structure
-  RequestLanes(FunctionCompiler& f, std::size_t bytes);
+  RequestLanes(WarpEmitter& e, std::size_t bytes);
 
   /// Writes an operand's lanes to the array of `bits`-wide integers at `offset`.
   void put(std::size_t offset, unsigned bits, const ptx::Operand& source);
@@ -32,7 +32,7 @@ class RequestLanes {
   llvm::Value* at(std::size_t offset, unsigned bits, unsigned part);
   llvm::FixedVectorType* vector(unsigned bits);
 
-  FunctionCompiler& f_;
+  WarpEmitter& e_;
   llvm::Value* base_;
 };
 

@@ -1,12 +1,13 @@
-// lowering_of, of the plain lane rows, and emission_of, of the rows that the driver executes itself (memory,
-// warp collectives, barriers, services): made from rows.def. A row without its lower<Op> or emit<Op> fails to
-// link and the message names the op. Branches and calls are control.cpp's and calls.cpp's.
+// lowering_of, of the plain lane rows, and emission_of, of rows that concern the warp (memory, collectives,
+// barriers, services): made from rows.def. A row without its lower<Op> or emit<Op> fails to link and the
+// message names the op. Branches are Terminators' business, calls Calls'.
 #include <array>
 
 #include "isa/op.h"
 #include "isa/where.h"
-#include "jit/function.h"
+#include "jit/emitter.h"
 #include "jit/plain_lane.h"
+#include "jit/warp_emitter.h"
 
 namespace raddle::jit {
 
@@ -14,7 +15,7 @@ namespace raddle::jit {
   template <>                   \
   void lower<Op::id>(Emitter&); \
   template <>                   \
-  void emit<Op::id>(FunctionCompiler&);
+  void emit<Op::id>(WarpEmitter&);
 #include "isa/ops.def"
 #undef PTX_OP
 

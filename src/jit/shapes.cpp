@@ -394,6 +394,13 @@ Shape FunctionPlan::result_shape(const ptx::Instruction& i) const {
   return all_uniform ? Shape::uniform_value() : Shape::varying();
 }
 
+Shape FunctionPlan::computed_shape(const ptx::Instruction& i) const {
+  const Shape result = result_shape(i);
+  const Operand& d = function.operands_of(i)[0];
+  const bool is_kept = d.kind != Operand::Kind::reg || shapes_[d.index].affine;
+  return result.checked && !is_kept ? Shape::varying() : result;
+}
+
 bool FunctionPlan::update_shapes() {
   bool changed = false;
   auto set = [&](ptx::RegisterId r, Shape s) {

@@ -142,7 +142,7 @@ class Checks(unittest.TestCase):
         self.write("src/ptx/device_services.def", 'DEVICE_SERVICE(malloc, "malloc", 8, 8)\n')
         self.accepts("one_place")
         for text, instead in (("case isa::SpecialRegister::tid:", "row"), ("offsetof(exec::Services, poll)", "signature_of"),
-                              ('if (name == "vprintf")', "find_device_service")):
+                              ('if (name == "vprintf")', "find_device_service"), ("e.code.pointer(x)", "Addresses::begin")):
             self.write("src/jit/a.cpp", text + "\n")
             self.rejects("one_place", instead)
 

@@ -2,7 +2,7 @@
 #include <array>
 
 #include "isa/op.h"
-#include "jit/function.h"
+#include "jit/warp_emitter.h"
 
 namespace raddle::jit {
 namespace {
@@ -36,10 +36,10 @@ Source source_of(Mod mode, unsigned lane, unsigned b, unsigned c) {
   return {in_range ? static_cast<unsigned>(j) : lane, in_range};
 }
 
-void shuffle_constant(FunctionCompiler& f, Mod mode, const WarpValue& a, unsigned b, unsigned c) {
-  auto& ir = f.ir;
+void shuffle_constant(WarpEmitter& e, Mod mode, const WarpValue& a, unsigned b, unsigned c) {
+  auto& ir = e.ir;
   std::vector<llvm::Value*> parts;
-  for (unsigned p = 0; p < f.parts(); ++p) parts.push_back(f.part(a, p).as(Type::b32).v);
+  for (unsigned p = 0; p < e.parts(); ++p) parts.push_back(e.part(a, p).as(Type::b32).v);
   std::vector<llvm::Value*> whole = parts;
   while (whole.size() > 1) {  // join pairs until one vector holds the warp
     std::vector<llvm::Value*> joined;
@@ -52,34 +52,33 @@ void shuffle_constant(FunctionCompiler& f, Mod mode, const WarpValue& a, unsigne
     whole = joined;
   }
   std::vector<llvm::Value*> moved, valid;
-  for (unsigned p = 0; p < f.parts(); ++p) {
+  for (unsigned p = 0; p < e.parts(); ++p) {
     std::vector<int> index;
     std::vector<llvm::Constant*> in_range;
-    for (unsigned l = 0; l < f.lanes(); ++l) {
-      Source s = source_of(mode, p * f.lanes() + l, b, c);
+    for (unsigned l = 0; l < e.lanes(); ++l) {
+      Source s = source_of(mode, p * e.lanes() + l, b, c);
       index.push_back(static_cast<int>(s.lane));
       in_range.push_back(ir.getInt1(s.in_range));
     }
     moved.push_back(ir.CreateShuffleVector(whole[0], index));
     valid.push_back(llvm::ConstantVector::get(in_range));
   }
-  f.write_parts(f.operand(0), Type::b32, moved);
-  if (f.wants(1)) f.write_parts(f.operand(1), Type::pred, valid);
+  e.out(0, Type::b32, moved);
+  if (e.wants(1)) e.out(1, Type::pred, valid);
 }
 
-void shuffle_dynamic(FunctionCompiler& f, Mod mode, const WarpValue& a, const WarpValue& b,
-                     const WarpValue& c) {
-  auto& ir = f.ir;
-  auto* array = f.spill_parts([&] {
+void shuffle_dynamic(WarpEmitter& e, Mod mode, const WarpValue& a, const WarpValue& b, const WarpValue& c) {
+  auto& ir = e.ir;
+  auto* array = e.values.spill_parts([&] {
     std::vector<llvm::Value*> parts;
-    for (unsigned p = 0; p < f.parts(); ++p) parts.push_back(f.part(a, p).as(Type::b32).v);
+    for (unsigned p = 0; p < e.parts(); ++p) parts.push_back(e.part(a, p).as(Type::b32).v);
     return parts;
   }());
   std::vector<llvm::Value*> moved, valid;
-  for (unsigned p = 0; p < f.parts(); ++p) {
-    Val distance = f.part(b, p).as(Type::s32), control = f.part(c, p).as(Type::s32);
+  for (unsigned p = 0; p < e.parts(); ++p) {
+    Val distance = e.part(b, p).as(Type::s32), control = e.part(c, p).as(Type::s32);
     distance = distance & distance.like(31);
-    Val lane{&ir, f.lane_numbers(32, p), Type::s32};
+    Val lane{&ir, e.code.lane_numbers(32, p), Type::s32};
     Val clamp = control & control.like(31),
         segment = shift_right(control, control.like(8)) & control.like(31);
     Val lowest = lane & segment, highest = lowest | (clamp & ~segment);
@@ -92,36 +91,36 @@ void shuffle_dynamic(FunctionCompiler& f, Mod mode, const WarpValue& a, const Wa
     auto* i32 = ir.getInt32Ty();
     auto* pointers = ir.CreateGEP(i32, array, source.v);
     moved.push_back(
-        ir.CreateMaskedGather(llvm::FixedVectorType::get(i32, f.lanes()), pointers, llvm::Align(4)));
+        ir.CreateMaskedGather(llvm::FixedVectorType::get(i32, e.lanes()), pointers, llvm::Align(4)));
     valid.push_back(in_range.v);
   }
-  f.write_parts(f.operand(0), Type::b32, moved);
-  if (f.wants(1)) f.write_parts(f.operand(1), Type::pred, valid);
+  e.out(0, Type::b32, moved);
+  if (e.wants(1)) e.out(1, Type::pred, valid);
 }
 
-void shuffle(FunctionCompiler& f) {
-  Mod mode = f.opcode().get(ModKind::shuffle);
-  WarpValue a = f.collective(2), b = f.read(3), c = f.read(4);
+void shuffle(WarpEmitter& e) {
+  Mod mode = e.get(ModKind::shuffle);
+  WarpValue a = e.collective(2), b = e.in(3), c = e.in(4);
   auto constant = [](const WarpValue& v) {
     return v.shape.uniform() ? llvm::dyn_cast<llvm::ConstantInt>(v.bases[0]) : nullptr;
   };
   auto *distance = constant(b), *control = constant(c);
   if (distance && control)
-    shuffle_constant(f, mode, a, static_cast<unsigned>(distance->getZExtValue()),
+    shuffle_constant(e, mode, a, static_cast<unsigned>(distance->getZExtValue()),
                      static_cast<unsigned>(control->getZExtValue()));
   else
-    shuffle_dynamic(f, mode, a, b, c);
+    shuffle_dynamic(e, mode, a, b, c);
 }
 
 }  // namespace
 
 template <>
-void emit<Op::shfl_sync>(FunctionCompiler& f) {
-  shuffle(f);
+void emit<Op::shfl_sync>(WarpEmitter& e) {
+  shuffle(e);
 }
 template <>
-void emit<Op::shfl>(FunctionCompiler& f) {
-  shuffle(f);
+void emit<Op::shfl>(WarpEmitter& e) {
+  shuffle(e);
 }
 
 }  // namespace raddle::jit

@@ -2,9 +2,11 @@
 // worker only, so its atomics need no lock prefix (ADR 0012): plain read, operation, write.
 #include <llvm/IR/Intrinsics.h>
 
+#include <optional>
+
 #include "isa/op.h"
-#include "jit/function.h"
 #include "jit/vector_math.h"
+#include "jit/warp_emitter.h"
 
 namespace raddle::jit {
 namespace {
@@ -23,17 +25,17 @@ llvm::AtomicOrdering ordering_of(const isa::Opcode& opcode) {
 }
 
 struct Atomic {
-  FunctionCompiler& f;
+  WarpEmitter& e;
   Type type;
   bool plain;  ///< no other worker can touch the memory
   llvm::AtomicOrdering ordering;
 
-  Val value(llvm::Value* v) const { return Val{&f.ir, v, isa::bits_type(isa::bit_size(type))}.as(type); }
+  Val value(llvm::Value* v) const { return Val{&e.ir, v, isa::bits_type(isa::bit_size(type))}.as(type); }
   llvm::Value* bits(Val v) const { return v.as(isa::bits_type(isa::bit_size(type))).v; }
 
   /// The new value, on bits.
   llvm::Value* combine(Mod operation, llvm::Value* old, llvm::Value* b) const {
-    auto& ir = f.ir;
+    auto& ir = e.ir;
     if (has_halves()) return combine_halves(operation, old, b);
     Val x = value(old), y = value(b);
     switch (operation) {
@@ -66,7 +68,7 @@ struct Atomic {
   /// converted by vector_math: LLVM's own truncation calls a library that is not there, or flushes bf16's
   /// subnormals.
   llvm::Value* combine_halves(Mod operation, llvm::Value* old, llvm::Value* b) const {
-    auto& ir = f.ir;
+    auto& ir = e.ir;
     Type element = type == Type::f16 || type == Type::f16x2 ? Type::f16 : Type::bf16;
     auto* vector = llvm::FixedVectorType::get(ir.getInt16Ty(), isa::bit_size(type) / 16);
     auto halves = [&](llvm::Value* v) {
@@ -84,7 +86,7 @@ struct Atomic {
   }
 
   llvm::Value* run(Mod operation, llvm::Value* at, llvm::Value* b, llvm::Value* replacement) const {
-    auto& ir = f.ir;
+    auto& ir = e.ir;
     auto align = llvm::Align(isa::byte_size(type));
     if (plain) {
       auto* old = ir.CreateAlignedLoad(b->getType(), at, align);
@@ -133,7 +135,7 @@ struct Atomic {
   }
 
   llvm::Value* compare_loop(Mod operation, llvm::Value* at, llvm::Value* b) const {
-    auto& ir = f.ir;
+    auto& ir = e.ir;
     auto align = llvm::Align(isa::byte_size(type));
     auto* first = ir.CreateAlignedLoad(b->getType(), at, align);
     first->setAtomic(llvm::AtomicOrdering::Monotonic);
@@ -157,130 +159,123 @@ struct Atomic {
 /// One value per lane for a lane loop: an array in memory, or a scalar that all lanes share.
 struct LaneValues {
   llvm::Value* shared = nullptr;
-  llvm::Value* array = nullptr;
-  llvm::Value* of(FunctionCompiler& f, llvm::Type* type, llvm::Value* lane) const {
-    return shared ? shared : f.load_lane(array, type, lane);
-  }
+  std::optional<LaneArray> array;
+  llvm::Value* of(llvm::Value* lane) const { return shared ? shared : (*array)[lane]; }
 };
 
 /// The elements of a scalar or {vector} source, as integers.
-std::vector<LaneValues> spill_elements(FunctionCompiler& f, unsigned k, llvm::Type* element) {
+std::vector<LaneValues> spill_elements(WarpEmitter& e, unsigned k, llvm::Type* element) {
   std::vector<LaneValues> values;
-  for (const auto& operand : f.elements(k)) {
-    WarpValue v = f.read(operand);
+  for (const auto& operand : e.elements(k)) {
+    const WarpValue v = e.registers.read(operand);
     auto integer = [&](Val x, llvm::Type* type) {
-      return f.ir.CreateZExtOrTrunc(x.as(isa::bits_type(x.bits())).v, type);
+      return e.ir.CreateZExtOrTrunc(x.as(isa::bits_type(x.bits())).v, type);
     };
     if (v.shape.uniform()) {
-      values.push_back({.shared = integer(f.scalar_of_uniform(v), element)});
+      values.push_back({.shared = integer(e.scalar(v), element), .array = {}});
       continue;
     }
     std::vector<llvm::Value*> parts;
-    for (unsigned p = 0; p < f.parts(); ++p)
-      parts.push_back(integer(f.part(v, p), llvm::FixedVectorType::get(element, f.lanes())));
-    values.push_back({.array = f.spill_parts(parts)});
+    for (unsigned p = 0; p < e.parts(); ++p)
+      parts.push_back(integer(e.part(v, p), e.code.vector_of(element)));
+    values.push_back({.array = e.spill(parts)});
   }
   return values;
 }
 
 /// Where each lane's access goes.
 /// @param narrow  shared addresses are kept as the 32-bit offsets they came as
-std::function<llvm::Value*(llvm::Value* lane)> spill_addresses(FunctionCompiler& f, const WarpValue& address,
+std::function<llvm::Value*(llvm::Value* lane)> spill_addresses(WarpEmitter& e, const WarpValue& address,
                                                                bool narrow) {
-  auto& ir = f.ir;
+  auto& ir = e.ir;
   if (!narrow) {
-    auto* array = f.spill(address);
-    return [&f, array](llvm::Value* lane) { return f.pointer(f.load_lane(array, f.ir.getInt64Ty(), lane)); };
+    const LaneArray array = e.spill(address);
+    return [&e, array](llvm::Value* lane) { return e.code.pointer(array[lane]); };
   }
-  auto* base = f.shared_base();
-  auto* type = llvm::FixedVectorType::get(ir.getInt32Ty(), f.lanes());
+  auto* base = e.spaces.shared_base();
   std::vector<llvm::Value*> offsets;
-  for (unsigned p = 0; p < f.parts(); ++p)
-    offsets.push_back(ir.CreateTrunc(ir.CreateSub(f.part(address, p).v, f.splat(base)), type));
-  auto* array = f.spill_parts(offsets);
-  return [&f, array, base](llvm::Value* lane) {
-    auto* offset = f.ir.CreateZExt(f.load_lane(array, f.ir.getInt32Ty(), lane), f.ir.getInt64Ty());
-    return f.pointer(f.ir.CreateAdd(offset, base));
+  for (unsigned p = 0; p < e.parts(); ++p)
+    offsets.push_back(ir.CreateTrunc(ir.CreateSub(e.part(address, p).v, e.splat(base)), e.words()));
+  const LaneArray array = e.spill(offsets);
+  return [&e, array, base](llvm::Value* lane) {
+    auto* offset = e.ir.CreateZExt(array[lane], e.ir.getInt64Ty());
+    return e.code.pointer(e.ir.CreateAdd(offset, base));
   };
 }
 
 /// Elements of a vector are separate accesses, made one after the other.
 /// @param destination  operand of the old value, or -1; then address, value(s) follow at `first`
-void atomic(FunctionCompiler& f, int destination, unsigned first, bool compare) {
-  auto& ir = f.ir;
-  Mod space = f.opcode().get(ModKind::space);
-  const bool shared = ptx::space_of(space) == ptx::Space::shared;
-  Type type = f.opcode().type(f.opcode().type_count - 1), bits = isa::bits_type(isa::bit_size(type));
-  Atomic op{f, type, shared && !f.context.kernel.clustered, ordering_of(f.opcode())};
-  ++f.context.statistics.memory_operations;
-  ++f.context.statistics.not_vectorised;
-  WarpValue address = f.address_of(f.operand(first), space);
-  const unsigned bytes = isa::byte_size(type) * static_cast<unsigned>(f.elements(first + 1).size());
-  f.check_remote(f.operand(first), space, address, bytes, f.executing());
-  f.trap_misaligned(f.operand(first), space, address, bytes);
-  auto* element = ir.getIntNTy(isa::bit_size(type));
-  // The bits that trap a misaligned address lie in its upper half.
-  const bool narrow = shared && (1u << f.plan.address_alignment(f.operand(first), space)) >= bytes;
-  auto place_of = spill_addresses(f, address, narrow);
-  auto b = spill_elements(f, first + 1, element);
-  auto c = compare ? spill_elements(f, first + 2, element) : std::vector<LaneValues>();
+void atomic(WarpEmitter& e, int destination, unsigned first, bool compare) {
+  auto& ir = e.ir;
+  const bool shared = ptx::space_of(e.get(ModKind::space)) == ptx::Space::shared;
+  const Type type = e.type(e.opcode().type_count - 1), bits = isa::bits_type(isa::bit_size(type));
+  const Atomic op{e, type, shared && !e.kernel.clustered, ordering_of(e.opcode())};
+  ++e.statistics.memory_operations;
+  ++e.statistics.not_vectorised;
+  const WarpAccess access = e.addresses.begin(e.operand(first));
+  auto* element = e.code.lane_type(type);
+  // What traps a misaligned address lies in its upper half.
+  const bool narrow = shared && e.addresses.is_aligned(e.operand(first), access.access.bytes);
+  auto place_of = spill_addresses(e, access.address, narrow);
+  const auto b = spill_elements(e, first + 1, element);
+  const auto c = compare ? spill_elements(e, first + 2, element) : std::vector<LaneValues>();
   std::vector<ptx::Operand> destinations;
-  if (destination >= 0 && f.wants(static_cast<unsigned>(destination)))
-    destinations = f.elements(static_cast<unsigned>(destination));
-  std::vector<llvm::Value*> results;
-  for (std::size_t k = 0; k < destinations.size(); ++k)
-    results.push_back(f.entry_alloca(llvm::ArrayType::get(element, exec::kWarpSize), "old", 64));
-  Mod operation = f.opcode().get(ModKind::operation);
+  if (destination >= 0 && e.wants(static_cast<unsigned>(destination)))
+    destinations = e.elements(static_cast<unsigned>(destination));
+  std::vector<LaneArray> results;
+  for (std::size_t k = 0; k < destinations.size(); ++k) results.push_back(e.lane_array(element, "old"));
+  const Mod operation = e.get(ModKind::operation);
   auto one_lane = [&](llvm::Value* lane) {
     auto* at = place_of(lane);
     for (unsigned k = 0; k < b.size(); ++k) {
       auto* place = k ? ir.CreateConstGEP1_32(element, at, k) : at;
-      auto* old =
-          op.run(operation, place, b[k].of(f, element, lane), compare ? c[k].of(f, element, lane) : nullptr);
-      if (!results.empty()) f.store_lane(results[k], old, lane);
+      auto* value = b[k].of(lane);
+      auto* old = op.run(operation, place, value, compare ? c[k].of(lane) : nullptr);
+      if (!results.empty()) results[k].set(lane, old);
     }
   };
-  auto* running = f.mask_bits(f.executing());
+  auto* running = e.bits(e.executing()).v;
   // The others wait for the bus, or are long.
   const bool is_short = op.plain && b.size() == 1 && !op.has_halves();
-  is_short ? f.for_each_lane_unrolled(running, one_lane) : f.for_each_marked_lane(running, one_lane);
-  for (std::size_t k = 0; k < results.size(); ++k) f.write_spilled(destinations[k], bits, results[k]);
+  is_short ? e.loops.for_each_unrolled(running, one_lane) : e.loops.for_each_marked(running, one_lane);
+  for (std::size_t k = 0; k < results.size(); ++k)
+    e.registers.write_parts(destinations[k], bits, results[k].parts());
 }
 
 }  // namespace
 
 template <>
-void emit<Op::atom>(FunctionCompiler& f) {
-  atomic(f, 0, 1, false);
+void emit<Op::atom>(WarpEmitter& e) {
+  atomic(e, 0, 1, false);
 }
 template <>
-void emit<Op::atom_cas>(FunctionCompiler& f) {
-  atomic(f, 0, 1, true);
+void emit<Op::atom_cas>(WarpEmitter& e) {
+  atomic(e, 0, 1, true);
 }
 template <>
-void emit<Op::atom_half>(FunctionCompiler& f) {
-  atomic(f, 0, 1, false);
+void emit<Op::atom_half>(WarpEmitter& e) {
+  atomic(e, 0, 1, false);
 }
 template <>
-void emit<Op::atom_vec>(FunctionCompiler& f) {
-  atomic(f, 0, 1, false);
+void emit<Op::atom_vec>(WarpEmitter& e) {
+  atomic(e, 0, 1, false);
 }
 template <>
-void emit<Op::red_vec>(FunctionCompiler& f) {
-  atomic(f, -1, 0, false);
+void emit<Op::red_vec>(WarpEmitter& e) {
+  atomic(e, -1, 0, false);
 }
 // One cmpxchg16b, which every processor of the x86-64-v2 level has; an exchange is a loop of them.
 template <>
-void emit<Op::atom_b128>(FunctionCompiler& f) {
-  atomic(f, 0, 1, f.opcode().has(Mod::cas));
+void emit<Op::atom_b128>(WarpEmitter& e) {
+  atomic(e, 0, 1, e.has(Mod::cas));
 }
 template <>
-void emit<Op::red>(FunctionCompiler& f) {
-  atomic(f, -1, 0, false);
+void emit<Op::red>(WarpEmitter& e) {
+  atomic(e, -1, 0, false);
 }
 template <>
-void emit<Op::red_half>(FunctionCompiler& f) {
-  atomic(f, -1, 0, false);
+void emit<Op::red_half>(WarpEmitter& e) {
+  atomic(e, -1, 0, false);
 }
 
 }  // namespace raddle::jit

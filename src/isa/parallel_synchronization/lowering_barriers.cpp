@@ -1,143 +1,152 @@
 // JIT: barriers of the CTA and of its cluster, and memory fences. A kernel of kind `regions` suspends at
 // `bar.sync 0`; elsewhere the machine's services block the warp's fiber.
 #include "isa/op.h"
-#include "jit/function.h"
+#include "jit/warp_emitter.h"
 
 namespace raddle::jit {
 namespace {
 
-using exec::Services;
-
 /// Runs `then` with the executing lanes' bits if there are any.
-void with_lanes(FunctionCompiler& f, const std::function<void(llvm::Value*)>& then) {
-  auto* bits = f.mask_bits(f.executing());
-  if (f.instruction->guard == ptx::kNone) return then(bits);
-  f.if_then(f.ir.CreateICmpNE(bits, f.ir.getInt32(0)), [&] { then(bits); });
+void with_lanes(WarpEmitter& e, const std::function<void(llvm::Value*)>& then) {
+  const Val lanes = e.bits(e.executing());
+  if (e.cursor.instruction->guard == ptx::kNone) return then(lanes.v);
+  e.if_any(lanes, [&] { then(lanes.v); });
 }
 
-void sync(FunctionCompiler& f) {
-  if (f.context.kernel.kind() == exec::BlockKind::regions) return f.emit_barrier_region();
-  if (f.met_barrier()) return;
-  auto* first = f.mask_bits(f.executing());
-  auto* id = f.of_first(0, first);
-  auto* threads = f.of_first(1, first);
-  with_lanes(f,
-             [&](llvm::Value* lanes) { f.call_service(exec::Service::barrier_sync, {id, threads, lanes}); });
+/// Number of the barrier, and threads that it waits for, of the lanes that execute.
+struct Barrier {
+  llvm::Value *id, *threads;
+};
+Barrier barrier_at(WarpEmitter& e, unsigned k) {
+  auto* lanes = e.bits(e.executing()).v;
+  auto* id = e.registers.read_in_first(k, lanes);
+  return {id, e.registers.read_in_first(k + 1, lanes)};
 }
 
-void arrive(FunctionCompiler& f) {
-  auto* first = f.mask_bits(f.executing());
-  auto* id = f.of_first(0, first);
-  auto* threads = f.of_first(1, first);
-  with_lanes(
-      f, [&](llvm::Value* lanes) { f.call_service(exec::Service::barrier_arrive, {id, threads, lanes}); });
+void sync(WarpEmitter& e) {
+  if (e.kernel.kind() == exec::BlockKind::regions) return e.regions.suspend();
+  if (e.meetings.met_barrier()) return;
+  const Barrier barrier = barrier_at(e, 0);
+  with_lanes(e, [&](llvm::Value* lanes) {
+    e.context.call_service(exec::Service::barrier_sync, {barrier.id, barrier.threads, lanes});
+  });
+}
+
+void arrive(WarpEmitter& e) {
+  const Barrier barrier = barrier_at(e, 0);
+  with_lanes(e, [&](llvm::Value* lanes) {
+    e.context.call_service(exec::Service::barrier_arrive, {barrier.id, barrier.threads, lanes});
+  });
 }
 
 /// Threads that arrived with their predicate held, and threads that arrived.
-std::pair<llvm::Value*, llvm::Value*> counts(FunctionCompiler& f) {
-  auto& ir = f.ir;
-  if (auto* met = f.met_barrier())
-    return {f.barrier_field(met, offsetof(exec::Barrier, result_count), "held"),
-            f.barrier_field(met, offsetof(exec::Barrier, result_arrived), "arrived")};
-  auto* first = f.mask_bits(f.executing());
-  auto* id = f.of_first(1, first);
-  auto* threads = f.of_first(2, first);
-  WarpValue predicate = f.read(3);
-  Mask holds = f.executing();
-  for (unsigned p = 0; p < f.parts(); ++p) holds[p] = ir.CreateAnd(holds[p], f.part(predicate, p).v);
-  auto* held = f.mask_bits(holds);
-  auto* all = f.entry_alloca(ir.getInt32Ty(), "arrived");
-  auto* result = f.entry_alloca(ir.getInt32Ty(), "held");
-  with_lanes(f, [&](llvm::Value* lanes) {
-    ir.CreateStore(f.call_service(exec::Service::barrier_reduce, {id, threads, lanes, held, all}), result);
-  });
-  return {ir.CreateLoad(ir.getInt32Ty(), result), ir.CreateLoad(ir.getInt32Ty(), all)};
-}
+struct Counts {
+  llvm::Value *held, *arrived;
+};
 
-void reduce(FunctionCompiler& f, bool count) {
-  auto& ir = f.ir;
-  auto [total, arrived] = counts(f);
-  llvm::Value* answer = total;
-  if (!count) {
-    answer = f.opcode().get(ModKind::operation) == Mod::and_ ? ir.CreateICmpEQ(total, arrived)
-                                                             : ir.CreateICmpNE(total, ir.getInt32(0));
+Counts counts(WarpEmitter& e) {
+  auto& ir = e.ir;
+  if (auto* met = e.meetings.met_barrier()) {
+    auto* held = e.context.barrier_field(met, offsetof(exec::Barrier, result_count), "held");
+    return {held, e.context.barrier_field(met, offsetof(exec::Barrier, result_arrived), "arrived")};
   }
-  f.write_uniform(f.operand(0), count ? Type::u32 : Type::pred, answer);
+  const Barrier barrier = barrier_at(e, 1);
+  const WarpValue predicate = e.in(3);
+  const Mask executing = e.executing();
+  auto* holds = e.bits(e.by_part([&](unsigned p) { return e.part(executing, p) & e.part(predicate, p); })).v;
+  auto* all = e.code.entry_alloca(ir.getInt32Ty(), "arrived");
+  auto* result = e.code.entry_alloca(ir.getInt32Ty(), "held");
+  with_lanes(e, [&](llvm::Value* lanes) {
+    auto* held = e.context.call_service(exec::Service::barrier_reduce,
+                                        {barrier.id, barrier.threads, lanes, holds, all});
+    ir.CreateStore(held, result);
+  });
+  auto* held = ir.CreateLoad(ir.getInt32Ty(), result);
+  return {held, ir.CreateLoad(ir.getInt32Ty(), all)};
 }
 
-void order(FunctionCompiler& f, llvm::AtomicOrdering ordering, Mod scope) {
+void reduce_predicate(WarpEmitter& e) {
+  const auto [held, arrived] = counts(e);
+  const Val total = e.word(held);
+  e.out(0, e.get(ModKind::operation) == Mod::and_ ? eq(total, e.word(arrived)) : ne(total, e.word(0u)));
+}
+
+void reduce_count(WarpEmitter& e) { e.out(0, e.word(counts(e).held)); }
+
+void order(WarpEmitter& e, llvm::AtomicOrdering ordering, Mod scope) {
   // A CTA stays on one worker: within it only the compiler must keep the order.
-  f.ir.CreateFence(ordering, scope == Mod::cta ? llvm::SyncScope::SingleThread : llvm::SyncScope::System);
+  e.ir.CreateFence(ordering, scope == Mod::cta ? llvm::SyncScope::SingleThread : llvm::SyncScope::System);
+}
+
+llvm::AtomicOrdering ordering_of_fence(Mod semantics) {
+  switch (semantics) {
+    case Mod::sc:
+      return llvm::AtomicOrdering::SequentiallyConsistent;
+    case Mod::acquire:
+      return llvm::AtomicOrdering::Acquire;
+    case Mod::release:
+      return llvm::AtomicOrdering::Release;
+    default:
+      return llvm::AtomicOrdering::AcquireRelease;
+  }
 }
 
 }  // namespace
 
 template <>
-void emit<Op::bar_sync>(FunctionCompiler& f) {
-  sync(f);
+void emit<Op::bar_sync>(WarpEmitter& e) {
+  sync(e);
 }
 template <>
-void emit<Op::barrier_sync>(FunctionCompiler& f) {
-  sync(f);
+void emit<Op::barrier_sync>(WarpEmitter& e) {
+  sync(e);
 }
 template <>
-void emit<Op::bar_arrive>(FunctionCompiler& f) {
-  arrive(f);
+void emit<Op::bar_arrive>(WarpEmitter& e) {
+  arrive(e);
 }
 template <>
-void emit<Op::barrier_arrive>(FunctionCompiler& f) {
-  arrive(f);
+void emit<Op::barrier_arrive>(WarpEmitter& e) {
+  arrive(e);
 }
 template <>
-void emit<Op::bar_red>(FunctionCompiler& f) {
-  reduce(f, false);
+void emit<Op::bar_red>(WarpEmitter& e) {
+  reduce_predicate(e);
 }
 template <>
-void emit<Op::barrier_red>(FunctionCompiler& f) {
-  reduce(f, false);
+void emit<Op::barrier_red>(WarpEmitter& e) {
+  reduce_predicate(e);
 }
 template <>
-void emit<Op::bar_red_popc>(FunctionCompiler& f) {
-  reduce(f, true);
+void emit<Op::bar_red_popc>(WarpEmitter& e) {
+  reduce_count(e);
 }
 template <>
-void emit<Op::barrier_red_popc>(FunctionCompiler& f) {
-  reduce(f, true);
-}
-
-template <>
-void emit<Op::barrier_cluster_arrive>(FunctionCompiler& f) {
-  with_lanes(f, [&](llvm::Value* lanes) { f.call_service(exec::Service::cluster_arrive, {lanes}); });
-}
-template <>
-void emit<Op::barrier_cluster_wait>(FunctionCompiler& f) {
-  if (f.has_waited()) return;
-  with_lanes(f, [&](llvm::Value* lanes) { f.call_service(exec::Service::cluster_wait, {lanes}); });
+void emit<Op::barrier_red_popc>(WarpEmitter& e) {
+  reduce_count(e);
 }
 
 template <>
-void emit<Op::membar>(FunctionCompiler& f) {
-  order(f, llvm::AtomicOrdering::SequentiallyConsistent, f.opcode().get(ModKind::scope));
+void emit<Op::barrier_cluster_arrive>(WarpEmitter& e) {
+  with_lanes(e, [&](llvm::Value* lanes) { e.context.call_service(exec::Service::cluster_arrive, {lanes}); });
 }
 template <>
-void emit<Op::fence>(FunctionCompiler& f) {
-  auto ordering = [&] {
-    switch (f.opcode().get(ModKind::semantics)) {
-      case Mod::sc:
-        return llvm::AtomicOrdering::SequentiallyConsistent;
-      case Mod::acquire:
-        return llvm::AtomicOrdering::Acquire;
-      case Mod::release:
-        return llvm::AtomicOrdering::Release;
-      default:
-        return llvm::AtomicOrdering::AcquireRelease;
-    }
-  }();
-  order(f, ordering, f.opcode().get(ModKind::scope));
+void emit<Op::barrier_cluster_wait>(WarpEmitter& e) {
+  if (e.meetings.has_waited()) return;
+  with_lanes(e, [&](llvm::Value* lanes) { e.context.call_service(exec::Service::cluster_wait, {lanes}); });
+}
+
+template <>
+void emit<Op::membar>(WarpEmitter& e) {
+  order(e, llvm::AtomicOrdering::SequentiallyConsistent, e.get(ModKind::scope));
+}
+template <>
+void emit<Op::fence>(WarpEmitter& e) {
+  order(e, ordering_of_fence(e.get(ModKind::semantics)), e.get(ModKind::scope));
 }
 
 // Kernels of one stream run one after another, so a dependent grid never starts early and never has to wait.
 template <>
-void emit<Op::griddepcontrol>(FunctionCompiler&) {}
+void emit<Op::griddepcontrol>(WarpEmitter&) {}
 
 }  // namespace raddle::jit

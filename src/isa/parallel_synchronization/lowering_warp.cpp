@@ -1,84 +1,167 @@
 // JIT: warp collectives: votes, match, redux, elect, activemask. A lane that a member mask names but that has
-// exited, or never was, is as if it were not named: FunctionCompiler::participants() are those that are
-// there.
+// exited, or never was, is as if it were not named: WarpEmitter::participants() are those that are there.
 #include <llvm/IR/Intrinsics.h>
 
 #include "isa/op.h"
-#include "jit/function.h"
+#include "jit/warp_emitter.h"
 
 namespace raddle::jit {
 namespace {
 
-/// Per part, each lane's own member mask as u32.
-Val members(FunctionCompiler& f, const WarpValue& membermask, unsigned p) {
-  return f.part(membermask, p).as(Type::u32);
+/// Lanes, of those that take part, for which a predicate operand holds, or does not.
+Val ballot(WarpEmitter& e, const WarpValue& a, bool holds) {
+  const Mask lanes = e.participants();
+  return e.bits(e.by_part([&](unsigned p) {
+    Val x = e.part(a, p);
+    return e.part(lanes, p) & (holds ? x : ~x);
+  }));
 }
 
-/// The participating lanes for which a predicate operand holds.
-llvm::Value* ballot_bits(FunctionCompiler& f, const WarpValue& a, bool inverted) {
-  Mask mask = f.participants();
-  for (unsigned p = 0; p < f.parts(); ++p) {
-    auto* holds = f.part(a, p).v;
-    mask[p] = f.ir.CreateAnd(mask[p], inverted ? f.ir.CreateNot(holds) : holds);
-  }
-  return f.mask_bits(mask);
-}
-
-/// Writes make(member mask) once where the mask is uniform, else lane-wise.
+/// Gives make(member mask): once where the mask is uniform, else lane-wise.
 template <class Make>
-void write_by_members(FunctionCompiler& f, Type type, const WarpValue& membermask, Make make) {
-  if (membermask.shape.uniform())
-    return f.write_uniform(f.operand(0), type, make(f.scalar(membermask).as(Type::u32)).v);
-  std::vector<llvm::Value*> parts;
-  for (unsigned p = 0; p < f.parts(); ++p) parts.push_back(make(members(f, membermask, p)).v);
-  f.write_parts(f.operand(0), type, parts);
+void out_by_members(WarpEmitter& e, Type type, const WarpValue& members, Make make) {
+  if (members.shape.uniform()) return e.out(0, type, make(e.scalar(members).as(Type::u32)).v);
+  e.out(0, type, e.by_part([&](unsigned p) { return make(e.part(members, p, Type::u32)); }));
 }
 
-Val widen(FunctionCompiler& f, llvm::Value* bits, Val like) {
-  return {&f.ir, like.is_vector() ? f.splat(bits) : bits, Type::u32};
-}
+/// The word, for every lane of a vector if `like` is one.
+Val spread(WarpEmitter& e, Val word, Val like) { return like.is_vector() ? e.splat(word) : word; }
 
-void vote_predicate(FunctionCompiler& f, const WarpValue& a, const WarpValue& membermask) {
-  Mod mode = f.opcode().get(ModKind::vote);
-  bool uniform_mode = f.opcode().has(Mod::uni);
-  auto* holds = ballot_bits(f, a, false);
-  auto* fails = ballot_bits(f, a, true);
-  write_by_members(f, Type::pred, membermask, [&](Val m) {
-    Val none_holds = eq(widen(f, holds, m) & m, m.like(0)),
-        none_fails = eq(widen(f, fails, m) & m, m.like(0));
-    if (uniform_mode) return none_holds | none_fails;
-    return mode == Mod::any ? ~none_holds : none_fails;
+void vote_predicate(WarpEmitter& e, const WarpValue& a, const WarpValue& members) {
+  const Val holds = ballot(e, a, true), fails = ballot(e, a, false);
+  out_by_members(e, Type::pred, members, [&](Val m) {
+    Val none_holds = eq(spread(e, holds, m) & m, m.like(0));
+    Val none_fails = eq(spread(e, fails, m) & m, m.like(0));
+    if (e.has(Mod::uni)) return none_holds | none_fails;
+    return e.has(Mod::any) ? ~none_holds : none_fails;
   });
 }
 
-void vote_bits(FunctionCompiler& f, const WarpValue& a, const WarpValue& membermask) {
-  auto* holds = ballot_bits(f, a, false);
-  write_by_members(f, Type::b32, membermask, [&](Val m) { return widen(f, holds, m) & m; });
+void vote_bits(WarpEmitter& e, const WarpValue& a, const WarpValue& members) {
+  const Val holds = ballot(e, a, true);
+  out_by_members(e, Type::b32, members, [&](Val m) { return spread(e, holds, m) & m; });
 }
 
-WarpValue everyone(FunctionCompiler& f) {
-  WarpValue v;
-  v.shape = Shape::uniform_value();
-  v.type = Type::u32;
-  v.bases = {f.ir.getInt32(0xffffffff)};
-  return v;
+WarpValue everyone(WarpEmitter& e) { return WarpValue::uniform(Type::u32, e.ir.getInt32(0xffffffff)); }
+
+}  // namespace
+
+template <>
+void emit<Op::vote_sync>(WarpEmitter& e) {
+  vote_predicate(e, e.collective(1), e.in(2));
+}
+template <>
+void emit<Op::vote_sync_ballot>(WarpEmitter& e) {
+  vote_bits(e, e.collective(1), e.in(2));
+}
+template <>
+void emit<Op::vote>(WarpEmitter& e) {
+  vote_predicate(e, e.in(1), everyone(e));
+}
+template <>
+void emit<Op::vote_ballot>(WarpEmitter& e) {
+  vote_bits(e, e.in(1), everyone(e));
 }
 
-/// Runs body(lanes of one group as a mask, its bits) for each group of lanes that `group_of(first lane)`
-/// joins.
-void for_each_group(FunctionCompiler& f, const std::function<llvm::Value*(llvm::Value* lane)>& group_of,
-                    const std::function<void(llvm::Value* bits)>& body) {
-  auto& ir = f.ir;
-  auto* left_slot = f.entry_alloca(ir.getInt32Ty(), "left");
-  ir.CreateStore(f.mask_bits(f.executing()), left_slot);
-  f.for_each_lane(f.mask_bits(f.executing()), [&](llvm::Value* lane) {
-    auto* left = ir.CreateLoad(ir.getInt32Ty(), left_slot);
-    auto* is_left = ir.CreateAnd(ir.CreateLShr(left, lane), ir.getInt32(1));
-    f.if_then(ir.CreateICmpNE(is_left, ir.getInt32(0)), [&] {
-      auto* bits = group_of(lane);
-      body(bits);
-      ir.CreateStore(ir.CreateAnd(left, ir.CreateNot(ir.CreateOr(bits, ir.CreateShl(ir.getInt32(1), lane)))),
-                     left_slot);
+template <>
+void emit<Op::activemask>(WarpEmitter& e) {
+  const Val lanes = e.splat(e.bits(e.executing()));
+  e.out(0, Type::b32, e.by_part([&](unsigned) { return lanes; }));
+}
+
+template <>
+void emit<Op::match_any>(WarpEmitter& e) {
+  const WarpValue a = e.collective(1), members = e.in(2);
+  const LaneArray values = e.spill(a), same = e.lane_array(e.ir.getInt32Ty(), "matches");
+  const Val present = e.bits(e.participants());
+  const auto parts = e.values.vectors(a);
+  e.for_each_lane(e.bits(e.executing()), [&](llvm::Value* lane) {
+    auto* mine = e.splat(values[lane]);
+    Mask equal;
+    for (auto* part : parts) equal.push_back(e.ir.CreateICmpEQ(part, mine));
+    same.set(lane, (e.bits(equal) & present).v);
+  });
+  const auto matches = same.parts();
+  e.out(0, Type::b32,
+        e.by_part([&](unsigned p) { return e.word(matches[p]) & e.part(members, p, Type::u32); }));
+}
+
+template <>
+void emit<Op::match_all>(WarpEmitter& e) {
+  const WarpValue a = e.collective(2), members = e.in(3);
+  const LaneArray values = e.spill(a), masks = e.spill(members);
+  const LaneArray matches = e.lane_array(e.ir.getInt32Ty(), "matches");
+  const Val present = e.bits(e.participants());
+  e.for_each_lane(e.bits(e.executing()), [&](llvm::Value* lane) {
+    auto* mine = e.splat(values[lane]);
+    const Val group = e.word(masks[lane]) & present;
+    Mask different;
+    for (unsigned p = 0; p < e.parts(); ++p) different.push_back(e.ir.CreateICmpNE(e.part(a, p).v, mine));
+    const Val none = eq(e.bits(different) & group, e.word(0u));
+    matches.set(lane, select(none, group, e.word(0u)).v);
+  });
+  const auto groups = matches.parts();
+  e.out(0, Type::b32, groups);
+  if (!e.wants(1)) return;
+  e.out(1, Type::pred, e.by_part([&](unsigned p) {
+    Val group = e.word(groups[p]);
+    return ne(group, group.like(0));
+  }));
+}
+
+namespace {
+
+/// An operation over lanes, and what it makes no difference to.
+struct Reduction {
+  llvm::Intrinsic::ID across;
+  std::uint32_t identity;
+};
+
+Reduction reduction_of(const isa::Opcode& opcode) {
+  const bool is_signed = isa::is_signed(opcode.type(0));
+  switch (opcode.get(ModKind::operation)) {
+    case Mod::add:
+      return {llvm::Intrinsic::vector_reduce_add, 0};
+    case Mod::min:
+      if (is_signed) return {llvm::Intrinsic::vector_reduce_smin, 0x7fffffff};
+      return {llvm::Intrinsic::vector_reduce_umin, 0xffffffff};
+    case Mod::max:
+      if (is_signed) return {llvm::Intrinsic::vector_reduce_smax, 0x80000000};
+      return {llvm::Intrinsic::vector_reduce_umax, 0};
+    case Mod::and_:
+      return {llvm::Intrinsic::vector_reduce_and, 0xffffffff};
+    case Mod::or_:
+      return {llvm::Intrinsic::vector_reduce_or, 0};
+    default:
+      return {llvm::Intrinsic::vector_reduce_xor, 0};
+  }
+}
+
+llvm::Value* reduce(WarpEmitter& e, const WarpValue& a, const Mask& members) {
+  auto& ir = e.ir;
+  const Reduction reduction = reduction_of(e.opcode());
+  auto* i32 = ir.getInt32Ty();
+  auto* all = e.code.entry_alloca(llvm::ArrayType::get(i32, exec::kWarpSize), "reduced", 64);
+  for (unsigned p = 0; p < e.parts(); ++p) {
+    auto* v = ir.CreateSelect(members[p], e.part(a, p).v, e.splat(ir.getInt32(reduction.identity)));
+    ir.CreateAlignedStore(v, ir.CreateConstInBoundsGEP1_32(i32, all, p * e.lanes()), llvm::Align(16));
+  }
+  auto* whole = llvm::FixedVectorType::get(i32, exec::kWarpSize);
+  return ir.CreateIntrinsic(reduction.across, {whole}, {ir.CreateAlignedLoad(whole, all, llvm::Align(64))});
+}
+
+/// Runs body(its lanes) for each group of lanes that `group_of(a lane)` joins.
+void for_each_group(WarpEmitter& e, const std::function<Val(llvm::Value* lane)>& group_of,
+                    const std::function<void(Val group)>& body) {
+  auto& ir = e.ir;
+  auto* left = e.code.entry_alloca(ir.getInt32Ty(), "left");
+  ir.CreateStore(e.bits(e.executing()).v, left);
+  e.for_each_lane(e.bits(e.executing()), [&](llvm::Value* lane) {
+    const Val rest = e.word(ir.CreateLoad(ir.getInt32Ty(), left));
+    e.if_any(shift_right(rest, e.word(lane)) & e.word(1), [&] {
+      const Val group = group_of(lane);
+      body(group);
+      ir.CreateStore((rest & ~(group | shift_left(e.word(1), e.word(lane)))).v, left);
     });
   });
 }
@@ -86,151 +169,42 @@ void for_each_group(FunctionCompiler& f, const std::function<llvm::Value*(llvm::
 }  // namespace
 
 template <>
-void emit<Op::vote_sync>(FunctionCompiler& f) {
-  vote_predicate(f, f.collective(1), f.read(2));
-}
-template <>
-void emit<Op::vote_sync_ballot>(FunctionCompiler& f) {
-  vote_bits(f, f.collective(1), f.read(2));
-}
-template <>
-void emit<Op::vote>(FunctionCompiler& f) {
-  vote_predicate(f, f.read(1), everyone(f));
-}
-template <>
-void emit<Op::vote_ballot>(FunctionCompiler& f) {
-  vote_bits(f, f.read(1), everyone(f));
-}
-
-template <>
-void emit<Op::activemask>(FunctionCompiler& f) {
-  f.write_parts(f.operand(0), Type::b32,
-                std::vector<llvm::Value*>(f.parts(), f.splat(f.mask_bits(f.executing()))));
-}
-
-template <>
-void emit<Op::match_any>(FunctionCompiler& f) {
-  auto& ir = f.ir;
-  WarpValue a = f.collective(1), membermask = f.read(2);
-  auto* values = f.spill(a);
-  auto* element = ir.getIntNTy(isa::bit_size(a.type));
-  auto* results = f.entry_alloca(llvm::ArrayType::get(ir.getInt32Ty(), exec::kWarpSize), "matches", 64);
-  auto* members_here = f.mask_bits(f.participants());
-  std::vector<llvm::Value*> parts;
-  for (unsigned p = 0; p < f.parts(); ++p) parts.push_back(f.part(a, p).v);
-  f.for_each_lane(f.mask_bits(f.executing()), [&](llvm::Value* lane) {
-    auto* mine = f.splat(f.load_lane(values, element, lane));
-    Mask same;
-    for (unsigned p = 0; p < f.parts(); ++p) same.push_back(ir.CreateICmpEQ(parts[p], mine));
-    f.store_lane(results, ir.CreateAnd(f.mask_bits(same), members_here), lane);
-  });
-  auto matches = f.reload(results, ir.getInt32Ty());
-  for (unsigned p = 0; p < f.parts(); ++p) matches[p] = ir.CreateAnd(matches[p], members(f, membermask, p).v);
-  f.write_parts(f.operand(0), Type::b32, matches);
-}
-
-template <>
-void emit<Op::match_all>(FunctionCompiler& f) {
-  auto& ir = f.ir;
-  WarpValue a = f.collective(2), membermask = f.read(3);
-  auto* values = f.spill(a);
-  auto* masks = f.spill(membermask);
-  auto* element = ir.getIntNTy(isa::bit_size(a.type));
-  auto* results = f.entry_alloca(llvm::ArrayType::get(ir.getInt32Ty(), exec::kWarpSize), "matches", 64);
-  auto* members_here = f.mask_bits(f.participants());
-  f.for_each_lane(f.mask_bits(f.executing()), [&](llvm::Value* lane) {
-    auto* mine = f.splat(f.load_lane(values, element, lane));
-    auto* group = ir.CreateAnd(f.load_lane(masks, ir.getInt32Ty(), lane), members_here);
-    Mask different;
-    for (unsigned p = 0; p < f.parts(); ++p) different.push_back(ir.CreateICmpNE(f.part(a, p).v, mine));
-    auto* none = ir.CreateICmpEQ(ir.CreateAnd(f.mask_bits(different), group), ir.getInt32(0));
-    f.store_lane(results, ir.CreateSelect(none, group, ir.getInt32(0)), lane);
-  });
-  auto matches = f.reload(results, ir.getInt32Ty());
-  f.write_parts(f.operand(0), Type::b32, matches);
-  if (!f.wants(1)) return;
-  for (auto*& m : matches) m = ir.CreateICmpNE(m, llvm::Constant::getNullValue(m->getType()));
-  f.write_parts(f.operand(1), Type::pred, matches);
-}
-
-namespace {
-llvm::Value* reduce(FunctionCompiler& f, const WarpValue& a, const Mask& members_of_group) {
-  auto& ir = f.ir;
-  bool is_signed = isa::is_signed(f.opcode().type(0));
-  struct Operation {
-    llvm::Intrinsic::ID across;
-    std::uint32_t identity;
-  };
-  Operation op = [&]() -> Operation {
-    switch (f.opcode().get(ModKind::operation)) {
-      case Mod::add:
-        return {llvm::Intrinsic::vector_reduce_add, 0};
-      case Mod::min:
-        return is_signed ? Operation{llvm::Intrinsic::vector_reduce_smin, 0x7fffffff}
-                         : Operation{llvm::Intrinsic::vector_reduce_umin, 0xffffffff};
-      case Mod::max:
-        return is_signed ? Operation{llvm::Intrinsic::vector_reduce_smax, 0x80000000}
-                         : Operation{llvm::Intrinsic::vector_reduce_umax, 0};
-      case Mod::and_:
-        return {llvm::Intrinsic::vector_reduce_and, 0xffffffff};
-      case Mod::or_:
-        return {llvm::Intrinsic::vector_reduce_or, 0};
-      default:
-        return {llvm::Intrinsic::vector_reduce_xor, 0};
-    }
-  }();
-  auto* all = f.entry_alloca(llvm::ArrayType::get(ir.getInt32Ty(), exec::kWarpSize), "reduced", 64);
-  for (unsigned p = 0; p < f.parts(); ++p) {
-    auto* v = ir.CreateSelect(members_of_group[p], f.part(a, p).v, f.splat(ir.getInt32(op.identity)));
-    ir.CreateAlignedStore(v, ir.CreateConstInBoundsGEP1_32(ir.getInt32Ty(), all, p * f.lanes()),
-                          llvm::Align(16));
+void emit<Op::redux>(WarpEmitter& e) {
+  const WarpValue a = e.collective(1), members = e.in(2);
+  const Mask running = e.participants();
+  if (members.shape.uniform()) {
+    const Mask named = e.masks.from_bits(e.scalar(members).v);
+    return e.out(0, Type::b32,
+                 reduce(e, a, e.by_part([&](unsigned p) { return e.part(named, p) & e.part(running, p); })));
   }
-  auto* whole = llvm::FixedVectorType::get(ir.getInt32Ty(), exec::kWarpSize);
-  return ir.CreateIntrinsic(op.across, {whole}, {ir.CreateAlignedLoad(whole, all, llvm::Align(64))});
-}
-}  // namespace
-
-template <>
-void emit<Op::redux>(FunctionCompiler& f) {
-  auto& ir = f.ir;
-  WarpValue a = f.collective(1), membermask = f.read(2);
-  Mask running = f.participants();
-  if (membermask.shape.uniform()) {
-    Mask named = f.mask_from_bits(f.scalar(membermask).v);
-    for (unsigned p = 0; p < f.parts(); ++p) named[p] = ir.CreateAnd(named[p], running[p]);
-    return f.write_uniform(f.operand(0), Type::b32, reduce(f, a, named));
-  }
-  auto* masks = f.spill(membermask);
-  auto* results = f.entry_alloca(llvm::ArrayType::get(ir.getInt32Ty(), exec::kWarpSize), "results", 64);
-  auto* bits = f.mask_bits(running);
+  const LaneArray masks = e.spill(members), results = e.lane_array(e.ir.getInt32Ty(), "results");
+  const Val bits = e.bits(running);
   for_each_group(
-      f, [&](llvm::Value* lane) { return ir.CreateAnd(f.load_lane(masks, ir.getInt32Ty(), lane), bits); },
-      [&](llvm::Value* group) {
-        auto* value = reduce(f, a, f.mask_from_bits(group));
-        f.for_each_lane(group, [&](llvm::Value* lane) { f.store_lane(results, value, lane); });
+      e, [&](llvm::Value* lane) { return e.word(masks[lane]) & bits; },
+      [&](Val group) {
+        auto* value = reduce(e, a, e.masks.from_bits(group.v));
+        e.for_each_lane(group, [&](llvm::Value* lane) { results.set(lane, value); });
       });
-  f.write_spilled(f.operand(0), Type::b32, results);
+  e.out(0, Type::b32, results);
 }
 
 template <>
-void emit<Op::elect>(FunctionCompiler& f) {
-  auto& ir = f.ir;
-  WarpValue membermask = f.read(2);
-  auto* running = f.splat(f.mask_bits(f.participants()));
+void emit<Op::elect>(WarpEmitter& e) {
+  const WarpValue members = e.in(2);
+  const Val running = e.splat(e.bits(e.participants()));
   std::vector<llvm::Value*> leaders, elected;
-  for (unsigned p = 0; p < f.parts(); ++p) {
-    auto* named = ir.CreateAnd(members(f, membermask, p).v, running);
-    auto* leader = ir.CreateIntrinsic(llvm::Intrinsic::cttz, {named->getType()}, {named, ir.getFalse()});
-    leaders.push_back(leader);
-    elected.push_back(ir.CreateICmpEQ(leader, f.lane_numbers(32, p)));
+  for (unsigned p = 0; p < e.parts(); ++p) {
+    const Val leader = trailing_zeros(e.part(members, p, Type::u32) & running);
+    leaders.push_back(leader.v);
+    elected.push_back(eq(leader, e.lane_numbers(p).as(Type::u32)).v);
   }
-  if (f.wants(0)) f.write_parts(f.operand(0), Type::b32, leaders);
-  if (f.wants(1)) f.write_parts(f.operand(1), Type::pred, elected);
+  if (e.wants(0)) e.out(0, Type::b32, leaders);
+  if (e.wants(1)) e.out(1, Type::pred, elected);
 }
 
 // The lanes of a group execute in order within one host thread: what they wrote is visible to each other
 // already.
 template <>
-void emit<Op::bar_warp_sync>(FunctionCompiler&) {}
+void emit<Op::bar_warp_sync>(WarpEmitter&) {}
 
 }  // namespace raddle::jit

@@ -24,11 +24,11 @@ SurfaceRequest describe(const isa::Opcode& o, SurfaceRequest::Action action) {
   return request;
 }
 
-void put_place(FunctionCompiler& f, RequestLanes& lanes, unsigned k, isa::Geometry geometry) {
-  lanes.put(offsetof(SurfaceLanes, handle), 64, f.operand(k));
+void put_place(WarpEmitter& e, RequestLanes& lanes, unsigned k, isa::Geometry geometry) {
+  lanes.put(offsetof(SurfaceLanes, handle), 64, e.operand(k));
   std::size_t row = 0;
   bool layer = isa::has_layer(geometry);
-  for (const ptx::Operand& element : f.elements(k + 1)) {
+  for (const ptx::Operand& element : e.elements(k + 1)) {
     lanes.put(layer ? offsetof(SurfaceLanes, layer)
                     : offsetof(SurfaceLanes, coordinate) + row++ * RequestLanes::kRow,
               32, element);
@@ -36,9 +36,9 @@ void put_place(FunctionCompiler& f, RequestLanes& lanes, unsigned k, isa::Geomet
   }
 }
 
-void put_values(FunctionCompiler& f, RequestLanes& lanes, unsigned k) {
+void put_values(WarpEmitter& e, RequestLanes& lanes, unsigned k) {
   std::size_t at = offsetof(SurfaceLanes, value);
-  for (const ptx::Operand& element : f.elements(k)) {
+  for (const ptx::Operand& element : e.elements(k)) {
     lanes.put(at, 64, element);
     at += kWideRow;
   }
@@ -51,37 +51,39 @@ SurfaceRequest::Action reduction(Mod operation) {
   return operation == Mod::max ? SurfaceRequest::max : SurfaceRequest::add;
 }
 
-void store(FunctionCompiler& f, SurfaceRequest::Action action) {
-  RequestLanes lanes(f, sizeof(SurfaceLanes));
-  const SurfaceRequest request = describe(f.opcode(), action);
-  put_place(f, lanes, 0, request.geometry);
-  put_values(f, lanes, 2);
+void store(WarpEmitter& e, SurfaceRequest::Action action) {
+  e.addresses.note();
+  RequestLanes lanes(e, sizeof(SurfaceLanes));
+  const SurfaceRequest request = describe(e.opcode(), action);
+  put_place(e, lanes, 0, request.geometry);
+  put_values(e, lanes, 2);
   lanes.call(exec::Service::surface, request.word());
 }
 
 }  // namespace
 
 template <>
-void emit<Op::suld>(FunctionCompiler& f) {
-  RequestLanes lanes(f, sizeof(SurfaceLanes));
-  const SurfaceRequest request = describe(f.opcode(), SurfaceRequest::load);
-  put_place(f, lanes, 1, request.geometry);
+void emit<Op::suld>(WarpEmitter& e) {
+  e.addresses.note();
+  RequestLanes lanes(e, sizeof(SurfaceLanes));
+  const SurfaceRequest request = describe(e.opcode(), SurfaceRequest::load);
+  put_place(e, lanes, 1, request.geometry);
   lanes.call(exec::Service::surface, request.word());
   std::size_t at = offsetof(SurfaceLanes, value);
-  for (const ptx::Operand& destination : f.elements(0)) {
+  for (const ptx::Operand& destination : e.elements(0)) {
     lanes.get(at, 64, request.bytes * 8, destination);
     at += kWideRow;
   }
 }
 
 template <>
-void emit<Op::sust>(FunctionCompiler& f) {
-  store(f, SurfaceRequest::store);
+void emit<Op::sust>(WarpEmitter& e) {
+  store(e, SurfaceRequest::store);
 }
 
 template <>
-void emit<Op::sured>(FunctionCompiler& f) {
-  store(f, reduction(f.opcode().get(ModKind::operation)));
+void emit<Op::sured>(WarpEmitter& e) {
+  store(e, reduction(e.get(ModKind::operation)));
 }
 
 }  // namespace raddle::jit

@@ -35,6 +35,7 @@ void access(Lane& lane, unsigned k, const SurfaceRequest& request, SurfaceLanes&
   if (first != 0) lanes.layer[n] = lane.value<std::uint32_t>(lane.element(k + 1, 0));
   for (unsigned d = 0; d < isa::coordinate_count(request.geometry); ++d)
     lanes.coordinate[d][n] = lane.value<std::int32_t>(lane.element(k + 1, first + d));
+  lane.note_access(lanes.handle[n]);
   lane.services().surface(&lane.context(), request.word(), 1u << n, &lanes);
 }
 

@@ -15,8 +15,8 @@ using exec::TextureQuery;
 using exec::TextureRequest;
 
 /// The elements of a geometric operand, into consecutive rows; those of coordinates after the layer.
-void put_rows(FunctionCompiler& f, RequestLanes& lanes, unsigned k, std::size_t offset, bool layer_first) {
-  const auto elements = f.elements(k);
+void put_rows(WarpEmitter& e, RequestLanes& lanes, unsigned k, std::size_t offset, bool layer_first) {
+  const auto elements = e.elements(k);
   for (std::size_t i = 0; i < elements.size(); ++i) {
     const bool layer = layer_first && i == 0;
     const std::size_t row = i - (layer_first ? 1 : 0);
@@ -24,21 +24,22 @@ void put_rows(FunctionCompiler& f, RequestLanes& lanes, unsigned k, std::size_t 
   }
 }
 
-/// tex and tld4: d, p, [a, c], the form's other operands, e.
-void fetch(FunctionCompiler& f, TextureRequest request, unsigned offset_operand, RequestLanes& lanes) {
-  request.geometry = isa::geometry_of(f.opcode());
-  lanes.put(offsetof(TextureLanes, handle), 64, f.operand(2));
-  put_rows(f, lanes, 3, offsetof(TextureLanes, coordinate), isa::has_layer(request.geometry));
-  request.has_offset = f.present(offset_operand);
-  if (request.has_offset) put_rows(f, lanes, offset_operand, offsetof(TextureLanes, offset), false);
+/// tex and tld4: d, p, [a, c], what the form has beside, e.
+void fetch(WarpEmitter& e, TextureRequest request, unsigned offset_operand, RequestLanes& lanes) {
+  e.addresses.note();
+  request.geometry = isa::geometry_of(e.opcode());
+  lanes.put(offsetof(TextureLanes, handle), 64, e.operand(2));
+  put_rows(e, lanes, 3, offsetof(TextureLanes, coordinate), isa::has_layer(request.geometry));
+  request.has_offset = e.present(offset_operand);
+  if (request.has_offset) put_rows(e, lanes, offset_operand, offsetof(TextureLanes, offset), false);
   lanes.call(exec::Service::texture, request.word());
   const unsigned bits = request.result == TextureRequest::half ? 16 : 32;
-  const auto destinations = f.elements(0);
+  const auto destinations = e.elements(0);
   for (std::size_t c = 0; c < destinations.size(); ++c)
     lanes.get(offsetof(TextureLanes, result) + c * RequestLanes::kRow, 32, bits, destinations[c]);
-  if (!f.wants(1)) return;
-  const Mask resident = f.mask_from_bits(lanes.word(offsetof(TextureLanes, resident)));
-  f.write_parts(f.operand(1), Type::pred, resident);
+  if (!e.wants(1)) return;
+  const Mask resident = e.masks.from_bits(lanes.word(offsetof(TextureLanes, resident)));
+  e.out(1, Type::pred, resident);
 }
 
 TextureRequest::Result result_of(Type type) {
@@ -46,17 +47,17 @@ TextureRequest::Result result_of(Type type) {
   return type == Type::f16 ? TextureRequest::half : TextureRequest::bits32;
 }
 
-void query(FunctionCompiler& f, TextureQuery what) {
-  RequestLanes lanes(f, sizeof(exec::TextureQueryLanes));
-  lanes.put(offsetof(exec::TextureQueryLanes, handle), 64, f.operand(1));
+void query(WarpEmitter& e, TextureQuery what) {
+  RequestLanes lanes(e, sizeof(exec::TextureQueryLanes));
+  lanes.put(offsetof(exec::TextureQueryLanes, handle), 64, e.operand(1));
   lanes.put(offsetof(exec::TextureQueryLanes, level), 32,
-            f.present(2)
-                ? f.operand(2)
+            e.present(2)
+                ? e.operand(2)
                 : ptx::Operand{.kind = ptx::Operand::Kind::immediate, .type = Type::u32, .value = 0});
   lanes.call(exec::Service::texture_query, static_cast<std::uint32_t>(what));
-  if (f.operand(0).type == Type::pred)
-    return f.write_parts(f.operand(0), Type::pred, lanes.flags(offsetof(exec::TextureQueryLanes, result)));
-  lanes.get(offsetof(exec::TextureQueryLanes, result), 32, 32, f.operand(0));
+  if (e.operand(0).type == Type::pred)
+    return e.out(0, Type::pred, lanes.flags(offsetof(exec::TextureQueryLanes, result)));
+  lanes.get(offsetof(exec::TextureQueryLanes, result), 32, 32, e.operand(0));
 }
 
 TextureQuery wanted(const isa::Opcode& opcode) {
@@ -86,47 +87,47 @@ TextureQuery wanted(const isa::Opcode& opcode) {
 }  // namespace
 
 template <>
-void emit<Op::tex>(FunctionCompiler& f) {
-  RequestLanes lanes(f, sizeof(TextureLanes));
-  const isa::Opcode& o = f.opcode();
+void emit<Op::tex>(WarpEmitter& e) {
+  RequestLanes lanes(e, sizeof(TextureLanes));
+  const isa::Opcode& o = e.opcode();
   TextureRequest request;
   request.result = result_of(o.type(0));
   request.integer_coordinates = o.type(1) == Type::s32;
   unsigned next = 4;
   if (o.has(Mod::level)) {
     request.action = TextureRequest::level;
-    lanes.put(offsetof(TextureLanes, level), 32, f.operand(next++));
+    lanes.put(offsetof(TextureLanes, level), 32, e.operand(next++));
   } else if (o.has(Mod::grad)) {
     request.action = TextureRequest::gradient;
-    put_rows(f, lanes, next++, offsetof(TextureLanes, gradient), false);
-    put_rows(f, lanes, next++, offsetof(TextureLanes, gradient) + 3 * RequestLanes::kRow, false);
+    put_rows(e, lanes, next++, offsetof(TextureLanes, gradient), false);
+    put_rows(e, lanes, next++, offsetof(TextureLanes, gradient) + 3 * RequestLanes::kRow, false);
   }
-  fetch(f, request, next, lanes);
+  fetch(e, request, next, lanes);
 }
 
 template <>
-void emit<Op::tld4>(FunctionCompiler& f) {
-  RequestLanes lanes(f, sizeof(TextureLanes));
+void emit<Op::tld4>(WarpEmitter& e) {
+  RequestLanes lanes(e, sizeof(TextureLanes));
   TextureRequest request;
   request.action = TextureRequest::gather;
   constexpr Mod kChannels[] = {Mod::r, Mod::g, Mod::b, Mod::a};
   for (std::uint32_t c = 0; c < 4; ++c)
-    if (f.opcode().has(kChannels[c])) request.component = c;
-  fetch(f, request, 4, lanes);
+    if (e.has(kChannels[c])) request.component = c;
+  fetch(e, request, 4, lanes);
 }
 
 template <>
-void emit<Op::txq>(FunctionCompiler& f) {
-  query(f, wanted(f.opcode()));
+void emit<Op::txq>(WarpEmitter& e) {
+  query(e, wanted(e.opcode()));
 }
 template <>
-void emit<Op::suq>(FunctionCompiler& f) {
-  query(f, wanted(f.opcode()));
+void emit<Op::suq>(WarpEmitter& e) {
+  query(e, wanted(e.opcode()));
 }
 template <>
-void emit<Op::istypep>(FunctionCompiler& f) {
-  const Type type = f.opcode().type();
-  query(f, type == Type::surfref      ? TextureQuery::is_surface
+void emit<Op::istypep>(WarpEmitter& e) {
+  const Type type = e.type();
+  query(e, type == Type::surfref      ? TextureQuery::is_surface
            : type == Type::samplerref ? TextureQuery::is_sampler
                                       : TextureQuery::is_texture);
 }

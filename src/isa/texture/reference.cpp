@@ -39,6 +39,7 @@ void read_offset(Lane& lane, unsigned k, TextureRequest& request, TextureLanes& 
 
 void fetch(Lane& lane, const TextureRequest& request, TextureLanes& lanes) {
   const unsigned n = lane.index();
+  lane.note_access(lanes.handle[n]);
   lane.services().texture(&lane.context(), request.word(), 1u << n, &lanes);
   for (unsigned c = 0; c < lane.count(0); ++c) {
     if (request.result == TextureRequest::half)

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "exec/access.h"
 #include "exec/executable.h"
 #include "isa/harness/cta.h"
 #include "ptx/module.h"
@@ -13,7 +14,7 @@ namespace raddle::interp {
 
 class TestMachine {
  public:
-  TestMachine();
+  explicit TestMachine(exec::AccessListener* listener = nullptr);
 
   /// Parses a module of the text; a missing `.version` header is put in front.
   bool load(const std::string& text);

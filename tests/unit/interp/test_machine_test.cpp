@@ -12,7 +12,7 @@
 
 namespace raddle::interp {
 
-TestMachine::TestMachine() : engine_(make_engine()) {}
+TestMachine::TestMachine(exec::AccessListener* listener) : engine_(make_engine(listener)) {}
 
 bool TestMachine::load(const std::string& text) {
   std::string full = text.find(".version") == std::string::npos

@@ -1,0 +1,41 @@
+// An access to memory in words that both engines have: what an instruction does there, whatever its
+// addresses are. Each engine makes every access through one function (interp: Lane::access, jit:
+// Addresses::begin), where addresses are translated and checked, and where a listener hears of it.
+#pragma once
+
+#include <cstdint>
+
+#include "ptx/module.h"
+
+namespace raddle::exec {
+
+enum class AccessKind : std::uint8_t {
+  load,
+  store,
+  atomic,     ///< reads, writes, and gives what was there
+  reduction,  ///< the same, without the result
+};
+
+struct Access {
+  AccessKind kind;
+  ptx::Space
+      space;  ///< that the instruction names; generic where it names none, tex of textures and surfaces
+  std::uint32_t bytes;  ///< of a lane
+  const ptx::Instruction* instruction;
+};
+
+/// The access that an instruction makes; it reads or writes memory.
+Access access_of(const ptx::Instruction& instruction);
+
+/// Hears of every access of a kernel.
+class AccessListener {
+ public:
+  virtual ~AccessListener() = default;
+  /// JIT, at compile time: code that makes the access is written. Nothing of this is left in the code.
+  virtual void on_compiled(const Access&) {}
+  /// Interpreter, before the lane makes the access, from the worker that runs it.
+  /// @param address  generic, translated and checked; the handle, of a texture or a surface
+  virtual void on_access(const Access&, unsigned /*lane*/, std::uint64_t /*address*/) {}
+};
+
+}  // namespace raddle::exec

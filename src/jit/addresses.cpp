@@ -1,0 +1,258 @@
+#include "jit/addresses.h"
+
+#include <llvm/IR/Intrinsics.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "exec/cluster.h"
+
+namespace raddle::jit {
+
+using exec::ClusterContext;
+using isa::Mod;
+using isa::ModKind;
+using ptx::Operand;
+
+Addresses::Addresses(FunctionBuilder& code, ModuleBuilder& module, const Cursor& cursor, WarpValues& values,
+                     Masks& masks, Context& context, StateSpaces& spaces, Registers& registers)
+    : code_(code),
+      ir_(code.ir),
+      module_(module),
+      kernel_(module.kernel),
+      cursor_(cursor),
+      plan_(cursor.plan),
+      f_(cursor.function),
+      values_(values),
+      masks_(masks),
+      context_(context),
+      spaces_(spaces),
+      registers_(registers) {}
+
+WarpAccess Addresses::begin(const Operand& operand) {
+  const exec::Access access = note();
+  const Mod space = cursor_.opcode().get(ModKind::space);
+  WarpAccess made{.access = access, .address = translate(operand, space), .lanes = registers_.executing()};
+  check_remote(operand, space, made);
+  trap_misaligned(operand, made.address, access.bytes);
+  return made;
+}
+
+exec::Access Addresses::note() {
+  const exec::Access access = exec::access_of(*cursor_.instruction);
+  if (module_.listener) module_.listener->on_compiled(access);
+  return access;
+}
+
+// ---- translation ----
+
+WarpValue Addresses::translate(const Operand& o, Mod space) {
+  WarpValue v = base_of(o);
+  if (space == Mod::none && o.base == Operand::Base::variable &&
+      kernel_.module.variables[o.index].space == ptx::Space::shared)
+    space = Mod::shared;
+  if (ptx::space_of(space) == ptx::Space::shared) return in_shared(std::move(v), o.value);
+  // A strided address of 32 bits may wrap when widened: its shape is given up.
+  if (isa::bit_size(v.type) < 64 && v.shape.affine && !v.shape.equal_lanes())
+    v.become_varying(values_.vectors(v));
+  if (isa::bit_size(v.type) < 64) each(v, [&](llvm::Value* x) { return widened(x); });
+  v.type = Type::u64;
+  if (o.value != 0)
+    each(v, [&](llvm::Value* x) { return plus(x, ir_.getInt64(static_cast<std::uint64_t>(o.value))); });
+  if (space == Mod::const_ && o.base != Operand::Base::variable)
+    each(v, [&](llvm::Value* x) { return spaces_.generic_constant(x); });
+  if (space == Mod::param || space == Mod::param_entry) {
+    auto* base = spaces_.aligned(spaces_.parameter_base());
+    if (o.base != Operand::Base::variable) check_parameter(v, base);
+    each(v, [&](llvm::Value* x) { return plus(x, base); });
+  } else if (space == Mod::local) {
+    auto bases = spaces_.local_base();
+    std::vector<llvm::Value*> addresses;
+    for (unsigned p = 0; p < code_.parts(); ++p)
+      addresses.push_back(ir_.CreateAdd(bases[p], values_.part(v, p).v));
+    v.become_varying(std::move(addresses));
+  }
+  return v;
+}
+
+/// Without the constant offset.
+WarpValue Addresses::base_of(const Operand& o) {
+  if (o.base == Operand::Base::absolute) return WarpValue::uniform(Type::b64, ir_.getInt64(0));
+  Operand base = o;
+  base.type = Type::none;
+  if (o.base == Operand::Base::reg) {
+    base.kind = Operand::Kind::reg;
+    base.negated = false;
+  } else {
+    base.kind = Operand::Kind::variable;
+    base.value = 0;
+  }
+  return registers_.read(base);
+}
+
+void Addresses::each(WarpValue& v, const std::function<llvm::Value*(llvm::Value*)>& change) {
+  for (auto*& b : v.bases) b = change(b);
+  for (auto*& x : v.parts) x = change(x);
+}
+
+llvm::Value* Addresses::plus(llvm::Value* x, llvm::Value* scalar) {
+  return ir_.CreateAdd(x, x->getType()->isVectorTy() ? code_.splat(scalar) : scalar);
+}
+
+llvm::Type* Addresses::like(llvm::Value* x, llvm::Type* element) {
+  return x->getType()->isVectorTy() ? static_cast<llvm::Type*>(code_.vector_of(element)) : element;
+}
+
+llvm::Value* Addresses::widened(llvm::Value* x) { return ir_.CreateZExt(x, like(x, ir_.getInt64Ty())); }
+
+/// Shared addresses are 32-bit: offset and register add up modulo 2^32, as on the device.
+WarpValue Addresses::in_shared(WarpValue v, std::int64_t offset) {
+  each(v, [&](llvm::Value* x) { return ir_.CreateTrunc(x, like(x, ir_.getInt32Ty())); });
+  if (v.shape.affine && !v.shape.equal_lanes()) return strided_shared(std::move(v), offset);
+  each(v, [&](llvm::Value* x) { return plus(x, ir_.getInt32(static_cast<std::uint32_t>(offset))); });
+  auto* base = spaces_.shared_base();
+  each(v, [&](llvm::Value* x) { return plus(widened(x), base); });
+  v.type = Type::u64;
+  return v;
+}
+
+/// Host addresses of lanes at constant distances in shared memory, as long as none passes 2^32 or falls below
+/// 0. The test for that is the same for all small offsets from a register, so that it is made once.
+WarpValue Addresses::strided_shared(WarpValue v, std::int64_t offset) {
+  constexpr std::int64_t kRoom = 1 << 20;
+  auto [least, most] = values_.offset_range(v.shape);
+  least += static_cast<std::int32_t>(offset), most += static_cast<std::int32_t>(offset);
+  v.type = Type::u32;
+  if (v.parts.empty()) v.parts = values_.vectors(v);
+  for (auto* b : v.bases) {
+    auto at_most = static_cast<std::uint32_t>(0xffffffff - std::max(most, kRoom));
+    auto* fits = ir_.CreateICmpULE(b, ir_.getInt32(at_most));
+    if (least < 0)
+      fits = ir_.CreateAnd(fits, ir_.CreateICmpUGE(b, ir_.getInt32(static_cast<std::uint32_t>(-least))));
+    v.ok = v.ok ? ir_.CreateAnd(v.ok, fits) : fits;
+  }
+  auto* start = spaces_.shared_base();
+  auto* far = ir_.getInt64(static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(offset)}));
+  for (auto*& b : v.bases) b = ir_.CreateAdd(ir_.CreateAdd(ir_.CreateZExt(b, ir_.getInt64Ty()), start), far);
+  for (auto*& x : v.parts) {
+    auto* near = ir_.CreateAdd(x, code_.splat(ir_.getInt32(static_cast<std::uint32_t>(offset))));
+    x = ir_.CreateAdd(widened(near), code_.splat(start));
+  }
+  v.shape.checked = true;
+  v.type = Type::u64;
+  return v;
+}
+
+/// The host keeps other things around the parameters of a kernel, so no guard page tells what lies outside.
+void Addresses::check_parameter(const WarpValue& offset, llvm::Value* base) {
+  Mask mask = registers_.executing(), outside;
+  for (unsigned p = 0; p < code_.parts(); ++p) {
+    auto* limit = code_.splat(ir_.getInt64(f_.is_entry ? f_.parameter_bytes : 0));
+    outside.push_back(
+        ir_.CreateAnd(mask[p], ir_.CreateICmpUGE(values_.part(offset, p).as(Type::u64).v, limit)));
+  }
+  auto* bits = masks_.bits(outside);
+  code_.if_then(ir_.CreateICmpNE(bits, ir_.getInt32(0)), [&] {
+    auto* lane = masks_.first_lane(bits);
+    auto* address = ir_.CreateAdd(values_.load_lane(values_.spill(offset), ir_.getInt64Ty(), lane), base);
+    context_.fault(exec::FaultKind::illegal_address, address, lane);
+  });
+}
+
+// ---- alignment ----
+
+bool Addresses::is_aligned(const Operand& address, unsigned bytes) const {
+  return (1u << plan_.address_alignment(address, cursor_.opcode().get(ModKind::space))) >= bytes;
+}
+
+/// Accesses to addresses that are no multiple of their size fault (PTX ISA "Alignment"); the host would make
+/// them. Where the plan cannot prove alignment, an address's low bits are added into its topmost bits, which
+/// a user address has clear: the access of a misaligned one traps, aligned ones stay what they are (ADR
+/// 0014). exec::misaligned_from() finds the true address again.
+void Addresses::trap_misaligned(const Operand& operand, WarpValue& address, unsigned bytes) {
+  if (is_aligned(operand, bytes)) return;
+  bool by_base = address.shape.affine;
+  for (unsigned l = 0; by_base && l < exec::kWarpSize; ++l)
+    by_base = address.shape.offset(l) % static_cast<std::int64_t>(bytes) == 0;
+  if (!by_base) address.become_varying(values_.vectors(address));
+  // An addition, not an or: LLVM moves the part that is the same for many addresses out of loops, and what
+  // is left folds into the access.
+  each(address, [&](llvm::Value* x) {
+    auto* up = llvm::ConstantInt::get(x->getType(), 64 - static_cast<unsigned>(std::countr_zero(bytes)));
+    return ir_.CreateAdd(x, ir_.CreateShl(x, up));
+  });
+}
+
+// ---- other CTAs' shared memory ----
+
+/// A quick test, true where some lane's address may lie in another CTA's memory. Of lanes at constant
+/// distances only the outermost are looked at: these distances are shorter than the window.
+llvm::Value* Addresses::may_be_remote(const WarpAccess& a, Mod space) {
+  const WarpValue& address = a.address;
+  auto* own = ir_.CreateAdd(spaces_.shared_base(), ir_.CreateZExt(spaces_.rank_base(), ir_.getInt64Ty()));
+  auto test = [&](llvm::Value* x) -> llvm::Value* {
+    auto like = [&](llvm::Value* v) { return x->getType()->isVectorTy() ? code_.splat(v) : v; };
+    // A shared address is in the window; it is not the CTA's own beyond 16 MiB from its start.
+    if (space == Mod::shared_cluster)
+      return ir_.CreateICmpUGE(ir_.CreateSub(x, like(own)), like(ir_.getInt64(exec::kSharedWindow)));
+    return ir_.CreateICmpULT(ir_.CreateSub(x, like(spaces_.shared_base())), like(ir_.getInt64(1ull << 32)));
+  };
+  llvm::Value* any_lane = nullptr;
+  auto join = [&](llvm::Value* one) { any_lane = any_lane ? ir_.CreateOr(any_lane, one) : one; };
+  if (address.shape.scalar()) {
+    const auto [least, most] = values_.offset_range(address.shape);
+    for (auto* base : address.bases)
+      for (std::int64_t distance : {least, most})
+        if (distance == least || least != most)
+          join(test(ir_.CreateAdd(base, ir_.getInt64(static_cast<std::uint64_t>(distance)))));
+    return any_lane;
+  }
+  Mask remote;
+  for (unsigned p = 0; p < code_.parts(); ++p)
+    remote.push_back(ir_.CreateAnd(a.lanes[p], test(values_.part(address, p).as(Type::u64).v)));
+  return masks_.any(remote);
+}
+
+/// Faults where an access goes to shared memory of another CTA of the cluster which is not there (W-19). Only
+/// code compiled for clusters knows that there are other CTAs (ADR 0021).
+void Addresses::check_remote(const Operand& operand, Mod space, const WarpAccess& a) {
+  if (!kernel_.clustered || (space != Mod::shared_cluster && space != Mod::none)) return;
+  if (operand.base == Operand::Base::variable) return;  // the CTA's own, or no shared one
+  code_.if_then(may_be_remote(a, space), [&] {
+    auto* bits = masks_.bits(outside_cluster(a));
+    code_.if_then(ir_.CreateICmpNE(bits, ir_.getInt32(0)), [&] {
+      auto* lane = masks_.first_lane(bits);
+      context_.fault(exec::FaultKind::illegal_cluster_address,
+                     values_.load_lane(values_.spill(a.address), ir_.getInt64Ty(), lane), lane);
+    });
+  });
+}
+
+Mask Addresses::outside_cluster(const WarpAccess& a) {
+  auto* i32 = ir_.getInt32Ty();
+  auto* size = context_.cluster_field(offsetof(ClusterContext, shared_bytes), "shared_bytes");
+  auto* room = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, ir_.CreateAdd(size, ir_.getInt32(1)),
+                                         ir_.getInt32(a.access.bytes));  // offsets at which the access fits
+  auto* live = llvm::cast<llvm::LoadInst>(context_.cluster_field(offsetof(ClusterContext, live), "live"));
+  live->setAtomic(llvm::AtomicOrdering::Acquire);
+  live->setAlignment(llvm::Align(4));
+  auto* own = ir_.CreateLShr(spaces_.rank_base(), exec::kRankShift);
+  auto splat = [&](llvm::Value* x) { return code_.splat(x); };
+  Mask wrong;
+  for (unsigned p = 0; p < code_.parts(); ++p) {
+    auto* distance = ir_.CreateSub(values_.part(a.address, p).as(Type::u64).v, splat(spaces_.shared_base()));
+    auto* inside = ir_.CreateICmpULT(distance, splat(ir_.getInt64(1ull << 32)));
+    auto* shared = ir_.CreateTrunc(distance, code_.vector_of(i32));
+    auto* rank = ir_.CreateLShr(shared, exec::kRankShift);
+    auto* offset = ir_.CreateAnd(shared, splat(ir_.getInt32(exec::kSharedWindow - 1)));
+    // No rank of a cluster is as high as 31: that bit is never set.
+    auto* bit = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, rank, splat(ir_.getInt32(31)));
+    auto* is_live = ir_.CreateTrunc(ir_.CreateLShr(splat(live), bit), a.lanes[p]->getType());
+    auto* fits = ir_.CreateAnd(is_live, ir_.CreateICmpULT(offset, splat(room)));
+    auto* remote = ir_.CreateAnd(inside, ir_.CreateICmpNE(rank, splat(own)));
+    wrong.push_back(ir_.CreateAnd(a.lanes[p], ir_.CreateAnd(remote, ir_.CreateNot(fits))));
+  }
+  return wrong;
+}
+
+}  // namespace raddle::jit

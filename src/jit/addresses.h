@@ -1,0 +1,64 @@
+// Where accesses go: host addresses of a warp's lanes, and the checks that every access makes before it
+// touches memory. Each access of a kernel passes begin() or, where its place is the compiler's own, note().
+#pragma once
+
+#include <functional>
+
+#include "exec/access.h"
+#include "jit/registers.h"
+
+namespace raddle::jit {
+
+/// One access of the lanes of a warp, translated and checked.
+struct WarpAccess {
+  exec::Access access;
+  WarpValue address;  ///< host addresses (i64)
+  Mask lanes;
+};
+
+class Addresses {
+ public:
+  Addresses(FunctionBuilder& code, ModuleBuilder& module, const Cursor& cursor, WarpValues& values,
+            Masks& masks, Context& context, StateSpaces& spaces, Registers& registers);
+
+  /// The one way to memory, of the instruction at hand: tells who listens, translates the address that the
+  /// operand names, checks it.
+  WarpAccess begin(const ptx::Operand& address);
+  /// Every lane's address is known to be a multiple of `bytes`, in the space of the instruction at hand.
+  bool is_aligned(const ptx::Operand& address, unsigned bytes) const;
+  /// The same as begin() where no address is to be translated: parameters of device functions, textures and
+  /// surfaces.
+  exec::Access note();
+
+ private:
+  // Translation; where state spaces begin, StateSpaces knows.
+  WarpValue translate(const ptx::Operand& operand, isa::Mod space);
+  WarpValue base_of(const ptx::Operand& operand);
+  WarpValue in_shared(WarpValue value, std::int64_t offset);
+  WarpValue strided_shared(WarpValue value, std::int64_t offset);
+  void each(WarpValue& value, const std::function<llvm::Value*(llvm::Value*)>& change);
+  llvm::Value* plus(llvm::Value* x, llvm::Value* scalar);
+  llvm::Value* widened(llvm::Value* x);
+  llvm::Type* like(llvm::Value* x, llvm::Type* element);
+  // Checks.
+  void check_parameter(const WarpValue& offset, llvm::Value* base);
+  void check_remote(const ptx::Operand& operand, isa::Mod space, const WarpAccess& access);
+  llvm::Value* may_be_remote(const WarpAccess& access, isa::Mod space);
+  Mask outside_cluster(const WarpAccess& access);
+  void trap_misaligned(const ptx::Operand& operand, WarpValue& address, unsigned bytes);
+
+  FunctionBuilder& code_;
+  Builder& ir_;
+  ModuleBuilder& module_;
+  const KernelPlan& kernel_;
+  const Cursor& cursor_;
+  const FunctionPlan& plan_;
+  const ptx::Function& f_;
+  WarpValues& values_;
+  Masks& masks_;
+  Context& context_;
+  StateSpaces& spaces_;
+  Registers& registers_;
+};
+
+}  // namespace raddle::jit

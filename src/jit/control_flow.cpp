@@ -1,0 +1,62 @@
+#include "jit/control_flow.h"
+
+namespace raddle::jit {
+
+ControlFlow::ControlFlow(FunctionBuilder& code, const Cursor& cursor, Masks& masks, Context& context)
+    : code_(code),
+      ir_(code.ir),
+      cursor_(cursor),
+      plan_(cursor.plan),
+      masks_(masks),
+      context_(context),
+      blocks_(cursor.function.blocks.size()) {}
+
+void ControlFlow::prepare(BlockId b) {
+  const std::string& label = cursor_.function.blocks[b].label;
+  blocks_[b] = code_.new_block(label.empty() ? "b" : label.c_str());
+}
+
+void ControlFlow::go(const std::vector<BlockId>& set) {
+  for (const Target& t : plan_.targets(cursor_.block, set)) {
+    auto* arrive = t.backward ? back_edge_to(t.block) : blocks_[t.block];
+    if (!t.tested) {
+      ir_.CreateBr(arrive);
+      return;
+    }
+    auto* next = code_.new_block("next");
+    ir_.CreateCondBr(masks_.any(masks_.waiting_at(t.block)), arrive, next);
+    ir_.SetInsertPoint(next);
+  }
+  ir_.CreateBr(code_.exit());
+}
+
+void ControlFlow::go_to(BlockId target) {
+  masks_.add_waiting(target, masks_.active());
+  go(plan_.with(cursor_.block, {target}));
+}
+
+/// On the way back the machine is asked whether to go on; a loop that waits for others lets them run.
+llvm::BasicBlock* ControlFlow::back_edge_to(BlockId target) {
+  auto* back = code_.new_block("back");
+  auto at = ir_.saveIP();
+  ir_.SetInsertPoint(back);
+  context_.poll();
+  if (plan_.order.waiting_header[target]) yield_sometimes();
+  ir_.CreateBr(blocks_[target]);
+  ir_.restoreIP(at);
+  return back;
+}
+
+void ControlFlow::yield_sometimes() {
+  auto* i32 = ir_.getInt32Ty();
+  if (!spin_counter_) {
+    spin_counter_ = code_.entry_alloca(i32, "spins");
+    code_.begin_as_zero(spin_counter_, i32);
+  }
+  auto* spins = ir_.CreateAdd(ir_.CreateLoad(i32, spin_counter_), ir_.getInt32(1));
+  ir_.CreateStore(spins, spin_counter_);
+  code_.if_then(ir_.CreateICmpEQ(ir_.CreateAnd(spins, ir_.getInt32(15)), ir_.getInt32(0)),
+                [&] { context_.call_service(exec::Service::yield, {}); });
+}
+
+}  // namespace raddle::jit

@@ -1,0 +1,36 @@
+// How control goes from block to block of a warp whose lanes may be at several: in the plan's order, to the
+// next block at which lanes wait (docs/adr/0011).
+#pragma once
+
+#include <vector>
+
+#include "jit/context.h"
+
+namespace raddle::jit {
+
+class ControlFlow {
+ public:
+  ControlFlow(FunctionBuilder& code, const Cursor& cursor, Masks& masks, Context& context);
+
+  void prepare(BlockId b);  ///< makes the block
+  llvm::BasicBlock* block(BlockId b) const { return blocks_[b]; }
+  /// Transfers control from the block at hand; lanes may wait at `set`.
+  void go(const std::vector<BlockId>& set);
+  /// All active lanes go to `target`, those that wait elsewhere stay.
+  void go_to(BlockId target);
+
+ private:
+  llvm::BasicBlock* back_edge_to(BlockId target);
+  void yield_sometimes();
+
+  FunctionBuilder& code_;
+  Builder& ir_;
+  const Cursor& cursor_;
+  const FunctionPlan& plan_;
+  Masks& masks_;
+  Context& context_;
+  std::vector<llvm::BasicBlock*> blocks_;
+  llvm::AllocaInst* spin_counter_ = nullptr;
+};
+
+}  // namespace raddle::jit

@@ -1,0 +1,118 @@
+#include "jit/function_builder.h"
+
+namespace raddle::jit {
+namespace {
+
+llvm::FunctionType* type_of(llvm::LLVMContext& context, const KernelPlan& kernel, const ptx::Function& f) {
+  auto* pointer = llvm::PointerType::getUnqual(context);
+  if (!f.is_entry) return device_function_type(context);
+  if (kernel.kind() == exec::BlockKind::regions) {
+    auto* i32 = llvm::Type::getInt32Ty(context);
+    return llvm::FunctionType::get(i32, {pointer, pointer, i32}, false);
+  }
+  return llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer}, false);
+}
+
+}  // namespace
+
+llvm::FunctionType* device_function_type(llvm::LLVMContext& context) {
+  auto* pointer = llvm::PointerType::getUnqual(context);
+  auto* i32 = llvm::Type::getInt32Ty(context);
+  return llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, i32, pointer, pointer, i32},
+                                 false);
+}
+
+FunctionBuilder::FunctionBuilder(ModuleBuilder& module, const ptx::Function& f)
+    : ir(module.llvm.getContext()), simd_(module.simd) {
+  const std::string name = (f.is_entry ? "kernel." : "function.") + f.name;
+  function_ = module.llvm.getFunction(name);
+  if (!function_)
+    function_ = llvm::Function::Create(
+        type_of(ir.getContext(), module.kernel, f),
+        f.is_entry ? llvm::Function::ExternalLinkage : llvm::Function::InternalLinkage, name, module.llvm);
+  // LLVM would delete dead loads and treat a store to null as unreachable (decisions: null pointers are valid
+  // addresses).
+  function_->addFnAttr(llvm::Attribute::NullPointerIsValid);
+  function_->addFnAttr(llvm::Attribute::NoUnwind);
+  const std::uint32_t first_line = f.instructions.empty() ? 0 : f.instructions.front().line;
+  subprogram_ = module.debug.subprogram(name, first_line);
+  function_->setSubprogram(subprogram_);
+  at_line(0);
+  entry_ = new_block("entry");
+  body_ = new_block("body");
+  exit_ = new_block("exit");
+  Builder(entry_).CreateBr(body_);
+  ir.SetInsertPoint(body_);
+}
+
+void FunctionBuilder::if_then(llvm::Value* condition, const std::function<void()>& then) {
+  if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(condition); constant && constant->isZero()) return;
+  auto *yes = new_block("then"), *after = new_block("after");
+  ir.CreateCondBr(condition, yes, after);
+  ir.SetInsertPoint(yes);
+  then();
+  ir.CreateBr(after);
+  ir.SetInsertPoint(after);
+}
+
+void FunctionBuilder::two_ways(llvm::Value* condition, const std::function<void()>& likely,
+                               const std::function<void()>& otherwise) {
+  auto *yes = new_block("strided"), *no = new_block("wrapped"), *after = new_block("accessed");
+  auto* branch = ir.CreateCondBr(condition, yes, no);
+  llvm::Metadata* weights[] = {llvm::MDString::get(ir.getContext(), "branch_weights"),
+                               llvm::ConstantAsMetadata::get(ir.getInt32(1 << 20)),
+                               llvm::ConstantAsMetadata::get(ir.getInt32(1))};
+  branch->setMetadata(llvm::LLVMContext::MD_prof, llvm::MDNode::get(ir.getContext(), weights));
+  ir.SetInsertPoint(yes);
+  likely();
+  ir.CreateBr(after);
+  ir.SetInsertPoint(no);
+  otherwise();
+  ir.CreateBr(after);
+  ir.SetInsertPoint(after);
+}
+
+std::vector<llvm::Value*> FunctionBuilder::conditional(
+    llvm::Value* condition, const std::vector<llvm::Type*>& types,
+    const std::function<std::vector<llvm::Value*>()>& make) {
+  auto *yes = new_block("access"), *after = new_block("accessed");
+  auto* before = ir.GetInsertBlock();
+  ir.CreateCondBr(condition, yes, after);
+  ir.SetInsertPoint(yes);
+  auto made = make();
+  auto* made_in = ir.GetInsertBlock();
+  ir.CreateBr(after);
+  ir.SetInsertPoint(after);
+  std::vector<llvm::Value*> result;
+  for (std::size_t k = 0; k < types.size(); ++k) {
+    auto* phi = ir.CreatePHI(types[k], 2);
+    phi->addIncoming(made[k], made_in);
+    phi->addIncoming(llvm::Constant::getNullValue(types[k]), before);
+    result.push_back(phi);
+  }
+  return result;
+}
+
+llvm::AllocaInst* FunctionBuilder::entry_alloca(llvm::Type* type, const char* name, unsigned align) {
+  Builder at(entry_, entry_->begin());
+  auto* variable = at.CreateAlloca(type, nullptr, name);
+  if (align) variable->setAlignment(llvm::Align(align));
+  return variable;
+}
+
+void FunctionBuilder::begin_as_zero(llvm::Value* variable, llvm::Type* type) {
+  Builder(body_, body_->begin()).CreateStore(llvm::Constant::getNullValue(type), variable);
+}
+
+void FunctionBuilder::at_line(std::uint32_t line, LaneRun lanes) {
+  line_ = line;
+  ir.SetCurrentDebugLocation(llvm::DILocation::get(ir.getContext(), line, lanes.column(), subprogram_));
+}
+
+llvm::Value* FunctionBuilder::lane_numbers(unsigned bits, unsigned p) {
+  std::vector<llvm::Constant*> numbers;
+  for (unsigned l = 0; l < lanes(); ++l) numbers.push_back(ir.getIntN(bits, p * lanes() + l));
+  return llvm::ConstantVector::get(numbers);
+}
+
+}  // namespace raddle::jit

@@ -1,0 +1,89 @@
+// The LLVM function that one PTX function becomes: its blocks, its variables, branches within an instruction,
+// the PTX line of what is written. It knows how wide the host's vectors are, but nothing of PTX's meaning.
+#pragma once
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "jit/module_builder.h"
+#include "jit/value.h"
+
+namespace raddle::jit {
+
+/// A mask over the warp, one <lanes x i1> per part.
+using Mask = std::vector<llvm::Value*>;
+
+/// Of a device function: `void(ptr warp, i32 lanes, ptr parameters, ptr returns, i32 local_frame)`.
+llvm::FunctionType* device_function_type(llvm::LLVMContext& context);
+
+class FunctionBuilder {
+ public:
+  /// Kernel: `void(ptr warp)`, or `i32(ptr warp, ptr frame, i32 state)` for regions.
+  FunctionBuilder(ModuleBuilder& module, const ptx::Function& function);
+
+  Builder ir;
+  llvm::Function* function() const { return function_; }
+  llvm::Value* argument(unsigned n) const { return function_->getArg(n); }
+
+  // ---- blocks ----
+  llvm::BasicBlock* new_block(const char* name) {
+    return llvm::BasicBlock::Create(ir.getContext(), name, function_);
+  }
+  llvm::BasicBlock* entry() const { return entry_; }  ///< variables, and loads of the context
+  llvm::BasicBlock* body() const { return body_; }    ///< what comes before the first PTX block
+  llvm::BasicBlock* exit() const { return exit_; }
+  /// What does not change in the function is computed before this.
+  llvm::Instruction* entry_end() const { return entry_->getTerminator(); }
+  /// The body goes on in the block that is written now: what was before may have left the function.
+  void body_begins_here() { body_ = ir.GetInsertBlock(); }
+
+  /// Emits `then` only where the condition holds.
+  void if_then(llvm::Value* condition, const std::function<void()>& then);
+  /// Emits `likely` for where the condition holds and `otherwise` for where it does not.
+  void two_ways(llvm::Value* condition, const std::function<void()>& likely,
+                const std::function<void()>& otherwise);
+  /// Values of `make` where the i1 holds, zeros of the same types elsewhere.
+  std::vector<llvm::Value*> conditional(llvm::Value* condition, const std::vector<llvm::Type*>& types,
+                                        const std::function<std::vector<llvm::Value*>()>& make);
+
+  // ---- variables ----
+  llvm::AllocaInst* entry_alloca(llvm::Type* type, const char* name, unsigned align = 0);
+  /// Zero when the body begins.
+  void begin_as_zero(llvm::Value* variable, llvm::Type* type);
+
+  // ---- lines ----
+  /// What follows belongs to this PTX line, 0: to none; elements of its vectors are these lanes.
+  void at_line(std::uint32_t line, LaneRun lanes = {});
+  void at_lanes(LaneRun lanes) { at_line(line_, lanes); }
+  /// What `make` makes: one vector access by these lanes.
+  template <class Make>
+  auto for_lanes(LaneRun lanes, Make make) {
+    at_lanes(lanes);
+    auto* made = make();
+    at_lanes({});
+    return made;
+  }
+
+  // ---- vectors ----
+  unsigned parts() const { return simd_.parts(); }
+  unsigned lanes() const { return simd_.lanes; }
+  bool has_mask_registers() const { return simd_.mask_registers; }
+  llvm::Type* lane_type(Type t) { return ir.getIntNTy(isa::bit_size(t)); }
+  llvm::FixedVectorType* vector_of(llvm::Type* element) {
+    return llvm::FixedVectorType::get(element, lanes());
+  }
+  llvm::Value* splat(llvm::Value* scalar) { return ir.CreateVectorSplat(lanes(), scalar); }
+  /// Constant vector: first lane of part p, the next, ...
+  llvm::Value* lane_numbers(unsigned bits, unsigned p);
+  llvm::Value* pointer(llvm::Value* address) { return ir.CreateIntToPtr(address, ir.getPtrTy()); }
+
+ private:
+  const SimdForm simd_;
+  llvm::Function* function_;
+  llvm::DISubprogram* subprogram_;
+  llvm::BasicBlock *entry_, *body_, *exit_;
+  std::uint32_t line_ = 0;
+};
+
+}  // namespace raddle::jit

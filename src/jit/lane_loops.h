@@ -1,0 +1,29 @@
+// Code for one lane at a time.
+#pragma once
+
+#include <functional>
+
+#include "jit/context.h"
+
+namespace raddle::jit {
+
+class LaneLoops {
+ public:
+  using Body = std::function<void(llvm::Value* lane)>;  ///< @param lane  its number, i32
+
+  LaneLoops(FunctionBuilder& code, Context& context) : code_(code), ir_(code.ir), context_(context) {}
+
+  /// Emits the body for each lane in the i32 mask, lowest first.
+  void for_each(llvm::Value* bits, const Body& body);
+  /// The same for what may fault: the fault names the lane.
+  void for_each_marked(llvm::Value* bits, const Body& body);
+  /// The same for short accesses that run often: without a test per lane where all 32 are in the mask.
+  void for_each_unrolled(llvm::Value* bits, const Body& body);
+
+ private:
+  FunctionBuilder& code_;
+  Builder& ir_;
+  Context& context_;
+};
+
+}  // namespace raddle::jit

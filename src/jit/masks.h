@@ -1,0 +1,57 @@
+// Sets of lanes: as vectors of bits, as one word, and as they are kept in memory; which lanes run the block
+// at hand, which wait at others, which have left.
+#pragma once
+
+#include <vector>
+
+#include "jit/cursor.h"
+#include "jit/function_builder.h"
+
+namespace raddle::jit {
+
+class Masks {
+ public:
+  Masks(FunctionBuilder& code, const Cursor& cursor);
+
+  // ---- forms ----
+  llvm::Value* bits(const Mask& mask);  ///< as i32
+  Mask from_bits(llvm::Value* bits);
+  llvm::Value* any(const Mask& mask);  ///< i1
+  Mask all_lanes(bool value);
+  llvm::Value* first_lane(llvm::Value* bits);  ///< number of the lowest lane in an i32 mask; below 32
+  llvm::Type* storage_type();
+  llvm::Value* to_storage(llvm::Value* part);
+  llvm::Value* from_storage(llvm::Value* stored);
+
+  // ---- lanes of the function ----
+  const Mask& active() const { return active_; }  ///< lanes that run this block
+  void set_active(Mask mask) { active_ = std::move(mask); }
+  /// Lanes that have come into the function and not left it: here or waiting at some block.
+  llvm::Value* inside();
+  void set_inside(llvm::Value* bits);
+  llvm::Value* elsewhere();  ///< lanes that wait at other blocks
+  /// i1: no lane waits at another block, so that what this block defines holds for every lane that is left.
+  llvm::Value* nobody_elsewhere();
+  /// A block begins, or goes on after others have run: who waits elsewhere is asked again.
+  void forget_elsewhere() { nobody_elsewhere_ = nullptr; }
+
+  // ---- lanes that wait at blocks ----
+  void prepare_waiting(BlockId b);  ///< makes the variables
+  void clear_waiting();             ///< in the body: nobody waits yet
+  /// Lanes begin at `first`.
+  void enter(BlockId first, const Mask& lanes);
+  Mask waiting_at(BlockId b);
+  void set_waiting(BlockId b, const Mask& mask);
+  void add_waiting(BlockId b, const Mask& lanes);
+
+ private:
+  FunctionBuilder& code_;
+  Builder& ir_;
+  const Cursor& cursor_;
+  Mask active_;
+  llvm::AllocaInst* inside_ = nullptr;                   // i32
+  llvm::Value* nobody_elsewhere_ = nullptr;              // of this block, once asked for
+  std::vector<std::vector<llvm::AllocaInst*>> waiting_;  // by block
+};
+
+}  // namespace raddle::jit

@@ -1,0 +1,96 @@
+// Loads and stores. How one is made follows from the shape of its address: uniform (one scalar access),
+// constant distances between lanes (one window of memory per part, permuted), anything else (gather, scatter,
+// lane loop). A checked address takes the vector access where its run-time flag holds.
+#pragma once
+
+#include <vector>
+
+#include "jit/addresses.h"
+#include "jit/lane_loops.h"
+#include "jit/parameters.h"
+
+namespace raddle::jit {
+
+class MemoryAccess {
+ public:
+  MemoryAccess(FunctionBuilder& code, ModuleBuilder& module, const Cursor& cursor, WarpValues& values,
+               Masks& masks, Registers& registers, LaneLoops& loops, Addresses& addresses,
+               Parameters& parameters);
+
+  /// Operands of the instruction at hand.
+  void load(unsigned destination, unsigned address);
+  void store(unsigned address, unsigned value);
+
+ private:
+  /// One load or store.
+  struct Access {
+    Type type;
+    unsigned bytes, count;  // per element, elements per lane
+    WarpValue address;
+    Mask mask;
+    llvm::AtomicOrdering ordering;
+    std::vector<ptx::Operand> elements;
+    bool is_atomic() const { return ordering != llvm::AtomicOrdering::NotAtomic; }
+    bool is_plain() const { return !is_atomic() && bytes <= 8; }
+    bool is_single() const {
+      return count > 1 && bytes * count <= 16;
+    }  // a vector that is one access of the host
+  };
+  using Parts = std::vector<std::vector<llvm::Value*>>;  // [element][part]
+  /// Bytes [first, first + size) around a part's base that hold all its lanes' elements, and each lane's
+  /// place there.
+  struct Window {
+    std::int64_t first = 0;
+    unsigned size = 0;            // in elements; 0: lanes lie too far apart
+    std::vector<unsigned> place;  // element index by lane
+    bool distinct = true;         // no two lanes share a place
+  };
+
+  Access access(unsigned address, unsigned data);
+  static Access wrapped(Access a);
+
+  // ---- windows (windows.cpp) ----
+  Window window_of(const Access& a, unsigned p) const;
+  bool has_windows(const Access& a, bool for_store) const;
+  llvm::Value* window_mask(const Access& a, const Window& w, unsigned p);
+  LaneRun whole_part(const Window& w, const Access& a, unsigned p) const;
+  llvm::Value* base_of(const Access& a, const Window& w, unsigned p);
+  Parts load_windows(const Access& a);
+  std::vector<llvm::Value*> load_one_place(const Access& a, llvm::Value* base, unsigned p);
+  void store_windows(const Access& a, const Parts& values);
+  llvm::Instruction* may_prefetch(llvm::Instruction* load);
+  void prefetch_next_turn(const Access& a, const ptx::Operand& address);
+
+  // ---- loads ----
+  std::vector<llvm::Value*> load_uniform(const Access& a);
+  Parts load_checked(const Access& a, const ptx::Operand& address);
+  Parts load_gather(const Access& a);
+  Parts load_lanes(const Access& a);
+  llvm::Value* load_single(const Access& a, llvm::Value* at);
+
+  // ---- stores ----
+  void store_uniform(const Access& a, const std::vector<WarpValue>& values);
+  void store_scatter(const Access& a, const Parts& values);
+  void store_lanes(const Access& a, const Parts& values);
+  void store_single(const Access& a, llvm::Value* all, llvm::Value* at);
+
+  // ---- vectors of addresses ----
+  llvm::Value* gather(llvm::Type* element, llvm::Value* addresses, llvm::Align align, llvm::Value* mask,
+                      unsigned p);
+  void scatter(llvm::Value* values, llvm::Value* addresses, llvm::Align align, llvm::Value* mask, unsigned p);
+  std::vector<LaneRun> address_vectors() const;
+  llvm::Value* some_of(llvm::Value* vector, LaneRun lanes);
+
+  FunctionBuilder& code_;
+  Builder& ir_;
+  ModuleBuilder& module_;
+  const Cursor& cursor_;
+  WarpValues& values_;
+  Masks& masks_;
+  Registers& registers_;
+  LaneLoops& loops_;
+  Addresses& addresses_;
+  Parameters& parameters_;
+};
+
+}  // namespace raddle::jit

@@ -1,0 +1,29 @@
+// The LLVM module of a kernel while its functions are written.
+#pragma once
+
+#include <llvm/IR/Module.h>
+
+#include <map>
+#include <vector>
+
+#include "exec/access.h"
+#include "exec/executable.h"
+#include "jit/kernel_plan.h"
+#include "jit/line_table.h"
+#include "jit/simd_form.h"
+
+namespace raddle::jit {
+
+struct ModuleBuilder {
+  const KernelPlan& kernel;
+  llvm::Module& llvm;
+  SimdForm simd;
+  DebugLines& debug;
+  exec::AccessListener* listener = nullptr;              ///< null: nobody listens
+  std::map<ptx::FunctionId, llvm::Function*> functions;  ///< device functions declared so far
+  std::vector<ptx::FunctionId> to_compile;               ///< of those, bodies still to come
+  exec::CodeStatistics statistics;
+  std::uint32_t frame_bytes = 0;  ///< regions: state saved per warp
+};
+
+}  // namespace raddle::jit

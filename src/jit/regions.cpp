@@ -1,0 +1,112 @@
+#include "jit/regions.h"
+
+#include <algorithm>
+
+namespace raddle::jit {
+
+Regions::Regions(FunctionBuilder& code, ModuleBuilder& module, const Cursor& cursor, Masks& masks,
+                 Context& context, Registers& registers)
+    : code_(code),
+      ir_(code.ir),
+      module_(module),
+      cursor_(cursor),
+      plan_(cursor.plan),
+      f_(cursor.function),
+      masks_(masks),
+      context_(context),
+      registers_(registers) {}
+
+void Regions::begin() {
+  frame_ = code_.argument(1);
+  resume_ = ir_.CreateSwitch(code_.argument(2), code_.exit());
+}
+
+void Regions::enter_at(llvm::BasicBlock* first) {
+  resume_->setDefaultDest(first);
+  resume_->moveBefore(*code_.body(), code_.body()->end());
+}
+
+void Regions::suspend() {
+  for (BlockId x : plan_.pending(cursor_.block))
+    code_.if_then(masks_.any(masks_.waiting_at(x)), [&] {
+      context_.fault(exec::FaultKind::illegal_barrier, ir_.getInt64(0),
+                     masks_.first_lane(masks_.bits(masks_.active())));
+    });
+  const FrameUse& use = uses_.at(static_cast<std::uint32_t>(cursor_.instruction - f_.instructions.data()));
+  const bool all = module_.kernel.runs_all(plan_, cursor_.block);
+  if (!all) ir_.CreateStore(masks_.bits(masks_.active()), frame_);
+  transfer(use.saved, Transfer::save);
+  const std::uint32_t state = resume_->getNumCases() + 1;
+  ir_.CreateRet(ir_.getInt32(state));
+  auto* resumed = code_.new_block("resumed");
+  resume_->addCase(ir_.getInt32(state), resumed);
+  ir_.SetInsertPoint(resumed);
+  masks_.forget_elsewhere();
+  llvm::Value* bits = ir_.getInt32(0xffffffff);
+  if (!all) bits = ir_.CreateLoad(ir_.getInt32Ty(), frame_);
+  masks_.set_inside(bits);
+  if (!all) masks_.set_active(masks_.from_bits(bits));
+  transfer(use.loaded, Transfer::load);
+}
+
+/// Between registers and frame. Vectors of checked registers only where one of these has wrapped.
+void Regions::transfer(const std::vector<ptx::RegisterId>& registers, Transfer direction) {
+  std::vector<llvm::AllocaInst*> always, wrapped, flags;
+  for (ptx::RegisterId r : registers) {
+    if (!plan_.shape(r).known) continue;
+    const Registers::Slot& s = registers_.slot(r);
+    always.insert(always.end(), s.bases.begin(), s.bases.end());
+    auto& vectors = s.ok ? wrapped : always;
+    vectors.insert(vectors.end(), s.parts.begin(), s.parts.end());
+    if (s.ok) flags.push_back(s.ok);
+  }
+  always.insert(always.end(), flags.begin(), flags.end());
+  auto move = [&](llvm::AllocaInst* a) {
+    auto* type = a->getAllocatedType();
+    auto* place = ir_.CreateConstInBoundsGEP1_32(ir_.getInt8Ty(), frame_, offsets_.at(a));
+    const llvm::Align align(FrameLayout::alignment(stored_size(a)));
+    if (direction == Transfer::load)
+      ir_.CreateStore(ir_.CreateAlignedLoad(type, place, align), a);
+    else
+      ir_.CreateAlignedStore(ir_.CreateLoad(type, a), place, align);
+  };
+  for (auto* a : always) move(a);
+  if (wrapped.empty()) return;
+  llvm::Value* ok = ir_.getTrue();
+  for (auto* a : flags) ok = ir_.CreateAnd(ok, ir_.CreateLoad(ir_.getInt1Ty(), a));
+  if (direction == Transfer::load)
+    for (auto* a : wrapped) ir_.CreateStore(llvm::PoisonValue::get(a->getAllocatedType()), a);
+  code_.if_then(ir_.CreateNot(ok), [&] {
+    for (auto* a : wrapped) move(a);
+  });
+}
+
+/// Where a register lives in the function, all its parts.
+std::vector<llvm::AllocaInst*> Regions::variables_of(ptx::RegisterId r) {
+  if (!plan_.shape(r).known) return {};
+  const Registers::Slot& s = registers_.slot(r);
+  std::vector<llvm::AllocaInst*> all = s.bases;
+  all.insert(all.end(), s.parts.begin(), s.parts.end());
+  if (s.ok) all.push_back(s.ok);
+  return all;
+}
+
+std::uint32_t Regions::stored_size(const llvm::AllocaInst* a) const {
+  return static_cast<std::uint32_t>(module_.llvm.getDataLayout().getTypeStoreSize(a->getAllocatedType()));
+}
+
+void Regions::lay_out() {
+  uses_ = frame_uses(f_, plan_.cfg, plan_.live);
+  std::map<ptx::RegisterId, std::vector<std::uint32_t>> holding;  // register -> barriers
+  std::uint32_t barrier = 0;
+  for (const auto& [n, use] : uses_) {
+    for (ptx::RegisterId r : use.held) holding[r].push_back(barrier);
+    ++barrier;
+  }
+  FrameLayout frame;
+  for (const auto& [r, barriers] : holding)
+    for (auto* a : variables_of(r)) offsets_[a] = frame.place(stored_size(a), barriers);
+  module_.frame_bytes = std::max(module_.frame_bytes, (frame.bytes() + 63) / 64 * 64);
+}
+
+}  // namespace raddle::jit

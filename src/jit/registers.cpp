@@ -1,0 +1,254 @@
+#include "jit/registers.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+
+namespace raddle::jit {
+
+using ptx::Operand;
+
+namespace {
+
+llvm::Value* to_register(Builder& ir, llvm::Value* v, Type from, llvm::Type* lane) {
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(v->getType());
+  auto sized = [&](llvm::Type* t) {
+    return vector ? static_cast<llvm::Type*>(llvm::FixedVectorType::get(t, vector->getNumElements())) : t;
+  };
+  if (!v->getType()->getScalarType()->isIntegerTy())
+    v = ir.CreateBitCast(v, sized(ir.getIntNTy(v->getType()->getScalarSizeInBits())));
+  return isa::is_signed(from) ? ir.CreateSExtOrTrunc(v, sized(lane)) : ir.CreateZExtOrTrunc(v, sized(lane));
+}
+
+}  // namespace
+
+Registers::Registers(FunctionBuilder& code, const Cursor& cursor, WarpValues& values, Masks& masks,
+                     StateSpaces& spaces, SpecialRegisters& specials)
+    : code_(code),
+      ir_(code.ir),
+      cursor_(cursor),
+      plan_(cursor.plan),
+      f_(cursor.function),
+      values_(values),
+      masks_(masks),
+      spaces_(spaces),
+      specials_(specials),
+      slots_(f_.registers.size()) {}
+
+Registers::Slot& Registers::slot(ptx::RegisterId r) {
+  Slot& s = slots_[r];
+  if (!s.bases.empty() || !s.parts.empty()) return s;
+  const Shape& shape = plan_.shape(r);
+  auto* type = s.lane = code_.lane_type(f_.registers[r].type);
+  const char* name = f_.registers[r].name.c_str();
+  // A register without definition reads as zero: never poison, so that a bug in a kernel stays a plain wrong
+  // value.
+  auto make = [&](llvm::Type* t) {
+    auto* a = code_.entry_alloca(t, name);
+    code_.begin_as_zero(a, t);
+    return a;
+  };
+  if (!shape.known || shape.affine)
+    for (unsigned g = 0; g < (shape.per_part ? code_.parts() : 1); ++g) s.bases.push_back(make(type));
+  if (shape.known && (!shape.affine || shape.checked)) {
+    const bool predicate = type->isIntegerTy(1);
+    for (unsigned p = 0; p < code_.parts(); ++p)
+      s.parts.push_back(make(predicate ? masks_.storage_type() : code_.vector_of(type)));
+  }
+  if (shape.checked) s.ok = make(ir_.getInt1Ty());
+  return s;
+}
+
+// ---- reading ----
+
+WarpValue Registers::read(const Operand& o) {
+  if (const Operand* immediate = o.kind == Operand::Kind::reg ? plan_.constant(o) : nullptr) {
+    Operand known = *immediate;
+    known.type = f_.registers[o.index].type;
+    WarpValue value = read(known);
+    const bool same_size = isa::bit_size(o.type) == isa::bit_size(known.type);
+    if (o.type != Type::none && same_size) value.type = o.type;
+    if (o.type == Type::none || same_size) return value;
+  }
+  WarpValue value = read_whole(o);
+  if (o.negated) {
+    for (auto*& v : value.bases) v = ir_.CreateNot(v);
+    for (auto*& v : value.parts) v = ir_.CreateNot(v);
+  }
+  if (o.type == Type::none) return value;
+  if (isa::bit_size(o.type) != isa::bit_size(value.type)) resize(value, o.type);
+  value.type = o.type;
+  return value;
+}
+
+/// At the size that it has by itself.
+WarpValue Registers::read_whole(const Operand& o) {
+  switch (o.kind) {
+    case Operand::Kind::reg:
+      return read_register(o.index);
+    case Operand::Kind::immediate: {
+      const Type type = o.type == Type::none ? Type::b64 : o.type;
+      const llvm::APInt bits(isa::bit_size(type), static_cast<std::uint64_t>(o.value));
+      return WarpValue::uniform(type, llvm::ConstantInt::get(ir_.getContext(), bits));
+    }
+    case Operand::Kind::special:
+      return specials_.read(o);
+    case Operand::Kind::variable: {
+      auto* offset = ir_.getInt64(static_cast<std::uint64_t>(o.value));
+      return WarpValue::uniform(Type::b64, ir_.CreateAdd(spaces_.variable_address(o.index), offset));
+    }
+    case Operand::Kind::function:
+      return WarpValue::uniform(Type::b64, ir_.getInt64(std::uint64_t{o.index} + 1));
+    default:
+      RADDLE_UNREACHABLE("operand has no value");
+  }
+}
+
+WarpValue Registers::read_register(ptx::RegisterId r) {
+  WarpValue value;
+  value.shape = plan_.shape(r);
+  if (!value.shape.known) value.shape = Shape::uniform_value();
+  value.type = f_.registers[r].type;
+  Slot& s = slot(r);
+  for (auto* a : s.bases) value.bases.push_back(ir_.CreateLoad(a->getAllocatedType(), a));
+  for (auto* a : s.parts) {
+    llvm::Value* v = ir_.CreateLoad(a->getAllocatedType(), a);
+    value.parts.push_back(value.type == Type::pred ? masks_.from_storage(v) : v);
+  }
+  if (s.ok) value.ok = ir_.CreateLoad(ir_.getInt1Ty(), s.ok);
+  return value;
+}
+
+/// Operands may name registers wider than the type at which they are read, and 64-bit addresses in 32-bit
+/// moves.
+void Registers::resize(WarpValue& value, Type want) {
+  auto resized = [&](llvm::Value* v) -> llvm::Value* {
+    auto* lane = code_.lane_type(want);
+    auto* target = v->getType()->isVectorTy() ? static_cast<llvm::Type*>(code_.vector_of(lane)) : lane;
+    return isa::is_signed(want) ? ir_.CreateSExtOrTrunc(v, target) : ir_.CreateZExtOrTrunc(v, target);
+  };
+  // A strided value may wrap when widened: its shape is given up.
+  if (value.shape.affine && !value.shape.equal_lanes() && isa::bit_size(want) > isa::bit_size(value.type))
+    value.become_varying(values_.vectors(value));
+  for (auto*& v : value.bases) v = resized(v);
+  for (auto*& v : value.parts) v = resized(v);
+}
+
+llvm::Value* Registers::read_in_first(unsigned k, llvm::Value* bits) {
+  if (!cursor_.present(k)) return ir_.getInt32(0);
+  WarpValue v = read(k);
+  if (v.shape.uniform()) return values_.scalar(v).v;
+  return values_.load_lane(values_.spill(v), ir_.getInt32Ty(), masks_.first_lane(bits));
+}
+
+// ---- writing ----
+
+void Registers::write(const Operand& d, const WarpValue& value, const LateParts& late) {
+  if (d.kind != Operand::Kind::reg) return;  // a sink, or an absent second destination
+  const Shape& shape = plan_.shape(d.index);
+  Slot& s = slot(d.index);
+  llvm::Value* uniform_guard = guard_scalar(*cursor_.instruction);
+  const bool blend = plan_.must_blend(cursor_.block, d.index);
+  WarpValue old;  // of a checked register, before its base changes
+  if (s.ok && blend) old = read_register(d.index);
+  if (!shape.known) return;  // dead code: no definition ever reached
+  if (shape.affine)
+    for (unsigned g = 0; g < s.bases.size(); ++g) {
+      llvm::Value* v = to_register(ir_, values_.scalar(value, g).v, value.type, s.lane);
+      if (uniform_guard) v = ir_.CreateSelect(uniform_guard, v, ir_.CreateLoad(s.lane, s.bases[g]));
+      ir_.CreateStore(v, s.bases[g]);
+    }
+  llvm::Value* ok = nullptr;
+  if (s.ok) {
+    ok = value.shape.affine ? (value.ok ? value.ok : ir_.getTrue()) : ir_.getFalse();
+    if (blend) ok = ir_.CreateAnd(ok, masks_.nobody_elsewhere());
+    if (uniform_guard) ok = ir_.CreateSelect(uniform_guard, ok, ir_.CreateLoad(ir_.getInt1Ty(), s.ok));
+    ir_.CreateStore(ok, s.ok);
+  }
+  if (s.parts.empty()) return;
+  Mask keep;
+  if (blend)
+    keep = executing();
+  else if (cursor_.instruction->guard != ptx::kNone)
+    keep = guard_mask(*cursor_.instruction);
+  auto with_parts = [&] {
+    WarpValue now = value;
+    if (late) now.parts = late();
+    if (late && !blend) now.shape = Shape::varying();  // as ok is false, these are the values
+    store_parts(s, now, keep, ok && blend ? &old : nullptr);
+  };
+  auto* known = llvm::dyn_cast_or_null<llvm::ConstantInt>(ok);
+  if (!ok || (known && known->isZero())) return with_parts();
+  auto no_parts = [&] {
+    for (auto* a : s.parts) ir_.CreateStore(llvm::PoisonValue::get(a->getAllocatedType()), a);
+  };
+  known ? no_parts() : code_.two_ways(ok, no_parts, with_parts);
+}
+
+/// @param keep  lanes that get the new value, empty: all
+/// @param old   what the others keep; null: what the variables hold
+void Registers::store_parts(const Slot& s, const WarpValue& value, const Mask& keep, const WarpValue* old) {
+  const bool predicate = s.lane->isIntegerTy(1);
+  for (unsigned p = 0; p < code_.parts(); ++p) {
+    auto* a = s.parts[p];
+    llvm::Value* v = to_register(ir_, values_.part(value, p).v, value.type, s.lane);
+    if (!keep.empty()) {
+      llvm::Value* kept = old ? to_register(ir_, values_.part(*old, p).v, old->type, s.lane)
+                              : ir_.CreateLoad(a->getAllocatedType(), a);
+      v = ir_.CreateSelect(keep[p], v, predicate ? masks_.from_storage(kept) : kept);
+    }
+    ir_.CreateStore(predicate ? masks_.to_storage(v) : v, a);
+  }
+}
+
+void Registers::write_parts(const Operand& d, Type type, std::vector<llvm::Value*> values) {
+  for (auto*& v : values)
+    if (!v->getType()->getScalarType()->isIntegerTy())
+      v = ir_.CreateBitCast(v, code_.vector_of(ir_.getIntNTy(v->getType()->getScalarSizeInBits())));
+  write(d, WarpValue::varying(type, std::move(values)));
+}
+
+void Registers::write_uniform(const Operand& d, Type type, llvm::Value* v) {
+  if (!v->getType()->isIntegerTy())
+    v = ir_.CreateBitCast(v, ir_.getIntNTy(v->getType()->getScalarSizeInBits()));
+  write(d, WarpValue::uniform(type, v));
+}
+
+// ---- guards ----
+
+WarpValue Registers::guard_value(const ptx::Instruction& i) {
+  if (&i == kept_guard_of_ && (!kept_guard_.bases.empty() || !kept_guard_.parts.empty())) return kept_guard_;
+  Operand o;
+  o.kind = Operand::Kind::reg;
+  o.index = i.guard;
+  o.negated = i.guard_negated;
+  o.type = Type::pred;
+  return read(o);
+}
+
+llvm::Value* Registers::guard_scalar(const ptx::Instruction& i) {
+  if (i.guard == ptx::kNone || !plan_.shape(i.guard).uniform()) return nullptr;
+  return guard_value(i).bases[0];
+}
+
+Mask Registers::guard_mask(const ptx::Instruction& i) { return values_.vectors(guard_value(i)); }
+
+Mask Registers::executing() {
+  if (cursor_.instruction->guard == ptx::kNone) return masks_.active();
+  Mask mask = guard_mask(*cursor_.instruction);
+  for (unsigned p = 0; p < code_.parts(); ++p) mask[p] = ir_.CreateAnd(masks_.active()[p], mask[p]);
+  return mask;
+}
+
+void Registers::keep_guard() {
+  kept_guard_ = {};
+  const ptx::Instruction& i = *cursor_.instruction;
+  kept_guard_of_ = &i;
+  if (i.guard == ptx::kNone) return;
+  const bool writes = std::ranges::any_of(f_.operands_of(i), [&](const Operand& o) {
+    return o.kind == Operand::Kind::reg && o.index == i.guard;
+  });
+  if (writes) kept_guard_ = guard_value(i);
+}
+
+}  // namespace raddle::jit

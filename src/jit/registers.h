@@ -1,0 +1,68 @@
+// The function's registers: where they live, operands read as values of the warp, results written under guard
+// and mask. What a register is held as, scalars or vectors, its shape in the plan says.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "jit/masks.h"
+#include "jit/special_registers.h"
+#include "jit/warp_values.h"
+
+namespace raddle::jit {
+
+class Registers {
+ public:
+  Registers(FunctionBuilder& code, const Cursor& cursor, WarpValues& values, Masks& masks,
+            StateSpaces& spaces, SpecialRegisters& specials);
+
+  WarpValue read(const ptx::Operand& operand);
+  WarpValue read(unsigned k) { return read(cursor_.operand(k)); }
+  /// Value of operand k in the first lane of `bits`: barrier numbers and counts are the same for a group.
+  llvm::Value* read_in_first(unsigned k, llvm::Value* bits);
+
+  /// Writes a destination under the instruction's guard, keeping lanes that others still need.
+  using LateParts = std::function<std::vector<llvm::Value*>()>;
+  /// @param late  computes the vectors of a checked value, where they are needed
+  void write(const ptx::Operand& destination, const WarpValue& value, const LateParts& late = {});
+  void write_parts(const ptx::Operand& destination, Type type, std::vector<llvm::Value*> parts);
+  void write_uniform(const ptx::Operand& destination, Type type, llvm::Value* value);
+
+  // ---- guards ----
+  /// Lanes of the block that execute the instruction: those that its guard lets.
+  Mask executing();
+  Mask guard_mask(const ptx::Instruction& i);
+  llvm::Value* guard_scalar(const ptx::Instruction& i);  ///< i1, null where lanes differ or none guards
+  /// A guard that the instruction at hand itself writes counts as it was before, for every destination.
+  void keep_guard();
+
+  /// Where a register lives in the function.
+  struct Slot {
+    llvm::Type* lane = nullptr;  // of a lane's value
+    std::vector<llvm::AllocaInst*> bases, parts;
+    llvm::AllocaInst* ok = nullptr;
+  };
+  Slot& slot(ptx::RegisterId r);
+
+ private:
+  WarpValue read_whole(const ptx::Operand& operand);
+  WarpValue read_register(ptx::RegisterId r);
+  void resize(WarpValue& value, Type want);
+  void store_parts(const Slot& slot, const WarpValue& value, const Mask& keep, const WarpValue* old);
+  WarpValue guard_value(const ptx::Instruction& i);
+
+  FunctionBuilder& code_;
+  Builder& ir_;
+  const Cursor& cursor_;
+  const FunctionPlan& plan_;
+  const ptx::Function& f_;
+  WarpValues& values_;
+  Masks& masks_;
+  StateSpaces& spaces_;
+  SpecialRegisters& specials_;
+  std::vector<Slot> slots_;
+  WarpValue kept_guard_;  // of this instruction, where it writes its own guard:
+  const ptx::Instruction* kept_guard_of_ = nullptr;
+};
+
+}  // namespace raddle::jit

@@ -1,0 +1,193 @@
+#include "jit/terminators.h"
+
+#include <llvm/IR/Constants.h>
+
+#include <algorithm>
+#include <map>
+
+#include "isa/op.h"
+
+namespace raddle::jit {
+
+using isa::Op;
+using ptx::Exit;
+
+Terminators::Terminators(FunctionBuilder& code, ModuleBuilder& module, const Cursor& cursor,
+                         WarpValues& values, Masks& masks, Context& context, Registers& registers,
+                         ControlFlow& flow, Parameters& parameters)
+    : code_(code),
+      ir_(code.ir),
+      module_(module),
+      cursor_(cursor),
+      plan_(cursor.plan),
+      f_(cursor.function),
+      values_(values),
+      masks_(masks),
+      context_(context),
+      registers_(registers),
+      flow_(flow),
+      parameters_(parameters) {}
+
+void Terminators::emit() {
+  const auto& node = plan_.cfg.nodes[cursor_.block];
+  switch (node.exit) {
+    case Exit::fallthrough:
+    case Exit::branch:
+      return flow_.go_to(node.successors[0]);
+    case Exit::conditional:
+      return branch(node.successors[0], node.successors[1]);
+    case Exit::conditional_end:
+      return end_or_go_to(node.successors[0]);
+    case Exit::end:
+      return end();
+    case Exit::indexed:
+      return plan_.divergent(cursor_.block) ? branch_by_lane() : branch_by_index();
+  }
+}
+
+void Terminators::branch(BlockId to, BlockId otherwise) {
+  if (!plan_.divergent(cursor_.block))
+    return split([&] { flow_.go_to(to); }, [&] { flow_.go_to(otherwise); });
+  const Mask taken = registers_.executing(), rest = active_but(taken);
+  masks_.add_waiting(to, taken);
+  masks_.add_waiting(otherwise, rest);
+  flow_.go(plan_.with(cursor_.block, {to, otherwise}));
+}
+
+void Terminators::end_or_go_to(BlockId otherwise) {
+  if (!plan_.divergent(cursor_.block)) return split([&] { end(); }, [&] { flow_.go_to(otherwise); });
+  const Mask taken = registers_.executing(), rest = active_but(taken);
+  leave(taken);
+  masks_.add_waiting(otherwise, rest);
+  flow_.go(plan_.with(cursor_.block, {otherwise}));
+}
+
+void Terminators::end() {
+  leave(masks_.active());
+  flow_.go(plan_.pending(cursor_.block));
+}
+
+/// One way or the other for all lanes.
+void Terminators::split(const std::function<void()>& taken, const std::function<void()>& otherwise) {
+  auto *yes = code_.new_block("taken"), *no = code_.new_block("otherwise");
+  ir_.CreateCondBr(registers_.guard_scalar(*cursor_.instruction), yes, no);
+  ir_.SetInsertPoint(yes);
+  taken();
+  ir_.SetInsertPoint(no);
+  otherwise();
+}
+
+Mask Terminators::active_but(Mask mask) {
+  for (unsigned p = 0; p < code_.parts(); ++p)
+    mask[p] = ir_.CreateAnd(masks_.active()[p], ir_.CreateNot(mask[p]));
+  return mask;
+}
+
+/// Lanes exit or return.
+void Terminators::leave(const Mask& lanes) {
+  const exec::BlockKind kind = module_.kernel.kind();
+  const bool thread_ends = f_.is_entry || (cursor_.instruction && cursor_.opcode().op == Op::exit);
+  const bool others_remain =
+      !plan_.pending(cursor_.block).empty() || plan_.cfg.nodes[cursor_.block].exit == Exit::conditional_end;
+  auto* bits = masks_.bits(lanes);
+  if (others_remain) masks_.set_inside(ir_.CreateAnd(masks_.inside(), ir_.CreateNot(bits)));
+  if (!thread_ends) return parameters_.store_register_returns(lanes);
+  if (f_.is_entry && (kind != exec::BlockKind::fibers || !others_remain)) return;
+  auto* live = context_.address_of_warp_field(offsetof(exec::WarpContext, live_lanes));
+  if (kind == exec::BlockKind::fibers) {
+    code_.if_then(ir_.CreateICmpNE(bits, ir_.getInt32(0)),
+                  [&] { context_.call_service(exec::Service::exit_lanes, {bits}); });
+  } else {
+    ir_.CreateStore(ir_.CreateAnd(ir_.CreateLoad(ir_.getInt32Ty(), live), ir_.CreateNot(bits)), live);
+  }
+}
+
+void Terminators::branch_by_lane() {
+  const ptx::Instruction& last = *cursor_.instruction;
+  const auto& targets = f_.branch_targets[last.extra];
+  const auto& successors = plan_.cfg.nodes[cursor_.block].successors;
+  WarpValue index = registers_.read(f_.operands_of(last)[0]);
+  Mask branching = registers_.executing(), astray = branching, staying = branching;
+  std::vector<BlockId> set = plan_.pending(cursor_.block);
+  for (BlockId s : successors)
+    if (auto at = std::lower_bound(set.begin(), set.end(), s); at == set.end() || *at != s) set.insert(at, s);
+  std::vector<BlockId> distinct = targets;
+  std::sort(distinct.begin(), distinct.end());
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  const bool by_table = distinct.size() < targets.size();
+  if (by_table) index = look_up_target(index, targets, distinct);
+  const auto& numbered = by_table ? distinct : targets;
+  for (std::size_t n = 0; n < numbered.size(); ++n) {
+    Mask chosen = branching;
+    for (unsigned p = 0; p < code_.parts(); ++p) {
+      Val i = values_.part(index, p).as(Type::u32);
+      chosen[p] = ir_.CreateAnd(branching[p], eq(i, i.like(static_cast<std::int64_t>(n))).v);
+      astray[p] = ir_.CreateAnd(astray[p], ir_.CreateNot(chosen[p]));
+    }
+    masks_.add_waiting(numbered[n], chosen);
+  }
+  context_.fault_lanes(exec::FaultKind::illegal_instruction, astray);
+  if (last.guard != ptx::kNone) {
+    for (unsigned p = 0; p < code_.parts(); ++p)
+      staying[p] = ir_.CreateAnd(masks_.active()[p], ir_.CreateNot(branching[p]));
+    masks_.add_waiting(successors.back(), staying);
+  }
+  flow_.go(set);
+}
+
+/// Many indices may name few targets: which of the distinct ones each lane's names, their number if none.
+WarpValue Terminators::look_up_target(const WarpValue& index, const std::vector<BlockId>& targets,
+                                      const std::vector<BlockId>& distinct) {
+  std::vector<std::uint32_t> places;
+  for (BlockId target : targets)
+    places.push_back(static_cast<std::uint32_t>(std::lower_bound(distinct.begin(), distinct.end(), target) -
+                                                distinct.begin()));
+  places.push_back(static_cast<std::uint32_t>(distinct.size()));
+  auto* data = llvm::ConstantDataArray::get(ir_.getContext(), places);
+  auto* table = new llvm::GlobalVariable(module_.llvm, data->getType(), true,
+                                         llvm::GlobalValue::PrivateLinkage, data, "targets");
+  auto* i32 = ir_.getInt32Ty();
+  WarpValue result{.shape = {}, .type = Type::u32, .bases = {}, .ok = nullptr, .parts = {}};
+  for (unsigned p = 0; p < code_.parts(); ++p) {
+    Val i = values_.part(index, p).as(Type::u32);
+    auto* at = min(i, i.like(static_cast<std::int64_t>(targets.size()))).v;
+    llvm::Value* places_of = llvm::PoisonValue::get(llvm::FixedVectorType::get(i32, code_.lanes()));
+    for (unsigned lane = 0; lane < code_.lanes(); ++lane) {
+      auto* from = ir_.CreateInBoundsGEP(
+          i32, table, ir_.CreateZExt(ir_.CreateExtractElement(at, lane), ir_.getInt64Ty()));
+      places_of = ir_.CreateInsertElement(places_of, ir_.CreateLoad(i32, from), lane);
+    }
+    result.parts.push_back(places_of);
+  }
+  return result;
+}
+
+void Terminators::branch_by_index() {
+  const ptx::Instruction& last = *cursor_.instruction;
+  const auto& targets = f_.branch_targets[last.extra];
+  if (last.guard != ptx::kNone) {
+    auto *branching = code_.new_block("branching"), *staying = code_.new_block("staying");
+    ir_.CreateCondBr(registers_.guard_scalar(last), branching, staying);
+    ir_.SetInsertPoint(staying);
+    flow_.go_to(plan_.cfg.nodes[cursor_.block].successors.back());
+    ir_.SetInsertPoint(branching);
+  }
+  auto* astray = code_.new_block("astray");
+  auto* choice =
+      ir_.CreateSwitch(values_.scalar(registers_.read(f_.operands_of(last)[0])).as(Type::u32).v, astray);
+  std::map<BlockId, llvm::BasicBlock*> ways;
+  for (std::size_t n = 0; n < targets.size(); ++n) {
+    auto& way = ways[targets[n]];
+    if (!way) {
+      way = code_.new_block("target");
+      ir_.SetInsertPoint(way);
+      flow_.go_to(targets[n]);
+    }
+    choice->addCase(ir_.getInt32(static_cast<std::uint32_t>(n)), way);
+  }
+  ir_.SetInsertPoint(astray);
+  context_.fault_lanes(exec::FaultKind::illegal_instruction, masks_.active());
+  ir_.CreateBr(code_.exit());
+}
+
+}  // namespace raddle::jit

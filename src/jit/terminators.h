@@ -1,0 +1,47 @@
+// How blocks end: branches, branches through a table of labels (brx.idx), and lanes that leave.
+#pragma once
+
+#include <vector>
+
+#include "jit/control_flow.h"
+#include "jit/parameters.h"
+
+namespace raddle::jit {
+
+class Terminators {
+ public:
+  Terminators(FunctionBuilder& code, ModuleBuilder& module, const Cursor& cursor, WarpValues& values,
+              Masks& masks, Context& context, Registers& registers, ControlFlow& flow,
+              Parameters& parameters);
+
+  /// Ends the block at hand by the instruction at hand; there is none where it runs into the next.
+  void emit();
+
+ private:
+  void branch(BlockId to, BlockId otherwise);
+  void end_or_go_to(BlockId otherwise);
+  void end();
+  void split(const std::function<void()>& taken, const std::function<void()>& otherwise);
+  Mask active_but(Mask mask);
+  void leave(const Mask& lanes);
+  // brx.idx. An index that no target has is a fault, as in the interpreter.
+  void branch_by_lane();
+  void branch_by_index();
+  WarpValue look_up_target(const WarpValue& index, const std::vector<BlockId>& targets,
+                           const std::vector<BlockId>& distinct);
+
+  FunctionBuilder& code_;
+  Builder& ir_;
+  ModuleBuilder& module_;
+  const Cursor& cursor_;
+  const FunctionPlan& plan_;
+  const ptx::Function& f_;
+  WarpValues& values_;
+  Masks& masks_;
+  Context& context_;
+  Registers& registers_;
+  ControlFlow& flow_;
+  Parameters& parameters_;
+};
+
+}  // namespace raddle::jit

@@ -1,0 +1,177 @@
+// Windows of memory around lanes at constant distances, of MemoryAccess: one vector access for a part,
+// permuted.
+#include <llvm/IR/Intrinsics.h>
+
+#include <algorithm>
+
+#include "jit/memory_access.h"
+#include "jit/prefetch.h"
+
+namespace raddle::jit {
+
+using isa::Mod;
+using isa::ModKind;
+using ptx::Operand;
+
+MemoryAccess::Window MemoryAccess::window_of(const Access& a, unsigned p) const {
+  const Shape& shape = a.address.shape;
+  Window w;
+  if (!shape.affine) return w;
+  auto offset = [&](unsigned l) {  // from the part's own base, scalar(address, p)
+    return shape.per_part ? shape.offset(l)
+                          : shape.offset(p * code_.lanes() + l) - shape.offset(p * code_.lanes());
+  };
+  std::int64_t least = 0, most = 0;
+  for (unsigned l = 0; l < code_.lanes(); ++l) {
+    least = std::min(least, offset(l));
+    most = std::max(most, offset(l));
+    if (offset(l) % a.bytes != 0) return w;
+  }
+  std::int64_t elements = (most - least) / a.bytes + a.count;
+  if (elements > 4 * std::int64_t{code_.lanes()}) return w;
+  w.first = least;
+  w.size = static_cast<unsigned>(elements);
+  std::vector<bool> taken(w.size);
+  for (unsigned l = 0; l < code_.lanes(); ++l) {
+    w.place.push_back(static_cast<unsigned>((offset(l) - least) / a.bytes));
+    for (unsigned e = 0; e < a.count; ++e) {
+      w.distinct = w.distinct && !taken[w.place[l] + e];
+      taken[w.place[l] + e] = true;
+    }
+  }
+  return w;
+}
+
+bool MemoryAccess::has_windows(const Access& a, bool for_store) const {
+  for (unsigned p = 0; p < code_.parts(); ++p) {
+    Window w = window_of(a, p);
+    if (w.size == 0 || (for_store && !w.distinct)) return false;
+  }
+  return true;
+}
+
+/// Elements of the window that an active lane reads or writes.
+llvm::Value* MemoryAccess::window_mask(const Access& a, const Window& w, unsigned p) {
+  std::vector<std::vector<int>> claims;  // [round][element]: a lane that uses it, or none
+  for (unsigned l = 0; l < code_.lanes(); ++l)
+    for (unsigned e = 0; e < a.count; ++e) {
+      std::size_t round = 0;
+      while (round < claims.size() && claims[round][w.place[l] + e] != static_cast<int>(code_.lanes()))
+        ++round;
+      if (round == claims.size())
+        claims.emplace_back(w.size, static_cast<int>(code_.lanes()));  // lanes(): an element of `none`
+      claims[round][w.place[l] + e] = static_cast<int>(l);
+    }
+  auto* none = llvm::Constant::getNullValue(a.mask[p]->getType());
+  llvm::Value* mask = nullptr;
+  for (const auto& claim : claims) {
+    auto* m = ir_.CreateShuffleVector(a.mask[p], none, claim);
+    mask = mask ? ir_.CreateOr(mask, m) : m;
+  }
+  return mask;
+}
+
+/// Marks a load that reaches device memory.
+llvm::Instruction* MemoryAccess::may_prefetch(llvm::Instruction* load) {
+  const Mod space = cursor_.opcode().get(ModKind::space);
+  if (space == Mod::global || space == Mod::none)
+    load->setMetadata(kDeviceLoad, llvm::MDNode::get(ir_.getContext(), {}));
+  return load;
+}
+
+/// A loop around a barrier is none to LLVM, as regions leave the function there: what a load will read in the
+/// next turn is prefetched here, far ahead of its use, for all warps come first.
+void MemoryAccess::prefetch_next_turn(const Access& a, const Operand& address) {
+  const Mod space = cursor_.opcode().get(ModKind::space);
+  if (module_.kernel.kind() != exec::BlockKind::regions || address.base != Operand::Base::reg ||
+      (space != Mod::global && space != Mod::none))
+    return;
+  const Operand* step = cursor_.plan.step_around_barrier(cursor_.block, address.index);
+  if (!step || !cursor_.plan.operand_shape(*step).uniform()) return;
+  auto* distance =
+      ir_.CreateSExtOrTrunc(values_.scalar_of_uniform(registers_.read(*step)).v, ir_.getInt64Ty());
+  for (unsigned p = 0; p < code_.parts(); ++p) {
+    Window w = window_of(a, p);
+    auto* first = ir_.CreateAdd(ir_.CreateAdd(values_.scalar(a.address, p).v, distance),
+                                ir_.getInt64(static_cast<std::uint64_t>(w.first)));
+    for (unsigned byte = 0; byte < w.size * a.bytes; byte += 64)
+      ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {ir_.getPtrTy()},
+                          {code_.pointer(ir_.CreateAdd(first, ir_.getInt64(byte))), ir_.getInt32(0),
+                           ir_.getInt32(2), ir_.getInt32(1)});
+  }
+}
+
+llvm::Value* MemoryAccess::base_of(const Access& a, const Window& w, unsigned p) {
+  llvm::Value* base = values_.scalar(a.address, p).v;
+  return w.first ? ir_.CreateAdd(base, ir_.getInt64(static_cast<std::uint64_t>(w.first))) : base;
+}
+
+/// One place for the whole part: scalar loads, from nowhere if no lane is active.
+std::vector<llvm::Value*> MemoryAccess::load_one_place(const Access& a, llvm::Value* base, unsigned p) {
+  auto* element = ir_.getIntNTy(a.bytes * 8);
+  auto* bits = ir_.CreateBitCast(a.mask[p], ir_.getIntNTy(code_.lanes()));
+  auto* nowhere = code_.entry_alloca(llvm::ArrayType::get(ir_.getInt64Ty(), 8), "nowhere", 64);
+  llvm::Value* at = ir_.CreateSelect(ir_.CreateICmpNE(bits, llvm::Constant::getNullValue(bits->getType())),
+                                     code_.pointer(base), nowhere);
+  std::vector<llvm::Value*> elements;
+  for (unsigned e = 0; e < a.count; ++e)
+    elements.push_back(code_.splat(may_prefetch(
+        ir_.CreateAlignedLoad(element, ir_.CreateConstGEP1_32(element, at, e), llvm::Align(a.bytes)))));
+  return elements;
+}
+
+MemoryAccess::Parts MemoryAccess::load_windows(const Access& a) {
+  Parts result(a.count);
+  auto* element = ir_.getIntNTy(a.bytes * 8);
+  for (unsigned p = 0; p < code_.parts(); ++p) {
+    Window w = window_of(a, p);
+    llvm::Value* base = base_of(a, w, p);
+    if (w.size == a.count) {
+      auto one = load_one_place(a, base, p);
+      for (unsigned e = 0; e < a.count; ++e) result[e].push_back(one[e]);
+      continue;
+    }
+    auto* wide = llvm::FixedVectorType::get(element, w.size);
+    auto* mask = window_mask(a, w, p);
+    llvm::Value* v = code_.for_lanes(whole_part(w, a, p), [&] {
+      return may_prefetch(ir_.CreateMaskedLoad(wide, code_.pointer(base), llvm::Align(a.bytes), mask,
+                                               llvm::Constant::getNullValue(wide)));
+    });
+    for (unsigned e = 0; e < a.count; ++e) {
+      std::vector<int> index;
+      for (unsigned l = 0; l < code_.lanes(); ++l) index.push_back(static_cast<int>(w.place[l] + e));
+      result[e].push_back(ir_.CreateShuffleVector(v, index));
+    }
+  }
+  return result;
+}
+
+void MemoryAccess::store_windows(const Access& a, const Parts& values) {
+  auto* element = ir_.getIntNTy(a.bytes * 8);
+  for (unsigned p = 0; p < code_.parts(); ++p) {
+    Window w = window_of(a, p);
+    llvm::Value* base = base_of(a, w, p);
+    llvm::Value* window = llvm::PoisonValue::get(llvm::FixedVectorType::get(element, w.size));
+    for (unsigned e = 0; e < a.count; ++e) {
+      std::vector<int> spread(w.size, -1), pick;
+      for (unsigned l = 0; l < code_.lanes(); ++l) spread[w.place[l] + e] = static_cast<int>(l);
+      auto* here = ir_.CreateShuffleVector(values[e][p], spread);
+      for (unsigned k = 0; k < w.size; ++k) pick.push_back(static_cast<int>(spread[k] >= 0 ? w.size + k : k));
+      window = e == 0 ? here : ir_.CreateShuffleVector(window, here, pick);
+    }
+    auto* mask = window_mask(a, w, p);
+    code_.for_lanes(whole_part(w, a, p), [&] {
+      return ir_.CreateMaskedStore(window, code_.pointer(base), llvm::Align(a.bytes), mask);
+    });
+  }
+}
+
+/// Whether a window is the lanes' elements in order, as one vector of the host.
+LaneRun MemoryAccess::whole_part(const Window& w, const Access& a, unsigned p) const {
+  if (a.bytes != 4 || a.count != 1 || w.size != code_.lanes()) return {};
+  for (unsigned l = 0; l < code_.lanes(); ++l)
+    if (w.place[l] != l) return {};
+  return {p * code_.lanes(), code_.lanes()};
+}
+
+}  // namespace raddle::jit
