@@ -38,9 +38,7 @@ Source source_of(Mod mode, unsigned lane, unsigned b, unsigned c) {
 
 void shuffle_constant(WarpEmitter& e, Mod mode, const WarpValue& a, unsigned b, unsigned c) {
   auto& ir = e.ir;
-  std::vector<llvm::Value*> parts;
-  for (unsigned p = 0; p < e.parts(); ++p) parts.push_back(e.part(a, p).as(Type::b32).v);
-  std::vector<llvm::Value*> whole = parts;
+  std::vector<llvm::Value*> whole = e.by_part([&](unsigned p) { return e.part(a, p, Type::b32); });
   while (whole.size() > 1) {  // join pairs until one vector holds the warp
     std::vector<llvm::Value*> joined;
     for (std::size_t k = 0; k < whole.size(); k += 2) {
@@ -69,16 +67,12 @@ void shuffle_constant(WarpEmitter& e, Mod mode, const WarpValue& a, unsigned b, 
 
 void shuffle_dynamic(WarpEmitter& e, Mod mode, const WarpValue& a, const WarpValue& b, const WarpValue& c) {
   auto& ir = e.ir;
-  auto* array = e.values.spill_parts([&] {
-    std::vector<llvm::Value*> parts;
-    for (unsigned p = 0; p < e.parts(); ++p) parts.push_back(e.part(a, p).as(Type::b32).v);
-    return parts;
-  }());
+  auto* array = e.values.spill_parts(e.by_part([&](unsigned p) { return e.part(a, p, Type::b32); }));
   std::vector<llvm::Value*> moved, valid;
   for (unsigned p = 0; p < e.parts(); ++p) {
-    Val distance = e.part(b, p).as(Type::s32), control = e.part(c, p).as(Type::s32);
+    Val distance = e.part(b, p, Type::s32), control = e.part(c, p, Type::s32);
     distance = distance & distance.like(31);
-    Val lane{&ir, e.code.lane_numbers(32, p), Type::s32};
+    Val lane = e.lane_numbers(p);
     Val clamp = control & control.like(31),
         segment = shift_right(control, control.like(8)) & control.like(31);
     Val lowest = lane & segment, highest = lowest | (clamp & ~segment);
@@ -90,8 +84,7 @@ void shuffle_dynamic(WarpEmitter& e, Mod mode, const WarpValue& a, const WarpVal
     Val source = select(in_range, j, lane) & lane.like(31);
     auto* i32 = ir.getInt32Ty();
     auto* pointers = ir.CreateGEP(i32, array, source.v);
-    moved.push_back(
-        ir.CreateMaskedGather(llvm::FixedVectorType::get(i32, e.lanes()), pointers, llvm::Align(4)));
+    moved.push_back(ir.CreateMaskedGather(e.words(), pointers, llvm::Align(4)));
     valid.push_back(in_range.v);
   }
   e.out(0, Type::b32, moved);

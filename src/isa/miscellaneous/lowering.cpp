@@ -1,15 +1,9 @@
 // JIT: trap, breakpoint, sleep and hints.
-#include <llvm/IR/Intrinsics.h>
-
 #include "isa/op.h"
 #include "jit/warp_emitter.h"
 
 namespace raddle::jit {
 namespace {
-
-llvm::Value* first_lane(WarpEmitter& e, llvm::Value* bits) {
-  return e.ir.CreateIntrinsic(llvm::Intrinsic::cttz, {e.ir.getInt32Ty()}, {bits, e.ir.getFalse()});
-}
 
 void trap_lanes(WarpEmitter& e) { e.context.fault_lanes(exec::FaultKind::trap, e.executing()); }
 
@@ -27,12 +21,10 @@ void emit<Op::brkpt>(WarpEmitter& e) {
 
 template <>
 void emit<Op::nanosleep>(WarpEmitter& e) {
-  auto& ir = e.ir;
-  auto* bits = e.masks.bits(e.executing());
-  e.code.if_then(ir.CreateICmpNE(bits, ir.getInt32(0)), [&] {
-    auto* lane = first_lane(e, bits);
-    e.context.call_service(exec::Service::nanosleep,
-                           {e.values.load_lane(e.values.spill(e.in(0)), ir.getInt32Ty(), lane)});
+  const Val lanes = e.bits(e.executing());
+  e.if_any(lanes, [&] {
+    auto* lane = trailing_zeros(lanes).v;
+    e.context.call_service(exec::Service::nanosleep, {e.spill(e.in(0))[lane]});
   });
 }
 
