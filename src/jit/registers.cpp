@@ -150,7 +150,11 @@ void Registers::write(const Operand& d, const WarpValue& value, const LateParts&
   llvm::Value* uniform_guard = guard_scalar(*cursor_.instruction);
   const bool blend = plan_.must_blend(cursor_.block, d.index);
   WarpValue old;  // of a checked register, before its base changes
-  if (s.ok && blend) old = read_register(d.index);
+  if (s.ok && blend) {
+    Operand whole = d;
+    whole.type = Type::none;
+    old = read(whole);
+  }
   if (!shape.known) return;  // dead code: no definition ever reached
   if (shape.affine)
     for (unsigned g = 0; g < s.bases.size(); ++g) {
