@@ -6,11 +6,12 @@ namespace raddle::cudart::entry {
 namespace {
 
 cudaError_t describe(const cudaChannelFormatDesc* description, cudaExtent extent, unsigned flags,
-                     DriverArray& array) {
+                     CUDA_ARRAY3D_DESCRIPTOR& array) {
   if (description == nullptr) return cudaErrorInvalidValue;
   const std::optional<Texel> texel = texel_of(*description);
   if (!texel) return cudaErrorInvalidChannelDescriptor;
-  array = {extent.width, extent.height, extent.depth, texel->format, texel->channels, flags};
+  array = {extent.width,    extent.height, extent.depth, driver::CUarray_format{texel->format},
+           texel->channels, flags};
   return cudaSuccess;
 }
 
@@ -23,7 +24,7 @@ cudaError_t cudaMallocArray(cudaArray_t* array, const cudaChannelFormatDesc* des
 
 cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChannelFormatDesc* description, cudaExtent extent,
                               unsigned flags) {
-  DriverArray described;
+  CUDA_ARRAY3D_DESCRIPTOR described;
   CHECK(describe(description, extent, flags, described));
   CHECK(prepare());
   return driver().cuArray3DCreate(array, &described);
@@ -37,7 +38,7 @@ cudaError_t cudaFreeArray(cudaArray_t array) {
 cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t* mipmapped,
                                      const cudaChannelFormatDesc* description, cudaExtent extent,
                                      unsigned levels, unsigned flags) {
-  DriverArray described;
+  CUDA_ARRAY3D_DESCRIPTOR described;
   CHECK(describe(description, extent, flags, described));
   CHECK(prepare());
   return driver().cuMipmappedArrayCreate(mipmapped, &described, levels);
@@ -57,11 +58,11 @@ cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t* array, cudaMipmappedArray_co
 cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc* description, cudaExtent* extent, unsigned* flags,
                              cudaArray_t array) {
   CHECK(prepare());
-  DriverArray described;
+  CUDA_ARRAY3D_DESCRIPTOR described;
   CHECK(driver().cuArray3DGetDescriptor(&described, array));
-  if (description != nullptr) *description = description_of({described.format, described.channels});
-  if (extent != nullptr) *extent = {described.width, described.height, described.depth};
-  if (flags != nullptr) *flags = described.flags;
+  if (description != nullptr) *description = description_of({described.Format, described.NumChannels});
+  if (extent != nullptr) *extent = {described.Width, described.Height, described.Depth};
+  if (flags != nullptr) *flags = described.Flags;
   return cudaSuccess;
 }
 
@@ -89,10 +90,10 @@ cudaError_t cudaMipmappedArrayGetMemoryRequirements(cudaArrayMemoryRequirements*
 
 cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(std::size_t* width, const cudaChannelFormatDesc* description,
                                                  int device) {
-  DriverArray described;
+  CUDA_ARRAY3D_DESCRIPTOR described;
   CHECK(describe(description, {}, 0, described));
   CHECK(load_driver());
-  return driver().cuDeviceGetTexture1DLinearMaxWidth(width, described.format, described.channels, device);
+  return driver().cuDeviceGetTexture1DLinearMaxWidth(width, described.Format, described.NumChannels, device);
 }
 
 }  // namespace raddle::cudart::entry

@@ -17,10 +17,10 @@ bool is_host(cudaMemcpyKind kind, bool source) {
   return kind == cudaMemcpyHostToHost || kind == (source ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost);
 }
 
-DriverMemory memory_of(const Side& side, cudaMemcpyKind kind, bool source) {
-  if (side.array != nullptr) return kArrayMemory;
-  if (kind == cudaMemcpyDefault) return kUnifiedMemory;
-  return is_host(kind, source) ? kHostMemory : kDeviceMemory;
+driver::CUmemorytype memory_of(const Side& side, cudaMemcpyKind kind, bool source) {
+  if (side.array != nullptr) return driver::MEMORYTYPE_ARRAY;
+  if (kind == cudaMemcpyDefault) return driver::MEMORYTYPE_UNIFIED;
+  return is_host(kind, source) ? driver::MEMORYTYPE_HOST : driver::MEMORYTYPE_DEVICE;
 }
 
 cudaError_t check(const Side& side, std::size_t width) {
@@ -37,21 +37,11 @@ cudaError_t scale(Side& side, std::size_t& element) {
   return cudaSuccess;
 }
 
-DriverBoxSide driver_side(const Side& side, cudaMemcpyKind kind, bool source) {
-  return {.x_bytes = side.position.x,
-          .y = side.position.y,
-          .z = side.position.z,
-          .mipmap_level = 0,
-          .memory = memory_of(side, kind, source),
-          .host = side.pointer.ptr,
-          .device = address(side.pointer.ptr),
-          .array = const_cast<cudaArray_t>(side.array),
-          .context = nullptr,
-          .pitch = side.pointer.pitch,
-          .height = side.pointer.ysize};
+driver::CUarray driver_array(cudaArray_const_t array) {
+  return reinterpret_cast<driver::CUarray>(const_cast<cudaArray_t>(array));
 }
 
-cudaError_t fill(Side from, Side to, cudaExtent extent, cudaMemcpyKind kind, DriverBox& box) {
+cudaError_t fill(Side from, Side to, cudaExtent extent, cudaMemcpyKind kind, CUDA_MEMCPY3D_PEER& box) {
   if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
   std::size_t element = 1;
   CHECK(scale(from, element));
@@ -59,32 +49,51 @@ cudaError_t fill(Side from, Side to, cudaExtent extent, cudaMemcpyKind kind, Dri
   extent.width *= element;
   CHECK(check(from, extent.width));
   CHECK(check(to, extent.width));
-  box = {driver_side(from, kind, true), driver_side(to, kind, false), extent.width, extent.height,
-         extent.depth};
+  box = {.srcXInBytes = from.position.x,
+         .srcY = from.position.y,
+         .srcZ = from.position.z,
+         .srcMemoryType = memory_of(from, kind, true),
+         .srcHost = from.pointer.ptr,
+         .srcDevice = address(from.pointer.ptr),
+         .srcArray = driver_array(from.array),
+         .srcPitch = from.pointer.pitch,
+         .srcHeight = from.pointer.ysize,
+         .dstXInBytes = to.position.x,
+         .dstY = to.position.y,
+         .dstZ = to.position.z,
+         .dstMemoryType = memory_of(to, kind, false),
+         .dstHost = to.pointer.ptr,
+         .dstDevice = address(to.pointer.ptr),
+         .dstArray = driver_array(to.array),
+         .dstPitch = to.pointer.pitch,
+         .dstHeight = to.pointer.ysize,
+         .WidthInBytes = extent.width,
+         .Height = extent.height,
+         .Depth = extent.depth};
   return cudaSuccess;
 }
 
 }  // namespace
 
 cudaError_t element_bytes(cudaArray_const_t array, std::size_t& bytes) {
-  DriverArray description;
+  CUDA_ARRAY3D_DESCRIPTOR description;
   CHECK(driver().cuArray3DGetDescriptor(&description, array));
-  bytes = channel_bytes(description.format) * description.channels;
+  bytes = channel_bytes(description.Format) * description.NumChannels;
   return cudaSuccess;
 }
 
-cudaError_t box_of(const cudaMemcpy3DParms* copy, DriverBox& box) {
+cudaError_t box_of(const cudaMemcpy3DParms* copy, CUDA_MEMCPY3D_PEER& box) {
   if (copy == nullptr) return cudaErrorInvalidValue;
   return fill({copy->srcArray, copy->srcPtr, copy->srcPos}, {copy->dstArray, copy->dstPtr, copy->dstPos},
               copy->extent, copy->kind, box);
 }
 
-cudaError_t peer_box(const cudaMemcpy3DPeerParms* copy, DriverBox& box) {
+cudaError_t peer_box(const cudaMemcpy3DPeerParms* copy, CUDA_MEMCPY3D_PEER& box) {
   if (copy == nullptr) return cudaErrorInvalidValue;
   CHECK(fill({copy->srcArray, copy->srcPtr, copy->srcPos}, {copy->dstArray, copy->dstPtr, copy->dstPos},
              copy->extent, cudaMemcpyDefault, box));
-  CHECK(primary_context(copy->srcDevice, box.from.context));
-  CHECK(primary_context(copy->dstDevice, box.to.context));
+  CHECK(primary_context(copy->srcDevice, box.srcContext));
+  CHECK(primary_context(copy->dstDevice, box.dstContext));
   return cudaSuccess;
 }
 

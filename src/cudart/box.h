@@ -10,9 +10,9 @@ cudaError_t element_bytes(cudaArray_const_t array, std::size_t& bytes);
 
 /// @errors cudaErrorInvalidValue: a side that is not memory, or given twice; cudaErrorInvalidMemcpyDirection;
 /// cudaErrorInvalidPitchValue
-cudaError_t box_of(const cudaMemcpy3DParms* copy, DriverBox& box);
+cudaError_t box_of(const cudaMemcpy3DParms* copy, CUDA_MEMCPY3D_PEER& box);
 
 /// The same between devices: the sides' contexts are the devices' primary ones.
-cudaError_t peer_box(const cudaMemcpy3DPeerParms* copy, DriverBox& box);
+cudaError_t peer_box(const cudaMemcpy3DPeerParms* copy, CUDA_MEMCPY3D_PEER& box);
 
 }  // namespace raddle::cudart

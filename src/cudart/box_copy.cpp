@@ -12,9 +12,9 @@ using MaybeStream = std::optional<cudaStream_t>;
 
 cudaError_t copy(const cudaMemcpy3DParms* parameters, MaybeStream stream) {
   CHECK(prepare());
-  DriverBox box;
+  CUDA_MEMCPY3D_PEER box;
   CHECK(box_of(parameters, box));
-  if (box.width_bytes == 0 || box.height == 0 || box.depth == 0) return cudaSuccess;
+  if (box.WidthInBytes == 0 || box.Height == 0 || box.Depth == 0) return cudaSuccess;
   return stream ? driver().cuMemcpy3DAsync(&box, *stream) : driver().cuMemcpy3D(&box);
 }
 
@@ -50,10 +50,10 @@ cudaError_t copy(const Rows& from, const Rows& to, std::size_t width, std::size_
 }
 
 cudaError_t row_bytes(cudaArray_const_t array, std::size_t& bytes) {
-  DriverArray description;
+  CUDA_ARRAY3D_DESCRIPTOR description;
   CHECK(driver().cuArray3DGetDescriptor(&description, array));
   CHECK(element_bytes(array, bytes));
-  bytes *= description.width;
+  bytes *= description.Width;
   return cudaSuccess;
 }
 

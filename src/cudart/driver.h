@@ -2,9 +2,18 @@
 // start without it. Raddle's runtime uses only documented calls of the driver API.
 #pragma once
 
-#include "cudart/driver_structures.h"
+#include "driver/abi.h"
+#include "raddle/cuda/cuda_runtime_api.h"
 
 namespace raddle::cudart {
+
+// Structures that both APIs lay out alike are the runtime's own.
+using driver::CUcontext;
+using driver::CUDA_ARRAY3D_DESCRIPTOR;
+using driver::CUDA_MEMCPY3D_PEER;
+using driver::CUDA_RESOURCE_DESC;
+using driver::CUDA_TEXTURE_DESC;
+using driver::CUlaunchConfig;
 
 struct DriverTable {
 #define DRIVER(name, version, parameters) cudaError_t(*name) parameters = nullptr;

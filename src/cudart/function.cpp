@@ -102,7 +102,7 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* shared_bytes,
 
 cudaError_t cudaOccupancyMaxPotentialClusterSize(int* cluster_blocks, const void* named,
                                                  const cudaLaunchConfig_t* config) {
-  DriverLaunch converted;
+  CUlaunchConfig converted;
   CHECK(driver_launch(config, converted));
   cudaFunction_t function = nullptr;
   CHECK(function_of(named, function));
@@ -111,7 +111,7 @@ cudaError_t cudaOccupancyMaxPotentialClusterSize(int* cluster_blocks, const void
 
 cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* named,
                                            const cudaLaunchConfig_t* config) {
-  DriverLaunch converted;
+  CUlaunchConfig converted;
   CHECK(driver_launch(config, converted));
   cudaFunction_t function = nullptr;
   CHECK(function_of(named, function));

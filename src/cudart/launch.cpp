@@ -46,7 +46,7 @@ cudaError_t launch(cudaFunction_t function, const LaunchShape& shape, void** arg
   return error == cudaSuccess ? error : explained(error, grid, block);
 }
 
-cudaError_t driver_launch(const cudaLaunchConfig_t* config, DriverLaunch& launch) {
+cudaError_t driver_launch(const cudaLaunchConfig_t* config, CUlaunchConfig& launch) {
   if (config == nullptr || too_large(config->dynamicSmemBytes)) return cudaErrorInvalidValue;
   launch = {config->gridDim.x,
             config->gridDim.y,
@@ -55,8 +55,8 @@ cudaError_t driver_launch(const cudaLaunchConfig_t* config, DriverLaunch& launch
             config->blockDim.y,
             config->blockDim.z,
             static_cast<unsigned>(config->dynamicSmemBytes),
-            config->stream,
-            config->attrs,
+            reinterpret_cast<driver::CUstream>(config->stream),
+            reinterpret_cast<driver::CUlaunchAttribute*>(config->attrs),
             config->numAttrs};
   return cudaSuccess;
 }
@@ -71,7 +71,7 @@ cudaError_t cudaLaunchKernel(const void* named, dim3 grid, dim3 block, void** ar
 }
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* named, void** arguments) {
-  DriverLaunch converted;
+  CUlaunchConfig converted;
   CHECK(driver_launch(config, converted));
   cudaFunction_t function = nullptr;
   CHECK(function_of(named, function));

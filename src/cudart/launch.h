@@ -9,6 +9,6 @@ namespace raddle::cudart {
 cudaError_t launch(cudaFunction_t function, const LaunchShape& shape, void** arguments);
 
 /// The driver's form of a configuration. cudaErrorInvalidValue
-cudaError_t driver_launch(const cudaLaunchConfig_t* config, DriverLaunch& launch);
+cudaError_t driver_launch(const cudaLaunchConfig_t* config, CUlaunchConfig& launch);
 
 }  // namespace raddle::cudart

@@ -49,14 +49,14 @@ cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int f
 
 cudaError_t cudaMemcpy3DPeer(const cudaMemcpy3DPeerParms* copy) {
   CHECK(prepare());
-  DriverBox box;
+  CUDA_MEMCPY3D_PEER box;
   CHECK(peer_box(copy, box));
   return driver().cuMemcpy3DPeer(&box);
 }
 
 cudaError_t cudaMemcpy3DPeerAsync(const cudaMemcpy3DPeerParms* copy, cudaStream_t stream) {
   CHECK(prepare());
-  DriverBox box;
+  CUDA_MEMCPY3D_PEER box;
   CHECK(peer_box(copy, box));
   return driver().cuMemcpy3DPeerAsync(&box, stream);
 }

@@ -39,6 +39,11 @@ static_assert(offsetof(::CUctxCreateParams, cigParams) ==
 #define SAME_SIZE(type) static_assert(sizeof(::type) == sizeof(raddle::driver::type))
 #define SAME_PLACE(type, member) \
   static_assert(offsetof(::type, member) == offsetof(raddle::driver::type, member))
+SAME_PLACE(CUlaunchConfig, hStream);
+SAME_PLACE(CUlaunchConfig, numAttrs);
+SAME_PLACE(CUDA_ARRAY3D_DESCRIPTOR, Format);
+SAME_PLACE(CUDA_RESOURCE_DESC, res.linear.sizeInBytes);
+SAME_PLACE(CUDA_TEXTURE_DESC, flags);
 SAME_SIZE(CUDA_MEMCPY2D);
 SAME_PLACE(CUDA_MEMCPY2D, srcArray);
 SAME_PLACE(CUDA_MEMCPY2D, dstDevice);
@@ -46,10 +51,14 @@ SAME_PLACE(CUDA_MEMCPY2D, Height);
 SAME_SIZE(CUDA_MEMCPY3D);
 SAME_PLACE(CUDA_MEMCPY3D, srcHeight);
 SAME_PLACE(CUDA_MEMCPY3D, dstMemoryType);
+SAME_PLACE(CUDA_MEMCPY3D, dstXInBytes);
+SAME_PLACE(CUDA_MEMCPY3D, srcDevice);
+SAME_PLACE(CUDA_MEMCPY3D, dstHeight);
 SAME_PLACE(CUDA_MEMCPY3D, Depth);
 SAME_SIZE(CUDA_MEMCPY3D_PEER);
 SAME_PLACE(CUDA_MEMCPY3D_PEER, srcContext);
 SAME_PLACE(CUDA_MEMCPY3D_PEER, dstContext);
+SAME_PLACE(CUDA_MEMCPY3D_PEER, dstPitch);
 SAME_SIZE(CUmemLocation);
 SAME_SIZE(CUmemcpyAttributes);
 SAME_PLACE(CUmemcpyAttributes, flags);
@@ -119,6 +128,7 @@ TEST(Abi, ArraysHaveTheHeadersNumbers) {
   EXPECT_EQ(static_cast<int>(::CU_RESOURCE_TYPE_PITCH2D), RESOURCE_TYPE_PITCH2D);
   EXPECT_EQ(static_cast<int>(::CU_TR_ADDRESS_MODE_BORDER), ADDRESS_BORDER);
   EXPECT_EQ(static_cast<int>(::CU_TR_FILTER_MODE_LINEAR), FILTER_LINEAR);
+  EXPECT_EQ(static_cast<unsigned>(CU_TRSF_READ_AS_INTEGER), TRSF_READ_AS_INTEGER);
   EXPECT_EQ(static_cast<unsigned>(CU_TRSF_SEAMLESS_CUBEMAP), TRSF_SEAMLESS_CUBEMAP);
   EXPECT_EQ(static_cast<int>(::CU_RES_VIEW_FORMAT_FLOAT_4X32), RES_VIEW_FORMAT_FLOAT_4X32);
 }
