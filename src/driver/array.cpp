@@ -8,7 +8,6 @@
 #include "base/round_up.h"
 #include "driver/entry.h"
 #include "driver/process.h"
-#include "driver/results.h"
 
 namespace raddle::driver {
 namespace {
@@ -50,7 +49,7 @@ bool shape_is_legal(const CUDA_ARRAY3D_DESCRIPTOR& d) {
   return d.Height != 0 || d.Depth == 0;
 }
 
-CUresult check_array(const CUDA_ARRAY3D_DESCRIPTOR& d) {
+Status check_array(const CUDA_ARRAY3D_DESCRIPTOR& d) {
   constexpr unsigned kKnown = ARRAY3D_LAYERED | ARRAY3D_SURFACE_LDST | ARRAY3D_CUBEMAP |
                               ARRAY3D_TEXTURE_GATHER | ARRAY3D_COLOR_ATTACHMENT;
   if ((d.Flags & ~kKnown) != 0 || channel_bytes(d.Format) == 0) return CUDA_ERROR_NOT_SUPPORTED;
@@ -60,12 +59,10 @@ CUresult check_array(const CUDA_ARRAY3D_DESCRIPTOR& d) {
   return shape_is_legal(d) && within_limits(d) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult make_array(const std::shared_ptr<Context>& context, const CUDA_ARRAY3D_DESCRIPTOR& descriptor,
-                    bool is_level, std::shared_ptr<Array>& array) {
-  const Result<DevicePtr> memory = context->device.allocate(ArrayLayout(descriptor).bytes());
-  if (!memory) return result_of(memory.error());
-  array = std::make_shared<Array>(context, descriptor, *memory, is_level);
-  return CUDA_SUCCESS;
+Answer<std::shared_ptr<Array>> make_array(const std::shared_ptr<Context>& context,
+                                          const CUDA_ARRAY3D_DESCRIPTOR& descriptor, bool is_level) {
+  TRY_ASSIGN(const DevicePtr memory, context->device.allocate(ArrayLayout(descriptor).bytes()));
+  return std::make_shared<Array>(context, descriptor, memory, is_level);
 }
 
 /// Levels below the first halve what is not layers, down to 1.
@@ -124,131 +121,94 @@ ArrayLayout::ArrayLayout(const CUDA_ARRAY3D_DESCRIPTOR& d)
 
 Array::~Array() { (void)context->device.free_later(address); }
 
-CUresult find_array(CUarray handle, std::shared_ptr<Array>& array) {
-  std::shared_ptr<Context> context;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
-  array = Process::instance().arrays.find(handle);
-  return array != nullptr && array->context == context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+template <>
+Answer<std::shared_ptr<Array>> find<Array>(CUarray handle, const std::shared_ptr<Context>& here) {
+  auto array = Process::instance().arrays.find(handle);
+  if (array == nullptr || array->context != here) return CUDA_ERROR_INVALID_HANDLE;
+  return array;
 }
 
-CUresult find_mipmapped_array(CUmipmappedArray handle, std::shared_ptr<MipmappedArray>& array) {
-  std::shared_ptr<Context> context;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
-  array = Process::instance().mipmapped_arrays.find(handle);
-  return array != nullptr && array->context == context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+template <>
+Answer<std::shared_ptr<MipmappedArray>> find<MipmappedArray>(CUmipmappedArray handle,
+                                                             const std::shared_ptr<Context>& here) {
+  auto mipmap = Process::instance().mipmapped_arrays.find(handle);
+  if (mipmap == nullptr || mipmap->context != here) return CUDA_ERROR_INVALID_HANDLE;
+  return mipmap;
 }
 
 namespace entry {
 
-CUresult cuArray3DCreate_v2(CUarray* handle, const CUDA_ARRAY3D_DESCRIPTOR* descriptor) {
-  if (handle == nullptr || descriptor == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Array> array;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = check_array(*descriptor); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = make_array(context, *descriptor, false, array); result != CUDA_SUCCESS)
-    return result;
-  *handle = Process::instance().arrays.add<CUarray>(std::move(array));
+Status cuArray3DCreate_v2(Here context, CUarray* handle, const CUDA_ARRAY3D_DESCRIPTOR* descriptor) {
+  TRY(check_array(*descriptor));
+  TRY_ASSIGN(std::shared_ptr<Array> array, make_array(context, *descriptor, false));
+  *handle = Process::instance().arrays.add(std::move(array));
   return CUDA_SUCCESS;
 }
 
-CUresult cuArrayCreate_v2(CUarray* handle, const CUDA_ARRAY_DESCRIPTOR* descriptor) {
-  if (descriptor == nullptr) return CUDA_ERROR_INVALID_VALUE;
+Status cuArrayCreate_v2(Here context, CUarray* handle, const CUDA_ARRAY_DESCRIPTOR* descriptor) {
   const CUDA_ARRAY3D_DESCRIPTOR wanted{descriptor->Width,  descriptor->Height,      0,
                                        descriptor->Format, descriptor->NumChannels, 0};
-  return cuArray3DCreate_v2(handle, &wanted);
+  return cuArray3DCreate_v2(context, handle, &wanted);
 }
 
-CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR* descriptor, CUarray handle) {
-  if (descriptor == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Array> array;
-  if (const CUresult result = find_array(handle, array); result != CUDA_SUCCESS) return result;
+Status cuArray3DGetDescriptor_v2(Here, CUDA_ARRAY3D_DESCRIPTOR* descriptor, In<Array> array) {
   *descriptor = array->descriptor;
   return CUDA_SUCCESS;
 }
 
-CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR* descriptor, CUarray handle) {
-  if (descriptor == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Array> array;
-  if (const CUresult result = find_array(handle, array); result != CUDA_SUCCESS) return result;
+Status cuArrayGetDescriptor_v2(Here, CUDA_ARRAY_DESCRIPTOR* descriptor, In<Array> array) {
   const CUDA_ARRAY3D_DESCRIPTOR& d = array->descriptor;
   *descriptor = {d.Width, d.Height, d.Format, d.NumChannels};
   return CUDA_SUCCESS;
 }
 
-CUresult cuArrayDestroy(CUarray handle) {
-  std::shared_ptr<Array> array;
-  if (const CUresult result = find_array(handle, array); result != CUDA_SUCCESS) return result;
+Status cuArrayDestroy(Here, In<Array> array) {
   if (array->level_of_mipmap) return CUDA_ERROR_INVALID_VALUE;
-  Process::instance().arrays.remove(handle);
+  Process::instance().arrays.remove(array->handle);
   return CUDA_SUCCESS;
 }
 
-CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS* requirements, CUarray handle,
-                                      CUdevice device) {
-  if (requirements == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_device(device); result != CUDA_SUCCESS) return result;
-  std::shared_ptr<Array> array;
-  if (const CUresult result = find_array(handle, array); result != CUDA_SUCCESS) return result;
+Status cuArrayGetMemoryRequirements(Here, CUDA_ARRAY_MEMORY_REQUIREMENTS* requirements, In<Array> array,
+                                    In<CUdevice>) {
   *requirements = {array->layout.bytes(), kArrayAlignment, {}};
   return CUDA_SUCCESS;
 }
 
 // Arrays whose memory is mapped piece by piece, and those of several planes, cannot be made here.
-CUresult cuArrayGetSparseProperties(void*, CUarray handle) {
-  std::shared_ptr<Array> array;
-  const CUresult result = find_array(handle, array);
-  return result != CUDA_SUCCESS ? result : CUDA_ERROR_INVALID_VALUE;
-}
+Status cuArrayGetSparseProperties(Here, void*, In<Array>) { return CUDA_ERROR_INVALID_VALUE; }
 
-CUresult cuArrayGetPlane(CUarray*, CUarray handle, unsigned) {
-  std::shared_ptr<Array> array;
-  const CUresult result = find_array(handle, array);
-  return result != CUDA_SUCCESS ? result : CUDA_ERROR_INVALID_VALUE;
-}
+Status cuArrayGetPlane(Here, CUarray*, In<Array>, unsigned) { return CUDA_ERROR_INVALID_VALUE; }
 
-CUresult cuMipmappedArrayCreate(CUmipmappedArray* handle, const CUDA_ARRAY3D_DESCRIPTOR* descriptor,
-                                unsigned levels) {
-  if (handle == nullptr || descriptor == nullptr || levels == 0) return CUDA_ERROR_INVALID_VALUE;
+Status cuMipmappedArrayCreate(Here context, CUmipmappedArray* handle,
+                              const CUDA_ARRAY3D_DESCRIPTOR* descriptor, unsigned levels) {
+  if (levels == 0) return CUDA_ERROR_INVALID_VALUE;
   auto mipmap = std::make_shared<MipmappedArray>();
-  if (const CUresult result = current_context(mipmap->context); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = check_array(*descriptor); result != CUDA_SUCCESS) return result;
+  mipmap->context = context;
+  TRY(check_array(*descriptor));
   levels = std::min(levels, most_levels(*descriptor));
-  mipmap->levels.resize(levels);
-  for (unsigned level = 0; level < levels; ++level)
-    if (const CUresult result =
-            make_array(mipmap->context, level_descriptor(*descriptor, level), true, mipmap->levels[level]);
-        result != CUDA_SUCCESS)
-      return result;
-  for (const std::shared_ptr<Array>& level : mipmap->levels)
-    mipmap->level_handles.push_back(Process::instance().arrays.add<CUarray>(level));
-  *handle = Process::instance().mipmapped_arrays.add<CUmipmappedArray>(std::move(mipmap));
+  for (unsigned level = 0; level < levels; ++level) {
+    TRY_ASSIGN(std::shared_ptr<Array> array, make_array(context, level_descriptor(*descriptor, level), true));
+    mipmap->levels.push_back(std::move(array));
+  }
+  for (const std::shared_ptr<Array>& level : mipmap->levels) Process::instance().arrays.add(level);
+  *handle = Process::instance().mipmapped_arrays.add(std::move(mipmap));
   return CUDA_SUCCESS;
 }
 
-CUresult cuMipmappedArrayGetLevel(CUarray* array, CUmipmappedArray handle, unsigned level) {
-  if (array == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<MipmappedArray> mipmap;
-  if (const CUresult result = find_mipmapped_array(handle, mipmap); result != CUDA_SUCCESS) return result;
+Status cuMipmappedArrayGetLevel(Here, CUarray* array, In<MipmappedArray> mipmap, unsigned level) {
   if (level >= mipmap->levels.size()) return CUDA_ERROR_INVALID_VALUE;
-  *array = mipmap->level_handles[level];
+  *array = mipmap->levels[level]->handle;
   return CUDA_SUCCESS;
 }
 
-CUresult cuMipmappedArrayDestroy(CUmipmappedArray handle) {
-  std::shared_ptr<MipmappedArray> mipmap;
-  if (const CUresult result = find_mipmapped_array(handle, mipmap); result != CUDA_SUCCESS) return result;
-  Process::instance().mipmapped_arrays.remove(handle);
-  for (const CUarray level : mipmap->level_handles) Process::instance().arrays.remove(level);
+Status cuMipmappedArrayDestroy(Here, In<MipmappedArray> mipmap) {
+  Process::instance().mipmapped_arrays.remove(mipmap->handle);
+  for (const std::shared_ptr<Array>& level : mipmap->levels) Process::instance().arrays.remove(level->handle);
   return CUDA_SUCCESS;
 }
 
-CUresult cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS* requirements,
-                                               CUmipmappedArray handle, CUdevice device) {
-  if (requirements == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_device(device); result != CUDA_SUCCESS) return result;
-  std::shared_ptr<MipmappedArray> mipmap;
-  if (const CUresult result = find_mipmapped_array(handle, mipmap); result != CUDA_SUCCESS) return result;
+Status cuMipmappedArrayGetMemoryRequirements(Here, CUDA_ARRAY_MEMORY_REQUIREMENTS* requirements,
+                                             In<MipmappedArray> mipmap, In<CUdevice>) {
   std::size_t bytes = 0;
   for (const std::shared_ptr<Array>& level : mipmap->levels)
     bytes += round_up(level->layout.bytes(), kArrayAlignment);
@@ -256,10 +216,8 @@ CUresult cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS* r
   return CUDA_SUCCESS;
 }
 
-CUresult cuMipmappedArrayGetSparseProperties(void*, CUmipmappedArray handle) {
-  std::shared_ptr<MipmappedArray> mipmap;
-  const CUresult result = find_mipmapped_array(handle, mipmap);
-  return result != CUDA_SUCCESS ? result : CUDA_ERROR_INVALID_VALUE;
+Status cuMipmappedArrayGetSparseProperties(Here, void*, In<MipmappedArray>) {
+  return CUDA_ERROR_INVALID_VALUE;
 }
 
 }  // namespace entry

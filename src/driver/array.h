@@ -43,6 +43,7 @@ struct Array {
   Array& operator=(const Array&) = delete;
 
   std::shared_ptr<Context> context;
+  CUarray handle = nullptr;
   const CUDA_ARRAY3D_DESCRIPTOR descriptor;  ///< Height and Depth 0 where the array has no such dimension
   const ArrayLayout layout;
   const DevicePtr address;
@@ -55,15 +56,11 @@ struct Array {
 
 struct MipmappedArray {
   std::shared_ptr<Context> context;
+  CUmipmappedArray handle = nullptr;
   std::vector<std::shared_ptr<Array>> levels;
-  std::vector<CUarray> level_handles;
 };
 
 /// Bytes of a channel; 0 for formats that are not there.
 unsigned channel_bytes(CUarray_format format);
-
-/// A live array of the current context. CUDA_ERROR_INVALID_HANDLE, or what current_context answers
-CUresult find_array(CUarray handle, std::shared_ptr<Array>& array);
-CUresult find_mipmapped_array(CUmipmappedArray handle, std::shared_ptr<MipmappedArray>& array);
 
 }  // namespace raddle::driver

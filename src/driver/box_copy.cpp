@@ -21,7 +21,7 @@ struct Operand {
   std::size_t pitch, height;   ///< bytes, rows of a slice
 };
 
-CUresult linear_endpoint(const Operand& side, const Extent& extent, Endpoint& endpoint) {
+Answer<Endpoint> linear_endpoint(const Operand& side, const Extent& extent) {
   const bool is_host = side.type == MEMORYTYPE_HOST;
   const std::size_t row_end = side.x + extent.width, rows_end = side.y + extent.height;
   if (row_end < side.x || rows_end < side.y || side.pitch > kMaxPitch) return CUDA_ERROR_INVALID_VALUE;
@@ -36,80 +36,69 @@ CUresult linear_endpoint(const Operand& side, const Extent& extent, Endpoint& en
     return CUDA_ERROR_INVALID_VALUE;
   const CUdeviceptr base = is_host ? reinterpret_cast<CUdeviceptr>(side.host) : side.device;
   if (base == 0) return CUDA_ERROR_INVALID_VALUE;
-  endpoint = {base + offset + side.y * pitch + side.x, pitch, slice_pitch, side.type == MEMORYTYPE_DEVICE};
-  return CUDA_SUCCESS;
+  return Endpoint{base + offset + side.y * pitch + side.x, pitch, slice_pitch,
+                  side.type == MEMORYTYPE_DEVICE};
 }
 
 /// A box in an array; `x` in bytes. The array's memory lives until the copy is done.
-CUresult array_endpoint(CUarray handle, std::size_t x, std::size_t y, std::size_t z, const Extent& extent,
-                        Endpoint& endpoint) {
-  std::shared_ptr<Array> array;
-  if (const CUresult result = find_array(handle, array); result != CUDA_SUCCESS) return result;
-  const ArrayLayout& layout = array->layout;
-  const std::size_t row_bytes = array->descriptor.Width * layout.texel_bytes;
+Answer<Endpoint> array_endpoint(const Array& array, std::size_t x, std::size_t y, std::size_t z,
+                                const Extent& extent) {
+  const ArrayLayout& layout = array.layout;
+  const std::size_t row_bytes = array.descriptor.Width * layout.texel_bytes;
   const auto fits = [](std::size_t begin, std::size_t count, std::size_t size) {
     return begin <= size && count <= size - begin;
   };
   if (!fits(x, extent.width, row_bytes) || !fits(y, extent.height, layout.rows) ||
       !fits(z, extent.depth, layout.slices))
     return CUDA_ERROR_INVALID_VALUE;
-  endpoint = {array->at(x, y, z).value, layout.row_pitch, layout.slice_pitch, true};
-  return CUDA_SUCCESS;
+  return Endpoint{array.at(x, y, z).value, layout.row_pitch, layout.slice_pitch, true};
 }
 
-CUresult endpoint_of(const Operand& side, const Extent& extent, Endpoint& endpoint) {
+Answer<Endpoint> endpoint_of(const Operand& side, const Extent& extent,
+                             const std::shared_ptr<Context>& context) {
   if (side.level != 0) return CUDA_ERROR_INVALID_VALUE;
   switch (side.type) {
     case MEMORYTYPE_HOST:
     case MEMORYTYPE_DEVICE:
     case MEMORYTYPE_UNIFIED:
-      return linear_endpoint(side, extent, endpoint);
-    case MEMORYTYPE_ARRAY:
-      return array_endpoint(side.array, side.x, side.y, side.z, extent, endpoint);
+      return linear_endpoint(side, extent);
+    case MEMORYTYPE_ARRAY: {
+      TRY_ASSIGN(const auto array, find<Array>(side.array, context));
+      return array_endpoint(*array, side.x, side.y, side.z, extent);
+    }
   }
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult copy_box(const Operand& to, const Operand& from, const Extent& extent, CUstream stream,
-                  CallForm form) {
-  Endpoint target, source;
-  if (extent.width != 0 && extent.height != 0 && extent.depth != 0) {
-    if (const CUresult result = endpoint_of(to, extent, target); result != CUDA_SUCCESS) return result;
-    if (const CUresult result = endpoint_of(from, extent, source); result != CUDA_SUCCESS) return result;
-  }
-  return copy(target, source, extent, stream, form);
+Status copy_box(const CopyCall& call, const Operand& to, const Operand& from, const Extent& extent) {
+  if (extent.width == 0 || extent.height == 0 || extent.depth == 0) return CUDA_SUCCESS;
+  TRY_ASSIGN(const Endpoint target, endpoint_of(to, extent, call.context));
+  TRY_ASSIGN(const Endpoint source, endpoint_of(from, extent, call.context));
+  return copy(call, target, source, extent);
 }
 
-CUresult copy_2d(const CUDA_MEMCPY2D* p, CUstream stream, CallForm form) {
-  if (p == nullptr) return CUDA_ERROR_INVALID_VALUE;
+Status copy_2d(const CopyCall& call, const CUDA_MEMCPY2D* p) {
   const Operand to{p->dstMemoryType, p->dstHost, p->dstDevice, p->dstArray, p->dstXInBytes, p->dstY, 0, 0,
                    p->dstPitch,      0};
   const Operand from{p->srcMemoryType, p->srcHost, p->srcDevice, p->srcArray, p->srcXInBytes, p->srcY, 0, 0,
                      p->srcPitch,      0};
-  return copy_box(to, from, {p->WidthInBytes, p->Height, 1}, stream, form);
+  return copy_box(call, to, from, {p->WidthInBytes, p->Height, 1});
 }
 
 template <class Reserved>
-CUresult copy_3d(const Memcpy3D<Reserved>* p, CUstream stream, CallForm form) {
-  if (p == nullptr) return CUDA_ERROR_INVALID_VALUE;
+Status copy_3d(const CopyCall& call, const Memcpy3D<Reserved>* p) {
   const Operand to{p->dstMemoryType, p->dstHost, p->dstDevice, p->dstArray, p->dstXInBytes,
                    p->dstY,          p->dstZ,    p->dstLOD,    p->dstPitch, p->dstHeight};
   const Operand from{p->srcMemoryType, p->srcHost, p->srcDevice, p->srcArray, p->srcXInBytes,
                      p->srcY,          p->srcZ,    p->srcLOD,    p->srcPitch, p->srcHeight};
-  return copy_box(to, from, {p->WidthInBytes, p->Height, p->Depth}, stream, form);
+  return copy_box(call, to, from, {p->WidthInBytes, p->Height, p->Depth});
 }
 
 /// Contexts of sides that are not arrays, whose context is their own.
-CUresult check_peers(const CUDA_MEMCPY3D_PEER* p) {
-  if (p == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
-  const auto& contexts = Process::instance().contexts;
-  const auto is_right = [&](CUmemorytype type, CUcontext context) {
-    return type == MEMORYTYPE_ARRAY || contexts.find(context) != nullptr;
-  };
-  return is_right(p->srcMemoryType, p->srcContext) && is_right(p->dstMemoryType, p->dstContext)
-             ? CUDA_SUCCESS
-             : CUDA_ERROR_INVALID_CONTEXT;
+Status check_peers(const CUDA_MEMCPY3D_PEER* p) {
+  if (p->srcMemoryType != MEMORYTYPE_ARRAY) TRY(find<Context>(p->srcContext));
+  if (p->dstMemoryType != MEMORYTYPE_ARRAY) TRY(find<Context>(p->dstContext));
+  return CUDA_SUCCESS;
 }
 
 /// When a copy of a batch reads its source. What may be read at any time is read in order.
@@ -141,103 +130,91 @@ struct Batch {
   }
 };
 
-bool is_legacy(CUstream stream) {
-  const auto number = reinterpret_cast<std::uintptr_t>(stream);
-  return number == kLegacyStream || (number == 0 && !null_is_per_thread());
-}
-
-CUresult copy_batch(const Batch& batch, std::size_t& failed, CUstream stream) {
+Status copy_batch(const std::shared_ptr<Context>& context, Stream& stream, const Batch& batch,
+                  std::size_t& failed) {
   failed = ~std::size_t{0};
-  if (!batch.is_well_formed() || is_legacy(stream)) return CUDA_ERROR_INVALID_VALUE;
+  if (!batch.is_well_formed() || stream.is_legacy) return CUDA_ERROR_INVALID_VALUE;
   std::size_t attribute = 0;
   for (std::size_t i = 0; i < batch.count; ++i) {
     if (attribute + 1 < batch.attribute_count && batch.first[attribute + 1] == i) ++attribute;
-    const CUresult result = copy({batch.to[i]}, {batch.from[i]}, {batch.bytes[i]}, stream,
-                                 form_of(batch.attributes[attribute].srcAccessOrder));
-    if (result != CUDA_SUCCESS) return failed = i, result;
+    const CopyCall call{context, stream, form_of(batch.attributes[attribute].srcAccessOrder)};
+    const Status copied = copy(call, {batch.to[i]}, {batch.from[i]}, {batch.bytes[i]});
+    if (!copied.ok()) return failed = i, copied;
   }
   return CUDA_SUCCESS;
 }
 
 /// Of operands that count in elements: those of the array, or bytes where neither side is one.
-CUresult operand_of(const CUmemcpy3DOperand& given, const Extent& elements, std::size_t element_bytes,
-                    Operand& side) {
+Answer<Operand> operand_of(const CUmemcpy3DOperand& given, const Extent& elements,
+                           std::size_t element_bytes) {
   if (given.type == kOperandArray) {
     const auto& [array, x, y, z] = given.op.array;
-    side = {MEMORYTYPE_ARRAY, nullptr, 0, array, x * element_bytes, y, z, 0, 0, 0};
-    return CUDA_SUCCESS;
+    return Operand{MEMORYTYPE_ARRAY, nullptr, 0, array, x * element_bytes, y, z, 0, 0, 0};
   }
   if (given.type != kOperandPointer) return CUDA_ERROR_INVALID_VALUE;
   const auto& [pointer, row_length, layer_height, hint] = given.op.ptr;
-  side = {MEMORYTYPE_UNIFIED,
-          nullptr,
-          pointer,
-          nullptr,
-          0,
-          0,
-          0,
-          0,
-          (row_length == 0 ? elements.width : row_length) * element_bytes,
-          layer_height == 0 ? elements.height : layer_height};
-  return CUDA_SUCCESS;
+  return Operand{MEMORYTYPE_UNIFIED,
+                 nullptr,
+                 pointer,
+                 nullptr,
+                 0,
+                 0,
+                 0,
+                 0,
+                 (row_length == 0 ? elements.width : row_length) * element_bytes,
+                 layer_height == 0 ? elements.height : layer_height};
 }
 
-CUresult element_bytes_of(const CUDA_MEMCPY3D_BATCH_OP& op, std::size_t& bytes) {
-  bytes = 1;
+Answer<std::size_t> element_bytes_of(const CUDA_MEMCPY3D_BATCH_OP& op,
+                                     const std::shared_ptr<Context>& context) {
+  std::size_t bytes = 1;
   for (const CUmemcpy3DOperand* side : {&op.src, &op.dst}) {
     if (side->type != kOperandArray) continue;
-    std::shared_ptr<Array> array;
-    if (const CUresult result = find_array(side->op.array.array, array); result != CUDA_SUCCESS)
-      return result;
+    TRY_ASSIGN(const auto array, find<Array>(side->op.array.array, context));
     if (bytes != 1 && bytes != array->layout.texel_bytes) return CUDA_ERROR_INVALID_VALUE;
     bytes = array->layout.texel_bytes;
   }
-  return CUDA_SUCCESS;
+  return bytes;
 }
 
-CUresult copy_box_op(const CUDA_MEMCPY3D_BATCH_OP& op, CUstream stream) {
+Status copy_box_op(const std::shared_ptr<Context>& context, Stream& stream,
+                   const CUDA_MEMCPY3D_BATCH_OP& op) {
   constexpr std::size_t kMost = std::size_t{1} << 48;  // so that bytes of elements do not overflow
-  Operand to, from;
-  std::size_t element;
   if (op.width == 0 || op.height == 0 || op.depth == 0 || op.width > kMost ||
       !is_access_order(op.srcAccessOrder))
     return CUDA_ERROR_INVALID_VALUE;
   const Extent elements{op.width, op.height, op.depth};
-  if (const CUresult result = element_bytes_of(op, element); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = operand_of(op.dst, elements, element, to); result != CUDA_SUCCESS)
-    return result;
-  if (const CUresult result = operand_of(op.src, elements, element, from); result != CUDA_SUCCESS)
-    return result;
-  return copy_box(to, from, {op.width * element, op.height, op.depth}, stream, form_of(op.srcAccessOrder));
+  TRY_ASSIGN(const std::size_t element, element_bytes_of(op, context));
+  TRY_ASSIGN(const Operand to, operand_of(op.dst, elements, element));
+  TRY_ASSIGN(const Operand from, operand_of(op.src, elements, element));
+  return copy_box({context, stream, form_of(op.srcAccessOrder)}, to, from,
+                  {op.width * element, op.height, op.depth});
 }
 
-CUresult copy_box_batch(std::size_t count, const CUDA_MEMCPY3D_BATCH_OP* ops, std::size_t& failed,
-                        unsigned long long flags, CUstream stream) {
+Status copy_box_batch(const std::shared_ptr<Context>& context, Stream& stream, std::size_t count,
+                      const CUDA_MEMCPY3D_BATCH_OP* ops, std::size_t& failed, unsigned long long flags) {
   failed = ~std::size_t{0};
-  if (ops == nullptr || count == 0 || flags != 0 || is_legacy(stream)) return CUDA_ERROR_INVALID_VALUE;
+  if (ops == nullptr || count == 0 || flags != 0 || stream.is_legacy) return CUDA_ERROR_INVALID_VALUE;
   for (std::size_t i = 0; i < count; ++i)
-    if (const CUresult result = copy_box_op(ops[i], stream); result != CUDA_SUCCESS)
-      return failed = i, result;
+    if (const Status copied = copy_box_op(context, stream, ops[i]); !copied.ok()) return failed = i, copied;
   return CUDA_SUCCESS;
 }
 
 /// Bytes of an array of one dimension.
-CUresult row_of(CUarray array, std::size_t offset, std::size_t bytes, Endpoint& endpoint) {
-  return array_endpoint(array, offset, 0, 0, {bytes}, endpoint);
+Answer<Endpoint> row_of(const Array& array, std::size_t offset, std::size_t bytes) {
+  return array_endpoint(array, offset, 0, 0, {bytes});
 }
 
-CUresult copy_to_array(CUarray array, std::size_t offset, const Endpoint& from, std::size_t bytes,
-                       CUstream stream, CallForm form) {
-  Endpoint to;
-  const CUresult result = row_of(array, offset, bytes, to);
-  return result != CUDA_SUCCESS ? result : copy(to, from, {bytes}, stream, form);
+Status copy_to_array(const CopyCall& call, const Array& array, std::size_t offset, const Endpoint& from,
+                     std::size_t bytes) {
+  TRY_ASSIGN(const Endpoint to, row_of(array, offset, bytes));
+  return copy(call, to, from, {bytes});
 }
 
-CUresult copy_from_array(const Endpoint& to, CUarray array, std::size_t offset, std::size_t bytes,
-                         CUstream stream, CallForm form) {
-  Endpoint from;
-  const CUresult result = row_of(array, offset, bytes, from);
-  return result != CUDA_SUCCESS ? result : copy(to, from, {bytes}, stream, form);
+Status copy_from_array(const CopyCall& call, const Endpoint& to, const Array& array, std::size_t offset,
+                       std::size_t bytes) {
+  TRY_ASSIGN(const Endpoint from, row_of(array, offset, bytes));
+  return copy(call, to, from, {bytes});
 }
 
 Endpoint host_side(const void* address) { return {reinterpret_cast<CUdeviceptr>(address)}; }
@@ -246,75 +223,75 @@ Endpoint host_side(const void* address) { return {reinterpret_cast<CUdeviceptr>(
 
 namespace entry {
 
-CUresult cuMemcpyDtoA_v2(CUarray to, std::size_t offset, CUdeviceptr from, std::size_t bytes) {
-  return copy_to_array(to, offset, {from, 0, 0, true}, bytes, nullptr, CallForm::synchronous);
+Status cuMemcpyDtoA_v2(Here context, In<Array> to, std::size_t offset, CUdeviceptr from, std::size_t bytes) {
+  return copy_to_array(synchronous_call(context), *to, offset, {from, 0, 0, true}, bytes);
 }
-CUresult cuMemcpyAtoD_v2(CUdeviceptr to, CUarray from, std::size_t offset, std::size_t bytes) {
-  return copy_from_array({to, 0, 0, true}, from, offset, bytes, nullptr, CallForm::synchronous);
+Status cuMemcpyAtoD_v2(Here context, CUdeviceptr to, In<Array> from, std::size_t offset, std::size_t bytes) {
+  return copy_from_array(synchronous_call(context), {to, 0, 0, true}, *from, offset, bytes);
 }
-CUresult cuMemcpyHtoA_v2(CUarray to, std::size_t offset, const void* from, std::size_t bytes) {
-  return copy_to_array(to, offset, host_side(from), bytes, nullptr, CallForm::synchronous);
+Status cuMemcpyHtoA_v2(Here context, In<Array> to, std::size_t offset, const void* from, std::size_t bytes) {
+  return copy_to_array(synchronous_call(context), *to, offset, host_side(from), bytes);
 }
-CUresult cuMemcpyAtoH_v2(void* to, CUarray from, std::size_t offset, std::size_t bytes) {
-  return copy_from_array(host_side(to), from, offset, bytes, nullptr, CallForm::synchronous);
+Status cuMemcpyAtoH_v2(Here context, void* to, In<Array> from, std::size_t offset, std::size_t bytes) {
+  return copy_from_array(synchronous_call(context), host_side(to), *from, offset, bytes);
 }
-CUresult cuMemcpyHtoAAsync_v2(CUarray to, std::size_t offset, const void* from, std::size_t bytes,
-                              CUstream stream) {
-  return copy_to_array(to, offset, host_side(from), bytes, stream, CallForm::asynchronous);
+Status cuMemcpyHtoAAsync_v2(Here context, In<Array> to, std::size_t offset, const void* from,
+                            std::size_t bytes, In<Stream> stream) {
+  return copy_to_array(asynchronous_call(context, *stream), *to, offset, host_side(from), bytes);
 }
-CUresult cuMemcpyAtoHAsync_v2(void* to, CUarray from, std::size_t offset, std::size_t bytes,
-                              CUstream stream) {
-  return copy_from_array(host_side(to), from, offset, bytes, stream, CallForm::asynchronous);
+Status cuMemcpyAtoHAsync_v2(Here context, void* to, In<Array> from, std::size_t offset, std::size_t bytes,
+                            In<Stream> stream) {
+  return copy_from_array(asynchronous_call(context, *stream), host_side(to), *from, offset, bytes);
 }
-CUresult cuMemcpyAtoA_v2(CUarray to, std::size_t to_offset, CUarray from, std::size_t from_offset,
-                         std::size_t bytes) {
-  Endpoint target;
-  const CUresult result = row_of(to, to_offset, bytes, target);
-  return result != CUDA_SUCCESS
-             ? result
-             : copy_from_array(target, from, from_offset, bytes, nullptr, CallForm::synchronous);
+Status cuMemcpyAtoA_v2(Here context, In<Array> to, std::size_t to_offset, In<Array> from,
+                       std::size_t from_offset, std::size_t bytes) {
+  TRY_ASSIGN(const Endpoint target, row_of(*to, to_offset, bytes));
+  return copy_from_array(synchronous_call(context), target, *from, from_offset, bytes);
 }
 
-CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D* p) { return copy_2d(p, nullptr, CallForm::synchronous); }
-CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D* p) { return copy_2d(p, nullptr, CallForm::synchronous); }
-CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* p, CUstream stream) {
-  return copy_2d(p, stream, CallForm::asynchronous);
+Status cuMemcpy2D_v2(Here context, const CUDA_MEMCPY2D* p) { return copy_2d(synchronous_call(context), p); }
+Status cuMemcpy2DUnaligned_v2(Here context, const CUDA_MEMCPY2D* p) {
+  return copy_2d(synchronous_call(context), p);
 }
-CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D* p) { return copy_3d(p, nullptr, CallForm::synchronous); }
-CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* p, CUstream stream) {
-  return copy_3d(p, stream, CallForm::asynchronous);
+Status cuMemcpy2DAsync_v2(Here context, const CUDA_MEMCPY2D* p, In<Stream> stream) {
+  return copy_2d(asynchronous_call(context, *stream), p);
 }
-
-CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* p) {
-  const CUresult result = check_peers(p);
-  return result != CUDA_SUCCESS ? result : copy_3d(p, nullptr, CallForm::synchronous);
-}
-CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* p, CUstream stream) {
-  const CUresult result = check_peers(p);
-  return result != CUDA_SUCCESS ? result : copy_3d(p, stream, CallForm::asynchronous);
+Status cuMemcpy3D_v2(Here context, const CUDA_MEMCPY3D* p) { return copy_3d(synchronous_call(context), p); }
+Status cuMemcpy3DAsync_v2(Here context, const CUDA_MEMCPY3D* p, In<Stream> stream) {
+  return copy_3d(asynchronous_call(context, *stream), p);
 }
 
-CUresult cuMemcpyBatchAsync(CUdeviceptr* to, CUdeviceptr* from, std::size_t* bytes, std::size_t count,
-                            CUmemcpyAttributes* attributes, std::size_t* first, std::size_t attribute_count,
-                            std::size_t* failed, CUstream stream) {
+Status cuMemcpy3DPeer(Here context, const CUDA_MEMCPY3D_PEER* p) {
+  TRY(check_peers(p));
+  return copy_3d(synchronous_call(context), p);
+}
+Status cuMemcpy3DPeerAsync(Here context, const CUDA_MEMCPY3D_PEER* p, In<Stream> stream) {
+  TRY(check_peers(p));
+  return copy_3d(asynchronous_call(context, *stream), p);
+}
+
+Status cuMemcpyBatchAsync(Here context, CUdeviceptr* to, CUdeviceptr* from, std::size_t* bytes,
+                          std::size_t count, CUmemcpyAttributes* attributes, std::size_t* first,
+                          std::size_t attribute_count, std::size_t* failed, In<Stream> stream) {
   std::size_t index;
-  return copy_batch({to, from, bytes, count, attributes, first, attribute_count},
-                    failed == nullptr ? index : *failed, stream);
+  return copy_batch(context, *stream, {to, from, bytes, count, attributes, first, attribute_count},
+                    failed == nullptr ? index : *failed);
 }
-CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* to, CUdeviceptr* from, std::size_t* bytes, std::size_t count,
-                               CUmemcpyAttributes* attributes, std::size_t* first,
-                               std::size_t attribute_count, CUstream stream) {
-  return cuMemcpyBatchAsync(to, from, bytes, count, attributes, first, attribute_count, nullptr, stream);
+Status cuMemcpyBatchAsync_v2(Here context, CUdeviceptr* to, CUdeviceptr* from, std::size_t* bytes,
+                             std::size_t count, CUmemcpyAttributes* attributes, std::size_t* first,
+                             std::size_t attribute_count, In<Stream> stream) {
+  return cuMemcpyBatchAsync(context, to, from, bytes, count, attributes, first, attribute_count, nullptr,
+                            stream);
 }
 
-CUresult cuMemcpy3DBatchAsync(std::size_t count, CUDA_MEMCPY3D_BATCH_OP* ops, std::size_t* failed,
-                              unsigned long long flags, CUstream stream) {
+Status cuMemcpy3DBatchAsync(Here context, std::size_t count, CUDA_MEMCPY3D_BATCH_OP* ops, std::size_t* failed,
+                            unsigned long long flags, In<Stream> stream) {
   std::size_t index;
-  return copy_box_batch(count, ops, failed == nullptr ? index : *failed, flags, stream);
+  return copy_box_batch(context, *stream, count, ops, failed == nullptr ? index : *failed, flags);
 }
-CUresult cuMemcpy3DBatchAsync_v2(std::size_t count, CUDA_MEMCPY3D_BATCH_OP* ops, unsigned long long flags,
-                                 CUstream stream) {
-  return cuMemcpy3DBatchAsync(count, ops, nullptr, flags, stream);
+Status cuMemcpy3DBatchAsync_v2(Here context, std::size_t count, CUDA_MEMCPY3D_BATCH_OP* ops,
+                               unsigned long long flags, In<Stream> stream) {
+  return cuMemcpy3DBatchAsync(context, count, ops, nullptr, flags, stream);
 }
 
 }  // namespace entry

@@ -19,7 +19,7 @@ Dim3 required_by_setting(const Function& function) {
           extent(FUNC_REQUIRED_CLUSTER_DEPTH)};
 }
 
-CUresult choose_regular(const Function& function, const LaunchAttributes& wanted, LaunchConfig& config) {
+Status choose_regular(const Function& function, const LaunchAttributes& wanted, LaunchConfig& config) {
   config.cluster = wanted.cluster;
   const Dim3 required = required_by_setting(function);
   if (!is_given(required)) return CUDA_SUCCESS;
@@ -39,7 +39,7 @@ bool can_run(raddle::Kernel& kernel, const LaunchConfig& config) {
 
 // A kernel with a compiled cluster size has no other, and without a regular size there is none to be
 // preferred to.
-CUresult choose_preferred(raddle::Kernel& kernel, Dim3 preferred, LaunchConfig& config) {
+Status choose_preferred(raddle::Kernel& kernel, Dim3 preferred, LaunchConfig& config) {
   const Dim3 regular = config.cluster, grid = config.grid;
   if (!is_given(preferred) || !is_given(regular) || kernel.info().required_cluster.x != 0)
     return CUDA_SUCCESS;
@@ -64,12 +64,10 @@ bool asks_for_clusters(const Function& function, const LaunchAttributes& wanted)
          setting_of(function, FUNC_REQUIRED_CLUSTER_WIDTH) > 0;
 }
 
-CUresult choose_clusters(Function& function, const LaunchAttributes& wanted, LaunchConfig& config) {
-  if (const CUresult result = choose_regular(function, wanted, config); result != CUDA_SUCCESS) return result;
+Status choose_clusters(Function& function, const LaunchAttributes& wanted, LaunchConfig& config) {
+  TRY(choose_regular(function, wanted, config));
   config.allow_non_portable_cluster = setting_of(function, FUNC_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) == 1;
-  if (const CUresult result = choose_preferred(function.kernel(), wanted.preferred_cluster, config);
-      result != CUDA_SUCCESS)
-    return result;
+  TRY(choose_preferred(function.kernel(), wanted.preferred_cluster, config));
   const int set = setting_of(function, FUNC_CLUSTER_SCHEDULING_POLICY_PREFERENCE);
   const int policy = wanted.policy != CLUSTER_SCHEDULING_POLICY_DEFAULT ? int{wanted.policy} : set;
   if (policy != CLUSTER_SCHEDULING_POLICY_SPREAD) return CUDA_SUCCESS;

@@ -13,6 +13,6 @@ bool asks_for_clusters(const Function& function, const LaunchAttributes& wanted)
 
 /// Fills in a launch's clusters. The regular size is the attribute's, else the function's; the preferred one
 /// replaces it if the device can run such clusters. CUDA_ERROR_INVALID_CLUSTER_SIZE; CUDA_ERROR_INVALID_VALUE
-CUresult choose_clusters(Function& function, const LaunchAttributes& wanted, LaunchConfig& config);
+Status choose_clusters(Function& function, const LaunchAttributes& wanted, LaunchConfig& config);
 
 }  // namespace raddle::driver

@@ -61,39 +61,36 @@ void tell_unusable(const Program& program, JitLog& log, bool to_run) {
 }
 
 /// @param to_run  it will run: what cannot is told on stderr as well
-CUresult read(std::span<const Program::Image> images, JitLog& log, std::optional<Program>& program,
-              bool to_run) {
+Answer<Program> read(std::span<const Program::Image> images, JitLog& log, bool to_run) {
   dump(images);
   Result<Program> found = Program::read(images, Process::instance().shape().capability);
   if (!found) return result_of_code(found.error(), log);
-  program = std::move(*found);
-  tell_unusable(*program, log, to_run);
-  return CUDA_SUCCESS;
+  tell_unusable(*found, log, to_run);
+  return std::move(*found);
 }
 
 }  // namespace
 
-CUresult read_programs(std::span<const Program::Image> images, JitLog& log, std::optional<Program>& program) {
-  return read(images, log, program, false);
+Answer<Program> read_programs(std::span<const Program::Image> images, JitLog& log) {
+  return read(images, log, false);
 }
 
-CUresult read_program(const void* image, JitLog& log, std::optional<Program>& program) {
+Answer<Program> read_program(const void* image, JitLog& log) {
   const auto found = fatbin::images_at(image);
   if (!found) return CUDA_ERROR_INVALID_IMAGE;
   std::vector<Program::Image> images;
   for (const std::string_view bytes : *found) images.push_back({bytes});
-  return read(images, log, program, true);
+  return read(images, log, true);
 }
 
-CUresult read_program_file(const char* path, JitLog& log, std::optional<Program>& program) {
-  const Result<std::string> bytes = read_file(path);
-  if (!bytes) return result_of(bytes.error());
-  const Program::Image images[] = {{*bytes, path}};
-  return read(images, log, program, true);
+Answer<Program> read_program_file(const char* path, JitLog& log) {
+  TRY_ASSIGN(const std::string bytes, read_file(path));
+  const Program::Image images[] = {{bytes, path}};
+  return read(images, log, true);
 }
 
-CUresult load_program(const std::shared_ptr<Context>& context, const Program& program, JitLog& log,
-                      std::shared_ptr<Module>& module) {
+Answer<std::shared_ptr<Module>> load_program(const std::shared_ptr<Context>& context, const Program& program,
+                                             JitLog& log) {
   const std::uint64_t available = Process::instance().memory_available(*context);
   if (program.global_bytes() > available) {
     return result_of_code(
@@ -103,9 +100,9 @@ CUresult load_program(const std::shared_ptr<Context>& context, const Program& pr
   }
   Result<raddle::Module> loaded = context->device.load(program);
   if (!loaded) return result_of_code(loaded.error(), log);
-  module.reset(new Module{context, program, std::move(*loaded)});
-  module->handle = Process::instance().modules.add<CUmodule>(module);
-  return CUDA_SUCCESS;
+  std::shared_ptr<Module> module(new Module{context, program, std::move(*loaded)});
+  Process::instance().modules.add(module);
+  return module;
 }
 
 }  // namespace raddle::driver

@@ -1,24 +1,23 @@
 // Code as programs give it to the driver: read, checked, and what is wrong with it said on stderr.
 #pragma once
 
-#include <optional>
 #include <span>
 
 #include "driver/objects.h"
+#include "driver/status.h"
 
 namespace raddle::driver {
 
 /// An image in memory: PTX, a fat binary, a wrapper of one, an ELF file; of several modules in it one is
 /// linked. CUDA_ERROR_INVALID_IMAGE: none of these; INVALID_PTX; NO_BINARY_FOR_GPU: no PTX in it
-CUresult read_program(const void* image, JitLog& log, std::optional<Program>& program);
-CUresult read_program_file(const char* path, JitLog& log,
-                           std::optional<Program>& program);  ///< also FILE_NOT_FOUND
+Answer<Program> read_program(const void* image, JitLog& log);
+Answer<Program> read_program_file(const char* path, JitLog& log);  ///< also FILE_NOT_FOUND
 /// Of several images one program, to be linked and loaded again: kernels that cannot run are for the log
 /// alone.
-CUresult read_programs(std::span<const Program::Image> images, JitLog& log, std::optional<Program>& program);
+Answer<Program> read_programs(std::span<const Program::Image> images, JitLog& log);
 
 /// A program's variables in a context. CUDA_ERROR_OUT_OF_MEMORY; NOT_FOUND: external variables
-CUresult load_program(const std::shared_ptr<Context>& context, const Program& program, JitLog& log,
-                      std::shared_ptr<Module>& module);
+Answer<std::shared_ptr<Module>> load_program(const std::shared_ptr<Context>& context, const Program& program,
+                                             JitLog& log);
 
 }  // namespace raddle::driver

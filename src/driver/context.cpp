@@ -32,94 +32,69 @@ Stream& Context::per_thread_stream() {
 namespace entry {
 namespace {
 
-CUresult find_context(CUcontext handle, std::shared_ptr<Context>& context) {
-  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
-  context = Process::instance().contexts.find(handle);
-  return context != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
-}
-
-CUresult create(CUcontext* handle, unsigned flags, CUdevice device) {
-  if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_device(device); result != CUDA_SUCCESS) return result;
-  Result<std::shared_ptr<Context>> context = Process::instance().create_context(flags);
-  if (!context) return result_of(context.error());
-  *handle = (*context)->handle;
-  context_stack().push_back(std::move(*context));
+Status create(CUcontext* handle, unsigned flags) {
+  TRY_ASSIGN(std::shared_ptr<Context> context, Process::instance().create_context(flags));
+  *handle = context->handle;
+  context_stack().push_back(std::move(context));
   return CUDA_SUCCESS;
 }
 
 }  // namespace
 
-CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
-  if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_device(device); result != CUDA_SUCCESS) return result;
-  const auto primary = Process::instance().retain_primary();
-  if (!primary) return result_of(primary.error());
-  *context = (*primary)->handle;
+Status cuDevicePrimaryCtxRetain(CUcontext* context, In<CUdevice>) {
+  TRY_ASSIGN(const auto primary, Process::instance().retain_primary());
+  *context = primary->handle;
   return CUDA_SUCCESS;
 }
 
-CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
-  const CUresult result = check_device(device);
-  return result != CUDA_SUCCESS ? result : Process::instance().release_primary();
-}
+Status cuDevicePrimaryCtxRelease_v2(In<CUdevice>) { return Process::instance().release_primary(); }
 
-CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
-  if (const CUresult result = check_device(device); result != CUDA_SUCCESS) return result;
+Status cuDevicePrimaryCtxReset_v2(In<CUdevice>) {
   Process::instance().reset_primary();
   return CUDA_SUCCESS;
 }
 
-CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags) {
-  if (const CUresult result = check_device(device); result != CUDA_SUCCESS) return result;
+Status cuDevicePrimaryCtxSetFlags_v2(In<CUdevice>, unsigned flags) {
   Process::instance().primary_flags = flags;
   return CUDA_SUCCESS;
 }
 
-CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active) {
-  if (flags == nullptr || active == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_device(device); result != CUDA_SUCCESS) return result;
+Status cuDevicePrimaryCtxGetState(In<CUdevice>, unsigned* flags, int* active) {
   *flags = Process::instance().primary_flags;
   *active = Process::instance().primary_active() ? 1 : 0;
   return CUDA_SUCCESS;
 }
 
-CUresult cuCtxCreate_v2(CUcontext* context, unsigned flags, CUdevice device) {
-  return create(context, flags, device);
-}
+Status cuCtxCreate_v2(CUcontext* context, unsigned flags, In<CUdevice>) { return create(context, flags); }
 
-CUresult cuCtxCreate_v3(CUcontext* context, const CUexecAffinityParam* parameters, int count, unsigned flags,
-                        CUdevice device) {
+Status cuCtxCreate_v3(CUcontext* context, const CUexecAffinityParam* parameters, int count, unsigned flags,
+                      In<CUdevice>) {
   if (count < 0 || (count != 0 && parameters == nullptr)) return CUDA_ERROR_INVALID_VALUE;
-  return count != 0 ? CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY : create(context, flags, device);
+  if (count != 0) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+  return create(context, flags);
 }
 
-CUresult cuCtxCreate_v4(CUcontext* context, const CUctxCreateParams* parameters, unsigned flags,
-                        CUdevice device) {
+Status cuCtxCreate_v4(CUcontext* context, const CUctxCreateParams* parameters, unsigned flags, In<CUdevice>) {
   // Execution affinity and graphics contexts, which is what there are parameters for, are features of other
   // devices.
   const bool asks = parameters && (parameters->numExecAffinityParams != 0 || parameters->cigParams);
-  return asks ? CUDA_ERROR_NOT_SUPPORTED : create(context, flags, device);
+  if (asks) return CUDA_ERROR_NOT_SUPPORTED;
+  return create(context, flags);
 }
 
-CUresult cuCtxDestroy_v2(CUcontext handle) {
-  std::shared_ptr<Context> context;
-  if (const CUresult result = find_context(handle, context); result != CUDA_SUCCESS) return result;
+Status cuCtxDestroy_v2(In<Context> context) {
   auto& stack = context_stack();
   if (!stack.empty() && stack.back() == context) stack.pop_back();
   Process::instance().destroy_context(context);
   return CUDA_SUCCESS;
 }
 
-CUresult cuCtxPushCurrent_v2(CUcontext handle) {
-  std::shared_ptr<Context> context;
-  if (const CUresult result = find_context(handle, context); result != CUDA_SUCCESS) return result;
-  context_stack().push_back(std::move(context));
+Status cuCtxPushCurrent_v2(In<Context> context) {
+  context_stack().push_back(context);
   return CUDA_SUCCESS;
 }
 
-CUresult cuCtxPopCurrent_v2(CUcontext* handle) {
-  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+Status cuCtxPopCurrent_v2(CUcontext* handle) {
   auto& stack = context_stack();
   if (stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
   if (handle != nullptr) *handle = stack.back()->handle;
@@ -127,58 +102,45 @@ CUresult cuCtxPopCurrent_v2(CUcontext* handle) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuCtxSetCurrent(CUcontext handle) {
-  std::shared_ptr<Context> context;
-  if (handle != nullptr)
-    if (const CUresult result = find_context(handle, context); result != CUDA_SUCCESS) return result;
+Status cuCtxSetCurrent(CUcontext handle) {
+  std::shared_ptr<Context> context;  // null: none is current any more
+  if (handle != nullptr) {
+    TRY_ASSIGN(context, find<Context>(handle));
+  }
   auto& stack = context_stack();
   if (!stack.empty()) stack.pop_back();
   if (context != nullptr) stack.push_back(std::move(context));
-  return check_device(0);
+  return CUDA_SUCCESS;
 }
 
-CUresult cuCtxGetCurrent(CUcontext* handle) {
-  if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
+Status cuCtxGetCurrent(CUcontext* context) {
   const auto& stack = context_stack();
-  *handle = stack.empty() ? nullptr : stack.back()->handle;
-  return check_device(0);
+  *context = stack.empty() ? nullptr : stack.back()->handle;
+  return CUDA_SUCCESS;
 }
 
-CUresult cuCtxGetDevice(CUdevice* device) {
-  if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+Status cuCtxGetDevice(Here, CUdevice* device) {
   *device = 0;
   return CUDA_SUCCESS;
 }
 
-CUresult cuCtxGetFlags(unsigned* flags) {
-  if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+Status cuCtxGetFlags(Here context, unsigned* flags) {
   *flags = context->flags;
   return CUDA_SUCCESS;
 }
 
-CUresult cuCtxGetApiVersion(CUcontext handle, unsigned* version) {
-  if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  const CUresult result = handle != nullptr ? find_context(handle, context) : current_context(context);
-  if (result == CUDA_SUCCESS) *version = kDriverVersion;
-  return result;
+Status cuCtxGetApiVersion(OrCurrent<Context>, unsigned* version) {
+  *version = kDriverVersion;
+  return CUDA_SUCCESS;
 }
 
-CUresult cuCtxSynchronize() {
-  std::shared_ptr<Context> context;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+Status cuCtxSynchronize(Here context) {
   (void)context->device.synchronize();
   release_pools();
   return result_after_wait(*context);
 }
 
-CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
-  std::shared_ptr<Context> context;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+Status cuCtxGetStreamPriorityRange(Here, int* least, int* greatest) {
   if (least != nullptr) *least = kLeastPriority;
   if (greatest != nullptr) *greatest = kGreatestPriority;
   return CUDA_SUCCESS;

@@ -19,7 +19,22 @@ struct Extent {
   std::size_t width = 0, height = 1, depth = 1;  ///< bytes, rows, slices
 };
 
-/// Copies in the order of a stream. What has happened when it returns is copy_returns()'s to say.
-CUresult copy(const Endpoint& to, const Endpoint& from, const Extent& extent, CUstream stream, CallForm form);
+/// The call that a copy is for.
+struct CopyCall {
+  const std::shared_ptr<Context>& context;  ///< the current one
+  Stream& stream;                           ///< of that context
+  CallForm form;
+};
+
+/// Copies in the order of the stream. What has happened when it returns is copy_returns()'s to say.
+Status copy(const CopyCall& call, const Endpoint& to, const Endpoint& from, const Extent& extent);
+
+/// A call that names no stream.
+inline CopyCall synchronous_call(const std::shared_ptr<Context>& context) {
+  return {context, default_stream(context), CallForm::synchronous};
+}
+inline CopyCall asynchronous_call(const std::shared_ptr<Context>& context, Stream& stream) {
+  return {context, stream, CallForm::asynchronous};
+}
 
 }  // namespace raddle::driver

@@ -10,14 +10,7 @@
 namespace raddle::driver::entry {
 namespace {
 
-struct Attribute {
-  int number;
-  const char* name;
-};
-
-CUresult give_uuid(CUuuid* id, CUdevice device) {
-  if (id == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_device(device); result != CUDA_SUCCESS) return result;
+Status give_uuid(CUuuid* id) {
   // The same for each device of a shape: "raddle" and the shape's name.
   std::memset(id->bytes, 0, sizeof id->bytes);
   const std::string text = "raddle" + Process::instance().shape().name;
@@ -25,7 +18,7 @@ CUresult give_uuid(CUuuid* id, CUdevice device) {
   return CUDA_SUCCESS;
 }
 
-CUresult give_text(char* to, int length, const std::string& text) {
+Status give_text(char* to, int length, const std::string& text) {
   if (to == nullptr || length <= 0) return CUDA_ERROR_INVALID_VALUE;
   std::snprintf(to, static_cast<std::size_t>(length), "%s", text.c_str());
   return CUDA_SUCCESS;
@@ -33,40 +26,29 @@ CUresult give_text(char* to, int length, const std::string& text) {
 
 }  // namespace
 
-CUresult cuDeviceGet(CUdevice* device, int ordinal) {
-  if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_device(ordinal); result != CUDA_SUCCESS) return result;
+Status cuDeviceGet(CUdevice* device, In<CUdevice> ordinal) {
   *device = ordinal;
   return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetCount(int* count) {
-  if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+Status cuDeviceGetCount(int* count) {
   *count = 1;
   return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
-  if (const CUresult result = check_device(device); result != CUDA_SUCCESS) return result;
+Status cuDeviceGetName(char* name, int length, In<CUdevice>) {
   return give_text(name, length, "Raddle " + Process::instance().shape().name);
 }
 
-CUresult cuDeviceGetUuid(CUuuid* id, CUdevice device) { return give_uuid(id, device); }
-CUresult cuDeviceGetUuid_v2(CUuuid* id, CUdevice device) { return give_uuid(id, device); }
+Status cuDeviceGetUuid(CUuuid* id, In<CUdevice>) { return give_uuid(id); }
+Status cuDeviceGetUuid_v2(CUuuid* id, In<CUdevice>) { return give_uuid(id); }
 
-CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice device) {
-  if (bytes == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_device(device); result != CUDA_SUCCESS) return result;
-  const Result<std::uint64_t> total = Process::instance().memory_bytes();
-  if (!total) return result_of(total.error());
-  *bytes = *total;
+Status cuDeviceTotalMem_v2(std::size_t* bytes, In<CUdevice>) {
+  TRY_ASSIGN(*bytes, Process::instance().memory_bytes());
   return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetAttribute(int* value, int attribute, CUdevice device) {
-  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_device(device); result != CUDA_SUCCESS) return result;
+Status cuDeviceGetAttribute(int* value, int attribute, In<CUdevice>) {
   const machine::MachineShape& shape = Process::instance().shape();
   const machine::SmLimits& sm = shape.sm;
   switch (attribute) {
@@ -81,35 +63,27 @@ CUresult cuDeviceGetAttribute(int* value, int attribute, CUdevice device) {
   }
 }
 
-CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice device) {
-  if (major == nullptr || minor == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_device(device); result != CUDA_SUCCESS) return result;
+Status cuDeviceComputeCapability(int* major, int* minor, In<CUdevice>) {
   *major = static_cast<int>(Process::instance().shape().capability / 10);
   *minor = static_cast<int>(Process::instance().shape().capability % 10);
   return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
-  if (can == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  for (const CUdevice each : {device, peer})
-    if (const CUresult result = check_device(each); result != CUDA_SUCCESS) return result;
+Status cuDeviceCanAccessPeer(int* can, In<CUdevice>, In<CUdevice>) {
   *can = 0;
   return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetP2PAttribute(int* value, int attribute, CUdevice device, CUdevice peer) {
+// A device is no peer of its own, and there is no other.
+Status cuDeviceGetP2PAttribute(int*, int attribute, CUdevice, CUdevice) {
   constexpr int kLast = 5;
-  if (value == nullptr || attribute < 1 || attribute > kLast) return CUDA_ERROR_INVALID_VALUE;
-  for (const CUdevice each : {device, peer})
-    if (const CUresult result = check_device(each); result != CUDA_SUCCESS) return result;
-  return CUDA_ERROR_INVALID_DEVICE;  // a device is no peer of its own
+  return attribute < 1 || attribute > kLast ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_DEVICE;
 }
 
 // Memory of the host is memory like any other: every atomic of kernels holds for it too.
-CUresult cuDeviceGetHostAtomicCapabilities(unsigned* capabilities, const CUatomicOperation* operations,
-                                           unsigned count, CUdevice device) {
-  if (capabilities == nullptr || operations == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_device(device); result != CUDA_SUCCESS) return result;
+Status cuDeviceGetHostAtomicCapabilities(unsigned* capabilities, const CUatomicOperation* operations,
+                                         unsigned count, In<CUdevice>) {
+  if (count == 0) return CUDA_ERROR_INVALID_VALUE;
   constexpr unsigned kScalars = ATOMIC_REDUCTION | ATOMIC_SCALAR_32 | ATOMIC_SCALAR_64;
   for (unsigned i = 0; i < count; ++i) {
     const int operation = operations[i];
@@ -128,17 +102,13 @@ CUresult cuDeviceGetHostAtomicCapabilities(unsigned* capabilities, const CUatomi
   return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetP2PAtomicCapabilities(unsigned* capabilities, const CUatomicOperation* operations,
-                                          unsigned count, CUdevice device, CUdevice peer) {
-  if (capabilities == nullptr || operations == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
-  for (const CUdevice each : {device, peer})
-    if (const CUresult result = check_device(each); result != CUDA_SUCCESS) return result;
+Status cuDeviceGetP2PAtomicCapabilities(unsigned*, const CUatomicOperation*, unsigned count, In<CUdevice>,
+                                        In<CUdevice>) {
+  if (count == 0) return CUDA_ERROR_INVALID_VALUE;
   return CUDA_ERROR_INVALID_DEVICE;
 }
 
-CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* id) {
-  if (device == nullptr || id == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+Status cuDeviceGetByPCIBusId(CUdevice* device, const char* id) {
   unsigned domain = 0, bus = 0, slot = 0, function = 0;
   const bool is_id = std::sscanf(id, "%x:%x:%x.%x", &domain, &bus, &slot, &function) == 4 ||
                      (domain = 0, std::sscanf(id, "%x:%x.%x", &bus, &slot, &function) == 3) ||
@@ -149,30 +119,23 @@ CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* id) {
 }
 
 // Identifiers of Windows' display drivers.
-CUresult cuDeviceGetLuid(char* luid, unsigned* nodes, CUdevice device) {
-  if (luid == nullptr || nodes == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult result = check_device(device);
-  return result != CUDA_SUCCESS ? result : CUDA_ERROR_NOT_SUPPORTED;
-}
+Status cuDeviceGetLuid(char*, unsigned*, In<CUdevice>) { return CUDA_ERROR_NOT_SUPPORTED; }
 
-CUresult cuDeviceGetTexture1DLinearMaxWidth(std::size_t* width, CUarray_format format, unsigned channels,
-                                            CUdevice device) {
-  if (width == nullptr || channel_bytes(format) == 0 || (channels != 1 && channels != 2 && channels != 4))
+Status cuDeviceGetTexture1DLinearMaxWidth(std::size_t* width, CUarray_format format, unsigned channels,
+                                          In<CUdevice>) {
+  if (channel_bytes(format) == 0 || (channels != 1 && channels != 2 && channels != 4))
     return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_device(device); result != CUDA_SUCCESS) return result;
   *width = array_limits::kLinearWidth1d;
   return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetExecAffinitySupport(int* supported, CUexecAffinityType type, CUdevice device) {
-  if (supported == nullptr || type != EXEC_AFFINITY_SM_COUNT) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_device(device); result != CUDA_SUCCESS) return result;
+Status cuDeviceGetExecAffinitySupport(int* supported, CUexecAffinityType type, In<CUdevice>) {
+  if (type != EXEC_AFFINITY_SM_COUNT) return CUDA_ERROR_INVALID_VALUE;
   *supported = 0;
   return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetPCIBusId(char* id, int length, CUdevice device) {
-  if (const CUresult result = check_device(device); result != CUDA_SUCCESS) return result;
+Status cuDeviceGetPCIBusId(char* id, int length, In<CUdevice>) {
   return give_text(id, length, "0000:00:00.0");
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/call_trace.h"
+#include "driver/adaptor.h"
 #include "driver/entry.h"
 #include "driver/forward.h"
 #include "driver/process.h"
@@ -36,22 +37,42 @@ CUresult missing(const char* symbol, std::atomic<bool>& said) {
 
 }  // namespace
 
+namespace declared {
+#define EARLY_ENTRY(name, symbol, since, parameters, arguments) using symbol = CUresult parameters;
+#define ENTRY EARLY_ENTRY
+#define CONTEXT_ENTRY EARLY_ENTRY
+#define STREAM_ENTRY(name, symbol, since, streams_since, variant, parameters, arguments) \
+  using symbol = CUresult parameters;
+#include "driver/entries.def"
+#undef STREAM_ENTRY
+#undef CONTEXT_ENTRY
+#undef ENTRY
+#undef EARLY_ENTRY
+}  // namespace declared
+
+namespace exported {
+
 #define UNPACK(...) __VA_OPT__(, ) __VA_ARGS__
-#define ENTRY(name, symbol, since, parameters, arguments)                            \
-  EXPORTED CUresult symbol parameters {                                              \
-    static const auto target = choose(#symbol, &entry::symbol);                      \
-    return base::traced(#symbol, #arguments, &result_name, target UNPACK arguments); \
-  }
-#define STREAM_ENTRY(name, symbol, since, streams_since, variant, parameters, arguments)          \
-  ENTRY(name, symbol, since, parameters, arguments)                                               \
-  EXPORTED CUresult symbol##_##variant parameters {                                               \
-    static const auto target = choose(#symbol "_" #variant, &entry::symbol);                      \
-    const PerThread scope;                                                                        \
-    return base::traced(#symbol "_" #variant, #arguments, &result_name, target UNPACK arguments); \
+#define FORWARD(needs, symbol, name, arguments)                                                            \
+  static const auto target = choose(name, &Adaptor<Needs::needs, &entry::symbol, declared::symbol>::call); \
+  return base::traced(name, #arguments, &result_name, target UNPACK arguments);
+#define EARLY_ENTRY(name, symbol, since, parameters, arguments) \
+  EXPORTED CUresult symbol parameters { FORWARD(nothing, symbol, #symbol, arguments) }
+#define ENTRY(name, symbol, since, parameters, arguments) \
+  EXPORTED CUresult symbol parameters { FORWARD(driver, symbol, #symbol, arguments) }
+#define CONTEXT_ENTRY(name, symbol, since, parameters, arguments) \
+  EXPORTED CUresult symbol parameters { FORWARD(context, symbol, #symbol, arguments) }
+#define STREAM_ENTRY(name, symbol, since, streams_since, variant, parameters, arguments) \
+  CONTEXT_ENTRY(name, symbol, since, parameters, arguments)                              \
+  EXPORTED CUresult symbol##_##variant parameters {                                      \
+    const PerThread scope;                                                               \
+    FORWARD(context, symbol, #symbol "_" #variant, arguments)                            \
   }
 #include "driver/entries.def"
 #undef STREAM_ENTRY
+#undef CONTEXT_ENTRY
 #undef ENTRY
+#undef EARLY_ENTRY
 
 // In a section of their own, by which `raddle doctor` tells them.
 #define MISSING(name, symbol, since)                                      \
@@ -65,6 +86,8 @@ CUresult missing(const char* symbol, std::atomic<bool>& said) {
 #undef STREAM_MISSING
 #undef MISSING
 
+}  // namespace exported
+
 namespace {
 
 struct Export {
@@ -74,24 +97,28 @@ struct Export {
 };
 
 const Export kExports[] = {
-#define ENTRY(name, symbol, since, parameters, arguments) \
-  {#name, #symbol, since, 0, reinterpret_cast<void*>(&driver::symbol), nullptr},
+#define EARLY_ENTRY(name, symbol, since, parameters, arguments) \
+  {#name, #symbol, since, 0, reinterpret_cast<void*>(&exported::symbol), nullptr},
+#define ENTRY EARLY_ENTRY
+#define CONTEXT_ENTRY EARLY_ENTRY
 #define STREAM_ENTRY(name, symbol, since, streams_since, variant, parameters, arguments) \
   {#name,                                                                                \
    #symbol,                                                                              \
    since,                                                                                \
    streams_since,                                                                        \
-   reinterpret_cast<void*>(&driver::symbol),                                             \
-   reinterpret_cast<void*>(&driver::symbol##_##variant)},
+   reinterpret_cast<void*>(&exported::symbol),                                           \
+   reinterpret_cast<void*>(&exported::symbol##_##variant)},
 #define MISSING(name, symbol, since) \
-  {#name, #symbol, since, 0, reinterpret_cast<void*>(&driver::symbol), nullptr},
+  {#name, #symbol, since, 0, reinterpret_cast<void*>(&exported::symbol), nullptr},
 #define STREAM_MISSING(name, symbol, since, variant) MISSING(name, symbol, since)
 #include "driver/entries.def"
 #include "driver/missing.def"
 #undef STREAM_MISSING
 #undef MISSING
 #undef STREAM_ENTRY
+#undef CONTEXT_ENTRY
 #undef ENTRY
+#undef EARLY_ENTRY
 };
 
 constexpr std::uint64_t kPerThreadFlag = 2;  ///< CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
@@ -100,9 +127,8 @@ constexpr std::uint64_t kPerThreadFlag = 2;  ///< CU_GET_PROC_ADDRESS_PER_THREAD
 
 namespace entry {
 
-CUresult cuGetProcAddress_v2(const char* symbol, void** function, int version, std::uint64_t flags,
-                             CUdriverProcAddressQueryResult* status) {
-  if (symbol == nullptr || function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+Status cuGetProcAddress_v2(const char* symbol, void** function, int version, std::uint64_t flags,
+                           CUdriverProcAddressQueryResult* status) {
   const Export* best = nullptr;
   bool known = false;
   for (const Export& candidate : kExports) {
@@ -120,7 +146,7 @@ CUresult cuGetProcAddress_v2(const char* symbol, void** function, int version, s
   return CUDA_SUCCESS;
 }
 
-CUresult cuGetProcAddress(const char* symbol, void** function, int version, std::uint64_t flags) {
+Status cuGetProcAddress(const char* symbol, void** function, int version, std::uint64_t flags) {
   return cuGetProcAddress_v2(symbol, function, version, flags, nullptr);
 }
 

@@ -8,12 +8,8 @@
 namespace raddle::driver {
 namespace {
 
-CUresult fill(RowFill wanted, CUstream handle, CallForm form = CallForm::asynchronous) {
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Stream> stream;
+Status fill(const std::shared_ptr<Context>& context, Stream& stream, CallForm form, RowFill wanted) {
   AddressInfo info;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = find_stream(handle, context, stream); result != CUDA_SUCCESS) return result;
   if (wanted.to.value % wanted.word_bytes != 0) return CUDA_ERROR_INVALID_VALUE;
   if (wanted.width == 0 || wanted.height == 0) return CUDA_SUCCESS;
   if (!find_address(context, wanted.to.value, info)) return CUDA_ERROR_INVALID_VALUE;
@@ -21,61 +17,70 @@ CUresult fill(RowFill wanted, CUstream handle, CallForm form = CallForm::asynchr
   if (info.shared != nullptr && !Process::instance().memory.allows(wanted.to.value, span, ACCESS_READ_WRITE))
     return CUDA_ERROR_INVALID_VALUE;
   if (info.context != nullptr) wanted.device = &info.context->device;
-  stream->order();
-  const Result<void> done = stream->stream.fill(wanted);
-  if (!done) return result_of(done.error());
+  stream.order();
+  TRY(stream.stream.fill(wanted));
   const bool waits = form == CallForm::synchronous && syncs_memops(*context, info);
   if (!waits && fill_returns(form, place_of(info)) == Returns::at_once) return CUDA_SUCCESS;
-  (void)stream->stream.synchronize();
+  (void)stream.stream.synchronize();
   return result_after_wait(*context);
+}
+
+/// Of a call that names no stream.
+Status fill(const std::shared_ptr<Context>& context, const RowFill& wanted) {
+  return fill(context, default_stream(context), CallForm::synchronous, wanted);
+}
+Status fill(const std::shared_ptr<Context>& context, Stream& stream, const RowFill& wanted) {
+  return fill(context, stream, CallForm::asynchronous, wanted);
 }
 
 }  // namespace
 
 namespace entry {
 
-CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, std::size_t count) {
-  return fill({{to}, value, 1, count}, nullptr, CallForm::synchronous);
+Status cuMemsetD8_v2(Here context, CUdeviceptr to, unsigned char value, std::size_t count) {
+  return fill(context, {{to}, value, 1, count});
 }
-CUresult cuMemsetD16_v2(CUdeviceptr to, unsigned short value, std::size_t count) {
-  return fill({{to}, value, 2, count}, nullptr, CallForm::synchronous);
+Status cuMemsetD16_v2(Here context, CUdeviceptr to, unsigned short value, std::size_t count) {
+  return fill(context, {{to}, value, 2, count});
 }
-CUresult cuMemsetD32_v2(CUdeviceptr to, unsigned value, std::size_t count) {
-  return fill({{to}, value, 4, count}, nullptr, CallForm::synchronous);
+Status cuMemsetD32_v2(Here context, CUdeviceptr to, unsigned value, std::size_t count) {
+  return fill(context, {{to}, value, 4, count});
 }
-CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t count, CUstream stream) {
-  return fill({{to}, value, 1, count}, stream);
+Status cuMemsetD8Async(Here context, CUdeviceptr to, unsigned char value, std::size_t count,
+                       In<Stream> stream) {
+  return fill(context, *stream, {{to}, value, 1, count});
 }
-CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short value, std::size_t count, CUstream stream) {
-  return fill({{to}, value, 2, count}, stream);
+Status cuMemsetD16Async(Here context, CUdeviceptr to, unsigned short value, std::size_t count,
+                        In<Stream> stream) {
+  return fill(context, *stream, {{to}, value, 2, count});
 }
-CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, std::size_t count, CUstream stream) {
-  return fill({{to}, value, 4, count}, stream);
+Status cuMemsetD32Async(Here context, CUdeviceptr to, unsigned value, std::size_t count, In<Stream> stream) {
+  return fill(context, *stream, {{to}, value, 4, count});
 }
 
-CUresult cuMemsetD2D8_v2(CUdeviceptr to, std::size_t pitch, unsigned char value, std::size_t width,
-                         std::size_t height) {
-  return fill({{to}, value, 1, width, height, pitch}, nullptr, CallForm::synchronous);
+Status cuMemsetD2D8_v2(Here context, CUdeviceptr to, std::size_t pitch, unsigned char value,
+                       std::size_t width, std::size_t height) {
+  return fill(context, {{to}, value, 1, width, height, pitch});
 }
-CUresult cuMemsetD2D16_v2(CUdeviceptr to, std::size_t pitch, unsigned short value, std::size_t width,
-                          std::size_t height) {
-  return fill({{to}, value, 2, width, height, pitch}, nullptr, CallForm::synchronous);
+Status cuMemsetD2D16_v2(Here context, CUdeviceptr to, std::size_t pitch, unsigned short value,
+                        std::size_t width, std::size_t height) {
+  return fill(context, {{to}, value, 2, width, height, pitch});
 }
-CUresult cuMemsetD2D32_v2(CUdeviceptr to, std::size_t pitch, unsigned value, std::size_t width,
-                          std::size_t height) {
-  return fill({{to}, value, 4, width, height, pitch}, nullptr, CallForm::synchronous);
+Status cuMemsetD2D32_v2(Here context, CUdeviceptr to, std::size_t pitch, unsigned value, std::size_t width,
+                        std::size_t height) {
+  return fill(context, {{to}, value, 4, width, height, pitch});
 }
-CUresult cuMemsetD2D8Async(CUdeviceptr to, std::size_t pitch, unsigned char value, std::size_t width,
-                           std::size_t height, CUstream stream) {
-  return fill({{to}, value, 1, width, height, pitch}, stream);
+Status cuMemsetD2D8Async(Here context, CUdeviceptr to, std::size_t pitch, unsigned char value,
+                         std::size_t width, std::size_t height, In<Stream> stream) {
+  return fill(context, *stream, {{to}, value, 1, width, height, pitch});
 }
-CUresult cuMemsetD2D16Async(CUdeviceptr to, std::size_t pitch, unsigned short value, std::size_t width,
-                            std::size_t height, CUstream stream) {
-  return fill({{to}, value, 2, width, height, pitch}, stream);
+Status cuMemsetD2D16Async(Here context, CUdeviceptr to, std::size_t pitch, unsigned short value,
+                          std::size_t width, std::size_t height, In<Stream> stream) {
+  return fill(context, *stream, {{to}, value, 2, width, height, pitch});
 }
-CUresult cuMemsetD2D32Async(CUdeviceptr to, std::size_t pitch, unsigned value, std::size_t width,
-                            std::size_t height, CUstream stream) {
-  return fill({{to}, value, 4, width, height, pitch}, stream);
+Status cuMemsetD2D32Async(Here context, CUdeviceptr to, std::size_t pitch, unsigned value, std::size_t width,
+                          std::size_t height, In<Stream> stream) {
+  return fill(context, *stream, {{to}, value, 4, width, height, pitch});
 }
 
 }  // namespace entry

@@ -39,80 +39,69 @@ const KernelInfo& Kernel::info() {
   return info_;
 }
 
-CUresult load(Function& function) {
+Status load(Function& function) {
   if (function.is_loaded()) return CUDA_SUCCESS;
   const Result<void> loaded = function.load();
-  if (loaded) return CUDA_SUCCESS;
-  if (loaded.error().code == ErrorCode::unsupported && function.must_tell())
+  if (!loaded && loaded.error().code == ErrorCode::unsupported && function.must_tell())
     fmt::print(stderr, "raddle: {}\n", loaded.error().message);
-  return result_of(loaded.error());
+  return loaded;
 }
 
-CUresult function_of(const std::shared_ptr<Module>& module, std::string_view name,
-                     std::shared_ptr<Function>& function) {
+Answer<std::shared_ptr<Function>> function_of(const std::shared_ptr<Module>& module, std::string_view name) {
   Process& process = Process::instance();
   const std::lock_guard lock(module->mutex);
   if (const auto known = module->functions.find(name); known != module->functions.end()) {
-    function = process.functions.find(known->second);
-    return function != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    auto function = process.functions.find(known->second);
+    if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    return function;
   }
   if (!module->program.has_kernel(name)) return CUDA_ERROR_NOT_FOUND;
-  function = std::make_shared<Function>();
+  auto function = std::make_shared<Function>();
   function->module = module;
   function->name = name;
-  function->handle = process.functions.add<CUfunction>(function);
-  module->functions.emplace(name, function->handle);
-  return CUDA_SUCCESS;
+  module->functions.emplace(name, process.functions.add(function));
+  return function;
 }
 
-CUresult module_of(Library& library, const std::shared_ptr<Context>& context,
-                   std::shared_ptr<Module>& module) {
+Answer<std::shared_ptr<Module>> module_of(Library& library, const std::shared_ptr<Context>& context) {
   const std::lock_guard lock(library.mutex);
-  std::shared_ptr<Module>& known = library.modules[context.get()];
-  if (known == nullptr) {
-    JitLog none;
-    if (const CUresult result = load_program(context, library.program, none, known); result != CUDA_SUCCESS) {
-      library.modules.erase(context.get());
-      return result;
-    }
-    known->is_of_library = true;
-  }
-  module = known;
-  return CUDA_SUCCESS;
+  if (const auto known = library.modules.find(context.get()); known != library.modules.end())
+    return known->second;
+  JitLog none;
+  TRY_ASSIGN(std::shared_ptr<Module> module, load_program(context, library.program, none));
+  module->is_of_library = true;
+  library.modules.emplace(context.get(), module);
+  return module;
 }
 
-CUresult function_of(const std::shared_ptr<Kernel>& kernel, const std::shared_ptr<Context>& context,
-                     std::shared_ptr<Function>& function) {
+Answer<std::shared_ptr<Function>> function_of(const std::shared_ptr<Kernel>& kernel,
+                                              const std::shared_ptr<Context>& context) {
   const std::lock_guard lock(kernel->mutex);
-  if (const auto known = kernel->functions.find(context.get()); known != kernel->functions.end()) {
-    function = known->second;
-    return CUDA_SUCCESS;
-  }
+  if (const auto known = kernel->functions.find(context.get()); known != kernel->functions.end())
+    return known->second;
   const std::shared_ptr<Library> library = kernel->library.lock();
   if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  std::shared_ptr<Module> module;
-  if (const CUresult result = module_of(*library, context, module); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = function_of(module, kernel->name, function); result != CUDA_SUCCESS)
-    return result;
+  TRY_ASSIGN(const std::shared_ptr<Module> module, module_of(*library, context));
+  TRY_ASSIGN(std::shared_ptr<Function> function, function_of(module, kernel->name));
   function->kernel_settings = kernel->settings;
   kernel->functions.emplace(context.get(), function);
-  return CUDA_SUCCESS;
+  return function;
 }
 
-CUresult find_function(CUfunction handle, std::shared_ptr<Context>& context,
-                       std::shared_ptr<Function>& function) {
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+template <>
+Answer<std::shared_ptr<Function>> find<Function>(CUfunction handle, const std::shared_ptr<Context>& here) {
   Process& process = Process::instance();
-  if (decltype(process.kernels)::is_kind(handle)) {
-    const std::shared_ptr<Kernel> kernel = process.kernels.find(handle);
-    if (kernel == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (const CUresult result = function_of(kernel, context, function); result != CUDA_SUCCESS) return result;
+  std::shared_ptr<Function> function;
+  if (const auto as_kernel = reinterpret_cast<CUkernel>(handle); process.kernels.is_kind(as_kernel)) {
+    TRY_ASSIGN(const std::shared_ptr<Kernel> kernel, find<Kernel>(as_kernel));
+    TRY_ASSIGN(function, function_of(kernel, here));
   } else {
     function = process.functions.find(handle);
     if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (function->module->context != context) return CUDA_ERROR_INVALID_CONTEXT;
+    if (function->module->context != here) return CUDA_ERROR_INVALID_CONTEXT;
   }
-  return load(*function);
+  TRY(load(*function));
+  return function;
 }
 
 int setting_of(const Function& function, CUfunction_attribute attribute) {
@@ -126,7 +115,7 @@ int dynamic_shared_limit(Function& function) {
   return set != FunctionSettings::kNotSet ? set : default_shared_limit(function.kernel().info());
 }
 
-CUresult parameter_info(const KernelInfo& info, std::size_t index, std::size_t* offset, std::size_t* bytes) {
+Status parameter_info(const KernelInfo& info, std::size_t index, std::size_t* offset, std::size_t* bytes) {
   if (offset == nullptr || index >= info.parameters.size()) return CUDA_ERROR_INVALID_VALUE;
   *offset = info.parameters[index].offset;
   if (bytes != nullptr) *bytes = info.parameters[index].bytes;
@@ -150,7 +139,7 @@ unsigned required_cluster(const KernelInfo& info, CUfunction_attribute attribute
 }
 
 /// CUDA_ERROR_INVALID_VALUE, NOT_PERMITTED
-CUresult check_setting(const KernelInfo& info, CUfunction_attribute attribute, int value) {
+Status check_setting(const KernelInfo& info, CUfunction_attribute attribute, int value) {
   const auto within = [value](std::int64_t least, std::int64_t most) {
     return value >= least && value <= most ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   };
@@ -176,7 +165,7 @@ CUresult check_setting(const KernelInfo& info, CUfunction_attribute attribute, i
 
 }  // namespace
 
-CUresult function_attribute(const KernelInfo& info, CUfunction_attribute attribute, int set, int* value) {
+Status function_attribute(const KernelInfo& info, CUfunction_attribute attribute, int set, int* value) {
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const bool is_set = set != FunctionSettings::kNotSet;
   switch (attribute) {
@@ -228,81 +217,53 @@ CUresult function_attribute(const KernelInfo& info, CUfunction_attribute attribu
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult set_function_attribute(const KernelInfo& info, FunctionSettings& settings,
-                                CUfunction_attribute attribute, int value) {
-  if (const CUresult result = check_setting(info, attribute, value); result != CUDA_SUCCESS) return result;
+Status set_function_attribute(const KernelInfo& info, FunctionSettings& settings,
+                              CUfunction_attribute attribute, int value) {
+  TRY(check_setting(info, attribute, value));
   settings.set(attribute, value);
   return CUDA_SUCCESS;
 }
 
-CUresult check_cache_config(int config) {
+Status check_cache_config(int config) {
   return config >= 0 && config <= 3 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 namespace entry {
 
-CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction handle) {
-  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Function> function;
-  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
+Status cuFuncGetAttribute(Here, int* value, CUfunction_attribute attribute, In<Function> function) {
   return function_attribute(function->kernel().info(), attribute, setting_of(*function, attribute), value);
 }
 
-CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, int value) {
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Function> function;
-  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
+Status cuFuncSetAttribute(Here, In<Function> function, CUfunction_attribute attribute, int value) {
   return set_function_attribute(function->kernel().info(), function->settings, attribute, value);
 }
 
-CUresult cuFuncSetCacheConfig(CUfunction handle, int config) {
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Function> function;
-  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
-  return check_cache_config(config);
-}
+Status cuFuncSetCacheConfig(Here, In<Function>, int config) { return check_cache_config(config); }
 
-CUresult cuFuncGetModule(CUmodule* module, CUfunction handle) {
-  if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Function> function;
-  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
+Status cuFuncGetModule(Here, CUmodule* module, In<Function> function) {
   *module = function->module->handle;
   return CUDA_SUCCESS;
 }
 
-CUresult cuFuncGetName(const char** name, CUfunction handle) {
-  if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Function> function;
-  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
+Status cuFuncGetName(Here, const char** name, In<Function> function) {
   *name = function->name.c_str();
   return CUDA_SUCCESS;
 }
 
-CUresult cuFuncGetParamInfo(CUfunction handle, std::size_t index, std::size_t* offset, std::size_t* bytes) {
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Function> function;
-  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
+Status cuFuncGetParamInfo(Here, In<Function> function, std::size_t index, std::size_t* offset,
+                          std::size_t* bytes) {
   return parameter_info(function->kernel().info(), index, offset, bytes);
 }
 
-CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction handle) {
-  if (state == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+// Takes the handle as it is: to resolve it would load the function.
+Status cuFuncIsLoaded(Here, CUfunctionLoadingState* state, CUfunction handle) {
   const std::shared_ptr<Function> function = Process::instance().functions.find(handle);
   if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   *state = function->is_loaded() ? FUNCTION_LOADING_STATE_LOADED : FUNCTION_LOADING_STATE_UNLOADED;
   return CUDA_SUCCESS;
 }
 
-CUresult cuFuncLoad(CUfunction handle) {
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Function> function;
-  return find_function(handle, context, function);  // loads
-}
+Status cuFuncLoad(Here, In<Function>) { return CUDA_SUCCESS; }  // loaded since its handle was resolved
 
 }  // namespace entry
 }  // namespace raddle::driver

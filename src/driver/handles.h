@@ -6,16 +6,17 @@
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace raddle::driver {
 
-/// Objects of one type. `kind` (1 to 15) keeps handles of different types apart.
-template <class T, unsigned kind>
+/// Objects of one type, which know their handle (`T::handle`). `kind` (1 to 15) keeps handles of different
+/// types apart.
+template <class T, class Handle, unsigned kind>
 class HandleTable {
  public:
-  template <class Handle>
   Handle add(std::shared_ptr<T> object) {
     std::unique_lock lock(mutex_);
     if (free_.empty()) {
@@ -24,15 +25,17 @@ class HandleTable {
     }
     const std::size_t index = free_.back();
     free_.pop_back();
+    const Handle handle = encode(index, slots_[index].generation);
+    object->handle = handle;
     slots_[index].object = std::move(object);
-    return reinterpret_cast<Handle>(encode(index, slots_[index].generation));
+    return handle;
   }
 
   /// Whether a handle is of this table's kind, live or not.
-  static bool is_kind(const void* handle) { return (reinterpret_cast<std::uint64_t>(handle) & 15) == kind; }
+  static bool is_kind(Handle handle) { return (number_of(handle) & 15) == kind; }
 
   /// nullptr for what is no live handle of this type.
-  std::shared_ptr<T> find(const void* handle) const {
+  std::shared_ptr<T> find(Handle handle) const {
     std::shared_lock lock(mutex_);
     const Slot* slot = slot_of(handle);
     return slot == nullptr ? nullptr : slot->object;
@@ -50,7 +53,7 @@ class HandleTable {
   }
 
   /// Ends the handle; the object lives on while others hold it.
-  std::shared_ptr<T> remove(const void* handle) {
+  std::shared_ptr<T> remove(Handle handle) {
     std::unique_lock lock(mutex_);
     const Slot* found = slot_of(handle);
     return found == nullptr ? nullptr : clear(static_cast<std::size_t>(found - slots_.data()));
@@ -83,11 +86,22 @@ class HandleTable {
 
   // Generation above, then the slot, then the kind: no such number is an address of host memory that programs
   // have.
-  static std::uint64_t encode(std::size_t index, std::uint32_t generation) {
-    return std::uint64_t{generation} << 32 | static_cast<std::uint64_t>(index) << 4 | kind;
+  static Handle encode(std::size_t index, std::uint32_t generation) {
+    const std::uint64_t number =
+        std::uint64_t{generation} << 32 | static_cast<std::uint64_t>(index) << 4 | kind;
+    if constexpr (std::is_pointer_v<Handle>)
+      return reinterpret_cast<Handle>(number);
+    else
+      return number;
   }
-  const Slot* slot_of(const void* handle) const {
-    const auto number = reinterpret_cast<std::uint64_t>(handle);
+  static std::uint64_t number_of(Handle handle) {
+    if constexpr (std::is_pointer_v<Handle>)
+      return reinterpret_cast<std::uint64_t>(handle);
+    else
+      return handle;
+  }
+  const Slot* slot_of(Handle handle) const {
+    const std::uint64_t number = number_of(handle);
     const std::size_t index = (number & 0xffffffff) >> 4;
     if (!is_kind(handle) || index >= slots_.size()) return nullptr;
     const Slot& slot = slots_[index];

@@ -37,11 +37,9 @@ bool is_mapped(const void* address, std::size_t bytes) {
 
 namespace entry {
 
-CUresult cuMemHostAlloc(void** memory, std::size_t bytes, unsigned flags) {
+Status cuMemHostAlloc(Here context, void** memory, std::size_t bytes, unsigned flags) {
   constexpr unsigned kKnown = MEMHOSTALLOC_PORTABLE | MEMHOSTALLOC_DEVICEMAP | MEMHOSTALLOC_WRITECOMBINED;
-  if (memory == nullptr || bytes == 0 || (flags & ~kKnown) != 0) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+  if (bytes == 0 || (flags & ~kKnown) != 0) return CUDA_ERROR_INVALID_VALUE;
   if (bytes > ~std::size_t{0} - kPage) return CUDA_ERROR_OUT_OF_MEMORY;
   machine::DeviceSpace& space = machine::DeviceSpace::instance();
   std::byte* const map = space.take(whole_pages(bytes));
@@ -52,18 +50,16 @@ CUresult cuMemHostAlloc(void** memory, std::size_t bytes, unsigned flags) {
     space.give_back(map, whole_pages(bytes));
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
-  const auto added =
-      Process::instance().memory.add(std::make_shared<PinnedMemory>(map, bytes, flags, context->handle));
-  if (!added) return result_of(added.error());
+  TRY(Process::instance().memory.add(std::make_shared<PinnedMemory>(map, bytes, flags, context->handle)));
   *memory = map;
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemAllocHost_v2(void** memory, std::size_t bytes) { return cuMemHostAlloc(memory, bytes, 0); }
+Status cuMemAllocHost_v2(Here context, void** memory, std::size_t bytes) {
+  return cuMemHostAlloc(context, memory, bytes, 0);
+}
 
-CUresult cuMemFreeHost(void* memory) {
-  std::shared_ptr<Context> context;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+Status cuMemFreeHost(Here, void* memory) {
   const auto base = reinterpret_cast<CUdeviceptr>(memory);
   const auto found = Process::instance().memory.find(base);
   if (found == nullptr || found->base != base || found->kind != MemoryKind::host)
@@ -71,12 +67,10 @@ CUresult cuMemFreeHost(void* memory) {
   return end_shared(base) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuMemHostRegister_v2(void* memory, std::size_t bytes, unsigned flags) {
+Status cuMemHostRegister_v2(Here context, void* memory, std::size_t bytes, unsigned flags) {
   constexpr unsigned kKnown = MEMHOSTREGISTER_PORTABLE | MEMHOSTREGISTER_DEVICEMAP |
                               MEMHOSTREGISTER_IOMEMORY | MEMHOSTREGISTER_READ_ONLY;
-  if (memory == nullptr || bytes == 0 || (flags & ~kKnown) != 0) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+  if (bytes == 0 || (flags & ~kKnown) != 0) return CUDA_ERROR_INVALID_VALUE;
   // Kernels and host have one page table: it cannot be read-only to kernels alone. Memory of devices is not
   // ours.
   if ((flags & MEMHOSTREGISTER_READ_ONLY) != 0) return CUDA_ERROR_NOT_SUPPORTED;
@@ -95,10 +89,7 @@ CUresult cuMemHostRegister_v2(void* memory, std::size_t bytes, unsigned flags) {
                                                                : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
 }
 
-CUresult cuMemHostUnregister(void* memory) {
-  if (memory == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+Status cuMemHostUnregister(Here, void* memory) {
   MemoryTable& table = Process::instance().memory;
   const auto base = reinterpret_cast<CUdeviceptr>(memory);
   const auto found = table.find(base);
@@ -107,10 +98,8 @@ CUresult cuMemHostUnregister(void* memory) {
   return table.remove(base) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
 }
 
-CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* memory, unsigned flags) {
-  if (address == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+Status cuMemHostGetDevicePointer_v2(Here, CUdeviceptr* address, void* memory, unsigned flags) {
+  if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
   const auto at = reinterpret_cast<CUdeviceptr>(memory);
   const auto found = Process::instance().memory.find(at);
   if (found == nullptr || (found->kind != MemoryKind::host && found->kind != MemoryKind::registered))
@@ -119,10 +108,7 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* memory, unsign
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemHostGetFlags(unsigned* flags, void* memory) {
-  if (flags == nullptr || memory == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+Status cuMemHostGetFlags(Here, unsigned* flags, void* memory) {
   const auto found = Process::instance().memory.find(reinterpret_cast<CUdeviceptr>(memory));
   if (found == nullptr || found->kind != MemoryKind::host) return CUDA_ERROR_INVALID_VALUE;
   *flags = found->flags;

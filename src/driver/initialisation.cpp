@@ -7,31 +7,29 @@
 
 namespace raddle::driver::entry {
 
-CUresult cuInit(unsigned flags) {
-  return flags != 0 ? CUDA_ERROR_INVALID_VALUE : Process::instance().initialise();
+Status cuInit(unsigned flags) {
+  if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  return Process::instance().initialise();
 }
 
-CUresult cuDriverGetVersion(int* version) {
-  if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
+Status cuDriverGetVersion(int* version) {
   *version = kDriverVersion;
   return CUDA_SUCCESS;
 }
 
 namespace {
-CUresult give_text(const char* found, const char** text) {
-  if (text == nullptr) return CUDA_ERROR_INVALID_VALUE;
+Status give_text(const char* found, const char** text) {
   *text = found;
   return found != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 }  // namespace
 
-CUresult cuGetErrorString(CUresult error, const char** text) { return give_text(result_text(error), text); }
-CUresult cuGetErrorName(CUresult error, const char** text) { return give_text(result_name(error), text); }
+Status cuGetErrorString(CUresult error, const char** text) { return give_text(result_text(error), text); }
+Status cuGetErrorName(CUresult error, const char** text) { return give_text(result_name(error), text); }
 
 // NVIDIA's own runtime asks for such tables to make sure of NVIDIA's driver. Raddle has none, by decision:
 // programs link Raddle's runtime instead.
-CUresult cuGetExportTable(const void** table, const CUuuid* id) {
-  if (table == nullptr || id == nullptr) return CUDA_ERROR_INVALID_VALUE;
+Status cuGetExportTable(const void** table, const CUuuid*) {
   *table = nullptr;
   static std::atomic<bool> said{false};
   if (!said.exchange(true))

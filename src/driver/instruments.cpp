@@ -14,7 +14,7 @@ namespace raddle::driver::entry {
 namespace {
 
 /// Attributes that can be asked for; all are what they are by default.
-CUresult get_dump_attribute(int attribute, void* value, std::size_t* bytes) {
+Status get_dump_attribute(int attribute, void* value, std::size_t* bytes) {
   if (value == nullptr || bytes == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto give = [&](const void* data, std::size_t size) {
     if (*bytes < size) return CUDA_ERROR_INVALID_VALUE;
@@ -49,7 +49,7 @@ CUresult get_dump_attribute(int attribute, void* value, std::size_t* bytes) {
 }
 
 /// To leave dumps off is possible; to ask for them is not.
-CUresult set_dump_attribute(int attribute, const void* value, const std::size_t* bytes) {
+Status set_dump_attribute(int attribute, const void* value, const std::size_t* bytes) {
   if (value == nullptr || bytes == nullptr || *bytes == 0 || attribute < COREDUMP_ENABLE_ON_EXCEPTION ||
       attribute > COREDUMP_GENERATION_FLAGS)
     return CUDA_ERROR_INVALID_VALUE;
@@ -58,38 +58,24 @@ CUresult set_dump_attribute(int attribute, const void* value, const std::size_t*
   return asks_for_dumps && *static_cast<const char*>(value) == 0 ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
 }
 
-CUresult with_context(auto&& function) {
-  std::shared_ptr<Context> context;
-  const CUresult result = current_context(context);
-  return result != CUDA_SUCCESS ? result : function();
-}
-CUresult with_driver(auto&& function) {
-  const CUresult result = check_device(0);
-  return result != CUDA_SUCCESS ? result : function();
-}
-
 }  // namespace
 
-CUresult cuProfilerStart() {
-  return with_context([] { return CUDA_SUCCESS; });
-}
-CUresult cuProfilerStop() {
-  return with_context([] { return CUDA_SUCCESS; });
-}
+Status cuProfilerStart(Here) { return CUDA_SUCCESS; }
+Status cuProfilerStop(Here) { return CUDA_SUCCESS; }
 // Gone from CUDA since 11.
-CUresult cuProfilerInitialize(const char*, const char*, int) { return CUDA_ERROR_NOT_SUPPORTED; }
+Status cuProfilerInitialize(const char*, const char*, int) { return CUDA_ERROR_NOT_SUPPORTED; }
 
-CUresult cuCoredumpGetAttribute(int attribute, void* value, std::size_t* bytes) {
-  return with_context([&] { return get_dump_attribute(attribute, value, bytes); });
+Status cuCoredumpGetAttribute(Here, int attribute, void* value, std::size_t* bytes) {
+  return get_dump_attribute(attribute, value, bytes);
 }
-CUresult cuCoredumpGetAttributeGlobal(int attribute, void* value, std::size_t* bytes) {
-  return with_driver([&] { return get_dump_attribute(attribute, value, bytes); });
+Status cuCoredumpGetAttributeGlobal(int attribute, void* value, std::size_t* bytes) {
+  return get_dump_attribute(attribute, value, bytes);
 }
-CUresult cuCoredumpSetAttribute(int attribute, void* value, std::size_t* bytes) {
-  return with_context([&] { return set_dump_attribute(attribute, value, bytes); });
+Status cuCoredumpSetAttribute(Here, int attribute, void* value, std::size_t* bytes) {
+  return set_dump_attribute(attribute, value, bytes);
 }
-CUresult cuCoredumpSetAttributeGlobal(int attribute, void* value, std::size_t* bytes) {
-  return with_driver([&] { return set_dump_attribute(attribute, value, bytes); });
+Status cuCoredumpSetAttributeGlobal(int attribute, void* value, std::size_t* bytes) {
+  return set_dump_attribute(attribute, value, bytes);
 }
 
 }  // namespace raddle::driver::entry

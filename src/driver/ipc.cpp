@@ -81,7 +81,7 @@ std::mutex& imports_lock() {
   return mutex;
 }
 
-CUresult import(const Ticket& ticket, CUcontext context, CUdeviceptr* address) {
+Status import(const Ticket& ticket, CUcontext context, CUdeviceptr* address) {
   const int file = open_file(ticket);
   if (file < 0) return CUDA_ERROR_MAP_FAILED;
   const std::uint64_t begin = ticket.offset / kPage * kPage;
@@ -146,25 +146,19 @@ bool free_imported(CUdeviceptr address, bool of_pool) {
 
 namespace entry {
 
-CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
-  if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
+Status cuIpcGetMemHandle(Here context, CUipcMemHandle* handle, CUdeviceptr address) {
   AddressInfo info;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
   if (!find_address(context, address, info) || info.kind != MemoryKind::device)
     return CUDA_ERROR_INVALID_VALUE;
-  const Result<SharedPages> pages = info.context->device.share({info.base});
-  if (!pages) return result_of(pages.error());
-  write(*handle, {kMemoryMark, getpid(), pages->descriptor, file_of(pages->descriptor), pages->offset,
+  TRY_ASSIGN(const SharedPages pages, info.context->device.share({info.base}));
+  write(*handle, {kMemoryMark, getpid(), pages.descriptor, file_of(pages.descriptor), pages.offset,
                   info.bytes, info.base});
   return CUDA_SUCCESS;
 }
 
-CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* address, CUipcMemHandle handle, unsigned flags) {
-  if (address == nullptr || flags != kIpcLazyPeerAccess) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
+Status cuIpcOpenMemHandle_v2(Here context, CUdeviceptr* address, CUipcMemHandle handle, unsigned flags) {
+  if (flags != kIpcLazyPeerAccess) return CUDA_ERROR_INVALID_VALUE;
   Ticket ticket;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
   if (!read(handle, kMemoryMark, ticket) || ticket.bytes == 0) return CUDA_ERROR_INVALID_HANDLE;
   if (ticket.process == getpid()) return CUDA_ERROR_INVALID_CONTEXT;  // it has the memory already
   const std::lock_guard lock(imports_lock());
@@ -178,28 +172,23 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* address, CUipcMemHandle handle, unsi
   return import(ticket, context->handle, address);
 }
 
-CUresult cuIpcOpenMemHandle(CUdeviceptr* address, CUipcMemHandle handle, unsigned flags) {
-  return cuIpcOpenMemHandle_v2(address, handle, flags);
+Status cuIpcOpenMemHandle(Here context, CUdeviceptr* address, CUipcMemHandle handle, unsigned flags) {
+  return cuIpcOpenMemHandle_v2(context, address, handle, flags);
 }
 
-CUresult cuIpcCloseMemHandle(CUdeviceptr address) {
-  std::shared_ptr<Context> context;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+Status cuIpcCloseMemHandle(Here, CUdeviceptr address) {
   return free_imported(address, false) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 // The descriptor of a pool says no more than that its holder may have pointers of it: they say where the
 // memory is.
-CUresult cuMemPoolExportToShareableHandle(void* shareable, CUmemoryPool handle,
-                                          CUmemAllocationHandleType type, unsigned long long flags) {
-  if (shareable == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
-  const auto pool = Process::instance().pools.find(handle);
-  if (pool == nullptr || pool->kind == Pool::imported || type != HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
-      !pool->is_shareable())
+Status cuMemPoolExportToShareableHandle(void* shareable, In<Pool> pool, CUmemAllocationHandleType type,
+                                        unsigned long long flags) {
+  if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (pool->kind == Pool::imported || type != HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || !pool->is_shareable())
     return CUDA_ERROR_INVALID_VALUE;
   const int file = memfd_create("raddle pool", MFD_CLOEXEC);
-  const Ticket ticket{kPoolMark, getpid(), 0, 0, 0, 0, reinterpret_cast<std::uint64_t>(handle)};
+  const Ticket ticket{kPoolMark, getpid(), 0, 0, 0, 0, reinterpret_cast<std::uint64_t>(pool->handle)};
   if (file < 0 || ::write(file, &ticket, sizeof ticket) != sizeof ticket) {
     if (file >= 0) close(file);
     return CUDA_ERROR_OPERATING_SYSTEM;
@@ -208,63 +197,46 @@ CUresult cuMemPoolExportToShareableHandle(void* shareable, CUmemoryPool handle,
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* handle, void* shareable,
-                                            CUmemAllocationHandleType type, unsigned long long flags) {
-  if (handle == nullptr || type != HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || flags != 0)
-    return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+Status cuMemPoolImportFromShareableHandle(CUmemoryPool* handle, void* shareable,
+                                          CUmemAllocationHandleType type, unsigned long long flags) {
+  if (type != HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || flags != 0) return CUDA_ERROR_INVALID_VALUE;
   Ticket ticket;
   const auto file = static_cast<int>(reinterpret_cast<std::intptr_t>(shareable));
   if (pread(file, &ticket, sizeof ticket, 0) != sizeof ticket || ticket.mark != kPoolMark)
     return CUDA_ERROR_INVALID_VALUE;
   const CUmemPoolProps props{ALLOCATION_PINNED, HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, {LOCATION_DEVICE, 0}};
-  auto pool = std::make_shared<Pool>(props, Pool::imported);
-  *handle = pool->handle = Process::instance().pools.add<CUmemoryPool>(pool);
+  *handle = Process::instance().pools.add(std::make_shared<Pool>(props, Pool::imported));
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData* data, CUdeviceptr address) {
-  if (data == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+Status cuMemPoolExportPointer(CUmemPoolPtrExportData* data, CUdeviceptr address) {
   const auto pool = pool_of(address);
   const auto memory = Process::instance().memory.find(address);
   if (pool == nullptr || memory == nullptr || !pool->is_shareable()) return CUDA_ERROR_INVALID_VALUE;
   Process::instance().synchronize_all();  // the pages are copied once
-  const auto pages = Process::instance().share({address});
-  if (!pages) return result_of(pages.error());
-  write(*data, {kPointerMark, getpid(), pages->descriptor, file_of(pages->descriptor), pages->offset,
+  TRY_ASSIGN(const auto pages, Process::instance().share({address}));
+  write(*data, {kPointerMark, getpid(), pages.descriptor, file_of(pages.descriptor), pages.offset,
                 memory->bytes, address});
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemPoolImportPointer(CUdeviceptr* address, CUmemoryPool handle, CUmemPoolPtrExportData* data) {
-  if (address == nullptr || data == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
-  const auto pool = Process::instance().pools.find(handle);
+Status cuMemPoolImportPointer(CUdeviceptr* address, In<Pool> pool, CUmemPoolPtrExportData* data) {
   Ticket ticket;
-  if (pool == nullptr || pool->kind != Pool::imported || !read(*data, kPointerMark, ticket) ||
-      ticket.bytes == 0)
+  if (pool->kind != Pool::imported || !read(*data, kPointerMark, ticket) || ticket.bytes == 0)
     return CUDA_ERROR_INVALID_VALUE;
   const std::lock_guard lock(imports_lock());
   return import(ticket, nullptr, address);
 }
 
-CUresult cuIpcGetEventHandle(CUipcEventHandle* handle, CUevent event_handle) {
-  if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
-  const auto event = Process::instance().events.find(event_handle);
-  if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+Status cuIpcGetEventHandle(CUipcEventHandle* handle, In<Event> event) {
   if (event->shared == nullptr) return CUDA_ERROR_INVALID_VALUE;  // not made for it
   const int descriptor = event->shared->descriptor();
   write(*handle, {kEventMark, getpid(), descriptor, file_of(descriptor)});
   return CUDA_SUCCESS;
 }
 
-CUresult cuIpcOpenEventHandle(CUevent* handle, CUipcEventHandle given) {
-  if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
+Status cuIpcOpenEventHandle(Here context, CUevent* handle, CUipcEventHandle given) {
   Ticket ticket;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
   if (!read(given, kEventMark, ticket)) return CUDA_ERROR_INVALID_HANDLE;
   if (ticket.process == getpid()) return CUDA_ERROR_INVALID_CONTEXT;
   const int file = open_file(ticket);
@@ -272,10 +244,10 @@ CUresult cuIpcOpenEventHandle(CUevent* handle, CUipcEventHandle given) {
   auto shared = SharedEvent::map(file);
   if (shared == nullptr) return CUDA_ERROR_MAP_FAILED;
   auto event = std::make_shared<Event>();
-  event->context = std::move(context);
+  event->context = context;
   event->flags = EVENT_INTERPROCESS | EVENT_DISABLE_TIMING;
   event->shared = std::move(shared);
-  *handle = Process::instance().events.add<CUevent>(std::move(event));
+  *handle = Process::instance().events.add(std::move(event));
   return CUDA_SUCCESS;
 }
 

@@ -8,13 +8,12 @@
 #include "driver/launch_attributes.h"
 #include "driver/process.h"
 #include "driver/results.h"
-#include "exec/abi.h"
 
 namespace raddle::driver::entry {
 namespace {
 
 /// The parameter block that `extra` names, as one argument per parameter.
-CUresult read_extra(void** extra, const KernelInfo& info, std::vector<Argument>& arguments) {
+Status read_extra(void** extra, const KernelInfo& info, std::vector<Argument>& arguments) {
   const char* buffer = nullptr;
   std::size_t bytes = 0;
   for (void** next = extra; reinterpret_cast<std::uintptr_t>(*next) != kLaunchParametersEnd; next += 2) {
@@ -31,8 +30,8 @@ CUresult read_extra(void** extra, const KernelInfo& info, std::vector<Argument>&
   return CUDA_SUCCESS;
 }
 
-CUresult read_arguments(void** parameters, void** extra, const KernelInfo& info,
-                        std::vector<Argument>& arguments) {
+Status read_arguments(void** parameters, void** extra, const KernelInfo& info,
+                      std::vector<Argument>& arguments) {
   arguments.clear();
   if (parameters != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (extra != nullptr) return read_extra(extra, info, arguments);
@@ -43,73 +42,65 @@ CUresult read_arguments(void** parameters, void** extra, const KernelInfo& info,
   return CUDA_SUCCESS;
 }
 
-CUresult result_of_launch(const Error& error) {
+Status result_of_launch(const Error& error) {
   const CUresult result = result_of(error);
   if (result == CUDA_ERROR_NOT_SUPPORTED) fmt::print(stderr, "raddle: {}\n", error.message);
   return result == CUDA_ERROR_OUT_OF_MEMORY ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES : result;
 }
 
-CUresult launch(CUfunction handle, const LaunchConfig& shape, const LaunchAttributes& wanted,
-                CUstream stream_handle, void** parameters, void** extra) {
+Status launch(Context& context, Function& function, Stream& stream, const LaunchConfig& shape,
+              const LaunchAttributes& wanted, void** parameters, void** extra) {
   auto& arguments =
       thread_value<std::vector<Argument>, struct Arguments>();  // kept: a launch allocates nothing
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Function> function;
-  std::shared_ptr<Stream> stream;
-  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = find_stream(stream_handle, context, stream); result != CUDA_SUCCESS)
-    return result;
-  const KernelInfo& info = function->kernel().info();
-  if (const CUresult result = read_arguments(parameters, extra, info, arguments); result != CUDA_SUCCESS)
-    return result;
-  if (shape.shared_bytes > static_cast<std::uint64_t>(dynamic_shared_limit(*function)))
+  const KernelInfo& info = function.kernel().info();
+  TRY(read_arguments(parameters, extra, info, arguments));
+  if (shape.shared_bytes > static_cast<std::uint64_t>(dynamic_shared_limit(function)))
     return CUDA_ERROR_INVALID_VALUE;
   LaunchConfig config = shape;
-  if (asks_for_clusters(*function, wanted)) {
-    if (const CUresult result = choose_clusters(*function, wanted, config); result != CUDA_SUCCESS)
-      return result;
-  }
-  stream->order();
-  config.stream = &stream->stream;
-  const Result<Launch> launched = function->kernel().launch(config, std::span<const Argument>(arguments));
+  if (asks_for_clusters(function, wanted)) TRY(choose_clusters(function, wanted, config));
+  stream.order();
+  config.stream = &stream.stream;
+  const Result<Launch> launched = function.kernel().launch(config, std::span<const Argument>(arguments));
   if (launched) return CUDA_SUCCESS;
-  const CUresult sticky = sticky_result(*context);
-  return sticky != CUDA_SUCCESS ? sticky : result_of_launch(launched.error());
+  TRY(sticky_result(context));
+  return result_of_launch(launched.error());
 }
 
 }  // namespace
 
-CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
-                        CUstream stream, void** parameters, void** extra) {
+Status cuLaunchKernel(Here context, In<Function> function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                      unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                      In<Stream> stream, void** parameters, void** extra) {
   const LaunchConfig config{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes};
-  return launch(function, config, {}, stream, parameters, extra);
+  return launch(*context, *function, *stream, config, {}, parameters, extra);
 }
 
-CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                                   unsigned block_x, unsigned block_y, unsigned block_z,
-                                   unsigned shared_bytes, CUstream stream, void** parameters) {
+Status cuLaunchCooperativeKernel(Here context, In<Function> function, unsigned grid_x, unsigned grid_y,
+                                 unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
+                                 unsigned shared_bytes, In<Stream> stream, void** parameters) {
   const LaunchConfig config{.grid = {grid_x, grid_y, grid_z},
                             .block = {block_x, block_y, block_z},
                             .shared_bytes = shared_bytes,
                             .cooperative = true};
-  return launch(function, config, {}, stream, parameters, nullptr);
+  return launch(*context, *function, *stream, config, {}, parameters, nullptr);
 }
 
-CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,
-                          void** extra) {
-  if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
+Status cuLaunchKernelEx(Here context, const CUlaunchConfig* config, In<Function> function, void** parameters,
+                        void** extra) {
   LaunchAttributes wanted;
-  if (const CUresult result = read_launch_attributes(*config, wanted); result != CUDA_SUCCESS) return result;
+  TRY_ASSIGN(const std::shared_ptr<Stream> stream, find<Stream>(config->hStream, context));
+  TRY(read_launch_attributes(*config, wanted));
   const LaunchConfig shape{.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
                            .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
                            .shared_bytes = config->sharedMemBytes,
                            .cooperative = wanted.cooperative,
                            .priority = wanted.priority};
-  CUresult result = launch(function, shape, wanted, config->hStream, parameters, extra);
-  for (const CUevent event : wanted.events)
-    if (result == CUDA_SUCCESS) result = cuEventRecord(event, config->hStream);
-  return result;
+  TRY(launch(*context, *function, *stream, shape, wanted, parameters, extra));
+  for (const CUevent handle : wanted.events) {
+    TRY_ASSIGN(const std::shared_ptr<Event> event, find<Event>(handle));
+    TRY(cuEventRecord(context, event, stream));
+  }
+  return CUDA_SUCCESS;
 }
 
 }  // namespace raddle::driver::entry

@@ -30,18 +30,18 @@ T value_of(const CUlaunchAttribute& attribute) {
 }
 
 /// A refused attribute may still be there and ask for nothing: a node that no kernel updates.
-CUresult refuse(const Known& known, const CUlaunchAttribute& attribute) {
+Status refuse(const Known& known, const CUlaunchAttribute& attribute) {
   if (value_of<int>(attribute) == 0) return CUDA_SUCCESS;
   fmt::print(stderr, "raddle: launch attribute {}: {}\n", known.name, known.text);
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-CUresult read_extents(const CUlaunchAttribute& attribute, Dim3& extents) {
+Status read_extents(const CUlaunchAttribute& attribute, Dim3& extents) {
   extents = value_of<Dim3>(attribute);
   return extents.x != 0 && extents.y != 0 && extents.z != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult honour(const CUlaunchAttribute& attribute, LaunchAttributes& wanted) {
+Status honour(const CUlaunchAttribute& attribute, LaunchAttributes& wanted) {
   switch (attribute.id) {
     case LAUNCH_COOPERATIVE:
       wanted.cooperative = value_of<int>(attribute) != 0;
@@ -67,16 +67,14 @@ CUresult honour(const CUlaunchAttribute& attribute, LaunchAttributes& wanted) {
 
 }  // namespace
 
-CUresult read_launch_attributes(const CUlaunchConfig& config, LaunchAttributes& wanted) {
+Status read_launch_attributes(const CUlaunchConfig& config, LaunchAttributes& wanted) {
   if (config.numAttrs != 0 && config.attrs == nullptr) return CUDA_ERROR_INVALID_VALUE;
   for (unsigned i = 0; i < config.numAttrs; ++i) {
     const CUlaunchAttribute& attribute = config.attrs[i];
     const auto* known = std::ranges::find(kKnown, attribute.id, &Known::id);
     if (known == std::end(kKnown)) return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = CUDA_SUCCESS;
-    if (known->how == How::honoured) result = honour(attribute, wanted);
-    if (known->how == How::refused) result = refuse(*known, attribute);
-    if (result != CUDA_SUCCESS) return result;
+    if (known->how == How::honoured) TRY(honour(attribute, wanted));
+    if (known->how == How::refused) TRY(refuse(*known, attribute));
   }
   return CUDA_SUCCESS;
 }

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "driver/abi.h"
+#include "driver/status.h"
 #include "raddle/types.h"
 
 namespace raddle::driver {
@@ -25,6 +25,6 @@ struct LaunchAttributes {
 
 /// CUDA_ERROR_NOT_SUPPORTED, after naming it on stderr, for one that is refused; CUDA_ERROR_INVALID_VALUE for
 /// one that nobody knows.
-CUresult read_launch_attributes(const CUlaunchConfig& config, LaunchAttributes& wanted);
+Status read_launch_attributes(const CUlaunchConfig& config, LaunchAttributes& wanted);
 
 }  // namespace raddle::driver

@@ -11,39 +11,11 @@
 namespace raddle::driver::entry {
 namespace {
 
-CUresult find_library(CUlibrary handle, std::shared_ptr<Library>& library) {
-  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
-  library = Process::instance().libraries.find(handle);
-  return library != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-}
-
-CUresult find_kernel(CUkernel handle, std::shared_ptr<Kernel>& kernel) {
-  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
-  kernel = Process::instance().kernels.find(handle);
-  return kernel != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-}
-
-CUresult find_kernel_on(CUkernel handle, CUdevice device, std::shared_ptr<Kernel>& kernel) {
-  if (const CUresult result = check_device(device); result != CUDA_SUCCESS) return result;
-  return find_kernel(handle, kernel);
-}
-
-/// The library's module in the current context.
-CUresult find_module_here(CUlibrary handle, std::shared_ptr<Module>& module) {
-  std::shared_ptr<Library> library;
-  std::shared_ptr<Context> context;
-  if (const CUresult result = find_library(handle, library); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
-  return module_of(*library, context, module);
-}
-
-CUresult find_variable_here(CUlibrary handle, const char* name, raddle::Module::Variable& variable) {
-  std::shared_ptr<Module> module;
-  if (const CUresult result = find_module_here(handle, module); result != CUDA_SUCCESS) return result;
-  const auto found = module->module.variable(name);
-  if (!found) return result_of(found.error());
-  variable = *found;
-  return CUDA_SUCCESS;
+/// A variable of a library's module in a context.
+Answer<raddle::Module::Variable> find_variable(Library& library, Here context, const char* name) {
+  TRY_ASSIGN(const std::shared_ptr<Module> module, module_of(library, context));
+  TRY_ASSIGN(const auto variable, module->module.variable(name));
+  return variable;
 }
 
 void give(const raddle::Module::Variable& variable, CUdeviceptr* address, std::size_t* bytes) {
@@ -55,48 +27,39 @@ CUlibrary add_library(Program&& program) {
   Process& process = Process::instance();
   auto library = std::shared_ptr<Library>(new Library{std::move(program)});
   for (const std::string& name : library->program.kernels()) {
-    const auto kernel = process.kernels.add<CUkernel>(std::make_shared<Kernel>(library, name));
+    const auto kernel = process.kernels.add(std::make_shared<Kernel>(library, name));
     library->kernels.push_back(kernel);
     library->by_name.emplace(name, kernel);
   }
-  library->handle = process.libraries.add<CUlibrary>(library);
-  return library->handle;
+  return process.libraries.add(library);
 }
 
 }  // namespace
 
 // A library's own options promise that the image stays; nothing of it is needed once it is read.
-CUresult cuLibraryLoadData(CUlibrary* handle, const void* code, int* jit_options, void** jit_values,
-                           unsigned jit_count, int* options, void**, unsigned count) {
-  if (handle == nullptr || code == nullptr || (count != 0 && options == nullptr) ||
-      !JitLog::has_options(jit_count, jit_options, jit_values))
+Status cuLibraryLoadData(CUlibrary* handle, const void* code, int* jit_options, void** jit_values,
+                         unsigned jit_count, int* options, void**, unsigned count) {
+  if ((count != 0 && options == nullptr) || !JitLog::has_options(jit_count, jit_options, jit_values))
     return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
   JitLog log(jit_count, jit_options, jit_values);
-  std::optional<Program> program;
-  if (const CUresult result = read_program(code, log, program); result != CUDA_SUCCESS) return result;
-  *handle = add_library(std::move(*program));
+  TRY_ASSIGN(Program program, read_program(code, log));
+  *handle = add_library(std::move(program));
   return CUDA_SUCCESS;
 }
 
-CUresult cuLibraryLoadFromFile(CUlibrary* handle, const char* path, int* jit_options, void** jit_values,
-                               unsigned jit_count, int* options, void**, unsigned count) {
-  if (handle == nullptr || path == nullptr || (count != 0 && options == nullptr) ||
-      !JitLog::has_options(jit_count, jit_options, jit_values))
+Status cuLibraryLoadFromFile(CUlibrary* handle, const char* path, int* jit_options, void** jit_values,
+                             unsigned jit_count, int* options, void**, unsigned count) {
+  if ((count != 0 && options == nullptr) || !JitLog::has_options(jit_count, jit_options, jit_values))
     return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
   JitLog log(jit_count, jit_options, jit_values);
-  std::optional<Program> program;
-  if (const CUresult result = read_program_file(path, log, program); result != CUDA_SUCCESS) return result;
-  *handle = add_library(std::move(*program));
+  TRY_ASSIGN(Program program, read_program_file(path, log));
+  *handle = add_library(std::move(program));
   return CUDA_SUCCESS;
 }
 
-CUresult cuLibraryUnload(CUlibrary handle) {
-  std::shared_ptr<Library> library;
-  if (const CUresult result = find_library(handle, library); result != CUDA_SUCCESS) return result;
+Status cuLibraryUnload(In<Library> library) {
   Process& process = Process::instance();
-  process.libraries.remove(handle);
+  process.libraries.remove(library->handle);
   for (const CUkernel kernel : library->kernels) process.kernels.remove(kernel);
   const std::lock_guard lock(library->mutex);
   for (const auto& [context, module] : library->modules) {
@@ -107,113 +70,79 @@ CUresult cuLibraryUnload(CUlibrary handle) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary handle, const char* name) {
-  if (kernel == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Library> library;
-  if (const CUresult result = find_library(handle, library); result != CUDA_SUCCESS) return result;
+Status cuLibraryGetKernel(CUkernel* kernel, In<Library> library, const char* name) {
   const auto found = library->by_name.find(name);
   if (found == library->by_name.end()) return CUDA_ERROR_NOT_FOUND;
   *kernel = found->second;
   return CUDA_SUCCESS;
 }
 
-CUresult cuLibraryGetKernelCount(unsigned* count, CUlibrary handle) {
-  if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Library> library;
-  if (const CUresult result = find_library(handle, library); result != CUDA_SUCCESS) return result;
+Status cuLibraryGetKernelCount(unsigned* count, In<Library> library) {
   *count = static_cast<unsigned>(library->kernels.size());
   return CUDA_SUCCESS;
 }
 
-CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned count, CUlibrary handle) {
+Status cuLibraryEnumerateKernels(CUkernel* kernels, unsigned count, In<Library> library) {
   if (kernels == nullptr && count != 0) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Library> library;
-  if (const CUresult result = find_library(handle, library); result != CUDA_SUCCESS) return result;
   std::copy_n(library->kernels.begin(), std::min<std::size_t>(count, library->kernels.size()), kernels);
   return CUDA_SUCCESS;
 }
 
-CUresult cuLibraryGetModule(CUmodule* module, CUlibrary handle) {
-  if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Module> found;
-  if (const CUresult result = find_module_here(handle, found); result != CUDA_SUCCESS) return result;
+Status cuLibraryGetModule(Here context, CUmodule* module, In<Library> library) {
+  TRY_ASSIGN(const std::shared_ptr<Module> found, module_of(*library, context));
   *module = found->handle;
   return CUDA_SUCCESS;
 }
 
-CUresult cuLibraryGetGlobal(CUdeviceptr* address, std::size_t* bytes, CUlibrary handle, const char* name) {
-  if (name == nullptr || (address == nullptr && bytes == nullptr)) return CUDA_ERROR_INVALID_VALUE;
-  raddle::Module::Variable variable;
-  if (const CUresult result = find_variable_here(handle, name, variable); result != CUDA_SUCCESS)
-    return result;
+Status cuLibraryGetGlobal(Here context, CUdeviceptr* address, std::size_t* bytes, In<Library> library,
+                          const char* name) {
+  if (address == nullptr && bytes == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  TRY_ASSIGN(const raddle::Module::Variable variable, find_variable(*library, context, name));
   give(variable, address, bytes);
   return CUDA_SUCCESS;
 }
 
 // Device memory is host memory here, so a managed variable's address is what the host reads and writes, too.
-CUresult cuLibraryGetManaged(CUdeviceptr* address, std::size_t* bytes, CUlibrary handle, const char* name) {
-  if (name == nullptr || (address == nullptr && bytes == nullptr)) return CUDA_ERROR_INVALID_VALUE;
-  raddle::Module::Variable variable;
-  if (const CUresult result = find_variable_here(handle, name, variable); result != CUDA_SUCCESS)
-    return result;
+Status cuLibraryGetManaged(Here context, CUdeviceptr* address, std::size_t* bytes, In<Library> library,
+                           const char* name) {
+  if (address == nullptr && bytes == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  TRY_ASSIGN(const raddle::Module::Variable variable, find_variable(*library, context, name));
   if (!variable.managed) return CUDA_ERROR_NOT_FOUND;
   give(variable, address, bytes);
   return CUDA_SUCCESS;
 }
 
-CUresult cuKernelGetFunction(CUfunction* function, CUkernel handle) {
-  if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Kernel> kernel;
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Function> found;
-  if (const CUresult result = find_kernel(handle, kernel); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = function_of(kernel, context, found); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = load(*found); result != CUDA_SUCCESS) return result;
+Status cuKernelGetFunction(Here context, CUfunction* function, In<Kernel> kernel) {
+  TRY_ASSIGN(const std::shared_ptr<Function> found, function_of(kernel, context));
+  TRY(load(*found));
   *function = found->handle;
   return CUDA_SUCCESS;
 }
 
-CUresult cuKernelGetLibrary(CUlibrary* library, CUkernel handle) {
-  if (library == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Kernel> kernel;
-  if (const CUresult result = find_kernel(handle, kernel); result != CUDA_SUCCESS) return result;
+Status cuKernelGetLibrary(CUlibrary* library, In<Kernel> kernel) {
   const std::shared_ptr<Library> found = kernel->library.lock();
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   *library = found->handle;
   return CUDA_SUCCESS;
 }
 
-CUresult cuKernelGetName(const char** name, CUkernel handle) {
-  if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Kernel> kernel;
-  if (const CUresult result = find_kernel(handle, kernel); result != CUDA_SUCCESS) return result;
+Status cuKernelGetName(const char** name, In<Kernel> kernel) {
   *name = kernel->name.c_str();
   return CUDA_SUCCESS;
 }
 
-CUresult cuKernelGetParamInfo(CUkernel handle, std::size_t index, std::size_t* offset, std::size_t* bytes) {
-  std::shared_ptr<Kernel> kernel;
-  if (const CUresult result = find_kernel(handle, kernel); result != CUDA_SUCCESS) return result;
+Status cuKernelGetParamInfo(In<Kernel> kernel, std::size_t index, std::size_t* offset, std::size_t* bytes) {
   return parameter_info(kernel->info(), index, offset, bytes);
 }
 
-CUresult cuKernelGetAttribute(int* value, CUfunction_attribute attribute, CUkernel handle, CUdevice device) {
-  std::shared_ptr<Kernel> kernel;
-  if (const CUresult result = find_kernel_on(handle, device, kernel); result != CUDA_SUCCESS) return result;
+Status cuKernelGetAttribute(int* value, CUfunction_attribute attribute, In<Kernel> kernel, In<CUdevice>) {
   return function_attribute(kernel->info(), attribute, kernel->settings->get(attribute), value);
 }
 
-CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel handle, CUdevice device) {
-  std::shared_ptr<Kernel> kernel;
-  if (const CUresult result = find_kernel_on(handle, device, kernel); result != CUDA_SUCCESS) return result;
+Status cuKernelSetAttribute(CUfunction_attribute attribute, int value, In<Kernel> kernel, In<CUdevice>) {
   return set_function_attribute(kernel->info(), *kernel->settings, attribute, value);
 }
 
-CUresult cuKernelSetCacheConfig(CUkernel handle, int config, CUdevice device) {
-  std::shared_ptr<Kernel> kernel;
-  if (const CUresult result = find_kernel_on(handle, device, kernel); result != CUDA_SUCCESS) return result;
-  return check_cache_config(config);
-}
+Status cuKernelSetCacheConfig(In<Kernel>, int config, In<CUdevice>) { return check_cache_config(config); }
 
 }  // namespace raddle::driver::entry

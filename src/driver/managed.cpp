@@ -27,7 +27,7 @@ struct ManagedMemory final : Memory {
 };
 
 /// Where a location is, as a device number; INVALID_DEVICE and INVALID_VALUE for what is none.
-CUresult check_location(CUmemLocation& location) {
+Status check_location(CUmemLocation& location) {
   switch (location.type) {
     case LOCATION_DEVICE:
       return check_device(location.id);
@@ -49,9 +49,7 @@ CUmemLocation location_of(CUdevice device) {
 }
 
 /// Managed memory, or memory of the host program.
-CUresult check_range(CUdeviceptr address, std::size_t bytes) {
-  std::shared_ptr<Context> context;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+Status check_range(const std::shared_ptr<Context>& context, CUdeviceptr address, std::size_t bytes) {
   if (address == 0 || bytes == 0 || address + bytes < address) return CUDA_ERROR_INVALID_VALUE;
   AddressInfo info;
   const bool is_right = find_address(context, address, info)
@@ -60,12 +58,12 @@ CUresult check_range(CUdeviceptr address, std::size_t bytes) {
   return is_right ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult advise(CUdeviceptr address, std::size_t bytes, CUmem_advise advice, CUmemLocation location) {
-  if (const CUresult result = check_range(address, bytes); result != CUDA_SUCCESS) return result;
+Status advise(const std::shared_ptr<Context>& context, CUdeviceptr address, std::size_t bytes,
+              CUmem_advise advice, CUmemLocation location) {
+  TRY(check_range(context, address, bytes));
   const bool has_location = advice == ADVISE_SET_PREFERRED_LOCATION || advice == ADVISE_SET_ACCESSED_BY ||
                             advice == ADVISE_UNSET_ACCESSED_BY;
-  if (has_location)
-    if (const CUresult result = check_location(location); result != CUDA_SUCCESS) return result;
+  if (has_location) TRY(check_location(location));
   const bool by_device = location.type == LOCATION_DEVICE;
   const auto change = [&](auto&& assign) {
     Advice::instance().change(address, bytes, assign);
@@ -88,13 +86,10 @@ CUresult advise(CUdeviceptr address, std::size_t bytes, CUmem_advise advice, CUm
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult prefetch(CUdeviceptr address, std::size_t bytes, CUmemLocation location, CUstream handle) {
-  if (const CUresult result = check_range(address, bytes); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = check_location(location); result != CUDA_SUCCESS) return result;
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Stream> stream;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = find_stream(handle, context, stream); result != CUDA_SUCCESS) return result;
+Status prefetch(const std::shared_ptr<Context>& context, CUdeviceptr address, std::size_t bytes,
+                CUmemLocation location) {
+  TRY(check_range(context, address, bytes));
+  TRY(check_location(location));
   Advice::instance().change(address, bytes, [&](Advice::Of& of) { of.prefetched = location; });
   return CUDA_SUCCESS;
 }
@@ -112,8 +107,8 @@ void give_accessed_by(const Advice::Of& of, CUdevice* values, std::size_t count)
   if (of.accessed_by_host && next < count) values[next++] = kCpu;
 }
 
-CUresult get_range_attribute(const Advice::Of& of, CUmem_range_attribute attribute, void* data,
-                             std::size_t bytes) {
+Status get_range_attribute(const Advice::Of& of, CUmem_range_attribute attribute, void* data,
+                           std::size_t bytes) {
   if (data == nullptr || bytes == 0 || bytes % sizeof(int) != 0 ||
       (attribute != RANGE_ACCESSED_BY && bytes != sizeof(int)))
     return CUDA_ERROR_INVALID_VALUE;
@@ -143,98 +138,84 @@ CUresult get_range_attribute(const Advice::Of& of, CUmem_range_attribute attribu
 
 namespace entry {
 
-CUresult cuMemAllocManaged(CUdeviceptr* address, std::size_t bytes, unsigned flags) {
-  if (address == nullptr || bytes == 0 || (flags != MEM_ATTACH_GLOBAL && flags != MEM_ATTACH_HOST))
-    return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
-  const Result<DevicePtr> allocated = Process::instance().allocate_shared(*context, bytes);
-  if (!allocated) return result_of(allocated.error());
-  const auto added = Process::instance().memory.add(
-      std::make_shared<ManagedMemory>(*allocated, bytes, flags, context->handle));
-  if (!added) return result_of(added.error());
-  *address = allocated->value;
+Status cuMemAllocManaged(Here context, CUdeviceptr* address, std::size_t bytes, unsigned flags) {
+  if (bytes == 0 || (flags != MEM_ATTACH_GLOBAL && flags != MEM_ATTACH_HOST)) return CUDA_ERROR_INVALID_VALUE;
+  Process& process = Process::instance();
+  TRY_ASSIGN(const DevicePtr allocated, process.allocate_shared(*context, bytes));
+  TRY(process.memory.add(std::make_shared<ManagedMemory>(allocated, bytes, flags, context->handle)));
+  *address = allocated.value;
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemAdvise(CUdeviceptr address, std::size_t bytes, CUmem_advise advice, CUdevice device) {
-  return advise(address, bytes, advice, location_of(device));
+Status cuMemAdvise(Here context, CUdeviceptr address, std::size_t bytes, CUmem_advise advice,
+                   CUdevice device) {
+  return advise(context, address, bytes, advice, location_of(device));
 }
-CUresult cuMemAdvise_v2(CUdeviceptr address, std::size_t bytes, CUmem_advise advice, CUmemLocation location) {
-  return advise(address, bytes, advice, location);
-}
-
-CUresult cuMemPrefetchAsync(CUdeviceptr address, std::size_t bytes, CUdevice device, CUstream stream) {
-  return prefetch(address, bytes, location_of(device), stream);
-}
-CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, std::size_t bytes, CUmemLocation location, unsigned flags,
-                               CUstream stream) {
-  return flags != 0 ? CUDA_ERROR_INVALID_VALUE : prefetch(address, bytes, location, stream);
+Status cuMemAdvise_v2(Here context, CUdeviceptr address, std::size_t bytes, CUmem_advise advice,
+                      CUmemLocation location) {
+  return advise(context, address, bytes, advice, location);
 }
 
-CUresult cuMemPrefetchBatchAsync(CUdeviceptr* addresses, std::size_t* bytes, std::size_t count,
-                                 CUmemLocation* locations, std::size_t* first, std::size_t location_count,
-                                 unsigned long long flags, CUstream stream) {
-  if (addresses == nullptr || bytes == nullptr || count == 0 || locations == nullptr || first == nullptr ||
-      location_count == 0 || location_count > count || first[0] != 0 || flags != 0)
+Status cuMemPrefetchAsync(Here context, CUdeviceptr address, std::size_t bytes, CUdevice device, In<Stream>) {
+  return prefetch(context, address, bytes, location_of(device));
+}
+Status cuMemPrefetchAsync_v2(Here context, CUdeviceptr address, std::size_t bytes, CUmemLocation location,
+                             unsigned flags, In<Stream>) {
+  if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  return prefetch(context, address, bytes, location);
+}
+
+Status cuMemPrefetchBatchAsync(Here context, CUdeviceptr* addresses, std::size_t* bytes, std::size_t count,
+                               CUmemLocation* locations, std::size_t* first, std::size_t location_count,
+                               unsigned long long flags, In<Stream>) {
+  if (count == 0 || location_count == 0 || location_count > count || first[0] != 0 || flags != 0)
     return CUDA_ERROR_INVALID_VALUE;
   std::size_t location = 0;
   for (std::size_t i = 0; i < count; ++i) {
     if (location + 1 < location_count && first[location + 1] == i) ++location;
-    if (const CUresult result = prefetch(addresses[i], bytes[i], locations[location], stream);
-        result != CUDA_SUCCESS)
-      return result;
+    TRY(prefetch(context, addresses[i], bytes[i], locations[location]));
   }
   return CUDA_SUCCESS;
 }
 
 // What is discarded may have any contents: it keeps those that it has.
-CUresult cuMemDiscardBatchAsync(CUdeviceptr* addresses, std::size_t* bytes, std::size_t count,
-                                unsigned long long flags, CUstream handle) {
-  if (addresses == nullptr || bytes == nullptr || count == 0 || flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Stream> stream;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = find_stream(handle, context, stream); result != CUDA_SUCCESS) return result;
-  for (std::size_t i = 0; i < count; ++i)
-    if (const CUresult result = check_range(addresses[i], bytes[i]); result != CUDA_SUCCESS) return result;
+Status cuMemDiscardBatchAsync(Here context, CUdeviceptr* addresses, std::size_t* bytes, std::size_t count,
+                              unsigned long long flags, In<Stream>) {
+  if (count == 0 || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  for (std::size_t i = 0; i < count; ++i) TRY(check_range(context, addresses[i], bytes[i]));
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr* addresses, std::size_t* bytes, std::size_t count,
-                                           CUmemLocation* locations, std::size_t* first,
-                                           std::size_t location_count, unsigned long long flags,
-                                           CUstream stream) {
-  return cuMemPrefetchBatchAsync(addresses, bytes, count, locations, first, location_count, flags, stream);
+Status cuMemDiscardAndPrefetchBatchAsync(Here context, CUdeviceptr* addresses, std::size_t* bytes,
+                                         std::size_t count, CUmemLocation* locations, std::size_t* first,
+                                         std::size_t location_count, unsigned long long flags,
+                                         In<Stream> stream) {
+  return cuMemPrefetchBatchAsync(context, addresses, bytes, count, locations, first, location_count, flags,
+                                 stream);
 }
 
-CUresult cuMemRangeGetAttribute(void* data, std::size_t data_bytes, CUmem_range_attribute attribute,
-                                CUdeviceptr address, std::size_t bytes) {
-  if (const CUresult result = check_range(address, bytes); result != CUDA_SUCCESS) return result;
+Status cuMemRangeGetAttribute(Here context, void* data, std::size_t data_bytes,
+                              CUmem_range_attribute attribute, CUdeviceptr address, std::size_t bytes) {
+  TRY(check_range(context, address, bytes));
   return get_range_attribute(Advice::instance().common(address, bytes), attribute, data, data_bytes);
 }
 
-CUresult cuMemRangeGetAttributes(void** data, std::size_t* data_bytes, CUmem_range_attribute* attributes,
-                                 std::size_t count, CUdeviceptr address, std::size_t bytes) {
-  if (data == nullptr || data_bytes == nullptr || attributes == nullptr || count == 0)
-    return CUDA_ERROR_INVALID_VALUE;
+Status cuMemRangeGetAttributes(Here context, void** data, std::size_t* data_bytes,
+                               CUmem_range_attribute* attributes, std::size_t count, CUdeviceptr address,
+                               std::size_t bytes) {
+  if (count == 0) return CUDA_ERROR_INVALID_VALUE;
   for (std::size_t i = 0; i < count; ++i)
-    if (const CUresult result = cuMemRangeGetAttribute(data[i], data_bytes[i], attributes[i], address, bytes);
-        result != CUDA_SUCCESS)
-      return result;
+    TRY(cuMemRangeGetAttribute(context, data[i], data_bytes[i], attributes[i], address, bytes));
   return CUDA_SUCCESS;
 }
 
 // Host and kernels may use managed memory at the same time, so that whom it is attached to makes no
 // difference.
-CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, std::size_t bytes, unsigned flags) {
+Status cuStreamAttachMemAsync(Here context, In<Stream> stream, CUdeviceptr address, std::size_t bytes,
+                              unsigned flags) {
   if (flags != MEM_ATTACH_GLOBAL && flags != MEM_ATTACH_HOST && flags != MEM_ATTACH_SINGLE)
     return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Stream> stream;
   AddressInfo info;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = find_stream(handle, context, stream); result != CUDA_SUCCESS) return result;
   if (flags == MEM_ATTACH_SINGLE && stream->is_legacy) return CUDA_ERROR_INVALID_VALUE;
   if (!find_address(context, address, info))  // pageable memory is attached in pieces of any size
     return bytes != 0 && is_mapped(reinterpret_cast<void*>(address), bytes) ? CUDA_SUCCESS

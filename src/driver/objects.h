@@ -14,13 +14,10 @@
 #include "driver/abi.h"
 #include "driver/handles.h"
 #include "driver/jit_log.h"
+#include "driver/parameters.h"
 #include "raddle/raddle.h"
 
 namespace raddle::driver {
-
-struct Stream;
-struct TextureObject;
-struct Function;
 
 /// An address space with its sticky error.
 struct Context {
@@ -43,7 +40,8 @@ struct Context {
   std::mutex mutex;
   std::vector<std::weak_ptr<Stream>> blocking;  ///< streams that are ordered with the legacy stream
   /// Texture and surface objects by handle (texture.h).
-  std::map<std::uint64_t, std::shared_ptr<const TextureObject>> textures, surfaces;
+  std::map<std::uint64_t, std::shared_ptr<Texture>> textures;
+  std::map<std::uint64_t, std::shared_ptr<Surface>> surfaces;
 
  private:
   std::unique_ptr<Stream> legacy_;
@@ -63,6 +61,7 @@ struct Stream {
         keeps(std::move(kept)) {}
 
   Context* context;
+  CUstream handle = nullptr;  ///< none of default streams
   raddle::Stream stream;
   const unsigned flags;
   std::atomic<int> priority;
@@ -96,14 +95,13 @@ class SharedEvent;
 
 struct Event {
   std::shared_ptr<Context> context;
+  CUevent handle = nullptr;
   unsigned flags = 0;
   std::mutex mutex;
   std::optional<raddle::Event> recorded;
   Stream::History history;              ///< of the recorded point
   std::shared_ptr<SharedEvent> shared;  ///< of events between processes, which it stands for
 };
-
-struct Library;
 
 struct Module {
   std::shared_ptr<Context> context;
@@ -148,6 +146,7 @@ struct Kernel {
       : library(of), program(of->program), name(std::move(called)) {}
 
   const std::weak_ptr<Library> library;
+  CUkernel handle = nullptr;
   const raddle::Program program;
   const std::string name;
   /// For functions that have none of their own.
@@ -192,6 +191,7 @@ struct Link {
     std::string bytes, name;
     bool is_library = false;
   };
+  CUlinkState handle = nullptr;
   std::mutex mutex;
   JitLog log;
   std::vector<Input> inputs;

@@ -21,94 +21,76 @@ unsigned largest_block(const KernelInfo& info) {
 
 /// What an occupancy question is about.
 struct ClusterQuestion {
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Function> function;
   LaunchAttributes wanted;
   LaunchConfig launch;
 };
 
-CUresult read_question(CUfunction handle, const CUlaunchConfig* config, ClusterQuestion& asked) {
-  if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = find_function(handle, asked.context, asked.function); result != CUDA_SUCCESS)
-    return result;
-  if (const CUresult result = read_launch_attributes(*config, asked.wanted); result != CUDA_SUCCESS)
-    return result;
-  asked.launch = {.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
-                  .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
-                  .shared_bytes = config->sharedMemBytes};
-  return asked.launch.shared_bytes <= static_cast<std::uint64_t>(dynamic_shared_limit(*asked.function))
-             ? CUDA_SUCCESS
-             : CUDA_ERROR_INVALID_VALUE;
+Answer<ClusterQuestion> read_question(Function& function, const CUlaunchConfig& config) {
+  ClusterQuestion asked;
+  TRY(read_launch_attributes(config, asked.wanted));
+  asked.launch = {.grid = {config.gridDimX, config.gridDimY, config.gridDimZ},
+                  .block = {config.blockDimX, config.blockDimY, config.blockDimZ},
+                  .shared_bytes = config.sharedMemBytes};
+  if (asked.launch.shared_bytes > static_cast<std::uint64_t>(dynamic_shared_limit(function)))
+    return CUDA_ERROR_INVALID_VALUE;
+  return asked;
 }
 
 }  // namespace
 
 // A preferred size is no part of the question: it is of the regular clusters.
-CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction handle, const CUlaunchConfig* config) {
-  if (clusters == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  ClusterQuestion asked;
-  if (const CUresult result = read_question(handle, config, asked); result != CUDA_SUCCESS) return result;
-  if (!asks_for_clusters(*asked.function, asked.wanted)) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+Status cuOccupancyMaxActiveClusters(Here, int* clusters, In<Function> function,
+                                    const CUlaunchConfig* config) {
+  TRY_ASSIGN(ClusterQuestion asked, read_question(*function, *config));
+  if (!asks_for_clusters(*function, asked.wanted)) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
   asked.wanted.preferred_cluster = {0, 0, 0};
-  if (const CUresult result = choose_clusters(*asked.function, asked.wanted, asked.launch);
-      result != CUDA_SUCCESS)
-    return result;
-  const Result<std::uint64_t> active = asked.function->kernel().active_clusters(asked.launch);
-  if (!active) return result_of(active.error());
-  *clusters = static_cast<int>(*active);
+  TRY(choose_clusters(*function, asked.wanted, asked.launch));
+  TRY_ASSIGN(const std::uint64_t active, function->kernel().active_clusters(asked.launch));
+  *clusters = static_cast<int>(active);
   return CUDA_SUCCESS;
 }
 
-CUresult cuOccupancyMaxPotentialClusterSize(int* blocks, CUfunction handle, const CUlaunchConfig* config) {
-  if (blocks == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  ClusterQuestion asked;
-  if (const CUresult result = read_question(handle, config, asked); result != CUDA_SUCCESS) return result;
+Status cuOccupancyMaxPotentialClusterSize(Here, int* blocks, In<Function> function,
+                                          const CUlaunchConfig* config) {
+  TRY_ASSIGN(ClusterQuestion asked, read_question(*function, *config));
   asked.wanted.cluster = asked.wanted.preferred_cluster = {0, 0, 0};
-  if (const CUresult result = choose_clusters(*asked.function, asked.wanted, asked.launch);
-      result != CUDA_SUCCESS)
-    return result;
+  TRY(choose_clusters(*function, asked.wanted, asked.launch));
   if (const Dim3 set = asked.launch.cluster; set.x != 0) {
     *blocks = static_cast<int>(set.x * set.y * set.z);
     return CUDA_SUCCESS;
   }
-  const Result<std::uint32_t> largest = asked.function->kernel().largest_cluster(asked.launch);
-  if (!largest) return result_of(largest.error());
-  *blocks = static_cast<int>(*largest);
+  TRY_ASSIGN(const std::uint32_t largest, function->kernel().largest_cluster(asked.launch));
+  *blocks = static_cast<int>(largest);
   return CUDA_SUCCESS;
 }
 
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction handle, int block_threads,
-                                                     std::size_t shared_bytes) {
-  return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, handle, block_threads, shared_bytes, 0);
+Status cuOccupancyMaxActiveBlocksPerMultiprocessor(Here context, int* blocks, In<Function> function,
+                                                   int block_threads, std::size_t shared_bytes) {
+  return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(context, blocks, function, block_threads,
+                                                              shared_bytes, 0);
 }
 
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, CUfunction handle,
-                                                              int block_threads, std::size_t shared_bytes,
-                                                              unsigned flags) {
-  if (blocks == nullptr || block_threads <= 0 || (flags & ~OCCUPANCY_DISABLE_CACHING_OVERRIDE) != 0)
+Status cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(Here, int* blocks, In<Function> function,
+                                                            int block_threads, std::size_t shared_bytes,
+                                                            unsigned flags) {
+  if (block_threads <= 0 || (flags & ~OCCUPANCY_DISABLE_CACHING_OVERRIDE) != 0)
     return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Function> function;
-  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
   *blocks =
       static_cast<int>(function->kernel().blocks_per_sm(static_cast<unsigned>(block_threads), shared_bytes));
   return CUDA_SUCCESS;
 }
 
-CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction handle,
-                                          CUoccupancyB2DSize shared_of, std::size_t shared_bytes, int limit) {
-  return cuOccupancyMaxPotentialBlockSizeWithFlags(grid, block, handle, shared_of, shared_bytes, limit, 0);
+Status cuOccupancyMaxPotentialBlockSize(Here context, int* grid, int* block, In<Function> function,
+                                        CUoccupancyB2DSize shared_of, std::size_t shared_bytes, int limit) {
+  return cuOccupancyMaxPotentialBlockSizeWithFlags(context, grid, block, function, shared_of, shared_bytes,
+                                                   limit, 0);
 }
 
 // The block size, a multiple of a warp, that puts most threads on an SM; the larger of equals.
-CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, CUfunction handle,
-                                                   CUoccupancyB2DSize shared_of, std::size_t shared_bytes,
-                                                   int limit, unsigned flags) {
-  if (grid == nullptr || block == nullptr || limit < 0 || (flags & ~OCCUPANCY_DISABLE_CACHING_OVERRIDE) != 0)
-    return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Function> function;
-  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
+Status cuOccupancyMaxPotentialBlockSizeWithFlags(Here, int* grid, int* block, In<Function> function,
+                                                 CUoccupancyB2DSize shared_of, std::size_t shared_bytes,
+                                                 int limit, unsigned flags) {
+  if (limit < 0 || (flags & ~OCCUPANCY_DISABLE_CACHING_OVERRIDE) != 0) return CUDA_ERROR_INVALID_VALUE;
   const unsigned most = largest_block(function->kernel().info());
   const unsigned largest = limit == 0 ? most : std::min(most, static_cast<unsigned>(limit));
   unsigned best_threads = 0, best_blocks = 0;
@@ -123,12 +105,9 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, CUfunc
   return best_threads != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuOccupancyAvailableDynamicSMemPerBlock(std::size_t* shared_bytes, CUfunction handle, int blocks,
-                                                 int block_threads) {
-  if (shared_bytes == nullptr || blocks <= 0 || block_threads <= 0) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Function> function;
-  if (const CUresult result = find_function(handle, context, function); result != CUDA_SUCCESS) return result;
+Status cuOccupancyAvailableDynamicSMemPerBlock(Here, std::size_t* shared_bytes, In<Function> function,
+                                               int blocks, int block_threads) {
+  if (blocks <= 0 || block_threads <= 0) return CUDA_ERROR_INVALID_VALUE;
   if (function->kernel().blocks_per_sm(static_cast<unsigned>(block_threads)) < static_cast<unsigned>(blocks))
     return CUDA_ERROR_INVALID_VALUE;
   const machine::SmLimits& sm = Process::instance().shape().sm;

@@ -9,7 +9,7 @@ namespace {
 bool is_host(MemoryKind kind) { return kind == MemoryKind::host || kind == MemoryKind::registered; }
 
 template <class T>
-CUresult give(void* to, T value) {
+Status give(void* to, T value) {
   *static_cast<T*>(to) = value;
   return CUDA_SUCCESS;
 }
@@ -20,8 +20,8 @@ CUcontext context_of(const AddressInfo& info) {
 
 /// Of memory that CUDA knows. Booleans are written as one byte: callers have them in variables of several
 /// sizes.
-CUresult get_attribute(CUpointer_attribute attribute, CUdeviceptr address, const AddressInfo& info,
-                       void* value) {
+Status get_attribute(CUpointer_attribute attribute, CUdeviceptr address, const AddressInfo& info,
+                     void* value) {
   using Flag = unsigned char;
   switch (attribute) {
     case POINTER_CONTEXT:
@@ -70,7 +70,7 @@ CUresult get_attribute(CUpointer_attribute attribute, CUdeviceptr address, const
 }
 
 /// What cuPointerGetAttributes says of memory that CUDA does not know.
-CUresult get_nothing(CUpointer_attribute attribute, void* value) {
+Status get_nothing(CUpointer_attribute attribute, void* value) {
   using Flag = unsigned char;
   switch (attribute) {
     case POINTER_MEMORY_TYPE:
@@ -108,38 +108,31 @@ CUresult get_nothing(CUpointer_attribute attribute, void* value) {
 
 namespace entry {
 
-CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdeviceptr address) {
-  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
+Status cuPointerGetAttribute(Here context, void* value, CUpointer_attribute attribute, CUdeviceptr address) {
   AddressInfo info;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
   if (!find_address(context, address, info)) return CUDA_ERROR_INVALID_VALUE;
   return get_attribute(attribute, address, info, value);
 }
 
-CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes, void** values,
-                                CUdeviceptr address) {
-  if (count == 0 || attributes == nullptr || values == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
+Status cuPointerGetAttributes(Here context, unsigned count, CUpointer_attribute* attributes, void** values,
+                              CUdeviceptr address) {
+  if (count == 0) return CUDA_ERROR_INVALID_VALUE;
   AddressInfo info;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
   const bool known = find_address(context, address, info);
   for (unsigned i = 0; i < count; ++i) {
     if (values[i] == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = known ? get_attribute(attributes[i], address, info, values[i])
-                            : get_nothing(attributes[i], values[i]);
+    const Status given =
+        known ? get_attribute(attributes[i], address, info, values[i]) : Status(CUDA_ERROR_INVALID_VALUE);
     // An attribute that this memory does not have has its value of nothing.
-    if (known && result == CUDA_ERROR_INVALID_VALUE) result = get_nothing(attributes[i], values[i]);
-    if (result != CUDA_SUCCESS) return result;
+    TRY(given.error() == CUDA_ERROR_INVALID_VALUE ? get_nothing(attributes[i], values[i]) : given);
   }
   return CUDA_SUCCESS;
 }
 
-CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute, CUdeviceptr address) {
-  if (value == nullptr || attribute != POINTER_SYNC_MEMOPS) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
+Status cuPointerSetAttribute(Here context, const void* value, CUpointer_attribute attribute,
+                             CUdeviceptr address) {
+  if (attribute != POINTER_SYNC_MEMOPS) return CUDA_ERROR_INVALID_VALUE;
   AddressInfo info;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
   if (!find_address(context, address, info) || info.kind != MemoryKind::device)
     return CUDA_ERROR_INVALID_VALUE;
   Process::instance().set_sync_memops(info.id, *static_cast<const unsigned char*>(value) != 0);

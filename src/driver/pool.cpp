@@ -115,7 +115,7 @@ void Pool::forget(const Context& context) {
     if (each.context == &context) each.done.reset(), each.context = nullptr, each.stream = 0;
 }
 
-CUresult Pool::get(CUmemPool_attribute attribute, void* value) {
+Status Pool::get(CUmemPool_attribute attribute, void* value) {
   const std::lock_guard lock(mutex_);
   const auto give = [&](auto number) {
     *static_cast<decltype(number)*>(value) = number;
@@ -142,7 +142,7 @@ CUresult Pool::get(CUmemPool_attribute attribute, void* value) {
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult Pool::set(CUmemPool_attribute attribute, const void* value) {
+Status Pool::set(CUmemPool_attribute attribute, const void* value) {
   const std::lock_guard lock(mutex_);
   const auto flag = [&](int& of) {
     of = *static_cast<const int*>(value) != 0;

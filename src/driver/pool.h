@@ -6,11 +6,11 @@
 #include <optional>
 
 #include "driver/memory_table.h"
+#include "driver/status.h"
 
 namespace raddle::driver {
 
-class Pool {
- public:
+struct Pool {
   enum Kind { own, of_device, imported };
   explicit Pool(const CUmemPoolProps& wanted, Kind what = own) : props(wanted), kind(what) {}
   ~Pool();
@@ -34,8 +34,8 @@ class Pool {
   void release_beyond_threshold();
   void forget(const Context& context);  ///< whose work is done, and which ends
 
-  CUresult get(CUmemPool_attribute attribute, void* value);
-  CUresult set(CUmemPool_attribute attribute, const void* value);
+  Status get(CUmemPool_attribute attribute, void* value);
+  Status set(CUmemPool_attribute attribute, const void* value);
 
  private:
   struct Free {

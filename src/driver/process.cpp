@@ -31,14 +31,13 @@ DeviceOptions options_from_environment() {
   options.engine = environment("RADDLE_ENGINE", "");
   options.attribute = [](int which) -> std::optional<int> {
     int value = 0;
-    return entry::cuDeviceGetAttribute(&value, which, 0) == CUDA_SUCCESS ? std::optional(value)
-                                                                         : std::nullopt;
+    return entry::cuDeviceGetAttribute(&value, which, 0).ok() ? std::optional(value) : std::nullopt;
   };
   return options;
 }
 
 /// Of an environment variable that nobody can follow.
-CUresult refuse(const char* variable, const Error& error) {
+Status refuse(const char* variable, const Error& error) {
   fmt::print(stderr, "raddle: {}: {}\n", variable, error.to_string());
   return CUDA_ERROR_NO_DEVICE;
 }
@@ -58,7 +57,7 @@ Process& Process::instance() {
   return process;
 }
 
-CUresult Process::initialise() {
+Status Process::initialise() {
   if (is_forked_child) return CUDA_ERROR_NOT_INITIALIZED;  // its threads stayed with the parent
   const std::lock_guard lock(mutex_);
   if (initialised_) return CUDA_SUCCESS;
@@ -86,7 +85,7 @@ Result<std::uint64_t> Process::memory_bytes() {
   if (!stack.empty()) return stack.back()->device.properties().memory_bytes;
   TRY_ASSIGN(const auto context, retain_primary());
   const std::uint64_t bytes = context->device.properties().memory_bytes;
-  release_primary();
+  (void)release_primary();
   return bytes;
 }
 
@@ -121,12 +120,12 @@ void Process::keep_while_used(const std::shared_ptr<const void>& object) {
   for (const auto& context : contexts.all()) context->device.after_work([object] {});
 }
 
-CUmemoryPool Process::default_pool() {
+std::shared_ptr<Pool> Process::default_pool() {
   const std::lock_guard lock(mutex_);
   if (default_pool_ == nullptr) {
     const CUmemPoolProps props{ALLOCATION_PINNED, HANDLE_TYPE_NONE, {LOCATION_DEVICE, 0}};
-    const auto pool = std::make_shared<Pool>(props, Pool::of_device);
-    default_pool_ = pool->handle = pools.add<CUmemoryPool>(pool);
+    default_pool_ = std::make_shared<Pool>(props, Pool::of_device);
+    pools.add(default_pool_);
   }
   return default_pool_;
 }
@@ -150,7 +149,7 @@ Result<std::shared_ptr<Context>> Process::create_context(unsigned flags) {
   TRY_ASSIGN(raddle::Device device, raddle::Device::open(std::move(options)));
   auto context = std::make_shared<Context>(std::move(device), flags);
   context->id = next_stream_id();
-  context->handle = contexts.add<CUcontext>(context);
+  contexts.add(context);
   memory.adopt_all(*context);
   return context;
 }
@@ -197,8 +196,9 @@ void Process::end_objects_of(const std::shared_ptr<Context>& context) {
   const auto is_its = [&](const auto& object) { return object.context == context; };
   functions.remove_if([&](const Function& function) { return function.module->context == context; });
   events.remove_if(is_its);
-  decltype(context->textures) textures,
-      surfaces;  // ended without the lock: they may be the last that hold their arrays
+  decltype(context->textures) textures;
+  decltype(context
+               ->surfaces) surfaces;  // ended without the lock: they may be the last that hold their arrays
   {
     const std::lock_guard lock(context->mutex);
     textures.swap(context->textures);
@@ -222,7 +222,7 @@ Result<std::shared_ptr<Context>> Process::retain_primary() {
   return primary_;
 }
 
-CUresult Process::release_primary() {
+Status Process::release_primary() {
   std::shared_ptr<Context> ended;
   {
     const std::lock_guard lock(mutex_);
@@ -263,32 +263,46 @@ thread_local bool in_callback = false;
 InCallback::InCallback() { in_callback = true; }
 InCallback::~InCallback() { in_callback = false; }
 
-CUresult check_device(CUdevice device) {
+Status check_driver() {
   if (in_callback) return CUDA_ERROR_NOT_PERMITTED;
   if (is_forked_child || !Process::instance().initialised()) return CUDA_ERROR_NOT_INITIALIZED;
+  return CUDA_SUCCESS;
+}
+
+Status check_device(CUdevice device) {
+  TRY(check_driver());
   return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
-CUresult current_context(std::shared_ptr<Context>& context) {
-  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+Answer<std::shared_ptr<Context>> current_context() {
+  TRY(check_driver());
   const auto& stack = context_stack();
   if (stack.empty() || stack.back() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  context = stack.back();
-  if (context->destroyed) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-  return sticky_result(*context);
+  if (stack.back()->destroyed) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  TRY(sticky_result(*stack.back()));
+  return stack.back();
 }
 
-CUresult find_stream(CUstream handle, const std::shared_ptr<Context>& context,
-                     std::shared_ptr<Stream>& stream) {
-  const auto number = reinterpret_cast<std::uintptr_t>(handle);
-  if (number <= kPerThreadStream) {
-    const bool own = number == kPerThreadStream || (number == 0 && null_is_per_thread());
-    // Streams of the context: an alias that keeps the context alive.
-    stream = {context, own ? &context->per_thread_stream() : &context->legacy_stream()};
-    return CUDA_SUCCESS;
+Stream& default_stream(const std::shared_ptr<Context>& here) {
+  return null_is_per_thread() ? here->per_thread_stream() : here->legacy_stream();
+}
+
+template <>
+Answer<std::shared_ptr<Stream>> find<Stream>(CUstream handle, const std::shared_ptr<Context>& here) {
+  // Default streams are the context's: an alias keeps the context alive.
+  switch (reinterpret_cast<std::uintptr_t>(handle)) {
+    case 0:
+      return std::shared_ptr<Stream>(here, &default_stream(here));
+    case kLegacyStream:
+      return std::shared_ptr<Stream>(here, &here->legacy_stream());
+    case kPerThreadStream:
+      return std::shared_ptr<Stream>(here, &here->per_thread_stream());
+    default:
+      break;
   }
-  stream = Process::instance().streams.find(handle);
-  return stream != nullptr && stream->context == context.get() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+  auto stream = Process::instance().streams.find(handle);
+  if (stream == nullptr || stream->context != here.get()) return CUDA_ERROR_INVALID_HANDLE;
+  return stream;
 }
 
 }  // namespace raddle::driver

@@ -10,6 +10,7 @@
 #include "driver/memory_table.h"
 #include "driver/objects.h"
 #include "driver/pool.h"
+#include "driver/status.h"
 #include "driver/virtual_memory.h"
 #include "machine/memory/device_memory.h"
 #include "machine/shape/machine_shape.h"
@@ -20,7 +21,7 @@ class Process {
  public:
   static Process& instance();
 
-  CUresult initialise();
+  Status initialise();
   bool initialised() const { return initialised_.load(std::memory_order_acquire); }
 
   const machine::MachineShape& shape() const { return shape_; }
@@ -42,7 +43,7 @@ class Process {
   void destroy_context(const std::shared_ptr<Context>& context);
 
   Result<std::shared_ptr<Context>> retain_primary();
-  CUresult release_primary();
+  Status release_primary();
   void reset_primary();
   bool primary_active();
   unsigned primary_flags = 0;
@@ -52,22 +53,13 @@ class Process {
   bool sync_memops(std::uint64_t id);
   void set_sync_memops(std::uint64_t id, bool wanted);
 
-  HandleTable<Context, 1> contexts;
-  HandleTable<Module, 2> modules;
-  HandleTable<Function, 3> functions;
-  HandleTable<Stream, 4> streams;
-  HandleTable<Event, 5> events;
-  HandleTable<Array, 11> arrays;
-  HandleTable<MipmappedArray, 12> mipmapped_arrays;
-  HandleTable<Library, 6> libraries;
-  HandleTable<Kernel, 7> kernels;
-  HandleTable<Pool, 13> pools;
-  HandleTable<PhysicalMemory, 14> physical_memories;
+#define HANDLE(object, handle, table, number, wrong) HandleTable<object, handle, number> table;
+#include "driver/handles.def"
+#undef HANDLE
   MemoryTable memory;
   std::atomic<std::uint64_t> physical_bytes{0};  ///< of cuMemCreate
-  HandleTable<Link, 8> links;
 
-  CUmemoryPool default_pool();
+  std::shared_ptr<Pool> default_pool();
   std::atomic<CUmemoryPool> chosen_pool{nullptr};  ///< of cuDeviceSetMemPool
 
  private:
@@ -86,23 +78,69 @@ class Process {
   machine::DeviceMemory shared_{~std::uint64_t{0}};  ///< its limit is memory_available()
   unsigned primary_uses_ = 0;
   std::set<std::uint64_t> sync_memops_;
-  CUmemoryPool default_pool_ = nullptr;
+  std::shared_ptr<Pool> default_pool_;
 };
 
 /// The calling thread's contexts; the last is current.
 std::vector<std::shared_ptr<Context>>& context_stack();
 
-/// CUDA_SUCCESS if the driver is initialised in this process (not its parent) and there is such a device.
-CUresult check_device(CUdevice device);
+/// CUDA_ERROR_NOT_INITIALIZED: by nobody, or in the parent only; NOT_PERMITTED: in a function that a stream
+/// called
+Status check_driver();
+/// CUDA_ERROR_INVALID_DEVICE: there is one, number 0. Also as check_driver().
+Status check_device(CUdevice device);
 
-/// The current context. CUDA_ERROR_NOT_INITIALIZED, INVALID_CONTEXT, CONTEXT_IS_DESTROYED, or its sticky
-/// error.
-CUresult current_context(std::shared_ptr<Context>& context);
+/// The current context. CUDA_ERROR_INVALID_CONTEXT, CONTEXT_IS_DESTROYED, its sticky error; also as
+/// check_driver().
+Answer<std::shared_ptr<Context>> current_context();
 
-/// A stream argument: nullptr and the two numbers that stand for default streams, or a handle; of the current
-/// context.
-CUresult find_stream(CUstream handle, const std::shared_ptr<Context>& context,
-                     std::shared_ptr<Stream>& stream);
+/// Where the live objects of a kind are, and what another handle is answered with.
+template <class Object>
+struct ObjectKind;
+#define HANDLE(object, handle, table, number, wrong_handle)           \
+  template <>                                                         \
+  struct ObjectKind<object> {                                         \
+    static constexpr CUresult wrong = wrong_handle;                   \
+    static auto& table_of(Process& process) { return process.table; } \
+  };
+#include "driver/handles.def"
+#undef HANDLE
+
+/// The live object of a handle, for the adaptor of entries, and for handles in structures.
+/// @param here  the current context, for streams, functions, arrays, textures and surfaces, which must be its
+/// own
+template <class Object>
+Answer<std::shared_ptr<Object>> find(HandleOf<Object> handle, const std::shared_ptr<Context>& = nullptr) {
+  auto object = ObjectKind<Object>::table_of(Process::instance()).find(handle);
+  if (object == nullptr) return ObjectKind<Object>::wrong;
+  return object;
+}
+template <>
+Answer<std::shared_ptr<Array>> find<Array>(CUarray handle, const std::shared_ptr<Context>& here);
+template <>
+Answer<std::shared_ptr<MipmappedArray>> find<MipmappedArray>(CUmipmappedArray handle,
+                                                             const std::shared_ptr<Context>& here);
+/// Also the two numbers that stand for default streams, and null: the legacy or the thread's own.
+template <>
+Answer<std::shared_ptr<Stream>> find<Stream>(CUstream handle, const std::shared_ptr<Context>& here);
+/// Also a CUkernel, which stands for its function; ready to be launched. CUDA_ERROR_INVALID_CONTEXT: a
+/// function of another context; NOT_SUPPORTED: it cannot run
+template <>
+Answer<std::shared_ptr<Function>> find<Function>(CUfunction handle, const std::shared_ptr<Context>& here);
+template <>
+Answer<std::shared_ptr<Texture>> find<Texture>(CUtexObject handle, const std::shared_ptr<Context>& here);
+template <>
+Answer<std::shared_ptr<Surface>> find<Surface>(CUsurfObject handle, const std::shared_ptr<Context>& here);
+
+/// Whether objects of a kind are found in the current context only.
+template <class Object>
+inline constexpr bool kIsOfContext =
+    (std::is_same_v<Object, Array> || std::is_same_v<Object, MipmappedArray> ||
+     std::is_same_v<Object, Stream> || std::is_same_v<Object, Function> || std::is_same_v<Object, Texture> ||
+     std::is_same_v<Object, Surface>);
+
+/// What null means as a stream.
+Stream& default_stream(const std::shared_ptr<Context>& here);
 
 /// While it lives, this thread runs a function of the program for a stream; such functions must not call
 /// CUDA, as a stream that waits for them could be waited for. The calls answer CUDA_ERROR_NOT_PERMITTED.

@@ -88,15 +88,16 @@ CUresult result_of(const Error& error) {
   return result_of_code(error.code);
 }
 
-CUresult sticky_result(Context& context) {
+Status sticky_result(Context& context) {
   const std::optional<Failure> fault = context.device.failure();
   if (!fault) return CUDA_SUCCESS;
   if (!context.reported.exchange(true)) fmt::print(stderr, "raddle: {}\n", fault->text);
   return result_of_fault(fault->kind);
 }
 
-CUresult result_after_wait(Context& context) {
-  return context.destroyed ? CUDA_ERROR_CONTEXT_IS_DESTROYED : sticky_result(context);
+Status result_after_wait(Context& context) {
+  if (context.destroyed) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  return sticky_result(context);
 }
 
 }  // namespace raddle::driver

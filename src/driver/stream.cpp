@@ -76,88 +76,53 @@ void Stream::order() {
 namespace entry {
 namespace {
 
-/// The stream of the current context, ready for work to be appended.
-CUresult find_ordered(CUstream handle, std::shared_ptr<Context>& context, std::shared_ptr<Stream>& stream) {
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = find_stream(handle, context, stream); result != CUDA_SUCCESS) return result;
-  stream->order();
-  return CUDA_SUCCESS;
-}
-
-CUresult find_event(CUevent handle, std::shared_ptr<Event>& event) {
-  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
-  event = Process::instance().events.find(handle);
-  return event != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-}
-
 std::optional<raddle::Event> point_of(Event& event) {
   const std::lock_guard lock(event.mutex);
   return event.recorded;
 }
 
-CUresult find_plain(CUstream handle, std::shared_ptr<Stream>& stream) {
-  std::shared_ptr<Context> context;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
-  return find_stream(handle, context, stream);
-}
-
 }  // namespace
 
-CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
-  return cuStreamCreateWithPriority(stream, flags, 0);
+Status cuStreamCreate(Here context, CUstream* stream, unsigned flags) {
+  return cuStreamCreateWithPriority(context, stream, flags, 0);
 }
 
-CUresult cuStreamCreateWithPriority(CUstream* handle, unsigned flags, int priority) {
-  if (handle == nullptr || (flags & ~STREAM_NON_BLOCKING) != 0) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+Status cuStreamCreateWithPriority(Here context, CUstream* handle, unsigned flags, int priority) {
+  if ((flags & ~STREAM_NON_BLOCKING) != 0) return CUDA_ERROR_INVALID_VALUE;
   priority = std::clamp(priority, kGreatestPriority, kLeastPriority);
-  Result<raddle::Stream> made = context->device.stream(priority);
-  if (!made) return result_of(made.error());
-  auto stream = std::make_shared<Stream>(context.get(), std::move(*made), flags, priority, false, context);
+  TRY_ASSIGN(raddle::Stream made, context->device.stream(priority));
+  auto stream = std::make_shared<Stream>(context.get(), std::move(made), flags, priority, false, context);
   if (stream->is_blocking()) {
     const std::lock_guard lock(context->mutex);
     context->blocking.push_back(stream);
   }
-  *handle = Process::instance().streams.add<CUstream>(std::move(stream));
+  *handle = Process::instance().streams.add(std::move(stream));
   return CUDA_SUCCESS;
 }
 
 // Its work goes on, and the legacy stream's rules hold for it.
-CUresult cuStreamDestroy_v2(CUstream handle) {
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Stream> stream;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = find_stream(handle, context, stream); result != CUDA_SUCCESS) return result;
-  if (Process::instance().streams.remove(handle) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+Status cuStreamDestroy_v2(Here context, In<Stream> stream) {
+  if (Process::instance().streams.remove(stream->handle) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (!stream->stream.done()) context->device.after_work([stream] {});
   return CUDA_SUCCESS;
 }
 
-CUresult cuStreamSynchronize(CUstream handle) {
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Stream> stream;
-  if (const CUresult result = find_ordered(handle, context, stream); result != CUDA_SUCCESS) return result;
+Status cuStreamSynchronize(Here context, In<Stream> stream) {
+  stream->order();
   (void)stream->stream.synchronize();
   release_pools();
   return result_after_wait(*context);
 }
 
-CUresult cuStreamQuery(CUstream handle) {
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Stream> stream;
-  if (const CUresult result = find_ordered(handle, context, stream); result != CUDA_SUCCESS) return result;
+Status cuStreamQuery(Here context, In<Stream> stream) {
+  stream->order();
   if (!stream->stream.done()) return CUDA_ERROR_NOT_READY;
   return sticky_result(*context);
 }
 
-CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned flags) {
+Status cuStreamWaitEvent(Here, In<Stream> stream, In<Event> event, unsigned flags) {
   if (flags > 1) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Stream> stream;
-  std::shared_ptr<Event> event;
-  if (const CUresult result = find_ordered(handle, context, stream); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = find_event(event_handle, event); result != CUDA_SUCCESS) return result;
+  stream->order();
   if (event->shared != nullptr) {
     stream->stream.wait(happened(event->shared));
   } else if (const auto point = point_of(*event)) {
@@ -168,35 +133,23 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned flags
   return CUDA_SUCCESS;
 }
 
-CUresult cuStreamGetPriority(CUstream handle, int* priority) {
-  std::shared_ptr<Stream> stream;
-  if (priority == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = find_plain(handle, stream); result != CUDA_SUCCESS) return result;
+Status cuStreamGetPriority(Here, In<Stream> stream, int* priority) {
   *priority = stream->priority;
   return CUDA_SUCCESS;
 }
 
-CUresult cuStreamGetFlags(CUstream handle, unsigned* flags) {
-  std::shared_ptr<Stream> stream;
-  if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = find_plain(handle, stream); result != CUDA_SUCCESS) return result;
+Status cuStreamGetFlags(Here, In<Stream> stream, unsigned* flags) {
   *flags = stream->flags;
   return CUDA_SUCCESS;
 }
 
-CUresult cuStreamGetCtx(CUstream handle, CUcontext* context) {
-  std::shared_ptr<Stream> stream;
-  if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = find_plain(handle, stream); result != CUDA_SUCCESS) return result;
+Status cuStreamGetCtx(Here, In<Stream> stream, CUcontext* context) {
   *context = stream->context->handle;
   return CUDA_SUCCESS;
 }
 
-CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
-  if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Stream> stream;
-  if (const CUresult result = find_ordered(handle, context, stream); result != CUDA_SUCCESS) return result;
+Status cuLaunchHostFunc(Here context, In<Stream> stream, CUhostFn function, void* data) {
+  stream->order();
   // Functions of this kind do not run once the context has failed; callbacks do.
   stream->stream.call([context = context.get(), function, data] {
     const InCallback scope;
@@ -205,44 +158,41 @@ CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback, void* data, unsigned flags) {
-  if (callback == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Stream> stream;
-  if (const CUresult result = find_ordered(handle, context, stream); result != CUDA_SUCCESS) return result;
+// Takes the handle as it is, for the callback gets it again.
+Status cuStreamAddCallback(Here context, CUstream handle, CUstreamCallback callback, void* data,
+                           unsigned flags) {
+  if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  TRY_ASSIGN(const std::shared_ptr<Stream> stream, find<Stream>(handle, context));
+  stream->order();
   stream->stream.call([context = context.get(), handle, callback, data] {
     const bool is_over = context->device.cancelled();
-    const CUresult status = is_over ? CUDA_ERROR_CONTEXT_IS_DESTROYED : sticky_result(*context);
+    const CUresult status = is_over ? CUDA_ERROR_CONTEXT_IS_DESTROYED : sticky_result(*context).error();
     const InCallback scope;
     callback(handle, status, data);
   });
   return CUDA_SUCCESS;
 }
 
-CUresult cuEventCreate(CUevent* handle, unsigned flags) {
+Status cuEventCreate(Here context, CUevent* handle, unsigned flags) {
   constexpr unsigned kKnown = EVENT_BLOCKING_SYNC | EVENT_DISABLE_TIMING;
-  if (handle == nullptr || (flags & ~(kKnown | EVENT_INTERPROCESS)) != 0) return CUDA_ERROR_INVALID_VALUE;
+  if ((flags & ~(kKnown | EVENT_INTERPROCESS)) != 0) return CUDA_ERROR_INVALID_VALUE;
   const bool shared = (flags & EVENT_INTERPROCESS) != 0;
   if (shared && (flags & EVENT_DISABLE_TIMING) == 0) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
   auto event = std::make_shared<Event>();
   if (shared && (event->shared = SharedEvent::create()) == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
-  event->context = std::move(context);
+  event->context = context;
   event->flags = flags;
-  *handle = Process::instance().events.add<CUevent>(std::move(event));
+  *handle = Process::instance().events.add(std::move(event));
   return CUDA_SUCCESS;
 }
 
-CUresult cuEventRecord(CUevent event, CUstream stream) { return cuEventRecordWithFlags(event, stream, 0); }
+Status cuEventRecord(Here context, In<Event> event, In<Stream> stream) {
+  return cuEventRecordWithFlags(context, event, stream, 0);
+}
 
-CUresult cuEventRecordWithFlags(CUevent event_handle, CUstream handle, unsigned flags) {
+Status cuEventRecordWithFlags(Here context, In<Event> event, In<Stream> stream, unsigned flags) {
   if (flags > 1) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Stream> stream;
-  std::shared_ptr<Event> event;
-  if (const CUresult result = find_event(event_handle, event); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = find_ordered(handle, context, stream); result != CUDA_SUCCESS) return result;
+  stream->order();
   if (event->context != context) return CUDA_ERROR_INVALID_HANDLE;
   if (event->shared != nullptr) {
     // Also where the context has failed, so that no other process waits forever.
@@ -257,9 +207,7 @@ CUresult cuEventRecordWithFlags(CUevent event_handle, CUstream handle, unsigned 
   return CUDA_SUCCESS;
 }
 
-CUresult cuEventQuery(CUevent handle) {
-  std::shared_ptr<Event> event;
-  if (const CUresult result = find_event(handle, event); result != CUDA_SUCCESS) return result;
+Status cuEventQuery(In<Event> event) {
   const auto point = point_of(*event);
   const bool waits = event->shared != nullptr ? !event->shared->has_happened(event->shared->recorded())
                                               : point && !point->done();
@@ -267,9 +215,7 @@ CUresult cuEventQuery(CUevent handle) {
   return sticky_result(*event->context);
 }
 
-CUresult cuEventSynchronize(CUevent handle) {
-  std::shared_ptr<Event> event;
-  if (const CUresult result = find_event(handle, event); result != CUDA_SUCCESS) return result;
+Status cuEventSynchronize(In<Event> event) {
   if (event->shared != nullptr) {
     const std::uint64_t record = event->shared->recorded();
     constexpr auto kPause = std::chrono::microseconds(50);
@@ -281,16 +227,12 @@ CUresult cuEventSynchronize(CUevent handle) {
   return result_after_wait(*event->context);
 }
 
-CUresult cuEventDestroy_v2(CUevent handle) {
-  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
-  return Process::instance().events.remove(handle) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+Status cuEventDestroy_v2(In<Event> event) {
+  return Process::instance().events.remove(event->handle) != nullptr ? CUDA_SUCCESS
+                                                                     : CUDA_ERROR_INVALID_HANDLE;
 }
 
-CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start_handle, CUevent end_handle) {
-  if (milliseconds == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Event> start, end;
-  if (const CUresult result = find_event(start_handle, start); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = find_event(end_handle, end); result != CUDA_SUCCESS) return result;
+Status cuEventElapsedTime_v2(float* milliseconds, In<Event> start, In<Event> end) {
   const auto from = point_of(*start), to = point_of(*end);
   if (!from || !to || ((start->flags | end->flags) & EVENT_DISABLE_TIMING) != 0)
     return CUDA_ERROR_INVALID_HANDLE;
@@ -299,7 +241,7 @@ CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start_handle, CUeven
   return CUDA_SUCCESS;
 }
 
-CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
+Status cuEventElapsedTime(float* milliseconds, In<Event> start, In<Event> end) {
   return cuEventElapsedTime_v2(milliseconds, start, end);
 }
 

@@ -8,14 +8,8 @@
 namespace raddle::driver::entry {
 namespace {
 
-CUresult find(CUstream handle, std::shared_ptr<Stream>& stream) {
-  std::shared_ptr<Context> context;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
-  return find_stream(handle, context, stream);
-}
-
 /// CUDA_ERROR_INVALID_VALUE for what is no attribute of streams, or no value of one.
-CUresult check_attribute(int attribute, const CUstreamAttrValue* value) {
+Status check_attribute(int attribute, const CUstreamAttrValue* value) {
   constexpr int kPolicyLast = 4;  // auto, spin, yield, blocking
   switch (attribute) {
     case STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW:  // no cache has a part that can be set aside: windows are
@@ -36,51 +30,35 @@ CUresult check_attribute(int attribute, const CUstreamAttrValue* value) {
   }
 }
 
-CUresult not_captured(CUstream handle, int* status) {
-  if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Stream> stream;
-  if (const CUresult result = find(handle, stream); result != CUDA_SUCCESS) return result;
+Status not_captured(int* status) {
   *status = kNotCaptured;
   return CUDA_SUCCESS;
 }
 
 }  // namespace
 
-CUresult cuStreamGetId(CUstream handle, unsigned long long* id) {
-  std::shared_ptr<Stream> stream;
-  if (id == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = find(handle, stream); result != CUDA_SUCCESS) return result;
+Status cuStreamGetId(Here, In<Stream> stream, unsigned long long* id) {
   *id = stream->id;
   return CUDA_SUCCESS;
 }
 
-CUresult cuStreamGetDevice(CUstream handle, CUdevice* device) {
-  std::shared_ptr<Stream> stream;
-  if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = find(handle, stream); result != CUDA_SUCCESS) return result;
+Status cuStreamGetDevice(Here, In<Stream>, CUdevice* device) {
   *device = 0;
   return CUDA_SUCCESS;
 }
 
-CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* context, CUgreenCtx* green) {
-  if (context == nullptr || green == nullptr) return CUDA_ERROR_INVALID_VALUE;
+Status cuStreamGetCtx_v2(Here here, In<Stream> stream, CUcontext* context, CUgreenCtx* green) {
   *green = nullptr;  // streams of parts of devices are not there
-  return cuStreamGetCtx(handle, context);
+  return cuStreamGetCtx(here, stream, context);
 }
 
-CUresult cuStreamGetGreenCtx(CUstream handle, CUgreenCtx* green) {
-  std::shared_ptr<Stream> stream;
-  if (green == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = find(handle, stream); result != CUDA_SUCCESS) return result;
+Status cuStreamGetGreenCtx(Here, In<Stream>, CUgreenCtx* green) {
   *green = nullptr;
   return CUDA_SUCCESS;
 }
 
-CUresult cuStreamGetAttribute(CUstream handle, int attribute, CUstreamAttrValue* value) {
-  std::shared_ptr<Stream> stream;
-  if (value == nullptr || check_attribute(attribute, nullptr) != CUDA_SUCCESS)
-    return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = find(handle, stream); result != CUDA_SUCCESS) return result;
+Status cuStreamGetAttribute(Here, In<Stream> stream, int attribute, CUstreamAttrValue* value) {
+  TRY(check_attribute(attribute, nullptr));
   const std::lock_guard lock(stream->mutex);
   *value = {};
   if (const auto found = stream->attributes.find(attribute); found != stream->attributes.end())
@@ -94,11 +72,8 @@ CUresult cuStreamGetAttribute(CUstream handle, int attribute, CUstreamAttrValue*
   return CUDA_SUCCESS;
 }
 
-CUresult cuStreamSetAttribute(CUstream handle, int attribute, const CUstreamAttrValue* value) {
-  std::shared_ptr<Stream> stream;
-  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_attribute(attribute, value); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = find(handle, stream); result != CUDA_SUCCESS) return result;
+Status cuStreamSetAttribute(Here, In<Stream> stream, int attribute, const CUstreamAttrValue* value) {
+  TRY(check_attribute(attribute, value));
   const std::lock_guard lock(stream->mutex);
   if (attribute == STREAM_ATTRIBUTE_PRIORITY) {
     stream->set_priority(value->number);
@@ -108,10 +83,7 @@ CUresult cuStreamSetAttribute(CUstream handle, int attribute, const CUstreamAttr
   return CUDA_SUCCESS;
 }
 
-CUresult cuStreamCopyAttributes(CUstream to_handle, CUstream from_handle) {
-  std::shared_ptr<Stream> to, from;
-  if (const CUresult result = find(to_handle, to); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = find(from_handle, from); result != CUDA_SUCCESS) return result;
+Status cuStreamCopyAttributes(Here, In<Stream> to, In<Stream> from) {
   if (to == from) return CUDA_SUCCESS;
   const std::scoped_lock lock(to->mutex, from->mutex);
   to->attributes = from->attributes;
@@ -119,26 +91,25 @@ CUresult cuStreamCopyAttributes(CUstream to_handle, CUstream from_handle) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuStreamIsCapturing(CUstream stream, int* status) { return not_captured(stream, status); }
+Status cuStreamIsCapturing(Here, In<Stream>, int* status) { return not_captured(status); }
 
 // Numbers, graphs and dependencies are given for streams that are being captured only.
-CUresult cuStreamGetCaptureInfo(CUstream stream, int* status, unsigned long long*) {
-  return not_captured(stream, status);
+Status cuStreamGetCaptureInfo(Here, In<Stream>, int* status, unsigned long long*) {
+  return not_captured(status);
 }
-CUresult cuStreamGetCaptureInfo_v2(CUstream stream, int* status, unsigned long long*, void**, const void**,
-                                   std::size_t*) {
-  return not_captured(stream, status);
+Status cuStreamGetCaptureInfo_v2(Here, In<Stream>, int* status, unsigned long long*, void**, const void**,
+                                 std::size_t*) {
+  return not_captured(status);
 }
-CUresult cuStreamGetCaptureInfo_v3(CUstream stream, int* status, unsigned long long*, void**, const void**,
-                                   const void**, std::size_t*) {
-  return not_captured(stream, status);
+Status cuStreamGetCaptureInfo_v3(Here, In<Stream>, int* status, unsigned long long*, void**, const void**,
+                                 const void**, std::size_t*) {
+  return not_captured(status);
 }
 
-CUresult cuThreadExchangeStreamCaptureMode(int* mode) {
+Status cuThreadExchangeStreamCaptureMode(int* mode) {
   constexpr int kRelaxed = 2;
   thread_local int current = 0;  // global
-  if (mode == nullptr || *mode < 0 || *mode > kRelaxed) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+  if (*mode < 0 || *mode > kRelaxed) return CUDA_ERROR_INVALID_VALUE;
   std::swap(*mode, current);
   return CUDA_SUCCESS;
 }

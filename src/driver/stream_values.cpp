@@ -34,7 +34,7 @@ struct Operation {
   unsigned flags;
 };
 
-CUresult check(const std::shared_ptr<Context>& context, const Operation& operation) {
+Status check(const std::shared_ptr<Context>& context, const Operation& operation) {
   if (operation.kind == Operation::nothing) return CUDA_SUCCESS;
   AddressInfo info;
   if (operation.address == 0 || operation.address % operation.bytes != 0 ||
@@ -50,7 +50,7 @@ CUresult check(const std::shared_ptr<Context>& context, const Operation& operati
   return (operation.flags & ~known) == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult append(const std::shared_ptr<Context>& context, raddle::Stream& stream, const Operation& operation) {
+Status append(const std::shared_ptr<Context>& context, raddle::Stream& stream, const Operation& operation) {
   if (operation.kind == Operation::wait) {
     stream.wait({reinterpret_cast<void*>(operation.address), operation.bytes, comparison_of(operation.flags),
                  operation.value});
@@ -59,45 +59,29 @@ CUresult append(const std::shared_ptr<Context>& context, raddle::Stream& stream,
     RowFill fill{{operation.address}, operation.value, operation.bytes, 1};
     if (find_address(context, operation.address, info) && info.context != nullptr)
       fill.device = &info.context->device;
-    if (const Result<void> done = stream.fill(fill); !done) return result_of(done.error());
+    TRY(stream.fill(fill));
   }
   return CUDA_SUCCESS;
 }
 
-CUresult append_all(CUstream handle, const std::vector<Operation>& operations) {
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Stream> stream;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = find_stream(handle, context, stream); result != CUDA_SUCCESS) return result;
-  for (const Operation& operation : operations)
-    if (const CUresult result = check(context, operation); result != CUDA_SUCCESS) return result;
-  stream->order();
-  for (const Operation& operation : operations)
-    if (const CUresult result = append(context, stream->stream, operation); result != CUDA_SUCCESS)
-      return result;
+Status append_all(const std::shared_ptr<Context>& context, Stream& stream,
+                  const std::vector<Operation>& operations) {
+  for (const Operation& operation : operations) TRY(check(context, operation));
+  stream.order();
+  for (const Operation& operation : operations) TRY(append(context, stream.stream, operation));
   return CUDA_SUCCESS;
 }
 
 /// Writes have a fence in front of them; only the first form of the calls can do without.
-CUresult check_write_flags(unsigned flags, bool first_form) {
+Status check_write_flags(unsigned flags, bool first_form) {
   return flags == 0 || (first_form && flags == WRITE_VALUE_NO_BARRIER) ? CUDA_SUCCESS
                                                                        : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult wait(CUstream stream, unsigned bytes, CUdeviceptr address, std::uint64_t value, unsigned flags) {
-  return append_all(stream, {{Operation::wait, bytes, address, value, flags}});
-}
-CUresult write(CUstream stream, unsigned bytes, CUdeviceptr address, std::uint64_t value, unsigned flags,
-               bool first_form) {
-  const CUresult result = check_write_flags(flags, first_form);
-  return result != CUDA_SUCCESS ? result
-                                : append_all(stream, {{Operation::write, bytes, address, value, flags}});
-}
-
-CUresult batch(CUstream stream, unsigned count, const CUstreamBatchMemOpParams* parameters, unsigned flags,
-               bool first_form) {
+Answer<std::vector<Operation>> read_batch(unsigned count, const CUstreamBatchMemOpParams* parameters,
+                                          unsigned flags, bool first_form) {
   constexpr unsigned kMost = 256;
-  if (parameters == nullptr || count == 0 || count > kMost || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (count == 0 || count > kMost || flags != 0) return CUDA_ERROR_INVALID_VALUE;
   std::vector<Operation> operations;
   for (const CUstreamBatchMemOpParams* each = parameters; each != parameters + count; ++each) {
     const auto& [operation, address, value, operation_flags, alias] = each->value;
@@ -109,8 +93,7 @@ CUresult batch(CUstream stream, unsigned count, const CUstreamBatchMemOpParams* 
         break;
       case MEM_OP_WRITE_VALUE_32:
       case MEM_OP_WRITE_VALUE_64:
-        if (const CUresult result = check_write_flags(operation_flags, first_form); result != CUDA_SUCCESS)
-          return result;
+        TRY(check_write_flags(operation_flags, first_form));
         operations.push_back({Operation::write, operation == MEM_OP_WRITE_VALUE_32 ? 4u : 8u, address, value,
                               operation_flags});
         break;
@@ -124,46 +107,60 @@ CUresult batch(CUstream stream, unsigned count, const CUstreamBatchMemOpParams* 
         return CUDA_ERROR_INVALID_VALUE;
     }
   }
-  return append_all(stream, operations);
+  return operations;
 }
 
 }  // namespace
 
 namespace entry {
 
-CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr address, std::uint32_t value, unsigned flags) {
-  return wait(stream, 4, address, value, flags);
+Status cuStreamWaitValue32(Here context, In<Stream> stream, CUdeviceptr address, std::uint32_t value,
+                           unsigned flags) {
+  return append_all(context, *stream, {{Operation::wait, 4, address, value, flags}});
 }
-CUresult cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr address, std::uint32_t value, unsigned flags) {
-  return wait(stream, 4, address, value, flags);
+Status cuStreamWaitValue32_v2(Here context, In<Stream> stream, CUdeviceptr address, std::uint32_t value,
+                              unsigned flags) {
+  return append_all(context, *stream, {{Operation::wait, 4, address, value, flags}});
 }
-CUresult cuStreamWaitValue64(CUstream stream, CUdeviceptr address, std::uint64_t value, unsigned flags) {
-  return wait(stream, 8, address, value, flags);
+Status cuStreamWaitValue64(Here context, In<Stream> stream, CUdeviceptr address, std::uint64_t value,
+                           unsigned flags) {
+  return append_all(context, *stream, {{Operation::wait, 8, address, value, flags}});
 }
-CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr address, std::uint64_t value, unsigned flags) {
-  return wait(stream, 8, address, value, flags);
-}
-
-CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr address, std::uint32_t value, unsigned flags) {
-  return write(stream, 4, address, value, flags, true);
-}
-CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr address, std::uint32_t value, unsigned flags) {
-  return write(stream, 4, address, value, flags, false);
-}
-CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr address, std::uint64_t value, unsigned flags) {
-  return write(stream, 8, address, value, flags, true);
-}
-CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, std::uint64_t value, unsigned flags) {
-  return write(stream, 8, address, value, flags, false);
+Status cuStreamWaitValue64_v2(Here context, In<Stream> stream, CUdeviceptr address, std::uint64_t value,
+                              unsigned flags) {
+  return append_all(context, *stream, {{Operation::wait, 8, address, value, flags}});
 }
 
-CUresult cuStreamBatchMemOp(CUstream stream, unsigned count, CUstreamBatchMemOpParams* parameters,
+Status cuStreamWriteValue32(Here context, In<Stream> stream, CUdeviceptr address, std::uint32_t value,
                             unsigned flags) {
-  return batch(stream, count, parameters, flags, true);
+  TRY(check_write_flags(flags, true));
+  return append_all(context, *stream, {{Operation::write, 4, address, value, flags}});
 }
-CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned count, CUstreamBatchMemOpParams* parameters,
+Status cuStreamWriteValue32_v2(Here context, In<Stream> stream, CUdeviceptr address, std::uint32_t value,
                                unsigned flags) {
-  return batch(stream, count, parameters, flags, false);
+  TRY(check_write_flags(flags, false));
+  return append_all(context, *stream, {{Operation::write, 4, address, value, flags}});
+}
+Status cuStreamWriteValue64(Here context, In<Stream> stream, CUdeviceptr address, std::uint64_t value,
+                            unsigned flags) {
+  TRY(check_write_flags(flags, true));
+  return append_all(context, *stream, {{Operation::write, 8, address, value, flags}});
+}
+Status cuStreamWriteValue64_v2(Here context, In<Stream> stream, CUdeviceptr address, std::uint64_t value,
+                               unsigned flags) {
+  TRY(check_write_flags(flags, false));
+  return append_all(context, *stream, {{Operation::write, 8, address, value, flags}});
+}
+
+Status cuStreamBatchMemOp(Here context, In<Stream> stream, unsigned count,
+                          CUstreamBatchMemOpParams* parameters, unsigned flags) {
+  TRY_ASSIGN(const auto operations, read_batch(count, parameters, flags, true));
+  return append_all(context, *stream, operations);
+}
+Status cuStreamBatchMemOp_v2(Here context, In<Stream> stream, unsigned count,
+                             CUstreamBatchMemOpParams* parameters, unsigned flags) {
+  TRY_ASSIGN(const auto operations, read_batch(count, parameters, flags, false));
+  return append_all(context, *stream, operations);
 }
 
 }  // namespace entry

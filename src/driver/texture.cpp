@@ -53,7 +53,7 @@ std::optional<ChannelType> channel_type(CUarray_format format) {
   return std::nullopt;
 }
 
-CUresult make_format(CUarray_format format, unsigned channels, TexelFormat& made) {
+Status make_format(CUarray_format format, unsigned channels, TexelFormat& made) {
   const std::optional<ChannelType> type = channel_type(format);
   if (!type) return CUDA_ERROR_NOT_SUPPORTED;
   if (channels != 1 && channels != 2 && channels != 4) return CUDA_ERROR_INVALID_VALUE;
@@ -63,7 +63,7 @@ CUresult make_format(CUarray_format format, unsigned channels, TexelFormat& made
 
 /// A view's format: ones, twos and fours of u8, s8, u16, s16, u32, s32, f16, f32. Block-compressed ones are
 /// not there.
-CUresult view_format(CUresourceViewFormat format, TexelFormat& made) {
+Status view_format(CUresourceViewFormat format, TexelFormat& made) {
   static constexpr ChannelType kTypes[] = {
       ChannelType::unsigned8,  ChannelType::signed8,  ChannelType::unsigned16, ChannelType::signed16,
       ChannelType::unsigned32, ChannelType::signed32, ChannelType::float16,    ChannelType::float32};
@@ -84,33 +84,28 @@ ImageLevel level_of(const Array& array) {
           static_cast<std::uint32_t>(array.layout.slices)};
 }
 
-CUresult describe(const CUDA_ARRAY3D_DESCRIPTOR& d, Image& image) {
+Status describe(const CUDA_ARRAY3D_DESCRIPTOR& d, Image& image) {
   image.layered = (d.Flags & ARRAY3D_LAYERED) != 0;
   image.cube = (d.Flags & ARRAY3D_CUBEMAP) != 0;
   image.dimensions = d.Height == 0 ? 1 : d.Depth == 0 || image.layered || image.cube ? 2 : 3;
   return make_format(d.Format, d.NumChannels, image.format);
 }
 
-CUresult image_of_arrays(TextureObject& object, Image& image) {
+Status image_of_arrays(const std::shared_ptr<Context>& context, TextureObject& object, Image& image) {
   if (object.resource.resType == RESOURCE_TYPE_ARRAY) {
-    if (const CUresult result = find_array(object.resource.res.array.hArray, object.array);
-        result != CUDA_SUCCESS)
-      return result;
+    TRY_ASSIGN(object.array, find<Array>(object.resource.res.array.hArray, context));
     image.levels[0] = level_of(*object.array);
     return describe(object.array->descriptor, image);
   }
-  const CUmipmappedArray handle = object.resource.res.mipmap.hMipmappedArray;
-  if (const CUresult result = find_mipmapped_array(handle, object.mipmap); result != CUDA_SUCCESS)
-    return result;
+  TRY_ASSIGN(object.mipmap, find<MipmappedArray>(object.resource.res.mipmap.hMipmappedArray, context));
   image.level_count = static_cast<unsigned>(object.mipmap->levels.size());
   for (unsigned i = 0; i < image.level_count; ++i) image.levels[i] = level_of(*object.mipmap->levels[i]);
   return describe(object.mipmap->levels[0]->descriptor, image);
 }
 
-CUresult image_of_linear(const CUDA_RESOURCE_DESC& resource, Image& image) {
+Status image_of_linear(const CUDA_RESOURCE_DESC& resource, Image& image) {
   const auto& r = resource.res.linear;
-  if (const CUresult result = make_format(r.format, r.numChannels, image.format); result != CUDA_SUCCESS)
-    return result;
+  TRY(make_format(r.format, r.numChannels, image.format));
   const std::size_t texels = r.sizeInBytes / image.format.bytes();
   if (r.devPtr == 0 || r.devPtr % kTextureAlignment != 0 || texels == 0 ||
       texels > static_cast<std::size_t>(array_limits::kLinearWidth1d))
@@ -121,10 +116,9 @@ CUresult image_of_linear(const CUDA_RESOURCE_DESC& resource, Image& image) {
   return CUDA_SUCCESS;
 }
 
-CUresult image_of_pitched(const CUDA_RESOURCE_DESC& resource, Image& image) {
+Status image_of_pitched(const CUDA_RESOURCE_DESC& resource, Image& image) {
   const auto& r = resource.res.pitch2D;
-  if (const CUresult result = make_format(r.format, r.numChannels, image.format); result != CUDA_SUCCESS)
-    return result;
+  TRY(make_format(r.format, r.numChannels, image.format));
   if (r.devPtr == 0 || r.devPtr % kTextureAlignment != 0 || r.pitchInBytes % kPitchAlignment != 0 ||
       r.width == 0 || r.height == 0 || r.width > static_cast<std::size_t>(array_limits::kLinearWidth2d) ||
       r.height > static_cast<std::size_t>(array_limits::kLinearHeight2d) ||
@@ -141,11 +135,11 @@ CUresult image_of_pitched(const CUDA_RESOURCE_DESC& resource, Image& image) {
   return CUDA_SUCCESS;
 }
 
-CUresult image_of(TextureObject& object, Image& image) {
+Status image_of(const std::shared_ptr<Context>& context, TextureObject& object, Image& image) {
   switch (object.resource.resType) {
     case RESOURCE_TYPE_ARRAY:
     case RESOURCE_TYPE_MIPMAPPED_ARRAY:
-      return image_of_arrays(object, image);
+      return image_of_arrays(context, object, image);
     case RESOURCE_TYPE_LINEAR:
       return image_of_linear(object.resource, image);
     case RESOURCE_TYPE_PITCH2D:
@@ -155,11 +149,10 @@ CUresult image_of(TextureObject& object, Image& image) {
 }
 
 /// Narrows an image to a view of it: some of its levels and layers, another format of the same size.
-CUresult apply_view(const CUDA_RESOURCE_VIEW_DESC& view, Image& image) {
+Status apply_view(const CUDA_RESOURCE_VIEW_DESC& view, Image& image) {
   const ImageLevel& whole = image.levels[0];
   const auto fits = [](std::size_t wanted, std::uint32_t extent) { return wanted == 0 || wanted == extent; };
-  if (view.format != RES_VIEW_FORMAT_NONE)
-    if (const CUresult result = view_format(view.format, image.format); result != CUDA_SUCCESS) return result;
+  if (view.format != RES_VIEW_FORMAT_NONE) TRY(view_format(view.format, image.format));
   if (!fits(view.width, whole.width) || !fits(view.height, whole.height) || !fits(view.depth, whole.slices) ||
       view.firstMipmapLevel > view.lastMipmapLevel || view.lastMipmapLevel >= image.level_count ||
       view.firstLayer > view.lastLayer || (view.lastLayer != 0 && !image.layered && !image.cube) ||
@@ -177,7 +170,7 @@ CUresult apply_view(const CUDA_RESOURCE_VIEW_DESC& view, Image& image) {
   return CUDA_SUCCESS;
 }
 
-CUresult sampler_of(const CUDA_TEXTURE_DESC& d, const Image& image, Sampler& sampler) {
+Status sampler_of(const CUDA_TEXTURE_DESC& d, const Image& image, Sampler& sampler) {
   constexpr unsigned kKnown = TRSF_READ_AS_INTEGER | TRSF_NORMALIZED_COORDINATES | TRSF_SRGB |
                               TRSF_DISABLE_TRILINEAR_OPTIMIZATION | TRSF_SEAMLESS_CUBEMAP;
   if ((d.flags & ~kKnown) != 0 || d.filterMode < FILTER_POINT || d.filterMode > FILTER_LINEAR ||
@@ -204,130 +197,113 @@ CUresult sampler_of(const CUDA_TEXTURE_DESC& d, const Image& image, Sampler& sam
   return CUDA_SUCCESS;
 }
 
-using Objects = std::map<std::uint64_t, std::shared_ptr<const TextureObject>>;
-
-/// The object of a handle, in the current context.
-CUresult find_object(Objects Context::* objects, std::uint64_t handle, std::shared_ptr<Context>& context,
-                     std::shared_ptr<const TextureObject>& object) {
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
-  const std::lock_guard lock(context->mutex);
-  const auto found = (*context.*objects).find(handle);
-  if (found == (*context.*objects).end()) return CUDA_ERROR_INVALID_VALUE;
-  object = found->second;
-  return CUDA_SUCCESS;
+/// The object of a handle in a context.
+template <class Object>
+Answer<std::shared_ptr<Object>> find_in(Context& context,
+                                        std::map<std::uint64_t, std::shared_ptr<Object>>& objects,
+                                        std::uint64_t handle) {
+  const std::lock_guard lock(context.mutex);
+  const auto found = objects.find(handle);
+  if (found == objects.end()) return CUDA_ERROR_INVALID_VALUE;
+  return found->second;
 }
 
-template <class Handle>
-CUresult end_object(Objects Context::* objects, std::uint64_t handle) {
-  std::shared_ptr<Context> context;
-  std::shared_ptr<const TextureObject> object;
-  if (const CUresult result = find_object(objects, handle, context, object); result != CUDA_SUCCESS)
-    return result;
+template <class Object>
+CUtexObject add_to(Context& context, std::map<std::uint64_t, std::shared_ptr<Object>>& objects,
+                   std::shared_ptr<Object> object, std::uint64_t handle) {
+  const std::lock_guard lock(context.mutex);
+  object->handle = handle;
+  objects[handle] = std::move(object);
+  return handle;
+}
+
+/// @tparam Handle  the runtime's
+template <class Handle, class Object>
+Status end(Context& context, std::map<std::uint64_t, std::shared_ptr<Object>>& objects,
+           const std::shared_ptr<Object>& object) {
   {
-    const std::lock_guard lock(context->mutex);
-    if ((*context.*objects).erase(handle) == 0) return CUDA_ERROR_INVALID_VALUE;  // another thread was faster
+    const std::lock_guard lock(context.mutex);
+    if (objects.erase(object->handle) == 0) return CUDA_ERROR_INVALID_VALUE;  // another thread was faster
   }
   // Programs end an object right after the launch that uses it: work that was given before still finds it.
-  context->device.after_work(
-      [&device = context->device, handle, object] { (void)device.destroy(Handle{handle}); });
+  context.device.after_work(
+      [&device = context.device, object] { (void)device.destroy(Handle{object->handle}); });
   return CUDA_SUCCESS;
 }
 
 }  // namespace
 
+template <>
+Answer<std::shared_ptr<Texture>> find<Texture>(CUtexObject handle, const std::shared_ptr<Context>& here) {
+  return find_in(*here, here->textures, handle);
+}
+template <>
+Answer<std::shared_ptr<Surface>> find<Surface>(CUsurfObject handle, const std::shared_ptr<Context>& here) {
+  return find_in(*here, here->surfaces, handle);
+}
+
 namespace entry {
 
-CUresult cuTexObjectCreate(CUtexObject* handle, const CUDA_RESOURCE_DESC* resource,
-                           const CUDA_TEXTURE_DESC* descriptor, const CUDA_RESOURCE_VIEW_DESC* view) {
-  if (handle == nullptr || resource == nullptr || descriptor == nullptr || resource->flags != 0)
-    return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
-  auto object = std::make_shared<TextureObject>();
-  object->resource = *resource;
-  object->texture = *descriptor;
-  object->has_view = view != nullptr;
-  if (view != nullptr) object->view = *view;
+Status cuTexObjectCreate(Here context, CUtexObject* handle, const CUDA_RESOURCE_DESC* resource,
+                         const CUDA_TEXTURE_DESC* descriptor, const CUDA_RESOURCE_VIEW_DESC* view) {
+  if (resource->flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  auto texture = std::make_shared<Texture>();
+  texture->resource = *resource;
+  texture->texture = *descriptor;
+  texture->has_view = view != nullptr;
+  if (view != nullptr) texture->view = *view;
   Image image;
   Sampler sampler;
-  if (const CUresult result = image_of(*object, image); result != CUDA_SUCCESS) return result;
-  const bool of_arrays = object->array != nullptr || object->mipmap != nullptr;
+  TRY(image_of(context, *texture, image));
+  const bool of_arrays = texture->array != nullptr || texture->mipmap != nullptr;
   if (view != nullptr && !of_arrays) return CUDA_ERROR_INVALID_VALUE;
-  if (view != nullptr)
-    if (const CUresult result = apply_view(*view, image); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = sampler_of(*descriptor, image, sampler); result != CUDA_SUCCESS) return result;
-  if (object->mipmap != nullptr && !sampler.normalized_coordinates) return CUDA_ERROR_INVALID_VALUE;
-  const Result<TextureHandle> made = context->device.create_texture(image, sampler);
-  if (!made) return result_of(made.error());
-  const std::lock_guard lock(context->mutex);
-  context->textures[made->value] = std::move(object);
-  *handle = made->value;
+  if (view != nullptr) TRY(apply_view(*view, image));
+  TRY(sampler_of(*descriptor, image, sampler));
+  if (texture->mipmap != nullptr && !sampler.normalized_coordinates) return CUDA_ERROR_INVALID_VALUE;
+  TRY_ASSIGN(const TextureHandle made, context->device.create_texture(image, sampler));
+  *handle = add_to(*context, context->textures, std::move(texture), made.value);
   return CUDA_SUCCESS;
 }
 
-CUresult cuTexObjectDestroy(CUtexObject texture) {
-  return end_object<TextureHandle>(&Context::textures, texture);
+Status cuTexObjectDestroy(Here context, In<Texture> texture) {
+  return end<TextureHandle>(*context, context->textures, texture);
 }
 
-CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC* resource, CUtexObject texture) {
-  if (resource == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  std::shared_ptr<const TextureObject> object;
-  const CUresult result = find_object(&Context::textures, texture, context, object);
-  if (result == CUDA_SUCCESS) *resource = object->resource;
-  return result;
-}
-
-CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC* descriptor, CUtexObject texture) {
-  if (descriptor == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  std::shared_ptr<const TextureObject> object;
-  const CUresult result = find_object(&Context::textures, texture, context, object);
-  if (result == CUDA_SUCCESS) *descriptor = object->texture;
-  return result;
-}
-
-CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC* view, CUtexObject texture) {
-  if (view == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  std::shared_ptr<const TextureObject> object;
-  const CUresult result = find_object(&Context::textures, texture, context, object);
-  if (result != CUDA_SUCCESS) return result;
-  if (!object->has_view) return CUDA_ERROR_INVALID_VALUE;
-  *view = object->view;
+Status cuTexObjectGetResourceDesc(Here, CUDA_RESOURCE_DESC* resource, In<Texture> texture) {
+  *resource = texture->resource;
   return CUDA_SUCCESS;
 }
 
-CUresult cuSurfObjectCreate(CUsurfObject* handle, const CUDA_RESOURCE_DESC* resource) {
-  if (handle == nullptr || resource == nullptr || resource->flags != 0 ||
-      resource->resType != RESOURCE_TYPE_ARRAY)
-    return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
-  auto object = std::make_shared<TextureObject>();
-  object->resource = *resource;
+Status cuTexObjectGetTextureDesc(Here, CUDA_TEXTURE_DESC* descriptor, In<Texture> texture) {
+  *descriptor = texture->texture;
+  return CUDA_SUCCESS;
+}
+
+Status cuTexObjectGetResourceViewDesc(Here, CUDA_RESOURCE_VIEW_DESC* view, In<Texture> texture) {
+  if (!texture->has_view) return CUDA_ERROR_INVALID_VALUE;
+  *view = texture->view;
+  return CUDA_SUCCESS;
+}
+
+Status cuSurfObjectCreate(Here context, CUsurfObject* handle, const CUDA_RESOURCE_DESC* resource) {
+  if (resource->flags != 0 || resource->resType != RESOURCE_TYPE_ARRAY) return CUDA_ERROR_INVALID_VALUE;
+  auto surface = std::make_shared<Surface>();
+  surface->resource = *resource;
   Image image;
-  if (const CUresult result = image_of(*object, image); result != CUDA_SUCCESS) return result;
-  if ((object->array->descriptor.Flags & ARRAY3D_SURFACE_LDST) == 0) return CUDA_ERROR_INVALID_VALUE;
-  const Result<SurfaceHandle> made = context->device.create_surface(image);
-  if (!made) return result_of(made.error());
-  const std::lock_guard lock(context->mutex);
-  context->surfaces[made->value] = std::move(object);
-  *handle = made->value;
+  TRY(image_of(context, *surface, image));
+  if ((surface->array->descriptor.Flags & ARRAY3D_SURFACE_LDST) == 0) return CUDA_ERROR_INVALID_VALUE;
+  TRY_ASSIGN(const SurfaceHandle made, context->device.create_surface(image));
+  *handle = add_to(*context, context->surfaces, std::move(surface), made.value);
   return CUDA_SUCCESS;
 }
 
-CUresult cuSurfObjectDestroy(CUsurfObject surface) {
-  return end_object<SurfaceHandle>(&Context::surfaces, surface);
+Status cuSurfObjectDestroy(Here context, In<Surface> surface) {
+  return end<SurfaceHandle>(*context, context->surfaces, surface);
 }
 
-CUresult cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC* resource, CUsurfObject surface) {
-  if (resource == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<Context> context;
-  std::shared_ptr<const TextureObject> object;
-  const CUresult result = find_object(&Context::surfaces, surface, context, object);
-  if (result == CUDA_SUCCESS) *resource = object->resource;
-  return result;
+Status cuSurfObjectGetResourceDesc(Here, CUDA_RESOURCE_DESC* resource, In<Surface> surface) {
+  *resource = surface->resource;
+  return CUDA_SUCCESS;
 }
 
 }  // namespace entry

@@ -9,6 +9,7 @@
 namespace raddle::driver {
 
 struct TextureObject {
+  std::uint64_t handle = 0;  ///< by which the device knows it
   CUDA_RESOURCE_DESC resource{};
   CUDA_TEXTURE_DESC texture{};
   CUDA_RESOURCE_VIEW_DESC view{};
@@ -17,5 +18,7 @@ struct TextureObject {
   std::shared_ptr<Array> array;
   std::shared_ptr<MipmappedArray> mipmap;
 };
+struct Texture : TextureObject {};
+struct Surface : TextureObject {};
 
 }  // namespace raddle::driver

@@ -106,30 +106,21 @@ std::vector<std::shared_ptr<MappedMemory>> mappings_of(CUdeviceptr address, std:
 
 bool is_whole(std::size_t bytes) { return bytes != 0 && bytes % kMemoryGranularity == 0; }
 
-CUresult check_props(const CUmemAllocationProp* props) {
-  if (props == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
-  if (props->type != ALLOCATION_PINNED) return CUDA_ERROR_INVALID_VALUE;
-  if (props->location.type != LOCATION_DEVICE) {
+Status check_props(const CUmemAllocationProp& props) {
+  if (props.type != ALLOCATION_PINNED) return CUDA_ERROR_INVALID_VALUE;
+  if (props.location.type != LOCATION_DEVICE) {
     const bool is_host =
-        props->location.type >= LOCATION_HOST && props->location.type <= LOCATION_HOST_NUMA_CURRENT;
+        props.location.type >= LOCATION_HOST && props.location.type <= LOCATION_HOST_NUMA_CURRENT;
     return is_host ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
   }
-  if (const CUresult result = check_device(props->location.id); result != CUDA_SUCCESS) return result;
-  return (props->requestedHandleTypes & ~HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0 ? CUDA_ERROR_NOT_SUPPORTED
-                                                                                 : CUDA_SUCCESS;
+  TRY(check_device(props.location.id));
+  return (props.requestedHandleTypes & ~HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0 ? CUDA_ERROR_NOT_SUPPORTED
+                                                                                : CUDA_SUCCESS;
 }
 
-CUmemGenericAllocationHandle add_handle(std::shared_ptr<PhysicalMemory> memory) {
-  void* const handle = Process::instance().physical_memories.add<void*>(memory);
+CUmemGenericAllocationHandle add_handle(const std::shared_ptr<PhysicalMemory>& memory) {
   memory->uses = 1;
-  return memory->handle = reinterpret_cast<CUmemGenericAllocationHandle>(handle);
-}
-
-CUresult find_physical(CUmemGenericAllocationHandle handle, std::shared_ptr<PhysicalMemory>& memory) {
-  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
-  memory = Process::instance().physical_memories.find(reinterpret_cast<void*>(handle));
-  return memory != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  return Process::instance().physical_memories.add(memory);
 }
 
 std::uint64_t next_physical_id() {
@@ -138,7 +129,7 @@ std::uint64_t next_physical_id() {
 }
 
 /// Whose access a location is about: of devices or the host.
-CUresult access_at(const CUmemLocation& location, std::atomic<CUmemAccess_flags> MappedMemory::*& access) {
+Status access_at(const CUmemLocation& location, std::atomic<CUmemAccess_flags> MappedMemory::*& access) {
   if (location.type == LOCATION_DEVICE) return access = &MappedMemory::by_device, check_device(location.id);
   access = &MappedMemory::by_host;
   return location.type == LOCATION_HOST || location.type == LOCATION_HOST_NUMA ||
@@ -161,21 +152,18 @@ PhysicalMemory::~PhysicalMemory() {
 
 namespace entry {
 
-CUresult cuMemGetAllocationGranularity(std::size_t* granularity, const CUmemAllocationProp* props,
-                                       CUmemAllocationGranularity_flags option) {
-  if (granularity == nullptr || (option != GRANULARITY_MINIMUM && option != GRANULARITY_RECOMMENDED))
-    return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_props(props); result != CUDA_SUCCESS) return result;
+Status cuMemGetAllocationGranularity(std::size_t* granularity, const CUmemAllocationProp* props,
+                                     CUmemAllocationGranularity_flags option) {
+  if (option != GRANULARITY_MINIMUM && option != GRANULARITY_RECOMMENDED) return CUDA_ERROR_INVALID_VALUE;
+  TRY(check_props(*props));
   *granularity = kMemoryGranularity;
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemAddressReserve(CUdeviceptr* address, std::size_t bytes, std::size_t alignment,
-                             CUdeviceptr wanted, unsigned long long flags) {
-  if (address == nullptr || !is_whole(bytes) || flags != 0 ||
-      (alignment != 0 && !std::has_single_bit(alignment)))
+Status cuMemAddressReserve(CUdeviceptr* address, std::size_t bytes, std::size_t alignment, CUdeviceptr wanted,
+                           unsigned long long flags) {
+  if (!is_whole(bytes) || flags != 0 || (alignment != 0 && !std::has_single_bit(alignment)))
     return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
   alignment = std::max(alignment, kMemoryGranularity);
   std::byte* const taken = machine::DeviceSpace::instance().take(bytes, alignment, wanted);
   if (taken == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -187,8 +175,7 @@ CUresult cuMemAddressReserve(CUdeviceptr* address, std::size_t bytes, std::size_
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemAddressFree(CUdeviceptr address, std::size_t bytes) {
-  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+Status cuMemAddressFree(CUdeviceptr address, std::size_t bytes) {
   Reservations& reservations = Reservations::instance();
   const std::lock_guard lock(reservations.mutex);
   const auto found = reservations.ranges.find(address);
@@ -200,14 +187,12 @@ CUresult cuMemAddressFree(CUdeviceptr address, std::size_t bytes) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes,
-                     const CUmemAllocationProp* props, unsigned long long flags) {
-  if (handle == nullptr || !is_whole(bytes) || flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_props(props); result != CUDA_SUCCESS) return result;
-  Process& process = Process::instance();
-  const Result<std::uint64_t> available = process.memory_available();
-  if (!available) return result_of(available.error());
-  if (bytes > *available) return CUDA_ERROR_OUT_OF_MEMORY;
+Status cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes, const CUmemAllocationProp* props,
+                   unsigned long long flags) {
+  if (!is_whole(bytes) || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  TRY(check_props(*props));
+  TRY_ASSIGN(const std::uint64_t available, Process::instance().memory_available());
+  if (bytes > available) return CUDA_ERROR_OUT_OF_MEMORY;
   const int file = memfd_create("raddle memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (file < 0) return CUDA_ERROR_OUT_OF_MEMORY;
   if (ftruncate(file, static_cast<off_t>(bytes)) != 0 || fcntl(file, F_ADD_SEALS, kSeals) != 0) {
@@ -218,18 +203,14 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes,
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
-  std::shared_ptr<PhysicalMemory> memory;
-  if (const CUresult result = find_physical(handle, memory); result != CUDA_SUCCESS) return result;
+Status cuMemRelease(In<PhysicalMemory> memory) {
   const std::lock_guard lock(memory->mutex);
   if (memory->uses == 0) return CUDA_ERROR_INVALID_VALUE;
-  if (--memory->uses == 0) Process::instance().physical_memories.remove(reinterpret_cast<void*>(handle));
+  if (--memory->uses == 0) Process::instance().physical_memories.remove(memory->handle);
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* address) {
-  if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+Status cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* address) {
   const auto found = Process::instance().memory.find(reinterpret_cast<CUdeviceptr>(address));
   if (found == nullptr || found->kind != MemoryKind::mapped) return CUDA_ERROR_INVALID_VALUE;
   const auto& memory = std::static_pointer_cast<MappedMemory>(found)->physical;
@@ -240,19 +221,13 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void*
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* props,
-                                                CUmemGenericAllocationHandle handle) {
-  if (props == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<PhysicalMemory> memory;
-  if (const CUresult result = find_physical(handle, memory); result != CUDA_SUCCESS) return result;
+Status cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* props, In<PhysicalMemory> memory) {
   *props = memory->props;
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t offset,
-                  CUmemGenericAllocationHandle handle, unsigned long long flags) {
-  std::shared_ptr<PhysicalMemory> memory;
-  if (const CUresult result = find_physical(handle, memory); result != CUDA_SUCCESS) return result;
+Status cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t offset, In<PhysicalMemory> memory,
+                unsigned long long flags) {
   if (!is_whole(bytes) || address % kMemoryGranularity != 0 || offset % kMemoryGranularity != 0 ||
       flags != 0 || offset > memory->bytes || bytes > memory->bytes - offset)
     return CUDA_ERROR_INVALID_VALUE;
@@ -276,8 +251,7 @@ CUresult cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t offset,
 }
 
 // No call finds it any more; work that was given before still does, until it is done.
-CUresult cuMemUnmap(CUdeviceptr address, std::size_t bytes) {
-  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+Status cuMemUnmap(CUdeviceptr address, std::size_t bytes) {
   Reservations& reservations = Reservations::instance();
   const std::lock_guard lock(reservations.mutex);
   const auto mapped = mappings_of(address, bytes);
@@ -289,9 +263,8 @@ CUresult cuMemUnmap(CUdeviceptr address, std::size_t bytes) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemSetAccess(CUdeviceptr address, std::size_t bytes, const CUmemAccessDesc* wanted,
-                        std::size_t count) {
-  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+Status cuMemSetAccess(CUdeviceptr address, std::size_t bytes, const CUmemAccessDesc* wanted,
+                      std::size_t count) {
   if (wanted == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
   Reservations& reservations = Reservations::instance();
   const std::lock_guard lock(reservations.mutex);
@@ -302,7 +275,7 @@ CUresult cuMemSetAccess(CUdeviceptr address, std::size_t bytes, const CUmemAcces
     if (wanted[i].flags != ACCESS_NONE && wanted[i].flags != ACCESS_READ &&
         wanted[i].flags != ACCESS_READ_WRITE)
       return CUDA_ERROR_INVALID_VALUE;
-    if (const CUresult result = access_at(wanted[i].location, access); result != CUDA_SUCCESS) return result;
+    TRY(access_at(wanted[i].location, access));
   }
   for (const auto& each : mapped) {
     for (std::size_t i = 0; i < count; ++i) {
@@ -315,22 +288,18 @@ CUresult cuMemSetAccess(CUdeviceptr address, std::size_t bytes, const CUmemAcces
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location, CUdeviceptr address) {
-  if (flags == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+Status cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location, CUdeviceptr address) {
   std::atomic<CUmemAccess_flags> MappedMemory::* access = nullptr;
-  if (const CUresult result = access_at(*location, access); result != CUDA_SUCCESS) return result;
+  TRY(access_at(*location, access));
   const auto found = Process::instance().memory.find(address);
   if (found == nullptr || found->kind != MemoryKind::mapped) return CUDA_ERROR_INVALID_VALUE;
   *flags = static_cast<unsigned long long>(((*std::static_pointer_cast<MappedMemory>(found)).*access).load());
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemExportToShareableHandle(void* shareable, CUmemGenericAllocationHandle handle,
-                                      CUmemAllocationHandleType type, unsigned long long flags) {
-  if (shareable == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  std::shared_ptr<PhysicalMemory> memory;
-  if (const CUresult result = find_physical(handle, memory); result != CUDA_SUCCESS) return result;
+Status cuMemExportToShareableHandle(void* shareable, In<PhysicalMemory> memory,
+                                    CUmemAllocationHandleType type, unsigned long long flags) {
+  if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
   if (type == HANDLE_TYPE_FABRIC) return CUDA_ERROR_NOT_SUPPORTED;
   // Only what was made for it may leave the process.
   if (type != HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || (memory->props.requestedHandleTypes & type) == 0)
@@ -341,10 +310,8 @@ CUresult cuMemExportToShareableHandle(void* shareable, CUmemGenericAllocationHan
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* shareable,
-                                        CUmemAllocationHandleType type) {
-  if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult result = check_device(0); result != CUDA_SUCCESS) return result;
+Status cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* shareable,
+                                      CUmemAllocationHandleType type) {
   if (type == HANDLE_TYPE_FABRIC) return CUDA_ERROR_NOT_SUPPORTED;
   if (type != HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_INVALID_VALUE;
   const auto given = static_cast<int>(reinterpret_cast<std::intptr_t>(shareable));

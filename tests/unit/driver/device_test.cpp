@@ -220,13 +220,37 @@ TEST_F(Driver, Limits) {
   EXPECT_LT(greatest, 0);
 }
 
+// What is wrong is said in one order, whatever the call: null pointers, the device, the current context,
+// handles, and then what the call checks itself (ADR 41).
+TEST_F(Driver, ChecksComeInOneOrder) {
+  const auto wrong = reinterpret_cast<CUstream>(0x1234);
+  const auto wrong_array = reinterpret_cast<CUarray>(0x1234);
+  int priority = 0;
+  CUdeviceptr address = 0;
+  CUDA_ARRAY_MEMORY_REQUIREMENTS needs{};
+  EXPECT_EQ(cuStreamGetPriority(wrong, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuStreamGetPriority(wrong, &priority), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuStreamWaitEvent(wrong, nullptr, 99), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuStreamWaitEvent(nullptr, nullptr, 99), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuMemAlloc_v2(&address, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuArrayGetMemoryRequirements(nullptr, wrong_array, 7), CUDA_ERROR_INVALID_VALUE);
+  ASSERT_EQ(cuCtxPopCurrent_v2(nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamGetPriority(wrong, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuStreamGetPriority(wrong, &priority), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_EQ(cuMemAlloc_v2(&address, 0), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_EQ(cuArrayGetMemoryRequirements(&needs, wrong_array, 7), CUDA_ERROR_INVALID_DEVICE);
+  EXPECT_EQ(cuArrayGetMemoryRequirements(&needs, wrong_array, 0), CUDA_ERROR_INVALID_CONTEXT);
+}
+
 // The table's own consistency: one symbol each, and every name found at its own version.
 TEST_F(Driver, EverySymbolOnce) {
   const struct {
     const char *name, *symbol;
     int since;
   } all[] = {
-#define ENTRY(name, symbol, since, parameters, arguments) {#name, #symbol, since},
+#define EARLY_ENTRY(name, symbol, since, parameters, arguments) {#name, #symbol, since},
+#define ENTRY EARLY_ENTRY
+#define CONTEXT_ENTRY EARLY_ENTRY
 #define STREAM_ENTRY(name, symbol, since, streams_since, variant, parameters, arguments) \
   {#name, #symbol, since},
 #define MISSING(name, symbol, since) {#name, #symbol, since},
@@ -236,7 +260,9 @@ TEST_F(Driver, EverySymbolOnce) {
 #undef STREAM_MISSING
 #undef MISSING
 #undef STREAM_ENTRY
+#undef CONTEXT_ENTRY
 #undef ENTRY
+#undef EARLY_ENTRY
   };
   std::set<std::string> symbols;
   for (const auto& [name, symbol, since] : all) {

@@ -6,33 +6,37 @@
 namespace raddle::driver {
 namespace {
 
-using Table = HandleTable<int, 3>;
+struct Object {
+  int value;
+  void* handle = nullptr;
+};
+using Table = HandleTable<Object, void*, 3>;
 
 TEST(Handles, AreFoundUntilRemoved) {
   Table table;
-  void* a = table.add<void*>(std::make_shared<int>(1));
-  void* b = table.add<void*>(std::make_shared<int>(2));
-  EXPECT_EQ(*table.find(a), 1);
-  EXPECT_EQ(*table.remove(a), 1);
+  void* a = table.add(std::make_shared<Object>(1));
+  void* b = table.add(std::make_shared<Object>(2));
+  EXPECT_EQ(table.find(a)->value, 1);
+  EXPECT_EQ(table.remove(a)->value, 1);
   EXPECT_EQ(table.find(a), nullptr);
   EXPECT_EQ(table.remove(a), nullptr);
-  EXPECT_EQ(*table.find(b), 2);
+  EXPECT_EQ(table.find(b)->value, 2);
 }
 
 TEST(Handles, OfReusedSlotsAreNew) {
   Table table;
-  void* old = table.add<void*>(std::make_shared<int>(1));
+  void* old = table.add(std::make_shared<Object>(1));
   table.remove(old);
-  void* fresh = table.add<void*>(std::make_shared<int>(2));
+  void* fresh = table.add(std::make_shared<Object>(2));
   EXPECT_NE(old, fresh);
   EXPECT_EQ(table.find(old), nullptr);
-  EXPECT_EQ(*table.find(fresh), 2);
+  EXPECT_EQ(table.find(fresh)->value, 2);
 }
 
 TEST(Handles, OfOtherTablesAndNumbersAreNone) {
   Table table;
-  HandleTable<int, 4> other;
-  void* a = table.add<void*>(std::make_shared<int>(1));
+  HandleTable<Object, void*, 4> other;
+  void* a = table.add(std::make_shared<Object>(1));
   EXPECT_EQ(other.find(a), nullptr);
   EXPECT_EQ(table.find(nullptr), nullptr);
   EXPECT_EQ(table.find(&table), nullptr);
@@ -42,9 +46,9 @@ TEST(Handles, OfOtherTablesAndNumbersAreNone) {
 
 TEST(Handles, EndTogether) {
   Table table;
-  void* a = table.add<void*>(std::make_shared<int>(1));
-  void* b = table.add<void*>(std::make_shared<int>(2));
-  table.remove_if([](int value) { return value == 1; });
+  void* a = table.add(std::make_shared<Object>(1));
+  void* b = table.add(std::make_shared<Object>(2));
+  table.remove_if([](const Object& object) { return object.value == 1; });
   EXPECT_EQ(table.find(a), nullptr);
   EXPECT_NE(table.find(b), nullptr);
 }
