@@ -108,15 +108,10 @@ class Device {
   Result<void> copy(DevicePtr to, DevicePtr from, std::uint64_t bytes);
   Result<void> copy(const BoxCopy& copy);  ///< of any two sides, also of several devices
   Result<void> fill(DevicePtr to, std::uint8_t value, std::uint64_t bytes);
-  /// Tells the device about memory that the program mapped itself: copies then treat it as device memory, and
-  /// faults near it name it. Kernels reach it either way. Ends with forget(); then the program may unmap it.
-  /// @errors invalid: no bytes, or a part of it is known already
-  Result<void> adopt(DevicePtr address, std::uint64_t bytes, std::string_view name);
-  void forget(DevicePtr address);
   /// Makes the pages of an allocation a file in memory, which other processes can map; the contents and the
   /// address stay. Waits for all work; nothing may write to the memory meanwhile. Small allocations share
   /// pages with others.
-  /// @errors invalid: not the start of an allocation, or constants or adopted memory; out_of_memory
+  /// @errors invalid: not the start of an allocation, or constants or shared memory; out_of_memory
   Result<SharedPages> share(DevicePtr address);
   template <class T>
   Result<Buffer<T>> buffer(std::size_t count);

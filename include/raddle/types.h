@@ -77,7 +77,7 @@ struct Region {
   DevicePtr address;
   std::uint64_t bytes = 0;
   std::uint64_t id = 0;     ///< of the allocation; never used again in this process
-  bool is_adopted = false;  ///< mapped by the program itself (Device::adopt)
+  bool is_shared = false;   ///< not this device's alone: all of the process know it
   bool is_managed = false;  ///< a variable that is marked .managed
 };
 

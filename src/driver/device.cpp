@@ -5,7 +5,6 @@
 #include "driver/entry.h"
 #include "driver/process.h"
 #include "driver/results.h"
-#include "exec/abi.h"
 
 namespace raddle::driver::entry {
 namespace {
@@ -49,8 +48,8 @@ Status cuDeviceTotalMem_v2(std::size_t* bytes, In<CUdevice>) {
 }
 
 Status cuDeviceGetAttribute(int* value, int attribute, In<CUdevice>) {
-  const machine::MachineShape& shape = Process::instance().shape();
-  const machine::SmLimits& sm = shape.sm;
+  const MachineShape& shape = Process::instance().shape();
+  const SmLimits& sm = shape.sm;
   switch (attribute) {
 #define ATTRIBUTE(name, number, expression) \
   case number:                              \

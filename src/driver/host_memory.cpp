@@ -1,57 +1,36 @@
 // Pinned and registered host memory. Kernels use host memory as it is, at the host's address; what these
 // calls add is that CUDA knows it: its kind, its flags, that it may be copied and filled as device memory is,
 // its name in faults.
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include "base/page.h"
 #include "driver/entry.h"
 #include "driver/process.h"
 #include "driver/results.h"
-#include "machine/memory/device_space.h"
 
 namespace raddle::driver {
 namespace {
 
 struct PinnedMemory final : Memory {
-  PinnedMemory(void* map, std::size_t wanted, unsigned given, CUcontext owner) {
+  PinnedMemory(Mapping taken, std::size_t wanted, unsigned given, CUcontext owner) : pages(std::move(taken)) {
     kind = MemoryKind::host;
-    base = reinterpret_cast<CUdeviceptr>(map);
+    base = pages.address();
     bytes = wanted;
     flags = given;
     context = owner;
   }
-  ~PinnedMemory() override {
-    machine::DeviceSpace::instance().give_back(reinterpret_cast<std::byte*>(base), whole_pages(bytes));
-  }
+
+  const Mapping pages;
 };
 
 }  // namespace
-
-bool is_mapped(const void* address, std::size_t bytes) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(address) / kPage * kPage;
-  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(address) + bytes;
-  // Without MS_SYNC this looks at the mappings and does nothing.
-  return end > begin && msync(reinterpret_cast<void*>(begin), end - begin, MS_ASYNC) == 0;
-}
 
 namespace entry {
 
 Status cuMemHostAlloc(Here context, void** memory, std::size_t bytes, unsigned flags) {
   constexpr unsigned kKnown = MEMHOSTALLOC_PORTABLE | MEMHOSTALLOC_DEVICEMAP | MEMHOSTALLOC_WRITECOMBINED;
   if (bytes == 0 || (flags & ~kKnown) != 0) return CUDA_ERROR_INVALID_VALUE;
-  if (bytes > ~std::size_t{0} - kPage) return CUDA_ERROR_OUT_OF_MEMORY;
-  machine::DeviceSpace& space = machine::DeviceSpace::instance();
-  std::byte* const map = space.take(whole_pages(bytes));
-  if (map == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
-  // Mapped anew and not made accessible: the system refuses what it can never have.
-  if (mmap(map, whole_pages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
-      MAP_FAILED) {
-    space.give_back(map, whole_pages(bytes));
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  }
-  TRY(Process::instance().memory.add(std::make_shared<PinnedMemory>(map, bytes, flags, context->handle)));
-  *memory = map;
+  TRY_ASSIGN(Mapping pages, Mapping::pages(bytes));
+  const auto pinned = std::make_shared<PinnedMemory>(std::move(pages), bytes, flags, context->handle);
+  TRY(Process::instance().memory.add(pinned));
+  *memory = pinned->pages.start();
   return CUDA_SUCCESS;
 }
 

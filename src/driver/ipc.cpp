@@ -16,7 +16,6 @@
 #include "driver/entry.h"
 #include "driver/process.h"
 #include "driver/results.h"
-#include "machine/memory/device_space.h"
 
 namespace raddle::driver {
 namespace {
@@ -51,28 +50,24 @@ std::uint64_t file_of(int descriptor) {
   return fstat(descriptor, &about) == 0 ? about.st_ino : 0;
 }
 
-/// The file that a ticket is for, or -1: its process is gone, not ours to look at, or has closed it.
-int open_file(const Ticket& ticket) {
+/// The file that a ticket is for; none: its process is gone, not ours to look at, or has closed it.
+std::optional<MemoryFile> open_file(const Ticket& ticket) {
   const std::string path = fmt::format("/proc/{}/fd/{}", ticket.process, ticket.descriptor);
-  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (file < 0 || file_of(file) == ticket.file) return file;
-  close(file);
-  return -1;
+  MemoryFile file(open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (file.descriptor() < 0 || file_of(file.descriptor()) != ticket.file) return std::nullopt;
+  return file;
 }
 
 struct ImportedMemory final : Memory {
-  ImportedMemory(const Ticket& of, std::byte* mapping, std::size_t mapping_bytes, CUcontext owner)
-      : ticket(of), map(mapping), map_bytes(mapping_bytes) {
+  ImportedMemory(const Ticket& of, Mapping mapped, CUcontext owner) : ticket(of), pages(std::move(mapped)) {
     kind = MemoryKind::imported;
-    base = reinterpret_cast<CUdeviceptr>(mapping) + of.offset % kPage;
+    base = pages.address() + of.offset % kPage;
     bytes = of.bytes;
     context = owner;
   }
-  ~ImportedMemory() override { machine::DeviceSpace::instance().give_back(map, map_bytes); }
 
   const Ticket ticket;
-  std::byte* const map;
-  const std::size_t map_bytes;
+  const Mapping pages;
   unsigned opened = 1;  ///< under the lock of imports
 };
 
@@ -82,21 +77,12 @@ std::mutex& imports_lock() {
 }
 
 Status import(const Ticket& ticket, CUcontext context, CUdeviceptr* address) {
-  const int file = open_file(ticket);
-  if (file < 0) return CUDA_ERROR_MAP_FAILED;
+  const std::optional<MemoryFile> file = open_file(ticket);
+  if (!file) return CUDA_ERROR_MAP_FAILED;
   const std::uint64_t begin = ticket.offset / kPage * kPage;
-  const std::size_t map_bytes = whole_pages(ticket.offset - begin + ticket.bytes);
-  struct stat about{};
-  const bool fits =
-      fstat(file, &about) == 0 && begin + map_bytes <= static_cast<std::uint64_t>(about.st_size);
-  machine::DeviceSpace& space = machine::DeviceSpace::instance();
-  std::byte* const map = fits ? space.take(map_bytes) : nullptr;
-  const bool mapped = map != nullptr && mmap(map, map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-                                             file, static_cast<off_t>(begin)) != MAP_FAILED;
-  close(file);
-  if (map != nullptr && !mapped) space.give_back(map, map_bytes);
-  if (!mapped) return CUDA_ERROR_MAP_FAILED;
-  auto memory = std::make_shared<ImportedMemory>(ticket, map, map_bytes, context);
+  Result<Mapping> pages = Mapping::of_file(file->descriptor(), begin, ticket.offset - begin + ticket.bytes);
+  if (!pages) return CUDA_ERROR_MAP_FAILED;
+  auto memory = std::make_shared<ImportedMemory>(ticket, std::move(*pages), context);
   *address = memory->base;
   return Process::instance().memory.add(std::move(memory)) ? CUDA_SUCCESS : CUDA_ERROR_MAP_FAILED;
 }
@@ -104,33 +90,23 @@ Status import(const Ticket& ticket, CUcontext context, CUdeviceptr* address) {
 }  // namespace
 
 std::shared_ptr<SharedEvent> SharedEvent::create() {
-  const int file = memfd_create("raddle event", MFD_CLOEXEC);
-  if (file >= 0 && ftruncate(file, kPage) == 0) return map(file);
-  if (file >= 0) close(file);
-  return nullptr;
+  Result<MemoryFile> file = MemoryFile::create("raddle event", kPage, false);
+  return file ? map(std::move(*file)) : nullptr;
 }
 
-std::shared_ptr<SharedEvent> SharedEvent::map(int descriptor) {
-  void* const page = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-  if (page != MAP_FAILED)
-    return std::shared_ptr<SharedEvent>(new SharedEvent(descriptor, static_cast<Page*>(page)));
-  close(descriptor);
-  return nullptr;
-}
-
-SharedEvent::~SharedEvent() {
-  munmap(page_, kPage);
-  close(descriptor_);
+std::shared_ptr<SharedEvent> SharedEvent::map(MemoryFile file) {
+  Result<Mapping> page = Mapping::of_file(file.descriptor(), 0, kPage);
+  return page ? std::make_shared<SharedEvent>(std::move(file), std::move(*page)) : nullptr;
 }
 
 void SharedEvent::complete(std::uint64_t record) {
-  std::uint64_t last = page_->completed;
-  while (last < record && !page_->completed.compare_exchange_weak(last, record)) {
+  std::uint64_t last = page().completed;
+  while (last < record && !page().completed.compare_exchange_weak(last, record)) {
   }
 }
 
 WordCondition happened(const std::shared_ptr<SharedEvent>& event) {
-  return {.word = &event->page_->completed, .bytes = 8, .value = event->recorded(), .holds = event};
+  return {.word = &event->page().completed, .bytes = 8, .value = event->recorded(), .holds = event};
 }
 
 bool free_imported(CUdeviceptr address, bool of_pool) {
@@ -162,12 +138,12 @@ Status cuIpcOpenMemHandle_v2(Here context, CUdeviceptr* address, CUipcMemHandle 
   if (!read(handle, kMemoryMark, ticket) || ticket.bytes == 0) return CUDA_ERROR_INVALID_HANDLE;
   if (ticket.process == getpid()) return CUDA_ERROR_INVALID_CONTEXT;  // it has the memory already
   const std::lock_guard lock(imports_lock());
-  if (const auto known = Process::instance().memory.find_if([&](const Memory& memory) {
-        return memory.kind == MemoryKind::imported &&
-               std::memcmp(&static_cast<const ImportedMemory&>(memory).ticket, &ticket, sizeof ticket) == 0;
-      })) {
-    ++static_cast<ImportedMemory&>(*known).opened;
-    return *address = known->base, CUDA_SUCCESS;
+  for (const auto& known : Process::instance().memory.all()) {
+    if (known->kind != MemoryKind::imported) continue;
+    auto& memory = static_cast<ImportedMemory&>(*known);
+    if (std::memcmp(&memory.ticket, &ticket, sizeof ticket) != 0) continue;
+    ++memory.opened;
+    return *address = memory.base, CUDA_SUCCESS;
   }
   return import(ticket, context->handle, address);
 }
@@ -239,9 +215,9 @@ Status cuIpcOpenEventHandle(Here context, CUevent* handle, CUipcEventHandle give
   Ticket ticket;
   if (!read(given, kEventMark, ticket)) return CUDA_ERROR_INVALID_HANDLE;
   if (ticket.process == getpid()) return CUDA_ERROR_INVALID_CONTEXT;
-  const int file = open_file(ticket);
-  if (file < 0) return CUDA_ERROR_MAP_FAILED;
-  auto shared = SharedEvent::map(file);
+  std::optional<MemoryFile> file = open_file(ticket);
+  if (!file) return CUDA_ERROR_MAP_FAILED;
+  auto shared = SharedEvent::map(std::move(*file));
   if (shared == nullptr) return CUDA_ERROR_MAP_FAILED;
   auto event = std::make_shared<Event>();
   event->context = context;

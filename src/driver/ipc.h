@@ -7,6 +7,7 @@
 
 #include "driver/abi.h"
 #include "raddle/word_condition.h"
+#include "runtime/memory.h"
 
 namespace raddle::driver {
 
@@ -20,28 +21,28 @@ class SharedEvent {
  public:
   /// Null if the host has no memory for it.
   static std::shared_ptr<SharedEvent> create();
-  static std::shared_ptr<SharedEvent> map(int descriptor);  ///< takes the descriptor over
-  ~SharedEvent();
+  static std::shared_ptr<SharedEvent> map(MemoryFile file);
+  SharedEvent(MemoryFile file, Mapping page) : file_(std::move(file)), mapping_(std::move(page)) {}
   SharedEvent(const SharedEvent&) = delete;
   SharedEvent& operator=(const SharedEvent&) = delete;
 
-  int descriptor() const { return descriptor_; }
-  std::uint64_t recorded() const { return page_->recorded; }
-  std::uint64_t begin_record() { return ++page_->recorded; }
+  int descriptor() const { return file_.descriptor(); }
+  std::uint64_t recorded() const { return page().recorded; }
+  std::uint64_t begin_record() { return ++page().recorded; }
   void complete(std::uint64_t record);
-  bool has_happened(std::uint64_t record) const { return page_->completed >= record; }
+  bool has_happened(std::uint64_t record) const { return page().completed >= record; }
 
  private:
   struct Page {
     std::atomic<std::uint64_t> recorded, completed;
   };
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
-  SharedEvent(int descriptor, Page* page) : descriptor_(descriptor), page_(page) {}
+  Page& page() const { return *reinterpret_cast<Page*>(mapping_.start()); }
 
   friend WordCondition happened(const std::shared_ptr<SharedEvent>& event);
 
-  const int descriptor_;
-  Page* const page_;
+  const MemoryFile file_;
+  const Mapping mapping_;
 };
 
 /// That the last record until now has happened.

@@ -1,6 +1,8 @@
 // See memory_table.h.
 #include "driver/memory_table.h"
 
+#include <algorithm>
+
 #include "driver/process.h"
 
 namespace raddle::driver {
@@ -26,58 +28,35 @@ const char* name_of(MemoryKind kind) {
   return "";
 }
 
-void adopt(Context& context, const Memory& memory) {
-  // Fails where the context knows it already, which happens to those that are being made meanwhile.
-  (void)context.device.adopt({memory.base}, memory.bytes, name_of(memory.kind));
+std::shared_ptr<Memory> memory_of(std::shared_ptr<SharedRange> range) {
+  return std::static_pointer_cast<Memory>(std::move(range));
 }
 
 }  // namespace
 
 Result<void> MemoryTable::add(std::shared_ptr<Memory> memory) {
-  const std::lock_guard lock(mutex_);
-  const auto next = memories_.lower_bound(memory->base);
-  const bool overlaps_next = next != memories_.end() && next->first - memory->base < memory->bytes;
-  const bool overlaps_previous =
-      next != memories_.begin() && memory->base - std::prev(next)->first < std::prev(next)->second->bytes;
-  if (overlaps_next || overlaps_previous)
-    return Error::invalid("{} bytes at {:#x} are known already", memory->bytes, memory->base);
-  memory->id = next_id_++;
-  for (const auto& context : Process::instance().contexts.all()) adopt(*context, *memory);
-  memories_.emplace(memory->base, std::move(memory));
-  return {};
+  memory->name = name_of(memory->kind);
+  return SharedMemory::instance().add(std::move(memory));
 }
 
 std::shared_ptr<Memory> MemoryTable::find(CUdeviceptr address) const {
-  const std::lock_guard lock(mutex_);
-  auto next = memories_.upper_bound(address);
-  if (next == memories_.begin()) return nullptr;
-  const auto& [base, memory] = *--next;
-  return address - base < memory->bytes ? memory : nullptr;
+  return memory_of(SharedMemory::instance().find(address));
+}
+
+std::vector<std::shared_ptr<Memory>> MemoryTable::all() const {
+  std::vector<std::shared_ptr<Memory>> all;
+  for (auto& range : SharedMemory::instance().all()) all.push_back(memory_of(std::move(range)));
+  return all;
 }
 
 bool MemoryTable::allows(CUdeviceptr begin, std::size_t bytes, CUmemAccess_flags access) const {
-  const std::lock_guard lock(mutex_);
-  auto next = memories_.upper_bound(begin);
-  if (next != memories_.begin()) --next;
-  for (; next != memories_.end() && next->first < begin + bytes; ++next)
-    if (next->first + next->second->bytes > begin && (next->second->access() & access) != access)
-      return false;
-  return true;
+  return std::ranges::all_of(SharedMemory::instance().overlapping(begin, bytes), [access](const auto& range) {
+    return (static_cast<const Memory&>(*range).access() & access) == access;
+  });
 }
 
 std::shared_ptr<Memory> MemoryTable::remove(CUdeviceptr base) {
-  const std::lock_guard lock(mutex_);
-  const auto found = memories_.find(base);
-  if (found == memories_.end()) return nullptr;
-  const std::shared_ptr<Memory> memory = std::move(found->second);
-  memories_.erase(found);
-  for (const auto& context : Process::instance().contexts.all()) context->device.forget({base});
-  return memory;
-}
-
-void MemoryTable::adopt_all(Context& context) {
-  const std::lock_guard lock(mutex_);
-  for (const auto& [base, memory] : memories_) adopt(context, *memory);
+  return memory_of(SharedMemory::instance().remove(base));
 }
 
 bool end_shared(CUdeviceptr base) {
@@ -90,7 +69,7 @@ bool find_address(const std::shared_ptr<Context>& current, CUdeviceptr address, 
   Process& process = Process::instance();
   const auto is_of = [&](const std::shared_ptr<Context>& context) {
     const auto region = context->device.region({address});
-    if (!region || region->is_adopted) return false;
+    if (!region || region->is_shared) return false;
     info = {context,
             nullptr,
             region->is_managed ? MemoryKind::managed : MemoryKind::device,

@@ -1,75 +1,48 @@
 // Memory that all contexts share: pinned and registered host memory, managed memory, pools, mappings of the
-// virtual-memory API, memory of other processes. Each context's device is told of it (Device::adopt), so that
-// copies and faults treat it as its own. Memory of one context (cuMemAlloc, variables, arrays) is known to
-// that context's device.
+// virtual-memory API, memory of other processes. The runtime's table of it (runtime/memory.h) knows where it
+// lies, and through that every device; here is what CUDA knows of it. Memory of one context (cuMemAlloc,
+// variables, arrays) is known to that context's device.
 #pragma once
 
-#include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "base/result.h"
 #include "driver/objects.h"
+#include "runtime/memory.h"
 
 namespace raddle::driver {
 
 enum class MemoryKind { device, host, registered, managed, pooled, mapped, imported };
 
 /// A piece of such memory. What is derived from it gives the memory back when it is destroyed.
-struct Memory {
-  virtual ~Memory() = default;
+struct Memory : SharedRange {
   virtual unsigned long long handle_types() const { return 0; }  ///< that it may be exported by
   virtual CUmemAccess_flags access() const { return ACCESS_READ_WRITE; }
   virtual CUmemoryPool pool() const { return nullptr; }  ///< that it is from
   virtual std::uint64_t block_id() const { return id; }  ///< of the memory behind it
 
   MemoryKind kind = MemoryKind::host;
-  CUdeviceptr base = 0;
-  std::size_t bytes = 0;
   CUcontext context = nullptr;  ///< that made it and ends it; null where that is no context
   unsigned flags = 0;           ///< as given by the call that made it
-  std::uint64_t id = 0;         ///< never used again in this process
 };
 
 /// Ends memory that contexts share, for all calls from now on; work that was given before may use it.
 /// @returns false: none begins there
 bool end_shared(CUdeviceptr base);
 
+/// The runtime's table, of which every range is a Memory.
 class MemoryTable {
  public:
   /// @errors invalid: a part of it is known already
   Result<void> add(std::shared_ptr<Memory> memory);
   /// The memory that an address lies in, or null.
   std::shared_ptr<Memory> find(CUdeviceptr address) const;
-  template <class Predicate>
-  std::shared_ptr<Memory> find_if(const Predicate& matches) const {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [base, memory] : memories_)
-      if (matches(*memory)) return memory;
-    return nullptr;
-  }
+  std::vector<std::shared_ptr<Memory>> all() const;
   /// Whether all of it may be accessed so, as far as contexts share it.
   bool allows(CUdeviceptr begin, std::size_t bytes, CUmemAccess_flags access) const;
   /// The memory that begins at an address, or null. No context knows it any more.
   std::shared_ptr<Memory> remove(CUdeviceptr base);
-  /// Ends all that match.
-  template <class Predicate>
-  void end_if(const Predicate& matches) {
-    std::vector<CUdeviceptr> bases;
-    {
-      const std::lock_guard lock(mutex_);
-      for (const auto& [base, memory] : memories_)
-        if (matches(*memory)) bases.push_back(base);
-    }
-    for (const CUdeviceptr base : bases) end_shared(base);
-  }
-  void adopt_all(Context& context);  ///< for a new context
-
- private:
-  mutable std::mutex mutex_;
-  std::map<CUdeviceptr, std::shared_ptr<Memory>> memories_;
-  std::uint64_t next_id_ = std::uint64_t{1} << 62;  ///< apart from those of the devices' own allocations
 };
 
 /// What is known of an address.
@@ -81,9 +54,6 @@ struct AddressInfo {
   std::size_t bytes = 0;
   std::uint64_t id = 0;
 };
-
-/// Whether the host has memory at all of these addresses.
-bool is_mapped(const void* address, std::size_t bytes);
 
 /// False for addresses that CUDA knows nothing of: memory of the host program.
 bool find_address(const std::shared_ptr<Context>& current, CUdeviceptr address, AddressInfo& info);

@@ -7,7 +7,6 @@
 #include "driver/function.h"
 #include "driver/process.h"
 #include "driver/results.h"
-#include "exec/abi.h"
 
 namespace raddle::driver::entry {
 namespace {
@@ -98,7 +97,7 @@ Status cuOccupancyMaxPotentialBlockSizeWithFlags(Here, int* grid, int* block, In
     const std::size_t shared = shared_of != nullptr ? shared_of(static_cast<int>(threads)) : shared_bytes;
     const unsigned blocks = function->kernel().blocks_per_sm(threads, shared);
     if (blocks * threads > best_blocks * best_threads) best_threads = threads, best_blocks = blocks;
-    threads = (threads - 1) / exec::kWarpSize * exec::kWarpSize;
+    threads = (threads - 1) / kWarpSize * kWarpSize;
   }
   *block = static_cast<int>(best_threads);
   *grid = static_cast<int>(best_blocks * Process::instance().shape().sm_count());
@@ -110,9 +109,9 @@ Status cuOccupancyAvailableDynamicSMemPerBlock(Here, std::size_t* shared_bytes, 
   if (blocks <= 0 || block_threads <= 0) return CUDA_ERROR_INVALID_VALUE;
   if (function->kernel().blocks_per_sm(static_cast<unsigned>(block_threads)) < static_cast<unsigned>(blocks))
     return CUDA_ERROR_INVALID_VALUE;
-  const machine::SmLimits& sm = Process::instance().shape().sm;
+  const SmLimits& sm = Process::instance().shape().sm;
   const std::uint64_t used = function->kernel().info().static_shared_bytes;
-  const std::uint64_t share = sm.shared_bytes / static_cast<unsigned>(blocks) - exec::kReservedShared - used;
+  const std::uint64_t share = sm.shared_bytes / static_cast<unsigned>(blocks) - kReservedShared - used;
   *shared_bytes = std::min<std::uint64_t>(share, sm.shared_per_block - used);
   return CUDA_SUCCESS;
 }

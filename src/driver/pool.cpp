@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kBlockUnit = 512;
 /// Of blocks that other processes may map: pages of their own, which no other memory shares.
-constexpr std::uint64_t kSharedUnit = machine::DeviceMemory::kGuardedFrom;
+constexpr std::uint64_t kSharedUnit = DeviceMemory::kGuardedFrom;
 
 /// A block serves requests down to half its size, so that reuse wastes no more than that.
 bool fits(std::uint64_t block, std::uint64_t wanted) { return block >= wanted && block / 2 <= wanted; }

@@ -10,8 +10,6 @@
 #include "driver/entry.h"
 #include "driver/forward.h"
 #include "driver/results.h"
-#include "machine/distributor/policy.h"
-#include "machine/shape/shape_file.h"
 #include "runtime/hardware.h"
 
 namespace raddle::driver {
@@ -42,14 +40,6 @@ Status refuse(const char* variable, const Error& error) {
   return CUDA_ERROR_NO_DEVICE;
 }
 
-/// @errors invalid
-Result<DistributorOptions> distributor_from_environment(const machine::MachineShape& shape) {
-  TRY_ASSIGN(DistributorOptions options,
-             machine::parse_distributor_options(environment("RADDLE_DISTRIBUTOR", "")));
-  TRY(machine::check(options, shape));
-  return options;
-}
-
 }  // namespace
 
 Process& Process::instance() {
@@ -63,13 +53,13 @@ Status Process::initialise() {
   if (initialised_) return CUDA_SUCCESS;
   if (gpu_is_missing()) return CUDA_ERROR_NO_DEVICE;
   const DeviceOptions options = options_from_environment();
-  auto shape = machine::find_shape(options.shape);
+  auto shape = find_shape(options.shape);
   if (!shape) return refuse("RADDLE_DEVICE", shape.error());
-  if (const auto policy = machine::make_policy(options.policy); !policy)
+  if (const auto policy = check_policy(options.policy); !policy)
     return refuse("RADDLE_POLICY", policy.error());
   if (const auto engine = check_engine(options.engine); !engine)
     return refuse("RADDLE_ENGINE", engine.error());
-  auto distributor = distributor_from_environment(*shape);
+  auto distributor = distributor_options(environment("RADDLE_DISTRIBUTOR", ""), *shape);
   if (!distributor) return refuse("RADDLE_DISTRIBUTOR", distributor.error());
   shape_ = std::move(*shape);
   distributor_ = std::move(*distributor);
@@ -150,7 +140,6 @@ Result<std::shared_ptr<Context>> Process::create_context(unsigned flags) {
   auto context = std::make_shared<Context>(std::move(device), flags);
   context->id = next_stream_id();
   contexts.add(context);
-  memory.adopt_all(*context);
   return context;
 }
 
@@ -210,7 +199,8 @@ void Process::end_objects_of(const std::shared_ptr<Context>& context) {
   arrays.remove_if(is_its);
   streams.remove_if([&](const Stream& stream) { return stream.keeps == context; });
   modules.remove_if(is_its);
-  memory.end_if([&](const Memory& held) { return held.context == context->handle; });
+  for (const auto& held : memory.all())
+    if (held->context == context->handle) end_shared(held->base);
 }
 
 Result<std::shared_ptr<Context>> Process::retain_primary() {

@@ -12,8 +12,8 @@
 #include "driver/pool.h"
 #include "driver/status.h"
 #include "driver/virtual_memory.h"
-#include "machine/memory/device_memory.h"
-#include "machine/shape/machine_shape.h"
+#include "runtime/memory.h"
+#include "runtime/model.h"
 
 namespace raddle::driver {
 
@@ -24,7 +24,7 @@ class Process {
   Status initialise();
   bool initialised() const { return initialised_.load(std::memory_order_acquire); }
 
-  const machine::MachineShape& shape() const { return shape_; }
+  const MachineShape& shape() const { return shape_; }
   /// Memory of the device that may be allocated. @errors as Device::open
   Result<std::uint64_t> memory_bytes();
   /// Of that, what neither contexts nor what they share have taken.
@@ -32,7 +32,7 @@ class Process {
   Result<std::uint64_t> memory_available();  ///< also without a context. @errors as Device::open
   /// Device memory for all contexts. @errors out_of_memory
   Result<DevicePtr> allocate_shared(const Context& context, std::uint64_t bytes);
-  Result<machine::FilePages> share(DevicePtr address) { return shared_.share(address); }
+  Result<FilePages> share(DevicePtr address) { return shared_.share(address); }
   void free_shared(DevicePtr address) { (void)shared_.free(address); }
   void synchronize_all();  ///< all contexts
   /// Lets an object live until the work given so far, in all contexts, is done. Does not wait.
@@ -70,12 +70,12 @@ class Process {
 
   std::atomic<bool> initialised_{false};
   std::mutex mutex_;
-  machine::MachineShape shape_;
+  MachineShape shape_;
   DistributorOptions distributor_;
   std::shared_ptr<Context> primary_;
   /// Destroyed, but a function of the program that one of their streams called has not returned.
   std::vector<std::shared_ptr<Context>> ending_;
-  machine::DeviceMemory shared_{~std::uint64_t{0}};  ///< its limit is memory_available()
+  DeviceMemory shared_{~std::uint64_t{0}};  ///< its limit is memory_available()
   unsigned primary_uses_ = 0;
   std::set<std::uint64_t> sync_memops_;
   std::shared_ptr<Pool> default_pool_;

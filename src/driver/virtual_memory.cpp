@@ -4,51 +4,30 @@
 // soon as one of them has access.
 #include "driver/virtual_memory.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
 
-#include "base/page.h"
 #include "driver/entry.h"
 #include "driver/process.h"
 #include "driver/results.h"
-#include "machine/memory/device_space.h"
 
 namespace raddle::driver {
 namespace {
 
-constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;  // so that no process can pull memory from under another
-
-int protection_of(CUmemAccess_flags access) {
-  return access == ACCESS_READ_WRITE ? PROT_READ | PROT_WRITE : access == ACCESS_READ ? PROT_READ : PROT_NONE;
+Access access_of(CUmemAccess_flags flags) {
+  return flags == ACCESS_READ_WRITE ? Access::write : flags == ACCESS_READ ? Access::read : Access::none;
 }
 
-/// Reserved addresses; given back when nothing is mapped there any more.
-struct Range {
-  const CUdeviceptr base;
-  const std::size_t bytes;
-  Range(CUdeviceptr begin, std::size_t size) : base(begin), bytes(size) {}
-  ~Range() { machine::DeviceSpace::instance().give_back(reinterpret_cast<std::byte*>(base), bytes); }
-  Range(const Range&) = delete;
-  Range& operator=(const Range&) = delete;
-};
-
 struct MappedMemory final : Memory {
-  MappedMemory(CUdeviceptr address, std::size_t size, std::shared_ptr<const Range> in,
+  MappedMemory(CUdeviceptr address, std::size_t size, std::shared_ptr<const Mapping> in,
                std::shared_ptr<PhysicalMemory> of)
-      : range(std::move(in)), physical(std::move(of)) {
+      : addresses(std::move(in)), physical(std::move(of)) {
     kind = MemoryKind::mapped;
     base = address;
     bytes = size;
   }
-  // The addresses stay reserved.
   ~MappedMemory() override {
-    mmap(reinterpret_cast<void*>(base), bytes, PROT_NONE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    if (bytes != 0) addresses->empty(base, bytes);
   }
   CUmemAccess_flags access() const override { return std::max(by_device.load(), by_host.load()); }
   unsigned long long handle_types() const override {
@@ -56,7 +35,7 @@ struct MappedMemory final : Memory {
   }
   std::uint64_t block_id() const override { return physical->id; }
 
-  const std::shared_ptr<const Range> range;
+  const std::shared_ptr<const Mapping> addresses;  ///< reserved; given back when nothing is mapped there
   const std::shared_ptr<PhysicalMemory> physical;
   std::atomic<CUmemAccess_flags> by_device{ACCESS_NONE}, by_host{ACCESS_NONE};
 };
@@ -64,7 +43,7 @@ struct MappedMemory final : Memory {
 /// Reserved addresses, and a lock for everything that is mapped in them.
 struct Reservations {
   std::mutex mutex;
-  std::map<CUdeviceptr, std::shared_ptr<const Range>> ranges;
+  std::map<CUdeviceptr, std::shared_ptr<const Mapping>> ranges;
   std::vector<std::weak_ptr<const MappedMemory>> ending;  ///< unmapped; work may still use them
 
   static Reservations& instance() {
@@ -72,12 +51,12 @@ struct Reservations {
     return reservations;
   }
   /// The range that addresses lie in, or null.
-  std::shared_ptr<const Range> find(CUdeviceptr address, std::size_t bytes) const {
+  std::shared_ptr<const Mapping> find(CUdeviceptr address, std::size_t bytes) const {
     auto next = ranges.upper_bound(address);
     if (next == ranges.begin()) return nullptr;
-    const std::shared_ptr<const Range>& range = (--next)->second;
-    const CUdeviceptr offset = address - range->base;
-    return offset <= range->bytes && bytes <= range->bytes - offset ? range : nullptr;
+    const std::shared_ptr<const Mapping>& range = (--next)->second;
+    const CUdeviceptr offset = address - range->address();
+    return offset <= range->bytes() && bytes <= range->bytes() - offset ? range : nullptr;
   }
   /// Whether something that ends is still mapped there.
   bool are_in_use(CUdeviceptr address, std::size_t bytes) {
@@ -140,13 +119,12 @@ Status access_at(const CUmemLocation& location, std::atomic<CUmemAccess_flags> M
 
 }  // namespace
 
-PhysicalMemory::PhysicalMemory(int file, std::size_t size, const CUmemAllocationProp& wanted, bool counts)
-    : descriptor(file), bytes(size), props(wanted), counted(counts), id(next_physical_id()) {
+PhysicalMemory::PhysicalMemory(MemoryFile memory, const CUmemAllocationProp& wanted, bool counts)
+    : file(std::move(memory)), bytes(file.bytes()), props(wanted), counted(counts), id(next_physical_id()) {
   if (counted) Process::instance().physical_bytes += bytes;
 }
 
 PhysicalMemory::~PhysicalMemory() {
-  close(descriptor);
   if (counted) Process::instance().physical_bytes -= bytes;
 }
 
@@ -165,13 +143,11 @@ Status cuMemAddressReserve(CUdeviceptr* address, std::size_t bytes, std::size_t 
   if (!is_whole(bytes) || flags != 0 || (alignment != 0 && !std::has_single_bit(alignment)))
     return CUDA_ERROR_INVALID_VALUE;
   alignment = std::max(alignment, kMemoryGranularity);
-  std::byte* const taken = machine::DeviceSpace::instance().take(bytes, alignment, wanted);
-  if (taken == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
-  const auto base = reinterpret_cast<CUdeviceptr>(taken);
+  TRY_ASSIGN(Mapping taken, Mapping::reserve(bytes, alignment, wanted));
+  *address = taken.address();
   Reservations& reservations = Reservations::instance();
   const std::lock_guard lock(reservations.mutex);
-  reservations.ranges[base] = std::make_shared<const Range>(base, bytes);
-  *address = base;
+  reservations.ranges[*address] = std::make_shared<const Mapping>(std::move(taken));
   return CUDA_SUCCESS;
 }
 
@@ -179,7 +155,7 @@ Status cuMemAddressFree(CUdeviceptr address, std::size_t bytes) {
   Reservations& reservations = Reservations::instance();
   const std::lock_guard lock(reservations.mutex);
   const auto found = reservations.ranges.find(address);
-  if (found == reservations.ranges.end() || found->second->bytes != bytes) return CUDA_ERROR_INVALID_VALUE;
+  if (found == reservations.ranges.end() || found->second->bytes() != bytes) return CUDA_ERROR_INVALID_VALUE;
   for (std::size_t offset = 0; offset < bytes; offset += kMemoryGranularity)
     if (Process::instance().memory.find(address + offset) != nullptr)
       return CUDA_ERROR_INVALID_VALUE;  // still mapped
@@ -193,13 +169,8 @@ Status cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes, cons
   TRY(check_props(*props));
   TRY_ASSIGN(const std::uint64_t available, Process::instance().memory_available());
   if (bytes > available) return CUDA_ERROR_OUT_OF_MEMORY;
-  const int file = memfd_create("raddle memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (file < 0) return CUDA_ERROR_OUT_OF_MEMORY;
-  if (ftruncate(file, static_cast<off_t>(bytes)) != 0 || fcntl(file, F_ADD_SEALS, kSeals) != 0) {
-    close(file);
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  }
-  *handle = add_handle(std::make_shared<PhysicalMemory>(file, bytes, *props, true));
+  TRY_ASSIGN(MemoryFile file, MemoryFile::create("raddle memory", bytes, true));
+  *handle = add_handle(std::make_shared<PhysicalMemory>(std::move(file), *props, true));
   return CUDA_SUCCESS;
 }
 
@@ -243,11 +214,9 @@ Status cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t offset, In<P
     mapped->bytes = 0;  // nothing to unmap
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (mmap(reinterpret_cast<void*>(address), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, memory->descriptor,
-           static_cast<off_t>(offset)) != MAP_FAILED)
-    return CUDA_SUCCESS;
-  Process::instance().memory.remove(address);
-  return CUDA_ERROR_OUT_OF_MEMORY;
+  const auto filled = mapped->addresses->fill(address, bytes, memory->file.descriptor(), offset);
+  if (!filled) Process::instance().memory.remove(address);
+  return filled;
 }
 
 // No call finds it any more; work that was given before still does, until it is done.
@@ -282,8 +251,7 @@ Status cuMemSetAccess(CUdeviceptr address, std::size_t bytes, const CUmemAccessD
       (void)access_at(wanted[i].location, access);
       (*each).*access = wanted[i].flags;
     }
-    if (mprotect(reinterpret_cast<void*>(each->base), each->bytes, protection_of(each->access())) != 0)
-      return CUDA_ERROR_OUT_OF_MEMORY;
+    TRY(each->addresses->allow(each->base, each->bytes, access_of(each->access())));
   }
   return CUDA_SUCCESS;
 }
@@ -304,9 +272,9 @@ Status cuMemExportToShareableHandle(void* shareable, In<PhysicalMemory> memory,
   // Only what was made for it may leave the process.
   if (type != HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || (memory->props.requestedHandleTypes & type) == 0)
     return CUDA_ERROR_INVALID_VALUE;
-  const int descriptor = fcntl(memory->descriptor, F_DUPFD_CLOEXEC, 0);
-  if (descriptor < 0) return CUDA_ERROR_OPERATING_SYSTEM;
-  *static_cast<int*>(shareable) = descriptor;
+  const Result<int> descriptor = memory->file.duplicate();
+  if (!descriptor) return CUDA_ERROR_OPERATING_SYSTEM;
+  *static_cast<int*>(shareable) = *descriptor;
   return CUDA_SUCCESS;
 }
 
@@ -315,16 +283,12 @@ Status cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void
   if (type == HANDLE_TYPE_FABRIC) return CUDA_ERROR_NOT_SUPPORTED;
   if (type != HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_INVALID_VALUE;
   const auto given = static_cast<int>(reinterpret_cast<std::intptr_t>(shareable));
-  struct stat about{};
   // Ours are sealed files of whole units; anything else could change its size below us.
-  if (fstat(given, &about) != 0 || !is_whole(static_cast<std::size_t>(about.st_size)) ||
-      (fcntl(given, F_GET_SEALS) & kSeals) != kSeals)
-    return CUDA_ERROR_INVALID_VALUE;
-  const int descriptor = fcntl(given, F_DUPFD_CLOEXEC, 0);
-  if (descriptor < 0) return CUDA_ERROR_OPERATING_SYSTEM;
+  Result<MemoryFile> file = MemoryFile::of_sealed(given);
+  if (!file && file.error().code == ErrorCode::io) return CUDA_ERROR_OPERATING_SYSTEM;
+  if (!file || !is_whole(file->bytes())) return CUDA_ERROR_INVALID_VALUE;
   const CUmemAllocationProp props{ALLOCATION_PINNED, HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, {LOCATION_DEVICE, 0}};
-  *handle = add_handle(
-      std::make_shared<PhysicalMemory>(descriptor, static_cast<std::size_t>(about.st_size), props, false));
+  *handle = add_handle(std::make_shared<PhysicalMemory>(std::move(*file), props, false));
   return CUDA_SUCCESS;
 }
 

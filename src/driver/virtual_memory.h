@@ -8,12 +8,12 @@ namespace raddle::driver {
 /// Memory as such, from cuMemCreate or another process: a file in memory, which can be mapped any number of
 /// times.
 struct PhysicalMemory {
-  PhysicalMemory(int file, std::size_t size, const CUmemAllocationProp& wanted, bool counts);
+  PhysicalMemory(MemoryFile memory, const CUmemAllocationProp& wanted, bool counts);
   ~PhysicalMemory();
   PhysicalMemory(const PhysicalMemory&) = delete;
   PhysicalMemory& operator=(const PhysicalMemory&) = delete;
 
-  const int descriptor;
+  const MemoryFile file;
   const std::size_t bytes;
   const CUmemAllocationProp props;
   const bool counted;  ///< as memory of the device in this process

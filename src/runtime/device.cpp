@@ -167,18 +167,14 @@ std::optional<Failure> Device::failure() const {
 std::optional<Region> Device::region(DevicePtr address) const {
   const auto found = impl_->space->memory().find(address.value);
   if (!found) return std::nullopt;
-  return Region{found->address, found->bytes, found->id, found->adopted, found->managed};
+  return Region{found->address, found->bytes, found->id, found->shared, found->managed};
 }
 
-Result<void> Device::adopt(DevicePtr address, std::uint64_t bytes, std::string_view name) {
-  return impl_->space->memory().adopt(address, bytes, name);
-}
 Result<SharedPages> Device::share(DevicePtr address) {
   (void)impl_->synchronize();
   TRY_ASSIGN(const machine::FilePages pages, impl_->space->memory().share(address));
   return SharedPages{pages.descriptor, pages.offset};
 }
-void Device::forget(DevicePtr address) { impl_->space->memory().forget(address); }
 
 std::uint64_t Device::limit(Limit limit) const {
   switch (limit) {

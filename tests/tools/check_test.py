@@ -60,6 +60,7 @@ class Checks(unittest.TestCase):
         self.include("src/isa/add/reference.cpp", '"interp/a.h"')
         self.include("src/isa/add/lowering.cpp", "<llvm/IR/Value.h>")
         self.include("src/cli/a.cpp", '"jit/a.h"')
+        self.include("src/driver/a.cpp", '"runtime/memory.h"')
         self.accepts("includes")
 
     def test_includes_rejects_what_runs_against_it(self):
@@ -70,6 +71,8 @@ class Checks(unittest.TestCase):
                                      ("src/exec/b.cpp", '"raddle/raddle.h"', "public"),
                                      ("src/runtime/b.cpp", '"cli/a.h"', "nothing includes the cli"),
                                      ("src/runtime/c.cpp", '"driver/a.h"', "nothing includes the driver"),
+                                     ("src/driver/b.cpp", '"machine/memory/mapping.h"', "through runtime only"),
+                                     ("src/driver/c.h", '"exec/abi.h"', "through runtime only"),
                                      ("include/raddle/a.h", '"runtime/a.h"', "a public header includes")):
             with self.subTest(name):
                 self.include(name, included)

@@ -12,6 +12,7 @@
 
 #include "base/page.h"
 #include "machine/memory/device_space.h"
+#include "machine/memory/shared_memory.h"
 
 namespace raddle::machine {
 namespace {
@@ -131,7 +132,7 @@ Result<DevicePtr> DeviceMemory::allocate_pooled(std::uint64_t bytes, std::string
 Result<void> DeviceMemory::free(DevicePtr address) {
   std::lock_guard lock(mutex_);
   const auto found = entries_.find(address.value);
-  if (found == entries_.end() || found->second.allocation.adopted)
+  if (found == entries_.end())
     return Error::invalid("free of {:#x}, which is not the start of an allocation", address.value);
   const Entry& entry = found->second;
   used_ -= entry.allocation.bytes;
@@ -179,7 +180,7 @@ Result<int> move_to_file(std::byte* pages, std::uint64_t bytes) {
 Result<FilePages> DeviceMemory::share(DevicePtr address) {
   std::lock_guard lock(mutex_);
   const auto found = entries_.find(address.value);
-  if (found == entries_.end() || found->second.allocation.adopted || found->second.allocation.read_only)
+  if (found == entries_.end() || found->second.allocation.read_only)
     return Error::invalid("{:#x} is not the start of memory that can be shared", address.value);
   Entry& entry = found->second;
   std::uint64_t begin = address.value / kPage * kPage;
@@ -199,43 +200,18 @@ Result<FilePages> DeviceMemory::share(DevicePtr address) {
   return FilePages{*file, address.value - begin};
 }
 
-Result<void> DeviceMemory::adopt(DevicePtr address, std::uint64_t bytes, std::string_view name) {
-  if (bytes == 0) return Error::invalid("nothing to adopt at {:#x}", address.value);
-  std::lock_guard lock(mutex_);
-  const auto after = entries_.lower_bound(address.value);
-  if (entry_at(address.value) != nullptr || (after != entries_.end() && after->first - address.value < bytes))
-    return Error::invalid("{} bytes at {:#x} are device memory already", bytes, address.value);
-  Entry& entry = entries_[address.value];
-  entry.allocation = {address, bytes, std::string(name), false, next_id()};
-  entry.allocation.adopted = true;
-  return {};
-}
-
-void DeviceMemory::forget(DevicePtr address) {
-  std::lock_guard lock(mutex_);
-  const auto found = entries_.find(address.value);
-  if (found != entries_.end() && found->second.allocation.adopted) entries_.erase(found);
-}
-
-/// Where the memory ends that begins in this entry: adopted pieces may follow each other without a gap.
-std::uint64_t DeviceMemory::readable_end(const Entry& entry) const {
-  std::uint64_t end = entry.allocation.address.value + entry.allocation.bytes;
-  if (!entry.allocation.adopted) return end;
-  for (auto next = entries_.find(end); next != entries_.end() && next->second.allocation.adopted;
-       next = entries_.find(end))
-    end += next->second.allocation.bytes;
-  return end;
-}
-
 Result<std::byte*> DeviceMemory::host(DevicePtr address, std::uint64_t bytes) const {
+  std::uint64_t end = 0;
   {
     std::lock_guard lock(mutex_);
     if (const Entry* entry = entry_at(address.value); entry != nullptr) {
-      const bool fits = bytes <= readable_end(*entry) - address.value;
-      if (fits && entry->alias != nullptr) return entry->alias + (address.value - number(entry->map));
-      if (fits) return reinterpret_cast<std::byte*>(address.value);
+      end = entry->allocation.address.value + entry->allocation.bytes;
+      if (entry->alias != nullptr && bytes <= end - address.value)
+        return entry->alias + (address.value - number(entry->map));
     }
   }
+  if (end == 0) end = SharedMemory::instance().end_from(address.value);
+  if (end != 0 && bytes <= end - address.value) return reinterpret_cast<std::byte*>(address.value);
   return Error::invalid("{} bytes at {:#x} are not device memory: {}", bytes, address.value,
                         describe(address.value));
 }
@@ -247,25 +223,44 @@ std::byte* DeviceMemory::host(DevicePtr address) const {
                                                      : reinterpret_cast<std::byte*>(address.value);
 }
 
+namespace {
+Allocation allocation_of(const SharedRange& range) {
+  Allocation known{{range.base}, range.bytes, range.name, false, range.id};
+  known.shared = true;
+  return known;
+}
+}  // namespace
+
 std::optional<Allocation> DeviceMemory::find(std::uint64_t address) const {
-  std::lock_guard lock(mutex_);
-  const Entry* entry = entry_at(address);
-  return entry == nullptr ? std::nullopt : std::optional(entry->allocation);
+  {
+    std::lock_guard lock(mutex_);
+    if (const Entry* entry = entry_at(address); entry != nullptr) return entry->allocation;
+  }
+  const std::shared_ptr<SharedRange> range = SharedMemory::instance().find(address);
+  return range == nullptr ? std::nullopt : std::optional(allocation_of(*range));
 }
 
 std::string DeviceMemory::describe(std::uint64_t address) const {
-  std::lock_guard lock(mutex_);
-  if (entries_.empty()) return "there is no allocation";
   const auto what = [](const Allocation& a) {
     return a.name.empty() ? fmt::format("the allocation {:#x} of {} bytes", a.address.value, a.bytes)
-           : a.adopted    ? fmt::format("{} ({:#x}, {} bytes)", a.name, a.address.value, a.bytes)
+           : a.shared     ? fmt::format("{} ({:#x}, {} bytes)", a.name, a.address.value, a.bytes)
                           : fmt::format("variable {} ({:#x}, {} bytes)", a.name, a.address.value, a.bytes);
   };
-  const auto after = entries_.upper_bound(address);
-  const Allocation* below = after == entries_.begin() ? nullptr : &std::prev(after)->second.allocation;
-  const Allocation* above = after == entries_.end() ? nullptr : &after->second.allocation;
+  std::optional<Allocation> below, above;
+  {
+    std::lock_guard lock(mutex_);
+    const auto after = entries_.upper_bound(address);
+    if (after != entries_.begin()) below = std::prev(after)->second.allocation;
+    if (after != entries_.end()) above = after->second.allocation;
+  }
+  const bool is_own = below && address - below->address.value < below->bytes;
+  const auto [before, behind] = SharedMemory::instance().around(address);
+  if (before != nullptr && !is_own && (!below || before->base > below->address.value))
+    below = allocation_of(*before);
+  if (behind != nullptr && (!above || behind->base < above->address.value)) above = allocation_of(*behind);
+  if (!below && !above) return "there is no allocation";
   std::uint64_t past = ~0ull;
-  if (below != nullptr) {
+  if (below) {
     const std::uint64_t offset = address - below->address.value;
     if (offset < below->bytes) {
       return fmt::format("{} bytes into {}{}", offset, what(*below),
@@ -273,7 +268,7 @@ std::string DeviceMemory::describe(std::uint64_t address) const {
     }
     past = offset - below->bytes;
   }
-  if (above != nullptr && above->address.value - address < past) {
+  if (above && above->address.value - address < past) {
     return fmt::format("{} bytes before {}", above->address.value - address, what(*above));
   }
   return fmt::format("{} bytes past the end of {}", past, what(*below));

@@ -1,6 +1,6 @@
 // Device memory: host memory from mmap, in direct mode (a generic address is a host address), at addresses of
-// its own (device_space.h). Knows every allocation, so that a fault can name the nearest one. Around
-// allocations of 64 KiB and more is nothing; smaller ones are pooled.
+// its own (device_space.h). Knows every allocation, and what all share (shared_memory.h), so that a fault can
+// name the nearest one. Around allocations of 64 KiB and more is nothing; smaller ones are pooled.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ struct Allocation {
   std::string name;        ///< of a variable, empty for others
   bool read_only = false;  ///< constants
   std::uint64_t id = 0;    ///< never used again in this process
-  bool adopted = false;    ///< mapped by somebody else
+  bool shared = false;     ///< not this one's alone (shared_memory.h)
   bool managed = false;    ///< a variable marked so; the same memory as any other
 };
 
@@ -52,23 +52,18 @@ class DeviceMemory {
   /// @errors invalid: not the start of a live allocation
   Result<void> free(DevicePtr address);
 
-  /// Memory that somebody else mapped and will unmap, after forget(). It does not count as used.
-  /// @errors invalid: zero bytes, or a part of it is known already
-  Result<void> adopt(DevicePtr address, std::uint64_t bytes, std::string_view name);
-  void forget(DevicePtr address);
-
   /// Makes the pages of an allocation a file in memory, at the same addresses; a pooled one's whole pool.
-  /// Nothing may write to them meanwhile. @errors invalid: not the start of one, constants, adopted;
-  /// out_of_memory
+  /// Nothing may write to them meanwhile. @errors invalid: not the start of one, constants; out_of_memory
   Result<FilePages> share(DevicePtr address);
 
   /// Where the host reads and writes [address, address + bytes): for constants a second, writable mapping of
-  /// the same pages. @errors invalid: not inside one allocation, or adopted pieces without a gap; names the
+  /// the same pages. @errors invalid: not inside one allocation, or shared ranges without a gap; names the
   /// nearest
   Result<std::byte*> host(DevicePtr address, std::uint64_t bytes) const;
   /// The same for work that was checked when it was submitted: programs may have ended the allocation since,
   /// whose memory stays until that work is done.
   std::byte* host(DevicePtr address) const;
+  /// Its own allocation that an address lies in, else the range that all share.
   std::optional<Allocation> find(std::uint64_t address) const;
   /// Where an address lies: "8 bytes past the end of the allocation 0x...+1024", for fault messages.
   std::string describe(std::uint64_t address) const;
@@ -91,7 +86,6 @@ class DeviceMemory {
   };
   Result<DevicePtr> allocate_mapped(std::uint64_t bytes, std::string_view name);
   const Entry* entry_at(std::uint64_t address) const;
-  std::uint64_t readable_end(const Entry& entry) const;
   Result<DevicePtr> allocate_pooled(std::uint64_t bytes, std::string_view name);
   bool grow_pool();
 

@@ -12,6 +12,8 @@
 #include "machine/memory/device_copy.h"
 #include "machine/memory/device_space.h"
 #include "machine/memory/launch_pages.h"
+#include "machine/memory/mapping.h"
+#include "machine/memory/shared_memory.h"
 #include "machine_fixture.h"
 
 namespace raddle::machine {
@@ -147,26 +149,67 @@ TEST(LaunchPages, HoldManyLaunches) {
   EXPECT_FALSE(places.contains(nullptr));
 }
 
-TEST(DeviceMemory, KnowsMemoryThatOthersMapped) {
+/// A range that all share, of memory that the test has.
+std::shared_ptr<SharedRange> range_of(std::uint64_t base, std::uint64_t bytes, const char* name = "") {
+  auto range = std::make_shared<SharedRange>();
+  range->base = base;
+  range->bytes = bytes;
+  range->name = name;
+  return range;
+}
+
+TEST(SharedMemory, EveryAddressSpaceKnowsIt) {
   DeviceMemory memory(1 << 20);
+  SharedMemory& shared = SharedMemory::instance();
   alignas(256) static std::byte pieces[4096];
   const auto at = reinterpret_cast<std::uint64_t>(pieces);
-  ASSERT_TRUE(memory.adopt({at}, 1024, "a piece").ok());
-  EXPECT_FALSE(memory.adopt({at + 512}, 4, "").ok());  // in it
-  EXPECT_FALSE(memory.adopt({at - 4}, 8, "").ok());    // into it
-  EXPECT_FALSE(memory.adopt({at + 2048}, 0, "").ok());
+  ASSERT_TRUE(shared.add(range_of(at, 1024, "a piece")).ok());
+  EXPECT_FALSE(shared.add(range_of(at + 512, 4)).ok());  // in it
+  EXPECT_FALSE(shared.add(range_of(at - 4, 8)).ok());    // into it
+  EXPECT_FALSE(shared.add(range_of(at + 2048, 0)).ok());
   EXPECT_EQ(memory.used(), 0u);
   EXPECT_FALSE(memory.free({at}).ok());
   EXPECT_FALSE(memory.host({at + 1000}, 100).ok());
-  ASSERT_TRUE(memory.adopt({at + 1024}, 1024, "the next").ok());
+  ASSERT_TRUE(shared.add(range_of(at + 1024, 1024, "the next")).ok());
   ASSERT_TRUE(memory.host({at + 1000}, 100).ok());  // across both
   EXPECT_EQ(memory.host({at + 1000}, 100).value(), pieces + 1000);
   EXPECT_FALSE(memory.host({at + 1000}, 1049).ok());
   EXPECT_EQ(memory.describe(at + 2050),
             fmt::format("2 bytes past the end of the next ({:#x}, 1024 bytes)", at + 1024));
-  memory.forget({at});
+  EXPECT_EQ(shared.overlapping(at + 1023, 2).size(), 2u);
+  EXPECT_EQ(shared.overlapping(at + 1024, 2).size(), 1u);
+  shared.remove(at);
   EXPECT_FALSE(memory.find(at).has_value());
-  EXPECT_TRUE(memory.find(at + 1024).has_value());
+  EXPECT_TRUE(DeviceMemory(1).find(at + 1024)->shared);  // one that is made later, too
+  EXPECT_NE(shared.remove(at + 1024), nullptr);
+  EXPECT_EQ(shared.remove(at + 1024), nullptr);
+}
+
+TEST(SharedMemory, AnAllocationHidesARangeInItsPlace) {
+  DeviceMemory memory(1 << 20);
+  const DevicePtr own = memory.allocate(128 << 10).value();
+  ASSERT_TRUE(SharedMemory::instance().add(range_of(own.value, 64, "stale")).ok());
+  EXPECT_FALSE(memory.find(own.value)->shared);
+  EXPECT_TRUE(memory.host(own, 128 << 10).ok());
+  SharedMemory::instance().remove(own.value);
+}
+
+TEST(Mapping, FilesMayHaveSeveralAddresses) {
+  MemoryFile file = MemoryFile::create("raddle test", 4 * kPage, true).value();
+  EXPECT_EQ(file.bytes(), 4 * kPage);
+  EXPECT_TRUE(MemoryFile::of_sealed(file.descriptor()).ok());
+  EXPECT_FALSE(MemoryFile::of_sealed(0).ok());
+  EXPECT_FALSE(Mapping::of_file(file.descriptor(), kPage, 4 * kPage).ok());  // it ends before that
+  Mapping whole = Mapping::of_file(file.descriptor(), 0, 4 * kPage).value();
+  const Mapping place = Mapping::reserve(2 * kPage).value();
+  EXPECT_TRUE(is_mapped(place.start(), kPage));
+  ASSERT_TRUE(place.fill(place.address() + kPage, kPage, file.descriptor(), 3 * kPage).ok());
+  ASSERT_TRUE(place.allow(place.address() + kPage, kPage, Access::read).ok());
+  whole.start()[3 * kPage + 5] = std::byte{7};
+  EXPECT_EQ(place.start()[kPage + 5], std::byte{7});
+  place.empty(place.address() + kPage, kPage);
+  ASSERT_TRUE(place.allow(place.address() + kPage, kPage, Access::write).ok());
+  EXPECT_EQ(place.start()[kPage + 5], std::byte{0});  // not the file's page any more
 }
 
 TEST(DeviceCopy, BoxesKeepTheirPitches) {

@@ -1,0 +1,58 @@
+// Memory that all address spaces of the process know, beside what each allocates for itself
+// (device_memory.h): memory of the host that CUDA was told of, pools, files that are mapped. Kernels reach it
+// in any case, for there is one page table; a range that stands here may be copied from and to as device
+// memory is, and faults near it name it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/result.h"
+
+namespace raddle::machine {
+
+/// A piece of it. What is derived from it holds the pages and gives them back.
+struct SharedRange {
+  virtual ~SharedRange() = default;
+
+  std::uint64_t base = 0, bytes = 0;
+  const char* name = "";  ///< for messages: "pinned host memory"
+  std::uint64_t id = 0;   ///< never used again in this process; given by add()
+};
+
+/// The table of it, one for the process.
+class SharedMemory {
+ public:
+  static SharedMemory& instance();
+  SharedMemory() = default;
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+
+  /// Thread-safe, as all of this class. @errors invalid: no bytes, or a part of it stands here already
+  Result<void> add(std::shared_ptr<SharedRange> range);
+  /// The range that begins at an address, or null. It stands here no more; others may hold it.
+  std::shared_ptr<SharedRange> remove(std::uint64_t base);
+
+  /// The range that an address lies in, or null.
+  std::shared_ptr<SharedRange> find(std::uint64_t address) const;
+  std::vector<std::shared_ptr<SharedRange>> overlapping(std::uint64_t begin, std::uint64_t bytes) const;
+  std::vector<std::shared_ptr<SharedRange>> all() const;
+  /// Where the memory ends that an address lies in, as ranges may follow each other without a gap; 0: in
+  /// none.
+  std::uint64_t end_from(std::uint64_t address) const;
+  /// The ranges before and behind an address that lies in none; null: none there. `before` may hold it.
+  struct Neighbours {
+    std::shared_ptr<SharedRange> before, behind;
+  };
+  Neighbours around(std::uint64_t address) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::uint64_t, std::shared_ptr<SharedRange>> ranges_;
+  std::uint64_t next_id_ = std::uint64_t{1} << 62;  ///< apart from those of address spaces' allocations
+};
+
+}  // namespace raddle::machine

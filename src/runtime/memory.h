@@ -1,0 +1,20 @@
+// The machine's memory beside that of single devices, for who builds an API on the runtime: memory that all
+// devices of the process know, and mappings.
+#pragma once
+
+#include "machine/memory/device_memory.h"
+#include "machine/memory/mapping.h"
+#include "machine/memory/shared_memory.h"
+
+namespace raddle {
+
+using machine::Access;
+using machine::DeviceMemory;
+using machine::FilePages;
+using machine::is_mapped;
+using machine::Mapping;
+using machine::MemoryFile;
+using machine::SharedMemory;
+using machine::SharedRange;
+
+}  // namespace raddle

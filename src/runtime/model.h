@@ -1,0 +1,27 @@
+// The modelled machine as data, for who describes it before a device is open: shapes by name, and the checks
+// of what users ask for.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "exec/abi.h"
+#include "machine/shape/machine_shape.h"
+#include "raddle/distributor.h"
+
+namespace raddle {
+
+using exec::kReservedShared;
+using exec::kWarpSize;
+using machine::MachineShape;
+using machine::SmLimits;
+
+/// A preset, or a file if the name ends in `.json`. @errors not_found: names the presets; io, invalid
+Result<MachineShape> find_shape(const std::string& name);
+/// @errors not_found: names the policies
+Result<void> check_policy(std::string_view name);
+/// Options of the distributor as users write them. @errors invalid: not options, or not of this shape
+Result<DistributorOptions> distributor_options(std::string_view text, const MachineShape& shape);
+
+}  // namespace raddle
