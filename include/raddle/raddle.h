@@ -276,7 +276,7 @@ class Stream {
   void wait(const WordCondition& condition);
   void set_priority(int priority);  ///< of work that follows
   Event record();                   ///< an event of this point
-  void wait(const Event& event);    ///< later work of this stream waits for the event
+  void wait(const Event& event);    ///< later work of this stream waits for the event, of the same device
   bool done() const;                ///< nothing left
   Result<void> synchronize();       ///< waits; the sticky error, if any
 
@@ -298,6 +298,8 @@ class Event {
 
   void wait() const;
   bool done() const;
+  /// That it is done, for streams of other devices; its own device must outlive the wait.
+  WordCondition condition() const;
   /// Milliseconds from `start` to this event; negative if it came before; 0 while one is not done.
   double elapsed_ms(const Event& start) const;
 

@@ -48,7 +48,7 @@ Status cuMemFree_v2(Here context, CUdeviceptr address) {
   if (info.kind == MemoryKind::imported)
     return free_imported(address, true) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   if (info.kind == MemoryKind::pooled)
-    return free_pooled(address, context.get(), nullptr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return free_pooled(address, context, nullptr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   if (info.kind != MemoryKind::managed) return CUDA_ERROR_INVALID_VALUE;
   (void)context->device.synchronize();
   return end_shared(address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;

@@ -73,6 +73,8 @@ struct Stream {
   /// for.
   void order();
   void set_priority(int wanted);  ///< clamped; of work that follows
+  /// Later work waits for a point of a stream of this context, or of another.
+  void wait(const raddle::Event& point, const std::shared_ptr<Context>& of);
 
   /// How far this stream's work comes after other streams' frees (pools): by stream, the number of the last
   /// free.

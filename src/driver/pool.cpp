@@ -67,7 +67,7 @@ Result<Pool::Block> Pool::take(const std::shared_ptr<Context>& context, Stream& 
           wanted, [](const Pool& pool, const Free&, Stream&) { return pool.internal_dependencies_ != 0; },
           stream);
       if (!found) return fresh.error();
-      stream.stream.wait(*found->done);
+      stream.wait(*found->done, found->context);
     }
   }
   used_ += bytes;
@@ -75,7 +75,8 @@ Result<Pool::Block> Pool::take(const std::shared_ptr<Context>& context, Stream& 
   return found->block;
 }
 
-void Pool::give_back(const Block& block, std::uint64_t used, Context* context, Stream* stream) {
+void Pool::give_back(const Block& block, std::uint64_t used, const std::shared_ptr<Context>& context,
+                     Stream* stream) {
   const std::lock_guard lock(mutex_);
   used_ -= used;
   Free freed{block};
@@ -112,7 +113,7 @@ void Pool::release_beyond_threshold() {
 void Pool::forget(const Context& context) {
   const std::lock_guard lock(mutex_);
   for (Free& each : free_)
-    if (each.context == &context) each.done.reset(), each.context = nullptr, each.stream = 0;
+    if (each.context.get() == &context) each.done.reset(), each.context = nullptr, each.stream = 0;
 }
 
 Status Pool::get(CUmemPool_attribute attribute, void* value) {

@@ -28,7 +28,8 @@ struct Pool {
   /// Memory for work of this stream from now on. @errors out_of_memory
   Result<Block> take(const std::shared_ptr<Context>& context, Stream& stream, std::uint64_t bytes);
   /// What the stream's work so far is done with; without a stream, all of the context's work.
-  void give_back(const Block& block, std::uint64_t used, Context* context, Stream* stream);
+  void give_back(const Block& block, std::uint64_t used, const std::shared_ptr<Context>& context,
+                 Stream* stream);
   /// Frees blocks that nothing uses until this many bytes are left.
   void release(std::uint64_t bytes_to_keep);
   void release_beyond_threshold();
@@ -40,7 +41,7 @@ struct Pool {
  private:
   struct Free {
     Block block;
-    Context* context = nullptr;
+    std::shared_ptr<Context> context;
     std::uint64_t stream = 0;           ///< id
     std::uint64_t position = 0;         ///< of the free among those of the stream
     std::optional<raddle::Event> done;  ///< none: nothing uses it
@@ -61,7 +62,7 @@ std::shared_ptr<Pool> pool_of(CUdeviceptr address);
 
 /// Gives memory back to its pool: after the work so far of the stream, or of the context. False if it is not
 /// the start of such memory.
-bool free_pooled(CUdeviceptr address, Context* context, Stream* stream);
+bool free_pooled(CUdeviceptr address, const std::shared_ptr<Context>& context, Stream* stream);
 
 /// After a synchronisation: pools give back what exceeds their thresholds.
 void release_pools();

@@ -53,6 +53,19 @@ void Stream::set_priority(int wanted) {
   stream.set_priority(priority);
 }
 
+// Devices have tasks of their own, which cannot wait for each other's: another device's point is asked for
+// again and again. That device stays until the wait is over.
+void Stream::wait(const raddle::Event& point, const std::shared_ptr<Context>& of) {
+  if (of.get() == context) return stream.wait(point);
+  struct Held {
+    std::shared_ptr<Context> context;  // goes after the point, which is of its device
+    std::shared_ptr<const void> point;
+  };
+  WordCondition condition = point.condition();
+  condition.holds = std::make_shared<Held>(of, std::move(condition.holds));
+  stream.wait(condition);
+}
+
 void Stream::order() {
   if (is_legacy) {
     std::vector<std::shared_ptr<Stream>> others;
@@ -126,7 +139,7 @@ Status cuStreamWaitEvent(Here, In<Stream> stream, In<Event> event, unsigned flag
   if (event->shared != nullptr) {
     stream->stream.wait(happened(event->shared));
   } else if (const auto point = point_of(*event)) {
-    stream->stream.wait(*point);
+    stream->wait(*point, event->context);
     const std::lock_guard lock(event->mutex);
     stream->learn(event->history);
   }

@@ -60,7 +60,7 @@ std::shared_ptr<Pool> pool_of(CUdeviceptr address) {
   return is_pooled ? static_cast<const PooledMemory&>(*found).from : nullptr;
 }
 
-bool free_pooled(CUdeviceptr address, Context* context, Stream* stream) {
+bool free_pooled(CUdeviceptr address, const std::shared_ptr<Context>& context, Stream* stream) {
   MemoryTable& table = Process::instance().memory;
   const auto found = table.find(address);
   if (found == nullptr || found->base != address || found->kind != MemoryKind::pooled) return false;
@@ -83,7 +83,7 @@ Status cuMemAllocFromPoolAsync(Here context, CUdeviceptr* address, std::size_t b
 
 Status cuMemFreeAsync(Here context, CUdeviceptr address, In<Stream> stream) {
   stream->order();
-  if (free_pooled(address, context.get(), stream.get())) return CUDA_SUCCESS;
+  if (free_pooled(address, context, stream.get())) return CUDA_SUCCESS;
   return free_imported(address, true) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

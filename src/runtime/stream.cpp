@@ -112,6 +112,13 @@ Event::~Event() = default;
 void Event::wait() const { impl_->marker.wait(); }
 bool Event::done() const { return impl_->marker.done(); }
 
+WordCondition Event::condition() const {
+  return {.word = &impl_->marker.state,
+          .comparison = WordCondition::Comparison::equal,
+          .value = machine::Task::kDone,
+          .holds = std::make_shared<Event>(*this)};
+}
+
 double Event::elapsed_ms(const Event& start) const {
   if (!done() || !start.done()) return 0;
   return (static_cast<double>(impl_->marker.finished_ns) -

@@ -49,7 +49,8 @@ class alignas(128) Task {
 
   // Completion: 0 pending, 1 pending with sleepers, 2 done.
   std::atomic<std::uint32_t> state{0};
-  bool done() const { return state.load(std::memory_order_acquire) == 2; }
+  static constexpr std::uint32_t kDone = 2;
+  bool done() const { return state.load(std::memory_order_acquire) == kDone; }
   void wait();
   /// Set before completion. A task that was cancelled because of an earlier fault has FaultKind::cancelled.
   std::atomic<std::uint32_t> stop{0};  ///< FaultKind; non-zero: start nothing more of it, abandon what runs
