@@ -21,7 +21,7 @@ Error no_memory(std::uint64_t bytes, const char* what) {
                      std::strerror(errno));
 }
 
-void* pointer(std::uint64_t address) { return reinterpret_cast<void*>(address); }
+void* page_at(std::uint64_t address) { return reinterpret_cast<void*>(address); }
 
 }  // namespace
 
@@ -62,7 +62,7 @@ Mapping::Mapping(Mapping&& other) noexcept
 
 Result<void> Mapping::fill(std::uint64_t address, std::uint64_t bytes, int descriptor,
                            std::uint64_t offset) const {
-  if (mmap(pointer(address), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, descriptor,
+  if (mmap(page_at(address), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, descriptor,
            static_cast<off_t>(offset)) == MAP_FAILED)
     return no_memory(bytes, "mmap");
   return {};
@@ -72,12 +72,12 @@ Result<void> Mapping::allow(std::uint64_t address, std::uint64_t bytes, Access a
   const int protection = access == Access::write  ? PROT_READ | PROT_WRITE
                          : access == Access::read ? PROT_READ
                                                   : PROT_NONE;
-  if (mprotect(pointer(address), bytes, protection) != 0) return no_memory(bytes, "mprotect");
+  if (mprotect(page_at(address), bytes, protection) != 0) return no_memory(bytes, "mprotect");
   return {};
 }
 
 void Mapping::empty(std::uint64_t address, std::uint64_t bytes) const {
-  mmap(pointer(address), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  mmap(page_at(address), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 Result<MemoryFile> MemoryFile::create(const char* name, std::uint64_t bytes, bool sealed) {

@@ -194,14 +194,14 @@ TEST(SharedMemory, AnAllocationHidesARangeInItsPlace) {
   SharedMemory::instance().remove(own.value);
 }
 
-TEST(Mapping, FilesMayHaveSeveralAddresses) {
+TEST(FileMappings, FilesMayHaveSeveralAddresses) {
   MemoryFile file = MemoryFile::create("raddle test", 4 * kPage, true).value();
   EXPECT_EQ(file.bytes(), 4 * kPage);
   EXPECT_TRUE(MemoryFile::of_sealed(file.descriptor()).ok());
   EXPECT_FALSE(MemoryFile::of_sealed(0).ok());
-  EXPECT_FALSE(Mapping::of_file(file.descriptor(), kPage, 4 * kPage).ok());  // it ends before that
-  Mapping whole = Mapping::of_file(file.descriptor(), 0, 4 * kPage).value();
-  const Mapping place = Mapping::reserve(2 * kPage).value();
+  EXPECT_FALSE(machine::Mapping::of_file(file.descriptor(), kPage, 4 * kPage).ok());  // it ends before that
+  machine::Mapping whole = machine::Mapping::of_file(file.descriptor(), 0, 4 * kPage).value();
+  const machine::Mapping place = machine::Mapping::reserve(2 * kPage).value();
   EXPECT_TRUE(is_mapped(place.start(), kPage));
   ASSERT_TRUE(place.fill(place.address() + kPage, kPage, file.descriptor(), 3 * kPage).ok());
   ASSERT_TRUE(place.allow(place.address() + kPage, kPage, Access::read).ok());
