@@ -41,6 +41,7 @@ bool SharedWindow::require(std::uint32_t ranks, std::uint64_t bytes) {
 void SharedWindow::hand_to(std::uint64_t space) {
   if (space == space_) return;
   space_ = space;
+  if (map_ == nullptr) return;
   for (std::uint32_t rank = 0; rank < exec::kMaxClusterSize; ++rank)
     DeviceSpace::clear(base_ + rank * exec::kSharedWindow, committed_[rank]);
 }

@@ -54,6 +54,7 @@ bool BlockMemory::require(std::uint64_t shared_bytes, std::uint64_t local_bytes)
 void BlockMemory::hand_to(std::uint64_t space) {
   if (space == space_) return;
   space_ = space;
+  if (map_ == nullptr) return;
   DeviceSpace::clear(window_, shared_committed_);
   DeviceSpace::clear(window_ - kBetween - local_committed_, local_committed_);
 }
