@@ -78,6 +78,12 @@ Status check_write_flags(unsigned flags, bool first_form) {
                                                                        : CUDA_ERROR_INVALID_VALUE;
 }
 
+Status write(const std::shared_ptr<Context>& context, Stream& stream, const Operation& operation,
+             bool first_form) {
+  TRY(check_write_flags(operation.flags, first_form));
+  return append_all(context, stream, {operation});
+}
+
 Answer<std::vector<Operation>> read_batch(unsigned count, const CUstreamBatchMemOpParams* parameters,
                                           unsigned flags, bool first_form) {
   constexpr unsigned kMost = 256;
@@ -120,7 +126,7 @@ Status cuStreamWaitValue32(Here context, In<Stream> stream, CUdeviceptr address,
 }
 Status cuStreamWaitValue32_v2(Here context, In<Stream> stream, CUdeviceptr address, std::uint32_t value,
                               unsigned flags) {
-  return append_all(context, *stream, {{Operation::wait, 4, address, value, flags}});
+  return cuStreamWaitValue32(context, stream, address, value, flags);
 }
 Status cuStreamWaitValue64(Here context, In<Stream> stream, CUdeviceptr address, std::uint64_t value,
                            unsigned flags) {
@@ -128,28 +134,24 @@ Status cuStreamWaitValue64(Here context, In<Stream> stream, CUdeviceptr address,
 }
 Status cuStreamWaitValue64_v2(Here context, In<Stream> stream, CUdeviceptr address, std::uint64_t value,
                               unsigned flags) {
-  return append_all(context, *stream, {{Operation::wait, 8, address, value, flags}});
+  return cuStreamWaitValue64(context, stream, address, value, flags);
 }
 
 Status cuStreamWriteValue32(Here context, In<Stream> stream, CUdeviceptr address, std::uint32_t value,
                             unsigned flags) {
-  TRY(check_write_flags(flags, true));
-  return append_all(context, *stream, {{Operation::write, 4, address, value, flags}});
+  return write(context, *stream, {Operation::write, 4, address, value, flags}, true);
 }
 Status cuStreamWriteValue32_v2(Here context, In<Stream> stream, CUdeviceptr address, std::uint32_t value,
                                unsigned flags) {
-  TRY(check_write_flags(flags, false));
-  return append_all(context, *stream, {{Operation::write, 4, address, value, flags}});
+  return write(context, *stream, {Operation::write, 4, address, value, flags}, false);
 }
 Status cuStreamWriteValue64(Here context, In<Stream> stream, CUdeviceptr address, std::uint64_t value,
                             unsigned flags) {
-  TRY(check_write_flags(flags, true));
-  return append_all(context, *stream, {{Operation::write, 8, address, value, flags}});
+  return write(context, *stream, {Operation::write, 8, address, value, flags}, true);
 }
 Status cuStreamWriteValue64_v2(Here context, In<Stream> stream, CUdeviceptr address, std::uint64_t value,
                                unsigned flags) {
-  TRY(check_write_flags(flags, false));
-  return append_all(context, *stream, {{Operation::write, 8, address, value, flags}});
+  return write(context, *stream, {Operation::write, 8, address, value, flags}, false);
 }
 
 Status cuStreamBatchMemOp(Here context, In<Stream> stream, unsigned count,

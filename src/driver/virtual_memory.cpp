@@ -14,8 +14,10 @@
 namespace raddle::driver {
 namespace {
 
-Access access_of(CUmemAccess_flags flags) {
-  return flags == ACCESS_READ_WRITE ? Access::write : flags == ACCESS_READ ? Access::read : Access::none;
+Protection protection_of(CUmemAccess_flags flags) {
+  return flags == ACCESS_READ_WRITE ? Protection::write
+         : flags == ACCESS_READ     ? Protection::read
+                                    : Protection::none;
 }
 
 struct MappedMemory final : Memory {
@@ -251,7 +253,7 @@ Status cuMemSetAccess(CUdeviceptr address, std::size_t bytes, const CUmemAccessD
       (void)access_at(wanted[i].location, access);
       (*each).*access = wanted[i].flags;
     }
-    TRY(each->addresses->allow(each->base, each->bytes, access_of(each->access())));
+    TRY(each->addresses->allow(each->base, each->bytes, protection_of(each->access())));
   }
   return CUDA_SUCCESS;
 }

@@ -72,7 +72,7 @@ bool AddressSpace::dispatch(Task& task) {
     return true;
   }
   if (const auto* wait = std::get_if<WaitWork>(&task.work)) {
-    if (holds(wait->until)) return true;
+    if (is_met(wait->until)) return true;
     watcher_.push(task);
     return false;
   }

@@ -19,6 +19,7 @@ machine::CopyWork work_of(const BoxCopy& copy) {
 }  // namespace
 
 Result<void> Device::Impl::copy_now(const machine::CopyWork& copy) {
+  if (copy.is_empty()) return {};
   TRY(machine::check(copy));
   TRY(default_stream->synchronize());
   machine::perform(copy);
@@ -27,7 +28,7 @@ Result<void> Device::Impl::copy_now(const machine::CopyWork& copy) {
 
 Result<void> Stream::Impl::copy(const machine::CopyWork& copy) {
   TRY(machine::check(copy));
-  if (copy.width != 0 && copy.height != 0 && copy.depth != 0) submit(copy);
+  if (!copy.is_empty()) submit(copy);
   return {};
 }
 
@@ -39,7 +40,7 @@ Result<void> Stream::fill(const RowFill& fill) {
   machine::FillWork work{owner.at(fill.to), fill.word, fill.word_bytes, fill.width, fill.height};
   work.to.pitch = fill.pitch;
   TRY(machine::check(work));
-  if (fill.width != 0 && fill.height != 0) impl_->submit(std::move(work));
+  if (!work.is_empty()) impl_->submit(std::move(work));
   return {};
 }
 

@@ -214,11 +214,11 @@ std::uint64_t Device::blocks_completed() const { return impl_->space->blocks_com
 // the Device handle, so these take its Impl.
 namespace detail {
 Result<void> buffers_write(Device::Impl* device, DevicePtr to, const void* from, std::uint64_t bytes) {
-  return bytes == 0 ? Result<void>() : device->copy_now({device->at(to), machine::of_host(from), bytes});
+  return device->copy_now({device->at(to), machine::of_host(from), bytes});
 }
 
 Result<void> buffers_read(Device::Impl* device, void* to, DevicePtr from, std::uint64_t bytes) {
-  return bytes == 0 ? Result<void>() : device->copy_now({machine::of_host(to), device->at(from), bytes});
+  return device->copy_now({machine::of_host(to), device->at(from), bytes});
 }
 
 void buffers_free(Device::Impl* device, DevicePtr address) {

@@ -8,12 +8,12 @@
 
 namespace raddle {
 
-using machine::Access;
 using machine::DeviceMemory;
 using machine::FilePages;
 using machine::is_mapped;
 using machine::Mapping;
 using machine::MemoryFile;
+using machine::Protection;
 using machine::SharedMemory;
 using machine::SharedRange;
 

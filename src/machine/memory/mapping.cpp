@@ -21,6 +21,12 @@ Error no_memory(std::uint64_t bytes, const char* what) {
                      std::strerror(errno));
 }
 
+Result<int> duplicate_of(int descriptor) {
+  const int other = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  if (other < 0) return Error::make(ErrorCode::io, "dup: {}", std::strerror(errno));
+  return other;
+}
+
 void* page_at(std::uint64_t address) { return reinterpret_cast<void*>(address); }
 
 }  // namespace
@@ -49,7 +55,7 @@ Result<Mapping> Mapping::of_file(int descriptor, std::uint64_t offset, std::uint
     return Error::make(ErrorCode::io, "a file in memory has no {} bytes at {}", bytes, offset);
   TRY_ASSIGN(Mapping taken, reserve(bytes));
   TRY(taken.fill(taken.address(), taken.bytes_, descriptor, offset));
-  TRY(taken.allow(taken.address(), taken.bytes_, Access::write));
+  TRY(taken.allow(taken.address(), taken.bytes_, Protection::write));
   return taken;
 }
 
@@ -68,11 +74,11 @@ Result<void> Mapping::fill(std::uint64_t address, std::uint64_t bytes, int descr
   return {};
 }
 
-Result<void> Mapping::allow(std::uint64_t address, std::uint64_t bytes, Access access) const {
-  const int protection = access == Access::write  ? PROT_READ | PROT_WRITE
-                         : access == Access::read ? PROT_READ
-                                                  : PROT_NONE;
-  if (mprotect(page_at(address), bytes, protection) != 0) return no_memory(bytes, "mprotect");
+Result<void> Mapping::allow(std::uint64_t address, std::uint64_t bytes, Protection protection) const {
+  const int flags = protection == Protection::write  ? PROT_READ | PROT_WRITE
+                    : protection == Protection::read ? PROT_READ
+                                                     : PROT_NONE;
+  if (mprotect(page_at(address), bytes, flags) != 0) return no_memory(bytes, "mprotect");
   return {};
 }
 
@@ -90,10 +96,10 @@ Result<MemoryFile> MemoryFile::create(const char* name, std::uint64_t bytes, boo
 }
 
 Result<MemoryFile> MemoryFile::of_sealed(int descriptor) {
-  if ((fcntl(descriptor, F_GET_SEALS) & kSeals) != kSeals || fcntl(descriptor, F_GET_SEALS) < 0)
+  const int seals = fcntl(descriptor, F_GET_SEALS);
+  if (seals < 0 || (seals & kSeals) != kSeals)
     return Error::invalid("descriptor {} is not of a sealed file in memory", descriptor);
-  const int other = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
-  if (other < 0) return Error::make(ErrorCode::io, "dup: {}", std::strerror(errno));
+  TRY_ASSIGN(const int other, duplicate_of(descriptor));
   return MemoryFile(other);
 }
 
@@ -108,11 +114,7 @@ std::uint64_t MemoryFile::bytes() const {
   return fstat(descriptor_, &about) == 0 ? static_cast<std::uint64_t>(about.st_size) : 0;
 }
 
-Result<int> MemoryFile::duplicate() const {
-  const int other = fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
-  if (other < 0) return Error::make(ErrorCode::io, "dup: {}", std::strerror(errno));
-  return other;
-}
+Result<int> MemoryFile::duplicate() const { return duplicate_of(descriptor_); }
 
 bool is_mapped(const void* address, std::uint64_t bytes) {
   const auto begin = reinterpret_cast<std::uintptr_t>(address) / kPage * kPage;

@@ -11,7 +11,7 @@
 
 namespace raddle::machine {
 
-enum class Access { none, read, write };  ///< write: read, too
+enum class Protection { none, read, write };  ///< write: read, too
 
 /// Whole pages of addresses, given back when it is destroyed.
 class Mapping {
@@ -36,7 +36,7 @@ class Mapping {
   /// Puts a part of a file at some of the addresses, without access. @errors out_of_memory
   Result<void> fill(std::uint64_t address, std::uint64_t bytes, int descriptor, std::uint64_t offset) const;
   /// @errors out_of_memory
-  Result<void> allow(std::uint64_t address, std::uint64_t bytes, Access access) const;
+  Result<void> allow(std::uint64_t address, std::uint64_t bytes, Protection protection) const;
   /// The addresses stay reserved.
   void empty(std::uint64_t address, std::uint64_t bytes) const;
 

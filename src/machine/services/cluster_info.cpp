@@ -1,6 +1,7 @@
 // Reads what the rasteriser worked out when the block started.
 #include "machine/services/cluster_info.h"
 
+#include "machine/machine.h"
 #include "raddle/device.h"
 
 namespace raddle::machine {
@@ -38,9 +39,9 @@ std::uint32_t cluster_info(const Block& block, std::uint32_t level, std::uint32_
     case ClusterValue::depth:
       return kind.depth;
     case ClusterValue::sm:
-      return block.sm->number;
+      return block.cta.smid;
     case ClusterValue::gpc:
-      return block.sm->gpc;
+      return block.worker->machine().launches().sm(block.cta.smid).gpc;
     case ClusterValue::local_id:
       return block.cluster != nullptr ? block.cta.cluster->local_id : kNone;
     default:

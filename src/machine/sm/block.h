@@ -62,7 +62,6 @@ struct Block {
   exec::ClusterContext alone{};  ///< of a block that belongs to no cluster
   Worker* worker = nullptr;
   Task* task = nullptr;
-  const Sm* sm = nullptr;                 ///< that its CTA is on
   Cluster* cluster = nullptr;             ///< that it shares memory in; null: none
   CtaRun run;                             ///< its CTA, to be reported
   std::uint64_t began_ns = 0;             ///< when it started, where somebody records

@@ -115,7 +115,6 @@ void Worker::take_cta(Block& block, CtaRun& grant) {
   if (machine_.options().recorder != nullptr) block.began_ns = now_ns();
   turn_began_ = progress_;
   block.status = Block::Status::waiting;
-  block.sm = &machine_.launches().sm(grant.sm);
   cta.smid = grant.sm;
   cta.live_threads = cta.thread_count;
   cta.cluster_phase = cta.cluster_arrived = 0;

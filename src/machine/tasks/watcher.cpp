@@ -26,7 +26,7 @@ std::vector<Task*> Watcher::take_met() {
   const bool give_up = given_up_.load(std::memory_order_acquire);
   std::vector<Task*> taken;
   std::erase_if(waiting_, [&](Task* task) {
-    const bool met = give_up || holds(std::get_if<WaitWork>(&task->work)->until);
+    const bool met = give_up || is_met(std::get_if<WaitWork>(&task->work)->until);
     if (met) taken.push_back(task);
     return met;
   });

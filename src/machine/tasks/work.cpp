@@ -53,11 +53,8 @@ BoxSide find(const MemoryRows& rows) {
   return {start, rows.pitch, rows.slice_pitch, rows.space != nullptr};
 }
 
-bool is_empty(const CopyWork& copy) { return copy.width == 0 || copy.height == 0 || copy.depth == 0; }
-bool is_empty(const FillWork& fill) { return fill.width == 0 || fill.height == 0; }
-
 template <class Word>
-bool holds_of(const WordCondition& condition) {
+bool is_met_of(const WordCondition& condition) {
   auto* const word = static_cast<Word*>(condition.word);
   const Word now = std::atomic_ref<Word>(*word).load(std::memory_order_acquire);
   const Word value = static_cast<Word>(condition.value);
@@ -77,14 +74,14 @@ bool holds_of(const WordCondition& condition) {
 }  // namespace
 
 Result<void> check(const CopyWork& copy) {
-  if (is_empty(copy)) return {};
+  if (copy.is_empty()) return {};
   const Extent extent{copy.width, copy.height, copy.depth};
   TRY(check(copy.to, extent));
   return check(copy.from, extent);
 }
 
 Result<void> check(const FillWork& fill) {
-  if (is_empty(fill)) return {};
+  if (fill.is_empty()) return {};
   const auto& [to, word, word_bytes, width, height] = fill;
   if (!std::has_single_bit(word_bytes) || word_bytes > 8 || to.address % word_bytes != 0)
     return Error::invalid("words of {} bytes cannot be written to {:#x}", word_bytes, to.address);
@@ -96,18 +93,18 @@ Result<void> check(const FillWork& fill) {
 }
 
 void perform(const CopyWork& copy) {
-  if (!is_empty(copy)) copy_box(find(copy.to), find(copy.from), copy.width, copy.height, copy.depth);
+  if (!copy.is_empty()) copy_box(find(copy.to), find(copy.from), copy.width, copy.height, copy.depth);
 }
 
 void perform(const FillWork& fill) {
-  if (is_empty(fill)) return;
+  if (fill.is_empty()) return;
   const BoxSide to = find(fill.to);
   for (std::uint64_t row = 0; row < fill.height; ++row)
     fill_device_words(to.memory + row * to.pitch, fill.word, fill.word_bytes, fill.width);
 }
 
-bool holds(const WordCondition& condition) {
-  return condition.bytes == 4 ? holds_of<std::uint32_t>(condition) : holds_of<std::uint64_t>(condition);
+bool is_met(const WordCondition& condition) {
+  return condition.bytes == 4 ? is_met_of<std::uint32_t>(condition) : is_met_of<std::uint64_t>(condition);
 }
 
 }  // namespace raddle::machine

@@ -66,6 +66,7 @@ struct CopyWork {
   MemoryRows to, from;
   std::uint64_t width = 0, height = 1, depth = 1;
   std::shared_ptr<const void> holds = nullptr;  ///< lives as long as the work
+  bool is_empty() const { return width == 0 || height == 0 || depth == 0; }
 };
 
 /// Fills `height` rows with `width` words of `word_bytes` (1, 2, 4 or 8) each.
@@ -74,6 +75,7 @@ struct FillWork {
   std::uint64_t word = 0;
   unsigned word_bytes = 1;
   std::uint64_t width = 0, height = 1;
+  bool is_empty() const { return width == 0 || height == 0; }
 };
 
 /// Calls a function of the host.
@@ -101,7 +103,7 @@ Result<void> check(const FillWork& fill);
 void perform(const CopyWork& copy);
 void perform(const FillWork& fill);
 
-/// Whether a word has the value now.
-bool holds(const WordCondition& condition);
+/// Whether the word has the value now.
+bool is_met(const WordCondition& condition);
 
 }  // namespace raddle::machine

@@ -204,11 +204,11 @@ TEST(FileMappings, FilesMayHaveSeveralAddresses) {
   const machine::Mapping place = machine::Mapping::reserve(2 * kPage).value();
   EXPECT_TRUE(is_mapped(place.start(), kPage));
   ASSERT_TRUE(place.fill(place.address() + kPage, kPage, file.descriptor(), 3 * kPage).ok());
-  ASSERT_TRUE(place.allow(place.address() + kPage, kPage, Access::read).ok());
+  ASSERT_TRUE(place.allow(place.address() + kPage, kPage, Protection::read).ok());
   whole.start()[3 * kPage + 5] = std::byte{7};
   EXPECT_EQ(place.start()[kPage + 5], std::byte{7});
   place.empty(place.address() + kPage, kPage);
-  ASSERT_TRUE(place.allow(place.address() + kPage, kPage, Access::write).ok());
+  ASSERT_TRUE(place.allow(place.address() + kPage, kPage, Protection::write).ok());
   EXPECT_EQ(place.start()[kPage + 5], std::byte{0});  // not the file's page any more
 }
 

@@ -142,7 +142,7 @@ TEST_F(Tasks, RefuseWhatCannotBeMoved) {
 TEST_F(Tasks, CompareWords) {
   using Comparison = WordCondition::Comparison;
   const auto met = [](Comparison comparison, std::uint64_t now, std::uint64_t value, unsigned bytes) {
-    return holds({.word = &now, .bytes = bytes, .comparison = comparison, .value = value});
+    return is_met({.word = &now, .bytes = bytes, .comparison = comparison, .value = value});
   };
   for (const unsigned bytes : {4u, 8u}) {
     EXPECT_TRUE(met(Comparison::reached, 5, 5, bytes));
