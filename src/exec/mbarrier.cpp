@@ -1,0 +1,25 @@
+#include "exec/mbarrier.h"
+
+#include "base/assert.h"
+
+namespace raddle::exec {
+
+const char* describe(MbarrierProblem problem) {
+  switch (problem) {
+    case MbarrierProblem::none:
+      return "";
+    case MbarrierProblem::not_initialised:
+      return "no mbarrier was initialised at this address";
+    case MbarrierProblem::count_out_of_range:
+      return "an mbarrier counts 1 to 1,048,575 arrivals";
+    case MbarrierProblem::too_many_arrivals:
+      return "more arrivals than the phase of the mbarrier lacks";
+    case MbarrierProblem::transactions_overflow:
+      return "the transaction count of the mbarrier would leave -1,048,575 to 1,048,575 bytes";
+    case MbarrierProblem::would_complete:
+      return "mbarrier.arrive.noComplete would complete the phase";
+  }
+  RADDLE_UNREACHABLE("problem of an mbarrier");
+}
+
+}  // namespace raddle::exec
