@@ -1,0 +1,218 @@
+#include "exec/tensor_map.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include "numerics/half.h"
+
+namespace raddle::exec {
+namespace {
+
+using Element = TensorMap::Element;
+using Interleave = TensorMap::Interleave;
+using Mode = TensorMap::Mode;
+using Swizzle = TensorMap::Swizzle;
+
+constexpr std::uint64_t kMagic = 0x70614d726f736e54;  // "TnsorMap"
+constexpr std::uint64_t kMostElements = std::uint64_t{1} << 32;
+
+/// The 128 bytes. A value that its field cannot hold is stored as the largest, which check() refuses.
+struct EncodedMap {
+  std::uint64_t magic;
+  std::uint64_t address;
+  std::uint64_t stride[kMaxTensorRank - 1];  // of dimension 1 on
+  std::uint32_t size[kMaxTensorRank];        // modulo 2^32
+  std::uint16_t box[kMaxTensorRank];
+  std::uint16_t channels;
+  std::uint16_t pixels;
+  std::int16_t lower[3];
+  std::int16_t upper[3];
+  std::uint8_t step[kMaxTensorRank];
+  std::uint8_t whole;  // bit d: dimension d has 2^32 elements
+  std::uint8_t mode;
+  std::uint8_t element;
+  std::uint8_t rank;
+  std::uint8_t interleave;
+  std::uint8_t swizzle;
+  std::uint8_t promotion;
+  std::uint8_t fill;
+  std::uint8_t reserved[21];
+};
+static_assert(sizeof(EncodedMap) == kTensorMapBytes);
+
+template <class Field, class T>
+Field saturated(T value) {
+  using Limits = std::numeric_limits<Field>;
+  return static_cast<Field>(
+      std::clamp<T>(value, static_cast<T>(Limits::min()), static_cast<T>(Limits::max())));
+}
+
+template <class T>
+Result<void> in_range(const char* name, int index, T value, T least, T most) {
+  if (value >= least && value <= most) return {};
+  return Error::invalid("{}[{}] is {}; it must be from {} to {}", name, index, value, least, most);
+}
+template <class T>
+Result<void> in_range(const char* name, T value, T least, T most) {
+  if (value >= least && value <= most) return {};
+  return Error::invalid("{} is {}; it must be from {} to {}", name, value, least, most);
+}
+
+Result<void> check_enumerators(const TensorMap& m) {
+  if (m.mode > Mode::im2col) return Error::invalid("the tensor map is neither tiled nor im2col");
+  if (m.element > Element::tf32_ftz)
+    return Error::invalid("tensorDataType is {}; this device has types 0 to 12 (packed types need sm_100)",
+                          static_cast<unsigned>(m.element));
+  TRY(in_range("interleave", static_cast<unsigned>(m.interleave), 0u, 2u));
+  if (m.swizzle > Swizzle::bytes128)
+    return Error::invalid("swizzle is {}; this device has modes 0 to 3 (others need sm_100)",
+                          static_cast<unsigned>(m.swizzle));
+  TRY(in_range("l2Promotion", static_cast<unsigned>(m.promotion), 0u, 3u));
+  TRY(in_range("oobFill", static_cast<unsigned>(m.fill), 0u, 1u));
+  if (m.fill == TensorMap::Fill::nan && !is_floating(m.element))
+    return Error::invalid("oobFill asks for NaN; tensorDataType {} is no floating-point type",
+                          static_cast<unsigned>(m.element));
+  return {};
+}
+
+Result<void> check_tensor(const TensorMap& m) {
+  const bool sliced = m.interleave != Interleave::none;
+  const unsigned least_rank = sliced || m.mode == Mode::im2col ? 3 : 1;
+  if (m.rank < least_rank || m.rank > kMaxTensorRank)
+    return Error::invalid("tensorRank is {}; it must be from {} to 5{}", m.rank, least_rank,
+                          m.mode == Mode::im2col ? " in im2col mode"
+                          : sliced               ? " with an interleaved layout"
+                                                 : "");
+  const unsigned alignment = m.interleave == Interleave::bytes32 ? 32 : 16;
+  if (m.address % alignment != 0)
+    return Error::invalid("globalAddress is {:#x}; it must be a multiple of {}", m.address, alignment);
+  for (unsigned d = 0; d < m.rank; ++d)
+    TRY(in_range("globalDim", d, m.size[d], std::uint64_t{1}, kMostElements));
+  for (unsigned d = 1; d < m.rank; ++d) {
+    if (m.stride[d] % alignment != 0)
+      return Error::invalid("globalStrides[{}] is {}; it must be a multiple of {}", d - 1, m.stride[d],
+                            alignment);
+    if (m.stride[d] >> 40 != 0)
+      return Error::invalid("globalStrides[{}] is {}; it must be less than 2^40", d - 1, m.stride[d]);
+  }
+  for (unsigned d = sliced ? 0 : 1; d < m.rank; ++d) TRY(in_range("elementStrides", d, m.step[d], 1u, 8u));
+  return {};
+}
+
+/// @param inner  elements of a row, which `name` counts
+Result<void> check_inner(const TensorMap& m, const char* name, std::uint32_t inner) {
+  if (m.interleave == Interleave::bytes32 && m.swizzle != Swizzle::bytes32)
+    return Error::invalid("interleave of 32 bytes needs a swizzle of 32 bytes; swizzle is {}",
+                          static_cast<unsigned>(m.swizzle));
+  if (m.interleave != Interleave::none) return {};
+  const std::uint32_t bytes = inner * element_bytes(m.element);
+  const std::uint32_t most = swizzle_bytes(m.swizzle);
+  if (most != 0 && bytes > most)
+    return Error::invalid("{} of {} elements takes {} bytes; the swizzle allows {}", name, inner, bytes,
+                          most);
+  return {};
+}
+
+Result<void> check_tile(const TensorMap& m) {
+  for (unsigned d = 0; d < m.rank; ++d) TRY(in_range("boxDim", d, m.box[d], 1u, 256u));
+  const std::uint32_t bytes = m.box[0] * element_bytes(m.element);
+  if (m.interleave == Interleave::none && bytes % 16 != 0)
+    return Error::invalid("boxDim[0] of {} elements takes {} bytes; they must be a multiple of 16", m.box[0],
+                          bytes);
+  return check_inner(m, "boxDim[0]", m.box[0]);
+}
+
+Result<void> check_im2col(const TensorMap& m) {
+  const unsigned spatial = m.rank - 2;
+  const int most = spatial == 1 ? 32767 : spatial == 2 ? 127 : 15;
+  for (unsigned i = 0; i < spatial; ++i) {
+    TRY(in_range("pixelBoxLowerCorner", i, m.lower[i], -most - 1, most));
+    TRY(in_range("pixelBoxUpperCorner", i, m.upper[i], -most - 1, most));
+    const std::int64_t extent = static_cast<std::int64_t>(m.size[i + 1]) + m.upper[i] - m.lower[i];
+    if (extent < 1)
+      return Error::invalid(
+          "the bounding box from pixelBoxLowerCorner[{0}] to pixelBoxUpperCorner[{0}] is empty", i);
+  }
+  TRY(in_range("channelsPerPixel", m.channels, 1u, 256u));
+  TRY(in_range("pixelsPerColumn", m.pixels, 1u, 1024u));
+  return check_inner(m, "channelsPerPixel", m.channels);
+}
+
+}  // namespace
+
+Result<void> check(const TensorMap& map) {
+  TRY(check_enumerators(map));
+  TRY(check_tensor(map));
+  return map.mode == Mode::im2col ? check_im2col(map) : check_tile(map);
+}
+
+void encode(const TensorMap& map, std::byte* bytes) {
+  EncodedMap e{};
+  e.magic = kMagic;
+  e.address = map.address;
+  for (unsigned d = 1; d < kMaxTensorRank; ++d) e.stride[d - 1] = map.stride[d];
+  for (unsigned d = 0; d < kMaxTensorRank; ++d) {
+    e.size[d] = static_cast<std::uint32_t>(map.size[d]);
+    e.whole |= static_cast<std::uint8_t>((map.size[d] == kMostElements) << d);
+    e.box[d] = saturated<std::uint16_t>(map.box[d]);
+    e.step[d] = saturated<std::uint8_t>(map.step[d]);
+  }
+  for (unsigned i = 0; i < 3; ++i) {
+    e.lower[i] = saturated<std::int16_t>(map.lower[i]);
+    e.upper[i] = saturated<std::int16_t>(map.upper[i]);
+  }
+  e.channels = saturated<std::uint16_t>(map.channels);
+  e.pixels = saturated<std::uint16_t>(map.pixels);
+  e.mode = static_cast<std::uint8_t>(map.mode);
+  e.element = static_cast<std::uint8_t>(map.element);
+  e.rank = saturated<std::uint8_t>(map.rank);
+  e.interleave = static_cast<std::uint8_t>(map.interleave);
+  e.swizzle = static_cast<std::uint8_t>(map.swizzle);
+  e.promotion = static_cast<std::uint8_t>(map.promotion);
+  e.fill = static_cast<std::uint8_t>(map.fill);
+  std::memcpy(bytes, &e, sizeof e);
+}
+
+Result<TensorMap> decode_tensor_map(const std::byte* bytes) {
+  EncodedMap e;
+  std::memcpy(&e, bytes, sizeof e);
+  if (e.magic != kMagic) return Error::invalid("the bytes hold no tensor map: none was ever encoded there");
+  TensorMap map;
+  map.mode = static_cast<Mode>(e.mode);
+  map.element = static_cast<Element>(e.element);
+  map.rank = e.rank;
+  map.address = e.address;
+  for (unsigned d = 1; d < kMaxTensorRank; ++d) map.stride[d] = e.stride[d - 1];
+  for (unsigned d = 0; d < kMaxTensorRank; ++d) {
+    map.size[d] = e.whole >> d & 1 ? kMostElements : e.size[d];
+    map.box[d] = e.box[d];
+    map.step[d] = e.step[d];
+  }
+  for (unsigned i = 0; i < 3; ++i) {
+    map.lower[i] = e.lower[i];
+    map.upper[i] = e.upper[i];
+  }
+  map.channels = e.channels;
+  map.pixels = e.pixels;
+  map.interleave = static_cast<Interleave>(e.interleave);
+  map.swizzle = static_cast<Swizzle>(e.swizzle);
+  map.promotion = static_cast<TensorMap::Promotion>(e.promotion);
+  map.fill = static_cast<TensorMap::Fill>(e.fill);
+  TRY(check(map));
+  map.stride[0] = element_bytes(map.element);
+  if (map.interleave == Interleave::none) map.step[0] = 1;  // cuda.h: ignored
+  return map;
+}
+
+bool converts(Element element) { return element >= Element::f32_ftz && element <= Element::tf32_ftz; }
+
+std::uint32_t converted(std::uint32_t bits, Element element) {
+  const bool flushes = element == Element::f32_ftz || element == Element::tf32_ftz;
+  if (flushes && (bits & 0x7f80'0000) == 0) return bits & 0x8000'0000;
+  if (element != Element::tf32 && element != Element::tf32_ftz) return bits;
+  return numerics::to_tf32(std::bit_cast<float>(bits), numerics::Rounding::rn);
+}
+
+}  // namespace raddle::exec
