@@ -1,4 +1,4 @@
-// Writing fat binaries; the layout is docs/fat-binaries.md's.
+// Writing fat binaries; the layout is layout.h's.
 #include "fatbin/write.h"
 
 #include <cstring>
