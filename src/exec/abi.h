@@ -52,6 +52,7 @@ struct WarpContext;
 struct TextureLanes;
 struct SurfaceLanes;
 struct TextureQueryLanes;
+struct BulkRequest;
 
 using raddle::FaultKind;
 

@@ -77,6 +77,8 @@ class Lane {
   std::byte* access(unsigned k, unsigned bytes) const;
   /// Tells who listens of the instruction's access. For textures and surfaces, which the machine translates.
   void note_access(std::uint64_t address) const;
+  /// Generic address that address operand k names in `space`, of what the machine reads or writes itself.
+  std::uint64_t generic_address(unsigned k, ptx::Space space) const;
   std::uint64_t to_generic(ptx::Space space, std::uint64_t address) const;
   std::uint64_t from_generic(ptx::Space space, std::uint64_t address) const;
   /// isspacep; of shared memory the CTA's own.

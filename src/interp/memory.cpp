@@ -152,6 +152,11 @@ void Lane::note_access(std::uint64_t address) const {
     listener->on_access(exec::access_of(*current_), index_, address);
 }
 
+std::uint64_t Lane::generic_address(unsigned k, Space space) const {
+  const std::uint64_t address = base_address(operands_[k], space);
+  return to_generic(space, space == Space::shared ? static_cast<std::uint32_t>(address) : address);
+}
+
 std::byte* Lane::access(unsigned k, unsigned bytes) const {
   const isa::Mod named = current_->opcode->get(isa::ModKind::space);
   Space space = ptx::space_of(named);

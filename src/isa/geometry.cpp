@@ -21,4 +21,26 @@ Geometry geometry_of(const Opcode& opcode) {
   }
 }
 
+unsigned tensor_rank(const Opcode& opcode) {
+  switch (opcode.get(ModKind::geometry)) {
+    case Mod::dim_2d:
+      return 2;
+    case Mod::dim_3d:
+      return 3;
+    case Mod::dim_4d:
+      return 4;
+    case Mod::dim_5d:
+      return 5;
+    default:
+      return 1;
+  }
+}
+
+unsigned element_count(GeometricKind kind, const Opcode& opcode) {
+  if (kind == GeometricKind::block) return tensor_rank(opcode);
+  if (kind == GeometricKind::im2col) return tensor_rank(opcode) - 2;
+  const Geometry g = geometry_of(opcode);
+  return coordinate_count(g) + (kind == GeometricKind::coordinates && has_layer(g) ? 1 : 0);
+}
+
 }  // namespace raddle::isa

@@ -29,9 +29,11 @@ constexpr unsigned coordinate_count(Geometry g) {
   }
 }
 
-/// Elements of a geometric operand; of three, a fourth may be written and is ignored.
-constexpr unsigned element_count(GeometricKind kind, Geometry g) {
-  return coordinate_count(g) + (kind == GeometricKind::coordinates && has_layer(g) ? 1 : 0);
-}
+/// Dimensions of the tensor that an opcode names by .1d to .5d.
+unsigned tensor_rank(const Opcode& opcode);
+
+/// Elements of a geometric operand. Of three coordinates of textures and surfaces, a fourth may be written
+/// and is ignored.
+unsigned element_count(GeometricKind kind, const Opcode& opcode);
 
 }  // namespace raddle::isa

@@ -229,7 +229,10 @@ class RowParser {
         {".half_mask", SelectorKind::half_mask},
         {".byte_mask", SelectorKind::byte_mask}};
     static constexpr std::pair<std::string_view, GeometricKind> kGeometric[] = {
-        {".coords", GeometricKind::coordinates}, {".steps", GeometricKind::steps}};
+        {".coords", GeometricKind::coordinates},
+        {".steps", GeometricKind::steps},
+        {".block", GeometricKind::block},
+        {".im2col", GeometricKind::im2col}};
     for (const auto& [text, kind] : kGeometric) {
       if (!part.ends_with(text)) continue;
       spec.geometric = kind;

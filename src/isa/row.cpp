@@ -52,6 +52,17 @@ bool Opcode::observes() const {
   return (semantics != Mod::none && semantics != Mod::weak) || cache == Mod::cg || cache == Mod::cv;
 }
 
+bool Opcode::names_several_spaces() const {
+  unsigned spaces = 0;
+  for (const ModSlot& slot : form->slots)
+    for (const Mod mod : slot.mods)
+      if (mod_kind(mod) == ModKind::space && has(mod)) {
+        ++spaces;
+        break;
+      }
+  return spaces > 1;
+}
+
 Type Opcode::operand_type(const OperandSpec& spec) const {
   Type type = spec.fixed;
   if (spec.type_slot >= 0) type = types[static_cast<std::size_t>(spec.type_slot)];

@@ -146,8 +146,9 @@ struct RowText {
 enum class OperandKind : std::uint8_t { value, address, label, call, vector_list, handle };
 
 /// Of vectors whose length the geometry modifier gives: coordinates (with the layer, which is .u32, before
-/// them), or a value per coordinate.
-enum class GeometricKind : std::uint8_t { none, coordinates, steps };
+/// them), or a value per coordinate. Of a block of a tensor, exactly as many as the tensor has dimensions, or
+/// as im2col has offsets: two less.
+enum class GeometricKind : std::uint8_t { none, coordinates, steps, block, im2col };
 
 /// One operand of a row. The type text is one of:
 ///   a type (`u32`, `pred`) | a modifier set of the syntax (`type`, `dtype`) | `type0`, `type1`, ...: the
@@ -159,8 +160,8 @@ enum class GeometricKind : std::uint8_t { none, coordinates, steps };
 /// `.byte_mask` (it may carry such a selector: isa/selector.h), `.minus` (it may be written `-a`), `.power`
 /// (a constant power of two up to 2^23), `.members` (the lanes of the warp that take part); or `addr`,
 /// `label`, `call`, `list(type)` for `{a, b, ...}`, `handle` (of a texture or surface, written `[a]` or `[a,
-/// ...]`), or `any` (unchecked). A type with `.coords` or `.steps` is a vector that the geometry gives its
-/// length: GeometricKind.
+/// ...]`), or `any` (unchecked). A type with `.coords`, `.steps`, `.block` or `.im2col` is a vector that the
+/// geometry gives its length: GeometricKind.
 struct OperandSpec {
   std::string name;
   std::string type;         ///< base of the type text: set name or type name
@@ -228,6 +229,8 @@ struct Opcode {
   Type type(unsigned i = 0) const { return types[i]; }
   unsigned vector_length() const { return has(Mod::v2) ? 2 : has(Mod::v4) ? 4 : has(Mod::v8) ? 8 : 1; }
   bool is(Effects bit) const { return isa::has(row->text->effects, bit); }
+  /// More than one state space: copies.
+  bool names_several_spaces() const;
   /// Others decide what it gives, as Row::observes and the modifiers say.
   bool observes() const;
   /// Type of an operand of this opcode; Type::none where the spec leaves it open.

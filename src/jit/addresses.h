@@ -24,6 +24,9 @@ class Addresses {
   /// The one way to memory, of the instruction at hand: tells who listens, translates the address that the
   /// operand names, checks it.
   WarpAccess begin(const ptx::Operand& address);
+  /// Generic addresses that an operand names in the space, unchecked: of what the machine reads or writes
+  /// itself.
+  WarpValue generic(const ptx::Operand& address, isa::Mod space) { return translate(address, space); }
   /// Every lane's address is known to be a multiple of `bytes`, in the space of the instruction at hand.
   bool is_aligned(const ptx::Operand& address, unsigned bytes) const;
   /// The same as begin() where no address is to be translated: parameters of device functions, textures and

@@ -124,7 +124,8 @@ exec::Fault AddressSpace::describe_fault(Block& block, RawFault raw) const {
     fault.detail = note_says_all ? raw.note : raw.note + describe_address(block, raw);
   } else if (raw.kind == exec::FaultKind::illegal_cluster_address) {
     fault.detail = describe_cluster_address(block.cta, raw.address);
-  } else if (raw.kind == exec::FaultKind::invalid_handle || raw.kind == exec::FaultKind::illegal_barrier) {
+  } else if (raw.kind == exec::FaultKind::invalid_handle || raw.kind == exec::FaultKind::illegal_barrier ||
+             raw.kind == exec::FaultKind::illegal_instruction) {
     fault.detail = raw.note;
   } else if (raw.kind == exec::FaultKind::deadlock) {
     fault.detail =

@@ -318,10 +318,16 @@ bool Binder::bind_handle(const RawOperand& raw, Operand& out) {
   return true;
 }
 
-/// A vector as long as the geometry wants, or a scalar for one; the layer before coordinates is .u32.
+/// A vector as long as the geometry wants; of textures and surfaces, a scalar for one, and four elements may
+/// stand for three. The layer before coordinates is .u32.
 bool Binder::bind_geometric(const OperandPlan& slot, const RawOperand& raw, Operand& out) {
   const bool scalar = raw.operand.kind != Kind::vector;
   const unsigned count = scalar ? 1 : raw.operand.count, wanted = slot.elements;
+  const bool exact =
+      slot.spec->geometric == isa::GeometricKind::block || slot.spec->geometric == isa::GeometricKind::im2col;
+  if (exact && (scalar || count != wanted))
+    return wrong(raw, fmt::format("a vector '{{a, ...}}' of {} element{}", wanted, wanted == 1 ? "" : "s"),
+                 scalar ? kind_name(raw) : fmt::format("one of {}", count));
   if (count != wanted && !(wanted == 3 && count == 4))
     return wrong(raw,
                  wanted == 1 ? "one value" : fmt::format("a vector of {} elements", wanted == 3 ? 4 : wanted),
@@ -344,6 +350,7 @@ bool Binder::bind_geometric(const OperandPlan& slot, const RawOperand& raw, Oper
 }
 
 bool Binder::check_space(const RawOperand& raw, const Variable& variable) {
+  if (plan_.opcode->names_several_spaces()) return true;  // each of its operands has its own
   const Space space = space_of(plan_.opcode->get(isa::ModKind::space));
   if (space == Space::param && space == variable.space) return check_parameter(raw, variable);
   if (space == Space::generic || space == variable.space) return true;

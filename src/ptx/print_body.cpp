@@ -53,7 +53,7 @@ class BodyPrinter {
   void lists();
   void location(std::uint32_t index);
   void operand(const Operand& o);
-  void address(const Operand& o);
+  void address(const Operand& o, bool open = false);
   void operands(const Instruction& i);
   void call(const Instruction& i);
   void call_list(const std::vector<Operand>& list);
@@ -105,13 +105,14 @@ void BodyPrinter::operand(const Operand& o) {
   }
 }
 
-void BodyPrinter::address(const Operand& o) {
+/// @param open  more operands follow in the brackets
+void BodyPrinter::address(const Operand& o, bool open) {
   out_ += "[";
   if (o.base == Operand::Base::absolute) add(out_, "{}", o.value);
   if (o.base == Operand::Base::reg) out_ += f_.registers[o.index].name;
   if (o.base == Operand::Base::variable) out_ += module_.variables[o.index].name;
   if (o.base != Operand::Base::absolute) print_offset(out_, o.value);
-  out_ += "]";
+  if (!open) out_ += "]";
 }
 
 void BodyPrinter::call_list(const std::vector<Operand>& list) {
@@ -151,7 +152,10 @@ void BodyPrinter::operands(const Instruction& i) {
     if (!first) out_ += k < slots.size() && slots[k].joined ? "|" : ", ";
     first = false;
     if (is_handle(*i.opcode, slots, k)) out_ += "[", in_brackets = true;
-    if (branch_list)
+    const bool opens = k + 1 < slots.size() && slots[k + 1].bracketed && !slots[k].bracketed;
+    if (opens && list[k].kind == Operand::Kind::address)
+      address(list[k], in_brackets = true);
+    else if (branch_list)
       add(out_, "$branches_{}", i.extra);
     else
       operand(list[k]);

@@ -70,6 +70,7 @@ class LaunchControllers : private LaunchSink {
   bool has_more() const { return queued_.load(std::memory_order_relaxed) != 0; }
   WindowPool& windows() { return windows_; }
   const Sm& sm(std::uint32_t number) const { return sms_[number]; }
+  Sm& sm(std::uint32_t number) { return sms_[number]; }
 
   /// CTAs of these needs that an empty SM may hold, caps included. Any thread.
   std::uint32_t most_per_sm(const CtaNeeds& needs) const { return distributor_.most_per_sm(needs); }

@@ -250,6 +250,60 @@ void texture_query(WarpContext* warp, std::uint32_t query, std::uint32_t active,
     return unit.query(static_cast<exec::TextureQuery>(query), *lanes, lane);
   });
 }
+
+/// Of the SM that the warp's block is on.
+TmaUnit& tma_of(WarpContext* warp) {
+  Worker& worker = worker_of(warp);
+  Sm& sm = worker.machine().launches().sm(warp->cta->smid);
+  if (!sm.tma) {
+    const Worker::Busy busy(worker);
+    sm.tma = std::make_unique<TmaUnit>();
+  }
+  return *sm.tma;
+}
+
+TmaRequester requester_of(WarpContext* warp, std::uint32_t lane) {
+  return {.cta = warp->cta, .thread = warp->warp_id * exec::kWarpSize + lane, .line = warp->line};
+}
+
+[[noreturn]] void tma_fault(WarpContext* warp, const TmaProblem& problem) {
+  RawFault raw{.kind = problem.fault,
+               .address = problem.address,
+               .lane = problem.requester.thread % exec::kWarpSize + 1,
+               .warp = problem.requester.thread / exec::kWarpSize + 1,
+               .line = problem.requester.line};
+  raw.note = problem.note;
+  worker_of(warp).fault(block_of(warp), raw);
+}
+
+void bulk_copy(WarpContext* warp, std::uint32_t lane, const exec::BulkRequest* request) {
+  TmaUnit& unit = tma_of(warp);
+  TmaProblem problem;
+  {
+    const Touching touching(warp, lane);
+    problem = unit.submit(requester_of(warp, lane), *request);
+  }
+  if (problem) tma_fault(warp, problem);
+}
+
+void bulk_commit(WarpContext* warp, std::uint32_t lanes) {
+  TmaUnit& unit = tma_of(warp);
+  for (; lanes != 0; lanes &= lanes - 1)
+    unit.commit_group(requester_of(warp, static_cast<std::uint32_t>(std::countr_zero(lanes))));
+}
+
+void bulk_wait(WarpContext* warp, std::uint32_t lanes, std::uint32_t groups, std::uint32_t only_reads) {
+  TmaUnit& unit = tma_of(warp);
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const auto lane = static_cast<std::uint32_t>(std::countr_zero(lanes));
+    TmaProblem problem;
+    {
+      const Touching touching(warp, lane);
+      problem = unit.wait_group(requester_of(warp, lane), groups, only_reads != 0);
+    }
+    if (problem) tma_fault(warp, problem);
+  }
+}
 }  // namespace calls
 }  // namespace
 

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "machine/shape/machine_shape.h"
+#include "machine/tma/tma_unit.h"
 
 namespace raddle::machine {
 
@@ -17,6 +19,9 @@ struct Sm {
   std::uint16_t home = 0;   ///< worker that runs its CTAs, if nothing had to move
   std::uint16_t owner = 0;  ///< worker that does now
   std::uint16_t taken = 0;  ///< CTAs that the owner has taken and not reported finished
+
+  // The owner's.
+  std::unique_ptr<TmaUnit> tma{};  ///< from its first request on
 };
 
 /// The SMs of a machine, spread over its workers in runs.

@@ -311,6 +311,7 @@ void Worker::settle(std::size_t position) {
       if (warp) warp->prepared = false;
     for (auto& runner : block.runners)
       if (runner) runner->prepared = false;
+    if (auto& tma = machine_.launches().sm(block.cta.smid).tma) tma->forget(block.cta);
     report_finished(block.run);
     ++progress_;
   }

@@ -17,6 +17,7 @@
 #include "exec/cluster.h"
 #include "isa/harness/textures.h"
 #include "machine/services/print.h"
+#include "machine/tma/tma_unit.h"
 #include "ptx/layout.h"
 
 namespace raddle::testing {
@@ -132,6 +133,7 @@ class Scheduler {
   std::atomic<std::uint32_t> poll_{0};
   bool progress_ = false, aborted_ = false;
   std::unique_ptr<TestTextures> textures_;  // made when a kernel asks for one
+  machine::TmaUnit tma_;
   std::vector<std::unique_ptr<std::byte[]>> heap_;
   std::uint64_t clock_ = 0;
 };
@@ -257,6 +259,13 @@ struct Calls {
       return unit.surface(exec::SurfaceRequest::from_word(word), *lanes, lane);
     });
   }
+  static void bulk_copy(WarpContext* w, std::uint32_t lane, const exec::BulkRequest* request) {
+    const machine::TmaProblem problem =
+        of(w).tma_.submit({w->cta, w->warp_id * 32 + lane, w->line}, *request);
+    if (problem) fault(w, problem.fault, problem.address, lane, w->line);
+  }
+  static void bulk_commit(WarpContext*, std::uint32_t) {}  // the unit is eager
+  static void bulk_wait(WarpContext*, std::uint32_t, std::uint32_t, std::uint32_t) {}
   static void texture_query(WarpContext* w, std::uint32_t what, std::uint32_t active,
                             exec::TextureQueryLanes* lanes) {
     for_lanes(w, active, *lanes, [&](const machine::TextureUnit& unit, std::uint32_t lane) {

@@ -24,6 +24,12 @@ inline constexpr Exclusion kExclusions[] = {
     {"stacksave", "spellings", "how large the stack is depends on the engine"},
     {"stackrestore", "spellings", "takes nothing but what stacksave gave"},
     {"trap", "spellings", "a fault wherever it is executed; its file expects it"},
+    {"cp_async_bulk", "spellings", "a random request is refused; its file has right ones"},
+    {"cp_async_bulk_tensor", "spellings", "a random request is refused; its file has right ones"},
+    {"cp_async_bulk_prefetch_tensor", "spellings", "a random request is refused; its file has right ones"},
+    {"cp_reduce_async_bulk", "spellings", "a random request is refused; its file has right ones"},
+    {"cp_reduce_async_bulk_tensor", "spellings", "a random request is refused; its file has right ones"},
+    {"cp_async_bulk_prefetch", "spellings", "a random size is refused; its file has right ones"},
 };
 
 inline const Exclusion* find_exclusion(const isa::Row& row, std::string_view what) {

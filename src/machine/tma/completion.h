@@ -1,0 +1,64 @@
+// The completion tracker: a counter rises with each request to memory and falls with each response; at zero,
+// once the last request was made, what it counts is complete. A counter may cover requests of the unit one
+// after the other, as that of a bulk group does. Where bytes land, the mbarrier there is told.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "machine/tma/job.h"
+
+namespace raddle::machine {
+
+/// Requests to memory that have no response yet.
+class TmaCounter {
+ public:
+  void asked(std::uint64_t lines) { outstanding_ += lines; }
+  void answered(std::uint64_t lines) { outstanding_ -= lines; }
+  /// Nothing more is asked.
+  void close() { open_ = false; }
+  bool is_zero() const { return outstanding_ == 0; }
+  bool is_complete() const { return !open_ && outstanding_ == 0; }
+
+ private:
+  std::uint64_t outstanding_ = 0;
+  bool open_ = true;
+};
+
+/// Counts bytes at the mbarrier of one receiver. Fault: illegal_barrier
+TmaProblem complete_bytes(const TmaJob& job, std::uint32_t rank, std::uint32_t bytes);
+/// At those of all.
+TmaProblem complete_bytes(const TmaJob& job, std::uint32_t bytes);
+
+/// The bulk groups of all threads; only those in which something is in flight are kept.
+class BulkGroups {
+ public:
+  struct Group {
+    TmaRequester requester;
+    std::uint64_t number = 0;
+    TmaCounter reads, writes;  ///< of sources; of destinations
+    std::uint32_t jobs = 0;    ///< not complete
+  };
+
+  /// The thread's open group, for one more job. @returns its number
+  std::uint64_t join(const TmaRequester& requester);
+  /// Null once it is complete.
+  Group* find(const TmaRequester& requester, std::uint64_t number);
+  void end_job(const TmaRequester& requester, std::uint64_t number);
+  void commit(const TmaRequester& requester);
+  /// The oldest group of the thread in flight that wait_group does not allow. @param only_reads  reads matter
+  Group* late(const TmaRequester& requester, std::uint32_t allowed, bool only_reads);
+  void forget(const exec::CtaContext& cta);
+
+ private:
+  struct Thread {
+    TmaRequester requester;
+    std::uint64_t committed = 0;
+  };
+  Thread& thread_of(const TmaRequester& requester);
+
+  std::vector<Thread> threads_;
+  std::vector<Group> groups_;
+};
+
+}  // namespace raddle::machine

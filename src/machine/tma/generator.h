@@ -1,0 +1,69 @@
+// The request generator: walks a job's block and emits runs of rows, each run all inside or all outside the
+// tensor. In the order of shared memory; where rows follow each other densely in both memories, set-up has
+// made one of them. What is asked of memory for a run is lines (TmaGeneratorSpec); line_count() and
+// sector_count() say how many.
+#pragma once
+
+#include "machine/tma/job.h"
+
+namespace raddle::machine {
+
+struct TmaGeneratorSpec {
+  static constexpr std::uint32_t kLineBytes = 128;   ///< of L2: no memory request is larger or crosses one
+  static constexpr std::uint32_t kSectorBytes = 32;  ///< of a line
+};
+
+/// Rows at constant distances.
+struct TmaRows {
+  std::uint64_t global = 0;  ///< address of the first
+  std::int64_t stride = 0;   ///< from row to row, global
+  std::uint32_t shared = 0;  ///< offset in a CTA's memory of the first, before the swizzle
+  std::uint32_t pitch = 0;   ///< from row to row, shared
+  std::uint32_t count = 0;
+  bool inside = false;  ///< bytes [begin, end) of each row, as the job says; else nothing of them
+};
+
+class TmaGenerator {
+ public:
+  /// Begins a job, which stays until its last run.
+  void begin(const TmaJob& job);
+  /// @returns false if there are no more rows
+  bool next(TmaRows& rows);
+
+ private:
+  bool next_outer();
+  bool take_steps(TmaRows& rows);
+  bool take_pixels(TmaRows& rows);
+  void next_pixel_row();
+  unsigned first_outer() const { return job_->pixels.dimensions != 0 ? 0 : 1; }
+
+  const TmaJob* job_ = nullptr;
+  bool done_ = true;
+  bool outer_inside_ = false;  // of all dimensions around the innermost
+  std::uint64_t global_ = 0;   // address of step 0 of the innermost dimension
+  std::uint32_t shared_ = 0;   // and its offset
+  std::uint32_t step_ = 0;     // of the innermost dimension
+  std::array<std::uint32_t, TmaJob::kMostDimensions> steps_{};  // of those around it
+  // im2col
+  std::array<std::int64_t, TmaPixels::kMost> base_{};
+  std::int64_t image_ = 0;
+  std::uint32_t pixel_ = 0;
+};
+
+/// Lines that `bytes` bytes at an address touch.
+constexpr std::uint64_t line_count(std::uint64_t address, std::uint64_t bytes) {
+  constexpr std::uint64_t kLine = TmaGeneratorSpec::kLineBytes;
+  return bytes == 0 ? 0 : (address + bytes - 1) / kLine - address / kLine + 1;
+}
+constexpr std::uint64_t sector_count(std::uint64_t address, std::uint64_t bytes) {
+  constexpr std::uint64_t kSector = TmaGeneratorSpec::kSectorBytes;
+  return bytes == 0 ? 0 : (address + bytes - 1) / kSector - address / kSector + 1;
+}
+/// Turns beyond the first that a line's sectors take at shared memory: each may go to any of four groups of
+/// eight banks, one each, and its halves of 16 bytes may swap. Sectors that lie across two groups meet there.
+constexpr std::uint64_t conflicts_of_line(std::uint64_t global, std::uint64_t shared, std::uint64_t bytes) {
+  const bool across = ((global ^ shared) & (TmaGeneratorSpec::kSectorBytes - 1)) != 0;
+  return across && sector_count(global, bytes) > 1 ? 1 : 0;
+}
+
+}  // namespace raddle::machine

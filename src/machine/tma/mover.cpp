@@ -1,0 +1,157 @@
+#include "machine/tma/mover.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "exec/cluster.h"
+#include "machine/tma/row_copy.h"
+
+namespace raddle::machine {
+
+using exec::BulkDirection;
+using exec::swizzled;
+using exec::TensorMap;
+
+namespace {
+
+constexpr std::uint32_t kSwizzleUnit = 16;  ///< bytes: what a swizzle moves as one
+
+const std::byte* host(std::uint64_t address) { return reinterpret_cast<const std::byte*>(address); }
+std::byte* writable(std::uint64_t address) { return reinterpret_cast<std::byte*>(address); }
+std::byte* memory_of(const TmaJob& job, std::uint32_t rank) {
+  return job.window + (std::uint64_t{rank} << exec::kRankShift);
+}
+
+/// Calls `part(place in shared memory, distance from the begin, bytes)` for each part of [offset, offset +
+/// bytes) that the swizzle leaves in one piece.
+template <class Part>
+void each_part(TensorMap::Swizzle swizzle, std::uint32_t offset, std::uint32_t bytes, Part part) {
+  if (swizzle == TensorMap::Swizzle::none) return part(offset, 0u, bytes);
+  for (std::uint32_t at = 0; at < bytes;) {
+    const std::uint32_t here = offset + at;
+    const std::uint32_t size = std::min(kSwizzleUnit - here % kSwizzleUnit, bytes - at);
+    part(swizzled(here, swizzle), at, size);
+    at += size;
+  }
+}
+
+void convert(TensorMap::Element element, std::byte* to, const std::byte* from, std::uint32_t bytes) {
+  for (std::uint32_t at = 0; at < bytes; at += sizeof(std::uint32_t)) {
+    std::uint32_t word;
+    std::memcpy(&word, from + at, sizeof word);
+    word = exec::converted(word, element);
+    std::memcpy(to + at, &word, sizeof word);
+  }
+}
+
+/// Copies, or converts, or reduces.
+void put(const TmaJob& job, std::byte* to, const std::byte* from, std::uint32_t bytes) {
+  if (job.reduce != nullptr)
+    job.reduce(to, from, bytes);
+  else if (job.converts)
+    convert(job.element, to, from, bytes);
+  else
+    std::memcpy(to, from, bytes);
+}
+
+void fill(const TmaJob& job, std::byte* memory, std::uint32_t offset, std::uint32_t bytes) {
+  if (bytes == 0) return;
+  each_part(job.swizzle, offset, bytes, [&](std::uint32_t place, std::uint32_t, std::uint32_t size) {
+    std::memset(memory + place, job.fill, size);
+  });
+}
+
+void load(const TmaJob& job, std::byte* memory, std::uint32_t offset, const std::byte* from,
+          std::uint32_t bytes) {
+  each_part(job.swizzle, offset, bytes, [&](std::uint32_t place, std::uint32_t at, std::uint32_t size) {
+    put(job, memory + place, from + at, size);
+  });
+}
+
+void store(const TmaJob& job, const std::byte* memory, std::uint32_t offset, std::byte* to,
+           std::uint32_t bytes) {
+  each_part(job.swizzle, offset, bytes, [&](std::uint32_t place, std::uint32_t at, std::uint32_t size) {
+    put(job, to + at, memory + place, size);
+  });
+}
+
+/// Rows all of which lie in the tensor and are not changed on their way, long ones apart: those are the
+/// library's.
+bool load_whole_rows(const TmaJob& job, const TmaRows& rows, std::byte* memory) {
+  constexpr std::uint32_t kLong = 2048;
+  if (!rows.inside || job.begin != 0 || job.end != job.row_bytes || job.converts || job.reduce != nullptr)
+    return false;
+  const bool is_plain = job.swizzle == TensorMap::Swizzle::none;
+  if (is_plain && (rows.count == 1 || job.row_bytes >= kLong)) return false;
+  const RowCopy copy{.from = host(rows.global),
+                     .memory = memory,
+                     .shared = rows.shared,
+                     .bytes = job.row_bytes,
+                     .count = rows.count,
+                     .stride = rows.stride,
+                     .pitch = rows.pitch,
+                     .swizzle = job.swizzle};
+  if (!has_wide_rows(copy)) return false;
+  copy_rows(copy);
+  return true;
+}
+
+void load_rows(const TmaJob& job, const TmaRows& rows, std::byte* memory) {
+  if (load_whole_rows(job, rows, memory)) return;
+  std::uint64_t global = rows.global;
+  std::uint32_t shared = rows.shared;
+  for (std::uint32_t i = 0; i < rows.count; ++i) {
+    const std::uint32_t begin = rows.inside ? job.begin : job.row_bytes, end = rows.inside ? job.end : begin;
+    fill(job, memory, shared, begin);
+    if (begin < end) load(job, memory, shared + begin, host(global + begin), end - begin);
+    fill(job, memory, shared + end, job.row_bytes - end);
+    global += static_cast<std::uint64_t>(rows.stride);
+    shared += rows.pitch;
+  }
+}
+
+void store_rows(const TmaJob& job, const TmaRows& rows, const std::byte* memory) {
+  if (!rows.inside || job.begin == job.end) return;
+  std::uint64_t global = rows.global + job.begin;
+  std::uint32_t shared = rows.shared + job.begin;
+  for (std::uint32_t i = 0; i < rows.count; ++i) {
+    store(job, memory, shared, writable(global), job.end - job.begin);
+    global += static_cast<std::uint64_t>(rows.stride);
+    shared += rows.pitch;
+  }
+}
+
+}  // namespace
+
+void move_rows(const TmaJob& job, const TmaRows& rows) {
+  for (std::uint32_t rest = job.receivers; rest != 0; rest &= rest - 1) {
+    std::byte* memory = memory_of(job, static_cast<std::uint32_t>(std::countr_zero(rest)));
+    if (job.kind.direction == BulkDirection::to_global)
+      store_rows(job, rows, memory);
+    else
+      load_rows(job, rows, memory);
+  }
+}
+
+void land_line(const TmaJob& job, const TmaLine& line, std::uint32_t rank) {
+  std::byte* memory = memory_of(job, rank);
+  if (line.global == 0)
+    fill(job, memory, line.shared, line.bytes);
+  else
+    load(job, memory, line.shared, host(line.global), line.bytes);
+}
+
+void read_line(const TmaJob& job, const TmaLine& line, std::byte* buffer) {
+  const std::byte* memory = memory_of(job, static_cast<std::uint32_t>(std::countr_zero(job.receivers)));
+  each_part(job.swizzle, line.shared, line.bytes,
+            [&](std::uint32_t place, std::uint32_t at, std::uint32_t size) {
+              std::memcpy(buffer + at, memory + place, size);
+            });
+}
+
+void write_line(const TmaJob& job, const TmaLine& line, const std::byte* buffer) {
+  put(job, writable(line.global), buffer, line.bytes);
+}
+
+}  // namespace raddle::machine

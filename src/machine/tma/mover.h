@@ -1,0 +1,25 @@
+// Moves bytes between memory and shared memory: what a response does when it lands. Rows that are dense in
+// both move as whole vectors.
+#pragma once
+
+#include "machine/tma/generator.h"
+
+namespace raddle::machine {
+
+/// Lands rows in the memory of every receiver, or takes them from there, as the job says.
+void move_rows(const TmaJob& job, const TmaRows& rows);
+
+/// One memory request: at most a line, with where it lands, so that requests may do so in any order.
+struct TmaLine {
+  std::uint64_t global = 0;  ///< 0: nothing in memory, these bytes are filled
+  std::uint32_t shared = 0;  ///< offset in a CTA's memory, before the swizzle
+  std::uint32_t bytes = 0;
+};
+
+/// Lands a line of a job that loads in one receiver's memory.
+void land_line(const TmaJob& job, const TmaLine& line, std::uint32_t rank);
+/// Of a job that stores: takes the bytes from shared memory; writes them.
+void read_line(const TmaJob& job, const TmaLine& line, std::byte* buffer);
+void write_line(const TmaJob& job, const TmaLine& line, const std::byte* buffer);
+
+}  // namespace raddle::machine

@@ -1,0 +1,17 @@
+// The arithmetic of cp.reduce.async.bulk: elements of a block onto those in memory, each an atomic access.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "exec/bulk.h"
+
+namespace raddle::machine {
+
+/// Applies the reduction to `bytes` bytes of elements at `to`, aligned to an element's size.
+using ReduceBytes = void (*)(std::byte* to, const std::byte* from, std::uint32_t bytes);
+
+/// @returns null where PTX has no such reduction
+ReduceBytes reduction_of(exec::BulkReduction reduction, exec::BulkElement element);
+
+}  // namespace raddle::machine

@@ -1,0 +1,69 @@
+#include "machine/tma/row_copy.h"
+
+#include <algorithm>
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace raddle::machine {
+namespace {
+
+constexpr std::uint32_t kPair = 32;   ///< bytes: two units of a swizzle, which stay neighbours
+constexpr std::uint32_t kLine = 128;  ///< bytes in which a swizzle moves units
+
+std::uint32_t units_of(exec::TensorMap::Swizzle swizzle) { return swizzle_bytes(swizzle) / 16; }
+
+void copy_pairs(const RowCopy& copy) {
+  for (std::uint32_t row = 0; row < copy.count; ++row) {
+    const std::byte* from = copy.from + row * copy.stride;
+    const std::uint32_t shared = copy.shared + row * copy.pitch;
+    for (std::uint32_t at = 0; at < copy.bytes; at += 16)
+      std::memcpy(copy.memory + swizzled(shared + at, copy.swizzle), from + at, 16);
+  }
+}
+
+#if defined(__x86_64__)
+/// As many pairs as one line has left, all with the same swizzle: its lowest bit swaps the halves of pairs,
+/// the others exchange pairs.
+template <bool swaps>
+__attribute__((target("avx2"))) void copy_line(std::byte* memory, std::uint32_t shared, std::uint32_t other,
+                                               const std::byte* from, std::uint32_t bytes) {
+  for (std::uint32_t at = 0; at < bytes; at += kPair) {
+    __m256i pair = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + at));
+    if constexpr (swaps) pair = _mm256_permute4x64_epi64(pair, 0x4e);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(memory + ((shared + at) ^ other)), pair);
+  }
+}
+
+__attribute__((target("avx2"))) void copy_avx2(const RowCopy& copy) {
+  const std::uint32_t mask = units_of(copy.swizzle) == 0 ? 0 : units_of(copy.swizzle) - 1;
+  for (std::uint32_t row = 0; row < copy.count; ++row) {
+    const std::byte* from = copy.from + row * copy.stride;
+    std::uint32_t shared = copy.shared + row * copy.pitch;
+    for (std::uint32_t left = copy.bytes; left != 0;) {
+      const std::uint32_t bytes = mask == 0 ? left : std::min(left, kLine - shared % kLine);
+      const std::uint32_t moves = shared / kLine & mask, other = (moves & ~1u) * 16;
+      if ((moves & 1) != 0)
+        copy_line<true>(copy.memory, shared, other, from, bytes);
+      else
+        copy_line<false>(copy.memory, shared, other, from, bytes);
+      from += bytes, shared += bytes, left -= bytes;
+    }
+  }
+}
+
+const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
+#endif
+
+}  // namespace
+
+void copy_rows(const RowCopy& copy) {
+#if defined(__x86_64__)
+  if (has_avx2) return copy_avx2(copy);
+#endif
+  copy_pairs(copy);
+}
+
+}  // namespace raddle::machine

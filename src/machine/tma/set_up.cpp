@@ -1,0 +1,214 @@
+#include "machine/tma/set_up.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "exec/cluster.h"
+#include "exec/mbarrier.h"
+#include "machine/tma/walk.h"
+
+namespace raddle::machine {
+
+using exec::BulkDirection;
+using exec::BulkElement;
+using exec::BulkMode;
+using exec::FaultKind;
+using exec::TensorMap;
+
+namespace {
+
+constexpr std::uint32_t kUnit = 16;  ///< bytes: what bulk copies are multiples of
+constexpr std::uint32_t kTensorAlignment = 128;
+
+TmaProblem misaligned(std::uint64_t address, const char* note) {
+  return {.fault = FaultKind::misaligned_address, .address = address, .note = note};
+}
+
+/// Judges `bytes` bytes of a CTA's shared memory.
+/// @param shared  receives the shared address
+TmaProblem check_shared(const exec::CtaContext& cta, std::uint64_t generic, std::uint64_t bytes, bool own,
+                        std::uint32_t& shared) {
+  const exec::ClusterContext& cluster = *cta.cluster;
+  const auto address = exec::shared_address_of(cluster, generic);
+  const TmaProblem elsewhere{
+      .fault = FaultKind::illegal_address, .address = generic, .note = "no shared memory of the block: "};
+  if (!address) return elsewhere;
+  shared = *address;
+  const bool is_own = exec::rank_of(*address) == cta.cluster_rank;
+  const std::uint64_t end = exec::offset_of(*address) + bytes;
+  if (is_own || own || cluster.cta_count == 1)
+    return is_own && end <= cluster.shared_bytes ? TmaProblem{} : elsewhere;
+  const auto size = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, exec::kSharedWindow));
+  if (exec::check_remote(cta, *address, size) == exec::ClusterProblem::none) return {};
+  return {.fault = FaultKind::illegal_cluster_address, .address = generic};
+}
+
+/// The element of a reduction with a map, BulkElement where there is one.
+bool element_of(const TensorMap& map, BulkElement& element) {
+  switch (map.element) {
+    case TensorMap::Element::u32:
+      return element = BulkElement::u32, true;
+    case TensorMap::Element::s32:
+      return element = BulkElement::s32, true;
+    case TensorMap::Element::u64:
+      return element = BulkElement::u64, true;
+    case TensorMap::Element::s64:
+      return element = BulkElement::s64, true;
+    case TensorMap::Element::f16:
+      return element = BulkElement::f16, true;
+    case TensorMap::Element::bf16:
+      return element = BulkElement::bf16, true;
+    case TensorMap::Element::f32:
+    case TensorMap::Element::f32_ftz:
+      return element = BulkElement::f32, true;
+    default:
+      return false;
+  }
+}
+
+bool is_bitwise(exec::BulkReduction reduction) { return reduction >= exec::BulkReduction::and_; }
+
+}  // namespace
+
+TmaProblem TmaSetUp::wrong(std::string text, std::uint64_t address) {
+  text_ = std::move(text);
+  return {.fault = FaultKind::illegal_instruction, .address = address, .note = text_.c_str()};
+}
+
+TmaProblem TmaSetUp::run(const TmaRequester& requester, const exec::BulkRequest& request, bool ahead,
+                         TmaJob& job) {
+  ++counters_.requests;
+  job.kind = exec::BulkKind::from_word(request.kind);
+  job.requester = requester;
+  job.window = requester.cta->cluster->window;
+  job.receivers = job.barrier_ranks = 0;
+  job.reduce = nullptr;
+  const TmaProblem problem =
+      job.kind.mode == BulkMode::linear ? linear(request, job) : tensor(request, ahead, job);
+  counters_.discarded += static_cast<bool>(problem);
+  return problem;
+}
+
+/// Where the block lies in shared memory, and whose that is.
+TmaProblem TmaSetUp::place(const exec::BulkRequest& request, std::uint32_t alignment, std::uint64_t bytes,
+                           TmaJob& job) {
+  const exec::CtaContext& cta = *job.requester.cta;
+  const exec::ClusterContext& cluster = *cta.cluster;
+  const bool loads = job.kind.direction != BulkDirection::to_global;
+  const std::uint64_t offset = request.shared - reinterpret_cast<std::uint64_t>(cluster.window);
+  if (offset % alignment != 0) return misaligned(request.shared, "of shared memory, for a bulk copy: ");
+  std::uint32_t shared = 0;
+  job.receivers = 0;
+  if (job.kind.multicast) {
+    for (std::uint32_t rest = request.receivers; rest != 0; rest &= rest - 1) {
+      const auto rank = static_cast<std::uint32_t>(std::countr_zero(rest));
+      const std::uint64_t there = reinterpret_cast<std::uint64_t>(cluster.window) +
+                                  exec::map_to_rank(static_cast<std::uint32_t>(offset), rank);
+      if (rank >= cluster.cta_count) return {.fault = FaultKind::illegal_cluster_address, .address = there};
+      if (const auto problem = check_shared(cta, there, bytes, false, shared)) return problem;
+    }
+    job.receivers = request.receivers;
+  } else {
+    if (const auto problem = check_shared(cta, request.shared, bytes, !loads || job.kind.own_memory, shared))
+      return problem;
+    job.receivers = 1u << exec::rank_of(shared);
+  }
+  job.shared = exec::offset_of(static_cast<std::uint32_t>(offset));
+  return loads ? place_barrier(request, job) : TmaProblem{};
+}
+
+TmaProblem TmaSetUp::place_barrier(const exec::BulkRequest& request, TmaJob& job) {
+  const exec::CtaContext& cta = *job.requester.cta;
+  const exec::ClusterContext& cluster = *cta.cluster;
+  const std::uint64_t offset = request.barrier - reinterpret_cast<std::uint64_t>(cluster.window);
+  if (offset % exec::kMbarrierBytes != 0) return misaligned(request.barrier, "of an mbarrier: ");
+  std::uint32_t shared = 0;
+  job.barrier = exec::offset_of(static_cast<std::uint32_t>(offset));
+  if (job.kind.multicast) {
+    // Ranks were judged with the data; what remains is where in their memory it lies, all alike.
+    if (offset >> 32 != 0 || job.barrier + exec::kMbarrierBytes > cluster.shared_bytes)
+      return {.fault = FaultKind::illegal_address,
+              .address = request.barrier,
+              .note = "no shared memory of the block: "};
+    job.barrier_ranks = job.receivers;
+    return {};
+  }
+  if (const auto problem =
+          check_shared(cta, request.barrier, exec::kMbarrierBytes, job.kind.own_memory, shared))
+    return problem;
+  job.barrier_ranks = 1u << exec::rank_of(shared);
+  return {};
+}
+
+TmaProblem TmaSetUp::linear(const exec::BulkRequest& request, TmaJob& job) {
+  job.bytes = job.row_bytes = job.end = request.bytes;
+  job.begin = job.dimensions = job.pixels.dimensions = 0;
+  job.swizzle = TensorMap::Swizzle::none;
+  job.element_bytes = 1;
+  job.converts = false;
+  job.global = request.global;
+  if (request.bytes % kUnit != 0)
+    return wrong(fmt::format("a bulk copy of {} bytes, which is no multiple of 16", request.bytes));
+  if (job.kind.direction != BulkDirection::shared_to_shared && request.global % kUnit != 0)
+    return misaligned(request.global, "of global memory, for a bulk copy: ");
+  if (job.kind.direction == BulkDirection::to_cache || request.bytes == 0) return {};
+  if (const auto problem = place(request, kUnit, request.bytes, job)) return problem;
+  if (job.kind.reduction != exec::BulkReduction::none)
+    job.reduce = reduction_of(job.kind.reduction, job.kind.element);
+  if (job.kind.direction != BulkDirection::shared_to_shared) return {};
+  const std::uint64_t window = reinterpret_cast<std::uint64_t>(job.window);
+  if ((request.source - window) % kUnit != 0)
+    return misaligned(request.source, "of shared memory, for a bulk copy: ");
+  if (const auto problem = check_shared(*job.requester.cta, request.source, request.bytes, true, job.source))
+    return problem;
+  job.global = request.source;  // it is read as memory is
+  return {};
+}
+
+TmaProblem TmaSetUp::check_map(const exec::BulkRequest& request, const TensorMap& map, const TmaJob& job) {
+  const bool im2col = map.mode == TensorMap::Mode::im2col;
+  if (im2col != (job.kind.mode == BulkMode::im2col))
+    return wrong(fmt::format("the instruction wants a tensor map for {} mode; this one is for {} mode",
+                             im2col ? "tile" : "im2col", im2col ? "im2col" : "tile"));
+  if (map.rank != job.kind.rank)
+    return wrong(fmt::format("the instruction wants a tensor of rank {}; the map's has rank {}",
+                             job.kind.rank, map.rank));
+  if (!im2col || job.kind.direction == BulkDirection::to_global) return {};
+  const std::uint32_t most = map.rank == 3 ? 0xffff : map.rank == 4 ? 255 : 31;
+  for (unsigned i = 0; i < map.rank - 2; ++i)
+    if (request.offsets[i] > most)
+      return wrong(fmt::format("im2col offset {} is {}; it must be at most {}", i, request.offsets[i], most));
+  return {};
+}
+
+TmaProblem TmaSetUp::reduction_in(const TensorMap& map, TmaJob& job) {
+  BulkElement element{};
+  if (element_of(map, element)) {
+    if (is_bitwise(job.kind.reduction) && element == BulkElement::s32) element = BulkElement::u32;
+    if (is_bitwise(job.kind.reduction) && element == BulkElement::s64) element = BulkElement::u64;
+    const bool no_signed_sum = job.kind.reduction == exec::BulkReduction::add && element == BulkElement::s64;
+    if (!no_signed_sum) job.reduce = reduction_of(job.kind.reduction, element);
+  }
+  if (job.reduce != nullptr) return {};
+  return wrong(fmt::format("there is no such reduction for the tensor map's element type {}",
+                           static_cast<unsigned>(map.element)));
+}
+
+TmaProblem TmaSetUp::tensor(const exec::BulkRequest& request, bool ahead, TmaJob& job) {
+  if (request.global % exec::kTensorMapAlignment != 0) return misaligned(request.global, "of a tensor map: ");
+  if (request.global >> 47 != 0) return {.fault = FaultKind::illegal_address, .address = request.global};
+  const TensorMap* map = descriptors_.fetch(request.global, ahead, counters_);
+  if (map == nullptr)
+    return wrong(fmt::format("tensor map at {:#x}: {}", request.global, descriptors_.problem()));
+  if (const auto problem = check_map(request, *map, job)) return problem;
+  if (job.kind.reduction != exec::BulkReduction::none) {
+    if (const auto problem = reduction_in(*map, job)) return problem;
+  }
+  const std::uint64_t occupied = plan_walk(*map, request, job);
+  if (job.kind.direction == BulkDirection::to_cache) return {};
+  return place(request, kTensorAlignment, occupied, job);
+}
+
+}  // namespace raddle::machine

@@ -1,0 +1,256 @@
+#include "machine/tma/tma_unit.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "exec/cluster.h"
+
+namespace raddle::machine {
+
+using exec::BulkDirection;
+
+namespace {
+bool stores(const TmaJob& job) { return job.kind.direction == BulkDirection::to_global; }
+}  // namespace
+
+TmaProblem TmaUnit::submit(const TmaRequester& requester, const exec::BulkRequest& request) {
+  if (auto problem = set_up_.run(requester, request, !queue_.empty(), job_)) {
+    problem.requester = requester;
+    return problem;
+  }
+  if (job_.bytes == 0) return {};
+  if (mode_ == TmaMode::eager) return run_now(job_);
+  enqueue(job_);
+  return {};
+}
+
+/// Every response lands as soon as it is asked for.
+TmaProblem TmaUnit::run_now(const TmaJob& job) {
+  generator_.begin(job);
+  for (TmaRows rows; generator_.next(rows);) {
+    count(job, rows);
+    if (job.kind.direction != BulkDirection::to_cache)
+      move_rows(job, rows);
+    else if (rows.inside)
+      __builtin_prefetch(reinterpret_cast<const void*>(rows.global + job.begin), 0, 2);
+  }
+  return complete_bytes(job, job.bytes);
+}
+
+void TmaUnit::count(const TmaJob& job, const TmaRows& rows) {
+  const std::uint32_t bytes = rows.inside ? job.end - job.begin : 0;
+  counters_.outside += std::uint64_t{rows.count} * (job.row_bytes - bytes) / job.element_bytes;
+  if (bytes == 0) return;
+  counters_.bytes += std::uint64_t{rows.count} * bytes;
+  std::uint64_t global = rows.global + job.begin, shared = rows.shared + job.begin;
+  const bool alike = rows.stride % TmaGeneratorSpec::kLineBytes == 0;
+  const bool moves = job.kind.direction != BulkDirection::to_cache;
+  const std::uint32_t times = alike ? rows.count : 1;
+  for (std::uint32_t i = 0; i < rows.count; i += times) {
+    const std::uint64_t lines = line_count(global, bytes);
+    counters_.lines += times * lines;
+    counters_.sectors += times * sector_count(global, bytes);
+    if (moves) counters_.bank_conflicts += times * lines * conflicts_of_line(global, shared, bytes);
+    global += static_cast<std::uint64_t>(rows.stride);
+    shared += rows.pitch;
+  }
+}
+
+// ---- deferred mode ----
+
+bool TmaUnit::leaves_the_cta(const TmaJob& job) const {
+  const std::uint32_t own = 1u << job.requester.cta->cluster_rank;
+  return ((job.receivers | job.barrier_ranks) & ~own) != 0;
+}
+
+void TmaUnit::enqueue(const TmaJob& job) {
+  if (leaves_the_cta(job)) job.requester.cta->cluster->traffic.fetch_add(1, std::memory_order_relaxed);
+  queue_.push_back(job);
+  queue_.back().queued = landed_;
+  if (stores(job)) queue_.back().group = groups_.join(job.requester);
+}
+
+void TmaUnit::generate_next() {
+  const std::size_t next = policy_->next(queue_);
+  const TmaJob job = queue_[next];
+  queue_.erase(queue_.begin() + static_cast<std::ptrdiff_t>(next));
+  counters_.queued += landed_ - job.queued;
+  generate(job);
+}
+
+void TmaUnit::generate_more() {
+  while (!queue_.empty() && responses_.size() < spec_.most_lines) generate_next();
+}
+
+std::uint32_t TmaUnit::free_slot() {
+  for (std::uint32_t i = 0; i < slots_.size(); ++i)
+    if (!slots_[i].in_use) return i;
+  slots_.emplace_back();
+  return static_cast<std::uint32_t>(slots_.size() - 1);
+}
+
+void TmaUnit::generate(const TmaJob& job) {
+  const std::uint32_t slot = free_slot();
+  slots_[slot] = {.job = job, .responses = {}, .in_use = true};
+  const TmaJob& kept = slots_[slot].job;
+  generator_.begin(kept);
+  for (TmaRows rows; generator_.next(rows);) {
+    count(kept, rows);
+    ask(slot, rows);
+  }
+  Slot& made = slots_[slot];
+  made.responses.close();
+  if (made.responses.is_complete()) end_job(made);  // all of it lies outside the tensor, or is a hint
+}
+
+void TmaUnit::ask(std::uint32_t slot, const TmaRows& rows) {
+  const TmaJob& job = slots_[slot].job;
+  if (job.kind.direction == BulkDirection::to_cache) return;
+  const bool fills = !stores(job);
+  std::uint64_t global = rows.global;
+  std::uint32_t shared = rows.shared;
+  for (std::uint32_t i = 0; i < rows.count; ++i) {
+    const std::uint32_t begin = rows.inside ? job.begin : job.row_bytes, end = rows.inside ? job.end : begin;
+    if (fills) ask_bytes(slot, 0, shared, begin);
+    ask_bytes(slot, global + begin, shared + begin, end - begin);
+    if (fills) ask_bytes(slot, 0, shared + end, job.row_bytes - end);
+    global += static_cast<std::uint64_t>(rows.stride);
+    shared += rows.pitch;
+  }
+}
+
+/// As requests to memory: none crosses a line.
+void TmaUnit::ask_bytes(std::uint32_t slot, std::uint64_t global, std::uint32_t shared, std::uint32_t bytes) {
+  constexpr std::uint32_t kLine = TmaGeneratorSpec::kLineBytes;
+  const TmaJob& job = slots_[slot].job;
+  BulkGroups::Group* group = stores(job) ? groups_.find(job.requester, job.group) : nullptr;
+  while (bytes != 0) {
+    const auto at = static_cast<std::uint32_t>((global == 0 ? shared : global) % kLine);
+    const std::uint32_t size = std::min(kLine - at, bytes);
+    for (std::uint32_t rest = job.receivers; rest != 0; rest &= rest - 1) {
+      Response& response = responses_.emplace_back();
+      response.line = {.global = global, .shared = shared, .bytes = size};
+      response.slot = slot;
+      response.rank = static_cast<std::uint32_t>(std::countr_zero(rest));
+      slots_[slot].responses.asked(1);
+      if (group != nullptr) group->reads.asked(1), group->writes.asked(1);
+    }
+    if (global != 0) global += size;
+    shared += size;
+    bytes -= size;
+  }
+}
+
+std::size_t TmaUnit::outstanding() {
+  generate_more();
+  return responses_.size();
+}
+
+TmaProblem TmaUnit::advance(TmaChooser& chooser) {
+  generate_more();
+  return land(chooser.choose(responses_.size()));
+}
+
+TmaProblem TmaUnit::drain() {
+  while (outstanding() != 0)
+    if (const auto problem = land(0)) return problem;
+  return {};
+}
+
+TmaProblem TmaUnit::land(std::size_t index) {
+  Response& response = responses_[index];
+  Slot& slot = slots_[response.slot];
+  const TmaJob& job = slot.job;
+  ++landed_;
+  if (!stores(job)) {
+    const bool is_own = response.rank == job.requester.cta->cluster_rank;
+    const std::uint32_t live = job.requester.cta->cluster->live.load(std::memory_order_acquire);
+    if (!is_own && (live >> response.rank & 1) == 0) {
+      const TmaProblem exited{.fault = exec::FaultKind::illegal_cluster_address,
+                              .address = reinterpret_cast<std::uint64_t>(job.window) +
+                                         exec::map_to_rank(job.shared, response.rank),
+                              .requester = job.requester};
+      finish_response(index);
+      return exited;
+    }
+    land_line(job, response.line, response.rank);
+    return finish_response(index);
+  }
+  BulkGroups::Group& group = *groups_.find(job.requester, job.group);
+  if (!response.was_read) {
+    read_line(job, response.line, response.buffer.data());
+    response.was_read = true;
+    group.reads.answered(1);
+    return {};
+  }
+  write_line(job, response.line, response.buffer.data());
+  group.writes.answered(1);
+  return finish_response(index);
+}
+
+TmaProblem TmaUnit::finish_response(std::size_t index) {
+  const Response response = responses_[index];
+  responses_.erase(responses_.begin() + static_cast<std::ptrdiff_t>(index));
+  Slot& slot = slots_[response.slot];
+  slot.responses.answered(1);
+  TmaProblem problem;
+  // Bytes count where they land.
+  if (slot.job.barrier_ranks != 0) {
+    const std::uint32_t rank = slot.job.kind.multicast
+                                   ? response.rank
+                                   : static_cast<std::uint32_t>(std::countr_zero(slot.job.barrier_ranks));
+    problem = complete_bytes(slot.job, rank, response.line.bytes);
+  }
+  if (slot.responses.is_complete()) end_job(slot);
+  return problem;
+}
+
+/// All acknowledgements are in.
+void TmaUnit::end_job(Slot& slot) {
+  const TmaJob& job = slot.job;
+  if (leaves_the_cta(job)) job.requester.cta->cluster->traffic.fetch_sub(1, std::memory_order_release);
+  if (stores(job)) groups_.end_job(job.requester, job.group);
+  slot.in_use = false;
+}
+
+void TmaUnit::commit_group(const TmaRequester& requester) {
+  if (mode_ == TmaMode::deferred) groups_.commit(requester);
+}
+
+TmaProblem TmaUnit::wait_group(const TmaRequester& requester, std::uint32_t allowed, bool only_reads) {
+  if (mode_ == TmaMode::eager) return {};
+  while (groups_.late(requester, allowed, only_reads) != nullptr) {
+    while (!queue_.empty()) generate_next();
+    if (groups_.late(requester, allowed, only_reads) == nullptr) break;
+    const std::uint64_t number = groups_.late(requester, allowed, only_reads)->number;
+    const auto mine = [&](const Response& response) {
+      const Slot& slot = slots_[response.slot];
+      return stores(slot.job) && slot.job.group == number && slot.job.requester.is_same_thread(requester) &&
+             !(only_reads && response.was_read);
+    };
+    const auto found = std::ranges::find_if(responses_, mine);
+    if (const auto problem = land(static_cast<std::size_t>(found - responses_.begin()))) return problem;
+  }
+  return {};
+}
+
+void TmaUnit::forget(const exec::CtaContext& cta) {
+  if (mode_ == TmaMode::eager && queue_.empty() && responses_.empty()) return;
+  const auto its = [&](const TmaJob& job) { return job.requester.cta == &cta; };
+  const auto drop_traffic = [&](const TmaJob& job) {
+    if (leaves_the_cta(job)) cta.cluster->traffic.fetch_sub(1, std::memory_order_release);
+  };
+  std::erase_if(responses_, [&](const Response& response) { return its(slots_[response.slot].job); });
+  std::erase_if(queue_, [&](const TmaJob& job) {
+    if (its(job)) drop_traffic(job);
+    return its(job);
+  });
+  for (Slot& slot : slots_) {
+    if (!slot.in_use || !its(slot.job)) continue;
+    drop_traffic(slot.job);
+    slot.in_use = false;
+  }
+  groups_.forget(cta);
+}
+
+}  // namespace raddle::machine

@@ -1,0 +1,111 @@
+// The tensor memory access unit of an SM: queue, descriptor cache, set-up, request generator, completion
+// tracker. It is how bulk copies run: threads submit requests, the unit moves the bytes and tells mbarriers
+// and bulk groups. It belongs to one SM, whose CTAs one worker runs at a time, and has no lock; mbarriers and
+// memory of other CTAs are touched as any other thread's would be. It knows neither PTX nor engines
+// (docs/tma.md).
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "machine/tma/completion.h"
+#include "machine/tma/mover.h"
+#include "machine/tma/request_queue.h"
+#include "machine/tma/set_up.h"
+
+namespace raddle::machine {
+
+struct TmaSpec {
+  DescriptorCacheSpec descriptors;
+  std::size_t most_lines = 256;  ///< requests to memory in flight before the next job is generated
+};
+
+/// When copies happen.
+enum class TmaMode : std::uint8_t {
+  eager,     ///< before the instruction ends
+  deferred,  ///< when advance() or a wait says so
+};
+
+/// Which response lands next, of so many.
+class TmaChooser {
+ public:
+  virtual ~TmaChooser() = default;
+  virtual std::size_t choose(std::size_t count) = 0;
+};
+
+class TmaUnit {
+ public:
+  explicit TmaUnit(TmaSpec spec = {}) : spec_(spec), set_up_(descriptors_, counters_) {}
+  TmaUnit(const TmaUnit&) = delete;
+  TmaUnit& operator=(const TmaUnit&) = delete;
+
+  /// Checks a request and runs it, or queues it. Memory of the kernel is touched: a fault may abandon it.
+  TmaProblem submit(const TmaRequester& requester, const exec::BulkRequest& request);
+  void commit_group(const TmaRequester& requester);
+  /// Lands what of the thread's groups is not among the latest `allowed`.
+  /// @param only_reads  reads their sources, no more
+  TmaProblem wait_group(const TmaRequester& requester, std::uint32_t allowed, bool only_reads);
+
+  // ---- deferred mode ----
+  /// Of later requests.
+  void set_mode(TmaMode mode) { mode_ = mode; }
+  /// @param policy  lives as long as the unit
+  void set_policy(const TmaPolicy& policy) { policy_ = &policy; }
+  /// Responses that can land now; 0 only if nothing is in flight.
+  std::size_t outstanding();
+  /// Lands one response, of outstanding() > 0. A store's first response is that its source was read.
+  TmaProblem advance(TmaChooser& chooser);
+  /// Lands all, the oldest first.
+  TmaProblem drain();
+  /// A CTA ends, or was stopped: nothing of its requests lands any more.
+  void forget(const exec::CtaContext& cta);
+
+  const TmaCounters& counters() const { return counters_; }
+
+ private:
+  struct Slot {
+    TmaJob job;
+    TmaCounter responses;
+    bool in_use = false;
+  };
+  struct Response {
+    TmaLine line;
+    std::uint32_t slot = 0;
+    std::uint32_t rank = 0;  ///< whose memory it lands in
+    bool was_read = false;   ///< a store: `buffer` holds the bytes
+    std::array<std::byte, TmaGeneratorSpec::kLineBytes> buffer;
+  };
+
+  TmaProblem run_now(const TmaJob& job);
+  void count(const TmaJob& job, const TmaRows& rows);
+  void enqueue(const TmaJob& job);
+  void generate_next();
+  void generate_more();
+  void generate(const TmaJob& job);
+  void ask(std::uint32_t slot, const TmaRows& rows);
+  void ask_bytes(std::uint32_t slot, std::uint64_t global, std::uint32_t shared, std::uint32_t bytes);
+  std::uint32_t free_slot();
+  TmaProblem land(std::size_t index);
+  TmaProblem finish_response(std::size_t index);
+  void end_job(Slot& slot);
+  bool leaves_the_cta(const TmaJob& job) const;
+
+  const TmaSpec spec_;
+  TmaMode mode_ = TmaMode::eager;
+  const FirstInFirstOut first_in_first_out_;
+  const TmaPolicy* policy_ = &first_in_first_out_;
+  TmaCounters counters_;
+  DescriptorCache descriptors_{spec_.descriptors};
+  TmaSetUp set_up_;
+  TmaGenerator generator_;
+  TmaJob job_;  // that set-up makes
+  std::deque<TmaJob> queue_;
+  std::vector<Slot> slots_;
+  std::vector<Response> responses_;
+  BulkGroups groups_;
+  std::uint64_t landed_ = 0;
+};
+
+}  // namespace raddle::machine

@@ -1,0 +1,380 @@
+// Blocks of tensors: thousands of random maps, each copied by the unit and element by element from the
+// definition of tile and im2col mode, in every order of responses; and what of maps is refused.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+
+#include "tma_blocks.h"
+#include "tma_fixture.h"
+
+namespace raddle::machine {
+namespace {
+
+using exec::BulkDirection;
+using exec::BulkKind;
+using exec::BulkMode;
+using exec::BulkReduction;
+using exec::FaultKind;
+using exec::TensorMap;
+using testing::HasSubstr;
+
+class Shuffled final : public TmaChooser {
+ public:
+  explicit Shuffled(std::mt19937_64& random) : random_(random) {}
+  std::size_t choose(std::size_t count) override { return random_() % count; }
+
+ private:
+  std::mt19937_64& random_;
+};
+
+class TmaTensor : public TmaTest {
+ protected:
+  TmaTensor() : memory_(kTensorBytes + 256), map_bytes_(256) {}
+
+  std::byte* tensor() { return aligned(memory_); }
+  exec::BulkRequest request(const Block& b, BulkDirection direction) {
+    std::byte* bytes = aligned(map_bytes_);
+    encode(b.map, bytes);
+    exec::BulkRequest r{
+        .kind = BulkKind{.direction = direction,
+                         .mode = b.map.mode == TensorMap::Mode::tile ? BulkMode::tile : BulkMode::im2col,
+                         .rank = static_cast<std::uint8_t>(b.map.rank)}
+                    .word(),
+        .global = address(bytes),
+        .shared = at(kBlock),
+        .barrier = at(kBarrier)};
+    std::copy_n(b.at, exec::kMaxTensorRank, r.coordinates);
+    std::copy_n(b.offset, 3, r.offsets);
+    return r;
+  }
+  void run(const exec::BulkRequest& r, std::mt19937_64& random) {
+    const bool deferred = random() % 2 != 0;
+    unit_.set_mode(deferred ? TmaMode::deferred : TmaMode::eager);
+    const TmaProblem problem = unit_.submit(thread(), r);
+    ASSERT_FALSE(problem) << problem.note;
+    Shuffled shuffled(random);
+    while (unit_.outstanding() != 0) ASSERT_FALSE(unit_.advance(shuffled));
+    ASSERT_FALSE(unit_.drain());
+  }
+  void fill_tensor(std::mt19937_64& random) {
+    for (std::size_t i = 0; i < kTensorBytes; i += 8) {
+      const std::uint64_t word = random();
+      std::memcpy(tensor() + i, &word, 8);
+    }
+  }
+
+  std::vector<std::byte> memory_, map_bytes_;
+};
+
+// proves: T-2a, T-2b, T-2c, T-2d, T-3a, T-3b, T-4a, T-4b, T-4c, T-4d, T-5a, T-5b, T-5d, T-5e, T-6a, T-6b, T-6c, T-7a, T-7b, T-7c, T-7d, T-7e, T-7f, T-7g, T-7h, T-7i, T-9a, T-9b, T-9c, T-9g, T-9h, T-9i, T-9j, T-10a, T-10b, T-10c, T-10d, T-10h, T-15c, T-22a, T-22b
+TEST_F(TmaTensor, RandomMapsLoadWhatTheDefinitionSays) {
+  std::mt19937_64 random(20261123);
+  fill_tensor(random);
+  Maker maker(random);
+  for (int round = 0; round < 5000; ++round) {
+    const Block b = maker.block(address(tensor()));
+    const std::uint32_t begin = kBlock + 128 * static_cast<std::uint32_t>(random() % 9);
+    std::vector<std::byte> expected(kShared - kBlock, std::byte{0x5a});
+    std::memset(shared(kBlock), 0x5a, kShared - kBlock);
+    const std::uint32_t bytes = element_bytes(b.map.element);
+    const auto places = places_of(b, begin);
+    for (const Place& place : places) {
+      std::byte* const to = expected.data() + place.shared - kBlock;
+      if (!place.inside) {
+        std::memset(to, b.map.fill == TensorMap::Fill::nan ? 0xff : 0, bytes);
+        continue;
+      }
+      std::memcpy(to, tensor() + place.global, bytes);
+      if (!exec::converts(b.map.element)) continue;
+      std::uint32_t word;
+      std::memcpy(&word, to, 4);
+      word = exec::converted(word, b.map.element);
+      std::memcpy(to, &word, 4);
+    }
+    const auto filled = static_cast<std::uint32_t>(places.size()) * bytes;
+    expect_bytes(filled);
+    auto r = request(b, BulkDirection::to_shared);
+    r.shared = at(begin);
+    const std::uint64_t outside = unit_.counters().outside;
+    run(r, random);
+    ASSERT_TRUE(std::equal(expected.begin(), expected.end(), shared(kBlock))) << round << ": " << told(b);
+    ASSERT_TRUE(is_over()) << round << ": " << told(b);
+    ASSERT_EQ(unit_.counters().outside - outside,
+              static_cast<std::uint64_t>(std::ranges::count(places, false, &Place::inside)));
+  }
+}
+
+// proves: T-5f, T-11c, T-22b
+TEST_F(TmaTensor, RandomMapsStoreWhatTheDefinitionSays) {
+  std::mt19937_64 random(1971);
+  Maker maker(random);
+  for (int round = 0; round < 2000; ++round) {
+    Block b = maker.block(address(tensor()));
+    std::memset(tensor(), 0x33, kTensorBytes);
+    auto expected = std::vector<std::byte>(tensor(), tensor() + kTensorBytes);
+    const std::uint32_t bytes = element_bytes(b.map.element);
+    for (std::uint32_t i = 0; i < kShared - kBlock; i += 8) {
+      const std::uint64_t word = random();
+      std::memcpy(shared(kBlock + i), &word, 8);
+    }
+    for (std::uint16_t& offset : b.offset) offset = 0;
+    std::map<std::int64_t, int> times;
+    for (const Place& place : places_of(b, kBlock)) {
+      if (!place.inside) continue;
+      ++times[place.global];
+      std::memcpy(expected.data() + place.global, shared(place.shared), bytes);
+    }
+    // Where several elements go to one place any of them may win.
+    if (std::ranges::any_of(times, [](const auto& each) { return each.second > 1; })) continue;
+    run(request(b, BulkDirection::to_global), random);
+    ASSERT_TRUE(std::equal(expected.begin(), expected.end(), tensor())) << round << ": " << told(b);
+  }
+}
+
+// proves: T-5g, T-13a, T-13e
+TEST_F(TmaTensor, RandomMapsAddWhatTheDefinitionSays) {
+  std::mt19937_64 random(77);
+  Maker maker(random);
+  for (int round = 0; round < 1000; ++round) {
+    Block b = maker.block(address(tensor()));
+    b.map.element = TensorMap::Element::u32;
+    if (b.map.stride[0] != 4) continue;
+    b.map.fill = TensorMap::Fill::zero;
+    fill_tensor(random);
+    auto expected = std::vector<std::byte>(tensor(), tensor() + kTensorBytes);
+    for (std::uint32_t i = 0; i < kShared - kBlock; i += 4) {
+      const auto word = static_cast<std::uint32_t>(random());
+      std::memcpy(shared(kBlock + i), &word, 4);
+    }
+    for (std::uint16_t& offset : b.offset) offset = 0;
+    for (const Place& place : places_of(b, kBlock)) {
+      if (!place.inside) continue;
+      std::uint32_t old, value;
+      std::memcpy(&old, expected.data() + place.global, 4);
+      std::memcpy(&value, shared(place.shared), 4);
+      old += value;
+      std::memcpy(expected.data() + place.global, &old, 4);
+    }
+    auto r = request(b, BulkDirection::to_global);
+    set_kind(r, [](BulkKind& kind) { kind.reduction = BulkReduction::add; });
+    run(r, random);
+    ASSERT_TRUE(std::equal(expected.begin(), expected.end(), tensor())) << round << ": " << told(b);
+  }
+}
+
+Block plain() {
+  Block b;
+  b.map.element = TensorMap::Element::f16;
+  b.map.rank = 2;
+  b.map.size = {64, 32};
+  b.map.stride = {2, 128};
+  b.map.box = {64, 32};
+  b.map.step = {1, 1};
+  return b;
+}
+
+// proves: T-13a, T-13b, T-13c, T-13d
+TEST_F(TmaTensor, ReductionsHaveTheirTypes) {
+  using Op = BulkReduction;
+  using E = TensorMap::Element;
+  const auto allowed = [](Op op, E element) {
+    const bool is_integer = element == E::u32 || element == E::s32 || element == E::u64 || element == E::s64;
+    const bool is_half = element == E::f16 || element == E::bf16;
+    switch (op) {
+      case Op::add:
+        return (is_integer && element != E::s64) || is_half || element == E::f32 || element == E::f32_ftz;
+      case Op::min:
+      case Op::max:
+        return is_integer || is_half;
+      case Op::inc:
+      case Op::dec:
+        return element == E::u32;
+      default:
+        return is_integer;
+    }
+  };
+  for (int element = 0; element <= 12; ++element)
+    for (int op = 1; op <= 8; ++op) {
+      Block b = plain();
+      b.map.address = address(tensor());
+      b.map.element = static_cast<E>(element);
+      b.map.box[0] = 16;
+      b.map.stride[0] = element_bytes(b.map.element);
+      auto r = request(b, BulkDirection::to_global);
+      set_kind(r, [&](BulkKind& kind) { kind.reduction = static_cast<Op>(op); });
+      const TmaProblem problem = unit_.submit(thread(), r);
+      EXPECT_EQ(!problem, allowed(static_cast<Op>(op), b.map.element)) << op << " of type " << element;
+      if (problem) EXPECT_THAT(problem.note, HasSubstr("no such reduction"));
+    }
+}
+
+// proves: T-1e, T-1i, T-1j, T-10f, T-10g
+TEST_F(TmaTensor, RefusesWrongRequests) {
+  Block b = plain();
+  b.map.address = address(tensor());
+  exec::init_mbarrier(barrier(), 1);
+  const auto refused = [&](const Block& block, auto change, FaultKind fault, const char* note) {
+    auto r = request(block, BulkDirection::to_shared);
+    change(r);
+    const std::uint64_t lines = unit_.counters().lines;
+    const TmaProblem problem = unit_.submit(thread(), r);
+    EXPECT_EQ(problem.fault, fault) << note;
+    EXPECT_THAT(problem.note, HasSubstr(note));
+    EXPECT_EQ(unit_.counters().lines, lines);
+  };
+  const auto nothing = [](auto&) {};
+  constexpr auto kInstruction = FaultKind::illegal_instruction;
+  refused(b, [](auto& r) { r.shared += 64; }, FaultKind::misaligned_address, "of shared memory");
+  refused(b, [](auto& r) { r.global += 32; }, FaultKind::misaligned_address, "of a tensor map");
+  refused(b, [](auto& r) { r.global = ~std::uint64_t{63}; }, FaultKind::illegal_address, "");
+  refused(
+      b, [&](auto& r) { r.shared = at(kShared - 4096 + 128); }, FaultKind::illegal_address,
+      "no shared memory");
+  refused(
+      b, [](auto& r) { set_kind(r, [](BulkKind& k) { k.rank = 3; }); }, kInstruction,
+      "wants a tensor of rank 3; the map's has rank 2");
+  refused(
+      b, [](auto& r) { set_kind(r, [](BulkKind& k) { k.mode = BulkMode::im2col; }); }, kInstruction,
+      "wants a tensor map for im2col mode; this one is for tile mode");
+  refused(
+      b, [](auto& r) { std::memset(reinterpret_cast<void*>(r.global), 0xcd, 128); }, kInstruction,
+      "none was ever encoded");
+  Block wide = b;
+  wide.map.swizzle = TensorMap::Swizzle::bytes64;
+  refused(wide, nothing, kInstruction, "takes 128 bytes; the swizzle allows 64");
+  Block columns = b;
+  columns.map.mode = TensorMap::Mode::im2col;
+  columns.map.rank = 4;
+  columns.map.size = {8, 8, 8, 8}, columns.map.stride = {2, 16, 128, 1024}, columns.map.step = {1, 1, 1, 1};
+  columns.map.channels = 8, columns.map.pixels = 8;
+  refused(
+      columns, [](auto& r) { r.offsets[1] = 256; }, kInstruction,
+      "im2col offset 1 is 256; it must be at most 255");
+}
+
+// proves: T-1c, T-1d, T-18b, T-21d, T-21e
+TEST_F(TmaTensor, CachesDescriptors) {
+  Block b = plain();
+  b.map.address = address(tensor());
+  exec::init_mbarrier(barrier(), 1);
+  auto r = request(b, BulkDirection::to_shared);
+  EXPECT_FALSE(unit_.submit(thread(), r));
+  EXPECT_FALSE(unit_.submit(thread(), r));
+  EXPECT_EQ(unit_.counters().descriptor_misses, 1u);
+  EXPECT_EQ(unit_.counters().descriptor_hits, 1u);
+  // Bytes that changed are a new map, also without a fence.
+  b.map.box[1] = 1;
+  r = request(b, BulkDirection::to_shared);
+  const std::uint64_t bytes = unit_.counters().bytes;
+  EXPECT_FALSE(unit_.submit(thread(), r));
+  EXPECT_EQ(unit_.counters().bytes - bytes, 128u);
+  EXPECT_EQ(unit_.counters().descriptor_misses, 2u);
+  // Requests without a map leave it alone.
+  EXPECT_FALSE(unit_.submit(thread(), load(tensor(), 64)));
+  EXPECT_EQ(unit_.counters().descriptor_hits + unit_.counters().descriptor_misses, 3u);
+  // The descriptor of the second is there before the first is generated.
+  unit_.set_mode(TmaMode::deferred);
+  EXPECT_FALSE(unit_.submit(thread(), r));
+  std::vector<std::byte> other(256);
+  std::memcpy(aligned(other), reinterpret_cast<const void*>(r.global), 128);
+  r.global = address(aligned(other));
+  EXPECT_FALSE(unit_.submit(thread(), r));
+  EXPECT_EQ(unit_.counters().descriptor_prefetches, 1u);
+  EXPECT_FALSE(unit_.drain());
+}
+
+// Rows without gaps on both sides are one, also where the last of them lie outside.
+// proves: T-19b
+TEST_F(TmaTensor, DenseRowsAreOne) {
+  Block b = plain();
+  b.map.rank = 3;
+  b.map.address = address(tensor());
+  b.map.size = {64, 16, 8}, b.map.stride = {2, 128, 2048}, b.map.box = {64, 16, 4}, b.map.step = {1, 1, 1};
+  DescriptorCache descriptors;
+  TmaCounters counters;
+  TmaSetUp set_up(descriptors, counters);
+  TmaJob job;
+  const auto runs = [&](const Block& block) {
+    const TmaProblem problem = set_up.run(thread(), request(block, BulkDirection::to_shared), false, job);
+    EXPECT_FALSE(problem) << problem.note;
+    TmaGenerator generator;
+    generator.begin(job);
+    std::vector<TmaRows> all;
+    for (TmaRows rows; generator.next(rows);) all.push_back(rows);
+    return all;
+  };
+  auto all = runs(b);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].count, 1u);
+  EXPECT_EQ(job.row_bytes, 8192u);
+  b.at[2] = 6;
+  all = runs(b);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(job.end, 4096u);
+  b.map.box[1] = 8;  // planes are apart in memory, their rows are not
+  all = runs(b);
+  EXPECT_EQ(job.row_bytes, 1024u);
+  EXPECT_EQ(all.size(), 2u);  // inside and outside
+  b.map.box[0] = 32;
+  runs(b);
+  EXPECT_EQ(job.row_bytes, 64u);
+}
+
+// proves: T-18f, T-23a, T-23b, T-23c
+TEST_F(TmaTensor, CountsLines) {
+  Block b = plain();
+  b.map.address = address(tensor());
+  b.at[1] = 30;  // two rows of 32 lie inside
+  auto r = request(b, BulkDirection::to_cache);
+  r.shared = at(8), r.barrier = 1;  // nobody looks
+  EXPECT_FALSE(unit_.submit(thread(), r));
+  EXPECT_EQ(unit_.counters(), (TmaCounters{.requests = 1,
+                                           .descriptor_misses = 1,
+                                           .lines = 2,
+                                           .sectors = 8,
+                                           .bytes = 256,
+                                           .outside = 30 * 64}));
+  EXPECT_EQ(unit_.outstanding(), 0u);
+}
+
+// proves: T-10i, T-18h, T-18i
+TEST_F(TmaTensor, TheWorkedSwizzle) {
+  Block b;
+  b.map.element = TensorMap::Element::u16;
+  b.map.rank = 4;
+  b.map.address = address(tensor());
+  b.map.size = {64, 10, 10, 1};
+  b.map.stride = {2, 128, 1280, 12800};
+  b.map.box = {64, 10, 10, 1};
+  b.map.step = {1, 1, 1, 1};
+  b.map.swizzle = TensorMap::Swizzle::bytes128;
+  for (std::uint32_t cell = 0; cell < 800; ++cell) std::memcpy(tensor() + cell * 16, &cell, 4);
+  expect_bytes(12800);
+  ASSERT_FALSE(unit_.submit(thread(), request(b, BulkDirection::to_shared)));
+  EXPECT_TRUE(is_over());
+  for (std::uint32_t pixel = 0; pixel < 100; ++pixel)
+    for (std::uint32_t k = 0; k < 8; ++k) {
+      std::uint32_t cell;
+      std::memcpy(&cell, shared(kBlock + pixel * 128 + (k ^ pixel % 8) * 16), 4);
+      ASSERT_EQ(cell, pixel * 8 + k);
+    }
+  EXPECT_EQ(unit_.counters().bank_conflicts, 0u) << "sectors change groups, their halves places; none meet";
+}
+
+// An 8 x 8 tile of it, 64 channels deep, is 64 rows of 8 cells; a column of 8 cells of one k and consecutive
+// pixels lies in eight groups of banks.
+// proves: T-10j
+TEST_F(TmaTensor, TheWorkedSwizzleReadsWithoutBankConflicts) {
+  for (std::uint32_t pixel = 0; pixel < 93; ++pixel)
+    for (std::uint32_t k = 0; k < 8; ++k) {
+      std::uint32_t groups = 0;
+      for (std::uint32_t w = 0; w < 8; ++w)
+        groups |= 1u << swizzled((pixel + w) * 128 + k * 16, TensorMap::Swizzle::bytes128) / 16 % 8;
+      ASSERT_EQ(groups, 0xffu) << pixel << ' ' << k;
+    }
+}
+
+}  // namespace
+}  // namespace raddle::machine
