@@ -109,6 +109,12 @@ TEST(DeviceSpace, AddressesAreUsedAgain) {
   space.give_back(second, kBytes);
   std::byte* const both = space.take(2 * kBytes + space.guard());  // they have become one
   EXPECT_EQ(both, first);
+  space.give_back(both, 2 * kBytes + space.guard());
+  EXPECT_EQ(space.take(kBytes), first);
+  EXPECT_EQ(space.take(kBytes), second);
+  space.give_back(second, kBytes);  // in the other order
+  space.give_back(first, kBytes);
+  EXPECT_EQ(space.take(2 * kBytes + space.guard()), first);
   std::byte* const elsewhere = space.take(kBytes, 4096, address_of(third) + (1ull << 40));
   EXPECT_EQ(address_of(elsewhere), address_of(third) + (1ull << 40));
   std::byte* const not_there = space.take(kBytes, 4096, address_of(third) + 4096);  // inside a taken range
@@ -178,6 +184,7 @@ TEST(SharedMemory, EveryAddressSpaceKnowsIt) {
             fmt::format("2 bytes past the end of the next ({:#x}, 1024 bytes)", at + 1024));
   EXPECT_EQ(shared.overlapping(at + 1023, 2).size(), 2u);
   EXPECT_EQ(shared.overlapping(at + 1024, 2).size(), 1u);
+  EXPECT_TRUE(shared.overlapping(at + 2048, 4).empty());
   shared.remove(at);
   EXPECT_FALSE(memory.find(at).has_value());
   EXPECT_TRUE(DeviceMemory(1).find(at + 1024)->shared);  // one that is made later, too

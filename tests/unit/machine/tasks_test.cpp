@@ -130,12 +130,17 @@ TEST_F(Tasks, RefuseWhatCannotBeMoved) {
   const std::uint64_t huge = ~0ull / 2;
   EXPECT_TRUE(check(CopyWork{memory, memory, 256}).ok());
   EXPECT_FALSE(check(CopyWork{memory, memory, 257}).ok());
+  EXPECT_FALSE(check(CopyWork{memory, {memory.space, memory.address + 1}, 256}).ok());
   EXPECT_TRUE(check(CopyWork{memory, memory, 0, 9, huge}).ok()) << "nothing is moved";
   EXPECT_FALSE(check(CopyWork{{memory.space, memory.address, huge}, memory, 1, 4}).ok());
+  EXPECT_FALSE(check(CopyWork{{memory.space, memory.address, 1ull << 62}, memory, 1, 5}).ok())
+      << "4 * 2^62 is no 0";
   EXPECT_TRUE(check(FillWork{memory, 1, 4, 64}).ok());
   EXPECT_FALSE(check(FillWork{memory, 1, 4, 65}).ok());
   EXPECT_FALSE(check(FillWork{odd, 1, 4, 1}).ok());
-  EXPECT_FALSE(check(FillWork{memory, 1, 3, 1}).ok());
+  MemoryRows of_threes = memory;
+  of_threes.address += 3 - memory.address % 3;
+  EXPECT_FALSE(check(FillWork{of_threes, 1, 3, 1}).ok());
   EXPECT_FALSE(check(FillWork{{memory.space, memory.address, 6}, 1, 2, 4, 2}).ok()) << "rows overlap";
 }
 
