@@ -174,6 +174,10 @@ struct CUDA_RESOURCE_VIEW_DESC {
   unsigned reserved[16];
 };
 
+struct alignas(128) CUtensorMap {
+  std::uint64_t opaque[16];
+};
+
 inline constexpr int kDriverVersion = 13000;
 
 /// Streams that are no handles.

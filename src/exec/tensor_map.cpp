@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <limits>
 
 #include "numerics/half.h"
@@ -15,38 +17,41 @@ using Interleave = TensorMap::Interleave;
 using Mode = TensorMap::Mode;
 using Swizzle = TensorMap::Swizzle;
 
-constexpr std::uint64_t kMagic = 0x70614d726f736e54;  // "TnsorMap"
 constexpr std::uint64_t kMostElements = std::uint64_t{1} << 32;
 
-/// The 128 bytes. A value that its field cannot hold is stored as the largest, which check() refuses.
+/// The 128 bytes. What counts from 1 is kept less one, so that kernels may start from zeros, as CUDA's guide
+/// lets them. A value that its field cannot hold is stored as the largest, which check() refuses.
 struct EncodedMap {
   std::uint64_t magic;
   std::uint64_t address;
   std::uint64_t stride[kMaxTensorRank - 1];  // of dimension 1 on
-  std::uint32_t size[kMaxTensorRank];        // modulo 2^32
-  std::uint16_t box[kMaxTensorRank];
+  std::uint64_t size[kMaxTensorRank];        // less one
+  std::uint16_t box[kMaxTensorRank];         // less one
   std::uint16_t channels;
   std::uint16_t pixels;
   std::int16_t lower[3];
   std::int16_t upper[3];
-  std::uint8_t step[kMaxTensorRank];
-  std::uint8_t whole;  // bit d: dimension d has 2^32 elements
+  std::uint8_t step[kMaxTensorRank];  // less one
   std::uint8_t mode;
   std::uint8_t element;
-  std::uint8_t rank;
+  std::uint8_t rank;  // less one
   std::uint8_t interleave;
   std::uint8_t swizzle;
   std::uint8_t promotion;
   std::uint8_t fill;
-  std::uint8_t reserved[21];
+  std::uint8_t reserved[2];
 };
-static_assert(sizeof(EncodedMap) == kTensorMapBytes);
+static_assert(sizeof(EncodedMap) == kTensorMapBytes && offsetof(EncodedMap, magic) == 0);
 
 template <class Field, class T>
 Field saturated(T value) {
   using Limits = std::numeric_limits<Field>;
-  return static_cast<Field>(
-      std::clamp<T>(value, static_cast<T>(Limits::min()), static_cast<T>(Limits::max())));
+  return static_cast<Field>(std::clamp<T>(value, static_cast<T>(Limits::min()), static_cast<T>(Limits::max())));
+}
+/// A field that keeps its value less one; 0 becomes the largest.
+template <class Field>
+Field less_one(std::uint64_t value) {
+  return saturated<Field>(value - 1);
 }
 
 template <class T>
@@ -150,14 +155,13 @@ Result<void> check(const TensorMap& map) {
 
 void encode(const TensorMap& map, std::byte* bytes) {
   EncodedMap e{};
-  e.magic = kMagic;
+  e.magic = kTensorMapMagic;
   e.address = map.address;
   for (unsigned d = 1; d < kMaxTensorRank; ++d) e.stride[d - 1] = map.stride[d];
   for (unsigned d = 0; d < kMaxTensorRank; ++d) {
-    e.size[d] = static_cast<std::uint32_t>(map.size[d]);
-    e.whole |= static_cast<std::uint8_t>((map.size[d] == kMostElements) << d);
-    e.box[d] = saturated<std::uint16_t>(map.box[d]);
-    e.step[d] = saturated<std::uint8_t>(map.step[d]);
+    e.size[d] = less_one<std::uint64_t>(d < map.rank ? map.size[d] : 1);
+    e.box[d] = less_one<std::uint16_t>(d < map.rank ? map.box[d] : 1);
+    e.step[d] = less_one<std::uint8_t>(d < map.rank ? map.step[d] : 1);
   }
   for (unsigned i = 0; i < 3; ++i) {
     e.lower[i] = saturated<std::int16_t>(map.lower[i]);
@@ -167,7 +171,7 @@ void encode(const TensorMap& map, std::byte* bytes) {
   e.pixels = saturated<std::uint16_t>(map.pixels);
   e.mode = static_cast<std::uint8_t>(map.mode);
   e.element = static_cast<std::uint8_t>(map.element);
-  e.rank = saturated<std::uint8_t>(map.rank);
+  e.rank = less_one<std::uint8_t>(map.rank);
   e.interleave = static_cast<std::uint8_t>(map.interleave);
   e.swizzle = static_cast<std::uint8_t>(map.swizzle);
   e.promotion = static_cast<std::uint8_t>(map.promotion);
@@ -178,17 +182,19 @@ void encode(const TensorMap& map, std::byte* bytes) {
 Result<TensorMap> decode_tensor_map(const std::byte* bytes) {
   EncodedMap e;
   std::memcpy(&e, bytes, sizeof e);
-  if (e.magic != kMagic) return Error::invalid("the bytes hold no tensor map: none was ever encoded there");
+  if (e.magic != kTensorMapMagic) return Error::invalid("the bytes hold no tensor map: none was ever encoded there");
+  if (e.atom != 0)
+    return Error::invalid("swizzle_atomicity is {}; this device has 0 (others need sm_100)", e.atom);
   TensorMap map;
   map.mode = static_cast<Mode>(e.mode);
   map.element = static_cast<Element>(e.element);
-  map.rank = e.rank;
+  map.rank = e.rank + 1u;
   map.address = e.address;
-  for (unsigned d = 1; d < kMaxTensorRank; ++d) map.stride[d] = e.stride[d - 1];
-  for (unsigned d = 0; d < kMaxTensorRank; ++d) {
-    map.size[d] = e.whole >> d & 1 ? kMostElements : e.size[d];
-    map.box[d] = e.box[d];
-    map.step[d] = e.step[d];
+  for (unsigned d = 0; d < kMaxTensorRank && d < map.rank; ++d) {
+    if (d != 0) map.stride[d] = e.stride[d - 1];
+    map.size[d] = e.size[d] + 1;
+    map.box[d] = map.mode == Mode::tile ? e.box[d] + 1u : 0;
+    map.step[d] = e.step[d] + 1u;
   }
   for (unsigned i = 0; i < 3; ++i) {
     map.lower[i] = e.lower[i];
@@ -204,6 +210,50 @@ Result<TensorMap> decode_tensor_map(const std::byte* bytes) {
   map.stride[0] = element_bytes(map.element);
   if (map.interleave == Interleave::none) map.step[0] = 1;  // cuda.h: ignored
   return map;
+}
+
+TensorMapPlace place_of(TensorMapField field, std::uint32_t dimension) {
+  const std::uint32_t d = std::min(dimension, kMaxTensorRank - 1);
+  const std::uint32_t stride = std::min(dimension, kMaxTensorRank - 2);
+  switch (field) {
+    case TensorMapField::global_address:
+      return {offsetof(EncodedMap, address), 8, false};
+    case TensorMapField::rank:
+      return {offsetof(EncodedMap, rank), 1, false};
+    case TensorMapField::box_dim:
+      return {offsetof(EncodedMap, box) + 2 * d, 2, true};
+    case TensorMapField::global_dim:
+      return {offsetof(EncodedMap, size) + 8 * d, 8, true};
+    case TensorMapField::global_stride:
+      return {offsetof(EncodedMap, stride) + 8 * stride, 8, false};
+    case TensorMapField::element_stride:
+      return {offsetof(EncodedMap, step) + d, 1, true};
+    case TensorMapField::elemtype:
+      return {offsetof(EncodedMap, element), 1, false};
+    case TensorMapField::interleave_layout:
+      return {offsetof(EncodedMap, interleave), 1, false};
+    case TensorMapField::swizzle_mode:
+      return {offsetof(EncodedMap, swizzle), 1, false};
+    default:
+      return {offsetof(EncodedMap, fill), 1, false};
+  }
+}
+
+std::uint8_t element_of_ptx(std::uint64_t number) {
+  constexpr Element kElements[] = {Element::u8,   Element::u16,  Element::u32, Element::s32,     Element::u64,
+                                   Element::s64,  Element::f16,  Element::f32, Element::f32_ftz, Element::f64,
+                                   Element::bf16, Element::tf32, Element::tf32_ftz};
+  return number < std::size(kElements) ? static_cast<std::uint8_t>(kElements[number]) : 0xff;
+}
+
+void replace(std::byte* bytes, TensorMapField field, std::uint32_t dimension, std::uint64_t value) {
+  std::uint64_t magic;
+  std::memcpy(&magic, bytes, sizeof magic);
+  if (magic == 0) std::memcpy(bytes, &kTensorMapMagic, sizeof magic);
+  if (field == TensorMapField::elemtype) value = element_of_ptx(value);
+  const TensorMapPlace place = place_of(field, dimension);
+  const std::uint64_t stored = std::min(value - place.less_one, ~std::uint64_t{0} >> (64 - 8 * place.bytes));
+  std::memcpy(bytes + place.offset, &stored, place.bytes);  // little-endian, as the fields are
 }
 
 bool converts(Element element) { return element >= Element::f32_ftz && element <= Element::tf32_ftz; }

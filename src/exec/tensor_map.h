@@ -102,4 +102,37 @@ void encode(const TensorMap& map, std::byte* bytes);
 /// @returns an error for bytes that hold no tensor map, or one that breaks a limit
 Result<TensorMap> decode_tensor_map(const std::byte* bytes);
 
+/// What tensormap.replace names.
+enum class TensorMapField : std::uint8_t {
+  global_address,
+  rank,
+  box_dim,
+  global_dim,
+  global_stride,
+  element_stride,
+  elemtype,
+  interleave_layout,
+  swizzle_mode,
+  fill_mode,
+};
+
+/// What the first eight bytes of a map hold.
+inline constexpr std::uint64_t kTensorMapMagic = 0x70614d726f736e54;  // "TnsorMap"
+
+/// Where a field is in the 128 bytes.
+struct TensorMapPlace {
+  std::uint32_t offset;
+  std::uint32_t bytes;  ///< 1, 2 or 8; a value that does not fit is kept as the largest
+  bool less_one;        ///< than the value
+};
+/// @param dimension  of fields that have one for each; for strides 0 is dimension 1's
+TensorMapPlace place_of(TensorMapField field, std::uint32_t dimension);
+/// @returns what the field elemtype keeps for a number of PTX, which has an order of its own
+std::uint8_t element_of_ptx(std::uint64_t number);
+
+/// tensormap.replace: writes one field, whatever is there; decode_tensor_map() judges. Bytes that begin with
+/// zeros become a map.
+/// @param value  as PTX numbers it: the rank less one, elemtype by element_of_ptx()
+void replace(std::byte* bytes, TensorMapField field, std::uint32_t dimension, std::uint64_t value);
+
 }  // namespace raddle::exec

@@ -44,6 +44,8 @@ SAME_PLACE(CUlaunchConfig, numAttrs);
 SAME_PLACE(CUDA_ARRAY3D_DESCRIPTOR, Format);
 SAME_PLACE(CUDA_RESOURCE_DESC, res.linear.sizeInBytes);
 SAME_PLACE(CUDA_TEXTURE_DESC, flags);
+SAME_SIZE(CUtensorMap);
+static_assert(alignof(::CUtensorMap) == alignof(raddle::driver::CUtensorMap));
 SAME_SIZE(CUDA_MEMCPY2D);
 SAME_PLACE(CUDA_MEMCPY2D, srcArray);
 SAME_PLACE(CUDA_MEMCPY2D, dstDevice);

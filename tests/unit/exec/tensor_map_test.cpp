@@ -327,6 +327,91 @@ TEST(TensorMaps, LimitsPixelsAndChannels) {
   refused(im2col(), [](auto& m) { m.pixels = 1025; }, "pixelsPerColumn is 1025; it must be from 1 to 1024");
 }
 
+// proves: T-2f
+TEST(TensorMaps, AreEditedFieldByField) {
+  using Field = TensorMapField;
+  for (bool from_zero : {true, false}) {
+    EncodedBytes e{};
+    if (!from_zero) e = encoded(with_rank(tiled(), 2));
+    auto set = [&](Field field, std::uint64_t value, unsigned dimension = 0) {
+      replace(e.bytes, field, dimension, value);
+    };
+    const TensorMap wanted = tiled();
+    set(Field::global_address, wanted.address);
+    set(Field::rank, 4);
+    for (unsigned d = 0; d < 5; ++d) {
+      set(Field::box_dim, wanted.box[d], d);
+      set(Field::global_dim, wanted.size[d], d);
+      if (d != 0) set(Field::global_stride, wanted.stride[d], d - 1);
+      set(Field::element_stride, wanted.step[d], d);
+    }
+    set(Field::elemtype, 6);
+    auto map = decode_tensor_map(e.bytes);
+    ASSERT_TRUE(map) << map.error().message;
+    EXPECT_EQ(*map, wanted);
+    set(Field::interleave_layout, 2);
+    set(Field::swizzle_mode, 1);
+    set(Field::fill_mode, 1);
+    map = decode_tensor_map(e.bytes);
+    ASSERT_TRUE(map) << map.error().message;
+    EXPECT_EQ(map->interleave, Interleave::bytes32);
+    EXPECT_EQ(map->swizzle, Swizzle::bytes32);
+    EXPECT_EQ(map->fill, TensorMap::Fill::nan);
+  }
+}
+
+TEST(TensorMaps, TakeElementTypesAsPtxNumbersThem) {
+  const Element elements[] = {Element::u8,   Element::u16,  Element::u32,     Element::s32,     Element::u64,
+                              Element::s64,  Element::f16,  Element::f32,     Element::f32_ftz, Element::f64,
+                              Element::bf16, Element::tf32, Element::tf32_ftz};
+  for (unsigned value = 0; value < 13; ++value) {
+    EncodedBytes e = encoded(tiled());
+    replace(e.bytes, TensorMapField::elemtype, 0, value);
+    auto map = decode_tensor_map(e.bytes);
+    ASSERT_TRUE(map) << map.error().message;
+    EXPECT_EQ(map->element, elements[value]);
+  }
+}
+
+/// An edit is judged when the map is used, and a later one may mend it.
+TEST(TensorMaps, AreJudgedAfterEditing) {
+  struct {
+    TensorMapField field;
+    unsigned dimension;
+    std::uint64_t wrong, right;
+    const char* says;
+  } cases[] = {
+      {TensorMapField::global_address, 0, 8, 16, "globalAddress"},
+      {TensorMapField::rank, 0, 5, 4, "tensorRank is 6"},
+      {TensorMapField::rank, 0, 0xffff'ffff, 4, "tensorRank"},
+      {TensorMapField::box_dim, 2, 0, 256, "boxDim[2]"},
+      {TensorMapField::box_dim, 2, 257, 1, "boxDim[2] is 257"},
+      {TensorMapField::box_dim, 4, 0x10001, 1, "boxDim[4]"},
+      {TensorMapField::global_dim, 3, 0, 0xffff'ffff, "globalDim[3] is 0"},
+      {TensorMapField::global_stride, 0, 8, 16, "globalStrides[0]"},
+      {TensorMapField::global_stride, 3, k2To40, 0, "globalStrides[3]"},
+      {TensorMapField::element_stride, 1, 0, 8, "elementStrides[1]"},
+      {TensorMapField::element_stride, 1, 9, 1, "elementStrides[1] is 9"},
+      {TensorMapField::elemtype, 0, 13, 12, "tensorDataType"},
+      {TensorMapField::interleave_layout, 0, 3, 1, "interleave"},
+      {TensorMapField::swizzle_mode, 0, 4, 3, "swizzle is 4"},
+      {TensorMapField::fill_mode, 0, 2, 1, "oobFill is 2"},
+  };
+  for (const auto& c : cases) {
+    EncodedBytes e = encoded(tiled());
+    replace(e.bytes, c.field, c.dimension, c.wrong);
+    auto map = decode_tensor_map(e.bytes);
+    ASSERT_FALSE(map) << c.says;
+    EXPECT_THAT(map.error().message, HasSubstr(c.says));
+    replace(e.bytes, c.field, c.dimension, c.right);
+    EXPECT_TRUE(decode_tensor_map(e.bytes)) << c.says;
+  }
+  EncodedBytes garbage = encoded(tiled());
+  garbage.bytes[0] ^= std::byte{1};
+  replace(garbage.bytes, TensorMapField::rank, 0, 4);
+  EXPECT_FALSE(decode_tensor_map(garbage.bytes));
+}
+
 // proves: T-10a, T-10b, T-10c, T-10d
 TEST(TensorMaps, SwizzlesByAddressBits) {
   for (std::uint32_t offset = 0; offset < 4096; ++offset) {
