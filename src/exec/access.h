@@ -9,6 +9,9 @@
 
 namespace raddle::exec {
 
+/// What an access of so many bytes must be aligned to, at most: a tensor map's 128 bytes only to this.
+inline constexpr std::uint32_t kMostAlignment = 64;
+
 enum class AccessKind : std::uint8_t {
   load,
   store,

@@ -59,7 +59,7 @@ bool names_address(FaultKind kind) {
 
 std::optional<std::uint64_t> misaligned_from(std::uint64_t address) {
   constexpr unsigned kUserBits = 47;
-  for (unsigned bits = 1; bits <= 5; ++bits) {
+  for (unsigned bits = 1; bits <= 6; ++bits) {
     const std::uint64_t low = address & ((1u << bits) - 1), was = address - (low << (64 - bits));
     if (low != 0 && was >> kUserBits == 0) return was;
   }

@@ -26,7 +26,7 @@ struct Fault {
   std::string to_string() const;
 };
 
-/// Engines may let a misaligned access of 2 to 32 bytes trap by adding its address's low bits into the
+/// Engines may let a misaligned access of 2 to 64 bytes trap by adding its address's low bits into the
 /// topmost ones (ADR 0014). @returns the address as the kernel made it; nothing if the address was not made
 /// in this way
 std::optional<std::uint64_t> misaligned_from(std::uint64_t address);

@@ -46,7 +46,8 @@ static_assert(sizeof(EncodedMap) == kTensorMapBytes && offsetof(EncodedMap, magi
 template <class Field, class T>
 Field saturated(T value) {
   using Limits = std::numeric_limits<Field>;
-  return static_cast<Field>(std::clamp<T>(value, static_cast<T>(Limits::min()), static_cast<T>(Limits::max())));
+  return static_cast<Field>(
+      std::clamp<T>(value, static_cast<T>(Limits::min()), static_cast<T>(Limits::max())));
 }
 /// A field that keeps its value less one; 0 becomes the largest.
 template <class Field>
@@ -182,9 +183,8 @@ void encode(const TensorMap& map, std::byte* bytes) {
 Result<TensorMap> decode_tensor_map(const std::byte* bytes) {
   EncodedMap e;
   std::memcpy(&e, bytes, sizeof e);
-  if (e.magic != kTensorMapMagic) return Error::invalid("the bytes hold no tensor map: none was ever encoded there");
-  if (e.atom != 0)
-    return Error::invalid("swizzle_atomicity is {}; this device has 0 (others need sm_100)", e.atom);
+  if (e.magic != kTensorMapMagic)
+    return Error::invalid("the bytes hold no tensor map: none was ever encoded there");
   TensorMap map;
   map.mode = static_cast<Mode>(e.mode);
   map.element = static_cast<Element>(e.element);
@@ -213,36 +213,43 @@ Result<TensorMap> decode_tensor_map(const std::byte* bytes) {
 }
 
 TensorMapPlace place_of(TensorMapField field, std::uint32_t dimension) {
-  const std::uint32_t d = std::min(dimension, kMaxTensorRank - 1);
-  const std::uint32_t stride = std::min(dimension, kMaxTensorRank - 2);
+  const auto single = [](std::size_t offset, std::uint32_t bytes) {
+    return TensorMapPlace{static_cast<std::uint32_t>(offset), bytes, false};
+  };
+  const auto listed = [&](std::size_t offset, std::uint32_t bytes, bool less_one) {
+    const std::uint32_t index = std::min(dimension, kMaxTensorRank - 1);
+    return TensorMapPlace{static_cast<std::uint32_t>(offset) + bytes * index, bytes, less_one};
+  };
   switch (field) {
     case TensorMapField::global_address:
-      return {offsetof(EncodedMap, address), 8, false};
+      return single(offsetof(EncodedMap, address), 8);
     case TensorMapField::rank:
-      return {offsetof(EncodedMap, rank), 1, false};
+      return single(offsetof(EncodedMap, rank), 1);
     case TensorMapField::box_dim:
-      return {offsetof(EncodedMap, box) + 2 * d, 2, true};
+      return listed(offsetof(EncodedMap, box), 2, true);
     case TensorMapField::global_dim:
-      return {offsetof(EncodedMap, size) + 8 * d, 8, true};
+      return listed(offsetof(EncodedMap, size), 8, true);
     case TensorMapField::global_stride:
-      return {offsetof(EncodedMap, stride) + 8 * stride, 8, false};
+      if (dimension >= kMaxTensorRank - 1) return {0, 0, false};
+      return listed(offsetof(EncodedMap, stride), 8, false);
     case TensorMapField::element_stride:
-      return {offsetof(EncodedMap, step) + d, 1, true};
+      return listed(offsetof(EncodedMap, step), 1, true);
     case TensorMapField::elemtype:
-      return {offsetof(EncodedMap, element), 1, false};
+      return single(offsetof(EncodedMap, element), 1);
     case TensorMapField::interleave_layout:
-      return {offsetof(EncodedMap, interleave), 1, false};
+      return single(offsetof(EncodedMap, interleave), 1);
     case TensorMapField::swizzle_mode:
-      return {offsetof(EncodedMap, swizzle), 1, false};
+      return single(offsetof(EncodedMap, swizzle), 1);
     default:
-      return {offsetof(EncodedMap, fill), 1, false};
+      return single(offsetof(EncodedMap, fill), 1);
   }
 }
 
 std::uint8_t element_of_ptx(std::uint64_t number) {
-  constexpr Element kElements[] = {Element::u8,   Element::u16,  Element::u32, Element::s32,     Element::u64,
-                                   Element::s64,  Element::f16,  Element::f32, Element::f32_ftz, Element::f64,
-                                   Element::bf16, Element::tf32, Element::tf32_ftz};
+  constexpr Element kElements[] = {Element::u8,      Element::u16, Element::u32,  Element::s32,
+                                   Element::u64,     Element::s64, Element::f16,  Element::f32,
+                                   Element::f32_ftz, Element::f64, Element::bf16, Element::tf32,
+                                   Element::tf32_ftz};
   return number < std::size(kElements) ? static_cast<std::uint8_t>(kElements[number]) : 0xff;
 }
 
@@ -252,6 +259,7 @@ void replace(std::byte* bytes, TensorMapField field, std::uint32_t dimension, st
   if (magic == 0) std::memcpy(bytes, &kTensorMapMagic, sizeof magic);
   if (field == TensorMapField::elemtype) value = element_of_ptx(value);
   const TensorMapPlace place = place_of(field, dimension);
+  if (place.bytes == 0) return;
   const std::uint64_t stored = std::min(value - place.less_one, ~std::uint64_t{0} >> (64 - 8 * place.bytes));
   std::memcpy(bytes + place.offset, &stored, place.bytes);  // little-endian, as the fields are
 }

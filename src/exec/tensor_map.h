@@ -122,7 +122,7 @@ inline constexpr std::uint64_t kTensorMapMagic = 0x70614d726f736e54;  // "TnsorM
 /// Where a field is in the 128 bytes.
 struct TensorMapPlace {
   std::uint32_t offset;
-  std::uint32_t bytes;  ///< 1, 2 or 8; a value that does not fit is kept as the largest
+  std::uint32_t bytes;  ///< 1, 2 or 8; a value that does not fit is kept as the largest; 0: nowhere
   bool less_one;        ///< than the value
 };
 /// @param dimension  of fields that have one for each; for strides 0 is dimension 1's

@@ -75,6 +75,8 @@ class Lane {
   /// instruction's space; checks alignment, and bounds where the space has them, and tells who listens.
   /// Faults: misaligned_address, illegal_address.
   std::byte* access(unsigned k, unsigned bytes) const;
+  /// The same in a space that the instruction names for this operand.
+  std::byte* access(unsigned k, unsigned bytes, isa::Mod named) const;
   /// Tells who listens of the instruction's access. For textures and surfaces, which the machine translates.
   void note_access(std::uint64_t address) const;
   /// Generic address that address operand k names in `space`, of what the machine reads or writes itself.

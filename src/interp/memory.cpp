@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "exec/access.h"
 #include "exec/cluster.h"
 #include "interp/lane.h"
 #include "interp/warp.h"
@@ -158,7 +159,10 @@ std::uint64_t Lane::generic_address(unsigned k, Space space) const {
 }
 
 std::byte* Lane::access(unsigned k, unsigned bytes) const {
-  const isa::Mod named = current_->opcode->get(isa::ModKind::space);
+  return access(k, bytes, current_->opcode->get(isa::ModKind::space));
+}
+
+std::byte* Lane::access(unsigned k, unsigned bytes, isa::Mod named) const {
   Space space = ptx::space_of(named);
   std::uint64_t address = base_address(operands_[k], space);
   const exec::CtaContext& cta = *context().cta;
@@ -166,7 +170,8 @@ std::byte* Lane::access(unsigned k, unsigned bytes) const {
   std::uint64_t generic = to_generic(space, address);
   const bool remote =
       (named == isa::Mod::shared_cluster || space == Space::generic) && is_remote(generic, bytes);
-  if (generic % bytes != 0) fault(exec::FaultKind::misaligned_address, generic);
+  if (generic % std::min(bytes, exec::kMostAlignment) != 0)
+    fault(exec::FaultKind::misaligned_address, generic);
   // Of an address that is not canonical the processor would not say which it was.
   if (generic >> 47 != 0) fault(exec::FaultKind::illegal_address, generic);
   std::uint64_t limit = ~std::uint64_t{0};

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <map>
 #include <utility>
 
@@ -251,7 +252,22 @@ class RowParser {
       part.remove_suffix(text.size());
       return true;
     }
-    return false;
+    return take_range(part, spec);
+  }
+
+  /// `.0-4`.
+  static bool take_range(std::string_view& part, OperandSpec& spec) {
+    const auto dot = part.rfind('.');
+    const auto dash = part.find('-', dot == part.npos ? part.size() : dot);
+    if (dash == part.npos) return false;
+    auto number = [](std::string_view text, std::uint32_t& value) {
+      const char* end = text.data() + text.size();
+      return !text.empty() && std::from_chars(text.data(), end, value).ptr == end;
+    };
+    spec.is_constant = number(part.substr(dot + 1, dash - dot - 1), spec.least) &&
+                       number(part.substr(dash + 1), spec.greatest);
+    if (spec.is_constant) part = part.substr(0, dot);
+    return spec.is_constant;
   }
 
   static std::string take_until_colon(std::string_view& part) {

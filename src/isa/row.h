@@ -158,7 +158,8 @@ enum class GeometricKind : std::uint8_t { none, coordinates, steps, block, im2co
 /// `.pack` (a scalar of the type, or a vector `{a, b, ...}` that has its width in all: mov) and `+` (the
 /// register may be wider than the type: ld, st, cvt), `.part`, `.halves`, `.bytes`, `.half_mask`,
 /// `.byte_mask` (it may carry such a selector: isa/selector.h), `.minus` (it may be written `-a`), `.power`
-/// (a constant power of two up to 2^23), `.members` (the lanes of the warp that take part); or `addr`,
+/// (a constant power of two up to 2^23), `.0-4` (a constant in that range), `.members` (the lanes of the
+/// warp that take part); or `addr`,
 /// `label`, `call`, `list(type)` for `{a, b, ...}`, `handle` (of a texture or surface, written `[a]` or `[a,
 /// ...]`), or `any` (unchecked). A type with `.coords`, `.steps`, `.block` or `.im2col` is a vector that the
 /// geometry gives its length: GeometricKind.
@@ -170,6 +171,8 @@ struct OperandSpec {
   bool is_destination = false;
   bool widened = false, vector = false, may_be_wider = false, packed = false, may_be_minus = false,
        power_of_two = false, names_members = false;
+  bool is_constant = false;  ///< in this range:
+  std::uint32_t least = 0, greatest = 0;
   SelectorKind selector = SelectorKind::none;
   OperandKind kind = OperandKind::value;
   GeometricKind geometric = GeometricKind::none;

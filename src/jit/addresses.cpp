@@ -30,11 +30,15 @@ Addresses::Addresses(FunctionBuilder& code, ModuleBuilder& module, const Cursor&
       registers_(registers) {}
 
 WarpAccess Addresses::begin(const Operand& operand) {
-  const exec::Access access = note();
   const Mod space = cursor_.opcode().get(ModKind::space);
+  return begin(operand, space, exec::access_of(*cursor_.instruction).bytes);
+}
+
+WarpAccess Addresses::begin(const Operand& operand, Mod space, std::uint32_t bytes) {
+  const exec::Access access = note();
   WarpAccess made{.access = access, .address = translate(operand, space), .lanes = registers_.executing()};
   check_remote(operand, space, made);
-  trap_misaligned(operand, made.address, access.bytes);
+  trap_misaligned(operand, space, made.address, std::min(bytes, exec::kMostAlignment));
   return made;
 }
 
@@ -162,15 +166,18 @@ void Addresses::check_parameter(const WarpValue& offset, llvm::Value* base) {
 // ---- alignment ----
 
 bool Addresses::is_aligned(const Operand& address, unsigned bytes) const {
-  return (1u << plan_.address_alignment(address, cursor_.opcode().get(ModKind::space))) >= bytes;
+  return is_aligned(address, cursor_.opcode().get(ModKind::space), bytes);
+}
+bool Addresses::is_aligned(const Operand& address, Mod space, unsigned bytes) const {
+  return (1u << plan_.address_alignment(address, space)) >= bytes;
 }
 
 /// Accesses to addresses that are no multiple of their size fault (PTX ISA "Alignment"); the host would make
 /// them. Where the plan cannot prove alignment, an address's low bits are added into its topmost bits, which
 /// a user address has clear: the access of a misaligned one traps, aligned ones stay what they are (ADR
 /// 0014). exec::misaligned_from() finds the true address again.
-void Addresses::trap_misaligned(const Operand& operand, WarpValue& address, unsigned bytes) {
-  if (is_aligned(operand, bytes)) return;
+void Addresses::trap_misaligned(const Operand& operand, Mod space, WarpValue& address, unsigned bytes) {
+  if (is_aligned(operand, space, bytes)) return;
   bool by_base = address.shape.affine;
   for (unsigned l = 0; by_base && l < exec::kWarpSize; ++l)
     by_base = address.shape.offset(l) % static_cast<std::int64_t>(bytes) == 0;

@@ -24,6 +24,8 @@ class Addresses {
   /// The one way to memory, of the instruction at hand: tells who listens, translates the address that the
   /// operand names, checks it.
   WarpAccess begin(const ptx::Operand& address);
+  /// The same where the instruction names the space of this operand, and moves `bytes` bytes.
+  WarpAccess begin(const ptx::Operand& address, isa::Mod space, std::uint32_t bytes);
   /// Generic addresses that an operand names in the space, unchecked: of what the machine reads or writes
   /// itself.
   WarpValue generic(const ptx::Operand& address, isa::Mod space) { return translate(address, space); }
@@ -48,7 +50,8 @@ class Addresses {
   void check_remote(const ptx::Operand& operand, isa::Mod space, const WarpAccess& access);
   llvm::Value* may_be_remote(const WarpAccess& access, isa::Mod space);
   Mask outside_cluster(const WarpAccess& access);
-  void trap_misaligned(const ptx::Operand& operand, WarpValue& address, unsigned bytes);
+  void trap_misaligned(const ptx::Operand& operand, isa::Mod space, WarpValue& address, unsigned bytes);
+  bool is_aligned(const ptx::Operand& address, isa::Mod space, unsigned bytes) const;
 
   FunctionBuilder& code_;
   Builder& ir_;

@@ -198,6 +198,16 @@ bool Binder::check_marks(const OperandPlan& slot, const RawOperand& raw) {
     return wrong(raw, "an operand without that selector", fmt::format("'{}'", raw.text));
   if (raw.operand.minus && !slot.spec->may_be_minus)
     return wrong(raw, "an operand without '-'", "a negated register");
+  if (slot.spec->is_constant) {
+    const std::uint64_t value = raw.constant.bits;
+    if (raw.operand.kind == Kind::immediate && value >= slot.spec->least && value <= slot.spec->greatest)
+      return true;
+    const std::string range =
+        slot.spec->least == slot.spec->greatest
+            ? fmt::format("the constant {}", slot.spec->least)
+            : fmt::format("a constant from {} to {}", slot.spec->least, slot.spec->greatest);
+    return wrong(raw, range, fmt::format("'{}'", raw.text));
+  }
   if (!slot.spec->power_of_two) return true;
   constexpr std::uint64_t kMost = 1u << 23;
   const std::uint64_t value = raw.constant.bits;

@@ -70,6 +70,8 @@ Suits place_of(const isa::Row& row) {
 
 /// Why no statement is made of an opcode; empty if one is.
 std::string_view why_unfit(const isa::Opcode& opcode) {
+  if (std::ranges::any_of(opcode.row->operands, &isa::OperandSpec::is_constant))
+    return "takes constants of a small range";
   for (const isa::OperandSpec& spec : opcode.row->operands) {
     if (spec.kind != OperandKind::value) continue;
     Type type = opcode.operand_type(spec);

@@ -8,6 +8,7 @@
 #include <bit>
 
 #include "isa/enumerate.h"
+#include "isa/harness/exclusions.h"
 
 namespace raddle::testing {
 namespace {
@@ -265,6 +266,7 @@ class Test {
 
 void test_absent_lanes(const isa::Row& row, const std::vector<NamedEngine>& engines, Report& report) {
   if (row.text->scope != isa::Scope::warp) return;
+  if (find_exclusion(row, "absent lanes")) return;
   if (known_of(row) == nullptr)
     return report.fail(fmt::format("{}: tests/isa/absent_lanes.cpp knows no result of it by hand", row.id));
   const std::vector<Step> steps = steps_of(row);

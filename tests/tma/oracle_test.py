@@ -40,17 +40,20 @@ class Convolutions(unittest.TestCase):
     def expect(self, m, start, offset, bases):
         self.assertEqual(pixels(m, start, (offset, offset)), shifted(bases, offset))
 
+    # proves: T-8a
     def test_padded(self):
         bases = walk(64, (7, 7, 4), range(-1, 8), range(-1, 13))
         self.assertEqual(bases[-1], (8, 0, 4))  # 4 pixels of row 7, 5 rows and one of the next image, 6 pixels
         for offset in 0, 1, 2:
             self.expect(worked.PADDED, [0, 4, 7, 7], offset, bases)
 
+    # proves: T-8b
     def test_unpadded(self):
         bases = walk(64, (7, 7, 4), range(0, 7), range(0, 12))
         for offset in 0, 1, 2:
             self.expect(worked.UNPADDED, [0, 4, 7, 7], offset, bases)
 
+    # proves: T-8c, T-8d, T-8e
     def test_stride_of_2(self):
         for (h, w), m in worked.STRIDED.items():
             widths, heights = range(-1, w - 1, 2), range(-1, h - 1, 2)
@@ -67,11 +70,13 @@ class Convolutions(unittest.TestCase):
                                        (13, 8): dict(top=True, bottom=True, first=True, last=False),
                                        (14, 8): dict(top=True, bottom=False, first=True, last=False)}[h, w])
 
+    # proves: T-7j, T-8f
     def test_dilated(self):
         bases = walk(64, (7, 6, 3), range(-2, 7), range(-2, 12))
         for offset in 0, 2, 4:
             self.expect(worked.DILATED, [0, 3, 6, 7], offset, bases)
 
+    # proves: T-8g, T-8h, T-8i
     def test_all_pixels_are_loaded_and_padding_is_filled(self):
         for name, m, start, offsets in worked.all_cases():
             block = oracle.block_of(m, start, offsets)
@@ -88,6 +93,7 @@ class Convolutions(unittest.TestCase):
                     flat = ((n * m.sizes[2] + h) * m.sizes[1] + w) * m.sizes[0] + c
                     self.assertEqual(address, 2 * flat if inside else None, name)
 
+    # proves: T-8g, T-8i, T-8j
     def test_a_part_of_the_tile_per_position(self):
         """Each of the filter's positions finds its input in a part of the box."""
         for box, corner, dilation, part in ((10, -1, 1, 8), (8, 0, 1, 6), (12, -2, 2, 8)):
@@ -101,6 +107,7 @@ class Convolutions(unittest.TestCase):
 
 
 class Swizzles(unittest.TestCase):
+    # proves: T-10i, T-10j
     def test_cells_of_pixels(self):
         m, start = oracle.Map(
             sizes=[64, 10, 10, 1], strides=[0, 128, 1280, 12800], box=[64, 10, 10, 1], swizzle=3), [0, 0, 0, 0]

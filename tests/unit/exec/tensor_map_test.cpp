@@ -422,6 +422,15 @@ TEST(TensorMaps, SwizzlesByAddressBits) {
   }
 }
 
+/// 0xffff: tests/isa/half_precision/fma_half.ptx has what fma.oob makes of it.
+// proves: T-5c
+TEST(TensorMaps, FillWithTheNanThatFmaTakesForZero) {
+  TensorMap map = tiled();
+  EXPECT_EQ(fill_byte(map), 0);
+  map.fill = TensorMap::Fill::nan;
+  EXPECT_EQ(fill_byte(map), 0xff);
+}
+
 TEST(TensorMaps, ConvertsTf32AndSubnormals) {
   EXPECT_EQ(converted(0x3f801001, Element::tf32), 0x3f802000u);  // above the half: up
   EXPECT_EQ(converted(0x3f801000, Element::tf32), 0x3f800000u);  // a tie: to even

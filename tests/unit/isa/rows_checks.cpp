@@ -46,6 +46,7 @@ TEST(Rows, KnowTheirChapter) {
                                           "stack",
                                           "matrix",
                                           "async_copy",
+                                          "tensor_map",
                                           "texture",
                                           "surface"};
   for (const Row& row : rows()) EXPECT_TRUE(chapters.count(row.chapter)) << row.id << ": " << row.chapter;
