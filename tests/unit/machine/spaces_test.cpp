@@ -58,6 +58,7 @@ TEST_F(Spaces, CancellingOneLeavesTheOthersRunning) {
 }
 
 // On one worker, blocks of both have the same memory, but must not see each other's data.
+// proves: K-10g
 TEST_F(Spaces, ReadNothingThatOthersWrote) {
   MachineOptions options;
   options.workers = 1;
