@@ -266,12 +266,13 @@ TmaRequester requester_of(WarpContext* warp, std::uint32_t lane) {
   return {.cta = warp->cta, .thread = warp->warp_id * exec::kWarpSize + lane, .line = warp->line};
 }
 
-[[noreturn]] void tma_fault(WarpContext* warp, const TmaProblem& problem) {
+[[noreturn]] void tma_fault(WarpContext* warp, const TmaUnit& unit, const TmaProblem& problem) {
+  const TmaRequester& culprit = unit.culprit();
   RawFault raw{.kind = problem.fault,
                .address = problem.address,
-               .lane = problem.requester.thread % exec::kWarpSize + 1,
-               .warp = problem.requester.thread / exec::kWarpSize + 1,
-               .line = problem.requester.line};
+               .lane = culprit.thread % exec::kWarpSize + 1,
+               .warp = culprit.thread / exec::kWarpSize + 1,
+               .line = culprit.line};
   raw.note = problem.note;
   worker_of(warp).fault(block_of(warp), raw);
 }
@@ -283,7 +284,7 @@ void bulk_copy(WarpContext* warp, std::uint32_t lane, const exec::BulkRequest* r
     const Touching touching(warp, lane);
     problem = unit.submit(requester_of(warp, lane), *request);
   }
-  if (problem) tma_fault(warp, problem);
+  if (problem) tma_fault(warp, unit, problem);
 }
 
 void bulk_commit(WarpContext* warp, std::uint32_t lanes) {
@@ -301,7 +302,7 @@ void bulk_wait(WarpContext* warp, std::uint32_t lanes, std::uint32_t groups, std
       const Touching touching(warp, lane);
       problem = unit.wait_group(requester_of(warp, lane), groups, only_reads != 0);
     }
-    if (problem) tma_fault(warp, problem);
+    if (problem) tma_fault(warp, unit, problem);
   }
 }
 }  // namespace calls

@@ -14,8 +14,7 @@ TmaProblem complete_bytes(const TmaJob& job, std::uint32_t rank, std::uint32_t b
   if (result.problem == exec::MbarrierProblem::none) return {};
   return {.fault = exec::FaultKind::illegal_barrier,
           .address = reinterpret_cast<std::uint64_t>(place),
-          .note = exec::describe(result.problem),
-          .requester = job.requester};
+          .note = exec::describe(result.problem)};
 }
 
 TmaProblem complete_bytes(const TmaJob& job, std::uint32_t bytes) {

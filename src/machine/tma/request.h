@@ -22,7 +22,6 @@ struct TmaProblem {
   exec::FaultKind fault = exec::FaultKind::none;
   std::uint64_t address = 0;  ///< generic
   const char* note = "";      ///< lives until the unit's next problem
-  TmaRequester requester{};
 
   explicit operator bool() const { return fault != exec::FaultKind::none; }
 };

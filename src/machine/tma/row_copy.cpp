@@ -28,8 +28,10 @@ void copy_pairs(const RowCopy& copy) {
 /// As many pairs as one line has left, all with the same swizzle: its lowest bit swaps the halves of pairs,
 /// the others exchange pairs.
 template <bool swaps>
-__attribute__((target("avx2"))) void copy_line(std::byte* memory, std::uint32_t shared, std::uint32_t other,
-                                               const std::byte* from, std::uint32_t bytes) {
+__attribute__((target("avx2"), always_inline)) inline void copy_line(std::byte* memory, std::uint32_t shared,
+                                                                     std::uint32_t other,
+                                                                     const std::byte* from,
+                                                                     std::uint32_t bytes) {
   for (std::uint32_t at = 0; at < bytes; at += kPair) {
     __m256i pair = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + at));
     if constexpr (swaps) pair = _mm256_permute4x64_epi64(pair, 0x4e);
@@ -37,8 +39,43 @@ __attribute__((target("avx2"))) void copy_line(std::byte* memory, std::uint32_t 
   }
 }
 
+template <bool swaps>
+__attribute__((target("avx2"), always_inline)) inline void copy_whole_line(std::byte* line,
+                                                                           std::uint32_t other,
+                                                                           const std::byte* from) {
+  __m256i pairs[kLine / kPair];
+  for (std::uint32_t i = 0; i < kLine / kPair; ++i) {
+    pairs[i] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i * kPair));
+    if constexpr (swaps) pairs[i] = _mm256_permute4x64_epi64(pairs[i], 0x4e);
+  }
+  for (std::uint32_t i = 0; i < kLine / kPair; ++i)
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(line + ((i * kPair) ^ other)), pairs[i]);
+}
+
+/// Rows of whole lines, as most are.
+__attribute__((target("avx2"))) void copy_lines(const RowCopy& copy, std::uint32_t mask) {
+  for (std::uint32_t row = 0; row < copy.count; ++row) {
+    const std::byte* from = copy.from + row * copy.stride;
+    const std::uint32_t first = copy.shared + row * copy.pitch;
+    for (std::uint32_t shared = first; shared < first + copy.bytes; shared += kLine, from += kLine) {
+      const std::uint32_t moves = shared / kLine & mask, other = (moves & ~1u) * 16;
+      if ((moves & 1) != 0)
+        copy_whole_line<true>(copy.memory + shared, other, from);
+      else
+        copy_whole_line<false>(copy.memory + shared, other, from);
+    }
+  }
+}
+
+const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
+
+bool has_whole_lines(const RowCopy& copy) {
+  return ((copy.bytes | copy.shared | copy.pitch) & (kLine - 1)) == 0;
+}
+
 __attribute__((target("avx2"))) void copy_avx2(const RowCopy& copy) {
   const std::uint32_t mask = units_of(copy.swizzle) == 0 ? 0 : units_of(copy.swizzle) - 1;
+  if (has_whole_lines(copy)) return copy_lines(copy, mask);
   for (std::uint32_t row = 0; row < copy.count; ++row) {
     const std::byte* from = copy.from + row * copy.stride;
     std::uint32_t shared = copy.shared + row * copy.pitch;
@@ -53,8 +90,6 @@ __attribute__((target("avx2"))) void copy_avx2(const RowCopy& copy) {
     }
   }
 }
-
-const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
 #endif
 
 }  // namespace

@@ -14,10 +14,8 @@ bool stores(const TmaJob& job) { return job.kind.direction == BulkDirection::to_
 }  // namespace
 
 TmaProblem TmaUnit::submit(const TmaRequester& requester, const exec::BulkRequest& request) {
-  if (auto problem = set_up_.run(requester, request, !queue_.empty(), job_)) {
-    problem.requester = requester;
-    return problem;
-  }
+  culprit_ = requester;
+  if (const auto problem = set_up_.run(requester, request, !queue_.empty(), job_)) return problem;
   if (job_.bytes == 0) return {};
   if (mode_ == TmaMode::eager) return run_now(job_);
   enqueue(job_);
@@ -39,7 +37,8 @@ TmaProblem TmaUnit::run_now(const TmaJob& job) {
 
 void TmaUnit::count(const TmaJob& job, const TmaRows& rows) {
   const std::uint32_t bytes = rows.inside ? job.end - job.begin : 0;
-  counters_.outside += std::uint64_t{rows.count} * (job.row_bytes - bytes) / job.element_bytes;
+  if (bytes != job.row_bytes)
+    counters_.outside += std::uint64_t{rows.count} * (job.row_bytes - bytes) / job.element_bytes;
   if (bytes == 0) return;
   counters_.bytes += std::uint64_t{rows.count} * bytes;
   std::uint64_t global = rows.global + job.begin, shared = rows.shared + job.begin;
@@ -161,6 +160,7 @@ TmaProblem TmaUnit::land(std::size_t index) {
   Response& response = responses_[index];
   Slot& slot = slots_[response.slot];
   const TmaJob& job = slot.job;
+  culprit_ = job.requester;
   ++landed_;
   if (!stores(job)) {
     const bool is_own = response.rank == job.requester.cta->cluster_rank;
@@ -168,8 +168,7 @@ TmaProblem TmaUnit::land(std::size_t index) {
     if (!is_own && (live >> response.rank & 1) == 0) {
       const TmaProblem exited{.fault = exec::FaultKind::illegal_cluster_address,
                               .address = reinterpret_cast<std::uint64_t>(job.window) +
-                                         exec::map_to_rank(job.shared, response.rank),
-                              .requester = job.requester};
+                                         exec::map_to_rank(job.shared, response.rank)};
       finish_response(index);
       return exited;
     }

@@ -62,6 +62,8 @@ class TmaUnit {
   /// A CTA ends, or was stopped: nothing of its requests lands any more.
   void forget(const exec::CtaContext& cta);
 
+  /// Whose request the last problem was.
+  const TmaRequester& culprit() const { return culprit_; }
   const TmaCounters& counters() const { return counters_; }
 
  private:
@@ -106,6 +108,7 @@ class TmaUnit {
   std::vector<Response> responses_;
   BulkGroups groups_;
   std::uint64_t landed_ = 0;
+  TmaRequester culprit_;
 };
 
 }  // namespace raddle::machine

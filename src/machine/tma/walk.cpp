@@ -1,6 +1,7 @@
 #include "machine/tma/walk.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace raddle::machine {
 
@@ -9,7 +10,10 @@ using exec::TensorMap;
 
 namespace {
 
-std::int64_t divided_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
+/// Most traversal strides are 1, and a division takes as long as everything else for a dimension.
+std::int64_t divided_up(std::int64_t value, std::int64_t by) {
+  return by == 1 ? value : (value + by - 1) / by;
+}
 
 /// The steps i of [0, count) with 0 <= start + i * step < size.
 void clip(TmaDimension& d, std::int64_t start, std::int64_t step, std::int64_t size) {
@@ -22,7 +26,7 @@ void clip(TmaDimension& d, std::int64_t start, std::int64_t step, std::int64_t s
 
 /// What of a row lies in the tensor, in bytes: elements [start, start + count) of a dimension of `size`.
 void clip_row(TmaJob& job, std::int64_t start, std::int64_t size) {
-  const std::int64_t count = job.row_bytes / job.element_bytes;
+  const std::int64_t count = job.row_bytes >> std::countr_zero(std::uint32_t{job.element_bytes});
   const std::int64_t first = std::clamp<std::int64_t>(-start, 0, count);
   const std::int64_t last = std::clamp<std::int64_t>(size - start, first, count);
   job.begin = static_cast<std::uint32_t>(first * job.element_bytes);
@@ -55,7 +59,7 @@ void add_slices(const TensorMap& map, std::int64_t start, std::uint32_t count, s
 /// Rows that follow each other without gaps in both memories are one.
 void join_rows(TmaJob& job) {
   while (job.dimensions != 0 && job.begin == 0 && job.end == job.row_bytes) {
-    const TmaDimension d = job.dimension[0];
+    const TmaDimension& d = job.dimension[0];
     if (d.stride != std::int64_t{job.row_bytes} || d.pitch != job.row_bytes) return;
     job.begin = d.first * job.row_bytes;
     job.end = d.last * job.row_bytes;
@@ -81,7 +85,7 @@ std::uint64_t plan_tile(const TensorMap& map, const exec::BulkRequest& request, 
   std::uint32_t rows = 1;
   for (unsigned i = 1; i < map.rank; ++i) {
     TmaDimension& d = job.dimension[job.dimensions++];
-    d.count = (map.box[i] + map.step[i] - 1) / map.step[i];
+    d.count = static_cast<std::uint32_t>(divided_up(map.box[i], map.step[i]));
     d.stride = static_cast<std::int64_t>(map.stride[i]) * map.step[i];
     d.pitch = pitch;
     clip(d, at[i], map.step[i], static_cast<std::int64_t>(map.size[i]));

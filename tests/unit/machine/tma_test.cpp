@@ -41,7 +41,7 @@ class Tma : public TmaTest {
     const TmaProblem problem = unit_.submit(thread(), request);
     EXPECT_EQ(problem.fault, fault) << note;
     EXPECT_THAT(problem.note, HasSubstr(note));
-    EXPECT_EQ(problem.requester.line, 7u);
+    EXPECT_EQ(unit_.culprit().line, 7u);
     EXPECT_EQ(unit_.counters().discarded, discarded + 1);
     EXPECT_TRUE(std::equal(before.begin(), before.end(), shared(0))) << "something of it was done: " << note;
   }
