@@ -16,7 +16,6 @@ bool stores(const TmaJob& job) { return job.kind.direction == BulkDirection::to_
 TmaProblem TmaUnit::submit(const TmaRequester& requester, const exec::BulkRequest& request) {
   culprit_ = requester;
   if (const auto problem = set_up_.run(requester, request, !queue_.empty(), job_)) return problem;
-  if (job_.bytes == 0) return {};
   if (mode_ == TmaMode::eager) return run_now(job_);
   enqueue(job_);
   return {};

@@ -76,8 +76,15 @@ TEST_F(Tma, NoBytesAreNothing) {
   expect_bytes(16);
   const std::uint64_t before = barrier();
   auto values = numbers(16);
-  EXPECT_FALSE(unit_.submit(thread(), load(aligned(values), 0)));
-  EXPECT_EQ(barrier(), before);
+  for (const TmaMode mode : {TmaMode::eager, TmaMode::deferred}) {
+    unit_.set_mode(mode);
+    auto request = load(aligned(values), 0);
+    EXPECT_FALSE(unit_.submit(thread(), request));
+    request.shared = 8, request.barrier = 1;  // nobody looks
+    EXPECT_FALSE(unit_.submit(thread(), request));
+    EXPECT_EQ(unit_.outstanding(), 0u);
+    EXPECT_EQ(barrier(), before);
+  }
 }
 
 // proves: T-11b, T-11d
