@@ -151,8 +151,9 @@ class Device {
   std::optional<Region> region(DevicePtr address) const;
   std::uint64_t memory_used() const;  ///< bytes
   std::uint64_t limit(Limit limit) const;
-  /// The stack is for kernels compiled from now on, also again; the others can be changed until the first
-  /// kernel used them. @errors invalid: too late, or more than the shape has; out_of_memory
+  /// The stack's limit applies to kernels that are compiled, or compiled again, from now on; the others can
+  /// be changed until the first kernel uses them. @errors invalid: too late, or more than the shape has;
+  /// out_of_memory
   Result<void> set_limit(Limit limit, std::uint64_t value);
   std::uint64_t blocks_completed() const;  ///< since open(), all launches: for progress displays
 
@@ -178,7 +179,7 @@ class Module {
   struct Variable {
     DevicePtr address;
     std::uint64_t bytes = 0;
-    bool managed = false;  ///< declared `__managed__`: for the host's pointers, too
+    bool managed = false;  ///< declared `__managed__`: the host's pointers name it, too
   };
   Result<Variable> variable(std::string_view name) const;
 
@@ -298,7 +299,7 @@ class Event {
 
   void wait() const;
   bool done() const;
-  /// That it is done, for streams of other devices; its own device must outlive the wait.
+  /// The condition that it is done, for streams of other devices; its own device must outlive the wait.
   WordCondition condition() const;
   /// Milliseconds from `start` to this event; negative if it came before; 0 while one is not done.
   double elapsed_ms(const Event& start) const;

@@ -83,7 +83,7 @@ struct Sampler {
   unsigned anisotropy = 0;  ///< kept, but all filtering is isotropic
 };
 
-/// What kernels name a texture or surface by: a number with a generation, never an address.
+/// The number by which kernels name a texture or surface: it has a generation and is never an address.
 struct TextureHandle {
   std::uint64_t value = 0;
 };

@@ -46,7 +46,7 @@ struct DeviceOptions {
   /// Per thread, for calls whose depth is unknown before the launch (recursion, function pointers) and alloca
   /// (cudaLimitStackSize); known frames come on top. At most 512 KiB.
   std::uint32_t stack_bytes = 16u << 10;
-  /// Room for what kernels print between two synchronisations (cudaLimitPrintfFifoSize): what is more
+  /// Room for the text that kernels print between two synchronisations (cudaLimitPrintfFifoSize): more text
   /// overwrites the oldest lines, as in CUDA, whose default is 1 MiB. 0: nothing is lost.
   std::uint64_t print_bytes = 0;
   std::function<std::optional<int>(int)>
@@ -63,7 +63,7 @@ struct DeviceProperties {
   std::string warning;  ///< what programs may miss on this machine (W-13); empty: nothing
 };
 
-/// What made the device's sticky error.
+/// The cause of the device's sticky error.
 struct Failure {
   FaultKind kind = FaultKind::none;
   std::string text;  ///< kernel, block, thread, line, address, in a sentence
@@ -77,7 +77,7 @@ struct Region {
   DevicePtr address;
   std::uint64_t bytes = 0;
   std::uint64_t id = 0;     ///< of the allocation; never used again in this process
-  bool is_shared = false;   ///< not this device's alone: all of the process know it
+  bool is_shared = false;   ///< all devices of the process know it, not this one alone
   bool is_managed = false;  ///< a variable that is marked .managed
 };
 
@@ -162,9 +162,9 @@ struct KernelInfo {
   Dim3 required_block{0, 0, 0}, largest_block{0, 0, 0};  ///< .reqntid, .maxntid; 0: not given
   Dim3 required_cluster{0, 0, 0};                        ///< .reqnctapercluster; 0: not given
   std::uint32_t largest_cluster = 0;                     ///< .maxclusterrank, in blocks; 0: not given
-  bool needs_cluster = false;  ///< .explicitcluster: not to be launched without a cluster's size
-  /// .blocksareclusters: launches count their grid in clusters, and blocks are of required_block whatever
-  /// they say.
+  bool needs_cluster = false;  ///< .explicitcluster: a launch must give a cluster size
+  /// .blocksareclusters: launches count their grid in clusters, and blocks have the shape of required_block,
+  /// whatever the launch says.
   bool blocks_are_clusters = false;
   std::uint32_t ptx_capability = 0;      ///< 75 for PTX of `.target sm_75`
   std::vector<std::string> unsupported;  ///< why it cannot run; empty: no reason known

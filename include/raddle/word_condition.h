@@ -1,4 +1,4 @@
-// What streams wait for in memory.
+// Conditions in memory that streams wait for.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace raddle {
 
-/// A word in memory and the value that is waited for; both count as unsigned numbers of `bytes` bytes.
+/// A word in memory and the value to wait for; both count as unsigned numbers of `bytes` bytes.
 struct WordCondition {
   enum class Comparison : std::uint8_t {
     reached,  ///< word - value, as a signed number, is not negative: numbers may start again at 0

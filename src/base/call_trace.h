@@ -112,7 +112,7 @@ inline bool traces_calls() {
   return wanted;
 }
 
-/// Calls an entry of an API in which no error is 0, and says so if that is wanted.
+/// Calls an entry of an API in which 0 means no error; traces the call if the environment asks for it.
 /// @param names    the arguments as source text, as in arguments_text
 /// @param name_of  gives a result's name, or null
 template <class Code, class... Arguments>

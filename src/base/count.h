@@ -1,4 +1,4 @@
-// Numbers as people write them: the one reader of what command lines, environment and shape files say.
+// Numbers as people write them: the one reader of numbers in command lines, environment and shape files.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 
 namespace raddle::cli {
 
-/// For a machine shape by name; says on stderr where only PTX for a newer device was there.
+/// For a machine shape by name; says on stderr if there was only PTX for a newer device.
 /// @errors io; not_found: the shape; as fatbin::ptx_images
 Result<std::vector<fatbin::PtxImage>> read_images(const std::string& path, const std::string& shape);
 

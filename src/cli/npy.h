@@ -18,8 +18,7 @@ struct Array {
 };
 
 /// @param as  the type that the elements are to have; the file must hold it (bf16 and fp8, which NumPy lacks,
-/// as unsigned integers
-///            of their width; b8..b64 take any type of their width)
+///            as unsigned integers of their width; b8..b64 take any type of their width)
 /// @errors io, invalid (not a .npy file, big-endian, Fortran order, truncated), or another type
 Result<Array> read_npy(const std::string& path, isa::Type as);
 Result<Array> parse_npy(const std::string& contents, const std::string& name, isa::Type as);

@@ -19,7 +19,7 @@ struct PtxasOptions {
   bool verbose = false, version = false, help = false, no_warnings = false, warnings_are_errors = false;
 };
 
-/// Options that tune the code of a real GPU are taken and have no effect.
+/// Options that tune the code of a real GPU are accepted and have no effect.
 /// @errors invalid: an option that ptxas does not have, or without its value
 Result<PtxasOptions> parse_ptxas(const std::vector<std::string>& words);
 

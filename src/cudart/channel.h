@@ -12,7 +12,7 @@ struct Texel {
   unsigned channels;
 };
 
-/// Nothing for channels of different sizes, of sizes that there are not, or of compressed kinds.
+/// Nothing for channels of different sizes, of sizes that do not exist, or of compressed kinds.
 std::optional<Texel> texel_of(const cudaChannelFormatDesc& description);
 cudaChannelFormatDesc description_of(const Texel& texel);
 

@@ -63,7 +63,8 @@ Kernel* find_kernel(const void* stand_in);
 /// @errors cudaErrorInvalidDeviceFunction: the binary has no such kernel; as the driver on loading
 /// (cudaErrorNoKernelImageForDevice, ...)
 cudaError_t function_of(Kernel& kernel, cudaFunction_t& function);
-/// The same of anything that a program may name a kernel by: a stand-in, a cudaKernel_t or a cudaFunction_t.
+/// The same for anything by which a program may name a kernel: a stand-in, a cudaKernel_t or a
+/// cudaFunction_t.
 cudaError_t function_of(const void* named, cudaFunction_t& function);
 /// The driver's kernel, of no context. @errors as function_of
 cudaError_t kernel_handle(Kernel& kernel, cudaKernel_t& handle);

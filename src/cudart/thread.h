@@ -1,5 +1,5 @@
 // What the runtime knows of the calling thread: its device, its last error, launches that wait for their
-// kernel; and how it comes to a context.
+// kernel; and how it gets a context.
 #pragma once
 
 #include "cudart/driver.h"
@@ -31,7 +31,7 @@ struct PerThreadStreams {
   ~PerThreadStreams() { thread().null_is_per_thread = false; }
 };
 
-/// Loads the driver and sees to it that a context is current: the one that the program chose by the driver
+/// Loads the driver and makes sure that a context is current: the one that the program chose by the driver
 /// API, else the primary context of the thread's device. Every call that works in a context begins with it.
 cudaError_t prepare();
 

@@ -9,8 +9,7 @@
 namespace raddle::distribute {
 
 /// @param name    lake: 137 CTAs over 32 SMs. cluster: a cluster of 137 that does not fit, a smaller one that
-/// does, a plain grid that takes the rest. nested: GPC
-///                clusters of CPC clusters over four GPCs
+///                does, a plain grid that takes the rest. nested: GPC clusters of CPC clusters over four GPCs
 /// @param policy  one of machine::policy_names()
 /// @errors not_found
 Result<History> example_history(const std::string& name, const std::string& policy);

@@ -1,6 +1,6 @@
-// A history: all that one distributor decided, step by step, with the machine and the grids it was about.
-// What the viewers show. It comes from a simulation, or from a file that a simulation or a live machine
-// wrote: JSON, a value per line (docs/distributor.md).
+// A history: all decisions of one distributor, step by step, with its machine and its grids. The viewers show
+// it. It comes from a simulation, or from a file that a simulation or a live machine wrote: JSON, a value per
+// line (docs/distributor.md).
 #pragma once
 
 #include <array>
@@ -36,7 +36,8 @@ struct History final : public StepLog {
   std::uint64_t limit = ~0ull;  ///< of steps; later ones are counted in `left_out`
   std::uint64_t left_out = 0;
 
-  /// A cluster that waits is refused again whenever something has ended: else only the first time is kept.
+  /// A waiting cluster is refused again whenever something has ended: keep every refusal, else the first
+  /// only.
   bool all_refusals = false;
   std::map<std::uint64_t, std::uint64_t> refused;  ///< by grid: the cluster of the last refusal
   std::vector<machine::Decision> attempts;  ///< since the last decision; their outcome is not known yet

@@ -30,8 +30,7 @@ struct CUDA_MEMCPY2D {
   std::size_t WidthInBytes, Height;
 };
 
-/// CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER differ in what lies between the array and the pitch only: there the
-/// context.
+/// CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER differ only between the array and the pitch: the context is there.
 template <class Reserved>
 struct Memcpy3D {
   std::size_t srcXInBytes, srcY, srcZ, srcLOD;
@@ -66,7 +65,7 @@ struct CUmemLocation {
   int id;
 };
 
-inline constexpr CUdevice kCpu = -1, kInvalidDevice = -2;  ///< devices that are none, in attributes of ranges
+inline constexpr CUdevice kCpu = -1, kInvalidDevice = -2;  ///< no devices: values in attributes of ranges
 
 enum CUmemcpySrcAccessOrder : int {
   ACCESS_ORDER_STREAM = 1,

@@ -1,6 +1,6 @@
-// From an exported symbol to its entry: what entries.def declares of an entry and of its parameters is
-// checked and resolved here, in one order for all calls (ADR 41): pointers that must not be null, the driver
-// and the devices, the current context, the handles from left to right. The entry's function gets objects.
+// From an exported symbol to its entry: the adaptor checks and resolves what entries.def declares of an entry
+// and its parameters, in one order for all calls (ADR 41): pointers that must not be null, the driver and the
+// devices, the current context, the handles from left to right. The entry's function gets objects.
 #pragma once
 
 #include <tuple>
@@ -11,7 +11,7 @@
 
 namespace raddle::driver {
 
-/// What has to be there before an entry can be called.
+/// What an entry needs before it can be called.
 enum class Needs { nothing, driver, context };
 
 /// An argument of a call, by what entries.def declares: a plain value.

@@ -25,7 +25,7 @@ class Advice {
     split(begin + bytes);
     for (auto next = ranges_.find(begin); next->first != begin + bytes; ++next) assign(next->second);
   }
-  /// What is so in all of the range; of locations that differ, none.
+  /// The advice that holds in all of the range; no location if locations differ.
   Of common(CUdeviceptr begin, std::size_t bytes) const;
   void forget(CUdeviceptr begin, std::size_t bytes);
 

@@ -1,4 +1,4 @@
-// Code as programs give it to the driver: read, checked, and what is wrong with it said on stderr.
+// Code as programs give it to the driver: read and checked; stderr says what is wrong with it.
 #pragma once
 
 #include <span>
@@ -12,8 +12,8 @@ namespace raddle::driver {
 /// linked. CUDA_ERROR_INVALID_IMAGE: none of these; INVALID_PTX; NO_BINARY_FOR_GPU: no PTX in it
 Answer<Program> read_program(const void* image, JitLog& log);
 Answer<Program> read_program_file(const char* path, JitLog& log);  ///< also FILE_NOT_FOUND
-/// Of several images one program, to be linked and loaded again: kernels that cannot run are for the log
-/// alone.
+/// Makes one program of several images, to be linked and loaded again: only the log names kernels that cannot
+/// run.
 Answer<Program> read_programs(std::span<const Program::Image> images, JitLog& log);
 
 /// A program's variables in a context. CUDA_ERROR_OUT_OF_MEMORY; NOT_FOUND: external variables

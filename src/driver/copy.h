@@ -26,7 +26,7 @@ struct CopyCall {
   CallForm form;
 };
 
-/// Copies in the order of the stream. What has happened when it returns is copy_returns()'s to say.
+/// Copies in the order of the stream. copy_returns() says what has happened when this returns.
 Status copy(const CopyCall& call, const Endpoint& to, const Endpoint& from, const Extent& extent);
 
 /// A call that names no stream.

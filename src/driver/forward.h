@@ -5,8 +5,8 @@
 
 namespace raddle::driver {
 
-/// The function of this name in the driver of the machine's GPU; null where programs run here. Where a GPU
-/// was asked for and there is no driver of one, says so once; cuInit then answers CUDA_ERROR_NO_DEVICE.
+/// The function of this name in the driver of the machine's GPU; null where programs run here. If a GPU was
+/// asked for and there is no driver of one, says so once; cuInit then answers CUDA_ERROR_NO_DEVICE.
 void* gpu_function(const char* symbol);
 
 /// Whether a GPU was asked for and is not there.

@@ -18,7 +18,7 @@ Answer<std::shared_ptr<Function>> function_of(const std::shared_ptr<Kernel>& ker
 /// Loads a function; the parts that cannot run are printed. CUDA_ERROR_NOT_SUPPORTED
 Status load(Function& function);
 
-/// What programs set of a function, else of the kernel that it stands for; FunctionSettings::kNotSet.
+/// A setting of a function, else of the kernel that it stands for; else FunctionSettings::kNotSet.
 int setting_of(const Function& function, CUfunction_attribute attribute);
 /// Dynamic shared memory that a block of a function may use: its own limit, its kernel's, or the default.
 int dynamic_shared_limit(Function& function);

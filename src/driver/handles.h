@@ -1,5 +1,5 @@
 // Handles that programs hold: numbers that name a slot and its generation, never addresses, so that a stale
-// or invented one is found out instead of followed.
+// or invented one is detected instead of followed.
 #pragma once
 
 #include <cstdint>

@@ -11,8 +11,8 @@
 
 namespace raddle::driver {
 
-/// Ends one opening of memory of another process, once nothing uses it any more. Such memory is from a pool
-/// or not. False if it is not the start of such memory.
+/// Ends one opening of memory of another process, from a pool or not, once nothing uses it any more. False if
+/// it is not the start of such memory.
 bool free_imported(CUdeviceptr address, bool of_pool);
 
 /// A page that all processes of an event map. Records are numbered; the event has happened when the last one
@@ -45,7 +45,7 @@ class SharedEvent {
   const Mapping mapping_;
 };
 
-/// That the last record until now has happened.
+/// The condition that the last record until now has happened.
 WordCondition happened(const std::shared_ptr<SharedEvent>& event);
 
 }  // namespace raddle::driver

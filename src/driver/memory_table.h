@@ -1,7 +1,7 @@
 // Memory that all contexts share: pinned and registered host memory, managed memory, pools, mappings of the
-// virtual-memory API, memory of other processes. The runtime's table of it (runtime/memory.h) knows where it
-// lies, and through that every device; here is what CUDA knows of it. Memory of one context (cuMemAlloc,
-// variables, arrays) is known to that context's device.
+// virtual-memory API, memory of other processes. The runtime's table (runtime/memory.h) tells every device
+// where it lies; this one adds what CUDA knows of it. Memory of one context (cuMemAlloc, variables, arrays)
+// is known to that context's device.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace raddle::driver {
 
 enum class MemoryKind { device, host, registered, managed, pooled, mapped, imported };
 
-/// A piece of such memory. What is derived from it gives the memory back when it is destroyed.
+/// A piece of such memory. Derived classes give the memory back when they are destroyed.
 struct Memory : SharedRange {
   virtual unsigned long long handle_types() const { return 0; }  ///< that it may be exported by
   virtual CUmemAccess_flags access() const { return ACCESS_READ_WRITE; }
@@ -41,7 +41,7 @@ class MemoryTable {
   std::vector<std::shared_ptr<Memory>> all() const;
   /// Whether all of it may be accessed so, as far as contexts share it.
   bool allows(CUdeviceptr begin, std::size_t bytes, CUmemAccess_flags access) const;
-  /// The memory that begins at an address, or null. No context knows it any more.
+  /// Takes the memory that begins at an address out of the table; null: none. No context knows it any more.
   std::shared_ptr<Memory> remove(CUdeviceptr base);
 };
 

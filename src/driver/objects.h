@@ -69,15 +69,15 @@ struct Stream {
   const std::shared_ptr<Context> keeps;  ///< of streams that programs made
 
   bool is_blocking() const { return !is_legacy && (flags & STREAM_NON_BLOCKING) == 0; }
-  /// To be called before work is appended: what CUDA's rules of the legacy stream want done first is waited
-  /// for.
+  /// To be called before work is appended: waits for the work that must come first by CUDA's rules of the
+  /// legacy stream.
   void order();
   void set_priority(int wanted);  ///< clamped; of work that follows
   /// Later work waits for a point of a stream of this context, or of another.
   void wait(const raddle::Event& point, const std::shared_ptr<Context>& of);
 
-  /// How far this stream's work comes after other streams' frees (pools): by stream, the number of the last
-  /// free.
+  /// The frees of other streams that come before this stream's work (pools): by stream, the number of the
+  /// last.
   using History = std::map<std::uint64_t, std::uint64_t>;
   History history();
   void learn(const History& earlier);  ///< it waits for a point with this history
@@ -109,7 +109,7 @@ struct Module {
   std::shared_ptr<Context> context;
   raddle::Program program;
   raddle::Module module;
-  bool is_of_library = false;  ///< such modules go with their library only
+  bool is_of_library = false;  ///< such modules end only with their library
   CUmodule handle = nullptr;
   std::mutex mutex;
   std::map<std::string, CUfunction, std::less<>> functions;
@@ -125,7 +125,7 @@ struct Library {
   std::map<const Context*, std::shared_ptr<Module>> modules;
 };
 
-/// What programs set of code with cuFuncSetAttribute and cuKernelSetAttribute, by attribute.
+/// Attributes of code that programs set with cuFuncSetAttribute and cuKernelSetAttribute.
 class FunctionSettings {
  public:
   FunctionSettings() {
@@ -174,8 +174,8 @@ struct Function {
 
   /// Finds out whether it can run; once. @errors unsupported: names every instruction that is not there
   Result<void> load();
-  /// Whether it is now that the user must be told why it cannot run: once, and not where the program was read
-  /// already.
+  /// Whether the user must be told now why it cannot run: once, and not if the reading of the program told
+  /// it.
   bool must_tell();
   bool is_loaded() const { return loaded_.load(std::memory_order_acquire); }
   raddle::Kernel& kernel() { return *kernel_; }  ///< once it is loaded

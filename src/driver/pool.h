@@ -1,6 +1,6 @@
 // Stream-ordered allocation: pools of device memory, from which streams take memory and to which they give it
-// back. A block that a stream has freed is the same stream's again at once, for its later work comes after
-// the free; other streams get it when the free has happened, or wait for that if there is no other memory.
+// back. The stream that freed a block may take it again at once, since its later work comes after the free;
+// other streams get it when the free has happened, or wait for that if there is no other memory.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,7 @@ struct Pool {
 
   /// Memory for work of this stream from now on. @errors out_of_memory
   Result<Block> take(const std::shared_ptr<Context>& context, Stream& stream, std::uint64_t bytes);
-  /// What the stream's work so far is done with; without a stream, all of the context's work.
+  /// Gives a block back: free once the stream's work so far is done; without a stream, all of the context's.
   void give_back(const Block& block, std::uint64_t used, const std::shared_ptr<Context>& context,
                  Stream* stream);
   /// Frees blocks that nothing uses until this many bytes are left.

@@ -39,7 +39,7 @@ class Process {
   void keep_while_used(const std::shared_ptr<const void>& object);
 
   Result<std::shared_ptr<Context>> create_context(unsigned flags);
-  /// And all that it made. Work that gets on may finish, what does not is cancelled.
+  /// Also ends all that it made. Work that gets on may finish; other work is cancelled.
   void destroy_context(const std::shared_ptr<Context>& context);
 
   Result<std::shared_ptr<Context>> retain_primary();
@@ -48,8 +48,8 @@ class Process {
   bool primary_active();
   unsigned primary_flags = 0;
 
-  /// CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, by the allocation's id: fills that are not asynchronous by name are
-  /// not so.
+  /// CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, by the allocation's id: fills without Async in their name are
+  /// synchronous.
   bool sync_memops(std::uint64_t id);
   void set_sync_memops(std::uint64_t id, bool wanted);
 
@@ -94,7 +94,7 @@ Status check_device(CUdevice device);
 /// check_driver().
 Answer<std::shared_ptr<Context>> current_context();
 
-/// Where the live objects of a kind are, and what another handle is answered with.
+/// Where the live objects of a kind are, and the answer to any other handle.
 template <class Object>
 struct ObjectKind;
 #define HANDLE(object, handle, table, number, wrong_handle)           \

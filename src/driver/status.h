@@ -1,5 +1,5 @@
 // What functions of the driver answer: CUDA's result (Status), or a value in its place (Answer). An Error of
-// the layers below becomes a result where it is returned, so that TRY and TRY_ASSIGN (base/result.h) pass on
+// the layers below becomes a result when it is returned, so that TRY and TRY_ASSIGN (base/result.h) pass on
 // both.
 #pragma once
 
@@ -21,7 +21,7 @@ class [[nodiscard]] Status {
   Status(const Result<void>& done) : result_(done ? CUDA_SUCCESS : result_of(done.error())) {}
 
   bool ok() const { return result_ == CUDA_SUCCESS; }
-  /// CUDA_SUCCESS where it is none.
+  /// CUDA_SUCCESS if it is none.
   CUresult error() const { return result_; }
 
  private:

@@ -1,4 +1,4 @@
-// What of a copy or fill has happened when the call that makes it returns: CUDA's table ("API synchronization
+// How far a copy or fill has got when the call that makes it returns: CUDA's table ("API synchronization
 // behavior", the same chapter in the manuals of the driver and the runtime API), once, for every call.
 #pragma once
 
@@ -10,7 +10,7 @@ namespace raddle::driver {
 enum class CallForm {
   synchronous,   ///< no stream is named
   asynchronous,  ///< ...Async
-  in_order,      ///< of a batch: the stream's, whatever memory it is of
+  in_order,      ///< of a batch: in the stream's order, whatever the memory
   during_call,   ///< of a batch: the source is read before the call returns, whatever the stream does
 };
 

@@ -14,7 +14,7 @@ struct TextureObject {
   CUDA_TEXTURE_DESC texture{};
   CUDA_RESOURCE_VIEW_DESC view{};
   bool has_view = false;
-  // What the resource's handles stood for: the memory stays while the object lives.
+  // The objects of the resource's handles: their memory stays while this object lives.
   std::shared_ptr<Array> array;
   std::shared_ptr<MipmappedArray> mipmap;
 };

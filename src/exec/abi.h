@@ -16,7 +16,7 @@ inline constexpr std::uint32_t kReservedShared = 1024;  ///< first bytes of a CT
 inline constexpr std::uint64_t kSharedWindow = 1ull
                                                << 24;  ///< 16 MiB per CTA rank; 16 ranks per cluster slot
 
-/// What differs between launches, not between the CTAs of one. Immutable while it runs.
+/// The values that differ between launches, not between the CTAs of one. Immutable while the launch runs.
 struct LaunchContext {
   std::uint32_t ntid[3];
   std::uint32_t nctaid[3];

@@ -1,6 +1,6 @@
-// An access to memory in words that both engines have: what an instruction does there, whatever its
+// An access to memory in words that both engines share: what an instruction does to memory, whatever its
 // addresses are. Each engine makes every access through one function (interp: Lane::access, jit:
-// Addresses::begin), where addresses are translated and checked, and where a listener hears of it.
+// Addresses::begin), which translates and checks addresses and tells a listener.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,7 @@ enum class AccessKind : std::uint8_t {
 
 struct Access {
   AccessKind kind;
-  ptx::Space
-      space;  ///< that the instruction names; generic where it names none, tex of textures and surfaces
+  ptx::Space space;  ///< that the instruction names; generic if it names none; tex for textures and surfaces
   std::uint32_t bytes;  ///< of a lane
   const ptx::Instruction* instruction;
 };
@@ -34,7 +33,7 @@ Access access_of(const ptx::Instruction& instruction);
 class AccessListener {
  public:
   virtual ~AccessListener() = default;
-  /// JIT, at compile time: code that makes the access is written. Nothing of this is left in the code.
+  /// JIT, at compile time: the engine writes code that makes the access. The code itself tells nobody.
   virtual void on_compiled(const Access&) {}
   /// Interpreter, before the lane makes the access, from the worker that runs it.
   /// @param address  generic, translated and checked; the handle, of a texture or a surface

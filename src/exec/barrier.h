@@ -29,9 +29,8 @@ inline void complete_phase(Barrier& barrier) {
 /// @param live_threads  threads of the CTA that have not exited
 /// @returns true when this arrival completed the phase
 /// @source PTX ISA "bar, barrier": an aligned barrier counts whole warps, so a warp that arrives with all of
-/// its live
-///         lanes stands for 32 threads of an explicit count; a part of a warp (barrier.sync in divergent
-///         code) for its lanes.
+///         its live lanes stands for 32 threads of an explicit count; a part of a warp (barrier.sync in
+///         divergent code) for its lanes.
 inline bool arrive(Barrier& barrier, const Arrival& arrival, std::uint32_t live_lanes,
                    std::uint32_t live_threads) {
   if (barrier.arrived == 0) barrier.expected = arrival.threads;
@@ -41,8 +40,8 @@ inline bool arrive(Barrier& barrier, const Arrival& arrival, std::uint32_t live_
   if (barrier.expected == 0) {
     if (barrier.arrived < live_threads) return false;
   } else {
-    // The lanes that a whole warp lacks will never come: expect less, so that `arrived` stays the true number
-    // of threads.
+    // The lanes that a whole warp lacks will never come: expect fewer threads, so that `arrived` stays the
+    // true number of threads.
     if (arrival.lanes == live_lanes) {
       const std::uint32_t missing = kWarpSize - count;
       barrier.expected = barrier.expected > missing ? barrier.expected - missing : 1;

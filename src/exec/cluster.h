@@ -142,8 +142,8 @@ inline std::optional<std::uint32_t> shared_address_of(const ClusterContext& clus
   return static_cast<std::uint32_t>(distance);
 }
 
-/// What is wrong with an access to another CTA's shared memory (W-19): the first two are known where it comes
-/// from, the others where it goes.
+/// The mistake in an access to another CTA's shared memory (W-19): the accessing CTA knows the first two, the
+/// accessed one's state decides the others.
 enum class ClusterProblem : std::uint8_t { none, no_such_rank, above_largest, beyond_allocation, exited };
 
 /// Judges an access of `bytes` bytes by a CTA to a cluster's shared address; its own memory is not judged.

@@ -38,7 +38,7 @@ class Executable {
   CodeStatistics statistics;
   std::uint32_t local_bytes = 0;  ///< local memory needed per thread, call stack included
   std::uint64_t stack_bytes =
-      0;  ///< host stack needed by run_block or run_warp; 0: the machine's default does
+      0;  ///< host stack needed by run_block or run_warp; 0: the machine's default is enough
 
   /// loops, regions: runs one whole CTA on the caller's stack (a CTA fiber).
   virtual void run_block(CtaContext& cta) = 0;

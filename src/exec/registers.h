@@ -1,5 +1,5 @@
-// The processor's registers where kernel code faulted: from them and the faulting instruction an engine
-// finds what was accessed. Filled in a signal handler, so plain data; x86-64.
+// The processor's registers where kernel code faulted: from them and the faulting instruction an engine finds
+// the accessed address. Filled in a signal handler, so plain data; x86-64.
 #pragma once
 
 #include <cstdint>

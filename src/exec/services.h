@@ -24,7 +24,7 @@ struct ServiceSignature {
   const char* name;
   std::size_t offset;  ///< in Services
   ServiceValue result;
-  std::array<ServiceValue, kMostParameters> parameters;  ///< behind the warp; none: no more
+  std::array<ServiceValue, kMostParameters> parameters;  ///< after the warp; none: no more
 };
 
 namespace detail {

@@ -1,6 +1,6 @@
-// What kernel code asks of the machine's texture unit: one request per instruction of a warp. What is the
-// same for all lanes is a word; the rest are arrays by lane, of which only the entries of active lanes are
-// read and written. Plain layout, filled by generated code; see exec/abi.h.
+// Requests of kernel code to the machine's texture unit, one per instruction of a warp. A word holds what all
+// lanes share; the rest are arrays by lane, of which only active lanes' entries are read and written. Plain
+// layout, filled by generated code; see exec/abi.h.
 #pragma once
 
 #include <cstdint>

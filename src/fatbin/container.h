@@ -1,6 +1,6 @@
 // Fat binaries: the containers in which nvcc embeds device code in programs (K-18). A container holds
 // entries, one per architecture and form of code; only PTX runs on Raddle. The layout was found by decoding
-// what nvcc 13 writes (docs/fat-binaries.md); every field is checked, for these bytes come from outside.
+// what nvcc 13 writes (docs/fat-binaries.md); every field is checked, since these bytes come from outside.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ enum class Kind : std::uint16_t { ptx = 1, cubin = 2, lto_ir = 8 };
 
 enum class Compression { none, lz4, zstd };
 
-/// What an architecture's name ends in: sm_90; sm_90a runs on that very device; sm_100f on its family.
+/// The end of an architecture's name: sm_90; sm_90a runs on that very device; sm_100f on its family.
 enum class Feature { baseline, architecture, family };
 
 /// Code for one architecture. `payload` points into the bytes that were read.

@@ -72,18 +72,18 @@ class Lane {
 
   // --- memory (interp/memory.cpp) ---
   /// The one way to memory: host address of an access of `bytes` bytes at address operand k, in the
-  /// instruction's space; checks alignment, and bounds where the space has them, and tells who listens.
+  /// instruction's space; checks alignment, and bounds where the space has them, and tells the listener.
   /// Faults: misaligned_address, illegal_address.
   std::byte* access(unsigned k, unsigned bytes) const;
   /// The same in a space that the instruction names for this operand.
   std::byte* access(unsigned k, unsigned bytes, isa::Mod named) const;
-  /// Tells who listens of the instruction's access. For textures and surfaces, which the machine translates.
+  /// Tells the listener of the instruction's access; for textures and surfaces, which the machine translates.
   void note_access(std::uint64_t address) const;
   /// Generic address that address operand k names in `space`, of what the machine reads or writes itself.
   std::uint64_t generic_address(unsigned k, ptx::Space space) const;
   std::uint64_t to_generic(ptx::Space space, std::uint64_t address) const;
   std::uint64_t from_generic(ptx::Space space, std::uint64_t address) const;
-  /// isspacep; of shared memory the CTA's own.
+  /// isspacep; for shared memory, the CTA's own.
   bool in_space(ptx::Space space, std::uint64_t generic) const;
   /// isspacep.shared::cluster.
   bool in_cluster(std::uint64_t generic) const;
@@ -106,7 +106,7 @@ class Lane {
   /// Argument k of a call to a built-in, zero-extended; and its result.
   std::uint64_t argument(const ptx::Call& call, unsigned k) const;
   void set_return(const ptx::Call& call, std::uint64_t bits);
-  /// The arguments as exec::Services::device_runtime takes them; more than there is room for are left out.
+  /// The arguments as exec::Services::device_runtime takes them; those beyond its room are left out.
   void argument_words(const ptx::Call& call, std::span<std::uint64_t> words) const;
   std::string_view name_of_callee(const ptx::Call& call) const;
 
@@ -123,7 +123,7 @@ class Lane {
     std::uint32_t return_pc = 0;      ///< in the caller
     const ptx::Call* call = nullptr;  ///< in the caller
   };
-  /// Where lanes that part will meet again; see joins.h.
+  /// Where lanes that diverge will meet again; see joins.h.
   struct Join {
     std::uint32_t depth, pc;
     const FunctionCode* code;

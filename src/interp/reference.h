@@ -22,8 +22,8 @@ void reference(Lane&, const ptx::Instruction&) = delete;
 template <isa::Op>
 void reference_warp(WarpStep&, const ptx::Instruction&) = delete;
 
-/// What executes a row: one of the two, or neither where the row is unsupported (the parser drops such
-/// instructions).
+/// The function that executes a row: one of the two, or neither if the row is unsupported (the parser drops
+/// such instructions).
 struct Reference {
   LaneFunction lane = nullptr;
   WarpFunction warp = nullptr;

@@ -1,7 +1,6 @@
 // One warp being interpreted: 32 lanes with a program counter and a call stack each, run in groups that share
-// a pc. Groups take fair turns, so a lane that spins never starves the one it waits for (shared design:
-// "Warps, lanes, progress"). Nothing here lives on the fiber's stack: a fault abandons the fiber without
-// unwinding it.
+// a pc. Groups take fair turns, so a lane that spins never starves the one it waits for (docs/adr/0004).
+// Nothing here lives on the fiber's stack: a fault abandons the fiber without unwinding it.
 #pragma once
 
 #include <algorithm>

@@ -32,7 +32,7 @@ constexpr unsigned coordinate_count(Geometry g) {
 /// Dimensions of the tensor that an opcode names by .1d to .5d.
 unsigned tensor_rank(const Opcode& opcode);
 
-/// Elements of a geometric operand. Of three coordinates of textures and surfaces, a fourth may be written
+/// Elements of a geometric operand. After three coordinates of textures and surfaces a fourth may be written
 /// and is ignored.
 unsigned element_count(GeometricKind kind, const Opcode& opcode);
 

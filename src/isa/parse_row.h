@@ -13,7 +13,7 @@ namespace raddle::isa {
 
 /// Parses one row.
 /// @param problems  receives one line per mistake in the row: undefined or unused set, operand without a
-/// type, ...
+///                  type, ...
 Row parse_row(Op op, const NamedText& source, std::vector<std::string>& problems);
 
 }  // namespace raddle::isa

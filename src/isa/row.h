@@ -82,7 +82,7 @@ enum class Effects : std::uint16_t {
 constexpr Effects operator|(Effects a, Effects b) { return Effects(std::uint16_t(a) | std::uint16_t(b)); }
 constexpr bool has(Effects set, Effects bit) { return (std::uint16_t(set) & std::uint16_t(bit)) != 0; }
 
-/// Whether what an instruction gives may be another thread's answer, so that a loop can wait for it.
+/// Whether an instruction's result may be another thread's answer, so that a loop can wait for it.
 enum class Observes : std::uint8_t {
   never,
   strong,  ///< where its modifiers say so: volatile, relaxed, acquire, mmio, or past the first-level cache
@@ -234,7 +234,7 @@ struct Opcode {
   bool is(Effects bit) const { return isa::has(row->text->effects, bit); }
   /// More than one state space: copies.
   bool names_several_spaces() const;
-  /// Others decide what it gives, as Row::observes and the modifiers say.
+  /// Other threads may decide its result, as Row::observes and the modifiers say.
   bool observes() const;
   /// Type of an operand of this opcode; Type::none where the spec leaves it open.
   Type operand_type(const OperandSpec& spec) const;

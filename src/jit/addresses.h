@@ -1,5 +1,6 @@
 // Where accesses go: host addresses of a warp's lanes, and the checks that every access makes before it
-// touches memory. Each access of a kernel passes begin() or, where its place is the compiler's own, note().
+// touches memory. Each access of a kernel passes begin() or, if the compiler itself chooses its place,
+// note().
 #pragma once
 
 #include <functional>
@@ -21,8 +22,8 @@ class Addresses {
   Addresses(FunctionBuilder& code, ModuleBuilder& module, const Cursor& cursor, WarpValues& values,
             Masks& masks, Context& context, StateSpaces& spaces, Registers& registers);
 
-  /// The one way to memory, of the instruction at hand: tells who listens, translates the address that the
-  /// operand names, checks it.
+  /// The one way to memory for the instruction at hand: tells the listener, translates the address that the
+  /// operand names, and checks it.
   WarpAccess begin(const ptx::Operand& address);
   /// The same where the instruction names the space of this operand, and moves `bytes` bytes.
   WarpAccess begin(const ptx::Operand& address, isa::Mod space, std::uint32_t bytes);
@@ -31,12 +32,12 @@ class Addresses {
   WarpValue generic(const ptx::Operand& address, isa::Mod space) { return translate(address, space); }
   /// Every lane's address is known to be a multiple of `bytes`, in the space of the instruction at hand.
   bool is_aligned(const ptx::Operand& address, unsigned bytes) const;
-  /// The same as begin() where no address is to be translated: parameters of device functions, textures and
+  /// As begin(), for accesses without an address to translate: parameters of device functions, textures and
   /// surfaces.
   exec::Access note();
 
  private:
-  // Translation; where state spaces begin, StateSpaces knows.
+  // Translation; StateSpaces knows where state spaces begin.
   WarpValue translate(const ptx::Operand& operand, isa::Mod space);
   WarpValue base_of(const ptx::Operand& operand);
   WarpValue in_shared(WarpValue value, std::int64_t offset);

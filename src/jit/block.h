@@ -7,9 +7,8 @@
 
 namespace raddle::jit {
 
-/// loops: adds `void block(ptr cta, i32 first)`, which runs all warps of a CTA from `first` on, so that what
-/// does not change is computed once. It ends early after a warp that was suspended
-/// (WarpContext::handed_over).
+/// loops: adds `void block(ptr cta, i32 first)`, which runs all warps of a CTA from `first` on, so that it
+/// computes invariant values once. It ends early after a warp that was suspended (WarpContext::handed_over).
 void emit_block_function(llvm::Module& llvm, DebugLines& debug, llvm::Function* warp_function);
 
 }  // namespace raddle::jit

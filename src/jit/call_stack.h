@@ -1,5 +1,5 @@
-// The ends of stacks: of the host's, for calls of unknown depth, and of local memory, for frames and for what
-// threads allocate there.
+// The ends of stacks: of the host's stack, for calls of unknown depth, and of local memory, for frames and
+// for allocations of threads.
 #pragma once
 
 #include "jit/state_spaces.h"
@@ -14,7 +14,7 @@ class CallStack {
   void begin_kernel();
   /// @param lanes  of the call
   void begin_device_function(const Mask& lanes);
-  /// What a function allocates goes when it returns.
+  /// A function's allocations end when it returns.
   void end();
 
  private:

@@ -23,16 +23,15 @@ CodeKey code_key(std::initializer_list<llvm::StringRef> parts);
 /// Safe to use from several threads and processes at once.
 class CodeCache {
  public:
-  /// @param directory made with mode 0700; empty: memory only. One that is not the user's own with just that
-  /// mode
-  ///   is not used (`problem()` says so): code in it would run in this process.
+  /// @param directory made with mode 0700; empty: memory only. A directory of another owner or mode is not
+  ///                  used (`problem()` says so), since code in it would run in this process.
   explicit CodeCache(const std::string& directory);
   ~CodeCache();
   CodeCache(const CodeCache&) = delete;
   CodeCache& operator=(const CodeCache&) = delete;
 
-  /// The object, or null. What is damaged, or no regular file of the user's, counts as missing and is
-  /// removed.
+  /// The object, or null. A damaged entry, or one that is no regular file of the user's, counts as missing
+  /// and is removed.
   std::unique_ptr<llvm::MemoryBuffer> find(const CodeKey& key);
   /// Keeps a copy. A full disk or a lost race only means that it is compiled again.
   void store(const CodeKey& key, llvm::StringRef object);

@@ -12,8 +12,8 @@ namespace raddle::jit {
 /// Optimises the module (which it consumes) and emits relocatable code. Threads may call it side by side,
 /// each with a module in a context of its own.
 /// @param effort  looked at between passes; null: as long as it takes
-/// Where LLVM finds a fatal error this does not return: to be called by a compilation's thread.
-/// @returns null if the effort was over before the code was to be emitted
+/// If LLVM finds a fatal error, this does not return, so only a compilation's thread may call it.
+/// @returns null if the effort was over before any code was emitted
 /// @errors unsupported: LLVM cannot compile it
 Compilation::Outcome generate_object(llvm::Module& module, const HostTarget& target, Tier tier,
                                      Effort& effort);

@@ -1,8 +1,8 @@
 // Code in the making, each kernel's on a thread of its own. LLVM takes minutes for some kernels that look
-// like any other, and cannot be interrupted inside a pass: so a launch waits for optimised code only for a
-// while, and goes on with quick code; and what takes more than its budget is given up at the end of the pass.
-// And LLVM ends the process when it meets what it cannot compile: here ends the compilation, with an error,
-// and its thread stays for good where it was (docs/adr/0027).
+// like any other, and cannot be interrupted inside a pass. So a launch waits for optimised code only for a
+// while and then goes on with quick code, and a compilation that takes more than its budget is given up at
+// the end of the pass. LLVM also ends the process when it cannot compile something; here only the compilation
+// ends, with an error, and its thread stays for good where it was (docs/adr/0027).
 #pragma once
 
 #include <llvm/Support/MemoryBuffer.h>
@@ -25,7 +25,7 @@ class Effort {
  public:
   /// @param budget  of the thread's processor time, seconds
   explicit Effort(double budget) : budget_(budget) {}
-  /// Whether to stop: given up, or the calling thread, whose time this is, has used the budget up.
+  /// Whether to stop: it was given up, or the calling thread, whose time counts, has used up the budget.
   bool is_over();
   void give_up() { over_.store(true, std::memory_order_relaxed); }
 
@@ -37,7 +37,7 @@ class Effort {
 class Compilation {
  public:
   using Object = std::unique_ptr<llvm::MemoryBuffer>;
-  /// Null when the effort was over before it was made, an error when it cannot be.
+  /// Null if the effort was over before the code was made, an error if it cannot be made.
   using Outcome = Result<Object>;
   using Make = std::function<Outcome(Effort&)>;
   enum class Urgency : std::uint8_t {
@@ -49,11 +49,11 @@ class Compilation {
       : make_(std::move(make)), urgency_(urgency), effort_(budget) {}
 
   /// Waits until it is made or its thread has used that much processor time; in the latter case it goes on
-  /// behind the kernels. Time on the clock would say more of the machine's load than of the kernel.
+  /// behind the kernels. Wall time would say more about the machine's load than about the kernel.
   /// @returns null if it is not made
   Outcome await(double seconds);
-  /// Calls `use` with what comes of it, unless it is given up, on the compilation's thread or, if that is so
-  /// already, here.
+  /// Calls `use` with the result, unless the compilation is given up: on the compilation's thread or, if the
+  /// result is there already, here.
   void then(std::function<void(Outcome)> use);
   /// Takes `use` back, or waits for its end; does not wait for LLVM.
   void give_up();
@@ -62,7 +62,7 @@ class Compilation {
   friend class Compilations;
   void run(std::mutex& turn);
   void end(Outcome outcome, bool is_stuck);
-  /// Waits for the end, then for that of the thread, where it has one.
+  /// Waits for its end, and then for the end of its thread, if it has one.
   void join(std::thread& thread);
   double seconds_used() const;
 
@@ -101,7 +101,7 @@ class Compilations {
 
   std::mutex mutex_;
   std::list<Running> running_;
-  std::shared_ptr<std::mutex> turn_ = std::make_shared<std::mutex>();  ///< of what runs in the background
+  std::shared_ptr<std::mutex> turn_ = std::make_shared<std::mutex>();  ///< of compilations in the background
   bool stopping_ = false;
 };
 

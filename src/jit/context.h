@@ -28,8 +28,8 @@ class Context {
   // ---- services ----
   /// Calls a service of the machine. @param arguments  behind the warp, of the types in services.def
   llvm::Value* call_service(exec::Service service, std::initializer_list<llvm::Value*> arguments);
-  void note_line();  ///< before what may wait or fault outside this function: its faults name this line
-  void poll();  ///< asks the machine whether to go on, at the end of a loop's turn or the begin of a call
+  void note_line();  ///< before code that may wait or fault outside this function: faults name this line
+  void poll();  ///< asks the machine whether to go on, at the end of a loop's turn or the start of a call
 
   // ---- faults ----
   /// Around accesses of one lane at a time: names the lane should memory fault; null afterwards.

@@ -1,4 +1,4 @@
-// How control goes from block to block of a warp whose lanes may be at several: in the plan's order, to the
+// How a warp, whose lanes may be at several blocks, goes from block to block: in the plan's order, to the
 // next block at which lanes wait (docs/adr/0011).
 #pragma once
 

@@ -22,7 +22,7 @@ class JitExecutable final : public exec::Executable {
   void set_entry(void* address) { entry_.store(address, std::memory_order_release); }
   /// The PTX lines of code that may run from now on, beside those of earlier tiers.
   void add_lines(LineTable lines);
-  /// What frees the code, called when the executable goes.
+  /// The function that frees the code, called when the executable goes.
   void add_release(std::function<void()> release) { releases_.push_back(std::move(release)); }
   /// Calls `hot` once, from a worker, when the code has run for so many seconds, all workers together.
   void when_hot(double seconds, std::function<void()> hot);

@@ -22,7 +22,7 @@ struct FrameUse {
 std::map<std::uint32_t, FrameUse> frame_uses(const ptx::Function& function, const ptx::Cfg& cfg,
                                              const ptx::Liveness& live);
 
-/// Gives things that must not lie in the same place at the same time places in a frame.
+/// Places things in a frame so that no two lie in the same place at the same time.
 class FrameLayout {
  public:
   /// Offset in bytes of a thing of `size` bytes that is held at the given barriers.

@@ -33,9 +33,9 @@ class FunctionBuilder {
   llvm::BasicBlock* entry() const { return entry_; }  ///< variables, and loads of the context
   llvm::BasicBlock* body() const { return body_; }    ///< what comes before the first PTX block
   llvm::BasicBlock* exit() const { return exit_; }
-  /// What does not change in the function is computed before this.
+  /// Values that do not change in the function are computed before this.
   llvm::Instruction* entry_end() const { return entry_->getTerminator(); }
-  /// The body goes on in the block that is written now: what was before may have left the function.
+  /// The body goes on in the block that is written now: the code before it may have left the function.
   void body_begins_here() { body_ = ir.GetInsertBlock(); }
 
   /// Emits `then` only where the condition holds.
@@ -53,10 +53,10 @@ class FunctionBuilder {
   void begin_as_zero(llvm::Value* variable, llvm::Type* type);
 
   // ---- lines ----
-  /// What follows belongs to this PTX line, 0: to none; elements of its vectors are these lanes.
+  /// The following code belongs to this PTX line (0: to none); elements of its vectors are these lanes.
   void at_line(std::uint32_t line, LaneRun lanes = {});
   void at_lanes(LaneRun lanes) { at_line(line_, lanes); }
-  /// What `make` makes: one vector access by these lanes.
+  /// `make` makes one vector access by these lanes.
   template <class Make>
   auto for_lanes(LaneRun lanes, Make make) {
     at_lanes(lanes);

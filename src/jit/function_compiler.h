@@ -1,6 +1,6 @@
 // Compiles one PTX function (a kernel or a .func) to an LLVM function that runs one warp: walks its blocks in
-// the plan's order. What code is made of lies with the objects below, which know those above them; what each
-// instruction does, in src/isa/*/lowering*.cpp.
+// the plan's order. The objects below write the parts of the code, and each knows those above it;
+// src/isa/*/lowering*.cpp say what each instruction does.
 #pragma once
 
 #include "jit/call_stack.h"

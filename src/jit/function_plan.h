@@ -60,8 +60,8 @@ struct LayoutClass {
 };
 LayoutClass layout_class(exec::BlockShape block, unsigned part_lanes);
 
-/// One place control may go after a block. A tested target is taken if any lane waits there, else the next is
-/// tried.
+/// One place to which control may go after a block. A tested target is taken if any lane waits there, else
+/// the next is tried.
 struct Target {
   BlockId block;
   bool tested;
@@ -114,12 +114,11 @@ class FunctionPlan {
   /// pending(b) plus the given successors, sorted.
   std::vector<BlockId> with(BlockId b, std::initializer_list<BlockId> more) const;
 
-  /// What the register gains in each turn of the innermost loop around b, if that is all that happens to it
-  /// there and the same each time: an operand of the addition. Null if not so, or if no barrier is in the
-  /// loop.
+  /// The operand that each turn of the innermost loop around b adds to the register, if nothing else changes
+  /// the register there and the operand is the same each time. Null if not, or if no barrier is in the loop.
   const ptx::Operand* step_around_barrier(BlockId b, ptx::RegisterId r) const;
-  /// The immediate that a register holds wherever it is read: its only definition moves it there. Null if not
-  /// so.
+  /// The immediate that a register holds wherever it is read: its only definition moves it there. Null if
+  /// there is none.
   const ptx::Operand* constant(const ptx::Operand& o) const;
   /// Shape of an operand where the instruction reads it.
   Shape operand_shape(const ptx::Operand& o) const;
@@ -130,7 +129,7 @@ class FunctionPlan {
   unsigned address_alignment(const ptx::Operand& address, isa::Mod space) const;
   /// Shape of what an instruction writes to its destination k, before guard and blending.
   Shape result_shape(const ptx::Instruction& i) const;
-  /// Shape in which a plain lane instruction is computed: as its result, but as vectors where base and flag
+  /// The shape in which a plain lane instruction is computed: its result's, but vectors if base and flag
   /// would not be kept.
   Shape computed_shape(const ptx::Instruction& i) const;
 

@@ -23,12 +23,12 @@ class KernelPlan {
   const std::vector<bool> address_taken;  ///< by function; a function pointer is FunctionId + 1
   const bool has_dynamic_stack;           ///< some function moves the thread's stack pointer
   const bool clustered;                   ///< CTAs of one cluster reach each other's shared memory
-  const bool open_depth;                  ///< how deep calls nest is known when they run only
+  const bool open_depth;                  ///< how deep calls nest is known only at run time
   const std::uint64_t call_stack;         ///< open_depth: bytes of the host's stack for them
 
   exec::BlockKind kind() const { return kind_; }
   bool functions_may_exit() const { return functions_may_exit_; }  ///< a device function executes `exit`
-  /// Known when it is compiled: all 32 lanes run b, so that its accesses need no masks.
+  /// Known at compile time: all 32 lanes run b, so that its accesses need no masks.
   bool runs_all(const FunctionPlan& plan, BlockId b) const {
     return plan.function.is_entry && layout.full_warps && !functions_may_exit_ && plan.runs_all(b);
   }

@@ -1,5 +1,5 @@
 // Runs the lowerings of Scope::lane rows (emitter.h): over the parts of the warp, or once on scalars, as the
-// plan says of the result.
+// plan says for the result.
 #pragma once
 
 #include <vector>

@@ -43,8 +43,8 @@ class DebugLines {
   llvm::DIFile* file_;
 };
 
-/// An object's line table, read when it is first asked for. All the object's code lies in one section, of
-/// which the linker moves the start only.
+/// An object's line table, read when it is first asked for. All the object's code lies in one section, and
+/// the linker moves only its start.
 class LineTable {
  public:
   /// @param symbol   one of the object's functions

@@ -26,13 +26,14 @@ class Masks {
   // ---- lanes of the function ----
   const Mask& active() const { return active_; }  ///< lanes that run this block
   void set_active(Mask mask) { active_ = std::move(mask); }
-  /// Lanes that have come into the function and not left it: here or waiting at some block.
+  /// Lanes that have entered the function and not left it: here or waiting at some block.
   llvm::Value* inside();
   void set_inside(llvm::Value* bits);
   llvm::Value* elsewhere();  ///< lanes that wait at other blocks
-  /// i1: no lane waits at another block, so that what this block defines holds for every lane that is left.
+  /// i1: no lane waits at another block, so that this block's definitions hold for all lanes that have not
+  /// left.
   llvm::Value* nobody_elsewhere();
-  /// A block begins, or goes on after others have run: who waits elsewhere is asked again.
+  /// A block begins, or goes on after others have run: which lanes wait elsewhere is asked again.
   void forget_elsewhere() { nobody_elsewhere_ = nullptr; }
 
   // ---- lanes that wait at blocks ----

@@ -1,6 +1,5 @@
-// Lanes of a warp that wait for each other, as code: a group holds where lanes that its operation names are
-// elsewhere, and meets those that stand at the same operation in another block. Which blocks those are is
-// holds.h's business.
+// Code for lanes of a warp that wait for each other: a group is held while lanes that its operation names are
+// elsewhere, and meets those that stand at the same operation in another block. holds.h finds these blocks.
 #pragma once
 
 #include <functional>
@@ -29,7 +28,7 @@ class Meetings {
   // ---- what the operation at hand sees of it ----
   Mask participants();               ///< lanes that take part in a warp collective, also at other places
   WarpValue collective(unsigned k);  ///< operand k as a collective sees it: from each participant's place
-  /// Number of the barrier at which lanes met that came on several paths and have been counted; else null.
+  /// Number of the barrier at which lanes from several paths have met and been counted; else null.
   llvm::Value* met_barrier();
   /// The instruction at hand is barrier.cluster.wait, and its lanes have waited already.
   bool has_waited() const { return cursor_.instruction == waited_; }

@@ -23,7 +23,7 @@ class Parameters {
   Parameters(FunctionBuilder& code, const KernelPlan& kernel, const Cursor& cursor, WarpValues& values,
              Masks& masks, Registers& registers);
 
-  /// The address names a parameter that lies in such a block, and no kernel's.
+  /// The address names a parameter in such a block, not a kernel's parameter.
   bool holds(const ptx::Operand& address, isa::Mod space) const;
   void load(unsigned destination, const ptx::Operand& address);
   void store(const ptx::Operand& address, unsigned value);

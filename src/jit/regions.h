@@ -1,5 +1,5 @@
 // Regions between barriers that all threads reach together: the function returns at a barrier, and is entered
-// again behind it when all warps have come. What is needed then is kept in the warp's frame (frame.h).
+// again behind it when all warps have come. The warp's frame keeps what is needed then (frame.h).
 #pragma once
 
 #include <map>

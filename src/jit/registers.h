@@ -1,5 +1,5 @@
 // The function's registers: where they live, operands read as values of the warp, results written under guard
-// and mask. What a register is held as, scalars or vectors, its shape in the plan says.
+// and mask. A register's shape in the plan says whether it is held as scalars or as vectors.
 #pragma once
 
 #include <functional>
@@ -29,11 +29,12 @@ class Registers {
   void write_uniform(const ptx::Operand& destination, Type type, llvm::Value* value);
 
   // ---- guards ----
-  /// Lanes of the block that execute the instruction: those that its guard lets.
+  /// Lanes of the block that execute the instruction: those that its guard admits.
   Mask executing();
   Mask guard_mask(const ptx::Instruction& i);
   llvm::Value* guard_scalar(const ptx::Instruction& i);  ///< i1, null where lanes differ or none guards
-  /// A guard that the instruction at hand itself writes counts as it was before, for every destination.
+  /// If the instruction at hand writes its own guard, the old value of the guard counts for every
+  /// destination.
   void keep_guard();
 
   /// Where a register lives in the function.

@@ -1,5 +1,5 @@
-// What a warp reads from special registers. Which there are is registers.def's business; how each is read
-// stands in isa/special_registers/lowering.cpp.
+// What a warp reads from special registers. registers.def lists them, and isa/special_registers/lowering.cpp
+// reads each.
 #pragma once
 
 #include "jit/state_spaces.h"

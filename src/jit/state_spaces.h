@@ -19,9 +19,9 @@ class StateSpaces {
   llvm::Value* parameter_base();             ///< i64 host address of the kernel's parameters
   std::vector<llvm::Value*> local_base();    ///< <lanes x i64> host address of each thread's local memory
   llvm::Value* local_bytes();                ///< i64 of each thread
-  llvm::Value* local_frame() const { return local_frame_; }  ///< i32 begin of the function's frame there
+  llvm::Value* local_frame() const { return local_frame_; }  ///< i32 start of the function's frame there
   llvm::Value* frame_end();                                  ///< i32 its end
-  llvm::Value* dynamic_stack(unsigned p);  ///< where the lanes' WarpContext::dynamic_stack stands
+  llvm::Value* dynamic_stack(unsigned p);  ///< address of the lanes' WarpContext::dynamic_stack
   /// i64, in the variable's own space.
   llvm::Value* variable_address(ptx::VariableId id);
   /// The address (i64, or a vector of them) with the upper 32 bits that all of the module's constants share,

@@ -14,7 +14,7 @@ class Terminators {
               Masks& masks, Context& context, Registers& registers, ControlFlow& flow,
               Parameters& parameters);
 
-  /// Ends the block at hand by the instruction at hand; there is none where it runs into the next.
+  /// Ends the block at hand with the instruction at hand, or without one if the block runs into the next.
   void emit();
 
  private:
@@ -24,7 +24,7 @@ class Terminators {
   void split(const std::function<void()>& taken, const std::function<void()>& otherwise);
   Mask active_but(Mask mask);
   void leave(const Mask& lanes);
-  // brx.idx. An index that no target has is a fault, as in the interpreter.
+  // brx.idx. An index without a target is a fault, as in the interpreter.
   void branch_by_lane();
   void branch_by_index();
   WarpValue look_up_target(const WarpValue& index, const std::vector<BlockId>& targets,

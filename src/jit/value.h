@@ -125,9 +125,9 @@ Val join(const Val* parts, unsigned count, Type t);
 /// Each lane `times` times in a row; a scalar becomes a vector.
 Val repeat_each(Val a, unsigned times);
 
-/// Notes in the module which of the CPU features that lowerings ask for its code may use.
+/// Notes in the module which CPU features its code may use, of those that lowerings ask for.
 void declare_features(llvm::Module& module, const llvm::MCSubtargetInfo& target);
-/// Whether code in the value's module may use a CPU feature; no where nothing was declared.
+/// Whether code in the value's module may use a CPU feature; no if nothing was declared.
 bool has_feature(const Val& a, const char* name);
 
 /// High half of the double-width product, by signedness.

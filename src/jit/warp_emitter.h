@@ -103,7 +103,7 @@ class WarpEmitter {
   Val lane_numbers(unsigned p) { return {&ir, code.lane_numbers(32, p), Type::s32}; }
 
   // ---- lanes ----
-  Mask executing() { return registers.executing(); }       ///< those that the guard lets
+  Mask executing() { return registers.executing(); }       ///< those that the guard admits
   Mask participants() { return meetings.participants(); }  ///< of a collective, also at other places
   Val bits(const Mask& mask) { return word(masks.bits(mask)); }
   void if_any(Val bits, const std::function<void()>& then) {
@@ -117,8 +117,8 @@ class WarpEmitter {
   LaneArray spill(const std::vector<llvm::Value*>& parts);
 };
 
-/// emit<Op>: what a row does that is no plain lane operation (memory, warp collectives, barriers, services):
-/// declared for every such done row, so that a missing one is a link error that names the op.
+/// emit<Op>: the code of a row that is no plain lane operation (memory, warp collectives, barriers,
+/// services); declared for every such done row, so that a missing one is a link error that names the op.
 template <Op>
 void emit(WarpEmitter& e) = delete;
 using EmitFunction = void (*)(WarpEmitter&);

@@ -49,15 +49,15 @@ class AddressSpace final : private TaskDispatcher {
   /// @errors invalid, out_of_memory
   Result<void> check(const GridWork& grid);
 
-  /// Whether kernels' malloc can have so much. @errors out_of_memory
+  /// Whether kernels' malloc can have that much. @errors out_of_memory
   static Result<void> check_heap(std::uint64_t bytes);
 
-  /// Stops a task: nothing more of it is started, what runs is abandoned at its next poll. The first fault
-  /// counts and is sticky, but for `cancelled`.
+  /// Stops a task: nothing more of it is started, and its running blocks are abandoned at their next poll.
+  /// The first fault counts and is sticky, but for `cancelled`.
   void stop_task(Task& task, exec::Fault fault);
   /// A task that ran past its time limit.
   void stop_late(Task& task);
-  /// Nothing starts any more, for good: kernels stop at their next poll, what is submitted completes without
+  /// Nothing starts any more, for good: kernels stop at their next poll, and submitted tasks complete without
   /// being run. Returns at once; callbacks run on.
   void cancel();
   bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
@@ -67,7 +67,7 @@ class AddressSpace final : private TaskDispatcher {
   std::uint64_t blocks_completed() const;  ///< run to their end, on all workers
 
   // For workers.
-  /// Of one worker alone, so that no other one has to have the cache line.
+  /// One worker's alone, so that no other one needs the cache line.
   struct alignas(64) BlockCount {
     std::atomic<std::uint64_t> completed{0};
     void add_one() {

@@ -1,6 +1,6 @@
-// The machine: distributor and workers put together, as a GPU is one for all programs that use it. Who uses
-// it has an AddressSpace. It runs executables; it knows neither PTX nor CUDA. The runtime is its only client.
-// Start reading at Worker (sm/worker.h) and LaunchControllers.
+// The machine: distributor and workers put together, as a GPU is one for all programs that use it. Each user
+// has an AddressSpace on it. It runs executables; it knows neither PTX nor CUDA. The runtime is its only
+// client. Start reading at Worker (sm/worker.h) and LaunchControllers.
 #pragma once
 
 #include <atomic>
@@ -57,8 +57,9 @@ class Machine {
 
   /// Runs a grid. @returns false: it was stopped before, nothing of it runs
   bool start(Task& task);
-  /// A task's `stop` was set: what runs of it is abandoned at its next poll, nothing more of it is started.
-  /// @returns whether nothing of it runs any more and it is to be completed, by the caller
+  /// A task's `stop` was set: its running blocks are abandoned at their next poll, nothing more of it is
+  /// started.
+  /// @returns whether nothing of it runs any more, so that the caller has to complete it
   bool stop(Task& task);
   /// Returns when nobody here looks at the space's tasks any more, all of which are complete.
   void forget(const AddressSpace& space);

@@ -17,8 +17,7 @@ struct IntegerShape {
 
 /// Float to integer, clamped to the destination's range.
 /// @param source_bits  width of the source format: NaN gives 0 where the source is not f64 and the
-/// destination is
-///                     narrower than 64 bits, else 1 << (bits - 1)
+///                     destination is narrower than 64 bits, else 1 << (bits - 1)
 /// @returns the result, sign- or zero-extended to 64 bits
 /// @source PTX ISA 9.0 "cvt"
 std::uint64_t to_integer(double x, unsigned source_bits, IntegerShape to, Rounding rounding);

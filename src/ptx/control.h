@@ -5,7 +5,7 @@
 
 namespace raddle::ptx {
 
-/// True for what transfers or ends control other than a call.
+/// True for instructions that transfer or end control, calls excepted.
 bool ends_block(const Instruction& instruction);
 /// The label operand of a direct branch; null for anything else.
 const Operand* branch_target(const Function& function, const Instruction& instruction);

@@ -1,4 +1,4 @@
-// The parser's hand on the text: the current token, what it expects next, and the list of what went wrong.
+// The parser's hand on the text: the current token, what the parser expects next, and the list of errors.
 // Parsing functions return false after reporting; the statement loop then skips ahead and goes on.
 #pragma once
 

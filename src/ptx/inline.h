@@ -1,4 +1,4 @@
-// Calls replaced by what they call.
+// Replaces calls by the bodies of what they call.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 
 namespace raddle::ptx {
 
-/// Puts the bodies of functions in the place of their calls, in a kernel and all that it calls.
+/// Replaces calls in a kernel and in all that it calls.
 /// @param wanted  says whether the calls of a function are to be replaced; asked once per function, after the
 ///                calls inside it were replaced
 /// @returns whether no wanted call is left. Recursive calls and calls through pointers stay, and so do calls

@@ -1,5 +1,5 @@
-// Linking: one module of several, as nvcc -rdc=true and the driver's linker want it (K-18). What a module
-// only declares is bound to what another defines; PTX manual, "Linking Directives".
+// Linking: one module of several, as nvcc -rdc=true and the driver's linker want it (K-18). A name that a
+// module only declares is bound to another's definition; PTX manual, "Linking Directives".
 #pragma once
 
 #include <string_view>

@@ -129,7 +129,7 @@ struct Variable {
   bool is_return = false;
   bool managed = false;
   bool is_pointer = false;         ///< .ptr
-  std::vector<std::byte> initial;  ///< at most `size` bytes; what is missing is zero
+  std::vector<std::byte> initial;  ///< at most `size` bytes; missing ones are zero
   std::vector<Relocation> relocations;
   std::uint32_t line = 0;
 };
@@ -149,7 +149,7 @@ struct PerformanceDirectives {
   bool explicitcluster = false, blocksareclusters = false, noreturn = false;
 };
 
-/// What a function uses that nothing in Raddle executes yet, merged by instruction.
+/// Parts of a function that nothing in Raddle executes yet, merged by instruction.
 struct Unsupported {
   std::string what;  ///< opcode text, or a construct
   std::string reason;
@@ -198,7 +198,7 @@ struct Location {
 /// A text that a linked module was made of.
 struct Part {
   std::string name;
-  std::uint32_t lines_before = 0;  ///< of the module's lines those that belong to earlier parts
+  std::uint32_t lines_before = 0;  ///< lines of the module that belong to earlier parts
 };
 
 struct Module {

@@ -1,5 +1,5 @@
-// Interned names: every distinct spelling of a module gets a small number, found with one hash lookup. What a
-// name stands for at the moment is then an array index away (ptx/scopes.h).
+// Interned names: every distinct spelling of a module gets a small number, found with one hash lookup. The
+// present meaning of a name is then an array index away (ptx/scopes.h).
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 
 namespace raddle::ptx {
 
-/// Parses and checks a module. An instruction that is unknown, also for its modifiers, or unsupported is no
+/// Parses and checks a module. An instruction that is unsupported, or unknown (its modifiers included), is no
 /// error: it is listed in Function::unsupported of its function, and other functions stay usable (K-17;
 /// docs/adr/0035).
 /// @param text  PTX source; may end in NULs

@@ -1,5 +1,5 @@
-// Whether what a call passes fits what a function takes: checked when a program is read for calls by name,
-// when it runs for calls through pointers.
+// Whether the arguments of a call fit a function: checked when a program is read for calls by name, and when
+// it runs for calls through pointers.
 #pragma once
 
 #include "ptx/module.h"

@@ -1,5 +1,5 @@
-// What is behind the handles of include/raddle. One Device::Impl owns an address space on a machine that it
-// shares; everything else points to it.
+// The objects behind the handles of include/raddle. One Device::Impl owns an address space on a machine that
+// it shares; everything else points to it.
 #pragma once
 
 #include <atomic>
@@ -55,9 +55,8 @@ struct Device::Impl {
   DeviceOptions options;
   std::atomic<std::uint32_t> stack_bytes{0};  ///< the limit now
   DeviceRuntime device_runtime{*this};
-  std::shared_ptr<exec::Engine> engine;  ///< and the machine: shared with other devices (hardware.h)
-  std::unique_ptr<exec::Engine>
-      interpreter;  ///< for what is beyond the engine; made by the first such kernel
+  std::shared_ptr<exec::Engine> engine;       ///< and the machine: shared with other devices (hardware.h)
+  std::unique_ptr<exec::Engine> interpreter;  ///< for kernels beyond the engine; made for the first of them
   std::once_flag interpreter_made;
   std::mutex streams_mutex;
   std::vector<Stream::Impl*> streams;
@@ -77,7 +76,7 @@ struct Device::Impl {
     std::unique_ptr<exec::Executable> code;
     exec::Engine* by;
   };
-  /// By the device's engine; by the interpreter, which stderr is told, where a kernel is beyond that.
+  /// By the device's engine, or by the interpreter if a kernel is beyond that; then stderr says so.
   Result<Made> compile(const ptx::Module& module, ptx::FunctionId kernel, const exec::CompileOptions& how);
   machine::Machine& machine() { return space->machine(); }
   machine::TaskScheduler& tasks() { return space->tasks(); }
@@ -89,7 +88,7 @@ struct Device::Impl {
 
  private:
   void let_finish(std::chrono::milliseconds patience);
-  /// What waits for work to be done (after_work), and a marker behind that work.
+  /// A function that waits for work to be done (after_work), and a marker behind that work.
   struct Ending {
     machine::Task* after;
     std::function<void()> function;
@@ -124,7 +123,7 @@ struct Kernel::Impl {
   Result<void> check(const LaunchConfig& config) const;
   Result<void> check_block(const LaunchConfig& config) const;
   // Clusters (clusters.cpp).
-  /// Whether a launch has anything to do with clusters; most have not.
+  /// Whether a launch has anything to do with clusters; most do not.
   bool has_clusters(const LaunchConfig& config) const;
   /// %is_explicit_cluster: the launch or the kernel says how large clusters are.
   bool asks_for_clusters(const LaunchConfig& config) const;
@@ -141,7 +140,7 @@ struct Kernel::Impl {
   Result<void> pack(std::span<const Argument> arguments, std::span<std::byte> block) const;
   std::uint32_t blocks_per_sm(std::uint32_t threads, std::uint64_t shared_bytes) const;
   machine::CtaNeeds needs_of(std::uint64_t threads, std::uint64_t shared_bytes) const;
-  /// What a block occupies of an SM.
+  /// The resources of an SM that a block occupies.
   void fill_occupancy(machine::GridWork& grid, std::uint32_t threads, std::uint64_t dynamic_shared) const;
   void fill(machine::GridWork& grid, const LaunchConfig& config, const detail::CompiledKernel& code) const;
 };
@@ -162,7 +161,7 @@ struct Module::Impl {
   std::vector<std::unique_ptr<Kernel::Impl>> kernels;  ///< entries, in the order of the text
   std::mutex mutex;
 
-  /// @errors unsupported: what of it cannot run
+  /// @errors unsupported: names the parts that cannot run
   Result<Kernel::Impl*> kernel(ptx::FunctionId id);
   ~Impl();
 };

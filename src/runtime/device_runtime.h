@@ -17,7 +17,7 @@ enum class DeviceError : int {
 #undef DEVICE_ERROR
 };
 
-/// A launch from a kernel, before it is known to be one that can run.
+/// A launch from a kernel, before it is known whether it can run.
 struct ChildLaunch {
   const void* owner = nullptr;  ///< GridWork::owner of the launching grid
   std::uint64_t kernel = 0;     ///< the kernel's address in PTX, see exec::function_handle

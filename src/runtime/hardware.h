@@ -1,5 +1,5 @@
-// What the devices of a process have in common: a machine is one for all that ask for the same, as a GPU is
-// one per computer, and so is the engine that compiles for it, with its code cache.
+// What the devices of a process share: one machine for all that ask for the same, as a computer has one GPU,
+// and one engine that compiles for it, with its code cache.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace raddle {
 
-/// A machine of these options that is in use, or a new one. A deterministic one is nobody else's: what others
-/// run would decide its order. @errors invalid, not_found, io
+/// A machine of these options that is in use, or a new one. Nobody shares a deterministic one: the work of
+/// others would decide its order. @errors invalid, not_found, io
 Result<std::shared_ptr<machine::Machine>> shared_machine(const DeviceOptions& options);
 
 /// @errors not_found: names the engines of this build

@@ -1,6 +1,6 @@
-// What clang 19 does not know of CUDA's attributes: raddle/cuda/device/attributes.h leaves them in the code
-// as annotations; here they become what LLVM's back end understands (__grid_constant__, __maxnreg__) or a
-// directive in the PTX (__cluster_dims__).
+// CUDA's attributes that clang 19 does not know: raddle/cuda/device/attributes.h leaves them in the code as
+// annotations; here they become attributes that LLVM's back end understands (__grid_constant__, __maxnreg__)
+// or a directive in the PTX (__cluster_dims__).
 #pragma once
 
 #include <map>

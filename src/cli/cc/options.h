@@ -17,7 +17,7 @@ struct CcOptions {
   Words both;                        ///< for host and device: -I, -D, -std, warnings
   Words host;                        ///< for the host's compiler alone, and its linker
   std::string architecture = "90";   ///< "90a" of sm_90a
-  std::string optimisation = "-O3";  ///< of device code; of the host's when it was said
+  std::string optimisation = "-O3";  ///< of device code; also of the host's if it was given
   bool optimisation_given = false;
   bool line_info = false, debug = false, fast_math = false, flush_denormals = false, contract = true;
   bool static_runtime = false, show_commands = false, keep = false, help = false;

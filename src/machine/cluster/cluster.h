@@ -23,7 +23,7 @@ struct Cluster {
   bool open(WindowPool& windows, std::uint64_t space);
   /// Whether no remote access is in flight.
   bool drained() const { return context.traffic.load(std::memory_order_acquire) == 0; }
-  /// Its window goes back; nothing of it runs.
+  /// Gives its window back; none of its CTAs run.
   void close(WindowPool& windows);
   const SharedWindow* window() const { return window_.get(); }
 

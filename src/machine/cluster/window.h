@@ -1,6 +1,6 @@
-// The shared window of a cluster whose CTAs have started: 16 MiB for each rank, of which only what a CTA has
-// is committed, so that a stray remote address meets a page that is not mapped. Kept in a pool and used again
-// by cluster after cluster (K-10).
+// The shared window of a cluster whose CTAs have started: 16 MiB for each rank, of which only the CTA's own
+// bytes are committed, so that a stray remote address meets a page that is not mapped. Windows come from a
+// pool and are reused (K-10).
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // What policies share: the recursion over levels of nested clusters, rounds of domain choice, the two passes
-// (W-7, W-8, W-10, W-11). A policy of its own says three things: how CTAs spread over the SMs of one domain,
-// what a domain answers when asked whether it takes a cluster, and which of the answers are taken.
+// (W-7, W-8, W-10, W-11). A policy itself answers three questions: how CTAs spread over the SMs of one
+// domain, whether and how well a domain takes a cluster, and which of the answers are taken.
 #pragma once
 
 #include <algorithm>
@@ -40,8 +40,8 @@ class ClusterPolicy : public Policy {
   void place(const Snapshot& snapshot, Placement& placement, DecisionLog* log) override;
 
  protected:
-  /// Appends masks of `ctas` CTAs, or of as many as fit, with places in the machine's order for SMs. What
-  /// else a mask says is filled in later.
+  /// Appends masks of `ctas` CTAs, or of as many as fit, with places in the machine's order for SMs. The rest
+  /// of a mask is filled in later.
   virtual void spread(const DomainView& domain, std::uint64_t ctas, Placement& placement) = 0;
   /// Whether the domain takes a cluster of `ctas` CTAs; `spread` must then place all of them.
   virtual Answer ask(const DomainView& domain, std::uint64_t ctas) = 0;
@@ -57,7 +57,7 @@ class ClusterPolicy : public Policy {
 
   /// Stays the same during a placement, so whatever follows from it alone is the same in both passes.
   const Snapshot& snapshot() const { return *snapshot_; }
-  /// Whose turn it is of `count`, if each outermost cluster or CTA of the grid so far was one turn.
+  /// Whose turn it is among `count`, if each outermost cluster or CTA of the grid so far took one turn.
   std::uint32_t turn_of(std::size_t count) const {
     return static_cast<std::uint32_t>((snapshot().launched + placement_->launched) % count);
   }
@@ -79,7 +79,7 @@ class ClusterPolicy : public Policy {
   struct Mark {
     std::size_t sms = 0, masks = 0;  // of the placement
   };
-  /// One level of nesting: what a cluster of it is made of, and the scratch space of its rounds.
+  /// One level of nesting: the parts of its clusters, and the scratch space of its rounds.
   struct Nesting {
     Level level = Level::set;
     std::uint64_t parts = 0;  // clusters of the next level; CTAs in a leaf

@@ -40,8 +40,8 @@ struct Decision {
   std::vector<std::uint32_t> sms;  ///< one entry per CTA
   /// The shadow state after it, by SM: slots left for the grid. Empty: not kept.
   std::vector<std::uint32_t> free;
-  /// The live state when it was taken, by SM: CTAs resident. What a placement decides enters it when all of
-  /// the placement is decided. Empty: not kept.
+  /// The live state when it was taken, by SM: CTAs resident. A placement's decisions enter it once all of the
+  /// placement is decided. Empty: not kept.
   std::vector<std::uint32_t> live;
 };
 

@@ -1,5 +1,5 @@
-// Writes decisions into a log (W-21). It stands between policy and log: a policy tells what it asked and
-// placed, counted from the start of its placement; here it gets grid, time and number.
+// Writes decisions into a log (W-21). It stands between policy and log: a policy reports its questions and
+// placements, counted from the start of its placement; the recorder adds grid, time and number.
 #pragma once
 
 #include <vector>
@@ -18,8 +18,8 @@ class DecisionRecorder final : public DecisionLog {
 
   /// The next records are about the clusters of this grid from Grid::next on.
   void begin(const Grid& grid);
-  /// From the policy. That a cluster failed is kept until `refuse`, which knows whether it was room it
-  /// lacked.
+  /// From the policy. Keeps the failure of a cluster until `refuse`, which knows whether the cluster lacked
+  /// room.
   void record(const Decision& decision) override;
   /// The next cluster of a grid did not get onto the machine.
   /// @param kind  fail or stall

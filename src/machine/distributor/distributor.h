@@ -18,7 +18,7 @@ namespace raddle::machine {
 inline constexpr std::uint32_t kNoCluster = ~0u;
 
 /// CTAs that start together, as broadcast to the SMs: the i-th SM gets the i-th of the grid's next launch
-/// indices, which those who hear the masks count (W-11, W-14).
+/// indices, which everyone who hears the masks counts (W-11, W-14).
 struct LaunchMask {
   Grid* grid = nullptr;
   std::span<const std::uint32_t> sms;
@@ -40,8 +40,8 @@ class Distributor {
   Distributor(const MachineShape& shape, std::unique_ptr<Policy> policy, DistributorOptions options = {});
   ~Distributor();
 
-  /// Takes a grid in; it stays the caller's and must live until it is finished. A grid of which nothing fits
-  /// the empty machine (most_active is 0) waits forever, without holding others back.
+  /// Takes a grid in; it stays the caller's and must live until it is finished. A grid of which not even one
+  /// cluster fits the empty machine (most_active is 0) waits forever, without holding others back.
   void add(Grid& grid);
   /// Stops launching the grid; resident CTAs stay until they complete.
   void withdraw(Grid& grid);
@@ -54,13 +54,13 @@ class Distributor {
   /// The short way of `complete` and `distribute` in a full machine where only one plain grid waits: its next
   /// CTAs take the slots of those that exited, and the model stays as it is.
   /// @param exited  a run of CTAs, all on one SM or each on another, by number
-  /// @returns whether it is so: then the CTAs from the old grid.next on are launched on the same SMs in that
-  /// order
+  /// @returns whether the machine is in that state: then the CTAs from the old grid.next on are launched on
+  ///          the same SMs in that order
   bool succeed(Grid& grid, const SmRun& exited);
   /// One CTA of a cluster has exited: its warps, registers and shared memory are free at once (W-4).
   /// @returns whether it was the last of its outermost cluster: the flush may begin (W-20)
   bool complete_in_cluster(Grid& grid, std::uint32_t sm, std::uint32_t cluster);
-  /// CTAs of a cluster have been started by the worker of their SM: when all have, it waits no longer
+  /// The worker of their SM has started CTAs of a cluster: when all have started, the cluster waits no longer
   /// (TieBreak::waiting).
   void started_in_cluster(std::uint32_t cluster, std::uint32_t count);
   /// All CTAs of a cluster are complete and their traffic has drained: its ids, barrier and slots return
@@ -72,7 +72,7 @@ class Distributor {
   /// Local cluster ids of a resident outermost cluster: by innermost cluster in it, in launch order.
   std::span<const std::uint32_t> local_ids(std::uint32_t cluster) const;
   void observe(DecisionLog* log);  ///< null: nobody
-  /// The enable bit of a TPC (W-2): of one that is off, residents stay and nothing more is launched there.
+  /// The enable bit of a TPC (W-2): while it is off, residents stay and nothing more is launched there.
   void enable(std::uint32_t tpc, bool on);
 
   /// How many CTAs with these needs an empty SM may hold, caps included. Any thread.

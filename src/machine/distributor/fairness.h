@@ -1,6 +1,6 @@
-// Who is served when: by priority, then age. A grid that finds no room does not block those after it, until
-// they have launched `patience` CTAs past it. Then a domain in which it would fit is kept for it: nothing
-// after it is launched there until it gets on, so that the domain empties and it fits.
+// The order of service: by priority, then age. A grid that finds no room does not block those after it, until
+// they have launched `patience` CTAs past it. Then a domain in which it would fit is kept for it: later grids
+// launch nothing there until it gets on, so that the domain empties and it fits.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,8 @@ class Session {
   void count(std::uint64_t ctas) { launched_ += ctas; }
   /// A grid stays behind, waiting for room: later launches go past it.
   void leave_behind(Grid& grid, std::uint64_t patience);
-  /// Counts for the grids left behind what went past them. @returns whether another pass may launch more
+  /// Counts, for the grids left behind, the CTAs that went past them. @returns whether another pass may
+  /// launch more
   bool end_pass();
 
  private:
@@ -67,8 +68,8 @@ class Session {
   std::vector<Behind> behind_;
 };
 
-/// What is kept for grids left behind, as those after them see it: SMs without free slots, and fewer ids.
-/// Filled anew in each pass.
+/// What is kept for grids left behind, as later grids see it: SMs without free slots, and fewer ids. Filled
+/// anew in each pass.
 class Kept {
  public:
   explicit Kept(const MachineShape& shape) : shape_(shape), closed_(shape.sm_count(), 0) {}

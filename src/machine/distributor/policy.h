@@ -32,7 +32,7 @@ struct Snapshot {
   std::uint64_t grid = 0;                ///< Grid::id, for policies that treat grids differently
   std::uint64_t launched = 0;            ///< outermost clusters, or CTAs, of the grid before these
   TieBreak ties = TieBreak::load;        ///< for policies with domains that tie (W-7)
-  /// By SM: outermost clusters, of all grids, with their first CTA there, of which not all CTAs have started.
+  /// By SM: outermost clusters of all grids whose first CTA is there and whose CTAs have not all started.
   /// Empty: none.
   std::span<const std::uint32_t> waiting = {};
 };

@@ -1,6 +1,6 @@
 // What every SM holds (W-2), the live model's lowest layer: CTAs and what they take, cluster slots, an enable
 // bit per TPC. Each change is noted in a journal, from which the rows of the task table are brought up to
-// date by looking at the SMs that changed and no others.
+// date by looking only at the SMs that changed.
 #pragma once
 
 #include <array>

@@ -52,7 +52,7 @@ class LaunchControllers : private LaunchSink {
   /// @returns how many workers could work on it; 0: it was stopped before, nothing of it runs
   unsigned add(Task& task);
   /// A task's `stop` was set: nothing more of it starts.
-  /// @returns whether nothing of it runs any more and it is to be completed, by the caller
+  /// @returns whether nothing of it runs any more, so that the caller has to complete it
   bool stop(Task& task);
   /// What one worker reports and gets, under one lock.
   /// @param finished   CTAs that have exited since the last call, or were dropped as their task was stopped
@@ -64,7 +64,7 @@ class LaunchControllers : private LaunchSink {
   /// A run of the first task in the worker's queue that is wanted, however many others stand before it.
   /// @returns false if there is none
   bool take_run(unsigned worker, const std::function<bool(const Task&)>& wanted, CtaRun& grant);
-  /// The priority of what the worker would be granted next; the largest number if nothing. A hint.
+  /// The priority of the worker's next grant; the largest number if there is none. A hint.
   int most_urgent(unsigned worker) const { return owners_[worker].urgent.load(std::memory_order_relaxed); }
   /// Whether there are resident CTAs that no worker has taken. A hint: others may take them meanwhile.
   bool has_more() const { return queued_.load(std::memory_order_relaxed) != 0; }
@@ -80,7 +80,8 @@ class LaunchControllers : private LaunchSink {
   void record(LaunchRecorder* recorder);
 
  private:
-  /// Handed out by one call at most: spreads the cost of the lock; but what is taken cannot move.
+  /// CTAs that one call hands out at most: more of them spread the cost of the lock, but taken CTAs cannot
+  /// move.
   static constexpr std::uint32_t kCtasPerCall = 32;
   /// A worker's CTAs that have not started, on the SMs it owns: the most urgent first, else as launched.
   struct alignas(64) Owner {

@@ -1,6 +1,6 @@
-// Who wants to know what a live machine launches: grids as they arrive, CTAs as they end, and the
-// distributor's decisions. Of these a load is made that can be run again without the kernels
-// (distribute/live_recorder.h). Costs nothing where nobody listens.
+// Hears what a live machine launches: grids as they arrive, CTAs as they end, and the distributor's
+// decisions. distribute/live_recorder.h makes a load of them, which can be run again without the kernels.
+// Costs nothing if nobody listens.
 #pragma once
 
 #include <cstdint>

@@ -2,8 +2,9 @@
 // reservation of address space of which only the needed bytes are committed. Allocated once, reused by block
 // after block (K-10).
 //
-//   | nothing | local memory (<= 1 GiB) | nothing, 64 KiB | shared window, 256-MiB-aligned | nothing up to 4
-//   GiB above the window |
+//   | nothing | local memory (<= 1 GiB) | nothing, 64 KiB | shared window, 256-MiB-aligned | nothing |
+//
+// Nothing lies above the window, up to 4 GiB from its start.
 //
 // Local memory ends, and the window begins, as close together as the guard between them allows (K-11): they
 // share the last level of page tables, and a block that runs over the end of its local memory faults at once.
@@ -29,8 +30,8 @@ class BlockMemory {
   /// @returns false if the host has no memory
   bool require(std::uint64_t shared_bytes, std::uint64_t local_bytes);
 
-  /// What an address space left is no other one's to read: makes all of it zero when another one comes. A
-  /// system call then. @param space  AddressSpace::id()
+  /// No address space may read what another one left: makes all of the memory zero when another space comes,
+  /// by a system call. @param space  AddressSpace::id()
   void hand_to(std::uint64_t space);
 
   std::byte* shared() const { return window_; }  ///< host address of shared address 0

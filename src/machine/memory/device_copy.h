@@ -5,8 +5,8 @@
 // that it stores. The kernel's side is a single access; the host's has to be one too, or the kernel could see
 // half a word. memcpy promises nothing of the kind (and is a data race in C++), so copies of up to
 // kWordwiseBytes are made of atomic accesses: naturally aligned words of 8 bytes, and of 4, 2 and 1 where the
-// ends are less aligned. Longer ones are memcpy: what a kernel may see of them is any mixture of old and new
-// bytes, until a word written afterwards tells it that they are complete.
+// ends are less aligned. Longer ones are memcpy: a kernel may see any mixture of old and new bytes, until a
+// word written afterwards tells it that they are complete.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // malloc and free of kernels (K-20): a reservation of its own, so that a stray store meets the heap and not
-// the host's data. Best fit, each chunk after a 16-byte header; what is freed joins its free neighbours. One
+// the host's data. Best fit, each chunk after a 16-byte header; a freed chunk joins its free neighbours. One
 // lock, held for a few hundred instructions.
 #pragma once
 

@@ -1,6 +1,7 @@
 // Device memory: host memory from mmap, in direct mode (a generic address is a host address), at addresses of
-// its own (device_space.h). Knows every allocation, and what all share (shared_memory.h), so that a fault can
-// name the nearest one. Around allocations of 64 KiB and more is nothing; smaller ones are pooled.
+// its own (device_space.h). Knows every allocation, and the ranges that all share (shared_memory.h), so that
+// a fault can name the nearest one. There is nothing around allocations of 64 KiB and more; smaller ones are
+// pooled.
 #pragma once
 
 #include <atomic>
@@ -61,7 +62,7 @@ class DeviceMemory {
   /// nearest
   Result<std::byte*> host(DevicePtr address, std::uint64_t bytes) const;
   /// The same for work that was checked when it was submitted: programs may have ended the allocation since,
-  /// whose memory stays until that work is done.
+  /// and its memory stays until that work is done.
   std::byte* host(DevicePtr address) const;
   /// Its own allocation that an address lies in, else the range that all share.
   std::optional<Allocation> find(std::uint64_t address) const;

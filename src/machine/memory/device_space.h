@@ -1,6 +1,6 @@
 // The addresses at which device memory lies: one reservation of the whole process, far from what the C
 // library, the loader and the program map, so that a kernel's stray access meets nothing instead of the
-// host's data (ADR 33). Hands out addresses, not memory: who takes some maps what it wants there.
+// host's data (ADR 33). Hands out addresses, not memory: the taker maps what it wants there.
 #pragma once
 
 #include <cstddef>
@@ -15,21 +15,22 @@ namespace raddle::machine {
 class DeviceSpace {
  public:
   static constexpr std::uint64_t kBytes = 36ull << 40;  ///< of addresses, of the 128 TiB that a process has
-  /// Between any two that are taken: 32,768 fit. More than a power of two by an odd number of huge pages, for
-  /// processors' first-level caches tell addresses apart by their lower bits (AMD's by 28): elements of
-  /// arrays that lie a multiple of 256 MiB apart drive each other out.
+  /// Between any two that are taken: 32,768 fit. More than a power of two by an odd number of huge pages,
+  /// since processors' first-level caches distinguish addresses by their lower bits (AMD's by 28): elements
+  /// of arrays that lie a multiple of 256 MiB apart would drive each other out.
   static constexpr std::uint64_t kGuard = (1ull << 30) + (11ull << 21);
-  /// Where the system refuses the reservation (a limit on address space, some sanitizers), each taking is a
-  /// mapping of its own with so much around it.
+  /// If the system refuses the reservation (a limit on address space, some sanitizers), each taking is a
+  /// mapping of its own with this much around it.
   static constexpr std::uint64_t kSmallGuard = 1ull << 20;
 
   static DeviceSpace& instance();
-  /// Another one than the process's finds the addresses taken: each of its takings is a mapping of its own.
+  /// A second object beside the process's own finds the addresses taken: each of its takings is a mapping of
+  /// its own.
   DeviceSpace();
   DeviceSpace(const DeviceSpace&) = delete;
   DeviceSpace& operator=(const DeviceSpace&) = delete;
 
-  /// So many addresses, in whole pages, aligned to a power of two; inaccessible (PROT_NONE) until something
+  /// This many addresses, in whole pages, aligned to a power of two; inaccessible (PROT_NONE) until something
   /// is mapped there, as at least guard() bytes before and behind remain for ever.
   /// @param wanted  where, if that is free
   /// @returns null: none left
@@ -37,12 +38,12 @@ class DeviceSpace {
   /// Addresses with memory: all zero, from the host when it is touched. Null: none left, or the host refuses.
   std::byte* take_memory(std::uint64_t bytes, std::uint64_t alignment = kPage);
   /// Memory that kernels read and the host writes: mapped twice, so that the host may write while kernels run
-  /// and no moment exists in which a kernel could. No memory as in take_memory().
+  /// and kernels never can. No memory as in take_memory().
   struct ReadOnly {
     std::byte* kernel = nullptr;
     std::byte* host = nullptr;
   };
-  /// @param name  of the pages, for who reads /proc/self/maps
+  /// @param name  of the pages, for readers of /proc/self/maps
   ReadOnly take_read_only(std::uint64_t bytes, const char* name);
   /// Makes memory zero again, whole pages of it; the host takes it back until it is touched.
   static void clear(std::byte* start, std::uint64_t bytes);

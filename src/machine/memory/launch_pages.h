@@ -1,7 +1,7 @@
-// Memory that comes with a launch: parameters, which kernels may read and not write, and small buffers that
-// they may. Parameters lie in pages that are mapped twice: the launcher writes through one mapping, kernels
-// have the read-only one, so a launch takes no system call and no moment exists in which a kernel could write
-// them. Beside either lies nothing but more of its kind, and then nothing at all (device_space.h).
+// Memory that comes with a launch: parameters, which kernels may only read, and small buffers, which they may
+// write. Parameters lie in pages that are mapped twice: the launcher writes through one mapping, kernels have
+// the read-only one, so a launch takes no system call and kernels can never write them. Beside each kind lies
+// only more of it, and then nothing at all (device_space.h).
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ class LaunchPages {
   LaunchPages(const LaunchPages&) = delete;
   LaunchPages& operator=(const LaunchPages&) = delete;
 
-  /// At least so many bytes; none if the host has no memory. Thread-safe.
+  /// At least this many bytes; none if the host has no memory. Thread-safe.
   LaunchPiece parameters(std::uint64_t bytes) { return take(parameters_, bytes); }
   LaunchPiece buffer(std::uint64_t bytes) { return take(buffers_, bytes); }
   /// Whether an address that kernels have lies in parameters.

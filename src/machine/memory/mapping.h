@@ -19,7 +19,7 @@ class Mapping {
   /// Addresses without memory. @param wanted  where, if that is free. @errors out_of_memory
   static Result<Mapping> reserve(std::uint64_t bytes, std::uint64_t alignment = kPage,
                                  std::uint64_t wanted = 0);
-  /// Memory that is all zero; what the host can never have is refused at once. @errors out_of_memory
+  /// Memory that is all zero; more than the host can ever have is refused at once. @errors out_of_memory
   static Result<Mapping> pages(std::uint64_t bytes);
   /// A part of a file in memory. @param offset  bytes, whole pages. @errors io: it has no such part;
   /// out_of_memory
@@ -50,9 +50,9 @@ class Mapping {
 /// pulls memory from under another.
 class MemoryFile {
  public:
-  /// All zero. @param name  for who reads /proc. @errors out_of_memory
+  /// All zero. @param name  for readers of /proc. @errors out_of_memory
   static Result<MemoryFile> create(const char* name, std::uint64_t bytes, bool sealed);
-  /// Another descriptor of a sealed file that somebody gave. @errors invalid: it is none; io
+  /// Another descriptor of a sealed file that somebody gave. @errors invalid: it is not sealed; io
   static Result<MemoryFile> of_sealed(int descriptor);
   /// Takes over a descriptor, of whatever file.
   explicit MemoryFile(int descriptor) : descriptor_(descriptor) {}

@@ -1,7 +1,7 @@
 // Memory that all address spaces of the process know, beside what each allocates for itself
-// (device_memory.h): memory of the host that CUDA was told of, pools, files that are mapped. Kernels reach it
-// in any case, for there is one page table; a range that stands here may be copied from and to as device
-// memory is, and faults near it name it.
+// (device_memory.h): host memory that CUDA knows, pools, mapped files. Kernels reach it in any case, since
+// there is one page table; a range in this table may be copied from and to like device memory, and faults
+// near it name it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace raddle::machine {
 
-/// A piece of it. What is derived from it holds the pages and gives them back.
+/// A piece of it. Derived classes hold the pages and give them back.
 struct SharedRange {
   virtual ~SharedRange() = default;
 
@@ -31,17 +31,16 @@ class SharedMemory {
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
 
-  /// Thread-safe, as all of this class. @errors invalid: no bytes, or a part of it stands here already
+  /// Thread-safe, as all of this class. @errors invalid: no bytes, or a part of it is in the table already
   Result<void> add(std::shared_ptr<SharedRange> range);
-  /// The range that begins at an address, or null. It stands here no more; others may hold it.
+  /// Takes the range that begins at an address out of the table; null: none. Others may still hold it.
   std::shared_ptr<SharedRange> remove(std::uint64_t base);
 
   /// The range that an address lies in, or null.
   std::shared_ptr<SharedRange> find(std::uint64_t address) const;
   std::vector<std::shared_ptr<SharedRange>> overlapping(std::uint64_t begin, std::uint64_t bytes) const;
   std::vector<std::shared_ptr<SharedRange>> all() const;
-  /// Where the memory ends that an address lies in, as ranges may follow each other without a gap; 0: in
-  /// none.
+  /// The end of the memory that an address lies in (ranges may follow each other without a gap); 0: in none.
   std::uint64_t end_from(std::uint64_t address) const;
   /// The ranges before and behind an address that lies in none; null: none there. `before` may hold it.
   struct Neighbours {

@@ -1,5 +1,5 @@
-// What kernels print: buffered, written at synchronisation. Without a limit nothing is lost: what has grown
-// long is written early. With one, the oldest messages make room for new ones, as in CUDA's buffer.
+// What kernels print: buffered, written at synchronisation. Without a limit nothing is lost: a long text is
+// written early. With one, the oldest messages make room for new ones, as in CUDA's buffer.
 #pragma once
 
 #include <cstddef>

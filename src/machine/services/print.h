@@ -35,7 +35,7 @@ class FormattedText {
 };
 
 /// printf as CUDA has it: flags, width, precision, `*`, sizes h hh l ll z j t, conversions d i u o x X c s p
-/// and the floating ones. What is none of these, `%n` included, is printed as written. The text ends where it
+/// and the floating ones. Anything else, `%n` included, is printed as written. The text ends where the buffer
 /// is full.
 /// @param format     address of the NUL-terminated format
 /// @param arguments  address of the packed arguments, each at its natural alignment

@@ -20,7 +20,7 @@ class Worker;
 struct Block;
 
 /// What a warp can wait for besides the barriers of its block: a word of memory that another warp, another
-/// worker or the host changes. Nobody tells the block; it looks.
+/// worker or the host changes. Nobody notifies the block; it looks.
 struct WordWait {
   const std::atomic<std::uint64_t>* word = nullptr;
   std::uint64_t mask = 0, value = 0;
@@ -64,7 +64,7 @@ struct Block {
   Task* task = nullptr;
   Cluster* cluster = nullptr;             ///< that it shares memory in; null: none
   CtaRun run;                             ///< its CTA, to be reported
-  std::uint64_t began_ns = 0;             ///< when it started, where somebody records
+  std::uint64_t began_ns = 0;             ///< when it started, if somebody records
   Rasteriser rasteriser;                  ///< of the grid
   const CtaPosition* position = nullptr;  ///< of its CTA, the rasteriser's
   std::uint64_t grid_id = 0;              ///< that the rasteriser stands on

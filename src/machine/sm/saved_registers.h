@@ -7,7 +7,7 @@
 
 namespace raddle::machine {
 
-/// Asks the processor where it saves what. Once, before any signal.
+/// Asks the processor where it saves which registers. Once, before any signal.
 void prepare_saved_registers();
 /// Async-signal-safe. Does nothing on processors other than x86-64.
 void save_registers(const ucontext_t& context, exec::SavedRegisters& registers);

@@ -1,5 +1,5 @@
-// A modelled SM: what belongs to it whichever worker runs its blocks. Limits that all SMs share are the
-// shape's (SmLimits); what it holds in the distributor's eyes is SmUsage's.
+// A modelled SM: what belongs to it whichever worker runs its blocks. The shape has the limits that all SMs
+// share (SmLimits); SmUsage is the distributor's account of what an SM holds.
 #pragma once
 
 #include <cstdint>

@@ -30,7 +30,7 @@ struct RawFault {
   std::uint32_t lane = 0;          ///< 1 + lane, 0: unknown
   std::uint32_t warp = 0;          ///< 1 + warp, 0: unknown
   std::uint32_t line = 0;
-  const char* note = "";  ///< before what is said of the address
+  const char* note = "";  ///< text before the description of the address
   bool is_write = false, access_known = false;
   bool address_known = true;  ///< false: the processor named none, as it is not canonical (or misaligned)
   const exec::SavedRegisters* registers = nullptr;  ///< at code_address, where there are any
@@ -70,12 +70,12 @@ class Worker {
   void wait_at_barrier(Warp& warp, std::uint32_t id);
   /// Waits until one of several barriers completes a phase; the warp's lanes have been counted already.
   void wait_at_barriers(Warp& warp, std::uint32_t barriers);
-  /// Waits until the word has changed; what it becomes meanwhile and is no longer may be missed.
+  /// Waits until the word has changed; a value that it has only for a moment may be missed.
   void wait_for_word(Warp& warp, const WordWait& wait);
   /// Lets the block's other warps run, those behind `warp` included, or other blocks.
   void yield(Block& block, exec::WarpContext* warp);
-  /// After a barrier: a block that does nothing but pass barriers lets the others run now and then, as what
-  /// it waits for in its loop may be one of them.
+  /// After a barrier: a block that does nothing but pass barriers lets the others run now and then, since its
+  /// loop may wait for one of them.
   void pause_after_many_phases(Warp& warp) {
     if (progress_ - turn_began_ >= kPhasesPerTurn) yield(*warp.block, &warp.context);
   }
@@ -86,8 +86,8 @@ class Worker {
   [[noreturn]] void stop(Block& block);
   std::uint64_t next_poll_clock() { return ++poll_clock_; }
 
-  /// Marks that what runs holds a lock or owns destructors: a signal then is no kernel fault. It does not
-  /// outlast a switch to another fiber.
+  /// Marks that the running code holds a lock or owns destructors: a signal is then no kernel fault. The mark
+  /// does not outlast a switch to another fiber.
   class Busy {
    public:
     explicit Busy(Worker& worker) : worker_(worker), before_(worker.in_kernel_) {

@@ -18,7 +18,7 @@ struct ThreadOfGrid {
   auto operator<=>(const ThreadOfGrid&) const = default;
 };
 
-/// Tasks named here hold a reference each, but those in `prepared` and `tail`, which are owned.
+/// This holds a reference to each task named here, and owns those in `prepared` and `tail`.
 struct Children {
   std::mutex mutex;
   std::map<std::uint64_t, Task*> prepared;  ///< by the address of their parameter block: not launched yet
@@ -29,7 +29,7 @@ struct Children {
   std::map<ThreadOfGrid, int> last_errors;  ///< CUDA's numbers; missing: success
   std::uint64_t next_number = 0;            ///< of streams and events
 
-  /// Adds to `launched`, from which complete ones go now and then. The mutex is held.
+  /// Adds to `launched`, which drops complete ones now and then. The mutex is held.
   template <class Release>
   void remember(Task* child, const Release& release) {
     if (launched.size() >= prune_at) {

@@ -22,7 +22,7 @@ class SliceClock {
   void watch(Task& task);
   /// Lets go of the space's tasks, all of which are complete.
   void forget(const AddressSpace& space);
-  /// Something runs from now on: `end_slices` would say so. A load, where the clock is awake.
+  /// Something runs from now on: `end_slices` would say so. Costs one load while the clock is awake.
   void attend() {
     if (asleep_.load(std::memory_order_seq_cst)) wake();
   }

@@ -17,7 +17,7 @@ namespace raddle::machine {
 
 struct Children;
 
-// Aligned, so that who fills in one does not take cache lines from whom another runs.
+// Aligned, so that filling in one task takes no cache lines from another that runs.
 class alignas(128) Task {
  public:
   // What it is. Written before submission, constant afterwards.
@@ -33,8 +33,8 @@ class alignas(128) Task {
   }
 
   explicit Task(LaunchPages& pages) : pages_(pages) {}
-  /// Of a grid: copies the parameter block to where the kernel reads it, 128-byte aligned; a piece of an
-  /// earlier use is kept if it is large enough, so the next launch of as many takes no memory.
+  /// Of a grid: copies the parameter block to where the kernel reads it, 128-byte aligned; a large enough
+  /// piece of an earlier use is kept, so the next launch with as many bytes takes no memory.
   /// @returns false if the host has none; likewise below
   bool set_parameters(std::span<const std::byte> bytes);
   /// Gives a cooperative grid its workspace, zeroed: %envreg1:%envreg2 of cooperative groups.
@@ -43,7 +43,7 @@ class alignas(128) Task {
   /// fills.
   bool provide_parameter_buffer(std::uint64_t bytes);
   std::uint64_t parameter_buffer() const { return reinterpret_cast<std::uint64_t>(buffer_.kernel); }
-  /// What was filled in becomes the parameters.
+  /// The memory that the kernel filled in becomes the parameters.
   bool take_parameter_buffer() { return set_parameters({buffer_.host, parameter_bytes_}); }
   std::uint64_t parameter_bytes() const { return parameter_bytes_; }
 

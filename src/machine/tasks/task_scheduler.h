@@ -1,6 +1,5 @@
 // The task scheduler: tasks wait for tasks, become ready, are dispatched, complete. Streams and events are
-// nothing but such dependencies. All entries are thread-safe; what is ready is dispatched without a lock
-// held.
+// nothing but such dependencies. All functions are thread-safe; ready tasks are dispatched with no lock held.
 #pragma once
 
 #include <memory>
@@ -12,7 +11,7 @@
 
 namespace raddle::machine {
 
-/// Who runs tasks that are ready.
+/// Runs tasks that are ready.
 class TaskDispatcher {
  public:
   virtual ~TaskDispatcher() = default;
@@ -33,8 +32,9 @@ class TaskScheduler {
     Task* task;
     std::span<Task* const> after;  ///< nulls are ignored
   };
-  /// Starts each task once all that it is to come after have completed; these may be earlier ones of the
-  /// batch. The caller holds references to all. One lock for the batch, which nothing of it runs before.
+  /// Starts each task once all tasks in its `after` have completed; these may be earlier ones of the batch.
+  /// The caller holds references to all. One lock for the batch, and nothing of it runs before all are
+  /// submitted.
   void submit(std::span<const Submission> batch);
   void submit(Task& task, std::span<Task* const> after) {
     const Submission one{&task, after};
@@ -43,10 +43,10 @@ class TaskScheduler {
   /// Makes a complete task ready for another submission, with the same work. Its events are those of the new
   /// one then.
   void renew(Task& task);
-  /// Called once by whoever ran the task; wakes waiters and dispatches what waited.
+  /// Called once by whoever ran the task; wakes waiters and dispatches the tasks that waited.
   void complete(Task& task);
   /// Makes a task, which has its work and is not submitted yet, a child of one that runs.
-  /// @returns false: `limit` children are pending, among which compilations do not count
+  /// @returns false: `limit` children are pending, not counting compilations
   bool adopt(Task& parent, Task& child, std::uint32_t limit);
   /// One more child keeps the parent from being complete; before that child is submitted.
   void hold(Task& parent) { parent.unfinished.fetch_add(1, std::memory_order_relaxed); }
@@ -58,7 +58,7 @@ class TaskScheduler {
   std::vector<Task*> pending();
   /// Where parameters of its tasks lie.
   const LaunchPages& pages() const { return pages_; }
-  /// Whether nothing is left but callbacks that run, and what waits for them.
+  /// Whether nothing is left but callbacks that run, and tasks that wait for them.
   bool only_callbacks_left();
 
  private:

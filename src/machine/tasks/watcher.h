@@ -1,4 +1,4 @@
-// Tasks that wait for words in memory: a thread looks at each again and again, soon at first and ever more
+// Tasks that wait for words in memory: a thread looks at each again and again, often at first and ever more
 // rarely. Started at the first such task.
 #pragma once
 

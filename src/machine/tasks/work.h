@@ -1,5 +1,5 @@
-// What a task does, as data: streams record it, and whoever runs the task looks up then what it names. So a
-// task can run again and do the same.
+// What a task does, as data: streams record it, and whoever runs the task looks up the objects that it names.
+// So a task can run again and do the same.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +61,7 @@ struct MemoryRows {
 
 inline MemoryRows of_host(const void* start) { return {nullptr, reinterpret_cast<std::uint64_t>(start)}; }
 
-/// Copies `depth` slices of `height` rows of `width` bytes; kernels may watch what lies in an address space.
+/// Copies `depth` slices of `height` rows of `width` bytes; kernels may watch memory of an address space.
 struct CopyWork {
   MemoryRows to, from;
   std::uint64_t width = 0, height = 1, depth = 1;
@@ -86,7 +86,7 @@ struct CallWork {
   };
   std::function<void()> function;
   Thread thread = Thread::callbacks;
-  std::uint32_t answer = 0;  ///< the function's, for who waits for it
+  std::uint32_t answer = 0;  ///< the function's, for whoever waits for it
 };
 
 /// Waits until a word has a value that somebody writes there.
@@ -99,7 +99,7 @@ using Work = std::variant<MarkerWork, GridWork, CopyWork, FillWork, CallWork, Wa
 /// Whether the memory that it names is there; to be asked before each submission. @errors invalid
 Result<void> check(const CopyWork& copy);
 Result<void> check(const FillWork& fill);
-/// Does on the calling thread what was checked.
+/// Does the checked work on the calling thread.
 void perform(const CopyWork& copy);
 void perform(const FillWork& fill);
 
