@@ -1,4 +1,4 @@
-// `raddle nvcc`: NVIDIA's compiler with Raddle's runtime in the place of NVIDIA's, and PTX in its output.
+// `raddle nvcc`: NVIDIA's compiler with Raddle's runtime instead of NVIDIA's, and PTX in its output.
 #include <unistd.h>
 
 #include <algorithm>

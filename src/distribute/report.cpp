@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A figure: its name in JSON and in words, and how it is told from an outcome.
+/// A figure: its name in JSON and in words, and how it follows from an outcome.
 struct Figure {
   const char* key;
   std::string label;

@@ -65,7 +65,7 @@ Answer<std::shared_ptr<Array>> make_array(const std::shared_ptr<Context>& contex
   return std::make_shared<Array>(context, descriptor, memory, is_level);
 }
 
-/// Levels below the first halve what is not layers, down to 1.
+/// Levels below the first halve every extent but the layers, down to 1.
 CUDA_ARRAY3D_DESCRIPTOR level_descriptor(CUDA_ARRAY3D_DESCRIPTOR d, unsigned level) {
   const auto halve = [level](std::size_t extent) {
     return extent == 0 ? 0 : std::max<std::size_t>(extent >> level, 1);

@@ -14,7 +14,7 @@
 namespace raddle::driver {
 namespace {
 
-// What is wrong with code is worth more than a number.
+// A mistake in code deserves more than a number.
 CUresult result_of_code(const Error& error, JitLog& log) {
   fmt::print(stderr, "raddle: {}\n", error.to_string());
   log.error(error.to_string());
@@ -60,7 +60,7 @@ void tell_unusable(const Program& program, JitLog& log, bool to_run) {
                kernels.size() - kMostNamed);
 }
 
-/// @param to_run  it will run: what cannot is told on stderr as well
+/// @param to_run  it will run: stderr names what cannot run as well
 Answer<Program> read(std::span<const Program::Image> images, JitLog& log, bool to_run) {
   dump(images);
   Result<Program> found = Program::read(images, Process::instance().shape().capability);

@@ -42,7 +42,8 @@ Result<std::string> make_cubin(const std::vector<Link::Input>& inputs, const Pro
   return fatbin::write_cubin(texts, capability);
 }
 
-/// What is missing of a linked program: variables must be there, functions only where they are called.
+/// Checks that nothing is missing from a linked program: variables must be there, functions only if they are
+/// called.
 Status check_undefined(const Program& program, JitLog& log) {
   for (const std::string& kernel : program.kernels()) {
     const KernelInfo info = *program.kernel(kernel);

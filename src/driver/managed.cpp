@@ -178,7 +178,7 @@ Status cuMemPrefetchBatchAsync(Here context, CUdeviceptr* addresses, std::size_t
   return CUDA_SUCCESS;
 }
 
-// What is discarded may have any contents: it keeps those that it has.
+// Discarded memory may have any contents: it keeps those that it has.
 Status cuMemDiscardBatchAsync(Here context, CUdeviceptr* addresses, std::size_t* bytes, std::size_t count,
                               unsigned long long flags, In<Stream>) {
   if (count == 0 || flags != 0) return CUDA_ERROR_INVALID_VALUE;
@@ -209,8 +209,7 @@ Status cuMemRangeGetAttributes(Here context, void** data, std::size_t* data_byte
   return CUDA_SUCCESS;
 }
 
-// Host and kernels may use managed memory at the same time, so that whom it is attached to makes no
-// difference.
+// Host and kernels may use managed memory at the same time, so attaching it to a stream makes no difference.
 Status cuStreamAttachMemAsync(Here context, In<Stream> stream, CUdeviceptr address, std::size_t bytes,
                               unsigned flags) {
   if (flags != MEM_ATTACH_GLOBAL && flags != MEM_ATTACH_HOST && flags != MEM_ATTACH_SINGLE)

@@ -144,9 +144,9 @@ Result<std::shared_ptr<Context>> Process::create_context(unsigned flags) {
 }
 
 namespace {
-/// How long nothing has to end before what is left of a destroyed context's work is cancelled: far longer
-/// than a host that is busy with other programs keeps a worker from running. What programs print before they
-/// reset the device, without waiting for their kernels, is printed.
+/// If nothing has ended for this long, the rest of a destroyed context's work is cancelled: far longer than a
+/// host that is busy with other programs keeps a worker from running. So the output of kernels that a program
+/// does not wait for before it resets the device is printed.
 constexpr std::chrono::seconds kPatience{1};
 }  // namespace
 

@@ -96,7 +96,7 @@ Status cuMemPoolCreate(CUmemoryPool* handle, const CUmemPoolProps* props) {
   return CUDA_SUCCESS;
 }
 
-// What is allocated keeps the pool.
+// Allocated memory keeps the pool.
 Status cuMemPoolDestroy(In<Pool> pool) {
   if (pool->kind == Pool::of_device) return CUDA_ERROR_INVALID_VALUE;
   return Process::instance().pools.remove(pool->handle) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;

@@ -103,9 +103,9 @@ llvm::FunctionPassManager quick_passes() {
   return function;
 }
 
-/// What is left of LLVM's -O2 when everything goes that changes no kernel's code (a third of the time, equal
-/// size): nvcc has optimised the PTX, and what is to be done is what translating it brings in, which is
-/// variables, masks and addresses computed over again.
+/// LLVM's -O2 without the passes that change no kernel's code (a third of the time, equal size): nvcc has
+/// optimised the PTX, so only what the translation brings in is left to optimise: variables, masks and
+/// addresses that are computed over again.
 constexpr const char* kOptimisingPasses =
     "always-inline,"
     "function<eager-inv>(simplifycfg,sroa<modify-cfg>,early-cse<memssa>,instcombine<no-verify-fixpoint>,"

@@ -53,7 +53,7 @@ namespace {
 thread_local const std::function<void(const char*)>* fatal = nullptr;
 
 /// Called by LLVM where it would end the process. Neither return nor exception may lead back through LLVM,
-/// whose state is what it is, so the thread goes no further.
+/// whose state is unknown, so the thread goes no further.
 void on_fatal_error(void*, const char* reason, bool) {
   if (fatal == nullptr) return;
   sigset_t all;

@@ -1,5 +1,5 @@
-// What is asked about kernels that kernels launch: found by address in the launching grid's module,
-// checked and compiled as a launch from the host is.
+// Answers questions about kernels that kernels launch: finds them by address in the launching grid's module,
+// checks and compiles them as for a launch from the host.
 #include "runtime/device_runtime.h"
 
 #include "runtime/device_impl.h"

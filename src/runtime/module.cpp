@@ -47,7 +47,7 @@ Result<void> place_globals(Module::Impl& module) {
                                                        variables[id].name, variables[id].managed));
     module.allocations.push_back(address);
     module.addresses[id] = address.value;
-    // What is pooled may have been used; what is not is fresh, and stays untouched.
+    // Pooled memory may have been used; other memory is fresh, and stays untouched.
     if (variables[id].size < machine::DeviceMemory::kGuardedFrom)
       std::memset(reinterpret_cast<void*>(address.value), 0, variables[id].size);
   }

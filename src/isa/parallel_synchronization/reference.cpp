@@ -1,6 +1,5 @@
-// Reference semantics of barriers, fences and warp collectives. Who waits for whom is the driver's work
-// (interp/warp.cpp): a `.sync` function runs when all of its living members have come. Atomics:
-// reference_atomic.cpp.
+// Reference semantics of barriers, fences and warp collectives. interp/warp.cpp decides which lanes wait for
+// which: a `.sync` function runs when all of its living members have come. Atomics: reference_atomic.cpp.
 #include "interp/reference.h"
 
 #include <bit>

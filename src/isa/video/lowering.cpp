@@ -45,7 +45,7 @@ Val compare_by(Emitter& e, Val a, Val b) {
   }
 }
 
-/// `value`'s low bits in the place of c's that a mask of ones names.
+/// The low `bits` of `value` replace those of c from bit `at` on.
 Val insert(Val c, Val value, unsigned at, unsigned bits) {
   std::int64_t mask = static_cast<std::int64_t>(((1ull << bits) - 1) << at);
   return (c & c.like(~mask)) | (shl(value, at) & c.like(mask));

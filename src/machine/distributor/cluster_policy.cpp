@@ -1,6 +1,6 @@
-// The recursion: a cluster of one level is rounds of clusters of the next, down to CTAs. What is tried is
-// launched in the placement itself and cancelled from there, so that the placement is the journal of the
-// launch registers: the shadow state is the snapshot less what the placement holds.
+// The recursion: a cluster of one level is rounds of clusters of the next, down to CTAs. Trials are launched
+// in the placement itself and cancelled there, so that the placement is the journal of the launch registers:
+// the shadow state is the snapshot less what the placement holds.
 #include "machine/distributor/cluster_policy.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// What ClusterPolicy records for those who listen (W-21): an attempt per domain that is asked for an
-// outermost cluster, a decision per round of domain choice, at every level of nesting, and one per mask of a
-// plain grid.
+// What ClusterPolicy records for listeners (W-21): an attempt per domain that is asked for an outermost
+// cluster, a decision per round of domain choice, at every level of nesting, and one per mask of a plain
+// grid.
 #include "machine/distributor/cluster_policy.h"
 
 namespace raddle::machine {

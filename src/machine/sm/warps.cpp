@@ -32,9 +32,8 @@ std::uint32_t Worker::pick(std::uint32_t candidates, std::uint32_t current) {
   return static_cast<std::uint32_t>(std::countr_zero(after != 0 ? after : candidates));
 }
 
-/// The only place that switches fibers: whether a signal is the kernel's fault, and which lane and line it
-/// would be of, belongs to what runs. It waits on the stack of what is left; what starts afresh has none of
-/// it.
+/// The only place that switches fibers. Whether a signal is the kernel's fault, and its lane and line, belong
+/// to the running fiber: they wait on the stack of the fiber that is left, and a fresh fiber has none.
 void Worker::switch_fibers(exec::CtaContext& cta, base::Fiber& from, base::Fiber& to) {
   const bool in_kernel = in_kernel_;
   const std::uint32_t lane = cta.running_lane, line = cta.running_line;
