@@ -22,4 +22,24 @@ const char* describe(MbarrierProblem problem) {
   RADDLE_UNREACHABLE("problem of an mbarrier");
 }
 
+MbarrierResult change_mbarrier(std::atomic<std::uint64_t>& word, MbarrierOperation operation,
+                               std::uint32_t count, std::uint32_t bytes) {
+  using enum MbarrierOperation;
+  switch (operation) {
+    case init:
+      return {.problem = init_mbarrier(word, count)};
+    case invalidate:
+      return {.problem = invalidate_mbarrier(word)};
+    case expect:
+      return expect_transactions(word, bytes);
+    case complete:
+      return complete_transactions(word, bytes);
+    default:
+      return arrive_at_mbarrier(word, {.count = count,
+                                       .transactions = bytes,
+                                       .drops = operation == drop || operation == drop_no_complete,
+                                       .may_complete = operation == arrive || operation == drop});
+  }
+}
+
 }  // namespace raddle::exec

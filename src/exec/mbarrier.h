@@ -146,6 +146,28 @@ inline MbarrierResult complete_transactions(std::atomic<std::uint64_t>& word, st
   return change_mbarrier(word, [&](Mbarrier& object) { return object.expect(-std::int64_t{bytes}); });
 }
 
+/// What the instructions that change an mbarrier do.
+enum class MbarrierOperation : std::uint32_t {
+  init,
+  invalidate,
+  expect,
+  complete,
+  arrive,
+  arrive_no_complete,
+  drop,
+  drop_no_complete,
+};
+
+/// The operation of mbarrier.arrive and mbarrier.arrive_drop.
+constexpr MbarrierOperation arrival_of(bool drops, bool may_complete) {
+  if (drops) return may_complete ? MbarrierOperation::drop : MbarrierOperation::drop_no_complete;
+  return may_complete ? MbarrierOperation::arrive : MbarrierOperation::arrive_no_complete;
+}
+
+/// Any of them. @param count  of arrivals @param bytes  of transactions
+MbarrierResult change_mbarrier(std::atomic<std::uint64_t>& word, MbarrierOperation operation,
+                               std::uint32_t count, std::uint32_t bytes);
+
 /// mbarrier.pending_count, of a state.
 constexpr std::uint32_t pending_count(std::uint64_t state) { return Mbarrier::unpack(state).pending; }
 

@@ -4,11 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "base/assert.h"
 #include "base/round_up.h"
 #include "interp/joins.h"
+#include "isa/op.h"
+#include "ptx/awaits.h"
 #include "ptx/call_depth.h"
 #include "ptx/device_services.h"
 #include "ptx/layout.h"
@@ -35,6 +38,19 @@ void mark_waiting_loops(const ptx::Module& module, FunctionCode& code) {
     for (const ptx::BlockId b : loop.body)
       for (std::uint32_t i = function.blocks[b].begin; i < function.blocks[b].end; ++i)
         code.instructions[i].in_waiting_loop = true;
+  }
+}
+
+/// Loops that are nothing but a wait for a phase of an mbarrier.
+void mark_awaited(FunctionCode& code) {
+  const auto& instructions = code.function->instructions;
+  std::optional<ptx::Cfg> cfg;
+  for (std::size_t n = 0; n < instructions.size(); ++n) {
+    if (instructions[n].op() != isa::Op::mbarrier_try_wait &&
+        instructions[n].op() != isa::Op::mbarrier_test_wait)
+      continue;
+    if (!cfg) cfg = ptx::build_cfg(*code.function);
+    code.instructions[n].is_awaited = ptx::is_awaited(*code.function, *cfg, instructions[n]);
   }
 }
 
@@ -83,6 +99,7 @@ std::unique_ptr<FunctionCode> prepare_function(ModuleCode& module, ptx::Function
     code->instructions.push_back(prepare_instruction(instruction));
   }
   mark_waiting_loops(*module.module, *code);
+  mark_awaited(*code);
   place_registers(*code);
   place_private(*module.module, *code, module.private_offset);
   place_joins(*code);

@@ -25,6 +25,7 @@ struct InstructionCode {
   bool cta = false;                 ///< CTA scope: lanes may be left waiting at a barrier
   bool is_join = false;             ///< some branch meets again here
   bool in_waiting_loop = false;     ///< ptx/waits.h
+  bool is_awaited = false;          ///< ptx/awaits.h
 };
 
 struct FunctionCode {

@@ -26,6 +26,11 @@ void Lane::wait_at_barrier(const BarrierWait& wait) {
   barrier_ = wait;
 }
 
+void Lane::note_phase(std::uint64_t address, bool odd) const {
+  const auto n = static_cast<std::size_t>(current_ - code().function->instructions.data());
+  if (code().instructions[n].is_awaited) warp_->wait_for_phase(index_, address, odd);
+}
+
 const FunctionCode& Lane::callee_of(const ptx::Call& call) const {
   bool direct = call.callee.kind == Kind::function;
   std::uint64_t handle = direct ? exec::function_handle(call.callee.index) : raw(call.callee);

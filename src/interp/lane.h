@@ -103,6 +103,8 @@ class Lane {
   void ret();
   void exit();
   void wait_at_barrier(const BarrierWait& wait);
+  /// The instruction found a phase of an mbarrier not over.
+  void note_phase(std::uint64_t address, bool odd) const;
   /// Argument k of a call to a built-in, zero-extended; and its result.
   std::uint64_t argument(const ptx::Call& call, unsigned k) const;
   void set_return(const ptx::Call& call, std::uint64_t bits);

@@ -40,6 +40,7 @@ void Warp::start() {
   sleep_ = 0;
   idle_turns_ = 0;
   staying_ = 0;
+  phase_waits_ = 0;
   for (unsigned k = 0; k < exec::kWarpSize; ++k) {
     lanes_[k].start(*this, k, *kernel);
     if ((alive_ >> k & 1) == 0) lanes_[k].state_ = Lane::State::exited;
@@ -110,6 +111,7 @@ bool Warp::step(std::uint32_t& group) {
     std::uint32_t before = leader.pc_;
     execute_lanes(group, info, instruction);
     if (sleep_ != 0) fall_asleep();
+    if (phase_waits_ != 0) wait_for_phases(group);
     if (!info.control) return true;
     split(group, info.join);
     if (group != 0 && lanes_[first(group)].pc_ <= before) back_edge();
@@ -291,6 +293,21 @@ void Warp::fall_asleep() {
     budget_ = 0;
     may_wait_ = true;
   }
+}
+
+/// Lanes of the group wait for phases of mbarriers; the warp does where none of its other lanes can go on.
+void Warp::wait_for_phases(std::uint32_t group) {
+  const std::uint32_t waiting = std::exchange(phase_waits_, 0);
+  may_wait_ = true;
+  budget_ = 0;
+  if (waiting != group || !queue_.empty() || check_released()) return;
+  arrive_pending();
+  if (check_released()) return;
+  std::uint32_t barriers = 0;
+  each_lane(lanes_in(Lane::State::at_barrier), [&](unsigned k) { barriers |= 1u << lanes_[k].barrier_.id; });
+  context_->cta->services->mbarrier_wait(context_, waiting, phase_addresses_.data(), odd_phases_, barriers);
+  budget_ = kTurnBackEdges;
+  idle_turns_ = 0;
 }
 
 std::uint32_t Warp::lanes_in(Lane::State state) const {

@@ -50,6 +50,12 @@ class Warp {
   void exit_lane(unsigned lane) { exiting_ |= 1u << lane; }
   /// barrier.cluster.wait: blocks if all living lanes must wait; else those that must look again later.
   void wait_for_cluster(std::uint32_t lanes);
+  /// The lane waits for a phase of an mbarrier and does nothing else.
+  void wait_for_phase(unsigned lane, std::uint64_t address, bool odd) {
+    phase_waits_ |= 1u << lane;
+    phase_addresses_[lane] = address;
+    odd_phases_ = odd ? odd_phases_ | 1u << lane : odd_phases_ & ~(1u << lane);
+  }
   /// A lane asks to wait: other groups go first; without any, the machine waits.
   void sleep(std::uint32_t nanoseconds) { sleep_ = std::max(sleep_, nanoseconds); }
 
@@ -71,6 +77,7 @@ class Warp {
   bool same_place(unsigned a, unsigned b) const;
   void back_edge();
   void fall_asleep();
+  void wait_for_phases(std::uint32_t group);
   void everyone_waits();
   void recheck_members();
   // Barriers of the CTA (interp/barriers.cpp).
@@ -92,8 +99,12 @@ class Warp {
   std::uint32_t staying_ = 0;  ///< lanes that execute the current instruction again in a later turn
   unsigned budget_ = 0;        ///< back-edges left in this turn
   std::uint32_t sleep_ = 0;    ///< nanoseconds that the group's lanes asked to wait, at most
-  unsigned idle_turns_ = 0;    ///< turns since something other than looping happened
-  bool may_wait_ = false;      ///< the turn was in a loop that may wait for others
+  std::uint32_t phase_waits_ =
+      0;  ///< lanes for which the current instruction waits for a phase of an mbarrier
+  std::uint32_t odd_phases_ = 0;  ///< of these: of odd parity
+  std::array<std::uint64_t, exec::kWarpSize> phase_addresses_{};
+  unsigned idle_turns_ = 0;  ///< turns since something other than looping happened
+  bool may_wait_ = false;    ///< the turn was in a loop that may wait for others
 };
 
 inline void WarpStep::wait_for_cluster() { warp_.wait_for_cluster(lanes_); }

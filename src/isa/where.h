@@ -28,4 +28,7 @@ std::string_view surface_reduction_legal(const Opcode& opcode);
 /// wgmma: integer and single-bit operands allow fewer values of N (PTX ISA "wgmma.mma_async").
 std::string_view wgmma_shape_legal(const Opcode& opcode);
 
+/// Operations on mbarriers name an order and its scope together or not at all (PTX ISA "mbarrier").
+std::string_view mbarrier_order_legal(const Opcode& opcode);
+
 }  // namespace raddle::isa

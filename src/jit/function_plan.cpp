@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "isa/op.h"
 #include "jit/holds.h"
 #include "ptx/loops.h"
 
@@ -151,6 +152,12 @@ void FunctionPlan::find_constants() {
   }
   for (ptx::RegisterId r = 0; r < definitions.size(); ++r)
     if (definitions[r] != 1) constants_[r] = nullptr;
+}
+
+bool FunctionPlan::awaits_phases() const {
+  return std::ranges::any_of(function.instructions, [](const ptx::Instruction& i) {
+    return i.op() == isa::Op::mbarrier_try_wait || i.op() == isa::Op::mbarrier_test_wait;
+  });
 }
 
 const ptx::Operand* FunctionPlan::constant(const ptx::Operand& o) const {

@@ -9,6 +9,7 @@
 
 #include "exec/executable.h"
 #include "jit/order.h"
+#include "ptx/awaits.h"
 #include "ptx/dominators.h"
 #include "ptx/layout.h"
 
@@ -113,6 +114,11 @@ class FunctionPlan {
   std::vector<Target> targets(BlockId b, const std::vector<BlockId>& set) const;
   /// pending(b) plus the given successors, sorted.
   std::vector<BlockId> with(BlockId b, std::initializer_list<BlockId> more) const;
+
+  /// Lanes for which the instruction at hand, of this function, gives false wait for a phase of an mbarrier and
+  /// do nothing else (ptx/awaits.h).
+  bool is_awaited(const ptx::Instruction& i) const { return ptx::is_awaited(function, cfg, i); }
+  bool awaits_phases() const;
 
   /// The operand that each turn of the innermost loop around b adds to the register, if nothing else changes
   /// the register there and the operand is the same each time. Null if not, or if no barrier is in the loop.

@@ -61,7 +61,26 @@ llvm::Value* Masks::from_storage(llvm::Value* stored) {
 
 llvm::Value* Masks::inside() { return ir_.CreateLoad(ir_.getInt32Ty(), inside_); }
 
-void Masks::set_inside(llvm::Value* bits) { ir_.CreateStore(bits, inside_); }
+/// Those that were held for lanes that have left may go on.
+void Masks::set_inside(llvm::Value* bits) {
+  ir_.CreateStore(bits, inside_);
+  if (held_) ir_.CreateStore(ir_.getInt32(0), held_);
+}
+
+void Masks::prepare_held() {
+  held_ = code_.entry_alloca(ir_.getInt32Ty(), "held");
+  code_.begin_as_zero(held_, ir_.getInt32Ty());
+}
+
+llvm::Value* Masks::held() {
+  return held_ ? static_cast<llvm::Value*>(ir_.CreateLoad(ir_.getInt32Ty(), held_)) : ir_.getInt32(0);
+}
+
+void Masks::set_held(llvm::Value* bits, bool held) {
+  if (!held_) return;
+  auto* before = this->held();
+  ir_.CreateStore(held ? ir_.CreateOr(before, bits) : ir_.CreateAnd(before, ir_.CreateNot(bits)), held_);
+}
 
 llvm::Value* Masks::elsewhere() { return ir_.CreateAnd(inside(), ir_.CreateNot(bits(active_))); }
 

@@ -29,6 +29,11 @@ class Masks {
   /// Lanes that have entered the function and not left it: here or waiting at some block.
   llvm::Value* inside();
   void set_inside(llvm::Value* bits);
+  // Of the lanes elsewhere, those that are known to go on only when others of the warp have come to them or
+  // left. Kept where somebody asks: in functions that wait for phases of mbarriers.
+  void prepare_held();
+  void set_held(llvm::Value* bits, bool held);
+  llvm::Value* held();       ///< i32
   llvm::Value* elsewhere();  ///< lanes that wait at other blocks
   /// i1: no lane waits at another block, so that this block's definitions hold for all lanes that have not
   /// left.
@@ -51,6 +56,7 @@ class Masks {
   const Cursor& cursor_;
   Mask active_;
   llvm::AllocaInst* inside_ = nullptr;                   // i32
+  llvm::AllocaInst* held_ = nullptr;                     // i32; null: nobody asks
   llvm::Value* nobody_elsewhere_ = nullptr;              // of this block, once asked for
   std::vector<std::vector<llvm::AllocaInst*>> waiting_;  // by block
 };

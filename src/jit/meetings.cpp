@@ -37,6 +37,7 @@ Meetings::Meetings(FunctionBuilder& code, Cursor& cursor, WarpValues& values, Ma
       flow_(flow) {}
 
 void Meetings::prepare() {
+  if (plan_.is_holding() && plan_.awaits_phases()) masks_.prepare_held();
   auto make = [&](llvm::Type* type, const char* name) {
     auto* slot = code_.entry_alloca(type, name);
     ir_.CreateStore(llvm::Constant::getNullValue(type), slot);
@@ -66,6 +67,7 @@ void Meetings::prepare() {
 
 void Meetings::hold() {
   cursor_.instruction = &f_.instructions[f_.blocks[cursor_.block].begin];
+  masks_.set_held(masks_.bits(masks_.active()), false);
   if (is_cluster_barrier(*cursor_.instruction)) return hold_for_cluster();
   auto found = meetings_.find(cursor_.block);
   if (found != meetings_.end())
@@ -77,7 +79,7 @@ void Meetings::hold() {
   auto* proceed = code_.new_block("together");
   ir_.CreateCondBr(ir_.CreateICmpNE(missing, ir_.getInt32(0)), hold, proceed);
   ir_.SetInsertPoint(hold);
-  stay();
+  be_held();
   ir_.SetInsertPoint(proceed);
 }
 
@@ -146,6 +148,12 @@ void Meetings::stay() {
   flow_.go(plan_.with(cursor_.block, {cursor_.block}));
 }
 
+/// The same where only other lanes of the warp let them go on.
+void Meetings::be_held() {
+  masks_.set_held(masks_.bits(masks_.active()), true);
+  stay();
+}
+
 // ---- of the warp ----
 
 /// The active lanes' member masks; the whole warp where there are none.
@@ -200,7 +208,7 @@ void Meetings::meet_in_warp(Meeting& m) {
   ir_.CreateCondBr(ir_.CreateICmpNE(going, zero), met, hold);
 
   ir_.SetInsertPoint(hold);
-  stay();
+  be_held();
 
   ir_.SetInsertPoint(met);
   release(m, complete, arrived);
@@ -295,6 +303,7 @@ void Meetings::release(const Meeting& m, llvm::Value* complete, const Arrived& a
   for (BlockId x : m.places) {
     Meeting& place = meetings_.at(x);
     auto* released = ir_.CreateAnd(arrived.at(x), complete);
+    masks_.set_held(released, false);
     auto* waiting = keep_brought(place, released, complete, brought);
     ir_.CreateStore(ir_.CreateOr(waiting, released), place.gathered);
   }
@@ -388,19 +397,40 @@ void Meetings::join_barrier(const Meeting& m, llvm::Value* barrier, llvm::Value*
 void Meetings::wait_if_all_do(const Meeting& m, llvm::Value* still) {
   auto* zero = ir_.getInt32(0);
   llvm::Value* waiting = still;
-  auto bit = [&](const Meeting& place, llvm::Value* lanes_there) {
-    auto* one = ir_.CreateShl(ir_.getInt32(1), ir_.CreateLoad(ir_.getInt32Ty(), place.barrier));
-    return ir_.CreateSelect(ir_.CreateICmpNE(lanes_there, zero), one, zero);
-  };
-  llvm::Value* barriers = bit(m, still);
+  llvm::Value* barriers = barrier_bit(m, still);
   for (BlockId x : m.places) {
     const Meeting& place = meetings_.at(x);
     auto* there = waiting_at_barrier(place);
-    barriers = ir_.CreateOr(barriers, bit(place, there));
+    barriers = ir_.CreateOr(barriers, barrier_bit(place, there));
     waiting = ir_.CreateOr(waiting, there);
   }
   code_.if_then(ir_.CreateICmpEQ(ir_.CreateAnd(masks_.inside(), ir_.CreateNot(waiting)), zero),
                 [&] { context_.call_service(exec::Service::barrier_wait, {barriers}); });
+}
+
+/// The barrier that lanes there have joined as a mask, 0 for no lanes.
+llvm::Value* Meetings::barrier_bit(const Meeting& m, llvm::Value* lanes) {
+  auto* zero = ir_.getInt32(0);
+  auto* one = ir_.CreateShl(ir_.getInt32(1), ir_.CreateLoad(ir_.getInt32Ty(), m.barrier));
+  return ir_.CreateSelect(ir_.CreateICmpNE(lanes, zero), one, zero);
+}
+
+// ---- phases of mbarriers ----
+
+void Meetings::wait_for_phases(llvm::Value* lanes, llvm::Value* addresses, llvm::Value* odd) {
+  auto* zero = ir_.getInt32(0);
+  llvm::Value *waiting = ir_.CreateOr(lanes, masks_.held()), *barriers = zero;
+  for (BlockId x : plan_.pending(cursor_.block)) {
+    const auto place = meetings_.find(x);
+    if (place == meetings_.end() || !is_cta_barrier(f_.instructions[f_.blocks[x].begin])) continue;
+    auto* there = waiting_at_barrier(place->second);
+    barriers = ir_.CreateOr(barriers, barrier_bit(place->second, there));
+    waiting = ir_.CreateOr(waiting, there);
+  }
+  context_.note_line();
+  code_.if_then(ir_.CreateICmpEQ(ir_.CreateAnd(masks_.inside(), ir_.CreateNot(waiting)), zero), [&] {
+    context_.call_service(exec::Service::mbarrier_wait, {lanes, addresses, odd, barriers});
+  });
 }
 
 // ---- barriers of the cluster ----

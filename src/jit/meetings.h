@@ -30,6 +30,9 @@ class Meetings {
   WarpValue collective(unsigned k);  ///< operand k as a collective sees it: from each participant's place
   /// Number of the barrier at which lanes from several paths have met and been counted; else null.
   llvm::Value* met_barrier();
+  /// The lanes here wait for phases of mbarriers, and the warp does if none of its other lanes can go on.
+  /// @param lanes, addresses, odd  as exec::Services::mbarrier_wait takes them
+  void wait_for_phases(llvm::Value* lanes, llvm::Value* addresses, llvm::Value* odd);
   /// The instruction at hand is barrier.cluster.wait, and its lanes have waited already.
   bool has_waited() const { return cursor_.instruction == waited_; }
 
@@ -49,6 +52,7 @@ class Meetings {
   bool is_met() const { return met_ != nullptr && met_instruction_ == cursor_.instruction; }
   void continue_with(const Meeting& m);
   void stay();
+  void be_held();
   // Of the warp.
   WarpValue member_masks();
   bool has_constant_members() const;
@@ -68,6 +72,7 @@ class Meetings {
   void join_barrier(const Meeting& m, llvm::Value* barrier, llvm::Value* fresh, llvm::Value* joined);
   void wait_if_all_do(const Meeting& m, llvm::Value* still);
   llvm::Value* waiting_at_barrier(const Meeting& m);
+  llvm::Value* barrier_bit(const Meeting& m, llvm::Value* lanes);
   // Of the cluster.
   void hold_for_cluster();
 

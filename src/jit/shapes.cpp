@@ -355,7 +355,6 @@ Shape FunctionPlan::result_shape(const ptx::Instruction& i) const {
   }
   if (opcode.is(Effects::reads) && !opcode.is(Effects::writes)) {                            // loads
     if (opcode.row->operands[1].kind != isa::OperandKind::address) return Shape::varying();  // of textures
-    const Shape& address = operand_shape(operands[1]);
     if (!is_ordinary_access(opcode) || opcode.get(ModKind::space) == Mod::local) return Shape::varying();
     if (opcode.get(ModKind::space) == Mod::param && !function.is_entry) return Shape::varying();
     // What a call returned to a kernel is each lane's own; only the kernel's parameters are shared.
@@ -365,7 +364,7 @@ Shape FunctionPlan::result_shape(const ptx::Instruction& i) const {
       if (variable.space == ptx::Space::param && !variable.is_parameter) return Shape::varying();
     }
     const bool scalar = isa::byte_size(opcode.type(opcode.type_count - 1)) <= 8;  // 16 bytes: lane by lane
-    return address.uniform() && scalar ? Shape::uniform_value() : Shape::varying();
+    return all_uniform && scalar ? Shape::uniform_value() : Shape::varying();
   }
   if (opcode.is(Effects::writes)) return Shape::varying();
   if (row.scope == isa::Scope::warp) {

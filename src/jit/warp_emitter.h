@@ -25,6 +25,7 @@ class LaneArray {
   llvm::Value* operator[](llvm::Value* lane) const { return values_.load_lane(array_, element_, lane); }
   void set(llvm::Value* lane, llvm::Value* value) const { values_.store_lane(array_, value, lane); }
   std::vector<llvm::Value*> parts() const { return values_.reload(array_, element_); }
+  llvm::Value* pointer() const { return array_; }
 
  private:
   WarpValues& values_;

@@ -1,7 +1,9 @@
 // The path from a raw fault to a message.
 #include <algorithm>
+#include <bit>
 
 #include "exec/cluster.h"
+#include "exec/mbarrier.h"
 #include "machine/address_space.h"
 
 namespace raddle::machine {
@@ -95,6 +97,39 @@ std::string describe_cluster_address(const exec::CtaContext& cta, std::uint64_t 
       return fmt::format("{}: the block has {:#x} bytes", place, cta.cluster->shared_bytes);
   }
 }
+/// What an mbarrier lacks, as its word says.
+std::string describe_mbarrier(const Block& block, const WordWait& wait) {
+  const auto object = exec::Mbarrier::unpack(wait.word->load(std::memory_order_relaxed));
+  const auto address =
+      exec::shared_address_of(*block.cta.cluster, reinterpret_cast<std::uint64_t>(wait.word));
+  return fmt::format(
+      "the phase of parity {} of the mbarrier at shared address {:#x}, which lacks {} of {} arrivals and {} "
+      "bytes",
+      wait.value != 0 ? 1 : 0, exec::offset_of(address.value_or(0)), object.pending, object.expected,
+      object.transactions);
+}
+
+/// Who waits for what, the first few of them.
+std::string describe_deadlock(const Block& block) {
+  constexpr std::uint32_t kMost = 8;
+  if (block.word_waits == 0)
+    return fmt::format("{} threads wait at barriers that no other thread can complete",
+                       block.cta.live_threads);
+  std::string text = "nobody can run:";
+  for (std::uint32_t i = 0; i < std::min(block.word_waits, kMost); ++i) {
+    const auto& [wait, warps] = block.word_waiters[i];
+    const auto warp = static_cast<std::uint32_t>(std::countr_zero(warps));
+    const int others = std::popcount(warps) - 1;
+    text += fmt::format(
+        "{} warp {}{} (line {}) waits for {}", i == 0 ? "" : ";", warp,
+        others != 0 ? fmt::format(" and {} more", others) : "", block.warps[warp]->context.line,
+        wait.of == WordWait::Of::mbarrier ? describe_mbarrier(block, wait) : "the barrier of the cluster");
+  }
+  for (std::uint32_t id = 0; id < exec::kMaxBarriers; ++id)
+    if (const int warps = std::popcount(block.waiters[id]); warps != 0)
+      text += fmt::format("; {} warps wait at barrier {}", warps, id);
+  return text;
+}
 }  // namespace
 
 exec::Fault AddressSpace::describe_fault(Block& block, RawFault raw) const {
@@ -128,8 +163,7 @@ exec::Fault AddressSpace::describe_fault(Block& block, RawFault raw) const {
              raw.kind == exec::FaultKind::illegal_instruction) {
     fault.detail = raw.note;
   } else if (raw.kind == exec::FaultKind::deadlock) {
-    fault.detail =
-        fmt::format("{} threads wait at barriers that no other thread can complete", block.cta.live_threads);
+    fault.detail = describe_deadlock(block);
   } else if (raw.kind == exec::FaultKind::unsupported && raw.address != 0) {
     fault.detail = fmt::format(
         "the operation names lanes {:#x}, which wait outside the function; only the interpreter lets them "

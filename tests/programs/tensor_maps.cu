@@ -71,11 +71,11 @@ __global__ void prefetch(const __grid_constant__ CUtensorMap map, CUtensorMap* o
 }
 
 /// One tile through maps of one tensor that lie in a parameter, in constant and in global memory, and in memory of
-/// which the kernel knows no more than a pointer. On a GPU a proxy fence belongs behind the stores to the tile; it is
-/// not executed yet.
+/// which the kernel knows no more than a pointer.
 __global__ void store(const __grid_constant__ CUtensorMap map, const CUtensorMap* pointer) {
   __shared__ alignas(128) int tile[4][8];
   tile[threadIdx.x / 8][threadIdx.x % 8] = 100 + threadIdx.x;
+  ptx::fence_proxy_async(ptx::space_shared);
   __syncthreads();
   if (threadIdx.x != 0) return;
   const CUtensorMap* const maps[] = {&map, &constant_map, &global_map, pointer};

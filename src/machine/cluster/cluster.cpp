@@ -16,6 +16,14 @@ void Cluster::launch(std::uint32_t ctas, std::uint64_t shared_bytes, std::uint32
   context.live.store((2u << (ctas - 1)) - 1, std::memory_order_relaxed);
   context.traffic.store(0, std::memory_order_relaxed);
   context.barrier.store(exec::cluster_barrier_start(ctas), std::memory_order_relaxed);
+  stuck_.store(0, std::memory_order_relaxed);
+}
+
+void Cluster::new_stuck_round() {
+  std::uint64_t seen = stuck_.load(std::memory_order_relaxed);
+  while (!stuck_.compare_exchange_weak(seen, ((seen >> 32) + 1) << 32, std::memory_order_acq_rel,
+                                       std::memory_order_relaxed)) {
+  }
 }
 
 bool Cluster::open(WindowPool& windows, std::uint64_t space) {

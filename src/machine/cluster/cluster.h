@@ -27,11 +27,40 @@ struct Cluster {
   void close(WindowPool& windows);
   const SharedWindow* window() const { return window_.get(); }
 
+  // Deadlock: no warp of a CTA can run, and only CTAs of the cluster change what they wait for. A CTA by itself
+  // sees one moment of its own; all of them are stuck if each has looked at its waits once after every one had
+  // said so, and none has run meanwhile.
+  /// A CTA that cannot run asks. @param looks  whether it still cannot
+  /// @returns whether nobody in the cluster ever will
+  template <class Looks>
+  bool is_stuck(std::uint32_t rank, Looks looks);
+  /// A CTA that was stuck runs again.
+  void runs_again() {
+    if ((stuck_.load(std::memory_order_relaxed) & kStuckRanks) != 0) new_stuck_round();
+  }
+
  private:
+  // stuck_: a number that changes whenever a CTA runs again << 32 | ranks that have looked << 16 | ranks that
+  // cannot run.
+  static constexpr std::uint64_t kStuckRanks = 0xffff;
+  void new_stuck_round();
+
+  std::atomic<std::uint64_t> stuck_{0};
   std::mutex mutex_;  // of open: CTAs of one cluster start on several workers
   std::unique_ptr<SharedWindow> window_;
   std::atomic<bool> open_{false};
 };
+
+template <class Looks>
+bool Cluster::is_stuck(std::uint32_t rank, Looks looks) {
+  std::uint64_t seen = stuck_.load(std::memory_order_acquire);
+  const std::uint64_t live = context.live.load(std::memory_order_acquire);
+  const bool all_stuck = (live & ~seen & kStuckRanks) == 0;
+  if (!looks()) return false;
+  const std::uint64_t own = std::uint64_t{1} << rank, wanted = seen | own | (all_stuck ? own << 16 : 0);
+  if (!stuck_.compare_exchange_strong(seen, wanted, std::memory_order_acq_rel)) return false;
+  return (live & ~(wanted >> 16) & kStuckRanks) == 0;
+}
 
 /// Clusters that are not resident, kept for reuse: a launch allocates nothing once it is warm (K-10).
 class ClusterPool {

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "exec/cluster.h"
+#include "exec/mbarrier.h"
 #include "machine/address_space.h"
 #include "machine/services/print.h"
 #include "machine/sm/worker.h"
@@ -110,8 +111,65 @@ void cluster_wait(WarpContext* context, std::uint32_t lanes) {
     const std::uint64_t seen =
         barrier.load(std::memory_order_acquire);  // before the look, which may find more
     if (exec::wait_for_cluster(*context, lanes) == 0) break;
-    worker.wait_for_word(warp, {&barrier, exec::kClusterPhaseBits, seen & exec::kClusterPhaseBits});
+    worker.wait_for_word(warp, {.word = &barrier,
+                                .mask = exec::kClusterPhaseBits,
+                                .value = seen & exec::kClusterPhaseBits,
+                                .of = WordWait::Of::cluster_barrier});
   }
+  worker.pause_after_many_phases(warp);
+}
+
+/// The object of an operation on an mbarrier by a lane, which then is in Touching.
+std::atomic<std::uint64_t>& mbarrier_of(WarpContext* warp, std::uint64_t address, std::uint32_t lane) {
+  if (exec::shared_address_of(*warp->cta->cluster, address))
+    return *reinterpret_cast<std::atomic<std::uint64_t>*>(address);
+  RawFault raw = raw_fault(warp, FaultKind::illegal_address, address, lane);
+  raw.note = "an mbarrier lies in shared memory: ";
+  worker_of(warp).fault(block_of(warp), raw);
+}
+
+[[noreturn]] void mbarrier_fault(WarpContext* warp, exec::MbarrierProblem problem, std::uint32_t lane) {
+  RawFault raw = raw_fault(warp, FaultKind::illegal_barrier, 0, lane);
+  raw.note = exec::describe(problem);
+  worker_of(warp).fault(block_of(warp), raw);
+}
+
+std::uint64_t mbarrier_change(WarpContext* warp, std::uint32_t lane, std::uint64_t address,
+                              std::uint32_t operation, std::uint32_t count, std::uint32_t bytes) {
+  const Touching touching(warp, lane);
+  const auto result = exec::change_mbarrier(mbarrier_of(warp, address, lane),
+                                            static_cast<exec::MbarrierOperation>(operation), count, bytes);
+  if (result.problem != exec::MbarrierProblem::none) mbarrier_fault(warp, result.problem, lane);
+  return result.before;
+}
+
+std::uint32_t mbarrier_is_over(WarpContext* warp, std::uint32_t lane, std::uint64_t address,
+                               std::uint32_t odd) {
+  const Touching touching(warp, lane);
+  const std::uint64_t word = mbarrier_of(warp, address, lane).load(std::memory_order_acquire);
+  if (!exec::Mbarrier::is_initialised(word))
+    mbarrier_fault(warp, exec::MbarrierProblem::not_initialised, lane);
+  return exec::is_over(word, odd != 0);
+}
+
+void mbarrier_wait(WarpContext* context, std::uint32_t lanes, const std::uint64_t* addresses,
+                   std::uint32_t odd, std::uint32_t barriers) {
+  const auto first = static_cast<std::uint32_t>(std::countr_zero(lanes));
+  bool same = context->machine != nullptr;
+  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<std::uint32_t>(std::countr_zero(rest));
+    same = same && addresses[lane] == addresses[first] && (odd >> lane & 1) == (odd >> first & 1);
+  }
+  // Who waits for several objects, or has no fiber of its own, looks at them in turn.
+  if (!same) return worker_of(context).yield(block_of(context), context);
+  Warp& warp = *static_cast<Warp*>(context->machine);
+  Worker& worker = *warp.block->worker;
+  worker.wait_for_word(warp,
+                       {.word = &mbarrier_of(context, addresses[first], first),
+                        .mask = exec::kMbarrierPhaseBit,
+                        .value = (odd >> first & 1) != 0 ? exec::kMbarrierPhaseBit : 0,
+                        .of = WordWait::Of::mbarrier},
+                       barriers);
   worker.pause_after_many_phases(warp);
 }
 

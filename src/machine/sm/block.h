@@ -22,8 +22,14 @@ struct Block;
 /// What a warp can wait for besides the barriers of its block: a word of memory that another warp, another
 /// worker or the host changes. Nobody notifies the block; it looks.
 struct WordWait {
+  enum class Of : std::uint8_t {
+    others,           ///< somebody outside of the block's cluster may change it
+    cluster_barrier,  ///< ClusterContext::barrier
+    mbarrier,         ///< in the cluster's shared memory
+  };
   const std::atomic<std::uint64_t>* word = nullptr;
   std::uint64_t mask = 0, value = 0;
+  Of of = Of::others;
 
   bool is_over() const { return (word->load(std::memory_order_acquire) & mask) != value; }
   bool operator==(const WordWait&) const = default;
@@ -92,6 +98,11 @@ struct Block {
 
   Strand& strand(std::uint32_t i) {
     return kind == exec::BlockKind::fibers ? static_cast<Strand&>(*warps[i]) : *runners[i];
+  }
+  /// The warp waits for no word any more.
+  void forget_word_wait(std::uint32_t warp) {
+    for (std::uint32_t i = 0; i < word_waits; ++i)
+      if ((word_waiters[i].warps &= ~(1u << warp)) == 0) word_waiters[i--] = word_waiters[--word_waits];
   }
   base::Fiber& current_fiber() { return strand(current).fiber; }
 };

@@ -8,6 +8,7 @@
 #include "exec/barrier.h"
 #include "exec/cluster.h"
 #include "machine/address_space.h"
+#include "machine/cluster/cluster.h"
 #include "machine/sm/worker.h"
 
 namespace raddle::machine {
@@ -74,12 +75,12 @@ bool Worker::arrive(Warp& warp, std::uint32_t id, const exec::Arrival& arrival) 
 }
 
 void Worker::wait_at_barriers(Warp& warp, std::uint32_t barriers) {
-  Block& block = *warp.block;
+  std::array<std::uint32_t, exec::kMaxBarriers>& waiters = warp.block->waiters;
   for (std::uint32_t rest = barriers; rest != 0; rest &= rest - 1)
-    block.waiters[static_cast<std::uint32_t>(std::countr_zero(rest))] |= 1u << warp.index;
+    waiters[static_cast<std::uint32_t>(std::countr_zero(rest))] |= 1u << warp.index;
   wait_until_runnable(warp);
   for (std::uint32_t rest = barriers; rest != 0; rest &= rest - 1)  // those whose phase goes on
-    block.waiters[static_cast<std::uint32_t>(std::countr_zero(rest))] &= ~(1u << warp.index);
+    waiters[static_cast<std::uint32_t>(std::countr_zero(rest))] &= ~(1u << warp.index);
 }
 
 void Worker::wait_at_barrier(Warp& warp, std::uint32_t id) {
@@ -88,14 +89,15 @@ void Worker::wait_at_barrier(Warp& warp, std::uint32_t id) {
   wait_until_runnable(warp);
 }
 
-void Worker::wait_for_word(Warp& warp, const WordWait& wait) {
+void Worker::wait_for_word(Warp& warp, const WordWait& wait, std::uint32_t barriers) {
   Block& block = *warp.block;
   Block::WordWaiters* const end = block.word_waiters.data() + block.word_waits;
   Block::WordWaiters* const same = std::find_if(
       block.word_waiters.data(), end, [&](const Block::WordWaiters& each) { return each.wait == wait; });
   if (same == end) *end = {wait, 0}, ++block.word_waits;
   same->warps |= 1u << warp.index;
-  wait_until_runnable(warp);
+  wait_at_barriers(warp, barriers);
+  if (barriers != 0) block.forget_word_wait(warp.index);  // a barrier may have ended the wait
 }
 
 /// Lets the warps go on whose words have changed.
@@ -106,6 +108,7 @@ void Worker::look_at_words(Block& block) {
       ++i;
       continue;
     }
+    if (block.cluster != nullptr) block.cluster->runs_again();
     block.runnable |= each.warps;
     block.yielded = 0;
     ++progress_;
@@ -207,6 +210,18 @@ void Worker::finish_warp(Warp& warp) {
   block.yielded = 0;
 }
 
+/// No warp of the block can run: whether none ever will, for only its cluster changes the words that they wait
+/// for, and nobody in there can run either.
+bool Worker::is_deadlock(Block& block) {
+  for (std::uint32_t i = 0; i < block.word_waits; ++i)
+    if (block.word_waiters[i].wait.of == WordWait::Of::others) return false;
+  if (block.cluster == nullptr) return true;
+  return block.cluster->is_stuck(block.cta.cluster_rank, [&] {
+    look_at_words(block);
+    return block.runnable == 0;
+  });
+}
+
 /// Every warp left waits. Nobody else can end waits at the block's barriers: either one only lacks threads
 /// that have exited (K-6), or this is a deadlock, unless some of the warps wait for words.
 void Worker::unstick(Block& block) {
@@ -217,8 +232,9 @@ void Worker::unstick(Block& block) {
       after_phase(block, id);
   }
   while (block.runnable == 0 && block.word_waits != 0) {
-    leave_to_scheduler(block, block.current_fiber(), Block::Status::waiting);
     look_at_words(block);
+    if (block.runnable != 0 || is_deadlock(block)) break;
+    leave_to_scheduler(block, block.current_fiber(), Block::Status::waiting);
   }
   if (block.runnable != 0) return;
   const auto waiting = static_cast<std::uint32_t>(std::countr_zero(block.unfinished));

@@ -71,7 +71,8 @@ class Worker {
   /// Waits until one of several barriers completes a phase; the warp's lanes have been counted already.
   void wait_at_barriers(Warp& warp, std::uint32_t barriers);
   /// Waits until the word has changed; a value that it has only for a moment may be missed.
-  void wait_for_word(Warp& warp, const WordWait& wait);
+  /// @param barriers  mask: a phase of one of these, where the warp's lanes have been counted, ends the wait too
+  void wait_for_word(Warp& warp, const WordWait& wait, std::uint32_t barriers = 0);
   /// Lets the block's other warps run, those behind `warp` included, or other blocks.
   void yield(Block& block, exec::WarpContext* warp);
   /// After a barrier: a block that does nothing but pass barriers lets the others run now and then, since its
@@ -156,6 +157,7 @@ class Worker {
   void leave_to_scheduler(Block& block, base::Fiber& from, Block::Status status);
   void after_phase(Block& block, std::uint32_t id);
   void look_at_words(Block& block);
+  bool is_deadlock(Block& block);
   void unstick(Block& block);
   void finish_warp(Warp& warp);
 

@@ -15,6 +15,7 @@
 #include "base/assert.h"
 #include "exec/barrier.h"
 #include "exec/cluster.h"
+#include "exec/mbarrier.h"
 #include "isa/harness/textures.h"
 #include "machine/services/print.h"
 #include "machine/tma/tma_unit.h"
@@ -210,6 +211,24 @@ struct Calls {
   static void cluster_wait(WarpContext* w, std::uint32_t lanes) {
     check_joined(w, lanes & ~w->cluster_joined);
     while (exec::wait_for_cluster(*w, lanes) != 0) of(w).switch_out();
+  }
+  static std::uint64_t mbarrier_change(WarpContext* w, std::uint32_t lane, std::uint64_t address,
+                                       std::uint32_t operation, std::uint32_t count, std::uint32_t bytes) {
+    const auto result = exec::change_mbarrier(*reinterpret_cast<std::atomic<std::uint64_t>*>(address),
+                                              static_cast<exec::MbarrierOperation>(operation), count, bytes);
+    if (result.problem != exec::MbarrierProblem::none) fault(w, FaultKind::illegal_barrier, 0, lane, w->line);
+    of(w).progress_ = true;
+    return result.before;
+  }
+  static std::uint32_t mbarrier_is_over(WarpContext* w, std::uint32_t lane, std::uint64_t address,
+                                        std::uint32_t odd) {
+    const std::uint64_t word = *reinterpret_cast<std::atomic<std::uint64_t>*>(address);
+    if (!exec::Mbarrier::is_initialised(word)) fault(w, FaultKind::illegal_barrier, 0, lane, w->line);
+    return exec::is_over(word, odd != 0);
+  }
+  static void mbarrier_wait(WarpContext* w, std::uint32_t, const std::uint64_t*, std::uint32_t,
+                            std::uint32_t) {
+    of(w).switch_out();  // the caller looks again
   }
   static std::int32_t vprintf(WarpContext* w, std::uint32_t, std::uint64_t format, std::uint64_t arguments) {
     machine::FormattedText text;

@@ -45,6 +45,9 @@ const Exception kExceptions[] = {
     {"getctarank s32|s64", false, kSignless},
     {"mapa s32|s64", false, kSignless},
     {"setmaxnreg s32", false, kSignless},
+    {"mbarrier arrive|arrive_drop shared::cluster", true,
+     "ptxas was asked with a register for the result, which has to be a sink"},
+    {"mbarrier noComplete", true, "ptxas was asked without the count of arrivals, which has to be there"},
 };
 
 std::vector<std::string> split(std::string_view text, char separator) {
