@@ -30,7 +30,7 @@ class Meetings {
   WarpValue collective(unsigned k);  ///< operand k as a collective sees it: from each participant's place
   /// Number of the barrier at which lanes from several paths have met and been counted; else null.
   llvm::Value* met_barrier();
-  /// The instruction at hand is barrier.cluster.wait, and its lanes have waited already.
+  /// The instruction at hand is one at which lanes wait alone, and they have waited already.
   bool has_waited() const { return cursor_.instruction == waited_; }
 
  private:
@@ -68,8 +68,8 @@ class Meetings {
   void join_barrier(const Meeting& m, llvm::Value* barrier, llvm::Value* fresh, llvm::Value* joined);
   void wait_if_all_do(const Meeting& m, llvm::Value* still);
   llvm::Value* waiting_at_barrier(const Meeting& m);
-  // Of the cluster.
-  void hold_for_cluster();
+  // Of the cluster, and for grids.
+  void hold_alone();
 
   FunctionBuilder& code_;
   Builder& ir_;
@@ -85,7 +85,7 @@ class Meetings {
   std::map<BlockId, Meeting> meetings_;
   const Meeting* met_ = nullptr;  // of this block's first instruction, while it is emitted
   const ptx::Instruction* met_instruction_ = nullptr;
-  const ptx::Instruction* waited_ = nullptr;  // the last for whose lanes hold_for_cluster() has waited
+  const ptx::Instruction* waited_ = nullptr;  // the last for whose lanes hold_alone() has waited
 };
 
 }  // namespace raddle::jit

@@ -45,6 +45,11 @@ const Exception kExceptions[] = {
     {"getctarank s32|s64", false, kSignless},
     {"mapa s32|s64", false, kSignless},
     {"setmaxnreg s32", false, kSignless},
+    {"fence mbarrier_init sync_restrict::shared::cta|sync_restrict::shared::cluster", false, kNoMeaning},
+    {"fence proxy alias|async|tensormap::generic sync_restrict::shared::cta|sync_restrict::shared::cluster",
+     false, kNoMeaning},
+    {"fence async::generic|tensormap::generic global|shared::cta|shared::cluster", false, kNoMeaning},
+    {"multimem red|st acc::f32", false, kNoMeaning},
 };
 
 std::vector<std::string> split(std::string_view text, char separator) {
