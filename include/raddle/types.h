@@ -117,8 +117,9 @@ struct LaunchConfig {
   /// All blocks are resident at once, so that they may wait for one another (cooperative groups' grid.sync).
   bool cooperative = false;
   std::optional<int> priority;  ///< instead of the stream's; lower numbers run first
-  /// Programmatic dependent launch: may begin when all blocks of the launch before it in the stream have ended
-  /// or called for that (griddepcontrol.launch_dependents). Its griddepcontrol.wait waits for that launch's end.
+  /// Programmatic dependent launch: may begin when all blocks of the launch before it in the stream have
+  /// ended or called for that (griddepcontrol.launch_dependents). Its griddepcontrol.wait waits for that
+  /// launch's end.
   bool begins_early = false;
   bool triggers_at_start = false;  ///< each block calls for dependent launches as it begins
 

@@ -1,6 +1,7 @@
-// Barriers of the CTA and of the cluster, and waits for grids, as a warp sees them. While all living lanes of the warp wait at one
-// barrier the machine's blocking call does everything; lanes that wait apart (other barriers, or other lanes
-// still running) are counted with barrier_join and released when the barrier's generation has changed.
+// Barriers of the CTA and of the cluster, and waits for grids, as a warp sees them. While all living lanes of
+// the warp wait at one barrier the machine's blocking call does everything; lanes that wait apart (other
+// barriers, or other lanes still running) are counted with barrier_join and released when the barrier's
+// generation has changed.
 #include <bit>
 
 #include "base/assert.h"

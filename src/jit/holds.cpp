@@ -96,8 +96,8 @@ bool needs_holds(const FunctionPlan& plan) {
     if (plan.pending(b).empty()) continue;
     for (std::uint32_t n = f.blocks[b].begin; n < f.blocks[b].end; ++n) {
       const isa::Opcode& opcode = *f.instructions[n].opcode;
-      // Barriers of the block and the cluster too, and waits for grids: lanes on their way out must have left before the rest of
-      // the warp arrives (K-6).
+      // Barriers of the block and the cluster too, and waits for grids: lanes on their way out must have left
+      // before the rest of the warp arrives (K-6).
       bool block_barrier = holds_lanes(opcode) && opcode.row->text->scope != isa::Scope::warp;
       if (block_barrier || opcode.op == isa::Op::bar_warp_sync) return true;
     }

@@ -232,7 +232,7 @@ struct KernelNeeds {
   bool uses_textures = false;
   bool lets_dependents_begin = false;  ///< griddepcontrol.launch_dependents
   bool calls_device_runtime = false;   ///< may launch grids itself
-  std::uint32_t barriers = 0;  ///< number of named barriers, 16 if dynamic
+  std::uint32_t barriers = 0;          ///< number of named barriers, 16 if dynamic
   std::vector<Unsupported> unsupported;
   std::vector<FunctionId> callees;  ///< transitive, direct (indirect: every function whose address is taken)
   std::vector<std::string> unresolved;  ///< declarations without body, device services excepted

@@ -36,9 +36,9 @@ struct Stream::Impl {
   ~Impl();
 
   struct How {
-    machine::Task* also = nullptr;       ///< another one that the task comes after
-    std::optional<int> priority = {};    ///< instead of the stream's
-    bool begins_early = false;           ///< before the end of the one before it, when that has triggered
+    machine::Task* also = nullptr;     ///< another one that the task comes after
+    std::optional<int> priority = {};  ///< instead of the stream's
+    bool begins_early = false;         ///< before the end of the one before it, when that has triggered
   };
   /// Appends a task: it runs after all earlier ones of this stream.
   void submit(machine::Task& task) { submit(task, {}); }

@@ -7,21 +7,21 @@
 
 namespace {
 
-using Values = std::vector<unsigned>;
+using Words = std::vector<unsigned>;
 using raddle::Buffer;
 using raddle::LaunchConfig;
 
-constexpr const char* kFile = "dependent_launches.ptx";
+constexpr const char* kDependentFile = "dependent_launches.ptx";
 
 /// An engine, and how the machine runs its code.
-struct Way {
+struct LaunchWay {
   EngineChoice engine;
   unsigned workers;
   bool deterministic = false;
 };
 
-std::vector<Way> ways() {
-  std::vector<Way> all;
+std::vector<LaunchWay> launch_ways() {
+  std::vector<LaunchWay> all;
   for (const EngineChoice& engine : kEngines)
     if (*engine.simd == '\0' && *engine.tier == '\0') {
       all.push_back({engine, 1});
@@ -31,21 +31,21 @@ std::vector<Way> ways() {
   return all;
 }
 
-std::string way_name(const testing::TestParamInfo<Way>& info) {
-  const Way& way = info.param;
+std::string launch_way_name(const testing::TestParamInfo<LaunchWay>& info) {
+  const LaunchWay& way = info.param;
   return std::string(way.engine.engine) + (way.deterministic  ? "_deterministic"
                                            : way.workers == 1 ? "_one_worker"
                                                               : "_two_workers");
 }
 
 /// What a primary writes.
-Values written(unsigned threads) {
-  Values values(threads);
+Words written(unsigned threads) {
+  Words values(threads);
   std::iota(values.begin(), values.end(), 1u);
   return values;
 }
 
-class DependentLaunches : public KernelTestBase, public testing::WithParamInterface<Way> {
+class DependentLaunches : public KernelTestBase, public testing::WithParamInterface<LaunchWay> {
  protected:
   DependentLaunches() : KernelTestBase(GetParam().engine) {
     options_.workers = GetParam().workers;
@@ -60,7 +60,7 @@ class DependentLaunches : public KernelTestBase, public testing::WithParamInterf
 
   template <class... Arguments>
   void launch(const char* name, const LaunchConfig& config, const Arguments&... arguments) {
-    auto launched = kernel(kFile, name).launch(config, arguments...);
+    auto launched = kernel(kDependentFile, name).launch(config, arguments...);
     if (!launched.ok()) ADD_FAILURE() << launched.error().to_string();
   }
 
@@ -76,7 +76,7 @@ class DependentLaunches : public KernelTestBase, public testing::WithParamInterf
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Ways, DependentLaunches, testing::ValuesIn(ways()), way_name);
+INSTANTIATE_TEST_SUITE_P(Ways, DependentLaunches, testing::ValuesIn(launch_ways()), launch_way_name);
 
 // Each dependent, whatever the kind of its blocks, sets what the primary waits for, and then waits for what
 // the primary writes after that. Several rounds: tasks are used again.
@@ -84,7 +84,7 @@ TEST_P(DependentLaunches, BeginEarlyAndWaitForTheEnd) {
   for (const char* name : {"dependent", "dependent_in_regions", "last_warp_first"}) {
     SCOPED_TRACE(name);
     for (const unsigned blocks : {1u, 5u}) {
-      auto flag = buffer(Values(1)), data = buffer(Values(blocks * 64)), out = buffer(Values(blocks * 64));
+      auto flag = buffer(Words(1)), data = buffer(Words(blocks * 64)), out = buffer(Words(blocks * 64));
       raddle::Stream s = stream();
       launch("primary", of(s, blocks), flag, data, blocks);
       launch(name, of(s, blocks, 64, true), flag, data, out);
@@ -96,12 +96,12 @@ TEST_P(DependentLaunches, BeginEarlyAndWaitForTheEnd) {
 
 // Lanes of one warp: some wait for the primary, the others are what it waits for.
 TEST_P(DependentLaunches, LanesWaitByThemselves) {
-  auto flag = buffer(Values(1)), data = buffer(Values(64)), out = buffer(Values(64));
+  auto flag = buffer(Words(1)), data = buffer(Words(64)), out = buffer(Words(64));
   raddle::Stream s = stream();
   launch("primary", of(s, 1), flag, data, 1u);
   launch("half_a_warp_first", of(s, 1, 64, true), flag, data, out);
   synchronize(s);
-  Values expected = written(64);
+  Words expected = written(64);
   for (std::size_t i = 1; i < expected.size(); i += 2) expected[i] = 0;
   EXPECT_EQ(contents(out), expected);
 }
@@ -109,7 +109,7 @@ TEST_P(DependentLaunches, LanesWaitByThemselves) {
 // Blocks that end without a call count as if they had made one; more blocks than the machine holds at once.
 TEST_P(DependentLaunches, BlocksThatEndHaveTriggered) {
   constexpr unsigned kBlocks = 300;
-  auto flag = buffer(Values(1)), data = buffer(Values(kBlocks * 64)), out = buffer(Values(kBlocks * 64));
+  auto flag = buffer(Words(1)), data = buffer(Words(kBlocks * 64)), out = buffer(Words(kBlocks * 64));
   raddle::Stream s = stream();
   launch("primary", of(s, kBlocks), flag, data, 3u);
   launch("dependent", of(s, kBlocks, 64, true), flag, data, out);
@@ -120,10 +120,10 @@ TEST_P(DependentLaunches, BlocksThatEndHaveTriggered) {
 // The last of three lets the first one end; the one between them has ended by itself long before. What comes
 // next, without asking for an early begin, comes after all of them.
 TEST_P(DependentLaunches, Chains) {
-  auto flag = buffer(Values(1)), data = buffer(Values(64)), out = buffer(Values(64)), after = buffer(Values(64));
+  auto flag = buffer(Words(1)), data = buffer(Words(64)), out = buffer(Words(64)), after = buffer(Words(64));
   raddle::Stream s = stream();
   for (int round = 0; round < 3; ++round) {
-    ASSERT_TRUE(flag.write(Values(1)).ok() && data.write(Values(64)).ok());
+    ASSERT_TRUE(flag.write(Words(1)).ok() && data.write(Words(64)).ok());
     launch("primary", of(s, 1), flag, data, 1u);
     launch("pass_on", of(s, 2, 32, true));
     launch("dependent", of(s, 1, 64, true), flag, data, out);
@@ -136,7 +136,7 @@ TEST_P(DependentLaunches, Chains) {
 
 // A dependent that ends without waiting does not count as the end of what came before it.
 TEST_P(DependentLaunches, EndsComeInOrder) {
-  auto flag = buffer(Values(1)), data = buffer(Values(64)), out = buffer(Values(64)), read = buffer(Values(64));
+  auto flag = buffer(Words(1)), data = buffer(Words(64)), out = buffer(Words(64)), read = buffer(Words(64));
   raddle::Stream s = stream(), other = stream();
   launch("primary", of(s, 1), flag, data, 1u);
   launch("tell", of(s, 1, 1, true), flag);
@@ -152,14 +152,14 @@ TEST_P(DependentLaunches, EndsComeInOrder) {
 // Without the attribute nothing begins early, whatever the primary calls for; with it, what is no launch does
 // not either, nor does a launch behind that.
 TEST_P(DependentLaunches, OnlyWhereItIsAskedFor) {
-  auto flag = buffer(Values(1)), data = buffer(Values(64)), out = buffer(Values(64)), read = buffer(Values(64));
+  auto flag = buffer(Words(1)), data = buffer(Words(64)), out = buffer(Words(64)), read = buffer(Words(64));
   raddle::Stream s = stream(), other = stream();
   launch("primary", of(s, 1), flag, data, 1u);
   launch("copy", of(s, 1), data, out);
   launch("tell", of(other, 1, 1), flag);
   synchronize(s);
   EXPECT_EQ(contents(out), written(64));
-  ASSERT_TRUE(flag.write(Values(1)).ok() && data.write(Values(64)).ok());
+  ASSERT_TRUE(flag.write(Words(1)).ok() && data.write(Words(64)).ok());
   launch("primary", of(s, 1), flag, data, 1u);
   ASSERT_TRUE(s.copy(out.address(), data.address(), 64 * sizeof(unsigned)).ok());
   launch("copy", of(s, 1, 64, true), out, read);
@@ -170,7 +170,7 @@ TEST_P(DependentLaunches, OnlyWhereItIsAskedFor) {
 
 // A primary that never calls for its dependents ends first.
 TEST_P(DependentLaunches, WithoutACallTheyBeginAtTheEnd) {
-  auto flag = buffer(Values(1)), data = buffer(Values(64)), out = buffer(Values(64));
+  auto flag = buffer(Words(1)), data = buffer(Words(64)), out = buffer(Words(64));
   raddle::Stream s = stream(), other = stream();
   launch("unaware", of(s, 1), flag, data);
   launch("copy", of(s, 1, 64, true), data, out);
@@ -181,7 +181,7 @@ TEST_P(DependentLaunches, WithoutACallTheyBeginAtTheEnd) {
 
 // The launch may ask for the call at the begin of each block.
 TEST_P(DependentLaunches, TriggersAtTheStartOfBlocks) {
-  auto flag = buffer(Values(1)), data = buffer(Values(128)), out = buffer(Values(128));
+  auto flag = buffer(Words(1)), data = buffer(Words(128)), out = buffer(Words(128));
   raddle::Stream s = stream();
   LaunchConfig config = of(s, 2);
   config.triggers_at_start = true;
@@ -194,7 +194,7 @@ TEST_P(DependentLaunches, TriggersAtTheStartOfBlocks) {
 // An event at the trigger: grids of another stream that waits for it begin early, and wait for the end; other
 // work comes after the end.
 TEST_P(DependentLaunches, EventsAtTheTrigger) {
-  auto flag = buffer(Values(1)), data = buffer(Values(64)), out = buffer(Values(64)), read = buffer(Values(64));
+  auto flag = buffer(Words(1)), data = buffer(Words(64)), out = buffer(Words(64)), read = buffer(Words(64));
   raddle::Stream s = stream(), other = stream(), third = stream();
   const raddle::Event unrelated = stream().record();
   launch("primary", of(s, 1), flag, data, 1u);
@@ -219,9 +219,9 @@ TEST_P(DependentLaunches, InSeveralStreams) {
   std::vector<Buffer<unsigned>> flags, data, out;
   for (unsigned i = 0; i < kStreams; ++i) {
     streams.push_back(stream());
-    flags.push_back(buffer(Values(1)));
-    data.push_back(buffer(Values(kBlocks * 64)));
-    out.push_back(buffer(Values(kBlocks * 64)));
+    flags.push_back(buffer(Words(1)));
+    data.push_back(buffer(Words(kBlocks * 64)));
+    out.push_back(buffer(Words(kBlocks * 64)));
   }
   for (unsigned i = 0; i < kStreams; ++i) launch("primary", of(streams[i], kBlocks), flags[i], data[i], 1u);
   for (unsigned i = 0; i < kStreams; ++i)
@@ -236,7 +236,7 @@ TEST_P(DependentLaunches, InSeveralStreams) {
 TEST_P(DependentLaunches, AFaultEndsThemToo) {
   options_.time_limit = {};
   {
-    auto flag = buffer(Values(1)), never = buffer(Values(1));
+    auto flag = buffer(Words(1)), never = buffer(Words(1));
     raddle::Stream s = stream();
     launch("fail", of(s, 1), flag);
     launch("wait_forever", of(s, 1, 32, true), flag, never);

@@ -1,4 +1,5 @@
-// Legality of memory accesses (PTX ISA "ld", "st", "ldu", "multimem", "atom", "red") and conversions beyond the grammar.
+// Legality of memory accesses (PTX ISA "ld", "st", "ldu", "multimem", "atom", "red") and conversions beyond
+// the grammar.
 #include "isa/where.h"
 
 namespace raddle::isa {

@@ -1,5 +1,5 @@
-// JIT: barriers of the CTA and of its cluster, memory fences, and what orders grids. A kernel of kind `regions` suspends at
-// `bar.sync 0`; elsewhere the machine's services block the warp's fiber.
+// JIT: barriers of the CTA and of its cluster, memory fences, and what orders grids. A kernel of kind
+// `regions` suspends at `bar.sync 0`; elsewhere the machine's services block the warp's fiber.
 #include "isa/op.h"
 #include "jit/warp_emitter.h"
 

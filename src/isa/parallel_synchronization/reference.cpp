@@ -1,5 +1,5 @@
-// Reference semantics of barriers, fences, waits for grids and warp collectives. interp/warp.cpp decides which
-// lanes wait for which: a `.sync` function runs when all of its living members have come. Atomics:
+// Reference semantics of barriers, fences, waits for grids and warp collectives. interp/warp.cpp decides
+// which lanes wait for which: a `.sync` function runs when all of its living members have come. Atomics:
 // reference_atomic.cpp.
 #include "interp/reference.h"
 

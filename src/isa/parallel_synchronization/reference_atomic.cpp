@@ -1,5 +1,5 @@
-// Reference semantics of atom, red and multimem.red: every operation is a compare-and-swap loop on host memory around a
-// plain function of the old value.
+// Reference semantics of atom, red and multimem.red: every operation is a compare-and-swap loop on host
+// memory around a plain function of the old value.
 #include <array>
 
 #include "interp/lane.h"

@@ -56,7 +56,8 @@ class alignas(128) Task {
   std::atomic<std::uint32_t> stop{0};  ///< FaultKind; non-zero: start nothing more of it, abandon what runs
   exec::Fault fault;                   ///< valid when done and stop is non-zero
 
-  /// Tasks that this one may begin before the end of, and that have not ended: griddepcontrol.wait waits for 0.
+  /// Tasks that this one may begin before the end of, and that have not ended: griddepcontrol.wait waits for
+  /// 0.
   std::atomic<std::uint64_t> prerequisites{0};
   /// CTAs that have let dependent grids begin, or have ended, where the grid counts them.
   std::atomic<std::uint64_t> triggered{0};
@@ -76,12 +77,12 @@ class alignas(128) Task {
     std::uint32_t waiting_for = 0;
     std::vector<Task*> successors;
     std::vector<Task*> dependents;  ///< may begin when it has `triggered`; are complete after it
-    Task* next = nullptr;  ///< list of ready or pooled tasks
+    Task* next = nullptr;           ///< list of ready or pooled tasks
     bool submitted = false, triggered = false, complete = false;
   } graph;
 
-  // A grid that launches others is complete when these are, and one that began early when what it began before
-  // the end of is. Owned by the task scheduler.
+  // A grid that launches others is complete when these are, and one that began early when what it began
+  // before the end of is. Owned by the task scheduler.
   Task* parent = nullptr;                    ///< of a child; holds a reference
   std::atomic<std::uint32_t> unfinished{1};  ///< its own work, its children, its prerequisites
   /// What belongs to it as a parent; made at the first call.

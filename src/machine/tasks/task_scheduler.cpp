@@ -183,8 +183,9 @@ bool TaskScheduler::is_over(Task& task) {
   return true;
 }
 
-/// A task's own work is over: completes it and all that waited only for it. What may begin before its end does
-/// so if its prerequisites keep it from being complete; but children might lack the room that it would take.
+/// A task's own work is over: completes it and all that waited only for it. What may begin before its end
+/// does so if its prerequisites keep it from being complete; but children might lack the room that it would
+/// take.
 void TaskScheduler::end_own_work(Task& task, ReadyList& ready) {
   if (task.prerequisites.load(std::memory_order_relaxed) != 0 && task.family_if_any() == nullptr) {
     std::lock_guard lock(mutex_);

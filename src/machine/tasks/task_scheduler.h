@@ -30,7 +30,7 @@ class TaskScheduler {
 
   struct Submission {
     Task* task;
-    std::span<Task* const> after;  ///< nulls are ignored
+    std::span<Task* const> after;               ///< nulls are ignored
     std::span<Task* const> after_trigger = {};  ///< it may begin before their end; likewise
   };
   /// Starts each task once all tasks in its `after` have completed and all in `after_trigger` have triggered;

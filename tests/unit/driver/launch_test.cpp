@@ -156,7 +156,8 @@ class DependentLaunch : public Driver {
   }
   /// One thread of a kernel with an attribute.
   template <class... Parameters>
-  CUresult launch_with(CUlaunchAttribute attribute, const char* name, CUstream stream, Parameters... parameters) {
+  CUresult launch_with(CUlaunchAttribute attribute, const char* name, CUstream stream,
+                       Parameters... parameters) {
     void* pointers[] = {&parameters...};
     const CUlaunchConfig config{1, 1, 1, 1, 1, 1, 0, stream, &attribute, 1};
     return cuLaunchKernelEx(&config, function(name), pointers, nullptr);
@@ -179,8 +180,9 @@ TEST_F(DependentLaunch, BeginsBeforeThePrimaryEnds) {
   const CUdeviceptr w = upload({0, 0, 0});
   for (const CUstream in : {stream(), CUstream{nullptr}}) {
     EXPECT_EQ(launch("primary", in, w, w + 4), CUDA_SUCCESS);
-    EXPECT_EQ(launch_with(attribute(LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION, 1), "dependent", in, w, w + 4, w + 8),
-              CUDA_SUCCESS);
+    EXPECT_EQ(
+        launch_with(attribute(LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION, 1), "dependent", in, w, w + 4, w + 8),
+        CUDA_SUCCESS);
     expect_copied(w);
   }
 }
@@ -193,8 +195,8 @@ TEST_F(DependentLaunch, EventsAtTheTrigger) {
   ASSERT_EQ(cuEventCreate(&event, EVENT_DISABLE_TIMING), CUDA_SUCCESS);
   for (const int at_start : {0, 1}) {
     const ProgrammaticEvent wanted{event, 0, at_start};
-    EXPECT_EQ(launch_with(attribute(LAUNCH_PROGRAMMATIC_EVENT, wanted), at_start ? "unaware" : "primary", first, w,
-                          w + 4),
+    EXPECT_EQ(launch_with(attribute(LAUNCH_PROGRAMMATIC_EVENT, wanted), at_start ? "unaware" : "primary",
+                          first, w, w + 4),
               CUDA_SUCCESS);
     EXPECT_EQ(cuStreamWaitEvent(second, event, 0), CUDA_SUCCESS);
     EXPECT_EQ(launch("dependent", second, w, w + 4, w + 8), CUDA_SUCCESS);
@@ -202,13 +204,13 @@ TEST_F(DependentLaunch, EventsAtTheTrigger) {
     EXPECT_EQ(cuEventQuery(event), CUDA_SUCCESS);
     expect_copied(w);
   }
-  EXPECT_EQ(launch_with(attribute(LAUNCH_PROGRAMMATIC_EVENT, ProgrammaticEvent{event, 2, 0}), "dependent", first, w,
-                        w + 4, w + 8),
+  EXPECT_EQ(launch_with(attribute(LAUNCH_PROGRAMMATIC_EVENT, ProgrammaticEvent{event, 2, 0}), "dependent",
+                        first, w, w + 4, w + 8),
             CUDA_ERROR_INVALID_VALUE);
   CUevent shared = nullptr;
   ASSERT_EQ(cuEventCreate(&shared, EVENT_DISABLE_TIMING | EVENT_INTERPROCESS), CUDA_SUCCESS);
-  EXPECT_EQ(launch_with(attribute(LAUNCH_PROGRAMMATIC_EVENT, ProgrammaticEvent{shared, 0, 0}), "dependent", first, w,
-                        w + 4, w + 8),
+  EXPECT_EQ(launch_with(attribute(LAUNCH_PROGRAMMATIC_EVENT, ProgrammaticEvent{shared, 0, 0}), "dependent",
+                        first, w, w + 4, w + 8),
             CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
   EXPECT_EQ(cuEventDestroy_v2(event), CUDA_SUCCESS);
