@@ -277,9 +277,12 @@ class Stream {
   void wait(const WordCondition& condition);
   void set_priority(int priority);  ///< of work that follows
   Event record();                   ///< an event of this point
-  void wait(const Event& event);    ///< later work of this stream waits for the event, of the same device
-  bool done() const;                ///< nothing left
-  Result<void> synchronize();       ///< waits; the sticky error, if any
+  /// The point at which the launch given last lets dependent ones begin (LaunchConfig::begins_early):
+  /// launches into streams that have just waited for it may begin then. It is done when that launch is.
+  Event record_trigger();
+  void wait(const Event& event);  ///< later work of this stream waits for the event, of the same device
+  bool done() const;              ///< nothing left
+  Result<void> synchronize();     ///< waits; the sticky error, if any
 
   struct Impl;
 

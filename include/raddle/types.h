@@ -117,6 +117,11 @@ struct LaunchConfig {
   /// All blocks are resident at once, so that they may wait for one another (cooperative groups' grid.sync).
   bool cooperative = false;
   std::optional<int> priority;  ///< instead of the stream's; lower numbers run first
+  /// Programmatic dependent launch: may begin when all blocks of the launch before it in the stream have
+  /// ended or called for that (griddepcontrol.launch_dependents). Its griddepcontrol.wait waits for that
+  /// launch's end.
+  bool begins_early = false;
+  bool triggers_at_start = false;  ///< each block calls for dependent launches as it begins
 
   /// Blocks of a cluster: resident at once in one GPC, with a barrier and each other's shared memory. It
   /// divides the grid. 0: what the kernel was compiled for (.reqnctapercluster), else no clusters.
@@ -166,6 +171,8 @@ struct KernelInfo {
   /// .blocksareclusters: launches count their grid in clusters, and blocks have the shape of required_block,
   /// whatever the launch says.
   bool blocks_are_clusters = false;
+  bool lets_dependents_begin = false;    ///< griddepcontrol.launch_dependents
+  bool calls_device_runtime = false;     ///< may launch grids itself
   std::uint32_t ptx_capability = 0;      ///< 75 for PTX of `.target sm_75`
   std::vector<std::string> unsupported;  ///< why it cannot run; empty: no reason known
 };

@@ -31,6 +31,8 @@ const char* scope_name(isa::Scope scope) {
       return "cta";
     case isa::Scope::cluster:
       return "cluster";
+    case isa::Scope::grid:
+      return "grid";
     case isa::Scope::async:
       return "async";
   }

@@ -66,6 +66,17 @@ Status launch(Context& context, Function& function, Stream& stream, const Launch
   return result_of_launch(launched.error());
 }
 
+/// Of a launch that has just been given to the stream. @errors an event that other processes know
+Status record_trigger(Here context, Event& event, Stream& stream) {
+  if (event.context != context) return CUDA_ERROR_INVALID_HANDLE;
+  if (event.shared != nullptr) return CUDA_ERROR_INVALID_VALUE;
+  raddle::Event point = stream.stream.record_trigger();
+  const std::lock_guard lock(event.mutex);
+  event.recorded = point;
+  event.history = stream.history();
+  return CUDA_SUCCESS;
+}
+
 }  // namespace
 
 Status cuLaunchKernel(Here context, In<Function> function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
@@ -94,8 +105,14 @@ Status cuLaunchKernelEx(Here context, const CUlaunchConfig* config, In<Function>
                            .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
                            .shared_bytes = config->sharedMemBytes,
                            .cooperative = wanted.cooperative,
-                           .priority = wanted.priority};
+                           .priority = wanted.priority,
+                           .begins_early = wanted.begins_early,
+                           .triggers_at_start = wanted.triggers_at_start};
   TRY(launch(*context, *function, *stream, shape, wanted, parameters, extra));
+  if (wanted.trigger_event != nullptr) {
+    TRY_ASSIGN(const std::shared_ptr<Event> event, find<Event>(wanted.trigger_event));
+    TRY(record_trigger(context, *event, *stream));
+  }
   for (const CUevent handle : wanted.events) {
     TRY_ASSIGN(const std::shared_ptr<Event> event, find<Event>(handle));
     TRY(cuEventRecord(context, event, stream));

@@ -22,6 +22,13 @@ constexpr Known kKnown[] = {
 #undef LAUNCH_ATTRIBUTE
 };
 
+/// Of CUlaunchAttributeValue.
+struct ProgrammaticEvent {
+  CUevent event;
+  unsigned flags;  ///< as of cuEventRecordWithFlags
+  int at_start;
+};
+
 template <class T>
 T value_of(const CUlaunchAttribute& attribute) {
   T value;
@@ -46,6 +53,16 @@ Status honour(const CUlaunchAttribute& attribute, LaunchAttributes& wanted) {
     case LAUNCH_COOPERATIVE:
       wanted.cooperative = value_of<int>(attribute) != 0;
       return CUDA_SUCCESS;
+    case LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION:
+      wanted.begins_early = value_of<int>(attribute) != 0;
+      return CUDA_SUCCESS;
+    case LAUNCH_PROGRAMMATIC_EVENT: {
+      const auto [event, flags, at_start] = value_of<ProgrammaticEvent>(attribute);
+      if (flags > 1) return CUDA_ERROR_INVALID_VALUE;
+      wanted.trigger_event = event;
+      wanted.triggers_at_start = at_start != 0;
+      return CUDA_SUCCESS;
+    }
     case LAUNCH_PRIORITY:
       wanted.priority = std::clamp(value_of<int>(attribute), kGreatestPriority, kLeastPriority);
       return CUDA_SUCCESS;

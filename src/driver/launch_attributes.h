@@ -19,6 +19,9 @@ struct LaunchAttributes {
   bool cooperative = false;
   std::optional<int> priority;
   std::vector<CUevent> events;                        ///< to be recorded after the kernel
+  bool begins_early = false;                          ///< when what is before it in its stream has triggered
+  CUevent trigger_event = nullptr;                    ///< to be recorded at the kernel's trigger
+  bool triggers_at_start = false;                     ///< as each block begins
   Dim3 cluster{0, 0, 0}, preferred_cluster{0, 0, 0};  ///< 0: not given
   CUclusterSchedulingPolicy policy = CLUSTER_SCHEDULING_POLICY_DEFAULT;
 };

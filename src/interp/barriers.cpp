@@ -1,6 +1,7 @@
-// Barriers of the CTA and of the cluster as a warp sees them. While all living lanes of the warp wait at one
-// barrier the machine's blocking call does everything; lanes that wait apart (other barriers, or other lanes
-// still running) are counted with barrier_join and released when the barrier's generation has changed.
+// Barriers of the CTA and of the cluster, and waits for grids, as a warp sees them. While all living lanes of
+// the warp wait at one barrier the machine's blocking call does everything; lanes that wait apart (other
+// barriers, or other lanes still running) are counted with barrier_join and released when the barrier's
+// generation has changed.
 #include <bit>
 
 #include "base/assert.h"
@@ -123,9 +124,20 @@ void Warp::deliver(std::uint32_t lanes, std::uint32_t count, std::uint32_t all) 
 
 void Warp::wait_for_cluster(std::uint32_t lanes) {
   const exec::Services& services = *context_->cta->services;
-  staying_ = services.cluster_waiting(context_, lanes);
+  wait_alone(lanes, services.cluster_waiting, services.cluster_wait);
+}
+
+void Warp::wait_for_grids(std::uint32_t lanes) {
+  const exec::Services& services = *context_->cta->services;
+  wait_alone(lanes, services.grid_waiting, services.grid_wait);
+}
+
+/// Lanes wait for what no other lane of the warp can end by coming too.
+/// @param waiting  which of them have to  @param wait  until none has to
+void Warp::wait_alone(std::uint32_t lanes, AskMachine waiting, WaitInMachine wait) {
+  staying_ = waiting(context_, lanes);
   if (staying_ == alive_) {
-    services.cluster_wait(context_, lanes);
+    wait(context_, lanes);
     staying_ = 0;
   }
   if (staying_ == 0) {

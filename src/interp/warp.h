@@ -23,6 +23,8 @@ class WarpStep {
   exec::WarpContext& context() const;
   /// Lanes for which the cluster's barrier is not over stay at the instruction.
   void wait_for_cluster();
+  /// All of them do while grids run that this one began before the end of.
+  void wait_for_grids();
   template <class F>
   void each(F f) const {
     for (std::uint32_t rest = lanes_; rest != 0; rest &= rest - 1)
@@ -56,6 +58,7 @@ class Warp {
     phase_addresses_[lane] = address;
     odd_phases_ = odd ? odd_phases_ | 1u << lane : odd_phases_ & ~(1u << lane);
   }
+  void wait_for_grids(std::uint32_t lanes);  ///< griddepcontrol.wait: likewise
   /// A lane asks to wait: other groups go first; without any, the machine waits.
   void sleep(std::uint32_t nanoseconds) { sleep_ = std::max(sleep_, nanoseconds); }
 
@@ -87,6 +90,9 @@ class Warp {
   void arrive_pending();
   void wait_for_barriers();
   bool check_released();
+  using AskMachine = std::uint32_t (*)(exec::WarpContext*, std::uint32_t lanes);
+  using WaitInMachine = void (*)(exec::WarpContext*, std::uint32_t lanes);
+  void wait_alone(std::uint32_t lanes, AskMachine waiting, WaitInMachine wait);
   void deliver(std::uint32_t lanes, std::uint32_t count, std::uint32_t all);
   void yield_round();
 
@@ -108,6 +114,7 @@ class Warp {
 };
 
 inline void WarpStep::wait_for_cluster() { warp_.wait_for_cluster(lanes_); }
+inline void WarpStep::wait_for_grids() { warp_.wait_for_grids(lanes_); }
 inline Lane& WarpStep::lane(unsigned index) const { return warp_.lane(index); }
 inline exec::WarpContext& WarpStep::context() const { return warp_.context(); }
 

@@ -62,9 +62,9 @@ std::string_view mod_name(Mod m);  ///< spelling without the dot
 ModKind mod_kind(Mod m);
 Mod mod_from_name(std::string_view name);  ///< Mod::none if unknown
 
-/// Who takes part in one execution of the instruction. (warpgroup: four warps in a row; async: one thread,
-/// and a unit of the SM that goes on by itself.)
-enum class Scope : std::uint8_t { lane, warp, warpgroup, cta, cluster, async };
+/// Who takes part in one execution of the instruction. (warpgroup: four warps in a row; grid: the grids
+/// before this one; async: one thread, and a unit of the SM that goes on by itself.)
+enum class Scope : std::uint8_t { lane, warp, warpgroup, cta, cluster, grid, async };
 
 /// Bit set of what an instruction does beside computing its destinations.
 enum class Effects : std::uint16_t {

@@ -12,6 +12,9 @@ namespace raddle::isa {
 /// most 128 bits wide, 256 in global memory (PTX ISA "ld", "st", "atom", "red").
 std::string_view access_legal(const Opcode& opcode);
 
+/// A scope is named where an order is, and nowhere else (PTX ISA "multimem").
+std::string_view scope_legal(const Opcode& opcode);
+
 /// A vector is at most 128 bits wide (PTX ISA "ldu").
 std::string_view narrow_vector_legal(const Opcode& opcode);
 

@@ -8,18 +8,19 @@ namespace raddle::jit {
 
 bool holds_lanes(const isa::Opcode& opcode) {
   isa::Scope scope = opcode.row->text->scope;
-  return opcode.is(isa::Effects::sync) &&
-         (scope == isa::Scope::warp || scope == isa::Scope::cta || scope == isa::Scope::cluster);
+  return opcode.is(isa::Effects::sync) && (scope == isa::Scope::warp || scope == isa::Scope::cta ||
+                                           scope == isa::Scope::cluster || scope == isa::Scope::grid);
+}
+
+bool waits_alone(const ptx::Instruction& instruction) {
+  const isa::Scope scope = instruction.opcode->row->text->scope;
+  return holds_lanes(*instruction.opcode) && (scope == isa::Scope::cluster || scope == isa::Scope::grid);
 }
 
 namespace {
 
 bool is_warp_operation(const ptx::Instruction& i) {
   return holds_lanes(*i.opcode) && i.opcode->row->text->scope == isa::Scope::warp;
-}
-
-bool is_cluster_wait(const ptx::Instruction& i) {
-  return holds_lanes(*i.opcode) && i.opcode->row->text->scope == isa::Scope::cluster;
 }
 
 /// Lanes at the two may be members of one group: one spelling or another of the same operation, and no two
@@ -73,7 +74,7 @@ bool may_meet_elsewhere(const FunctionPlan& plan, BlockId b) {
 
 bool may_leave_some(const FunctionPlan& plan, BlockId b) {
   if (!meeting_places(plan, b).empty()) return true;
-  return plan.holds(b) && is_cluster_wait(plan.function.instructions[plan.function.blocks[b].begin]);
+  return plan.holds(b) && waits_alone(plan.function.instructions[plan.function.blocks[b].begin]);
 }
 
 bool may_meet_callee(const FunctionPlan& plan, BlockId b) {
@@ -95,8 +96,8 @@ bool needs_holds(const FunctionPlan& plan) {
     if (plan.pending(b).empty()) continue;
     for (std::uint32_t n = f.blocks[b].begin; n < f.blocks[b].end; ++n) {
       const isa::Opcode& opcode = *f.instructions[n].opcode;
-      // Barriers of the block and the cluster too: lanes on their way out must have left before the rest of
-      // the warp arrives (K-6).
+      // Barriers of the block and the cluster too, and waits for grids: lanes on their way out must have left
+      // before the rest of the warp arrives (K-6).
       bool block_barrier = holds_lanes(opcode) && opcode.row->text->scope != isa::Scope::warp;
       if (block_barrier || opcode.op == isa::Op::bar_warp_sync) return true;
     }
@@ -110,11 +111,11 @@ std::vector<BlockId> meeting_places(const FunctionPlan& plan, BlockId b) {
   if (!plan.holds(b)) return places;
   const auto& f = plan.function;
   const ptx::Instruction& here = f.instructions[f.blocks[b].begin];
-  if (is_cluster_wait(here)) return places;  // each lane waits by itself, wherever it is
+  if (waits_alone(here)) return places;
   for (BlockId x : plan.pending(b)) {
     if (x == b || f.blocks[x].begin == f.blocks[x].end) continue;
     const ptx::Instruction& there = f.instructions[f.blocks[x].begin];
-    if (!holds_lanes(*there.opcode) || is_cluster_wait(there)) continue;
+    if (!holds_lanes(*there.opcode) || waits_alone(there)) continue;
     if (is_warp_operation(here) != is_warp_operation(there)) continue;
     if (is_warp_operation(here) && (plan.in_turn(x, b) || !same_meeting(plan, here, there))) continue;
     places.push_back(x);

@@ -10,6 +10,10 @@ namespace raddle::jit {
 /// True for operations at which lanes wait for other lanes of their warp.
 bool holds_lanes(const isa::Opcode& opcode);
 
+/// Of those: barrier.cluster.wait and griddepcontrol.wait, at which each lane waits by itself, wherever it
+/// is.
+bool waits_alone(const ptx::Instruction& instruction);
+
 /// The plan shows that lanes may run apart, so that holding is needed.
 bool needs_holds(const FunctionPlan& plan);
 

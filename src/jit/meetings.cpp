@@ -9,8 +9,14 @@ using ptx::Operand;
 namespace {
 
 bool is_cta_barrier(const ptx::Instruction& i) { return i.opcode->row->text->scope == isa::Scope::cta; }
-bool is_cluster_barrier(const ptx::Instruction& i) {
-  return i.opcode->row->text->scope == isa::Scope::cluster;
+/// How lanes wait that wait alone: which of them have to, and until none has to.
+struct LoneWait {
+  exec::Service waiting, wait;
+};
+LoneWait lone_wait_of(const ptx::Instruction& i) {
+  if (i.opcode->row->text->scope == isa::Scope::cluster)
+    return {exec::Service::cluster_waiting, exec::Service::cluster_wait};
+  return {exec::Service::grid_waiting, exec::Service::grid_wait};
 }
 
 /// What the other lanes see of an instruction: its first source, unless that is the member mask.
@@ -68,7 +74,7 @@ void Meetings::prepare() {
 void Meetings::hold() {
   cursor_.instruction = &f_.instructions[f_.blocks[cursor_.block].begin];
   masks_.set_held(masks_.bits(masks_.active()), false);
-  if (is_cluster_barrier(*cursor_.instruction)) return hold_for_cluster();
+  if (waits_alone(*cursor_.instruction)) return hold_alone();
   auto found = meetings_.find(cursor_.block);
   if (found != meetings_.end())
     return is_cta_barrier(*cursor_.instruction) ? meet_at_barrier(found->second)
@@ -85,7 +91,7 @@ void Meetings::hold() {
 
 void Meetings::check_members() {
   if (f_.is_entry || !holds_lanes(cursor_.opcode()) || is_cta_barrier(*cursor_.instruction) ||
-      is_cluster_barrier(*cursor_.instruction))
+      waits_alone(*cursor_.instruction))
     return;
   auto* outside = ir_.CreateLoad(ir_.getInt32Ty(),
                                  context_.address_of_warp_field(offsetof(exec::WarpContext, outside_lanes)));
@@ -433,11 +439,12 @@ void Meetings::wait_for_phases(llvm::Value* lanes, llvm::Value* addresses, llvm:
   });
 }
 
-// ---- barriers of the cluster ----
+// ---- barriers of the cluster, grids before this one ----
 
-/// At barrier.cluster.wait, where other lanes of the warp may be elsewhere: those whose phase is over go on,
-/// the rest stays; the warp as a whole waits only when all its lanes do.
-void Meetings::hold_for_cluster() {
+/// Where other lanes of the warp may be elsewhere: those whose wait is over go on, the rest stays; the warp
+/// as a whole waits only when all its lanes do.
+void Meetings::hold_alone() {
+  const LoneWait services = lone_wait_of(*cursor_.instruction);
   auto* i32 = ir_.getInt32Ty();
   auto* zero = ir_.getInt32(0);
   auto* slot = code_.entry_alloca(i32, "waiting");
@@ -447,10 +454,10 @@ void Meetings::hold_for_cluster() {
   auto* wanting = masks_.bits(registers_.executing());
   ir_.CreateStore(zero, slot);
   code_.if_then(ir_.CreateICmpNE(wanting, zero), [&] {
-    auto* waiting = context_.call_service(exec::Service::cluster_waiting, {wanting});
+    auto* waiting = context_.call_service(services.waiting, {wanting});
     ir_.CreateStore(waiting, slot);
     code_.if_then(ir_.CreateICmpEQ(waiting, masks_.inside()), [&] {
-      context_.call_service(exec::Service::cluster_wait, {waiting});
+      context_.call_service(services.wait, {waiting});
       ir_.CreateStore(zero, slot);
     });
   });

@@ -33,7 +33,7 @@ class Meetings {
   /// The lanes here wait for phases of mbarriers, and the warp does if none of its other lanes can go on.
   /// @param lanes, addresses, odd  as exec::Services::mbarrier_wait takes them
   void wait_for_phases(llvm::Value* lanes, llvm::Value* addresses, llvm::Value* odd);
-  /// The instruction at hand is barrier.cluster.wait, and its lanes have waited already.
+  /// The instruction at hand is one at which lanes wait alone, and they have waited already.
   bool has_waited() const { return cursor_.instruction == waited_; }
 
  private:
@@ -73,8 +73,8 @@ class Meetings {
   void wait_if_all_do(const Meeting& m, llvm::Value* still);
   llvm::Value* waiting_at_barrier(const Meeting& m);
   llvm::Value* barrier_bit(const Meeting& m, llvm::Value* lanes);
-  // Of the cluster.
-  void hold_for_cluster();
+  // Of the cluster, and for grids.
+  void hold_alone();
 
   FunctionBuilder& code_;
   Builder& ir_;
@@ -90,7 +90,7 @@ class Meetings {
   std::map<BlockId, Meeting> meetings_;
   const Meeting* met_ = nullptr;  // of this block's first instruction, while it is emitted
   const ptx::Instruction* met_instruction_ = nullptr;
-  const ptx::Instruction* waited_ = nullptr;  // the last for whose lanes hold_for_cluster() has waited
+  const ptx::Instruction* waited_ = nullptr;  // the last for whose lanes hold_alone() has waited
 };
 
 }  // namespace raddle::jit

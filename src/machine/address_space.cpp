@@ -168,6 +168,7 @@ void AddressSpace::stop_task(Task& task, exec::Fault fault) {
   }
   const bool is_over = machine_->stop(task);
   stop_children(task);
+  if (failed()) stop_dependents(task);
   if (is_over) tasks_.complete(task);
 }
 
@@ -204,6 +205,19 @@ void AddressSpace::stop_children(Task& task) {
     fault.kind = exec::FaultKind::cancelled;
     stop_task(*child, std::move(fault));
     tasks_.release(child);
+  }
+}
+
+/// What began before the end of a task that has failed might wait for it in a loop.
+void AddressSpace::stop_dependents(Task& task) {
+  for (Task* dependent : tasks_.dependents(task)) {
+    exec::Fault fault;
+    fault.kind = exec::FaultKind::cancelled;
+    if (std::holds_alternative<GridWork>(dependent->work))
+      stop_task(*dependent, std::move(fault));  // and its dependents
+    else
+      stop_dependents(*dependent);
+    tasks_.release(dependent);
   }
 }
 

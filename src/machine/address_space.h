@@ -85,6 +85,7 @@ class AddressSpace final : private TaskDispatcher {
   bool dispatch(Task& task) override;
   void refuse(Task& task);
   void stop_children(Task& task);
+  void stop_dependents(Task& task);
   Error too_large(const GridWork& grid, const GridKind& kind, const CtaNeeds& needs);
   Result<void> check_memory(const GridWork& grid, std::uint64_t blocks) const;
   Result<void> provide_cluster_memory(const GridWork& grid);

@@ -95,6 +95,7 @@ void add_instruction(const Function& function, const Instruction& i, KernelNeeds
     needs.has_barrier = true;
     needs.barriers = std::max(needs.barriers, barriers_of(function, i));
   }
+  needs.lets_dependents_begin |= i.opcode->has(isa::Mod::launch_dependents);
   needs.has_atomics |= !call && i.opcode->is(isa::Effects::reads) && i.opcode->is(isa::Effects::writes);
 }
 
@@ -166,7 +167,9 @@ KernelNeeds analyze(const Module& module, FunctionId kernel) {
   for (const FunctionId id : closure) {
     const Function& f = module.functions[id];
     if (id != closure.front()) needs.callees.push_back(id);
-    if (f.is_declaration && !find_device_service(module, f))
+    const auto service = f.is_declaration ? find_device_service(module, f) : std::nullopt;
+    needs.calls_device_runtime |= service == DeviceService::device_runtime;
+    if (f.is_declaration && !service)
       needs.unresolved.push_back(names_device_service(f.name) ? f.name + " with these parameters" : f.name);
     add_function(module, f, needs);
   }

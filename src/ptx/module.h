@@ -230,7 +230,9 @@ struct KernelNeeds {
        has_dynamic_stack = false;   ///< alloca
   bool may_wait_on_memory = false;  ///< some loop may wait for another thread (ptx/waits.h)
   bool uses_textures = false;
-  std::uint32_t barriers = 0;  ///< number of named barriers, 16 if dynamic
+  bool lets_dependents_begin = false;  ///< griddepcontrol.launch_dependents
+  bool calls_device_runtime = false;   ///< may launch grids itself
+  std::uint32_t barriers = 0;          ///< number of named barriers, 16 if dynamic
   std::vector<Unsupported> unsupported;
   std::vector<FunctionId> callees;  ///< transitive, direct (indirect: every function whose address is taken)
   std::vector<std::string> unresolved;  ///< declarations without body, device services excepted

@@ -35,9 +35,14 @@ struct Stream::Impl {
   Impl(Device::Impl& device, int priority);
   ~Impl();
 
-  /// Appends a task: it runs after all earlier ones of this stream, and after `also` if given.
-  /// @param level  instead of the stream's priority
-  void submit(machine::Task& task, machine::Task* also = nullptr, std::optional<int> level = {});
+  struct How {
+    machine::Task* also = nullptr;     ///< another one that the task comes after
+    std::optional<int> priority = {};  ///< instead of the stream's
+    bool begins_early = false;         ///< before the end of the one before it, when that has triggered
+  };
+  /// Appends a task: it runs after all earlier ones of this stream.
+  void submit(machine::Task& task) { submit(task, {}); }
+  void submit(machine::Task& task, const How& how);
   void submit(machine::Work work);
   /// @errors invalid: the memory is not there
   Result<void> copy(const machine::CopyWork& copy);
@@ -49,6 +54,7 @@ struct Stream::Impl {
  private:
   std::mutex mutex_;
   machine::Task* last_ = nullptr;
+  bool last_at_trigger_ = false;  ///< that is a marker of such a point: grids behind it begin early
 };
 
 struct Device::Impl {

@@ -174,6 +174,9 @@ void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
   const ClusterLevel seen = seen_cluster(config);
   grid.cap_per_sm = config.cap_per_sm;
   grid.cluster_memory = config.cluster_memory;
+  // Dependents that wait for this grid might take the room that its children lack.
+  grid.triggers_at_start = config.triggers_at_start && !info.calls_device_runtime;
+  grid.counts_triggers = grid.triggers_at_start || (info.lets_dependents_begin && !info.calls_device_runtime);
   grid.clears_reserved = shared.uses_reserved;
   grid.time_limit_ns =
       static_cast<std::uint64_t>(std::chrono::nanoseconds(device.options.time_limit).count());
@@ -238,7 +241,7 @@ Result<Launch> Kernel::launch(const LaunchConfig& given, std::span<const Argumen
     return std::move(fits.error());
   }
   Stream& stream = config.stream != nullptr ? *config.stream : *device.default_stream;
-  stream.impl_->submit(*task, nullptr, config.priority);
+  stream.impl_->submit(*task, {.priority = config.priority, .begins_early = config.begins_early});
   return Launch(&device, task, code);
 }
 

@@ -56,6 +56,8 @@ KernelInfo describe(const ptx::Module& program, ptx::FunctionId id) {
   info.largest_cluster = function.directives.maxclusterrank;
   info.needs_cluster = function.directives.explicitcluster;
   info.blocks_are_clusters = function.directives.blocksareclusters;
+  info.lets_dependents_begin = needs.lets_dependents_begin;
+  info.calls_device_runtime = needs.calls_device_runtime;
   info.ptx_capability = ptx::target_capability(program);
   info.unsupported = obstacles(program, function, needs);
   return info;

@@ -19,16 +19,35 @@ Stream::Impl::~Impl() {
   device.tasks().release(last_);
 }
 
-void Stream::Impl::submit(Task& task, Task* also, std::optional<int> level) {
-  task.priority = level.value_or(priority);
+namespace {
+bool is_at_trigger(const Task& task) {
+  const auto* marker = std::get_if<machine::MarkerWork>(&task.work);
+  return marker != nullptr && marker->at_trigger;
+}
+}  // namespace
+
+// A marker of a trigger is itself one for what comes after it: all of them trigger in turn, and are complete
+// in turn, so that who waits for the end of one waits for the grid's.
+void Stream::Impl::submit(Task& task, const How& how) {
+  task.priority = how.priority.value_or(priority);
+  const bool also_early = how.also != nullptr && is_at_trigger(*how.also);
+  const bool is_grid = std::holds_alternative<machine::GridWork>(task.work);
+  auto* const marker = std::get_if<machine::MarkerWork>(&task.work);
   Task* before;
   {
     std::lock_guard lock(mutex_);
     device.tasks().retain(task);
     before = last_;
     last_ = &task;
-    Task* const after[] = {before, also};
-    device.tasks().submit(task, after);
+    // A wait for something else does not keep the launch behind it from beginning early.
+    const bool goes_on = marker != nullptr && how.also != nullptr && last_at_trigger_;
+    if (goes_on) marker->at_trigger = true;
+    const bool early = how.begins_early || goes_on || (is_grid && last_at_trigger_);
+    last_at_trigger_ = is_at_trigger(task);
+    Task* const after[] = {early ? nullptr : before, also_early ? nullptr : how.also};
+    Task* const after_trigger[] = {early ? before : nullptr, also_early ? how.also : nullptr};
+    const machine::TaskScheduler::Submission one{&task, after, after_trigger};
+    device.tasks().submit({&one, 1});
   }
   device.tasks().release(before);
 }
@@ -79,9 +98,17 @@ Event Stream::record() {
   return Event(std::make_unique<Event::Impl>(impl_->device, *marker));  // takes over the reference
 }
 
+Event Stream::record_trigger() {
+  Task* marker = impl_->device.tasks().acquire();
+  marker->work = machine::MarkerWork{.at_trigger = true};
+  impl_->submit(*marker, {.begins_early = true});
+  return Event(std::make_unique<Event::Impl>(impl_->device, *marker));
+}
+
 void Stream::wait(const Event& event) {
   Task* marker = impl_->device.tasks().acquire();
-  impl_->submit(*marker, &event.impl_->marker);
+  marker->work = machine::MarkerWork{.at_trigger = is_at_trigger(event.impl_->marker)};
+  impl_->submit(*marker, {.also = &event.impl_->marker});
   impl_->device.tasks().release(marker);
 }
 

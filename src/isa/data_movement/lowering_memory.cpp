@@ -23,6 +23,16 @@ void emit<Op::st>(WarpEmitter& e) {
   e.memory.store(0, 1);
 }
 
+// Of the only device in the group.
+template <>
+void emit<Op::multimem_ld_reduce>(WarpEmitter& e) {
+  e.memory.load(0, 1);
+}
+template <>
+void emit<Op::multimem_st>(WarpEmitter& e) {
+  e.memory.store(0, 1);
+}
+
 // Hints without effect on results: the host has its own caches.
 template <>
 void emit<Op::prefetch>(WarpEmitter&) {}

@@ -283,6 +283,16 @@ void reference<Op::st>(Lane& lane, const Instruction& i) {
   store(lane, i);
 }
 
+// Of the only device in the group.
+template <>
+void reference<Op::multimem_ld_reduce>(Lane& lane, const Instruction& i) {
+  load(lane, i);
+}
+template <>
+void reference<Op::multimem_st>(Lane& lane, const Instruction& i) {
+  store(lane, i);
+}
+
 // Hints to caches that Raddle does not have. A discarded line may keep its contents.
 template <>
 void reference<Op::prefetch>(Lane&, const Instruction&) {}

@@ -1,4 +1,5 @@
-// Legality of memory accesses (PTX ISA "ld", "st", "ldu", "atom", "red") and conversions beyond the grammar.
+// Legality of memory accesses (PTX ISA "ld", "st", "ldu", "multimem", "atom", "red") and conversions beyond
+// the grammar.
 #include "isa/where.h"
 
 namespace raddle::isa {
@@ -53,6 +54,14 @@ std::string_view access_legal(const Opcode& opcode) {
   for (const auto rule : {cache_qualifiers_legal, order_legal, vector_legal})
     if (const std::string_view broken = rule(opcode); !broken.empty()) return broken;
   return {};
+}
+
+std::string_view scope_legal(const Opcode& opcode) {
+  const Mod semantics = opcode.get(ModKind::semantics);
+  const bool has_order = semantics != Mod::none && semantics != Mod::weak;
+  return has_order == (opcode.get(ModKind::scope) != Mod::none)
+             ? std::string_view{}
+             : "an order stands with its scope, and a scope with an order";
 }
 
 std::string_view narrow_vector_legal(const Opcode& opcode) {

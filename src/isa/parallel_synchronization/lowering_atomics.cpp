@@ -1,5 +1,5 @@
-// JIT: atom and red, lane by lane in lane order. Shared memory of a CTA without a cluster is touched by one
-// worker only, so its atomics need no lock prefix (ADR 0012): plain read, operation, write.
+// JIT: atom, red and multimem.red, lane by lane in lane order. Shared memory of a CTA without a cluster is
+// touched by one worker only, so its atomics need no lock prefix (ADR 0012): plain read, operation, write.
 #include <llvm/IR/Intrinsics.h>
 
 #include <optional>
@@ -275,6 +275,10 @@ void emit<Op::red>(WarpEmitter& e) {
 }
 template <>
 void emit<Op::red_half>(WarpEmitter& e) {
+  atomic(e, -1, 0, false);
+}
+template <>
+void emit<Op::multimem_red>(WarpEmitter& e) {
   atomic(e, -1, 0, false);
 }
 

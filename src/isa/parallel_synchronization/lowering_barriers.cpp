@@ -1,5 +1,5 @@
-// JIT: barriers of the CTA and of its cluster, and memory fences. A kernel of kind `regions` suspends at
-// `bar.sync 0`; elsewhere the machine's services block the warp's fiber.
+// JIT: barriers of the CTA and of its cluster, memory fences, and what orders grids. A kernel of kind
+// `regions` suspends at `bar.sync 0`; elsewhere the machine's services block the warp's fiber.
 #include "isa/op.h"
 #include "jit/warp_emitter.h"
 
@@ -145,8 +145,42 @@ void emit<Op::fence>(WarpEmitter& e) {
   order(e, ordering_of_fence(e.get(ModKind::semantics)), e.get(ModKind::scope));
 }
 
-// Kernels of one stream run one after another, so a dependent grid never starts early and never has to wait.
+// What one proxy of memory has written, another one sees at once here: between threads these order memory as
+// the fences of their semantics and scope do.
+namespace {
+void proxy_fence(WarpEmitter& e) {
+  const Mod scope = e.get(ModKind::scope);
+  if (e.has(Mod::acquire)) return order(e, llvm::AtomicOrdering::Acquire, scope);
+  if (e.has(Mod::release)) return order(e, llvm::AtomicOrdering::Release, scope);
+  order(e, llvm::AtomicOrdering::AcquireRelease, scope);
+}
+}  // namespace
+
 template <>
-void emit<Op::griddepcontrol>(WarpEmitter&) {}
+void emit<Op::fence_proxy>(WarpEmitter& e) {
+  proxy_fence(e);
+}
+template <>
+void emit<Op::membar_proxy>(WarpEmitter& e) {
+  proxy_fence(e);
+}
+template <>
+void emit<Op::fence_mbarrier_init>(WarpEmitter& e) {
+  proxy_fence(e);
+}
+template <>
+void emit<Op::fence_restrict>(WarpEmitter& e) {
+  proxy_fence(e);
+}
+
+template <>
+void emit<Op::griddepcontrol_launch_dependents>(WarpEmitter& e) {
+  with_lanes(e, [&](llvm::Value*) { e.context.call_service(exec::Service::launch_dependents, {}); });
+}
+template <>
+void emit<Op::griddepcontrol_wait>(WarpEmitter& e) {
+  if (e.meetings.has_waited()) return;
+  with_lanes(e, [&](llvm::Value* lanes) { e.context.call_service(exec::Service::grid_wait, {lanes}); });
+}
 
 }  // namespace raddle::jit

@@ -1,5 +1,6 @@
-// Reference semantics of barriers, fences and warp collectives. interp/warp.cpp decides which lanes wait for
-// which: a `.sync` function runs when all of its living members have come. Atomics: reference_atomic.cpp.
+// Reference semantics of barriers, fences, waits for grids and warp collectives. interp/warp.cpp decides
+// which lanes wait for which: a `.sync` function runs when all of its living members have come. Atomics:
+// reference_atomic.cpp.
 #include "interp/reference.h"
 
 #include <bit>
@@ -166,9 +167,39 @@ void reference<Op::fence>(Lane&, const Instruction& i) {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-/// Dependent grids are ordered by the task scheduler: nothing to wait for inside a kernel.
+/// What one proxy has written, another one sees at once here: a fence between threads is all there is to it.
+namespace {
+void proxy_fence(const Instruction& i) {
+  if (i.opcode->has(Mod::acquire)) return __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  if (i.opcode->has(Mod::release)) return __atomic_thread_fence(__ATOMIC_RELEASE);
+  __atomic_thread_fence(__ATOMIC_ACQ_REL);
+}
+}  // namespace
 template <>
-void reference<Op::griddepcontrol>(Lane&, const Instruction&) {}
+void reference<Op::fence_proxy>(Lane&, const Instruction& i) {
+  proxy_fence(i);
+}
+template <>
+void reference<Op::membar_proxy>(Lane&, const Instruction& i) {
+  proxy_fence(i);
+}
+template <>
+void reference<Op::fence_mbarrier_init>(Lane&, const Instruction& i) {
+  proxy_fence(i);
+}
+template <>
+void reference<Op::fence_restrict>(Lane&, const Instruction& i) {
+  proxy_fence(i);
+}
+
+template <>
+void reference<Op::griddepcontrol_launch_dependents>(Lane& lane, const Instruction&) {
+  lane.services().launch_dependents(&lane.warp().context());
+}
+template <>
+void reference_warp<Op::griddepcontrol_wait>(WarpStep& step, const Instruction&) {
+  step.wait_for_grids();
+}
 
 template <>
 void reference_warp<Op::vote_sync>(WarpStep& step, const Instruction& i) {

@@ -1,5 +1,5 @@
-// Reference semantics of atom and red: every operation is a compare-and-swap loop on host memory around a
-// plain function of the old value.
+// Reference semantics of atom, red and multimem.red: every operation is a compare-and-swap loop on host
+// memory around a plain function of the old value.
 #include <array>
 
 #include "interp/lane.h"
@@ -138,6 +138,15 @@ template <>
 void reference<Op::red>(Lane& lane, const Instruction& i) {
   update_number(lane, i, kRed);
 }
+/// Of the only device in the group.
+template <>
+void reference<Op::multimem_red>(Lane& lane, const Instruction& i) {
+  const Type type = i.opcode->type();
+  const bool has_halves = is_pair(type) || type == Type::f16 || type == Type::bf16;
+  if (has_halves || i.opcode->vector_length() > 1) return update_elements(lane, i, kRed);
+  update_number(lane, i, kRed);
+}
+
 template <>
 void reference<Op::atom_half>(Lane& lane, const Instruction& i) {
   update_elements(lane, i, kAtom);

@@ -173,6 +173,23 @@ void mbarrier_wait(WarpContext* context, std::uint32_t lanes, const std::uint64_
   worker.pause_after_many_phases(warp);
 }
 
+std::uint32_t grid_waiting(WarpContext* context, std::uint32_t lanes) {
+  return block_of(context).task->prerequisites.load(std::memory_order_acquire) == 0 ? 0 : lanes;
+}
+
+void grid_wait(WarpContext* context, std::uint32_t) {
+  Worker& worker = worker_of(context);
+  Block& block = block_of(context);
+  if (context->machine == nullptr) return worker.wait_for_grids(block, *context);
+  const std::atomic<std::uint64_t>& left = block.task->prerequisites;
+  while (const std::uint64_t seen = left.load(std::memory_order_acquire))
+    worker.wait_for_word(*static_cast<Warp*>(context->machine), {&left, ~0ull, seen});
+}
+
+void launch_dependents(WarpContext* context) {
+  if (block_of(context).task->grid().counts_triggers) worker_of(context).trigger(block_of(context));
+}
+
 void yield(WarpContext* warp) { worker_of(warp).yield(block_of(warp), warp); }
 void poll(WarpContext* warp) { worker_of(warp).poll(block_of(warp), warp); }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "exec/cluster.h"
 #include "machine/address_space.h"
@@ -130,6 +131,8 @@ void Worker::take_cta(Block& block, CtaRun& grant) {
     std::memset(cta.shared + cta.cluster_rank * exec::kSharedWindow, 0, exec::kReservedShared);
   if (block.kind != exec::BlockKind::loops) std::memset(cta.barriers, 0, sizeof cta.barriers);
   block.turns = block.yielded = block.current = 0;
+  block.triggered = false;
+  if (block.task->grid().triggers_at_start) trigger(block);
   if (block.kind == exec::BlockKind::fibers) {
     prepare_warps(block);
   } else {
@@ -188,10 +191,19 @@ CtaRun* Worker::next_of_task(Block& block) {
   return next;
 }
 
+void Worker::trigger(Block& block) {
+  if (std::exchange(block.triggered, true)) return;
+  Task& task = *block.task;
+  if (task.triggered.fetch_add(1, std::memory_order_acq_rel) + 1 != task.grid().blocks) return;
+  const Busy busy(*this);
+  task.grid().space->tasks().trigger(task);
+}
+
 // After the last thread of a CTA exited: reports it, and takes the next CTA of the same task.
 // @returns false if the block is to go back to the scheduler, idle
 bool Worker::continue_with_next(Block& block) {
   if (block.cta.cluster->cta_count > 1) exec::leave_cluster(block.cta);
+  if (block.task->grid().counts_triggers) trigger(block);
   ++progress_;
   block.task->grid().space->block_count(id_).add_one();
   if (LaunchRecorder* recorder = machine_.options().recorder)

@@ -100,6 +100,18 @@ void Worker::wait_for_word(Warp& warp, const WordWait& wait, std::uint32_t barri
   if (barriers != 0) block.forget_word_wait(warp.index);  // a barrier may have ended the wait
 }
 
+/// The whole block waits with the warp at first. Only if that lasts, the warps behind it get fibers: what the
+/// other grids wait for might be one of them.
+void Worker::wait_for_grids(Block& block, exec::WarpContext& warp) {
+  const std::atomic<std::uint64_t>& left = block.task->prerequisites;
+  for (unsigned turns = 0; left.load(std::memory_order_acquire) != 0; ++turns) {
+    if (turns < kTurnsInOneFiber)
+      set_aside(block, true);
+    else
+      yield(block, &warp);
+  }
+}
+
 /// Lets the warps go on whose words have changed.
 void Worker::look_at_words(Block& block) {
   for (std::uint32_t i = 0; i < block.word_waits;) {

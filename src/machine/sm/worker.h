@@ -73,6 +73,10 @@ class Worker {
   /// Waits until the word has changed; a value that it has only for a moment may be missed.
   /// @param barriers  mask: a phase of one of these, where the warp's lanes have been counted, ends the wait too
   void wait_for_word(Warp& warp, const WordWait& wait, std::uint32_t barriers = 0);
+  /// Where warps are no fibers: until the grids have ended that the block's began before the end of.
+  void wait_for_grids(Block& block, exec::WarpContext& warp);
+  /// The block's CTA lets dependent grids begin, unless it has done so before.
+  void trigger(Block& block);
   /// Lets the block's other warps run, those behind `warp` included, or other blocks.
   void yield(Block& block, exec::WarpContext* warp);
   /// After a barrier: a block that does nothing but pass barriers lets the others run now and then, since its
@@ -106,6 +110,7 @@ class Worker {
  private:
   friend struct SignalAccess;
   static constexpr std::uint64_t kPhasesPerTurn = 1024;
+  static constexpr unsigned kTurnsInOneFiber = 1024;
   static constexpr std::uint64_t kPollsPerSlice = 1 << 16;  // deterministic mode has no other clock
 
   // worker.cpp: the loop

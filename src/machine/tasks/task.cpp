@@ -86,8 +86,11 @@ void Task::renew() {
   distribution = {};
   graph.waiting_for = 0;
   graph.successors.clear();
+  graph.dependents.clear();
   graph.next = nullptr;
-  graph.complete = false;
+  graph.triggered = graph.complete = false;
+  prerequisites.store(0, std::memory_order_relaxed);
+  triggered.store(0, std::memory_order_relaxed);
   parent = nullptr;
   unfinished.store(1, std::memory_order_relaxed);
   delete family_.exchange(nullptr, std::memory_order_relaxed);

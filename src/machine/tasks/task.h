@@ -56,6 +56,12 @@ class alignas(128) Task {
   std::atomic<std::uint32_t> stop{0};  ///< FaultKind; non-zero: start nothing more of it, abandon what runs
   exec::Fault fault;                   ///< valid when done and stop is non-zero
 
+  /// Tasks that this one may begin before the end of, and that have not ended: griddepcontrol.wait waits for
+  /// 0.
+  std::atomic<std::uint64_t> prerequisites{0};
+  /// CTAs that have let dependent grids begin, or have ended, where the grid counts them.
+  std::atomic<std::uint64_t> triggered{0};
+
   // Times in nanoseconds of the steady clock, 0 if unknown: first CTA granted, all done.
   std::atomic<std::uint64_t> started_ns{0};
   std::uint64_t finished_ns = 0;
@@ -70,13 +76,15 @@ class alignas(128) Task {
   struct Graph {
     std::uint32_t waiting_for = 0;
     std::vector<Task*> successors;
-    Task* next = nullptr;  ///< list of ready or pooled tasks
-    bool submitted = false, complete = false;
+    std::vector<Task*> dependents;  ///< may begin when it has `triggered`; are complete after it
+    Task* next = nullptr;           ///< list of ready or pooled tasks
+    bool submitted = false, triggered = false, complete = false;
   } graph;
 
-  // A grid that launches others is complete when these are. Owned by the task scheduler.
+  // A grid that launches others is complete when these are, and one that began early when what it began
+  // before the end of is. Owned by the task scheduler.
   Task* parent = nullptr;                    ///< of a child; holds a reference
-  std::atomic<std::uint32_t> unfinished{1};  ///< its own work, and its children
+  std::atomic<std::uint32_t> unfinished{1};  ///< its own work, its children, its prerequisites
   /// What belongs to it as a parent; made at the first call.
   Children& family();
   Children* family_if_any() const { return family_.load(std::memory_order_acquire); }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "base/assert.h"
 #include "base/futex.h"
@@ -56,13 +57,20 @@ void TaskScheduler::submit(std::span<const Submission> batch) {
   pending_.fetch_add(static_cast<std::uint32_t>(batch.size()), std::memory_order_relaxed);
   {
     std::lock_guard lock(mutex_);
-    for (const auto& [task, after] : batch) {
+    for (const auto& [task, after, after_trigger] : batch) {
       retain(*task);  // until complete
       task->graph.submitted = true;
       for (Task* dependency : after) {
         if (dependency == nullptr || dependency->graph.complete) continue;
         dependency->graph.successors.push_back(task);
         ++task->graph.waiting_for;
+      }
+      for (Task* dependency : after_trigger) {
+        if (dependency == nullptr || dependency->graph.complete) continue;
+        dependency->graph.dependents.push_back(task);
+        task->prerequisites.fetch_add(1, std::memory_order_relaxed);
+        hold(*task);
+        if (!dependency->graph.triggered) ++task->graph.waiting_for;
       }
       if (task->graph.waiting_for == 0) ready.append(*task);
     }
@@ -77,13 +85,41 @@ void TaskScheduler::renew(Task& task) {
   task.renew();
 }
 
+// The lock is held.
+void TaskScheduler::let_begin(Task& task, ReadyList& ready) {
+  if (std::exchange(task.graph.triggered, true)) return;
+  for (Task* dependent : task.graph.dependents)
+    if (--dependent->graph.waiting_for == 0) ready.append(*dependent);
+}
+
+void TaskScheduler::trigger(Task& task) {
+  ReadyList ready;
+  {
+    std::lock_guard lock(mutex_);
+    let_begin(task, ready);
+  }
+  run(ready);
+}
+
+std::vector<Task*> TaskScheduler::dependents(Task& task) {
+  const std::lock_guard lock(mutex_);
+  for (Task* dependent : task.graph.dependents) retain(*dependent);
+  return task.graph.dependents;
+}
+
 // Marks one task complete and appends what it made ready, in the order of submission.
-void TaskScheduler::finish(Task& task, ReadyList& ready) {
+// @param held  receives those that it kept from being complete, a part of whom is over now
+void TaskScheduler::finish(Task& task, ReadyList& ready, std::vector<Task*>& held) {
   task.finished_ns = now_ns();
   {
     std::lock_guard lock(mutex_);
     task.graph.complete = true;
     ++completed_;
+    let_begin(task, ready);
+    held.insert(held.end(), task.graph.dependents.begin(), task.graph.dependents.end());
+    for (Task* dependent : task.graph.dependents)
+      dependent->prerequisites.fetch_sub(1, std::memory_order_release);
+    task.graph.dependents.clear();
     for (Task* successor : task.graph.successors) {
       if (--successor->graph.waiting_for != 0) continue;
       ready.append(*successor);
@@ -147,8 +183,26 @@ bool TaskScheduler::is_over(Task& task) {
   return true;
 }
 
-/// A task's own work is over: completes it, and the parents that waited only for it.
-void TaskScheduler::end(Task& task, ReadyList& ready) {
+/// A task's own work is over: completes it and all that waited only for it. What may begin before its end
+/// does so if its prerequisites keep it from being complete; but children might lack the room that it would
+/// take.
+void TaskScheduler::end_own_work(Task& task, ReadyList& ready) {
+  if (task.prerequisites.load(std::memory_order_relaxed) != 0 && task.family_if_any() == nullptr) {
+    std::lock_guard lock(mutex_);
+    let_begin(task, ready);
+  }
+  std::vector<Task*> held;
+  end_part(task, ready, held);
+  while (!held.empty()) {
+    Task& next = *held.back();
+    held.pop_back();
+    end_part(next, ready, held);
+  }
+}
+
+/// Part of what keeps a task from being complete is over: completes it if that was all, and the parents that
+/// waited only for it.
+void TaskScheduler::end_part(Task& task, ReadyList& ready, std::vector<Task*>& held_tasks) {
   Task* done = &task;
   Task* held = nullptr;
   while (is_over(*done)) {
@@ -159,7 +213,7 @@ void TaskScheduler::end(Task& task, ReadyList& ready) {
       parent->fault = done->fault;  // its launcher is told
     if (parent != nullptr && !done->calls_on(CallWork::Thread::compilations))
       pending_children_.fetch_sub(1, std::memory_order_relaxed);
-    finish(*done, ready);
+    finish(*done, ready, held_tasks);
     release(held);
     if (parent == nullptr) return;
     done = held = parent;
@@ -170,12 +224,12 @@ void TaskScheduler::end(Task& task, ReadyList& ready) {
 /// Dispatches what is ready, and what that makes ready if it is complete at once.
 void TaskScheduler::run(ReadyList& ready) {
   while (Task* const next = ready.take())
-    if (dispatcher_.dispatch(*next)) end(*next, ready);
+    if (dispatcher_.dispatch(*next)) end_own_work(*next, ready);
 }
 
 void TaskScheduler::complete(Task& task) {
   ReadyList ready;
-  end(task, ready);
+  end_own_work(task, ready);
   run(ready);
 }
 

@@ -30,16 +30,22 @@ class TaskScheduler {
 
   struct Submission {
     Task* task;
-    std::span<Task* const> after;  ///< nulls are ignored
+    std::span<Task* const> after;               ///< nulls are ignored
+    std::span<Task* const> after_trigger = {};  ///< it may begin before their end; likewise
   };
-  /// Starts each task once all tasks in its `after` have completed; these may be earlier ones of the batch.
-  /// The caller holds references to all. One lock for the batch, and nothing of it runs before all are
-  /// submitted.
+  /// Starts each task once all tasks in its `after` have completed and all in `after_trigger` have triggered;
+  /// these may be earlier ones of the batch. It is complete after all of them. The caller holds references to
+  /// all. One lock for the batch, and nothing of it runs before all are submitted.
   void submit(std::span<const Submission> batch);
   void submit(Task& task, std::span<Task* const> after) {
     const Submission one{&task, after};
     submit({&one, 1});
   }
+  /// What may begin before the task's end begins. A task that never says so triggers when it is complete, or
+  /// when only its own prerequisites keep it from that.
+  void trigger(Task& task);
+  /// What may begin, or has begun, before the task's end, each with a reference for the caller to release.
+  std::vector<Task*> dependents(Task& task);
   /// Makes a complete task ready for another submission, with the same work. Its events are those of the new
   /// one then.
   void renew(Task& task);
@@ -78,8 +84,10 @@ class TaskScheduler {
     }
   };
   void run(ReadyList& ready);
-  void finish(Task& task, ReadyList& ready);
-  void end(Task& task, ReadyList& ready);
+  static void let_begin(Task& task, ReadyList& ready);
+  void finish(Task& task, ReadyList& ready, std::vector<Task*>& held);
+  void end_own_work(Task& task, ReadyList& ready);
+  void end_part(Task& task, ReadyList& ready, std::vector<Task*>& held);
   bool is_over(Task& task);
   bool launch_tail(Task& task);
 

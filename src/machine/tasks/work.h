@@ -18,7 +18,9 @@ namespace raddle::machine {
 class AddressSpace;
 
 /// Nothing: complete with what the task waits for.
-struct MarkerWork {};
+struct MarkerWork {
+  bool at_trigger = false;  ///< a stream's point at which a grid lets dependent ones begin, not its end
+};
 
 /// Everything a worker needs to run one grid. `context` is what generated code sees.
 struct GridWork {
@@ -38,6 +40,8 @@ struct GridWork {
   bool cluster_memory = false;           ///< each outermost cluster has cluster-wide memory (W-24)
   std::uint64_t cluster_memory_slots = 0;  ///< device address of the first slot of that; set with `space`
   bool cooperative = false;                ///< all its blocks are resident at once; it has a grid workspace
+  bool counts_triggers = false;            ///< its CTAs may let dependent grids begin: Task::triggered
+  bool triggers_at_start = false;          ///< they do when they begin
   bool clears_reserved = false;            ///< the reserved bytes of shared memory are zero when a CTA starts
   /// Source position of a PTX line of the kernel, empty if unknown; for faults. `owner` outlives the task.
   std::string (*source_of)(const void* owner, std::uint32_t ptx_line) = nullptr;

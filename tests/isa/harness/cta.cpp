@@ -230,6 +230,9 @@ struct Calls {
                             std::uint32_t) {
     of(w).switch_out();  // the caller looks again
   }
+  static std::uint32_t grid_waiting(WarpContext*, std::uint32_t) { return 0; }
+  static void grid_wait(WarpContext*, std::uint32_t) {}
+  static void launch_dependents(WarpContext*) {}
   static std::int32_t vprintf(WarpContext* w, std::uint32_t, std::uint64_t format, std::uint64_t arguments) {
     machine::FormattedText text;
     const std::int32_t count = machine::format_device_text(text, format, arguments);

@@ -48,6 +48,11 @@ const Exception kExceptions[] = {
     {"mbarrier arrive|arrive_drop shared::cluster", true,
      "ptxas was asked with a register for the result, which has to be a sink"},
     {"mbarrier noComplete", true, "ptxas was asked without the count of arrivals, which has to be there"},
+    {"fence mbarrier_init sync_restrict::shared::cta|sync_restrict::shared::cluster", false, kNoMeaning},
+    {"fence proxy alias|async|tensormap::generic sync_restrict::shared::cta|sync_restrict::shared::cluster",
+     false, kNoMeaning},
+    {"fence async::generic|tensormap::generic global|shared::cta|shared::cluster", false, kNoMeaning},
+    {"multimem red|st acc::f32", false, kNoMeaning},
 };
 
 std::vector<std::string> split(std::string_view text, char separator) {
