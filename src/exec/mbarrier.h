@@ -84,8 +84,8 @@ struct MbarrierResult {
   bool completed = false;    ///< the operation has ended a phase
 };
 
-/// Applies `change` (Mbarrier& -> MbarrierProblem) and ends the phase if nothing is missing any more. Releases
-/// what the caller did before, acquires what those did who changed it before. Any thread.
+/// Applies `change` (Mbarrier& -> MbarrierProblem) and ends the phase if nothing is missing any more.
+/// Releases what the caller did before, acquires what those did who changed it before. Any thread.
 template <class Change>
 MbarrierResult change_mbarrier(std::atomic<std::uint64_t>& word, Change change) {
   std::uint64_t seen = word.load(std::memory_order_relaxed);

@@ -115,8 +115,7 @@ class FunctionPlan {
   /// pending(b) plus the given successors, sorted.
   std::vector<BlockId> with(BlockId b, std::initializer_list<BlockId> more) const;
 
-  /// Lanes for which the instruction at hand, of this function, gives false wait for a phase of an mbarrier and
-  /// do nothing else (ptx/awaits.h).
+  /// Lanes for which an instruction of this function gives false do nothing but wait (ptx/awaits.h).
   bool is_awaited(const ptx::Instruction& i) const { return ptx::is_awaited(function, cfg, i); }
   bool awaits_phases() const;
 

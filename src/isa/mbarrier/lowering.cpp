@@ -25,11 +25,12 @@ struct PerLane {
   llvm::Value* of(llvm::Value* lane) const { return is_uniform() ? shared.v : (*array)[lane]; }
 };
 
-/// @param state  operand that receives the word before, or -1 @param count, bytes  operand, or -1 for `constant`
+/// An instruction that changes an mbarrier, by the numbers of its operands; -1: there is none.
 struct Change {
   MbarrierOperation operation;
   unsigned address;
-  int state = -1, count = -1, bytes = -1;
+  int state = -1;  ///< receives the word before
+  int count = -1, bytes = -1;
   std::uint32_t constant = 0;  ///< arrivals where no operand counts them
 };
 

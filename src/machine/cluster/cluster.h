@@ -27,9 +27,9 @@ struct Cluster {
   void close(WindowPool& windows);
   const SharedWindow* window() const { return window_.get(); }
 
-  // Deadlock: no warp of a CTA can run, and only CTAs of the cluster change what they wait for. A CTA by itself
-  // sees one moment of its own; all of them are stuck if each has looked at its waits once after every one had
-  // said so, and none has run meanwhile.
+  // Deadlock: no warp of any CTA can run, and only the cluster's CTAs change what they wait for. A CTA sees
+  // one moment of its own only; all of them are stuck if each has looked at its waits once more after every
+  // one had said that it cannot run, and none has run meanwhile.
   /// A CTA that cannot run asks. @param looks  whether it still cannot
   /// @returns whether nobody in the cluster ever will
   template <class Looks>

@@ -222,8 +222,8 @@ void Worker::finish_warp(Warp& warp) {
   block.yielded = 0;
 }
 
-/// No warp of the block can run: whether none ever will, for only its cluster changes the words that they wait
-/// for, and nobody in there can run either.
+/// No warp of the block can run: whether none ever will, because only its cluster changes the words that they
+/// wait for, and nobody in the cluster can run either.
 bool Worker::is_deadlock(Block& block) {
   for (std::uint32_t i = 0; i < block.word_waits; ++i)
     if (block.word_waiters[i].wait.of == WordWait::Of::others) return false;

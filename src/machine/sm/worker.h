@@ -71,7 +71,7 @@ class Worker {
   /// Waits until one of several barriers completes a phase; the warp's lanes have been counted already.
   void wait_at_barriers(Warp& warp, std::uint32_t barriers);
   /// Waits until the word has changed; a value that it has only for a moment may be missed.
-  /// @param barriers  mask: a phase of one of these, where the warp's lanes have been counted, ends the wait too
+  /// @param barriers  mask over barriers where the warp's lanes have been counted: a phase ends the wait too
   void wait_for_word(Warp& warp, const WordWait& wait, std::uint32_t barriers = 0);
   /// Where warps are no fibers: until the grids have ended that the block's began before the end of.
   void wait_for_grids(Block& block, exec::WarpContext& warp);
