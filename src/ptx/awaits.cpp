@@ -18,9 +18,9 @@ using isa::Op;
 /// Values that follow from the "no" alone.
 using Known = std::map<RegisterId, std::uint64_t>;
 
-class Walk {
+class Paths {
  public:
-  Walk(const Function& function, const Cfg& cfg, const Instruction& asked)
+  Paths(const Function& function, const Cfg& cfg, const Instruction& asked)
       : function_(function), cfg_(cfg), asked_(asked) {}
 
   /// @param block, index  of the instruction
@@ -173,7 +173,7 @@ bool is_awaited(const Function& function, const Cfg& cfg, const Instruction& ins
   const auto index = static_cast<std::uint32_t>(&instruction - function.instructions.data());
   const auto after = std::ranges::upper_bound(function.blocks, index, {}, &Block::begin);
   const auto block = static_cast<BlockId>(after - function.blocks.begin() - 1);
-  return Walk(function, cfg, instruction).comes_back(block, index);
+  return Paths(function, cfg, instruction).comes_back(block, index);
 }
 
 }  // namespace raddle::ptx

@@ -1,6 +1,6 @@
 // Instructions that a thread repeats until they say yes, doing nothing else meanwhile, so that it may as well
-// sleep: mbarrier.test_wait and try_wait in a loop of their own. Waits (waits.h) finds loops that may wait for
-// others; this tells whether such a loop is nothing but the wait.
+// sleep: mbarrier.test_wait and try_wait in a loop of their own. Waits (waits.h) finds loops that may wait
+// for others; this tells whether such a loop is nothing but the wait.
 #pragma once
 
 #include "ptx/cfg.h"
