@@ -22,14 +22,14 @@ struct Place {
   std::int64_t global;  ///< distance from the tensor's base
 };
 
-struct Block {
+struct TensorBlock {
   TensorMap map;
   std::int32_t at[exec::kMaxTensorRank] = {};
   std::uint16_t offset[3] = {};
 };
 
 /// Elements of one row at a coordinate of dimension 0; interleaved layouts have a slice there.
-inline void add_row(std::vector<Place>& places, const Block& b, bool inside, std::int64_t global,
+inline void add_row(std::vector<Place>& places, const TensorBlock& b, bool inside, std::int64_t global,
                     std::uint32_t shared) {
   const std::uint32_t bytes = element_bytes(b.map.element);
   const bool sliced = b.map.interleave != TensorMap::Interleave::none;
@@ -49,7 +49,7 @@ inline std::int64_t slices(const TensorMap& map) {
 }
 
 /// All rows of a block around dimension 0: one, or one for each slice of channels.
-inline void add_slices(std::vector<Place>& places, const Block& b, const auto& rows_of_slice) {
+inline void add_slices(std::vector<Place>& places, const TensorBlock& b, const auto& rows_of_slice) {
   if (b.map.interleave == TensorMap::Interleave::none) return rows_of_slice(true, 0);
   const std::uint32_t extent = b.map.mode == TensorMap::Mode::tile ? b.map.box[0] : b.map.channels;
   const std::int64_t between =
@@ -68,7 +68,7 @@ inline std::uint32_t row_pitch(const TensorMap& map) {
 }
 
 /// Tile mode, from its definition.
-inline std::vector<Place> tile_places(const Block& b) {
+inline std::vector<Place> tile_places(const TensorBlock& b) {
   std::vector<Place> places;
   std::uint32_t row = 0;
   add_slices(places, b, [&](bool slice_inside, std::int64_t slice) {
@@ -94,7 +94,7 @@ inline std::vector<Place> tile_places(const Block& b) {
 }
 
 /// im2col mode, from its definition: every filter base of the box in order, from the first on.
-inline std::vector<Place> im2col_places(const Block& b) {
+inline std::vector<Place> im2col_places(const TensorBlock& b) {
   const unsigned spatial = b.map.rank - 2;
   std::vector<Place> places;
   std::uint32_t row = 0;
@@ -124,7 +124,7 @@ inline std::vector<Place> im2col_places(const Block& b) {
 }
 
 /// Places with the swizzle of the shared address at which the block begins.
-inline std::vector<Place> places_of(const Block& b, std::uint32_t begin) {
+inline std::vector<Place> places_of(const TensorBlock& b, std::uint32_t begin) {
   auto places = b.map.mode == TensorMap::Mode::tile ? tile_places(b) : im2col_places(b);
   for (Place& place : places) {
     std::uint32_t address = begin + place.shared;
@@ -148,9 +148,9 @@ class Maker {
  public:
   explicit Maker(std::mt19937_64& random) : random_(random) {}
 
-  Block block(std::uint64_t base) {
+  TensorBlock block(std::uint64_t base) {
     for (;;) {
-      Block b;
+      TensorBlock b;
       b.map.address = base;
       choose_layout(b.map);
       choose_sizes(b.map);
@@ -205,7 +205,7 @@ class Maker {
     for (unsigned d = 1; d < m.rank; ++d) bytes *= m.box[d];
     return bytes;
   }
-  void choose_box(Block& b) {
+  void choose_box(TensorBlock& b) {
     TensorMap& m = b.map;
     const auto bytes = static_cast<std::int64_t>(element_bytes(m.element));
     const std::int64_t width = m.swizzle == TensorMap::Swizzle::none ? 256 : swizzle_bytes(m.swizzle);
@@ -222,7 +222,7 @@ class Maker {
                 : any(0, 2) == 0 ? 0
                                  : any(-5, static_cast<std::int64_t>(m.size[d]) + 3);
   }
-  void choose_pixels(Block& b) {
+  void choose_pixels(TensorBlock& b) {
     TensorMap& m = b.map;
     const auto bytes = static_cast<std::int64_t>(element_bytes(m.element));
     const std::int64_t width = m.swizzle == TensorMap::Swizzle::none ? 256 : swizzle_bytes(m.swizzle);
@@ -246,7 +246,7 @@ class Maker {
   std::mt19937_64& random_;
 };
 
-inline std::string told(const Block& b) {
+inline std::string told(const TensorBlock& b) {
   std::string text = b.map.mode == TensorMap::Mode::tile ? "tile" : "im2col";
   const auto add = [&](const char* name, auto values, unsigned count) {
     text += std::string(" ") + name;

@@ -34,7 +34,7 @@ class TmaTensor : public TmaTest {
   TmaTensor() : memory_(kTensorBytes + 256), map_bytes_(256) {}
 
   std::byte* tensor() { return aligned(memory_); }
-  exec::BulkRequest request(const Block& b, BulkDirection direction) {
+  exec::BulkRequest request(const TensorBlock& b, BulkDirection direction) {
     std::byte* bytes = aligned(map_bytes_);
     encode(b.map, bytes);
     exec::BulkRequest r{
@@ -74,7 +74,7 @@ TEST_F(TmaTensor, RandomMapsLoadWhatTheDefinitionSays) {
   fill_tensor(random);
   Maker maker(random);
   for (int round = 0; round < 5000; ++round) {
-    const Block b = maker.block(address(tensor()));
+    const TensorBlock b = maker.block(address(tensor()));
     const std::uint32_t begin = kBlock + 128 * static_cast<std::uint32_t>(random() % 9);
     std::vector<std::byte> expected(kShared - kBlock, std::byte{0x5a});
     std::memset(shared(kBlock), 0x5a, kShared - kBlock);
@@ -111,7 +111,7 @@ TEST_F(TmaTensor, RandomMapsStoreWhatTheDefinitionSays) {
   std::mt19937_64 random(1971);
   Maker maker(random);
   for (int round = 0; round < 2000; ++round) {
-    Block b = maker.block(address(tensor()));
+    TensorBlock b = maker.block(address(tensor()));
     std::memset(tensor(), 0x33, kTensorBytes);
     auto expected = std::vector<std::byte>(tensor(), tensor() + kTensorBytes);
     const std::uint32_t bytes = element_bytes(b.map.element);
@@ -138,7 +138,7 @@ TEST_F(TmaTensor, RandomMapsAddWhatTheDefinitionSays) {
   std::mt19937_64 random(77);
   Maker maker(random);
   for (int round = 0; round < 1000; ++round) {
-    Block b = maker.block(address(tensor()));
+    TensorBlock b = maker.block(address(tensor()));
     b.map.element = TensorMap::Element::u32;
     if (b.map.stride[0] != 4) continue;
     b.map.fill = TensorMap::Fill::zero;
@@ -164,8 +164,8 @@ TEST_F(TmaTensor, RandomMapsAddWhatTheDefinitionSays) {
   }
 }
 
-Block plain() {
-  Block b;
+TensorBlock plain() {
+  TensorBlock b;
   b.map.element = TensorMap::Element::f16;
   b.map.rank = 2;
   b.map.size = {64, 32};
@@ -197,7 +197,7 @@ TEST_F(TmaTensor, ReductionsHaveTheirTypes) {
   };
   for (int element = 0; element <= 12; ++element)
     for (int op = 1; op <= 8; ++op) {
-      Block b = plain();
+      TensorBlock b = plain();
       b.map.address = address(tensor());
       b.map.element = static_cast<E>(element);
       b.map.box[0] = 16;
@@ -212,10 +212,10 @@ TEST_F(TmaTensor, ReductionsHaveTheirTypes) {
 
 // proves: T-1e, T-1i, T-1j, T-10f, T-10g
 TEST_F(TmaTensor, RefusesWrongRequests) {
-  Block b = plain();
+  TensorBlock b = plain();
   b.map.address = address(tensor());
   exec::init_mbarrier(barrier(), 1);
-  const auto refused = [&](const Block& block, auto change, FaultKind fault, const char* note) {
+  const auto refused = [&](const TensorBlock& block, auto change, FaultKind fault, const char* note) {
     auto r = request(block, BulkDirection::to_shared);
     change(r);
     const std::uint64_t lines = unit_.counters().lines;
@@ -241,10 +241,10 @@ TEST_F(TmaTensor, RefusesWrongRequests) {
   refused(
       b, [](auto& r) { std::memset(reinterpret_cast<void*>(r.global), 0xcd, 128); }, kInstruction,
       "none was ever encoded");
-  Block wide = b;
+  TensorBlock wide = b;
   wide.map.swizzle = TensorMap::Swizzle::bytes64;
   refused(wide, nothing, kInstruction, "takes 128 bytes; the swizzle allows 64");
-  Block columns = b;
+  TensorBlock columns = b;
   columns.map.mode = TensorMap::Mode::im2col;
   columns.map.rank = 4;
   columns.map.size = {8, 8, 8, 8}, columns.map.stride = {2, 16, 128, 1024}, columns.map.step = {1, 1, 1, 1};
@@ -256,7 +256,7 @@ TEST_F(TmaTensor, RefusesWrongRequests) {
 
 // proves: T-1c, T-1d, T-18b, T-21d, T-21e
 TEST_F(TmaTensor, CachesDescriptors) {
-  Block b = plain();
+  TensorBlock b = plain();
   b.map.address = address(tensor());
   exec::init_mbarrier(barrier(), 1);
   auto r = request(b, BulkDirection::to_shared);
@@ -288,7 +288,7 @@ TEST_F(TmaTensor, CachesDescriptors) {
 // Rows without gaps on both sides are one, also where the last of them lie outside.
 // proves: T-19b
 TEST_F(TmaTensor, DenseRowsAreOne) {
-  Block b = plain();
+  TensorBlock b = plain();
   b.map.rank = 3;
   b.map.address = address(tensor());
   b.map.size = {64, 16, 8}, b.map.stride = {2, 128, 2048}, b.map.box = {64, 16, 4}, b.map.step = {1, 1, 1};
@@ -296,7 +296,7 @@ TEST_F(TmaTensor, DenseRowsAreOne) {
   TmaCounters counters;
   TmaSetUp set_up(descriptors, counters);
   TmaJob job;
-  const auto runs = [&](const Block& block) {
+  const auto runs = [&](const TensorBlock& block) {
     const TmaProblem problem = set_up.run(thread(), request(block, BulkDirection::to_shared), false, job);
     EXPECT_FALSE(problem) << problem.note;
     TmaGenerator generator;
@@ -324,7 +324,7 @@ TEST_F(TmaTensor, DenseRowsAreOne) {
 
 // proves: T-18f, T-23a, T-23b, T-23c
 TEST_F(TmaTensor, CountsLines) {
-  Block b = plain();
+  TensorBlock b = plain();
   b.map.address = address(tensor());
   b.at[1] = 30;  // two rows of 32 lie inside
   auto r = request(b, BulkDirection::to_cache);
@@ -341,7 +341,7 @@ TEST_F(TmaTensor, CountsLines) {
 
 // proves: T-10i, T-18h, T-18i
 TEST_F(TmaTensor, TheWorkedSwizzle) {
-  Block b;
+  TensorBlock b;
   b.map.element = TensorMap::Element::u16;
   b.map.rank = 4;
   b.map.address = address(tensor());
