@@ -2,12 +2,13 @@
 // be made row by row are made for all rows, so that a new row needs no new test here.
 #include <gtest/gtest.h>
 
-#include <set>
+#include <filesystem>
 
 #include "isa/op.h"
 #include "isa/parse_row.h"
 #include "isa/row.h"
 #include "isa/texts.h"
+#include "unit/source_directory.h"
 
 namespace raddle::isa {
 namespace {
@@ -32,24 +33,9 @@ TEST(Rows, StandInTheOrderOfTheirEnumerators) {
 TEST(Rows, KnowTheirChapter) {
   EXPECT_EQ(row(Op::bfe).chapter, "integer_arithmetic");
   EXPECT_EQ(row(Op::suld).chapter, "surface");
-  const std::set<std::string> chapters = {"integer_arithmetic",
-                                          "extended_precision",
-                                          "floating_point",
-                                          "half_precision",
-                                          "comparison_selection",
-                                          "logic_shift",
-                                          "data_movement",
-                                          "control_flow",
-                                          "parallel_synchronization",
-                                          "video",
-                                          "miscellaneous",
-                                          "stack",
-                                          "matrix",
-                                          "async_copy",
-                                          "tensor_map",
-                                          "texture",
-                                          "surface"};
-  for (const Row& row : rows()) EXPECT_TRUE(chapters.count(row.chapter)) << row.id << ": " << row.chapter;
+  for (const Row& row : rows())
+    EXPECT_TRUE(std::filesystem::is_directory(source_directory() + "/src/isa/" + row.chapter))
+        << row.id << ": " << row.chapter;
 }
 
 TEST(Rows, SayWhyTheyAreUnsupported) {
