@@ -33,6 +33,9 @@ class Masks {
   // left. Kept where somebody asks: in functions that wait for phases of mbarriers.
   void prepare_held();
   void set_held(llvm::Value* bits, bool held);
+  void set_held(const Mask& lanes, bool held) {
+    if (held_) set_held(bits(lanes), held);  // costs no instruction where nobody asks
+  }
   llvm::Value* held();       ///< i32
   llvm::Value* elsewhere();  ///< lanes that wait at other blocks
   /// i1: no lane waits at another block, so that this block's definitions hold for all lanes that have not

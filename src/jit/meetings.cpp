@@ -73,7 +73,7 @@ void Meetings::prepare() {
 
 void Meetings::hold() {
   cursor_.instruction = &f_.instructions[f_.blocks[cursor_.block].begin];
-  masks_.set_held(masks_.bits(masks_.active()), false);
+  masks_.set_held(masks_.active(), false);
   if (waits_alone(*cursor_.instruction)) return hold_alone();
   auto found = meetings_.find(cursor_.block);
   if (found != meetings_.end())
@@ -156,7 +156,7 @@ void Meetings::stay() {
 
 /// The same where only other lanes of the warp let them go on.
 void Meetings::be_held() {
-  masks_.set_held(masks_.bits(masks_.active()), true);
+  masks_.set_held(masks_.active(), true);
   stay();
 }
 
