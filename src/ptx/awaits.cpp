@@ -120,8 +120,7 @@ class Paths {
         return {};
       case Op::setp: {
         const auto a = in(2), b = in(3);
-        const bool is_plain =
-            operands[1].kind == Operand::Kind::none && operands[4].kind == Operand::Kind::none;
+        const bool is_plain = operands.size() == 4 && operands[1].kind == Operand::Kind::none;
         if (!a || !b || !is_plain) return {};
         const Mod compare = i.opcode->get(isa::ModKind::compare);
         if (compare == Mod::eq) return *a == *b;
