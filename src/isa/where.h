@@ -15,7 +15,7 @@ std::string_view access_legal(const Opcode& opcode);
 /// A scope is named where an order is, and nowhere else (PTX ISA "multimem").
 std::string_view scope_legal(const Opcode& opcode);
 
-/// A vector is at most 128 bits wide (PTX ISA "ldu").
+/// A vector is at most 128 bits wide (PTX ISA "ldu", "st.async").
 std::string_view narrow_vector_legal(const Opcode& opcode);
 
 /// .sat between integers stands only where the destination cannot hold every value of the source (PTX ISA

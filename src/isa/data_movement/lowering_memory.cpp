@@ -4,6 +4,7 @@
 
 #include "exec/cluster.h"
 #include "isa/op.h"
+#include "jit/mbarriers.h"
 #include "jit/warp_emitter.h"
 
 namespace raddle::jit {
@@ -21,6 +22,12 @@ void emit<Op::ldu>(WarpEmitter& e) {
 template <>
 void emit<Op::st>(WarpEmitter& e) {
   e.memory.store(0, 1);
+}
+
+template <>
+void emit<Op::st_async>(WarpEmitter& e) {
+  e.memory.store(0, 1);
+  complete_transactions(e, 2, isa::byte_size(e.type()) * e.opcode().vector_length());
 }
 
 // Of the only device in the group.

@@ -8,6 +8,7 @@
 
 #include "exec/cluster.h"
 #include "interp/lane.h"
+#include "interp/mbarriers.h"
 #include "interp/types.h"
 #include "interp/warp.h"
 
@@ -281,6 +282,14 @@ void reference<Op::ldu>(Lane& lane, const Instruction& i) {
 template <>
 void reference<Op::st>(Lane& lane, const Instruction& i) {
   store(lane, i);
+}
+
+template <>
+void reference_warp<Op::st_async>(WarpStep& step, const Instruction& i) {
+  step.each([&](Lane& lane) {
+    store(lane, i);
+    complete_transactions(lane, 2, isa::byte_size(i.opcode->type()) * i.opcode->vector_length());
+  });
 }
 
 // Of the only device in the group.

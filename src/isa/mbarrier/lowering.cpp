@@ -2,6 +2,7 @@
 #include "exec/mbarrier.h"
 #include "isa/op.h"
 #include "jit/emitter.h"
+#include "jit/mbarriers.h"
 #include "jit/warp_emitter.h"
 
 namespace raddle::jit {
@@ -31,19 +32,20 @@ struct Change {
   unsigned address;
   int state = -1;  ///< receives the word before
   int count = -1, bytes = -1;
-  std::uint32_t constant = 0;  ///< arrivals where no operand counts them
+  std::uint32_t arrivals = 0, transactions = 0;  ///< where no operand counts them
 };
 
 void change(WarpEmitter& e, const Change& what) {
   auto& ir = e.ir;
   ++e.statistics.memory_operations;
   ++e.statistics.not_vectorised;
-  const PerLane address(e, e.addresses.begin(e.operand(what.address)).address);
+  const PerLane address(
+      e, e.addresses.begin(e.operand(what.address), e.get(ModKind::space), exec::kMbarrierBytes).address);
   auto operand = [&](int k, std::uint32_t otherwise) {
     return k < 0 ? PerLane(e, WarpValue::uniform(Type::u32, ir.getInt32(otherwise)))
                  : PerLane(e, e.in(static_cast<unsigned>(k)));
   };
-  const PerLane count = operand(what.count, what.constant), bytes = operand(what.bytes, 0);
+  const PerLane count = operand(what.count, what.arrivals), bytes = operand(what.bytes, what.transactions);
   const bool wants = what.state >= 0 && e.wants(static_cast<unsigned>(what.state));
   std::optional<LaneArray> before;
   if (wants) before.emplace(e.lane_array(ir.getInt64Ty(), "before"));
@@ -66,7 +68,7 @@ void arrive(WarpEmitter& e, bool drops) {
              .state = 0,
              .count = expects ? -1 : operand,
              .bytes = expects ? operand : -1,
-             .constant = 1});
+             .arrivals = 1});
 }
 
 /// Lanes that wait for one phase of one object ask once.
@@ -119,6 +121,10 @@ void test(WarpEmitter& e) {
 }
 
 }  // namespace
+
+void complete_transactions(WarpEmitter& e, unsigned k, std::uint32_t bytes) {
+  change(e, {.operation = MbarrierOperation::complete, .address = k, .transactions = bytes});
+}
 
 template <>
 void emit<Op::mbarrier_init>(WarpEmitter& e) {

@@ -3,6 +3,7 @@
 
 #include "exec/mbarrier.h"
 #include "interp/lane.h"
+#include "interp/mbarriers.h"
 
 namespace raddle::interp {
 
@@ -38,6 +39,10 @@ void test(Lane& lane, const Instruction& i) {
 }
 
 }  // namespace
+
+void complete_transactions(Lane& lane, unsigned k, std::uint32_t bytes) {
+  change(lane, k, MbarrierOperation::complete, 0, bytes);
+}
 
 template <>
 void reference<Op::mbarrier_init>(Lane& lane, const Instruction&) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "isa/op.h"
+#include "jit/mbarriers.h"
 #include "jit/vector_math.h"
 #include "jit/warp_emitter.h"
 
@@ -272,6 +273,11 @@ void emit<Op::atom_b128>(WarpEmitter& e) {
 template <>
 void emit<Op::red>(WarpEmitter& e) {
   atomic(e, -1, 0, false);
+}
+template <>
+void emit<Op::red_async>(WarpEmitter& e) {
+  atomic(e, -1, 0, false);
+  complete_transactions(e, 2, isa::byte_size(e.type()));
 }
 template <>
 void emit<Op::red_half>(WarpEmitter& e) {

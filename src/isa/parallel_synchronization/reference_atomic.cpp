@@ -3,8 +3,10 @@
 #include <array>
 
 #include "interp/lane.h"
+#include "interp/mbarriers.h"
 #include "interp/reference.h"
 #include "interp/types.h"
+#include "interp/warp.h"
 #include "numerics/arithmetic.h"
 
 namespace raddle::interp {
@@ -137,6 +139,13 @@ void reference<Op::atom>(Lane& lane, const Instruction& i) {
 template <>
 void reference<Op::red>(Lane& lane, const Instruction& i) {
   update_number(lane, i, kRed);
+}
+template <>
+void reference_warp<Op::red_async>(WarpStep& step, const Instruction& i) {
+  step.each([&](Lane& lane) {
+    update_number(lane, i, kRed);
+    complete_transactions(lane, 2, isa::byte_size(i.opcode->type()));
+  });
 }
 /// Of the only device in the group.
 template <>

@@ -121,6 +121,7 @@ void cluster_wait(WarpContext* context, std::uint32_t lanes) {
 
 /// The object of an operation on an mbarrier by a lane, which then is in Touching.
 std::atomic<std::uint64_t>& mbarrier_of(WarpContext* warp, std::uint64_t address, std::uint32_t lane) {
+  if (address % exec::kMbarrierBytes != 0) fault(warp, FaultKind::misaligned_address, address, lane, 0);
   if (exec::shared_address_of(*warp->cta->cluster, address))
     return *reinterpret_cast<std::atomic<std::uint64_t>*>(address);
   RawFault raw = raw_fault(warp, FaultKind::illegal_address, address, lane);

@@ -19,6 +19,8 @@ inline constexpr std::string_view kNoMbarrier =
     "random memory is no mbarrier; its file runs every spelling on one";
 
 inline constexpr Exclusion kExclusions[] = {
+    {"st_async", "spellings", kNoMbarrier},
+    {"red_async", "spellings", kNoMbarrier},
     {"mbarrier_init", "spellings", kNoMbarrier},
     {"mbarrier_inval", "spellings", kNoMbarrier},
     {"mbarrier_expect_tx", "spellings", kNoMbarrier},
