@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "driver/launch_attributes.h"
 #include "driver_test.h"
 
 namespace raddle::driver {
