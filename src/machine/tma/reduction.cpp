@@ -20,7 +20,7 @@ template <BulkReduction op, class T>
 T combined(T old, T value) {
   if constexpr (op == BulkReduction::add) {
     if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(old + value);
+      return static_cast<T>(static_cast<std::uint64_t>(old) + static_cast<std::uint64_t>(value));  // modulo
     else
       return numerics::add(old, value);
   } else if constexpr (op == BulkReduction::min) {

@@ -224,9 +224,9 @@ TEST_F(DriverTensorMaps, NeedTheirArguments) {
       EXPECT_EQ(arguments.encode(), CUDA_ERROR_INVALID_VALUE);
     }
     EncodeArguments arguments{.im2col = im2col};
-    ASSERT_EQ(cuCtxPopCurrent_v2(nullptr), CUDA_SUCCESS);
+    ASSERT_EQ(cuCtxSetCurrent(nullptr), CUDA_SUCCESS);
     EXPECT_EQ(arguments.encode(), CUDA_ERROR_INVALID_CONTEXT);
-    ASSERT_EQ(cuCtxPushCurrent_v2(context), CUDA_SUCCESS);
+    ASSERT_EQ(cuCtxSetCurrent(context), CUDA_SUCCESS);
   }
 }
 
