@@ -21,7 +21,19 @@ struct BufferRef {
   int index;
   std::size_t byte_offset = 0;
 };
-using Argument = std::variant<BufferRef, std::int32_t, float>;
+
+/// A tensor map argument (CUtensorMap): of a dense tensor, for tiles; with `pixels`, for im2col. Dimension 0
+/// is the fastest.
+struct TensorMapOf {
+  enum Element { u32, f32 };
+  BufferRef tensor;
+  Element element = u32;
+  std::vector<unsigned> sizes;
+  std::vector<unsigned> box = {};           ///< tiles
+  std::vector<int> lower = {}, upper = {};  ///< im2col: corners of the box of filter bases, W first
+  unsigned channels = 0, pixels = 0;        ///< im2col: per request
+};
+using Argument = std::variant<BufferRef, TensorMapOf, std::int32_t, float>;
 
 struct LaunchStep {
   std::string kernel;
@@ -63,6 +75,7 @@ std::vector<Example> make_grid_examples(Size size, unsigned threads);
 std::vector<Example> make_irregular_examples(Size size, unsigned threads);
 std::vector<Example> make_number_examples(Size size, unsigned threads);
 std::vector<Example> make_cooperating_examples(Size size, unsigned threads);
+std::vector<Example> make_asynchronous_examples(Size size, unsigned threads);
 
 template <class T>
 Bytes to_bytes(const std::vector<T>& values) {

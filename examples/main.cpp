@@ -60,10 +60,10 @@ bool parse(int argc, char** argv, Options& options) {
 
 std::vector<examples::Example> all_examples(examples::Size size, unsigned threads) {
   std::vector<examples::Example> all;
-  for (auto make :
-       {examples::make_elementwise_examples, examples::make_matrix_examples,
-        examples::make_collective_examples, examples::make_grid_examples, examples::make_irregular_examples,
-        examples::make_number_examples, examples::make_cooperating_examples}) {
+  for (auto make : {examples::make_elementwise_examples, examples::make_matrix_examples,
+                    examples::make_collective_examples, examples::make_grid_examples,
+                    examples::make_irregular_examples, examples::make_number_examples,
+                    examples::make_cooperating_examples, examples::make_asynchronous_examples}) {
     for (examples::Example& example : make(size, threads)) all.push_back(std::move(example));
   }
   return all;
@@ -79,17 +79,17 @@ std::string error_text(const examples::CheckResult& check) {
 
 void print_row(const examples::Example& example, const examples::Outcome& outcome) {
   if (!outcome.error.empty()) {
-    fmt::print("{:<14} did not run: {}\n", example.name, outcome.error);
+    fmt::print("{:<19} did not run: {}\n", example.name, outcome.error);
     return;
   }
   const double share =
       outcome.memory_operations == 0 ? 0 : 100.0 * outcome.not_vectorised / outcome.memory_operations;
-  fmt::print("{:<14} {:<5} {:<18} {:<7} {:<8} {:>4} of {:>4} {:>4.0f}% {:>11} {:>11} {:>9.3g} {}\n",
+  fmt::print("{:<19} {:<5} {:<18} {:<7} {:<8} {:>4} of {:>4} {:>4.0f}% {:>11} {:>11} {:>9.3g} {}\n",
              example.name, outcome.check.ok ? "ok" : "WRONG",
              outcome.check.ok ? error_text(outcome.check) : "", outcome.engine, outcome.block_kind,
              outcome.not_vectorised, outcome.memory_operations, share, time_text(outcome.compile_seconds),
              time_text(outcome.seconds), example.work / outcome.seconds, example.unit);
-  if (!outcome.check.ok) fmt::print("{:<14} {}\n", "", outcome.check.message);
+  if (!outcome.check.ok) fmt::print("{:<19} {}\n", "", outcome.check.message);
 }
 
 }  // namespace
@@ -100,7 +100,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "{}", kUsage);
     return 2;
   }
-  fmt::print("{:<14} {:<5} {:<18} {:<7} {:<8} {:>12} {:>5} {:>11} {:>11} {:>9}\n", "example", "check", "",
+  fmt::print("{:<19} {:<5} {:<18} {:<7} {:<8} {:>12} {:>5} {:>11} {:>11} {:>9}\n", "example", "check", "",
              "engine", "blocks", "not vectorised", "", "compile", "run", "speed");
   int ran = 0, failed = 0;
   for (const examples::Example& example : all_examples(options.size, options.threads)) {

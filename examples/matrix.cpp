@@ -56,7 +56,8 @@ Example transpose(Size size) {
 
 std::vector<Example> make_matrix_examples(Size size, unsigned) {
   return {sgemm(size, "sgemm_16", 16, 16, 16), sgemm(size, "sgemm_32", 32, 32, 32),
-          sgemm(size, "sgemm_64x32", 64, 32, 8), transpose(size)};
+          sgemm(size, "sgemm_64x32", 64, 32, 8), sgemm(size, "sgemm_64x32_async", 64, 32, 8),
+          transpose(size)};
 }
 
 }  // namespace examples

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "exec/tensor_map.h"
 #include "raddle/raddle.h"
 
 namespace examples {
@@ -13,19 +14,55 @@ using raddle::Result;
 
 raddle::Dim3 dimensions(const unsigned (&size)[3]) { return {size[0], size[1], size[2]}; }
 
+struct TensorMapBytes {
+  alignas(raddle::exec::kTensorMapAlignment) std::byte bytes[raddle::exec::kTensorMapBytes];
+};
+
+/// What cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col do.
+TensorMapBytes encoded(const TensorMapOf& from, raddle::DevicePtr address) {
+  using raddle::exec::TensorMap;
+  TensorMap map;
+  map.element = from.element == TensorMapOf::u32 ? TensorMap::Element::u32 : TensorMap::Element::f32;
+  map.rank = static_cast<std::uint32_t>(from.sizes.size());
+  map.address = address.value;
+  std::uint64_t stride = element_bytes(map.element);
+  for (std::size_t d = 0; d < from.sizes.size(); ++d) {
+    map.size[d] = from.sizes[d];
+    map.stride[d] = stride;
+    map.step[d] = 1;
+    stride *= from.sizes[d];
+  }
+  std::copy(from.box.begin(), from.box.end(), map.box.begin());
+  if (from.pixels != 0) {
+    map.mode = TensorMap::Mode::im2col;
+    std::copy(from.lower.begin(), from.lower.end(), map.lower.begin());
+    std::copy(from.upper.begin(), from.upper.end(), map.upper.begin());
+    map.channels = from.channels;
+    map.pixels = from.pixels;
+  }
+  TensorMapBytes made;
+  encode(map, made.bytes);
+  return made;
+}
+
 /// Arguments as the kernel takes them; buffer references become addresses.
 struct BoundArguments {
   std::vector<raddle::DevicePtr> addresses;
+  std::vector<TensorMapBytes> maps;
   std::vector<raddle::Argument> list;
 };
 
 BoundArguments bind(const LaunchStep& step, const std::vector<raddle::Buffer<std::byte>>& buffers) {
   BoundArguments bound;
   bound.addresses.reserve(step.arguments.size());  // Argument keeps a pointer: no reallocation
+  bound.maps.reserve(step.arguments.size());
   for (const Argument& argument : step.arguments) {
     if (const BufferRef* reference = std::get_if<BufferRef>(&argument)) {
       bound.addresses.push_back(buffers[reference->index].address() + reference->byte_offset);
       bound.list.emplace_back(bound.addresses.back());
+    } else if (const TensorMapOf* map = std::get_if<TensorMapOf>(&argument)) {
+      bound.maps.push_back(encoded(*map, buffers[map->tensor.index].address() + map->tensor.byte_offset));
+      bound.list.emplace_back(bound.maps.back());
     } else if (const std::int32_t* integer = std::get_if<std::int32_t>(&argument)) {
       bound.list.emplace_back(*integer);
     } else {

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "raddle/asynchrony.h"
 #include "raddle/cluster.h"
 #include "raddle/device_ptr.h"
 #include "raddle/distributor.h"
@@ -41,6 +42,7 @@ struct DeviceOptions {
   bool pin = true;         ///< pin them to cores; RADDLE_PIN=off overrides
   std::optional<std::uint64_t>
       deterministic;                        ///< one worker, order drawn from this seed (0: the natural order)
+  Asynchrony asynchrony;                    ///< of copies; all but `eager` are deterministic
   std::chrono::milliseconds time_limit{0};  ///< of each launch from its first block on; 0: none
   std::uint64_t heap_bytes = 8u << 20;      ///< for malloc in kernels (cudaLimitMallocHeapSize)
   /// Per thread, for calls whose depth is unknown before the launch (recursion, function pointers) and alloca

@@ -50,6 +50,7 @@ struct MachineOptions {
   std::string code_cache;                      ///< directory, or `off`; empty: the user's
   unsigned workers = 0;                        ///< 0: one per usable core
   std::optional<std::uint64_t> deterministic;  ///< seed
+  std::string asynchrony;                      ///< as machine::parse_asynchrony reads it
 };
 
 struct DeviceCommandOptions {

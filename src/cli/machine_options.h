@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "machine/distributor/options.h"
+#include "machine/tma/asynchrony.h"
 #include "raddle/types.h"
 
 namespace raddle::cli {
@@ -14,6 +15,13 @@ inline Result<DistributorOptions> distributor_options(const std::string& text) {
   Result<DistributorOptions> options = machine::parse_distributor_options(text);
   if (!options) options.error().message = "--distributor: " + options.error().message;
   return options;
+}
+
+/// @errors invalid: says what there is
+inline Result<Asynchrony> asynchrony(const std::string& text) {
+  Result<Asynchrony> parsed = machine::parse_asynchrony(text);
+  if (!parsed) parsed.error().message = "--async: " + parsed.error().message;
+  return parsed;
 }
 
 /// @errors invalid
@@ -28,6 +36,7 @@ inline Result<DeviceOptions> device_options(const MachineOptions& options) {
   device.code_cache = options.code_cache;
   device.workers = options.workers;
   device.deterministic = options.deterministic;
+  TRY_ASSIGN(device.asynchrony, asynchrony(options.asynchrony));
   return device;
 }
 

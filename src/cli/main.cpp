@@ -53,7 +53,7 @@ constexpr const char* kFileHelp = "PTX, a fat binary, or a program or object fil
 
 void add_inspect(CLI::App& app, InspectOptions& options, Action& action) {
   CLI::App* command =
-      app.add_subcommand("inspect", "say what each kernel of a file needs, and what of it cannot run");
+      app.add_subcommand("inspect", "say what each kernel of a file needs, and the parts that cannot run");
   command->add_option("file", options.file, kFileHelp)->required();
   command->add_option("--shape", options.shape, "machine whose architecture decides between several modules")
       ->capture_default_str();
@@ -88,6 +88,7 @@ void add_machine(CLI::App& command, MachineOptions& options) {
   preset(options.policy, "RADDLE_POLICY");
   preset(options.distributor, "RADDLE_DISTRIBUTOR");
   preset(options.engine, "RADDLE_ENGINE");
+  preset(options.asynchrony, "RADDLE_ASYNC");
   command
       .add_option("--shape", options.shape, "machine that is modelled: h200, a100, tiny, host, or FILE.json")
       ->capture_default_str();
@@ -103,6 +104,10 @@ void add_machine(CLI::App& command, MachineOptions& options) {
   command.add_option("--code-cache", options.code_cache,
                      "directory of compiled code, or off; RADDLE_CACHE or ~/.cache/raddle, if not given");
   add_count(command, "--workers", options.workers, "kernel-running threads; 0: one per usable core");
+  command.add_option(
+      "--async", options.asynchrony,
+      "when asynchronous copies land: eager, lazy, random or random:SEED; RADDLE_ASYNC or eager, if "
+      "not given");
 }
 
 void add_device(CLI::App& app, DeviceCommandOptions& options, Action& action) {

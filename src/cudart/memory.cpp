@@ -13,7 +13,7 @@ enum PointerAttribute : int {
 };
 constexpr unsigned kDriverHostMemory = 1;  // CU_MEMORYTYPE_HOST
 
-/// Of memory that the driver knows.
+/// Reads the attributes of memory that the driver knows.
 cudaError_t read_attributes(cudaPointerAttributes& attributes, unsigned type, unsigned long long where) {
   unsigned managed = 0;
   CHECK(driver().cuPointerGetAttribute(&managed, kIsManaged, where));

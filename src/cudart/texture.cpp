@@ -7,7 +7,7 @@
 namespace raddle::cudart::entry {
 namespace {
 
-/// Of linear and of pitched memory.
+/// Sets what linear and pitched memory have in common.
 template <class Memory>
 cudaError_t set_memory(Memory& made, const void* pointer, const cudaChannelFormatDesc& description) {
   const std::optional<Texel> texel = texel_of(description);

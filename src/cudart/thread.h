@@ -21,7 +21,7 @@ struct Thread {
   unsigned launch_count = 0;
 };
 
-/// Of plain values only: programs call from the destructors of static objects, when a thread's other objects
+/// Plain values only: programs call from the destructors of static objects, when a thread's other objects
 /// are gone.
 Thread& thread();
 

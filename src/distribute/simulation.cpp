@@ -39,7 +39,7 @@ class CountingPolicy final : public machine::Policy {
   Outcome& outcome_;
 };
 
-/// Of this thread, so that a busy host does not count.
+/// The time of this thread, so that a busy host does not count.
 double processor_seconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

@@ -115,7 +115,7 @@ struct Batch {
   const std::size_t* bytes;
   std::size_t count;
   const CUmemcpyAttributes* attributes;
-  const std::size_t* first;  ///< copy that an attribute is for, and those after it
+  const std::size_t* first;  ///< the first copy of each attribute, which holds for those after it too
   std::size_t attribute_count;
 
   bool is_well_formed() const {
@@ -144,7 +144,7 @@ Status copy_batch(const std::shared_ptr<Context>& context, Stream& stream, const
   return CUDA_SUCCESS;
 }
 
-/// Of operands that count in elements: those of the array, or bytes where neither side is one.
+/// The operand of a copy that counts in elements: those of the array, or bytes where neither side is one.
 Answer<Operand> operand_of(const CUmemcpy3DOperand& given, const Extent& elements,
                            std::size_t element_bytes) {
   if (given.type == kOperandArray) {

@@ -75,7 +75,7 @@ Status cuCtxCreate_v3(CUcontext* context, const CUexecAffinityParam* parameters,
 }
 
 Status cuCtxCreate_v4(CUcontext* context, const CUctxCreateParams* parameters, unsigned flags, In<CUdevice>) {
-  // Execution affinity and graphics contexts, which is what there are parameters for, are features of other
+  // The parameters are for execution affinity and graphics contexts, which are features of other
   // devices.
   const bool asks = parameters && (parameters->numExecAffinityParams != 0 || parameters->cigParams);
   if (asks) return CUDA_ERROR_NOT_SUPPORTED;

@@ -25,7 +25,7 @@ Status fill(const std::shared_ptr<Context>& context, Stream& stream, CallForm fo
   return result_after_wait(*context);
 }
 
-/// Of a call that names no stream.
+/// Fills for a call that names no stream.
 Status fill(const std::shared_ptr<Context>& context, const RowFill& wanted) {
   return fill(context, default_stream(context), CallForm::synchronous, wanted);
 }

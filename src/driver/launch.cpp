@@ -66,7 +66,7 @@ Status launch(Context& context, Function& function, Stream& stream, const Launch
   return result_of_launch(launched.error());
 }
 
-/// Of a launch that has just been given to the stream. @errors an event that other processes know
+/// Records the trigger of the launch that the stream got last. @errors an event that other processes know
 Status record_trigger(Here context, Event& event, Stream& stream) {
   if (event.context != context) return CUDA_ERROR_INVALID_HANDLE;
   if (event.shared != nullptr) return CUDA_ERROR_INVALID_VALUE;

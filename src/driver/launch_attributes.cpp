@@ -22,7 +22,7 @@ constexpr Known kKnown[] = {
 #undef LAUNCH_ATTRIBUTE
 };
 
-/// Of CUlaunchAttributeValue.
+/// A member of CUlaunchAttributeValue.
 struct ProgrammaticEvent {
   CUevent event;
   unsigned flags;  ///< as of cuEventRecordWithFlags

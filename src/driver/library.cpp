@@ -36,7 +36,7 @@ CUlibrary add_library(Program&& program) {
 
 }  // namespace
 
-// A library's own options promise that the image stays; nothing of it is needed once it is read.
+// A library's own options promise that the image stays; we do not need it once it is read.
 Status cuLibraryLoadData(CUlibrary* handle, const void* code, int* jit_options, void** jit_values,
                          unsigned jit_count, int* options, void**, unsigned count) {
   if ((count != 0 && options == nullptr) || !JitLog::has_options(jit_count, jit_options, jit_values))

@@ -39,7 +39,7 @@ class MemoryTable {
   /// The memory that an address lies in, or null.
   std::shared_ptr<Memory> find(CUdeviceptr address) const;
   std::vector<std::shared_ptr<Memory>> all() const;
-  /// Whether all of it may be accessed so, as far as contexts share it.
+  /// Whether the whole range may be accessed so, as far as contexts share it.
   bool allows(CUdeviceptr begin, std::size_t bytes, CUmemAccess_flags access) const;
   /// Takes the memory that begins at an address out of the table; null: none. No context knows it any more.
   std::shared_ptr<Memory> remove(CUdeviceptr base);
@@ -55,7 +55,7 @@ struct AddressInfo {
   std::uint64_t id = 0;
 };
 
-/// False for addresses that CUDA knows nothing of: memory of the host program.
+/// False for addresses that CUDA does not know: memory of the host program.
 bool find_address(const std::shared_ptr<Context>& current, CUdeviceptr address, AddressInfo& info);
 
 }  // namespace raddle::driver

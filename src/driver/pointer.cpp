@@ -18,7 +18,7 @@ CUcontext context_of(const AddressInfo& info) {
   return info.context != nullptr ? info.context->handle : info.shared->context;
 }
 
-/// Of memory that CUDA knows. Booleans are written as one byte: callers have them in variables of several
+/// An attribute of memory that CUDA knows. Booleans take one byte: callers have them in variables of several
 /// sizes.
 Status get_attribute(CUpointer_attribute attribute, CUdeviceptr address, const AddressInfo& info,
                      void* value) {

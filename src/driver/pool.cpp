@@ -10,7 +10,7 @@ namespace raddle::driver {
 namespace {
 
 constexpr std::uint64_t kBlockUnit = 512;
-/// Of blocks that other processes may map: pages of their own, which no other memory shares.
+/// For blocks that other processes may map: pages of their own, which no other memory shares.
 constexpr std::uint64_t kSharedUnit = DeviceMemory::kGuardedFrom;
 
 /// A block serves requests down to half its size, so that reuse wastes no more than that.

@@ -57,7 +57,7 @@ struct Pool {
   int follow_events_ = 1, opportunistic_ = 1, internal_dependencies_ = 1;
 };
 
-/// Of memory from a pool, where it begins; null for other memory.
+/// The pool of the memory that begins here; null for other memory.
 std::shared_ptr<Pool> pool_of(CUdeviceptr address);
 
 /// Gives memory back to its pool: after the work so far of the stream, or of the context. False if it is not

@@ -34,7 +34,7 @@ DeviceOptions options_from_environment() {
   return options;
 }
 
-/// Of an environment variable that nobody can follow.
+/// Refuses an environment variable that nobody can follow.
 Status refuse(const char* variable, const Error& error) {
   fmt::print(stderr, "raddle: {}: {}\n", variable, error.to_string());
   return CUDA_ERROR_NO_DEVICE;
@@ -59,10 +59,13 @@ Status Process::initialise() {
     return refuse("RADDLE_POLICY", policy.error());
   if (const auto engine = check_engine(options.engine); !engine)
     return refuse("RADDLE_ENGINE", engine.error());
+  const auto asynchrony = parse_asynchrony(environment("RADDLE_ASYNC", ""));
+  if (!asynchrony) return refuse("RADDLE_ASYNC", asynchrony.error());
   auto distributor = distributor_options(environment("RADDLE_DISTRIBUTOR", ""), *shape);
   if (!distributor) return refuse("RADDLE_DISTRIBUTOR", distributor.error());
   shape_ = std::move(*shape);
   distributor_ = std::move(*distributor);
+  asynchrony_ = *asynchrony;
   if (const std::string warning = shape_.warning(); !warning.empty())
     fmt::print(stderr, "raddle: {}\n", warning);
   pthread_atfork(nullptr, nullptr, [] { is_forked_child = true; });
@@ -136,6 +139,7 @@ void Process::set_sync_memops(std::uint64_t id, bool wanted) {
 Result<std::shared_ptr<Context>> Process::create_context(unsigned flags) {
   DeviceOptions options = options_from_environment();
   options.distributor = distributor_;
+  options.asynchrony = asynchrony_;
   TRY_ASSIGN(raddle::Device device, raddle::Device::open(std::move(options)));
   auto context = std::make_shared<Context>(std::move(device), flags);
   context->id = next_stream_id();

@@ -27,7 +27,7 @@ class Process {
   const MachineShape& shape() const { return shape_; }
   /// Memory of the device that may be allocated. @errors as Device::open
   Result<std::uint64_t> memory_bytes();
-  /// Of that, what neither contexts nor what they share have taken.
+  /// The part of that which neither contexts nor their shared memory have taken.
   std::uint64_t memory_available(const Context& context);
   Result<std::uint64_t> memory_available();  ///< also without a context. @errors as Device::open
   /// Device memory for all contexts. @errors out_of_memory
@@ -72,6 +72,7 @@ class Process {
   std::mutex mutex_;
   MachineShape shape_;
   DistributorOptions distributor_;
+  Asynchrony asynchrony_;
   std::shared_ptr<Context> primary_;
   /// Destroyed, but a function of the program that one of their streams called has not returned.
   std::vector<std::shared_ptr<Context>> ending_;
@@ -143,7 +144,7 @@ inline constexpr bool kIsOfContext =
 Stream& default_stream(const std::shared_ptr<Context>& here);
 
 /// While it lives, this thread runs a function of the program for a stream; such functions must not call
-/// CUDA, as a stream that waits for them could be waited for. The calls answer CUDA_ERROR_NOT_PERMITTED.
+/// CUDA, since a call could wait for the stream that waits for them. It answers CUDA_ERROR_NOT_PERMITTED.
 struct InCallback {
   InCallback();
   ~InCallback();

@@ -12,7 +12,7 @@ const char* result_text(CUresult result);
 
 /// The sticky error; the first time it also reports the fault on stderr. CUDA_SUCCESS if there is none.
 Status sticky_result(Context& context);
-/// Of a call that waited for a context's work: another thread may have destroyed the context meanwhile.
+/// For a call that waited for a context's work: another thread may have destroyed the context meanwhile.
 Status result_after_wait(Context& context);
 
 }  // namespace raddle::driver

@@ -45,7 +45,7 @@ Status allocate(const std::shared_ptr<Context>& context, Stream& stream, const s
   return CUDA_SUCCESS;
 }
 
-/// What allocations of no named pool come from.
+/// The pool of allocations that name none.
 std::shared_ptr<Pool> pool_in_use() {
   Process& process = Process::instance();
   const auto chosen = process.pools.find(process.chosen_pool);

@@ -16,7 +16,7 @@ enum class CallForm {
 
 /// Kinds of memory that the table tells apart.
 enum class Place {
-  pageable,  ///< CUDA knows nothing of it
+  pageable,  ///< CUDA does not know it
   pinned,    ///< allocated or registered as such
   managed,
   device,  ///< and all other memory that CUDA knows

@@ -109,7 +109,7 @@ std::uint64_t next_physical_id() {
   return ++last;
 }
 
-/// Whose access a location is about: of devices or the host.
+/// The access that a location means: that of devices or of the host.
 Status access_at(const CUmemLocation& location, std::atomic<CUmemAccess_flags> MappedMemory::*& access) {
   if (location.type == LOCATION_DEVICE) return access = &MappedMemory::by_device, check_device(location.id);
   access = &MappedMemory::by_host;

@@ -96,8 +96,9 @@ struct CtaContext {
   std::uint32_t live_threads;  ///< not yet exited
   std::uint32_t cluster_rank;
   Barrier barriers[kMaxBarriers];
-  void* machine;               ///< the machine's own state for this CTA
-  std::uint32_t running_warp;  ///< block kinds loops and regions: 1 + warp whose code runs, for faults
+  void* machine;  ///< the machine's own state for this CTA
+  /// 1 + warp whose code runs, for faults: of block kinds loops and regions, and while a copy lands.
+  std::uint32_t running_warp;
   std::uint32_t running_lane;  ///< 1 + lane that touches memory right now; 0: unknown, or several
   std::uint32_t running_line;  ///< PTX line of the service that runs, 0: none does, the code tells
   /// Its cluster, never null: without clusters the CTA is a cluster of its own. `shared` above is the

@@ -25,4 +25,8 @@ Access access_of(const ptx::Instruction& instruction) {
           .instruction = &instruction};
 }
 
+Access access_of(const ptx::Instruction& instruction, AccessKind kind, isa::Mod space, std::uint32_t bytes) {
+  return {.kind = kind, .space = ptx::space_of(space), .bytes = bytes, .instruction = &instruction};
+}
+
 }  // namespace raddle::exec

@@ -28,6 +28,8 @@ struct Access {
 
 /// The access that an instruction makes; it reads or writes memory.
 Access access_of(const ptx::Instruction& instruction);
+/// One of the two that a copy makes: it names the space of each.
+Access access_of(const ptx::Instruction& instruction, AccessKind kind, isa::Mod space, std::uint32_t bytes);
 
 /// Hears of every access of a kernel.
 class AccessListener {

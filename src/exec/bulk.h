@@ -1,6 +1,6 @@
 // Bulk asynchronous copies (PTX cp.async.bulk, cp.reduce.async.bulk and their tensor forms) as engines hand
 // them to the machine, whose tensor memory unit runs them: one request per thread that executes one. A
-// request holds what is its own alone; what it shares with others is in its tensor map.
+// request holds its own data only; the tensor map has what requests share.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ enum class BulkMode : std::uint8_t {
 
 enum class BulkReduction : std::uint8_t { none, add, min, max, inc, dec, and_, or_, xor_ };
 
-/// Of reductions without tensor map. Bits are unsigned.
+/// Elements of reductions without tensor map. Bits are unsigned.
 enum class BulkElement : std::uint8_t { u32, s32, u64, s64, f16, bf16, f32, f64 };
 
 /// What all requests of an instruction have in common.
@@ -53,7 +53,7 @@ struct BulkKind {
   }
 };
 
-/// One request; what its kind has no use for is not read. All addresses are generic.
+/// One request; nobody reads fields that its kind does not use. All addresses are generic.
 struct BulkRequest {
   std::uint32_t kind;     ///< BulkKind::word()
   std::uint32_t bytes;    ///< linear

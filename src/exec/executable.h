@@ -15,7 +15,7 @@ namespace raddle::exec {
 
 /// Three ways to run a block, chosen per kernel when it is compiled (K-4, K-5).
 enum class BlockKind : std::uint8_t {
-  loops,    ///< cannot wait: the loop over warps is inside the code; run_block runs all of it
+  loops,    ///< cannot wait: the loop over warps is inside the code; run_block runs the whole block
   regions,  ///< barriers uniform for the block: a loop over warps per barrier region, inside the code;
             ///< run_block
   fibers,   ///< anything else: each warp a user-level thread; run_warp per warp
@@ -70,8 +70,8 @@ struct BlockShape {
 constexpr std::uint32_t kDefaultStackBytes = 16 << 10;
 
 struct CompileOptions {
-  BlockShape block;  ///< the code may be specialised for a class of shapes, see Engine::shape_class
-  bool deterministic = false;
+  BlockShape block;          ///< the code may be specialised for a class of shapes, see Engine::shape_class
+  bool late_copies = false;  ///< of a device whose asynchronous copies may land late (Asynchrony)
   /// Local memory per thread beyond the frames whose number is known (CUDA's cudaLimitStackSize).
   std::uint32_t stack_bytes = kDefaultStackBytes;
   /// For launches with clusters of more than one CTA; code without it takes each CTA for a cluster of its

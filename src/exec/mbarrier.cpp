@@ -34,6 +34,13 @@ MbarrierResult change_mbarrier(std::atomic<std::uint64_t>& word, MbarrierOperati
       return expect_transactions(word, bytes);
     case complete:
       return complete_transactions(word, bytes);
+    case expect_arrival:
+      return change_mbarrier(word, [](Mbarrier& object) { return object.expect_arrival(); });
+    case arrive_expected:
+      return change_mbarrier(word, [](Mbarrier& object) {
+        const auto problem = object.expect_arrival();
+        return problem == MbarrierProblem::none ? object.arrive(1) : problem;
+      });
     default:
       return arrive_at_mbarrier(word, {.count = count,
                                        .transactions = bytes,

@@ -9,7 +9,7 @@
 //       61  set in every initialised object
 //       62  zero
 //       63  parity of the phase: 0 in the first one
-// A state that an arrive returns is the word before the arrive.
+// An arrive returns the word before it as the state.
 #pragma once
 
 #include <atomic>
@@ -58,6 +58,12 @@ struct Mbarrier {
     pending -= count;
     return MbarrierProblem::none;
   }
+  /// The phase lacks one arrival more.
+  constexpr MbarrierProblem expect_arrival() {
+    if (pending == kMbarrierMost) return MbarrierProblem::count_out_of_range;
+    ++pending;
+    return MbarrierProblem::none;
+  }
   /// @param bytes  expected, or below zero: complete
   constexpr MbarrierProblem expect(std::int64_t bytes) {
     const std::int64_t sum = transactions + bytes;
@@ -66,7 +72,7 @@ struct Mbarrier {
     transactions = static_cast<std::int32_t>(sum);
     return MbarrierProblem::none;
   }
-  /// Nothing is missing. A phase ends when that becomes true: one that expects nobody does not end by itself.
+  /// Nothing is missing. A phase ends when this becomes true; one that expects nobody does not end by itself.
   constexpr bool is_complete() const { return pending == 0 && transactions == 0; }
   constexpr void next_phase() {
     odd = !odd;
@@ -85,7 +91,7 @@ struct MbarrierResult {
 };
 
 /// Applies `change` (Mbarrier& -> MbarrierProblem) and ends the phase if nothing is missing any more.
-/// Releases what the caller did before, acquires what those did who changed it before. Any thread.
+/// Releases what the caller did before, acquires what earlier callers did. Any thread.
 template <class Change>
 MbarrierResult change_mbarrier(std::atomic<std::uint64_t>& word, Change change) {
   std::uint64_t seen = word.load(std::memory_order_relaxed);
@@ -130,7 +136,8 @@ inline MbarrierResult arrive_at_mbarrier(std::atomic<std::uint64_t>& word, const
     if (const auto problem = object.expect(arrival.transactions); problem != MbarrierProblem::none)
       return problem;
     if (const auto problem = object.arrive(arrival.count); problem != MbarrierProblem::none) return problem;
-    if (arrival.drops) object.expected -= arrival.count;  // at least what is pending, so at least the count
+    if (arrival.drops && arrival.count > object.expected) return MbarrierProblem::too_many_arrivals;
+    if (arrival.drops) object.expected -= arrival.count;
     return !arrival.may_complete && object.is_complete() ? MbarrierProblem::would_complete
                                                          : MbarrierProblem::none;
   });
@@ -152,6 +159,8 @@ enum class MbarrierOperation : std::uint32_t {
   invalidate,
   expect,
   complete,
+  expect_arrival,   ///< that copies will bring (cp.async.mbarrier.arrive without .noinc)
+  arrive_expected,  ///< the same with its arrival, all at once
   arrive,
   arrive_no_complete,
   drop,

@@ -19,8 +19,8 @@ using Swizzle = TensorMap::Swizzle;
 
 constexpr std::uint64_t kMostElements = std::uint64_t{1} << 32;
 
-/// The 128 bytes. What counts from 1 is kept less one, so that kernels may start from zeros, as CUDA's guide
-/// lets them. A value that its field cannot hold is stored as the largest, which check() refuses.
+/// The 128 bytes. Numbers that count from 1 are stored less one, so kernels may start from zeros, as CUDA's
+/// guide lets them. A value that its field cannot hold becomes the largest, which check() refuses.
 struct EncodedMap {
   std::uint64_t magic;
   std::uint64_t address;

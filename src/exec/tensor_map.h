@@ -1,4 +1,4 @@
-// Tensor maps: what a copy of a tensor's block needs to know of the tensor (CUtensorMap of cuda.h). Programs
+// Tensor maps: what a copy of a tensor's block must know about the tensor (CUtensorMap of cuda.h). Programs
 // hold one as 128 opaque bytes in parameter, constant or global memory; the layout of these bytes, and what
 // the manuals leave open, is in docs/tensor-maps.md.
 #pragma once
@@ -75,14 +75,14 @@ constexpr std::uint32_t swizzle_bytes(TensorMap::Swizzle swizzle) {
   return swizzle == TensorMap::Swizzle::none ? 0 : 16u << static_cast<unsigned>(swizzle);
 }
 
-/// @returns the offset in the shared window at which a swizzle puts what belongs at `offset`: units of 16
+/// @returns the offset in the shared window to which a swizzle moves the byte of `offset`: units of 16
 /// bytes change places as the address bits from 7 on say
 constexpr std::uint32_t swizzled(std::uint32_t offset, TensorMap::Swizzle swizzle) {
   const std::uint32_t units = swizzle_bytes(swizzle) / 16;  // 0, 2, 4, 8
   return units == 0 ? offset : offset ^ (offset >> 7 & (units - 1)) << 4;
 }
 
-/// @returns each byte of what fills elements outside the tensor: 0, or that of a NaN with all bits set, which
+/// @returns each byte that fills elements outside the tensor: 0, or that of a NaN with all bits set, which
 /// fma.oob takes for a zero
 constexpr std::uint8_t fill_byte(const TensorMap& map) { return map.fill == TensorMap::Fill::nan ? 0xff : 0; }
 
@@ -127,7 +127,7 @@ struct TensorMapPlace {
 };
 /// @param dimension  of fields that have one for each; for strides 0 is dimension 1's
 TensorMapPlace place_of(TensorMapField field, std::uint32_t dimension);
-/// @returns what the field elemtype keeps for a number of PTX, which has an order of its own
+/// @returns the value of the field elemtype for a number of PTX, which has an order of its own
 std::uint8_t element_of_ptx(std::uint64_t number);
 
 /// tensormap.replace: writes one field, whatever is there; decode_tensor_map() judges. Bytes that begin with

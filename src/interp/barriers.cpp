@@ -132,8 +132,8 @@ void Warp::wait_for_grids(std::uint32_t lanes) {
   wait_alone(lanes, services.grid_waiting, services.grid_wait);
 }
 
-/// Lanes wait for what no other lane of the warp can end by coming too.
-/// @param waiting  which of them have to  @param wait  until none has to
+/// Lanes wait for something that no other lane of the warp can end by coming too.
+/// @param waiting  the lanes that have to wait  @param wait  until none has to
 void Warp::wait_alone(std::uint32_t lanes, AskMachine waiting, WaitInMachine wait) {
   staying_ = waiting(context_, lanes);
   if (staying_ == alive_) {

@@ -10,7 +10,6 @@
 #include "base/assert.h"
 #include "base/round_up.h"
 #include "interp/joins.h"
-#include "isa/op.h"
 #include "ptx/awaits.h"
 #include "ptx/call_depth.h"
 #include "ptx/device_services.h"
@@ -25,6 +24,7 @@ InstructionCode prepare_instruction(const ptx::Instruction& instruction) {
   const isa::Opcode& opcode = *instruction.opcode;
   code.reference = reference_of(opcode.op);
   code.control = opcode.is(isa::Effects::control);
+  code.gathers = opcode.row->text->scope == isa::Scope::warp && opcode.is(isa::Effects::sync);
   code.cta = opcode.row->text->scope == isa::Scope::cta;
   return code;
 }
@@ -46,9 +46,7 @@ void mark_awaited(FunctionCode& code) {
   const auto& instructions = code.function->instructions;
   std::optional<ptx::Cfg> cfg;
   for (std::size_t n = 0; n < instructions.size(); ++n) {
-    if (instructions[n].op() != isa::Op::mbarrier_try_wait &&
-        instructions[n].op() != isa::Op::mbarrier_test_wait)
-      continue;
+    if (!ptx::asks_for_phase(*instructions[n].opcode)) continue;
     if (!cfg) cfg = ptx::build_cfg(*code.function);
     code.instructions[n].is_awaited = ptx::is_awaited(*code.function, *cfg, instructions[n]);
   }

@@ -22,6 +22,7 @@ struct InstructionCode {
   Reference reference;
   std::uint32_t join = ptx::kNone;  ///< divergent branch: instruction where its sides meet again
   bool control = false;             ///< lanes may go different ways
+  bool gathers = false;             ///< warp scope: runs when its members have come, or all, if it names none
   bool cta = false;                 ///< CTA scope: lanes may be left waiting at a barrier
   bool is_join = false;             ///< some branch meets again here
   bool in_waiting_loop = false;     ///< ptx/waits.h
@@ -57,8 +58,7 @@ struct ModuleCode {
 
 /// @errors unsupported: instructions of the kernel or its callees that nothing executes, or functions without
 /// a body
-/// @param stack_bytes  local memory granted beyond the static chain of calls where recursion, indirect calls
-/// or alloca
+/// @param stack_bytes  local memory beyond the static chain of calls, if recursion, indirect calls or alloca
 ///                     leave its depth open
 Result<std::unique_ptr<ModuleCode>> prepare(const ptx::Module& module, ptx::FunctionId kernel,
                                             std::uint32_t stack_bytes);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "exec/abi.h"
+#include "exec/access.h"
 #include "interp/code.h"
 #include "numerics/half.h"
 
@@ -77,9 +78,11 @@ class Lane {
   std::byte* access(unsigned k, unsigned bytes) const;
   /// The same in a space that the instruction names for this operand.
   std::byte* access(unsigned k, unsigned bytes, isa::Mod named) const;
+  /// The same for one of the two accesses of a copy.
+  std::byte* access(unsigned k, unsigned bytes, isa::Mod named, exec::AccessKind kind) const;
   /// Tells the listener of the instruction's access; for textures and surfaces, which the machine translates.
   void note_access(std::uint64_t address) const;
-  /// Generic address that address operand k names in `space`, of what the machine reads or writes itself.
+  /// Generic address that address operand k names in `space`; the machine itself reads or writes there.
   std::uint64_t generic_address(unsigned k, ptx::Space space) const;
   std::uint64_t to_generic(ptx::Space space, std::uint64_t address) const;
   std::uint64_t from_generic(ptx::Space space, std::uint64_t address) const;
@@ -132,6 +135,7 @@ class Lane {
     bool operator==(const Join&) const = default;
   };
 
+  std::byte* host_address(unsigned k, unsigned bytes, isa::Mod named) const;
   void start(Warp& warp, unsigned index, const FunctionCode& kernel);
   void enter(const FunctionCode& code, std::uint64_t local);
   void begin(const ptx::Instruction& instruction);

@@ -10,4 +10,8 @@ class Lane;
 /// Bytes of an asynchronous operation have landed: completes transactions of the mbarrier at operand k.
 void complete_transactions(Lane& lane, unsigned k, std::uint32_t bytes);
 
+/// The thread's copies have landed: arrives at the mbarrier at operand k.
+/// @param is_expected  the phase waits for that arrival; else it is made to
+void arrive_for_copies(Lane& lane, unsigned k, bool is_expected);
+
 }  // namespace raddle::interp

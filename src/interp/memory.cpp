@@ -19,7 +19,7 @@ namespace {
 
 std::uint64_t host_bits(const void* address) { return reinterpret_cast<std::uint64_t>(address); }
 
-/// What a CTA's own shared addresses start with in its cluster.
+/// The start of a CTA's own shared addresses in its cluster.
 std::uint32_t rank_base(const exec::CtaContext& cta) { return cta.cluster_rank << exec::kRankShift; }
 
 std::uint64_t shared_end(const exec::LaunchContext& launch) {
@@ -65,7 +65,7 @@ std::uint64_t Lane::to_generic(Space space, std::uint64_t address) const {
       return address < code_of_entry().function->parameter_bytes ? host_bits(cta.launch->parameters) + address
                                                                  : address;
     case Space::const_:
-      // Of 32 bits, as PTX allows in this space: those that are missing are the same for all constants.
+      // It has 32 bits, as PTX allows in this space: the missing ones are the same for all constants.
       return address >> 32 == 0 ? address | constant_window() : address;
     default:
       return address;
@@ -163,6 +163,20 @@ std::byte* Lane::access(unsigned k, unsigned bytes) const {
 }
 
 std::byte* Lane::access(unsigned k, unsigned bytes, isa::Mod named) const {
+  std::byte* address = host_address(k, bytes, named);
+  note_access(host_bits(address));
+  return address;
+}
+
+std::byte* Lane::access(unsigned k, unsigned bytes, isa::Mod named, exec::AccessKind kind) const {
+  std::byte* address = host_address(k, bytes, named);
+  if (auto* listener = warp_->module().listener)
+    listener->on_access(exec::access_of(*current_, kind, named, bytes), index_, host_bits(address));
+  return address;
+}
+
+/// Translated and checked.
+std::byte* Lane::host_address(unsigned k, unsigned bytes, isa::Mod named) const {
   Space space = ptx::space_of(named);
   std::uint64_t address = base_address(operands_[k], space);
   const exec::CtaContext& cta = *context().cta;
@@ -172,7 +186,7 @@ std::byte* Lane::access(unsigned k, unsigned bytes, isa::Mod named) const {
       (named == isa::Mod::shared_cluster || space == Space::generic) && is_remote(generic, bytes);
   if (generic % std::min(bytes, exec::kMostAlignment) != 0)
     fault(exec::FaultKind::misaligned_address, generic);
-  // Of an address that is not canonical the processor would not say which it was.
+  // The processor would not say which address it was if it is not canonical.
   if (generic >> 47 != 0) fault(exec::FaultKind::illegal_address, generic);
   std::uint64_t limit = ~std::uint64_t{0};
   if (space == Space::shared && !remote) {
@@ -184,7 +198,6 @@ std::byte* Lane::access(unsigned k, unsigned bytes, isa::Mod named) const {
   if (limit != ~std::uint64_t{0} && (address > limit || limit - address < bytes)) {
     fault(exec::FaultKind::illegal_address, generic);
   }
-  note_access(generic);
   return reinterpret_cast<std::byte*>(generic);
 }
 

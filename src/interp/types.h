@@ -126,7 +126,7 @@ bool compare_integers(isa::Mod how, T a, T b) {
   }
 }
 
-/// What atom and red put in place of an integer, and how redux joins two.
+/// The integer that atom and red store, and how redux joins two.
 template <class T>
 T combine_integers(isa::Mod operation, T old, T b) {
   using isa::Mod;

@@ -148,7 +148,7 @@ void Warp::execute_warp(std::uint32_t& group, const InstructionCode& info,
   each_lane(group & ~active, [&](unsigned k) { ++lanes_[k].pc_; });
   each_lane(active, [&](unsigned k) { lanes_[k].begin(instruction); });
   if (active == 0) return;
-  if (instruction.opcode->form->members >= 0) {
+  if (info.gathers) {
     group &= ~active;
     wait_for_members(active, instruction);
     return;
@@ -173,10 +173,10 @@ void Warp::execute_warp(std::uint32_t& group, const InstructionCode& info,
 }
 
 void Warp::wait_for_members(std::uint32_t active, const ptx::Instruction& instruction) {
-  const auto members = static_cast<unsigned>(instruction.opcode->form->members);
+  const int members = instruction.opcode->form->members;
   each_lane(active, [&](unsigned k) {
     Lane& lane = lanes_[k];
-    lane.member_mask_ = lane.in<std::uint32_t>(members);
+    lane.member_mask_ = members < 0 ? ~0u : lane.in<std::uint32_t>(static_cast<unsigned>(members));
     lane.state_ = Lane::State::at_members;
   });
   recheck_members();

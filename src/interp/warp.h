@@ -23,7 +23,7 @@ class WarpStep {
   exec::WarpContext& context() const;
   /// Lanes for which the cluster's barrier is not over stay at the instruction.
   void wait_for_cluster();
-  /// All of them do while grids run that this one began before the end of.
+  /// All of them do while a grid runs before whose end this one began.
   void wait_for_grids();
   template <class F>
   void each(F f) const {

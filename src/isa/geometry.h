@@ -9,7 +9,7 @@ namespace raddle::isa {
 
 enum class Geometry : std::uint8_t { d1, d2, d3, a1d, a2d, cube, acube };
 
-/// Of the opcode's geometry modifier; d1 where it has none.
+/// The opcode's geometry modifier; d1 where it has none.
 Geometry geometry_of(const Opcode& opcode);
 
 constexpr bool has_layer(Geometry g) {
@@ -31,6 +31,9 @@ constexpr unsigned coordinate_count(Geometry g) {
 
 /// Dimensions of the tensor that an opcode names by .1d to .5d.
 unsigned tensor_rank(const Opcode& opcode);
+
+/// Registers that each thread has of an opcode's matrices.
+unsigned fragment_registers(const Opcode& opcode);
 
 /// Elements of a geometric operand. After three coordinates of textures and surfaces a fourth may be written
 /// and is ignored.

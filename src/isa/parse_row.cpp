@@ -222,7 +222,9 @@ class RowParser {
                                       {".pack", &OperandSpec::packed},
                                       {".minus", &OperandSpec::may_be_minus},
                                       {".power", &OperandSpec::power_of_two},
-                                      {".members", &OperandSpec::names_members}};
+                                      {".or_pred", &OperandSpec::may_be_predicate},
+                                      {".members", &OperandSpec::names_members},
+                                      {".mbarrier", &OperandSpec::names_mbarrier}};
     static constexpr std::pair<std::string_view, SelectorKind> kSelectors[] = {
         {".part", SelectorKind::part},
         {".halves", SelectorKind::halves},
@@ -233,7 +235,8 @@ class RowParser {
         {".coords", GeometricKind::coordinates},
         {".steps", GeometricKind::steps},
         {".block", GeometricKind::block},
-        {".im2col", GeometricKind::im2col}};
+        {".im2col", GeometricKind::im2col},
+        {".fragment", GeometricKind::fragment}};
     for (const auto& [text, kind] : kGeometric) {
       if (!part.ends_with(text)) continue;
       spec.geometric = kind;

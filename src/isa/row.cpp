@@ -1,6 +1,7 @@
 // The table of parsed rows, made once at start-up from the texts of rows.def.
 #include "isa/row.h"
 
+#include <algorithm>
 #include <array>
 #include <unordered_map>
 
@@ -45,6 +46,14 @@ std::span<const Op> rows_of_mnemonic(std::string_view mnemonic) {
   const auto found = table().by_mnemonic.find(mnemonic);
   return found == table().by_mnemonic.end() ? std::span<const Op>() : std::span<const Op>(found->second);
 }
+
+std::optional<unsigned> Form::operand(std::string_view name) const {
+  for (unsigned k = 0; k < operands.size(); ++k)
+    if (operands[k].name == name) return k;
+  return {};
+}
+
+bool Row::uses_mbarrier() const { return std::ranges::any_of(operands, &OperandSpec::names_mbarrier); }
 
 bool Opcode::observes() const {
   if (row->text->observes != Observes::strong) return row->text->observes == Observes::always;

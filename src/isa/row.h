@@ -6,6 +6,7 @@
 #include <array>
 #include <bitset>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -145,10 +146,10 @@ struct RowText {
 /// What an operand position accepts.
 enum class OperandKind : std::uint8_t { value, address, label, call, vector_list, handle };
 
-/// Of vectors whose length the geometry modifier gives: coordinates (with the layer, which is .u32, before
-/// them), or a value per coordinate. Of a block of a tensor, exactly as many as the tensor has dimensions, or
-/// as im2col has offsets: two less.
-enum class GeometricKind : std::uint8_t { none, coordinates, steps, block, im2col };
+/// Vectors whose length other modifiers give: coordinates (with the layer, which is .u32, before them), or a
+/// value per coordinate. A block of a tensor has exactly as many as the tensor has dimensions, or as im2col
+/// has offsets: two less. A fragment is a thread's registers of matrices that its warp holds together.
+enum class GeometricKind : std::uint8_t { none, coordinates, steps, block, im2col, fragment };
 
 /// One operand of a row. The type text is one of:
 ///   a type (`u32`, `pred`) | a modifier set of the syntax (`type`, `dtype`) | `type0`, `type1`, ...: the
@@ -158,11 +159,12 @@ enum class GeometricKind : std::uint8_t { none, coordinates, steps, block, im2co
 /// `.pack` (a scalar of the type, or a vector `{a, b, ...}` that has its width in all: mov) and `+` (the
 /// register may be wider than the type: ld, st, cvt), `.part`, `.halves`, `.bytes`, `.half_mask`,
 /// `.byte_mask` (it may carry such a selector: isa/selector.h), `.minus` (it may be written `-a`), `.power`
-/// (a constant power of two up to 2^23), `.0-4` (a constant in that range), `.members` (the lanes of the
-/// warp that take part); or `addr`,
-/// `label`, `call`, `list(type)` for `{a, b, ...}`, `handle` (of a texture or surface, written `[a]` or `[a,
-/// ...]`), or `any` (unchecked). A type with `.coords`, `.steps`, `.block` or `.im2col` is a vector that the
-/// geometry gives its length: GeometricKind.
+/// (a constant power of two up to 2^23), `.0-4` (a constant in that range), `.or_pred` (a predicate register
+/// may stand there, with another meaning), `.members` (the lanes of the warp that take part); or `addr`,
+/// `addr.mbarrier` (an mbarrier lies there), `label`, `call`,
+/// `list(type)` for `{a, b, ...}`, `handle` (of a texture or surface, written `[a]` or `[a, ...]`), or `any`
+/// (unchecked). A type with `.coords`, `.steps`, `.block`, `.im2col` or `.fragment` is a vector whose length
+/// other modifiers give: GeometricKind.
 struct OperandSpec {
   std::string name;
   std::string type;         ///< base of the type text: set name or type name
@@ -170,7 +172,7 @@ struct OperandSpec {
   int type_slot = -1;       ///< else: index among the form's type slots (Opcode::types), -1 if fixed
   bool is_destination = false;
   bool widened = false, vector = false, may_be_wider = false, packed = false, may_be_minus = false,
-       power_of_two = false, names_members = false;
+       power_of_two = false, may_be_predicate = false, names_members = false, names_mbarrier = false;
   bool is_constant = false;  ///< in this range:
   std::uint32_t least = 0, greatest = 0;
   SelectorKind selector = SelectorKind::none;
@@ -197,6 +199,9 @@ struct Form {
   std::vector<OperandSlot> operands;
   int members = -1;  ///< index of the operand that names the lanes taking part, -1: none does
   std::string text;  ///< as in the row, for messages
+
+  /// Position of the operand of that name; forms differ in which they have.
+  std::optional<unsigned> operand(std::string_view name) const;
 };
 
 /// A row after its texts were parsed; all rows are parsed once at start-up by the code that unit tests check.
@@ -208,6 +213,8 @@ struct Row {
   const RowText* text = nullptr;
   std::vector<Form> forms;
   std::vector<OperandSpec> operands;
+
+  bool uses_mbarrier() const;  ///< an operand names one
 };
 
 const Row& row(Op op);

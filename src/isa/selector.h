@@ -29,7 +29,7 @@ std::uint16_t default_selector(SelectorKind kind, bool second);
 constexpr unsigned selector_count(std::uint16_t selector) { return selector >> 12 & 7; }
 /// Digit k counted from the right of the text: element k of a vector.
 constexpr unsigned selector_digit(std::uint16_t selector, unsigned k) { return selector >> (3 * k) & 7; }
-/// Bits of what is selected: 8 or 16; 32 for the whole register.
+/// Bits that are selected: 8 or 16; 32 for the whole register.
 constexpr unsigned selector_bits(std::uint16_t selector) {
   return selector == 0 ? 32 : selector >> 15 ? 16 : 8;
 }

@@ -35,7 +35,17 @@ WarpAccess Addresses::begin(const Operand& operand) {
 }
 
 WarpAccess Addresses::begin(const Operand& operand, Mod space, std::uint32_t bytes) {
-  const exec::Access access = note();
+  return begin(operand, space, bytes, note());
+}
+
+WarpAccess Addresses::begin(const Operand& operand, Mod space, std::uint32_t bytes, exec::AccessKind kind) {
+  const exec::Access access = exec::access_of(*cursor_.instruction, kind, space, bytes);
+  tell(access);
+  return begin(operand, space, bytes, access);
+}
+
+WarpAccess Addresses::begin(const Operand& operand, Mod space, std::uint32_t bytes,
+                            const exec::Access& access) {
   WarpAccess made{.access = access, .address = translate(operand, space), .lanes = registers_.executing()};
   check_remote(operand, space, made);
   trap_misaligned(operand, space, made.address, std::min(bytes, exec::kMostAlignment));
@@ -44,8 +54,12 @@ WarpAccess Addresses::begin(const Operand& operand, Mod space, std::uint32_t byt
 
 exec::Access Addresses::note() {
   const exec::Access access = exec::access_of(*cursor_.instruction);
-  if (module_.listener) module_.listener->on_compiled(access);
+  tell(access);
   return access;
+}
+
+void Addresses::tell(const exec::Access& access) {
+  if (module_.listener) module_.listener->on_compiled(access);
 }
 
 // ---- translation ----
@@ -192,8 +206,8 @@ void Addresses::trap_misaligned(const Operand& operand, Mod space, WarpValue& ad
 
 // ---- other CTAs' shared memory ----
 
-/// A quick test, true where some lane's address may lie in another CTA's memory. Of lanes at constant
-/// distances only the outermost are looked at: these distances are shorter than the window.
+/// A quick test, true where some lane's address may lie in another CTA's memory. For lanes at constant
+/// distances it looks at the outermost only: these distances are shorter than the window.
 llvm::Value* Addresses::may_be_remote(const WarpAccess& a, Mod space) {
   const WarpValue& address = a.address;
   auto* own = ir_.CreateAdd(spaces_.shared_base(), ir_.CreateZExt(spaces_.rank_base(), ir_.getInt64Ty()));

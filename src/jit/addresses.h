@@ -27,8 +27,10 @@ class Addresses {
   WarpAccess begin(const ptx::Operand& address);
   /// The same where the instruction names the space of this operand, and moves `bytes` bytes.
   WarpAccess begin(const ptx::Operand& address, isa::Mod space, std::uint32_t bytes);
-  /// Generic addresses that an operand names in the space, unchecked: of what the machine reads or writes
-  /// itself.
+  /// The same for one of the two accesses of a copy.
+  WarpAccess begin(const ptx::Operand& address, isa::Mod space, std::uint32_t bytes, exec::AccessKind kind);
+  /// Generic addresses that an operand names in the space, unchecked: the machine itself reads or writes
+  /// there.
   WarpValue generic(const ptx::Operand& address, isa::Mod space) { return translate(address, space); }
   /// Every lane's address is known to be a multiple of `bytes`, in the space of the instruction at hand.
   bool is_aligned(const ptx::Operand& address, unsigned bytes) const;
@@ -37,6 +39,9 @@ class Addresses {
   exec::Access note();
 
  private:
+  WarpAccess begin(const ptx::Operand& address, isa::Mod space, std::uint32_t bytes,
+                   const exec::Access& access);
+  void tell(const exec::Access& access);
   // Translation; StateSpaces knows where state spaces begin.
   WarpValue translate(const ptx::Operand& operand, isa::Mod space);
   WarpValue base_of(const ptx::Operand& operand);

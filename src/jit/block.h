@@ -1,4 +1,4 @@
-// The function around the warps of a block, for the kind of block that needs none of the machine's help.
+// The function around the warps of a block, for the kind of block that needs no help from the machine.
 #pragma once
 
 #include <llvm/IR/Module.h>

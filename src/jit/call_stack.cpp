@@ -71,7 +71,7 @@ void CallStack::end() {
   if (kept_) keep_dynamic_stack(Keep::restore);
 }
 
-/// Of the warp's pointers only the lanes of the call can have moved theirs.
+/// Only the lanes of the call can have moved their pointers.
 void CallStack::keep_dynamic_stack(Keep what) {
   constexpr std::uint64_t kBytes = sizeof(exec::WarpContext::dynamic_stack);
   if (!kept_) kept_ = code_.entry_alloca(llvm::ArrayType::get(ir_.getInt8Ty(), kBytes), "stack", 4);

@@ -20,7 +20,7 @@ class Calls {
   void emit();
 
  private:
-  /// What the callee of a call takes and gives.
+  /// The parameters and results of a callee.
   struct Formals {
     std::vector<const ptx::Variable*> parameters, returns;
   };

@@ -135,7 +135,7 @@ std::unique_ptr<llvm::MemoryBuffer> CodeCache::read(const CodeKey& key) {
   return llvm::MemoryBuffer::getMemBufferCopy(object);
 }
 
-/// A file of its own, then renamed: readers see all of it or nothing.
+/// Writes a new file, then renames it: readers see the whole file or none.
 void CodeCache::write(const CodeKey& key, llvm::StringRef object) {
   static std::atomic<std::uint64_t> last{0};  // of this process
   const std::string temporary = fmt::format("new.{}.{}", getpid(), ++last);

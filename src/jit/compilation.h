@@ -1,8 +1,8 @@
-// Code in the making, each kernel's on a thread of its own. LLVM takes minutes for some kernels that look
+// Code in the making, one thread for each kernel. LLVM takes minutes for some kernels that look
 // like any other, and cannot be interrupted inside a pass. So a launch waits for optimised code only for a
-// while and then goes on with quick code, and a compilation that takes more than its budget is given up at
-// the end of the pass. LLVM also ends the process when it cannot compile something; here only the compilation
-// ends, with an error, and its thread stays for good where it was (docs/adr/0027).
+// while and then goes on with quick code, and a compilation that takes more than its budget ends with the
+// pass. LLVM also ends the process when it cannot compile something; here only the compilation ends, with an
+// error, and its thread stays where it was for good (docs/adr/0027).
 #pragma once
 
 #include <llvm/Support/MemoryBuffer.h>
@@ -20,7 +20,7 @@
 
 namespace raddle::jit {
 
-/// What a compilation may still do; its thread looks between LLVM's passes.
+/// Says whether a compilation may go on; its thread looks between LLVM's passes.
 class Effort {
  public:
   /// @param budget  of the thread's processor time, seconds

@@ -1,5 +1,5 @@
-// What kernel code reads from the contexts of launch, CTA, warp and cluster (exec/abi.h), and its calls back
-// into the machine: services and faults.
+// How kernel code reads the contexts of launch, CTA, warp and cluster (exec/abi.h), and calls back into the
+// machine: services and faults.
 #pragma once
 
 #include <map>

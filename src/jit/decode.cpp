@@ -102,7 +102,7 @@ class Decoder {
     return {};
   }
 
-  /// Of a move of 32-bit elements between memory and a register, under a mask or not. What faulted lies at or
+  /// For a move of 32-bit elements between memory and a register, under a mask or not. The fault lies at or
   /// after the address that the processor names, which may be the start of a page that the vector reaches
   /// into.
   void find_element(DecodedAccess& access, std::uint64_t faulted) const {

@@ -1,5 +1,5 @@
-// What a machine instruction accesses, given the registers before it ran: names the address of a fault that
-// arrives without one (a non-canonical address), and which element of a gather it belongs to. Not for signal
+// Which memory a machine instruction accesses, from the registers before it ran: names the address of a fault
+// that arrives without one (a non-canonical address), and its element of a gather. Not for signal
 // handlers: it allocates.
 #pragma once
 

@@ -125,6 +125,7 @@ struct JitExecutable::Regions {
   // Written together, once a warp: a store to one alone before would hold up the load of both.
   unsigned over;      // warps that are at the region's end, or have ended
   unsigned waiting;   // of these: at the region's end
+  unsigned clusters;  // of these: at a barrier of the cluster
   bool first = true;  // region: no warp has a state yet
 };
 
@@ -148,6 +149,8 @@ void JitExecutable::run_region(exec::CtaContext& cta, Regions& regions) {
       regions.warps[w].handed_over = 0;
       cta.running_warp = w + 1;
       state = enter(&regions.warps[w], regions.frames + w * frame, state);
+      regions.clusters += (state & kAtCluster) != 0;
+      state &= ~kAtCluster;
       regions.states[w] = state;
     }
     ++regions.over;
@@ -155,8 +158,19 @@ void JitExecutable::run_region(exec::CtaContext& cta, Regions& regions) {
   }
 }
 
-/// A loop over the warps per region: each runs to its next `bar.sync 0` or its end; the barrier completes
-/// when all that still live have arrived, whichever of the kernel's barriers each stands at (K-5, K-6).
+/// The CTA's warps stand at barriers of the cluster. Those that do not, at one of the CTA, wait for the
+/// others.
+void JitExecutable::pass_cluster_barrier(exec::CtaContext& cta, Regions& regions) {
+  unsigned w = 0;
+  while (regions.states[w] == 0) ++w;
+  exec::WarpContext& first = regions.warps[w];
+  if (regions.clusters != regions.waiting)
+    cta.services->fault(&first, exec::FaultKind::deadlock, 0, ~0u, first.line);
+  cta.services->cluster_wait(&first, first.live_lanes);
+}
+
+/// A loop over the warps per region: each runs to its next barrier or its end; the barrier completes when all
+/// that still live have arrived, whichever of the kernel's barriers each stands at (K-5, K-6).
 void JitExecutable::run_regions(exec::CtaContext& cta) {
   constexpr unsigned kPhasesPerTurn = 1 << 14;
   RADDLE_ASSERT(cta.warp_count <= Regions::kMaxWarps, "a block has at most 32 warps");
@@ -170,7 +184,7 @@ void JitExecutable::run_regions(exec::CtaContext& cta) {
     regions.warps[w] = {.cta = &cta, .warp_id = w, .initial_lanes = lanes, .live_lanes = lanes};
   }
   for (unsigned phases = 1;; ++phases) {
-    regions.next = regions.over = regions.waiting = 0;
+    regions.next = regions.over = regions.waiting = regions.clusters = 0;
     run_region(cta, regions);
     // Suspended in this region, on other fibers: the region ends when they have come to its end.
     if (regions.over != cta.warp_count) {
@@ -179,6 +193,7 @@ void JitExecutable::run_regions(exec::CtaContext& cta) {
       while (regions.over != cta.warp_count) cta.services->yield(&nobody);
     }
     if (regions.waiting == 0) break;
+    if (regions.clusters != 0) pass_cluster_barrier(cta, regions);
     regions.first = false;
     // A loop may pass barriers for as long as it waits for another block: that one has to run at some time.
     if (phases % kPhasesPerTurn == 0) cta.services->yield(&regions.warps[0]);

@@ -12,6 +12,9 @@
 
 namespace raddle::jit {
 
+/// Regions: part of the state that a warp returns at a barrier of its cluster; it is entered without it.
+inline constexpr std::uint32_t kAtCluster = 1u << 31;
+
 class JitExecutable final : public exec::Executable {
  public:
   ~JitExecutable() override;
@@ -46,6 +49,7 @@ class JitExecutable final : public exec::Executable {
   void run_rest(exec::WarpContext& suspended);
   void run_regions(exec::CtaContext& cta);
   void run_region(exec::CtaContext& cta, Regions& regions);
+  void pass_cluster_barrier(exec::CtaContext& cta, Regions& regions);
   std::optional<CodePlace> place_of(std::uint64_t address) const;
 
   std::atomic<void*> entry_{nullptr};

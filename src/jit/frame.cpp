@@ -13,7 +13,8 @@ using ptx::RegisterId;
 using Row = std::vector<bool>;  // by register, or by place in the list of those that some barrier holds
 
 bool is_barrier(const ptx::Instruction& i) {
-  return holds_lanes(*i.opcode) && i.opcode->row->text->scope == isa::Scope::cta;
+  const isa::Scope scope = i.opcode->row->text->scope;
+  return holds_lanes(*i.opcode) && (scope == isa::Scope::cta || scope == isa::Scope::cluster);
 }
 
 bool join(Row& into, const Row& more) {
@@ -49,7 +50,7 @@ class FrameAnalysis {
   void set(Row& row, RegisterId r, bool value) const {
     if (index_[r] != ptx::kNone) row[index_[r]] = value;
   }
-  /// Of what a barrier holds, what is in the row.
+  /// The registers that a barrier holds and the row contains.
   std::vector<RegisterId> held_in(const FrameUse& use, const Row& row) const {
     std::vector<RegisterId> result;
     std::copy_if(use.held.begin(), use.held.end(), std::back_inserter(result),

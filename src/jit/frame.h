@@ -1,6 +1,6 @@
-// What a warp keeps in its frame across the barriers of a kernel that runs as regions: which registers are
-// written there when it suspends, which are read when it goes on, and where each lies. A register that does
-// not change between two barriers is written once, and one that nobody reads between them is not read.
+// What a warp keeps in its frame across the barriers of a kernel that runs as regions: which registers it
+// writes there when it suspends, which it reads when it goes on, and where each lies. It writes a register
+// that does not change between two barriers once, and reads none that nobody uses between them.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct FrameUse {
 std::map<std::uint32_t, FrameUse> frame_uses(const ptx::Function& function, const ptx::Cfg& cfg,
                                              const ptx::Liveness& live);
 
-/// Places things in a frame so that no two lie in the same place at the same time.
+/// Places things in a frame so that no two share a place at the same time.
 class FrameLayout {
  public:
   /// Offset in bytes of a thing of `size` bytes that is held at the given barriers.

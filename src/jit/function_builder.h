@@ -1,5 +1,5 @@
 // The LLVM function that one PTX function becomes: its blocks, its variables, branches within an instruction,
-// the PTX line of what is written. It knows how wide the host's vectors are, but nothing of PTX's meaning.
+// the PTX line of what is written. It knows how wide the host's vectors are, but not what PTX means.
 #pragma once
 
 #include <functional>

@@ -104,8 +104,10 @@ void FunctionCompiler::emit_block(BlockId b) {
   masks_.set_waiting(b, masks_.all_lanes(false));
   if (plan_.may_be_empty(b)) skip_if_empty();
   if (kernel_.runs_all(plan_, b)) masks_.set_active(masks_.all_lanes(true));
-  if (plan_.holds(b)) meetings_.hold();
   const auto& text = f_.blocks[b];
+  const bool ends_region = regions_.is_used() && text.begin < text.end &&
+                           f_.instructions[text.begin].op() == Op::barrier_cluster_wait;
+  if (plan_.holds(b) && !ends_region) meetings_.hold();
   const bool has_last = text.begin < text.end && transfers(f_.instructions[text.end - 1]);
   const std::uint32_t end = has_last ? text.end - 1 : text.end;
   for (std::uint32_t n = text.begin; n < end; ++n) emit_instruction(f_.instructions[n]);

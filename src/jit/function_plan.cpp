@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "isa/op.h"
 #include "jit/holds.h"
 #include "ptx/loops.h"
 
@@ -155,9 +154,8 @@ void FunctionPlan::find_constants() {
 }
 
 bool FunctionPlan::awaits_phases() const {
-  return std::ranges::any_of(function.instructions, [](const ptx::Instruction& i) {
-    return i.op() == isa::Op::mbarrier_try_wait || i.op() == isa::Op::mbarrier_test_wait;
-  });
+  return std::ranges::any_of(function.instructions,
+                             [](const ptx::Instruction& i) { return ptx::asks_for_phase(*i.opcode); });
 }
 
 const ptx::Operand* FunctionPlan::constant(const ptx::Operand& o) const {

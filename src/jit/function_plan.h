@@ -1,6 +1,6 @@
 // What the code generator must know before it writes a line: which blocks may hold pending lanes while
 // another runs (and so where inactive lanes must be kept), which registers are equal or strided over the
-// warp, where control goes after each block. One fixpoint computes all of it, since each depends on the
+// warp, where control goes after each block. One fixpoint computes these, since each depends on the
 // others (docs/adr/0011).
 #pragma once
 

@@ -10,7 +10,7 @@ namespace raddle::jit {
 /// True for operations at which lanes wait for other lanes of their warp.
 bool holds_lanes(const isa::Opcode& opcode);
 
-/// Of those: barrier.cluster.wait and griddepcontrol.wait, at which each lane waits by itself, wherever it
+/// Among those barrier.cluster.wait and griddepcontrol.wait, at which each lane waits by itself, wherever it
 /// is.
 bool waits_alone(const ptx::Instruction& instruction);
 

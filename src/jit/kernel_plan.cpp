@@ -37,13 +37,34 @@ bool is_barrier(const isa::Opcode& opcode) {
   return scope == isa::Scope::cta || scope == isa::Scope::cluster;
 }
 
-/// `bar.sync 0` by all threads: the one a region loop can do.
+/// `bar.sync 0` by all threads: the one of the CTA that a region loop can do.
 bool is_plain_barrier(const ptx::Function& f, const ptx::Instruction& i) {
   const isa::Opcode& opcode = *i.opcode;
   if (!opcode.is(isa::Effects::sync) || opcode.row->operands.size() != 2) return false;
   auto operands = f.operands_of(i);
   return operands[0].kind == ptx::Operand::Kind::immediate && operands[0].value == 0 &&
          operands[1].kind == ptx::Operand::Kind::none && i.guard == ptx::kNone;
+}
+
+/// Of the two halves of a cluster's barrier, one behind the other and met by all lanes of a warp together:
+/// the CTA may arrive as one where it waits.
+bool is_whole_cluster_barrier(const FunctionPlan& plan, const ptx::Function& unsplit, std::uint32_t n) {
+  const ptx::Instruction& here = unsplit.instructions[n];
+  if (here.op() == isa::Op::barrier_cluster_wait) {
+    if (n == 0) return false;
+    --n;
+  }
+  const auto holds_both = [&](const auto& block) { return block.begin <= n && n + 1 < block.end; };
+  if (std::ranges::none_of(unsplit.blocks, holds_both)) return false;
+  const ptx::Instruction &arrive = unsplit.instructions[n], &wait = unsplit.instructions[n + 1];
+  if (arrive.op() != isa::Op::barrier_cluster_arrive || wait.op() != isa::Op::barrier_cluster_wait ||
+      arrive.guard != ptx::kNone || wait.guard != ptx::kNone)
+    return false;
+  for (BlockId b : plan.order.blocks) {
+    const auto& block = plan.function.blocks[b];
+    if (block.begin <= n + 1 && n < block.end && !plan.pending(b).empty()) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -57,6 +78,7 @@ KernelPlan::KernelPlan(const ptx::Module& m, ptx::FunctionId k, const ptx::Kerne
       shared(ptx::shared_layout(m, k)),
       address_taken(addresses_taken(m)),
       has_dynamic_stack(needs.has_dynamic_stack),
+      late_copies(options.late_copies),
       clustered(options.clustered),
       open_depth(needs.is_recursive || needs.has_indirect_calls || needs.has_dynamic_stack),
       call_stack(open_depth ? call_stack_of(options.stack_bytes) : 0) {
@@ -83,8 +105,12 @@ KernelPlan::Traits KernelPlan::traits_of(ptx::FunctionId id) const {
   const FunctionPlan& plan = function(id);
   const ptx::Function& f = plan.function;
   Traits t{.waiting = plan.order.has_waiting_loop};
-  for (const auto& i : f.instructions) {
-    if (is_barrier(*i.opcode)) (is_plain_barrier(f, i) ? t.barriers : t.other_barriers) = true;
+  for (std::uint32_t n = 0; n < f.instructions.size(); ++n) {
+    const ptx::Instruction& i = f.instructions[n];
+    if (is_barrier(*i.opcode)) {
+      const bool is_plain = is_plain_barrier(f, i) || is_whole_cluster_barrier(plan, module.functions[id], n);
+      (is_plain ? t.barriers : t.other_barriers) = true;
+    }
     t.indirect |= i.extra != ptx::kNone && i.opcode->is(isa::Effects::control) && i.op() == isa::Op::call &&
                   f.calls[i.extra].callee.kind != ptx::Operand::Kind::function;
     t.exits |= i.op() == isa::Op::exit;

@@ -1,5 +1,5 @@
-// Everything that is decided about a kernel before its code is written, once for each compilation: how the
-// warps of its blocks run, what its functions share, and the plan of each of them.
+// All decisions about a kernel before its code is written, made once for each compilation: how the warps of
+// its blocks run, what its functions share, and the plan of each function.
 #pragma once
 
 #include <map>
@@ -22,6 +22,7 @@ class KernelPlan {
   const ptx::SharedLayout shared;
   const std::vector<bool> address_taken;  ///< by function; a function pointer is FunctionId + 1
   const bool has_dynamic_stack;           ///< some function moves the thread's stack pointer
+  const bool late_copies;                 ///< CompileOptions::late_copies
   const bool clustered;                   ///< CTAs of one cluster reach each other's shared memory
   const bool open_depth;                  ///< how deep calls nest is known only at run time
   const std::uint64_t call_stack;         ///< open_depth: bytes of the host's stack for them

@@ -24,7 +24,7 @@ struct LaneRun {
   static LaneRun of(unsigned column) { return {column % 64, column / 64}; }
 };
 
-/// What is known of a machine instruction.
+/// What is known about a machine instruction.
 struct CodePlace {
   std::uint32_t line = 0;  ///< 0: it belongs to no single line
   LaneRun lanes;

@@ -29,8 +29,8 @@ class Masks {
   /// Lanes that have entered the function and not left it: here or waiting at some block.
   llvm::Value* inside();
   void set_inside(llvm::Value* bits);
-  // Of the lanes elsewhere, those that are known to go on only when others of the warp have come to them or
-  // left. Kept where somebody asks: in functions that wait for phases of mbarriers.
+  // The lanes elsewhere that can go on only when others of the warp have come to them or left, as far as is
+  // known. Kept where somebody asks: in functions that wait for phases of mbarriers.
   void prepare_held();
   void set_held(llvm::Value* bits, bool held);
   void set_held(const Mask& lanes, bool held) {
@@ -41,7 +41,7 @@ class Masks {
   /// i1: no lane waits at another block, so that this block's definitions hold for all lanes that have not
   /// left.
   llvm::Value* nobody_elsewhere();
-  /// A block begins, or goes on after others have run: which lanes wait elsewhere is asked again.
+  /// A block begins, or goes on after others have run: asks again which lanes wait elsewhere.
   void forget_elsewhere() { nobody_elsewhere_ = nullptr; }
 
   // ---- lanes that wait at blocks ----

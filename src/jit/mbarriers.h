@@ -11,4 +11,8 @@ namespace raddle::jit {
 /// operand k names.
 void complete_transactions(WarpEmitter& e, unsigned k, std::uint32_t bytes);
 
+/// Every lane's copies have landed: arrives at the mbarriers that operand k names.
+/// @param is_expected  the phase waits for that arrival; else it is made to
+void arrive_for_copies(WarpEmitter& e, unsigned k, bool is_expected);
+
 }  // namespace raddle::jit

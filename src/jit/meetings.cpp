@@ -63,7 +63,8 @@ void Meetings::prepare() {
     m.members = make(i32, "members");
     m.barrier = make(i32, "barrier");
     unsigned k = brought_operand(first);
-    if (is_cta_barrier(first) || k + 1u >= first.operand_count) continue;
+    // Where all lanes come to one place (.aligned), nothing is brought to another.
+    if (is_cta_barrier(first) || first.opcode->form->members < 0 || k + 1u >= first.operand_count) continue;
     const Type type = f_.operands_of(first)[k].type;
     llvm::Type* vector = code_.vector_of(code_.lane_type(type));
     if (type == Type::pred) vector = masks_.storage_type();
@@ -423,7 +424,8 @@ llvm::Value* Meetings::barrier_bit(const Meeting& m, llvm::Value* lanes) {
 
 // ---- phases of mbarriers ----
 
-void Meetings::wait_for_phases(llvm::Value* lanes, llvm::Value* addresses, llvm::Value* odd) {
+void Meetings::wait_for_phases(llvm::Value* lanes, llvm::Value* asked, llvm::Value* addresses,
+                               llvm::Value* odd) {
   auto* zero = ir_.getInt32(0);
   llvm::Value *waiting = ir_.CreateOr(lanes, masks_.held()), *barriers = zero;
   for (BlockId x : plan_.pending(cursor_.block)) {
@@ -435,7 +437,7 @@ void Meetings::wait_for_phases(llvm::Value* lanes, llvm::Value* addresses, llvm:
   }
   context_.note_line();
   code_.if_then(ir_.CreateICmpEQ(ir_.CreateAnd(masks_.inside(), ir_.CreateNot(waiting)), zero), [&] {
-    context_.call_service(exec::Service::mbarrier_wait, {lanes, addresses, odd, barriers});
+    context_.call_service(exec::Service::mbarrier_wait, {asked, addresses, odd, barriers});
   });
 }
 

@@ -1,5 +1,5 @@
-// Code for lanes of a warp that wait for each other: a group is held while lanes that its operation names are
-// elsewhere, and meets those that stand at the same operation in another block. holds.h finds these blocks.
+// Code for lanes of a warp that wait for each other: it holds a group while lanes that its operation names
+// are elsewhere, and joins it with those at the same operation in another block. holds.h finds these blocks.
 #pragma once
 
 #include <functional>
@@ -31,8 +31,9 @@ class Meetings {
   /// Number of the barrier at which lanes from several paths have met and been counted; else null.
   llvm::Value* met_barrier();
   /// The lanes here wait for phases of mbarriers, and the warp does if none of its other lanes can go on.
-  /// @param lanes, addresses, odd  as exec::Services::mbarrier_wait takes them
-  void wait_for_phases(llvm::Value* lanes, llvm::Value* addresses, llvm::Value* odd);
+  /// @param asked  lanes that stand for all of them: one, where all wait for the same
+  /// @param asked, addresses, odd  as exec::Services::mbarrier_wait takes them
+  void wait_for_phases(llvm::Value* lanes, llvm::Value* asked, llvm::Value* addresses, llvm::Value* odd);
   /// The instruction at hand is one at which lanes wait alone, and they have waited already.
   bool has_waited() const { return cursor_.instruction == waited_; }
 

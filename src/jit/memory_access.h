@@ -1,4 +1,4 @@
-// Loads and stores. How one is made follows from the shape of its address: uniform (one scalar access),
+// Loads and stores. The shape of its address decides how one is made: uniform (one scalar access),
 // constant distances between lanes (one window of memory per part, permuted), anything else (gather, scatter,
 // lane loop). A checked address takes the vector access where its run-time flag holds.
 #pragma once
@@ -20,6 +20,16 @@ class MemoryAccess {
   /// Operands of the instruction at hand.
   void load(unsigned destination, unsigned address);
   void store(unsigned address, unsigned value);
+
+  /// cp.async, by the numbers of its operands.
+  struct Copy {
+    unsigned to, from;
+    unsigned bytes;  ///< of each lane, themselves: 4, 8 or 16
+    unsigned
+        read;  ///< if it is given: how many of them the source has, or a predicate: none; the rest is zero
+  };
+  /// From global to shared memory.
+  void copy(const Copy& what);
 
  private:
   /// One load or store.
@@ -73,6 +83,21 @@ class MemoryAccess {
   void store_scatter(const Access& a, const Parts& values);
   void store_lanes(const Access& a, const Parts& values);
   void store_single(const Access& a, llvm::Value* all, llvm::Value* at);
+
+  // ---- copies (copies.cpp) ----
+  /// How much of their sources lanes read.
+  struct Limit {
+    std::vector<Val> bytes;  // u32: of every lane, or by part; none: all of them
+    bool by_bytes = false;   // not just all or nothing
+    Mask lanes;              // that read anything
+    bool exists() const { return !bytes.empty(); }
+    bool is_same() const { return exists() && !bytes[0].is_vector(); }
+  };
+  Access access(const Copy& what, bool stores);
+  Limit limit_of(const Copy& what, const Mask& executing);
+  Val limited(Val element, Val bytes, unsigned first);
+  void copy_windows(const Access& to, Access from, const Limit& limit);
+  void copy_lanes(const Access& to, const Access& from, const Limit& limit);
 
   // ---- vectors of addresses ----
   llvm::Value* gather(llvm::Type* element, llvm::Value* addresses, llvm::Align align, llvm::Value* mask,

@@ -1,6 +1,6 @@
 // The linear order in which a warp visits a function's blocks (docs/adr/0011):
-// a topological order in which every loop is contiguous. Loops that may wait for another lane are left out of
-// the forest, so that their lanes are run by cyclic sweeps over the order, which is fair.
+// a topological order in which every loop is contiguous. The forest leaves out loops that may wait for
+// another lane, so cyclic sweeps over the order run their lanes, which is fair.
 #pragma once
 
 #include <vector>

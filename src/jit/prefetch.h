@@ -1,5 +1,5 @@
-// Software prefetching, a pass over LLVM IR: loads in loops that step further than the host's own prefetchers
-// follow. A grid-stride loop does: neighbouring blocks would read what lies between.
+// Software prefetching, a pass over LLVM IR, for loads in loops that step further than the host's own
+// prefetchers follow. A grid-stride loop does: neighbouring blocks would read what lies between.
 #pragma once
 
 #include <llvm/IR/PassManager.h>

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "jit/executable.h"
+
 namespace raddle::jit {
 
 Regions::Regions(FunctionBuilder& code, ModuleBuilder& module, const Cursor& cursor, Masks& masks,
@@ -37,7 +39,9 @@ void Regions::suspend() {
   if (!all) ir_.CreateStore(masks_.bits(masks_.active()), frame_);
   transfer(use.saved, Transfer::save);
   const std::uint32_t state = resume_->getNumCases() + 1;
-  ir_.CreateRet(ir_.getInt32(state));
+  const bool of_cluster = cursor_.opcode().row->text->scope == isa::Scope::cluster;
+  if (of_cluster) context_.note_line();
+  ir_.CreateRet(ir_.getInt32(state | (of_cluster ? kAtCluster : 0)));
   auto* resumed = code_.new_block("resumed");
   resume_->addCase(ir_.getInt32(state), resumed);
   ir_.SetInsertPoint(resumed);

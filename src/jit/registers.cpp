@@ -81,7 +81,7 @@ WarpValue Registers::read(const Operand& o) {
   return value;
 }
 
-/// At the size that it has by itself.
+/// Reads an operand at the size that it has by itself.
 WarpValue Registers::read_whole(const Operand& o) {
   switch (o.kind) {
     case Operand::Kind::reg:

@@ -23,7 +23,7 @@ std::uint8_t trailing_zeros(std::int64_t value) {
       value == 0 ? 31 : std::min(31, std::countr_zero(static_cast<std::uint64_t>(value))));
 }
 
-/// Of every lane's value, not of the base alone.
+/// The alignment of every lane's value, not of the base alone.
 std::uint8_t lane_alignment(const Shape& s) {
   std::uint8_t aligned = s.aligned;
   if (s.affine)

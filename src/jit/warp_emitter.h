@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "jit/lane_loops.h"
@@ -31,6 +32,19 @@ class LaneArray {
   WarpValues& values_;
   llvm::Value* array_;
   llvm::Type* element_;
+};
+
+/// The same for values that may be one for all lanes.
+class LaneValue {
+ public:
+  explicit LaneValue(llvm::Value* same) : same_(same) {}
+  explicit LaneValue(LaneArray lanes) : lanes_(lanes) {}
+  bool is_uniform() const { return same_ != nullptr; }
+  llvm::Value* operator[](llvm::Value* lane) const { return same_ ? same_ : (*lanes_)[lane]; }
+
+ private:
+  llvm::Value* same_ = nullptr;
+  std::optional<LaneArray> lanes_;
 };
 
 class WarpEmitter {
@@ -116,6 +130,9 @@ class WarpEmitter {
   LaneArray lane_array(llvm::Type* element, const char* name);
   LaneArray spill(const WarpValue& value);
   LaneArray spill(const std::vector<llvm::Value*>& parts);
+  LaneValue lane_value(const WarpValue& value) {
+    return value.shape.uniform() ? LaneValue(scalar(value).v) : LaneValue(spill(value));
+  }
 };
 
 /// emit<Op>: the code of a row that is no plain lane operation (memory, warp collectives, barriers,

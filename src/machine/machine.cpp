@@ -34,6 +34,8 @@ Result<std::shared_ptr<Machine>> Machine::create(MachineOptions options) {
   if (pin != nullptr && std::strcmp(pin, "off") == 0) options.pin = false;
   unsigned workers = options.workers == 0 ? host.usable_cores : options.workers;
   if (options.deterministic) workers = 1;
+  if (options.asynchrony.mode != Asynchrony::Mode::eager && !options.deterministic)
+    return Error::invalid("late copies need a deterministic machine");
   if (workers > host.cpus.size()) {
     return Error::invalid("{} workers wanted, but this process may use {} cores: one worker per core (K-1)",
                           workers, host.cpus.size());

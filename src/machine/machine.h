@@ -13,6 +13,7 @@
 #include "machine/shape/machine_shape.h"
 #include "machine/sm/worker.h"
 #include "machine/tasks/slice_clock.h"
+#include "raddle/asynchrony.h"
 
 namespace raddle::machine {
 
@@ -25,6 +26,7 @@ struct MachineOptions {
   unsigned workers = 0;  ///< 0: one per usable core; never more than those unless pin is off
   bool pin = true;       ///< RADDLE_PIN=off overrides
   std::optional<std::uint64_t> deterministic;  ///< seed: one worker, seeded order; 0 keeps the natural order
+  Asynchrony asynchrony;                       ///< of copies; all but eager only on deterministic machines
   double memory_fraction = 0.8;                ///< of the host's memory
   LaunchRecorder* recorder = nullptr;          ///< of launches; outlives the machine
 };
@@ -55,13 +57,13 @@ class Machine {
   const Worker& worker(unsigned i) const { return *workers_[i]; }
   std::uint64_t capacity() const { return capacity_; }  ///< bytes of device memory
 
-  /// Runs a grid. @returns false: it was stopped before, nothing of it runs
+  /// Runs a grid. @returns false: it was stopped before and does not run
   bool start(Task& task);
   /// A task's `stop` was set: its running blocks are abandoned at their next poll, nothing more of it is
   /// started.
-  /// @returns whether nothing of it runs any more, so that the caller has to complete it
+  /// @returns whether none of its blocks runs any more, so that the caller has to complete it
   bool stop(Task& task);
-  /// Returns when nobody here looks at the space's tasks any more, all of which are complete.
+  /// Returns when nobody here looks at the space's tasks any more; all are complete.
   void forget(const AddressSpace& space);
 
   // For workers.

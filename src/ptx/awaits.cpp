@@ -166,6 +166,11 @@ class Paths {
 
 }  // namespace
 
+bool asks_for_phase(const isa::Opcode& opcode) {
+  auto is_answer = [](const isa::OperandSpec& o) { return o.is_destination && o.fixed == isa::Type::pred; };
+  return opcode.row->uses_mbarrier() && std::ranges::any_of(opcode.row->operands, is_answer);
+}
+
 bool is_awaited(const Function& function, const Cfg& cfg, const Instruction& instruction) {
   if (instruction.guard != kNone || function.operands_of(instruction)[0].kind != Operand::Kind::reg)
     return false;

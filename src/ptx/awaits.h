@@ -7,8 +7,11 @@
 
 namespace raddle::ptx {
 
-/// Of an instruction whose result is a predicate: whether a thread that gets false comes back to it on every
-/// path, asks for the same again, and has had no effect on the way.
+/// Asks whether a phase of an mbarrier is over.
+bool asks_for_phase(const isa::Opcode& opcode);
+
+/// Whether a thread that gets false from the instruction, whose result is a predicate, comes back to it on
+/// every path, asks for the same again, and has had no effect on the way.
 bool is_awaited(const Function& function, const Cfg& cfg, const Instruction& instruction);
 
 }  // namespace raddle::ptx

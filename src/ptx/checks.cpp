@@ -2,6 +2,7 @@
 // optional ones from the left, and converts constants to the type of their position.
 #include "ptx/checks.h"
 
+#include <bit>
 #include <utility>
 
 #include "isa/geometry.h"
@@ -198,26 +199,27 @@ bool Binder::check_marks(const OperandPlan& slot, const RawOperand& raw) {
     return wrong(raw, "an operand without that selector", fmt::format("'{}'", raw.text));
   if (raw.operand.minus && !slot.spec->may_be_minus)
     return wrong(raw, "an operand without '-'", "a negated register");
+  if (!slot.spec->is_constant && !slot.spec->power_of_two) return true;
+  const std::uint64_t value = raw.constant.bits;
+  const bool is_right_power = !slot.spec->power_of_two || std::has_single_bit(value);
+  const char* what = slot.spec->power_of_two ? "a constant power of two" : "a constant";
   if (slot.spec->is_constant) {
-    const std::uint64_t value = raw.constant.bits;
-    if (raw.operand.kind == Kind::immediate && value >= slot.spec->least && value <= slot.spec->greatest)
+    const auto [least, greatest] = std::pair(slot.spec->least, slot.spec->greatest);
+    if (raw.operand.kind == Kind::immediate && value >= least && value <= greatest && is_right_power)
       return true;
-    const std::string range =
-        slot.spec->least == slot.spec->greatest
-            ? fmt::format("the constant {}", slot.spec->least)
-            : fmt::format("a constant from {} to {}", slot.spec->least, slot.spec->greatest);
+    const std::string range = least == greatest ? fmt::format("the constant {}", least)
+                                                : fmt::format("{} from {} to {}", what, least, greatest);
     return wrong(raw, range, fmt::format("'{}'", raw.text));
   }
-  if (!slot.spec->power_of_two) return true;
   constexpr std::uint64_t kMost = 1u << 23;
-  const std::uint64_t value = raw.constant.bits;
-  if (raw.operand.kind == Kind::immediate && value != 0 && (value & (value - 1)) == 0 && value <= kMost)
-    return true;
+  if (raw.operand.kind == Kind::immediate && is_right_power && value <= kMost) return true;
   return wrong(raw, "a constant power of two up to 2^23", fmt::format("'{}'", raw.text));
 }
 
 bool Binder::bind_value(const OperandPlan& slot, Type type, const RawOperand& raw, Operand& out) {
   if (!check_marks(slot, raw)) return false;
+  if (slot.spec->may_be_predicate && raw.operand.kind == Kind::reg && raw.operand.type == Type::pred)
+    type = Type::pred;
   if (type != Type::none) out.type = type;
   if (raw.operand.negated &&
       (type != Type::pred || slot.spec->is_destination || raw.operand.kind != Kind::reg))
@@ -333,8 +335,9 @@ bool Binder::bind_handle(const RawOperand& raw, Operand& out) {
 bool Binder::bind_geometric(const OperandPlan& slot, const RawOperand& raw, Operand& out) {
   const bool scalar = raw.operand.kind != Kind::vector;
   const unsigned count = scalar ? 1 : raw.operand.count, wanted = slot.elements;
-  const bool exact =
-      slot.spec->geometric == isa::GeometricKind::block || slot.spec->geometric == isa::GeometricKind::im2col;
+  const bool exact = slot.spec->geometric == isa::GeometricKind::block ||
+                     slot.spec->geometric == isa::GeometricKind::im2col ||
+                     slot.spec->geometric == isa::GeometricKind::fragment;
   if (exact && (scalar || count != wanted))
     return wrong(raw, fmt::format("a vector '{{a, ...}}' of {} element{}", wanted, wanted == 1 ? "" : "s"),
                  scalar ? kind_name(raw) : fmt::format("one of {}", count));

@@ -67,6 +67,9 @@ Device& Device::operator=(Device&&) noexcept = default;
 
 Result<Device> Device::open(DeviceOptions options) {
   auto impl = std::make_unique<Impl>();
+  const Asynchrony& asynchrony = options.asynchrony;
+  if (asynchrony.mode != Asynchrony::Mode::eager && !options.deterministic)
+    options.deterministic = asynchrony.mode == Asynchrony::Mode::random ? asynchrony.seed : 0;
   TRY_ASSIGN(std::shared_ptr<machine::Machine> machine, shared_machine(options));
   const machine::MachineShape& shape = machine->shape();
   if (options.stack_bytes > shape.local_bytes_per_thread)

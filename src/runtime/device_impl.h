@@ -83,6 +83,7 @@ struct Device::Impl {
     exec::Engine* by;
   };
   /// By the device's engine, or by the interpreter if a kernel is beyond that; then stderr says so.
+  bool has_late_copies() const { return options.asynchrony.mode != Asynchrony::Mode::eager; }
   Result<Made> compile(const ptx::Module& module, ptx::FunctionId kernel, const exec::CompileOptions& how);
   machine::Machine& machine() { return space->machine(); }
   machine::TaskScheduler& tasks() { return space->tasks(); }

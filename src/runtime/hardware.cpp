@@ -84,6 +84,7 @@ Result<std::shared_ptr<machine::Machine>> make_machine(const DeviceOptions& opti
                                                       .workers = options.workers,
                                                       .pin = options.pin,
                                                       .deterministic = options.deterministic,
+                                                      .asynchrony = options.asynchrony,
                                                       .recorder = made->recorder.get()}));
   return std::shared_ptr<machine::Machine>(made, made->machine.get());
 }

@@ -51,9 +51,9 @@ Result<const detail::CompiledKernel*> Kernel::Impl::compile(Dim3 block, bool clu
     return known.get();
   }
   auto result = std::make_unique<detail::CompiledKernel>();
-  TRY_ASSIGN(auto made, module->device->compile(module->program, id,
-                                                {shape, module->device->options.deterministic.has_value(),
-                                                 wanted.stack_bytes, clustered}));
+  TRY_ASSIGN(auto made, module->device->compile(
+                            module->program, id,
+                            {shape, module->device->has_late_copies(), wanted.stack_bytes, clustered}));
   result->code = std::move(made.code);
   result->shape_class = wanted.shape_class;
   result->stack_bytes = wanted.stack_bytes;

@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "exec/abi.h"
 #include "machine/shape/machine_shape.h"
+#include "machine/tma/asynchrony.h"
 #include "raddle/distributor.h"
 
 namespace raddle {
@@ -23,5 +24,6 @@ Result<MachineShape> find_shape(const std::string& name);
 Result<void> check_policy(std::string_view name);
 /// Options of the distributor as users write them. @errors invalid: not options, or not of this shape
 Result<DistributorOptions> distributor_options(std::string_view text, const MachineShape& shape);
+using machine::parse_asynchrony;
 
 }  // namespace raddle

@@ -60,7 +60,7 @@ class Compile(CommandTest):
 
     def test_every_kernel_of_a_file(self):
         output = self.cached("compile", f"{KERNELS}/sgemm_tiled.ptx")
-        self.assertEqual(len(output.splitlines()), 3, output)
+        self.assertEqual(len(output.splitlines()), 4, output)
 
     def test_only_the_kernel_asked_for(self):
         self.fails(INVALID, "compile", VECTOR_ADD, "--kernel", "nothing")

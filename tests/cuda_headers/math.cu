@@ -1,5 +1,5 @@
 // The math functions of include/raddle/cuda/device/math_*.h against the host's in long double, float and double.
-// The limits are what was measured, rounded up; docs/raddle-cc.md has the table.
+// The limits are what was measured, rounded up; bench/results/accuracy.md has the table.
 #include "check.h"
 
 /// sin(pi x), exact where x is a multiple of a half.

@@ -58,9 +58,11 @@ Suits place_of(const isa::Row& row) {
   }
   if (text.scope == isa::Scope::warp) {
     if (std::ranges::any_of(row.operands, &isa::OperandSpec::names_members)) return {Place::warp, {}};
+    if (has(e, Effects::sync)) return {Place::count, "wants whole warps, which have diverged"};
     return {Place::count, "asks which lanes are together, which is open to the engine"};
   }
   if (text.scope != isa::Scope::lane) return {Place::count, "works on more than a block"};
+  if (row.uses_mbarrier()) return {Place::count, "the private slots hold no mbarrier"};
   if (has(e, Effects::control)) return {Place::count, "jumps or calls: the generator writes them itself"};
   if (has(e, Effects::sync)) return {Place::count, "waits for other threads"};
   if (has(e, Effects::layout) || has(e, Effects::stack))

@@ -10,8 +10,6 @@ struct Exclusion {
   std::string_view reason;
 };
 
-constexpr std::string_view kNoMbarrier = "the private slots hold no mbarrier";
-
 constexpr Exclusion kExclusions[] = {
     {"ld", ".param::func",
      "reads a formal parameter of a device function: the generator writes the functions"},
@@ -19,14 +17,6 @@ constexpr Exclusion kExclusions[] = {
     {"applypriority", "", "names 128 bytes; the private slots have 64"},
     {"prefetch", ".tensormap", "names a descriptor; the private slots hold none"},
     {"prefetch", ".param", "needs an address of parameter space"},
-    {"mbarrier_init", "", kNoMbarrier},
-    {"mbarrier_inval", "", kNoMbarrier},
-    {"mbarrier_expect_tx", "", kNoMbarrier},
-    {"mbarrier_complete_tx", "", kNoMbarrier},
-    {"mbarrier_arrive", "", kNoMbarrier},
-    {"mbarrier_arrive_drop", "", kNoMbarrier},
-    {"mbarrier_test_wait", "", kNoMbarrier},
-    {"mbarrier_try_wait", "", kNoMbarrier},
     {"st", ".param", "writes an argument of a call: the generator writes the calls"},
 };
 

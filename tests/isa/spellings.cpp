@@ -2,6 +2,7 @@
 #include "isa/spellings.h"
 
 #include <algorithm>
+#include <bit>
 #include <set>
 
 #include "isa/enumerate.h"
@@ -36,11 +37,18 @@ bool has_wide_operand(const isa::Row& row) {
                      [](const isa::OperandSpec& o) { return o.may_be_wider; });
 }
 
+std::uint32_t random_constant(const isa::OperandSpec& spec, Random& random) {
+  if (!spec.is_constant) return random.below(256);
+  if (spec.power_of_two) return spec.least << random.below(std::bit_width(spec.greatest / spec.least));
+  return spec.least +
+         static_cast<std::uint32_t>(random.next() % (std::uint64_t{spec.greatest} - spec.least + 1));
+}
+
 std::vector<std::string> immediates_for(const isa::Opcode& opcode, const isa::Form& form, Random& random) {
   std::vector<std::string> immediates(form.operands.size());
   for (std::size_t i = 0; i < form.operands.size(); ++i) {
     const isa::OperandSpec* spec = find_operand(*opcode.row, form.operands[i].name);
-    if (spec && is_immediate_only(*spec)) immediates[i] = fmt::format("{}", random.below(256));
+    if (spec && is_immediate_only(*spec)) immediates[i] = fmt::format("{}", random_constant(*spec, random));
   }
   return immediates;
 }

@@ -53,7 +53,9 @@ class BulkReductions : public KernelTest {
   std::vector<T> reduce(const std::string& op, const std::string& type, const std::vector<T>& old,
                         const std::vector<T>& values) {
     load_text(kernel_text(
+        "  mbarrier.init.shared.b64 [%bar], 1;\n  mbarrier.arrive.expect_tx.shared.b64 _, [%bar], 256;\n"
         "  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%a], [%in], 256, [%bar];\n"
+        "AGAIN:\n  mbarrier.try_wait.parity.shared.b64 %p, [%bar], 0;\n  @!%p bra AGAIN;\n"
         "  cp.reduce.async.bulk.global.shared::cta.bulk_group." +
         op + "." + type +
         " [%out], [%a], 256;\n"

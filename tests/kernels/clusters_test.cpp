@@ -108,6 +108,105 @@ TEST_P(Clusters, BlocksThatExitedAreNotWaitedFor) {
   EXPECT_EQ(contents(out), expected);
 }
 
+/// Each block shows the others a number per round; threads from 64 on leave after the first.
+constexpr const char* kRounds = R"(.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry rounds(.param .u64 out, .param .u32 rounds)
+{
+.shared .align 4 .u32 shown;
+.reg .pred %first, %leaves, %more;
+.reg .b32 %t, %w, %rank, %size, %next, %address, %round, %rounds, %v, %sum, %i;
+.reg .b64 %out, %offset;
+  ld.param.u64 %out, [out];
+  ld.param.u32 %rounds, [rounds];
+  mov.u32 %t, %tid.x;
+  mov.u32 %rank, %cluster_ctarank;
+  mov.u32 %size, %cluster_nctarank;
+  add.u32 %next, %rank, 1;
+  rem.u32 %next, %next, %size;
+  mov.u32 %address, shown;
+  mapa.shared::cluster.u32 %address, %address, %next;
+  mov.u32 %i, %ctaid.x;
+  mad.lo.u32 %i, %i, 96, %t;
+  mul.wide.u32 %offset, %i, 4;
+  add.u64 %out, %out, %offset;
+  mov.u32 %round, 0;
+  mov.u32 %sum, 0;
+AGAIN:
+  mad.lo.u32 %v, %round, 100, %rank;
+  setp.eq.u32 %first, %t, 0;
+  @%first st.shared.u32 [shown], %v;
+  bar.sync 0;
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  ld.shared::cluster.u32 %v, [%address];
+  add.u32 %sum, %sum, %v;
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+  st.global.u32 [%out], %sum;
+  setp.ge.u32 %leaves, %t, 64;
+  @%leaves ret;
+  add.u32 %round, %round, 1;
+  setp.lt.u32 %more, %round, %rounds;
+  @%more bra AGAIN;
+  ret;
+}
+// A warp waits at another barrier than the rest.
+.visible .entry apart()
+{
+.reg .pred %p;
+.reg .b32 %t;
+  mov.u32 %t, %tid.x;
+  shr.u32 %t, %t, 5;
+  setp.eq.u32 %p, %t, 1;
+  @%p bra OTHER;
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+  ret;
+OTHER:
+  bar.sync 0;
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+  ret;
+}
+)";
+
+// Both halves of the barrier, one behind the other, end a region: no warp needs a fiber.
+// proves: W-18d
+TEST_P(Clusters, WholeBarriersEndRegions) {
+  constexpr std::uint32_t kSize = 4, kRoundsRun = 5;
+  for (unsigned workers : {1u, 2u}) {
+    options_.workers = workers;
+    close();
+    load_text(kRounds);
+    auto rounds = module().kernel("rounds");
+    ASSERT_TRUE(rounds.ok());
+    auto out = buffer(Values(2 * kSize * 96));
+    const auto report = run(*rounds, of(2 * kSize, kSize, 96), out, kRoundsRun);
+    if (!interpreted()) EXPECT_EQ(report.block_kind, "regions");
+    Values expected;
+    for (std::uint32_t block = 0; block < 2 * kSize; ++block) {
+      for (std::uint32_t thread = 0; thread < 96; ++thread) {
+        int sum = 0;
+        for (std::uint32_t round = 0; round < (thread < 64 ? kRoundsRun : 1); ++round)
+          sum += static_cast<int>(100 * round + (block + 1) % kSize);
+        expected.push_back(sum);
+      }
+    }
+    EXPECT_EQ(contents(out), expected) << "workers: " << workers;
+  }
+}
+
+TEST_P(Clusters, WarpsAtTwoKindsOfBarriersAreStuck) {
+  load_text(kRounds);
+  auto apart = module().kernel("apart");
+  ASSERT_TRUE(apart.ok());
+  const auto report = try_run(*apart, of(2, 2, 64));
+  ASSERT_FALSE(report.ok());
+  EXPECT_NE(report.error().to_string().find("deadlock"), std::string::npos) << report.error().to_string();
+}
+
 struct Place {
   unsigned cluster[3], clusters[3], in_cluster[3], shape[3], rank, size, is_explicit, rank_of_variable;
 };

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <functional>
 
+#include "machine/tma/asynchrony.h"
+
 #ifdef RADDLE_TEST_JIT
 const std::vector<EngineChoice> kEngines = {
     {"interp", ""}, {"jit", ""}, {"jit", "avx2"}, {"jit", "sse42"}, {"jit", "", "quick"}};
@@ -58,6 +60,10 @@ void KernelTestBase::open() {
   options_.pin = false;
   options_.code_cache = code_cache();
   if (options_.time_limit.count() == 0) options_.time_limit = std::chrono::seconds(60);
+  // To try all tests with late copies: those that show what eager ones hide, or which thread is first, fail.
+  if (const char* wanted = getenv("RADDLE_ASYNC");
+      wanted && options_.asynchrony.mode == raddle::Asynchrony::Mode::eager)
+    options_.asynchrony = *raddle::machine::parse_asynchrony(wanted);
   options_.output = [this](std::string_view text) { printed_ += text; };
   auto opened = raddle::Device::open(options_);
   ASSERT_TRUE(opened.ok()) << opened.error().to_string();

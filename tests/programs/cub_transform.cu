@@ -1,7 +1,6 @@
 // CUB's transformation, which moves its input by mbarriers and asynchronous bulk copies where the target has them.
 // targets: 75 80 90
 // nvcc: --extended-lambda
-// missing 90: mbarriers and asynchronous bulk copies
 // slow: half a minute of nvcc for each
 #include <cub/device/device_transform.cuh>
 

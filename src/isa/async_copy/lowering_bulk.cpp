@@ -1,5 +1,5 @@
-// JIT: bulk asynchronous copies. One thread of a warp asks as a rule: a loop over the lanes that execute,
-// each of which fills in a request on the stack and hands it to the machine's tensor memory unit.
+// JIT: bulk asynchronous copies. As a rule one thread of a warp asks, so the code is a loop over the lanes
+// that execute; each fills in a request on the stack and hands it to the machine's tensor memory unit.
 #include <array>
 
 #include "base/assert.h"
@@ -22,24 +22,17 @@ using exec::BulkRequest;
 class LaneOperand {
  public:
   LaneOperand(WarpEmitter& e, std::size_t offset, unsigned bits, const WarpValue& value)
-      : e_(e), offset_(offset), bits_(bits) {
-    if (value.shape.uniform())
-      same_ = e.values.scalar_of_uniform(value).v;
-    else
-      lanes_.emplace(e.spill(value));
-  }
+      : e_(e), offset_(offset), bits_(bits), value_(e.lane_value(value)) {}
   void put(llvm::Value* request, llvm::Value* lane) const {
-    auto* value = same_ ? same_ : (*lanes_)[lane];
     auto* at = e_.ir.CreateConstInBoundsGEP1_64(e_.ir.getInt8Ty(), request, offset_);
-    e_.ir.CreateStore(e_.ir.CreateZExtOrTrunc(value, e_.ir.getIntNTy(bits_)), at);
+    e_.ir.CreateStore(e_.ir.CreateZExtOrTrunc(value_[lane], e_.ir.getIntNTy(bits_)), at);
   }
 
  private:
   WarpEmitter& e_;
   std::size_t offset_;
   unsigned bits_;
-  llvm::Value* same_ = nullptr;
-  std::optional<LaneArray> lanes_;
+  LaneValue value_;
 };
 
 /// A request of the instruction at hand, lane by lane.
@@ -77,12 +70,7 @@ class Request {
   }
 
  private:
-  std::optional<unsigned> find(std::string_view name) const {
-    const auto& slots = e_.opcode().form->operands;
-    for (unsigned k = 0; k < slots.size(); ++k)
-      if (slots[k].name == name) return k;
-    return {};
-  }
+  std::optional<unsigned> find(std::string_view name) const { return e_.opcode().form->operand(name); }
 
   WarpEmitter& e_;
   std::vector<LaneOperand> operands_;
@@ -109,7 +97,7 @@ BulkElement element(Type type) {
   RADDLE_UNREACHABLE("a type that no bulk reduction has");
 }
 
-/// What is the same in all forms: addresses of shared memory, barrier, receivers.
+/// What all forms share: addresses of shared memory, barrier, receivers.
 void submit(WarpEmitter& e, Request& request, BulkKind kind) {
   e.addresses.note();
   const bool stores = kind.direction == BulkDirection::to_global;

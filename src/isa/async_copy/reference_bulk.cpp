@@ -22,16 +22,9 @@ using ptx::Space;
 
 namespace {
 
-/// Position of an operand in the instruction's form; forms differ in which they have.
-unsigned position(const Instruction& i, std::string_view name) {
-  const auto& slots = i.opcode->form->operands;
-  unsigned k = 0;
-  while (k < slots.size() && slots[k].name != name) ++k;
-  return k;
-}
-bool has(const Instruction& i, std::string_view name) {
-  return position(i, name) < i.opcode->form->operands.size();
-}
+bool has(const Instruction& i, std::string_view name) { return i.opcode->form->operand(name).has_value(); }
+/// The number of an operand that the form has.
+unsigned position(const Instruction& i, std::string_view name) { return *i.opcode->form->operand(name); }
 
 std::uint64_t address(const Lane& lane, const Instruction& i, std::string_view name, Space space) {
   return lane.generic_address(position(i, name), space);

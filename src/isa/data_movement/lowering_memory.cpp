@@ -30,7 +30,7 @@ void emit<Op::st_async>(WarpEmitter& e) {
   complete_transactions(e, 2, isa::byte_size(e.type()) * e.opcode().vector_length());
 }
 
-// Of the only device in the group.
+// The group has one device only.
 template <>
 void emit<Op::multimem_ld_reduce>(WarpEmitter& e) {
   e.memory.load(0, 1);

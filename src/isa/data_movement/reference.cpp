@@ -292,7 +292,7 @@ void reference_warp<Op::st_async>(WarpStep& step, const Instruction& i) {
   });
 }
 
-// Of the only device in the group.
+// The group has one device only.
 template <>
 void reference<Op::multimem_ld_reduce>(Lane& lane, const Instruction& i) {
   load(lane, i);

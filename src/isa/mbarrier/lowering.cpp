@@ -10,22 +10,6 @@ namespace {
 
 using exec::MbarrierOperation;
 
-/// A value per lane, or one for all of them.
-struct PerLane {
-  WarpEmitter& e;
-  Val shared;
-  std::optional<LaneArray> array;
-
-  PerLane(WarpEmitter& emitter, const WarpValue& value) : e(emitter) {
-    if (value.shape.uniform())
-      shared = e.scalar(value);
-    else
-      array.emplace(e.spill(value));
-  }
-  bool is_uniform() const { return !array; }
-  llvm::Value* of(llvm::Value* lane) const { return is_uniform() ? shared.v : (*array)[lane]; }
-};
-
 /// An instruction that changes an mbarrier, by the numbers of its operands; -1: there is none.
 struct Change {
   MbarrierOperation operation;
@@ -39,22 +23,21 @@ void change(WarpEmitter& e, const Change& what) {
   auto& ir = e.ir;
   ++e.statistics.memory_operations;
   ++e.statistics.not_vectorised;
-  const PerLane address(
-      e, e.addresses.begin(e.operand(what.address), e.get(ModKind::space), exec::kMbarrierBytes).address);
+  const LaneValue address = e.lane_value(
+      e.addresses.begin(e.operand(what.address), e.get(ModKind::space), exec::kMbarrierBytes).address);
   auto operand = [&](int k, std::uint32_t otherwise) {
-    return k < 0 ? PerLane(e, WarpValue::uniform(Type::u32, ir.getInt32(otherwise)))
-                 : PerLane(e, e.in(static_cast<unsigned>(k)));
+    return k < 0 ? LaneValue(ir.getInt32(otherwise)) : e.lane_value(e.in(static_cast<unsigned>(k)));
   };
-  const PerLane count = operand(what.count, what.arrivals), bytes = operand(what.bytes, what.transactions);
+  const LaneValue count = operand(what.count, what.arrivals), bytes = operand(what.bytes, what.transactions);
   const bool wants = what.state >= 0 && e.wants(static_cast<unsigned>(what.state));
   std::optional<LaneArray> before;
   if (wants) before.emplace(e.lane_array(ir.getInt64Ty(), "before"));
   e.context.note_line();
   e.loops.for_each(e.bits(e.executing()).v, [&](llvm::Value* lane) {
-    auto* word = e.context.call_service(
-        exec::Service::mbarrier_change,
-        {lane, address.of(lane), ir.getInt32(static_cast<std::uint32_t>(what.operation)), count.of(lane),
-         bytes.of(lane)});
+    auto* word =
+        e.context.call_service(exec::Service::mbarrier_change,
+                               {lane, address[lane], ir.getInt32(static_cast<std::uint32_t>(what.operation)),
+                                count[lane], bytes[lane]});
     if (wants) before->set(lane, word);
   });
   if (wants) e.out(static_cast<unsigned>(what.state), Type::b64, *before);
@@ -71,51 +54,90 @@ void arrive(WarpEmitter& e, bool drops) {
              .arrivals = 1});
 }
 
-/// Lanes that wait for one phase of one object ask once.
+/// Lanes whose value has the bit that tells odd phases from even ones.
+llvm::Value* odd_lanes(WarpEmitter& e, const WarpValue& phase) {
+  return e
+      .bits(e.by_part([&](unsigned p) {
+        if (!e.has(Mod::parity)) return lt(e.part(phase, p, Type::s64), e.part(phase, p, Type::s64).like(0));
+        const Val parity = e.part(phase, p, Type::u32);
+        return ne(parity & parity.like(1), parity.like(0));
+      }))
+      .v;
+}
+
+/// What lanes of a warp ask: about a phase each.
+struct Question {
+  llvm::Value* lanes;    ///< that ask, at least one
+  WarpValue place;       ///< of the objects
+  LaneValue address;     ///< the same
+  llvm::Value* odd;      ///< lanes that ask about a phase of odd parity
+  llvm::Value* first;    ///< the lowest lane that asks
+  llvm::Value* is_same;  ///< all of them ask what it asks
+};
+
+Question question(WarpEmitter& e, const WarpValue& place, const WarpValue& phase, llvm::Value* lanes) {
+  auto& ir = e.ir;
+  Question q{.lanes = lanes, .place = place, .address = e.lane_value(place), .odd = odd_lanes(e, phase)};
+  q.first = e.masks.first_lane(lanes);
+  llvm::Value* others = ir.getInt32(0);
+  if (!place.shape.uniform()) {
+    auto* address = q.address[q.first];
+    others = e.bits(e.by_part([&](unsigned p) {
+                const Val own = e.part(place, p);
+                return ne(own, e.splat(Val{&ir, address, own.type}));
+              })).v;
+  }
+  if (!phase.shape.uniform()) {
+    auto* odd = ir.CreateAnd(ir.CreateLShr(q.odd, q.first), 1);
+    others = ir.CreateOr(others, ir.CreateXor(q.odd, ir.CreateNeg(odd)));
+  }
+  q.is_same = ir.CreateICmpEQ(ir.CreateAnd(others, lanes), ir.getInt32(0));
+  return q;
+}
+
+/// Lanes whose phase is over. Those that all wait for one phase of one object ask once.
+llvm::Value* answers_to(WarpEmitter& e, const Question& q) {
+  auto& ir = e.ir;
+  auto* zero = ir.getInt32(0);
+  auto* over = e.code.entry_alloca(ir.getInt32Ty(), "over");
+  auto ask = [&](llvm::Value* lane) {
+    auto* odd = ir.CreateAnd(ir.CreateLShr(q.odd, lane), 1);
+    return e.context.call_service(exec::Service::mbarrier_is_over, {lane, q.address[lane], odd});
+  };
+  ir.CreateStore(zero, over);
+  auto* asked = ir.CreateSelect(q.is_same, ir.CreateShl(ir.getInt32(1), q.first), q.lanes);
+  e.loops.for_each(asked, [&](llvm::Value* lane) {
+    auto* bit = ir.CreateShl(ask(lane), lane);
+    ir.CreateStore(ir.CreateOr(ir.CreateLoad(ir.getInt32Ty(), over), bit), over);
+  });
+  auto* answers = ir.CreateLoad(ir.getInt32Ty(), over);
+  auto* all = ir.CreateSelect(ir.CreateICmpNE(answers, zero), q.lanes, zero);
+  return ir.CreateSelect(q.is_same, all, answers);
+}
+
 void test(WarpEmitter& e) {
   auto& ir = e.ir;
   ++e.statistics.memory_operations;
   ++e.statistics.not_vectorised;
-  const WarpValue place = e.addresses.begin(e.operand(1)).address;
-  const PerLane address(e, place), phase(e, e.in(2));
-  auto* executing = e.bits(e.executing()).v;
-  e.context.note_line();
-  auto is_odd = [&](llvm::Value* lane) {
-    auto* value = phase.of(lane);
-    return e.has(Mod::parity) ? ir.CreateAnd(value, ir.getInt32(1))
-                              : ir.CreateTrunc(ir.CreateLShr(value, 63), ir.getInt32Ty());
-  };
-  auto ask = [&](llvm::Value* lane) {
-    return e.context.call_service(exec::Service::mbarrier_is_over, {lane, address.of(lane), is_odd(lane)});
-  };
-  auto* over = e.code.entry_alloca(ir.getInt32Ty(), "over");
-  ir.CreateStore(ir.getInt32(0), over);
+  const WarpValue place = e.addresses.begin(e.operand(1)).address, phase = e.in(2);
+  const Val executing = e.bits(e.executing());
   auto* zero = ir.getInt32(0);
-  if (address.is_uniform() && phase.is_uniform()) {
-    e.if_any(e.word(executing), [&] {
-      auto* is_over = ask(e.masks.first_lane(executing));
-      ir.CreateStore(ir.CreateSelect(ir.CreateICmpNE(is_over, zero), executing, zero), over);
+  auto* over = e.code.entry_alloca(ir.getInt32Ty(), "answers");
+  ir.CreateStore(zero, over);
+  e.context.note_line();
+  e.if_any(executing, [&] {
+    const Question q = question(e, place, phase, executing.v);
+    auto* answers = answers_to(e, q);
+    ir.CreateStore(answers, over);
+    if (!e.cursor.plan.is_awaited(*e.cursor.instruction)) return;
+    e.code.if_then(ir.CreateICmpEQ(answers, zero), [&] {
+      auto* asked = ir.CreateSelect(q.is_same, ir.CreateShl(ir.getInt32(1), q.first), q.lanes);
+      e.meetings.wait_for_phases(q.lanes, asked, e.spill(place).pointer(), q.odd);
     });
-  } else {
-    e.loops.for_each(executing, [&](llvm::Value* lane) {
-      auto* bit = ir.CreateShl(ask(lane), lane);
-      ir.CreateStore(ir.CreateOr(ir.CreateLoad(ir.getInt32Ty(), over), bit), over);
-    });
-  }
-  if (e.cursor.plan.is_awaited(*e.cursor.instruction)) {
-    auto* none = ir.CreateICmpEQ(ir.CreateLoad(ir.getInt32Ty(), over), zero);
-    e.code.if_then(none, [&] {
-      auto* odd = e.code.entry_alloca(ir.getInt32Ty(), "odd");
-      ir.CreateStore(zero, odd);
-      e.loops.for_each(executing, [&](llvm::Value* lane) {
-        auto* bit = ir.CreateShl(is_odd(lane), lane);
-        ir.CreateStore(ir.CreateOr(ir.CreateLoad(ir.getInt32Ty(), odd), bit), odd);
-      });
-      e.meetings.wait_for_phases(executing, e.spill(place).pointer(), ir.CreateLoad(ir.getInt32Ty(), odd));
-    });
-  }
+  });
   auto* answers = ir.CreateLoad(ir.getInt32Ty(), over);
-  if (address.is_uniform() && phase.is_uniform()) return e.out(0, Type::pred, ir.CreateICmpNE(answers, zero));
+  if (place.shape.uniform() && phase.shape.uniform())
+    return e.out(0, Type::pred, ir.CreateICmpNE(answers, zero));
   const Mask lanes = e.masks.from_bits(answers);
   e.out(0, Type::pred, e.by_part([&](unsigned p) { return e.part(lanes, p); }));
 }
@@ -124,6 +146,22 @@ void test(WarpEmitter& e) {
 
 void complete_transactions(WarpEmitter& e, unsigned k, std::uint32_t bytes) {
   change(e, {.operation = MbarrierOperation::complete, .address = k, .transactions = bytes});
+}
+
+void arrive_for_copies(WarpEmitter& e, unsigned k, bool is_expected) {
+  if (e.kernel.late_copies) {
+    const LaneValue address =
+        e.lane_value(e.addresses.begin(e.operand(k), e.get(ModKind::space), exec::kMbarrierBytes).address);
+    e.context.note_line();
+    return e.for_each_lane(e.bits(e.executing()), [&](llvm::Value* lane) {
+      e.context.call_service(exec::Service::thread_copy_arrive,
+                             {lane, address[lane], e.ir.getInt32(is_expected)});
+    });
+  }
+  Change what{.operation = is_expected ? MbarrierOperation::arrive : MbarrierOperation::arrive_expected,
+              .address = k};
+  what.arrivals = 1;
+  change(e, what);
 }
 
 template <>

@@ -44,6 +44,14 @@ void complete_transactions(Lane& lane, unsigned k, std::uint32_t bytes) {
   change(lane, k, MbarrierOperation::complete, 0, bytes);
 }
 
+void arrive_for_copies(Lane& lane, unsigned k, bool is_expected) {
+  const auto at = reinterpret_cast<std::uint64_t>(lane.access(k, exec::kMbarrierBytes));
+  if (lane.services().thread_copy_arrive(&lane.context(), lane.index(), at, is_expected) != 0) return;
+  const auto operation = is_expected ? MbarrierOperation::arrive : MbarrierOperation::arrive_expected;
+  lane.services().mbarrier_change(&lane.context(), lane.index(), at, static_cast<std::uint32_t>(operation), 1,
+                                  0);
+}
+
 template <>
 void reference<Op::mbarrier_init>(Lane& lane, const Instruction&) {
   change(lane, 0, MbarrierOperation::init, lane.in<std::uint32_t>(1), 0);

@@ -157,29 +157,22 @@ struct Atomic {
   }
 };
 
-/// One value per lane for a lane loop: an array in memory, or a scalar that all lanes share.
-struct LaneValues {
-  llvm::Value* shared = nullptr;
-  std::optional<LaneArray> array;
-  llvm::Value* of(llvm::Value* lane) const { return shared ? shared : (*array)[lane]; }
-};
-
 /// The elements of a scalar or {vector} source, as integers.
-std::vector<LaneValues> spill_elements(WarpEmitter& e, unsigned k, llvm::Type* element) {
-  std::vector<LaneValues> values;
+std::vector<LaneValue> spill_elements(WarpEmitter& e, unsigned k, llvm::Type* element) {
+  std::vector<LaneValue> values;
   for (const auto& operand : e.elements(k)) {
     const WarpValue v = e.registers.read(operand);
     auto integer = [&](Val x, llvm::Type* type) {
       return e.ir.CreateZExtOrTrunc(x.as(isa::bits_type(x.bits())).v, type);
     };
     if (v.shape.uniform()) {
-      values.push_back({.shared = integer(e.scalar(v), element), .array = {}});
+      values.emplace_back(integer(e.scalar(v), element));
       continue;
     }
     std::vector<llvm::Value*> parts;
     for (unsigned p = 0; p < e.parts(); ++p)
       parts.push_back(integer(e.part(v, p), e.code.vector_of(element)));
-    values.push_back({.array = e.spill(parts)});
+    values.emplace_back(e.spill(parts));
   }
   return values;
 }
@@ -219,7 +212,7 @@ void atomic(WarpEmitter& e, int destination, unsigned first, bool compare) {
   const bool narrow = shared && e.addresses.is_aligned(e.operand(first), access.access.bytes);
   auto place_of = spill_addresses(e, access.address, narrow);
   const auto b = spill_elements(e, first + 1, element);
-  const auto c = compare ? spill_elements(e, first + 2, element) : std::vector<LaneValues>();
+  const auto c = compare ? spill_elements(e, first + 2, element) : std::vector<LaneValue>();
   std::vector<ptx::Operand> destinations;
   if (destination >= 0 && e.wants(static_cast<unsigned>(destination)))
     destinations = e.elements(static_cast<unsigned>(destination));
@@ -230,8 +223,8 @@ void atomic(WarpEmitter& e, int destination, unsigned first, bool compare) {
     auto* at = place_of(lane);
     for (unsigned k = 0; k < b.size(); ++k) {
       auto* place = k ? ir.CreateConstGEP1_32(element, at, k) : at;
-      auto* value = b[k].of(lane);
-      auto* old = op.run(operation, place, value, compare ? c[k].of(lane) : nullptr);
+      auto* value = b[k][lane];
+      auto* old = op.run(operation, place, value, compare ? c[k][lane] : nullptr);
       if (!results.empty()) results[k].set(lane, old);
     }
   };

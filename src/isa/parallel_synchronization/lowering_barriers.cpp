@@ -1,6 +1,7 @@
 // JIT: barriers of the CTA and of its cluster, memory fences, and what orders grids. A kernel of kind
-// `regions` suspends at `bar.sync 0`; elsewhere the machine's services block the warp's fiber.
+// `regions` suspends at them; elsewhere the machine's services block the warp's fiber.
 #include "isa/op.h"
+#include "isa/parallel_synchronization/fences.h"
 #include "jit/warp_emitter.h"
 
 namespace raddle::jit {
@@ -128,10 +129,12 @@ void emit<Op::barrier_red_popc>(WarpEmitter& e) {
 
 template <>
 void emit<Op::barrier_cluster_arrive>(WarpEmitter& e) {
+  if (e.kernel.kind() == exec::BlockKind::regions) return;  // the block does, where it waits
   with_lanes(e, [&](llvm::Value* lanes) { e.context.call_service(exec::Service::cluster_arrive, {lanes}); });
 }
 template <>
 void emit<Op::barrier_cluster_wait>(WarpEmitter& e) {
+  if (e.kernel.kind() == exec::BlockKind::regions) return e.regions.suspend();
   if (e.meetings.has_waited()) return;
   with_lanes(e, [&](llvm::Value* lanes) { e.context.call_service(exec::Service::cluster_wait, {lanes}); });
 }
@@ -145,10 +148,12 @@ void emit<Op::fence>(WarpEmitter& e) {
   order(e, ordering_of_fence(e.get(ModKind::semantics)), e.get(ModKind::scope));
 }
 
-// What one proxy of memory has written, another one sees at once here: between threads these order memory as
-// the fences of their semantics and scope do.
+// What one proxy of memory has written, another one sees at once, but where copies land late: between threads
+// these order memory as the fences of their semantics and scope do.
 namespace {
 void proxy_fence(WarpEmitter& e) {
+  if (e.kernel.late_copies && isa::publishes_to_copies(e.opcode()))
+    with_lanes(e, [&](llvm::Value*) { e.context.call_service(exec::Service::proxy_fence, {}); });
   const Mod scope = e.get(ModKind::scope);
   if (e.has(Mod::acquire)) return order(e, llvm::AtomicOrdering::Acquire, scope);
   if (e.has(Mod::release)) return order(e, llvm::AtomicOrdering::Release, scope);

@@ -8,6 +8,7 @@
 #include "interp/lane.h"
 #include "interp/types.h"
 #include "interp/warp.h"
+#include "isa/parallel_synchronization/fences.h"
 
 namespace raddle::interp {
 
@@ -167,7 +168,8 @@ void reference<Op::fence>(Lane&, const Instruction& i) {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-/// What one proxy has written, another one sees at once here: a fence between threads is all there is to it.
+/// What one proxy has written, another one sees at once, but where copies land late: a fence between threads
+/// is all there is to it.
 namespace {
 void proxy_fence(const Instruction& i) {
   if (i.opcode->has(Mod::acquire)) return __atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -176,8 +178,9 @@ void proxy_fence(const Instruction& i) {
 }
 }  // namespace
 template <>
-void reference<Op::fence_proxy>(Lane&, const Instruction& i) {
+void reference_warp<Op::fence_proxy>(WarpStep& step, const Instruction& i) {
   proxy_fence(i);
+  if (isa::publishes_to_copies(*i.opcode)) step.context().cta->services->proxy_fence(&step.context());
 }
 template <>
 void reference<Op::membar_proxy>(Lane&, const Instruction& i) {

@@ -147,7 +147,7 @@ void reference_warp<Op::red_async>(WarpStep& step, const Instruction& i) {
     complete_transactions(lane, 2, isa::byte_size(i.opcode->type()));
   });
 }
-/// Of the only device in the group.
+/// The group has one device only.
 template <>
 void reference<Op::multimem_red>(Lane& lane, const Instruction& i) {
   const Type type = i.opcode->type();

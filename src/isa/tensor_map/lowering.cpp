@@ -19,7 +19,7 @@ constexpr std::pair<Mod, exec::TensorMapField> kFields[] = {
     {Mod::fill_mode, exec::TensorMapField::fill_mode},
 };
 
-/// What the place keeps of a value of 64 bits.
+/// The part of a 64-bit value that the place keeps.
 llvm::Value* kept(Builder& ir, const exec::TensorMapPlace& place, llvm::Value* value) {
   auto* field = ir.getIntNTy(8 * place.bytes);
   if (place.less_one) value = ir.CreateSub(value, ir.getInt64(1));

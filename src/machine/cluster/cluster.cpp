@@ -1,8 +1,6 @@
 // Birth and end of clusters.
 #include "machine/cluster/cluster.h"
 
-#include "exec/cluster.h"
-
 namespace raddle::machine {
 
 void Cluster::launch(std::uint32_t ctas, std::uint64_t shared_bytes, std::uint32_t gpc,

@@ -4,11 +4,12 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <memory>
 #include <mutex>
 #include <vector>
 
-#include "exec/abi.h"
+#include "exec/cluster.h"
 #include "machine/cluster/window.h"
 
 namespace raddle::machine {
@@ -56,7 +57,9 @@ bool Cluster::is_stuck(std::uint32_t rank, Looks looks) {
   std::uint64_t seen = stuck_.load(std::memory_order_acquire);
   const std::uint64_t live = context.live.load(std::memory_order_acquire);
   const bool all_stuck = (live & ~seen & kStuckRanks) == 0;
-  if (!looks()) return false;
+  // A CTA that exits is dead first, then no longer counted: what it ends may still lie ahead.
+  const auto left = exec::ClusterPhase::unpack(context.barrier.load(std::memory_order_acquire)).left;
+  if (static_cast<std::uint32_t>(std::popcount(live)) != left || !looks()) return false;
   const std::uint64_t own = std::uint64_t{1} << rank, wanted = seen | own | (all_stuck ? own << 16 : 0);
   if (!stuck_.compare_exchange_strong(seen, wanted, std::memory_order_acq_rel)) return false;
   return (live & ~(wanted >> 16) & kStuckRanks) == 0;

@@ -69,7 +69,7 @@ class ClusterPolicy : public Policy {
   }
   /// CTAs resident in a domain of a level, including this placement.
   std::uint64_t load_of(Level level, std::uint32_t index) const;
-  /// Of domains that tie, those with the lowest rank get clusters, of equals the first by number.
+  /// If domains tie, those with the lowest rank get clusters, among equals the first by number.
   std::uint64_t tie_rank(Level level, std::uint32_t index) const;
 
  private:

@@ -21,7 +21,7 @@ struct Candidate {
 struct Decision {
   enum class Kind : std::uint8_t {
     launch,    ///< the SMs of `sms` get CTAs
-    fail,      ///< a cluster did not fit: nothing of it was launched, its speculation left no trace
+    fail,      ///< a cluster did not fit: no CTA was launched, its speculation left no trace
     stall,     ///< it fits, but no cluster id or cluster-wide memory is free (W-16, W-24)
     complete,  ///< CTAs have exited on `sms`
     cluster_complete,

@@ -285,7 +285,7 @@ void LaunchControllers::finish(const CtaRun& finished) {
   }
 }
 
-// W-20: the ids, the barrier and the slots of a cluster return when nothing of its traffic is in flight.
+// W-20: the ids, the barrier and the slots of a cluster return when none of its traffic is in flight.
 void LaunchControllers::flush() {
   std::erase_if(flushing_, [this](const Flush& flush) {
     auto* outer = flush.slot < outermost_.size() ? &outermost_[flush.slot] : nullptr;

@@ -49,10 +49,10 @@ class LaunchControllers : private LaunchSink {
                     DistributorOptions options = {});
 
   /// A grid is ready to run.
-  /// @returns how many workers could work on it; 0: it was stopped before, nothing of it runs
+  /// @returns how many workers could work on it; 0: it was stopped before and does not run
   unsigned add(Task& task);
   /// A task's `stop` was set: nothing more of it starts.
-  /// @returns whether nothing of it runs any more, so that the caller has to complete it
+  /// @returns whether none of its blocks runs any more, so that the caller has to complete it
   bool stop(Task& task);
   /// What one worker reports and gets, under one lock.
   /// @param finished   CTAs that have exited since the last call, or were dropped as their task was stopped

@@ -14,7 +14,7 @@ namespace raddle::machine {
 class LaunchRecorder {
  public:
   virtual ~LaunchRecorder() = default;
-  /// A grid has come to the distributor; nothing of it is launched yet. One call at a time.
+  /// A grid has come to the distributor; no block is launched yet. One call at a time.
   /// @param extent  CTAs in x, y, z
   /// @param now     ns, as now_ns(); likewise below
   virtual void added(const Grid& grid, const std::uint32_t* extent, std::string_view kernel,

@@ -49,6 +49,7 @@ void barrier_sync(WarpContext* context, std::uint32_t id, std::uint32_t threads,
   Warp& warp = barrier_warp(context, id, threads, lanes);
   Worker& worker = *warp.block->worker;
   if (!worker.arrive(warp, id, {threads, lanes, 0})) worker.wait_at_barrier(warp, id);
+  worker.meet(context);
   worker.pause_after_many_phases(warp);
 }
 
@@ -104,6 +105,7 @@ std::uint32_t cluster_waiting(WarpContext* context, std::uint32_t lanes) {
 }
 
 void cluster_wait(WarpContext* context, std::uint32_t lanes) {
+  if (context->machine == nullptr) return worker_of(context).meet_cluster(block_of(context));
   Warp& warp = cluster_warp(context, lanes & ~context->cluster_joined, exec::kNotArrived);
   Worker& worker = *warp.block->worker;
   const std::atomic<std::uint64_t>& barrier = context->cta->cluster->barrier;
@@ -146,6 +148,7 @@ std::uint64_t mbarrier_change(WarpContext* warp, std::uint32_t lane, std::uint64
 
 std::uint32_t mbarrier_is_over(WarpContext* warp, std::uint32_t lane, std::uint64_t address,
                                std::uint32_t odd) {
+  worker_of(warp).meet(warp);
   const Touching touching(warp, lane);
   const std::uint64_t word = mbarrier_of(warp, address, lane).load(std::memory_order_acquire);
   if (!exec::Mbarrier::is_initialised(word))
@@ -327,30 +330,10 @@ void texture_query(WarpContext* warp, std::uint32_t query, std::uint32_t active,
   });
 }
 
-/// Of the SM that the warp's block is on.
-TmaUnit& tma_of(WarpContext* warp) {
-  Worker& worker = worker_of(warp);
-  Sm& sm = worker.machine().launches().sm(warp->cta->smid);
-  if (!sm.tma) {
-    const Worker::Busy busy(worker);
-    sm.tma = std::make_unique<TmaUnit>();
-  }
-  return *sm.tma;
-}
+TmaUnit& tma_of(WarpContext* warp) { return worker_of(warp).tma_of(block_of(warp)); }
 
 TmaRequester requester_of(WarpContext* warp, std::uint32_t lane) {
   return {.cta = warp->cta, .thread = warp->warp_id * exec::kWarpSize + lane, .line = warp->line};
-}
-
-[[noreturn]] void tma_fault(WarpContext* warp, const TmaUnit& unit, const TmaProblem& problem) {
-  const TmaRequester& culprit = unit.culprit();
-  RawFault raw{.kind = problem.fault,
-               .address = problem.address,
-               .lane = culprit.thread % exec::kWarpSize + 1,
-               .warp = culprit.thread / exec::kWarpSize + 1,
-               .line = culprit.line};
-  raw.note = problem.note;
-  worker_of(warp).fault(block_of(warp), raw);
 }
 
 void bulk_copy(WarpContext* warp, std::uint32_t lane, const exec::BulkRequest* request) {
@@ -360,7 +343,8 @@ void bulk_copy(WarpContext* warp, std::uint32_t lane, const exec::BulkRequest* r
     const Touching touching(warp, lane);
     problem = unit.submit(requester_of(warp, lane), *request);
   }
-  if (problem) tma_fault(warp, unit, problem);
+  if (problem) worker_of(warp).fault(block_of(warp), unit.culprit(), problem);
+  worker_of(warp).meet(warp);
 }
 
 void bulk_commit(WarpContext* warp, std::uint32_t lanes) {
@@ -378,8 +362,64 @@ void bulk_wait(WarpContext* warp, std::uint32_t lanes, std::uint32_t groups, std
       const Touching touching(warp, lane);
       problem = unit.wait_group(requester_of(warp, lane), groups, only_reads != 0);
     }
-    if (problem) tma_fault(warp, unit, problem);
+    if (problem) worker_of(warp).fault(block_of(warp), unit.culprit(), problem);
   }
+  worker_of(warp).meet(warp);
+}
+
+/// Code of the JIT leaves it to the access to trap where an address is misaligned.
+void check_alignment(WarpContext* warp, std::uint32_t lane, std::uint64_t address) {
+  if (const auto misaligned = exec::misaligned_from(address))
+    fault(warp, exec::FaultKind::misaligned_address, *misaligned, lane, warp->line);
+  if (address >> 47 != 0) fault(warp, exec::FaultKind::illegal_address, address, lane, warp->line);
+}
+
+std::uint32_t thread_copy(WarpContext* warp, std::uint32_t lane, std::uint64_t to, std::uint64_t from,
+                          std::uint32_t bytes, std::uint32_t read) {
+  Worker& worker = worker_of(warp);
+  if (worker.adversary() == nullptr) return 0;
+  check_alignment(warp, lane, to);
+  if (read != 0) check_alignment(warp, lane, from);
+  worker.copies_of(block_of(warp))
+      .copy(requester_of(warp, lane), {.from = from, .to = to, .bytes = bytes, .read = read});
+  return 1;
+}
+
+void thread_copy_commit(WarpContext* warp, std::uint32_t lanes) {
+  Worker& worker = worker_of(warp);
+  if (worker.adversary() == nullptr) return;
+  ThreadCopies& copies = worker.copies_of(block_of(warp));
+  for (; lanes != 0; lanes &= lanes - 1)
+    copies.commit(requester_of(warp, static_cast<std::uint32_t>(std::countr_zero(lanes))));
+  worker.meet(warp);
+}
+
+void thread_copy_wait(WarpContext* warp, std::uint32_t lanes, std::uint32_t groups) {
+  Worker& worker = worker_of(warp);
+  if (worker.adversary() == nullptr) return;
+  ThreadCopies& copies = worker.copies_of(block_of(warp));
+  for (; lanes != 0; lanes &= lanes - 1)
+    copies.wait(requester_of(warp, static_cast<std::uint32_t>(std::countr_zero(lanes))), groups);
+  worker.meet(warp);
+}
+
+std::uint32_t thread_copy_arrive(WarpContext* warp, std::uint32_t lane, std::uint64_t address,
+                                 std::uint32_t is_expected) {
+  Worker& worker = worker_of(warp);
+  if (worker.adversary() == nullptr) return 0;
+  mbarrier_of(warp, address, lane);
+  if (is_expected == 0)
+    mbarrier_change(warp, lane, address, static_cast<std::uint32_t>(exec::MbarrierOperation::expect_arrival),
+                    1, 0);
+  worker.copies_of(block_of(warp)).arrive(requester_of(warp, lane), address);
+  worker.meet(warp);
+  return 1;
+}
+
+void proxy_fence(WarpContext* warp) {
+  Worker& worker = worker_of(warp);
+  if (Adversary* adversary = worker.adversary()) adversary->views.publish();
+  worker.meet(warp);
 }
 }  // namespace calls
 }  // namespace

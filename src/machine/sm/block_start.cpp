@@ -130,8 +130,9 @@ void Worker::take_cta(Block& block, CtaRun& grant) {
   if (block.task->grid().clears_reserved)
     std::memset(cta.shared + cta.cluster_rank * exec::kSharedWindow, 0, exec::kReservedShared);
   if (block.kind != exec::BlockKind::loops) std::memset(cta.barriers, 0, sizeof cta.barriers);
+  if (adversary_) begin_copies(block);
   block.turns = block.yielded = block.current = 0;
-  block.triggered = false;
+  block.triggered = block.meets_cluster = false;
   if (block.task->grid().triggers_at_start) trigger(block);
   if (block.kind == exec::BlockKind::fibers) {
     prepare_warps(block);
@@ -175,8 +176,8 @@ bool Worker::slice_ends(const Task& task) {
   return slice_over_ = true;
 }
 
-// What a block of its task can go on with; null if it is for the scheduler to choose: an older block of the
-// task goes first, and so does what is more urgent.
+// The run with which a block goes on in its task; null if the scheduler has to choose: an older block of the
+// task goes first, and so does more urgent work.
 CtaRun* Worker::next_of_task(Block& block) {
   CtaRun* next = grants_.empty() ? nullptr : &grants_.front();
   if (started_.size() > 1) {
@@ -202,6 +203,7 @@ void Worker::trigger(Block& block) {
 // After the last thread of a CTA exited: reports it, and takes the next CTA of the same task.
 // @returns false if the block is to go back to the scheduler, idle
 bool Worker::continue_with_next(Block& block) {
+  if (adversary_) finish_copies(block);
   if (block.cta.cluster->cta_count > 1) exec::leave_cluster(block.cta);
   if (block.task->grid().counts_triggers) trigger(block);
   ++progress_;

@@ -103,7 +103,7 @@ void on_signal(int signal, siginfo_t* info, void* raw_context) {
   fault.address = signal == SIGFPE || signal == SIGILL ? 0 : reinterpret_cast<std::uint64_t>(info->si_addr);
   fill(fault, SignalAccess::registers(*worker), *info, context);
   fault.kind = kind_of(signal, fault.address, block);
-  if (block.kind == exec::BlockKind::fibers) {
+  if (block.kind == exec::BlockKind::fibers && block.cta.running_warp == 0) {
     fault.warp = block.current + 1;
     fault.lane = block.warps[block.current]->context.lane;
     fault.line = block.warps[block.current]->context.line;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "machine/shape/machine_shape.h"
+#include "machine/tma/thread_copies.h"
 #include "machine/tma/tma_unit.h"
 
 namespace raddle::machine {
@@ -21,7 +22,8 @@ struct Sm {
   std::uint16_t taken = 0;  ///< CTAs that the owner has taken and not reported finished
 
   // The owner's.
-  std::unique_ptr<TmaUnit> tma{};  ///< from its first request on
+  std::unique_ptr<TmaUnit> tma{};          ///< from its first request on
+  std::unique_ptr<ThreadCopies> copies{};  ///< where they land late
 };
 
 /// The SMs of a machine, spread over its workers in runs.

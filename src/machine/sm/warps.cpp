@@ -112,6 +112,18 @@ void Worker::wait_for_grids(Block& block, exec::WarpContext& warp) {
   }
 }
 
+/// Nobody else in the block can run: its other fibers have ended with the region.
+void Worker::meet_cluster(Block& block) {
+  exec::CtaContext& cta = block.cta;
+  cta.cluster_arrived = cta.live_threads;
+  exec::arrive_if_all(cta);
+  block.meets_cluster = true;
+  while (exec::phases_completed(*cta.cluster) != cta.cluster_phase)
+    leave_to_scheduler(block, block.current_fiber(), Block::Status::waiting);
+  block.meets_cluster = false;
+  ++progress_;
+}
+
 /// Lets the warps go on whose words have changed.
 void Worker::look_at_words(Block& block) {
   for (std::uint32_t i = 0; i < block.word_waits;) {
@@ -153,7 +165,10 @@ void Worker::set_aside(Block& block, bool for_others) {
   block.yielded |= 1u << self.index;
   look_at_words(block);
   const std::uint32_t fresh = block.runnable & ~block.yielded;
-  if (fresh == 0) block.yielded = 0;
+  if (fresh == 0) {
+    block.yielded = 0;
+    if (adversary_) land_one(block);  // what all of them look for
+  }
   const std::uint32_t next = pick(fresh != 0 ? fresh : block.runnable, self.index);
   if (fresh != 0 && !for_others) {
     switch_strand(block, self, next);
@@ -245,7 +260,9 @@ void Worker::unstick(Block& block) {
   }
   while (block.runnable == 0 && block.word_waits != 0) {
     look_at_words(block);
-    if (block.runnable != 0 || is_deadlock(block)) break;
+    if (block.runnable != 0) break;
+    if (adversary_ && land_one(block)) continue;
+    if (is_deadlock(block)) break;
     leave_to_scheduler(block, block.current_fiber(), Block::Status::waiting);
   }
   if (block.runnable != 0) return;

@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "base/futex.h"
+#include "exec/cluster.h"
 #include "machine/address_space.h"
 #include "machine/services/services.h"
 #include "machine/shape/host.h"
@@ -30,6 +31,8 @@ Worker::Worker(Machine& machine, unsigned id, int cpu)
   if (deterministic_) raise_poll();
   if (const auto seed = machine.options().deterministic; seed && *seed != 0)
     random_ = *seed * 0x9e3779b97f4a7c15ull | 1;
+  const Asynchrony& asynchrony = machine.options().asynchrony;
+  if (asynchrony.mode != Asynchrony::Mode::eager) adversary_.emplace(asynchrony);
   started_.reserve(256);
 }
 
@@ -72,7 +75,7 @@ void Worker::take_turn(Block& block) {
   if (block.task->stop.load(std::memory_order_relaxed) != 0) {
     locate_stop(block, nullptr);
     block.status = Block::Status::stopped;
-  } else {
+  } else if (!block.meets_cluster || exec::phases_completed(*block.cta.cluster) == block.cta.cluster_phase) {
     resume(block);
   }
 }
@@ -311,7 +314,7 @@ void Worker::settle(std::size_t position) {
       if (warp) warp->prepared = false;
     for (auto& runner : block.runners)
       if (runner) runner->prepared = false;
-    if (auto& tma = machine_.launches().sm(block.cta.smid).tma) tma->forget(block.cta);
+    forget_copies(block);
     report_finished(block.run);
     ++progress_;
   }

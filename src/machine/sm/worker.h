@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "machine/launch/launch_controllers.h"
 #include "machine/sm/block.h"
 #include "machine/sm/grants.h"
+#include "machine/tma/adversary.h"
 
 namespace raddle::machine {
 
@@ -44,6 +46,7 @@ struct WorkerCounters {
   std::atomic<int> cpu{-1};  ///< pinned to; -1: not pinned
 };
 
+class ThreadCopies;
 class Worker {
  public:
   /// @param cpu  to pin to, -1 for none
@@ -73,8 +76,10 @@ class Worker {
   /// Waits until the word has changed; a value that it has only for a moment may be missed.
   /// @param barriers  mask over barriers where the warp's lanes have been counted: a phase ends the wait too
   void wait_for_word(Warp& warp, const WordWait& wait, std::uint32_t barriers = 0);
-  /// Where warps are no fibers: until the grids have ended that the block's began before the end of.
+  /// Where warps are no fibers: waits until the grids have ended before whose end the block's grid began.
   void wait_for_grids(Block& block, exec::WarpContext& warp);
+  /// Where warps are no fibers: all threads of the block arrive at its cluster's barrier as one, and wait.
+  void meet_cluster(Block& block);
   /// The block's CTA lets dependent grids begin, unless it has done so before.
   void trigger(Block& block);
   /// Lets the block's other warps run, those behind `warp` included, or other blocks.
@@ -86,8 +91,20 @@ class Worker {
   }
   /// At a loop's back-edge: the task was stopped, or a time slice is over.
   void poll(Block& block, exec::WarpContext* warp);
+  /// Where copies land late: a kernel meets the machine, so some may land and others may run.
+  void meet(exec::WarpContext* warp) {
+    if (adversary_) meet_adversary(warp);
+  }
+  /// Null: copies land at once.
+  Adversary* adversary() { return adversary_ ? &*adversary_ : nullptr; }
   void exit_lanes(Warp& warp, std::uint32_t lanes);
   [[noreturn]] void fault(Block& block, const RawFault& fault);
+  /// A problem of the unit's last request, or of the copy that landed last.
+  [[noreturn]] void fault(Block& block, const TmaRequester& culprit, const TmaProblem& problem);
+  /// Of the SM that the block is on.
+  TmaUnit& tma_of(const Block& block);
+  /// Likewise, where copies land late.
+  ThreadCopies& copies_of(const Block& block);
   [[noreturn]] void stop(Block& block);
   std::uint64_t next_poll_clock() { return ++poll_clock_; }
 
@@ -152,6 +169,14 @@ class Worker {
   static void runner_main(void* runner);
   static void warp_main(void* warp);
 
+  // copies.cpp: asynchronous copies that land late
+  void meet_adversary(exec::WarpContext* warp);
+  bool land_one(Block& block);
+  void land(Block& block, std::size_t most);
+  void begin_copies(Block& block);
+  void finish_copies(Block& block);
+  void forget_copies(Block& block);
+
   // warps.cpp: the ring of warp fibers
   std::uint64_t draw();
   std::uint32_t pick(std::uint32_t candidates, std::uint32_t current);
@@ -186,9 +211,10 @@ class Worker {
   Grants grants_;
   std::array<CtaRun, 16> finished_{};
   std::size_t finished_count_ = 0;
-  std::uint64_t progress_ = 0;    // counts finished CTAs, and completed waits at barriers or for words
-  std::uint64_t turn_began_ = 0;  // progress_ when the running block was resumed
-  std::uint64_t random_ = 0;      // deterministic mode: state of the choices, 0 otherwise
+  std::uint64_t progress_ = 0;          // counts finished CTAs, and completed waits at barriers or for words
+  std::uint64_t turn_began_ = 0;        // progress_ when the running block was resumed
+  std::optional<Adversary> adversary_;  // where copies land late
+  std::uint64_t random_ = 0;            // deterministic mode: state of the choices, 0 otherwise
   std::uint64_t poll_clock_ = 0;
   std::uint64_t polls_ = 0;
   bool slice_over_ = false;       // of the block that was resumed last

@@ -20,7 +20,7 @@ class SliceClock {
   ~SliceClock() { stop(); }
   /// Watches a grid from now on, and stops it when its limit has passed; holds a reference until it is done.
   void watch(Task& task);
-  /// Lets go of the space's tasks, all of which are complete.
+  /// Lets go of the space's tasks; all are complete.
   void forget(const AddressSpace& space);
   /// Something runs from now on: `end_slices` would say so. Costs one load while the clock is awake.
   void attend() {

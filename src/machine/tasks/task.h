@@ -33,7 +33,7 @@ class alignas(128) Task {
   }
 
   explicit Task(LaunchPages& pages) : pages_(pages) {}
-  /// Of a grid: copies the parameter block to where the kernel reads it, 128-byte aligned; a large enough
+  /// For a grid: copies the parameter block to where the kernel reads it, 128-byte aligned; a large enough
   /// piece of an earlier use is kept, so the next launch with as many bytes takes no memory.
   /// @returns false if the host has none; likewise below
   bool set_parameters(std::span<const std::byte> bytes);
@@ -56,7 +56,7 @@ class alignas(128) Task {
   std::atomic<std::uint32_t> stop{0};  ///< FaultKind; non-zero: start nothing more of it, abandon what runs
   exec::Fault fault;                   ///< valid when done and stop is non-zero
 
-  /// Tasks that this one may begin before the end of, and that have not ended: griddepcontrol.wait waits for
+  /// Tasks that have not ended and before whose end this one may begin: griddepcontrol.wait waits for
   /// 0.
   std::atomic<std::uint64_t> prerequisites{0};
   /// CTAs that have let dependent grids begin, or have ended, where the grid counts them.
@@ -81,8 +81,8 @@ class alignas(128) Task {
     bool submitted = false, triggered = false, complete = false;
   } graph;
 
-  // A grid that launches others is complete when these are, and one that began early when what it began
-  // before the end of is. Owned by the task scheduler.
+  // A grid that launches others is complete when these are; one that began before the end of others, when
+  // these are. Owned by the task scheduler.
   Task* parent = nullptr;                    ///< of a child; holds a reference
   std::atomic<std::uint32_t> unfinished{1};  ///< its own work, its children, its prerequisites
   /// What belongs to it as a parent; made at the first call.

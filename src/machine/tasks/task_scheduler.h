@@ -35,16 +35,16 @@ class TaskScheduler {
   };
   /// Starts each task once all tasks in its `after` have completed and all in `after_trigger` have triggered;
   /// these may be earlier ones of the batch. It is complete after all of them. The caller holds references to
-  /// all. One lock for the batch, and nothing of it runs before all are submitted.
+  /// all. One lock for the batch, and no task of it runs before all are submitted.
   void submit(std::span<const Submission> batch);
   void submit(Task& task, std::span<Task* const> after) {
     const Submission one{&task, after};
     submit({&one, 1});
   }
-  /// What may begin before the task's end begins. A task that never says so triggers when it is complete, or
-  /// when only its own prerequisites keep it from that.
+  /// Begins the tasks that may begin before this one's end. A task that never says so triggers when it is
+  /// complete, or when only its own prerequisites keep it from that.
   void trigger(Task& task);
-  /// What may begin, or has begun, before the task's end, each with a reference for the caller to release.
+  /// Tasks that may begin or have begun before this one's end, each with a reference for the caller to free.
   std::vector<Task*> dependents(Task& task);
   /// Makes a complete task ready for another submission, with the same work. Its events are those of the new
   /// one then.

@@ -1,6 +1,6 @@
-// The completion tracker: a counter rises with each request to memory and falls with each response; at zero,
-// once the last request was made, what it counts is complete. A counter may cover requests of the unit one
-// after the other, as that of a bulk group does. Where bytes land, the mbarrier there is told.
+// The completion tracker: a counter rises with each request to memory and falls with each response. When it
+// is zero after the last request, all are complete. A counter may cover several requests of the unit, as a
+// bulk group's does. The mbarrier where bytes land is told of them.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class TmaCounter {
  public:
   void asked(std::uint64_t lines) { outstanding_ += lines; }
   void answered(std::uint64_t lines) { outstanding_ -= lines; }
-  /// Nothing more is asked.
+  /// No more requests come.
   void close() { open_ = false; }
   bool is_zero() const { return outstanding_ == 0; }
   bool is_complete() const { return !open_ && outstanding_ == 0; }
@@ -25,12 +25,12 @@ class TmaCounter {
   bool open_ = true;
 };
 
-/// Counts bytes at the mbarrier of one receiver. Fault: illegal_barrier
+/// Counts bytes at one receiver's mbarrier. Fault: illegal_barrier
 TmaProblem complete_bytes(const TmaJob& job, std::uint32_t rank, std::uint32_t bytes);
-/// At those of all.
+/// Counts them at all receivers' mbarriers.
 TmaProblem complete_bytes(const TmaJob& job, std::uint32_t bytes);
 
-/// The bulk groups of all threads; only those in which something is in flight are kept.
+/// The bulk groups of all threads, kept while something in them is in flight.
 class BulkGroups {
  public:
   struct Group {
@@ -46,7 +46,7 @@ class BulkGroups {
   Group* find(const TmaRequester& requester, std::uint64_t number);
   void end_job(const TmaRequester& requester, std::uint64_t number);
   void commit(const TmaRequester& requester);
-  /// The oldest group of the thread in flight that wait_group does not allow. @param only_reads  reads matter
+  /// The thread's oldest group in flight that wait_group does not allow. @param only_reads  only reads matter
   Group* late(const TmaRequester& requester, std::uint32_t allowed, bool only_reads);
   void forget(const exec::CtaContext& cta);
 

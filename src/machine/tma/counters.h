@@ -1,4 +1,4 @@
-// What a tensor memory unit has done, for people who tune.
+// What a tensor memory unit has done, for people who tune programs.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@ namespace raddle::machine {
 
 struct TmaCounters {
   std::uint64_t requests = 0;   ///< set up
-  std::uint64_t discarded = 0;  ///< of these: wrong, so that nothing of them was done
+  std::uint64_t discarded = 0;  ///< of these: wrong, so the unit did not begin them
   std::uint64_t descriptor_hits = 0, descriptor_misses = 0;
   std::uint64_t descriptor_prefetches = 0;  ///< of these misses: ahead of the set-up
   std::uint64_t lines = 0;           ///< memory requests: of at most 128 bytes, none across a line of L2

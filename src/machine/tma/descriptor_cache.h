@@ -6,16 +6,22 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
-#include "exec/tensor_map.h"
 #include "machine/tma/counters.h"
+#include "machine/tma/walk.h"
 
 namespace raddle::machine {
 
 struct DescriptorCacheSpec {
   std::uint32_t entries = 32;  ///< a power of two; the address decides which
+};
+
+struct Descriptor {
+  exec::TensorMap map;
+  InsidePlan inside;
 };
 
 class DescriptorCache {
@@ -25,7 +31,7 @@ class DescriptorCache {
   /// The map at an address of kernel memory, which is read.
   /// @param ahead  other requests are generated first, so that nothing waits for it
   /// @returns null for bytes that are no map
-  const exec::TensorMap* fetch(std::uint64_t address, bool ahead, TmaCounters& counters);
+  Descriptor* fetch(std::uint64_t address, bool ahead, TmaCounters& counters);
   /// Why fetch() gave null, until it gives it again.
   const std::string& problem() const { return problem_; }
 
@@ -33,15 +39,28 @@ class DescriptorCache {
   struct Entry {
     std::uint64_t address = 0;  ///< 0: empty
     std::array<std::byte, exec::kTensorMapBytes> bytes;
-    exec::TensorMap map;
+    Descriptor descriptor;
   };
-  Entry& entry_of(std::uint64_t address);
-  bool is_current(const Entry& entry, std::uint64_t address) const;
+  Entry& entry_of(std::uint64_t address) {
+    const std::uint64_t number = address / exec::kTensorMapAlignment;
+    return entries_[(number ^ number >> 6) & (spec_.entries - 1)];
+  }
   bool fill(Entry& entry, std::uint64_t address);
+  Descriptor* miss(Entry& entry, std::uint64_t address, bool ahead, TmaCounters& counters);
 
   const DescriptorCacheSpec spec_;
-  std::vector<Entry> entries_;
+  std::vector<Entry> entries_{spec_.entries};
   std::string problem_;
 };
+
+inline Descriptor* DescriptorCache::fetch(std::uint64_t address, bool ahead, TmaCounters& counters) {
+  Entry& entry = entry_of(address);
+  const bool is_current =
+      entry.address == address && std::memcmp(entry.bytes.data(), reinterpret_cast<const std::byte*>(address),
+                                              exec::kTensorMapBytes) == 0;
+  if (!is_current) return miss(entry, address, ahead, counters);
+  ++counters.descriptor_hits;
+  return &entry.descriptor;
+}
 
 }  // namespace raddle::machine

@@ -1,7 +1,7 @@
 // The request generator: walks a job's block and emits runs of rows, each run all inside or all outside the
-// tensor. In the order of shared memory; where rows follow each other densely in both memories, set-up has
-// made one of them. What is asked of memory for a run is lines (TmaGeneratorSpec); line_count() and
-// sector_count() say how many.
+// tensor, in the order of shared memory. Set-up has joined rows that follow each other densely in both
+// memories. A run asks memory for lines (TmaGeneratorSpec); line_count() and sector_count() say for how
+// many.
 #pragma once
 
 #include "machine/tma/job.h"
@@ -20,12 +20,12 @@ struct TmaRows {
   std::uint32_t shared = 0;  ///< offset in a CTA's memory of the first, before the swizzle
   std::uint32_t pitch = 0;   ///< from row to row, shared
   std::uint32_t count = 0;
-  bool inside = false;  ///< bytes [begin, end) of each row, as the job says; else nothing of them
+  bool inside = false;  ///< bytes [begin, end) of each row, as the job says; else no byte
 };
 
 class TmaGenerator {
  public:
-  /// Begins a job, which stays until its last run.
+  /// Begins a job. @param job  lives until its last run
   void begin(const TmaJob& job);
   /// @returns false if there are no more rows
   bool next(TmaRows& rows);
@@ -50,6 +50,20 @@ class TmaGenerator {
   std::uint32_t pixel_ = 0;
 };
 
+/// Whether all of a job are rows inside of the tensor at constant distances, as of most: the generator's only
+/// run, without the walk.
+inline bool is_one_run(const TmaJob& job, TmaRows& rows) {
+  const TmaDimension& d = job.dimension[0];
+  if (job.dimensions != 1 || job.pixels.dimensions != 0 || d.first != 0 || d.last != d.count) return false;
+  rows = {.global = job.global,
+          .stride = d.stride,
+          .shared = job.shared,
+          .pitch = d.pitch,
+          .count = d.count,
+          .inside = true};
+  return true;
+}
+
 /// Lines that `bytes` bytes at an address touch.
 constexpr std::uint64_t line_count(std::uint64_t address, std::uint64_t bytes) {
   constexpr std::uint64_t kLine = TmaGeneratorSpec::kLineBytes;
@@ -59,8 +73,8 @@ constexpr std::uint64_t sector_count(std::uint64_t address, std::uint64_t bytes)
   constexpr std::uint64_t kSector = TmaGeneratorSpec::kSectorBytes;
   return bytes == 0 ? 0 : (address + bytes - 1) / kSector - address / kSector + 1;
 }
-/// Turns beyond the first that a line's sectors take at shared memory: each may go to any of four groups of
-/// eight banks, one each, and its halves of 16 bytes may swap. Sectors that lie across two groups meet there.
+/// Turns beyond the first that a line's sectors take at shared memory. A turn serves one sector in each of
+/// four groups of eight banks; a sector's halves may swap. A sector that lies across two groups takes both.
 constexpr std::uint64_t conflicts_of_line(std::uint64_t global, std::uint64_t shared, std::uint64_t bytes) {
   const bool across = ((global ^ shared) & (TmaGeneratorSpec::kSectorBytes - 1)) != 0;
   return across && sector_count(global, bytes) > 1 ? 1 : 0;

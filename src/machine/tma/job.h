@@ -1,5 +1,5 @@
-// What set-up makes of a request: where to walk, with every limit checked, so that nothing behind it looks at
-// requests or tensor maps again.
+// The job that set-up makes of a request: where to walk, with every limit checked, so that later stages never
+// look at requests or tensor maps again.
 #pragma once
 
 #include <array>

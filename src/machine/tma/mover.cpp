@@ -76,8 +76,8 @@ void store(const TmaJob& job, const std::byte* memory, std::uint32_t offset, std
   });
 }
 
-/// Rows all of which lie in the tensor and are not changed on their way, long ones apart: those are the
-/// library's.
+/// Rows that lie in the tensor as a whole and do not change on their way. The library's copy is for long
+/// ones.
 bool load_whole_rows(const TmaJob& job, const TmaRows& rows, std::byte* memory) {
   constexpr std::uint32_t kLong = 2048;
   if (!rows.inside || job.begin != 0 || job.end != job.row_bytes || job.converts || job.reduce != nullptr)
@@ -111,6 +111,17 @@ void load_rows(const TmaJob& job, const TmaRows& rows, std::byte* memory) {
   }
 }
 
+std::byte* seen_by_proxy(std::byte* memory, const ProxyViews* views) {
+  return views != nullptr ? views->of(memory) : memory;
+}
+
+/// Where a load's line comes from.
+const std::byte* source_of(const TmaJob& job, const TmaLine& line, const ProxyViews* views) {
+  if (job.kind.direction != BulkDirection::shared_to_shared) return host(line.global);
+  std::byte* memory = memory_of(job, exec::rank_of(job.source));
+  return seen_by_proxy(memory, views) + (line.global - reinterpret_cast<std::uint64_t>(memory));
+}
+
 void store_rows(const TmaJob& job, const TmaRows& rows, const std::byte* memory) {
   if (!rows.inside || job.begin == job.end) return;
   std::uint64_t global = rows.global + job.begin;
@@ -134,16 +145,22 @@ void move_rows(const TmaJob& job, const TmaRows& rows) {
   }
 }
 
-void land_line(const TmaJob& job, const TmaLine& line, std::uint32_t rank) {
+void land_line(const TmaJob& job, const TmaLine& line, std::uint32_t rank, const ProxyViews* views) {
+  auto land = [&](std::byte* memory) {
+    if (line.global == 0)
+      fill(job, memory, line.shared, line.bytes);
+    else
+      load(job, memory, line.shared, source_of(job, line, views), line.bytes);
+  };
   std::byte* memory = memory_of(job, rank);
-  if (line.global == 0)
-    fill(job, memory, line.shared, line.bytes);
-  else
-    load(job, memory, line.shared, host(line.global), line.bytes);
+  std::byte* seen = seen_by_proxy(memory, views);
+  if (seen != memory) land(seen);
+  land(memory);
 }
 
-void read_line(const TmaJob& job, const TmaLine& line, std::byte* buffer) {
-  const std::byte* memory = memory_of(job, static_cast<std::uint32_t>(std::countr_zero(job.receivers)));
+void read_line(const TmaJob& job, const TmaLine& line, std::byte* buffer, const ProxyViews* views) {
+  const std::byte* memory =
+      seen_by_proxy(memory_of(job, static_cast<std::uint32_t>(std::countr_zero(job.receivers))), views);
   each_part(job.swizzle, line.shared, line.bytes,
             [&](std::uint32_t place, std::uint32_t at, std::uint32_t size) {
               std::memcpy(buffer + at, memory + place, size);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "machine/tma/generator.h"
+#include "machine/tma/proxy_views.h"
 
 namespace raddle::machine {
 
@@ -16,10 +17,11 @@ struct TmaLine {
   std::uint32_t bytes = 0;
 };
 
-/// Lands a line of a job that loads in one receiver's memory.
-void land_line(const TmaJob& job, const TmaLine& line, std::uint32_t rank);
+/// Lands a line of a job that loads in one receiver's memory. @param views  of sources in shared memory, and
+/// of the receivers; null: the memory itself
+void land_line(const TmaJob& job, const TmaLine& line, std::uint32_t rank, const ProxyViews* views);
 /// Of a job that stores: takes the bytes from shared memory; writes them.
-void read_line(const TmaJob& job, const TmaLine& line, std::byte* buffer);
+void read_line(const TmaJob& job, const TmaLine& line, std::byte* buffer, const ProxyViews* views);
 void write_line(const TmaJob& job, const TmaLine& line, const std::byte* buffer);
 
 }  // namespace raddle::machine

@@ -1,4 +1,4 @@
-// The arithmetic of cp.reduce.async.bulk: elements of a block onto those in memory, each an atomic access.
+// The arithmetic of cp.reduce.async.bulk: reduces elements of a block onto memory, each by an atomic access.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// A request as the unit keeps it, and what can be wrong with one.
+// A request as the unit keeps it, and the problems that one can have.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,28 @@ struct TmaRequester {
   std::uint32_t line = 0;    ///< of the PTX text
 
   bool is_same_thread(const TmaRequester& other) const { return cta == other.cta && thread == other.thread; }
+};
+
+/// While a request lands, a signal is about the thread that asked for it.
+class OnBehalfOf {
+ public:
+  explicit OnBehalfOf(const TmaRequester& requester)
+      : cta_(*requester.cta), warp_(cta_.running_warp), lane_(cta_.running_lane), line_(cta_.running_line) {
+    cta_.running_warp = requester.thread / exec::kWarpSize + 1;
+    cta_.running_lane = requester.thread % exec::kWarpSize + 1;
+    cta_.running_line = requester.line;
+  }
+  ~OnBehalfOf() {
+    cta_.running_warp = warp_;
+    cta_.running_lane = lane_;
+    cta_.running_line = line_;
+  }
+  OnBehalfOf(const OnBehalfOf&) = delete;
+  OnBehalfOf& operator=(const OnBehalfOf&) = delete;
+
+ private:
+  exec::CtaContext& cta_;
+  const std::uint32_t warp_, lane_, line_;
 };
 
 /// Why a request is discarded.

@@ -22,7 +22,7 @@ class FirstInFirstOut final : public TmaPolicy {
   std::size_t next(const std::deque<TmaJob>&) const override { return 0; }
 };
 
-/// Small ones first, so that a barrier's last bytes do not wait behind a large block; of equal ones the
+/// Small jobs first, so that a barrier's last bytes do not wait behind a large block; among equals the
 /// oldest.
 class SmallestFirst final : public TmaPolicy {
  public:

@@ -13,6 +13,9 @@ namespace {
 constexpr std::uint32_t kPair = 32;   ///< bytes: two units of a swizzle, which stay neighbours
 constexpr std::uint32_t kLine = 128;  ///< bytes in which a swizzle moves units
 
+// Loops work on copies of what is wanted: the bytes that they write might belong to what a reference leads
+// to.
+
 std::uint32_t units_of(exec::TensorMap::Swizzle swizzle) { return swizzle_bytes(swizzle) / 16; }
 
 void copy_pairs(const RowCopy& copy) {
@@ -53,7 +56,8 @@ __attribute__((target("avx2"), always_inline)) inline void copy_whole_line(std::
 }
 
 /// Rows of whole lines, as most are.
-__attribute__((target("avx2"))) void copy_lines(const RowCopy& copy, std::uint32_t mask) {
+__attribute__((target("avx2"))) void copy_lines(const RowCopy& wanted, std::uint32_t mask) {
+  const RowCopy copy = wanted;
   for (std::uint32_t row = 0; row < copy.count; ++row) {
     const std::byte* from = copy.from + row * copy.stride;
     const std::uint32_t first = copy.shared + row * copy.pitch;
@@ -67,14 +71,49 @@ __attribute__((target("avx2"))) void copy_lines(const RowCopy& copy, std::uint32
   }
 }
 
+/// Rows of whole lines by halves of lines: the swizzle's highest bit exchanges the halves, the others permute
+/// the units of each.
+template <bool swizzles>
+__attribute__((target("avx512f"))) void copy_lines_avx512(const RowCopy& wanted, std::uint32_t mask) {
+  RowCopy copy = wanted;
+  alignas(64) static constexpr std::int64_t kOrders[4][8] = {
+      {0, 1, 2, 3, 4, 5, 6, 7}, {2, 3, 0, 1, 6, 7, 4, 5}, {4, 5, 6, 7, 0, 1, 2, 3}, {6, 7, 4, 5, 2, 3, 0, 1}};
+  constexpr std::uint32_t kHalf = kLine / 2;
+  for (; copy.count != 0; --copy.count) {
+    const std::byte* from = copy.from;
+    for (std::uint32_t shared = copy.shared; shared != copy.shared + copy.bytes; shared += kLine) {
+      __m512i low = _mm512_loadu_si512(from), high = _mm512_loadu_si512(from + kHalf);
+      std::uint32_t half = 0;
+      if constexpr (swizzles) {
+        const std::uint32_t moves = shared / kLine & mask;
+        const __m512i order = _mm512_load_si512(kOrders[moves & 3]);
+        low = _mm512_permutexvar_epi64(order, low);
+        high = _mm512_permutexvar_epi64(order, high);
+        half = (moves & 4) * 16;
+      }
+      _mm512_storeu_si512(copy.memory + shared + half, low);
+      _mm512_storeu_si512(copy.memory + shared + (kHalf - half), high);
+      from += kLine;
+    }
+    copy.from += copy.stride;
+    copy.shared += copy.pitch;
+  }
+}
+
+const bool has_avx512 = __builtin_cpu_supports("avx512f") != 0;
 const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
+
+std::uint32_t swizzle_mask(const RowCopy& copy) {
+  return units_of(copy.swizzle) == 0 ? 0 : units_of(copy.swizzle) - 1;
+}
 
 bool has_whole_lines(const RowCopy& copy) {
   return ((copy.bytes | copy.shared | copy.pitch) & (kLine - 1)) == 0;
 }
 
-__attribute__((target("avx2"))) void copy_avx2(const RowCopy& copy) {
-  const std::uint32_t mask = units_of(copy.swizzle) == 0 ? 0 : units_of(copy.swizzle) - 1;
+__attribute__((target("avx2"))) void copy_avx2(const RowCopy& wanted) {
+  const RowCopy copy = wanted;
+  const std::uint32_t mask = swizzle_mask(copy);
   if (has_whole_lines(copy)) return copy_lines(copy, mask);
   for (std::uint32_t row = 0; row < copy.count; ++row) {
     const std::byte* from = copy.from + row * copy.stride;
@@ -96,6 +135,10 @@ __attribute__((target("avx2"))) void copy_avx2(const RowCopy& copy) {
 
 void copy_rows(const RowCopy& copy) {
 #if defined(__x86_64__)
+  if (has_avx512 && has_whole_lines(copy)) {
+    const std::uint32_t mask = swizzle_mask(copy);
+    return mask == 0 ? copy_lines_avx512<false>(copy, 0) : copy_lines_avx512<true>(copy, mask);
+  }
   if (has_avx2) return copy_avx2(copy);
 #endif
   copy_pairs(copy);

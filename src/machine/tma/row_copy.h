@@ -1,4 +1,4 @@
-// The inner loops of dense rows: as wide vectors as the host has.
+// The inner loops of dense rows, with the widest vectors that the host has.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct RowCopy {
   exec::TensorMap::Swizzle swizzle;
 };
 
-/// Whether a copy is one that copy_rows() can do.
+/// Whether copy_rows() can do a copy.
 inline bool has_wide_rows(const RowCopy& copy) { return ((copy.shared | copy.bytes | copy.pitch) & 31) == 0; }
 /// From memory to shared memory; `from` need not be aligned.
 void copy_rows(const RowCopy& copy);

@@ -7,7 +7,6 @@
 
 #include "exec/cluster.h"
 #include "exec/mbarrier.h"
-#include "machine/tma/walk.h"
 
 namespace raddle::machine {
 
@@ -31,15 +30,19 @@ TmaProblem misaligned(std::uint64_t address, const char* note) {
 TmaProblem check_shared(const exec::CtaContext& cta, std::uint64_t generic, std::uint64_t bytes, bool own,
                         std::uint32_t& shared) {
   const exec::ClusterContext& cluster = *cta.cluster;
+  const auto elsewhere = [&] {
+    return TmaProblem{
+        .fault = FaultKind::illegal_address, .address = generic, .note = "no shared memory of the block: "};
+  };
   const auto address = exec::shared_address_of(cluster, generic);
-  const TmaProblem elsewhere{
-      .fault = FaultKind::illegal_address, .address = generic, .note = "no shared memory of the block: "};
-  if (!address) return elsewhere;
+  if (!address) return elsewhere();
   shared = *address;
   const bool is_own = exec::rank_of(*address) == cta.cluster_rank;
   const std::uint64_t end = exec::offset_of(*address) + bytes;
-  if (is_own || own || cluster.cta_count == 1)
-    return is_own && end <= cluster.shared_bytes ? TmaProblem{} : elsewhere;
+  if (is_own || own || cluster.cta_count == 1) {
+    if (is_own && end <= cluster.shared_bytes) return {};
+    return elsewhere();
+  }
   const auto size = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, exec::kSharedWindow));
   if (exec::check_remote(cta, *address, size) == exec::ClusterProblem::none) return {};
   return {.fault = FaultKind::illegal_cluster_address, .address = generic};
@@ -77,28 +80,38 @@ TmaProblem TmaSetUp::wrong(std::string text, std::uint64_t address) {
   return {.fault = FaultKind::illegal_instruction, .address = address, .note = text_.c_str()};
 }
 
-TmaProblem TmaSetUp::run(const TmaRequester& requester, const exec::BulkRequest& request, bool ahead,
-                         TmaJob& job) {
+TmaProblem TmaSetUp::run(TmaRequester requester, const exec::BulkRequest& request, bool ahead) {
   ++counters_.requests;
-  job.kind = exec::BulkKind::from_word(request.kind);
-  job.requester = requester;
-  job.window = requester.cta->cluster->window;
-  job.receivers = job.barrier_ranks = 0;
-  job.reduce = nullptr;
-  const TmaProblem problem =
-      job.kind.mode == BulkMode::linear ? linear(request, job) : tensor(request, ahead, job);
+  TmaProblem problem;
+  if (exec::BulkKind::from_word(request.kind).mode == BulkMode::linear) {
+    TmaJob& job = begin(requester, planned_);
+    job.kind = exec::BulkKind::from_word(request.kind);
+    job.reduce = nullptr;
+    problem = linear(request, job);
+  } else {
+    problem = tensor(requester, request, ahead);
+  }
   counters_.discarded += static_cast<bool>(problem);
   return problem;
 }
 
+TmaJob& TmaSetUp::begin(TmaRequester requester, TmaJob& job) {
+  job_ = &job;
+  job.requester = requester;
+  job.window = requester.cta->cluster->window;
+  job.receivers = job.barrier_ranks = 0;
+  return job;
+}
+
 /// Where the block lies in shared memory, and whose that is.
-TmaProblem TmaSetUp::place(const exec::BulkRequest& request, std::uint32_t alignment, std::uint64_t bytes,
-                           TmaJob& job) {
+inline TmaProblem TmaSetUp::place(const exec::BulkRequest& request, std::uint32_t alignment,
+                                  std::uint64_t bytes, TmaJob& job) {
   const exec::CtaContext& cta = *job.requester.cta;
   const exec::ClusterContext& cluster = *cta.cluster;
   const bool loads = job.kind.direction != BulkDirection::to_global;
   const std::uint64_t offset = request.shared - reinterpret_cast<std::uint64_t>(cluster.window);
-  if (offset % alignment != 0) return misaligned(request.shared, "of shared memory, for a bulk copy: ");
+  if ((offset & (alignment - 1)) != 0)
+    return misaligned(request.shared, "of shared memory, for a bulk copy: ");
   std::uint32_t shared = 0;
   job.receivers = 0;
   if (job.kind.multicast) {
@@ -119,7 +132,7 @@ TmaProblem TmaSetUp::place(const exec::BulkRequest& request, std::uint32_t align
   return loads ? place_barrier(request, job) : TmaProblem{};
 }
 
-TmaProblem TmaSetUp::place_barrier(const exec::BulkRequest& request, TmaJob& job) {
+inline TmaProblem TmaSetUp::place_barrier(const exec::BulkRequest& request, TmaJob& job) {
   const exec::CtaContext& cta = *job.requester.cta;
   const exec::ClusterContext& cluster = *cta.cluster;
   const std::uint64_t offset = request.barrier - reinterpret_cast<std::uint64_t>(cluster.window);
@@ -196,19 +209,37 @@ TmaProblem TmaSetUp::reduction_in(const TensorMap& map, TmaJob& job) {
                            static_cast<unsigned>(map.element)));
 }
 
-TmaProblem TmaSetUp::tensor(const exec::BulkRequest& request, bool ahead, TmaJob& job) {
+TmaProblem TmaSetUp::tensor(TmaRequester requester, const exec::BulkRequest& request, bool ahead) {
   if (request.global % exec::kTensorMapAlignment != 0) return misaligned(request.global, "of a tensor map: ");
   if (request.global >> 47 != 0) return {.fault = FaultKind::illegal_address, .address = request.global};
-  const TensorMap* map = descriptors_.fetch(request.global, ahead, counters_);
-  if (map == nullptr)
+  Descriptor* const descriptor = descriptors_.fetch(request.global, ahead, counters_);
+  if (descriptor == nullptr)
     return wrong(fmt::format("tensor map at {:#x}: {}", request.global, descriptors_.problem()));
-  if (const auto problem = check_map(request, *map, job)) return problem;
-  if (job.kind.reduction != exec::BulkReduction::none) {
-    if (const auto problem = reduction_in(*map, job)) return problem;
+  InsidePlan& inside = descriptor->inside;
+  std::uint64_t occupied = 0;
+  if (inside.fits(descriptor->map, request)) {
+    begin(requester, inside.job());
+    occupied = inside.occupied();
+  } else if (const auto problem = plan(requester, request, *descriptor, occupied)) {
+    return problem;
   }
-  const std::uint64_t occupied = plan_walk(*map, request, job);
-  if (job.kind.direction == BulkDirection::to_cache) return {};
-  return place(request, kTensorAlignment, occupied, job);
+  if (job_->kind.direction == BulkDirection::to_cache) return {};
+  return place(request, kTensorAlignment, occupied, *job_);
+}
+
+TmaProblem TmaSetUp::plan(TmaRequester requester, const exec::BulkRequest& request, Descriptor& descriptor,
+                          std::uint64_t& occupied) {
+  const TensorMap& map = descriptor.map;
+  TmaJob& job = begin(requester, planned_);
+  job.kind = exec::BulkKind::from_word(request.kind);
+  job.reduce = nullptr;
+  if (const auto problem = check_map(request, map, job)) return problem;
+  if (job.kind.reduction != exec::BulkReduction::none) {
+    if (const auto problem = reduction_in(map, job)) return problem;
+  }
+  occupied = plan_walk(map, request, job);
+  descriptor.inside.keep(map, request.kind, job, occupied);
+  return {};
 }
 
 }  // namespace raddle::machine

@@ -1,5 +1,5 @@
 // The unit's first stage: checks a request against the machine and its tensor map, and makes a job of it.
-// What is wrong is discarded here, before anything of it is done (docs/tma.md has the list).
+// It discards wrong requests before anything happens (docs/tma.md lists what is wrong).
 #pragma once
 
 #include "machine/tma/descriptor_cache.h"
@@ -13,14 +13,20 @@ class TmaSetUp {
       : descriptors_(descriptors), counters_(counters) {}
 
   /// @param ahead  earlier requests are still being generated
-  /// @param job    receives it; garbage where there is a problem
-  TmaProblem run(const TmaRequester& requester, const exec::BulkRequest& request, bool ahead, TmaJob& job);
+  TmaProblem run(TmaRequester requester, const exec::BulkRequest& request, bool ahead);
+  /// What it has made, until the next request; garbage where there was a problem.
+  const TmaJob& job() const { return *job_; }
 
  private:
+  TmaJob& begin(TmaRequester requester, TmaJob& job);
   TmaProblem linear(const exec::BulkRequest& request, TmaJob& job);
-  TmaProblem tensor(const exec::BulkRequest& request, bool ahead, TmaJob& job);
+  TmaProblem tensor(TmaRequester requester, const exec::BulkRequest& request, bool ahead);
+  /// @param occupied  receives bytes of shared memory from the begin of the block to its end
+  TmaProblem plan(TmaRequester requester, const exec::BulkRequest& request, Descriptor& descriptor,
+                  std::uint64_t& occupied);
   TmaProblem check_map(const exec::BulkRequest& request, const exec::TensorMap& map, const TmaJob& job);
   TmaProblem reduction_in(const exec::TensorMap& map, TmaJob& job);
+  /// @param alignment  a power of two
   TmaProblem place(const exec::BulkRequest& request, std::uint32_t alignment, std::uint64_t bytes,
                    TmaJob& job);
   TmaProblem place_barrier(const exec::BulkRequest& request, TmaJob& job);
@@ -28,6 +34,8 @@ class TmaSetUp {
 
   DescriptorCache& descriptors_;
   TmaCounters& counters_;
+  TmaJob planned_;
+  TmaJob* job_ = &planned_;
   std::string text_;
 };
 

@@ -13,28 +13,35 @@ namespace {
 bool stores(const TmaJob& job) { return job.kind.direction == BulkDirection::to_global; }
 }  // namespace
 
-TmaProblem TmaUnit::submit(const TmaRequester& requester, const exec::BulkRequest& request) {
+TmaProblem TmaUnit::submit(TmaRequester requester, const exec::BulkRequest& request) {
   culprit_ = requester;
-  if (const auto problem = set_up_.run(requester, request, !queue_.empty(), job_)) return problem;
-  if (mode_ == TmaMode::eager) return run_now(job_);
-  enqueue(job_);
+  if (const auto problem = set_up_.run(requester, request, !queue_.empty())) return problem;
+  if (mode_ == TmaMode::eager) return run_now(set_up_.job());
+  enqueue(set_up_.job());
   return {};
 }
 
 /// Every response lands as soon as it is asked for.
 TmaProblem TmaUnit::run_now(const TmaJob& job) {
-  generator_.begin(job);
-  for (TmaRows rows; generator_.next(rows);) {
-    count(job, rows);
-    if (job.kind.direction != BulkDirection::to_cache)
-      move_rows(job, rows);
-    else if (rows.inside)
-      __builtin_prefetch(reinterpret_cast<const void*>(rows.global + job.begin), 0, 2);
+  TmaRows rows;
+  if (is_one_run(job, rows)) {
+    run_rows(job, rows);
+  } else {
+    generator_.begin(job);
+    while (generator_.next(rows)) run_rows(job, rows);
   }
   return complete_bytes(job, job.bytes);
 }
 
-void TmaUnit::count(const TmaJob& job, const TmaRows& rows) {
+inline void TmaUnit::run_rows(const TmaJob& job, const TmaRows& rows) {
+  count(job, rows);
+  if (job.kind.direction != BulkDirection::to_cache)
+    move_rows(job, rows);
+  else if (rows.inside)
+    __builtin_prefetch(reinterpret_cast<const void*>(rows.global + job.begin), 0, 2);
+}
+
+inline void TmaUnit::count(const TmaJob& job, const TmaRows& rows) {
   const std::uint32_t bytes = rows.inside ? job.end - job.begin : 0;
   if (bytes != job.row_bytes)
     counters_.outside += std::uint64_t{rows.count} * (job.row_bytes - bytes) / job.element_bytes;
@@ -98,7 +105,7 @@ void TmaUnit::generate(const TmaJob& job) {
   }
   Slot& made = slots_[slot];
   made.responses.close();
-  if (made.responses.is_complete()) end_job(made);  // all of it lies outside the tensor, or is a hint
+  if (made.responses.is_complete()) end_job(made);  // it lies outside the tensor as a whole, or is a hint
 }
 
 void TmaUnit::ask(std::uint32_t slot, const TmaRows& rows) {
@@ -139,44 +146,63 @@ void TmaUnit::ask_bytes(std::uint32_t slot, std::uint64_t global, std::uint32_t 
   }
 }
 
-std::size_t TmaUnit::outstanding() {
+std::size_t TmaUnit::outstanding(const exec::CtaContext* of) {
   generate_more();
-  return responses_.size();
+  if (of == nullptr) return responses_.size();
+  const auto is_its = [&](const Response& response) { return slots_[response.slot].job.requester.cta == of; };
+  for (;;) {
+    if (const auto count = std::ranges::count_if(responses_, is_its)) return static_cast<std::size_t>(count);
+    if (std::ranges::none_of(queue_, [&](const TmaJob& job) { return job.requester.cta == of; })) return 0;
+    generate_next();
+  }
 }
 
-TmaProblem TmaUnit::advance(TmaChooser& chooser) {
-  generate_more();
-  return land(chooser.choose(responses_.size()));
+TmaProblem TmaUnit::advance(TmaChooser& chooser, const exec::CtaContext* of) {
+  std::size_t left = chooser.choose(outstanding(of));
+  std::size_t index = 0;
+  while ((of != nullptr && slots_[responses_[index].slot].job.requester.cta != of) || left-- != 0) ++index;
+  return land(index);
 }
 
-TmaProblem TmaUnit::drain() {
-  while (outstanding() != 0)
-    if (const auto problem = land(0)) return problem;
+TmaProblem TmaUnit::drain(const exec::CtaContext* of) {
+  class Oldest : public TmaChooser {
+    std::size_t choose(std::size_t) override { return 0; }
+  } oldest;
+  while (outstanding(of) != 0)
+    if (const auto problem = advance(oldest, of)) return problem;
   return {};
 }
 
 TmaProblem TmaUnit::land(std::size_t index) {
-  Response& response = responses_[index];
-  Slot& slot = slots_[response.slot];
-  const TmaJob& job = slot.job;
+  const TmaJob& job = slots_[responses_[index].slot].job;
   culprit_ = job.requester;
   ++landed_;
-  if (!stores(job)) {
-    const bool is_own = response.rank == job.requester.cta->cluster_rank;
-    const std::uint32_t live = job.requester.cta->cluster->live.load(std::memory_order_acquire);
-    if (!is_own && (live >> response.rank & 1) == 0) {
-      const TmaProblem exited{.fault = exec::FaultKind::illegal_cluster_address,
-                              .address = reinterpret_cast<std::uint64_t>(job.window) +
-                                         exec::map_to_rank(job.shared, response.rank)};
-      finish_response(index);
-      return exited;
-    }
-    land_line(job, response.line, response.rank);
-    return finish_response(index);
+  const OnBehalfOf thread(job.requester);
+  return stores(job) ? land_store(index) : land_load(index);
+}
+
+TmaProblem TmaUnit::land_load(std::size_t index) {
+  Response& response = responses_[index];
+  const TmaJob& job = slots_[response.slot].job;
+  const bool is_own = response.rank == job.requester.cta->cluster_rank;
+  const std::uint32_t live = job.requester.cta->cluster->live.load(std::memory_order_acquire);
+  if (!is_own && (live >> response.rank & 1) == 0) {
+    const TmaProblem exited{.fault = exec::FaultKind::illegal_cluster_address,
+                            .address = reinterpret_cast<std::uint64_t>(job.window) +
+                                       exec::map_to_rank(job.shared, response.rank)};
+    finish_response(index);
+    return exited;
   }
+  land_line(job, response.line, response.rank, views_);
+  return finish_response(index);
+}
+
+TmaProblem TmaUnit::land_store(std::size_t index) {
+  Response& response = responses_[index];
+  const TmaJob& job = slots_[response.slot].job;
   BulkGroups::Group& group = *groups_.find(job.requester, job.group);
   if (!response.was_read) {
-    read_line(job, response.line, response.buffer.data());
+    read_line(job, response.line, response.buffer.data(), views_);
     response.was_read = true;
     group.reads.answered(1);
     return {};
@@ -217,10 +243,9 @@ void TmaUnit::commit_group(const TmaRequester& requester) {
 
 TmaProblem TmaUnit::wait_group(const TmaRequester& requester, std::uint32_t allowed, bool only_reads) {
   if (mode_ == TmaMode::eager) return {};
-  while (groups_.late(requester, allowed, only_reads) != nullptr) {
-    while (!queue_.empty()) generate_next();
-    if (groups_.late(requester, allowed, only_reads) == nullptr) break;
-    const std::uint64_t number = groups_.late(requester, allowed, only_reads)->number;
+  while (!queue_.empty()) generate_next();  // groups count what has been asked for
+  while (const BulkGroups::Group* group = groups_.late(requester, allowed, only_reads)) {
+    const std::uint64_t number = group->number;
     const auto mine = [&](const Response& response) {
       const Slot& slot = slots_[response.slot];
       return stores(slot.job) && slot.job.group == number && slot.job.requester.is_same_thread(requester) &&

@@ -12,6 +12,7 @@
 
 #include "machine/tma/completion.h"
 #include "machine/tma/mover.h"
+#include "machine/tma/proxy_views.h"
 #include "machine/tma/request_queue.h"
 #include "machine/tma/set_up.h"
 
@@ -42,7 +43,7 @@ class TmaUnit {
   TmaUnit& operator=(const TmaUnit&) = delete;
 
   /// Checks a request and runs it, or queues it. Memory of the kernel is touched: a fault may abandon it.
-  TmaProblem submit(const TmaRequester& requester, const exec::BulkRequest& request);
+  TmaProblem submit(TmaRequester requester, const exec::BulkRequest& request);
   void commit_group(const TmaRequester& requester);
   /// Lands what of the thread's groups is not among the latest `allowed`.
   /// @param only_reads  reads their sources, no more
@@ -53,13 +54,15 @@ class TmaUnit {
   void set_mode(TmaMode mode) { mode_ = mode; }
   /// @param policy  lives as long as the unit
   void set_policy(const TmaPolicy& policy) { policy_ = &policy; }
-  /// Responses that can land now; 0 only if nothing is in flight.
-  std::size_t outstanding();
-  /// Lands one response, of outstanding() > 0. A store's first response is that its source was read.
-  TmaProblem advance(TmaChooser& chooser);
+  /// What it sees of shared memory; null: the memory itself. @param views  live as long as the unit
+  void set_views(ProxyViews* views) { views_ = views; }
+  /// Responses that can land now; 0 only if nothing is in flight. @param of  only to requests of this CTA
+  std::size_t outstanding(const exec::CtaContext* of = nullptr);
+  /// Lands one response, of outstanding(of) > 0. A store's first response is that its source was read.
+  TmaProblem advance(TmaChooser& chooser, const exec::CtaContext* of = nullptr);
   /// Lands all, the oldest first.
-  TmaProblem drain();
-  /// A CTA ends, or was stopped: nothing of its requests lands any more.
+  TmaProblem drain(const exec::CtaContext* of = nullptr);
+  /// A CTA was stopped, or has exited and is drained: nothing of its requests lands any more.
   void forget(const exec::CtaContext& cta);
 
   /// Whose request the last problem was.
@@ -81,6 +84,7 @@ class TmaUnit {
   };
 
   TmaProblem run_now(const TmaJob& job);
+  void run_rows(const TmaJob& job, const TmaRows& rows);
   void count(const TmaJob& job, const TmaRows& rows);
   void enqueue(const TmaJob& job);
   void generate_next();
@@ -90,6 +94,8 @@ class TmaUnit {
   void ask_bytes(std::uint32_t slot, std::uint64_t global, std::uint32_t shared, std::uint32_t bytes);
   std::uint32_t free_slot();
   TmaProblem land(std::size_t index);
+  TmaProblem land_load(std::size_t index);
+  TmaProblem land_store(std::size_t index);
   TmaProblem finish_response(std::size_t index);
   void end_job(Slot& slot);
   bool leaves_the_cta(const TmaJob& job) const;
@@ -97,12 +103,12 @@ class TmaUnit {
   const TmaSpec spec_;
   TmaMode mode_ = TmaMode::eager;
   const FirstInFirstOut first_in_first_out_;
+  ProxyViews* views_ = nullptr;
   const TmaPolicy* policy_ = &first_in_first_out_;
   TmaCounters counters_;
   DescriptorCache descriptors_{spec_.descriptors};
   TmaSetUp set_up_;
   TmaGenerator generator_;
-  TmaJob job_;  // that set-up makes
   std::deque<TmaJob> queue_;
   std::vector<Slot> slots_;
   std::vector<Response> responses_;

@@ -24,7 +24,7 @@ void clip(TmaDimension& d, std::int64_t start, std::int64_t step, std::int64_t s
   d.last = static_cast<std::uint32_t>(std::clamp(last, std::int64_t{d.first}, count));
 }
 
-/// What of a row lies in the tensor, in bytes: elements [start, start + count) of a dimension of `size`.
+/// The bytes of a row that lie in the tensor: elements [start, start + count) of a dimension of `size`.
 void clip_row(TmaJob& job, std::int64_t start, std::int64_t size) {
   const std::int64_t count = job.row_bytes >> std::countr_zero(std::uint32_t{job.element_bytes});
   const std::int64_t first = std::clamp<std::int64_t>(-start, 0, count);
@@ -33,7 +33,7 @@ void clip_row(TmaJob& job, std::int64_t start, std::int64_t size) {
   job.end = static_cast<std::uint32_t>(last * job.element_bytes);
 }
 
-/// Slices of channels that the tensor has.
+/// The tensor's slices of channels.
 std::int64_t slices_of(const TensorMap& map) {
   return divided_up(static_cast<std::int64_t>(map.size[0]) * element_bytes(map.element),
                     slice_bytes(map.interleave));
@@ -142,7 +142,25 @@ std::uint64_t plan_im2col(const TensorMap& map, const exec::BulkRequest& request
   return occupied;
 }
 
+bool is_inside(const TmaJob& job) {
+  if (job.begin != 0 || job.end != job.row_bytes) return false;
+  const auto all = [](const TmaDimension& d) { return d.first == 0 && d.last == d.count; };
+  return std::all_of(job.dimension.begin(), job.dimension.begin() + job.dimensions, all);
+}
+
 }  // namespace
+
+void InsidePlan::keep(const TensorMap& map, std::uint32_t kind, const TmaJob& job, std::uint64_t occupied) {
+  if (map.mode != TensorMap::Mode::tile || map.interleave != TensorMap::Interleave::none || !is_inside(job))
+    return;
+  for (unsigned i = 0; i < map.rank; ++i) {
+    const std::int64_t box = map.box[i], step = i == 0 ? 1 : map.step[i];
+    last_[i] = static_cast<std::int64_t>(map.size[i]) - 1 - (divided_up(box, step) - 1) * step;
+  }
+  kind_ = kind;
+  job_ = job;
+  occupied_ = occupied;
+}
 
 std::uint64_t plan_walk(const TensorMap& map, const exec::BulkRequest& request, TmaJob& job) {
   job.element = map.element;

@@ -209,6 +209,13 @@ struct Calls {
     return exec::wait_for_cluster(*w, lanes);
   }
   static void cluster_wait(WarpContext* w, std::uint32_t lanes) {
+    if (of(w).launch_.executable->kind != exec::BlockKind::fibers) {  // the CTA, as one
+      w->cta->cluster_arrived = w->cta->live_threads;
+      exec::arrive_if_all(*w->cta);
+      of(w).progress_ = true;
+      while (exec::phases_completed(*w->cta->cluster) != w->cta->cluster_phase) of(w).switch_out();
+      return;
+    }
     check_joined(w, lanes & ~w->cluster_joined);
     while (exec::wait_for_cluster(*w, lanes) != 0) of(w).switch_out();
   }
@@ -288,6 +295,16 @@ struct Calls {
   }
   static void bulk_commit(WarpContext*, std::uint32_t) {}  // the unit is eager
   static void bulk_wait(WarpContext*, std::uint32_t, std::uint32_t, std::uint32_t) {}
+  static void proxy_fence(WarpContext*) {}
+  static std::uint32_t thread_copy(WarpContext*, std::uint32_t, std::uint64_t, std::uint64_t, std::uint32_t,
+                                   std::uint32_t) {
+    return 0;
+  }
+  static void thread_copy_commit(WarpContext*, std::uint32_t) {}
+  static void thread_copy_wait(WarpContext*, std::uint32_t, std::uint32_t) {}
+  static std::uint32_t thread_copy_arrive(WarpContext*, std::uint32_t, std::uint64_t, std::uint32_t) {
+    return 0;
+  }
   static void texture_query(WarpContext* w, std::uint32_t what, std::uint32_t active,
                             exec::TextureQueryLanes* lanes) {
     for_lanes(w, active, *lanes, [&](const machine::TextureUnit& unit, std::uint32_t lane) {

@@ -1,6 +1,8 @@
-// What the generated tests leave out, each with its reason: the only such list of tests/isa.
+// What the generated tests leave out, each with its reason: the only such list of tests/isa. Rows say
+// themselves whether they use mbarriers or want whole warps.
 #pragma once
 
+#include <algorithm>
 #include <string_view>
 
 #include "isa/row.h"
@@ -15,20 +17,7 @@ struct Exclusion {
   std::string_view reason;
 };
 
-inline constexpr std::string_view kNoMbarrier =
-    "random memory is no mbarrier; its file runs every spelling on one";
-
 inline constexpr Exclusion kExclusions[] = {
-    {"st_async", "spellings", kNoMbarrier},
-    {"red_async", "spellings", kNoMbarrier},
-    {"mbarrier_init", "spellings", kNoMbarrier},
-    {"mbarrier_inval", "spellings", kNoMbarrier},
-    {"mbarrier_expect_tx", "spellings", kNoMbarrier},
-    {"mbarrier_complete_tx", "spellings", kNoMbarrier},
-    {"mbarrier_arrive", "spellings", kNoMbarrier},
-    {"mbarrier_arrive_drop", "spellings", kNoMbarrier},
-    {"mbarrier_test_wait", "spellings", kNoMbarrier},
-    {"mbarrier_try_wait", "spellings", kNoMbarrier},
     {"shfl_sync", "partial masks", "reading a lane that does not take part gives an undefined value"},
     {"shfl", "partial masks", "reading a lane that does not take part gives an undefined value"},
     {"brkpt", "spellings",
@@ -50,10 +39,23 @@ inline constexpr Exclusion kExclusions[] = {
     {"cp_async_bulk_prefetch", "spellings", "a random size is refused; its file has right ones"},
 };
 
+/// Whether threads of a warp exchange values, all of them: no operand names those that take part.
+inline bool exchanges_in_whole_warps(const isa::Row& row) {
+  return row.text->scope == isa::Scope::warp && has(row.text->effects, isa::Effects::sync) &&
+         !has(row.text->effects, isa::Effects::state) &&
+         std::ranges::none_of(row.operands, &isa::OperandSpec::names_members);
+}
+
 inline const Exclusion* find_exclusion(const isa::Row& row, std::string_view what) {
   for (const Exclusion& e : kExclusions)
     if (e.row == row.id && e.what == what) return &e;
-  return nullptr;
+  static constexpr Exclusion kMbarriers = {
+      "", "spellings", "random memory is no mbarrier; its file runs every spelling on one"};
+  if (row.uses_mbarrier() && what == kMbarriers.what) return &kMbarriers;
+  static constexpr Exclusion kWholeWarps = {
+      "", "", "`.aligned`: all threads of the warp execute it, or it has no defined result"};
+  const bool is_of_lanes = what == "partial masks" || what == "absent lanes";
+  return is_of_lanes && exchanges_in_whole_warps(row) ? &kWholeWarps : nullptr;
 }
 
 }  // namespace raddle::testing

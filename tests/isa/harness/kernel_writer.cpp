@@ -24,7 +24,9 @@ struct SpaceText {
   bool writable = true;
 };
 
+/// Of a copy, where it goes.
 SpaceText space_of(const isa::Opcode& opcode) {
+  if (opcode.names_several_spaces()) return {"shared"};
   isa::Mod named = opcode.get(ModKind::space);
   ptx::Space space = ptx::space_of(named);
   if (space == ptx::Space::generic) return {""};
@@ -78,14 +80,15 @@ Port port_of(const isa::OperandSpec& spec, const CaseSpec& c) {
   return port;
 }
 
-std::string operand_text(const std::vector<std::string>& registers) {
-  return registers.size() == 1 ? registers[0] : fmt::format("{{{}}}", fmt::join(registers, ", "));
+std::string operand_text(const isa::OperandSpec& spec, const std::vector<std::string>& registers) {
+  const bool is_vector = registers.size() != 1 || spec.geometric == isa::GeometricKind::fragment;
+  return !is_vector ? registers[0] : fmt::format("{{{}}}", fmt::join(registers, ", "));
 }
 
 }  // namespace
 
 bool is_immediate_only(const isa::OperandSpec& spec) {
-  return spec.name == "lut" || spec.name.starts_with("imm");
+  return spec.name == "lut" || spec.name.starts_with("imm") || spec.is_constant;
 }
 
 std::vector<const isa::Form*> matching_forms(const isa::Opcode& opcode) {
@@ -203,14 +206,14 @@ std::string KernelWriter::source(Writing& w, const isa::OperandSpec& spec, const
     load(port, reg);
     port.slot += port.bits > 64 ? 2 : 1;
   }
-  if (spec.geometric == isa::GeometricKind::none) return operand_text(registers);
+  if (spec.geometric == isa::GeometricKind::none) return operand_text(spec, registers);
   const bool layer = isa::has_layer(isa::geometry_of(*c.opcode)),
              surface = c.opcode->row->chapter == "surface";
   for (std::size_t i = 0; i < registers.size() && surface && c.random; ++i)
     line(fmt::format("and.b32 {0}, {0}, {1:#x};", registers[i],
                      coordinate_mask(*c.opcode, i == (layer ? 1 : 0))));
   if (registers.size() == 3) registers.push_back(registers.back());  // PTX wants four, and ignores the last
-  return operand_text(registers);
+  return operand_text(spec, registers);
 }
 
 /// A register with the handle of the test texture or surface that suits the opcode.
@@ -238,11 +241,24 @@ void KernelWriter::dump_surface(Writing& w) {
 std::string KernelWriter::destination(Writing& w, const isa::OperandSpec& spec, const CaseSpec& c) {
   Port port = take_output(port_of(spec, c));
   w.layout.results.push_back(port);
-  return operand_text(declare('d', port));
+  return operand_text(spec, declare('d', port));
+}
+
+/// Fills the lane's 64 bytes in global memory with those of its area, in other order, and returns the address
+/// operand.
+std::string KernelWriter::source_of_copy(const Writing& w) {
+  line("ld.param.b64 %area64, [memory]; mad.wide.u32 %area64, %lane, 64, %area64;");
+  line("{ .reg .b64 %t;");
+  for (unsigned i = 0; i < kAreaSlots; ++i)
+    line(fmt::format("ld.global.b64 %t, [%in+{}]; st.global.b64 [%area64+{}], %t;",
+                     (w.layout.area_in + i) * kSlotBytes, 8 * (kAreaSlots - 1 - i)));
+  line("}");
+  return "[%area64]";
 }
 
 /// Fills the lane's 64 bytes in the opcode's state space and returns the address operand.
 std::string KernelWriter::address(Writing& w, const isa::Opcode& opcode) {
+  if (w.layout.has_area && opcode.names_several_spaces()) return source_of_copy(w);
   SpaceText space = space_of(opcode);
   w.layout.has_area = true;
   w.layout.area_is_written = space.writable;

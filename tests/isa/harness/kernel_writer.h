@@ -72,6 +72,7 @@ class KernelWriter {
   std::string source(Writing& w, const isa::OperandSpec& spec, const CaseSpec& c);
   std::string destination(Writing& w, const isa::OperandSpec& spec, const CaseSpec& c);
   std::string address(Writing& w, const isa::Opcode& opcode);
+  std::string source_of_copy(const Writing& w);
   void dump_area(Writing& w, const isa::Opcode& opcode);
   std::string handle(const isa::Opcode& opcode);
   void dump_surface(Writing& w);
@@ -89,8 +90,8 @@ const isa::OperandSpec* find_operand(const isa::Row& row, std::string_view name)
 /// The row's forms that an opcode's modifiers match: more than one where forms differ in operands only.
 std::vector<const isa::Form*> matching_forms(const isa::Opcode& opcode);
 
-/// Whether PTX wants an immediate there (the table of lop3, ...): operands named `lut` or `imm...` in the
-/// rows.
+/// Whether PTX wants an immediate there (the table of lop3, a constant of a range, ...): operands named `lut`
+/// or `imm...` in the rows, or with a range.
 bool is_immediate_only(const isa::OperandSpec& spec);
 
 /// A selector (and a minus) that the operand position allows, drawn at random; empty for most positions.

@@ -1,4 +1,4 @@
-// What of a copy or a fill has happened when its call returns: CUDA's table ("API synchronization behavior"),
+// How far a copy or a fill is when its call returns: CUDA's table ("API synchronization behavior"),
 // a test for each cell. The stream of the call waits for a value that the test writes, and then has a
 // function change the source; so what was read and written tells what was waited for, however long it takes.
 #include <sys/syscall.h>

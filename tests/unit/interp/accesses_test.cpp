@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -140,6 +141,50 @@ TEST(Accesses, TheJitTellsOfEachThatItCompiles) {
   EXPECT_THAT(listener.in_order(), ::testing::ElementsAreArray(kAccesses));
 }
 #endif
+
+/// In the order in which they are made.
+class Sequence final : public exec::AccessListener {
+ public:
+  void on_compiled(const Access& a) override { heard.emplace_back(a.kind, a.space, a.bytes); }
+  void on_access(const Access& a, unsigned lane, std::uint64_t) override {
+    if (lane == 0) on_compiled(a);
+  }
+  std::vector<Words> heard;
+};
+
+constexpr const char* kCopy = R"(
+.visible .entry k(.param .u64 data)
+{
+  .reg .b64 %rd<3>;
+  .shared .align 16 .b8 tile[16];
+  ld.param.u64 %rd1, [data];
+  cp.async.cg.shared.global [tile], [%rd1], 16;
+  cp.async.ca.shared.global [tile], [%rd1], 8, 3;
+  ret;
+}
+)";
+
+const std::vector<Words> kCopied = {{AccessKind::load, Space::param, 8},
+                                    {AccessKind::load, Space::global, 16},
+                                    {AccessKind::store, Space::shared, 16},
+                                    {AccessKind::load, Space::global, 8},
+                                    {AccessKind::store, Space::shared, 8}};
+
+TEST(Accesses, ACopyIsALoadAndAStore) {
+  Sequence listener;
+  TestMachine m(&listener);
+  ASSERT_TRUE(m.load(kCopy)) << m.error;
+  alignas(16) std::array<std::uint64_t, 2> data{};
+  ASSERT_EQ(m.run("k", 1, {reinterpret_cast<std::uint64_t>(data.data())}), exec::FaultKind::none) << m.error;
+  EXPECT_THAT(listener.heard, ::testing::ElementsAreArray(kCopied));
+#ifdef RADDLE_TEST_JIT
+  Sequence compiled;
+  auto engine = jit::make_engine({.tier = jit::Tier::quick, .cache = false, .listener = &compiled});
+  auto code = engine->compile(m.module, 0, {});
+  ASSERT_TRUE(code) << code.error().to_string();
+  EXPECT_THAT(compiled.heard, ::testing::ElementsAreArray(kCopied));
+#endif
+}
 
 }  // namespace
 }  // namespace raddle::interp

@@ -148,6 +148,13 @@ class Maker {
  public:
   explicit Maker(std::mt19937_64& random) : random_(random) {}
 
+  /// Tile mode: another box of the same map.
+  void move_box(TensorBlock& b) {
+    for (unsigned d = 0; d < b.map.rank; ++d)
+      b.at[d] = any(0, 9) == 0   ? any(-1000, 1000)
+                : any(0, 2) == 0 ? 0
+                                 : any(-5, static_cast<std::int64_t>(b.map.size[d]) + 3);
+  }
   TensorBlock block(std::uint64_t base) {
     for (;;) {
       TensorBlock b;
@@ -217,10 +224,7 @@ class Maker {
     for (unsigned d = 1; d < m.rank; ++d)
       m.box[d] = static_cast<std::uint32_t>(
           any(1, std::min<std::int64_t>(40, static_cast<std::int64_t>(m.size[d]) + 4)));
-    for (unsigned d = 0; d < m.rank; ++d)
-      b.at[d] = any(0, 9) == 0   ? any(-1000, 1000)
-                : any(0, 2) == 0 ? 0
-                                 : any(-5, static_cast<std::int64_t>(m.size[d]) + 3);
+    move_box(b);
   }
   void choose_pixels(TensorBlock& b) {
     TensorMap& m = b.map;

@@ -253,6 +253,78 @@ TEST_F(Tma, GroupsWaitForTheirOwn) {
   EXPECT_TRUE(arrived(3) && arrived(4));
 }
 
+// Before anything of them was asked of memory, too.
+// proves: T-15d, T-15e
+TEST_F(Tma, WaitsForWhatIsStillQueued) {
+  unit_.set_mode(TmaMode::deferred);
+  std::vector<std::uint8_t> to(1024);
+  std::uint8_t* out = aligned(to);
+  std::memset(shared(kBlock), 7, 256);
+  ASSERT_FALSE(unit_.submit(thread(), store(out, 256)));
+  unit_.commit_group(thread());
+  ASSERT_FALSE(unit_.wait_group(thread(), 0, true));
+  std::memset(shared(kBlock), 8, 256);
+  ASSERT_FALSE(unit_.wait_group(thread(), 0, false));
+  EXPECT_EQ(out[0], 7);
+  EXPECT_EQ(out[255], 7);
+}
+
+// Even those that are queued behind another CTA's.
+TEST_F(Tma, ACtasOwnCopiesLand) {
+  set_cluster(2);
+  TmaUnit unit({.most_lines = 1});
+  unit.set_mode(TmaMode::deferred);
+  auto values = numbers(1024);
+  exec::init_mbarrier(barrier(), 1);
+  exec::init_mbarrier(barrier(1), 1);
+  std::memset(shared(kBlock), 0, 512);
+  std::memset(shared(kBlock, 1), 0, 512);
+  ASSERT_FALSE(unit.submit(thread(0), load(aligned(values), 512)));
+  auto other = load(aligned(values), 256);
+  other.shared = at(kBlock, 1), other.barrier = at(kBarrier, 1);
+  ASSERT_FALSE(unit.submit(thread(1), other));
+  Random random(3);
+  EXPECT_EQ(unit.outstanding(&ctas_[1]), 2u);
+  ASSERT_FALSE(unit.advance(random, &ctas_[1]));
+  ASSERT_FALSE(unit.drain(&ctas_[1]));
+  EXPECT_EQ(unit.outstanding(&ctas_[1]), 0u);
+  EXPECT_EQ(std::memcmp(shared(kBlock, 1), aligned(values), 256), 0);
+  EXPECT_EQ(*shared(kBlock), std::byte{0});
+  EXPECT_EQ(unit.outstanding(&ctas_[0]), 4u);
+}
+
+// proves: T-17a
+TEST_F(Tma, ReadsWhatFencesPublished) {
+  ProxyViews views;
+  unit_.set_mode(TmaMode::deferred);
+  unit_.set_views(&views);
+  views.begin(shared(0), kShared);
+  std::vector<std::uint8_t> to(512);
+  std::uint8_t* out = aligned(to);
+  const auto stored = [&](bool exits = false) {
+    EXPECT_FALSE(unit_.submit(thread(), store(out, 128)));
+    if (exits) views.spoil(shared(0));
+    EXPECT_FALSE(unit_.drain());
+    return out[5];
+  };
+  std::memset(shared(kBlock), 1, 128);
+  EXPECT_NE(stored(), 1) << "nobody has published it";
+  views.publish();
+  EXPECT_EQ(stored(), 1);
+  std::memset(shared(kBlock), 2, 128);
+  EXPECT_EQ(stored(), 1);
+  // What the unit itself writes both see.
+  std::vector<std::uint8_t> from(512, 3);
+  exec::init_mbarrier(barrier(), 1);
+  ASSERT_FALSE(unit_.submit(thread(), load(aligned(from), 128)));
+  ASSERT_FALSE(unit_.drain());
+  EXPECT_EQ(*shared(kBlock), std::byte{3});
+  EXPECT_EQ(stored(), 3);
+  EXPECT_NE(stored(true), 3) << "read after the CTA has exited";
+  views.end(shared(0));
+  EXPECT_EQ(stored(), 3) << "without a view there is the memory";
+}
+
 // A policy decides who is next; the rest of the unit does not know it.
 // proves: T-1b, T-18j, T-21a, T-21b, T-21c
 TEST_F(Tma, TheQueueHasAPolicy) {

@@ -1,0 +1,117 @@
+// JIT: matrices of 8x8 16-bit elements that a warp holds together. A matrix's rows, one behind the other, are
+// the words of its 32 threads; so rows are copied to a place of the warp's and read from there as its values.
+#include <array>
+
+#include "isa/op.h"
+#include "jit/warp_emitter.h"
+
+namespace raddle::jit {
+namespace {
+
+constexpr unsigned kRows = 8, kRowBytes = 16, kMatrixBytes = kRows * kRowBytes;
+
+/// Rows of several matrices.
+class Rows {
+ public:
+  Rows(WarpEmitter& e, unsigned matrices) : e_(e), lanes_((std::uint64_t{1} << kRows * matrices) - 1) {
+    auto* bytes = llvm::ArrayType::get(e.ir.getInt8Ty(), kMatrixBytes * matrices);
+    place_ = e.code.entry_alloca(bytes, "rows", 64);
+    e.code.begin_as_zero(place_, bytes);
+  }
+  /// Calls `body(address, row)` for the executing lanes that name rows.
+  void each(const LaneValue& addresses, const std::function<void(llvm::Value* at, llvm::Value* row)>& body) {
+    auto& ir = e_.ir;
+    auto* naming = ir.CreateAnd(e_.bits(e_.executing()).v, ir.getInt32(static_cast<std::uint32_t>(lanes_)));
+    e_.loops.for_each_marked(naming, [&](llvm::Value* lane) {
+      auto* row = ir.CreateInBoundsGEP(ir.getInt8Ty(), place_, ir.CreateMul(lane, ir.getInt32(kRowBytes)));
+      body(e_.code.pointer(addresses[lane]), row);
+    });
+  }
+  /// A matrix as words of threads.
+  WarpValue words(unsigned matrix) {
+    WarpValue value;
+    value.shape = Shape::varying();
+    value.type = Type::b32;
+    for (unsigned p = 0; p < e_.parts(); ++p) {
+      auto* vector = e_.code.vector_of(e_.ir.getInt32Ty());
+      value.parts.push_back(e_.ir.CreateAlignedLoad(vector, part(matrix, p), llvm::Align(4)));
+    }
+    return value;
+  }
+  void put(unsigned matrix, const WarpValue& words) {
+    for (unsigned p = 0; p < e_.parts(); ++p)
+      e_.ir.CreateAlignedStore(e_.part(words, p, Type::b32).v, part(matrix, p), llvm::Align(4));
+  }
+  /// Rows become columns.
+  void transpose(unsigned matrix) {
+    auto* elements = llvm::FixedVectorType::get(e_.ir.getInt16Ty(), kRows * kRows);
+    std::array<int, kRows * kRows> from{};
+    for (unsigned i = 0; i < from.size(); ++i) from[i] = static_cast<int>(i % kRows * kRows + i / kRows);
+    auto* at = part(matrix, 0);
+    auto* all = e_.ir.CreateAlignedLoad(elements, at, llvm::Align(kRowBytes));
+    e_.ir.CreateAlignedStore(e_.ir.CreateShuffleVector(all, from), at, llvm::Align(kRowBytes));
+  }
+
+ private:
+  llvm::Value* part(unsigned matrix, unsigned p) {
+    const unsigned lanes = exec::kWarpSize / e_.parts();
+    return e_.ir.CreateConstInBoundsGEP1_32(e_.ir.getInt8Ty(), place_, matrix * kMatrixBytes + p * lanes * 4);
+  }
+
+  WarpEmitter& e_;
+  std::uint64_t lanes_;  ///< that name rows
+  llvm::Value* place_;
+};
+
+llvm::Value* load_row(WarpEmitter& e, llvm::Value* from) {
+  return e.ir.CreateAlignedLoad(llvm::FixedVectorType::get(e.ir.getInt64Ty(), 2), from,
+                                llvm::Align(kRowBytes));
+}
+
+LaneValue addresses_of(WarpEmitter& e, unsigned k) {
+  ++e.statistics.memory_operations;
+  ++e.statistics.not_vectorised;
+  const LaneValue addresses =
+      e.lane_value(e.addresses.begin(e.operand(k), e.get(ModKind::space), kRowBytes).address);
+  e.context.note_line();
+  return addresses;
+}
+
+}  // namespace
+
+template <>
+void emit<Op::ldmatrix>(WarpEmitter& e) {
+  const auto destinations = e.elements(0);
+  const LaneValue addresses = addresses_of(e, 1);
+  Rows rows(e, static_cast<unsigned>(destinations.size()));
+  rows.each(addresses, [&](llvm::Value* at, llvm::Value* row) {
+    e.ir.CreateAlignedStore(load_row(e, at), row, llvm::Align(kRowBytes));
+  });
+  for (unsigned m = 0; m < destinations.size(); ++m) {
+    if (e.has(Mod::trans)) rows.transpose(m);
+    e.registers.write(destinations[m], rows.words(m));
+  }
+}
+
+template <>
+void emit<Op::stmatrix>(WarpEmitter& e) {
+  const auto sources = e.elements(1);
+  Rows rows(e, static_cast<unsigned>(sources.size()));
+  for (unsigned m = 0; m < sources.size(); ++m) {
+    rows.put(m, e.registers.read(sources[m]));
+    if (e.has(Mod::trans)) rows.transpose(m);
+  }
+  rows.each(addresses_of(e, 0), [&](llvm::Value* at, llvm::Value* row) {
+    e.ir.CreateAlignedStore(load_row(e, row), at, llvm::Align(kRowBytes));
+  });
+}
+
+template <>
+void emit<Op::movmatrix>(WarpEmitter& e) {
+  Rows rows(e, 1);
+  rows.put(0, e.in(1));
+  rows.transpose(0);
+  e.out(0, rows.words(0));
+}
+
+}  // namespace raddle::jit

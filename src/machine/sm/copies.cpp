@@ -1,0 +1,91 @@
+// Asynchronous copies of a block on a device where they land late (Adversary). A block's copies land where
+// one of its warps meets the machine, where none of its warps gets further, and when it ends; so whatever
+// they do wrong is found while the block runs.
+#include "machine/machine.h"
+#include "machine/sm/worker.h"
+
+namespace raddle::machine {
+
+namespace {
+std::byte* memory_of(const exec::CtaContext& cta) {
+  return cta.cluster->window + cta.cluster_rank * exec::kSharedWindow;
+}
+}  // namespace
+
+TmaUnit& Worker::tma_of(const Block& block) {
+  std::unique_ptr<TmaUnit>& unit = machine_.launches().sm(block.cta.smid).tma;
+  if (unit == nullptr) {
+    const Busy busy(*this);
+    unit = std::make_unique<TmaUnit>();
+    if (adversary_) unit->set_mode(TmaMode::deferred), unit->set_views(&adversary_->views);
+  }
+  return *unit;
+}
+
+ThreadCopies& Worker::copies_of(const Block& block) {
+  std::unique_ptr<ThreadCopies>& copies = machine_.launches().sm(block.cta.smid).copies;
+  if (copies == nullptr) {
+    const Busy busy(*this);
+    copies = std::make_unique<ThreadCopies>();
+  }
+  return *copies;
+}
+
+void Worker::fault(Block& block, const TmaRequester& culprit, const TmaProblem& problem) {
+  RawFault raw{.kind = problem.fault,
+               .address = problem.address,
+               .lane = culprit.thread % exec::kWarpSize + 1,
+               .warp = culprit.thread / exec::kWarpSize + 1,
+               .line = culprit.line};
+  raw.note = problem.note;
+  fault(block, raw);
+}
+
+void Worker::begin_copies(Block& block) {
+  adversary_->views.begin(memory_of(block.cta), block.cta.cluster->shared_bytes);
+}
+
+/// At most so many; stops the block if one faults.
+void Worker::land(Block& block, std::size_t most) {
+  TmaUnit& unit = tma_of(block);
+  ThreadCopies& copies = copies_of(block);
+  const bool before = in_kernel_;
+  in_kernel_ = true;  // they touch the kernel's memory
+  for (; most != 0; --most) {
+    const std::size_t of_threads = copies.outstanding(block.cta),
+                      all = of_threads + unit.outstanding(&block.cta);
+    if (all == 0) break;
+    const bool is_of_thread = of_threads != 0 && adversary_->choose(all) < of_threads;
+    const TmaProblem problem =
+        is_of_thread ? copies.advance(*adversary_, block.cta) : unit.advance(*adversary_, &block.cta);
+    if (problem) fault(block, is_of_thread ? copies.culprit() : unit.culprit(), problem);
+  }
+  in_kernel_ = before;
+}
+
+bool Worker::land_one(Block& block) {
+  if (tma_of(block).outstanding(&block.cta) + copies_of(block).outstanding(block.cta) == 0) return false;
+  land(block, 1);
+  return true;
+}
+
+void Worker::meet_adversary(exec::WarpContext* warp) {
+  Block& block = *static_cast<Block*>(warp->cta->machine);
+  land(block, adversary_->burst());
+  if (adversary_->lets_others_run()) yield(block, warp);
+}
+
+/// A CTA exits. Its memory is no longer its own: stores that have not read it yet may read anything.
+void Worker::finish_copies(Block& block) {
+  adversary_->views.spoil(memory_of(block.cta));
+  land(block, ~std::size_t{0});
+  forget_copies(block);
+}
+
+void Worker::forget_copies(Block& block) {
+  if (auto& unit = machine_.launches().sm(block.cta.smid).tma) unit->forget(block.cta);
+  if (auto& copies = machine_.launches().sm(block.cta.smid).copies) copies->forget(block.cta);
+  if (adversary_) adversary_->views.end(memory_of(block.cta));
+}
+
+}  // namespace raddle::machine

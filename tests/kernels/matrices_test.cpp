@@ -1,0 +1,117 @@
+// Matrices in shared memory as tensor cores' kernels read them: rows that a tensor copy has swizzled.
+#include "exec/tensor_map.h"
+#include "kernel_test.h"
+
+namespace {
+
+constexpr const char* kReadsSwizzledTile = R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry reads(.param .align 64 .b8 map[128], .param .u64 out) {
+  .reg .b64 %map, %out;
+  .reg .b32 %a, %bar, %id, %row, %unit, %at, %r<4>;
+  .reg .pred %p, %first;
+  .shared .align 128 .b8 tile[1024];
+  .shared .align 8 .b64 barrier;
+  mov.b64 %map, map;
+  ld.param.u64 %out, [out];
+  mov.u32 %a, tile;
+  mov.u32 %bar, barrier;
+  mov.u32 %id, %tid.x;
+  setp.eq.u32 %first, %id, 0;
+  @!%first bra LOADED;
+  mbarrier.init.shared.b64 [%bar], 1;
+  fence.mbarrier_init.release.cluster;
+  mov.u32 %at, 0;
+  cvta.param.u64 %map, %map;
+  mbarrier.arrive.expect_tx.shared.b64 _, [%bar], 1024;
+  cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%a], [%map, {%at, %at}], [%bar];
+LOADED:
+  bar.sync 0;
+AGAIN:
+  mbarrier.try_wait.parity.shared.b64 %p, [%bar], 0;
+  @!%p bra AGAIN;
+  // Thread 8m + r names row r of matrix m, unit m of the tile's row, where the swizzle has put it.
+  and.b32 %row, %id, 7;
+  shr.u32 %unit, %id, 3;
+  xor.b32 %unit, %unit, %row;
+  mad.lo.u32 %at, %row, 128, %a;
+  mad.lo.u32 %at, %unit, 16, %at;
+  ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r0, %r1, %r2, %r3}, [%at];
+  mad.wide.u32 %out, %id, 16, %out;
+  st.global.v4.u32 [%out], {%r0, %r1, %r2, %r3};
+  ret;
+}
+)";
+
+class Matrices : public KernelTest {};
+ON_EVERY_ENGINE(Matrices);
+
+// proves: T-10b, T-10e
+TEST_P(Matrices, AreFoundWhereTheSwizzlePutThem) {
+  constexpr std::uint32_t kColumns = 64, kRows = 8;
+  std::vector<std::uint16_t> tensor(kColumns * kRows);
+  for (std::uint32_t i = 0; i < tensor.size(); ++i) tensor[i] = static_cast<std::uint16_t>(i * 31 + 7);
+  auto data = buffer(tensor);
+  auto out = buffer(std::vector<std::uint32_t>(128));
+  raddle::exec::TensorMap map;
+  map.element = raddle::exec::TensorMap::Element::u16;
+  map.rank = 2;
+  map.address = data.address().value;
+  map.size = {kColumns, kRows};
+  map.stride = {2, kColumns * 2};
+  map.box = {kColumns, kRows};
+  map.step = {1, 1};
+  map.swizzle = raddle::exec::TensorMap::Swizzle::bytes128;
+  struct alignas(64) {
+    std::byte bytes[raddle::exec::kTensorMapBytes];
+  } encoded;
+  encode(map, encoded.bytes);
+  load_text(kReadsSwizzledTile);
+  run(*module().kernel("reads"), {.grid = {1}, .block = {32}}, encoded, out);
+  std::vector<std::uint32_t> expected;
+  for (std::uint32_t thread = 0; thread < 32; ++thread)
+    for (std::uint32_t matrix = 0; matrix < 4; ++matrix) {
+      const std::uint32_t at = thread / 4 * kColumns + matrix * 8 + thread % 4 * 2;
+      expected.push_back(tensor[at] | std::uint32_t{tensor[at + 1]} << 16);
+    }
+  EXPECT_EQ(contents(out), expected);
+}
+
+// Rows of 16 bytes are aligned to 16; threads that name no row of a matrix may hold any address.
+TEST_P(Matrices, RowsAreAligned) {
+  for (const std::string& instruction :
+       {std::string("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r, %s}, [%a];"),
+        std::string("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%a], {%r, %s};")}) {
+    for (const std::uint32_t wrong : {16u, 11u}) {  // a thread
+      close();
+      load_text(R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k() {
+  .reg .b32 %a, %id, %r, %s;
+  .reg .pred %p;
+  .shared .align 128 .b8 tile[1024];
+  mov.u32 %id, %tid.x;
+  mov.u32 %a, tile;
+  mad.lo.u32 %a, %id, 16, %a;
+  mov.u32 %r, 0;
+  mov.u32 %s, 0;
+  setp.eq.u32 %p, %id, )" +
+                std::to_string(wrong) + ";\n  @%p add.u32 %a, %a, 8;\n  " + instruction +
+                "\n  st.shared.v2.u32 [tile+512], {%r, %s};\n  ret;\n}\n");
+      const auto report = try_run(*module().kernel("k"), {.grid = {1}, .block = {32}});
+      if (wrong >= 16) {
+        EXPECT_TRUE(report.ok()) << report.error().message;
+        continue;
+      }
+      ASSERT_FALSE(report.ok()) << instruction;
+      EXPECT_NE(report.error().message.find("misaligned address"), std::string::npos)
+          << report.error().message;
+      EXPECT_NE(report.error().message.find("thread (11,0,0), PTX line 15"), std::string::npos)
+          << report.error().message;
+    }
+  }
+}
+
+}  // namespace
