@@ -2,8 +2,8 @@
 // "stmatrix", "movmatrix"): thread t has elements 2 * (t mod 4) and the next one of row t / 4.
 #include "interp/reference.h"
 
+#include <array>
 #include <cstring>
-#include <vector>
 
 #include "interp/lane.h"
 #include "interp/warp.h"
@@ -22,6 +22,9 @@ constexpr unsigned kRows = 8, kRowBytes = 16;
 struct Matrix {
   std::uint16_t at[kRows][kRows] = {};
 };
+
+/// Those of one instruction. Nothing here allocates: a fault leaves the warp where it is, without destructors.
+using Matrices = std::array<Matrix, 4>;
 
 /// The word of a thread: two elements of a row, or of a column of what is transposed.
 std::uint32_t word_of(const Matrix& matrix, unsigned thread, bool transposed) {
@@ -50,14 +53,15 @@ void each_row(WarpStep& step, unsigned matrix, Body body) {
 
 template <>
 void reference_warp<Op::ldmatrix>(WarpStep& step, const Instruction& i) {
-  std::vector<Matrix> matrices(isa::fragment_registers(*i.opcode));
-  for (unsigned m = 0; m < matrices.size(); ++m)
+  Matrices matrices;
+  const unsigned count = isa::fragment_registers(*i.opcode);
+  for (unsigned m = 0; m < count; ++m)
     each_row(step, m, [&](Lane& lane, unsigned row) {
       const std::byte* from = lane.access(1, kRowBytes);
       lane.touch([&] { std::memcpy(matrices[m].at[row], from, kRowBytes); });
     });
   step.each([&](Lane& lane) {
-    for (unsigned m = 0; m < matrices.size(); ++m)
+    for (unsigned m = 0; m < count; ++m)
       lane.assign<std::uint32_t>(lane.element(0, m),
                                  word_of(matrices[m], lane.index(), i.opcode->has(Mod::trans)));
   });
@@ -65,13 +69,14 @@ void reference_warp<Op::ldmatrix>(WarpStep& step, const Instruction& i) {
 
 template <>
 void reference_warp<Op::stmatrix>(WarpStep& step, const Instruction& i) {
-  std::vector<Matrix> matrices(isa::fragment_registers(*i.opcode));
+  Matrices matrices;
+  const unsigned count = isa::fragment_registers(*i.opcode);
   step.each([&](Lane& lane) {
-    for (unsigned m = 0; m < matrices.size(); ++m)
+    for (unsigned m = 0; m < count; ++m)
       put_word(matrices[m], lane.index(), i.opcode->has(Mod::trans),
                lane.value<std::uint32_t>(lane.element(1, m)));
   });
-  for (unsigned m = 0; m < matrices.size(); ++m)
+  for (unsigned m = 0; m < count; ++m)
     each_row(step, m, [&](Lane& lane, unsigned row) {
       std::byte* to = lane.access(0, kRowBytes);
       lane.touch([&] { std::memcpy(to, matrices[m].at[row], kRowBytes); });
