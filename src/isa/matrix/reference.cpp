@@ -23,7 +23,8 @@ struct Matrix {
   std::uint16_t at[kRows][kRows] = {};
 };
 
-/// Those of one instruction. Nothing here allocates: a fault leaves the warp where it is, without destructors.
+/// Those of one instruction. Nothing here allocates: a fault leaves the warp where it is, and destroys
+/// nothing.
 using Matrices = std::array<Matrix, 4>;
 
 /// The word of a thread: two elements of a row, or of a column of what is transposed.
