@@ -19,7 +19,7 @@ enum class Service : std::uint8_t {
 enum class ServiceValue : std::uint8_t { none, word, wide, pointer };  // 32 bits, 64 bits
 
 struct ServiceSignature {
-  static constexpr std::size_t kMostParameters = 6;
+  static constexpr std::size_t kMostParameters = 7;
 
   const char* name;
   std::size_t offset;  ///< in Services

@@ -47,6 +47,7 @@ WarpAccess Addresses::begin(const Operand& operand, Mod space, std::uint32_t byt
 WarpAccess Addresses::begin(const Operand& operand, Mod space, std::uint32_t bytes,
                             const exec::Access& access) {
   WarpAccess made{.access = access, .address = translate(operand, space), .lanes = registers_.executing()};
+  made.access.bytes = bytes;  // of this operand
   check_remote(operand, space, made);
   trap_misaligned(operand, space, made.address, std::min(bytes, exec::kMostAlignment));
   return made;

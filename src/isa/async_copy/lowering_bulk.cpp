@@ -6,6 +6,7 @@
 #include "exec/bulk.h"
 #include "isa/geometry.h"
 #include "isa/op.h"
+#include "jit/sends.h"
 #include "jit/warp_emitter.h"
 
 namespace raddle::jit {
@@ -147,6 +148,10 @@ BulkDirection direction(WarpEmitter& e) {
 
 }  // namespace
 
+exec::BulkKind bulk_reduction(WarpEmitter& e) {
+  return {.reduction = reduction(e), .element = element(e.type())};
+}
+
 template <>
 void emit<Op::cp_async_bulk>(WarpEmitter& e) {
   linear(e, {.direction = direction(e)});
@@ -157,7 +162,9 @@ void emit<Op::cp_async_bulk_prefetch>(WarpEmitter& e) {
 }
 template <>
 void emit<Op::cp_reduce_async_bulk>(WarpEmitter& e) {
-  linear(e, {.direction = direction(e), .reduction = reduction(e), .element = element(e.type())});
+  BulkKind kind = bulk_reduction(e);
+  kind.direction = direction(e);
+  linear(e, kind);
 }
 template <>
 void emit<Op::cp_async_bulk_tensor>(WarpEmitter& e) {

@@ -2,10 +2,15 @@
 // Code for devices where copies land late asks the machine for them, lane after lane.
 #include <llvm/IR/Intrinsics.h>
 
+#include <array>
 #include <functional>
+#include <utility>
+#include <vector>
 
+#include "exec/mbarrier.h"
 #include "isa/op.h"
 #include "jit/mbarriers.h"
+#include "jit/sends.h"
 #include "jit/warp_emitter.h"
 
 namespace raddle::jit {
@@ -44,11 +49,56 @@ void copy_late(WarpEmitter& e, std::uint32_t bytes) {
   });
 }
 
+/// The values of operand 1, a scalar or a {vector}, and for a lane all of them as words of 64 bits.
+class ValueWords {
+ public:
+  explicit ValueWords(WarpEmitter& e) : e_(e), bits_(isa::bit_size(e.type())) {
+    for (const auto& element : e.elements(1)) {
+      const WarpValue value = e.registers.read(element);
+      values_.emplace_back(value.type, e.lane_value(value));
+    }
+  }
+
+  std::array<llvm::Value*, 2> of(llvm::Value* lane) const {
+    auto& ir = e_.ir;
+    std::array<llvm::Value*, 2> words = {ir.getInt64(0), ir.getInt64(0)};
+    unsigned at = 0;
+    for (const auto& [type, value] : values_) {
+      auto* all = Val{&ir, value[lane], type}.as(isa::bits_type(isa::bit_size(type))).v;
+      auto* wide = ir.CreateZExt(ir.CreateZExtOrTrunc(all, ir.getIntNTy(bits_)), ir.getInt64Ty());
+      words[at / 64] = ir.CreateOr(words[at / 64], ir.CreateShl(wide, at % 64));
+      at += bits_;
+    }
+    return words;
+  }
+
+ private:
+  WarpEmitter& e_;
+  const unsigned bits_;
+  std::vector<std::pair<Type, LaneValue>> values_;
+};
+
 void commit(WarpEmitter& e) {
   e.context.call_service(exec::Service::thread_copy_commit, {e.bits(e.executing()).v});
 }
 
 }  // namespace
+
+void send_late(WarpEmitter& e, exec::BulkKind kind) {
+  auto& ir = e.ir;
+  const std::uint32_t bytes = isa::byte_size(e.type()) * e.opcode().vector_length();
+  const Mod space = e.get(ModKind::space);
+  const LaneValue to = e.lane_value(e.addresses.begin(e.operand(0)).address);
+  const LaneValue mbarrier =
+      e.lane_value(e.addresses.begin(e.operand(2), space, exec::kMbarrierBytes).address);
+  const ValueWords words(e);
+  e.context.note_line();
+  e.for_each_lane(e.bits(e.executing()), [&](llvm::Value* lane) {
+    const auto [low, high] = words.of(lane);
+    e.context.call_service(exec::Service::thread_send, {lane, to[lane], mbarrier[lane], low, high,
+                                                        ir.getInt32(bytes), ir.getInt32(kind.word())});
+  });
+}
 
 template <>
 void emit<Op::cp_async>(WarpEmitter& e) {

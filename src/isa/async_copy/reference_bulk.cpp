@@ -3,6 +3,7 @@
 #include "exec/bulk.h"
 #include "interp/lane.h"
 #include "interp/reference.h"
+#include "interp/sends.h"
 #include "interp/warp.h"
 #include "isa/geometry.h"
 
@@ -37,7 +38,6 @@ BulkDirection direction_of(const isa::Opcode& o) {
 }
 
 BulkReduction reduction_of(const isa::Opcode& o) {
-  if (!o.text.starts_with("cp.reduce")) return BulkReduction::none;
   static constexpr std::pair<Mod, BulkReduction> kReductions[] = {
       {Mod::add, BulkReduction::add}, {Mod::min, BulkReduction::min},  {Mod::max, BulkReduction::max},
       {Mod::inc, BulkReduction::inc}, {Mod::dec, BulkReduction::dec},  {Mod::and_, BulkReduction::and_},
@@ -69,10 +69,18 @@ BulkElement element_of(Type type) {
   }
 }
 
+}  // namespace
+
+BulkKind bulk_reduction(const isa::Opcode& o) {
+  return {.reduction = reduction_of(o), .element = element_of(o.type())};
+}
+
+namespace {
+
 BulkKind kind_of(const Instruction& i) {
   const isa::Opcode& o = *i.opcode;
-  BulkKind kind{.direction = direction_of(o), .reduction = reduction_of(o)};
-  kind.element = element_of(o.type());
+  BulkKind kind = o.text.starts_with("cp.reduce") ? bulk_reduction(o) : BulkKind{};
+  kind.direction = direction_of(o);
   kind.multicast = o.has(Mod::multicast_cluster);
   kind.own_memory = kind.direction == BulkDirection::to_shared && o.has(Mod::shared_cta);
   if (!has(i, "map")) return kind;

@@ -1,10 +1,13 @@
 // Reference semantics of asynchronous copies that each thread makes for itself (PTX ISA "cp.async"): complete
 // when the instruction is (ADR 0047), or the machine's to land where they land late.
 #include <algorithm>
+#include <cstring>
 
+#include "exec/mbarrier.h"
 #include "interp/lane.h"
 #include "interp/mbarriers.h"
 #include "interp/reference.h"
+#include "interp/sends.h"
 #include "interp/warp.h"
 
 namespace raddle::interp {
@@ -46,6 +49,21 @@ void copy(const Lane& lane) {
 }
 
 }  // namespace
+
+SendPlaces send_places(Lane& lane, std::size_t bytes) {
+  std::byte* const to = lane.access(0, static_cast<unsigned>(bytes));
+  return {to, lane.access(2, exec::kMbarrierBytes)};
+}
+
+bool send_late(Lane& lane, const SendPlaces& places, const void* value, std::size_t bytes,
+               exec::BulkKind kind) {
+  std::uint64_t words[2] = {};
+  std::memcpy(words, value, bytes);
+  return lane.services().thread_send(&lane.context(), lane.index(),
+                                     reinterpret_cast<std::uint64_t>(places.to),
+                                     reinterpret_cast<std::uint64_t>(places.mbarrier), words[0], words[1],
+                                     static_cast<std::uint32_t>(bytes), kind.word()) != 0;
+}
 
 template <>
 void reference_warp<Op::cp_async>(WarpStep& step, const Instruction&) {

@@ -5,6 +5,7 @@
 #include "exec/cluster.h"
 #include "isa/op.h"
 #include "jit/mbarriers.h"
+#include "jit/sends.h"
 #include "jit/warp_emitter.h"
 
 namespace raddle::jit {
@@ -26,6 +27,7 @@ void emit<Op::st>(WarpEmitter& e) {
 
 template <>
 void emit<Op::st_async>(WarpEmitter& e) {
+  if (e.kernel.late_copies) return send_late(e, {});
   e.memory.store(0, 1);
   complete_transactions(e, 2, isa::byte_size(e.type()) * e.opcode().vector_length());
 }

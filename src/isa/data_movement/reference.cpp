@@ -9,6 +9,7 @@
 #include "exec/cluster.h"
 #include "interp/lane.h"
 #include "interp/mbarriers.h"
+#include "interp/sends.h"
 #include "interp/types.h"
 #include "interp/warp.h"
 
@@ -152,16 +153,21 @@ void load(Lane& lane, const Instruction& i) {
   }
 }
 
-void store(Lane& lane, const Instruction& i) {
-  Type type = i.opcode->type();
-  unsigned element = isa::byte_size(type), count = i.opcode->vector_length(), size = element * count;
+/// Of operand 1: a scalar or a {vector}.
+Bytes bytes_to_store(const Lane& lane, const Instruction& i) {
   Bytes bytes{};
-  for (unsigned e = 0; e < count; ++e) {
-    with_bits(type, [&](auto tag) {
+  for (unsigned e = 0; e < i.opcode->vector_length(); ++e) {
+    with_bits(i.opcode->type(), [&](auto tag) {
       using T = decltype(tag);
       *reinterpret_cast<T*>(bytes.data + e * sizeof(T)) = lane.value<T>(lane.element(1, e));
     });
   }
+  return bytes;
+}
+
+void store(Lane& lane, const Instruction& i) {
+  const unsigned element = isa::byte_size(i.opcode->type()), size = element * i.opcode->vector_length();
+  const Bytes bytes = bytes_to_store(lane, i);
   std::byte* to = lane.access(0, size);
   lane.touch([&] { store_bytes(to, bytes, size, element, is_strong(i), store_order(i)); });
 }
@@ -286,9 +292,13 @@ void reference<Op::st>(Lane& lane, const Instruction& i) {
 
 template <>
 void reference_warp<Op::st_async>(WarpStep& step, const Instruction& i) {
+  const unsigned element = isa::byte_size(i.opcode->type()), size = element * i.opcode->vector_length();
   step.each([&](Lane& lane) {
-    store(lane, i);
-    complete_transactions(lane, 2, isa::byte_size(i.opcode->type()) * i.opcode->vector_length());
+    const Bytes bytes = bytes_to_store(lane, i);
+    const SendPlaces places = send_places(lane, size);
+    if (send_late(lane, places, bytes.data, size, {})) return;
+    lane.touch([&] { store_bytes(places.to, bytes, size, element, is_strong(i), store_order(i)); });
+    complete_transactions(lane, places.mbarrier, size);
   });
 }
 

@@ -40,8 +40,9 @@ void test(Lane& lane, const Instruction& i) {
 
 }  // namespace
 
-void complete_transactions(Lane& lane, unsigned k, std::uint32_t bytes) {
-  change(lane, k, MbarrierOperation::complete, 0, bytes);
+void complete_transactions(Lane& lane, std::byte* mbarrier, std::uint32_t bytes) {
+  lane.services().mbarrier_change(&lane.context(), lane.index(), reinterpret_cast<std::uint64_t>(mbarrier),
+                                  static_cast<std::uint32_t>(MbarrierOperation::complete), 0, bytes);
 }
 
 void arrive_for_copies(Lane& lane, unsigned k, bool is_expected) {

@@ -6,6 +6,7 @@
 
 #include "isa/op.h"
 #include "jit/mbarriers.h"
+#include "jit/sends.h"
 #include "jit/vector_math.h"
 #include "jit/warp_emitter.h"
 
@@ -269,6 +270,7 @@ void emit<Op::red>(WarpEmitter& e) {
 }
 template <>
 void emit<Op::red_async>(WarpEmitter& e) {
+  if (e.kernel.late_copies) return send_late(e, bulk_reduction(e));
   atomic(e, -1, 0, false);
   complete_transactions(e, 2, isa::byte_size(e.type()));
 }

@@ -5,6 +5,7 @@
 #include "interp/lane.h"
 #include "interp/mbarriers.h"
 #include "interp/reference.h"
+#include "interp/sends.h"
 #include "interp/types.h"
 #include "interp/warp.h"
 #include "numerics/arithmetic.h"
@@ -142,9 +143,19 @@ void reference<Op::red>(Lane& lane, const Instruction& i) {
 }
 template <>
 void reference_warp<Op::red_async>(WarpStep& step, const Instruction& i) {
+  const Mod operation = i.opcode->get(isa::ModKind::operation);
   step.each([&](Lane& lane) {
-    update_number(lane, i, kRed);
-    complete_transactions(lane, 2, isa::byte_size(i.opcode->type()));
+    with_integer(i.opcode->type(), [&](auto tag) {
+      using T = decltype(tag);
+      const T b = lane.in<T>(1);
+      const SendPlaces places = send_places(lane, sizeof(T));
+      if (send_late(lane, places, &b, sizeof(T), bulk_reduction(*i.opcode))) return;
+      lane.touch([&] {
+        update<T>(reinterpret_cast<T*>(places.to), order_of(i),
+                  [&](T value) { return combine_integers<T>(operation, value, b); });
+      });
+      complete_transactions(lane, places.mbarrier, sizeof(T));
+    });
   });
 }
 /// The group has one device only.

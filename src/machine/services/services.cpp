@@ -385,6 +385,23 @@ std::uint32_t thread_copy(WarpContext* warp, std::uint32_t lane, std::uint64_t t
   return 1;
 }
 
+std::uint32_t thread_send(WarpContext* warp, std::uint32_t lane, std::uint64_t to, std::uint64_t mbarrier,
+                          std::uint64_t low, std::uint64_t high, std::uint32_t bytes, std::uint32_t word) {
+  Worker& worker = worker_of(warp);
+  if (worker.adversary() == nullptr) return 0;
+  check_alignment(warp, lane, to);
+  check_alignment(warp, lane, mbarrier);
+  mbarrier_of(warp, mbarrier, lane);
+  const auto kind = exec::BulkKind::from_word(word);
+  worker.copies_of(block_of(warp))
+      .send(requester_of(warp, lane), {.to = to,
+                                       .mbarrier = mbarrier,
+                                       .data = {low, high},
+                                       .bytes = bytes,
+                                       .reduce = reduction_of(kind.reduction, kind.element)});
+  return 1;
+}
+
 void thread_copy_commit(WarpContext* warp, std::uint32_t lanes) {
   Worker& worker = worker_of(warp);
   if (worker.adversary() == nullptr) return;

@@ -26,7 +26,7 @@ ThreadCopies& Worker::copies_of(const Block& block) {
   std::unique_ptr<ThreadCopies>& copies = machine_.launches().sm(block.cta.smid).copies;
   if (copies == nullptr) {
     const Busy busy(*this);
-    copies = std::make_unique<ThreadCopies>();
+    copies = std::make_unique<ThreadCopies>(adversary_->views);
   }
   return *copies;
 }

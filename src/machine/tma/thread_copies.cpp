@@ -4,17 +4,45 @@
 #include <cstring>
 #include <ranges>
 
+#include "exec/cluster.h"
 #include "exec/mbarrier.h"
 
 namespace raddle::machine {
 
 namespace {
+
 std::byte* host_memory(std::uint64_t address) { return reinterpret_cast<std::byte*>(address); }
+
+TmaProblem change_mbarrier_at(std::uint64_t address, exec::MbarrierOperation operation, std::uint32_t count,
+                              std::uint32_t bytes) {
+  const auto problem =
+      exec::change_mbarrier(exec::mbarrier_at(host_memory(address)), operation, count, bytes).problem;
+  if (problem == exec::MbarrierProblem::none) return {};
+  return {.fault = exec::FaultKind::illegal_barrier, .address = address, .note = describe(problem)};
+}
+
+bool is_wrong_remote(const exec::CtaContext& cta, std::uint64_t address, std::uint32_t bytes) {
+  const auto at = exec::shared_address_of(*cta.cluster, address);
+  return at && exec::check_remote(cta, *at, bytes) != exec::ClusterProblem::none;
+}
+
+void land_copy(const ThreadCopies::Copy& copy) {
+  constexpr std::size_t kMost = 16;
+  std::byte bytes[kMost] = {};
+  if (copy.read != 0)  // else there may be no address
+    std::memcpy(bytes, host_memory(copy.from), copy.read);
+  std::memcpy(host_memory(copy.to), bytes, copy.bytes);
+}
+
 }  // namespace
 
 void ThreadCopies::copy(const TmaRequester& requester, const Copy& copy) {
   Thread& thread = thread_of(requester);
-  thread.requests.push_back({.requester = requester, .group = thread.committed, .copy = copy});
+  thread.requests.push_back({requester, CopyOfGroup{copy, thread.committed}});
+}
+
+void ThreadCopies::send(const TmaRequester& requester, const Send& send) {
+  thread_of(requester).requests.push_back({requester, send});
 }
 
 void ThreadCopies::commit(const TmaRequester& requester) { ++thread_of(requester).committed; }
@@ -22,8 +50,8 @@ void ThreadCopies::commit(const TmaRequester& requester) { ++thread_of(requester
 void ThreadCopies::wait(const TmaRequester& requester, std::uint32_t allowed) {
   Thread& thread = thread_of(requester);
   for (std::size_t i = 0; i < thread.requests.size();) {
-    const Request& request = thread.requests[i];
-    if (request.mbarrier == 0 && request.group + allowed < thread.committed)
+    const auto* copy = std::get_if<CopyOfGroup>(&thread.requests[i].what);
+    if (copy != nullptr && copy->group + allowed < thread.committed)
       land(thread, i);
     else
       ++i;
@@ -31,7 +59,7 @@ void ThreadCopies::wait(const TmaRequester& requester, std::uint32_t allowed) {
 }
 
 void ThreadCopies::arrive(const TmaRequester& requester, std::uint64_t mbarrier) {
-  thread_of(requester).requests.push_back({.requester = requester, .mbarrier = mbarrier});
+  thread_of(requester).requests.push_back({requester, Arrival{mbarrier}});
 }
 
 auto ThreadCopies::threads_of(const exec::CtaContext& cta) const {
@@ -41,9 +69,9 @@ auto ThreadCopies::threads_of(const exec::CtaContext& cta) const {
 /// An arrival waits for all copies before it.
 bool ThreadCopies::is_ready(const Thread& thread, std::size_t request) {
   const auto& all = thread.requests;
-  return all[request].mbarrier == 0 ||
-         std::all_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(request),
-                     [](const Request& before) { return before.mbarrier != 0; });
+  return !std::holds_alternative<Arrival>(all[request].what) ||
+         std::none_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(request),
+                      [](const Request& before) { return std::holds_alternative<CopyOfGroup>(before.what); });
 }
 
 std::size_t ThreadCopies::outstanding(const exec::CtaContext& cta) const {
@@ -66,20 +94,29 @@ TmaProblem ThreadCopies::land(Thread& thread, std::size_t request) {
   thread.requests.erase(thread.requests.begin() + static_cast<std::ptrdiff_t>(request));
   culprit_ = landing.requester;
   const OnBehalfOf asker(landing.requester);
-  if (landing.mbarrier != 0) {
-    const auto problem = exec::change_mbarrier(exec::mbarrier_at(host_memory(landing.mbarrier)),
-                                               exec::MbarrierOperation::arrive, 1, 0)
-                             .problem;
-    if (problem == exec::MbarrierProblem::none) return {};
-    return {
-        .fault = exec::FaultKind::illegal_barrier, .address = landing.mbarrier, .note = describe(problem)};
-  }
-  constexpr std::size_t kMost = 16;
-  std::byte bytes[kMost] = {};
-  if (landing.copy.read != 0)  // else there may be no address
-    std::memcpy(bytes, host_memory(landing.copy.from), landing.copy.read);
-  std::memcpy(host_memory(landing.copy.to), bytes, landing.copy.bytes);
+  if (const auto* send = std::get_if<Send>(&landing.what)) return land(landing.requester, *send);
+  if (const auto* arrival = std::get_if<Arrival>(&landing.what))
+    return change_mbarrier_at(arrival->mbarrier, exec::MbarrierOperation::arrive, 1, 0);
+  land_copy(std::get<CopyOfGroup>(landing.what).copy);
   return {};
+}
+
+/// The CTA that it is for may have exited since the thread asked.
+TmaProblem ThreadCopies::land(const TmaRequester& requester, const Send& send) {
+  for (const auto& [place, bytes] : {std::pair{send.to, send.bytes}, {send.mbarrier, exec::kMbarrierBytes}})
+    if (is_wrong_remote(*requester.cta, place, bytes))
+      return {.fault = exec::FaultKind::illegal_cluster_address, .address = place};
+  std::byte* const to = host_memory(send.to);
+  const auto* const data = reinterpret_cast<const std::byte*>(send.data.data());
+  if (send.reduce != nullptr)
+    send.reduce(to, data, send.bytes);
+  else
+    std::memcpy(to, data, send.bytes);
+  if (const auto at = exec::shared_address_of(*requester.cta->cluster, send.to)) {
+    std::byte* const memory = to - exec::offset_of(*at);
+    std::memcpy(views_.of(memory) + exec::offset_of(*at), to, send.bytes);
+  }
+  return change_mbarrier_at(send.mbarrier, exec::MbarrierOperation::complete, 0, send.bytes);
 }
 
 void ThreadCopies::forget(const exec::CtaContext& cta) {

@@ -1,13 +1,18 @@
-// Asynchronous copies that threads make for themselves (cp.async), on a device where copies land late: what
-// each thread has asked for and has not landed, in groups as it committed them, and its arrivals at mbarriers
-// that come after. Eager code needs none of it (ADR 0047). Belongs to one SM, as its tensor memory unit does.
+// Asynchronous copies that threads make for themselves, on a device where copies land late: what each thread
+// has asked for and has not landed. Those of cp.async are in groups as it committed them, and its arrivals at
+// mbarriers come after them; st.async and red.async, which send values into the cluster, are in no order with
+// either. Eager code needs none of it (ADR 0047). Belongs to one SM, as its tensor memory unit does.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <utility>
+#include <variant>
 
+#include "machine/tma/proxy_views.h"
+#include "machine/tma/reduction.h"
 #include "machine/tma/request.h"
 #include "machine/tma/tma_unit.h"
 
@@ -22,7 +27,19 @@ class ThreadCopies {
     std::uint32_t read = 0;   ///< at most as many; zeros beyond
   };
 
+  /// A value for shared memory of the cluster, whose mbarrier counts its bytes; the same of addresses.
+  struct Send {
+    std::uint64_t to = 0, mbarrier = 0;
+    std::array<std::uint64_t, 2> data = {};
+    std::uint32_t bytes = 0;       ///< of `data`
+    ReduceBytes reduce = nullptr;  ///< null: stores
+  };
+
+  /// @param views  what the asynchronous proxy sees; live as long as this
+  explicit ThreadCopies(ProxyViews& views) : views_(views) {}
+
   void copy(const TmaRequester& requester, const Copy& copy);
+  void send(const TmaRequester& requester, const Send& send);
   /// What the thread has copied since the last commit is a group, be it nothing.
   void commit(const TmaRequester& requester);
   /// Lands the thread's groups but the latest `allowed`.
@@ -30,9 +47,10 @@ class ThreadCopies {
   /// Arrives at an mbarrier some time after the thread's copies so far have landed.
   void arrive(const TmaRequester& requester, std::uint64_t mbarrier);
 
-  /// Of a CTA: copies that can land now, and arrivals that can come.
+  /// Of a CTA: what can land now, and arrivals that can come.
   std::size_t outstanding(const exec::CtaContext& cta) const;
-  /// Lands one of them, of outstanding() > 0. Fault: illegal_barrier
+  /// Lands one of them, of outstanding() > 0. Faults: illegal_barrier; illegal_cluster_address if it is for a
+  /// CTA that has exited
   TmaProblem advance(TmaChooser& chooser, const exec::CtaContext& cta);
   /// The CTA ends, or was stopped: nothing of its threads lands any more.
   void forget(const exec::CtaContext& cta);
@@ -41,11 +59,16 @@ class ThreadCopies {
   const TmaRequester& culprit() const { return culprit_; }
 
  private:
+  struct CopyOfGroup {
+    Copy copy;
+    std::uint64_t group = 0;
+  };
+  struct Arrival {
+    std::uint64_t mbarrier = 0;
+  };
   struct Request {
     TmaRequester requester;
-    std::uint64_t group = 0;
-    Copy copy;
-    std::uint64_t mbarrier = 0;  ///< not 0: an arrival
+    std::variant<CopyOfGroup, Arrival, Send> what;
   };
   struct Thread {
     std::uint64_t committed = 0;  ///< groups; the number of the open one
@@ -57,7 +80,9 @@ class ThreadCopies {
   auto threads_of(const exec::CtaContext& cta) const;
   static bool is_ready(const Thread& thread, std::size_t request);
   TmaProblem land(Thread& thread, std::size_t request);
+  TmaProblem land(const TmaRequester& requester, const Send& send);
 
+  ProxyViews& views_;
   std::map<Key, Thread> threads_;
   TmaRequester culprit_;
 };

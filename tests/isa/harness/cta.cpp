@@ -300,6 +300,10 @@ struct Calls {
                                    std::uint32_t) {
     return 0;
   }
+  static std::uint32_t thread_send(WarpContext*, std::uint32_t, std::uint64_t, std::uint64_t, std::uint64_t,
+                                   std::uint64_t, std::uint32_t, std::uint32_t) {
+    return 0;
+  }
   static void thread_copy_commit(WarpContext*, std::uint32_t) {}
   static void thread_copy_wait(WarpContext*, std::uint32_t, std::uint32_t) {}
   static std::uint32_t thread_copy_arrive(WarpContext*, std::uint32_t, std::uint64_t, std::uint32_t) {

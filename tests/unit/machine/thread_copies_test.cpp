@@ -52,7 +52,8 @@ class LateCopies : public testing::Test {
   }
 
   exec::CtaContext cta_{}, other_{};
-  ThreadCopies copies_;
+  ProxyViews views_;
+  ThreadCopies copies_{views_};
   alignas(16) std::array<std::uint32_t, kWords> from_, to_;
 };
 
