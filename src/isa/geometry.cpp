@@ -1,5 +1,7 @@
 #include "isa/geometry.h"
 
+#include "isa/fragment.h"
+
 namespace raddle::isa {
 
 Geometry geometry_of(const Opcode& opcode) {
@@ -36,14 +38,9 @@ unsigned tensor_rank(const Opcode& opcode) {
   }
 }
 
-/// A register for each matrix of 8x8 16-bit elements.
-unsigned fragment_registers(const Opcode& opcode) {
-  if (opcode.has(Mod::x4)) return 4;
-  return opcode.has(Mod::x2) ? 2 : 1;
-}
-
-unsigned element_count(GeometricKind kind, const Opcode& opcode) {
-  if (kind == GeometricKind::fragment) return fragment_registers(opcode);
+unsigned element_count(const OperandSpec& spec, const Opcode& opcode) {
+  const GeometricKind kind = spec.geometric;
+  if (kind == GeometricKind::fragment) return fragment_registers(opcode, spec);
   if (kind == GeometricKind::block) return tensor_rank(opcode);
   if (kind == GeometricKind::im2col) return tensor_rank(opcode) - 2;
   const Geometry g = geometry_of(opcode);

@@ -32,11 +32,8 @@ constexpr unsigned coordinate_count(Geometry g) {
 /// Dimensions of the tensor that an opcode names by .1d to .5d.
 unsigned tensor_rank(const Opcode& opcode);
 
-/// Registers that each thread has of an opcode's matrices.
-unsigned fragment_registers(const Opcode& opcode);
-
 /// Elements of a geometric operand. After three coordinates of textures and surfaces a fourth may be written
 /// and is ignored.
-unsigned element_count(GeometricKind kind, const Opcode& opcode);
+unsigned element_count(const OperandSpec& spec, const Opcode& opcode);
 
 }  // namespace raddle::isa

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/assert.h"
+#include "isa/fragment.h"
 #include "isa/op.h"
 #include "isa/parse_row.h"
 #include "isa/texts.h"
@@ -75,6 +76,7 @@ bool Opcode::names_several_spaces() const {
 Type Opcode::operand_type(const OperandSpec& spec) const {
   Type type = spec.fixed;
   if (spec.type_slot >= 0) type = types[static_cast<std::size_t>(spec.type_slot)];
+  if (spec.geometric == GeometricKind::fragment) return fragment_register(type);
   return spec.widened && has(Mod::wide) ? isa::widened(type) : type;
 }
 

@@ -100,6 +100,12 @@ llvm::AllocaInst* FunctionBuilder::entry_alloca(llvm::Type* type, const char* na
   return variable;
 }
 
+llvm::AllocaInst* FunctionBuilder::shared_alloca(llvm::Type* type, const char* name, unsigned align) {
+  llvm::AllocaInst*& variable = shared_[name];
+  if (variable == nullptr) variable = entry_alloca(type, name, align);
+  return variable;
+}
+
 void FunctionBuilder::begin_as_zero(llvm::Value* variable, llvm::Type* type) {
   Builder(body_, body_->begin()).CreateStore(llvm::Constant::getNullValue(type), variable);
 }

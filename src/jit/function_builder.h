@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -49,6 +51,8 @@ class FunctionBuilder {
 
   // ---- variables ----
   llvm::AllocaInst* entry_alloca(llvm::Type* type, const char* name, unsigned align = 0);
+  /// The function's one variable of this name: for what lasts no longer than an instruction.
+  llvm::AllocaInst* shared_alloca(llvm::Type* type, const char* name, unsigned align);
   /// Zero when the body begins.
   void begin_as_zero(llvm::Value* variable, llvm::Type* type);
 
@@ -84,6 +88,7 @@ class FunctionBuilder {
   llvm::DISubprogram* subprogram_;
   llvm::BasicBlock *entry_, *body_, *exit_;
   std::uint32_t line_ = 0;
+  std::map<std::string_view, llvm::AllocaInst*> shared_;
 };
 
 }  // namespace raddle::jit

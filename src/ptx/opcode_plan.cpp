@@ -25,7 +25,7 @@ void plan_operands(OpcodePlan& plan) {
     operand.joined = slot.joined;
     operand.bracketed = slot.bracketed;
     if (operand.spec->geometric != isa::GeometricKind::none)
-      operand.elements = isa::element_count(operand.spec->geometric, opcode);
+      operand.elements = isa::element_count(*operand.spec, opcode);
     plan.is_call |= operand.spec->kind == isa::OperandKind::call;
     if (!slot.optional && !slot.joined) ++plan.required_groups;
     plan.operands.push_back(operand);

@@ -7,7 +7,7 @@
 
 #include "interp/lane.h"
 #include "interp/warp.h"
-#include "isa/geometry.h"
+#include "isa/fragment.h"
 
 namespace raddle::interp {
 
@@ -55,7 +55,7 @@ void each_row(WarpStep& step, unsigned matrix, Body body) {
 template <>
 void reference_warp<Op::ldmatrix>(WarpStep& step, const Instruction& i) {
   Matrices matrices;
-  const unsigned count = isa::fragment_registers(*i.opcode);
+  const unsigned count = isa::fragment_registers(*i.opcode, i.opcode->row->operands[0]);
   for (unsigned m = 0; m < count; ++m)
     each_row(step, m, [&](Lane& lane, unsigned row) {
       const std::byte* from = lane.access(1, kRowBytes);
@@ -71,7 +71,7 @@ void reference_warp<Op::ldmatrix>(WarpStep& step, const Instruction& i) {
 template <>
 void reference_warp<Op::stmatrix>(WarpStep& step, const Instruction& i) {
   Matrices matrices;
-  const unsigned count = isa::fragment_registers(*i.opcode);
+  const unsigned count = isa::fragment_registers(*i.opcode, i.opcode->row->operands[1]);
   step.each([&](Lane& lane) {
     for (unsigned m = 0; m < count; ++m)
       put_word(matrices[m], lane.index(), i.opcode->has(Mod::trans),

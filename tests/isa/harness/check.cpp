@@ -61,7 +61,9 @@ Slots Batch::make_inputs(Random& random) const {
       unsigned wide = port.bits > 64 ? 2 : 1;
       for (unsigned e = 0; e < port.elements; ++e)
         for (unsigned lane = 0; lane < kLanes; ++lane) {
-          Bits value = c->input ? c->input(p, e, lane) : random_operand(random, port.type, port.bits);
+          Bits value = c->input           ? c->input(p, e, lane)
+                       : port.is_fragment ? random_fragment(random, port.type)
+                                          : random_operand(random, port.type, port.bits);
           in[(port.slot + e * wide) * kLanes + lane] = value.lo;
           if (wide == 2) in[(port.slot + e * wide + 1) * kLanes + lane] = value.hi;
         }

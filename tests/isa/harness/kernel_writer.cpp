@@ -75,7 +75,8 @@ Port port_of(const isa::OperandSpec& spec, const CaseSpec& c) {
   Port port{spec.name, type, register_bits(type, spec.may_be_wider ? c.register_bits : 0),
             spec.vector ? c.opcode->vector_length() : 1};
   if (spec.geometric == isa::GeometricKind::none) return port;
-  port.elements = isa::element_count(spec.geometric, *c.opcode);
+  port.elements = isa::element_count(spec, *c.opcode);
+  port.is_fragment = spec.geometric == isa::GeometricKind::fragment;
   port.mixed = isa::has_layer(isa::geometry_of(*c.opcode));
   return port;
 }

@@ -37,8 +37,9 @@ struct Port {
   isa::Type type = isa::Type::none;
   unsigned bits = 0;  ///< width of the register
   unsigned elements = 1;
-  unsigned slot = 0;   ///< in the input or output area
-  bool mixed = false;  ///< elements of several types, `type` being one: registers have none
+  unsigned slot = 0;         ///< in the input or output area
+  bool mixed = false;        ///< elements of several types, `type` being one: registers have none
+  bool is_fragment = false;  ///< registers of a matrix
   unsigned slots() const { return elements * (bits > 64 ? 2 : 1); }
 };
 

@@ -85,4 +85,20 @@ Bits random_operand(Random& random, isa::Type type, unsigned register_bits) {
   return value;
 }
 
+Bits random_fragment(Random& random, isa::Type type) {
+  constexpr unsigned kEdgePercent = 1;
+  const Elements elements = elements_of(type);
+  const unsigned part = isa::bit_size(elements.type);
+  if (!isa::is_float(elements.type)) return random_operand(random, type, 0);
+  const std::uint64_t one = from_double(1.0, elements.type), eight = from_double(8.0, elements.type);
+  Bits value;
+  for (unsigned i = 0; i < elements.count; ++i) {
+    std::uint64_t element =
+        (random.next() & 1) << (part - 1) | (one - (eight - one) + random.next() % (2 * (eight - one)));
+    if (random.chance(kEdgePercent)) element = float_operand(random, elements.type);
+    value.lo |= element << (i * part);
+  }
+  return value;
+}
+
 }  // namespace raddle::testing

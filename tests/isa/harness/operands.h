@@ -28,4 +28,8 @@ class Random {
 /// infinities, or random bits. Bits above the type, up to `register_bits`, are random too.
 Bits random_operand(Random& random, isa::Type type, unsigned register_bits);
 
+/// A register of a matrix: few edge values, else numbers of moderate size, so that sums of many products are
+/// numbers for the most part.
+Bits random_fragment(Random& random, isa::Type type);
+
 }  // namespace raddle::testing

@@ -53,6 +53,8 @@ const Exception kExceptions[] = {
      false, kNoMeaning},
     {"fence async::generic|tensormap::generic global|shared::cta|shared::cluster", false, kNoMeaning},
     {"multimem red|st acc::f32", false, kNoMeaning},
+    {"mma tf32 m16n8k16 !sp|sp::ordered_metadata", false, kNoMeaning},
+    {"mma s4|u4 and|xor", false, kNoMeaning},
 };
 
 std::vector<std::string> split(std::string_view text, char separator) {

@@ -1,0 +1,55 @@
+#include "interp/matrix_fragments.h"
+
+#include "base/assert.h"
+
+namespace raddle::interp {
+
+using isa::Matrix;
+using isa::Mod;
+using isa::Type;
+
+namespace {
+
+/// .m8n8k4 of f16 ("Matrix Fragments for mma.m8n8k4 with .f16 floating point type"): threads 4q..4q+3 and
+/// 4q+16..4q+19 make product q; each holds a row or a column of A and of B.
+ElementPlace quarter_place(const FragmentForm& form, unsigned lane, unsigned i) {
+  const unsigned product = lane % 16 / 4, upper = lane < 16 ? 0 : 4, own = lane % 4;
+  if (form.matrix == Matrix::a && form.by_columns) return {product, i % 4 + upper, own};
+  if (form.matrix == Matrix::a) return {product, own + upper, i};
+  if (form.matrix == Matrix::b && form.by_columns) return {product, i, own + upper};
+  if (form.matrix == Matrix::b) return {product, own, i + upper};
+  if (form.element == Type::f16) return {product, own + upper, i};
+  return {product, (lane & 1) + (i & 2) + upper, (i & 4) + (lane & 2) + (i & 1)};
+}
+
+}  // namespace
+
+ElementPlace FragmentForm::place(unsigned lane, unsigned i) const {
+  if (products == 4) return quarter_place(*this, lane, i);
+  const unsigned group = lane / 4, thread = lane % 4;
+  if (matrix == Matrix::c) return {0, group + (i / 2) * 8, thread * 2 + (i & 1)};
+  // A and B: elements that follow each other along k, a register full of them; then the next 8 rows of A, if
+  // there are any; then the next elements along k.
+  const unsigned run = in_register(), along = thread * run + i % run, registers = i / run;
+  if (matrix == Matrix::b) return {0, along + registers * 4 * run, group};
+  if (rows == 8) return {0, group, along + registers * 4 * run};
+  return {0, group + registers % 2 * 8, along + registers / 2 * 4 * run};
+}
+
+FragmentForm fragment_form(const isa::Opcode& opcode, std::string_view operand) {
+  FragmentForm form;
+  for (const isa::OperandSpec& spec : opcode.row->operands) {
+    if (spec.name != operand) continue;
+    form.matrix = isa::matrix_of(opcode, spec);
+    form.element = opcode.types[static_cast<std::size_t>(spec.type_slot)];
+  }
+  RADDLE_ASSERT(form.element != Type::none, "no such matrix");
+  const isa::MatrixShape shape = isa::matrix_shape(opcode);
+  form.products = isa::matrix_products(opcode);
+  form.rows = form.matrix == Matrix::b ? shape.k : shape.m;
+  form.columns = form.matrix == Matrix::a ? shape.k / (isa::is_sparse(opcode) ? 2 : 1) : shape.n;
+  form.by_columns = form.matrix != Matrix::c && isa::is_by_columns(opcode, form.matrix);
+  return form;
+}
+
+}  // namespace raddle::interp

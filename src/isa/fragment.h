@@ -1,0 +1,36 @@
+// Matrices that the lanes of a warp hold together: their shapes, and the registers that each lane has of them
+// (PTX ISA "Matrix Fragments"). Which lane has which element is each engine's own knowledge.
+#pragma once
+
+#include "isa/row.h"
+
+namespace raddle::isa {
+
+/// D = A * B + C: A has m rows of k elements, B k rows of n, C and D m rows of n.
+struct MatrixShape {
+  unsigned m = 0, n = 0, k = 0;
+};
+
+/// Of the opcode's shape modifier, such as .m16n8k16.
+MatrixShape matrix_shape(const Opcode& opcode);
+
+/// Products that one instruction makes side by side: four in .m8n8k4 of f16, a quarter of the warp each.
+unsigned matrix_products(const Opcode& opcode);
+
+/// Of A only half of each row is kept (mma.sp).
+bool is_sparse(const Opcode& opcode);
+
+/// The matrix that an operand is of: its name, or for `r` the opcode's modifier. D is another C.
+enum class Matrix : std::uint8_t { a, b, c };
+Matrix matrix_of(const Opcode& opcode, const OperandSpec& spec);
+
+/// Whether A's or B's layout modifier is .col; the first is A's.
+bool is_by_columns(const Opcode& opcode, Matrix matrix);
+
+/// Type of the registers that hold elements of this type.
+Type fragment_register(Type element);
+
+/// Registers that each lane has of an operand's matrix.
+unsigned fragment_registers(const Opcode& opcode, const OperandSpec& spec);
+
+}  // namespace raddle::isa

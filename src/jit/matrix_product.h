@@ -1,0 +1,16 @@
+// The code of a product of matrices that a warp holds together: one function of the LLVM module for each
+// opcode, so that a kernel of many products stays short (docs/adr/0049).
+#pragma once
+
+#include <llvm/IR/Module.h>
+
+#include "isa/row.h"
+
+namespace raddle::jit {
+
+/// `void(ptr d, ptr a, ptr b, ptr c)`: each operand's registers one behind the other, a register its warp's
+/// lanes, in order. D may lie where C lies. Made at the first call for a module.
+/// @param lanes  of a vector of the host
+llvm::Function* matrix_product(llvm::Module& module, const isa::Opcode& opcode, unsigned lanes);
+
+}  // namespace raddle::jit
