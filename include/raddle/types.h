@@ -17,6 +17,7 @@
 #include "raddle/device_ptr.h"
 #include "raddle/distributor.h"
 #include "raddle/fault_kind.h"
+#include "raddle/matrix_arithmetic.h"
 #include "raddle/word_condition.h"
 
 namespace raddle {
@@ -41,8 +42,9 @@ struct DeviceOptions {
   unsigned workers = 0;    ///< kernel-running threads; 0: one per usable core
   bool pin = true;         ///< pin them to cores; RADDLE_PIN=off overrides
   std::optional<std::uint64_t>
-      deterministic;                        ///< one worker, order drawn from this seed (0: the natural order)
-  Asynchrony asynchrony;                    ///< of copies; all but `eager` are deterministic
+      deterministic;      ///< one worker, order drawn from this seed (0: the natural order)
+  Asynchrony asynchrony;  ///< of copies; all but `eager` are deterministic
+  MatrixArithmetic matrix_arithmetic = MatrixArithmetic::reference;
   std::chrono::milliseconds time_limit{0};  ///< of each launch from its first block on; 0: none
   std::uint64_t heap_bytes = 8u << 20;      ///< for malloc in kernels (cudaLimitMallocHeapSize)
   /// Per thread, for calls whose depth is unknown before the launch (recursion, function pointers) and alloca

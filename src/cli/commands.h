@@ -51,6 +51,7 @@ struct MachineOptions {
   unsigned workers = 0;                        ///< 0: one per usable core
   std::optional<std::uint64_t> deterministic;  ///< seed
   std::string asynchrony;                      ///< as machine::parse_asynchrony reads it
+  std::string matrix_arithmetic;               ///< as exec::parse_matrix_arithmetic reads it
 };
 
 struct DeviceCommandOptions {

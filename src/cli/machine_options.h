@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "exec/matrix_arithmetic.h"
 #include "machine/distributor/options.h"
 #include "machine/tma/asynchrony.h"
 #include "raddle/types.h"
@@ -24,6 +25,13 @@ inline Result<Asynchrony> asynchrony(const std::string& text) {
   return parsed;
 }
 
+/// @errors invalid: says what there is
+inline Result<MatrixArithmetic> matrix_arithmetic(const std::string& text) {
+  Result<MatrixArithmetic> parsed = exec::parse_matrix_arithmetic(text);
+  if (!parsed) parsed.error().message = "--mma: " + parsed.error().message;
+  return parsed;
+}
+
 /// @errors invalid
 inline Result<DeviceOptions> device_options(const MachineOptions& options) {
   DeviceOptions device;
@@ -37,6 +45,7 @@ inline Result<DeviceOptions> device_options(const MachineOptions& options) {
   device.workers = options.workers;
   device.deterministic = options.deterministic;
   TRY_ASSIGN(device.asynchrony, asynchrony(options.asynchrony));
+  TRY_ASSIGN(device.matrix_arithmetic, matrix_arithmetic(options.matrix_arithmetic));
   return device;
 }
 

@@ -89,6 +89,7 @@ void add_machine(CLI::App& command, MachineOptions& options) {
   preset(options.distributor, "RADDLE_DISTRIBUTOR");
   preset(options.engine, "RADDLE_ENGINE");
   preset(options.asynchrony, "RADDLE_ASYNC");
+  preset(options.matrix_arithmetic, "RADDLE_MMA");
   command
       .add_option("--shape", options.shape, "machine that is modelled: h200, a100, tiny, host, or FILE.json")
       ->capture_default_str();
@@ -107,6 +108,10 @@ void add_machine(CLI::App& command, MachineOptions& options) {
   command.add_option(
       "--async", options.asynchrony,
       "when asynchronous copies land: eager, lazy, random or random:SEED; RADDLE_ASYNC or eager, if "
+      "not given");
+  command.add_option(
+      "--mma", options.matrix_arithmetic,
+      "how matrices of floats are multiplied: reference, or hopper as H100 does; RADDLE_MMA or reference, if "
       "not given");
 }
 

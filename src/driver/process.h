@@ -73,6 +73,7 @@ class Process {
   MachineShape shape_;
   DistributorOptions distributor_;
   Asynchrony asynchrony_;
+  MatrixArithmetic matrix_arithmetic_ = MatrixArithmetic::reference;
   std::shared_ptr<Context> primary_;
   /// Destroyed, but a function of the program that one of their streams called has not returned.
   std::vector<std::shared_ptr<Context>> ending_;

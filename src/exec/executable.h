@@ -10,6 +10,7 @@
 #include "exec/abi.h"
 #include "exec/registers.h"
 #include "ptx/module.h"
+#include "raddle/matrix_arithmetic.h"
 
 namespace raddle::exec {
 
@@ -72,6 +73,7 @@ constexpr std::uint32_t kDefaultStackBytes = 16 << 10;
 struct CompileOptions {
   BlockShape block;          ///< the code may be specialised for a class of shapes, see Engine::shape_class
   bool late_copies = false;  ///< of a device whose asynchronous copies may land late (Asynchrony)
+  MatrixArithmetic matrix_arithmetic = MatrixArithmetic::reference;
   /// Local memory per thread beyond the frames whose number is known (CUDA's cudaLimitStackSize).
   std::uint32_t stack_bytes = kDefaultStackBytes;
   /// For launches with clusters of more than one CTA; code without it takes each CTA for a cluster of its

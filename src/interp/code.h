@@ -12,6 +12,7 @@
 #include "interp/reference.h"
 #include "ptx/device_services.h"
 #include "ptx/module.h"
+#include "raddle/matrix_arithmetic.h"
 
 namespace raddle::interp {
 
@@ -44,6 +45,7 @@ struct ModuleCode {
   const ptx::Module* module = nullptr;
   ptx::FunctionId kernel = ptx::kNone;
   exec::AccessListener* listener = nullptr;  ///< null: nobody listens
+  MatrixArithmetic matrix_arithmetic = MatrixArithmetic::reference;
   std::vector<std::unique_ptr<FunctionCode>>
       functions;                              ///< by FunctionId; null if not reachable from the kernel
   std::vector<std::uint64_t> private_offset;  ///< by VariableId: .param variables that live in the frame

@@ -82,6 +82,7 @@ class Interpreter final : public exec::Engine {
     auto begin = std::chrono::steady_clock::now();
     TRY_ASSIGN(auto code, prepare(module, kernel, options.stack_bytes));
     code->listener = listener_;
+    code->matrix_arithmetic = options.matrix_arithmetic;
     std::unique_ptr<exec::Executable> made = std::make_unique<InterpretedKernel>(std::move(code));
     made->statistics.compile_seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

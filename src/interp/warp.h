@@ -21,6 +21,7 @@ class WarpStep {
   std::uint32_t lanes() const { return lanes_; }  ///< lanes that execute it; their guards hold
   Lane& lane(unsigned index) const;
   exec::WarpContext& context() const;
+  const ModuleCode& module() const;
   /// Lanes for which the cluster's barrier is not over stay at the instruction.
   void wait_for_cluster();
   /// All of them do while a grid runs before whose end this one began.
@@ -117,5 +118,6 @@ inline void WarpStep::wait_for_cluster() { warp_.wait_for_cluster(lanes_); }
 inline void WarpStep::wait_for_grids() { warp_.wait_for_grids(lanes_); }
 inline Lane& WarpStep::lane(unsigned index) const { return warp_.lane(index); }
 inline exec::WarpContext& WarpStep::context() const { return warp_.context(); }
+inline const ModuleCode& WarpStep::module() const { return warp_.module(); }
 
 }  // namespace raddle::interp

@@ -94,6 +94,7 @@ enum class Observes : std::uint8_t {
 enum class Numerics : std::uint8_t {
   exact,   ///< bit for bit (any NaN equals any NaN where arithmetic makes it)
   approx,  ///< within Row::error of the true value
+  sums,    ///< bit for bit, by MatrixArithmetic
 };
 
 /// Whether operands of the form base + lane * stride give such a result, and how (address-shape analysis of

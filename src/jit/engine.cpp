@@ -80,6 +80,7 @@ class JitEngine final : public exec::Engine {
                                                     const exec::CompileOptions& options) override {
     auto start = std::chrono::steady_clock::now();
     TRY(check(module.functions[kernel], ptx::analyze(module, kernel)));
+    if (options.matrix_arithmetic != MatrixArithmetic::reference) TRY(check_sums(module, kernel));
     if (size_of(module, kernel) > kBeyond)
       return Error::unsupported("it is too large to be compiled in reasonable time");
     TRY_ASSIGN(const auto own, without_waiting_callees(module, kernel));
@@ -273,6 +274,15 @@ class JitEngine final : public exec::Engine {
     if (!needs.unresolved.empty())
       return Error::make(ErrorCode::not_found, "kernel '{}' calls undefined functions: {}", f.name,
                          fmt::join(needs.unresolved, ", "));
+    return {};
+  }
+
+  /// The arithmetic of hardware is the interpreter's.
+  static Result<void> check_sums(const ptx::Module& module, ptx::FunctionId kernel) {
+    for (const ptx::FunctionId id : ptx::call_closure(module, kernel))
+      for (const ptx::Instruction& instruction : module.functions[id].instructions)
+        if (instruction.opcode->row->text->numerics == isa::Numerics::sums)
+          return Error::unsupported("it multiplies matrices, and their arithmetic shall be Hopper's");
     return {};
   }
 

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "exec/abi.h"
+#include "exec/matrix_arithmetic.h"
 #include "machine/shape/machine_shape.h"
 #include "machine/tma/asynchrony.h"
 #include "raddle/distributor.h"
@@ -24,6 +25,7 @@ Result<MachineShape> find_shape(const std::string& name);
 Result<void> check_policy(std::string_view name);
 /// Options of the distributor as users write them. @errors invalid: not options, or not of this shape
 Result<DistributorOptions> distributor_options(std::string_view text, const MachineShape& shape);
+using exec::parse_matrix_arithmetic;
 using machine::parse_asynchrony;
 
 }  // namespace raddle

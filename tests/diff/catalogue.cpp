@@ -48,7 +48,7 @@ Suits place_of(const isa::Row& row) {
   const isa::RowText& text = *row.text;
   const Effects e = text.effects;
   if (text.status != isa::Status::done) return {Place::count, "not done"};
-  if (text.numerics != isa::Numerics::exact) return {Place::count, "results are approximate"};
+  if (text.numerics == isa::Numerics::approx) return {Place::count, "results are approximate"};
   if (has_operand(row, OperandKind::label) || has_operand(row, OperandKind::call) ||
       has_operand(row, OperandKind::vector_list))
     return {Place::count, "jumps or calls: the generator writes them itself"};

@@ -114,4 +114,48 @@ TEST_P(Matrices, RowsAreAligned) {
   }
 }
 
+// All rows of A and columns of B alike: 1 * 1 - 1 * 1 + 2 * 2^-13 * 2^-13.
+constexpr const char* kSumsThatCancel = R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry sums(.param .u64 out) {
+  .reg .b64 %out;
+  .reg .b32 %id, %quarter, %a, %b;
+  .reg .f32 %d<4>, %zero;
+  .reg .pred %p;
+  ld.param.u64 %out, [out];
+  mov.u32 %id, %tid.x;
+  and.b32 %quarter, %id, 3;
+  setp.eq.u32 %p, %quarter, 0;
+  selp.b32 %a, 0xbf803f80, 0, %p;
+  selp.b32 %b, 0x3f803f80, 0, %p;
+  setp.eq.u32 %p, %quarter, 1;
+  selp.b32 %a, 0x39003900, %a, %p;
+  selp.b32 %b, 0x39003900, %b, %p;
+  mov.f32 %zero, 0f00000000;
+  mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+    {%d0, %d1, %d2, %d3}, {%a, %a, 0, 0}, {%b, 0}, {%zero, %zero, %zero, %zero};
+  mad.wide.u32 %out, %id, 16, %out;
+  st.global.v4.f32 [%out], {%d0, %d1, %d2, %d3};
+  ret;
+}
+)";
+
+TEST_P(Matrices, AreMultipliedAsHopperDoesWhereAskedFor) {
+  for (const auto& [arithmetic, sum] :
+       {std::pair{raddle::MatrixArithmetic::reference, 0x1p-25f}, {raddle::MatrixArithmetic::hopper, 0.0f}}) {
+    options_.matrix_arithmetic = arithmetic;
+    {
+      auto out = buffer(std::vector<float>(128, 1));
+      load_text(kSumsThatCancel);
+      const auto report = try_run(*module().kernel("sums"), {.grid = {1}, .block = {32}}, out);
+      ASSERT_TRUE(report.ok()) << report.error().to_string();
+      EXPECT_EQ(contents(out), std::vector<float>(128, sum));
+      const bool by_interpreter = interpreted() || arithmetic == raddle::MatrixArithmetic::hopper;
+      EXPECT_EQ(report->engine, by_interpreter ? "interp" : "jit");
+    }
+    close();
+  }
+}
+
 }  // namespace

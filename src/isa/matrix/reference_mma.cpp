@@ -4,6 +4,7 @@
 #include "interp/reference.h"
 #include "interp/types.h"
 #include "numerics/matrix.h"
+#include "numerics/tensor_core.h"
 
 namespace raddle::interp {
 
@@ -40,8 +41,10 @@ class MatrixProduct {
 
   void of_floats() {
     const auto sums =
-        sum<float>(floats(kA, a_), floats(kB, b_), floats(kC, c_),
-                   [](float sum, float a, float b) { return numerics::matrix_step(sum, a, b); });
+        step_.module().matrix_arithmetic == MatrixArithmetic::hopper
+            ? hopper_sum(floats(kA, a_), floats(kB, b_), floats(kC, c_))
+            : sum<float>(floats(kA, a_), floats(kB, b_), floats(kC, c_),
+                         [](float sum, float a, float b) { return numerics::matrix_step(sum, a, b); });
     write_matrix(step_, kD, d_, sums, [&](float value) -> std::uint64_t {
       if (d_.element == Type::f16) return numerics::narrow<numerics::f16>(value).bits;
       return std::bit_cast<std::uint32_t>(value);
@@ -98,6 +101,18 @@ class MatrixProduct {
           for (unsigned i = 0; i < k; ++i)
             total = step(total, a[(product * m + row) * k + i], b[(product * k + i) * n + column]);
         }
+    return c;
+  }
+
+  /// The same as Hopper's tensor cores add.
+  Elements<float> hopper_sum(const Elements<float>& a, const Elements<float>& b, Elements<float> c) {
+    const numerics::TensorCore core = numerics::hopper_tensor_core(matrix_format(a_.element));
+    const unsigned m = a_.rows, n = b_.columns, k = b_.rows;
+    std::vector<float> column(k);
+    for (unsigned at = 0; at < c.size(); ++at) {
+      for (unsigned i = 0; i < k; ++i) column[i] = b[(at / (m * n) * k + i) * n + at % n];
+      c[at] = numerics::tensor_core_sum(core, c[at], {&a[at / n * k], k}, column);
+    }
     return c;
   }
 

@@ -1,0 +1,11 @@
+#include "exec/matrix_arithmetic.h"
+
+namespace raddle::exec {
+
+Result<MatrixArithmetic> parse_matrix_arithmetic(std::string_view text) {
+  if (text.empty() || text == "reference") return MatrixArithmetic::reference;
+  if (text == "hopper") return MatrixArithmetic::hopper;
+  return Error::invalid("no arithmetic of matrices '{}'; there are reference, hopper", text);
+}
+
+}  // namespace raddle::exec
