@@ -280,6 +280,9 @@ class Stream {
   /// The point at which the launch given last lets dependent ones begin (LaunchConfig::begins_early):
   /// launches into streams that have just waited for it may begin then. It is done when that launch is.
   Event record_trigger();
+  /// The point at which all blocks of the launch given last have begun, if it tells that
+  /// (LaunchConfig::tells_begin); else its end. It may happen while the launch runs.
+  Event record_begin();
   void wait(const Event& event);  ///< later work of this stream waits for the event, of the same device
   bool done() const;              ///< nothing left
   Result<void> synchronize();     ///< waits; the sticky error, if any

@@ -126,6 +126,7 @@ struct LaunchConfig {
   /// launch's end.
   bool begins_early = false;
   bool triggers_at_start = false;  ///< each block calls for dependent launches as it begins
+  bool tells_begin = false;        ///< Stream::record_begin() is asked for its blocks' begin
 
   /// Blocks of a cluster: resident at once in one GPC, with a barrier and each other's shared memory. It
   /// divides the grid. 0: what the kernel was compiled for (.reqnctapercluster), else no clusters.

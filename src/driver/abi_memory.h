@@ -159,6 +159,13 @@ struct CUmemAllocationProp {
   } allocFlags;
 };
 
+struct CUmulticastObjectProp {
+  unsigned numDevices;
+  std::size_t size;
+  unsigned long long handleTypes, flags;
+};
+enum CUmulticastGranularity_flags : int { MULTICAST_GRANULARITY_MINIMUM, MULTICAST_GRANULARITY_RECOMMENDED };
+
 struct CUmemAccessDesc {
   CUmemLocation location;
   CUmemAccess_flags flags;

@@ -66,15 +66,20 @@ Status launch(Context& context, Function& function, Stream& stream, const Launch
   return result_of_launch(launched.error());
 }
 
-/// Records the trigger of the launch that the stream got last. @errors an event that other processes know
-Status record_trigger(Here context, Event& event, Stream& stream) {
-  if (event.context != context) return CUDA_ERROR_INVALID_HANDLE;
-  if (event.shared != nullptr) return CUDA_ERROR_INVALID_VALUE;
-  raddle::Event point = stream.stream.record_trigger();
+/// An event of a launch attribute, or null.
+/// @errors CUDA_ERROR_INVALID_VALUE: other processes know it, or it takes times
+Answer<std::shared_ptr<Event>> find_event(Here context, CUevent handle) {
+  if (handle == nullptr) return std::shared_ptr<Event>();
+  TRY_ASSIGN(const std::shared_ptr<Event> event, find<Event>(handle));
+  if (event->context != context) return CUDA_ERROR_INVALID_HANDLE;
+  if (event->shared != nullptr || (event->flags & EVENT_DISABLE_TIMING) == 0) return CUDA_ERROR_INVALID_VALUE;
+  return event;
+}
+
+void record(Event& event, const raddle::Event& point, const Stream::History& history) {
   const std::lock_guard lock(event.mutex);
   event.recorded = point;
-  event.history = stream.history();
-  return CUDA_SUCCESS;
+  event.history = history;
 }
 
 }  // namespace
@@ -107,16 +112,14 @@ Status cuLaunchKernelEx(Here context, const CUlaunchConfig* config, In<Function>
                            .cooperative = wanted.cooperative,
                            .priority = wanted.priority,
                            .begins_early = wanted.begins_early,
-                           .triggers_at_start = wanted.triggers_at_start};
+                           .triggers_at_start = wanted.triggers_at_start,
+                           .tells_begin = wanted.begin_event != nullptr};
+  TRY_ASSIGN(const std::shared_ptr<Event> at_trigger, find_event(context, wanted.trigger_event));
+  TRY_ASSIGN(const std::shared_ptr<Event> at_begin, find_event(context, wanted.begin_event));
   TRY(launch(*context, *function, *stream, shape, wanted, parameters, extra));
-  if (wanted.trigger_event != nullptr) {
-    TRY_ASSIGN(const std::shared_ptr<Event> event, find<Event>(wanted.trigger_event));
-    TRY(record_trigger(context, *event, *stream));
-  }
-  for (const CUevent handle : wanted.events) {
-    TRY_ASSIGN(const std::shared_ptr<Event> event, find<Event>(handle));
-    TRY(cuEventRecord(context, event, stream));
-  }
+  // Before the marker of the trigger, which would be the last in the stream. What the stream did may go on.
+  if (at_begin != nullptr) record(*at_begin, stream->stream.record_begin(), {});
+  if (at_trigger != nullptr) record(*at_trigger, stream->stream.record_trigger(), stream->history());
   return CUDA_SUCCESS;
 }
 

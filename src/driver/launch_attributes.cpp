@@ -22,10 +22,14 @@ constexpr Known kKnown[] = {
 #undef LAUNCH_ATTRIBUTE
 };
 
-/// A member of CUlaunchAttributeValue.
+/// Members of CUlaunchAttributeValue.
+struct CompletionEvent {
+  CUevent event;
+  unsigned flags;  ///< as of cuEventRecordWithFlags, but for EXTERNAL
+};
 struct ProgrammaticEvent {
   CUevent event;
-  unsigned flags;  ///< as of cuEventRecordWithFlags
+  unsigned flags;  ///< likewise
   int at_start;
 };
 
@@ -58,7 +62,7 @@ Status honour(const CUlaunchAttribute& attribute, LaunchAttributes& wanted) {
       return CUDA_SUCCESS;
     case LAUNCH_PROGRAMMATIC_EVENT: {
       const auto [event, flags, at_start] = value_of<ProgrammaticEvent>(attribute);
-      if (flags > 1) return CUDA_ERROR_INVALID_VALUE;
+      if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
       wanted.trigger_event = event;
       wanted.triggers_at_start = at_start != 0;
       return CUDA_SUCCESS;
@@ -76,9 +80,11 @@ Status honour(const CUlaunchAttribute& attribute, LaunchAttributes& wanted) {
                      wanted.policy <= CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING
                  ? CUDA_SUCCESS
                  : CUDA_ERROR_INVALID_VALUE;
-    default:
-      if (const auto event = value_of<CUevent>(attribute); event != nullptr) wanted.events.push_back(event);
-      return CUDA_SUCCESS;
+    default: {
+      const auto [event, flags] = value_of<CompletionEvent>(attribute);
+      wanted.begin_event = event;
+      return flags == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    }
   }
 }
 

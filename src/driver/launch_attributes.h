@@ -18,7 +18,7 @@ enum LaunchAttributeId : int {
 struct LaunchAttributes {
   bool cooperative = false;
   std::optional<int> priority;
-  std::vector<CUevent> events;                        ///< to be recorded after the kernel
+  CUevent begin_event = nullptr;                      ///< to be recorded when all blocks have begun
   bool begins_early = false;                          ///< when what is before it in its stream has triggered
   CUevent trigger_event = nullptr;                    ///< to be recorded at the kernel's trigger
   bool triggers_at_start = false;                     ///< as each block begins

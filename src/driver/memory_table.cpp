@@ -50,8 +50,8 @@ std::vector<std::shared_ptr<Memory>> MemoryTable::all() const {
 }
 
 bool MemoryTable::allows(CUdeviceptr begin, std::size_t bytes, CUmemAccess_flags access) const {
-  return std::ranges::all_of(SharedMemory::instance().overlapping(begin, bytes), [access](const auto& range) {
-    return (static_cast<const Memory&>(*range).access() & access) == access;
+  return std::ranges::all_of(SharedMemory::instance().overlapping(begin, bytes), [=](const auto& range) {
+    return static_cast<const Memory&>(*range).allows(begin, bytes, access);
   });
 }
 

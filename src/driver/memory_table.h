@@ -19,6 +19,10 @@ enum class MemoryKind { device, host, registered, managed, pooled, mapped, impor
 struct Memory : SharedRange {
   virtual unsigned long long handle_types() const { return 0; }  ///< that it may be exported by
   virtual CUmemAccess_flags access() const { return ACCESS_READ_WRITE; }
+  /// Of its part of the range.
+  virtual bool allows(CUdeviceptr /*begin*/, std::size_t /*bytes*/, CUmemAccess_flags wanted) const {
+    return (access() & wanted) == wanted;
+  }
   virtual CUmemoryPool pool() const { return nullptr; }  ///< that it is from
   virtual std::uint64_t block_id() const { return id; }  ///< of the memory behind it
 

@@ -20,28 +20,6 @@ Protection protection_of(CUmemAccess_flags flags) {
                                     : Protection::none;
 }
 
-struct MappedMemory final : Memory {
-  MappedMemory(CUdeviceptr address, std::size_t size, std::shared_ptr<const Mapping> in,
-               std::shared_ptr<PhysicalMemory> of)
-      : addresses(std::move(in)), physical(std::move(of)) {
-    kind = MemoryKind::mapped;
-    base = address;
-    bytes = size;
-  }
-  ~MappedMemory() override {
-    if (bytes != 0) addresses->empty(base, bytes);
-  }
-  CUmemAccess_flags access() const override { return std::max(by_device.load(), by_host.load()); }
-  unsigned long long handle_types() const override {
-    return static_cast<unsigned long long>(physical->props.requestedHandleTypes);
-  }
-  std::uint64_t block_id() const override { return physical->id; }
-
-  const std::shared_ptr<const Mapping> addresses;  ///< reserved; given back when nothing is mapped there
-  const std::shared_ptr<PhysicalMemory> physical;
-  std::atomic<CUmemAccess_flags> by_device{ACCESS_NONE}, by_host{ACCESS_NONE};
-};
-
 /// Reserved addresses, and a lock for everything that is mapped in them.
 struct Reservations {
   std::mutex mutex;
@@ -85,8 +63,6 @@ std::vector<std::shared_ptr<MappedMemory>> mappings_of(CUdeviceptr address, std:
   return found;
 }
 
-bool is_whole(std::size_t bytes) { return bytes != 0 && bytes % kMemoryGranularity == 0; }
-
 Status check_props(const CUmemAllocationProp& props) {
   if (props.type != ALLOCATION_PINNED) return CUDA_ERROR_INVALID_VALUE;
   if (props.location.type != LOCATION_DEVICE) {
@@ -97,11 +73,6 @@ Status check_props(const CUmemAllocationProp& props) {
   TRY(check_device(props.location.id));
   return (props.requestedHandleTypes & ~HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0 ? CUDA_ERROR_NOT_SUPPORTED
                                                                                 : CUDA_SUCCESS;
-}
-
-CUmemGenericAllocationHandle add_handle(const std::shared_ptr<PhysicalMemory>& memory) {
-  memory->uses = 1;
-  return Process::instance().physical_memories.add(memory);
 }
 
 std::uint64_t next_physical_id() {
@@ -122,12 +93,88 @@ Status access_at(const CUmemLocation& location, std::atomic<CUmemAccess_flags> M
 }  // namespace
 
 PhysicalMemory::PhysicalMemory(MemoryFile memory, const CUmemAllocationProp& wanted, bool counts)
-    : file(std::move(memory)), bytes(file.bytes()), props(wanted), counted(counts), id(next_physical_id()) {
+    : file(std::make_shared<const MemoryFile>(std::move(memory))),
+      bytes(file->bytes()),
+      props(wanted),
+      counted(counts),
+      id(next_physical_id()) {
   if (counted) Process::instance().physical_bytes += bytes;
 }
 
+PhysicalMemory::PhysicalMemory(const CUmulticastObjectProp& wanted)
+    : multicast(std::make_unique<Multicast>(wanted.numDevices)),
+      bytes(wanted.size),
+      props{},
+      counted(false),
+      id(next_physical_id()) {}
+
 PhysicalMemory::~PhysicalMemory() {
   if (counted) Process::instance().physical_bytes -= bytes;
+}
+
+CUmemGenericAllocationHandle add_handle(const std::shared_ptr<PhysicalMemory>& memory) {
+  memory->uses = 1;
+  return Process::instance().physical_memories.add(memory);
+}
+
+MappedMemory::MappedMemory(CUdeviceptr address, std::size_t size, std::shared_ptr<const Mapping> in,
+                           std::shared_ptr<PhysicalMemory> of, std::size_t from)
+    : addresses(std::move(in)), physical(std::move(of)), offset(from) {
+  kind = MemoryKind::mapped;
+  base = address;
+  bytes = size;
+}
+
+MappedMemory::~MappedMemory() {
+  if (bytes != 0) addresses->empty(base, bytes);
+}
+
+unsigned long long MappedMemory::handle_types() const {
+  return static_cast<unsigned long long>(physical->props.requestedHandleTypes);
+}
+
+bool MappedMemory::allows(CUdeviceptr begin, std::size_t size, CUmemAccess_flags wanted) const {
+  if (!Memory::allows(begin, size, wanted)) return false;
+  const CUdeviceptr first = std::max<CUdeviceptr>(begin, base),
+                    end = std::min<CUdeviceptr>(begin + size, base + bytes);
+  return physical->multicast == nullptr ||
+         physical->multicast->is_bound(offset + (first - base), end - first);
+}
+
+std::vector<Multicast::Binding> MappedMemory::parts(std::size_t from, std::size_t size) const {
+  const std::size_t first = std::max(from, offset), end = std::min(from + size, offset + bytes);
+  if (first >= end) return {};
+  if (physical->multicast != nullptr) return physical->multicast->parts(first, end - first);
+  return {{first, end - first, physical->file, first}};
+}
+
+Result<void> MappedMemory::fill(std::size_t from, std::size_t size) const {
+  for (const Multicast::Binding& part : parts(from, size)) {
+    const CUdeviceptr place = base + (part.offset - offset);
+    TRY(addresses->fill(place, part.bytes, part.file->descriptor(), part.at));
+    TRY(addresses->allow(place, part.bytes, protection_of(access())));
+  }
+  return {};
+}
+
+void MappedMemory::empty(std::size_t from, std::size_t size) const {
+  const std::size_t first = std::max(from, offset), end = std::min(from + size, offset + bytes);
+  if (first < end) addresses->empty(base + (first - offset), end - first);
+}
+
+Result<void> MappedMemory::apply_access() const {
+  for (const Multicast::Binding& part : parts(offset, bytes))
+    TRY(addresses->allow(base + (part.offset - offset), part.bytes, protection_of(access())));
+  return {};
+}
+
+void with_mappings_of(const PhysicalMemory& memory, const std::function<void(const MappedMemory&)>& use) {
+  const std::lock_guard lock(Reservations::instance().mutex);
+  for (const auto& each : Process::instance().memory.all()) {
+    if (each->kind != MemoryKind::mapped) continue;
+    const auto& mapped = static_cast<const MappedMemory&>(*each);
+    if (mapped.physical.get() == &memory) use(mapped);
+  }
 }
 
 namespace entry {
@@ -195,6 +242,7 @@ Status cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* a
 }
 
 Status cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* props, In<PhysicalMemory> memory) {
+  if (memory->multicast != nullptr) return CUDA_ERROR_INVALID_VALUE;  // it has none
   *props = memory->props;
   return CUDA_SUCCESS;
 }
@@ -204,19 +252,20 @@ Status cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t offset, In<P
   if (!is_whole(bytes) || address % kMemoryGranularity != 0 || offset % kMemoryGranularity != 0 ||
       flags != 0 || offset > memory->bytes || bytes > memory->bytes - offset)
     return CUDA_ERROR_INVALID_VALUE;
+  if (memory->multicast != nullptr) memory->multicast->wait_for_team();
   Reservations& reservations = Reservations::instance();
   const std::lock_guard lock(reservations.mutex);
   auto range = reservations.find(address, bytes);
   if (range == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (reservations.are_in_use(address, bytes)) Process::instance().synchronize_all();
   if (reservations.are_in_use(address, bytes)) return CUDA_ERROR_NOT_PERMITTED;  // by a context that ends
-  auto mapped = std::make_shared<MappedMemory>(address, bytes, std::move(range), memory);
+  auto mapped = std::make_shared<MappedMemory>(address, bytes, std::move(range), memory, offset);
   // A range that is in use already is refused by the table; its own is not touched before that.
   if (!Process::instance().memory.add(mapped)) {
     mapped->bytes = 0;  // nothing to unmap
     return CUDA_ERROR_INVALID_VALUE;
   }
-  const auto filled = mapped->addresses->fill(address, bytes, memory->file.descriptor(), offset);
+  const auto filled = mapped->fill(offset, bytes);
   if (!filled) Process::instance().memory.remove(address);
   return filled;
 }
@@ -253,7 +302,7 @@ Status cuMemSetAccess(CUdeviceptr address, std::size_t bytes, const CUmemAccessD
       (void)access_at(wanted[i].location, access);
       (*each).*access = wanted[i].flags;
     }
-    TRY(each->addresses->allow(each->base, each->bytes, protection_of(each->access())));
+    TRY(each->apply_access());
   }
   return CUDA_SUCCESS;
 }
@@ -274,7 +323,7 @@ Status cuMemExportToShareableHandle(void* shareable, In<PhysicalMemory> memory,
   // Only what was made for it may leave the process.
   if (type != HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || (memory->props.requestedHandleTypes & type) == 0)
     return CUDA_ERROR_INVALID_VALUE;
-  const Result<int> descriptor = memory->file.duplicate();
+  const Result<int> descriptor = memory->file->duplicate();
   if (!descriptor) return CUDA_ERROR_OPERATING_SYSTEM;
   *static_cast<int*>(shareable) = *descriptor;
   return CUDA_SUCCESS;

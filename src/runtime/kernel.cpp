@@ -181,6 +181,7 @@ void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
   // Dependents that wait for this grid might take the room that its children lack.
   grid.triggers_at_start = config.triggers_at_start && !info.calls_device_runtime;
   grid.counts_triggers = grid.triggers_at_start || (info.lets_dependents_begin && !info.calls_device_runtime);
+  grid.counts_begins = config.tells_begin;
   grid.clears_reserved = shared.uses_reserved;
   grid.time_limit_ns =
       static_cast<std::uint64_t>(std::chrono::nanoseconds(device.options.time_limit).count());

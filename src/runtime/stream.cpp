@@ -105,6 +105,17 @@ Event Stream::record_trigger() {
   return Event(std::make_unique<Event::Impl>(impl_->device, *marker));
 }
 
+// Beside the stream: nothing in it waits for this.
+Event Stream::record_begin() {
+  machine::TaskScheduler& tasks = impl_->device.tasks();
+  Task* const marker = tasks.acquire();
+  Task* const launch[] = {impl_->retain_last()};
+  const machine::TaskScheduler::Submission one{.task = marker, .after = {}, .after_begin = launch};
+  tasks.submit({&one, 1});
+  tasks.release(launch[0]);
+  return Event(std::make_unique<Event::Impl>(impl_->device, *marker));
+}
+
 void Stream::wait(const Event& event) {
   Task* marker = impl_->device.tasks().acquire();
   marker->work = machine::MarkerWork{.at_trigger = is_at_trigger(event.impl_->marker)};

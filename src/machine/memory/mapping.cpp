@@ -99,6 +99,10 @@ Result<MemoryFile> MemoryFile::of_sealed(int descriptor) {
   const int seals = fcntl(descriptor, F_GET_SEALS);
   if (seals < 0 || (seals & kSeals) != kSeals)
     return Error::invalid("descriptor {} is not of a sealed file in memory", descriptor);
+  return of(descriptor);
+}
+
+Result<MemoryFile> MemoryFile::of(int descriptor) {
   TRY_ASSIGN(const int other, duplicate_of(descriptor));
   return MemoryFile(other);
 }

@@ -54,6 +54,8 @@ class MemoryFile {
   static Result<MemoryFile> create(const char* name, std::uint64_t bytes, bool sealed);
   /// Another descriptor of a sealed file that somebody gave. @errors invalid: it is not sealed; io
   static Result<MemoryFile> of_sealed(int descriptor);
+  /// Another descriptor of a file that stays somebody else's. @errors io
+  static Result<MemoryFile> of(int descriptor);
   /// Takes over a descriptor, of whatever file.
   explicit MemoryFile(int descriptor) : descriptor_(descriptor) {}
 

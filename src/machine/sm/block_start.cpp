@@ -134,6 +134,7 @@ void Worker::take_cta(Block& block, CtaRun& grant) {
   block.turns = block.yielded = block.current = 0;
   block.triggered = block.meets_cluster = false;
   if (block.task->grid().triggers_at_start) trigger(block);
+  if (block.task->grid().counts_begins) count_begin(*block.task);
   if (block.kind == exec::BlockKind::fibers) {
     prepare_warps(block);
   } else {
@@ -198,6 +199,12 @@ void Worker::trigger(Block& block) {
   if (task.triggered.fetch_add(1, std::memory_order_acq_rel) + 1 != task.grid().blocks) return;
   const Busy busy(*this);
   task.grid().space->tasks().trigger(task);
+}
+
+void Worker::count_begin(Task& task) {
+  if (task.begun.fetch_add(1, std::memory_order_acq_rel) + 1 != task.grid().blocks) return;
+  const Busy busy(*this);
+  task.grid().space->tasks().begun(task);
 }
 
 // After the last thread of a CTA exited: reports it, and takes the next CTA of the same task.

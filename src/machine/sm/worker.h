@@ -82,6 +82,8 @@ class Worker {
   void meet_cluster(Block& block);
   /// The block's CTA lets dependent grids begin, unless it has done so before.
   void trigger(Block& block);
+  /// One more of the grid's CTAs has begun.
+  void count_begin(Task& task);
   /// Lets the block's other warps run, those behind `warp` included, or other blocks.
   void yield(Block& block, exec::WarpContext* warp);
   /// After a barrier: a block that does nothing but pass barriers lets the others run now and then, since its

@@ -87,10 +87,12 @@ void Task::renew() {
   graph.waiting_for = 0;
   graph.successors.clear();
   graph.dependents.clear();
+  graph.followers.clear();
   graph.next = nullptr;
-  graph.triggered = graph.complete = false;
+  graph.triggered = graph.begun = graph.complete = false;
   prerequisites.store(0, std::memory_order_relaxed);
   triggered.store(0, std::memory_order_relaxed);
+  begun.store(0, std::memory_order_relaxed);
   parent = nullptr;
   unfinished.store(1, std::memory_order_relaxed);
   delete family_.exchange(nullptr, std::memory_order_relaxed);

@@ -61,6 +61,8 @@ class alignas(128) Task {
   std::atomic<std::uint64_t> prerequisites{0};
   /// CTAs that have let dependent grids begin, or have ended, where the grid counts them.
   std::atomic<std::uint64_t> triggered{0};
+  /// CTAs that have begun, where the grid counts them.
+  std::atomic<std::uint64_t> begun{0};
 
   // Times in nanoseconds of the steady clock, 0 if unknown: first CTA granted, all done.
   std::atomic<std::uint64_t> started_ns{0};
@@ -77,8 +79,9 @@ class alignas(128) Task {
     std::uint32_t waiting_for = 0;
     std::vector<Task*> successors;
     std::vector<Task*> dependents;  ///< may begin when it has `triggered`; are complete after it
+    std::vector<Task*> followers;   ///< wait until it has `begun`
     Task* next = nullptr;           ///< list of ready or pooled tasks
-    bool submitted = false, triggered = false, complete = false;
+    bool submitted = false, triggered = false, begun = false, complete = false;
   } graph;
 
   // A grid that launches others is complete when these are; one that began before the end of others, when

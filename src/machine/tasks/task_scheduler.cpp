@@ -57,7 +57,7 @@ void TaskScheduler::submit(std::span<const Submission> batch) {
   pending_.fetch_add(static_cast<std::uint32_t>(batch.size()), std::memory_order_relaxed);
   {
     std::lock_guard lock(mutex_);
-    for (const auto& [task, after, after_trigger] : batch) {
+    for (const auto& [task, after, after_trigger, after_begin] : batch) {
       retain(*task);  // until complete
       task->graph.submitted = true;
       for (Task* dependency : after) {
@@ -71,6 +71,11 @@ void TaskScheduler::submit(std::span<const Submission> batch) {
         task->prerequisites.fetch_add(1, std::memory_order_relaxed);
         hold(*task);
         if (!dependency->graph.triggered) ++task->graph.waiting_for;
+      }
+      for (Task* dependency : after_begin) {
+        if (dependency == nullptr || dependency->graph.complete || dependency->graph.begun) continue;
+        dependency->graph.followers.push_back(task);
+        ++task->graph.waiting_for;
       }
       if (task->graph.waiting_for == 0) ready.append(*task);
     }
@@ -90,6 +95,23 @@ void TaskScheduler::let_begin(Task& task, ReadyList& ready) {
   if (std::exchange(task.graph.triggered, true)) return;
   for (Task* dependent : task.graph.dependents)
     if (--dependent->graph.waiting_for == 0) ready.append(*dependent);
+}
+
+// The lock is held.
+void TaskScheduler::let_follow(Task& task, ReadyList& ready) {
+  task.graph.begun = true;
+  for (Task* follower : task.graph.followers)
+    if (--follower->graph.waiting_for == 0) ready.append(*follower);
+  task.graph.followers.clear();
+}
+
+void TaskScheduler::begun(Task& task) {
+  ReadyList ready;
+  {
+    std::lock_guard lock(mutex_);
+    let_follow(task, ready);
+  }
+  run(ready);
 }
 
 void TaskScheduler::trigger(Task& task) {
@@ -116,6 +138,7 @@ void TaskScheduler::finish(Task& task, ReadyList& ready, std::vector<Task*>& hel
     task.graph.complete = true;
     ++completed_;
     let_begin(task, ready);
+    let_follow(task, ready);
     held.insert(held.end(), task.graph.dependents.begin(), task.graph.dependents.end());
     for (Task* dependent : task.graph.dependents)
       dependent->prerequisites.fetch_sub(1, std::memory_order_release);

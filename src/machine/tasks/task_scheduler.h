@@ -32,10 +32,12 @@ class TaskScheduler {
     Task* task;
     std::span<Task* const> after;               ///< nulls are ignored
     std::span<Task* const> after_trigger = {};  ///< it may begin before their end; likewise
+    std::span<Task* const> after_begin = {};    ///< all their CTAs have begun; it does not wait for their end
   };
-  /// Starts each task once all tasks in its `after` have completed and all in `after_trigger` have triggered;
-  /// these may be earlier ones of the batch. It is complete after all of them. The caller holds references to
-  /// all. One lock for the batch, and no task of it runs before all are submitted.
+  /// Starts each task once all tasks in its `after` have completed, all in `after_trigger` have triggered and
+  /// all in `after_begin` have begun; these may be earlier ones of the batch. It is complete after those of
+  /// the former two. The caller holds references to all. One lock for the batch, and no task of it runs before
+  /// all are submitted.
   void submit(std::span<const Submission> batch);
   void submit(Task& task, std::span<Task* const> after) {
     const Submission one{&task, after};
@@ -44,6 +46,8 @@ class TaskScheduler {
   /// Begins the tasks that may begin before this one's end. A task that never says so triggers when it is
   /// complete, or when only its own prerequisites keep it from that.
   void trigger(Task& task);
+  /// All CTAs of a grid have begun. A task that never says so says it when it is complete.
+  void begun(Task& task);
   /// Tasks that may begin or have begun before this one's end, each with a reference for the caller to free.
   std::vector<Task*> dependents(Task& task);
   /// Makes a complete task ready for another submission, with the same work. Its events are those of the new
@@ -85,6 +89,7 @@ class TaskScheduler {
   };
   void run(ReadyList& ready);
   static void let_begin(Task& task, ReadyList& ready);
+  static void let_follow(Task& task, ReadyList& ready);
   void finish(Task& task, ReadyList& ready, std::vector<Task*>& held);
   void end_own_work(Task& task, ReadyList& ready);
   void end_part(Task& task, ReadyList& ready, std::vector<Task*>& held);

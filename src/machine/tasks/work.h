@@ -42,6 +42,7 @@ struct GridWork {
   bool cooperative = false;                ///< all its blocks are resident at once; it has a grid workspace
   bool counts_triggers = false;            ///< its CTAs may let dependent grids begin: Task::triggered
   bool triggers_at_start = false;          ///< they do when they begin
+  bool counts_begins = false;              ///< its CTAs say that they have begun: Task::begun
   bool clears_reserved = false;            ///< the reserved bytes of shared memory are zero when a CTA starts
   /// Source position of a PTX line of the kernel, empty if unknown; for faults. `owner` outlives the task.
   std::string (*source_of)(const void* owner, std::uint32_t ptx_line) = nullptr;

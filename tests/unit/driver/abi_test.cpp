@@ -71,6 +71,8 @@ SAME_SIZE(CUDA_MEMCPY3D_BATCH_OP);
 SAME_PLACE(CUDA_MEMCPY3D_BATCH_OP, srcAccessOrder);
 SAME_SIZE(CUmemAllocationProp);
 SAME_PLACE(CUmemAllocationProp, allocFlags);
+SAME_SIZE(CUmulticastObjectProp);
+SAME_PLACE(CUmulticastObjectProp, flags);
 SAME_SIZE(CUmemAccessDesc);
 SAME_SIZE(CUmemPoolProps);
 SAME_PLACE(CUmemPoolProps, maxSize);

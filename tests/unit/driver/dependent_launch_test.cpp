@@ -1,6 +1,8 @@
 // Programmatic launches: dependent kernels that begin before the one before them has ended.
 #include <array>
+#include <atomic>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "driver/launch_attributes.h"
@@ -125,6 +127,59 @@ TEST_F(DependentLaunch, EventsAtTheTrigger) {
   EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
   EXPECT_EQ(cuEventDestroy_v2(event), CUDA_SUCCESS);
   EXPECT_EQ(cuEventDestroy_v2(shared), CUDA_SUCCESS);
+}
+
+// While its blocks still run: the host, and a kernel of another stream, see that all have begun. The kernel
+// does not wait for their end.
+TEST_F(DependentLaunch, EventsWhenAllBlocksHaveBegun) {
+  const CUdeviceptr w = upload({0, 0, 0});
+  const CUstream first = stream(), second = stream(), third = stream();
+  CUevent event = nullptr;
+  ASSERT_EQ(cuEventCreate(&event, EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+  const std::array<std::uint64_t, 2> value{reinterpret_cast<std::uint64_t>(event), 0};
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(launch_with(attribute(LAUNCH_LAUNCH_COMPLETION_EVENT, value), "unaware", first, w, w + 4),
+              CUDA_SUCCESS);
+    EXPECT_EQ(cuEventSynchronize(event), CUDA_SUCCESS);
+    EXPECT_EQ(cuStreamQuery(first), CUDA_ERROR_NOT_READY);
+    EXPECT_EQ(cuStreamWaitEvent(second, event, 0), CUDA_SUCCESS);
+    EXPECT_EQ(launch("dependent", second, w, w + 4, w + 8), CUDA_SUCCESS);
+    EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+    EXPECT_EQ(download(w, 2), (Values{1, 7}));
+    EXPECT_EQ(cuMemsetD32_v2(w, 0, 3), CUDA_SUCCESS);
+    EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  }
+  // Not before what comes before the launch in its stream.
+  EXPECT_EQ(launch("unaware", first, w, w + 4), CUDA_SUCCESS);
+  EXPECT_EQ(
+      launch_with(attribute(LAUNCH_LAUNCH_COMPLETION_EVENT, value), "dependent", first, w, w + 4, w + 8),
+      CUDA_SUCCESS);
+  EXPECT_EQ(cuEventQuery(event), CUDA_ERROR_NOT_READY);
+  EXPECT_EQ(launch("dependent", third, w, w + 4, w + 8), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventSynchronize(event), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventDestroy_v2(event), CUDA_SUCCESS);
+}
+
+// Some blocks that the device has no room for begin when others have ended.
+TEST_F(DependentLaunch, EventsWhenTheLastBlocksHaveBegun) {
+  const CUdeviceptr w = upload({0, 0, 0});
+  const CUstream first = stream();
+  CUevent event = nullptr;
+  ASSERT_EQ(cuEventCreate(&event, EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+  const std::array<std::uint64_t, 2> value{reinterpret_cast<std::uint64_t>(event), 0};
+  CUlaunchAttribute wanted = attribute(LAUNCH_LAUNCH_COMPLETION_EVENT, value);
+  CUdeviceptr flag = w, data = w + 4;
+  void* pointers[] = {&flag, &data};
+  const CUlaunchConfig config{100'000, 1, 1, 1, 1, 1, 0, first, &wanted, 1};
+  EXPECT_EQ(cuLaunchKernelEx(&config, function("unaware"), pointers, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventQuery(event), CUDA_ERROR_NOT_READY);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(cuEventQuery(event), CUDA_ERROR_NOT_READY);
+  std::atomic_ref(*reinterpret_cast<unsigned*>(w)) = 1;
+  EXPECT_EQ(cuEventSynchronize(event), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventDestroy_v2(event), CUDA_SUCCESS);
 }
 
 }  // namespace
