@@ -36,7 +36,7 @@ class TaskScheduler {
   };
   /// Starts each task once all tasks in its `after` have completed, all in `after_trigger` have triggered and
   /// all in `after_begin` have begun; these may be earlier ones of the batch. It is complete after those of
-  /// the former two. The caller holds references to all. One lock for the batch, and no task of it runs before
+  /// the former two. The caller holds references to all. One lock for the batch: no task of it runs before
   /// all are submitted.
   void submit(std::span<const Submission> batch);
   void submit(Task& task, std::span<Task* const> after) {
