@@ -1,7 +1,5 @@
 #include "interp/matrix_fragments.h"
 
-#include "base/assert.h"
-
 namespace raddle::interp {
 
 using isa::Matrix;
@@ -27,28 +25,33 @@ ElementPlace quarter_place(const FragmentForm& form, unsigned lane, unsigned i) 
 ElementPlace FragmentForm::place(unsigned lane, unsigned i) const {
   if (products == 4) return quarter_place(*this, lane, i);
   const unsigned group = lane / 4, thread = lane % 4;
-  if (matrix == Matrix::c) return {0, group + (i / 2) * 8, thread * 2 + (i & 1)};
+  if (matrix == Matrix::c) {
+    // Pairs of a tile of 16 (or 8) rows and 8 columns; wmma's larger shapes have tiles side by side.
+    const unsigned in_tile = rows == 8 ? 2 : 4, tile = i / in_tile, tiles_in_row = columns / 8;
+    return {0, tile / tiles_in_row * 16 + group + i % in_tile / 2 * 8,
+            tile % tiles_in_row * 8 + thread * 2 + (i & 1)};
+  }
   // A and B: elements that follow each other along k, a register full of them; then the next 8 rows of A, if
-  // there are any; then the next elements along k.
-  const unsigned run = in_register(), along = thread * run + i % run, registers = i / run;
-  if (matrix == Matrix::b) return {0, along + registers * 4 * run, group};
-  if (rows == 8) return {0, group, along + registers * 4 * run};
-  return {0, group + registers % 2 * 8, along + registers / 2 * 4 * run};
+  // there are any; then the next elements along k; then the next tile.
+  const unsigned run = in_register(), k = matrix == Matrix::a ? columns : rows, runs = k / (4 * run);
+  const unsigned along = thread * run + i % run, reg = i / run;
+  if (matrix == Matrix::b) return {0, along + reg % runs * 4 * run, reg / runs * 8 + group};
+  if (rows == 8) return {0, group, along + reg * 4 * run};
+  const unsigned in_tile = reg % (2 * runs);
+  return {0, reg / (2 * runs) * 16 + group + in_tile % 2 * 8, along + in_tile / 2 * 4 * run};
 }
 
 FragmentForm fragment_form(const isa::Opcode& opcode, std::string_view operand) {
   FragmentForm form;
-  for (const isa::OperandSpec& spec : opcode.row->operands) {
-    if (spec.name != operand) continue;
-    form.matrix = isa::matrix_of(opcode, spec);
-    form.element = opcode.types[static_cast<std::size_t>(spec.type_slot)];
-  }
-  RADDLE_ASSERT(form.element != Type::none, "no such matrix");
+  const isa::OperandSpec& spec = isa::matrix_operand(opcode, operand);
+  form.matrix = isa::matrix_of(opcode, spec);
+  form.element = isa::matrix_element(opcode, spec);
+  form.copies = isa::fragment_copies(opcode, spec);
   const isa::MatrixShape shape = isa::matrix_shape(opcode);
   form.products = isa::matrix_products(opcode);
   form.rows = form.matrix == Matrix::b ? shape.k : shape.m;
   form.columns = form.matrix == Matrix::a ? shape.k / (isa::is_sparse(opcode) ? 2 : 1) : shape.n;
-  form.by_columns = form.matrix != Matrix::c && isa::is_by_columns(opcode, form.matrix);
+  form.by_columns = isa::is_by_columns(opcode, form.matrix);
   return form;
 }
 

@@ -21,7 +21,8 @@ struct FragmentForm {
   isa::Matrix matrix = isa::Matrix::c;
   isa::Type element = isa::Type::none;
   unsigned rows = 0, columns = 0, products = 1;
-  bool by_columns = false;  ///< .col; only where there are four products does it matter
+  unsigned copies = 1;      ///< registers hold the matrix so often: isa::fragment_copies
+  bool by_columns = false;  ///< .col: of loads and stores, and where there are four products
 
   unsigned bits() const { return isa::bit_size(element); }
   unsigned register_bits() const { return isa::bit_size(isa::fragment_register(element)); }
@@ -30,7 +31,7 @@ struct FragmentForm {
   ElementPlace place(unsigned lane, unsigned i) const;
 };
 
-/// Of an operand of mma, by its name; A of a sparse product as it is kept, with half the columns.
+/// Of an operand, by its name; A of a sparse product as it is kept, with half the columns.
 FragmentForm fragment_form(const isa::Opcode& opcode, std::string_view operand);
 
 /// All elements of a matrix, row by row, product by product; those of lanes that are absent are zeros.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <vector>
 
 #include "base/assert.h"
 
@@ -31,6 +32,13 @@ unsigned element_total(const Opcode& opcode, Matrix matrix) {
   return matrix == Matrix::b ? shape.k * shape.n : shape.m * shape.n;
 }
 
+/// Each element once.
+unsigned needed_registers(const Opcode& opcode, const OperandSpec& spec) {
+  const Type element = matrix_element(opcode, spec);
+  const unsigned elements = element_total(opcode, matrix_of(opcode, spec)) * matrix_products(opcode) / kLanes;
+  return elements * bit_size(element) / bit_size(fragment_register(element));
+}
+
 }  // namespace
 
 MatrixShape matrix_shape(const Opcode& opcode) {
@@ -51,15 +59,14 @@ Matrix matrix_of(const Opcode& opcode, const OperandSpec& spec) {
 
 bool is_by_columns(const Opcode& opcode, Matrix matrix) {
   const std::string_view text = opcode.text;
-  unsigned layouts = 0;
+  std::vector<Mod> layouts;
   for (std::size_t at = text.find('.'); at != text.npos;) {
     const std::size_t end = text.find('.', at + 1);
     const Mod mod = mod_from_name(text.substr(at + 1, end == text.npos ? end : end - at - 1));
-    if (mod_kind(mod) == ModKind::layout && layouts++ == (matrix == Matrix::a ? 0 : 1))
-      return mod == Mod::col;
+    if (mod != Mod::none && mod_kind(mod) == ModKind::layout) layouts.push_back(mod);
     at = end;
   }
-  return false;
+  return !layouts.empty() && (matrix == Matrix::a ? layouts.front() : layouts.back()) == Mod::col;
 }
 
 Type fragment_register(Type element) {
@@ -85,13 +92,25 @@ Type fragment_register(Type element) {
   }
 }
 
+const OperandSpec& matrix_operand(const Opcode& opcode, std::string_view name) {
+  const auto found = std::ranges::find(opcode.row->operands, name, &OperandSpec::name);
+  RADDLE_ASSERT(found != opcode.row->operands.end(), "the row has no such operand");
+  return *found;
+}
+
+Type matrix_element(const Opcode& opcode, const OperandSpec& spec) {
+  return spec.type_slot < 0 ? spec.fixed : opcode.types[static_cast<std::size_t>(spec.type_slot)];
+}
+
 unsigned fragment_registers(const Opcode& opcode, const OperandSpec& spec) {
   if (const unsigned count = small_matrices(opcode); count != 0) return count;
-  RADDLE_ASSERT(spec.type_slot >= 0, "the elements of a matrix have the type of a modifier");
-  const Type element = opcode.types[static_cast<std::size_t>(spec.type_slot)];
-  const unsigned bits =
-      element_total(opcode, matrix_of(opcode, spec)) * matrix_products(opcode) / kLanes * bit_size(element);
-  return bits / bit_size(fragment_register(element));
+  return needed_registers(opcode, spec) * fragment_copies(opcode, spec);
+}
+
+unsigned fragment_copies(const Opcode& opcode, const OperandSpec& spec) {
+  constexpr unsigned kHalves = 8;
+  const bool is_half = matrix_element(opcode, spec) == Type::f16 && matrix_of(opcode, spec) != Matrix::c;
+  return is_half && opcode.row->mnemonic == "wmma" ? kHalves / needed_registers(opcode, spec) : 1;
 }
 
 }  // namespace raddle::isa

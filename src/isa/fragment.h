@@ -24,13 +24,22 @@ bool is_sparse(const Opcode& opcode);
 enum class Matrix : std::uint8_t { a, b, c };
 Matrix matrix_of(const Opcode& opcode, const OperandSpec& spec);
 
-/// Whether A's or B's layout modifier is .col; the first is A's.
+/// Whether A's or B's layout modifier is .col; the first is A's. A load or store has one alone.
 bool is_by_columns(const Opcode& opcode, Matrix matrix);
 
 /// Type of the registers that hold elements of this type.
 Type fragment_register(Type element);
 
+/// The row's operand of that name.
+const OperandSpec& matrix_operand(const Opcode& opcode, std::string_view name);
+
+/// Type of the elements of an operand's matrix.
+Type matrix_element(const Opcode& opcode, const OperandSpec& spec);
+
 /// Registers that each lane has of an operand's matrix.
 unsigned fragment_registers(const Opcode& opcode, const OperandSpec& spec);
+
+/// How often these hold the matrix: wmma's A and B of f16 have eight registers, whatever their shape.
+unsigned fragment_copies(const Opcode& opcode, const OperandSpec& spec);
 
 }  // namespace raddle::isa

@@ -8,31 +8,36 @@ namespace raddle::jit {
 using isa::Matrix;
 using isa::Type;
 
-MatrixLayout::MatrixLayout(const isa::Opcode& opcode, Matrix matrix, Type element)
-    : matrix_(matrix), element_(element), products_(isa::matrix_products(opcode)) {
+MatrixLayout::MatrixLayout(const isa::Opcode& opcode, std::string_view operand) {
+  const isa::OperandSpec& spec = isa::matrix_operand(opcode, operand);
   const isa::MatrixShape shape = isa::matrix_shape(opcode);
-  bits_ = isa::bit_size(element);
-  register_bits_ = isa::bit_size(isa::fragment_register(element));
-  rows_ = matrix == Matrix::b ? shape.k : shape.m;
-  columns_ = matrix != Matrix::a ? shape.n : isa::is_sparse(opcode) ? shape.k / 2 : shape.k;
+  matrix_ = isa::matrix_of(opcode, spec);
+  element_ = isa::matrix_element(opcode, spec);
+  products_ = isa::matrix_products(opcode);
+  bits_ = isa::bit_size(element_);
+  register_bits_ = isa::bit_size(isa::fragment_register(element_));
+  rows_ = matrix_ == Matrix::b ? shape.k : shape.m;
+  columns_ = matrix_ != Matrix::a ? shape.n : isa::is_sparse(opcode) ? shape.k / 2 : shape.k;
   registers_ = rows_ * columns_ * products_ / exec::kWarpSize / in_register();
-  by_columns_ = matrix != Matrix::c && isa::is_by_columns(opcode, matrix);
+  by_columns_ = isa::is_by_columns(opcode, matrix_);
 }
 
 /// Lanes hold elements of A and B in runs of a register along k, four lanes side by side; and pairs of C.
-/// Registers are those of 8 rows of A, of the next 8, of the next run along k.
+/// Registers of A are those of 8 rows, of the next 8, of the next run along k, of the next 16 rows; of B the
+/// runs along k of 8 columns, then of the next 8; of C those of 16 rows of 8 columns, then of the next 8.
 MatrixHolder MatrixLayout::holder(const MatrixCell& cell) const {
   if (products_ == 4) return quarter_holder(cell);
-  const unsigned run = in_register();
+  const unsigned run = in_register(), row = cell.row, column = cell.column;
   if (matrix_ == Matrix::a) {
-    const unsigned block = cell.column / (4 * run), lane = cell.row % 8 * 4 + cell.column / run % 4;
-    const unsigned reg = rows_ == 8 ? block : block * 2 + cell.row / 8;
-    return {lane, reg, cell.column % run};
+    const unsigned block = column / (4 * run), lane = row % 8 * 4 + column / run % 4;
+    if (rows_ == 8) return {lane, block, column % run};
+    return {lane, row / 16 * (columns_ / (4 * run)) * 2 + block * 2 + row % 16 / 8, column % run};
   }
   if (matrix_ == Matrix::b)
-    return {cell.column * 4 + cell.row / run % 4, cell.row / (4 * run), cell.row % run};
-  const unsigned index = cell.row / 8 * 2 + cell.column % 2;
-  return {cell.row % 8 * 4 + cell.column / 2, index / run, index % run};
+    return {column % 8 * 4 + row / run % 4, column / 8 * (rows_ / (4 * run)) + row / (4 * run), row % run};
+  const unsigned tile = row / 16 * (columns_ / 8) + column / 8, in_tile = rows_ == 8 ? 2 : 4;
+  const unsigned index = tile * in_tile + row % 16 / 8 * 2 + column % 2;
+  return {row % 8 * 4 + column % 8 / 2, index / run, index % run};
 }
 
 /// Four lanes from 4 * product on, and the four that lie 16 further, hold a row or column of 4 elements each.

@@ -20,13 +20,16 @@ struct MatrixHolder {
 /// The layout of one operand.
 class MatrixLayout {
  public:
-  MatrixLayout(const isa::Opcode& opcode, isa::Matrix matrix, isa::Type element);
+  /// @param operand  its name in the row
+  MatrixLayout(const isa::Opcode& opcode, std::string_view operand);
 
   isa::Type element() const { return element_; }
   unsigned element_bits() const { return bits_; }
   unsigned register_bits() const { return register_bits_; }
   unsigned in_register() const { return register_bits_ / bits_; }  ///< elements
-  unsigned registers() const { return registers_; }
+  unsigned registers() const { return registers_; }                ///< that hold each element once
+  bool by_columns() const { return by_columns_; }
+  isa::Matrix matrix() const { return matrix_; }
   MatrixHolder holder(const MatrixCell& cell) const;
   /// The way back.
   MatrixCell cell(const MatrixHolder& holder) const;

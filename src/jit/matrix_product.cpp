@@ -8,7 +8,6 @@
 namespace raddle::jit {
 namespace {
 
-using isa::Matrix;
 using isa::ModKind;
 
 /// Writes the body of the function of one opcode.
@@ -20,10 +19,10 @@ class ProductWriter {
         opcode_(opcode),
         lanes_(lanes),
         parts_(exec::kWarpSize / lanes),
-        a_(ir_, layout(Matrix::a, 1), function.getArg(1), lanes),
-        b_(ir_, layout(Matrix::b, 2), function.getArg(2), lanes),
-        c_(ir_, layout(Matrix::c, 3), function.getArg(3), lanes),
-        d_(layout(Matrix::c, 0)) {}
+        a_(ir_, {opcode, "a"}, function.getArg(1), lanes),
+        b_(ir_, {opcode, "b"}, function.getArg(2), lanes),
+        c_(ir_, {opcode, "c"}, function.getArg(3), lanes),
+        d_(opcode, "d") {}
 
   void write() {
     if (isa::is_float(a_.layout().element()))
@@ -34,7 +33,6 @@ class ProductWriter {
   }
 
  private:
-  MatrixLayout layout(Matrix matrix, unsigned type) const { return {opcode_, matrix, opcode_.type(type)}; }
   unsigned sums() const { return d_.registers() * d_.in_register(); }
 
   /// The cells of D that are element `index` of the fragments of part p.

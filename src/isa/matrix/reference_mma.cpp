@@ -1,5 +1,5 @@
-// Reference semantics of the products of matrices that a warp holds together (PTX ISA "mma"): D = A * B + C,
-// summed as docs/adr/0049 says.
+// Reference semantics of the products of matrices that a warp holds together (PTX ISA "mma", "wmma.mma"):
+// D = A * B + C, summed as docs/adr/0049 says.
 #include "interp/matrix_fragments.h"
 #include "interp/reference.h"
 #include "interp/types.h"
@@ -136,6 +136,16 @@ void multiply(WarpStep& step, const isa::Opcode& opcode) {
 
 template <>
 void reference_warp<Op::mma>(WarpStep& step, const Instruction& i) {
+  multiply(step, *i.opcode);
+}
+
+template <>
+void reference_warp<Op::wmma_mma>(WarpStep& step, const Instruction& i) {
+  multiply(step, *i.opcode);
+}
+
+template <>
+void reference_warp<Op::wmma_mma_f16>(WarpStep& step, const Instruction& i) {
   multiply(step, *i.opcode);
 }
 
