@@ -71,12 +71,19 @@ std::string Fault::to_string() const {
   auto out = std::back_inserter(text);
   fmt::format_to(out, "{}", fault_name(kind));
   if (names_address(kind) && address_known) fmt::format_to(out, " {:#x}", address);
+  text += place();
+  if (!detail.empty()) text += ": " + detail;
+  return text;
+}
+
+std::string Fault::place() const {
+  std::string text;
+  auto out = std::back_inserter(text);
   if (!kernel.empty()) fmt::format_to(out, " in kernel {}", kernel);
   if (block_known) fmt::format_to(out, ", block ({},{},{})", ctaid[0], ctaid[1], ctaid[2]);
   if (thread_known) fmt::format_to(out, ", thread ({},{},{})", tid[0], tid[1], tid[2]);
   if (ptx_line != 0) fmt::format_to(out, ", PTX line {}", ptx_line);
   if (!source.empty()) fmt::format_to(out, " ({})", source);
-  if (!detail.empty()) fmt::format_to(out, ": {}", detail);
   return text;
 }
 

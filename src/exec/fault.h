@@ -24,6 +24,7 @@ struct Fault {
   std::string detail;          ///< nearest allocation and distance, assert text
 
   std::string to_string() const;
+  std::string place() const;  ///< of it, where it follows
 };
 
 /// Engines may let a misaligned access of 2 to 64 bytes trap by adding its address's low bits into the

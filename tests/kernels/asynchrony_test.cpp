@@ -2,6 +2,8 @@
 // the same each time.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "kernel_test.h"
 
 namespace {
@@ -109,6 +111,32 @@ TEST_P(LateCopies, ShowThatNobodyWaited) {
 // proves: T-16g, T-17a
 TEST_P(LateCopies, ShowThatNobodyFenced) {
   expect_wrong(kLoadTile + kWaitForTile + kChangeTile + kStoreTile + kEndGroup + kStored);
+}
+
+// Once for each copy of the text, wherever the fence is missing.
+// proves: T-16i, T-17b
+TEST_P(LateCopies, SayWhichCopyLacksAFence) {
+  const auto said = [&](const std::string& body, Asynchrony::Mode mode) {
+    testing::internal::CaptureStderr();
+    is_right(body, mode, 3);
+    return testing::internal::GetCapturedStderr();
+  };
+  const std::string unfenced = kLoadTile + kWaitForTile + kChangeTile + kStoreTile + kEndGroup + kStored;
+  const std::string fenced =
+      kLoadTile + kWaitForTile + kChangeTile + kFenceTile + kStoreTile + kEndGroup + kStored;
+  const std::string unread = kLoadTile + kWaitForTile + kChangeTile + kFenceTile + kStoreTile +
+                             "  cp.async.bulk.commit_group;\n" + kStored;
+  const std::string missing =
+      "raddle: warning: a bulk copy in kernel k, block (0,0,0), thread (0,0,0), PTX line ";
+  for (const auto mode : {Asynchrony::Mode::lazy, Asynchrony::Mode::random}) {
+    EXPECT_EQ(said(fenced, mode), "");
+    const std::string text = said(unfenced, mode);
+    EXPECT_THAT(text, testing::StartsWith(missing + "33 reads shared memory that threads have stored to"));
+    EXPECT_THAT(text, testing::HasSubstr("fence.proxy.async is missing"));
+    EXPECT_EQ(std::ranges::count(text, '\n'), 1);
+  }
+  EXPECT_THAT(said(unread, Asynchrony::Mode::lazy), testing::HasSubstr("wait_group.read) is missing"));
+  EXPECT_EQ(said(unfenced, Asynchrony::Mode::eager), "");
 }
 
 // proves: T-16h

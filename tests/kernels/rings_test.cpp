@@ -88,7 +88,7 @@ class Rings : public RingTest, public testing::WithParamInterface<EngineChoice> 
 };
 ON_EVERY_ENGINE(Rings);
 
-// proves: T-5f, T-12a, T-12b, T-15a, T-15d, T-15e
+// proves: T-5f, T-12a, T-12b, T-15a, T-15d, T-15e, W-17j
 TEST_P(Rings, CarryATensor) {
   for (const RingLaunch& launch : {RingLaunch{1}, {3}, {1, 1}, {4, 2}, {8, 4}}) {
     kernel("rings.ptx", "ring");

@@ -255,6 +255,22 @@ TEST_P(LateSends, FaultIfTheirReceiverHasExited) {
   EXPECT_THAT(error_, testing::HasSubstr("of rank 1 in cluster (0,0,0): the block has exited"));
 }
 
+// All threads of a block exit right after they have sent.
+// proves: W-20a
+TEST_P(LateSends, ComeThoughTheirSenderIsGone) {
+  const SendForm form = send_forms().front();
+  const Words64 values = values_to_send(form), all = what_arrives(form, values);
+  std::string text =
+      with_change(sending_text(form, kWait), "AGAIN:", "  setp.eq.u32 %p, %peer, 1;\n  @%p ret;\nAGAIN:");
+  text = with_change(text, "@%sends", "setp.eq.u32 %p, %peer, 0;\n  @%p bra AGAIN;\n  @%sends");
+  for (const Asynchrony late :
+       {Asynchrony{Mode::lazy}, Asynchrony{Mode::random, 2}, Asynchrony{Mode::random, 3}}) {
+    const Words64 got = sent(text, values, late);
+    ASSERT_FALSE(got.empty()) << error_;
+    EXPECT_EQ(Words64(got.begin() + 2 * kSenders, got.end()), Words64(all.begin() + 2 * kSenders, all.end()));
+  }
+}
+
 // Its eight bytes are all that is judged, however many come.
 TEST_P(LateSends, MayBeCountedAtTheEndOfMemory) {
   const auto forms = send_forms();

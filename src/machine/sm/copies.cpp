@@ -1,6 +1,11 @@
 // Asynchronous copies of a block on a device where they land late (Adversary). A block's copies land where
 // one of its warps meets the machine, where none of its warps gets further, and when it ends; so whatever
 // they do wrong is found while the block runs.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <utility>
+
 #include "machine/machine.h"
 #include "machine/sm/worker.h"
 
@@ -45,6 +50,25 @@ void Worker::begin_copies(Block& block) {
   adversary_->views.begin(memory_of(block.cta), block.cta.cluster->shared_bytes);
 }
 
+/// On stderr, once for each line of a kernel. A copy of the block has been found to read what it should not.
+void Worker::report_stale_reads(Block& block) {
+  const Busy busy(*this);
+  for (const auto& [requester, why] : std::exchange(adversary_->views.stale_reads, {})) {
+    if (!adversary_->reported.emplace(*block.task->grid().name, requester.line, why).second) continue;
+    const RawFault where{.lane = requester.thread % exec::kWarpSize + 1,
+                         .warp = requester.thread / exec::kWarpSize + 1,
+                         .line = requester.line};
+    fmt::print(
+        stderr, "raddle: warning: a bulk copy{} {}\n",
+        block.task->grid().space->describe_fault(block, where).place(),
+        why == ProxyViews::Staleness::exited
+            ? "reads shared memory of a block that has exited: a wait (cp.async.bulk.wait_group.read) is "
+              "missing"
+            : "reads shared memory that threads have stored to since the last proxy fence: before it a "
+              "fence.proxy.async is missing, or after it a wait");
+  }
+}
+
 /// At most so many; stops the block if one faults.
 void Worker::land(Block& block, std::size_t most) {
   TmaUnit& unit = tma_of(block);
@@ -61,6 +85,7 @@ void Worker::land(Block& block, std::size_t most) {
     if (problem) fault(block, is_of_thread ? copies.culprit() : unit.culprit(), problem);
   }
   in_kernel_ = before;
+  if (!adversary_->views.stale_reads.empty()) report_stale_reads(block);
 }
 
 bool Worker::land_one(Block& block) {

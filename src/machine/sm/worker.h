@@ -175,6 +175,7 @@ class Worker {
   void meet_adversary(exec::WarpContext* warp);
   bool land_one(Block& block);
   void land(Block& block, std::size_t most);
+  void report_stale_reads(Block& block);
   void begin_copies(Block& block);
   void finish_copies(Block& block);
   void forget_copies(Block& block);

@@ -4,6 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
+#include <string>
+#include <tuple>
 
 #include "machine/tma/proxy_views.h"
 #include "machine/tma/tma_unit.h"
@@ -24,6 +27,8 @@ class Adversary : public TmaChooser {
   bool lets_others_run();
 
   ProxyViews views;
+  /// Stale reads that have been told of: kernel, line, why.
+  std::set<std::tuple<std::string, std::uint32_t, ProxyViews::Staleness>> reported;
 
  private:
   bool one_in(std::uint64_t count) { return draw() % count == 0; }

@@ -21,10 +21,15 @@ void ProxyViews::begin(const std::byte* memory, std::size_t bytes) {
   view->memory = memory;
   constexpr std::size_t kLine = 128;  // within which a swizzle moves what is asked for
   view->bytes.assign((bytes + kLine - 1) / kLine * kLine, kNothing);
+  view->before.assign(memory, memory + view->bytes.size());
+  view->is_spoiled = false;
 }
 
 void ProxyViews::spoil(const std::byte* memory) {
-  if (View* view = find(memory)) std::ranges::fill(view->bytes, kNothing);
+  View* view = find(memory);
+  if (view == nullptr) return;
+  std::ranges::fill(view->bytes, kNothing);
+  view->is_spoiled = true;
 }
 
 void ProxyViews::end(const std::byte* memory) {
@@ -34,6 +39,19 @@ void ProxyViews::end(const std::byte* memory) {
 void ProxyViews::publish() {
   for (const auto& view : views_)
     if (view->memory != nullptr) std::memcpy(view->bytes.data(), view->memory, view->bytes.size());
+}
+
+/// Bytes that nobody has written in this CTA are not stale, whatever is there.
+auto ProxyViews::staleness(const std::byte* memory, std::size_t offset, std::size_t bytes) const
+    -> Staleness {
+  const View* view = find(memory);
+  if (view == nullptr) return Staleness::none;
+  if (view->is_spoiled) return Staleness::exited;
+  for (std::size_t i = offset; i < offset + bytes; ++i) {
+    const bool is_untouched = view->bytes[i] == kNothing && memory[i] == view->before[i];
+    if (view->bytes[i] != memory[i] && !is_untouched) return Staleness::unpublished;
+  }
+  return Staleness::none;
 }
 
 std::byte* ProxyViews::of(std::byte* memory) const {

@@ -1,12 +1,14 @@
 // What the asynchronous proxy sees of CTAs' shared memory, where that is not the memory itself: ordinary
 // stores reach it at proxy fences only (PTX: fence.proxy.async), so that a copy behind a fence that was
-// forgotten reads what was there before.
+// forgotten reads what was there before, and that is noted.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
+
+#include "machine/tma/request.h"
 
 namespace raddle::machine {
 
@@ -22,10 +24,25 @@ class ProxyViews {
   /// The view of a CTA's memory; the memory itself if nobody began one.
   std::byte* of(std::byte* memory) const;
 
+  /// Why a copy reads something else than its CTA's threads have left there.
+  enum class Staleness : std::uint8_t {
+    none,
+    unpublished,  ///< ordinary stores wrote it after the last fence
+    exited,       ///< the CTA has exited
+  };
+  Staleness staleness(const std::byte* memory, std::size_t offset, std::size_t bytes) const;
+  struct StaleRead {
+    TmaRequester requester;
+    Staleness why = Staleness::none;
+  };
+  std::vector<StaleRead> stale_reads;  ///< that nobody has reported
+
  private:
   struct View {
     const std::byte* memory = nullptr;
     std::vector<std::byte> bytes;
+    std::vector<std::byte> before;  ///< the memory as the CTA began
+    bool is_spoiled = false;
   };
   View* find(const std::byte* memory) const;
 

@@ -181,6 +181,12 @@ TmaProblem TmaUnit::land(std::size_t index) {
   return stores(job) ? land_store(index) : land_load(index);
 }
 
+void TmaUnit::note_staleness(const TmaJob& job, const TmaLine& line) {
+  if (views_ == nullptr) return;
+  const auto why = staleness_of(job, line, *views_);
+  if (why != ProxyViews::Staleness::none) views_->stale_reads.push_back({job.requester, why});
+}
+
 TmaProblem TmaUnit::land_load(std::size_t index) {
   Response& response = responses_[index];
   const TmaJob& job = slots_[response.slot].job;
@@ -193,6 +199,7 @@ TmaProblem TmaUnit::land_load(std::size_t index) {
     finish_response(index);
     return exited;
   }
+  note_staleness(job, response.line);
   land_line(job, response.line, response.rank, views_);
   return finish_response(index);
 }
@@ -202,6 +209,7 @@ TmaProblem TmaUnit::land_store(std::size_t index) {
   const TmaJob& job = slots_[response.slot].job;
   BulkGroups::Group& group = *groups_.find(job.requester, job.group);
   if (!response.was_read) {
+    note_staleness(job, response.line);
     read_line(job, response.line, response.buffer.data(), views_);
     response.was_read = true;
     group.reads.answered(1);

@@ -94,6 +94,7 @@ class TmaUnit {
   void ask_bytes(std::uint32_t slot, std::uint64_t global, std::uint32_t shared, std::uint32_t bytes);
   std::uint32_t free_slot();
   TmaProblem land(std::size_t index);
+  void note_staleness(const TmaJob& job, const TmaLine& line);
   TmaProblem land_load(std::size_t index);
   TmaProblem land_store(std::size_t index);
   TmaProblem finish_response(std::size_t index);

@@ -293,13 +293,24 @@ TEST_F(Tma, ACtasOwnCopiesLand) {
   EXPECT_EQ(unit.outstanding(&ctas_[0]), 4u);
 }
 
-// proves: T-17a
+// proves: T-17a, T-17b
 TEST_F(Tma, ReadsWhatFencesPublished) {
+  using Staleness = ProxyViews::Staleness;
   ProxyViews views;
   unit_.set_mode(TmaMode::deferred);
   unit_.set_views(&views);
+  std::memset(shared(kBlock), 9, 128);
   views.begin(shared(0), kShared);
   std::vector<std::uint8_t> to(512);
+  // What the copies since the last question have read, each the same.
+  const auto noted = [&] {
+    Staleness why = Staleness::none;
+    for (const auto& read : std::exchange(views.stale_reads, {})) {
+      EXPECT_EQ(read.requester.line, 7u);
+      why = read.why;
+    }
+    return why;
+  };
   std::uint8_t* out = aligned(to);
   const auto stored = [&](bool exits = false) {
     EXPECT_FALSE(unit_.submit(thread(), store(out, 128)));
@@ -307,12 +318,17 @@ TEST_F(Tma, ReadsWhatFencesPublished) {
     EXPECT_FALSE(unit_.drain());
     return out[5];
   };
+  EXPECT_NE(stored(), 9);
+  EXPECT_EQ(noted(), Staleness::none) << "nobody has stored anything";
   std::memset(shared(kBlock), 1, 128);
   EXPECT_NE(stored(), 1) << "nobody has published it";
+  EXPECT_EQ(noted(), Staleness::unpublished);
   views.publish();
   EXPECT_EQ(stored(), 1);
-  std::memset(shared(kBlock), 2, 128);
+  EXPECT_EQ(noted(), Staleness::none);
+  *shared(kBlock + 127) = std::byte{2};
   EXPECT_EQ(stored(), 1);
+  EXPECT_EQ(noted(), Staleness::unpublished) << "a single byte";
   // What the unit itself writes both see.
   std::vector<std::uint8_t> from(512, 3);
   exec::init_mbarrier(barrier(), 1);
@@ -320,7 +336,9 @@ TEST_F(Tma, ReadsWhatFencesPublished) {
   ASSERT_FALSE(unit_.drain());
   EXPECT_EQ(*shared(kBlock), std::byte{3});
   EXPECT_EQ(stored(), 3);
+  EXPECT_EQ(noted(), Staleness::none);
   EXPECT_NE(stored(true), 3) << "read after the CTA has exited";
+  EXPECT_EQ(noted(), Staleness::exited);
   views.end(shared(0));
   EXPECT_EQ(stored(), 3) << "without a view there is the memory";
 }
