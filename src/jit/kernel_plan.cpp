@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "isa/op.h"
+#include "jit/forward_constants.h"
 #include "jit/holds.h"
 
 namespace raddle::jit {
@@ -89,8 +90,10 @@ KernelPlan::KernelPlan(const ptx::Module& m, ptx::FunctionId k, const ptx::Kerne
 const FunctionPlan& KernelPlan::function(ptx::FunctionId id) const {
   auto& plan = functions_[id];
   if (plan) return *plan;
+  const auto& source = sources_[id] = forward_constants(module.functions[id]);
   auto make = [&](Holding holding) {
-    return std::make_unique<const FunctionPlan>(module, module.functions[id], layout, part_lanes, holding);
+    return std::make_unique<const FunctionPlan>(module, source ? *source : module.functions[id], layout,
+                                                part_lanes, holding);
   };
   plan = make(Holding::none);
   if (needs_holds(*plan)) plan = make(Holding::groups);

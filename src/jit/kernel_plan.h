@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "jit/function_plan.h"
 
@@ -41,6 +42,7 @@ class KernelPlan {
   Traits traits_of(ptx::FunctionId id) const;
   void choose_kind(const ptx::KernelNeeds& needs);
 
+  mutable std::map<ptx::FunctionId, std::optional<ptx::Function>> sources_;  ///< where not the module's own
   mutable std::map<ptx::FunctionId, std::unique_ptr<const FunctionPlan>> functions_;
   exec::BlockKind kind_ = exec::BlockKind::loops;
   bool functions_may_exit_ = false;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kLeastExponent = -126;  // of f32
 
-/// A summand, exactly: value = significand * 2^(exponent - its fraction); `exponent` says where it is cut off.
+/// A summand, exact; `exponent` says where it is cut off.
 struct Summand {
   double value;
   int exponent;
