@@ -12,6 +12,11 @@ namespace raddle::exec {
 
 inline constexpr unsigned kWarpSize = 32;
 inline constexpr unsigned kMaxBarriers = 16;
+/// Behind those that kernels name: one for each warpgroup, whose warps meet where they wait for their wgmmas.
+inline constexpr unsigned kWarpgroupBarriers = 8;
+inline constexpr unsigned kBarriers = kMaxBarriers + kWarpgroupBarriers;
+/// Warps of a warpgroup; the number of its first one is a multiple.
+inline constexpr unsigned kWarpgroupWarps = 4;
 inline constexpr std::uint32_t kReservedShared = 1024;  ///< first bytes of a CTA's shared window, as on sm_90
 inline constexpr std::uint64_t kSharedWindow = 1ull
                                                << 24;  ///< 16 MiB per CTA rank; 16 ranks per cluster slot
@@ -95,7 +100,7 @@ struct CtaContext {
   std::uint32_t thread_count, warp_count;
   std::uint32_t live_threads;  ///< not yet exited
   std::uint32_t cluster_rank;
-  Barrier barriers[kMaxBarriers];
+  Barrier barriers[kBarriers];
   void* machine;  ///< the machine's own state for this CTA
   /// 1 + warp whose code runs, for faults: of block kinds loops and regions, and while a copy lands.
   std::uint32_t running_warp;

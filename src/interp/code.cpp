@@ -24,7 +24,7 @@ InstructionCode prepare_instruction(const ptx::Instruction& instruction) {
   const isa::Opcode& opcode = *instruction.opcode;
   code.reference = reference_of(opcode.op);
   code.control = opcode.is(isa::Effects::control);
-  code.gathers = opcode.row->text->scope == isa::Scope::warp && opcode.is(isa::Effects::sync);
+  code.gathers = isa::is_of_warps(opcode.row->text->scope) && opcode.is(isa::Effects::sync);
   code.cta = opcode.row->text->scope == isa::Scope::cta;
   return code;
 }

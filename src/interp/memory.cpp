@@ -148,6 +148,11 @@ std::uint64_t Lane::base_address(const ptx::Operand& operand, Space& space) cons
   return variable_address(operand.index) + offset;
 }
 
+const std::byte* Lane::shared(std::uint32_t offset) const {
+  const exec::CtaContext& cta = *context().cta;
+  return cta.shared + rank_base(cta) + offset;
+}
+
 void Lane::note_access(std::uint64_t address) const {
   if (auto* listener = warp_->module().listener)
     listener->on_access(exec::access_of(*current_), index_, address);

@@ -9,7 +9,7 @@
 namespace raddle::isa {
 namespace {
 
-constexpr unsigned kLanes = 32;
+constexpr unsigned kLanes = 32, kWarpgroupLanes = 128;
 
 /// The number after a letter of "m16n8k16".
 unsigned extent(std::string_view shape, char letter) {
@@ -35,7 +35,8 @@ unsigned element_total(const Opcode& opcode, Matrix matrix) {
 /// Each element once.
 unsigned needed_registers(const Opcode& opcode, const OperandSpec& spec) {
   const Type element = matrix_element(opcode, spec);
-  const unsigned elements = element_total(opcode, matrix_of(opcode, spec)) * matrix_products(opcode) / kLanes;
+  const unsigned lanes = opcode.row->text->scope == Scope::warpgroup ? kWarpgroupLanes : kLanes;
+  const unsigned elements = element_total(opcode, matrix_of(opcode, spec)) * matrix_products(opcode) / lanes;
   return elements * bit_size(element) / bit_size(fragment_register(element));
 }
 

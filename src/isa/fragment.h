@@ -36,6 +36,9 @@ const OperandSpec& matrix_operand(const Opcode& opcode, std::string_view name);
 /// Type of the elements of an operand's matrix.
 Type matrix_element(const Opcode& opcode, const OperandSpec& spec);
 
+/// Registers that each lane has of a wgmma's A, if that is not in shared memory.
+inline constexpr unsigned kWarpgroupARegisters = 4;
+
 /// Registers that each lane has of an operand's matrix.
 unsigned fragment_registers(const Opcode& opcode, const OperandSpec& spec);
 

@@ -224,7 +224,10 @@ class RowParser {
                                       {".power", &OperandSpec::power_of_two},
                                       {".or_pred", &OperandSpec::may_be_predicate},
                                       {".members", &OperandSpec::names_members},
-                                      {".mbarrier", &OperandSpec::names_mbarrier}};
+                                      {".mbarrier", &OperandSpec::names_mbarrier},
+                                      {".updated", &OperandSpec::is_updated},
+                                      {".or_fragment", &OperandSpec::may_be_fragment},
+                                      {".sign", &OperandSpec::is_sign}};
     static constexpr std::pair<std::string_view, SelectorKind> kSelectors[] = {
         {".part", SelectorKind::part},
         {".halves", SelectorKind::halves},

@@ -66,6 +66,8 @@ Mod mod_from_name(std::string_view name);  ///< Mod::none if unknown
 /// Who takes part in one execution of the instruction. (warpgroup: four warps in a row; grid: the grids
 /// before this one; async: one thread, and a unit of the SM that goes on by itself.)
 enum class Scope : std::uint8_t { lane, warp, warpgroup, cta, cluster, grid, async };
+/// Lanes of a warp execute it together; each warp of a warpgroup comes for itself.
+constexpr bool is_of_warps(Scope scope) { return scope == Scope::warp || scope == Scope::warpgroup; }
 
 /// Bit set of what an instruction does beside computing its destinations.
 enum class Effects : std::uint16_t {
@@ -165,7 +167,9 @@ enum class GeometricKind : std::uint8_t { none, coordinates, steps, block, im2co
 /// `addr.mbarrier` (an mbarrier lies there), `label`, `call`,
 /// `list(type)` for `{a, b, ...}`, `handle` (of a texture or surface, written `[a]` or `[a, ...]`), or `any`
 /// (unchecked). A type with `.coords`, `.steps`, `.block`, `.im2col` or `.fragment` is a vector whose length
-/// other modifiers give: GeometricKind.
+/// other modifiers give: GeometricKind. `.updated`: a destination that is read first. `.or_fragment`: instead
+/// of this description of a matrix in memory its fragment may stand, in .b32 registers; optional operands of
+/// the form are about memory, and stand exactly where it does not. `.sign`: the constant 1 or -1.
 struct OperandSpec {
   std::string name;
   std::string type;         ///< base of the type text: set name or type name
@@ -173,7 +177,8 @@ struct OperandSpec {
   int type_slot = -1;       ///< else: index among the form's type slots (Opcode::types), -1 if fixed
   bool is_destination = false;
   bool widened = false, vector = false, may_be_wider = false, packed = false, may_be_minus = false,
-       power_of_two = false, may_be_predicate = false, names_members = false, names_mbarrier = false;
+       power_of_two = false, may_be_predicate = false, names_members = false, names_mbarrier = false,
+       is_updated = false, may_be_fragment = false, is_sign = false;
   bool is_constant = false;  ///< in this range:
   std::uint32_t least = 0, greatest = 0;
   SelectorKind selector = SelectorKind::none;

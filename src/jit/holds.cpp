@@ -8,7 +8,7 @@ namespace raddle::jit {
 
 bool holds_lanes(const isa::Opcode& opcode) {
   isa::Scope scope = opcode.row->text->scope;
-  return opcode.is(isa::Effects::sync) && (scope == isa::Scope::warp || scope == isa::Scope::cta ||
+  return opcode.is(isa::Effects::sync) && (isa::is_of_warps(scope) || scope == isa::Scope::cta ||
                                            scope == isa::Scope::cluster || scope == isa::Scope::grid);
 }
 
@@ -20,7 +20,7 @@ bool waits_alone(const ptx::Instruction& instruction) {
 namespace {
 
 bool is_warp_operation(const ptx::Instruction& i) {
-  return holds_lanes(*i.opcode) && i.opcode->row->text->scope == isa::Scope::warp;
+  return holds_lanes(*i.opcode) && isa::is_of_warps(i.opcode->row->text->scope);
 }
 
 /// Lanes at the two may be members of one group: one spelling or another of the same operation, and no two
@@ -98,7 +98,7 @@ bool needs_holds(const FunctionPlan& plan) {
       const isa::Opcode& opcode = *f.instructions[n].opcode;
       // Barriers of the block and the cluster too, and waits for grids: lanes on their way out must have left
       // before the rest of the warp arrives (K-6).
-      bool block_barrier = holds_lanes(opcode) && opcode.row->text->scope != isa::Scope::warp;
+      bool block_barrier = holds_lanes(opcode) && !isa::is_of_warps(opcode.row->text->scope);
       if (block_barrier || opcode.op == isa::Op::bar_warp_sync) return true;
     }
     if (may_meet_elsewhere(plan, b)) return true;

@@ -114,6 +114,8 @@ KernelPlan::Traits KernelPlan::traits_of(ptx::FunctionId id) const {
       const bool is_plain = is_plain_barrier(f, i) || is_whole_cluster_barrier(plan, module.functions[id], n);
       (is_plain ? t.barriers : t.other_barriers) = true;
     }
+    // Its warps meet; a kernel whose every thread waits for its own would do with less.
+    t.other_barriers |= i.op() == isa::Op::wgmma_wait_group;
     t.indirect |= i.extra != ptx::kNone && i.opcode->is(isa::Effects::control) && i.op() == isa::Op::call &&
                   f.calls[i.extra].callee.kind != ptx::Operand::Kind::function;
     t.exits |= i.op() == isa::Op::exit;

@@ -1,6 +1,7 @@
 // The path from a raw fault to a message.
 #include <algorithm>
 #include <bit>
+#include <span>
 
 #include "exec/cluster.h"
 #include "exec/mbarrier.h"
@@ -112,7 +113,10 @@ std::string describe_mbarrier(const Block& block, const WordWait& wait) {
 /// Who waits for what, the first few of them.
 std::string describe_deadlock(const Block& block) {
   constexpr std::uint32_t kMost = 8;
-  if (block.word_waits == 0)
+  const auto at_warpgroups = std::span(block.waiters).subspan(exec::kMaxBarriers);
+  const bool is_of_warpgroup =
+      std::ranges::any_of(at_warpgroups, [](std::uint32_t warps) { return warps != 0; });
+  if (block.word_waits == 0 && !is_of_warpgroup)
     return fmt::format("{} threads wait at barriers that no other thread can complete",
                        block.cta.live_threads);
   std::string text = "nobody can run:";
@@ -125,9 +129,14 @@ std::string describe_deadlock(const Block& block) {
         others != 0 ? fmt::format(" and {} more", others) : "", block.warps[warp]->context.line,
         wait.of == WordWait::Of::mbarrier ? describe_mbarrier(block, wait) : "the barrier of the cluster");
   }
-  for (std::uint32_t id = 0; id < exec::kMaxBarriers; ++id)
-    if (const int warps = std::popcount(block.waiters[id]); warps != 0)
+  for (std::uint32_t id = 0; id < exec::kBarriers; ++id) {
+    const int warps = std::popcount(block.waiters[id]);
+    if (warps != 0 && id < exec::kMaxBarriers)
       text += fmt::format("; {} warps wait at barrier {}", warps, id);
+    else if (warps != 0)
+      text += fmt::format("; {} warps of warpgroup {} wait for the others at wgmma.wait_group", warps,
+                          id - exec::kMaxBarriers);
+  }
   return text;
 }
 }  // namespace

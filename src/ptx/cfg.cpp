@@ -10,16 +10,23 @@
 namespace raddle::ptx {
 namespace {
 
-/// Bit i: operand i of the opcode's form is a destination. Remembered per opcode: opcodes live for the
-/// process.
-std::uint32_t destinations_of(const Opcode& opcode) {
-  auto& known = thread_value<std::unordered_map<const Opcode*, std::uint32_t>, struct Destinations>();
-  const auto [entry, added] = known.try_emplace(&opcode, 0);
+/// Bit i: operand i of the opcode's form is a destination; of these: it is read, too.
+struct Destinations {
+  std::uint32_t all = 0, updated = 0;
+};
+
+/// Remembered per opcode: opcodes live for the process.
+Destinations destinations_of(const Opcode& opcode) {
+  auto& known = thread_value<std::unordered_map<const Opcode*, Destinations>, struct KnownDestinations>();
+  const auto [entry, added] = known.try_emplace(&opcode);
   if (!added) return entry->second;
   const auto& slots = opcode.form->operands;
   for (std::size_t i = 0; i < slots.size() && i < 32; ++i)
-    for (const isa::OperandSpec& spec : opcode.row->operands)
-      if (spec.name == slots[i].name && spec.is_destination) entry->second |= 1u << i;
+    for (const isa::OperandSpec& spec : opcode.row->operands) {
+      if (spec.name != slots[i].name || !spec.is_destination) continue;
+      entry->second.all |= 1u << i;
+      if (spec.is_updated) entry->second.updated |= 1u << i;
+    }
   return entry->second;
 }
 
@@ -113,10 +120,13 @@ void register_uses(const Function& function, const Instruction& instruction, Reg
   out.uses.clear();
   out.definitions.clear();
   if (instruction.guard != kNone) out.uses.push_back(instruction.guard);
-  const std::uint32_t destinations = destinations_of(*instruction.opcode);
+  const Destinations destinations = destinations_of(*instruction.opcode);
   const auto operands = function.operands_of(instruction);
-  for (std::size_t i = 0; i < operands.size(); ++i)
-    collect(function, operands[i], i < 32 && destinations >> i & 1, out);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const bool destination = i < 32 && (destinations.all >> i & 1) != 0;
+    collect(function, operands[i], destination, out);
+    if (destination && (destinations.updated >> i & 1) != 0) collect(function, operands[i], false, out);
+  }
   if (instruction.extra == kNone || ends_block(instruction)) return;
   const Call& call = function.calls[instruction.extra];
   for (const Operand& argument : call.arguments) collect(function, argument, false, out);

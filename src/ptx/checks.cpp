@@ -2,9 +2,11 @@
 // optional ones from the left, and converts constants to the type of their position.
 #include "ptx/checks.h"
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
+#include "isa/fragment.h"
 #include "isa/geometry.h"
 #include "ptx/constants.h"
 #include "ptx/declarations.h"
@@ -45,6 +47,7 @@ class Binder {
   bool count_fits(unsigned groups, unsigned optional);
   bool take(std::size_t slot, const RawOperand& raw);
   bool merges_fully();
+  bool describes_memory();
   bool bind(const OperandPlan& slot, const RawOperand& raw, Operand& out);
   bool bind_value(const OperandPlan& slot, Type type, const RawOperand& raw, Operand& out);
   bool bind_register(const OperandPlan& slot, Type type, const RawOperand& raw);
@@ -134,7 +137,7 @@ bool Binder::run() {
                               raws[next].text, plan_.text, slot.bracketed ? "outside" : "inside", form());
     if (!take(i, raws[next++])) return false;
   }
-  if (next == raws.size()) return merges_fully();
+  if (next == raws.size()) return merges_fully() && describes_memory();
   return parser_.in.error(raws[next].at, "'|{}' is not part of '{}'; the form is: {}", raws[next].text,
                           plan_.text, form());
 }
@@ -154,6 +157,24 @@ bool Binder::merges_fully() {
           "from; the form is: {}",
           plan_.text, form());
   }
+  return true;
+}
+
+/// Optional operands about a matrix in memory stand where its description does, and not where its fragment
+/// does.
+bool Binder::describes_memory() {
+  const Function& function = parser_.function();
+  const auto& slots = plan_.operands;
+  const auto matrix =
+      std::ranges::find_if(slots, [](const OperandPlan& slot) { return slot.spec->may_be_fragment; });
+  if (matrix == slots.end()) return true;
+  const auto kind_of = [&](std::size_t i) { return function.operands[instruction_.operands + i].kind; };
+  const bool in_memory = kind_of(static_cast<std::size_t>(matrix - slots.begin())) != Kind::vector;
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    if (slots[i].optional && (kind_of(i) != Kind::none) != in_memory)
+      return parser_.in.error({instruction_.line, instruction_.column},
+                              "'{}' takes '{}' if '{}' is a descriptor, and only then; the form is: {}",
+                              plan_.text, slots[i].spec->name, matrix->spec->name, form());
   return true;
 }
 
@@ -181,7 +202,8 @@ bool Binder::bind(const OperandPlan& slot, const RawOperand& raw, Operand& out) 
     case OperandKind::value:
       break;
   }
-  if (slot.spec->geometric != isa::GeometricKind::none) return bind_geometric(slot, raw, out);
+  const bool is_fragment = slot.spec->may_be_fragment && raw.operand.kind == Kind::vector;
+  if (is_fragment || slot.spec->geometric != isa::GeometricKind::none) return bind_geometric(slot, raw, out);
   if (raw.operand.kind == Kind::vector) {
     if (raw.operand.count != 1 || slot.elements > 1 || !slot.spec->vector) return bind_vector(slot, raw, out);
     const RawOperand& element = parser_.elements[raw.operand.index];  // Triton writes `ld.b32 {%r1}, [%rd1]`
@@ -199,8 +221,12 @@ bool Binder::check_marks(const OperandPlan& slot, const RawOperand& raw) {
     return wrong(raw, "an operand without that selector", fmt::format("'{}'", raw.text));
   if (raw.operand.minus && !slot.spec->may_be_minus)
     return wrong(raw, "an operand without '-'", "a negated register");
-  if (!slot.spec->is_constant && !slot.spec->power_of_two) return true;
+  if (slot.spec->may_be_predicate && raw.operand.type == Type::pred) return true;
   const std::uint64_t value = raw.constant.bits;
+  if (slot.spec->is_sign &&
+      (raw.operand.kind != Kind::immediate || (value != 1 && value != ~std::uint64_t{0})))
+    return wrong(raw, "the constant 1 or -1", fmt::format("'{}'", raw.text));
+  if (!slot.spec->is_constant && !slot.spec->power_of_two) return true;
   const bool is_right_power = !slot.spec->power_of_two || std::has_single_bit(value);
   const char* what = slot.spec->power_of_two ? "a constant power of two" : "a constant";
   if (slot.spec->is_constant) {
@@ -231,7 +257,7 @@ bool Binder::bind_value(const OperandPlan& slot, Type type, const RawOperand& ra
     case Kind::reg:
       return bind_register(slot, type, raw);
     case Kind::sink:
-      return slot.spec->is_destination || wrong(raw, "a value", kind_name(raw));
+      return (slot.spec->is_destination && !slot.spec->is_updated) || wrong(raw, "a value", kind_name(raw));
     case Kind::special:
       return bind_special(type, raw);
     case Kind::variable:
@@ -334,8 +360,11 @@ bool Binder::bind_handle(const RawOperand& raw, Operand& out) {
 /// stand for three. The layer before coordinates is .u32.
 bool Binder::bind_geometric(const OperandPlan& slot, const RawOperand& raw, Operand& out) {
   const bool scalar = raw.operand.kind != Kind::vector;
-  const unsigned count = scalar ? 1 : raw.operand.count, wanted = slot.elements;
-  const bool exact = slot.spec->geometric == isa::GeometricKind::block ||
+  const bool in_place_of_description = slot.spec->may_be_fragment;
+  const unsigned count = scalar ? 1 : raw.operand.count;
+  const unsigned wanted = in_place_of_description ? isa::kWarpgroupARegisters : slot.elements;
+  const Type type = in_place_of_description ? Type::b32 : slot.type;
+  const bool exact = in_place_of_description || slot.spec->geometric == isa::GeometricKind::block ||
                      slot.spec->geometric == isa::GeometricKind::im2col ||
                      slot.spec->geometric == isa::GeometricKind::fragment;
   if (exact && (scalar || count != wanted))
@@ -350,13 +379,13 @@ bool Binder::bind_geometric(const OperandPlan& slot, const RawOperand& raw, Oper
   auto& pool = parser_.function().elements;
   out = Operand{};
   out.kind = Kind::vector;
-  out.type = slot.type;
+  out.type = type;
   out.index = static_cast<std::uint32_t>(pool.size());
   out.count = static_cast<std::uint16_t>(wanted);
   for (unsigned i = 0; i < wanted; ++i) {
     const RawOperand& element = scalar ? raw : parser_.elements[raw.operand.index + i];
     Operand value = element.operand;
-    if (!bind_value(slot, layer && i == 0 ? Type::u32 : slot.type, element, value)) return false;
+    if (!bind_value(slot, layer && i == 0 ? Type::u32 : type, element, value)) return false;
     pool.push_back(value);
   }
   return true;

@@ -1,16 +1,14 @@
 // Legality of matrix instructions beyond the grammar (PTX ISA "wgmma.mma_async").
 #include "isa/where.h"
 
-#include <charconv>
+#include "isa/fragment.h"
 
 namespace raddle::isa {
 
 std::string_view wgmma_shape_legal(const Opcode& opcode) {
   const Type a = opcode.type(1);
   if (!is_integer(a) && a != Type::b1) return {};
-  const std::string_view shape = mod_name(opcode.get(ModKind::shape));  // m64n<N>k<K>
-  unsigned n = 0;
-  std::from_chars(shape.data() + 4, shape.data() + shape.size(), n);
+  const unsigned n = matrix_shape(opcode).n;
   if (n == 8 || n == 24 || n % 16 == 0) return {};
   return "integer and single-bit wgmma have N = 8, 24 or a multiple of 16";
 }

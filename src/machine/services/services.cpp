@@ -6,6 +6,7 @@
 
 #include "exec/cluster.h"
 #include "exec/mbarrier.h"
+#include "exec/wgmma.h"
 #include "machine/address_space.h"
 #include "machine/services/print.h"
 #include "machine/sm/worker.h"
@@ -78,6 +79,16 @@ std::uint32_t barrier_join(WarpContext* context, std::uint32_t id, std::uint32_t
   return phase;
 }
 
+void warpgroup_sync(WarpContext* context) {
+  Warp& warp = barrier_warp(context, 0, 0, ~0u);
+  const std::uint32_t id = exec::kMaxBarriers + context->warp_id / exec::kWarpgroupWarps;
+  Worker& worker = *warp.block->worker;
+  if (!worker.arrive(warp, id, {exec::kWarpgroupWarps * exec::kWarpSize, ~0u, 0}))
+    worker.wait_at_barrier(warp, id);
+  worker.meet(context);
+  worker.pause_after_many_phases(warp);
+}
+
 void barrier_wait(WarpContext* context, std::uint32_t barriers) {
   Warp& warp = barrier_warp(context, 0, 0, 0);
   warp.block->worker->wait_at_barriers(warp, barriers);
@@ -134,6 +145,15 @@ std::atomic<std::uint64_t>& mbarrier_of(WarpContext* warp, std::uint64_t address
 [[noreturn]] void mbarrier_fault(WarpContext* warp, exec::MbarrierProblem problem, std::uint32_t lane) {
   RawFault raw = raw_fault(warp, FaultKind::illegal_barrier, 0, lane);
   raw.note = exec::describe(problem);
+  worker_of(warp).fault(block_of(warp), raw);
+}
+
+__attribute__((noreturn)) void wgmma_fault(WarpContext* warp, std::uint32_t problem, std::uint64_t address,
+                                           std::uint32_t line) {
+  const auto what = static_cast<exec::WgmmaProblem>(problem);
+  RawFault raw = raw_fault(warp, exec::fault_of(what), address, kNoLane);
+  raw.note = exec::describe(what);
+  raw.line = line;
   worker_of(warp).fault(block_of(warp), raw);
 }
 

@@ -86,7 +86,7 @@ struct Block {
   bool triggered = false;             ///< its CTA has let dependent grids begin
   std::uint32_t turns = 0;            ///< that it was given, since a CTA of its task ended here
   std::uint32_t barriers_in_use = 0;  ///< mask over barriers with arrivals
-  std::array<std::uint32_t, exec::kMaxBarriers> waiters{};  ///< by barrier: mask of warps
+  std::array<std::uint32_t, exec::kBarriers> waiters{};  ///< by barrier: mask of warps
   struct WordWaiters {
     WordWait wait;
     std::uint32_t warps = 0;  ///< mask; never empty

@@ -75,7 +75,7 @@ bool Worker::arrive(Warp& warp, std::uint32_t id, const exec::Arrival& arrival) 
 }
 
 void Worker::wait_at_barriers(Warp& warp, std::uint32_t barriers) {
-  std::array<std::uint32_t, exec::kMaxBarriers>& waiters = warp.block->waiters;
+  std::array<std::uint32_t, exec::kBarriers>& waiters = warp.block->waiters;
   for (std::uint32_t rest = barriers; rest != 0; rest &= rest - 1)
     waiters[static_cast<std::uint32_t>(std::countr_zero(rest))] |= 1u << warp.index;
   wait_until_runnable(warp);

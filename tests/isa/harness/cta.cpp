@@ -1,5 +1,5 @@
 // A cooperative scheduler for the warps of one CTA or cluster, just rich enough for the services of
-// exec/abi.h.
+// exec/abi.h. Long, as these are many.
 #include "isa/harness/cta.h"
 
 #include <sys/mman.h>
@@ -16,6 +16,7 @@
 #include "exec/barrier.h"
 #include "exec/cluster.h"
 #include "exec/mbarrier.h"
+#include "exec/wgmma.h"
 #include "isa/harness/textures.h"
 #include "machine/services/print.h"
 #include "machine/tma/tma_unit.h"
@@ -147,6 +148,12 @@ struct Calls {
     Barrier& barrier = w->cta->barriers[id & 15];
     std::uint32_t generation = barrier.generation;
     of(w).arrive(w, barrier, {threads, lanes, 0});
+    of(w).wait_for(barrier, generation);
+  }
+  static void warpgroup_sync(WarpContext* w) {
+    Barrier& barrier = w->cta->barriers[exec::kMaxBarriers + w->warp_id / exec::kWarpgroupWarps];
+    const std::uint32_t generation = barrier.generation;
+    of(w).arrive(w, barrier, {exec::kWarpgroupWarps * exec::kWarpSize, ~0u, 0});
     of(w).wait_for(barrier, generation);
   }
   static void barrier_arrive(WarpContext* w, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes) {
@@ -303,6 +310,10 @@ struct Calls {
   static std::uint32_t thread_send(WarpContext*, std::uint32_t, std::uint64_t, std::uint64_t, std::uint64_t,
                                    std::uint64_t, std::uint32_t, std::uint32_t) {
     return 0;
+  }
+  __attribute__((noreturn)) static void wgmma_fault(WarpContext* w, std::uint32_t problem,
+                                                    std::uint64_t address, std::uint32_t line) {
+    fault(w, exec::fault_of(static_cast<exec::WgmmaProblem>(problem)), address, 0, line);
   }
   static void thread_copy_commit(WarpContext*, std::uint32_t) {}
   static void thread_copy_wait(WarpContext*, std::uint32_t, std::uint32_t) {}

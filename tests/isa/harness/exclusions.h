@@ -54,6 +54,8 @@ inline const Exclusion* find_exclusion(const isa::Row& row, std::string_view wha
   static constexpr Exclusion kMbarriers = {
       "", "spellings", "random memory is no mbarrier; its file runs every spelling on one"};
   if (row.uses_mbarrier() && what == kMbarriers.what) return &kMbarriers;
+  static constexpr Exclusion kWarpgroups = {"", "spellings", "one warp is no warpgroup; its file has four"};
+  if (row.text->scope == isa::Scope::warpgroup && what == kWarpgroups.what) return &kWarpgroups;
   static constexpr Exclusion kWholeWarps = {
       "", "", "`.aligned`: all threads of the warp execute it, or it has no defined result"};
   const bool is_of_lanes = what == "partial masks" || what == "absent lanes";

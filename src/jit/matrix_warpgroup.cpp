@@ -1,0 +1,568 @@
+// Long, as one class writes all parts of one function.
+#include "jit/matrix_warpgroup.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <functional>
+
+#include "jit/vector_math.h"
+
+namespace raddle::jit {
+namespace {
+
+constexpr unsigned kChunkWords = 4;  // 16 bytes lie together, whatever the layout
+constexpr unsigned kLines = 8;       // rows, or columns, of a group whose chunks lie at one pitch
+constexpr unsigned kBlock = 8;       // columns whose elements four registers of D hold
+constexpr unsigned kKeptWords = 8;   // of a row of A
+constexpr unsigned kRegisterLanes = 32;
+constexpr unsigned kPanelRow = 64;  // of A's panel: 16 rows, each four times
+constexpr std::array<int, kBlock> kEvenThenOdd = {0, 2, 4, 6, 1, 3, 5, 7};
+
+/// The fields of a matrix descriptor, as i32: offsets in bytes.
+struct Fields {
+  llvm::Value *start, *leading, *stride, *base;
+  llvm::Value *atom, *is_plain;  // chunks that a swizzle permutes; i1: no swizzle
+};
+
+class Writer {
+ public:
+  Writer(llvm::Function* function, SimdForm simd, const WarpgroupProductForm& form);
+  void run();
+
+ private:
+  using Values = std::vector<llvm::Value*>;
+  /// Accumulators of a half of the rows of one block: of even and of odd columns, by part.
+  struct Half {
+    llvm::Value* block = nullptr;  // its number
+    unsigned panel = 0, half = 0;
+  };
+
+  // ---- pieces of code ----
+  llvm::BasicBlock* new_block(const char* name) {
+    return llvm::BasicBlock::Create(ir_.getContext(), name, function_);
+  }
+  Values loop(unsigned count, Values carried, const std::function<Values(llvm::Value*, const Values&)>& body);
+  llvm::AllocaInst* local(llvm::Type* element, unsigned count, const char* name);
+  llvm::Value* at(llvm::Value* words, llvm::Value* index) {
+    return ir_.CreateInBoundsGEP(ir_.getInt32Ty(), words, index);
+  }
+  llvm::Value* at(llvm::Value* words, unsigned index) { return at(words, ir_.getInt32(index)); }
+  llvm::Value* load(llvm::Type* type, llvm::Value* from, unsigned align = 4) {
+    return ir_.CreateAlignedLoad(type, from, llvm::Align(align));
+  }
+  void store(llvm::Value* value, llvm::Value* to, unsigned align = 4) {
+    ir_.CreateAlignedStore(value, to, llvm::Align(align));
+  }
+  llvm::FixedVectorType* vector(llvm::Type* element, unsigned count) {
+    return llvm::FixedVectorType::get(element, count);
+  }
+  llvm::Value* shuffle(llvm::Value* a, const std::vector<int>& mask) {
+    return ir_.CreateShuffleVector(a, mask);
+  }
+  llvm::Value* joined(llvm::Value* a, llvm::Value* b);
+  llvm::Value* element(llvm::Value* words, unsigned i, Type type);
+  llvm::Value* halves(llvm::Value* sixteen_bits, Type type);
+  llvm::Value* arranged(llvm::Value* numbers, unsigned part);
+
+  // ---- descriptors ----
+  Fields fields(llvm::Value* descriptor);
+  llvm::Value* line_start(const Fields& f, bool transposed, llvm::Value* rows, llvm::Value* step);
+  llvm::Value* addresses(const Fields& f, llvm::Value* first);
+  llvm::Value* chunk(llvm::Value* addresses, unsigned line, llvm::Type* type);
+
+  // ---- A ----
+  void unpack_a();
+  llvm::Value* words_of_a();
+  void unpack_columns_of_a();
+  void put_a(llvm::Value* panel, unsigned k, unsigned half, unsigned part, llvm::Value* numbers);
+  void spread_a(llvm::Value* kept);
+  llvm::Value* place_in_b(llvm::Value* row, llvm::Value* k);
+
+  // ---- B ----
+  void unpack_b(llvm::Value* block, unsigned panel);
+  void unpack_rows_of_b(llvm::Value* block, llvm::Value* to);
+  void unpack_columns_of_b(llvm::Value* block, llvm::Value* to);
+  unsigned place(unsigned k) const;
+
+  // ---- D ----
+  void multiply(llvm::Value* first, unsigned blocks);
+  void multiply(const std::vector<Half>& halves);
+  Values products(const std::vector<Half>& halves, llvm::Value* chunk, Values sums);
+  llvm::Value* multiply_add(llvm::Value* a, llvm::Value* b, llvm::Value* sum, llvm::Value* kept);
+  llvm::Value* register_of(const Half& half, unsigned odd, unsigned part);
+  Values begin(const Half& half);
+  void finish(const Half& half, const Values& sums);
+
+  llvm::Function* function_;
+  Builder ir_;
+  const WarpgroupProductForm& form_;
+  const unsigned lanes_, parts_;     // of a register of D
+  const unsigned per_word_, words_;  // elements of a word; words of a column of B
+  const unsigned depth_;             // K
+  const bool is_bits_, is_integer_, is_masked_;
+  llvm::Type* number_;  // that is multiplied
+  llvm::Value *d_, *a_, *metadata_, *shared_, *warp_, *adds_;
+  Fields of_a_{}, of_b_{};
+  llvm::AllocaInst *a_panel_ = nullptr, *a_mask_ = nullptr, *b_panel_ = nullptr, *lines_ = nullptr;
+};
+
+unsigned element_bits(Type type) { return type == Type::tf32 || type == Type::b1 ? 32 : isa::bit_size(type); }
+
+Writer::Writer(llvm::Function* function, SimdForm simd, const WarpgroupProductForm& form)
+    : function_(function),
+      ir_(llvm::BasicBlock::Create(function->getContext(), "entry", function)),
+      form_(form),
+      lanes_(simd.lanes),
+      parts_(simd.parts()),
+      per_word_(32 / element_bits(form.a)),
+      words_(form.sparse ? 2 * kKeptWords : kKeptWords),
+      depth_(words_ * per_word_),
+      is_bits_(form.a == Type::b1),
+      is_integer_(form.d == Type::s32),
+      is_masked_(form.sparse && !is_integer_),
+      number_(is_bits_ ? ir_.getInt32Ty() : ir_.getFloatTy()),
+      d_(function->getArg(0)),
+      a_(function->getArg(1)),
+      metadata_(function->getArg(2)),
+      shared_(function->getArg(3)),
+      warp_(function->getArg(6)),
+      adds_(function->getArg(7)) {}
+
+// ---- pieces of code ----
+
+/// `body` with the number of the turn and the carried values, which it gives back for the next.
+Writer::Values Writer::loop(unsigned count, Values carried,
+                            const std::function<Values(llvm::Value*, const Values&)>& body) {
+  auto *before = ir_.GetInsertBlock(), *head = new_block("turn"), *after = new_block("after");
+  ir_.CreateBr(head);
+  ir_.SetInsertPoint(head);
+  auto* i = ir_.CreatePHI(ir_.getInt32Ty(), 2);
+  i->addIncoming(ir_.getInt32(0), before);
+  std::vector<llvm::PHINode*> phis;
+  for (auto*& value : carried) {
+    phis.push_back(ir_.CreatePHI(value->getType(), 2));
+    phis.back()->addIncoming(value, before);
+    value = phis.back();
+  }
+  const Values next = body(i, carried);
+  auto* back = ir_.GetInsertBlock();
+  auto* following = ir_.CreateAdd(i, ir_.getInt32(1));
+  i->addIncoming(following, back);
+  for (std::size_t n = 0; n < phis.size(); ++n) phis[n]->addIncoming(next[n], back);
+  ir_.CreateCondBr(ir_.CreateICmpULT(following, ir_.getInt32(count)), head, after);
+  ir_.SetInsertPoint(after);
+  return next;
+}
+
+llvm::AllocaInst* Writer::local(llvm::Type* type, unsigned count, const char* name) {
+  auto* place = ir_.CreateAlloca(llvm::ArrayType::get(type, count), nullptr, name);
+  place->setAlignment(llvm::Align(64));
+  return place;
+}
+
+llvm::Value* Writer::joined(llvm::Value* a, llvm::Value* b) {
+  const auto count = llvm::cast<llvm::FixedVectorType>(a->getType())->getNumElements();
+  std::vector<int> mask(2 * count);
+  for (unsigned i = 0; i < mask.size(); ++i) mask[i] = static_cast<int>(i);
+  return ir_.CreateShuffleVector(a, b, mask);
+}
+
+/// Element i of each word, as numbers that are multiplied.
+llvm::Value* Writer::element(llvm::Value* words, unsigned i, Type type) {
+  const Val word{&ir_, words, Type::u32};
+  const unsigned bits = element_bits(type);
+  switch (type) {
+    case Type::b1:
+      return words;
+    case Type::tf32:
+      return (word & word.like(~std::int64_t{0x1fff})).as(Type::f32).v;
+    case Type::bf16:
+      return (i == 0 ? shl(word, 16) : word & word.like(0xffff0000ll)).as(Type::f32).v;
+    case Type::f16:
+      return widen_to_f32(shr(word, bits * i).to(Type::b16), Type::f16).v;
+    case Type::s8:
+      return int_to_float(shr(shl(word, 24 - bits * i).as(Type::s32), 24), Type::f32).v;
+    case Type::u8:
+      return int_to_float((shr(word, bits * i) & word.like(0xff)).as(Type::s32), Type::f32).v;
+    default:
+      return widen_fp8_to_f32(shr(word, bits * i).to(Type::b8), type).v;
+  }
+}
+
+llvm::Value* Writer::halves(llvm::Value* sixteen_bits, Type type) {
+  return widen_to_f32({&ir_, sixteen_bits, Type::b16}, type).v;
+}
+
+/// Of eight rows' numbers, those of a part of a register: each four times.
+llvm::Value* Writer::arranged(llvm::Value* numbers, unsigned part) {
+  std::vector<int> mask(lanes_);
+  for (unsigned l = 0; l < lanes_; ++l) mask[l] = static_cast<int>((part * lanes_ + l) / 4);
+  return shuffle(numbers, mask);
+}
+
+// ---- descriptors ----
+
+Fields Writer::fields(llvm::Value* descriptor) {
+  const auto bits = [&](unsigned from, unsigned count) {
+    return ir_.CreateTrunc(ir_.CreateAnd(ir_.CreateLShr(descriptor, from), (1u << count) - 1),
+                           ir_.getInt32Ty());
+  };
+  const auto bytes = [&](unsigned from) { return ir_.CreateShl(bits(from, 14), 4); };
+  auto* mode = bits(62, 2);
+  auto* is_plain = ir_.CreateICmpEQ(mode, ir_.getInt32(0));
+  // Modes 0, 1, 2, 3 permute 1, 8, 4, 2 chunks.
+  auto* atom = ir_.CreateSelect(is_plain, ir_.getInt32(1), ir_.CreateLShr(ir_.getInt32(16), mode));
+  return {bytes(0), bytes(16), bytes(32), bits(49, 3), atom, is_plain};
+}
+
+/// Where the first line of a group would lie without swizzle: of the eight rows numbered `rows`, chunk
+/// `step`; of a transposed matrix, of the eight columns numbered `step`.
+llvm::Value* Writer::line_start(const Fields& f, bool transposed, llvm::Value* rows, llvm::Value* step) {
+  auto* of_chunk = ir_.getInt32(kChunkWords * 4);
+  llvm::Value* offset = nullptr;
+  if (!transposed) {
+    auto* pitch = ir_.CreateSelect(f.is_plain, f.leading, of_chunk);
+    offset = ir_.CreateAdd(ir_.CreateMul(rows, f.stride), ir_.CreateMul(step, pitch));
+  } else {
+    auto* plain = ir_.CreateAdd(ir_.CreateMul(rows, f.stride), ir_.CreateMul(step, f.leading));
+    auto* shift = ir_.CreateIntrinsic(llvm::Intrinsic::cttz, {ir_.getInt32Ty()}, {f.atom, ir_.getTrue()});
+    auto* inside = ir_.CreateMul(ir_.CreateAnd(rows, ir_.CreateSub(f.atom, ir_.getInt32(1))), of_chunk);
+    auto* swizzled = ir_.CreateAdd(inside, ir_.CreateMul(ir_.CreateLShr(rows, shift), f.leading));
+    swizzled = ir_.CreateAdd(swizzled, ir_.CreateMul(step, f.stride));
+    offset = ir_.CreateSelect(f.is_plain, plain, swizzled);
+  }
+  return ir_.CreateAdd(f.start, offset);
+}
+
+/// Shared addresses of a group's eight chunks. Lines of 128 bytes are numbered from where the pattern starts.
+llvm::Value* Writer::addresses(const Fields& f, llvm::Value* first) {
+  const auto all = [&](llvm::Value* scalar) { return ir_.CreateVectorSplat(kLines, scalar); };
+  std::vector<llvm::Constant*> numbers;
+  for (unsigned i = 0; i < kLines; ++i) numbers.push_back(ir_.getInt32(i));
+  auto* pitch = ir_.CreateShl(f.atom, 4);
+  auto* plain = ir_.CreateAdd(all(first), ir_.CreateMul(llvm::ConstantVector::get(numbers), all(pitch)));
+  auto* line = ir_.CreateSub(ir_.CreateLShr(plain, 7), all(f.base));
+  auto* phase = ir_.CreateAnd(line, all(ir_.CreateSub(f.atom, ir_.getInt32(1))));
+  return ir_.CreateXor(plain, ir_.CreateShl(phase, 4));
+}
+
+/// From the addresses in memory: a store of a vector and loads of scalars take less than extractions.
+llvm::Value* Writer::chunk(llvm::Value* addresses, unsigned line, llvm::Type* type) {
+  auto* address = ir_.CreateAlignedLoad(ir_.getInt32Ty(), at(addresses, line), llvm::Align(4), true);
+  auto* place = ir_.CreateZExt(address, ir_.getInt64Ty());
+  return load(type, ir_.CreateInBoundsGEP(ir_.getInt8Ty(), shared_, place), 16);
+}
+
+// ---- A ----
+
+void Writer::put_a(llvm::Value* panel, unsigned k, unsigned half, unsigned part, llvm::Value* numbers) {
+  if (form_.negates) numbers = ir_.CreateFNeg(numbers);
+  store(numbers, at(panel, k * kPanelRow + half * kRegisterLanes + part * lanes_), lanes_ * 4);
+}
+
+/// Registers of A: as they are, or as they would be; the register of half h and chunk c is h + 2c.
+llvm::Value* Writer::words_of_a() {
+  if (form_.a_in_registers) return a_;
+  auto* words = local(ir_.getInt32Ty(), 4 * kRegisterLanes, "a_words");
+  auto* type = vector(ir_.getInt32Ty(), kChunkWords);
+  for (unsigned half = 0; half < 2; ++half)
+    for (unsigned c = 0; c < 2; ++c) {
+      auto* rows = ir_.CreateAdd(ir_.CreateShl(warp_, 1), ir_.getInt32(half));
+      ir_.CreateStore(addresses(of_a_, line_start(of_a_, false, rows, ir_.getInt32(c))), lines_, true);
+      for (unsigned i = 0; i < kLines; ++i)
+        store(chunk(lines_, i, type), at(words, (half + 2 * c) * kRegisterLanes + i * kChunkWords), 16);
+    }
+  return words;
+}
+
+/// A whose columns lie together: 16-bit elements of eight rows are a chunk.
+void Writer::unpack_columns_of_a() {
+  auto* type = vector(ir_.getInt16Ty(), kLines);
+  auto* panel = form_.sparse ? local(number_, kKeptWords * per_word_ * kPanelRow, "a_kept") : a_panel_;
+  for (unsigned half = 0; half < 2; ++half)
+    for (unsigned step = 0; step < 2; ++step) {
+      auto* rows = ir_.CreateAdd(ir_.CreateShl(warp_, 1), ir_.getInt32(half));
+      ir_.CreateStore(addresses(of_a_, line_start(of_a_, true, rows, ir_.getInt32(step))), lines_, true);
+      for (unsigned i = 0; i < kLines; ++i) {
+        auto* numbers = halves(chunk(lines_, i, type), form_.a);
+        for (unsigned part = 0; part < parts_; ++part)
+          put_a(panel, step * kLines + i, half, part, arranged(numbers, part));
+      }
+    }
+  if (form_.sparse) spread_a(panel);
+}
+
+void Writer::unpack_a() {
+  if (form_.a_transposed) return unpack_columns_of_a();
+  auto* words = words_of_a();
+  auto* panel = form_.sparse ? local(number_, kKeptWords * per_word_ * kPanelRow, "a_kept") : a_panel_;
+  for (unsigned r = 0; r < 4; ++r)
+    for (unsigned part = 0; part < parts_; ++part) {
+      auto* four = load(vector(ir_.getInt32Ty(), lanes_), at(words, r * kRegisterLanes + part * lanes_));
+      for (unsigned w = 0; w < kChunkWords; ++w) {
+        std::vector<int> mask(lanes_);
+        for (unsigned l = 0; l < lanes_; ++l) mask[l] = static_cast<int>(l / 4 * 4 + w);
+        auto* same = shuffle(four, mask);
+        for (unsigned i = 0; i < per_word_; ++i)
+          put_a(panel, (r / 2 * kChunkWords + w) * per_word_ + i, r % 2, part, element(same, i, form_.a));
+      }
+    }
+  if (form_.sparse) spread_a(panel);
+}
+
+/// Where the k-th kept element of a row belongs. Four bits of metadata say so for each chunk.
+llvm::Value* Writer::place_in_b(llvm::Value* row, llvm::Value* k) {
+  const auto number = [&](unsigned value) { return ir_.getInt32(value); };
+  const bool is_word = per_word_ == 1, is_byte = per_word_ == 4;
+  auto* chunk = is_word ? k : ir_.CreateLShr(k, 1);
+  auto *upper = ir_.CreateLShr(row, 3), *quad = ir_.CreateShl(ir_.CreateAnd(row, 7), 2);
+  llvm::Value *thread = nullptr, *shift = nullptr;
+  if (is_byte) {
+    thread = ir_.CreateAdd(upper, ir_.CreateShl(ir_.CreateLShr(chunk, 3), 1));
+    shift = ir_.CreateShl(ir_.CreateAnd(chunk, 7), 2);
+  } else {
+    thread = ir_.CreateAdd(number(form_.selector * 2), ir_.CreateLShr(chunk, 2));
+    shift = ir_.CreateAdd(ir_.CreateShl(upper, 4), ir_.CreateShl(ir_.CreateAnd(chunk, 3), 2));
+  }
+  auto* word = load(ir_.getInt32Ty(), at(metadata_, ir_.CreateAdd(quad, thread)));
+  auto* bits = ir_.CreateLShr(word, shift);
+  if (is_word) return ir_.CreateAdd(ir_.CreateShl(chunk, 1), ir_.CreateAnd(ir_.CreateLShr(bits, 1), 1));
+  bits = ir_.CreateLShr(bits, ir_.CreateShl(ir_.CreateAnd(k, 1), 1));
+  return ir_.CreateAdd(ir_.CreateShl(chunk, 2), ir_.CreateAnd(bits, 3));
+}
+
+/// Kept elements to their places among zeros, and a mask of them.
+void Writer::spread_a(llvm::Value* kept) {
+  ir_.CreateMemSet(a_panel_, ir_.getInt8(0), depth_ * kPanelRow * 4, llvm::MaybeAlign(64));
+  if (is_masked_) ir_.CreateMemSet(a_mask_, ir_.getInt8(0), depth_ * kPanelRow * 4, llvm::MaybeAlign(64));
+  auto* ones = llvm::Constant::getAllOnesValue(vector(ir_.getInt32Ty(), 4));
+  loop(16, {}, [&](llvm::Value* row, const Values&) {
+    loop(kKeptWords * per_word_, {}, [&](llvm::Value* k, const Values&) -> Values {
+      auto* column = ir_.CreateShl(row, 2);
+      const auto index = [&](llvm::Value* of) {
+        return ir_.CreateAdd(ir_.CreateMul(of, ir_.getInt32(kPanelRow)), column);
+      };
+      auto* four = load(vector(number_, 4), at(kept, index(k)), 16);
+      auto* to = index(place_in_b(row, k));
+      store(four, at(a_panel_, to), 16);
+      if (is_masked_) store(ones, at(a_mask_, to), 16);
+      return {};
+    });
+    return Values{};
+  });
+}
+
+// ---- B ----
+
+/// Row of B's panel where the eight numbers of this k are: of neighbouring words in turn, as one vector holds
+/// them.
+unsigned Writer::place(unsigned k) const {
+  const unsigned word = k / per_word_, i = k % per_word_;
+  return (word / 2 * per_word_ + i) * 2 + word % 2;
+}
+
+void Writer::unpack_b(llvm::Value* block, unsigned panel) {
+  auto* to = at(b_panel_, panel * depth_ * kBlock);
+  if (form_.b_transposed)
+    unpack_columns_of_b(block, to);
+  else
+    unpack_rows_of_b(block, to);
+}
+
+void Writer::unpack_rows_of_b(llvm::Value* block, llvm::Value* to) {
+  auto* type = vector(ir_.getInt32Ty(), kChunkWords);
+  for (unsigned c = 0; c < words_ / kChunkWords; ++c) {
+    ir_.CreateStore(addresses(of_b_, line_start(of_b_, false, block, ir_.getInt32(c))), lines_, true);
+    Values chunks;
+    for (const int column : kEvenThenOdd)
+      chunks.push_back(chunk(lines_, static_cast<unsigned>(column), type));
+    auto* even = joined(joined(chunks[0], chunks[1]), joined(chunks[2], chunks[3]));
+    auto* odd = joined(joined(chunks[4], chunks[5]), joined(chunks[6], chunks[7]));
+    for (unsigned pair = 0; pair < 2; ++pair) {
+      std::vector<int> mask(2 * kBlock);
+      for (unsigned i = 0; i < mask.size(); ++i)
+        mask[i] = static_cast<int>(i % kBlock * kChunkWords + pair * 2 + i / kBlock);
+      auto* words = ir_.CreateShuffleVector(even, odd, mask);
+      for (unsigned i = 0; i < per_word_; ++i) {
+        const unsigned k = (c * kChunkWords + pair * 2) * per_word_ + i;
+        store(element(words, i, form_.b), at(to, place(k) * kBlock), 64);
+      }
+    }
+  }
+}
+
+void Writer::unpack_columns_of_b(llvm::Value* block, llvm::Value* to) {
+  auto* type = vector(ir_.getInt16Ty(), kBlock);
+  const std::vector<int> order(kEvenThenOdd.begin(), kEvenThenOdd.end());
+  for (unsigned step = 0; step < depth_ / kLines; ++step) {
+    ir_.CreateStore(addresses(of_b_, line_start(of_b_, true, block, ir_.getInt32(step))), lines_, true);
+    for (unsigned i = 0; i < kLines; ++i) {
+      if (place(i) % 2 != 0) continue;  // it is stored together with the one before
+      auto* two =
+          joined(shuffle(chunk(lines_, i, type), order), shuffle(chunk(lines_, i + per_word_, type), order));
+      store(halves(two, form_.b), at(to, place(step * kLines + i) * kBlock), 64);
+    }
+  }
+}
+
+// ---- D ----
+
+llvm::Value* Writer::register_of(const Half& half, unsigned odd, unsigned part) {
+  const bool pairs = form_.d == Type::f16;
+  auto* first = ir_.CreateMul(half.block, ir_.getInt32(pairs ? 2 : 4));
+  auto* number = ir_.CreateAdd(first, ir_.getInt32(pairs ? half.half : half.half * 2 + odd));
+  return at(d_,
+            ir_.CreateAdd(ir_.CreateMul(number, ir_.getInt32(kRegisterLanes)), ir_.getInt32(part * lanes_)));
+}
+
+Writer::Values Writer::begin(const Half& half) {
+  Values sums;
+  auto* zero = llvm::Constant::getNullValue(vector(number_, lanes_));
+  for (unsigned odd = 0; odd < 2; ++odd)
+    for (unsigned part = 0; part < parts_; ++part) {
+      if (is_integer_) {
+        sums.push_back(zero);
+        continue;
+      }
+      auto* old = load(vector(ir_.getInt32Ty(), lanes_), register_of(half, odd, part), lanes_ * 4);
+      const bool pairs = form_.d == Type::f16;
+      auto* number = pairs ? element(old, odd, Type::f16) : ir_.CreateBitCast(old, vector(number_, lanes_));
+      sums.push_back(ir_.CreateSelect(adds_, number, zero));
+    }
+  return sums;
+}
+
+void Writer::finish(const Half& half, const Values& sums) {
+  auto* type = vector(ir_.getInt32Ty(), lanes_);
+  for (unsigned part = 0; part < parts_; ++part) {
+    auto *even = sums[part], *odd = sums[parts_ + part];
+    if (form_.d == Type::f16) {
+      const auto narrowed = [&](llvm::Value* v) {
+        return narrow_from_f32({&ir_, v, Type::f32}, Type::f16, Mod::rn).as(Type::b16).to(Type::u32);
+      };
+      store((narrowed(even) | shl(narrowed(odd), 16)).v, register_of(half, 0, part), lanes_ * 4);
+      continue;
+    }
+    for (unsigned side = 0; side < 2; ++side) {
+      auto* sum = side == 0 ? even : odd;
+      auto* to = register_of(half, side, part);
+      if (is_integer_) {
+        if (!is_bits_) sum = ir_.CreateFPToSI(sum, type);
+        auto* old = ir_.CreateSelect(adds_, load(type, to, lanes_ * 4), llvm::Constant::getNullValue(type));
+        sum = form_.saturates ? ir_.CreateBinaryIntrinsic(llvm::Intrinsic::sadd_sat, old, sum)
+                              : ir_.CreateAdd(old, sum);
+      }
+      store(sum, to, lanes_ * 4);
+    }
+  }
+}
+
+llvm::Value* Writer::multiply_add(llvm::Value* a, llvm::Value* b, llvm::Value* sum, llvm::Value* kept) {
+  if (is_bits_)
+    return ir_.CreateAdd(sum, ir_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, ir_.CreateAnd(a, b)));
+  auto* next = fma(Val{&ir_, a, Type::f32}, Val{&ir_, b, Type::f32}, Val{&ir_, sum, Type::f32}).v;
+  return kept ? ir_.CreateSelect(kept, next, sum) : next;
+}
+
+/// The K of one chunk, in order.
+Writer::Values Writer::products(const std::vector<Half>& halves, llvm::Value* chunk, Values sums) {
+  const unsigned steps = kChunkWords * per_word_;
+  auto* a = at(a_panel_, ir_.CreateMul(chunk, ir_.getInt32(steps * kPanelRow)));
+  auto* mask = is_masked_ ? at(a_mask_, ir_.CreateMul(chunk, ir_.getInt32(steps * kPanelRow))) : nullptr;
+  auto* b = at(b_panel_, ir_.CreateMul(chunk, ir_.getInt32(steps * kBlock)));
+  std::vector<int> again(lanes_);
+  for (unsigned l = 0; l < lanes_; ++l) again[l] = static_cast<int>(l % 4);
+  for (unsigned k = 0; k < steps; ++k) {
+    std::array<Values, 2> rows, kept;
+    for (unsigned half = 0; half < 2; ++half)
+      for (unsigned part = 0; part < parts_; ++part) {
+        const unsigned index = k * kPanelRow + half * kRegisterLanes + part * lanes_;
+        if (half != halves[0].half && half != halves.back().half) continue;
+        rows[half].push_back(load(vector(number_, lanes_), at(a, index), lanes_ * 4));
+        if (!mask) continue;
+        auto* flags = load(vector(ir_.getInt32Ty(), lanes_), at(mask, index), lanes_ * 4);
+        kept[half].push_back(ir_.CreateICmpNE(flags, llvm::Constant::getNullValue(flags->getType())));
+      }
+    for (std::size_t n = 0; n < halves.size(); ++n)
+      for (unsigned odd = 0; odd < 2; ++odd) {
+        const unsigned index = (halves[n].panel * depth_ + place(k)) * kBlock + odd * 4;
+        auto* columns = shuffle(load(vector(number_, 4), at(b, index), 16), again);
+        for (unsigned part = 0; part < parts_; ++part) {
+          auto*& sum = sums[(n * 2 + odd) * parts_ + part];
+          sum = multiply_add(rows[halves[n].half][part], columns, sum,
+                             mask ? kept[halves[n].half][part] : nullptr);
+        }
+      }
+  }
+  return sums;
+}
+
+void Writer::multiply(const std::vector<Half>& halves) {
+  Values sums;
+  for (const Half& half : halves)
+    for (auto* sum : begin(half)) sums.push_back(sum);
+  sums = loop(words_ / kChunkWords, sums,
+              [&](llvm::Value* chunk, const Values& carried) { return products(halves, chunk, carried); });
+  const std::size_t each = 2 * parts_;
+  for (std::size_t n = 0; n < halves.size(); ++n)
+    finish(halves[n], Values(sums.begin() + static_cast<std::ptrdiff_t>(n * each),
+                             sums.begin() + static_cast<std::ptrdiff_t>((n + 1) * each)));
+}
+
+/// As many sums at once as the host has registers for.
+void Writer::multiply(llvm::Value* first, unsigned blocks) {
+  std::vector<Half> all;
+  for (unsigned n = 0; n < blocks; ++n) {
+    auto* block = ir_.CreateAdd(first, ir_.getInt32(n));
+    unpack_b(block, n);
+    for (unsigned half = 0; half < 2; ++half) all.push_back({block, n, half});
+  }
+  if (parts_ <= 2) return multiply(all);
+  for (const Half& half : all) multiply(std::vector<Half>{half});
+}
+
+void Writer::run() {
+  of_a_ = fields(function_->getArg(4));
+  of_b_ = fields(function_->getArg(5));
+  a_panel_ = local(number_, depth_ * kPanelRow, "a_panel");
+  if (is_masked_) a_mask_ = local(ir_.getInt32Ty(), depth_ * kPanelRow, "a_mask");
+  b_panel_ = local(number_, 2 * depth_ * kBlock, "b_panel");
+  lines_ = local(ir_.getInt32Ty(), kLines, "lines");
+  unpack_a();
+  const unsigned blocks = form_.n / kBlock;
+  if (blocks >= 2)
+    loop(blocks / 2, {}, [&](llvm::Value* turn, const Values&) {
+      multiply(ir_.CreateShl(turn, 1), 2);
+      return Values{};
+    });
+  if (blocks % 2 != 0) multiply(ir_.getInt32(blocks - 1), 1);
+  ir_.CreateRetVoid();
+}
+
+}  // namespace
+
+std::string WarpgroupProductForm::name() const {
+  return fmt::format("wgmma.{}.{}.{}.n{}{}{}{}{}{}{}.{}", isa::type_name(d), isa::type_name(a),
+                     isa::type_name(b), n, sparse ? ".sparse" : "", saturates ? ".satfinite" : "",
+                     a_in_registers ? ".registers" : "", a_transposed ? ".a_transposed" : "",
+                     b_transposed ? ".b_transposed" : "", negates ? ".negated" : "", selector);
+}
+
+llvm::Function* warpgroup_product(llvm::Module& module, SimdForm simd, const WarpgroupProductForm& form) {
+  if (auto* known = module.getFunction(form.name())) return known;
+  auto& context = module.getContext();
+  llvm::Type *pointer = llvm::PointerType::getUnqual(context), *i32 = llvm::Type::getInt32Ty(context);
+  auto* i64 = llvm::Type::getInt64Ty(context);
+  auto* type = llvm::FunctionType::get(
+      llvm::Type::getVoidTy(context),
+      {pointer, pointer, pointer, pointer, i64, i64, i32, llvm::Type::getInt1Ty(context)}, false);
+  auto* function = llvm::Function::Create(type, llvm::Function::InternalLinkage, form.name(), module);
+  function->addFnAttr(llvm::Attribute::NoInline);
+  function->addFnAttr(llvm::Attribute::NoUnwind);
+  function->addFnAttr(llvm::Attribute::NullPointerIsValid);
+  Writer(function, simd, form).run();
+  return function;
+}
+
+}  // namespace raddle::jit

@@ -1,0 +1,38 @@
+// The function that a wgmma becomes: one for each way to write it, so that a kernel with many of them stays
+// small. It computes a warp's 16 rows of D, in the layout of D's registers: as a register of 32 threads
+// covers eight rows of every other of eight columns, a part of it is A's rows, each four times, times four
+// columns of B, again and again.
+#pragma once
+
+#include <llvm/IR/Module.h>
+
+#include <string>
+
+#include "isa/type.h"
+#include "jit/simd_form.h"
+
+namespace raddle::jit {
+
+struct WarpgroupProductForm {
+  isa::Type d, a, b;
+  unsigned n = 8;  ///< columns of B
+  bool sparse = false, saturates = false;
+  bool a_in_registers = false, a_transposed = false, b_transposed = false;
+  bool negates = false;  ///< -(A * B)
+  unsigned selector = 0;
+
+  bool operator==(const WarpgroupProductForm&) const = default;
+  std::string name() const;
+};
+
+/// The module's function of that form:
+/// void(ptr d, ptr a, ptr metadata, ptr shared, i64 a_descriptor, i64 b_descriptor, i32 warp, i1 adds)
+/// @param d         registers, 32 words of 4 bytes each, aligned to 64; receives the result
+/// @param a         the same of A, where it is in registers
+/// @param metadata  a register, where A is sparse
+/// @param shared    host address of the block's own shared address 0; the descriptors' matrices lie in its
+/// memory
+/// @param warp      number of the warp in its warpgroup
+llvm::Function* warpgroup_product(llvm::Module& module, SimdForm simd, const WarpgroupProductForm& form);
+
+}  // namespace raddle::jit

@@ -1,0 +1,307 @@
+// Warpgroups' matrix instructions (PTX ISA "wgmma"): every type, places and layouts of the operands at
+// random, against the oracle; and what is refused.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <array>
+#include <cstdlib>
+
+#include "kernel_test.h"
+#include "wgmma_oracle.h"
+
+namespace {
+
+using wgmma::Element;
+using wgmma::Layout;
+using wgmma::Operands;
+using wgmma::Spelling;
+
+constexpr unsigned kWarpgroupThreads = 128;
+constexpr Element kF16{"f16", 2}, kBf16{"bf16", 2}, kTf32{"tf32", 4}, kE4m3{"e4m3", 1}, kE5m2{"e5m2", 1},
+    kS8{"s8", 1}, kU8{"u8", 1}, kB1{"b1", 4};
+
+/// One wgmma as a kernel is compiled for it.
+struct Form {
+  Spelling spelling;
+  bool a_in_registers = false, a_transposed = false, b_transposed = false;
+  int a_sign = 1, b_sign = 1;
+  unsigned selector = 0;
+};
+
+std::string registers(const char* name, unsigned first, unsigned count) {
+  std::string text = "{";
+  for (unsigned i = 0; i < count; ++i) text += fmt::format("{}%{}{}", i != 0 ? ", " : "", name, first + i);
+  return text + "}";
+}
+
+std::string instruction(const Form& form) {
+  const Spelling& s = form.spelling;
+  std::string text = s.text() + " " + registers("d", 0, s.registers()) + ", " +
+                     (form.a_in_registers ? registers("a", 0, 4) : "%desca") + ", %descb";
+  if (s.sparse) text += fmt::format(", %meta, {}", form.selector);
+  text += ", %adds";
+  if (std::string(s.d) != "s32") text += fmt::format(", {}, {}", form.a_sign, form.b_sign);
+  if (s.is_half_width() && !form.a_in_registers) text += form.a_transposed ? ", 1" : ", 0";
+  if (s.is_half_width()) text += form.b_transposed ? ", 1" : ", 0";
+  return text + ";";
+}
+
+/// Copies an image to shared memory, executes one instruction, and gives D back. Registers lie in memory
+/// thread by thread; the metadata of a thread is behind its four registers of A.
+std::string kernel_text(const Form& form) {
+  const unsigned d = form.spelling.registers();
+  std::string text = R"(.version 9.0
+.target sm_90a
+.address_size 64
+.extern .shared .align 1024 .b8 image[];
+.visible .entry multiply(.param .u64 from, .param .u32 bytes, .param .u64 a, .param .u64 d,
+                         .param .u64 desca, .param .u64 descb, .param .u32 adds) {
+  .reg .b64 %from, %at, %pa, %pd, %desca, %descb, %start;
+  .reg .b32 %id, %bytes, %i, %to, %v<4>, %a<4>, %meta, %n, %first;
+  .reg .pred %p, %adds;
+)";
+  text += fmt::format("  .reg .b32 %d<{}>;\n", d);
+  text += R"(  ld.param.u64 %from, [from];
+  ld.param.u32 %bytes, [bytes];
+  mov.u32 %id, %tid.x;
+  mov.u32 %first, image;
+  shl.b32 %i, %id, 4;
+COPY:
+  setp.ge.u32 %p, %i, %bytes;
+  @%p bra COPIED;
+  cvt.u64.u32 %at, %i;
+  add.u64 %at, %from, %at;
+  ld.global.v4.u32 {%v0, %v1, %v2, %v3}, [%at];
+  add.u32 %to, %first, %i;
+  st.shared.v4.u32 [%to], {%v0, %v1, %v2, %v3};
+  add.u32 %i, %i, 2048;
+  bra COPY;
+COPIED:
+  fence.proxy.async.shared::cta;
+  bar.sync 0;
+  ld.param.u64 %desca, [desca];
+  ld.param.u64 %descb, [descb];
+  shr.u32 %first, %first, 4;
+  cvt.u64.u32 %start, %first;
+  add.u64 %desca, %desca, %start;
+  add.u64 %descb, %descb, %start;
+  ld.param.u32 %n, [adds];
+  setp.ne.u32 %adds, %n, 0;
+  ld.param.u64 %pa, [a];
+  mad.wide.u32 %pa, %id, 20, %pa;
+  ld.param.u64 %pd, [d];
+)";
+  text += fmt::format("  mad.wide.u32 %pd, %id, {}, %pd;\n", d * 4);
+  for (unsigned i = 0; i < 4; ++i) text += fmt::format("  ld.global.u32 %a{}, [%pa+{}];\n", i, 4 * i);
+  text += "  ld.global.u32 %meta, [%pa+16];\n";
+  for (unsigned i = 0; i < d; ++i) text += fmt::format("  ld.global.u32 %d{}, [%pd+{}];\n", i, 4 * i);
+  text += "  wgmma.fence.sync.aligned;\n  " + instruction(form) +
+          "\n  wgmma.commit_group.sync.aligned;\n  wgmma.wait_group.sync.aligned 0;\n";
+  for (unsigned i = 0; i < d; ++i) text += fmt::format("  st.global.u32 [%pd+{}], %d{};\n", 4 * i, i);
+  return text + "  ret;\n}\n";
+}
+
+class Wgmma : public KernelTest {
+ protected:
+  /// A run of the loaded form's kernel on random operands in random layouts.
+  void check(const Form& form, std::mt19937& random, std::array<unsigned, 2> swizzles);
+
+  void place(std::vector<std::uint8_t>& image, const Layout& layout, const Element& element, unsigned columns,
+             const std::vector<std::uint32_t>& values) {
+    for (std::uint32_t i = 0; i < values.size(); ++i)
+      for (unsigned byte = 0; byte < element.bytes; ++byte)
+        image[layout.place(i / columns, i % columns, byte, element.bytes)] =
+            static_cast<std::uint8_t>(values[i] >> 8 * byte);
+  }
+};
+ON_EVERY_ENGINE(Wgmma);
+
+void Wgmma::check(const Form& form, std::mt19937& random, std::array<unsigned, 2> swizzles) {
+  const Spelling& s = form.spelling;
+  Operands operands = wgmma::random_operands(random, s);
+  operands.sign = form.a_sign * form.b_sign;
+  std::uint32_t end = 0;
+  const Layout a =
+      wgmma::random_layout(random, swizzles[0], !form.a_transposed, 64, s.kept() * s.a.bytes, 0, end);
+  const Layout b =
+      wgmma::random_layout(random, swizzles[1], !form.b_transposed, s.n, s.depth() * s.b.bytes, end, end);
+  std::vector<std::uint8_t> image((end + 15) / 16 * 16);
+  for (auto& byte : image) byte = static_cast<std::uint8_t>(random());
+  place(image, a, s.a, s.kept(), operands.a);
+  place(image, b, s.b, s.depth(), operands.b);
+  const auto fragment = wgmma::fragment_of_a(s, operands.a);
+  const auto meta = s.sparse ? wgmma::metadata(s, operands, form.selector, random)
+                             : std::vector<std::uint32_t>(kWarpgroupThreads);
+  std::vector<std::uint32_t> in_registers;
+  for (unsigned thread = 0; thread < kWarpgroupThreads; ++thread) {
+    in_registers.insert(in_registers.end(), &fragment[thread * 4], &fragment[thread * 4] + 4);
+    in_registers.push_back(meta[thread]);
+  }
+  auto from = buffer(image);
+  auto registers = buffer(in_registers);
+  auto d = buffer(wgmma::fragment_of_d(s, operands.d));
+  run(*module().kernel("multiply"), {.grid = {1}, .block = {kWarpgroupThreads}, .shared_bytes = image.size()},
+      from, static_cast<std::uint32_t>(image.size()), registers, d, a.descriptor(), b.descriptor(),
+      std::uint32_t{operands.adds});
+  const auto expected = wgmma::fragment_of_d(s, wgmma::product(s, operands));
+  const auto actual = contents(d);
+  const bool halves = std::string(s.d) == "f16";
+  unsigned wrong = 0;
+  for (std::size_t i = 0; i < expected.size() && wrong < 3; ++i) {
+    const std::uint32_t x = expected[i], y = actual[i];
+    if (halves ? wgmma::same(s, x & 0xffff, y & 0xffff) && wgmma::same(s, x >> 16, y >> 16)
+               : wgmma::same(s, x, y))
+      continue;
+    ++wrong;
+    ADD_FAILURE() << fmt::format(
+        "{}\nA: {} bytes, leading {}, stride {}, pattern {}+{}; B: {} bytes, leading {}, stride {}, pattern "
+        "{}+{}\nthread {}, register {}: {:#x}, not {:#x}",
+        instruction(form), a.swizzle, a.leading, a.stride, a.pattern, a.advance, b.swizzle, b.leading,
+        b.stride, b.pattern, b.advance, i / s.registers(), i % s.registers(), y, x);
+  }
+}
+
+struct Types {
+  Element a, b;
+  const char* d;
+  bool saturates = false;
+};
+constexpr Types kTypes[] = {{kF16, kF16, "f32"},   {kF16, kF16, "f16"},   {kBf16, kBf16, "f32"},
+                            {kTf32, kTf32, "f32"}, {kE4m3, kE5m2, "f32"}, {kE5m2, kE4m3, "f16"},
+                            {kE4m3, kE4m3, "f16"}, {kE5m2, kE5m2, "f32"}, {kS8, kU8, "s32", true},
+                            {kS8, kS8, "s32"},     {kU8, kU8, "s32"},     {kU8, kS8, "s32", true},
+                            {kB1, kB1, "s32"}};
+
+/// Few columns more often than many, which take the interpreter long.
+unsigned random_columns(std::mt19937& random, const Types& types) {
+  static constexpr unsigned kWhole[] = {8, 24, 16, 32, 48, 80, 256};
+  if (std::string(types.d) == "s32") return kWhole[random() % std::size(kWhole)];
+  return random() % 8 == 0 ? 256 - random() % 8 * 8 : 8 + random() % 10 * 8;
+}
+
+constexpr unsigned kSwizzles[] = {16, 32, 64, 128};
+
+/// The interpreter tries every form; of the others, which are compiled, each engine tries some, another time
+/// others.
+bool is_in_turn(const EngineChoice& engine, unsigned form) {
+  const char* seed = std::getenv("RADDLE_TEST_SEED");
+  if (std::string(engine.engine) == "interp" || std::getenv("RADDLE_TEST_EXHAUSTIVE") != nullptr) return true;
+  const unsigned every = *engine.simd == 0 ? 5 : 13;
+  return (form + (seed != nullptr ? std::strtoul(seed, nullptr, 10) : 0)) % every == 0;
+}
+
+TEST_P(Wgmma, MultipliesEveryTypeInEveryLayout) {
+  std::mt19937 random(20261123);
+  unsigned number = 0;
+  for (const Types& types : kTypes)
+    for (const bool sparse : {false, true})
+      for (const bool a_in_registers : {false, true}) {
+        if (sparse && std::string(types.a.name) == "b1") continue;
+        Form form;
+        form.spelling = {types.a, types.b, types.d, random_columns(random, types), sparse, types.saturates};
+        form.a_in_registers = a_in_registers;
+        form.a_transposed = types.a.bytes == 2 && !a_in_registers && random() % 2 == 0;
+        form.b_transposed = types.a.bytes == 2 && random() % 2 == 0;
+        form.a_sign = random() % 2 == 0 ? 1 : -1;
+        form.b_sign = random() % 2 == 0 ? 1 : -1;
+        if (std::string(types.d) == "s32") form.a_sign = form.b_sign = 1;
+        form.selector = types.a.bytes == 1 ? 0 : random() % 2;
+        if (!is_in_turn(GetParam(), number++)) continue;
+        load_text(kernel_text(form));
+        for (unsigned i = 0; i < 4; ++i) {
+          // 64 bytes of K do not fit a swizzle of 32.
+          const unsigned of_b = kSwizzles[sparse && !form.b_transposed && i == 1 ? 2 : i];
+          check(form, random, {kSwizzles[random() % 4], of_b});
+          if (HasFailure()) return;
+        }
+        close();
+      }
+}
+
+/// A kernel of so many threads with an instruction that is wrong, at line 12.
+std::string wrong_kernel(const std::string& before, const std::string& instruction) {
+  return R"(.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 out) {
+  .reg .f32 %d<4>;
+  .reg .b32 %id, %r;
+  .reg .b64 %a, %b;
+  .reg .pred %p, %q;
+  .shared .align 1024 .b8 tile[3072];
+  mov.u32 %id, %tid.x; mov.b64 %a, 0x0040000400000040; mov.b64 %b, %a; setp.ne.u32 %p, %id, 1000;
+  )" + before +
+         "\n  " + instruction + "\n  st.shared.f32 [tile], %d0;\n  ret;\n}\n";
+}
+
+const std::string kProduct =
+    "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%d0, %d1, %d2, %d3}, %a, %b, %p, 1, 1, 0, 0;";
+
+TEST_P(Wgmma, SaysWhatIsWrong) {
+  struct Wrong {
+    std::string before, instruction;
+    unsigned threads;
+    const char *fault, *text;
+  };
+  const Wrong cases[] = {
+      {"setp.ne.u32 %q, %id, 7;", "@%q " + kProduct, 128, "illegal instruction", "all 32 threads"},
+      {"", kProduct, 96, "illegal instruction", "four whole warps"},
+      {"", "wgmma.wait_group.sync.aligned 0;", 32, "illegal instruction", "four whole warps"},
+      {"cvt.u64.u32 %a, %id;", kProduct, 128, "illegal instruction", "the same descriptors"},
+      {"setp.ne.u32 %p, %id, 3;", kProduct, 128, "illegal instruction", "the same scale-d"},
+      {"mov.b64 %a, 0x0040000400002000;", kProduct, 128, "illegal address",
+       "outside the block's shared memory"},
+      {"mov.b64 %b, 0x4000000000000100;", kProduct, 128, "illegal address",
+       "outside the block's shared memory"}};
+  for (const Wrong& wrong : cases) {
+    close();
+    load_text(wrong_kernel(wrong.before, wrong.instruction));
+    auto out = buffer(std::vector<std::uint32_t>(1));
+    const auto report = try_run(*module().kernel("k"), {.grid = {1}, .block = {wrong.threads}}, out);
+    ASSERT_FALSE(report.ok()) << wrong.instruction;
+    EXPECT_THAT(report.error().message, testing::HasSubstr(wrong.fault));
+    EXPECT_THAT(report.error().message, testing::HasSubstr(wrong.text));
+    EXPECT_THAT(report.error().message, testing::HasSubstr("PTX line 12"));
+  }
+}
+
+/// The first warp goes on from its wait and overwrites what the others multiply by; they come late.
+TEST_P(Wgmma, WaitsForTheWholeWarpgroup) {
+  load_text(R"(.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 out) {
+  .reg .f32 %d<4>;
+  .reg .b32 %id, %at, %a, %r;
+  .reg .b64 %b, %out;
+  .reg .pred %first;
+  .shared .align 128 .b8 tile[256];
+  ld.param.u64 %out, [out];
+  mov.u32 %id, %tid.x;
+  and.b32 %at, %id, 63;
+  mov.u32 %a, tile;
+  mad.lo.u32 %at, %at, 4, %a;
+  st.shared.u32 [%at], 0x3f803f80;
+  fence.proxy.async.shared::cta;
+  bar.sync 0;
+  shr.u32 %a, %a, 4;
+  cvt.u64.u32 %b, %a;
+  or.b64 %b, %b, 0x80000;
+  mov.u32 %r, 0x3f803f80;
+  wgmma.fence.sync.aligned;
+  wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%d0, %d1, %d2, %d3}, {%r, %r, %r, %r}, %b, 0, 1, 1, 0;
+  wgmma.commit_group.sync.aligned;
+  wgmma.wait_group.sync.aligned 0;
+  setp.lt.u32 %first, %id, 32;
+  @%first st.shared.u32 [%at], 0;
+  mad.wide.u32 %out, %id, 4, %out;
+  st.global.f32 [%out], %d3;
+  ret;
+}
+)");
+  auto out = buffer(std::vector<float>(kWarpgroupThreads));
+  run(*module().kernel("k"), {.grid = {1}, .block = {kWarpgroupThreads}}, out);
+  EXPECT_EQ(contents(out), std::vector<float>(kWarpgroupThreads, 16.0f));
+}
+
+}  // namespace
