@@ -58,6 +58,11 @@ Matrix matrix_of(const Opcode& opcode, const OperandSpec& spec) {
   return spec.name == "b" || opcode.has(Mod::b) ? Matrix::b : Matrix::c;
 }
 
+SparseChunks sparse_chunks(Type element) {
+  if (element == Type::tf32) return {2, 1, 1};
+  return bit_size(element) == 4 ? SparseChunks{8, 4, 2} : SparseChunks{4, 2, 1};
+}
+
 bool is_by_columns(const Opcode& opcode, Matrix matrix) {
   const std::string_view text = opcode.text;
   std::vector<Mod> layouts;

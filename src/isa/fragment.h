@@ -24,6 +24,14 @@ bool is_sparse(const Opcode& opcode);
 enum class Matrix : std::uint8_t { a, b, c };
 Matrix matrix_of(const Opcode& opcode, const OperandSpec& spec);
 
+/// How the elements of a sparse A are kept (PTX ISA "Sparse matrix storage"): in chunks of a row.
+struct SparseChunks {
+  unsigned columns = 0;   ///< of a chunk, of the matrix
+  unsigned kept = 0;      ///< elements of a chunk; four bits of metadata say which
+  unsigned together = 1;  ///< elements that one index of two bits stands for
+};
+SparseChunks sparse_chunks(Type element);
+
 /// Whether A's or B's layout modifier is .col; the first is A's. A load or store has one alone.
 bool is_by_columns(const Opcode& opcode, Matrix matrix);
 

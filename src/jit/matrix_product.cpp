@@ -13,7 +13,7 @@ using isa::ModKind;
 /// Writes the body of the function of one opcode.
 class ProductWriter {
  public:
-  ProductWriter(llvm::Function& function, const isa::Opcode& opcode, unsigned lanes)
+  ProductWriter(llvm::Function& function, const isa::Opcode& opcode, unsigned lanes, unsigned selector)
       : ir_(llvm::BasicBlock::Create(function.getContext(), "entry", &function)),
         function_(function),
         opcode_(opcode),
@@ -22,10 +22,13 @@ class ProductWriter {
         a_(ir_, {opcode, "a"}, function.getArg(1), lanes),
         b_(ir_, {opcode, "b"}, function.getArg(2), lanes),
         c_(ir_, {opcode, "c"}, function.getArg(3), lanes),
-        d_(opcode, "d") {}
+        d_(opcode, "d"),
+        selector_(selector) {}
 
   void write() {
-    if (isa::is_float(a_.layout().element()))
+    if (isa::is_sparse(opcode_))
+      sum_sparse();
+    else if (isa::is_float(a_.layout().element()))
       sum_floats();
     else
       sum_integers();
@@ -62,6 +65,61 @@ class ProductWriter {
     }
   }
 
+  /// The elements of A as they are kept; for each, every lane picks the row of B that its metadata names.
+  void sum_sparse() {
+    const isa::SparseChunks chunks = isa::sparse_chunks(a_.layout().element());
+    const unsigned kept = isa::matrix_shape(opcode_).k / 2;
+    const bool is_float = isa::is_float(a_.layout().element());
+    for (unsigned p = 0; p < parts_; ++p) {
+      std::vector<Val> totals;
+      for (unsigned i = 0; i < sums(); ++i) {
+        const auto all = cells(i, p);
+        const Val start = c_.gather(all, [](const MatrixCell& cell) { return cell; });
+        Val total = is_float ? start : start.like(0);
+        for (unsigned s = 0; s < kept; ++s) {
+          const Val a = a_.gather(all, [&](MatrixCell cell) { return cell.column = s, cell; });
+          const Val b = picked(all, chunks, metadata(all, p, s / chunks.kept, chunks), s);
+          total = is_float ? fma(a, b, total) : total + a * b;
+        }
+        totals.push_back(is_float ? total : with_start(total, start));
+      }
+      store(p, totals);
+    }
+  }
+
+  /// The four bits of a chunk of each lane's row, lowest.
+  Val metadata(const std::vector<MatrixCell>& cells, unsigned p, unsigned chunk,
+               const isa::SparseChunks& chunks) {
+    const bool is_wide = a_.layout().element_bits() >= 16;
+    const unsigned lanes_of_four = isa::matrix_shape(opcode_).k / chunks.columns / 4;
+    std::vector<int> from;
+    std::vector<std::uint32_t> shift;
+    for (const MatrixCell& cell : cells) {
+      const unsigned below = cell.row / 8;  // rows of the lower half
+      const unsigned place = is_wide ? chunk / 4 : chunk / 8 * 2 + below;
+      from.push_back(static_cast<int>((cell.row % 8 * 4 + selector_ * lanes_of_four + place) % lanes_));
+      shift.push_back(is_wide ? below * 16 + chunk % 4 * 4 : chunk % 8 * 4);
+    }
+    auto* words = llvm::FixedVectorType::get(ir_.getInt32Ty(), lanes_);
+    auto* at = ir_.CreateConstInBoundsGEP1_32(ir_.getInt8Ty(), function_.getArg(4), p * lanes_ * 4);
+    auto* own = ir_.CreateShuffleVector(ir_.CreateAlignedLoad(words, at, llvm::Align(kMatrixAlign)), from);
+    return {&ir_, ir_.CreateLShr(own, llvm::ConstantDataVector::get(ir_.getContext(), shift)), Type::u32};
+  }
+
+  /// B's element that goes with element s of what is kept.
+  Val picked(const std::vector<MatrixCell>& cells, const isa::SparseChunks& chunks, Val metadata,
+             unsigned s) {
+    const unsigned first = s / chunks.kept * chunks.columns, within = s % chunks.kept;
+    auto row = [&](unsigned along) {
+      return b_.gather(cells, [&](MatrixCell cell) { return cell.row = first + along, cell; });
+    };
+    auto bit = [&](unsigned number) { return ne(metadata & metadata.like(1ll << number), metadata.like(0)); };
+    if (chunks.columns == 2) return select(bit(1), row(1), row(0));
+    const unsigned index = within / chunks.together * 2, step = chunks.together, rest = within % step;
+    return select(bit(index + 1), select(bit(index), row(3 * step + rest), row(2 * step + rest)),
+                  select(bit(index), row(step + rest), row(rest)));
+  }
+
   void sum_integers() {
     const unsigned words = isa::matrix_shape(opcode_).k / a_.layout().in_register();
     for (unsigned p = 0; p < parts_; ++p) {
@@ -71,8 +129,7 @@ class ProductWriter {
         const Val start = c_.gather(all, [](const MatrixCell& cell) { return cell; });
         Val total = start.like(0);
         for (unsigned word = 0; word < words; ++word) total = add_word(total, all, word);
-        totals.push_back(opcode_.has(Mod::satfinite) ? intrinsic(llvm::Intrinsic::sadd_sat, total, start)
-                                                     : total + start);
+        totals.push_back(with_start(total, start));
       }
       store(p, totals);
     }
@@ -90,6 +147,10 @@ class ProductWriter {
         total = total + intrinsic(llvm::Intrinsic::ctpop, opcode_.has(Mod::xor_) ? a ^ b : a & b);
     }
     return total;
+  }
+
+  Val with_start(Val total, Val start) {
+    return opcode_.has(Mod::satfinite) ? intrinsic(llvm::Intrinsic::sadd_sat, total, start) : total + start;
   }
 
   /// Sums of two products of 16-bit integers each.
@@ -123,21 +184,23 @@ class ProductWriter {
   const unsigned lanes_, parts_;
   MatrixValues a_, b_, c_;
   MatrixLayout d_;
+  unsigned selector_;
 };
 
 }  // namespace
 
-llvm::Function* matrix_product(llvm::Module& module, const isa::Opcode& opcode, unsigned lanes) {
-  const std::string name = "raddle." + opcode.text;
+llvm::Function* matrix_product(llvm::Module& module, const isa::Opcode& opcode, unsigned lanes,
+                               unsigned selector) {
+  const std::string name = "raddle." + opcode.text + "." + std::to_string(selector);
   if (auto* known = module.getFunction(name)) return known;
   auto& context = module.getContext();
   auto* pointer = llvm::PointerType::getUnqual(context);
-  auto* type =
-      llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, pointer, pointer, pointer}, false);
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context),
+                                       {pointer, pointer, pointer, pointer, pointer}, false);
   auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, module);
   function->addFnAttr(llvm::Attribute::NoInline);
   function->addFnAttr(llvm::Attribute::NoUnwind);
-  ProductWriter(*function, opcode, lanes).write();
+  ProductWriter(*function, opcode, lanes, selector).write();
   return function;
 }
 

@@ -1,5 +1,7 @@
 #include "jit/matrix_values.h"
 
+#include <llvm/IR/InlineAsm.h>
+
 #include "jit/vector_math.h"
 
 namespace raddle::jit {
@@ -32,8 +34,14 @@ Val MatrixValues::unpack(Val word, unsigned element) {
     case Type::s32:
       return word.as(type);
     default:
-      return unpack_pairs(word, element);
+      return by_units_ ? unpack_pairs(word, element) : unpack_integer(word, element);
   }
+}
+
+Val MatrixValues::unpack_integer(Val word, unsigned element) {
+  const unsigned bits = layout_.element_bits();
+  const Type type = isa::is_signed(layout_.element()) ? Type::s32 : Type::u32;
+  return shr(shl(word.as(type), 32 - bits * (element + 1)), 32 - bits).as(Type::s32);
 }
 
 /// Elements `unit` of both halves of a register's words, widened to 16 bits.
@@ -72,6 +80,43 @@ llvm::Value* MatrixValues::whole(const MatrixHolder& source) {
   return all = pieces[0];
 }
 
+constexpr unsigned kFour = 4, kApart = exec::kWarpSize / kFour;
+
+/// A source's lanes in memory: those 8 apart side by side. From there a vector that repeats four of them is
+/// one load, where shuffles would be as many as the arithmetic.
+llvm::Value* MatrixValues::staged(const MatrixHolder& source) {
+  auto*& place = staged_[{source.reg, source.element}];
+  if (place != nullptr) return place;
+  auto* values = whole(source);
+  std::vector<int> order;
+  for (unsigned i = 0; i < exec::kWarpSize; ++i)
+    order.push_back(static_cast<int>(i / kFour + i % kFour * kApart));
+  place = ir_.CreateAlloca(values->getType());
+  ir_.CreateStore(ir_.CreateShuffleVector(values, order), place);
+  // Keeps LLVM from replacing the loads by shuffles.
+  auto* type = llvm::FunctionType::get(ir_.getVoidTy(), {ir_.getPtrTy()}, false);
+  ir_.CreateCall(llvm::InlineAsm::get(type, "", "r,~{memory}", true), {place});
+  return place;
+}
+
+/// The vector, where every four lanes want the same four of a source that are 8 apart; else null.
+llvm::Value* MatrixValues::repeated(const std::vector<MatrixHolder>& holders, const MatrixHolder& source) {
+  const unsigned first = holders[0].lane;
+  std::vector<int> four;
+  for (unsigned lane = 0; lane < lanes_; ++lane) {
+    const bool fits =
+        holders[lane].same_source(source) && holders[lane].lane == first + lane % kFour * kApart;
+    if (!fits) return nullptr;
+    four.push_back(static_cast<int>(lane % kFour));
+  }
+  auto* element = unpacked(source.reg, source.element, 0).v->getType()->getScalarType();
+  const unsigned bytes = element->getScalarSizeInBits() / 8;
+  auto* at = ir_.CreateConstInBoundsGEP1_32(ir_.getInt8Ty(), staged(source), first * kFour * bytes);
+  auto* loaded =
+      ir_.CreateAlignedLoad(llvm::FixedVectorType::get(element, kFour), at, llvm::Align(kFour * bytes));
+  return lanes_ == kFour ? static_cast<llvm::Value*>(loaded) : ir_.CreateShuffleVector(loaded, four);
+}
+
 /// For the lanes whose holder is the source's register and element; the others are poison.
 Val MatrixValues::shuffled(const std::vector<MatrixHolder>& holders, const MatrixHolder& source) {
   std::vector<int> from(lanes_, -1), within(lanes_, -1);
@@ -84,6 +129,8 @@ Val MatrixValues::shuffled(const std::vector<MatrixHolder>& holders, const Matri
     within[lane] = static_cast<int>(holders[lane].lane % lanes_);
   }
   const Val value = unpacked(source.reg, source.element, part);
+  if (!is_one_part)
+    if (auto* vector = repeated(holders, source)) return {&ir_, vector, value.type};
   auto* shuffle =
       is_one_part ? ir_.CreateShuffleVector(value.v, within) : ir_.CreateShuffleVector(whole(source), from);
   return {&ir_, shuffle, value.type};

@@ -32,6 +32,7 @@ class MatrixValues {
   /// The unit of the register that holds the cell.
   template <class Where>
   Val gather_unit(const std::vector<MatrixCell>& cells, unsigned unit, Where where) {
+    by_units_ = true;
     return gather_holders(cells, where, true, unit);
   }
 
@@ -39,17 +40,21 @@ class MatrixValues {
   using Where = std::function<MatrixCell(MatrixCell)>;
   Val gather_holders(const std::vector<MatrixCell>& cells, const Where& where, bool is_unit, unsigned unit);
   Val shuffled(const std::vector<MatrixHolder>& holders, const MatrixHolder& source);
+  llvm::Value* repeated(const std::vector<MatrixHolder>& holders, const MatrixHolder& source);
+  llvm::Value* staged(const MatrixHolder& source);
   llvm::Value* whole(const MatrixHolder& source);
   Val load(unsigned reg, unsigned p);
   Val unpacked(unsigned reg, unsigned element, unsigned p);
   Val unpack(Val word, unsigned element);
   Val unpack_pairs(Val word, unsigned unit);
+  Val unpack_integer(Val word, unsigned element);
 
   Builder& ir_;
   MatrixLayout layout_;
   llvm::Value* registers_;
   unsigned lanes_;
-  std::map<std::pair<unsigned, unsigned>, llvm::Value*> loaded_, whole_;
+  bool by_units_ = false;  ///< of a matrix, either units are gathered or elements
+  std::map<std::pair<unsigned, unsigned>, llvm::Value*> loaded_, whole_, staged_;
   std::map<std::pair<unsigned, std::pair<unsigned, unsigned>>, Val> unpacked_;
   std::map<std::vector<unsigned>, Val> gathered_;
 };

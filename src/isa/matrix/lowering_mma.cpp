@@ -1,5 +1,6 @@
 // JIT: products of matrices that a warp holds together: a call of the opcode's function, with the registers
 // in memory that all products of a PTX function share.
+#include "isa/fragment.h"
 #include "isa/op.h"
 #include "jit/matrix_memory.h"
 #include "jit/matrix_product.h"
@@ -14,8 +15,16 @@ void emit_product(WarpEmitter& e) {
   a.store(e.elements(1));
   b.store(e.elements(2));
   c.store(e.elements(3));
-  auto* product = matrix_product(*e.code.function()->getParent(), e.opcode(), e.lanes());
-  e.ir.CreateCall(product, {d.place(), a.place(), b.place(), c.place()});
+  llvm::Value* metadata = llvm::PoisonValue::get(e.ir.getPtrTy());
+  unsigned selector = 0;
+  if (isa::is_sparse(e.opcode())) {
+    FragmentMemory words(e, "matrix_metadata", 32);
+    words.store({e.operand(4)});
+    metadata = words.place();
+    selector = static_cast<unsigned>(e.operand(5).value);
+  }
+  auto* product = matrix_product(*e.code.function()->getParent(), e.opcode(), e.lanes(), selector);
+  e.ir.CreateCall(product, {d.place(), a.place(), b.place(), c.place(), metadata});
   d.load(e.elements(0));
 }
 
@@ -23,6 +32,11 @@ void emit_product(WarpEmitter& e) {
 
 template <>
 void emit<Op::mma>(WarpEmitter& e) {
+  emit_product(e);
+}
+
+template <>
+void emit<Op::mma_sp>(WarpEmitter& e) {
   emit_product(e);
 }
 

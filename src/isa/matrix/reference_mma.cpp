@@ -1,5 +1,8 @@
-// Reference semantics of the products of matrices that a warp holds together (PTX ISA "mma", "wmma.mma"):
-// D = A * B + C, summed as docs/adr/0049 says.
+// Reference semantics of the products of matrices that a warp holds together (PTX ISA "mma", "mma.sp",
+// "wmma.mma"): D = A * B + C, summed as docs/adr/0049 says.
+#include <array>
+#include <vector>
+
 #include "interp/matrix_fragments.h"
 #include "interp/reference.h"
 #include "interp/types.h"
@@ -15,7 +18,7 @@ using ptx::Instruction;
 
 namespace {
 
-constexpr unsigned kD = 0, kA = 1, kB = 2, kC = 3;
+constexpr unsigned kD = 0, kA = 1, kB = 2, kC = 3, kMetadata = 4, kSelector = 5;
 
 numerics::Format matrix_format(Type element) {
   switch (element) {
@@ -37,7 +40,9 @@ numerics::Format matrix_format(Type element) {
 /// The operands of one instruction, and the sums over them.
 class MatrixProduct {
  public:
-  MatrixProduct(WarpStep& step, const isa::Opcode& opcode) : step_(step), opcode_(opcode) {}
+  MatrixProduct(WarpStep& step, const isa::Opcode& opcode) : step_(step), opcode_(opcode) {
+    if (isa::is_sparse(opcode)) read_metadata();
+  }
 
   void of_floats() {
     const auto sums =
@@ -93,13 +98,14 @@ class MatrixProduct {
   /// C with the products of every row of A and column of B added in the order of k.
   template <class T, class Step>
   Elements<T> sum(const Elements<T>& a, const Elements<T>& b, Elements<T> c, Step step) {
-    const unsigned m = a_.rows, n = b_.columns, k = b_.rows;
+    const unsigned m = a_.rows, n = b_.columns, k = a_.columns;
     for (unsigned product = 0; product < a_.products; ++product)
       for (unsigned row = 0; row < m; ++row)
         for (unsigned column = 0; column < n; ++column) {
           T& total = c[(product * m + row) * n + column];
           for (unsigned i = 0; i < k; ++i)
-            total = step(total, a[(product * m + row) * k + i], b[(product * k + i) * n + column]);
+            total = step(total, a[(product * m + row) * k + i],
+                         b[(product * b_.rows + along(row, i)) * n + column]);
         }
     return c;
   }
@@ -107,19 +113,52 @@ class MatrixProduct {
   /// The same as Hopper's tensor cores add.
   Elements<float> hopper_sum(const Elements<float>& a, const Elements<float>& b, Elements<float> c) {
     const numerics::TensorCore core = numerics::hopper_tensor_core(matrix_format(a_.element));
-    const unsigned m = a_.rows, n = b_.columns, k = b_.rows;
+    const unsigned m = a_.rows, n = b_.columns, k = a_.columns;
     std::vector<float> column(k);
     for (unsigned at = 0; at < c.size(); ++at) {
-      for (unsigned i = 0; i < k; ++i) column[i] = b[(at / (m * n) * k + i) * n + at % n];
+      for (unsigned i = 0; i < k; ++i)
+        column[i] = b[(at / (m * n) * b_.rows + along(at / n % m, i)) * n + at % n];
       c[at] = numerics::tensor_core_sum(core, c[at], {&a[at / n * k], k}, column);
     }
     return c;
+  }
+
+  /// Column of the matrix A whose element is kept as number i of a row.
+  unsigned along(unsigned row, unsigned i) const { return kept_.empty() ? i : kept_[row * a_.columns + i]; }
+
+  /// Fills kept_. With 16 bits and more, a thread's metadata are 16 bits of a row and 16 of the row 8 below,
+  /// with less, 32 of one row, in turn. The selector says which threads of four have them.
+  void read_metadata() {
+    std::array<std::uint32_t, exec::kWarpSize> words{};
+    unsigned selector = 0;
+    step_.each([&](Lane& lane) {
+      words[lane.index()] = lane.in<std::uint32_t>(kMetadata);
+      selector = lane.in<std::uint32_t>(kSelector);
+    });
+    const isa::SparseChunks chunks = isa::sparse_chunks(a_.element);
+    const unsigned in_row = b_.rows / chunks.columns, threads = in_row / 4;
+    for (unsigned row = 0; row < a_.rows; ++row)
+      for (unsigned i = 0; i < a_.columns; ++i) {
+        const unsigned chunk = i / chunks.kept, within = i % chunks.kept;
+        const bool is_wide = a_.bits() >= 16;
+        const unsigned thread = is_wide ? chunk / 4 : chunk / 8 * 2 + row / 8;
+        const unsigned bit = is_wide ? row / 8 * 16 + chunk % 4 * 4 : chunk % 8 * 4;
+        const std::uint32_t word = words[row % 8 * 4 + selector * threads + thread] >> bit;
+        kept_.push_back(chunk * chunks.columns + kept_column(chunks, word, within));
+      }
+  }
+
+  /// Of an element in its chunk. An index counts quarters of the chunk; tf32 has the first index alone.
+  static unsigned kept_column(const isa::SparseChunks& chunks, std::uint32_t metadata, unsigned within) {
+    if (chunks.columns == 2) return metadata >> 1 & 1;
+    return (metadata >> (within / chunks.together * 2) & 3) * chunks.together + within % chunks.together;
   }
 
   WarpStep& step_;
   const isa::Opcode& opcode_;
   const FragmentForm a_ = fragment_form(opcode_, "a"), b_ = fragment_form(opcode_, "b"),
                      c_ = fragment_form(opcode_, "c"), d_ = fragment_form(opcode_, "d");
+  std::vector<unsigned> kept_;  ///< of a sparse A: columns of the matrix, by row and number
 };
 
 void multiply(WarpStep& step, const isa::Opcode& opcode) {
@@ -136,6 +175,11 @@ void multiply(WarpStep& step, const isa::Opcode& opcode) {
 
 template <>
 void reference_warp<Op::mma>(WarpStep& step, const Instruction& i) {
+  multiply(step, *i.opcode);
+}
+
+template <>
+void reference_warp<Op::mma_sp>(WarpStep& step, const Instruction& i) {
   multiply(step, *i.opcode);
 }
 

@@ -55,6 +55,7 @@ const Exception kExceptions[] = {
     {"multimem red|st acc::f32", false, kNoMeaning},
     {"mma tf32 m16n8k16 !sp|sp::ordered_metadata", false, kNoMeaning},
     {"mma s4|u4 and|xor", false, kNoMeaning},
+    {"mma v2|v4", false, kNoMeaning},
     {"wmma f64 !m8n8k4", false, kNoMeaning},
     {"wmma load|store m8n8k32|m8n8k128 f16|f32|bf16|tf32|bf16x2", false, kNoMeaning},
     {"wmma load|store c|d m8n8k32|m8n8k128 b1|s4|u4", false, kNoMeaning},
