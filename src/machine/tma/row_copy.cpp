@@ -75,13 +75,18 @@ __attribute__((target("avx2"))) void copy_lines(const RowCopy& wanted, std::uint
 /// the units of each.
 template <bool swizzles>
 __attribute__((target("avx512f"))) void copy_lines_avx512(const RowCopy& wanted, std::uint32_t mask) {
-  RowCopy copy = wanted;
+  // Field by field: they have just been written, and the wide loads of a copied structure would wait for that.
+  const std::byte* row = wanted.from;
+  std::byte* const memory = wanted.memory;
+  std::uint32_t first = wanted.shared;
+  const std::uint32_t bytes = wanted.bytes, pitch = wanted.pitch;
+  const std::int64_t stride = wanted.stride;
   alignas(64) static constexpr std::int64_t kOrders[4][8] = {
       {0, 1, 2, 3, 4, 5, 6, 7}, {2, 3, 0, 1, 6, 7, 4, 5}, {4, 5, 6, 7, 0, 1, 2, 3}, {6, 7, 4, 5, 2, 3, 0, 1}};
   constexpr std::uint32_t kHalf = kLine / 2;
-  for (; copy.count != 0; --copy.count) {
-    const std::byte* from = copy.from;
-    for (std::uint32_t shared = copy.shared; shared != copy.shared + copy.bytes; shared += kLine) {
+  for (std::uint32_t left = wanted.count; left != 0; --left) {
+    const std::byte* from = row;
+    for (std::uint32_t shared = first; shared != first + bytes; shared += kLine) {
       __m512i low = _mm512_loadu_si512(from), high = _mm512_loadu_si512(from + kHalf);
       std::uint32_t half = 0;
       if constexpr (swizzles) {
@@ -91,12 +96,12 @@ __attribute__((target("avx512f"))) void copy_lines_avx512(const RowCopy& wanted,
         high = _mm512_permutexvar_epi64(order, high);
         half = (moves & 4) * 16;
       }
-      _mm512_storeu_si512(copy.memory + shared + half, low);
-      _mm512_storeu_si512(copy.memory + shared + (kHalf - half), high);
+      _mm512_storeu_si512(memory + shared + half, low);
+      _mm512_storeu_si512(memory + shared + (kHalf - half), high);
       from += kLine;
     }
-    copy.from += copy.stride;
-    copy.shared += copy.pitch;
+    row += stride;
+    first += pitch;
   }
 }
 
