@@ -75,7 +75,7 @@ __attribute__((target("avx2"))) void copy_lines(const RowCopy& wanted, std::uint
 /// the units of each.
 template <bool swizzles>
 __attribute__((target("avx512f"))) void copy_lines_avx512(const RowCopy& wanted, std::uint32_t mask) {
-  // Field by field: they have just been written, and the wide loads of a copied structure would wait for that.
+  // Field by field: they have just been written, and wide loads of a copy would wait for that.
   const std::byte* row = wanted.from;
   std::byte* const memory = wanted.memory;
   std::uint32_t first = wanted.shared;
