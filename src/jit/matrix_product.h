@@ -8,8 +8,8 @@
 
 namespace raddle::jit {
 
-/// `void(ptr d, ptr a, ptr b, ptr c, ptr metadata)`: each operand's registers one behind the other, a register
-/// its warp's lanes, in order. D may lie where C lies. Made at the first call for a module.
+/// `void(ptr d, ptr a, ptr b, ptr c, ptr metadata)`: each operand's registers one behind the other, each its
+/// warp's lanes in order. D may lie where C lies. Made at the first call for a module.
 /// @param lanes     of a vector of the host
 /// @param selector  of a sparse A: which lanes of four have its metadata, a register
 llvm::Function* matrix_product(llvm::Module& module, const isa::Opcode& opcode, unsigned lanes,
