@@ -80,9 +80,8 @@ class Lane {
   std::byte* access(unsigned k, unsigned bytes, isa::Mod named) const;
   /// The same for one of the two accesses of a copy.
   std::byte* access(unsigned k, unsigned bytes, isa::Mod named, exec::AccessKind kind) const;
-  /// Host address of a shared address of the CTA's own, which the caller has checked: matrices in shared
-  /// memory.
-  const std::byte* shared(std::uint32_t offset) const;
+  /// Where the asynchronous proxy sees the CTA's own shared memory.
+  const std::byte* proxy_view() const;
   /// Tells the listener of the instruction's access; for textures and surfaces, which the machine translates.
   void note_access(std::uint64_t address) const;
   /// Generic address that address operand k names in `space`; the machine itself reads or writes there.

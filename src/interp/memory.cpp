@@ -148,9 +148,8 @@ std::uint64_t Lane::base_address(const ptx::Operand& operand, Space& space) cons
   return variable_address(operand.index) + offset;
 }
 
-const std::byte* Lane::shared(std::uint32_t offset) const {
-  const exec::CtaContext& cta = *context().cta;
-  return cta.shared + rank_base(cta) + offset;
+const std::byte* Lane::proxy_view() const {
+  return reinterpret_cast<const std::byte*>(services().proxy_view(&context()));
 }
 
 void Lane::note_access(std::uint64_t address) const {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "exec/abi.h"
@@ -13,6 +14,22 @@
 #include "interp/lane.h"
 
 namespace raddle::interp {
+
+/// A wgmma that has been issued: what it took from registers then. It reads and writes the others when it is
+/// executed.
+struct IssuedWgmma {
+  const ptx::Instruction* instruction = nullptr;
+  std::uint64_t a = 0, b = 0;  ///< descriptors
+  bool adds = false;           ///< scale-d
+  std::array<std::uint32_t, exec::kWarpSize> metadata{};
+  std::uint32_t group = 0;
+};
+
+/// A warp's wgmmas that are not over, oldest first, and the number of the group that the next one joins.
+struct WgmmaQueue {
+  std::vector<IssuedWgmma> unfinished;
+  std::uint32_t group = 0;
+};
 
 /// Lanes that execute a warp- or CTA-scope instruction together, as its reference function sees them.
 class WarpStep {
@@ -22,6 +39,11 @@ class WarpStep {
   Lane& lane(unsigned index) const;
   exec::WarpContext& context() const;
   const ModuleCode& module() const;
+  WgmmaQueue& wgmmas() const;
+  /// Lets `use` see the operands of an instruction of the kernel that the warp has been at.
+  template <class Use>
+  void with(const ptx::Instruction& instruction, Use use) const;
+  bool is_in_call() const;  ///< of a device function
   /// Lanes for which the cluster's barrier is not over stay at the instruction.
   void wait_for_cluster();
   /// All of them do while a grid runs before whose end this one began.
@@ -49,6 +71,10 @@ class Warp {
   exec::WarpContext& context() { return *context_; }
   const ModuleCode& module() const { return module_; }
   Lane& lane(unsigned index) { return lanes_[index]; }
+  WgmmaQueue& wgmmas() { return wgmmas_; }
+  bool is_in_call() const { return lanes_[0].depth_ != 0; }
+  template <class Use>
+  void with(const ptx::Instruction& instruction, Use use);
   [[noreturn]] void fault(exec::FaultKind kind, std::uint64_t address, unsigned lane);
   void exit_lane(unsigned lane) { exiting_ |= 1u << lane; }
   /// barrier.cluster.wait: blocks if all living lanes must wait; else those that must look again later.
@@ -110,12 +136,34 @@ class Warp {
       0;  ///< lanes for which the current instruction waits for a phase of an mbarrier
   std::uint32_t odd_phases_ = 0;  ///< of these: of odd parity
   std::array<std::uint64_t, exec::kWarpSize> phase_addresses_{};
+  WgmmaQueue wgmmas_;
   unsigned idle_turns_ = 0;  ///< turns since something other than looping happened
   bool may_wait_ = false;    ///< the turn was in a loop that may wait for others
 };
 
 inline void WarpStep::wait_for_cluster() { warp_.wait_for_cluster(lanes_); }
 inline void WarpStep::wait_for_grids() { warp_.wait_for_grids(lanes_); }
+inline WgmmaQueue& WarpStep::wgmmas() const { return warp_.wgmmas(); }
+inline bool WarpStep::is_in_call() const { return warp_.is_in_call(); }
+template <class Use>
+void WarpStep::with(const ptx::Instruction& instruction, Use use) const {
+  warp_.with(instruction, use);
+}
+template <class Use>
+void Warp::with(const ptx::Instruction& instruction, Use use) {
+  std::array<std::uint32_t, exec::kWarpSize> depths{};
+  std::array<const ptx::Instruction*, exec::kWarpSize> instructions{};
+  for (Lane& lane : lanes_) {
+    instructions[lane.index_] = lane.current_;
+    depths[lane.index_] = std::exchange(lane.depth_, 0);
+    lane.begin(instruction);
+  }
+  use();
+  for (Lane& lane : lanes_) {
+    lane.depth_ = depths[lane.index_];
+    lane.begin(*instructions[lane.index_]);
+  }
+}
 inline Lane& WarpStep::lane(unsigned index) const { return warp_.lane(index); }
 inline exec::WarpContext& WarpStep::context() const { return warp_.context(); }
 inline const ModuleCode& WarpStep::module() const { return warp_.module(); }

@@ -304,4 +304,69 @@ TEST_P(Wgmma, WaitsForTheWholeWarpgroup) {
   EXPECT_EQ(contents(out), std::vector<float>(kWarpgroupThreads, 16.0f));
 }
 
+/// Ones times ones; what is behind the wait, or before it, is what the test is about.
+std::string late_kernel(const std::string& before_wait, const std::string& after_wait) {
+  return R"(.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 out) {
+  .reg .f32 %d<4>;
+  .reg .b32 %id, %at, %a, %r;
+  .reg .b64 %b, %out;
+  .shared .align 128 .b8 tile[256];
+  ld.param.u64 %out, [out];
+  mov.u32 %id, %tid.x;
+  and.b32 %at, %id, 63;
+  mov.u32 %a, tile;
+  mad.lo.u32 %at, %at, 4, %a;
+  st.shared.u32 [%at], 0x3f803f80;
+  fence.proxy.async.shared::cta;
+  bar.sync 0;
+  shr.u32 %a, %a, 4;
+  cvt.u64.u32 %b, %a;
+  or.b64 %b, %b, 0x80000;
+  mov.u32 %r, 0x3f803f80;
+  mad.wide.u32 %out, %id, 4, %out;
+  mov.f32 %d3, 0f00000000;
+  wgmma.fence.sync.aligned;
+  wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%d0, %d1, %d2, %d3}, {%r, %r, %r, %r}, %b, 0, 1, 1, 0;
+  wgmma.commit_group.sync.aligned;
+  )" + before_wait +
+         "\n  wgmma.wait_group.sync.aligned 0;\n  " + after_wait + "\n  ret;\n}\n";
+}
+
+/// Where copies land late a wgmma ends when it is waited for; compiled code would end it at once.
+TEST(LateWgmma, EndsWhereItIsWaitedFor) {
+  struct Case {
+    const char *before, *after;
+    raddle::Asynchrony::Mode mode;
+    float expected;
+  };
+  using Mode = raddle::Asynchrony::Mode;
+  const char* const store = "st.global.f32 [%out], %d3;";
+  const char* const overwrite = "st.shared.u32 [%at], 0; fence.proxy.async.shared::cta; bar.sync 0;";
+  const Case cases[] = {
+      {"", store, Mode::eager, 16},
+      {store, "", Mode::eager, 16},
+      {"", store, Mode::lazy, 16},
+      {store, "", Mode::lazy, 0},
+      {overwrite, store, Mode::lazy, 0},
+      {"st.shared.u32 [%at], 0; bar.sync 0;", store, Mode::lazy, 16},
+      {"wgmma.wait_group.sync.aligned 1;\n  st.global.f32 [%out], %d3;", "", Mode::lazy, 0}};
+  for (const Case& each : cases) {
+    raddle::DeviceOptions options;
+    options.asynchrony.mode = each.mode;
+    auto device = raddle::Device::open(options);
+    ASSERT_TRUE(device.ok());
+    auto module = device->load(late_kernel(each.before, each.after));
+    ASSERT_TRUE(module.ok()) << module.error().to_string();
+    auto out = device->buffer(std::vector<float>(kWarpgroupThreads));
+    auto launch = module->kernel("k")->launch({.grid = {1}, .block = {kWarpgroupThreads}}, *out);
+    ASSERT_TRUE(launch.ok() && launch->wait().ok());
+    std::vector<float> contents(kWarpgroupThreads);
+    ASSERT_TRUE(out->read(contents).ok());
+    EXPECT_EQ(contents, std::vector<float>(kWarpgroupThreads, each.expected)) << each.before << each.after;
+  }
+}
+
 }  // namespace

@@ -1,6 +1,7 @@
 // Reference semantics of warpgroups' matrix instructions (PTX ISA "wgmma"): D = A * B + D for a warp's own 16
 // of 64 rows. Every element of D starts from itself, or zero, and adds one product after the other, k
 // ascending, each rounded once to f32 (docs/adr/0049).
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <vector>
@@ -85,7 +86,7 @@ float element_value(std::uint32_t bits, Type type) { return numerics::matrix_flo
 
 /// A matrix in shared memory, or some of its rows.
 struct MatrixPlace {
-  unsigned operand;
+  std::uint64_t descriptor;
   std::uint32_t first_row;
   unsigned rows, row_bytes;
   bool by_columns;
@@ -110,10 +111,10 @@ void check_warpgroup(WarpStep& step, const Instruction& instruction) {
 /// One wgmma of a warp.
 class WarpgroupProduct {
  public:
-  WarpgroupProduct(WarpStep& step, const Instruction& instruction)
+  WarpgroupProduct(WarpStep& step, const IssuedWgmma& issued)
       : step_(step),
-        instruction_(instruction),
-        opcode_(*instruction.opcode),
+        issued_(issued),
+        opcode_(*issued.instruction->opcode),
         first_(step.lane(0)),
         a_type_(opcode_.type(1)),
         b_type_(opcode_.type(2)),
@@ -123,7 +124,7 @@ class WarpgroupProduct {
     words_ = is_sparse_ ? 16 : 8;  // of a column of B; a row of A always has 8
   }
 
-  void check();
+  void check() const;  ///< that its matrices are in shared memory, before anything is allocated
   void run();
 
  private:
@@ -132,11 +133,6 @@ class WarpgroupProduct {
   std::uint32_t constant(std::string_view name) const {
     return first_.has(at(name)) ? first_.in<std::uint32_t>(at(name)) : 0;
   }
-  [[noreturn]] void fault(WgmmaProblem problem, std::uint64_t address = 0) const {
-    fail_in_warpgroup(step_, instruction_, problem, address);
-  }
-  template <class T>
-  void expect_same(unsigned k) const;
   template <class Use>
   void each_chunk(const MatrixPlace& place, Use use) const;
   std::uint64_t generic(std::uint32_t offset) const {
@@ -144,7 +140,7 @@ class WarpgroupProduct {
   }
   void check(const MatrixPlace& place) const;
   MatrixPlace place_of_a() const;
-  MatrixPlace place_of_b() const { return {at("b"), 0, n_, words_ * 4, constant("trans_b") != 0}; }
+  MatrixPlace place_of_b() const { return {issued_.b, 0, n_, words_ * 4, constant("trans_b") != 0}; }
   MatrixWords load(const MatrixPlace& place) const;
   MatrixWords rows_of_a() const;
   std::uint32_t element(const MatrixWords& words, unsigned per_row, unsigned row, unsigned k,
@@ -158,7 +154,7 @@ class WarpgroupProduct {
   std::int64_t product(unsigned row, unsigned k, unsigned column) const;
 
   WarpStep& step_;
-  const Instruction& instruction_;
+  const IssuedWgmma& issued_;
   const isa::Opcode& opcode_;
   const Lane& first_;
   const Type a_type_, b_type_;
@@ -166,24 +162,13 @@ class WarpgroupProduct {
   const bool is_sparse_;
   const std::uint32_t rank_;  ///< what the CTA's own shared addresses start with
   unsigned words_;
-  bool adds_ = false;
   float sign_ = 1;
   MatrixWords a_, b_;
   std::vector<std::uint32_t> elements_;  ///< of A, row by row
   std::vector<bool> kept_;               ///< of these: the others are zeros that are not multiplied
 };
 
-template <class T>
-void WarpgroupProduct::expect_same(unsigned k) const {
-  step_.each([&](const Lane& lane) {
-    if (lane.in<T>(k) != first_.in<T>(k)) fault(WgmmaProblem::differing);
-  });
-}
-
-void WarpgroupProduct::check() {
-  if (!a_in_registers()) expect_same<std::uint64_t>(at("a"));
-  expect_same<std::uint64_t>(at("b"));
-  expect_same<bool>(at("scale_d"));
+void WarpgroupProduct::check() const {
   if (!a_in_registers()) check(place_of_a());
   check(place_of_b());
 }
@@ -193,7 +178,7 @@ void WarpgroupProduct::check() {
 /// column each.
 template <class Use>
 void WarpgroupProduct::each_chunk(const MatrixPlace& place, Use use) const {
-  const MatrixDescriptor descriptor(first_.in<std::uint64_t>(place.operand));
+  const MatrixDescriptor descriptor(place.descriptor);
   constexpr unsigned kElement = 2,
                      kPerChunk = kChunkBytes / kElement;  // only 16-bit matrices may lie by columns
   if (!place.by_columns) {
@@ -207,11 +192,10 @@ void WarpgroupProduct::each_chunk(const MatrixPlace& place, Use use) const {
       use(descriptor.of_column(at / kElement, (place.first_row + row) / kPerChunk), row, at);
 }
 
-/// Before anything is allocated: a fault frees nothing.
 void WarpgroupProduct::check(const MatrixPlace& place) const {
   each_chunk(place, [&](std::uint32_t offset, unsigned, unsigned) {
     if (offset + kChunkBytes > step_.context().cta->cluster->shared_bytes)
-      fault(WgmmaProblem::outside, generic(offset));
+      fail_in_warpgroup(step_, *issued_.instruction, WgmmaProblem::outside, generic(offset));
     first_.note_access(generic(offset));
   });
 }
@@ -219,9 +203,10 @@ void WarpgroupProduct::check(const MatrixPlace& place) const {
 MatrixWords WarpgroupProduct::load(const MatrixPlace& place) const {
   constexpr unsigned kElement = 2;
   MatrixWords result(std::size_t{place.rows} * place.row_bytes / 4);
+  const std::byte* memory = first_.proxy_view();
   std::byte* bytes = std::as_writable_bytes(std::span(result)).data();
   each_chunk(place, [&](std::uint32_t offset, unsigned row, unsigned at) {
-    const std::byte* from = first_.shared(offset);
+    const std::byte* from = memory + offset;
     std::byte* to = bytes + row * place.row_bytes + at;
     if (!place.by_columns) std::memcpy(to, from, kChunkBytes);
     for (unsigned i = 0; place.by_columns && i < kChunkBytes; i += kElement)
@@ -232,7 +217,7 @@ MatrixWords WarpgroupProduct::load(const MatrixPlace& place) const {
 
 MatrixPlace WarpgroupProduct::place_of_a() const {
   const std::uint32_t warp = step_.context().warp_id % exec::kWarpgroupWarps;
-  return {at("a"), warp * kWarpRows, kWarpRows, 32, constant("trans_a") != 0};
+  return {issued_.a, warp * kWarpRows, kWarpRows, 32, constant("trans_a") != 0};
 }
 
 /// The warp's rows of A. In registers, word w of a row is in the row's thread w mod 4.
@@ -259,7 +244,7 @@ std::uint32_t WarpgroupProduct::element(const MatrixWords& words, unsigned per_r
 /// a row's threads that have them; of 8-bit matrices all four do.
 std::uint32_t WarpgroupProduct::nibble(unsigned row, unsigned chunk) const {
   const unsigned lane = row % 8 * 4;
-  const auto word = [&](unsigned thread) { return step_.lane(lane + thread).in<std::uint32_t>(at("meta")); };
+  const auto word = [&](unsigned thread) { return issued_.metadata[lane + thread]; };
   if (element_bits(a_type_) == 8) return word(row / 8 + chunk / 8 * 2) >> chunk % 8 * 4 & 15;
   return word(constant("selector") * 2 + chunk / 4) >> (row / 8 * 16 + chunk % 4 * 4) & 15;
 }
@@ -322,7 +307,7 @@ std::uint32_t WarpgroupProduct::sum_of_integers(unsigned row, unsigned column, s
 }
 
 std::uint32_t WarpgroupProduct::result(unsigned row, unsigned column, std::uint32_t old) const {
-  if (!adds_) old = 0;
+  if (!issued_.adds) old = 0;
   if (opcode_.type(0) == Type::s32) return sum_of_integers(row, column, static_cast<std::int32_t>(old));
   if (opcode_.type(0) == Type::f32) return sum_of_floats(row, column, std::bit_cast<float>(old));
   const std::uint32_t sum = sum_of_floats(row, column, element_value(old, Type::f16));
@@ -331,7 +316,6 @@ std::uint32_t WarpgroupProduct::result(unsigned row, unsigned column, std::uint3
 }
 
 void WarpgroupProduct::run() {
-  adds_ = first_.in<bool>(at("scale_d"));
   if (first_.has(at("scale_a")))
     sign_ =
         static_cast<float>(first_.in<std::int32_t>(at("scale_a")) * first_.in<std::int32_t>(at("scale_b")));
@@ -354,11 +338,53 @@ void WarpgroupProduct::run() {
   });
 }
 
+template <class T>
+T same_in_all(WarpStep& step, const Instruction& instruction, unsigned k) {
+  const T first = step.lane(0).in<T>(k);
+  step.each([&](const Lane& lane) {
+    if (lane.in<T>(k) != first) fail_in_warpgroup(step, instruction, WgmmaProblem::differing);
+  });
+  return first;
+}
+
+IssuedWgmma issue(WarpStep& step, const Instruction& instruction) {
+  const auto at = [&](std::string_view name) { return instruction.opcode->form->operand(name); };
+  IssuedWgmma issued{.instruction = &instruction, .group = step.wgmmas().group};
+  if (step.lane(0).operand(*at("a")).kind != ptx::Operand::Kind::vector)
+    issued.a = same_in_all<std::uint64_t>(step, instruction, *at("a"));
+  issued.b = same_in_all<std::uint64_t>(step, instruction, *at("b"));
+  issued.adds = same_in_all<bool>(step, instruction, *at("scale_d"));
+  if (at("meta"))
+    step.each([&](const Lane& lane) { issued.metadata[lane.index()] = lane.in<std::uint32_t>(*at("meta")); });
+  return issued;
+}
+
+/// Executes so many of the warp's wgmmas, the oldest first.
+void finish_wgmmas(WarpStep& step, std::size_t count) {
+  auto& unfinished = step.wgmmas().unfinished;
+  for (std::size_t i = 0; i < count; ++i)
+    step.with(*unfinished[i].instruction, [&] { WarpgroupProduct(step, unfinished[i]).run(); });
+  unfinished.erase(unfinished.begin(), unfinished.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
+/// Those that the machine wants executed now.
+void finish_due(WarpStep& step) {
+  const auto unfinished = static_cast<std::uint32_t>(step.wgmmas().unfinished.size());
+  if (unfinished != 0)
+    finish_wgmmas(step, step.context().cta->services->wgmmas_due(&step.context(), unfinished));
+}
+
+/// In a device function it is over at once: its registers are not there later.
 void multiply_in_warpgroup(WarpStep& step, const Instruction& instruction) {
   check_warpgroup(step, instruction);
-  WarpgroupProduct product(step, instruction);
-  product.check();
-  product.run();
+  const IssuedWgmma issued = issue(step, instruction);
+  WarpgroupProduct(step, issued).check();
+  if (step.is_in_call()) {
+    finish_wgmmas(step, step.wgmmas().unfinished.size());
+    return WarpgroupProduct(step, issued).run();
+  }
+  step.wgmmas().unfinished.push_back(issued);
+  finish_due(step);
 }
 
 }  // namespace
@@ -372,15 +398,26 @@ void reference_warp<Op::wgmma_mma_async_sp>(WarpStep& step, const Instruction& i
   multiply_in_warpgroup(step, i);
 }
 
-/// Every wgmma is over when its instruction is.
 template <>
-void reference_warp<Op::wgmma_fence>(WarpStep&, const Instruction&) {}
+void reference_warp<Op::wgmma_fence>(WarpStep& step, const Instruction&) {
+  finish_due(step);
+}
 template <>
-void reference_warp<Op::wgmma_commit_group>(WarpStep&, const Instruction&) {}
+void reference_warp<Op::wgmma_commit_group>(WarpStep& step, const Instruction&) {
+  finish_due(step);
+  ++step.wgmmas().group;
+}
+
 /// When a warp goes on, its whole warpgroup has read what the wgmmas waited for read.
 template <>
 void reference_warp<Op::wgmma_wait_group>(WarpStep& step, const Instruction& i) {
   check_warpgroup(step, i);
+  const WgmmaQueue& queue = step.wgmmas();
+  const std::uint64_t left = step.lane(0).in<std::uint32_t>(0);
+  finish_wgmmas(step,
+                static_cast<std::size_t>(std::ranges::count_if(
+                    queue.unfinished, [&](const IssuedWgmma& w) { return w.group + left < queue.group; })));
+  finish_due(step);
   step.context().line = i.line;
   step.context().cta->services->warpgroup_sync(&step.context());
 }

@@ -132,6 +132,14 @@ void cluster_wait(WarpContext* context, std::uint32_t lanes) {
   worker.pause_after_many_phases(warp);
 }
 
+std::uint32_t wgmmas_due(WarpContext* warp, std::uint32_t unfinished) {
+  return worker_of(warp).wgmmas_due(unfinished);
+}
+
+std::uint64_t proxy_view(WarpContext* warp) {
+  return reinterpret_cast<std::uint64_t>(worker_of(warp).proxy_view(block_of(warp)));
+}
+
 /// The object of an operation on an mbarrier by a lane, which then is in Touching.
 std::atomic<std::uint64_t>& mbarrier_of(WarpContext* warp, std::uint64_t address, std::uint32_t lane) {
   if (address % exec::kMbarrierBytes != 0) fault(warp, FaultKind::misaligned_address, address, lane, 0);

@@ -3,6 +3,7 @@
 // they do wrong is found while the block runs.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -86,6 +87,16 @@ void Worker::land(Block& block, std::size_t most) {
   }
   in_kernel_ = before;
   if (!adversary_->views.stale_reads.empty()) report_stale_reads(block);
+}
+
+std::uint32_t Worker::wgmmas_due(std::uint32_t unfinished) {
+  if (!adversary_) return unfinished;
+  return static_cast<std::uint32_t>(std::min<std::size_t>(adversary_->burst(), unfinished));
+}
+
+const std::byte* Worker::proxy_view(const Block& block) const {
+  std::byte* memory = memory_of(block.cta);
+  return adversary_ ? adversary_->views.of(memory) : memory;
 }
 
 bool Worker::land_one(Block& block) {

@@ -97,6 +97,8 @@ class Worker {
   void meet(exec::WarpContext* warp) {
     if (adversary_) meet_adversary(warp);
   }
+  std::uint32_t wgmmas_due(std::uint32_t unfinished);     ///< exec::Services::wgmmas_due
+  const std::byte* proxy_view(const Block& block) const;  ///< exec::Services::proxy_view
   /// Null: copies land at once.
   Adversary* adversary() { return adversary_ ? &*adversary_ : nullptr; }
   void exit_lanes(Warp& warp, std::uint32_t lanes);

@@ -315,6 +315,10 @@ struct Calls {
                                                     std::uint64_t address, std::uint32_t line) {
     fault(w, exec::fault_of(static_cast<exec::WgmmaProblem>(problem)), address, 0, line);
   }
+  static std::uint32_t wgmmas_due(WarpContext*, std::uint32_t unfinished) { return unfinished; }
+  static std::uint64_t proxy_view(WarpContext* w) {
+    return reinterpret_cast<std::uint64_t>(w->cta->shared) + w->cta->cluster_rank * exec::kSharedWindow;
+  }
   static void thread_copy_commit(WarpContext*, std::uint32_t) {}
   static void thread_copy_wait(WarpContext*, std::uint32_t, std::uint32_t) {}
   static std::uint32_t thread_copy_arrive(WarpContext*, std::uint32_t, std::uint64_t, std::uint32_t) {
