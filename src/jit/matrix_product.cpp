@@ -46,23 +46,28 @@ class ProductWriter {
     return all;
   }
 
+  /// Sums are chains of additions, each of which waits for the last: as many side by side as registers hold.
   void sum_floats() {
+    const unsigned together = lanes_ == 16 && a_.layout().element() != Type::f64 && sums() <= 8 ? 2 : 1;
+    for (unsigned p = 0; p < parts_; p += together) sum_float_parts(p, together);
+  }
+
+  void sum_float_parts(unsigned first, unsigned count) {
     const unsigned k = isa::matrix_shape(opcode_).k;
-    for (unsigned p = 0; p < parts_; ++p) {
-      std::vector<Val> totals;
-      std::vector<std::vector<MatrixCell>> all;
-      for (unsigned i = 0; i < sums(); ++i) {
-        all.push_back(cells(i, p));
-        totals.push_back(c_.gather(all[i], [](const MatrixCell& cell) { return cell; }));
-      }
-      for (unsigned along = 0; along < k; ++along)
-        for (unsigned i = 0; i < sums(); ++i) {
-          Val a = a_.gather(all[i], [&](MatrixCell cell) { return cell.column = along, cell; });
-          Val b = b_.gather(all[i], [&](MatrixCell cell) { return cell.row = along, cell; });
-          totals[i] = fma_rounded(a, b, totals[i], opcode_.get(ModKind::rounding));
-        }
-      store(p, totals);
+    std::vector<Val> totals;
+    std::vector<std::vector<MatrixCell>> all;
+    for (unsigned i = 0; i < count * sums(); ++i) {
+      all.push_back(cells(i % sums(), first + i / sums()));
+      totals.push_back(c_.gather(all[i], [](const MatrixCell& cell) { return cell; }));
     }
+    for (unsigned along = 0; along < k; ++along)
+      for (unsigned i = 0; i < totals.size(); ++i) {
+        Val a = a_.gather(all[i], [&](MatrixCell cell) { return cell.column = along, cell; });
+        Val b = b_.gather(all[i], [&](MatrixCell cell) { return cell.row = along, cell; });
+        totals[i] = fma_rounded(a, b, totals[i], opcode_.get(ModKind::rounding));
+      }
+    for (unsigned p = 0; p < count; ++p)
+      store(first + p, {totals.begin() + p * sums(), totals.begin() + (p + 1) * sums()});
   }
 
   /// The elements of A as they are kept; for each, every lane picks the row of B that its metadata names.
