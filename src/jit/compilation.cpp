@@ -1,5 +1,7 @@
 #include "jit/compilation.h"
 
+#include <llvm/CodeGen/SelectionDAGNodes.h>
+#include <llvm/IR/LLVMContext.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -25,6 +27,15 @@ double seconds_of(pid_t thread) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
+/// LLVM's table of types that no processor has is made when it first meets one, and so destroyed before what
+/// was registered by then is called. This makes it.
+struct LlvmTypeTable : llvm::SDNode {
+  static void make() {
+    llvm::LLVMContext context;
+    getSDVTList(llvm::EVT::getVectorVT(context, llvm::MVT::i32, 7));
+  }
+};
+
 }  // namespace
 
 /// A program that ends while LLVM works would destroy LLVM's options under it: the end of the process waits.
@@ -37,7 +48,10 @@ struct AtExit {
   static AtExit& instance() {
     static AtExit& all = *new AtExit;
     static std::once_flag once;
-    std::call_once(once, [] { std::atexit([] { instance().stop_all(); }); });
+    std::call_once(once, [] {
+      LlvmTypeTable::make();
+      std::atexit([] { instance().stop_all(); });
+    });
     return all;
   }
   void stop_all() {

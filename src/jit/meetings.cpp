@@ -22,7 +22,7 @@ LoneWait lone_wait_of(const ptx::Instruction& i) {
 /// What the other lanes see of an instruction: its first source, unless that is the member mask.
 unsigned brought_operand(const ptx::Instruction& i) {
   unsigned k = 0;
-  while (i.opcode->row->operands[k].is_destination) ++k;
+  while (k < i.operand_count && i.opcode->row->operands[k].is_destination) ++k;
   return k;
 }
 

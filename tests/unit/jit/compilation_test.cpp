@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 #include <llvm/AsmParser/Parser.h>
+#include <llvm/CodeGen/SelectionDAGNodes.h>
 #include <llvm/Support/SourceMgr.h>
 
+#include <array>
 #include <atomic>
 #include <future>
+#include <vector>
 
 #include "jit/codegen.h"
 #include "jit/executable.h"
@@ -24,6 +27,33 @@ Compilation::Outcome object_of(const char* text) {
 Compilation::Outcome endless(Effort& effort) {
   while (!effort.is_over()) std::this_thread::yield();
   return Compilation::Object();
+}
+
+/// LLVM's table of types that no processor has, and whether an entry of it is still there.
+struct TypeTable : llvm::SDNode {
+  static const llvm::EVT* entry_of(llvm::EVT type) { return getSDVTList(type).VTs; }
+};
+
+/// Ends the process while a compilation works with that table.
+void end_while_types_are_in_use() {
+  auto* all = new Compilations;
+  std::promise<void> begun;
+  all->start(
+      [&](Effort& effort) {
+        llvm::LLVMContext context;
+        const llvm::EVT type = llvm::EVT::getVectorVT(context, llvm::MVT::i32, 5);
+        const llvm::EVT* entry = TypeTable::entry_of(type);
+        begun.set_value();
+        while (!effort.is_over()) std::this_thread::yield();
+        std::vector<std::unique_ptr<std::array<char, 48>>> others;  // an entry's memory, if it has been freed
+        for (int i = 0; i < 1000; ++i)
+          others.emplace_back(std::make_unique<std::array<char, 48>>())->fill(-1);
+        if (*entry != type) _exit(1);
+        return Compilation::Outcome(Compilation::Object());
+      },
+      Compilation::Urgency::awaited, kAnyTime);
+  begun.get_future().wait();
+  std::exit(0);
 }
 
 bool is_made(const Compilation::Outcome& outcome) { return outcome && *outcome != nullptr; }
@@ -52,6 +82,11 @@ TEST(Compilations, IsUsedWhenItIsMade) {
   late->then([&](Compilation::Outcome object) { used.set_value((*object)->getBuffer().str()); });
   go.set_value();
   EXPECT_EQ(used.get_future().get(), "late");
+}
+
+TEST(Compilations, TheEndOfTheProcessWaitsBeforeLlvmGoes) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(end_while_types_are_in_use(), testing::ExitedWithCode(0), "");
 }
 
 TEST(Compilations, IsGivenUpBeyondItsBudget) {
