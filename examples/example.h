@@ -25,13 +25,14 @@ struct BufferRef {
 /// A tensor map argument (CUtensorMap): of a dense tensor, for tiles; with `pixels`, for im2col. Dimension 0
 /// is the fastest.
 struct TensorMapOf {
-  enum Element { u32, f32 };
+  enum Element { u32, f32, bf16 };
   BufferRef tensor;
   Element element = u32;
   std::vector<unsigned> sizes;
   std::vector<unsigned> box = {};           ///< tiles
   std::vector<int> lower = {}, upper = {};  ///< im2col: corners of the box of filter bases, W first
   unsigned channels = 0, pixels = 0;        ///< im2col: per request
+  bool swizzled = false;                    ///< by 128 bytes
 };
 using Argument = std::variant<BufferRef, TensorMapOf, std::int32_t, float>;
 
@@ -76,6 +77,7 @@ std::vector<Example> make_irregular_examples(Size size, unsigned threads);
 std::vector<Example> make_number_examples(Size size, unsigned threads);
 std::vector<Example> make_cooperating_examples(Size size, unsigned threads);
 std::vector<Example> make_asynchronous_examples(Size size, unsigned threads);
+std::vector<Example> make_tensor_core_examples(Size size, unsigned threads);
 
 template <class T>
 Bytes to_bytes(const std::vector<T>& values) {

@@ -60,10 +60,11 @@ bool parse(int argc, char** argv, Options& options) {
 
 std::vector<examples::Example> all_examples(examples::Size size, unsigned threads) {
   std::vector<examples::Example> all;
-  for (auto make : {examples::make_elementwise_examples, examples::make_matrix_examples,
-                    examples::make_collective_examples, examples::make_grid_examples,
-                    examples::make_irregular_examples, examples::make_number_examples,
-                    examples::make_cooperating_examples, examples::make_asynchronous_examples}) {
+  for (auto make :
+       {examples::make_elementwise_examples, examples::make_matrix_examples,
+        examples::make_collective_examples, examples::make_grid_examples, examples::make_irregular_examples,
+        examples::make_number_examples, examples::make_cooperating_examples,
+        examples::make_asynchronous_examples, examples::make_tensor_core_examples}) {
     for (examples::Example& example : make(size, threads)) all.push_back(std::move(example));
   }
   return all;

@@ -21,8 +21,11 @@ struct TensorMapBytes {
 /// What cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col do.
 TensorMapBytes encoded(const TensorMapOf& from, raddle::DevicePtr address) {
   using raddle::exec::TensorMap;
+  constexpr TensorMap::Element kElements[] = {TensorMap::Element::u32, TensorMap::Element::f32,
+                                              TensorMap::Element::bf16};
   TensorMap map;
-  map.element = from.element == TensorMapOf::u32 ? TensorMap::Element::u32 : TensorMap::Element::f32;
+  map.element = kElements[from.element];
+  if (from.swizzled) map.swizzle = TensorMap::Swizzle::bytes128;
   map.rank = static_cast<std::uint32_t>(from.sizes.size());
   map.address = address.value;
   std::uint64_t stride = element_bytes(map.element);
