@@ -5,6 +5,7 @@ In its comments a program may say:
   // nvcc: OPTIONS      more options for nvcc (without -arch among them it is -arch=sm_90)
   // targets: 75 90     built and run for each of these instead
   // with: FILE...      more sources
+  // headers: WHEEL DIR headers in a folder of a wheel, which pip brings from PyPI; skipped where it cannot
   // output: LINE       a line that it must print
   // slow: WHY          only with RADDLE_TEST_ALL, for one of its targets, which RADDLE_TEST_SEED chooses
   // missing: WHAT      skipped: Raddle lacks something
@@ -21,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
@@ -35,7 +37,7 @@ ALSO_STATIC = ("vector_add", "symbols")  # without RADDLE_TEST_EXHAUSTIVE; with 
 LINKS = {"shared": ["-cudart", "shared"], "static": [f"-L{LIBRARIES}"]}
 
 
-NOTES = ("nvcc", "targets", "with", "output", "slow")
+NOTES = ("nvcc", "targets", "with", "headers", "output", "slow")
 
 
 class Program:
@@ -74,6 +76,23 @@ class Program:
         return binary
 
 
+@functools.lru_cache(maxsize=None)
+def wheel(requirement):
+    """The folder of a wheel's files, kept for the next time; None where pip does not bring it."""
+    kept = os.path.join(os.path.expanduser(os.environ.get("XDG_CACHE_HOME", "~/.cache")), "raddle-tests", requirement)
+    if os.path.isdir(kept):
+        return kept
+    with tempfile.TemporaryDirectory() as folder:
+        download = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "-d", folder, requirement]
+        if subprocess.run(download, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != 0:
+            return None
+        os.makedirs(os.path.dirname(kept), exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=os.path.dirname(kept)) as fresh, zipfile.ZipFile(glob.glob(f"{folder}/*.whl")[0]) as files:
+            files.extractall(f"{fresh}/files")
+            os.rename(f"{fresh}/files", kept)
+    return kept
+
+
 def nvcc(*arguments):
     done = subprocess.run([NVCC, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:
@@ -103,6 +122,10 @@ class Programs(unittest.TestCase):
             self.skipTest(f"Raddle lacks {program.missing[0]}")
         if not ALL and program.notes["slow"]:
             self.skipTest(f"slow ({program.notes['slow'][0]}): with RADDLE_TEST_ALL")
+        for requirement, path in (line.split() for line in program.notes["headers"]):
+            if wheel(requirement) is None:
+                self.skipTest(f"pip does not bring {requirement}")
+            program.options.append(f"-I{wheel(requirement)}/{path}")
         binary = program.build(self.folder.name, kind)
         environment = dict(os.environ, LD_LIBRARY_PATH=LIBRARIES)
         done = subprocess.run([binary], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
