@@ -248,6 +248,42 @@ Example implicit_gemm(Size size) {
   return example;
 }
 
+/// Of each four elements of A two are kept, those that a random word names.
+Example sparse_gemm(Size size) {
+  const unsigned rows = size == Size::small ? 64 : 512, columns = size == Size::small ? 64 : 512,
+                 depth = size == Size::small ? 96 : 512;
+  const Numbers kept = random_bf16(83, std::size_t{rows} * depth / 2),
+                b = random_bf16(84, std::size_t{columns} * depth);
+  const std::vector<std::uint32_t> chance = random_words(85, std::size_t{rows} * depth / 4);
+  constexpr unsigned kPairs[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
+  std::vector<double> a(std::size_t{rows} * depth);
+  std::vector<std::uint32_t> metadata(std::size_t{rows} * depth / 32);
+  for (unsigned row = 0; row < rows; ++row)
+    for (unsigned four = 0; four < depth / 4; ++four) {
+      const std::size_t at = std::size_t{row} * (depth / 4) + four;
+      const auto& pair = kPairs[chance[at] % 6];
+      for (unsigned i = 0; i < 2; ++i) a[at * 4 + pair[i]] = kept.values[at * 2 + i];
+      const std::size_t word =
+          ((std::size_t{row} / 16 * (depth / 32) + four / 8) * 8 + row % 8) * 2 + four / 4 % 2;
+      metadata[word] |= (pair[0] | pair[1] << 2) << (row / 8 % 2 * 16 + four % 4 * 4);
+    }
+  Example example{"sparse_gemm",
+                  "sparse_gemm",
+                  {kept.bytes, to_bytes(metadata), b.bytes, unwritten(std::size_t{rows} * columns * 4)}};
+  example.steps = {{"sparse_gemm",
+                    {columns / 32, rows / 64, 1},
+                    {128, 1, 1},
+                    {BufferRef{0}, BufferRef{1}, BufferRef{2}, BufferRef{3},
+                     static_cast<std::int32_t>(columns), static_cast<std::int32_t>(depth)}}};
+  example.work = 1e-9 * rows * columns * depth;
+  example.unit = "GFLOP/s";
+  example.check = [=](const std::vector<Bytes>& results) {
+    return check_floats(from_bytes<float>(results[3]),
+                        product(a.data(), b.values.data(), rows, columns, depth), kRelative, kAbsolute);
+  };
+  return example;
+}
+
 /// A row of softmax(scores) * values, for rows of 64.
 void attend(const double* query, const double* keys, const double* values, unsigned length, double* out) {
   std::vector<double> weights(length);
@@ -332,7 +368,8 @@ std::vector<Example> make_tensor_core_examples(Size size, unsigned) {
                               grouped_gemm(size),
                               implicit_gemm(size),
                               attention(size, true),
-                              decode_attention(size)};
+                              decode_attention(size),
+                              sparse_gemm(size)};
   if (size == Size::small) return all;
   // The same kernels once more, which take seconds to compile where vectors are short.
   all.push_back(mma_gemm(size, "gemm_f16", 2, random_f16));
