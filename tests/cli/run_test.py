@@ -42,7 +42,8 @@ again:
 }
 .visible .entry later()
 {
-  wgmma.fence.sync.aligned;
+  .reg .f32 %f;
+  redux.sync.min.f32 %f, %f, -1;
   frobnicate.u32;
   ret;
 }
@@ -173,7 +174,7 @@ class Run(CommandTest):
     # proves: K-17h
     def test_unsupported_parts_are_named_before_anything_runs(self):
         errors = self.fails(UNSUPPORTED, *self.ours("later"))
-        self.assertIn("wgmma.fence", errors)
+        self.assertIn("redux.sync.min.f32", errors)
         self.assertIn("frobnicate", errors)
         self.succeeds(*self.ours("scale", "--block", 32, "--arg", "buf:i32:32", "--arg", "u32:1"))  # other kernels stay usable
 
