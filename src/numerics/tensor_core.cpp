@@ -15,7 +15,9 @@ struct Summand {
   int exponent;
 };
 
-int exponent_of(float value, int least) { return value == 0 ? least : std::max(std::ilogb(value), least); }
+int exponent_of(float value, int least) {
+  return value == 0 || !std::isfinite(value) ? least : std::max(std::ilogb(value), least);
+}
 
 /// Products keep the sum of their factors' exponents, also where they are 2 or more times its power.
 Summand product(const TensorCore& core, float a, float b) {
