@@ -106,8 +106,18 @@ llvm::AllocaInst* FunctionBuilder::shared_alloca(llvm::Type* type, const char* n
   return variable;
 }
 
+llvm::Value* FunctionBuilder::place_in(llvm::AllocaInst* variable, unsigned bytes) {
+  Builder at(entry_, std::next(variable->getIterator()));
+  return at.CreateConstInBoundsGEP1_32(at.getInt8Ty(), variable, bytes);
+}
+
 void FunctionBuilder::begin_as_zero(llvm::Value* variable, llvm::Type* type) {
-  Builder(body_, body_->begin()).CreateStore(llvm::Constant::getNullValue(type), variable);
+  Builder at(body_, body_->begin());
+  if (!type->isArrayTy())
+    at.CreateStore(llvm::Constant::getNullValue(type), variable);
+  else  // LLVM would make a store of each element
+    at.CreateMemSet(variable, at.getInt8(0), body_->getDataLayout().getTypeAllocSize(type),
+                    llvm::MaybeAlign(16));
 }
 
 void FunctionBuilder::at_line(std::uint32_t line, LaneRun lanes) {

@@ -53,6 +53,8 @@ class FunctionBuilder {
   llvm::AllocaInst* entry_alloca(llvm::Type* type, const char* name, unsigned align = 0);
   /// The function's one variable of this name: for what lasts no longer than an instruction.
   llvm::AllocaInst* shared_alloca(llvm::Type* type, const char* name, unsigned align);
+  /// So many bytes into it, wherever it is used.
+  llvm::Value* place_in(llvm::AllocaInst* variable, unsigned bytes);
   /// Zero when the body begins.
   void begin_as_zero(llvm::Value* variable, llvm::Type* type);
 

@@ -11,9 +11,10 @@ namespace raddle::jit {
 /// Those of one operand, in memory that all instructions of a PTX function share.
 class FragmentMemory {
  public:
-  FragmentMemory(WarpEmitter& e, const char* name, unsigned bits)
+  /// @param most  registers that an operand of this name has
+  FragmentMemory(WarpEmitter& e, const char* name, unsigned bits, unsigned most = 8)
       : e_(e), word_(e.code.vector_of(e.ir.getIntNTy(bits))), bits_(bits) {
-    auto* bytes = llvm::ArrayType::get(e.ir.getInt8Ty(), kMostRegisters * exec::kWarpSize * 8);
+    auto* bytes = llvm::ArrayType::get(e.ir.getInt8Ty(), most * exec::kWarpSize * 8);
     place_ = e.code.shared_alloca(bytes, name, 64);
   }
   llvm::Value* place() const { return place_; }
@@ -40,7 +41,6 @@ class FragmentMemory {
   }
 
  private:
-  static constexpr unsigned kMostRegisters = 8;
   llvm::Value* part(unsigned i, unsigned p) {
     const unsigned at = (i * exec::kWarpSize + p * e_.lanes()) * bits_ / 8;
     return e_.ir.CreateConstInBoundsGEP1_32(e_.ir.getInt8Ty(), place_, at);

@@ -162,7 +162,7 @@ void Parameters::load_register_formals() {
       llvm::Value* value = ir_.CreateAlignedLoad(code_.vector_of(element), at, llvm::Align(1));
       if (type == Type::pred)
         value = masks_.to_storage(ir_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType())));
-      ir_.CreateStore(value, s.parts[p]);
+      ir_.CreateStore(value, s.parts[p].at);
     }
   }
 }

@@ -55,48 +55,47 @@ void Regions::suspend() {
 
 /// Between registers and frame. Vectors of checked registers only where one of these has wrapped.
 void Regions::transfer(const std::vector<ptx::RegisterId>& registers, Transfer direction) {
-  std::vector<llvm::AllocaInst*> always, wrapped, flags;
+  std::vector<Registers::Variable> always, wrapped, flags;
   for (ptx::RegisterId r : registers) {
     if (!plan_.shape(r).known) continue;
     const Registers::Slot& s = registers_.slot(r);
     always.insert(always.end(), s.bases.begin(), s.bases.end());
     auto& vectors = s.ok ? wrapped : always;
     vectors.insert(vectors.end(), s.parts.begin(), s.parts.end());
-    if (s.ok) flags.push_back(s.ok);
+    if (s.ok) flags.push_back(*s.ok);
   }
   always.insert(always.end(), flags.begin(), flags.end());
-  auto move = [&](llvm::AllocaInst* a) {
-    auto* type = a->getAllocatedType();
+  auto move = [&](const Registers::Variable& a) {
     auto* place = ir_.CreateConstInBoundsGEP1_32(ir_.getInt8Ty(), frame_, offsets_.at(a));
     const llvm::Align align(FrameLayout::alignment(stored_size(a)));
     if (direction == Transfer::load)
-      ir_.CreateStore(ir_.CreateAlignedLoad(type, place, align), a);
+      ir_.CreateStore(ir_.CreateAlignedLoad(a.type, place, align), a.at);
     else
-      ir_.CreateAlignedStore(ir_.CreateLoad(type, a), place, align);
+      ir_.CreateAlignedStore(ir_.CreateLoad(a.type, a.at), place, align);
   };
-  for (auto* a : always) move(a);
+  for (const auto& a : always) move(a);
   if (wrapped.empty()) return;
   llvm::Value* ok = ir_.getTrue();
-  for (auto* a : flags) ok = ir_.CreateAnd(ok, ir_.CreateLoad(ir_.getInt1Ty(), a));
+  for (const auto& a : flags) ok = ir_.CreateAnd(ok, ir_.CreateLoad(ir_.getInt1Ty(), a.at));
   if (direction == Transfer::load)
-    for (auto* a : wrapped) ir_.CreateStore(llvm::PoisonValue::get(a->getAllocatedType()), a);
+    for (const auto& a : wrapped) ir_.CreateStore(llvm::PoisonValue::get(a.type), a.at);
   code_.if_then(ir_.CreateNot(ok), [&] {
-    for (auto* a : wrapped) move(a);
+    for (const auto& a : wrapped) move(a);
   });
 }
 
 /// Where a register lives in the function, all its parts.
-std::vector<llvm::AllocaInst*> Regions::variables_of(ptx::RegisterId r) {
+std::vector<Registers::Variable> Regions::variables_of(ptx::RegisterId r) {
   if (!plan_.shape(r).known) return {};
   const Registers::Slot& s = registers_.slot(r);
-  std::vector<llvm::AllocaInst*> all = s.bases;
+  std::vector<Registers::Variable> all = s.bases;
   all.insert(all.end(), s.parts.begin(), s.parts.end());
-  if (s.ok) all.push_back(s.ok);
+  if (s.ok) all.push_back(*s.ok);
   return all;
 }
 
-std::uint32_t Regions::stored_size(const llvm::AllocaInst* a) const {
-  return static_cast<std::uint32_t>(module_.llvm.getDataLayout().getTypeStoreSize(a->getAllocatedType()));
+std::uint32_t Regions::stored_size(const Registers::Variable& a) const {
+  return static_cast<std::uint32_t>(module_.llvm.getDataLayout().getTypeStoreSize(a.type));
 }
 
 void Regions::lay_out() {
@@ -109,7 +108,7 @@ void Regions::lay_out() {
   }
   FrameLayout frame;
   for (const auto& [r, barriers] : holding)
-    for (auto* a : variables_of(r)) offsets_[a] = frame.place(stored_size(a), barriers);
+    for (const auto& a : variables_of(r)) offsets_[a] = frame.place(stored_size(a), barriers);
   module_.frame_bytes = std::max(module_.frame_bytes, (frame.bytes() + 63) / 64 * 64);
 }
 

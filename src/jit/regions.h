@@ -27,8 +27,8 @@ class Regions {
  private:
   enum class Transfer { save, load };
   void transfer(const std::vector<ptx::RegisterId>& registers, Transfer direction);
-  std::vector<llvm::AllocaInst*> variables_of(ptx::RegisterId r);
-  std::uint32_t stored_size(const llvm::AllocaInst* variable) const;
+  std::vector<Registers::Variable> variables_of(ptx::RegisterId r);
+  std::uint32_t stored_size(const Registers::Variable& variable) const;
 
   FunctionBuilder& code_;
   Builder& ir_;
@@ -41,8 +41,8 @@ class Regions {
   Registers& registers_;
   llvm::Value* frame_ = nullptr;
   llvm::SwitchInst* resume_ = nullptr;
-  std::map<std::uint32_t, FrameUse> uses_;                    // by barrier instruction
-  std::map<const llvm::AllocaInst*, std::uint32_t> offsets_;  // of registers that barriers hold
+  std::map<std::uint32_t, FrameUse> uses_;                // by barrier instruction
+  std::map<Registers::Variable, std::uint32_t> offsets_;  // of registers that barriers hold
 };
 
 }  // namespace raddle::jit

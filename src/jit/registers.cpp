@@ -33,7 +33,9 @@ Registers::Registers(FunctionBuilder& code, const Cursor& cursor, WarpValues& va
       masks_(masks),
       spaces_(spaces),
       specials_(specials),
-      slots_(f_.registers.size()) {}
+      slots_(f_.registers.size()) {
+  find_fragments();
+}
 
 Registers::Slot& Registers::slot(ptx::RegisterId r) {
   Slot& s = slots_[r];
@@ -46,17 +48,67 @@ Registers::Slot& Registers::slot(ptx::RegisterId r) {
   auto make = [&](llvm::Type* t) {
     auto* a = code_.entry_alloca(t, name);
     code_.begin_as_zero(a, t);
-    return a;
+    return Variable{a, t};
   };
   if (!shape.known || shape.affine)
     for (unsigned g = 0; g < (shape.per_part ? code_.parts() : 1); ++g) s.bases.push_back(make(type));
   if (shape.known && (!shape.affine || shape.checked)) {
     const bool predicate = type->isIntegerTy(1);
+    auto* vector = predicate ? masks_.storage_type() : code_.vector_of(type);
     for (unsigned p = 0; p < code_.parts(); ++p)
-      s.parts.push_back(make(predicate ? masks_.storage_type() : code_.vector_of(type)));
+      s.parts.push_back(in_fragment_.contains(r) ? Variable{part_of_fragment(r, p), vector} : make(vector));
   }
   if (shape.checked) s.ok = make(ir_.getInt1Ty());
   return s;
+}
+
+// ---- fragments ----
+
+bool Registers::may_join_fragment(ptx::RegisterId r) const {
+  const Shape& shape = plan_.shape(r);
+  return shape.known && !shape.affine && !shape.checked && isa::bit_size(f_.registers[r].type) == 32 &&
+         !in_fragment_.contains(r);
+}
+
+/// What an instruction updates is best where the instruction's function finds it: then nothing is copied.
+void Registers::find_fragments() {
+  for (const ptx::Instruction& i : f_.instructions) {
+    const auto& operands = i.opcode->row->operands;
+    if (operands.empty() || !operands[0].is_updated || operands[0].geometric != isa::GeometricKind::fragment)
+      continue;
+    Fragment fragment;
+    for (const Operand& o : f_.elements_of(f_.operands_of(i)[0])) {
+      if (o.kind != Operand::Kind::reg || !may_join_fragment(o.index)) break;
+      in_fragment_[o.index] = {fragments_.size(), static_cast<unsigned>(fragment.registers.size())};
+      fragment.registers.push_back(o.index);
+    }
+    if (fragment.registers.size() == f_.elements_of(f_.operands_of(i)[0]).size())
+      fragments_.push_back(std::move(fragment));
+    else
+      for (const ptx::RegisterId r : fragment.registers) in_fragment_.erase(r);
+  }
+}
+
+llvm::Value* Registers::part_of_fragment(ptx::RegisterId r, unsigned part) {
+  const auto [number, place] = in_fragment_.at(r);
+  Fragment& fragment = fragments_[number];
+  if (fragment.words == nullptr) {
+    auto* type = llvm::ArrayType::get(ir_.getInt32Ty(), fragment.registers.size() * exec::kWarpSize);
+    fragment.words = code_.entry_alloca(type, "fragment", 64);
+    code_.begin_as_zero(fragment.words, type);
+  }
+  return code_.place_in(fragment.words, (place * exec::kWarpSize + part * code_.lanes()) * 4);
+}
+
+llvm::Value* Registers::fragment(const std::vector<Operand>& registers) {
+  for (unsigned i = 0; i < registers.size(); ++i) {
+    const auto found = in_fragment_.find(registers[i].index);
+    if (registers[i].kind != Operand::Kind::reg || found == in_fragment_.end()) return nullptr;
+    const auto [number, place] = found->second;
+    if (place != i || number != in_fragment_.at(registers[0].index).first) return nullptr;
+    slot(registers[i].index);
+  }
+  return fragments_[in_fragment_.at(registers[0].index).first].words;
 }
 
 // ---- reading ----
@@ -110,12 +162,12 @@ WarpValue Registers::read_register(ptx::RegisterId r) {
   if (!value.shape.known) value.shape = Shape::uniform_value();
   value.type = f_.registers[r].type;
   Slot& s = slot(r);
-  for (auto* a : s.bases) value.bases.push_back(ir_.CreateLoad(a->getAllocatedType(), a));
-  for (auto* a : s.parts) {
-    llvm::Value* v = ir_.CreateLoad(a->getAllocatedType(), a);
+  for (const Variable& a : s.bases) value.bases.push_back(ir_.CreateLoad(a.type, a.at));
+  for (const Variable& a : s.parts) {
+    llvm::Value* v = ir_.CreateLoad(a.type, a.at);
     value.parts.push_back(value.type == Type::pred ? masks_.from_storage(v) : v);
   }
-  if (s.ok) value.ok = ir_.CreateLoad(ir_.getInt1Ty(), s.ok);
+  if (s.ok) value.ok = ir_.CreateLoad(ir_.getInt1Ty(), s.ok->at);
   return value;
 }
 
@@ -159,15 +211,15 @@ void Registers::write(const Operand& d, const WarpValue& value, const LateParts&
   if (shape.affine)
     for (unsigned g = 0; g < s.bases.size(); ++g) {
       llvm::Value* v = to_register(ir_, values_.scalar(value, g).v, value.type, s.lane);
-      if (uniform_guard) v = ir_.CreateSelect(uniform_guard, v, ir_.CreateLoad(s.lane, s.bases[g]));
-      ir_.CreateStore(v, s.bases[g]);
+      if (uniform_guard) v = ir_.CreateSelect(uniform_guard, v, ir_.CreateLoad(s.lane, s.bases[g].at));
+      ir_.CreateStore(v, s.bases[g].at);
     }
   llvm::Value* ok = nullptr;
   if (s.ok) {
     ok = value.shape.affine ? (value.ok ? value.ok : ir_.getTrue()) : ir_.getFalse();
     if (blend) ok = ir_.CreateAnd(ok, masks_.nobody_elsewhere());
-    if (uniform_guard) ok = ir_.CreateSelect(uniform_guard, ok, ir_.CreateLoad(ir_.getInt1Ty(), s.ok));
-    ir_.CreateStore(ok, s.ok);
+    if (uniform_guard) ok = ir_.CreateSelect(uniform_guard, ok, ir_.CreateLoad(ir_.getInt1Ty(), s.ok->at));
+    ir_.CreateStore(ok, s.ok->at);
   }
   if (s.parts.empty()) return;
   Mask keep;
@@ -184,7 +236,7 @@ void Registers::write(const Operand& d, const WarpValue& value, const LateParts&
   auto* known = llvm::dyn_cast_or_null<llvm::ConstantInt>(ok);
   if (!ok || (known && known->isZero())) return with_parts();
   auto no_parts = [&] {
-    for (auto* a : s.parts) ir_.CreateStore(llvm::PoisonValue::get(a->getAllocatedType()), a);
+    for (const Variable& a : s.parts) ir_.CreateStore(llvm::PoisonValue::get(a.type), a.at);
   };
   known ? no_parts() : code_.two_ways(ok, no_parts, with_parts);
 }
@@ -194,14 +246,14 @@ void Registers::write(const Operand& d, const WarpValue& value, const LateParts&
 void Registers::store_parts(const Slot& s, const WarpValue& value, const Mask& keep, const WarpValue* old) {
   const bool predicate = s.lane->isIntegerTy(1);
   for (unsigned p = 0; p < code_.parts(); ++p) {
-    auto* a = s.parts[p];
+    const Variable& a = s.parts[p];
     llvm::Value* v = to_register(ir_, values_.part(value, p).v, value.type, s.lane);
     if (!keep.empty()) {
-      llvm::Value* kept = old ? to_register(ir_, values_.part(*old, p).v, old->type, s.lane)
-                              : ir_.CreateLoad(a->getAllocatedType(), a);
+      llvm::Value* kept =
+          old ? to_register(ir_, values_.part(*old, p).v, old->type, s.lane) : ir_.CreateLoad(a.type, a.at);
       v = ir_.CreateSelect(keep[p], v, predicate ? masks_.from_storage(kept) : kept);
     }
-    ir_.CreateStore(predicate ? masks_.to_storage(v) : v, a);
+    ir_.CreateStore(predicate ? masks_.to_storage(v) : v, a.at);
   }
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <optional>
 #include <vector>
 
 #include "jit/masks.h"
@@ -37,13 +39,22 @@ class Registers {
   /// destination.
   void keep_guard();
 
+  /// A variable of the function.
+  struct Variable {
+    llvm::Value* at = nullptr;
+    llvm::Type* type = nullptr;
+    friend bool operator<(const Variable& a, const Variable& b) { return a.at < b.at; }
+  };
   /// Where a register lives in the function.
   struct Slot {
     llvm::Type* lane = nullptr;  // of a lane's value
-    std::vector<llvm::AllocaInst*> bases, parts;
-    llvm::AllocaInst* ok = nullptr;
+    std::vector<Variable> bases, parts;
+    std::optional<Variable> ok;
   };
   Slot& slot(ptx::RegisterId r);
+  /// Where the registers of a fragment that instructions update lie, one behind the other, each as its lanes'
+  /// words. Null if they do not, as one of them is also another's, or is not 32 bits wide.
+  llvm::Value* fragment(const std::vector<ptx::Operand>& registers);
 
  private:
   WarpValue read_whole(const ptx::Operand& operand);
@@ -51,6 +62,9 @@ class Registers {
   void resize(WarpValue& value, Type want);
   void store_parts(const Slot& slot, const WarpValue& value, const Mask& keep, const WarpValue* old);
   WarpValue guard_value(const ptx::Instruction& i);
+  void find_fragments();
+  bool may_join_fragment(ptx::RegisterId r) const;
+  llvm::Value* part_of_fragment(ptx::RegisterId r, unsigned part);
 
   FunctionBuilder& code_;
   Builder& ir_;
@@ -62,6 +76,12 @@ class Registers {
   StateSpaces& spaces_;
   SpecialRegisters& specials_;
   std::vector<Slot> slots_;
+  struct Fragment {
+    std::vector<ptx::RegisterId> registers;
+    llvm::AllocaInst* words = nullptr;
+  };
+  std::vector<Fragment> fragments_;
+  std::map<ptx::RegisterId, std::pair<std::size_t, unsigned>> in_fragment_;  // which, and its place there
   WarpValue kept_guard_;  // of this instruction, where it writes its own guard:
   const ptx::Instruction* kept_guard_of_ = nullptr;
 };

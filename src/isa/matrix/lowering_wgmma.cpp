@@ -2,18 +2,20 @@
 // (matrix_warpgroup.h) and over when it returns, so that fences and groups have nothing to do.
 #include <llvm/IR/Intrinsics.h>
 
+#include <optional>
+
 #include "exec/wgmma.h"
 #include "isa/fragment.h"
 #include "isa/op.h"
+#include "jit/matrix_memory.h"
 #include "jit/matrix_warpgroup.h"
-#include "jit/warp_emitter.h"
 
 namespace raddle::jit {
 namespace {
 
 using exec::WgmmaProblem;
 
-constexpr unsigned kLaneBytes = 4;
+constexpr unsigned kMostRegisters = 128;  // of D
 
 /// What every instruction of a warpgroup wants: whole warps of a whole warpgroup.
 class WarpgroupChecks {
@@ -40,8 +42,7 @@ class WarpgroupProduct : WarpgroupChecks {
   }
   llvm::Value* scalar(unsigned k);
   void check_place(llvm::Value* descriptor, unsigned rows, unsigned row_bytes, bool transposed);
-  llvm::Value* array(const std::vector<ptx::Operand>& registers, const char* name);
-  llvm::Value* word_of(llvm::Value* array, unsigned r, unsigned part);
+  llvm::Value* in_memory(const std::vector<ptx::Operand>& registers, const char* name);
 
   const WarpgroupProductForm form_;
   llvm::Value* own_shared_ = nullptr;
@@ -125,24 +126,10 @@ void WarpgroupProduct::check_place(llvm::Value* descriptor, unsigned rows, unsig
       ir_.CreateAdd(own_shared_, ir_.CreateZExt(ir_.CreateSub(end, ir_.getInt32(16)), ir_.getInt64Ty())));
 }
 
-llvm::Value* WarpgroupProduct::word_of(llvm::Value* array, unsigned r, unsigned part) {
-  return ir_.CreateConstInBoundsGEP1_32(ir_.getInt8Ty(), array,
-                                        (r * exec::kWarpSize + part * e_.lanes()) * kLaneBytes);
-}
-
-/// Registers one behind the other, each as the words of its 32 threads.
-llvm::Value* WarpgroupProduct::array(const std::vector<ptx::Operand>& registers, const char* name) {
-  const auto words = static_cast<unsigned>(registers.size()) * exec::kWarpSize;
-  auto* array = e_.code.entry_alloca(llvm::ArrayType::get(ir_.getInt32Ty(), words), name, 64);
-  for (unsigned r = 0; r < registers.size(); ++r) {
-    const WarpValue value = e_.registers.read(registers[r]);
-    for (unsigned p = 0; p < e_.parts(); ++p) {
-      auto* part = e_.part(value, p).v;
-      ir_.CreateAlignedStore(ir_.CreateBitCast(part, e_.words()), word_of(array, r, p),
-                             llvm::Align(e_.lanes() * 4));
-    }
-  }
-  return array;
+llvm::Value* WarpgroupProduct::in_memory(const std::vector<ptx::Operand>& registers, const char* name) {
+  FragmentMemory memory(e_, name, 32);
+  memory.store(registers);
+  return memory.place();
 }
 
 void WarpgroupProduct::run() {
@@ -151,15 +138,21 @@ void WarpgroupProduct::run() {
   own_shared_ = ir_.CreateAdd(e_.spaces.shared_base(), rank);
   const unsigned row_bytes = form_.sparse ? 64 : 32;
   auto* nothing = llvm::Constant::getNullValue(ir_.getPtrTy());
-  auto* a = form_.a_in_registers ? array(e_.elements(1), "a") : nothing;
+  auto* a = form_.a_in_registers ? in_memory(e_.elements(1), "wgmma_a") : nothing;
   auto* descriptor_a = form_.a_in_registers ? ir_.getInt64(0) : scalar(at("a"));
   auto* descriptor_b = scalar(at("b"));
   if (!form_.a_in_registers) check_place(descriptor_a, 64, 32, form_.a_transposed);
   check_place(descriptor_b, form_.n, row_bytes, form_.b_transposed);
-  auto* metadata = form_.sparse ? array({e_.operand(at("meta"))}, "metadata") : nothing;
+  auto* metadata = form_.sparse ? in_memory({e_.operand(at("meta"))}, "wgmma_metadata") : nothing;
   auto* adds = ir_.CreateIsNotNull(scalar(at("scale_d")));
   const auto registers = e_.elements(0);
-  auto* d = array(registers, "d");
+  auto* d = e_.registers.fragment(registers);
+  std::optional<FragmentMemory> copy;
+  if (d == nullptr) {
+    copy.emplace(e_, "wgmma_d", 32, kMostRegisters);
+    copy->store(registers);
+    d = copy->place();
+  }
   auto* warp = e_.context.warp_field(offsetof(exec::WarpContext, warp_id), ir_.getInt32Ty(), "warp_id");
   auto* in_group = ir_.CreateAnd(warp, ir_.getInt32(exec::kWarpgroupWarps - 1));
   e_.context.note_line();
@@ -168,12 +161,7 @@ void WarpgroupProduct::run() {
                         {.lanes = e_.lanes(), .mask_registers = e_.code.has_mask_registers()}, form_);
   ir_.CreateCall(function,
                  {d, a, metadata, e_.code.pointer(own_shared_), descriptor_a, descriptor_b, in_group, adds});
-  for (unsigned r = 0; r < registers.size(); ++r) {
-    std::vector<llvm::Value*> parts;
-    for (unsigned p = 0; p < e_.parts(); ++p)
-      parts.push_back(ir_.CreateAlignedLoad(e_.words(), word_of(d, r, p), llvm::Align(e_.lanes() * 4)));
-    e_.registers.write(registers[r], WarpValue::varying(Type::b32, std::move(parts)));
-  }
+  if (copy) copy->load(registers);
 }
 
 /// Nothing where no thread of the warp executes it.
