@@ -1,5 +1,6 @@
-// A product of matrices of bf16 by mma.sync, 1024 each way, against a hand-written product of floats with
-// AVX-512 (target: at least 60 % of its speed), one thread each, in the same run.
+// A product of matrices of bf16, 1024 each way, by mma.sync and by wgmma (the persistent kernel of the
+// examples), against a hand-written product of floats with AVX-512 (target: at least 60 % of its speed), one
+// thread each, in the same run.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "exec/tensor_map.h"
 #include "raddle/raddle.h"
 
 #ifdef __x86_64__
@@ -86,31 +88,84 @@ raddle::Result<void> check_product(const std::vector<float>& c) {
   return {};
 }
 
-raddle::Result<void> multiply_by_mma(benchmark::State& state) {
-  std::vector<std::uint16_t> a(kSide * kSide), b(kSide * kSide);
-  for (unsigned i = 0; i < kSide; ++i)
-    for (unsigned j = 0; j < kSide; ++j) {
-      a[i * kSide + j] = as_bf16(product_element(i, j, 1));
-      b[j * kSide + i] = as_bf16(product_element(i, j, 2));
-    }
-  TRY_ASSIGN(raddle::Device device, raddle::Device::open({.workers = 1}));
-  TRY_ASSIGN(raddle::Module module, device.load(product_kernel()));
-  TRY_ASSIGN(raddle::Kernel kernel, module.kernel("product"));
-  TRY_ASSIGN(raddle::Buffer<std::uint16_t> in_a, device.buffer(a));
-  TRY_ASSIGN(raddle::Buffer<std::uint16_t> in_b, device.buffer(b));
-  TRY_ASSIGN(raddle::Buffer<float> out, device.buffer(std::vector<float>(kSide * kSide)));
-  TRY_ASSIGN([[maybe_unused]] const raddle::LaunchReport compiled, kernel.compile({32}));
-  for (auto step : state) {
-    TRY_ASSIGN(raddle::Launch launch,
-               kernel.launch({.grid = {kSide / 32, kSide / 64}, .block = {32}}, in_a, in_b, out));
-    TRY(launch.wait());
+/// A device of one worker with A by rows, B by columns, and room for C.
+struct Product {
+  raddle::Device device;
+  raddle::Buffer<std::uint16_t> a, b;
+  raddle::Buffer<float> c;
+
+  static raddle::Result<Product> make() {
+    std::vector<std::uint16_t> a(kSide * kSide), b(kSide * kSide);
+    for (unsigned i = 0; i < kSide; ++i)
+      for (unsigned j = 0; j < kSide; ++j) {
+        a[i * kSide + j] = as_bf16(product_element(i, j, 1));
+        b[j * kSide + i] = as_bf16(product_element(i, j, 2));
+      }
+    TRY_ASSIGN(raddle::Device device, raddle::Device::open({.workers = 1}));
+    TRY_ASSIGN(raddle::Buffer<std::uint16_t> in_a, device.buffer(a));
+    TRY_ASSIGN(raddle::Buffer<std::uint16_t> in_b, device.buffer(b));
+    TRY_ASSIGN(raddle::Buffer<float> out, device.buffer(std::vector<float>(kSide * kSide)));
+    return Product{std::move(device), std::move(in_a), std::move(in_b), std::move(out)};
   }
-  state.counters["GFLOP/s"] =
-      benchmark::Counter(kOperations * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
-  std::vector<float> c(kSide * kSide);
-  TRY(out.read(c));
-  return check_product(c);
+
+  template <class... Arguments>
+  raddle::Result<void> measure(benchmark::State& state, raddle::Kernel& kernel,
+                               const raddle::LaunchConfig& how, const Arguments&... arguments) {
+    TRY_ASSIGN([[maybe_unused]] const raddle::LaunchReport compiled, kernel.compile(how.block));
+    for (auto step : state) {
+      TRY_ASSIGN(raddle::Launch launch, kernel.launch(how, arguments...));
+      TRY(launch.wait());
+    }
+    state.counters["GFLOP/s"] =
+        benchmark::Counter(kOperations * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
+    std::vector<float> found(kSide * kSide);
+    TRY(c.read(found));
+    return check_product(found);
+  }
+};
+
+raddle::Result<void> multiply_by_mma(benchmark::State& state) {
+  TRY_ASSIGN(Product product, Product::make());
+  TRY_ASSIGN(raddle::Module module, product.device.load(product_kernel()));
+  TRY_ASSIGN(raddle::Kernel kernel, module.kernel("product"));
+  return product.measure(state, kernel, {.grid = {kSide / 32, kSide / 64}, .block = {32}}, product.a,
+                         product.b, product.c);
 }
+
+struct alignas(raddle::exec::kTensorMapAlignment) MapBytes {
+  std::byte bytes[raddle::exec::kTensorMapBytes];
+};
+
+/// Tiles of 64 x 64 with 128-byte swizzle.
+MapBytes map_of(const raddle::Buffer<std::uint16_t>& matrix) {
+  raddle::exec::TensorMap map;
+  map.element = raddle::exec::TensorMap::Element::bf16;
+  map.rank = 2;
+  map.address = matrix.address().value;
+  map.size = {kSide, kSide};
+  map.stride = {2, kSide * 2};
+  map.box = {64, 64};
+  map.step = {1, 1};
+  map.swizzle = raddle::exec::TensorMap::Swizzle::bytes128;
+  MapBytes made;
+  encode(map, made.bytes);
+  return made;
+}
+
+raddle::Result<void> multiply_by_wgmma(benchmark::State& state) {
+  TRY_ASSIGN(Product product, Product::make());
+  TRY_ASSIGN(raddle::Module module, product.device.load_file(RADDLE_EXAMPLES_DIR "/kernels/wgmma_gemm.ptx"));
+  TRY_ASSIGN(raddle::Kernel kernel, module.kernel("wgmma_gemm"));
+  constexpr std::int32_t kTilesX = kSide / 128, kTiles = kTilesX * kSide / 256, kPasses = kSide / 64;
+  return product.measure(state, kernel,
+                         {.grid = {8}, .block = {384}, .shared_bytes = 3 * 32768 + 1024, .cluster = {2}},
+                         map_of(product.a), map_of(product.b), product.c, kTilesX, kTiles, kPasses);
+}
+
+void MatrixProductByWgmma(benchmark::State& state) {
+  if (auto done = multiply_by_wgmma(state); !done) state.SkipWithError(done.error().message.c_str());
+}
+BENCHMARK(MatrixProductByWgmma)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 void MatrixProductByMma(benchmark::State& state) {
   if (auto done = multiply_by_mma(state); !done) state.SkipWithError(done.error().message.c_str());
