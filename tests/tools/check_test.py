@@ -116,6 +116,11 @@ class Checks(unittest.TestCase):
         self.accepts("names")
         self.write("src/base/b.cpp", text)
         self.rejects("names", "src/base/b.cpp:2: kMost is also in src/base/a.cpp")
+        self.write("src/base/a.cpp", "namespace {\nstruct alignas(64) Map {\n};\n}  // namespace\n")
+        self.write("src/base/b.cpp", "namespace {\nstruct alignas(64) Way {\n};\n}  // namespace\n")
+        self.accepts("names")
+        self.write("src/base/b.cpp", "namespace {\nstruct alignas(8) Map {\n};\n}  // namespace\n")
+        self.rejects("names", "src/base/b.cpp:2: Map is also in src/base/a.cpp")
 
     def test_todo(self):
         self.write("src/base/a.cpp", "// TO" + "DO(#3): later\n")
