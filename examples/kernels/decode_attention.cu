@@ -19,7 +19,6 @@ __device__ inline float read_from(const float* at, int rank) {
       : "memory");
   return value;
 }
-__device__ inline unsigned pair_at(const unsigned short* at) { return *reinterpret_cast<const unsigned*>(at); }
 
 /// queries: bf16 [shared head][16][64]; keys, values: bf16 [shared head][length][64]; out: f32 like queries.
 /// Clusters of 4 blocks of 128 threads along x, one for each shared head (y).

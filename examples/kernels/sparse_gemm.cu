@@ -4,8 +4,6 @@
 
 constexpr int kStep = 32, kColumns = 32, kWarps = 4;
 
-__device__ inline unsigned pair_at(const unsigned short* at) { return *reinterpret_cast<const unsigned*>(at); }
-
 /// c[m][n] = sum over k of a[m][k] * b[n][k], in bf16. Blocks of 128 threads make 64 x 32.
 /// @param kept      of a: [m][depth / 2]
 /// @param metadata  of a: [m / 16][depth / 32][8][2], for rows r and r + 8 of 16, of columns from 0 and from 16

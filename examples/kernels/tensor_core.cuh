@@ -29,6 +29,9 @@ MMA(E4m3, float, "f", "m16n8k32.row.col.f32.e4m3.e4m3.f32")
 MMA(S8, int, "r", "m16n8k32.row.col.s32.s8.s8.s32")
 #undef MMA
 
+/// Two elements of 16 bits that lie together.
+__device__ inline unsigned pair_at(const unsigned short* at) { return *reinterpret_cast<const unsigned*>(at); }
+
 /// Two floats as bf16, the first in the low half.
 __device__ inline unsigned bf16_pair(float low, float high) {
   unsigned pair;

@@ -22,6 +22,23 @@ ElementPlace quarter_place(const FragmentForm& form, unsigned lane, unsigned i) 
 
 }  // namespace
 
+numerics::Format matrix_format(Type element) {
+  switch (element) {
+    case Type::bf16:
+      return numerics::kBf16;
+    case Type::tf32:
+      return numerics::kTf32;
+    case Type::e4m3:
+      return numerics::kE4m3;
+    case Type::e5m2:
+      return numerics::kE5m2;
+    case Type::f32:
+      return numerics::kF32;
+    default:
+      return numerics::kF16;
+  }
+}
+
 ElementPlace FragmentForm::place(unsigned lane, unsigned i) const {
   if (products == 4) return quarter_place(*this, lane, i);
   const unsigned group = lane / 4, thread = lane % 4;

@@ -8,8 +8,12 @@
 #include "interp/lane.h"
 #include "interp/warp.h"
 #include "isa/fragment.h"
+#include "numerics/format.h"
 
 namespace raddle::interp {
+
+/// Of elements of floating-point matrices.
+numerics::Format matrix_format(isa::Type element);
 
 /// An element of one of the instruction's products: its row and column.
 struct ElementPlace {

@@ -20,23 +20,6 @@ namespace {
 
 constexpr unsigned kD = 0, kA = 1, kB = 2, kC = 3, kMetadata = 4, kSelector = 5;
 
-numerics::Format matrix_format(Type element) {
-  switch (element) {
-    case Type::bf16:
-      return numerics::kBf16;
-    case Type::tf32:
-      return numerics::kTf32;
-    case Type::e4m3:
-      return numerics::kE4m3;
-    case Type::e5m2:
-      return numerics::kE5m2;
-    case Type::f32:
-      return numerics::kF32;
-    default:
-      return numerics::kF16;
-  }
-}
-
 /// The operands of one instruction, and the sums over them.
 class MatrixProduct {
  public:

@@ -9,6 +9,7 @@
 #include "exec/cluster.h"
 #include "exec/wgmma.h"
 #include "interp/lane.h"
+#include "interp/matrix_fragments.h"
 #include "interp/reference.h"
 #include "interp/warp.h"
 #include "isa/fragment.h"
@@ -67,22 +68,9 @@ struct MatrixDescriptor {
 /// MatrixWords of 32 bits of a matrix: row by row, those of a row in the order of K.
 using MatrixWords = std::vector<std::uint32_t>;
 
-numerics::Format format_of(Type type) {
-  switch (type) {
-    case Type::f16:
-      return numerics::kF16;
-    case Type::bf16:
-      return numerics::kBf16;
-    case Type::e4m3:
-      return numerics::kE4m3;
-    case Type::e5m2:
-      return numerics::kE5m2;
-    default:
-      return numerics::kTf32;
-  }
+float element_value(std::uint32_t bits, Type type) {
+  return numerics::matrix_float(bits, matrix_format(type));
 }
-
-float element_value(std::uint32_t bits, Type type) { return numerics::matrix_float(bits, format_of(type)); }
 
 /// A matrix in shared memory, or some of its rows.
 struct MatrixPlace {
@@ -275,7 +263,7 @@ std::uint32_t WarpgroupProduct::hopper_sum(unsigned row, unsigned column, float 
     b.push_back(element_value(element(b_, words_, column, k, b_type_), b_type_));
   }
   return std::bit_cast<std::uint32_t>(
-      numerics::tensor_core_sum(numerics::hopper_tensor_core(format_of(a_type_)), sum, a, b));
+      numerics::tensor_core_sum(numerics::hopper_tensor_core(matrix_format(a_type_)), sum, a, b));
 }
 
 std::uint32_t WarpgroupProduct::sum_of_floats(unsigned row, unsigned column, float sum) const {
@@ -295,7 +283,7 @@ std::int64_t WarpgroupProduct::product(unsigned row, unsigned k, unsigned column
   const std::uint32_t b = element(b_, words_, column, k, b_type_);
   if (a_type_ == Type::b1) return std::popcount(a & b);
   const auto value = [](std::uint32_t bits, Type type) -> std::int64_t {
-    return type == Type::s8 ? static_cast<std::int8_t>(bits) : static_cast<std::int64_t>(bits);
+    return numerics::matrix_integer(bits, element_bits(type), isa::is_signed(type));
   };
   return value(a, a_type_) * value(b, b_type_);
 }
