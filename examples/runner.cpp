@@ -5,7 +5,6 @@
 #include <chrono>
 
 #include "exec/tensor_map.h"
-#include "raddle/raddle.h"
 
 namespace examples {
 namespace {
@@ -111,27 +110,50 @@ Result<double> run_steps(const Example& example, raddle::Module& module,
   return seconds;
 }
 
-Result<void> run_through_api(const Example& example, const EngineChoice& engine, int runs, Outcome& outcome) {
-  TRY_ASSIGN(raddle::Device device,
-             raddle::Device::open({.engine = engine.name, .simd = engine.simd, .tier = engine.tier}));
-  TRY_ASSIGN(raddle::Module module, device.load_file(engine.kernels + "/" + example.file + ".ptx"));
-  std::vector<raddle::Buffer<std::byte>> buffers;
+using Buffers = std::vector<raddle::Buffer<std::byte>>;
+
+Result<Buffers> make_buffers(const Example& example, raddle::Device& device) {
+  Buffers buffers;
   for (const Bytes& contents : example.buffers) {
     TRY_ASSIGN(raddle::Buffer<std::byte> buffer, device.buffer(contents));
     buffers.push_back(std::move(buffer));
   }
+  return buffers;
+}
+
+Result<std::vector<Bytes>> contents_of(const Buffers& buffers) {
+  std::vector<Bytes> contents;
+  for (const auto& buffer : buffers) {
+    contents.emplace_back(buffer.size());
+    TRY(buffer.read(contents.back()));
+  }
+  return contents;
+}
+
+Result<void> run_through_api(const Example& example, const EngineChoice& engine, int runs, Outcome& outcome) {
+  TRY_ASSIGN(raddle::Device device,
+             raddle::Device::open({.engine = engine.name, .simd = engine.simd, .tier = engine.tier}));
+  TRY_ASSIGN(raddle::Module module, device.load_file(engine.kernels + "/" + example.file + ".ptx"));
+  TRY_ASSIGN(Buffers buffers, make_buffers(example, device));
   for (int run = 0; run < runs; ++run) {
     for (std::size_t i = 0; i < buffers.size(); ++i) TRY(buffers[i].write(example.buffers[i]));
     TRY_ASSIGN(const double seconds, run_steps(example, module, buffers, outcome));
     outcome.seconds = run == 0 ? seconds : std::min(outcome.seconds, seconds);
   }
-  std::vector<Bytes> results = example.buffers;
-  for (std::size_t i = 0; i < buffers.size(); ++i) TRY(buffers[i].read(results[i]));
+  TRY_ASSIGN(const std::vector<Bytes> results, contents_of(buffers));
   outcome.check = example.check(results);
   return {};
 }
 
 }  // namespace
+
+Result<std::vector<Bytes>> results_of(const Example& example, raddle::Device& device,
+                                      raddle::Module& module) {
+  TRY_ASSIGN(const Buffers buffers, make_buffers(example, device));
+  Outcome ignored;
+  TRY_ASSIGN([[maybe_unused]] const double seconds, run_steps(example, module, buffers, ignored));
+  return contents_of(buffers);
+}
 
 Outcome run_example(const Example& example, const EngineChoice& engine, int runs) {
   Outcome outcome;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "example.h"
+#include "raddle/raddle.h"
 
 namespace examples {
 
@@ -25,6 +26,10 @@ struct EngineChoice {
   std::string name, simd, tier;
   std::string kernels = RADDLE_EXAMPLES_DIR "/kernels";  ///< directory of the PTX files
 };
+
+/// The buffers after one run of all steps, whose kernels are the module's.
+raddle::Result<std::vector<Bytes>> results_of(const Example& example, raddle::Device& device,
+                                              raddle::Module& module);
 
 /// @param runs   timed runs, each from the initial buffers; the last one's results are checked
 Outcome run_example(const Example& example, const EngineChoice& engine, int runs);

@@ -58,6 +58,7 @@ struct TextureLanes;
 struct SurfaceLanes;
 struct TextureQueryLanes;
 struct BulkRequest;
+struct IssuedWgmma;
 
 using raddle::FaultKind;
 

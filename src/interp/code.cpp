@@ -13,6 +13,7 @@
 #include "ptx/awaits.h"
 #include "ptx/call_depth.h"
 #include "ptx/device_services.h"
+#include "ptx/fences.h"
 #include "ptx/layout.h"
 #include "ptx/waits.h"
 
@@ -50,6 +51,11 @@ void mark_awaited(FunctionCode& code) {
     if (!cfg) cfg = ptx::build_cfg(*code.function);
     code.instructions[n].is_awaited = ptx::is_awaited(*code.function, *cfg, instructions[n]);
   }
+}
+
+void mark_fenced(FunctionCode& code) {
+  const std::vector<bool> fenced = ptx::fenced_wgmmas(*code.function);
+  for (std::size_t n = 0; n < fenced.size(); ++n) code.instructions[n].is_fenced = fenced[n];
 }
 
 void place_registers(FunctionCode& code) {
@@ -98,6 +104,7 @@ std::unique_ptr<FunctionCode> prepare_function(ModuleCode& module, ptx::Function
   }
   mark_waiting_loops(*module.module, *code);
   mark_awaited(*code);
+  mark_fenced(*code);
   place_registers(*code);
   place_private(*module.module, *code, module.private_offset);
   place_joins(*code);

@@ -28,6 +28,7 @@ struct InstructionCode {
   bool is_join = false;             ///< some branch meets again here
   bool in_waiting_loop = false;     ///< ptx/waits.h
   bool is_awaited = false;          ///< ptx/awaits.h
+  bool is_fenced = true;            ///< ptx/fences.h
 };
 
 struct FunctionCode {

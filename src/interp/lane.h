@@ -80,8 +80,6 @@ class Lane {
   std::byte* access(unsigned k, unsigned bytes, isa::Mod named) const;
   /// The same for one of the two accesses of a copy.
   std::byte* access(unsigned k, unsigned bytes, isa::Mod named, exec::AccessKind kind) const;
-  /// Where the asynchronous proxy sees the CTA's own shared memory.
-  const std::byte* proxy_view() const;
   /// Tells the listener of the instruction's access; for textures and surfaces, which the machine translates.
   void note_access(std::uint64_t address) const;
   /// Generic address that address operand k names in `space`; the machine itself reads or writes there.

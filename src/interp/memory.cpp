@@ -148,10 +148,6 @@ std::uint64_t Lane::base_address(const ptx::Operand& operand, Space& space) cons
   return variable_address(operand.index) + offset;
 }
 
-const std::byte* Lane::proxy_view() const {
-  return reinterpret_cast<const std::byte*>(services().proxy_view(&context()));
-}
-
 void Lane::note_access(std::uint64_t address) const {
   if (auto* listener = warp_->module().listener)
     listener->on_access(exec::access_of(*current_), index_, address);

@@ -35,8 +35,6 @@ void Warp::fault(exec::FaultKind kind, std::uint64_t address, unsigned lane) {
 void Warp::start() {
   const FunctionCode* kernel = module_.find(module_.kernel);
   queue_.clear();
-  wgmmas_.unfinished.clear();
-  wgmmas_.group = 0;
   alive_ = context_->initial_lanes;
   exiting_ = 0;
   sleep_ = 0;

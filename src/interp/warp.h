@@ -15,22 +15,6 @@
 
 namespace raddle::interp {
 
-/// A wgmma that has been issued: what it took from registers then. It reads and writes the others when it is
-/// executed.
-struct IssuedWgmma {
-  const ptx::Instruction* instruction = nullptr;
-  std::uint64_t a = 0, b = 0;  ///< descriptors
-  bool adds = false;           ///< scale-d
-  std::array<std::uint32_t, exec::kWarpSize> metadata{};
-  std::uint32_t group = 0;
-};
-
-/// A warp's wgmmas that are not over, oldest first, and the number of the group that the next one joins.
-struct WgmmaQueue {
-  std::vector<IssuedWgmma> unfinished;
-  std::uint32_t group = 0;
-};
-
 /// Lanes that execute a warp- or CTA-scope instruction together, as its reference function sees them.
 class WarpStep {
  public:
@@ -39,11 +23,12 @@ class WarpStep {
   Lane& lane(unsigned index) const;
   exec::WarpContext& context() const;
   const ModuleCode& module() const;
-  WgmmaQueue& wgmmas() const;
+  Warp& warp() const { return warp_; }
   /// Lets `use` see the operands of an instruction of the kernel that the warp has been at.
   template <class Use>
   void with(const ptx::Instruction& instruction, Use use) const;
-  bool is_in_call() const;  ///< of a device function
+  bool is_in_call() const;                                    ///< of a device function
+  bool is_fenced(const ptx::Instruction& instruction) const;  ///< ptx/fences.h
   /// Lanes for which the cluster's barrier is not over stay at the instruction.
   void wait_for_cluster();
   /// All of them do while a grid runs before whose end this one began.
@@ -71,7 +56,6 @@ class Warp {
   exec::WarpContext& context() { return *context_; }
   const ModuleCode& module() const { return module_; }
   Lane& lane(unsigned index) { return lanes_[index]; }
-  WgmmaQueue& wgmmas() { return wgmmas_; }
   bool is_in_call() const { return lanes_[0].depth_ != 0; }
   template <class Use>
   void with(const ptx::Instruction& instruction, Use use);
@@ -136,14 +120,17 @@ class Warp {
       0;  ///< lanes for which the current instruction waits for a phase of an mbarrier
   std::uint32_t odd_phases_ = 0;  ///< of these: of odd parity
   std::array<std::uint64_t, exec::kWarpSize> phase_addresses_{};
-  WgmmaQueue wgmmas_;
   unsigned idle_turns_ = 0;  ///< turns since something other than looping happened
   bool may_wait_ = false;    ///< the turn was in a loop that may wait for others
 };
 
 inline void WarpStep::wait_for_cluster() { warp_.wait_for_cluster(lanes_); }
 inline void WarpStep::wait_for_grids() { warp_.wait_for_grids(lanes_); }
-inline WgmmaQueue& WarpStep::wgmmas() const { return warp_.wgmmas(); }
+inline bool WarpStep::is_fenced(const ptx::Instruction& instruction) const {
+  const FunctionCode& code = warp_.lane(0).code();
+  return code.instructions[static_cast<std::size_t>(&instruction - code.function->instructions.data())]
+      .is_fenced;
+}
 inline bool WarpStep::is_in_call() const { return warp_.is_in_call(); }
 template <class Use>
 void WarpStep::with(const ptx::Instruction& instruction, Use use) const {

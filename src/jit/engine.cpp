@@ -81,7 +81,6 @@ class JitEngine final : public exec::Engine {
     auto start = std::chrono::steady_clock::now();
     TRY(check(module.functions[kernel], ptx::analyze(module, kernel)));
     if (options.matrix_arithmetic != MatrixArithmetic::reference) TRY(check_sums(module, kernel));
-    if (options.late_copies) TRY(check_warpgroups(module, kernel));
     if (size_of(module, kernel) > kBeyond)
       return Error::unsupported("it is too large to be compiled in reasonable time");
     TRY_ASSIGN(const auto own, without_waiting_callees(module, kernel));
@@ -275,15 +274,6 @@ class JitEngine final : public exec::Engine {
     if (!needs.unresolved.empty())
       return Error::make(ErrorCode::not_found, "kernel '{}' calls undefined functions: {}", f.name,
                          fmt::join(needs.unresolved, ", "));
-    return {};
-  }
-
-  /// Compiled code makes each wgmma at once.
-  static Result<void> check_warpgroups(const ptx::Module& module, ptx::FunctionId kernel) {
-    for (const ptx::FunctionId id : ptx::call_closure(module, kernel))
-      for (const ptx::Instruction& instruction : module.functions[id].instructions)
-        if (instruction.opcode->row->text->scope == isa::Scope::warpgroup)
-          return Error::unsupported("its wgmmas may end late, as the device's copies do");
     return {};
   }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "jit/holds.h"
+#include "ptx/fences.h"
 #include "ptx/loops.h"
 
 namespace raddle::jit {
@@ -38,7 +39,7 @@ LayoutClass layout_class(exec::BlockShape block, unsigned part_lanes) {
 }
 
 FunctionPlan::FunctionPlan(const ptx::Module& m, const ptx::Function& f, LayoutClass l, unsigned lanes,
-                           Holding holding)
+                           Holding holding, bool late_wgmmas)
     : split_(holding == Holding::groups ? std::make_unique<const ptx::Function>(split_at_holds(f)) : nullptr),
       module(m),
       function(split_ ? *split_ : f),
@@ -61,6 +62,7 @@ FunctionPlan::FunctionPlan(const ptx::Module& m, const ptx::Function& f, LayoutC
       holds_[b] = function.blocks[b].begin != function.blocks[b].end &&
                   holds_lanes(*function.instructions[function.blocks[b].begin].opcode);
   find_constants();
+  if (late_wgmmas) share_registers_of_wgmmas();
   for (ptx::VariableId id : function.parameters)  // .reg formals of a function: written by the prologue
     if (m.variables[id].space == ptx::Space::reg) shapes_[m.variables[id].offset] = Shape::varying();
   do {
@@ -134,6 +136,22 @@ bool FunctionPlan::add_transition(BlockId from, const std::vector<BlockId>& set,
     rest.erase(std::find(rest.begin(), rest.end(), t.block));
   }
   return changed;
+}
+
+/// Each lies in memory as its lanes' words.
+void FunctionPlan::share_registers_of_wgmmas() {
+  shared_.resize(function.registers.size());
+  fenced_ = ptx::fenced_wgmmas(function);
+  for (const ptx::Instruction& i : function.instructions) {
+    if (!ptx::is_wgmma(i)) continue;
+    for (const ptx::Operand& matrix : function.operands_of(i).first(2))
+      if (matrix.kind == ptx::Operand::Kind::vector)
+        for (const ptx::Operand& element : function.elements_of(matrix)) {
+          if (element.kind != ptx::Operand::Kind::reg) continue;
+          shared_[element.index] = true;
+          shapes_[element.index] = Shape::varying();
+        }
+  }
 }
 
 void FunctionPlan::find_constants() {

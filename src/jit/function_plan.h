@@ -76,7 +76,7 @@ enum class Holding : std::uint8_t { none, groups };
 class FunctionPlan {
  public:
   FunctionPlan(const ptx::Module& module, const ptx::Function& function, LayoutClass layout,
-               unsigned part_lanes, Holding holding);
+               unsigned part_lanes, Holding holding, bool late_wgmmas);
 
  private:
   const std::unique_ptr<const ptx::Function> split_;  ///< holding: has a block for every such operation
@@ -91,6 +91,8 @@ class FunctionPlan {
   const Order order;
 
   const Shape& shape(ptx::RegisterId r) const { return shapes_[r]; }
+  /// The machine reads and writes the register while the function runs: wgmmas that end late name it.
+  bool is_shared_with_machine(ptx::RegisterId r) const { return !shared_.empty() && shared_[r]; }
   bool divergent(BlockId b) const { return divergent_[b]; }  ///< its branch may split the warp
   /// Blocks at which other lanes may be waiting while b runs.
   const std::vector<BlockId>& pending(BlockId b) const { return pending_[b]; }
@@ -118,6 +120,10 @@ class FunctionPlan {
   /// Lanes for which an instruction of this function gives false do nothing but wait (ptx/awaits.h).
   bool is_awaited(const ptx::Instruction& i) const { return ptx::is_awaited(function, cfg, i); }
   bool awaits_phases() const;
+  /// Of a wgmma that may end late (ptx/fences.h).
+  bool is_fenced(const ptx::Instruction& i) const {
+    return fenced_[static_cast<std::size_t>(&i - function.instructions.data())];
+  }
 
   /// The operand that each turn of the innermost loop around b adds to the register, if nothing else changes
   /// the register there and the operand is the same each time. Null if not, or if no barrier is in the loop.
@@ -140,6 +146,7 @@ class FunctionPlan {
 
  private:
   void find_constants();
+  void share_registers_of_wgmmas();
   void find_pending();
   bool add_transition(BlockId from, const std::vector<BlockId>& set, bool sure);
   bool update_shapes();
@@ -151,6 +158,8 @@ class FunctionPlan {
   std::uint8_t value_alignment(const ptx::Operand& o) const;
 
   std::vector<Shape> shapes_;
+  std::vector<bool> shared_;  // by register; empty: none is
+  std::vector<bool> fenced_;  // by instruction, where wgmmas may end late
   std::vector<const ptx::Operand*> constants_;
   const ptx::Dominators dominators_;
   std::vector<bool> in_cycle_;

@@ -93,7 +93,7 @@ const FunctionPlan& KernelPlan::function(ptx::FunctionId id) const {
   const auto& source = sources_[id] = forward_constants(module.functions[id]);
   auto make = [&](Holding holding) {
     return std::make_unique<const FunctionPlan>(module, source ? *source : module.functions[id], layout,
-                                                part_lanes, holding);
+                                                part_lanes, holding, late_copies);
   };
   plan = make(Holding::none);
   if (needs_holds(*plan)) plan = make(Holding::groups);
@@ -114,8 +114,10 @@ KernelPlan::Traits KernelPlan::traits_of(ptx::FunctionId id) const {
       const bool is_plain = is_plain_barrier(f, i) || is_whole_cluster_barrier(plan, module.functions[id], n);
       (is_plain ? t.barriers : t.other_barriers) = true;
     }
-    // Its warps meet; a kernel whose every thread waits for its own would do with less.
-    t.other_barriers |= i.op() == isa::Op::wgmma_wait_group;
+    // Its warps meet; a kernel whose every thread waits for its own would do with less. Late, each warp has
+    // a queue, and its registers must stay where they are.
+    t.other_barriers |= i.op() == isa::Op::wgmma_wait_group ||
+                        (late_copies && i.opcode->row->text->scope == isa::Scope::warpgroup);
     t.indirect |= i.extra != ptx::kNone && i.opcode->is(isa::Effects::control) && i.op() == isa::Op::call &&
                   f.calls[i.extra].callee.kind != ptx::Operand::Kind::function;
     t.exits |= i.op() == isa::Op::exit;

@@ -87,6 +87,11 @@ void Registers::find_fragments() {
     else
       for (const ptx::RegisterId r : fragment.registers) in_fragment_.erase(r);
   }
+  for (ptx::RegisterId r = 0; r < f_.registers.size(); ++r) {
+    if (!plan_.is_shared_with_machine(r) || in_fragment_.contains(r)) continue;
+    in_fragment_[r] = {fragments_.size(), 0};
+    fragments_.push_back({{r}});
+  }
 }
 
 llvm::Value* Registers::part_of_fragment(ptx::RegisterId r, unsigned part) {

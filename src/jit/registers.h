@@ -55,6 +55,11 @@ class Registers {
   /// Where the registers of a fragment that instructions update lie, one behind the other, each as its lanes'
   /// words. Null if they do not, as one of them is also another's, or is not 32 bits wide.
   llvm::Value* fragment(const std::vector<ptx::Operand>& registers);
+  /// Where a register lies that is shared with the machine.
+  llvm::Value* place(ptx::RegisterId r) {
+    slot(r);
+    return part_of_fragment(r, 0);
+  }
 
  private:
   WarpValue read_whole(const ptx::Operand& operand);

@@ -1,17 +1,14 @@
-// Rings of tiles (rings.cu) as nvcc compiles them, on every engine; and with each wait, fence, expected
-// count, arrival and change of phase taken out, one at a time: the machine must show that something is
-// missing.
+// Rings of tiles (rings.cu) as nvcc compiles them, on every engine; and without each line that orders what
+// they do.
 #include "rings.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <fstream>
 #include <iterator>
-#include <regex>
 
 #include "exec/tensor_map.h"
 #include "kernel_test.h"
+#include "lost_lines.h"
 
 namespace {
 
@@ -98,130 +95,28 @@ TEST_P(Rings, CarryATensor) {
 
 // ---- without a line ----
 
-/// A kernel without one thing that it needs.
-struct Loss {
-  std::size_t line = 0;  ///< in rings.ptx
-  std::string what;
-  std::string instruction;
-  std::string text;  ///< of the whole module
-};
-
-/// What instructions are lost, and what stands in their place: what follows must find its operands.
-struct Losable {
-  const char* what;
-  std::regex pattern;
-  const char* instead;
-};
-
-const std::vector<Losable>& losable() {
-  static const std::vector<Losable> all = {
-      {"wait for phase", std::regex(R"(mbarrier\.(try|test)_wait\S*\s+(\S+),.*)"), "setp.eq.u32 $2, 0, 0;"},
-      {"expected bytes", std::regex(R"(mbarrier\.arrive\.expect_tx(\S*\s+\S+,\s*\[[^\]]*\]),.*)"),
-       "mbarrier.arrive$1;"},
-      {"expected bytes", std::regex(R"(mbarrier\.expect_tx\b.*)"), ""},
-      {"arrival", std::regex(R"(mbarrier\.arrive.*)"), ""},
-      {"change of phase", std::regex(R"(xor\.b32\s+(\S+),\s*(\S+),.*)"), "mov.b32 $1, $2;"},
-      {"fence", std::regex(R"(fence\..*)"), ""},
-      {"barrier", std::regex(R"((bar|barrier)\..*)"), ""},
-      {"commit", std::regex(R"(cp\.async\.bulk\.commit_group.*)"), ""},
-      {"wait for group", std::regex(R"(cp\.async\.bulk\.wait_group.*)"), ""},
-  };
-  return all;
-}
-
-std::vector<std::string> lines_of_rings() {
-  std::ifstream file(RADDLE_KERNEL_TESTS "/rings.ptx");
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);) lines.push_back(line);
-  return lines;
-}
-
-/// The module's text with `kernel` alone, by lines: those of other kernels are empty.
-std::vector<std::string> lines_of(const std::string& kernel) {
-  std::vector<std::string> lines = lines_of_rings();
-  bool wanted = true;
-  for (std::string& line : lines) {
-    if (line.find(".entry ") != std::string::npos)
-      wanted = line.find(".entry " + kernel + "(") != std::string::npos;
-    if (!wanted) line.clear();
-  }
-  return lines;
-}
-
-std::string joined(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += line + '\n';
-  return text;
-}
-
-/// A fence behind mbarrier.init. PTX asks for it, but libcu++ itself starts bulk copies without one
-/// (cuda::memcpy_async behind init()), so the machine shows copies the object anyway.
-bool is_fence_of_init(const std::vector<std::string>& lines, std::size_t fence) {
-  static const std::regex kOrdering(R"(\s*(@\S+\s+)?(mbarrier|bar|barrier|fence|cp)\..*)");
-  for (std::size_t i = fence; i-- > 0;)
-    if (std::regex_match(lines[i], kOrdering)) return lines[i].find("mbarrier.init") != std::string::npos;
-  return false;
-}
-
-std::vector<Loss> losses_of(const std::string& kernel) {
-  const std::vector<std::string> lines = lines_of(kernel);
-  std::vector<Loss> losses;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    const std::string code = std::regex_replace(lines[i], std::regex(R"(^\s+|\s*//.*$)"), "");
-    for (const Losable& each : losable()) {
-      if (!std::regex_match(code, each.pattern)) continue;
-      if (each.what == std::string_view("fence") && is_fence_of_init(lines, i)) continue;
-      std::vector<std::string> changed = lines;
-      changed[i] = std::regex_replace(code, each.pattern, each.instead);
-      losses.push_back({i + 1, each.what, code.substr(0, code.find_first_of(" \t;")), joined(changed)});
-    }
-  }
-  return losses;
-}
-
-class LostWaits : public RingTest {
+class LostWaits : public RingTest, public testing::WithParamInterface<EngineChoice> {
  protected:
-  LostWaits() : RingTest(kEngines[0]) {}
-
-  /// @returns under which asynchrony something was seen, and what; empty: nothing was
-  std::string found(const std::string& text, const RingLaunch& launch) {
-    using raddle::Asynchrony;
-    const std::uint64_t seeds = std::getenv("RADDLE_TEST_ALL") != nullptr ? 1000 : 100;
-    if (const std::string problem = problem_under({Asynchrony::Mode::lazy}, text, launch); !problem.empty())
-      return "lazy: " + problem;
-    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-      const std::string problem = problem_under({Asynchrony::Mode::random, seed}, text, launch);
-      if (!problem.empty()) return fmt::format("random:{}: {}", seed, problem);
-    }
-    return "";
-  }
-
-  std::string problem_under(raddle::Asynchrony asynchrony, const std::string& text,
-                            const RingLaunch& launch) {
-    close();
-    options_.shape = "tiny";
-    options_.asynchrony = asynchrony;
-    options_.time_limit = std::chrono::seconds(20);
-    load_text(text);
-    return problem_of(launch);
-  }
+  LostWaits() : RingTest(GetParam()) {}
 
   void check(const std::string& kernel, const RingLaunch& launch) {
-    EXPECT_EQ(found(joined(lines_of(kernel)), launch), "") << kernel << " as it is";
-    const std::vector<Loss> losses = losses_of(kernel);
-    EXPECT_GE(losses.size(), 14u);
-    for (const Loss& loss : losses) {
-      const std::string problem = found(loss.text, launch);
-      fmt::print("{:>4} {:<15} {:<57} {}\n", loss.line, loss.what, loss.instruction,
-                 problem.substr(0, problem.find(" in kernel")));
-      EXPECT_NE(problem, "") << "nothing shows that line " << loss.line << " is missing";
-      EXPECT_EQ(problem.find("time limit"), std::string::npos) << problem;
-    }
+    std::ifstream file(RADDLE_KERNEL_TESTS "/rings.ptx");
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    lost_lines::check(lost_lines::only(text, kernel), 14, 1,
+                      [&](const std::string& changed, raddle::Asynchrony asynchrony) {
+                        close();
+                        options_.shape = "tiny";
+                        options_.asynchrony = asynchrony;
+                        options_.time_limit = std::chrono::seconds(20);
+                        load_text(changed);
+                        return problem_of(launch);
+                      });
   }
 };
+INSTANTIATE_TEST_SUITE_P(Engines, LostWaits, testing::Values(kEngines.front(), kEngines.back()), engine_name);
 
 // proves: T-16f, T-16g, T-16h
-TEST_F(LostWaits, OfARing) { check("ring", {}); }
-TEST_F(LostWaits, OfAMulticastRing) { check("multicast_ring", {2, 2}); }
+TEST_P(LostWaits, OfARing) { check("ring", {}); }
+TEST_P(LostWaits, OfAMulticastRing) { check("multicast_ring", {2, 2}); }
 
 }  // namespace

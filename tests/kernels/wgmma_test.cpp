@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdlib>
+#include <set>
 
 #include "kernel_test.h"
 #include "wgmma_oracle.h"
@@ -335,14 +338,49 @@ std::string late_kernel(const std::string& before_wait, const std::string& after
          "\n  wgmma.wait_group.sync.aligned 0;\n  " + after_wait + "\n  ret;\n}\n";
 }
 
-/// Where copies land late a wgmma ends when it is waited for; compiled code would end it at once.
-TEST(LateWgmma, EndsWhereItIsWaitedFor) {
+class LateWgmma : public KernelTest {
+ protected:
+  using Mode = raddle::Asynchrony::Mode;
+  /// What a warpgroup's kernel k(out) leaves in `words` words of each thread.
+  std::vector<std::uint32_t> results(const std::string& text, raddle::Asynchrony asynchrony, unsigned words) {
+    close();
+    options_.asynchrony = asynchrony;
+    load_text(text);
+    auto out = buffer(std::vector<std::uint32_t>(kWarpgroupThreads * words));
+    run(*module().kernel("k"), {.grid = {1}, .block = {kWarpgroupThreads}}, out);
+    return contents(out);
+  }
+  /// What the interpreter leaves.
+  static std::vector<std::uint32_t> interpreted(const std::string& text, raddle::Asynchrony asynchrony,
+                                                unsigned words) {
+    raddle::DeviceOptions options;
+    options.engine = "interp";
+    options.asynchrony = asynchrony;
+    auto device = raddle::Device::open(options);
+    auto module = device->load(text);
+    auto out = device->buffer(std::vector<std::uint32_t>(kWarpgroupThreads * words));
+    auto launch = module->kernel("k")->launch({.grid = {1}, .block = {kWarpgroupThreads}}, *out);
+    EXPECT_TRUE(launch.ok() && launch->wait().ok());
+    std::vector<std::uint32_t> left(out->size());
+    EXPECT_TRUE(out->read(left).ok());
+    return left;
+  }
+  /// The same in each thread.
+  void expect(const std::string& text, Mode mode, float expected) {
+    EXPECT_EQ(results(text, {mode}, 1),
+              std::vector(kWarpgroupThreads, std::bit_cast<std::uint32_t>(expected)))
+        << text;
+  }
+};
+ON_EVERY_ENGINE(LateWgmma);
+
+/// Where copies land late a wgmma ends when it is waited for.
+TEST_P(LateWgmma, EndsWhereItIsWaitedFor) {
   struct Case {
     const char *before, *after;
-    raddle::Asynchrony::Mode mode;
+    Mode mode;
     float expected;
   };
-  using Mode = raddle::Asynchrony::Mode;
   const char* const store = "st.global.f32 [%out], %d3;";
   const char* const overwrite = "st.shared.u32 [%at], 0; fence.proxy.async.shared::cta; bar.sync 0;";
   const Case cases[] = {
@@ -351,22 +389,100 @@ TEST(LateWgmma, EndsWhereItIsWaitedFor) {
       {"", store, Mode::lazy, 16},
       {store, "", Mode::lazy, 0},
       {overwrite, store, Mode::lazy, 0},
+      {"mov.u32 %r, 0;", store, Mode::eager, 16},
+      {"mov.u32 %r, 0;", store, Mode::lazy, 0},
       {"st.shared.u32 [%at], 0; bar.sync 0;", store, Mode::lazy, 16},
       {"wgmma.wait_group.sync.aligned 1;\n  st.global.f32 [%out], %d3;", "", Mode::lazy, 0}};
-  for (const Case& each : cases) {
-    raddle::DeviceOptions options;
-    options.asynchrony.mode = each.mode;
-    auto device = raddle::Device::open(options);
-    ASSERT_TRUE(device.ok());
-    auto module = device->load(late_kernel(each.before, each.after));
-    ASSERT_TRUE(module.ok()) << module.error().to_string();
-    auto out = device->buffer(std::vector<float>(kWarpgroupThreads));
-    auto launch = module->kernel("k")->launch({.grid = {1}, .block = {kWarpgroupThreads}}, *out);
-    ASSERT_TRUE(launch.ok() && launch->wait().ok());
-    std::vector<float> contents(kWarpgroupThreads);
-    ASSERT_TRUE(out->read(contents).ok());
-    EXPECT_EQ(contents, std::vector<float>(kWarpgroupThreads, each.expected)) << each.before << each.after;
+  for (const Case& each : cases) expect(late_kernel(each.before, each.after), each.mode, each.expected);
+}
+
+/// Elements of A may be constants.
+TEST_P(LateWgmma, TakesConstants) {
+  std::string text = late_kernel("", "st.global.f32 [%out], %d3;");
+  const std::string a = "{%r, %r, %r, %r}";
+  text.replace(text.find(a), a.size(), "{0x3f803f80, 0x3f803f80, 0x3f803f80, %r}");
+  for (const auto mode : {Mode::eager, Mode::lazy}) expect(text, mode, 16);
+}
+
+/// In a device function it ends at once: its registers go with the function.
+TEST_P(LateWgmma, EndsInItsFunction) {
+  const std::string text = late_kernel("", "st.global.f32 [%out], %d3;");
+  const std::size_t first = text.find("  wgmma.fence"), end = text.find("  st.global"),
+                    entry = text.find(".visible");
+  std::string called = text;
+  called.replace(first, end - first, "  call (%d3), product, (%b, %r);\n");
+  called.insert(entry,
+                ".func (.reg .f32 %d3) product(.reg .b64 %b, .reg .b32 %r) {\n  .reg .f32 %d<3>;\n"
+                "  mov.f32 %d3, 0f00000000;\n" +
+                    text.substr(first, text.find("  wgmma.wait") - first) + "  ret;\n}\n");
+  expect(called, Mode::lazy, 16);
+}
+
+/// Wrong programs: they read, and overwrite, what wgmmas in flight use, whose results' registers lie in
+/// different orders.
+std::string racing_kernel() {
+  const auto product = [](const char* d, const char* a) {
+    return fmt::format(
+        "  wgmma.fence.sync.aligned;\n"
+        "  wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {{{}}}, {{{}}}, %b, 1, 1, 1, 0;\n",
+        d, a);
+  };
+  std::string text = late_kernel("", "");
+  text.resize(text.find("  wgmma.fence"));
+  const char* const d = "%d0, %d1, %d2, %d3";
+  const char* const e = "%d3, %e1, %e2, %d0";
+  unsigned stored = 0;
+  const auto look = [&] {
+    for (const char* name : {"%d0", "%d1", "%d3", "%e1"})
+      text += fmt::format("  st.global.f32 [%out+{}], {};\n", 4 * stored++, name);
+  };
+  for (unsigned turn = 0; turn < 3; ++turn) {
+    text += product(d, "%r, %r, %r, %r") + "  wgmma.commit_group.sync.aligned;\n";
+    look();
+    text += "  add.u32 %r, %r, 0x00800080;\n" + product(e, "%r, %id, %r, %id") +
+            "  wgmma.commit_group.sync.aligned;\n";
+    look();
+    text += fmt::format("  wgmma.wait_group.sync.aligned {};\n", 2 - turn);
+    look();
   }
+  text.replace(text.find("%id, 4, %out"), 12, fmt::format("%id, {}, %out", 4 * stored));
+  text.replace(text.find("%d<4>"), 5, "%d<4>, %e<4>");
+  return text + "  ret;\n}\n";
+}
+
+/// The same seed, the same answer on every engine, be it wrong.
+TEST_P(LateWgmma, EndsWhenTheSeedSays) {
+  constexpr unsigned kWords = 36;
+  const std::string text = racing_kernel();
+  std::set<std::vector<std::uint32_t>> answers;
+  for (std::uint64_t seed = 0; seed < 16; ++seed) {
+    const raddle::Asynchrony asynchrony{seed == 0 ? Mode::lazy : Mode::random, seed};
+    const auto answer = results(text, asynchrony, kWords);
+    EXPECT_EQ(answer, interpreted(text, asynchrony, kWords)) << seed;
+    answers.insert(answer);
+  }
+  EXPECT_GT(answers.size(), 4u);
+}
+
+/// Without a fence D is garbage, and users are told of the line.
+TEST_P(LateWgmma, WantsItsFence) {
+  const std::string text = late_kernel("", "st.global.f32 [%out], %d3;");
+  const std::string fence = "wgmma.fence.sync.aligned;";
+  std::string unfenced = text;
+  unfenced.erase(unfenced.find(fence), fence.size());
+  for (const auto mode : {Mode::lazy, Mode::random}) {
+    testing::internal::CaptureStderr();
+    expect(text, mode, 16);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+    testing::internal::CaptureStderr();
+    expect(unfenced, mode, std::bit_cast<float>(0xb7b7b7b7));
+    const std::string told = testing::internal::GetCapturedStderr();
+    EXPECT_THAT(told, testing::HasSubstr("warning: a wgmma in kernel k"));
+    EXPECT_THAT(told, testing::HasSubstr("PTX line 24"));
+    EXPECT_THAT(told, testing::HasSubstr("wgmma.fence is missing"));
+    EXPECT_EQ(std::ranges::count(told, '\n'), 1);
+  }
+  expect(unfenced, Mode::eager, 16);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // JIT: warpgroups' matrix instructions. Each is a call of a function that its spelling has
-// (matrix_warpgroup.h) and over when it returns, so that fences and groups have nothing to do.
+// (matrix_warpgroup.h) and over when it returns, so that fences and groups have nothing to do. Code for
+// devices where copies land late lets the machine make the call.
 #include <llvm/IR/Intrinsics.h>
 
 #include <optional>
@@ -7,8 +8,9 @@
 #include "exec/wgmma.h"
 #include "isa/fragment.h"
 #include "isa/op.h"
+#include "jit/matrix_late.h"
 #include "jit/matrix_memory.h"
-#include "jit/matrix_warpgroup.h"
+#include "ptx/fences.h"
 
 namespace raddle::jit {
 namespace {
@@ -43,9 +45,16 @@ class WarpgroupProduct : WarpgroupChecks {
   llvm::Value* scalar(unsigned k);
   void check_place(llvm::Value* descriptor, unsigned rows, unsigned row_bytes, bool transposed);
   llvm::Value* in_memory(const std::vector<ptx::Operand>& registers, const char* name);
+  llvm::Value* place(const ptx::Operand& element);
+  llvm::Value* places();
+  void issue();
+  void call();
+  SimdForm simd() const { return {.lanes = e_.lanes(), .mask_registers = e_.code.has_mask_registers()}; }
 
   const WarpgroupProductForm form_;
   llvm::Value* own_shared_ = nullptr;
+  llvm::Value *descriptor_a_ = nullptr, *descriptor_b_ = nullptr, *metadata_ = nullptr, *adds_ = nullptr;
+  llvm::Value* warp_ = nullptr;  ///< in its warpgroup
 };
 
 WarpgroupProductForm WarpgroupProduct::form() const {
@@ -136,15 +145,21 @@ void WarpgroupProduct::run() {
   WarpgroupChecks::run();
   auto* rank = ir_.CreateZExt(e_.spaces.rank_base(), ir_.getInt64Ty());
   own_shared_ = ir_.CreateAdd(e_.spaces.shared_base(), rank);
-  const unsigned row_bytes = form_.sparse ? 64 : 32;
-  auto* nothing = llvm::Constant::getNullValue(ir_.getPtrTy());
-  auto* a = form_.a_in_registers ? in_memory(e_.elements(1), "wgmma_a") : nothing;
-  auto* descriptor_a = form_.a_in_registers ? ir_.getInt64(0) : scalar(at("a"));
-  auto* descriptor_b = scalar(at("b"));
-  if (!form_.a_in_registers) check_place(descriptor_a, 64, 32, form_.a_transposed);
-  check_place(descriptor_b, form_.n, row_bytes, form_.b_transposed);
-  auto* metadata = form_.sparse ? in_memory({e_.operand(at("meta"))}, "wgmma_metadata") : nothing;
-  auto* adds = ir_.CreateIsNotNull(scalar(at("scale_d")));
+  descriptor_a_ = form_.a_in_registers ? ir_.getInt64(0) : scalar(at("a"));
+  descriptor_b_ = scalar(at("b"));
+  if (!form_.a_in_registers) check_place(descriptor_a_, 64, 32, form_.a_transposed);
+  check_place(descriptor_b_, form_.n, form_.sparse ? 64 : 32, form_.b_transposed);
+  metadata_ = form_.sparse ? in_memory({e_.operand(at("meta"))}, "wgmma_metadata")
+                           : llvm::Constant::getNullValue(ir_.getPtrTy());
+  adds_ = ir_.CreateIsNotNull(scalar(at("scale_d")));
+  auto* warp = e_.context.warp_field(offsetof(exec::WarpContext, warp_id), ir_.getInt32Ty(), "warp_id");
+  warp_ = ir_.CreateAnd(warp, ir_.getInt32(exec::kWarpgroupWarps - 1));
+  e_.kernel.late_copies ? issue() : call();
+}
+
+void WarpgroupProduct::call() {
+  auto* a = form_.a_in_registers ? in_memory(e_.elements(1), "wgmma_a")
+                                 : llvm::Constant::getNullValue(ir_.getPtrTy());
   const auto registers = e_.elements(0);
   auto* d = e_.registers.fragment(registers);
   std::optional<FragmentMemory> copy;
@@ -153,21 +168,65 @@ void WarpgroupProduct::run() {
     copy->store(registers);
     d = copy->place();
   }
-  auto* warp = e_.context.warp_field(offsetof(exec::WarpContext, warp_id), ir_.getInt32Ty(), "warp_id");
-  auto* in_group = ir_.CreateAnd(warp, ir_.getInt32(exec::kWarpgroupWarps - 1));
   e_.context.note_line();
-  auto* function =
-      warpgroup_product(*e_.code.function()->getParent(),
-                        {.lanes = e_.lanes(), .mask_registers = e_.code.has_mask_registers()}, form_);
-  ir_.CreateCall(function,
-                 {d, a, metadata, e_.code.pointer(own_shared_), descriptor_a, descriptor_b, in_group, adds});
+  ir_.CreateCall(warpgroup_product(*e_.code.function()->getParent(), simd(), form_),
+                 {d, a, metadata_, e_.code.pointer(own_shared_), descriptor_a_, descriptor_b_, warp_, adds_});
   if (copy) copy->load(registers);
+}
+
+/// Where the words of the lanes are. A constant, too, stays until the wgmma is executed.
+llvm::Value* WarpgroupProduct::place(const ptx::Operand& element) {
+  if (element.kind == ptx::Operand::Kind::reg) return e_.registers.place(element.index);
+  auto* words = llvm::FixedVectorType::get(ir_.getInt32Ty(), exec::kWarpSize);
+  auto* constant = e_.code.entry_alloca(words, "wgmma_constant", 64);
+  auto* value = e_.scalar(e_.registers.read(element)).as(Type::b32).v;
+  ir_.CreateStore(ir_.CreateVectorSplat(exec::kWarpSize, value), constant);
+  return constant;
+}
+
+/// The addresses of D's registers, and of A's behind them.
+llvm::Value* WarpgroupProduct::places() {
+  std::vector<ptx::Operand> registers = e_.elements(0);
+  if (form_.a_in_registers)
+    for (const ptx::Operand& of_a : e_.elements(1)) registers.push_back(of_a);
+  auto* places = e_.code.entry_alloca(llvm::ArrayType::get(ir_.getPtrTy(), registers.size()), "wgmma_places");
+  for (unsigned i = 0; i < registers.size(); ++i)
+    ir_.CreateStore(place(registers[i]), ir_.CreateConstInBoundsGEP1_32(ir_.getPtrTy(), places, i));
+  return places;
+}
+
+void WarpgroupProduct::issue() {
+  using exec::IssuedWgmma;
+  auto* type = llvm::ArrayType::get(ir_.getInt8Ty(), sizeof(IssuedWgmma));
+  auto* issued = e_.code.shared_alloca(type, "issued_wgmma", alignof(IssuedWgmma));
+  const auto field = [&](std::size_t offset) {
+    return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), issued, offset);
+  };
+  const auto put = [&](std::size_t offset, llvm::Value* value) { ir_.CreateStore(value, field(offset)); };
+  put(offsetof(IssuedWgmma, execute), late_product(*e_.code.function()->getParent(), simd(), form_));
+  put(offsetof(IssuedWgmma, registers), places());
+  put(offsetof(IssuedWgmma, a), descriptor_a_);
+  put(offsetof(IssuedWgmma, b), descriptor_b_);
+  put(offsetof(IssuedWgmma, warp), warp_);
+  put(offsetof(IssuedWgmma, line), ir_.getInt32(e_.cursor.instruction->line));
+  put(offsetof(IssuedWgmma, adds), ir_.CreateZExt(adds_, ir_.getInt32Ty()));
+  put(offsetof(IssuedWgmma, is_fenced), ir_.getInt32(e_.cursor.plan.is_fenced(*e_.cursor.instruction)));
+  put(offsetof(IssuedWgmma, in_call), ir_.getInt32(!e_.cursor.function.is_entry));
+  if (form_.sparse)
+    ir_.CreateMemCpy(field(offsetof(IssuedWgmma, metadata)), llvm::Align(4), metadata_, llvm::Align(4),
+                     sizeof(IssuedWgmma::metadata));
+  e_.context.call_service(exec::Service::wgmma_issue, {issued});
 }
 
 /// Nothing where no thread of the warp executes it.
 void multiply_in_warpgroup(WarpEmitter& e) {
   e.addresses.note();
   e.if_any(e.bits(e.executing()), [&] { WarpgroupProduct(e).run(); });
+}
+
+void tell_late_wgmmas(WarpEmitter& e, exec::Service service) {
+  if (!e.kernel.late_copies) return;
+  e.if_any(e.bits(e.executing()), [&] { e.context.call_service(service, {}); });
 }
 
 }  // namespace
@@ -181,16 +240,21 @@ void emit<Op::wgmma_mma_async_sp>(WarpEmitter& e) {
   multiply_in_warpgroup(e);
 }
 template <>
-void emit<Op::wgmma_fence>(WarpEmitter&) {}
+void emit<Op::wgmma_fence>(WarpEmitter& e) {
+  tell_late_wgmmas(e, exec::Service::wgmma_fence);
+}
 template <>
-void emit<Op::wgmma_commit_group>(WarpEmitter&) {}
+void emit<Op::wgmma_commit_group>(WarpEmitter& e) {
+  tell_late_wgmmas(e, exec::Service::wgmma_commit);
+}
 /// One warp that goes on may tell others, for all of the warpgroup, that shared memory was read: so they
 /// meet.
 template <>
 void emit<Op::wgmma_wait_group>(WarpEmitter& e) {
   e.if_any(e.bits(e.executing()), [&] {
     WarpgroupChecks(e).run();
-    e.context.call_service(exec::Service::warpgroup_sync, {});
+    const auto groups = static_cast<std::uint32_t>(e.operand(0).value);
+    e.context.call_service(exec::Service::wgmma_wait, {e.ir.getInt32(groups)});
   });
 }
 

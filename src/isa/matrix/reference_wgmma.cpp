@@ -18,6 +18,7 @@
 
 namespace raddle::interp {
 
+using exec::IssuedWgmma;
 using exec::WgmmaProblem;
 using isa::Mod;
 using isa::Op;
@@ -96,13 +97,17 @@ void check_warpgroup(WarpStep& step, const Instruction& instruction) {
     fail_in_warpgroup(step, instruction, WgmmaProblem::no_warpgroup);
 }
 
+const Instruction& instruction_of(const IssuedWgmma& issued) {
+  return *static_cast<const Instruction*>(issued.instruction);
+}
+
 /// One wgmma of a warp.
 class WarpgroupProduct {
  public:
   WarpgroupProduct(WarpStep& step, const IssuedWgmma& issued)
       : step_(step),
         issued_(issued),
-        opcode_(*issued.instruction->opcode),
+        opcode_(*instruction_of(issued).opcode),
         first_(step.lane(0)),
         a_type_(opcode_.type(1)),
         b_type_(opcode_.type(2)),
@@ -113,7 +118,8 @@ class WarpgroupProduct {
   }
 
   void check() const;  ///< that its matrices are in shared memory, before anything is allocated
-  void run();
+  void run(const std::byte* memory);
+  void leave_garbage();
 
  private:
   unsigned at(std::string_view name) const { return opcode_.form->operand(name).value_or(~0u); }
@@ -135,6 +141,7 @@ class WarpgroupProduct {
                         Type type) const;
   void spread_a();
   std::uint32_t nibble(unsigned row, unsigned chunk) const;
+  bool is_half() const { return opcode_.type(0) == Type::f16; }
   std::uint32_t result(unsigned row, unsigned column, std::uint32_t old) const;
   std::uint32_t hopper_sum(unsigned row, unsigned column, float sum) const;
   std::uint32_t sum_of_floats(unsigned row, unsigned column, float sum) const;
@@ -150,6 +157,7 @@ class WarpgroupProduct {
   const bool is_sparse_;
   const std::uint32_t rank_;  ///< what the CTA's own shared addresses start with
   unsigned words_;
+  const std::byte* memory_ = nullptr;  ///< the CTA's own shared memory
   float sign_ = 1;
   MatrixWords a_, b_;
   std::vector<std::uint32_t> elements_;  ///< of A, row by row
@@ -183,7 +191,7 @@ void WarpgroupProduct::each_chunk(const MatrixPlace& place, Use use) const {
 void WarpgroupProduct::check(const MatrixPlace& place) const {
   each_chunk(place, [&](std::uint32_t offset, unsigned, unsigned) {
     if (offset + kChunkBytes > step_.context().cta->cluster->shared_bytes)
-      fail_in_warpgroup(step_, *issued_.instruction, WgmmaProblem::outside, generic(offset));
+      fail_in_warpgroup(step_, instruction_of(issued_), WgmmaProblem::outside, generic(offset));
     first_.note_access(generic(offset));
   });
 }
@@ -191,10 +199,9 @@ void WarpgroupProduct::check(const MatrixPlace& place) const {
 MatrixWords WarpgroupProduct::load(const MatrixPlace& place) const {
   constexpr unsigned kElement = 2;
   MatrixWords result(std::size_t{place.rows} * place.row_bytes / 4);
-  const std::byte* memory = first_.proxy_view();
   std::byte* bytes = std::as_writable_bytes(std::span(result)).data();
   each_chunk(place, [&](std::uint32_t offset, unsigned row, unsigned at) {
-    const std::byte* from = memory + offset;
+    const std::byte* from = memory_ + offset;
     std::byte* to = bytes + row * place.row_bytes + at;
     if (!place.by_columns) std::memcpy(to, from, kChunkBytes);
     for (unsigned i = 0; place.by_columns && i < kChunkBytes; i += kElement)
@@ -204,8 +211,7 @@ MatrixWords WarpgroupProduct::load(const MatrixPlace& place) const {
 }
 
 MatrixPlace WarpgroupProduct::place_of_a() const {
-  const std::uint32_t warp = step_.context().warp_id % exec::kWarpgroupWarps;
-  return {issued_.a, warp * kWarpRows, kWarpRows, 32, constant("trans_a") != 0};
+  return {issued_.a, issued_.warp * kWarpRows, kWarpRows, 32, constant("trans_a") != 0};
 }
 
 /// The warp's rows of A. In registers, word w of a row is in the row's thread w mod 4.
@@ -295,7 +301,7 @@ std::uint32_t WarpgroupProduct::sum_of_integers(unsigned row, unsigned column, s
 }
 
 std::uint32_t WarpgroupProduct::result(unsigned row, unsigned column, std::uint32_t old) const {
-  if (!issued_.adds) old = 0;
+  if (issued_.adds == 0) old = 0;
   if (opcode_.type(0) == Type::s32) return sum_of_integers(row, column, static_cast<std::int32_t>(old));
   if (opcode_.type(0) == Type::f32) return sum_of_floats(row, column, std::bit_cast<float>(old));
   const std::uint32_t sum = sum_of_floats(row, column, element_value(old, Type::f16));
@@ -303,21 +309,28 @@ std::uint32_t WarpgroupProduct::result(unsigned row, unsigned column, std::uint3
       numerics::round_double(std::bit_cast<float>(sum), numerics::kF16, numerics::Rounding::rn));
 }
 
-void WarpgroupProduct::run() {
+void WarpgroupProduct::leave_garbage() {
+  step_.each([&](Lane& lane) {
+    for (unsigned r = 0; r < lane.count(0); ++r)
+      lane.assign(lane.element(0, r), exec::kWgmmaGarbage * 0x01010101u);
+  });
+}
+
+void WarpgroupProduct::run(const std::byte* memory) {
+  memory_ = memory;
   if (first_.has(at("scale_a")))
     sign_ =
         static_cast<float>(first_.in<std::int32_t>(at("scale_a")) * first_.in<std::int32_t>(at("scale_b")));
   a_ = rows_of_a();
   spread_a();
   b_ = load(place_of_b());
-  const bool is_half = opcode_.type(0) == Type::f16;
   step_.each([&](Lane& lane) {
     for (unsigned r = 0; r < lane.count(0); ++r) {
       const ptx::Operand& d = lane.element(0, r);
       const auto old = lane.value<std::uint32_t>(d);
-      const unsigned row = lane.index() / 4 + (is_half ? r % 2 : r / 2 % 2) * 8;
-      const unsigned column = (is_half ? r / 2 : r / 4) * 8 + lane.index() % 4 * 2;
-      if (is_half)
+      const unsigned row = lane.index() / 4 + (is_half() ? r % 2 : r / 2 % 2) * 8;
+      const unsigned column = (is_half() ? r / 2 : r / 4) * 8 + lane.index() % 4 * 2;
+      if (is_half())
         lane.assign<std::uint32_t>(d, result(row, column, old & 0xffff) | result(row, column + 1, old >> 16)
                                                                               << 16);
       else
@@ -335,44 +348,36 @@ T same_in_all(WarpStep& step, const Instruction& instruction, unsigned k) {
   return first;
 }
 
-IssuedWgmma issue(WarpStep& step, const Instruction& instruction) {
+/// In a device function it is executed at once, by the function's registers.
+void execute(const IssuedWgmma* issued, std::byte* memory) {
+  WarpStep step(*static_cast<Warp*>(issued->registers), ~0u);
+  const auto run = [&] {
+    WarpgroupProduct product(step, *issued);
+    if (memory == nullptr)
+      product.leave_garbage();
+    else
+      product.run(memory);
+  };
+  if (issued->in_call != 0) return run();
+  step.with(instruction_of(*issued), run);
+}
+
+void multiply_in_warpgroup(WarpStep& step, const Instruction& instruction) {
+  check_warpgroup(step, instruction);
   const auto at = [&](std::string_view name) { return instruction.opcode->form->operand(name); };
-  IssuedWgmma issued{.instruction = &instruction, .group = step.wgmmas().group};
+  IssuedWgmma issued{.execute = execute, .instruction = &instruction, .registers = &step.warp()};
   if (step.lane(0).operand(*at("a")).kind != ptx::Operand::Kind::vector)
     issued.a = same_in_all<std::uint64_t>(step, instruction, *at("a"));
   issued.b = same_in_all<std::uint64_t>(step, instruction, *at("b"));
+  issued.warp = step.context().warp_id % exec::kWarpgroupWarps;
+  issued.line = instruction.line;
   issued.adds = same_in_all<bool>(step, instruction, *at("scale_d"));
+  issued.is_fenced = step.is_fenced(instruction);
+  issued.in_call = step.is_in_call();
   if (at("meta"))
     step.each([&](const Lane& lane) { issued.metadata[lane.index()] = lane.in<std::uint32_t>(*at("meta")); });
-  return issued;
-}
-
-/// Executes so many of the warp's wgmmas, the oldest first.
-void finish_wgmmas(WarpStep& step, std::size_t count) {
-  auto& unfinished = step.wgmmas().unfinished;
-  for (std::size_t i = 0; i < count; ++i)
-    step.with(*unfinished[i].instruction, [&] { WarpgroupProduct(step, unfinished[i]).run(); });
-  unfinished.erase(unfinished.begin(), unfinished.begin() + static_cast<std::ptrdiff_t>(count));
-}
-
-/// Those that the machine wants executed now.
-void finish_due(WarpStep& step) {
-  const auto unfinished = static_cast<std::uint32_t>(step.wgmmas().unfinished.size());
-  if (unfinished != 0)
-    finish_wgmmas(step, step.context().cta->services->wgmmas_due(&step.context(), unfinished));
-}
-
-/// In a device function it is over at once: its registers are not there later.
-void multiply_in_warpgroup(WarpStep& step, const Instruction& instruction) {
-  check_warpgroup(step, instruction);
-  const IssuedWgmma issued = issue(step, instruction);
   WarpgroupProduct(step, issued).check();
-  if (step.is_in_call()) {
-    finish_wgmmas(step, step.wgmmas().unfinished.size());
-    return WarpgroupProduct(step, issued).run();
-  }
-  step.wgmmas().unfinished.push_back(issued);
-  finish_due(step);
+  step.context().cta->services->wgmma_issue(&step.context(), &issued);
 }
 
 }  // namespace
@@ -388,26 +393,17 @@ void reference_warp<Op::wgmma_mma_async_sp>(WarpStep& step, const Instruction& i
 
 template <>
 void reference_warp<Op::wgmma_fence>(WarpStep& step, const Instruction&) {
-  finish_due(step);
+  step.context().cta->services->wgmma_fence(&step.context());
 }
 template <>
 void reference_warp<Op::wgmma_commit_group>(WarpStep& step, const Instruction&) {
-  finish_due(step);
-  ++step.wgmmas().group;
+  step.context().cta->services->wgmma_commit(&step.context());
 }
-
-/// When a warp goes on, its whole warpgroup has read what the wgmmas waited for read.
 template <>
 void reference_warp<Op::wgmma_wait_group>(WarpStep& step, const Instruction& i) {
   check_warpgroup(step, i);
-  const WgmmaQueue& queue = step.wgmmas();
-  const std::uint64_t left = step.lane(0).in<std::uint32_t>(0);
-  finish_wgmmas(step,
-                static_cast<std::size_t>(std::ranges::count_if(
-                    queue.unfinished, [&](const IssuedWgmma& w) { return w.group + left < queue.group; })));
-  finish_due(step);
   step.context().line = i.line;
-  step.context().cta->services->warpgroup_sync(&step.context());
+  step.context().cta->services->wgmma_wait(&step.context(), step.lane(0).in<std::uint32_t>(0));
 }
 
 }  // namespace raddle::interp

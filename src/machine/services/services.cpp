@@ -79,10 +79,12 @@ std::uint32_t barrier_join(WarpContext* context, std::uint32_t id, std::uint32_t
   return phase;
 }
 
-void warpgroup_sync(WarpContext* context) {
+/// When a warp goes on, its whole warpgroup has read what the wgmmas waited for read.
+void wgmma_wait(WarpContext* context, std::uint32_t groups) {
   Warp& warp = barrier_warp(context, 0, 0, ~0u);
   const std::uint32_t id = exec::kMaxBarriers + context->warp_id / exec::kWarpgroupWarps;
   Worker& worker = *warp.block->worker;
+  worker.wait_for_wgmmas(warp, groups);
   if (!worker.arrive(warp, id, {exec::kWarpgroupWarps * exec::kWarpSize, ~0u, 0}))
     worker.wait_at_barrier(warp, id);
   worker.meet(context);
@@ -132,12 +134,16 @@ void cluster_wait(WarpContext* context, std::uint32_t lanes) {
   worker.pause_after_many_phases(warp);
 }
 
-std::uint32_t wgmmas_due(WarpContext* warp, std::uint32_t unfinished) {
-  return worker_of(warp).wgmmas_due(unfinished);
+void wgmma_issue(WarpContext* context, const exec::IssuedWgmma* issued) {
+  worker_of(context).issue_wgmma(*static_cast<Warp*>(context->machine), *issued);
 }
 
-std::uint64_t proxy_view(WarpContext* warp) {
-  return reinterpret_cast<std::uint64_t>(worker_of(warp).proxy_view(block_of(warp)));
+void wgmma_fence(WarpContext* context) {
+  worker_of(context).fence_wgmmas(*static_cast<Warp*>(context->machine));
+}
+
+void wgmma_commit(WarpContext* context) {
+  worker_of(context).commit_wgmmas(*static_cast<Warp*>(context->machine));
 }
 
 /// The object of an operation on an mbarrier by a lane, which then is in Touching.

@@ -12,12 +12,18 @@
 #include "machine/launch/launch_controllers.h"
 #include "machine/launch/rasteriser.h"
 #include "machine/memory/block_memory.h"
+#include "machine/sm/wgmma_queue.h"
 #include "machine/tasks/task.h"
 
 namespace raddle::machine {
 
 class Worker;
 struct Block;
+
+/// The CTA's own shared memory.
+inline std::byte* memory_of(const exec::CtaContext& cta) {
+  return cta.cluster->window + cta.cluster_rank * exec::kSharedWindow;
+}
 
 /// What a warp can wait for besides the barriers of its block: a word of memory that another warp, another
 /// worker or the host changes. Nobody notifies the block; it looks.
@@ -47,6 +53,7 @@ struct Strand {
 struct Warp : Strand {
   exec::WarpContext context{};
   std::uint32_t counted = 0;  ///< lanes that cta.live_threads still counts
+  WgmmaQueue wgmmas;
 };
 
 /// Block kinds `loops` and `regions`: runs one warp after the other. The first one begins a CTA; another one

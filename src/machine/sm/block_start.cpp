@@ -156,6 +156,7 @@ void Worker::prepare_warps(Block& block) {
     warp.context.warp_id = i;
     warp.context.initial_lanes = warp.context.live_lanes = lanes;
     warp.context.machine = &warp;
+    warp.wgmmas.clear();
     if (random_ != 0)
       warp.context.seed =
           static_cast<std::uint32_t>((random_ ^ (block.run.first * 32 + i)) * 0x9e3779b97f4a7c15ull >> 32) |

@@ -3,7 +3,6 @@
 // they do wrong is found while the block runs.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -11,12 +10,6 @@
 #include "machine/sm/worker.h"
 
 namespace raddle::machine {
-
-namespace {
-std::byte* memory_of(const exec::CtaContext& cta) {
-  return cta.cluster->window + cta.cluster_rank * exec::kSharedWindow;
-}
-}  // namespace
 
 TmaUnit& Worker::tma_of(const Block& block) {
   std::unique_ptr<TmaUnit>& unit = machine_.launches().sm(block.cta.smid).tma;
@@ -51,23 +44,26 @@ void Worker::begin_copies(Block& block) {
   adversary_->views.begin(memory_of(block.cta), block.cta.cluster->shared_bytes);
 }
 
-/// On stderr, once for each line of a kernel. A copy of the block has been found to read what it should not.
+/// On stderr, once for each line of a kernel: what of the block does something wrong.
+void Worker::warn(Block& block, const TmaRequester& culprit, const char* what, const char* problem) {
+  const Busy busy(*this);
+  if (!adversary_->reported.emplace(*block.task->grid().name, culprit.line, problem).second) return;
+  const RawFault where{.lane = culprit.thread % exec::kWarpSize + 1,
+                       .warp = culprit.thread / exec::kWarpSize + 1,
+                       .line = culprit.line};
+  fmt::print(stderr, "raddle: warning: {}{} {}\n", what,
+             block.task->grid().space->describe_fault(block, where).place(), problem);
+}
+
 void Worker::report_stale_reads(Block& block) {
   const Busy busy(*this);
-  for (const auto& [requester, why] : std::exchange(adversary_->views.stale_reads, {})) {
-    if (!adversary_->reported.emplace(*block.task->grid().name, requester.line, why).second) continue;
-    const RawFault where{.lane = requester.thread % exec::kWarpSize + 1,
-                         .warp = requester.thread / exec::kWarpSize + 1,
-                         .line = requester.line};
-    fmt::print(
-        stderr, "raddle: warning: a bulk copy{} {}\n",
-        block.task->grid().space->describe_fault(block, where).place(),
-        why == ProxyViews::Staleness::exited
-            ? "reads shared memory of a block that has exited: a wait (cp.async.bulk.wait_group.read) is "
-              "missing"
-            : "reads shared memory that threads have stored to since the last proxy fence: before it a "
-              "fence.proxy.async is missing, or after it a wait");
-  }
+  for (const auto& [requester, why] : std::exchange(adversary_->views.stale_reads, {}))
+    warn(block, requester, "a bulk copy",
+         why == ProxyViews::Staleness::exited
+             ? "reads shared memory of a block that has exited: a wait (cp.async.bulk.wait_group.read) is "
+               "missing"
+             : "reads shared memory that threads have stored to since the last proxy fence: before it a "
+               "fence.proxy.async is missing, or after it a wait");
 }
 
 /// At most so many; stops the block if one faults.
@@ -87,16 +83,6 @@ void Worker::land(Block& block, std::size_t most) {
   }
   in_kernel_ = before;
   if (!adversary_->views.stale_reads.empty()) report_stale_reads(block);
-}
-
-std::uint32_t Worker::wgmmas_due(std::uint32_t unfinished) {
-  if (!adversary_) return unfinished;
-  return static_cast<std::uint32_t>(std::min<std::size_t>(adversary_->burst(), unfinished));
-}
-
-const std::byte* Worker::proxy_view(const Block& block) const {
-  std::byte* memory = memory_of(block.cta);
-  return adversary_ ? adversary_->views.of(memory) : memory;
 }
 
 bool Worker::land_one(Block& block) {

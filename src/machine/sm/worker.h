@@ -97,8 +97,11 @@ class Worker {
   void meet(exec::WarpContext* warp) {
     if (adversary_) meet_adversary(warp);
   }
-  std::uint32_t wgmmas_due(std::uint32_t unfinished);     ///< exec::Services::wgmmas_due
-  const std::byte* proxy_view(const Block& block) const;  ///< exec::Services::proxy_view
+  // exec::Services::wgmma_issue and so on (wgmmas.cpp)
+  void issue_wgmma(Warp& warp, const exec::IssuedWgmma& issued);
+  void fence_wgmmas(Warp& warp);
+  void commit_wgmmas(Warp& warp);
+  void wait_for_wgmmas(Warp& warp, std::uint32_t groups);
   /// Null: copies land at once.
   Adversary* adversary() { return adversary_ ? &*adversary_ : nullptr; }
   void exit_lanes(Warp& warp, std::uint32_t lanes);
@@ -177,10 +180,15 @@ class Worker {
   void meet_adversary(exec::WarpContext* warp);
   bool land_one(Block& block);
   void land(Block& block, std::size_t most);
+  void warn(Block& block, const TmaRequester& culprit, const char* what, const char* problem);
   void report_stale_reads(Block& block);
   void begin_copies(Block& block);
   void finish_copies(Block& block);
   void forget_copies(Block& block);
+
+  // wgmmas.cpp: those that end late
+  void execute_wgmmas(Warp& warp, std::size_t count);
+  void execute_due_wgmmas(Warp& warp);
 
   // warps.cpp: the ring of warp fibers
   std::uint64_t draw();

@@ -27,8 +27,8 @@ class Adversary : public TmaChooser {
   bool lets_others_run();
 
   ProxyViews views;
-  /// Stale reads that have been told of: kernel, line, why.
-  std::set<std::tuple<std::string, std::uint32_t, ProxyViews::Staleness>> reported;
+  /// What users have been told: kernel, line, what is wrong.
+  std::set<std::tuple<std::string, std::uint32_t, std::string>> reported;
 
  private:
   bool one_in(std::uint64_t count) { return draw() % count == 0; }

@@ -150,7 +150,7 @@ struct Calls {
     of(w).arrive(w, barrier, {threads, lanes, 0});
     of(w).wait_for(barrier, generation);
   }
-  static void warpgroup_sync(WarpContext* w) {
+  static void wgmma_wait(WarpContext* w, std::uint32_t) {
     Barrier& barrier = w->cta->barriers[exec::kMaxBarriers + w->warp_id / exec::kWarpgroupWarps];
     const std::uint32_t generation = barrier.generation;
     of(w).arrive(w, barrier, {exec::kWarpgroupWarps * exec::kWarpSize, ~0u, 0});
@@ -315,10 +315,11 @@ struct Calls {
                                                     std::uint64_t address, std::uint32_t line) {
     fault(w, exec::fault_of(static_cast<exec::WgmmaProblem>(problem)), address, 0, line);
   }
-  static std::uint32_t wgmmas_due(WarpContext*, std::uint32_t unfinished) { return unfinished; }
-  static std::uint64_t proxy_view(WarpContext* w) {
-    return reinterpret_cast<std::uint64_t>(w->cta->shared) + w->cta->cluster_rank * exec::kSharedWindow;
+  static void wgmma_issue(WarpContext* w, const exec::IssuedWgmma* issued) {
+    issued->execute(issued, w->cta->shared + w->cta->cluster_rank * exec::kSharedWindow);
   }
+  static void wgmma_fence(WarpContext*) {}
+  static void wgmma_commit(WarpContext*) {}
   static void thread_copy_commit(WarpContext*, std::uint32_t) {}
   static void thread_copy_wait(WarpContext*, std::uint32_t, std::uint32_t) {}
   static std::uint32_t thread_copy_arrive(WarpContext*, std::uint32_t, std::uint64_t, std::uint32_t) {
