@@ -63,11 +63,14 @@ struct Image {
   bool layered = false;
   bool cube = false;           ///< slices are faces +x -x +y -y +z -z, six a layer
   bool linear_memory = false;  ///< a 1-D range of memory: read by index, 0 outside
+  unsigned samples = 1;        ///< of a texel, in two dimensions without levels; a layer has as many slices
   unsigned level_count = 1;
   std::array<ImageLevel, kMaxLevels> levels{};
 };
 
-enum class AddressMode : std::uint8_t { wrap, clamp, mirror, border };
+/// clamp_ogl, which only PTX names: a coordinate goes no further than the edge, where a linear filter takes
+/// half of the border.
+enum class AddressMode : std::uint8_t { wrap, clamp, mirror, border, clamp_ogl };
 enum class FilterMode : std::uint8_t { point, linear };
 
 /// How a texture reads its image (CUDA C++ Programming Guide, "Texture Fetching"; docs/textures.md).

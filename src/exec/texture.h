@@ -20,10 +20,12 @@ struct TextureRequest {
   bool integer_coordinates = false;  ///< .s32, else .f32
   bool has_offset = false;
   std::uint32_t component = 0;  ///< gather: channel
+  bool has_sampler = false;     ///< beside the texture
 
   constexpr std::uint32_t word() const {
     return static_cast<std::uint32_t>(geometry) | action << 4 | result << 6 |
-           std::uint32_t{integer_coordinates} << 8 | std::uint32_t{has_offset} << 9 | component << 10;
+           std::uint32_t{integer_coordinates} << 8 | std::uint32_t{has_offset} << 9 | component << 10 |
+           std::uint32_t{has_sampler} << 12;
   }
   static constexpr TextureRequest from_word(std::uint32_t w) {
     return {static_cast<isa::Geometry>(w & 15),
@@ -31,13 +33,19 @@ struct TextureRequest {
             static_cast<Result>(w >> 6 & 3),
             (w >> 8 & 1) != 0,
             (w >> 9 & 1) != 0,
-            w >> 10 & 3};
+            w >> 10 & 3,
+            (w >> 12 & 1) != 0};
   }
 };
 
+/// What a tex or tld4 says of its request; whether it has an offset and a sampler is up to its operands.
+TextureRequest texture_request(const isa::Opcode& opcode);
+
 struct TextureLanes {
   std::uint64_t handle[32];
+  std::uint64_t sampler[32];  ///< its handle; where has_sampler
   std::uint32_t layer[32];
+  std::uint32_t sample[32];
   std::uint32_t coordinate[3][32];   ///< f32 or s32
   std::uint32_t level[32];           ///< action level: as the coordinates
   std::uint32_t gradient[2][3][32];  ///< f32; action gradient: along x and y of the screen, by coordinate
@@ -96,11 +104,15 @@ enum class TextureQuery : std::uint32_t {
   address_mode_0,
   address_mode_1,
   address_mode_2,
+  force_unnormalized_coordinates,
   memory_layout,
   is_texture,
   is_sampler,
   is_surface,
 };
+
+/// What a txq, suq or istypep asks.
+TextureQuery texture_query(const isa::Opcode& opcode);
 
 struct TextureQueryLanes {
   std::uint64_t handle[32];

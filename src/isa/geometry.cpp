@@ -14,6 +14,10 @@ Geometry geometry_of(const Opcode& opcode) {
       return Geometry::a1d;
     case Mod::a2d:
       return Geometry::a2d;
+    case Mod::dim_2dms:
+      return Geometry::d2ms;
+    case Mod::a2dms:
+      return Geometry::a2dms;
     case Mod::cube:
       return Geometry::cube;
     case Mod::acube:
@@ -44,7 +48,7 @@ unsigned element_count(const OperandSpec& spec, const Opcode& opcode) {
   if (kind == GeometricKind::block) return tensor_rank(opcode);
   if (kind == GeometricKind::im2col) return tensor_rank(opcode) - 2;
   const Geometry g = geometry_of(opcode);
-  return coordinate_count(g) + (kind == GeometricKind::coordinates && has_layer(g) ? 1 : 0);
+  return coordinate_count(g) + (kind == GeometricKind::coordinates ? index_count(g) : 0);
 }
 
 }  // namespace raddle::isa

@@ -207,6 +207,8 @@ class RowParser {
       spec.kind = OperandKind::call;
     else if (part == "handle")
       spec.kind = OperandKind::handle;
+    else if (part == "sampler")
+      spec.kind = OperandKind::sampler;
     else if (part != "any")
       read_type(spec);
     row_.operands.push_back(std::move(spec));

@@ -147,7 +147,7 @@ struct RowText {
 };
 
 /// What an operand position accepts.
-enum class OperandKind : std::uint8_t { value, address, label, call, vector_list, handle };
+enum class OperandKind : std::uint8_t { value, address, label, call, vector_list, handle, sampler };
 
 /// Vectors whose length other modifiers give: coordinates (with the layer, which is .u32, before them), or a
 /// value per coordinate. A block of a tensor has exactly as many as the tensor has dimensions, or as im2col
@@ -165,11 +165,12 @@ enum class GeometricKind : std::uint8_t { none, coordinates, steps, block, im2co
 /// (a constant power of two up to 2^23), `.0-4` (a constant in that range), `.or_pred` (a predicate register
 /// may stand there, with another meaning), `.members` (the lanes of the warp that take part); or `addr`,
 /// `addr.mbarrier` (an mbarrier lies there), `label`, `call`,
-/// `list(type)` for `{a, b, ...}`, `handle` (of a texture or surface, written `[a]` or `[a, ...]`), or `any`
-/// (unchecked). A type with `.coords`, `.steps`, `.block`, `.im2col` or `.fragment` is a vector whose length
-/// other modifiers give: GeometricKind. `.updated`: a destination that is read first. `.or_fragment`: instead
-/// of this description of a matrix in memory its fragment may stand, in .b32 registers; optional operands of
-/// the form are about memory, and stand exactly where it does not. `.sign`: the constant 1 or -1.
+/// `list(type)` for `{a, b, ...}`, `handle` (of a texture or surface, written `[a]` or `[a, ...]`),
+/// `sampler` (its handle, in these brackets), or `any` (unchecked). A type with `.coords`, `.steps`,
+/// `.block`, `.im2col` or `.fragment` is a vector whose length other modifiers give: GeometricKind.
+/// `.updated`: a destination that is read first. `.or_fragment`: instead of this description of a matrix in
+/// memory its fragment may stand, in .b32 registers; optional operands of the form are about memory, and
+/// stand exactly where it does not. `.sign`: the constant 1 or -1.
 struct OperandSpec {
   std::string name;
   std::string type;         ///< base of the type text: set name or type name

@@ -10,6 +10,7 @@
 #include "isa/geometry.h"
 #include "ptx/constants.h"
 #include "ptx/declarations.h"
+#include "ptx/operand_agreement.h"
 
 namespace raddle::ptx {
 namespace {
@@ -45,9 +46,8 @@ class Binder {
 
  private:
   bool count_fits(unsigned groups, unsigned optional);
+  unsigned spare_in_brackets() const;
   bool take(std::size_t slot, const RawOperand& raw);
-  bool merges_fully();
-  bool describes_memory();
   bool bind(const OperandPlan& slot, const RawOperand& raw, Operand& out);
   bool bind_value(const OperandPlan& slot, Type type, const RawOperand& raw, Operand& out);
   bool bind_register(const OperandPlan& slot, Type type, const RawOperand& raw);
@@ -55,7 +55,8 @@ class Binder {
   bool bind_symbol(Type type, const RawOperand& raw, Operand& out);
   bool bind_vector(const OperandPlan& slot, const RawOperand& raw, Operand& out);
   bool bind_address(const RawOperand& raw, Operand& out);
-  bool bind_handle(const RawOperand& raw, Operand& out);
+  bool bind_handle(const OperandPlan& slot, const RawOperand& raw, Operand& out);
+  bool bind_opaque(const RawOperand& raw, const Variable& variable, bool is_sampler);
   bool bind_geometric(const OperandPlan& slot, const RawOperand& raw, Operand& out);
   bool check_marks(const OperandPlan& slot, const RawOperand& raw);
   bool check_space(const RawOperand& raw, const Variable& variable);
@@ -109,6 +110,14 @@ bool Binder::count_fits(unsigned groups, unsigned optional) {
                           wanted == "1" ? "" : "s", groups, form());
 }
 
+/// Optional operands that the brackets must hold.
+unsigned Binder::spare_in_brackets() const {
+  const auto inside = std::ranges::count_if(parser_.operands, &RawOperand::bracketed);
+  const auto required = std::ranges::count_if(
+      plan_.operands, [](const OperandPlan& slot) { return slot.bracketed && !slot.optional; });
+  return static_cast<unsigned>(std::max<std::ptrdiff_t>(inside - required, 0));
+}
+
 bool Binder::run() {
   const auto& raws = parser_.operands;
   Function& function = parser_.function();
@@ -116,7 +125,7 @@ bool Binder::run() {
   for (const RawOperand& raw : raws) groups += !raw.joined;
   for (const OperandPlan& slot : plan_.operands) optional += slot.optional && !slot.joined;
   if (!count_fits(groups, optional)) return false;
-  unsigned spare = groups - plan_.required_groups;
+  unsigned spare = groups - plan_.required_groups, spare_inside = spare_in_brackets();
   instruction_.operands = static_cast<std::uint32_t>(function.operands.size());
   instruction_.operand_count = static_cast<std::uint8_t>(plan_.operands.size());
   function.operands.resize(function.operands.size() + plan_.operands.size());
@@ -130,52 +139,18 @@ bool Binder::run() {
                               "'{}' needs two destinations, 'a|b'; the form is: {}", plan_.text, form());
     }
     if (!slot.joined && joins) break;
-    if (!slot.joined && slot.optional && spare == 0) continue;
-    if (!slot.joined && slot.optional) --spare;
+    if (!slot.joined && slot.optional) {
+      if (spare == 0 || (slot.bracketed && spare_inside == 0)) continue;
+      --spare;
+    }
     if (next < raws.size() && raws[next].bracketed != slot.bracketed)
       return parser_.in.error(raws[next].at, "'{}' of '{}' is {} the brackets; the form is: {}",
                               raws[next].text, plan_.text, slot.bracketed ? "outside" : "inside", form());
     if (!take(i, raws[next++])) return false;
   }
-  if (next == raws.size()) return merges_fully() && describes_memory();
+  if (next == raws.size()) return operands_agree(parser_, plan_, instruction_);
   return parser_.in.error(raws[next].at, "'|{}' is not part of '{}'; the form is: {}", raws[next].text,
                           plan_.text, form());
-}
-
-/// If only a part of a destination is written, the last, optional operand gives the rest.
-bool Binder::merges_fully() {
-  const Function& function = parser_.function();
-  for (std::size_t i = 0; i < plan_.operands.size(); ++i) {
-    const OperandPlan& slot = plan_.operands[i];
-    if (!slot.spec->is_destination || slot.spec->selector != isa::SelectorKind::part) continue;
-    const bool writes_part = function.operands[instruction_.operands + i].selector != 0;
-    const auto last = function.operands[instruction_.operands + plan_.operands.size() - 1].kind;
-    if (writes_part && (last == Kind::none || !plan_.operands.back().optional))
-      return parser_.in.error(
-          parser_.operands[0].at,
-          "'{}' writes a part of its destination only together with the operand that the rest comes "
-          "from; the form is: {}",
-          plan_.text, form());
-  }
-  return true;
-}
-
-/// Optional operands about a matrix in memory stand where its description does, and not where its fragment
-/// does.
-bool Binder::describes_memory() {
-  const Function& function = parser_.function();
-  const auto& slots = plan_.operands;
-  const auto matrix =
-      std::ranges::find_if(slots, [](const OperandPlan& slot) { return slot.spec->may_be_fragment; });
-  if (matrix == slots.end()) return true;
-  const auto kind_of = [&](std::size_t i) { return function.operands[instruction_.operands + i].kind; };
-  const bool in_memory = kind_of(static_cast<std::size_t>(matrix - slots.begin())) != Kind::vector;
-  for (std::size_t i = 0; i < slots.size(); ++i)
-    if (slots[i].optional && (kind_of(i) != Kind::none) != in_memory)
-      return parser_.in.error({instruction_.line, instruction_.column},
-                              "'{}' takes '{}' if '{}' is a descriptor, and only then; the form is: {}",
-                              plan_.text, slots[i].spec->name, matrix->spec->name, form());
-  return true;
 }
 
 bool Binder::take(std::size_t slot, const RawOperand& raw) {
@@ -194,7 +169,8 @@ bool Binder::bind(const OperandPlan& slot, const RawOperand& raw, Operand& out) 
     case OperandKind::label:
       return bind_label(slot, raw, out);
     case OperandKind::handle:
-      return bind_handle(raw, out);
+    case OperandKind::sampler:
+      return bind_handle(slot, raw, out);
     case OperandKind::vector_list:
       if (raw.operand.kind != Kind::vector) return wrong(raw, "a vector '{a, b, ...}'", kind_name(raw));
       return bind_vector(slot, raw, out);
@@ -343,21 +319,48 @@ bool Binder::bind_address(const RawOperand& raw, Operand& out) {
                fmt::format("one in a .{} register", isa::type_name(type)));
 }
 
-/// The register of `[a]` or `[a, ...]`, 64 bits wide: the brackets hold a number, not an address.
-bool Binder::bind_handle(const RawOperand& raw, Operand& out) {
-  const bool is_register =
-      raw.operand.kind == Kind::address && raw.operand.base == Operand::Base::reg && raw.operand.value == 0;
-  if (!is_register || !register_fits(parser_.function().registers[raw.operand.index].type, Type::b64, false))
-    return wrong(raw, "the handle of a texture or surface in a 64-bit register, in brackets", kind_name(raw));
-  out = Operand{};
-  out.kind = Kind::reg;
-  out.index = raw.operand.index;
+/// The handle of `[a]`, `[a, ...]` or `[a, s, ...]`: a 64-bit register's number, not an address, or a
+/// .samplerref's name.
+bool Binder::bind_handle(const OperandPlan& slot, const RawOperand& raw, Operand& out) {
+  const bool is_sampler = slot.spec->kind == OperandKind::sampler;
+  const Operand& o = raw.operand;
+  const bool bare = is_sampler || (o.kind == Kind::address && o.value == 0);
+  const bool named = is_sampler ? o.kind == Kind::variable : o.base == Operand::Base::variable;
+  const bool in_register = is_sampler ? o.kind == Kind::reg : o.base == Operand::Base::reg;
+  if (bare && named && o.value == 0 &&
+      isa::type_class(parser_.module.variables[o.index].type) == isa::TypeClass::opaque) {
+    if (!bind_opaque(raw, parser_.module.variables[o.index], is_sampler)) return false;
+    out = Operand{};
+    out.kind = Kind::variable;
+  } else if (bare && in_register &&
+             register_fits(parser_.function().registers[o.index].type, Type::b64, false)) {
+    out = Operand{};
+    out.kind = Kind::reg;
+  } else {
+    return wrong(raw,
+                 is_sampler ? "the handle of a sampler in a 64-bit register, or a .samplerref"
+                            : "the handle of a texture or surface in a 64-bit register, in brackets",
+                 kind_name(raw));
+  }
+  out.index = o.index;
   out.type = Type::b64;
   return true;
 }
 
+/// Textures and surfaces come to kernels as handles of objects; only samplers are a module's own.
+bool Binder::bind_opaque(const RawOperand& raw, const Variable& variable, bool is_sampler) {
+  const bool asks_sampler = plan_.opcode->row->mnemonic == "txq" && variable.type == Type::samplerref;
+  if (variable.type != Type::samplerref)
+    return parser_.in.error(raw.at,
+                            "'{}' is a .{}, to which nothing binds an image since CUDA 12: '{}' takes the "
+                            "handle of a texture or surface object in a 64-bit register",
+                            variable.name, isa::type_name(variable.type), plan_.text);
+  if (is_sampler || asks_sampler) return true;
+  return wrong(raw, "the handle of a texture or surface in a 64-bit register, in brackets", "a .samplerref");
+}
+
 /// A vector as long as the geometry wants; of textures and surfaces, a scalar for one, and four elements may
-/// stand for three. The layer before coordinates is .u32.
+/// stand for three. A layer and a sample before coordinates are .u32.
 bool Binder::bind_geometric(const OperandPlan& slot, const RawOperand& raw, Operand& out) {
   const bool scalar = raw.operand.kind != Kind::vector;
   const bool in_place_of_description = slot.spec->may_be_fragment;
@@ -374,8 +377,9 @@ bool Binder::bind_geometric(const OperandPlan& slot, const RawOperand& raw, Oper
     return wrong(raw,
                  wanted == 1 ? "one value" : fmt::format("a vector of {} elements", wanted == 3 ? 4 : wanted),
                  fmt::format("{} of them", count));
-  const bool layer = slot.spec->geometric == isa::GeometricKind::coordinates &&
-                     isa::has_layer(isa::geometry_of(*plan_.opcode));
+  const unsigned indices = slot.spec->geometric == isa::GeometricKind::coordinates
+                               ? isa::index_count(isa::geometry_of(*plan_.opcode))
+                               : 0;
   auto& pool = parser_.function().elements;
   out = Operand{};
   out.kind = Kind::vector;
@@ -385,7 +389,7 @@ bool Binder::bind_geometric(const OperandPlan& slot, const RawOperand& raw, Oper
   for (unsigned i = 0; i < wanted; ++i) {
     const RawOperand& element = scalar ? raw : parser_.elements[raw.operand.index + i];
     Operand value = element.operand;
-    if (!bind_value(slot, layer && i == 0 ? Type::u32 : type, element, value)) return false;
+    if (!bind_value(slot, i < indices ? Type::u32 : type, element, value)) return false;
     pool.push_back(value);
   }
   return true;

@@ -231,12 +231,20 @@ bool declare_register(Parser& parser, const Qualifiers& q, const Token& name) {
   return true;
 }
 
+bool check_sampler(Parser& parser, const Variable& v, const Token& name) {
+  if (!parser.module.independent_samplers)
+    return parser.in.error(name.at, "'{}': a .samplerref needs '.target ..., texmode_independent'", v.name);
+  if (v.space == Space::global && v.dimensions.empty() && !parser.in_function()) return true;
+  return parser.in.error(name.at, "'{}': a .samplerref is one .global variable of a module", v.name);
+}
+
 bool parse_declarator(Parser& parser, const Qualifiers& q) {
   Token name;
   if (!parser.in.expect_identifier("a name to declare", name)) return false;
   if (q.space == Space::reg) return declare_register(parser, q, name);
   Variable v = make_variable(q, name);
   if (!parse_dimensions(parser, v)) return false;
+  if (v.type == Type::samplerref && !check_sampler(parser, v, name)) return false;
   const VariableId id = add_variable(parser, std::move(v), name);
   if (id == kNone) return false;
   return !parser.in.accept('=') || parse_initialiser(parser, id);

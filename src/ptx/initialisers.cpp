@@ -5,6 +5,7 @@
 
 #include "ptx/declarations.h"
 #include "ptx/expressions.h"
+#include "ptx/samplers.h"
 
 namespace raddle::ptx {
 namespace {
@@ -146,19 +147,13 @@ bool list(Filler& fill, std::size_t level, std::uint64_t first) {
   return parser.in.expect('}', "to close the initialiser");
 }
 
-/// `.samplerref s = { addr_mode_0 = clamp, ... }`: sampler settings, not read by anything yet.
-bool skip_settings(Parser& parser) {
-  if (!parser.in.token().is('{')) return parser.in.expected("'{'");
-  return parser.in.skip_block() || parser.in.expected("'}' to close the initialiser");
-}
-
 }  // namespace
 
 bool parse_initialiser(Parser& parser, VariableId variable) {
   Filler fill{parser, variable, {}, 0, 0};
   const Variable& v = fill.variable();
   const Position at = parser.in.token().at;
-  if (isa::type_class(v.type) == isa::TypeClass::opaque) return skip_settings(parser);
+  if (isa::type_class(v.type) == isa::TypeClass::opaque) return parse_sampler_settings(parser, variable);
   if (v.space != Space::global && v.space != Space::const_)
     return parser.in.error(at, "only .global and .const variables may have an initialiser");
   fill.dimensions = v.dimensions;

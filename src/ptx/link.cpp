@@ -76,6 +76,9 @@ class Linker {
     if (module.address_size != modules_[0].address_size)
       errors_.push_back(fmt::format("{} has addresses of {} bits, {} of {}", modules_[0].name,
                                     modules_[0].address_size, module.name, module.address_size));
+    if (module.independent_samplers != modules_[0].independent_samplers)
+      errors_.push_back(
+          fmt::format("{} and {} have different texturing modes", modules_[0].name, module.name));
     for (FunctionId id = 0; id < module.functions.size(); ++id)
       if (is_shared_name(module.functions[id])) offer_function({m, id});
     for (VariableId id = 0; id < module.variables.size(); ++id)
@@ -141,6 +144,7 @@ class Linker {
 
   void merge_heads() {
     out_.address_size = modules_.front().address_size;
+    out_.independent_samplers = modules_.front().independent_samplers;
     for (const Module& module : modules_) {
       out_.version = std::max(out_.version, module.version);
       if (out_.target.empty() || target_capability(out_) < target_capability(module))

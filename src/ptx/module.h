@@ -3,6 +3,7 @@
 // it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -112,6 +113,14 @@ struct Relocation {
                                           ///< 0xff00(name) is size 1, shift 8
 };
 
+/// What a .samplerref says (PTX ISA "Texture Sampler and Surface Types").
+struct SamplerSettings {
+  enum class AddressMode : std::uint8_t { wrap, mirror, clamp_ogl, clamp_to_edge, clamp_to_border };
+  std::array<AddressMode, 3> address{};
+  bool linear = false;  ///< filter_mode, else nearest
+  bool force_unnormalized_coordinates = false;
+};
+
 struct Variable {
   std::string name;
   Space space = Space::global;
@@ -131,6 +140,7 @@ struct Variable {
   bool is_pointer = false;         ///< .ptr
   std::vector<std::byte> initial;  ///< at most `size` bytes; missing ones are zero
   std::vector<Relocation> relocations;
+  SamplerSettings sampler;  ///< of a .samplerref, whose address is a handle
   std::uint32_t line = 0;
 };
 
@@ -202,9 +212,10 @@ struct Part {
 };
 
 struct Module {
-  std::string name;      ///< file name or "<memory>"
-  unsigned version = 0;  ///< PTX ISA version * 10
-  std::string target;    ///< "sm_90a"
+  std::string name;                   ///< file name or "<memory>"
+  unsigned version = 0;               ///< PTX ISA version * 10
+  std::string target;                 ///< "sm_90a"
+  bool independent_samplers = false;  ///< .target texmode_independent: texture fetches name their sampler
   unsigned address_size = 64;
   std::vector<Variable> variables;
   std::vector<Function> functions;

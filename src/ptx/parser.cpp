@@ -55,15 +55,17 @@ bool parse_version(Parser& parser) {
   return true;
 }
 
-/// Any target is accepted; its instructions decide. Options such as `debug` behind it are noted nowhere.
+/// Any target is accepted; its instructions decide. Of the options behind it only the texturing mode matters.
 bool parse_target(Parser& parser) {
   parser.in.advance();
   Token name;
   if (!parser.in.expect_identifier("a target such as sm_90", name)) return false;
   parser.module.target = name.text;
   parser.has_target = true;
-  while (parser.in.accept(','))
+  while (parser.in.accept(',')) {
     if (!parser.in.expect_identifier("a target option", name)) return false;
+    if (name.text == "texmode_independent") parser.module.independent_samplers = true;
+  }
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "ptx/parser.h"
+#include "ptx/samplers.h"
 
 namespace raddle::ptx {
 namespace {
@@ -63,6 +64,10 @@ void print_element(std::string& out, const Variable& v, std::uint64_t offset, un
 }
 
 void print_initialiser(std::string& out, const Module& module, const Variable& v) {
+  if (v.type == Type::samplerref) {
+    out += " = " + sampler_settings_text(v.sampler);
+    return;
+  }
   const unsigned size = isa::byte_size(v.type);
   std::uint64_t end = v.initial.size();
   for (const Relocation& r : v.relocations) end = std::max(end, r.offset + size);
@@ -141,8 +146,8 @@ std::vector<bool> named_functions(const Module& module) {
 }
 
 void print_head(std::string& out, const Module& module) {
-  append(out, ".version {}.{}\n.target {}\n.address_size {}\n", module.version / 10, module.version % 10,
-         module.target, module.address_size);
+  append(out, ".version {}.{}\n.target {}{}\n.address_size {}\n", module.version / 10, module.version % 10,
+         module.target, module.independent_samplers ? ", texmode_independent" : "", module.address_size);
   for (std::size_t i = 0; i < module.files.size(); ++i)
     if (!module.files[i].empty()) append(out, ".file {} \"{}\"\n", i, module.files[i]);
 }

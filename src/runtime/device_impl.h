@@ -165,6 +165,7 @@ struct Module::Impl {
   const ptx::Module& program;
   std::vector<std::uint64_t> addresses;  ///< by VariableId; LaunchContext::variables
   std::vector<DevicePtr> allocations;
+  std::vector<std::uint64_t> samplers;                 ///< handles of its .samplerref variables
   std::vector<std::unique_ptr<Kernel::Impl>> kernels;  ///< entries, in the order of the text
   std::mutex mutex;
 

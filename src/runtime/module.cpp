@@ -11,7 +11,33 @@ namespace raddle {
 namespace {
 
 bool has_address(const ptx::Variable& variable) {
-  return variable.space == ptx::Space::global || variable.space == ptx::Space::const_;
+  return (variable.space == ptx::Space::global || variable.space == ptx::Space::const_) &&
+         variable.type != isa::Type::samplerref;
+}
+
+Sampler sampler_of(const ptx::SamplerSettings& settings) {
+  constexpr AddressMode kModes[] = {AddressMode::wrap, AddressMode::mirror, AddressMode::clamp_ogl,
+                                    AddressMode::clamp, AddressMode::border};
+  Sampler sampler;
+  for (std::size_t d = 0; d < settings.address.size(); ++d)
+    sampler.address[d] = kModes[static_cast<std::size_t>(settings.address[d])];
+  sampler.filter = settings.linear ? FilterMode::linear : FilterMode::point;
+  return sampler;
+}
+
+/// What kernels see as the address of a .samplerref is the handle of a sampler.
+Result<void> place_samplers(Module::Impl& module) {
+  const auto& variables = module.program.variables;
+  for (std::size_t id = 0; id < variables.size(); ++id) {
+    if (variables[id].type != isa::Type::samplerref) continue;
+    const ptx::SamplerSettings& settings = variables[id].sampler;
+    const std::uint64_t handle = module.device->space->textures().add_sampler(
+        sampler_of(settings), settings.force_unnormalized_coordinates);
+    if (handle == 0) return Error::make(ErrorCode::out_of_memory, "too many textures and samplers");
+    module.samplers.push_back(handle);
+    module.addresses[id] = handle;
+  }
+  return {};
 }
 
 /// Module-scope constants lie together, in pages that kernels cannot write.
@@ -41,7 +67,9 @@ Result<void> place_constants(Module::Impl& module) {
 Result<void> place_globals(Module::Impl& module) {
   const auto& variables = module.program.variables;
   for (std::size_t id = 0; id < variables.size(); ++id) {
-    if (variables[id].space != ptx::Space::global || variables[id].is_parameter) continue;
+    if (variables[id].space != ptx::Space::global || !has_address(variables[id]) ||
+        variables[id].is_parameter)
+      continue;
     TRY_ASSIGN(const DevicePtr address,
                module.device->space->memory().allocate(std::max<std::uint64_t>(variables[id].size, 1),
                                                        variables[id].name, variables[id].managed));
@@ -91,8 +119,9 @@ Result<void> place_variables(Module::Impl& module) {
   module.addresses.assign(variables.size(), 0);
   TRY(place_constants(module));
   TRY(place_globals(module));
+  TRY(place_samplers(module));
   for (std::size_t id = 0; id < variables.size(); ++id) {
-    if (module.addresses[id] == 0) continue;
+    if (module.addresses[id] == 0 || !has_address(variables[id])) continue;
     TRY_ASSIGN(std::byte* const memory,
                module.device->space->memory().host({module.addresses[id]}, variables[id].size));
     if (!variables[id].initial.empty())
@@ -105,6 +134,7 @@ Result<void> place_variables(Module::Impl& module) {
 
 Module::Impl::~Impl() {
   for (const DevicePtr address : allocations) (void)device->space->memory().free(address);
+  for (const std::uint64_t handle : samplers) (void)device->space->textures().remove(handle);
 }
 
 Result<Kernel::Impl*> Module::Impl::kernel(ptx::FunctionId id) {
@@ -143,7 +173,7 @@ Result<Module::Variable> Module::variable(std::string_view name) const {
   const ptx::Variable* variable = impl_->program.find_variable(name);
   const auto id =
       variable == nullptr ? 0 : static_cast<std::size_t>(variable - impl_->program.variables.data());
-  if (variable == nullptr || impl_->addresses[id] == 0) {
+  if (variable == nullptr || impl_->addresses[id] == 0 || !has_address(*variable)) {
     return Error::make(ErrorCode::not_found, "{} has no global or constant variable '{}'",
                        impl_->program.name, name);
   }

@@ -15,6 +15,10 @@ Result<void> check_image(const Image& image) {
     return Error::invalid("an image has 1 to 3 dimensions, not {}", image.dimensions);
   if (image.level_count < 1 || image.level_count > Image::kMaxLevels)
     return Error::invalid("an image has 1 to {} levels, not {}", Image::kMaxLevels, image.level_count);
+  if (image.samples < 1) return Error::invalid("the texels of an image have at least one sample");
+  if (image.samples > 1 &&
+      (image.dimensions != 2 || image.cube || image.linear_memory || image.level_count != 1))
+    return Error::invalid("an image with {} samples a texel has two dimensions and one level", image.samples);
   for (unsigned i = 0; i < image.level_count; ++i) {
     const ImageLevel& level = image.levels[i];
     if (!level.address || level.width == 0 || level.height == 0 || level.slices == 0)
@@ -22,6 +26,8 @@ Result<void> check_image(const Image& image) {
     if (image.cube && (level.slices % 6 != 0 || level.width != level.height))
       return Error::invalid("level {} of a cube map has no six square faces", i);
   }
+  if (image.levels[0].slices % image.samples != 0)
+    return Error::invalid("{} slices hold no layers of {} samples", image.levels[0].slices, image.samples);
   return {};
 }
 
@@ -39,6 +45,7 @@ Result<TextureHandle> Device::create_texture(const Image& image, const Sampler& 
 
 Result<SurfaceHandle> Device::create_surface(const Image& image) {
   TRY(check_image(image));
+  if (image.samples > 1) return Error::invalid("a surface has one sample a texel, not {}", image.samples);
   const SurfaceHandle handle{impl_->space->textures().add_surface(image)};
   if (handle.value == 0) return Error::make(ErrorCode::out_of_memory, "too many surfaces");
   return handle;

@@ -37,7 +37,8 @@ std::string spread(const std::vector<std::string>& items, unsigned lanes,
 
 /// Memory or a texture, which the harness provides.
 bool is_place(const isa::OperandSpec& operand) {
-  return operand.kind == isa::OperandKind::address || operand.kind == isa::OperandKind::handle;
+  return operand.kind == isa::OperandKind::address || operand.kind == isa::OperandKind::handle ||
+         operand.kind == isa::OperandKind::sampler;
 }
 
 /// Counts that a spec gives and takes when all its values are listed in a run line.
@@ -54,6 +55,15 @@ void count_ports(const CaseSpec& spec, unsigned& sources, unsigned& results) {
     ++sources, ++results;
 }
 
+/// A sampler beside the texture is for random operands and for hand-written kernels.
+bool has_sampler(const CaseSpec& spec) {
+  for (std::size_t i = 0; i < spec.form->operands.size(); ++i) {
+    const isa::OperandSpec* operand = find_operand(*spec.opcode->row, spec.form->operands[i].name);
+    if (spec.present[i] && operand != nullptr && operand->kind == isa::OperandKind::sampler) return true;
+  }
+  return false;
+}
+
 /// The form and optional operands that fit the numbers of operands of a run line.
 Result<CaseSpec> find_spec(const isa::Opcode& opcode, std::size_t sources, std::size_t results) {
   for (const isa::Form* form : matching_forms(opcode))
@@ -62,7 +72,7 @@ Result<CaseSpec> find_spec(const isa::Opcode& opcode, std::size_t sources, std::
       spec.member_mask_from_launch = false;
       unsigned s = 0, r = 0;
       count_ports(spec, s, r);
-      if (s == sources && (r == results || results == 0)) return spec;
+      if (s == sources && (r == results || results == 0) && !has_sampler(spec)) return spec;
     }
   return Error::invalid("{} has no form with {} sources and {} results", opcode.text, sources, results);
 }

@@ -8,11 +8,8 @@
 namespace raddle::interp {
 
 using exec::TextureLanes;
-using exec::TextureQuery;
 using exec::TextureRequest;
-using isa::Mod;
 using isa::Op;
-using isa::Type;
 using ptx::Instruction;
 
 namespace {
@@ -21,13 +18,19 @@ std::uint32_t element(Lane& lane, unsigned k, unsigned i) {
   return lane.value<std::uint32_t>(lane.element(k, i));
 }
 
-/// Coordinates are operand 3; the operands after them depend on the form.
-void read_coordinates(Lane& lane, isa::Geometry geometry, TextureLanes& lanes) {
-  const unsigned n = lane.index(), first = isa::has_layer(geometry) ? 1 : 0;
+constexpr unsigned kFirstOfForm = 5;  ///< operand: those after the coordinates depend on the form
+
+/// What the brackets hold: texture, sampler, coordinates.
+void read_place(Lane& lane, TextureRequest& request, TextureLanes& lanes) {
+  const unsigned n = lane.index();
   lanes.handle[n] = lane.in<std::uint64_t>(2);
-  if (first != 0) lanes.layer[n] = element(lane, 3, 0);
-  for (unsigned d = 0; d < isa::coordinate_count(geometry); ++d)
-    lanes.coordinate[d][n] = element(lane, 3, first + d);
+  request.has_sampler = lane.has(3);
+  if (request.has_sampler) lanes.sampler[n] = lane.in<std::uint64_t>(3);
+  unsigned next = 0;
+  if (isa::has_layer(request.geometry)) lanes.layer[n] = element(lane, 4, next++);
+  if (isa::has_sample(request.geometry)) lanes.sample[n] = element(lane, 4, next++);
+  for (unsigned d = 0; d < isa::coordinate_count(request.geometry); ++d)
+    lanes.coordinate[d][n] = element(lane, 4, next++);
 }
 
 void read_offset(Lane& lane, unsigned k, TextureRequest& request, TextureLanes& lanes) {
@@ -50,34 +53,15 @@ void fetch(Lane& lane, const TextureRequest& request, TextureLanes& lanes) {
   if (lane.has(1)) lane.out<bool>(1, (lanes.resident >> n & 1) != 0);
 }
 
-std::uint32_t query(Lane& lane, TextureQuery what, std::uint64_t handle, std::uint32_t level) {
+/// @param level  0 where the query is not about one
+std::uint32_t query(Lane& lane, const Instruction& i, std::uint32_t level) {
   exec::TextureQueryLanes lanes;
   const unsigned n = lane.index();
-  lanes.handle[n] = handle;
+  lanes.handle[n] = lane.in<std::uint64_t>(1);
   lanes.level[n] = level;
-  lane.services().texture_query(&lane.context(), static_cast<std::uint32_t>(what), 1u << n, &lanes);
+  const auto what = static_cast<std::uint32_t>(exec::texture_query(*i.opcode));
+  lane.services().texture_query(&lane.context(), what, 1u << n, &lanes);
   return lanes.result[n];
-}
-
-TextureQuery query_of(const isa::Opcode& opcode) {
-  static constexpr std::pair<Mod, TextureQuery> kQueries[] = {
-      {Mod::width, TextureQuery::width},
-      {Mod::height, TextureQuery::height},
-      {Mod::depth, TextureQuery::depth},
-      {Mod::channel_data_type, TextureQuery::channel_data_type},
-      {Mod::channel_order, TextureQuery::channel_order},
-      {Mod::normalized_coords, TextureQuery::normalized_coordinates},
-      {Mod::array_size, TextureQuery::array_size},
-      {Mod::num_mipmap_levels, TextureQuery::mipmap_levels},
-      {Mod::num_samples, TextureQuery::samples},
-      {Mod::filter_mode, TextureQuery::filter_mode},
-      {Mod::addr_mode_0, TextureQuery::address_mode_0},
-      {Mod::addr_mode_1, TextureQuery::address_mode_1},
-      {Mod::addr_mode_2, TextureQuery::address_mode_2},
-      {Mod::memory_layout, TextureQuery::memory_layout}};
-  for (const auto& [mod, what] : kQueries)
-    if (opcode.has(mod)) return what;
-  return TextureQuery::width;
 }
 
 }  // namespace
@@ -85,57 +69,46 @@ TextureQuery query_of(const isa::Opcode& opcode) {
 template <>
 void reference<Op::tex>(Lane& lane, const Instruction& i) {
   TextureLanes lanes;
-  const isa::Opcode& o = *i.opcode;
-  TextureRequest request{.geometry = isa::geometry_of(o)};
-  request.result = o.type(0) == Type::f16x2 ? TextureRequest::half_pair
-                   : o.type(0) == Type::f16 ? TextureRequest::half
-                                            : TextureRequest::bits32;
-  request.integer_coordinates = o.type(1) == Type::s32;
-  read_coordinates(lane, request.geometry, lanes);
-  unsigned next = 4;
-  if (o.has(Mod::level)) {
-    request.action = TextureRequest::level;
-    lanes.level[lane.index()] = lane.in<std::uint32_t>(next++);
-  }
-  if (o.has(Mod::grad)) {
-    request.action = TextureRequest::gradient;
+  TextureRequest request = exec::texture_request(*i.opcode);
+  read_place(lane, request, lanes);
+  unsigned next = kFirstOfForm;
+  if (request.action == TextureRequest::level) lanes.level[lane.index()] = lane.in<std::uint32_t>(next++);
+  if (request.action == TextureRequest::gradient)
     for (unsigned g = 0; g < 2; ++g, ++next)
       for (unsigned d = 0; d < isa::coordinate_count(request.geometry); ++d)
         lanes.gradient[g][d][lane.index()] = element(lane, next, d);
-  }
   read_offset(lane, next, request, lanes);
   fetch(lane, request, lanes);
 }
 
 template <>
+void reference<Op::tex_multisample>(Lane& lane, const Instruction& i) {
+  reference<Op::tex>(lane, i);
+}
+
+template <>
 void reference<Op::tld4>(Lane& lane, const Instruction& i) {
-  TextureLanes lanes;
-  const isa::Opcode& o = *i.opcode;
-  TextureRequest request{.geometry = isa::geometry_of(o), .action = TextureRequest::gather};
-  request.component = o.has(Mod::g) ? 1 : o.has(Mod::b) ? 2 : o.has(Mod::a) ? 3 : 0;
-  read_coordinates(lane, request.geometry, lanes);
-  read_offset(lane, 4, request, lanes);
-  fetch(lane, request, lanes);
+  reference<Op::tex>(lane, i);
 }
 
 template <>
 void reference<Op::txq>(Lane& lane, const Instruction& i) {
-  const std::uint32_t level = lane.has(2) ? lane.in<std::uint32_t>(2) : 0;
-  lane.out<std::uint32_t>(0, query(lane, query_of(*i.opcode), lane.in<std::uint64_t>(1), level));
+  lane.out<std::uint32_t>(0, query(lane, i, lane.has(2) ? lane.in<std::uint32_t>(2) : 0));
+}
+
+template <>
+void reference<Op::txq_sampler>(Lane& lane, const Instruction& i) {
+  lane.out<std::uint32_t>(0, query(lane, i, 0));
 }
 
 template <>
 void reference<Op::suq>(Lane& lane, const Instruction& i) {
-  lane.out<std::uint32_t>(0, query(lane, query_of(*i.opcode), lane.in<std::uint64_t>(1), 0));
+  lane.out<std::uint32_t>(0, query(lane, i, 0));
 }
 
 template <>
 void reference<Op::istypep>(Lane& lane, const Instruction& i) {
-  const Type type = i.opcode->type();
-  const TextureQuery what = type == Type::texref       ? TextureQuery::is_texture
-                            : type == Type::samplerref ? TextureQuery::is_sampler
-                                                       : TextureQuery::is_surface;
-  lane.out<bool>(0, query(lane, what, lane.in<std::uint64_t>(1), 0) != 0);
+  lane.out<bool>(0, query(lane, i, 0) != 0);
 }
 
 }  // namespace raddle::interp

@@ -33,6 +33,7 @@ std::int64_t address(std::int64_t i, std::int64_t size, AddressMode mode) {
       return turn < size ? turn : 2 * size - 1 - turn;
     }
     case AddressMode::border:
+    case AddressMode::clamp_ogl:
       return kOutside;
     case AddressMode::clamp:
       break;
@@ -50,9 +51,14 @@ class View {
         geometry_(request.geometry),
         numbers_(reads_numbers(image.format.type, sampler.normalized_reads)),
         normalized_((sampler.normalized_coordinates || is_cube()) && !request.integer_coordinates),
+        blends_(request.action == exec::TextureRequest::gather ||
+                (sampler.filter == FilterMode::linear && numbers_ && !image.linear_memory &&
+                 !request.integer_coordinates)),
         dimensions_(is_cube() ? 2 : std::min(isa::coordinate_count(geometry_), image_.dimensions)) {}
 
   bool numbers() const { return numbers_; }
+  /// Whether neighbours count: of a linear filter, and those that tld4 gives.
+  bool blends() const { return blends_; }
   bool is_cube() const { return geometry_ == Geometry::cube || geometry_ == Geometry::acube; }
   /// Dimensions that a filter blends over.
   unsigned dimensions() const { return dimensions_; }
@@ -65,6 +71,7 @@ class View {
     if (is_cube() && sampler_.seamless_cube) return AddressMode::clamp;
     if (!normalized_ && (wanted == AddressMode::wrap || wanted == AddressMode::mirror))
       return AddressMode::clamp;
+    if (wanted == AddressMode::clamp_ogl && !blends_) return AddressMode::clamp;
     return wanted;
   }
 
@@ -80,7 +87,8 @@ class View {
       }
       x *= static_cast<float>(extent(d));
     }
-    return std::clamp(x, -kFarAway, kFarAway) + static_cast<float>(offset);
+    x = std::clamp(x, -kFarAway, kFarAway) + static_cast<float>(offset);
+    return mode(d) == AddressMode::clamp_ogl ? std::clamp(x, 0.0f, static_cast<float>(extent(d))) : x;
   }
 
   /// The index in the image that an index along a dimension means; kOutside for the border.
@@ -126,7 +134,7 @@ class View {
   const Sampler& sampler_;
   const ImageLevel& level_;
   const Geometry geometry_;
-  const bool numbers_, normalized_;
+  const bool numbers_, normalized_, blends_;
   const unsigned dimensions_;
 };
 
@@ -238,12 +246,12 @@ Texel linear_sample(const View& view, const std::array<float, 3>& at,
   return result;
 }
 
-/// The slice of the level's layer, which is clamped, and its face.
+/// The slice of the level's layer, which is clamped, and its face or sample.
 std::uint32_t slice_of(const Image& image, std::uint32_t layer, const exec::TextureRequest& request,
-                       std::uint32_t face) {
-  const std::uint32_t slices = image.levels[0].slices, faces = image.cube ? 6 : 1;
+                       std::uint32_t within) {
+  const std::uint32_t slices = image.levels[0].slices, of_layer = image.cube ? 6 : image.samples;
   if (!isa::has_layer(request.geometry)) layer = 0;
-  return std::min(layer, slices / faces - 1) * faces + face;
+  return std::min(layer, slices / of_layer - 1) * of_layer + within;
 }
 
 struct Place {
@@ -264,11 +272,10 @@ Texel sample_level(const Image& image, const Sampler& sampler, const exec::Textu
   if (request.integer_coordinates) {
     std::array<std::int64_t, 3> i{};
     for (unsigned d = 0; d < 3; ++d) i[d] = std::int64_t{point.index[d]} + point.offset[d];
-    return view.at(i, slice_of(image, point.layer, request, 0));
+    return view.at(i, slice_of(image, point.layer, request, point.sample));
   }
   const Place place = place_of(image, request, point);
-  if (sampler.filter == FilterMode::linear && view.numbers() && !image.linear_memory)
-    return linear_sample(view, place.at, point.offset, place.slice);
+  if (view.blends()) return linear_sample(view, place.at, point.offset, place.slice);
   return point_sample(view, place.at, point.offset, place.slice);
 }
 

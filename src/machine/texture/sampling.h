@@ -16,7 +16,7 @@ namespace raddle::machine {
 struct SamplePoint {
   std::array<float, 3> at{};            ///< f32 coordinates
   std::array<std::int32_t, 3> index{};  ///< s32 coordinates
-  std::uint32_t layer = 0;
+  std::uint32_t layer = 0, sample = 0;
   float level = 0;
   std::array<std::array<float, 3>, 2> gradient{};
   std::array<std::int32_t, 3> offset{};

@@ -23,6 +23,7 @@ SamplePoint point_of(const exec::TextureRequest& request, const exec::TextureLan
     if (request.has_offset) p.offset[d] = lanes.offset[d][lane];
   }
   if (isa::has_layer(request.geometry)) p.layer = lanes.layer[lane];
+  if (isa::has_sample(request.geometry)) p.sample = lanes.sample[lane];
   if (request.action == exec::TextureRequest::level)
     p.level = request.integer_coordinates ? static_cast<float>(static_cast<std::int32_t>(lanes.level[lane]))
                                           : std::bit_cast<float>(lanes.level[lane]);
@@ -100,11 +101,11 @@ std::uint32_t answer(TextureQuery query, const Image& image, const Sampler& samp
     case TextureQuery::normalized_coordinates:
       return sampler.normalized_coordinates ? 1 : 0;
     case TextureQuery::array_size:
-      return image.layered ? level.slices / (image.cube ? 6 : 1) : 0;
+      return image.layered ? level.slices / (image.cube ? 6 : image.samples) : 0;
     case TextureQuery::mipmap_levels:
       return image.level_count;
     case TextureQuery::samples:
-      return 1;
+      return image.samples;
     case TextureQuery::filter_mode:
       return static_cast<std::uint32_t>(sampler.filter);
     case TextureQuery::address_mode_0:
@@ -116,6 +117,43 @@ std::uint32_t answer(TextureQuery query, const Image& image, const Sampler& samp
     default:
       return 0;
   }
+}
+
+/// What queries ask of a sampler, which a texture has in it.
+bool is_about_sampler(TextureQuery query) {
+  return query >= TextureQuery::filter_mode && query <= TextureQuery::force_unnormalized_coordinates;
+}
+
+/// A texture's own sampler, with what one beside it decides.
+Sampler combined(Sampler own, const Sampler& beside, bool force_unnormalized_coordinates) {
+  own.address = beside.address;
+  own.filter = beside.filter;
+  own.normalized_coordinates &= !force_unnormalized_coordinates;
+  return own;
+}
+
+/// By what a handle names and what it is used as: texture, surface, sampler.
+constexpr const char* kUsedAsOther[3][3] = {
+    {nullptr, "a texture object is used as a surface", nullptr},
+    {"a surface object is used as a texture", nullptr, "a surface object is used as a sampler"},
+    {"a sampler is used as a texture", "a sampler is used as a surface", nullptr}};
+constexpr const char* kEnded[] = {"the texture object was destroyed", "the surface object was destroyed",
+                                  "the sampler's module was unloaded"};
+constexpr const char* kUnknown[] = {"no texture object has this handle", "no surface object has this handle",
+                                    "no sampler has this handle"};
+
+/// What is wrong with a request to a texture of this image; null: nothing.
+TextureProblem problem_of(const Image& image, isa::Geometry geometry, std::uint32_t sample) {
+  const bool wants_cube = geometry == isa::Geometry::cube || geometry == isa::Geometry::acube;
+  if (wants_cube && !image.cube) return {"the texture's image is no cube map"};
+  if (!isa::has_sample(geometry)) {
+    if (image.samples > 1) return {"the texture's image has several samples a texel, which .2dms reads"};
+    return {};
+  }
+  if (image.dimensions != 2 || image.cube) return {"the texture's image has not two dimensions"};
+  if (sample >= image.samples)
+    return {"the texture's texels have no such sample", FaultKind::illegal_address};
+  return {};
 }
 
 }  // namespace
@@ -130,7 +168,8 @@ TextureUnit::Descriptor* TextureUnit::slot(std::size_t index) const {
   return chunk == nullptr ? nullptr : &chunk[index % kChunk];
 }
 
-std::uint64_t TextureUnit::add(Kind kind, const Image& image, const Sampler& sampler) {
+std::uint64_t TextureUnit::add(Kind kind, const Image& image, const Sampler& sampler,
+                               bool force_unnormalized_coordinates) {
   const std::lock_guard lock(mutex_);
   std::size_t index = used_;
   if (!free_.empty()) {
@@ -144,6 +183,7 @@ std::uint64_t TextureUnit::add(Kind kind, const Image& image, const Sampler& sam
   Descriptor& d = *slot(index);
   d.image = image;
   d.sampler = sampler;
+  d.force_unnormalized_coordinates = force_unnormalized_coordinates;
   const std::uint64_t handle = std::uint64_t{++d.generation} << 32 | static_cast<std::uint64_t>(index) << 4 |
                                static_cast<std::uint64_t>(kind);
   d.handle.store(handle, std::memory_order_release);
@@ -154,6 +194,9 @@ std::uint64_t TextureUnit::add_texture(const Image& image, const Sampler& sample
   return add(Kind::texture, image, sampler);
 }
 std::uint64_t TextureUnit::add_surface(const Image& image) { return add(Kind::surface, image, {}); }
+std::uint64_t TextureUnit::add_sampler(const Sampler& sampler, bool force_unnormalized_coordinates) {
+  return add(Kind::sampler, {}, sampler, force_unnormalized_coordinates);
+}
 
 bool TextureUnit::remove(std::uint64_t handle) {
   const std::lock_guard lock(mutex_);
@@ -171,28 +214,40 @@ const TextureUnit::Descriptor* TextureUnit::find(std::uint64_t handle, Kind kind
 }
 
 TextureProblem TextureUnit::no_such(std::uint64_t handle, Kind kind) const {
-  const bool wants_texture = kind == Kind::texture;
-  if (find(handle, wants_texture ? Kind::surface : Kind::texture) != nullptr)
-    return {wants_texture ? "a surface object is used as a texture"
-                          : "a texture object is used as a surface"};
+  constexpr auto kFirst = static_cast<std::uint64_t>(Kind::texture);
+  const auto wanted = static_cast<std::uint64_t>(kind) - kFirst, named = (handle & 15) - kFirst;
+  if (named <= 2 && named != wanted && find(handle, static_cast<Kind>(handle & 15)) != nullptr)
+    return {kUsedAsOther[named][wanted]};
   const Descriptor* const d = slot(index_of(handle));
   const std::uint64_t generation = handle >> 32;
-  if ((handle & 15) == static_cast<std::uint64_t>(kind) && d != nullptr && generation != 0 &&
-      generation <= d->generation)
-    return {wants_texture ? "the texture object was destroyed" : "the surface object was destroyed"};
-  return {wants_texture ? "no texture object has this handle" : "no surface object has this handle"};
+  const bool ended = named == wanted && d != nullptr && generation != 0 && generation <= d->generation;
+  return {ended ? kEnded[wanted] : kUnknown[wanted]};
+}
+
+const TextureUnit::Descriptor* TextureUnit::find_sampler(std::uint64_t handle) const {
+  const Descriptor* const apart = find(handle, Kind::sampler);
+  return apart != nullptr ? apart : find(handle, Kind::texture);
 }
 
 TextureProblem TextureUnit::texture(const exec::TextureRequest& request, exec::TextureLanes& lanes,
                                     unsigned lane) const {
   const Descriptor* const d = find(lanes.handle[lane], Kind::texture);
   if (d == nullptr) return no_such(lanes.handle[lane], Kind::texture);
-  const bool wants_cube = request.geometry == isa::Geometry::cube || request.geometry == isa::Geometry::acube;
-  if (wants_cube && !d->image.cube) return {"the texture's image is no cube map", FaultKind::invalid_handle};
   const SamplePoint point = point_of(request, lanes, lane);
+  if (const TextureProblem problem = problem_of(d->image, request.geometry, point.sample);
+      problem.note != nullptr)
+    return problem;
+  Sampler sampler;
+  const Sampler* used = &d->sampler;
+  if (request.has_sampler) {
+    const Descriptor* const beside = find_sampler(lanes.sampler[lane]);
+    if (beside == nullptr) return no_such(lanes.sampler[lane], Kind::sampler);
+    sampler = combined(d->sampler, beside->sampler, beside->force_unnormalized_coordinates);
+    used = &sampler;
+  }
   give(request,
-       request.action == exec::TextureRequest::gather ? gather(d->image, d->sampler, request, point)
-                                                      : sample(d->image, d->sampler, request, point),
+       request.action == exec::TextureRequest::gather ? gather(d->image, *used, request, point)
+                                                      : sample(d->image, *used, request, point),
        lanes, lane);
   return {};
 }
@@ -227,8 +282,10 @@ TextureProblem TextureUnit::query(TextureQuery query, exec::TextureQueryLanes& l
   std::uint32_t& result = lanes.result[lane];
   switch (query) {
     case TextureQuery::is_texture:
-    case TextureQuery::is_sampler:  // a texture object has its sampler in it
       result = texture != nullptr;
+      return {};
+    case TextureQuery::is_sampler:
+      result = find_sampler(handle) != nullptr;
       return {};
     case TextureQuery::is_surface:
       result = surface != nullptr;
@@ -236,9 +293,13 @@ TextureProblem TextureUnit::query(TextureQuery query, exec::TextureQueryLanes& l
     default:
       break;
   }
-  const Descriptor* const d = texture != nullptr ? texture : surface;
-  if (d == nullptr) return no_such(handle, (handle & 15) == 14 ? Kind::surface : Kind::texture);
-  result = answer(query, d->image, d->sampler, lanes.level[lane]);
+  const bool sampler = is_about_sampler(query);
+  const Descriptor* const d = sampler ? find_sampler(handle) : texture != nullptr ? texture : surface;
+  if (d == nullptr)
+    return no_such(handle, sampler ? Kind::sampler : (handle & 15) == 14 ? Kind::surface : Kind::texture);
+  result = query == TextureQuery::force_unnormalized_coordinates
+               ? std::uint32_t{d->force_unnormalized_coordinates}
+               : answer(query, d->image, d->sampler, lanes.level[lane]);
   return {};
 }
 

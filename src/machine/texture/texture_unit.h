@@ -31,6 +31,9 @@ class TextureUnit {
 
   std::uint64_t add_texture(const Image& image, const Sampler& sampler);
   std::uint64_t add_surface(const Image& image);
+  /// A sampler apart from textures: its filter and address modes stand for the texture's, and coordinates are
+  /// in texels if it says so.
+  std::uint64_t add_sampler(const Sampler& sampler, bool force_unnormalized_coordinates);
   /// Ends a handle. Kernels that use it then find it stale. @returns false if the handle is not live
   bool remove(std::uint64_t handle);
 
@@ -40,19 +43,22 @@ class TextureUnit {
   TextureProblem query(exec::TextureQuery query, exec::TextureQueryLanes& lanes, unsigned lane) const;
 
  private:
-  enum class Kind : std::uint32_t { texture = 13, surface = 14 };
+  enum class Kind : std::uint32_t { texture = 13, surface = 14, sampler = 15 };
   struct Descriptor {
     std::atomic<std::uint64_t> handle{0};  ///< 0: free
     std::uint32_t generation = 0;
     Image image;
     Sampler sampler;
+    bool force_unnormalized_coordinates = false;  ///< of a sampler
   };
   // Descriptors stay where they are while others are added: the table grows by chunks.
   static constexpr std::size_t kChunk = 256, kChunks = 4096;
 
-  std::uint64_t add(Kind kind, const Image& image, const Sampler& sampler);
+  std::uint64_t add(Kind kind, const Image& image, const Sampler& sampler,
+                    bool force_unnormalized_coordinates = false);
   Descriptor* slot(std::size_t index) const;
   const Descriptor* find(std::uint64_t handle, Kind kind) const;
+  const Descriptor* find_sampler(std::uint64_t handle) const;  ///< apart, or in a texture
   TextureProblem no_such(std::uint64_t handle, Kind kind) const;
 
   std::mutex mutex_;

@@ -7,6 +7,7 @@
 
 #include "isa/harness/textures.h"
 #include "isa/match.h"
+#include "isa/op.h"
 #include "ptx/module.h"
 
 namespace raddle::testing {
@@ -77,7 +78,7 @@ Port port_of(const isa::OperandSpec& spec, const CaseSpec& c) {
   if (spec.geometric == isa::GeometricKind::none) return port;
   port.elements = isa::element_count(spec, *c.opcode);
   port.is_fragment = spec.geometric == isa::GeometricKind::fragment;
-  port.mixed = isa::has_layer(isa::geometry_of(*c.opcode));
+  port.mixed = isa::index_count(isa::geometry_of(*c.opcode)) > 0;
   return port;
 }
 
@@ -208,17 +209,24 @@ std::string KernelWriter::source(Writing& w, const isa::OperandSpec& spec, const
     port.slot += port.bits > 64 ? 2 : 1;
   }
   if (spec.geometric == isa::GeometricKind::none) return operand_text(spec, registers);
-  const bool layer = isa::has_layer(isa::geometry_of(*c.opcode)),
-             surface = c.opcode->row->chapter == "surface";
+  const isa::Geometry geometry = isa::geometry_of(*c.opcode);
+  const bool layer = isa::has_layer(geometry), surface = c.opcode->row->chapter == "surface";
   for (std::size_t i = 0; i < registers.size() && surface && c.random; ++i)
     line(fmt::format("and.b32 {0}, {0}, {1:#x};", registers[i],
                      coordinate_mask(*c.opcode, i == (layer ? 1 : 0))));
+  if (isa::has_sample(geometry) && spec.geometric == isa::GeometricKind::coordinates && c.random)
+    line(fmt::format("and.b32 {0}, {0}, {1};", registers[layer ? 1 : 0], TestTextures::kSamples - 1));
   if (registers.size() == 3) registers.push_back(registers.back());  // PTX wants four, and ignores the last
   return operand_text(spec, registers);
 }
 
-/// A register with the handle of the test texture or surface that suits the opcode.
-std::string KernelWriter::handle(const isa::Opcode& opcode) {
+/// A register with the handle of the test texture or surface that suits the opcode, or of the test sampler.
+std::string KernelWriter::handle(const isa::Opcode& opcode, const isa::OperandSpec& spec) {
+  const bool is_query = opcode.op == isa::Op::txq_sampler;
+  if (spec.kind == OperandKind::sampler || is_query) {
+    line(fmt::format(".reg .b64 %sampler; mov.b64 %sampler, {};", TestTextures::sampler()));
+    return is_query ? "[%sampler" : "%sampler";
+  }
   const isa::Geometry geometry = isa::geometry_of(opcode);
   const bool surface = opcode.row->chapter == "surface";
   const bool integers = opcode.type() == Type::u32 || opcode.type() == Type::s32;
@@ -324,7 +332,7 @@ Result<CaseLayout> KernelWriter::add(const CaseSpec& c) {
       return Error::unsupported("{}: operand '{}' is in no operand list", row.id, c.form->operands[i].name);
     bool open = spec->kind == OperandKind::value && case_operand_type(*c.opcode, *spec) == Type::none;
     if (open || (spec->kind != OperandKind::value && spec->kind != OperandKind::address &&
-                 spec->kind != OperandKind::handle))
+                 spec->kind != OperandKind::handle && spec->kind != OperandKind::sampler))
       return Error::unsupported("{}: operand '{}' needs a hand-written kernel", row.id, spec->name);
     if (is_immediate_only(*spec) && (c.immediates.size() <= i || c.immediates[i].empty()))
       return Error::invalid("{}: operand '{}' takes an immediate", row.id, spec->name);
@@ -341,9 +349,10 @@ Result<CaseLayout> KernelWriter::add(const CaseSpec& c) {
     const isa::OperandSpec& spec = *find_operand(row, slot.name);
     std::string text = i < c.immediates.size() && !c.immediates[i].empty() ? c.immediates[i]
                        : spec.kind == OperandKind::address                 ? address(w, *c.opcode)
-                       : spec.kind == OperandKind::handle                  ? handle(*c.opcode)
-                       : spec.is_destination                               ? destination(w, spec, c)
-                                                                           : source(w, spec, c);
+                       : spec.kind == OperandKind::handle || spec.kind == OperandKind::sampler
+                           ? handle(*c.opcode, spec)
+                       : spec.is_destination ? destination(w, spec, c)
+                                             : source(w, spec, c);
     std::string_view mark = i < c.marks.size() ? std::string_view(c.marks[i]) : std::string_view();
     bool minus = mark.starts_with('-');
     if (in_brackets && !slot.bracketed) operands += "]", in_brackets = false;

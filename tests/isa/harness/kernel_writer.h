@@ -75,7 +75,7 @@ class KernelWriter {
   std::string address(Writing& w, const isa::Opcode& opcode);
   std::string source_of_copy(const Writing& w);
   void dump_area(Writing& w, const isa::Opcode& opcode);
-  std::string handle(const isa::Opcode& opcode);
+  std::string handle(const isa::Opcode& opcode, const isa::OperandSpec& spec);
   void dump_surface(Writing& w);
   void carry_in(Writing& w);
   void carry_out(Writing& w);

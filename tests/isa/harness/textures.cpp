@@ -8,21 +8,34 @@ namespace {
 
 using isa::Geometry;
 
+// Handles count what is added: textures of these geometries (numbers, then integers, for each), surfaces of
+// them, multi-sample textures, the sampler. Files of tests name some by number.
 constexpr Geometry kGeometries[] = {Geometry::d1,  Geometry::d2,   Geometry::d3,   Geometry::a1d,
                                     Geometry::a2d, Geometry::cube, Geometry::acube};
-constexpr unsigned kTextures = 14;  ///< for each geometry one of numbers and one of integers
+constexpr Geometry kMultisample[] = {Geometry::d2ms, Geometry::a2dms};
+constexpr unsigned kSurfaces = 2 * std::size(kGeometries);
+constexpr unsigned kMultisamples = kSurfaces + std::size(kGeometries);
+constexpr unsigned kSampler = kMultisamples + 2 * std::size(kMultisample);
 constexpr std::uint64_t kFirstGeneration = std::uint64_t{1} << 32;
+
+template <std::size_t N>
+unsigned place_in(const Geometry (&list)[N], Geometry geometry) {
+  return static_cast<unsigned>(std::ranges::find(list, geometry) - list);
+}
 
 bool is_cube(Geometry g) { return g == Geometry::cube || g == Geometry::acube; }
 
 }  // namespace
 
 std::uint64_t TestTextures::texture(Geometry geometry, bool integers) {
-  return kFirstGeneration | (static_cast<std::uint64_t>(geometry) * 2 + integers) << 4 | 13;
+  const unsigned first = isa::has_sample(geometry) ? kMultisamples + 2 * place_in(kMultisample, geometry)
+                                                   : 2 * place_in(kGeometries, geometry);
+  return kFirstGeneration | (first + integers) << 4 | 13;
 }
 std::uint64_t TestTextures::surface(Geometry geometry) {
-  return kFirstGeneration | (kTextures + static_cast<std::uint64_t>(geometry)) << 4 | 14;
+  return kFirstGeneration | (kSurfaces + place_in(kGeometries, geometry)) << 4 | 14;
 }
+std::uint64_t TestTextures::sampler() { return kFirstGeneration | kSampler << 4 | 15; }
 
 void TestTextures::add_texture(Geometry geometry, bool integers) {
   Image image;
@@ -30,12 +43,14 @@ void TestTextures::add_texture(Geometry geometry, bool integers) {
   image.dimensions = is_cube(geometry) ? 2 : isa::coordinate_count(geometry);
   image.layered = isa::has_layer(geometry);
   image.cube = is_cube(geometry);
-  image.level_count = 2;
+  image.samples = isa::has_sample(geometry) ? kSamples : 1;
+  image.level_count = image.samples > 1 ? 1 : 2;
   const unsigned slices = geometry == Geometry::cube                             ? 6
                           : geometry == Geometry::acube                          ? 12
                           : geometry == Geometry::d1 || geometry == Geometry::d2 ? 1
+                          : geometry == Geometry::d2ms                           ? 2
                                                                                  : 4;
-  for (unsigned l = 0; l < 2; ++l) {
+  for (unsigned l = 0; l < image.level_count; ++l) {
     const unsigned width = (image.cube ? 4 : 8) >> l, height = image.dimensions == 1 ? 1 : 4 >> l;
     auto& memory = memory_.emplace_back();
     for (unsigned s = 0; s < slices; ++s)
@@ -78,6 +93,11 @@ TestTextures::TestTextures() {
                        slices};
     unit_.add_surface(image);
   }
+  for (const Geometry g : kMultisample)
+    for (const bool integers : {false, true}) add_texture(g, integers);
+  Sampler sampler;
+  sampler.address.fill(AddressMode::wrap);
+  unit_.add_sampler(sampler, true);
 }
 
 std::uint32_t coordinate_mask(const isa::Opcode& opcode, bool is_first) {

@@ -102,11 +102,18 @@ TEST(Variables, DeclaratorsInOneStatement) {
 }
 
 TEST(Variables, OpaqueHandles) {
-  const Module m =
-      must_parse(module_text(".global .texref t; .global .samplerref s = { addr_mode_0 = clamp_to_border, "
-                             "filter_mode = nearest }; .tex .u64 old;"));
+  const std::string text =
+      ".version 8.0\n.target sm_90, texmode_independent\n.global .texref t; .global .samplerref s = { "
+      "addr_mode_1 = "
+      "clamp_to_border, filter_mode = linear }; .tex .u64 old;";
+  const Module m = must_parse(text);
   EXPECT_EQ(m.variables[0].type, Type::texref);
   EXPECT_EQ(m.variables[1].type, Type::samplerref);
+  EXPECT_TRUE(m.variables[1].sampler.linear);
+  EXPECT_EQ(m.variables[1].sampler.address[1], SamplerSettings::AddressMode::clamp_to_border);
+  EXPECT_EQ(print(must_parse(print(m))), print(m));
+  EXPECT_EQ(errors_of(module_text(".global .samplerref s;")),
+            "4:21: 's': a .samplerref needs '.target ..., texmode_independent'\n");
 }
 
 TEST(Variables, Errors) {
