@@ -1,27 +1,20 @@
-// A product of matrices of bf16, 1024 each way, by mma.sync and by wgmma (the persistent kernel of the
-// examples), against a hand-written product of floats with AVX-512 (target: at least 60 % of its speed), one
-// thread each, in the same run.
+// Products of matrices of bf16 and of bytes, 1024 each way, by mma.sync and wgmma, and attention; one worker
+// each, in each arithmetic of the JIT. What they are compared with is in matrix_rivals.cpp.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "exec/tensor_map.h"
+#include "matrix_numbers.h"
 #include "raddle/raddle.h"
-
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
 
 namespace bench {
 namespace {
 
-constexpr unsigned kSide = 1024, kTileRows = 4, kTileColumns = 4;  // a warp's products of 16x8
-constexpr double kOperations = 2.0 * kSide * kSide * kSide;
+constexpr unsigned kTileRows = 4, kTileColumns = 4;  // a warp's products of 16x8
 
 /// C = A * B, a warp a tile of 64x32. A lies by rows, B by columns, so that a register is a word in memory.
 std::string product_kernel() {
@@ -67,69 +60,129 @@ std::string product_kernel() {
   return text + "  ret;\n}\n";
 }
 
-/// Small integers, so that every order of adding gives the same sum.
-int product_element(unsigned row, unsigned column, unsigned seed) {
-  return static_cast<int>((row * 7 + column * 13 + seed) % 9) - 4;
-}
-
-std::uint16_t as_bf16(int value) {
-  return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(static_cast<float>(value)) >> 16);
-}
-
-/// @errors invalid: an element of the product is wrong
-raddle::Result<void> check_product(const std::vector<float>& c) {
-  for (unsigned row = 0; row < kSide; row += 37)
-    for (unsigned column = 0; column < kSide; column += 41) {
-      int sum = 0;
-      for (unsigned k = 0; k < kSide; ++k) sum += product_element(row, k, 1) * product_element(k, column, 2);
-      if (c[row * kSide + column] != static_cast<float>(sum))
-        return raddle::Error::invalid("row {}, column {} of the product is wrong", row, column);
-    }
-  return {};
+/// C = A * B of signed bytes, a warpgroup a tile of 64x128. Core matrices of 8 rows of 16 bytes lie one
+/// behind the other along k; each thread brings 4 chunks of A and 8 of B, of 128 bytes of k.
+std::string byte_product_by_wgmma() {
+  std::string text = R"(.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry product(.param .u64 a, .param .u64 b, .param .u64 c) {
+  .shared .align 128 .b8 tiles[24576];
+  .reg .pred %more; .reg .b32 %t, %r, %h, %x, %y, %k, %s, %at, %d<64>, %w<4>; .reg .b64 %pa, %pb, %pc, %da, %db;
+  ld.param.u64 %pa, [a]; ld.param.u64 %pb, [b]; ld.param.u64 %pc, [c];
+  mov.u32 %t, %tid.x; shr.u32 %r, %t, 3; and.b32 %h, %t, 7;
+  mov.u32 %y, %ctaid.y; mad.lo.u32 %y, %y, 64, %r; mov.u32 %x, %ctaid.x; mad.lo.u32 %x, %x, 128, %r;
+  mad.wide.u32 %pa, %y, 1024, %pa; mad.wide.u32 %pa, %h, 16, %pa;
+  mad.wide.u32 %pb, %x, 1024, %pb; mad.wide.u32 %pb, %h, 16, %pb;
+  mov.u32 %s, tiles; shr.u32 %at, %r, 3; mad.lo.u32 %at, %at, 1024, %s; mad.lo.u32 %at, %h, 128, %at;
+  and.b32 %h, %r, 7; mad.lo.u32 %at, %h, 16, %at;
+  and.b32 %s, %s, 0x3ffff; shr.u32 %s, %s, 4; cvt.u64.u32 %da, %s; or.b64 %da, %da, 0x4000080000;
+  add.u64 %db, %da, 512;
+)";
+  for (unsigned i = 0; i < 64; ++i) text += fmt::format("  mov.b32 %d{}, 0;\n", i);
+  text += "  mov.u32 %k, 0;\nLOOP:\n";
+  for (unsigned i = 0; i < 12; ++i)  // 16 rows each
+    text += fmt::format(
+        "  ld.global.v4.b32 {{%w0, %w1, %w2, %w3}}, [%p{}+{}]; st.shared.v4.b32 [%at+{}], {{%w0, %w1, %w2, "
+        "%w3}};\n",
+        i < 4 ? 'a' : 'b', (i < 4 ? i : i - 4) * 16 * kSide, i * 2048);
+  text += "  fence.proxy.async; bar.sync 0; wgmma.fence.sync.aligned;\n";
+  std::string sums;
+  for (unsigned i = 0; i < 64; ++i) sums += fmt::format("{}%d{}", i == 0 ? "" : ", ", i);
+  for (unsigned i = 0; i < 4; ++i)
+    text += fmt::format(
+        "  wgmma.mma_async.sync.aligned.m64n128k32.s32.s8.s8 {{{}}}, %da, %db, 1;\n"
+        "  add.u64 %da, %da, 16; add.u64 %db, %db, 16;\n",
+        sums);
+  text += R"(  wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0; bar.sync 0;
+  sub.u64 %da, %da, 64; sub.u64 %db, %db, 64;
+  add.u64 %pa, %pa, 128; add.u64 %pb, %pb, 128; add.u32 %k, %k, 1; setp.lt.u32 %more, %k, 8;
+  @%more bra LOOP;
+  shr.u32 %r, %t, 5; shl.b32 %r, %r, 4; and.b32 %h, %t, 31; shr.u32 %h, %h, 2; add.u32 %r, %r, %h;
+  and.b32 %h, %t, 3; shl.b32 %h, %h, 1;
+  mov.u32 %y, %ctaid.y; mad.lo.u32 %y, %y, 64, %r; mov.u32 %x, %ctaid.x; mad.lo.u32 %x, %x, 128, %h;
+  mad.wide.u32 %pc, %y, 4096, %pc; mad.wide.u32 %pc, %x, 4, %pc;
+)";
+  for (unsigned i = 0; i < 64; i += 2)
+    text += fmt::format("  st.global.v2.b32 [%pc+{}], {{%d{}, %d{}}};\n", i / 4 * 32 + i / 2 % 2 * 8 * 4096,
+                        i, i + 1);
+  return text + "  ret;\n}\n";
 }
 
 /// A device of one worker with A by rows, B by columns, and room for C.
+template <class Element, class Sum>
 struct Product {
   raddle::Device device;
-  raddle::Buffer<std::uint16_t> a, b;
-  raddle::Buffer<float> c;
+  raddle::Buffer<Element> a, b;
+  raddle::Buffer<Sum> c;
 
-  static raddle::Result<Product> make() {
-    std::vector<std::uint16_t> a(kSide * kSide), b(kSide * kSide);
+  static raddle::Result<Product> make(raddle::MatrixArithmetic arithmetic) {
+    std::vector<Element> a(kSide * kSide), b(kSide * kSide);
     for (unsigned i = 0; i < kSide; ++i)
       for (unsigned j = 0; j < kSide; ++j) {
-        a[i * kSide + j] = as_bf16(product_element(i, j, 1));
-        b[j * kSide + i] = as_bf16(product_element(i, j, 2));
+        a[i * kSide + j] = as_element<Element>(element_of_a(i, j));
+        b[j * kSide + i] = as_element<Element>(element_of_b(i, j));
       }
-    TRY_ASSIGN(raddle::Device device, raddle::Device::open({.workers = 1}));
-    TRY_ASSIGN(raddle::Buffer<std::uint16_t> in_a, device.buffer(a));
-    TRY_ASSIGN(raddle::Buffer<std::uint16_t> in_b, device.buffer(b));
-    TRY_ASSIGN(raddle::Buffer<float> out, device.buffer(std::vector<float>(kSide * kSide)));
+    TRY_ASSIGN(raddle::Device device,
+               raddle::Device::open({.tier = "optimised", .workers = 1, .matrix_arithmetic = arithmetic}));
+    TRY_ASSIGN(raddle::Buffer<Element> in_a, device.buffer(a));
+    TRY_ASSIGN(raddle::Buffer<Element> in_b, device.buffer(b));
+    TRY_ASSIGN(raddle::Buffer<Sum> out, device.buffer(std::vector<Sum>(kSide * kSide)));
     return Product{std::move(device), std::move(in_a), std::move(in_b), std::move(out)};
   }
 
   template <class... Arguments>
   raddle::Result<void> measure(benchmark::State& state, raddle::Kernel& kernel,
                                const raddle::LaunchConfig& how, const Arguments&... arguments) {
-    TRY_ASSIGN([[maybe_unused]] const raddle::LaunchReport compiled, kernel.compile(how.block));
-    for (auto step : state) {
-      TRY_ASSIGN(raddle::Launch launch, kernel.launch(how, arguments...));
-      TRY(launch.wait());
-    }
-    state.counters["GFLOP/s"] =
-        benchmark::Counter(kOperations * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
-    std::vector<float> found(kSide * kSide);
+    TRY(repeat(state, kOperations, kernel, how, arguments...));
+    std::vector<Sum> found(kSide * kSide);
     TRY(c.read(found));
     return check_product(found);
   }
+
+  template <class... Arguments>
+  static raddle::Result<void> repeat(benchmark::State& state, double operations, raddle::Kernel& kernel,
+                                     const raddle::LaunchConfig& how, const Arguments&... arguments) {
+    const auto run = [&]() -> raddle::Result<void> {
+      TRY_ASSIGN(raddle::Launch launch, kernel.launch(how, arguments...));
+      TRY(launch.wait());
+      return {};
+    };
+    TRY(run());  // is compiled
+    for (auto step : state) TRY(run());
+    state.counters["GFLOP/s"] =
+        benchmark::Counter(operations * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
+    return {};
+  }
 };
 
-raddle::Result<void> multiply_by_mma(benchmark::State& state) {
-  TRY_ASSIGN(Product product, Product::make());
+using Arithmetic = raddle::MatrixArithmetic;
+using Bf16Product = Product<std::uint16_t, float>;
+using ByteProduct = Product<std::int8_t, std::int32_t>;
+
+raddle::Result<void> multiply_by_mma(benchmark::State& state, Arithmetic arithmetic) {
+  TRY_ASSIGN(Bf16Product product, Bf16Product::make(arithmetic));
   TRY_ASSIGN(raddle::Module module, product.device.load(product_kernel()));
   TRY_ASSIGN(raddle::Kernel kernel, module.kernel("product"));
   return product.measure(state, kernel, {.grid = {kSide / 32, kSide / 64}, .block = {32}}, product.a,
                          product.b, product.c);
+}
+
+/// Of the examples: cp.async, ldmatrix, mma.sync.
+template <class Element, class Sum>
+raddle::Result<void> multiply_by_ldmatrix(benchmark::State& state, Arithmetic arithmetic, const char* name) {
+  TRY_ASSIGN(auto product, (Product<Element, Sum>::make(arithmetic)));
+  TRY_ASSIGN(raddle::Module module, product.device.load_file(RADDLE_EXAMPLES_DIR "/kernels/tensor_gemm.ptx"));
+  TRY_ASSIGN(raddle::Kernel kernel, module.kernel(name));
+  return product.measure(state, kernel, {.grid = {kSide / 64, kSide / 64}, .block = {128}}, product.a,
+                         product.b, product.c, std::int32_t{kSide},
+                         static_cast<std::int32_t>(kSide * sizeof(Element)));
+}
+raddle::Result<void> multiply_bf16_by_ldmatrix(benchmark::State& state, Arithmetic arithmetic) {
+  return multiply_by_ldmatrix<std::uint16_t, float>(state, arithmetic, "gemm_bf16");
+}
+raddle::Result<void> multiply_bytes_by_ldmatrix(benchmark::State& state, Arithmetic arithmetic) {
+  return multiply_by_ldmatrix<std::int8_t, std::int32_t>(state, arithmetic, "gemm_s8");
 }
 
 struct alignas(raddle::exec::kTensorMapAlignment) MapBytes {
@@ -137,13 +190,13 @@ struct alignas(raddle::exec::kTensorMapAlignment) MapBytes {
 };
 
 /// Tiles of 64 x 64 with 128-byte swizzle.
-MapBytes map_of(const raddle::Buffer<std::uint16_t>& matrix) {
+MapBytes map_of(const raddle::Buffer<std::uint16_t>& matrix, unsigned rows, unsigned columns) {
   raddle::exec::TensorMap map;
   map.element = raddle::exec::TensorMap::Element::bf16;
   map.rank = 2;
   map.address = matrix.address().value;
-  map.size = {kSide, kSide};
-  map.stride = {2, kSide * 2};
+  map.size = {columns, rows};
+  map.stride = {2, columns * 2};
   map.box = {64, 64};
   map.step = {1, 1};
   map.swizzle = raddle::exec::TensorMap::Swizzle::bytes128;
@@ -152,70 +205,69 @@ MapBytes map_of(const raddle::Buffer<std::uint16_t>& matrix) {
   return made;
 }
 
-raddle::Result<void> multiply_by_wgmma(benchmark::State& state) {
-  TRY_ASSIGN(Product product, Product::make());
+raddle::Result<void> multiply_by_wgmma(benchmark::State& state, Arithmetic arithmetic) {
+  TRY_ASSIGN(Bf16Product product, Bf16Product::make(arithmetic));
   TRY_ASSIGN(raddle::Module module, product.device.load_file(RADDLE_EXAMPLES_DIR "/kernels/wgmma_gemm.ptx"));
   TRY_ASSIGN(raddle::Kernel kernel, module.kernel("wgmma_gemm"));
   constexpr std::int32_t kTilesX = kSide / 128, kTiles = kTilesX * kSide / 256, kPasses = kSide / 64;
-  return product.measure(state, kernel,
-                         {.grid = {8}, .block = {384}, .shared_bytes = 3 * 32768 + 1024, .cluster = {2}},
-                         map_of(product.a), map_of(product.b), product.c, kTilesX, kTiles, kPasses);
+  return product.measure(
+      state, kernel, {.grid = {8}, .block = {384}, .shared_bytes = 3 * 32768 + 1024, .cluster = {2}},
+      map_of(product.a, kSide, kSide), map_of(product.b, kSide, kSide), product.c, kTilesX, kTiles, kPasses);
 }
 
-void MatrixProductByWgmma(benchmark::State& state) {
-  if (auto done = multiply_by_wgmma(state); !done) state.SkipWithError(done.error().message.c_str());
-}
-BENCHMARK(MatrixProductByWgmma)->Unit(benchmark::kMillisecond)->UseRealTime();
-
-void MatrixProductByMma(benchmark::State& state) {
-  if (auto done = multiply_by_mma(state); !done) state.SkipWithError(done.error().message.c_str());
-}
-BENCHMARK(MatrixProductByMma)->Unit(benchmark::kMillisecond)->UseRealTime();
-
-#ifdef __x86_64__
-constexpr unsigned kRows = 8, kColumns = 48;  // of the tile in registers: 24 sums
-constexpr unsigned kPadded = (kSide + kColumns - 1) / kColumns * kColumns;
-
-/// Both packed: k by k, the rows of A's tile, the columns of B's.
-[[gnu::target("avx512f")]] void tile_of_floats(const float* a, const float* b, float* c) {
-  __m512 sums[kRows][3];
-  for (auto& row : sums)
-    for (__m512& sum : row) sum = _mm512_setzero_ps();
-  for (unsigned k = 0; k < kSide; ++k, a += kRows, b += kColumns) {
-    const __m512 b0 = _mm512_loadu_ps(b), b1 = _mm512_loadu_ps(b + 16), b2 = _mm512_loadu_ps(b + 32);
-#pragma GCC unroll 8
-    for (unsigned i = 0; i < kRows; ++i) {
-      const __m512 x = _mm512_set1_ps(a[i]);
-      sums[i][0] = _mm512_fmadd_ps(x, b0, sums[i][0]);
-      sums[i][1] = _mm512_fmadd_ps(x, b1, sums[i][1]);
-      sums[i][2] = _mm512_fmadd_ps(x, b2, sums[i][2]);
-    }
-  }
-  for (unsigned i = 0; i < kRows; ++i)
-    for (unsigned j = 0; j < 3; ++j) _mm512_storeu_ps(c + i * kPadded + j * 16, sums[i][j]);
+raddle::Result<void> multiply_bytes_by_wgmma(benchmark::State& state, Arithmetic arithmetic) {
+  TRY_ASSIGN(ByteProduct product, ByteProduct::make(arithmetic));
+  TRY_ASSIGN(raddle::Module module, product.device.load(byte_product_by_wgmma()));
+  TRY_ASSIGN(raddle::Kernel kernel, module.kernel("product"));
+  return product.measure(state, kernel, {.grid = {kSide / 128, kSide / 64}, .block = {128}}, product.a,
+                         product.b, product.c);
 }
 
-void MatrixProductByAvx512(benchmark::State& state) {
-  if (!__builtin_cpu_supports("avx512f")) return state.SkipWithError("no AVX-512");
-  std::vector<float> a(kSide * kSide), b(kSide * kPadded), c(kSide * kPadded), plain(kSide * kSide);
-  for (unsigned i = 0; i < kSide; ++i)
-    for (unsigned k = 0; k < kSide; ++k) {
-      a[(i / kRows * kSide + k) * kRows + i % kRows] = static_cast<float>(product_element(i, k, 1));
-      b[(i / kColumns * kSide + k) * kColumns + i % kColumns] = static_cast<float>(product_element(k, i, 2));
-    }
-  for (auto step : state) {
-    for (unsigned column = 0; column < kPadded; column += kColumns)
-      for (unsigned row = 0; row < kSide; row += kRows)
-        tile_of_floats(&a[row * kSide], &b[column * kSide], &c[row * kPadded + column]);
-    benchmark::ClobberMemory();
-  }
-  state.counters["GFLOP/s"] =
-      benchmark::Counter(kOperations * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
-  for (unsigned row = 0; row < kSide; ++row) std::copy_n(&c[row * kPadded], kSide, &plain[row * kSide]);
-  if (auto done = check_product(plain); !done) state.SkipWithError(done.error().message.c_str());
+/// Four heads of 64 columns, as long as the buffers allow: A's numbers are queries and keys, B's values.
+raddle::Result<void> attend(benchmark::State& state, Arithmetic arithmetic) {
+  constexpr unsigned kHead = 64, kHeads = 4, kLength = kSide, kRows = kHeads * kLength;
+  TRY_ASSIGN(Bf16Product product, Bf16Product::make(arithmetic));
+  TRY_ASSIGN(raddle::Module module, product.device.load_file(RADDLE_EXAMPLES_DIR "/kernels/attention.ptx"));
+  TRY_ASSIGN(raddle::Kernel kernel, module.kernel("attention"));
+  const MapBytes queries = map_of(product.a, kRows, kHead), values = map_of(product.b, kRows, kHead);
+  return Bf16Product::repeat(state, 4.0 * kHeads * kLength * kLength * kHead, kernel,
+                             {.grid = {kLength / 64, kHeads}, .block = {256}}, queries, queries, values,
+                             product.c, std::int32_t{kLength / 64}, std::int32_t{0}, 0.18f);
 }
-BENCHMARK(MatrixProductByAvx512)->Unit(benchmark::kMillisecond)->UseRealTime();
-#endif
+
+raddle::Result<void> multiply_floats(benchmark::State& state, Arithmetic arithmetic) {
+  using FloatProduct = Product<float, float>;
+  TRY_ASSIGN(FloatProduct product, FloatProduct::make(arithmetic));
+  std::vector<float> b(kSide * kSide);
+  for (unsigned i = 0; i < b.size(); ++i) b[i] = static_cast<float>(element_of_b(i / kSide, i % kSide));
+  TRY_ASSIGN(raddle::Buffer<float> by_rows, product.device.buffer(b));
+  TRY_ASSIGN(raddle::Module module, product.device.load_file(RADDLE_EXAMPLES_DIR "/kernels/sgemm_tiled.ptx"));
+  TRY_ASSIGN(raddle::Kernel kernel, module.kernel("sgemm_64x32"));
+  return product.measure(state, kernel, {.grid = {kSide / 32, kSide / 64}, .block = {32, 8}}, product.a,
+                         by_rows, product.c, std::int32_t{kSide});
+}
+
+template <raddle::Result<void> (*multiply)(benchmark::State&, Arithmetic), Arithmetic arithmetic>
+void run_product(benchmark::State& state) {
+  if (auto done = multiply(state, arithmetic); !done) state.SkipWithError(done.error().message.c_str());
+}
+
+#define MATRIX_PRODUCT(multiply, arithmetic, name)         \
+  BENCHMARK(run_product<multiply, Arithmetic::arithmetic>) \
+      ->Name("MatrixProduct" name)                         \
+      ->Unit(benchmark::kMillisecond)                      \
+      ->UseRealTime()
+MATRIX_PRODUCT(multiply_floats, reference, "OfFloats");
+MATRIX_PRODUCT(multiply_by_mma, reference, "ByMma");
+MATRIX_PRODUCT(multiply_bf16_by_ldmatrix, reference, "ByLdmatrix");
+MATRIX_PRODUCT(multiply_by_wgmma, reference, "ByWgmma");
+MATRIX_PRODUCT(attend, reference, "InAttention");
+MATRIX_PRODUCT(multiply_bytes_by_ldmatrix, reference, "OfBytesByLdmatrix");
+MATRIX_PRODUCT(multiply_bytes_by_wgmma, reference, "OfBytesByWgmma");
+MATRIX_PRODUCT(multiply_by_mma, fast, "ByMmaFast");
+MATRIX_PRODUCT(multiply_bf16_by_ldmatrix, fast, "ByLdmatrixFast");
+MATRIX_PRODUCT(multiply_by_wgmma, fast, "ByWgmmaFast");
+MATRIX_PRODUCT(attend, fast, "InAttentionFast");
 
 }  // namespace
 }  // namespace bench

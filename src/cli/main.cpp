@@ -111,8 +111,8 @@ void add_machine(CLI::App& command, MachineOptions& options) {
       "not given");
   command.add_option(
       "--mma", options.matrix_arithmetic,
-      "how matrices of floats are multiplied: reference, or hopper as H100 does; RADDLE_MMA or reference, if "
-      "not given");
+      "how matrices of floats are multiplied: reference, hopper as H100 does, or fast; RADDLE_MMA or "
+      "reference, if not given");
 }
 
 void add_device(CLI::App& app, DeviceCommandOptions& options, Action& action) {

@@ -5,7 +5,8 @@ namespace raddle::exec {
 Result<MatrixArithmetic> parse_matrix_arithmetic(std::string_view text) {
   if (text.empty() || text == "reference") return MatrixArithmetic::reference;
   if (text == "hopper") return MatrixArithmetic::hopper;
-  return Error::invalid("no arithmetic of matrices '{}'; there are reference, hopper", text);
+  if (text == "fast") return MatrixArithmetic::fast;
+  return Error::invalid("no arithmetic of matrices '{}'; there are reference, hopper, fast", text);
 }
 
 }  // namespace raddle::exec

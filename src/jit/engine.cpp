@@ -80,7 +80,7 @@ class JitEngine final : public exec::Engine {
                                                     const exec::CompileOptions& options) override {
     auto start = std::chrono::steady_clock::now();
     TRY(check(module.functions[kernel], ptx::analyze(module, kernel)));
-    if (options.matrix_arithmetic != MatrixArithmetic::reference) TRY(check_sums(module, kernel));
+    if (options.matrix_arithmetic == MatrixArithmetic::hopper) TRY(check_sums(module, kernel));
     if (size_of(module, kernel) > kBeyond)
       return Error::unsupported("it is too large to be compiled in reasonable time");
     TRY_ASSIGN(const auto own, without_waiting_callees(module, kernel));
@@ -144,8 +144,12 @@ class JitEngine final : public exec::Engine {
     declare_features(llvm, *machine_->getMCSubtargetInfo());
     const KernelPlan plan(module, kernel, needs, options, target_.simd.lanes);
     DebugLines debug(llvm);
-    ModuleBuilder shared{
-        .kernel = plan, .llvm = llvm, .simd = target_.simd, .debug = debug, .listener = listener_};
+    SimdForm simd = target_.simd;
+    if (options.matrix_arithmetic == MatrixArithmetic::fast)
+      report_fast_matrices(simd);
+    else
+      simd.dots_of_bf16 = false;
+    ModuleBuilder shared{.kernel = plan, .llvm = llvm, .simd = simd, .debug = debug, .listener = listener_};
     auto* entry = FunctionCompiler(shared, plan.function(kernel)).compile();
     while (!shared.to_compile.empty()) {
       auto id = shared.to_compile.back();
@@ -165,6 +169,15 @@ class JitEngine final : public exec::Engine {
     executable.call_stack = plan.call_stack;
     executable.frame_bytes = shared.frame_bytes;
     return is_loops ? "block" : entry->getName().str();
+  }
+
+  /// Once in a process.
+  static void report_fast_matrices(const SimdForm& simd) {
+    static std::atomic<bool> told{false};
+    if (!told.exchange(true))
+      fmt::print(stderr, "raddle: matrices are multiplied fast: {}\n",
+                 simd.dots_of_bf16 ? "bf16 in pairs by AVX-512 BF16, other types as in reference"
+                                   : "this host has no AVX-512 BF16, so all types as in reference");
   }
 
   /// What an object is made from, and what it will be called by.

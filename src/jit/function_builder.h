@@ -74,6 +74,7 @@ class FunctionBuilder {
   // ---- vectors ----
   unsigned parts() const { return simd_.parts(); }
   unsigned lanes() const { return simd_.lanes; }
+  const SimdForm& simd() const { return simd_; }
   bool has_mask_registers() const { return simd_.mask_registers; }
   llvm::Type* lane_type(Type t) { return ir.getIntNTy(isa::bit_size(t)); }
   llvm::FixedVectorType* vector_of(llvm::Type* element) {

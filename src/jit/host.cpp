@@ -4,6 +4,7 @@
 #include <llvm/ADT/StringMap.h>
 #include <llvm/IR/Module.h>
 #include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
 
@@ -14,12 +15,21 @@
 namespace raddle::jit {
 namespace {
 
+/// The pass that moves integers to mask registers takes as long as all others together for kernels with many
+/// masks (half of attention's compile time), and their code is no better for it.
+void leave_out_domain_reassignment() {
+  auto& options = llvm::cl::getRegisteredOptions();
+  const auto found = options.find("disable-x86-domain-reassignment");
+  if (found != options.end()) static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(true);
+}
+
 void initialise_llvm() {
   static std::once_flag once;
   std::call_once(once, [] {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
     llvm::InitializeNativeTargetDisassembler();
+    leave_out_domain_reassignment();
   });
 }
 
@@ -27,6 +37,13 @@ bool host_has(const char* feature) {
   static const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
   auto found = features.find(feature);
   return found != features.end() && found->second;
+}
+
+SimdForm host_form() {
+  return {.lanes = 16,
+          .mask_registers = true,
+          .dots_of_bytes = host_has("avx512vnni"),
+          .dots_of_bf16 = host_has("avx512bf16")};
 }
 
 std::string host_features() {
@@ -51,7 +68,7 @@ HostTarget host_target(SimdLevel level) {
     case SimdLevel::sse42:
       return {"x86-64-v2", "", {4, false}, 128};
     default:
-      return {llvm::sys::getHostCPUName().str(), host_features(), {16, true}, 512};
+      return {llvm::sys::getHostCPUName().str(), host_features(), host_form(), 512};
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include "jit/matrix_dots.h"
 #include "jit/matrix_values.h"
 #include "jit/vector_math.h"
 
@@ -10,24 +11,29 @@ namespace {
 
 using isa::ModKind;
 
+constexpr std::uint32_t kTopBits = 0x80808080;  // of four bytes
+
 /// Writes the body of the function of one opcode.
 class ProductWriter {
  public:
-  ProductWriter(llvm::Function& function, const isa::Opcode& opcode, unsigned lanes, unsigned selector)
+  ProductWriter(llvm::Function& function, const isa::Opcode& opcode, SimdForm simd, unsigned selector)
       : ir_(llvm::BasicBlock::Create(function.getContext(), "entry", &function)),
         function_(function),
         opcode_(opcode),
-        lanes_(lanes),
-        parts_(exec::kWarpSize / lanes),
-        a_(ir_, {opcode, "a"}, function.getArg(1), lanes),
-        b_(ir_, {opcode, "b"}, function.getArg(2), lanes),
-        c_(ir_, {opcode, "c"}, function.getArg(3), lanes),
+        simd_(simd),
+        lanes_(simd.lanes),
+        parts_(simd.parts()),
+        a_(ir_, {opcode, "a"}, function.getArg(1), lanes_),
+        b_(ir_, {opcode, "b"}, function.getArg(2), lanes_),
+        c_(ir_, {opcode, "c"}, function.getArg(3), lanes_),
         d_(opcode, "d"),
         selector_(selector) {}
 
   void write() {
     if (isa::is_sparse(opcode_))
       sum_sparse();
+    else if (a_.layout().element() == Type::bf16 && simd_.dots_of_bf16)
+      sum_pairs();
     else if (isa::is_float(a_.layout().element()))
       sum_floats();
     else
@@ -68,6 +74,34 @@ class ProductWriter {
       }
     for (unsigned p = 0; p < count; ++p)
       store(first + p, {totals.begin() + p * sums(), totals.begin() + (p + 1) * sums()});
+  }
+
+  /// bf16, two products at once.
+  void sum_pairs() {
+    a_.take_words();
+    b_.take_words();
+    const unsigned words = isa::matrix_shape(opcode_).k / a_.layout().in_register();
+    for (unsigned p = 0; p < parts_; ++p) {
+      std::vector<Val> totals;
+      for (unsigned i = 0; i < sums(); ++i) {
+        const auto all = cells(i, p);
+        Val total = c_.gather(all, [](const MatrixCell& cell) { return cell; });
+        for (unsigned word = 0; word < words; ++word)
+          total = dot_of_bf16(unit_of_a(all, word, 0), unit_of_b(all, word, 0), total);
+        totals.push_back(total);
+      }
+      store(p, totals);
+    }
+  }
+
+  /// The unit of the register that holds elements of A, or B, from this word along k on.
+  Val unit_of_a(const std::vector<MatrixCell>& cells, unsigned word, unsigned unit) {
+    const unsigned first = word * a_.layout().in_register();
+    return a_.gather_unit(cells, unit, [&](MatrixCell cell) { return cell.column = first, cell; });
+  }
+  Val unit_of_b(const std::vector<MatrixCell>& cells, unsigned word, unsigned unit) {
+    const unsigned first = word * a_.layout().in_register();
+    return b_.gather_unit(cells, unit, [&](MatrixCell cell) { return cell.row = first, cell; });
   }
 
   /// The elements of A as they are kept; for each, every lane picks the row of B that its metadata names.
@@ -125,16 +159,30 @@ class ProductWriter {
                   select(bit(index), row(step + rest), row(rest)));
   }
 
+  /// The host multiplies unsigned bytes by signed ones. Where both matrices' are of one kind, the top bits of
+  /// B's are inverted: elements are 128 more, or less, and the sums so many times A's.
   void sum_integers() {
+    if (by_bytes()) {
+      a_.take_words();
+      b_.take_words(are_alike() ? kTopBits : 0);
+    } else if (is_bits()) {
+      a_.take_words();
+      b_.take_words();
+    }
     const unsigned words = isa::matrix_shape(opcode_).k / a_.layout().in_register();
     for (unsigned p = 0; p < parts_; ++p) {
       std::vector<Val> totals;
       for (unsigned i = 0; i < sums(); ++i) {
         const auto all = cells(i, p);
         const Val start = c_.gather(all, [](const MatrixCell& cell) { return cell; });
-        Val total = start.like(0);
-        for (unsigned word = 0; word < words; ++word) total = add_word(total, all, word);
-        totals.push_back(with_start(total, start));
+        Val total = start.like(0), excess = total;
+        for (unsigned word = 0; word < words; ++word) {
+          total = add_word(total, all, word);
+          if (by_bytes() && are_alike())
+            excess =
+                add_bytes(unit_of_a(all, word, 0), start.like(static_cast<std::int32_t>(kTopBits)), excess);
+        }
+        totals.push_back(with_start(total - excess, start));
       }
       store(p, totals);
     }
@@ -142,16 +190,23 @@ class ProductWriter {
 
   /// Adds the products of a register's elements along k.
   Val add_word(Val total, const std::vector<MatrixCell>& cells, unsigned word) {
-    const unsigned run = a_.layout().in_register(), first = word * run;
     for (unsigned unit = 0; unit < a_.units(); ++unit) {
-      const Val a = a_.gather_unit(cells, unit, [&](MatrixCell cell) { return cell.column = first, cell; });
-      const Val b = b_.gather_unit(cells, unit, [&](MatrixCell cell) { return cell.row = first, cell; });
-      if (a_.layout().element() != Type::b1)
-        total = total + multiply_pairs(a, b);
-      else
+      const Val a = unit_of_a(cells, word, unit), b = unit_of_b(cells, word, unit);
+      if (is_bits())
         total = total + intrinsic(llvm::Intrinsic::ctpop, opcode_.has(Mod::xor_) ? a ^ b : a & b);
+      else
+        total = by_bytes() ? add_bytes(a, b, total) : total + multiply_pairs(a, b);
     }
     return total;
+  }
+
+  Val add_bytes(Val a, Val b, Val total) {
+    return isa::is_signed(a_.layout().element()) ? dot_of_bytes(b, a, total) : dot_of_bytes(a, b, total);
+  }
+  bool is_bits() const { return a_.layout().element() == Type::b1; }
+  bool by_bytes() const { return simd_.dots_of_bytes && a_.layout().element_bits() == 8; }
+  bool are_alike() const {
+    return isa::is_signed(a_.layout().element()) == isa::is_signed(b_.layout().element());
   }
 
   Val with_start(Val total, Val start) {
@@ -186,6 +241,7 @@ class ProductWriter {
   Builder ir_;
   llvm::Function& function_;
   const isa::Opcode& opcode_;
+  const SimdForm simd_;
   const unsigned lanes_, parts_;
   MatrixValues a_, b_, c_;
   MatrixLayout d_;
@@ -194,7 +250,7 @@ class ProductWriter {
 
 }  // namespace
 
-llvm::Function* matrix_product(llvm::Module& module, const isa::Opcode& opcode, unsigned lanes,
+llvm::Function* matrix_product(llvm::Module& module, const isa::Opcode& opcode, SimdForm simd,
                                unsigned selector) {
   const std::string name = "raddle." + opcode.text + "." + std::to_string(selector);
   if (auto* known = module.getFunction(name)) return known;
@@ -205,7 +261,12 @@ llvm::Function* matrix_product(llvm::Module& module, const isa::Opcode& opcode, 
   auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, module);
   function->addFnAttr(llvm::Attribute::NoInline);
   function->addFnAttr(llvm::Attribute::NoUnwind);
-  ProductWriter(*function, opcode, lanes, selector).write();
+  function->setMemoryEffects(llvm::MemoryEffects::argMemOnly());
+  for (const unsigned read : {1, 2, 4}) {  // so that what was put there for one call may stay for the next
+    function->addParamAttr(read, llvm::Attribute::ReadOnly);
+    function->addParamAttr(read, llvm::Attribute::NoCapture);
+  }
+  ProductWriter(*function, opcode, simd, selector).write();
   return function;
 }
 

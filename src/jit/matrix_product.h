@@ -5,14 +5,14 @@
 #include <llvm/IR/Module.h>
 
 #include "isa/row.h"
+#include "jit/simd_form.h"
 
 namespace raddle::jit {
 
 /// `void(ptr d, ptr a, ptr b, ptr c, ptr metadata)`: each operand's registers one behind the other, each its
 /// warp's lanes in order. D may lie where C lies. Made at the first call for a module.
-/// @param lanes     of a vector of the host
 /// @param selector  of a sparse A: which lanes of four have its metadata, a register
-llvm::Function* matrix_product(llvm::Module& module, const isa::Opcode& opcode, unsigned lanes,
+llvm::Function* matrix_product(llvm::Module& module, const isa::Opcode& opcode, SimdForm simd,
                                unsigned selector);
 
 }  // namespace raddle::jit

@@ -20,6 +20,7 @@ Val MatrixValues::load(unsigned reg, unsigned p) {
 
 /// An element as f32, f64 or s32; or a unit.
 Val MatrixValues::unpack(Val word, unsigned element) {
+  if (by_units_) return unpack_unit(word, element);
   switch (const Type type = layout_.element()) {
     case Type::f16:
     case Type::bf16:
@@ -34,7 +35,7 @@ Val MatrixValues::unpack(Val word, unsigned element) {
     case Type::s32:
       return word.as(type);
     default:
-      return by_units_ ? unpack_pairs(word, element) : unpack_integer(word, element);
+      return unpack_integer(word, element);
   }
 }
 
@@ -44,10 +45,10 @@ Val MatrixValues::unpack_integer(Val word, unsigned element) {
   return shr(shl(word.as(type), 32 - bits * (element + 1)), 32 - bits).as(Type::s32);
 }
 
-/// Elements `unit` of both halves of a register's words, widened to 16 bits.
-Val MatrixValues::unpack_pairs(Val word, unsigned unit) {
+/// Words, or elements `unit` of both halves of a register's words, widened to 16 bits.
+Val MatrixValues::unpack_unit(Val word, unsigned unit) {
   const unsigned bits = layout_.element_bits();
-  if (bits == 1) return word.as(Type::s32);
+  if (takes_words_) return word.as(Type::s32) ^ word.as(Type::s32).like(static_cast<std::int32_t>(inverted_));
   auto* pairs = llvm::FixedVectorType::get(ir_.getInt16Ty(), lanes_ * 2);
   llvm::Value* top =
       ir_.CreateShl(ir_.CreateBitCast(word.v, pairs), llvm::ConstantInt::get(pairs, 16 - bits * (unit + 1)));

@@ -27,8 +27,13 @@ class MatrixValues {
   Val gather(const std::vector<MatrixCell>& cells, Where where) {
     return gather_holders(cells, where, false, 0);
   }
-  /// Parts that integers of a register unpack to: pairs of 16-bit integers, or all of it where they are bits.
-  unsigned units() const { return layout_.element() == isa::Type::b1 ? 1 : layout_.in_register() / 2; }
+  /// Units are registers as they are, but for these bits, which are inverted.
+  void take_words(std::uint32_t inverted = 0) {
+    takes_words_ = true;
+    inverted_ = inverted;
+  }
+  /// Parts that a register unpacks to: pairs of 16-bit integers, if it is not taken as it is.
+  unsigned units() const { return takes_words_ ? 1 : layout_.in_register() / 2; }
   /// The unit of the register that holds the cell.
   template <class Where>
   Val gather_unit(const std::vector<MatrixCell>& cells, unsigned unit, Where where) {
@@ -46,7 +51,7 @@ class MatrixValues {
   Val load(unsigned reg, unsigned p);
   Val unpacked(unsigned reg, unsigned element, unsigned p);
   Val unpack(Val word, unsigned element);
-  Val unpack_pairs(Val word, unsigned unit);
+  Val unpack_unit(Val word, unsigned unit);
   Val unpack_integer(Val word, unsigned element);
 
   Builder& ir_;
@@ -54,6 +59,8 @@ class MatrixValues {
   llvm::Value* registers_;
   unsigned lanes_;
   bool by_units_ = false;  ///< of a matrix, either units are gathered or elements
+  bool takes_words_ = false;
+  std::uint32_t inverted_ = 0;
   std::map<std::pair<unsigned, unsigned>, llvm::Value*> loaded_, whole_, staged_;
   std::map<std::pair<unsigned, std::pair<unsigned, unsigned>>, Val> unpacked_;
   std::map<std::vector<unsigned>, Val> gathered_;

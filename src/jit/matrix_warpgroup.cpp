@@ -6,6 +6,7 @@
 #include <array>
 #include <functional>
 
+#include "jit/matrix_dots.h"
 #include "jit/vector_math.h"
 
 namespace raddle::jit {
@@ -17,7 +18,7 @@ constexpr unsigned kBlock = 8;       // columns whose elements four registers of
 constexpr unsigned kKeptWords = 8;   // of a row of A
 constexpr unsigned kRegisterLanes = 32;
 constexpr unsigned kPanelRow = 64;  // of A's panel: 16 rows, each four times
-constexpr std::array<int, kBlock> kEvenThenOdd = {0, 2, 4, 6, 1, 3, 5, 7};
+const std::vector<int> kEvenThenOdd = {0, 2, 4, 6, 1, 3, 5, 7}, kInOrder = {0, 1, 2, 3, 4, 5, 6, 7};
 
 /// The fields of a matrix descriptor, as i32: offsets in bytes.
 struct Fields {
@@ -35,7 +36,7 @@ class Writer {
   /// Accumulators of a half of the rows of one block: of even and of odd columns, by part.
   struct Half {
     llvm::Value* block = nullptr;  // its number
-    unsigned panel = 0, half = 0;
+    unsigned half = 0;
   };
 
   // ---- pieces of code ----
@@ -64,6 +65,11 @@ class Writer {
   llvm::Value* element(llvm::Value* words, unsigned i, Type type);
   llvm::Value* halves(llvm::Value* sixteen_bits, Type type);
   llvm::Value* arranged(llvm::Value* numbers, unsigned part);
+  llvm::Value* paired(llvm::Value* first, llvm::Value* second, const std::vector<int>& order);
+  llvm::Value* all_words(std::uint32_t word) { return ir_.CreateVectorSplat(lanes_, ir_.getInt32(word)); }
+  llvm::Value* inverted(llvm::Value* words, std::uint32_t bits) {
+    return ir_.CreateXor(words, llvm::ConstantInt::get(words->getType(), bits));
+  }
 
   // ---- descriptors ----
   Fields fields(llvm::Value* descriptor);
@@ -80,16 +86,22 @@ class Writer {
   llvm::Value* place_in_b(llvm::Value* row, llvm::Value* k);
 
   // ---- B ----
-  void unpack_b(llvm::Value* block, unsigned panel);
+  void unpack_b();
+  void unpack_b(llvm::Value* block);
   void unpack_rows_of_b(llvm::Value* block, llvm::Value* to);
   void unpack_columns_of_b(llvm::Value* block, llvm::Value* to);
   unsigned place(unsigned k) const;
+  llvm::Value* of_block(llvm::Value* block) {
+    return at(b_panel_, ir_.CreateMul(block, ir_.getInt32(depth_ * kBlock)));
+  }
 
   // ---- D ----
   void multiply(llvm::Value* first, unsigned blocks);
   void multiply(const std::vector<Half>& halves);
   Values products(const std::vector<Half>& halves, llvm::Value* chunk, Values sums);
   llvm::Value* multiply_add(llvm::Value* a, llvm::Value* b, llvm::Value* sum, llvm::Value* kept);
+  llvm::Value* add_bytes(llvm::Value* sum, llvm::Value* a, llvm::Value* b);
+  llvm::Value* excess(unsigned half, unsigned part);
   llvm::Value* register_of(const Half& half, unsigned odd, unsigned part);
   Values begin(const Half& half);
   void finish(const Half& half, const Values& sums);
@@ -97,14 +109,19 @@ class Writer {
   llvm::Function* function_;
   Builder ir_;
   const WarpgroupProductForm& form_;
-  const unsigned lanes_, parts_;     // of a register of D
-  const unsigned per_word_, words_;  // elements of a word; words of a column of B
-  const unsigned depth_;             // K
-  const bool is_bits_, is_integer_, is_masked_;
+  const unsigned lanes_, parts_;  // of a register of D
+  const MatrixStep step_;
+  const unsigned per_word_, words_;  // steps of a word; words of a column of B
+  const unsigned depth_, per_step_;  // steps along K; elements of one that are 16 bits wide
+  const bool is_integer_, is_masked_;
+  const bool flips_b_;  // bytes of B with their top bits inverted
   llvm::Type* number_;  // that is multiplied
+  llvm::Type* sum_;
   llvm::Value *d_, *a_, *metadata_, *shared_, *warp_, *adds_;
   Fields of_a_{}, of_b_{};
-  llvm::AllocaInst *a_panel_ = nullptr, *a_mask_ = nullptr, *b_panel_ = nullptr, *lines_ = nullptr;
+  llvm::AllocaInst *a_panel_ = nullptr, *a_mask_ = nullptr, *lines_ = nullptr;
+  llvm::Value* b_panel_ = nullptr;
+  std::array<Values, 2> excess_;  // of sums: of each half's rows, by part
 };
 
 unsigned element_bits(Type type) { return type == Type::tf32 || type == Type::b1 ? 32 : isa::bit_size(type); }
@@ -115,13 +132,16 @@ Writer::Writer(llvm::Function* function, SimdForm simd, const WarpgroupProductFo
       form_(form),
       lanes_(simd.lanes),
       parts_(simd.parts()),
-      per_word_(32 / element_bits(form.a)),
+      step_(step_of(simd, form)),
+      per_word_(step_ == MatrixStep::number ? 32 / element_bits(form.a) : 1),
       words_(form.sparse ? 2 * kKeptWords : kKeptWords),
       depth_(words_ * per_word_),
-      is_bits_(form.a == Type::b1),
+      per_step_(step_ == MatrixStep::pairs_of_bf16 ? 2 : 1),
       is_integer_(form.d == Type::s32),
       is_masked_(form.sparse && !is_integer_),
-      number_(is_bits_ ? ir_.getInt32Ty() : ir_.getFloatTy()),
+      flips_b_(step_ == MatrixStep::bytes && isa::is_signed(form.a) == isa::is_signed(form.b)),
+      number_(step_ == MatrixStep::number ? ir_.getFloatTy() : ir_.getInt32Ty()),
+      sum_(step_ == MatrixStep::pairs_of_bf16 ? ir_.getFloatTy() : number_),
       d_(function->getArg(0)),
       a_(function->getArg(1)),
       metadata_(function->getArg(2)),
@@ -170,11 +190,10 @@ llvm::Value* Writer::joined(llvm::Value* a, llvm::Value* b) {
 
 /// Element i of each word, as numbers that are multiplied.
 llvm::Value* Writer::element(llvm::Value* words, unsigned i, Type type) {
+  if (step_ != MatrixStep::number) return words;
   const Val word{&ir_, words, Type::u32};
   const unsigned bits = element_bits(type);
   switch (type) {
-    case Type::b1:
-      return words;
     case Type::tf32:
       return (word & word.like(~std::int64_t{0x1fff})).as(Type::f32).v;
     case Type::bf16:
@@ -199,6 +218,15 @@ llvm::Value* Writer::arranged(llvm::Value* numbers, unsigned part) {
   std::vector<int> mask(lanes_);
   for (unsigned l = 0; l < lanes_; ++l) mask[l] = static_cast<int>((part * lanes_ + l) / 4);
   return shuffle(numbers, mask);
+}
+
+/// Of two vectors of 16 bits, words with one of each, in this order.
+llvm::Value* Writer::paired(llvm::Value* first, llvm::Value* second, const std::vector<int>& order) {
+  const int count = static_cast<int>(order.size());
+  std::vector<int> mask;
+  for (const int i : order) mask.insert(mask.end(), {i, count + i});
+  return ir_.CreateBitCast(ir_.CreateShuffleVector(first, second, mask),
+                           vector(ir_.getInt32Ty(), order.size()));
 }
 
 // ---- descriptors ----
@@ -257,7 +285,9 @@ llvm::Value* Writer::chunk(llvm::Value* addresses, unsigned line, llvm::Type* ty
 // ---- A ----
 
 void Writer::put_a(llvm::Value* panel, unsigned k, unsigned half, unsigned part, llvm::Value* numbers) {
-  if (form_.negates) numbers = ir_.CreateFNeg(numbers);
+  if (form_.negates)
+    numbers = step_ == MatrixStep::number ? ir_.CreateFNeg(numbers) : inverted(numbers, 0x80008000);
+  if (flips_b_) excess_[half][part] = add_bytes(excess(half, part), numbers, all_words(0x80808080));
   store(numbers, at(panel, k * kPanelRow + half * kRegisterLanes + part * lanes_), lanes_ * 4);
 }
 
@@ -284,10 +314,12 @@ void Writer::unpack_columns_of_a() {
     for (unsigned step = 0; step < 2; ++step) {
       auto* rows = ir_.CreateAdd(ir_.CreateShl(warp_, 1), ir_.getInt32(half));
       ir_.CreateStore(addresses(of_a_, line_start(of_a_, true, rows, ir_.getInt32(step))), lines_, true);
-      for (unsigned i = 0; i < kLines; ++i) {
-        auto* numbers = halves(chunk(lines_, i, type), form_.a);
+      for (unsigned i = 0; i < kLines / per_step_; ++i) {
+        auto* numbers = step_ == MatrixStep::number
+                            ? halves(chunk(lines_, i, type), form_.a)
+                            : paired(chunk(lines_, 2 * i, type), chunk(lines_, 2 * i + 1, type), kInOrder);
         for (unsigned part = 0; part < parts_; ++part)
-          put_a(panel, step * kLines + i, half, part, arranged(numbers, part));
+          put_a(panel, step * kLines / per_step_ + i, half, part, arranged(numbers, part));
       }
     }
   if (form_.sparse) spread_a(panel);
@@ -362,8 +394,15 @@ unsigned Writer::place(unsigned k) const {
   return (word / 2 * per_word_ + i) * 2 + word % 2;
 }
 
-void Writer::unpack_b(llvm::Value* block, unsigned panel) {
-  auto* to = at(b_panel_, panel * depth_ * kBlock);
+void Writer::unpack_b() {
+  loop(form_.n / kBlock, {}, [&](llvm::Value* block, const Values&) {
+    unpack_b(block);
+    return Values{};
+  });
+}
+
+void Writer::unpack_b(llvm::Value* block) {
+  auto* to = of_block(block);
   if (form_.b_transposed)
     unpack_columns_of_b(block, to);
   else
@@ -386,7 +425,8 @@ void Writer::unpack_rows_of_b(llvm::Value* block, llvm::Value* to) {
       auto* words = ir_.CreateShuffleVector(even, odd, mask);
       for (unsigned i = 0; i < per_word_; ++i) {
         const unsigned k = (c * kChunkWords + pair * 2) * per_word_ + i;
-        store(element(words, i, form_.b), at(to, place(k) * kBlock), 64);
+        auto* numbers = element(words, i, form_.b);
+        store(flips_b_ ? inverted(numbers, 0x80808080) : numbers, at(to, place(k) * kBlock), 64);
       }
     }
   }
@@ -394,14 +434,19 @@ void Writer::unpack_rows_of_b(llvm::Value* block, llvm::Value* to) {
 
 void Writer::unpack_columns_of_b(llvm::Value* block, llvm::Value* to) {
   auto* type = vector(ir_.getInt16Ty(), kBlock);
-  const std::vector<int> order(kEvenThenOdd.begin(), kEvenThenOdd.end());
-  for (unsigned step = 0; step < depth_ / kLines; ++step) {
+  for (unsigned step = 0; step < depth_ * per_step_ / kLines; ++step) {
     ir_.CreateStore(addresses(of_b_, line_start(of_b_, true, block, ir_.getInt32(step))), lines_, true);
-    for (unsigned i = 0; i < kLines; ++i) {
+    const auto line = [&](unsigned i) { return chunk(lines_, i, type); };
+    for (unsigned i = 0; i < kLines / per_step_; ++i) {
       if (place(i) % 2 != 0) continue;  // it is stored together with the one before
-      auto* two =
-          joined(shuffle(chunk(lines_, i, type), order), shuffle(chunk(lines_, i + per_word_, type), order));
-      store(halves(two, form_.b), at(to, place(step * kLines + i) * kBlock), 64);
+      llvm::Value* two = nullptr;
+      if (step_ == MatrixStep::number)
+        two = halves(joined(shuffle(line(i), kEvenThenOdd), shuffle(line(i + per_word_), kEvenThenOdd)),
+                     form_.b);
+      else
+        two = joined(paired(line(2 * i), line(2 * i + 1), kEvenThenOdd),
+                     paired(line(2 * i + 2), line(2 * i + 3), kEvenThenOdd));
+      store(two, at(to, place(step * kLines / per_step_ + i) * kBlock), 64);
     }
   }
 }
@@ -418,16 +463,16 @@ llvm::Value* Writer::register_of(const Half& half, unsigned odd, unsigned part) 
 
 Writer::Values Writer::begin(const Half& half) {
   Values sums;
-  auto* zero = llvm::Constant::getNullValue(vector(number_, lanes_));
+  auto* zero = llvm::Constant::getNullValue(vector(sum_, lanes_));
   for (unsigned odd = 0; odd < 2; ++odd)
     for (unsigned part = 0; part < parts_; ++part) {
       if (is_integer_) {
-        sums.push_back(zero);
+        sums.push_back(flips_b_ ? ir_.CreateNeg(excess(half.half, part)) : zero);
         continue;
       }
       auto* old = load(vector(ir_.getInt32Ty(), lanes_), register_of(half, odd, part), lanes_ * 4);
       const bool pairs = form_.d == Type::f16;
-      auto* number = pairs ? element(old, odd, Type::f16) : ir_.CreateBitCast(old, vector(number_, lanes_));
+      auto* number = pairs ? element(old, odd, Type::f16) : ir_.CreateBitCast(old, vector(sum_, lanes_));
       sums.push_back(ir_.CreateSelect(adds_, number, zero));
     }
   return sums;
@@ -448,7 +493,7 @@ void Writer::finish(const Half& half, const Values& sums) {
       auto* sum = side == 0 ? even : odd;
       auto* to = register_of(half, side, part);
       if (is_integer_) {
-        if (!is_bits_) sum = ir_.CreateFPToSI(sum, type);
+        if (sum_->isFloatTy()) sum = ir_.CreateFPToSI(sum, type);
         auto* old = ir_.CreateSelect(adds_, load(type, to, lanes_ * 4), llvm::Constant::getNullValue(type));
         sum = form_.saturates ? ir_.CreateBinaryIntrinsic(llvm::Intrinsic::sadd_sat, old, sum)
                               : ir_.CreateAdd(old, sum);
@@ -459,10 +504,30 @@ void Writer::finish(const Half& half, const Values& sums) {
 }
 
 llvm::Value* Writer::multiply_add(llvm::Value* a, llvm::Value* b, llvm::Value* sum, llvm::Value* kept) {
-  if (is_bits_)
-    return ir_.CreateAdd(sum, ir_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, ir_.CreateAnd(a, b)));
+  switch (step_) {
+    case MatrixStep::bits:
+      return ir_.CreateAdd(sum, ir_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, ir_.CreateAnd(a, b)));
+    case MatrixStep::bytes:
+      return add_bytes(sum, a, b);
+    case MatrixStep::pairs_of_bf16:
+      return dot_of_bf16({&ir_, a, Type::b32}, {&ir_, b, Type::b32}, {&ir_, sum, Type::f32}).v;
+    case MatrixStep::number:
+      break;
+  }
   auto* next = fma(Val{&ir_, a, Type::f32}, Val{&ir_, b, Type::f32}, Val{&ir_, sum, Type::f32}).v;
   return kept ? ir_.CreateSelect(kept, next, sum) : next;
+}
+
+/// The host multiplies unsigned bytes by signed ones. Where both matrices' are of one kind, B's top bits are
+/// inverted: its elements are 128 more, or less, and the sums so many times A's.
+llvm::Value* Writer::add_bytes(llvm::Value* sum, llvm::Value* a, llvm::Value* b) {
+  const Val of_a{&ir_, a, Type::b32}, of_b{&ir_, b, Type::b32}, start{&ir_, sum, Type::s32};
+  return isa::is_signed(form_.a) ? dot_of_bytes(of_b, of_a, start).v : dot_of_bytes(of_a, of_b, start).v;
+}
+
+llvm::Value* Writer::excess(unsigned half, unsigned part) {
+  excess_[half].resize(parts_, llvm::Constant::getNullValue(vector(sum_, lanes_)));
+  return excess_[half][part];
 }
 
 /// The K of one chunk, in order.
@@ -470,7 +535,9 @@ Writer::Values Writer::products(const std::vector<Half>& halves, llvm::Value* ch
   const unsigned steps = kChunkWords * per_word_;
   auto* a = at(a_panel_, ir_.CreateMul(chunk, ir_.getInt32(steps * kPanelRow)));
   auto* mask = is_masked_ ? at(a_mask_, ir_.CreateMul(chunk, ir_.getInt32(steps * kPanelRow))) : nullptr;
-  auto* b = at(b_panel_, ir_.CreateMul(chunk, ir_.getInt32(steps * kBlock)));
+  Values b;
+  for (const Half& half : halves)
+    b.push_back(at(of_block(half.block), ir_.CreateMul(chunk, ir_.getInt32(steps * kBlock))));
   std::vector<int> again(lanes_);
   for (unsigned l = 0; l < lanes_; ++l) again[l] = static_cast<int>(l % 4);
   for (unsigned k = 0; k < steps; ++k) {
@@ -486,8 +553,8 @@ Writer::Values Writer::products(const std::vector<Half>& halves, llvm::Value* ch
       }
     for (std::size_t n = 0; n < halves.size(); ++n)
       for (unsigned odd = 0; odd < 2; ++odd) {
-        const unsigned index = (halves[n].panel * depth_ + place(k)) * kBlock + odd * 4;
-        auto* columns = shuffle(load(vector(number_, 4), at(b, index), 16), again);
+        const unsigned index = place(k) * kBlock + odd * 4;
+        auto* columns = shuffle(load(vector(number_, 4), at(b[n], index), 16), again);
         for (unsigned part = 0; part < parts_; ++part) {
           auto*& sum = sums[(n * 2 + odd) * parts_ + part];
           sum = multiply_add(rows[halves[n].half][part], columns, sum,
@@ -515,8 +582,7 @@ void Writer::multiply(llvm::Value* first, unsigned blocks) {
   std::vector<Half> all;
   for (unsigned n = 0; n < blocks; ++n) {
     auto* block = ir_.CreateAdd(first, ir_.getInt32(n));
-    unpack_b(block, n);
-    for (unsigned half = 0; half < 2; ++half) all.push_back({block, n, half});
+    for (unsigned half = 0; half < 2; ++half) all.push_back({block, half});
   }
   if (parts_ <= 2) return multiply(all);
   for (const Half& half : all) multiply(std::vector<Half>{half});
@@ -527,9 +593,20 @@ void Writer::run() {
   of_b_ = fields(function_->getArg(5));
   a_panel_ = local(number_, depth_ * kPanelRow, "a_panel");
   if (is_masked_) a_mask_ = local(ir_.getInt32Ty(), depth_ * kPanelRow, "a_mask");
-  b_panel_ = local(number_, 2 * depth_ * kBlock, "b_panel");
   lines_ = local(ir_.getInt32Ty(), kLines, "lines");
   unpack_a();
+  if (form_.shares_b) {
+    b_panel_ = function_->getArg(8);
+    auto *absent = new_block("absent"), *there = new_block("there");
+    ir_.CreateCondBr(function_->getArg(9), there, absent);
+    ir_.SetInsertPoint(absent);
+    unpack_b();
+    ir_.CreateBr(there);
+    ir_.SetInsertPoint(there);
+  } else {
+    b_panel_ = local(number_, depth_ * form_.n, "b_panel");
+    unpack_b();
+  }
   const unsigned blocks = form_.n / kBlock;
   if (blocks >= 2)
     loop(blocks / 2, {}, [&](llvm::Value* turn, const Values&) {
@@ -542,11 +619,26 @@ void Writer::run() {
 
 }  // namespace
 
+MatrixStep step_of(SimdForm simd, const WarpgroupProductForm& form) {
+  const bool is_bytes = form.a == Type::s8 || form.a == Type::u8;
+  if (form.a == Type::b1) return MatrixStep::bits;
+  if (!form.sparse && is_bytes && simd.dots_of_bytes) return MatrixStep::bytes;
+  if (!form.sparse && form.a == Type::bf16 && simd.dots_of_bf16) return MatrixStep::pairs_of_bf16;
+  return MatrixStep::number;
+}
+
+unsigned operand_bytes(SimdForm simd, const WarpgroupProductForm& form) {
+  const unsigned words = form.sparse ? 2 * kKeptWords : kKeptWords;
+  const unsigned per_word = step_of(simd, form) == MatrixStep::number ? 32 / element_bits(form.a) : 1;
+  return words * per_word * form.n * 4;
+}
+
 std::string WarpgroupProductForm::name() const {
-  return fmt::format("wgmma.{}.{}.{}.n{}{}{}{}{}{}{}.{}", isa::type_name(d), isa::type_name(a),
+  return fmt::format("wgmma.{}.{}.{}.n{}{}{}{}{}{}{}{}.{}", isa::type_name(d), isa::type_name(a),
                      isa::type_name(b), n, sparse ? ".sparse" : "", saturates ? ".satfinite" : "",
                      a_in_registers ? ".registers" : "", a_transposed ? ".a_transposed" : "",
-                     b_transposed ? ".b_transposed" : "", negates ? ".negated" : "", selector);
+                     b_transposed ? ".b_transposed" : "", negates ? ".negated" : "",
+                     shares_b ? ".shared" : "", selector);
 }
 
 llvm::Function* warpgroup_product(llvm::Module& module, SimdForm simd, const WarpgroupProductForm& form) {
@@ -554,9 +646,10 @@ llvm::Function* warpgroup_product(llvm::Module& module, SimdForm simd, const War
   auto& context = module.getContext();
   llvm::Type *pointer = llvm::PointerType::getUnqual(context), *i32 = llvm::Type::getInt32Ty(context);
   auto* i64 = llvm::Type::getInt64Ty(context);
-  auto* type = llvm::FunctionType::get(
-      llvm::Type::getVoidTy(context),
-      {pointer, pointer, pointer, pointer, i64, i64, i32, llvm::Type::getInt1Ty(context)}, false);
+  auto* i1 = llvm::Type::getInt1Ty(context);
+  std::vector<llvm::Type*> types = {pointer, pointer, pointer, pointer, i64, i64, i32, i1};
+  if (form.shares_b) types.insert(types.end(), {pointer, i1});
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, false);
   auto* function = llvm::Function::Create(type, llvm::Function::InternalLinkage, form.name(), module);
   function->addFnAttr(llvm::Attribute::NoInline);
   function->addFnAttr(llvm::Attribute::NoUnwind);

@@ -20,10 +20,16 @@ struct WarpgroupProductForm {
   bool a_in_registers = false, a_transposed = false, b_transposed = false;
   bool negates = false;  ///< -(A * B)
   unsigned selector = 0;
+  bool shares_b = false;  ///< the function takes two more parameters: ptr b, i1 is_there
 
   bool operator==(const WarpgroupProductForm&) const = default;
   std::string name() const;
 };
+
+/// What is multiplied at once: a number, or a word of several.
+enum class MatrixStep : std::uint8_t { number, bits, bytes, pairs_of_bf16 };
+MatrixStep step_of(SimdForm simd, const WarpgroupProductForm& form);
+unsigned operand_bytes(SimdForm simd, const WarpgroupProductForm& form);
 
 /// The module's function of that form:
 /// void(ptr d, ptr a, ptr metadata, ptr shared, i64 a_descriptor, i64 b_descriptor, i32 warp, i1 adds)
@@ -33,6 +39,9 @@ struct WarpgroupProductForm {
 /// @param shared    host address of the block's own shared address 0; the descriptors' matrices lie in its
 /// memory
 /// @param warp      number of the warp in its warpgroup
+/// @param b         operand_bytes() aligned to 64, for B's elements as they are multiplied; warps that
+///                  execute the same wgmma may share it
+/// @param is_there  whether a call of this function for such a warp has put them there
 llvm::Function* warpgroup_product(llvm::Module& module, SimdForm simd, const WarpgroupProductForm& form);
 
 }  // namespace raddle::jit

@@ -20,6 +20,19 @@ llvm::Value* to_register(Builder& ir, llvm::Value* v, Type from, llvm::Type* lan
   return isa::is_signed(from) ? ir.CreateSExtOrTrunc(v, sized(lane)) : ir.CreateZExtOrTrunc(v, sized(lane));
 }
 
+/// Whether the registers of its first operand are a fragment that it adds to.
+bool adds_to_fragment(const ptx::Function& f, const ptx::Instruction& i) {
+  const auto& operands = i.opcode->row->operands;
+  if (operands.empty() || operands[0].geometric != isa::GeometricKind::fragment) return false;
+  if (operands[0].is_updated) return true;
+  const auto c = i.opcode->form->operand("c");
+  return c && std::ranges::equal(f.elements_of(f.operands_of(i)[0]), f.elements_of(f.operands_of(i)[*c]),
+                                 [](const Operand& a, const Operand& b) {
+                                   return a.kind == Operand::Kind::reg && b.kind == a.kind &&
+                                          a.index == b.index;
+                                 });
+}
+
 }  // namespace
 
 Registers::Registers(FunctionBuilder& code, const Cursor& cursor, WarpValues& values, Masks& masks,
@@ -73,9 +86,7 @@ bool Registers::may_join_fragment(ptx::RegisterId r) const {
 /// What an instruction updates is best where the instruction's function finds it: then nothing is copied.
 void Registers::find_fragments() {
   for (const ptx::Instruction& i : f_.instructions) {
-    const auto& operands = i.opcode->row->operands;
-    if (operands.empty() || !operands[0].is_updated || operands[0].geometric != isa::GeometricKind::fragment)
-      continue;
+    if (!adds_to_fragment(f_, i)) continue;
     Fragment fragment;
     for (const Operand& o : f_.elements_of(f_.operands_of(i)[0])) {
       if (o.kind != Operand::Kind::reg || !may_join_fragment(o.index)) break;

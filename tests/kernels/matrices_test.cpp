@@ -158,4 +158,44 @@ TEST_P(Matrices, AreMultipliedAsHopperDoesWhereAskedFor) {
   }
 }
 
+/// 16 products of the smallest subnormal of bf16 and 2^127.
+constexpr const char* kProductsOfSubnormals = R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry sums(.param .u64 out) {
+  .reg .b64 %out;
+  .reg .b32 %id, %a, %b;
+  .reg .f32 %d<4>, %zero;
+  ld.param.u64 %out, [out];
+  mov.u32 %id, %tid.x;
+  mov.b32 %a, 0x00010001;
+  mov.b32 %b, 0x7f007f00;
+  mov.f32 %zero, 0f00000000;
+  mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+    {%d0, %d1, %d2, %d3}, {%a, %a, %a, %a}, {%b, %b}, {%zero, %zero, %zero, %zero};
+  mad.wide.u32 %out, %id, 16, %out;
+  st.global.v4.f32 [%out], {%d0, %d1, %d2, %d3};
+  ret;
+}
+)";
+
+// What the host's own instructions make of subnormals shows whether they were used.
+TEST_P(Matrices, AreMultipliedFastWhereAskedFor) {
+  const bool has_bf16 = __builtin_cpu_supports("avx512bf16") && std::string(GetParam().simd).empty();
+  for (const auto arithmetic : {raddle::MatrixArithmetic::reference, raddle::MatrixArithmetic::fast}) {
+    options_.matrix_arithmetic = arithmetic;
+    {
+      const bool is_fast = arithmetic == raddle::MatrixArithmetic::fast && !interpreted() && has_bf16;
+      auto out = buffer(std::vector<float>(128, 1));
+      load_text(kProductsOfSubnormals);
+      testing::internal::CaptureStderr();
+      const auto report = try_run(*module().kernel("sums"), {.grid = {1}, .block = {32}}, out);
+      const std::string told = testing::internal::GetCapturedStderr();
+      ASSERT_TRUE(report.ok()) << report.error().to_string();
+      EXPECT_EQ(contents(out), std::vector<float>(128, is_fast ? 0.0f : 0.25f)) << told;
+    }
+    close();
+  }
+}
+
 }  // namespace

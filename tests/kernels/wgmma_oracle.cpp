@@ -183,6 +183,26 @@ std::vector<std::uint32_t> product(const Spelling& spelling, const Operands& o) 
   return result;
 }
 
+Bounded bounded_product(const Spelling& spelling, const Operands& o) {
+  const unsigned depth = spelling.depth();
+  Bounded result;
+  for (unsigned row = 0; row < 64; ++row)
+    for (unsigned column = 0; column < spelling.n; ++column) {
+      double sum = o.adds ? decode(spelling.d, o.d[row * spelling.n + column]) : 0.0;
+      double size = std::abs(sum), flushed = 0;
+      for (unsigned k = 0; k < depth; ++k) {
+        const double a = decode(spelling.a.name, o.a[row * depth + k]),
+                     b = decode(spelling.b.name, o.b[column * depth + k]);
+        sum += o.sign * a * b;
+        size += std::abs(a * b);
+        if (std::min(std::abs(a), std::abs(b)) < 0x1p-126) flushed += std::abs(a * b);
+      }
+      result.sums.push_back(sum);
+      result.bounds.push_back((depth + 1) * (size * 0x1p-23 + 0x1p-126) + flushed);
+    }
+  return result;
+}
+
 bool same(const Spelling& spelling, std::uint32_t x, std::uint32_t y) {
   if (x == y) return true;
   if (std::string(spelling.d) == "s32") return false;

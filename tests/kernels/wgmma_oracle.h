@@ -57,6 +57,11 @@ struct Operands {
 Operands random_operands(std::mt19937& random, const Spelling& spelling);
 /// D, element by element.
 std::vector<std::uint32_t> product(const Spelling& spelling, const Operands& operands);
+/// Of bf16: the sums in double, and how far RADDLE_MMA=fast may be off (docs/accuracy.md).
+struct Bounded {
+  std::vector<double> sums, bounds;
+};
+Bounded bounded_product(const Spelling& spelling, const Operands& operands);
 bool same(const Spelling& spelling, std::uint32_t x, std::uint32_t y);  ///< NaNs are
 
 /// What thread t of the warpgroup has in its registers, register by register.

@@ -22,7 +22,7 @@ class Rows {
   void each(const LaneValue& addresses, const std::function<void(llvm::Value* at, llvm::Value* row)>& body) {
     auto& ir = e_.ir;
     auto* naming = ir.CreateAnd(e_.bits(e_.executing()).v, ir.getInt32(static_cast<std::uint32_t>(lanes_)));
-    e_.loops.for_each_marked(naming, [&](llvm::Value* lane) {
+    e_.loops.for_each_unrolled(naming, [&](llvm::Value* lane) {
       auto* row = ir.CreateInBoundsGEP(ir.getInt8Ty(), place_, ir.CreateMul(lane, ir.getInt32(kRowBytes)));
       body(e_.code.pointer(addresses[lane]), row);
     });

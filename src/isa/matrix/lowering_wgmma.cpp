@@ -49,7 +49,6 @@ class WarpgroupProduct : WarpgroupChecks {
   llvm::Value* places();
   void issue();
   void call();
-  SimdForm simd() const { return {.lanes = e_.lanes(), .mask_registers = e_.code.has_mask_registers()}; }
 
   const WarpgroupProductForm form_;
   llvm::Value* own_shared_ = nullptr;
@@ -168,9 +167,16 @@ void WarpgroupProduct::call() {
     copy->store(registers);
     d = copy->place();
   }
-  e_.context.note_line();
-  ir_.CreateCall(warpgroup_product(*e_.code.function()->getParent(), simd(), form_),
-                 {d, a, metadata_, e_.code.pointer(own_shared_), descriptor_a_, descriptor_b_, warp_, adds_});
+  WarpgroupProductForm form = form_;
+  form.shares_b = true;
+  auto* function = warpgroup_product(*e_.code.function()->getParent(), e_.code.simd(), form);
+  auto* code = ir_.CreatePtrToInt(function, ir_.getInt64Ty());
+  auto* b = e_.context.call_service(exec::Service::wgmma_operands,
+                                    {descriptor_b_, code, ir_.getInt32(operand_bytes(e_.code.simd(), form))});
+  auto* is_there = ir_.CreateTrunc(b, ir_.getInt1Ty());
+  b = e_.code.pointer(ir_.CreateAnd(b, ~std::uint64_t{1}));
+  ir_.CreateCall(function, {d, a, metadata_, e_.code.pointer(own_shared_), descriptor_a_, descriptor_b_,
+                            warp_, adds_, b, is_there});
   if (copy) copy->load(registers);
 }
 
@@ -203,7 +209,7 @@ void WarpgroupProduct::issue() {
     return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), issued, offset);
   };
   const auto put = [&](std::size_t offset, llvm::Value* value) { ir_.CreateStore(value, field(offset)); };
-  put(offsetof(IssuedWgmma, execute), late_product(*e_.code.function()->getParent(), simd(), form_));
+  put(offsetof(IssuedWgmma, execute), late_product(*e_.code.function()->getParent(), e_.code.simd(), form_));
   put(offsetof(IssuedWgmma, registers), places());
   put(offsetof(IssuedWgmma, a), descriptor_a_);
   put(offsetof(IssuedWgmma, b), descriptor_b_);

@@ -91,6 +91,11 @@ void wgmma_wait(WarpContext* context, std::uint32_t groups) {
   worker.pause_after_many_phases(warp);
 }
 
+std::uint64_t wgmma_operands(WarpContext* warp, std::uint64_t descriptor, std::uint64_t code,
+                             std::uint32_t bytes) {
+  return block_of(warp).wgmma_operands.next(*warp, descriptor, code, bytes);
+}
+
 void barrier_wait(WarpContext* context, std::uint32_t barriers) {
   Warp& warp = barrier_warp(context, 0, 0, 0);
   warp.block->worker->wait_at_barriers(warp, barriers);

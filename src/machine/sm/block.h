@@ -9,6 +9,7 @@
 
 #include "base/fiber.h"
 #include "exec/abi.h"
+#include "exec/wgmma_operands.h"
 #include "machine/launch/launch_controllers.h"
 #include "machine/launch/rasteriser.h"
 #include "machine/memory/block_memory.h"
@@ -102,6 +103,7 @@ struct Block {
   std::uint32_t word_waits = 0;                       ///< of these: in use
 
   BlockMemory memory;
+  exec::WgmmaOperands wgmma_operands;
   std::array<std::unique_ptr<Warp>, kMaxWarps> warps;
   std::array<std::unique_ptr<Runner>, kMaxWarps> runners;  ///< all but the first: once a warp was suspended
 

@@ -130,6 +130,7 @@ void Worker::take_cta(Block& block, CtaRun& grant) {
   if (block.task->grid().clears_reserved)
     std::memset(cta.shared + cta.cluster_rank * exec::kSharedWindow, 0, exec::kReservedShared);
   if (block.kind != exec::BlockKind::loops) std::memset(cta.barriers, 0, sizeof cta.barriers);
+  block.wgmma_operands.clear();
   if (adversary_) begin_copies(block);
   block.turns = block.yielded = block.current = 0;
   block.triggered = block.meets_cluster = false;

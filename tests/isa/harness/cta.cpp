@@ -11,12 +11,14 @@
 #include <csetjmp>
 #include <csignal>
 #include <cstring>
+#include <map>
 
 #include "base/assert.h"
 #include "exec/barrier.h"
 #include "exec/cluster.h"
 #include "exec/mbarrier.h"
 #include "exec/wgmma.h"
+#include "exec/wgmma_operands.h"
 #include "isa/harness/textures.h"
 #include "machine/services/print.h"
 #include "machine/tma/tma_unit.h"
@@ -127,6 +129,7 @@ class Scheduler {
   ModuleMemory memory_;
   exec::LaunchContext context_{};
   exec::ClusterContext cluster_{};
+  std::map<const CtaContext*, exec::WgmmaOperands> wgmma_operands_;
   std::vector<Cta> ctas_;
   std::vector<Coroutine> coroutines_;
   Coroutine* running_ = nullptr;
@@ -155,6 +158,10 @@ struct Calls {
     const std::uint32_t generation = barrier.generation;
     of(w).arrive(w, barrier, {exec::kWarpgroupWarps * exec::kWarpSize, ~0u, 0});
     of(w).wait_for(barrier, generation);
+  }
+  static std::uint64_t wgmma_operands(WarpContext* w, std::uint64_t descriptor, std::uint64_t code,
+                                      std::uint32_t bytes) {
+    return of(w).wgmma_operands_[w->cta].next(*w, descriptor, code, bytes);
   }
   static void barrier_arrive(WarpContext* w, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes) {
     of(w).arrive(w, w->cta->barriers[id & 15], {threads, lanes, 0});
