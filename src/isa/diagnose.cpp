@@ -45,29 +45,29 @@ std::vector<std::string_view> alternatives(const ModSlot& slot) {
   return names;
 }
 
+bool takes(const ModSlot& slot, const Word& word) {
+  return std::ranges::find(slot.mods, word.mod) != slot.mods.end() ||
+         std::ranges::find(slot.types, word.type) != slot.types.end();
+}
+
+bool takes(const Form& form, const Word& word) {
+  return std::ranges::any_of(form.slots, [&](const ModSlot& slot) { return takes(slot, word); });
+}
+
 bool in_some_slot(const Word& word, std::span<const Op> candidates) {
-  for (const Op op : candidates)
-    for (const Form& form : row(op).forms)
-      for (const ModSlot& slot : form.slots)
-        for (const std::string_view name : alternatives(slot))
-          if (name == word.text) return true;
-  return false;
+  return std::ranges::any_of(candidates, [&](const Op op) {
+    return std::ranges::any_of(row(op).forms, [&](const Form& form) { return takes(form, word); });
+  });
 }
 
 /// How many of the words the form has a slot for: the likeliest forms are quoted first.
-std::size_t affinity(const Form& form, std::span<const Word> words) {
-  std::size_t hits = 0;
-  for (const Word& word : words)
-    hits += std::any_of(form.slots.begin(), form.slots.end(), [&](const ModSlot& slot) {
-      const auto names = alternatives(slot);
-      return std::find(names.begin(), names.end(), word.text) != names.end();
-    });
-  return hits;
+std::ptrdiff_t affinity(const Form& form, std::span<const Word> words) {
+  return std::ranges::count_if(words, [&](const Word& word) { return takes(form, word); });
 }
 
 std::string quoted_forms(std::span<const Op> candidates, std::span<const Word> words) {
   struct Choice {
-    std::size_t affinity;
+    std::ptrdiff_t affinity;
     const Row* row;
     const Form* form;
   };

@@ -60,6 +60,7 @@ const Exception kExceptions[] = {
     {"wmma load|store m8n8k32|m8n8k128 f16|f32|bf16|tf32|bf16x2", false, kNoMeaning},
     {"wmma load|store c|d m8n8k32|m8n8k128 b1|s4|u4", false, kNoMeaning},
     {"wmma load|store m16n16k8 f16|s32", false, kNoMeaning},
+    {"wgmma !aligned", false, "the manual has all of them with .aligned"},
 };
 
 std::vector<std::string> split(std::string_view text, char separator) {
