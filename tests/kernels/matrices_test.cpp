@@ -1,6 +1,9 @@
 // Matrices in shared memory as tensor cores' kernels read them: rows that a tensor copy has swizzled.
+#include <fmt/format.h>
+
 #include "exec/tensor_map.h"
 #include "kernel_test.h"
+#include "numerics/half.h"
 
 namespace {
 
@@ -44,8 +47,116 @@ AGAIN:
 }
 )";
 
+/// A warpgroup multiplies rows 0 to 63 of a tile by its rows 64 to 71, as a tensor copy has swizzled them.
+/// @param swizzle  bytes, as long as a row of f16
+std::string multiplies_swizzled_tile(unsigned swizzle) {
+  const unsigned bytes = 72 * swizzle, layout = swizzle == 128 ? 1 : swizzle == 64 ? 2 : 3;
+  const std::uint64_t stride = std::uint64_t{8} * swizzle / 16;  // from 8 rows to the next
+  const std::uint64_t descriptor = std::uint64_t{layout} << 62 | stride << 32 | 1 << 16;
+  std::string text = R"(.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry multiplies(.param .align 64 .b8 map[128], .param .u64 out) {
+  .reg .b64 %map, %out, %a, %b;
+  .reg .b32 %tile, %bar, %id, %at;
+  .reg .f32 %d<4>;
+  .reg .pred %p, %first;
+  .shared .align 1024 .b8 tile[9216];
+  .shared .align 8 .b64 barrier;
+  mov.b64 %map, map;
+  cvta.param.u64 %map, %map;
+  ld.param.u64 %out, [out];
+  mov.u32 %tile, tile;
+  mov.u32 %bar, barrier;
+  mov.u32 %id, %tid.x;
+  mov.u32 %at, 0;
+  setp.eq.u32 %first, %id, 0;
+  @!%first bra LOADED;
+  mbarrier.init.shared.b64 [%bar], 1;
+  fence.mbarrier_init.release.cluster;
+)";
+  text += fmt::format("  mbarrier.arrive.expect_tx.shared.b64 _, [%bar], {};\n", bytes);
+  text += R"(
+  cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%tile], [%map, {%at, %at}], [%bar];
+LOADED:
+  bar.sync 0;
+AGAIN:
+  mbarrier.try_wait.parity.shared.b64 %p, [%bar], 0;
+  @!%p bra AGAIN;
+  shr.u32 %tile, %tile, 4;
+  cvt.u64.u32 %a, %tile;
+)";
+  text += fmt::format("  or.b64 %a, %a, {:#x};\n  add.u64 %b, %a, {};\n", descriptor, 64 * swizzle / 16);
+  text += "  wgmma.fence.sync.aligned;\n";
+  for (unsigned k = 0; k < swizzle / 32; ++k)  // 16 columns are 32 bytes
+    text += fmt::format(
+        "  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {{%d0, %d1, %d2, %d3}}, %a, %b, {}, 1, 1, 0, "
+        "0;\n"
+        "  add.u64 %a, %a, 2;\n  add.u64 %b, %b, 2;\n",
+        k == 0 ? 0 : 1);
+  return text + R"(
+  wgmma.commit_group.sync.aligned;
+  wgmma.wait_group.sync.aligned 0;
+  mad.wide.u32 %out, %id, 16, %out;
+  st.global.v4.f32 [%out], {%d0, %d1, %d2, %d3};
+  ret;
+}
+)";
+}
+
+/// A tensor of two dimensions and 2-byte elements, one box of it all.
+struct alignas(64) WholeTensorMap {
+  WholeTensorMap(std::uint64_t address, std::uint32_t columns, std::uint32_t rows,
+                 raddle::exec::TensorMap::Swizzle swizzle) {
+    raddle::exec::TensorMap map;
+    map.element = raddle::exec::TensorMap::Element::u16;
+    map.rank = 2;
+    map.address = address;
+    map.size = {columns, rows};
+    map.stride = {2, std::uint64_t{columns} * 2};
+    map.box = {columns, rows};
+    map.step = {1, 1};
+    map.swizzle = swizzle;
+    encode(map, bytes);
+  }
+  std::byte bytes[raddle::exec::kTensorMapBytes];
+};
+
 class Matrices : public KernelTest {};
 ON_EVERY_ENGINE(Matrices);
+
+// proves: T-10e
+TEST_P(Matrices, AreMultipliedWhereTheSwizzlePutThem) {
+  using raddle::exec::TensorMap;
+  for (const auto& [bytes, swizzle] :
+       {std::pair{32u, TensorMap::Swizzle::bytes32}, std::pair{64u, TensorMap::Swizzle::bytes64},
+        std::pair{128u, TensorMap::Swizzle::bytes128}}) {
+    const std::uint32_t columns = bytes / 2, rows = 72;
+    const auto value = [&](std::uint32_t row, std::uint32_t column) {
+      return static_cast<int>((row * 37 + column * 11) % 23) - 11;
+    };
+    std::vector<std::uint16_t> tensor;
+    for (std::uint32_t row = 0; row < rows; ++row)
+      for (std::uint32_t column = 0; column < columns; ++column)
+        tensor.push_back(static_cast<std::uint16_t>(
+            raddle::numerics::narrow<raddle::numerics::f16>(double(value(row, column))).bits));
+    auto data = buffer(tensor);
+    auto out = buffer(std::vector<float>(128 * 4));
+    load_text(multiplies_swizzled_tile(bytes));
+    run(*module().kernel("multiplies"), {.grid = {1}, .block = {128}},
+        WholeTensorMap(data.address().value, columns, rows, swizzle), out);
+    const std::vector<float> products = contents(out);
+    for (std::uint32_t thread = 0; thread < 128; ++thread)
+      for (std::uint32_t i = 0; i < 4; ++i) {
+        const std::uint32_t row = thread / 32 * 16 + thread % 32 / 4 + i / 2 * 8,
+                            column = thread % 4 * 2 + i % 2;
+        int sum = 0;
+        for (std::uint32_t k = 0; k < columns; ++k) sum += value(row, k) * value(64 + column, k);
+        ASSERT_EQ(products[thread * 4 + i], static_cast<float>(sum))
+            << bytes << ": " << row << ", " << column;
+      }
+  }
+}
 
 // proves: T-10b, T-10e
 TEST_P(Matrices, AreFoundWhereTheSwizzlePutThem) {
@@ -54,21 +165,9 @@ TEST_P(Matrices, AreFoundWhereTheSwizzlePutThem) {
   for (std::uint32_t i = 0; i < tensor.size(); ++i) tensor[i] = static_cast<std::uint16_t>(i * 31 + 7);
   auto data = buffer(tensor);
   auto out = buffer(std::vector<std::uint32_t>(128));
-  raddle::exec::TensorMap map;
-  map.element = raddle::exec::TensorMap::Element::u16;
-  map.rank = 2;
-  map.address = data.address().value;
-  map.size = {kColumns, kRows};
-  map.stride = {2, kColumns * 2};
-  map.box = {kColumns, kRows};
-  map.step = {1, 1};
-  map.swizzle = raddle::exec::TensorMap::Swizzle::bytes128;
-  struct alignas(64) {
-    std::byte bytes[raddle::exec::kTensorMapBytes];
-  } encoded;
-  encode(map, encoded.bytes);
+  const WholeTensorMap map(data.address().value, kColumns, kRows, raddle::exec::TensorMap::Swizzle::bytes128);
   load_text(kReadsSwizzledTile);
-  run(*module().kernel("reads"), {.grid = {1}, .block = {32}}, encoded, out);
+  run(*module().kernel("reads"), {.grid = {1}, .block = {32}}, map, out);
   std::vector<std::uint32_t> expected;
   for (std::uint32_t thread = 0; thread < 32; ++thread)
     for (std::uint32_t matrix = 0; matrix < 4; ++matrix) {
