@@ -77,6 +77,12 @@ class LateCopies : public KernelTest {
   bool is_right(const std::string& body, Asynchrony::Mode mode, std::uint64_t seed = 1) {
     return result(body, mode, seed).empty();
   }
+  /// What users are told meanwhile.
+  std::string said(const std::string& body, Asynchrony::Mode mode) {
+    testing::internal::CaptureStderr();
+    is_right(body, mode, 3);
+    return testing::internal::GetCapturedStderr();
+  }
   static constexpr std::uint64_t kSeeds = 12;
   /// Right under no seed but some, and wrong in the same way again.
   void expect_wrong(const std::string& body) {
@@ -103,9 +109,28 @@ TEST_P(LateCopies, DoNotHurtARightKernel) {
     EXPECT_TRUE(is_right(body, Asynchrony::Mode::random, seed)) << seed;
 }
 
-// proves: T-16e, T-16f
+// proves: T-16e, T-16f, T-16i
 TEST_P(LateCopies, ShowThatNobodyWaited) {
-  expect_wrong(kLoadTile + kChangeTile + kFenceTile + kStoreTile + kEndGroup + kStored);
+  const std::string body = kLoadTile + kChangeTile + kFenceTile + kStoreTile + kEndGroup + kStored;
+  expect_wrong(body);
+  EXPECT_THAT(said(body, Asynchrony::Mode::lazy),
+              testing::HasSubstr("PTX line 22 is not over when its block exits"));
+}
+
+/// In a ring the next phase begins before the bytes of this one have come.
+// proves: T-16i
+TEST_P(LateCopies, SayWhoseBytesAPhaseDidNotExpect) {
+  std::string load = kLoadTile;
+  const std::string arrives = "  mbarrier.arrive.expect_tx.shared.b64 _, [%bar], 2048;\n";
+  const std::string unexpected = "  mbarrier.arrive.shared.b64 _, [%bar];\n";
+  load.erase(load.find(arrives), arrives.size());
+  std::string right = load, wrong = load;
+  right.insert(right.find("LOADED:"), arrives);
+  wrong.insert(wrong.find("LOADED:"), unexpected);
+  const std::string rest = kWaitForTile + kChangeTile + kFenceTile + kStoreTile + kEndGroup + kStored;
+  EXPECT_EQ(said(right + rest, Asynchrony::Mode::lazy), "");
+  EXPECT_THAT(said(wrong + rest, Asynchrony::Mode::lazy),
+              testing::HasSubstr("mbarrier.expect_tx is missing"));
 }
 
 // proves: T-16g, T-17a
@@ -116,11 +141,6 @@ TEST_P(LateCopies, ShowThatNobodyFenced) {
 // Once for each copy of the text, wherever the fence is missing.
 // proves: T-16i, T-17b
 TEST_P(LateCopies, SayWhichCopyLacksAFence) {
-  const auto said = [&](const std::string& body, Asynchrony::Mode mode) {
-    testing::internal::CaptureStderr();
-    is_right(body, mode, 3);
-    return testing::internal::GetCapturedStderr();
-  };
   const std::string unfenced = kLoadTile + kWaitForTile + kChangeTile + kStoreTile + kEndGroup + kStored;
   const std::string fenced =
       kLoadTile + kWaitForTile + kChangeTile + kFenceTile + kStoreTile + kEndGroup + kStored;
@@ -139,12 +159,15 @@ TEST_P(LateCopies, SayWhichCopyLacksAFence) {
   EXPECT_EQ(said(unfenced, Asynchrony::Mode::eager), "");
 }
 
-// proves: T-16h
+// proves: T-16h, T-16i
 TEST_P(LateCopies, ShowThatNobodyExpectedBytes) {
   std::string load = kLoadTile;
   const std::string expects = "mbarrier.arrive.expect_tx.shared.b64 _, [%bar], 2048;";
   load.replace(load.find(expects), expects.size(), "mbarrier.arrive.shared.b64 _, [%bar];");
-  expect_wrong(load + kWaitForTile + kChangeTile + kFenceTile + kStoreTile + kEndGroup + kStored);
+  const std::string body = load + kWaitForTile + kChangeTile + kFenceTile + kStoreTile + kEndGroup + kStored;
+  expect_wrong(body);
+  EXPECT_THAT(said(body, Asynchrony::Mode::lazy),
+              testing::HasSubstr("PTX line 22 is not over when its block exits"));
 }
 
 // proves: T-16f

@@ -152,14 +152,14 @@ AGAIN:
   @%more bra AGAIN;
   ret;
 }
-// A warp waits at another barrier than the rest.
+// A warp waits at another barrier than the rest. All its lanes do, as compiled code knows: these are regions.
 .visible .entry apart()
 {
 .reg .pred %p;
-.reg .b32 %t;
+.reg .b32 %t, %w;
   mov.u32 %t, %tid.x;
-  shr.u32 %t, %t, 5;
-  setp.eq.u32 %p, %t, 1;
+  shr.u32 %w, %t, 5;
+  setp.eq.u32 %p, %w, 1;
   @%p bra OTHER;
   barrier.cluster.arrive;
   barrier.cluster.wait;

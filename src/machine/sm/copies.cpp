@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <utility>
 
 #include "machine/machine.h"
 #include "machine/sm/worker.h"
@@ -55,15 +54,28 @@ void Worker::warn(Block& block, const TmaRequester& culprit, const char* what, c
              block.task->grid().space->describe_fault(block, where).place(), problem);
 }
 
-void Worker::report_stale_reads(Block& block) {
+void Worker::report_mistakes(Block& block) {
+  const auto describe = [](TmaMistake mistake) {
+    switch (mistake) {
+      case TmaMistake::exited:
+        return "reads shared memory of a block that has exited: a wait (cp.async.bulk.wait_group.read) is "
+               "missing";
+      case TmaMistake::unexpected:
+        return "lands in another phase of its mbarrier than it was asked for in: the mbarrier does not "
+               "expect its "
+               "bytes (mbarrier.expect_tx is missing, or expects too few)";
+      case TmaMistake::unawaited:
+        return "is not over when its block exits: a wait for it is missing, or its mbarrier does not expect "
+               "its "
+               "bytes (mbarrier.expect_tx)";
+      default:
+        return "reads shared memory that threads have stored to since the last proxy fence: before it a "
+               "fence.proxy.async is missing, or after it a wait";
+    }
+  };
   const Busy busy(*this);
-  for (const auto& [requester, why] : std::exchange(adversary_->views.stale_reads, {}))
-    warn(block, requester, "a bulk copy",
-         why == ProxyViews::Staleness::exited
-             ? "reads shared memory of a block that has exited: a wait (cp.async.bulk.wait_group.read) is "
-               "missing"
-             : "reads shared memory that threads have stored to since the last proxy fence: before it a "
-               "fence.proxy.async is missing, or after it a wait");
+  for (const auto& [requester, mistake] : tma_of(block).take_mistakes())
+    warn(block, requester, "a bulk copy", describe(mistake));
 }
 
 /// At most so many; stops the block if one faults.
@@ -82,7 +94,7 @@ void Worker::land(Block& block, std::size_t most) {
     if (problem) fault(block, is_of_thread ? copies.culprit() : unit.culprit(), problem);
   }
   in_kernel_ = before;
-  if (!adversary_->views.stale_reads.empty()) report_stale_reads(block);
+  if (unit.made_mistakes()) report_mistakes(block);
 }
 
 bool Worker::land_one(Block& block) {

@@ -181,7 +181,7 @@ class Worker {
   bool land_one(Block& block);
   void land(Block& block, std::size_t most);
   void warn(Block& block, const TmaRequester& culprit, const char* what, const char* problem);
-  void report_stale_reads(Block& block);
+  void report_mistakes(Block& block);
   void begin_copies(Block& block);
   void finish_copies(Block& block);
   void forget_copies(Block& block);

@@ -8,8 +8,24 @@
 
 namespace raddle::machine {
 
+namespace {
+std::byte* mbarrier_of(const TmaJob& job, std::uint32_t rank) {
+  return job.window + (std::uint64_t{rank} << exec::kRankShift) + job.barrier;
+}
+}  // namespace
+
+std::uint32_t odd_phases(const TmaJob& job) {
+  std::uint32_t odd = 0;
+  for (std::uint32_t rest = job.barrier_ranks; rest != 0; rest &= rest - 1) {
+    const auto rank = static_cast<std::uint32_t>(std::countr_zero(rest));
+    const std::uint64_t word = exec::mbarrier_at(mbarrier_of(job, rank)).load(std::memory_order_acquire);
+    if ((word & exec::kMbarrierPhaseBit) != 0) odd |= 1u << rank;
+  }
+  return odd;
+}
+
 TmaProblem complete_bytes(const TmaJob& job, std::uint32_t rank, std::uint32_t bytes) {
-  std::byte* const place = job.window + (std::uint64_t{rank} << exec::kRankShift) + job.barrier;
+  std::byte* const place = mbarrier_of(job, rank);
   const auto result = exec::complete_transactions(exec::mbarrier_at(place), bytes);
   if (result.problem == exec::MbarrierProblem::none) return {};
   return {.fault = exec::FaultKind::illegal_barrier,

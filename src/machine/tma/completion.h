@@ -25,6 +25,8 @@ class TmaCounter {
   bool open_ = true;
 };
 
+/// The job's mbarriers that are in a phase of odd number: mask of ranks.
+std::uint32_t odd_phases(const TmaJob& job);
 /// Counts bytes at one receiver's mbarrier. Fault: illegal_barrier
 TmaProblem complete_bytes(const TmaJob& job, std::uint32_t rank, std::uint32_t bytes);
 /// Counts them at all receivers' mbarriers.

@@ -69,6 +69,7 @@ struct TmaJob {
   // Deferred mode.
   std::uint64_t group = 0;   ///< bulk group of a job that stores
   std::uint64_t queued = 0;  ///< responses that had landed when it was queued
+  std::uint32_t phases = 0;  ///< of barrier_ranks: whose mbarrier was in a phase of odd number
 };
 
 }  // namespace raddle::machine

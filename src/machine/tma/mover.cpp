@@ -167,15 +167,15 @@ void read_line(const TmaJob& job, const TmaLine& line, std::byte* buffer, const 
             });
 }
 
-ProxyViews::Staleness staleness_of(const TmaJob& job, const TmaLine& line, const ProxyViews& views) {
-  using enum ProxyViews::Staleness;
+TmaMistake staleness_of(const TmaJob& job, const TmaLine& line, const ProxyViews& views) {
+  using enum TmaMistake;
   if (job.kind.direction == BulkDirection::shared_to_shared) {
     const std::byte* memory = memory_of(job, exec::rank_of(job.source));
     return views.staleness(memory, line.global - reinterpret_cast<std::uint64_t>(memory), line.bytes);
   }
   if (job.kind.direction != BulkDirection::to_global) return none;
   const std::byte* memory = memory_of(job, static_cast<std::uint32_t>(std::countr_zero(job.receivers)));
-  ProxyViews::Staleness worst = none;
+  TmaMistake worst = none;
   each_part(job.swizzle, line.shared, line.bytes,
             [&](std::uint32_t place, std::uint32_t, std::uint32_t size) {
               if (worst == none) worst = views.staleness(memory, place, size);

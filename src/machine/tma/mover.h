@@ -23,7 +23,7 @@ void land_line(const TmaJob& job, const TmaLine& line, std::uint32_t rank, const
 /// Of a job that stores: takes the bytes from shared memory; writes them.
 void read_line(const TmaJob& job, const TmaLine& line, std::byte* buffer, const ProxyViews* views);
 /// Whether what such a line reads of shared memory is what threads have left there.
-ProxyViews::Staleness staleness_of(const TmaJob& job, const TmaLine& line, const ProxyViews& views);
+TmaMistake staleness_of(const TmaJob& job, const TmaLine& line, const ProxyViews& views);
 void write_line(const TmaJob& job, const TmaLine& line, const std::byte* buffer);
 
 }  // namespace raddle::machine

@@ -32,6 +32,11 @@ void ProxyViews::spoil(const std::byte* memory) {
   view->is_spoiled = true;
 }
 
+bool ProxyViews::is_spoiled(const std::byte* memory) const {
+  const View* view = find(memory);
+  return view != nullptr && view->is_spoiled;
+}
+
 void ProxyViews::end(const std::byte* memory) {
   if (View* view = find(memory)) view->memory = nullptr;
 }
@@ -42,16 +47,15 @@ void ProxyViews::publish() {
 }
 
 /// Bytes that nobody has written in this CTA are not stale, whatever is there.
-auto ProxyViews::staleness(const std::byte* memory, std::size_t offset, std::size_t bytes) const
-    -> Staleness {
+TmaMistake ProxyViews::staleness(const std::byte* memory, std::size_t offset, std::size_t bytes) const {
   const View* view = find(memory);
-  if (view == nullptr) return Staleness::none;
-  if (view->is_spoiled) return Staleness::exited;
+  if (view == nullptr) return TmaMistake::none;
+  if (view->is_spoiled) return TmaMistake::exited;
   for (std::size_t i = offset; i < offset + bytes; ++i) {
     const bool is_untouched = view->bytes[i] == kNothing && memory[i] == view->before[i];
-    if (view->bytes[i] != memory[i] && !is_untouched) return Staleness::unpublished;
+    if (view->bytes[i] != memory[i] && !is_untouched) return TmaMistake::unpublished;
   }
-  return Staleness::none;
+  return TmaMistake::none;
 }
 
 std::byte* ProxyViews::of(std::byte* memory) const {

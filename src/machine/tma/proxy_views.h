@@ -18,6 +18,7 @@ class ProxyViews {
   void begin(const std::byte* memory, std::size_t bytes);
   /// It exits. What still reads of it may read anything.
   void spoil(const std::byte* memory);
+  bool is_spoiled(const std::byte* memory) const;
   void end(const std::byte* memory);
   /// Ordinary stores up to now are seen, in all CTAs that have begun.
   void publish();
@@ -25,17 +26,7 @@ class ProxyViews {
   std::byte* of(std::byte* memory) const;
 
   /// Why a copy reads something else than its CTA's threads have left there.
-  enum class Staleness : std::uint8_t {
-    none,
-    unpublished,  ///< ordinary stores wrote it after the last fence
-    exited,       ///< the CTA has exited
-  };
-  Staleness staleness(const std::byte* memory, std::size_t offset, std::size_t bytes) const;
-  struct StaleRead {
-    TmaRequester requester;
-    Staleness why = Staleness::none;
-  };
-  std::vector<StaleRead> stale_reads;  ///< that nobody has reported
+  TmaMistake staleness(const std::byte* memory, std::size_t offset, std::size_t bytes) const;
 
  private:
   struct View {

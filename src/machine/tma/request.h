@@ -39,6 +39,15 @@ class OnBehalfOf {
   const std::uint32_t warp_, lane_, line_;
 };
 
+/// What a request does wrong although nobody refuses it: it does what it should only if it lands early.
+enum class TmaMistake : std::uint8_t {
+  none,
+  unpublished,  ///< reads shared memory that ordinary stores wrote after the last fence
+  exited,       ///< reads shared memory of a CTA that has exited
+  unexpected,   ///< its bytes land in another phase of their mbarrier than they were asked for in
+  unawaited,    ///< its CTA exits before its bytes have landed there
+};
+
 /// Why a request is discarded.
 struct TmaProblem {
   exec::FaultKind fault = exec::FaultKind::none;

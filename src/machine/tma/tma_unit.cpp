@@ -72,6 +72,7 @@ void TmaUnit::enqueue(const TmaJob& job) {
   if (leaves_the_cta(job)) job.requester.cta->cluster->traffic.fetch_add(1, std::memory_order_relaxed);
   queue_.push_back(job);
   queue_.back().queued = landed_;
+  queue_.back().phases = odd_phases(job);
   if (stores(job)) queue_.back().group = groups_.join(job.requester);
 }
 
@@ -183,8 +184,11 @@ TmaProblem TmaUnit::land(std::size_t index) {
 
 void TmaUnit::note_staleness(const TmaJob& job, const TmaLine& line) {
   if (views_ == nullptr) return;
-  const auto why = staleness_of(job, line, *views_);
-  if (why != ProxyViews::Staleness::none) views_->stale_reads.push_back({job.requester, why});
+  note(job, staleness_of(job, line, *views_));
+}
+
+void TmaUnit::note(const TmaJob& job, TmaMistake mistake) {
+  if (mistake != TmaMistake::none) mistakes_.emplace_back(job.requester, mistake);
 }
 
 TmaProblem TmaUnit::land_load(std::size_t index) {
@@ -200,6 +204,8 @@ TmaProblem TmaUnit::land_load(std::size_t index) {
     return exited;
   }
   note_staleness(job, response.line);
+  if (is_own && views_ != nullptr && views_->is_spoiled(job.window + exec::map_to_rank(0, response.rank)))
+    note(job, TmaMistake::unawaited);
   land_line(job, response.line, response.rank, views_);
   return finish_response(index);
 }
@@ -231,6 +237,7 @@ TmaProblem TmaUnit::finish_response(std::size_t index) {
     const std::uint32_t rank = slot.job.kind.multicast
                                    ? response.rank
                                    : static_cast<std::uint32_t>(std::countr_zero(slot.job.barrier_ranks));
+    if (((odd_phases(slot.job) ^ slot.job.phases) >> rank & 1) != 0) note(slot.job, TmaMistake::unexpected);
     problem = complete_bytes(slot.job, rank, response.line.bytes);
   }
   if (slot.responses.is_complete()) end_job(slot);

@@ -8,6 +8,7 @@
 #include <array>
 #include <deque>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "machine/tma/completion.h"
@@ -67,6 +68,9 @@ class TmaUnit {
 
   /// Whose request the last problem was.
   const TmaRequester& culprit() const { return culprit_; }
+  bool made_mistakes() const { return !mistakes_.empty(); }
+  /// Those of what has landed since the last call.
+  std::vector<std::pair<TmaRequester, TmaMistake>> take_mistakes() { return std::exchange(mistakes_, {}); }
   const TmaCounters& counters() const { return counters_; }
 
  private:
@@ -95,6 +99,7 @@ class TmaUnit {
   std::uint32_t free_slot();
   TmaProblem land(std::size_t index);
   void note_staleness(const TmaJob& job, const TmaLine& line);
+  void note(const TmaJob& job, TmaMistake mistake);
   TmaProblem land_load(std::size_t index);
   TmaProblem land_store(std::size_t index);
   TmaProblem finish_response(std::size_t index);
@@ -116,6 +121,7 @@ class TmaUnit {
   BulkGroups groups_;
   std::uint64_t landed_ = 0;
   TmaRequester culprit_;
+  std::vector<std::pair<TmaRequester, TmaMistake>> mistakes_;
 };
 
 }  // namespace raddle::machine

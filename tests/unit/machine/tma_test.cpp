@@ -1,5 +1,5 @@
 // The tensor memory unit by itself: requests without a tensor map, what is refused, completion, groups,
-// counters, and the order in which responses land.
+// counters, the order in which responses land, and mistakes. Long, as each has its tests.
 #include <gmock/gmock.h>
 
 #include <random>
@@ -295,7 +295,6 @@ TEST_F(Tma, ACtasOwnCopiesLand) {
 
 // proves: T-17a, T-17b
 TEST_F(Tma, ReadsWhatFencesPublished) {
-  using Staleness = ProxyViews::Staleness;
   ProxyViews views;
   unit_.set_mode(TmaMode::deferred);
   unit_.set_views(&views);
@@ -304,12 +303,12 @@ TEST_F(Tma, ReadsWhatFencesPublished) {
   std::vector<std::uint8_t> to(512);
   // What the copies since the last question have read, each the same.
   const auto noted = [&] {
-    Staleness why = Staleness::none;
-    for (const auto& read : std::exchange(views.stale_reads, {})) {
-      EXPECT_EQ(read.requester.line, 7u);
-      why = read.why;
+    TmaMistake mistake = TmaMistake::none;
+    for (const auto& [requester, made] : unit_.take_mistakes()) {
+      EXPECT_EQ(requester.line, 7u);
+      mistake = made;
     }
-    return why;
+    return mistake;
   };
   std::uint8_t* out = aligned(to);
   const auto stored = [&](bool exits = false) {
@@ -319,16 +318,16 @@ TEST_F(Tma, ReadsWhatFencesPublished) {
     return out[5];
   };
   EXPECT_NE(stored(), 9);
-  EXPECT_EQ(noted(), Staleness::none) << "nobody has stored anything";
+  EXPECT_EQ(noted(), TmaMistake::none) << "nobody has stored anything";
   std::memset(shared(kBlock), 1, 128);
   EXPECT_NE(stored(), 1) << "nobody has published it";
-  EXPECT_EQ(noted(), Staleness::unpublished);
+  EXPECT_EQ(noted(), TmaMistake::unpublished);
   views.publish();
   EXPECT_EQ(stored(), 1);
-  EXPECT_EQ(noted(), Staleness::none);
+  EXPECT_EQ(noted(), TmaMistake::none);
   *shared(kBlock + 127) = std::byte{2};
   EXPECT_EQ(stored(), 1);
-  EXPECT_EQ(noted(), Staleness::unpublished) << "a single byte";
+  EXPECT_EQ(noted(), TmaMistake::unpublished) << "a single byte";
   // What the unit itself writes both see.
   std::vector<std::uint8_t> from(512, 3);
   exec::init_mbarrier(barrier(), 1);
@@ -336,11 +335,35 @@ TEST_F(Tma, ReadsWhatFencesPublished) {
   ASSERT_FALSE(unit_.drain());
   EXPECT_EQ(*shared(kBlock), std::byte{3});
   EXPECT_EQ(stored(), 3);
-  EXPECT_EQ(noted(), Staleness::none);
+  EXPECT_EQ(noted(), TmaMistake::none);
   EXPECT_NE(stored(true), 3) << "read after the CTA has exited";
-  EXPECT_EQ(noted(), Staleness::exited);
+  EXPECT_EQ(noted(), TmaMistake::exited);
+  ASSERT_FALSE(unit_.submit(thread(), load(aligned(from), 128)));
+  ASSERT_FALSE(unit_.drain());
+  EXPECT_EQ(noted(), TmaMistake::unawaited);
   views.end(shared(0));
   EXPECT_EQ(stored(), 3) << "without a view there is the memory";
+}
+
+// The phase in which bytes were asked for is over before they land: nobody expected them.
+// proves: T-16i
+TEST_F(Tma, BytesLandInThePhaseThatExpectsThem) {
+  unit_.set_mode(TmaMode::deferred);
+  std::vector<std::uint8_t> from(512, 3);
+  exec::init_mbarrier(barrier(), 1);
+  const auto arrive = [&](std::uint32_t expected) {
+    exec::change_mbarrier(exec::mbarrier_at(shared(kBarrier)), exec::MbarrierOperation::arrive, 1, expected);
+  };
+  for (const bool is_expected : {true, false, true}) {
+    ASSERT_FALSE(unit_.submit(thread(), load(aligned(from), 128)));
+    arrive(is_expected ? 128 : 0);
+    EXPECT_FALSE(unit_.made_mistakes());
+    ASSERT_FALSE(unit_.drain());
+    const auto mistakes = unit_.take_mistakes();
+    ASSERT_EQ(mistakes.size(), is_expected ? 0u : 1u);
+    if (!is_expected) EXPECT_EQ(mistakes[0].second, TmaMistake::unexpected);
+    if (!is_expected) exec::init_mbarrier(barrier(), 1);
+  }
 }
 
 // A policy decides who is next; the rest of the unit does not know it.
