@@ -256,7 +256,7 @@ void run_product(benchmark::State& state) {
   BENCHMARK(run_product<multiply, Arithmetic::arithmetic>) \
       ->Name("MatrixProduct" name)                         \
       ->Unit(benchmark::kMillisecond)                      \
-      ->UseRealTime()
+      ->MeasureProcessCPUTime()
 MATRIX_PRODUCT(multiply_floats, reference, "OfFloats");
 MATRIX_PRODUCT(multiply_by_mma, reference, "ByMma");
 MATRIX_PRODUCT(multiply_bf16_by_ldmatrix, reference, "ByLdmatrix");

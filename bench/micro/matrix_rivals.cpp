@@ -121,9 +121,9 @@ void MatrixProductByHandInFloats(benchmark::State& state) {
 }
 void MatrixProductByHandInBf16(benchmark::State& state) { multiply_by_hand<InBf16>(state, tile_in_bf16); }
 void MatrixProductByHandInBytes(benchmark::State& state) { multiply_by_hand<InBytes>(state, tile_in_bytes); }
-BENCHMARK(MatrixProductByHandInFloats)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK(MatrixProductByHandInBf16)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK(MatrixProductByHandInBytes)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(MatrixProductByHandInFloats)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
+BENCHMARK(MatrixProductByHandInBf16)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
+BENCHMARK(MatrixProductByHandInBytes)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
 #endif
 
 #ifdef RADDLE_BENCH_ONEDNN
@@ -165,9 +165,9 @@ void MatrixProductByOneDnnInBf16(benchmark::State& state) {
 void MatrixProductByOneDnnInBytes(benchmark::State& state) {
   multiply_by_onednn<std::int8_t, std::int32_t>(state, DataType::s8, DataType::s32);
 }
-BENCHMARK(MatrixProductByOneDnnInFloats)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK(MatrixProductByOneDnnInBf16)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK(MatrixProductByOneDnnInBytes)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(MatrixProductByOneDnnInFloats)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
+BENCHMARK(MatrixProductByOneDnnInBf16)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
+BENCHMARK(MatrixProductByOneDnnInBytes)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
 #endif
 
 }  // namespace
