@@ -44,8 +44,8 @@ void stream(benchmark::State& state, const GridKind& kind) {
       const auto [sm, cluster] = residents.take();
       if (kind.is_plain())
         distributor.complete(grid, sm, 1);
-      else if (distributor.complete_in_cluster(grid, sm, cluster))
-        distributor.cluster_complete(grid, cluster);
+      else if (distributor.complete_in_cluster(grid, sm, cluster, 0).last)
+        distributor.flush_all(cluster), distributor.cluster_complete(grid, cluster);
     }
     benchmark::DoNotOptimize(distributor.distribute(residents));
   }

@@ -33,6 +33,7 @@ void tile_load(benchmark::State& state, exec::TensorMap::Swizzle swizzle) {
   cluster.shared_bytes = sizeof memory.shared;
   exec::CtaContext cta{};
   cta.cluster = &cluster;
+  cta.shared = cluster.window;
   exec::TensorMap map;
   map.element = exec::TensorMap::Element::f16;
   map.rank = bytes / 128 > 256 ? 3 : 2;

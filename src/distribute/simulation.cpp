@@ -188,6 +188,7 @@ void Simulation::launch(const LaunchMask& mask) {
 }
 
 void Simulation::drained(Grid& grid, std::uint32_t cluster) {
+  distributor_.flush_all(cluster);
   distributor_.cluster_complete(grid, cluster);
   if (grid.finished()) finish(static_cast<std::uint32_t>(grid.id));
 }
@@ -245,7 +246,8 @@ void Simulation::end(const Event& event) {
   if (options_.observer != nullptr) options_.observer->ended(event.grid, event.cta, event.sm, now_);
   if (options_.log != nullptr) options_.log->ended = {&event.cta, 1};
   if (event.cluster != machine::kNoCluster) {
-    if (!distributor_.complete_in_cluster(grid, event.sm, event.cluster)) return;
+    const std::uint64_t number = event.cta % grid.kind.ctas_per_cluster();
+    if (!distributor_.complete_in_cluster(grid, event.sm, event.cluster, number).last) return;
     if (load_.flush == 0) return drained(grid, event.cluster);
     events_.push({noticed(now_ + load_.flush), 0, event.grid, kDrained, event.cluster});
     return;

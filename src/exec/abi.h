@@ -51,6 +51,7 @@ struct Barrier {
   std::uint32_t result_arrived;
 };
 
+class ClusterNetwork;
 struct ClusterContext;
 struct CtaContext;
 struct WarpContext;
@@ -81,11 +82,14 @@ struct ClusterContext {
   std::uint32_t cta_count;  ///< of the cluster
   std::uint32_t local_id;   ///< among the clusters of its GPC (W-16)
   std::uint32_t gpc;
-  std::uint32_t shared_bytes;          ///< that each CTA has, from the start of its part of the window
-  std::atomic<std::uint32_t> live;     ///< mask of the ranks that are resident and have not exited
-  std::atomic<std::uint32_t> traffic;  ///< remote accesses in flight: the cluster's id waits for them (W-16)
-  std::atomic<std::uint64_t> barrier;  ///< generation << 32 | CTAs arrived << 16 | CTAs that have not exited
-  std::uint64_t cluster_memory;        ///< device address of its slot of cluster-wide memory, 0: none (W-24)
+  std::uint32_t shared_bytes;  ///< that each CTA has, from the start of its part of the window
+  /// Mask of the ranks whose memory may be accessed. It follows the tables: compiled code does not walk them.
+  std::atomic<std::uint32_t> live;
+  /// By rank: its remote accesses in flight. Its flush waits for them (W-20).
+  std::atomic<std::uint32_t> traffic[kMaxClusterSize];
+  std::atomic<std::uint64_t>*
+      barrier;                   ///< generation << 32 | CTAs arrived << 16 | members that have not left
+  std::uint64_t cluster_memory;  ///< device address of its slot of cluster-wide memory, 0: none (W-24)
 };
 
 /// One CTA while it is started on a worker.
@@ -112,6 +116,9 @@ struct CtaContext {
   ClusterContext* cluster;
   std::uint32_t cluster_phase;    ///< phases of the cluster's barrier in which all its threads have arrived
   std::uint32_t cluster_arrived;  ///< live threads that have arrived in the phase after these
+  /// In a cluster of several CTAs: where remote accesses pass, and each warp's slot on its SM (routing.h).
+  const ClusterNetwork* network;
+  const std::uint16_t* warp_slots;
 };
 
 /// One warp. Warp w holds threads 32w .. 32w+31 in linear order (x fastest).

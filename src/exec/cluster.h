@@ -1,6 +1,6 @@
-// Logic of clusters on exec::ClusterContext: the barrier of a cluster's CTAs (PTX barrier.cluster), and which
-// accesses to other CTAs' shared memory are right (W-17 to W-20). Pure bookkeeping, no waiting: the machine's
-// services put warps to sleep, both engines ask about addresses.
+// Logic of clusters on exec::ClusterContext: the barrier of a cluster's CTAs (PTX barrier.cluster), and what
+// addresses of other CTAs' shared memory mean. Pure bookkeeping, no waiting: the machine's services put warps
+// to sleep, both engines ask about addresses. Where an address leads: routing.h.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,9 @@ namespace raddle::exec {
 //
 // A CTA's threads are counted in its CtaContext, which one host thread owns; the CTA arrives at the cluster
 // when all of its live threads have. ClusterContext::barrier packs, for all CTAs: phases completed, CTAs that
-// have arrived in this phase, CTAs that have not exited. The last count starts at the cluster's size, so no
-// phase completes before every CTA was launched (W-18), and falls as CTAs exit, so none waits for them.
+// have arrived in this phase, members that have not left. Members are the CTAs, so no phase completes before
+// each was launched (W-18), and none waits for those that exited; and each CTA's place in its SM's tables
+// (routing.h), which leaves when it is there.
 //
 // A lane need only remember the parity of the phase it arrived in. While it has arrived and not exited, the
 // barrier is in that phase or in the next one: the next cannot complete without this lane, which arrives
@@ -30,14 +31,14 @@ inline constexpr std::uint64_t kClusterPhaseBits = 0xffff'ffff'0000'0000;
 struct ClusterPhase {
   std::uint32_t number = 0;   ///< phases completed
   std::uint32_t arrived = 0;  ///< CTAs in this phase
-  std::uint32_t left = 0;     ///< CTAs that have not exited
+  std::uint32_t left = 0;     ///< members that have not left
 
   static ClusterPhase unpack(std::uint64_t word) {
     return {static_cast<std::uint32_t>(word >> 32), static_cast<std::uint32_t>(word >> 16 & 0xffff),
             static_cast<std::uint32_t>(word & 0xffff)};
   }
   std::uint64_t pack() const { return std::uint64_t{number} << 32 | arrived << 16 | left; }
-  /// Ends the phase if every CTA that is left has arrived.
+  /// Ends the phase if every member that is left has arrived.
   void complete_if_all() {
     if (arrived == 0 || arrived != left) return;
     arrived = 0;
@@ -45,24 +46,24 @@ struct ClusterPhase {
   }
 };
 
-/// What `barrier` holds when a cluster is launched.
-constexpr std::uint64_t cluster_barrier_start(std::uint32_t ctas) { return ctas; }
+/// What `barrier` holds when a cluster is launched, none of whose CTAs the tables have.
+constexpr std::uint64_t cluster_barrier_start(std::uint32_t ctas) { return 2 * ctas; }
 
 inline std::uint32_t phases_completed(const ClusterContext& cluster) {
-  return ClusterPhase::unpack(cluster.barrier.load(std::memory_order_acquire)).number;
+  return ClusterPhase::unpack(cluster.barrier->load(std::memory_order_acquire)).number;
 }
 
 /// Applies `change` to the barrier; orders what CTAs did before it before what they do after the phase.
 template <class Change>
 void change_cluster_barrier(ClusterContext& cluster, Change change) {
-  std::uint64_t seen = cluster.barrier.load(std::memory_order_relaxed), wanted;
+  std::uint64_t seen = cluster.barrier->load(std::memory_order_relaxed), wanted;
   do {
     ClusterPhase phase = ClusterPhase::unpack(seen);
     change(phase);
     phase.complete_if_all();
     wanted = phase.pack();
-  } while (!cluster.barrier.compare_exchange_weak(seen, wanted, std::memory_order_acq_rel,
-                                                  std::memory_order_relaxed));
+  } while (!cluster.barrier->compare_exchange_weak(seen, wanted, std::memory_order_acq_rel,
+                                                   std::memory_order_relaxed));
 }
 
 /// The CTA arrives once all its live threads have.
@@ -110,11 +111,14 @@ inline void forget_exiting(WarpContext& warp, std::uint32_t lanes) {
   warp.cluster_joined &= ~lanes;
 }
 
-/// A CTA exits: its memory is no longer there for others, and nobody waits for it.
+/// So many CTAs are in the tables of their SMs.
+inline void tables_are_in_place(ClusterContext& cluster, std::uint32_t ctas) {
+  change_cluster_barrier(cluster, [&](ClusterPhase& phase) { phase.left -= ctas; });
+}
+
+/// A CTA exits: nobody waits for it.
 inline void leave_cluster(CtaContext& cta) {
-  ClusterContext& cluster = *cta.cluster;
-  cluster.live.fetch_and(~(1u << cta.cluster_rank), std::memory_order_acq_rel);
-  change_cluster_barrier(cluster, [&](ClusterPhase& phase) {
+  change_cluster_barrier(*cta.cluster, [&](ClusterPhase& phase) {
     if (phase.number != cta.cluster_phase) --phase.arrived;  // it has arrived in this phase
     --phase.left;
   });
@@ -136,26 +140,10 @@ constexpr std::uint32_t map_to_rank(std::uint64_t shared_address, std::uint32_t 
 }
 
 /// The shared address of a generic one. @returns nothing outside of shared memory
-inline std::optional<std::uint32_t> shared_address_of(const ClusterContext& cluster, std::uint64_t generic) {
-  const std::uint64_t distance = generic - reinterpret_cast<std::uint64_t>(cluster.window);
+inline std::optional<std::uint32_t> shared_address_of(const CtaContext& cta, std::uint64_t generic) {
+  const std::uint64_t distance = generic - reinterpret_cast<std::uint64_t>(cta.shared);
   if (distance >> 32 != 0) return {};
   return static_cast<std::uint32_t>(distance);
-}
-
-/// The mistake in an access to another CTA's shared memory (W-19): the accessing CTA knows the first two, the
-/// accessed one's state decides the others.
-enum class ClusterProblem : std::uint8_t { none, no_such_rank, above_largest, beyond_allocation, exited };
-
-/// Judges an access of `bytes` bytes by a CTA to a cluster's shared address; its own memory is not judged.
-inline ClusterProblem check_remote(const CtaContext& cta, std::uint32_t address, std::uint32_t bytes) {
-  const ClusterContext& cluster = *cta.cluster;
-  const std::uint32_t rank = rank_of(address), end = offset_of(address) + bytes;
-  if (rank == cta.cluster_rank) return ClusterProblem::none;
-  if (rank >= cluster.cta_count) return ClusterProblem::no_such_rank;
-  if (end > cta.launch->largest_shared) return ClusterProblem::above_largest;
-  if (end > cluster.shared_bytes) return ClusterProblem::beyond_allocation;
-  const bool is_live = (cluster.live.load(std::memory_order_acquire) >> rank & 1) != 0;
-  return is_live ? ClusterProblem::none : ClusterProblem::exited;
 }
 
 }  // namespace raddle::exec

@@ -155,7 +155,7 @@ class Lane {
   const FunctionCode& callee_of(const ptx::Call& call) const;
   const FunctionCode& code_of_entry() const;
   bool is_constant(std::uint64_t generic) const;
-  bool is_remote(std::uint64_t generic, unsigned bytes) const;
+  std::byte* remote_address(std::uint64_t generic, unsigned bytes) const;
   /// Where a formal `.reg` parameter is held, or null for a `.param` one.
   std::uint64_t* formal_register(ptx::VariableId id, unsigned depth);
 

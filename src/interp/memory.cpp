@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "exec/access.h"
 #include "exec/cluster.h"
+#include "exec/routing.h"
 #include "interp/lane.h"
 #include "interp/warp.h"
 
@@ -182,14 +183,15 @@ std::byte* Lane::host_address(unsigned k, unsigned bytes, isa::Mod named) const 
   const exec::CtaContext& cta = *context().cta;
   if (space == Space::shared) address = static_cast<std::uint32_t>(address);
   std::uint64_t generic = to_generic(space, address);
-  const bool remote =
-      (named == isa::Mod::shared_cluster || space == Space::generic) && is_remote(generic, bytes);
+  std::byte* const remote =
+      named == isa::Mod::shared_cluster || space == Space::generic ? remote_address(generic, bytes) : nullptr;
   if (generic % std::min(bytes, exec::kMostAlignment) != 0)
     fault(exec::FaultKind::misaligned_address, generic);
   // The processor would not say which address it was if it is not canonical.
   if (generic >> 47 != 0) fault(exec::FaultKind::illegal_address, generic);
+  if (remote != nullptr) return remote;
   std::uint64_t limit = ~std::uint64_t{0};
-  if (space == Space::shared && !remote) {
+  if (space == Space::shared) {
     address -= rank_base(cta);
     limit = shared_end(*cta.launch);
   }
@@ -201,15 +203,15 @@ std::byte* Lane::host_address(unsigned k, unsigned bytes, isa::Mod named) const 
   return reinterpret_cast<std::byte*>(generic);
 }
 
-/// Whether an access goes to another CTA of the cluster. Fault: illegal_cluster_address (W-19). A CTA without
-/// cluster has no others: its addresses beyond its own memory are plain illegal ones.
-bool Lane::is_remote(std::uint64_t generic, unsigned bytes) const {
+/// Where an access to another CTA of the cluster leads; null: it goes to none. Fault: illegal_cluster_address
+/// (W-19). A CTA without cluster has no others: its addresses beyond its own memory are plain illegal ones.
+std::byte* Lane::remote_address(std::uint64_t generic, unsigned bytes) const {
   const exec::CtaContext& cta = *context().cta;
-  const auto address = exec::shared_address_of(*cta.cluster, generic);
-  if (!address || cta.cluster->cta_count == 1 || exec::rank_of(*address) == cta.cluster_rank) return false;
-  if (exec::check_remote(cta, *address, bytes) != exec::ClusterProblem::none)
-    fault(exec::FaultKind::illegal_cluster_address, generic);
-  return true;
+  const auto address = exec::shared_address_of(cta, generic);
+  if (!address || cta.cluster->cta_count == 1 || exec::rank_of(*address) == cta.cluster_rank) return nullptr;
+  const exec::Route route = cta.network->route(cta, context().warp_id, *address, bytes);
+  if (route.problem != exec::ClusterProblem::none) fault(exec::FaultKind::illegal_cluster_address, generic);
+  return route.memory;
 }
 
 }  // namespace raddle::interp

@@ -5,6 +5,7 @@
 
 #include "exec/cluster.h"
 #include "exec/mbarrier.h"
+#include "exec/routing.h"
 #include "machine/address_space.h"
 
 namespace raddle::machine {
@@ -78,8 +79,8 @@ void complete(RawFault& raw, const exec::Executable& executable) {
 
 /// W-19: what is wrong with an access to another block of the cluster, which block it is, where in its
 /// memory.
-std::string describe_cluster_address(const exec::CtaContext& cta, std::uint64_t generic) {
-  const auto address = exec::shared_address_of(*cta.cluster, generic);
+std::string describe_cluster_address(const exec::CtaContext& cta, std::uint32_t warp, std::uint64_t generic) {
+  const auto address = exec::shared_address_of(cta, generic);
   if (!address) return {};
   const std::uint32_t* shape = cta.launch->cluster_shape;
   const std::string cluster = fmt::format("cluster ({},{},{})", cta.ctaid[0] / shape[0],
@@ -87,13 +88,15 @@ std::string describe_cluster_address(const exec::CtaContext& cta, std::uint64_t 
   const std::uint32_t rank = exec::rank_of(*address), offset = exec::offset_of(*address);
   const std::string place =
       fmt::format("offset {:#x} of the shared memory of rank {} in {}", offset, rank, cluster);
-  switch (exec::check_remote(cta, *address, 1)) {
+  switch (exec::route(cta, warp, *address, 1).problem) {
     case exec::ClusterProblem::no_such_rank:
       return fmt::format("{}, which has {} blocks", place, cta.cluster->cta_count);
     case exec::ClusterProblem::above_largest:
       return fmt::format("{}: no block can have more than {:#x} bytes", place, cta.launch->largest_shared);
     case exec::ClusterProblem::exited:
       return fmt::format("{}: the block has exited", place);
+    case exec::ClusterProblem::released:
+      return fmt::format("{}: the block has given it back, as all its warps have exited", place);
     default:  // the access begins inside
       return fmt::format("{}: the block has {:#x} bytes", place, cta.cluster->shared_bytes);
   }
@@ -101,8 +104,7 @@ std::string describe_cluster_address(const exec::CtaContext& cta, std::uint64_t 
 /// What an mbarrier lacks, as its word says.
 std::string describe_mbarrier(const Block& block, const WordWait& wait) {
   const auto object = exec::Mbarrier::unpack(wait.word->load(std::memory_order_relaxed));
-  const auto address =
-      exec::shared_address_of(*block.cta.cluster, reinterpret_cast<std::uint64_t>(wait.word));
+  const auto address = exec::shared_address_of(block.cta, reinterpret_cast<std::uint64_t>(wait.word));
   return fmt::format(
       "the phase of parity {} of the mbarrier at shared address {:#x}, which lacks {} of {} arrivals and {} "
       "bytes",
@@ -167,7 +169,7 @@ exec::Fault AddressSpace::describe_fault(Block& block, RawFault raw) const {
     const bool note_says_all = !raw.address_known && *raw.note != '\0';
     fault.detail = note_says_all ? raw.note : raw.note + describe_address(block, raw);
   } else if (raw.kind == exec::FaultKind::illegal_cluster_address) {
-    fault.detail = describe_cluster_address(block.cta, raw.address);
+    fault.detail = describe_cluster_address(block.cta, raw.warp == 0 ? 0 : raw.warp - 1, raw.address);
   } else if (raw.kind == exec::FaultKind::invalid_handle || raw.kind == exec::FaultKind::illegal_barrier ||
              raw.kind == exec::FaultKind::illegal_instruction) {
     fault.detail = raw.note;

@@ -320,4 +320,33 @@ TEST_P(Clusters, RemoteFaultsAreRaisedWhereTheyComeFrom) {
   }
 }
 
+// Random accesses to other blocks' memory, also where it ends and of a block that has exited: every engine
+// passes the same judgement, though compiled code walks no tables.
+// proves: W-17f
+TEST_P(Clusters, EnginesJudgeRemoteAccessesAlike) {
+  constexpr int kEnd = 64;  // of the block's memory, seen from its words
+  std::uint32_t state = 5;
+  const auto draw = [&](std::uint32_t below) {
+    state = state * 1664525 + 1013904223;
+    return static_cast<int>((state >> 8) % below);
+  };
+  int good = 0;
+  for (int i = 0; i < 40; ++i) {
+    const int size = 2 + draw(7), to = draw(static_cast<std::uint32_t>(size) + 1), exits = draw(3) == 0;
+    const int offset = draw(4) == 0 ? 4 << draw(20) : 4 * draw(kEnd / 4 + 2);
+    if (to == 1) continue;  // the accessing block itself
+    close();
+    const bool is_right = to < size && offset + 4 <= kEnd && exits == 0;
+    auto out = buffer(Values(1));
+    auto report = try_run(kernel("clusters.ptx", draw(2) == 0 ? "touch" : "touch_atomically"),
+                          of(static_cast<std::uint32_t>(size), static_cast<std::uint32_t>(size)), 1, to,
+                          offset, exits, out);
+    EXPECT_EQ(report.ok(), is_right) << "rank " << to << " of " << size << ", offset " << offset << ", "
+                                     << exits;
+    good += report.ok();
+    if (!report.ok()) EXPECT_NE(report.error().message.find("illegal cluster address"), std::string::npos);
+  }
+  EXPECT_GT(good, 5);
+}
+
 }  // namespace

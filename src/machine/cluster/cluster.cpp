@@ -3,18 +3,52 @@
 
 namespace raddle::machine {
 
-void Cluster::launch(std::uint32_t ctas, std::uint64_t shared_bytes, std::uint32_t gpc,
-                     std::uint32_t local_id) {
+void Cluster::launch(const ClusterLaunch& launch) {
   context.window = nullptr;
-  context.cta_count = ctas;
-  context.local_id = local_id;
-  context.gpc = gpc;
-  context.shared_bytes = static_cast<std::uint32_t>(shared_bytes);
+  context.cta_count = places_.ctas = launch.ctas;
+  context.local_id = places_.local_id = launch.local_id;
+  context.gpc = launch.gpc;
+  context.shared_bytes = launch.shared_bytes;
   context.cluster_memory = 0;
-  context.live.store((2u << (ctas - 1)) - 1, std::memory_order_relaxed);
-  context.traffic.store(0, std::memory_order_relaxed);
-  context.barrier.store(exec::cluster_barrier_start(ctas), std::memory_order_relaxed);
+  context.live.store(0, std::memory_order_relaxed);
+  for (auto& traffic : context.traffic) traffic.store(0, std::memory_order_relaxed);
+  context.barrier = launch.barrier;
+  context.barrier->store(exec::cluster_barrier_start(launch.ctas), std::memory_order_relaxed);
+  warps_per_cta_ = launch.warps_per_cta;
+  heard_ = 0;
   stuck_.store(0, std::memory_order_relaxed);
+}
+
+void Cluster::hear(std::uint32_t sm, exec::SmPlace place, const exec::ClusterNetwork& network) {
+  seats_[heard_].sm = sm;
+  places_.sm[heard_] = place;
+  if (++heard_ == context.cta_count) fill_tables(network);
+}
+
+/// SM by SM. The CTAs' memories lie in the window where their ranks' addresses point: compiled code, which
+/// does not walk the tables, counts on it.
+void Cluster::fill_tables(const exec::ClusterNetwork& network) {
+  for (std::uint32_t rest = (2u << (context.cta_count - 1)) - 1; rest != 0;) {
+    const std::uint32_t sm = seats_[static_cast<std::uint32_t>(std::countr_zero(rest))].sm;
+    exec::RoutingTables& tables = network.of(sm);
+    const std::uint16_t slot = tables.add_cluster(places_);
+    std::uint32_t here = 0;
+    for (std::uint32_t rank = 0; rank < context.cta_count; ++rank) {
+      if (seats_[rank].sm != sm) continue;
+      here |= 1u << rank;
+      seats_[rank].cluster_slot = slot;
+      seats_[rank].entry = tables.add_cta(slot, rank, warps_per_cta_,
+                                          {.base = rank << exec::kRankShift, .size = context.shared_bytes});
+    }
+    rest &= ~here;
+    context.live.fetch_or(here, std::memory_order_release);
+    exec::tables_are_in_place(context, static_cast<std::uint32_t>(std::popcount(here)));
+  }
+}
+
+void Cluster::close_memory(std::uint32_t rank, exec::MemoryState state, const exec::ClusterNetwork& network) {
+  network.of(seats_[rank].sm).set_state(seats_[rank].entry, state);
+  context.live.fetch_and(~(1u << rank), std::memory_order_acq_rel);
 }
 
 void Cluster::new_stuck_round() {

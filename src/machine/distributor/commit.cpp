@@ -51,11 +51,14 @@ void Distributor::State::commit_cluster(Grid& grid, std::span<const SmMask> mask
 void Distributor::State::hold_inner_clusters(const Grid& grid, ResidentCluster& cluster,
                                              std::span<const std::uint32_t> sms) {
   const std::uint64_t size = grid.kind.ctas_per_cluster(grid.kind.depth - 1);
+  cluster.ctas_per_id = size;
+  cluster.unflushed = sms.size();
   for (std::size_t i = 0; i < sms.size(); ++i) {
     const std::uint32_t gpc = shape.domain_of(Level::gpc, sms[i]);
     if (i % size == 0) {
       ++inner_clusters_;
-      cluster.ids.push_back(gpcs.take_id(gpc)), cluster.gpcs.push_back(gpc);
+      cluster.ids.push_back(gpcs.take_id(gpc, static_cast<std::uint32_t>(size)));
+      cluster.gpcs.push_back(gpc);
     }
     RADDLE_ASSERT(gpc == cluster.gpcs.back(), "a cluster was spread over two GPCs");
     if (last_cluster_[sms[i]] == inner_clusters_) continue;

@@ -91,12 +91,31 @@ bool Distributor::succeed(Grid& grid, const SmRun& exited) {
   return true;
 }
 
-bool Distributor::complete_in_cluster(Grid& grid, std::uint32_t sm, std::uint32_t cluster) {
+CtaCompletion Distributor::complete_in_cluster(Grid& grid, std::uint32_t sm, std::uint32_t cluster,
+                                               std::uint64_t number) {
   ResidentCluster& resident = state_->clusters[cluster];
   RADDLE_ASSERT(resident.grid == &grid && resident.ctas != 0, "a CTA of a cluster that is not resident");
   state_->exit(grid, sm, 1);
   if (state_->recorder) state_->recorder.complete(grid, sm, 1, resident.number);
-  return --resident.ctas == 0;
+  CtaCompletion completion;
+  if (!resident.ids.empty()) {
+    const std::size_t inner = resident.inner_of(number);
+    completion.flush = state_->gpcs.cta_complete(resident.gpcs[inner], resident.ids[inner]);
+  }
+  completion.last = --resident.ctas == 0;
+  return completion;
+}
+
+bool Distributor::flush_done(std::uint32_t cluster, std::uint64_t number) {
+  ResidentCluster& resident = state_->clusters[cluster];
+  const std::size_t inner = resident.inner_of(number);
+  state_->gpcs.flush_done(resident.gpcs[inner], resident.ids[inner]);
+  return --resident.unflushed == 0;
+}
+
+void Distributor::flush_all(std::uint32_t cluster) {
+  const std::uint64_t ctas = state_->clusters[cluster].unflushed;
+  for (std::uint64_t number = 0; number < ctas; ++number) flush_done(cluster, number);
 }
 
 void Distributor::started_in_cluster(std::uint32_t cluster, std::uint32_t count) {
@@ -108,7 +127,8 @@ void Distributor::started_in_cluster(std::uint32_t cluster, std::uint32_t count)
 void Distributor::cluster_complete(Grid& grid, std::uint32_t cluster) {
   State& state = *state_;
   ResidentCluster& resident = state.clusters[cluster];
-  RADDLE_ASSERT(resident.grid == &grid && resident.ctas == 0, "a cluster that is not complete");
+  RADDLE_ASSERT(resident.grid == &grid && resident.ctas == 0 && resident.unflushed == 0,
+                "a cluster that is not complete");
   for (std::size_t i = 0; i < resident.ids.size(); ++i)
     state.gpcs.return_id(resident.gpcs[i], resident.ids[i]);
   for (const std::uint32_t sm : resident.slots)

@@ -28,6 +28,12 @@ struct LaunchMask {
   std::uint32_t cluster_memory = ~0u;  ///< slot of cluster-wide memory (W-24)
 };
 
+/// What the completion of a cluster's CTA brings about.
+struct CtaCompletion {
+  bool flush = false;  ///< the GPC manager orders the SMs of its innermost cluster to flush
+  bool last = false;   ///< it was the last of its outermost cluster
+};
+
 class LaunchSink {
  public:
   virtual ~LaunchSink() = default;
@@ -57,14 +63,19 @@ class Distributor {
   /// @returns whether the machine is in that state: then the CTAs from the old grid.next on are launched on
   ///          the same SMs in that order
   bool succeed(Grid& grid, const SmRun& exited);
-  /// One CTA of a cluster has exited: its warps, registers and shared memory are free at once (W-4).
-  /// @returns whether it was the last of its outermost cluster: the flush may begin (W-20)
-  bool complete_in_cluster(Grid& grid, std::uint32_t sm, std::uint32_t cluster);
+  /// One CTA of a cluster has exited: its warps, registers and shared memory are free at once (W-4). The GPC
+  /// manager hears of it, too (W-20).
+  /// @param number  of the CTA in its outermost cluster, in launch order
+  CtaCompletion complete_in_cluster(Grid& grid, std::uint32_t sm, std::uint32_t cluster,
+                                    std::uint64_t number);
+  /// The SM of such a CTA answers the order to flush. @returns whether the outermost cluster is flushed
+  bool flush_done(std::uint32_t cluster, std::uint64_t number);
+  /// The same for all its CTAs at once: where no SMs are that could answer.
+  void flush_all(std::uint32_t cluster);
   /// The worker of their SM has started CTAs of a cluster: when all have started, the cluster waits no longer
   /// (TieBreak::waiting).
   void started_in_cluster(std::uint32_t cluster, std::uint32_t count);
-  /// All CTAs of a cluster are complete and their traffic has drained: its ids, barrier and slots return
-  /// (W-16).
+  /// All CTAs of a cluster are complete and flushed: its ids, barrier and slots return (W-16).
   void cluster_complete(Grid& grid, std::uint32_t cluster);
 
   /// Grids with something left to launch.

@@ -1,5 +1,5 @@
 // The table of resident clusters: what each outermost cluster holds besides its CTAs' resources, until it is
-// complete and its traffic has drained.
+// complete and flushed.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,12 @@ struct ResidentCluster {
   std::uint32_t memory = ~0u;   ///< slot of cluster-wide memory (W-24)
   /// By innermost cluster, where these lie inside a GPC: local cluster id, and its GPC.
   std::vector<std::uint32_t> ids, gpcs;
+  std::uint64_t ctas_per_id = 0;
+  std::uint64_t unflushed = 0;       ///< CTAs whose memory others may be writing to, or have been
   std::vector<std::uint32_t> slots;  ///< an SM for each cluster slot it holds
+
+  /// The innermost cluster of a CTA. @param number  in launch order
+  std::size_t inner_of(std::uint64_t number) const { return number / ctas_per_id; }
 };
 
 class ResidentClusters {

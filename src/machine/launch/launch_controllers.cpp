@@ -9,12 +9,29 @@
 #include "machine/tasks/task_scheduler.h"
 
 namespace raddle::machine {
+namespace {
+exec::ClusterNetwork network_of(const MachineShape& shape, std::vector<Sm>& sms) {
+  std::vector<exec::RoutingTables*> tables;
+  for (Sm& sm : sms) tables.push_back(&sm.routing);
+  std::vector<std::uint32_t> first_of_tpc;
+  for (const Domain& tpc : shape.domains(Level::tpc)) first_of_tpc.push_back(tpc.first_sm);
+  return {std::move(tables), std::move(first_of_tpc)};
+}
+
+exec::SmPlace place_of(const MachineShape& shape, std::uint32_t sm) {
+  const std::uint32_t tpc = shape.domain_of(Level::tpc, sm);
+  return {.tpc = static_cast<std::uint16_t>(tpc),
+          .sm = static_cast<std::uint16_t>(sm - shape.domains(Level::tpc)[tpc].first_sm)};
+}
+}  // namespace
 
 LaunchControllers::LaunchControllers(const MachineShape& shape, unsigned workers,
                                      std::unique_ptr<Policy> policy, DistributorOptions options)
     : shape_(shape),
       distributor_(shape, std::move(policy), std::move(options)),
       sms_(sms_of(shape, workers)),
+      network_(network_of(shape, sms_)),
+      barriers_(shape),
       owners_(workers) {}
 
 /// A cooperative launch is one cluster of all CTAs, or of all their clusters, that the whole GPU confines
@@ -87,16 +104,27 @@ Cluster* LaunchControllers::cluster_of(const LaunchMask& mask, std::uint64_t ind
   std::vector<Cluster*>& clusters = outermost_[mask.cluster].clusters;
   const std::uint64_t number = index % mask.grid->kind.ctas_per_cluster() / size;
   if (clusters.size() <= number) {
-    const auto ids = distributor_.local_ids(mask.cluster);
+    const std::uint32_t id = distributor_.local_ids(mask.cluster)[number];
+    const std::uint32_t gpc = shape_.domain_of(Level::gpc, sm);
     Cluster* cluster = clusters_.take();
-    cluster->launch(size, work.shared_bytes, shape_.domain_of(Level::gpc, sm),
-                    number < ids.size() ? ids[number] : ~0u);
+    cluster->launch({.ctas = size,
+                     .warps_per_cta = (work.threads_per_block + exec::kWarpSize - 1) / exec::kWarpSize,
+                     .shared_bytes = static_cast<std::uint32_t>(work.shared_bytes),
+                     .gpc = gpc,
+                     .local_id = id,
+                     .barrier = &barriers_.of(gpc, id)});
     if (mask.cluster_memory != ~0u)
       cluster->context.cluster_memory =
           work.cluster_memory_slots + mask.cluster_memory * shape_.cluster_memory_bytes;
     clusters.push_back(cluster);
   }
   return clusters[number];
+}
+
+/// Launch indices of a cluster's CTAs follow their ranks.
+void LaunchControllers::broadcast(Cluster& cluster, const CtaRun& run) {
+  for (std::uint32_t i = 0; i < run.count; ++i)
+    cluster.hear(run.sm + i, place_of(shape_, run.sm + i), network_);
 }
 
 // SMs that follow one another and have one owner get a run together. All SMs hear the same masks, so one
@@ -126,6 +154,7 @@ void LaunchControllers::launch(const LaunchMask& mask) {
            sms_[sm + run.count].owner == owner)
       ++run.count;
     i += run.count;
+    if (run.cluster != nullptr) broadcast(*run.cluster, run);
     push(owners_[owner], run);
   }
   resident_ += count;
@@ -250,8 +279,16 @@ void LaunchControllers::end_cta(const CtaRun& run) {
     distributor_.complete(run.task->distribution, run.sm, 1);
     return;
   }
-  if (distributor_.complete_in_cluster(run.task->distribution, run.sm, run.slot))
-    flushing_.push_back({run.task, run.slot});
+  const Task& task = *run.task;
+  const std::uint64_t number = run.first % task.distribution.kind.ctas_per_cluster();
+  const std::uint32_t rank = static_cast<std::uint32_t>(number % task.grid().cluster_size());
+  if (run.cluster != nullptr) run.cluster->complete(rank, network_);
+  const CtaCompletion completion =
+      distributor_.complete_in_cluster(run.task->distribution, run.sm, run.slot, number);
+  if (completion.flush && run.cluster != nullptr)
+    flushing_.push_back({run.task, run.slot, run.cluster, number - rank});
+  else if (completion.flush ? distributor_.flush_done(run.slot, number) : completion.last)
+    end_cluster(*run.task, run.slot);  // it shares no memory
 }
 
 /// What comes next takes the slots of what has ended, where nothing else waits. @returns whether it does
@@ -285,23 +322,30 @@ void LaunchControllers::finish(const CtaRun& finished) {
   }
 }
 
-// W-20: the ids, the barrier and the slots of a cluster return when none of its traffic is in flight.
+/// The order to flush stands until each SM has answered for its CTAs: what they sent has landed (W-20).
 void LaunchControllers::flush() {
-  std::erase_if(flushing_, [this](const Flush& flush) {
-    auto* outer = flush.slot < outermost_.size() ? &outermost_[flush.slot] : nullptr;
-    if (outer != nullptr) {
-      if (!std::ranges::all_of(outer->clusters, &Cluster::drained)) return false;
-      for (Cluster* cluster : outer->clusters) {
-        cluster->close(windows_);
-        clusters_.put(cluster);
-      }
-      outer->clusters.clear();
-    }
-    distributor_.cluster_complete(flush.task->distribution, flush.slot);
-    changed_ = true;
-    if (std::ranges::find(flushed_, flush.task) == flushed_.end()) flushed_.push_back(flush.task);
-    return true;
+  std::erase_if(flushing_, [this](const Flush& order) {
+    bool ends = false;
+    const bool is_done = order.cluster->flush(network_, [&](std::uint32_t rank) {
+      ends |= distributor_.flush_done(order.slot, order.first + rank);
+    });
+    if (ends) end_cluster(*order.task, order.slot);
+    return is_done;
   });
+}
+
+/// The ids, the barrier and the slots of an outermost cluster return.
+void LaunchControllers::end_cluster(Task& task, std::uint32_t slot) {
+  if (slot < outermost_.size()) {
+    for (Cluster* cluster : outermost_[slot].clusters) {
+      cluster->close(windows_);
+      clusters_.put(cluster);
+    }
+    outermost_[slot].clusters.clear();
+  }
+  distributor_.cluster_complete(task.distribution, slot);
+  changed_ = true;
+  if (std::ranges::find(flushed_, &task) == flushed_.end()) flushed_.push_back(&task);
 }
 
 std::size_t LaunchControllers::exchange(unsigned worker, std::span<const CtaRun> finished,

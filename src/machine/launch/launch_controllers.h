@@ -13,6 +13,8 @@
 #include <span>
 #include <vector>
 
+#include "exec/routing.h"
+#include "machine/cluster/barrier_slots.h"
 #include "machine/cluster/cluster.h"
 #include "machine/distributor/distributor.h"
 #include "machine/launch/recorder.h"
@@ -69,6 +71,7 @@ class LaunchControllers : private LaunchSink {
   /// Whether there are resident CTAs that no worker has taken. A hint: others may take them meanwhile.
   bool has_more() const { return queued_.load(std::memory_order_relaxed) != 0; }
   WindowPool& windows() { return windows_; }
+  const exec::ClusterNetwork& network() const { return network_; }
   const Sm& sm(std::uint32_t number) const { return sms_[number]; }
   Sm& sm(std::uint32_t number) { return sms_[number]; }
 
@@ -103,6 +106,7 @@ class LaunchControllers : private LaunchSink {
 
   void launch(const LaunchMask& mask) override;
   Cluster* cluster_of(const LaunchMask& mask, std::uint64_t index, std::uint32_t sm);
+  void broadcast(Cluster& cluster, const CtaRun& run);
   void push(Owner& owner, const CtaRun& run);
   std::size_t take(unsigned worker, std::span<CtaRun> grants);
   CtaRun cut(CtaRun& run, std::uint64_t most);
@@ -114,6 +118,7 @@ class LaunchControllers : private LaunchSink {
   bool refill(const CtaRun& finished);
   void end_cta(const CtaRun& run);
   void flush();
+  void end_cluster(Task& task, std::uint32_t slot);
   void purge(Task& task);
   void tell_time();
 
@@ -123,14 +128,18 @@ class LaunchControllers : private LaunchSink {
   ClusterPool clusters_;
   WindowPool windows_;
   std::vector<Sm> sms_;
+  const exec::ClusterNetwork network_;  // of their tables
+  BarrierSlots barriers_;
   std::vector<Owner> owners_;         // by worker
   std::vector<CtaRun> kept_;          // scratch of move_sms
   std::vector<Outermost> outermost_;  // by slot
   struct Flush {
     Task* task;
     std::uint32_t slot;
+    Cluster* cluster;
+    std::uint64_t first;  // number of its first CTA in the outermost cluster
   };
-  std::vector<Flush> flushing_;  // clusters whose CTAs are complete, until their traffic has drained
+  std::vector<Flush> flushing_;  // clusters whose CTAs are complete, until all have been flushed
   std::vector<Task*> flushed_;   // tasks of clusters that have ended, not yet looked at
   std::atomic<std::uint64_t> queued_{0};
   std::uint64_t resident_ = 0, unlaunched_ = 0;  // CTAs; of the grids that were added

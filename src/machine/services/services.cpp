@@ -126,7 +126,7 @@ void cluster_wait(WarpContext* context, std::uint32_t lanes) {
   if (context->machine == nullptr) return worker_of(context).meet_cluster(block_of(context));
   Warp& warp = cluster_warp(context, lanes & ~context->cluster_joined, exec::kNotArrived);
   Worker& worker = *warp.block->worker;
-  const std::atomic<std::uint64_t>& barrier = context->cta->cluster->barrier;
+  const std::atomic<std::uint64_t>& barrier = *context->cta->cluster->barrier;
   for (;;) {
     const std::uint64_t seen =
         barrier.load(std::memory_order_acquire);  // before the look, which may find more
@@ -154,7 +154,7 @@ void wgmma_commit(WarpContext* context) {
 /// The object of an operation on an mbarrier by a lane, which then is in Touching.
 std::atomic<std::uint64_t>& mbarrier_of(WarpContext* warp, std::uint64_t address, std::uint32_t lane) {
   if (address % exec::kMbarrierBytes != 0) fault(warp, FaultKind::misaligned_address, address, lane, 0);
-  if (exec::shared_address_of(*warp->cta->cluster, address))
+  if (exec::shared_address_of(*warp->cta, address))
     return *reinterpret_cast<std::atomic<std::uint64_t>*>(address);
   RawFault raw = raw_fault(warp, FaultKind::illegal_address, address, lane);
   raw.note = "an mbarrier lies in shared memory: ";

@@ -74,6 +74,7 @@ struct Block {
 
   exec::CtaContext cta{};
   exec::ClusterContext alone{};  ///< of a block that belongs to no cluster
+  std::atomic<std::uint64_t> barrier_alone{0};
   Worker* worker = nullptr;
   Task* task = nullptr;
   Cluster* cluster = nullptr;             ///< that it shares memory in; null: none

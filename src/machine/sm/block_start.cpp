@@ -90,6 +90,7 @@ bool Worker::bind_memory(Block& block) {
     if (!block.memory.require(0, local) || !block.cluster->open(machine_.launches().windows(), space))
       return false;
     cta.cluster = &block.cluster->context;
+    cta.network = &machine_.launches().network();
     cta.shared = block.cluster->context.window;
     return true;
   }
@@ -100,6 +101,7 @@ bool Worker::bind_memory(Block& block) {
   block.alone.window = cta.shared;
   block.alone.shared_bytes = static_cast<std::uint32_t>(grid.shared_bytes);
   block.alone.cta_count = 1;
+  block.alone.barrier = &block.barrier_alone;
   return true;
 }
 
@@ -122,9 +124,10 @@ void Worker::take_cta(Block& block, CtaRun& grant) {
   cta.running_warp = cta.running_lane = cta.running_line = 0;
   if (block.cluster != nullptr) {
     cta.cluster_rank = position.cluster_rank;
+    cta.warp_slots = block.cluster->warp_slots(cta.cluster_rank, *cta.network);
   } else {
     block.alone.live.store(1, std::memory_order_relaxed);
-    block.alone.barrier.store(1, std::memory_order_relaxed);
+    block.barrier_alone.store(1, std::memory_order_relaxed);
   }
   grants_.drop_cta(grant);
   if (block.task->grid().clears_reserved)
@@ -209,11 +212,16 @@ void Worker::count_begin(Task& task) {
   task.grid().space->tasks().begun(task);
 }
 
+void Worker::leave_cluster(Block& block) {
+  block.cluster->leave(block.cta.cluster_rank, *block.cta.network);
+  exec::leave_cluster(block.cta);
+}
+
 // After the last thread of a CTA exited: reports it, and takes the next CTA of the same task.
 // @returns false if the block is to go back to the scheduler, idle
 bool Worker::continue_with_next(Block& block) {
   if (adversary_) finish_copies(block);
-  if (block.cta.cluster->cta_count > 1) exec::leave_cluster(block.cta);
+  if (block.cluster != nullptr) leave_cluster(block);
   if (block.task->grid().counts_triggers) trigger(block);
   ++progress_;
   block.task->grid().space->block_count(id_).add_one();

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "exec/routing.h"
 #include "machine/shape/machine_shape.h"
 #include "machine/tma/thread_copies.h"
 #include "machine/tma/tma_unit.h"
@@ -20,6 +21,7 @@ struct Sm {
   std::uint16_t home = 0;   ///< worker that runs its CTAs, if nothing had to move
   std::uint16_t owner = 0;  ///< worker that does now
   std::uint16_t taken = 0;  ///< CTAs that the owner has taken and not reported finished
+  exec::RoutingTables routing{};
 
   // The owner's.
   std::unique_ptr<TmaUnit> tma{};          ///< from its first request on
@@ -32,7 +34,11 @@ inline std::vector<Sm> sms_of(const MachineShape& shape, unsigned workers) {
   std::vector<Sm> sms(count);
   for (std::uint32_t i = 0; i < count; ++i) {
     const auto worker = static_cast<std::uint16_t>(std::uint64_t{i} * workers / count);
-    sms[i] = {.number = i, .gpc = shape.domain_of(Level::gpc, i), .home = worker, .owner = worker};
+    sms[i] = {.number = i,
+              .gpc = shape.domain_of(Level::gpc, i),
+              .home = worker,
+              .owner = worker,
+              .routing = exec::RoutingTables({shape.sm.warps, shape.sm.cluster_slots, shape.sm.cta_slots})};
   }
   return sms;
 }

@@ -167,6 +167,7 @@ class Worker {
   void take_cta(Block& block, CtaRun& grant);
   CtaRun* next_of_task(Block& block);
   bool slice_ends(const Task& task);
+  void leave_cluster(Block& block);
   bool continue_with_next(Block& block);
   void prepare_warps(Block& block);
   bool provide_strands(Block& block);

@@ -9,9 +9,7 @@
 namespace raddle::machine {
 
 namespace {
-std::byte* mbarrier_of(const TmaJob& job, std::uint32_t rank) {
-  return job.window + (std::uint64_t{rank} << exec::kRankShift) + job.barrier;
-}
+std::byte* mbarrier_of(const TmaJob& job, std::uint32_t rank) { return job.memory[rank] + job.barrier; }
 }  // namespace
 
 std::uint32_t odd_phases(const TmaJob& job) {

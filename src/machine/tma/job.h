@@ -44,7 +44,8 @@ struct TmaJob {
   TmaRequester requester;
 
   // Shared memory.
-  std::byte* window = nullptr;  ///< host address of shared address 0
+  /// By rank, of those that the job touches: where their memory is, as the tables say (exec/routing.h).
+  std::array<std::byte*, exec::kMaxClusterSize> memory{};
   std::uint32_t shared = 0;     ///< offset in a CTA's memory at which the block begins, before the swizzle
   std::uint32_t receivers = 0;  ///< mask of ranks whose memory it is; of stores one
   std::uint32_t source = 0;     ///< shared_to_shared: shared address

@@ -19,9 +19,6 @@ constexpr std::uint32_t kSwizzleUnit = 16;  ///< bytes: what a swizzle moves as 
 
 const std::byte* host(std::uint64_t address) { return reinterpret_cast<const std::byte*>(address); }
 std::byte* writable(std::uint64_t address) { return reinterpret_cast<std::byte*>(address); }
-std::byte* memory_of(const TmaJob& job, std::uint32_t rank) {
-  return job.window + (std::uint64_t{rank} << exec::kRankShift);
-}
 
 /// Calls `part(place in shared memory, distance from the begin, bytes)` for each part of [offset, offset +
 /// bytes) that the swizzle leaves in one piece.
@@ -118,7 +115,7 @@ std::byte* seen_by_proxy(std::byte* memory, const ProxyViews* views) {
 /// Where a load's line comes from.
 const std::byte* source_of(const TmaJob& job, const TmaLine& line, const ProxyViews* views) {
   if (job.kind.direction != BulkDirection::shared_to_shared) return host(line.global);
-  std::byte* memory = memory_of(job, exec::rank_of(job.source));
+  std::byte* memory = job.memory[exec::rank_of(job.source)];
   return seen_by_proxy(memory, views) + (line.global - reinterpret_cast<std::uint64_t>(memory));
 }
 
@@ -137,7 +134,7 @@ void store_rows(const TmaJob& job, const TmaRows& rows, const std::byte* memory)
 
 void move_rows(const TmaJob& job, const TmaRows& rows) {
   for (std::uint32_t rest = job.receivers; rest != 0; rest &= rest - 1) {
-    std::byte* memory = memory_of(job, static_cast<std::uint32_t>(std::countr_zero(rest)));
+    std::byte* memory = job.memory[static_cast<std::uint32_t>(std::countr_zero(rest))];
     if (job.kind.direction == BulkDirection::to_global)
       store_rows(job, rows, memory);
     else
@@ -152,7 +149,7 @@ void land_line(const TmaJob& job, const TmaLine& line, std::uint32_t rank, const
     else
       load(job, memory, line.shared, source_of(job, line, views), line.bytes);
   };
-  std::byte* memory = memory_of(job, rank);
+  std::byte* memory = job.memory[rank];
   std::byte* seen = seen_by_proxy(memory, views);
   if (seen != memory) land(seen);
   land(memory);
@@ -160,7 +157,7 @@ void land_line(const TmaJob& job, const TmaLine& line, std::uint32_t rank, const
 
 void read_line(const TmaJob& job, const TmaLine& line, std::byte* buffer, const ProxyViews* views) {
   const std::byte* memory =
-      seen_by_proxy(memory_of(job, static_cast<std::uint32_t>(std::countr_zero(job.receivers))), views);
+      seen_by_proxy(job.memory[static_cast<std::uint32_t>(std::countr_zero(job.receivers))], views);
   each_part(job.swizzle, line.shared, line.bytes,
             [&](std::uint32_t place, std::uint32_t at, std::uint32_t size) {
               std::memcpy(buffer + at, memory + place, size);
@@ -170,11 +167,11 @@ void read_line(const TmaJob& job, const TmaLine& line, std::byte* buffer, const 
 TmaMistake staleness_of(const TmaJob& job, const TmaLine& line, const ProxyViews& views) {
   using enum TmaMistake;
   if (job.kind.direction == BulkDirection::shared_to_shared) {
-    const std::byte* memory = memory_of(job, exec::rank_of(job.source));
+    const std::byte* memory = job.memory[exec::rank_of(job.source)];
     return views.staleness(memory, line.global - reinterpret_cast<std::uint64_t>(memory), line.bytes);
   }
   if (job.kind.direction != BulkDirection::to_global) return none;
-  const std::byte* memory = memory_of(job, static_cast<std::uint32_t>(std::countr_zero(job.receivers)));
+  const std::byte* memory = job.memory[static_cast<std::uint32_t>(std::countr_zero(job.receivers))];
   TmaMistake worst = none;
   each_part(job.swizzle, line.shared, line.bytes,
             [&](std::uint32_t place, std::uint32_t, std::uint32_t size) {

@@ -48,6 +48,11 @@ enum class TmaMistake : std::uint8_t {
   unawaited,    ///< its CTA exits before its bytes have landed there
 };
 
+/// Of a CTA: its requests to others' memory that are in flight. Its flush waits for them (W-20).
+inline std::atomic<std::uint32_t>& traffic_of(const exec::CtaContext& cta) {
+  return cta.cluster->traffic[cta.cluster_rank];
+}
+
 /// Why a request is discarded.
 struct TmaProblem {
   exec::FaultKind fault = exec::FaultKind::none;

@@ -7,6 +7,7 @@
 
 #include "exec/cluster.h"
 #include "exec/mbarrier.h"
+#include "exec/routing.h"
 
 namespace raddle::machine {
 
@@ -25,27 +26,29 @@ TmaProblem misaligned(std::uint64_t address, const char* note) {
   return {.fault = FaultKind::misaligned_address, .address = address, .note = note};
 }
 
-/// Judges `bytes` bytes of a CTA's shared memory.
+/// Judges `bytes` bytes of a CTA's shared memory, and notes in the job where that memory is.
 /// @param shared  receives the shared address
-TmaProblem check_shared(const exec::CtaContext& cta, std::uint64_t generic, std::uint64_t bytes, bool own,
+TmaProblem check_shared(TmaJob& job, std::uint64_t generic, std::uint64_t bytes, bool own,
                         std::uint32_t& shared) {
+  const exec::CtaContext& cta = *job.requester.cta;
   const exec::ClusterContext& cluster = *cta.cluster;
   const auto elsewhere = [&] {
     return TmaProblem{
         .fault = FaultKind::illegal_address, .address = generic, .note = "no shared memory of the block: "};
   };
-  const auto address = exec::shared_address_of(cluster, generic);
+  const auto address = exec::shared_address_of(cta, generic);
   if (!address) return elsewhere();
   shared = *address;
-  const bool is_own = exec::rank_of(*address) == cta.cluster_rank;
-  const std::uint64_t end = exec::offset_of(*address) + bytes;
-  if (is_own || own || cluster.cta_count == 1) {
-    if (is_own && end <= cluster.shared_bytes) return {};
+  const std::uint32_t rank = exec::rank_of(*address), offset = exec::offset_of(*address);
+  const bool is_own = rank == cta.cluster_rank;
+  if ((is_own && offset + bytes > cluster.shared_bytes) || (!is_own && (own || cluster.cta_count == 1)))
     return elsewhere();
-  }
   const auto size = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, exec::kSharedWindow));
-  if (exec::check_remote(cta, *address, size) == exec::ClusterProblem::none) return {};
-  return {.fault = FaultKind::illegal_cluster_address, .address = generic};
+  const exec::Route route = exec::route(cta, job.requester.thread / exec::kWarpSize, *address, size);
+  if (route.problem != exec::ClusterProblem::none)
+    return {.fault = FaultKind::illegal_cluster_address, .address = generic};
+  job.memory[rank] = route.memory - offset;
+  return {};
 }
 
 /// The element of a reduction with a map, BulkElement where there is one.
@@ -98,7 +101,6 @@ TmaProblem TmaSetUp::run(TmaRequester requester, const exec::BulkRequest& reques
 TmaJob& TmaSetUp::begin(TmaRequester requester, TmaJob& job) {
   job_ = &job;
   job.requester = requester;
-  job.window = requester.cta->cluster->window;
   job.receivers = job.barrier_ranks = 0;
   return job;
 }
@@ -109,7 +111,8 @@ inline TmaProblem TmaSetUp::place(const exec::BulkRequest& request, std::uint32_
   const exec::CtaContext& cta = *job.requester.cta;
   const exec::ClusterContext& cluster = *cta.cluster;
   const bool loads = job.kind.direction != BulkDirection::to_global;
-  const std::uint64_t offset = request.shared - reinterpret_cast<std::uint64_t>(cluster.window);
+  const std::uint64_t window = reinterpret_cast<std::uint64_t>(cta.shared);
+  const std::uint64_t offset = request.shared - window;
   if ((offset & (alignment - 1)) != 0)
     return misaligned(request.shared, "of shared memory, for a bulk copy: ");
   std::uint32_t shared = 0;
@@ -117,14 +120,13 @@ inline TmaProblem TmaSetUp::place(const exec::BulkRequest& request, std::uint32_
   if (job.kind.multicast) {
     for (std::uint32_t rest = request.receivers; rest != 0; rest &= rest - 1) {
       const auto rank = static_cast<std::uint32_t>(std::countr_zero(rest));
-      const std::uint64_t there = reinterpret_cast<std::uint64_t>(cluster.window) +
-                                  exec::map_to_rank(static_cast<std::uint32_t>(offset), rank);
+      const std::uint64_t there = window + exec::map_to_rank(static_cast<std::uint32_t>(offset), rank);
       if (rank >= cluster.cta_count) return {.fault = FaultKind::illegal_cluster_address, .address = there};
-      if (const auto problem = check_shared(cta, there, bytes, false, shared)) return problem;
+      if (const auto problem = check_shared(job, there, bytes, false, shared)) return problem;
     }
     job.receivers = request.receivers;
   } else {
-    if (const auto problem = check_shared(cta, request.shared, bytes, !loads || job.kind.own_memory, shared))
+    if (const auto problem = check_shared(job, request.shared, bytes, !loads || job.kind.own_memory, shared))
       return problem;
     job.receivers = 1u << exec::rank_of(shared);
   }
@@ -135,7 +137,7 @@ inline TmaProblem TmaSetUp::place(const exec::BulkRequest& request, std::uint32_
 inline TmaProblem TmaSetUp::place_barrier(const exec::BulkRequest& request, TmaJob& job) {
   const exec::CtaContext& cta = *job.requester.cta;
   const exec::ClusterContext& cluster = *cta.cluster;
-  const std::uint64_t offset = request.barrier - reinterpret_cast<std::uint64_t>(cluster.window);
+  const std::uint64_t offset = request.barrier - reinterpret_cast<std::uint64_t>(cta.shared);
   if (offset % exec::kMbarrierBytes != 0) return misaligned(request.barrier, "of an mbarrier: ");
   std::uint32_t shared = 0;
   job.barrier = exec::offset_of(static_cast<std::uint32_t>(offset));
@@ -149,7 +151,7 @@ inline TmaProblem TmaSetUp::place_barrier(const exec::BulkRequest& request, TmaJ
     return {};
   }
   if (const auto problem =
-          check_shared(cta, request.barrier, exec::kMbarrierBytes, job.kind.own_memory, shared))
+          check_shared(job, request.barrier, exec::kMbarrierBytes, job.kind.own_memory, shared))
     return problem;
   job.barrier_ranks = 1u << exec::rank_of(shared);
   return {};
@@ -171,11 +173,10 @@ TmaProblem TmaSetUp::linear(const exec::BulkRequest& request, TmaJob& job) {
   if (job.kind.reduction != exec::BulkReduction::none)
     job.reduce = reduction_of(job.kind.reduction, job.kind.element);
   if (job.kind.direction != BulkDirection::shared_to_shared) return {};
-  const std::uint64_t window = reinterpret_cast<std::uint64_t>(job.window);
+  const std::uint64_t window = reinterpret_cast<std::uint64_t>(job.requester.cta->shared);
   if ((request.source - window) % kUnit != 0)
     return misaligned(request.source, "of shared memory, for a bulk copy: ");
-  if (const auto problem = check_shared(*job.requester.cta, request.source, request.bytes, true, job.source))
-    return problem;
+  if (const auto problem = check_shared(job, request.source, request.bytes, true, job.source)) return problem;
   job.global = request.source;  // it is read as memory is
   return {};
 }

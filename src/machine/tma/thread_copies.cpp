@@ -6,6 +6,7 @@
 
 #include "exec/cluster.h"
 #include "exec/mbarrier.h"
+#include "exec/routing.h"
 
 namespace raddle::machine {
 
@@ -21,9 +22,11 @@ TmaProblem change_mbarrier_at(std::uint64_t address, exec::MbarrierOperation ope
   return {.fault = exec::FaultKind::illegal_barrier, .address = address, .note = describe(problem)};
 }
 
-bool is_wrong_remote(const exec::CtaContext& cta, std::uint64_t address, std::uint32_t bytes) {
-  const auto at = exec::shared_address_of(*cta.cluster, address);
-  return at && exec::check_remote(cta, *at, bytes) != exec::ClusterProblem::none;
+/// Where a send to the cluster's shared memory lands.
+exec::Route route_of(const TmaRequester& requester, std::uint64_t address, std::uint32_t bytes) {
+  const auto at = exec::shared_address_of(*requester.cta, address);
+  if (!at) return {exec::ClusterProblem::none, host_memory(address)};
+  return exec::route(*requester.cta, requester.thread / exec::kWarpSize, *at, bytes);
 }
 
 void land_copy(const ThreadCopies::Copy& copy) {
@@ -42,6 +45,7 @@ void ThreadCopies::copy(const TmaRequester& requester, const Copy& copy) {
 }
 
 void ThreadCopies::send(const TmaRequester& requester, const Send& send) {
+  traffic_of(*requester.cta).fetch_add(1, std::memory_order_relaxed);
   thread_of(requester).requests.push_back({requester, send});
 }
 
@@ -94,7 +98,10 @@ TmaProblem ThreadCopies::land(Thread& thread, std::size_t request) {
   thread.requests.erase(thread.requests.begin() + static_cast<std::ptrdiff_t>(request));
   culprit_ = landing.requester;
   const OnBehalfOf asker(landing.requester);
-  if (const auto* send = std::get_if<Send>(&landing.what)) return land(landing.requester, *send);
+  if (const auto* send = std::get_if<Send>(&landing.what)) {
+    traffic_of(*landing.requester.cta).fetch_sub(1, std::memory_order_release);
+    return land(landing.requester, *send);
+  }
   if (const auto* arrival = std::get_if<Arrival>(&landing.what))
     return change_mbarrier_at(arrival->mbarrier, exec::MbarrierOperation::arrive, 1, 0);
   land_copy(std::get<CopyOfGroup>(landing.what).copy);
@@ -103,23 +110,29 @@ TmaProblem ThreadCopies::land(Thread& thread, std::size_t request) {
 
 /// The CTA that it is for may have exited since the thread asked.
 TmaProblem ThreadCopies::land(const TmaRequester& requester, const Send& send) {
-  for (const auto& [place, bytes] : {std::pair{send.to, send.bytes}, {send.mbarrier, exec::kMbarrierBytes}})
-    if (is_wrong_remote(*requester.cta, place, bytes))
+  const exec::Route data_route = route_of(requester, send.to, send.bytes),
+                    mbarrier_route = route_of(requester, send.mbarrier, exec::kMbarrierBytes);
+  for (const auto& [route, place] : {std::pair{data_route, send.to}, {mbarrier_route, send.mbarrier}})
+    if (route.problem != exec::ClusterProblem::none)
       return {.fault = exec::FaultKind::illegal_cluster_address, .address = place};
-  std::byte* const to = host_memory(send.to);
+  std::byte* const to = data_route.memory;
   const auto* const data = reinterpret_cast<const std::byte*>(send.data.data());
   if (send.reduce != nullptr)
     send.reduce(to, data, send.bytes);
   else
     std::memcpy(to, data, send.bytes);
-  if (const auto at = exec::shared_address_of(*requester.cta->cluster, send.to)) {
+  if (const auto at = exec::shared_address_of(*requester.cta, send.to)) {
     std::byte* const memory = to - exec::offset_of(*at);
     std::memcpy(views_.of(memory) + exec::offset_of(*at), to, send.bytes);
   }
-  return change_mbarrier_at(send.mbarrier, exec::MbarrierOperation::complete, 0, send.bytes);
+  return change_mbarrier_at(reinterpret_cast<std::uint64_t>(mbarrier_route.memory),
+                            exec::MbarrierOperation::complete, 0, send.bytes);
 }
 
 void ThreadCopies::forget(const exec::CtaContext& cta) {
+  for (const auto& [key, thread] : threads_of(cta))
+    for (const Request& request : thread.requests)
+      if (std::holds_alternative<Send>(request.what)) traffic_of(cta).fetch_sub(1, std::memory_order_release);
   threads_.erase(threads_.lower_bound({&cta, 0}), threads_.upper_bound({&cta, ~0u}));
 }
 

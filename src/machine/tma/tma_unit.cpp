@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "exec/cluster.h"
+#include "exec/routing.h"
 
 namespace raddle::machine {
 
@@ -69,7 +70,7 @@ bool TmaUnit::leaves_the_cta(const TmaJob& job) const {
 }
 
 void TmaUnit::enqueue(const TmaJob& job) {
-  if (leaves_the_cta(job)) job.requester.cta->cluster->traffic.fetch_add(1, std::memory_order_relaxed);
+  if (leaves_the_cta(job)) traffic_of(*job.requester.cta).fetch_add(1, std::memory_order_relaxed);
   queue_.push_back(job);
   queue_.back().queued = landed_;
   queue_.back().phases = odd_phases(job);
@@ -191,20 +192,28 @@ void TmaUnit::note(const TmaJob& job, TmaMistake mistake) {
   if (mistake != TmaMistake::none) mistakes_.emplace_back(job.requester, mistake);
 }
 
+/// Where a CTA's memory is by now: it may have moved since the request came, or the CTA has exited.
+TmaProblem TmaUnit::find_memory(TmaJob& job, std::uint32_t rank, std::uint32_t offset) {
+  const exec::CtaContext& cta = *job.requester.cta;
+  const std::uint32_t address = exec::map_to_rank(offset, rank);
+  const exec::Route route = exec::route(cta, job.requester.thread / exec::kWarpSize, address, 1);
+  if (route.problem != exec::ClusterProblem::none)
+    return {.fault = exec::FaultKind::illegal_cluster_address,
+            .address = reinterpret_cast<std::uint64_t>(cta.shared) + address};
+  job.memory[rank] = route.memory - offset;
+  return {};
+}
+
 TmaProblem TmaUnit::land_load(std::size_t index) {
   Response& response = responses_[index];
-  const TmaJob& job = slots_[response.slot].job;
-  const bool is_own = response.rank == job.requester.cta->cluster_rank;
-  const std::uint32_t live = job.requester.cta->cluster->live.load(std::memory_order_acquire);
-  if (!is_own && (live >> response.rank & 1) == 0) {
-    const TmaProblem exited{.fault = exec::FaultKind::illegal_cluster_address,
-                            .address = reinterpret_cast<std::uint64_t>(job.window) +
-                                       exec::map_to_rank(job.shared, response.rank)};
+  TmaJob& job = slots_[response.slot].job;
+  if (const auto problem = find_memory(job, response.rank, job.shared)) {
     finish_response(index);
-    return exited;
+    return problem;
   }
   note_staleness(job, response.line);
-  if (is_own && views_ != nullptr && views_->is_spoiled(job.window + exec::map_to_rank(0, response.rank)))
+  const bool is_own = response.rank == job.requester.cta->cluster_rank;
+  if (is_own && views_ != nullptr && views_->is_spoiled(job.memory[response.rank]))
     note(job, TmaMistake::unawaited);
   land_line(job, response.line, response.rank, views_);
   return finish_response(index);
@@ -237,8 +246,10 @@ TmaProblem TmaUnit::finish_response(std::size_t index) {
     const std::uint32_t rank = slot.job.kind.multicast
                                    ? response.rank
                                    : static_cast<std::uint32_t>(std::countr_zero(slot.job.barrier_ranks));
-    if (((odd_phases(slot.job) ^ slot.job.phases) >> rank & 1) != 0) note(slot.job, TmaMistake::unexpected);
-    problem = complete_bytes(slot.job, rank, response.line.bytes);
+    problem = find_memory(slot.job, rank, slot.job.barrier);
+    if (!problem && ((odd_phases(slot.job) ^ slot.job.phases) >> rank & 1) != 0)
+      note(slot.job, TmaMistake::unexpected);
+    if (!problem) problem = complete_bytes(slot.job, rank, response.line.bytes);
   }
   if (slot.responses.is_complete()) end_job(slot);
   return problem;
@@ -247,7 +258,7 @@ TmaProblem TmaUnit::finish_response(std::size_t index) {
 /// All acknowledgements are in.
 void TmaUnit::end_job(Slot& slot) {
   const TmaJob& job = slot.job;
-  if (leaves_the_cta(job)) job.requester.cta->cluster->traffic.fetch_sub(1, std::memory_order_release);
+  if (leaves_the_cta(job)) traffic_of(*job.requester.cta).fetch_sub(1, std::memory_order_release);
   if (stores(job)) groups_.end_job(job.requester, job.group);
   slot.in_use = false;
 }
@@ -276,7 +287,7 @@ void TmaUnit::forget(const exec::CtaContext& cta) {
   if (mode_ == TmaMode::eager && queue_.empty() && responses_.empty()) return;
   const auto its = [&](const TmaJob& job) { return job.requester.cta == &cta; };
   const auto drop_traffic = [&](const TmaJob& job) {
-    if (leaves_the_cta(job)) cta.cluster->traffic.fetch_sub(1, std::memory_order_release);
+    if (leaves_the_cta(job)) traffic_of(cta).fetch_sub(1, std::memory_order_release);
   };
   std::erase_if(responses_, [&](const Response& response) { return its(slots_[response.slot].job); });
   std::erase_if(queue_, [&](const TmaJob& job) {

@@ -100,6 +100,7 @@ class TmaUnit {
   TmaProblem land(std::size_t index);
   void note_staleness(const TmaJob& job, const TmaLine& line);
   void note(const TmaJob& job, TmaMistake mistake);
+  static TmaProblem find_memory(TmaJob& job, std::uint32_t rank, std::uint32_t offset);
   TmaProblem land_load(std::size_t index);
   TmaProblem land_store(std::size_t index);
   TmaProblem finish_response(std::size_t index);

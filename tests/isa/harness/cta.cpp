@@ -17,6 +17,7 @@
 #include "exec/barrier.h"
 #include "exec/cluster.h"
 #include "exec/mbarrier.h"
+#include "exec/routing.h"
 #include "exec/wgmma.h"
 #include "exec/wgmma_operands.h"
 #include "isa/harness/textures.h"
@@ -100,6 +101,7 @@ struct Cta {
   CtaContext context{};
   std::vector<WarpContext> warps;
   std::size_t unfinished = 0;  ///< coroutines
+  std::uint16_t entry = 0;     ///< in the table of memories
 };
 
 struct Coroutine {
@@ -130,6 +132,10 @@ class Scheduler {
   exec::LaunchContext context_{};
   exec::ClusterContext cluster_{};
   std::map<const CtaContext*, exec::WgmmaOperands> wgmma_operands_;
+  std::atomic<std::uint64_t> barrier_{0};
+  exec::RoutingTables tables_{{.warp_slots = exec::kMaxClusterSize * exec::RoutingTables::kMostWarps}};
+  const exec::ClusterNetwork network_{{&tables_}, {0}};  // of one SM
+  std::uint16_t slot_ = 0;                               // of the cluster
   std::vector<Cta> ctas_;
   std::vector<Coroutine> coroutines_;
   Coroutine* running_ = nullptr;
@@ -364,8 +370,9 @@ Scheduler::Scheduler(const CtaLaunch& launch) : launch_(launch), memory_(*launch
   cluster_.cta_count = launch.cluster;
   cluster_.shared_bytes = launch.dynamic_shared != 0 ? shared.dynamic_offset + launch.dynamic_shared
                                                      : exec::kReservedShared + shared.static_bytes;
-  cluster_.live = (1u << launch.cluster) - 1;
-  cluster_.barrier = exec::cluster_barrier_start(launch.cluster);
+  cluster_.barrier = &barrier_;
+  barrier_ = exec::cluster_barrier_start(launch.cluster);
+  slot_ = tables_.add_cluster({.ctas = launch.cluster});
   ctas_.resize(launch.cluster);
   for (std::uint32_t rank = 0; rank < launch.cluster; ++rank) prepare(ctas_[rank], rank);
 }
@@ -375,13 +382,20 @@ void Scheduler::prepare(Cta& cta, std::uint32_t rank) {
   context.launch = &context_;
   context.services = &kServices;
   context.poll = &poll_;
-  context.shared = cluster_.window;
+  const std::uint32_t moved = rank + 1 == launch_.cluster ? launch_.moved : 0;
+  context.shared = cluster_.window + moved;
   context.local_stride = (launch_.executable->local_bytes + 15u) & ~std::uint64_t{15};
   context.thread_count = context.live_threads = context_.ntid[0] * context_.ntid[1] * context_.ntid[2];
   context.warp_count = (context.thread_count + 31) / 32;
   context.ctaid[0] = context.cluster_rank = rank;
   context.cluster = &cluster_;
   context.machine = this;
+  cta.entry = tables_.add_cta(slot_, rank, context.warp_count,
+                              {.base = (rank << exec::kRankShift) + moved, .size = cluster_.shared_bytes});
+  cluster_.live |= 1u << rank;
+  exec::tables_are_in_place(cluster_, 1);
+  context.network = &network_;
+  context.warp_slots = tables_.warp_slots(cta.entry);
   const std::size_t local_bytes = context.local_stride * context.thread_count;
   RADDLE_ASSERT(local_bytes * launch_.cluster <= kLocalLimit, "test kernel needs too much local memory");
   context.local = Arena::get().local + rank * local_bytes;
@@ -410,7 +424,11 @@ void Scheduler::enter() {
   else
     launch_.executable->run_block(me.cta->context);
   me.finished = true;
-  if (--me.cta->unfinished == 0) exec::leave_cluster(me.cta->context);
+  if (--me.cta->unfinished == 0) {
+    tables_.set_state(me.cta->entry, exec::MemoryState::absent);
+    cluster_.live &= ~(1u << me.cta->context.cluster_rank);
+    exec::leave_cluster(me.cta->context);
+  }
   switch_out();
 }
 

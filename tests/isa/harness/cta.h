@@ -53,6 +53,8 @@ struct CtaLaunch {
   std::span<const std::byte> parameters;  ///< laid out as the kernel's parameter block
   std::uint32_t dynamic_shared = 0;
   std::uint32_t cluster = 1;  ///< CTAs, side by side in x
+  /// Bytes by which the memory of the last one lies above its usual place; compiled code does not find it.
+  std::uint32_t moved = 0;
 };
 
 /// Runs a grid of one CTA, or of one cluster.

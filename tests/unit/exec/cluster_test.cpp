@@ -1,5 +1,5 @@
-// The cluster's barrier under random arrivals and exits, against a plain count of who is where; and the
-// judgement of remote accesses.
+// The cluster's barrier under random arrivals and exits, against a plain count of who is where; and what
+// shared addresses mean.
 #include "exec/cluster.h"
 
 #include <gtest/gtest.h>
@@ -21,13 +21,15 @@ struct Cluster {
   };
   LaunchContext launch{};
   ClusterContext context{};
+  std::atomic<std::uint64_t> barrier{0};
   std::vector<std::unique_ptr<Cta>> ctas;
   unsigned threads;  // of each CTA
 
   Cluster(unsigned count, unsigned threads_per_cta) : threads(threads_per_cta) {
     context.cta_count = count;
-    context.live = (1u << count) - 1;
-    context.barrier = cluster_barrier_start(count);
+    context.barrier = &barrier;
+    barrier = cluster_barrier_start(count);
+    tables_are_in_place(context, count);
     for (unsigned rank = 0; rank < count; ++rank) {
       auto cta = std::make_unique<Cta>();
       cta->context.cluster = &context;
@@ -87,12 +89,26 @@ TEST(ClusterBarrier, EndsAPhaseWhenAllThreadsLeftHaveArrived) {
   }
 }
 
-// proves: W-18d, W-20b
-TEST(ClusterBarrier, ABlockThatExitsIsGoneForOthersAndNotWaitedFor) {
+// All CTAs are there and have arrived, but an SM has not brought its tables up to date.
+// proves: W-18b
+TEST(ClusterBarrier, WaitsUntilAllTablesAreInPlace) {
+  Cluster cluster(3, 1);
+  cluster.barrier = cluster_barrier_start(3);
+  for (const auto& cta : cluster.ctas) arrive_at_cluster(cta->warps[0], 1);
+  EXPECT_EQ(phases_completed(cluster.context), 0u);
+  tables_are_in_place(cluster.context, 2);
+  EXPECT_EQ(phases_completed(cluster.context), 0u);
+  EXPECT_EQ(wait_for_cluster(cluster.ctas[0]->warps[0], 1), 1u);
+  tables_are_in_place(cluster.context, 1);
+  EXPECT_EQ(phases_completed(cluster.context), 1u);
+  EXPECT_EQ(wait_for_cluster(cluster.ctas[0]->warps[0], 1), 0u);
+}
+
+// proves: W-18d
+TEST(ClusterBarrier, ABlockThatExitsIsNotWaitedFor) {
   Cluster cluster(3, 1);
   arrive_at_cluster(cluster.ctas[0]->warps[0], 1);
   cluster.exit(*cluster.ctas[0], cluster.ctas[0]->warps[0], 0);  // after it arrived
-  EXPECT_EQ(cluster.context.live.load(), 6u);
   EXPECT_EQ(phases_completed(cluster.context), 0u);
   arrive_at_cluster(cluster.ctas[1]->warps[0], 1);
   EXPECT_EQ(wait_for_cluster(cluster.ctas[1]->warps[0], 1), 1u);
@@ -101,34 +117,13 @@ TEST(ClusterBarrier, ABlockThatExitsIsGoneForOthersAndNotWaitedFor) {
   EXPECT_EQ(wait_for_cluster(cluster.ctas[1]->warps[0], 1), 0u);
 }
 
-// proves: W-19a, W-19b, W-19c, W-19d, W-19e
-TEST(ClusterAddresses, RemoteAccessesAreJudged) {
-  Cluster cluster(4, 1);
-  cluster.launch.largest_shared = 0x39000;
-  cluster.context.shared_bytes = 0x440;
-  cluster.context.live = 0b0111;
-  const CtaContext& cta = cluster.ctas[1]->context;
-  auto judge = [&](std::uint32_t rank, std::uint32_t offset, std::uint32_t bytes) {
-    return check_remote(cta, map_to_rank(0x5000000 | offset, rank), bytes);
-  };
-  EXPECT_EQ(judge(0, 0x400, 4), ClusterProblem::none);
-  EXPECT_EQ(judge(2, 0x43c, 4), ClusterProblem::none);
-  EXPECT_EQ(judge(2, 0x43c, 8), ClusterProblem::beyond_allocation);
-  EXPECT_EQ(judge(2, 0x38fff, 1), ClusterProblem::beyond_allocation);
-  EXPECT_EQ(judge(2, 0x39000, 1), ClusterProblem::above_largest);
-  EXPECT_EQ(judge(3, 0x400, 4), ClusterProblem::exited);
-  EXPECT_EQ(judge(4, 0x400, 4), ClusterProblem::no_such_rank);
-  EXPECT_EQ(judge(258, 0x400, 4), ClusterProblem::no_such_rank) << "2 in eight bits";
-  EXPECT_EQ(judge(1, 0x39000, 4), ClusterProblem::none) << "the CTA's own memory is not judged";
-}
-
 TEST(ClusterAddresses, GenericOnesAreOfTheWindowOrNot) {
-  ClusterContext cluster{};
-  cluster.window = reinterpret_cast<std::byte*>(std::uintptr_t{0x7f0010000000});
-  EXPECT_EQ(shared_address_of(cluster, 0x7f0010000000), 0u);
-  EXPECT_EQ(shared_address_of(cluster, 0x7f0013000412), 0x3000412u);
-  EXPECT_EQ(shared_address_of(cluster, 0x7f000fffffff), std::nullopt);
-  EXPECT_EQ(shared_address_of(cluster, 0x7f0110000000), std::nullopt);
+  CtaContext cta{};
+  cta.shared = reinterpret_cast<std::byte*>(std::uintptr_t{0x7f0010000000});
+  EXPECT_EQ(shared_address_of(cta, 0x7f0010000000), 0u);
+  EXPECT_EQ(shared_address_of(cta, 0x7f0013000412), 0x3000412u);
+  EXPECT_EQ(shared_address_of(cta, 0x7f000fffffff), std::nullopt);
+  EXPECT_EQ(shared_address_of(cta, 0x7f0110000000), std::nullopt);
 }
 
 }  // namespace

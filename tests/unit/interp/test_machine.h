@@ -22,9 +22,10 @@ class TestMachine {
   exec::FaultKind run(const std::string& kernel, std::uint32_t threads,
                       const std::vector<std::uint64_t>& arguments = {}, std::uint32_t dynamic_shared = 0);
 
-  std::string error;                   ///< of load or compile
-  std::uint32_t block[3] = {0, 1, 1};  ///< x is set by run unless set before
-  testing::Outcome outcome;            ///< of run
+  std::string error;                     ///< of load or compile
+  std::uint32_t block[3] = {0, 1, 1};    ///< x is set by run unless set before
+  std::uint32_t cluster = 1, moved = 0;  ///< as CtaLaunch's
+  testing::Outcome outcome;              ///< of run
   ptx::Module module;
 
  private:

@@ -50,7 +50,9 @@ exec::FaultKind TestMachine::run(const std::string& kernel, std::uint32_t thread
                               .executable = compiled->get(),
                               .block = {block[0] != 0 ? block[0] : threads, block[1], block[2]},
                               .parameters = parameters,
-                              .dynamic_shared = dynamic_shared});
+                              .dynamic_shared = dynamic_shared,
+                              .cluster = cluster,
+                              .moved = moved});
   return outcome.fault;
 }
 

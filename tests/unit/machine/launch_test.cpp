@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "exec/cluster.h"
 #include "machine/launch/launch_controllers.h"
 #include "machine/launch/recorder.h"
 
@@ -54,6 +55,11 @@ struct Launches {
     grants.resize(controllers.exchange(worker, finished, grants, done, count));
     for (std::size_t i = 0; i < count; ++i) ++completed[done[i]];
     return grants;
+  }
+  bool tables_are_empty() const {
+    for (std::uint32_t sm = 0; sm < shape.sm_count(); ++sm)
+      if (!controllers.sm(sm).routing.is_empty()) return false;
+    return true;
   }
   MachineShape shape;
   LaunchControllers controllers;
@@ -295,7 +301,7 @@ TEST(LaunchControllers, ATaskStoppedBeforeItStartsIsOverAtOnce) {
   EXPECT_TRUE(launches.completed.empty());
 }
 
-// proves: W-4d, W-16d, W-16e, W-20c, W-20g, W-20h
+// proves: W-4d, W-16d, W-16e, W-20c, W-20d, W-20e, W-20f, W-20g, W-20h
 TEST(LaunchControllers, AClusterEndsWhenAllItsCtasHave) {
   Launches launches("tiny");
   auto task = clusters_of(2, 6);
@@ -312,15 +318,102 @@ TEST(LaunchControllers, AClusterEndsWhenAllItsCtasHave) {
   std::vector<CtaRun> ended, rest;
   std::set<Cluster*> seen;
   for (const CtaRun& cta : ctas) (seen.insert(cta.cluster).second ? ended : rest).push_back(cta);
-  first->context.traffic.store(1);  // of the CTA that is about to end
+  for (auto& traffic : first->context.traffic) traffic.store(1);  // of the CTAs that are about to end
   for (const CtaRun& cta : single_ctas(launches.exchange(0, ended))) rest.push_back(cta);
   std::vector<CtaRun> last = launches.exchange(0, rest);
   for (int i = 0; i < 4; ++i) last = launches.exchange(0, last);
   EXPECT_TRUE(last.empty());
   EXPECT_TRUE(launches.completed.empty()) << "all CTAs have ended, but the first cluster has traffic";
-  first->context.traffic.store(0);
+  EXPECT_FALSE(launches.tables_are_empty()) << "its cluster slots are taken until it is flushed";
+  first->context.traffic[0].store(0);
+  launches.exchange(0);
+  EXPECT_TRUE(launches.completed.empty()) << "one CTA has not been flushed";
+  first->context.traffic[1].store(0);
   launches.exchange(0);
   EXPECT_EQ(launches.completed[task.get()], 1);
+  EXPECT_TRUE(launches.tables_are_empty());
+}
+
+/// A resident CTA finds each other one of its cluster, as the tables say, and nobody else.
+void check_tables(const Launches& launches, const CtaRun& run) {
+  static const exec::LaunchContext context = [] {
+    exec::LaunchContext largest{};
+    largest.largest_shared = 228u << 10;
+    return largest;
+  }();
+  const std::uint32_t size = run.task->grid().cluster_size();
+  const auto rank = static_cast<std::uint32_t>(run.first % size);
+  const exec::ClusterNetwork& network = launches.controllers.network();
+  exec::ClusterContext& cluster = run.cluster->context;
+  cluster.window = reinterpret_cast<std::byte*>(std::uintptr_t{0x10'0000'0000});
+  const exec::CtaContext cta{.launch = &context,
+                             .shared = cluster.window,
+                             .smid = run.sm,
+                             .cluster_rank = rank,
+                             .cluster = &cluster,
+                             .network = &network,
+                             .warp_slots = run.cluster->warp_slots(rank, network)};
+  for (std::uint32_t to = 0; to < size + 1; ++to) {
+    const exec::Route route = exec::route(cta, 0, exec::map_to_rank(1028, to), 4);
+    ASSERT_EQ(route.problem, to < size ? exec::ClusterProblem::none : exec::ClusterProblem::no_such_rank);
+    if (to < size) EXPECT_EQ(route.memory, cluster.window + (std::uint64_t{to} << exec::kRankShift) + 1028);
+  }
+  EXPECT_EQ(exec::ClusterPhase::unpack(*cluster.barrier).left, size) << "no table is missing";
+  EXPECT_EQ(cluster.live, (2u << (size - 1)) - 1);
+}
+
+// Clusters of two grids come and go; local ids are used again, and an id's barrier is always the same.
+// proves: W-16b, W-17a, W-17b, W-17c, W-17e, W-18b
+TEST(LaunchControllers, EveryLaunchReachesTheTablesOfItsSms) {
+  for (const char* shape : {"h200", "tiny"}) {
+    Launches launches(shape);
+    auto small = clusters_of(2, 600, 96), large = clusters_of(4, 800, 200);
+    launches.controllers.add(*small);
+    launches.controllers.add(*large);
+    std::map<std::pair<std::uint32_t, std::uint32_t>, const void*> barrier_of;
+    std::map<const void*, std::pair<std::uint32_t, std::uint32_t>> id_of;
+    std::uint32_t state = 7;
+    std::vector<CtaRun> running;
+    std::set<const Cluster*> left;  // CTAs of these have ended
+    std::size_t seen = 0;
+    while (launches.completed.size() < 2) {
+      std::vector<CtaRun> ended;
+      for (int i = 0; i < 12 && !running.empty(); ++i) {
+        state = state * 1664525 + 1013904223;
+        const auto one = running.begin() + static_cast<std::ptrdiff_t>((state >> 8) % running.size());
+        ended.push_back(*one);
+        left.insert(one->cluster);
+        running.erase(one);
+      }
+      for (const CtaRun& cta : single_ctas(launches.exchange(0, ended))) {
+        if (cta.first % cta.task->grid().cluster_size() == 0) left.erase(cta.cluster);
+        const exec::ClusterContext& cluster = cta.cluster->context;
+        const std::pair id(cluster.gpc, cluster.local_id);
+        EXPECT_EQ(barrier_of.try_emplace(id, cluster.barrier).first->second, cluster.barrier);
+        EXPECT_EQ(id_of.try_emplace(cluster.barrier, id).first->second, id);
+        running.push_back(cta);
+        if (++seen % 3 == 0 && !left.contains(cta.cluster)) check_tables(launches, cta);
+        if (::testing::Test::HasFatalFailure()) return;
+      }
+    }
+    EXPECT_EQ(seen, 1400u);
+    EXPECT_TRUE(launches.tables_are_empty()) << shape;
+  }
+}
+
+// proves: W-17e
+TEST(LaunchControllers, AStoppedTaskLeavesNothingInTheTables) {
+  Launches launches("tiny");
+  auto task = clusters_of(2, 40, 64);
+  launches.controllers.add(*task);
+  const std::vector<CtaRun> taken = launches.exchange(0);
+  ASSERT_FALSE(taken.empty());
+  EXPECT_FALSE(launches.tables_are_empty());
+  task->stop.store(1);
+  EXPECT_FALSE(launches.controllers.stop(*task));
+  launches.exchange(0, taken);
+  EXPECT_EQ(launches.completed[task.get()], 1);
+  EXPECT_TRUE(launches.tables_are_empty());
 }
 
 }  // namespace

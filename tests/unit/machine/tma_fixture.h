@@ -11,6 +11,7 @@
 
 #include "exec/cluster.h"
 #include "exec/mbarrier.h"
+#include "exec/routing.h"
 #include "machine/tma/tma_unit.h"
 
 namespace raddle::machine {
@@ -34,14 +35,19 @@ class TmaTest : public testing::Test {
 
   void set_cluster(std::uint32_t ctas) {
     cluster_.cta_count = ctas;
-    cluster_.live = (1u << ctas) - 1;
+    tables_ = exec::RoutingTables();
+    const std::uint16_t slot = tables_.add_cluster({.local_id = 3, .ctas = ctas});
     for (std::uint32_t rank = 0; rank < exec::kMaxClusterSize; ++rank) {
+      entries_[rank] = tables_.add_cta(slot, rank, 1, {.base = rank << exec::kRankShift, .size = kShared});
       ctas_[rank].launch = &launch_;
       ctas_[rank].cluster = &cluster_;
       ctas_[rank].shared = cluster_.window;
       ctas_[rank].cluster_rank = rank;
+      ctas_[rank].network = &network_;
+      ctas_[rank].warp_slots = tables_.warp_slots(entries_[rank]);
     }
   }
+  void exit(std::uint32_t rank) { tables_.set_state(entries_[rank], exec::MemoryState::absent); }
 
   std::byte* shared(std::uint32_t offset, std::uint32_t rank = 0) {
     return cluster_.window + rank * exec::kSharedWindow + offset;
@@ -95,6 +101,9 @@ class TmaTest : public testing::Test {
 
   exec::LaunchContext launch_{};
   exec::ClusterContext cluster_{};
+  exec::RoutingTables tables_;  // of the only SM
+  const exec::ClusterNetwork network_{{&tables_}, {0}};
+  std::uint16_t entries_[exec::kMaxClusterSize] = {};
   exec::CtaContext ctas_[exec::kMaxClusterSize]{};
   TmaUnit unit_;
 };

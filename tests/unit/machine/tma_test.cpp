@@ -161,11 +161,34 @@ TEST_F(Tma, RefusesWrongRequests) {
             kind([](BulkKind& k) { k.multicast = true; })(r);
           }),
           FaultKind::illegal_cluster_address, "");
-  cluster_.live = 1;  // the other one has exited
+  exit(1);
   refused(loads([&](auto& r) { r.shared = at(kBlock, 1); }), FaultKind::illegal_cluster_address, "");
   auto stores = store(from, 64);
   stores.shared = at(kBlock, 1);
   refused(stores, FaultKind::illegal_address, "no shared memory");
+}
+
+// What a table says of a CTA's memory decides where a copy lands, also if it says something else meanwhile.
+// proves: W-17d, W-17f
+TEST_F(Tma, CopiesFollowMemoryThatMoves) {
+  for (const TmaMode mode : {TmaMode::eager, TmaMode::deferred}) {
+    set_cluster(4);
+    unit_.set_mode(mode);
+    auto values = numbers(256);
+    std::uint8_t* from = aligned(values);
+    std::memset(shared(kBlock, 2), 0, 256);
+    const std::uint32_t moved = mode == TmaMode::eager ? 1u << 20 : 2u << 20;
+    const auto move = [&] { tables_.move(entries_[2], (2u << exec::kRankShift) + moved); };
+    exec::init_mbarrier(exec::mbarrier_at(shared(kBarrier + moved, 2)), 1);
+    auto request = load(from, 256);
+    request.shared = at(kBlock, 2), request.barrier = at(kBarrier, 2);
+    if (mode == TmaMode::eager) move();
+    ASSERT_FALSE(unit_.submit(thread(0), request));
+    if (mode == TmaMode::deferred) move();
+    ASSERT_FALSE(unit_.drain());
+    EXPECT_EQ(std::memcmp(shared(kBlock + moved, 2), from, 256), 0);
+    EXPECT_NE(std::memcmp(shared(kBlock, 2), from, 256), 0);
+  }
 }
 
 // An mbarrier that is none, and one that would count too far.
@@ -211,10 +234,10 @@ TEST_F(Tma, AMulticastIsDoneWhenEveryReceiverHasIt) {
   ASSERT_FALSE(unit_.submit(thread(0), request));
   Random random(11);
   for (int left = 6; left != 0; --left) {
-    EXPECT_EQ(cluster_.traffic, 1u) << "in flight until the last acknowledgement";
+    EXPECT_EQ(cluster_.traffic[0], 1u) << "in flight until the last acknowledgement";
     ASSERT_FALSE(unit_.advance(random));
   }
-  EXPECT_EQ(cluster_.traffic, 0u);
+  EXPECT_EQ(cluster_.traffic[0], 0u);
   EXPECT_EQ(unit_.outstanding(), 0u);
   for (std::uint32_t rank = 1; rank < 4; ++rank) EXPECT_TRUE(is_over(rank));
 }
@@ -442,11 +465,12 @@ TEST_F(Tma, ForgetsACta) {
   auto stores = store(aligned(to), 128);
   ASSERT_FALSE(unit_.submit(thread(0), stores));
   EXPECT_EQ(unit_.outstanding(), 5u);
-  EXPECT_EQ(cluster_.traffic, 1u);
+  EXPECT_EQ(cluster_.traffic[1], 1u);
   unit_.forget(ctas_[0]);
   EXPECT_EQ(unit_.outstanding(), 2u);
+  EXPECT_EQ(cluster_.traffic[1], 1u);
   unit_.forget(ctas_[1]);
-  EXPECT_EQ(cluster_.traffic, 0u);
+  EXPECT_EQ(cluster_.traffic[1], 0u);
   EXPECT_EQ(unit_.outstanding(), 0u);
 }
 

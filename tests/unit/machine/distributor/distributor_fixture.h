@@ -74,14 +74,18 @@ class DistributorTest : public ::testing::Test {
     }
     const Cta cta = *oldest;
     sink_.ctas.erase(oldest);
-    if (cta.cluster != kNoCluster) return distributor_->complete_in_cluster(grid, cta.sm, cta.cluster);
+    const std::uint64_t number = cta.index % grid.kind.ctas_per_cluster();
+    if (cta.cluster != kNoCluster)
+      return distributor_->complete_in_cluster(grid, cta.sm, cta.cluster, number).last;
     distributor_->complete(grid, cta.sm, 1);
     return false;
   }
   /// The same, with the flush done at once.
   void complete_one(Grid& grid) {
     const std::uint32_t cluster = oldest_cluster(grid);
-    if (exit_one(grid)) distributor_->cluster_complete(grid, cluster);
+    if (!exit_one(grid)) return;
+    distributor_->flush_all(cluster);
+    distributor_->cluster_complete(grid, cluster);
   }
   std::uint32_t oldest_cluster(const Grid& grid) const {
     for (const Cta& cta : sink_.ctas)

@@ -73,6 +73,9 @@ TEST_F(DistributorTest, LaunchStallsWithoutAFreeClusterIdUntilTheTrafficHasDrain
   EXPECT_FALSE(exit_one(grid));
   EXPECT_TRUE(exit_one(grid));
   EXPECT_EQ(distribute(), 0u);  // all CTAs have exited, their traffic is on its way
+  EXPECT_FALSE(distributor_->flush_done(cluster, 1));
+  EXPECT_EQ(distribute(), 0u) << "the first is not flushed";
+  EXPECT_TRUE(distributor_->flush_done(cluster, 0));
   distributor_->cluster_complete(grid, cluster);
   EXPECT_EQ(distribute(), 2u);
 }

@@ -294,9 +294,10 @@ void RandomEvents::withdraw(std::uint32_t number) {
 void RandomEvents::complete(std::uint32_t index, std::uint32_t running) {
   TrueCluster& cluster = truth_.clusters[index];
   const std::uint32_t sm = cluster.sms[cluster.running[running]];
+  const std::uint64_t number = cluster.running[running];
   cluster.running.erase(cluster.running.begin() + running);
   if (cluster.slot != kNoCluster) {
-    const bool last = distributor_->complete_in_cluster(*cluster.grid, sm, cluster.slot);
+    const bool last = distributor_->complete_in_cluster(*cluster.grid, sm, cluster.slot, number).last;
     check(last == cluster.running.empty(), "whether a CTA is the last of its cluster");
     return;
   }
@@ -309,6 +310,7 @@ void RandomEvents::drain(std::uint32_t index) {
   const TrueCluster cluster = truth_.clusters[index];
   if (!cluster.running.empty()) return;
   truth_.clusters.erase(truth_.clusters.begin() + index);
+  distributor_->flush_all(cluster.slot);
   distributor_->cluster_complete(*cluster.grid, cluster.slot);
 }
 

@@ -68,11 +68,13 @@ TEST(GpcManagers, HaveAPoolOfIdsEach) {
   MachineShape shape = unequal();
   shape.cluster_ids_per_gpc = 2;
   GpcManagers gpcs(shape);
-  const std::uint32_t first = gpcs.take_id(0), second = gpcs.take_id(0);
+  const std::uint32_t first = gpcs.take_id(0, 1), second = gpcs.take_id(0, 1);
   EXPECT_NE(first, second);
   EXPECT_EQ(gpcs.launchable()[0], 0u);
   EXPECT_EQ(gpcs.launchable()[1], 2u) << "the other GPC has its own";
-  EXPECT_EQ(gpcs.take_id(1), first) << "the same number, in another GPC";
+  EXPECT_EQ(gpcs.take_id(1, 1), first) << "the same number, in another GPC";
+  EXPECT_TRUE(gpcs.cta_complete(0, second));
+  gpcs.flush_done(0, second);
   gpcs.return_id(0, second);
   EXPECT_EQ(gpcs.ids(0), 1u);
   EXPECT_EQ(gpcs.ids(1), 1u);
