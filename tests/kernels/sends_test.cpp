@@ -172,12 +172,12 @@ Words64 what_arrives(const SendForm& form, const Words64& sent) {
 class LateSends : public KernelTest {
  protected:
   /// What a kernel of in and out leaves in the latter; empty: it broke, and error_ says how.
-  Words64 sent(const std::string& text, const Words64& in, Asynchrony asynchrony) {
+  Words64 sent(const std::string& text, const Words64& in, Asynchrony asynchrony, std::uint32_t blocks = 2) {
     close();
     options_.asynchrony = asynchrony;
     load_text(text);
     auto from = buffer(in), to = buffer(Words64(in.size()));
-    const auto report = try_run(*module().kernel("k"), {.grid = {2}, .block = {kSenders}}, from, to);
+    const auto report = try_run(*module().kernel("k"), {.grid = {blocks}, .block = {kSenders}}, from, to);
     error_ = report.ok() ? "" : report.error().message;
     return report.ok() ? contents(to) : Words64();
   }
@@ -253,6 +253,54 @@ TEST_P(LateSends, FaultIfTheirReceiverHasExited) {
   EXPECT_NE(sent(text, values_to_send(form), {}), Words64()) << error_;
   EXPECT_EQ(sent(text, values_to_send(form), {Mode::lazy}), Words64());
   EXPECT_THAT(error_, testing::HasSubstr("of rank 1 in cluster (0,0,0): the block has exited"));
+}
+
+// Block 0 exits while what it sent to block 2 is on its way; block 1 looks into its memory all the time.
+// proves: W-19f
+TEST_P(LateSends, KeepNoMemoryForOthers) {
+  const std::string text = R"(.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 in, .param .u64 out) .reqnctapercluster 3 {
+  .reg .b32 %rank, %a, %b, %i;
+  .reg .pred %p, %more;
+  .shared .align 8 .b64 barrier;
+  .shared .b32 word;
+  mov.u32 %rank, %cluster_ctarank;
+  setp.eq.u32 %p, %tid.x, 0;
+  @%p mbarrier.init.shared.b64 [barrier], 1;
+  mov.u32 %a, word;
+  mov.u32 %b, barrier;
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+  setp.ne.u32 %p, %rank, 0;
+  @%p bra STAYS;
+  mapa.shared::cluster.u32 %a, %a, 2;
+  mapa.shared::cluster.u32 %b, %b, 2;
+  st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%a], 5, [%b];
+  ret;
+STAYS:
+  mapa.shared::cluster.u32 %a, %a, 0;
+  setp.eq.u32 %p, %rank, 1;
+  mov.u32 %i, 400;
+MORE:
+  @%p ld.shared::cluster.u32 %b, [%a];
+  nanosleep.u32 1;
+  sub.u32 %i, %i, 1;
+  setp.ne.u32 %more, %i, 0;
+  @%more bra MORE;
+  ret;
+}
+)";
+  int given_back = 0;
+  for (std::uint64_t seed = 1; seed <= 16; ++seed) {
+    EXPECT_EQ(sent(text, Words64(4), {Mode::random, seed}, 3), Words64());
+    EXPECT_THAT(error_, testing::HasSubstr("of rank 0 in cluster (0,0,0): the block has"));
+    EXPECT_THAT(error_, testing::HasSubstr("block (1,0,0)"));
+    given_back +=
+        error_.find("the block has given it back, as all its warps have exited") != std::string::npos;
+  }
+  EXPECT_GT(given_back, 0);
 }
 
 // All threads of a block exit right after they have sent.

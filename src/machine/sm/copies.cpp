@@ -109,10 +109,14 @@ void Worker::meet_adversary(exec::WarpContext* warp) {
   if (adversary_->lets_others_run()) yield(block, warp);
 }
 
-/// A CTA exits. Its memory is no longer its own: stores that have not read it yet may read anything.
+/// The warps of a CTA have exited. Its memory is given back: stores that have not read it yet may read
+/// anything, and accesses that come now are wrong. The CTA exits when its own have landed (W-20).
 void Worker::finish_copies(Block& block) {
   adversary_->views.spoil(memory_of(block.cta));
-  land(block, ~std::size_t{0});
+  if (block.cluster != nullptr) block.cluster->release_memory(block.cta.cluster_rank, *block.cta.network);
+  while (land_one(block))
+    if (adversary_->lets_others_run())
+      leave_to_scheduler(block, block.current_fiber(), Block::Status::waiting);
   forget_copies(block);
 }
 

@@ -206,7 +206,7 @@ class RoutingErrors : public Routing {
   CtaContext cta_{};
 };
 
-// proves: W-19a, W-19b, W-19c, W-19d, W-19e, W-20b
+// proves: W-19a, W-19b, W-19c, W-19d, W-19e, W-19f, W-20b
 TEST_F(RoutingErrors, AreFoundAtTheSourceAndAtTheTarget) {
   EXPECT_EQ(judge(0, 0x400, 4), ClusterProblem::none);
   EXPECT_EQ(judge(0, 0x43c, 4), ClusterProblem::none);
