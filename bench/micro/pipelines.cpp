@@ -154,21 +154,24 @@ END:
   ret;
 }
 
-.visible .entry copy(.param .u64 in, .param .u64 out)
+// In single assignments, as nvcc writes them.
+.visible .entry copy(.param .u64 copy_param_0, .param .u64 copy_param_1)
 {
-.reg .b32 %t, %c, %n, %a;
-.reg .b64 %in, %out, %at;
-  ld.param.u64 %in, [in];
-  ld.param.u64 %out, [out];
-  mov.u32 %t, %tid.x;
-  mov.u32 %c, %ctaid.x;
-  mov.u32 %n, %ntid.x;
-  mad.lo.s32 %t, %c, %n, %t;
-  mul.wide.s32 %at, %t, 4;
-  add.s64 %in, %in, %at;
-  add.s64 %out, %out, %at;
-  ld.global.u32 %a, [%in];
-  st.global.u32 [%out], %a;
+.reg .b32 %r<6>;
+.reg .b64 %rd<8>;
+  ld.param.u64 %rd1, [copy_param_0];
+  ld.param.u64 %rd2, [copy_param_1];
+  cvta.to.global.u64 %rd3, %rd2;
+  cvta.to.global.u64 %rd4, %rd1;
+  mov.u32 %r1, %ntid.x;
+  mov.u32 %r2, %ctaid.x;
+  mov.u32 %r3, %tid.x;
+  mad.lo.s32 %r4, %r1, %r2, %r3;
+  mul.wide.s32 %rd5, %r4, 4;
+  add.s64 %rd6, %rd4, %rd5;
+  ld.global.u32 %r5, [%rd6];
+  add.s64 %rd7, %rd3, %rd5;
+  st.global.u32 [%rd7], %r5;
   ret;
 }
 )";

@@ -22,13 +22,16 @@ std::uint32_t odd_phases(const TmaJob& job) {
   return odd;
 }
 
-TmaProblem complete_bytes(const TmaJob& job, std::uint32_t rank, std::uint32_t bytes) {
-  std::byte* const place = mbarrier_of(job, rank);
-  const auto result = exec::complete_transactions(exec::mbarrier_at(place), bytes);
+TmaProblem complete_bytes(std::byte* barrier, std::uint32_t bytes) {
+  const auto result = exec::complete_transactions(exec::mbarrier_at(barrier), bytes);
   if (result.problem == exec::MbarrierProblem::none) return {};
   return {.fault = exec::FaultKind::illegal_barrier,
-          .address = reinterpret_cast<std::uint64_t>(place),
+          .address = reinterpret_cast<std::uint64_t>(barrier),
           .note = exec::describe(result.problem)};
+}
+
+TmaProblem complete_bytes(const TmaJob& job, std::uint32_t rank, std::uint32_t bytes) {
+  return complete_bytes(mbarrier_of(job, rank), bytes);
 }
 
 TmaProblem complete_bytes(const TmaJob& job, std::uint32_t bytes) {

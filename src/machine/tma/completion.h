@@ -27,7 +27,9 @@ class TmaCounter {
 
 /// The job's mbarriers that are in a phase of odd number: mask of ranks.
 std::uint32_t odd_phases(const TmaJob& job);
-/// Counts bytes at one receiver's mbarrier. Fault: illegal_barrier
+/// Counts bytes at an mbarrier. Fault: illegal_barrier
+TmaProblem complete_bytes(std::byte* barrier, std::uint32_t bytes);
+/// Counts them at one receiver's mbarrier.
 TmaProblem complete_bytes(const TmaJob& job, std::uint32_t rank, std::uint32_t bytes);
 /// Counts them at all receivers' mbarriers.
 TmaProblem complete_bytes(const TmaJob& job, std::uint32_t bytes);

@@ -45,6 +45,7 @@ class DescriptorCache {
     const std::uint64_t number = address / exec::kTensorMapAlignment;
     return entries_[(number ^ number >> 6) & (spec_.entries - 1)];
   }
+  static bool has_bytes(const Entry& entry, const std::byte* bytes);
   bool fill(Entry& entry, std::uint64_t address);
   Descriptor* miss(Entry& entry, std::uint64_t address, bool ahead, TmaCounters& counters);
 
@@ -53,12 +54,22 @@ class DescriptorCache {
   std::string problem_;
 };
 
+/// All of them at once: nearly always they are the same, and a call of the library takes as long again.
+inline bool DescriptorCache::has_bytes(const Entry& entry, const std::byte* bytes) {
+  std::uint64_t differences = 0;
+  for (std::size_t at = 0; at < exec::kTensorMapBytes; at += sizeof differences) {
+    std::uint64_t kept, here;
+    std::memcpy(&kept, &entry.bytes[at], sizeof kept);
+    std::memcpy(&here, bytes + at, sizeof here);
+    differences |= kept ^ here;
+  }
+  return differences == 0;
+}
+
 inline Descriptor* DescriptorCache::fetch(std::uint64_t address, bool ahead, TmaCounters& counters) {
   Entry& entry = entry_of(address);
-  const bool is_current =
-      entry.address == address && std::memcmp(entry.bytes.data(), reinterpret_cast<const std::byte*>(address),
-                                              exec::kTensorMapBytes) == 0;
-  if (!is_current) return miss(entry, address, ahead, counters);
+  if (entry.address != address || !has_bytes(entry, reinterpret_cast<const std::byte*>(address)))
+    return miss(entry, address, ahead, counters);
   ++counters.descriptor_hits;
   return &entry.descriptor;
 }

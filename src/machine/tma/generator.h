@@ -4,6 +4,7 @@
 // many.
 #pragma once
 
+#include "machine/tma/counters.h"
 #include "machine/tma/job.h"
 
 namespace raddle::machine {
@@ -78,6 +79,24 @@ constexpr std::uint64_t sector_count(std::uint64_t address, std::uint64_t bytes)
 constexpr std::uint64_t conflicts_of_line(std::uint64_t global, std::uint64_t shared, std::uint64_t bytes) {
   const bool across = ((global ^ shared) & (TmaGeneratorSpec::kSectorBytes - 1)) != 0;
   return across && sector_count(global, bytes) > 1 ? 1 : 0;
+}
+
+/// Counts what rows ask of memory: `count` of `bytes` bytes each, from those addresses on.
+/// @param moves  they touch shared memory too
+inline void count_lines(TmaCounters& counters, std::uint64_t global, std::int64_t stride,
+                        std::uint64_t shared, std::uint32_t pitch, std::uint32_t count, std::uint32_t bytes,
+                        bool moves) {
+  counters.bytes += std::uint64_t{count} * bytes;
+  const bool alike = stride % TmaGeneratorSpec::kLineBytes == 0;
+  const std::uint32_t times = alike ? count : 1;
+  for (std::uint32_t i = 0; i < count; i += times) {
+    const std::uint64_t lines = line_count(global, bytes);
+    counters.lines += times * lines;
+    counters.sectors += times * sector_count(global, bytes);
+    if (moves) counters.bank_conflicts += times * lines * conflicts_of_line(global, shared, bytes);
+    global += static_cast<std::uint64_t>(stride);
+    shared += pitch;
+  }
 }
 
 }  // namespace raddle::machine

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "exec/cluster.h"
-#include "machine/tma/row_copy.h"
 
 namespace raddle::machine {
 
@@ -73,29 +72,11 @@ void store(const TmaJob& job, const std::byte* memory, std::uint32_t offset, std
   });
 }
 
-/// Rows that lie in the tensor as a whole and do not change on their way. The library's copy is for long
-/// ones.
-bool load_whole_rows(const TmaJob& job, const TmaRows& rows, std::byte* memory) {
-  constexpr std::uint32_t kLong = 2048;
-  if (!rows.inside || job.begin != 0 || job.end != job.row_bytes || job.converts || job.reduce != nullptr)
-    return false;
-  const bool is_plain = job.swizzle == TensorMap::Swizzle::none;
-  if (is_plain && (rows.count == 1 || job.row_bytes >= kLong)) return false;
-  const RowCopy copy{.from = host(rows.global),
-                     .memory = memory,
-                     .shared = rows.shared,
-                     .bytes = job.row_bytes,
-                     .count = rows.count,
-                     .stride = rows.stride,
-                     .pitch = rows.pitch,
-                     .swizzle = job.swizzle};
-  if (!has_wide_rows(copy)) return false;
-  copy_rows(copy);
-  return true;
-}
-
 void load_rows(const TmaJob& job, const TmaRows& rows, std::byte* memory) {
-  if (load_whole_rows(job, rows, memory)) return;
+  if (copies_whole_rows(job, rows)) {
+    const RowCopy copy = row_copy_of(job, rows, memory);
+    return copier_of(copy)(copy);
+  }
   std::uint64_t global = rows.global;
   std::uint32_t shared = rows.shared;
   for (std::uint32_t i = 0; i < rows.count; ++i) {
@@ -131,6 +112,26 @@ void store_rows(const TmaJob& job, const TmaRows& rows, const std::byte* memory)
 }
 
 }  // namespace
+
+RowCopy row_copy_of(const TmaJob& job, const TmaRows& rows, std::byte* memory) {
+  return {.from = host(rows.global),
+          .memory = memory,
+          .shared = rows.shared,
+          .bytes = job.row_bytes,
+          .count = rows.count,
+          .stride = rows.stride,
+          .pitch = rows.pitch,
+          .swizzle = job.swizzle};
+}
+
+bool copies_whole_rows(const TmaJob& job, const TmaRows& rows) {
+  constexpr std::uint32_t kLong = 2048;
+  if (!rows.inside || job.begin != 0 || job.end != job.row_bytes || job.converts || job.reduce != nullptr)
+    return false;
+  const bool is_plain = job.swizzle == TensorMap::Swizzle::none;
+  if (is_plain && (rows.count == 1 || job.row_bytes >= kLong)) return false;
+  return has_wide_rows(row_copy_of(job, rows, nullptr));
+}
 
 void move_rows(const TmaJob& job, const TmaRows& rows) {
   for (std::uint32_t rest = job.receivers; rest != 0; rest &= rest - 1) {

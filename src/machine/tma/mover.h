@@ -4,8 +4,14 @@
 
 #include "machine/tma/generator.h"
 #include "machine/tma/proxy_views.h"
+#include "machine/tma/row_copy.h"
 
 namespace raddle::machine {
+
+/// Whether rows lie in the tensor as a whole, do not change on their way to shared memory, and row_copy.h is
+/// for them. The library's copy is for long ones.
+bool copies_whole_rows(const TmaJob& job, const TmaRows& rows);
+RowCopy row_copy_of(const TmaJob& job, const TmaRows& rows, std::byte* memory);
 
 /// Lands rows in the memory of every receiver, or takes them from there, as the job says.
 void move_rows(const TmaJob& job, const TmaRows& rows);

@@ -8,6 +8,8 @@
 
 namespace raddle::machine {
 
+inline constexpr std::uint32_t kTensorAlignment = 128;  ///< of a tensor's block in shared memory
+
 /// The thread that executed the instruction.
 struct TmaRequester {
   exec::CtaContext* cta = nullptr;

@@ -18,6 +18,14 @@ constexpr std::uint32_t kLine = 128;  ///< bytes in which a swizzle moves units
 
 std::uint32_t units_of(exec::TensorMap::Swizzle swizzle) { return swizzle_bytes(swizzle) / 16; }
 
+std::uint32_t swizzle_mask(const RowCopy& copy) {
+  return units_of(copy.swizzle) == 0 ? 0 : units_of(copy.swizzle) - 1;
+}
+
+bool has_whole_lines(const RowCopy& copy) {
+  return ((copy.bytes | copy.shared | copy.pitch) & (kLine - 1)) == 0;
+}
+
 void copy_pairs(const RowCopy& copy) {
   for (std::uint32_t row = 0; row < copy.count; ++row) {
     const std::byte* from = copy.from + row * copy.stride;
@@ -71,50 +79,50 @@ __attribute__((target("avx2"))) void copy_lines(const RowCopy& wanted, std::uint
   }
 }
 
-/// Rows of whole lines by halves of lines: the swizzle's highest bit exchanges the halves, the others permute
-/// the units of each.
-template <bool swizzles>
-__attribute__((target("avx512f"))) void copy_lines_avx512(const RowCopy& wanted, std::uint32_t mask) {
-  // Field by field: they have just been written, and wide loads of a copy would wait for that.
-  const std::byte* row = wanted.from;
-  std::byte* const memory = wanted.memory;
-  std::uint32_t first = wanted.shared;
-  const std::uint32_t bytes = wanted.bytes, pitch = wanted.pitch;
-  const std::int64_t stride = wanted.stride;
+/// A line by its halves: the highest bit of `moves` exchanges them, the others permute the units of each.
+__attribute__((target("avx512f"), always_inline)) inline void copy_line_avx512(std::byte* line,
+                                                                               const std::byte* from,
+                                                                               std::uint32_t moves) {
   alignas(64) static constexpr std::int64_t kOrders[4][8] = {
       {0, 1, 2, 3, 4, 5, 6, 7}, {2, 3, 0, 1, 6, 7, 4, 5}, {4, 5, 6, 7, 0, 1, 2, 3}, {6, 7, 4, 5, 2, 3, 0, 1}};
   constexpr std::uint32_t kHalf = kLine / 2;
-  for (std::uint32_t left = wanted.count; left != 0; --left) {
-    const std::byte* from = row;
-    for (std::uint32_t shared = first; shared != first + bytes; shared += kLine) {
-      __m512i low = _mm512_loadu_si512(from), high = _mm512_loadu_si512(from + kHalf);
-      std::uint32_t half = 0;
-      if constexpr (swizzles) {
-        const std::uint32_t moves = shared / kLine & mask;
-        const __m512i order = _mm512_load_si512(kOrders[moves & 3]);
-        low = _mm512_permutexvar_epi64(order, low);
-        high = _mm512_permutexvar_epi64(order, high);
-        half = (moves & 4) * 16;
-      }
-      _mm512_storeu_si512(memory + shared + half, low);
-      _mm512_storeu_si512(memory + shared + (kHalf - half), high);
-      from += kLine;
-    }
-    row += stride;
-    first += pitch;
+  const __m512i order = _mm512_load_si512(kOrders[moves & 3]);
+  const __m512i low = _mm512_permutexvar_epi64(order, _mm512_loadu_si512(from));
+  const __m512i high = _mm512_permutexvar_epi64(order, _mm512_loadu_si512(from + kHalf));
+  const std::uint32_t half = (moves & 4) * 16;
+  _mm512_storeu_si512(line + half, low);
+  _mm512_storeu_si512(line + (kHalf - half), high);
+}
+
+/// Rows of whole lines. Where a swizzle is, most are one line, one after another in shared memory, and it
+/// comes to its begin every eight lines: such eight are copied without a question.
+template <bool swizzles>
+__attribute__((target("avx512f"))) void copy_lines_avx512(const RowCopy& wanted) {
+  // Field by field: they have just been written, and wide loads of a copy would wait for that.
+  const std::byte* row = wanted.from;
+  std::byte* const memory = wanted.memory;
+  std::uint32_t first = wanted.shared, left = wanted.count;
+  const std::uint32_t bytes = wanted.bytes, pitch = wanted.pitch;
+  const std::int64_t stride = wanted.stride;
+  const std::uint32_t mask = swizzles ? swizzle_mask(wanted) : 0;
+  constexpr std::uint32_t kTurn = 8;  // lines
+  if (mask == kTurn - 1 && bytes == kLine && pitch == kLine && first % (kTurn * kLine) == 0)
+    for (; left >= kTurn; left -= kTurn, first += kTurn * kLine)
+#pragma GCC unroll 8
+      for (std::uint32_t line = 0; line < kTurn; ++line, row += stride)
+        copy_line_avx512(memory + first + line * kLine, row, line);
+  if (bytes == kLine) {  // a loop in the loop would take half as long again
+    for (; left != 0; --left, row += stride, first += pitch)
+      copy_line_avx512(memory + first, row, first / kLine & mask);
+    return;
   }
+  for (; left != 0; --left, row += stride, first += pitch)
+    for (std::uint32_t at = 0; at != bytes; at += kLine)
+      copy_line_avx512(memory + first + at, row + at, (first + at) / kLine & mask);
 }
 
 const bool has_avx512 = __builtin_cpu_supports("avx512f") != 0;
 const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
-
-std::uint32_t swizzle_mask(const RowCopy& copy) {
-  return units_of(copy.swizzle) == 0 ? 0 : units_of(copy.swizzle) - 1;
-}
-
-bool has_whole_lines(const RowCopy& copy) {
-  return ((copy.bytes | copy.shared | copy.pitch) & (kLine - 1)) == 0;
-}
 
 __attribute__((target("avx2"))) void copy_avx2(const RowCopy& wanted) {
   const RowCopy copy = wanted;
@@ -138,15 +146,13 @@ __attribute__((target("avx2"))) void copy_avx2(const RowCopy& wanted) {
 
 }  // namespace
 
-void copy_rows(const RowCopy& copy) {
+CopyRows copier_of(const RowCopy& copy) {
 #if defined(__x86_64__)
-  if (has_avx512 && has_whole_lines(copy)) {
-    const std::uint32_t mask = swizzle_mask(copy);
-    return mask == 0 ? copy_lines_avx512<false>(copy, 0) : copy_lines_avx512<true>(copy, mask);
-  }
-  if (has_avx2) return copy_avx2(copy);
+  if (has_avx512 && has_whole_lines(copy))
+    return swizzle_mask(copy) == 0 ? copy_lines_avx512<false> : copy_lines_avx512<true>;
+  if (has_avx2) return copy_avx2;
 #endif
-  copy_pairs(copy);
+  return copy_pairs;
 }
 
 }  // namespace raddle::machine

@@ -20,9 +20,12 @@ struct RowCopy {
   exec::TensorMap::Swizzle swizzle;
 };
 
-/// Whether copy_rows() can do a copy.
+/// Whether copier_of() knows a copy.
 inline bool has_wide_rows(const RowCopy& copy) { return ((copy.shared | copy.bytes | copy.pitch) & 31) == 0; }
 /// From memory to shared memory; `from` need not be aligned.
-void copy_rows(const RowCopy& copy);
+using CopyRows = void (*)(const RowCopy& copy);
+/// What copies such rows on this host, wherever they are.
+/// @param copy  `shared` counts for its alignment only
+CopyRows copier_of(const RowCopy& copy);
 
 }  // namespace raddle::machine

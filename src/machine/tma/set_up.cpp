@@ -20,7 +20,6 @@ using exec::TensorMap;
 namespace {
 
 constexpr std::uint32_t kUnit = 16;  ///< bytes: what bulk copies are multiples of
-constexpr std::uint32_t kTensorAlignment = 128;
 
 TmaProblem misaligned(std::uint64_t address, const char* note) {
   return {.fault = FaultKind::misaligned_address, .address = address, .note = note};
@@ -83,17 +82,11 @@ TmaProblem TmaSetUp::wrong(std::string text, std::uint64_t address) {
   return {.fault = FaultKind::illegal_instruction, .address = address, .note = text_.c_str()};
 }
 
-TmaProblem TmaSetUp::run(TmaRequester requester, const exec::BulkRequest& request, bool ahead) {
+TmaProblem TmaSetUp::run(TmaRequester requester, const exec::BulkRequest& request, When when) {
   ++counters_.requests;
-  TmaProblem problem;
-  if (exec::BulkKind::from_word(request.kind).mode == BulkMode::linear) {
-    TmaJob& job = begin(requester, planned_);
-    job.kind = exec::BulkKind::from_word(request.kind);
-    job.reduce = nullptr;
-    problem = linear(request, job);
-  } else {
-    problem = tensor(requester, request, ahead);
-  }
+  direct_load_ = nullptr;
+  const bool is_linear = exec::BulkKind::from_word(request.kind).mode == BulkMode::linear;
+  const TmaProblem problem = is_linear ? linear(requester, request) : tensor(requester, request, when);
   counters_.discarded += static_cast<bool>(problem);
   return problem;
 }
@@ -157,7 +150,10 @@ inline TmaProblem TmaSetUp::place_barrier(const exec::BulkRequest& request, TmaJ
   return {};
 }
 
-TmaProblem TmaSetUp::linear(const exec::BulkRequest& request, TmaJob& job) {
+TmaProblem TmaSetUp::linear(TmaRequester requester, const exec::BulkRequest& request) {
+  TmaJob& job = begin(requester, planned_);
+  job.kind = exec::BulkKind::from_word(request.kind);
+  job.reduce = nullptr;
   job.bytes = job.row_bytes = job.end = request.bytes;
   job.begin = job.dimensions = job.pixels.dimensions = 0;
   job.swizzle = TensorMap::Swizzle::none;
@@ -210,15 +206,20 @@ TmaProblem TmaSetUp::reduction_in(const TensorMap& map, TmaJob& job) {
                            static_cast<unsigned>(map.element)));
 }
 
-TmaProblem TmaSetUp::tensor(TmaRequester requester, const exec::BulkRequest& request, bool ahead) {
+TmaProblem TmaSetUp::tensor(TmaRequester requester, const exec::BulkRequest& request, When when) {
   if (request.global % exec::kTensorMapAlignment != 0) return misaligned(request.global, "of a tensor map: ");
   if (request.global >> 47 != 0) return {.fault = FaultKind::illegal_address, .address = request.global};
-  Descriptor* const descriptor = descriptors_.fetch(request.global, ahead, counters_);
+  Descriptor* const descriptor = descriptors_.fetch(request.global, when.ahead, counters_);
   if (descriptor == nullptr)
     return wrong(fmt::format("tensor map at {:#x}: {}", request.global, descriptors_.problem()));
   InsidePlan& inside = descriptor->inside;
   std::uint64_t occupied = 0;
   if (inside.fits(descriptor->map, request)) {
+    DirectLoad& direct = inside.direct_load();
+    if (when.at_once && direct.place(*requester.cta, request, inside.job().global)) {
+      direct_load_ = &direct;
+      return {};
+    }
     begin(requester, inside.job());
     occupied = inside.occupied();
   } else if (const auto problem = plan(requester, request, *descriptor, occupied)) {

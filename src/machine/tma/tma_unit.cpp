@@ -16,8 +16,11 @@ bool stores(const TmaJob& job) { return job.kind.direction == BulkDirection::to_
 
 TmaProblem TmaUnit::submit(TmaRequester requester, const exec::BulkRequest& request) {
   culprit_ = requester;
-  if (const auto problem = set_up_.run(requester, request, !queue_.empty())) return problem;
-  if (mode_ == TmaMode::eager) return run_now(set_up_.job());
+  const bool at_once = mode_ == TmaMode::eager;
+  if (const auto problem = set_up_.run(requester, request, {.ahead = !queue_.empty(), .at_once = at_once}))
+    return problem;
+  if (const DirectLoad* load = set_up_.direct_load()) return load->run(counters_);
+  if (at_once) return run_now(set_up_.job());
   enqueue(set_up_.job());
   return {};
 }
@@ -47,19 +50,8 @@ inline void TmaUnit::count(const TmaJob& job, const TmaRows& rows) {
   if (bytes != job.row_bytes)
     counters_.outside += std::uint64_t{rows.count} * (job.row_bytes - bytes) / job.element_bytes;
   if (bytes == 0) return;
-  counters_.bytes += std::uint64_t{rows.count} * bytes;
-  std::uint64_t global = rows.global + job.begin, shared = rows.shared + job.begin;
-  const bool alike = rows.stride % TmaGeneratorSpec::kLineBytes == 0;
-  const bool moves = job.kind.direction != BulkDirection::to_cache;
-  const std::uint32_t times = alike ? rows.count : 1;
-  for (std::uint32_t i = 0; i < rows.count; i += times) {
-    const std::uint64_t lines = line_count(global, bytes);
-    counters_.lines += times * lines;
-    counters_.sectors += times * sector_count(global, bytes);
-    if (moves) counters_.bank_conflicts += times * lines * conflicts_of_line(global, shared, bytes);
-    global += static_cast<std::uint64_t>(rows.stride);
-    shared += rows.pitch;
-  }
+  count_lines(counters_, rows.global + job.begin, rows.stride, rows.shared + job.begin, rows.pitch,
+              rows.count, bytes, job.kind.direction != BulkDirection::to_cache);
 }
 
 // ---- deferred mode ----

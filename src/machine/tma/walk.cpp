@@ -160,6 +160,7 @@ void InsidePlan::keep(const TensorMap& map, std::uint32_t kind, const TmaJob& jo
   kind_ = kind;
   job_ = job;
   occupied_ = occupied;
+  direct_load_.keep(job, occupied);
 }
 
 std::uint64_t plan_walk(const TensorMap& map, const exec::BulkRequest& request, TmaJob& job) {

@@ -2,6 +2,7 @@
 // and which part lies outside the tensor.
 #pragma once
 
+#include "machine/tma/direct_load.h"
 #include "machine/tma/job.h"
 
 namespace raddle::machine {
@@ -26,6 +27,7 @@ class InsidePlan {
     return true;
   }
   TmaJob& job() { return job_; }
+  DirectLoad& direct_load() { return direct_load_; }
   std::uint64_t occupied() const { return occupied_; }
 
  private:
@@ -34,6 +36,7 @@ class InsidePlan {
   std::array<std::int64_t, exec::kMaxTensorRank> last_{};  ///< coordinates up to which a box lies inside
   std::uint64_t occupied_ = 0;
   TmaJob job_;
+  DirectLoad direct_load_;
 };
 
 /// Fills in the job's rows, dimensions, pixels and elements.

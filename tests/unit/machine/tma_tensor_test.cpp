@@ -179,6 +179,13 @@ TensorBlock plain() {
   return b;
 }
 
+/// Its rows are apart, so that another load of them needs no job.
+TensorBlock apart() {
+  TensorBlock b = plain();
+  b.map.size[0] = 128, b.map.stride[1] = 256;
+  return b;
+}
+
 // proves: T-13a, T-13b, T-13c, T-13d
 TEST_F(TmaTensor, ReductionsHaveTheirTypes) {
   using Op = BulkReduction;
@@ -216,7 +223,7 @@ TEST_F(TmaTensor, ReductionsHaveTheirTypes) {
 
 // proves: T-1e, T-1i, T-1j, T-10f, T-10g
 TEST_F(TmaTensor, RefusesWrongRequests) {
-  TensorBlock b = plain();
+  TensorBlock b = apart();
   b.map.address = address(tensor());
   exec::init_mbarrier(barrier(), 1);
   const auto refused = [&](const TensorBlock& block, auto change, FaultKind fault, const char* note) {
@@ -230,12 +237,16 @@ TEST_F(TmaTensor, RefusesWrongRequests) {
   };
   const auto nothing = [](auto&) {};
   constexpr auto kInstruction = FaultKind::illegal_instruction;
+  EXPECT_FALSE(unit_.submit(thread(), request(b, BulkDirection::to_shared)));  // its plan is kept
   refused(b, [](auto& r) { r.shared += 64; }, FaultKind::misaligned_address, "of shared memory");
   refused(b, [](auto& r) { r.global += 32; }, FaultKind::misaligned_address, "of a tensor map");
   refused(b, [](auto& r) { r.global = ~std::uint64_t{63}; }, FaultKind::illegal_address, "");
   refused(
       b, [&](auto& r) { r.shared = at(kShared - 4096 + 128); }, FaultKind::illegal_address,
       "no shared memory");
+  refused(b, [](auto& r) { r.shared = 128; }, FaultKind::illegal_address, "no shared memory");
+  refused(b, [](auto& r) { r.barrier += 4; }, FaultKind::misaligned_address, "of an mbarrier");
+  refused(b, [&](auto& r) { r.barrier = at(kShared); }, FaultKind::illegal_address, "no shared memory");
   refused(
       b, [](auto& r) { set_kind(r, [](BulkKind& k) { k.rank = 3; }); }, kInstruction,
       "wants a tensor of rank 3; the map's has rank 2");
@@ -290,6 +301,35 @@ TEST_F(TmaTensor, CachesDescriptors) {
 }
 
 // Rows without gaps on both sides are one, also where the last of them lie outside.
+// What was planned for one CTA serves another one, its own memory or a neighbour's.
+// proves: T-1d
+TEST_F(TmaTensor, AKeptPlanIsPlacedAnew) {
+  TensorBlock b = apart();
+  b.map.address = address(tensor());
+  std::mt19937_64 random(1);
+  fill_tensor(random);
+  set_cluster(2);
+  for (std::uint32_t rank : {0u, 1u}) exec::init_mbarrier(barrier(rank), 1);
+  const std::uint32_t bytes = b.map.box[0] * b.map.box[1] * element_bytes(b.map.element);
+  const struct {
+    std::uint32_t asks, block, barrier;
+  } turns[] = {{0, 0, 0}, {0, 0, 0}, {1, 1, 1}, {0, 1, 1}, {0, 1, 0}, {1, 0, 0}, {1, 1, 1}};
+  std::uint32_t asked = 0, counted[2] = {};
+  for (const auto& turn : turns) {
+    for (std::uint32_t rank : {0u, 1u}) std::memset(shared(kBlock, rank), 0, bytes);
+    auto r = request(b, BulkDirection::to_shared);
+    r.shared = at(kBlock, turn.block), r.barrier = at(kBarrier, turn.barrier);
+    EXPECT_FALSE(unit_.submit(thread(turn.asks), r));
+    EXPECT_EQ(unit_.counters().requests, ++asked);
+    counted[turn.barrier] += bytes;
+    for (std::uint32_t rank : {0u, 1u})
+      EXPECT_EQ(exec::Mbarrier::unpack(barrier(rank)).transactions,
+                -static_cast<std::int32_t>(counted[rank]));
+    EXPECT_EQ(std::memcmp(shared(kBlock, turn.block), tensor(), 128), 0);
+    EXPECT_EQ(*shared(kBlock, 1 - turn.block), std::byte{0});
+  }
+}
+
 // proves: T-19b
 TEST_F(TmaTensor, DenseRowsAreOne) {
   TensorBlock b = plain();
@@ -301,7 +341,7 @@ TEST_F(TmaTensor, DenseRowsAreOne) {
   TmaSetUp set_up(descriptors, counters);
   TmaJob job;
   const auto runs = [&](const TensorBlock& block) {
-    const TmaProblem problem = set_up.run(thread(), request(block, BulkDirection::to_shared), false);
+    const TmaProblem problem = set_up.run(thread(), request(block, BulkDirection::to_shared), {});
     EXPECT_FALSE(problem) << problem.note;
     job = set_up.job();
     TmaGenerator generator;
