@@ -1,7 +1,5 @@
 #include "jit/compilation.h"
 
-#include <llvm/CodeGen/SelectionDAGNodes.h>
-#include <llvm/IR/LLVMContext.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -27,20 +25,12 @@ double seconds_of(pid_t thread) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-/// LLVM's table of types that no processor has is made when it first meets one, and so destroyed before what
-/// was registered by then is called. This makes it.
-struct LlvmTypeTable : llvm::SDNode {
-  static void make() {
-    llvm::LLVMContext context;
-    getSDVTList(llvm::EVT::getVectorVT(context, llvm::MVT::i32, 7));
-  }
-};
-
 }  // namespace
 
-/// A program that ends while LLVM works would destroy LLVM's options under it: the end of the process waits.
-/// Never destroyed, as engines may outlive it.
+/// A program that ends while LLVM works would destroy LLVM's options and tables under it: the end of the
+/// process waits. Never destroyed, as engines may outlive it.
 struct AtExit {
+  const pid_t process = getpid();
   std::mutex mutex;
   std::set<Compilations*> live;
   std::list<Compilations::Running> left;  // by engines that went
@@ -48,18 +38,38 @@ struct AtExit {
   static AtExit& instance() {
     static AtExit& all = *new AtExit;
     static std::once_flag once;
-    std::call_once(once, [] {
-      LlvmTypeTable::make();
-      std::atexit([] { instance().stop_all(); });
-    });
+    std::call_once(once, [] { std::atexit([] { instance().end(&Compilations::stop); }); });
     return all;
   }
-  void stop_all() {
+  void end(void (Compilations::*how)()) {
+    if (getpid() != process) return;  // a forked child has none of these threads
     std::lock_guard lock(mutex);
-    for (Compilations* compilations : live) compilations->stop();
+    for (Compilations* compilations : live) (compilations->*how)();
     Compilations::join_all(left);
   }
 };
+
+namespace {
+
+/// Tables that LLVM made after the handler above was registered are destroyed before it is called. What the
+/// main thread has of its own goes before both.
+struct MainThread {
+  ~MainThread() {
+    if (gettid() == getpid()) AtExit::instance().end(&Compilations::end_running);
+  }
+};
+
+/// @returns true
+bool wait_at_end_of_main_thread() {
+  static thread_local MainThread end;
+  (void)&end;
+  return true;
+}
+
+/// Mostly the main thread loads the library.
+[[maybe_unused]] const bool kWaitsAtEnd = wait_at_end_of_main_thread();
+
+}  // namespace
 
 namespace {
 
@@ -195,10 +205,17 @@ void Compilations::join_ended(std::list<Running>& all) {
 }
 
 void Compilations::stop() {
-  std::list<Running> running;
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
+  }
+  end_running();
+}
+
+void Compilations::end_running() {
+  std::list<Running> running;
+  {
+    std::lock_guard lock(mutex_);
     running.swap(running_);
   }
   for (Running& r : running) r.compilation->give_up();

@@ -89,6 +89,8 @@ class Compilations {
   std::shared_ptr<Compilation> start(Compilation::Make make, Compilation::Urgency urgency, double budget);
   /// Gives all of them up and waits for the end of the pass that each is in; nothing is started from then on.
   void stop();
+  /// The same for those that run now.
+  void end_running();
 
  private:
   friend struct AtExit;

@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 #include <llvm/AsmParser/Parser.h>
-#include <llvm/CodeGen/SelectionDAGNodes.h>
 #include <llvm/Support/SourceMgr.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <future>
 #include <vector>
@@ -29,31 +29,42 @@ Compilation::Outcome endless(Effort& effort) {
   return Compilation::Object();
 }
 
-/// LLVM's table of types that no processor has, and whether an entry of it is still there.
-struct TypeTable : llvm::SDNode {
-  static const llvm::EVT* entry_of(llvm::EVT type) { return getSDVTList(type).VTs; }
+/// As LLVM has tables that a compilation makes when it first needs them.
+struct Table {
+  std::atomic<bool> is_there{true};
+  ~Table() { is_there = false; }
+  static Table& instance() {
+    static Table table;
+    return table;
+  }
 };
 
-/// Ends the process while a compilation works with that table.
-void end_while_types_are_in_use() {
+/// Ends the process while a compilation works with the table.
+void end_while_a_table_is_in_use() {
   auto* all = new Compilations;
   std::promise<void> begun;
   all->start(
       [&](Effort& effort) {
-        llvm::LLVMContext context;
-        const llvm::EVT type = llvm::EVT::getVectorVT(context, llvm::MVT::i32, 5);
-        const llvm::EVT* entry = TypeTable::entry_of(type);
+        const Table& table = Table::instance();
         begun.set_value();
         while (!effort.is_over()) std::this_thread::yield();
-        std::vector<std::unique_ptr<std::array<char, 48>>> others;  // an entry's memory, if it has been freed
-        for (int i = 0; i < 1000; ++i)
-          others.emplace_back(std::make_unique<std::array<char, 48>>())->fill(-1);
-        if (*entry != type) _exit(1);
+        if (!table.is_there) _exit(1);
         return Compilation::Outcome(Compilation::Object());
       },
       Compilation::Urgency::awaited, kAnyTime);
   begun.get_future().wait();
   std::exit(0);
+}
+
+/// A child that the process forks ends though it has no thread for what its parent compiles.
+void end_in_a_child() {
+  auto* all = new Compilations;
+  all->start(endless, Compilation::Urgency::awaited, kAnyTime);
+  const pid_t child = fork();
+  if (child == 0) std::exit(3);
+  int status = 0;
+  waitpid(child, &status, 0);
+  std::exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }
 
 bool is_made(const Compilation::Outcome& outcome) { return outcome && *outcome != nullptr; }
@@ -86,7 +97,12 @@ TEST(Compilations, IsUsedWhenItIsMade) {
 
 TEST(Compilations, TheEndOfTheProcessWaitsBeforeLlvmGoes) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(end_while_types_are_in_use(), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(end_while_a_table_is_in_use(), testing::ExitedWithCode(0), "");
+}
+
+TEST(Compilations, ForkedChildrenEndWithoutWaiting) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(end_in_a_child(), testing::ExitedWithCode(3), "");
 }
 
 TEST(Compilations, IsGivenUpBeyondItsBudget) {
