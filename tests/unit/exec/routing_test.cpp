@@ -184,6 +184,7 @@ class RoutingErrors : public Routing {
  protected:
   RoutingErrors() {
     context_.cta_count = places_.ctas = 4;
+    context_.window = reinterpret_cast<std::byte*>(std::uintptr_t{1} << 32);
     for (std::uint32_t rank = 0; rank < 4; ++rank) places_.sm[rank] = place_of(rank);
     std::uint16_t entry[4];
     for (std::uint32_t rank = 0; rank < 4; ++rank)
@@ -192,6 +193,7 @@ class RoutingErrors : public Routing {
     sms_.tables[2].set_state(entry[2], MemoryState::released);
     sms_.tables[3].set_state(entry[3], MemoryState::absent);
     cta_ = {.launch = &launch(),
+            .shared = context_.window,
             .smid = 1,
             .cluster_rank = 1,
             .cluster = &context_,
