@@ -139,6 +139,11 @@ constexpr std::uint32_t map_to_rank(std::uint64_t shared_address, std::uint32_t 
   return std::min(rank, 0xffu) << kRankShift | offset_of(shared_address);
 }
 
+/// Host address of the CTA's own shared memory, offset 0.
+inline std::byte* own_memory(const CtaContext& cta) {
+  return cta.shared + (std::uint64_t{cta.cluster_rank} << kRankShift);
+}
+
 /// The shared address of a generic one. @returns nothing outside of shared memory
 inline std::optional<std::uint32_t> shared_address_of(const CtaContext& cta, std::uint64_t generic) {
   const std::uint64_t distance = generic - reinterpret_cast<std::uint64_t>(cta.shared);

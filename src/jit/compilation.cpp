@@ -69,10 +69,6 @@ bool wait_at_end_of_main_thread() {
 /// Mostly the main thread loads the library.
 [[maybe_unused]] const bool kWaitsAtEnd = wait_at_end_of_main_thread();
 
-}  // namespace
-
-namespace {
-
 /// What this thread does when LLVM finds a fatal error in its work; null: LLVM ends the process, as it does.
 thread_local const std::function<void(const char*)>* fatal = nullptr;
 

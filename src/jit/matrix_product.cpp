@@ -76,22 +76,30 @@ class ProductWriter {
       store(first + p, {totals.begin() + p * sums(), totals.begin() + (p + 1) * sums()});
   }
 
-  /// bf16, two products at once.
-  void sum_pairs() {
-    a_.take_words();
-    b_.take_words();
-    const unsigned words = isa::matrix_shape(opcode_).k / a_.layout().in_register();
+  /// D register by register: `sum(cells, C's value)`.
+  template <class Sum>
+  void each_sum(Sum sum) {
     for (unsigned p = 0; p < parts_; ++p) {
       std::vector<Val> totals;
       for (unsigned i = 0; i < sums(); ++i) {
         const auto all = cells(i, p);
-        Val total = c_.gather(all, [](const MatrixCell& cell) { return cell; });
-        for (unsigned word = 0; word < words; ++word)
-          total = dot_of_bf16(unit_of_a(all, word, 0), unit_of_b(all, word, 0), total);
-        totals.push_back(total);
+        totals.push_back(sum(all, c_.gather(all, [](const MatrixCell& cell) { return cell; })));
       }
       store(p, totals);
     }
+  }
+  /// Registers along k.
+  unsigned words() const { return isa::matrix_shape(opcode_).k / a_.layout().in_register(); }
+
+  /// bf16, two products at once.
+  void sum_pairs() {
+    a_.take_words();
+    b_.take_words();
+    each_sum([&](const std::vector<MatrixCell>& all, Val total) {
+      for (unsigned word = 0; word < words(); ++word)
+        total = dot_of_bf16(unit_of_a(all, word, 0), unit_of_b(all, word, 0), total);
+      return total;
+    });
   }
 
   /// The unit of the register that holds elements of A, or B, from this word along k on.
@@ -169,23 +177,16 @@ class ProductWriter {
       a_.take_words();
       b_.take_words();
     }
-    const unsigned words = isa::matrix_shape(opcode_).k / a_.layout().in_register();
-    for (unsigned p = 0; p < parts_; ++p) {
-      std::vector<Val> totals;
-      for (unsigned i = 0; i < sums(); ++i) {
-        const auto all = cells(i, p);
-        const Val start = c_.gather(all, [](const MatrixCell& cell) { return cell; });
-        Val total = start.like(0), excess = total;
-        for (unsigned word = 0; word < words; ++word) {
-          total = add_word(total, all, word);
-          if (by_bytes() && are_alike())
-            excess =
-                add_bytes(unit_of_a(all, word, 0), start.like(static_cast<std::int32_t>(kTopBits)), excess);
-        }
-        totals.push_back(with_start(total - excess, start));
+    each_sum([&](const std::vector<MatrixCell>& all, Val start) {
+      Val total = start.like(0), excess = total;
+      for (unsigned word = 0; word < words(); ++word) {
+        total = add_word(total, all, word);
+        if (by_bytes() && are_alike())
+          excess =
+              add_bytes(unit_of_a(all, word, 0), start.like(static_cast<std::int32_t>(kTopBits)), excess);
       }
-      store(p, totals);
-    }
+      return with_start(total - excess, start);
+    });
   }
 
   /// Adds the products of a register's elements along k.

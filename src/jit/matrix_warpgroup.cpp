@@ -126,6 +126,14 @@ class Writer {
 
 unsigned element_bits(Type type) { return type == Type::tf32 || type == Type::b1 ? 32 : isa::bit_size(type); }
 
+// Along K: the words of a column of B, and the steps of a word.
+unsigned words_of_column(const WarpgroupProductForm& form) {
+  return form.sparse ? 2 * kKeptWords : kKeptWords;
+}
+unsigned steps_of_word(MatrixStep step, const WarpgroupProductForm& form) {
+  return step == MatrixStep::number ? 32 / element_bits(form.a) : 1;
+}
+
 Writer::Writer(llvm::Function* function, SimdForm simd, const WarpgroupProductForm& form)
     : function_(function),
       ir_(llvm::BasicBlock::Create(function->getContext(), "entry", function)),
@@ -133,8 +141,8 @@ Writer::Writer(llvm::Function* function, SimdForm simd, const WarpgroupProductFo
       lanes_(simd.lanes),
       parts_(simd.parts()),
       step_(step_of(simd, form)),
-      per_word_(step_ == MatrixStep::number ? 32 / element_bits(form.a) : 1),
-      words_(form.sparse ? 2 * kKeptWords : kKeptWords),
+      per_word_(steps_of_word(step_, form)),
+      words_(words_of_column(form)),
       depth_(words_ * per_word_),
       per_step_(step_ == MatrixStep::pairs_of_bf16 ? 2 : 1),
       is_integer_(form.d == Type::s32),
@@ -628,9 +636,7 @@ MatrixStep step_of(SimdForm simd, const WarpgroupProductForm& form) {
 }
 
 unsigned operand_bytes(SimdForm simd, const WarpgroupProductForm& form) {
-  const unsigned words = form.sparse ? 2 * kKeptWords : kKeptWords;
-  const unsigned per_word = step_of(simd, form) == MatrixStep::number ? 32 / element_bits(form.a) : 1;
-  return words * per_word * form.n * 4;
+  return words_of_column(form) * steps_of_word(step_of(simd, form), form) * form.n * 4;
 }
 
 std::string WarpgroupProductForm::name() const {

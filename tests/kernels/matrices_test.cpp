@@ -7,61 +7,16 @@
 
 namespace {
 
-constexpr const char* kReadsSwizzledTile = R"(.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry reads(.param .align 64 .b8 map[128], .param .u64 out) {
+/// The begin of a kernel: a tensor copy brings the tile of `map` to shared memory; all threads wait for it.
+/// Leaves its address in %tile, the thread's number in %id, and the parameter `out` in %out.
+/// @param registers  declarations of what the kernel has besides
+std::string begin_with_tile(const std::string& name, unsigned bytes, const std::string& registers) {
+  return ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry " + name +
+         "(.param .align 64 .b8 map[128], .param .u64 out) {\n" + registers +
+         fmt::format("  .shared .align 1024 .b8 tile[{}];\n", bytes) + R"(
   .reg .b64 %map, %out;
-  .reg .b32 %a, %bar, %id, %row, %unit, %at, %r<4>;
-  .reg .pred %p, %first;
-  .shared .align 128 .b8 tile[1024];
-  .shared .align 8 .b64 barrier;
-  mov.b64 %map, map;
-  ld.param.u64 %out, [out];
-  mov.u32 %a, tile;
-  mov.u32 %bar, barrier;
-  mov.u32 %id, %tid.x;
-  setp.eq.u32 %first, %id, 0;
-  @!%first bra LOADED;
-  mbarrier.init.shared.b64 [%bar], 1;
-  fence.mbarrier_init.release.cluster;
-  mov.u32 %at, 0;
-  cvta.param.u64 %map, %map;
-  mbarrier.arrive.expect_tx.shared.b64 _, [%bar], 1024;
-  cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%a], [%map, {%at, %at}], [%bar];
-LOADED:
-  bar.sync 0;
-AGAIN:
-  mbarrier.try_wait.parity.shared.b64 %p, [%bar], 0;
-  @!%p bra AGAIN;
-  // Thread 8m + r names row r of matrix m, unit m of the tile's row, where the swizzle has put it.
-  and.b32 %row, %id, 7;
-  shr.u32 %unit, %id, 3;
-  xor.b32 %unit, %unit, %row;
-  mad.lo.u32 %at, %row, 128, %a;
-  mad.lo.u32 %at, %unit, 16, %at;
-  ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r0, %r1, %r2, %r3}, [%at];
-  mad.wide.u32 %out, %id, 16, %out;
-  st.global.v4.u32 [%out], {%r0, %r1, %r2, %r3};
-  ret;
-}
-)";
-
-/// A warpgroup multiplies rows 0 to 63 of a tile by its rows 64 to 71, as a tensor copy has swizzled them.
-/// @param swizzle  bytes, as long as a row of f16
-std::string multiplies_swizzled_tile(unsigned swizzle) {
-  const unsigned bytes = 72 * swizzle, layout = swizzle == 128 ? 1 : swizzle == 64 ? 2 : 3;
-  const std::uint64_t stride = std::uint64_t{8} * swizzle / 16;  // from 8 rows to the next
-  const std::uint64_t descriptor = std::uint64_t{layout} << 62 | stride << 32 | 1 << 16;
-  std::string text = R"(.version 8.0
-.target sm_90a
-.address_size 64
-.visible .entry multiplies(.param .align 64 .b8 map[128], .param .u64 out) {
-  .reg .b64 %map, %out, %a, %b;
   .reg .b32 %tile, %bar, %id, %at;
-  .reg .f32 %d<4>;
   .reg .pred %p, %first;
-  .shared .align 1024 .b8 tile[9216];
   .shared .align 8 .b64 barrier;
   mov.b64 %map, map;
   cvta.param.u64 %map, %map;
@@ -74,18 +29,42 @@ std::string multiplies_swizzled_tile(unsigned swizzle) {
   @!%first bra LOADED;
   mbarrier.init.shared.b64 [%bar], 1;
   fence.mbarrier_init.release.cluster;
-)";
-  text += fmt::format("  mbarrier.arrive.expect_tx.shared.b64 _, [%bar], {};\n", bytes);
-  text += R"(
+)" + fmt::format("  mbarrier.arrive.expect_tx.shared.b64 _, [%bar], {};\n", bytes) +
+         R"(
   cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%tile], [%map, {%at, %at}], [%bar];
 LOADED:
   bar.sync 0;
 AGAIN:
   mbarrier.try_wait.parity.shared.b64 %p, [%bar], 0;
   @!%p bra AGAIN;
-  shr.u32 %tile, %tile, 4;
-  cvt.u64.u32 %a, %tile;
 )";
+}
+
+/// Thread 8m + r names row r of matrix m, unit m of the tile's row, where the swizzle has put it.
+std::string reads_swizzled_tile() {
+  return begin_with_tile("reads", 1024, "  .reg .b32 %row, %unit, %r<4>;\n") + R"(
+  and.b32 %row, %id, 7;
+  shr.u32 %unit, %id, 3;
+  xor.b32 %unit, %unit, %row;
+  mad.lo.u32 %at, %row, 128, %tile;
+  mad.lo.u32 %at, %unit, 16, %at;
+  ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r0, %r1, %r2, %r3}, [%at];
+  mad.wide.u32 %out, %id, 16, %out;
+  st.global.v4.u32 [%out], {%r0, %r1, %r2, %r3};
+  ret;
+}
+)";
+}
+
+/// A warpgroup multiplies rows 0 to 63 of a tile by its rows 64 to 71, as a tensor copy has swizzled them.
+/// @param swizzle  bytes, as long as a row of f16
+std::string multiplies_swizzled_tile(unsigned swizzle) {
+  const unsigned layout = swizzle == 128 ? 1 : swizzle == 64 ? 2 : 3;
+  const std::uint64_t stride = std::uint64_t{8} * swizzle / 16;  // from 8 rows to the next
+  const std::uint64_t descriptor = std::uint64_t{layout} << 62 | stride << 32 | 1 << 16;
+  std::string text =
+      begin_with_tile("multiplies", 72 * swizzle, "  .reg .b64 %a, %b;\n  .reg .f32 %d<4>;\n") +
+      "  shr.u32 %tile, %tile, 4;\n  cvt.u64.u32 %a, %tile;\n";
   text += fmt::format("  or.b64 %a, %a, {:#x};\n  add.u64 %b, %a, {};\n", descriptor, 64 * swizzle / 16);
   text += "  wgmma.fence.sync.aligned;\n";
   for (unsigned k = 0; k < swizzle / 32; ++k)  // 16 columns are 32 bytes
@@ -166,7 +145,7 @@ TEST_P(Matrices, AreFoundWhereTheSwizzlePutThem) {
   auto data = buffer(tensor);
   auto out = buffer(std::vector<std::uint32_t>(128));
   const WholeTensorMap map(data.address().value, kColumns, kRows, raddle::exec::TensorMap::Swizzle::bytes128);
-  load_text(kReadsSwizzledTile);
+  load_text(reads_swizzled_tile());
   run(*module().kernel("reads"), {.grid = {1}, .block = {32}}, map, out);
   std::vector<std::uint32_t> expected;
   for (std::uint32_t thread = 0; thread < 32; ++thread)

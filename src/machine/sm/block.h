@@ -21,11 +21,6 @@ namespace raddle::machine {
 class Worker;
 struct Block;
 
-/// The CTA's own shared memory.
-inline std::byte* memory_of(const exec::CtaContext& cta) {
-  return cta.cluster->window + cta.cluster_rank * exec::kSharedWindow;
-}
-
 /// What a warp can wait for besides the barriers of its block: a word of memory that another warp, another
 /// worker or the host changes. Nobody notifies the block; it looks.
 struct WordWait {

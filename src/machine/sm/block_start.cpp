@@ -130,8 +130,7 @@ void Worker::take_cta(Block& block, CtaRun& grant) {
     block.barrier_alone.store(1, std::memory_order_relaxed);
   }
   grants_.drop_cta(grant);
-  if (block.task->grid().clears_reserved)
-    std::memset(cta.shared + cta.cluster_rank * exec::kSharedWindow, 0, exec::kReservedShared);
+  if (block.task->grid().clears_reserved) std::memset(exec::own_memory(cta), 0, exec::kReservedShared);
   if (block.kind != exec::BlockKind::loops) std::memset(cta.barriers, 0, sizeof cta.barriers);
   block.wgmma_operands.clear();
   if (adversary_) begin_copies(block);

@@ -40,7 +40,7 @@ void Worker::fault(Block& block, const TmaRequester& culprit, const TmaProblem& 
 }
 
 void Worker::begin_copies(Block& block) {
-  adversary_->views.begin(memory_of(block.cta), block.cta.cluster->shared_bytes);
+  adversary_->views.begin(exec::own_memory(block.cta), block.cta.cluster->shared_bytes);
 }
 
 /// On stderr, once for each line of a kernel: what of the block does something wrong.
@@ -62,12 +62,10 @@ void Worker::report_mistakes(Block& block) {
                "missing";
       case TmaMistake::unexpected:
         return "lands in another phase of its mbarrier than it was asked for in: the mbarrier does not "
-               "expect its "
-               "bytes (mbarrier.expect_tx is missing, or expects too few)";
+               "expect its bytes (mbarrier.expect_tx is missing, or expects too few)";
       case TmaMistake::unawaited:
-        return "is not over when its block exits: a wait for it is missing, or its mbarrier does not expect "
-               "its "
-               "bytes (mbarrier.expect_tx)";
+        return "is not over when its block exits: a wait for it is missing, or its mbarrier does not "
+               "expect its bytes (mbarrier.expect_tx)";
       default:
         return "reads shared memory that threads have stored to since the last proxy fence: before it a "
                "fence.proxy.async is missing, or after it a wait";
@@ -112,7 +110,7 @@ void Worker::meet_adversary(exec::WarpContext* warp) {
 /// The warps of a CTA have exited. Its memory is given back: stores that have not read it yet may read
 /// anything, and accesses that come now are wrong. The CTA exits when its own have landed (W-20).
 void Worker::finish_copies(Block& block) {
-  adversary_->views.spoil(memory_of(block.cta));
+  adversary_->views.spoil(exec::own_memory(block.cta));
   if (block.cluster != nullptr) block.cluster->release_memory(block.cta.cluster_rank, *block.cta.network);
   while (land_one(block))
     if (adversary_->lets_others_run())
@@ -123,7 +121,7 @@ void Worker::finish_copies(Block& block) {
 void Worker::forget_copies(Block& block) {
   if (auto& unit = machine_.launches().sm(block.cta.smid).tma) unit->forget(block.cta);
   if (auto& copies = machine_.launches().sm(block.cta.smid).copies) copies->forget(block.cta);
-  if (adversary_) adversary_->views.end(memory_of(block.cta));
+  if (adversary_) adversary_->views.end(exec::own_memory(block.cta));
 }
 
 }  // namespace raddle::machine

@@ -8,7 +8,7 @@ namespace raddle::machine {
 
 /// The oldest of the warp.
 void Worker::execute_wgmmas(Warp& warp, std::size_t count) {
-  std::byte* memory = adversary_->views.of(memory_of(warp.block->cta));
+  std::byte* memory = adversary_->views.of(exec::own_memory(warp.block->cta));
   warp.wgmmas.take(count, [&](const exec::IssuedWgmma& issued) {
     issued.execute(&issued, issued.is_fenced != 0 ? memory : nullptr);
   });
@@ -21,7 +21,7 @@ void Worker::execute_due_wgmmas(Warp& warp) {
 
 void Worker::issue_wgmma(Warp& warp, const exec::IssuedWgmma& issued) {
   Block& block = *warp.block;
-  if (!adversary_) return issued.execute(&issued, memory_of(block.cta));
+  if (!adversary_) return issued.execute(&issued, exec::own_memory(block.cta));
   {
     const Busy busy(*this);
     warp.wgmmas.issue(issued);

@@ -208,16 +208,17 @@ bool TextureUnit::remove(std::uint64_t handle) {
 }
 
 const TextureUnit::Descriptor* TextureUnit::find(std::uint64_t handle, Kind kind) const {
-  if ((handle & 15) != static_cast<std::uint64_t>(kind)) return nullptr;
+  if (kind_of(handle) != kind) return nullptr;
   const Descriptor* const d = slot(index_of(handle));
   return d != nullptr && d->handle.load(std::memory_order_acquire) == handle ? d : nullptr;
 }
 
 TextureProblem TextureUnit::no_such(std::uint64_t handle, Kind kind) const {
   constexpr auto kFirst = static_cast<std::uint64_t>(Kind::texture);
-  const auto wanted = static_cast<std::uint64_t>(kind) - kFirst, named = (handle & 15) - kFirst;
-  if (named <= 2 && named != wanted && find(handle, static_cast<Kind>(handle & 15)) != nullptr)
-    return {kUsedAsOther[named][wanted]};
+  const Kind claimed = kind_of(handle);
+  const auto wanted = static_cast<std::uint64_t>(kind) - kFirst,
+             named = static_cast<std::uint64_t>(claimed) - kFirst;
+  if (named <= 2 && named != wanted && find(handle, claimed) != nullptr) return {kUsedAsOther[named][wanted]};
   const Descriptor* const d = slot(index_of(handle));
   const std::uint64_t generation = handle >> 32;
   const bool ended = named == wanted && d != nullptr && generation != 0 && generation <= d->generation;
@@ -296,7 +297,9 @@ TextureProblem TextureUnit::query(TextureQuery query, exec::TextureQueryLanes& l
   const bool sampler = is_about_sampler(query);
   const Descriptor* const d = sampler ? find_sampler(handle) : texture != nullptr ? texture : surface;
   if (d == nullptr)
-    return no_such(handle, sampler ? Kind::sampler : (handle & 15) == 14 ? Kind::surface : Kind::texture);
+    return no_such(handle, sampler                            ? Kind::sampler
+                           : kind_of(handle) == Kind::surface ? Kind::surface
+                                                              : Kind::texture);
   result = query == TextureQuery::force_unnormalized_coordinates
                ? std::uint32_t{d->force_unnormalized_coordinates}
                : answer(query, d->image, d->sampler, lanes.level[lane]);

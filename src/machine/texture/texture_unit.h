@@ -54,6 +54,9 @@ class TextureUnit {
   // Descriptors stay where they are while others are added: the table grows by chunks.
   static constexpr std::size_t kChunk = 256, kChunks = 4096;
 
+  /// What a handle says it names.
+  static Kind kind_of(std::uint64_t handle) { return static_cast<Kind>(handle & 15); }
+
   std::uint64_t add(Kind kind, const Image& image, const Sampler& sampler,
                     bool force_unnormalized_coordinates = false);
   Descriptor* slot(std::size_t index) const;

@@ -36,7 +36,7 @@ inline bool DirectLoad::place(const exec::CtaContext& cta, const exec::BulkReque
                               std::uint64_t global) {
   if (copy_ == nullptr) return false;
   const exec::ClusterContext& cluster = *cta.cluster;
-  std::byte* const memory = cta.shared + (std::uint64_t{cta.cluster_rank} << exec::kRankShift);
+  std::byte* const memory = exec::own_memory(cta);
   const std::uint64_t shared = request.shared - reinterpret_cast<std::uint64_t>(memory);
   const std::uint64_t barrier = request.barrier - reinterpret_cast<std::uint64_t>(memory);
   const bool is_aligned = ((shared & (kTensorAlignment - 1)) | (barrier & (exec::kMbarrierBytes - 1))) == 0;
