@@ -79,8 +79,8 @@ void complete(RawFault& raw, const exec::Executable& executable) {
 
 /// W-19: what is wrong with an access to another block of the cluster, which block it is, where in its
 /// memory.
-std::string describe_cluster_address(const exec::CtaContext& cta, std::uint32_t warp, std::uint64_t generic) {
-  const auto address = exec::shared_address_of(cta, generic);
+std::string describe_cluster_address(const exec::CtaContext& cta, const RawFault& raw) {
+  const auto address = exec::shared_address_of(cta, raw.address);
   if (!address) return {};
   const std::uint32_t* shape = cta.launch->cluster_shape;
   const std::string cluster = fmt::format("cluster ({},{},{})", cta.ctaid[0] / shape[0],
@@ -88,7 +88,9 @@ std::string describe_cluster_address(const exec::CtaContext& cta, std::uint32_t 
   const std::uint32_t rank = exec::rank_of(*address), offset = exec::offset_of(*address);
   const std::string place =
       fmt::format("offset {:#x} of the shared memory of rank {} in {}", offset, rank, cluster);
-  switch (exec::route(cta, warp, *address, 1).problem) {
+  const std::uint32_t warp = raw.warp == 0 ? 0 : raw.warp - 1;
+  const bool is_known = raw.cluster_problem != exec::ClusterProblem::none;
+  switch (is_known ? raw.cluster_problem : exec::route(cta, warp, *address, 1).problem) {
     case exec::ClusterProblem::no_such_rank:
       return fmt::format("{}, which has {} blocks", place, cta.cluster->cta_count);
     case exec::ClusterProblem::above_largest:
@@ -169,7 +171,7 @@ exec::Fault AddressSpace::describe_fault(Block& block, RawFault raw) const {
     const bool note_says_all = !raw.address_known && *raw.note != '\0';
     fault.detail = note_says_all ? raw.note : raw.note + describe_address(block, raw);
   } else if (raw.kind == exec::FaultKind::illegal_cluster_address) {
-    fault.detail = describe_cluster_address(block.cta, raw.warp == 0 ? 0 : raw.warp - 1, raw.address);
+    fault.detail = describe_cluster_address(block.cta, raw);
   } else if (raw.kind == exec::FaultKind::invalid_handle || raw.kind == exec::FaultKind::illegal_barrier ||
              raw.kind == exec::FaultKind::illegal_instruction) {
     fault.detail = raw.note;

@@ -73,6 +73,7 @@ bool Cluster::open(WindowPool& windows, std::uint64_t space) {
 void Cluster::close(WindowPool& windows) {
   if (window_) windows.put(std::move(window_));
   open_.store(false, std::memory_order_relaxed);
+  launch_number_.fetch_add(1, std::memory_order_release);
 }
 
 Cluster* ClusterPool::take() {

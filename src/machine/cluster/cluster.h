@@ -59,6 +59,8 @@ struct Cluster {
   /// Gives its window back; none of its CTAs run.
   void close(WindowPool& windows);
   const SharedWindow* window() const { return window_.get(); }
+  /// Another one from the moment when the cluster ends.
+  std::uint64_t launch_number() const { return launch_number_.load(std::memory_order_acquire); }
 
   // Deadlock: no warp of any CTA can run, and only the cluster's CTAs change what they wait for. A CTA sees
   // one moment of its own only; all of them are stuck if each has looked at its waits once more after every
@@ -91,6 +93,7 @@ struct Cluster {
   std::uint32_t warps_per_cta_ = 0;
   std::uint32_t flush_pending_ = 0;  // mask of ranks
 
+  std::atomic<std::uint64_t> launch_number_{0};
   std::atomic<std::uint64_t> stuck_{0};
   std::mutex mutex_;  // of open: CTAs of one cluster start on several workers
   std::unique_ptr<SharedWindow> window_;

@@ -15,7 +15,11 @@ TmaUnit& Worker::tma_of(const Block& block) {
   if (unit == nullptr) {
     const Busy busy(*this);
     unit = std::make_unique<TmaUnit>();
-    if (adversary_) unit->set_mode(TmaMode::deferred), unit->set_views(&adversary_->views);
+    if (adversary_) {
+      unit->set_mode(TmaMode::deferred);
+      unit->set_views(&adversary_->views);
+      unit->set_history(&history_of(block));
+    }
   }
   return *unit;
 }
@@ -24,7 +28,7 @@ ThreadCopies& Worker::copies_of(const Block& block) {
   std::unique_ptr<ThreadCopies>& copies = machine_.launches().sm(block.cta.smid).copies;
   if (copies == nullptr) {
     const Busy busy(*this);
-    copies = std::make_unique<ThreadCopies>(adversary_->views);
+    copies = std::make_unique<ThreadCopies>(adversary_->views, history_of(block));
   }
   return *copies;
 }
@@ -89,16 +93,20 @@ void Worker::land(Block& block, std::size_t most) {
     const bool is_of_thread = of_threads != 0 && adversary_->choose(all) < of_threads;
     const TmaProblem problem =
         is_of_thread ? copies.advance(*adversary_, block.cta) : unit.advance(*adversary_, &block.cta);
-    if (problem) fault(block, is_of_thread ? copies.culprit() : unit.culprit(), problem);
+    if (problem.remote != exec::ClusterProblem::none)
+      send_back(block, problem);
+    else if (problem)
+      fault(block, is_of_thread ? copies.culprit() : unit.culprit(), problem);
   }
   in_kernel_ = before;
+  return_errors(block, false);
   if (unit.made_mistakes()) report_mistakes(block);
 }
 
 bool Worker::land_one(Block& block) {
-  if (tma_of(block).outstanding(&block.cta) + copies_of(block).outstanding(block.cta) == 0) return false;
+  const bool has_any = tma_of(block).outstanding(&block.cta) + copies_of(block).outstanding(block.cta) != 0;
   land(block, 1);
-  return true;
+  return has_any;
 }
 
 void Worker::meet_adversary(exec::WarpContext* warp) {

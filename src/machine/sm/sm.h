@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "exec/routing.h"
+#include "machine/cluster/remote_errors.h"
 #include "machine/shape/machine_shape.h"
 #include "machine/tma/thread_copies.h"
 #include "machine/tma/tma_unit.h"
@@ -24,8 +25,9 @@ struct Sm {
   exec::RoutingTables routing{};
 
   // The owner's.
-  std::unique_ptr<TmaUnit> tma{};          ///< from its first request on
-  std::unique_ptr<ThreadCopies> copies{};  ///< where they land late
+  std::unique_ptr<TmaUnit> tma{};            ///< from its first request on
+  std::unique_ptr<ThreadCopies> copies{};    ///< where they land late
+  std::unique_ptr<AccessHistory> history{};  ///< likewise
 };
 
 /// The SMs of a machine, spread over its workers in runs.

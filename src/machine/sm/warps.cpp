@@ -262,6 +262,7 @@ void Worker::unstick(Block& block) {
     look_at_words(block);
     if (block.runnable != 0) break;
     if (adversary_ && land_one(block)) continue;
+    if (adversary_) return_errors(block, true);
     if (is_deadlock(block)) break;
     leave_to_scheduler(block, block.current_fiber(), Block::Status::waiting);
   }

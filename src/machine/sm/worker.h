@@ -36,6 +36,8 @@ struct RawFault {
   bool is_write = false, access_known = false;
   bool address_known = true;  ///< false: the processor named none, as it is not canonical (or misaligned)
   const exec::SavedRegisters* registers = nullptr;  ///< at code_address, where there are any
+  /// Of an illegal cluster address: what was found; none: what the tables say now.
+  exec::ClusterProblem cluster_problem = exec::ClusterProblem::none;
 };
 
 /// Counters of one worker; read by others while it runs, so relaxed atomics written by one thread.
@@ -186,6 +188,13 @@ class Worker {
   void begin_copies(Block& block);
   void finish_copies(Block& block);
   void forget_copies(Block& block);
+
+  // remote_errors.cpp: errors of such copies that are found in other CTAs
+  AccessHistory& history_of(const Block& block);
+  void send_back(const Block& block, const TmaProblem& problem);
+  Block* started_in(const RemoteError& error) const;
+  void raise(const RemoteError& error, Block& block);
+  void return_errors(Block& block, bool all);
 
   // wgmmas.cpp: those that end late
   void execute_wgmmas(Warp& warp, std::size_t count);

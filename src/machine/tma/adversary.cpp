@@ -7,6 +7,7 @@ Adversary::Adversary(const Asynchrony& asynchrony)
       state_(asynchrony.seed * 0x9e3779b97f4a7c15ull | 1) {
   lands_ = std::uint64_t{1} << draw() % 13;
   yields_ = std::uint64_t{1} << draw() % 6;
+  returns_ = std::uint64_t{1} << draw() % 8;
 }
 
 /// xorshift64
@@ -23,6 +24,8 @@ std::size_t Adversary::burst() {
   if (!random_ || !one_in(lands_)) return 0;
   return std::size_t{1} << draw() % 9;
 }
+
+bool Adversary::returns_errors() { return !random_ || one_in(returns_); }
 
 bool Adversary::lets_others_run() { return random_ && one_in(yields_); }
 

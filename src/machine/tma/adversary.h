@@ -7,7 +7,9 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <vector>
 
+#include "machine/cluster/remote_errors.h"
 #include "machine/tma/proxy_views.h"
 #include "machine/tma/tma_unit.h"
 #include "raddle/asynchrony.h"
@@ -25,8 +27,11 @@ class Adversary : public TmaChooser {
   std::size_t burst();
   /// Whether others run at such a point.
   bool lets_others_run();
+  /// Whether errors that are on their way back have arrived at such a point.
+  bool returns_errors();
 
   ProxyViews views;
+  std::vector<RemoteError> errors;  ///< on their way back
   /// What users have been told: kernel, line, what is wrong.
   std::set<std::tuple<std::string, std::uint32_t, std::string>> reported;
 
@@ -36,9 +41,9 @@ class Adversary : public TmaChooser {
 
   const bool random_;
   std::uint64_t state_;
-  // One in so many points lands something, lets others run: seeds differ in it, so that some copies are early
-  // and some very late.
-  std::uint64_t lands_ = 1, yields_ = 1;
+  // One in so many points lands something, lets others run, gives an error back: seeds differ in it, so that
+  // some copies are early and some very late.
+  std::uint64_t lands_ = 1, yields_ = 1, returns_ = 1;
 };
 
 }  // namespace raddle::machine

@@ -71,6 +71,7 @@ struct TmaJob {
   std::uint64_t group = 0;   ///< bulk group of a job that stores
   std::uint64_t queued = 0;  ///< responses that had landed when it was queued
   std::uint32_t phases = 0;  ///< of barrier_ranks: whose mbarrier was in a phase of odd number
+  std::uint64_t access = 0;  ///< in the SM's history, if it leaves the CTA
 };
 
 }  // namespace raddle::machine

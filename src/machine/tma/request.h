@@ -5,6 +5,7 @@
 
 #include "exec/abi.h"
 #include "exec/bulk.h"
+#include "exec/routing.h"
 
 namespace raddle::machine {
 
@@ -60,6 +61,10 @@ struct TmaProblem {
   exec::FaultKind fault = exec::FaultKind::none;
   std::uint64_t address = 0;  ///< generic
   const char* note = "";      ///< lives until the unit's next problem
+  /// Found at the accessed CTA's side, long after the request: the error is on its way back. `access`: its
+  /// number in the history of the source's SM.
+  exec::ClusterProblem remote = exec::ClusterProblem::none;
+  std::uint64_t access = 0;
 
   explicit operator bool() const { return fault != exec::FaultKind::none; }
 };

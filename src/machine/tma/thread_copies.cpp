@@ -44,7 +44,8 @@ void ThreadCopies::copy(const TmaRequester& requester, const Copy& copy) {
   thread.requests.push_back({requester, CopyOfGroup{copy, thread.committed}});
 }
 
-void ThreadCopies::send(const TmaRequester& requester, const Send& send) {
+void ThreadCopies::send(const TmaRequester& requester, Send send) {
+  send.access = history_.note({requester.thread, requester.line});
   traffic_of(*requester.cta).fetch_add(1, std::memory_order_relaxed);
   thread_of(requester).requests.push_back({requester, send});
 }
@@ -114,7 +115,10 @@ TmaProblem ThreadCopies::land(const TmaRequester& requester, const Send& send) {
                     mbarrier_route = route_of(requester, send.mbarrier, exec::kMbarrierBytes);
   for (const auto& [route, place] : {std::pair{data_route, send.to}, {mbarrier_route, send.mbarrier}})
     if (route.problem != exec::ClusterProblem::none)
-      return {.fault = exec::FaultKind::illegal_cluster_address, .address = place};
+      return {.fault = exec::FaultKind::illegal_cluster_address,
+              .address = place,
+              .remote = route.problem,
+              .access = send.access};
   std::byte* const to = data_route.memory;
   const auto* const data = reinterpret_cast<const std::byte*>(send.data.data());
   if (send.reduce != nullptr)

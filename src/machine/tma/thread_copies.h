@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "machine/cluster/remote_errors.h"
 #include "machine/tma/proxy_views.h"
 #include "machine/tma/reduction.h"
 #include "machine/tma/request.h"
@@ -33,13 +34,15 @@ class ThreadCopies {
     std::array<std::uint64_t, 2> data = {};
     std::uint32_t bytes = 0;       ///< of `data`
     ReduceBytes reduce = nullptr;  ///< null: stores
+    std::uint64_t access = 0;      ///< in the SM's history, once it is sent
   };
 
-  /// @param views  what the asynchronous proxy sees; live as long as this
-  explicit ThreadCopies(ProxyViews& views) : views_(views) {}
+  /// @param views    what the asynchronous proxy sees
+  /// @param history  of the SM. Both live as long as this
+  ThreadCopies(ProxyViews& views, AccessHistory& history) : views_(views), history_(history) {}
 
   void copy(const TmaRequester& requester, const Copy& copy);
-  void send(const TmaRequester& requester, const Send& send);
+  void send(const TmaRequester& requester, Send send);
   /// What the thread has copied since the last commit is a group, be it nothing.
   void commit(const TmaRequester& requester);
   /// Lands the thread's groups but the latest `allowed`.
@@ -83,6 +86,7 @@ class ThreadCopies {
   TmaProblem land(const TmaRequester& requester, const Send& send);
 
   ProxyViews& views_;
+  AccessHistory& history_;
   std::map<Key, Thread> threads_;
   TmaRequester culprit_;
 };

@@ -62,9 +62,13 @@ bool TmaUnit::leaves_the_cta(const TmaJob& job) const {
 }
 
 void TmaUnit::enqueue(const TmaJob& job) {
-  if (leaves_the_cta(job)) traffic_of(*job.requester.cta).fetch_add(1, std::memory_order_relaxed);
   queue_.push_back(job);
   queue_.back().queued = landed_;
+  if (leaves_the_cta(job)) {
+    traffic_of(*job.requester.cta).fetch_add(1, std::memory_order_relaxed);
+    if (history_ != nullptr)
+      queue_.back().access = history_->note({job.requester.thread, job.requester.line});
+  }
   queue_.back().phases = odd_phases(job);
   if (stores(job)) queue_.back().group = groups_.join(job.requester);
 }
@@ -191,7 +195,9 @@ TmaProblem TmaUnit::find_memory(TmaJob& job, std::uint32_t rank, std::uint32_t o
   const exec::Route route = exec::route(cta, job.requester.thread / exec::kWarpSize, address, 1);
   if (route.problem != exec::ClusterProblem::none)
     return {.fault = exec::FaultKind::illegal_cluster_address,
-            .address = reinterpret_cast<std::uint64_t>(cta.shared) + address};
+            .address = reinterpret_cast<std::uint64_t>(cta.shared) + address,
+            .remote = route.problem,
+            .access = job.access};
   job.memory[rank] = route.memory - offset;
   return {};
 }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "machine/cluster/remote_errors.h"
 #include "machine/tma/completion.h"
 #include "machine/tma/mover.h"
 #include "machine/tma/proxy_views.h"
@@ -57,6 +58,8 @@ class TmaUnit {
   void set_policy(const TmaPolicy& policy) { policy_ = &policy; }
   /// What it sees of shared memory; null: the memory itself. @param views  live as long as the unit
   void set_views(ProxyViews* views) { views_ = views; }
+  /// Of accesses to other CTAs' memory. @param history  lives as long as the unit
+  void set_history(AccessHistory* history) { history_ = history; }
   /// Responses that can land now; 0 only if nothing is in flight. @param of  only to requests of this CTA
   std::size_t outstanding(const exec::CtaContext* of = nullptr);
   /// Lands one response, of outstanding(of) > 0. A store's first response is that its source was read.
@@ -111,6 +114,7 @@ class TmaUnit {
   TmaMode mode_ = TmaMode::eager;
   const FirstInFirstOut first_in_first_out_;
   ProxyViews* views_ = nullptr;
+  AccessHistory* history_ = nullptr;
   const TmaPolicy* policy_ = &first_in_first_out_;
   TmaCounters counters_;
   DescriptorCache descriptors_{spec_.descriptors};

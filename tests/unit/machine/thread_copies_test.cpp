@@ -53,7 +53,8 @@ class LateCopies : public testing::Test {
 
   exec::CtaContext cta_{}, other_{};
   ProxyViews views_;
-  ThreadCopies copies_{views_};
+  AccessHistory history_;
+  ThreadCopies copies_{views_, history_};
   alignas(16) std::array<std::uint32_t, kWords> from_, to_;
 };
 
