@@ -1,6 +1,5 @@
 // Device: opening, memory, synchronisation.
 #include "base/file.h"
-#include "interp/interpreter.h"
 #include "machine/memory/device_copy.h"
 #include "runtime/device_impl.h"
 #include "runtime/hardware.h"
@@ -11,7 +10,7 @@ Result<Device::Impl::Made> Device::Impl::compile(const ptx::Module& module, ptx:
   auto code = engine->compile(module, kernel, how);
   if (code) return Made{std::move(*code), engine.get()};
   if (code.error().code != ErrorCode::unsupported) return code.error();
-  std::call_once(interpreter_made, [&] { interpreter = interp::make_engine(); });
+  std::call_once(interpreter_made, [&] { interpreter = make_interpreter(options); });
   auto other = interpreter->compile(module, kernel, how);
   if (!other) return code.error();
   fmt::print(stderr, "raddle: warning: the interpreter runs kernel '{}': {}\n", module.functions[kernel].name,

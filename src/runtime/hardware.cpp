@@ -7,6 +7,7 @@
 #include "distribute/live_recorder.h"
 #include "interp/interpreter.h"
 #include "machine/shape/shape_file.h"
+#include "runtime/copy_checker.h"
 #ifdef RADDLE_JIT
 #include "jit/engine.h"
 #endif
@@ -67,7 +68,7 @@ Result<std::unique_ptr<exec::Engine>> make_engine(const DeviceOptions& options) 
     return jit::make_engine(wanted);
   }
 #endif
-  return interp::make_engine();
+  return make_interpreter(options);
 }
 
 Result<std::shared_ptr<machine::Machine>> make_machine(const DeviceOptions& options,
@@ -110,10 +111,16 @@ Result<void> check_engine(const std::string& name) {
 #endif
 }
 
+std::unique_ptr<exec::Engine> make_interpreter(const DeviceOptions& options) {
+  const bool is_late = options.asynchrony.mode != Asynchrony::Mode::eager;
+  return interp::make_engine(is_late ? &copy_checker() : nullptr);
+}
+
 Result<std::shared_ptr<exec::Engine>> shared_engine(const DeviceOptions& options) {
-  using Key = std::tuple<std::string, std::string, std::string, std::string>;
+  using Key = std::tuple<std::string, std::string, std::string, std::string, bool>;
   static Shared<Key, exec::Engine>& engines = *new Shared<Key, exec::Engine>;
-  return engines.get({options.engine, options.simd, options.tier, options.code_cache},
+  const bool is_late = options.asynchrony.mode != Asynchrony::Mode::eager;
+  return engines.get({options.engine, options.simd, options.tier, options.code_cache, is_late},
                      [&]() -> Result<std::shared_ptr<exec::Engine>> {
                        TRY_ASSIGN(std::unique_ptr<exec::Engine> made, make_engine(options));
                        return std::shared_ptr<exec::Engine>(std::move(made));

@@ -17,7 +17,9 @@ Result<std::shared_ptr<machine::Machine>> shared_machine(const DeviceOptions& op
 
 /// @errors not_found: names the engines of this build
 Result<void> check_engine(const std::string& name);
-/// Likewise. @errors not_found
+/// One that finds what waits for no copy, where copies land late.
+std::unique_ptr<exec::Engine> make_interpreter(const DeviceOptions& options);
+/// As of shared_machine(). @errors not_found
 Result<std::shared_ptr<exec::Engine>> shared_engine(const DeviceOptions& options);
 
 }  // namespace raddle

@@ -133,6 +133,41 @@ TEST_P(LateCopies, SayWhoseBytesAPhaseDidNotExpect) {
               testing::HasSubstr("mbarrier.expect_tx is missing"));
 }
 
+// The results are right: a wait comes before what is stored. Only the interpreter sees addresses.
+// proves: T-16i
+TEST_P(LateCopies, NameAccessesThatWaitForNoCopy) {
+  const std::string rest = kChangeTile + kFenceTile + kStoreTile, end = kEndGroup + kStored;
+  const std::string own = "  cp.async.ca.shared.global [%at], [%in], 4;\n";
+  const struct {
+    std::string body;
+    const char* told;  ///< by the interpreter; null: nothing
+  } loads[] = {
+      {kLoadTile + kWaitForTile + "  ld.shared.u32 %v, [%at];\n" + rest + end, nullptr},
+      {kLoadTile + "  ld.volatile.shared.u32 %v, [%at];\n" + kWaitForTile + rest + end, nullptr},
+      {kLoadTile + "  ld.shared.u32 %v, [%at];\n" + kWaitForTile + rest + end,
+       "PTX line 25 reads what the copy of PTX line 22 "
+       "has "
+       "yet to write: a wait"},
+      {kLoadTile + kWaitForTile + rest + "  ld.global.u32 %v, [%out];\n" + end,
+       "PTX line 35 reads what the copy of PTX line 34 has yet to write: a wait"},
+      {kLoadTile + kWaitForTile + rest + "  ld.shared.u32 %v, [%at];\n  st.shared.u32 [%at], %v;\n" + end,
+       "a store in kernel k, block (0,0,0), thread (0,0,0), PTX line 36 overwrites what the copy of PTX line "
+       "34 "
+       "has yet to read: a wait"},
+      {own + "  ld.shared.u32 %v, [%at];\n  cp.async.wait_all;\n  bar.sync 0;\n" + kLoadTile + kWaitForTile +
+           rest + end,
+       "PTX line 19 reads what the copy of PTX line 18 has yet to write: a wait"},
+  };
+  for (const auto& [body, told] : loads) {
+    EXPECT_TRUE(is_right(body, Asynchrony::Mode::lazy)) << body;
+    const std::string text = said(body, Asynchrony::Mode::lazy);
+    if (told != nullptr && interpreted())
+      EXPECT_THAT(text, testing::HasSubstr(told)) << body;
+    else
+      EXPECT_EQ(text, "") << body;
+  }
+}
+
 // proves: T-16g, T-17a
 TEST_P(LateCopies, ShowThatNobodyFenced) {
   expect_wrong(kLoadTile + kWaitForTile + kChangeTile + kStoreTile + kEndGroup + kStored);

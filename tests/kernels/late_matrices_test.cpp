@@ -86,9 +86,10 @@ class LateMatrices : public KernelTest {
     ASSERT_TRUE(results.ok()) << results.error().to_string();
     expected_ = results->back();
     constexpr std::size_t kLines = 20, kEvery = 16;  // each takes as long as it takes to compile
-    lost_lines::check(text, kLines, kEvery, [&](const std::string& changed, raddle::Asynchrony asynchrony) {
-      return problem_of(example, changed, asynchrony);
-    });
+    lost_lines::check(text, kLines, kEvery, false,
+                      [&](const std::string& changed, raddle::Asynchrony asynchrony) {
+                        return problem_of(example, changed, asynchrony);
+                      });
   }
 
  private:

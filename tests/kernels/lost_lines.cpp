@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <functional>
 #include <regex>
 #include <sstream>
 #include <vector>
@@ -106,20 +107,41 @@ std::uint64_t first_seed() {
   return seed != nullptr ? std::strtoull(seed, nullptr, 0) : 1;
 }
 
-/// @returns under which asynchrony something was seen, and what; empty: nothing was
-std::string found(const std::string& text, std::uint64_t seeds, const Try& problem) {
-  const auto described = [&](const Asynchrony& asynchrony, const std::string& name) {
-    const std::string seen = problem(text, asynchrony);
-    return seen.empty() ? "" : name + ": " + seen.substr(0, seen.find(" in kernel"));
-  };
-  if (const std::string seen = described({Asynchrony::Mode::lazy}, "lazy"); !seen.empty()) return seen;
+/// What a kernel does wrong under one asynchrony.
+struct Outcome {
+  std::string under;  ///< which; empty: nothing was found under any
+  std::string wrong;  ///< empty: nothing
+  std::string told;   ///< on stderr
+
+  /// By a fault, or beside the wrong result.
+  bool is_named() const {
+    return told.find("is missing") != std::string::npos || wrong.find(" in kernel") != std::string::npos;
+  }
+  std::string to_string() const {
+    return under.empty() ? "" : fmt::format("{}: {}", under, wrong.substr(0, wrong.find(" in kernel")));
+  }
+};
+
+Outcome outcome(const std::string& text, const Asynchrony& asynchrony, const Try& problem) {
+  testing::internal::CaptureStderr();
+  Outcome seen;
+  seen.under = asynchrony.mode == Asynchrony::Mode::lazy ? "lazy" : fmt::format("random:{}", asynchrony.seed);
+  seen.wrong = problem(text, asynchrony);
+  seen.told = testing::internal::GetCapturedStderr();
+  return seen;
+}
+
+/// The first one that is wanted.
+Outcome found(const std::string& text, std::uint64_t seeds, const Try& problem,
+              const std::function<bool(const Outcome&)>& wanted) {
+  if (Outcome seen = outcome(text, {Asynchrony::Mode::lazy}, problem); wanted(seen)) return seen;
   const std::uint64_t first = first_seed();
   for (std::uint64_t seed = first; seed < first + seeds; ++seed)
-    if (const std::string seen = described({Asynchrony::Mode::random, seed}, fmt::format("random:{}", seed));
-        !seen.empty())
-      return seen;
-  return "";
+    if (Outcome seen = outcome(text, {Asynchrony::Mode::random, seed}, problem); wanted(seen)) return seen;
+  return {};
 }
+
+bool is_wrong(const Outcome& seen) { return !seen.wrong.empty(); }
 
 }  // namespace
 
@@ -134,21 +156,28 @@ std::string only(const std::string& text, const std::string& kernel) {
   return joined(lines);
 }
 
-void check(const std::string& text, std::size_t least, std::size_t every, const Try& problem) {
+void check(const std::string& text, std::size_t least, std::size_t every, bool names, const Try& problem) {
   constexpr std::uint64_t kSeeds = 1000, kFewSeeds = 10;
-  EXPECT_EQ(found(text, tries_all() ? kSeeds : kFewSeeds, problem), "") << "as it is";
+  const Outcome whole = found(text, tries_all() ? kSeeds : kFewSeeds, problem, [&](const Outcome& seen) {
+    return is_wrong(seen) || (names && !seen.told.empty());
+  });
+  EXPECT_EQ(whole.to_string() + whole.told, "") << "as it is";
   const std::vector<Loss> losses = losses_of(split(text));
   EXPECT_GE(losses.size(), least);
   std::size_t turn = tries_all() ? 0 : first_seed();
   for (const Loss& loss : losses) {
     const bool may_go = *loss.reason != '\0';
     if (!tries_all() && !may_go && turn++ % every != 0) continue;
-    const std::string seen = may_go ? "" : found(loss.text, kSeeds, problem);
-    fmt::print("{:>4} {:<15} {:<57} {}\n", loss.line, loss.what, loss.instruction,
-               may_go ? loss.reason : seen);
+    const Outcome seen = may_go ? Outcome() : found(loss.text, kSeeds, problem, is_wrong);
+    const bool is_wait = std::string_view(loss.what).starts_with("wait");
+    const Outcome named =
+        names && is_wait && !may_go ? found(loss.text, kSeeds, problem, &Outcome::is_named) : Outcome();
+    fmt::print("{:>4} {:<15} {:<57} {}\n{}", loss.line, loss.what, loss.instruction,
+               may_go ? loss.reason : seen.to_string(), named.told);
     if (may_go) continue;
-    EXPECT_NE(seen, "") << "nothing shows that line " << loss.line << " is missing";
-    EXPECT_EQ(seen.find("time limit"), std::string::npos) << seen;
+    EXPECT_NE(seen.wrong, "") << "nothing shows that line " << loss.line << " is missing";
+    EXPECT_EQ(seen.wrong.find("time limit"), std::string::npos) << seen.wrong;
+    if (names && is_wait) EXPECT_TRUE(named.is_named()) << "nothing names what line " << loss.line << " did";
   }
 }
 

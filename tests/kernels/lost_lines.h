@@ -14,7 +14,8 @@ namespace lost_lines {
 /// A PTX text's kernel alone, line by line as it was: those of other kernels are empty.
 std::string only(const std::string& text, const std::string& kernel);
 
-/// @returns what goes wrong with the module of this text: a wrong result or a fault; empty: nothing does
+/// @returns what goes wrong with the module of this text: a wrong result or a fault; empty: nothing does. On
+/// stderr it may be told what was forgotten
 using Try = std::function<std::string(const std::string& text, raddle::Asynchrony)>;
 
 /// Tries the kernel as it is, which must do right, and then without each line: something must go wrong, when
@@ -24,6 +25,7 @@ using Try = std::function<std::string(const std::string& text, raddle::Asynchron
 /// @param text   of one kernel
 /// @param least  lines that it has of that kind
 /// @param every  of so many lines, one is tried
-void check(const std::string& text, std::size_t least, std::size_t every, const Try& problem);
+/// @param names  whether a word must be said of each lost wait, too, and none of the kernel as it is
+void check(const std::string& text, std::size_t least, std::size_t every, bool names, const Try& problem);
 
 }  // namespace lost_lines

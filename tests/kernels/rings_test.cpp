@@ -102,7 +102,7 @@ class LostWaits : public RingTest, public testing::WithParamInterface<EngineChoi
   void check(const std::string& kernel, const RingLaunch& launch) {
     std::ifstream file(RADDLE_KERNEL_TESTS "/rings.ptx");
     const std::string text{std::istreambuf_iterator<char>(file), {}};
-    lost_lines::check(lost_lines::only(text, kernel), 14, 1,
+    lost_lines::check(lost_lines::only(text, kernel), 14, 1, interpreted(),
                       [&](const std::string& changed, raddle::Asynchrony asynchrony) {
                         close();
                         options_.shape = "tiny";
@@ -121,7 +121,7 @@ std::vector<EngineChoice> two_engines() {
 }
 INSTANTIATE_TEST_SUITE_P(Engines, LostWaits, testing::ValuesIn(two_engines()), engine_name);
 
-// proves: T-16f, T-16g, T-16h
+// proves: T-16f, T-16g, T-16h, T-16i
 TEST_P(LostWaits, OfARing) { check("ring", {}); }
 TEST_P(LostWaits, OfAMulticastRing) { check("multicast_ring", {2, 2}); }
 

@@ -19,6 +19,7 @@ TmaUnit& Worker::tma_of(const Block& block) {
       unit->set_mode(TmaMode::deferred);
       unit->set_views(&adversary_->views);
       unit->set_history(&history_of(block));
+      adversary_->units.push_back(unit.get());
     }
   }
   return *unit;
@@ -29,6 +30,7 @@ ThreadCopies& Worker::copies_of(const Block& block) {
   if (copies == nullptr) {
     const Busy busy(*this);
     copies = std::make_unique<ThreadCopies>(adversary_->views, history_of(block));
+    adversary_->copies.push_back(copies.get());
   }
   return *copies;
 }
@@ -48,7 +50,7 @@ void Worker::begin_copies(Block& block) {
 }
 
 /// On stderr, once for each line of a kernel: what of the block does something wrong.
-void Worker::warn(Block& block, const TmaRequester& culprit, const char* what, const char* problem) {
+void Worker::warn(Block& block, const TmaRequester& culprit, const char* what, const std::string& problem) {
   const Busy busy(*this);
   if (!adversary_->reported.emplace(*block.task->grid().name, culprit.line, problem).second) return;
   const RawFault where{.lane = culprit.thread % exec::kWarpSize + 1,
@@ -56,6 +58,24 @@ void Worker::warn(Block& block, const TmaRequester& culprit, const char* what, c
                        .line = culprit.line};
   fmt::print(stderr, "raddle: warning: {}{} {}\n", what,
              block.task->grid().space->describe_fault(block, where).place(), problem);
+}
+
+/// A load where a copy has yet to write, or a store where one has yet to read: what is seen is one thing or
+/// another.
+void Worker::judge_access(const ByteRange& place, bool is_load, unsigned lane, std::uint32_t line) {
+  const TmaRequester* user = adversary_->user_of(place, is_load ? TmaUse::writes : TmaUse::reads);
+  if (user == nullptr) return;
+  const Busy busy(*this);
+  Block &block = *running_, &other = *static_cast<Block*>(user->cta->machine);
+  const exec::Fault copy = other.task->grid().space->describe_fault(other, {.line = user->line});
+  const std::uint32_t warp = block.cta.running_warp != 0 ? block.cta.running_warp - 1 : block.current;
+  const std::string what = is_load ? "load" : "store";
+  warn(block, {&block.cta, warp * exec::kWarpSize + lane, line}, ("a " + what).c_str(),
+       fmt::format(
+           "{} what the copy of PTX line {}{} has yet to {}: a wait for that copy is missing before the "
+           "{}, or one for the {} before the copy",
+           is_load ? "reads" : "overwrites", copy.ptx_line,
+           copy.source.empty() ? "" : " (" + copy.source + ")", is_load ? "write" : "read", what, what));
 }
 
 void Worker::report_mistakes(Block& block) {

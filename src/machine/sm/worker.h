@@ -104,6 +104,9 @@ class Worker {
   void fence_wgmmas(Warp& warp);
   void commit_wgmmas(Warp& warp);
   void wait_for_wgmmas(Warp& warp, std::uint32_t groups);
+  /// Where copies land late: a lane of the warp that runs is about to load, without order, or to store.
+  /// @param line  of the PTX text
+  void judge_access(const ByteRange& place, bool is_load, unsigned lane, std::uint32_t line);
   /// Null: copies land at once.
   Adversary* adversary() { return adversary_ ? &*adversary_ : nullptr; }
   void exit_lanes(Warp& warp, std::uint32_t lanes);
@@ -183,7 +186,7 @@ class Worker {
   void meet_adversary(exec::WarpContext* warp);
   bool land_one(Block& block);
   void land(Block& block, std::size_t most);
-  void warn(Block& block, const TmaRequester& culprit, const char* what, const char* problem);
+  void warn(Block& block, const TmaRequester& culprit, const char* what, const std::string& problem);
   void report_mistakes(Block& block);
   void begin_copies(Block& block);
   void finish_copies(Block& block);

@@ -27,6 +27,14 @@ std::size_t Adversary::burst() {
 
 bool Adversary::returns_errors() { return !random_ || one_in(returns_); }
 
+const TmaRequester* Adversary::user_of(const ByteRange& place, TmaUse use) const {
+  for (const TmaUnit* unit : units)
+    if (const TmaRequester* user = unit->user_of(place, use)) return user;
+  for (const ThreadCopies* each : copies)
+    if (const TmaRequester* user = each->user_of(place, use)) return user;
+  return nullptr;
+}
+
 bool Adversary::lets_others_run() { return random_ && one_in(yields_); }
 
 }  // namespace raddle::machine

@@ -11,6 +11,7 @@
 
 #include "machine/cluster/remote_errors.h"
 #include "machine/tma/proxy_views.h"
+#include "machine/tma/thread_copies.h"
 #include "machine/tma/tma_unit.h"
 #include "raddle/asynchrony.h"
 
@@ -30,8 +31,13 @@ class Adversary : public TmaChooser {
   /// Whether errors that are on their way back have arrived at such a point.
   bool returns_errors();
 
+  /// Whose copy has yet to do so with some of these bytes; null: nobody's.
+  const TmaRequester* user_of(const ByteRange& place, TmaUse use) const;
+
   ProxyViews views;
-  std::vector<RemoteError> errors;  ///< on their way back
+  std::vector<const TmaUnit*> units;        ///< of all SMs that have one
+  std::vector<const ThreadCopies*> copies;  ///< likewise
+  std::vector<RemoteError> errors;          ///< on their way back
   /// What users have been told: kernel, line, what is wrong.
   std::set<std::tuple<std::string, std::uint32_t, std::string>> reported;
 

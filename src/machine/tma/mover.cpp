@@ -185,4 +185,17 @@ void write_line(const TmaJob& job, const TmaLine& line, const std::byte* buffer)
   put(job, writable(line.global), buffer, line.bytes);
 }
 
+bool touches(const TmaJob& job, const TmaLine& line, std::uint32_t rank, const ByteRange& place, TmaUse use) {
+  if (job.kind.direction == BulkDirection::to_cache) return false;
+  const bool stores = job.kind.direction == BulkDirection::to_global;
+  if (stores == (use == TmaUse::writes)) return line.global != 0 && place.meets({line.global, line.bytes});
+  const auto memory = reinterpret_cast<std::uint64_t>(job.memory[rank]);
+  if (!place.meets({memory, exec::kSharedWindow})) return false;
+  bool is_there = false;
+  each_part(job.swizzle, line.shared, line.bytes, [&](std::uint32_t part, std::uint32_t, std::uint32_t size) {
+    is_there |= place.meets({memory + part, size});
+  });
+  return is_there;
+}
+
 }  // namespace raddle::machine

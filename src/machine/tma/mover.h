@@ -32,4 +32,18 @@ void read_line(const TmaJob& job, const TmaLine& line, std::byte* buffer, const 
 TmaMistake staleness_of(const TmaJob& job, const TmaLine& line, const ProxyViews& views);
 void write_line(const TmaJob& job, const TmaLine& line, const std::byte* buffer);
 
+/// Some bytes, by their generic address.
+struct ByteRange {
+  std::uint64_t begin = 0, bytes = 0;
+
+  bool meets(const ByteRange& other) const {
+    return begin < other.begin + other.bytes && other.begin < begin + bytes;
+  }
+};
+/// What a copy does with bytes.
+enum class TmaUse : std::uint8_t { reads, writes };
+/// Whether such a line, or one of any length, does so with some of these.
+/// @param rank  of its receiver; of a job that stores, of its source
+bool touches(const TmaJob& job, const TmaLine& line, std::uint32_t rank, const ByteRange& place, TmaUse use);
+
 }  // namespace raddle::machine

@@ -133,6 +133,22 @@ TmaProblem ThreadCopies::land(const TmaRequester& requester, const Send& send) {
                             exec::MbarrierOperation::complete, 0, send.bytes);
 }
 
+const TmaRequester* ThreadCopies::user_of(const ByteRange& place, TmaUse use) const {
+  const bool writes = use == TmaUse::writes;
+  const auto touches = [&](const Request& request) {
+    if (const auto* send = std::get_if<Send>(&request.what))
+      return writes && place.meets({send->to, send->bytes});
+    const auto* of_group = std::get_if<CopyOfGroup>(&request.what);
+    if (of_group == nullptr) return false;
+    const Copy& copy = of_group->copy;
+    return place.meets(writes ? ByteRange{copy.to, copy.bytes} : ByteRange{copy.from, copy.read});
+  };
+  for (const auto& [key, thread] : threads_)
+    for (const Request& request : thread.requests)
+      if (touches(request)) return &request.requester;
+  return nullptr;
+}
+
 void ThreadCopies::forget(const exec::CtaContext& cta) {
   for (const auto& [key, thread] : threads_of(cta))
     for (const Request& request : thread.requests)

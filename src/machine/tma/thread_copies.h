@@ -55,6 +55,8 @@ class ThreadCopies {
   /// Lands one of them, of outstanding() > 0. Faults: illegal_barrier; illegal_cluster_address if it is for a
   /// CTA that has exited
   TmaProblem advance(TmaChooser& chooser, const exec::CtaContext& cta);
+  /// Whose copy has yet to do so with some of these bytes; null: nobody's.
+  const TmaRequester* user_of(const ByteRange& place, TmaUse use) const;
   /// The CTA ends, or was stopped: nothing of its threads lands any more.
   void forget(const exec::CtaContext& cta);
 

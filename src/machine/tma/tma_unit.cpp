@@ -281,6 +281,38 @@ TmaProblem TmaUnit::wait_group(const TmaRequester& requester, std::uint32_t allo
   return {};
 }
 
+namespace {
+/// Of a job of which nothing has been asked for yet: by rows.
+bool touches(const TmaJob& job, const ByteRange& place, TmaUse use) {
+  const bool fills = !stores(job) && use == TmaUse::writes;
+  TmaGenerator walk;
+  walk.begin(job);
+  for (TmaRows rows; walk.next(rows);) {
+    if (!fills && !rows.inside) continue;
+    const std::uint32_t begin = fills ? 0 : job.begin, end = fills ? job.row_bytes : job.end;
+    TmaLine row{.global = rows.global + begin, .shared = rows.shared + begin, .bytes = end - begin};
+    for (std::uint32_t i = 0; i < rows.count; ++i) {
+      for (std::uint32_t rest = job.receivers; rest != 0; rest &= rest - 1)
+        if (touches(job, row, static_cast<std::uint32_t>(std::countr_zero(rest)), place, use)) return true;
+      row.global += static_cast<std::uint64_t>(rows.stride);
+      row.shared += rows.pitch;
+    }
+  }
+  return false;
+}
+}  // namespace
+
+const TmaRequester* TmaUnit::user_of(const ByteRange& place, TmaUse use) const {
+  for (const Response& response : responses_) {
+    const TmaJob& job = slots_[response.slot].job;
+    if (use == TmaUse::reads && response.was_read) continue;
+    if (touches(job, response.line, response.rank, place, use)) return &job.requester;
+  }
+  for (const TmaJob& job : queue_)
+    if (touches(job, place, use)) return &job.requester;
+  return nullptr;
+}
+
 void TmaUnit::forget(const exec::CtaContext& cta) {
   if (mode_ == TmaMode::eager && queue_.empty() && responses_.empty()) return;
   const auto its = [&](const TmaJob& job) { return job.requester.cta == &cta; };

@@ -66,6 +66,8 @@ class TmaUnit {
   TmaProblem advance(TmaChooser& chooser, const exec::CtaContext* of = nullptr);
   /// Lands all, the oldest first.
   TmaProblem drain(const exec::CtaContext* of = nullptr);
+  /// Whose copy has yet to do so with some of these bytes; null: nobody's.
+  const TmaRequester* user_of(const ByteRange& place, TmaUse use) const;
   /// A CTA was stopped, or has exited and is drained: nothing of its requests lands any more.
   void forget(const exec::CtaContext& cta);
 
