@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "isa/op.h"
+#include "jit/wgmma_run.h"
+#include "ptx/fences.h"
 
 namespace raddle::jit {
 
@@ -138,7 +140,9 @@ ptx::Function split_at_holds(const ptx::Function& function) {
     moved.push_back(static_cast<BlockId>(split.blocks.size()));
     split.blocks.push_back(block);
     for (std::uint32_t n = block.begin + 1; n < block.end; ++n) {
-      if (!holds_lanes(*function.instructions[n].opcode)) continue;
+      const ptx::Instruction& i = function.instructions[n];
+      if (!holds_lanes(*i.opcode)) continue;
+      if (ptx::is_wgmma(i) && wgmma_run(function, block, i).step != 0) continue;
       split.blocks.back().end = n;
       split.blocks.push_back({n, block.end, "", block.no_unroll});
     }

@@ -33,7 +33,8 @@ bool may_meet_callee(const FunctionPlan& plan, BlockId b);
 /// @param plan  as the function is compiled: holding where that is needed
 bool barriers_apart(const FunctionPlan& plan);
 
-/// The function with a block boundary before every operation that holds lanes.
+/// The function with a block boundary before every operation that holds lanes; but not within a run of
+/// wgmmas, at whose first all lanes were.
 ptx::Function split_at_holds(const ptx::Function& function);
 
 }  // namespace raddle::jit

@@ -33,11 +33,8 @@ class LateWriter {
     ir_.SetInsertPoint(multiplied);
     gather(d, 0, result_registers(form_));
     if (form_.a_in_registers) gather(a, result_registers(form_), kRegistersOfA);
-    ir_.CreateCall(product, {d, a, field(offsetof(IssuedWgmma, metadata)), function_->getArg(1),
-                             load(offsetof(IssuedWgmma, a), ir_.getInt64Ty()),
-                             load(offsetof(IssuedWgmma, b), ir_.getInt64Ty()),
-                             load(offsetof(IssuedWgmma, warp), ir_.getInt32Ty()),
-                             ir_.CreateIsNotNull(load(offsetof(IssuedWgmma, adds), ir_.getInt32Ty()))});
+    ir_.CreateCall(product, {d, a, field(offsetof(IssuedWgmma, metadata)), function_->getArg(1), step(),
+                             load(offsetof(IssuedWgmma, warp), ir_.getInt32Ty())});
     each_register(0, result_registers(form_),
                   [&](llvm::Value* place, llvm::Value* number) { copy(place, of(d, number)); });
     ir_.CreateRetVoid();
@@ -53,10 +50,23 @@ class LateWriter {
     return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), function_->getArg(0), offset);
   }
   llvm::Value* load(std::size_t offset, llvm::Type* type) { return ir_.CreateLoad(type, field(offset)); }
-  llvm::Value* local(unsigned registers) {
-    auto* bytes = ir_.CreateAlloca(llvm::ArrayType::get(ir_.getInt8Ty(), registers * kRegisterBytes));
+  llvm::Value* local(unsigned registers) { return local_bytes(registers * kRegisterBytes); }
+  llvm::Value* local_bytes(unsigned count) {
+    auto* bytes = ir_.CreateAlloca(llvm::ArrayType::get(ir_.getInt8Ty(), count));
     bytes->setAlignment(llvm::Align(kAlign));
     return bytes;
+  }
+  /// The WarpgroupStep.
+  llvm::Value* step() {
+    auto* step = local_bytes(sizeof(WarpgroupStep));
+    const auto put = [&](std::size_t to, llvm::Value* value) {
+      auto* wide = ir_.CreateZExt(value, ir_.getInt64Ty());
+      ir_.CreateStore(wide, ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), step, to));
+    };
+    put(offsetof(WarpgroupStep, a), load(offsetof(IssuedWgmma, a), ir_.getInt64Ty()));
+    put(offsetof(WarpgroupStep, b), load(offsetof(IssuedWgmma, b), ir_.getInt64Ty()));
+    put(offsetof(WarpgroupStep, adds), load(offsetof(IssuedWgmma, adds), ir_.getInt32Ty()));
+    return step;
   }
   llvm::Value* of(llvm::Value* registers, llvm::Value* number) {
     return ir_.CreateInBoundsGEP(ir_.getInt8Ty(), registers,

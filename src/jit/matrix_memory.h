@@ -24,11 +24,13 @@ class FragmentMemory {
     at = e_.ir.CreateAdd(at, e_.ir.getInt32(reg * exec::kWarpSize * bits_ / 8 + bytes));
     return e_.ir.CreateInBoundsGEP(e_.ir.getInt8Ty(), place_, at);
   }
-  void store(const std::vector<ptx::Operand>& registers) {
+  /// @param first  registers that lie before them
+  void store(const std::vector<ptx::Operand>& registers, unsigned first = 0) {
     for (unsigned i = 0; i < registers.size(); ++i) {
       const WarpValue value = e_.registers.read(registers[i]);
       for (unsigned p = 0; p < e_.parts(); ++p)
-        e_.ir.CreateAlignedStore(e_.part(value, p, isa::bits_type(bits_)).v, part(i, p), llvm::Align(16));
+        e_.ir.CreateAlignedStore(e_.part(value, p, isa::bits_type(bits_)).v, part(first + i, p),
+                                 llvm::Align(16));
     }
   }
   void load(const std::vector<ptx::Operand>& registers) {

@@ -17,7 +17,8 @@ constexpr unsigned kLines = 8;       // rows, or columns, of a group whose chunk
 constexpr unsigned kBlock = 8;       // columns whose elements four registers of D hold
 constexpr unsigned kKeptWords = 8;   // of a row of A
 constexpr unsigned kRegisterLanes = 32;
-constexpr unsigned kPanelRow = 64;  // of A's panel: 16 rows, each four times
+constexpr unsigned kRegistersOfA = 4;
+constexpr unsigned kPanelRow = 64;  // of A's panel: 16 rows of a chunk's words, one number of each word
 const std::vector<int> kEvenThenOdd = {0, 2, 4, 6, 1, 3, 5, 7}, kInOrder = {0, 1, 2, 3, 4, 5, 6, 7};
 
 /// The fields of a matrix descriptor, as i32: offsets in bytes.
@@ -43,7 +44,11 @@ class Writer {
   llvm::BasicBlock* new_block(const char* name) {
     return llvm::BasicBlock::Create(ir_.getContext(), name, function_);
   }
-  Values loop(unsigned count, Values carried, const std::function<Values(llvm::Value*, const Values&)>& body);
+  using Body = std::function<Values(llvm::Value* turn, const Values& carried)>;
+  Values loop(llvm::Value* first, unsigned count, Values carried, const Body& body);
+  Values loop(unsigned count, Values carried, const Body& body) {
+    return loop(ir_.getInt32(0), count, std::move(carried), body);
+  }
   llvm::AllocaInst* local(llvm::Type* element, unsigned count, const char* name);
   llvm::Value* at(llvm::Value* words, llvm::Value* index) {
     return ir_.CreateInBoundsGEP(ir_.getInt32Ty(), words, index);
@@ -62,9 +67,11 @@ class Writer {
     return ir_.CreateShuffleVector(a, mask);
   }
   llvm::Value* joined(llvm::Value* a, llvm::Value* b);
+  llvm::Value* of_word(llvm::Value* words, unsigned w);
+  llvm::Value* turned(llvm::Value* words, unsigned by);
   llvm::Value* element(llvm::Value* words, unsigned i, Type type);
   llvm::Value* halves(llvm::Value* sixteen_bits, Type type);
-  llvm::Value* arranged(llvm::Value* numbers, unsigned part);
+  llvm::Value* by_rows(const Values& columns, unsigned part);
   llvm::Value* paired(llvm::Value* first, llvm::Value* second, const std::vector<int>& order);
   llvm::Value* all_words(std::uint32_t word) { return ir_.CreateVectorSplat(lanes_, ir_.getInt32(word)); }
   llvm::Value* inverted(llvm::Value* words, std::uint32_t bits) {
@@ -77,22 +84,31 @@ class Writer {
   llvm::Value* addresses(const Fields& f, llvm::Value* first);
   llvm::Value* chunk(llvm::Value* addresses, unsigned line, llvm::Type* type);
 
+  // ---- steps ----
+  llvm::Value* step_field(llvm::Value* step, std::size_t offset);
+  llvm::Value* adds(llvm::Value* step) {
+    return ir_.CreateIsNotNull(step_field(step, offsetof(WarpgroupStep, adds)));
+  }
+  void find_first_step();
+
   // ---- A ----
   void unpack_a();
+  void unpack_step_of_a();
   llvm::Value* words_of_a();
+  llvm::Value* place_of_kept();
   void unpack_columns_of_a();
-  void put_a(llvm::Value* panel, unsigned k, unsigned half, unsigned part, llvm::Value* numbers);
+  void put_a(llvm::Value* panel, unsigned row, unsigned half, unsigned part, llvm::Value* numbers);
   void spread_a(llvm::Value* kept);
   llvm::Value* place_in_b(llvm::Value* row, llvm::Value* k);
 
   // ---- B ----
   void unpack_b();
-  void unpack_b(llvm::Value* block);
+  void unpack_block_of_b(llvm::Value* block, llvm::Value* to);
   void unpack_rows_of_b(llvm::Value* block, llvm::Value* to);
   void unpack_columns_of_b(llvm::Value* block, llvm::Value* to);
   unsigned place(unsigned k) const;
   llvm::Value* of_block(llvm::Value* block) {
-    return at(b_panel_, ir_.CreateMul(block, ir_.getInt32(depth_ * kBlock)));
+    return at(b_panel_, ir_.CreateMul(block, ir_.getInt32(form_.steps * depth_ * kBlock)));
   }
 
   // ---- D ----
@@ -101,7 +117,6 @@ class Writer {
   Values products(const std::vector<Half>& halves, llvm::Value* chunk, Values sums);
   llvm::Value* multiply_add(llvm::Value* a, llvm::Value* b, llvm::Value* sum, llvm::Value* kept);
   llvm::Value* add_bytes(llvm::Value* sum, llvm::Value* a, llvm::Value* b);
-  llvm::Value* excess(unsigned half, unsigned part);
   llvm::Value* register_of(const Half& half, unsigned odd, unsigned part);
   Values begin(const Half& half);
   void finish(const Half& half, const Values& sums);
@@ -113,15 +128,20 @@ class Writer {
   const MatrixStep step_;
   const unsigned per_word_, words_;  // steps of a word; words of a column of B
   const unsigned depth_, per_step_;  // steps along K; elements of one that are 16 bits wide
+  const unsigned panel_words_;       // of A's panel, for a wgmma
   const bool is_integer_, is_masked_;
   const bool flips_b_;  // bytes of B with their top bits inverted
   llvm::Type* number_;  // that is multiplied
   llvm::Type* sum_;
-  llvm::Value *d_, *a_, *metadata_, *shared_, *warp_, *adds_;
-  Fields of_a_{}, of_b_{};
+  llvm::Value *d_, *shared_, *warp_;
+  llvm::Value *first_step_ = nullptr, *adds_ = nullptr;  // that counts; whether it adds to D
   llvm::AllocaInst *a_panel_ = nullptr, *a_mask_ = nullptr, *lines_ = nullptr;
   llvm::Value* b_panel_ = nullptr;
-  std::array<Values, 2> excess_;  // of sums: of each half's rows, by part
+  Values excess_;  // of sums: of each half's rows, by part; empty if there is none
+
+  // Of the step that is unpacked:
+  Fields of_a_{}, of_b_{};
+  llvm::Value *a_, *metadata_, *a_of_step_ = nullptr;
 };
 
 unsigned element_bits(Type type) { return type == Type::tf32 || type == Type::b1 ? 32 : isa::bit_size(type); }
@@ -145,28 +165,28 @@ Writer::Writer(llvm::Function* function, SimdForm simd, const WarpgroupProductFo
       words_(words_of_column(form)),
       depth_(words_ * per_word_),
       per_step_(step_ == MatrixStep::pairs_of_bf16 ? 2 : 1),
+      panel_words_(depth_ / kChunkWords * kPanelRow),
       is_integer_(form.d == Type::s32),
       is_masked_(form.sparse && !is_integer_),
       flips_b_(step_ == MatrixStep::bytes && isa::is_signed(form.a) == isa::is_signed(form.b)),
       number_(step_ == MatrixStep::number ? ir_.getFloatTy() : ir_.getInt32Ty()),
       sum_(step_ == MatrixStep::pairs_of_bf16 ? ir_.getFloatTy() : number_),
       d_(function->getArg(0)),
-      a_(function->getArg(1)),
-      metadata_(function->getArg(2)),
       shared_(function->getArg(3)),
-      warp_(function->getArg(6)),
-      adds_(function->getArg(7)) {}
+      warp_(function->getArg(5)),
+      a_(function->getArg(1)),
+      metadata_(function->getArg(2)) {}
 
 // ---- pieces of code ----
 
-/// `body` with the number of the turn and the carried values, which it gives back for the next.
-Writer::Values Writer::loop(unsigned count, Values carried,
-                            const std::function<Values(llvm::Value*, const Values&)>& body) {
+/// `body` with the numbers of the turns, from the first up to the count, and the carried values, which it
+/// gives back for the next.
+Writer::Values Writer::loop(llvm::Value* first, unsigned count, Values carried, const Body& body) {
   auto *before = ir_.GetInsertBlock(), *head = new_block("turn"), *after = new_block("after");
   ir_.CreateBr(head);
   ir_.SetInsertPoint(head);
   auto* i = ir_.CreatePHI(ir_.getInt32Ty(), 2);
-  i->addIncoming(ir_.getInt32(0), before);
+  i->addIncoming(first, before);
   std::vector<llvm::PHINode*> phis;
   for (auto*& value : carried) {
     phis.push_back(ir_.CreatePHI(value->getType(), 2));
@@ -184,7 +204,8 @@ Writer::Values Writer::loop(unsigned count, Values carried,
 }
 
 llvm::AllocaInst* Writer::local(llvm::Type* type, unsigned count, const char* name) {
-  auto* place = ir_.CreateAlloca(llvm::ArrayType::get(type, count), nullptr, name);
+  Builder entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+  auto* place = entry.CreateAlloca(llvm::ArrayType::get(type, count), nullptr, name);
   place->setAlignment(llvm::Align(64));
   return place;
 }
@@ -194,6 +215,21 @@ llvm::Value* Writer::joined(llvm::Value* a, llvm::Value* b) {
   std::vector<int> mask(2 * count);
   for (unsigned i = 0; i < mask.size(); ++i) mask[i] = static_cast<int>(i);
   return ir_.CreateShuffleVector(a, b, mask);
+}
+
+/// Of each row's four words the w-th, four times.
+llvm::Value* Writer::of_word(llvm::Value* words, unsigned w) {
+  std::vector<int> mask(lanes_);
+  for (unsigned l = 0; l < lanes_; ++l) mask[l] = static_cast<int>(l / kChunkWords * kChunkWords + w);
+  return shuffle(words, mask);
+}
+
+/// Each row's four words, from the one so many further on.
+llvm::Value* Writer::turned(llvm::Value* words, unsigned by) {
+  std::vector<int> mask(lanes_);
+  for (unsigned l = 0; l < lanes_; ++l)
+    mask[l] = static_cast<int>(l / kChunkWords * kChunkWords + (l + by) % kChunkWords);
+  return shuffle(words, mask);
 }
 
 /// Element i of each word, as numbers that are multiplied.
@@ -221,11 +257,13 @@ llvm::Value* Writer::halves(llvm::Value* sixteen_bits, Type type) {
   return widen_to_f32({&ir_, sixteen_bits, Type::b16}, type).v;
 }
 
-/// Of eight rows' numbers, those of a part of a register: each four times.
-llvm::Value* Writer::arranged(llvm::Value* numbers, unsigned part) {
+/// Of four columns of eight rows' numbers, those of a part of a register: row by row.
+llvm::Value* Writer::by_rows(const Values& columns, unsigned part) {
+  auto* all = joined(joined(columns[0], columns[1]), joined(columns[2], columns[3]));
   std::vector<int> mask(lanes_);
-  for (unsigned l = 0; l < lanes_; ++l) mask[l] = static_cast<int>((part * lanes_ + l) / 4);
-  return shuffle(numbers, mask);
+  for (unsigned l = 0; l < lanes_; ++l)
+    mask[l] = static_cast<int>(l % kChunkWords * kLines + (part * lanes_ + l) / kChunkWords);
+  return shuffle(all, mask);
 }
 
 /// Of two vectors of 16 bits, words with one of each, in this order.
@@ -290,19 +328,60 @@ llvm::Value* Writer::chunk(llvm::Value* addresses, unsigned line, llvm::Type* ty
   return load(type, ir_.CreateInBoundsGEP(ir_.getInt8Ty(), shared_, place), 16);
 }
 
+// ---- steps ----
+
+llvm::Value* Writer::step_field(llvm::Value* step, std::size_t offset) {
+  auto* type = llvm::ArrayType::get(ir_.getInt8Ty(), sizeof(WarpgroupStep));
+  auto* place = ir_.CreateInBoundsGEP(type, function_->getArg(4), {step, ir_.getInt32(offset)});
+  return load(ir_.getInt64Ty(), place, alignof(WarpgroupStep));
+}
+
+/// The latest that does not add: what those before it make is never seen.
+void Writer::find_first_step() {
+  first_step_ = ir_.getInt32(0);
+  adds_ = ir_.getTrue();
+  for (unsigned n = 0; n < form_.steps; ++n) {
+    auto* step = ir_.getInt32(n);
+    first_step_ = ir_.CreateSelect(adds(step), first_step_, step);
+    adds_ = ir_.CreateAnd(adds_, adds(step));
+  }
+}
+
 // ---- A ----
 
-void Writer::put_a(llvm::Value* panel, unsigned k, unsigned half, unsigned part, llvm::Value* numbers) {
+void Writer::unpack_a() {
+  if (flips_b_) excess_.assign(std::size_t{2} * parts_, all_words(0));
+  llvm::Value *a = a_, *to = a_panel_;
+  excess_ = loop(form_.steps, excess_, [&](llvm::Value* step, const Values& carried) {
+    excess_ = carried;
+    for (auto*& excess : excess_) excess = ir_.CreateSelect(adds(step), excess, all_words(0));
+    of_a_ = fields(step_field(step, offsetof(WarpgroupStep, a)));
+    a_ = at(a, ir_.CreateMul(step, ir_.getInt32(kRegistersOfA * kRegisterLanes)));
+    a_of_step_ = at(to, ir_.CreateMul(step, ir_.getInt32(panel_words_)));
+    unpack_step_of_a();
+    return excess_;
+  });
+  for (auto*& excess : excess_) {
+    auto* words = excess;
+    for (const int w : {1, 2, 3}) excess = ir_.CreateAdd(excess, turned(words, w));
+  }
+}
+
+/// To a row of the panel: the numbers of a part of a register.
+void Writer::put_a(llvm::Value* panel, unsigned row, unsigned half, unsigned part, llvm::Value* numbers) {
   if (form_.negates)
     numbers = step_ == MatrixStep::number ? ir_.CreateFNeg(numbers) : inverted(numbers, 0x80008000);
-  if (flips_b_) excess_[half][part] = add_bytes(excess(half, part), numbers, all_words(0x80808080));
-  store(numbers, at(panel, k * kPanelRow + half * kRegisterLanes + part * lanes_), lanes_ * 4);
+  if (flips_b_) {
+    auto*& excess = excess_[half * parts_ + part];
+    excess = add_bytes(excess, numbers, all_words(0x80808080));
+  }
+  store(numbers, at(panel, row * kPanelRow + half * kRegisterLanes + part * lanes_), lanes_ * 4);
 }
 
 /// Registers of A: as they are, or as they would be; the register of half h and chunk c is h + 2c.
 llvm::Value* Writer::words_of_a() {
   if (form_.a_in_registers) return a_;
-  auto* words = local(ir_.getInt32Ty(), 4 * kRegisterLanes, "a_words");
+  auto* words = local(ir_.getInt32Ty(), kRegistersOfA * kRegisterLanes, "a_words");
   auto* type = vector(ir_.getInt32Ty(), kChunkWords);
   for (unsigned half = 0; half < 2; ++half)
     for (unsigned c = 0; c < 2; ++c) {
@@ -314,39 +393,43 @@ llvm::Value* Writer::words_of_a() {
   return words;
 }
 
+/// Where elements are put before they are spread, if they are.
+llvm::Value* Writer::place_of_kept() {
+  return form_.sparse ? local(number_, panel_words_ / 2, "a_kept") : a_of_step_;
+}
+
 /// A whose columns lie together: 16-bit elements of eight rows are a chunk.
 void Writer::unpack_columns_of_a() {
   auto* type = vector(ir_.getInt16Ty(), kLines);
-  auto* panel = form_.sparse ? local(number_, kKeptWords * per_word_ * kPanelRow, "a_kept") : a_panel_;
+  auto* panel = place_of_kept();
   for (unsigned half = 0; half < 2; ++half)
-    for (unsigned step = 0; step < 2; ++step) {
+    for (unsigned c = 0; c < 2; ++c) {
       auto* rows = ir_.CreateAdd(ir_.CreateShl(warp_, 1), ir_.getInt32(half));
-      ir_.CreateStore(addresses(of_a_, line_start(of_a_, true, rows, ir_.getInt32(step))), lines_, true);
-      for (unsigned i = 0; i < kLines / per_step_; ++i) {
-        auto* numbers = step_ == MatrixStep::number
-                            ? halves(chunk(lines_, i, type), form_.a)
-                            : paired(chunk(lines_, 2 * i, type), chunk(lines_, 2 * i + 1, type), kInOrder);
+      ir_.CreateStore(addresses(of_a_, line_start(of_a_, true, rows, ir_.getInt32(c))), lines_, true);
+      for (unsigned i = 0; i < per_word_; ++i) {
+        Values columns;
+        for (unsigned w = 0; w < kChunkWords; ++w) {
+          auto* first = chunk(lines_, 2 * w + i, type);
+          columns.push_back(step_ == MatrixStep::number
+                                ? halves(first, form_.a)
+                                : paired(first, chunk(lines_, 2 * w + 1, type), kInOrder));
+        }
         for (unsigned part = 0; part < parts_; ++part)
-          put_a(panel, step * kLines / per_step_ + i, half, part, arranged(numbers, part));
+          put_a(panel, c * per_word_ + i, half, part, by_rows(columns, part));
       }
     }
   if (form_.sparse) spread_a(panel);
 }
 
-void Writer::unpack_a() {
+void Writer::unpack_step_of_a() {
   if (form_.a_transposed) return unpack_columns_of_a();
   auto* words = words_of_a();
-  auto* panel = form_.sparse ? local(number_, kKeptWords * per_word_ * kPanelRow, "a_kept") : a_panel_;
-  for (unsigned r = 0; r < 4; ++r)
+  auto* panel = place_of_kept();
+  for (unsigned r = 0; r < kRegistersOfA; ++r)
     for (unsigned part = 0; part < parts_; ++part) {
       auto* four = load(vector(ir_.getInt32Ty(), lanes_), at(words, r * kRegisterLanes + part * lanes_));
-      for (unsigned w = 0; w < kChunkWords; ++w) {
-        std::vector<int> mask(lanes_);
-        for (unsigned l = 0; l < lanes_; ++l) mask[l] = static_cast<int>(l / 4 * 4 + w);
-        auto* same = shuffle(four, mask);
-        for (unsigned i = 0; i < per_word_; ++i)
-          put_a(panel, (r / 2 * kChunkWords + w) * per_word_ + i, r % 2, part, element(same, i, form_.a));
-      }
+      for (unsigned i = 0; i < per_word_; ++i)
+        put_a(panel, r / 2 * per_word_ + i, r % 2, part, element(four, i, form_.a));
     }
   if (form_.sparse) spread_a(panel);
 }
@@ -374,19 +457,22 @@ llvm::Value* Writer::place_in_b(llvm::Value* row, llvm::Value* k) {
 
 /// Kept elements to their places among zeros, and a mask of them.
 void Writer::spread_a(llvm::Value* kept) {
-  ir_.CreateMemSet(a_panel_, ir_.getInt8(0), depth_ * kPanelRow * 4, llvm::MaybeAlign(64));
-  if (is_masked_) ir_.CreateMemSet(a_mask_, ir_.getInt8(0), depth_ * kPanelRow * 4, llvm::MaybeAlign(64));
-  auto* ones = llvm::Constant::getAllOnesValue(vector(ir_.getInt32Ty(), 4));
+  ir_.CreateMemSet(a_panel_, ir_.getInt8(0), panel_words_ * 4, llvm::MaybeAlign(64));
+  if (is_masked_) ir_.CreateMemSet(a_mask_, ir_.getInt8(0), panel_words_ * 4, llvm::MaybeAlign(64));
   loop(16, {}, [&](llvm::Value* row, const Values&) {
     loop(kKeptWords * per_word_, {}, [&](llvm::Value* k, const Values&) -> Values {
-      auto* column = ir_.CreateShl(row, 2);
       const auto index = [&](llvm::Value* of) {
-        return ir_.CreateAdd(ir_.CreateMul(of, ir_.getInt32(kPanelRow)), column);
+        auto *word = ir_.CreateUDiv(of, ir_.getInt32(per_word_)),
+             *i = ir_.CreateURem(of, ir_.getInt32(per_word_));
+        auto* line = ir_.CreateAdd(
+            ir_.CreateMul(ir_.CreateUDiv(word, ir_.getInt32(kChunkWords)), ir_.getInt32(per_word_)), i);
+        auto* place = ir_.CreateAdd(ir_.CreateMul(row, ir_.getInt32(kChunkWords)),
+                                    ir_.CreateURem(word, ir_.getInt32(kChunkWords)));
+        return ir_.CreateAdd(ir_.CreateMul(line, ir_.getInt32(kPanelRow)), place);
       };
-      auto* four = load(vector(number_, 4), at(kept, index(k)), 16);
       auto* to = index(place_in_b(row, k));
-      store(four, at(a_panel_, to), 16);
-      if (is_masked_) store(ones, at(a_mask_, to), 16);
+      store(load(number_, at(kept, index(k))), at(a_panel_, to));
+      if (is_masked_) store(ir_.getInt32(~0u), at(a_mask_, to));
       return {};
     });
     return Values{};
@@ -403,14 +489,17 @@ unsigned Writer::place(unsigned k) const {
 }
 
 void Writer::unpack_b() {
-  loop(form_.n / kBlock, {}, [&](llvm::Value* block, const Values&) {
-    unpack_b(block);
-    return Values{};
+  loop(form_.steps, {}, [&](llvm::Value* step, const Values&) {
+    of_b_ = fields(step_field(step, offsetof(WarpgroupStep, b)));
+    auto* within = ir_.CreateMul(step, ir_.getInt32(depth_ * kBlock));
+    return loop(form_.n / kBlock, {}, [&](llvm::Value* block, const Values&) {
+      unpack_block_of_b(block, at(of_block(block), within));
+      return Values{};
+    });
   });
 }
 
-void Writer::unpack_b(llvm::Value* block) {
-  auto* to = of_block(block);
+void Writer::unpack_block_of_b(llvm::Value* block, llvm::Value* to) {
   if (form_.b_transposed)
     unpack_columns_of_b(block, to);
   else
@@ -475,7 +564,7 @@ Writer::Values Writer::begin(const Half& half) {
   for (unsigned odd = 0; odd < 2; ++odd)
     for (unsigned part = 0; part < parts_; ++part) {
       if (is_integer_) {
-        sums.push_back(flips_b_ ? ir_.CreateNeg(excess(half.half, part)) : zero);
+        sums.push_back(flips_b_ ? ir_.CreateNeg(excess_[half.half * parts_ + part]) : zero);
         continue;
       }
       auto* old = load(vector(ir_.getInt32Ty(), lanes_), register_of(half, odd, part), lanes_ * 4);
@@ -533,16 +622,12 @@ llvm::Value* Writer::add_bytes(llvm::Value* sum, llvm::Value* a, llvm::Value* b)
   return isa::is_signed(form_.a) ? dot_of_bytes(of_b, of_a, start).v : dot_of_bytes(of_a, of_b, start).v;
 }
 
-llvm::Value* Writer::excess(unsigned half, unsigned part) {
-  excess_[half].resize(parts_, llvm::Constant::getNullValue(vector(sum_, lanes_)));
-  return excess_[half][part];
-}
-
 /// The K of one chunk, in order.
 Writer::Values Writer::products(const std::vector<Half>& halves, llvm::Value* chunk, Values sums) {
   const unsigned steps = kChunkWords * per_word_;
-  auto* a = at(a_panel_, ir_.CreateMul(chunk, ir_.getInt32(steps * kPanelRow)));
-  auto* mask = is_masked_ ? at(a_mask_, ir_.CreateMul(chunk, ir_.getInt32(steps * kPanelRow))) : nullptr;
+  auto* of_chunk = ir_.CreateMul(chunk, ir_.getInt32(per_word_ * kPanelRow));
+  auto* a = at(a_panel_, of_chunk);
+  auto* mask = is_masked_ ? at(a_mask_, of_chunk) : nullptr;
   Values b;
   for (const Half& half : halves)
     b.push_back(at(of_block(half.block), ir_.CreateMul(chunk, ir_.getInt32(steps * kBlock))));
@@ -552,11 +637,14 @@ Writer::Values Writer::products(const std::vector<Half>& halves, llvm::Value* ch
     std::array<Values, 2> rows, kept;
     for (unsigned half = 0; half < 2; ++half)
       for (unsigned part = 0; part < parts_; ++part) {
-        const unsigned index = k * kPanelRow + half * kRegisterLanes + part * lanes_;
+        const unsigned index = k % per_word_ * kPanelRow + half * kRegisterLanes + part * lanes_;
         if (half != halves[0].half && half != halves.back().half) continue;
-        rows[half].push_back(load(vector(number_, lanes_), at(a, index), lanes_ * 4));
+        const auto word = [&](llvm::Value* panel, llvm::Type* type) {
+          return of_word(load(vector(type, lanes_), at(panel, index), lanes_ * 4), k / per_word_);
+        };
+        rows[half].push_back(word(a, number_));
         if (!mask) continue;
-        auto* flags = load(vector(ir_.getInt32Ty(), lanes_), at(mask, index), lanes_ * 4);
+        auto* flags = word(mask, ir_.getInt32Ty());
         kept[half].push_back(ir_.CreateICmpNE(flags, llvm::Constant::getNullValue(flags->getType())));
       }
     for (std::size_t n = 0; n < halves.size(); ++n)
@@ -577,7 +665,8 @@ void Writer::multiply(const std::vector<Half>& halves) {
   Values sums;
   for (const Half& half : halves)
     for (auto* sum : begin(half)) sums.push_back(sum);
-  sums = loop(words_ / kChunkWords, sums,
+  const unsigned chunks = words_ / kChunkWords;  // of a step
+  sums = loop(ir_.CreateMul(first_step_, ir_.getInt32(chunks)), form_.steps * chunks, sums,
               [&](llvm::Value* chunk, const Values& carried) { return products(halves, chunk, carried); });
   const std::size_t each = 2 * parts_;
   for (std::size_t n = 0; n < halves.size(); ++n)
@@ -597,22 +686,21 @@ void Writer::multiply(llvm::Value* first, unsigned blocks) {
 }
 
 void Writer::run() {
-  of_a_ = fields(function_->getArg(4));
-  of_b_ = fields(function_->getArg(5));
-  a_panel_ = local(number_, depth_ * kPanelRow, "a_panel");
-  if (is_masked_) a_mask_ = local(ir_.getInt32Ty(), depth_ * kPanelRow, "a_mask");
+  a_panel_ = local(number_, form_.steps * panel_words_, "a_panel");
+  if (is_masked_) a_mask_ = local(ir_.getInt32Ty(), panel_words_, "a_mask");
   lines_ = local(ir_.getInt32Ty(), kLines, "lines");
+  find_first_step();
   unpack_a();
   if (form_.shares_b) {
-    b_panel_ = function_->getArg(8);
+    b_panel_ = function_->getArg(6);
     auto *absent = new_block("absent"), *there = new_block("there");
-    ir_.CreateCondBr(function_->getArg(9), there, absent);
+    ir_.CreateCondBr(function_->getArg(7), there, absent);
     ir_.SetInsertPoint(absent);
     unpack_b();
     ir_.CreateBr(there);
     ir_.SetInsertPoint(there);
   } else {
-    b_panel_ = local(number_, depth_ * form_.n, "b_panel");
+    b_panel_ = local(number_, form_.steps * depth_ * form_.n, "b_panel");
     unpack_b();
   }
   const unsigned blocks = form_.n / kBlock;
@@ -636,12 +724,12 @@ MatrixStep step_of(SimdForm simd, const WarpgroupProductForm& form) {
 }
 
 unsigned operand_bytes(SimdForm simd, const WarpgroupProductForm& form) {
-  return words_of_column(form) * steps_of_word(step_of(simd, form), form) * form.n * 4;
+  return form.steps * words_of_column(form) * steps_of_word(step_of(simd, form), form) * form.n * 4;
 }
 
 std::string WarpgroupProductForm::name() const {
-  return fmt::format("wgmma.{}.{}.{}.n{}{}{}{}{}{}{}{}.{}", isa::type_name(d), isa::type_name(a),
-                     isa::type_name(b), n, sparse ? ".sparse" : "", saturates ? ".satfinite" : "",
+  return fmt::format("wgmma.{}.{}.{}.n{}.k{}{}{}{}{}{}{}{}.{}", isa::type_name(d), isa::type_name(a),
+                     isa::type_name(b), n, steps, sparse ? ".sparse" : "", saturates ? ".satfinite" : "",
                      a_in_registers ? ".registers" : "", a_transposed ? ".a_transposed" : "",
                      b_transposed ? ".b_transposed" : "", negates ? ".negated" : "",
                      shares_b ? ".shared" : "", selector);
@@ -651,9 +739,8 @@ llvm::Function* warpgroup_product(llvm::Module& module, SimdForm simd, const War
   if (auto* known = module.getFunction(form.name())) return known;
   auto& context = module.getContext();
   llvm::Type *pointer = llvm::PointerType::getUnqual(context), *i32 = llvm::Type::getInt32Ty(context);
-  auto* i64 = llvm::Type::getInt64Ty(context);
   auto* i1 = llvm::Type::getInt1Ty(context);
-  std::vector<llvm::Type*> types = {pointer, pointer, pointer, pointer, i64, i64, i32, i1};
+  std::vector<llvm::Type*> types = {pointer, pointer, pointer, pointer, pointer, i32};
   if (form.shares_b) types.insert(types.end(), {pointer, i1});
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, false);
   auto* function = llvm::Function::Create(type, llvm::Function::InternalLinkage, form.name(), module);

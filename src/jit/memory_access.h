@@ -80,6 +80,7 @@ class MemoryAccess {
 
   // ---- stores ----
   void store_uniform(const Access& a, const std::vector<WarpValue>& values);
+  Parts paired(const Parts& values);
   void store_scatter(const Access& a, const Parts& values);
   void store_lanes(const Access& a, const Parts& values);
   void store_single(const Access& a, llvm::Value* all, llvm::Value* at);

@@ -40,33 +40,38 @@ std::string registers(const char* name, unsigned first, unsigned count) {
   return text + "}";
 }
 
-std::string instruction(const Form& form) {
+/// @param step  whose descriptors, scale-d and registers of A it takes
+std::string instruction(const Form& form, unsigned step = 0) {
   const Spelling& s = form.spelling;
   std::string text = s.text() + " " + registers("d", 0, s.registers()) + ", " +
-                     (form.a_in_registers ? registers("a", 0, 4) : "%desca") + ", %descb";
+                     (form.a_in_registers ? registers("a", step * 4, 4) : fmt::format("%desca{}", step)) +
+                     fmt::format(", %descb{}", step);
   if (s.sparse) text += fmt::format(", %meta, {}", form.selector);
-  text += ", %adds";
+  text += fmt::format(", %adds{}", step);
   if (std::string(s.d) != "s32") text += fmt::format(", {}, {}", form.a_sign, form.b_sign);
   if (s.is_half_width() && !form.a_in_registers) text += form.a_transposed ? ", 1" : ", 0";
   if (s.is_half_width()) text += form.b_transposed ? ", 1" : ", 0";
   return text + ";";
 }
 
-/// Copies an image to shared memory, executes one instruction, and gives D back. Registers lie in memory
-/// thread by thread; the metadata of a thread is behind its four registers of A.
-std::string kernel_text(const Form& form) {
+/// Copies an image to shared memory, executes instructions, and gives D back. Registers lie in memory thread
+/// by thread; the metadata of a thread is behind its registers of A, four for each step.
+/// @param between  what stands before each instruction
+std::string kernel_text(const Form& form, const std::vector<std::string>& between = {""}) {
+  const auto steps = static_cast<unsigned>(between.size());
   const unsigned d = form.spelling.registers();
   std::string text = R"(.version 9.0
 .target sm_90a
 .address_size 64
 .extern .shared .align 1024 .b8 image[];
 .visible .entry multiply(.param .u64 from, .param .u32 bytes, .param .u64 a, .param .u64 d,
-                         .param .u64 desca, .param .u64 descb, .param .u32 adds) {
-  .reg .b64 %from, %at, %pa, %pd, %desca, %descb, %start;
-  .reg .b32 %id, %bytes, %i, %to, %v<4>, %a<4>, %meta, %n, %first;
-  .reg .pred %p, %adds;
+                         .param .u64 steps) {
+  .reg .b64 %from, %at, %pa, %pd, %start;
+  .reg .b32 %id, %bytes, %i, %to, %v<4>, %meta, %n, %first;
+  .reg .pred %p;
 )";
-  text += fmt::format("  .reg .b32 %d<{}>;\n", d);
+  text += fmt::format("  .reg .b32 %d<{}>, %a<{}>;\n", d, 4 * steps);
+  text += fmt::format("  .reg .b64 %desca<{0}>, %descb<{0}>;\n  .reg .pred %adds<{0}>;\n", steps);
   text += R"(  ld.param.u64 %from, [from];
   ld.param.u32 %bytes, [bytes];
   mov.u32 %id, %tid.x;
@@ -85,24 +90,27 @@ COPY:
 COPIED:
   fence.proxy.async.shared::cta;
   bar.sync 0;
-  ld.param.u64 %desca, [desca];
-  ld.param.u64 %descb, [descb];
   shr.u32 %first, %first, 4;
   cvt.u64.u32 %start, %first;
-  add.u64 %desca, %desca, %start;
-  add.u64 %descb, %descb, %start;
-  ld.param.u32 %n, [adds];
-  setp.ne.u32 %adds, %n, 0;
+  ld.param.u64 %at, [steps];
   ld.param.u64 %pa, [a];
-  mad.wide.u32 %pa, %id, 20, %pa;
   ld.param.u64 %pd, [d];
 )";
+  for (unsigned i = 0; i < steps; ++i)
+    text += fmt::format(
+        "  ld.global.u64 %desca{0}, [%at+{1}]; ld.global.u64 %descb{0}, [%at+{2}]; ld.global.u32 %n, "
+        "[%at+{3}];\n"
+        "  add.u64 %desca{0}, %desca{0}, %start; add.u64 %descb{0}, %descb{0}, %start;\n"
+        "  setp.ne.u32 %adds{0}, %n, 0;\n",
+        i, 24 * i, 24 * i + 8, 24 * i + 16);
+  text += fmt::format("  mad.wide.u32 %pa, %id, {}, %pa;\n", (4 * steps + 1) * 4);
   text += fmt::format("  mad.wide.u32 %pd, %id, {}, %pd;\n", d * 4);
-  for (unsigned i = 0; i < 4; ++i) text += fmt::format("  ld.global.u32 %a{}, [%pa+{}];\n", i, 4 * i);
-  text += "  ld.global.u32 %meta, [%pa+16];\n";
+  for (unsigned i = 0; i < 4 * steps; ++i) text += fmt::format("  ld.global.u32 %a{}, [%pa+{}];\n", i, 4 * i);
+  text += fmt::format("  ld.global.u32 %meta, [%pa+{}];\n", 16 * steps);
   for (unsigned i = 0; i < d; ++i) text += fmt::format("  ld.global.u32 %d{}, [%pd+{}];\n", i, 4 * i);
-  text += "  wgmma.fence.sync.aligned;\n  " + instruction(form) +
-          "\n  wgmma.commit_group.sync.aligned;\n  wgmma.wait_group.sync.aligned 0;\n";
+  text += "  wgmma.fence.sync.aligned;\n";
+  for (unsigned i = 0; i < steps; ++i) text += between[i] + "\n  " + instruction(form, i) + "\n";
+  text += "  wgmma.commit_group.sync.aligned;\n  wgmma.wait_group.sync.aligned 0;\n";
   for (unsigned i = 0; i < d; ++i) text += fmt::format("  st.global.u32 [%pd+{}], %d{};\n", 4 * i, i);
   return text + "  ret;\n}\n";
 }
@@ -110,7 +118,7 @@ COPIED:
 class Wgmma : public KernelTest {
  protected:
   /// A run of the loaded form's kernel on random operands in random layouts.
-  void check(const Form& form, std::mt19937& random, std::array<unsigned, 2> swizzles);
+  void check(const Form& form, std::mt19937& random, std::array<unsigned, 2> swizzles, unsigned steps = 1);
   static void check_bounds(const Spelling& s, const Operands& operands,
                            const std::vector<std::uint32_t>& actual);
 
@@ -124,36 +132,50 @@ class Wgmma : public KernelTest {
 };
 ON_EVERY_ENGINE(Wgmma);
 
-void Wgmma::check(const Form& form, std::mt19937& random, std::array<unsigned, 2> swizzles) {
+void Wgmma::check(const Form& form, std::mt19937& random, std::array<unsigned, 2> swizzles, unsigned steps) {
   const Spelling& s = form.spelling;
-  Operands operands = wgmma::random_operands(random, s);
-  operands.sign = form.a_sign * form.b_sign;
+  std::vector<Operands> operands;
+  std::vector<Layout> layouts_a, layouts_b;
   std::uint32_t end = 0;
-  const Layout a =
-      wgmma::random_layout(random, swizzles[0], !form.a_transposed, 64, s.kept() * s.a.bytes, 0, end);
-  const Layout b =
-      wgmma::random_layout(random, swizzles[1], !form.b_transposed, s.n, s.depth() * s.b.bytes, end, end);
+  for (unsigned step = 0; step < steps; ++step) {
+    operands.push_back(wgmma::random_operands(random, s));
+    operands[step].sign = form.a_sign * form.b_sign;
+    layouts_a.push_back(
+        wgmma::random_layout(random, swizzles[0], !form.a_transposed, 64, s.kept() * s.a.bytes, end, end));
+    layouts_b.push_back(
+        wgmma::random_layout(random, swizzles[1], !form.b_transposed, s.n, s.depth() * s.b.bytes, end, end));
+  }
   std::vector<std::uint8_t> image((end + 15) / 16 * 16);
   for (auto& byte : image) byte = static_cast<std::uint8_t>(random());
-  place(image, a, s.a, s.kept(), operands.a);
-  place(image, b, s.b, s.depth(), operands.b);
-  const auto fragment = wgmma::fragment_of_a(s, operands.a);
-  const auto meta = s.sparse ? wgmma::metadata(s, operands, form.selector, random)
-                             : std::vector<std::uint32_t>(kWarpgroupThreads);
+  std::vector<std::uint64_t> in_steps;
   std::vector<std::uint32_t> in_registers;
+  for (unsigned step = 0; step < steps; ++step) {
+    place(image, layouts_a[step], s.a, s.kept(), operands[step].a);
+    place(image, layouts_b[step], s.b, s.depth(), operands[step].b);
+    in_steps.insert(in_steps.end(), {layouts_a[step].descriptor(), layouts_b[step].descriptor(),
+                                     std::uint64_t{operands[step].adds}});
+  }
+  const auto meta = s.sparse ? wgmma::metadata(s, operands[0], form.selector, random)
+                             : std::vector<std::uint32_t>(kWarpgroupThreads);
   for (unsigned thread = 0; thread < kWarpgroupThreads; ++thread) {
-    in_registers.insert(in_registers.end(), &fragment[thread * 4], &fragment[thread * 4] + 4);
+    for (const Operands& step : operands) {
+      const auto fragment = wgmma::fragment_of_a(s, step.a);
+      in_registers.insert(in_registers.end(), &fragment[thread * 4], &fragment[thread * 4] + 4);
+    }
     in_registers.push_back(meta[thread]);
   }
   auto from = buffer(image);
   auto registers = buffer(in_registers);
-  auto d = buffer(wgmma::fragment_of_d(s, operands.d));
+  auto d = buffer(wgmma::fragment_of_d(s, operands[0].d));
+  auto described = buffer(in_steps);
   run(*module().kernel("multiply"), {.grid = {1}, .block = {kWarpgroupThreads}, .shared_bytes = image.size()},
-      from, static_cast<std::uint32_t>(image.size()), registers, d, a.descriptor(), b.descriptor(),
-      std::uint32_t{operands.adds});
+      from, static_cast<std::uint32_t>(image.size()), registers, d, described);
   const auto actual = contents(d);
-  if (options_.matrix_arithmetic == raddle::MatrixArithmetic::fast) return check_bounds(s, operands, actual);
-  const auto expected = wgmma::fragment_of_d(s, wgmma::product(s, operands));
+  if (options_.matrix_arithmetic == raddle::MatrixArithmetic::fast)
+    return check_bounds(s, operands[0], actual);
+  for (unsigned step = 1; step < steps; ++step) operands[step].d = wgmma::product(s, operands[step - 1]);
+  const auto expected = wgmma::fragment_of_d(s, wgmma::product(s, operands.back()));
+  const Layout &a = layouts_a[0], &b = layouts_b[0];
   const bool halves = std::string(s.d) == "f16";
   unsigned wrong = 0;
   for (std::size_t i = 0; i < expected.size() && wrong < 3; ++i) {
@@ -239,6 +261,34 @@ TEST_P(Wgmma, MultipliesEveryTypeInEveryLayout) {
         }
         close();
       }
+}
+
+/// Compiled code makes several by one call, where they follow each other.
+TEST_P(Wgmma, AddsStepAfterStep) {
+  std::mt19937 random(59);
+  const std::string commit = "  wgmma.commit_group.sync.aligned;";
+  const std::string between[] = {"", "", "  add.u32 %i, %i, 1;", commit,
+                                 commit + "\n  wgmma.wait_group.sync.aligned 0;"};
+  unsigned number = 0;
+  for (const Types& types : kTypes)
+    for (unsigned i = 0; i < 4; ++i) {
+      Form form;
+      form.spelling = {types.a, types.b,        types.d, static_cast<unsigned>(8 + random() % 4 * 8),
+                       false,   types.saturates};
+      form.a_in_registers = i % 2 != 0;
+      form.a_transposed = types.a.bytes == 2 && i == 0;
+      form.b_transposed = types.a.bytes == 2 && random() % 2 == 0;
+      if (std::string(types.d) != "s32") form.a_sign = random() % 2 == 0 ? 1 : -1;
+      if (!is_in_turn(GetParam(), number++)) continue;
+      std::vector<std::string> steps(2 + random() % 5);
+      for (std::string& before : steps) before = between[random() % std::size(between)];
+      load_text(kernel_text(form, steps));
+      for (unsigned run = 0; run < 3; ++run)
+        check(form, random, {kSwizzles[random() % 4], kSwizzles[random() % 4]},
+              static_cast<unsigned>(steps.size()));
+      if (HasFailure()) return;
+      close();
+    }
 }
 
 TEST_P(Wgmma, MultipliesFastWithinBounds) {

@@ -1,6 +1,6 @@
 // JIT: warpgroups' matrix instructions. Each is a call of a function that its spelling has
-// (matrix_warpgroup.h) and over when it returns, so that fences and groups have nothing to do. Code for
-// devices where copies land late lets the machine make the call.
+// (matrix_warpgroup.h) and over when it returns, so that fences and groups have nothing to do; a run of them
+// is one call. Code for devices where copies land late lets the machine make the call.
 #include <llvm/IR/Intrinsics.h>
 
 #include <optional>
@@ -10,6 +10,7 @@
 #include "isa/op.h"
 #include "jit/matrix_late.h"
 #include "jit/matrix_memory.h"
+#include "jit/wgmma_run.h"
 #include "ptx/fences.h"
 
 namespace raddle::jit {
@@ -33,10 +34,11 @@ class WarpgroupChecks {
 
 class WarpgroupProduct : WarpgroupChecks {
  public:
-  explicit WarpgroupProduct(WarpEmitter& e) : WarpgroupChecks(e), form_(form()) {}
+  explicit WarpgroupProduct(WarpEmitter& e) : WarpgroupChecks(e), run_(run_of(e)), form_(form()) {}
   void run();
 
  private:
+  static WgmmaRun run_of(const WarpEmitter& e);
   WarpgroupProductForm form() const;
   unsigned at(std::string_view name) const { return e_.opcode().form->operand(name).value_or(~0u); }
   std::int64_t constant(std::string_view name, std::int64_t otherwise) const {
@@ -45,16 +47,29 @@ class WarpgroupProduct : WarpgroupChecks {
   llvm::Value* scalar(unsigned k);
   void check_place(llvm::Value* descriptor, unsigned rows, unsigned row_bytes, bool transposed);
   llvm::Value* in_memory(const std::vector<ptx::Operand>& registers, const char* name);
+  llvm::Value* step(unsigned number);
+  llvm::Value* a_in_memory();
+  void keep_step();
+  llvm::Value* name_of_b();
   llvm::Value* place(const ptx::Operand& element);
   llvm::Value* places();
   void issue();
   void call();
 
+  const WgmmaRun run_;
   const WarpgroupProductForm form_;
   llvm::Value* own_shared_ = nullptr;
   llvm::Value *descriptor_a_ = nullptr, *descriptor_b_ = nullptr, *metadata_ = nullptr, *adds_ = nullptr;
+  llvm::Value* a_ = nullptr;     ///< registers of the run, in memory; null if there are none
   llvm::Value* warp_ = nullptr;  ///< in its warpgroup
 };
+
+/// One that may end late is by itself.
+WgmmaRun WarpgroupProduct::run_of(const WarpEmitter& e) {
+  if (e.kernel.late_copies) return {};
+  const ptx::Function& function = e.cursor.function;
+  return wgmma_run(function, function.blocks[e.cursor.block], *e.cursor.instruction);
+}
 
 WarpgroupProductForm WarpgroupProduct::form() const {
   WarpgroupProductForm form{.d = e_.type(0), .a = e_.type(1), .b = e_.type(2)};
@@ -66,6 +81,7 @@ WarpgroupProductForm WarpgroupProduct::form() const {
   form.b_transposed = constant("trans_b", 0) != 0;
   form.negates = constant("scale_a", 1) != constant("scale_b", 1);
   form.selector = static_cast<unsigned>(constant("selector", 0));
+  form.steps = run_.count;
   return form;
 }
 
@@ -153,12 +169,50 @@ void WarpgroupProduct::run() {
   adds_ = ir_.CreateIsNotNull(scalar(at("scale_d")));
   auto* warp = e_.context.warp_field(offsetof(exec::WarpContext, warp_id), ir_.getInt32Ty(), "warp_id");
   warp_ = ir_.CreateAnd(warp, ir_.getInt32(exec::kWarpgroupWarps - 1));
-  e_.kernel.late_copies ? issue() : call();
+  if (e_.kernel.late_copies) return issue();
+  keep_step();
+  if (run_.is_last()) call();
 }
 
+/// The WarpgroupStep of a wgmma of the run.
+llvm::Value* WarpgroupProduct::step(unsigned number) {
+  auto* type = llvm::ArrayType::get(ir_.getInt8Ty(), sizeof(WarpgroupStep) * kMostSteps);
+  auto* steps = e_.code.shared_alloca(type, "wgmma_steps", alignof(WarpgroupStep));
+  return e_.code.place_in(steps, number * sizeof(WarpgroupStep));
+}
+
+/// The run's, where it is in registers; those of the instruction at hand are put there.
+llvm::Value* WarpgroupProduct::a_in_memory() {
+  if (!form_.a_in_registers) return llvm::Constant::getNullValue(ir_.getPtrTy());
+  const auto registers = e_.elements(1);
+  FragmentMemory memory(e_, "wgmma_a", 32, static_cast<unsigned>(registers.size()) * kMostSteps);
+  memory.store(registers, run_.step * static_cast<unsigned>(registers.size()));
+  return memory.place();
+}
+
+void WarpgroupProduct::keep_step() {
+  a_ = a_in_memory();
+  const auto put = [&](std::size_t offset, llvm::Value* value) {
+    ir_.CreateStore(value, ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), step(run_.step), offset));
+  };
+  put(offsetof(WarpgroupStep, a), descriptor_a_);
+  put(offsetof(WarpgroupStep, b), descriptor_b_);
+  put(offsetof(WarpgroupStep, adds), ir_.CreateZExt(adds_, ir_.getInt64Ty()));
+}
+
+/// Made of the run's descriptors.
+llvm::Value* WarpgroupProduct::name_of_b() {
+  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
+  llvm::Value* name = ir_.getInt64(0);
+  for (unsigned n = 0; n < run_.count; ++n) {
+    auto* place = ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), step(n), offsetof(WarpgroupStep, b));
+    name = ir_.CreateAdd(ir_.CreateMul(name, ir_.getInt64(kOdd)), ir_.CreateLoad(ir_.getInt64Ty(), place));
+  }
+  return name;
+}
+
+/// All of the run.
 void WarpgroupProduct::call() {
-  auto* a = form_.a_in_registers ? in_memory(e_.elements(1), "wgmma_a")
-                                 : llvm::Constant::getNullValue(ir_.getPtrTy());
   const auto registers = e_.elements(0);
   auto* d = e_.registers.fragment(registers);
   std::optional<FragmentMemory> copy;
@@ -172,11 +226,10 @@ void WarpgroupProduct::call() {
   auto* function = warpgroup_product(*e_.code.function()->getParent(), e_.code.simd(), form);
   auto* code = ir_.CreatePtrToInt(function, ir_.getInt64Ty());
   auto* b = e_.context.call_service(exec::Service::wgmma_operands,
-                                    {descriptor_b_, code, ir_.getInt32(operand_bytes(e_.code.simd(), form))});
+                                    {name_of_b(), code, ir_.getInt32(operand_bytes(e_.code.simd(), form))});
   auto* is_there = ir_.CreateTrunc(b, ir_.getInt1Ty());
   b = e_.code.pointer(ir_.CreateAnd(b, ~std::uint64_t{1}));
-  ir_.CreateCall(function, {d, a, metadata_, e_.code.pointer(own_shared_), descriptor_a_, descriptor_b_,
-                            warp_, adds_, b, is_there});
+  ir_.CreateCall(function, {d, a_, metadata_, e_.code.pointer(own_shared_), step(0), warp_, b, is_there});
   if (copy) copy->load(registers);
 }
 
