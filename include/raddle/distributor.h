@@ -1,5 +1,5 @@
 // The options of the work distributor beside its policy: how full it makes SMs, how much it launches at a
-// time, and what it prefers among equals. Source: requirements W-2, W-5, W-7, W-23.
+// time, and what it prefers among equals. Source: requirements W-2, W-5, W-7, W-23, A-4.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,9 @@ struct DistributorOptions {
   /// Blocks of later grids of the same or lower priority that may be launched past a grid that waits for
   /// room.
   std::uint64_t patience = 1024;
+  /// Grids that run at once. Others wait for their turn; one of higher priority makes one of lower
+  /// priority wait, once the blocks that it has started have ended. 0: no limit.
+  std::uint32_t task_slots = 128;
   /// Most blocks launched by one session; a larger cluster goes alone. 0: no limit.
   std::uint64_t credits = 0;
   /// All SMs; of those with equally many free slots the first is chosen (W-5). Empty: by number.

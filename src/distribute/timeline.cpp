@@ -34,7 +34,8 @@ class Timeline {
       resident += launched ? changed.size() : -changed.size();
       for (const Cell& cell : changed) launched ? started(cell) : slice(cell, step.decision.time);
       if (!changed.empty()) counter(step.decision.time, resident);
-      if (step.decision.kind == Decision::Kind::fail || step.decision.kind == Decision::Kind::stall)
+      const auto is = [&](Decision::Kind kind) { return step.decision.kind == kind; };
+      if (is(Decision::Kind::fail) || is(Decision::Kind::stall) || is(Decision::Kind::evict))
         refusal(step.decision);
     }
     for (const auto& rows : replay.sms())

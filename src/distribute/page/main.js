@@ -35,12 +35,13 @@ function describe({machine, what}) {
   what.replaceChildren();
   if (!step) return what.append('Nothing has been launched yet.');
   const choice = step.k === 'launch' && !step.cells.length;
-  const verbs = {launch: choice ? 'choose' : 'launch', fail: 'fail', stall: 'stall', complete: 'ended', cluster_complete: 'cluster complete'};
+  const verbs = {launch: choice ? 'choose' : 'launch', fail: 'fail', stall: 'stall', complete: 'ended', cluster_complete: 'cluster complete', evict: 'evict'};
   what.append(text('b', verbs[step.k], step.k), ` ${subject(machine, step)}`);
   if (step.l) what.append(`; choice at nesting level ${step.l}`);
   if (step.r) what.append(`; round ${step.r}`);
   if (step.k === 'complete' && step.ctas.length > 1) what.append(`: ${step.ctas.length} CTAs`);
   if (step.k === 'fail') what.append(': it fits nowhere whole; nothing of it was launched, no trace is left');
+  if (step.k === 'evict') what.append(': it launches no more until it has another slot');
   if (step.k === 'stall') what.append(': it fits, but no cluster id or cluster memory is free');
 }
 

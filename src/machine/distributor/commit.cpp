@@ -76,8 +76,13 @@ void Distributor::State::exit(Grid& grid, std::uint32_t sm, std::uint32_t count)
   ++freed;
 }
 
-void Distributor::State::release_if_finished(const Grid& grid) {
-  if (grid.finished()) table.release(grid.row);
+void Distributor::State::settle(Grid& grid) {
+  if (grid.finished()) {
+    table.release(grid.row);
+    slots.remove(grid);
+  } else if (grid.turn == Grid::Turn::leaves && !grid.is_resident()) {
+    slots.give_back(grid);
+  }
 }
 
 }  // namespace raddle::machine

@@ -27,6 +27,7 @@ struct Decision {
     cluster_complete,
     attempt,  ///< pass I: what one domain answers, the candidate; it would put CTAs on `sms`. Nothing is
               ///< launched
+    evict,    ///< the grid launches nothing more until it has another slot (A-4)
   };
   Kind kind = Kind::launch;
   std::uint64_t time = 0;      ///< in the unit of DecisionLog::now

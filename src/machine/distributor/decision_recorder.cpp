@@ -68,6 +68,14 @@ void DecisionRecorder::succeed(const Grid& grid, const SmRun& exited) {
   }
 }
 
+void DecisionRecorder::evict(const Grid& grid) {
+  Decision decision;
+  decision.kind = Decision::Kind::evict;
+  decision.first = grid.next;
+  decision.cluster = grid.next / grid.kind.ctas_per_cluster();
+  decide(decision, grid);
+}
+
 void DecisionRecorder::cluster_complete(const Grid& grid, std::uint64_t cluster) {
   Decision decision;
   decision.kind = Decision::Kind::cluster_complete;

@@ -37,6 +37,7 @@ Distributor::State::State(const MachineShape& machine, std::unique_ptr<Policy> c
       gpcs(machine),
       memory(machine.cluster_memory_slots),
       waiting(machine.sm_count(), 0),
+      slots(options.task_slots),
       kept(machine),
       recorder(usage.load()),
       last_cluster_(machine.sm_count(), 0) {}
@@ -51,9 +52,8 @@ void Distributor::add(Grid& grid) {
   RADDLE_ASSERT(grid.ctas != 0 && grid.ctas % grid.kind.ctas_per_cluster() == 0,
                 "a grid is made of whole clusters");
   if (grid.cap_per_sm == 0) grid.cap_per_sm = state.options.grid_cap_per_sm;
-  grid.sequence = state.grids++;
   grid.row = state.table.acquire(grid, grid.kind.has_local_ids());
-  state.order.add(grid);
+  state.slots.enlist(grid);
 }
 
 void Distributor::withdraw(Grid& grid) {
@@ -61,11 +61,12 @@ void Distributor::withdraw(Grid& grid) {
   state_->order.remove(grid);
   state_->got_on(grid);
   grid.withdrawn = true;
-  state_->release_if_finished(grid);
+  state_->settle(grid);
 }
 
 std::uint64_t Distributor::distribute(LaunchSink& sink) {
   State& state = *state_;
+  state.fill_slots();
   state.session.begin(state.options.credits);
   while (state.pass(sink)) {
   }
@@ -75,13 +76,13 @@ std::uint64_t Distributor::distribute(LaunchSink& sink) {
 void Distributor::complete(Grid& grid, std::uint32_t sm, std::uint32_t count) {
   state_->exit(grid, sm, count);
   if (state_->recorder) state_->recorder.complete(grid, sm, count, 0);
-  state_->release_if_finished(grid);
+  state_->settle(grid);
 }
 
 bool Distributor::succeed(Grid& grid, const SmRun& exited) {
   State& state = *state_;
-  const bool waits_alone =
-      state.order.size() == 1 && &state.order[0] == &grid && grid.ctas - grid.next > exited.count;
+  const bool waits_alone = state.order.size() == 1 && &state.order[0] == &grid && state.slots.listed() == 0 &&
+                           grid.ctas - grid.next > exited.count;
   if (!waits_alone || !grid.kind.is_plain() || !state.policy->refills_by_number() ||
       state.options.credits != 0 || !state.options.sm_order.empty() || state.usage.enable_changes() != 0 ||
       state.table.look(grid.row).total != 0)
@@ -139,10 +140,10 @@ void Distributor::cluster_complete(Grid& grid, std::uint32_t cluster) {
   ++state.freed;
   if (state.recorder) state.recorder.cluster_complete(grid, resident.number);
   state.clusters.give_back(cluster);
-  state.release_if_finished(grid);
+  state.settle(grid);
 }
 
-std::size_t Distributor::waiting() const { return state_->order.size(); }
+std::size_t Distributor::waiting() const { return state_->order.size() + state_->slots.waiting(); }
 
 std::span<const std::uint32_t> Distributor::local_ids(std::uint32_t cluster) const {
   return state_->clusters[cluster].ids;
@@ -153,7 +154,9 @@ void Distributor::observe(DecisionLog* log) { state_->recorder.observe(log); }
 void Distributor::enable(std::uint32_t tpc, bool on) {
   state_->usage.enable(tpc, on);
   ++state_->freed;
-  for (std::size_t i = 0; i < state_->order.size(); ++i) state_->order[i].kept = kNothingKept;
+  for (std::size_t i = 0; i < state_->order.size(); ++i)
+    state_->order[i].kept = kNothingKept, state_->order[i].fits = false;
+  state_->slots.take_back();
 }
 
 std::uint32_t Distributor::most_per_sm(const CtaNeeds& needs) const {

@@ -12,6 +12,7 @@
 #include "machine/distributor/gpc_manager.h"
 #include "machine/distributor/resident_clusters.h"
 #include "machine/distributor/sm_usage.h"
+#include "machine/distributor/task_slots.h"
 #include "machine/distributor/task_table.h"
 
 namespace raddle::machine {
@@ -24,7 +25,10 @@ struct Distributor::State {
   /// A grid waits no longer, or waits anew: its kept domain is free for others.
   void got_on(Grid& grid);
   void exit(Grid& grid, std::uint32_t sm, std::uint32_t count);  ///< CTAs of it
-  void release_if_finished(const Grid& grid);
+  /// A grid has less resident, or launches no more: it gives back what it does not need any more.
+  void settle(Grid& grid);
+  /// Gives slots to grids that wait for one, as far as there are.
+  void fill_slots();
 
   const MachineShape& shape;
   const std::unique_ptr<Policy> policy;
@@ -36,7 +40,8 @@ struct Distributor::State {
   std::vector<std::uint32_t>
       waiting;  // by SM: clusters with their first CTA there that are not started whole
   ResidentClusters clusters;
-  ServiceOrder order;
+  TaskSlots slots;
+  ServiceOrder order;  // of those that have a slot
   Session session;
   Kept kept;
   DecisionRecorder recorder;
@@ -54,6 +59,8 @@ struct Distributor::State {
   void say_refusal(const Grid& grid, const TaskTable::Row& row);
   void keep_domain(Grid& grid);
   std::uint32_t choose_domain(const Grid& grid, std::span<const Domain> domains);
+  bool fits_nowhere(Grid& grid) const;
+  bool set_hopeless_aside();
   bool fits_empty(const Grid& grid, const Domain& domain) const;
 
   void commit(Grid& grid, LaunchSink& sink);

@@ -79,7 +79,7 @@ struct Grid {
   std::uint64_t next = 0;  ///< launch index of the first CTA not launched; clusters one after the other
   std::uint64_t outstanding = 0;  ///< CTAs launched and not complete
   std::uint64_t clusters = 0;     ///< launched and not complete, flush included
-  std::uint64_t sequence = 0;     ///< of its addition
+  std::uint64_t sequence = 0;     ///< of its admission to a slot
   std::uint64_t overtaken =
       0;                    ///< CTAs of later grids launched since one of this was, while it waited for room
   std::uint64_t tried = 0;  ///< value of `freed` when it last found no room; 0: not tried yet
@@ -87,9 +87,20 @@ struct Grid {
   std::uint32_t kept =
       kNothingKept;  ///< domain kept for it, of the level of its outermost clusters (plain: SM)
   bool withdrawn = false;
+  /// Where it stands in TaskSlots.
+  enum class Turn : std::uint8_t {
+    listed,  ///< waits for a slot
+    runs,
+    leaves,  ///< launches nothing more, until it has another slot
+    aside,   ///< wants none: the machine could not take a cluster of it if it were empty
+  };
+  Turn turn = Turn::listed;
+  Grid* behind = nullptr;  ///< the next one in its list
+  bool fits = false;       ///< known to fit the empty machine
 
+  bool is_resident() const { return outstanding != 0 || clusters != 0; }  ///< something of it is
   bool all_launched() const { return withdrawn || next == ctas; }
-  bool finished() const { return all_launched() && outstanding == 0 && clusters == 0; }
+  bool finished() const { return all_launched() && !is_resident(); }
 };
 
 }  // namespace raddle::machine

@@ -14,7 +14,8 @@ namespace raddle::machine {
 namespace {
 
 constexpr std::string_view kCap = "cap_per_sm", kPolicyCap = "cap_per_sm.", kGridCap = "grid_cap_per_sm",
-                           kPatience = "patience", kCredits = "credits", kOrder = "sm_order", kTies = "ties";
+                           kPatience = "patience", kCredits = "credits", kOrder = "sm_order", kTies = "ties",
+                           kSlots = "task_slots";
 constexpr std::string_view kTieNames[] = {"load", "waiting", "priority"};  // in the order of TieBreak
 constexpr std::uint32_t kMostSms = 1u << 16;                               // of an order
 
@@ -64,12 +65,13 @@ Result<void> read_option(std::string_view name, std::string_view value, Distribu
   if (name == kGridCap) return read(name, value, options.grid_cap_per_sm);
   if (name == kPatience) return read(name, value, options.patience);
   if (name == kCredits) return read(name, value, options.credits);
+  if (name == kSlots) return read(name, value, options.task_slots);
   if (name == kOrder) return read_order(value, options.sm_order);
   if (name == kTies) return read_ties(value, options.ties);
   if (name.starts_with(kPolicyCap))
     return read(name, value, options.policy_cap_per_sm[std::string(name.substr(kPolicyCap.size()))]);
-  return Error::invalid("the distributor has no option '{}'; there are {}, {}POLICY, {}, {}, {}, {}, {}",
-                        name, kCap, kPolicyCap, kGridCap, kPatience, kCredits, kOrder, kTies);
+  return Error::invalid("the distributor has no option '{}'; there are {}, {}POLICY, {}, {}, {}, {}, {}, {}",
+                        name, kCap, kPolicyCap, kGridCap, kPatience, kCredits, kOrder, kTies, kSlots);
 }
 
 Result<void> check_order(const std::vector<std::uint32_t>& order, const MachineShape& shape) {

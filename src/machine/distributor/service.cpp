@@ -119,6 +119,48 @@ void Distributor::State::got_on(Grid& grid) {
   if (std::exchange(grid.kept, kNothingKept) < kFitsNowhere) ++freed;
 }
 
+bool Distributor::State::fits_nowhere(Grid& grid) const {
+  const Level level = grid.kind.is_plain() ? Level::sm : grid.kind.levels[0].domain;
+  if (!grid.fits)
+    grid.fits = std::ranges::any_of(shape.domains(level),
+                                    [&](const Domain& domain) { return fits_empty(grid, domain); });
+  return !grid.fits;
+}
+
+/// A grid that waits for a slot need not wait for those that never launch anything.
+/// @returns whether there were any
+bool Distributor::State::set_hopeless_aside() {
+  std::vector<Grid*> hopeless;
+  if (slots.listed() != 0)
+    std::ranges::copy_if(slots.running(), std::back_inserter(hopeless), [&](Grid* grid) {
+      return grid->turn == Grid::Turn::runs && !grid->is_resident() && !grid->all_launched() &&
+             fits_nowhere(*grid);
+    });
+  for (Grid* grid : hopeless) {
+    order.remove(*grid);
+    slots.set_aside(*grid);
+  }
+  return !hopeless.empty();
+}
+
+/// A grid that leaves waits for nothing: what is kept for it is free.
+void Distributor::State::fill_slots() {
+  for (;;) {
+    while (Grid* const next = slots.admit()) {
+      next->sequence = grids++;
+      next->fits = false;
+      order.add(*next);
+    }
+    if (set_hopeless_aside()) continue;
+    Grid* const leaving = slots.evict();
+    if (leaving == nullptr) return;
+    order.remove(*leaving);
+    got_on(*leaving);
+    if (recorder) recorder.evict(*leaving);
+    settle(*leaving);
+  }
+}
+
 bool Distributor::State::pass(LaunchSink& sink) {
   kept.clear();
   for (std::size_t position = 0; position < order.size() && !session.pass_is_over();) {

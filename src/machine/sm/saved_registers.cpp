@@ -15,7 +15,7 @@ namespace {
 enum Component : unsigned { kYmmHigh = 2, kMasks = 5, kZmmHigh = 6, kZmmUpper = 7, kComponents = 8 };
 constexpr unsigned kXmm = 160, kMagic = 464, kHeader = 512;  // offsets
 constexpr std::uint32_t kMagicValue = 0x46505853;            // the kernel's mark that XSAVE was used
-unsigned place_of[kComponents];
+unsigned saved_at[kComponents];
 
 template <class T>
 T field_at(const std::byte* from) {
@@ -31,7 +31,7 @@ void prepare_saved_registers() {
   for (unsigned component : {kYmmHigh, kMasks, kZmmHigh, kZmmUpper}) {
     unsigned size = 0, offset = 0, c = 0, d = 0;
     __cpuid_count(0xd, component, size, offset, c, d);
-    place_of[component] = size == 0 ? 0 : offset;
+    saved_at[component] = size == 0 ? 0 : offset;
   }
 }
 
@@ -46,7 +46,7 @@ void save_registers(const ucontext_t& context, exec::SavedRegisters& registers) 
   const bool extended = field_at<std::uint32_t>(area + kMagic) == kMagicValue;
   const std::uint64_t in_use = extended ? field_at<std::uint64_t>(area + kHeader) : 0;
   const auto component = [&](Component which) {
-    return place_of[which] != 0 && (in_use >> which & 1) != 0 ? area + place_of[which] : nullptr;
+    return saved_at[which] != 0 && (in_use >> which & 1) != 0 ? area + saved_at[which] : nullptr;
   };
   const std::byte *high = component(kYmmHigh), *higher = component(kZmmHigh), *upper = component(kZmmUpper);
   for (unsigned r = 0; r < 16; ++r) {

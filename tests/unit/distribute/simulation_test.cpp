@@ -56,6 +56,21 @@ TEST(Simulation, TwoWavesOfAPlainGrid) {
   EXPECT_DOUBLE_EQ(outcome.fairness.index(), 1);
 }
 
+// The distributor that runs kernels, in made-up time: from 0 to 10 two CTAs of the low grid, from 10 to 30
+// the high one's four, although it came at 1; then the low one's other two.
+// proves: A-4e, A-4h
+TEST(Simulation, AGridOfHigherPriorityTakesTheOnlySlot) {
+  Load load;
+  load.grids = {grid_of(4, 1024, 10), grid_of(4, 1024, 10, 1)};
+  load.grids[0].priority = 1;
+  SimulationOptions options;
+  options.distributor.task_slots = 1;
+  const Result<Outcome> outcome = simulate(machine::machine_of(1, 1, 1, 1), load, options);
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome->makespan, 40u);
+  EXPECT_DOUBLE_EQ(outcome->waiting.mean(), (0 + 0 + 9 + 9 + 19 + 19 + 30 + 30) / 8.0);
+}
+
 TEST(Simulation, FragmentationIsWhatAWaitingClusterCannotUse) {
   Load load;
   load.grids = {grid_of(3, 1024, 10),

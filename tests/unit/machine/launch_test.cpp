@@ -274,6 +274,39 @@ TEST(LaunchControllers, HighPriorityGoesFirst) {
   EXPECT_EQ(runs[0].task, high.get());
 }
 
+// proves: A-4e, A-4f, A-4h
+TEST(LaunchControllers, HighPriorityTakesTheSlotOfALowerOneBetweenItsCtas) {
+  Launches launches("tiny", 1, {.task_slots = 1});
+  auto low = grid_of(10), high = grid_of(2);
+  low->priority = 1;
+  launches.controllers.add(*low);
+  std::vector<CtaRun> running;
+  std::vector<std::pair<bool, std::uint64_t>> began;  // high, launch index
+  const auto start = [&](std::vector<CtaRun> finished) {
+    do {
+      for (const CtaRun& cta : single_ctas(launches.exchange(0, finished))) {
+        running.push_back(cta);
+        began.emplace_back(cta.task == high.get(), cta.first);
+      }
+      finished.clear();
+    } while (launches.controllers.has_more());
+  };
+  start({});
+  EXPECT_EQ(began.size(), 4u);
+  launches.controllers.add(*high);
+  while (!running.empty()) {
+    const CtaRun oldest = running.front();
+    running.erase(running.begin());
+    start({oldest});
+  }
+  const std::vector<std::pair<bool, std::uint64_t>> expected = {
+      {false, 0}, {false, 1}, {false, 2}, {false, 3}, {true, 0},  {true, 1},
+      {false, 4}, {false, 5}, {false, 6}, {false, 7}, {false, 8}, {false, 9}};
+  EXPECT_EQ(began, expected);
+  EXPECT_EQ(launches.completed[low.get()], 1);
+  EXPECT_EQ(launches.completed[high.get()], 1);
+}
+
 TEST(LaunchControllers, AStoppedTaskLeavesNothing) {
   Launches launches("tiny");
   auto stopped = grid_of(100), other = grid_of(1);

@@ -24,9 +24,9 @@ class Last final : public TmaChooser {
  public:
   std::size_t choose(std::size_t count) override { return count - 1; }
 };
-class Random final : public TmaChooser {
+class RandomChooser final : public TmaChooser {
  public:
-  explicit Random(std::uint64_t seed) : random_(seed) {}
+  explicit RandomChooser(std::uint64_t seed) : random_(seed) {}
   std::size_t choose(std::size_t count) override { return random_() % count; }
 
  private:
@@ -204,7 +204,7 @@ TEST_F(Tma, ResponsesLandInAnyOrder) {
   unit_.set_mode(TmaMode::deferred);
   First first;
   Last last;
-  Random random(5);
+  RandomChooser random(5);
   for (TmaChooser* chooser : {static_cast<TmaChooser*>(&first), static_cast<TmaChooser*>(&last),
                               static_cast<TmaChooser*>(&random)}) {
     std::memset(shared(kBlock), 0, 4096);
@@ -232,7 +232,7 @@ TEST_F(Tma, AMulticastIsDoneWhenEveryReceiverHasIt) {
   request.receivers = 0b1110;
   for (std::uint32_t rank = 1; rank < 4; ++rank) expect_bytes(256, rank);
   ASSERT_FALSE(unit_.submit(thread(0), request));
-  Random random(11);
+  RandomChooser random(11);
   for (int left = 6; left != 0; --left) {
     EXPECT_EQ(cluster_.traffic[0], 1u) << "in flight until the last acknowledgement";
     ASSERT_FALSE(unit_.advance(random));
@@ -306,7 +306,7 @@ TEST_F(Tma, ACtasOwnCopiesLand) {
   auto other = load(aligned(values), 256);
   other.shared = at(kBlock, 1), other.barrier = at(kBarrier, 1);
   ASSERT_FALSE(unit.submit(thread(1), other));
-  Random random(3);
+  RandomChooser random(3);
   EXPECT_EQ(unit.outstanding(&ctas_[1]), 2u);
   ASSERT_FALSE(unit.advance(random, &ctas_[1]));
   ASSERT_FALSE(unit.drain(&ctas_[1]));

@@ -2,6 +2,7 @@
 #include "random_events.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace raddle::machine::testing {
@@ -54,6 +55,7 @@ DistributorOptions make_options(std::uint32_t numbers, std::uint32_t sms) {
                              .patience = numbers / 24 % 4 * 10,
                              .credits = numbers / 96 % 3 == 0 ? 1 + numbers / 288 % 8 : 0,
                              .ties = TieBreak(numbers / 2304 % 3)};
+  options.task_slots = numbers / 55296 % 3 == 0 ? 1 + numbers / 165888 % 4 : 0;
   options.grid_cap_per_sm = numbers / 6912 % 4 == 0 ? 3 : 0;
   if (numbers / 27648 % 2 == 0)
     for (std::uint32_t sm = sms; sm-- > 0;) options.sm_order.push_back(sm);
@@ -251,6 +253,29 @@ bool RandomEvents::nothing_fits(const Grid& grid) {
   return placement.launched == 0;
 }
 
+/// No more grids have slots than there are, and none for which a waiting one would have made it leave.
+void RandomEvents::check_slots() {
+  std::size_t taken = 0, leaving = 0;
+  int most_urgent = std::numeric_limits<int>::max(), least_urgent = std::numeric_limits<int>::min();
+  for (const auto& grid : grids_) {
+    if (grid->finished() || grid->turn == Grid::Turn::aside) continue;
+    if (grid->turn == Grid::Turn::listed) {
+      most_urgent = std::min(most_urgent, grid->priority);
+      check(!grid->is_resident(), "a grid without a slot has CTAs");
+      continue;
+    }
+    ++taken;
+    leaving += grid->turn == Grid::Turn::leaves;
+    if (grid->turn == Grid::Turn::runs && !grid->all_launched())
+      least_urgent = std::max(least_urgent, grid->priority);
+  }
+  const std::uint32_t slots = truth_.options.task_slots;
+  check(slots == 0 || taken <= slots, "more grids have slots than there are");
+  check(leaving != 0 || most_urgent >= least_urgent, "an urgent grid waits for a slot, and none leaves");
+  check(most_urgent == std::numeric_limits<int>::max() || taken == slots,
+        "a grid waits while slots are free");
+}
+
 void RandomEvents::distribute() {
   std::uint64_t before = 0, after = 0;
   for (const auto& grid : grids_) before += grid->next;
@@ -262,6 +287,7 @@ void RandomEvents::distribute() {
   check(!launching_, "a cluster without an end mark");
   check(launched == after - before, "the count of launched CTAs");
   check(truth_.within_capacity(), "an SM holds more than it can");
+  check_slots();
   if (truth_.options.credits != 0) {
     check(launched <= std::max<std::uint64_t>(truth_.options.credits, 20),
           "more launched than there are credits");
@@ -269,7 +295,9 @@ void RandomEvents::distribute() {
   }
   const Grid* first = nullptr;
   for (const auto& grid : grids_)
-    if (!grid->all_launched() && (first == nullptr || grid->priority < first->priority)) first = grid.get();
+    if (grid->turn == Grid::Turn::runs && !grid->all_launched() &&
+        (first == nullptr || grid->priority < first->priority))
+      first = grid.get();
   if (first != nullptr) check(nothing_fits(*first), "what is first in order fits, and is not launched");
 }
 

@@ -49,6 +49,7 @@ class RandomEvents final : private LaunchSink {
   void launch(const LaunchMask& mask) override;
   void check_cluster(const TrueCluster& cluster);
   void check(bool holds, const char* what);
+  void check_slots();
   void distribute();
   void add(const Event& event);
   void withdraw(std::uint32_t number);

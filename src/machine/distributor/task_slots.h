@@ -1,0 +1,57 @@
+// The slots of the machine in which tasks run, and the lists in which they wait for one: a list for
+// each priority, first in, first out. Where all slots are taken, a waiting grid of higher priority makes one
+// of lower priority leave: it launches nothing more, and when none of its CTAs is resident it is listed
+// again, with its progress.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "machine/distributor/grid.h"
+
+namespace raddle::machine {
+
+class TaskSlots {
+ public:
+  /// @param slots  0: as many as are wanted
+  explicit TaskSlots(std::uint32_t slots) : slots_(slots == 0 ? ~std::size_t{0} : slots) {}
+
+  /// At the end of the list of its priority.
+  void enlist(Grid& grid);
+  /// The next of the lists gets a free slot. @returns null: none is free, or nobody waits
+  Grid* admit();
+  /// A grid that leaves from now on for one that waits. @returns null: nobody has to
+  Grid* evict();
+  /// One that leaves has nothing resident any more: it gives its slot back, and waits for another turn.
+  void give_back(Grid& grid);
+  /// It is finished, or will not run.
+  void remove(const Grid& grid);
+  /// A running grid that can never launch anything gives its slot to others, until take_back().
+  void set_aside(Grid& grid);
+  void take_back();
+
+  std::size_t listed() const { return listed_; }
+  std::size_t waiting() const { return listed_ + aside_.size(); }
+  /// By admission; those that leave, too.
+  std::span<Grid* const> running() const { return running_; }
+
+ private:
+  /// Linked by Grid::behind: a launch allocates nothing (K-10).
+  struct List {
+    Grid* first = nullptr;
+    Grid** end = &first;
+    std::size_t size = 0;
+  };
+  static void unlink(List& list, const Grid& grid);
+  int priority_of_listed(std::size_t position) const;
+
+  const std::size_t slots_;
+  std::map<int, List> lists_;  // by priority
+  std::vector<Grid*> aside_;
+  std::vector<Grid*> running_;
+  std::size_t listed_ = 0, leaving_ = 0;
+};
+
+}  // namespace raddle::machine
