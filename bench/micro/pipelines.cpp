@@ -16,19 +16,20 @@
 namespace bench {
 namespace {
 
-constexpr std::uint32_t kWords = 4u << 20;
-constexpr double kMoved = 8.0 * kWords;  ///< bytes
+constexpr std::uint32_t kWords = 16u << 20;  ///< 64 MiB to read and to write: no cache holds them
+constexpr double kMoved = 8.0 * kWords;      ///< bytes
 
-constexpr unsigned kTile = 8192, kConsumers = 128;
+constexpr unsigned kTile = 16384, kStages = 4, kConsumers = 256;
 
-/// Every block takes tiles of 8 KiB, each gridDim.x-th one, through a ring of four stages.
+/// Every block takes tiles of 16 KiB, each gridDim.x-th one, through a ring of four stages.
 constexpr const char* kRing = R"(.version 9.0
 .target sm_90
 .address_size 64
 
+.extern .shared .align 128 .b8 stage[];
+
 .visible .entry ring(.param .u64 in, .param .u64 out, .param .u32 tiles)
 {
-.shared .align 128 .b8 stage[32768];
 .shared .align 8 .b64 full[4];
 .shared .align 8 .b64 empty[4];
 .reg .pred %p, %done, %first, %more;
@@ -61,11 +62,11 @@ READY:
   mov.u32 %step, %nctaid.x;
   mov.u32 %slot, 0;
   mov.u32 %round, 0;
-  setp.lt.u32 %p, %t, 128;
+  setp.lt.u32 %p, %t, 256;
   @%p bra CONSUME;
 
   // The producer: one thread of the last warp.
-  setp.ne.u32 %p, %t, 128;
+  setp.ne.u32 %p, %t, 256;
   @%p bra END;
 PRODUCE:
   setp.ge.u32 %p, %tile, %tiles;
@@ -80,12 +81,12 @@ PRODUCE:
 FREE:
   mbarrier.try_wait.parity.shared.b64 %done, [%free], %parity;
   @!%done bra FREE;
-  mbarrier.arrive.expect_tx.shared.b64 _, [%barrier], 8192;
-  mul.wide.u32 %from, %tile, 8192;
+  mbarrier.arrive.expect_tx.shared.b64 _, [%barrier], 16384;
+  mul.wide.u32 %from, %tile, 16384;
   add.u64 %from, %from, %in;
-  shl.b32 %at, %slot, 13;
+  shl.b32 %at, %slot, 14;
   add.u32 %at, %at, %stages;
-  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%at], [%from], 8192, [%barrier];
+  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%at], [%from], 16384, [%barrier];
   add.u32 %tile, %tile, %step;
   add.u32 %slot, %slot, 1;
   and.b32 %slot, %slot, 3;
@@ -105,7 +106,7 @@ CONSUME:
 FULL:
   mbarrier.try_wait.parity.shared.b64 %done, [%barrier], %parity;
   @!%done bra FULL;
-  shl.b32 %at, %slot, 13;
+  shl.b32 %at, %slot, 14;
   add.u32 %at, %at, %stages;
   shl.b32 %place, %t, 4;
   add.u32 %place, %place, %at;
@@ -115,30 +116,30 @@ FULL:
   add.u32 %c, %c, 1;
   add.u32 %d, %d, 1;
   st.shared.v4.u32 [%place], {%a, %b, %c, %d};
-  ld.shared.v4.u32 {%a, %b, %c, %d}, [%place+2048];
-  add.u32 %a, %a, 1;
-  add.u32 %b, %b, 1;
-  add.u32 %c, %c, 1;
-  add.u32 %d, %d, 1;
-  st.shared.v4.u32 [%place+2048], {%a, %b, %c, %d};
   ld.shared.v4.u32 {%a, %b, %c, %d}, [%place+4096];
   add.u32 %a, %a, 1;
   add.u32 %b, %b, 1;
   add.u32 %c, %c, 1;
   add.u32 %d, %d, 1;
   st.shared.v4.u32 [%place+4096], {%a, %b, %c, %d};
-  ld.shared.v4.u32 {%a, %b, %c, %d}, [%place+6144];
+  ld.shared.v4.u32 {%a, %b, %c, %d}, [%place+8192];
   add.u32 %a, %a, 1;
   add.u32 %b, %b, 1;
   add.u32 %c, %c, 1;
   add.u32 %d, %d, 1;
-  st.shared.v4.u32 [%place+6144], {%a, %b, %c, %d};
+  st.shared.v4.u32 [%place+8192], {%a, %b, %c, %d};
+  ld.shared.v4.u32 {%a, %b, %c, %d}, [%place+12288];
+  add.u32 %a, %a, 1;
+  add.u32 %b, %b, 1;
+  add.u32 %c, %c, 1;
+  add.u32 %d, %d, 1;
+  st.shared.v4.u32 [%place+12288], {%a, %b, %c, %d};
   fence.proxy.async.shared::cta;
-  bar.sync 1, 128;
+  bar.sync 1, 256;
   @!%first bra STORED;
-  mul.wide.u32 %to, %tile, 8192;
+  mul.wide.u32 %to, %tile, 16384;
   add.u64 %to, %to, %out;
-  cp.async.bulk.global.shared::cta.bulk_group [%to], [%at], 8192;
+  cp.async.bulk.global.shared::cta.bulk_group [%to], [%at], 16384;
   cp.async.bulk.commit_group;
   cp.async.bulk.wait_group.read 0;
   mbarrier.arrive.shared.b64 _, [%free];
@@ -215,7 +216,8 @@ raddle::Result<void> ring(benchmark::State& state) {
   TRY_ASSIGN(Bench bench, prepare());
   TRY_ASSIGN(raddle::Module module, bench.device.load(kRing));
   TRY_ASSIGN(raddle::Kernel kernel, module.kernel("ring"));
-  const raddle::LaunchConfig config{.grid = {16}, .block = {kConsumers + 32}};
+  const raddle::LaunchConfig config{
+      .grid = {16}, .block = {kConsumers + 32}, .shared_bytes = kStages * kTile};
   const Run run = [&] { return wait(kernel.launch(config, bench.in, bench.out, kWords * 4 / kTile)); };
   return measure(state, bench, run, kWords - 1, kWords + 1);
 }

@@ -114,6 +114,7 @@ enum class Affine : std::uint8_t {
   join,          ///< d = a | b
   flip,          ///< d = a ^ b
   convert,       ///< d = a, integer width changed
+  compare,       ///< p: how a compares with b
 };
 
 enum class Status : std::uint8_t {

@@ -154,6 +154,7 @@ class FunctionPlan {
   bool update_divergence();
   Shape special_shape(const ptx::Operand& o) const;
   Shape affine_result(const ptx::Instruction& i) const;
+  bool compares_alike(const ptx::Instruction& i) const;
   std::uint8_t result_alignment(const ptx::Instruction& i) const;
   std::uint8_t value_alignment(const ptx::Operand& o) const;
 

@@ -5,6 +5,7 @@
 #include "isa/op.h"
 #include "jit/forward_constants.h"
 #include "jit/holds.h"
+#include "jit/webs.h"
 
 namespace raddle::jit {
 namespace {
@@ -90,7 +91,9 @@ KernelPlan::KernelPlan(const ptx::Module& m, ptx::FunctionId k, const ptx::Kerne
 const FunctionPlan& KernelPlan::function(ptx::FunctionId id) const {
   auto& plan = functions_[id];
   if (plan) return *plan;
-  const auto& source = sources_[id] = forward_constants(module.functions[id]);
+  auto& source = sources_[id] = separate_webs(module, module.functions[id]);
+  if (auto forwarded = forward_constants(source ? *source : module.functions[id]))
+    source = std::move(forwarded);
   auto make = [&](Holding holding) {
     return std::make_unique<const FunctionPlan>(module, source ? *source : module.functions[id], layout,
                                                 part_lanes, holding, late_copies);
@@ -129,8 +132,10 @@ KernelPlan::Traits KernelPlan::traits_of(ptx::FunctionId id) const {
 /// between plain barriers, fibers for everything else.
 void KernelPlan::choose_kind(const ptx::KernelNeeds& needs) {
   const Traits own = traits_of(kernel);
+  // A warp that waits leaves its region's others to another fiber; only at an mbarrier it sleeps by itself.
+  const bool waits = own.waiting && (!own.barriers || function(kernel).awaits_phases());
   bool fibers =
-      own.other_barriers || own.waiting || own.indirect || (own.barriers && barriers_apart(function(kernel)));
+      own.other_barriers || waits || own.indirect || (own.barriers && barriers_apart(function(kernel)));
   for (auto id : needs.callees) {
     if (module.functions[id].is_declaration || id == kernel) continue;
     const Traits t = traits_of(id);

@@ -163,21 +163,29 @@ Shape combined(const Shape& a, const Shape& b, Combine combine) {
   return Shape::with_offsets(offsets, a.checked || b.checked, aligned);
 }
 
+/// Lanes' values lie in one block of 1 << aligned, which begins at the base.
+bool is_block(const Shape& s, unsigned lanes) {
+  if (!s.affine) return false;
+  for (unsigned l = 0; l < lanes; ++l)
+    if (s.offset(l) < 0 || s.offset(l) >= (std::int64_t{1} << s.aligned)) return false;
+  return true;
+}
+
 /// Bit operations with a constant act on the lanes' low bits and on the base apart, if the base's low bits
 /// are zero and every lane's offset lies below that alignment. `bits` maps (value) -> result for offsets; the
 /// base's own result comes from the same instruction on scalars, so offsets count from bits(0).
 template <class Bits>
 Shape bitwise(const Shape& a, unsigned lanes, Bits bits, std::uint8_t aligned) {
   if (!a.known) return Shape{};
-  if (!a.affine || a.checked) return Shape::varying();
-  for (unsigned l = 0; l < lanes; ++l)
-    if (a.offset(l) < 0 || a.offset(l) >= (std::int64_t{1} << a.aligned)) return Shape::varying();
+  if (!is_block(a, lanes)) return Shape::varying();
   Offsets offsets;
   for (unsigned l = 0; l < lanes; ++l) offsets.push_back(bits(a.offset(l)) - bits(0));
-  if (!a.per_part) return Shape::with_offsets(offsets, false, aligned);
+  if (!a.per_part) return Shape::with_offsets(offsets, a.checked, aligned);
   for (unsigned l = 0; l < lanes; ++l)
     if (offsets[l] != offsets[1] * l) return Shape::varying();
-  return Shape::strided(offsets[1], true, aligned);
+  Shape s = Shape::strided(offsets[1], true, aligned);
+  s.checked = a.checked;
+  return s;
 }
 
 }  // namespace
@@ -239,19 +247,22 @@ Shape FunctionPlan::affine_result(const ptx::Instruction& i) const {
     if (!x.known || !y.known) return Shape{};
     if (x.affine && constant(b, c)) return scaled(widen(x, operands[a].type), c);
     if (y.affine && constant(a, c)) return scaled(widen(y, operands[b].type), c);
-    if (x.equal_lanes() && y.equal_lanes() && !x.checked && !y.checked)
-      return Shape::strided(0, x.per_part || y.per_part, std::max(x.aligned, y.aligned));
-    return Shape::varying();
+    if (!x.equal_lanes() || !y.equal_lanes()) return Shape::varying();
+    Shape s = Shape::strided(0, x.per_part || y.per_part, std::max(x.aligned, y.aligned));
+    s.checked = x.checked || y.checked;
+    return s;
   };
   auto bits_of = [&](const Shape& a, auto bits, std::uint8_t aligned) {
     return bitwise(a, a.per_part ? part_lanes : exec::kWarpSize, bits, aligned);
   };
   auto equal = [&](unsigned a, unsigned b) {  // lanes of each part alike: the operation on scalars
     Shape x = shape(a), y = shape(b);
-    return x.known && y.known && x.equal_lanes() && y.equal_lanes() && !x.checked && !y.checked;
+    return x.known && y.known && x.equal_lanes() && y.equal_lanes();
   };
   auto per_part = [&](unsigned a, unsigned b) {
-    return Shape::strided(0, shape(a).per_part || shape(b).per_part);
+    Shape s = Shape::strided(0, shape(a).per_part || shape(b).per_part);
+    s.checked = shape(a).checked || shape(b).checked;
+    return s;
   };
   auto with_constant = [&](auto operation, auto aligned) {
     if (equal(1, 2)) return per_part(1, 2);
@@ -298,10 +309,36 @@ Shape FunctionPlan::affine_result(const ptx::Instruction& i) const {
         return Shape::varying();
       return scaled(widen(shape(1), opcode.type(1)), 1);
     }
+    case Affine::compare:
     case Affine::none:
       return Shape::varying();
   }
   return Shape::varying();
+}
+
+/// All lanes' values lie on one side of what they are compared with: those of a warp's threads and a multiple
+/// of 32.
+bool FunctionPlan::compares_alike(const ptx::Instruction& i) const {
+  const isa::Opcode& opcode = *i.opcode;
+  const auto operands = function.operands_of(i);
+  const auto a = opcode.form->operand("a"), b = opcode.form->operand("b"), c = opcode.form->operand("c");
+  if (!a || !b || isa::is_float(operands[*a].type) || !is_address_width(operands[*a].type)) return false;
+  if (c && !operand_shape(operands[*c]).uniform()) return false;
+  Mod relation = opcode.get(ModKind::compare);
+  const bool is_swapped = constant(operands[*a]) != nullptr;
+  if (is_swapped) {
+    constexpr std::pair<Mod, Mod> kSwapped[] = {
+        {Mod::lt, Mod::gt}, {Mod::gt, Mod::lt}, {Mod::le, Mod::ge}, {Mod::ge, Mod::le}};
+    const auto* known = std::ranges::find(kSwapped, relation, &std::pair<Mod, Mod>::first);
+    if (known == std::end(kSwapped)) return false;
+    relation = known->second;
+  }
+  const Operand* limit = constant(operands[is_swapped ? *a : *b]);
+  const Shape lanes = operand_shape(operands[is_swapped ? *b : *a]);
+  if (!limit || lanes.checked || lanes.per_part || !is_block(lanes, exec::kWarpSize)) return false;
+  const bool excludes = relation == Mod::lt || relation == Mod::ge;
+  if (!excludes && relation != Mod::le && relation != Mod::gt) return false;
+  return trailing_zeros(limit->value + (excludes ? 0 : 1)) >= lanes.aligned;
 }
 
 /// Low bits that are zero in all lanes of what an address computation gives.
@@ -336,6 +373,7 @@ std::uint8_t FunctionPlan::result_alignment(const ptx::Instruction& i) const {
       return amount ? limited(of(1) - static_cast<int>(std::clamp<std::int64_t>(amount->value, 0, 31))) : 0;
     case Affine::mask:
       return limited(std::max(of(1), of(2)));
+    case Affine::compare:
     case Affine::none:
       return 0;
   }
@@ -384,6 +422,8 @@ Shape FunctionPlan::result_shape(const ptx::Instruction& i) const {
   if (opcode.is(Effects::layout) && opcode.row->operands[0].fixed == Type::pred)
     return Shape::varying();  // isspacep: local memory is each lane's own, so one address may be in one
                               // lane's
+  if (row.affine == Affine::compare)
+    return all_uniform || compares_alike(i) ? Shape::uniform_value() : Shape::varying();
   if (row.affine != Affine::none) {
     Shape s = affine_result(i);
     if (!s.known) return s;

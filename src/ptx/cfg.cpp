@@ -135,6 +135,42 @@ void register_uses(const Function& function, const Instruction& instruction, Reg
 
 namespace {
 
+void collect_places(Function& function, Operand& operand, RegisterPlace place,
+                    std::vector<RegisterPlace>& out) {
+  place.name = &operand.index;
+  if (operand.kind == Operand::Kind::reg) out.push_back(place);
+  if (operand.kind == Operand::Kind::address && operand.base == Operand::Base::reg)
+    out.push_back({&operand.index, true, false});
+  if (operand.kind != Operand::Kind::vector) return;
+  for (std::uint32_t k = 0; k < operand.count; ++k)
+    collect_places(function, function.elements[operand.index + k], place, out);
+}
+
+}  // namespace
+
+void register_places(Function& function, Instruction& instruction, std::vector<RegisterPlace>& out) {
+  constexpr RegisterPlace kRead{nullptr, true, false}, kWritten{nullptr, false, true};
+  out.clear();
+  if (instruction.guard != kNone) out.push_back({&instruction.guard, true, false});
+  Call* call =
+      instruction.extra != kNone && !ends_block(instruction) ? &function.calls[instruction.extra] : nullptr;
+  if (call) {
+    collect_places(function, call->callee, kRead, out);
+    for (Operand& argument : call->arguments) collect_places(function, argument, kRead, out);
+  }
+  const Destinations destinations = destinations_of(*instruction.opcode);
+  for (const bool written : {false, true})
+    for (std::uint32_t i = 0; i < instruction.operand_count; ++i) {
+      if ((i < 32 && (destinations.all >> i & 1) != 0) != written) continue;
+      const bool is_read = !written || (destinations.updated >> i & 1) != 0;
+      collect_places(function, function.operands[instruction.operands + i], {nullptr, is_read, written}, out);
+    }
+  if (!call) return;
+  for (Operand& result : call->returns) collect_places(function, result, kWritten, out);
+}
+
+namespace {
+
 class LivenessSolver {
  public:
   LivenessSolver(const Function& function, const Cfg& cfg) : function_(function), cfg_(cfg) {

@@ -46,4 +46,11 @@ struct RegisterUses {
 };
 void register_uses(const Function& function, const Instruction& instruction, RegisterUses& out);
 
+/// Where an instruction names a register. One that it only reads comes before those that it writes.
+struct RegisterPlace {
+  RegisterId* name;
+  bool is_read, is_written;
+};
+void register_places(Function& function, Instruction& instruction, std::vector<RegisterPlace>& out);
+
 }  // namespace raddle::ptx

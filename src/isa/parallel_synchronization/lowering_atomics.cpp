@@ -94,7 +94,8 @@ struct Atomic {
       auto* old = ir.CreateAlignedLoad(b->getType(), at, align);
       auto* updated = replacement ? ir.CreateSelect(ir.CreateICmpEQ(old, b), replacement, old)
                                   : combine(operation, old, b);
-      ir.CreateAlignedStore(updated, at, align);
+      // A swap for what is there changes nothing, but faults where no memory is.
+      ir.CreateAlignedStore(updated, at, align, replacement != nullptr);
       return old;
     }
     if (replacement) {

@@ -258,13 +258,15 @@ void Worker::unstick(Block& block) {
     if (block.waiters[id] != 0 && exec::complete_counting_exited(block.cta.barriers[id], exited))
       after_phase(block, id);
   }
-  while (block.runnable == 0 && block.word_waits != 0) {
+  // Who waits for another block of the cluster mostly waits for a turn of it.
+  for (bool had_turn = block.cluster == nullptr; block.runnable == 0 && block.word_waits != 0;) {
     look_at_words(block);
     if (block.runnable != 0) break;
     if (adversary_ && land_one(block)) continue;
     if (adversary_) return_errors(block, true);
-    if (is_deadlock(block)) break;
+    if (had_turn && is_deadlock(block)) break;
     leave_to_scheduler(block, block.current_fiber(), Block::Status::waiting);
+    had_turn = true;
   }
   if (block.runnable != 0) return;
   const auto waiting = static_cast<std::uint32_t>(std::countr_zero(block.unfinished));
