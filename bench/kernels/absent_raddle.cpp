@@ -5,4 +5,5 @@ namespace bench {
 Result<std::unique_ptr<System>> make_raddle_system() {
   return Error::make(raddle::ErrorCode::not_found, "this build is without the JIT (RADDLE_JIT=OFF)");
 }
+Result<std::unique_ptr<System>> make_windowed_system() { return make_raddle_system(); }
 }  // namespace bench

@@ -162,7 +162,10 @@ std::string machine_description() {
 
 std::vector<Candidate> open_systems(const std::string& wanted) {
   const std::pair<const char*, std::function<Result<std::unique_ptr<System>>()>> makers[] = {
-      {"raddle-jit", make_raddle_system}, {"pocl", make_pocl_system}, {"openmp", make_openmp_system}};
+      {"raddle-jit", make_raddle_system},
+      {"raddle-windowed", make_windowed_system},
+      {"pocl", make_pocl_system},
+      {"openmp", make_openmp_system}};
   std::vector<Candidate> candidates;
   for (const auto& [name, make] : makers) {
     if (!listed(wanted, name)) continue;
@@ -204,7 +207,7 @@ Result<Options> parse(int argc, char** argv) {
       core_count() = static_cast<unsigned>(std::max(1, std::atoi(value().c_str())));
     } else {
       return Error::invalid(
-          "unknown option {}; options: --quick --json FILE --systems raddle-jit,pocl,openmp "
+          "unknown option {}; options: --quick --json FILE --systems raddle-jit,raddle-windowed,pocl,openmp "
           "--kernels NAME,... --runs N --cores N",
           argument);
     }

@@ -19,8 +19,8 @@ struct PreparedRaddleLaunch {
 
 class RaddleSystem : public System {
  public:
-  explicit RaddleSystem(raddle::Device device) : device_(std::move(device)) {}
-  std::string_view name() const override { return "raddle-jit"; }
+  RaddleSystem(raddle::Device device, std::string_view name) : device_(std::move(device)), name_(name) {}
+  std::string_view name() const override { return name_; }
   std::vector<std::string> variants() const override { return {"jit"}; }
   std::string remark() const override { return remark_; }
   Result<void> prepare(Workload& workload, const std::string& variant) override;
@@ -34,6 +34,7 @@ class RaddleSystem : public System {
   void bind(PreparedRaddleLaunch& launch);
 
   raddle::Device device_;
+  std::string_view name_;
   Workload* workload_ = nullptr;
   std::vector<raddle::Buffer<std::byte>> buffers_;
   std::vector<raddle::Module> modules_;
@@ -117,13 +118,23 @@ void RaddleSystem::release() {
   buffers_.clear();
 }
 
+Result<std::unique_ptr<System>> make(std::string_view name, raddle::Translation translation) {
+  TRY_ASSIGN(raddle::Device device, raddle::Device::open({.engine = "jit",
+                                                          .tier = "optimised",
+                                                          .code_cache = "off",
+                                                          .workers = core_count(),
+                                                          .translation = translation}));
+  return std::unique_ptr<System>(std::make_unique<RaddleSystem>(std::move(device), name));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<System>> make_raddle_system() {
-  TRY_ASSIGN(raddle::Device device,
-             raddle::Device::open(
-                 {.engine = "jit", .tier = "optimised", .code_cache = "off", .workers = core_count()}));
-  return std::unique_ptr<System>(std::make_unique<RaddleSystem>(std::move(device)));
+  return make("raddle-jit", raddle::Translation::direct);
+}
+
+Result<std::unique_ptr<System>> make_windowed_system() {
+  return make("raddle-windowed", raddle::Translation::windowed);
 }
 
 }  // namespace bench

@@ -33,5 +33,7 @@ class System {
 Result<std::unique_ptr<System>> make_openmp_system();
 Result<std::unique_ptr<System>> make_pocl_system();
 Result<std::unique_ptr<System>> make_raddle_system();
+/// The same, windowed (docs/isolation.md).
+Result<std::unique_ptr<System>> make_windowed_system();
 
 }  // namespace bench

@@ -18,6 +18,7 @@
 #include "raddle/distributor.h"
 #include "raddle/fault_kind.h"
 #include "raddle/matrix_arithmetic.h"
+#include "raddle/translation.h"
 #include "raddle/word_condition.h"
 
 namespace raddle {
@@ -45,6 +46,10 @@ struct DeviceOptions {
       deterministic;      ///< one worker, order drawn from this seed (0: the natural order)
   Asynchrony asynchrony;  ///< of copies; all but `eager` are deterministic
   MatrixArithmetic matrix_arithmetic = MatrixArithmetic::reference;
+  Translation translation = Translation::direct;  ///< of kernels' addresses
+  /// Addresses for this device's memory alone, in bytes: kernels of a windowed device then reach no other
+  /// device's, nor memory that all share (pinned, pooled, mapped). 0: they lie with the process's other ones.
+  std::uint64_t window_bytes = 0;
   std::chrono::milliseconds time_limit{0};  ///< of each launch from its first block on; 0: none
   std::uint64_t heap_bytes = 8u << 20;      ///< for malloc in kernels (cudaLimitMallocHeapSize)
   /// Per thread, for calls whose depth is unknown before the launch (recursion, function pointers) and alloca

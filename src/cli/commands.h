@@ -52,6 +52,7 @@ struct MachineOptions {
   std::optional<std::uint64_t> deterministic;  ///< seed
   std::string asynchrony;                      ///< as machine::parse_asynchrony reads it
   std::string matrix_arithmetic;               ///< as exec::parse_matrix_arithmetic reads it
+  std::string translation;                     ///< as machine::parse_translation reads it
 };
 
 struct DeviceCommandOptions {

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "exec/matrix_arithmetic.h"
 #include "machine/distributor/options.h"
+#include "machine/memory/translation.h"
 #include "machine/tma/asynchrony.h"
 #include "raddle/types.h"
 
@@ -32,6 +33,13 @@ inline Result<MatrixArithmetic> matrix_arithmetic(const std::string& text) {
   return parsed;
 }
 
+/// @errors invalid: says what there is
+inline Result<Translation> translation(const std::string& text) {
+  Result<Translation> parsed = machine::parse_translation(text);
+  if (!parsed) parsed.error().message = "--mmu: " + parsed.error().message;
+  return parsed;
+}
+
 /// @errors invalid
 inline Result<DeviceOptions> device_options(const MachineOptions& options) {
   DeviceOptions device;
@@ -46,6 +54,7 @@ inline Result<DeviceOptions> device_options(const MachineOptions& options) {
   device.deterministic = options.deterministic;
   TRY_ASSIGN(device.asynchrony, asynchrony(options.asynchrony));
   TRY_ASSIGN(device.matrix_arithmetic, matrix_arithmetic(options.matrix_arithmetic));
+  TRY_ASSIGN(device.translation, translation(options.translation));
   return device;
 }
 

@@ -90,6 +90,7 @@ void add_machine(CLI::App& command, MachineOptions& options) {
   preset(options.engine, "RADDLE_ENGINE");
   preset(options.asynchrony, "RADDLE_ASYNC");
   preset(options.matrix_arithmetic, "RADDLE_MMA");
+  preset(options.translation, "RADDLE_MMU");
   command
       .add_option("--shape", options.shape, "machine that is modelled: h200, a100, tiny, host, or FILE.json")
       ->capture_default_str();
@@ -113,6 +114,9 @@ void add_machine(CLI::App& command, MachineOptions& options) {
       "--mma", options.matrix_arithmetic,
       "how matrices of floats are multiplied: reference, hopper as H100 does, or fast; RADDLE_MMA or "
       "reference, if not given");
+  command.add_option("--mmu", options.translation,
+                     "how kernels' addresses become memory: direct, or windowed, which lets no access leave "
+                     "the device's memory; RADDLE_MMU or direct, if not given");
 }
 
 void add_device(CLI::App& app, DeviceCommandOptions& options, Action& action) {

@@ -50,6 +50,7 @@ Status cuDeviceTotalMem_v2(std::size_t* bytes, In<CUdevice>) {
 Status cuDeviceGetAttribute(int* value, int attribute, In<CUdevice>) {
   const MachineShape& shape = Process::instance().shape();
   const SmLimits& sm = shape.sm;
+  const bool reaches_host = Process::instance().reaches_host_memory();
   switch (attribute) {
 #define ATTRIBUTE(name, number, expression) \
   case number:                              \

@@ -54,6 +54,7 @@ Status cuMemHostRegister_v2(Here context, void* memory, std::size_t bytes, unsig
   // ours.
   if ((flags & MEMHOSTREGISTER_READ_ONLY) != 0) return CUDA_ERROR_NOT_SUPPORTED;
   if ((flags & MEMHOSTREGISTER_IOMEMORY) != 0) return CUDA_ERROR_NOT_PERMITTED;
+  if (!Process::instance().reaches_host_memory()) return CUDA_ERROR_NOT_SUPPORTED;
   AddressInfo info;
   const auto base = reinterpret_cast<CUdeviceptr>(memory);
   if (find_address(context, base, info) && info.shared == nullptr) return CUDA_ERROR_INVALID_VALUE;

@@ -63,12 +63,15 @@ Status Process::initialise() {
   if (!asynchrony) return refuse("RADDLE_ASYNC", asynchrony.error());
   const auto matrix_arithmetic = parse_matrix_arithmetic(environment("RADDLE_MMA", ""));
   if (!matrix_arithmetic) return refuse("RADDLE_MMA", matrix_arithmetic.error());
+  const auto translation = parse_translation(environment("RADDLE_MMU", ""));
+  if (!translation) return refuse("RADDLE_MMU", translation.error());
   auto distributor = distributor_options(environment("RADDLE_DISTRIBUTOR", ""), *shape);
   if (!distributor) return refuse("RADDLE_DISTRIBUTOR", distributor.error());
   shape_ = std::move(*shape);
   distributor_ = std::move(*distributor);
   asynchrony_ = *asynchrony;
   matrix_arithmetic_ = *matrix_arithmetic;
+  translation_ = *translation;
   if (const std::string warning = shape_.warning(); !warning.empty())
     fmt::print(stderr, "raddle: {}\n", warning);
   pthread_atfork(nullptr, nullptr, [] { is_forked_child = true; });
@@ -144,6 +147,7 @@ Result<std::shared_ptr<Context>> Process::create_context(unsigned flags) {
   options.distributor = distributor_;
   options.asynchrony = asynchrony_;
   options.matrix_arithmetic = matrix_arithmetic_;
+  options.translation = translation_;
   TRY_ASSIGN(raddle::Device device, raddle::Device::open(std::move(options)));
   auto context = std::make_shared<Context>(std::move(device), flags);
   context->id = next_stream_id();

@@ -25,6 +25,8 @@ class Process {
   bool initialised() const { return initialised_.load(std::memory_order_acquire); }
 
   const MachineShape& shape() const { return shape_; }
+  /// Kernels reach all memory of the process, not only what CUDA has allocated.
+  bool reaches_host_memory() const { return translation_ == Translation::direct; }
   /// Memory of the device that may be allocated. @errors as Device::open
   Result<std::uint64_t> memory_bytes();
   /// The part of that which neither contexts nor their shared memory have taken.
@@ -74,6 +76,7 @@ class Process {
   DistributorOptions distributor_;
   Asynchrony asynchrony_;
   MatrixArithmetic matrix_arithmetic_ = MatrixArithmetic::reference;
+  Translation translation_ = Translation::direct;
   std::shared_ptr<Context> primary_;
   /// Destroyed, but a function of the program that one of their streams called has not returned.
   std::vector<std::shared_ptr<Context>> ending_;

@@ -21,6 +21,16 @@ inline constexpr std::uint32_t kReservedShared = 1024;  ///< first bytes of a CT
 inline constexpr std::uint64_t kSharedWindow = 1ull
                                                << 24;  ///< 16 MiB per CTA rank; 16 ranks per cluster slot
 
+/// Addresses [start, start + bytes); without values all there are.
+struct AddressRange {
+  std::uint64_t start = 0, bytes = ~std::uint64_t{0};
+  /// Whether `size` bytes at an address lie in it.
+  bool holds(std::uint64_t address, std::uint64_t size) const {
+    return size <= bytes && address - start <= bytes - size;
+  }
+  bool is_everything() const { return bytes == ~std::uint64_t{0}; }
+};
+
 /// The values that differ between launches, not between the CTAs of one. Immutable while the launch runs.
 struct LaunchContext {
   std::uint32_t ntid[3];
@@ -39,6 +49,7 @@ struct LaunchContext {
   std::uint64_t grid_workspace;
   std::uint32_t explicit_cluster;  ///< %is_explicit_cluster: the launch or the kernel asks for clusters
   std::uint32_t largest_shared;    ///< bytes of shared memory that no CTA of the machine can exceed
+  AddressRange window;  ///< of its address space: where its kernels may go besides their block's own memory
 };
 
 /// State of one named barrier (PTX bar.*), in threads. Logic in exec/barrier.h.

@@ -19,6 +19,8 @@ enum class AccessKind : std::uint8_t {
   reduction,  ///< the same, without the result
 };
 
+constexpr bool writes(AccessKind kind) { return kind != AccessKind::load; }
+
 struct Access {
   AccessKind kind;
   ptx::Space space;  ///< that the instruction names; generic if it names none; tex for textures and surfaces

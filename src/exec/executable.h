@@ -73,6 +73,7 @@ constexpr std::uint32_t kDefaultStackBytes = 16 << 10;
 struct CompileOptions {
   BlockShape block;          ///< the code may be specialised for a class of shapes, see Engine::shape_class
   bool late_copies = false;  ///< of a device whose asynchronous copies may land late (Asynchrony)
+  bool windowed = false;     ///< of a device whose accesses are checked against its window (exec/window.h)
   MatrixArithmetic matrix_arithmetic = MatrixArithmetic::reference;
   /// Local memory per thread beyond the frames whose number is known (CUDA's cudaLimitStackSize).
   std::uint32_t stack_bytes = kDefaultStackBytes;

@@ -80,6 +80,9 @@ class Lane {
   std::byte* access(unsigned k, unsigned bytes, isa::Mod named) const;
   /// The same for one of the two accesses of a copy.
   std::byte* access(unsigned k, unsigned bytes, isa::Mod named, exec::AccessKind kind) const;
+  /// Memory that follows from an address, which access() has checked. Fault: illegal_address where the kernel
+  /// may not go there.
+  std::byte* in_window(std::uint64_t generic, std::uint32_t bytes) const;
   /// Tells the listener of the instruction's access; for textures and surfaces, which the machine translates.
   void note_access(std::uint64_t address) const;
   /// Generic address that address operand k names in `space`; the machine itself reads or writes there.

@@ -8,6 +8,7 @@
 #include "exec/access.h"
 #include "exec/cluster.h"
 #include "exec/routing.h"
+#include "exec/window.h"
 #include "interp/lane.h"
 #include "interp/warp.h"
 
@@ -200,7 +201,16 @@ std::byte* Lane::host_address(unsigned k, unsigned bytes, isa::Mod named) const 
   if (limit != ~std::uint64_t{0} && (address > limit || limit - address < bytes)) {
     fault(exec::FaultKind::illegal_address, generic);
   }
-  return reinterpret_cast<std::byte*>(generic);
+  return in_window(generic, bytes);
+}
+
+std::byte* Lane::in_window(std::uint64_t generic, std::uint32_t bytes) const {
+  if (exec::may_access(*context().cta, generic, bytes)) return reinterpret_cast<std::byte*>(generic);
+  std::uint64_t addresses[exec::kWarpSize];
+  addresses[index_] = generic;
+  services().check_access(&context(), 1u << index_, addresses, bytes, writes(exec::access_of(*current_).kind),
+                          current_->line);
+  RADDLE_UNREACHABLE("an access outside the window");
 }
 
 /// Where an access to another CTA of the cluster leads; null: it goes to none. Fault: illegal_cluster_address

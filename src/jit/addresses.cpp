@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "exec/cluster.h"
+#include "exec/window.h"
 
 namespace raddle::jit {
 
@@ -35,19 +36,26 @@ WarpAccess Addresses::begin(const Operand& operand) {
 }
 
 WarpAccess Addresses::begin(const Operand& operand, Mod space, std::uint32_t bytes) {
-  return begin(operand, space, bytes, note());
+  return begin(operand, space, bytes, note(), registers_.executing());
 }
 
-WarpAccess Addresses::begin(const Operand& operand, Mod space, std::uint32_t bytes, exec::AccessKind kind) {
+WarpAccess Addresses::begin(const Operand& operand, Mod space, std::uint32_t bytes, exec::AccessKind kind,
+                            const Mask& lanes) {
   const exec::Access access = exec::access_of(*cursor_.instruction, kind, space, bytes);
   tell(access);
-  return begin(operand, space, bytes, access);
+  return begin(operand, space, bytes, access, lanes);
+}
+
+WarpValue Addresses::generic(const Operand& operand, Mod space, std::uint32_t bytes, exec::AccessKind kind) {
+  tell(exec::access_of(*cursor_.instruction, kind, space, bytes));
+  return translate(operand, space);
 }
 
 WarpAccess Addresses::begin(const Operand& operand, Mod space, std::uint32_t bytes,
-                            const exec::Access& access) {
-  WarpAccess made{.access = access, .address = translate(operand, space), .lanes = registers_.executing()};
+                            const exec::Access& access, const Mask& lanes) {
+  WarpAccess made{.access = access, .address = translate(operand, space), .lanes = lanes};
   made.access.bytes = bytes;  // of this operand
+  check_window(operand, space, made);
   check_remote(operand, space, made);
   trap_misaligned(operand, space, made.address, std::min(bytes, exec::kMostAlignment));
   return made;
@@ -175,6 +183,74 @@ void Addresses::check_parameter(const WarpValue& offset, llvm::Value* base) {
     auto* lane = masks_.first_lane(bits);
     auto* address = ir_.CreateAdd(values_.load_lane(values_.spill(offset), ir_.getInt64Ty(), lane), base);
     context_.fault(exec::FaultKind::illegal_address, address, lane);
+  });
+}
+
+// ---- windows ----
+
+/// Keeps the kernel of a windowed space from what is not its own. A quick test tells most accesses from those
+/// that the machine has to judge.
+void Addresses::check_window(const Operand& operand, Mod space, const WarpAccess& access) {
+  const ptx::Space named = ptx::space_of(space);
+  // Shared addresses reach nothing else. Parameters are checked, variables lie where the machine put them.
+  if (!kernel_.windowed || named == ptx::Space::shared || named == ptx::Space::param) return;
+  const bool is_near = std::abs(operand.value) < static_cast<std::int64_t>(exec::kWindowSlack / 2);
+  if (operand.base == Operand::Base::variable && is_near) return;
+  code_.if_then(leaves_window(operand, space, access), [&] {
+    check_access(masks_.bits(access.lanes), values_.spill(access.address), access.access);
+  });
+}
+
+/// Whether some lane may leave the window. It looks at registers, not at what is added to them where that is
+/// little: the same test serves all accesses near a register.
+llvm::Value* Addresses::leaves_window(const Operand& operand, Mod space, const WarpAccess& access) {
+  constexpr auto kNear = static_cast<std::int64_t>(exec::kWindowSlack / 2);
+  const bool is_local = ptx::space_of(space) == ptx::Space::local;
+  WarpValue from = base_of(operand);
+  const bool as_it_is = isa::bit_size(from.type) == 64 && space != Mod::const_ &&
+                        std::abs(operand.value) < kNear - std::int64_t{access.access.bytes};
+  if (!as_it_is && is_local) return ir_.getTrue();
+  if (!as_it_is) from = access.address;
+  auto leaves = [&](llvm::Value* x) {
+    if (is_local)  // within the block's own memory, whatever lane it is
+      return ir_.CreateICmpUGE(x, llvm::ConstantInt::get(x->getType(), exec::kWindowSlack / 2));
+    auto* inside = is_inside(x, spaces_.window_start(), spaces_.window_bytes());
+    if (space == Mod::none)
+      inside = ir_.CreateOr(inside, is_inside(x, spaces_.shared_base(), ir_.getInt64(exec::kSharedReach)));
+    return ir_.CreateNot(inside);
+  };
+  const auto [least, most] =
+      from.shape.scalar() ? values_.offset_range(from.shape) : std::pair<std::int64_t, std::int64_t>{};
+  if (!from.shape.scalar() || least < -kNear / 2 || most > kNear / 2) {
+    Mask outside;
+    for (unsigned p = 0; p < code_.parts(); ++p)
+      outside.push_back(ir_.CreateAnd(access.lanes[p], leaves(values_.part(from, p).as(Type::u64).v)));
+    return masks_.any(outside);
+  }
+  llvm::Value* any = from.shape.checked ? ir_.CreateNot(from.ok) : nullptr;
+  for (auto* base : from.bases) any = any ? ir_.CreateOr(any, leaves(base)) : leaves(base);
+  return any;
+}
+
+llvm::Value* Addresses::is_inside(llvm::Value* address, llvm::Value* start, llvm::Value* bytes) {
+  auto like = [&](llvm::Value* v) { return address->getType()->isVectorTy() ? code_.splat(v) : v; };
+  return ir_.CreateICmpULT(ir_.CreateSub(address, like(start)), like(bytes));
+}
+
+void Addresses::check_access(llvm::Value* lanes, llvm::Value* addresses, const exec::Access& access) {
+  context_.call_service(exec::Service::check_access,
+                        {lanes, addresses, ir_.getInt32(access.bytes), ir_.getInt32(writes(access.kind)),
+                         ir_.getInt32(cursor_.instruction->line)});
+}
+
+void Addresses::check_lane(llvm::Value* address, llvm::Value* lane, const exec::Access& access) {
+  if (!kernel_.windowed) return;
+  auto* inside = is_inside(address, spaces_.window_start(), spaces_.window_bytes());
+  code_.if_then(ir_.CreateNot(inside), [&] {
+    auto* addresses =
+        code_.shared_alloca(llvm::ArrayType::get(ir_.getInt64Ty(), exec::kWarpSize), "addresses", 64);
+    values_.store_lane(addresses, address, lane);
+    check_access(ir_.CreateShl(ir_.getInt32(1), lane), addresses, access);
   });
 }
 

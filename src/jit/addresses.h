@@ -27,20 +27,25 @@ class Addresses {
   WarpAccess begin(const ptx::Operand& address);
   /// The same where the instruction names the space of this operand, and moves `bytes` bytes.
   WarpAccess begin(const ptx::Operand& address, isa::Mod space, std::uint32_t bytes);
-  /// The same for one of the two accesses of a copy.
-  WarpAccess begin(const ptx::Operand& address, isa::Mod space, std::uint32_t bytes, exec::AccessKind kind);
+  /// The same for one of the two accesses of a copy, which these lanes make.
+  WarpAccess begin(const ptx::Operand& address, isa::Mod space, std::uint32_t bytes, exec::AccessKind kind,
+                   const Mask& lanes);
   /// Generic addresses that an operand names in the space, unchecked: the machine itself reads or writes
   /// there.
   WarpValue generic(const ptx::Operand& address, isa::Mod space) { return translate(address, space); }
+  /// The same for one of the two accesses of a copy; tells the listener.
+  WarpValue generic(const ptx::Operand& address, isa::Mod space, std::uint32_t bytes, exec::AccessKind kind);
   /// Every lane's address is known to be a multiple of `bytes`, in the space of the instruction at hand.
   bool is_aligned(const ptx::Operand& address, unsigned bytes) const;
+  /// An address that a lane computes from the one that begin() gave: the kernel may have to be kept from it.
+  void check_lane(llvm::Value* address, llvm::Value* lane, const exec::Access& access);
   /// As begin(), for accesses without an address to translate: parameters of device functions, textures and
   /// surfaces.
   exec::Access note();
 
  private:
   WarpAccess begin(const ptx::Operand& address, isa::Mod space, std::uint32_t bytes,
-                   const exec::Access& access);
+                   const exec::Access& access, const Mask& lanes);
   void tell(const exec::Access& access);
   // Translation; StateSpaces knows where state spaces begin.
   WarpValue translate(const ptx::Operand& operand, isa::Mod space);
@@ -53,6 +58,10 @@ class Addresses {
   llvm::Type* like(llvm::Value* x, llvm::Type* element);
   // Checks.
   void check_parameter(const WarpValue& offset, llvm::Value* base);
+  void check_window(const ptx::Operand& operand, isa::Mod space, const WarpAccess& access);
+  llvm::Value* leaves_window(const ptx::Operand& operand, isa::Mod space, const WarpAccess& access);
+  llvm::Value* is_inside(llvm::Value* address, llvm::Value* start, llvm::Value* bytes);
+  void check_access(llvm::Value* lanes, llvm::Value* addresses, const exec::Access& access);
   void check_remote(const ptx::Operand& operand, isa::Mod space, const WarpAccess& access);
   llvm::Value* may_be_remote(const WarpAccess& access, isa::Mod space);
   Mask outside_cluster(const WarpAccess& access);

@@ -9,10 +9,10 @@ namespace raddle::jit {
 
 using isa::Mod;
 
-MemoryAccess::Access MemoryAccess::access(const Copy& what, bool stores) {
+MemoryAccess::Access MemoryAccess::access(const Copy& what, bool stores, const Mask& lanes) {
   WarpAccess begun =
       addresses_.begin(cursor_.operand(stores ? what.to : what.from), stores ? Mod::shared : Mod::global,
-                       what.bytes, stores ? exec::AccessKind::store : exec::AccessKind::load);
+                       what.bytes, stores ? exec::AccessKind::store : exec::AccessKind::load, lanes);
   ++module_.statistics.memory_operations;
   const Type type = what.bytes == 4 ? Type::b32 : Type::b64;
   return {.type = type,
@@ -58,8 +58,9 @@ Val MemoryAccess::limited(Val element, Val bytes, unsigned first) {
 }
 
 void MemoryAccess::copy(const Copy& what) {
-  const Access from = access(what, false), to = access(what, true);
-  const Limit limit = limit_of(what, from.mask);
+  const Mask executing = registers_.executing();
+  const Limit limit = limit_of(what, executing);
+  const Access from = access(what, false, limit.lanes), to = access(what, true, executing);
   auto by_lane = [&] { copy_lanes(to, from, limit); };
   if (!has_windows(from, false) || !has_windows(to, true)) {
     module_.statistics.not_vectorised += 2;
@@ -75,8 +76,7 @@ void MemoryAccess::copy(const Copy& what) {
   ok ? code_.two_ways(ok, by_window, by_lane) : by_window();
 }
 
-void MemoryAccess::copy_windows(const Access& to, Access from, const Limit& limit) {
-  from.mask = limit.lanes;
+void MemoryAccess::copy_windows(const Access& to, const Access& from, const Limit& limit) {
   Parts values = load_windows(from);
   for (unsigned p = 0; limit.exists() && p < code_.parts(); ++p) {
     const Val bytes = limit.is_same() ? Val{&ir_, code_.splat(limit.bytes[0].v), Type::u32} : limit.bytes[p];

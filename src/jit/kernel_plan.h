@@ -24,6 +24,7 @@ class KernelPlan {
   const std::vector<bool> address_taken;  ///< by function; a function pointer is FunctionId + 1
   const bool has_dynamic_stack;           ///< some function moves the thread's stack pointer
   const bool late_copies;                 ///< CompileOptions::late_copies
+  const bool windowed;                    ///< CompileOptions::windowed
   const bool clustered;                   ///< CTAs of one cluster reach each other's shared memory
   const bool open_depth;                  ///< how deep calls nest is known only at run time
   const std::uint64_t call_stack;         ///< open_depth: bytes of the host's stack for them

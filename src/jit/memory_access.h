@@ -94,10 +94,10 @@ class MemoryAccess {
     bool exists() const { return !bytes.empty(); }
     bool is_same() const { return exists() && !bytes[0].is_vector(); }
   };
-  Access access(const Copy& what, bool stores);
+  Access access(const Copy& what, bool stores, const Mask& lanes);
   Limit limit_of(const Copy& what, const Mask& executing);
   Val limited(Val element, Val bytes, unsigned first);
-  void copy_windows(const Access& to, Access from, const Limit& limit);
+  void copy_windows(const Access& to, const Access& from, const Limit& limit);
   void copy_lanes(const Access& to, const Access& from, const Limit& limit);
 
   // ---- vectors of addresses ----

@@ -32,6 +32,14 @@ llvm::Value* StateSpaces::parameter_base() {
   return context_.launch_field(offsetof(LaunchContext, parameters), ir_.getInt64Ty(), "parameters");
 }
 
+llvm::Value* StateSpaces::window_start() {
+  return context_.launch_field(offsetof(LaunchContext, window.start), ir_.getInt64Ty(), "window");
+}
+
+llvm::Value* StateSpaces::window_bytes() {
+  return context_.launch_field(offsetof(LaunchContext, window.bytes), ir_.getInt64Ty(), "window_bytes");
+}
+
 llvm::Value* StateSpaces::local_bytes() {
   return context_.cta_field(offsetof(CtaContext, local_stride), ir_.getInt64Ty(), "local_stride");
 }

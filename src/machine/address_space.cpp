@@ -9,7 +9,16 @@ namespace raddle::machine {
 Result<std::unique_ptr<AddressSpace>> AddressSpace::open(std::shared_ptr<Machine> machine,
                                                          AddressSpaceOptions options) {
   TRY(check_heap(options.heap_bytes));
-  return std::unique_ptr<AddressSpace>(new AddressSpace(std::move(machine), std::move(options)));
+  std::unique_ptr<DeviceSpace> own_window;
+  if (options.window_bytes != 0) own_window = std::make_unique<DeviceSpace>(options.window_bytes);
+  const DeviceSpace& addresses = own_window ? *own_window : DeviceSpace::instance();
+  if ((own_window || options.translation == Translation::windowed) && !addresses.is_reserved())
+    return Error::make(
+        ErrorCode::out_of_memory,
+        "the host has no {} bytes of addresses for the window of an address space (ulimit -v?)",
+        own_window ? options.window_bytes : DeviceSpace::kBytes);
+  return std::unique_ptr<AddressSpace>(
+      new AddressSpace(std::move(machine), std::move(options), std::move(own_window)));
 }
 
 namespace {
@@ -27,14 +36,17 @@ void move_bytes(Task& task) {
 }
 }  // namespace
 
-AddressSpace::AddressSpace(std::shared_ptr<Machine> machine, AddressSpaceOptions options)
+AddressSpace::AddressSpace(std::shared_ptr<Machine> machine, AddressSpaceOptions options,
+                           std::unique_ptr<DeviceSpace> own_window)
     : id_(next_space()),
       machine_(std::move(machine)),
       options_(std::move(options)),
-      memory_(machine_->capacity()),
-      heap_(options_.heap_bytes),
+      own_window_(std::move(own_window)),
+      addresses_(own_window_ ? *own_window_ : DeviceSpace::instance()),
+      memory_(machine_->capacity(), addresses_),
+      heap_(options_.heap_bytes, addresses_),
       output_(options_.output, options_.print_bytes),
-      tasks_(*this),
+      tasks_(*this, addresses_),
       copies_(tasks_, move_bytes),
       callbacks_(tasks_, call),
       compilations_(tasks_, call),
@@ -45,6 +57,10 @@ AddressSpace::~AddressSpace() {
   tasks_.wait_all();
   machine_->forget(*this);
   output_.flush();
+}
+
+exec::AddressRange AddressSpace::window() const {
+  return options_.translation == Translation::windowed ? addresses_.range() : exec::AddressRange{};
 }
 
 std::uint64_t AddressSpace::blocks_completed() const {
@@ -81,6 +97,7 @@ bool AddressSpace::dispatch(Task& task) {
     return false;
   }
   task.grid().space = this;
+  task.grid().context.window = window();
   task.grid().cluster_memory_slots = cluster_memory_.load(std::memory_order_relaxed);
   return !machine_->start(task);
 }

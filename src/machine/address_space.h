@@ -18,6 +18,7 @@
 #include "machine/tasks/task_scheduler.h"
 #include "machine/tasks/watcher.h"
 #include "machine/texture/texture_unit.h"
+#include "raddle/translation.h"
 
 namespace raddle::machine {
 
@@ -26,11 +27,13 @@ struct AddressSpaceOptions {
   Output::Sink output;                  ///< kernels' printf; none: stdout
   std::uint64_t print_bytes = 0;        ///< see Output
   KernelCalls* kernel_calls = nullptr;  ///< answers what kernels call; outlives the space. None: a fault
+  Translation translation = Translation::direct;
+  std::uint64_t window_bytes = 0;  ///< of addresses, for its memory alone; 0: with the others of the process
 };
 
 class AddressSpace final : private TaskDispatcher {
  public:
-  /// @errors out_of_memory: the heap
+  /// @errors out_of_memory: the heap; addresses for a window
   static Result<std::unique_ptr<AddressSpace>> open(std::shared_ptr<Machine> machine,
                                                     AddressSpaceOptions options);
   /// Waits for all submitted tasks.
@@ -39,6 +42,8 @@ class AddressSpace final : private TaskDispatcher {
   Machine& machine() { return *machine_; }
   std::uint64_t id() const { return id_; }  ///< never another one's in this process, never 0
   const AddressSpaceOptions& options() const { return options_; }
+  /// Where its kernels may go (exec/window.h).
+  exec::AddressRange window() const;
   DeviceMemory& memory() { return memory_; }
   DeviceHeap& heap() { return heap_; }
   Output& output() { return output_; }
@@ -81,7 +86,8 @@ class AddressSpace final : private TaskDispatcher {
   static exec::Fault out_of_memory_fault(const Task& task);
 
  private:
-  AddressSpace(std::shared_ptr<Machine> machine, AddressSpaceOptions options);
+  AddressSpace(std::shared_ptr<Machine> machine, AddressSpaceOptions options,
+               std::unique_ptr<DeviceSpace> own_window);
   bool dispatch(Task& task) override;
   void refuse(Task& task);
   void stop_children(Task& task);
@@ -94,6 +100,8 @@ class AddressSpace final : private TaskDispatcher {
   const std::uint64_t id_;
   const std::shared_ptr<Machine> machine_;
   const AddressSpaceOptions options_;
+  const std::unique_ptr<DeviceSpace> own_window_;  // null: its memory lies with the others of the process
+  DeviceSpace& addresses_;
   DeviceMemory memory_;
   DeviceHeap heap_;
   Output output_;

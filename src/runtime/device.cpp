@@ -79,7 +79,9 @@ Result<Device> Device::open(DeviceOptions options) {
              machine::AddressSpace::open(std::move(machine), {.heap_bytes = options.heap_bytes,
                                                               .output = options.output,
                                                               .print_bytes = options.print_bytes,
-                                                              .kernel_calls = &impl->device_runtime}));
+                                                              .kernel_calls = &impl->device_runtime,
+                                                              .translation = options.translation,
+                                                              .window_bytes = options.window_bytes}));
   impl->options = std::move(options);
   impl->stack_bytes = impl->options.stack_bytes;
   impl->default_stream = Stream(std::make_unique<Stream::Impl>(*impl, 0));

@@ -2,6 +2,8 @@
 // checks and compiles them as for a launch from the host.
 #include "runtime/device_runtime.h"
 
+#include <cstring>
+
 #include "runtime/device_impl.h"
 
 namespace raddle {
@@ -18,7 +20,30 @@ Kernel::Impl* find_kernel(const ChildLaunch& launch) {
   return found ? *found : nullptr;
 }
 
+const char* text_of(int error, bool name) {
+  switch (static_cast<DeviceError>(error)) {
+#define DEVICE_ERROR(id, number, name_text, text) \
+  case DeviceError::id:                           \
+    return name ? name_text : text;
+#include "runtime/device_errors.def"
+#undef DEVICE_ERROR
+  }
+  return "unrecognized error code";
+}
+
 }  // namespace
+
+std::uint64_t DeviceRuntime::error_text(int error, bool name) {
+  const char* const text = text_of(error, name);
+  const std::lock_guard lock(texts_mutex_);
+  if (const auto known = texts_.find(text); known != texts_.end()) return known->second;
+  machine::DeviceMemory& memory = device_.space->memory();
+  const std::size_t bytes = std::strlen(text) + 1;
+  const auto place = memory.allocate_constants(bytes, "text of an error");
+  if (!place) return 0;
+  std::memcpy(memory.host(*place), text, bytes);
+  return texts_[text] = place->value;
+}
 
 std::optional<DeviceError> DeviceRuntime::prepare(const ChildLaunch& launch, machine::Task& child,
                                                   bool may_compile) {

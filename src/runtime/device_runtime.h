@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <mutex>
 #include <optional>
 
 #include "machine/services/kernel_calls.h"
@@ -40,9 +42,13 @@ class DeviceRuntime final : public machine::KernelCalls {
   DeviceError blocks_per_sm(const ChildLaunch& launch, std::uint32_t& blocks);
   std::optional<int> attribute(int which);        ///< cudaDeviceAttr
   std::optional<std::uint64_t> limit(int which);  ///< cudaLimit
+  /// What cudaGetErrorName or cudaGetErrorString give, in memory of the device. @returns 0: none is left
+  std::uint64_t error_text(int error, bool name);
 
  private:
   Device::Impl& device_;
+  std::mutex texts_mutex_;
+  std::map<const char*, std::uint64_t> texts_;  ///< that kernels have asked for: where they are
 };
 
 }  // namespace raddle

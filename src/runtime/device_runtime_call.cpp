@@ -28,17 +28,6 @@ constexpr std::uint64_t kFirstNumber = 0x100;       ///< of streams and events t
 constexpr std::uint64_t kBlockStream = 1ull << 63;  ///< with the block's index: its default stream
 constexpr std::uint32_t kNonBlocking = 1, kDisableTiming = 2;
 
-const char* error_text(int error, bool name) {
-  switch (static_cast<DeviceError>(error)) {
-#define DEVICE_ERROR(id, number, name_text, text) \
-  case DeviceError::id:                           \
-    return name ? name_text : text;
-#include "runtime/device_errors.def"
-#undef DEVICE_ERROR
-  }
-  return "unrecognized error code";
-}
-
 class Call {
  public:
   Call(DeviceRuntime& runtime, exec::WarpContext* warp, std::uint32_t lane, const std::uint64_t* arguments)
@@ -63,12 +52,13 @@ class Call {
   template <class T>
   DeviceError give(unsigned k, const T& value) {
     const Touching touching(warp_, lane_);
-    std::memcpy(reinterpret_cast<void*>(argument(k)), &value, sizeof value);
+    std::memcpy(touching.memory(argument(k), sizeof value), &value, sizeof value);
     return DeviceError::success;
   }
   /// Remembers what went wrong for the thread's cudaGetLastError.
   std::uint64_t result(DeviceError error);
   int last_error(bool forget);
+  std::uint64_t error_text(bool name);
 
   std::uint64_t get_parameter_buffer();
   std::optional<DeviceError> compile_elsewhere(const ChildLaunch& launch, Task& child);
@@ -83,6 +73,7 @@ class Call {
   DeviceError destroy(Named named);
   DeviceError event_record();
   DeviceError wait_event();
+  bool is_own(unsigned k, std::uint64_t bytes) const;
   DeviceError memcpy_async();
   DeviceError memset_async();
   DeviceError allocate();
@@ -110,6 +101,11 @@ std::uint64_t Call::result(DeviceError error) {
     mine.last_errors[thread()] = static_cast<int>(error);
   }
   return static_cast<std::uint64_t>(error);
+}
+
+std::uint64_t Call::error_text(bool name) {
+  const Worker::Busy busy(worker_);
+  return runtime_.error_text(static_cast<int>(word(0)), name);
 }
 
 int Call::last_error(bool forget) {
@@ -306,11 +302,16 @@ DeviceError Call::wait_event() {
   return DeviceError::success;
 }
 
+/// Whether a copy may touch memory. The machine makes it, and could reach more than the kernel.
+bool Call::is_own(unsigned k, std::uint64_t bytes) const { return space_.window().holds(argument(k), bytes); }
+
 DeviceError Call::memcpy_async() {
+  if (!is_own(0, argument(2)) || !is_own(1, argument(2))) return DeviceError::invalid_value;
   return submit_moves(argument(4), machine::CopyWork{memory(0), memory(1), argument(2)});
 }
 
 DeviceError Call::memset_async() {
+  if (!is_own(0, argument(2))) return DeviceError::invalid_value;
   return submit_moves(argument(3),
                       machine::FillWork{.to = memory(0), .word = word(1) & 0xff, .width = argument(2)});
 }
@@ -382,8 +383,7 @@ std::uint64_t Call::run(ptx::DeviceRuntimeFunction function) {
       return static_cast<std::uint64_t>(last_error(false));
     case F::get_error_string:
     case F::get_error_name:
-      return reinterpret_cast<std::uint64_t>(
-          error_text(static_cast<int>(word(0)), function == F::get_error_name));
+      return error_text(function == F::get_error_name);
     case F::get_device:
       return result(give(0, 0));
     case F::get_device_count:

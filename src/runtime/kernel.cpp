@@ -51,13 +51,14 @@ Result<const detail::CompiledKernel*> Kernel::Impl::compile(Dim3 block, bool clu
     return known.get();
   }
   auto result = std::make_unique<detail::CompiledKernel>();
-  TRY_ASSIGN(auto made,
-             module->device->compile(module->program, id,
-                                     {.block = shape,
-                                      .late_copies = module->device->has_late_copies(),
-                                      .matrix_arithmetic = module->device->options.matrix_arithmetic,
-                                      .stack_bytes = wanted.stack_bytes,
-                                      .clustered = clustered}));
+  TRY_ASSIGN(auto made, module->device->compile(
+                            module->program, id,
+                            {.block = shape,
+                             .late_copies = module->device->has_late_copies(),
+                             .windowed = module->device->options.translation == Translation::windowed,
+                             .matrix_arithmetic = module->device->options.matrix_arithmetic,
+                             .stack_bytes = wanted.stack_bytes,
+                             .clustered = clustered}));
   result->code = std::move(made.code);
   result->shape_class = wanted.shape_class;
   result->stack_bytes = wanted.stack_bytes;

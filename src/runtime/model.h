@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "exec/abi.h"
 #include "exec/matrix_arithmetic.h"
+#include "machine/memory/translation.h"
 #include "machine/shape/machine_shape.h"
 #include "machine/tma/asynchrony.h"
 #include "raddle/distributor.h"
@@ -27,5 +28,6 @@ Result<void> check_policy(std::string_view name);
 Result<DistributorOptions> distributor_options(std::string_view text, const MachineShape& shape);
 using exec::parse_matrix_arithmetic;
 using machine::parse_asynchrony;
+using machine::parse_translation;
 
 }  // namespace raddle

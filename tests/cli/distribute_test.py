@@ -152,6 +152,7 @@ class Distribute(CommandTest):
         self.assertIn("raddle: RADDLE_ENGINE: no engine 'dice'", self.program(RADDLE_ENGINE="dice")[1])
         self.assertIn("raddle: RADDLE_ASYNC: no asynchrony 'dice'", self.program(RADDLE_ASYNC="dice")[1])
         self.assertIn("raddle: RADDLE_MMA: no arithmetic of matrices 'dice'", self.program(RADDLE_MMA="dice")[1])
+        self.assertIn("raddle: RADDLE_MMU: no translation 'dice'", self.program(RADDLE_MMU="dice")[1])
         self.assertEqual(self.program(RADDLE_DISTRIBUTOR="")[1], "")
 
     def test_the_variables_of_programs_preset_the_options_of_run(self):

@@ -23,7 +23,7 @@ struct LaunchWay {
 std::vector<LaunchWay> launch_ways() {
   std::vector<LaunchWay> all;
   for (const EngineChoice& engine : kEngines)
-    if (*engine.simd == '\0' && *engine.tier == '\0') {
+    if (!takes_turns(engine) && *engine.tier == '\0') {
       all.push_back({engine, 1});
       all.push_back({engine, 2});
       all.push_back({engine, 1, true});

@@ -8,9 +8,11 @@
 
 #include "machine/tma/asynchrony.h"
 
+constexpr auto kWindowed = raddle::Translation::windowed;
 #ifdef RADDLE_TEST_JIT
 const std::vector<EngineChoice> kEngines = {
-    {"interp", ""}, {"jit", ""}, {"jit", "avx2"}, {"jit", "sse42"}, {"jit", "", "quick"}};
+    {"interp", ""},      {"jit", ""}, {"jit", "avx2"}, {"jit", "sse42"}, {"jit", "", "", kWindowed},
+    {"jit", "", "quick"}};
 #else
 const std::vector<EngineChoice> kEngines = {{"interp", ""}};
 #endif
@@ -35,6 +37,10 @@ const std::string& code_cache() {
 
 }  // namespace
 
+bool takes_turns(const EngineChoice& engine) {
+  return *engine.simd != '\0' || engine.translation == kWindowed;
+}
+
 std::vector<EngineChoice> engines_of(std::string_view suite) {
   const std::string filter = GTEST_FLAG_GET(filter);
   const bool names_tests = !filter.starts_with('*') && !filter.starts_with('-');
@@ -42,21 +48,23 @@ std::vector<EngineChoice> engines_of(std::string_view suite) {
   const char* seed = std::getenv("RADDLE_TEST_SEED");
   std::size_t turn = std::hash<std::string_view>()(suite) + (seed ? std::strtoull(seed, nullptr, 0) : 1);
   std::vector<EngineChoice> some;
-  const auto is_narrow = [](const EngineChoice& engine) { return *engine.simd != '\0'; };
-  const auto count = static_cast<std::size_t>(std::count_if(kEngines.begin(), kEngines.end(), is_narrow));
+  const auto count = static_cast<std::size_t>(std::count_if(kEngines.begin(), kEngines.end(), takes_turns));
   for (const EngineChoice& engine : kEngines)
-    if (!is_narrow(engine) || turn++ % count == 0) some.push_back(engine);
+    if (!takes_turns(engine) || turn++ % count == 0) some.push_back(engine);
   return some;
 }
 
 std::string engine_name(const testing::TestParamInfo<EngineChoice>& info) {
-  return std::string(info.param.engine) + info.param.simd + info.param.tier;
+  return std::string(info.param.engine) + info.param.simd + info.param.tier +
+         (info.param.translation == kWindowed ? "windowed" : "");
 }
 
 void KernelTestBase::open() {
   options_.engine = engine_choice_.engine;
   options_.simd = engine_choice_.simd;
   options_.tier = engine_choice_.tier;
+  options_.translation = engine_choice_.translation;
+  if (options_.translation == kWindowed) options_.window_bytes = 1ull << 40;
   options_.pin = false;
   options_.code_cache = code_cache();
   if (options_.time_limit.count() == 0) options_.time_limit = std::chrono::seconds(60);

@@ -18,6 +18,7 @@ struct EngineChoice {
   const char* engine;
   const char* simd;
   const char* tier = "";
+  raddle::Translation translation = raddle::Translation::direct;
 };
 
 class KernelTestBase : public testing::Test {
@@ -106,11 +107,13 @@ class KernelTest : public KernelTestBase, public testing::WithParamInterface<Eng
 };
 
 extern const std::vector<EngineChoice> kEngines;
-/// Those that a suite's tests run on: of the vector widths that the host would not choose, one in turn, which
+/// Windowed code and vector widths that the host would not choose.
+bool takes_turns(const EngineChoice& engine);
+/// Those that a suite's tests run on: of those that take turns one, which
 /// RADDLE_TEST_SEED shifts; all of them with RADDLE_TEST_EXHAUSTIVE, or where --gtest_filter names tests.
 std::vector<EngineChoice> engines_of(std::string_view suite);
 std::string engine_name(const testing::TestParamInfo<EngineChoice>& info);
 
-/// Runs the suite on every engine, vector widths in turn.
+/// Runs the suite on every engine, vector widths and windowed code in turn.
 #define ON_EVERY_ENGINE(suite) \
   INSTANTIATE_TEST_SUITE_P(Engines, suite, testing::ValuesIn(engines_of(#suite)), engine_name)

@@ -22,7 +22,7 @@ struct Way {
 std::vector<Way> ways() {
   std::vector<Way> all;
   for (const EngineChoice& engine : kEngines)
-    if (*engine.simd == '\0') {  // vector widths make no difference here
+    if (!takes_turns(engine)) {  // vector widths make no difference here
       all.push_back({engine, 1, false});
       if (*engine.tier != '\0') continue;
       all.push_back({engine, 2, false});

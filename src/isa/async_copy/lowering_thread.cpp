@@ -38,9 +38,8 @@ std::function<llvm::Value*(llvm::Value* lane)> bytes_read(WarpEmitter& e, llvm::
 void copy_late(WarpEmitter& e, std::uint32_t bytes) {
   auto& ir = e.ir;
   const LaneValue from =
-      e.lane_value(e.addresses.begin(e.operand(1), Mod::global, bytes, AccessKind::load).address);
-  const LaneValue to =
-      e.lane_value(e.addresses.begin(e.operand(0), Mod::shared, bytes, AccessKind::store).address);
+      e.lane_value(e.addresses.generic(e.operand(1), Mod::global, bytes, AccessKind::load));
+  const LaneValue to = e.lane_value(e.addresses.generic(e.operand(0), Mod::shared, bytes, AccessKind::store));
   auto* all = ir.getInt32(bytes);
   const std::function<llvm::Value*(llvm::Value*)> read = bytes_read(e, all);
   e.context.note_line();

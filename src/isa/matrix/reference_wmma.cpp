@@ -38,6 +38,7 @@ class MatrixMemory {
       std::byte* const host = base + index * form_.bits() / 8;
       if (reinterpret_cast<std::uintptr_t>(host) % bytes_ != 0)
         lane.fault(exec::FaultKind::misaligned_address, reinterpret_cast<std::uintptr_t>(host));
+      lane.in_window(reinterpret_cast<std::uintptr_t>(host), bytes_);
       lane.touch(
           [&] { body(host, i / form_.in_register(), i % form_.in_register() * form_.bits(), bytes_); });
     }

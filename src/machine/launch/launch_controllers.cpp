@@ -18,7 +18,7 @@ exec::ClusterNetwork network_of(const MachineShape& shape, std::vector<Sm>& sms)
   return {std::move(tables), std::move(first_of_tpc)};
 }
 
-exec::SmPlace place_of(const MachineShape& shape, std::uint32_t sm) {
+exec::SmPlace sm_place(const MachineShape& shape, std::uint32_t sm) {
   const std::uint32_t tpc = shape.domain_of(Level::tpc, sm);
   return {.tpc = static_cast<std::uint16_t>(tpc),
           .sm = static_cast<std::uint16_t>(sm - shape.domains(Level::tpc)[tpc].first_sm)};
@@ -124,7 +124,7 @@ Cluster* LaunchControllers::cluster_of(const LaunchMask& mask, std::uint64_t ind
 /// Launch indices of a cluster's CTAs follow their ranks.
 void LaunchControllers::broadcast(Cluster& cluster, const CtaRun& run) {
   for (std::uint32_t i = 0; i < run.count; ++i)
-    cluster.hear(run.sm + i, place_of(shape_, run.sm + i), network_);
+    cluster.hear(run.sm + i, sm_place(shape_, run.sm + i), network_);
 }
 
 // SMs that follow one another and have one owner get a run together. All SMs hear the same masks, so one

@@ -2,7 +2,6 @@
 #include "machine/memory/device_heap.h"
 
 #include "base/page.h"
-#include "machine/memory/device_space.h"
 
 namespace raddle::machine {
 namespace {
@@ -10,7 +9,9 @@ constexpr std::uint64_t kLive = 0x52414c4956450001, kDead = 0x5241444541440001;
 constexpr std::uint64_t kAlign = 16;
 }  // namespace
 
-DeviceHeap::DeviceHeap(std::uint64_t limit) { set_limit(limit); }
+DeviceHeap::DeviceHeap(std::uint64_t limit, DeviceSpace& addresses) : addresses_(addresses) {
+  set_limit(limit);
+}
 
 std::uint64_t DeviceHeap::limit() const {
   std::lock_guard lock(mutex_);
@@ -25,12 +26,12 @@ bool DeviceHeap::set_limit(std::uint64_t limit) {
 }
 
 DeviceHeap::~DeviceHeap() {
-  if (base_ != nullptr) DeviceSpace::instance().give_back(base_, limit_);
+  if (base_ != nullptr) addresses_.give_back(base_, limit_);
 }
 
 bool DeviceHeap::reserve() {
   if (base_ != nullptr) return true;
-  base_ = DeviceSpace::instance().take_memory(limit_);
+  base_ = addresses_.take_memory(limit_);
   if (base_ == nullptr) return false;
   add_free(0, limit_);
   return true;

@@ -10,12 +10,15 @@
 #include <set>
 #include <utility>
 
+#include "machine/memory/device_space.h"
+
 namespace raddle::machine {
 
 class DeviceHeap {
  public:
   /// @param limit  bytes, headers included: cudaLimitMallocHeapSize (8 MiB there)
-  explicit DeviceHeap(std::uint64_t limit);
+  /// @param addresses  where it lies; outlives it
+  explicit DeviceHeap(std::uint64_t limit, DeviceSpace& addresses = DeviceSpace::instance());
   ~DeviceHeap();
   DeviceHeap(const DeviceHeap&) = delete;
   DeviceHeap& operator=(const DeviceHeap&) = delete;
@@ -37,6 +40,7 @@ class DeviceHeap {
   void add_free(std::uint64_t offset, std::uint64_t size);
   void remove_free(std::map<std::uint64_t, std::uint64_t>::iterator chunk);
 
+  DeviceSpace& addresses_;
   mutable std::mutex mutex_;
   std::uint64_t limit_ = 0;
   std::byte* base_ = nullptr;

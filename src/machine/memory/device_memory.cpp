@@ -11,7 +11,6 @@
 #include <cstring>
 
 #include "base/page.h"
-#include "machine/memory/device_space.h"
 #include "machine/memory/shared_memory.h"
 
 namespace raddle::machine {
@@ -24,9 +23,6 @@ unsigned class_of(std::uint64_t bytes) {
   return static_cast<unsigned>(std::bit_width((bytes - 1) / DeviceMemory::kAlignment));
 }
 
-void give_back(std::byte* memory, std::uint64_t bytes) {
-  if (memory != nullptr) DeviceSpace::instance().give_back(memory, bytes);
-}
 std::uint64_t number(const std::byte* p) { return reinterpret_cast<std::uint64_t>(p); }
 
 std::uint64_t next_id() {
@@ -35,18 +31,20 @@ std::uint64_t next_id() {
 }
 }  // namespace
 
-DeviceMemory::DeviceMemory(std::uint64_t capacity) : capacity_(capacity), free_(16) {}
+DeviceMemory::DeviceMemory(std::uint64_t capacity, DeviceSpace& addresses)
+    : capacity_(capacity), addresses_(addresses), free_(16) {}
 
 DeviceMemory::~DeviceMemory() {
-  for (auto& [address, entry] : entries_) {
-    if (entry.file >= 0) close(entry.file);
-    give_back(entry.map, entry.map_bytes);
-    give_back(entry.alias, entry.map_bytes);
-  }
+  for (const auto& [address, entry] : entries_) give_back(entry);
   for (const Slab& slab : slabs_) {
     if (slab.file >= 0) close(slab.file);
-    give_back(slab.map, kSlabBytes);
+    addresses_.give_back(slab.map, kSlabBytes);
   }
+}
+
+void DeviceMemory::give_back(const Entry& entry) {
+  if (entry.file >= 0) close(entry.file);
+  addresses_.give_back({entry.map, entry.alias}, entry.map_bytes);
 }
 
 Result<DevicePtr> DeviceMemory::allocate(std::uint64_t bytes, std::string_view name, bool managed) {
@@ -64,7 +62,7 @@ Result<DevicePtr> DeviceMemory::allocate(std::uint64_t bytes, std::string_view n
 
 Result<DevicePtr> DeviceMemory::allocate_constants(std::uint64_t bytes, std::string_view name) {
   const std::uint64_t body = whole_pages(std::max<std::uint64_t>(bytes, 1));
-  const auto [memory, alias] = DeviceSpace::instance().take_read_only(body, "raddle constants");
+  const auto [memory, alias] = addresses_.take_read_only(body, "raddle constants");
   if (memory == nullptr)
     return Error::make(ErrorCode::out_of_memory, "the host has no {} bytes for {}", bytes, name);
   const std::lock_guard lock(mutex_);
@@ -85,7 +83,7 @@ Result<DevicePtr> DeviceMemory::allocate_constants(std::uint64_t bytes, std::str
 Result<DevicePtr> DeviceMemory::allocate_mapped(std::uint64_t bytes, std::string_view name) {
   const std::uint64_t alignment = bytes >= kHugePage ? kHugePage : kPage;
   const std::uint64_t body = whole_pages(bytes);
-  std::byte* const memory = DeviceSpace::instance().take_memory(body, alignment);
+  std::byte* const memory = addresses_.take_memory(body, alignment);
   if (memory == nullptr)
     return Error::make(ErrorCode::out_of_memory, "the host has no {} bytes for device memory", bytes);
   if (bytes >= kHugePage) madvise(memory, body, MADV_HUGEPAGE);
@@ -100,7 +98,7 @@ Result<DevicePtr> DeviceMemory::allocate_mapped(std::uint64_t bytes, std::string
 }
 
 bool DeviceMemory::grow_pool() {
-  std::byte* const map = DeviceSpace::instance().take_memory(kSlabBytes);
+  std::byte* const map = addresses_.take_memory(kSlabBytes);
   if (map == nullptr) return false;
   slabs_.push_back({map, -1});
   slab_next_ = number(map);
@@ -136,13 +134,10 @@ Result<void> DeviceMemory::free(DevicePtr address) {
     return Error::invalid("free of {:#x}, which is not the start of an allocation", address.value);
   const Entry& entry = found->second;
   used_ -= entry.allocation.bytes;
-  if (entry.map != nullptr) {
-    if (entry.file >= 0) close(entry.file);
-    give_back(entry.map, entry.map_bytes);
-    give_back(entry.alias, entry.map_bytes);
-  } else {
+  if (entry.map != nullptr)
+    give_back(entry);
+  else
     free_[entry.size_class].push_back(address.value);
-  }
   entries_.erase(found);
   return {};
 }

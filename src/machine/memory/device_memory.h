@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "machine/memory/device_space.h"
 #include "raddle/device_ptr.h"
 
 namespace raddle::machine {
@@ -38,8 +39,9 @@ class DeviceMemory {
   static constexpr std::uint64_t kAlignment = 256;  ///< of every allocation, as CUDA promises
   static constexpr std::uint64_t kGuardedFrom = 64 << 10;
 
-  /// @param capacity  bytes that may be allocated in total
-  explicit DeviceMemory(std::uint64_t capacity);
+  /// @param capacity   bytes that may be allocated in total
+  /// @param addresses  where it lies; outlives it
+  explicit DeviceMemory(std::uint64_t capacity, DeviceSpace& addresses = DeviceSpace::instance());
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
@@ -85,12 +87,14 @@ class DeviceMemory {
     std::byte* map;
     int file = -1;  // where it is shared
   };
+  void give_back(const Entry& entry);
   Result<DevicePtr> allocate_mapped(std::uint64_t bytes, std::string_view name);
   const Entry* entry_at(std::uint64_t address) const;
   Result<DevicePtr> allocate_pooled(std::uint64_t bytes, std::string_view name);
   bool grow_pool();
 
   const std::uint64_t capacity_;
+  DeviceSpace& addresses_;
   mutable std::mutex mutex_;
   std::atomic<std::uint64_t> used_{0};            // changed under the lock, read by every launch
   std::map<std::uint64_t, Entry> entries_;        // by address

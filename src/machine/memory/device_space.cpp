@@ -32,7 +32,7 @@ DeviceSpace& DeviceSpace::instance() {
   return space;
 }
 
-DeviceSpace::DeviceSpace() {
+DeviceSpace::DeviceSpace() : bytes_(kBytes), guard_(kGuard) {
   const std::uint64_t map = reserve(kBase, kBytes, MAP_FIXED_NOREPLACE);
   if (map != kBase) {  // something is there, or the flag is not known
     if (map != 0) munmap(pointer(map), kBytes);
@@ -42,9 +42,22 @@ DeviceSpace::DeviceSpace() {
   free_.emplace(base_ + kGuard, kBytes - kGuard);
 }
 
+DeviceSpace::DeviceSpace(std::uint64_t bytes) : bytes_(whole_pages(bytes)), guard_(kWindowGuard) {
+  base_ = reinterpret_cast<std::uint64_t>(instance().take(bytes_));
+  if (base_ != 0 && bytes_ > guard_) free_.emplace(base_ + guard_, bytes_ - guard_);
+}
+
+DeviceSpace::~DeviceSpace() {
+  if (base_ == 0) return;
+  if (is_window())
+    instance().give_back(pointer(base_), bytes_);
+  else
+    munmap(pointer(base_), bytes_);
+}
+
 std::byte* DeviceSpace::take(std::uint64_t bytes, std::uint64_t alignment, std::uint64_t wanted) {
   RADDLE_ASSERT(std::has_single_bit(alignment) && alignment >= kPage, "an alignment that is none");
-  if (bytes == 0 || bytes > kBytes || alignment > kBytes) return nullptr;
+  if (bytes == 0 || bytes > bytes_ || alignment > bytes_) return nullptr;
   bytes = whole_pages(bytes);
   const std::lock_guard lock(mutex_);
   const auto above = free_.upper_bound(wanted);
@@ -54,7 +67,7 @@ std::byte* DeviceSpace::take(std::uint64_t bytes, std::uint64_t alignment, std::
     const std::uint64_t first = round_up(chunk->first, alignment);
     if (cut(chunk, first, bytes)) return pointer(first);
   }
-  return take_mapping(bytes, alignment);
+  return is_window() ? nullptr : take_mapping(bytes, alignment);
 }
 
 /// Takes [first, first + bytes) and a guard behind it out of a free chunk that begins at or before it.
@@ -62,13 +75,13 @@ std::byte* DeviceSpace::take(std::uint64_t bytes, std::uint64_t alignment, std::
 bool DeviceSpace::cut(std::map<std::uint64_t, std::uint64_t>::iterator chunk, std::uint64_t first,
                       std::uint64_t bytes) {
   const std::uint64_t before = first - chunk->first, available = chunk->second;
-  if (before > available || bytes + kGuard > available - before) return false;
-  const std::uint64_t behind = available - before - bytes - kGuard;
+  if (before > available || bytes + guard_ > available - before) return false;
+  const std::uint64_t behind = available - before - bytes - guard_;
   if (before != 0)
     chunk->second = before;
   else
     free_.erase(chunk);
-  if (behind != 0) free_.emplace(first + bytes + kGuard, behind);
+  if (behind != 0) free_.emplace(first + bytes + guard_, behind);
   return true;
 }
 
@@ -91,7 +104,7 @@ std::byte* DeviceSpace::take_memory(std::uint64_t bytes, std::uint64_t alignment
 }
 
 DeviceSpace::ReadOnly DeviceSpace::take_read_only(std::uint64_t bytes, const char* name) {
-  const ReadOnly taken{take(bytes), take(bytes)};
+  const ReadOnly taken{take(bytes), instance().take(bytes)};
   const int pages = memfd_create(name, MFD_CLOEXEC);
   const auto map = [&](std::byte* at, int protection) {
     return mmap(at, bytes, protection, MAP_SHARED | MAP_FIXED, pages, 0) != MAP_FAILED;
@@ -101,9 +114,13 @@ DeviceSpace::ReadOnly DeviceSpace::take_read_only(std::uint64_t bytes, const cha
                       map(taken.host, PROT_READ | PROT_WRITE);
   if (pages >= 0) close(pages);
   if (mapped) return taken;
-  for (std::byte* each : {taken.kernel, taken.host})
-    if (each != nullptr) give_back(each, bytes);
+  give_back(taken, bytes);
   return {};
+}
+
+void DeviceSpace::give_back(const ReadOnly& taken, std::uint64_t bytes) {
+  if (taken.kernel != nullptr) give_back(taken.kernel, bytes);
+  if (taken.host != nullptr) instance().give_back(taken.host, bytes);
 }
 
 void DeviceSpace::clear(std::byte* start, std::uint64_t bytes) {
@@ -121,7 +138,7 @@ void DeviceSpace::give_back(std::byte* memory, std::uint64_t bytes) {
   }
   // Addresses that cannot be cleared, for the process has too many mappings, are not used again.
   if (reserve(start, bytes, MAP_FIXED) == 0) return;
-  bytes += kGuard;
+  bytes += guard_;
   const auto next = free_.upper_bound(start);
   if (next != free_.begin()) {
     const auto before = std::prev(next);

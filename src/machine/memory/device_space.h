@@ -1,6 +1,7 @@
 // The addresses at which device memory lies: one reservation of the whole process, far from what the C
 // library, the loader and the program map, so that a kernel's stray access meets nothing instead of the
-// host's data (ADR 33). Hands out addresses, not memory: the taker maps what it wants there.
+// host's data (ADR 33). Hands out addresses, not memory: the taker maps what it wants there. An address space
+// that is isolated has a part of it to itself, its window (ADR 60).
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include <mutex>
 
 #include "base/page.h"
+#include "exec/window.h"
 
 namespace raddle::machine {
 
@@ -22,11 +24,17 @@ class DeviceSpace {
   /// If the system refuses the reservation (a limit on address space, some sanitizers), each taking is a
   /// mapping of its own with this much around it.
   static constexpr std::uint64_t kSmallGuard = 1ull << 20;
+  /// Between any two in a window: what strays farther than that, but not out of the window, harms its own
+  /// space only. An odd number of huge pages beside a power of two, as above.
+  static constexpr std::uint64_t kWindowGuard = exec::kWindowSlack + (11ull << 21);
 
   static DeviceSpace& instance();
   /// A second object beside the process's own finds the addresses taken: each of its takings is a mapping of
   /// its own.
   DeviceSpace();
+  /// A window: this many addresses of the process's, whole pages. Without a range() if there are none left.
+  explicit DeviceSpace(std::uint64_t bytes);
+  ~DeviceSpace();
   DeviceSpace(const DeviceSpace&) = delete;
   DeviceSpace& operator=(const DeviceSpace&) = delete;
 
@@ -38,7 +46,7 @@ class DeviceSpace {
   /// Addresses with memory: all zero, from the host when it is touched. Null: none left, or the host refuses.
   std::byte* take_memory(std::uint64_t bytes, std::uint64_t alignment = kPage);
   /// Memory that kernels read and the host writes: mapped twice, so that the host may write while kernels run
-  /// and kernels never can. No memory as in take_memory().
+  /// and kernels never can. The host's mapping lies in no window. No memory as in take_memory().
   struct ReadOnly {
     std::byte* kernel = nullptr;
     std::byte* host = nullptr;
@@ -49,16 +57,21 @@ class DeviceSpace {
   static void clear(std::byte* start, std::uint64_t bytes);
   /// Unmaps what is there; both as they were when it was taken.
   void give_back(std::byte* start, std::uint64_t bytes);
+  void give_back(const ReadOnly& taken, std::uint64_t bytes);
 
-  std::uint64_t guard() const { return is_reserved() ? kGuard : kSmallGuard; }  ///< bytes
+  std::uint64_t guard() const { return is_reserved() ? guard_ : kSmallGuard; }  ///< bytes
   bool is_reserved() const { return base_ != 0; }
-  bool covers(std::uint64_t address) const { return is_reserved() && address - base_ < kBytes; }
+  /// Everything that is taken lies in it; empty where the system refused the reservation.
+  exec::AddressRange range() const { return {base_, is_reserved() ? bytes_ : 0}; }
+  bool covers(std::uint64_t address) const { return range().holds(address, 1); }
 
  private:
   bool cut(std::map<std::uint64_t, std::uint64_t>::iterator chunk, std::uint64_t first, std::uint64_t bytes);
   std::byte* take_mapping(std::uint64_t bytes, std::uint64_t alignment);
+  bool is_window() const { return guard_ == kWindowGuard; }
 
   std::mutex mutex_;
+  const std::uint64_t bytes_, guard_;
   std::uint64_t base_ = 0;
   std::map<std::uint64_t, std::uint64_t> free_;  // start -> bytes, with the guard behind; no two touch
   std::map<std::uint64_t, std::uint64_t>

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/page.h"
-#include "machine/memory/device_space.h"
 
 namespace raddle::machine {
 namespace {
@@ -17,11 +16,8 @@ constexpr std::uint64_t kFew = 512, kMany = 32 << 10;
 }  // namespace
 
 LaunchPages::~LaunchPages() {
-  for (const Kind* kind : {&parameters_, &buffers_})
-    for (const Slab& slab : kind->slabs) {
-      DeviceSpace::instance().give_back(slab.kernel, slab.bytes);
-      if (slab.host != slab.kernel) DeviceSpace::instance().give_back(slab.host, slab.bytes);
-    }
+  for (const Slab& slab : parameters_.slabs) addresses_.give_back({slab.kernel, slab.host}, slab.bytes);
+  for (const Slab& slab : buffers_.slabs) addresses_.give_back(slab.kernel, slab.bytes);
 }
 
 LaunchPiece LaunchPages::take(Kind& kind, std::uint64_t bytes) {
@@ -36,13 +32,12 @@ LaunchPiece LaunchPages::take(Kind& kind, std::uint64_t bytes) {
 }
 
 bool LaunchPages::grow(Kind& kind, std::uint64_t bytes) {
-  DeviceSpace& space = DeviceSpace::instance();
   bytes = std::max(whole_pages(bytes), kSlab);
   DeviceSpace::ReadOnly pages;
   if (kind.is_written)
-    pages.kernel = pages.host = space.take_memory(bytes);
+    pages.kernel = pages.host = addresses_.take_memory(bytes);
   else
-    pages = space.take_read_only(bytes, "raddle launches");
+    pages = addresses_.take_read_only(bytes, "raddle launches");
   if (pages.kernel == nullptr) return false;
   kind.slabs.push_back({pages.host, pages.kernel, bytes});
   kind.used = 0;

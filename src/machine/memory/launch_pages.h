@@ -9,6 +9,8 @@
 #include <mutex>
 #include <vector>
 
+#include "machine/memory/device_space.h"
+
 namespace raddle::machine {
 
 /// A place in such pages, 128-byte aligned; not zero. No memory if `bytes` is 0.
@@ -21,7 +23,8 @@ struct LaunchPiece {
 /// Pieces are never given back: tasks keep theirs and are used again.
 class LaunchPages {
  public:
-  LaunchPages() = default;
+  /// @param addresses  where they lie; outlives them
+  explicit LaunchPages(DeviceSpace& addresses = DeviceSpace::instance()) : addresses_(addresses) {}
   ~LaunchPages();
   LaunchPages(const LaunchPages&) = delete;
   LaunchPages& operator=(const LaunchPages&) = delete;
@@ -44,8 +47,9 @@ class LaunchPages {
     std::uint64_t used = 0;  // of the last slab
   };
   LaunchPiece take(Kind& kind, std::uint64_t bytes);
-  static bool grow(Kind& kind, std::uint64_t bytes);
+  bool grow(Kind& kind, std::uint64_t bytes);
 
+  DeviceSpace& addresses_;
   mutable std::mutex mutex_;
   Kind parameters_{false, {}}, buffers_{true, {}};
 };

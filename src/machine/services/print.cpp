@@ -8,11 +8,20 @@
 #include <utility>
 
 #include "base/round_up.h"
+#include "exec/window.h"
 
 namespace raddle::machine {
 namespace {
 
 constexpr int kMostPadding = FormattedText::kMostPadding;
+
+/// A string of the kernel's, or what is packed at an address. It is enough that it begins where the kernel
+/// may read: behind the end of its memory nothing can be read.
+const char* text_at(FormattedText& out, const exec::CtaContext& cta, std::uint64_t address) {
+  if (exec::may_access(cta, address, 1)) return reinterpret_cast<const char*>(address);
+  out.forbid(address);
+  return "";
+}
 
 /// Fetches arguments at their natural alignment.
 class Arguments {
@@ -96,8 +105,9 @@ void print_value(FormattedText& out, const Conversion& c, const char* size, T va
   if (n > 0) out.push(text, std::min<std::size_t>(static_cast<std::size_t>(n), sizeof text - 1));
 }
 
-void print_string(FormattedText& out, const Conversion& c, std::uint64_t address) {
-  const char* source = address == 0 ? "(null)" : reinterpret_cast<const char*>(address);
+void print_string(FormattedText& out, const exec::CtaContext& cta, const Conversion& c,
+                  std::uint64_t address) {
+  const char* source = address == 0 ? "(null)" : text_at(out, cta, address);
   std::size_t limit = c.precision >= 0 ? static_cast<std::size_t>(c.precision) : FormattedText::kCapacity;
   std::size_t n = 0;
   while (n < limit && source[n] != 0) ++n;
@@ -108,7 +118,8 @@ void print_string(FormattedText& out, const Conversion& c, std::uint64_t address
 }
 
 /// @returns false if there is no such conversion
-bool print_conversion(FormattedText& out, const Conversion& c, Arguments& arguments) {
+bool print_conversion(FormattedText& out, const exec::CtaContext& cta, const Conversion& c,
+                      Arguments& arguments) {
   const char* const size = c.wide ? "ll" : c.narrow == 0 ? "" : c.narrow == 1 ? "h" : "hh";
   switch (c.letter) {
     case 'd':
@@ -128,7 +139,7 @@ bool print_conversion(FormattedText& out, const Conversion& c, Arguments& argume
     case 'p':
       return print_value(out, c, "", reinterpret_cast<void*>(arguments.take<std::uint64_t>())), true;
     case 's':
-      return print_string(out, c, arguments.take<std::uint64_t>()), true;
+      return print_string(out, cta, c, arguments.take<std::uint64_t>()), true;
     case 'f':
     case 'F':
     case 'e':
@@ -143,16 +154,18 @@ bool print_conversion(FormattedText& out, const Conversion& c, Arguments& argume
   }
 }
 
-void push_string(FormattedText& out, std::uint64_t address) {
-  for (auto* p = reinterpret_cast<const char*>(address); p != nullptr && !out.full() && *p != 0; ++p)
-    out.push(*p);
+void push_string(FormattedText& out, const exec::CtaContext& cta, std::uint64_t address) {
+  if (address == 0) return;
+  for (const char* p = text_at(out, cta, address); !out.full() && *p != 0; ++p) out.push(*p);
 }
 
 }  // namespace
 
-std::int32_t format_device_text(FormattedText& out, std::uint64_t format, std::uint64_t address) {
+std::int32_t format_device_text(FormattedText& out, const exec::CtaContext& cta, std::uint64_t format,
+                                std::uint64_t address) {
+  if (address != 0) text_at(out, cta, address);
   Arguments arguments(address);
-  for (auto* p = reinterpret_cast<const char*>(format); !out.full() && *p != 0;) {
+  for (const char* p = text_at(out, cta, format); !out.full() && out.forbidden() == 0 && *p != 0;) {
     if (*p != '%') {
       out.push(*p++);
       continue;
@@ -164,24 +177,25 @@ std::int32_t format_device_text(FormattedText& out, std::uint64_t format, std::u
     }
     Conversion conversion;
     const char* const start = std::exchange(p, parse(p + 1, conversion, arguments));
-    if (!print_conversion(out, conversion, arguments))
+    if (!print_conversion(out, cta, conversion, arguments))
       out.push(start, static_cast<std::size_t>(p - start));  // unknown: as written
   }
   return arguments.count();
 }
 
-void format_assertion(FormattedText& out, std::uint64_t message, std::uint64_t file, std::uint32_t line,
-                      std::uint64_t function, const std::uint32_t (&block)[3],
+void format_assertion(FormattedText& out, const exec::CtaContext& cta, std::uint64_t message,
+                      std::uint64_t file, std::uint32_t line, std::uint64_t function,
                       const std::array<std::uint32_t, 3>& thread) {
+  const std::uint32_t* const block = cta.ctaid;
   char text[160];
-  push_string(out, file);
+  push_string(out, cta, file);
   int n = std::snprintf(text, sizeof text, ":%u: ", line);
   out.push(text, static_cast<std::size_t>(n));
-  push_string(out, function);
+  push_string(out, cta, function);
   n = std::snprintf(text, sizeof text, ": block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `", block[0],
                     block[1], block[2], thread[0], thread[1], thread[2]);
   out.push(text, static_cast<std::size_t>(n));
-  push_string(out, message);
+  push_string(out, cta, message);
   out.push("` failed.\n", 10);
 }
 

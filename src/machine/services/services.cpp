@@ -1,12 +1,16 @@
-// Thin: each service finds the block it was called from and asks the worker or a unit of the machine.
+// Thin, but long as there are many: each service finds the block it was called from and asks the worker or a
+// unit of the machine.
 #include "machine/services/services.h"
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 
+#include "exec/access.h"
 #include "exec/cluster.h"
 #include "exec/mbarrier.h"
 #include "exec/wgmma.h"
+#include "exec/window.h"
 #include "machine/address_space.h"
 #include "machine/services/print.h"
 #include "machine/sm/worker.h"
@@ -34,6 +38,22 @@ __attribute__((noreturn)) void fault(WarpContext* warp, FaultKind kind, std::uin
   RawFault raw = raw_fault(warp, kind, address, lane);
   if (line != 0) raw.line = line;
   worker_of(warp).fault(block_of(warp), raw);
+}
+
+void check_access(WarpContext* warp, std::uint32_t lanes, const std::uint64_t* addresses, std::uint32_t bytes,
+                  std::uint32_t is_write, std::uint32_t line) {
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const auto lane = static_cast<std::uint32_t>(std::countr_zero(lanes));
+    const std::uint64_t address = addresses[lane];
+    if (exec::may_access(*warp->cta, address, bytes)) continue;
+    const bool is_aligned = address % std::min(bytes, exec::kMostAlignment) == 0;
+    RawFault raw = raw_fault(warp, is_aligned ? FaultKind::illegal_address : FaultKind::misaligned_address,
+                             address, lane);
+    raw.line = line;
+    raw.is_write = is_write != 0;
+    raw.access_known = true;
+    worker_of(warp).fault(block_of(warp), raw);
+  }
 }
 
 /// The warp of a barrier operation; faults where the operation is not legal.
@@ -251,8 +271,9 @@ std::int32_t vprintf(WarpContext* warp, std::uint32_t lane, std::uint64_t format
   std::int32_t count;
   {
     const Touching touching(warp, lane);
-    count = format_device_text(text, format, arguments);
+    count = format_device_text(text, *warp->cta, format, arguments);
   }
+  if (text.forbidden() != 0) fault(warp, FaultKind::illegal_address, text.forbidden(), lane, warp->line);
   Worker& worker = worker_of(warp);
   const Worker::Busy busy(worker);
   space_of(warp).output().append({text.data(), text.size()});
@@ -266,8 +287,9 @@ __attribute__((noreturn)) void assert_fail(WarpContext* warp, std::uint32_t lane
   const std::uint32_t* ntid = cta.launch->ntid;
   const std::uint32_t thread = warp->warp_id * exec::kWarpSize + lane;
   const Touching touching(warp, lane);  // to the end: nothing destroys it
-  format_assertion(text, message, file, line, function, cta.ctaid,
+  format_assertion(text, cta, message, file, line, function,
                    {thread % ntid[0], thread / ntid[0] % ntid[1], thread / ntid[0] / ntid[1]});
+  if (text.forbidden() != 0) fault(warp, FaultKind::illegal_address, text.forbidden(), lane, warp->line);
   {
     Worker& worker = worker_of(warp);
     const Worker::Busy busy(worker);
@@ -417,8 +439,12 @@ std::uint32_t thread_copy(WarpContext* warp, std::uint32_t lane, std::uint64_t t
                           std::uint32_t bytes, std::uint32_t read) {
   Worker& worker = worker_of(warp);
   if (worker.adversary() == nullptr) return 0;
-  check_alignment(warp, lane, to);
-  if (read != 0) check_alignment(warp, lane, from);
+  for (const std::uint64_t address : {to, from}) {
+    if (address == from && read == 0) break;
+    if (address % bytes != 0) fault(warp, FaultKind::misaligned_address, address, lane, warp->line);
+    if (address >> 47 != 0) fault(warp, FaultKind::illegal_address, address, lane, warp->line);
+  }
+  if (read != 0) Touching(warp, lane).memory(from, bytes);
   worker.copies_of(block_of(warp))
       .copy(requester_of(warp, lane), {.from = from, .to = to, .bytes = bytes, .read = read});
   return 1;
@@ -486,6 +512,12 @@ const exec::Services& services() {
 #include "exec/services.def"
   };
   return kTable;
+}
+
+std::byte* Touching::memory(std::uint64_t address, std::uint64_t bytes) const {
+  if (!exec::may_access(cta_, address, bytes))
+    calls::fault(&warp_, FaultKind::illegal_address, address, lane_, warp_.line);
+  return reinterpret_cast<std::byte*>(address);
 }
 
 }  // namespace raddle::machine

@@ -9,7 +9,7 @@ const exec::Services& services();
 /// What the signal handler says of a service that touches the kernel's memory for a lane.
 class Touching {
  public:
-  Touching(exec::WarpContext* warp, std::uint32_t lane) : cta_(*warp->cta) {
+  Touching(exec::WarpContext* warp, std::uint32_t lane) : warp_(*warp), cta_(*warp->cta), lane_(lane) {
     cta_.running_lane = lane + 1;
     cta_.running_line = warp->line;
   }
@@ -17,7 +17,12 @@ class Touching {
   Touching(const Touching&) = delete;
   Touching& operator=(const Touching&) = delete;
 
+  /// Memory that the kernel names. Fault: illegal_address where it may not go there.
+  std::byte* memory(std::uint64_t address, std::uint64_t bytes) const;
+
  private:
+  exec::WarpContext& warp_;
   exec::CtaContext& cta_;
+  const std::uint32_t lane_;
 };
 }  // namespace raddle::machine

@@ -21,7 +21,9 @@ class TaskDispatcher {
 
 class TaskScheduler {
  public:
-  explicit TaskScheduler(TaskDispatcher& dispatcher) : dispatcher_(dispatcher) {}
+  /// @param addresses  of the memory that comes with launches; outlives it
+  TaskScheduler(TaskDispatcher& dispatcher, DeviceSpace& addresses)
+      : dispatcher_(dispatcher), pages_(addresses) {}
 
   /// A fresh task with one reference, from the pool.
   Task* acquire();

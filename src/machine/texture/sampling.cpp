@@ -259,7 +259,7 @@ struct Place {
   std::uint32_t slice;
 };
 
-Place place_of(const Image& image, const exec::TextureRequest& request, const SamplePoint& point) {
+Place sample_place(const Image& image, const exec::TextureRequest& request, const SamplePoint& point) {
   if (request.geometry != Geometry::cube && request.geometry != Geometry::acube)
     return {point.at, slice_of(image, point.layer, request, 0)};
   const CubePoint p = cube_point(point.at[0], point.at[1], point.at[2]);
@@ -274,7 +274,7 @@ Texel sample_level(const Image& image, const Sampler& sampler, const exec::Textu
     for (unsigned d = 0; d < 3; ++d) i[d] = std::int64_t{point.index[d]} + point.offset[d];
     return view.at(i, slice_of(image, point.layer, request, point.sample));
   }
-  const Place place = place_of(image, request, point);
+  const Place place = sample_place(image, request, point);
   if (view.blends()) return linear_sample(view, place.at, point.offset, place.slice);
   return point_sample(view, place.at, point.offset, place.slice);
 }
@@ -336,7 +336,7 @@ Texel sample(const Image& image, const Sampler& sampler, const exec::TextureRequ
 Texel gather(const Image& image, const Sampler& sampler, const exec::TextureRequest& request,
              const SamplePoint& point) {
   const View view(image, sampler, request, 0);
-  const Place place = place_of(image, request, point);
+  const Place place = sample_place(image, request, point);
   const Footprint f = footprint(view, place.at, point.offset);
   const auto at = [&](unsigned x, unsigned y) {
     return texel_of_filter(view, {f.first[0] + x, f.first[1] + y, 0}, place.slice)[request.component];

@@ -8,6 +8,7 @@
 #include "exec/cluster.h"
 #include "exec/mbarrier.h"
 #include "exec/routing.h"
+#include "exec/window.h"
 
 namespace raddle::machine {
 
@@ -165,6 +166,9 @@ TmaProblem TmaSetUp::linear(TmaRequester requester, const exec::BulkRequest& req
   if (job.kind.direction != BulkDirection::shared_to_shared && request.global % kUnit != 0)
     return misaligned(request.global, "of global memory, for a bulk copy: ");
   if (job.kind.direction == BulkDirection::to_cache || request.bytes == 0) return {};
+  if (job.kind.direction != BulkDirection::shared_to_shared &&
+      !requester.cta->launch->window.holds(request.global, request.bytes))
+    return {.fault = FaultKind::illegal_address, .address = request.global};
   if (const auto problem = place(request, kUnit, request.bytes, job)) return problem;
   if (job.kind.reduction != exec::BulkReduction::none)
     job.reduce = reduction_of(job.kind.reduction, job.kind.element);
@@ -208,7 +212,8 @@ TmaProblem TmaSetUp::reduction_in(const TensorMap& map, TmaJob& job) {
 
 TmaProblem TmaSetUp::tensor(TmaRequester requester, const exec::BulkRequest& request, When when) {
   if (request.global % exec::kTensorMapAlignment != 0) return misaligned(request.global, "of a tensor map: ");
-  if (request.global >> 47 != 0) return {.fault = FaultKind::illegal_address, .address = request.global};
+  if (request.global >> 47 != 0 || !exec::may_access(*requester.cta, request.global, exec::kTensorMapBytes))
+    return {.fault = FaultKind::illegal_address, .address = request.global};
   Descriptor* const descriptor = descriptors_.fetch(request.global, when.ahead, counters_);
   if (descriptor == nullptr)
     return wrong(fmt::format("tensor map at {:#x}: {}", request.global, descriptors_.problem()));
@@ -217,6 +222,8 @@ TmaProblem TmaSetUp::tensor(TmaRequester requester, const exec::BulkRequest& req
   if (inside.fits(descriptor->map, request)) {
     DirectLoad& direct = inside.direct_load();
     if (when.at_once && direct.place(*requester.cta, request, inside.job().global)) {
+      inside.job().requester = requester;
+      if (const auto problem = check_window(inside.job())) return problem;
       direct_load_ = &direct;
       return {};
     }
@@ -226,7 +233,25 @@ TmaProblem TmaSetUp::tensor(TmaRequester requester, const exec::BulkRequest& req
     return problem;
   }
   if (job_->kind.direction == BulkDirection::to_cache) return {};
+  if (const auto problem = check_window(*job_)) return problem;
   return place(request, kTensorAlignment, occupied, *job_);
+}
+
+/// A map may name more than the kernel may touch; what counts is where this block's rows lie.
+TmaProblem TmaSetUp::check_window(const TmaJob& job) {
+  const exec::AddressRange& window = job.requester.cta->launch->window;
+  if (window.is_everything()) return {};
+  TmaGenerator rows_of;
+  rows_of.begin(job);
+  for (TmaRows rows; rows_of.next(rows);) {
+    if (!rows.inside || job.begin == job.end) continue;
+    const std::uint64_t first = rows.global + job.begin;
+    const std::uint64_t last = first + static_cast<std::uint64_t>(rows.stride) * (rows.count - 1);
+    for (const std::uint64_t row : {first, last})
+      if (!window.holds(row, job.end - job.begin))
+        return {.fault = FaultKind::illegal_address, .address = row};
+  }
+  return {};
 }
 
 TmaProblem TmaSetUp::plan(TmaRequester requester, const exec::BulkRequest& request, Descriptor& descriptor,

@@ -36,6 +36,7 @@ class TmaSetUp {
   TmaProblem place(const exec::BulkRequest& request, std::uint32_t alignment, std::uint64_t bytes,
                    TmaJob& job);
   TmaProblem place_barrier(const exec::BulkRequest& request, TmaJob& job);
+  TmaProblem check_window(const TmaJob& job);
   TmaProblem wrong(std::string text, std::uint64_t address = 0);
 
   DescriptorCache& descriptors_;

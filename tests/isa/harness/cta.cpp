@@ -20,6 +20,7 @@
 #include "exec/routing.h"
 #include "exec/wgmma.h"
 #include "exec/wgmma_operands.h"
+#include "exec/window.h"
 #include "isa/harness/textures.h"
 #include "machine/services/print.h"
 #include "machine/tma/tma_unit.h"
@@ -153,6 +154,12 @@ Scheduler& of(WarpContext* warp) { return *static_cast<Scheduler*>(warp->cta->ma
 
 /// The services; each finds its scheduler through the warp.
 struct Calls {
+  static void check_access(WarpContext* w, std::uint32_t lanes, const std::uint64_t* addresses,
+                           std::uint32_t bytes, std::uint32_t, std::uint32_t line) {
+    for (std::uint32_t lane = 0; lane < exec::kWarpSize; ++lane)
+      if ((lanes >> lane & 1) != 0 && !exec::may_access(*w->cta, addresses[lane], bytes))
+        fault(w, FaultKind::illegal_address, addresses[lane], lane, line);
+  }
   static void barrier_sync(WarpContext* w, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes) {
     Barrier& barrier = w->cta->barriers[id & 15];
     std::uint32_t generation = barrier.generation;
@@ -262,7 +269,7 @@ struct Calls {
   static void launch_dependents(WarpContext*) {}
   static std::int32_t vprintf(WarpContext* w, std::uint32_t, std::uint64_t format, std::uint64_t arguments) {
     machine::FormattedText text;
-    const std::int32_t count = machine::format_device_text(text, format, arguments);
+    const std::int32_t count = machine::format_device_text(text, *w->cta, format, arguments);
     of(w).outcome_.printed.append(text.data(), text.size());
     return count;
   }

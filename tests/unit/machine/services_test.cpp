@@ -27,7 +27,10 @@ struct Packed {
 
 std::string format(const char* text, const Packed& arguments = {}) {
   FormattedText out;
-  format_device_text(out, address(text), address(arguments.bytes));
+  const exec::LaunchContext launch{};
+  exec::CtaContext cta{};
+  cta.launch = &launch;
+  format_device_text(out, cta, address(text), address(arguments.bytes));
   return {out.data(), out.size()};
 }
 
