@@ -296,7 +296,8 @@ void RandomEvents::distribute() {
   const Grid* first = nullptr;
   for (const auto& grid : grids_)
     if (grid->turn == Grid::Turn::runs && !grid->all_launched() &&
-        (first == nullptr || grid->priority < first->priority))
+        (first == nullptr ||
+         std::pair(grid->priority, grid->sequence) < std::pair(first->priority, first->sequence)))
       first = grid.get();
   if (first != nullptr) check(nothing_fits(*first), "what is first in order fits, and is not launched");
 }
