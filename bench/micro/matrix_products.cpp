@@ -17,27 +17,30 @@ namespace {
 constexpr unsigned kTileRows = 4, kTileColumns = 4;  // a warp's products of 16x8
 
 /// C = A * B, a warp a tile of 64x32. A lies by rows, B by columns, so that a register is a word in memory.
+/// As in compiled programs, a register has one value, but for those that a loop changes.
 std::string product_kernel() {
   std::string text = R"(.version 8.0
 .target sm_80
 .address_size 64
 .visible .entry product(.param .u64 a, .param .u64 b, .param .u64 c) {
-  .reg .pred %more; .reg .b32 %t, %g, %h, %x, %y, %k, %a<16>, %b<8>; .reg .f32 %c<64>; .reg .b64 %pa, %pb, %pc;
-  ld.param.u64 %pa, [a]; ld.param.u64 %pb, [b]; ld.param.u64 %pc, [c];
+  .reg .pred %more; .reg .b32 %t, %g, %h, %x<4>, %y<2>, %k, %a<16>, %b<8>; .reg .f32 %c<64>;
+  .reg .b64 %pa<4>, %pb<4>, %pc<3>;
+  ld.param.u64 %pa0, [a]; ld.param.u64 %pb0, [b]; ld.param.u64 %pc0, [c];
   mov.u32 %t, %tid.x; shr.u32 %g, %t, 2; and.b32 %h, %t, 3;
-  mov.u32 %y, %ctaid.y; mad.lo.u32 %y, %y, 64, %g; mov.u32 %x, %ctaid.x; mad.lo.u32 %x, %x, 32, %g;
-  mad.wide.u32 %pa, %y, 2048, %pa; mad.wide.u32 %pa, %h, 4, %pa;
-  mad.wide.u32 %pb, %x, 2048, %pb; mad.wide.u32 %pb, %h, 4, %pb;
+  mov.u32 %y0, %ctaid.y; mad.lo.u32 %y1, %y0, 64, %g; mov.u32 %x0, %ctaid.x; mad.lo.u32 %x1, %x0, 32, %g;
+  mad.wide.u32 %pa1, %y1, 2048, %pa0; mad.wide.u32 %pa2, %h, 4, %pa1;
+  mad.wide.u32 %pb1, %x1, 2048, %pb0; mad.wide.u32 %pb2, %h, 4, %pb1;
+  mov.u64 %pa3, %pa2; mov.u64 %pb3, %pb2;
 )";
   for (unsigned i = 0; i < 64; ++i) text += fmt::format("  mov.f32 %c{}, 0f00000000;\n", i);
   text += "  mov.u32 %k, 0;\nLOOP:\n";
   for (unsigned i = 0; i < kTileRows; ++i)
     for (unsigned r = 0; r < 4; ++r)
-      text += fmt::format("  ld.global.b32 %a{}, [%pa+{}];\n", i * 4 + r,
+      text += fmt::format("  ld.global.b32 %a{}, [%pa3+{}];\n", i * 4 + r,
                           (i * 16 + r % 2 * 8) * 2048 + r / 2 * 16);
   for (unsigned j = 0; j < kTileColumns; ++j)
     for (unsigned r = 0; r < 2; ++r)
-      text += fmt::format("  ld.global.b32 %b{}, [%pb+{}];\n", j * 2 + r, j * 8 * 2048 + r * 16);
+      text += fmt::format("  ld.global.b32 %b{}, [%pb3+{}];\n", j * 2 + r, j * 8 * 2048 + r * 16);
   for (unsigned i = 0; i < kTileRows; ++i)
     for (unsigned j = 0; j < kTileColumns; ++j) {
       const unsigned c = (i * kTileColumns + j) * 4, a = i * 4, b = j * 2;
@@ -47,15 +50,15 @@ std::string product_kernel() {
           "{{%b{5}, %b{6}}}, {0};\n",
           sum, a, a + 1, a + 2, a + 3, b, b + 1);
     }
-  text += R"(  add.u64 %pa, %pa, 32; add.u64 %pb, %pb, 32; add.u32 %k, %k, 1; setp.lt.u32 %more, %k, 64;
+  text += R"(  add.u64 %pa3, %pa3, 32; add.u64 %pb3, %pb3, 32; add.u32 %k, %k, 1; setp.lt.u32 %more, %k, 64;
   @%more bra LOOP;
-  mov.u32 %x, %ctaid.x; mul.lo.u32 %x, %x, 32; mad.lo.u32 %x, %h, 2, %x;
-  mad.wide.u32 %pc, %y, 4096, %pc; mad.wide.u32 %pc, %x, 4, %pc;
+  mul.lo.u32 %x2, %x0, 32; mad.lo.u32 %x3, %h, 2, %x2;
+  mad.wide.u32 %pc1, %y1, 4096, %pc0; mad.wide.u32 %pc2, %x3, 4, %pc1;
 )";
   for (unsigned i = 0; i < kTileRows; ++i)
     for (unsigned j = 0; j < kTileColumns; ++j)
       for (unsigned r = 0; r < 4; ++r)
-        text += fmt::format("  st.global.f32 [%pc+{}], %c{};\n",
+        text += fmt::format("  st.global.f32 [%pc2+{}], %c{};\n",
                             (i * 16 + r / 2 * 8) * 4096 + j * 32 + r % 2 * 4, (i * kTileColumns + j) * 4 + r);
   return text + "  ret;\n}\n";
 }

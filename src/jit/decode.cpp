@@ -102,18 +102,20 @@ class Decoder {
     return {};
   }
 
-  /// For a move of 32-bit elements between memory and a register, under a mask or not. The fault lies at or
-  /// after the address that the processor names, which may be the start of a page that the vector reaches
-  /// into.
+  /// For a move of 32-bit elements between memory and a register, under a mask or not, or of four of them
+  /// into a quarter of one. The fault lies at or after the address that the processor names, which may be the
+  /// start of a page that the vector reaches into.
   void find_element(DecodedAccess& access, std::uint64_t faulted) const {
     constexpr unsigned kBytes = 4;
     std::string_view name = machine_->getMCInstrInfo()->getName(instruction_.getOpcode());
     if (name.starts_with("V")) name.remove_prefix(1);
     const bool moves = name.starts_with("MOVU") || name.starts_with("MOVA") || name.starts_with("MOVDQ");
-    if (data_.kind != Register::Kind::vector || !moves) return;
+    const bool inserts = name.starts_with("INSERTF128") || name.starts_with("INSERTI128") ||
+                         name.starts_with("INSERTF32x4") || name.starts_with("INSERTI32x4");
+    if (data_.kind != Register::Kind::vector || (!moves && !inserts)) return;
     if (mask_.kind == Register::Kind::mask && name.find("PS") == name.npos && name.find("32") == name.npos)
       return;
-    const unsigned count = data_.bits / (kBytes * 8);
+    const unsigned count = inserts ? 4 : data_.bits / (kBytes * 8);
     for (unsigned e = 0; e < count; ++e) {
       if (mask_.kind == Register::Kind::mask && (saved_.masks[mask_.number] >> e & 1) == 0) continue;
       if (faulted != 0 && access.address + e * kBytes + kBytes <= faulted) continue;

@@ -1,5 +1,7 @@
 #include "jit/function_builder.h"
 
+#include <llvm/IR/InlineAsm.h>
+
 namespace raddle::jit {
 namespace {
 
@@ -20,6 +22,11 @@ llvm::FunctionType* device_function_type(llvm::LLVMContext& context) {
   auto* i32 = llvm::Type::getInt32Ty(context);
   return llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, i32, pointer, pointer, i32},
                                  false);
+}
+
+void keep_in_memory(Builder& ir, llvm::Value* variable) {
+  auto* type = llvm::FunctionType::get(ir.getVoidTy(), {ir.getPtrTy()}, false);
+  ir.CreateCall(llvm::InlineAsm::get(type, "", "r,~{memory}", true), {variable});
 }
 
 FunctionBuilder::FunctionBuilder(ModuleBuilder& module, const ptx::Function& f)
@@ -106,7 +113,7 @@ llvm::AllocaInst* FunctionBuilder::shared_alloca(llvm::Type* type, const char* n
   return variable;
 }
 
-llvm::Value* FunctionBuilder::place_in(llvm::AllocaInst* variable, unsigned bytes) {
+llvm::Value* FunctionBuilder::place_in(llvm::Instruction* variable, unsigned bytes) {
   Builder at(entry_, std::next(variable->getIterator()));
   return at.CreateConstInBoundsGEP1_32(at.getInt8Ty(), variable, bytes);
 }

@@ -19,6 +19,10 @@ using Mask = std::vector<llvm::Value*>;
 /// Of a device function: `void(ptr warp, i32 lanes, ptr parameters, ptr returns, i32 local_frame)`.
 llvm::FunctionType* device_function_type(llvm::LLVMContext& context);
 
+/// Keeps LLVM from holding the variable in registers: loads from it stay loads, where shuffles would be
+/// slower.
+void keep_in_memory(Builder& ir, llvm::Value* variable);
+
 class FunctionBuilder {
  public:
   /// Kernel: `void(ptr warp)`, or `i32(ptr warp, ptr frame, i32 state)` for regions.
@@ -54,7 +58,7 @@ class FunctionBuilder {
   /// The function's one variable of this name: for what lasts no longer than an instruction.
   llvm::AllocaInst* shared_alloca(llvm::Type* type, const char* name, unsigned align);
   /// So many bytes into it, wherever it is used.
-  llvm::Value* place_in(llvm::AllocaInst* variable, unsigned bytes);
+  llvm::Value* place_in(llvm::Instruction* variable, unsigned bytes);
   /// Zero when the body begins.
   void begin_as_zero(llvm::Value* variable, llvm::Type* type);
 

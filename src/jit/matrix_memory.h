@@ -54,4 +54,14 @@ class FragmentMemory {
   llvm::Value* place_;
 };
 
+/// Where an instruction's function finds the registers of a matrix: where they live, or in a copy.
+/// @param name  of the copy
+inline llvm::Value* in_memory(WarpEmitter& e, const std::vector<ptx::Operand>& registers, const char* name,
+                              unsigned bits) {
+  if (auto* place = e.registers.fragment(registers)) return place;
+  FragmentMemory copy(e, name, bits);
+  copy.store(registers);
+  return copy.place();
+}
+
 }  // namespace raddle::jit

@@ -1,7 +1,6 @@
 #include "jit/matrix_values.h"
 
-#include <llvm/IR/InlineAsm.h>
-
+#include "jit/function_builder.h"
 #include "jit/vector_math.h"
 
 namespace raddle::jit {
@@ -94,9 +93,7 @@ llvm::Value* MatrixValues::staged(const MatrixHolder& source) {
     order.push_back(static_cast<int>(i / kFour + i % kFour * kApart));
   place = ir_.CreateAlloca(values->getType());
   ir_.CreateStore(ir_.CreateShuffleVector(values, order), place);
-  // Keeps LLVM from replacing the loads by shuffles.
-  auto* type = llvm::FunctionType::get(ir_.getVoidTy(), {ir_.getPtrTy()}, false);
-  ir_.CreateCall(llvm::InlineAsm::get(type, "", "r,~{memory}", true), {place});
+  keep_in_memory(ir_, place);
   return place;
 }
 

@@ -193,17 +193,17 @@ void MemoryAccess::load(unsigned destination, unsigned address) {
     return parameters_.load(destination, at);
   }
   const Access a = access(address, destination);
-  const bool by_window = a.is_plain() && !a.address.shape.uniform() && has_windows(a, false);
+  const bool is_near = a.is_plain() && !a.address.shape.uniform() && (has_windows(a, false) || has_runs(a));
   if (a.is_plain() && a.address.shape.uniform()) {
     auto values = load_uniform(a);
     for (unsigned e = 0; e < a.count; ++e) registers_.write_uniform(a.elements[e], a.type, values[e]);
     return;
   }
-  if (!by_window) ++module_.statistics.not_vectorised;
-  if (by_window && !a.address.shape.checked) prefetch_next_turn(a, at);
+  if (!is_near) ++module_.statistics.not_vectorised;
+  if (is_near && !a.address.shape.checked) prefetch_next_turn(a, at);
   const Parts values = !a.is_plain()              ? load_lanes(a)
-                       : !by_window               ? load_gather(a)
-                       : !a.address.shape.checked ? load_windows(a)
+                       : !is_near                 ? load_gather(a)
+                       : !a.address.shape.checked ? load_near(a)
                                                   : load_checked(a, at);
   for (unsigned e = 0; e < a.count; ++e) registers_.write_parts(a.elements[e], a.type, values[e]);
 }
@@ -238,11 +238,11 @@ MemoryAccess::Parts MemoryAccess::load_checked(const Access& a, const Operand& a
     for (unsigned e = 0; e < a.count; ++e)
       for (unsigned p = 0; p < code_.parts(); ++p) ir_.CreateStore(values[e][p], slots[e][p]);
   };
-  auto by_window = [&] {
+  auto near = [&] {
     prefetch_next_turn(a, address);
-    keep(load_windows(a));
+    keep(load_near(a));
   };
-  code_.two_ways(a.address.ok, by_window, [&] { keep(load_gather(wrapped(a))); });
+  code_.two_ways(a.address.ok, near, [&] { keep(load_gather(wrapped(a))); });
   Parts values(a.count);
   for (unsigned e = 0; e < a.count; ++e)
     for (unsigned p = 0; p < code_.parts(); ++p) values[e].push_back(ir_.CreateLoad(type, slots[e][p]));

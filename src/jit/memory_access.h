@@ -1,6 +1,7 @@
 // Loads and stores. The shape of its address decides how one is made: uniform (one scalar access),
-// constant distances between lanes (one window of memory per part, permuted), anything else (gather, scatter,
-// lane loop). A checked address takes the vector access where its run-time flag holds.
+// constant distances between lanes (one window of memory per part, permuted; or runs of 16 bytes, joined),
+// anything else (gather, scatter, lane loop). A checked address takes the vector access where its run-time
+// flag holds.
 #pragma once
 
 #include <vector>
@@ -62,10 +63,14 @@ class MemoryAccess {
   // ---- windows (windows.cpp) ----
   Window window_of(const Access& a, unsigned p) const;
   bool has_windows(const Access& a, bool for_store) const;
+  bool has_runs(const Access& a) const;
+  std::int64_t offset_in_part(const Access& a, unsigned p, unsigned lane) const;
   llvm::Value* window_mask(const Access& a, const Window& w, unsigned p);
   LaneRun whole_part(const Window& w, const Access& a, unsigned p) const;
   llvm::Value* base_of(const Access& a, const Window& w, unsigned p);
   Parts load_windows(const Access& a);
+  Parts load_runs(const Access& a);
+  Parts load_near(const Access& a) { return has_windows(a, false) ? load_windows(a) : load_runs(a); }
   std::vector<llvm::Value*> load_one_place(const Access& a, llvm::Value* base, unsigned p);
   void store_windows(const Access& a, const Parts& values);
   llvm::Instruction* may_prefetch(llvm::Instruction* load);

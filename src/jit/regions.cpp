@@ -1,7 +1,9 @@
 #include "jit/regions.h"
 
 #include <algorithm>
+#include <numeric>
 
+#include "base/assert.h"
 #include "jit/executable.h"
 
 namespace raddle::jit {
@@ -23,9 +25,18 @@ void Regions::begin() {
   resume_ = ir_.CreateSwitch(code_.argument(2), code_.exit());
 }
 
-void Regions::enter_at(llvm::BasicBlock* first) {
+void Regions::enter_at(llvm::BasicBlock* begin) {
+  auto* first = code_.new_block("first");
   resume_->setDefaultDest(first);
   resume_->moveBefore(*code_.body(), code_.body()->end());
+  ir_.SetInsertPoint(first);
+  std::set<const Registers::Fragment*> done;
+  for (ptx::RegisterId r : in_frame_) {
+    const Registers::Fragment* fragment = registers_.fragment_of(r);
+    if (done.insert(fragment).second && registers_.is_read_first(*fragment))
+      ir_.CreateMemSet(fragment->words, ir_.getInt8(0), fragment->bytes(), llvm::Align(64));
+  }
+  ir_.CreateBr(begin);
 }
 
 void Regions::suspend() {
@@ -57,7 +68,7 @@ void Regions::suspend() {
 void Regions::transfer(const std::vector<ptx::RegisterId>& registers, Transfer direction) {
   std::vector<Registers::Variable> always, wrapped, flags;
   for (ptx::RegisterId r : registers) {
-    if (!plan_.shape(r).known) continue;
+    if (!plan_.shape(r).known || in_frame_.contains(r)) continue;
     const Registers::Slot& s = registers_.slot(r);
     always.insert(always.end(), s.bases.begin(), s.bases.end());
     auto& vectors = s.ok ? wrapped : always;
@@ -98,15 +109,31 @@ std::uint32_t Regions::stored_size(const Registers::Variable& a) const {
   return static_cast<std::uint32_t>(module_.llvm.getDataLayout().getTypeStoreSize(a.type));
 }
 
+/// Matrices that a barrier holds live in the frame, so that none moves them.
+void Regions::lay_out_fragments(Holding& holding, FrameLayout& frame) {
+  std::vector<std::uint32_t> all(uses_.size());
+  std::iota(all.begin(), all.end(), 0);
+  for (const auto& [held, barriers] : Holding(holding)) {
+    Registers::Fragment* fragment = registers_.fragment_of(held);
+    if (fragment == nullptr || in_frame_.contains(held)) continue;
+    RADDLE_ASSERT(fragment->words == nullptr, "its place is not yet used");
+    Builder entry(code_.entry(), code_.entry()->begin());
+    auto* at = entry.CreateConstInBoundsGEP1_32(ir_.getInt8Ty(), frame_, frame.place(fragment->bytes(), all));
+    fragment->words = llvm::cast<llvm::Instruction>(at);
+    for (ptx::RegisterId r : fragment->registers) in_frame_.insert(r), holding.erase(r);
+  }
+}
+
 void Regions::lay_out() {
   uses_ = frame_uses(f_, plan_.cfg, plan_.live);
-  std::map<ptx::RegisterId, std::vector<std::uint32_t>> holding;  // register -> barriers
+  Holding holding;
   std::uint32_t barrier = 0;
   for (const auto& [n, use] : uses_) {
     for (ptx::RegisterId r : use.held) holding[r].push_back(barrier);
     ++barrier;
   }
   FrameLayout frame;
+  lay_out_fragments(holding, frame);
   for (const auto& [r, barriers] : holding)
     for (const auto& a : variables_of(r)) offsets_[a] = frame.place(stored_size(a), barriers);
   module_.frame_bytes = std::max(module_.frame_bytes, (frame.bytes() + 63) / 64 * 64);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <vector>
 
 #include "jit/frame.h"
@@ -20,13 +21,15 @@ class Regions {
   bool is_used() const { return resume_ != nullptr; }
   /// Gives each register that some barrier holds its place in the frame.
   void lay_out();
-  void enter_at(llvm::BasicBlock* first);  ///< state 0
+  void enter_at(llvm::BasicBlock* begin);  ///< state 0
   /// At the barrier at hand: returns, and goes on behind it when the function is entered again.
   void suspend();
 
  private:
   enum class Transfer { save, load };
   void transfer(const std::vector<ptx::RegisterId>& registers, Transfer direction);
+  using Holding = std::map<ptx::RegisterId, std::vector<std::uint32_t>>;  // register -> barriers
+  void lay_out_fragments(Holding& holding, FrameLayout& frame);
   std::vector<Registers::Variable> variables_of(ptx::RegisterId r);
   std::uint32_t stored_size(const Registers::Variable& variable) const;
 
@@ -43,6 +46,7 @@ class Regions {
   llvm::SwitchInst* resume_ = nullptr;
   std::map<std::uint32_t, FrameUse> uses_;                // by barrier instruction
   std::map<Registers::Variable, std::uint32_t> offsets_;  // of registers that barriers hold
+  std::set<ptx::RegisterId> in_frame_;                    // that live there all the time
 };
 
 }  // namespace raddle::jit

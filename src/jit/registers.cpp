@@ -83,20 +83,18 @@ bool Registers::may_join_fragment(ptx::RegisterId r) const {
          !in_fragment_.contains(r);
 }
 
-/// What an instruction updates is best where the instruction's function finds it: then nothing is copied.
+/// Matrices are best where the functions of their instructions find them: then nothing is copied. What is
+/// updated comes first. (A warpgroup's A is copied, as several instructions are one call.)
 void Registers::find_fragments() {
+  for (const ptx::Instruction& i : f_.instructions)
+    if (adds_to_fragment(f_, i)) join_fragment(f_.operands_of(i)[0]);
   for (const ptx::Instruction& i : f_.instructions) {
-    if (!adds_to_fragment(f_, i)) continue;
-    Fragment fragment;
-    for (const Operand& o : f_.elements_of(f_.operands_of(i)[0])) {
-      if (o.kind != Operand::Kind::reg || !may_join_fragment(o.index)) break;
-      in_fragment_[o.index] = {fragments_.size(), static_cast<unsigned>(fragment.registers.size())};
-      fragment.registers.push_back(o.index);
+    if (i.opcode->row->text->scope != isa::Scope::warp) continue;
+    for (std::size_t k = 0; k < i.operand_count; ++k) {
+      const isa::OperandSpec& spec = i.opcode->row->operands[k];
+      if (spec.geometric == isa::GeometricKind::fragment && !spec.is_destination)
+        join_fragment(f_.operands_of(i)[k]);
     }
-    if (fragment.registers.size() == f_.elements_of(f_.operands_of(i)[0]).size())
-      fragments_.push_back(std::move(fragment));
-    else
-      for (const ptx::RegisterId r : fragment.registers) in_fragment_.erase(r);
   }
   for (ptx::RegisterId r = 0; r < f_.registers.size(); ++r) {
     if (!plan_.is_shared_with_machine(r) || in_fragment_.contains(r)) continue;
@@ -105,13 +103,44 @@ void Registers::find_fragments() {
   }
 }
 
+/// All registers of a matrix, or none.
+void Registers::join_fragment(const Operand& matrix) {
+  if (matrix.kind != Operand::Kind::vector) return;
+  const auto elements = f_.elements_of(matrix);
+  Fragment fragment;
+  for (const Operand& o : elements) {
+    if (o.kind != Operand::Kind::reg || !may_join_fragment(o.index)) break;
+    in_fragment_[o.index] = {fragments_.size(), static_cast<unsigned>(fragment.registers.size())};
+    fragment.registers.push_back(o.index);
+  }
+  if (fragment.registers.size() == elements.size())
+    fragments_.push_back(std::move(fragment));
+  else
+    for (const ptx::RegisterId r : fragment.registers) in_fragment_.erase(r);
+}
+
+std::uint32_t Registers::Fragment::bytes() const {
+  return static_cast<std::uint32_t>(registers.size() * exec::kWarpSize * 4);
+}
+
+Registers::Fragment* Registers::fragment_of(ptx::RegisterId r) {
+  const auto found = in_fragment_.find(r);
+  return found == in_fragment_.end() ? nullptr : &fragments_[found->second.first];
+}
+
+bool Registers::is_read_first(const Fragment& fragment) const {
+  return std::ranges::any_of(fragment.registers, [&](ptx::RegisterId r) {
+    return plan_.live.live(plan_.order.blocks.front(), r) || plan_.is_shared_with_machine(r);
+  });
+}
+
 llvm::Value* Registers::part_of_fragment(ptx::RegisterId r, unsigned part) {
   const auto [number, place] = in_fragment_.at(r);
   Fragment& fragment = fragments_[number];
   if (fragment.words == nullptr) {
-    auto* type = llvm::ArrayType::get(ir_.getInt32Ty(), fragment.registers.size() * exec::kWarpSize);
+    auto* type = llvm::ArrayType::get(ir_.getInt8Ty(), fragment.bytes());
     fragment.words = code_.entry_alloca(type, "fragment", 64);
-    code_.begin_as_zero(fragment.words, type);
+    if (is_read_first(fragment)) code_.begin_as_zero(fragment.words, type);
   }
   return code_.place_in(fragment.words, (place * exec::kWarpSize + part * code_.lanes()) * 4);
 }

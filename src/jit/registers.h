@@ -52,9 +52,19 @@ class Registers {
     std::optional<Variable> ok;
   };
   Slot& slot(ptx::RegisterId r);
-  /// Where the registers of a fragment that instructions update lie, one behind the other, each as its lanes'
-  /// words. Null if they do not, as one of them is also another's, or is not 32 bits wide.
+  /// Where the registers of a fragment lie, one behind the other, each as its lanes' words. Null if they do
+  /// not, as one of them is also another's, or is not 32 bits wide.
   llvm::Value* fragment(const std::vector<ptx::Operand>& registers);
+  /// Registers of a matrix that lie in memory together.
+  struct Fragment {
+    std::vector<ptx::RegisterId> registers;
+    llvm::Instruction* words = nullptr;  ///< null until the first of them is used
+    std::uint32_t bytes() const;
+  };
+  /// The one that a register belongs to, or null.
+  Fragment* fragment_of(ptx::RegisterId r);
+  /// A register of it may be read before it is written: it must begin as zero.
+  bool is_read_first(const Fragment& fragment) const;
   /// Where a register lies that is shared with the machine.
   llvm::Value* place(ptx::RegisterId r) {
     slot(r);
@@ -68,6 +78,7 @@ class Registers {
   void store_parts(const Slot& slot, const WarpValue& value, const Mask& keep, const WarpValue* old);
   WarpValue guard_value(const ptx::Instruction& i);
   void find_fragments();
+  void join_fragment(const ptx::Operand& matrix);
   bool may_join_fragment(ptx::RegisterId r) const;
   llvm::Value* part_of_fragment(ptx::RegisterId r, unsigned part);
 
@@ -81,10 +92,6 @@ class Registers {
   StateSpaces& spaces_;
   SpecialRegisters& specials_;
   std::vector<Slot> slots_;
-  struct Fragment {
-    std::vector<ptx::RegisterId> registers;
-    llvm::AllocaInst* words = nullptr;
-  };
   std::vector<Fragment> fragments_;
   std::map<ptx::RegisterId, std::pair<std::size_t, unsigned>> in_fragment_;  // which, and its place there
   WarpValue kept_guard_;  // of this instruction, where it writes its own guard:

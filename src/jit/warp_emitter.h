@@ -119,6 +119,7 @@ class WarpEmitter {
 
   // ---- lanes ----
   Mask executing() { return registers.executing(); }       ///< those that the guard admits
+  bool runs_whole_warp();                                  ///< known when code is written: all 32 execute it
   Mask participants() { return meetings.participants(); }  ///< of a collective, also at other places
   Val bits(const Mask& mask) { return word(masks.bits(mask)); }
   void if_any(Val bits, const std::function<void()>& then) {

@@ -1,5 +1,5 @@
-// Windows of memory around lanes at constant distances, of MemoryAccess: one vector access for a part,
-// permuted.
+// Memory around lanes at constant distances, of MemoryAccess: a window is one vector access for a part,
+// permuted; where the lanes of a part lie too far apart for one, runs of neighbours are an access each.
 #include <llvm/IR/Intrinsics.h>
 
 #include <algorithm>
@@ -13,14 +13,23 @@ using isa::Mod;
 using isa::ModKind;
 using ptx::Operand;
 
-MemoryAccess::Window MemoryAccess::window_of(const Access& a, unsigned p) const {
+namespace {
+
+constexpr unsigned kRunBytes = 16;
+
+}  // namespace
+
+/// Of a lane, from the part's own base, scalar(address, p).
+std::int64_t MemoryAccess::offset_in_part(const Access& a, unsigned p, unsigned lane) const {
   const Shape& shape = a.address.shape;
+  if (shape.per_part) return shape.offset(lane);
+  return shape.offset(p * code_.lanes() + lane) - shape.offset(p * code_.lanes());
+}
+
+MemoryAccess::Window MemoryAccess::window_of(const Access& a, unsigned p) const {
   Window w;
-  if (!shape.affine) return w;
-  auto offset = [&](unsigned l) {  // from the part's own base, scalar(address, p)
-    return shape.per_part ? shape.offset(l)
-                          : shape.offset(p * code_.lanes() + l) - shape.offset(p * code_.lanes());
-  };
+  if (!a.address.shape.affine) return w;
+  auto offset = [&](unsigned l) { return offset_in_part(a, p, l); };
   std::int64_t least = 0, most = 0;
   for (unsigned l = 0; l < code_.lanes(); ++l) {
     least = std::min(least, offset(l));
@@ -47,6 +56,16 @@ bool MemoryAccess::has_windows(const Access& a, bool for_store) const {
     Window w = window_of(a, p);
     if (w.size == 0 || (for_store && !w.distinct)) return false;
   }
+  return true;
+}
+
+/// Lanes side by side lie side by side, 16 bytes of them at a time.
+bool MemoryAccess::has_runs(const Access& a) const {
+  if (!a.address.shape.affine || a.count != 1 || a.bytes < 4 || a.bytes > 8) return false;
+  const unsigned run = kRunBytes / a.bytes;
+  for (unsigned p = 0; p < code_.parts(); ++p)
+    for (unsigned l = 0; l < code_.lanes(); ++l)
+      if (offset_in_part(a, p, l) != offset_in_part(a, p, l - l % run) + l % run * a.bytes) return false;
   return true;
 }
 
@@ -142,6 +161,30 @@ MemoryAccess::Parts MemoryAccess::load_windows(const Access& a) {
       for (unsigned l = 0; l < code_.lanes(); ++l) index.push_back(static_cast<int>(w.place[l] + e));
       result[e].push_back(ir_.CreateShuffleVector(v, index));
     }
+  }
+  return result;
+}
+
+/// LLVM makes a load and its insertion one instruction, so that both tell the run's lanes.
+MemoryAccess::Parts MemoryAccess::load_runs(const Access& a) {
+  const unsigned run = kRunBytes / a.bytes;
+  auto* element = ir_.getIntNTy(a.bytes * 8);
+  auto* type = llvm::FixedVectorType::get(element, run);
+  Parts result(1);
+  for (unsigned p = 0; p < code_.parts(); ++p) {
+    llvm::Value* joined = llvm::PoisonValue::get(code_.vector_of(element));
+    for (unsigned first = 0; first < code_.lanes(); first += run) {
+      const auto offset = static_cast<std::uint64_t>(offset_in_part(a, p, first));
+      auto* at = code_.pointer(ir_.CreateAdd(values_.scalar(a.address, p).v, ir_.getInt64(offset)));
+      auto* mask = some_of(a.mask[p], {first, run});
+      const LaneRun lanes{p * code_.lanes() + first, run};
+      joined = code_.for_lanes(a.bytes == 4 ? lanes : LaneRun{}, [&] {
+        auto* loaded = may_prefetch(
+            ir_.CreateMaskedLoad(type, at, llvm::Align(a.bytes), mask, llvm::Constant::getNullValue(type)));
+        return ir_.CreateInsertVector(joined->getType(), joined, loaded, ir_.getInt64(first));
+      });
+    }
+    result[0].push_back(joined);
   }
   return result;
 }

@@ -236,6 +236,42 @@ TEST_P(Matrices, AreMultipliedAsHopperDoesWhereAskedFor) {
   }
 }
 
+/// Two turns around a barrier: products of ones are added to sums that nobody wrote before, which are zero.
+constexpr const char* kSumsOverBarriers = R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry sums(.param .u64 out) {
+  .reg .b64 %out, %own;
+  .reg .b32 %a, %id, %n;
+  .reg .f32 %d<4>;
+  .reg .pred %again;
+  ld.param.u64 %out, [out];
+  mov.u32 %id, %tid.x;
+  mov.b32 %a, 0x3f803f80;
+  mov.u32 %n, 0;
+TURN:
+  mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+    {%d0, %d1, %d2, %d3}, {%a, %a, %a, %a}, {%a, %a}, {%d0, %d1, %d2, %d3};
+  bar.sync 0;
+  add.u32 %n, %n, 1;
+  setp.lt.u32 %again, %n, 2;
+  @%again bra TURN;
+  mad.wide.u32 %own, %id, 16, %out;
+  st.global.v4.f32 [%own], {%d0, %d1, %d2, %d3};
+  ret;
+}
+)";
+
+TEST_P(Matrices, SumsStayOverBarriersAndBeginAsZero) {
+  load_text(kSumsOverBarriers);
+  for (int launch = 0; launch < 2; ++launch) {  // the second finds what the first left in memory
+    auto out = buffer(std::vector<float>(512));
+    const auto report = try_run(*module().kernel("sums"), {.grid = {1}, .block = {128}}, out);
+    ASSERT_TRUE(report.ok()) << report.error().to_string();
+    EXPECT_EQ(contents(out), std::vector<float>(512, 32));
+  }
+}
+
 /// 16 products of the smallest subnormal of bf16 and 2^127.
 constexpr const char* kProductsOfSubnormals = R"(.version 8.0
 .target sm_90

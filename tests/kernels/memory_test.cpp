@@ -174,6 +174,66 @@ struct Float4 {
   float x, y, z, w;
 };
 
+/// Rows of 16 bytes, 2048 bytes apart, by four threads or two; threads from `limit` on load nothing.
+constexpr const char* kRuns = R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry runs(.param .u64 in, .param .u64 out, .param .u32 limit) {
+  .reg .b64 %in, %out, %base, %base64, %word, %wide, %own, %value64;
+  .reg .b32 %t, %row, %column, %row64, %column64, %limit, %value;
+  .reg .pred %loads;
+  ld.param.u64 %in, [in];
+  ld.param.u64 %out, [out];
+  ld.param.u32 %limit, [limit];
+  mov.u32 %t, %tid.x;
+  setp.lt.u32 %loads, %t, %limit;
+  shr.u32 %row, %t, 2;
+  and.b32 %column, %t, 3;
+  mad.wide.u32 %base, %row, 2048, %in;
+  mad.wide.u32 %word, %column, 4, %base;
+  mov.u32 %value, 7;
+  @%loads ld.global.u32 %value, [%word];
+  shr.u32 %row64, %t, 1;
+  and.b32 %column64, %t, 1;
+  mad.wide.u32 %base64, %row64, 2048, %in;
+  mad.wide.u32 %wide, %column64, 8, %base64;
+  mov.u64 %value64, 7;
+  @%loads ld.global.u64 %value64, [%wide+16];
+  mad.wide.u32 %own, %t, 16, %out;
+  st.global.u64 [%own+8], %value64;
+  cvt.u64.u32 %value64, %value;
+  st.global.u64 [%own], %value64;
+  ret;
+}
+)";
+
+TEST_P(Memory, RunsOfNeighbours) {
+  constexpr int kThreads = 64, kRow = 256;  // in words of 64 bits
+  std::vector<std::uint64_t> values(kThreads / 2 * kRow);
+  std::iota(values.begin(), values.end(), std::uint64_t{1} << 40);
+  const auto in = buffer(values);
+  load_text(kRuns);
+  auto kernel = *module().kernel("runs");
+  for (const int limit : {kThreads, 45, 3, 0}) {
+    auto out = buffer(std::vector<std::uint64_t>(2 * kThreads));
+    run(kernel, {.grid = {1}, .block = {kThreads}}, in, out, limit);
+    std::vector<std::uint64_t> want;
+    for (int t = 0; t < kThreads; ++t) {
+      const std::uint64_t pair = values[t / 4 * kRow + t % 4 / 2];
+      want.push_back(t < limit ? (t % 2 == 0 ? pair & 0xffffffff : pair >> 32) : 7);
+      want.push_back(t < limit ? values[t / 2 * kRow + t % 2 + 2] : 7);
+    }
+    EXPECT_EQ(contents(out), want) << limit;
+  }
+  auto out = buffer(std::vector<std::uint64_t>(2 * kThreads));
+  constexpr std::uint64_t kNowhere = 0x500000;
+  EXPECT_TRUE(try_run(kernel, {.grid = {1}, .block = {kThreads}}, kNowhere, out, 0).ok());
+  const auto report = try_run(kernel, {.grid = {1}, .block = {kThreads}}, kNowhere, out, 1);
+  ASSERT_FALSE(report.ok());
+  EXPECT_NE(report.error().message.find("illegal address 0x500000"), std::string::npos)
+      << report.error().message;
+}
+
 TEST_P(Memory, Vectors) {
   constexpr int kN = 331;
   std::vector<float> a(2 * kN), b(4 * (kN + 1));

@@ -1,5 +1,8 @@
 // JIT: matrices of 8x8 16-bit elements that a warp holds together. A matrix's rows, one behind the other, are
-// the words of its 32 threads; so rows are copied to a place of the warp's and read from there as its values.
+// the words of its 32 threads. Where all threads are sure to take part, loaded rows are joined to vectors;
+// elsewhere rows are copied to a place of the warp's and read from there as its values.
+#include <llvm/Analysis/VectorUtils.h>
+
 #include <array>
 
 #include "isa/op.h"
@@ -9,6 +12,13 @@ namespace raddle::jit {
 namespace {
 
 constexpr unsigned kRows = 8, kRowBytes = 16, kMatrixBytes = kRows * kRowBytes;
+
+/// Rows become columns.
+llvm::Value* transposed(Builder& ir, llvm::Value* elements) {
+  std::array<int, kRows * kRows> from{};
+  for (unsigned i = 0; i < from.size(); ++i) from[i] = static_cast<int>(i % kRows * kRows + i / kRows);
+  return ir.CreateShuffleVector(elements, from);
+}
 
 /// Rows of several matrices.
 class Rows {
@@ -42,14 +52,11 @@ class Rows {
     for (unsigned p = 0; p < e_.parts(); ++p)
       e_.ir.CreateAlignedStore(e_.part(words, p, Type::b32).v, part(matrix, p), llvm::Align(4));
   }
-  /// Rows become columns.
   void transpose(unsigned matrix) {
     auto* elements = llvm::FixedVectorType::get(e_.ir.getInt16Ty(), kRows * kRows);
-    std::array<int, kRows * kRows> from{};
-    for (unsigned i = 0; i < from.size(); ++i) from[i] = static_cast<int>(i % kRows * kRows + i / kRows);
     auto* at = part(matrix, 0);
     auto* all = e_.ir.CreateAlignedLoad(elements, at, llvm::Align(kRowBytes));
-    e_.ir.CreateAlignedStore(e_.ir.CreateShuffleVector(all, from), at, llvm::Align(kRowBytes));
+    e_.ir.CreateAlignedStore(transposed(e_.ir, all), at, llvm::Align(kRowBytes));
   }
 
  private:
@@ -68,19 +75,55 @@ llvm::Value* load_row(WarpEmitter& e, llvm::Value* from) {
                                 llvm::Align(kRowBytes));
 }
 
-LaneValue addresses_of(WarpEmitter& e, unsigned k) {
+WarpValue address_of(WarpEmitter& e, unsigned k) {
   ++e.statistics.memory_operations;
   ++e.statistics.not_vectorised;
-  const LaneValue addresses =
-      e.lane_value(e.addresses.begin(e.operand(k), e.get(ModKind::space), kRowBytes).address);
+  return e.addresses.begin(e.operand(k), e.get(ModKind::space), kRowBytes).address;
+}
+
+LaneValue addresses_of(WarpEmitter& e, unsigned k) {
+  const LaneValue addresses = e.lane_value(address_of(e, k));
   e.context.note_line();
   return addresses;
+}
+
+/// A matrix as words of threads, its rows at the addresses of eight lanes. The loads are volatile: each is an
+/// instruction of its own, which tells its lane.
+std::vector<llvm::Value*> join_rows(WarpEmitter& e, const LaneArray& addresses, unsigned matrix) {
+  auto* row = llvm::FixedVectorType::get(e.ir.getInt16Ty(), kRows);
+  std::vector<llvm::Value*> rows;
+  for (unsigned lane = matrix * kRows; lane < (matrix + 1) * kRows; ++lane) {
+    auto* at = e.code.pointer(addresses[e.ir.getInt32(lane)]);
+    rows.push_back(e.code.for_lanes(
+        {lane, 1}, [&] { return e.ir.CreateAlignedLoad(row, at, llvm::Align(kRowBytes), true); }));
+  }
+  auto* elements = llvm::concatenateVectors(e.ir, rows);
+  if (e.has(Mod::trans)) elements = transposed(e.ir, elements);
+  auto* words = e.ir.CreateBitCast(elements, llvm::FixedVectorType::get(e.ir.getInt32Ty(), exec::kWarpSize));
+  std::vector<llvm::Value*> parts;
+  for (unsigned p = 0; p < e.parts(); ++p)
+    parts.push_back(e.ir.CreateExtractVector(e.words(), words, e.ir.getInt64(p * e.lanes())));
+  return parts;
+}
+
+/// For all lanes of the warp.
+void load_matrices(WarpEmitter& e) {
+  const auto destinations = e.elements(0);
+  const LaneArray addresses = e.spill(address_of(e, 1));
+  keep_in_memory(e.ir, addresses.pointer());
+  std::vector<std::vector<llvm::Value*>> matrices;
+  e.context.mark_lane(e.ir.getInt32(0));  // from which loads count theirs
+  for (unsigned m = 0; m < destinations.size(); ++m) matrices.push_back(join_rows(e, addresses, m));
+  e.context.mark_lane(nullptr);
+  for (unsigned m = 0; m < destinations.size(); ++m)
+    e.registers.write_parts(destinations[m], Type::b32, std::move(matrices[m]));
 }
 
 }  // namespace
 
 template <>
 void emit<Op::ldmatrix>(WarpEmitter& e) {
+  if (e.runs_whole_warp()) return load_matrices(e);
   const auto destinations = e.elements(0);
   const LaneValue addresses = addresses_of(e, 1);
   Rows rows(e, static_cast<unsigned>(destinations.size()));

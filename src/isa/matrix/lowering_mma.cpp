@@ -10,9 +10,7 @@ namespace {
 
 void emit_product(WarpEmitter& e) {
   const unsigned bits = e.type(0) == Type::f64 ? 64 : 32;
-  FragmentMemory a(e, "matrix_a", bits), b(e, "matrix_b", bits);
-  a.store(e.elements(1));
-  b.store(e.elements(2));
+  auto *a = in_memory(e, e.elements(1), "matrix_a", bits), *b = in_memory(e, e.elements(2), "matrix_b", bits);
   llvm::Value* metadata = llvm::PoisonValue::get(e.ir.getPtrTy());
   unsigned selector = 0;
   if (isa::is_sparse(e.opcode())) {
@@ -24,13 +22,12 @@ void emit_product(WarpEmitter& e) {
   auto* product = matrix_product(*e.code.function()->getParent(), e.opcode(), e.code.simd(), selector);
   if (auto* sums = e.registers.fragment(e.elements(0));
       sums != nullptr && sums == e.registers.fragment(e.elements(3))) {
-    e.if_any(e.bits(e.executing()),
-             [&] { e.ir.CreateCall(product, {sums, a.place(), b.place(), sums, metadata}); });
+    e.if_any(e.bits(e.executing()), [&] { e.ir.CreateCall(product, {sums, a, b, sums, metadata}); });
     return;
   }
   FragmentMemory d(e, "matrix_d", bits), c(e, "matrix_c", bits);
   c.store(e.elements(3));
-  e.ir.CreateCall(product, {d.place(), a.place(), b.place(), c.place(), metadata});
+  e.ir.CreateCall(product, {d.place(), a, b, c.place(), metadata});
   d.load(e.elements(0));
 }
 

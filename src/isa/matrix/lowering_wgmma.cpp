@@ -46,7 +46,6 @@ class WarpgroupProduct : WarpgroupChecks {
   }
   llvm::Value* scalar(unsigned k);
   void check_place(llvm::Value* descriptor, unsigned rows, unsigned row_bytes, bool transposed);
-  llvm::Value* in_memory(const std::vector<ptx::Operand>& registers, const char* name);
   llvm::Value* step(unsigned number);
   llvm::Value* a_in_memory();
   void keep_step();
@@ -150,12 +149,6 @@ void WarpgroupProduct::check_place(llvm::Value* descriptor, unsigned rows, unsig
       ir_.CreateAdd(own_shared_, ir_.CreateZExt(ir_.CreateSub(end, ir_.getInt32(16)), ir_.getInt64Ty())));
 }
 
-llvm::Value* WarpgroupProduct::in_memory(const std::vector<ptx::Operand>& registers, const char* name) {
-  FragmentMemory memory(e_, name, 32);
-  memory.store(registers);
-  return memory.place();
-}
-
 void WarpgroupProduct::run() {
   WarpgroupChecks::run();
   auto* rank = ir_.CreateZExt(e_.spaces.rank_base(), ir_.getInt64Ty());
@@ -164,7 +157,7 @@ void WarpgroupProduct::run() {
   descriptor_b_ = scalar(at("b"));
   if (!form_.a_in_registers) check_place(descriptor_a_, 64, 32, form_.a_transposed);
   check_place(descriptor_b_, form_.n, form_.sparse ? 64 : 32, form_.b_transposed);
-  metadata_ = form_.sparse ? in_memory({e_.operand(at("meta"))}, "wgmma_metadata")
+  metadata_ = form_.sparse ? in_memory(e_, {e_.operand(at("meta"))}, "wgmma_metadata", 32)
                            : llvm::Constant::getNullValue(ir_.getPtrTy());
   adds_ = ir_.CreateIsNotNull(scalar(at("scale_d")));
   auto* warp = e_.context.warp_field(offsetof(exec::WarpContext, warp_id), ir_.getInt32Ty(), "warp_id");
