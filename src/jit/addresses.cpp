@@ -196,7 +196,7 @@ void Addresses::check_window(const Operand& operand, Mod space, const WarpAccess
   if (!kernel_.windowed || named == ptx::Space::shared || named == ptx::Space::param) return;
   const bool is_near = std::abs(operand.value) < static_cast<std::int64_t>(exec::kWindowSlack / 2);
   if (operand.base == Operand::Base::variable && is_near) return;
-  code_.if_then(leaves_window(operand, space, access), [&] {
+  code_.if_seldom(leaves_window(operand, space, access), [&] {
     check_access(masks_.bits(access.lanes), values_.spill(access.address), access.access);
   });
 }
@@ -246,7 +246,7 @@ void Addresses::check_access(llvm::Value* lanes, llvm::Value* addresses, const e
 void Addresses::check_lane(llvm::Value* address, llvm::Value* lane, const exec::Access& access) {
   if (!kernel_.windowed) return;
   auto* inside = is_inside(address, spaces_.window_start(), spaces_.window_bytes());
-  code_.if_then(ir_.CreateNot(inside), [&] {
+  code_.if_seldom(ir_.CreateNot(inside), [&] {
     auto* addresses =
         code_.shared_alloca(llvm::ArrayType::get(ir_.getInt64Ty(), exec::kWarpSize), "addresses", 64);
     values_.store_lane(addresses, address, lane);

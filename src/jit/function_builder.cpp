@@ -1,6 +1,7 @@
 #include "jit/function_builder.h"
 
 #include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/MDBuilder.h>
 
 namespace raddle::jit {
 namespace {
@@ -52,24 +53,25 @@ FunctionBuilder::FunctionBuilder(ModuleBuilder& module, const ptx::Function& f)
   ir.SetInsertPoint(body_);
 }
 
-void FunctionBuilder::if_then(llvm::Value* condition, const std::function<void()>& then) {
+void FunctionBuilder::if_then(llvm::Value* condition, const std::function<void()>& then,
+                              llvm::MDNode* weights) {
   if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(condition); constant && constant->isZero()) return;
   auto *yes = new_block("then"), *after = new_block("after");
-  ir.CreateCondBr(condition, yes, after);
+  ir.CreateCondBr(condition, yes, after, weights);
   ir.SetInsertPoint(yes);
   then();
   ir.CreateBr(after);
   ir.SetInsertPoint(after);
 }
 
+void FunctionBuilder::if_seldom(llvm::Value* condition, const std::function<void()>& then) {
+  if_then(condition, then, llvm::MDBuilder(ir.getContext()).createUnlikelyBranchWeights());
+}
+
 void FunctionBuilder::two_ways(llvm::Value* condition, const std::function<void()>& likely,
                                const std::function<void()>& otherwise) {
   auto *yes = new_block("strided"), *no = new_block("wrapped"), *after = new_block("accessed");
-  auto* branch = ir.CreateCondBr(condition, yes, no);
-  llvm::Metadata* weights[] = {llvm::MDString::get(ir.getContext(), "branch_weights"),
-                               llvm::ConstantAsMetadata::get(ir.getInt32(1 << 20)),
-                               llvm::ConstantAsMetadata::get(ir.getInt32(1))};
-  branch->setMetadata(llvm::LLVMContext::MD_prof, llvm::MDNode::get(ir.getContext(), weights));
+  ir.CreateCondBr(condition, yes, no, llvm::MDBuilder(ir.getContext()).createLikelyBranchWeights());
   ir.SetInsertPoint(yes);
   likely();
   ir.CreateBr(after);

@@ -10,7 +10,7 @@ using Faults = MachineTest;
 using exec::FaultKind;
 using exec::WarpContext;
 
-// proves: K-12d, K-12e, K-12f
+// proves: K-12d, K-12e, K-12f, A-9a
 TEST_F(Faults, AWriteBehindAnAllocationNamesItAndTheDistance) {
   open();
   const DevicePtr memory = *space_->memory().allocate(1 << 20);
@@ -114,7 +114,7 @@ TEST_F(Faults, CallsFromBlocksWithoutFibersNameTheThread) {
   EXPECT_EQ(fault.detail, "");
 }
 
-// proves: K-11c, K-11d
+// proves: K-11c, K-11d, A-9b
 TEST_F(Faults, ConstantsAreReadOnly) {
   open();
   const DevicePtr constants = *space_->memory().allocate_constants(100, "table");

@@ -17,6 +17,7 @@ class Spaces : public MachineTest {
   }
 };
 
+// proves: A-9d, A-9h
 TEST_F(Spaces, AFaultStopsItsOwnSpaceOnly) {
   open();
   auto other = another();
@@ -34,6 +35,39 @@ TEST_F(Spaces, AFaultStopsItsOwnSpaceOnly) {
   EXPECT_EQ(run(*other, right, {}).kind, exec::FaultKind::trap) << "it is sticky";
   EXPECT_EQ(ran, 20);
   EXPECT_EQ(space_->blocks_completed(), 20u);
+}
+
+// Blocks of both wait on the machine's only SM until the others have failed.
+// proves: A-5b, A-9f
+TEST_F(Spaces, AFaultLeavesBlocksBesideItAlone) {
+  MachineOptions options;
+  for (const Level level : {Level::set, Level::gpu, Level::ugpu, Level::gpc, Level::cpc, Level::tpc})
+    options.shape.open(level);
+  options.shape.name = "one SM";
+  options.shape.add_sms(1);
+  for (const Level level : {Level::tpc, Level::cpc, Level::gpc, Level::ugpu, Level::gpu, Level::set})
+    options.shape.close(level);
+  open(std::move(options));
+  auto other = another();
+  std::atomic<unsigned> started{0}, ended{0};
+  std::atomic<bool> failed{false};
+  auto patient = TestKernel::of_warps([&](exec::WarpContext& warp) {
+    ++started;
+    while (!failed) warp.cta->services->yield(&warp);
+    ++ended;
+  });
+  auto wrong = TestKernel::of_warps([&](exec::WarpContext& warp) {
+    while (started != 4) warp.cta->services->yield(&warp);
+    EXPECT_EQ(warp.cta->smid, 0u);
+    warp.cta->services->fault(&warp, exec::FaultKind::trap, 0, 0, 0);
+  });
+  Task* const task = submit(*space_, patient, {.x = 4});
+  EXPECT_EQ(run(*other, wrong, {}).kind, exec::FaultKind::trap);
+  failed = true;
+  task->wait();
+  EXPECT_EQ(task->stop.load(), 0u);
+  EXPECT_EQ(ended, 4u);
+  space_->tasks().release(task);
 }
 
 TEST_F(Spaces, CancellingOneLeavesTheOthersRunning) {
