@@ -47,8 +47,9 @@ struct DeviceOptions {
   Asynchrony asynchrony;  ///< of copies; all but `eager` are deterministic
   MatrixArithmetic matrix_arithmetic = MatrixArithmetic::reference;
   Translation translation = Translation::direct;  ///< of kernels' addresses
-  /// Addresses for this device's memory alone, in bytes: kernels of a windowed device then reach no other
-  /// device's, nor memory that all share (pinned, pooled, mapped). 0: they lie with the process's other ones.
+  /// Addresses for this device's memory alone, in bytes, at least a gigabyte: kernels of a windowed device
+  /// then reach no other device's, nor memory that all share (pinned, pooled, mapped). 0: they lie with the
+  /// process's other ones.
   std::uint64_t window_bytes = 0;
   std::chrono::milliseconds time_limit{0};  ///< of each launch from its first block on; 0: none
   std::uint64_t heap_bytes = 8u << 20;      ///< for malloc in kernels (cudaLimitMallocHeapSize)

@@ -12,32 +12,16 @@
 
 namespace raddle::cli {
 
+/// What was read of an option's text. @errors as there, behind the option's name
+template <class T>
+Result<T> of_option(const char* option, Result<T> parsed) {
+  if (!parsed) parsed.error().message = std::string(option) + ": " + parsed.error().message;
+  return parsed;
+}
+
 /// @errors invalid: names the option of the distributor
 inline Result<DistributorOptions> distributor_options(const std::string& text) {
-  Result<DistributorOptions> options = machine::parse_distributor_options(text);
-  if (!options) options.error().message = "--distributor: " + options.error().message;
-  return options;
-}
-
-/// @errors invalid: says what there is
-inline Result<Asynchrony> asynchrony(const std::string& text) {
-  Result<Asynchrony> parsed = machine::parse_asynchrony(text);
-  if (!parsed) parsed.error().message = "--async: " + parsed.error().message;
-  return parsed;
-}
-
-/// @errors invalid: says what there is
-inline Result<MatrixArithmetic> matrix_arithmetic(const std::string& text) {
-  Result<MatrixArithmetic> parsed = exec::parse_matrix_arithmetic(text);
-  if (!parsed) parsed.error().message = "--mma: " + parsed.error().message;
-  return parsed;
-}
-
-/// @errors invalid: says what there is
-inline Result<Translation> translation(const std::string& text) {
-  Result<Translation> parsed = machine::parse_translation(text);
-  if (!parsed) parsed.error().message = "--mmu: " + parsed.error().message;
-  return parsed;
+  return of_option("--distributor", machine::parse_distributor_options(text));
 }
 
 /// @errors invalid
@@ -52,9 +36,10 @@ inline Result<DeviceOptions> device_options(const MachineOptions& options) {
   device.code_cache = options.code_cache;
   device.workers = options.workers;
   device.deterministic = options.deterministic;
-  TRY_ASSIGN(device.asynchrony, asynchrony(options.asynchrony));
-  TRY_ASSIGN(device.matrix_arithmetic, matrix_arithmetic(options.matrix_arithmetic));
-  TRY_ASSIGN(device.translation, translation(options.translation));
+  TRY_ASSIGN(device.asynchrony, of_option("--async", machine::parse_asynchrony(options.asynchrony)));
+  TRY_ASSIGN(device.matrix_arithmetic,
+             of_option("--mma", exec::parse_matrix_arithmetic(options.matrix_arithmetic)));
+  TRY_ASSIGN(device.translation, of_option("--mmu", machine::parse_translation(options.translation)));
   return device;
 }
 

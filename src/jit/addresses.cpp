@@ -205,6 +205,7 @@ void Addresses::check_window(const Operand& operand, Mod space, const WarpAccess
 /// little: the same test serves all accesses near a register.
 llvm::Value* Addresses::leaves_window(const Operand& operand, Mod space, const WarpAccess& access) {
   constexpr auto kNear = static_cast<std::int64_t>(exec::kWindowSlack / 2);
+  constexpr std::uint64_t kCluster = exec::kMaxClusterSize * exec::kSharedWindow;  // nothing lies behind it
   const bool is_local = ptx::space_of(space) == ptx::Space::local;
   WarpValue from = base_of(operand);
   const bool as_it_is = isa::bit_size(from.type) == 64 && space != Mod::const_ &&
@@ -216,7 +217,7 @@ llvm::Value* Addresses::leaves_window(const Operand& operand, Mod space, const W
       return ir_.CreateICmpUGE(x, llvm::ConstantInt::get(x->getType(), exec::kWindowSlack / 2));
     auto* inside = is_inside(x, spaces_.window_start(), spaces_.window_bytes());
     if (space == Mod::none)
-      inside = ir_.CreateOr(inside, is_inside(x, spaces_.shared_base(), ir_.getInt64(exec::kSharedReach)));
+      inside = ir_.CreateOr(inside, is_inside(x, spaces_.shared_base(), ir_.getInt64(kCluster)));
     return ir_.CreateNot(inside);
   };
   const auto [least, most] =

@@ -9,6 +9,9 @@ namespace raddle::machine {
 Result<std::unique_ptr<AddressSpace>> AddressSpace::open(std::shared_ptr<Machine> machine,
                                                          AddressSpaceOptions options) {
   TRY(check_heap(options.heap_bytes));
+  if (options.window_bytes != 0 && options.window_bytes < DeviceSpace::kLeastWindow)
+    return Error::invalid("a window of {} bytes of addresses: it needs at least {}", options.window_bytes,
+                          DeviceSpace::kLeastWindow);
   std::unique_ptr<DeviceSpace> own_window;
   if (options.window_bytes != 0) own_window = std::make_unique<DeviceSpace>(options.window_bytes);
   const DeviceSpace& addresses = own_window ? *own_window : DeviceSpace::instance();

@@ -33,7 +33,7 @@ struct AddressSpaceOptions {
 
 class AddressSpace final : private TaskDispatcher {
  public:
-  /// @errors out_of_memory: the heap; addresses for a window
+  /// @errors out_of_memory: the heap; addresses for a window; invalid: too small a window
   static Result<std::unique_ptr<AddressSpace>> open(std::shared_ptr<Machine> machine,
                                                     AddressSpaceOptions options);
   /// Waits for all submitted tasks.

@@ -53,6 +53,14 @@ void encode_map(std::uint64_t address, std::byte* to) {
 
 }  // namespace
 
+std::vector<std::string> engines() {
+#ifdef RADDLE_TEST_JIT
+  return {"interp", "jit"};
+#else
+  return {"interp"};
+#endif
+}
+
 std::unique_ptr<Kernel> Kernel::make(const std::string& ptx, const std::string& engine, bool windowed) {
   auto parsed = ptx::parse(ptx, "attack");
   if (!parsed) {

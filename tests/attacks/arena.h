@@ -16,6 +16,9 @@ namespace raddle::attacks {
 inline constexpr std::uint64_t kSecret = 0x5ec4e75ec4e75ec4;
 inline constexpr std::uint64_t kWindowBytes = 8ull << 30;
 
+/// Those of this build.
+std::vector<std::string> engines();
+
 /// A kernel, compiled once for many address spaces.
 struct Kernel {
   /// @param engine  "interp", "jit"

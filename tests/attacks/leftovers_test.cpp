@@ -65,7 +65,7 @@ next: )" +
 )";
 }
 
-class Leftovers : public ::testing::TestWithParam<const char*> {};
+class Leftovers : public ::testing::TestWithParam<std::string> {};
 
 // proves: A-10a
 TEST_P(Leftovers, AreNotThereForTheNextSpace) {
@@ -90,11 +90,7 @@ TEST_P(Leftovers, AreNotThereForTheNextSpace) {
   }
 }
 
-#ifdef RADDLE_TEST_JIT
-INSTANTIATE_TEST_SUITE_P(Engines, Leftovers, ::testing::Values("interp", "jit"));
-#else
-INSTANTIATE_TEST_SUITE_P(Engines, Leftovers, ::testing::Values("interp"));
-#endif
+INSTANTIATE_TEST_SUITE_P(Engines, Leftovers, ::testing::ValuesIn(engines()));
 
 }  // namespace
 }  // namespace raddle::attacks

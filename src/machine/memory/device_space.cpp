@@ -43,8 +43,9 @@ DeviceSpace::DeviceSpace() : bytes_(kBytes), guard_(kGuard) {
 }
 
 DeviceSpace::DeviceSpace(std::uint64_t bytes) : bytes_(whole_pages(bytes)), guard_(kWindowGuard) {
+  RADDLE_ASSERT(bytes_ >= kLeastWindow, "a window without room between its guards");
   base_ = reinterpret_cast<std::uint64_t>(instance().take(bytes_));
-  if (base_ != 0 && bytes_ > guard_) free_.emplace(base_ + guard_, bytes_ - guard_);
+  if (base_ != 0) free_.emplace(base_ + guard_, bytes_ - guard_);
 }
 
 DeviceSpace::~DeviceSpace() {

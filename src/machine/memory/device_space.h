@@ -28,11 +28,14 @@ class DeviceSpace {
   /// space only. An odd number of huge pages beside a power of two, as above.
   static constexpr std::uint64_t kWindowGuard = exec::kWindowSlack + (11ull << 21);
 
+  static constexpr std::uint64_t kLeastWindow = 1ull << 30;
+
   static DeviceSpace& instance();
   /// A second object beside the process's own finds the addresses taken: each of its takings is a mapping of
   /// its own.
   DeviceSpace();
-  /// A window: this many addresses of the process's, whole pages. Without a range() if there are none left.
+  /// A window: this many addresses of the process's, at least kLeastWindow. Without a range() if there are
+  /// none left.
   explicit DeviceSpace(std::uint64_t bytes);
   ~DeviceSpace();
   DeviceSpace(const DeviceSpace&) = delete;
@@ -61,8 +64,12 @@ class DeviceSpace {
 
   std::uint64_t guard() const { return is_reserved() ? guard_ : kSmallGuard; }  ///< bytes
   bool is_reserved() const { return base_ != 0; }
-  /// Everything that is taken lies in it; empty where the system refused the reservation.
-  exec::AddressRange range() const { return {base_, is_reserved() ? bytes_ : 0}; }
+  /// Everything that is taken lies in it, and nothing within exec::kWindowSlack of its ends, on either side:
+  /// the reservation begins and ends with a guard. Empty where the system refused that.
+  exec::AddressRange range() const {
+    if (!is_reserved()) return {0, 0};
+    return {base_ + exec::kWindowSlack, bytes_ - 2 * exec::kWindowSlack};
+  }
   bool covers(std::uint64_t address) const { return range().holds(address, 1); }
 
  private:

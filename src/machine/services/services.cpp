@@ -435,16 +435,21 @@ void check_alignment(WarpContext* warp, std::uint32_t lane, std::uint64_t addres
   if (address >> 47 != 0) fault(warp, exec::FaultKind::illegal_address, address, lane, warp->line);
 }
 
+/// An address that no code has judged. @param bytes  that it has to be a multiple of
+void check_place(WarpContext* warp, std::uint32_t lane, std::uint64_t address, std::uint32_t bytes) {
+  if (address % bytes != 0) fault(warp, FaultKind::misaligned_address, address, lane, warp->line);
+  if (address >> 47 != 0) fault(warp, FaultKind::illegal_address, address, lane, warp->line);
+}
+
 std::uint32_t thread_copy(WarpContext* warp, std::uint32_t lane, std::uint64_t to, std::uint64_t from,
                           std::uint32_t bytes, std::uint32_t read) {
   Worker& worker = worker_of(warp);
   if (worker.adversary() == nullptr) return 0;
-  for (const std::uint64_t address : {to, from}) {
-    if (address == from && read == 0) break;
-    if (address % bytes != 0) fault(warp, FaultKind::misaligned_address, address, lane, warp->line);
-    if (address >> 47 != 0) fault(warp, FaultKind::illegal_address, address, lane, warp->line);
+  check_place(warp, lane, to, bytes);
+  if (read != 0) {
+    check_place(warp, lane, from, bytes);
+    Touching(warp, lane).memory(from, bytes);
   }
-  if (read != 0) Touching(warp, lane).memory(from, bytes);
   worker.copies_of(block_of(warp))
       .copy(requester_of(warp, lane), {.from = from, .to = to, .bytes = bytes, .read = read});
   return 1;

@@ -98,6 +98,24 @@ TEST(DeviceSpace, ArraysInARowDifferInTheirLower28Bits) {
   }
 }
 
+// Compiled code judges registers, not what is added to them: what is so near to a window's end is nobody's.
+TEST(DeviceSpace, NothingLiesNearTheEndsOfAWindow) {
+  DeviceSpace window(DeviceSpace::kLeastWindow), next(DeviceSpace::kLeastWindow);
+  const exec::AddressRange range = window.range();
+  std::size_t taken = 0;
+  for (std::uint64_t bytes : {300ull << 20, 64ull << 20, 4096ull})
+    while (std::byte* const start = window.take(bytes)) {
+      ASSERT_TRUE(range.holds(address_of(start), bytes));
+      ASSERT_GE(address_of(start) - range.start, exec::kWindowSlack);
+      ASSERT_GE(range.start + range.bytes - address_of(start) - bytes, exec::kWindowSlack);
+      ++taken;
+    }
+  EXPECT_GE(taken, 4u);
+  EXPECT_TRUE(is_guard(reinterpret_cast<std::byte*>(range.start) - exec::kWindowSlack, exec::kWindowSlack));
+  EXPECT_TRUE(is_guard(reinterpret_cast<std::byte*>(range.start + range.bytes), exec::kWindowSlack));
+  EXPECT_FALSE(next.range().holds(range.start, 1));
+}
+
 TEST(DeviceSpace, AddressesAreUsedAgain) {
   DeviceSpace& space = DeviceSpace::instance();
   if (!space.is_reserved()) GTEST_SKIP() << "the system refuses the reservation";
