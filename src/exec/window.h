@@ -12,8 +12,8 @@ namespace raddle::exec {
 constexpr std::uint64_t kSharedReach = 1ull << 32;
 
 /// Nothing lies within so many bytes of a window's ends, and nothing of anybody else's within so many bytes
-/// of a block's memory. So what is this close to an address that the kernel may access is its own, or a fault of
-/// the host's: compiled code judges a register once for all offsets from it.
+/// of a block's memory. So what is this close to an address that the kernel may access is its own, or a fault
+/// of the host's: compiled code judges a register once for all offsets from it.
 constexpr std::uint64_t kWindowSlack = 16ull << 20;
 
 /// The block's local memory, of all its threads.
