@@ -68,7 +68,7 @@ void place(benchmark::State& state, const Load& load) {
   }
   add("nested_2_of_4/idle", {.kind = nested()});
   add("nested_2_of_4/one", {.kind = nested(), .left = 1});
-  for (const char* policy : {"round_robin", "first_fit", "partitioned"}) {
+  for (const char* policy : {"round_robin", "first_fit", "partitioned", "deep"}) {
     add(std::string("plain/idle_8_slots/") + policy, {.kind = {}, .policy = policy});
     add(std::string("clusters_of_8/idle/") + policy, {.kind = clusters_of(8), .policy = policy});
   }

@@ -31,7 +31,9 @@ void tile_load(benchmark::State& state, exec::TensorMap::Swizzle swizzle) {
   cluster.window = memory.shared;
   cluster.cta_count = 1;
   cluster.shared_bytes = sizeof memory.shared;
+  const exec::LaunchContext launch{};
   exec::CtaContext cta{};
+  cta.launch = &launch;
   cta.cluster = &cluster;
   cta.shared = cluster.window;
   exec::TensorMap map;

@@ -30,6 +30,9 @@ struct DistributorOptions {
   /// Grids that run at once. Others wait for their turn; one of higher priority makes one of lower
   /// priority wait, once the blocks that it has started have ended. 0: no limit.
   std::uint32_t task_slots = 128;
+  /// Blocks that a grid with a place launches before one of the same priority that waits for a place may have
+  /// it. 0: as many as it has.
+  std::uint64_t turn = 1024;
   /// Most blocks launched by one session; a larger cluster goes alone. 0: no limit.
   std::uint64_t credits = 0;
   /// All SMs; of those with equally many free slots the first is chosen (W-5). Empty: by number.

@@ -21,8 +21,10 @@ enum class FaultKind : std::uint32_t {
   invalid_function,
   unsupported,
   out_of_memory,
-  invalid_handle,          ///< of a texture or surface
-  illegal_cluster_address  ///< shared memory of a block of the cluster that is not there, or not so large
+  invalid_handle,           ///< of a texture or surface
+  illegal_cluster_address,  ///< shared memory of a block of the cluster that is not there, or not so large
+  server_lost,              ///< `raddle serve`, which ran it, has gone
+  invalid_task              ///< a queue's entry names no record of a task, or one that cannot be launched
 };
 
 }  // namespace raddle

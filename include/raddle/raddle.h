@@ -15,12 +15,15 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <future>
+#include <map>
 #include <memory>
 #include <span>
 #include <utility>
 
 #include "base/result.h"
+#include "raddle/task_record.h"
 #include "raddle/texture.h"
 #include "raddle/types.h"
 
@@ -64,6 +67,8 @@ class Program {
   /// External variables that no module defines; with any of these the program cannot be loaded.
   std::vector<std::string> undefined_variables() const;
   std::uint64_t global_bytes() const;  ///< device memory that its global variables take
+  /// Global variables that are marked .managed: names and bytes.
+  std::vector<std::pair<std::string, std::uint64_t>> managed_variables() const;
   /// Kernels with instructions that Raddle cannot execute, in themselves or in functions that they call;
   /// KernelInfo::unsupported says which. The others run.
   std::vector<std::string> unusable_kernels() const;
@@ -78,6 +83,12 @@ class Program {
   std::shared_ptr<const Impl> impl_;
 };
 
+/// Variables that lie in memory which is not the module's.
+struct Placed {
+  std::map<std::string, DevicePtr, std::less<>> addresses;
+  bool has_values = false;  ///< not to be initialised again
+};
+
 class Device {
  public:
   /// @errors not_found: no such shape or engine; invalid: more workers than cores
@@ -88,14 +99,21 @@ class Device {
 
   DeviceProperties properties() const;
 
+  /// Kernels that start from now on may access another device's memory, where devices are isolated from each
+  /// other, or no more.
+  void admit_peer(const Device& peer);
+  void dismiss_peer(const Device& peer);
+
   /// Parses PTX, allocates and initialises its variables. Kernels with instructions that are not supported
   /// fail at kernel(). `image` is as for Program; several modules in it are linked.
   /// @errors invalid, with file, line and column; not_found: an external variable without a definition;
   ///         unsupported: device code, but no PTX
   Result<Module> load(std::string_view image, std::string_view name = "<memory>");
   Result<Module> load_file(const std::string& path);  ///< also io
-  /// Allocates and initialises a program's variables. @errors not_found, as above; out_of_memory
-  Result<Module> load(const Program& program);
+  /// Allocates and initialises a program's variables.
+  /// @param placed  managed ones that have their memory
+  /// @errors not_found, as above; out_of_memory
+  Result<Module> load(const Program& program, const Placed& placed = {});
 
   /// @errors out_of_memory; invalid for 0 bytes
   Result<DevicePtr> allocate(std::uint64_t bytes);
@@ -156,6 +174,10 @@ class Device {
   /// out_of_memory
   Result<void> set_limit(Limit limit, std::uint64_t value);
   std::uint64_t blocks_completed() const;  ///< since open(), all launches: for progress displays
+  /// The number of its address space, for task records.
+  std::uint64_t space() const;
+  /// Of a modelled device, all zero otherwise. Exact when nothing runs.
+  TranslationCounts translation_counts() const;
 
   struct Impl;
 
@@ -220,6 +242,15 @@ class Kernel {
   template <class... Arguments>
   Result<Launch> launch(const LaunchConfig& config, const Arguments&... arguments);
 
+  /// The kernel's number, for task records; never another one's of its device.
+  std::uint64_t program() const;
+  /// A record of a grid task that does what such a launch would do, with its parameters inside; for grid,
+  /// block, shared memory and priority. @errors invalid, as launch(); more parameters than a record has room
+  /// for
+  Result<TaskRecord> record(const LaunchConfig& config, std::span<const Argument> arguments) const;
+  template <class... Arguments>
+  Result<TaskRecord> record(const LaunchConfig& config, const Arguments&... arguments) const;
+
   struct Impl;
 
  private:
@@ -244,8 +275,24 @@ class Launch {
   void then(std::function<void(Result<LaunchReport>)> callback);
   std::future<Result<LaunchReport>> future();
 
+  /// Of a queue task, also before it has started: appends an entry, for which a block starts when its turn
+  /// comes.
+  /// @errors invalid: no queue task, an entry of another size
+  Result<Append> append(const void* entry, std::uint64_t bytes);
+  template <class Entry>
+    requires std::is_trivially_copyable_v<Entry>
+  Result<Append> append(const Entry& entry) {
+    return append(&entry, sizeof entry);
+  }
+  /// An entry that is a child: the task of that record is launched when its turn comes. A record that cannot
+  /// be launched fails the queue task. @errors invalid: no queue task
+  Result<Append> append_task(DevicePtr record);
+  /// No more entries are taken; the task ends with those that it has. @errors invalid: no queue task
+  Result<void> close();
+
  private:
   friend class Kernel;
+  friend class Stream;
   // No allocation of its own: launches are a hot path.
   Launch(Device::Impl* device, machine::Task* task, const detail::CompiledKernel* code)
       : device_(device), task_(task), code_(code) {}
@@ -275,6 +322,13 @@ class Stream {
   /// Later work waits until a word has a value, which a thread of the device polls. If the device has failed,
   /// the wait ends without it.
   void wait(const WordCondition& condition);
+  /// Launches the task of a record in memory that the device's kernels may access (docs/tasks.md). It is read
+  /// and checked now, and what is written there later changes nothing. A queue task's slots, and its record,
+  /// stay where they are until it has ended; its queue is closed at the latest when the device goes or has
+  /// failed.
+  /// @errors invalid: names the record and the member that is wrong; unsupported: a device that a server
+  /// runs; else as Kernel::launch
+  Result<Launch> launch(DevicePtr record);
   void set_priority(int priority);  ///< of work that follows
   Event record();                   ///< an event of this point
   /// The point at which the launch given last lets dependent ones begin (LaunchConfig::begins_early):
@@ -392,6 +446,12 @@ template <class... Arguments>
 Result<Launch> Kernel::launch(const LaunchConfig& config, const Arguments&... arguments) {
   const std::array<Argument, sizeof...(Arguments)> list{Argument(arguments)...};
   return launch(config, std::span<const Argument>(list));
+}
+
+template <class... Arguments>
+Result<TaskRecord> Kernel::record(const LaunchConfig& config, const Arguments&... arguments) const {
+  const std::array<Argument, sizeof...(Arguments)> list{Argument(arguments)...};
+  return record(config, std::span<const Argument>(list));
 }
 
 }  // namespace raddle

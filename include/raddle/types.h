@@ -17,7 +17,9 @@
 #include "raddle/device_ptr.h"
 #include "raddle/distributor.h"
 #include "raddle/fault_kind.h"
+#include "raddle/limit.h"
 #include "raddle/matrix_arithmetic.h"
+#include "raddle/placement.h"
 #include "raddle/translation.h"
 #include "raddle/word_condition.h"
 
@@ -32,11 +34,20 @@ struct Dim3 {
 };
 
 struct DeviceOptions {
-  std::string shape = "h200";   ///< of the machine: h200, a100, tiny, host, or a path that ends in .json
+  /// Path of the socket of a `raddle serve` whose machine runs the kernels, with #NAME behind it for one of
+  /// its instances; empty: this process does. Its machine, engine and distributor count then, not these.
+  std::string server;
+  std::string shape = "h200";  ///< of the machine: h200, a100, tiny, host, or a path that ends in .json
+  /// Devices that ask for the same share a machine; this tells alike ones apart, which have a machine each.
+  unsigned ordinal = 0;
+  unsigned device_count = 1;       ///< what cudaGetDeviceCount answers in kernels
+  std::uint64_t memory_bytes = 0;  ///< at most so much device memory; 0: what shape and host give
   std::string policy = "lake";  ///< of the work distributor: which SM runs which block; `raddle distribute`
                                 ///< names them
-  DistributorOptions distributor;  ///< caps, credits, order of SMs, tie-breaks
-  std::string engine;              ///< "jit", "interp"; empty: jit where it is built
+  DistributorOptions distributor;          ///< caps, credits, order of SMs, tie-breaks
+  std::optional<PlacementMode> placement;  ///< of launches that name none; none: as the policy has it
+  SmLimit sm_limit;                        ///< which SMs its blocks may use, and how many at one time
+  std::string engine;                      ///< "jit", "interp"; empty: jit where it is built
   std::string simd;        ///< widest vectors of jit: "avx512", "avx2", "sse42"; empty: what the host has
   std::string tier;        ///< of jit: "quick" (soon ready), "optimised"; empty: by size, then by use
   std::string code_cache;  ///< directory of compiled code; "off": none; empty: RADDLE_CACHE, ~/.cache/raddle
@@ -51,6 +62,10 @@ struct DeviceOptions {
   /// then reach no other device's, nor memory that all share (pinned, pooled, mapped). 0: they lie with the
   /// process's other ones.
   std::uint64_t window_bytes = 0;
+  bool reaches_shared = false;  ///< also from such a window: memory that all devices share
+  /// Of modelled devices: sizes of what translates, as "l1=32,l2=512" (`raddle run --help`); empty: the
+  /// usual.
+  std::string tlb;
   std::chrono::milliseconds time_limit{0};  ///< of each launch from its first block on; 0: none
   std::uint64_t heap_bytes = 8u << 20;      ///< for malloc in kernels (cudaLimitMallocHeapSize)
   /// Per thread, for calls whose depth is unknown before the launch (recursion, function pointers) and alloca
@@ -78,9 +93,6 @@ struct Failure {
   FaultKind kind = FaultKind::none;
   std::string text;  ///< kernel, block, thread, line, address, in a sentence
 };
-
-/// What a device grants its kernels; see DeviceOptions.
-enum class Limit { stack_bytes, print_bytes, heap_bytes };
 
 /// A piece of device memory.
 struct Region {
@@ -144,6 +156,7 @@ struct LaunchConfig {
   DistributionMode distribution = DistributionMode::load_balance;  ///< of the blocks of a cluster
   bool allow_non_portable_cluster = false;  ///< up to 16 blocks share memory instead of 8
   std::uint32_t cap_per_sm = 0;             ///< most blocks of this grid on one SM; 0: what fits
+  std::optional<PlacementMode> placement;   ///< none: as DeviceOptions::placement
   bool cluster_memory =
       false;  ///< each outermost cluster has a slot of cluster-wide global memory (own extension)
 };

@@ -4,6 +4,7 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -26,6 +27,16 @@ inline void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t exp
 }
 inline void futex_wake(const std::atomic<std::uint32_t>& word, int waiters) {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, waiters, nullptr, nullptr, 0);
+}
+
+/// The same between processes that share the word's memory; gives up after a while.
+inline void futex_wait_shared(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                              std::chrono::nanoseconds longest) {
+  const timespec limit{longest.count() / 1000000000, longest.count() % 1000000000};
+  syscall(SYS_futex, &word, FUTEX_WAIT, expected, &limit, nullptr, 0);
+}
+inline void futex_wake_shared(const std::atomic<std::uint32_t>& word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE, 1 << 30, nullptr, nullptr, 0);
 }
 
 /// Spins until done() or about 50 us passed: a spinning round trip costs 0.3 us, a sleep and wake-up 13 us.

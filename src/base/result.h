@@ -21,6 +21,7 @@ enum class ErrorCode {
   invalid_cluster,  ///< clusters that the kernel, the grid or the machine cannot have
   kernel_fault,     ///< a kernel faulted; the context is marked failed (sticky)
   timeout,          ///< a time limit was reached
+  server,           ///< `raddle serve` refuses, or has gone
   io,               ///< a file or system call failed
 };
 

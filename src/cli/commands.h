@@ -53,6 +53,9 @@ struct MachineOptions {
   std::string asynchrony;                      ///< as machine::parse_asynchrony reads it
   std::string matrix_arithmetic;               ///< as exec::parse_matrix_arithmetic reads it
   std::string translation;                     ///< as machine::parse_translation reads it
+  std::string placement;                       ///< as machine::parse_placement reads it
+  std::string tlb;                             ///< as machine::parse_mmu_spec reads it
+  std::string server;                          ///< as DeviceOptions::server
 };
 
 struct DeviceCommandOptions {
@@ -61,6 +64,27 @@ struct DeviceCommandOptions {
   bool dump = false;  ///< print the shape file and nothing else
 };
 int device(const DeviceCommandOptions& options);
+
+/// `raddle serve`: one device for many processes.
+struct ServeOptions {
+  MachineOptions machine;
+  std::string socket;
+  unsigned clients = 64;
+  std::uint64_t memory_bytes = 0;      ///< of each client; 0: as much as the machine has
+  std::uint32_t sms = 0;               ///< that each client's blocks use at one time; 0: all
+  std::uint64_t kernel_time_ms = 0;    ///< of each launch; 0: no limit
+  std::vector<std::string> instances;  ///< as serve::parse_instance reads them
+};
+int serve(const ServeOptions& options);
+
+/// `raddle top`: what a server and its clients do.
+struct TopOptions {
+  std::string socket;  ///< empty: as RADDLE_SERVER says
+  std::uint64_t interval_ms = 1000;
+  bool once = false;  ///< print it as text and end
+  bool json = false;  ///< likewise, as JSON
+};
+int top(const TopOptions& options);
 
 struct CompileOptions {
   MachineOptions machine;
@@ -92,6 +116,7 @@ struct DistributeOptions {
   std::string shape = "h200";
   std::string trace, show, example;  ///< one of these: a load, recorded decisions, an example
   std::string policies = "lake";     ///< with commas between them, or `all`
+  std::string placements;            ///< with commas between them; empty: what the load says
   bool json = false;
   std::string decisions;       ///< file, or `table`; empty: not wanted; likewise below
   std::string timeline, html;  ///< files
@@ -113,6 +138,14 @@ struct RecordOptions {
 Result<void> record_launches(const std::string& load, const std::string& decisions);
 /// exec() of a program, recording what it launches.
 int record(const RecordOptions& options);
+
+struct CompareOptions {
+  std::string placements = "wide,deep";  ///< with commas between them
+  bool json = false;
+  std::vector<std::string> words;  ///< the program and its arguments
+};
+/// Runs a program once under each placement and prints what the runs measured.
+int compare(const CompareOptions& options);
 
 /// Runs a command with Raddle's libraries; does not return if that succeeds.
 int exec(const std::vector<std::string>& words);
@@ -136,6 +169,7 @@ struct RunOptions {
   double time_limit = 0;                 ///< seconds, 0: none
   double tolerance = 0;
   std::string record, decisions;  ///< files; empty: not wanted
+  std::string tlb_sweep;          ///< a file for hit rates over TLB sizes, instead of results; likewise
   std::vector<std::string> arguments, outputs, expectations, prints;
 };
 int run(const RunOptions& options);

@@ -44,6 +44,7 @@ int status_of(ErrorCode code) {
     case ErrorCode::too_large:
     case ErrorCode::invalid_cluster:
     case ErrorCode::not_found:
+    case ErrorCode::server:
     case ErrorCode::io:
       return kInvalid;
   }

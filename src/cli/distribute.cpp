@@ -23,14 +23,25 @@ using distribute::History;
 using distribute::Outcome;
 
 std::vector<std::string> wanted_policies(const std::string& text) {
-  if (text == "all") return machine::policy_names();
-  std::vector<std::string> names;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    names.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
+  return text == "all" ? machine::policy_names() : parts_of(text);
+}
+
+/// The policies, or the placements, that stand side by side.
+Result<std::vector<distribute::SimulationOptions>> wanted_runs(const DistributeOptions& options) {
+  distribute::SimulationOptions common{.rasterise = options.rasterise, .tick = options.tick};
+  TRY_ASSIGN(common.distributor, distributor_options(options.distributor));
+  std::vector<distribute::SimulationOptions> runs;
+  for (const std::string& policy : wanted_policies(options.policies)) {
+    runs.push_back(common);
+    runs.back().policy = policy;
   }
-  return names;
+  if (options.placements.empty()) return runs;
+  runs.clear();
+  for (const std::string& placement : parts_of(options.placements)) {
+    runs.push_back(common);
+    TRY_ASSIGN(runs.back().placement, of_option("--placement", machine::find_placement(placement)));
+  }
+  return runs;
 }
 
 bool wants_history(const DistributeOptions& options) {
@@ -75,22 +86,21 @@ int print_outcomes(const DistributeOptions& options, const std::vector<Outcome>&
 
 Result<int> run_load(const DistributeOptions& options) {
   TRY_ASSIGN(const machine::MachineShape shape, machine::find_shape(options.shape));
-  TRY_ASSIGN(const DistributorOptions distributor, distributor_options(options.distributor));
+  TRY_ASSIGN(std::vector<distribute::SimulationOptions> runs, wanted_runs(options));
   TRY_ASSIGN(const std::string text, read_file(options.trace));
   TRY_ASSIGN(const distribute::Load load, distribute::parse_load(text, options.trace));
   std::vector<Outcome> outcomes;
   std::vector<History> histories;
-  for (const std::string& policy : wanted_policies(options.policies)) {
+  for (distribute::SimulationOptions& run : runs) {
     History history;
     history.layout = distribute::layout_of(shape);
-    history.policy = policy;
     history.unit = load.unit;
     history.limit = options.most_steps;
     history.all_refusals = options.all_refusals;
     const bool keep = wants_history(options);
-    TRY_ASSIGN(Outcome outcome, distribute::simulate(shape, load,
-                                                     {policy, distributor, options.rasterise,
-                                                      keep ? &history : nullptr, nullptr, options.tick}));
+    if (keep) run.log = &history;
+    TRY_ASSIGN(Outcome outcome, distribute::simulate(shape, load, run));
+    history.policy = outcome.policy;
     outcomes.push_back(std::move(outcome));
     if (keep) histories.push_back(std::move(history));
   }

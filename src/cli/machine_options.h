@@ -1,12 +1,16 @@
 // Opening the device that `run`, `compile` and `device` ask for.
 #pragma once
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "exec/matrix_arithmetic.h"
 #include "machine/distributor/options.h"
+#include "machine/distributor/placement_mode.h"
 #include "machine/memory/translation.h"
+#include "machine/mmu/mmu_spec.h"
 #include "machine/tma/asynchrony.h"
 #include "raddle/types.h"
 
@@ -17,6 +21,17 @@ template <class T>
 Result<T> of_option(const char* option, Result<T> parsed) {
   if (!parsed) parsed.error().message = std::string(option) + ": " + parsed.error().message;
   return parsed;
+}
+
+/// A list with commas between its parts.
+inline std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
 }
 
 /// @errors invalid: names the option of the distributor
@@ -40,6 +55,10 @@ inline Result<DeviceOptions> device_options(const MachineOptions& options) {
   TRY_ASSIGN(device.matrix_arithmetic,
              of_option("--mma", exec::parse_matrix_arithmetic(options.matrix_arithmetic)));
   TRY_ASSIGN(device.translation, of_option("--mmu", machine::parse_translation(options.translation)));
+  TRY_ASSIGN(device.placement, of_option("--placement", machine::parse_placement(options.placement)));
+  TRY(of_option("--tlb", machine::parse_mmu_spec(options.tlb)));
+  device.tlb = options.tlb;
+  device.server = options.server;
   return device;
 }
 

@@ -75,7 +75,7 @@ void add_distributor(CLI::App& command, std::string& text) {
   command.add_option("--distributor", text,
                      "options of the work distributor, with commas between them: cap_per_sm=N, "
                      "cap_per_sm.POLICY=N, grid_cap_per_sm=N, patience=N, credits=N, sm_order=SM[-SM][:...], "
-                     "ties=load|waiting|priority");
+                     "ties=load|waiting|priority, task_slots=N, turn=N");
 }
 
 void preset(std::string& option, const char* variable) {
@@ -91,6 +91,8 @@ void add_machine(CLI::App& command, MachineOptions& options) {
   preset(options.asynchrony, "RADDLE_ASYNC");
   preset(options.matrix_arithmetic, "RADDLE_MMA");
   preset(options.translation, "RADDLE_MMU");
+  preset(options.placement, "RADDLE_PLACEMENT");
+  preset(options.tlb, "RADDLE_TLB");
   command
       .add_option("--shape", options.shape, "machine that is modelled: h200, a100, tiny, host, or FILE.json")
       ->capture_default_str();
@@ -114,9 +116,18 @@ void add_machine(CLI::App& command, MachineOptions& options) {
       "--mma", options.matrix_arithmetic,
       "how matrices of floats are multiplied: reference, hopper as H100 does, or fast; RADDLE_MMA or "
       "reference, if not given");
-  command.add_option("--mmu", options.translation,
-                     "how kernels' addresses become memory: direct, or windowed, which lets no access leave "
-                     "the device's memory; RADDLE_MMU or direct, if not given");
+  command.add_option("--placement", options.placement,
+                     "over how many SMs: wide, deep, auto, auto_per_task; RADDLE_PLACEMENT or as the policy "
+                     "has it, if not given");
+  command.add_option(
+      "--mmu", options.translation,
+      "how kernels' addresses become memory: direct, windowed, which lets no access leave "
+      "the device's memory, or modelled, by page tables and TLBs; RADDLE_MMU or direct, if not "
+      "given");
+  command.add_option("--tlb", options.tlb,
+                     "of a modelled device, as l1=32,l2=512:8:lru: entries, ways and replacement of the SMs' "
+                     "TLBs (l1), the GPCs' (l2), the walker's cache (walk), and of caches in lines (virtual, "
+                     "physical); RADDLE_TLB or that, if not given");
 }
 
 void add_device(CLI::App& app, DeviceCommandOptions& options, Action& action) {
@@ -126,6 +137,37 @@ void add_device(CLI::App& app, DeviceCommandOptions& options, Action& action) {
   auto* json = command->add_flag("--json", options.json, "print JSON");
   command->add_flag("--dump", options.dump, "print the machine as a shape file")->excludes(json);
   command->callback([&] { action = [&] { return device(options); }; });
+}
+
+void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "serve", "share one device among the programs of several processes (RADDLE_SERVER=PATH)");
+  add_machine(*command, options.machine);
+  command->add_option("--socket", options.socket, "path of the socket to listen at")->required();
+  add_count(*command, "--clients", options.clients, "most programs at once");
+  add_count(*command, "--memory", options.memory_bytes,
+            "device memory of each program, in bytes; takes K, M and G; the machine's, if not given");
+  add_count(*command, "--sms", options.sms, "that each program's blocks use at one time; 0: all");
+  add_count(*command, "--kernel-time", options.kernel_time_ms,
+            "of a launch, in milliseconds, before it is stopped; 0: no limit");
+  command
+      ->add_option("--instance", options.instances,
+                   "a part of the machine with SMs and memory of its own, NAME=gpcs:2,memory:8G or "
+                   "NAME=sms:4,memory:1G,clients:2, for programs with RADDLE_SERVER=PATH#NAME; may be given "
+                   "several times")
+      ->take_all()
+      ->allow_extra_args(false);
+  command->callback([&] { action = [&] { return serve(options); }; });
+}
+
+void add_top(CLI::App& app, TopOptions& options, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("top", "watch a server: its clients, what they have, and what runs where");
+  command->add_option("--socket", options.socket, "path of the server's socket; RADDLE_SERVER, if not given");
+  add_count(*command, "--interval", options.interval_ms, "milliseconds between two looks", 10, 1000000);
+  command->add_flag("--once", options.once, "print what is there now, and end");
+  command->add_flag("--json", options.json, "likewise, as JSON");
+  command->callback([&] { action = [&] { return top(options); }; });
 }
 
 void add_compile(CLI::App& app, CompileOptions& options, Action& action) {
@@ -145,6 +187,8 @@ void add_run(CLI::App& app, RunOptions& options, Action& action) {
   CLI::App* command =
       app.add_subcommand("run", "run a kernel of a file on buffers, and check what it computed");
   add_machine(*command, options.machine);
+  command->add_option("--server", options.machine.server,
+                      "socket of a `raddle serve` whose machine and engine run the kernel");
   command->add_option("file", options.file, kFileHelp)->required();
   command->add_option("--kernel", options.kernel, "kernel; not needed where the file has only one");
   command->add_option("--grid", options.grid, "blocks: X[,Y[,Z]]")->capture_default_str();
@@ -187,6 +231,10 @@ void add_run(CLI::App& app, RunOptions& options, Action& action) {
                       "write the launch to this file, for raddle distribute --trace");
   command->add_option("--decisions", options.decisions,
                       "write the work distributor's decisions to this file");
+  command->add_option(
+      "--tlb-sweep", options.tlb_sweep,
+      "run with TLBs of many sizes (--mmu=modelled), and write how often they had the page to "
+      "this HTML file");
   add_real(*command, "--time-limit", options.time_limit, "stop the kernel after so many seconds; 0: never",
            kMostSeconds);
   command->add_flag("--deterministic{0}")
@@ -211,8 +259,16 @@ void add_distribute(CLI::App& app, DistributeOptions& options, Action& action) {
   sources->add_option("--example", options.example, "a worked example, step by step")
       ->check(CLI::IsMember({"lake", "cluster", "nested"}));
   sources->require_option(1);
-  command->add_option("--policy", options.policies, "policies to compare, with commas between them, or all")
-      ->capture_default_str();
+  auto* policies =
+      command
+          ->add_option("--policy", options.policies, "policies to compare, with commas between them, or all")
+          ->capture_default_str();
+  command
+      ->add_option(
+          "--placement", options.placements,
+          "placements to compare, with commas between them, instead of those of the load: wide, deep, "
+          "auto, auto_per_task")
+      ->excludes(policies);
   command->add_flag("--json", options.json, "print JSON");
   command->add_option("--decisions", options.decisions,
                       "write decisions to this file (JSON lines), or print them: table");
@@ -244,6 +300,19 @@ void add_record(CLI::App& app, RecordOptions& options, Action& action) {
   command->callback([command, &options, &action] {
     options.words = command->remaining();
     action = [&] { return record(options); };
+  });
+}
+
+void add_compare(CLI::App& app, CompareOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "compare", "run a program under several placements and compare the runs: raddle compare -- ./app");
+  command->add_option("--placement", options.placements, "placements, with commas between them")
+      ->capture_default_str();
+  command->add_flag("--json", options.json, "print JSON");
+  command->prefix_command();
+  command->callback([command, &options, &action] {
+    options.words = command->remaining();
+    action = [&] { return compare(options); };
   });
 }
 
@@ -290,12 +359,12 @@ void add_passing(CLI::App& app, const char* name, const char* what,
   });
 }
 
-/// In the order in which CLI11 wants them, the last first. The -- after which `record` is given a program is
-/// left out: the program's own words begin with its name, and CLI11 would stop there.
+/// In the order in which CLI11 wants them, the last first. The -- after which `record` and `compare` are
+/// given a program is left out: the program's own words begin with its name, and CLI11 would stop there.
 std::vector<std::string> words_of(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   const auto dashes = std::find(words.begin(), words.end(), "--");
-  if (dashes != words.end() && words.front() == "record") words.erase(dashes);
+  if (dashes != words.end() && (words.front() == "record" || words.front() == "compare")) words.erase(dashes);
   std::reverse(words.begin(), words.end());
   return words;
 }
@@ -312,12 +381,16 @@ int run_command_line(int argc, char** argv) {
   IsaOptions isa_options;
   DeviceCommandOptions device_options;
   CompileOptions compile_options;
+  ServeOptions serve_options;
   RunOptions run_options;
   DoctorOptions doctor_options;
   add_inspect(app, inspect_options, action);
   add_isa(app, isa_options, action);
   add_device(app, device_options, action);
   add_compile(app, compile_options, action);
+  add_serve(app, serve_options, action);
+  TopOptions top_options;
+  add_top(app, top_options, action);
   add_run(app, run_options, action);
   add_doctor(app, doctor_options, action);
   OccupancyOptions occupancy_options;
@@ -325,6 +398,8 @@ int run_command_line(int argc, char** argv) {
   DistributeOptions distribute_options;
   RecordOptions record_options;
   add_record(app, record_options, action);
+  CompareOptions compare_options;
+  add_compare(app, compare_options, action);
   add_distribute(app, distribute_options, action);
   add_passing(app, "exec", "run a program on Raddle's libraries: raddle exec ./app arguments", exec, action);
   add_passing(app, "cc", "compile CUDA C++ with clang, without NVIDIA's toolkit", cc, action);

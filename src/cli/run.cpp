@@ -5,12 +5,14 @@
 #include <chrono>
 #include <cstdio>
 
+#include "base/file.h"
 #include "cli/argument.h"
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
 #include "cli/images.h"
 #include "cli/launch.h"
 #include "cli/machine_options.h"
+#include "cli/tlb_sweep.h"
 #include "cli/wait.h"
 #include "raddle/raddle.h"
 
@@ -127,6 +129,21 @@ void print_report(const std::string& kernel, const LaunchConfig& config, const L
              time_text(report.seconds));
 }
 
+/// A table of what has been counted; nothing where nothing translates.
+void print_translation(const TranslationCounts& counts) {
+  const auto row = [](const char* name, const Hits& hits) {
+    const std::uint64_t all = hits.hits + hits.misses;
+    if (all == 0) return;
+    fmt::print("  {:<18} {:>12} hits {:>12} misses {:>7.2f} % hits\n", name, hits.hits, hits.misses,
+               100.0 * static_cast<double>(hits.hits) / static_cast<double>(all));
+  };
+  row("SMs' TLBs", counts.sm_tlbs);
+  row("GPCs' TLBs", counts.gpc_tlbs);
+  row("copy engines' TLBs", counts.copy_engine_tlbs);
+  row("virtual caches", counts.virtual_caches);
+  row("physical cache", counts.physical_cache);
+}
+
 void print_elements(unsigned index, const Array& array) {
   constexpr std::size_t kMost = 16;
   const std::size_t step = isa::byte_size(array.type), count = array.bytes.size() / step;
@@ -154,8 +171,14 @@ Result<int> finish(const RunOptions& options, const Plan& plan) {
   return status;
 }
 
-Result<int> launch(const RunOptions& options, Plan& plan) {
-  TRY(record_launches(options.record, options.decisions));
+/// What a run measured; what it computed is in the plan's arguments.
+struct Outcome {
+  std::string kernel;
+  LaunchReport report;
+  TranslationCounts translation;
+};
+
+Result<Outcome> launch(const RunOptions& options, Plan& plan) {
   TRY_ASSIGN(DeviceOptions wanted, device_options(options.machine));
   // Rounded up: 0 would be no limit.
   wanted.time_limit =
@@ -186,9 +209,35 @@ Result<int> launch(const RunOptions& options, Plan& plan) {
   TRY_ASSIGN(LaunchReport report,
              wait_with_progress(launched, blocks, [&] { return device.blocks_completed() - before; }));
   TRY(device.synchronize());
-  print_report(kernel.info().name, config, report);
   TRY(download(device, addresses, plan.arguments));
+  return Outcome{kernel.info().name, std::move(report), device.translation_counts()};
+}
+
+Result<int> run_once(const RunOptions& options, Plan& plan) {
+  TRY(record_launches(options.record, options.decisions));
+  TRY_ASSIGN(const Outcome outcome, launch(options, plan));
+  print_report(outcome.kernel, plan.config, outcome.report);
+  print_translation(outcome.translation);
   return finish(options, plan);
+}
+
+/// Each run begins with the arguments as they were given.
+Result<int> sweep(const RunOptions& options, Plan& plan) {
+  if (options.machine.translation != "modelled") return Error::invalid("--tlb-sweep needs --mmu=modelled");
+  const auto count = [&](const std::string& tlb) -> Result<TranslationCounts> {
+    RunOptions resized = options;
+    resized.machine.tlb = tlb;
+    Plan fresh = plan;
+    TRY_ASSIGN(const Outcome outcome, launch(resized, fresh));
+    plan.chosen = fresh.chosen;
+    return outcome.translation;
+  };
+  const std::string title =
+      fmt::format("TLBs of {}{}{}", options.file, options.kernel.empty() ? "" : ": ", options.kernel);
+  TRY_ASSIGN(const std::string page, sweep_tlbs(title, options.machine.tlb, count));
+  TRY(write_file(options.tlb_sweep, page));
+  fmt::print("{}: hit rates over the sizes of TLBs\n", options.tlb_sweep);
+  return kSuccess;
 }
 
 }  // namespace
@@ -196,7 +245,7 @@ Result<int> launch(const RunOptions& options, Plan& plan) {
 int run(const RunOptions& options) {
   Result<Plan> plan = make_plan(options);
   if (!plan) return report(plan.error());
-  Result<int> status = launch(options, *plan);
+  Result<int> status = options.tlb_sweep.empty() ? run_once(options, *plan) : sweep(options, *plan);
   if (status) return *status;
   if (interrupted()) return kInterrupted;
   Error& error = status.error();

@@ -3,6 +3,16 @@
 #include "cudart/entry.h"
 
 namespace raddle::cudart::entry {
+namespace {
+
+/// cudaErrorInvalidDevice: the current device is no peer of its own; also as primary_context().
+cudaError_t peer_context(int peer, CUcontext& context) {
+  int device = 0;
+  CHECK(current_device(device));
+  return device == peer ? cudaErrorInvalidDevice : primary_context(peer, context);
+}
+
+}  // namespace
 
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   CHECK(load_driver());
@@ -17,14 +27,14 @@ cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, i
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
   CHECK(prepare());
   CUcontext context = nullptr;
-  CHECK(primary_context(peer, context));
+  CHECK(peer_context(peer, context));
   return driver().cuCtxEnablePeerAccess(context, flags);
 }
 
 cudaError_t cudaDeviceDisablePeerAccess(int peer) {
   CHECK(prepare());
   CUcontext context = nullptr;
-  CHECK(primary_context(peer, context));
+  CHECK(peer_context(peer, context));
   return driver().cuCtxDisablePeerAccess(context);
 }
 

@@ -14,6 +14,13 @@
 
 namespace raddle::distribute {
 
+/// More CTAs of a grid that grows while it runs, as a queue's entries do.
+struct Growth {
+  std::uint64_t time = 0;  ///< in the load's unit, as an arrival
+  std::uint64_t ctas = 0;
+  bool operator==(const Growth&) const = default;
+};
+
 struct LoadGrid {
   std::string name;
   std::uint64_t arrival = 0;                     ///< in the load's unit
@@ -23,8 +30,12 @@ struct LoadGrid {
   int priority = 0;
   std::uint32_t cap_per_sm = 0;  ///< as Grid::cap_per_sm
   bool cluster_memory = false;
+  std::uint64_t space = 0;                               ///< as Grid::space
+  std::optional<machine::PlacementMode> placement = {};  ///< as Grid::mode
   Durations durations;
+  std::vector<Growth> grows = {};  ///< by time, none before the arrival; of plain grids only
 
+  /// Those with which it arrives.
   std::uint64_t ctas() const { return std::uint64_t{extent[0]} * extent[1] * extent[2]; }
 };
 

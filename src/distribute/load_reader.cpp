@@ -140,13 +140,35 @@ Result<void> read_mode(const JsonValue& value, machine::GridKind& kind) {
   return {};
 }
 
+Result<void> read_placement(const JsonValue& value, LoadGrid& grid) {
+  TRY_ASSIGN(const std::string name, value.text());
+  const Result<machine::PlacementMode> mode = machine::find_placement(name);
+  if (!mode) return value.error(mode.error().message);
+  grid.placement = *mode;
+  return {};
+}
+
+Result<void> read_growths(const JsonValue& value, LoadGrid& grid) {
+  if (!grid.kind.is_plain()) return value.error("a grid of clusters does not grow");
+  TRY_ASSIGN(const std::vector<JsonValue> list, value.elements(0, kMostListed));
+  std::uint64_t time = grid.arrival, ctas = grid.ctas();
+  for (const JsonValue& item : list) {
+    TRY_ASSIGN(const std::vector<JsonValue> pair, item.elements(2, 2));
+    TRY_ASSIGN(time, pair[0].whole(time, kMostTime));
+    TRY_ASSIGN(const std::uint64_t more, pair[1].whole(1, 1ull << 40));
+    if ((ctas += more) > 1ull << 40) return item.error("gives it more than 2^40 CTAs");
+    grid.grows.push_back({time, more});
+  }
+  return {};
+}
+
 Result<LoadGrid> read_grid(const JsonValue& value, bool arrives) {
   if (arrives)
     TRY(value.has_only({"name", "arrival", "grid", "needs", "clusters", "mode", "priority", "cap_per_sm",
-                        "cluster_memory", "duration"}));
+                        "cluster_memory", "space", "placement", "duration", "grows"}));
   else
     TRY(value.has_only({"name", "grid", "needs", "clusters", "mode", "priority", "cap_per_sm",
-                        "cluster_memory", "duration"}));
+                        "cluster_memory", "space", "placement", "duration"}));
   LoadGrid grid;
   if (const auto name = value.find("name")) {
     TRY_ASSIGN(grid.name, name->text());
@@ -170,8 +192,11 @@ Result<LoadGrid> read_grid(const JsonValue& value, bool arrives) {
     TRY_ASSIGN(grid.cluster_memory, memory->flag());
     if (grid.cluster_memory && grid.kind.is_plain()) return memory->error("a plain grid has no clusters");
   }
+  TRY(optional_whole(value, "space", 0, 1ull << 53, grid.space));
+  if (const auto placement = value.find("placement")) TRY(read_placement(*placement, grid));
   TRY_ASSIGN(const JsonValue duration, value.member("duration"));
   TRY_ASSIGN(grid.durations, read_durations(duration));
+  if (const auto grows = value.find("grows")) TRY(read_growths(*grows, grid));
   return grid;
 }
 

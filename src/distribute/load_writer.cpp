@@ -56,7 +56,10 @@ std::string grid_text(const LoadGrid& grid) {
   if (grid.priority != 0) json["priority"] = grid.priority;
   if (grid.cap_per_sm != 0) json["cap_per_sm"] = grid.cap_per_sm;
   if (grid.cluster_memory) json["cluster_memory"] = true;
+  if (grid.space != 0) json["space"] = grid.space;
+  if (grid.placement) json["placement"] = machine::placement_name(*grid.placement);
   json["duration"] = durations_json(grid.durations);
+  for (const Growth& growth : grid.grows) json["grows"].push_back({growth.time, growth.ctas});
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -46,15 +46,18 @@ struct Jain {
 };
 
 struct Outcome {
-  std::string policy;
+  std::string policy;                               ///< or the placement that all grids got instead
   std::uint64_t grids = 0, ctas = 0, clusters = 0;  ///< finished; outermost clusters that were launched
   std::uint64_t stuck_grids = 0;                    ///< that never ended: no domain ever holds their clusters
   std::vector<std::string> stuck;                   ///< the first 8 of them
   std::uint64_t makespan = 0;                       ///< from the first arrival to the last end
-  double utilisation = 0;     ///< of all SMs over the makespan: of the resource that was used most
-  double sm_utilisation = 0;  ///< of SM time: with at least one CTA
-  Histogram waiting;          ///< of CTAs: from the arrival of their grid to their launch
-  Jain fairness;              ///< of grids: shortest possible turnaround / turnaround
+  double utilisation = 0;         ///< of all SMs over the makespan: of the resource that was used most
+  double sm_utilisation = 0;      ///< of SM time: with at least one CTA
+  std::uint64_t sms_used = 0;     ///< SMs that had a CTA
+  double spaces_mean = 0;         ///< distinct address spaces on such an SM
+  std::uint64_t spaces_most = 0;  ///< ... on any
+  Histogram waiting;              ///< of CTAs: from the arrival of their grid to their launch
+  Jain fairness;                  ///< of grids: shortest possible turnaround / turnaround
   std::map<int, Jain> fairness_by_priority;
   double fragmentation = 0;  ///< slots free that the first waiting cluster cannot use, of all, over time
   std::uint64_t calls = 0;   ///< of the policy

@@ -10,6 +10,7 @@
 
 #include "base/round_up.h"
 #include "distribute/radix_queue.h"
+#include "distribute/sm_sharing.h"
 #include "machine/distributor/sm_usage.h"
 #include "machine/launch/rasteriser.h"
 
@@ -51,7 +52,8 @@ struct Event {
   std::uint64_t time, cta;
   std::uint32_t grid, sm, cluster;
 };
-constexpr std::uint32_t kDrained = ~0u;  // as the SM of an event
+constexpr std::uint32_t kDrained = ~0u;    // as the SM of an event
+constexpr std::uint32_t kGrows = ~0u - 1;  // likewise: `cta` is which of its growths
 
 /// The state of a grid while it is in the machine.
 struct Running {
@@ -73,6 +75,7 @@ class Simulation final : machine::LaunchSink {
                      options.distributor),
         usage_(shape, machine::cap_per_sm(options.distributor, options.policy)),
         grids_(load.grids.size()),
+        sharing_(shape.sm_count()),
         residents_(shape.sm_count()),
         busy_since_(shape.sm_count()),
         ending_(shape.sm_count()) {
@@ -85,6 +88,7 @@ class Simulation final : machine::LaunchSink {
   Result<void> check() const;
   void advance(std::uint64_t time);
   void arrive(std::size_t number);
+  void grow(const Event& event);
   void launch(const LaunchMask& mask) override;
   void start(const LaunchMask& mask, std::uint64_t index, std::uint32_t sm);
   void complete_all();
@@ -113,6 +117,7 @@ class Simulation final : machine::LaunchSink {
   std::vector<std::unique_ptr<std::vector<machine::Rasteriser>>> spare_;
   std::size_t arrived_ = 0;
   std::uint64_t now_ = 0;
+  SmSharing sharing_;
   std::vector<std::uint32_t> residents_;   // by SM
   std::vector<std::uint64_t> busy_since_;  // by SM
   std::vector<std::uint32_t> ending_;      // by SM: CTAs of ending_grid_ that end now
@@ -146,21 +151,35 @@ void Simulation::arrive(std::size_t number) {
   grid.needs = from.needs;
   grid.kind = from.kind;
   grid.ctas = from.ctas();
+  grid.open = !from.grows.empty();
   grid.priority = from.priority;
   grid.cap_per_sm = from.cap_per_sm;
   grid.cluster_memory = from.cluster_memory;
+  grid.space = from.space;
+  grid.mode = options_.placement ? options_.placement : from.placement;
   running.slots = machine::slots_per_sm(shape_.sm, from.needs);
   if (options_.rasterise) {
     if (spare_.empty())
       spare_.push_back(std::make_unique<std::vector<machine::Rasteriser>>(shape_.sm_count()));
     running.sms = std::move(spare_.back());
     spare_.pop_back();
-    for (machine::Rasteriser& sm : *running.sms) sm.reset(grid.kind, from.extent.data());
+    // One that grows is a row as long as it may become.
+    constexpr std::uint32_t kRow[] = {0x7fffffff, 1, 1};
+    for (machine::Rasteriser& sm : *running.sms) sm.reset(grid.kind, grid.open ? kRow : from.extent.data());
   }
   if (!grid.kind.is_plain()) cluster_grids_.emplace(grid.priority, number);
   if (options_.log != nullptr)
     options_.log->arrived({grid.id, from.name, from.arrival, from.extent, from.kind, running.slots});
   distributor_.add(grid);
+  for (std::size_t i = 0; i < from.grows.size(); ++i)
+    events_.push({noticed(from.grows[i].time), i, static_cast<std::uint32_t>(number), kGrows, 0});
+}
+
+void Simulation::grow(const Event& event) {
+  Grid& grid = grids_[event.grid].grid;
+  const std::vector<Growth>& grows = load_.grids[event.grid].grows;
+  distributor_.grow(grid, grows[event.cta].ctas);
+  if (event.cta + 1 == grows.size()) distributor_.close(grid);
 }
 
 void Simulation::start(const LaunchMask& mask, std::uint64_t index, std::uint32_t sm) {
@@ -169,9 +188,10 @@ void Simulation::start(const LaunchMask& mask, std::uint64_t index, std::uint32_
   const std::uint64_t duration = load_.grids[number].durations.of(index);
   running.total += duration;
   running.longest = std::max(running.longest, duration);
+  sharing_.started(sm, running.grid.space);
   if (residents_[sm]++ == 0) busy_since_[sm] = now_;
   if (has_clusters_) usage_.start(sm, mask.grid->needs, 0);
-  if (running.sms) (*running.sms)[sm].at(index);
+  if (running.sms) (*running.sms)[sm].at(load_.grids[number].grows.empty() ? index : index % 0x7fffffff);
   const std::uint64_t end = noticed(now_ + duration);
   events_.push({end, index, number, sm, mask.cluster});
   if (options_.observer != nullptr) options_.observer->started(number, index, sm, now_, end);
@@ -241,6 +261,7 @@ void Simulation::complete_plain() {
 void Simulation::end(const Event& event) {
   Grid& grid = grids_[event.grid].grid;
   if (event.sm == kDrained) return drained(grid, event.cluster);
+  if (event.sm == kGrows) return grow(event);
   if (--residents_[event.sm] == 0) busy_ += now_ - busy_since_[event.sm];
   if (has_clusters_) usage_.exit(event.sm, 1, grid.needs, 0);
   if (options_.observer != nullptr) options_.observer->ended(event.grid, event.cta, event.sm, now_);
@@ -294,6 +315,9 @@ void Simulation::summarise() {
   const double time = static_cast<double>(std::max<std::uint64_t>(1, outcome_.makespan));
   outcome_.utilisation = *std::max_element(use_.begin(), use_.end()) / (static_cast<double>(sms) * time);
   outcome_.sm_utilisation = static_cast<double>(busy_) / (static_cast<double>(sms) * time);
+  outcome_.sms_used = sharing_.sms_used();
+  outcome_.spaces_mean = sharing_.mean_spaces();
+  outcome_.spaces_most = sharing_.most_spaces();
   outcome_.fragmentation = useless_time_ / time;
   outcome_.mask_bits = outcome_.masks * mask_message_bits(shape_.sm_count());
   outcome_.single_bits = outcome_.ctas * single_message_bits(shape_.sm_count());
@@ -308,7 +332,7 @@ void Simulation::summarise() {
 Result<Outcome> Simulation::run() {
   TRY(check());
   if (options_.log != nullptr) distributor_.observe(options_.log);
-  outcome_.policy = options_.policy;
+  outcome_.policy = options_.placement ? machine::placement_name(*options_.placement) : options_.policy;
   const double begin = processor_seconds();
   while (arrived_ < grids_.size() || !events_.empty()) {
     std::uint64_t time = events_.empty() ? ~0ull : events_.next_time();

@@ -31,6 +31,7 @@ struct SimulationOptions {
   /// The distributor hears of arrivals and ends only at multiples of this time, as hardware that looks every
   /// so many cycles: fewer, larger decisions.
   std::uint64_t tick = 1;
+  std::optional<machine::PlacementMode> placement = {};  ///< of all grids, instead of the load's
 };
 
 /// @errors not_found: no such policy. invalid: a CTA of a grid fits no SM of this shape

@@ -301,6 +301,15 @@ enum : unsigned {
   ATOMIC_VECTOR_32X4 = 64
 };
 
+/// Attributes of a pair of devices.
+enum : int {
+  P2P_PERFORMANCE_RANK = 1,
+  P2P_ACCESS_SUPPORTED = 2,
+  P2P_NATIVE_ATOMIC_SUPPORTED = 3,
+  P2P_CUDA_ARRAY_ACCESS_SUPPORTED = 4,
+  P2P_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED = 5
+};
+
 enum CUexecAffinityType : int { EXEC_AFFINITY_SM_COUNT = 0 };
 struct CUexecAffinityParam {
   CUexecAffinityType type;

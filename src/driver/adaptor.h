@@ -23,6 +23,7 @@ class CallArgument {
   bool is_missing() const { return false; }
   Status check_device() const { return CUDA_SUCCESS; }
   Status resolve(const std::shared_ptr<Context>&) { return CUDA_SUCCESS; }
+  void lead(const std::shared_ptr<Context>*&) const {}
   const Given& get() const { return value_; }
 
  private:
@@ -40,7 +41,8 @@ template <>
 class CallArgument<declared::In<CUdevice>> : public CallArgument<CUdevice> {
  public:
   using CallArgument<CUdevice>::CallArgument;
-  Status check_device() const { return driver::check_device(get()); }
+  Status check_device() const { return driver::check_device(CallArgument<CUdevice>::get()); }
+  Gpu& get() const { return Process::instance().gpu(CallArgument<CUdevice>::get()); }
 };
 
 template <class Object>
@@ -53,6 +55,11 @@ class CallArgument<declared::In<Object>> {
   Status resolve(const std::shared_ptr<Context>& here) {
     TRY_ASSIGN(object_, find<Object>(handle_, here));
     return CUDA_SUCCESS;
+  }
+  /// A stream's work is its context's, whichever is current.
+  void lead([[maybe_unused]] const std::shared_ptr<Context>*& where) const {
+    if constexpr (std::is_same_v<Object, Stream>)
+      if (object_->keeps != nullptr) where = &object_->keeps;
   }
   const std::shared_ptr<Object>& get() const { return object_; }
 
@@ -72,6 +79,7 @@ class CallArgument<declared::OrCurrent<Context>> {
     TRY_ASSIGN(object_, handle_ == nullptr ? current_context() : find<Context>(handle_));
     return CUDA_SUCCESS;
   }
+  void lead(const std::shared_ptr<Context>*&) const {}
   const std::shared_ptr<Context>& get() const { return object_; }
 
  private:
@@ -107,7 +115,11 @@ struct Adaptor<needs, entry, CUresult(Declared...)> {
     if constexpr (needs == Needs::context) {
       TRY_ASSIGN(const std::shared_ptr<Context> here, current_context());
       (void)(true && ... && (status = arguments.resolve(here)).ok());
-      return status.ok() ? entry(here, arguments.get()...) : status;
+      if (!status.ok()) return status;
+      const std::shared_ptr<Context>* where = &here;
+      (arguments.lead(where), ...);
+      if (*where != here) TRY(check_context(**where));
+      return entry(*where, arguments.get()...);
     } else {
       (void)(true && ... && (status = arguments.resolve(nullptr)).ok());
       return status.ok() ? entry(arguments.get()...) : status;

@@ -21,8 +21,7 @@ Advice::Of Advice::common(CUdeviceptr begin, std::size_t bytes) const {
   };
   for (++next; next != ranges_.end() && next->first < begin + bytes; ++next) {
     all.read_mostly &= next->second.read_mostly;
-    all.accessed_by_device &= next->second.accessed_by_device;
-    all.accessed_by_host &= next->second.accessed_by_host;
+    all.accessed_by &= next->second.accessed_by;
     agree(all.preferred, next->second.preferred);
     agree(all.prefetched, next->second.prefetched);
   }
@@ -34,8 +33,8 @@ void Advice::forget(CUdeviceptr begin, std::size_t bytes) {
   // Neighbours that nothing was advised about become one range again.
   const std::lock_guard lock(mutex_);
   const auto is_plain = [](const Of& of) {
-    return !of.read_mostly && !of.accessed_by_device && !of.accessed_by_host &&
-           of.preferred.type == LOCATION_INVALID && of.prefetched.type == LOCATION_INVALID;
+    return !of.read_mostly && of.accessed_by == 0 && of.preferred.type == LOCATION_INVALID &&
+           of.prefetched.type == LOCATION_INVALID;
   };
   auto next = ranges_.upper_bound(begin - 1);
   while (next != ranges_.begin() && next != ranges_.end() && next->first <= begin + bytes)

@@ -12,9 +12,13 @@ namespace raddle::driver {
 class Advice {
  public:
   struct Of {
-    bool read_mostly = false, accessed_by_device = false, accessed_by_host = false;
+    bool read_mostly = false;
+    std::uint64_t accessed_by = 0;  ///< processors, each a bit
     CUmemLocation preferred{LOCATION_INVALID, 0}, prefetched{LOCATION_INVALID, 0};
   };
+
+  static constexpr std::uint64_t kHost = 1;
+  static constexpr std::uint64_t device(CUdevice number) { return std::uint64_t{2} << number; }
 
   static Advice& instance();
 

@@ -54,8 +54,7 @@ Answer<Endpoint> array_endpoint(const Array& array, std::size_t x, std::size_t y
   return Endpoint{array.at(x, y, z).value, layout.row_pitch, layout.slice_pitch, true};
 }
 
-Answer<Endpoint> endpoint_of(const Operand& side, const Extent& extent,
-                             const std::shared_ptr<Context>& context) {
+Answer<Endpoint> endpoint_of(const Operand& side, const Extent& extent) {
   if (side.level != 0) return CUDA_ERROR_INVALID_VALUE;
   switch (side.type) {
     case MEMORYTYPE_HOST:
@@ -63,7 +62,8 @@ Answer<Endpoint> endpoint_of(const Operand& side, const Extent& extent,
     case MEMORYTYPE_UNIFIED:
       return linear_endpoint(side, extent);
     case MEMORYTYPE_ARRAY: {
-      TRY_ASSIGN(const auto array, find<Array>(side.array, context));
+      const auto array = Process::instance().arrays.find(side.array);  // also another context's
+      if (array == nullptr) return CUDA_ERROR_INVALID_HANDLE;
       return array_endpoint(*array, side.x, side.y, side.z, extent);
     }
   }
@@ -72,8 +72,8 @@ Answer<Endpoint> endpoint_of(const Operand& side, const Extent& extent,
 
 Status copy_box(const CopyCall& call, const Operand& to, const Operand& from, const Extent& extent) {
   if (extent.width == 0 || extent.height == 0 || extent.depth == 0) return CUDA_SUCCESS;
-  TRY_ASSIGN(const Endpoint target, endpoint_of(to, extent, call.context));
-  TRY_ASSIGN(const Endpoint source, endpoint_of(from, extent, call.context));
+  TRY_ASSIGN(const Endpoint target, endpoint_of(to, extent));
+  TRY_ASSIGN(const Endpoint source, endpoint_of(from, extent));
   return copy(call, target, source, extent);
 }
 

@@ -23,12 +23,12 @@ CUresult result_of_code(const Error& error, JitLog& log) {
 }
 
 /// RADDLE_DUMP=DIRECTORY: the PTX of what a program loads, a file for each text, numbered as they come.
-void dump(std::span<const Program::Image> images) {
+void dump(std::span<const Program::Image> images, std::uint32_t capability) {
   static const char* const directory = std::getenv("RADDLE_DUMP");
   static std::atomic<unsigned> next{1};
   if (directory == nullptr) return;
   for (const Program::Image& image : images) {
-    const auto texts = fatbin::ptx_images(image.bytes, image.name, Process::instance().shape().capability);
+    const auto texts = fatbin::ptx_images(image.bytes, image.name, capability);
     if (!texts) continue;
     for (const fatbin::PtxImage& text : *texts) {
       std::string name = std::filesystem::path(text.name).filename().string();
@@ -61,9 +61,10 @@ void tell_unusable(const Program& program, JitLog& log, bool to_run) {
 }
 
 /// @param to_run  it will run: stderr names what cannot run as well
-Answer<Program> read(std::span<const Program::Image> images, JitLog& log, bool to_run) {
-  dump(images);
-  Result<Program> found = Program::read(images, Process::instance().shape().capability);
+Answer<Program> read(std::span<const Program::Image> images, std::uint32_t capability, JitLog& log,
+                     bool to_run) {
+  dump(images, capability);
+  Result<Program> found = Program::read(images, capability);
   if (!found) return result_of_code(found.error(), log);
   tell_unusable(*found, log, to_run);
   return std::move(*found);
@@ -71,34 +72,34 @@ Answer<Program> read(std::span<const Program::Image> images, JitLog& log, bool t
 
 }  // namespace
 
-Answer<Program> read_programs(std::span<const Program::Image> images, JitLog& log) {
-  return read(images, log, false);
+Answer<Program> read_programs(std::span<const Program::Image> images, std::uint32_t capability, JitLog& log) {
+  return read(images, capability, log, false);
 }
 
-Answer<Program> read_program(const void* image, JitLog& log) {
+Answer<Program> read_program(const void* image, std::uint32_t capability, JitLog& log) {
   const auto found = fatbin::images_at(image);
   if (!found) return CUDA_ERROR_INVALID_IMAGE;
   std::vector<Program::Image> images;
   for (const std::string_view bytes : *found) images.push_back({bytes});
-  return read(images, log, true);
+  return read(images, capability, log, true);
 }
 
-Answer<Program> read_program_file(const char* path, JitLog& log) {
+Answer<Program> read_program_file(const char* path, std::uint32_t capability, JitLog& log) {
   TRY_ASSIGN(const std::string bytes, read_file(path));
   const Program::Image images[] = {{bytes, path}};
-  return read(images, log, true);
+  return read(images, capability, log, true);
 }
 
 Answer<std::shared_ptr<Module>> load_program(const std::shared_ptr<Context>& context, const Program& program,
-                                             JitLog& log) {
-  const std::uint64_t available = Process::instance().memory_available(*context);
+                                             JitLog& log, const Placed& placed) {
+  const std::uint64_t available = context->gpu.memory_available();
   if (program.global_bytes() > available) {
     return result_of_code(
         Error::make(ErrorCode::out_of_memory, "out of device memory: {} bytes of variables wanted, {} left",
                     program.global_bytes(), available),
         log);
   }
-  Result<raddle::Module> loaded = context->device.load(program);
+  Result<raddle::Module> loaded = context->device.load(program, placed);
   if (!loaded) return result_of_code(loaded.error(), log);
   std::shared_ptr<Module> module(new Module{context, program, std::move(*loaded)});
   Process::instance().modules.add(module);

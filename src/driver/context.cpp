@@ -32,8 +32,8 @@ Stream& Context::per_thread_stream() {
 namespace entry {
 namespace {
 
-Status create(CUcontext* handle, unsigned flags) {
-  TRY_ASSIGN(std::shared_ptr<Context> context, Process::instance().create_context(flags));
+Status create(CUcontext* handle, unsigned flags, Gpu& gpu) {
+  TRY_ASSIGN(std::shared_ptr<Context> context, Process::instance().create_context(gpu, flags));
   *handle = context->handle;
   context_stack().push_back(std::move(context));
   return CUDA_SUCCESS;
@@ -41,45 +41,48 @@ Status create(CUcontext* handle, unsigned flags) {
 
 }  // namespace
 
-Status cuDevicePrimaryCtxRetain(CUcontext* context, In<CUdevice>) {
-  TRY_ASSIGN(const auto primary, Process::instance().retain_primary());
+Status cuDevicePrimaryCtxRetain(CUcontext* context, In<CUdevice> device) {
+  TRY_ASSIGN(const auto primary, device.retain_primary());
   *context = primary->handle;
   return CUDA_SUCCESS;
 }
 
-Status cuDevicePrimaryCtxRelease_v2(In<CUdevice>) { return Process::instance().release_primary(); }
+Status cuDevicePrimaryCtxRelease_v2(In<CUdevice> device) { return device.release_primary(); }
 
-Status cuDevicePrimaryCtxReset_v2(In<CUdevice>) {
-  Process::instance().reset_primary();
+Status cuDevicePrimaryCtxReset_v2(In<CUdevice> device) {
+  device.reset_primary();
   return CUDA_SUCCESS;
 }
 
-Status cuDevicePrimaryCtxSetFlags_v2(In<CUdevice>, unsigned flags) {
-  Process::instance().primary_flags = flags;
+Status cuDevicePrimaryCtxSetFlags_v2(In<CUdevice> device, unsigned flags) {
+  device.primary_flags = flags;
   return CUDA_SUCCESS;
 }
 
-Status cuDevicePrimaryCtxGetState(In<CUdevice>, unsigned* flags, int* active) {
-  *flags = Process::instance().primary_flags;
-  *active = Process::instance().primary_active() ? 1 : 0;
+Status cuDevicePrimaryCtxGetState(In<CUdevice> device, unsigned* flags, int* active) {
+  *flags = device.primary_flags;
+  *active = device.primary_active() ? 1 : 0;
   return CUDA_SUCCESS;
 }
 
-Status cuCtxCreate_v2(CUcontext* context, unsigned flags, In<CUdevice>) { return create(context, flags); }
+Status cuCtxCreate_v2(CUcontext* context, unsigned flags, In<CUdevice> device) {
+  return create(context, flags, device);
+}
 
 Status cuCtxCreate_v3(CUcontext* context, const CUexecAffinityParam* parameters, int count, unsigned flags,
-                      In<CUdevice>) {
+                      In<CUdevice> device) {
   if (count < 0 || (count != 0 && parameters == nullptr)) return CUDA_ERROR_INVALID_VALUE;
   if (count != 0) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
-  return create(context, flags);
+  return create(context, flags, device);
 }
 
-Status cuCtxCreate_v4(CUcontext* context, const CUctxCreateParams* parameters, unsigned flags, In<CUdevice>) {
+Status cuCtxCreate_v4(CUcontext* context, const CUctxCreateParams* parameters, unsigned flags,
+                      In<CUdevice> device) {
   // The parameters are for execution affinity and graphics contexts, which are features of other
   // devices.
   const bool asks = parameters && (parameters->numExecAffinityParams != 0 || parameters->cigParams);
   if (asks) return CUDA_ERROR_NOT_SUPPORTED;
-  return create(context, flags);
+  return create(context, flags, device);
 }
 
 Status cuCtxDestroy_v2(In<Context> context) {
@@ -119,8 +122,8 @@ Status cuCtxGetCurrent(CUcontext* context) {
   return CUDA_SUCCESS;
 }
 
-Status cuCtxGetDevice(Here, CUdevice* device) {
-  *device = 0;
+Status cuCtxGetDevice(Here context, CUdevice* device) {
+  *device = context->gpu.number;
   return CUDA_SUCCESS;
 }
 

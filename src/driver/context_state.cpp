@@ -91,8 +91,8 @@ Status cuCtxGetId(OrCurrent<Context> context, unsigned long long* id) {
   return CUDA_SUCCESS;
 }
 
-Status cuCtxGetDevice_v2(CUdevice* device, OrCurrent<Context>) {
-  *device = 0;
+Status cuCtxGetDevice_v2(CUdevice* device, OrCurrent<Context> context) {
+  *device = context->gpu.number;
   return CUDA_SUCCESS;
 }
 
@@ -108,15 +108,21 @@ Status cuCtxGetExecAffinity(Here context, CUexecAffinityParam* affinity, CUexecA
   return CUDA_SUCCESS;
 }
 
-// One device has no peers, though its contexts reach one another's memory.
 Status cuCtxEnablePeerAccess(Here context, In<Context> peer, unsigned flags) {
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
   TRY(check_peer(context, peer));
-  return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+  if (!are_peers(context->gpu, peer->gpu)) return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+  const std::lock_guard lock(context->mutex);
+  if (!context->peers.insert(peer->id).second) return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+  context->device.admit_peer(peer->device);
+  return CUDA_SUCCESS;
 }
 Status cuCtxDisablePeerAccess(Here context, In<Context> peer) {
   TRY(check_peer(context, peer));
-  return CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+  const std::lock_guard lock(context->mutex);
+  if (context->peers.erase(peer->id) == 0) return CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+  context->device.dismiss_peer(peer->device);
+  return CUDA_SUCCESS;
 }
 
 }  // namespace raddle::driver::entry

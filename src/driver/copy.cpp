@@ -19,6 +19,7 @@ constexpr std::size_t kMostAside = 64 << 10;
 struct Side {
   Place place = Place::pageable;
   bool syncs_memops = false;
+  std::shared_ptr<Context> peer;  ///< whose memory it is, if that is another device's
 };
 
 Status resolve(const std::shared_ptr<Context>& context, const Endpoint& endpoint, const Extent& extent,
@@ -33,8 +34,16 @@ Status resolve(const std::shared_ptr<Context>& context, const Endpoint& endpoint
     return CUDA_ERROR_INVALID_VALUE;
   Device* owner = !known ? nullptr : info.context != nullptr ? &info.context->device : &context->device;
   copied = {owner, endpoint.address, endpoint.pitch, endpoint.slice_pitch};
-  if (known) side = {place_of(info), syncs_memops(*context, info)};
+  if (known) side = {place_of(info), syncs_memops(*context, info), nullptr};
+  if (known && info.context != nullptr && &info.context->gpu != &context->gpu) side.peer = info.context;
   return CUDA_SUCCESS;
+}
+
+/// Copies between devices that name no stream come after all that was given to either, and before what will
+/// be.
+void wait_for_peers(const Side& target, const Side& source) {
+  for (const Side* side : {&target, &source})
+    if (side->peer != nullptr) (void)side->peer->device.synchronize();
 }
 
 /// On the calling thread, once the stream's work is done.
@@ -64,7 +73,10 @@ Status copy(const CopyCall& call, const Endpoint& to, const Endpoint& from, cons
   TRY(resolve(context, to, extent, ACCESS_READ_WRITE, box.to, target));
   TRY(resolve(context, from, extent, ACCESS_READ, box.from, source));
   stream.order();
-  const bool waits = form == CallForm::synchronous && (target.syncs_memops || source.syncs_memops);
+  const bool is_between = target.peer != nullptr || source.peer != nullptr;
+  const bool waits =
+      form == CallForm::synchronous && (target.syncs_memops || source.syncs_memops || is_between);
+  if (form == CallForm::synchronous && is_between) wait_for_peers(target, source);
   const Returns returns = waits ? Returns::done : copy_returns(form, source.place, target.place);
   // With nothing before it, a synchronous copy is made at once, also one that need not be done.
   const bool is_next = stream.stream.done();

@@ -1,19 +1,18 @@
-// Devices: there is one, the modelled machine.
+// Devices: what they are, and what two of them are to each other.
 #include <algorithm>
 #include <cstring>
 
 #include "driver/entry.h"
 #include "driver/process.h"
 #include "driver/results.h"
+#include "driver/visible_devices.h"
+#include "runtime/hardware.h"
 
 namespace raddle::driver::entry {
 namespace {
 
-Status give_uuid(CUuuid* id) {
-  // The same for each device of a shape: "raddle" and the shape's name.
-  std::memset(id->bytes, 0, sizeof id->bytes);
-  const std::string text = "raddle" + Process::instance().shape().name;
-  std::memcpy(id->bytes, text.data(), std::min(text.size(), sizeof id->bytes));
+Status give_uuid(CUuuid* id, const Gpu& gpu) {
+  *id = uuid_of(gpu.shape, gpu.slot);
   return CUDA_SUCCESS;
 }
 
@@ -23,66 +22,8 @@ Status give_text(char* to, int length, const std::string& text) {
   return CUDA_SUCCESS;
 }
 
-}  // namespace
-
-Status cuDeviceGet(CUdevice* device, In<CUdevice> ordinal) {
-  *device = ordinal;
-  return CUDA_SUCCESS;
-}
-
-Status cuDeviceGetCount(int* count) {
-  *count = 1;
-  return CUDA_SUCCESS;
-}
-
-Status cuDeviceGetName(char* name, int length, In<CUdevice>) {
-  return give_text(name, length, "Raddle " + Process::instance().shape().name);
-}
-
-Status cuDeviceGetUuid(CUuuid* id, In<CUdevice>) { return give_uuid(id); }
-Status cuDeviceGetUuid_v2(CUuuid* id, In<CUdevice>) { return give_uuid(id); }
-
-Status cuDeviceTotalMem_v2(std::size_t* bytes, In<CUdevice>) {
-  TRY_ASSIGN(*bytes, Process::instance().memory_bytes());
-  return CUDA_SUCCESS;
-}
-
-Status cuDeviceGetAttribute(int* value, int attribute, In<CUdevice>) {
-  const MachineShape& shape = Process::instance().shape();
-  const SmLimits& sm = shape.sm;
-  const bool reaches_host = Process::instance().reaches_host_memory();
-  switch (attribute) {
-#define ATTRIBUTE(name, number, expression) \
-  case number:                              \
-    *value = static_cast<int>(expression);  \
-    return CUDA_SUCCESS;
-#include "driver/attributes.def"
-#undef ATTRIBUTE
-    default:
-      return CUDA_ERROR_INVALID_VALUE;
-  }
-}
-
-Status cuDeviceComputeCapability(int* major, int* minor, In<CUdevice>) {
-  *major = static_cast<int>(Process::instance().shape().capability / 10);
-  *minor = static_cast<int>(Process::instance().shape().capability % 10);
-  return CUDA_SUCCESS;
-}
-
-Status cuDeviceCanAccessPeer(int* can, In<CUdevice>, In<CUdevice>) {
-  *can = 0;
-  return CUDA_SUCCESS;
-}
-
-// A device is no peer of its own, and there is no other.
-Status cuDeviceGetP2PAttribute(int*, int attribute, CUdevice, CUdevice) {
-  constexpr int kLast = 5;
-  return attribute < 1 || attribute > kLast ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_DEVICE;
-}
-
-// Memory of the host is memory like any other: every atomic of kernels holds for it too.
-Status cuDeviceGetHostAtomicCapabilities(unsigned* capabilities, const CUatomicOperation* operations,
-                                         unsigned count, In<CUdevice>) {
+// Memory of the host and of other devices is memory like any other: every atomic of kernels holds for it too.
+Status give_atomic_capabilities(unsigned* capabilities, const CUatomicOperation* operations, unsigned count) {
   if (count == 0) return CUDA_ERROR_INVALID_VALUE;
   constexpr unsigned kScalars = ATOMIC_REDUCTION | ATOMIC_SCALAR_32 | ATOMIC_SCALAR_64;
   for (unsigned i = 0; i < count; ++i) {
@@ -102,10 +43,78 @@ Status cuDeviceGetHostAtomicCapabilities(unsigned* capabilities, const CUatomicO
   return CUDA_SUCCESS;
 }
 
-Status cuDeviceGetP2PAtomicCapabilities(unsigned*, const CUatomicOperation*, unsigned count, In<CUdevice>,
-                                        In<CUdevice>) {
+}  // namespace
+
+Status cuDeviceGet(CUdevice* device, In<CUdevice> ordinal) {
+  *device = ordinal.number;
+  return CUDA_SUCCESS;
+}
+
+Status cuDeviceGetCount(int* count) {
+  *count = static_cast<int>(Process::instance().gpus().size());
+  return CUDA_SUCCESS;
+}
+
+Status cuDeviceGetName(char* name, int length, In<CUdevice> device) {
+  return give_text(name, length, "Raddle " + device.shape.name);
+}
+
+Status cuDeviceGetUuid(CUuuid* id, In<CUdevice> device) { return give_uuid(id, device); }
+Status cuDeviceGetUuid_v2(CUuuid* id, In<CUdevice> device) { return give_uuid(id, device); }
+
+Status cuDeviceTotalMem_v2(std::size_t* bytes, In<CUdevice> device) {
+  *bytes = device.memory_bytes;
+  return CUDA_SUCCESS;
+}
+
+Status cuDeviceGetAttribute(int* value, int attribute, In<CUdevice> device) {
+  const MachineShape& shape = device.shape;
+  const SmLimits& sm = shape.sm;
+  const bool reaches_host = device.reaches_host_memory();
+  const bool is_alone = Process::instance().gpus().size() == 1;
+  switch (attribute) {
+#define ATTRIBUTE(name, number, expression) \
+  case number:                              \
+    *value = static_cast<int>(expression);  \
+    return CUDA_SUCCESS;
+#include "driver/attributes.def"
+#undef ATTRIBUTE
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+Status cuDeviceComputeCapability(int* major, int* minor, In<CUdevice> device) {
+  *major = static_cast<int>(device.shape.capability / 10);
+  *minor = static_cast<int>(device.shape.capability % 10);
+  return CUDA_SUCCESS;
+}
+
+Status cuDeviceCanAccessPeer(int* can, In<CUdevice> device, In<CUdevice> peer) {
+  *can = are_peers(device, peer);
+  return CUDA_SUCCESS;
+}
+
+// Any two devices are peers, all at one distance; textures and surfaces are of arrays of their own device
+// only.
+Status cuDeviceGetP2PAttribute(int* value, int attribute, In<CUdevice> device, In<CUdevice> peer) {
+  if (attribute < P2P_PERFORMANCE_RANK || attribute > P2P_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (&device == &peer) return CUDA_ERROR_INVALID_DEVICE;
+  *value = attribute == P2P_ACCESS_SUPPORTED || attribute == P2P_NATIVE_ATOMIC_SUPPORTED;
+  return CUDA_SUCCESS;
+}
+
+Status cuDeviceGetHostAtomicCapabilities(unsigned* capabilities, const CUatomicOperation* operations,
+                                         unsigned count, In<CUdevice>) {
+  return give_atomic_capabilities(capabilities, operations, count);
+}
+
+Status cuDeviceGetP2PAtomicCapabilities(unsigned* capabilities, const CUatomicOperation* operations,
+                                        unsigned count, In<CUdevice> device, In<CUdevice> peer) {
   if (count == 0) return CUDA_ERROR_INVALID_VALUE;
-  return CUDA_ERROR_INVALID_DEVICE;
+  if (&device == &peer) return CUDA_ERROR_INVALID_DEVICE;
+  return give_atomic_capabilities(capabilities, operations, count);
 }
 
 Status cuDeviceGetByPCIBusId(CUdevice* device, const char* id) {
@@ -113,9 +122,10 @@ Status cuDeviceGetByPCIBusId(CUdevice* device, const char* id) {
   const bool is_id = std::sscanf(id, "%x:%x:%x.%x", &domain, &bus, &slot, &function) == 4 ||
                      (domain = 0, std::sscanf(id, "%x:%x.%x", &bus, &slot, &function) == 3) ||
                      std::sscanf(id, "%x:%x:%x", &domain, &bus, &slot) == 3;
-  if (!is_id || domain != 0 || bus != 0 || slot != 0) return CUDA_ERROR_INVALID_VALUE;
-  *device = 0;
-  return CUDA_SUCCESS;
+  if (!is_id || domain != 0 || slot != 0) return CUDA_ERROR_INVALID_VALUE;
+  for (const auto& gpu : Process::instance().gpus())
+    if (gpu->slot == bus) return *device = gpu->number, CUDA_SUCCESS;
+  return CUDA_ERROR_INVALID_VALUE;
 }
 
 // Identifiers of Windows' display drivers.
@@ -135,8 +145,8 @@ Status cuDeviceGetExecAffinitySupport(int* supported, CUexecAffinityType type, I
   return CUDA_SUCCESS;
 }
 
-Status cuDeviceGetPCIBusId(char* id, int length, In<CUdevice>) {
-  return give_text(id, length, "0000:00:00.0");
+Status cuDeviceGetPCIBusId(char* id, int length, In<CUdevice> device) {
+  return give_text(id, length, fmt::format("0000:{:02x}:00.0", device.slot));
 }
 
 }  // namespace raddle::driver::entry

@@ -5,6 +5,7 @@
 
 #include "driver/code.h"
 #include "driver/entry.h"
+#include "driver/managed.h"
 #include "driver/process.h"
 #include "driver/results.h"
 
@@ -34,9 +35,18 @@ bool Function::must_tell() {
   return std::find(known.begin(), known.end(), name) == known.end();
 }
 
-const KernelInfo& Kernel::info() {
-  std::call_once(described_, [&] { info_ = *program.kernel(name); });
-  return info_;
+const std::shared_ptr<FunctionSettings>& Kernel::settings(const Gpu& gpu) const {
+  return settings_[static_cast<std::size_t>(gpu.number)];
+}
+
+const KernelInfo& Kernel::info(const Gpu& gpu) {
+  const auto has_it = [&](const auto& of) { return of.second.has_kernel(name); };
+  auto program = programs_->find(gpu.shape.capability);
+  if (program == programs_->end() || !has_it(*program)) program = std::ranges::find_if(*programs_, has_it);
+  const std::lock_guard lock(mutex);
+  auto known = info_.find(program->first);
+  if (known == info_.end()) known = info_.emplace(program->first, *program->second.kernel(name)).first;
+  return known->second;
 }
 
 Status load(Function& function) {
@@ -68,7 +78,16 @@ Answer<std::shared_ptr<Module>> module_of(Library& library, const std::shared_pt
   if (const auto known = library.modules.find(context.get()); known != library.modules.end())
     return known->second;
   JitLog none;
-  TRY_ASSIGN(std::shared_ptr<Module> module, load_program(context, library.program, none));
+  const auto program = library.programs->find(context->gpu.shape.capability);
+  if (program == library.programs->end()) return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  std::shared_ptr<ManagedVariables> managed = library.managed.lock();
+  if (managed == nullptr) {
+    TRY_ASSIGN(managed, ManagedVariables::allocate(program->second, context->gpu));
+    library.managed = managed;
+  }
+  TRY_ASSIGN(std::shared_ptr<Module> module, load_program(context, program->second, none, managed->placed));
+  managed->placed.has_values = true;
+  module->managed = std::move(managed);
   module->is_of_library = true;
   library.modules.emplace(context.get(), module);
   return module;
@@ -83,7 +102,7 @@ Answer<std::shared_ptr<Function>> function_of(const std::shared_ptr<Kernel>& ker
   if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   TRY_ASSIGN(const std::shared_ptr<Module> module, module_of(*library, context));
   TRY_ASSIGN(std::shared_ptr<Function> function, function_of(module, kernel->name));
-  function->kernel_settings = kernel->settings;
+  function->kernel_settings = kernel->settings(context->gpu);
   kernel->functions.emplace(context.get(), function);
   return function;
 }
@@ -124,10 +143,10 @@ Status parameter_info(const KernelInfo& info, std::size_t index, std::size_t* of
 
 namespace {
 
-int most_threads(const KernelInfo& info) {
+int most_threads(const KernelInfo& info, const Gpu& gpu) {
   const Dim3 most = info.required_block.x != 0 ? info.required_block : info.largest_block;
   return static_cast<int>(most.x != 0 ? most.x * std::max(1u, most.y) * std::max(1u, most.z)
-                                      : Process::instance().shape().sm.threads_per_block);
+                                      : gpu.shape.sm.threads_per_block);
 }
 
 /// Extent of the cluster that a kernel was compiled for; 0: none.
@@ -139,7 +158,7 @@ unsigned required_cluster(const KernelInfo& info, CUfunction_attribute attribute
 }
 
 /// CUDA_ERROR_INVALID_VALUE, NOT_PERMITTED
-Status check_setting(const KernelInfo& info, CUfunction_attribute attribute, int value) {
+Status check_setting(const KernelInfo& info, const Gpu& gpu, CUfunction_attribute attribute, int value) {
   const auto within = [value](std::int64_t least, std::int64_t most) {
     return value >= least && value <= most ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   };
@@ -147,7 +166,7 @@ Status check_setting(const KernelInfo& info, CUfunction_attribute attribute, int
     case FUNC_PREFERRED_SHARED_MEMORY_CARVEOUT:
       return within(-1, 100);
     case FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-      return within(0, static_cast<std::int64_t>(Process::instance().shape().sm.shared_per_block) -
+      return within(0, static_cast<std::int64_t>(gpu.shape.sm.shared_per_block) -
                            static_cast<std::int64_t>(info.static_shared_bytes));
     case FUNC_REQUIRED_CLUSTER_WIDTH:
     case FUNC_REQUIRED_CLUSTER_HEIGHT:
@@ -165,12 +184,13 @@ Status check_setting(const KernelInfo& info, CUfunction_attribute attribute, int
 
 }  // namespace
 
-Status function_attribute(const KernelInfo& info, CUfunction_attribute attribute, int set, int* value) {
+Status function_attribute(const KernelInfo& info, const Gpu& gpu, CUfunction_attribute attribute, int set,
+                          int* value) {
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const bool is_set = set != FunctionSettings::kNotSet;
   switch (attribute) {
     case FUNC_MAX_THREADS_PER_BLOCK:
-      *value = most_threads(info);
+      *value = most_threads(info, gpu);
       return CUDA_SUCCESS;
     case FUNC_SHARED_SIZE_BYTES:
       *value = static_cast<int>(info.static_shared_bytes);
@@ -188,7 +208,7 @@ Status function_attribute(const KernelInfo& info, CUfunction_attribute attribute
       *value = static_cast<int>(info.ptx_capability);
       return CUDA_SUCCESS;
     case FUNC_BINARY_VERSION:  // what runs is compiled here, for this device
-      *value = static_cast<int>(Process::instance().shape().capability);
+      *value = static_cast<int>(gpu.shape.capability);
       return CUDA_SUCCESS;
     case FUNC_CACHE_MODE_CA:
       *value = 0;
@@ -217,9 +237,9 @@ Status function_attribute(const KernelInfo& info, CUfunction_attribute attribute
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-Status set_function_attribute(const KernelInfo& info, FunctionSettings& settings,
+Status set_function_attribute(const KernelInfo& info, const Gpu& gpu, FunctionSettings& settings,
                               CUfunction_attribute attribute, int value) {
-  TRY(check_setting(info, attribute, value));
+  TRY(check_setting(info, gpu, attribute, value));
   settings.set(attribute, value);
   return CUDA_SUCCESS;
 }
@@ -230,12 +250,14 @@ Status check_cache_config(int config) {
 
 namespace entry {
 
-Status cuFuncGetAttribute(Here, int* value, CUfunction_attribute attribute, In<Function> function) {
-  return function_attribute(function->kernel().info(), attribute, setting_of(*function, attribute), value);
+Status cuFuncGetAttribute(Here context, int* value, CUfunction_attribute attribute, In<Function> function) {
+  return function_attribute(function->kernel().info(), context->gpu, attribute,
+                            setting_of(*function, attribute), value);
 }
 
-Status cuFuncSetAttribute(Here, In<Function> function, CUfunction_attribute attribute, int value) {
-  return set_function_attribute(function->kernel().info(), function->settings, attribute, value);
+Status cuFuncSetAttribute(Here context, In<Function> function, CUfunction_attribute attribute, int value) {
+  return set_function_attribute(function->kernel().info(), context->gpu, function->settings, attribute,
+                                value);
 }
 
 Status cuFuncSetCacheConfig(Here, In<Function>, int config) { return check_cache_config(config); }

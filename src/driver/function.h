@@ -26,10 +26,12 @@ int dynamic_shared_limit(Function& function);
 /// A parameter's place, for cuFuncGetParamInfo and cuKernelGetParamInfo. CUDA_ERROR_INVALID_VALUE
 Status parameter_info(const KernelInfo& info, std::size_t index, std::size_t* offset, std::size_t* bytes);
 
-/// An attribute of code. @param set  what programs set it to. CUDA_ERROR_INVALID_VALUE: no such attribute
-Status function_attribute(const KernelInfo& info, CUfunction_attribute attribute, int set, int* value);
+/// An attribute of code on a device. @param set  what programs set it to. CUDA_ERROR_INVALID_VALUE: no such
+/// attribute
+Status function_attribute(const KernelInfo& info, const Gpu& gpu, CUfunction_attribute attribute, int set,
+                          int* value);
 /// Sets what may be set. CUDA_ERROR_INVALID_VALUE; NOT_PERMITTED: fixed when it was compiled
-Status set_function_attribute(const KernelInfo& info, FunctionSettings& settings,
+Status set_function_attribute(const KernelInfo& info, const Gpu& gpu, FunctionSettings& settings,
                               CUfunction_attribute attribute, int value);
 
 /// Preferences of caches, which Raddle's machine does not have. CUDA_ERROR_INVALID_VALUE: no such preference

@@ -29,6 +29,7 @@ Status cuMemHostAlloc(Here context, void** memory, std::size_t bytes, unsigned f
   if (bytes == 0 || (flags & ~kKnown) != 0) return CUDA_ERROR_INVALID_VALUE;
   TRY_ASSIGN(Mapping pages, Mapping::pages(bytes));
   const auto pinned = std::make_shared<PinnedMemory>(std::move(pages), bytes, flags, context->handle);
+  pinned->device = context->gpu.number;
   TRY(Process::instance().memory.add(pinned));
   *memory = pinned->pages.start();
   return CUDA_SUCCESS;
@@ -54,7 +55,7 @@ Status cuMemHostRegister_v2(Here context, void* memory, std::size_t bytes, unsig
   // ours.
   if ((flags & MEMHOSTREGISTER_READ_ONLY) != 0) return CUDA_ERROR_NOT_SUPPORTED;
   if ((flags & MEMHOSTREGISTER_IOMEMORY) != 0) return CUDA_ERROR_NOT_PERMITTED;
-  if (!Process::instance().reaches_host_memory()) return CUDA_ERROR_NOT_SUPPORTED;
+  if (!context->gpu.reaches_host_memory()) return CUDA_ERROR_NOT_SUPPORTED;
   AddressInfo info;
   const auto base = reinterpret_cast<CUdeviceptr>(memory);
   if (find_address(context, base, info) && info.shared == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -65,6 +66,7 @@ Status cuMemHostRegister_v2(Here context, void* memory, std::size_t bytes, unsig
   registered->bytes = bytes;
   registered->flags = flags;
   registered->context = context->handle;
+  registered->device = context->gpu.number;
   return Process::instance().memory.add(std::move(registered)) ? CUDA_SUCCESS
                                                                : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
 }

@@ -76,13 +76,15 @@ std::mutex& imports_lock() {
   return mutex;
 }
 
-Status import(const Ticket& ticket, CUcontext context, CUdeviceptr* address) {
+/// @param context  that opens it, or null: then it is of the device.
+Status import(const Ticket& ticket, const Gpu& gpu, CUcontext context, CUdeviceptr* address) {
   const std::optional<MemoryFile> file = open_file(ticket);
   if (!file) return CUDA_ERROR_MAP_FAILED;
   const std::uint64_t begin = ticket.offset / kPage * kPage;
   Result<Mapping> pages = Mapping::of_file(file->descriptor(), begin, ticket.offset - begin + ticket.bytes);
   if (!pages) return CUDA_ERROR_MAP_FAILED;
   auto memory = std::make_shared<ImportedMemory>(ticket, std::move(*pages), context);
+  memory->device = gpu.number;
   *address = memory->base;
   return Process::instance().memory.add(std::move(memory)) ? CUDA_SUCCESS : CUDA_ERROR_MAP_FAILED;
 }
@@ -90,7 +92,7 @@ Status import(const Ticket& ticket, CUcontext context, CUdeviceptr* address) {
 }  // namespace
 
 std::shared_ptr<SharedEvent> SharedEvent::create() {
-  Result<MemoryFile> file = MemoryFile::create("raddle event", kPage, false);
+  Result<MemoryFile> file = MemoryFile::create("raddle event", kPage);
   return file ? map(std::move(*file)) : nullptr;
 }
 
@@ -145,7 +147,7 @@ Status cuIpcOpenMemHandle_v2(Here context, CUdeviceptr* address, CUipcMemHandle 
     ++memory.opened;
     return *address = memory.base, CUDA_SUCCESS;
   }
-  return import(ticket, context->handle, address);
+  return import(ticket, context->gpu, context->handle, address);
 }
 
 Status cuIpcOpenMemHandle(Here context, CUdeviceptr* address, CUipcMemHandle handle, unsigned flags) {
@@ -180,8 +182,10 @@ Status cuMemPoolImportFromShareableHandle(CUmemoryPool* handle, void* shareable,
   const auto file = static_cast<int>(reinterpret_cast<std::intptr_t>(shareable));
   if (pread(file, &ticket, sizeof ticket, 0) != sizeof ticket || ticket.mark != kPoolMark)
     return CUDA_ERROR_INVALID_VALUE;
-  const CUmemPoolProps props{ALLOCATION_PINNED, HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, {LOCATION_DEVICE, 0}};
-  *handle = Process::instance().pools.add(std::make_shared<Pool>(props, Pool::imported));
+  Gpu& gpu = current_gpu();
+  const CUmemPoolProps props{
+      ALLOCATION_PINNED, HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, {LOCATION_DEVICE, gpu.number}};
+  *handle = Process::instance().pools.add(std::make_shared<Pool>(gpu, props, Pool::imported));
   return CUDA_SUCCESS;
 }
 
@@ -190,7 +194,7 @@ Status cuMemPoolExportPointer(CUmemPoolPtrExportData* data, CUdeviceptr address)
   const auto memory = Process::instance().memory.find(address);
   if (pool == nullptr || memory == nullptr || !pool->is_shareable()) return CUDA_ERROR_INVALID_VALUE;
   Process::instance().synchronize_all();  // the pages are copied once
-  TRY_ASSIGN(const auto pages, Process::instance().share({address}));
+  TRY_ASSIGN(const auto pages, pool->gpu.share({address}));
   write(*data, {kPointerMark, getpid(), pages.descriptor, file_of(pages.descriptor), pages.offset,
                 memory->bytes, address});
   return CUDA_SUCCESS;
@@ -201,7 +205,7 @@ Status cuMemPoolImportPointer(CUdeviceptr* address, In<Pool> pool, CUmemPoolPtrE
   if (pool->kind != Pool::imported || !read(*data, kPointerMark, ticket) || ticket.bytes == 0)
     return CUDA_ERROR_INVALID_VALUE;
   const std::lock_guard lock(imports_lock());
-  return import(ticket, nullptr, address);
+  return import(ticket, pool->gpu, nullptr, address);
 }
 
 Status cuIpcGetEventHandle(CUipcEventHandle* handle, In<Event> event) {

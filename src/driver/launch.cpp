@@ -53,6 +53,7 @@ Status launch(Context& context, Function& function, Stream& stream, const Launch
   auto& arguments =
       thread_value<std::vector<Argument>, struct Arguments>();  // kept: a launch allocates nothing
   const KernelInfo& info = function.kernel().info();
+  if (stream.context != function.module->context.get()) return CUDA_ERROR_INVALID_HANDLE;
   TRY(read_arguments(parameters, extra, info, arguments));
   if (shape.shared_bytes > static_cast<std::uint64_t>(dynamic_shared_limit(function)))
     return CUDA_ERROR_INVALID_VALUE;

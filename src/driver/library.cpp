@@ -1,6 +1,7 @@
 // Libraries and their kernels: code without a context, which becomes a module and functions in each context
 // that uses it.
 #include <algorithm>
+#include <set>
 
 #include "driver/code.h"
 #include "driver/entry.h"
@@ -23,14 +24,35 @@ void give(const raddle::Module::Variable& variable, CUdeviceptr* address, std::s
   if (bytes != nullptr) *bytes = variable.bytes;
 }
 
-CUlibrary add_library(Program&& program) {
-  Process& process = Process::instance();
-  auto library = std::shared_ptr<Library>(new Library{std::move(program)});
-  for (const std::string& name : library->program.kernels()) {
-    const auto kernel = process.kernels.add(std::make_shared<Kernel>(library, name));
-    library->kernels.push_back(kernel);
-    library->by_name.emplace(name, kernel);
+/// @param read  the program for a compute capability: (std::uint32_t) -> Answer<Program>
+template <class Read>
+Answer<Programs> read_for_devices(const Read& read) {
+  Programs programs;
+  std::set<std::uint32_t> tried;
+  Status failed = CUDA_SUCCESS;
+  for (const auto& gpu : Process::instance().gpus()) {
+    if (!tried.insert(gpu->shape.capability).second) continue;
+    Answer<Program> program = read(gpu->shape.capability);
+    if (program.ok())
+      programs.emplace(gpu->shape.capability, std::move(program).value());
+    else if (failed.ok())
+      failed = program.error();
   }
+  if (programs.empty()) return failed.error();
+  return programs;
+}
+
+CUlibrary add_library(Programs&& programs) {
+  Process& process = Process::instance();
+  auto library = std::make_shared<Library>();
+  library->programs = std::make_shared<const Programs>(std::move(programs));
+  for (const auto& [capability, program] : *library->programs)
+    for (const std::string& name : program.kernels()) {
+      if (library->by_name.contains(name)) continue;
+      const auto kernel = process.kernels.add(std::make_shared<Kernel>(library, name, process.gpus().size()));
+      library->kernels.push_back(kernel);
+      library->by_name.emplace(name, kernel);
+    }
   return process.libraries.add(library);
 }
 
@@ -42,8 +64,9 @@ Status cuLibraryLoadData(CUlibrary* handle, const void* code, int* jit_options, 
   if ((count != 0 && options == nullptr) || !JitLog::has_options(jit_count, jit_options, jit_values))
     return CUDA_ERROR_INVALID_VALUE;
   JitLog log(jit_count, jit_options, jit_values);
-  TRY_ASSIGN(Program program, read_program(code, log));
-  *handle = add_library(std::move(program));
+  TRY_ASSIGN(Programs programs,
+             read_for_devices([&](auto capability) { return read_program(code, capability, log); }));
+  *handle = add_library(std::move(programs));
   return CUDA_SUCCESS;
 }
 
@@ -52,8 +75,9 @@ Status cuLibraryLoadFromFile(CUlibrary* handle, const char* path, int* jit_optio
   if ((count != 0 && options == nullptr) || !JitLog::has_options(jit_count, jit_options, jit_values))
     return CUDA_ERROR_INVALID_VALUE;
   JitLog log(jit_count, jit_options, jit_values);
-  TRY_ASSIGN(Program program, read_program_file(path, log));
-  *handle = add_library(std::move(program));
+  TRY_ASSIGN(Programs programs,
+             read_for_devices([&](auto capability) { return read_program_file(path, capability, log); }));
+  *handle = add_library(std::move(programs));
   return CUDA_SUCCESS;
 }
 
@@ -132,15 +156,18 @@ Status cuKernelGetName(const char** name, In<Kernel> kernel) {
 }
 
 Status cuKernelGetParamInfo(In<Kernel> kernel, std::size_t index, std::size_t* offset, std::size_t* bytes) {
-  return parameter_info(kernel->info(), index, offset, bytes);
+  return parameter_info(kernel->info(current_gpu()), index, offset, bytes);
 }
 
-Status cuKernelGetAttribute(int* value, CUfunction_attribute attribute, In<Kernel> kernel, In<CUdevice>) {
-  return function_attribute(kernel->info(), attribute, kernel->settings->get(attribute), value);
+Status cuKernelGetAttribute(int* value, CUfunction_attribute attribute, In<Kernel> kernel,
+                            In<CUdevice> device) {
+  return function_attribute(kernel->info(device), device, attribute, kernel->settings(device)->get(attribute),
+                            value);
 }
 
-Status cuKernelSetAttribute(CUfunction_attribute attribute, int value, In<Kernel> kernel, In<CUdevice>) {
-  return set_function_attribute(kernel->info(), *kernel->settings, attribute, value);
+Status cuKernelSetAttribute(CUfunction_attribute attribute, int value, In<Kernel> kernel,
+                            In<CUdevice> device) {
+  return set_function_attribute(kernel->info(device), device, *kernel->settings(device), attribute, value);
 }
 
 Status cuKernelSetCacheConfig(In<Kernel>, int config, In<CUdevice>) { return check_cache_config(config); }

@@ -21,14 +21,14 @@ Status add(Link& link, CUjitInputType type, std::string bytes, std::string name)
   }
   const bool is_library = type == JIT_INPUT_LIBRARY;
   const Program::Image image[] = {{bytes, name, is_library}};
-  if (!is_library) TRY(read_programs(image, link.log));
+  if (!is_library) TRY(read_programs(image, link.capability, link.log));
   link.inputs.push_back({std::move(bytes), std::move(name), is_library});
   return CUDA_SUCCESS;
 }
 
 /// The texts of all inputs that the linked program has, for the cubin.
-Result<std::string> make_cubin(const std::vector<Link::Input>& inputs, const Program& program) {
-  const std::uint32_t capability = Process::instance().shape().capability;
+Result<std::string> make_cubin(const std::vector<Link::Input>& inputs, std::uint32_t capability,
+                               const Program& program) {
   const std::vector<std::string> linked = program.parts();
   std::vector<fatbin::NamedText> texts;
   for (const Link::Input& input : inputs) {
@@ -64,6 +64,7 @@ Status cuLinkCreate_v2(unsigned count, int* options, void** values, CUlinkState*
   if (!JitLog::has_options(count, options, values)) return CUDA_ERROR_INVALID_VALUE;
   auto link = std::make_shared<Link>();
   link->log = JitLog(count, options, values);
+  link->capability = current_gpu().shape.capability;
   *state = Process::instance().links.add(std::move(link));
   return CUDA_SUCCESS;
 }
@@ -88,9 +89,9 @@ Status cuLinkComplete(In<Link> link, void** cubin, std::size_t* bytes) {
   const std::lock_guard lock(link->mutex);
   std::vector<Program::Image> images;
   for (const Link::Input& input : link->inputs) images.push_back({input.bytes, input.name, input.is_library});
-  TRY_ASSIGN(const Program program, read_programs(images, link->log));
+  TRY_ASSIGN(const Program program, read_programs(images, link->capability, link->log));
   TRY(check_undefined(program, link->log));
-  TRY_ASSIGN(link->cubin, make_cubin(link->inputs, program));
+  TRY_ASSIGN(link->cubin, make_cubin(link->inputs, link->capability, program));
   *cubin = link->cubin.data();
   if (bytes != nullptr) *bytes = link->cubin.size();
   return CUDA_SUCCESS;

@@ -1,8 +1,11 @@
 // Managed memory: allocations that host and kernels use alike, and what programs advise about ranges of them.
-// Here host and kernels have one memory, so nothing ever moves: advice and prefetches are checked and
-// remembered for those who ask, and change nothing else. Memory of the host program (pageable) takes advice
-// as managed memory does.
+// Here host and kernels have one memory, so only the homes of pages move: by prefetches, and by touches where
+// these are counted (modelled spaces). Memory of the host program (pageable) takes advice as managed memory
+// does, and has no homes.
+#include "driver/managed.h"
+
 #include <algorithm>
+#include <cstring>
 
 #include "driver/advice.h"
 #include "driver/entry.h"
@@ -12,18 +15,33 @@
 namespace raddle::driver {
 namespace {
 
+unsigned processor_of(const Gpu& gpu) { return machine::processor_of(gpu.index()); }
+
+/// Of a location that was checked.
+unsigned processor_of(const CUmemLocation& location) {
+  return location.type == LOCATION_DEVICE ? processor_of(Process::instance().gpu(location.id))
+                                          : machine::kHostProcessor;
+}
+
 struct ManagedMemory final : Memory {
-  ManagedMemory(DevicePtr address, std::size_t wanted, unsigned given, CUcontext owner) {
+  ManagedMemory(const Gpu& gpu, DevicePtr address, std::size_t wanted, unsigned given, CUcontext owner)
+      : pages(address.value, wanted, static_cast<unsigned>(Process::instance().gpus().size()) + 1) {
     kind = MemoryKind::managed;
     base = address.value;
     bytes = wanted;
     flags = given;
     context = owner;
+    device = gpu.number;
+    // Where nobody counts touches, it is the device's from the beginning.
+    if (gpu.options.translation != Translation::modelled) pages.move(base, bytes, processor_of(gpu));
   }
   ~ManagedMemory() override {
     Advice::instance().forget(base, bytes);
-    Process::instance().free_shared({base});
+    (void)Process::instance().managed.free({base});
   }
+  Residency* residency() override { return &pages; }
+
+  Residency pages;
 };
 
 /// Where a location is, as a device number; INVALID_DEVICE and INVALID_VALUE for what is none.
@@ -58,6 +76,12 @@ Status check_range(const std::shared_ptr<Context>& context, CUdeviceptr address,
   return is_right ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+/// Null: memory of the host program, or a variable of one context.
+Residency* residency_of(CUdeviceptr address) {
+  const auto memory = Process::instance().memory.find(address);
+  return memory != nullptr ? memory->residency() : nullptr;
+}
+
 Status advise(const std::shared_ptr<Context>& context, CUdeviceptr address, std::size_t bytes,
               CUmem_advise advice, CUmemLocation location) {
   TRY(check_range(context, address, bytes));
@@ -74,13 +98,19 @@ Status advise(const std::shared_ptr<Context>& context, CUdeviceptr address, std:
     case ADVISE_UNSET_READ_MOSTLY:
       return change([&](Advice::Of& of) { of.read_mostly = advice == ADVISE_SET_READ_MOSTLY; });
     case ADVISE_SET_PREFERRED_LOCATION:
+      if (Residency* const pages = residency_of(address))
+        pages->prefer(address, bytes, processor_of(location));
       return change([&](Advice::Of& of) { of.preferred = location; });
     case ADVISE_UNSET_PREFERRED_LOCATION:
+      if (Residency* const pages = residency_of(address))
+        pages->prefer(address, bytes, Residency::kMostProcessors);
       return change([&](Advice::Of& of) { of.preferred = {}; });
     case ADVISE_SET_ACCESSED_BY:
     case ADVISE_UNSET_ACCESSED_BY:
       return change([&](Advice::Of& of) {
-        (by_device ? of.accessed_by_device : of.accessed_by_host) = advice == ADVISE_SET_ACCESSED_BY;
+        const std::uint64_t processor = by_device ? Advice::device(location.id) : Advice::kHost;
+        of.accessed_by =
+            advice == ADVISE_SET_ACCESSED_BY ? of.accessed_by | processor : of.accessed_by & ~processor;
       });
   }
   return CUDA_ERROR_INVALID_VALUE;
@@ -90,6 +120,7 @@ Status prefetch(const std::shared_ptr<Context>& context, CUdeviceptr address, st
                 CUmemLocation location) {
   TRY(check_range(context, address, bytes));
   TRY(check_location(location));
+  if (Residency* const pages = residency_of(address)) pages->move(address, bytes, processor_of(location));
   Advice::instance().change(address, bytes, [&](Advice::Of& of) { of.prefetched = location; });
   return CUDA_SUCCESS;
 }
@@ -103,8 +134,9 @@ CUdevice device_of(CUmemLocation location) {
 void give_accessed_by(const Advice::Of& of, CUdevice* values, std::size_t count) {
   std::fill_n(values, count, kInvalidDevice);
   std::size_t next = 0;
-  if (of.accessed_by_device && next < count) values[next++] = 0;
-  if (of.accessed_by_host && next < count) values[next++] = kCpu;
+  for (const auto& gpu : Process::instance().gpus())
+    if ((of.accessed_by & Advice::device(gpu->number)) != 0 && next < count) values[next++] = gpu->number;
+  if ((of.accessed_by & Advice::kHost) != 0 && next < count) values[next++] = kCpu;
 }
 
 Status get_range_attribute(const Advice::Of& of, CUmem_range_attribute attribute, void* data,
@@ -136,14 +168,35 @@ Status get_range_attribute(const Advice::Of& of, CUmem_range_attribute attribute
 
 }  // namespace
 
+Result<CUdeviceptr> allocate_managed(Gpu& gpu, std::size_t bytes, unsigned flags, CUcontext context) {
+  Process& process = Process::instance();
+  if (const std::uint64_t left = gpu.memory_available(); bytes > left)
+    return Error::make(ErrorCode::out_of_memory, "{} bytes wanted, {} left", bytes, left);
+  TRY_ASSIGN(const DevicePtr allocated, process.managed.allocate(bytes));
+  TRY(process.memory.add(std::make_shared<ManagedMemory>(gpu, allocated, bytes, flags, context)));
+  return allocated.value;
+}
+
+Result<std::shared_ptr<ManagedVariables>> ManagedVariables::allocate(const raddle::Program& program,
+                                                                     Gpu& gpu) {
+  auto variables = std::make_shared<ManagedVariables>();
+  for (const auto& [name, bytes] : program.managed_variables()) {
+    TRY_ASSIGN(const CUdeviceptr address, allocate_managed(gpu, bytes, MEM_ATTACH_GLOBAL, nullptr));
+    std::memset(reinterpret_cast<void*>(address), 0, bytes);  // its memory may have been used
+    variables->placed.addresses.emplace(name, DevicePtr{address});
+  }
+  return variables;
+}
+
+ManagedVariables::~ManagedVariables() {
+  for (const auto& [name, address] : placed.addresses) end_shared(address.value);
+}
+
 namespace entry {
 
 Status cuMemAllocManaged(Here context, CUdeviceptr* address, std::size_t bytes, unsigned flags) {
   if (bytes == 0 || (flags != MEM_ATTACH_GLOBAL && flags != MEM_ATTACH_HOST)) return CUDA_ERROR_INVALID_VALUE;
-  Process& process = Process::instance();
-  TRY_ASSIGN(const DevicePtr allocated, process.allocate_shared(*context, bytes));
-  TRY(process.memory.add(std::make_shared<ManagedMemory>(allocated, bytes, flags, context->handle)));
-  *address = allocated.value;
+  TRY_ASSIGN(*address, allocate_managed(context->gpu, bytes, flags, context->handle));
   return CUDA_SUCCESS;
 }
 

@@ -13,14 +13,14 @@ constexpr std::size_t kPitchAlignment = 512;
 }
 
 Status cuMemGetInfo_v2(Here context, std::size_t* available, std::size_t* total) {
-  *total = context->device.properties().memory_bytes;
-  *available = Process::instance().memory_available(*context);
+  *total = context->gpu.memory_bytes;
+  *available = context->gpu.memory_available();
   return CUDA_SUCCESS;
 }
 
 Status cuMemAlloc_v2(Here context, CUdeviceptr* address, std::size_t bytes) {
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  if (bytes > Process::instance().memory_available(*context)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (bytes > context->gpu.memory_available()) return CUDA_ERROR_OUT_OF_MEMORY;
   TRY_ASSIGN(const DevicePtr allocated, context->device.allocate(bytes));
   *address = allocated.value;
   return CUDA_SUCCESS;

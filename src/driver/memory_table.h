@@ -28,6 +28,7 @@ struct Memory : SharedRange {
 
   MemoryKind kind = MemoryKind::host;
   CUcontext context = nullptr;  ///< that made it and ends it; null where that is no context
+  CUdevice device = 0;          ///< that it is of, or that the context is of
   unsigned flags = 0;           ///< as given by the call that made it
 };
 

@@ -9,7 +9,7 @@ namespace raddle::driver::entry {
 namespace {
 
 Status load_from_memory(Here context, CUmodule* handle, const void* image, JitLog log = {}) {
-  TRY_ASSIGN(const Program program, read_program(image, log));
+  TRY_ASSIGN(const Program program, read_program(image, context->gpu.shape.capability, log));
   TRY_ASSIGN(const std::shared_ptr<Module> module, load_program(context, program, log));
   *handle = module->handle;
   return CUDA_SUCCESS;
@@ -19,7 +19,7 @@ Status load_from_memory(Here context, CUmodule* handle, const void* image, JitLo
 
 Status cuModuleLoad(Here context, CUmodule* handle, const char* path) {
   JitLog log;
-  TRY_ASSIGN(const Program program, read_program_file(path, log));
+  TRY_ASSIGN(const Program program, read_program_file(path, context->gpu.shape.capability, log));
   TRY_ASSIGN(const std::shared_ptr<Module> module, load_program(context, program, log));
   *handle = module->handle;
   return CUDA_SUCCESS;

@@ -52,7 +52,7 @@ Status find_file(CUdeviceptr address, std::size_t bytes, Multicast::Binding& bin
   }
   if (memory->kind != MemoryKind::pooled) return CUDA_ERROR_INVALID_VALUE;
   Process::instance().synchronize_all();  // the pages change
-  TRY_ASSIGN(const auto pages, Process::instance().share({memory->base}));
+  TRY_ASSIGN(const auto pages, Process::instance().gpu(memory->device).share({memory->base}));
   TRY_ASSIGN(MemoryFile own, MemoryFile::of(pages.descriptor));
   binding.file = std::make_shared<const MemoryFile>(std::move(own));
   binding.at = pages.offset + (address - memory->base);
@@ -129,13 +129,14 @@ Status cuMulticastGetGranularity(std::size_t* granularity, const CUmulticastObje
 Status cuMulticastCreate(CUmemGenericAllocationHandle* handle, const CUmulticastObjectProp* prop) {
   TRY(check_props(*prop));
   if (!is_whole(prop->size)) return CUDA_ERROR_INVALID_VALUE;
-  if (prop->numDevices > 1) return CUDA_ERROR_INVALID_DEVICE;  // nobody could ever add the others
+  if (prop->numDevices > Process::instance().gpus().size()) return CUDA_ERROR_INVALID_DEVICE;
+  if (prop->numDevices > 1) return Error::unsupported("multicast objects of several devices");
   *handle = add_handle(std::make_shared<PhysicalMemory>(*prop));
   return CUDA_SUCCESS;
 }
 
 Status cuMulticastAddDevice(In<PhysicalMemory> object, In<CUdevice> device) {
-  return object->multicast != nullptr ? object->multicast->add(device) : CUDA_ERROR_INVALID_VALUE;
+  return object->multicast != nullptr ? object->multicast->add(device.number) : CUDA_ERROR_INVALID_VALUE;
 }
 
 Status cuMulticastBindMem(In<PhysicalMemory> object, std::size_t offset, In<PhysicalMemory> memory,

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,11 +20,15 @@
 
 namespace raddle::driver {
 
+class Gpu;
+struct ManagedVariables;
+
 /// An address space with its sticky error.
 struct Context {
-  Context(raddle::Device&& opened, unsigned creation_flags)
-      : device(std::move(opened)), flags(creation_flags) {}
+  Context(Gpu& of, raddle::Device&& opened, unsigned creation_flags)
+      : gpu(of), device(std::move(opened)), flags(creation_flags) {}
 
+  Gpu& gpu;
   raddle::Device device;
   std::atomic<unsigned> flags;
   std::atomic<int> cache_config{0}, shared_config{0};
@@ -42,6 +47,7 @@ struct Context {
   /// Texture and surface objects by handle (texture.h).
   std::map<std::uint64_t, std::shared_ptr<Texture>> textures;
   std::map<std::uint64_t, std::shared_ptr<Surface>> surfaces;
+  std::set<std::uint64_t> peers;  ///< ids of contexts whose memory its kernels may access
 
  private:
   std::unique_ptr<Stream> legacy_;
@@ -109,20 +115,26 @@ struct Module {
   std::shared_ptr<Context> context;
   raddle::Program program;
   raddle::Module module;
-  bool is_of_library = false;  ///< such modules end only with their library
+  bool is_of_library = false;                 ///< such modules end only with their library
+  std::shared_ptr<ManagedVariables> managed;  ///< of its library; null: it has none
   CUmodule handle = nullptr;
   std::mutex mutex;
   std::map<std::string, CUfunction, std::less<>> functions;
 };
 
-/// Code without a context; each context that uses it gets a module of its own.
+/// Code without a context, read for each compute capability that a device of the process has: devices may
+/// take different code of it.
+using Programs = std::map<std::uint32_t, raddle::Program>;
+
+/// Each context that uses it gets a module of its own.
 struct Library {
-  raddle::Program program;
+  std::shared_ptr<const Programs> programs;  ///< of the capabilities that it has code for
   CUlibrary handle = nullptr;
   std::vector<CUkernel> kernels;  ///< in the order of the text
   std::map<std::string, CUkernel, std::less<>> by_name;
   std::mutex mutex;
   std::map<const Context*, std::shared_ptr<Module>> modules;
+  std::weak_ptr<ManagedVariables> managed;  ///< of those that are loaded
 };
 
 /// Attributes of code that programs set with cuFuncSetAttribute and cuKernelSetAttribute.
@@ -144,23 +156,26 @@ class FunctionSettings {
 
 /// A kernel of a library; in a context it is a function.
 struct Kernel {
-  Kernel(const std::shared_ptr<Library>& of, std::string called)
-      : library(of), program(of->program), name(std::move(called)) {}
+  Kernel(const std::shared_ptr<Library>& of, std::string called, std::size_t devices)
+      : library(of), name(std::move(called)), programs_(of->programs) {
+    for (std::size_t i = 0; i < devices; ++i) settings_.push_back(std::make_shared<FunctionSettings>());
+  }
 
   const std::weak_ptr<Library> library;
   CUkernel handle = nullptr;
-  const raddle::Program program;
   const std::string name;
-  /// For functions that have none of their own.
-  const std::shared_ptr<FunctionSettings> settings = std::make_shared<FunctionSettings>();
+  /// On a device, for functions that have none of their own.
+  const std::shared_ptr<FunctionSettings>& settings(const Gpu& gpu) const;
   std::mutex mutex;
   std::map<const Context*, std::shared_ptr<Function>> functions;
 
-  const KernelInfo& info();  ///< found out at the first call
+  /// On a device; if there is no code for it, on one for which there is. Found out at the first call.
+  const KernelInfo& info(const Gpu& gpu);
 
  private:
-  std::once_flag described_;
-  KernelInfo info_;
+  const std::shared_ptr<const Programs> programs_;
+  std::vector<std::shared_ptr<FunctionSettings>> settings_;  // by device
+  std::map<std::uint32_t, KernelInfo> info_;                 // by compute capability
 };
 
 /// A kernel in a context.
@@ -194,6 +209,7 @@ struct Link {
     bool is_library = false;
   };
   CUlinkState handle = nullptr;
+  std::uint32_t capability = 0;  ///< of the devices that it is for
   std::mutex mutex;
   JitLog log;
   std::vector<Input> inputs;

@@ -12,8 +12,8 @@ namespace raddle::driver::entry {
 namespace {
 
 /// Most threads of a block of this kernel.
-unsigned largest_block(const KernelInfo& info) {
-  const unsigned device = Process::instance().shape().sm.threads_per_block;
+unsigned largest_block(const KernelInfo& info, const Gpu& gpu) {
+  const unsigned device = gpu.shape.sm.threads_per_block;
   const Dim3 most = info.required_block.x != 0 ? info.required_block : info.largest_block;
   return most.x == 0 ? device : std::min(device, most.x * std::max(1u, most.y) * std::max(1u, most.z));
 }
@@ -86,11 +86,11 @@ Status cuOccupancyMaxPotentialBlockSize(Here context, int* grid, int* block, In<
 }
 
 // The block size, a multiple of a warp, that puts most threads on an SM; the larger of equals.
-Status cuOccupancyMaxPotentialBlockSizeWithFlags(Here, int* grid, int* block, In<Function> function,
+Status cuOccupancyMaxPotentialBlockSizeWithFlags(Here context, int* grid, int* block, In<Function> function,
                                                  CUoccupancyB2DSize shared_of, std::size_t shared_bytes,
                                                  int limit, unsigned flags) {
   if (limit < 0 || (flags & ~OCCUPANCY_DISABLE_CACHING_OVERRIDE) != 0) return CUDA_ERROR_INVALID_VALUE;
-  const unsigned most = largest_block(function->kernel().info());
+  const unsigned most = largest_block(function->kernel().info(), context->gpu);
   const unsigned largest = limit == 0 ? most : std::min(most, static_cast<unsigned>(limit));
   unsigned best_threads = 0, best_blocks = 0;
   for (unsigned threads = largest; threads != 0;) {
@@ -100,16 +100,16 @@ Status cuOccupancyMaxPotentialBlockSizeWithFlags(Here, int* grid, int* block, In
     threads = (threads - 1) / kWarpSize * kWarpSize;
   }
   *block = static_cast<int>(best_threads);
-  *grid = static_cast<int>(best_blocks * Process::instance().shape().sm_count());
+  *grid = static_cast<int>(best_blocks * context->gpu.shape.sm_count());
   return best_threads != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-Status cuOccupancyAvailableDynamicSMemPerBlock(Here, std::size_t* shared_bytes, In<Function> function,
+Status cuOccupancyAvailableDynamicSMemPerBlock(Here context, std::size_t* shared_bytes, In<Function> function,
                                                int blocks, int block_threads) {
   if (blocks <= 0 || block_threads <= 0) return CUDA_ERROR_INVALID_VALUE;
   if (function->kernel().blocks_per_sm(static_cast<unsigned>(block_threads)) < static_cast<unsigned>(blocks))
     return CUDA_ERROR_INVALID_VALUE;
-  const SmLimits& sm = Process::instance().shape().sm;
+  const SmLimits& sm = context->gpu.shape.sm;
   const std::uint64_t used = function->kernel().info().static_shared_bytes;
   const std::uint64_t share = sm.shared_bytes / static_cast<unsigned>(blocks) - kReservedShared - used;
   *shared_bytes = std::min<std::uint64_t>(share, sm.shared_per_block - used);

@@ -1,6 +1,6 @@
 // What entries.def says of a parameter, beside its type:
 //   In<Stream>          a handle; its entry gets the live object
-//   In<CUdevice>        a device; there is one
+//   In<CUdevice>        a device's number; its entry gets the device
 //   OrCurrent<Context>  a handle, or null for the current context
 //   NotNull<int*>       a pointer that must not be null: CUDA_ERROR_INVALID_VALUE
 // These words have three meanings, a namespace each: `exported` has what programs call, `entry` what the
@@ -64,14 +64,17 @@ template <class Pointer>
 using NotNull = Pointer;
 }  // namespace exported
 
+class Gpu;
+
 namespace entry {
 template <class Object>
-using In = std::conditional_t<std::is_same_v<Object, CUdevice>, CUdevice, const std::shared_ptr<Object>&>;
+using In = std::conditional_t<std::is_same_v<Object, CUdevice>, Gpu&, const std::shared_ptr<Object>&>;
 template <class Object>
 using OrCurrent = In<Object>;
 template <class Pointer>
 using NotNull = Pointer;
-/// The current context, which an entry that needs one gets before its parameters.
+/// The context that an entry works in, which it gets before its parameters: that of the stream that it is
+/// for, else the current one.
 using Here = const std::shared_ptr<Context>&;
 }  // namespace entry
 

@@ -42,7 +42,7 @@ Status get_attribute(CUpointer_attribute attribute, CUdeviceptr address, const A
     case POINTER_IS_MANAGED:
       return give(value, Flag{info.kind == MemoryKind::managed});
     case POINTER_DEVICE_ORDINAL:
-      return give(value, int{0});
+      return give(value, info.context != nullptr ? info.context->gpu.number : info.shared->device);
     case POINTER_IS_IPC_CAPABLE:
       return give(value, Flag{info.kind == MemoryKind::device});
     case POINTER_RANGE_START_ADDR:

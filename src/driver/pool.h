@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "driver/gpu.h"
 #include "driver/memory_table.h"
 #include "driver/status.h"
 
@@ -12,9 +13,12 @@ namespace raddle::driver {
 
 struct Pool {
   enum Kind { own, of_device, imported };
-  explicit Pool(const CUmemPoolProps& wanted, Kind what = own) : props(wanted), kind(what) {}
+  Pool(Gpu& of, const CUmemPoolProps& wanted, Kind what = own)
+      : gpu(of), devices(of.bit()), props(wanted), kind(what) {}
   ~Pool();
 
+  Gpu& gpu;                            ///< whose memory it gives
+  std::atomic<std::uint64_t> devices;  ///< whose kernels may access it, each a bit
   const CUmemPoolProps props;
   const Kind kind;
   CUmemoryPool handle = nullptr;
@@ -26,7 +30,7 @@ struct Pool {
   bool is_shareable() const { return props.handleTypes != HANDLE_TYPE_NONE; }
 
   /// Memory for work of this stream from now on. @errors out_of_memory
-  Result<Block> take(const std::shared_ptr<Context>& context, Stream& stream, std::uint64_t bytes);
+  Result<Block> take(Stream& stream, std::uint64_t bytes);
   /// Gives a block back: free once the stream's work so far is done; without a stream, all of the context's.
   void give_back(const Block& block, std::uint64_t used, const std::shared_ptr<Context>& context,
                  Stream* stream);

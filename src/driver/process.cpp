@@ -7,9 +7,9 @@
 #include <cstdlib>
 
 #include "base/thread_value.h"
-#include "driver/entry.h"
 #include "driver/forward.h"
 #include "driver/results.h"
+#include "driver/visible_devices.h"
 #include "runtime/hardware.h"
 
 namespace raddle::driver {
@@ -22,15 +22,13 @@ std::string environment(const char* name, const char* otherwise) {
   return value != nullptr && *value != '\0' ? value : otherwise;
 }
 
+/// What all devices of the process have in common.
 DeviceOptions options_from_environment() {
   DeviceOptions options;
-  options.shape = environment("RADDLE_DEVICE", "h200");
+  options.server = environment("RADDLE_SERVER", "");
   options.policy = environment("RADDLE_POLICY", "lake");
   options.engine = environment("RADDLE_ENGINE", "");
-  options.attribute = [](int which) -> std::optional<int> {
-    int value = 0;
-    return entry::cuDeviceGetAttribute(&value, which, 0).ok() ? std::optional(value) : std::nullopt;
-  };
+  options.tlb = environment("RADDLE_TLB", "");
   return options;
 }
 
@@ -47,14 +45,10 @@ Process& Process::instance() {
   return process;
 }
 
-Status Process::initialise() {
-  if (is_forked_child) return CUDA_ERROR_NOT_INITIALIZED;  // its threads stayed with the parent
-  const std::lock_guard lock(mutex_);
-  if (initialised_) return CUDA_SUCCESS;
-  if (gpu_is_missing()) return CUDA_ERROR_NO_DEVICE;
-  const DeviceOptions options = options_from_environment();
-  auto shape = find_shape(options.shape);
-  if (!shape) return refuse("RADDLE_DEVICE", shape.error());
+namespace {
+
+/// The options that cannot be read without saying whether they are right.
+Status read_options(DeviceOptions& options) {
   if (const auto policy = check_policy(options.policy); !policy)
     return refuse("RADDLE_POLICY", policy.error());
   if (const auto engine = check_engine(options.engine); !engine)
@@ -63,52 +57,85 @@ Status Process::initialise() {
   if (!asynchrony) return refuse("RADDLE_ASYNC", asynchrony.error());
   const auto matrix_arithmetic = parse_matrix_arithmetic(environment("RADDLE_MMA", ""));
   if (!matrix_arithmetic) return refuse("RADDLE_MMA", matrix_arithmetic.error());
+  if (const auto tlb = parse_mmu_spec(options.tlb); !tlb) return refuse("RADDLE_TLB", tlb.error());
   const auto translation = parse_translation(environment("RADDLE_MMU", ""));
   if (!translation) return refuse("RADDLE_MMU", translation.error());
-  auto distributor = distributor_options(environment("RADDLE_DISTRIBUTOR", ""), *shape);
-  if (!distributor) return refuse("RADDLE_DISTRIBUTOR", distributor.error());
-  shape_ = std::move(*shape);
-  distributor_ = std::move(*distributor);
-  asynchrony_ = *asynchrony;
-  matrix_arithmetic_ = *matrix_arithmetic;
-  translation_ = *translation;
-  if (const std::string warning = shape_.warning(); !warning.empty())
-    fmt::print(stderr, "raddle: {}\n", warning);
-  pthread_atfork(nullptr, nullptr, [] { is_forked_child = true; });
-  initialised_.store(true, std::memory_order_release);
+  const auto placement = parse_placement(environment("RADDLE_PLACEMENT", ""));
+  if (!placement) return refuse("RADDLE_PLACEMENT", placement.error());
+  options.asynchrony = *asynchrony;
+  options.matrix_arithmetic = *matrix_arithmetic;
+  options.translation = options.server.empty() ? *translation : Translation::windowed;  // the server checks
+  options.placement = *placement;
   return CUDA_SUCCESS;
 }
 
-Result<std::uint64_t> Process::memory_bytes() {
-  std::vector<std::shared_ptr<Context>>& stack = context_stack();
-  if (!stack.empty()) return stack.back()->device.properties().memory_bytes;
-  TRY_ASSIGN(const auto context, retain_primary());
-  const std::uint64_t bytes = context->device.properties().memory_bytes;
-  (void)release_primary();
-  return bytes;
+/// One of several devices: its contexts have windows of their own where kernels are kept in windows, so that
+/// they reach other devices only as peers.
+void set_apart(DeviceOptions& options, std::uint64_t memory_bytes) {
+  options.memory_bytes = memory_bytes;
+  if (options.translation == Translation::windowed) options.window_bytes = std::uint64_t{1} << 40;
+  options.reaches_shared = true;
 }
 
-std::uint64_t Process::memory_available(const Context& context) {
-  const std::uint64_t total = context.device.properties().memory_bytes;
-  return total - std::min(total, memory_used());
+/// The computer's devices, and the memory that each can have. A server is a computer with one device.
+struct Installed {
+  std::vector<InstalledDevice> devices;
+  std::uint64_t host_bytes = 0;
+};
+
+Answer<Installed> find_installed(const std::string& server) {
+  if (!server.empty()) {
+    const auto served = served_machine(server);
+    if (served) return Installed{{{0, "", served->shape}}, served->memory_bytes};
+    (void)refuse("RADDLE_SERVER", served.error());
+    return CUDA_ERROR_MPS_CONNECTION_FAILED;
+  }
+  auto installed = installed_devices(environment("RADDLE_DEVICE", "h200"));
+  if (!installed) return refuse("RADDLE_DEVICE", installed.error()).error();
+  return Installed{std::move(*installed), bytes_for_devices()};
 }
 
-Result<std::uint64_t> Process::memory_available() {
-  TRY_ASSIGN(const std::uint64_t total, memory_bytes());
-  return total - std::min(total, memory_used());
+}  // namespace
+
+Status Process::find_devices() {
+  DeviceOptions common = options_from_environment();
+  TRY_ASSIGN(Installed installed, find_installed(common.server));
+  std::vector<InstalledDevice>& devices = installed.devices;
+  if (const char* const wanted = std::getenv("CUDA_VISIBLE_DEVICES"))
+    devices = visible_devices(std::move(devices), wanted);
+  if (devices.empty()) return CUDA_ERROR_NO_DEVICE;
+  TRY(read_options(common));
+  const std::vector<std::uint64_t> memory = shares_of_memory(devices, installed.host_bytes);
+  std::vector<std::unique_ptr<Gpu>> found;
+  for (const InstalledDevice& device : devices) {
+    DeviceOptions options = common;
+    auto distributor = distributor_options(environment("RADDLE_DISTRIBUTOR", ""), device.shape);
+    if (!distributor) return refuse("RADDLE_DISTRIBUTOR", distributor.error());
+    options.distributor = std::move(*distributor);
+    options.shape = device.name;
+    options.ordinal = static_cast<unsigned>(found.size());
+    options.device_count = static_cast<unsigned>(devices.size());
+    if (devices.size() > 1) set_apart(options, memory[found.size()]);
+    found.push_back(std::make_unique<Gpu>(static_cast<CUdevice>(found.size()), device.slot, device.shape,
+                                          std::move(options), memory[found.size()]));
+  }
+  std::set<std::string> warnings;
+  for (const auto& gpu : found) warnings.insert(gpu->shape.warning());
+  for (const std::string& warning : warnings)
+    if (!warning.empty()) fmt::print(stderr, "raddle: {}\n", warning);
+  gpus_ = std::move(found);
+  return CUDA_SUCCESS;
 }
 
-std::uint64_t Process::memory_used() {
-  std::uint64_t used = shared_.used() + physical_bytes;
-  for (const auto& each : contexts.all()) used += each->device.memory_used();
-  return used;
-}
-
-Result<DevicePtr> Process::allocate_shared(const Context& context, std::uint64_t bytes) {
-  const std::uint64_t available = memory_available(context);
-  if (bytes > available)
-    return Error::make(ErrorCode::out_of_memory, "{} bytes wanted, {} left", bytes, available);
-  return shared_.allocate(bytes);
+Status Process::initialise() {
+  if (is_forked_child) return CUDA_ERROR_NOT_INITIALIZED;  // its threads stayed with the parent
+  const std::lock_guard lock(mutex_);
+  if (initialised_) return CUDA_SUCCESS;
+  if (gpu_is_missing()) return CUDA_ERROR_NO_DEVICE;
+  TRY(find_devices());
+  pthread_atfork(nullptr, nullptr, [] { is_forked_child = true; });
+  initialised_.store(true, std::memory_order_release);
+  return CUDA_SUCCESS;
 }
 
 void Process::synchronize_all() {
@@ -117,16 +144,6 @@ void Process::synchronize_all() {
 
 void Process::keep_while_used(const std::shared_ptr<const void>& object) {
   for (const auto& context : contexts.all()) context->device.after_work([object] {});
-}
-
-std::shared_ptr<Pool> Process::default_pool() {
-  const std::lock_guard lock(mutex_);
-  if (default_pool_ == nullptr) {
-    const CUmemPoolProps props{ALLOCATION_PINNED, HANDLE_TYPE_NONE, {LOCATION_DEVICE, 0}};
-    default_pool_ = std::make_shared<Pool>(props, Pool::of_device);
-    pools.add(default_pool_);
-  }
-  return default_pool_;
 }
 
 bool Process::sync_memops(std::uint64_t id) {
@@ -142,14 +159,9 @@ void Process::set_sync_memops(std::uint64_t id, bool wanted) {
     sync_memops_.erase(id);
 }
 
-Result<std::shared_ptr<Context>> Process::create_context(unsigned flags) {
-  DeviceOptions options = options_from_environment();
-  options.distributor = distributor_;
-  options.asynchrony = asynchrony_;
-  options.matrix_arithmetic = matrix_arithmetic_;
-  options.translation = translation_;
-  TRY_ASSIGN(raddle::Device device, raddle::Device::open(std::move(options)));
-  auto context = std::make_shared<Context>(std::move(device), flags);
+Result<std::shared_ptr<Context>> Process::create_context(Gpu& gpu, unsigned flags) {
+  TRY_ASSIGN(raddle::Device device, raddle::Device::open(gpu.options));
+  auto context = std::make_shared<Context>(gpu, std::move(device), flags);
   context->id = next_stream_id();
   contexts.add(context);
   return context;
@@ -184,6 +196,10 @@ void Process::end_destroyed_contexts() {
 }
 
 void Process::end_objects_of(const std::shared_ptr<Context>& context) {
+  contexts.for_each([&](Context& other) {
+    const std::lock_guard lock(other.mutex);
+    if (other.peers.erase(context->id) != 0) other.device.dismiss_peer(context->device);
+  });
   for (const auto& pool : pools.all()) pool->forget(*context);
   // What it made goes before it: functions hold modules, all hold the context.
   libraries.for_each([&](Library& library) {
@@ -215,41 +231,6 @@ void Process::end_objects_of(const std::shared_ptr<Context>& context) {
     if (held->context == context->handle) end_shared(held->base);
 }
 
-Result<std::shared_ptr<Context>> Process::retain_primary() {
-  const std::lock_guard lock(mutex_);
-  if (primary_ == nullptr) {
-    TRY_ASSIGN(primary_, create_context(primary_flags));
-  }
-  ++primary_uses_;
-  return primary_;
-}
-
-Status Process::release_primary() {
-  std::shared_ptr<Context> ended;
-  {
-    const std::lock_guard lock(mutex_);
-    if (primary_uses_ == 0) return CUDA_ERROR_INVALID_CONTEXT;
-    if (--primary_uses_ == 0) ended.swap(primary_);
-  }
-  if (ended != nullptr) destroy_context(ended);
-  return CUDA_SUCCESS;
-}
-
-void Process::reset_primary() {
-  std::shared_ptr<Context> ended;
-  {
-    const std::lock_guard lock(mutex_);
-    ended.swap(primary_);
-    primary_uses_ = 0;
-  }
-  if (ended != nullptr) destroy_context(ended);
-}
-
-bool Process::primary_active() {
-  const std::lock_guard lock(mutex_);
-  return primary_ != nullptr;
-}
-
 std::vector<std::shared_ptr<Context>>& context_stack() {
   return thread_value<std::vector<std::shared_ptr<Context>>, struct ContextStack>();
 }
@@ -273,15 +254,25 @@ Status check_driver() {
 
 Status check_device(CUdevice device) {
   TRY(check_driver());
-  return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+  const auto count = static_cast<CUdevice>(Process::instance().gpus().size());
+  return device >= 0 && device < count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+Gpu& current_gpu() {
+  const auto& stack = context_stack();
+  return stack.empty() || stack.back() == nullptr ? Process::instance().gpu(0) : stack.back()->gpu;
+}
+
+Status check_context(Context& context) {
+  if (context.destroyed) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  return sticky_result(context);
 }
 
 Answer<std::shared_ptr<Context>> current_context() {
   TRY(check_driver());
   const auto& stack = context_stack();
   if (stack.empty() || stack.back() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  if (stack.back()->destroyed) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-  TRY(sticky_result(*stack.back()));
+  TRY(check_context(*stack.back()));
   return stack.back();
 }
 
@@ -303,7 +294,7 @@ Answer<std::shared_ptr<Stream>> find<Stream>(CUstream handle, const std::shared_
       break;
   }
   auto stream = Process::instance().streams.find(handle);
-  if (stream == nullptr || stream->context != here.get()) return CUDA_ERROR_INVALID_HANDLE;
+  if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   return stream;
 }
 

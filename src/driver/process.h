@@ -1,5 +1,5 @@
-// The driver's state in this process: the device, its primary context, the handles, each thread's stack of
-// contexts. Made by cuInit and never destroyed, for programs call the driver from their own destructors.
+// The driver's state in this process: its devices, the handles, each thread's stack of contexts. Made by
+// cuInit and never destroyed, for programs call the driver from their own destructors.
 #pragma once
 
 #include <memory>
@@ -7,6 +7,7 @@
 #include <string>
 
 #include "driver/array.h"
+#include "driver/gpu.h"
 #include "driver/memory_table.h"
 #include "driver/objects.h"
 #include "driver/pool.h"
@@ -24,31 +25,16 @@ class Process {
   Status initialise();
   bool initialised() const { return initialised_.load(std::memory_order_acquire); }
 
-  const MachineShape& shape() const { return shape_; }
-  /// Kernels reach all memory of the process, not only what CUDA has allocated.
-  bool reaches_host_memory() const { return translation_ == Translation::direct; }
-  /// Memory of the device that may be allocated. @errors as Device::open
-  Result<std::uint64_t> memory_bytes();
-  /// The part of that which neither contexts nor their shared memory have taken.
-  std::uint64_t memory_available(const Context& context);
-  Result<std::uint64_t> memory_available();  ///< also without a context. @errors as Device::open
-  /// Device memory for all contexts. @errors out_of_memory
-  Result<DevicePtr> allocate_shared(const Context& context, std::uint64_t bytes);
-  Result<FilePages> share(DevicePtr address) { return shared_.share(address); }
-  void free_shared(DevicePtr address) { (void)shared_.free(address); }
+  /// Its devices, by number, at least one once it is initialised.
+  std::span<const std::unique_ptr<Gpu>> gpus() const { return gpus_; }
+  Gpu& gpu(CUdevice number) { return *gpus_[static_cast<std::size_t>(number)]; }
   void synchronize_all();  ///< all contexts
   /// Lets an object live until the work given so far, in all contexts, is done. Does not wait.
   void keep_while_used(const std::shared_ptr<const void>& object);
 
-  Result<std::shared_ptr<Context>> create_context(unsigned flags);
+  Result<std::shared_ptr<Context>> create_context(Gpu& gpu, unsigned flags);
   /// Also ends all that it made. Work that gets on may finish; other work is cancelled.
   void destroy_context(const std::shared_ptr<Context>& context);
-
-  Result<std::shared_ptr<Context>> retain_primary();
-  Status release_primary();
-  void reset_primary();
-  bool primary_active();
-  unsigned primary_flags = 0;
 
   /// CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, by the allocation's id: fills without Async in their name are
   /// synchronous.
@@ -59,31 +45,20 @@ class Process {
 #include "driver/handles.def"
 #undef HANDLE
   MemoryTable memory;
-  std::atomic<std::uint64_t> physical_bytes{0};  ///< of cuMemCreate
-
-  std::shared_ptr<Pool> default_pool();
-  std::atomic<CUmemoryPool> chosen_pool{nullptr};  ///< of cuDeviceSetMemPool
+  DeviceMemory managed{~std::uint64_t{0}};  ///< limited when it is taken
 
  private:
   Process() = default;
-  std::uint64_t memory_used();
+  Status find_devices();
   void end_objects_of(const std::shared_ptr<Context>& context);
   void end_destroyed_contexts();
 
   std::atomic<bool> initialised_{false};
   std::mutex mutex_;
-  MachineShape shape_;
-  DistributorOptions distributor_;
-  Asynchrony asynchrony_;
-  MatrixArithmetic matrix_arithmetic_ = MatrixArithmetic::reference;
-  Translation translation_ = Translation::direct;
-  std::shared_ptr<Context> primary_;
+  std::vector<std::unique_ptr<Gpu>> gpus_;
   /// Destroyed, but a function of the program that one of their streams called has not returned.
   std::vector<std::shared_ptr<Context>> ending_;
-  DeviceMemory shared_{~std::uint64_t{0}};  ///< its limit is memory_available()
-  unsigned primary_uses_ = 0;
   std::set<std::uint64_t> sync_memops_;
-  std::shared_ptr<Pool> default_pool_;
 };
 
 /// The calling thread's contexts; the last is current.
@@ -92,9 +67,13 @@ std::vector<std::shared_ptr<Context>>& context_stack();
 /// CUDA_ERROR_NOT_INITIALIZED: by nobody, or in the parent only; NOT_PERMITTED: in a function that a stream
 /// called
 Status check_driver();
-/// CUDA_ERROR_INVALID_DEVICE: there is one, number 0. Also as check_driver().
+/// CUDA_ERROR_INVALID_DEVICE: no device has that number. Also as check_driver().
 Status check_device(CUdevice device);
+/// That of the current context, or the first where no context is current.
+Gpu& current_gpu();
 
+/// CUDA_ERROR_CONTEXT_IS_DESTROYED, its sticky error
+Status check_context(Context& context);
 /// The current context. CUDA_ERROR_INVALID_CONTEXT, CONTEXT_IS_DESTROYED, its sticky error; also as
 /// check_driver().
 Answer<std::shared_ptr<Context>> current_context();
@@ -112,8 +91,8 @@ struct ObjectKind;
 #undef HANDLE
 
 /// The live object of a handle, for the adaptor of entries, and for handles in structures.
-/// @param here  the current context, for streams, functions, arrays, textures and surfaces, which must be its
-/// own
+/// @param here  the current context, for functions, arrays, textures and surfaces, which must be its own, and
+/// for default streams
 template <class Object>
 Answer<std::shared_ptr<Object>> find(HandleOf<Object> handle, const std::shared_ptr<Context>& = nullptr) {
   auto object = ObjectKind<Object>::table_of(Process::instance()).find(handle);
@@ -125,7 +104,8 @@ Answer<std::shared_ptr<Array>> find<Array>(CUarray handle, const std::shared_ptr
 template <>
 Answer<std::shared_ptr<MipmappedArray>> find<MipmappedArray>(CUmipmappedArray handle,
                                                              const std::shared_ptr<Context>& here);
-/// Also the two numbers that stand for default streams, and null: the legacy or the thread's own.
+/// Of any context. Also the two numbers that stand for the current one's default streams, and null: the
+/// legacy or the thread's own.
 template <>
 Answer<std::shared_ptr<Stream>> find<Stream>(CUstream handle, const std::shared_ptr<Context>& here);
 /// Also a CUkernel, which stands for its function; ready to be launched. CUDA_ERROR_INVALID_CONTEXT: a

@@ -48,6 +48,8 @@ CUresult result_of_code(ErrorCode code) {
       return CUDA_ERROR_LAUNCH_FAILED;
     case ErrorCode::timeout:
       return CUDA_ERROR_LAUNCH_TIMEOUT;
+    case ErrorCode::server:
+      return CUDA_ERROR_MPS_RPC_FAILURE;
     case ErrorCode::io:
       return CUDA_ERROR_FILE_NOT_FOUND;
   }
@@ -76,6 +78,8 @@ CUresult result_of_fault(FaultKind kind) {
       return CUDA_ERROR_INVALID_PC;
     case FaultKind::out_of_memory:
       return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    case FaultKind::server_lost:
+      return CUDA_ERROR_MPS_RPC_FAILURE;
     default:  // trap, deadlock, and what has no name in CUDA
       return CUDA_ERROR_LAUNCH_FAILED;
   }

@@ -177,7 +177,7 @@ Status cuStreamAddCallback(Here context, CUstream handle, CUstreamCallback callb
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
   TRY_ASSIGN(const std::shared_ptr<Stream> stream, find<Stream>(handle, context));
   stream->order();
-  stream->stream.call([context = context.get(), handle, callback, data] {
+  stream->stream.call([context = stream->context, handle, callback, data] {
     const bool is_over = context->device.cancelled();
     const CUresult status = is_over ? CUDA_ERROR_CONTEXT_IS_DESTROYED : sticky_result(*context).error();
     const InCallback scope;
@@ -247,7 +247,8 @@ Status cuEventDestroy_v2(In<Event> event) {
 
 Status cuEventElapsedTime_v2(float* milliseconds, In<Event> start, In<Event> end) {
   const auto from = point_of(*start), to = point_of(*end);
-  if (!from || !to || ((start->flags | end->flags) & EVENT_DISABLE_TIMING) != 0)
+  if (!from || !to || ((start->flags | end->flags) & EVENT_DISABLE_TIMING) != 0 ||
+      &start->context->gpu != &end->context->gpu)
     return CUDA_ERROR_INVALID_HANDLE;
   if (!from->done() || !to->done()) return CUDA_ERROR_NOT_READY;
   *milliseconds = static_cast<float>(to->elapsed_ms(*from));

@@ -42,8 +42,8 @@ Status cuStreamGetId(Here, In<Stream> stream, unsigned long long* id) {
   return CUDA_SUCCESS;
 }
 
-Status cuStreamGetDevice(Here, In<Stream>, CUdevice* device) {
-  *device = 0;
+Status cuStreamGetDevice(Here context, In<Stream>, CUdevice* device) {
+  *device = context->gpu.number;
   return CUDA_SUCCESS;
 }
 

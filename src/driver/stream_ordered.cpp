@@ -14,8 +14,10 @@ struct PooledMemory final : Memory {
     kind = MemoryKind::pooled;
     base = taken.address.value;
     bytes = wanted;
+    device = from->gpu.number;
   }
   CUmemoryPool pool() const override { return from->handle; }
+  bool is_for(unsigned number) const override { return (from->devices >> number & 1) != 0; }
   unsigned long long handle_types() const override {
     return static_cast<unsigned long long>(from->props.handleTypes);
   }
@@ -24,32 +26,25 @@ struct PooledMemory final : Memory {
   const Pool::Block block;
 };
 
-/// Pools are device memory of the one device; those of the host and of managed memory are not there.
-Status check_place(const CUmemLocation& location, CUmemAllocationType type) {
+/// The device of a pool: those of the host and of managed memory are not there.
+Answer<Gpu*> find_place(const CUmemLocation& location, CUmemAllocationType type) {
   if (type == ALLOCATION_MANAGED || location.type == LOCATION_HOST || location.type == LOCATION_HOST_NUMA ||
       location.type == LOCATION_HOST_NUMA_CURRENT)
     return CUDA_ERROR_NOT_SUPPORTED;
   if (type != ALLOCATION_PINNED || location.type != LOCATION_DEVICE) return CUDA_ERROR_INVALID_VALUE;
-  return check_device(location.id);
+  TRY(check_device(location.id));
+  return &Process::instance().gpu(location.id);
 }
 
-Status allocate(const std::shared_ptr<Context>& context, Stream& stream, const std::shared_ptr<Pool>& pool,
-                std::size_t bytes, CUdeviceptr* address) {
+Status allocate(Stream& stream, const std::shared_ptr<Pool>& pool, std::size_t bytes, CUdeviceptr* address) {
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   if (pool->kind == Pool::imported)
     return CUDA_ERROR_INVALID_VALUE;  // its memory is another process's to give
   stream.order();
-  TRY_ASSIGN(const Pool::Block block, pool->take(context, stream, bytes));
+  TRY_ASSIGN(const Pool::Block block, pool->take(stream, bytes));
   TRY(Process::instance().memory.add(std::make_shared<PooledMemory>(pool, block, bytes)));
   *address = block.address.value;
   return CUDA_SUCCESS;
-}
-
-/// The pool of allocations that name none.
-std::shared_ptr<Pool> pool_in_use() {
-  Process& process = Process::instance();
-  const auto chosen = process.pools.find(process.chosen_pool);
-  return chosen != nullptr ? chosen : process.default_pool();
 }
 
 }  // namespace
@@ -73,12 +68,12 @@ bool free_pooled(CUdeviceptr address, const std::shared_ptr<Context>& context, S
 namespace entry {
 
 Status cuMemAllocAsync(Here context, CUdeviceptr* address, std::size_t bytes, In<Stream> stream) {
-  return allocate(context, *stream, pool_in_use(), bytes, address);
+  return allocate(*stream, context->gpu.pool_in_use(), bytes, address);
 }
 
-Status cuMemAllocFromPoolAsync(Here context, CUdeviceptr* address, std::size_t bytes, In<Pool> pool,
+Status cuMemAllocFromPoolAsync(Here, CUdeviceptr* address, std::size_t bytes, In<Pool> pool,
                                In<Stream> stream) {
-  return allocate(context, *stream, pool, bytes, address);
+  return allocate(*stream, pool, bytes, address);
 }
 
 Status cuMemFreeAsync(Here context, CUdeviceptr address, In<Stream> stream) {
@@ -88,11 +83,11 @@ Status cuMemFreeAsync(Here context, CUdeviceptr address, In<Stream> stream) {
 }
 
 Status cuMemPoolCreate(CUmemoryPool* handle, const CUmemPoolProps* props) {
-  TRY(check_place(props->location, props->allocType));
+  TRY_ASSIGN(Gpu* const gpu, find_place(props->location, props->allocType));
   if ((props->handleTypes & ~HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0) return CUDA_ERROR_NOT_SUPPORTED;
   for (const unsigned char each : props->reserved)
     if (each != 0) return CUDA_ERROR_INVALID_VALUE;
-  *handle = Process::instance().pools.add(std::make_shared<Pool>(*props));
+  *handle = Process::instance().pools.add(std::make_shared<Pool>(*gpu, *props));
   return CUDA_SUCCESS;
 }
 
@@ -117,51 +112,63 @@ Status cuMemPoolSetAttribute(In<Pool> pool, CUmemPool_attribute attribute, void*
   return pool->set(attribute, value);
 }
 
-// The one device has its pools always; there is nobody else to give access to.
-Status cuMemPoolSetAccess(In<Pool>, const CUmemAccessDesc* wanted, std::size_t count) {
+// A device has its own pools always.
+Status cuMemPoolSetAccess(In<Pool> pool, const CUmemAccessDesc* wanted, std::size_t count) {
   if (wanted == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
   for (std::size_t i = 0; i < count; ++i) {
     if (wanted[i].location.type != LOCATION_DEVICE) return CUDA_ERROR_INVALID_VALUE;
     TRY(check_device(wanted[i].location.id));
-    if (wanted[i].flags != ACCESS_READ_WRITE) return CUDA_ERROR_INVALID_VALUE;
+    const bool is_own = wanted[i].location.id == pool->gpu.number;
+    if (wanted[i].flags != ACCESS_READ_WRITE && (wanted[i].flags != ACCESS_NONE || is_own))
+      return CUDA_ERROR_INVALID_VALUE;
   }
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t bit = Process::instance().gpu(wanted[i].location.id).bit();
+    if (wanted[i].flags == ACCESS_READ_WRITE)
+      pool->devices |= bit;
+    else
+      pool->devices &= ~bit;
+  }
+  SharedMemory::instance().access_lost();
   return CUDA_SUCCESS;
 }
 
-Status cuMemPoolGetAccess(CUmemAccess_flags* flags, In<Pool>, CUmemLocation* location) {
+Status cuMemPoolGetAccess(CUmemAccess_flags* flags, In<Pool> pool, CUmemLocation* location) {
   if (flags == nullptr || location == nullptr || location->type != LOCATION_DEVICE)
     return CUDA_ERROR_INVALID_VALUE;
   TRY(check_device(location->id));
-  *flags = ACCESS_READ_WRITE;
+  const bool has_access = (pool->devices & Process::instance().gpu(location->id).bit()) != 0;
+  *flags = has_access ? ACCESS_READ_WRITE : ACCESS_NONE;
   return CUDA_SUCCESS;
 }
 
-Status cuDeviceGetDefaultMemPool(CUmemoryPool* pool, In<CUdevice>) {
-  *pool = Process::instance().default_pool()->handle;
+Status cuDeviceGetDefaultMemPool(CUmemoryPool* pool, In<CUdevice> device) {
+  *pool = device.default_pool()->handle;
   return CUDA_SUCCESS;
 }
 
-Status cuDeviceGetMemPool(CUmemoryPool* pool, In<CUdevice>) {
-  *pool = pool_in_use()->handle;
+Status cuDeviceGetMemPool(CUmemoryPool* pool, In<CUdevice> device) {
+  *pool = device.pool_in_use()->handle;
   return CUDA_SUCCESS;
 }
 
-Status cuDeviceSetMemPool(In<CUdevice>, In<Pool> pool) {
-  Process::instance().chosen_pool = pool->handle;
+Status cuDeviceSetMemPool(In<CUdevice> device, In<Pool> pool) {
+  if (&pool->gpu != &device) return CUDA_ERROR_INVALID_VALUE;
+  device.chosen_pool = pool->handle;
   return CUDA_SUCCESS;
 }
 
 Status cuMemGetDefaultMemPool(CUmemoryPool* pool, CUmemLocation* location, CUmemAllocationType type) {
-  TRY(check_place(*location, type));
-  return cuDeviceGetDefaultMemPool(pool, location->id);
+  TRY_ASSIGN(Gpu* const gpu, find_place(*location, type));
+  return cuDeviceGetDefaultMemPool(pool, *gpu);
 }
 Status cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* location, CUmemAllocationType type) {
-  TRY(check_place(*location, type));
-  return cuDeviceGetMemPool(pool, location->id);
+  TRY_ASSIGN(Gpu* const gpu, find_place(*location, type));
+  return cuDeviceGetMemPool(pool, *gpu);
 }
 Status cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type, In<Pool> pool) {
-  TRY(check_place(*location, type));
-  return cuDeviceSetMemPool(location->id, pool);
+  TRY_ASSIGN(Gpu* const gpu, find_place(*location, type));
+  return cuDeviceSetMemPool(*gpu, pool);
 }
 
 }  // namespace entry

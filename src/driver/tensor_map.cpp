@@ -18,7 +18,7 @@ Enum enumerator(unsigned number) {
 
 /// Where a program wants its map, or has it.
 Result<TensorMapBytes> bytes_of(CUtensorMap* map) {
-  const unsigned capability = Process::instance().shape().capability;
+  const unsigned capability = current_gpu().shape.capability;
   if (capability < 90)
     return Error::unsupported("tensor maps need compute capability 9.0, not {}.{}", capability / 10,
                               capability % 10);

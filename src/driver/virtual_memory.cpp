@@ -80,25 +80,32 @@ std::uint64_t next_physical_id() {
   return ++last;
 }
 
-/// The access that a location means: that of devices or of the host.
-Status access_at(const CUmemLocation& location, std::atomic<CUmemAccess_flags> MappedMemory::*& access) {
-  if (location.type == LOCATION_DEVICE) return access = &MappedMemory::by_device, check_device(location.id);
-  access = &MappedMemory::by_host;
-  return location.type == LOCATION_HOST || location.type == LOCATION_HOST_NUMA ||
-                 location.type == LOCATION_HOST_NUMA_CURRENT
-             ? CUDA_SUCCESS
-             : CUDA_ERROR_INVALID_VALUE;
+/// Whose access a location means: an index of MappedMemory::granted.
+Answer<std::size_t> index_of(const CUmemLocation& location) {
+  switch (location.type) {
+    case LOCATION_DEVICE:
+      TRY(check_device(location.id));
+      return static_cast<std::size_t>(location.id) + 1;
+    case LOCATION_HOST:
+    case LOCATION_HOST_NUMA:
+    case LOCATION_HOST_NUMA_CURRENT:
+      return std::size_t{0};
+    case LOCATION_INVALID:
+      break;
+  }
+  return CUDA_ERROR_INVALID_VALUE;
 }
 
 }  // namespace
 
-PhysicalMemory::PhysicalMemory(MemoryFile memory, const CUmemAllocationProp& wanted, bool counts)
-    : file(std::make_shared<const MemoryFile>(std::move(memory))),
+PhysicalMemory::PhysicalMemory(MemoryFile memory, Gpu& of, const CUmemAllocationProp& wanted, bool counts)
+    : gpu(&of),
+      file(std::make_shared<const MemoryFile>(std::move(memory))),
       bytes(file->bytes()),
       props(wanted),
       counted(counts),
       id(next_physical_id()) {
-  if (counted) Process::instance().physical_bytes += bytes;
+  if (counted) gpu->physical_bytes += bytes;
 }
 
 PhysicalMemory::PhysicalMemory(const CUmulticastObjectProp& wanted)
@@ -109,7 +116,7 @@ PhysicalMemory::PhysicalMemory(const CUmulticastObjectProp& wanted)
       id(next_physical_id()) {}
 
 PhysicalMemory::~PhysicalMemory() {
-  if (counted) Process::instance().physical_bytes -= bytes;
+  if (counted) gpu->physical_bytes -= bytes;
 }
 
 CUmemGenericAllocationHandle add_handle(const std::shared_ptr<PhysicalMemory>& memory) {
@@ -123,6 +130,7 @@ MappedMemory::MappedMemory(CUdeviceptr address, std::size_t size, std::shared_pt
   kind = MemoryKind::mapped;
   base = address;
   bytes = size;
+  if (physical->gpu != nullptr) device = physical->gpu->number;
 }
 
 MappedMemory::~MappedMemory() {
@@ -216,10 +224,10 @@ Status cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes, cons
                    unsigned long long flags) {
   if (!is_whole(bytes) || flags != 0) return CUDA_ERROR_INVALID_VALUE;
   TRY(check_props(*props));
-  TRY_ASSIGN(const std::uint64_t available, Process::instance().memory_available());
-  if (bytes > available) return CUDA_ERROR_OUT_OF_MEMORY;
-  TRY_ASSIGN(MemoryFile file, MemoryFile::create("raddle memory", bytes, true));
-  *handle = add_handle(std::make_shared<PhysicalMemory>(std::move(file), *props, true));
+  Gpu& gpu = Process::instance().gpu(props->location.id);
+  if (bytes > gpu.memory_available()) return CUDA_ERROR_OUT_OF_MEMORY;
+  TRY_ASSIGN(MemoryFile file, MemoryFile::create("raddle memory", bytes));
+  *handle = add_handle(std::make_shared<PhysicalMemory>(std::move(file), gpu, *props, true));
   return CUDA_SUCCESS;
 }
 
@@ -290,29 +298,27 @@ Status cuMemSetAccess(CUdeviceptr address, std::size_t bytes, const CUmemAccessD
   const std::lock_guard lock(reservations.mutex);
   const auto mapped = mappings_of(address, bytes);
   if (mapped.empty()) return CUDA_ERROR_INVALID_VALUE;
-  std::atomic<CUmemAccess_flags> MappedMemory::* access = nullptr;
+  std::vector<std::size_t> places(count);
   for (std::size_t i = 0; i < count; ++i) {
     if (wanted[i].flags != ACCESS_NONE && wanted[i].flags != ACCESS_READ &&
         wanted[i].flags != ACCESS_READ_WRITE)
       return CUDA_ERROR_INVALID_VALUE;
-    TRY(access_at(wanted[i].location, access));
+    TRY_ASSIGN(places[i], index_of(wanted[i].location));
   }
   for (const auto& each : mapped) {
-    for (std::size_t i = 0; i < count; ++i) {
-      (void)access_at(wanted[i].location, access);
-      (*each).*access = wanted[i].flags;
-    }
+    for (std::size_t i = 0; i < count; ++i) each->granted[places[i]] = wanted[i].flags;
     TRY(each->apply_access());
   }
+  SharedMemory::instance().access_lost();
   return CUDA_SUCCESS;
 }
 
 Status cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location, CUdeviceptr address) {
-  std::atomic<CUmemAccess_flags> MappedMemory::* access = nullptr;
-  TRY(access_at(*location, access));
+  TRY_ASSIGN(const std::size_t place, index_of(*location));
   const auto found = Process::instance().memory.find(address);
   if (found == nullptr || found->kind != MemoryKind::mapped) return CUDA_ERROR_INVALID_VALUE;
-  *flags = static_cast<unsigned long long>(((*std::static_pointer_cast<MappedMemory>(found)).*access).load());
+  *flags =
+      static_cast<unsigned long long>(std::static_pointer_cast<MappedMemory>(found)->granted[place].load());
   return CUDA_SUCCESS;
 }
 
@@ -338,8 +344,10 @@ Status cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void
   Result<MemoryFile> file = MemoryFile::of_sealed(given);
   if (!file && file.error().code == ErrorCode::io) return CUDA_ERROR_OPERATING_SYSTEM;
   if (!file || !is_whole(file->bytes())) return CUDA_ERROR_INVALID_VALUE;
-  const CUmemAllocationProp props{ALLOCATION_PINNED, HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, {LOCATION_DEVICE, 0}};
-  *handle = add_handle(std::make_shared<PhysicalMemory>(std::move(*file), props, false));
+  Gpu& gpu = current_gpu();
+  const CUmemAllocationProp props{
+      ALLOCATION_PINNED, HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, {LOCATION_DEVICE, gpu.number}};
+  *handle = add_handle(std::make_shared<PhysicalMemory>(std::move(*file), gpu, props, false));
   return CUDA_SUCCESS;
 }
 

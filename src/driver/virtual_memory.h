@@ -1,8 +1,12 @@
 // The virtual-memory calls' objects: memory without an address, addresses, and what is mapped there.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <condition_variable>
+#include <ranges>
 
+#include "driver/gpu.h"
 #include "driver/memory_table.h"
 #include "driver/status.h"
 
@@ -48,12 +52,13 @@ class Multicast {
 /// Memory as such, from cuMemCreate or another process: a file in memory, which can be mapped any number of
 /// times. Or what can be mapped like it: a multicast object.
 struct PhysicalMemory {
-  PhysicalMemory(MemoryFile memory, const CUmemAllocationProp& wanted, bool counts);
+  PhysicalMemory(MemoryFile memory, Gpu& of, const CUmemAllocationProp& wanted, bool counts);
   explicit PhysicalMemory(const CUmulticastObjectProp& wanted);
   ~PhysicalMemory();
   PhysicalMemory(const PhysicalMemory&) = delete;
   PhysicalMemory& operator=(const PhysicalMemory&) = delete;
 
+  Gpu* const gpu = nullptr;                      ///< whose memory it is; null: a multicast object
   const std::shared_ptr<const MemoryFile> file;  ///< null: a multicast object
   const std::unique_ptr<Multicast> multicast;    ///< null: memory
   const std::size_t bytes;
@@ -72,7 +77,11 @@ struct MappedMemory final : Memory {
   MappedMemory(CUdeviceptr address, std::size_t size, std::shared_ptr<const Mapping> in,
                std::shared_ptr<PhysicalMemory> of, std::size_t from);
   ~MappedMemory() override;
-  CUmemAccess_flags access() const override { return std::max(by_device.load(), by_host.load()); }
+  /// Host and kernels have one page table: what one may do, all can that nothing else keeps from it.
+  CUmemAccess_flags access() const override {
+    return std::ranges::max(granted | std::views::transform([](const auto& each) { return each.load(); }));
+  }
+  bool is_for(unsigned number) const override { return granted[number + 1] != ACCESS_NONE; }
   bool allows(CUdeviceptr begin, std::size_t bytes, CUmemAccess_flags wanted) const override;
   unsigned long long handle_types() const override;
   std::uint64_t block_id() const override { return physical->id; }
@@ -86,7 +95,8 @@ struct MappedMemory final : Memory {
   const std::shared_ptr<const Mapping> addresses;  ///< reserved; given back when nothing is mapped there
   const std::shared_ptr<PhysicalMemory> physical;
   const std::size_t offset;  ///< of the first byte in it
-  std::atomic<CUmemAccess_flags> by_device{ACCESS_NONE}, by_host{ACCESS_NONE};
+  std::array<std::atomic<CUmemAccess_flags>, kMostDevices + 1>
+      granted{};  ///< to the host, then to each device
 
  private:
   std::vector<Multicast::Binding> parts(std::size_t from, std::size_t size) const;

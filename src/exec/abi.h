@@ -50,6 +50,9 @@ struct LaunchContext {
   std::uint32_t explicit_cluster;  ///< %is_explicit_cluster: the launch or the kernel asks for clusters
   std::uint32_t largest_shared;    ///< bytes of shared memory that no CTA of the machine can exceed
   AddressRange window;  ///< of its address space: where its kernels may go besides their block's own memory
+  std::uint32_t
+      asid;  ///< of a modelled space, whose window is empty: Services::translate says where addresses
+             ///< lead. 0: addresses are the host's
 };
 
 /// State of one named barrier (PTX bar.*), in threads. Logic in exec/barrier.h.

@@ -74,6 +74,7 @@ struct CompileOptions {
   BlockShape block;          ///< the code may be specialised for a class of shapes, see Engine::shape_class
   bool late_copies = false;  ///< of a device whose asynchronous copies may land late (Asynchrony)
   bool windowed = false;     ///< of a device whose accesses are checked against its window (exec/window.h)
+  bool modelled = false;     ///< of a device whose addresses are translated by pages (Services::translate)
   MatrixArithmetic matrix_arithmetic = MatrixArithmetic::reference;
   /// Local memory per thread beyond the frames whose number is known (CUDA's cudaLimitStackSize).
   std::uint32_t stack_bytes = kDefaultStackBytes;

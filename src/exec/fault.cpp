@@ -45,6 +45,10 @@ std::string_view fault_name(FaultKind kind) {
       return "invalid texture or surface handle";
     case FaultKind::illegal_cluster_address:
       return "illegal cluster address";
+    case FaultKind::server_lost:
+      return "the server that ran it has gone";
+    case FaultKind::invalid_task:
+      return "invalid task record";
   }
   RADDLE_UNREACHABLE("fault kind");
 }

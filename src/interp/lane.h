@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -80,9 +81,10 @@ class Lane {
   std::byte* access(unsigned k, unsigned bytes, isa::Mod named) const;
   /// The same for one of the two accesses of a copy.
   std::byte* access(unsigned k, unsigned bytes, isa::Mod named, exec::AccessKind kind) const;
-  /// Memory that follows from an address, which access() has checked. Fault: illegal_address where the kernel
-  /// may not go there.
-  std::byte* in_window(std::uint64_t generic, std::uint32_t bytes) const;
+  /// Where an aligned generic address leads; for what follows from an address that access() has checked.
+  /// Fault: illegal_address where the kernel may not go there.
+  std::byte* reached(std::uint64_t generic, std::uint32_t bytes,
+                     std::optional<exec::AccessKind> of_copy = {}) const;
   /// Tells the listener of the instruction's access; for textures and surfaces, which the machine translates.
   void note_access(std::uint64_t address) const;
   /// Generic address that address operand k names in `space`; the machine itself reads or writes there.
@@ -138,7 +140,8 @@ class Lane {
     bool operator==(const Join&) const = default;
   };
 
-  std::byte* host_address(unsigned k, unsigned bytes, isa::Mod named) const;
+  std::byte* host_address(unsigned k, unsigned bytes, isa::Mod named,
+                          std::optional<exec::AccessKind> of_copy) const;
   void start(Warp& warp, unsigned index, const FunctionCode& kernel);
   void enter(const FunctionCode& code, std::uint64_t local);
   void begin(const ptx::Instruction& instruction);

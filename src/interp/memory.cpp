@@ -165,20 +165,22 @@ std::byte* Lane::access(unsigned k, unsigned bytes) const {
 }
 
 std::byte* Lane::access(unsigned k, unsigned bytes, isa::Mod named) const {
-  std::byte* address = host_address(k, bytes, named);
+  std::byte* address = host_address(k, bytes, named, {});
   note_access(host_bits(address));
   return address;
 }
 
 std::byte* Lane::access(unsigned k, unsigned bytes, isa::Mod named, exec::AccessKind kind) const {
-  std::byte* address = host_address(k, bytes, named);
+  std::byte* address = host_address(k, bytes, named, kind);
   if (auto* listener = warp_->module().listener)
     listener->on_access(exec::access_of(*current_, kind, named, bytes), index_, host_bits(address));
   return address;
 }
 
 /// Translated and checked.
-std::byte* Lane::host_address(unsigned k, unsigned bytes, isa::Mod named) const {
+/// @param of_copy  kind of one of a copy's accesses; none: the instruction's
+std::byte* Lane::host_address(unsigned k, unsigned bytes, isa::Mod named,
+                              std::optional<exec::AccessKind> of_copy) const {
   Space space = ptx::space_of(named);
   std::uint64_t address = base_address(operands_[k], space);
   const exec::CtaContext& cta = *context().cta;
@@ -197,20 +199,28 @@ std::byte* Lane::host_address(unsigned k, unsigned bytes, isa::Mod named) const 
     limit = shared_end(*cta.launch);
   }
   if (space == Space::local) limit = cta.local_stride;
-  if (space == Space::param && generic != address) limit = code_of_entry().function->parameter_bytes;
+  const bool is_parameter = space == Space::param && generic != address;
+  if (is_parameter) limit = code_of_entry().function->parameter_bytes;
   if (limit != ~std::uint64_t{0} && (address > limit || limit - address < bytes)) {
     fault(exec::FaultKind::illegal_address, generic);
   }
-  return in_window(generic, bytes);
+  if (is_parameter) return reinterpret_cast<std::byte*>(generic);  // it came with the launch
+  return reached(generic, bytes, of_copy);
 }
 
-std::byte* Lane::in_window(std::uint64_t generic, std::uint32_t bytes) const {
+std::byte* Lane::reached(std::uint64_t generic, std::uint32_t bytes,
+                         std::optional<exec::AccessKind> of_copy) const {
   if (exec::may_access(*context().cta, generic, bytes)) return reinterpret_cast<std::byte*>(generic);
+  const exec::AccessKind kind = of_copy ? *of_copy : exec::access_of(*current_).kind;
   std::uint64_t addresses[exec::kWarpSize];
   addresses[index_] = generic;
-  services().check_access(&context(), 1u << index_, addresses, bytes, writes(exec::access_of(*current_).kind),
-                          current_->line);
-  RADDLE_UNREACHABLE("an access outside the window");
+  if (context().cta->launch->asid != 0) {
+    services().translate(&context(), 1u << index_, addresses, bytes, static_cast<std::uint32_t>(kind),
+                         current_->line);
+    return reinterpret_cast<std::byte*>(addresses[index_]);
+  }
+  services().check_access(&context(), 1u << index_, addresses, bytes, writes(kind), current_->line);
+  return reinterpret_cast<std::byte*>(generic);  // outside of the window, but the kernel may access it
 }
 
 /// Where an access to another CTA of the cluster leads; null: it goes to none. Fault: illegal_cluster_address

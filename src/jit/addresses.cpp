@@ -57,7 +57,13 @@ WarpAccess Addresses::begin(const Operand& operand, Mod space, std::uint32_t byt
   made.access.bytes = bytes;  // of this operand
   check_window(operand, space, made);
   check_remote(operand, space, made);
+  if (is_translated(space)) {
+    made.generic = made.address;
+    made.address = reached(made);
+    return made;
+  }
   trap_misaligned(operand, space, made.address, std::min(bytes, exec::kMostAlignment));
+  made.generic = made.address;
   return made;
 }
 
@@ -193,7 +199,9 @@ void Addresses::check_parameter(const WarpValue& offset, llvm::Value* base) {
 void Addresses::check_window(const Operand& operand, Mod space, const WarpAccess& access) {
   const ptx::Space named = ptx::space_of(space);
   // Shared addresses reach nothing else. Parameters are checked, variables lie where the machine put them.
-  if (!kernel_.windowed || named == ptx::Space::shared || named == ptx::Space::param) return;
+  const bool is_local_of_modelled = kernel_.modelled && named == ptx::Space::local;  // no page is there
+  if (!kernel_.windowed && !is_local_of_modelled) return;
+  if (named == ptx::Space::shared || named == ptx::Space::param) return;
   const bool is_near = std::abs(operand.value) < static_cast<std::int64_t>(exec::kWindowSlack / 2);
   if (operand.base == Operand::Base::variable && is_near) return;
   code_.if_seldom(leaves_window(operand, space, access), [&] {
@@ -244,15 +252,47 @@ void Addresses::check_access(llvm::Value* lanes, llvm::Value* addresses, const e
                          ir_.getInt32(cursor_.instruction->line)});
 }
 
-void Addresses::check_lane(llvm::Value* address, llvm::Value* lane, const exec::Access& access) {
-  if (!kernel_.windowed) return;
-  auto* inside = is_inside(address, spaces_.window_start(), spaces_.window_bytes());
-  code_.if_seldom(ir_.CreateNot(inside), [&] {
+llvm::Value* Addresses::reached(llvm::Value* address, llvm::Value* lane, const exec::Access& access) {
+  const bool translates = is_translated(cursor_.opcode().get(ModKind::space));
+  if (!kernel_.windowed && !translates) return address;
+  const auto call = [&](auto service) {
     auto* addresses =
         code_.shared_alloca(llvm::ArrayType::get(ir_.getInt64Ty(), exec::kWarpSize), "addresses", 64);
     values_.store_lane(addresses, address, lane);
-    check_access(ir_.CreateShl(ir_.getInt32(1), lane), addresses, access);
-  });
+    (this->*service)(ir_.CreateShl(ir_.getInt32(1), lane), addresses, access);
+    return addresses;
+  };
+  if (translates) return values_.load_lane(call(&Addresses::translate_lanes), ir_.getInt64Ty(), lane);
+  auto* inside = is_inside(address, spaces_.window_start(), spaces_.window_bytes());
+  code_.if_seldom(ir_.CreateNot(inside), [&] { call(&Addresses::check_access); });
+  return address;
+}
+
+// ---- pages ----
+
+/// Shared and local memory and parameters are the block's own.
+bool Addresses::is_translated(Mod space) const {
+  const ptx::Space named = ptx::space_of(space);
+  return kernel_.modelled && named != ptx::Space::shared && named != ptx::Space::local &&
+         named != ptx::Space::param;
+}
+
+/// Lanes side by side may lie anywhere: only what is one address for all stays one.
+WarpValue Addresses::reached(const WarpAccess& access) {
+  auto* lanes = masks_.bits(access.lanes);
+  auto* addresses = values_.spill(access.address);
+  translate_lanes(lanes, addresses, access.access);
+  if (access.address.shape.uniform()) {
+    auto* first = ir_.CreateAnd(masks_.first_lane(lanes), ir_.getInt32(exec::kWarpSize - 1));
+    return WarpValue::uniform(Type::u64, values_.load_lane(addresses, ir_.getInt64Ty(), first));
+  }
+  return WarpValue::varying(Type::u64, values_.reload(addresses, ir_.getInt64Ty()));
+}
+
+void Addresses::translate_lanes(llvm::Value* lanes, llvm::Value* addresses, const exec::Access& access) {
+  context_.call_service(exec::Service::translate, {lanes, addresses, ir_.getInt32(access.bytes),
+                                                   ir_.getInt32(static_cast<std::uint32_t>(access.kind)),
+                                                   ir_.getInt32(cursor_.instruction->line)});
 }
 
 // ---- alignment ----

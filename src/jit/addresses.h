@@ -14,6 +14,7 @@ namespace raddle::jit {
 struct WarpAccess {
   exec::Access access;
   WarpValue address;  ///< host addresses (i64)
+  WarpValue generic;  ///< the kernel's own, which others follow from
   Mask lanes;
 };
 
@@ -37,8 +38,9 @@ class Addresses {
   WarpValue generic(const ptx::Operand& address, isa::Mod space, std::uint32_t bytes, exec::AccessKind kind);
   /// Every lane's address is known to be a multiple of `bytes`, in the space of the instruction at hand.
   bool is_aligned(const ptx::Operand& address, unsigned bytes) const;
-  /// An address that a lane computes from the one that begin() gave: the kernel may have to be kept from it.
-  void check_lane(llvm::Value* address, llvm::Value* lane, const exec::Access& access);
+  /// The host address of one that a lane computes from what begin() gave: the kernel may have to be kept from
+  /// it. @param address  generic
+  llvm::Value* reached(llvm::Value* address, llvm::Value* lane, const exec::Access& access);
   /// As begin(), for accesses without an address to translate: parameters of device functions, textures and
   /// surfaces.
   exec::Access note();
@@ -62,6 +64,9 @@ class Addresses {
   llvm::Value* leaves_window(const ptx::Operand& operand, isa::Mod space, const WarpAccess& access);
   llvm::Value* is_inside(llvm::Value* address, llvm::Value* start, llvm::Value* bytes);
   void check_access(llvm::Value* lanes, llvm::Value* addresses, const exec::Access& access);
+  bool is_translated(isa::Mod space) const;
+  WarpValue reached(const WarpAccess& access);
+  void translate_lanes(llvm::Value* lanes, llvm::Value* addresses, const exec::Access& access);
   void check_remote(const ptx::Operand& operand, isa::Mod space, const WarpAccess& access);
   llvm::Value* may_be_remote(const WarpAccess& access, isa::Mod space);
   Mask outside_cluster(const WarpAccess& access);

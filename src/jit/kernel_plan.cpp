@@ -82,6 +82,7 @@ KernelPlan::KernelPlan(const ptx::Module& m, ptx::FunctionId k, const ptx::Kerne
       has_dynamic_stack(needs.has_dynamic_stack),
       late_copies(options.late_copies),
       windowed(options.windowed),
+      modelled(options.modelled),
       clustered(options.clustered),
       open_depth(needs.is_recursive || needs.has_indirect_calls || needs.has_dynamic_stack),
       call_stack(open_depth ? call_stack_of(options.stack_bytes) : 0) {

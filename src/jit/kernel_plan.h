@@ -25,6 +25,7 @@ class KernelPlan {
   const bool has_dynamic_stack;           ///< some function moves the thread's stack pointer
   const bool late_copies;                 ///< CompileOptions::late_copies
   const bool windowed;                    ///< CompileOptions::windowed
+  const bool modelled;                    ///< CompileOptions::modelled
   const bool clustered;                   ///< CTAs of one cluster reach each other's shared memory
   const bool open_depth;                  ///< how deep calls nest is known only at run time
   const std::uint64_t call_stack;         ///< open_depth: bytes of the host's stack for them

@@ -84,7 +84,9 @@ llvm::Value* MemoryAccess::gather(llvm::Type* element, llvm::Value* addresses, l
         ir_.CreateIntToPtr(some_of(addresses, some), llvm::FixedVectorType::get(ir_.getPtrTy(), some.count));
     auto* active = some_of(mask, some);
     gathered.push_back(code_.for_lanes({p * code_.lanes() + some.first, some.count}, [&] {
-      return ir_.CreateMaskedGather(llvm::FixedVectorType::get(element, some.count), at, align, active);
+      // What other lanes get must be some value: poison of one lane would be that of all in a test of them.
+      auto* type = llvm::FixedVectorType::get(element, some.count);
+      return ir_.CreateMaskedGather(type, at, align, active, llvm::Constant::getNullValue(type));
     }));
   }
   if (gathered.size() == 1) return gathered[0];

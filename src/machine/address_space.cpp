@@ -3,8 +3,20 @@
 
 #include "machine/shape/host.h"
 #include "machine/tasks/children.h"
+#include "machine/tasks/task_queue.h"
 
 namespace raddle::machine {
+
+namespace {
+constexpr std::uint64_t kModelledWindow = 1ull << 40;
+
+Result<std::unique_ptr<PagedSpace>> open_pages(Machine& machine, const PeerMemory& peers) {
+  if (machine.options().asynchrony.mode != Asynchrony::Mode::eager)
+    return Error::invalid("copies cannot land late in a modelled address space");
+  TRY_ASSIGN(Mmu* const mmu, machine.mmu());
+  return PagedSpace::open(*mmu, peers);
+}
+}  // namespace
 
 Result<std::unique_ptr<AddressSpace>> AddressSpace::open(std::shared_ptr<Machine> machine,
                                                          AddressSpaceOptions options) {
@@ -12,45 +24,52 @@ Result<std::unique_ptr<AddressSpace>> AddressSpace::open(std::shared_ptr<Machine
   if (options.window_bytes != 0 && options.window_bytes < DeviceSpace::kLeastWindow)
     return Error::invalid("a window of {} bytes of addresses: it needs at least {}", options.window_bytes,
                           DeviceSpace::kLeastWindow);
-  std::unique_ptr<DeviceSpace> own_window;
-  if (options.window_bytes != 0) own_window = std::make_unique<DeviceSpace>(options.window_bytes);
+  const bool is_modelled = options.translation == Translation::modelled;
+  auto peers = std::make_unique<PeerMemory>(options.device, options.reaches_shared || is_modelled);
+  std::unique_ptr<PagedSpace> pages;
+  if (is_modelled) {
+    TRY_ASSIGN(pages, open_pages(*machine, *peers));
+    if (options.window_bytes == 0) options.window_bytes = kModelledWindow;
+  }
+  std::shared_ptr<DeviceSpace> own_window = options.window;
+  if (options.window_bytes != 0)
+    own_window = std::make_shared<DeviceSpace>(options.window_bytes, pages.get());
   const DeviceSpace& addresses = own_window ? *own_window : DeviceSpace::instance();
   if ((own_window || options.translation == Translation::windowed) && !addresses.is_reserved())
     return Error::make(
         ErrorCode::out_of_memory,
         "the host has no {} bytes of addresses for the window of an address space (ulimit -v?)",
         own_window ? options.window_bytes : DeviceSpace::kBytes);
-  return std::unique_ptr<AddressSpace>(
-      new AddressSpace(std::move(machine), std::move(options), std::move(own_window)));
+  std::unique_ptr<AddressSpace> space(new AddressSpace(
+      std::move(machine), std::move(options), std::move(peers), std::move(pages), std::move(own_window)));
+  TRY(space->confine(space->options().sm_limit));
+  return space;
 }
 
 namespace {
-std::uint64_t next_space() {
+void call(Task& task) { std::get<CallWork>(task.work).function(); }
+}  // namespace
+
+std::uint64_t AddressSpace::next_id() {
   static std::atomic<std::uint64_t> last{0};
   return ++last;
 }
 
-void call(Task& task) { std::get<CallWork>(task.work).function(); }
-void move_bytes(Task& task) {
-  if (const auto* copy = std::get_if<CopyWork>(&task.work))
-    perform(*copy);
-  else
-    perform(std::get<FillWork>(task.work));
-}
-}  // namespace
-
 AddressSpace::AddressSpace(std::shared_ptr<Machine> machine, AddressSpaceOptions options,
-                           std::unique_ptr<DeviceSpace> own_window)
-    : id_(next_space()),
+                           std::unique_ptr<PeerMemory> peers, std::unique_ptr<PagedSpace> pages,
+                           std::shared_ptr<DeviceSpace> own_window)
+    : id_(options.id != 0 ? options.id : next_id()),
       machine_(std::move(machine)),
       options_(std::move(options)),
+      peers_(std::move(peers)),
+      pages_(std::move(pages)),
       own_window_(std::move(own_window)),
+      runner_(options_.runner != nullptr ? *options_.runner : *machine_),
       addresses_(own_window_ ? *own_window_ : DeviceSpace::instance()),
       memory_(machine_->capacity(), addresses_),
       heap_(options_.heap_bytes, addresses_),
       output_(options_.output, options_.print_bytes),
-      tasks_(*this, addresses_),
-      copies_(tasks_, move_bytes),
+      tasks_(*this, options_.launch_addresses != nullptr ? *options_.launch_addresses : addresses_),
       callbacks_(tasks_, call),
       compilations_(tasks_, call),
       watcher_(tasks_, given_up_),
@@ -58,12 +77,36 @@ AddressSpace::AddressSpace(std::shared_ptr<Machine> machine, AddressSpaceOptions
 
 AddressSpace::~AddressSpace() {
   tasks_.wait_all();
-  machine_->forget(*this);
+  runner_.forget(*this);
+  machine_->copy_engines().forget(*this);
   output_.flush();
+  if (is_confined_) machine_->confine(id_, {});
+}
+
+Result<void> AddressSpace::confine(const SmLimit& limit) {
+  TRY(machine::check(limit, machine_->shape()));
+  if (limit.is_none() && !is_confined_) return {};
+  machine_->confine(id_, limit);
+  is_confined_ = !limit.is_none();
+  return {};
 }
 
 exec::AddressRange AddressSpace::window() const {
-  return options_.translation == Translation::windowed ? addresses_.range() : exec::AddressRange{};
+  if (options_.translation == Translation::modelled) return {0, 0};
+  return memory_range();
+}
+
+exec::AddressRange AddressSpace::memory_range() const {
+  return options_.translation == Translation::direct ? exec::AddressRange{} : addresses_.range();
+}
+
+// Spaces without windows of their own reach one another anyway.
+void AddressSpace::admit(const AddressSpace& peer) {
+  if (peer.own_window_ != nullptr) peers_->admit(peer.id(), peer.own_window_);
+}
+
+bool AddressSpace::may_reach(std::uint64_t address, std::uint64_t bytes) const {
+  return memory_range().holds(address, bytes) || peers_->around(address).range.holds(address, bytes);
 }
 
 std::uint64_t AddressSpace::blocks_completed() const {
@@ -96,13 +139,81 @@ bool AddressSpace::dispatch(Task& task) {
     return false;
   }
   if (!std::holds_alternative<GridWork>(task.work)) {
-    copies_.push(task);
+    machine_->copy_engines().push(*this, task);
     return false;
   }
   task.grid().space = this;
   task.grid().context.window = window();
+  task.grid().context.asid = pages_ ? pages_->asid() : kNoAsid;
   task.grid().cluster_memory_slots = cluster_memory_.load(std::memory_order_relaxed);
-  return !machine_->start(task);
+  return !runner_.start(task);
+}
+
+void AddressSpace::end_copy(Task& task, exec::Fault fault) {
+  if (fault.kind != exec::FaultKind::none) {
+    const std::lock_guard lock(failure_mutex_);
+    if (task.stop.load(std::memory_order_relaxed) == 0) note_fault(task, std::move(fault));
+  }
+  tasks_.complete(task);
+}
+
+void AddressSpace::ended(Task& task) {
+  const auto* const grid = std::get_if<GridWork>(&task.work);
+  if (grid != nullptr && grid->number != 0 && options_.grid_ended) options_.grid_ended(*this, task);
+  if (grid != nullptr && grid->queue != nullptr) {
+    grid->queue->close();  // whoever has it may still append
+    const std::lock_guard lock(queues_mutex_);
+    queues_.erase(grid->record);
+  }
+  if (task.parent == nullptr || task.parent->grid().queue == nullptr) return;
+  task.parent->grid().queue->child_ended();
+  follow_queue(*task.parent);
+}
+
+Result<void> AddressSpace::announce_queue(Task& task) {
+  const std::lock_guard lock(queues_mutex_);
+  if (queues_.emplace(task.grid().record, &task).second) return {};
+  return Error::invalid("the queue task of the record at {:#x} has not ended yet", task.grid().record);
+}
+
+Task* AddressSpace::find_queue(std::uint64_t record) {
+  const std::lock_guard lock(queues_mutex_);
+  const auto found = queues_.find(record);
+  if (found == queues_.end()) return nullptr;
+  tasks_.retain(*found->second);
+  return found->second;
+}
+
+/// It may be over with that.
+void AddressSpace::follow_queue(Task& task) {
+  if (machine_->follow(task)) tasks_.complete(task);
+}
+
+Append AddressSpace::append(Task& task, const std::byte* entry, std::uint64_t child) {
+  if (task.stop.load(std::memory_order_relaxed) != 0) return Append::closed;
+  const Append appended = task.grid().queue->append(entry, child);
+  if (appended == Append::done) follow_queue(task);
+  return appended;
+}
+
+void AddressSpace::close_queues() {
+  std::vector<Task*> open;
+  {
+    const std::lock_guard lock(queues_mutex_);
+    for (const auto& [record, task] : queues_) {
+      tasks_.retain(*task);
+      open.push_back(task);
+    }
+  }
+  for (Task* const task : open) {
+    close_queue(*task);
+    tasks_.release(task);
+  }
+}
+
+void AddressSpace::close_queue(Task& task) {
+  task.grid().queue->close();
+  follow_queue(task);
 }
 
 /// Nothing of it is run: something has failed before it, or it was stopped.
@@ -122,7 +233,7 @@ Result<void> AddressSpace::check(const GridWork& grid) {
                           grid.threads_per_block, grid.shared_bytes, machine_->shape().name);
   }
   const GridKind kind = kind_of(grid);
-  if (!kind.is_plain() && machine_->launches().most_active(kind, needs) == 0)
+  if (!kind.is_plain() && machine_->launches().most_active(kind, needs, id_) == 0)
     return too_large(grid, kind, needs);
   const std::uint64_t together =
       grid.cooperative
@@ -137,7 +248,7 @@ Error AddressSpace::too_large(const GridWork& grid, const GridKind& kind, const 
   if (grid.cooperative) {
     return Error::make(ErrorCode::too_large,
                        "a cooperative grid of {} blocks: '{}' holds {} of these at once", grid.blocks,
-                       machine_->shape().name, machine_->launches().most_active({}, needs));
+                       machine_->shape().name, machine_->launches().most_active({}, needs, id_));
   }
   return Error::make(ErrorCode::invalid_cluster,
                      "a cluster of {} blocks fits no {} of '{}', of which an SM holds {}",
@@ -172,23 +283,30 @@ Result<void> AddressSpace::provide_cluster_memory(const GridWork& grid) {
   return {};
 }
 
+/// The first fault counts and is sticky, but for `cancelled`. The lock of failures is held.
+void AddressSpace::note_fault(Task& task, exec::Fault fault) {
+  task.fault = fault;
+  task.stop.store(static_cast<std::uint32_t>(fault.kind), std::memory_order_seq_cst);
+  if (fault.kind == exec::FaultKind::cancelled || failed()) return;
+  failure_ = std::move(fault);
+  failed_.store(true, std::memory_order_release);
+  given_up_.store(true, std::memory_order_seq_cst);
+}
+
 void AddressSpace::stop_task(Task& task, exec::Fault fault) {
   const auto* grid = std::get_if<GridWork>(&task.work);
   if (fault.kernel.empty() && grid != nullptr && grid->name != nullptr) fault.kernel = *grid->name;
   {
     std::lock_guard lock(failure_mutex_);
     if (task.stop.load(std::memory_order_relaxed) != 0 || task.done()) return;
-    task.fault = fault;
-    task.stop.store(static_cast<std::uint32_t>(fault.kind), std::memory_order_seq_cst);
-    if (fault.kind != exec::FaultKind::cancelled && !failed()) {
-      failure_ = std::move(fault);
-      failed_.store(true, std::memory_order_release);
-      given_up_.store(true, std::memory_order_seq_cst);
-    }
+    note_fault(task, std::move(fault));
   }
-  const bool is_over = machine_->stop(task);
+  const bool is_over = runner_.stop(task);
   stop_children(task);
-  if (failed()) stop_dependents(task);
+  if (failed()) {
+    stop_dependents(task);
+    close_queues();
+  }
   if (is_over) tasks_.complete(task);
 }
 

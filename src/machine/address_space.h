@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -12,6 +13,8 @@
 #include "machine/machine.h"
 #include "machine/memory/device_heap.h"
 #include "machine/memory/device_memory.h"
+#include "machine/memory/peer_memory.h"
+#include "machine/mmu/paged_space.h"
 #include "machine/services/kernel_calls.h"
 #include "machine/services/output.h"
 #include "machine/tasks/host_thread.h"
@@ -22,13 +25,25 @@
 
 namespace raddle::machine {
 
+class AddressSpace;
+
 struct AddressSpaceOptions {
   std::uint64_t heap_bytes = 8u << 20;  ///< kernels' malloc
   Output::Sink output;                  ///< kernels' printf; none: stdout
   std::uint64_t print_bytes = 0;        ///< see Output
   KernelCalls* kernel_calls = nullptr;  ///< answers what kernels call; outlives the space. None: a fault
   Translation translation = Translation::direct;
+  std::optional<PlacementMode> placement;  ///< of grids that name none; none: as the machine's policy has it
+  SmLimit sm_limit;                        ///< which SMs its blocks may use, and how many at one time
   std::uint64_t window_bytes = 0;  ///< of addresses, for its memory alone; 0: with the others of the process
+  std::uint64_t id = 0;  ///< of AddressSpace::next_id(), where several have the same memory; 0: a new one
+  std::shared_ptr<DeviceSpace> window = nullptr;  ///< instead: one that it has together with other spaces
+  GridRunner* runner = nullptr;                   ///< of its grids; outlives it. None: the machine
+  DeviceSpace* launch_addresses = nullptr;        ///< for parameters of launches; none: with its memory
+  unsigned device = 0;                            ///< its machine's number among the devices of the process
+  bool reaches_shared = false;  ///< also from a window of its own: memory that all spaces know
+  /// Hears that a grid with a number is complete, on the thread that ends it. None: nobody does.
+  std::function<void(AddressSpace&, Task&)> grid_ended = nullptr;
 };
 
 class AddressSpace final : private TaskDispatcher {
@@ -40,15 +55,32 @@ class AddressSpace final : private TaskDispatcher {
   ~AddressSpace() override;
 
   Machine& machine() { return *machine_; }
-  std::uint64_t id() const { return id_; }  ///< never another one's in this process, never 0
+  /// Its number, never another one's in this process but for those that have the same memory, never 0.
+  std::uint64_t id() const { return id_; }
+  static std::uint64_t next_id();
   const AddressSpaceOptions& options() const { return options_; }
-  /// Where its kernels may go (exec/window.h).
+  /// Where its kernels may go by host addresses (exec/window.h): of a modelled space nowhere.
   exec::AddressRange window() const;
+  /// Where what kernels let the machine copy has to lie.
+  exec::AddressRange memory_range() const;
+  /// Null: it is not modelled.
+  PagedSpace* pages() { return pages_.get(); }
+  /// What its kernels may access beside its own memory, where it has a window of its own.
+  const PeerMemory& peers() const { return *peers_; }
+  /// From now on its kernels may access another one's memory, or no more.
+  void admit(const AddressSpace& peer);
+  void dismiss(const AddressSpace& peer) { peers_->dismiss(peer.id()); }
+  /// Whether its kernels may have the machine access memory.
+  bool may_reach(std::uint64_t address, std::uint64_t bytes) const;
   DeviceMemory& memory() { return memory_; }
   DeviceHeap& heap() { return heap_; }
   Output& output() { return output_; }
   TextureUnit& textures() { return textures_; }
   TaskScheduler& tasks() { return tasks_; }
+
+  /// Another limit in place of AddressSpaceOptions::sm_limit, for blocks that are launched from now on. One
+  /// call at a time. @errors invalid: names the SM
+  Result<void> confine(const SmLimit& limit);
 
   /// Whether a grid can run at all; before any block starts (K-10).
   /// @errors invalid, out_of_memory
@@ -56,6 +88,20 @@ class AddressSpace final : private TaskDispatcher {
 
   /// Whether kernels' malloc can have that much. @errors out_of_memory
   static Result<void> check_heap(std::uint64_t bytes);
+
+  // Queue tasks.
+  /// Makes the queue of a task known by its record's address, from before its submission until it is
+  /// complete.
+  /// @errors invalid: another task has a queue of that record
+  Result<void> announce_queue(Task& task);
+  /// The task whose queue has a record, with a reference for the caller to release; null: there is none.
+  Task* find_queue(std::uint64_t record);
+  /// Appends to the queue of a task, which is not over yet or was a moment ago. @param entry, child  as of
+  /// TaskQueue::append
+  Append append(Task& task, const std::byte* entry, std::uint64_t child);
+  void close_queue(Task& task);
+  /// All of them: nobody is to wait for more entries.
+  void close_queues();
 
   /// Stops a task: nothing more of it is started, and its running blocks are abandoned at their next poll.
   /// The first fault counts and is sticky, but for `cancelled`.
@@ -70,6 +116,9 @@ class AddressSpace final : private TaskDispatcher {
   bool failed() const { return failed_.load(std::memory_order_acquire); }
 
   std::uint64_t blocks_completed() const;  ///< run to their end, on all workers
+
+  /// A copy or fill is over. For copy engines. @param fault  that ended it, or none
+  void end_copy(Task& task, exec::Fault fault);
 
   // For workers.
   /// One worker's alone, so that no other one needs the cache line.
@@ -87,9 +136,13 @@ class AddressSpace final : private TaskDispatcher {
 
  private:
   AddressSpace(std::shared_ptr<Machine> machine, AddressSpaceOptions options,
-               std::unique_ptr<DeviceSpace> own_window);
+               std::unique_ptr<PeerMemory> peers, std::unique_ptr<PagedSpace> pages,
+               std::shared_ptr<DeviceSpace> own_window);
   bool dispatch(Task& task) override;
+  void ended(Task& task) override;
   void refuse(Task& task);
+  void follow_queue(Task& task);
+  void note_fault(Task& task, exec::Fault fault);
   void stop_children(Task& task);
   void stop_dependents(Task& task);
   Error too_large(const GridWork& grid, const GridKind& kind, const CtaNeeds& needs);
@@ -100,15 +153,21 @@ class AddressSpace final : private TaskDispatcher {
   const std::uint64_t id_;
   const std::shared_ptr<Machine> machine_;
   const AddressSpaceOptions options_;
-  const std::unique_ptr<DeviceSpace> own_window_;  // null: its memory lies with the others of the process
+  const std::unique_ptr<PeerMemory> peers_;
+  const std::unique_ptr<PagedSpace> pages_;
+  const std::shared_ptr<DeviceSpace> own_window_;  // null: its memory lies with the others of the process
+  GridRunner& runner_;
   DeviceSpace& addresses_;
   DeviceMemory memory_;
   DeviceHeap heap_;
   Output output_;
   TextureUnit textures_;
   TaskScheduler tasks_;
-  HostThread copies_, callbacks_, compilations_;
+  HostThread callbacks_, compilations_;
   Watcher watcher_;
+  std::mutex queues_mutex_;
+  std::map<std::uint64_t, Task*> queues_;  // by their records' addresses
+  bool is_confined_ = false;
   std::atomic<bool> failed_{false}, cancelled_{false};
   std::atomic<bool> given_up_{false};             // failed or cancelled: no work starts
   std::atomic<std::uint64_t> cluster_memory_{0};  // slots of cluster-wide memory (W-24), once wanted

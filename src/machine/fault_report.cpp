@@ -169,7 +169,8 @@ exec::Fault AddressSpace::describe_fault(Block& block, RawFault raw) const {
   }
   if (raw.kind == exec::FaultKind::illegal_address || raw.kind == exec::FaultKind::misaligned_address) {
     const bool note_says_all = !raw.address_known && *raw.note != '\0';
-    fault.detail = note_says_all ? raw.note : raw.note + describe_address(block, raw);
+    if (pages_) fault.detail = fmt::format("address space {}: ", pages_->asid());
+    fault.detail += note_says_all ? raw.note : raw.note + describe_address(block, raw);
   } else if (raw.kind == exec::FaultKind::illegal_cluster_address) {
     fault.detail = describe_cluster_address(block.cta, raw);
   } else if (raw.kind == exec::FaultKind::invalid_handle || raw.kind == exec::FaultKind::illegal_barrier ||

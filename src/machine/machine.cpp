@@ -45,9 +45,8 @@ Result<std::shared_ptr<Machine>> Machine::create(MachineOptions options) {
   workers = std::min(workers, options.shape.sm_count());
   std::vector<int> cpus(workers, -1);
   if (options.pin) std::copy_n(host.cpus.begin(), workers, cpus.begin());
-  const auto share =
-      static_cast<std::uint64_t>(static_cast<double>(host.memory_bytes) * options.memory_fraction);
-  const std::uint64_t capacity = std::min(options.shape.memory_bytes, share);
+  const std::uint64_t capacity =
+      options.elsewhere != 0 ? options.elsewhere : std::min(options.shape.memory_bytes, bytes_for_devices());
   TRY_ASSIGN(std::unique_ptr<Policy> policy, make_policy(options.policy));
   TRY(machine::check(options.distributor, options.shape));
   install_fault_handlers();
@@ -62,6 +61,7 @@ Machine::Machine(MachineOptions options, unsigned workers, std::vector<int> cpus
       launches_(options_.shape, workers, std::move(policy), options_.distributor),
       clock_([this] { return end_slices(); }) {
   launches_.record(options_.recorder);
+  if (options_.elsewhere != 0) return;
   for (unsigned i = 0; i < workers; ++i) workers_.push_back(std::make_unique<Worker>(*this, i, cpus[i]));
   for (auto& worker : workers_) worker->start();
 }
@@ -71,6 +71,18 @@ Machine::~Machine() {
   doorbell_.ring(1u << 20);
   for (auto& worker : workers_) worker->join();
   clock_.stop();  // it looks at the workers
+}
+
+Result<Mmu*> Machine::mmu() {
+  // Besides what programs allocate: parameters, heaps, page tables.
+  constexpr std::uint64_t kOwn = 4ull << 30;
+  const std::lock_guard lock(mmu_mutex_);
+  if (!mmu_) {
+    TRY_ASSIGN(mmu_, Mmu::create(options_.mmu, shape(), round_up(capacity_, bytes_of(PageSize::huge)) + kOwn,
+                                 CopyEngines::kCount));
+    if (options_.recorder != nullptr) options_.recorder->translates(mmu_);
+  }
+  return mmu_.get();
 }
 
 bool Machine::start(Task& task) {
@@ -87,6 +99,20 @@ bool Machine::stop(Task& task) {
   const bool is_over = launches_.stop(task);
   doorbell_.ring(worker_count());
   return is_over;
+}
+
+bool Machine::follow(Task& task) {
+  const auto [workers, is_over] = launches_.follow(task);
+  if (workers != 0) {
+    if (!options_.deterministic) clock_.attend();
+    doorbell_.ring(workers);
+  }
+  return is_over;
+}
+
+void Machine::confine(std::uint64_t space, const SmLimit& limit) {
+  launches_.confine(space, limit);
+  doorbell_.ring(worker_count());
 }
 
 void Machine::forget(const AddressSpace& space) {

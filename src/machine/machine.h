@@ -9,15 +9,16 @@
 #include <optional>
 #include <vector>
 
+#include "machine/copy/copy_engines.h"
 #include "machine/launch/launch_controllers.h"
+#include "machine/mmu/mmu.h"
 #include "machine/shape/machine_shape.h"
 #include "machine/sm/worker.h"
+#include "machine/tasks/grid_runner.h"
 #include "machine/tasks/slice_clock.h"
 #include "raddle/asynchrony.h"
 
 namespace raddle::machine {
-
-class AddressSpace;
 
 struct MachineOptions {
   MachineShape shape;
@@ -27,8 +28,11 @@ struct MachineOptions {
   bool pin = true;       ///< RADDLE_PIN=off overrides
   std::optional<std::uint64_t> deterministic;  ///< seed: one worker, seeded order; 0 keeps the natural order
   Asynchrony asynchrony;                       ///< of copies; all but eager only on deterministic machines
-  double memory_fraction = 0.8;                ///< of the host's memory
+  MmuSpec mmu;                                 ///< of modelled spaces
   LaunchRecorder* recorder = nullptr;          ///< of launches; outlives the machine
+  /// Bytes of device memory of a machine that another process has: this one knows what fits it, and has no
+  /// workers. 0: it is this process's.
+  std::uint64_t elsewhere = 0;
 };
 
 /// Rung when there may be work: workers spin, then sleep on it.
@@ -44,12 +48,12 @@ struct Doorbell {
   void pass_on();
 };
 
-class Machine {
+class Machine final : public GridRunner {
  public:
   /// @errors invalid, not_found: what the options ask for
   static Result<std::shared_ptr<Machine>> create(MachineOptions options);
   /// All address spaces are gone.
-  ~Machine();
+  ~Machine() override;
 
   const MachineOptions& options() const { return options_; }
   const MachineShape& shape() const { return options_.shape; }
@@ -57,18 +61,24 @@ class Machine {
   const Worker& worker(unsigned i) const { return *workers_[i]; }
   std::uint64_t capacity() const { return capacity_; }  ///< bytes of device memory
 
-  /// Runs a grid. @returns false: it was stopped before and does not run
-  bool start(Task& task);
-  /// A task's `stop` was set: its running blocks are abandoned at their next poll, nothing more of it is
-  /// started.
-  /// @returns whether none of its blocks runs any more, so that the caller has to complete it
-  bool stop(Task& task);
-  /// Returns when nobody here looks at the space's tasks any more; all are complete.
-  void forget(const AddressSpace& space);
+  /// Made for the first modelled space. @errors out_of_memory
+  Result<Mmu*> mmu();
+
+  bool start(Task& task) override;
+  bool stop(Task& task) override;
+  void forget(const AddressSpace& space) override;
+  /// A task's queue has changed, as LaunchControllers::follow. @returns whether the caller has to complete
+  /// the task
+  bool follow(Task& task);
+  /// The SMs that an address space may use from now on (Distributor::confine).
+  void confine(std::uint64_t space, const SmLimit& limit);
+  /// What runs now, for who watches.
+  Activity activity() { return launches_.activity(); }
 
   // For workers.
   bool stopping() const { return stopping_.load(std::memory_order_acquire); }
   LaunchControllers& launches() { return launches_; }
+  CopyEngines& copy_engines() { return copy_engines_; }
   Doorbell& doorbell() { return doorbell_; }
   SliceClock& clock() { return clock_; }
 
@@ -80,9 +90,12 @@ class Machine {
   MachineOptions options_;
   const std::uint64_t capacity_;
   LaunchControllers launches_;
+  CopyEngines copy_engines_;
   Doorbell doorbell_;
   SliceClock clock_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::mutex mmu_mutex_;
+  std::shared_ptr<Mmu> mmu_;  // the recorder has it too
   std::atomic<bool> stopping_{false};
 };
 

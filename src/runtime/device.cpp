@@ -1,21 +1,33 @@
 // Device: opening, memory, synchronisation.
+#include <map>
+
 #include "base/file.h"
 #include "machine/memory/device_copy.h"
 #include "runtime/device_impl.h"
 #include "runtime/hardware.h"
 
 namespace raddle {
-Result<Device::Impl::Made> Device::Impl::compile(const ptx::Module& module, ptx::FunctionId kernel,
+Result<Device::Impl::Made> Device::Impl::compile(const Module::Impl& loaded, ptx::FunctionId kernel,
                                                  const exec::CompileOptions& how) {
+  if (server != nullptr) {
+    TRY_ASSIGN(auto remote, server->compile(loaded.number, kernel, how));
+    return Made{std::move(remote), server->engine()};
+  }
+  const ptx::Module& module = loaded.program;
   auto code = engine->compile(module, kernel, how);
-  if (code) return Made{std::move(*code), engine.get()};
+  if (code) return Made{std::move(*code), engine->name()};
   if (code.error().code != ErrorCode::unsupported) return code.error();
   std::call_once(interpreter_made, [&] { interpreter = make_interpreter(options); });
   auto other = interpreter->compile(module, kernel, how);
   if (!other) return code.error();
   fmt::print(stderr, "raddle: warning: the interpreter runs kernel '{}': {}\n", module.functions[kernel].name,
              code.error().message);
-  return Made{std::move(*other), interpreter.get()};
+  return Made{std::move(*other), interpreter->name()};
+}
+
+std::uint64_t Device::Impl::shape_class(Dim3 block) const {
+  if (server == nullptr) return engine->shape_class({block.x, block.y, block.z});
+  return block.x | std::uint64_t{block.y} << 16 | std::uint64_t{block.z} << 32;  // the server knows better
 }
 
 Error fault_error(const exec::Fault& fault) {
@@ -26,10 +38,13 @@ Error fault_error(const exec::Fault& fault) {
 
 Device::Impl::~Impl() {
   if (space) {
+    space->close_queues();
     tasks().wait_all();
     end_what_is_done();
   }
   default_stream.reset();
+  space.reset();
+  if (server != nullptr) server->close_space(server_space);
 }
 
 Result<void> Device::Impl::status() const {
@@ -64,7 +79,69 @@ Device::~Device() = default;
 Device::Device(Device&&) noexcept = default;
 Device& Device::operator=(Device&&) noexcept = default;
 
+namespace {
+machine::AddressSpaceOptions space_options(const DeviceOptions& options, Device::Impl& device) {
+  return {.heap_bytes = options.heap_bytes,
+          .output = options.output,
+          .print_bytes = options.print_bytes,
+          .kernel_calls = &device.device_runtime,
+          .translation = options.translation,
+          .placement = options.placement,
+          .sm_limit = options.sm_limit,
+          .window_bytes = options.window_bytes,
+          .device = options.ordinal,
+          .reaches_shared = options.reaches_shared};
+}
+}  // namespace
+
 Result<Device> Device::open(DeviceOptions options) {
+  return options.server.empty() ? Impl::open(std::move(options), {}) : Impl::open_served(std::move(options));
+}
+
+namespace {
+/// What kernels on a server may ask for, asked beforehand.
+std::map<int, int> attributes_of(const DeviceOptions& options) {
+  constexpr int kMost = 256;  // CUDA's numbers are smaller
+  std::map<int, int> found;
+  for (int which = 1; options.attribute && which < kMost; ++which)
+    if (const std::optional<int> value = options.attribute(which)) found.emplace(which, *value);
+  return found;
+}
+}  // namespace
+
+/// Its memory lies where the server has it; accesses are checked there.
+Result<Device> Device::Impl::open_served(DeviceOptions options) {
+  auto impl = std::make_unique<Impl>();
+  if (options.asynchrony.mode != Asynchrony::Mode::eager || options.deterministic)
+    return Error::unsupported("a server's copies land at once, and its machine is not deterministic");
+  if (options.matrix_arithmetic != MatrixArithmetic::reference)
+    return Error::unsupported("a server multiplies matrices as it was told to, not as its programs are");
+  options.translation = Translation::windowed;
+  TRY_ASSIGN(impl->server, proxy::Server::connect(options.server));
+  proxy::SpaceWanted wanted{
+      .attributes = attributes_of(options),
+      .heap_bytes = options.heap_bytes,
+      .print_bytes = options.print_bytes,
+      .stack_bytes = options.stack_bytes,
+      .time_limit_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(options.time_limit).count())};
+  wanted.placement = options.placement;
+  TRY_ASSIGN(impl->server_space, impl->server->open_space(wanted));
+  impl->server_textures = impl->server->textures(impl->server_space);
+  machine::AddressSpaceOptions space = space_options(options, *impl);
+  space.runner = impl->server;
+  space.launch_addresses = &impl->server->launch_addresses();
+  TRY_ASSIGN(impl->space, machine::AddressSpace::open(impl->server->machine(), std::move(space)));
+  return finish_opening(std::move(impl), std::move(options));
+}
+
+Result<Device> Device::Impl::finish_opening(std::unique_ptr<Impl> impl, DeviceOptions options) {
+  impl->options = std::move(options);
+  impl->stack_bytes = impl->options.stack_bytes;
+  impl->default_stream = Stream(std::make_unique<Stream::Impl>(*impl, 0));
+  return Device(std::move(impl));
+}
+
+Result<Device> Device::Impl::open(DeviceOptions options, const Shared& shared) {
   auto impl = std::make_unique<Impl>();
   const Asynchrony& asynchrony = options.asynchrony;
   if (asynchrony.mode != Asynchrony::Mode::eager && !options.deterministic)
@@ -75,25 +152,20 @@ Result<Device> Device::open(DeviceOptions options) {
     return Error::invalid("a stack of {} bytes per thread exceeds the {} of '{}'", options.stack_bytes,
                           shape.local_bytes_per_thread, options.shape);
   TRY_ASSIGN(impl->engine, shared_engine(options));
-  TRY_ASSIGN(impl->space,
-             machine::AddressSpace::open(std::move(machine), {.heap_bytes = options.heap_bytes,
-                                                              .output = options.output,
-                                                              .print_bytes = options.print_bytes,
-                                                              .kernel_calls = &impl->device_runtime,
-                                                              .translation = options.translation,
-                                                              .window_bytes = options.window_bytes}));
-  impl->options = std::move(options);
-  impl->stack_bytes = impl->options.stack_bytes;
-  impl->default_stream = Stream(std::make_unique<Stream::Impl>(*impl, 0));
-  return Device(std::move(impl));
+  machine::AddressSpaceOptions space = space_options(options, *impl);
+  space.window = shared.window;
+  space.id = shared.space_id;
+  space.grid_ended = shared.grid_ended;
+  TRY_ASSIGN(impl->space, machine::AddressSpace::open(std::move(machine), std::move(space)));
+  return finish_opening(std::move(impl), std::move(options));
 }
 
 DeviceProperties Device::properties() const {
   const machine::MachineShape& shape = impl_->machine().shape();
   return {shape.name,
-          std::string(impl_->engine->name()),
+          std::string(impl_->server != nullptr ? impl_->server->engine() : impl_->engine->name()),
           shape.sm_count(),
-          impl_->machine().worker_count(),
+          impl_->server != nullptr ? impl_->server->workers() : impl_->machine().worker_count(),
           shape.capability,
           impl_->machine().capacity(),
           shape.sm.shared_per_block,
@@ -107,9 +179,17 @@ Result<Module> Device::load(std::string_view image, std::string_view name) {
   return load(program);
 }
 
-Result<Module> Device::load(const Program& program) {
+void Device::admit_peer(const Device& peer) { impl_->space->admit(*peer.impl_->space); }
+void Device::dismiss_peer(const Device& peer) { impl_->space->dismiss(*peer.impl_->space); }
+
+Result<Module> Device::load(const Program& program, const Placed& placed) {
   auto module = std::make_unique<Module::Impl>(*impl_, program.impl_);
+  module->placed = &placed;
   TRY(place_variables(*module));
+  if (impl_->server != nullptr) TRY(module->tell_server());
+  const std::unique_lock lock(impl_->modules_mutex);
+  module->number_here = ++impl_->last_module;
+  impl_->modules.emplace(module->number_here, module.get());
   return Module(std::move(module));
 }
 
@@ -175,6 +255,8 @@ std::optional<Region> Device::region(DevicePtr address) const {
 }
 
 Result<SharedPages> Device::share(DevicePtr address) {
+  if (impl_->server != nullptr)
+    return Error::unsupported("memory of a program that a server runs cannot be shared with other programs");
   (void)impl_->synchronize();
   TRY_ASSIGN(const machine::FilePages pages, impl_->space->memory().share(address));
   return SharedPages{pages.descriptor, pages.offset};
@@ -194,6 +276,7 @@ std::uint64_t Device::limit(Limit limit) const {
 
 Result<void> Device::set_limit(Limit limit, std::uint64_t value) {
   machine::AddressSpace& space = *impl_->space;
+  if (impl_->server != nullptr) TRY(impl_->server->set_limit(impl_->server_space, limit, value));
   if (limit == Limit::stack_bytes) {
     const machine::MachineShape& shape = impl_->machine().shape();
     if (value > shape.local_bytes_per_thread)
@@ -213,6 +296,11 @@ Result<void> Device::set_limit(Limit limit, std::uint64_t value) {
 std::uint64_t Device::memory_used() const { return impl_->space->memory().used(); }
 
 std::uint64_t Device::blocks_completed() const { return impl_->space->blocks_completed(); }
+std::uint64_t Device::space() const { return impl_->space->id(); }
+TranslationCounts Device::translation_counts() const {
+  const machine::PagedSpace* const pages = impl_->space->pages();
+  return pages != nullptr ? pages->counts() : TranslationCounts{};
+}
 
 // Synchronous copies run on the caller's thread, once the work before them is done. Buffers outlive moves of
 // the Device handle, so these take its Impl.

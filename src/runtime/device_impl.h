@@ -3,13 +3,17 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "exec/executable.h"
 #include "machine/address_space.h"
+#include "proxy/server.h"
 #include "ptx/layout.h"
 #include "ptx/module.h"
 #include "raddle/raddle.h"
@@ -52,6 +56,8 @@ struct Stream::Impl {
   std::atomic<int> priority;
 
  private:
+  bool chain(machine::Task& task, const machine::Task* before, bool begins_early);
+
   std::mutex mutex_;
   machine::Task* last_ = nullptr;
   bool last_at_trigger_ = false;  ///< that is a marker of such a point: grids behind it begin early
@@ -61,16 +67,31 @@ struct Device::Impl {
   DeviceOptions options;
   std::atomic<std::uint32_t> stack_bytes{0};  ///< the limit now
   DeviceRuntime device_runtime{*this};
+  proxy::Server* server = nullptr;  ///< whose machine runs the kernels; null: this process's
+  std::uint64_t server_space = 0;   ///< its number there
+  std::unique_ptr<machine::TextureTable> server_textures;
   std::shared_ptr<exec::Engine> engine;       ///< and the machine: shared with other devices (hardware.h)
   std::unique_ptr<exec::Engine> interpreter;  ///< for kernels beyond the engine; made for the first of them
   std::once_flag interpreter_made;
   std::mutex streams_mutex;
   std::vector<Stream::Impl*> streams;
   std::unique_ptr<machine::AddressSpace> space;
+  /// Modules that task records may name, by Module::Impl::number_here.
+  std::shared_mutex modules_mutex;
+  std::map<std::uint64_t, Module::Impl*> modules;
+  std::uint64_t last_module = 0;
   std::optional<Stream> default_stream;  // last: destroyed first
   std::atomic<std::uint64_t> next_grid_id{1};
 
   ~Impl();
+  /// What a server adds to the options of its clients' devices.
+  struct Shared {
+    std::shared_ptr<machine::DeviceSpace> window;  ///< of several devices
+    std::uint64_t space_id = 0;                    ///< of all that have it
+    std::function<void(machine::AddressSpace&, machine::Task&)> grid_ended;
+  };
+  static Result<Device> open(DeviceOptions options, const Shared& shared);
+  static Result<Device> open_served(DeviceOptions options);
   Result<void> synchronize();
   /// A marker behind all work given so far; the caller releases it.
   machine::Task* point();
@@ -80,12 +101,14 @@ struct Device::Impl {
   Result<void> status() const;
   struct Made {
     std::unique_ptr<exec::Executable> code;
-    exec::Engine* by;
+    std::string_view by;  ///< name of the engine
   };
   /// By the device's engine, or by the interpreter if a kernel is beyond that; then stderr says so.
   bool has_late_copies() const { return options.asynchrony.mode != Asynchrony::Mode::eager; }
-  Result<Made> compile(const ptx::Module& module, ptx::FunctionId kernel, const exec::CompileOptions& how);
+  Result<Made> compile(const Module::Impl& module, ptx::FunctionId kernel, const exec::CompileOptions& how);
+  std::uint64_t shape_class(Dim3 block) const;
   machine::Machine& machine() { return space->machine(); }
+  machine::TextureTable& textures() { return server != nullptr ? *server_textures : space->textures(); }
   machine::TaskScheduler& tasks() { return space->tasks(); }
   static Impl& of(Device& device) { return *device.impl_; }
   machine::MemoryRows at(DevicePtr address) const { return {space.get(), address.value}; }
@@ -94,6 +117,7 @@ struct Device::Impl {
   Result<void> copy_now(const machine::CopyWork& copy);
 
  private:
+  static Result<Device> finish_opening(std::unique_ptr<Impl> impl, DeviceOptions options);
   void let_finish(std::chrono::milliseconds patience);
   /// A function that waits for work to be done (after_work), and a marker behind that work.
   struct Ending {
@@ -150,10 +174,20 @@ struct Kernel::Impl {
   /// The resources of an SM that a block occupies.
   void fill_occupancy(machine::GridWork& grid, std::uint32_t threads, std::uint64_t dynamic_shared) const;
   void fill(machine::GridWork& grid, const LaunchConfig& config, const detail::CompiledKernel& code) const;
+  /// A checked launch as a task, not submitted yet. @param block  its parameters
+  /// @errors out_of_memory, and what the address space refuses
+  Result<machine::Task*> make_task(const LaunchConfig& config, std::span<const std::byte> block,
+                                   const detail::CompiledKernel& code);
 };
 
 struct Program::Impl {
+  static const std::shared_ptr<const Impl>& of(const Program& program) { return program.impl_; }
+  struct Text {
+    std::string text, name;
+    bool is_library;
+  };
   ptx::Module module;
+  std::vector<Text> texts;  ///< of which it was linked: a server reads them again
 };
 
 struct Module::Impl {
@@ -163,14 +197,19 @@ struct Module::Impl {
   Device::Impl* const device;
   const std::shared_ptr<const Program::Impl> code;
   const ptx::Module& program;
+  std::uint64_t number = 0;              ///< of the device's server; 0: it has not been told
+  std::uint64_t number_here = 0;         ///< in Device::Impl::modules; 0: it is not there
   std::vector<std::uint64_t> addresses;  ///< by VariableId; LaunchContext::variables
   std::vector<DevicePtr> allocations;
-  std::vector<std::uint64_t> samplers;                 ///< handles of its .samplerref variables
+  const Placed* placed = nullptr;       ///< while it is loaded: variables that lie somewhere already
+  std::vector<std::uint64_t> samplers;  ///< handles of its .samplerref variables
   std::vector<std::unique_ptr<Kernel::Impl>> kernels;  ///< entries, in the order of the text
   std::mutex mutex;
 
   /// @errors unsupported: names the parts that cannot run
   Result<Kernel::Impl*> kernel(ptx::FunctionId id);
+  /// Loads it there, too. @errors server, and what that answers
+  Result<void> tell_server();
   ~Impl();
 };
 

@@ -80,6 +80,9 @@ DeviceError DeviceRuntime::blocks_per_sm(const ChildLaunch& launch, std::uint32_
   return DeviceError::success;
 }
 
+unsigned DeviceRuntime::ordinal() const { return device_.options.ordinal; }
+unsigned DeviceRuntime::device_count() const { return device_.options.device_count; }
+
 std::optional<int> DeviceRuntime::attribute(int which) {
   return device_.options.attribute ? device_.options.attribute(which) : std::nullopt;
 }

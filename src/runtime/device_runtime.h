@@ -34,13 +34,16 @@ class DeviceRuntime final : public machine::KernelCalls {
   explicit DeviceRuntime(Device::Impl& device) : device_(device) {}
   std::uint64_t call(exec::WarpContext* warp, std::uint32_t lane, std::uint32_t function,
                      const std::uint64_t* arguments) override;
+  void launch_child(machine::Task& parent, std::uint64_t record) override;  ///< task_record.cpp
 
   /// Makes the task a grid of the kernel, with a parameter block of zeros. @returns nothing if the kernel has
   /// to be compiled first and `may_compile` is false
   std::optional<DeviceError> prepare(const ChildLaunch& launch, machine::Task& child, bool may_compile);
   /// Blocks of launch.block that an SM holds at once.
   DeviceError blocks_per_sm(const ChildLaunch& launch, std::uint32_t& blocks);
-  std::optional<int> attribute(int which);        ///< cudaDeviceAttr
+  std::optional<int> attribute(int which);  ///< cudaDeviceAttr
+  unsigned ordinal() const;                 ///< of the device
+  unsigned device_count() const;
   std::optional<std::uint64_t> limit(int which);  ///< cudaLimit
   /// What cudaGetErrorName or cudaGetErrorString give, in memory of the device. @returns 0: none is left
   std::uint64_t error_text(int error, bool name);

@@ -8,6 +8,7 @@
 #include "machine/address_space.h"
 #include "machine/memory/device_copy.h"
 #include "machine/services/cluster_info.h"
+#include "machine/services/queue_calls.h"
 #include "machine/services/services.h"
 #include "machine/tasks/children.h"
 #include "ptx/device_services.h"
@@ -52,7 +53,7 @@ class Call {
   template <class T>
   DeviceError give(unsigned k, const T& value) {
     const Touching touching(warp_, lane_);
-    std::memcpy(touching.memory(argument(k), sizeof value), &value, sizeof value);
+    std::memcpy(touching.memory(argument(k), sizeof value, exec::AccessKind::store), &value, sizeof value);
     return DeviceError::success;
   }
   /// Remembers what went wrong for the thread's cudaGetLastError.
@@ -67,7 +68,10 @@ class Call {
   /// A copy or a fill.
   template <class Moves>
   DeviceError submit_moves(std::uint64_t stream, Moves moves);
-  machine::MemoryRows memory(unsigned k) const { return {&space_, argument(k)}; }
+  /// A client's memory is known to its process only; is_own() has looked at the range.
+  machine::MemoryRows memory(unsigned k) const {
+    return {space_.options().window != nullptr ? nullptr : &space_, argument(k)};
+  }
   using Named = std::map<std::uint64_t, Task*> Children::*;  // its streams or its events
   DeviceError create(Named named, std::uint32_t only_flags);
   DeviceError destroy(Named named);
@@ -81,6 +85,7 @@ class Call {
   DeviceError attribute();
   DeviceError limit();
   DeviceError occupancy();
+  machine::QueueCall queue_call() const { return {warp_, lane_, arguments_}; }
   Task** stream_of(Children& family, std::uint64_t stream);
   void replace(Task*& slot, Task* task);
 
@@ -303,7 +308,7 @@ DeviceError Call::wait_event() {
 }
 
 /// Whether a copy may touch memory. The machine makes it, and could reach more than the kernel.
-bool Call::is_own(unsigned k, std::uint64_t bytes) const { return space_.window().holds(argument(k), bytes); }
+bool Call::is_own(unsigned k, std::uint64_t bytes) const { return space_.may_reach(argument(k), bytes); }
 
 DeviceError Call::memcpy_async() {
   if (!is_own(0, argument(2)) || !is_own(1, argument(2))) return DeviceError::invalid_value;
@@ -328,7 +333,7 @@ DeviceError Call::free() {
 }
 
 DeviceError Call::attribute() {
-  if (word(2) != 0) return DeviceError::invalid_device;
+  if (word(2) != runtime_.ordinal()) return DeviceError::invalid_device;
   std::optional<int> value;
   {
     const Worker::Busy busy(worker_);
@@ -385,9 +390,9 @@ std::uint64_t Call::run(ptx::DeviceRuntimeFunction function) {
     case F::get_error_name:
       return error_text(function == F::get_error_name);
     case F::get_device:
-      return result(give(0, 0));
+      return result(give(0, runtime_.ordinal()));
     case F::get_device_count:
-      return result(give(0, 1));
+      return result(give(0, runtime_.device_count()));
     case F::runtime_get_version:
       return result(give(0, kRuntimeVersion));
     case F::device_get_attribute:
@@ -407,6 +412,18 @@ std::uint64_t Call::run(ptx::DeviceRuntimeFunction function) {
       return result(free());
     case F::cluster_info:
       return machine::cluster_info(block_, word(0), word(1));
+    case F::task_record:
+      return queue_call().task_record();
+    case F::queue_position:
+      return queue_call().position();
+    case F::queue_entry:
+      return queue_call().entry();
+    case F::queue_append:
+      return static_cast<std::uint64_t>(queue_call().append());
+    case F::queue_append_task:
+      return static_cast<std::uint64_t>(queue_call().append_task());
+    case F::queue_close:
+      return static_cast<std::uint64_t>(queue_call().close());
   }
   RADDLE_UNREACHABLE("device runtime function");
 }

@@ -1,5 +1,6 @@
 #include "runtime/hardware.h"
 
+#include <algorithm>
 #include <mutex>
 #include <tuple>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "distribute/live_recorder.h"
 #include "interp/interpreter.h"
 #include "machine/shape/shape_file.h"
+#include "proxy/server.h"
 #include "runtime/copy_checker.h"
 #ifdef RADDLE_JIT
 #include "jit/engine.h"
@@ -79,6 +81,7 @@ Result<std::shared_ptr<machine::Machine>> make_machine(const DeviceOptions& opti
   };
   auto made = std::make_shared<Recorded>();
   TRY_ASSIGN(made->recorder, distribute::LiveRecorder::from_environment(shape, options.policy));
+  TRY_ASSIGN(const machine::MmuSpec mmu, machine::parse_mmu_spec(options.tlb));
   TRY_ASSIGN(made->machine, machine::Machine::create({.shape = std::move(shape),
                                                       .policy = options.policy,
                                                       .distributor = options.distributor,
@@ -86,6 +89,7 @@ Result<std::shared_ptr<machine::Machine>> make_machine(const DeviceOptions& opti
                                                       .pin = options.pin,
                                                       .deterministic = options.deterministic,
                                                       .asynchrony = options.asynchrony,
+                                                      .mmu = mmu,
                                                       .recorder = made->recorder.get()}));
   return std::shared_ptr<machine::Machine>(made, made->machine.get());
 }
@@ -93,12 +97,20 @@ Result<std::shared_ptr<machine::Machine>> make_machine(const DeviceOptions& opti
 }  // namespace
 
 Result<std::shared_ptr<machine::Machine>> shared_machine(const DeviceOptions& options) {
-  using Key = std::tuple<machine::MachineShape, std::string, DistributorOptions, unsigned, bool>;
+  using Key = std::tuple<machine::MachineShape, unsigned, std::string, DistributorOptions, unsigned, bool,
+                         std::string>;
   static Shared<Key, machine::Machine>& machines = *new Shared<Key, machine::Machine>;
   TRY_ASSIGN(machine::MachineShape shape, machine::find_shape(options.shape));
+  if (options.memory_bytes != 0) shape.memory_bytes = std::min(shape.memory_bytes, options.memory_bytes);
   if (options.deterministic) return make_machine(options, std::move(shape));
-  const Key key{shape, options.policy, options.distributor, options.workers, options.pin};
+  const Key key{shape,           options.ordinal, options.policy, options.distributor,
+                options.workers, options.pin,     options.tlb};
   return machines.get(key, [&] { return make_machine(options, shape); });
+}
+
+Result<ServedMachine> served_machine(const std::string& path) {
+  TRY_ASSIGN(const proxy::Server* const server, proxy::Server::connect(path));
+  return ServedMachine{server->machine()->shape(), server->machine()->capacity()};
 }
 
 Result<void> check_engine(const std::string& name) {

@@ -11,9 +11,19 @@
 
 namespace raddle {
 
+using machine::CopyEngines;
+
 /// A machine of these options that is in use, or a new one. Nobody shares a deterministic one: the work of
 /// others would decide its order. @errors invalid, not_found, io
 Result<std::shared_ptr<machine::Machine>> shared_machine(const DeviceOptions& options);
+
+/// What a server has.
+struct ServedMachine {
+  machine::MachineShape shape;
+  std::uint64_t memory_bytes = 0;
+};
+/// Connects to it. @errors as proxy::Server::connect
+Result<ServedMachine> served_machine(const std::string& path);
 
 /// @errors not_found: names the engines of this build
 Result<void> check_engine(const std::string& name);

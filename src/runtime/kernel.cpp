@@ -26,7 +26,7 @@ struct WantedCode {
   bool clustered;
 
   WantedCode(const Device::Impl& device, Dim3 block, bool in_clusters)
-      : shape_class(device.engine->shape_class({block.x, block.y, block.z})),
+      : shape_class(device.shape_class(block)),
         stack_bytes(device.stack_bytes.load(std::memory_order_relaxed)),
         clustered(in_clusters) {}
   bool is(const detail::CompiledKernel& known) const {
@@ -52,10 +52,11 @@ Result<const detail::CompiledKernel*> Kernel::Impl::compile(Dim3 block, bool clu
   }
   auto result = std::make_unique<detail::CompiledKernel>();
   TRY_ASSIGN(auto made, module->device->compile(
-                            module->program, id,
+                            *module, id,
                             {.block = shape,
                              .late_copies = module->device->has_late_copies(),
                              .windowed = module->device->options.translation == Translation::windowed,
+                             .modelled = module->device->options.translation == Translation::modelled,
                              .matrix_arithmetic = module->device->options.matrix_arithmetic,
                              .stack_bytes = wanted.stack_bytes,
                              .clustered = clustered}));
@@ -65,7 +66,7 @@ Result<const detail::CompiledKernel*> Kernel::Impl::compile(Dim3 block, bool clu
   result->clustered = clustered;
   result->local_stride = local_stride(result->code->local_bytes);
   const exec::CodeStatistics& statistics = result->code->statistics;
-  result->report = {std::string(made.by->name()),
+  result->report = {std::string(made.by),
                     std::string(exec::block_kind_name(result->code->kind)),
                     statistics.memory_operations,
                     statistics.not_vectorised,
@@ -178,6 +179,7 @@ void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
   grid.kind = kind_of(config);
   const ClusterLevel seen = seen_cluster(config);
   grid.cap_per_sm = config.cap_per_sm;
+  grid.placement = config.placement;
   grid.cluster_memory = config.cluster_memory;
   // Dependents that wait for this grid might take the room that its children lack.
   grid.triggers_at_start = config.triggers_at_start && !info.calls_device_runtime;
@@ -212,6 +214,24 @@ void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
                                                                device.machine().shape().sm.shared_per_block)};
 }
 
+Result<machine::Task*> Kernel::Impl::make_task(const LaunchConfig& config, std::span<const std::byte> block,
+                                               const detail::CompiledKernel& code) {
+  Device::Impl& device = *module->device;
+  machine::Task* const task = device.tasks().acquire();
+  machine::GridWork& grid = task->work.emplace<machine::GridWork>();
+  const bool has_memory = task->set_parameters(block);
+  fill(grid, config, code);
+  if (!has_memory || (config.cooperative && !task->set_grid_workspace())) {
+    device.tasks().release(task);
+    return Error::make(ErrorCode::out_of_memory, "the host has no memory for the parameters of a launch");
+  }
+  if (auto fits = device.space->check(grid); !fits) {
+    device.tasks().release(task);
+    return std::move(fits.error());
+  }
+  return task;
+}
+
 const KernelInfo& Kernel::info() const { return impl_->info; }
 
 Result<LaunchReport> Kernel::compile(Dim3 block) {
@@ -234,18 +254,7 @@ Result<Launch> Kernel::launch(const LaunchConfig& given, std::span<const Argumen
   std::memset(block.data(), 0, block.size());
   TRY(impl_->pack(arguments, block));
   TRY_ASSIGN(const auto* code, impl_->compile(config.block, impl_->seen_cluster(config).size() > 1));
-  machine::Task* task = device.tasks().acquire();
-  machine::GridWork& grid = task->work.emplace<machine::GridWork>();
-  const bool has_memory = task->set_parameters(block);
-  impl_->fill(grid, config, *code);
-  if (!has_memory || (config.cooperative && !task->set_grid_workspace())) {
-    device.tasks().release(task);
-    return Error::make(ErrorCode::out_of_memory, "the host has no memory for the parameters of a launch");
-  }
-  if (auto fits = device.space->check(grid); !fits) {
-    device.tasks().release(task);
-    return std::move(fits.error());
-  }
+  TRY_ASSIGN(machine::Task* const task, impl_->make_task(config, block, *code));
   Stream& stream = config.stream != nullptr ? *config.stream : *device.default_stream;
   stream.impl_->submit(*task, {.priority = config.priority, .begins_early = config.begins_early});
   return Launch(&device, task, code);

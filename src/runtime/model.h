@@ -8,7 +8,10 @@
 #include "base/result.h"
 #include "exec/abi.h"
 #include "exec/matrix_arithmetic.h"
+#include "machine/distributor/placement_mode.h"
 #include "machine/memory/translation.h"
+#include "machine/mmu/mmu_spec.h"
+#include "machine/shape/host.h"
 #include "machine/shape/machine_shape.h"
 #include "machine/tma/asynchrony.h"
 #include "raddle/distributor.h"
@@ -17,6 +20,7 @@ namespace raddle {
 
 using exec::kReservedShared;
 using exec::kWarpSize;
+using machine::bytes_for_devices;
 using machine::MachineShape;
 using machine::SmLimits;
 
@@ -28,6 +32,8 @@ Result<void> check_policy(std::string_view name);
 Result<DistributorOptions> distributor_options(std::string_view text, const MachineShape& shape);
 using exec::parse_matrix_arithmetic;
 using machine::parse_asynchrony;
+using machine::parse_mmu_spec;
+using machine::parse_placement;
 using machine::parse_translation;
 
 }  // namespace raddle

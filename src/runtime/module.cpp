@@ -31,8 +31,8 @@ Result<void> place_samplers(Module::Impl& module) {
   for (std::size_t id = 0; id < variables.size(); ++id) {
     if (variables[id].type != isa::Type::samplerref) continue;
     const ptx::SamplerSettings& settings = variables[id].sampler;
-    const std::uint64_t handle = module.device->space->textures().add_sampler(
-        sampler_of(settings), settings.force_unnormalized_coordinates);
+    const std::uint64_t handle =
+        module.device->textures().add_sampler(sampler_of(settings), settings.force_unnormalized_coordinates);
     if (handle == 0) return Error::make(ErrorCode::out_of_memory, "too many textures and samplers");
     module.samplers.push_back(handle);
     module.addresses[id] = handle;
@@ -64,12 +64,22 @@ Result<void> place_constants(Module::Impl& module) {
   return {};
 }
 
+/// Where a variable lies that is not the module's; null: it is.
+const DevicePtr* placed_at(const Module::Impl& module, const ptx::Variable& variable) {
+  const auto found = module.placed->addresses.find(variable.name);
+  return variable.managed && found != module.placed->addresses.end() ? &found->second : nullptr;
+}
+
 Result<void> place_globals(Module::Impl& module) {
   const auto& variables = module.program.variables;
   for (std::size_t id = 0; id < variables.size(); ++id) {
     if (variables[id].space != ptx::Space::global || !has_address(variables[id]) ||
         variables[id].is_parameter)
       continue;
+    if (const DevicePtr* const there = placed_at(module, variables[id])) {
+      module.addresses[id] = there->value;
+      continue;
+    }
     TRY_ASSIGN(const DevicePtr address,
                module.device->space->memory().allocate(std::max<std::uint64_t>(variables[id].size, 1),
                                                        variables[id].name, variables[id].managed));
@@ -122,6 +132,7 @@ Result<void> place_variables(Module::Impl& module) {
   TRY(place_samplers(module));
   for (std::size_t id = 0; id < variables.size(); ++id) {
     if (module.addresses[id] == 0 || !has_address(variables[id])) continue;
+    if (module.placed->has_values && placed_at(module, variables[id]) != nullptr) continue;
     TRY_ASSIGN(std::byte* const memory,
                module.device->space->memory().host({module.addresses[id]}, variables[id].size));
     if (!variables[id].initial.empty())
@@ -132,9 +143,18 @@ Result<void> place_variables(Module::Impl& module) {
   return {};
 }
 
+Result<void> Module::Impl::tell_server() {
+  std::vector<proxy::Server::Text> texts;
+  for (const Program::Impl::Text& text : code->texts)
+    texts.push_back({text.text, text.name, text.is_library});
+  TRY_ASSIGN(number, device->server->load(device->server_space, texts, addresses));
+  return {};
+}
+
 Module::Impl::~Impl() {
+  if (number != 0) device->server->unload(number);
   for (const DevicePtr address : allocations) (void)device->space->memory().free(address);
-  for (const std::uint64_t handle : samplers) (void)device->space->textures().remove(handle);
+  for (const std::uint64_t handle : samplers) (void)device->textures().remove(handle);
 }
 
 Result<Kernel::Impl*> Module::Impl::kernel(ptx::FunctionId id) {
@@ -153,6 +173,10 @@ Module::Module(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Module::~Module() {
   if (impl_ == nullptr) return;
   Device::Impl& device = *impl_->device;
+  {
+    const std::unique_lock lock(device.modules_mutex);
+    device.modules.erase(impl_->number_here);
+  }
   device.after_work([ended = std::shared_ptr<Impl>(std::move(impl_))] {});
 }
 Module::Module(Module&&) noexcept = default;

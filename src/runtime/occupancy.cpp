@@ -32,7 +32,8 @@ Result<std::uint64_t> Kernel::active_clusters(const LaunchConfig& given) const {
   TRY(impl_->check_cluster(config));
   return impl_->module->device->machine().launches().most_active(
       impl_->kind_of(config),
-      impl_->needs_of(std::uint64_t{config.block.x} * config.block.y * config.block.z, config.shared_bytes));
+      impl_->needs_of(std::uint64_t{config.block.x} * config.block.y * config.block.z, config.shared_bytes),
+      impl_->module->device->space->id());
 }
 
 Result<std::uint32_t> Kernel::largest_cluster(const LaunchConfig& config) const {

@@ -82,6 +82,9 @@ Result<Program> Program::read(std::span<const Image> images, std::uint32_t capab
   TRY_ASSIGN(std::vector<ptx::Module> modules, texts.parse());
   TRY_ASSIGN(std::vector<ptx::Module> library, libraries.parse());
   auto impl = std::make_shared<Impl>();
+  for (fatbin::PtxImage& text : texts.found) impl->texts.push_back({std::move(text.text), text.name, false});
+  for (fatbin::PtxImage& text : libraries.found)
+    impl->texts.push_back({std::move(text.text), text.name, true});
   TRY_ASSIGN(impl->module, ptx::link(std::move(modules), std::move(library),
                                      images.empty() ? "<nothing>" : images.front().name));
   return Program(std::move(impl));
@@ -99,6 +102,14 @@ std::vector<std::string> Program::undefined_variables() const {
 }
 
 std::uint64_t Program::global_bytes() const { return ptx::global_bytes(impl_->module); }
+
+std::vector<std::pair<std::string, std::uint64_t>> Program::managed_variables() const {
+  std::vector<std::pair<std::string, std::uint64_t>> found;
+  for (const ptx::Variable& variable : impl_->module.variables)
+    if (variable.managed && variable.space == ptx::Space::global)
+      found.emplace_back(variable.name, std::max<std::uint64_t>(variable.size, 1));
+  return found;
+}
 
 std::vector<std::string> Program::kernels() const { return kernel_names(impl_->module); }
 

@@ -24,14 +24,41 @@ bool is_at_trigger(const Task& task) {
   const auto* marker = std::get_if<machine::MarkerWork>(&task.work);
   return marker != nullptr && marker->at_trigger;
 }
+
+/// The grid behind which a server starts another one by itself: it takes grids of a priority in their order.
+struct Predecessor {
+  std::uint64_t number = 0;  // 0: none
+  int priority = 0;
+  bool at_trigger = false;
+};
+Predecessor predecessor(const Task* before) {
+  if (before == nullptr) return {};
+  if (const auto* grid = std::get_if<machine::GridWork>(&before->work))
+    return {grid->number, before->priority, false};
+  const auto* marker = std::get_if<machine::MarkerWork>(&before->work);
+  if (marker == nullptr || !marker->at_trigger) return {};
+  return {marker->number, marker->priority, true};
+}
 }  // namespace
+
+/// Numbers a grid, and says behind which one the server starts it. @returns whether there is one: then it may
+/// be sent when that has been
+bool Stream::Impl::chain(Task& task, const Task* before, bool begins_early) {
+  machine::GridWork& grid = task.grid();
+  const Predecessor known = predecessor(before);
+  const bool is_chained = known.number != 0 && known.priority == task.priority;
+  grid.number = device.server->next_number();
+  grid.behind = is_chained ? known.number : 0;
+  grid.behind_trigger = begins_early || known.at_trigger;
+  return is_chained;
+}
 
 // A marker of a trigger is itself one for what comes after it: all of them trigger in turn, and are complete
 // in turn, so that who waits for the end of one waits for the grid's.
 void Stream::Impl::submit(Task& task, const How& how) {
   task.priority = how.priority.value_or(priority);
-  const bool also_early = how.also != nullptr && is_at_trigger(*how.also);
   const bool is_grid = std::holds_alternative<machine::GridWork>(task.work);
+  const bool also_early = how.also != nullptr && is_at_trigger(*how.also);
   auto* const marker = std::get_if<machine::MarkerWork>(&task.work);
   Task* before;
   {
@@ -42,8 +69,14 @@ void Stream::Impl::submit(Task& task, const How& how) {
     // A wait for something else does not keep the launch behind it from beginning early.
     const bool goes_on = marker != nullptr && how.also != nullptr && last_at_trigger_;
     if (goes_on) marker->at_trigger = true;
-    const bool early = how.begins_early || goes_on || (is_grid && last_at_trigger_);
+    const bool early = is_grid && device.server != nullptr
+                           ? chain(task, before, how.begins_early)
+                           : how.begins_early || goes_on || (is_grid && last_at_trigger_);
     last_at_trigger_ = is_at_trigger(task);
+    if (last_at_trigger_) {
+      const Predecessor known = predecessor(also_early ? how.also : before);
+      marker->number = known.number, marker->priority = known.priority;
+    }
     Task* const after[] = {early ? nullptr : before, also_early ? nullptr : how.also};
     Task* const after_trigger[] = {early ? before : nullptr, also_early ? how.also : nullptr};
     const machine::TaskScheduler::Submission one{&task, after, after_trigger};

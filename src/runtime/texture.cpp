@@ -38,7 +38,7 @@ Result<TextureHandle> Device::create_texture(const Image& image, const Sampler& 
   const bool linear = sampler.filter == FilterMode::linear || sampler.mipmap_filter == FilterMode::linear;
   if (linear && !image.linear_memory && !machine::reads_numbers(image.format.type, sampler.normalized_reads))
     return Error::invalid("linear filtering needs texels that read as numbers");
-  const TextureHandle handle{impl_->space->textures().add_texture(image, sampler)};
+  const TextureHandle handle{impl_->textures().add_texture(image, sampler)};
   if (handle.value == 0) return Error::make(ErrorCode::out_of_memory, "too many textures");
   return handle;
 }
@@ -46,18 +46,18 @@ Result<TextureHandle> Device::create_texture(const Image& image, const Sampler& 
 Result<SurfaceHandle> Device::create_surface(const Image& image) {
   TRY(check_image(image));
   if (image.samples > 1) return Error::invalid("a surface has one sample a texel, not {}", image.samples);
-  const SurfaceHandle handle{impl_->space->textures().add_surface(image)};
+  const SurfaceHandle handle{impl_->textures().add_surface(image)};
   if (handle.value == 0) return Error::make(ErrorCode::out_of_memory, "too many surfaces");
   return handle;
 }
 
 Result<void> Device::destroy(TextureHandle texture) {
-  if (impl_->space->textures().remove(texture.value)) return {};
+  if (impl_->textures().remove(texture.value)) return {};
   return Error::invalid("no texture has the handle {:#x}", texture.value);
 }
 
 Result<void> Device::destroy(SurfaceHandle surface) {
-  if (impl_->space->textures().remove(surface.value)) return {};
+  if (impl_->textures().remove(surface.value)) return {};
   return Error::invalid("no surface has the handle {:#x}", surface.value);
 }
 

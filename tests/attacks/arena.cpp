@@ -61,7 +61,7 @@ std::vector<std::string> engines() {
 #endif
 }
 
-std::unique_ptr<Kernel> Kernel::make(const std::string& ptx, const std::string& engine, bool windowed) {
+std::unique_ptr<Kernel> Kernel::make(const std::string& ptx, const std::string& engine, Translation how) {
   auto parsed = ptx::parse(ptx, "attack");
   if (!parsed) {
     ADD_FAILURE() << parsed.error().to_string();
@@ -74,7 +74,10 @@ std::unique_ptr<Kernel> Kernel::make(const std::string& ptx, const std::string& 
       std::ranges::find_if(functions, [](const ptx::Function& function) { return function.is_entry; });
   const auto id = static_cast<ptx::FunctionId>(entry - functions.begin());
   kernel->shared = ptx::shared_layout(kernel->module, id);
-  auto code = engine_named(engine).compile(kernel->module, id, {.block = {32, 1, 1}, .windowed = windowed});
+  auto code = engine_named(engine).compile(kernel->module, id,
+                                           {.block = {32, 1, 1},
+                                            .windowed = how == Translation::windowed,
+                                            .modelled = how == Translation::modelled});
   if (!code) {
     ADD_FAILURE() << code.error().to_string();
     return nullptr;
@@ -120,8 +123,9 @@ Arena::Arena() : of_host_(64, kSecret) {
   // The victim's window lies above those of attackers, so that strides, which are positive, lead there.
   auto below = open(Translation::windowed, &printed_);
   victim_ = open(Translation::windowed, &printed_);
-  const auto nothing = Kernel::make(
-      ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry nothing() { ret; }", "interp", true);
+  const auto nothing =
+      Kernel::make(".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry nothing() { ret; }",
+                   "interp", Translation::windowed);
   run(*victim_, *nothing, {});  // the worker takes its own memory before there is room below
 
   machine::DeviceMemory& memory = victim_->memory();

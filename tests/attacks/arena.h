@@ -22,7 +22,7 @@ std::vector<std::string> engines();
 /// A kernel, compiled once for many address spaces.
 struct Kernel {
   /// @param engine  "interp", "jit"
-  static std::unique_ptr<Kernel> make(const std::string& ptx, const std::string& engine, bool windowed);
+  static std::unique_ptr<Kernel> make(const std::string& ptx, const std::string& engine, Translation how);
   ptx::Module module;
   ptx::SharedLayout shared;
   std::unique_ptr<exec::Executable> code;

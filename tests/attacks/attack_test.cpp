@@ -63,12 +63,13 @@ TEST_P(Attacks, ReachNoOtherSpaceAndNotTheProgram) {
   for (unsigned done = 0; done < attack_count() / 2; done += kEach) {
     const Form& form = forms()[random() % forms().size()];
     const Trick& trick = tricks()[random() % tricks().size()];
-    const auto kernel = Kernel::make(kernel_of(form, trick), GetParam(), true);
+    const Translation how = random() % 4 == 0 ? Translation::modelled : Translation::windowed;
+    const auto kernel = Kernel::make(kernel_of(form, trick), GetParam(), how);
     ASSERT_NE(kernel, nullptr) << form.name;
     for (unsigned i = 0; i < kEach; ++i) {
       const std::uint64_t target = draw_target(arena, random);
       SCOPED_TRACE(::testing::Message() << form.name << ", " << trick.name << ", at " << std::hex << target);
-      const Arena::Outcome outcome = arena.attack(*kernel, target, Translation::windowed);
+      const Arena::Outcome outcome = arena.attack(*kernel, target, how);
       ASSERT_TRUE(arena.restore()) << "a secret has changed: " << outcome.fault.to_string();
       ASSERT_FALSE(has_secret(outcome)) << "a secret was read: " << outcome.fault.to_string();
     }
@@ -76,15 +77,15 @@ TEST_P(Attacks, ReachNoOtherSpaceAndNotTheProgram) {
 }
 
 // Each form with each trick once, where both are sure to lead to the secret: it has to be a fault.
-TEST_P(Attacks, OfEveryFormAreFaults) {
+void attack_by_every_form(const std::string& engine, Translation how) {
   Arena arena;
   for (const Form& form : forms()) {
-    const auto kernel = Kernel::make(kernel_of(form, tricks()[0]), GetParam(), true);
+    const auto kernel = Kernel::make(kernel_of(form, tricks()[0]), engine, how);
     EXPECT_NE(kernel, nullptr) << form.name;
     if (kernel == nullptr) continue;
     for (const Target& target : arena.targets()) {
       SCOPED_TRACE(::testing::Message() << form.name << " of " << target.name);
-      const Arena::Outcome outcome = arena.attack(*kernel, target.address, Translation::windowed);
+      const Arena::Outcome outcome = arena.attack(*kernel, target.address, how);
       EXPECT_TRUE(arena.restore());
       EXPECT_FALSE(has_secret(outcome));
       if (form.always_faults) EXPECT_NE(outcome.fault.kind, exec::FaultKind::none);
@@ -93,9 +94,14 @@ TEST_P(Attacks, OfEveryFormAreFaults) {
   }
 }
 
+TEST_P(Attacks, OfEveryFormAreFaults) { attack_by_every_form(GetParam(), Translation::windowed); }
+TEST_P(Attacks, OfEveryFormAreFaultsWherePagesTranslate) {
+  attack_by_every_form(GetParam(), Translation::modelled);
+}
+
 /// Whether one of the secrets is read or changed where nothing keeps the kernel in.
 bool succeeds(Arena& arena, const Form& form, const Trick& trick, const std::string& engine) {
-  const auto kernel = Kernel::make(kernel_of(form, trick), engine, false);
+  const auto kernel = Kernel::make(kernel_of(form, trick), engine, Translation::direct);
   for (const Target& target : arena.targets()) {
     const Arena::Outcome outcome = arena.attack(*kernel, target.address, Translation::direct);
     const bool was_whole = arena.restore();

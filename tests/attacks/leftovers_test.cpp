@@ -69,8 +69,8 @@ class Leftovers : public ::testing::TestWithParam<std::string> {};
 
 // proves: A-10a
 TEST_P(Leftovers, AreNotThereForTheNextSpace) {
-  const auto leave = Kernel::make(kernel_text(true), GetParam(), true);
-  const auto look = Kernel::make(kernel_text(false), GetParam(), true);
+  const auto leave = Kernel::make(kernel_text(true), GetParam(), Translation::windowed);
+  const auto look = Kernel::make(kernel_text(false), GetParam(), Translation::windowed);
   ASSERT_TRUE(leave != nullptr && look != nullptr);
   Arena arena;
   const auto found_in = [&](machine::AddressSpace& space) {

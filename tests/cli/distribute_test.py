@@ -28,9 +28,29 @@ check(cuda.cuCtxSynchronize())
 """
 
 
+# Three contexts, one after the other: address spaces. Each thread writes the same word of its space.
+THREE_SPACES = CUDA_PROGRAM.split("check(cuda.cuDevicePrimaryCtxRetain")[0] + """
+word = ctypes.c_uint64()
+parameters = (ctypes.c_void_p * 1)(ctypes.addressof(word))
+for space in range(3):
+    check(cuda.cuCtxCreate_v2(ctypes.byref(context), 0, 0))
+    check(cuda.cuMemAlloc_v2(ctypes.byref(word), ctypes.c_size_t(4)))
+    check(cuda.cuModuleLoadData(ctypes.byref(module), b".version 8.0\\n.target sm_90\\n.address_size 64\\n"
+        b".visible .entry write(.param .u64 word) { .reg .u64 %a; ld.param.u64 %a, [word]; st.global.u32 [%a], 1; ret; }"))
+    check(cuda.cuModuleGetFunction(ctypes.byref(function), module, b"write"))
+    check(cuda.cuLaunchKernel(function, 40, 1, 1, 64, 1, 1, 0, None, parameters, None))
+    check(cuda.cuCtxSynchronize())
+print("done")
+"""
+
+
 class Distribute(CommandTest):
     def load(self):
         return self.write("load.json", LOAD)
+
+    def rows(self, table):
+        """Of raddle compare, by figure."""
+        return {line[:24].strip(): line[24:].split() for line in table.splitlines()}
 
     # proves: W-22a, W-22b
     def test_policies_stand_side_by_side_and_reports_repeat(self):
@@ -153,7 +173,77 @@ class Distribute(CommandTest):
         self.assertIn("raddle: RADDLE_ASYNC: no asynchrony 'dice'", self.program(RADDLE_ASYNC="dice")[1])
         self.assertIn("raddle: RADDLE_MMA: no arithmetic of matrices 'dice'", self.program(RADDLE_MMA="dice")[1])
         self.assertIn("raddle: RADDLE_MMU: no translation 'dice'", self.program(RADDLE_MMU="dice")[1])
+        self.assertIn("raddle: RADDLE_PLACEMENT: no placement 'dice'; there are wide, deep, auto, auto_per_task", self.program(RADDLE_PLACEMENT="dice")[1])
         self.assertEqual(self.program(RADDLE_DISTRIBUTOR="")[1], "")
+
+    def sms_used(self, log):
+        return len({sm for step in map(json.loads, open(log)) if step.get("step") == "launch" for sm in step["sms"]})
+
+    # proves: A-16c
+    @unittest.skipIf(os.environ.get("RADDLE_SANITIZE"), "programs that are not instrumented cannot load libraries that are")
+    def test_programs_hear_of_placement(self):
+        log = self.path("log.jsonl")
+        used = {}
+        for placement in ("", "wide", "deep", "auto"):
+            self.assertEqual(self.program(RADDLE_PLACEMENT=placement, RADDLE_DECISIONS=log), (0, ""))
+            used[placement] = self.sms_used(log)
+        self.assertEqual(used[""], used["wide"])
+        self.assertEqual(used["auto"], used["wide"])
+        self.assertLess(used["deep"], used["wide"])
+
+    # proves: A-17d
+    @unittest.skipIf(os.environ.get("RADDLE_SANITIZE"), "programs that are not instrumented cannot load libraries that are")
+    def test_compare_runs_a_program_under_each_placement(self):
+        program = self.write("three.py", THREE_SPACES)
+        status, output, errors = self.raddle("compare", "--", sys.executable, program)
+        self.assertEqual((status, errors), (0, "done\ndone\n"))
+        rows = self.rows(output)
+        self.assertEqual(rows[""], ["wide", "deep"])
+        self.assertEqual(rows["CTAs"], ["120", "120"])
+        self.assertEqual(rows["SMs that had a CTA"], ["40", "6"])
+        self.assertEqual(rows["spaces on an SM, mean"], ["3", "1"])
+        self.assertNotIn("misses", output)
+        report = json.loads(self.succeeds("compare", "--placement", "deep", "--json", "--", sys.executable, program))
+        self.assertEqual([(run["placement"], run["figures"][2]) for run in report["runs"]],
+                         [("deep", {"name": "SMs that had a CTA", "value": 6.0})])
+        self.assertIn("ended with status 3 under wide placement", self.fails(3, "compare", "--", sys.executable, "-c", "exit(3)"))
+        self.assertIn("ran nothing on a device", self.fails(INVALID, "compare", "--", sys.executable, "-c", ""))
+        self.assertIn("no placement 'dice'", self.fails(INVALID, "compare", "--placement", "dice", "--", sys.executable, program))
+        self.fails(USAGE, "compare")
+
+    # The first thread of a space on an SM misses in its TLB and its cache; the first of all in the physical cache.
+    # proves: A-17b, A-17c, A-17d
+    @unittest.skipIf(os.environ.get("RADDLE_SANITIZE"), "programs that are not instrumented cannot load libraries that are")
+    def test_compare_shows_misses_of_modelled_spaces(self):
+        command = ("compare", "--", sys.executable, self.write("three.py", THREE_SPACES))
+        with unittest.mock.patch.dict(os.environ, RADDLE_MMU="modelled"):
+            wide, deep = self.rows(self.succeeds("compare", "--", RADDLE, *VECTOR_ADD))["TLB misses"]
+            self.assertGreater(int(wide), int(deep))
+            rows = self.rows(self.succeeds(*command))
+            self.assertEqual(rows["TLB misses"], ["120", "6"])
+            self.assertNotIn("virtual cache misses", rows)
+            with unittest.mock.patch.dict(os.environ, RADDLE_TLB="virtual=64,physical=4096"):
+                rows = self.rows(self.succeeds(*command))
+                self.assertEqual(rows["virtual cache misses"], ["120", "6"])
+                self.assertEqual(rows["physical cache misses"], ["3", "3"])
+
+    # proves: A-16a
+    def test_commands_take_placements(self):
+        log = self.path("log.jsonl")
+        used = []
+        for placement in ("wide", "deep"):
+            self.succeeds(*VECTOR_ADD, "--decisions", log, "--placement", placement)
+            used.append(self.sms_used(log))
+        self.assertLess(used[1], used[0])
+        self.assertIn("--placement: no placement 'dice'", self.fails(INVALID, *VECTOR_ADD, "--placement", "dice"))
+        load = self.write("three.json", json.dumps({"raddle": "load", "version": 1, "grids": [
+            {"space": space, "grid": [4], "needs": {"threads": 512}, "duration": 5, "placement": "deep"} for space in (1, 2, 3)]}))
+        report = json.loads(self.succeeds("distribute", "--trace", load, "--shape", "tiny", "--json", "--placement", "wide,deep,auto"))
+        self.assertEqual([(run["policy"], run["sms_used"], run["spaces_most"]) for run in report["policies"]],
+                         [("wide", 2, 3), ("deep", 2, 2), ("auto", 2, 2)])
+        self.assertEqual(json.loads(self.succeeds("distribute", "--trace", load, "--json"))["policies"][0]["sms_used"], 3)
+        self.assertIn("--placement: no placement 'dice'", self.fails(INVALID, "distribute", "--trace", load, "--placement", "dice"))
+        self.fails(USAGE, "distribute", "--trace", load, "--placement", "deep", "--policy", "lake")
 
     def test_the_variables_of_programs_preset_the_options_of_run(self):
         with unittest.mock.patch.dict(os.environ, RADDLE_POLICY="dice"):

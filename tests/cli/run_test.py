@@ -1,11 +1,13 @@
 """raddle run and device: buffers in and out, expectations, faults, limits, both engines."""
 import json
 import os
+import re
 import signal
 import struct
 import subprocess
 import time
 import unittest
+from xml.etree import ElementTree
 
 import command
 from command import ENGINES, EXPECTATION, FAULT, HEAD, INVALID, KERNELS, MEMORY, RADDLE, TIMEOUT, UNSUPPORTED, USAGE, CommandTest, tap
@@ -60,6 +62,34 @@ def npy(kind, values, code):
 class Run(CommandTest):
     def ours(self, kernel, *options):
         return ("run", self.write("ours.ptx", KERNELS_OF_OURS), "--kernel", kernel, *options)
+
+    # Three buffers in one huge page: the TLB of each of the eight SMs misses once, their GPC's once for all.
+    def test_a_modelled_device_tells_how_often_its_tlbs_missed(self):
+        run = (*VECTOR_ADD, "--mmu", "modelled", "--shape", "h200")
+        for option in (), ("--tlb", "l1=4:2:fifo,l2=8"):
+            self.assertRegex(self.succeeds(*run, *option), r"SMs' TLBs +2992 hits +8 misses +99.73 % hits\n  GPCs' TLBs +7 hits +1 misses")
+        for wrong in "l3=4", "l1=0", "l1=8:3", "l1=8:2:mru":
+            self.assertIn("--tlb: ", self.fails(INVALID, *run, "--tlb", wrong))
+
+    # Each buffer has huge pages of its own, and each warp goes to all three.
+    def test_a_sweep_draws_hit_rates_over_the_sizes_of_tlbs(self):
+        buffer, page = ("--arg", "buf:f32:512K"), self.path("sweep.html")
+        run = ("run", f"{KERNELS}/vector_add.ptx", "--grid", 2048, "--block", 256, *buffer * 3, "--arg", "i32:524288", "--mmu", "modelled", "--deterministic")
+        self.assertIn(page, self.succeeds(*run, "--tlb-sweep", page))
+        with open(page) as file:
+            html = file.read()
+        diagrams = [ElementTree.fromstring(svg) for svg in re.findall("<svg.*?</svg>", html, re.DOTALL)]
+        self.assertEqual([(len(svg.findall("polyline")), len(svg.findall("circle"))) for svg in diagrams], [(2, 20), (2, 20)])
+        rows = [[float(cell) for cell in re.findall("<td>(.*?)</td>", row)] for row in re.findall("<tr>(<td>.*?)</tr>", html)]
+        self.assertEqual([row[0] for row in rows], [2**i for i in range(10)] + [2**i for i in range(3, 13)])
+        for row in rows:
+            self.assertEqual(row[1] + row[2], 3 * 524288)  # each element of each buffer
+            self.assertEqual(row[4] + row[5], row[2])
+        self.assertEqual(rows[0][2], 3 * 524288 / 32)  # one entry: each warp misses each buffer
+        self.assertLess(rows[9][2], 132 * 6 + 1)  # at most two pages of each buffer: each SM misses them once
+        tops = [min(float(dot.get("cy")) for dot in svg.findall("circle")) for svg in diagrams]
+        self.assertGreater(float(diagrams[0].findall("circle")[0].get("cy")), tops[0])  # fewer hits are drawn lower
+        self.assertIn("needs --mmu=modelled", self.fails(INVALID, *run[:-3], "--tlb-sweep", page))
 
     # proves: W-3b, W-3d, W-3f
     def test_clusters(self):

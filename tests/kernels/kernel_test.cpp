@@ -9,11 +9,17 @@
 #include "machine/tma/asynchrony.h"
 
 constexpr auto kWindowed = raddle::Translation::windowed;
+constexpr auto kModelled = raddle::Translation::modelled;
 #ifdef RADDLE_TEST_JIT
-const std::vector<EngineChoice> kEngines = {
-    {"interp", ""},      {"jit", ""}, {"jit", "avx2"}, {"jit", "sse42"}, {"jit", "", "", kWindowed},
-    {"jit", "", "quick"}};
-#else
+const std::vector<EngineChoice> kEngines = {{"interp", ""},
+                                            {"jit", ""},
+                                            {"jit", "avx2"},
+                                            {"jit", "sse42"},
+                                            {"jit", "", "", kWindowed},
+                                            {"interp", "", "", kModelled},
+                                            {"jit", "", "", kModelled},
+                                            {"jit", "", "quick"}};
+#else  // with sanitizers, under which modelled spaces take too much memory; test_attacks has them
 const std::vector<EngineChoice> kEngines = {{"interp", ""}};
 #endif
 
@@ -38,7 +44,7 @@ const std::string& code_cache() {
 }  // namespace
 
 bool takes_turns(const EngineChoice& engine) {
-  return *engine.simd != '\0' || engine.translation == kWindowed;
+  return *engine.simd != '\0' || engine.translation != raddle::Translation::direct;
 }
 
 std::vector<EngineChoice> engines_of(std::string_view suite) {
@@ -56,7 +62,9 @@ std::vector<EngineChoice> engines_of(std::string_view suite) {
 
 std::string engine_name(const testing::TestParamInfo<EngineChoice>& info) {
   return std::string(info.param.engine) + info.param.simd + info.param.tier +
-         (info.param.translation == kWindowed ? "windowed" : "");
+         (info.param.translation == kWindowed   ? "windowed"
+          : info.param.translation == kModelled ? "modelled"
+                                                : "");
 }
 
 void KernelTestBase::open() {
@@ -72,6 +80,9 @@ void KernelTestBase::open() {
   if (const char* wanted = getenv("RADDLE_ASYNC");
       wanted && options_.asynchrony.mode == raddle::Asynchrony::Mode::eager)
     options_.asynchrony = *raddle::machine::parse_asynchrony(wanted);
+  // Modelled spaces know eager copies only.
+  if (options_.asynchrony.mode != raddle::Asynchrony::Mode::eager && options_.translation == kModelled)
+    options_.translation = raddle::Translation::direct;
   options_.output = [this](std::string_view text) { printed_ += text; };
   auto opened = raddle::Device::open(options_);
   ASSERT_TRUE(opened.ok()) << opened.error().to_string();

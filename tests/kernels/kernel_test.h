@@ -28,6 +28,7 @@ class KernelTestBase : public testing::Test {
   raddle::DeviceOptions options_;  ///< change before the first use of device()
   std::string printed_;            ///< what kernels printed
 
+  bool translated() const { return engine_choice_.translation == raddle::Translation::modelled; }
   bool interpreted() const { return std::string(engine_choice_.engine) == "interp"; }
 
   raddle::Device& device() {

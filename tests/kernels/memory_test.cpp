@@ -280,7 +280,7 @@ TEST_P(Memory, NarrowTypes) {
 // (block * threads + thread) / 32 is a warp's own number where blocks are whole warps: one row per warp then
 // reads the row's elements side by side.
 TEST_P(Memory, WarpsThatShareARowReadItAsVectors) {
-  if (interpreted()) GTEST_SKIP() << "the interpreter has no vectors";
+  if (interpreted() || translated()) GTEST_SKIP() << "there are no vectors";
   auto spmv = kernel("../../examples/kernels/spmv.ptx", "spmv_vector");
   const auto whole = spmv.compile({256}), ragged = spmv.compile({50});
   ASSERT_TRUE(whole.ok() && ragged.ok());
@@ -399,6 +399,35 @@ TEST_P(Memory, ConstantsAndInitialisedPointers) {
   ASSERT_TRUE(device().write(at("values").address, values, sizeof values).ok());
   expect("filled by a stream");
   EXPECT_FALSE(device().write(at("weights").address + 8, table.data(), 256).ok());  // past the end
+}
+
+// One lane stores and loads; a branch tests what all lanes have of it.
+TEST_P(Memory, ABranchOnWhatOneLaneLoads) {
+  constexpr const char* kText = R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry below(.param .u64 out, .param .u64 level) {
+  .local .align 8 .b64 entry;
+  .reg .pred %other, %none; .reg .b32 %t; .reg .b64 %level, %out;
+  mov.u32 %t, %tid.x;
+  setp.ne.u32 %other, %t, 0;
+  @%other bra END;
+  ld.param.u64 %out, [out]; ld.param.u64 %level, [level];
+  st.local.u64 [entry], %level;
+  ld.local.u64 %level, [entry];
+  setp.eq.u64 %none, %level, 0;
+  @%none bra END;
+  st.global.u64 [%out], %level;
+END:
+  ret;
+}
+)";
+  auto loaded = device().load(kText).value();
+  for (const std::uint32_t threads : {1u, 32u, 40u}) {
+    auto out = buffer(std::vector<std::uint64_t>(1));
+    run(loaded.kernel("below").value(), {.grid = {1}, .block = {threads}}, out, std::uint64_t{5} << 32);
+    EXPECT_EQ(contents(out)[0], std::uint64_t{5} << 32) << threads;
+  }
 }
 
 // A kernel cannot write them, whichever way it got the address.

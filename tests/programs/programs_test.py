@@ -1,5 +1,6 @@
 """Whole CUDA programs, compiled by nvcc as anyone would, run on Raddle's libraries: unmodified with -cudart shared, and linked
-against libcudart_static.a by -L. A program is a .cu file that ends with another status than 0 when something is wrong.
+against libcudart_static.a by -L; then the same on a machine that `raddle serve` shares. A program is a .cu file that ends with another
+status than 0 when something is wrong.
 
 In its comments a program may say:
   // nvcc: OPTIONS      more options for nvcc (without -arch among them it is -arch=sm_90)
@@ -7,6 +8,7 @@ In its comments a program may say:
   // with: FILE...      more sources
   // headers: WHEEL DIR headers in a folder of a wheel, which pip brings from PyPI; skipped where it cannot
   // output: LINE       a line that it must print
+  // devices: LIST...   run with each of these as RADDLE_DEVICE, under each translation
   // slow: WHY          only with RADDLE_TEST_ALL, for one of its targets, which RADDLE_TEST_SEED chooses
   // missing: WHAT      skipped: Raddle lacks something
   // missing 90: WHAT   for that target only
@@ -21,6 +23,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import zipfile
 
@@ -37,7 +40,7 @@ ALSO_STATIC = ("vector_add", "symbols")  # without RADDLE_TEST_EXHAUSTIVE; with 
 LINKS = {"shared": ["-cudart", "shared"], "static": [f"-L{LIBRARIES}"]}
 
 
-NOTES = ("nvcc", "targets", "with", "headers", "output", "slow")
+NOTES = ("nvcc", "targets", "with", "headers", "output", "slow", "devices")
 
 
 class Program:
@@ -110,9 +113,16 @@ class Programs(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
+        cls.socket = os.path.join(cls.folder.name, "server")
+        command = os.path.join(os.path.dirname(LIBRARIES), "bin", "raddle")
+        cls.server = subprocess.Popen([command, "serve", "--socket", cls.socket], stdout=subprocess.DEVNULL)
+        while not os.path.exists(cls.socket) and cls.server.poll() is None:
+            time.sleep(0.01)
 
     @classmethod
     def tearDownClass(cls):
+        cls.server.terminate()
+        assert cls.server.wait() == 0, "the server did not end well"
         cls.folder.cleanup()
 
     def check(self, program, kind):
@@ -127,7 +137,15 @@ class Programs(unittest.TestCase):
                 self.skipTest(f"pip does not bring {requirement}")
             program.options.append(f"-I{wheel(requirement)}/{path}")
         binary = program.build(self.folder.name, kind)
-        environment = dict(os.environ, LD_LIBRARY_PATH=LIBRARIES)
+        for devices in (devices for line in program.notes["devices"] for devices in line.split()):
+            for translation in ("direct", "windowed", "modelled"):
+                self.run_program(program, binary, {"RADDLE_DEVICE": devices, "RADDLE_MMU": translation})
+        if not program.notes["devices"]:
+            self.run_program(program, binary, {})
+        self.run_program(program, binary, {"RADDLE_SERVER": self.socket})
+
+    def run_program(self, program, binary, variables):
+        environment = dict(os.environ, LD_LIBRARY_PATH=LIBRARIES, **variables)
         done = subprocess.run([binary], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               timeout=900 if program.notes["slow"] else 300)  # some kernels of CUB take LLVM half a minute each
         self.assertEqual(done.returncode, 0, done.stdout)

@@ -28,7 +28,7 @@ class WmmaAccess {
     ++e_.statistics.not_vectorised;
     auto& ir = e_.ir;
     const WarpAccess access = e_.addresses.begin(e_.operand(address_), e_.get(ModKind::space), bits_ / 8);
-    const LaneValue addresses = e_.lane_value(access.address);
+    const LaneValue addresses = e_.lane_value(access.generic);
     const LaneValue strides =
         e_.present(2) ? e_.lane_value(e_.in(2)) : LaneValue(ir.getInt32(dense_stride()));
     llvm::Constant *lines = line_numbers(), *places = line_places();
@@ -39,8 +39,7 @@ class WmmaAccess {
         auto* index = ir.CreateAdd(ir.CreateMul(entry(lines, lane, slot), stride), entry(places, lane, slot));
         auto* offset = ir.CreateLShr(ir.CreateMul(index, ir.getInt64(layout_.element_bits())), 3);
         const unsigned bit = slot * bits_;
-        auto* address = ir.CreateAdd(addresses[lane], offset);
-        e_.addresses.check_lane(address, lane, access.access);
+        auto* address = e_.addresses.reached(ir.CreateAdd(addresses[lane], offset), lane, access.access);
         body(e_.code.pointer(address),
              registers.of_lane(lane, bit / layout_.register_bits(), bit % layout_.register_bits() / 8));
       }

@@ -19,7 +19,9 @@ namespace {
 class MatrixMemory {
  public:
   MatrixMemory(const isa::Opcode& opcode, unsigned address)
-      : form_(fragment_form(opcode, "r")), address_(address) {
+      : form_(fragment_form(opcode, "r")),
+        address_(address),
+        space_(ptx::space_of(opcode.get(isa::ModKind::space))) {
     const bool along_rows = form_.matrix != Matrix::b;  // elements of a register follow each other in a row
     is_whole_ = form_.in_register() == 1 || form_.by_columns != along_rows;
     bytes_ = is_whole_ ? form_.register_bits() / 8 : form_.bits() / 8;
@@ -28,17 +30,17 @@ class MatrixMemory {
   /// Calls `body(host memory, register, bit within it, bytes)` for the lane's accesses.
   template <class Body>
   void each(Lane& lane, Body body) const {
-    std::byte* const base = lane.access(address_, bytes_);
+    lane.access(address_, bytes_);
+    const std::uint64_t base = lane.generic_address(address_, space_);
     const std::uint64_t stride = lane.has(2) ? lane.in<std::uint32_t>(2) : dense_stride();
     const unsigned step = is_whole_ ? form_.in_register() : 1;
     for (unsigned i = 0; i < form_.in_lane(); i += step) {
       const ElementPlace at = form_.place(lane.index(), i);
       const std::uint64_t index =
           form_.by_columns ? at.column * stride + at.row : at.row * stride + at.column;
-      std::byte* const host = base + index * form_.bits() / 8;
-      if (reinterpret_cast<std::uintptr_t>(host) % bytes_ != 0)
-        lane.fault(exec::FaultKind::misaligned_address, reinterpret_cast<std::uintptr_t>(host));
-      lane.in_window(reinterpret_cast<std::uintptr_t>(host), bytes_);
+      const std::uint64_t address = base + index * form_.bits() / 8;
+      if (address % bytes_ != 0) lane.fault(exec::FaultKind::misaligned_address, address);
+      std::byte* const host = lane.reached(address, bytes_);
       lane.touch(
           [&] { body(host, i / form_.in_register(), i % form_.in_register() * form_.bits(), bytes_); });
     }
@@ -52,6 +54,7 @@ class MatrixMemory {
 
   FragmentForm form_;
   unsigned address_, bytes_ = 0;
+  ptx::Space space_;
   bool is_whole_ = false;
 };
 

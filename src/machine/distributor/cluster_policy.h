@@ -22,9 +22,11 @@ struct DomainView {
   std::uint32_t first = 0;              ///< place of the first in the machine's order
   const std::uint32_t* sms = nullptr;   ///< by place in the machine's order: the SM; null: the same
 
-  std::uint32_t tpc_of(std::uint32_t i) const {
-    return shape.domain_of(Level::tpc, sms == nullptr ? first + i : sms[first + i]);
+  std::uint32_t sm(std::size_t i) const {
+    const auto place = static_cast<std::uint32_t>(first + i);
+    return sms == nullptr ? place : sms[place];
   }
+  std::uint32_t tpc_of(std::uint32_t i) const { return shape.domain_of(Level::tpc, sm(i)); }
 };
 
 /// The domains that may take the next cluster, and what they answered.

@@ -18,6 +18,7 @@ void Distributor::State::start(const Grid& grid, std::span<const std::uint32_t> 
     table.started(grid.row, sm);
     usage.start(sm, grid.needs, number);
   }
+  spaces.started(grid.space_row, sms);
 }
 
 /// The live model first, whole cluster, then the broadcast: who hears of a mask may ask for the cluster's
@@ -71,6 +72,7 @@ void Distributor::State::hold_inner_clusters(const Grid& grid, ResidentCluster& 
 void Distributor::State::exit(Grid& grid, std::uint32_t sm, std::uint32_t count) {
   RADDLE_ASSERT(grid.outstanding >= count, "more CTAs completed than were launched");
   table.exited(grid.row, sm, count);
+  spaces.exited(grid.space_row, sm, count);
   usage.exit(sm, count, grid.needs, table[grid.row].needs_number);
   grid.outstanding -= count;
   ++freed;
@@ -79,7 +81,10 @@ void Distributor::State::exit(Grid& grid, std::uint32_t sm, std::uint32_t count)
 void Distributor::State::settle(Grid& grid) {
   if (grid.finished()) {
     table.release(grid.row);
+    spaces.release(grid.space_row);
     slots.remove(grid);
+  } else if (grid.none_left() && !grid.is_resident()) {
+    slots.rest(grid);
   } else if (grid.turn == Grid::Turn::leaves && !grid.is_resident()) {
     slots.give_back(grid);
   }

@@ -34,10 +34,11 @@ Distributor::State::State(const MachineShape& machine, std::unique_ptr<Policy> c
       options(std::move(wanted)),
       usage(machine, cap_per_sm(options, policy->name())),
       table(usage),
+      spaces(machine.sm_count()),
       gpcs(machine),
       memory(machine.cluster_memory_slots),
       waiting(machine.sm_count(), 0),
-      slots(options.task_slots),
+      slots(options.task_slots, options.turn),
       kept(machine),
       recorder(usage.load()),
       last_cluster_(machine.sm_count(), 0) {}
@@ -49,11 +50,32 @@ Distributor::~Distributor() = default;
 
 void Distributor::add(Grid& grid) {
   State& state = *state_;
-  RADDLE_ASSERT(grid.ctas != 0 && grid.ctas % grid.kind.ctas_per_cluster() == 0,
+  RADDLE_ASSERT((grid.ctas != 0 || grid.open) && grid.ctas % grid.kind.ctas_per_cluster() == 0,
                 "a grid is made of whole clusters");
   if (grid.cap_per_sm == 0) grid.cap_per_sm = state.options.grid_cap_per_sm;
   grid.row = state.table.acquire(grid, grid.kind.has_local_ids());
-  state.slots.enlist(grid);
+  grid.space_row = state.spaces.acquire(grid.space);
+  if (grid.none_left())
+    grid.turn = Grid::Turn::rests;
+  else
+    state.slots.enlist(grid);
+}
+
+void Distributor::grow(Grid& grid, std::uint64_t ctas) {
+  RADDLE_ASSERT(grid.open && !grid.withdrawn && ctas % grid.kind.ctas_per_cluster() == 0,
+                "a grid grows by whole clusters while it is open");
+  const bool waits_anew = grid.none_left() && ctas != 0;
+  grid.ctas += ctas;
+  if (!waits_anew) return;
+  if (grid.turn == Grid::Turn::rests) state_->slots.enlist(grid);
+  if (grid.turn != Grid::Turn::runs) return;
+  state_->slots.rank(grid);
+  state_->order.add(grid);
+}
+
+void Distributor::close(Grid& grid) {
+  grid.open = false;
+  if (grid.finished()) state_->settle(grid);
 }
 
 void Distributor::withdraw(Grid& grid) {
@@ -85,7 +107,7 @@ bool Distributor::succeed(Grid& grid, const SmRun& exited) {
                            grid.ctas - grid.next > exited.count;
   if (!waits_alone || !grid.kind.is_plain() || !state.policy->refills_by_number() ||
       state.options.credits != 0 || !state.options.sm_order.empty() || state.usage.enable_changes() != 0 ||
-      state.table.look(grid.row).total != 0)
+      state.spaces.is_confined(grid.space_row) || state.table.look(grid.row).total != 0)
     return false;
   if (state.recorder) state.recorder.succeed(grid, exited);
   grid.next += exited.count;
@@ -143,6 +165,19 @@ void Distributor::cluster_complete(Grid& grid, std::uint32_t cluster) {
   state.settle(grid);
 }
 
+Activity Distributor::activity() const {
+  const State& state = *state_;
+  Activity now{.ctas = state.usage.load()};
+  for (const Grid* grid : state.slots.running()) {
+    if (!grid->is_resident()) continue;
+    auto its = std::ranges::find(now.spaces, grid->space, &Activity::OfSpace::id);
+    if (its == now.spaces.end())
+      its = now.spaces.insert(its, {grid->space, state.spaces.sms_with_ctas(grid->space_row)});
+    ++its->grids;
+  }
+  return now;
+}
+
 std::size_t Distributor::waiting() const { return state_->order.size() + state_->slots.waiting(); }
 
 std::span<const std::uint32_t> Distributor::local_ids(std::uint32_t cluster) const {
@@ -153,11 +188,15 @@ void Distributor::observe(DecisionLog* log) { state_->recorder.observe(log); }
 
 void Distributor::enable(std::uint32_t tpc, bool on) {
   state_->usage.enable(tpc, on);
-  ++state_->freed;
-  for (std::size_t i = 0; i < state_->order.size(); ++i)
-    state_->order[i].kept = kNothingKept, state_->order[i].fits = false;
-  state_->slots.take_back();
+  state_->reconsider();
 }
+
+void Distributor::confine(std::uint64_t space, const SmLimit& limit) {
+  state_->spaces.confine(space, limit);
+  state_->reconsider();
+}
+
+bool Distributor::is_confined(std::uint64_t space) const { return !state_->spaces.limit_of(space).is_none(); }
 
 std::uint32_t Distributor::most_per_sm(const CtaNeeds& needs) const {
   const std::uint32_t fit = state_->usage.fit_empty(needs), cap = state_->options.grid_cap_per_sm;
@@ -165,15 +204,17 @@ std::uint32_t Distributor::most_per_sm(const CtaNeeds& needs) const {
 }
 
 /// The real rule on an empty machine: another distributor, with more of such clusters than can run.
-std::uint64_t Distributor::most_active(const GridKind& kind, const CtaNeeds& needs) const {
+std::uint64_t Distributor::most_active(const GridKind& kind, const CtaNeeds& needs,
+                                       std::uint64_t space) const {
   const State& state = *state_;
   const std::uint64_t size = kind.ctas_per_cluster();
-  Grid grid{.needs = needs, .kind = kind};
+  Grid grid{.needs = needs, .kind = kind, .space = space};
   grid.ctas = size * (std::uint64_t{state.shape.sm_count()} * state.shape.sm.cta_slots / size + 1);
   DistributorOptions options = state.options;
   options.credits = 0;
   Distributor empty(state.shape, std::make_unique<BorrowedPolicy>(*state.policy), options);
   NoSink sink;
+  empty.confine(space, state.spaces.limit_of(space));
   empty.add(grid);
   return empty.distribute(sink) / size;
 }

@@ -34,6 +34,16 @@ struct CtaCompletion {
   bool last = false;   ///< it was the last of its outermost cluster
 };
 
+/// What is resident at a moment.
+struct Activity {
+  struct OfSpace {
+    std::uint64_t id = 0;
+    std::uint32_t sms = 0, grids = 0;  ///< that hold its CTAs; that have some
+  };
+  std::vector<std::uint32_t> ctas = {};  ///< by SM
+  std::vector<OfSpace> spaces = {};      ///< those that have something
+};
+
 class LaunchSink {
  public:
   virtual ~LaunchSink() = default;
@@ -46,9 +56,14 @@ class Distributor {
   Distributor(const MachineShape& shape, std::unique_ptr<Policy> policy, DistributorOptions options = {});
   ~Distributor();
 
-  /// Takes a grid in; it stays the caller's and must live until it is finished. A grid of which not even one
-  /// cluster fits the empty machine (most_active is 0) waits forever, without holding others back.
+  /// Takes a grid in; it stays the caller's and must live until it is finished. One that is open may be
+  /// empty. A grid of which not even one cluster fits the empty machine (most_active is 0) waits forever,
+  /// without holding others back.
   void add(Grid& grid);
+  /// More CTAs of a grid that is open. Without any left to launch or resident it has no slot meanwhile.
+  void grow(Grid& grid, std::uint64_t ctas);
+  /// No more will come: it is finished with those that it has.
+  void close(Grid& grid);
   /// Stops launching the grid; resident CTAs stay until they complete.
   void withdraw(Grid& grid);
   /// Launches what fits now, by priority and age and the fairness rule.
@@ -78,6 +93,8 @@ class Distributor {
   /// All CTAs of a cluster are complete and flushed: its ids, barrier and slots return (W-16).
   void cluster_complete(Grid& grid, std::uint32_t cluster);
 
+  /// For who watches: allocates.
+  Activity activity() const;
   /// Grids with something left to launch.
   std::size_t waiting() const;
   /// Local cluster ids of a resident outermost cluster: by innermost cluster in it, in launch order.
@@ -86,11 +103,17 @@ class Distributor {
   /// The enable bit of a TPC (W-2): while it is off, residents stay and nothing more is launched there.
   void enable(std::uint32_t tpc, bool on);
 
+  /// The SMs that an address space may use, from now on: residents stay. None: all of them, again.
+  void confine(std::uint64_t space, const SmLimit& limit);
+  bool is_confined(std::uint64_t space) const;
+
   /// How many CTAs with these needs an empty SM may hold, caps included. Any thread.
   std::uint32_t most_per_sm(const CtaNeeds& needs) const;
   /// Outermost clusters (of a plain grid: CTAs) of this kind that an empty machine runs at once, by the
   /// policy's own rule (W-13).
-  std::uint64_t most_active(const GridKind& kind, const CtaNeeds& needs) const;
+  /// @param space  whose limit counts
+  std::uint64_t most_active(const GridKind& kind, const CtaNeeds& needs,
+                            std::uint64_t space = kNoSpace) const;
 
  private:
   struct State;

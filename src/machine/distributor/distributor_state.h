@@ -12,6 +12,7 @@
 #include "machine/distributor/gpc_manager.h"
 #include "machine/distributor/resident_clusters.h"
 #include "machine/distributor/sm_usage.h"
+#include "machine/distributor/spaces.h"
 #include "machine/distributor/task_slots.h"
 #include "machine/distributor/task_table.h"
 
@@ -27,6 +28,8 @@ struct Distributor::State {
   void exit(Grid& grid, std::uint32_t sm, std::uint32_t count);  ///< CTAs of it
   /// A grid has less resident, or launches no more: it gives back what it does not need any more.
   void settle(Grid& grid);
+  /// The machine is another one for all that wait.
+  void reconsider();
   /// Gives slots to grids that wait for one, as far as there are.
   void fill_slots();
 
@@ -35,6 +38,7 @@ struct Distributor::State {
   const DistributorOptions options;
   SmUsage usage;
   TaskTable table;
+  Spaces spaces;
   GpcManagers gpcs;
   NumberPool memory;  // slots of cluster-wide memory (W-24)
   std::vector<std::uint32_t>
@@ -54,14 +58,15 @@ struct Distributor::State {
   bool lacks_memory(const Grid& grid) const { return grid.cluster_memory && memory.empty(); }
   Snapshot snapshot(const Grid& grid, const TaskTable::Row& row, std::span<const std::uint32_t> clusters,
                     std::uint64_t left);
+  std::span<const Domain> domains_of(const Grid& grid) const;
   bool fits(const Snapshot& snapshot) const;
   bool place(const Grid& grid, const TaskTable::Row& row, std::uint64_t left);
   void say_refusal(const Grid& grid, const TaskTable::Row& row);
   void keep_domain(Grid& grid);
   std::uint32_t choose_domain(const Grid& grid, std::span<const Domain> domains);
-  bool fits_nowhere(Grid& grid) const;
+  bool fits_nowhere(Grid& grid);
   bool set_hopeless_aside();
-  bool fits_empty(const Grid& grid, const Domain& domain) const;
+  bool fits_empty(const Grid& grid, const Domain& domain);
 
   void commit(Grid& grid, LaunchSink& sink);
   void commit_cluster(Grid& grid, std::span<const SmMask> masks, LaunchSink& sink);

@@ -4,8 +4,10 @@
 namespace raddle::machine {
 
 void ServiceOrder::add(Grid& grid) {
-  const auto after = [](const Grid* a, const Grid* b) { return a->priority < b->priority; };
-  grids_.insert(std::upper_bound(grids_.begin(), grids_.end(), &grid, after), &grid);
+  const auto before = [](const Grid* a, const Grid* b) {
+    return a->priority != b->priority ? a->priority < b->priority : a->rank < b->rank;
+  };
+  grids_.insert(std::upper_bound(grids_.begin(), grids_.end(), &grid, before), &grid);
 }
 
 void ServiceOrder::remove(Grid& grid) {

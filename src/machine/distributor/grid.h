@@ -4,8 +4,10 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
+#include "machine/distributor/placement_mode.h"
 #include "machine/shape/machine_shape.h"
 
 namespace raddle::machine {
@@ -71,11 +73,15 @@ struct Grid {
   std::uint64_t id = 0;  ///< for logs
   CtaNeeds needs;
   GridKind kind;
-  std::uint64_t ctas = 0;        ///< a multiple of kind.ctas_per_cluster()
-  int priority = 0;              ///< lower first
-  std::uint32_t cap_per_sm = 0;  ///< headroom: the grid's most CTAs on one SM (W-23); 0: what fits
-  bool cluster_memory = false;   ///< each outermost cluster takes a slot of cluster-wide memory (W-24)
+  std::uint64_t ctas = 0;             ///< a multiple of kind.ctas_per_cluster(); so far, while it is open
+  int priority = 0;                   ///< lower first
+  std::uint32_t cap_per_sm = 0;       ///< headroom: the grid's most CTAs on one SM (W-23); 0: what fits
+  bool cluster_memory = false;        ///< each outermost cluster takes a slot of cluster-wide memory (W-24)
+  std::uint64_t space = 0;            ///< address space, by a number of its own
+  std::optional<PlacementMode> mode;  ///< over how many SMs; none: as the machine's policy has it
 
+  bool at_head = false;    ///< is listed, the first time, before those of its priority that wait
+  bool open = false;       ///< more CTAs may come (Distributor::grow), until it is closed
   std::uint64_t next = 0;  ///< launch index of the first CTA not launched; clusters one after the other
   std::uint64_t outstanding = 0;  ///< CTAs launched and not complete
   std::uint64_t clusters = 0;     ///< launched and not complete, flush included
@@ -84,6 +90,8 @@ struct Grid {
       0;                    ///< CTAs of later grids launched since one of this was, while it waited for room
   std::uint64_t tried = 0;  ///< value of `freed` when it last found no room; 0: not tried yet
   std::uint32_t row = 0;    ///< of the task table
+  std::uint32_t space_row = 0;  ///< of Spaces
+  std::uint32_t spaces = 0;     ///< that were scheduled when it got its slot
   std::uint32_t kept =
       kNothingKept;  ///< domain kept for it, of the level of its outermost clusters (plain: SM)
   bool withdrawn = false;
@@ -93,13 +101,17 @@ struct Grid {
     runs,
     leaves,  ///< launches nothing more, until it has another slot
     aside,   ///< wants none: the machine could not take a cluster of it if it were empty
+    rests,   ///< wants none: it is open, has launched all that it has, and nothing of it is resident
   };
   Turn turn = Turn::listed;
-  Grid* behind = nullptr;  ///< the next one in its list
-  bool fits = false;       ///< known to fit the empty machine
+  std::uint64_t turn_began = 0;  ///< `next` when it got its slot
+  Grid* behind = nullptr;        ///< the next one in its list
+  bool fits = false;             ///< known to fit the empty machine
+  std::int64_t rank = 0;         ///< among those of its priority, the lowest first; of its begin to wait
 
   bool is_resident() const { return outstanding != 0 || clusters != 0; }  ///< something of it is
-  bool all_launched() const { return withdrawn || next == ctas; }
+  bool none_left() const { return withdrawn || next == ctas; }            ///< to launch, now
+  bool all_launched() const { return none_left() && (withdrawn || !open); }
   bool finished() const { return all_launched() && !is_resident(); }
 };
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kCap = "cap_per_sm", kPolicyCap = "cap_per_sm.", kGridCap = "grid_cap_per_sm",
                            kPatience = "patience", kCredits = "credits", kOrder = "sm_order", kTies = "ties",
-                           kSlots = "task_slots";
+                           kSlots = "task_slots", kTurn = "turn";
 constexpr std::string_view kTieNames[] = {"load", "waiting", "priority"};  // in the order of TieBreak
 constexpr std::uint32_t kMostSms = 1u << 16;                               // of an order
 
@@ -66,26 +66,34 @@ Result<void> read_option(std::string_view name, std::string_view value, Distribu
   if (name == kPatience) return read(name, value, options.patience);
   if (name == kCredits) return read(name, value, options.credits);
   if (name == kSlots) return read(name, value, options.task_slots);
+  if (name == kTurn) return read(name, value, options.turn);
   if (name == kOrder) return read_order(value, options.sm_order);
   if (name == kTies) return read_ties(value, options.ties);
   if (name.starts_with(kPolicyCap))
     return read(name, value, options.policy_cap_per_sm[std::string(name.substr(kPolicyCap.size()))]);
-  return Error::invalid("the distributor has no option '{}'; there are {}, {}POLICY, {}, {}, {}, {}, {}, {}",
-                        name, kCap, kPolicyCap, kGridCap, kPatience, kCredits, kOrder, kTies, kSlots);
+  return Error::invalid("the distributor has no option '{}'; there are {}, {}POLICY, {}", name, kCap,
+                        kPolicyCap,
+                        fmt::join({kGridCap, kPatience, kCredits, kOrder, kTies, kSlots, kTurn}, ", "));
+}
+
+Result<void> check_sms(std::string_view what, const std::vector<std::uint32_t>& sms,
+                       const MachineShape& shape) {
+  std::vector<bool> seen(shape.sm_count(), false);
+  for (const std::uint32_t sm : sms) {
+    if (sm >= seen.size())
+      return Error::invalid("{}: '{}' has no SM {}, but {} SMs", what, shape.name, sm, seen.size());
+    if (seen[sm]) return Error::invalid("{}: SM {} stands there twice", what, sm);
+    seen[sm] = true;
+  }
+  return {};
 }
 
 Result<void> check_order(const std::vector<std::uint32_t>& order, const MachineShape& shape) {
   if (order.empty()) return {};
-  std::vector<bool> seen(shape.sm_count(), false);
-  for (const std::uint32_t sm : order) {
-    if (sm >= seen.size())
-      return Error::invalid("option {}: '{}' has no SM {}, but {} SMs", kOrder, shape.name, sm, seen.size());
-    if (seen[sm]) return Error::invalid("option {}: SM {} stands there twice", kOrder, sm);
-    seen[sm] = true;
-  }
-  if (order.size() != seen.size())
+  TRY(check_sms(fmt::format("option {}", kOrder), order, shape));
+  if (order.size() != shape.sm_count())
     return Error::invalid("option {}: names {} of the {} SMs of '{}', must name all", kOrder, order.size(),
-                          seen.size(), shape.name);
+                          shape.sm_count(), shape.name);
   return {};
 }
 
@@ -110,6 +118,10 @@ Result<void> check(const DistributorOptions& options, const MachineShape& shape)
   if (static_cast<std::size_t>(options.ties) >= std::size(kTieNames))
     return Error::invalid("option {}: {} is no tie-break", kTies, static_cast<unsigned>(options.ties));
   return check_order(options.sm_order, shape);
+}
+
+Result<void> check(const SmLimit& limit, const MachineShape& shape) {
+  return check_sms("limit of SMs", limit.sms, shape);
 }
 
 std::uint32_t cap_per_sm(const DistributorOptions& options, std::string_view policy) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "machine/distributor/placement_mode.h"
 #include "machine/shape/machine_shape.h"
 #include "raddle/distributor.h"
 
@@ -20,6 +21,9 @@ Result<DistributorOptions> parse_distributor_options(std::string_view text);
 
 /// @errors invalid: names the option that this machine cannot follow
 Result<void> check(const DistributorOptions& options, const MachineShape& shape);
+
+/// @errors invalid: names the SM that the machine has not, or that stands there twice
+Result<void> check(const SmLimit& limit, const MachineShape& shape);
 
 /// The cap of all CTAs on an SM under a policy; 0: none.
 std::uint32_t cap_per_sm(const DistributorOptions& options, std::string_view policy);

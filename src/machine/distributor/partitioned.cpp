@@ -19,7 +19,7 @@ void Partitioned::place(const Snapshot& snapshot, Placement& placement, Decision
   Snapshot share = snapshot;
   share.free = free_;
   lake_.place(share, placement, log);
-  if (placement.failed && placement.launched == 0 && idle) lake_.place(snapshot, placement, log);
+  if (placement.launched == 0 && idle) lake_.place(snapshot, placement, log);
 }
 
 }  // namespace raddle::machine

@@ -13,8 +13,7 @@ class Partitioned final : public Policy {
   static constexpr std::uint32_t kShares = 4;  ///< fewer on a machine of fewer GPCs
 
   std::string_view name() const override { return "partitioned"; }
-  /// A cluster that does not fit its share although nothing is resident there may go anywhere: it would wait
-  /// for ever.
+  /// What does not fit its share although nothing is resident there may go anywhere: it would wait for ever.
   void place(const Snapshot& snapshot, Placement& placement, DecisionLog* log) override;
 
  private:

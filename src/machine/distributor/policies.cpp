@@ -2,15 +2,15 @@
 #include <fmt/ranges.h>
 
 #include "machine/distributor/first_fit.h"
-#include "machine/distributor/lake_filling.h"
 #include "machine/distributor/partitioned.h"
+#include "machine/distributor/placement_choice.h"
 #include "machine/distributor/round_robin.h"
 
 namespace raddle::machine {
 namespace {
 template <class P>
 std::unique_ptr<Policy> make() {
-  return std::make_unique<P>();
+  return std::make_unique<PlacementChoice>(std::make_unique<P>());
 }
 
 struct Entry {
@@ -18,10 +18,9 @@ struct Entry {
   std::unique_ptr<Policy> (*make)();
 };
 constexpr Entry kPolicies[] = {
-    {"lake", make<LakeFilling>},
-    {"round_robin", make<RoundRobin>},
-    {"first_fit", make<FirstFit>},
-    {"partitioned", make<Partitioned>},
+    {"lake", make<LakeFilling>},   {"round_robin", make<RoundRobin>},
+    {"first_fit", make<FirstFit>}, {"partitioned", make<Partitioned>},
+    {"deep", make<Deep>},
 };
 }  // namespace
 

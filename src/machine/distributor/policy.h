@@ -15,6 +15,7 @@
 #include "machine/distributor/decision_log.h"
 #include "machine/distributor/grid.h"
 #include "machine/distributor/options.h"
+#include "machine/distributor/spaces.h"
 
 namespace raddle::machine {
 
@@ -35,6 +36,12 @@ struct Snapshot {
   /// By SM: outermost clusters of all grids whose first CTA is there and whose CTAs have not all started.
   /// Empty: none.
   std::span<const std::uint32_t> waiting = {};
+  /// Over how many SMs; none: as the policy has it. PlacementChoice follows it.
+  std::optional<PlacementMode> mode = {};
+  std::uint32_t spaces = 1;                  ///< address spaces whose grids are being scheduled
+  std::uint64_t space = 0;                   ///< of the grid
+  std::span<const std::uint32_t> own = {};   ///< by SM: CTAs resident of its space. Empty: none
+  std::span<const std::uint64_t> last = {};  ///< by SM: the space whose CTA it got last. Empty: unknown
 };
 
 /// CTAs that start together: an SM appears at most once in a mask (W-11).

@@ -14,7 +14,14 @@ std::uint64_t Distributor::State::limit(const Grid& grid) const {
   const std::uint64_t size = grid.kind.ctas_per_cluster();
   const std::uint64_t clusters = std::min((grid.ctas - grid.next) / size, session.clusters(size));
   if (lacks_memory(grid)) return 0;
-  return grid.cluster_memory ? std::min<std::uint64_t>(clusters, memory.size()) : clusters;
+  return spaces.within_limit(
+      grid.space_row, grid.cluster_memory ? std::min<std::uint64_t>(clusters, memory.size()) : clusters,
+      size);
+}
+
+/// Those that may take its outermost clusters, or its CTAs.
+std::span<const Domain> Distributor::State::domains_of(const Grid& grid) const {
+  return shape.domains(grid.kind.is_plain() ? Level::set : grid.kind.levels[0].domain);
 }
 
 /// @returns whether something was placed; in `placement_`
@@ -55,8 +62,24 @@ std::uint64_t Distributor::State::serve(Grid& grid, LaunchSink& sink) {
 Snapshot Distributor::State::snapshot(const Grid& grid, const TaskTable::Row& row,
                                       std::span<const std::uint32_t> clusters, std::uint64_t left) {
   const std::uint64_t launched = grid.next / grid.kind.ctas_per_cluster();
-  return {shape,   grid.kind, kept.free(row.free), usage.load(), clusters, options.sm_order, left,
-          grid.id, launched,  options.ties,        waiting};
+  const bool is_settled = grid.mode == PlacementMode::automatic_per_task;
+  return {.shape = shape,
+          .kind = grid.kind,
+          .free = spaces.visible(grid.space_row, kept.free(row.free), grid.kind.ctas_per_cluster(),
+                                 domains_of(grid)),
+          .load = usage.load(),
+          .clusters = clusters,
+          .order = options.sm_order,
+          .left = left,
+          .grid = grid.id,
+          .launched = launched,
+          .ties = options.ties,
+          .waiting = waiting,
+          .mode = grid.mode,
+          .spaces = is_settled ? grid.spaces : spaces.scheduled(),
+          .space = grid.space,
+          .own = spaces.ctas(grid.space_row),
+          .last = spaces.last()};
 }
 
 /// A waiting plain grid is no decision; a refused cluster is, with its reason.
@@ -78,7 +101,7 @@ bool Distributor::State::fits(const Snapshot& snapshot) const {
 }
 
 /// Whether a cluster would fit a domain if nothing were left there, and nothing free elsewhere.
-bool Distributor::State::fits_empty(const Grid& grid, const Domain& domain) const {
+bool Distributor::State::fits_empty(const Grid& grid, const Domain& domain) {
   if (grid.cluster_memory && shape.cluster_memory_slots == 0) return false;
   std::uint32_t fit = usage.fit_empty(grid.needs);
   if (grid.cap_per_sm != 0) fit = std::min(fit, grid.cap_per_sm);
@@ -86,7 +109,17 @@ bool Distributor::State::fits_empty(const Grid& grid, const Domain& domain) cons
   std::vector<std::uint32_t> free(usage.count(), 0), load = usage.load();
   for (std::uint32_t sm = domain.first_sm; sm < domain.first_sm + domain.sm_count; ++sm)
     free[sm] = usage.enabled(sm) ? fit : 0, load[sm] = 0;
-  return fits({shape, grid.kind, free, load, gpcs.launchable_when_empty(), options.sm_order, 1, grid.id, 0});
+  return fits(
+      {.shape = shape,
+       .kind = grid.kind,
+       .free = spaces.visible(grid.space_row, free, grid.kind.ctas_per_cluster(), domains_of(grid), true),
+       .load = load,
+       .clusters = gpcs.launchable_when_empty(),
+       .order = options.sm_order,
+       .left = 1,
+       .grid = grid.id,
+       .mode = grid.mode,
+       .spaces = spaces.scheduled()});
 }
 
 /// The least loaded domain that would hold a cluster of the grid if it were empty, and in which nothing is
@@ -119,7 +152,7 @@ void Distributor::State::got_on(Grid& grid) {
   if (std::exchange(grid.kept, kNothingKept) < kFitsNowhere) ++freed;
 }
 
-bool Distributor::State::fits_nowhere(Grid& grid) const {
+bool Distributor::State::fits_nowhere(Grid& grid) {
   const Level level = grid.kind.is_plain() ? Level::sm : grid.kind.levels[0].domain;
   if (!grid.fits)
     grid.fits = std::ranges::any_of(shape.domains(level),
@@ -133,7 +166,7 @@ bool Distributor::State::set_hopeless_aside() {
   std::vector<Grid*> hopeless;
   if (slots.listed() != 0)
     std::ranges::copy_if(slots.running(), std::back_inserter(hopeless), [&](Grid* grid) {
-      return grid->turn == Grid::Turn::runs && !grid->is_resident() && !grid->all_launched() &&
+      return grid->turn == Grid::Turn::runs && !grid->is_resident() && !grid->none_left() &&
              fits_nowhere(*grid);
     });
   for (Grid* grid : hopeless) {
@@ -143,11 +176,18 @@ bool Distributor::State::set_hopeless_aside() {
   return !hopeless.empty();
 }
 
+void Distributor::State::reconsider() {
+  ++freed;
+  for (std::size_t i = 0; i < order.size(); ++i) order[i].kept = kNothingKept, order[i].fits = false;
+  slots.take_back();
+}
+
 /// A grid that leaves waits for nothing: what is kept for it is free.
 void Distributor::State::fill_slots() {
   for (;;) {
     while (Grid* const next = slots.admit()) {
       next->sequence = grids++;
+      next->spaces = spaces.scheduled();
       next->fits = false;
       order.add(*next);
     }
@@ -166,8 +206,12 @@ bool Distributor::State::pass(LaunchSink& sink) {
   for (std::size_t position = 0; position < order.size() && !session.pass_is_over();) {
     Grid& grid = order[position];
     if (serve(grid, sink) != 0) got_on(grid);
-    if (grid.all_launched()) {
+    if (grid.none_left()) {
       order.remove_at(position);
+      continue;
+    }
+    if (spaces.is_at_limit(grid.space_row)) {  // it waits for its own CTAs, which nobody keeps from ending
+      ++position;
       continue;
     }
     if (grid.overtaken >= options.patience) keep_domain(grid);

@@ -1,6 +1,7 @@
 #include "machine/distributor/task_slots.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace raddle::machine {
 
@@ -9,9 +10,13 @@ using Turn = Grid::Turn;
 void TaskSlots::enlist(Grid& grid) {
   List& list = lists_[grid.priority];
   grid.turn = Turn::listed;
-  grid.behind = nullptr;
-  *list.end = &grid;
-  list.end = &grid.behind;
+  rank(grid);
+  const bool at_head = std::exchange(grid.at_head, false);
+  if (at_head) grid.rank = -grid.rank;
+  Grid** const place = at_head ? &list.first : list.end;
+  grid.behind = *place;
+  *place = &grid;
+  if (list.end == place) list.end = &grid.behind;
   ++list.size, ++listed_;
 }
 
@@ -30,6 +35,7 @@ Grid* TaskSlots::admit() {
   unlink(list->second, *grid);
   --listed_;
   grid->turn = Turn::runs;
+  grid->turn_began = grid->next;
   running_.push_back(grid);
   return grid;
 }
@@ -41,19 +47,22 @@ int TaskSlots::priority_of_listed(std::size_t position) const {
   return list->first;
 }
 
-/// Of the lowest priority the one that came last, if it has something left to launch. The first in the lists
-/// get the slots of those that leave already.
+/// Of the lowest priority the one that came last, if it has something left to launch; of equals whose turn is
+/// over the one that came first. The first in the lists get the slots of those that leave already.
 Grid* TaskSlots::evict() {
   if (leaving_ >= listed_) return nullptr;
-  Grid* least = nullptr;
+  const int wanted = priority_of_listed(leaving_);
+  Grid *least = nullptr, *equal = nullptr;
   for (Grid* grid : running_) {
-    if (grid->turn == Turn::leaves || grid->all_launched()) continue;
+    if (grid->turn == Turn::leaves || grid->none_left()) continue;
     if (least == nullptr || grid->priority >= least->priority) least = grid;
+    if (equal == nullptr && grid->priority == wanted && turn_is_over(*grid)) equal = grid;
   }
-  if (least == nullptr || least->priority <= priority_of_listed(leaving_)) return nullptr;
-  least->turn = Turn::leaves;
+  Grid* const leaving = least != nullptr && least->priority > wanted ? least : equal;
+  if (leaving == nullptr) return nullptr;
+  leaving->turn = Turn::leaves;
   ++leaving_;
-  return least;
+  return leaving;
 }
 
 void TaskSlots::give_back(Grid& grid) {
@@ -61,7 +70,13 @@ void TaskSlots::give_back(Grid& grid) {
   enlist(grid);
 }
 
+void TaskSlots::rest(Grid& grid) {
+  remove(grid);
+  grid.turn = Turn::rests;
+}
+
 void TaskSlots::remove(const Grid& grid) {
+  if (grid.turn == Turn::rests) return;
   if (grid.turn == Turn::listed) {
     unlink(lists_.at(grid.priority), grid);
     --listed_;

@@ -1,7 +1,7 @@
 // The slots of the machine in which tasks run, and the lists in which they wait for one: a list for
 // each priority, first in, first out. Where all slots are taken, a waiting grid of higher priority makes one
-// of lower priority leave: it launches nothing more, and when none of its CTAs is resident it is listed
-// again, with its progress.
+// of lower priority leave, or one of its own priority whose turn is over: that launches nothing more, and
+// when none of its CTAs is resident it is listed again, with its progress.
 #pragma once
 
 #include <cstddef>
@@ -16,16 +16,22 @@ namespace raddle::machine {
 class TaskSlots {
  public:
   /// @param slots  0: as many as are wanted
-  explicit TaskSlots(std::uint32_t slots) : slots_(slots == 0 ? ~std::size_t{0} : slots) {}
+  /// @param turn   CTAs that a grid launches before one of equal priority may have its slot; 0: all it has
+  explicit TaskSlots(std::uint32_t slots, std::uint64_t turn = 0)
+      : slots_(slots == 0 ? ~std::size_t{0} : slots), turn_(turn == 0 ? ~std::uint64_t{0} : turn) {}
 
-  /// At the end of the list of its priority.
+  /// At the end of the list of its priority; at the head, the first time, if it wants that.
   void enlist(Grid& grid);
+  /// It waits from now on, behind all that wait already.
+  void rank(Grid& grid) { grid.rank = ++ranks_; }
   /// The next of the lists gets a free slot. @returns null: none is free, or nobody waits
   Grid* admit();
   /// A grid that leaves from now on for one that waits. @returns null: nobody has to
   Grid* evict();
   /// One that leaves has nothing resident any more: it gives its slot back, and waits for another turn.
   void give_back(Grid& grid);
+  /// It has nothing to launch now, and nothing resident: it gives its slot back, and waits for none.
+  void rest(Grid& grid);
   /// It is finished, or will not run.
   void remove(const Grid& grid);
   /// A running grid that can never launch anything gives its slot to others, until take_back().
@@ -46,12 +52,15 @@ class TaskSlots {
   };
   static void unlink(List& list, const Grid& grid);
   int priority_of_listed(std::size_t position) const;
+  bool turn_is_over(const Grid& grid) const { return grid.next - grid.turn_began >= turn_; }
 
   const std::size_t slots_;
+  const std::uint64_t turn_;
   std::map<int, List> lists_;  // by priority
   std::vector<Grid*> aside_;
   std::vector<Grid*> running_;
   std::size_t listed_ = 0, leaving_ = 0;
+  std::int64_t ranks_ = 0;
 };
 
 }  // namespace raddle::machine

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "machine/address_space.h"
+#include "machine/tasks/task_queue.h"
 #include "machine/tasks/task_scheduler.h"
 
 namespace raddle::machine {
@@ -58,14 +60,23 @@ unsigned LaunchControllers::add(Task& task) {
   if (task.stop.load(std::memory_order_acquire) != 0) return 0;
   const GridWork& work = task.grid();
   Task::Distribution& grid = task.distribution;
-  grid.task = &task;
   grid.id = ++grids_;
   grid.needs = needs_of(work, shape_.sm);
   grid.kind = kind_of(work);
   grid.ctas = work.blocks;
+  if (work.queue != nullptr) {
+    const TaskQueue::State queue = work.queue->look(0);
+    grid.ctas = queue.appended;
+    grid.open = !queue.is_closed;
+    if (grid.ctas == 0 && !grid.open) return 0;
+  }
+  grid.at_head = work.at_head;
   grid.priority = task.priority;
   grid.cap_per_sm = work.cap_per_sm;
   grid.cluster_memory = work.cluster_memory;
+  grid.space = work.space == nullptr ? 0 : work.space->id();
+  grid.mode = work.placement || work.space == nullptr ? work.placement : work.space->options().placement;
+  grid.task = &task;
   if (recorder_ != nullptr)
     recorder_->added(grid, work.context.nctaid, work.name == nullptr ? "" : *work.name, now_ns());
   distributor_.add(grid);
@@ -73,7 +84,30 @@ unsigned LaunchControllers::add(Task& task) {
   if (resident_ == 0 && std::exchange(moved_, false))
     for (Sm& sm : sms_) sm.owner = sm.home;  // what had to move comes home
   changed_ = true;
-  return static_cast<unsigned>(std::min<std::uint64_t>(work.blocks, owners_.size()));
+  return static_cast<unsigned>(std::clamp<std::uint64_t>(grid.ctas, 1, owners_.size()));
+}
+
+LaunchControllers::Followed LaunchControllers::follow(Task& task) {
+  const std::lock_guard lock(mutex_);
+  tell_time();
+  const Followed followed = follow_locked(task);
+  changed_ |= followed.workers != 0 || followed.is_over;
+  return followed;
+}
+
+LaunchControllers::Followed LaunchControllers::follow_locked(Task& task) {
+  Task::Distribution& grid = task.distribution;
+  if (grid.task == nullptr || !grid.open || grid.withdrawn) return {};
+  const bool runs_nothing = grid.none_left() && !grid.is_resident();
+  const TaskQueue::State queue = task.grid().queue->look(runs_nothing ? grid.ctas : ~std::uint64_t{0});
+  const std::uint64_t more = queue.appended - grid.ctas;
+  if (more != 0) {
+    if (recorder_ != nullptr) recorder_->grew(grid, more, now_ns());
+    distributor_.grow(grid, more);
+    unlaunched_ += more;
+  }
+  if (queue.is_closed) distributor_.close(grid);
+  return {static_cast<unsigned>(std::min<std::uint64_t>(more, owners_.size())), grid.finished()};
 }
 
 // --- what the distributor launches goes to the SMs' queues ---
@@ -356,6 +390,7 @@ std::size_t LaunchControllers::exchange(unsigned worker, std::span<const CtaRun>
   tell_time();
   // Not more than once: a task may have ended several CTAs here.
   const auto note = [&](Task* task) {
+    if (task->distribution.open) changed_ |= follow_locked(*task).workers != 0;
     const auto known = completed.first(completed_count);
     if (task->distribution.finished() && std::ranges::find(known, task) == known.end())
       completed[completed_count++] = task;
@@ -401,14 +436,29 @@ bool LaunchControllers::stop(Task& task) {
   return grid.finished();
 }
 
-std::uint64_t LaunchControllers::most_active(const GridKind& kind, const CtaNeeds& needs) {
+void LaunchControllers::confine(std::uint64_t space, const SmLimit& limit) {
   const std::lock_guard lock(mutex_);
+  tell_time();
+  distributor_.confine(space, limit);
+  asked_.clear();
+  changed_ = true;
+}
+
+std::uint64_t LaunchControllers::most_active(const GridKind& kind, const CtaNeeds& needs,
+                                             std::uint64_t space) {
+  const std::lock_guard lock(mutex_);
+  if (!distributor_.is_confined(space)) space = kNoSpace;
   constexpr std::size_t kRemembered = 16;
   for (const Active& known : asked_)
-    if (known.kind == kind && known.needs == needs) return known.clusters;
+    if (known.kind == kind && known.needs == needs && known.space == space) return known.clusters;
   if (asked_.size() == kRemembered) asked_.erase(asked_.begin());
-  asked_.push_back({kind, needs, distributor_.most_active(kind, needs)});
+  asked_.push_back({kind, needs, space, distributor_.most_active(kind, needs, space)});
   return asked_.back().clusters;
+}
+
+Activity LaunchControllers::activity() {
+  const std::lock_guard lock(mutex_);
+  return distributor_.activity();
 }
 
 void LaunchControllers::record(LaunchRecorder* recorder) {

@@ -53,6 +53,14 @@ class LaunchControllers : private LaunchSink {
   /// A grid is ready to run.
   /// @returns how many workers could work on it; 0: it was stopped before and does not run
   unsigned add(Task& task);
+  /// What following a task's queue has come to.
+  struct Followed {
+    unsigned workers = 0;  ///< that could work on what is new
+    bool is_over = false;  ///< nothing is left to run and no more comes: the caller has to complete the task
+  };
+  /// The queue of a task has more entries, or was closed, or a child of the task has ended. Harmless if not,
+  /// or if the task is not here yet.
+  Followed follow(Task& task);
   /// A task's `stop` was set: nothing more of it starts.
   /// @returns whether none of its blocks runs any more, so that the caller has to complete it
   bool stop(Task& task);
@@ -78,7 +86,12 @@ class LaunchControllers : private LaunchSink {
   /// CTAs of these needs that an empty SM may hold, caps included. Any thread.
   std::uint32_t most_per_sm(const CtaNeeds& needs) const { return distributor_.most_per_sm(needs); }
   /// Outermost clusters (CTAs of a plain grid) that the empty machine runs at once (W-13). Any thread.
-  std::uint64_t most_active(const GridKind& kind, const CtaNeeds& needs);
+  /// @param space  whose limit counts
+  std::uint64_t most_active(const GridKind& kind, const CtaNeeds& needs, std::uint64_t space);
+  /// As Distributor::confine; the caller rings the doorbell.
+  void confine(std::uint64_t space, const SmLimit& limit);
+  /// As Distributor::activity.
+  Activity activity();
   /// Null: nobody. Before the first grid is added.
   void record(LaunchRecorder* recorder);
 
@@ -114,6 +127,7 @@ class LaunchControllers : private LaunchSink {
   void took(Owner& owner, std::uint32_t ctas);
   void steal(unsigned worker);
   void move_sms(unsigned from, unsigned to, std::uint64_t wanted);
+  Followed follow_locked(Task& task);
   void finish(const CtaRun& run);
   bool refill(const CtaRun& finished);
   void end_cta(const CtaRun& run);
@@ -151,6 +165,7 @@ class LaunchControllers : private LaunchSink {
   struct Active {
     GridKind kind;
     CtaNeeds needs;
+    std::uint64_t space = kNoSpace;  // if it has a limit
     std::uint64_t clusters = 0;
   };
   std::vector<Active> asked_;  // latest answers of most_active: a program asks the same before every launch

@@ -4,12 +4,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "machine/distributor/decision_log.h"
 #include "machine/distributor/grid.h"
 
 namespace raddle::machine {
+
+class Mmu;
 
 class LaunchRecorder {
  public:
@@ -19,12 +22,17 @@ class LaunchRecorder {
   /// @param now     ns, as now_ns(); likewise below
   virtual void added(const Grid& grid, const std::uint32_t* extent, std::string_view kernel,
                      std::uint64_t now) = 0;
+  /// The grid is open, and so many more CTAs of it have come. One call at a time.
+  virtual void grew(const Grid&, std::uint64_t /*ctas*/, std::uint64_t /*now*/) {}
   /// A CTA has run from `start` to `end` on a worker; where it waits for others, their time counts too. Any
   /// worker, at any time between the grid's `added` and its end.
   virtual void ended(const Grid& grid, std::uint64_t cta, std::uint32_t sm, std::uint64_t start,
                      std::uint64_t end) = 0;
   /// Hears every decision; null: not wanted. Called under the launch lock.
   virtual DecisionLog* decisions() = 0;
+  /// The machine has its first modelled space: who counts their accesses from now on, and may be asked also
+  /// when the machine is gone.
+  virtual void translates(std::shared_ptr<const Mmu>) {}
 };
 
 }  // namespace raddle::machine

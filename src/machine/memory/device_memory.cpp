@@ -173,6 +173,8 @@ Result<int> move_to_file(std::byte* pages, std::uint64_t bytes) {
 }  // namespace
 
 Result<FilePages> DeviceMemory::share(DevicePtr address) {
+  if (addresses_.has_page_source())
+    return Error::make(ErrorCode::unsupported, "memory of a modelled space cannot be shared with processes");
   std::lock_guard lock(mutex_);
   const auto found = entries_.find(address.value);
   if (found == entries_.end() || found->second.allocation.read_only)
@@ -253,7 +255,7 @@ std::string DeviceMemory::describe(std::uint64_t address) const {
   if (before != nullptr && !is_own && (!below || before->base > below->address.value))
     below = allocation_of(*before);
   if (behind != nullptr && (!above || behind->base < above->address.value)) above = allocation_of(*behind);
-  if (!below && !above) return "there is no allocation";
+  if (!below && !above) return kNoAllocation;
   std::uint64_t past = ~0ull;
   if (below) {
     const std::uint64_t offset = address - below->address.value;

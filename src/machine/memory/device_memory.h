@@ -70,6 +70,8 @@ class DeviceMemory {
   std::optional<Allocation> find(std::uint64_t address) const;
   /// Where an address lies: "8 bytes past the end of the allocation 0x...+1024", for fault messages.
   std::string describe(std::uint64_t address) const;
+  static constexpr const char* kNoAllocation =
+      "there is no allocation";  ///< its answer if it has none at all
 
   std::uint64_t capacity() const { return capacity_; }
   std::uint64_t used() const { return used_.load(std::memory_order_relaxed); }

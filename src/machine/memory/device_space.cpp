@@ -3,11 +3,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
 #include "base/assert.h"
 #include "base/page.h"
+#include "machine/memory/mapping.h"
 
 namespace raddle::machine {
 namespace {
@@ -42,10 +44,30 @@ DeviceSpace::DeviceSpace() : bytes_(kBytes), guard_(kGuard) {
   free_.emplace(base_ + kGuard, kBytes - kGuard);
 }
 
-DeviceSpace::DeviceSpace(std::uint64_t bytes) : bytes_(whole_pages(bytes)), guard_(kWindowGuard) {
-  RADDLE_ASSERT(bytes_ >= kLeastWindow, "a window without room between its guards");
+DeviceSpace::DeviceSpace(std::uint64_t bytes, PageSource* pages, std::uint64_t lent)
+    : bytes_(whole_pages(bytes)), guard_(kWindowGuard), pages_(pages), lent_(lent) {
+  RADDLE_ASSERT(bytes_ - lent_ >= kLeastWindow, "a window without room between its guards");
   base_ = reinterpret_cast<std::uint64_t>(instance().take(bytes_));
-  if (base_ != 0) free_.emplace(base_ + guard_, bytes_ - guard_);
+  if (base_ != 0) free_.emplace(base_ + lent_ + guard_, bytes_ - lent_ - guard_);
+}
+
+bool DeviceSpace::borrow(exec::AddressRange addresses, Mirror& mirror) {
+  const std::lock_guard lock(mutex_);
+  const bool is_unused = !is_reserved() || (free_.size() == 1 && free_.begin()->second == bytes_ - guard_);
+  if (!is_unused || !own_map_.empty()) return false;
+  if (is_reserved()) munmap(pointer(base_), bytes_);
+  base_ = reserve(addresses.start, addresses.bytes, MAP_FIXED_NOREPLACE);
+  free_.clear();
+  if (base_ != addresses.start) {
+    if (base_ != 0) munmap(pointer(base_), addresses.bytes);
+    base_ = 0;
+    return false;
+  }
+  bytes_ = addresses.bytes;
+  guard_ = kWindowGuard;
+  mirror_ = &mirror;
+  free_.emplace(base_ + guard_, bytes_ - guard_);
+  return true;
 }
 
 DeviceSpace::~DeviceSpace() {
@@ -98,25 +120,64 @@ std::byte* DeviceSpace::take_mapping(std::uint64_t bytes, std::uint64_t alignmen
 }
 
 std::byte* DeviceSpace::take_memory(std::uint64_t bytes, std::uint64_t alignment) {
+  // Where pages have sizes, large memory is to have large ones.
+  if (pages_ != nullptr)
+    for (const std::uint64_t page : {64ull << 10, 2ull << 20})
+      if (bytes >= page) alignment = std::max(alignment, page);
   std::byte* const memory = take(bytes, alignment);
-  if (memory == nullptr || mprotect(memory, bytes, PROT_READ | PROT_WRITE) == 0) return memory;
+  if (memory == nullptr) return nullptr;
+  const bool has_memory = pages_ != nullptr ? pages_->provide(memory, whole_pages(bytes), nullptr)
+                          : is_borrowed()   ? provide(memory, bytes)
+                                            : mprotect(memory, bytes, PROT_READ | PROT_WRITE) == 0;
+  if (has_memory) return memory;
   give_back(memory, bytes);
   return nullptr;
 }
 
+// Mapped anew and not made accessible: the system refuses what it can never have.
+bool DeviceSpace::provide(std::byte* start, std::uint64_t bytes) {
+  if (!is_borrowed())
+    return mmap(start, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
+           MAP_FAILED;
+  const Result<MemoryFile> file = MemoryFile::create("raddle memory", whole_pages(bytes));
+  return file && show(start, whole_pages(bytes), file->descriptor(), 0, Protection::write);
+}
+
+bool DeviceSpace::show(std::byte* start, std::uint64_t bytes, int descriptor, std::uint64_t offset,
+                       Protection protection) {
+  if (mirror_ != nullptr &&
+      !mirror_->map(reinterpret_cast<std::uint64_t>(start), bytes, descriptor, offset, protection))
+    return false;
+  return mmap(start, bytes, flags_of(protection), MAP_SHARED | MAP_FIXED, descriptor,
+              static_cast<off_t>(offset)) != MAP_FAILED;
+}
+
+bool DeviceSpace::protect(std::byte* start, std::uint64_t bytes, Protection protection) {
+  if (mirror_ != nullptr && !mirror_->protect(reinterpret_cast<std::uint64_t>(start), bytes, protection))
+    return false;
+  return mprotect(start, bytes, flags_of(protection)) == 0;
+}
+
+bool DeviceSpace::empty(std::byte* start, std::uint64_t bytes) {
+  if (mirror_ != nullptr) mirror_->unmap(reinterpret_cast<std::uint64_t>(start), bytes);
+  return reserve(reinterpret_cast<std::uint64_t>(start), bytes, MAP_FIXED) != 0;
+}
+
 DeviceSpace::ReadOnly DeviceSpace::take_read_only(std::uint64_t bytes, const char* name) {
   const ReadOnly taken{take(bytes), instance().take(bytes)};
-  const int pages = memfd_create(name, MFD_CLOEXEC);
-  const auto map = [&](std::byte* at, int protection) {
-    return mmap(at, bytes, protection, MAP_SHARED | MAP_FIXED, pages, 0) != MAP_FAILED;
-  };
-  const bool mapped = taken.kernel != nullptr && taken.host != nullptr && pages >= 0 &&
-                      ftruncate(pages, static_cast<off_t>(bytes)) == 0 && map(taken.kernel, PROT_READ) &&
-                      map(taken.host, PROT_READ | PROT_WRITE);
-  if (pages >= 0) close(pages);
-  if (mapped) return taken;
+  const bool has_both = taken.kernel != nullptr && taken.host != nullptr;
+  if (has_both && (pages_ != nullptr ? pages_->provide(taken.kernel, whole_pages(bytes), taken.host)
+                                     : map_twice(taken, bytes, name)))
+    return taken;
   give_back(taken, bytes);
   return {};
+}
+
+bool DeviceSpace::map_twice(const ReadOnly& at, std::uint64_t bytes, const char* name) {
+  const Result<MemoryFile> pages = MemoryFile::create(name, bytes);
+  return pages && show(at.kernel, bytes, pages->descriptor(), 0, Protection::read) &&
+         mmap(at.host, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, pages->descriptor(), 0) !=
+             MAP_FAILED;
 }
 
 void DeviceSpace::give_back(const ReadOnly& taken, std::uint64_t bytes) {
@@ -131,6 +192,7 @@ void DeviceSpace::clear(std::byte* start, std::uint64_t bytes) {
 void DeviceSpace::give_back(std::byte* memory, std::uint64_t bytes) {
   std::uint64_t start = reinterpret_cast<std::uint64_t>(memory);
   bytes = whole_pages(bytes);
+  if (pages_ != nullptr) pages_->withdraw(memory, bytes);
   const std::lock_guard lock(mutex_);
   if (const auto own = own_map_.find(start); own != own_map_.end()) {
     munmap(memory - own->second, own->second + bytes + kSmallGuard);
@@ -138,7 +200,7 @@ void DeviceSpace::give_back(std::byte* memory, std::uint64_t bytes) {
     return;
   }
   // Addresses that cannot be cleared, for the process has too many mappings, are not used again.
-  if (reserve(start, bytes, MAP_FIXED) == 0) return;
+  if (!empty(memory, bytes)) return;
   bytes += guard_;
   const auto next = free_.upper_bound(start);
   if (next != free_.begin()) {

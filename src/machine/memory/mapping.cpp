@@ -27,7 +27,7 @@ Result<int> duplicate_of(int descriptor) {
   return other;
 }
 
-void* page_at(std::uint64_t address) { return reinterpret_cast<void*>(address); }
+std::byte* page_at(std::uint64_t address) { return reinterpret_cast<std::byte*>(address); }
 
 }  // namespace
 
@@ -41,10 +41,7 @@ Result<Mapping> Mapping::reserve(std::uint64_t bytes, std::uint64_t alignment, s
 
 Result<Mapping> Mapping::pages(std::uint64_t bytes) {
   TRY_ASSIGN(Mapping taken, reserve(bytes));
-  // Mapped anew and not made accessible: the system refuses what it can never have.
-  if (mmap(taken.start_, taken.bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-           0) == MAP_FAILED)
-    return no_memory(bytes, "mmap");
+  if (!DeviceSpace::instance().provide(taken.start_, taken.bytes_)) return no_memory(bytes, "mmap");
   return taken;
 }
 
@@ -68,29 +65,26 @@ Mapping::Mapping(Mapping&& other) noexcept
 
 Result<void> Mapping::fill(std::uint64_t address, std::uint64_t bytes, int descriptor,
                            std::uint64_t offset) const {
-  if (mmap(page_at(address), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, descriptor,
-           static_cast<off_t>(offset)) == MAP_FAILED)
+  if (!DeviceSpace::instance().show(page_at(address), bytes, descriptor, offset, Protection::none))
     return no_memory(bytes, "mmap");
   return {};
 }
 
 Result<void> Mapping::allow(std::uint64_t address, std::uint64_t bytes, Protection protection) const {
-  const int flags = protection == Protection::write  ? PROT_READ | PROT_WRITE
-                    : protection == Protection::read ? PROT_READ
-                                                     : PROT_NONE;
-  if (mprotect(page_at(address), bytes, flags) != 0) return no_memory(bytes, "mprotect");
+  if (!DeviceSpace::instance().protect(page_at(address), bytes, protection))
+    return no_memory(bytes, "mprotect");
   return {};
 }
 
 void Mapping::empty(std::uint64_t address, std::uint64_t bytes) const {
-  mmap(page_at(address), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  DeviceSpace::instance().empty(page_at(address), bytes);
 }
 
-Result<MemoryFile> MemoryFile::create(const char* name, std::uint64_t bytes, bool sealed) {
-  MemoryFile file(memfd_create(name, sealed ? MFD_CLOEXEC | MFD_ALLOW_SEALING : MFD_CLOEXEC));
+Result<MemoryFile> MemoryFile::create(const char* name, std::uint64_t bytes) {
+  MemoryFile file(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (file.descriptor_ < 0) return no_memory(bytes, "memfd_create");
   if (ftruncate(file.descriptor_, static_cast<off_t>(bytes)) != 0 ||
-      (sealed && fcntl(file.descriptor_, F_ADD_SEALS, kSeals) != 0))
+      fcntl(file.descriptor_, F_ADD_SEALS, kSeals) != 0)
     return no_memory(bytes, "ftruncate");
   return file;
 }

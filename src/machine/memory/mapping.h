@@ -8,10 +8,9 @@
 
 #include "base/page.h"
 #include "base/result.h"
+#include "machine/memory/protection.h"
 
 namespace raddle::machine {
-
-enum class Protection { none, read, write };  ///< write: read, too
 
 /// Whole pages of addresses, given back when it is destroyed.
 class Mapping {
@@ -50,8 +49,8 @@ class Mapping {
 /// pulls memory from under another.
 class MemoryFile {
  public:
-  /// All zero. @param name  for readers of /proc. @errors out_of_memory
-  static Result<MemoryFile> create(const char* name, std::uint64_t bytes, bool sealed);
+  /// All zero, and sealed. @param name  for readers of /proc. @errors out_of_memory
+  static Result<MemoryFile> create(const char* name, std::uint64_t bytes);
   /// Another descriptor of a sealed file that somebody gave. @errors invalid: it is not sealed; io
   static Result<MemoryFile> of_sealed(int descriptor);
   /// Another descriptor of a file that stays somebody else's. @errors io

@@ -29,6 +29,7 @@ std::shared_ptr<SharedRange> SharedMemory::remove(std::uint64_t base) {
   if (found == ranges_.end()) return nullptr;
   std::shared_ptr<SharedRange> range = std::move(found->second);
   ranges_.erase(found);
+  ++removals_;
   return range;
 }
 

@@ -4,6 +4,7 @@
 // near it name it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -14,9 +15,15 @@
 
 namespace raddle::machine {
 
+class Residency;
+
 /// A piece of it. Derived classes hold the pages and give them back.
 struct SharedRange {
   virtual ~SharedRange() = default;
+  /// Whether kernels of a device may access it, where that is asked (peer_memory.h).
+  virtual bool is_for(unsigned /*device*/) const { return true; }
+  /// Of managed memory: where its pages are. Null: nobody counts.
+  virtual Residency* residency() { return nullptr; }
 
   std::uint64_t base = 0, bytes = 0;
   const char* name = "";  ///< for messages: "pinned host memory"
@@ -35,6 +42,10 @@ class SharedMemory {
   Result<void> add(std::shared_ptr<SharedRange> range);
   /// Takes the range that begins at an address out of the table; null: none. Others may still hold it.
   std::shared_ptr<SharedRange> remove(std::uint64_t base);
+  /// How often that has been done, or a device lost access: whoever remembers what is in the table looks
+  /// again when it changes.
+  std::uint64_t removals() const { return removals_.load(); }
+  void access_lost() { ++removals_; }
 
   /// The range that an address lies in, or null.
   std::shared_ptr<SharedRange> find(std::uint64_t address) const;
@@ -51,6 +62,7 @@ class SharedMemory {
  private:
   mutable std::mutex mutex_;
   std::map<std::uint64_t, std::shared_ptr<SharedRange>> ranges_;
+  std::atomic<std::uint64_t> removals_{0};
   std::uint64_t next_id_ = std::uint64_t{1} << 62;  ///< apart from those of address spaces' allocations
 };
 

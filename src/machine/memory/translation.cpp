@@ -5,7 +5,8 @@ namespace raddle::machine {
 Result<Translation> parse_translation(std::string_view text) {
   if (text.empty() || text == "direct") return Translation::direct;
   if (text == "windowed") return Translation::windowed;
-  return Error::invalid("no translation '{}'; there are direct, windowed", text);
+  if (text == "modelled") return Translation::modelled;
+  return Error::invalid("no translation '{}'; there are direct, windowed, modelled", text);
 }
 
 }  // namespace raddle::machine

@@ -8,7 +8,7 @@
 
 namespace raddle::machine {
 
-/// "direct", "windowed"; empty: direct. @errors invalid: says what there is
+/// "direct", "windowed", "modelled"; empty: direct. @errors invalid: says what there is
 Result<Translation> parse_translation(std::string_view text);
 
 }  // namespace raddle::machine

@@ -7,6 +7,8 @@
 
 namespace raddle::machine {
 
+class Task;
+
 class KernelCalls {
  public:
   virtual ~KernelCalls() = default;
@@ -15,6 +17,9 @@ class KernelCalls {
   /// while its worker is Busy.
   virtual std::uint64_t call(exec::WarpContext* warp, std::uint32_t lane, std::uint32_t function,
                              const std::uint64_t* arguments) = 0;
+  /// Launches the task of a record as a child of a queue task, one of whose entries names it; stops that task
+  /// if it cannot. On the stack of a worker.
+  virtual void launch_child(Task& parent, std::uint64_t record) = 0;
 };
 
 }  // namespace raddle::machine

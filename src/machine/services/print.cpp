@@ -8,30 +8,54 @@
 #include <utility>
 
 #include "base/round_up.h"
-#include "exec/window.h"
+#include "machine/services/reach.h"
 
 namespace raddle::machine {
 namespace {
 
 constexpr int kMostPadding = FormattedText::kMostPadding;
 
-/// A string of the kernel's, or what is packed at an address. It is enough that it begins where the kernel
-/// may read: behind the end of its memory nothing can be read.
-const char* text_at(FormattedText& out, const exec::CtaContext& cta, std::uint64_t address) {
-  if (exec::may_access(cta, address, 1)) return reinterpret_cast<const char*>(address);
-  out.forbid(address);
-  return "";
-}
+/// A string of the kernel's. Where addresses are the host's it is enough that it begins where the kernel may
+/// read: behind the end of its memory nothing can be read. Else it is copied, page by page.
+class KernelText {
+ public:
+  const char* at(FormattedText& out, const exec::CtaContext& cta, std::uint64_t address) {
+    const Translated place = reach(cta, address, 1, exec::AccessKind::load);
+    if (place.problem == MmuProblem::none && place.left == ~std::uint64_t{0})
+      return reinterpret_cast<const char*>(place.host);
+    std::size_t size = 0;
+    for (Translated page = place; size < FormattedText::kCapacity;
+         page = reach(cta, address + size, 1, exec::AccessKind::load)) {
+      if (page.problem != MmuProblem::none) return out.forbid(address + size), "";
+      const auto* const text = reinterpret_cast<const char*>(page.host);
+      const std::size_t most = std::min<std::size_t>(page.left, FormattedText::kCapacity - size);
+      const std::size_t length = strnlen(text, most);
+      std::memcpy(copy_ + size, text, length);
+      size += length;
+      if (length < most) break;
+    }
+    copy_[size] = 0;
+    return copy_;
+  }
+
+ private:
+  char copy_[FormattedText::kCapacity + 1];
+};
 
 /// Fetches arguments at their natural alignment.
 class Arguments {
  public:
-  explicit Arguments(std::uint64_t address) : next_(address) {}
+  Arguments(FormattedText& out, const exec::CtaContext& cta, std::uint64_t address)
+      : out_(out), cta_(cta), next_(address) {}
   template <class T>
   T take() {
     next_ = round_up(next_, sizeof(T));
-    T value;
-    std::memcpy(&value, reinterpret_cast<const void*>(next_), sizeof value);
+    T value{};
+    const Translated place = reach(cta_, next_, sizeof value, exec::AccessKind::load);
+    if (place.problem == MmuProblem::none)
+      std::memcpy(&value, place.host, sizeof value);
+    else
+      out_.forbid(next_);
     next_ += sizeof(T);
     ++count_;
     return value;
@@ -39,6 +63,8 @@ class Arguments {
   std::int32_t count() const { return count_; }
 
  private:
+  FormattedText& out_;
+  const exec::CtaContext& cta_;
   std::uint64_t next_;
   std::int32_t count_ = 0;
 };
@@ -107,7 +133,8 @@ void print_value(FormattedText& out, const Conversion& c, const char* size, T va
 
 void print_string(FormattedText& out, const exec::CtaContext& cta, const Conversion& c,
                   std::uint64_t address) {
-  const char* source = address == 0 ? "(null)" : text_at(out, cta, address);
+  KernelText text;
+  const char* source = address == 0 ? "(null)" : text.at(out, cta, address);
   std::size_t limit = c.precision >= 0 ? static_cast<std::size_t>(c.precision) : FormattedText::kCapacity;
   std::size_t n = 0;
   while (n < limit && source[n] != 0) ++n;
@@ -156,16 +183,17 @@ bool print_conversion(FormattedText& out, const exec::CtaContext& cta, const Con
 
 void push_string(FormattedText& out, const exec::CtaContext& cta, std::uint64_t address) {
   if (address == 0) return;
-  for (const char* p = text_at(out, cta, address); !out.full() && *p != 0; ++p) out.push(*p);
+  KernelText text;
+  for (const char* p = text.at(out, cta, address); !out.full() && *p != 0; ++p) out.push(*p);
 }
 
 }  // namespace
 
 std::int32_t format_device_text(FormattedText& out, const exec::CtaContext& cta, std::uint64_t format,
                                 std::uint64_t address) {
-  if (address != 0) text_at(out, cta, address);
-  Arguments arguments(address);
-  for (const char* p = text_at(out, cta, format); !out.full() && out.forbidden() == 0 && *p != 0;) {
+  Arguments arguments(out, cta, address);
+  KernelText text;
+  for (const char* p = text.at(out, cta, format); !out.full() && out.forbidden() == 0 && *p != 0;) {
     if (*p != '%') {
       out.push(*p++);
       continue;

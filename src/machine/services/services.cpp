@@ -13,6 +13,7 @@
 #include "exec/window.h"
 #include "machine/address_space.h"
 #include "machine/services/print.h"
+#include "machine/services/reach.h"
 #include "machine/sm/worker.h"
 
 namespace raddle::machine {
@@ -47,10 +48,32 @@ void check_access(WarpContext* warp, std::uint32_t lanes, const std::uint64_t* a
     const std::uint64_t address = addresses[lane];
     if (exec::may_access(*warp->cta, address, bytes)) continue;
     const bool is_aligned = address % std::min(bytes, exec::kMostAlignment) == 0;
+    const auto kind = is_write != 0 ? exec::AccessKind::store : exec::AccessKind::load;
+    if (is_aligned && reach(*warp->cta, address, bytes, kind).problem == MmuProblem::none) continue;
     RawFault raw = raw_fault(warp, is_aligned ? FaultKind::illegal_address : FaultKind::misaligned_address,
                              address, lane);
     raw.line = line;
     raw.is_write = is_write != 0;
+    raw.access_known = true;
+    worker_of(warp).fault(block_of(warp), raw);
+  }
+}
+
+void translate(WarpContext* warp, std::uint32_t lanes, std::uint64_t* addresses, std::uint32_t bytes,
+               std::uint32_t kind, std::uint32_t line) {
+  const auto access = static_cast<exec::AccessKind>(kind);
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const auto lane = static_cast<std::uint32_t>(std::countr_zero(lanes));
+    const std::uint64_t address = addresses[lane];
+    const bool is_aligned = address % std::min(bytes, exec::kMostAlignment) == 0;
+    const Translated place = is_aligned ? reach(*warp->cta, address, bytes, access) : Translated{};
+    addresses[lane] = reinterpret_cast<std::uint64_t>(place.host);
+    if (place.host != nullptr) continue;
+    RawFault raw = raw_fault(warp, is_aligned ? FaultKind::illegal_address : FaultKind::misaligned_address,
+                             address, lane);
+    raw.line = line;
+    raw.note = note_of(place.problem);
+    raw.is_write = writes(access);
     raw.access_known = true;
     worker_of(warp).fault(block_of(warp), raw);
   }
@@ -448,7 +471,7 @@ std::uint32_t thread_copy(WarpContext* warp, std::uint32_t lane, std::uint64_t t
   check_place(warp, lane, to, bytes);
   if (read != 0) {
     check_place(warp, lane, from, bytes);
-    Touching(warp, lane).memory(from, bytes);
+    Touching(warp, lane).memory(from, bytes, exec::AccessKind::load);
   }
   worker.copies_of(block_of(warp))
       .copy(requester_of(warp, lane), {.from = from, .to = to, .bytes = bytes, .read = read});
@@ -519,10 +542,11 @@ const exec::Services& services() {
   return kTable;
 }
 
-std::byte* Touching::memory(std::uint64_t address, std::uint64_t bytes) const {
-  if (!exec::may_access(cta_, address, bytes))
+std::byte* Touching::memory(std::uint64_t address, std::uint64_t bytes, exec::AccessKind kind) const {
+  const Translated place = reach(cta_, address, bytes, kind);
+  if (place.problem != MmuProblem::none)
     calls::fault(&warp_, FaultKind::illegal_address, address, lane_, warp_.line);
-  return reinterpret_cast<std::byte*>(address);
+  return place.host;
 }
 
 }  // namespace raddle::machine

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "exec/abi.h"
+#include "exec/access.h"
 
 namespace raddle::machine {
 const exec::Services& services();
@@ -18,7 +19,7 @@ class Touching {
   Touching& operator=(const Touching&) = delete;
 
   /// Memory that the kernel names. Fault: illegal_address where it may not go there.
-  std::byte* memory(std::uint64_t address, std::uint64_t bytes) const;
+  std::byte* memory(std::uint64_t address, std::uint64_t bytes, exec::AccessKind kind) const;
 
  private:
   exec::WarpContext& warp_;

@@ -75,6 +75,11 @@ HostInfo host_info() {
   return info;
 }
 
+std::uint64_t bytes_for_devices() {
+  constexpr double kPart = 0.8;  // the rest is the program's and the system's
+  return static_cast<std::uint64_t>(static_cast<double>(host_info().memory_bytes) * kPart);
+}
+
 bool pin_to_cpu(int cpu) {
   cpu_set_t* set = CPU_ALLOC(cpu + 1);
   const std::size_t bytes = CPU_ALLOC_SIZE(cpu + 1);

@@ -14,6 +14,8 @@ struct HostInfo {
   std::uint64_t memory_bytes = 0;   ///< RAM, or the cgroup's limit where that is smaller
 };
 HostInfo host_info();
+/// Most memory of the host that devices may have, all together.
+std::uint64_t bytes_for_devices();
 
 /// Pins the calling thread to one CPU. @returns false if the system refuses
 bool pin_to_cpu(int cpu);

@@ -43,6 +43,22 @@ void MachineShape::add_sms(std::uint32_t count) {
   }
 }
 
+MachineShape MachineShape::part(std::span<const std::uint32_t> sms) const {
+  constexpr unsigned kSm = kLevels - 1;
+  MachineShape made = *this;
+  made.levels_ = {};
+  made.domain_of_ = {};
+  for (std::size_t i = 0; i < sms.size(); ++i) {
+    unsigned common = 0;  // levels of which this SM and the one before it are in one domain
+    while (i != 0 && common < kSm && domain_of_[common][sms[i]] == domain_of_[common][sms[i - 1]]) ++common;
+    for (unsigned level = kSm; i != 0 && level-- > common;) made.close(static_cast<Level>(level));
+    for (unsigned level = common; level < kSm; ++level) made.open(static_cast<Level>(level));
+    made.add_sms(1);
+  }
+  for (unsigned level = kSm; !sms.empty() && level-- > 0;) made.close(static_cast<Level>(level));
+  return made;
+}
+
 namespace {
 constexpr std::uint32_t kTpcsForPortable = 4;  // of a GPC
 }  // namespace

@@ -76,6 +76,8 @@ struct MachineShape {
   void open(Level level);
   void close(Level level);
   void add_sms(std::uint32_t count);  ///< to the open TPC
+  /// The machine that these of its SMs make, in ascending order: what holds none of them is not there.
+  MachineShape part(std::span<const std::uint32_t> sms) const;
   bool operator==(const MachineShape&) const = default;
 
  private:

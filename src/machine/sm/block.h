@@ -15,6 +15,7 @@
 #include "machine/memory/block_memory.h"
 #include "machine/sm/wgmma_queue.h"
 #include "machine/tasks/task.h"
+#include "raddle/task_record.h"
 
 namespace raddle::machine {
 
@@ -99,6 +100,7 @@ struct Block {
   std::uint32_t word_waits = 0;                       ///< of these: in use
 
   BlockMemory memory;
+  alignas(16) std::array<std::byte, TaskRecord::kMostEntryBytes> entry{};  ///< of a queue task's block
   exec::WgmmaOperands wgmma_operands;
   std::array<std::unique_ptr<Warp>, kMaxWarps> warps;
   std::array<std::unique_ptr<Runner>, kMaxWarps> runners;  ///< all but the first: once a warp was suspended

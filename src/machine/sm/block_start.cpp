@@ -9,6 +9,7 @@
 #include "machine/address_space.h"
 #include "machine/services/services.h"
 #include "machine/sm/worker.h"
+#include "machine/tasks/task_queue.h"
 
 namespace raddle::machine {
 namespace {
@@ -32,6 +33,12 @@ Kind& made(Block& block, std::unique_ptr<Kind>& slot, std::uint32_t index) {
     slot->index = index;
   }
   return *slot;
+}
+
+/// Entries of a queue may be more than a grid's blocks: then %ctaid.x starts again at 0.
+std::uint64_t index_in_grid(const CtaRun& run) {
+  const GridWork& grid = run.task->grid();
+  return grid.queue == nullptr ? run.first : run.first % grid.context.nctaid[0];
 }
 }  // namespace
 
@@ -57,7 +64,7 @@ bool Worker::bind(Block& block, const CtaRun& grant) {
   const std::uint32_t warps = (grid.threads_per_block + exec::kWarpSize - 1) / exec::kWarpSize;
   if (block.grid_id != grant.task->distribution.id) {
     block.grid_id = grant.task->distribution.id;
-    block.rasteriser.reset(grant.task->distribution.kind, grid.context.nctaid, grant.first);
+    block.rasteriser.reset(grant.task->distribution.kind, grid.context.nctaid, index_in_grid(grant));
   }
   if (auto& started = grant.task->started_ns; started.load(std::memory_order_relaxed) == 0) {
     std::uint64_t unset = 0;
@@ -105,10 +112,31 @@ bool Worker::bind_memory(Block& block) {
   return true;
 }
 
+/// The block gets the entry of the run's next CTA, if that is of a queue task.
+/// @returns false: a child was launched instead of the CTA, which is over with that
+bool Worker::take_entry(Block& block, CtaRun& grant) {
+  const GridWork& grid = grant.task->grid();
+  if (grid.queue == nullptr) return true;
+  const std::uint64_t child = grid.queue->take(grant.first, block.entry.data());
+  if (child == 0) return true;
+  if (KernelCalls* const client = grid.space->options().kernel_calls)
+    client->launch_child(*grant.task, child);
+  CtaRun one = grant;
+  one.count = 1;
+  grants_.drop_cta(grant);
+  if (LaunchRecorder* recorder = machine_.options().recorder) {
+    const std::uint64_t now = now_ns();
+    recorder->ended(one.task->distribution, one.first, one.sm, now, now);
+  }
+  report_finished(one);
+  ++progress_;
+  return false;
+}
+
 // Takes the next CTA of a run, which is of the task and the cluster that the block is bound to.
 void Worker::take_cta(Block& block, CtaRun& grant) {
   exec::CtaContext& cta = block.cta;
-  const CtaPosition& position = block.rasteriser.at(grant.first);
+  const CtaPosition& position = block.rasteriser.at(index_in_grid(grant));
   block.position = &position;
   // One by one: the rasteriser has just stored x alone, and a wider load of it would wait for that store.
   const volatile std::uint32_t* ctaid = position.ctaid;
@@ -227,7 +255,11 @@ bool Worker::continue_with_next(Block& block) {
   if (LaunchRecorder* recorder = machine_.options().recorder)
     recorder->ended(block.task->distribution, block.run.first, block.run.sm, block.began_ns, now_ns());
   report_finished(block.run);
-  CtaRun* next = slice_ends(*block.task) ? nullptr : next_of_task(block);
+  if (slice_ends(*block.task)) return false;
+  CtaRun* next;
+  do {
+    next = next_of_task(block);
+  } while (next != nullptr && !take_entry(block, *next));
   if (next != nullptr) take_cta(block, *next);
   return next != nullptr;
 }

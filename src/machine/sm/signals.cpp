@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "machine/memory/guarded_access.h"
 #include "machine/sm/saved_registers.h"
 #include "machine/sm/worker.h"
 
@@ -46,6 +47,10 @@ exec::FaultKind kind_of(int signal, std::uint64_t address, Block& block) {
 }
 
 #if defined(__x86_64__)
+bool is_write(const ucontext_t& context) {
+  return (context.uc_mcontext.gregs[REG_ERR] & 2) != 0;  // page-fault error code, bit 1
+}
+
 void fill(RawFault& fault, exec::SavedRegisters& registers, const siginfo_t& info,
           const ucontext_t& context) {
   fault.code_address = static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_RIP]);
@@ -55,25 +60,29 @@ void fill(RawFault& fault, exec::SavedRegisters& registers, const siginfo_t& inf
     fault.address_known = false;
   } else if (info.si_signo == SIGSEGV) {
     fault.access_known = true;
-    fault.is_write = (context.uc_mcontext.gregs[REG_ERR] & 2) != 0;  // page-fault error code, bit 1
+    fault.is_write = is_write(context);
   }
 }
-
-void redirect(ucontext_t& context, std::byte* stack_top) {
-  context.uc_mcontext.gregs[REG_RSP] =
-      static_cast<greg_t>(reinterpret_cast<std::uint64_t>(stack_top) - 8);  // as after a call
-  context.uc_mcontext.gregs[REG_RIP] =
-      static_cast<greg_t>(reinterpret_cast<std::uint64_t>(&SignalAccess::land));
+/// The thread goes on with a function that does not return.
+void redirect(ucontext_t& context, std::uint64_t stack_top, void (*function)()) {
+  context.uc_mcontext.gregs[REG_RSP] = static_cast<greg_t>(stack_top - 8);  // as after a call
+  context.uc_mcontext.gregs[REG_RIP] = static_cast<greg_t>(reinterpret_cast<std::uint64_t>(function));
   context.uc_mcontext.gregs[REG_EFL] &= ~0x400;  // direction flag
+}
+
+std::uint64_t stack_pointer(const ucontext_t& context) {
+  return static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_RSP]);
 }
 #elif defined(__aarch64__)
 void fill(RawFault& fault, exec::SavedRegisters&, const siginfo_t&, const ucontext_t& context) {
   fault.code_address = context.uc_mcontext.pc;
 }
-void redirect(ucontext_t& context, std::byte* stack_top) {
-  context.uc_mcontext.sp = reinterpret_cast<std::uint64_t>(stack_top);
-  context.uc_mcontext.pc = reinterpret_cast<std::uint64_t>(&SignalAccess::land);
+bool is_write(const ucontext_t&) { return false; }
+void redirect(ucontext_t& context, std::uint64_t stack_top, void (*function)()) {
+  context.uc_mcontext.sp = stack_top;
+  context.uc_mcontext.pc = reinterpret_cast<std::uint64_t>(function);
 }
+std::uint64_t stack_pointer(const ucontext_t& context) { return context.uc_mcontext.sp; }
 #endif
 
 void chain(int signal, siginfo_t* info, void* context) {
@@ -90,7 +99,17 @@ void chain(int signal, siginfo_t* info, void* context) {
   }
 }
 
+/// A thread that touches memory which need not be there goes on behind that.
+void leave_access(GuardedAccess& access, const siginfo_t& info, ucontext_t& context) {
+  constexpr std::uint64_t kRedZone = 128, kAlignment = 16;
+  access.note({reinterpret_cast<std::uint64_t>(info.si_addr), is_write(context)});
+  redirect(context, (stack_pointer(context) - kRedZone) / kAlignment * kAlignment, &GuardedAccess::leave);
+}
+
 void on_signal(int signal, siginfo_t* info, void* raw_context) {
+  const bool is_of_memory = (signal == SIGSEGV || signal == SIGBUS) && info->si_code > 0;
+  if (GuardedAccess* const access = GuardedAccess::current(); access != nullptr && is_of_memory)
+    return leave_access(*access, *info, *static_cast<ucontext_t*>(raw_context));
   Worker* worker = current_worker();
   // si_code <= 0: sent by kill(), not by an instruction.
   if (worker == nullptr || !SignalAccess::in_kernel(*worker) || info->si_code <= 0) {
@@ -113,7 +132,7 @@ void on_signal(int signal, siginfo_t* info, void* raw_context) {
   if (fault.lane == 0) fault.lane = block.cta.running_lane;
   if (block.cta.running_line != 0) fault.line = block.cta.running_line;
   SignalAccess::begin(*worker, fault);
-  redirect(context, block.current_fiber().stack_top());
+  redirect(context, reinterpret_cast<std::uint64_t>(block.current_fiber().stack_top()), &SignalAccess::land);
 }
 }  // namespace
 

@@ -198,6 +198,7 @@ bool Worker::begin_block(CtaRun& grant) {
     free_blocks_.push_back(blocks_.back().get());
   }
   Block& block = *free_blocks_.back();
+  if (!take_entry(block, grant)) return true;
   if (!bind(block, grant)) {
     AddressSpace& space = *grant.task->grid().space;
     space.stop_task(*grant.task, AddressSpace::out_of_memory_fault(*grant.task));

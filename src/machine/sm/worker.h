@@ -16,6 +16,7 @@
 #include "exec/barrier.h"
 #include "exec/registers.h"
 #include "machine/launch/launch_controllers.h"
+#include "machine/memory/peer_memory.h"
 #include "machine/sm/block.h"
 #include "machine/sm/grants.h"
 #include "machine/tma/adversary.h"
@@ -119,6 +120,7 @@ class Worker {
   ThreadCopies& copies_of(const Block& block);
   [[noreturn]] void stop(Block& block);
   std::uint64_t next_poll_clock() { return ++poll_clock_; }
+  PeerLookups& peer_lookups() { return peer_lookups_; }
 
   /// Marks that the running code holds a lock or owns destructors: a signal is then no kernel fault. The mark
   /// does not outlast a switch to another fiber.
@@ -170,6 +172,7 @@ class Worker {
   bool bind(Block& block, const CtaRun& grant);
   bool bind_memory(Block& block);
   void take_cta(Block& block, CtaRun& grant);
+  bool take_entry(Block& block, CtaRun& grant);
   CtaRun* next_of_task(Block& block);
   bool slice_ends(const Task& task);
   void leave_cluster(Block& block);
@@ -227,6 +230,7 @@ class Worker {
 
   // Own thread only.
   volatile bool in_kernel_ = false;  // a signal now is the kernel's fault
+  PeerLookups peer_lookups_;
   Block* running_ = nullptr;
   RawFault raw_fault_;
   exec::SavedRegisters fault_registers_;  // that raw_fault_ points to

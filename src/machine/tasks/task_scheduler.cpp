@@ -8,6 +8,7 @@
 #include "base/assert.h"
 #include "base/futex.h"
 #include "machine/tasks/children.h"
+#include "machine/tasks/task_queue.h"
 
 namespace raddle::machine {
 
@@ -69,7 +70,7 @@ void TaskScheduler::submit(std::span<const Submission> batch) {
         if (dependency == nullptr || dependency->graph.complete) continue;
         dependency->graph.dependents.push_back(task);
         task->prerequisites.fetch_add(1, std::memory_order_relaxed);
-        hold(*task);
+        task->unfinished.fetch_add(1, std::memory_order_relaxed);
         if (!dependency->graph.triggered) ++task->graph.waiting_for;
       }
       for (Task* dependency : after_begin) {
@@ -149,9 +150,15 @@ void TaskScheduler::finish(Task& task, ReadyList& ready, std::vector<Task*>& hel
     }
     task.graph.successors.clear();
   }
+  dispatcher_.ended(task);
   if (task.state.exchange(2, std::memory_order_acq_rel) == 1) base::futex_wake(task.state, 1 << 30);
   release(&task);
   if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) base::futex_wake(pending_, 1 << 30);
+}
+
+void TaskScheduler::hold(Task& parent) {
+  parent.unfinished.fetch_add(1, std::memory_order_relaxed);
+  if (TaskQueue* const queue = parent.grid().queue.get()) queue->child_began();
 }
 
 bool TaskScheduler::adopt(Task& parent, Task& child, std::uint32_t limit) {

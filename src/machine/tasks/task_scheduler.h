@@ -17,6 +17,8 @@ class TaskDispatcher {
   virtual ~TaskDispatcher() = default;
   /// @returns true if nothing needs to run: the task is complete at once
   virtual bool dispatch(Task& task) = 0;
+  /// A task is complete, its waiters are not woken yet. On the thread that completes it; no lock is held.
+  virtual void ended(Task& task) = 0;
 };
 
 class TaskScheduler {
@@ -61,7 +63,7 @@ class TaskScheduler {
   /// @returns false: `limit` children are pending, not counting compilations
   bool adopt(Task& parent, Task& child, std::uint32_t limit);
   /// One more child keeps the parent from being complete; before that child is submitted.
-  void hold(Task& parent) { parent.unfinished.fetch_add(1, std::memory_order_relaxed); }
+  void hold(Task& parent);
   /// Blocks until every submitted task has completed.
   void wait_all();
   bool idle() const { return pending_.load(std::memory_order_acquire) == 0; }  ///< they all have

@@ -46,13 +46,6 @@ Result<void> check(const MemoryRows& rows, const Extent& extent) {
   return {};
 }
 
-/// What was checked.
-BoxSide find(const MemoryRows& rows) {
-  std::byte* const start = rows.space != nullptr ? rows.space->memory().host({rows.address})
-                                                 : reinterpret_cast<std::byte*>(rows.address);
-  return {start, rows.pitch, rows.slice_pitch, rows.space != nullptr};
-}
-
 template <class Word>
 bool is_met_of(const WordCondition& condition) {
   auto* const word = static_cast<Word*>(condition.word);
@@ -92,15 +85,10 @@ Result<void> check(const FillWork& fill) {
   return check(to, {row_bytes, height, 1});
 }
 
-void perform(const CopyWork& copy) {
-  if (!copy.is_empty()) copy_box(find(copy.to), find(copy.from), copy.width, copy.height, copy.depth);
-}
-
-void perform(const FillWork& fill) {
-  if (fill.is_empty()) return;
-  const BoxSide to = find(fill.to);
-  for (std::uint64_t row = 0; row < fill.height; ++row)
-    fill_device_words(to.memory + row * to.pitch, fill.word, fill.word_bytes, fill.width);
+BoxSide box_of(const MemoryRows& rows) {
+  std::byte* const start = rows.space != nullptr ? rows.space->memory().host({rows.address})
+                                                 : reinterpret_cast<std::byte*>(rows.address);
+  return {start, rows.pitch, rows.slice_pitch, rows.space != nullptr};
 }
 
 bool is_met(const WordCondition& condition) {

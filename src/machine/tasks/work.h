@@ -5,21 +5,26 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 
 #include "base/result.h"
 #include "exec/executable.h"
 #include "machine/distributor/grid.h"
+#include "machine/memory/device_copy.h"
 #include "raddle/word_condition.h"
 
 namespace raddle::machine {
 
 class AddressSpace;
+class TaskQueue;
 
 /// Nothing: complete with what the task waits for.
 struct MarkerWork {
-  bool at_trigger = false;  ///< a stream's point at which a grid lets dependent ones begin, not its end
+  bool at_trigger = false;   ///< a stream's point at which a grid lets dependent ones begin, not its end
+  std::uint64_t number = 0;  ///< of that grid, and its priority, where another process runs it
+  int priority = 0;
 };
 
 /// Everything a worker needs to run one grid. `context` is what generated code sees.
@@ -37,16 +42,25 @@ struct GridWork {
   std::uint64_t time_limit_ns = 0;       ///< 0: none
   GridKind kind;                         ///< how its blocks form clusters
   std::uint32_t cap_per_sm = 0;          ///< most of its blocks on one SM (W-23); 0: what fits
-  bool cluster_memory = false;           ///< each outermost cluster has cluster-wide memory (W-24)
+  std::optional<PlacementMode> placement;  ///< none: as its space's
+  bool cluster_memory = false;             ///< each outermost cluster has cluster-wide memory (W-24)
   std::uint64_t cluster_memory_slots = 0;  ///< device address of the first slot of that; set with `space`
   bool cooperative = false;                ///< all its blocks are resident at once; it has a grid workspace
   bool counts_triggers = false;            ///< its CTAs may let dependent grids begin: Task::triggered
   bool triggers_at_start = false;          ///< they do when they begin
   bool counts_begins = false;              ///< its CTAs say that they have begun: Task::begun
-  bool clears_reserved = false;            ///< the reserved bytes of shared memory are zero when a CTA starts
+  std::uint64_t number = 0;                ///< by which another process knows it; 0: none does
+  std::uint64_t behind = 0;     ///< of a grid after whose end that process starts it; 0: it may start at once
+  bool behind_trigger = false;  ///< not after its end: when it lets dependent grids begin
+  bool clears_reserved = false;  ///< the reserved bytes of shared memory are zero when a CTA starts
   /// Source position of a PTX line of the kernel, empty if unknown; for faults. `owner` outlives the task.
   std::string (*source_of)(const void* owner, std::uint32_t ptx_line) = nullptr;
   const void* owner = nullptr;
+  std::uint64_t record = 0;  ///< address of the record that says all this; 0: none does
+  bool at_head = false;      ///< waits before the others of its priority
+  /// Of a queue task, whose blocks are its entries and may grow in number: `blocks` and the grid's extent say
+  /// nothing of them. Null: a grid. Shared, as who appends may come when the task has just ended.
+  std::shared_ptr<TaskQueue> queue = nullptr;
 
   /// Blocks of a cluster that share memory, as the kernel sees it; 1: no clusters.
   std::uint32_t cluster_size() const {
@@ -104,9 +118,8 @@ using Work = std::variant<MarkerWork, GridWork, CopyWork, FillWork, CallWork, Wa
 /// Whether the memory that it names is there; to be asked before each submission. @errors invalid
 Result<void> check(const CopyWork& copy);
 Result<void> check(const FillWork& fill);
-/// Does the checked work on the calling thread.
-void perform(const CopyWork& copy);
-void perform(const FillWork& fill);
+/// Where the host has what was checked.
+BoxSide box_of(const MemoryRows& rows);
 
 /// Whether the word has the value now.
 bool is_met(const WordCondition& condition);

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "exec/texture.h"
+#include "machine/texture/texture_table.h"
 #include "raddle/fault_kind.h"
-#include "raddle/texture.h"
 
 namespace raddle::machine {
 
@@ -22,20 +22,17 @@ struct TextureProblem {
   raddle::FaultKind fault = raddle::FaultKind::invalid_handle;
 };
 
-class TextureUnit {
+class TextureUnit final : public TextureTable {
  public:
   TextureUnit() = default;
-  ~TextureUnit();
+  ~TextureUnit() override;
   TextureUnit(const TextureUnit&) = delete;
   TextureUnit& operator=(const TextureUnit&) = delete;
 
-  std::uint64_t add_texture(const Image& image, const Sampler& sampler);
-  std::uint64_t add_surface(const Image& image);
-  /// A sampler apart from textures: its filter and address modes stand for the texture's, and coordinates are
-  /// in texels if it says so.
-  std::uint64_t add_sampler(const Sampler& sampler, bool force_unnormalized_coordinates);
-  /// Ends a handle. Kernels that use it then find it stale. @returns false if the handle is not live
-  bool remove(std::uint64_t handle);
+  std::uint64_t add_texture(const Image& image, const Sampler& sampler) override;
+  std::uint64_t add_surface(const Image& image) override;
+  std::uint64_t add_sampler(const Sampler& sampler, bool force_unnormalized_coordinates) override;
+  bool remove(std::uint64_t handle) override;
 
   // For kernels: one lane of an instruction. No lock, no allocation.
   TextureProblem texture(const exec::TextureRequest& request, exec::TextureLanes& lanes, unsigned lane) const;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "exec/cluster.h"
+#include "machine/services/reach.h"
 
 namespace raddle::machine {
 
@@ -141,6 +142,59 @@ void move_rows(const TmaJob& job, const TmaRows& rows) {
     else
       load_rows(job, rows, memory);
   }
+}
+
+namespace {
+exec::AccessKind access_of_global(const TmaJob& job) {
+  if (job.kind.direction != BulkDirection::to_global) return exec::AccessKind::load;
+  return job.kind.reduction == exec::BulkReduction::none ? exec::AccessKind::store
+                                                         : exec::AccessKind::reduction;
+}
+
+/// Calls `part(host memory, distance, bytes)` for each piece of a row that lies in one page.
+template <class Part>
+TmaProblem each_page(const TmaJob& job, std::uint64_t global, std::uint32_t bytes, Part part) {
+  for (std::uint32_t at = 0; at < bytes;) {
+    const Translated place = reach(*job.requester.cta, global + at, 1, access_of_global(job));
+    if (place.problem != MmuProblem::none)
+      return {
+          .fault = exec::FaultKind::illegal_address, .address = global + at, .note = note_of(place.problem)};
+    const auto size = static_cast<std::uint32_t>(std::min<std::uint64_t>(place.left, bytes - at));
+    part(place.host, at, size);
+    at += size;
+  }
+  return {};
+}
+
+TmaProblem move_row(const TmaJob& job, std::byte* memory, std::uint64_t global, std::uint32_t shared,
+                    bool inside) {
+  const std::uint32_t begin = inside ? job.begin : job.row_bytes, end = inside ? job.end : begin;
+  if (job.kind.direction == BulkDirection::to_global)
+    return each_page(job, global + begin, end - begin,
+                     [&](std::byte* to, std::uint32_t at, std::uint32_t size) {
+                       store(job, memory, shared + begin + at, to, size);
+                     });
+  fill(job, memory, shared, begin);
+  fill(job, memory, shared + end, job.row_bytes - end);
+  return each_page(job, global + begin, end - begin,
+                   [&](const std::byte* from, std::uint32_t at, std::uint32_t size) {
+                     load(job, memory, shared + begin + at, from, size);
+                   });
+}
+}  // namespace
+
+TmaProblem move_rows_by_pages(const TmaJob& job, const TmaRows& rows) {
+  if (job.kind.direction == BulkDirection::to_cache) return {};
+  for (std::uint32_t rest = job.receivers; rest != 0; rest &= rest - 1) {
+    std::byte* const memory = job.memory[static_cast<std::uint32_t>(std::countr_zero(rest))];
+    for (std::uint32_t i = 0; i < rows.count; ++i)
+      if (const auto problem =
+              move_row(job, memory,
+                       rows.global + static_cast<std::uint64_t>(i) * static_cast<std::uint64_t>(rows.stride),
+                       rows.shared + i * rows.pitch, rows.inside))
+        return problem;
+  }
+  return {};
 }
 
 void land_line(const TmaJob& job, const TmaLine& line, std::uint32_t rank, const ProxyViews* views) {

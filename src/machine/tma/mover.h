@@ -16,6 +16,9 @@ RowCopy row_copy_of(const TmaJob& job, const TmaRows& rows, std::byte* memory);
 /// Lands rows in the memory of every receiver, or takes them from there, as the job says.
 void move_rows(const TmaJob& job, const TmaRows& rows);
 
+/// The same in a modelled space: piece by piece, as pages tell where rows lie. Stops at what leads nowhere.
+TmaProblem move_rows_by_pages(const TmaJob& job, const TmaRows& rows);
+
 /// One memory request: at most a line, with where it lands, so that requests may do so in any order.
 struct TmaLine {
   std::uint64_t global = 0;  ///< 0: nothing in memory, these bytes are filled

@@ -8,7 +8,7 @@
 #include "exec/cluster.h"
 #include "exec/mbarrier.h"
 #include "exec/routing.h"
-#include "exec/window.h"
+#include "machine/services/reach.h"
 
 namespace raddle::machine {
 
@@ -166,7 +166,7 @@ TmaProblem TmaSetUp::linear(TmaRequester requester, const exec::BulkRequest& req
   if (job.kind.direction != BulkDirection::shared_to_shared && request.global % kUnit != 0)
     return misaligned(request.global, "of global memory, for a bulk copy: ");
   if (job.kind.direction == BulkDirection::to_cache || request.bytes == 0) return {};
-  if (job.kind.direction != BulkDirection::shared_to_shared &&
+  if (job.kind.direction != BulkDirection::shared_to_shared && requester.cta->launch->asid == 0 &&
       !requester.cta->launch->window.holds(request.global, request.bytes))
     return {.fault = FaultKind::illegal_address, .address = request.global};
   if (const auto problem = place(request, kUnit, request.bytes, job)) return problem;
@@ -212,16 +212,23 @@ TmaProblem TmaSetUp::reduction_in(const TensorMap& map, TmaJob& job) {
 
 TmaProblem TmaSetUp::tensor(TmaRequester requester, const exec::BulkRequest& request, When when) {
   if (request.global % exec::kTensorMapAlignment != 0) return misaligned(request.global, "of a tensor map: ");
-  if (request.global >> 47 != 0 || !exec::may_access(*requester.cta, request.global, exec::kTensorMapBytes))
-    return {.fault = FaultKind::illegal_address, .address = request.global};
-  Descriptor* const descriptor = descriptors_.fetch(request.global, when.ahead, counters_);
+  if (request.global >> 47 != 0) return {.fault = FaultKind::illegal_address, .address = request.global};
+  const Translated place_of_map =
+      reach(*requester.cta, request.global, exec::kTensorMapBytes, exec::AccessKind::load);
+  if (place_of_map.problem != MmuProblem::none)
+    return {.fault = FaultKind::illegal_address,
+            .address = request.global,
+            .note = note_of(place_of_map.problem)};
+  Descriptor* const descriptor =
+      descriptors_.fetch(reinterpret_cast<std::uint64_t>(place_of_map.host), when.ahead, counters_);
   if (descriptor == nullptr)
     return wrong(fmt::format("tensor map at {:#x}: {}", request.global, descriptors_.problem()));
   InsidePlan& inside = descriptor->inside;
   std::uint64_t occupied = 0;
   if (inside.fits(descriptor->map, request)) {
     DirectLoad& direct = inside.direct_load();
-    if (when.at_once && direct.place(*requester.cta, request, inside.job().global)) {
+    if (when.at_once && requester.cta->launch->asid == 0 &&
+        direct.place(*requester.cta, request, inside.job().global)) {
       inside.job().requester = requester;
       if (const auto problem = check_window(inside.job())) return problem;
       direct_load_ = &direct;
@@ -237,10 +244,11 @@ TmaProblem TmaSetUp::tensor(TmaRequester requester, const exec::BulkRequest& req
   return place(request, kTensorAlignment, occupied, *job_);
 }
 
-/// A map may name more than the kernel may touch; what counts is where this block's rows lie.
+/// A map may name more than the kernel may touch; what counts is where this block's rows lie. Pages tell when
+/// the rows move.
 TmaProblem TmaSetUp::check_window(const TmaJob& job) {
   const exec::AddressRange& window = job.requester.cta->launch->window;
-  if (window.is_everything()) return {};
+  if (window.is_everything() || job.requester.cta->launch->asid != 0) return {};
   TmaGenerator rows_of;
   rows_of.begin(job);
   for (TmaRows rows; rows_of.next(rows);) {

@@ -28,6 +28,14 @@ TmaProblem TmaUnit::submit(TmaRequester requester, const exec::BulkRequest& requ
 /// Every response lands as soon as it is asked for.
 TmaProblem TmaUnit::run_now(const TmaJob& job) {
   TmaRows rows;
+  if (job.requester.cta->launch->asid != 0) {
+    generator_.begin(job);
+    while (generator_.next(rows)) {
+      count(job, rows);
+      if (const auto problem = move_rows_by_pages(job, rows)) return problem;
+    }
+    return complete_bytes(job, job.bytes);
+  }
   if (is_one_run(job, rows)) {
     run_rows(job, rows);
   } else {

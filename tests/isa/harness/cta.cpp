@@ -160,6 +160,12 @@ struct Calls {
       if ((lanes >> lane & 1) != 0 && !exec::may_access(*w->cta, addresses[lane], bytes))
         fault(w, FaultKind::illegal_address, addresses[lane], lane, line);
   }
+  /// No space here is modelled.
+  static void translate(WarpContext* w, std::uint32_t lanes, std::uint64_t* addresses, std::uint32_t,
+                        std::uint32_t, std::uint32_t line) {
+    const auto lane = static_cast<std::uint32_t>(std::countr_zero(lanes));
+    fault(w, FaultKind::unsupported, addresses[lane], lane, line);
+  }
   static void barrier_sync(WarpContext* w, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes) {
     Barrier& barrier = w->cta->barriers[id & 15];
     std::uint32_t generation = barrier.generation;

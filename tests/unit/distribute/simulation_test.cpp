@@ -71,6 +71,31 @@ TEST(Simulation, AGridOfHigherPriorityTakesTheOnlySlot) {
   EXPECT_DOUBLE_EQ(outcome->waiting.mean(), (0 + 0 + 9 + 9 + 19 + 19 + 30 + 30) / 8.0);
 }
 
+// Three grids of three spaces, each of which fits an SM, on four SMs.
+// proves: A-17d, A-25a, A-25c
+TEST(Simulation, DeepKeepsThreeSpacesApartAndWideMixesThem) {
+  Load load;
+  for (const std::uint64_t space : {1, 2, 3}) {
+    load.grids.push_back(grid_of(4, 512, 10));
+    load.grids.back().space = space;
+  }
+  const machine::MachineShape shape = machine::machine_of(1, 1, 2, 2);
+  const auto outcome = [&](machine::PlacementMode mode) {
+    return std::move(*simulate(shape, load, {.placement = mode}));
+  };
+  const Outcome deep = outcome(machine::PlacementMode::deep), wide = outcome(machine::PlacementMode::wide);
+  EXPECT_EQ(std::tuple(deep.sms_used, deep.spaces_mean, deep.spaces_most), std::tuple(3u, 1.0, 1u));
+  EXPECT_EQ(std::tuple(wide.sms_used, wide.spaces_mean, wide.spaces_most), std::tuple(4u, 3.0, 3u));
+  EXPECT_EQ(std::tuple(deep.ctas, deep.makespan), std::tuple(wide.ctas, wide.makespan));
+  load.grids[1].space = load.grids[2].space = 1;
+  EXPECT_EQ(outcome(machine::PlacementMode::wide).spaces_most, 1u);
+  const std::string report = report_table(std::vector{wide, deep}, "ns");
+  EXPECT_NE(report.find("SMs that had a CTA                    4              3"), std::string::npos)
+      << report;
+  EXPECT_NE(report.find("spaces on an SM, most                 3              1"), std::string::npos)
+      << report;
+}
+
 TEST(Simulation, FragmentationIsWhatAWaitingClusterCannotUse) {
   Load load;
   load.grids = {grid_of(3, 1024, 10),

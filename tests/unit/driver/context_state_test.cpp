@@ -201,7 +201,7 @@ TEST_F(State, DevicesHaveNoPeersAndOneIdentifier) {
   CUdevice device = 7;
   std::size_t width = 0;
   EXPECT_EQ(cuDeviceGetP2PAttribute(&value, 2, 0, 0), CUDA_ERROR_INVALID_DEVICE);
-  EXPECT_EQ(cuDeviceGetP2PAttribute(&value, 9, 0, 1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuDeviceGetP2PAttribute(&value, 9, 0, 0), CUDA_ERROR_INVALID_VALUE);
   ASSERT_EQ(cuDeviceGetPCIBusId(id, sizeof id, 0), CUDA_SUCCESS);
   EXPECT_EQ(cuDeviceGetByPCIBusId(&device, id), CUDA_SUCCESS);
   EXPECT_EQ(device, 0);

@@ -17,7 +17,7 @@ T attribute(CUpointer_attribute which, CUdeviceptr address, CUresult wanted = CU
   return value;
 }
 
-// proves: A-11a
+// proves: A-11a, A-12b, A-12d
 TEST_F(Driver, APointerOfTheHostMeansTheSameInKernels) {
   // Memory that the driver has never heard of: a global, the stack, the heap.
   static unsigned global = 3;

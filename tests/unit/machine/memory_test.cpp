@@ -11,9 +11,11 @@
 #include "machine/memory/block_memory.h"
 #include "machine/memory/device_copy.h"
 #include "machine/memory/device_space.h"
+#include "machine/memory/guarded_access.h"
 #include "machine/memory/launch_pages.h"
 #include "machine/memory/mapping.h"
 #include "machine/memory/shared_memory.h"
+#include "machine/sm/signals.h"
 #include "machine_fixture.h"
 
 namespace raddle::machine {
@@ -220,7 +222,7 @@ TEST(SharedMemory, AnAllocationHidesARangeInItsPlace) {
 }
 
 TEST(FileMappings, FilesMayHaveSeveralAddresses) {
-  MemoryFile file = MemoryFile::create("raddle test", 4 * kPage, true).value();
+  MemoryFile file = MemoryFile::create("raddle test", 4 * kPage).value();
   EXPECT_EQ(file.bytes(), 4 * kPage);
   EXPECT_TRUE(MemoryFile::of_sealed(file.descriptor()).ok());
   EXPECT_FALSE(MemoryFile::of_sealed(0).ok());
@@ -250,6 +252,32 @@ TEST(DeviceCopy, BoxesKeepTheirPitches) {
   std::memset(to, 0, sizeof to);
   copy_box({to, 8, 32, true}, {from, 8, 32, true}, 8, 4, 2);  // one piece
   EXPECT_EQ(std::memcmp(to, from, 64), 0);
+}
+
+/// Of a program, which may unmap it at any time.
+TEST(GuardedAccess, NamesMemoryThatIsMissing) {
+  machine::install_fault_handlers();
+  const machine::Mapping mapping = machine::Mapping::pages(2 * kPage).value();
+  std::byte* const start = mapping.start();
+  mapping.empty(mapping.address() + kPage, kPage);
+  const auto touch = [&](std::uint64_t offset, bool is_write) {
+    return machine::GuardedAccess::attempt([&] {
+      if (is_write)
+        *const_cast<volatile std::byte*>(start + offset) = std::byte{1};
+      else
+        (void)*const_cast<const volatile std::byte*>(start + offset);
+    });
+  };
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_FALSE(touch(kPage - 1, true));
+    for (const bool is_write : {false, true}) {
+      const auto missing = touch(kPage + 5, is_write);
+      ASSERT_TRUE(missing);
+      EXPECT_EQ(missing->address, mapping.address() + kPage + 5);
+      EXPECT_EQ(missing->is_write, is_write);
+    }
+  }
+  EXPECT_FALSE(touch(0, false));
 }
 
 // proves: K-12a, K-12b

@@ -2,7 +2,9 @@
 // names, under every policy and shape; caps, clusters, their ids and their memory hold while workers run
 // blocks.
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -10,6 +12,7 @@
 
 #include "exec/cluster.h"
 #include "machine/launch/recorder.h"
+#include "machine/shape/even_shape.h"
 #include "machine_fixture.h"
 
 namespace raddle::machine {
@@ -28,13 +31,16 @@ class Decisions final : public LaunchRecorder, public DecisionLog {
         sm_of[decision.first + i] = decision.sms[i];
         most_resident = std::max(most_resident, ++resident[decision.sms[i]]);
       }
+      most_sms = std::max(most_sms, resident.size());
     } else if (decision.kind == Decision::Kind::complete) {
-      for (const std::uint32_t sm : decision.sms) --resident[sm];
+      for (const std::uint32_t sm : decision.sms)
+        if (--resident[sm] == 0) resident.erase(sm);
     }
   }
   std::map<std::uint64_t, std::uint32_t> sm_of;  ///< by launch index
   std::map<std::uint32_t, int> resident;         ///< by SM
   int most_resident = 0;                         ///< on one SM
+  std::size_t most_sms = 0;                      ///< with blocks at one time
   std::size_t most_together = 0;                 ///< in one mask
 };
 
@@ -143,6 +149,171 @@ TEST_F(Placement, TheOptionsReachTheMachine) {
   const auto refused = Machine::create(std::move(wrong));
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message.find("option sm_order: 'tiny' has no SM 131"), std::string::npos);
+}
+
+/// Grids of four blocks of three spaces, each of which fits an SM, on a machine of four SMs in a GPC.
+class ThreeSpaces : public MachineTest {
+ protected:
+  using Sms = std::multiset<std::uint32_t>;
+
+  void open_spaces(MachineOptions options, const AddressSpaceOptions& of_spaces) {
+    close_spaces();
+    options.shape = machine_of(1, 1, 2, 2);
+    options.shape.name = "four SMs";
+    open(std::move(options));
+    for (auto& space : spaces_) space = std::move(*AddressSpace::open(machine_, of_spaces));
+  }
+  /// Every block waits until all twelve run. @param body  what their first warps do then
+  std::array<Sms, 3> run_grids(std::optional<PlacementMode> of_grids,
+                               const std::function<void(exec::WarpContext&)>& body) {
+    std::mutex mutex;
+    std::atomic<int> running{0};
+    std::array<Sms, 3> sms;
+    std::vector<TestKernel> kernels;
+    for (Sms& of_space : sms) {
+      kernels.push_back(TestKernel::of_warps([&](exec::WarpContext& warp) {
+        if (warp.warp_id == 0) {
+          const std::lock_guard lock(mutex);
+          of_space.insert(warp.cta->smid);
+          ++running;
+        }
+        while (running != 12) warp.cta->services->yield(&warp);
+        if (warp.warp_id == 0) body(warp);
+      }));
+    }
+    std::vector<Task*> tasks;
+    for (std::size_t i = 0; i < 3; ++i)
+      tasks.push_back(submit(*spaces_[i], kernels[i], {.x = 4, .threads = 512, .placement = of_grids}));
+    for (std::size_t i = 0; i < 3; ++i) {
+      tasks[i]->wait();
+      spaces_[i]->tasks().release(tasks[i]);
+    }
+    return sms;
+  }
+  std::array<Sms, 3> sms_of(std::optional<PlacementMode> of_spaces,
+                            std::optional<PlacementMode> of_grids = {}) {
+    open_spaces({}, {.placement = of_spaces});
+    return run_grids(of_grids, [](exec::WarpContext&) {});
+  }
+  void close_spaces() {
+    for (auto& space : spaces_) space.reset();
+    close();
+  }
+  void TearDown() override { close_spaces(); }
+
+  std::array<std::unique_ptr<AddressSpace>, 3> spaces_;
+};
+
+// proves: A-16a, A-16b, A-25a, A-25c
+TEST_F(ThreeSpaces, TakeAnSmEachOrShareAll) {
+  const Sms everywhere{0, 1, 2, 3};
+  const auto deep = sms_of(PlacementMode::deep), wide = sms_of(PlacementMode::wide);
+  std::set<std::uint32_t> used;
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(deep[i].count(*deep[i].begin()), 4u) << "one SM";
+    used.insert(deep[i].begin(), deep[i].end());
+    EXPECT_EQ(wide[i], everywhere);
+  }
+  EXPECT_EQ(used.size(), 3u) << "each its own";
+  EXPECT_EQ(sms_of({}), wide) << "as it was before there was a choice";
+  for (const Sms& sms : sms_of(PlacementMode::wide, PlacementMode::deep)) EXPECT_NE(sms, everywhere);
+  for (const Sms& sms : sms_of(PlacementMode::deep, PlacementMode::wide)) EXPECT_EQ(sms, everywhere);
+}
+
+/// The same grids, of modelled spaces.
+class ThreeModelledSpaces : public ThreeSpaces {
+ protected:
+  static constexpr std::uint64_t kPages = 3, kFrame = 4096;
+
+  /// Each block reads a word of each of its space's three pages, which are at the same addresses, once.
+  void read_pages(PlacementMode mode, unsigned workers) {
+    const TagStoreSpec lines{.entries = 64};
+    open_spaces({.workers = workers, .mmu = {.virtual_cache = lines, .physical_cache = lines}},
+                {.translation = Translation::modelled});
+    for (auto& space : spaces_) {
+      const auto frames = mmu().memory().take(kPages * kFrame, kFrame);
+      ASSERT_TRUE(frames && space->pages()->enter(kFrame, *frames, {}).ok());
+    }
+    run_grids(mode, [](exec::WarpContext& warp) {
+      std::uint64_t addresses[kPages];
+      for (std::uint64_t i = 0; i < kPages; ++i) addresses[i] = (1 + i) * kFrame;
+      warp.cta->services->translate(&warp, (1u << kPages) - 1, addresses, sizeof(std::uint64_t),
+                                    static_cast<std::uint32_t>(exec::AccessKind::load), 1);
+    });
+    for (auto& space : spaces_) EXPECT_FALSE(space->failed());
+  }
+  Mmu& mmu() { return spaces_[0]->pages()->mmu(); }
+  /// @param asids    in the TLB of each SM, in no order
+  /// @param at_sms   of each space, in the SMs' TLBs as in their caches, which go by virtual addresses
+  /// @param at_gpc   of each space, in the GPC's TLB as in the physical cache
+  void expect(const Sms& asids, const Hits& at_sms, const Hits& at_gpc) {
+    Sms found;
+    for (std::uint32_t sm = 0; sm < 4; ++sm)
+      found.insert(static_cast<std::uint32_t>(std::ranges::count_if(
+          spaces_, [&](const auto& space) { return mmu().sm_tlb(sm, space->pages()->asid()) != Hits{}; })));
+    EXPECT_EQ(found, asids);
+    for (const auto& space : spaces_) {
+      const TranslationCounts counts = space->pages()->counts();
+      EXPECT_EQ(counts.sm_tlbs, at_sms);
+      EXPECT_EQ(counts.virtual_caches, at_sms);
+      EXPECT_EQ(counts.gpc_tlbs, at_gpc);
+      EXPECT_EQ(counts.physical_cache, at_gpc);
+    }
+    EXPECT_EQ(mmu().counts().sm_tlbs, (Hits{3 * at_sms.hits, 3 * at_sms.misses}));
+  }
+};
+
+// Who comes first on an SM misses there; of these, only the first of all misses in what the SMs share.
+// proves: A-17b, A-17c, A-25b, A-25d
+TEST_F(ThreeModelledSpaces, MissOnEachSmThatTheyAreOn) {
+  const Hits all_miss{0, 4 * kPages}, first_misses{3 * kPages, kPages}, only_the_first{0, kPages};
+  for (const unsigned workers : {1u, 0u}) {
+    read_pages(PlacementMode::deep, workers);
+    expect({0, 1, 1, 1}, first_misses, only_the_first);
+    read_pages(PlacementMode::wide, workers);
+    expect({3, 3, 3, 3}, all_miss, first_misses);
+  }
+}
+
+// A space that never ends has two SMs of four at most, also after its limit was changed while it runs.
+// proves: A-21a
+TEST_F(Placement, ALimitOfSmsHoldsWhileBlocksRun) {
+  MachineOptions options;
+  options.shape = machine_of(1, 1, 2, 2);
+  options.shape.name = "four SMs";
+  options.recorder = &decisions_;
+  open(std::move(options));
+  std::mutex mutex;
+  std::set<std::uint32_t> used;
+  auto kernel = TestKernel::of_blocks([&](exec::CtaContext& cta) {
+    const std::lock_guard lock(mutex);
+    used.insert(cta.smid);
+  });
+  auto limited = std::move(*AddressSpace::open(machine_, {.sm_limit = {.sms = {1, 2, 3}, .most = 2}}));
+  const GridSize size{.x = 3000, .threads = 512};
+  EXPECT_EQ(run(*limited, kernel, size).kind, exec::FaultKind::none);
+  EXPECT_EQ(decisions_.most_sms, 2u);
+  EXPECT_FALSE(used.contains(0));
+  used.clear();
+  ASSERT_TRUE(limited->confine({.sms = {0}}).ok());
+  EXPECT_EQ(run(*limited, kernel, size).kind, exec::FaultKind::none);
+  EXPECT_EQ(used, std::set<std::uint32_t>{0});
+  GridWork together;
+  together.threads_per_block = 1024;
+  together.blocks = together.context.nctaid[0] = 3;
+  together.context.nctaid[1] = together.context.nctaid[2] = 1;
+  together.cooperative = true;
+  EXPECT_EQ(limited->check(together).error().code, ErrorCode::too_large) << "an SM holds two";
+  EXPECT_TRUE(space_->check(together).ok());
+  const auto wrong = limited->confine({.sms = {4}});
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_EQ(wrong.error().message, "limit of SMs: 'four SMs' has no SM 4, but 4 SMs");
+  ASSERT_TRUE(limited->confine({}).ok());
+  used.clear();
+  EXPECT_EQ(run(*limited, kernel, {.x = 40, .threads = 512}).kind, exec::FaultKind::none);
+  EXPECT_TRUE(used.contains(3));
+  EXPECT_EQ(decisions_.most_sms, 4u);
+  limited.reset();
 }
 
 // Blocks in flight on an SM: as many as its threads, slots and shared memory allow of the kernel's.

@@ -65,6 +65,15 @@ struct GroundTruth {
     return load;
   }
 
+  /// By SM, CTAs of a space's grids.
+  std::vector<std::uint32_t> load_of(std::uint64_t space) const {
+    std::vector<std::uint32_t> load(shape.sm_count(), 0);
+    for (const TrueCluster& cluster : clusters)
+      for (const std::uint32_t rank : cluster.running)
+        load[cluster.sms[rank]] += cluster.grid->space == space;
+    return load;
+  }
+
   /// By SM of their first CTA, clusters that wait for CTAs to be started.
   std::vector<std::uint32_t> waiting() const {
     std::vector<std::uint32_t> waiting(shape.sm_count(), 0);

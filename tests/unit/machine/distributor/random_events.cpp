@@ -56,6 +56,7 @@ DistributorOptions make_options(std::uint32_t numbers, std::uint32_t sms) {
                              .credits = numbers / 96 % 3 == 0 ? 1 + numbers / 288 % 8 : 0,
                              .ties = TieBreak(numbers / 2304 % 3)};
   options.task_slots = numbers / 55296 % 3 == 0 ? 1 + numbers / 165888 % 4 : 0;
+  options.turn = numbers / 663552 % 3 * 10;
   options.grid_cap_per_sm = numbers / 6912 % 4 == 0 ? 3 : 0;
   if (numbers / 27648 % 2 == 0)
     for (std::uint32_t sm = sms; sm-- > 0;) options.sm_order.push_back(sm);
@@ -115,9 +116,28 @@ class RandomEvents::CheckingPolicy final : public Policy {
     for (const auto& grid : events_.grids_)
       if (&grid->kind == &snapshot.kind && !what_if) compare(*grid, snapshot);
     policy_->place(snapshot, placement, log);
+    const bool is_deep =
+        snapshot.mode == PlacementMode::deep || (!snapshot.mode && policy_->name() == "deep");
+    if (is_deep && snapshot.kind.is_plain() && !what_if) check_deep(snapshot, placement);
   }
 
  private:
+  /// No SM is opened while one with affinity has room, nor a second one while the first has.
+  void check_deep(const Snapshot& snapshot, const Placement& placement) {
+    std::vector<std::uint32_t> taken(snapshot.free.size(), 0);
+    for (const std::uint32_t sm : placement.sms) ++taken[sm];
+    std::uint32_t opened = 0, full = 0, with_room = 0;
+    for (std::size_t sm = 0; sm < taken.size(); ++sm) {
+      const bool has_room = taken[sm] < snapshot.free[sm];
+      if (snapshot.own[sm] != 0)
+        with_room += has_room;
+      else if (taken[sm] != 0)
+        ++opened, full += !has_room;
+    }
+    events_.check(opened == 0 || with_room == 0, "an SM is opened although one with affinity has room");
+    events_.check(opened - full <= 1, "an SM is opened although the one before it has room");
+  }
+
   void compare(const Grid& grid, const Snapshot& snapshot) {
     const auto equal = [](std::span<const std::uint32_t> a, const std::vector<std::uint32_t>& b) {
       return std::equal(a.begin(), a.end(), b.begin(), b.end());
@@ -125,6 +145,9 @@ class RandomEvents::CheckingPolicy final : public Policy {
     events_.check(equal(snapshot.load, events_.truth_.load()), "the load that a policy sees");
     events_.check(equal(snapshot.waiting, events_.truth_.waiting()),
                   "the waiting clusters that a policy sees");
+    events_.check(equal(snapshot.own, events_.truth_.load_of(grid.space)), "the CTAs of a space");
+    if (grid.mode != PlacementMode::automatic_per_task)
+      events_.check(snapshot.spaces == events_.spaces(), "the number of spaces");
     events_.check(equal(snapshot.free, events_.visible(grid)), "the free slots that a policy sees");
     const std::vector<std::uint32_t> launchable = events_.truth_.launchable();
     for (std::size_t gpc = 0; gpc < launchable.size(); ++gpc)
@@ -167,6 +190,13 @@ std::vector<std::uint32_t> RandomEvents::visible(const Grid& grid) const {
     std::fill_n(free.begin() + kept.first_sm, kept.sm_count, 0u);
   }
   return free;
+}
+
+std::size_t RandomEvents::spaces() const {
+  std::set<std::uint64_t> spaces;
+  for (const auto& grid : grids_)
+    if (!grid->finished()) spaces.insert(grid->space);
+  return spaces.size();
 }
 
 void RandomEvents::launch(const LaunchMask& mask) {
@@ -248,7 +278,10 @@ bool RandomEvents::nothing_fits(const Grid& grid) {
                     {},
                     1,
                     grid.id,
-                    grid.next / grid.kind.ctas_per_cluster()},
+                    grid.next / grid.kind.ctas_per_cluster(),
+                    TieBreak::load,
+                    {},
+                    grid.mode},
                    placement, nullptr);
   return placement.launched == 0;
 }
@@ -276,9 +309,29 @@ void RandomEvents::check_slots() {
         "a grid waits while slots are free");
 }
 
+/// A grid whose turn is over leaves for an equal one that waits, unless enough others do.
+/// @param overdue  with the begin of their turns
+void RandomEvents::check_turns(const std::map<const Grid*, std::uint64_t>& overdue) {
+  const auto leaves = [](const auto& grid) { return !grid->finished() && grid->turn == Grid::Turn::leaves; };
+  for (const auto& [grid, began] : overdue) {
+    if (grid->turn != Grid::Turn::runs || grid->all_launched() || grid->turn_began != began) continue;
+    const auto waits = [&](const auto& other) {
+      return !other->finished() && other->turn == Grid::Turn::listed && other->priority <= grid->priority;
+    };
+    check(std::ranges::count_if(grids_, leaves) >= std::ranges::count_if(grids_, waits),
+          "a grid keeps its slot from an equal one after its turn");
+  }
+}
+
 void RandomEvents::distribute() {
   std::uint64_t before = 0, after = 0;
-  for (const auto& grid : grids_) before += grid->next;
+  std::map<const Grid*, std::uint64_t> overdue;
+  for (const auto& grid : grids_) {
+    before += grid->next;
+    if (grid->turn == Grid::Turn::runs && truth_.options.turn != 0 &&
+        grid->next - grid->turn_began >= truth_.options.turn)
+      overdue.emplace(grid.get(), grid->turn_began);
+  }
   const std::uint64_t launched = distributor_->distribute(*this);
   for (const auto& grid : grids_) {
     after += grid->next;
@@ -288,6 +341,7 @@ void RandomEvents::distribute() {
   check(launched == after - before, "the count of launched CTAs");
   check(truth_.within_capacity(), "an SM holds more than it can");
   check_slots();
+  check_turns(overdue);
   if (truth_.options.credits != 0) {
     check(launched <= std::max<std::uint64_t>(truth_.options.credits, 20),
           "more launched than there are credits");
@@ -311,6 +365,8 @@ void RandomEvents::add(const Event& event) {
   grid.priority = static_cast<int>(event.b / 128 % 4) / 3;
   grid.cap_per_sm = event.b / 512 % 8 == 0 ? 2 : 0;
   grid.cluster_memory = !grid.kind.is_plain() && event.b / 4096 % 4 == 0;
+  grid.space = event.a / 128 % 4;
+  if (const unsigned mode = event.a / 512 % 8; mode < 4) grid.mode = PlacementMode(mode);
   grids_.push_back(std::make_unique<Grid>(grid));
   heard_[grids_.back().get()] = 0;
   distributor_->add(*grids_.back());

@@ -50,12 +50,14 @@ class RandomEvents final : private LaunchSink {
   void check_cluster(const TrueCluster& cluster);
   void check(bool holds, const char* what);
   void check_slots();
+  void check_turns(const std::map<const Grid*, std::uint64_t>& overdue);
   void distribute();
   void add(const Event& event);
   void withdraw(std::uint32_t number);
   void complete(std::uint32_t cluster, std::uint32_t running);
   void drain(std::uint32_t flushing);
   bool nothing_fits(const Grid& grid);
+  std::size_t spaces() const;  ///< of the grids that have not finished
   std::vector<std::uint32_t> visible(const Grid& grid) const;
 
   GroundTruth truth_;

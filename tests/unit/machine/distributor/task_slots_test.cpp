@@ -8,7 +8,9 @@ constexpr std::uint64_t kRoom = 8;  ///< CTAs of a quarter that the machine of t
 
 class TaskSlotsTest : public DistributorTest {
  protected:
-  void make_with(std::uint32_t slots) { make(grid_of_gpcs(1, 1), {.task_slots = slots}); }
+  void make_with(std::uint32_t slots, std::uint64_t turn = 0) {
+    make(grid_of_gpcs(1, 1), {.task_slots = slots, .turn = turn});
+  }
   Grid& add_small(int priority, std::uint64_t ctas = 1) { return add(ctas, kQuarter, {}, priority); }
 };
 
@@ -91,6 +93,44 @@ TEST_F(TaskSlotsTest, AreNotTakenFromEqualsNorFromMoreThanNeedBe) {
 }
 
 // proves: A-4f
+// Three equals and a slot. Who has launched a turn's CTAs leaves, the one that waits longest comes.
+// proves: A-4c
+TEST_F(TaskSlotsTest, PassFromOneToTheNextAmongEquals) {
+  make_with(1, 4);
+  Grid &first = add_small(2, 20), &second = add_small(2, 20), &third = add_small(2, 3);
+  std::vector<std::uint64_t> order;
+  while (distributor_->waiting() != 0) {
+    if (distribute() != 0) order.push_back(sink_.ctas.back().grid->id);
+    ASSERT_FALSE(sink_.ctas.empty()) << "nobody gets on";
+    complete_one(*sink_.ctas.front().grid);
+  }
+  EXPECT_EQ(order, (std::vector<std::uint64_t>{1, 2, 3, 1, 2, 1, 2}));
+  for (Grid* grid : {&first, &second, &third}) {
+    complete_all(*grid);
+    EXPECT_TRUE(grid->finished());
+    EXPECT_EQ(sink_.heard[grid], grid->ctas);
+  }
+}
+
+TEST_F(TaskSlotsTest, PassOnlyAfterATurnAndOnlyToThoseThatWait) {
+  make_with(2, kRoom + 1);
+  Grid &longest = add_small(2, 90), &other = add_small(2, 90);
+  distribute();
+  add_small(2, 90);
+  distribute();
+  EXPECT_EQ(longest.turn, Grid::Turn::runs) << "it has launched a CTA less than a turn";
+  complete_one(longest), distribute();
+  distribute();
+  EXPECT_EQ(longest.turn, Grid::Turn::leaves);
+  EXPECT_EQ(other.turn, Grid::Turn::runs) << "one slot is wanted";
+  make_with(1, 4);
+  Grid& urgent = add_small(1, 90);
+  distribute();
+  add_small(2, 90);
+  distribute();
+  EXPECT_EQ(urgent.turn, Grid::Turn::runs) << "nobody equal waits";
+}
+
 TEST_F(TaskSlotsTest, OfClustersAreFreeWithTheFlushOfTheLast) {
   make_with(1);
   Grid& low = add(16, kQuarter, clusters_of(4), 1);

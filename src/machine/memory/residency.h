@@ -1,0 +1,63 @@
+// Where the pages of managed memory are at home, and which processors touch them (A-22d). All memory is the
+// host's, at one address for everybody: what moves is the home, that is, in whose memory a page counts.
+// Modelled spaces count accesses; others move pages only when programs ask for it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+namespace raddle::machine {
+
+/// 0 is the host, n + 1 is device n.
+using Processor = unsigned;
+inline constexpr Processor kHostProcessor = 0;
+constexpr Processor processor_of(unsigned device) { return device + 1; }
+
+class Residency {
+ public:
+  static constexpr unsigned kMostProcessors = 33;
+  static constexpr std::uint64_t kPage = 64 << 10;  ///< bytes that move together
+  /// So many more touches than the home's move a page.
+  static constexpr std::uint32_t kLead = 64;
+
+  /// All at home at the host. @param processors  of the process, with the host
+  Residency(std::uint64_t base, std::uint64_t bytes, unsigned processors);
+  ~Residency();
+  Residency(const Residency&) = delete;
+  Residency& operator=(const Residency&) = delete;
+
+  /// An access by a device. The first moves a page away from the host, later ones when the device has touched
+  /// it most. Thread-safe, as all here.
+  void touch(unsigned device, std::uint64_t address);
+  /// Brings pages to a processor.
+  void move(std::uint64_t address, std::uint64_t bytes, Processor to);
+  /// Where pages are to be: touches bring them there and nowhere else. kMostProcessors: anywhere.
+  void prefer(std::uint64_t address, std::uint64_t bytes, Processor where);
+
+  Processor home(std::uint64_t address) const { return page_at(address).home.load(); }
+  /// Bytes of all managed memory of the process that are at home at a processor.
+  static std::uint64_t bytes_at(Processor processor);
+
+ private:
+  struct Page {
+    std::atomic<Processor> home{kHostProcessor}, preferred{kMostProcessors};
+  };
+  Page& page_at(std::uint64_t address) const { return pages_[(address - base_) / kPage]; }
+  std::atomic<std::uint32_t>& touches(const Page& page, Processor by) const {
+    return touches_[static_cast<std::uint64_t>(&page - pages_.get()) * processors_ + by];
+  }
+  void move(Page& page, Processor to);
+  std::uint64_t bytes_of(const Page& page) const;
+  template <class Visit>
+  void for_pages(std::uint64_t address, std::uint64_t bytes, const Visit& visit);
+
+  const std::uint64_t base_, bytes_;
+  const unsigned processors_;
+  const std::uint64_t count_;
+  const std::unique_ptr<Page[]> pages_;
+  const std::unique_ptr<std::atomic<std::uint32_t>[]>
+      touches_;  // by page and processor, since the page came home
+};
+
+}  // namespace raddle::machine

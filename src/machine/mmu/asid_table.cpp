@@ -1,0 +1,51 @@
+#include "machine/mmu/asid_table.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace raddle::machine {
+
+AsidTable::AsidTable(unsigned count) : entries_(std::make_unique<Entry[]>(count + 1)), taken_(count + 1) {
+  taken_[kNoAsid] = true;
+}
+
+std::optional<Asid> AsidTable::take() {
+  const std::lock_guard lock(mutex_);
+  const auto free = std::find(taken_.begin(), taken_.end(), false);
+  if (free == taken_.end()) return std::nullopt;
+  *free = true;
+  return static_cast<Asid>(std::distance(taken_.begin(), free));
+}
+
+void AsidTable::give_back(Asid asid) {
+  unbind(asid);
+  const std::lock_guard lock(mutex_);
+  taken_[asid] = false;
+}
+
+// Who sees the new directory sees the new generation; who sees the new generation with the old directory
+// keeps nothing of it: find() looks at the generation again.
+void AsidTable::bind(Asid asid, std::uint64_t directory) {
+  invalidate(asid);
+  entries_[asid].directory.store(directory | kBound);
+  invalidate(asid);
+}
+
+void AsidTable::unbind(Asid asid) {
+  entries_[asid].directory.store(0);
+  invalidate(asid);
+}
+
+void AsidTable::invalidate(Asid asid) { entries_[asid].generation.fetch_add(1); }
+
+std::optional<Binding> AsidTable::find(Asid asid) const {
+  const Entry& entry = entries_[asid];
+  for (;;) {
+    const std::uint64_t generation = entry.generation.load(), directory = entry.directory.load();
+    if (entry.generation.load() != generation) continue;
+    if (directory == 0) return std::nullopt;
+    return Binding{directory & ~kBound, generation};
+  }
+}
+
+}  // namespace raddle::machine

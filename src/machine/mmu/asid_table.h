@@ -1,0 +1,55 @@
+// The ASID table: from the identifier of an address space to its page directory. An identifier is bound
+// to a directory and unbound by commands of the host; each makes what TLBs keep of the identifier stale, so
+// identifiers are used again.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace raddle::machine {
+
+/// Of an address space on a machine; a device context and a number within it. 0: of none.
+using Asid = std::uint32_t;
+inline constexpr Asid kNoAsid = 0;
+
+/// What the table says of an identifier at a moment.
+struct Binding {
+  std::uint64_t directory = 0;   ///< physical address of the page directory
+  std::uint64_t generation = 0;  ///< what TLBs took from an earlier one is stale
+};
+
+class AsidTable {
+ public:
+  /// @param count  of identifiers: 1 to count
+  explicit AsidTable(unsigned count);
+
+  /// Thread-safe, as all here: the least identifier that nobody has. Nothing: all are taken.
+  std::optional<Asid> take();
+  /// Unbinds it too.
+  void give_back(Asid asid);
+
+  void bind(Asid asid, std::uint64_t directory);
+  void unbind(Asid asid);
+  /// The page table has lost or changed pages.
+  void invalidate(Asid asid);
+  /// Nothing: it is not bound.
+  std::optional<Binding> find(Asid asid) const;
+  unsigned count() const { return static_cast<unsigned>(taken_.size() - 1); }
+
+ private:
+  struct Entry {
+    std::atomic<std::uint64_t> directory{0};  // with kBound
+    std::atomic<std::uint64_t> generation{1};
+  };
+  static constexpr std::uint64_t kBound = 1;  // a directory's address is that of a frame
+
+  const std::unique_ptr<Entry[]> entries_;
+  std::mutex mutex_;
+  std::vector<bool> taken_;
+};
+
+}  // namespace raddle::machine

@@ -1,0 +1,198 @@
+#include "machine/mmu/paged_space.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+
+#include "machine/memory/residency.h"
+
+namespace raddle::machine {
+namespace {
+
+constexpr std::uint64_t kFrame = FrameRuns::kFrame;
+
+/// Puts frames at addresses of the host.
+bool map_frames(const PhysicalMemory& memory, std::uint64_t address, FrameRun frames, int protection) {
+  return mmap(reinterpret_cast<void*>(address), frames.bytes, protection, MAP_SHARED | MAP_FIXED,
+              memory.descriptor(), static_cast<off_t>(frames.start)) != MAP_FAILED;
+}
+
+/// Of frames for so many bytes at an address, so that pages can be as large as the addresses allow.
+std::uint64_t alignment_for(std::uint64_t address, std::uint64_t bytes) {
+  for (const PageSize size : {PageSize::huge, PageSize::big})
+    if (bytes >= bytes_of(size) && address % bytes_of(size) == 0) return bytes_of(size);
+  return kFrame;
+}
+
+TranslationCounts difference(TranslationCounts counts, const TranslationCounts& before) {
+  counts.sm_tlbs -= before.sm_tlbs, counts.gpc_tlbs -= before.gpc_tlbs;
+  counts.copy_engine_tlbs -= before.copy_engine_tlbs;
+  counts.virtual_caches -= before.virtual_caches, counts.physical_cache -= before.physical_cache;
+  return counts;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PagedSpace>> PagedSpace::open(Mmu& mmu, const PeerMemory& peers) {
+  TRY_ASSIGN(auto table, PageTable::create(mmu.memory()));
+  const auto asid = mmu.asids().take();
+  if (!asid)
+    return Error::make(ErrorCode::out_of_memory, "all {} identifiers of address spaces are taken",
+                       mmu.asids().count());
+  mmu.asids().bind(*asid, table->directory());
+  return std::unique_ptr<PagedSpace>(new PagedSpace(mmu, peers, *asid, std::move(table)));
+}
+
+PagedSpace::PagedSpace(Mmu& mmu, const PeerMemory& peers, Asid asid, std::unique_ptr<PageTable> table)
+    : mmu_(mmu),
+      peers_(peers),
+      asid_(asid),
+      counted_before_(mmu.counts(asid)),
+      table_(std::move(table)),
+      touched_(std::make_unique<Touched[]>(mmu.sm_count())) {}
+
+PagedSpace::~PagedSpace() {
+  mmu_.asids().give_back(asid_);
+  for (const auto& [start, bytes] : own_.runs()) mmu_.memory().give_back({start, bytes});
+}
+
+TranslationCounts PagedSpace::counts() const { return difference(mmu_.counts(asid_), counted_before_); }
+
+Result<void> PagedSpace::enter(std::uint64_t address, FrameRun frames, Permissions permissions) {
+  const std::lock_guard lock(mutex_);
+  return enter_run(address, frames, permissions);
+}
+
+void PagedSpace::leave(std::uint64_t address, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  remove_all(address, bytes);
+}
+
+Result<void> PagedSpace::enter_run(std::uint64_t address, FrameRun frames, Permissions permissions) {
+  for (std::uint64_t done = 0; done < frames.bytes;) {
+    Page page{.physical = frames.start + done, .permissions = permissions};
+    page.size = table_->largest_at(address + done, page.physical, frames.bytes - done);
+    if (auto entered = table_->enter(address + done, page); !entered) {
+      remove_all(address, done);
+      return entered;
+    }
+    done += bytes_of(page.size);
+  }
+  return {};
+}
+
+/// @returns the frames of pages that were there
+std::vector<FrameRun> PagedSpace::remove_all(std::uint64_t address, std::uint64_t bytes) {
+  std::vector<FrameRun> frames;
+  for (std::uint64_t done = 0; done < bytes;) {
+    const auto page = table_->remove(address + done);
+    if (page && page->aperture == Aperture::device) frames.push_back({page->physical, bytes_of(page->size)});
+    done += page ? bytes_of(page->size) : kFrame;
+  }
+  mmu_.asids().invalidate(asid_);
+  return frames;
+}
+
+Result<FrameRun> PagedSpace::take_frames(std::uint64_t bytes, std::uint64_t alignment) {
+  if (const auto run = own_.take(bytes, alignment)) return *run;
+  if (const auto run = mmu_.memory().take(bytes, alignment)) return *run;
+  if (const auto run = own_.take_longest(bytes)) return *run;
+  return Error::make(ErrorCode::out_of_memory, "no physical memory is left");
+}
+
+bool PagedSpace::provide(std::byte* start, std::uint64_t bytes, std::byte* host_alias) {
+  const auto first = reinterpret_cast<std::uint64_t>(start);
+  const bool is_written = host_alias == nullptr;  // by kernels
+  const Permissions permissions{.write = is_written, .atomic = is_written};
+  std::uint64_t done = 0;
+  const std::lock_guard lock(mutex_);
+  while (done < bytes) {
+    const auto run = take_frames(bytes - done, alignment_for(first + done, bytes - done));
+    if (!run) break;
+    const bool is_mapped =
+        map_frames(mmu_.memory(), first + done, *run, is_written ? PROT_READ | PROT_WRITE : PROT_READ) &&
+        (is_written || map_frames(mmu_.memory(), reinterpret_cast<std::uint64_t>(host_alias) + done, *run,
+                                  PROT_READ | PROT_WRITE));
+    if (!is_mapped || !enter_run(first + done, *run, permissions)) {
+      own_.add(*run);
+      break;
+    }
+    done += run->bytes;
+  }
+  if (done == bytes) return true;
+  for (const FrameRun run : remove_all(first, done)) own_.add(run);
+  return false;
+}
+
+void PagedSpace::withdraw(std::byte* start, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  for (const FrameRun run : remove_all(reinterpret_cast<std::uint64_t>(start), whole_pages(bytes))) {
+    mmu_.memory().clear(run);
+    own_.add(run);
+  }
+}
+
+Translated PagedSpace::translate(std::uint32_t sm, std::uint64_t address, exec::AccessKind kind) {
+  for (;;) {
+    const Translated place = mmu_.translate(sm, asid_, address, kind);
+    if (resolve(place, address)) continue;
+    if (place.aperture == Aperture::host && has_managed_.load(std::memory_order_relaxed))
+      count_touch(sm, address);
+    return place;
+  }
+}
+
+Translated PagedSpace::access(unsigned engine, std::uint64_t address, exec::AccessKind kind) {
+  for (;;) {
+    const Translated place = mmu_.translate(mmu_.unit_of_engine(engine), asid_, address, kind);
+    if (place.problem != MmuProblem::none || !resolve(place, address)) return place;
+  }
+}
+
+bool PagedSpace::resolve(const Translated& place, std::uint64_t address) {
+  const bool is_new = place.problem == MmuProblem::not_mapped && enter_shared(address);
+  const bool is_stale = place.aperture == Aperture::host && drop_stale_shared();
+  return is_new || is_stale;
+}
+
+/// Asks the table only when the SM goes to another piece of memory.
+void PagedSpace::count_touch(std::uint32_t sm, std::uint64_t address) {
+  Touched& last = touched_[sm];
+  if (!last.range.holds(address, 1) || last.changes != peers_.changes()) {
+    last.changes = peers_.changes();
+    const PeerMemory::Part part = peers_.around(address);
+    last.range = part.range;
+    last.pages = part.shared != nullptr ? part.shared->residency() : nullptr;
+  }
+  if (last.pages != nullptr && last.range.holds(address, 1)) last.pages->touch(peers_.device(), address);
+}
+
+/// Gives an address in memory that others have too its page, which is the host's own. @returns whether it did
+bool PagedSpace::enter_shared(std::uint64_t address) {
+  const std::uint64_t changes = peers_.changes();
+  const PeerMemory::Part part = peers_.around(address);
+  if (part.range.bytes == 0) return false;
+  if (part.shared != nullptr && part.shared->residency() != nullptr) has_managed_ = true;
+  const std::uint64_t page = address / kFrame * kFrame;
+  const std::lock_guard lock(mutex_);
+  if (shared_.empty()) changes_ = changes;
+  if (!table_->enter(page, {.physical = page, .aperture = Aperture::host}))
+    return std::ranges::find(shared_, page) != shared_.end();  // another worker was first
+  shared_.push_back(page);
+  return true;
+}
+
+/// Memory that all spaces knew has been taken away since its pages were entered; which, the next accesses
+/// find.
+/// @returns whether there was such
+bool PagedSpace::drop_stale_shared() {
+  if (changes_.load() == peers_.changes()) return false;
+  const std::lock_guard lock(mutex_);
+  for (const std::uint64_t page : shared_) table_->remove(page);
+  shared_.clear();
+  mmu_.asids().invalidate(asid_);
+  changes_ = peers_.changes();
+  return true;
+}
+
+}  // namespace raddle::machine

@@ -1,0 +1,75 @@
+// The memory of one modelled space: its page table, bound to an ASID, and the frames in it. What the space
+// allocates lies at the same addresses for its kernels, through the page table, and for the host, which has
+// the same frames mapped there: pointers mean the same on both sides.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "machine/memory/device_space.h"
+#include "machine/memory/peer_memory.h"
+#include "machine/mmu/mmu.h"
+
+namespace raddle::machine {
+
+class PagedSpace final : public PageSource {
+ public:
+  /// @param mmu  outlives it, as the peers do @errors out_of_memory: frames for page tables; too_large: ASIDs
+  static Result<std::unique_ptr<PagedSpace>> open(Mmu& mmu, const PeerMemory& peers);
+  /// No kernel of it runs any more.
+  ~PagedSpace() override;
+
+  Asid asid() const { return asid_; }
+  Mmu& mmu() { return mmu_; }
+  TranslationCounts counts() const;
+
+  /// Enters frames that stay somebody else's, at an address of kernels only. Thread-safe, as all here.
+  /// @errors invalid: there is something already; out_of_memory: for page tables
+  Result<void> enter(std::uint64_t address, FrameRun frames, Permissions permissions);
+  /// Takes them out again.
+  void leave(std::uint64_t address, std::uint64_t bytes);
+
+  /// As Mmu::translate, of an access of this space by an SM. Memory that all spaces know (shared_memory.h),
+  /// and that of peers, gets its pages when it is touched: the access faults, and is made again.
+  Translated translate(std::uint32_t sm, std::uint64_t address, exec::AccessKind kind);
+  /// The same by a copy engine, to which missing pages are told: it goes on when they have come.
+  Translated access(unsigned engine, std::uint64_t address, exec::AccessKind kind);
+  /// Whether an access leads elsewhere now: its page was not there yet, or there is another one. Then it is
+  /// to be made again.
+  bool resolve(const Translated& place, std::uint64_t address);
+
+ private:
+  PagedSpace(Mmu& mmu, const PeerMemory& peers, Asid asid, std::unique_ptr<PageTable> table);
+  bool provide(std::byte* start, std::uint64_t bytes, std::byte* host_alias) override;
+  void withdraw(std::byte* start, std::uint64_t bytes) override;
+  Result<FrameRun> take_frames(std::uint64_t bytes, std::uint64_t alignment);
+  Result<void> enter_run(std::uint64_t address, FrameRun frames, Permissions permissions);
+  std::vector<FrameRun> remove_all(std::uint64_t address, std::uint64_t bytes);
+  bool enter_shared(std::uint64_t address);
+  bool drop_stale_shared();
+
+  /// A piece of managed memory that an SM touched last.
+  struct alignas(64) Touched {
+    exec::AddressRange range{0, 0};
+    Residency* pages = nullptr;  // lives as long as the work that may touch it; null: nobody counts
+    std::uint64_t changes = 0;
+  };
+  void count_touch(std::uint32_t sm, std::uint64_t address);
+
+  Mmu& mmu_;
+  const PeerMemory& peers_;
+  const Asid asid_;
+  const TranslationCounts counted_before_;  // by an earlier space with this ASID
+  std::mutex mutex_;
+  const std::unique_ptr<PageTable> table_;
+  /// Frames that kernels of the space might still reach by a translation which was made before: only the
+  /// space itself uses them again.
+  FrameRuns own_;
+  std::vector<std::uint64_t> shared_;         // addresses of pages of the host's
+  std::atomic<std::uint64_t> changes_{0};     // of what is shared, when the first of these was entered
+  std::atomic<bool> has_managed_{false};      // some of these count touches
+  const std::unique_ptr<Touched[]> touched_;  // by SM
+};
+
+}  // namespace raddle::machine

@@ -1,0 +1,48 @@
+#include "machine/services/reach.h"
+
+#include "exec/window.h"
+#include "machine/address_space.h"
+
+namespace raddle::machine {
+
+Translated reach(const exec::CtaContext& cta, std::uint64_t address, std::uint64_t bytes,
+                 exec::AccessKind kind) {
+  constexpr std::uint64_t kUnbounded = ~std::uint64_t{0};  // what lies behind is the kernel's, or nothing
+  if (exec::may_access(cta, address, bytes))
+    return {.host = reinterpret_cast<std::byte*>(address), .left = kUnbounded};
+  const auto& block = *static_cast<Block*>(cta.machine);
+  const AddressSpace& space = *block.task->grid().space;
+  PagedSpace* const pages = block.task->grid().space->pages();
+  if (address >> 47 != 0) return {.problem = MmuProblem::not_mapped};
+  const Worker::Busy busy(*block.worker);
+  if (pages == nullptr) {
+    if (!block.worker->peer_lookups().allow(space.peers(), address, bytes))
+      return {.problem = MmuProblem::not_mapped};
+    return {.host = reinterpret_cast<std::byte*>(address), .left = kUnbounded};
+  }
+  const Translated first = pages->translate(block.run.sm, address, kind);
+  // An access across the end of a page is one access if the pages follow each other.
+  for (Translated last = first; last.problem == MmuProblem::none && last.left < bytes;) {
+    address += last.left, bytes -= last.left;
+    const std::byte* const next = last.host + last.left;
+    last = pages->translate(block.run.sm, address, kind);
+    if (last.problem != MmuProblem::none) return last;
+    if (last.host != next) return {.problem = MmuProblem::across_pages};
+  }
+  return first;
+}
+
+const char* note_of(MmuProblem problem) {
+  switch (problem) {
+    case MmuProblem::not_bound:
+      return "no page directory is bound to it: ";
+    case MmuProblem::not_allowed:
+      return "its page does not allow that: ";
+    case MmuProblem::across_pages:
+      return "across the end of its page, which another one follows elsewhere: ";
+    default:
+      return "";
+  }
+}
+
+}  // namespace raddle::machine

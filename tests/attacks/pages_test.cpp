@@ -1,0 +1,229 @@
+// Kernels of two modelled spaces on one machine, whose pages the test enters itself: what they read and
+// write, and exactly how often TLBs miss.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <thread>
+
+#include "arena.h"
+
+namespace raddle::attacks {
+namespace {
+
+using machine::FrameRun;
+using machine::PagedSpace;
+using machine::Permissions;
+
+constexpr std::uint64_t kFrame = 4096;
+
+/// Adds 1 to the words at two addresses and gives what was there, from one lane.
+constexpr const char* kTwoWords = R"(
+.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry two_words(.param .u64 first, .param .u64 second, .param .u64 out)
+{
+  .reg .u64 %a<3>, %x<2>;
+  .reg .u32 %t;
+  .reg .pred %p;
+  mov.u32 %t, %tid.x;
+  setp.ne.u32 %p, %t, 0;
+  @%p bra done;
+  ld.param.u64 %a0, [first];
+  ld.param.u64 %a1, [second];
+  ld.param.u64 %a2, [out];
+  ld.global.u64 %x0, [%a0];
+  ld.global.u64 %x1, [%a1];
+  st.global.u64 [%a2], %x0;
+  st.global.u64 [%a2+8], %x1;
+  add.u64 %x0, %x0, 1;
+  add.u64 %x1, %x1, 1;
+  st.global.u64 [%a0], %x0;
+  st.global.u64 [%a1], %x1;
+done:
+  ret;
+}
+)";
+
+class PagesTest : public testing::TestWithParam<std::string> {
+ protected:
+  PagesTest() { restart({}); }
+
+  void restart(const machine::MmuSpec& spec) {
+    for (auto& space : spaces_) space.reset();
+    machine::MachineOptions options;
+    options.shape = *machine::preset_shape("tiny", 2);
+    options.pin = false;
+    options.mmu = spec;
+    machine_ = *machine::Machine::create(options);
+    for (auto& space : spaces_) space = opened();
+    kernel_ = Kernel::make(kTwoWords, GetParam(), Translation::modelled);
+  }
+  std::unique_ptr<machine::AddressSpace> opened() {
+    auto space = machine::AddressSpace::open(machine_, {.translation = Translation::modelled});
+    EXPECT_TRUE(space.ok()) << space.error().to_string();
+    return std::move(*space);
+  }
+  PagedSpace& pages(unsigned space) { return *spaces_[space]->pages(); }
+  machine::Mmu& mmu() { return pages(0).mmu(); }
+  std::uint64_t& word(std::uint64_t physical) {
+    return *reinterpret_cast<std::uint64_t*>(mmu().memory().host(physical));
+  }
+  FrameRun frames(std::uint64_t first, std::uint64_t count) {
+    const FrameRun run{first * kFrame, count * kFrame};
+    EXPECT_TRUE(mmu().memory().take_at(run));
+    return run;
+  }
+  void enter(unsigned space, std::uint64_t address, FrameRun run, Permissions permissions = {}) {
+    const auto entered = pages(space).enter(address, run, permissions);
+    ASSERT_TRUE(entered.ok()) << entered.error().to_string();
+  }
+  exec::Fault run_on(unsigned space, std::uint64_t first, std::uint64_t second, std::uint64_t out) {
+    return run(*spaces_[space], *kernel_, {first, second, out});
+  }
+
+  std::shared_ptr<machine::Machine> machine_;
+  std::array<std::unique_ptr<machine::AddressSpace>, 2> spaces_;
+  std::unique_ptr<Kernel> kernel_;
+};
+
+// proves: A-24a, A-24b, A-24c, A-24d, A-8a, A-6a, A-7c, A-7d, A-7e, A-7f, A-7g, A-7h
+TEST_P(PagesTest, PagesZeroAndOneOfTwoSpaces) {
+  for (unsigned space : {0u, 1u}) enter(space, 0, frames(2 * space, 2));
+  const FrameRun shared = frames(4, 1);
+  for (std::uint64_t frame = 0; frame < 4; ++frame) word(frame * kFrame) = 100 * frame;
+  for (unsigned space : {0u, 1u}) {
+    ASSERT_EQ(run_on(space, 0, kFrame, 16).kind, exec::FaultKind::none);
+    // Three pages' worth of accesses, two pages: each is one miss, in the SM's TLB and in the GPC's.
+    EXPECT_EQ(pages(space).counts().sm_tlbs, (Hits{4, 2}));
+    EXPECT_EQ(pages(space).counts().gpc_tlbs, (Hits{0, 2}));
+  }
+  for (std::uint64_t frame = 0; frame < 4; ++frame) EXPECT_EQ(word(frame * kFrame), 100 * frame + 1);
+  EXPECT_EQ(word(16), 0u);
+  EXPECT_EQ(word(24), 100u);
+  EXPECT_EQ(word(2 * kFrame + 16), 200u);
+  EXPECT_EQ(word(2 * kFrame + 24), 300u);
+
+  // One frame in both, at addresses of their own.
+  enter(0, 7 * kFrame, shared);
+  enter(1, 9 * kFrame, shared);
+  word(shared.start) = 1000;
+  ASSERT_EQ(run_on(0, 7 * kFrame, kFrame, 16).kind, exec::FaultKind::none);
+  ASSERT_EQ(run_on(1, 9 * kFrame, kFrame, 16).kind, exec::FaultKind::none);
+  EXPECT_EQ(word(16), 1000u);
+  EXPECT_EQ(word(2 * kFrame + 16), 1001u);
+  EXPECT_EQ(word(shared.start), 1002u);
+}
+
+// Both run at once: each adds to its own words, many times over.
+// proves: A-24b, A-24c, A-5b, A-5d
+TEST_P(PagesTest, TwoSpacesRunAtOnce) {
+  for (unsigned space : {0u, 1u}) enter(space, 0, frames(2 * space, 2));
+  constexpr int kTimes = 50;
+  std::array<std::thread, 2> threads;
+  for (unsigned space : {0u, 1u})
+    threads[space] = std::thread([&, space] {
+      for (int i = 0; i < kTimes; ++i) EXPECT_EQ(run_on(space, 0, kFrame, 16).kind, exec::FaultKind::none);
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (std::uint64_t frame = 0; frame < 4; ++frame) EXPECT_EQ(word(frame * kFrame), std::uint64_t{kTimes});
+}
+
+// proves: A-8b, A-8c, A-8d, A-8e
+TEST_P(PagesTest, CachesSeeASharedLineByTheirTags) {
+  restart({.virtual_cache = {.entries = 64}, .physical_cache = {.entries = 64}});
+  const FrameRun shared = frames(4, 1);
+  word(shared.start) = 5;
+  for (unsigned space : {0u, 1u}) {
+    enter(space, (7 + space) * kFrame, shared);
+    // All three addresses are in one line of the shared page.
+    ASSERT_EQ(run_on(space, (7 + space) * kFrame, (7 + space) * kFrame + 8, (7 + space) * kFrame + 16).kind,
+              exec::FaultKind::none);
+    EXPECT_EQ(pages(space).counts().virtual_caches, (Hits{5, 1}));
+  }
+  EXPECT_EQ(pages(0).counts().physical_cache, (Hits{0, 1}));
+  EXPECT_EQ(pages(1).counts().physical_cache, (Hits{1, 0}));  // the other space brought the line
+  EXPECT_EQ(word(shared.start), 7u);
+  EXPECT_EQ(word(shared.start + 16), 6u);
+}
+
+// proves: A-9a, A-9b, A-9d, A-9f, A-9h
+TEST_P(PagesTest, FaultsNameTheSpaceAndStopItAlone) {
+  enter(0, 0, frames(0, 1));
+  enter(0, kFrame, frames(1, 1), {.write = false, .atomic = false});
+  enter(1, 0, frames(2, 1));
+  exec::Fault fault = run_on(0, 0, kFrame, 16);
+  EXPECT_EQ(fault.kind, exec::FaultKind::illegal_address);
+  EXPECT_EQ(fault.address, kFrame);
+  EXPECT_NE(fault.ptx_line, 0u);
+  EXPECT_TRUE(fault.thread_known);
+  EXPECT_NE(fault.to_string().find("address space 1: its page does not allow that: write, "),
+            std::string::npos)
+      << fault.to_string();
+  EXPECT_EQ(word(0), 1u);       // what came before
+  EXPECT_EQ(word(kFrame), 0u);  // not what did not
+  EXPECT_TRUE(spaces_[0]->failed());
+  EXPECT_EQ(run_on(1, 0, 8, 16).kind, exec::FaultKind::none);
+  fault = run_on(1, 5 * kFrame, 8, 16);
+  EXPECT_EQ(fault.kind, exec::FaultKind::illegal_address);
+  EXPECT_EQ(fault.address, 5 * kFrame);
+  EXPECT_NE(fault.to_string().find("address space 2: read, "), std::string::npos) << fault.to_string();
+}
+
+// proves: A-9c
+TEST_P(PagesTest, ASpaceThatIsNotBoundFaults) {
+  enter(0, 0, frames(0, 1));
+  mmu().asids().unbind(pages(0).asid());
+  const exec::Fault fault = run_on(0, 0, 8, 16);
+  EXPECT_EQ(fault.kind, exec::FaultKind::illegal_address);
+  EXPECT_NE(fault.to_string().find("no page directory is bound"), std::string::npos) << fault.to_string();
+  EXPECT_EQ(word(0), 0u);
+}
+
+// A wrong page is a wrong value, and no translation outlives its page or its space.
+// proves: A-5g
+TEST_P(PagesTest, NothingStaleIsUsed) {
+  enter(0, 0, frames(0, 1));
+  word(0) = 1;
+  ASSERT_EQ(run_on(0, 0, 8, 16).kind, exec::FaultKind::none);
+  pages(0).leave(0, kFrame);
+  enter(0, 0, frames(1, 1));
+  word(kFrame) = 50;
+  ASSERT_EQ(run_on(0, 0, 8, 16).kind, exec::FaultKind::none);
+  EXPECT_EQ(word(kFrame + 16), 50u);
+  EXPECT_EQ(word(0), 2u);
+  const machine::Asid asid = pages(0).asid();
+  spaces_[0].reset();
+  spaces_[0] = opened();
+  EXPECT_EQ(pages(0).asid(), asid);
+  EXPECT_EQ(pages(0).counts().sm_tlbs, Hits{});
+  EXPECT_EQ(run_on(0, 0, 8, 16).kind, exec::FaultKind::illegal_address);
+}
+
+// The host has the same frames at the same addresses, and all are free again at the end.
+TEST_P(PagesTest, AllocationsLieAtTheSameAddressForBoth) {
+  run_on(0, 0, 0, 0);  // takes the pages of its launches
+  spaces_[1].reset();
+  const std::uint64_t free_before = mmu().memory().free_bytes();
+  spaces_[1] = opened();
+  for (const std::uint64_t bytes : {256ull, 70000ull, 5ull << 20}) {
+    const DevicePtr address = *spaces_[1]->memory().allocate(bytes);
+    auto* const words = reinterpret_cast<std::uint64_t*>(address.value);
+    words[0] = 10, words[bytes / 8 - 1] = 20;
+    ASSERT_EQ(run_on(1, address.value, address.value + bytes - 8, address.value + 16).kind,
+              exec::FaultKind::none);
+    EXPECT_EQ(words[0], 11u);
+    EXPECT_EQ(words[bytes / 8 - 1], 21u);
+    EXPECT_EQ(words[2], 10u);
+    ASSERT_TRUE(spaces_[1]->memory().free(address).ok());
+  }
+  const DevicePtr left = *spaces_[1]->memory().allocate(1 << 20);
+  EXPECT_EQ(run_on(0, left.value, left.value, left.value).kind, exec::FaultKind::illegal_address);
+  spaces_[1].reset();
+  EXPECT_EQ(mmu().memory().free_bytes(), free_before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, PagesTest, testing::ValuesIn(engines()));
+
+}  // namespace
+}  // namespace raddle::attacks
