@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "base/spinning_mutex.h"
 #include "exec/routing.h"
 #include "machine/cluster/barrier_slots.h"
 #include "machine/cluster/cluster.h"
@@ -137,7 +138,7 @@ class LaunchControllers : private LaunchSink {
   void tell_time();
 
   const MachineShape& shape_;
-  std::mutex mutex_;
+  base::SpinningMutex mutex_;
   Distributor distributor_;
   ClusterPool clusters_;
   WindowPool windows_;
