@@ -16,7 +16,7 @@
 namespace bench {
 namespace {
 
-constexpr std::uint32_t kWords = 16u << 20;  ///< 64 MiB to read and to write: no cache holds them
+constexpr std::uint32_t kWords = 64u << 20;  ///< 256 MiB to read and to write: no cache holds them
 constexpr double kMoved = 8.0 * kWords;      ///< bytes
 
 constexpr unsigned kTile = 16384, kStages = 4, kConsumers = 256;

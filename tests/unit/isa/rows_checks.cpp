@@ -46,6 +46,7 @@ TEST(Rows, SayWhyTheyAreUnsupported) {
   }
 }
 
+// proves: K-17a
 TEST(Rows, OfSm90aAndBelowAreDone) {
   for (const Row& row : rows()) EXPECT_TRUE(row.text->sm > 90 || row.text->status == Status::done) << row.id;
 }
