@@ -1,5 +1,5 @@
-// A mutex for what is held for a microsecond or two: who finds it taken spins before it sleeps, since waking a
-// sleeper costs both sides more than the wait (base/futex.h). Works with std::lock_guard.
+// A mutex for what is held for a microsecond or two: who finds it taken spins before it sleeps, since waking
+// a sleeper costs both sides more than the wait (base/futex.h). Works with std::lock_guard.
 #pragma once
 
 #include <mutex>
