@@ -15,8 +15,8 @@ using nlohmann::json;
 using proxy::number_in;
 using proxy::text_in;
 
-/// A program's texts, at most, in bytes.
-constexpr std::size_t kMostProgram = 256 << 20;
+/// A program's texts, and their description, at most, in bytes. A document takes far more memory than its text.
+constexpr std::size_t kMostProgram = 256 << 20, kMostDescription = 8 << 20;
 
 exec::AddressRange pages_in(const json& request) {
   return {number_in(request, "address"), number_in(request, "bytes")};
@@ -78,7 +78,8 @@ Result<Answer> set_limit(Client& client, const proxy::Message& request) {
 Result<Answer> load(Client& client, const proxy::Message& request) {
   TRY_ASSIGN(const std::string file, proxy::read_attached(request.attached, kMostProgram));
   const std::size_t head = number_in(request.body, "head");
-  if (head > file.size()) return Error::invalid("a program's description has {} bytes", head);
+  if (head > std::min(file.size(), kMostDescription))
+    return Error::invalid("a program's description has {} bytes", head);
   TRY_ASSIGN(const json described, proxy::document_of({file.data(), head}));
   if (!described.contains("texts") || !described["texts"].is_array() || !described.contains("addresses") ||
       !described["addresses"].is_array())

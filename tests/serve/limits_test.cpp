@@ -91,6 +91,18 @@ TEST(ServeLimits, MemoryThatAClientTakesByItself) {
   EXPECT_TRUE(map(window + (64 << 20)));
 }
 
+/// Refused for its size, before anybody reads it.
+TEST(ServeLimits, TheDescriptionOfAProgram) {
+  constexpr std::size_t kBytes = 9 << 20;
+  ServerProcess server;
+  const proxy::Descriptor connection = greeted(server.path());
+  const auto file = proxy::file_of(std::string(kBytes, '['));
+  const auto answer = proxy::exchange(connection.number(), {{"ask", "load"}, {"space", 1u}, {"head", kBytes}},
+                                      file->number());
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().message, "a program's description has 9437184 bytes");
+}
+
 int run_endless(const std::string& path) {
   const auto report = Spinning(path).launch.wait();
   return !report && report.error().code == ErrorCode::timeout ? 0 : 1;
