@@ -43,8 +43,7 @@ bool TmaGenerator::next(TmaRows& rows) {
 
 /// Steps of dimension 0 that are alike. @returns whether these were its last
 bool TmaGenerator::take_steps(TmaRows& rows) {
-  static constexpr TmaDimension kSingle{};
-  const TmaDimension& d = job_->dimensions != 0 ? job_->dimension[0] : kSingle;
+  const TmaDimension& d = job_->dimensions != 0 ? job_->dimension[0] : kSingleStep;
   std::uint32_t end = d.count;
   rows.inside = outer_inside_ && step_ >= d.first && step_ < d.last;
   if (rows.inside) end = d.last;

@@ -54,8 +54,9 @@ class TmaGenerator {
 /// Whether all of a job are rows inside of the tensor at constant distances, as of most: the generator's only
 /// run, without the walk.
 inline bool is_one_run(const TmaJob& job, TmaRows& rows) {
-  const TmaDimension& d = job.dimension[0];
-  if (job.dimensions != 1 || job.pixels.dimensions != 0 || d.first != 0 || d.last != d.count) return false;
+  if (job.dimensions > 1 || job.pixels.dimensions != 0) return false;
+  const TmaDimension& d = job.dimensions == 0 ? kSingleStep : job.dimension[0];
+  if (d.first != 0 || d.last != d.count) return false;
   rows = {.global = job.global,
           .stride = d.stride,
           .shared = job.shared,

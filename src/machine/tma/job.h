@@ -19,6 +19,7 @@ struct TmaDimension {
   std::int64_t stride = 0;  ///< bytes of global memory from step to step
   std::uint32_t pitch = 0;  ///< the same in shared memory
 };
+inline constexpr TmaDimension kSingleStep;
 
 /// The walk of im2col: pixels along W, H, D and N in the box of filter bases, each a row. W first.
 struct TmaPixels {

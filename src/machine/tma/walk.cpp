@@ -56,6 +56,21 @@ void add_slices(const TensorMap& map, std::int64_t start, std::uint32_t count, s
   job.global += static_cast<std::uint64_t>(start * slice_stride(map));
 }
 
+/// The outermost dimension needs no walk of its own if it has one step, inside the tensor, or goes on at the
+/// distances of the one within it.
+void fold_outermost(TmaJob& job) {
+  const TmaDimension& d = job.dimension[job.dimensions - 1];
+  if (d.first != 0 || d.last != d.count) return;
+  if (d.count != 1) {
+    if (job.dimensions == 1) return;
+    TmaDimension& within = job.dimension[job.dimensions - 2];
+    const bool goes_on = d.stride == within.stride * std::int64_t{within.count};
+    if (!goes_on || within.first != 0 || within.last != within.count) return;
+    within.count = within.last = within.count * d.count;
+  }
+  --job.dimensions;
+}
+
 /// Rows that follow each other without gaps in both memories are one.
 void join_rows(TmaJob& job) {
   while (job.dimensions != 0 && job.begin == 0 && job.end == job.row_bytes) {
@@ -92,6 +107,7 @@ std::uint64_t plan_tile(const TensorMap& map, const exec::BulkRequest& request, 
     job.global += static_cast<std::uint64_t>(std::int64_t{at[i]} * static_cast<std::int64_t>(map.stride[i]));
     pitch *= d.count;
     rows *= d.count;
+    fold_outermost(job);
   }
   if (sliced) {
     const std::uint32_t count = (map.box[0] + map.step[0] - 1) / map.step[0];
