@@ -15,7 +15,8 @@ using nlohmann::json;
 using proxy::number_in;
 using proxy::text_in;
 
-/// A program's texts, and their description, at most, in bytes. A document takes far more memory than its text.
+/// A program's texts, and their description, at most, in bytes. A document takes far more memory than its
+/// text.
 constexpr std::size_t kMostProgram = 256 << 20, kMostDescription = 8 << 20;
 
 exec::AddressRange pages_in(const json& request) {

@@ -1,5 +1,5 @@
-// What a tensor copy costs beside the memcpy in it, in instructions: a child process makes one, and its parent
-// lets it go step by step. Seconds are bench/micro/tma.cpp's.
+// What a tensor copy costs beside the memcpy in it, in instructions: a child process makes one, and its
+// parent lets it go step by step. Seconds are bench/micro/tma.cpp's.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -75,8 +75,8 @@ class TmaCost : public TmaTest {
                          map_ = std::vector<std::byte>(256);
 };
 
-// The rows are no run of bytes on both sides, so the memcpy in it is one for each. From 4 KiB on the block may
-// cost half as much again, at 1 KiB, where its set-up counts, three times as much.
+// The rows are no run of bytes on both sides, so the memcpy in it is one for each. From 4 KiB on the block
+// may cost half as much again, at 1 KiB, where its set-up counts, three times as much.
 // proves: T-19a
 TEST_F(TmaCost, ABlockTakesLittleMoreThanTheMemcpysInIt) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || __has_feature(address_sanitizer) || \
