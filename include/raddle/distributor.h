@@ -33,6 +33,10 @@ struct DistributorOptions {
   /// Blocks that a grid with a place launches before one of the same priority that waits for a place may have
   /// it. 0: as many as it has.
   std::uint64_t turn = 1024;
+  /// A grid of higher priority that waits for a place stops blocks in the middle, at a loop or where they
+  /// wait, instead of waiting for their end; they go on when their grid has a place again. Blocks of
+  /// clusters, except for cooperative launches, run to their end.
+  bool preemptive = false;
   /// Most blocks launched by one session; a larger cluster goes alone. 0: no limit.
   std::uint64_t credits = 0;
   /// All SMs; of those with equally many free slots the first is chosen (W-5). Empty: by number.

@@ -151,16 +151,16 @@ void LiveRecorder::grew(const machine::Grid& grid, std::uint64_t ctas, std::uint
   if (grid.ctas <= kMostListed) recorded.durations.resize(all <= kMostListed ? all : 0);
 }
 
-void LiveRecorder::ended(const machine::Grid& grid, std::uint64_t cta, std::uint32_t sm, std::uint64_t start,
-                         std::uint64_t end) {
+void LiveRecorder::ended(const machine::Grid& grid, std::uint64_t cta, std::uint32_t sm,
+                         const machine::CtaTime& time) {
   if (files_.load.empty() && files_.figures.empty()) return;
   const std::lock_guard lock(mutex_);
   if (finished_) return;
   sharing_.started(sm, grid.space);
   ++ctas_;
-  first_start_ = std::min(first_start_, start), last_end_ = std::max(last_end_, end);
+  first_start_ = std::min(first_start_, time.start), last_end_ = std::max(last_end_, time.end);
   if (const auto found = grids_.find(grid.id); found != grids_.end())
-    note_duration(found->second, cta, std::max<std::uint64_t>(1, end - start));
+    note_duration(found->second, cta, std::max<std::uint64_t>(1, time.duration()));
 }
 
 void LiveRecorder::translates(std::shared_ptr<const machine::Mmu> mmu) {

@@ -54,8 +54,8 @@ class LiveRecorder final : public machine::LaunchRecorder {
   void added(const machine::Grid& grid, const std::uint32_t* extent, std::string_view kernel,
              std::uint64_t now) override;
   void grew(const machine::Grid& grid, std::uint64_t ctas, std::uint64_t now) override;
-  void ended(const machine::Grid& grid, std::uint64_t cta, std::uint32_t sm, std::uint64_t start,
-             std::uint64_t end) override;
+  void ended(const machine::Grid& grid, std::uint64_t cta, std::uint32_t sm,
+             const machine::CtaTime& time) override;
   machine::DecisionLog* decisions() override { return decisions_.get(); }
   void translates(std::shared_ptr<const machine::Mmu> mmu) override;
 

@@ -17,6 +17,13 @@ struct Cell {
   bool used = false;
 };
 
+inline bool fills(machine::Decision::Kind kind) {
+  return kind == machine::Decision::Kind::launch || kind == machine::Decision::Kind::resume;
+}
+inline bool empties(machine::Decision::Kind kind) {
+  return kind == machine::Decision::Kind::complete || kind == machine::Decision::Kind::park;
+}
+
 class Replay {
  public:
   explicit Replay(const History& history) : history_(history), sms_(history.layout.sm_count()) {}

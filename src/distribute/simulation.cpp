@@ -58,6 +58,14 @@ constexpr std::uint32_t kGrows = ~0u - 1;  // likewise: `cta` is which of its gr
 /// The state of a grid while it is in the machine.
 struct Running {
   Grid grid;
+  // In the preemptive mode, by launch index: CTAs that are resident, with the time of their end; the rest of
+  // their durations of those that are parked.
+  struct Stay {
+    std::uint32_t sm, cluster;
+    std::uint64_t end;
+  };
+  std::map<std::uint64_t, Stay> resident;
+  std::map<std::uint64_t, std::uint64_t> left;
   std::uint64_t heard = 0;  // CTAs in its masks so far
   std::uint32_t slots = 0;
   std::uint64_t total = 0, longest = 0;  // of its CTAs' durations
@@ -90,7 +98,14 @@ class Simulation final : machine::LaunchSink {
   void arrive(std::size_t number);
   void grow(const Event& event);
   void launch(const LaunchMask& mask) override;
-  void start(const LaunchMask& mask, std::uint64_t index, std::uint32_t sm);
+  void preempt(Grid& grid) override { preempted_.push_back(static_cast<std::uint32_t>(grid.id)); }
+  void begin(Running& running, std::uint64_t index, std::uint32_t sm, std::uint64_t duration);
+  void go_on(const LaunchMask& mask);
+  void stay(const LaunchMask& mask, std::uint64_t index, std::uint32_t sm, std::uint64_t duration);
+  bool is_stale(const Event& event);
+  void leave(const Grid& grid, std::uint32_t sm);
+  void park(std::uint32_t number);
+  void distribute();
   void complete_all();
   void end(const Event& event);
   void complete_plain();
@@ -111,6 +126,7 @@ class Simulation final : machine::LaunchSink {
   machine::Distributor distributor_;
   machine::SmUsage usage_;  // of a load with clusters only: for fragmentation
   bool has_clusters_ = false;
+  std::vector<std::uint32_t> preempted_;  // grids whose CTAs are to stop now
   RadixQueue<Event> events_;
   std::vector<Event> now_ending_;
   std::vector<Running> grids_;
@@ -182,29 +198,81 @@ void Simulation::grow(const Event& event) {
   if (event.cta + 1 == grows.size()) distributor_.close(grid);
 }
 
-void Simulation::start(const LaunchMask& mask, std::uint64_t index, std::uint32_t sm) {
-  const std::uint32_t number = static_cast<std::uint32_t>(mask.grid->id);
-  Running& running = grids_[number];
-  const std::uint64_t duration = load_.grids[number].durations.of(index);
+/// What counts once for each CTA.
+void Simulation::begin(Running& running, std::uint64_t index, std::uint32_t sm, std::uint64_t duration) {
   running.total += duration;
   running.longest = std::max(running.longest, duration);
-  sharing_.started(sm, running.grid.space);
+  const bool grows = !load_.grids[running.grid.id].grows.empty();
+  if (running.sms) (*running.sms)[sm].at(grows ? index % 0x7fffffff : index);
+}
+
+/// A CTA is on an SM from now on, and ends there unless it is parked.
+void Simulation::stay(const LaunchMask& mask, std::uint64_t index, std::uint32_t sm, std::uint64_t duration) {
+  const std::uint32_t number = static_cast<std::uint32_t>(mask.grid->id);
+  sharing_.started(sm, mask.grid->space);
   if (residents_[sm]++ == 0) busy_since_[sm] = now_;
   if (has_clusters_) usage_.start(sm, mask.grid->needs, 0);
-  if (running.sms) (*running.sms)[sm].at(load_.grids[number].grows.empty() ? index : index % 0x7fffffff);
   const std::uint64_t end = noticed(now_ + duration);
   events_.push({end, index, number, sm, mask.cluster});
+  if (options_.distributor.preemptive) grids_[number].resident[index] = {sm, mask.cluster, end};
   if (options_.observer != nullptr) options_.observer->started(number, index, sm, now_, end);
 }
 
+void Simulation::go_on(const LaunchMask& mask) {
+  auto& left = grids_[mask.grid->id].left;
+  const auto rest = left.find(mask.back->index);
+  stay(mask, rest->first, mask.back->sm, rest->second);
+  left.erase(rest);
+}
+
 void Simulation::launch(const LaunchMask& mask) {
-  std::uint64_t& heard = grids_[mask.grid->id].heard;
-  for (const std::uint32_t sm : mask.sms) start(mask, heard++, sm);
+  ++outcome_.masks;
+  if (mask.back != nullptr) return go_on(mask);
+  Running& running = grids_[mask.grid->id];
+  const Durations& durations = load_.grids[mask.grid->id].durations;
+  for (const std::uint32_t sm : mask.sms) {
+    const std::uint64_t index = running.heard++, duration = durations.of(index);
+    begin(running, index, sm, duration);
+    stay(mask, index, sm, duration);
+  }
   if (mask.cluster != machine::kNoCluster)
     distributor_.started_in_cluster(mask.cluster, static_cast<std::uint32_t>(mask.sms.size()));
-  ++outcome_.masks;
   outcome_.clusters += mask.cluster != machine::kNoCluster && mask.end;
   outcome_.waiting.add(now_ - load_.grids[mask.grid->id].arrival, mask.sms.size());
+}
+
+/// Whether the CTA's end is another one by now, as it was parked meanwhile.
+bool Simulation::is_stale(const Event& event) {
+  if (!options_.distributor.preemptive) return false;
+  auto& resident = grids_[event.grid].resident;
+  const auto found = resident.find(event.cta);
+  if (found == resident.end() || found->second.end != event.time) return true;
+  resident.erase(found);
+  return false;
+}
+
+void Simulation::leave(const Grid& grid, std::uint32_t sm) {
+  if (--residents_[sm] == 0) busy_ += now_ - busy_since_[sm];
+  if (has_clusters_) usage_.exit(sm, 1, grid.needs, 0);
+}
+
+/// All CTAs stop at once.
+void Simulation::park(std::uint32_t number) {
+  Running& running = grids_[number];
+  for (const auto& [cta, stay] : std::exchange(running.resident, {})) {
+    running.left[cta] = stay.end - now_;
+    leave(running.grid, stay.sm);
+    if (options_.observer != nullptr) options_.observer->parked(number, cta, stay.sm, now_);
+    distributor_.park(running.grid, {.index = cta, .sm = stay.sm, .cluster = stay.cluster, .began = true});
+  }
+}
+
+void Simulation::distribute() {
+  do {
+    for (const std::uint32_t number : std::exchange(preempted_, {})) park(number);
+    while (distributor_.distribute(*this) != 0 && options_.distributor.credits != 0) {
+    }
+  } while (!preempted_.empty());
 }
 
 void Simulation::drained(Grid& grid, std::uint32_t cluster) {
@@ -262,8 +330,8 @@ void Simulation::end(const Event& event) {
   Grid& grid = grids_[event.grid].grid;
   if (event.sm == kDrained) return drained(grid, event.cluster);
   if (event.sm == kGrows) return grow(event);
-  if (--residents_[event.sm] == 0) busy_ += now_ - busy_since_[event.sm];
-  if (has_clusters_) usage_.exit(event.sm, 1, grid.needs, 0);
+  if (is_stale(event)) return;
+  leave(grid, event.sm);
   if (options_.observer != nullptr) options_.observer->ended(event.grid, event.cta, event.sm, now_);
   if (options_.log != nullptr) options_.log->ended = {&event.cta, 1};
   if (event.cluster != machine::kNoCluster) {
@@ -341,8 +409,7 @@ Result<Outcome> Simulation::run() {
     events_.take(time, now_ending_);
     complete_all();
     while (arrived_ < grids_.size() && noticed(load_.grids[arrived_].arrival) == time) arrive(arrived_++);
-    while (distributor_.distribute(*this) != 0 && options_.distributor.credits != 0) {
-    }
+    distribute();
     useless_ = has_clusters_ ? useless_slots() : 0;
   }
   outcome_.seconds = processor_seconds() - begin;

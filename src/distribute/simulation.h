@@ -20,6 +20,9 @@ class SimulationObserver {
   virtual void started(std::uint64_t grid, std::uint64_t cta, std::uint32_t sm, std::uint64_t time,
                        std::uint64_t end) = 0;
   virtual void ended(std::uint64_t grid, std::uint64_t cta, std::uint32_t sm, std::uint64_t time) = 0;
+  /// It stopped in its middle; it goes on there with another `started`.
+  virtual void parked(std::uint64_t /*grid*/, std::uint64_t /*cta*/, std::uint32_t /*sm*/,
+                      std::uint64_t /*time*/) {}
 };
 
 struct SimulationOptions {

@@ -128,9 +128,9 @@ class Picture {
 
   drawFresh(step, glow, drawn) {
     const context = this.context;
-    const last = step.k === 'launch' || step.k === 'complete' ? step.ctas : [];
+    const last = step.ctas;
     context.strokeStyle = theme('fresh');
-    context.setLineDash(step.k === 'launch' ? [] : [2, 2]);
+    context.setLineDash(fills(step) ? [] : [2, 2]);
     for (const cta of last) {
       const [x, y, width, height] = this.cellAt(cta.sm, cta.row);
       context.globalAlpha = 1;
@@ -138,7 +138,7 @@ class Picture {
       context.strokeRect(x + .5, y + .5, width - 1, height - 1);
       context.globalAlpha = glow * .8;
       context.fillStyle = theme('fresh');
-      if (step.k === 'launch' && glow > 0) context.fillRect(x, y, width, height);
+      if (fills(step) && glow > 0) context.fillRect(x, y, width, height);
       ++drawn.fresh;
     }
     context.globalAlpha = 1;

@@ -76,6 +76,15 @@ void DecisionRecorder::evict(const Grid& grid) {
   decide(decision, grid);
 }
 
+void DecisionRecorder::move(Decision::Kind kind, const Grid& grid, const ParkedCta& cta) {
+  Decision decision;
+  decision.kind = kind;
+  decision.first = cta.index;
+  decision.cluster = cta.index / grid.kind.ctas_per_cluster();
+  decision.sms = {cta.sm};
+  decide(decision, grid);
+}
+
 void DecisionRecorder::cluster_complete(const Grid& grid, std::uint64_t cluster) {
   Decision decision;
   decision.kind = Decision::Kind::cluster_complete;

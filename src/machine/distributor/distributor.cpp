@@ -38,9 +38,10 @@ Distributor::State::State(const MachineShape& machine, std::unique_ptr<Policy> c
       gpcs(machine),
       memory(machine.cluster_memory_slots),
       waiting(machine.sm_count(), 0),
-      slots(options.task_slots, options.turn),
+      slots(options.task_slots, options.turn, options.preemptive),
       kept(machine),
       recorder(usage.load()),
+      wanted_(machine.sm_count(), 0),
       last_cluster_(machine.sm_count(), 0) {}
 
 Distributor::Distributor(const MachineShape& shape, std::unique_ptr<Policy> policy,
@@ -88,7 +89,7 @@ void Distributor::withdraw(Grid& grid) {
 
 std::uint64_t Distributor::distribute(LaunchSink& sink) {
   State& state = *state_;
-  state.fill_slots();
+  state.fill_slots(sink);
   state.session.begin(state.options.credits);
   while (state.pass(sink)) {
   }
@@ -104,7 +105,7 @@ void Distributor::complete(Grid& grid, std::uint32_t sm, std::uint32_t count) {
 bool Distributor::succeed(Grid& grid, const SmRun& exited) {
   State& state = *state_;
   const bool waits_alone = state.order.size() == 1 && &state.order[0] == &grid && state.slots.listed() == 0 &&
-                           grid.ctas - grid.next > exited.count;
+                           grid.ctas - grid.next > exited.count && grid.parked.empty();
   if (!waits_alone || !grid.kind.is_plain() || !state.policy->refills_by_number() ||
       state.options.credits != 0 || !state.options.sm_order.empty() || state.usage.enable_changes() != 0 ||
       state.spaces.is_confined(grid.space_row) || state.table.look(grid.row).total != 0)
@@ -120,12 +121,16 @@ CtaCompletion Distributor::complete_in_cluster(Grid& grid, std::uint32_t sm, std
   RADDLE_ASSERT(resident.grid == &grid && resident.ctas != 0, "a CTA of a cluster that is not resident");
   state_->exit(grid, sm, 1);
   if (state_->recorder) state_->recorder.complete(grid, sm, 1, resident.number);
+  return state_->count_down(resident, number);
+}
+
+CtaCompletion Distributor::State::count_down(ResidentCluster& cluster, std::uint64_t number) {
   CtaCompletion completion;
-  if (!resident.ids.empty()) {
-    const std::size_t inner = resident.inner_of(number);
-    completion.flush = state_->gpcs.cta_complete(resident.gpcs[inner], resident.ids[inner]);
+  if (!cluster.ids.empty()) {
+    const std::size_t inner = cluster.inner_of(number);
+    completion.flush = gpcs.cta_complete(cluster.gpcs[inner], cluster.ids[inner]);
   }
-  completion.last = --resident.ctas == 0;
+  completion.last = --cluster.ctas == 0;
   return completion;
 }
 
@@ -167,7 +172,7 @@ void Distributor::cluster_complete(Grid& grid, std::uint32_t cluster) {
 
 Activity Distributor::activity() const {
   const State& state = *state_;
-  Activity now{.ctas = state.usage.load()};
+  Activity now{.ctas = state.usage.load(), .parked = state.spaces.parked()};
   for (const Grid* grid : state.slots.running()) {
     if (!grid->is_resident()) continue;
     auto its = std::ranges::find(now.spaces, grid->space, &Activity::OfSpace::id);

@@ -15,8 +15,6 @@
 
 namespace raddle::machine {
 
-inline constexpr std::uint32_t kNoCluster = ~0u;
-
 /// CTAs that start together, as broadcast to the SMs: the i-th SM gets the i-th of the grid's next launch
 /// indices, which everyone who hears the masks counts (W-11, W-14).
 struct LaunchMask {
@@ -26,6 +24,8 @@ struct LaunchMask {
   std::uint64_t sequence = 0;          ///< of that cluster; masks of two clusters never interleave
   bool end = true;                     ///< last mask of the cluster
   std::uint32_t cluster_memory = ~0u;  ///< slot of cluster-wide memory (W-24)
+  /// Null: new CTAs. Else the one CTA of the mask, which was parked, goes on where it was.
+  const ParkedCta* back = nullptr;
 };
 
 /// What the completion of a cluster's CTA brings about.
@@ -42,12 +42,16 @@ struct Activity {
   };
   std::vector<std::uint32_t> ctas = {};  ///< by SM
   std::vector<OfSpace> spaces = {};      ///< those that have something
+  std::uint64_t parked = 0;              ///< CTAs that left their SMs before their end
 };
 
 class LaunchSink {
  public:
   virtual ~LaunchSink() = default;
   virtual void launch(const LaunchMask& mask) = 0;
+  /// The grid's CTAs shall stop in their middle, each as soon as it can: then it is parked. The order stands
+  /// until something of the grid is launched.
+  virtual void preempt(Grid&) {}
 };
 
 class Distributor {
@@ -64,7 +68,7 @@ class Distributor {
   void grow(Grid& grid, std::uint64_t ctas);
   /// No more will come: it is finished with those that it has.
   void close(Grid& grid);
-  /// Stops launching the grid; resident CTAs stay until they complete.
+  /// Stops launching the grid; resident CTAs stay until they complete, parked ones until they are dropped.
   void withdraw(Grid& grid);
   /// Launches what fits now, by priority and age and the fairness rule.
   /// @returns CTAs launched
@@ -87,6 +91,11 @@ class Distributor {
   bool flush_done(std::uint32_t cluster, std::uint64_t number);
   /// The same for all its CTAs at once: where no SMs are that could answer.
   void flush_all(std::uint32_t cluster);
+  /// A CTA of a grid that is being preempted has stopped, and what it took of its SM is free. It goes on
+  /// there when the grid has a slot again.
+  void park(Grid& grid, const ParkedCta& cta);
+  /// A parked CTA of a grid that was withdrawn is gone. @returns as complete_in_cluster
+  CtaCompletion drop(Grid& grid, std::uint64_t index);
   /// The worker of their SM has started CTAs of a cluster: when all have started, the cluster waits no longer
   /// (TieBreak::waiting).
   void started_in_cluster(std::uint32_t cluster, std::uint32_t count);

@@ -31,7 +31,9 @@ struct Distributor::State {
   /// The machine is another one for all that wait.
   void reconsider();
   /// Gives slots to grids that wait for one, as far as there are.
-  void fill_slots();
+  void fill_slots(LaunchSink& sink);
+  /// One CTA less of a cluster.
+  CtaCompletion count_down(ResidentCluster& cluster, std::uint64_t number);
 
   const MachineShape& shape;
   const std::unique_ptr<Policy> policy;
@@ -54,6 +56,12 @@ struct Distributor::State {
 
  private:
   std::uint64_t serve(Grid& grid, LaunchSink& sink);
+  void launch_new(Grid& grid, LaunchSink& sink);
+  // preemption.cpp: CTAs that were parked
+  bool resume(Grid& grid, LaunchSink& sink);
+  bool has_room(const Grid& grid, std::span<const ParkedCta> ctas);
+  void put_back(Grid& grid, std::span<const ParkedCta> ctas, LaunchSink& sink);
+  std::uint32_t domain_of_parked(const Grid& grid, Level level) const;
   std::uint64_t limit(const Grid& grid) const;
   bool lacks_memory(const Grid& grid) const { return grid.cluster_memory && memory.empty(); }
   Snapshot snapshot(const Grid& grid, const TaskTable::Row& row, std::span<const std::uint32_t> clusters,
@@ -74,6 +82,7 @@ struct Distributor::State {
   void hold_inner_clusters(const Grid& grid, ResidentCluster& cluster, std::span<const std::uint32_t> sms);
 
   Placement placement_;
+  std::vector<std::uint32_t> wanted_;        // by SM: slots for the parked CTAs of a cluster
   std::vector<std::uint64_t> last_cluster_;  // by SM: the innermost cluster that got a CTA there last
   std::uint64_t inner_clusters_ = 0;         // launched so far
 };

@@ -76,6 +76,7 @@ class Kept {
   void clear();
   bool any() const { return any_; }
   bool overlaps(const Domain& domain) const;
+  bool has(std::uint32_t sm) const { return closed_[sm] != 0; }
   /// Keeps a domain for a grid.
   void keep(const Grid& grid, Level level, const Domain& domain);
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "machine/distributor/placement_mode.h"
 #include "machine/shape/machine_shape.h"
@@ -68,6 +69,16 @@ struct GridKind {
 inline constexpr std::uint32_t kNothingKept = ~0u;
 inline constexpr std::uint32_t kFitsNowhere = ~0u - 1;  ///< in Grid::kept: not even in an empty domain
 
+inline constexpr std::uint32_t kNoCluster = ~0u;
+
+/// A CTA that has left its SM before its end, with all that it has there, and goes on there later.
+struct ParkedCta {
+  std::uint64_t index = 0;  ///< launch index
+  std::uint32_t sm = 0;
+  std::uint32_t cluster = kNoCluster;  ///< slot in the table of resident outermost clusters
+  bool began = false;                  ///< it stands in its middle; else it has yet to begin
+};
+
 /// A grid in the distributor. The first part is constant once it is added; the rest is the distributor's.
 struct Grid {
   std::uint64_t id = 0;  ///< for logs
@@ -93,7 +104,9 @@ struct Grid {
   std::uint32_t space_row = 0;  ///< of Spaces
   std::uint32_t spaces = 0;     ///< that were scheduled when it got its slot
   std::uint32_t kept =
-      kNothingKept;  ///< domain kept for it, of the level of its outermost clusters (plain: SM)
+      kNothingKept;               ///< domain kept for it, of the level of its outermost clusters (plain: SM)
+  std::vector<ParkedCta> parked;  ///< by launch index; nothing new is launched before they are back
+  bool preempted = false;         ///< it leaves in the middle of its CTAs (A-4)
   bool withdrawn = false;
   /// Where it stands in TaskSlots.
   enum class Turn : std::uint8_t {
@@ -109,10 +122,13 @@ struct Grid {
   bool fits = false;             ///< known to fit the empty machine
   std::int64_t rank = 0;         ///< among those of its priority, the lowest first; of its begin to wait
 
-  bool is_resident() const { return outstanding != 0 || clusters != 0; }  ///< something of it is
-  bool none_left() const { return withdrawn || next == ctas; }            ///< to launch, now
+  /// Something of it is; a cluster of which CTAs are parked is not.
+  bool is_resident() const { return outstanding != 0 || (clusters != 0 && parked.empty()); }
+  bool none_left() const { return withdrawn || (next == ctas && parked.empty()); }  ///< to launch, now
   bool all_launched() const { return none_left() && (withdrawn || !open); }
-  bool finished() const { return all_launched() && !is_resident(); }
+  bool finished() const { return all_launched() && !is_resident() && parked.empty(); }
+  /// Ids, windows and memory of a cluster cannot leave their GPC, and whoever needed them would wait for it.
+  bool can_be_preempted() const { return !kind.has_local_ids() && !cluster_memory; }
 };
 
 }  // namespace raddle::machine

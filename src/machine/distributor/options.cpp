@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kCap = "cap_per_sm", kPolicyCap = "cap_per_sm.", kGridCap = "grid_cap_per_sm",
                            kPatience = "patience", kCredits = "credits", kOrder = "sm_order", kTies = "ties",
-                           kSlots = "task_slots", kTurn = "turn";
+                           kSlots = "task_slots", kTurn = "turn", kPreemptive = "preemptive";
 constexpr std::string_view kTieNames[] = {"load", "waiting", "priority"};  // in the order of TieBreak
 constexpr std::uint32_t kMostSms = 1u << 16;                               // of an order
 
@@ -67,13 +67,14 @@ Result<void> read_option(std::string_view name, std::string_view value, Distribu
   if (name == kCredits) return read(name, value, options.credits);
   if (name == kSlots) return read(name, value, options.task_slots);
   if (name == kTurn) return read(name, value, options.turn);
+  if (name == kPreemptive) return read(name, value, options.preemptive);
   if (name == kOrder) return read_order(value, options.sm_order);
   if (name == kTies) return read_ties(value, options.ties);
   if (name.starts_with(kPolicyCap))
     return read(name, value, options.policy_cap_per_sm[std::string(name.substr(kPolicyCap.size()))]);
-  return Error::invalid("the distributor has no option '{}'; there are {}, {}POLICY, {}", name, kCap,
-                        kPolicyCap,
-                        fmt::join({kGridCap, kPatience, kCredits, kOrder, kTies, kSlots, kTurn}, ", "));
+  return Error::invalid(
+      "the distributor has no option '{}'; there are {}, {}POLICY, {}", name, kCap, kPolicyCap,
+      fmt::join({kGridCap, kPatience, kCredits, kOrder, kTies, kSlots, kTurn, kPreemptive}, ", "));
 }
 
 Result<void> check_sms(std::string_view what, const std::vector<std::uint32_t>& sms,

@@ -35,10 +35,16 @@ bool Distributor::State::place(const Grid& grid, const TaskTable::Row& row, std:
   return placement_.launched != 0;
 }
 
-/// Launches as much of one grid as fits. @returns CTAs launched
+/// Launches as much of one grid as fits, first what was parked. @returns CTAs launched
 std::uint64_t Distributor::State::serve(Grid& grid, LaunchSink& sink) {
   if (grid.tried == freed) return 0;
-  const std::uint64_t first = grid.next, size = grid.kind.ctas_per_cluster();
+  const std::uint64_t before = session.launched();
+  if (grid.parked.empty() || resume(grid, sink)) launch_new(grid, sink);
+  return session.launched() - before;
+}
+
+void Distributor::State::launch_new(Grid& grid, LaunchSink& sink) {
+  const std::uint64_t size = grid.kind.ctas_per_cluster();
   while (grid.next != grid.ctas) {
     const std::uint64_t left = limit(grid);
     const bool denied = !lacks_memory(grid) && session.patience_denies(size);
@@ -56,7 +62,6 @@ std::uint64_t Distributor::State::serve(Grid& grid, LaunchSink& sink) {
     if (recorder) say_refusal(grid, row);
     break;
   }
-  return grid.next - first;
 }
 
 Snapshot Distributor::State::snapshot(const Grid& grid, const TaskTable::Row& row,
@@ -143,7 +148,8 @@ std::uint32_t Distributor::State::choose_domain(const Grid& grid, std::span<cons
 void Distributor::State::keep_domain(Grid& grid) {
   const Level level = grid.kind.is_plain() ? Level::sm : grid.kind.levels[0].domain;
   const std::span<const Domain> domains = shape.domains(level);
-  if (grid.kept == kNothingKept) grid.kept = choose_domain(grid, domains);
+  if (grid.kept == kNothingKept)
+    grid.kept = grid.parked.empty() ? choose_domain(grid, domains) : domain_of_parked(grid, level);
   if (grid.kept < kFitsNowhere) kept.keep(grid, level, domains[grid.kept]);
 }
 
@@ -155,8 +161,9 @@ void Distributor::State::got_on(Grid& grid) {
 bool Distributor::State::fits_nowhere(Grid& grid) {
   const Level level = grid.kind.is_plain() ? Level::sm : grid.kind.levels[0].domain;
   if (!grid.fits)
-    grid.fits = std::ranges::any_of(shape.domains(level),
-                                    [&](const Domain& domain) { return fits_empty(grid, domain); });
+    grid.fits = !grid.parked.empty() || std::ranges::any_of(shape.domains(level), [&](const Domain& domain) {
+      return fits_empty(grid, domain);
+    });
   return !grid.fits;
 }
 
@@ -183,7 +190,7 @@ void Distributor::State::reconsider() {
 }
 
 /// A grid that leaves waits for nothing: what is kept for it is free.
-void Distributor::State::fill_slots() {
+void Distributor::State::fill_slots(LaunchSink& sink) {
   for (;;) {
     while (Grid* const next = slots.admit()) {
       next->sequence = grids++;
@@ -193,12 +200,13 @@ void Distributor::State::fill_slots() {
     }
     if (set_hopeless_aside()) continue;
     Grid* const leaving = slots.evict();
-    if (leaving == nullptr) return;
+    if (leaving == nullptr) break;
     order.remove(*leaving);
     got_on(*leaving);
     if (recorder) recorder.evict(*leaving);
     settle(*leaving);
   }
+  while (Grid* const preempted = slots.preempt()) sink.preempt(*preempted);
 }
 
 bool Distributor::State::pass(LaunchSink& sink) {
@@ -210,7 +218,8 @@ bool Distributor::State::pass(LaunchSink& sink) {
       order.remove_at(position);
       continue;
     }
-    if (spaces.is_at_limit(grid.space_row)) {  // it waits for its own CTAs, which nobody keeps from ending
+    if (grid.parked.empty() &&
+        spaces.is_at_limit(grid.space_row)) {  // it waits for its own CTAs, which nobody keeps from ending
       ++position;
       continue;
     }

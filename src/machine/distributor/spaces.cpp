@@ -11,7 +11,7 @@ Spaces::Row& Spaces::row_of(std::uint64_t id) {
   if (found == rows_.end()) {
     found = std::ranges::find_if(rows_, &Row::is_free);
     if (found == rows_.end()) {
-      rows_.push_back({.ctas = empty_});
+      rows_.push_back({.ctas = empty_, .parked = empty_});
       found = rows_.end() - 1;
     }
     found->id = id;
@@ -41,10 +41,16 @@ std::uint32_t Spaces::sms_with_ctas(const Row& row) {
   return static_cast<std::uint32_t>(row.ctas.size() - std::ranges::count(row.ctas, 0u));
 }
 
+std::uint32_t Spaces::sms_held(const Row& row) {
+  std::uint32_t held = 0;
+  for (std::uint32_t sm = 0; sm < row.ctas.size(); ++sm) held += row.holds(sm) ? 1 : 0;
+  return held;
+}
+
 /// SMs that may get their first CTA of the space.
 std::uint32_t Spaces::openable(const Row& row, bool is_empty) {
   if (row.limit.most == 0) return ~0u;
-  return row.limit.most - std::min(row.limit.most, is_empty ? 0 : sms_with_ctas(row));
+  return row.limit.most - std::min(row.limit.most, is_empty ? 0 : sms_held(row));
 }
 
 bool Spaces::is_at_limit(std::uint32_t row) const {
@@ -72,7 +78,7 @@ std::span<const std::uint32_t> Spaces::visible(std::uint32_t row_number, std::sp
                                                bool is_empty) {
   if (!is_confined(row_number)) return free;
   const Row& row = rows_[row_number];
-  const std::vector<std::uint32_t>& ctas = is_empty ? empty_ : row.ctas;
+  const auto holds = [&](std::uint32_t sm) { return !is_empty && row.holds(sm); };
   visible_.assign(free.begin(), free.end());
   if (!row.limit.sms.empty()) {
     visible_.assign(free.size(), 0);
@@ -83,11 +89,11 @@ std::span<const std::uint32_t> Spaces::visible(std::uint32_t row_number, std::sp
   // A cluster might open more than that: it is shown no more, those with most room. It goes to one domain.
   for (const Domain& domain : domains)
     hide_all_but(open, domain,
-                 [&](std::uint32_t sm) { return ctas[sm] != 0 ? ~0ull : ~std::uint64_t{visible_[sm]} - 1; });
+                 [&](std::uint32_t sm) { return holds(sm) ? ~0ull : ~std::uint64_t{visible_[sm]} - 1; });
   // After a limit was lowered: the least used of its SMs are given up.
-  if (!is_empty && sms_with_ctas(row) > row.limit.most)
+  if (!is_empty && sms_held(row) > row.limit.most)
     hide_all_but(row.limit.most, {0, static_cast<std::uint32_t>(free.size())},
-                 [&](std::uint32_t sm) { return ctas[sm] == 0 ? ~0ull : ~std::uint64_t{ctas[sm]} - 1; });
+                 [&](std::uint32_t sm) { return holds(sm) ? ~std::uint64_t{row.ctas[sm]} - 1 : ~0ull; });
   return visible_;
 }
 

@@ -30,6 +30,12 @@ class Spaces {
   }
   void exited(std::uint32_t row, std::uint32_t sm, std::uint32_t count) { rows_[row].ctas[sm] -= count; }
 
+  /// A CTA of it is parked: the SM stays one of those that hold its CTAs, so that it can go on there.
+  void parked(std::uint32_t row, std::uint32_t sm) { ++rows_[row].parked[sm], ++parked_; }
+  /// It is back, or will not come.
+  void unparked(std::uint32_t row, std::uint32_t sm) { --rows_[row].parked[sm], --parked_; }
+  std::uint64_t parked() const { return parked_; }  ///< CTAs of all
+
   std::uint32_t scheduled() const { return scheduled_; }  ///< spaces that have grids here
   std::uint32_t sms_with_ctas(std::uint32_t row) const { return sms_with_ctas(rows_[row]); }
   /// By SM: CTAs of the space that are resident.
@@ -56,12 +62,14 @@ class Spaces {
   struct Row {
     std::uint64_t id = kNoSpace;
     std::uint32_t grids = 0;
-    std::vector<std::uint32_t> ctas;
+    std::vector<std::uint32_t> ctas, parked;
     SmLimit limit = {};
     bool is_free() const { return grids == 0 && limit.is_none(); }
+    bool holds(std::uint32_t sm) const { return ctas[sm] != 0 || parked[sm] != 0; }
   };
   Row& row_of(std::uint64_t id);
   static std::uint32_t sms_with_ctas(const Row& row);
+  static std::uint32_t sms_held(const Row& row);
   static std::uint32_t openable(const Row& row, bool is_empty);
   template <class Rank>
   void hide_all_but(std::uint32_t count, const Domain& domain, Rank rank);
@@ -69,6 +77,7 @@ class Spaces {
   std::vector<Row> rows_;
   std::vector<std::uint64_t> last_;
   std::uint32_t scheduled_ = 0;
+  std::uint64_t parked_ = 0;
   std::vector<std::uint32_t> visible_, empty_;                    // of the latest question; all 0
   std::vector<std::pair<std::uint64_t, std::uint32_t>> by_rank_;  // SMs
 };

@@ -36,6 +36,7 @@ Grid* TaskSlots::admit() {
   --listed_;
   grid->turn = Turn::runs;
   grid->turn_began = grid->next;
+  grid->preempted = false;
   running_.push_back(grid);
   return grid;
 }
@@ -47,22 +48,48 @@ int TaskSlots::priority_of_listed(std::size_t position) const {
   return list->first;
 }
 
-/// Of the lowest priority the one that came last, if it has something left to launch; of equals whose turn is
-/// over the one that came first. The first in the lists get the slots of those that leave already.
+/// Of the lowest priority the one that came last, if it has something left to launch or could stop before its
+/// end; of equals whose turn is over the one that came first. The first in the lists get the slots of those
+/// that leave already.
 Grid* TaskSlots::evict() {
   if (leaving_ >= listed_) return nullptr;
   const int wanted = priority_of_listed(leaving_);
   Grid *least = nullptr, *equal = nullptr;
   for (Grid* grid : running_) {
-    if (grid->turn == Turn::leaves || grid->none_left()) continue;
+    if (grid->turn == Turn::leaves || (grid->none_left() && !could_stop(*grid))) continue;
     if (least == nullptr || grid->priority >= least->priority) least = grid;
-    if (equal == nullptr && grid->priority == wanted && turn_is_over(*grid)) equal = grid;
+    if (equal == nullptr && grid->priority == wanted && !grid->none_left() && turn_is_over(*grid))
+      equal = grid;
   }
   Grid* const leaving = least != nullptr && least->priority > wanted ? least : equal;
   if (leaving == nullptr) return nullptr;
   leaving->turn = Turn::leaves;
   ++leaving_;
   return leaving;
+}
+
+std::size_t TaskSlots::more_urgent_than(const Grid& grid) const {
+  std::size_t count = 0;
+  for (auto list = lists_.begin(); list != lists_.end() && list->first < grid.priority; ++list)
+    count += list->second.size;
+  return count;
+}
+
+/// The least urgent, as far as more wait that are more urgent than it than have been given a slot in this
+/// way. One may also have begun to leave for an equal.
+Grid* TaskSlots::preempt() {
+  if (!preemptive_ || leaving_ == 0) return nullptr;
+  Grid* least = nullptr;
+  std::size_t preempted = 0;
+  for (Grid* grid : running_) {
+    if (grid->turn != Turn::leaves) continue;
+    preempted += grid->preempted;
+    if (!grid->preempted && could_stop(*grid) && (least == nullptr || grid->priority > least->priority))
+      least = grid;
+  }
+  if (least == nullptr || more_urgent_than(*least) <= preempted) return nullptr;
+  least->preempted = true;
+  return least;
 }
 
 void TaskSlots::give_back(Grid& grid) {

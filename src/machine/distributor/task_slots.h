@@ -1,7 +1,8 @@
 // The slots of the machine in which tasks run, and the lists in which they wait for one: a list for
 // each priority, first in, first out. Where all slots are taken, a waiting grid of higher priority makes one
 // of lower priority leave, or one of its own priority whose turn is over: that launches nothing more, and
-// when none of its CTAs is resident it is listed again, with its progress.
+// when none of its CTAs is resident it is listed again, with its progress. In the preemptive mode what it has
+// resident stops in the middle for a more urgent one.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +18,10 @@ class TaskSlots {
  public:
   /// @param slots  0: as many as are wanted
   /// @param turn   CTAs that a grid launches before one of equal priority may have its slot; 0: all it has
-  explicit TaskSlots(std::uint32_t slots, std::uint64_t turn = 0)
-      : slots_(slots == 0 ? ~std::size_t{0} : slots), turn_(turn == 0 ? ~std::uint64_t{0} : turn) {}
+  explicit TaskSlots(std::uint32_t slots, std::uint64_t turn = 0, bool preemptive = false)
+      : slots_(slots == 0 ? ~std::size_t{0} : slots),
+        turn_(turn == 0 ? ~std::uint64_t{0} : turn),
+        preemptive_(preemptive) {}
 
   /// At the end of the list of its priority; at the head, the first time, if it wants that.
   void enlist(Grid& grid);
@@ -28,6 +31,8 @@ class TaskSlots {
   Grid* admit();
   /// A grid that leaves from now on for one that waits. @returns null: nobody has to
   Grid* evict();
+  /// Of those that leave, one that is to stop in the middle from now on. @returns null: nobody has to
+  Grid* preempt();
   /// One that leaves has nothing resident any more: it gives its slot back, and waits for another turn.
   void give_back(Grid& grid);
   /// It has nothing to launch now, and nothing resident: it gives its slot back, and waits for none.
@@ -52,10 +57,15 @@ class TaskSlots {
   };
   static void unlink(List& list, const Grid& grid);
   int priority_of_listed(std::size_t position) const;
+  std::size_t more_urgent_than(const Grid& grid) const;
+  bool could_stop(const Grid& grid) const {
+    return preemptive_ && !grid.withdrawn && grid.outstanding != 0 && grid.can_be_preempted();
+  }
   bool turn_is_over(const Grid& grid) const { return grid.next - grid.turn_began >= turn_; }
 
   const std::size_t slots_;
   const std::uint64_t turn_;
+  const bool preemptive_;
   std::map<int, List> lists_;  // by priority
   std::vector<Grid*> aside_;
   std::vector<Grid*> running_;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "machine/distributor/sm_usage.h"
@@ -44,6 +45,8 @@ class TaskTable {
   /// The row, brought up to date.
   const Row& look(std::uint32_t row);
   const Row& operator[](std::uint32_t row) const { return *rows_[row]; }
+  /// By SM, as of the last look: CTAs that it has room for, if cluster slots and enable bits are no matter.
+  std::span<const std::uint32_t> room(std::uint32_t row) const { return rows_[row]->fit; }
   void started(std::uint32_t row,
                std::uint32_t sm);  ///< a CTA of one of its grids; before SmUsage hears of it
   void exited(std::uint32_t row, std::uint32_t sm, std::uint32_t count);

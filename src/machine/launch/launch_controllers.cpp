@@ -82,7 +82,8 @@ unsigned LaunchControllers::add(Task& task) {
   distributor_.add(grid);
   unlaunched_ += grid.ctas;
   if (resident_ == 0 && std::exchange(moved_, false))
-    for (Sm& sm : sms_) sm.owner = sm.home;  // what had to move comes home
+    for (Sm& sm : sms_)  // what had to move comes home
+      if (sm.can_move()) sm.owner = sm.home;
   changed_ = true;
   return static_cast<unsigned>(std::clamp<std::uint64_t>(grid.ctas, 1, owners_.size()));
 }
@@ -166,6 +167,8 @@ void LaunchControllers::broadcast(Cluster& cluster, const CtaRun& run) {
 void LaunchControllers::launch(const LaunchMask& mask) {
   auto& distribution = *static_cast<Task::Distribution*>(mask.grid);
   Task& task = *distribution.task;
+  if (task.preempted.load(std::memory_order_relaxed)) task.preempted.store(false, std::memory_order_relaxed);
+  if (mask.back != nullptr) return put_back(task, mask);
   const auto count = static_cast<std::uint32_t>(mask.sms.size());
   const std::uint64_t first = std::exchange(distribution.heard, distribution.heard + count);
   for (std::uint32_t i = 0; i < count;) {
@@ -191,6 +194,7 @@ void LaunchControllers::launch(const LaunchMask& mask) {
     if (run.cluster != nullptr) broadcast(*run.cluster, run);
     push(owners_[owner], run);
   }
+  if (parked_ != 0) recalled_.store(true, std::memory_order_relaxed);
   resident_ += count;
   unlaunched_ -= count;
   queued_.store(queued_.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
@@ -199,7 +203,9 @@ void LaunchControllers::launch(const LaunchMask& mask) {
 // --- what workers take ---
 
 bool CtaRun::append(const CtaRun& one) {
-  if (task != one.task || cluster != one.cluster || slot != one.slot) return false;
+  if (task != one.task || cluster != one.cluster || slot != one.slot || past != one.past ||
+      parks != one.parks)
+    return false;
   if (count == 1) {
     if (one.first < first || one.sm < sm || one.first - first > ~0u) return false;
     index_step = static_cast<std::uint32_t>(one.first - first);
@@ -222,11 +228,16 @@ std::uint64_t LaunchControllers::share_of(const Owner& owner) const {
 CtaRun LaunchControllers::cut(CtaRun& run, std::uint64_t most) {
   CtaRun grant = run;
   grant.count = static_cast<std::uint32_t>(std::min<std::uint64_t>(run.count, most));
-  for (std::uint32_t i = 0; i < grant.count; ++i) ++sms_[run.sm + i * run.sm_step].taken;
+  for (std::uint32_t i = 0; i < grant.count; ++i) {
+    Sm& sm = sms_[run.sm + i * run.sm_step];
+    ++sm.taken;
+    if (run.past == CtaRun::Past::stopped) --sm.parked, --parked_;
+  }
   run.first += std::uint64_t{grant.count} * run.index_step;
   run.sm += grant.count * run.sm_step;
   run.count -= grant.count;
-  if (grant.slot != kNoCluster) distributor_.started_in_cluster(grant.slot, grant.count);
+  if (grant.slot != kNoCluster && grant.past == CtaRun::Past::none)
+    distributor_.started_in_cluster(grant.slot, grant.count);
   return grant;
 }
 
@@ -234,6 +245,13 @@ void LaunchControllers::took(Owner& owner, std::uint32_t ctas) {
   owner.queued -= ctas;
   owner.tell_urgency();
   queued_.store(queued_.load(std::memory_order_relaxed) - ctas, std::memory_order_relaxed);
+}
+
+void LaunchControllers::distribute() {
+  while (std::exchange(changed_, false)) {
+    distributor_.distribute(*this);
+    park_queued();
+  }
 }
 
 std::size_t LaunchControllers::take(unsigned worker, std::span<CtaRun> grants) {
@@ -256,7 +274,7 @@ bool LaunchControllers::take_run(unsigned worker, const std::function<bool(const
                                  CtaRun& grant) {
   const std::lock_guard lock(mutex_);
   tell_time();
-  if (std::exchange(changed_, false)) distributor_.distribute(*this);  // a grid may just have come
+  distribute();  // a grid may just have come
   Owner& owner = owners_[worker];
   const auto first = owner.runs.begin() + static_cast<std::ptrdiff_t>(owner.head);
   const auto found =
@@ -278,7 +296,7 @@ void LaunchControllers::move_sms(unsigned from, unsigned to, std::uint64_t wante
     while (run.count != 0 && moving < wanted) {
       run.sm -= run.sm_step;
       --run.count;
-      if (sms_[run.sm].owner == from && sms_[run.sm].taken != 0) continue;
+      if (sms_[run.sm].owner == from && !sms_[run.sm].can_move()) continue;
       sms_[run.sm].owner = static_cast<std::uint16_t>(to);
       ++moving;  // at least: more of its CTAs may be in other runs
     }
@@ -317,8 +335,13 @@ void LaunchControllers::end_cta(const CtaRun& run) {
   const std::uint64_t number = run.first % task.distribution.kind.ctas_per_cluster();
   const std::uint32_t rank = static_cast<std::uint32_t>(number % task.grid().cluster_size());
   if (run.cluster != nullptr) run.cluster->complete(rank, network_);
-  const CtaCompletion completion =
-      distributor_.complete_in_cluster(run.task->distribution, run.sm, run.slot, number);
+  after_cta(run, distributor_.complete_in_cluster(run.task->distribution, run.sm, run.slot, number));
+}
+
+void LaunchControllers::after_cta(const CtaRun& run, const CtaCompletion& completion) {
+  const Task& task = *run.task;
+  const std::uint64_t number = run.first % task.distribution.kind.ctas_per_cluster();
+  const std::uint64_t rank = number % task.grid().cluster_size();
   if (completion.flush && run.cluster != nullptr)
     flushing_.push_back({run.task, run.slot, run.cluster, number - rank});
   else if (completion.flush ? distributor_.flush_done(run.slot, number) : completion.last)
@@ -334,6 +357,7 @@ bool LaunchControllers::refill(const CtaRun& finished) {
   CtaRun next = finished;
   next.first = std::exchange(grid.heard, grid.heard + finished.count);
   next.index_step = 1;
+  next.past = CtaRun::Past::none;
   for (std::uint32_t i = 0; i < next.count; ++i) --sms_[next.sm + i * next.sm_step].taken;
   push(owners_[sms_[next.sm].owner], next);
   unlaunched_ -= next.count;
@@ -342,16 +366,18 @@ bool LaunchControllers::refill(const CtaRun& finished) {
 }
 
 void LaunchControllers::finish(const CtaRun& finished) {
+  if (finished.parks) return park(finished);
   if (refill(finished)) return;
   changed_ = true;
-  if (finished.slot == kNoCluster && finished.sm_step == 0) {
+  const bool any_parked = !finished.task->distribution.parked.empty();
+  if (finished.slot == kNoCluster && finished.sm_step == 0 && !any_parked) {
     distributor_.complete(finished.task->distribution, finished.sm, finished.count);
     resident_ -= finished.count;
     sms_[finished.sm].taken = static_cast<std::uint16_t>(sms_[finished.sm].taken - finished.count);
     return;
   }
   for (CtaRun rest = finished; rest.count != 0; rest.drop_first()) {
-    end_cta(rest);
+    if (!any_parked || !drop(rest)) end_cta(rest);
     --sms_[rest.sm].taken;
   }
 }
@@ -401,39 +427,10 @@ std::size_t LaunchControllers::exchange(unsigned worker, std::span<const CtaRun>
   }
   if (!flushing_.empty()) flush();
   for (; !flushed_.empty() && completed_count < completed.size(); flushed_.pop_back()) note(flushed_.back());
-  if (std::exchange(changed_, false)) distributor_.distribute(*this);
+  distribute();
   if (grants.empty() || queued_.load(std::memory_order_relaxed) == 0) return 0;
   if (owners_[worker].queued == 0) steal(worker);
   return owners_[worker].queued == 0 ? 0 : take(worker, grants);
-}
-
-// Drops what no worker has taken.
-void LaunchControllers::purge(Task& task) {
-  for (Owner& owner : owners_) {
-    std::erase_if(owner.runs, [&](const CtaRun& run) {
-      if (&run - owner.runs.data() < static_cast<std::ptrdiff_t>(owner.head) || run.task != &task)
-        return false;
-      for (CtaRun rest = run; rest.count != 0; rest.drop_first()) end_cta(rest);
-      owner.queued -= run.count;
-      queued_.fetch_sub(run.count, std::memory_order_relaxed);
-      return true;
-    });
-    owner.tell_urgency();
-  }
-}
-
-bool LaunchControllers::stop(Task& task) {
-  const std::lock_guard lock(mutex_);
-  Task::Distribution& grid = task.distribution;
-  tell_time();
-  if (grid.task == nullptr || grid.finished()) return false;  // not here yet, or already reported
-  if (!grid.all_launched()) unlaunched_ -= grid.ctas - grid.next;
-  distributor_.withdraw(grid);
-  purge(task);
-  flush();
-  std::erase(flushed_, &task);
-  changed_ = true;  // there is room for others
-  return grid.finished();
 }
 
 void LaunchControllers::confine(std::uint64_t space, const SmLimit& limit) {

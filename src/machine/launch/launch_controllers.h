@@ -35,6 +35,14 @@ struct CtaRun {
   std::uint32_t index_step = 0;
   std::uint32_t sm = 0;
   std::uint32_t sm_step = 0;
+  /// What was before.
+  enum class Past : std::uint8_t {
+    none,
+    queued,   ///< they were parked before they began
+    stopped,  ///< they were parked in their middle: their worker has them
+  };
+  Past past = Past::none;
+  bool parks = false;  ///< of a report: they have not ended, they leave their SMs for a while
 
   /// Adds one CTA of the same cluster if it goes on with the same steps. @returns whether it did
   bool append(const CtaRun& one);
@@ -66,7 +74,8 @@ class LaunchControllers : private LaunchSink {
   /// @returns whether none of its blocks runs any more, so that the caller has to complete it
   bool stop(Task& task);
   /// What one worker reports and gets, under one lock.
-  /// @param finished   CTAs that have exited since the last call, or were dropped as their task was stopped
+  /// @param finished   CTAs that have exited since the last call, or were dropped as their task was stopped,
+  ///                   or are to be parked
   /// @param grants     receives runs, at most kGrants
   /// @param completed  receives tasks of which nothing is left to run; if it gets full, call again
   /// @returns number of grants
@@ -79,6 +88,9 @@ class LaunchControllers : private LaunchSink {
   int most_urgent(unsigned worker) const { return owners_[worker].urgent.load(std::memory_order_relaxed); }
   /// Whether there are resident CTAs that no worker has taken. A hint: others may take them meanwhile.
   bool has_more() const { return queued_.load(std::memory_order_relaxed) != 0; }
+  /// Whether CTAs were put into queues, since the last call, that only the owner of their SM can run: it has
+  /// parked blocks there, and may sleep.
+  bool recalled() { return recalled_.load(std::memory_order_relaxed) && recalled_.exchange(false); }
   WindowPool& windows() { return windows_; }
   const exec::ClusterNetwork& network() const { return network_; }
   const Sm& sm(std::uint32_t number) const { return sms_[number]; }
@@ -119,6 +131,7 @@ class LaunchControllers : private LaunchSink {
   };
 
   void launch(const LaunchMask& mask) override;
+  void preempt(Grid& grid) override;
   Cluster* cluster_of(const LaunchMask& mask, std::uint64_t index, std::uint32_t sm);
   void broadcast(Cluster& cluster, const CtaRun& run);
   void push(Owner& owner, const CtaRun& run);
@@ -130,11 +143,22 @@ class LaunchControllers : private LaunchSink {
   void move_sms(unsigned from, unsigned to, std::uint64_t wanted);
   Followed follow_locked(Task& task);
   void finish(const CtaRun& run);
+  // parked.cpp: CTAs that leave their SMs before their end
+  static CtaRun run_of(Task& task, const ParkedCta& cta);
+  void put_back(Task& task, const LaunchMask& mask);
+  void distribute();
+  void park_queued();
+  void park(const CtaRun& run);
+  void park_one(const CtaRun& run);
+  void recall(Task& task, const ParkedCta& cta);
+  void after_cta(const CtaRun& run, const CtaCompletion& completion);
   bool refill(const CtaRun& finished);
   void end_cta(const CtaRun& run);
   void flush();
   void end_cluster(Task& task, std::uint32_t slot);
   void purge(Task& task);
+  void drop_parked(Task& task);
+  bool drop(const CtaRun& run);
   void tell_time();
 
   const MachineShape& shape_;
@@ -157,8 +181,11 @@ class LaunchControllers : private LaunchSink {
   std::vector<Flush> flushing_;  // clusters whose CTAs are complete, until all have been flushed
   std::vector<Task*> flushed_;   // tasks of clusters that have ended, not yet looked at
   std::atomic<std::uint64_t> queued_{0};
+  std::atomic<bool> recalled_{false};
   std::uint64_t resident_ = 0, unlaunched_ = 0;  // CTAs; of the grids that were added
+  std::uint64_t parked_ = 0;                     // in their middle, on all SMs
   bool moved_ = false;                           // some SM is not at home
+  bool preempts_ = false;                        // grids were told to leave in the middle of their CTAs
   bool changed_ = false;  // grids were added or slots freed since the distributor last looked
   LaunchRecorder* recorder_ = nullptr;
   DecisionLog* log_ = nullptr;  // the recorder's

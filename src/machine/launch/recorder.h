@@ -14,6 +14,13 @@ namespace raddle::machine {
 
 class Mmu;
 
+/// When a CTA ran, in ns as now_ns(). Where it waited for others, their time counts, too.
+struct CtaTime {
+  std::uint64_t start = 0, end = 0;
+  std::uint64_t parked = 0;  ///< so long it was away from its SM meanwhile
+  std::uint64_t duration() const { return end - start - parked; }
+};
+
 class LaunchRecorder {
  public:
   virtual ~LaunchRecorder() = default;
@@ -24,10 +31,8 @@ class LaunchRecorder {
                      std::uint64_t now) = 0;
   /// The grid is open, and so many more CTAs of it have come. One call at a time.
   virtual void grew(const Grid&, std::uint64_t /*ctas*/, std::uint64_t /*now*/) {}
-  /// A CTA has run from `start` to `end` on a worker; where it waits for others, their time counts too. Any
-  /// worker, at any time between the grid's `added` and its end.
-  virtual void ended(const Grid& grid, std::uint64_t cta, std::uint32_t sm, std::uint64_t start,
-                     std::uint64_t end) = 0;
+  /// A CTA has run on a worker. Any worker, at any time between the grid's `added` and its end.
+  virtual void ended(const Grid& grid, std::uint64_t cta, std::uint32_t sm, const CtaTime& time) = 0;
   /// Hears every decision; null: not wanted. Called under the launch lock.
   virtual DecisionLog* decisions() = 0;
   /// The machine has its first modelled space: who counts their accesses from now on, and may be asked also

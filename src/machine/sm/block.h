@@ -73,12 +73,13 @@ struct Block {
   std::atomic<std::uint64_t> barrier_alone{0};
   Worker* worker = nullptr;
   Task* task = nullptr;
-  Cluster* cluster = nullptr;             ///< that it shares memory in; null: none
-  CtaRun run;                             ///< its CTA, to be reported
-  std::uint64_t began_ns = 0;             ///< when it started, if somebody records
-  Rasteriser rasteriser;                  ///< of the grid
-  const CtaPosition* position = nullptr;  ///< of its CTA, the rasteriser's
-  std::uint64_t grid_id = 0;              ///< that the rasteriser stands on
+  Cluster* cluster = nullptr;                     ///< that it shares memory in; null: none
+  CtaRun run;                                     ///< its CTA, to be reported
+  std::uint64_t began_ns = 0;                     ///< when it started, if somebody records
+  std::uint64_t parked_ns = 0, parked_at_ns = 0;  ///< likewise: so long, so far; since when
+  Rasteriser rasteriser;                          ///< of the grid
+  const CtaPosition* position = nullptr;          ///< of its CTA, the rasteriser's
+  std::uint64_t grid_id = 0;                      ///< that the rasteriser stands on
   Status status = Status::idle;
   exec::BlockKind kind = exec::BlockKind::loops;
 

@@ -126,7 +126,7 @@ bool Worker::take_entry(Block& block, CtaRun& grant) {
   grants_.drop_cta(grant);
   if (LaunchRecorder* recorder = machine_.options().recorder) {
     const std::uint64_t now = now_ns();
-    recorder->ended(one.task->distribution, one.first, one.sm, now, now);
+    recorder->ended(one.task->distribution, one.first, one.sm, {now, now});
   }
   report_finished(one);
   ++progress_;
@@ -143,7 +143,8 @@ void Worker::take_cta(Block& block, CtaRun& grant) {
   for (unsigned axis = 0; axis < 3; ++axis) cta.ctaid[axis] = ctaid[axis];
   block.run = grant;
   block.run.count = 1;
-  if (machine_.options().recorder != nullptr) block.began_ns = now_ns();
+  block.run.past = CtaRun::Past::none;
+  if (machine_.options().recorder != nullptr) block.began_ns = now_ns(), block.parked_ns = 0;
   turn_began_ = progress_;
   block.status = Block::Status::waiting;
   cta.smid = grant.sm;
@@ -220,7 +221,8 @@ CtaRun* Worker::next_of_task(Block& block) {
       next = take_run([&](const Task& task) { return &task == block.task; });
   }
   if (next == nullptr || next->task != block.task || next->cluster != block.cluster ||
-      block.task->stop.load(std::memory_order_relaxed) != 0 || more_urgent_than(*block.task))
+      next->past == CtaRun::Past::stopped || block.task->stop.load(std::memory_order_relaxed) != 0 ||
+      block.task->preempted.load(std::memory_order_relaxed) || more_urgent_than(*block.task))
     return nullptr;
   return next;
 }
@@ -253,7 +255,8 @@ bool Worker::continue_with_next(Block& block) {
   ++progress_;
   block.task->grid().space->block_count(id_).add_one();
   if (LaunchRecorder* recorder = machine_.options().recorder)
-    recorder->ended(block.task->distribution, block.run.first, block.run.sm, block.began_ns, now_ns());
+    recorder->ended(block.task->distribution, block.run.first, block.run.sm,
+                    {block.began_ns, now_ns(), block.parked_ns});
   report_finished(block.run);
   if (slice_ends(*block.task)) return false;
   CtaRun* next;

@@ -19,9 +19,11 @@ struct Sm {
   std::uint32_t gpc = 0;
 
   // The launch controllers', under their lock.
-  std::uint16_t home = 0;   ///< worker that runs its CTAs, if nothing had to move
-  std::uint16_t owner = 0;  ///< worker that does now
-  std::uint16_t taken = 0;  ///< CTAs that the owner has taken and not reported finished
+  std::uint16_t home = 0;    ///< worker that runs its CTAs, if nothing had to move
+  std::uint16_t owner = 0;   ///< worker that does now
+  std::uint16_t taken = 0;   ///< CTAs that the owner has taken and not reported finished
+  std::uint32_t parked = 0;  ///< CTAs parked in their middle: the owner has them, so the SM cannot move
+  bool can_move() const { return taken == 0 && parked == 0; }
   exec::RoutingTables routing{};
 
   // The owner's.

@@ -187,7 +187,9 @@ void Worker::yield(Block& block, exec::WarpContext* warp) {
 
 void Worker::poll(Block& block, exec::WarpContext* warp) {
   look_at_stop(block, warp);
-  if (deterministic_ && ++polls_ % kPollsPerSlice != 0) return;
+  const bool preempted = block.task->preempted.load(std::memory_order_relaxed);
+  if (preempted) land_all(block);
+  if (deterministic_ && ++polls_ % kPollsPerSlice != 0 && !preempted) return;
   slice_over_ = true;
   served_ = block.task;
   if (block.kind != exec::BlockKind::fibers) hand_over(block, *warp);

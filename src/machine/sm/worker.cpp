@@ -94,8 +94,13 @@ bool Worker::round() {
     priority = block.task->priority;
     const std::uint64_t before = progress_;
     slice_over_ = false;
-    take_turn(block);
+    if (!must_park(block)) take_turn(block);
     slice_over |= slice_over_;
+    if (must_park(block)) {
+      park(i);
+      moved = true;
+      continue;
+    }
     moved |= progress_ != before || slice_over_ || block.status != Block::Status::waiting;
     if (block.status == Block::Status::waiting) {
       ++block.turns;
@@ -150,7 +155,7 @@ void Worker::admit_other() {
   const auto is_new = [&](const Task& task) {
     return (&task != served_ || task.priority < urgent) && !is_started(task);
   };
-  drop_stopped_grants();
+  drop_grants();
   for (CtaRun& grant : grants_.all()) {
     if (!is_new(*grant.task)) continue;
     begin_block(grant);
@@ -167,14 +172,16 @@ bool Worker::more_urgent_than(const Task& task) const {
 /// is none
 CtaRun* Worker::take_run(const std::function<bool(const Task&)>& wanted) {
   CtaRun run;
-  if (grants_.full() || !machine_.launches().take_run(id_, wanted, run)) return nullptr;
+  const bool taken = !grants_.full() && machine_.launches().take_run(id_, wanted, run);
+  ring_if_recalled();
+  if (!taken) return nullptr;
   bump(counters_.grants);
   return &grants_.insert(run);
 }
 
 // Starts one block with the next CTA granted, and runs it until it ends or waits.
 bool Worker::start_block() {
-  drop_stopped_grants();
+  drop_grants();
   if (!grants_.empty() && more_urgent_than(*grants_.front().task)) {
     const int priority = grants_.front().task->priority;
     take_run([priority](const Task& task) { return task.priority < priority; });
@@ -184,7 +191,7 @@ bool Worker::start_block() {
 }
 
 bool Worker::start_block_of(const Task& task) {
-  drop_stopped_grants();
+  drop_grants();
   if (grants_.empty()) return start_block();
   CtaRun* grant = grants_.of(task);
   if (grant == nullptr) grant = take_run([&](const Task& other) { return &other == &task; });
@@ -192,6 +199,7 @@ bool Worker::start_block_of(const Task& task) {
 }
 
 bool Worker::begin_block(CtaRun& grant) {
+  if (grant.past == CtaRun::Past::stopped) return unpark(grant);
   if (free_blocks_.empty()) {
     blocks_.push_back(std::make_unique<Block>());
     blocks_.back()->worker = this;
@@ -202,15 +210,21 @@ bool Worker::begin_block(CtaRun& grant) {
   if (!bind(block, grant)) {
     AddressSpace& space = *grant.task->grid().space;
     space.stop_task(*grant.task, AddressSpace::out_of_memory_fault(*grant.task));
-    drop_stopped_grants();
+    drop_grants();
     return true;
   }
   free_blocks_.pop_back();
+  take_cta(block, grant);
+  started(block);
+  return true;
+}
+
+/// The block has a CTA from now on, or has one again; it runs until it ends or waits.
+void Worker::started(Block& block) {
   if (!occupied_.load(std::memory_order_relaxed)) {
     occupied_.store(true, std::memory_order_seq_cst);  // before the clock's look at it, or it is woken
     if (!deterministic_) machine_.clock().attend();
   }
-  take_cta(block, grant);
   auto place = started_.end();
   while (place != started_.begin() && place[-1]->task->priority > block.task->priority) --place;
   const auto position = static_cast<std::size_t>(started_.insert(place, &block) - started_.begin());
@@ -218,28 +232,35 @@ bool Worker::begin_block(CtaRun& grant) {
     counters_.peak_started.store(started_.size(), std::memory_order_relaxed);
   resume(block);
   if (block.status != Block::Status::waiting) settle(position);
-  return true;
 }
 
 bool Worker::fetch_grants() {
   bool more;
   do {
     more = exchange(true);
-    drop_stopped_grants();
+    drop_grants();
   } while (grants_.empty() && (finished_count_ != 0 || more));
   return !grants_.empty();
 }
 
-void Worker::drop_stopped_grants() {
+/// Those of tasks that were stopped, or are preempted.
+void Worker::drop_grants() {
   for (std::size_t i = 0; i < grants_.all().size();) {
     CtaRun& run = grants_.all()[i];
-    if (run.task->stop.load(std::memory_order_relaxed) == 0) {
+    const bool stopped = run.task->stop.load(std::memory_order_relaxed) != 0;
+    if (!stopped && !run.task->preempted.load(std::memory_order_relaxed)) {
       ++i;
       continue;
     }
     if (finished_count_ == finished_.size()) exchange(false);
-    finished_[finished_count_++] = run;
+    CtaRun& dropped = finished_[finished_count_++] = run;
     grants_.remove(run);
+    if (!stopped) {
+      dropped.parks = true;
+      if (dropped.past == CtaRun::Past::none) dropped.past = CtaRun::Past::queued;
+    } else if (dropped.past == CtaRun::Past::stopped) {
+      give_up_parked(dropped);
+    }
   }
 }
 
@@ -258,6 +279,7 @@ bool Worker::exchange(bool want_grants) {
                                                            want_grants ? grants_.room() : std::span<CtaRun>(),
                                                            completed, completed_count);
   finished_count_ = 0;
+  ring_if_recalled();
   if (granted != 0) {
     grants_.fill(granted);
     bump(counters_.grants, granted);
@@ -270,6 +292,10 @@ bool Worker::exchange(bool want_grants) {
   }
   if (granted != 0 && machine_.launches().has_more()) machine_.doorbell().pass_on();
   return completed_count == completed.size();
+}
+
+void Worker::ring_if_recalled() {
+  if (machine_.launches().recalled()) machine_.doorbell().ring(machine_.worker_count());
 }
 
 bool Worker::end_slice() {
@@ -311,11 +337,7 @@ void Worker::settle(std::size_t position) {
   started_.erase(started_.begin() + static_cast<std::ptrdiff_t>(position));
   if (block.status != Block::Status::idle) {
     if (block.status == Block::Status::faulted) handle_fault(block);
-    for (auto& warp : block.warps)
-      if (warp) warp->prepared = false;
-    for (auto& runner : block.runners)
-      if (runner) runner->prepared = false;
-    forget_copies(block);
+    clear(block);
     report_finished(block.run);
     ++progress_;
   }

@@ -158,7 +158,9 @@ class Worker {
   CtaRun* take_run(const std::function<bool(const Task&)>& wanted);
   bool more_urgent_than(const Task& task) const;
   bool fetch_grants();
-  void drop_stopped_grants();
+  void drop_grants();
+  void ring_if_recalled();
+  void started(Block& block);
   void idle();
   void resume(Block& block);
   void settle(std::size_t position);
@@ -167,6 +169,16 @@ class Worker {
   void handle_fault(Block& block);
   void look_at_stop(Block& block, const exec::WarpContext* warp);
   void locate_stop(Block& block, const exec::WarpContext* warp);
+
+  // parking.cpp: blocks that leave their SMs before their end
+  bool must_park(Block& block);
+  void park(std::size_t position);
+  bool unpark(CtaRun& grant);
+  Block* parked_block(const Task& task, std::uint64_t cta);
+  void give_up_parked(const CtaRun& run);
+  void clear(Block& block);
+  void land_all(Block& block);
+  bool has_landed(Block& block);
 
   // block_start.cpp: giving CTAs to blocks
   bool bind(Block& block, const CtaRun& grant);
@@ -237,6 +249,7 @@ class Worker {
   base::Fiber scheduler_;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<Block*> free_blocks_;
+  std::vector<Block*> parked_;
   std::vector<Block*> started_;  // the most urgent first, of these the oldest
   Grants grants_;
   std::array<CtaRun, 16> finished_{};

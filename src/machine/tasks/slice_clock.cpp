@@ -1,7 +1,9 @@
-// The clock of a limit starts when the first CTA was granted, so time in a queue does not count.
+// The clock of a limit starts when the first CTA was granted, and stands still while the grid is preempted:
+// time in a queue does not count.
 #include "machine/tasks/slice_clock.h"
 
 #include <chrono>
+#include <utility>
 
 #include "machine/address_space.h"
 
@@ -40,13 +42,17 @@ void SliceClock::watch(Task& task) {
   task.grid().space->tasks().retain(task);
   {
     const std::lock_guard lock(mutex_);
-    entries_.push_back({&task, false});
+    entries_.push_back({&task, false, now_ns()});
   }
   attend();
 }
 
 void SliceClock::look_at_limits(std::unique_lock<std::mutex>& lock) {
   const std::uint64_t now = now_ns();
+  for (Entry& entry : entries_) {
+    const std::uint64_t passed = now - std::exchange(entry.looked_ns, now);
+    if (entry.task->preempted.load(std::memory_order_relaxed)) entry.preempted_ns += passed;
+  }
   for (std::size_t i = 0; i < entries_.size();) {
     Task* task = entries_[i].task;
     const std::uint64_t started = task->started_ns.load(std::memory_order_relaxed);
@@ -54,7 +60,8 @@ void SliceClock::look_at_limits(std::unique_lock<std::mutex>& lock) {
       drop(i);
       continue;
     }
-    if (started != 0 && now > started + task->grid().time_limit_ns && !entries_[i].expired) {
+    if (started != 0 && now > started + task->grid().time_limit_ns + entries_[i].preempted_ns &&
+        !entries_[i].expired) {
       entries_[i].expired = true;
       late_ = task;
       lock.unlock();

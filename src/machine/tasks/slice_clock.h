@@ -33,6 +33,8 @@ class SliceClock {
   struct Entry {
     Task* task;
     bool expired;
+    std::uint64_t looked_ns = 0;     // when the clock last did
+    std::uint64_t preempted_ns = 0;  // so long its CTAs were to leave their SMs, or were away
   };
   void wake();
   void run();

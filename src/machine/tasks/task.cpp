@@ -81,6 +81,7 @@ void Task::renew() {
     set_grid_workspace();  // its memory is there
   state.store(0, std::memory_order_relaxed);
   if (stop.exchange(0, std::memory_order_relaxed) != 0) fault = {};
+  preempted.store(false, std::memory_order_relaxed);
   started_ns.store(0, std::memory_order_relaxed);
   finished_ns = 0;
   distribution = {};

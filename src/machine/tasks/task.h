@@ -54,7 +54,9 @@ class alignas(128) Task {
   void wait();
   /// Set before completion. A task that was cancelled because of an earlier fault has FaultKind::cancelled.
   std::atomic<std::uint32_t> stop{0};  ///< FaultKind; non-zero: start nothing more of it, abandon what runs
-  exec::Fault fault;                   ///< valid when done and stop is non-zero
+  /// Its CTAs shall leave their SMs in the middle (Distributor::park); set and cleared under the launch lock.
+  std::atomic<bool> preempted{false};
+  exec::Fault fault;  ///< valid when done and stop is non-zero
 
   /// Tasks that have not ended and before whose end this one may begin: griddepcontrol.wait waits for
   /// 0.

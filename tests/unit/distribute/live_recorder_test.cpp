@@ -42,10 +42,10 @@ TEST_F(LiveRecording, AGridBecomesALoadWithItsDurations) {
   first.space = 5, second.space = 6;
   const std::uint32_t extents[2][3] = {{3, 1, 1}, {1, 2, 1}};
   recorder->added(first, extents[0], "one", 1000);
-  recorder->ended(first, 2, 0, 1010, 1040);
+  recorder->ended(first, 2, 0, {1010, 1040});
   recorder->added(second, extents[1], "two", 1100);
-  recorder->ended(first, 0, 1, 1020, 1030);  // its second CTA never ends
-  recorder->ended(second, 0, 1, 1110, 1130);
+  recorder->ended(first, 0, 1, {1020, 1035, 5});  // its second CTA never ends
+  recorder->ended(second, 0, 1, {1110, 1130});
   machine::Decision decision;
   decision.grid = 2;
   decision.sms = {0, 1};
@@ -95,8 +95,8 @@ TEST_F(LiveRecording, AGridThatGrowsDoesSoInTheLoad) {
   grow(empty, 1, 1300);
   grow(empty, 4, 1400);
   for (std::uint64_t cta = 0; cta < 5; ++cta) {
-    recorder->ended(empty, cta, 0, 2000, 2010 + cta);
-    recorder->ended(some, cta, 0, 2000, 2100);
+    recorder->ended(empty, cta, 0, {2000, 2010 + cta});
+    recorder->ended(some, cta, 0, {2000, 2100});
   }
   machine::Grid never = grid_of(3, 0);
   never.open = true;
@@ -137,7 +137,7 @@ TEST_F(LiveRecording, ALargeGridKeepsMeanAndDeviation) {
   const machine::Grid grid = grid_of(1, LiveRecorder::kMostListed + 1);
   const std::uint32_t extent[3] = {static_cast<std::uint32_t>(grid.ctas), 1, 1};
   recorder->added(grid, extent, "large", 0);
-  for (std::uint64_t i = 0; i < 100; ++i) recorder->ended(grid, i, 0, 0, i % 2 ? 90 : 110);
+  for (std::uint64_t i = 0; i < 100; ++i) recorder->ended(grid, i, 0, {0, i % 2 ? 90u : 110u});
   EXPECT_EQ(recorder->decisions(), nullptr);
   recorder.reset();
   const Result<Load> load = parse_load(*read_file(path("load.json")), "load.json");

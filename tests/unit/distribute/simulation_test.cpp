@@ -9,6 +9,7 @@
 #include <set>
 
 #include "distribute/history.h"
+#include "distribute/replay.h"
 #include "distribute/report.h"
 #include "machine/shape/even_shape.h"
 
@@ -69,6 +70,44 @@ TEST(Simulation, AGridOfHigherPriorityTakesTheOnlySlot) {
   ASSERT_TRUE(outcome.ok());
   EXPECT_EQ(outcome->makespan, 40u);
   EXPECT_DOUBLE_EQ(outcome->waiting.mean(), (0 + 0 + 9 + 9 + 19 + 19 + 30 + 30) / 8.0);
+}
+
+// From 0 to 1 two CTAs of the low grid, to 21 the high one's four; the two go on to 30, then come the others.
+// proves: A-4g
+TEST(Simulation, InThePreemptiveModeItWaitsForNoCta) {
+  Load load;
+  load.grids = {grid_of(4, 1024, 10), grid_of(4, 1024, 10, 1)};
+  load.grids[0].priority = 1;
+  SimulationOptions options;
+  options.distributor.task_slots = 1;
+  options.distributor.preemptive = true;
+  History history;
+  history.layout = layout_of(machine::machine_of(1, 1, 1, 1));
+  options.log = &history;
+  const Result<Outcome> outcome = simulate(machine::machine_of(1, 1, 1, 1), load, options);
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome->makespan, 40u);
+  EXPECT_EQ(outcome->ctas, 8u);
+  EXPECT_DOUBLE_EQ(outcome->waiting.mean(), (0 + 0 + 0 + 0 + 10 + 10 + 30 + 30) / 8.0);
+  EXPECT_DOUBLE_EQ(outcome->sm_utilisation, 1);
+  std::map<std::string, std::vector<std::uint64_t>> times;  // by kind: when CTAs of the low grid moved
+  for (const Step& step : history.steps)
+    if (step.decision.grid == 0)
+      times[std::string(kind_name(step.decision.kind))].push_back(step.decision.time);
+  EXPECT_EQ(times["park"], (std::vector<std::uint64_t>{1, 1}));
+  EXPECT_EQ(times["resume"], (std::vector<std::uint64_t>{21, 21}));
+  EXPECT_EQ(times["complete"], (std::vector<std::uint64_t>{30, 30, 40, 40}));
+  Replay replay(history);
+  std::vector<Cell> changed;
+  for (const Step& step : history.steps) {
+    replay.apply(step, changed);
+    EXPECT_EQ(changed.size(), step.decision.sms.size()) << kind_name(step.decision.kind);
+  }
+  EXPECT_EQ(replay.sms()[0].size(), 2u);
+  for (const Cell& cell : replay.sms()[0]) EXPECT_FALSE(cell.used);
+  const auto read = parse_histories(history_text(history), "text");
+  ASSERT_TRUE(read.ok()) << read.error().to_string();
+  EXPECT_EQ(history_text(read->at(0)), history_text(history));
 }
 
 // Three grids of three spaces, each of which fits an SM, on four SMs.
@@ -181,9 +220,15 @@ class Account : public SimulationObserver {
   void started(std::uint64_t grid, std::uint64_t cta, std::uint32_t sm, std::uint64_t time,
                std::uint64_t end) override {
     EXPECT_GE(time, load_.grids[grid].arrival);
-    EXPECT_EQ(end - time, load_.grids[grid].durations.of(cta));
+    const auto parked = parked_.find({grid, cta});
+    if (parked == parked_.end()) {
+      EXPECT_EQ(end - time, load_.grids[grid].durations.of(cta));
+      EXPECT_TRUE(seen_.emplace(grid, cta).second) << "started twice";
+    } else {
+      EXPECT_EQ(parked->second, std::pair(sm, end - time)) << "it goes on elsewhere, or not where it was";
+      parked_.erase(parked);
+    }
     EXPECT_TRUE(running_.emplace(std::pair(grid, cta), std::pair(sm, end)).second);
-    EXPECT_TRUE(seen_.emplace(grid, cta).second) << "started twice";
     add(sm, load_.grids[grid].needs, 1);
     check(used_[sm]);
   }
@@ -194,7 +239,18 @@ class Account : public SimulationObserver {
     running_.erase(found);
     add(sm, load_.grids[grid].needs, -1);
   }
+  void parked(std::uint64_t grid, std::uint64_t cta, std::uint32_t sm, std::uint64_t time) override {
+    const auto found = running_.find({grid, cta});
+    ASSERT_NE(found, running_.end()) << "parked without a start";
+    EXPECT_EQ(found->second.first, sm);
+    parked_[{grid, cta}] = {sm, found->second.second - time};
+    running_.erase(found);
+    add(sm, load_.grids[grid].needs, -1);
+    ++parks;
+  }
+  std::uint64_t parks = 0;
   void finish() const {
+    EXPECT_TRUE(parked_.empty());
     std::uint64_t all = 0;
     for (const LoadGrid& grid : load_.grids) all += grid.ctas();
     EXPECT_EQ(seen_.size(), all);
@@ -222,6 +278,7 @@ class Account : public SimulationObserver {
   const Load& load_;
   std::vector<Used> used_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::pair<std::uint32_t, std::uint64_t>> running_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::pair<std::uint32_t, std::uint64_t>> parked_;
   std::set<std::pair<std::uint64_t, std::uint64_t>> seen_;
 };
 
@@ -269,6 +326,28 @@ TEST(Simulation, EveryCtaStartsAndEndsOnceAndNoSmHoldsTooMuch) {
       }
     }
   }
+}
+
+// The same in the preemptive mode, with few slots.
+// proves: A-4g
+TEST(Simulation, EveryCtaStartsAndEndsOnceThoughItStopsInItsMiddle) {
+  const machine::MachineShape shape = machine::machine_of(2, 2, 2, 2);
+  std::uint64_t parks = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    const Load load = random_load(seed);
+    Account account(shape, load);
+    SimulationOptions options{.observer = &account};
+    options.distributor.task_slots = 1 + static_cast<std::uint32_t>(seed % 3);
+    options.distributor.preemptive = true;
+    const Result<Outcome> outcome = simulate(shape, load, options);
+    ASSERT_TRUE(outcome.ok()) << outcome.error().to_string();
+    ASSERT_EQ(outcome->stuck_grids, 0u) << seed;
+    account.finish();
+    ASSERT_FALSE(HasFailure()) << seed;
+    EXPECT_LE(outcome->utilisation, 1.0);
+    parks += account.parks;
+  }
+  EXPECT_GT(parks, 100u);
 }
 
 TEST(Simulation, TheSameLoadGivesTheSameBytes) {

@@ -176,7 +176,7 @@ using Places = std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t>;
 class Listener final : public LaunchRecorder, public DecisionLog {
  public:
   void added(const Grid&, const std::uint32_t*, std::string_view, std::uint64_t) override {}
-  void ended(const Grid&, std::uint64_t, std::uint32_t, std::uint64_t, std::uint64_t) override {}
+  void ended(const Grid&, std::uint64_t, std::uint32_t, const CtaTime&) override {}
   DecisionLog* decisions() override { return this; }
   void record(const Decision& decision) override {
     EXPECT_EQ(decision.sequence, decisions_++);

@@ -46,6 +46,7 @@ struct GridSize {
   std::uint32_t cap_per_sm = 0;  ///< as in GridWork
   bool cluster_memory = false;
   int priority = 0;
+  bool cooperative = false;
   std::optional<PlacementMode> placement = {};
 };
 
@@ -97,6 +98,7 @@ class MachineTest : public ::testing::Test {
     work.cap_per_sm = grid.cap_per_sm;
     work.cluster_memory = grid.cluster_memory;
     work.placement = grid.placement;
+    work.cooperative = grid.cooperative;
     if (grid.cluster != 1) {
       work.kind.depth = 1;
       work.kind.levels[0].extent[0] = work.context.cluster_shape[0] = grid.cluster;

@@ -39,7 +39,7 @@ constexpr Mode kModes[] = {{"OneWorker", 1},
 /// Hears everything and keeps nothing: the machine goes the way that it goes when someone records.
 struct MappingListener : LaunchRecorder, DecisionLog {
   void added(const Grid&, const std::uint32_t*, std::string_view, std::uint64_t) override {}
-  void ended(const Grid&, std::uint64_t, std::uint32_t, std::uint64_t, std::uint64_t) override {}
+  void ended(const Grid&, std::uint64_t, std::uint32_t, const CtaTime&) override {}
   DecisionLog* decisions() override { return this; }
   void record(const Decision&) override {}
 };

@@ -22,7 +22,7 @@ namespace {
 class Decisions final : public LaunchRecorder, public DecisionLog {
  public:
   void added(const Grid&, const std::uint32_t*, std::string_view, std::uint64_t) override {}
-  void ended(const Grid&, std::uint64_t, std::uint32_t, std::uint64_t, std::uint64_t) override {}
+  void ended(const Grid&, std::uint64_t, std::uint32_t, const CtaTime&) override {}
   DecisionLog* decisions() override { return this; }
   void record(const Decision& decision) override {
     if (decision.kind == Decision::Kind::launch) {

@@ -41,7 +41,15 @@ class KeepingSink final : public LaunchSink {
   std::deque<Cta> ctas;
   std::vector<LaunchMask> masks;               // without their SMs
   std::map<const Grid*, std::uint64_t> heard;  // CTAs of its masks
+  std::vector<Cta> back;                       // those that were parked and came back
+  std::vector<Grid*> preempted;
+  void preempt(Grid& grid) override { preempted.push_back(&grid); }
   void launch(const LaunchMask& mask) override {
+    if (mask.back != nullptr) {
+      back.push_back({mask.grid, mask.back->index, mask.sms[0], mask.cluster});
+      ctas.push_back(back.back());
+      return;
+    }
     for (const std::uint32_t sm : mask.sms) ctas.push_back({mask.grid, heard[mask.grid]++, sm, mask.cluster});
     masks.push_back(mask);
     masks.back().sms = {};
@@ -91,6 +99,13 @@ class DistributorTest : public ::testing::Test {
     for (const Cta& cta : sink_.ctas)
       if (cta.grid == &grid) return cta.cluster;
     return kNoCluster;
+  }
+  /// All of its resident CTAs stop in their middle.
+  void park_all(Grid& grid) {
+    const std::deque<Cta> resident = sink_.ctas;
+    std::erase_if(sink_.ctas, [&](const Cta& cta) { return cta.grid == &grid; });
+    for (const Cta& cta : resident)
+      if (cta.grid == &grid) distributor_->park(grid, {cta.index, cta.sm, cta.cluster, true});
   }
   void complete_all(Grid& grid) {
     while (grid.outstanding != 0) complete_one(grid);

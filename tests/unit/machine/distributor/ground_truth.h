@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -18,7 +19,9 @@ struct TrueCluster {
   std::uint64_t sequence = 0;
   std::uint32_t slot = kNoCluster, memory = ~0u;
   std::vector<std::uint32_t> sms;        // by rank
-  std::vector<std::uint32_t> running;    // ranks of CTAs that have not exited
+  std::uint64_t first = 0;               // launch index of rank 0
+  std::vector<std::uint32_t> running;    // ranks of CTAs on their SMs
+  std::map<std::uint32_t, bool> parked;  // ranks of CTAs that left them before their end: whether they began
   std::vector<std::uint32_t> local_ids;  // by innermost cluster
   bool waits = false;                    // not all of its CTAs have started
 
@@ -128,6 +131,24 @@ struct GroundTruth {
       if (grid.kind.has_local_ids()) free[sm] = std::min(free[sm], shape.sm.cluster_slots - taken[sm]);
     }
     return free;
+  }
+
+  /// Whether a cluster's parked CTAs have room where they were, with an enable bit or not.
+  bool takes_back(const TrueCluster& cluster) const {
+    std::vector<Sums> sums = this->sums(cluster.grid);
+    for (const auto& [rank, began] : cluster.parked) {
+      Sums& sum = sums[cluster.sms[rank]];
+      sum.add(cluster.grid->needs), ++sum.of_grid;
+      if (!sum.within(shape.sm) || (options.cap_per_sm != 0 && sum.ctas > options.cap_per_sm)) return false;
+      if (cluster.grid->cap_per_sm != 0 && sum.of_grid > cluster.grid->cap_per_sm) return false;
+    }
+    return true;
+  }
+
+  bool has_parked(const Grid& grid) const {
+    return std::ranges::any_of(clusters, [&](const TrueCluster& cluster) {
+      return cluster.grid == &grid && !cluster.parked.empty();
+    });
   }
 
   bool within_capacity() const {

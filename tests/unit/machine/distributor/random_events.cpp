@@ -5,105 +5,9 @@
 #include <limits>
 #include <utility>
 
+#include "random_setup.h"
+
 namespace raddle::machine::testing {
-namespace {
-
-constexpr CtaNeeds kNeeds[] = {
-    {.threads = 32},
-    {.threads = 256, .warps = 8, .registers = 8192},
-    {.threads = 128, .warps = 4, .barriers = 16},
-    {.threads = 130, .warps = 5},
-    {.threads = 96, .warps = 3, .barriers = 1, .registers = 3 * 1280, .shared_bytes = 40u << 10},
-    {.threads = 1024, .warps = 32, .registers = 65536},
-    {.threads = 64, .warps = 2, .shared_bytes = 227u << 10},
-};
-
-/// GPCs of one or two CPCs of a few TPCs of one or two SMs, unlike siblings.
-MachineShape make_shape(std::uint32_t numbers, std::uint32_t limits) {
-  MachineShape shape;
-  const auto next = [&numbers](std::uint32_t below) {
-    const std::uint32_t number = numbers % below;
-    numbers = numbers / below + numbers % 7 * 0x9e3779b9u;
-    return number;
-  };
-  shape.open(Level::set), shape.open(Level::gpu);
-  for (std::uint32_t ugpus = 1 + next(2); ugpus != 0; --ugpus) {
-    shape.open(Level::ugpu);
-    for (std::uint32_t gpcs = 1 + next(2); gpcs != 0; --gpcs) {
-      shape.open(Level::gpc);
-      for (std::uint32_t cpcs = 1 + next(2); cpcs != 0; --cpcs) {
-        shape.open(Level::cpc);
-        for (std::uint32_t tpcs = 1 + next(3); tpcs != 0; --tpcs) {
-          shape.open(Level::tpc), shape.add_sms(1 + next(2)), shape.close(Level::tpc);
-        }
-        shape.close(Level::cpc);
-      }
-      shape.close(Level::gpc);
-    }
-    shape.close(Level::ugpu);
-  }
-  shape.close(Level::gpu), shape.close(Level::set);
-  shape.sm.barriers = 64;  // fewer than fill the other slots
-  shape.cluster_ids_per_gpc = limits % 4 * 2;
-  shape.sm.cluster_slots = 2 + limits / 4 % 4 * 6;
-  shape.cluster_memory_slots = 1 + limits / 16 % 4;
-  return shape;
-}
-
-DistributorOptions make_options(std::uint32_t numbers, std::uint32_t sms) {
-  DistributorOptions options{.cap_per_sm = numbers % 3 == 0 ? 1 + numbers / 3 % 8 : 0,
-                             .patience = numbers / 24 % 4 * 10,
-                             .credits = numbers / 96 % 3 == 0 ? 1 + numbers / 288 % 8 : 0,
-                             .ties = TieBreak(numbers / 2304 % 3)};
-  options.task_slots = numbers / 55296 % 3 == 0 ? 1 + numbers / 165888 % 4 : 0;
-  options.turn = numbers / 663552 % 3 * 10;
-  options.grid_cap_per_sm = numbers / 6912 % 4 == 0 ? 3 : 0;
-  if (numbers / 27648 % 2 == 0)
-    for (std::uint32_t sm = sms; sm-- > 0;) options.sm_order.push_back(sm);
-  return options;
-}
-
-GridKind make_kind(std::uint32_t numbers) {
-  const auto level = [](Level domain, std::uint32_t x, std::uint32_t y = 1) {
-    return ClusterLevel{domain, {x, y, 1}};
-  };
-  GridKind kind;
-  const std::uint32_t few = 1 + numbers / 16 % 4;
-  switch (numbers % 16) {
-    case 0:
-      kind.levels = {level(Level::gpc, few, 2)}, kind.depth = 1;
-      break;
-    case 1:
-      kind.levels = {level(Level::cpc, few)}, kind.depth = 1;
-      break;
-    case 2:
-      kind.levels = {level(Level::tpc, few)}, kind.depth = 1;
-      break;
-    case 3:
-      kind.levels = {level(Level::gpu, few, 5)}, kind.depth = 1;
-      break;
-    case 4:
-      kind.levels = {level(Level::gpc, 2), level(Level::cpc, few)}, kind.depth = 2;
-      break;
-    case 5:
-      kind.levels = {level(Level::gpu, few), level(Level::gpc, 3)}, kind.depth = 2;
-      break;
-    case 6:
-      kind.levels = {level(Level::ugpu, 2), level(Level::cpc, 2), level(Level::sm, 2)}, kind.depth = 3;
-      break;
-    case 7:
-      kind.levels = {level(Level::gpc, few)}, kind.depth = 1, kind.mode = DistributionMode::multicast;
-      break;
-    case 8:
-      kind.levels = {level(Level::gpc, 1)}, kind.depth = 1;
-      break;
-    default:
-      break;  // plain
-  }
-  return kind;
-}
-}  // namespace
-
 /// Compares what a policy is shown with the truth.
 class RandomEvents::CheckingPolicy final : public Policy {
  public:
@@ -199,8 +103,58 @@ std::size_t RandomEvents::spaces() const {
   return spaces.size();
 }
 
+void RandomEvents::preempt(Grid& grid) {
+  check(truth_.options.preemptive && grid.turn == Grid::Turn::leaves && !grid.kind.has_local_ids() &&
+            !grid.cluster_memory,
+        "a grid is preempted that must not be");
+}
+
+/// The CTAs of a cluster come back together, each to where it was.
+void RandomEvents::put_back(const LaunchMask& mask) {
+  const auto its = std::ranges::find_if(truth_.clusters, [&](const TrueCluster& cluster) {
+    return cluster.grid == mask.grid && mask.back->index - cluster.first < cluster.sms.size();
+  });
+  check(its != truth_.clusters.end() && !launching_, "nothing of the kind was parked");
+  if (failure_) return;
+  const auto rank = static_cast<std::uint32_t>(mask.back->index - its->first);
+  check(its->parked.contains(rank) && its->parked[rank] == mask.back->began && its->slot == mask.cluster,
+        "a CTA comes back that was not parked");
+  check(mask.sms.size() == 1 && mask.sms[0] == its->sms[rank], "a CTA comes back to another SM");
+  its->parked.erase(rank);
+  its->running.push_back(rank);
+  ++back_;
+  check(mask.end == its->parked.empty(), "a part of a cluster comes back");
+  if (mask.end) check(mask.sequence == sequence_++, "sequence numbers have gaps");
+}
+
+void RandomEvents::park(TrueCluster& cluster, std::uint32_t running, bool began) {
+  const std::uint32_t rank = cluster.running[running];
+  if (cluster.waits && rank + 1 == cluster.sms.size()) {
+    cluster.waits = began = false;
+    distributor_->started_in_cluster(cluster.slot, 1);
+  }
+  cluster.running.erase(cluster.running.begin() + running);
+  cluster.parked[rank] = began;
+  distributor_->park(*cluster.grid, {cluster.first + rank, cluster.sms[rank], cluster.slot, began});
+}
+
+/// What is parked of a grid that was withdrawn.
+void RandomEvents::drop(std::uint32_t index) {
+  TrueCluster& cluster = truth_.clusters[index];
+  const std::uint32_t rank = cluster.parked.begin()->first;
+  cluster.parked.erase(rank);
+  const bool last = distributor_->drop(*cluster.grid, cluster.first + rank).last;
+  if (cluster.slot == kNoCluster)
+    truth_.clusters.erase(truth_.clusters.begin() + index);
+  else
+    check(last == (cluster.running.empty() && cluster.parked.empty()),
+          "whether a dropped CTA is the last of its cluster");
+}
+
 void RandomEvents::launch(const LaunchMask& mask) {
   Grid& grid = *mask.grid;
+  if (mask.back != nullptr) return put_back(mask);
+  check(!truth_.has_parked(grid), "new CTAs pass those that are parked");
   if (!launching_)
     launching_.emplace(TrueCluster{
         .grid = &grid, .sequence = mask.sequence, .slot = mask.cluster, .memory = mask.cluster_memory});
@@ -218,9 +172,14 @@ void RandomEvents::launch(const LaunchMask& mask) {
   if (!mask.end) return;
   check(mask.sequence == sequence_++, "sequence numbers have gaps");
   TrueCluster cluster = *std::exchange(launching_, std::nullopt);
+  cluster.first = heard_[&grid] - cluster.sms.size();
   if (grid.kind.is_plain()) {
-    for (const std::uint32_t sm : cluster.sms)
-      truth_.clusters.push_back({.grid = &grid, .sequence = cluster.sequence, .sms = {sm}, .running = {0}});
+    for (std::uint64_t i = 0; i < cluster.sms.size(); ++i)
+      truth_.clusters.push_back({.grid = &grid,
+                                 .sequence = cluster.sequence,
+                                 .sms = {cluster.sms[i]},
+                                 .first = cluster.first + i,
+                                 .running = {0}});
     return;
   }
   const auto ids = distributor_->local_ids(mask.cluster);
@@ -263,6 +222,10 @@ void RandomEvents::check_cluster(const TrueCluster& cluster) {
 
 /// Nothing at all, in the truth's view: asks another policy of the same name.
 bool RandomEvents::nothing_fits(const Grid& grid) {
+  if (truth_.has_parked(grid))
+    return std::ranges::none_of(truth_.clusters, [&](const TrueCluster& cluster) {
+      return cluster.grid == &grid && !cluster.parked.empty() && truth_.takes_back(cluster);
+    });
   const std::uint64_t memory = static_cast<std::uint64_t>(std::count_if(
       truth_.clusters.begin(), truth_.clusters.end(), [](const TrueCluster& c) { return c.memory != ~0u; }));
   if (grid.cluster_memory && memory == truth_.shape.cluster_memory_slots) return true;
@@ -292,14 +255,18 @@ void RandomEvents::check_slots() {
   int most_urgent = std::numeric_limits<int>::max(), least_urgent = std::numeric_limits<int>::min();
   for (const auto& grid : grids_) {
     if (grid->finished() || grid->turn == Grid::Turn::aside) continue;
-    if (grid->turn == Grid::Turn::listed) {
-      most_urgent = std::min(most_urgent, grid->priority);
-      check(!grid->is_resident(), "a grid without a slot has CTAs");
+    const bool is_gone = grid->turn == Grid::Turn::rests;  // withdrawn; what is parked has yet to be dropped
+    if (is_gone) check(grid->withdrawn && truth_.has_parked(*grid), "a grid rests that is not open");
+    if (is_gone || grid->turn == Grid::Turn::listed) {
+      if (!is_gone) most_urgent = std::min(most_urgent, grid->priority);
+      for (const TrueCluster& cluster : truth_.clusters)
+        check(cluster.grid != grid.get() || cluster.running.empty(), "a grid without a slot has CTAs");
       continue;
     }
     ++taken;
     leaving += grid->turn == Grid::Turn::leaves;
-    if (grid->turn == Grid::Turn::runs && !grid->all_launched())
+    const bool could_stop = truth_.options.preemptive && grid->outstanding != 0 && grid->can_be_preempted();
+    if (grid->turn == Grid::Turn::runs && (!grid->all_launched() || (could_stop && !grid->withdrawn)))
       least_urgent = std::max(least_urgent, grid->priority);
   }
   const std::uint32_t slots = truth_.options.task_slots;
@@ -307,6 +274,21 @@ void RandomEvents::check_slots() {
   check(leaving != 0 || most_urgent >= least_urgent, "an urgent grid waits for a slot, and none leaves");
   check(most_urgent == std::numeric_limits<int>::max() || taken == slots,
         "a grid waits while slots are free");
+}
+
+/// In the preemptive mode nothing more urgent waits for the ends of CTAs that could stop before.
+void RandomEvents::check_preemption() {
+  for (const auto& grid : grids_) {
+    if (grid->finished() || grid->turn != Grid::Turn::leaves || grid->preempted || grid->withdrawn) continue;
+    if (!truth_.options.preemptive || grid->outstanding == 0 || !grid->can_be_preempted()) continue;
+    const auto more_urgent = std::ranges::count_if(grids_, [&](const auto& other) {
+      return !other->finished() && other->turn == Grid::Turn::listed && other->priority < grid->priority;
+    });
+    const auto preempted = std::ranges::count_if(grids_, [](const auto& other) {
+      return !other->finished() && other->turn == Grid::Turn::leaves && other->preempted;
+    });
+    check(more_urgent <= preempted, "an urgent grid waits for the ends of CTAs that could stop");
+  }
 }
 
 /// A grid whose turn is over leaves for an equal one that waits, unless enough others do.
@@ -332,15 +314,17 @@ void RandomEvents::distribute() {
         grid->next - grid->turn_began >= truth_.options.turn)
       overdue.emplace(grid.get(), grid->turn_began);
   }
+  back_ = 0;
   const std::uint64_t launched = distributor_->distribute(*this);
   for (const auto& grid : grids_) {
     after += grid->next;
     check(heard_[grid.get()] == grid->next, "what is launched stands in masks");
   }
   check(!launching_, "a cluster without an end mark");
-  check(launched == after - before, "the count of launched CTAs");
+  check(launched == after - before + back_, "the count of launched CTAs");
   check(truth_.within_capacity(), "an SM holds more than it can");
   check_slots();
+  check_preemption();
   check_turns(overdue);
   if (truth_.options.credits != 0) {
     check(launched <= std::max<std::uint64_t>(truth_.options.credits, 20),
@@ -359,7 +343,8 @@ void RandomEvents::distribute() {
 void RandomEvents::add(const Event& event) {
   std::erase_if(grids_, [](const auto& grid) { return grid->finished(); });
   if (distributor_->waiting() >= 6) return withdraw(event.b);
-  Grid grid{.id = added_++, .needs = kNeeds[event.b % std::size(kNeeds)], .kind = make_kind(event.a)};
+  Grid grid{
+      .id = added_++, .needs = kRandomNeeds[event.b % std::size(kRandomNeeds)], .kind = make_kind(event.a)};
   grid.ctas = grid.kind.ctas_per_cluster() * (1 + event.b / 8 % 16) *
               (grid.kind.is_plain() ? 1 + event.a / 16 % 8 : 1);
   grid.priority = static_cast<int>(event.b / 128 % 4) / 3;
@@ -383,7 +368,8 @@ void RandomEvents::complete(std::uint32_t index, std::uint32_t running) {
   cluster.running.erase(cluster.running.begin() + running);
   if (cluster.slot != kNoCluster) {
     const bool last = distributor_->complete_in_cluster(*cluster.grid, sm, cluster.slot, number).last;
-    check(last == cluster.running.empty(), "whether a CTA is the last of its cluster");
+    check(last == (cluster.running.empty() && cluster.parked.empty()),
+          "whether a CTA is the last of its cluster");
     return;
   }
   Grid& grid = *cluster.grid;
@@ -393,7 +379,8 @@ void RandomEvents::complete(std::uint32_t index, std::uint32_t running) {
 
 void RandomEvents::drain(std::uint32_t index) {
   const TrueCluster cluster = truth_.clusters[index];
-  if (!cluster.running.empty()) return;
+  if (!cluster.parked.empty() && cluster.grid->withdrawn) return drop(index);
+  if (!cluster.running.empty() || !cluster.parked.empty()) return;
   truth_.clusters.erase(truth_.clusters.begin() + index);
   distributor_->flush_all(cluster.slot);
   distributor_->cluster_complete(*cluster.grid, cluster.slot);
@@ -414,10 +401,12 @@ void RandomEvents::happen(const Event& event) {
     case 7:
     case 8:
       if (resident == 0) break;
-      if (const auto& running = truth_.clusters[event.a % resident].running; !running.empty())
-        complete(event.a % resident, event.b % running.size());
-      else
+      if (const auto& running = truth_.clusters[event.a % resident].running; running.empty())
         drain(event.a % resident);
+      else if (truth_.clusters[event.a % resident].grid->preempted && event.b / 16 % 4 != 0)
+        park(truth_.clusters[event.a % resident], event.b % running.size(), event.b / 64 % 2 == 0);
+      else
+        complete(event.a % resident, event.b % running.size());
       break;
     case 9:
       if (event.a % 16 == 0) withdraw(event.b);
@@ -439,15 +428,20 @@ void RandomEvents::happen(const Event& event) {
 void RandomEvents::finish() {
   for (const std::uint32_t tpc : std::exchange(truth_.disabled, {})) distributor_->enable(tpc, true);
   while (!failure_) {
-    while (!truth_.clusters.empty()) {
-      const auto last = static_cast<std::uint32_t>(truth_.clusters.size() - 1);
-      truth_.clusters.back().running.empty() ? drain(last) : complete(last, 0);
+    const auto is_parked = [](const TrueCluster& cluster) {  // it ends when it is back
+      return cluster.running.empty() && !cluster.parked.empty() && !cluster.grid->withdrawn;
+    };
+    for (std::uint32_t i = 0; i < truth_.clusters.size() && !failure_;) {
+      if (is_parked(truth_.clusters[i]))
+        ++i;
+      else
+        truth_.clusters[i].running.empty() ? drain(i) : complete(i, 0);
     }
     if (std::all_of(grids_.begin(), grids_.end(),
                     [this](const auto& grid) { return grid->all_launched() || nothing_fits(*grid); }))
       break;
     distribute();
-    check(!truth_.clusters.empty(), "what fits the empty machine is not launched");
+    check(!std::ranges::all_of(truth_.clusters, is_parked), "what fits the empty machine is not launched");
   }
   for (const auto& grid : grids_) check(grid->finished() || !grid->all_launched(), "a grid is not finished");
 }

@@ -47,6 +47,11 @@ class RandomEvents final : private LaunchSink {
   class CheckingPolicy;
   friend class CheckingPolicy;
   void launch(const LaunchMask& mask) override;
+  void preempt(Grid& grid) override;
+  void put_back(const LaunchMask& mask);
+  void park(TrueCluster& cluster, std::uint32_t running, bool began);
+  void drop(std::uint32_t index);
+  void check_preemption();
   void check_cluster(const TrueCluster& cluster);
   void check(bool holds, const char* what);
   void check_slots();
@@ -65,7 +70,7 @@ class RandomEvents final : private LaunchSink {
   std::vector<std::unique_ptr<Grid>> grids_;
   std::map<const Grid*, std::uint64_t> heard_;  // CTAs in the masks of each
   std::optional<TrueCluster> launching_;
-  std::uint64_t sequence_ = 0, added_ = 0;
+  std::uint64_t sequence_ = 0, added_ = 0, back_ = 0;
   std::string policy_name_;
   std::optional<std::string> failure_;
 };
