@@ -14,6 +14,7 @@
 
 #include "raddle/asynchrony.h"
 #include "raddle/cluster.h"
+#include "raddle/contexts.h"
 #include "raddle/device_ptr.h"
 #include "raddle/distributor.h"
 #include "raddle/fault_kind.h"
@@ -34,8 +35,9 @@ struct Dim3 {
 };
 
 struct DeviceOptions {
-  /// Path of the socket of a `raddle serve` whose machine runs the kernels, with #NAME behind it for one of
-  /// its instances; empty: this process does. Its machine, engine and distributor count then, not these.
+  /// Path of the socket of a `raddle serve` whose machine runs the kernels, with #INSTANCE@CONTEXT behind it
+  /// for one of its instances and device contexts, either of which may be left out; empty: this process does.
+  /// Its machine, engine and distributor count then, not these.
   std::string server;
   std::string shape = "h200";  ///< of the machine: h200, a100, tiny, host, or a path that ends in .json
   /// Devices that ask for the same share a machine; this tells alike ones apart, which have a machine each.
@@ -47,7 +49,13 @@ struct DeviceOptions {
   DistributorOptions distributor;          ///< caps, credits, order of SMs, tie-breaks
   std::optional<PlacementMode> placement;  ///< of launches that name none; none: as the policy has it
   SmLimit sm_limit;                        ///< which SMs its blocks may use, and how many at one time
-  std::string engine;                      ///< "jit", "interp"; empty: jit where it is built
+  /// The device context that it is an address space of, by name; empty: the machine's first. On a server, the
+  /// server's name says it.
+  std::string context;
+  /// How the device contexts of the machine share it; none: in turns where `context` is named, else there is
+  /// one.
+  std::optional<ContextMode> contexts;
+  std::string engine;      ///< "jit", "interp"; empty: jit where it is built
   std::string simd;        ///< widest vectors of jit: "avx512", "avx2", "sse42"; empty: what the host has
   std::string tier;        ///< of jit: "quick" (soon ready), "optimised"; empty: by size, then by use
   std::string code_cache;  ///< directory of compiled code; "off": none; empty: RADDLE_CACHE, ~/.cache/raddle

@@ -73,6 +73,7 @@ struct ServeOptions {
   std::uint64_t memory_bytes = 0;      ///< of each client; 0: as much as the machine has
   std::uint32_t sms = 0;               ///< that each client's blocks use at one time; 0: all
   std::uint64_t kernel_time_ms = 0;    ///< of each launch; 0: no limit
+  std::string contexts;                ///< as machine::parse_contexts reads it
   std::vector<std::string> instances;  ///< as serve::parse_instance reads them
 };
 int serve(const ServeOptions& options);

@@ -150,6 +150,9 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
   add_count(*command, "--sms", options.sms, "that each program's blocks use at one time; 0: all");
   add_count(*command, "--kernel-time", options.kernel_time_ms,
             "of a launch, in milliseconds, before it is stopped; 0: no limit");
+  command->add_option("--contexts", options.contexts,
+                      "how device contexts share the machine, for programs with RADDLE_SERVER=PATH#@CONTEXT: "
+                      "queued, one at a time, or concurrent; there is one for all, if not given");
   command
       ->add_option("--instance", options.instances,
                    "a part of the machine with SMs and memory of its own, NAME=gpcs:2,memory:8G or "

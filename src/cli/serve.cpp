@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
 #include "cli/machine_options.h"
+#include "machine/context/context_mode.h"
 #include "serve/service.h"
 
 namespace raddle::cli {
@@ -24,6 +25,9 @@ int serve(const ServeOptions& options) {
   wanted.limits.memory_bytes = options.memory_bytes;
   wanted.limits.sms = options.sms;
   wanted.limits.kernel_time = std::chrono::milliseconds(options.kernel_time_ms);
+  const auto contexts = of_option("--contexts", machine::parse_contexts(options.contexts));
+  if (!contexts) return report(contexts.error());
+  wanted.device.contexts = *contexts;
   for (const std::string& text : options.instances) {
     auto instance = of_option("--instance", serve::parse_instance(text));
     if (!instance) return report(instance.error());

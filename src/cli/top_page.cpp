@@ -55,15 +55,27 @@ std::string bar_of(const json& sms) {
   return bar;
 }
 
+std::string contexts_text(const std::string& mode) {
+  return mode.empty() ? "" : "; " + mode + " device contexts";
+}
+
+/// A column where there are several; a selected one has a mark.
+std::string context_column(const json& now, const json* client) {
+  if (now["contexts"].get<std::string>().empty()) return "";
+  if (client == nullptr) return fmt::format(" {:<9}", "CONTEXT");
+  const bool is_selected = (*client)["context selected"].get<bool>();
+  return fmt::format(" {:<9.9}", (is_selected ? "*" : "") + (*client)["context"].get<std::string>());
+}
+
 std::vector<std::string> machine_lines(const json& now) {
   std::uint64_t blocks = 0, busy = 0, sms = 0, memory = 0;
   for (const json& gpc : now["blocks by gpc"])
     for (const json& sm : gpc) blocks += sm.get<std::uint32_t>(), busy += sm != 0, ++sms;
   for (const json& client : now["clients"]) memory += client["memory"].get<std::uint64_t>();
   std::vector<std::string> lines = {
-      fmt::format("{}: {}, {} workers; {} of {} clients", now["socket"].get<std::string>(),
+      fmt::format("{}: {}, {} workers; {} of {} clients{}", now["socket"].get<std::string>(),
                   now["shape"].get<std::string>(), now["workers"].get<unsigned>(), now["clients"].size(),
-                  now["most clients"].get<unsigned>()),
+                  now["most clients"].get<unsigned>(), contexts_text(now["contexts"].get<std::string>())),
       fmt::format("SMs {} of {} in use, {} blocks; memory {} of {}", busy, sms, blocks, bytes_text(memory),
                   bytes_text(now["memory"].get<std::uint64_t>()))};
   for (const json& instance : now["instances"]) {
@@ -79,12 +91,12 @@ std::vector<std::string> machine_lines(const json& now) {
   return lines;
 }
 
-std::string client_line(const json& client, const json* before, double seconds) {
+std::string client_line(const json& now, const json& client, const json* before, double seconds) {
   const std::optional<double> rate = launch_rate(client, before, seconds);
-  return fmt::format("{:>8} {:<10.10} {:<15.15} {:<9.9} {:>8} {:>7} {:>7} {:>4} {:>7} {:>7} {:>10} {:>8}",
+  return fmt::format("{:>8} {:<10.10} {:<15.15} {:<9.9}{} {:>8} {:>7} {:>7} {:>4} {:>7} {:>7} {:>10} {:>8}",
                      client["process"].get<int>(), user_name(client["user"].get<std::uint32_t>()),
                      client["name"].get<std::string>(), client["instance"].get<std::string>(),
-                     time_text(client["nanoseconds"].get<std::uint64_t>()),
+                     context_column(now, &client), time_text(client["nanoseconds"].get<std::uint64_t>()),
                      bytes_text(client["memory"].get<std::uint64_t>()),
                      bytes_text(client["memory limit"].get<std::uint64_t>()), client["sms"].get<unsigned>(),
                      client["launches running"].get<std::uint64_t>(),
@@ -98,10 +110,11 @@ TopPage top_page(const json& now, const json* before, double seconds) {
   TopPage page{.lines = machine_lines(now)};
   page.lines.emplace_back();
   page.heading = page.lines.size();
-  page.lines.push_back(fmt::format(
-      "{:>8} {:<10} {:<15} {:<9} {:>8} {:>7} {:>7} {:>4} {:>7} {:>7} {:>10} {:>8}", "PROCESS", "USER", "NAME",
-      "INSTANCE", "TIME", "MEMORY", "LIMIT", "SMS", "RUNNING", "WAITING", "LAUNCHES", "A SECOND"));
-  for (const json& client : now["clients"]) page.lines.push_back(client_line(client, before, seconds));
+  page.lines.push_back(
+      fmt::format("{:>8} {:<10} {:<15} {:<9}{} {:>8} {:>7} {:>7} {:>4} {:>7} {:>7} {:>10} {:>8}", "PROCESS",
+                  "USER", "NAME", "INSTANCE", context_column(now, nullptr), "TIME", "MEMORY", "LIMIT", "SMS",
+                  "RUNNING", "WAITING", "LAUNCHES", "A SECOND"));
+  for (const json& client : now["clients"]) page.lines.push_back(client_line(now, client, before, seconds));
   return page;
 }
 

@@ -60,12 +60,15 @@ Status read_options(DeviceOptions& options) {
   if (const auto tlb = parse_mmu_spec(options.tlb); !tlb) return refuse("RADDLE_TLB", tlb.error());
   const auto translation = parse_translation(environment("RADDLE_MMU", ""));
   if (!translation) return refuse("RADDLE_MMU", translation.error());
+  const auto contexts = parse_contexts(environment("RADDLE_CONTEXTS", ""));
+  if (!contexts) return refuse("RADDLE_CONTEXTS", contexts.error());
   const auto placement = parse_placement(environment("RADDLE_PLACEMENT", ""));
   if (!placement) return refuse("RADDLE_PLACEMENT", placement.error());
   options.asynchrony = *asynchrony;
   options.matrix_arithmetic = *matrix_arithmetic;
   options.translation = options.server.empty() ? *translation : Translation::windowed;  // the server checks
   options.placement = *placement;
+  if (options.server.empty()) options.contexts = *contexts;  // a server has its own
   return CUDA_SUCCESS;
 }
 
@@ -160,9 +163,12 @@ void Process::set_sync_memops(std::uint64_t id, bool wanted) {
 }
 
 Result<std::shared_ptr<Context>> Process::create_context(Gpu& gpu, unsigned flags) {
-  TRY_ASSIGN(raddle::Device device, raddle::Device::open(gpu.options));
+  DeviceOptions options = gpu.options;
+  const std::uint64_t id = next_stream_id();
+  if (options.contexts) options.context = std::to_string(id);
+  TRY_ASSIGN(raddle::Device device, raddle::Device::open(std::move(options)));
   auto context = std::make_shared<Context>(gpu, std::move(device), flags);
-  context->id = next_stream_id();
+  context->id = id;
   contexts.add(context);
   return context;
 }

@@ -27,8 +27,10 @@ Result<std::unique_ptr<AddressSpace>> AddressSpace::open(std::shared_ptr<Machine
   const bool is_modelled = options.translation == Translation::modelled;
   auto peers = std::make_unique<PeerMemory>(options.device, options.reaches_shared || is_modelled);
   std::unique_ptr<PagedSpace> pages;
+  TRY_ASSIGN(ContextPlace place, ContextPlace::take(machine->contexts(), options.context));
   if (is_modelled) {
     TRY_ASSIGN(pages, open_pages(*machine, *peers));
+    TRY(place.bring(*pages));
     if (options.window_bytes == 0) options.window_bytes = kModelledWindow;
   }
   std::shared_ptr<DeviceSpace> own_window = options.window;
@@ -40,8 +42,9 @@ Result<std::unique_ptr<AddressSpace>> AddressSpace::open(std::shared_ptr<Machine
         ErrorCode::out_of_memory,
         "the host has no {} bytes of addresses for the window of an address space (ulimit -v?)",
         own_window ? options.window_bytes : DeviceSpace::kBytes);
-  std::unique_ptr<AddressSpace> space(new AddressSpace(
-      std::move(machine), std::move(options), std::move(peers), std::move(pages), std::move(own_window)));
+  std::unique_ptr<AddressSpace> space(new AddressSpace(std::move(machine), std::move(options),
+                                                       std::move(peers), std::move(pages), std::move(place),
+                                                       std::move(own_window)));
   TRY(space->confine(space->options().sm_limit));
   return space;
 }
@@ -57,12 +60,13 @@ std::uint64_t AddressSpace::next_id() {
 
 AddressSpace::AddressSpace(std::shared_ptr<Machine> machine, AddressSpaceOptions options,
                            std::unique_ptr<PeerMemory> peers, std::unique_ptr<PagedSpace> pages,
-                           std::shared_ptr<DeviceSpace> own_window)
+                           ContextPlace place, std::shared_ptr<DeviceSpace> own_window)
     : id_(options.id != 0 ? options.id : next_id()),
       machine_(std::move(machine)),
       options_(std::move(options)),
       peers_(std::move(peers)),
       pages_(std::move(pages)),
+      place_(std::move(place)),
       own_window_(std::move(own_window)),
       runner_(options_.runner != nullptr ? *options_.runner : *machine_),
       addresses_(own_window_ ? *own_window_ : DeviceSpace::instance()),
@@ -144,7 +148,7 @@ bool AddressSpace::dispatch(Task& task) {
   }
   task.grid().space = this;
   task.grid().context.window = window();
-  task.grid().context.asid = pages_ ? pages_->asid() : kNoAsid;
+  task.grid().context.asid = pages_ ? pages_->number() : kNoAsid;
   task.grid().cluster_memory_slots = cluster_memory_.load(std::memory_order_relaxed);
   return !runner_.start(task);
 }

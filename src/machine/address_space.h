@@ -9,7 +9,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 
+#include "machine/context/context_switcher.h"
 #include "machine/machine.h"
 #include "machine/memory/device_heap.h"
 #include "machine/memory/device_memory.h"
@@ -33,6 +35,7 @@ struct AddressSpaceOptions {
   std::uint64_t print_bytes = 0;        ///< see Output
   KernelCalls* kernel_calls = nullptr;  ///< answers what kernels call; outlives the space. None: a fault
   Translation translation = Translation::direct;
+  std::string context = {};                ///< the device context that it is in; "": the machine's first
   std::optional<PlacementMode> placement;  ///< of grids that name none; none: as the machine's policy has it
   SmLimit sm_limit;                        ///< which SMs its blocks may use, and how many at one time
   std::uint64_t window_bytes = 0;  ///< of addresses, for its memory alone; 0: with the others of the process
@@ -63,6 +66,7 @@ class AddressSpace final : private TaskDispatcher {
   exec::AddressRange window() const;
   /// Where what kernels let the machine copy has to lie.
   exec::AddressRange memory_range() const;
+  DeviceContext& context() { return place_.context(); }
   /// Null: it is not modelled.
   PagedSpace* pages() { return pages_.get(); }
   /// What its kernels may access beside its own memory, where it has a window of its own.
@@ -136,7 +140,7 @@ class AddressSpace final : private TaskDispatcher {
 
  private:
   AddressSpace(std::shared_ptr<Machine> machine, AddressSpaceOptions options,
-               std::unique_ptr<PeerMemory> peers, std::unique_ptr<PagedSpace> pages,
+               std::unique_ptr<PeerMemory> peers, std::unique_ptr<PagedSpace> pages, ContextPlace place,
                std::shared_ptr<DeviceSpace> own_window);
   bool dispatch(Task& task) override;
   void ended(Task& task) override;
@@ -155,6 +159,7 @@ class AddressSpace final : private TaskDispatcher {
   const AddressSpaceOptions options_;
   const std::unique_ptr<PeerMemory> peers_;
   const std::unique_ptr<PagedSpace> pages_;
+  const ContextPlace place_;                       // with `pages_`
   const std::shared_ptr<DeviceSpace> own_window_;  // null: its memory lies with the others of the process
   GridRunner& runner_;
   DeviceSpace& addresses_;

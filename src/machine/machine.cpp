@@ -59,6 +59,7 @@ Machine::Machine(MachineOptions options, unsigned workers, std::vector<int> cpus
     : options_(std::move(options)),
       capacity_(capacity),
       launches_(options_.shape, workers, std::move(policy), options_.distributor),
+      contexts_(*this, options_),
       clock_([this] { return end_slices(); }) {
   launches_.record(options_.recorder);
   if (options_.elsewhere != 0) return;
@@ -79,7 +80,7 @@ Result<Mmu*> Machine::mmu() {
   const std::lock_guard lock(mmu_mutex_);
   if (!mmu_) {
     TRY_ASSIGN(mmu_, Mmu::create(options_.mmu, shape(), round_up(capacity_, bytes_of(PageSize::huge)) + kOwn,
-                                 CopyEngines::kCount));
+                                 contexts_.identifier_sets(), CopyEngines::kCount));
     if (options_.recorder != nullptr) options_.recorder->translates(mmu_);
   }
   return mmu_.get();
@@ -88,6 +89,13 @@ Result<Mmu*> Machine::mmu() {
 bool Machine::start(Task& task) {
   if (!options_.deterministic) clock_.attend();  // its thread is not to inherit a worker's core
   if (task.grid().time_limit_ns != 0) clock_.watch(task);
+  if (!contexts_.queues()) return launch(task);
+  const bool runs = contexts_.start(task);
+  if (!options_.deterministic) clock_.attend();  // it counts the time for which contexts wait
+  return runs;
+}
+
+bool Machine::launch(Task& task) {
   const unsigned wanted = launches_.add(task);
   if (wanted == 0) return false;
   doorbell_.ring(wanted);
@@ -96,8 +104,10 @@ bool Machine::start(Task& task) {
 
 bool Machine::stop(Task& task) {
   for (auto& worker : workers_) worker->raise_poll();
+  if (contexts_.queues() && contexts_.drop(task)) return true;
   const bool is_over = launches_.stop(task);
   doorbell_.ring(worker_count());
+  contexts_.look();
   return is_over;
 }
 
@@ -106,6 +116,7 @@ bool Machine::follow(Task& task) {
   if (workers != 0) {
     if (!options_.deterministic) clock_.attend();
     doorbell_.ring(workers);
+    if (contexts_.queues()) contexts_.grew(task);
   }
   return is_over;
 }
@@ -121,11 +132,11 @@ void Machine::forget(const AddressSpace& space) {
     while (worker->completes()) std::this_thread::yield();
 }
 
-/// @returns whether some worker has work
+/// @returns whether some worker has work, or a device context waits for its turn
 bool Machine::end_slices() {
   bool any = false;
   for (auto& worker : workers_) any |= worker->end_slice();
-  return any;
+  return contexts_.tick() || any;
 }
 
 }  // namespace raddle::machine

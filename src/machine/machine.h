@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "machine/context/context_switcher.h"
 #include "machine/copy/copy_engines.h"
 #include "machine/launch/launch_controllers.h"
 #include "machine/mmu/mmu.h"
@@ -29,7 +30,11 @@ struct MachineOptions {
   std::optional<std::uint64_t> deterministic;  ///< seed: one worker, seeded order; 0 keeps the natural order
   Asynchrony asynchrony;                       ///< of copies; all but eager only on deterministic machines
   MmuSpec mmu;                                 ///< of modelled spaces
-  LaunchRecorder* recorder = nullptr;          ///< of launches; outlives the machine
+  std::optional<ContextMode> contexts;         ///< how device contexts share it; none: it has one
+  /// Of queued ones: looks of the clock (2 ms), or slices where that is deterministic, for which others wait
+  /// at most until the selected one launches nothing more; and again for which they wait for what it runs.
+  unsigned context_quantum = 8;
+  LaunchRecorder* recorder = nullptr;  ///< of launches; outlives the machine
   /// Bytes of device memory of a machine that another process has: this one knows what fits it, and has no
   /// workers. 0: it is this process's.
   std::uint64_t elsewhere = 0;
@@ -75,6 +80,10 @@ class Machine final : public GridRunner {
   /// What runs now, for who watches.
   Activity activity() { return launches_.activity(); }
 
+  ContextSwitcher& contexts() { return contexts_; }
+  /// Of a context that is selected: the grid goes to the distributor. @returns as start()
+  bool launch(Task& task);
+
   // For workers.
   bool stopping() const { return stopping_.load(std::memory_order_acquire); }
   LaunchControllers& launches() { return launches_; }
@@ -92,6 +101,7 @@ class Machine final : public GridRunner {
   LaunchControllers launches_;
   CopyEngines copy_engines_;
   Doorbell doorbell_;
+  ContextSwitcher contexts_;
   SliceClock clock_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::mutex mmu_mutex_;

@@ -14,7 +14,7 @@
 namespace raddle::proxy {
 
 /// Of this protocol; both sides have the same.
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 
 /// Launches of a program that the server has and has not answered, at most.
 constexpr std::uint32_t kMostInFlight = 1024;

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -135,8 +136,10 @@ Result<Descriptor> file_of(std::string_view bytes) {
 
 ServerName server_name(const std::string& text) {
   const std::size_t mark = text.rfind('#');
-  if (mark == text.npos) return {text, {}};
-  return {text.substr(0, mark), text.substr(mark + 1)};
+  if (mark == text.npos) return {text};
+  const std::size_t at = std::min(text.find('@', mark), text.size());
+  const std::string instance = text.substr(mark + 1, at - mark - 1);
+  return {text.substr(0, mark), instance, at == text.size() ? "" : text.substr(at + 1)};
 }
 
 Result<sockaddr_un> address_of(const std::string& path) {

@@ -40,9 +40,10 @@ Result<std::string> read_attached(const Descriptor& file, std::size_t most);
 /// A file in memory with these bytes. @errors out_of_memory
 Result<Descriptor> file_of(std::string_view bytes);
 
-/// "PATH#INSTANCE", or the path alone: how programs name a server (RADDLE_SERVER).
+/// "PATH#INSTANCE@CONTEXT", "PATH#INSTANCE", "PATH#@CONTEXT", or the path alone: how programs name a server
+/// (RADDLE_SERVER).
 struct ServerName {
-  std::string path, instance;
+  std::string path, instance = {}, context = {};
 };
 ServerName server_name(const std::string& text);
 

@@ -28,10 +28,12 @@ Result<Server*> Server::connect(const std::string& name) {
   if (server != nullptr && connected != name)
     return Error::invalid("this process uses the server at {} already", connected);
   if (server != nullptr) return server->lost_ ? Result<Server*>(lost()) : server;
-  const auto [path, instance] = server_name(name);
+  const auto [path, instance, context] = server_name(name);
   TRY_ASSIGN(Descriptor socket, connect_to(path));
-  TRY_ASSIGN(const json welcome,
-             exchange(socket.number(), {{"ask", "hello"}, {"version", kVersion}, {"instance", instance}}));
+  TRY_ASSIGN(
+      const json welcome,
+      exchange(socket.number(),
+               {{"ask", "hello"}, {"version", kVersion}, {"instance", instance}, {"context", context}}));
   TRY_ASSIGN(machine::MachineShape shape,
              machine::read_shape(text_in(welcome, "shape"), "the server's shape"));
   std::unique_ptr<Server> made(new Server(std::move(socket), welcome));

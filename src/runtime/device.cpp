@@ -86,6 +86,7 @@ machine::AddressSpaceOptions space_options(const DeviceOptions& options, Device:
           .print_bytes = options.print_bytes,
           .kernel_calls = &device.device_runtime,
           .translation = options.translation,
+          .context = options.context,
           .placement = options.placement,
           .sm_limit = options.sm_limit,
           .window_bytes = options.window_bytes,
@@ -116,6 +117,8 @@ Result<Device> Device::Impl::open_served(DeviceOptions options) {
     return Error::unsupported("a server's copies land at once, and its machine is not deterministic");
   if (options.matrix_arithmetic != MatrixArithmetic::reference)
     return Error::unsupported("a server multiplies matrices as it was told to, not as its programs are");
+  if (!options.context.empty() || options.contexts)
+    return Error::unsupported("on a server, its name says which device context: PATH#@CONTEXT");
   options.translation = Translation::windowed;
   TRY_ASSIGN(impl->server, proxy::Server::connect(options.server));
   proxy::SpaceWanted wanted{
@@ -146,6 +149,7 @@ Result<Device> Device::Impl::open(DeviceOptions options, const Shared& shared) {
   const Asynchrony& asynchrony = options.asynchrony;
   if (asynchrony.mode != Asynchrony::Mode::eager && !options.deterministic)
     options.deterministic = asynchrony.mode == Asynchrony::Mode::random ? asynchrony.seed : 0;
+  if (!options.context.empty() && !options.contexts) options.contexts = ContextMode::queued;
   TRY_ASSIGN(std::shared_ptr<machine::Machine> machine, shared_machine(options));
   const machine::MachineShape& shape = machine->shape();
   if (options.stack_bytes > shape.local_bytes_per_thread)

@@ -90,6 +90,7 @@ Result<std::shared_ptr<machine::Machine>> make_machine(const DeviceOptions& opti
                                                       .deterministic = options.deterministic,
                                                       .asynchrony = options.asynchrony,
                                                       .mmu = mmu,
+                                                      .contexts = options.contexts,
                                                       .recorder = made->recorder.get()}));
   return std::shared_ptr<machine::Machine>(made, made->machine.get());
 }
@@ -98,13 +99,13 @@ Result<std::shared_ptr<machine::Machine>> make_machine(const DeviceOptions& opti
 
 Result<std::shared_ptr<machine::Machine>> shared_machine(const DeviceOptions& options) {
   using Key = std::tuple<machine::MachineShape, unsigned, std::string, DistributorOptions, unsigned, bool,
-                         std::string>;
+                         std::string, std::optional<ContextMode>>;
   static Shared<Key, machine::Machine>& machines = *new Shared<Key, machine::Machine>;
   TRY_ASSIGN(machine::MachineShape shape, machine::find_shape(options.shape));
   if (options.memory_bytes != 0) shape.memory_bytes = std::min(shape.memory_bytes, options.memory_bytes);
   if (options.deterministic) return make_machine(options, std::move(shape));
   const Key key{shape,           options.ordinal, options.policy, options.distributor,
-                options.workers, options.pin,     options.tlb};
+                options.workers, options.pin,     options.tlb,    options.contexts};
   return machines.get(key, [&] { return make_machine(options, shape); });
 }
 

@@ -19,7 +19,7 @@ constexpr std::size_t kMostSpaces = 256, kMostModules = 4096, kMostPushBuffers =
 
 }  // namespace
 
-Result<std::shared_ptr<Client>> Client::admit(const Options& options, Instance& instance, Clients& all,
+Result<std::shared_ptr<Client>> Client::admit(const Options& options, ClientPlace place, Clients& all,
                                               Peer peer) {
   auto window = std::make_shared<machine::DeviceSpace>(kLentBytes + kOwnBytes, nullptr, kLentBytes);
   if (!window->is_reserved())
@@ -28,23 +28,24 @@ Result<std::shared_ptr<Client>> Client::admit(const Options& options, Instance& 
   TRY_ASSIGN(auto stops, SharedPart<proxy::PushBuffer>::make("raddle push buffer"));
   proxy::Descriptor doorbell = proxy::make_bell();
   if (!doorbell) return Error::make(ErrorCode::out_of_memory, "no descriptors are left");
-  std::shared_ptr<Client> client(new Client(options, instance, std::move(peer), std::move(channel),
+  std::shared_ptr<Client> client(new Client(options, std::move(place), std::move(peer), std::move(channel),
                                             std::move(stops), std::move(doorbell), std::move(window)));
   all.add(client);
   return client;
 }
 
-Client::Client(const Options& options, Instance& instance, Peer peer, SharedPart<proxy::Channel> channel,
+Client::Client(const Options& options, ClientPlace place, Peer peer, SharedPart<proxy::Channel> channel,
                SharedPart<proxy::PushBuffer> stops, proxy::Descriptor doorbell,
                std::shared_ptr<machine::DeviceSpace> window)
     : options_(options),
-      instance_(instance),
+      instance_(place.instance),
+      context_(std::move(place.context)),
       peer_(std::move(peer)),
       flights_(std::move(channel)),
       doorbell_(std::move(doorbell)),
       window_(std::move(window)),
       space_id_(machine::AddressSpace::next_id()),
-      memory_(*window_, memory_limit(), instance.memory()),
+      memory_(*window_, memory_limit(), place.instance.memory()),
       stops_(std::move(stops), std::numeric_limits<int>::min()),
       piece_(sizeof(proxy::LaunchCommand) + proxy::kMostParameters + 16) {}
 
@@ -84,6 +85,11 @@ Client::Usage Client::usage() {
   return usage;
 }
 
+bool Client::is_selected() {
+  const std::lock_guard lock(objects_mutex_);
+  return !spaces_.empty() && spaces_.begin()->second->device->space().context().is_done();
+}
+
 Result<std::shared_ptr<Client::Space>> Client::space(std::uint64_t number) {
   const std::lock_guard lock(objects_mutex_);
   const auto known = spaces_.find(number);
@@ -120,6 +126,7 @@ Result<std::uint64_t> Client::open_space(const DeviceOptions& wanted) {
   TRY(charge_heap(*space, wanted.heap_bytes));
   DeviceOptions options = options_.device;
   options.translation = Translation::windowed;
+  options.context = context_;
   if (wanted.placement) options.placement = wanted.placement;
   options.attribute = wanted.attribute;
   options.heap_bytes = wanted.heap_bytes;

@@ -30,16 +30,24 @@ struct Peer {
   std::string name = {};  ///< of its program
 };
 
+/// Where a client is on the server.
+struct ClientPlace {
+  Instance& instance;
+  std::string context = {};  ///< device context; "": the first
+};
+
 class Client {
  public:
   /// @param options  of the server; outlive it, as do its instance and all its clients, to which it is added
   /// @errors out_of_memory
-  static Result<std::shared_ptr<Client>> admit(const Options& options, Instance& instance, Clients& all,
+  static Result<std::shared_ptr<Client>> admit(const Options& options, ClientPlace place, Clients& all,
                                                Peer peer);
   /// Ends what its kernels do. Nobody serves it any more.
   ~Client();
 
   Instance& instance() { return instance_; }
+  const std::string& context() const { return context_; }
+  bool is_selected();  ///< whether its device context is, in which it has something
   /// Bytes that it may have.
   std::uint64_t memory_limit() const {
     return std::min(options_.limits.memory_bytes, instance_.memory().limit());
@@ -132,7 +140,7 @@ class Client {
     std::shared_ptr<ServedModule> module;  // launches hold it, too
   };
 
-  Client(const Options& options, Instance& instance, Peer peer, SharedPart<proxy::Channel> channel,
+  Client(const Options& options, ClientPlace place, Peer peer, SharedPart<proxy::Channel> channel,
          SharedPart<proxy::PushBuffer> stops, proxy::Descriptor doorbell,
          std::shared_ptr<machine::DeviceSpace> window);
   Result<std::shared_ptr<Space>> space(std::uint64_t number);
@@ -147,6 +155,7 @@ class Client {
 
   const Options& options_;
   Instance& instance_;
+  const std::string context_;
   const Peer peer_;
   const std::uint64_t admitted_ns_ = machine::now_ns();
   Flights flights_;

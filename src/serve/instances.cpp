@@ -38,8 +38,8 @@ Result<void> read_part(std::string_view part, InstanceOptions& instance) {
 Result<InstanceOptions> parse_instance(std::string_view text) {
   const std::size_t equals = text.find('=');
   InstanceOptions instance{.name = std::string(text.substr(0, equals))};
-  if (equals == text.npos || equals == 0 || instance.name.find('#') != std::string::npos)
-    return Error::invalid("'{}': an instance is NAME=gpcs:N,memory:SIZE, without # in its name", text);
+  if (equals == text.npos || equals == 0 || instance.name.find_first_of("#@") != std::string::npos)
+    return Error::invalid("'{}': an instance is NAME=gpcs:N,memory:SIZE, without # or @ in its name", text);
   for (std::size_t begin = equals + 1; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     TRY(read_part(text.substr(begin, end - begin), instance));

@@ -162,6 +162,11 @@ Result<std::shared_ptr<Client>> Service::welcome(const proxy::Message& hello, Pe
   if (const std::string ask = proxy::text_in(hello.body, "ask"); ask != "hello")
     return Error::make(ErrorCode::server, "a program says hello before '{}'", ask);
   TRY_ASSIGN(Instance* const instance, instances_.find(proxy::text_in(hello.body, "instance")));
+  const std::string context = proxy::text_in(hello.body, "context");
+  if (!context.empty() && !options_.device.contexts)
+    return Error::make(ErrorCode::server,
+                       "the server has no device context '{}', but one for all (raddle serve --contexts)",
+                       context);
   const std::lock_guard lock(admitting_);
   if (clients_.count() >= options_.limits.clients)
     return Error::make(ErrorCode::server, "the server has {} clients, as many as it takes",
@@ -169,7 +174,7 @@ Result<std::shared_ptr<Client>> Service::welcome(const proxy::Message& hello, Pe
   if (instance->most_clients() != 0 && clients_.count(*instance) >= instance->most_clients())
     return Error::make(ErrorCode::server, "instance '{}' has {} clients, as many as it takes",
                        instance->name(), instance->most_clients());
-  return Client::admit(options_, *instance, clients_, std::move(peer));
+  return Client::admit(options_, {*instance, context}, clients_, std::move(peer));
 }
 
 nlohmann::json Service::greeting(Client& client) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "machine/context/context_mode.h"
 #include "machine/machine.h"
 #include "serve/client.h"
 
@@ -21,6 +22,8 @@ nlohmann::json describe(Client& client, const machine::Activity& activity) {
           {"user", client.peer().user},
           {"name", client.peer().name},
           {"instance", client.instance().name()},
+          {"context", client.context()},
+          {"context selected", client.is_selected()},
           {"nanoseconds", client.age_ns()},
           {"space id", client.space_id()},
           {"memory", usage.memory_bytes},
@@ -60,6 +63,7 @@ nlohmann::json describe(const Options& options, machine::Machine& machine, const
           {"workers", machine.worker_count()},
           {"memory", machine.capacity()},
           {"most clients", options.limits.clients},
+          {"contexts", options.device.contexts ? machine::name_of(*options.device.contexts) : ""},
           {"blocks by gpc", blocks_by_gpc(machine.shape(), activity.ctas)},
           {"instances", parts},
           {"clients", described}};

@@ -49,18 +49,20 @@ class PagesTest : public testing::TestWithParam<std::string> {
  protected:
   PagesTest() { restart({}); }
 
-  void restart(const machine::MmuSpec& spec) {
+  void restart(const machine::MmuSpec& spec, std::optional<ContextMode> contexts = {}) {
     for (auto& space : spaces_) space.reset();
     machine::MachineOptions options;
     options.shape = *machine::preset_shape("tiny", 2);
     options.pin = false;
     options.mmu = spec;
+    options.contexts = contexts;
     machine_ = *machine::Machine::create(options);
-    for (auto& space : spaces_) space = opened();
+    for (unsigned i = 0; i < spaces_.size(); ++i) spaces_[i] = opened(contexts ? std::to_string(i + 1) : "");
     kernel_ = Kernel::make(kTwoWords, GetParam(), Translation::modelled);
   }
-  std::unique_ptr<machine::AddressSpace> opened() {
-    auto space = machine::AddressSpace::open(machine_, {.translation = Translation::modelled});
+  std::unique_ptr<machine::AddressSpace> opened(const std::string& context = "") {
+    auto space =
+        machine::AddressSpace::open(machine_, {.translation = Translation::modelled, .context = context});
     EXPECT_TRUE(space.ok()) << space.error().to_string();
     return std::move(*space);
   }
@@ -198,6 +200,28 @@ TEST_P(PagesTest, NothingStaleIsUsed) {
   EXPECT_EQ(pages(0).asid(), asid);
   EXPECT_EQ(pages(0).counts().sm_tlbs, Hits{});
   EXPECT_EQ(run_on(0, 0, 8, 16).kind, exec::FaultKind::illegal_address);
+}
+
+// Both spaces are the first of their context, and have the same virtual pages. In turns they have the same
+// identifier, and nothing that a TLB has outlives a turn; at once, the context is a part of it.
+// proves: A-23c, A-23e, A-5g, A-5j
+TEST_P(PagesTest, ContextsHaveTheSameIdentifiers) {
+  constexpr std::uint64_t kRounds = 5;
+  for (const ContextMode mode : {ContextMode::queued, ContextMode::concurrent}) {
+    restart({}, mode);
+    for (unsigned space : {0u, 1u}) enter(space, 0, frames(2 * space, 2));
+    for (std::uint64_t i = 0; i < kRounds; ++i)
+      for (unsigned space : {0u, 1u}) ASSERT_EQ(run_on(space, 0, kFrame, 16).kind, exec::FaultKind::none);
+    for (std::uint64_t frame = 0; frame < 4; ++frame) EXPECT_EQ(word(frame * kFrame), kRounds);
+    const bool is_queued = mode == ContextMode::queued;
+    for (unsigned space : {0u, 1u}) {
+      EXPECT_EQ(pages(space).number(), 1u);
+      const std::uint64_t misses = is_queued ? 2 * kRounds : 2;
+      EXPECT_EQ(pages(space).counts().sm_tlbs, (Hits{6 * kRounds - misses, misses}));
+    }
+    EXPECT_EQ(pages(0).asid(), is_queued ? machine::kNoAsid : 1u);
+    EXPECT_EQ(pages(1).asid(), is_queued ? 1u : 257u);
+  }
 }
 
 // The host has the same frames at the same addresses, and all are free again at the end.

@@ -108,7 +108,8 @@ bool Distributor::succeed(Grid& grid, const SmRun& exited) {
                            grid.ctas - grid.next > exited.count && grid.parked.empty();
   if (!waits_alone || !grid.kind.is_plain() || !state.policy->refills_by_number() ||
       state.options.credits != 0 || !state.options.sm_order.empty() || state.usage.enable_changes() != 0 ||
-      state.spaces.is_confined(grid.space_row) || state.table.look(grid.row).total != 0)
+      state.spaces.is_confined(grid.space_row) || state.is_held(grid) ||
+      state.table.look(grid.row).total != 0)
     return false;
   if (state.recorder) state.recorder.succeed(grid, exited);
   grid.next += exited.count;
@@ -199,6 +200,22 @@ void Distributor::enable(std::uint32_t tpc, bool on) {
 void Distributor::confine(std::uint64_t space, const SmLimit& limit) {
   state_->spaces.confine(space, limit);
   state_->reconsider();
+}
+
+void Distributor::hold(std::uint32_t context, bool on) {
+  const std::uint64_t bit = std::uint64_t{1} << context;
+  state_->held = on ? state_->held | bit : state_->held & ~bit;
+  state_->reconsider();
+}
+
+ContextLoad Distributor::load_of(std::uint32_t context) const {
+  ContextLoad load;
+  state_->slots.for_each([&](const Grid& grid) {
+    if (grid.context != context) return;
+    load.is_resident |= grid.is_resident();
+    load.is_waiting |= !grid.none_left();
+  });
+  return load;
 }
 
 bool Distributor::is_confined(std::uint64_t space) const { return !state_->spaces.limit_of(space).is_none(); }

@@ -45,6 +45,12 @@ struct Activity {
   std::uint64_t parked = 0;              ///< CTAs that left their SMs before their end
 };
 
+/// What the grids of a device context want.
+struct ContextLoad {
+  bool is_resident = false;  ///< something of one is
+  bool is_waiting = false;   ///< one has something left to launch
+};
+
 class LaunchSink {
  public:
   virtual ~LaunchSink() = default;
@@ -115,6 +121,10 @@ class Distributor {
   /// The SMs that an address space may use, from now on: residents stay. None: all of them, again.
   void confine(std::uint64_t space, const SmLimit& limit);
   bool is_confined(std::uint64_t space) const;
+
+  /// Grids of a device context launch nothing while it is held; residents stay.
+  void hold(std::uint32_t context, bool on);
+  ContextLoad load_of(std::uint32_t context) const;
 
   /// How many CTAs with these needs an empty SM may hold, caps included. Any thread.
   std::uint32_t most_per_sm(const CtaNeeds& needs) const;

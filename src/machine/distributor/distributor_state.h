@@ -53,6 +53,9 @@ struct Distributor::State {
   DecisionRecorder recorder;
   std::uint64_t freed = 1;  // counts events that may make room: completions, returned ids, enabled TPCs
   std::uint64_t grids = 0, sequence = 0;
+  std::uint64_t held = 0;  // mask of device contexts
+
+  bool is_held(const Grid& grid) const { return (held >> grid.context & 1) != 0; }
 
  private:
   std::uint64_t serve(Grid& grid, LaunchSink& sink);

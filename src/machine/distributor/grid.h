@@ -89,6 +89,7 @@ struct Grid {
   std::uint32_t cap_per_sm = 0;       ///< headroom: the grid's most CTAs on one SM (W-23); 0: what fits
   bool cluster_memory = false;        ///< each outermost cluster takes a slot of cluster-wide memory (W-24)
   std::uint64_t space = 0;            ///< address space, by a number of its own
+  std::uint32_t context = 0;          ///< device context, below 64
   std::optional<PlacementMode> mode;  ///< over how many SMs; none: as the machine's policy has it
 
   bool at_head = false;    ///< is listed, the first time, before those of its priority that wait
@@ -113,7 +114,7 @@ struct Grid {
     listed,  ///< waits for a slot
     runs,
     leaves,  ///< launches nothing more, until it has another slot
-    aside,   ///< wants none: the machine could not take a cluster of it if it were empty
+    aside,   ///< wants none: its context is held, or not even an empty machine could take a cluster of it
     rests,   ///< wants none: it is open, has launched all that it has, and nothing of it is resident
   };
   Turn turn = Turn::listed;

@@ -174,7 +174,7 @@ bool Distributor::State::set_hopeless_aside() {
   if (slots.listed() != 0)
     std::ranges::copy_if(slots.running(), std::back_inserter(hopeless), [&](Grid* grid) {
       return grid->turn == Grid::Turn::runs && !grid->is_resident() && !grid->none_left() &&
-             fits_nowhere(*grid);
+             (is_held(*grid) || fits_nowhere(*grid));
     });
   for (Grid* grid : hopeless) {
     order.remove(*grid);
@@ -213,6 +213,10 @@ bool Distributor::State::pass(LaunchSink& sink) {
   kept.clear();
   for (std::size_t position = 0; position < order.size() && !session.pass_is_over();) {
     Grid& grid = order[position];
+    if (is_held(grid)) {
+      ++position;
+      continue;
+    }
     if (serve(grid, sink) != 0) got_on(grid);
     if (grid.none_left()) {
       order.remove_at(position);

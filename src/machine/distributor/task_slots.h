@@ -43,6 +43,15 @@ class TaskSlots {
   void set_aside(Grid& grid);
   void take_back();
 
+  /// All that have something to launch, or something resident. @param look  (Grid&)
+  template <class Look>
+  void for_each(Look look) const {
+    for (const auto& [priority, list] : lists_)
+      for (const Grid* grid = list.first; grid != nullptr; grid = grid->behind) look(*grid);
+    for (const Grid* grid : aside_) look(*grid);
+    for (const Grid* grid : running_) look(*grid);
+  }
+
   std::size_t listed() const { return listed_; }
   std::size_t waiting() const { return listed_ + aside_.size(); }
   /// By admission; those that leave, too.

@@ -76,6 +76,7 @@ unsigned LaunchControllers::add(Task& task) {
   grid.cluster_memory = work.cluster_memory;
   grid.space = work.space == nullptr ? 0 : work.space->id();
   grid.mode = work.placement || work.space == nullptr ? work.placement : work.space->options().placement;
+  grid.context = work.space == nullptr ? 0 : work.space->context().number();
   grid.task = &task;
   if (recorder_ != nullptr)
     recorder_->added(grid, work.context.nctaid, work.name == nullptr ? "" : *work.name, now_ns());
@@ -439,6 +440,18 @@ void LaunchControllers::confine(std::uint64_t space, const SmLimit& limit) {
   distributor_.confine(space, limit);
   asked_.clear();
   changed_ = true;
+}
+
+void LaunchControllers::hold(std::uint32_t context, bool on) {
+  const std::lock_guard lock(mutex_);
+  tell_time();
+  distributor_.hold(context, on);
+  changed_ = true;
+}
+
+ContextLoad LaunchControllers::load_of(std::uint32_t context) {
+  const std::lock_guard lock(mutex_);
+  return distributor_.load_of(context);
 }
 
 std::uint64_t LaunchControllers::most_active(const GridKind& kind, const CtaNeeds& needs,

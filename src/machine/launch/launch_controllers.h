@@ -103,6 +103,10 @@ class LaunchControllers : private LaunchSink {
   std::uint64_t most_active(const GridKind& kind, const CtaNeeds& needs, std::uint64_t space);
   /// As Distributor::confine; the caller rings the doorbell.
   void confine(std::uint64_t space, const SmLimit& limit);
+  /// As Distributor::hold; the caller rings the doorbell.
+  void hold(std::uint32_t context, bool on);
+  /// As Distributor::load_of.
+  ContextLoad load_of(std::uint32_t context);
   /// As Distributor::activity.
   Activity activity();
   /// Null: nobody. Before the first grid is added.

@@ -1,27 +1,6 @@
 #include "machine/mmu/asid_table.h"
 
-#include <algorithm>
-#include <iterator>
-
 namespace raddle::machine {
-
-AsidTable::AsidTable(unsigned count) : entries_(std::make_unique<Entry[]>(count + 1)), taken_(count + 1) {
-  taken_[kNoAsid] = true;
-}
-
-std::optional<Asid> AsidTable::take() {
-  const std::lock_guard lock(mutex_);
-  const auto free = std::find(taken_.begin(), taken_.end(), false);
-  if (free == taken_.end()) return std::nullopt;
-  *free = true;
-  return static_cast<Asid>(std::distance(taken_.begin(), free));
-}
-
-void AsidTable::give_back(Asid asid) {
-  unbind(asid);
-  const std::lock_guard lock(mutex_);
-  taken_[asid] = false;
-}
 
 // Who sees the new directory sees the new generation; who sees the new generation with the old directory
 // keeps nothing of it: find() looks at the generation again.

@@ -1,18 +1,16 @@
 // The ASID table: from the identifier of an address space to its page directory. An identifier is bound
-// to a directory and unbound by commands of the host; each makes what TLBs keep of the identifier stale, so
-// identifiers are used again.
+// to a directory and unbound by commands of the context switcher, which also gives them out; each makes what
+// TLBs keep of the identifier stale, so identifiers are used again.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <vector>
 
 namespace raddle::machine {
 
-/// Of an address space on a machine; a device context and a number within it. 0: of none.
+/// Of an address space on a machine: a device context and a number within it. 0: of none.
 using Asid = std::uint32_t;
 inline constexpr Asid kNoAsid = 0;
 
@@ -25,20 +23,16 @@ struct Binding {
 class AsidTable {
  public:
   /// @param count  of identifiers: 1 to count
-  explicit AsidTable(unsigned count);
+  explicit AsidTable(unsigned count) : count_(count), entries_(std::make_unique<Entry[]>(count + 1)) {}
 
-  /// Thread-safe, as all here: the least identifier that nobody has. Nothing: all are taken.
-  std::optional<Asid> take();
-  /// Unbinds it too.
-  void give_back(Asid asid);
-
+  /// Thread-safe, as all here.
   void bind(Asid asid, std::uint64_t directory);
   void unbind(Asid asid);
   /// The page table has lost or changed pages.
   void invalidate(Asid asid);
   /// Nothing: it is not bound.
   std::optional<Binding> find(Asid asid) const;
-  unsigned count() const { return static_cast<unsigned>(taken_.size() - 1); }
+  unsigned count() const { return count_; }
 
  private:
   struct Entry {
@@ -47,9 +41,8 @@ class AsidTable {
   };
   static constexpr std::uint64_t kBound = 1;  // a directory's address is that of a frame
 
+  const unsigned count_;
   const std::unique_ptr<Entry[]> entries_;
-  std::mutex mutex_;
-  std::vector<bool> taken_;
 };
 
 }  // namespace raddle::machine

@@ -8,21 +8,22 @@ std::optional<DataCache> cache_of(const TagStoreSpec& spec, unsigned asids) {
 }  // namespace
 
 Result<std::unique_ptr<Mmu>> Mmu::create(const MmuSpec& spec, const MachineShape& shape, std::uint64_t bytes,
-                                         unsigned copy_engines) {
+                                         unsigned identifier_sets, unsigned copy_engines) {
   TRY_ASSIGN(auto memory, PhysicalMemory::create(bytes));
-  return std::unique_ptr<Mmu>(new Mmu(spec, shape, std::move(memory), copy_engines));
+  return std::unique_ptr<Mmu>(
+      new Mmu(spec, shape, std::move(memory), spec.asids * identifier_sets, copy_engines));
 }
 
 Mmu::Mmu(const MmuSpec& spec, const MachineShape& shape, std::unique_ptr<PhysicalMemory> memory,
-         unsigned copy_engines)
+         unsigned asids, unsigned copy_engines)
     : memory_(std::move(memory)),
-      asids_(spec.asids),
+      asids_(asids),
       sm_count_(shape.sm_count()),
       walker_(*memory_, spec.walk_cache),
-      physical_cache_(cache_of(spec.physical_cache, spec.asids)) {
+      physical_cache_(cache_of(spec.physical_cache, asids)) {
   const auto add_unit = [&](std::uint32_t gpc, const TagStoreSpec& cache) {
-    units_.emplace_back(new Unit{gpc, Tlb(spec.sm_tlb, spec.asids), cache_of(cache, spec.asids)});
-    while (gpcs_.size() <= gpc) gpcs_.emplace_back(new GpcUnit{{}, Tlb(spec.gpc_tlb, spec.asids)});
+    units_.emplace_back(new Unit{gpc, Tlb(spec.sm_tlb, asids), cache_of(cache, asids)});
+    while (gpcs_.size() <= gpc) gpcs_.emplace_back(new GpcUnit{{}, Tlb(spec.gpc_tlb, asids)});
   };
   for (std::uint32_t sm = 0; sm < sm_count_; ++sm)
     add_unit(shape.domain_of(Level::gpc, sm), spec.virtual_cache);

@@ -37,9 +37,10 @@ struct Translated {
 
 class Mmu {
  public:
-  /// @param bytes  of physical memory @errors out_of_memory
+  /// @param bytes  of physical memory @param identifier_sets  each of MmuSpec::asids @errors out_of_memory
   static Result<std::unique_ptr<Mmu>> create(const MmuSpec& spec, const MachineShape& shape,
-                                             std::uint64_t bytes, unsigned copy_engines = 0);
+                                             std::uint64_t bytes, unsigned identifier_sets = 1,
+                                             unsigned copy_engines = 0);
 
   PhysicalMemory& memory() { return *memory_; }
   std::size_t sm_count() const { return sm_count_; }
@@ -68,7 +69,7 @@ class Mmu {
     std::mutex mutex;
     Tlb tlb;
   };
-  Mmu(const MmuSpec& spec, const MachineShape& shape, std::unique_ptr<PhysicalMemory> memory,
+  Mmu(const MmuSpec& spec, const MachineShape& shape, std::unique_ptr<PhysicalMemory> memory, unsigned asids,
       unsigned copy_engines);
   const Page* miss(Unit& unit, Asid asid, const Binding& binding, std::uint64_t address);
   void look_in_caches(Unit& unit, Asid asid, const Binding& binding, std::uint64_t address,

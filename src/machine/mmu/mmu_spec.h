@@ -15,7 +15,7 @@ struct MmuSpec {
   TagStoreSpec gpc_tlb{.entries = 512};                                    ///< each GPC
   TagStoreSpec walk_cache{.entries = 64};                                  ///< the walker
   TagStoreSpec virtual_cache{.entries = 0}, physical_cache{.entries = 0};  ///< in lines; 0: not modelled
-  unsigned asids = 256;
+  unsigned asids = 256;  ///< address spaces of a device context
 
   bool operator==(const MmuSpec&) const = default;
 };

@@ -24,39 +24,67 @@ std::uint64_t alignment_for(std::uint64_t address, std::uint64_t bytes) {
   return kFrame;
 }
 
-TranslationCounts difference(TranslationCounts counts, const TranslationCounts& before) {
-  counts.sm_tlbs -= before.sm_tlbs, counts.gpc_tlbs -= before.gpc_tlbs;
-  counts.copy_engine_tlbs -= before.copy_engine_tlbs;
-  counts.virtual_caches -= before.virtual_caches, counts.physical_cache -= before.physical_cache;
-  return counts;
+/// Adds what was counted after `before`.
+void add_since(TranslationCounts& sum, const TranslationCounts& before, const TranslationCounts& now) {
+  for (const auto part :
+       {&TranslationCounts::sm_tlbs, &TranslationCounts::gpc_tlbs, &TranslationCounts::copy_engine_tlbs,
+        &TranslationCounts::virtual_caches, &TranslationCounts::physical_cache})
+    (sum.*part += now.*part) -= before.*part;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<PagedSpace>> PagedSpace::open(Mmu& mmu, const PeerMemory& peers) {
   TRY_ASSIGN(auto table, PageTable::create(mmu.memory()));
-  const auto asid = mmu.asids().take();
-  if (!asid)
-    return Error::make(ErrorCode::out_of_memory, "all {} identifiers of address spaces are taken",
-                       mmu.asids().count());
-  mmu.asids().bind(*asid, table->directory());
-  return std::unique_ptr<PagedSpace>(new PagedSpace(mmu, peers, *asid, std::move(table)));
+  return std::unique_ptr<PagedSpace>(new PagedSpace(mmu, peers, std::move(table)));
 }
 
-PagedSpace::PagedSpace(Mmu& mmu, const PeerMemory& peers, Asid asid, std::unique_ptr<PageTable> table)
+PagedSpace::PagedSpace(Mmu& mmu, const PeerMemory& peers, std::unique_ptr<PageTable> table)
     : mmu_(mmu),
       peers_(peers),
-      asid_(asid),
-      counted_before_(mmu.counts(asid)),
       table_(std::move(table)),
       touched_(std::make_unique<Touched[]>(mmu.sm_count())) {}
 
 PagedSpace::~PagedSpace() {
-  mmu_.asids().give_back(asid_);
+  unbind();
+  if (engines_asid_ != kNoAsid) mmu_.asids().unbind(engines_asid_);
   for (const auto& [start, bytes] : own_.runs()) mmu_.memory().give_back({start, bytes});
 }
 
-TranslationCounts PagedSpace::counts() const { return difference(mmu_.counts(asid_), counted_before_); }
+void PagedSpace::bind(Asid asid) {
+  const std::lock_guard lock(mutex_);
+  before_ = mmu_.counts(asid);
+  mmu_.asids().bind(asid, table_->directory());
+  asid_.store(asid, std::memory_order_relaxed);
+}
+
+void PagedSpace::unbind() {
+  const std::lock_guard lock(mutex_);
+  const Asid asid = asid_.exchange(kNoAsid, std::memory_order_relaxed);
+  if (asid == kNoAsid) return;
+  mmu_.asids().unbind(asid);
+  add_since(counted_, before_, mmu_.counts(asid));
+}
+
+void PagedSpace::bind_for_engines(Asid asid) {
+  const std::lock_guard lock(mutex_);
+  engines_before_ = mmu_.counts(asid);
+  mmu_.asids().bind(asid, table_->directory());
+  engines_asid_ = asid;
+}
+
+void PagedSpace::invalidate() {
+  for (const Asid asid : {asid_.load(std::memory_order_relaxed), engines_asid_})
+    if (asid != kNoAsid) mmu_.asids().invalidate(asid);
+}
+
+TranslationCounts PagedSpace::counts() const {
+  const std::lock_guard lock(mutex_);
+  TranslationCounts sum = counted_;
+  if (const Asid now = asid(); now != kNoAsid) add_since(sum, before_, mmu_.counts(now));
+  if (engines_asid_ != kNoAsid) add_since(sum, engines_before_, mmu_.counts(engines_asid_));
+  return sum;
+}
 
 Result<void> PagedSpace::enter(std::uint64_t address, FrameRun frames, Permissions permissions) {
   const std::lock_guard lock(mutex_);
@@ -89,7 +117,7 @@ std::vector<FrameRun> PagedSpace::remove_all(std::uint64_t address, std::uint64_
     if (page && page->aperture == Aperture::device) frames.push_back({page->physical, bytes_of(page->size)});
     done += page ? bytes_of(page->size) : kFrame;
   }
-  mmu_.asids().invalidate(asid_);
+  invalidate();
   return frames;
 }
 
@@ -134,7 +162,7 @@ void PagedSpace::withdraw(std::byte* start, std::uint64_t bytes) {
 
 Translated PagedSpace::translate(std::uint32_t sm, std::uint64_t address, exec::AccessKind kind) {
   for (;;) {
-    const Translated place = mmu_.translate(sm, asid_, address, kind);
+    const Translated place = mmu_.translate(sm, asid(), address, kind);
     if (resolve(place, address)) continue;
     if (place.aperture == Aperture::host && has_managed_.load(std::memory_order_relaxed))
       count_touch(sm, address);
@@ -144,7 +172,8 @@ Translated PagedSpace::translate(std::uint32_t sm, std::uint64_t address, exec::
 
 Translated PagedSpace::access(unsigned engine, std::uint64_t address, exec::AccessKind kind) {
   for (;;) {
-    const Translated place = mmu_.translate(mmu_.unit_of_engine(engine), asid_, address, kind);
+    const Asid its = engines_asid_ != kNoAsid ? engines_asid_ : asid();
+    const Translated place = mmu_.translate(mmu_.unit_of_engine(engine), its, address, kind);
     if (place.problem != MmuProblem::none || !resolve(place, address)) return place;
   }
 }
@@ -190,7 +219,7 @@ bool PagedSpace::drop_stale_shared() {
   const std::lock_guard lock(mutex_);
   for (const std::uint64_t page : shared_) table_->remove(page);
   shared_.clear();
-  mmu_.asids().invalidate(asid_);
+  invalidate();
   changes_ = peers_.changes();
   return true;
 }

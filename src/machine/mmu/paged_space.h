@@ -1,6 +1,6 @@
-// The memory of one modelled space: its page table, bound to an ASID, and the frames in it. What the space
-// allocates lies at the same addresses for its kernels, through the page table, and for the host, which has
-// the same frames mapped there: pointers mean the same on both sides.
+// The memory of one modelled space: its page table, which is bound to an ASID, and the frames in it. What the
+// space allocates lies at the same addresses for its kernels, through the page table, and for the host, which
+// has the same frames mapped there: pointers mean the same on both sides.
 #pragma once
 
 #include <memory>
@@ -15,16 +15,27 @@ namespace raddle::machine {
 
 class PagedSpace final : public PageSource {
  public:
-  /// @param mmu  outlives it, as the peers do @errors out_of_memory: frames for page tables; too_large: ASIDs
+  /// Not bound yet. @param mmu  outlives it, as the peers do @errors out_of_memory: frames for page tables
   static Result<std::unique_ptr<PagedSpace>> open(Mmu& mmu, const PeerMemory& peers);
   /// No kernel of it runs any more.
   ~PagedSpace() override;
 
-  Asid asid() const { return asid_; }
+  /// Its number in its device context, from then on.
+  void join(Asid number) { number_ = number; }
+  Asid number() const { return number_; }
+  /// From now on accesses by SMs find its table by an identifier; none of its kernels runs. Thread-safe, as
+  /// all here.
+  void bind(Asid asid);
+  /// By none any more.
+  void unbind();
+  /// The copy engines have an identifier of their own for it, so that they serve it while it is not bound.
+  void bind_for_engines(Asid asid);
+  /// kNoAsid: it is not bound.
+  Asid asid() const { return asid_.load(std::memory_order_relaxed); }
   Mmu& mmu() { return mmu_; }
   TranslationCounts counts() const;
 
-  /// Enters frames that stay somebody else's, at an address of kernels only. Thread-safe, as all here.
+  /// Enters frames that stay somebody else's, at an address of kernels only.
   /// @errors invalid: there is something already; out_of_memory: for page tables
   Result<void> enter(std::uint64_t address, FrameRun frames, Permissions permissions);
   /// Takes them out again.
@@ -40,7 +51,8 @@ class PagedSpace final : public PageSource {
   bool resolve(const Translated& place, std::uint64_t address);
 
  private:
-  PagedSpace(Mmu& mmu, const PeerMemory& peers, Asid asid, std::unique_ptr<PageTable> table);
+  PagedSpace(Mmu& mmu, const PeerMemory& peers, std::unique_ptr<PageTable> table);
+  void invalidate();
   bool provide(std::byte* start, std::uint64_t bytes, std::byte* host_alias) override;
   void withdraw(std::byte* start, std::uint64_t bytes) override;
   Result<FrameRun> take_frames(std::uint64_t bytes, std::uint64_t alignment);
@@ -59,9 +71,12 @@ class PagedSpace final : public PageSource {
 
   Mmu& mmu_;
   const PeerMemory& peers_;
-  const Asid asid_;
-  const TranslationCounts counted_before_;  // by an earlier space with this ASID
-  std::mutex mutex_;
+  Asid number_ = kNoAsid;
+  Asid engines_asid_ = kNoAsid;  // none: that of the SMs
+  std::atomic<Asid> asid_{kNoAsid};
+  TranslationCounts counted_{};                    // by ASIDs that it had
+  TranslationCounts before_{}, engines_before_{};  // by others that had its ASIDs
+  mutable std::mutex mutex_;
   const std::unique_ptr<PageTable> table_;
   /// Frames that kernels of the space might still reach by a translation which was made before: only the
   /// space itself uses them again.

@@ -57,7 +57,7 @@ void Worker::run() {
       if (!start_block())
         idle();
       else if (slice_over_)
-        admit_other();
+        end_turn();
     }
   }
   this_worker = nullptr;
@@ -110,7 +110,7 @@ bool Worker::round() {
     }
   }
   if (finished_count_ != 0) exchange(grants_.empty());
-  if (slice_over) admit_other();
+  if (slice_over) end_turn();
   if (moved) {
     fruitless_ = 0;
     start_more_ = 1;
@@ -146,6 +146,12 @@ void Worker::start_more() {
 
 bool Worker::is_started(const Task& task) const {
   return std::ranges::any_of(started_, [&](const Block* block) { return block->task == &task; });
+}
+
+/// Slices were over: others have a turn.
+void Worker::end_turn() {
+  if (deterministic_) machine_.contexts().tick();
+  admit_other();
 }
 
 // When a slice is over, a task of which nothing has started here gets a block, so that it takes turns with
@@ -291,6 +297,7 @@ bool Worker::exchange(bool want_grants) {
     completes_.store(false, std::memory_order_release);
   }
   if (granted != 0 && machine_.launches().has_more()) machine_.doorbell().pass_on();
+  machine_.contexts().look();
   return completed_count == completed.size();
 }
 

@@ -149,6 +149,7 @@ class Worker {
   bool round();
   void take_turn(Block& block);
   void start_more();
+  void end_turn();
   void admit_other();
   bool is_started(const Task& task) const;
   void shuffle_started();

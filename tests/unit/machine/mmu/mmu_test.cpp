@@ -16,11 +16,12 @@ struct BoundSpaces {
     auto made = Mmu::create(spec, *preset_shape("h200", 2), 64 << 20);
     EXPECT_TRUE(made.ok()) << made.error().to_string();
     mmu = std::move(*made);
+    Asid asid = 0;
     for (auto& table : tables) {
       auto created = PageTable::create(mmu->memory());
       EXPECT_TRUE(created.ok()) << created.error().to_string();
       table = std::move(*created);
-      mmu->asids().bind(*mmu->asids().take(), table->directory());
+      mmu->asids().bind(++asid, table->directory());
     }
   }
   ~BoundSpaces() {
