@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "machine/address_space.h"
 #include "machine/machine.h"
 #include "machine/sm/worker.h"
 
