@@ -1,6 +1,7 @@
-// bench_serve: what a launch costs through `raddle serve` beside one on the process's own machine, and what
-// two programs get of one server beside one alone (docs/serve.md). Every measurement is a process of its own,
-// since a process has one server; each is repeated in turns, and the medians are printed.
+// bench_serve: what a launch costs through `raddle serve` beside one on the process's own machine, what two
+// programs get of one server beside one alone, and what four small ones, as ranks of MPI are, get of one device
+// context beside four contexts that take turns (docs/serve.md). Every measurement is a process of its own, since
+// a process has one server; each is repeated in turns, and the medians are printed.
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -40,10 +42,12 @@ LOOP:
 }
 )";
 
-/// What a child measured, in seconds.
+/// What children measure, in seconds. They begin together, when all that were started are warm.
 struct Shared {
   double value[8] = {};
+  std::atomic<std::size_t> started = 0, warm = 0;
 };
+Shared* shared;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -73,6 +77,7 @@ double time_launches(Loaded& loaded, const raddle::LaunchConfig& config, int war
     (void)loaded.device.synchronize();
   };
   launch(warm);
+  for (++shared->warm; shared->warm < shared->started;) std::this_thread::yield();
   const auto start = Clock::now();
   launch(timed);
   return seconds_since(start) / timed;
@@ -104,10 +109,8 @@ double work(const std::string& server) {
 double work_of_one_sm(const std::string& server) {
   Loaded multiply(server, "multiply");
   auto data = multiply.device.buffer(std::vector<float>(1024)).value();
-  return time_launches(multiply, {.grid = {1}, .block = {1024}}, 2, 500, data);
+  return time_launches(multiply, {.grid = {1}, .block = {1024}}, 2, 2000, data);
 }
-
-Shared* shared;
 
 pid_t start(int place, double (*measure)(const std::string&), const std::string& server) {
   const pid_t child = fork();
@@ -118,18 +121,53 @@ pid_t start(int place, double (*measure)(const std::string&), const std::string&
   return child;
 }
 
-double measure(double (*what)(const std::string&), const std::string& server) {
-  waitpid(start(0, what, server), nullptr, 0);
-  return shared->value[0];
+/// One process for each server's name, at once: the time of one launch of any, until the last has ended.
+double measure_all(double (*what)(const std::string&), const std::vector<std::string>& servers) {
+  std::vector<pid_t> children;
+  shared->warm = 0;
+  shared->started = servers.size();
+  for (const std::string& server : servers)
+    children.push_back(start(static_cast<int>(children.size()), what, server));
+  double longest = 0;
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    waitpid(children[i], nullptr, 0);
+    longest = std::max(longest, shared->value[i]);
+  }
+  return longest / static_cast<double>(servers.size());
 }
 
-/// Two at once: the time of one launch of either.
-double measure_two(double (*what)(const std::string&), const std::string& server) {
-  const pid_t one = start(0, what, server), other = start(1, what, server);
-  waitpid(one, nullptr, 0);
-  waitpid(other, nullptr, 0);
-  return 1 / (1 / shared->value[0] + 1 / shared->value[1]);
+double measure(double (*what)(const std::string&), const std::string& server) {
+  return measure_all(what, {server});
 }
+
+double measure_two(double (*what)(const std::string&), const std::string& server) {
+  return measure_all(what, {server, server});
+}
+
+/// Until it is destroyed.
+class Served {
+ public:
+  Served(std::string name, const char* contexts)
+      : path_(fmt::format("/tmp/bench-serve-{}-{}", getpid(), name)), process_(fork()) {
+    if (process_ == 0) {
+      const char* const option = contexts == nullptr ? nullptr : "--contexts";
+      execl(RADDLE_COMMAND, RADDLE_COMMAND, "serve", "--socket", path_.c_str(), option, contexts, nullptr);
+      _exit(127);
+    }
+    while (access(path_.c_str(), F_OK) != 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ~Served() {
+    kill(process_, SIGTERM);
+    waitpid(process_, nullptr, 0);
+  }
+  Served(const Served&) = delete;
+  Served& operator=(const Served&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  const std::string path_;
+  const pid_t process_;
+};
 
 double median(std::vector<double> values) {
   std::ranges::sort(values);
@@ -140,16 +178,16 @@ double median(std::vector<double> values) {
 
 int main(int count, char** words) {
   const int runs = count > 1 ? std::atoi(words[1]) : 5;
-  shared = static_cast<Shared*>(
-      mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  const std::string path = fmt::format("/tmp/bench-serve-{}", getpid());
-  const pid_t server = fork();
-  if (server == 0) {
-    execl(RADDLE_COMMAND, RADDLE_COMMAND, "serve", "--socket", path.c_str(), nullptr);
-    _exit(127);
-  }
-  while (access(path.c_str(), F_OK) != 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  std::vector<double> own_launch, served_launch, own_trip, served_trip, own_work, one, two, one_sm, two_sms;
+  shared =
+      new (mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Shared;
+  const Served server("one", nullptr), turns("turns", "queued");
+  const std::string& path = server.path();
+  const std::vector<std::string> ranks(4, path);
+  std::vector<std::string> contexts;
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    contexts.push_back(fmt::format("{}#@rank{}", turns.path(), i));
+  std::vector<double> own_launch, served_launch, own_trip, served_trip, own_work, one, two, one_sm, two_sms,
+      together, in_turns;
   for (int i = 0; i < runs; ++i) {
     own_launch.push_back(measure(back_to_back, ""));
     served_launch.push_back(measure(back_to_back, path));
@@ -160,9 +198,9 @@ int main(int count, char** words) {
     two.push_back(measure_two(work, path));
     one_sm.push_back(measure(work_of_one_sm, path));
     two_sms.push_back(measure_two(work_of_one_sm, path));
+    together.push_back(measure_all(work_of_one_sm, ranks));
+    in_turns.push_back(measure_all(work_of_one_sm, contexts));
   }
-  kill(server, SIGTERM);
-  waitpid(server, nullptr, 0);
   fmt::print("{:<34} {:>12} {:>12}\n", "", "own machine", "server");
   fmt::print("{:<34} {:>9.2f} us {:>9.2f} us\n", "empty launch, back to back", median(own_launch) * 1e6,
              median(served_launch) * 1e6);
@@ -173,5 +211,9 @@ int main(int count, char** words) {
   fmt::print("two programs get {:.2f} of what one gets of the server\n", median(one) / median(two));
   fmt::print("two programs of one SM each end in {:.2f} of the time of one\n",
              2 * median(two_sms) / median(one_sm));
+  fmt::print(
+      "four programs of one SM each in one device context: {:.2f} times as fast as in a context each, in "
+      "turns\n",
+      median(in_turns) / median(together));
   return 0;
 }
