@@ -1,7 +1,7 @@
 // bench_serve: what a launch costs through `raddle serve` beside one on the process's own machine, what two
-// programs get of one server beside one alone, and what four small ones, as ranks of MPI are, get of one device
-// context beside four contexts that take turns (docs/serve.md). Every measurement is a process of its own, since
-// a process has one server; each is repeated in turns, and the medians are printed.
+// programs get of one server beside one alone, and what four small ones, as ranks of MPI are, get of one
+// device context beside four contexts that take turns (docs/serve.md). Every measurement is a process of its
+// own, since a process has one server; each is repeated in turns, and the medians are printed.
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/mman.h>
