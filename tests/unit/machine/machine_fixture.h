@@ -47,6 +47,7 @@ struct GridSize {
   bool cluster_memory = false;
   int priority = 0;
   std::optional<PlacementMode> placement = {};
+  std::uint32_t work_kind = 0;
 };
 
 class MachineTest : public ::testing::Test {
@@ -97,6 +98,7 @@ class MachineTest : public ::testing::Test {
     work.cap_per_sm = grid.cap_per_sm;
     work.cluster_memory = grid.cluster_memory;
     work.placement = grid.placement;
+    work.work_kind = grid.work_kind;
     if (grid.cluster != 1) {
       work.kind.depth = 1;
       work.kind.levels[0].extent[0] = work.context.cluster_shape[0] = grid.cluster;
