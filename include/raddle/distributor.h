@@ -42,6 +42,11 @@ struct DistributorOptions {
   /// All SMs; of those with equally many free slots the first is chosen (W-5). Empty: by number.
   std::vector<std::uint32_t> sm_order = {};
   TieBreak ties = TieBreak::load;
+  /// Kinds of work that GPCs are set aside for (LaunchConfig::work_kind counts them from 0): each that has
+  /// work has at least one, the others follow the blocks that wait and run. 0, 1: all GPCs are everyone's.
+  std::uint32_t work_kinds = 0;
+  /// Blocks launched until such shares are decided anew.
+  std::uint64_t share_every = 1024;
 
   bool operator==(const DistributorOptions&) const = default;
 };

@@ -49,6 +49,7 @@ struct DeviceOptions {
   DistributorOptions distributor;          ///< caps, credits, order of SMs, tie-breaks
   std::optional<PlacementMode> placement;  ///< of launches that name none; none: as the policy has it
   SmLimit sm_limit;                        ///< which SMs its blocks may use, and how many at one time
+  std::uint32_t work_kind = 0;             ///< of launches that name none (DistributorOptions::work_kinds)
   /// The device context that it is an address space of, by name; empty: the machine's first. On a server, the
   /// server's name says it.
   std::string context;
@@ -165,6 +166,7 @@ struct LaunchConfig {
   bool allow_non_portable_cluster = false;  ///< up to 16 blocks share memory instead of 8
   std::uint32_t cap_per_sm = 0;             ///< most blocks of this grid on one SM; 0: what fits
   std::optional<PlacementMode> placement;   ///< none: as DeviceOptions::placement
+  std::optional<std::uint32_t> work_kind;   ///< none: as DeviceOptions::work_kind
   bool cluster_memory =
       false;  ///< each outermost cluster has a slot of cluster-wide global memory (own extension)
 };

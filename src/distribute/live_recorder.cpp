@@ -129,8 +129,9 @@ void LiveRecorder::added(const machine::Grid& grid, const std::uint32_t* extent,
   const std::lock_guard lock(mutex_);
   if (grids_.empty()) begin_ = now;
   Recorded& recorded = grids_[grid.id];
-  recorded.grid = {info.name,       now - begin_,        info.extent, grid.needs, grid.kind, grid.priority,
-                   grid.cap_per_sm, grid.cluster_memory, grid.space,  grid.mode,  {}};
+  recorded.grid = {info.name,  now - begin_,  info.extent,     grid.needs,
+                   grid.kind,  grid.priority, grid.cap_per_sm, grid.cluster_memory,
+                   grid.space, grid.mode,     grid.work_kind,  {}};
   if (grid.ctas <= kMostListed) recorded.durations.resize(grid.ctas);
 }
 

@@ -32,6 +32,7 @@ struct LoadGrid {
   bool cluster_memory = false;
   std::uint64_t space = 0;                               ///< as Grid::space
   std::optional<machine::PlacementMode> placement = {};  ///< as Grid::mode
+  std::uint32_t work_kind = 0;                           ///< as Grid::work_kind
   Durations durations;
   std::vector<Growth> grows = {};  ///< by time, none before the arrival; of plain grids only
 

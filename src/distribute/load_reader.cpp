@@ -165,10 +165,10 @@ Result<void> read_growths(const JsonValue& value, LoadGrid& grid) {
 Result<LoadGrid> read_grid(const JsonValue& value, bool arrives) {
   if (arrives)
     TRY(value.has_only({"name", "arrival", "grid", "needs", "clusters", "mode", "priority", "cap_per_sm",
-                        "cluster_memory", "space", "placement", "duration", "grows"}));
+                        "cluster_memory", "space", "placement", "work_kind", "duration", "grows"}));
   else
     TRY(value.has_only({"name", "grid", "needs", "clusters", "mode", "priority", "cap_per_sm",
-                        "cluster_memory", "space", "placement", "duration"}));
+                        "cluster_memory", "space", "placement", "work_kind", "duration"}));
   LoadGrid grid;
   if (const auto name = value.find("name")) {
     TRY_ASSIGN(grid.name, name->text());
@@ -194,6 +194,7 @@ Result<LoadGrid> read_grid(const JsonValue& value, bool arrives) {
   }
   TRY(optional_whole(value, "space", 0, 1ull << 53, grid.space));
   if (const auto placement = value.find("placement")) TRY(read_placement(*placement, grid));
+  TRY(optional_whole(value, "work_kind", 0, UINT32_MAX, grid.work_kind));
   TRY_ASSIGN(const JsonValue duration, value.member("duration"));
   TRY_ASSIGN(grid.durations, read_durations(duration));
   if (const auto grows = value.find("grows")) TRY(read_growths(*grows, grid));

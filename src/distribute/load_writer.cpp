@@ -58,6 +58,7 @@ std::string grid_text(const LoadGrid& grid) {
   if (grid.cluster_memory) json["cluster_memory"] = true;
   if (grid.space != 0) json["space"] = grid.space;
   if (grid.placement) json["placement"] = machine::placement_name(*grid.placement);
+  if (grid.work_kind != 0) json["work_kind"] = grid.work_kind;
   json["duration"] = durations_json(grid.durations);
   for (const Growth& growth : grid.grows) json["grows"].push_back({growth.time, growth.ctas});
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -1,6 +1,7 @@
 // What a simulation measured. Definitions: docs/distributor.md, "What is measured".
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -45,6 +46,18 @@ struct Jain {
   double index() const { return squares == 0 ? 1 : sum * sum / (static_cast<double>(count) * squares); }
 };
 
+/// Of a kind of work (DistributorOptions::work_kinds).
+struct KindOutcome {
+  std::uint64_t ctas = 0;   ///< launched
+  double gpc_time = 0;      ///< GPCs that it had, times time
+  std::uint32_t most = 0;   ///< GPCs at one time
+  std::uint32_t least = 0;  ///< while it had work
+  void note(std::uint32_t gpcs) {
+    most = std::max(most, gpcs);
+    if (gpcs != 0 && (least == 0 || gpcs < least)) least = gpcs;
+  }
+};
+
 struct Outcome {
   std::string policy;                               ///< or the placement that all grids got instead
   std::uint64_t grids = 0, ctas = 0, clusters = 0;  ///< finished; outermost clusters that were launched
@@ -59,6 +72,7 @@ struct Outcome {
   Histogram waiting;              ///< of CTAs: from the arrival of their grid to their launch
   Jain fairness;                  ///< of grids: shortest possible turnaround / turnaround
   std::map<int, Jain> fairness_by_priority;
+  std::vector<KindOutcome> kinds;  ///< of work; one: no GPCs are set aside
   double fragmentation = 0;  ///< slots free that the first waiting cluster cannot use, of all, over time
   std::uint64_t calls = 0;   ///< of the policy
   std::uint64_t failed = 0;  ///< calls in which a cluster did not fit

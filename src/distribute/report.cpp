@@ -80,6 +80,31 @@ void add_row(std::string& text, const std::string& label, std::span<const Outcom
   text += '\n';
 }
 
+/// GPCs that a kind of work had, on average over the makespan.
+double mean_gpcs(const Outcome& outcome, std::size_t kind) {
+  const auto time = static_cast<double>(std::max<std::uint64_t>(1, outcome.makespan));
+  return rounded(outcome.kinds[kind].gpc_time / time);
+}
+
+std::string share_text(const Outcome& outcome, std::size_t kind) {
+  const KindOutcome& its = outcome.kinds[kind];
+  return fmt::format("{:.4g} ({}-{})", mean_gpcs(outcome, kind), its.least, its.most);
+}
+
+Json shares_json(const Outcome& outcome) {
+  Json shares = Json::array();
+  for (std::size_t kind = 0; kind < outcome.kinds.size(); ++kind) {
+    const KindOutcome& its = outcome.kinds[kind];
+    shares.push_back({{"ctas", its.ctas},
+                      {"gpcs_mean", mean_gpcs(outcome, kind)},
+                      {"gpcs_least", its.least},
+                      {"gpcs_most", its.most}});
+  }
+  return shares;
+}
+
+bool has_shares(const Outcome& outcome) { return outcome.kinds.size() > 1; }
+
 }  // namespace
 
 std::string report_table(std::span<const Outcome> outcomes, const std::string& unit) {
@@ -92,6 +117,10 @@ std::string report_table(std::span<const Outcome> outcomes, const std::string& u
       add_row(text, fmt::format("  of priority {}", priority), outcomes,
               [&](const Outcome& outcome) { return fmt::format("{:.4g}", fairness_at(outcome, priority)); });
   }
+  if (!std::ranges::all_of(outcomes, has_shares)) return text;
+  for (std::size_t kind = 0; kind < outcomes.front().kinds.size(); ++kind)
+    add_row(text, fmt::format("GPCs for work {}", kind), outcomes,
+            [&](const Outcome& outcome) { return share_text(outcome, kind); });
   return text;
 }
 
@@ -102,6 +131,7 @@ std::string report_json(std::span<const Outcome> outcomes, const std::string& un
     for (const Figure& figure : figures(unit)) json[figure.key] = figure.of(outcome);
     for (const auto& [priority, jain] : outcome.fairness_by_priority)
       json["fairness_by_priority"][fmt::format("{}", priority)] = rounded(jain.index());
+    if (has_shares(outcome)) json["shares"] = shares_json(outcome);
     json["stuck_grids"] = outcome.stuck_grids;
     list.push_back(std::move(json));
   }

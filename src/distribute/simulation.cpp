@@ -88,6 +88,7 @@ class Simulation final : machine::LaunchSink {
         busy_since_(shape.sm_count()),
         ending_(shape.sm_count()) {
     for (const LoadGrid& grid : load.grids) has_clusters_ |= !grid.kind.is_plain();
+    outcome_.kinds.resize(std::max(options.distributor.work_kinds, 1u));
   }
 
   Result<Outcome> run();
@@ -114,6 +115,10 @@ class Simulation final : machine::LaunchSink {
   void note_use(const CtaNeeds& needs, double time);
   std::uint64_t useless_slots();
   void summarise();
+  void look_at_shares();
+  KindOutcome& kind_of(const Grid& grid) {
+    return outcome_.kinds[grid.work_kind < outcome_.kinds.size() ? grid.work_kind : 0];
+  }
   /// The time at which the distributor hears of an event.
   std::uint64_t noticed(std::uint64_t time) const {
     return options_.tick == 1 ? time : round_up(time, options_.tick);
@@ -144,6 +149,7 @@ class Simulation final : machine::LaunchSink {
   std::uint64_t busy_ = 0, useless_ = 0;  // useless_: of this moment
   std::array<double, 6> use_{};           // by resource: share of an SM times time
   double useless_time_ = 0;
+  std::vector<std::uint32_t> gpcs_;  // of this moment, by kind of work
 };
 
 Result<void> Simulation::check() const {
@@ -172,6 +178,7 @@ void Simulation::arrive(std::size_t number) {
   grid.cap_per_sm = from.cap_per_sm;
   grid.cluster_memory = from.cluster_memory;
   grid.space = from.space;
+  grid.work_kind = from.work_kind;
   grid.mode = options_.placement ? options_.placement : from.placement;
   running.slots = machine::slots_per_sm(shape_.sm, from.needs);
   if (options_.rasterise) {
@@ -204,6 +211,7 @@ void Simulation::begin(Running& running, std::uint64_t index, std::uint32_t sm, 
   running.longest = std::max(running.longest, duration);
   const bool grows = !load_.grids[running.grid.id].grows.empty();
   if (running.sms) (*running.sms)[sm].at(grows ? index % 0x7fffffff : index);
+  ++kind_of(running.grid).ctas;
 }
 
 /// A CTA is on an SM from now on, and ends there unless it is parked.
@@ -373,8 +381,17 @@ void Simulation::advance(std::uint64_t time) {
     useless_time_ +=
         static_cast<double>(useless_) / static_cast<double>(all) * static_cast<double>(time - now_);
   }
+  for (std::size_t kind = 0; kind < gpcs_.size(); ++kind)
+    outcome_.kinds[kind].gpc_time += static_cast<double>(gpcs_[kind]) * static_cast<double>(time - now_);
   now_ = time;
   if (options_.log != nullptr) options_.log->now = time;
+}
+
+/// After decisions: who has how many GPCs now.
+void Simulation::look_at_shares() {
+  if (options_.distributor.work_kinds < 2) return;
+  gpcs_ = distributor_.shares();
+  for (std::size_t kind = 0; kind < gpcs_.size(); ++kind) outcome_.kinds[kind].note(gpcs_[kind]);
 }
 
 void Simulation::summarise() {
@@ -410,6 +427,7 @@ Result<Outcome> Simulation::run() {
     complete_all();
     while (arrived_ < grids_.size() && noticed(load_.grids[arrived_].arrival) == time) arrive(arrived_++);
     distribute();
+    look_at_shares();
     useless_ = has_clusters_ ? useless_slots() : 0;
   }
   outcome_.seconds = processor_seconds() - begin;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "base/count.h"
 #include "base/thread_value.h"
 #include "driver/forward.h"
 #include "driver/results.h"
@@ -60,6 +61,8 @@ Status read_options(DeviceOptions& options) {
   if (const auto tlb = parse_mmu_spec(options.tlb); !tlb) return refuse("RADDLE_TLB", tlb.error());
   const auto translation = parse_translation(environment("RADDLE_MMU", ""));
   if (!translation) return refuse("RADDLE_MMU", translation.error());
+  const auto work_kind = parse_count(environment("RADDLE_WORK_KIND", "0"), 0, UINT32_MAX);
+  if (!work_kind) return refuse("RADDLE_WORK_KIND", work_kind.error());
   const auto contexts = parse_contexts(environment("RADDLE_CONTEXTS", ""));
   if (!contexts) return refuse("RADDLE_CONTEXTS", contexts.error());
   const auto placement = parse_placement(environment("RADDLE_PLACEMENT", ""));
@@ -68,6 +71,7 @@ Status read_options(DeviceOptions& options) {
   options.matrix_arithmetic = *matrix_arithmetic;
   options.translation = options.server.empty() ? *translation : Translation::windowed;  // the server checks
   options.placement = *placement;
+  options.work_kind = static_cast<std::uint32_t>(*work_kind);
   if (options.server.empty()) options.contexts = *contexts;  // a server has its own
   return CUDA_SUCCESS;
 }

@@ -100,6 +100,7 @@ Result<std::uint64_t> Server::open_space(const SpaceWanted& wanted) {
                                      {"print", wanted.print_bytes},
                                      {"stack", wanted.stack_bytes},
                                      {"placement", placement_number(wanted.placement)},
+                                     {"work kind", wanted.work_kind},
                                      {"limit", wanted.time_limit_ns}}));
   return number_in(answer, "space");
 }

@@ -35,6 +35,7 @@ class RemoteCode final : public exec::Executable {
 struct SpaceWanted {
   std::map<int, int> attributes;  ///< of the device, that kernels may ask for
   std::optional<PlacementMode> placement;
+  std::uint32_t work_kind = 0;
   std::uint64_t heap_bytes = 0, print_bytes = 0, stack_bytes = 0, time_limit_ns = 0;
 };
 

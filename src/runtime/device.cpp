@@ -128,6 +128,7 @@ Result<Device> Device::Impl::open_served(DeviceOptions options) {
       .stack_bytes = options.stack_bytes,
       .time_limit_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(options.time_limit).count())};
   wanted.placement = options.placement;
+  wanted.work_kind = options.work_kind;
   TRY_ASSIGN(impl->server_space, impl->server->open_space(wanted));
   impl->server_textures = impl->server->textures(impl->server_space);
   machine::AddressSpaceOptions space = space_options(options, *impl);

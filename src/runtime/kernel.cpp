@@ -180,6 +180,7 @@ void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
   const ClusterLevel seen = seen_cluster(config);
   grid.cap_per_sm = config.cap_per_sm;
   grid.placement = config.placement;
+  grid.work_kind = config.work_kind.value_or(device.options.work_kind);
   grid.cluster_memory = config.cluster_memory;
   // Dependents that wait for this grid might take the room that its children lack.
   grid.triggers_at_start = config.triggers_at_start && !info.calls_device_runtime;

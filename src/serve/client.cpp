@@ -128,6 +128,7 @@ Result<std::uint64_t> Client::open_space(const DeviceOptions& wanted) {
   options.translation = Translation::windowed;
   options.context = context_;
   if (wanted.placement) options.placement = wanted.placement;
+  options.work_kind = wanted.work_kind;
   options.attribute = wanted.attribute;
   options.heap_bytes = wanted.heap_bytes;
   options.stack_bytes = wanted.stack_bytes;

@@ -58,6 +58,7 @@ Result<Answer> open_space(Client& client, const proxy::Message& request) {
   const std::uint64_t placement = number_in(request.body, "placement");
   if (!proxy::read_placement(placement, wanted.placement))
     return Error::invalid("no placement {}", placement);
+  wanted.work_kind = small_number_in(request.body, "work kind");
   TRY_ASSIGN(const std::uint64_t space, client.open_space(wanted));
   return Answer{{{"space", space}}};
 }

@@ -41,6 +41,7 @@ void Distributor::State::commit_cluster(Grid& grid, std::span<const SmMask> mask
   }
   grid.next += sms.size(), grid.outstanding += sms.size();
   session.count(sms.size());
+  shares.count_launched(sms.size(), options.share_every);
   for (const SmMask& mask : masks) {
     launch.sms = {placement_.sms.data() + mask.first, mask.count};
     launch.end = mask.end;
@@ -75,6 +76,7 @@ void Distributor::State::exit(Grid& grid, std::uint32_t sm, std::uint32_t count)
   spaces.exited(grid.space_row, sm, count);
   usage.exit(sm, count, grid.needs, table[grid.row].needs_number);
   grid.outstanding -= count;
+  shares.drop_load(shares.kind_of(grid.work_kind), count);
   ++freed;
 }
 

@@ -35,6 +35,7 @@ Distributor::State::State(const MachineShape& machine, std::unique_ptr<Policy> c
       usage(machine, cap_per_sm(options, policy->name())),
       table(usage),
       spaces(machine.sm_count()),
+      shares(machine, options.work_kinds),
       gpcs(machine),
       memory(machine.cluster_memory_slots),
       waiting(machine.sm_count(), 0),
@@ -56,6 +57,7 @@ void Distributor::add(Grid& grid) {
   if (grid.cap_per_sm == 0) grid.cap_per_sm = state.options.grid_cap_per_sm;
   grid.row = state.table.acquire(grid, grid.kind.has_local_ids());
   grid.space_row = state.spaces.acquire(grid.space);
+  state.add_load(grid, grid.ctas);
   if (grid.none_left())
     grid.turn = Grid::Turn::rests;
   else
@@ -67,6 +69,7 @@ void Distributor::grow(Grid& grid, std::uint64_t ctas) {
                 "a grid grows by whole clusters while it is open");
   const bool waits_anew = grid.none_left() && ctas != 0;
   grid.ctas += ctas;
+  state_->add_load(grid, ctas);
   if (!waits_anew) return;
   if (grid.turn == Grid::Turn::rests) state_->slots.enlist(grid);
   if (grid.turn != Grid::Turn::runs) return;
@@ -83,16 +86,24 @@ void Distributor::withdraw(Grid& grid) {
   if (grid.all_launched()) return;
   state_->order.remove(grid);
   state_->got_on(grid);
+  state_->drop_load(grid, grid.ctas - grid.next);
   grid.withdrawn = true;
   state_->settle(grid);
 }
 
 std::uint64_t Distributor::distribute(LaunchSink& sink) {
   State& state = *state_;
+  state.decide_shares();
   state.fill_slots(sink);
   state.session.begin(state.options.credits);
-  while (state.pass(sink)) {
+  const bool is_apart = state.serves_apart();
+  const std::uint32_t kinds = is_apart ? state.shares.kinds() : 1;
+  for (std::uint32_t i = 0; i < kinds; ++i) {
+    const std::uint32_t kind = (state.first_kind + i) % kinds;
+    while (state.pass(sink, is_apart ? std::optional(kind) : std::nullopt)) {
+    }
   }
+  if (is_apart) state.first_kind = (state.first_kind + 1) % kinds;  // where credits end early
   return state.session.launched();
 }
 
@@ -108,10 +119,11 @@ bool Distributor::succeed(Grid& grid, const SmRun& exited) {
                            grid.ctas - grid.next > exited.count && grid.parked.empty();
   if (!waits_alone || !grid.kind.is_plain() || !state.policy->refills_by_number() ||
       state.options.credits != 0 || !state.options.sm_order.empty() || state.usage.enable_changes() != 0 ||
-      state.spaces.is_confined(grid.space_row) || state.is_held(grid) ||
+      state.spaces.is_confined(grid.space_row) || state.is_held(grid) || state.shares.is_split() ||
       state.table.look(grid.row).total != 0)
     return false;
   if (state.recorder) state.recorder.succeed(grid, exited);
+  state.drop_load(grid, exited.count);
   grid.next += exited.count;
   return true;
 }
@@ -204,7 +216,18 @@ void Distributor::confine(std::uint64_t space, const SmLimit& limit) {
 
 void Distributor::hold(std::uint32_t context, bool on) {
   const std::uint64_t bit = std::uint64_t{1} << context;
+  if (on == ((state_->held & bit) != 0)) return;
+  // What is held is no load; what is resident counts on.
+  const auto count = [&](const Grid& grid) {
+    if (grid.context != context) return;
+    if (on)
+      state_->drop_load(grid, grid.none_left() ? 0 : grid.ctas - grid.next);
+    else
+      state_->add_load(grid, grid.none_left() ? 0 : grid.ctas - grid.next);
+  };
+  if (on) state_->slots.for_each(count);
   state_->held = on ? state_->held | bit : state_->held & ~bit;
+  if (!on) state_->slots.for_each(count);
   state_->reconsider();
 }
 
@@ -216,6 +239,12 @@ ContextLoad Distributor::load_of(std::uint32_t context) const {
     load.is_waiting |= !grid.none_left();
   });
   return load;
+}
+
+std::vector<std::uint32_t> Distributor::shares() const {
+  std::vector<std::uint32_t> counts;
+  for (const auto& gpcs : state_->shares.gpcs()) counts.push_back(static_cast<std::uint32_t>(gpcs.size()));
+  return counts;
 }
 
 bool Distributor::is_confined(std::uint64_t space) const { return !state_->spaces.limit_of(space).is_none(); }
@@ -234,6 +263,7 @@ std::uint64_t Distributor::most_active(const GridKind& kind, const CtaNeeds& nee
   grid.ctas = size * (std::uint64_t{state.shape.sm_count()} * state.shape.sm.cta_slots / size + 1);
   DistributorOptions options = state.options;
   options.credits = 0;
+  options.work_kinds = 0;  // alone, it has all GPCs
   Distributor empty(state.shape, std::make_unique<BorrowedPolicy>(*state.policy), options);
   NoSink sink;
   empty.confine(space, state.spaces.limit_of(space));

@@ -125,6 +125,8 @@ class Distributor {
   /// Grids of a device context launch nothing while it is held; residents stay.
   void hold(std::uint32_t context, bool on);
   ContextLoad load_of(std::uint32_t context) const;
+  /// By kind of work: GPCs that it has.
+  std::vector<std::uint32_t> shares() const;
 
   /// How many CTAs with these needs an empty SM may hold, caps included. Any thread.
   std::uint32_t most_per_sm(const CtaNeeds& needs) const;

@@ -11,6 +11,7 @@
 #include "machine/distributor/fairness.h"
 #include "machine/distributor/gpc_manager.h"
 #include "machine/distributor/resident_clusters.h"
+#include "machine/distributor/shares.h"
 #include "machine/distributor/sm_usage.h"
 #include "machine/distributor/spaces.h"
 #include "machine/distributor/task_slots.h"
@@ -21,8 +22,19 @@ namespace raddle::machine {
 struct Distributor::State {
   State(const MachineShape& machine, std::unique_ptr<Policy> chosen, DistributorOptions wanted);
 
-  /// Serves all grids once. @returns whether another pass may launch more
-  bool pass(LaunchSink& sink);
+  /// Serves all grids once, or those of one kind of work. @returns whether another pass may launch more
+  bool pass(LaunchSink& sink, std::optional<std::uint32_t> kind);
+  /// The shares of kinds of work, if they are due.
+  void decide_shares();
+  /// Whether kinds of work are served apart, each as if the GPCs of its share were a machine.
+  bool serves_apart();
+  /// CTAs of a grid that may be launched become more, or less.
+  void add_load(const Grid& grid, std::uint64_t ctas) {
+    if (!is_held(grid)) shares.add_load(shares.kind_of(grid.work_kind), ctas);
+  }
+  void drop_load(const Grid& grid, std::uint64_t ctas) {
+    if (!is_held(grid)) shares.drop_load(shares.kind_of(grid.work_kind), ctas);
+  }
   /// A grid waits no longer, or waits anew: its kept domain is free for others.
   void got_on(Grid& grid);
   void exit(Grid& grid, std::uint32_t sm, std::uint32_t count);  ///< CTAs of it
@@ -41,6 +53,7 @@ struct Distributor::State {
   SmUsage usage;
   TaskTable table;
   Spaces spaces;
+  Shares shares;
   GpcManagers gpcs;
   NumberPool memory;  // slots of cluster-wide memory (W-24)
   std::vector<std::uint32_t>
@@ -53,11 +66,14 @@ struct Distributor::State {
   DecisionRecorder recorder;
   std::uint64_t freed = 1;  // counts events that may make room: completions, returned ids, enabled TPCs
   std::uint64_t grids = 0, sequence = 0;
-  std::uint64_t held = 0;  // mask of device contexts
+  std::uint64_t held = 0;        // mask of device contexts
+  std::uint32_t first_kind = 0;  // of work, served first in the next session
 
   bool is_held(const Grid& grid) const { return (held >> grid.context & 1) != 0; }
 
  private:
+  template <class Asked>
+  void serve_in_order(LaunchSink& sink, Asked is_asked);
   std::uint64_t serve(Grid& grid, LaunchSink& sink);
   void launch_new(Grid& grid, LaunchSink& sink);
   // preemption.cpp: CTAs that were parked
@@ -67,17 +83,20 @@ struct Distributor::State {
   std::uint32_t domain_of_parked(const Grid& grid, Level level) const;
   std::uint64_t limit(const Grid& grid) const;
   bool lacks_memory(const Grid& grid) const { return grid.cluster_memory && memory.empty(); }
-  Snapshot snapshot(const Grid& grid, const TaskTable::Row& row, std::span<const std::uint32_t> clusters,
+  Snapshot snapshot(Grid& grid, const TaskTable::Row& row, std::span<const std::uint32_t> clusters,
                     std::uint64_t left);
   std::span<const Domain> domains_of(const Grid& grid) const;
   bool fits(const Snapshot& snapshot) const;
-  bool place(const Grid& grid, const TaskTable::Row& row, std::uint64_t left);
-  void say_refusal(const Grid& grid, const TaskTable::Row& row);
+  bool place(Grid& grid, const TaskTable::Row& row, std::uint64_t left);
+  void say_refusal(Grid& grid, const TaskTable::Row& row);
   void keep_domain(Grid& grid);
-  std::uint32_t choose_domain(const Grid& grid, std::span<const Domain> domains);
+  std::uint32_t choose_domain(Grid& grid, std::span<const Domain> domains);
   bool fits_nowhere(Grid& grid);
   bool set_hopeless_aside();
-  bool fits_empty(const Grid& grid, const Domain& domain);
+  void begin_turn(Grid& grid);
+  void admit_kinds();
+  bool fits_empty(const Grid& grid, const Domain& domain, std::span<const std::uint8_t> share);
+  std::span<const std::uint8_t> share_of(Grid& grid);
 
   void commit(Grid& grid, LaunchSink& sink);
   void commit_cluster(Grid& grid, std::span<const SmMask> masks, LaunchSink& sink);

@@ -90,6 +90,7 @@ struct Grid {
   bool cluster_memory = false;        ///< each outermost cluster takes a slot of cluster-wide memory (W-24)
   std::uint64_t space = 0;            ///< address space, by a number of its own
   std::uint32_t context = 0;          ///< device context, below 64
+  std::uint32_t work_kind = 0;        ///< DistributorOptions::work_kinds
   std::optional<PlacementMode> mode;  ///< over how many SMs; none: as the machine's policy has it
 
   bool at_head = false;    ///< is listed, the first time, before those of its priority that wait
@@ -109,6 +110,8 @@ struct Grid {
   std::vector<ParkedCta> parked;  ///< by launch index; nothing new is launched before they are back
   bool preempted = false;         ///< it leaves in the middle of its CTAs (A-4)
   bool withdrawn = false;
+  std::uint64_t share_seen = 0;  ///< Shares::version() for which it is known
+  bool leaves_share = false;     ///< that no cluster of it fits the GPCs of its kind: it may go to all
   /// Where it stands in TaskSlots.
   enum class Turn : std::uint8_t {
     listed,  ///< waits for a slot
@@ -119,6 +122,7 @@ struct Grid {
   };
   Turn turn = Turn::listed;
   std::uint64_t turn_began = 0;  ///< `next` when it got its slot
+  bool has_extra_slot = false;   ///< which nobody else gets: it is one beyond their number
   Grid* behind = nullptr;        ///< the next one in its list
   bool fits = false;             ///< known to fit the empty machine
   std::int64_t rank = 0;         ///< among those of its priority, the lowest first; of its begin to wait

@@ -25,7 +25,7 @@ std::span<const Domain> Distributor::State::domains_of(const Grid& grid) const {
 }
 
 /// @returns whether something was placed; in `placement_`
-bool Distributor::State::place(const Grid& grid, const TaskTable::Row& row, std::uint64_t left) {
+bool Distributor::State::place(Grid& grid, const TaskTable::Row& row, std::uint64_t left) {
   placement_.clear();
   if (recorder) recorder.begin(grid);
   if (left == 0 || row.total < grid.kind.ctas_per_cluster()) return false;
@@ -64,14 +64,14 @@ void Distributor::State::launch_new(Grid& grid, LaunchSink& sink) {
   }
 }
 
-Snapshot Distributor::State::snapshot(const Grid& grid, const TaskTable::Row& row,
+Snapshot Distributor::State::snapshot(Grid& grid, const TaskTable::Row& row,
                                       std::span<const std::uint32_t> clusters, std::uint64_t left) {
   const std::uint64_t launched = grid.next / grid.kind.ctas_per_cluster();
   const bool is_settled = grid.mode == PlacementMode::automatic_per_task;
   return {.shape = shape,
           .kind = grid.kind,
           .free = spaces.visible(grid.space_row, kept.free(row.free), grid.kind.ctas_per_cluster(),
-                                 domains_of(grid)),
+                                 domains_of(grid), share_of(grid)),
           .load = usage.load(),
           .clusters = clusters,
           .order = options.sm_order,
@@ -88,7 +88,7 @@ Snapshot Distributor::State::snapshot(const Grid& grid, const TaskTable::Row& ro
 }
 
 /// A waiting plain grid is no decision; a refused cluster is, with its reason.
-void Distributor::State::say_refusal(const Grid& grid, const TaskTable::Row& row) {
+void Distributor::State::say_refusal(Grid& grid, const TaskTable::Row& row) {
   if (grid.kind.is_plain()) return;
   bool stalls = lacks_memory(grid);
   if (!stalls && grid.kind.has_local_ids() && row.total >= grid.kind.ctas_per_cluster()) {
@@ -106,7 +106,8 @@ bool Distributor::State::fits(const Snapshot& snapshot) const {
 }
 
 /// Whether a cluster would fit a domain if nothing were left there, and nothing free elsewhere.
-bool Distributor::State::fits_empty(const Grid& grid, const Domain& domain) {
+bool Distributor::State::fits_empty(const Grid& grid, const Domain& domain,
+                                    std::span<const std::uint8_t> share) {
   if (grid.cluster_memory && shape.cluster_memory_slots == 0) return false;
   std::uint32_t fit = usage.fit_empty(grid.needs);
   if (grid.cap_per_sm != 0) fit = std::min(fit, grid.cap_per_sm);
@@ -114,28 +115,28 @@ bool Distributor::State::fits_empty(const Grid& grid, const Domain& domain) {
   std::vector<std::uint32_t> free(usage.count(), 0), load = usage.load();
   for (std::uint32_t sm = domain.first_sm; sm < domain.first_sm + domain.sm_count; ++sm)
     free[sm] = usage.enabled(sm) ? fit : 0, load[sm] = 0;
-  return fits(
-      {.shape = shape,
-       .kind = grid.kind,
-       .free = spaces.visible(grid.space_row, free, grid.kind.ctas_per_cluster(), domains_of(grid), true),
-       .load = load,
-       .clusters = gpcs.launchable_when_empty(),
-       .order = options.sm_order,
-       .left = 1,
-       .grid = grid.id,
-       .mode = grid.mode,
-       .spaces = spaces.scheduled()});
+  return fits({.shape = shape,
+               .kind = grid.kind,
+               .free = spaces.visible(grid.space_row, free, grid.kind.ctas_per_cluster(), domains_of(grid),
+                                      share, true),
+               .load = load,
+               .clusters = gpcs.launchable_when_empty(),
+               .order = options.sm_order,
+               .left = 1,
+               .grid = grid.id,
+               .mode = grid.mode,
+               .spaces = spaces.scheduled()});
 }
 
 /// The least loaded domain that would hold a cluster of the grid if it were empty, and in which nothing is
 /// kept for those before it.
-std::uint32_t Distributor::State::choose_domain(const Grid& grid, std::span<const Domain> domains) {
+std::uint32_t Distributor::State::choose_domain(Grid& grid, std::span<const Domain> domains) {
   std::uint32_t best = kFitsNowhere;
   std::uint64_t least = ~0ull;
   for (std::uint32_t i = 0; i < domains.size(); ++i) {
     const auto first = usage.load().begin() + domains[i].first_sm;
     const std::uint64_t load = std::accumulate(first, first + domains[i].sm_count, std::uint64_t{0});
-    if (load >= least || !fits_empty(grid, domains[i])) continue;
+    if (load >= least || !fits_empty(grid, domains[i], share_of(grid))) continue;
     if (!kept.overlaps(domains[i]))
       best = i, least = load;
     else if (best == kFitsNowhere)
@@ -162,7 +163,7 @@ bool Distributor::State::fits_nowhere(Grid& grid) {
   const Level level = grid.kind.is_plain() ? Level::sm : grid.kind.levels[0].domain;
   if (!grid.fits)
     grid.fits = !grid.parked.empty() || std::ranges::any_of(shape.domains(level), [&](const Domain& domain) {
-      return fits_empty(grid, domain);
+      return fits_empty(grid, domain, {});
     });
   return !grid.fits;
 }
@@ -185,19 +186,38 @@ bool Distributor::State::set_hopeless_aside() {
 
 void Distributor::State::reconsider() {
   ++freed;
+  shares.machine_changed();
   for (std::size_t i = 0; i < order.size(); ++i) order[i].kept = kNothingKept, order[i].fits = false;
   slots.take_back();
+}
+
+void Distributor::State::begin_turn(Grid& grid) {
+  grid.sequence = grids++;
+  grid.spaces = spaces.scheduled();
+  grid.fits = false;
+  order.add(grid);
+}
+
+/// A kind of work that has none gets a slot, beyond their number: its GPCs are not to stay empty.
+void Distributor::State::admit_kinds() {
+  if (!shares.is_split() || slots.listed() == 0) return;
+  std::vector<bool> runs(shares.kinds(), false);
+  for (const Grid* grid : slots.running())
+    if (grid->turn == Grid::Turn::runs && !grid->none_left()) runs[shares.kind_of(grid->work_kind)] = true;
+  const auto is_wanted = [&](const Grid& grid) {
+    return !is_held(grid) && !runs[shares.kind_of(grid.work_kind)];
+  };
+  while (Grid* const next = slots.admit_first(is_wanted)) {
+    runs[shares.kind_of(next->work_kind)] = true;
+    begin_turn(*next);
+  }
 }
 
 /// A grid that leaves waits for nothing: what is kept for it is free.
 void Distributor::State::fill_slots(LaunchSink& sink) {
   for (;;) {
-    while (Grid* const next = slots.admit()) {
-      next->sequence = grids++;
-      next->spaces = spaces.scheduled();
-      next->fits = false;
-      order.add(*next);
-    }
+    while (Grid* const next = slots.admit()) begin_turn(*next);
+    admit_kinds();
     if (set_hopeless_aside()) continue;
     Grid* const leaving = slots.evict();
     if (leaving == nullptr) break;
@@ -209,11 +229,40 @@ void Distributor::State::fill_slots(LaunchSink& sink) {
   while (Grid* const preempted = slots.preempt()) sink.preempt(*preempted);
 }
 
-bool Distributor::State::pass(LaunchSink& sink) {
-  kept.clear();
+/// The GPCs of the grid's kind of work; empty: all. Where not even one cluster would fit them, because it
+/// spans GPCs, or its address space is confined to others, it may go anywhere.
+std::span<const std::uint8_t> Distributor::State::share_of(Grid& grid) {
+  const std::span<const std::uint8_t> mask = shares.mask(shares.kind_of(grid.work_kind));
+  if (mask.empty()) return mask;
+  if (grid.share_seen != shares.version()) {
+    grid.share_seen = shares.version();
+    const Level level = grid.kind.is_plain() ? Level::sm : grid.kind.levels[0].domain;
+    grid.leaves_share = std::ranges::none_of(shape.domains(level), [&](const Domain& domain) {
+      const bool may_hold = domain.sm_count != 0 && (level < Level::gpc || mask[domain.first_sm] != 0);
+      return may_hold && fits_empty(grid, domain, mask);
+    });
+  }
+  return grid.leaves_share ? std::span<const std::uint8_t>() : mask;
+}
+
+void Distributor::State::decide_shares() {
+  if (shares.decide_if_due()) reconsider();
+}
+
+/// Not while a cluster waits that may need GPCs of several shares: then everybody's patience counts.
+bool Distributor::State::serves_apart() {
+  if (!shares.is_split()) return false;
+  for (std::size_t i = 0; i < order.size(); ++i)
+    if (share_of(order[i]).empty()) return false;
+  return true;
+}
+
+/// @param is_asked  (Grid&) -> bool
+template <class Asked>
+void Distributor::State::serve_in_order(LaunchSink& sink, Asked is_asked) {
   for (std::size_t position = 0; position < order.size() && !session.pass_is_over();) {
     Grid& grid = order[position];
-    if (is_held(grid)) {
+    if (is_held(grid) || !is_asked(grid)) {
       ++position;
       continue;
     }
@@ -230,6 +279,19 @@ bool Distributor::State::pass(LaunchSink& sink) {
     if (grid.overtaken >= options.patience) keep_domain(grid);
     session.leave_behind(grid, options.patience);
     ++position;
+  }
+}
+
+/// What leaves its share comes first, or a kind of which only that waits might wait for ever.
+bool Distributor::State::pass(LaunchSink& sink, std::optional<std::uint32_t> kind) {
+  kept.clear();
+  if (kind) {
+    serve_in_order(sink, [&](const Grid& grid) { return shares.kind_of(grid.work_kind) == *kind; });
+  } else if (shares.is_split()) {
+    serve_in_order(sink, [&](Grid& grid) { return share_of(grid).empty(); });
+    serve_in_order(sink, [&](Grid& grid) { return !share_of(grid).empty(); });
+  } else {
+    serve_in_order(sink, [](const Grid&) { return true; });
   }
   return session.end_pass();
 }

@@ -75,8 +75,8 @@ void Spaces::hide_all_but(std::uint32_t count, const Domain& domain, Rank rank) 
 
 std::span<const std::uint32_t> Spaces::visible(std::uint32_t row_number, std::span<const std::uint32_t> free,
                                                std::uint64_t size, std::span<const Domain> domains,
-                                               bool is_empty) {
-  if (!is_confined(row_number)) return free;
+                                               std::span<const std::uint8_t> share, bool is_empty) {
+  if (!is_confined(row_number) && share.empty()) return free;
   const Row& row = rows_[row_number];
   const auto holds = [&](std::uint32_t sm) { return !is_empty && row.holds(sm); };
   visible_.assign(free.begin(), free.end());
@@ -84,6 +84,8 @@ std::span<const std::uint32_t> Spaces::visible(std::uint32_t row_number, std::sp
     visible_.assign(free.size(), 0);
     for (const std::uint32_t sm : row.limit.sms) visible_[sm] = free[sm];
   }
+  for (std::size_t sm = 0; sm < share.size(); ++sm)
+    if (share[sm] == 0) visible_[sm] = 0;
   const std::uint32_t open = openable(row, is_empty);
   if (open >= size) return visible_;
   // A cluster might open more than that: it is shown no more, those with most room. It goes to one domain.

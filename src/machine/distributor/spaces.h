@@ -53,10 +53,11 @@ class Spaces {
   std::uint64_t within_limit(std::uint32_t row, std::uint64_t clusters, std::uint64_t size) const;
   /// Free slots as a grid of the space sees them: none where a cluster of `size` CTAs may not go.
   /// @param domains   of its outermost clusters; for a plain grid, any
+  /// @param share     by SM, whether its kind of work may go there, too; empty: everywhere
   /// @param is_empty  whether to take the machine for empty
   std::span<const std::uint32_t> visible(std::uint32_t row, std::span<const std::uint32_t> free,
                                          std::uint64_t size, std::span<const Domain> domains,
-                                         bool is_empty = false);
+                                         std::span<const std::uint8_t> share, bool is_empty = false);
 
  private:
   struct Row {

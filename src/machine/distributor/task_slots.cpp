@@ -29,16 +29,19 @@ void TaskSlots::unlink(List& list, const Grid& grid) {
 }
 
 Grid* TaskSlots::admit() {
-  if (listed_ == 0 || running_.size() >= slots_) return nullptr;
+  if (listed_ == 0 || running_.size() - extra_ >= slots_) return nullptr;
   const auto list = std::ranges::find_if(lists_, [](const auto& entry) { return entry.second.size != 0; });
-  Grid* const grid = list->second.first;
-  unlink(list->second, *grid);
+  return admit(list->second, *list->second.first);
+}
+
+Grid* TaskSlots::admit(List& list, Grid& grid) {
+  unlink(list, grid);
   --listed_;
-  grid->turn = Turn::runs;
-  grid->turn_began = grid->next;
-  grid->preempted = false;
-  running_.push_back(grid);
-  return grid;
+  grid.turn = Turn::runs;
+  grid.turn_began = grid.next;
+  grid.preempted = false;
+  running_.push_back(&grid);
+  return &grid;
 }
 
 /// Of the most urgent that wait, at a position among all.
@@ -56,7 +59,8 @@ Grid* TaskSlots::evict() {
   const int wanted = priority_of_listed(leaving_);
   Grid *least = nullptr, *equal = nullptr;
   for (Grid* grid : running_) {
-    if (grid->turn == Turn::leaves || (grid->none_left() && !could_stop(*grid))) continue;
+    if (grid->turn == Turn::leaves || (grid->none_left() && !could_stop(*grid)) || grid->has_extra_slot)
+      continue;
     if (least == nullptr || grid->priority >= least->priority) least = grid;
     if (equal == nullptr && grid->priority == wanted && !grid->none_left() && turn_is_over(*grid))
       equal = grid;
@@ -102,7 +106,7 @@ void TaskSlots::rest(Grid& grid) {
   grid.turn = Turn::rests;
 }
 
-void TaskSlots::remove(const Grid& grid) {
+void TaskSlots::remove(Grid& grid) {
   if (grid.turn == Turn::rests) return;
   if (grid.turn == Turn::listed) {
     unlink(lists_.at(grid.priority), grid);
@@ -114,6 +118,7 @@ void TaskSlots::remove(const Grid& grid) {
     return;
   }
   leaving_ -= grid.turn == Turn::leaves;
+  extra_ -= std::exchange(grid.has_extra_slot, false);
   running_.erase(std::ranges::find(running_, &grid));
 }
 

@@ -29,6 +29,19 @@ class TaskSlots {
   void rank(Grid& grid) { grid.rank = ++ranks_; }
   /// The next of the lists gets a free slot. @returns null: none is free, or nobody waits
   Grid* admit();
+  /// The first in the lists that is wanted gets a slot beyond their number, and keeps it.
+  /// @param is_wanted  (const Grid&)
+  template <class Wanted>
+  Grid* admit_first(Wanted is_wanted) {
+    for (auto& [priority, list] : lists_)
+      for (Grid* grid = list.first; grid != nullptr; grid = grid->behind)
+        if (is_wanted(*grid)) {
+          grid->has_extra_slot = true;
+          ++extra_;
+          return admit(list, *grid);
+        }
+    return nullptr;
+  }
   /// A grid that leaves from now on for one that waits. @returns null: nobody has to
   Grid* evict();
   /// Of those that leave, one that is to stop in the middle from now on. @returns null: nobody has to
@@ -38,7 +51,7 @@ class TaskSlots {
   /// It has nothing to launch now, and nothing resident: it gives its slot back, and waits for none.
   void rest(Grid& grid);
   /// It is finished, or will not run.
-  void remove(const Grid& grid);
+  void remove(Grid& grid);
   /// A running grid that can never launch anything gives its slot to others, until take_back().
   void set_aside(Grid& grid);
   void take_back();
@@ -65,6 +78,7 @@ class TaskSlots {
     std::size_t size = 0;
   };
   static void unlink(List& list, const Grid& grid);
+  Grid* admit(List& list, Grid& grid);
   int priority_of_listed(std::size_t position) const;
   std::size_t more_urgent_than(const Grid& grid) const;
   bool could_stop(const Grid& grid) const {
@@ -78,7 +92,7 @@ class TaskSlots {
   std::map<int, List> lists_;  // by priority
   std::vector<Grid*> aside_;
   std::vector<Grid*> running_;
-  std::size_t listed_ = 0, leaving_ = 0;
+  std::size_t listed_ = 0, leaving_ = 0, extra_ = 0;
   std::int64_t ranks_ = 0;
 };
 

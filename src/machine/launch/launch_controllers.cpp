@@ -76,6 +76,7 @@ unsigned LaunchControllers::add(Task& task) {
   grid.cluster_memory = work.cluster_memory;
   grid.space = work.space == nullptr ? 0 : work.space->id();
   grid.mode = work.placement || work.space == nullptr ? work.placement : work.space->options().placement;
+  grid.work_kind = work.work_kind;
   grid.context = work.space == nullptr ? 0 : work.space->context().number();
   grid.task = &task;
   if (recorder_ != nullptr)

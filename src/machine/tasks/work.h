@@ -43,6 +43,7 @@ struct GridWork {
   GridKind kind;                         ///< how its blocks form clusters
   std::uint32_t cap_per_sm = 0;          ///< most of its blocks on one SM (W-23); 0: what fits
   std::optional<PlacementMode> placement;  ///< none: as its space's
+  std::uint32_t work_kind = 0;             ///< DistributorOptions::work_kinds
   bool cluster_memory = false;             ///< each outermost cluster has cluster-wide memory (W-24)
   std::uint64_t cluster_memory_slots = 0;  ///< device address of the first slot of that; set with `space`
   bool cooperative = false;                ///< all its blocks are resident at once; it has a grid workspace

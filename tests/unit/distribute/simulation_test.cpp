@@ -57,6 +57,33 @@ TEST(Simulation, TwoWavesOfAPlainGrid) {
   EXPECT_DOUBLE_EQ(outcome.fairness.index(), 1);
 }
 
+// Two kinds of work on four GPCs of two SMs of two slots, four CTAs to a GPC: 30 and 10 CTAs have three GPCs
+// and one, and both end at 30; the one that is left has all.
+// proves: A-21c, A-21d
+TEST(Simulation, GpcsAreSetAsidePerKindOfWork) {
+  Load load;
+  load.grids = {grid_of(36, 1024, 10), grid_of(12, 1024, 10), grid_of(32, 1024, 10, 40)};
+  load.grids[1].work_kind = 1;
+  load.grids[2].work_kind = 1;
+  SimulationOptions options;
+  options.distributor.work_kinds = 2;
+  const Result<Outcome> outcome = simulate(machine::machine_of(4, 1, 1, 2), load, options);
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome->makespan, 60u);
+  EXPECT_EQ(outcome->kinds[0].ctas, 36u);
+  EXPECT_EQ(outcome->kinds[1].ctas, 44u);
+  EXPECT_DOUBLE_EQ(outcome->kinds[0].gpc_time, 3 * 30);
+  EXPECT_DOUBLE_EQ(outcome->kinds[1].gpc_time, 1 * 30 + 4 * 20);
+  const std::string table = report_table(std::span(&*outcome, 1), "ns");
+  EXPECT_NE(table.find(" 1.5 (3-3)"), std::string::npos) << table;
+  const auto json = nlohmann::json::parse(report_json(std::span(&*outcome, 1), "ns"));
+  EXPECT_EQ(json["policies"][0]["shares"][1]["gpcs_most"], 4);
+  EXPECT_EQ(json["policies"][0]["shares"][1]["gpcs_least"], 1);
+  const auto again = parse_load(load_text(load), "test");
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->grids[2].work_kind, 1u);
+}
+
 // The distributor that runs kernels, in made-up time: from 0 to 10 two CTAs of the low grid, from 10 to 30
 // the high one's four, although it came at 1; then the low one's other two.
 // proves: A-4e, A-4h

@@ -48,6 +48,7 @@ struct GridSize {
   int priority = 0;
   bool cooperative = false;
   std::optional<PlacementMode> placement = {};
+  std::uint32_t work_kind = 0;
 };
 
 class MachineTest : public ::testing::Test {
@@ -99,6 +100,7 @@ class MachineTest : public ::testing::Test {
     work.cluster_memory = grid.cluster_memory;
     work.placement = grid.placement;
     work.cooperative = grid.cooperative;
+    work.work_kind = grid.work_kind;
     if (grid.cluster != 1) {
       work.kind.depth = 1;
       work.kind.levels[0].extent[0] = work.context.cluster_shape[0] = grid.cluster;

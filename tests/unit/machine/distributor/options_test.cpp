@@ -20,6 +20,8 @@ TEST(DistributorOptions, ComeFromText) {
   EXPECT_EQ(options.policy_cap_per_sm, (std::map<std::string, std::uint32_t>{{"lake", 4}, {"first_fit", 2}}));
   EXPECT_EQ(options.grid_cap_per_sm, 3u);
   EXPECT_EQ(options.patience, 70u);
+  EXPECT_EQ(options_of("work_kinds=3,share_every=20").work_kinds, 3u);
+  EXPECT_EQ(options_of("work_kinds=3,share_every=20").share_every, 20u);
   EXPECT_EQ(options.credits, 9u);
   EXPECT_EQ(options.sm_order, (std::vector<std::uint32_t>{5, 4, 3, 0, 1, 2}));
   EXPECT_EQ(options.ties, TieBreak::waiting);
