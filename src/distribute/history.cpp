@@ -43,8 +43,8 @@ Layout layout_of(const machine::MachineShape& shape) {
 }
 
 std::string_view kind_name(Decision::Kind kind) {
-  constexpr std::array<std::string_view, kKinds> names{"launch",           "fail",    "stall", "complete",
-                                                       "cluster_complete", "attempt", "evict"};
+  constexpr std::array<std::string_view, kKinds> names{
+      "launch", "fail", "stall", "complete", "cluster_complete", "attempt", "evict", "suspend", "resume"};
   return names[static_cast<unsigned>(kind)];
 }
 

@@ -51,7 +51,7 @@ struct History final : public StepLog {
   void keep(const machine::Decision& decision);
 };
 
-inline constexpr unsigned kKinds = 7;                      ///< of decisions
+inline constexpr unsigned kKinds = 9;                      ///< of decisions
 std::string_view kind_name(machine::Decision::Kind kind);  ///< "launch", "fail", ...
 
 /// The lines of a history file. A file may hold several, one after the other.

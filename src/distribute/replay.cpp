@@ -27,8 +27,9 @@ void Replay::empty(const Step& step, const GridInfo& grid, std::size_t i, std::v
   Cell* found = nullptr;
   for (Cell& cell : sms_[step.decision.sms[i]]) {
     if (!cell.used || cell.grid != grid.id) continue;
-    const bool suits = step.ctas.empty() ? grid.kind.is_plain() || cell.cluster == step.decision.cluster
-                                         : cell.cta == step.ctas[i];
+    const bool suits = step.decision.kind == Decision::Kind::suspend ? cell.cta == step.decision.first
+                       : step.ctas.empty() ? grid.kind.is_plain() || cell.cluster == step.decision.cluster
+                                           : cell.cta == step.ctas[i];
     if (suits && (found == nullptr || cell.since < found->since)) found = &cell;
   }
   if (found == nullptr) return;  // launched before the history began
@@ -41,8 +42,9 @@ void Replay::apply(const Step& step, std::vector<Cell>& changed) {
   const GridInfo* grid = history_.grid_of(step.decision);
   if (grid == nullptr) return;
   for (std::size_t i = 0; i < step.decision.sms.size(); ++i) {
-    if (step.decision.kind == Decision::Kind::launch) fill(step.decision, *grid, i, changed);
-    if (step.decision.kind == Decision::Kind::complete) empty(step, *grid, i, changed);
+    const auto is = [&](Decision::Kind kind) { return step.decision.kind == kind; };
+    if (fills(step.decision.kind)) fill(step.decision, *grid, i, changed);
+    if (is(Decision::Kind::complete) || is(Decision::Kind::suspend)) empty(step, *grid, i, changed);
   }
 }
 

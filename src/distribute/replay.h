@@ -17,12 +17,18 @@ struct Cell {
   bool used = false;
 };
 
+/// Whether CTAs come to their SMs with it.
+inline bool fills(machine::Decision::Kind kind) {
+  return kind == machine::Decision::Kind::launch || kind == machine::Decision::Kind::resume;
+}
+
 class Replay {
  public:
   explicit Replay(const History& history) : history_(history), sms_(history.layout.sm_count()) {}
   /// @param changed  receives the cells that a launch fills, or the former contents of cells that a
-  ///                 completion empties. If the history does not say which CTA has ended, it is the one of
-  ///                 that cluster or plain grid that came to the SM first.
+  ///                 completion empties; CTAs that are suspended and resumed likewise. If the history does
+  ///                 not say which CTA has ended, it is the one of that cluster or plain grid that came to
+  ///                 the SM first.
   void apply(const Step& step, std::vector<Cell>& changed);
   const std::vector<std::vector<Cell>>& sms() const { return sms_; }
 

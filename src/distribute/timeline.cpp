@@ -30,7 +30,7 @@ class Timeline {
     for (const Step& step : history_.steps) {
       replay.apply(step, changed);
       last_ = std::max(last_, step.decision.time);
-      const bool launched = step.decision.kind == Decision::Kind::launch;
+      const bool launched = fills(step.decision.kind);
       resident += launched ? changed.size() : -changed.size();
       for (const Cell& cell : changed) launched ? started(cell) : slice(cell, step.decision.time);
       if (!changed.empty()) counter(step.decision.time, resident);

@@ -128,7 +128,7 @@ class Picture {
 
   drawFresh(step, glow, drawn) {
     const context = this.context;
-    const last = step.k === 'launch' || step.k === 'complete' ? step.ctas : [];
+    const last = ['launch', 'complete', 'suspend', 'resume'].includes(step.k) ? step.ctas : [];
     context.strokeStyle = theme('fresh');
     context.setLineDash(step.k === 'launch' ? [] : [2, 2]);
     for (const cta of last) {

@@ -26,7 +26,7 @@ function panelOf(machine) {
 function subject(machine, step) {
   const grid = machine.grids[step.g], cluster = grid.clusterCtas > 1 ? `, cluster ${step.c}` : '';
   const last = step.f + step.ctas.length - 1;
-  const ctas = step.k !== 'launch' || !step.ctas.length ? '' : step.ctas.length === 1 ? `, CTA ${step.f}` : `, CTAs ${step.f} to ${last}`;
+  const ctas = !['launch', 'suspend', 'resume'].includes(step.k) || !step.ctas.length ? '' : step.ctas.length === 1 ? `, CTA ${step.f}` : `, CTAs ${step.f} to ${last}`;
   return grid.name + cluster + ctas;
 }
 
@@ -35,13 +35,14 @@ function describe({machine, what}) {
   what.replaceChildren();
   if (!step) return what.append('Nothing has been launched yet.');
   const choice = step.k === 'launch' && !step.cells.length;
-  const verbs = {launch: choice ? 'choose' : 'launch', fail: 'fail', stall: 'stall', complete: 'ended', cluster_complete: 'cluster complete', evict: 'evict'};
+  const verbs = {launch: choice ? 'choose' : 'launch', fail: 'fail', stall: 'stall', complete: 'ended', cluster_complete: 'cluster complete', evict: 'evict', suspend: 'suspended', resume: 'resumed'};
   what.append(text('b', verbs[step.k], step.k), ` ${subject(machine, step)}`);
   if (step.l) what.append(`; choice at nesting level ${step.l}`);
   if (step.r) what.append(`; round ${step.r}`);
   if (step.k === 'complete' && step.ctas.length > 1) what.append(`: ${step.ctas.length} CTAs`);
   if (step.k === 'fail') what.append(': it fits nowhere whole; nothing of it was launched, no trace is left');
   if (step.k === 'evict') what.append(': it launches no more until it has another slot');
+  if (step.k === 'suspend') what.append(': it waits for children');
   if (step.k === 'stall') what.append(': it fits, but no cluster id or cluster memory is free');
 }
 

@@ -2,6 +2,7 @@
 // that it can be done and undone.
 'use strict';
 const DATA = JSON.parse(document.getElementById('data').textContent);
+const fills = step => step.k === 'launch' || step.k === 'resume';  // CTAs come to their SMs
 const LEVELS = ['set', 'gpu', 'ugpu', 'gpc', 'cpc', 'tpc', 'sm'];
 
 class Machine {
@@ -22,16 +23,16 @@ class Machine {
     for (let i = 0; i < step.cells.length; i += 3) {
       const [sm, row, cta] = step.cells.slice(i, i + 3);
       const size = this.grids[step.g].clusterCtas;
-      step.ctas.push(step.k === 'launch' ? {sm, row, cta, grid: step.g, cluster: size > 1 ? Math.floor(cta / size) : null, since: step.t}
+      step.ctas.push(fills(step) ? {sm, row, cta, grid: step.g, cluster: size > 1 ? Math.floor(cta / size) : null, since: step.t}
                                          : this.slots[sm][row]);
     }
     this.at += 1;
     this.apply(step, true);
-    this.resident.push(this.resident.at(-1) + (step.k === 'launch' ? step.ctas.length : -step.ctas.length));
+    this.resident.push(this.resident.at(-1) + (fills(step) ? step.ctas.length : -step.ctas.length));
   }
 
   apply(step, forward) {
-    const starts = (step.k === 'launch') === forward;
+    const starts = fills(step) === forward;
     for (const cta of step.ctas) {
       this.slots[cta.sm][cta.row] = starts ? cta : null;
       this.counts[cta.grid].resident += starts ? 1 : -1;

@@ -28,6 +28,8 @@ struct Decision {
     attempt,  ///< pass I: what one domain answers, the candidate; it would put CTAs on `sms`. Nothing is
               ///< launched
     evict,    ///< the grid launches nothing more until it has another slot (A-4)
+    suspend,  ///< the CTA `first` waits for children and has left its SM, that of `sms` (A-3e)
+    resume,   ///< it has come back there
   };
   Kind kind = Kind::launch;
   std::uint64_t time = 0;      ///< in the unit of DecisionLog::now

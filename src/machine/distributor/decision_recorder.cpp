@@ -76,6 +76,15 @@ void DecisionRecorder::evict(const Grid& grid) {
   decide(decision, grid);
 }
 
+void DecisionRecorder::move(const Grid& grid, Decision::Kind kind, std::uint32_t sm, std::uint64_t index) {
+  Decision decision;
+  decision.kind = kind;
+  decision.first = index;
+  decision.cluster = index / grid.kind.ctas_per_cluster();
+  decision.sms = {sm};
+  write(decision, grid);
+}
+
 void DecisionRecorder::cluster_complete(const Grid& grid, std::uint64_t cluster) {
   Decision decision;
   decision.kind = Decision::Kind::cluster_complete;

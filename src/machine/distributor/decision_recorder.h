@@ -28,6 +28,8 @@ class DecisionRecorder final : public DecisionLog {
   /// In a full machine (Distributor::succeed): CTAs of a grid have exited, its next CTAs took their slots.
   void succeed(const Grid& grid, const SmRun& exited);
   void cluster_complete(const Grid& grid, std::uint64_t cluster);
+  /// A CTA was suspended, or resumed.
+  void move(const Grid& grid, Decision::Kind kind, std::uint32_t sm, std::uint64_t index);
   /// The grid's next CTA has to wait until it has another slot.
   void evict(const Grid& grid);
 

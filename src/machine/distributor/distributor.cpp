@@ -67,7 +67,7 @@ void Distributor::grow(Grid& grid, std::uint64_t ctas) {
   const bool waits_anew = grid.none_left() && ctas != 0;
   grid.ctas += ctas;
   if (!waits_anew) return;
-  if (grid.turn == Grid::Turn::rests) state_->slots.enlist(grid);
+  if (grid.turn == Grid::Turn::rests && grid.suspended == 0) state_->slots.enlist(grid);
   if (grid.turn != Grid::Turn::runs) return;
   state_->slots.rank(grid);
   state_->order.add(grid);
@@ -95,9 +95,9 @@ std::uint64_t Distributor::distribute(LaunchSink& sink) {
   return state.session.launched();
 }
 
-void Distributor::complete(Grid& grid, std::uint32_t sm, std::uint32_t count) {
-  state_->exit(grid, sm, count);
-  if (state_->recorder) state_->recorder.complete(grid, sm, count, 0);
+void Distributor::complete(Grid& grid, std::uint32_t sm, std::uint32_t count, CtaStanding standing) {
+  state_->exit(grid, sm, count, standing);
+  if (state_->recorder && standing == CtaStanding::resident) state_->recorder.complete(grid, sm, count, 0);
   state_->settle(grid);
 }
 
@@ -107,7 +107,8 @@ bool Distributor::succeed(Grid& grid, const SmRun& exited) {
                            grid.ctas - grid.next > exited.count;
   if (!waits_alone || !grid.kind.is_plain() || !state.policy->refills_by_number() ||
       state.options.credits != 0 || !state.options.sm_order.empty() || state.usage.enable_changes() != 0 ||
-      state.spaces.is_confined(grid.space_row) || state.table.look(grid.row).total != 0)
+      state.spaces.is_confined(grid.space_row) || grid.suspended != 0 || state.returning.any() ||
+      state.table.look(grid.row).total != 0)
     return false;
   if (state.recorder) state.recorder.succeed(grid, exited);
   grid.next += exited.count;
@@ -115,11 +116,12 @@ bool Distributor::succeed(Grid& grid, const SmRun& exited) {
 }
 
 CtaCompletion Distributor::complete_in_cluster(Grid& grid, std::uint32_t sm, std::uint32_t cluster,
-                                               std::uint64_t number) {
+                                               std::uint64_t number, CtaStanding standing) {
   ResidentCluster& resident = state_->clusters[cluster];
   RADDLE_ASSERT(resident.grid == &grid && resident.ctas != 0, "a CTA of a cluster that is not resident");
-  state_->exit(grid, sm, 1);
-  if (state_->recorder) state_->recorder.complete(grid, sm, 1, resident.number);
+  state_->exit(grid, sm, 1, standing);
+  if (state_->recorder && standing == CtaStanding::resident)
+    state_->recorder.complete(grid, sm, 1, resident.number);
   CtaCompletion completion;
   if (!resident.ids.empty()) {
     const std::size_t inner = resident.inner_of(number);

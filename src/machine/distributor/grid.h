@@ -84,6 +84,8 @@ struct Grid {
   bool open = false;       ///< more CTAs may come (Distributor::grow), until it is closed
   std::uint64_t next = 0;  ///< launch index of the first CTA not launched; clusters one after the other
   std::uint64_t outstanding = 0;  ///< CTAs launched and not complete
+  std::uint64_t suspended = 0;    ///< of these: wait for children, and hold nothing of their SM meanwhile
+  std::uint64_t returning = 0;    ///< of these: wait no more, but for room on their SM
   std::uint64_t clusters = 0;     ///< launched and not complete, flush included
   std::uint64_t sequence = 0;     ///< of its admission to a slot
   std::uint64_t overtaken =
@@ -101,7 +103,7 @@ struct Grid {
     runs,
     leaves,  ///< launches nothing more, until it has another slot
     aside,   ///< wants none: the machine could not take a cluster of it if it were empty
-    rests,   ///< wants none: it is open, has launched all that it has, and nothing of it is resident
+    rests,   ///< wants none: it is open and has launched all that it has, or its CTAs wait for children
   };
   Turn turn = Turn::listed;
   std::uint64_t turn_began = 0;  ///< `next` when it got its slot
@@ -109,10 +111,14 @@ struct Grid {
   bool fits = false;             ///< known to fit the empty machine
   std::int64_t rank = 0;         ///< among those of its priority, the lowest first; of its begin to wait
 
-  bool is_resident() const { return outstanding != 0 || clusters != 0; }  ///< something of it is
-  bool none_left() const { return withdrawn || next == ctas; }            ///< to launch, now
+  /// Something of it is.
+  bool is_resident() const { return outstanding != suspended || (outstanding == 0 && clusters != 0); }
+  bool has_slot() const { return turn == Turn::runs || turn == Turn::leaves; }
+  bool none_left() const { return withdrawn || next == ctas; }  ///< to launch, now
   bool all_launched() const { return none_left() && (withdrawn || !open); }
-  bool finished() const { return all_launched() && !is_resident(); }
+  bool finished() const { return all_launched() && outstanding == 0 && clusters == 0; }
+  /// Nothing of it can run before something else has: it needs no slot.
+  bool only_waits() const { return !is_resident() && returning == 0 && (none_left() || suspended != 0); }
 };
 
 }  // namespace raddle::machine

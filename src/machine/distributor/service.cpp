@@ -189,7 +189,7 @@ void Distributor::State::fill_slots() {
       next->sequence = grids++;
       next->spaces = spaces.scheduled();
       next->fits = false;
-      order.add(*next);
+      if (!next->none_left()) order.add(*next);  // else it comes for CTAs that were suspended
     }
     if (set_hopeless_aside()) continue;
     Grid* const leaving = slots.evict();
@@ -203,8 +203,13 @@ void Distributor::State::fill_slots() {
 
 bool Distributor::State::pass(LaunchSink& sink) {
   kept.clear();
+  returning.keep_in(kept);
   for (std::size_t position = 0; position < order.size() && !session.pass_is_over();) {
     Grid& grid = order[position];
+    if (grid.suspended != 0) {  // more of them could fill the memory of the host
+      ++position;
+      continue;
+    }
     if (serve(grid, sink) != 0) got_on(grid);
     if (grid.none_left()) {
       order.remove_at(position);

@@ -199,7 +199,8 @@ void LaunchControllers::launch(const LaunchMask& mask) {
 // --- what workers take ---
 
 bool CtaRun::append(const CtaRun& one) {
-  if (task != one.task || cluster != one.cluster || slot != one.slot) return false;
+  if (task != one.task || cluster != one.cluster || slot != one.slot || standing != one.standing)
+    return false;
   if (count == 1) {
     if (one.first < first || one.sm < sm || one.first - first > ~0u) return false;
     index_step = static_cast<std::uint32_t>(one.first - first);
@@ -305,12 +306,31 @@ void LaunchControllers::steal(unsigned worker) {
   if (victim != worker) move_sms(victim, worker, (owners_[victim].queued + 1) / 2);
 }
 
+// --- what waits for its children ---
+
+void LaunchControllers::suspend(CtaRun& cta) {
+  const std::lock_guard lock(mutex_);
+  tell_time();
+  distributor_.suspend(cta.task->distribution, cta.sm, cta.first);
+  cta.standing = CtaStanding::suspended;
+  changed_ = true;
+}
+
+bool LaunchControllers::resume(CtaRun& cta) {
+  const std::lock_guard lock(mutex_);
+  tell_time();
+  const CtaStanding before = cta.standing;
+  const bool resumed = distributor_.resume(cta.task->distribution, cta.sm, cta.first, cta.standing);
+  changed_ |= before != cta.standing;
+  return resumed;
+}
+
 // --- what ends ---
 
 void LaunchControllers::end_cta(const CtaRun& run) {
   --resident_;
   if (run.slot == kNoCluster) {
-    distributor_.complete(run.task->distribution, run.sm, 1);
+    distributor_.complete(run.task->distribution, run.sm, 1, run.standing);
     return;
   }
   const Task& task = *run.task;
@@ -318,7 +338,7 @@ void LaunchControllers::end_cta(const CtaRun& run) {
   const std::uint32_t rank = static_cast<std::uint32_t>(number % task.grid().cluster_size());
   if (run.cluster != nullptr) run.cluster->complete(rank, network_);
   const CtaCompletion completion =
-      distributor_.complete_in_cluster(run.task->distribution, run.sm, run.slot, number);
+      distributor_.complete_in_cluster(run.task->distribution, run.sm, run.slot, number, run.standing);
   if (completion.flush && run.cluster != nullptr)
     flushing_.push_back({run.task, run.slot, run.cluster, number - rank});
   else if (completion.flush ? distributor_.flush_done(run.slot, number) : completion.last)
@@ -328,7 +348,7 @@ void LaunchControllers::end_cta(const CtaRun& run) {
 /// What comes next takes the slots of what has ended, where nothing else waits. @returns whether it does
 bool LaunchControllers::refill(const CtaRun& finished) {
   Task::Distribution& grid = finished.task->distribution;
-  if (finished.slot != kNoCluster ||
+  if (finished.slot != kNoCluster || finished.standing != CtaStanding::resident ||
       !distributor_.succeed(grid, {finished.sm, finished.sm_step, finished.count}))
     return false;
   CtaRun next = finished;
@@ -345,7 +365,7 @@ void LaunchControllers::finish(const CtaRun& finished) {
   if (refill(finished)) return;
   changed_ = true;
   if (finished.slot == kNoCluster && finished.sm_step == 0) {
-    distributor_.complete(finished.task->distribution, finished.sm, finished.count);
+    distributor_.complete(finished.task->distribution, finished.sm, finished.count, finished.standing);
     resident_ -= finished.count;
     sms_[finished.sm].taken = static_cast<std::uint16_t>(sms_[finished.sm].taken - finished.count);
     return;

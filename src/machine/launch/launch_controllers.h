@@ -34,6 +34,7 @@ struct CtaRun {
   std::uint32_t index_step = 0;
   std::uint32_t sm = 0;
   std::uint32_t sm_step = 0;
+  CtaStanding standing = CtaStanding::resident;
 
   /// Adds one CTA of the same cluster if it goes on with the same steps. @returns whether it did
   bool append(const CtaRun& one);
@@ -71,6 +72,10 @@ class LaunchControllers : private LaunchSink {
   /// @returns number of grants
   std::size_t exchange(unsigned worker, std::span<const CtaRun> finished, std::span<CtaRun> grants,
                        std::span<Task*> completed, std::size_t& completed_count);
+  /// A CTA that has begun waits for children: others may have its place on the SM.
+  void suspend(CtaRun& cta);
+  /// It wants to go on. @returns false: there is no room yet, ask again
+  bool resume(CtaRun& cta);
   /// A run of the first task in the worker's queue that is wanted, however many others stand before it.
   /// @returns false if there is none
   bool take_run(unsigned worker, const std::function<bool(const Task&)>& wanted, CtaRun& grant);
