@@ -28,8 +28,9 @@ class Replay {
  public:
   explicit Replay(const History& history) : history_(history), sms_(history.layout.sm_count()) {}
   /// @param changed  receives the cells that a launch fills, or the former contents of cells that a
-  ///                 completion empties. If the history does not say which CTA has ended, it is the one of
-  ///                 that cluster or plain grid that came to the SM first.
+  ///                 completion empties; CTAs that are suspended and resumed likewise. If the history does
+  ///                 not say which CTA has ended, it is the one of that cluster or plain grid that came to
+  ///                 the SM first.
   void apply(const Step& step, std::vector<Cell>& changed);
   const std::vector<std::vector<Cell>>& sms() const { return sms_; }
 

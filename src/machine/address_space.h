@@ -61,6 +61,8 @@ class AddressSpace final : private TaskDispatcher {
   /// Its number, never another one's in this process but for those that have the same memory, never 0.
   std::uint64_t id() const { return id_; }
   static std::uint64_t next_id();
+  /// As errors name it: "address space " and its ASID, or its number where it has none.
+  std::string name() const;
   const AddressSpaceOptions& options() const { return options_; }
   /// Where its kernels may go by host addresses (exec/window.h): of a modelled space nowhere.
   exec::AddressRange window() const;

@@ -145,6 +145,10 @@ std::string describe_deadlock(const Block& block) {
 }
 }  // namespace
 
+std::string AddressSpace::name() const {
+  return fmt::format("address space {}", pages_ ? pages_->asid() : id_);
+}
+
 exec::Fault AddressSpace::describe_fault(Block& block, RawFault raw) const {
   exec::Fault fault;
   const GridWork& grid = block.task->grid();
@@ -169,7 +173,7 @@ exec::Fault AddressSpace::describe_fault(Block& block, RawFault raw) const {
   }
   if (raw.kind == exec::FaultKind::illegal_address || raw.kind == exec::FaultKind::misaligned_address) {
     const bool note_says_all = !raw.address_known && *raw.note != '\0';
-    if (pages_) fault.detail = fmt::format("address space {}: ", pages_->asid());
+    fault.detail = name() + ": ";
     fault.detail += note_says_all ? raw.note : raw.note + describe_address(block, raw);
   } else if (raw.kind == exec::FaultKind::illegal_cluster_address) {
     fault.detail = describe_cluster_address(block.cta, raw);

@@ -33,13 +33,25 @@ bool has_shape(const Module& module, const Function& function, const Declared& s
   return same_result && std::ranges::equal(function.parameters, service.parameter_bytes, has_bytes);
 }
 
+/// Whether it is the name that a function had before the second dynamic parallelism (CDP2).
+bool is_old_name(std::string_view name, std::string_view today) {
+  constexpr std::string_view kMark = "__", kFamily = "cuda", kSecond = "CDP2";
+  const auto skip = [](std::string_view& text, std::string_view prefix) {
+    if (!text.starts_with(prefix)) return false;
+    text.remove_prefix(prefix.size());
+    return true;
+  };
+  return skip(today, kMark) && skip(today, kFamily) && skip(today, kSecond) && skip(name, kFamily) &&
+         name == today;
+}
+
 }  // namespace
 
 std::optional<DeviceRuntimeFunction> find_device_runtime(std::string_view name) {
   constexpr std::string_view kPerThread = "_ptsz";  // of code whose default stream is each thread's own
   if (name.ends_with(kPerThread)) name.remove_suffix(kPerThread.size());
 #define DEVICE_RUNTIME(id, text) \
-  if (name == text) return DeviceRuntimeFunction::id;
+  if (name == text || is_old_name(name, text)) return DeviceRuntimeFunction::id;
 #include "ptx/device_runtime.def"
 #undef DEVICE_RUNTIME
   return {};

@@ -65,7 +65,9 @@ std::optional<DeviceError> DeviceRuntime::prepare(const ChildLaunch& launch, mac
     code = *compiled;
   }
   machine::GridWork& grid = child.work.emplace<machine::GridWork>();
-  if (!child.provide_parameter_buffer(kernel->info.parameter_bytes)) return DeviceError::memory_allocation;
+  const std::uint64_t bytes = kernel->info.parameter_bytes;
+  if (launch.provided && *launch.provided < bytes) return DeviceError::invalid_value;
+  if (!launch.provided && !child.provide_parameter_buffer(bytes)) return DeviceError::memory_allocation;
   kernel->fill(grid, config, *code);
   const Result<void> fits = device_.space->check(grid);
   if (fits) return DeviceError::success;

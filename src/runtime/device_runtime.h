@@ -24,7 +24,8 @@ struct ChildLaunch {
   const void* owner = nullptr;  ///< GridWork::owner of the launching grid
   std::uint64_t kernel = 0;     ///< the kernel's address in PTX, see exec::function_handle
   std::uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
-  std::uint64_t shared_bytes = 0;  ///< dynamic
+  std::uint64_t shared_bytes = 0;              ///< dynamic
+  std::optional<std::uint64_t> provided = {};  ///< bytes of its parameter block, if that is there already
 };
 
 class DeviceRuntime final : public machine::KernelCalls {

@@ -1,5 +1,6 @@
 // One call of the device runtime at a time, for one thread. What may fault touches the kernel's memory before
-// or after anything is locked; everything else happens while the worker counts as busy.
+// or after anything is locked; everything else happens while the worker counts as busy. Long, as CUDA has so
+// many of them.
 #include <cstring>
 #include <functional>
 #include <utility>
@@ -25,8 +26,9 @@ using machine::Worker;
 
 /// Streams that are no handles: all three default streams are the block's own, in order.
 constexpr std::uint64_t kLastDefaultStream = 2, kTailLaunch = 3, kFireAndForget = 4;
-constexpr std::uint64_t kFirstNumber = 0x100;       ///< of streams and events that kernels make
-constexpr std::uint64_t kBlockStream = 1ull << 63;  ///< with the block's index: its default stream
+constexpr std::uint64_t kFirstNumber = 0x100;         ///< of streams and events that kernels make
+constexpr std::uint64_t kBlockStream = 1ull << 63;    ///< with the block's index: its default stream
+constexpr std::uint64_t kMostParameterBytes = 32764;  ///< of any kernel
 constexpr std::uint32_t kNonBlocking = 1, kDisableTiming = 2;
 
 class Call {
@@ -64,6 +66,11 @@ class Call {
   std::uint64_t get_parameter_buffer();
   std::optional<DeviceError> compile_elsewhere(const ChildLaunch& launch, Task& child);
   DeviceError launch();
+  std::uint64_t get_plain_parameter_buffer();
+  DeviceError launch_plainly();
+  Task* take_prepared(Children& family, std::uint64_t buffer);
+  DeviceError launch(Task& child, std::uint64_t stream);
+  DeviceError synchronize();
   DeviceError submit(Children& family, Task& child, std::uint64_t stream);
   /// A copy or a fill.
   template <class Moves>
@@ -208,12 +215,19 @@ DeviceError Call::submit(Children& mine, Task& child, std::uint64_t stream) {
       return tasks.release(&child), DeviceError::launch_pending_count_exceeded;
     if (stream == kTailLaunch) return mine.tail.push_back(&child), DeviceError::success;
     tasks.hold(*block_.task);
+    child.counted = &mine.unfinished[block_.run.first];
+    child.counted->fetch_add(1, std::memory_order_relaxed);
     if (ordered) {
       if ((before = *last) != nullptr) tasks.retain(*before);
       replace(*last, &child);
     }
     tasks.retain(child);
     mine.remember(&child, [&](Task* done) { tasks.release(done); });
+    // Who stops the parent sets its `stop` before it looks for children.
+    if (block_.task->stop.load(std::memory_order_seq_cst) != 0) {
+      child.fault.kind = exec::FaultKind::cancelled;
+      child.stop.store(static_cast<std::uint32_t>(exec::FaultKind::cancelled), std::memory_order_relaxed);
+    }
   }
   Task* const after[] = {before};
   tasks.submit(child, after);
@@ -222,20 +236,75 @@ DeviceError Call::submit(Children& mine, Task& child, std::uint64_t stream) {
   return DeviceError::success;
 }
 
+/// @returns null: no grid was prepared with that buffer
+Task* Call::take_prepared(Children& mine, std::uint64_t buffer) {
+  const std::lock_guard lock(mine.mutex);
+  const auto found = mine.prepared.find(buffer);
+  if (found == mine.prepared.end()) return nullptr;
+  Task* const child = found->second;
+  mine.prepared.erase(found);
+  return child;
+}
+
+DeviceError Call::launch(Task& child, std::uint64_t stream) {
+  // From here on no kernel writes them.
+  if (!child.take_parameter_buffer()) return space_.tasks().release(&child), DeviceError::memory_allocation;
+  return submit(family(), child, stream);
+}
+
 DeviceError Call::launch() {
   const Worker::Busy busy(worker_);
-  Children& mine = family();
-  Task* child;
-  {
-    const std::lock_guard lock(mine.mutex);
-    const auto found = mine.prepared.find(argument(0));
-    if (found == mine.prepared.end()) return DeviceError::invalid_value;
-    child = found->second;
-    mine.prepared.erase(found);
+  Task* const child = take_prepared(family(), argument(0));
+  return child == nullptr ? DeviceError::invalid_value : launch(*child, argument(1));
+}
+
+/// The first form: the buffer has the size that the caller wants, and the launch names the kernel.
+std::uint64_t Call::get_plain_parameter_buffer() {
+  const Worker::Busy busy(worker_);
+  Task* const child = space_.tasks().acquire();
+  if (argument(1) > kMostParameterBytes || !child->provide_parameter_buffer(argument(1))) {
+    space_.tasks().release(child);
+    return result(DeviceError::memory_allocation), 0;
   }
-  // From here on no kernel writes them.
-  if (!child->take_parameter_buffer()) return space_.tasks().release(child), DeviceError::memory_allocation;
-  return submit(mine, *child, argument(1));
+  Children& mine = family();
+  const std::lock_guard lock(mine.mutex);
+  mine.prepared.emplace(child->parameter_buffer(), child);
+  return child->parameter_buffer();
+}
+
+DeviceError Call::launch_plainly() {
+  Task* child;
+  std::optional<DeviceError> error;
+  ChildLaunch launch{block_.task->grid().owner,
+                     argument(0),
+                     {word(2), word(3), word(4)},
+                     {word(5), word(6), word(7)},
+                     word(8)};
+  {
+    const Worker::Busy busy(worker_);
+    child = take_prepared(family(), argument(1));
+    if (child == nullptr) return DeviceError::invalid_value;
+    launch.provided = child->parameter_bytes();
+    error = runtime_.prepare(launch, *child, false);
+  }
+  if (!error) error = compile_elsewhere(launch, *child);
+  const Worker::Busy busy(worker_);
+  if (*error != DeviceError::success) return space_.tasks().release(child), *error;
+  return this->launch(*child, argument(9));
+}
+
+/// Waits for all that the block has launched but for tails. Children that fail end their parent, too.
+DeviceError Call::synchronize() {
+  if (block_.task->distribution.kind.has_local_ids()) return DeviceError::not_supported;
+  const std::atomic<std::uint64_t>* children;
+  {
+    const Worker::Busy busy(worker_);
+    Children& mine = family();
+    const std::lock_guard lock(mine.mutex);
+    children = &mine.unfinished[block_.run.first];
+  }
+  worker_.wait_for_children(block_, *warp_, *children);
+  return DeviceError::success;
 }
 
 template <class Moves>
@@ -369,6 +438,13 @@ std::uint64_t Call::run(ptx::DeviceRuntimeFunction function) {
       return get_parameter_buffer();
     case F::launch_device:
       return result(launch());
+    case F::get_plain_parameter_buffer:
+      return get_plain_parameter_buffer();
+    case F::launch_device_plainly:
+      return result(launch_plainly());
+    case F::synchronize:
+    case F::synchronize_without_warning:
+      return result(synchronize());
     case F::stream_create:
       return result(create(&Children::streams, kNonBlocking));
     case F::stream_destroy:

@@ -148,3 +148,15 @@ extern "C" __global__ void endless(volatile int* flag) {
   }
 }
 extern "C" __global__ void parent_of_endless(int* flag) { endless<<<2, 32>>>(flag); }
+
+// Says that it has ended only a while after it has launched a child.
+extern "C" __global__ void slow_parent(int* log, int* count, unsigned long long before, unsigned long long after) {
+  unsigned long long begin, now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
+  do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  while (now - begin < before);
+  note<<<1, 32, 0, cudaStreamFireAndForget>>>(log, count, 2);
+  do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  while (now - begin < before + after);
+  log[atomicAdd(count, 1)] = 1;
+}

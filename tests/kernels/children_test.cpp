@@ -46,6 +46,24 @@ TEST_P(Children, TailsRunLastAndInOrder) {
   }
 }
 
+// With one slot for all grids a child waits in the list of its parent's priority: its parent's end comes
+// first, and what the host has launched before goes after it.
+// proves: A-3a
+TEST_P(Children, WaitInTheListsOfTheTaskScheduler) {
+  constexpr std::uint64_t kMs = 1'000'000;
+  options_.distributor.task_slots = 1;
+  auto log = buffer(Values(4)), count = buffer(Values(1));
+  raddle::Kernel parent = kernel(kFile, "slow_parent"), note = kernel(kFile, "note");
+  run(note, {.block = {32}}, log, count, 0);  // compiled: the child goes into its list at once
+  auto urgent = device().stream(-1), usual = device().stream();
+  const std::uint64_t before = 30 * kMs, after = 10 * kMs;
+  auto first = parent.launch({.stream = &*urgent}, log, count, before, after);
+  auto last = note.launch({.block = {32}, .stream = &*usual}, log, count, 3);
+  ASSERT_TRUE(first.ok() && last.ok());
+  ASSERT_TRUE(first->wait().ok() && last->wait().ok());
+  EXPECT_EQ(contents(log), (Values{0, 1, 2, 3}));
+}
+
 TEST_P(Children, EveryLaneHasItsOwnArguments) {
   auto out = buffer(Values(4 * 32, -1));
   run(kernel(kFile, "by_lane"), {.grid = {1}, .block = {32}}, out);

@@ -62,6 +62,18 @@ TEST_P(FaultReports, AWildGatherNamesItsLineAndWhereItWasInlined) {
   EXPECT_THAT(text, HasSubstr("read"));
 }
 
+// proves: A-9e
+TEST_P(FaultReports, EveryFactIsThere) {
+  constexpr std::uint64_t kFirstAsid = 1;
+  const std::uint64_t space =
+      GetParam().translation == raddle::Translation::modelled ? kFirstAsid : device().space();
+  const std::string text = message("store_alone", kNowhere, kNowhere),
+                    names_space = ": address space " + std::to_string(space) + ": write, ";
+  for (const std::string& fact : {std::string("illegal address 0x500000 in kernel store_alone"),
+                                  std::string(", block (0,0,0), thread (37,0,0), PTX line "), names_space})
+    EXPECT_THAT(text, HasSubstr(fact));
+}
+
 // proves: K-12d, K-12e
 TEST_P(FaultReports, ALaneByItselfIsNamed) {
   std::string text = message("store_alone", kNowhere, kNowhere);

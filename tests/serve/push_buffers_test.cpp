@@ -37,6 +37,77 @@ TEST(PushBuffers, TheMostUrgentGoesFirst) {
     EXPECT_EQ(run(server, [&](const std::string& path) { return use_two_buffers(path, server); }), 0);
 }
 
+// A parent of two generations: each grid launches the next one, and adds 1 to the second word when that is
+// complete; the last one waits for the first word. As the manual launches from PTX.
+constexpr const char* kGenerations = R"(.version 8.0
+.target sm_80
+.address_size 64
+.extern .func (.param .b64 buffer) cudaGetParameterBuffer(.param .b64 alignment, .param .b64 size);
+.extern .func (.param .b32 error) cudaLaunchDevice(.param .b64 func, .param .b64 buffer,
+  .param .align 4 .b8 grid[12], .param .align 4 .b8 block[12], .param .b32 shared, .param .b64 stream);
+.extern .func (.param .b32 error) cudaDeviceSynchronize();
+.visible .entry parent(.param .u64 words) {
+  .reg .pred %p; .reg .b32 %r<2>; .reg .b64 %rd<4>;
+  ld.param.u64 %rd0, [words];
+  atom.global.add.u32 %r0, [%rd0+8], 1;
+  setp.lt.u32 %p, %r0, 2;
+  @%p bra LAUNCH;
+LOOP:
+  ld.volatile.global.u32 %r1, [%rd0];
+  setp.ne.u32 %p, %r1, 1;
+  @%p bra LOOP;
+  bra.uni END;
+LAUNCH:
+  mov.u64 %rd1, parent;
+  { .param .b64 p0; .param .b64 p1; .param .b64 r;
+    st.param.b64 [p0], 8; st.param.b64 [p1], 8;
+    call.uni (r), cudaGetParameterBuffer, (p0, p1);
+    ld.param.b64 %rd2, [r]; }
+  st.u64 [%rd2], %rd0;
+  { .param .b64 p0; .param .b64 p1; .param .align 4 .b8 p2[12]; .param .align 4 .b8 p3[12]; .param .b32 p4;
+    .param .b64 p5; .param .b32 r;
+    st.param.b64 [p0], %rd1; st.param.b64 [p1], %rd2;
+    st.param.b32 [p2], 1; st.param.b32 [p2+4], 1; st.param.b32 [p2+8], 1;
+    st.param.b32 [p3], 1; st.param.b32 [p3+4], 1; st.param.b32 [p3+8], 1;
+    st.param.b32 [p4], 0; st.param.b64 [p5], 0;
+    call.uni (r), cudaLaunchDevice, (p0, p1, p2, p3, p4, p5); }
+  { .param .b32 r;
+    call.uni (r), cudaDeviceSynchronize, (); }
+END:
+  atom.global.add.u32 %r0, [%rd0+4], 1;
+  ret;
+}
+)";
+
+/// All that this process has of the server is its channel and its push buffer.
+int hear_nothing_of_children(const std::string& path, const ServerProcess& server) {
+  Steps steps(path, kGenerations, 3);
+  steps.take(9);
+  if (steps.push_buffer() == nullptr) return 1;
+  proxy::PushBufferWriter writer(*steps.push_buffer());
+  proxy::Channel& channel = steps.channel_memory();
+  steps.push_spin(writer, 1, steps.memory_address());
+  if (!wait_until([&] { return steps.words()[2] == 3; })) return 2;  // both children have begun
+  const auto answered = [](std::uint64_t launches) {
+    return [launches](const nlohmann::json& status) { return status["clients"][0]["launches"] == launches; };
+  };
+  const nlohmann::json mine = server.status_when(answered(0))["clients"][0];
+  if (mine["launches running"] != 1u || mine["launches waiting"] != 0u) return 3;
+  if (channel.completed != 0 || steps.push_buffer()->put != 1 || steps.push_buffer()->got != 1) return 4;
+  steps.words()[0] = 1;
+  if (!wait_until([&] { return channel.completed == 1; })) return 5;
+  if (steps.words()[1] != 3 || channel.completions[0].number != 1 || channel.completions[0].outcome != 0)
+    return 6;
+  const auto one = answered(1);
+  return one(server.status_when(one)) && channel.completed == 1 && steps.push_buffer()->put == 1 ? 0 : 7;
+}
+
+// proves: A-3a, A-3b
+TEST(PushBuffers, CarryNoChildren) {
+  ServerProcess server({"--workers", "1"});
+  EXPECT_EQ(run(server, [&](const std::string& path) { return hear_nothing_of_children(path, server); }), 0);
+}
+
 /// More commands than a buffer has room for, through the program's own end of it.
 TEST(PushBuffers, ComeRound) {
   auto memory = std::make_unique<proxy::PushBuffer>();

@@ -10,6 +10,7 @@
 #include "machine/memory/mapping.h"
 #include "proxy/channel.h"
 #include "proxy/push_buffer.h"
+#include "ptx/parser.h"
 #include "serve/server_process.h"
 
 namespace raddle::serve {
@@ -17,7 +18,10 @@ namespace raddle::serve {
 /// Speaks the protocol as a program does, and can stop after any step.
 class Steps {
  public:
-  explicit Steps(const std::string& path) : path_(path) {}
+  /// @param text    of its module
+  /// @param kernel  that it launches: number of the function in the text, "spin"'s
+  explicit Steps(const std::string& path, std::string text = kKernels, std::uint32_t kernel = 1)
+      : path_(path), text_(std::move(text)), kernel_(kernel) {}
 
   /// Takes steps until one fails, or so many are done.
   void take(int count) {
@@ -42,13 +46,13 @@ class Steps {
     if (!ask({{"ask", "push buffer"}, {"priority", priority}}, -1, &file)) return nullptr;
     return map_file<proxy::PushBuffer>(file);
   }
-  /// Launches "spin" on the flag at an address.
+  /// Launches "spin" on the flag at an address, or another text's kernel.
   bool push_spin(proxy::PushBufferWriter& writer, std::uint64_t number, std::uint64_t flag) const {
     proxy::LaunchCommand command;
     command.parameter_bytes = 8;
     command.number = number;
     command.module = module_;
-    command.kernel = 1;
+    command.kernel = kernel_;
     for (int i = 0; i < 3; ++i) command.grid[i] = command.block[i] = 1;
     return writer.write(std::as_bytes(std::span(&command, 1)), std::as_bytes(std::span(&flag, 1)));
   }
@@ -94,17 +98,21 @@ class Steps {
         .has_value();
   }
   bool load() {
-    const std::string text = kKernels;
     const std::string head =
-        proxy::text_of({{"texts", {{{"name", "test.ptx"}, {"bytes", text.size()}, {"library", 0u}}}},
-                        {"addresses", std::vector<std::uint64_t>(7)}});
-    const auto file = proxy::file_of(head + text);
+        proxy::text_of({{"texts", {{{"name", "test.ptx"}, {"bytes", text_.size()}, {"library", 0u}}}},
+                        {"addresses", std::vector<std::uint64_t>(ptx::parse(text_)->variables.size())}});
+    const auto file = proxy::file_of(head + text_);
     const auto answer = ask({{"ask", "load"}, {"space", space_}, {"head", head.size()}}, file->number());
     if (answer) module_ = (*answer)["module"];
     return answer.has_value();
   }
   bool compile() {
-    return ask({{"ask", "compile"}, {"module", module_}, {"kernel", 1u}, {"x", 1u}, {"y", 1u}, {"z", 1u}})
+    return ask({{"ask", "compile"},
+                {"module", module_},
+                {"kernel", kernel_},
+                {"x", 1u},
+                {"y", 1u},
+                {"z", 1u}})
         .has_value();
   }
   bool buffer() {
@@ -125,7 +133,8 @@ class Steps {
         .ok();
   }
 
-  std::string path_;
+  const std::string path_, text_;
+  const std::uint32_t kernel_;
   proxy::Descriptor connection_, channel_, doorbell_, reports_;
   proxy::PushBuffer* buffer_ = nullptr;
   volatile std::uint32_t* words_ = nullptr;

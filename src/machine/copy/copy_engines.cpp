@@ -69,9 +69,9 @@ Transfer begin(const Work& work) {
 
 exec::Fault fault_of(AddressSpace& space, const Transfer& transfer, const Transfer::Stop& stop) {
   exec::Fault fault{.kind = exec::FaultKind::illegal_address, .block_known = false, .address = stop.address};
-  fault.detail =
-      fmt::format("{} by a copy engine after {} bytes, {}{}", stop.is_write ? "write" : "read",
-                  transfer.bytes_moved(), note_of(stop.place.problem), space.memory().describe(stop.address));
+  fault.detail = fmt::format("{}: {} by a copy engine after {} bytes, {}{}", space.name(),
+                             stop.is_write ? "write" : "read", transfer.bytes_moved(),
+                             note_of(stop.place.problem), space.memory().describe(stop.address));
   return fault;
 }
 }  // namespace

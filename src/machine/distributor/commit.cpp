@@ -70,11 +70,13 @@ void Distributor::State::hold_inner_clusters(const Grid& grid, ResidentCluster& 
   }
 }
 
-void Distributor::State::exit(Grid& grid, std::uint32_t sm, std::uint32_t count) {
+void Distributor::State::exit(Grid& grid, std::uint32_t sm, std::uint32_t count, CtaStanding standing) {
   RADDLE_ASSERT(grid.outstanding >= count, "more CTAs completed than were launched");
-  table.exited(grid.row, sm, count);
   spaces.exited(grid.space_row, sm, count);
-  usage.exit(sm, count, grid.needs, table[grid.row].needs_number);
+  if (standing == CtaStanding::resident)
+    leave_sm(grid, sm, count);
+  else
+    forget_suspended(grid, sm, count, standing);
   grid.outstanding -= count;
   shares.drop_load(shares.kind_of(grid.work_kind), count);
   ++freed;
@@ -85,8 +87,12 @@ void Distributor::State::settle(Grid& grid) {
     table.release(grid.row);
     spaces.release(grid.space_row);
     slots.remove(grid);
-  } else if (grid.none_left() && !grid.is_resident()) {
+  } else if (grid.only_waits()) {
+    order.remove(grid);
+    got_on(grid);
     slots.rest(grid);
+  } else if (grid.turn == Grid::Turn::rests) {
+    slots.enlist(grid);  // what waited is over, and there is more of it
   } else if (grid.turn == Grid::Turn::leaves && !grid.is_resident()) {
     slots.give_back(grid);
   }

@@ -71,7 +71,7 @@ void Distributor::grow(Grid& grid, std::uint64_t ctas) {
   grid.ctas += ctas;
   state_->add_load(grid, ctas);
   if (!waits_anew) return;
-  if (grid.turn == Grid::Turn::rests) state_->slots.enlist(grid);
+  if (grid.turn == Grid::Turn::rests && grid.suspended == 0) state_->slots.enlist(grid);
   if (grid.turn != Grid::Turn::runs) return;
   state_->slots.rank(grid);
   state_->order.add(grid);
@@ -107,9 +107,9 @@ std::uint64_t Distributor::distribute(LaunchSink& sink) {
   return state.session.launched();
 }
 
-void Distributor::complete(Grid& grid, std::uint32_t sm, std::uint32_t count) {
-  state_->exit(grid, sm, count);
-  if (state_->recorder) state_->recorder.complete(grid, sm, count, 0);
+void Distributor::complete(Grid& grid, std::uint32_t sm, std::uint32_t count, CtaStanding standing) {
+  state_->exit(grid, sm, count, standing);
+  if (state_->recorder && standing == CtaStanding::resident) state_->recorder.complete(grid, sm, count, 0);
   state_->settle(grid);
 }
 
@@ -120,7 +120,7 @@ bool Distributor::succeed(Grid& grid, const SmRun& exited) {
   if (!waits_alone || !grid.kind.is_plain() || !state.policy->refills_by_number() ||
       state.options.credits != 0 || !state.options.sm_order.empty() || state.usage.enable_changes() != 0 ||
       state.spaces.is_confined(grid.space_row) || state.is_held(grid) || state.shares.is_split() ||
-      state.table.look(grid.row).total != 0)
+      grid.suspended != 0 || state.returning.any() || state.table.look(grid.row).total != 0)
     return false;
   if (state.recorder) state.recorder.succeed(grid, exited);
   state.drop_load(grid, exited.count);
@@ -129,11 +129,12 @@ bool Distributor::succeed(Grid& grid, const SmRun& exited) {
 }
 
 CtaCompletion Distributor::complete_in_cluster(Grid& grid, std::uint32_t sm, std::uint32_t cluster,
-                                               std::uint64_t number) {
+                                               std::uint64_t number, CtaStanding standing) {
   ResidentCluster& resident = state_->clusters[cluster];
   RADDLE_ASSERT(resident.grid == &grid && resident.ctas != 0, "a CTA of a cluster that is not resident");
-  state_->exit(grid, sm, 1);
-  if (state_->recorder) state_->recorder.complete(grid, sm, 1, resident.number);
+  state_->exit(grid, sm, 1, standing);
+  if (state_->recorder && standing == CtaStanding::resident)
+    state_->recorder.complete(grid, sm, 1, resident.number);
   return state_->count_down(resident, number);
 }
 

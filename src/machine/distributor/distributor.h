@@ -34,6 +34,13 @@ struct CtaCompletion {
   bool last = false;   ///< it was the last of its outermost cluster
 };
 
+/// Where a CTA is that was launched and is not complete.
+enum class CtaStanding : std::uint8_t {
+  resident,
+  suspended,  ///< it waits for children: nothing of its SM is its own (A-3f)
+  returning,  ///< it waits for room on its SM
+};
+
 /// What is resident at a moment.
 struct Activity {
   struct OfSpace {
@@ -81,7 +88,8 @@ class Distributor {
   std::uint64_t distribute(LaunchSink& sink);
 
   /// CTAs of a plain grid have exited: their slots are free at once.
-  void complete(Grid& grid, std::uint32_t sm, std::uint32_t count);
+  void complete(Grid& grid, std::uint32_t sm, std::uint32_t count,
+                CtaStanding standing = CtaStanding::resident);
   /// The short way of `complete` and `distribute` in a full machine where only one plain grid waits: its next
   /// CTAs take the slots of those that exited, and the model stays as it is.
   /// @param exited  a run of CTAs, all on one SM or each on another, by number
@@ -91,8 +99,8 @@ class Distributor {
   /// One CTA of a cluster has exited: its warps, registers and shared memory are free at once (W-4). The GPC
   /// manager hears of it, too (W-20).
   /// @param number  of the CTA in its outermost cluster, in launch order
-  CtaCompletion complete_in_cluster(Grid& grid, std::uint32_t sm, std::uint32_t cluster,
-                                    std::uint64_t number);
+  CtaCompletion complete_in_cluster(Grid& grid, std::uint32_t sm, std::uint32_t cluster, std::uint64_t number,
+                                    CtaStanding standing = CtaStanding::resident);
   /// The SM of such a CTA answers the order to flush. @returns whether the outermost cluster is flushed
   bool flush_done(std::uint32_t cluster, std::uint64_t number);
   /// The same for all its CTAs at once: where no SMs are that could answer.
@@ -107,6 +115,15 @@ class Distributor {
   void started_in_cluster(std::uint32_t cluster, std::uint32_t count);
   /// All CTAs of a cluster are complete and flushed: its ids, barrier and slots return (W-16).
   void cluster_complete(Grid& grid, std::uint32_t cluster);
+
+  /// A resident CTA waits for children, and gives back what it holds of its SM: what was left to launch may
+  /// fit now. Until its grid has none such, the grid launches nothing more. Not for CTAs with a local cluster
+  /// id.
+  /// @param index  the CTA's launch index
+  void suspend(Grid& grid, std::uint32_t sm, std::uint64_t index);
+  /// It has waited long enough. @returns false: its grid has no slot, or its SM no room, which nobody else
+  /// gets in the latter case; the caller asks again
+  bool resume(Grid& grid, std::uint32_t sm, std::uint64_t index, CtaStanding& standing, LaunchSink& sink);
 
   /// For who watches: allocates.
   Activity activity() const;

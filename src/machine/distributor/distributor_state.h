@@ -37,7 +37,10 @@ struct Distributor::State {
   }
   /// A grid waits no longer, or waits anew: its kept domain is free for others.
   void got_on(Grid& grid);
-  void exit(Grid& grid, std::uint32_t sm, std::uint32_t count);  ///< CTAs of it
+  void leave_sm(const Grid& grid, std::uint32_t sm, std::uint32_t count);  ///< CTAs of it
+  /// Suspended CTAs are over: their task was stopped.
+  void forget_suspended(Grid& grid, std::uint32_t sm, std::uint32_t count, CtaStanding standing);
+  void exit(Grid& grid, std::uint32_t sm, std::uint32_t count, CtaStanding standing);  ///< CTAs of it
   /// A grid has less resident, or launches no more: it gives back what it does not need any more.
   void settle(Grid& grid);
   /// The machine is another one for all that wait.
@@ -63,6 +66,7 @@ struct Distributor::State {
   ServiceOrder order;  // of those that have a slot
   Session session;
   Kept kept;
+  Returning returning;
   DecisionRecorder recorder;
   std::uint64_t freed = 1;  // counts events that may make room: completions, returned ids, enabled TPCs
   std::uint64_t grids = 0, sequence = 0;

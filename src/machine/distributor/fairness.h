@@ -79,6 +79,8 @@ class Kept {
   bool has(std::uint32_t sm) const { return closed_[sm] != 0; }
   /// Keeps a domain for a grid.
   void keep(const Grid& grid, Level level, const Domain& domain);
+  /// Keeps an SM for CTAs that come back to it.
+  void keep(std::uint32_t sm) { any_ = true, closed_[sm] = 1; }
 
   std::span<const std::uint32_t> free(std::span<const std::uint32_t> free);
   std::span<const std::uint32_t> clusters(std::span<const std::uint32_t> clusters);
@@ -89,6 +91,28 @@ class Kept {
   std::vector<std::uint8_t> closed_;  // by SM
   std::vector<std::uint32_t> ids_;    // kept, by GPC; empty: none
   std::vector<std::uint32_t> free_, clusters_;
+};
+
+/// CTAs that were suspended and come back as soon as there is room on their SM: before all that has not
+/// begun, if their grids have slots. (Without one they would keep those that have one from getting on.)
+class Returning {
+ public:
+  bool any() const { return !ctas_.empty(); }
+  void add(const Grid& grid, std::uint32_t sm) { ctas_.push_back({&grid, sm}); }
+  void remove(const Grid& grid, std::uint32_t sm) { ctas_.erase(std::ranges::find(ctas_, Cta{&grid, sm})); }
+  /// Their SMs.
+  void keep_in(Kept& kept) const {
+    for (const Cta& cta : ctas_)
+      if (cta.grid->has_slot()) kept.keep(cta.sm);
+  }
+
+ private:
+  struct Cta {
+    const Grid* grid;
+    std::uint32_t sm;
+    bool operator==(const Cta&) const = default;
+  };
+  std::vector<Cta> ctas_;
 };
 
 }  // namespace raddle::machine

@@ -97,6 +97,8 @@ struct Grid {
   bool open = false;       ///< more CTAs may come (Distributor::grow), until it is closed
   std::uint64_t next = 0;  ///< launch index of the first CTA not launched; clusters one after the other
   std::uint64_t outstanding = 0;  ///< CTAs launched and not complete
+  std::uint64_t suspended = 0;    ///< of these: wait for children, and hold nothing of their SM meanwhile
+  std::uint64_t returning = 0;    ///< of these: wait no more, but for room on their SM
   std::uint64_t clusters = 0;     ///< launched and not complete, flush included
   std::uint64_t sequence = 0;     ///< of its admission to a slot
   std::uint64_t overtaken =
@@ -118,7 +120,7 @@ struct Grid {
     runs,
     leaves,  ///< launches nothing more, until it has another slot
     aside,   ///< wants none: its context is held, or not even an empty machine could take a cluster of it
-    rests,   ///< wants none: it is open, has launched all that it has, and nothing of it is resident
+    rests,   ///< wants none: it is open and has launched all that it has, or its CTAs wait for children
   };
   Turn turn = Turn::listed;
   std::uint64_t turn_began = 0;  ///< `next` when it got its slot
@@ -128,10 +130,15 @@ struct Grid {
   std::int64_t rank = 0;         ///< among those of its priority, the lowest first; of its begin to wait
 
   /// Something of it is; a cluster of which CTAs are parked is not.
-  bool is_resident() const { return outstanding != 0 || (clusters != 0 && parked.empty()); }
+  bool is_resident() const {
+    return outstanding != suspended || (outstanding == 0 && clusters != 0 && parked.empty());
+  }
+  bool has_slot() const { return turn == Turn::runs || turn == Turn::leaves; }
   bool none_left() const { return withdrawn || (next == ctas && parked.empty()); }  ///< to launch, now
   bool all_launched() const { return none_left() && (withdrawn || !open); }
-  bool finished() const { return all_launched() && !is_resident() && parked.empty(); }
+  bool finished() const { return all_launched() && outstanding == 0 && clusters == 0 && parked.empty(); }
+  /// Nothing of it can run before something else has: it needs no slot.
+  bool only_waits() const { return !is_resident() && returning == 0 && (none_left() || suspended != 0); }
   /// Ids, windows and memory of a cluster cannot leave their GPC, and whoever needed them would wait for it.
   bool can_be_preempted() const { return !kind.has_local_ids() && !cluster_memory; }
 };

@@ -195,7 +195,7 @@ void Distributor::State::begin_turn(Grid& grid) {
   grid.sequence = grids++;
   grid.spaces = spaces.scheduled();
   grid.fits = false;
-  order.add(grid);
+  if (!grid.none_left()) order.add(grid);  // else it comes for CTAs that were suspended
 }
 
 /// A kind of work that has none gets a slot, beyond their number: its GPCs are not to stay empty.
@@ -262,7 +262,8 @@ template <class Asked>
 void Distributor::State::serve_in_order(LaunchSink& sink, Asked is_asked) {
   for (std::size_t position = 0; position < order.size() && !session.pass_is_over();) {
     Grid& grid = order[position];
-    if (is_held(grid) || !is_asked(grid)) {
+    // More waiting parents could fill the memory of the host.
+    if (is_held(grid) || grid.suspended != 0 || !is_asked(grid)) {
       ++position;
       continue;
     }
@@ -285,6 +286,7 @@ void Distributor::State::serve_in_order(LaunchSink& sink, Asked is_asked) {
 /// What leaves its share comes first, or a kind of which only that waits might wait for ever.
 bool Distributor::State::pass(LaunchSink& sink, std::optional<std::uint32_t> kind) {
   kept.clear();
+  returning.keep_in(kept);
   if (kind) {
     serve_in_order(sink, [&](const Grid& grid) { return shares.kind_of(grid.work_kind) == *kind; });
   } else if (shares.is_split()) {

@@ -82,7 +82,7 @@ class TaskSlots {
   int priority_of_listed(std::size_t position) const;
   std::size_t more_urgent_than(const Grid& grid) const;
   bool could_stop(const Grid& grid) const {
-    return preemptive_ && !grid.withdrawn && grid.outstanding != 0 && grid.can_be_preempted();
+    return preemptive_ && !grid.withdrawn && grid.outstanding != grid.suspended && grid.can_be_preempted();
   }
   bool turn_is_over(const Grid& grid) const { return grid.next - grid.turn_began >= turn_; }
 

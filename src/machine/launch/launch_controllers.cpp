@@ -206,7 +206,7 @@ void LaunchControllers::launch(const LaunchMask& mask) {
 
 bool CtaRun::append(const CtaRun& one) {
   if (task != one.task || cluster != one.cluster || slot != one.slot || past != one.past ||
-      parks != one.parks)
+      parks != one.parks || standing != one.standing)
     return false;
   if (count == 1) {
     if (one.first < first || one.sm < sm || one.first - first > ~0u) return false;
@@ -325,19 +325,40 @@ void LaunchControllers::steal(unsigned worker) {
   if (victim != worker) move_sms(victim, worker, (owners_[victim].queued + 1) / 2);
 }
 
+// --- what waits for its children ---
+
+void LaunchControllers::suspend(CtaRun& cta) {
+  const std::lock_guard lock(mutex_);
+  tell_time();
+  distributor_.suspend(cta.task->distribution, cta.sm, cta.first);
+  cta.standing = CtaStanding::suspended;
+  changed_ = true;
+}
+
+bool LaunchControllers::resume(CtaRun& cta) {
+  const std::lock_guard lock(mutex_);
+  tell_time();
+  const CtaStanding before = cta.standing;
+  const bool resumed = distributor_.resume(cta.task->distribution, cta.sm, cta.first, cta.standing, *this);
+  if (resumed) cta.task->preempted.store(false, std::memory_order_relaxed);
+  changed_ |= before != cta.standing;
+  return resumed;
+}
+
 // --- what ends ---
 
 void LaunchControllers::end_cta(const CtaRun& run) {
   --resident_;
   if (run.slot == kNoCluster) {
-    distributor_.complete(run.task->distribution, run.sm, 1);
+    distributor_.complete(run.task->distribution, run.sm, 1, run.standing);
     return;
   }
   const Task& task = *run.task;
   const std::uint64_t number = run.first % task.distribution.kind.ctas_per_cluster();
   const std::uint32_t rank = static_cast<std::uint32_t>(number % task.grid().cluster_size());
   if (run.cluster != nullptr) run.cluster->complete(rank, network_);
-  after_cta(run, distributor_.complete_in_cluster(run.task->distribution, run.sm, run.slot, number));
+  after_cta(run,
+            distributor_.complete_in_cluster(run.task->distribution, run.sm, run.slot, number, run.standing));
 }
 
 void LaunchControllers::after_cta(const CtaRun& run, const CtaCompletion& completion) {
@@ -353,7 +374,7 @@ void LaunchControllers::after_cta(const CtaRun& run, const CtaCompletion& comple
 /// What comes next takes the slots of what has ended, where nothing else waits. @returns whether it does
 bool LaunchControllers::refill(const CtaRun& finished) {
   Task::Distribution& grid = finished.task->distribution;
-  if (finished.slot != kNoCluster ||
+  if (finished.slot != kNoCluster || finished.standing != CtaStanding::resident ||
       !distributor_.succeed(grid, {finished.sm, finished.sm_step, finished.count}))
     return false;
   CtaRun next = finished;
@@ -373,7 +394,7 @@ void LaunchControllers::finish(const CtaRun& finished) {
   changed_ = true;
   const bool any_parked = !finished.task->distribution.parked.empty();
   if (finished.slot == kNoCluster && finished.sm_step == 0 && !any_parked) {
-    distributor_.complete(finished.task->distribution, finished.sm, finished.count);
+    distributor_.complete(finished.task->distribution, finished.sm, finished.count, finished.standing);
     resident_ -= finished.count;
     sms_[finished.sm].taken = static_cast<std::uint16_t>(sms_[finished.sm].taken - finished.count);
     return;

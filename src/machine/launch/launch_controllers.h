@@ -43,6 +43,7 @@ struct CtaRun {
   };
   Past past = Past::none;
   bool parks = false;  ///< of a report: they have not ended, they leave their SMs for a while
+  CtaStanding standing = CtaStanding::resident;
 
   /// Adds one CTA of the same cluster if it goes on with the same steps. @returns whether it did
   bool append(const CtaRun& one);
@@ -81,6 +82,10 @@ class LaunchControllers : private LaunchSink {
   /// @returns number of grants
   std::size_t exchange(unsigned worker, std::span<const CtaRun> finished, std::span<CtaRun> grants,
                        std::span<Task*> completed, std::size_t& completed_count);
+  /// A CTA that has begun waits for children: others may have its place on the SM.
+  void suspend(CtaRun& cta);
+  /// It wants to go on. @returns false: there is no room yet, ask again
+  bool resume(CtaRun& cta);
   /// A run of the first task in the worker's queue that is wanted, however many others stand before it.
   /// @returns false if there is none
   bool take_run(unsigned worker, const std::function<bool(const Task&)>& wanted, CtaRun& grant);

@@ -85,11 +85,12 @@ struct Block {
 
   // Masks over its fibers: warps, or runners.
   std::uint32_t unfinished = 0;
-  std::uint32_t runnable = 0;         ///< neither finished nor waiting at a barrier or for a word
-  std::uint32_t yielded = 0;          ///< runnable ones that yielded since the block last made progress
-  std::uint32_t current = 0;          ///< the one that runs, or is to be resumed
-  bool meets_cluster = false;         ///< waits as a whole until its cluster's barrier is over
-  bool triggered = false;             ///< its CTA has let dependent grids begin
+  std::uint32_t runnable = 0;  ///< neither finished nor waiting at a barrier or for a word
+  std::uint32_t yielded = 0;   ///< runnable ones that yielded since the block last made progress
+  std::uint32_t current = 0;   ///< the one that runs, or is to be resumed
+  bool meets_cluster = false;  ///< waits as a whole until its cluster's barrier is over
+  const std::atomic<std::uint64_t>* children = nullptr;  ///< that it waits for as a whole: how many
+  bool triggered = false;                                ///< its CTA has let dependent grids begin
   std::uint32_t turns = 0;            ///< that it was given, since a CTA of its task ended here
   std::uint32_t barriers_in_use = 0;  ///< mask over barriers with arrivals
   std::array<std::uint32_t, exec::kBarriers> waiters{};  ///< by barrier: mask of warps

@@ -165,6 +165,7 @@ void Worker::take_cta(Block& block, CtaRun& grant) {
   if (adversary_) begin_copies(block);
   block.turns = block.yielded = block.current = 0;
   block.triggered = block.meets_cluster = false;
+  block.children = nullptr;
   if (block.task->grid().triggers_at_start) trigger(block);
   if (block.task->grid().counts_begins) count_begin(*block.task);
   if (block.kind == exec::BlockKind::fibers) {

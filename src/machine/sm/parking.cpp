@@ -20,8 +20,9 @@ void Worker::land_all(Block& block) {
 
 bool Worker::must_park(Block& block) {
   const Task& task = *block.task;
+  const bool holds_its_sm = block.children == nullptr;
   return task.preempted.load(std::memory_order_relaxed) && block.status == Block::Status::waiting &&
-         task.stop.load(std::memory_order_relaxed) == 0 && has_landed(block);
+         holds_its_sm && task.stop.load(std::memory_order_relaxed) == 0 && has_landed(block);
 }
 
 void Worker::park(std::size_t position) {

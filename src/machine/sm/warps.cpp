@@ -124,6 +124,24 @@ void Worker::meet_cluster(Block& block) {
   ++progress_;
 }
 
+/// Warps that can run go on until each of them waits or has used its slice, so that they can launch children
+/// of their own; then no fiber of the block runs. One that looks in a loop for what this warp will write
+/// would keep the SM for ever.
+void Worker::wait_for_children(Block& block, exec::WarpContext& warp,
+                               const std::atomic<std::uint64_t>& children) {
+  const auto are_over = [&] { return children.load(std::memory_order_acquire) == 0; };
+  if (!are_over()) yield(block, &warp);
+  look_at_stop(block, &warp);  // children that were stopped with their parent are over, too
+  if (are_over()) return;
+  {
+    const Busy busy(*this);
+    machine_.launches().suspend(block.run);
+  }
+  block.children = &children;
+  while (block.children != nullptr) leave_to_scheduler(block, block.current_fiber(), Block::Status::waiting);
+  ++progress_;
+}
+
 /// Lets the warps go on whose words have changed.
 void Worker::look_at_words(Block& block) {
   for (std::uint32_t i = 0; i < block.word_waits;) {

@@ -71,10 +71,21 @@ void Worker::shuffle_started() {
   std::ranges::sort(started_, {}, [](const Block* block) { return block->task->priority; });
 }
 
+/// Whether it still waits for its children, or for room to come back to its SM.
+bool Worker::is_set_aside(Block& block) {
+  if (block.children == nullptr) return false;
+  if (block.children->load(std::memory_order_acquire) != 0 || !machine_.launches().resume(block.run))
+    return true;
+  block.children = nullptr;
+  return false;
+}
+
 void Worker::take_turn(Block& block) {
   if (block.task->stop.load(std::memory_order_relaxed) != 0) {
     locate_stop(block, nullptr);
     block.status = Block::Status::stopped;
+  } else if (is_set_aside(block)) {
+    return;
   } else if (!block.meets_cluster || exec::phases_completed(*block.cta.cluster) == block.cta.cluster_phase) {
     resume(block);
   }

@@ -83,6 +83,9 @@ class Worker {
   void wait_for_grids(Block& block, exec::WarpContext& warp);
   /// Where warps are no fibers: all threads of the block arrive at its cluster's barrier as one, and wait.
   void meet_cluster(Block& block);
+  /// Waits until no child counts any more; the whole block is set aside, and holds nothing of its SM
+  /// meanwhile.
+  void wait_for_children(Block& block, exec::WarpContext& warp, const std::atomic<std::uint64_t>& children);
   /// The block's CTA lets dependent grids begin, unless it has done so before.
   void trigger(Block& block);
   /// One more of the grid's CTAs has begun.
@@ -148,6 +151,7 @@ class Worker {
   void run();
   bool round();
   void take_turn(Block& block);
+  bool is_set_aside(Block& block);
   void start_more();
   void end_turn();
   void admit_other();

@@ -2,6 +2,7 @@
 // Made at its first call of the device runtime, gone when it is complete.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -26,8 +27,9 @@ struct Children {
   std::map<std::uint64_t, Task*> events;    ///< by number: the task recorded, null: none
   std::vector<Task*> tail;                  ///< launched into the tail stream: run when all else is done
   std::vector<Task*> launched;              ///< to be stopped with the parent; complete ones may be missing
-  std::map<ThreadOfGrid, int> last_errors;  ///< CUDA's numbers; missing: success
-  std::uint64_t next_number = 0;            ///< of streams and events
+  std::map<std::uint64_t, std::atomic<std::uint64_t>> unfinished;  ///< by block: of what it launched
+  std::map<ThreadOfGrid, int> last_errors;                         ///< CUDA's numbers; missing: success
+  std::uint64_t next_number = 0;                                   ///< of streams and events
 
   /// Adds to `launched`, which drops complete ones now and then. The mutex is held.
   template <class Release>

@@ -95,6 +95,7 @@ void Task::renew() {
   triggered.store(0, std::memory_order_relaxed);
   begun.store(0, std::memory_order_relaxed);
   parent = nullptr;
+  counted = nullptr;
   unfinished.store(1, std::memory_order_relaxed);
   delete family_.exchange(nullptr, std::memory_order_relaxed);
 }

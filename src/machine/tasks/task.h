@@ -88,8 +88,9 @@ class alignas(128) Task {
 
   // A grid that launches others is complete when these are; one that began before the end of others, when
   // these are. Owned by the task scheduler.
-  Task* parent = nullptr;                    ///< of a child; holds a reference
-  std::atomic<std::uint32_t> unfinished{1};  ///< its own work, its children, its prerequisites
+  Task* parent = nullptr;                         ///< of a child; holds a reference
+  std::atomic<std::uint64_t>* counted = nullptr;  ///< of a child: as one of so many of the launching block's
+  std::atomic<std::uint32_t> unfinished{1};       ///< its own work, its children, its prerequisites
   /// What belongs to it as a parent; made at the first call.
   Children& family();
   Children* family_if_any() const { return family_.load(std::memory_order_acquire); }

@@ -243,7 +243,9 @@ void TaskScheduler::end_part(Task& task, ReadyList& ready, std::vector<Task*>& h
       parent->fault = done->fault;  // its launcher is told
     if (parent != nullptr && !done->calls_on(CallWork::Thread::compilations))
       pending_children_.fetch_sub(1, std::memory_order_relaxed);
+    std::atomic<std::uint64_t>* const counted = done->counted;  // the parent's, which is not over yet
     finish(*done, ready, held_tasks);
+    if (counted != nullptr) counted->fetch_sub(1, std::memory_order_release);
     release(held);
     if (parent == nullptr) return;
     done = held = parent;

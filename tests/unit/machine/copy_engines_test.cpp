@@ -140,7 +140,8 @@ TEST_F(CopyEnginesTest, StopWhereAPageIsMissingOrForbidden) {
   const exec::Fault missing = read(*spaces_[0], found, kAt);
   EXPECT_EQ(missing.kind, exec::FaultKind::illegal_address);
   EXPECT_EQ(missing.address, kAt + 2 * kPageBytes);
-  EXPECT_THAT(missing.detail, testing::StartsWith("read by a copy engine after 8192 bytes, "));
+  EXPECT_THAT(missing.detail,
+              testing::HasSubstr("address space 1: read by a copy engine after 8192 bytes, "));
   EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), found.begin()));
   EXPECT_TRUE(spaces_[0]->failed());
   EXPECT_EQ(finish(*spaces_[1], behind).kind, exec::FaultKind::none);

@@ -70,7 +70,7 @@ class PreemptionTest : public MachineTest {
 };
 
 /// A low grid waits at loops for `go_`, a high one for `let_high_end_`.
-class Preempted : public PreemptionTest, public testing::WithParamInterface<PreemptionWay> {
+class Preempted : public PreemptionTest, public ::testing::WithParamInterface<PreemptionWay> {
  protected:
   void SetUp() override { open_with(GetParam().workers, GetParam().seed); }
   void TearDown() override { go_ = let_high_end_ = true; }
@@ -262,12 +262,12 @@ TEST_P(Preempted, ATimeLimitStandsStillMeanwhile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, Preempted,
-                         testing::Values(PreemptionWay{"loops", BlockKind::loops, 1},
-                                         PreemptionWay{"loops_2", BlockKind::loops, 2},
-                                         PreemptionWay{"fibers", BlockKind::fibers, 1},
-                                         PreemptionWay{"fibers_2", BlockKind::fibers, 2},
-                                         PreemptionWay{"deterministic", BlockKind::fibers, 1, 0},
-                                         PreemptionWay{"seeded", BlockKind::loops, 1, 7}),
+                         ::testing::Values(PreemptionWay{"loops", BlockKind::loops, 1},
+                                           PreemptionWay{"loops_2", BlockKind::loops, 2},
+                                           PreemptionWay{"fibers", BlockKind::fibers, 1},
+                                           PreemptionWay{"fibers_2", BlockKind::fibers, 2},
+                                           PreemptionWay{"deterministic", BlockKind::fibers, 1, 0},
+                                           PreemptionWay{"seeded", BlockKind::loops, 1, 7}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 /// What a recorder hears of CTAs that leave and come back.
@@ -319,7 +319,7 @@ TEST_F(PreemptionOnTheRecord, IsNoPartOfADuration) {
 }
 
 /// Blocks whose copies land late.
-class PreemptionOfLateCopies : public PreemptionTest, public testing::WithParamInterface<bool> {};
+class PreemptionOfLateCopies : public PreemptionTest, public ::testing::WithParamInterface<bool> {};
 
 // A multicast to itself, and a store, neither of which anybody waits for. By the time when the urgent grid
 // runs, they have landed.
@@ -380,7 +380,7 @@ TEST_P(PreemptionOfLateCopies, WaitsUntilAllHaveLanded) {
   EXPECT_EQ(found, 2 * memory.in.size());
 }
 
-INSTANTIATE_TEST_SUITE_P(Blocks, PreemptionOfLateCopies, testing::Bool(),
+INSTANTIATE_TEST_SUITE_P(Blocks, PreemptionOfLateCopies, ::testing::Bool(),
                          [](const auto& info) { return std::string(info.param ? "AtLoops" : "ThatYield"); });
 
 }  // namespace
