@@ -167,12 +167,12 @@ void Process::set_sync_memops(std::uint64_t id, bool wanted) {
 }
 
 Result<std::shared_ptr<Context>> Process::create_context(Gpu& gpu, unsigned flags) {
+  constexpr unsigned kDeviceContexts = 16;  // a machine has no more: then they have some together
   DeviceOptions options = gpu.options;
-  const std::uint64_t id = next_stream_id();
-  if (options.contexts) options.context = std::to_string(id);
+  if (options.contexts) options.context = std::to_string(contexts_made_.fetch_add(1) % kDeviceContexts);
   TRY_ASSIGN(raddle::Device device, raddle::Device::open(std::move(options)));
   auto context = std::make_shared<Context>(gpu, std::move(device), flags);
-  context->id = id;
+  context->id = next_stream_id();
   contexts.add(context);
   return context;
 }

@@ -2,6 +2,7 @@
 // cuInit and never destroyed, for programs call the driver from their own destructors.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <set>
 #include <string>
@@ -59,6 +60,7 @@ class Process {
   /// Destroyed, but a function of the program that one of their streams called has not returned.
   std::vector<std::shared_ptr<Context>> ending_;
   std::set<std::uint64_t> sync_memops_;
+  std::atomic<unsigned> contexts_made_{0};
 };
 
 /// The calling thread's contexts; the last is current.

@@ -42,7 +42,7 @@ TEST(ServedContexts, AreThereIfTheServerIsAsked) {
   EXPECT_EQ(context_refusal(several, "batch"), "");
 }
 
-// proves: A-23a, A-23b, A-23d, A-23e
+// proves: A-23e
 TEST(ServedContexts, ProgramsOfAllGetTheirResults) {
   for (const char* mode : {"queued", "concurrent"}) {
     ServerProcess server({"--contexts", mode, "--workers", "2"});

@@ -48,7 +48,6 @@ TEST_F(WorkKinds, HaveGpcsOfTheirOwn) {
   }
 }
 
-// proves: A-21d
 TEST_F(WorkKinds, AllEndWhateverTheyAre) {
   open({.shape = gpcs_of_four_sms(4), .distributor = {.work_kinds = 3, .share_every = 32}});
   std::atomic<std::uint32_t> ran{0};
