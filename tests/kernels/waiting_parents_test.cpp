@@ -15,7 +15,7 @@ struct ParentWay {
   EngineChoice engine;
   unsigned workers;
   std::uint32_t task_slots;
-  bool deterministic = false, late = false;
+  bool deterministic = false, late = false, preemptive = false;
 };
 
 /// Of each engine some: what differs is the machine's.
@@ -29,6 +29,12 @@ std::vector<ParentWay> parent_ways() {
     all.push_back({engine, 2, 128});
     all.push_back({engine, 1, 2, true});
     all.push_back({engine, 1, 128, true, true});
+    for (const bool deterministic : {false, true})
+      all.push_back({.engine = engine,
+                     .workers = 2,
+                     .task_slots = 1,
+                     .deterministic = deterministic,
+                     .preemptive = true});
   }
   return all;
 }
@@ -39,7 +45,8 @@ std::string parent_way_name(const testing::TestParamInfo<ParentWay>& info) {
          std::to_string(way.task_slots) + "_slots" +
          (way.late            ? "_late"
           : way.deterministic ? "_deterministic"
-                              : "");
+                              : "") +
+         (way.preemptive ? "_preemptive" : "");
 }
 
 class WaitingParents : public KernelTestBase, public testing::WithParamInterface<ParentWay> {
@@ -49,6 +56,7 @@ class WaitingParents : public KernelTestBase, public testing::WithParamInterface
     options_.time_limit = std::chrono::seconds(30);  // what would wait forever fails
     options_.workers = GetParam().workers;
     options_.distributor.task_slots = GetParam().task_slots;
+    options_.distributor.preemptive = GetParam().preemptive;
     if (GetParam().deterministic) options_.deterministic = 7;
     if (GetParam().late) options_.asynchrony = {raddle::Asynchrony::Mode::random, 5};
   }
@@ -124,6 +132,25 @@ TEST_P(WaitingParents, AreNoClusters) {
   EXPECT_EQ(contents(errors), Values(2, kNotSupported));
   run(kernel(kParentsFile, "wait_for_nobody"), {.grid = {2}}, errors);
   EXPECT_EQ(contents(errors), Values(2, 0));
+}
+
+/// More urgent parents take the only slot again and again, where the machine says so in the middle of blocks.
+TEST_P(WaitingParents, MayBeMoreUrgentThanOthers) {
+  constexpr unsigned kThreads = 64, kUrgent = 20;
+  auto values = buffer(Values(2 * kMany)), results = buffer(Values(kMany * kThreads));
+  raddle::Stream urgent = device().stream(-5).value(), other = device().stream().value();
+  auto slow = kernel(kParentsFile, "parents")
+                  .launch({.grid = {kMany}, .block = {kThreads}, .stream = &other}, values, results);
+  ASSERT_TRUE(slow.ok());
+  for (unsigned i = 0; i < kUrgent; ++i) {
+    auto nested = buffer(Values(4));
+    ASSERT_TRUE(kernel(kParentsFile, "nest").launch({.stream = &urgent}, nested, 3).value().wait().ok());
+    EXPECT_EQ(contents(nested), (Values{4, 3, 2, 1}));
+  }
+  ASSERT_TRUE(slow->wait().ok());
+  const Values found = contents(results);
+  for (int block = 0; block < static_cast<int>(kMany); ++block)
+    ASSERT_EQ(found[block * kThreads], 3 + block * 8 + 100 * block) << block;
 }
 
 TEST_P(WaitingParents, EndWithAChildThatFails) {
