@@ -1,6 +1,7 @@
 // What programs get from a server: their results, beside each other, and each its own faults.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -329,8 +330,7 @@ int lose_server(const std::string& path, std::atomic<int>* words, LostIn what) {
     const auto report = spinning.launch.wait();
     if (report || report.error().message.find("server") == std::string::npos) return 1;
   }
-  if (what == LostIn::nothing)
-    while (words[1] == 0) std::this_thread::yield();
+  if (what != LostIn::launch && !wait_until([&] { return words[1] != 0; })) return 6;
   const Result<Module> loaded = spinning.device.load(kKernels);
   if (loaded || !says_so(loaded.error())) return 2;
   if (spinning.device.allocate(1 << 20)) return 3;
@@ -348,6 +348,9 @@ TEST(Serve, AProgramHearsThatItsServerHasGone) {
     EXPECT_TRUE(wait_until([&] { return words[0] == 1; }));
     if (what == LostIn::request) {
       server.suspend(true);
+      int status = 0;
+      EXPECT_EQ(waitpid(server.process(), &status, WUNTRACED), server.process());
+      words[1] = 1;
       give_others_a_chance();  // to ask
     }
     server.kill_it();
