@@ -1,6 +1,7 @@
 // Requests: what a program asks its server for, and waits for.
 #include "proxy/server.h"
 
+#include <poll.h>
 #include <sys/mman.h>
 
 #include "base/assert.h"
@@ -63,7 +64,10 @@ Server::Server(Descriptor socket, const json& welcome)
 Result<json> Server::ask(const json& request, int attached, Descriptor* answered) {
   const std::lock_guard lock(asking_);
   if (lost_) return lost();
-  return exchange(socket_.number(), request, attached, answered);
+  Result<json> answer = exchange(socket_.number(), request, attached, answered);
+  pollfd connection{socket_.number(), 0, 0};
+  if (!answer && poll(&connection, 1, 0) > 0) return lost();  // before the hearing thread has noticed
+  return answer;
 }
 
 template <class Layout>

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <span>
 
 #include "base/round_up.h"
 #include "exec/tensor_map.h"
@@ -37,6 +40,23 @@ template <class T>
 T value_of(Result<T> result) {
   EXPECT_TRUE(result.ok()) << result.error().to_string();
   return std::move(*result);
+}
+
+constexpr const char* kNothing =
+    ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry nothing() { ret; }";
+
+/// Where the machine code of a kernel begins; 0: it has none.
+std::uint64_t address_of_code(const exec::Executable& code) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::uint64_t start = 0, end = 0;
+    char read = 0, write = 0, execute = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx %c%c%c", &start, &end, &read, &write, &execute) != 5) continue;
+    if (read != 'r' || execute != 'x' || line.find('/') != std::string::npos) continue;
+    for (std::uint64_t at = start; at < end; at += 16)
+      if (code.line_of(at)) return at;
+  }
+  return 0;
 }
 
 /// A map of 512 words of 8 bytes, in boxes of eight.
@@ -123,9 +143,7 @@ Arena::Arena() : of_host_(64, kSecret) {
   // The victim's window lies above those of attackers, so that strides, which are positive, lead there.
   auto below = open(Translation::windowed, &printed_);
   victim_ = open(Translation::windowed, &printed_);
-  const auto nothing =
-      Kernel::make(".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry nothing() { ret; }",
-                   "interp", Translation::windowed);
+  const auto nothing = Kernel::make(kNothing, "interp", Translation::windowed);
   run(*victim_, *nothing, {});  // the worker takes its own memory before there is room below
 
   machine::DeviceMemory& memory = victim_->memory();
@@ -141,10 +159,21 @@ Arena::Arena() : of_host_(64, kSecret) {
   hide("the kernels' heap", chunk, reinterpret_cast<std::byte*>(chunk));
   hide("the program's memory", reinterpret_cast<std::uint64_t>(of_host_.data()),
        reinterpret_cast<std::byte*>(of_host_.data()));
+  code_ = Kernel::make(kNothing, engines().back(), Translation::windowed);
+  run(*victim_, *code_, {});
+  if (const std::uint64_t compiled = address_of_code(*code_->code); compiled != 0)
+    hide_code("a kernel's code", compiled);
+  hide_code("the program's code", reinterpret_cast<std::uint64_t>(&run));
   below.reset();
 }
 
 Arena::~Arena() = default;
+
+void Arena::hide_code(const char* name, std::uint64_t address) {
+  address &= ~std::uint64_t{15};
+  auto* const words = reinterpret_cast<std::uint64_t*>(address);
+  targets_.push_back({name, address, words, true, {words, words + kSecretWords}});
+}
 
 void Arena::hide(const char* name, std::uint64_t address, std::byte* host) {
   targets_.push_back({name, address, reinterpret_cast<std::uint64_t*>(host)});
@@ -154,10 +183,13 @@ void Arena::hide(const char* name, std::uint64_t address, std::byte* host) {
 bool Arena::restore() {
   bool was_whole = true;
   for (const Target& target : targets_)
-    for (std::uint64_t* word = target.secret; word != target.secret + kSecretWords; ++word) {
-      was_whole = was_whole && *word == kSecret;
-      *word = kSecret;
-    }
+    if (target.is_code)
+      was_whole = was_whole && std::ranges::equal(target.words, std::span(target.secret, kSecretWords));
+    else
+      for (std::uint64_t* word = target.secret; word != target.secret + kSecretWords; ++word) {
+        was_whole = was_whole && *word == kSecret;
+        *word = kSecret;
+      }
   return was_whole;
 }
 

@@ -34,6 +34,8 @@ struct Target {
   std::string name;
   std::uint64_t address;
   std::uint64_t* secret;  ///< where the host has it
+  bool is_code = false;   ///< then it is whatever lies there, and cannot be written
+  std::vector<std::uint64_t> words = {};
 };
 
 class Arena {
@@ -41,7 +43,7 @@ class Arena {
   Arena();
   ~Arena();
 
-  /// Addresses of secrets, known exactly: 64 bytes from there on are kSecret.
+  /// Addresses of secrets, known exactly: 64 bytes from there on are kSecret, or code.
   const std::vector<Target>& targets() const { return targets_; }
   /// Whether every secret is what it was; makes it so again.
   bool restore();
@@ -59,9 +61,11 @@ class Arena {
 
  private:
   void hide(const char* name, std::uint64_t address, std::byte* host);
+  void hide_code(const char* name, std::uint64_t address);
 
   std::shared_ptr<machine::Machine> machine_;
   std::unique_ptr<machine::AddressSpace> victim_;
+  std::unique_ptr<Kernel> code_;  ///< of the victim's
   std::vector<std::uint64_t> of_host_;
   std::string printed_;  // by the victim
   std::vector<Target> targets_;

@@ -2,9 +2,14 @@
 // the client had comes back.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
+#include <new>
 #include <random>
 
 #include "proxy/channel.h"
@@ -32,11 +37,40 @@ int add_once(const std::string& path) {
   return now[63] == 3 ? 0 : 2;
 }
 
-/// Nobody is left of those that were there, and the server is as good as new.
+/// Nobody is left of those that were there, nor anything of theirs, and the server is as good as new.
 void expect_untouched(ServerProcess& server) {
-  const nlohmann::json clients = server.clients(0);
-  EXPECT_EQ(clients.size(), 0u) << clients.dump();
+  const auto is_empty = [](const nlohmann::json& status) {
+    bool empty = status["clients"].empty();
+    for (const auto& gpc : status["blocks by gpc"])
+      for (const auto& blocks : gpc) empty &= blocks == 0;
+    for (const auto& instance : status["instances"]) empty &= instance["memory"] == 0;
+    return empty;
+  };
+  const nlohmann::json status = server.status_when(is_empty);
+  EXPECT_TRUE(is_empty(status)) << status.dump();
   EXPECT_EQ(run(server, add_once), 0);
+}
+
+/// Words that the processes of a test see.
+struct Bystander {
+  std::atomic<bool> stop{false};
+  std::atomic<int> rounds{0};
+};
+
+/// Does its work again and again: @returns 0 if all results were right.
+int stand_by(const std::string& path, Bystander* words) {
+  Device device = open_device(path);
+  Module module = device.load(kKernels).value();
+  Kernel add = module.kernel("add").value();
+  Buffer<std::uint32_t> data = device.buffer(std::vector<std::uint32_t>(1000)).value();
+  for (std::uint32_t round = 1; !words->stop; ++round) {
+    if (!add.launch({.grid = {8}, .block = {128}}, data, 1000u, 1u).value().wait()) return 1;
+    std::vector<std::uint32_t> now(1000);
+    if (!data.read(now)) return 90;
+    if (std::ranges::count(now, round) != 1000) return 2;
+    words->rounds = static_cast<int>(round);
+  }
+  return 0;
 }
 
 TEST(BadClients, TheStepsAreThoseOfAProgram) {
@@ -51,9 +85,10 @@ TEST(BadClients, TheStepsAreThoseOfAProgram) {
   expect_untouched(server);
 }
 
-// proves: A-20a, A-20b, A-20d, A-20e, A-20f
+// While one program works, others die; as many places are there as they and it need.
+// proves: A-20a, A-20d, A-20e, A-20f
 TEST(BadClients, KilledAfterEachStep) {
-  ServerProcess server({"--clients", "8", "--workers", "1"});
+  ServerProcess server({"--clients", "9", "--workers", "1"});
 #if __has_feature(address_sanitizer)
   constexpr int kKills = 10 * Steps::kCount;  // each takes ten times as long
 #else
@@ -62,21 +97,65 @@ TEST(BadClients, KilledAfterEachStep) {
   EXPECT_EQ(run(server, add_once), 0);
   EXPECT_TRUE(wait_until([&] { return server.shared_mappings() == 0; }));
   const std::size_t descriptors = server.descriptors();
+  Bystander* const words = new (shared_page()) Bystander;
+  const pid_t bystander = start(server, [=](const std::string& path) { return stand_by(path, words); });
   constexpr int kAtOnce = 4;  // and as many that the server is about to miss
   for (int i = 0; i < kKills; i += kAtOnce) {
+    const int rounds = words->rounds;
     std::vector<pid_t> clients;
     for (int step = i; step < std::min(i + kAtOnce, kKills); ++step)
       clients.push_back(start(server, [step](const std::string& path) {
-        Steps(path).take(1 + step % Steps::kCount);
+        const int steps = 1 + step % Steps::kCount;
+        Steps client(path);
+        client.take(steps);
+        if (!client.ended()) return 1;
         kill(getpid(), SIGKILL);
         return 0;
       }));
     for (const pid_t client : clients) ASSERT_EQ(wait_for(client), 256 + SIGKILL);
-    if (i % (4 * kAtOnce) == 0) server.clients(0);
+    if (i % (4 * kAtOnce) != 0) continue;
+    EXPECT_EQ(server.clients(1).size(), 1u);
+    EXPECT_TRUE(wait_until([&] { return words->rounds > rounds; })) << "the bystander gets on";
   }
+  words->stop = true;
+  EXPECT_EQ(wait_for(bystander), 0);
   expect_untouched(server);
   EXPECT_TRUE(wait_until([&] { return server.shared_mappings() == 0; })) << server.shared_mappings();
   EXPECT_TRUE(wait_until([&] { return server.descriptors() <= descriptors; })) << server.descriptors();
+}
+
+/// Asks, and never listens, until the system takes no more of its requests.
+void ask_without_listening(int connection) {
+  const std::string request = proxy::text_of({{"ask", "nothing"}, {"more", std::string(2000, 'x')}});
+  while (::send(connection, request.data(), request.size(), MSG_DONTWAIT | MSG_NOSIGNAL) > 0) {
+  }
+}
+
+// After each step a client stops for ever, while its kernels run on; another asks and never reads an answer.
+// proves: A-20b, A-20e, A-20f
+TEST(BadClients, WhoHangsKeepsNobody) {
+  ServerProcess server({"--workers", "1"});
+  std::vector<pid_t> hanging;
+  for (int step = 1; step <= Steps::kCount; ++step)
+    for (const bool asks : {false, true}) {
+      hanging.push_back(start(server, [=](const std::string& path) {
+        Steps client(path);
+        client.take(step);
+        if (asks) ask_without_listening(client.connection());
+        raise(SIGSTOP);
+        return 0;
+      }));
+      int status = 0;
+      ASSERT_EQ(waitpid(hanging.back(), &status, WUNTRACED), hanging.back());
+      ASSERT_TRUE(WIFSTOPPED(status));
+    }
+  Bystander* const words = new (shared_page()) Bystander;
+  const pid_t bystander = start(server, [=](const std::string& path) { return stand_by(path, words); });
+  EXPECT_TRUE(wait_until([&] { return words->rounds >= 20; }));
+  words->stop = true;
+  EXPECT_EQ(wait_for(bystander), 0);
+  for (const pid_t client : hanging) kill(client, SIGKILL), wait_for(client);
+  expect_untouched(server);
 }
 
 /// Messages that are nearly right.

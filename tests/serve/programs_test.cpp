@@ -1,16 +1,18 @@
 // What programs get from a server: their results, beside each other, and each its own faults.
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
 #include <thread>
+#include <tuple>
 
 #include "serve/server_process.h"
 #include "wait_until.h"
@@ -19,10 +21,7 @@ namespace raddle::serve {
 namespace {
 
 /// Words that all processes of a test see.
-std::atomic<int>* shared_words() {
-  void* map = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  return static_cast<std::atomic<int>*>(map);
-}
+std::atomic<int>* shared_words() { return static_cast<std::atomic<int>*>(shared_page()); }
 
 int add_many(const std::string& path) {
   Device device = open_device(path);
@@ -100,55 +99,118 @@ TEST(Serve, KernelsOfTwoProgramsRunAtTheSameTime) {
   const pid_t one = start(server, [&](const std::string& path) { return meet(path, words, 0); });
   const pid_t other = start(server, [&](const std::string& path) { return meet(path, words, 1); });
   EXPECT_TRUE(wait_until([&] { return words[0] == 1 && words[1] == 1; }));
-  const nlohmann::json clients = server.clients(2);
+  const nlohmann::json clients = server.clients(2);  // of one moment: the distributor's lock is held for it
   ASSERT_EQ(clients.size(), 2u);
   EXPECT_NE(clients[0]["space id"], clients[1]["space id"]);
+  EXPECT_EQ((std::set<pid_t>{clients[0]["process"], clients[1]["process"]}), (std::set{one, other}));
+  for (const nlohmann::json& client : clients) {
+    EXPECT_EQ(client["sms"], 1) << "a block of each is there";
+    EXPECT_EQ(client["launches running"], 1);
+    EXPECT_EQ(std::tuple(client["spaces"], client["modules"]), std::tuple(1, 1));
+    EXPECT_GT(client["memory"], (8u << 20) + sizeof(std::uint32_t)) << "the heap, and what was allocated";
+  }
   words[2] = 1;
   EXPECT_EQ(wait_for(one), 0);
   EXPECT_EQ(wait_for(other), 0);
+}
+
+/// The kernel's name tells the process.
+int meet_by_name(const std::string& path, std::atomic<int>* words, int me) {
+  std::string text = kKernels;
+  const std::string_view plain = "entry spin(";
+  text.replace(text.find(plain), plain.size(), fmt::format("entry spin_of_{}(", getpid()));
+  Device device = open_device(path);
+  Module module = device.load(text).value();
+  Kernel kernel = module.kernel(fmt::format("spin_of_{}", getpid())).value();
+  Buffer<std::uint32_t> flag = device.buffer(std::vector<std::uint32_t>(2)).value();
+  auto* const seen = reinterpret_cast<volatile std::uint32_t*>(flag.address().value);
+  Launch launch = kernel.launch({.grid = {1}, .block = {1}}, flag).value();
+  if (!wait_until([&] { return seen[1] != 0; })) return 1;
+  words[me] = 1;
+  if (!wait_until([&] { return words[1 - me] == 1; })) return 2;
+  seen[0] = 1;
+  return launch.wait() ? 0 : 3;
+}
+
+/// Kernels that have blocks on the machine at one moment of a trace, at most.
+std::set<std::string> most_at_once(const std::string& trace) {
+  std::map<std::uint64_t, std::string> names;
+  std::map<std::string, std::size_t> resident;
+  std::set<std::string> most;
+  std::ifstream file(trace);
+  for (std::string line; std::getline(file, line);) {
+    const nlohmann::json step = nlohmann::json::parse(line);
+    if (step.contains("name")) names[step["grid"]] = step["name"];
+    if (!step.contains("step")) continue;
+    const std::string kind = step["step"];
+    const std::string& name = names[step["grid"].get<std::uint64_t>()];
+    if (kind == "launch") resident[name] += step["sms"].size();
+    if (kind == "complete" && (resident[name] -= step["sms"].size()) == 0) resident.erase(name);
+    std::set<std::string> now;
+    for (const auto& [kernel, blocks] : resident) now.insert(kernel);
+    if (now.size() > most.size()) most = now;
+  }
+  return most;
+}
+
+// proves: A-5a, A-18a, A-18c
+TEST(Serve, ATraceShowsBlocksOfTwoProgramsAtTheSameTime) {
+  const std::string trace = testing::TempDir() + fmt::format("raddle-trace-{}", getpid());
+  std::atomic<int>* const words = shared_words();
+  pid_t programs[2];
+  setenv("RADDLE_DECISIONS", trace.c_str(), 1);
+  {
+    ServerProcess server({"--workers", "1"});
+    unsetenv("RADDLE_DECISIONS");
+    for (int i : {0, 1})
+      programs[i] = start(server, [=](const std::string& path) { return meet_by_name(path, words, i); });
+    for (const pid_t program : programs) EXPECT_EQ(wait_for(program), 0);
+  }  // which writes the trace to its end
+  std::set<std::string> expected;
+  for (const pid_t program : programs) expected.insert(fmt::format("spin_of_{}", program));
+  EXPECT_EQ(most_at_once(trace), expected);
+  unlink(trace.c_str());
 }
 
 /// When a block ran, and where.
 struct Stay {
   std::uint64_t begin, end, sm;  // nanoseconds of the machine's clock
 };
-constexpr std::uint64_t kStay = 300'000'000;
-constexpr const char* kWaiting = R"(.version 8.0
+constexpr const char* kStaying = R"(.version 8.0
 .target sm_90
 .address_size 64
-.visible .entry wait_there(.param .u64 times, .param .u64 nanoseconds) {
-  .reg .pred %p; .reg .b32 %r; .reg .b64 %rd<5>;
-  ld.param.u64 %rd0, [times]; ld.param.u64 %rd1, [nanoseconds];
-  mov.u64 %rd2, %globaltimer;
+.visible .entry stay(.param .u64 words) {
+  .reg .pred %p; .reg .b32 %r; .reg .b64 %rd<3>;
+  ld.param.u64 %rd0, [words];
+  mov.u32 %r, %smid; cvt.u64.u32 %rd1, %r; st.global.u64 [%rd0+24], %rd1;
+  mov.u64 %rd1, %globaltimer; st.volatile.global.u64 [%rd0+8], %rd1;
 LOOP:
-  mov.u64 %rd3, %globaltimer; sub.u64 %rd4, %rd3, %rd2;
-  setp.lt.u64 %p, %rd4, %rd1;
+  ld.volatile.global.u64 %rd2, [%rd0];
+  setp.eq.u64 %p, %rd2, 0;
   @%p bra LOOP;
-  mov.u32 %r, %smid; cvt.u64.u32 %rd4, %r;
-  st.global.u64 [%rd0], %rd2; st.global.u64 [%rd0+8], %rd3; st.global.u64 [%rd0+16], %rd4;
+  mov.u64 %rd1, %globaltimer; st.volatile.global.u64 [%rd0+16], %rd1;
   ret;
 }
 )";
 
-/// A block that keeps half of an SM for kStay, once all programs are ready to launch theirs.
+/// A block that keeps half of an SM until the blocks of all programs are there.
 int stay(const std::string& path, std::atomic<int>* words, int programs, Stay* stays, int number) {
   Device device = open_device(path);
-  Module module = device.load(kWaiting).value();
-  Kernel wait_there = module.kernel("wait_there").value();
-  Buffer<std::uint64_t> times = device.buffer(std::vector<std::uint64_t>(3)).value();
-  const auto run_for = [&](std::uint64_t nanoseconds) {
-    return wait_there.launch({.grid = {1}, .block = {1024}}, times, nanoseconds).value().wait().ok();
-  };
-  if (!run_for(0)) return 1;  // compiled
+  Module module = device.load(kStaying).value();
+  Buffer<std::uint64_t> buffer = device.buffer(std::vector<std::uint64_t>(4)).value();
+  auto* const seen = reinterpret_cast<volatile std::uint64_t*>(buffer.address().value);
+  Launch launch = module.kernel("stay").value().launch({.grid = {1}, .block = {1024}}, buffer).value();
+  if (!wait_until([&] { return seen[1] != 0; })) return 1;
   words[0] += 1;
-  while (words[0] != programs) std::this_thread::yield();
-  std::vector<std::uint64_t> found(3);
-  if (!run_for(kStay) || !times.read(found)) return 2;
-  stays[number] = {found[0], found[1], found[2]};
+  if (!wait_until([&] { return words[0] == programs; })) return 2;
+  seen[0] = 1;
+  if (!launch.wait()) return 3;
+  stays[number] = {seen[1], seen[2], seen[3]};
   return 0;
 }
 
-// As many as the machine has SMs. bench_serve has the times of blocks that compute.
+// As many as the machine has SMs: none of them waits for another one's end, each has an SM to itself.
+// bench_serve has the times of blocks that compute.
 // proves: A-26a
 TEST(Serve, ProgramsOfOneSmEachEndTogether) {
   constexpr int kPrograms = 4;
@@ -156,33 +218,32 @@ TEST(Serve, ProgramsOfOneSmEachEndTogether) {
   std::ofstream(shape) << R"({"name": "four", "memory_bytes": "1G", "sms": 4})";
   ServerProcess server({"--shape", shape});
   std::atomic<int>* const words = shared_words();
-  Stay* const stays = reinterpret_cast<Stay*>(shared_words());
+  Stay* const stays = static_cast<Stay*>(shared_page());
   std::vector<pid_t> programs;
   for (int i = 0; i < kPrograms; ++i)
     programs.push_back(
         start(server, [=](const std::string& path) { return stay(path, words, kPrograms, stays, i); }));
   for (const pid_t program : programs) EXPECT_EQ(wait_for(program), 0);
   const std::span all(stays, kPrograms);
-  const auto begin = std::ranges::max(all, {}, &Stay::begin).begin,
-             end = std::ranges::min(all, {}, &Stay::end).end;
-  EXPECT_LT(begin, end) << "there was no moment at which all were there";
+  EXPECT_LT(std::ranges::max(all, {}, &Stay::begin).begin, std::ranges::min(all, {}, &Stay::end).end);
   std::set<std::uint64_t> sms;
   for (const Stay& one : all) sms.insert(one.sm);
   EXPECT_EQ(sms.size(), std::size_t{kPrograms});
-  const auto whole =
-      std::ranges::max(all, {}, &Stay::end).end - std::ranges::min(all, {}, &Stay::begin).begin;
-  EXPECT_LT(whole, 2 * kStay) << "of " << kPrograms;
 }
 
-/// Holds a secret, tells where, and says whether it is still there.
+/// Holds a secret while a kernel of its own runs, tells where, and says whether all is still there.
 int keep_secret(const std::string& path, std::atomic<std::uint64_t>* words) {
-  Device device = open_device(path);
-  Buffer<std::uint64_t> secret = device.buffer(std::vector<std::uint64_t>{0x5ec2e7}).value();
-  words[0] = secret.address().value;
-  while (words[1] == 0) std::this_thread::yield();
-  std::vector<std::uint64_t> now(1);
-  if (!secret.read(now)) return 90;
-  return now[0] == 0x5ec2e7 && device.synchronize() ? add_many(path) : 1;
+  Spinning spinning(path);
+  const DevicePtr secret = spinning.device.allocate(8).value();
+  auto* const place = reinterpret_cast<volatile std::uint64_t*>(secret.value);
+  *place = 0x5ec2e7;
+  if (!wait_until([&] { return spinning.words()[1] != 0; })) return 3;
+  words[0] = secret.value;
+  if (!wait_until([&] { return words[1] != 0; })) return 4;
+  if (spinning.launch.done()) return 2;
+  spinning.words()[0] = 1;
+  if (!spinning.launch.wait() || *place != 0x5ec2e7) return 1;
+  return spinning.device.synchronize() ? add_many(path) : 5;
 }
 
 int attack(const std::string& path, std::uint64_t secret, bool is_store) {
@@ -199,16 +260,19 @@ int attack(const std::string& path, std::uint64_t secret, bool is_store) {
   return report.error().message.find(fmt::format("{:#x}", secret)) != std::string::npos ? 0 : 2;
 }
 
-// proves: A-9g, A-9i
+// On one worker, and on several.
+// proves: A-9g, A-9i, A-10a, A-10b
 TEST(Serve, AProgramReachesNothingOfAnother) {
-  ServerProcess server;
-  auto* const words = reinterpret_cast<std::atomic<std::uint64_t>*>(shared_words());
-  const pid_t victim = start(server, [&](const std::string& path) { return keep_secret(path, words); });
-  EXPECT_TRUE(wait_until([&] { return words[0] != 0; }));
-  for (const bool is_store : {false, true})
-    EXPECT_EQ(run(server, [&](const std::string& path) { return attack(path, words[0], is_store); }), 0);
-  words[1] = 1;
-  EXPECT_EQ(wait_for(victim), 0);
+  for (const char* workers : {"1", "2"}) {
+    ServerProcess server({"--workers", workers});
+    auto* const words = reinterpret_cast<std::atomic<std::uint64_t>*>(shared_words());
+    const pid_t victim = start(server, [&](const std::string& path) { return keep_secret(path, words); });
+    EXPECT_TRUE(wait_until([&] { return words[0] != 0; }));
+    for (const bool is_store : {false, true})
+      EXPECT_EQ(run(server, [&](const std::string& path) { return attack(path, words[0], is_store); }), 0);
+    words[1] = 1;
+    EXPECT_EQ(wait_for(victim), 0);
+  }
 }
 
 /// A context fails, another one of the same program goes on.
@@ -225,6 +289,7 @@ int fault_in_one_context(const std::string& path) {
   return now[31] == 7 && good.synchronize() ? 0 : 4;
 }
 
+// proves: A-9h, A-9i
 TEST(Serve, AFaultMarksItsContextOnly) {
   ServerProcess server;
   EXPECT_EQ(run(server, fault_in_one_context), 0);
@@ -249,23 +314,49 @@ TEST(Serve, KernelsSeeThePagesThatTheProgramHas) {
   EXPECT_EQ(run(server, free_and_touch), 0);
 }
 
-int lose_server(const std::string& path, std::atomic<int>* words) {
+/// Waits for a kernel, or for an answer, when the server goes; idle if neither.
+enum class LostIn { launch, request, nothing };
+int lose_server(const std::string& path, std::atomic<int>* words, LostIn what) {
   Spinning spinning(path);
+  const auto says_so = [](const Error& error) {
+    return error.code == ErrorCode::server && error.message.find("server") != std::string::npos;
+  };
+  if (what != LostIn::launch) {
+    spinning.words()[0] = 1;
+    if (!spinning.launch.wait()) return 1;
+  }
   words[0] = 1;
-  const auto report = spinning.launch.wait();
-  if (report || report.error().message.find("server") == std::string::npos) return 1;
-  if (spinning.device.allocate(1 << 20)) return 2;
-  if (spinning.kernel.launch({.grid = {1}, .block = {1}}, spinning.flag)) return 2;
-  return 0;
+  if (what == LostIn::launch) {
+    const auto report = spinning.launch.wait();
+    if (report || report.error().message.find("server") == std::string::npos) return 1;
+  }
+  if (what != LostIn::launch && !wait_until([&] { return words[1] != 0; })) return 6;
+  const Result<Module> loaded = spinning.device.load(kKernels);
+  if (loaded || !says_so(loaded.error())) return 2;
+  if (spinning.device.allocate(1 << 20)) return 3;
+  Result<Launch> launched = spinning.kernel.launch({.grid = {1}, .block = {1}}, spinning.flag);
+  if (launched && launched->wait()) return 4;
+  return Device::open({.server = path}) ? 5 : 0;
 }
 
 TEST(Serve, AProgramHearsThatItsServerHasGone) {
-  ServerProcess server;
-  std::atomic<int>* const words = shared_words();
-  const pid_t program = start(server, [&](const std::string& path) { return lose_server(path, words); });
-  EXPECT_TRUE(wait_until([&] { return words[0] == 1; }));
-  server.kill_it();
-  EXPECT_EQ(wait_for(program), 0);
+  for (const LostIn what : {LostIn::launch, LostIn::request, LostIn::nothing}) {
+    ServerProcess server;
+    std::atomic<int>* const words = shared_words();
+    const pid_t program =
+        start(server, [&](const std::string& path) { return lose_server(path, words, what); });
+    EXPECT_TRUE(wait_until([&] { return words[0] == 1; }));
+    if (what == LostIn::request) {
+      server.suspend(true);
+      int status = 0;
+      EXPECT_EQ(waitpid(server.process(), &status, WUNTRACED), server.process());
+      words[1] = 1;
+      give_others_a_chance();  // to ask
+    }
+    server.kill_it();
+    words[1] = 1;
+    EXPECT_EQ(wait_for(program), 0) << "case " << static_cast<int>(what);
+  }
 }
 
 /// The module goes while its kernel runs, and the kernel faults: its code is still there.

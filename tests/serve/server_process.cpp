@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -141,6 +142,8 @@ std::size_t ServerProcess::shared_mappings() const {
   for (std::string line; std::getline(maps, line);) count += line.find("memfd:") != std::string::npos;
   return count;
 }
+
+void* shared_page() { return mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0); }
 
 pid_t start(const ServerProcess& server, const ClientBody& body) {
   const pid_t process = fork();

@@ -41,6 +41,9 @@ class ServerProcess {
   pid_t process_ = -1;
 };
 
+/// Memory that all processes of a test see, zero at first; it stays.
+void* shared_page();
+
 /// What a client does in a process of its own: 0 if all was right.
 using ClientBody = std::function<int(const std::string& path)>;
 /// @returns the process
