@@ -52,6 +52,8 @@ class LaunchSink {
   /// The grid's CTAs shall stop in their middle, each as soon as it can: then it is parked. The order stands
   /// until something of the grid is launched.
   virtual void preempt(Grid&) {}
+  /// Whether all that is resident of the grid can only wait for something else.
+  virtual bool idles(const Grid&) const { return false; }
 };
 
 class Distributor {
@@ -102,6 +104,8 @@ class Distributor {
   /// All CTAs of a cluster are complete and flushed: its ids, barrier and slots return (W-16).
   void cluster_complete(Grid& grid, std::uint32_t cluster);
 
+  /// LaunchSink::idles says something else than before.
+  void look_again();
   /// For who watches: allocates.
   Activity activity() const;
   /// Grids with something left to launch.

@@ -117,10 +117,11 @@ struct Grid {
     rests,   ///< wants none: it is open, has launched all that it has, and nothing of it is resident
   };
   Turn turn = Turn::listed;
-  std::uint64_t turn_began = 0;  ///< `next` when it got its slot
-  Grid* behind = nullptr;        ///< the next one in its list
-  bool fits = false;             ///< known to fit the empty machine
-  std::int64_t rank = 0;         ///< among those of its priority, the lowest first; of its begin to wait
+  std::uint64_t turn_began = 0;      ///< `next` when it got its slot
+  Grid* behind = nullptr;            ///< the next one in its list
+  bool fits = false;                 ///< known to fit the empty machine
+  std::vector<std::uint8_t> usable;  ///< where GPCs have pools, by GPC: whether it could launch there
+  std::int64_t rank = 0;             ///< among those of its priority, the lowest first; of its begin to wait
 
   /// Something of it is; a cluster of which CTAs are parked is not.
   bool is_resident() const { return outstanding != 0 || (clusters != 0 && parked.empty()); }

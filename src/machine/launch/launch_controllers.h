@@ -102,6 +102,8 @@ class LaunchControllers : private LaunchSink {
   std::uint64_t most_active(const GridKind& kind, const CtaNeeds& needs, std::uint64_t space);
   /// As Distributor::confine; the caller rings the doorbell.
   void confine(std::uint64_t space, const SmLimit& limit);
+  /// All that is resident of a grid idles, which counts where GPCs have pools.
+  void idles();
   /// As Distributor::activity.
   Activity activity();
   /// Null: nobody. Before the first grid is added.
@@ -131,6 +133,7 @@ class LaunchControllers : private LaunchSink {
 
   void launch(const LaunchMask& mask) override;
   void preempt(Grid& grid) override;
+  bool idles(const Grid& grid) const override;
   Cluster* cluster_of(const LaunchMask& mask, std::uint64_t index, std::uint32_t sm);
   void broadcast(Cluster& cluster, const CtaRun& run);
   void push(Owner& owner, const CtaRun& run);
@@ -161,6 +164,7 @@ class LaunchControllers : private LaunchSink {
   void tell_time();
 
   const MachineShape& shape_;
+  const bool has_pools_;
   std::mutex mutex_;
   Distributor distributor_;
   ClusterPool clusters_;
