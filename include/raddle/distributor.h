@@ -37,6 +37,12 @@ struct DistributorOptions {
   /// wait, instead of waiting for their end; they go on when their grid has a place again. Blocks of
   /// clusters, except for cooperative launches, run to their end.
   bool preemptive = false;
+  /// Grids that launch blocks in a GPC at the same time: another one does when one of them has nothing
+  /// left to launch or can only wait. 0: no limit.
+  std::uint32_t active_pool = 0;
+  /// Grids that wait for a place among those, by GPC; more than are active. Others are not looked at. 0: no
+  /// limit.
+  std::uint32_t pending_pool = 0;
   /// Most blocks launched by one session; a larger cluster goes alone. 0: no limit.
   std::uint64_t credits = 0;
   /// All SMs; of those with equally many free slots the first is chosen (W-5). Empty: by number.

@@ -76,7 +76,7 @@ void add_distributor(CLI::App& command, std::string& text) {
                      "options of the work distributor, with commas between them: cap_per_sm=N, "
                      "cap_per_sm.POLICY=N, grid_cap_per_sm=N, patience=N, credits=N, sm_order=SM[-SM][:...], "
                      "ties=load|waiting|priority, task_slots=N, turn=N, preemptive=0|1, work_kinds=N, "
-                     "share_every=N");
+                     "share_every=N, active_pool=N, pending_pool=N");
 }
 
 void preset(std::string& option, const char* variable) {

@@ -12,11 +12,12 @@ void Distributor::State::commit(Grid& grid, LaunchSink& sink) {
   }
 }
 
-void Distributor::State::start(const Grid& grid, std::span<const std::uint32_t> sms) {
+void Distributor::State::start(Grid& grid, std::span<const std::uint32_t> sms) {
   const std::uint64_t number = table[grid.row].needs_number;
   for (const std::uint32_t sm : sms) {
     table.started(grid.row, sm);
     usage.start(sm, grid.needs, number);
+    pools.launched(grid, sm);
   }
   spaces.started(grid.space_row, sms);
 }
@@ -88,7 +89,7 @@ void Distributor::State::settle(Grid& grid) {
     spaces.release(grid.space_row);
     slots.remove(grid);
   } else if (grid.only_waits()) {
-    order.remove(grid);
+    stop_serving(grid);
     got_on(grid);
     slots.rest(grid);
   } else if (grid.turn == Grid::Turn::rests) {

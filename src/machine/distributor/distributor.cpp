@@ -41,6 +41,7 @@ Distributor::State::State(const MachineShape& machine, std::unique_ptr<Policy> c
       waiting(machine.sm_count(), 0),
       slots(options.task_slots, options.turn, options.preemptive),
       kept(machine),
+      pools(machine, options.active_pool, options.pending_pool),
       recorder(usage.load()),
       wanted_(machine.sm_count(), 0),
       last_cluster_(machine.sm_count(), 0) {}
@@ -84,7 +85,7 @@ void Distributor::close(Grid& grid) {
 
 void Distributor::withdraw(Grid& grid) {
   if (grid.all_launched()) return;
-  state_->order.remove(grid);
+  state_->stop_serving(grid);
   state_->got_on(grid);
   state_->drop_load(grid, grid.ctas - grid.next);
   grid.withdrawn = true;
@@ -183,6 +184,8 @@ void Distributor::cluster_complete(Grid& grid, std::uint32_t cluster) {
   state.clusters.give_back(cluster);
   state.settle(grid);
 }
+
+void Distributor::look_again() { ++state_->freed; }
 
 Activity Distributor::activity() const {
   const State& state = *state_;

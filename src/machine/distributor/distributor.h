@@ -65,6 +65,8 @@ class LaunchSink {
   /// The grid's CTAs shall stop in their middle, each as soon as it can: then it is parked. The order stands
   /// until something of the grid is launched.
   virtual void preempt(Grid&) {}
+  /// Whether all that is resident of the grid can only wait for something else.
+  virtual bool idles(const Grid&) const { return false; }
 };
 
 class Distributor {
@@ -125,6 +127,8 @@ class Distributor {
   /// gets in the latter case; the caller asks again
   bool resume(Grid& grid, std::uint32_t sm, std::uint64_t index, CtaStanding& standing, LaunchSink& sink);
 
+  /// LaunchSink::idles says something else than before.
+  void look_again();
   /// For who watches: allocates.
   Activity activity() const;
   /// Grids with something left to launch.

@@ -10,6 +10,7 @@
 #include "machine/distributor/distributor.h"
 #include "machine/distributor/fairness.h"
 #include "machine/distributor/gpc_manager.h"
+#include "machine/distributor/pools.h"
 #include "machine/distributor/resident_clusters.h"
 #include "machine/distributor/shares.h"
 #include "machine/distributor/sm_usage.h"
@@ -43,6 +44,8 @@ struct Distributor::State {
   void exit(Grid& grid, std::uint32_t sm, std::uint32_t count, CtaStanding standing);  ///< CTAs of it
   /// A grid has less resident, or launches no more: it gives back what it does not need any more.
   void settle(Grid& grid);
+  /// It launches nothing more, for now.
+  void stop_serving(Grid& grid);
   /// The machine is another one for all that wait.
   void reconsider();
   /// Gives slots to grids that wait for one, as far as there are.
@@ -67,6 +70,7 @@ struct Distributor::State {
   Session session;
   Kept kept;
   Returning returning;
+  Pools pools;
   DecisionRecorder recorder;
   std::uint64_t freed = 1;  // counts events that may make room: completions, returned ids, enabled TPCs
   std::uint64_t grids = 0, sequence = 0;
@@ -94,20 +98,24 @@ struct Distributor::State {
   bool place(Grid& grid, const TaskTable::Row& row, std::uint64_t left);
   void say_refusal(Grid& grid, const TaskTable::Row& row);
   void keep_domain(Grid& grid);
+  Domain kept_domain(const Grid& grid) const;
+  std::span<const std::uint8_t> usable(Grid& grid);
   std::uint32_t choose_domain(Grid& grid, std::span<const Domain> domains);
   bool fits_nowhere(Grid& grid);
   bool set_hopeless_aside();
   void begin_turn(Grid& grid);
   void admit_kinds();
-  bool fits_empty(const Grid& grid, const Domain& domain, std::span<const std::uint8_t> share);
+  bool fits_empty(const Grid& grid, const Domain& domain, std::span<const std::uint8_t> share,
+                  bool idle = false);
   std::span<const std::uint8_t> share_of(Grid& grid);
 
   void commit(Grid& grid, LaunchSink& sink);
   void commit_cluster(Grid& grid, std::span<const SmMask> masks, LaunchSink& sink);
-  void start(const Grid& grid, std::span<const std::uint32_t> sms);
+  void start(Grid& grid, std::span<const std::uint32_t> sms);
   void hold_inner_clusters(const Grid& grid, ResidentCluster& cluster, std::span<const std::uint32_t> sms);
 
   Placement placement_;
+  bool has_place_ = false;                   // since the pass began: a grid left its places in pools
   std::vector<std::uint32_t> wanted_;        // by SM: slots for the parked CTAs of a cluster
   std::vector<std::uint64_t> last_cluster_;  // by SM: the innermost cluster that got a CTA there last
   std::uint64_t inner_clusters_ = 0;         // launched so far

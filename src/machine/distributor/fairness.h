@@ -17,9 +17,6 @@ class ServiceOrder {
  public:
   void add(Grid& grid);
   void remove(Grid& grid);
-  void remove_at(std::size_t position) {
-    grids_.erase(grids_.begin() + static_cast<std::ptrdiff_t>(position));
-  }
   std::size_t size() const { return grids_.size(); }
   Grid& operator[](std::size_t position) const { return *grids_[position]; }
 

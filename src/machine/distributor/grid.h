@@ -123,11 +123,12 @@ struct Grid {
     rests,   ///< wants none: it is open and has launched all that it has, or its CTAs wait for children
   };
   Turn turn = Turn::listed;
-  std::uint64_t turn_began = 0;  ///< `next` when it got its slot
-  bool has_extra_slot = false;   ///< which nobody else gets: it is one beyond their number
-  Grid* behind = nullptr;        ///< the next one in its list
-  bool fits = false;             ///< known to fit the empty machine
-  std::int64_t rank = 0;         ///< among those of its priority, the lowest first; of its begin to wait
+  std::uint64_t turn_began = 0;      ///< `next` when it got its slot
+  bool has_extra_slot = false;       ///< which nobody else gets: it is one beyond their number
+  Grid* behind = nullptr;            ///< the next one in its list
+  bool fits = false;                 ///< known to fit the empty machine
+  std::vector<std::uint8_t> usable;  ///< where GPCs have pools, by GPC: whether it could launch there
+  std::int64_t rank = 0;             ///< among those of its priority, the lowest first; of its begin to wait
 
   /// Something of it is; a cluster of which CTAs are parked is not.
   bool is_resident() const {

@@ -16,7 +16,8 @@ namespace {
 constexpr std::string_view kCap = "cap_per_sm", kPolicyCap = "cap_per_sm.", kGridCap = "grid_cap_per_sm",
                            kPatience = "patience", kCredits = "credits", kOrder = "sm_order", kTies = "ties",
                            kSlots = "task_slots", kTurn = "turn", kPreemptive = "preemptive",
-                           kKinds = "work_kinds", kEvery = "share_every";
+                           kKinds = "work_kinds", kEvery = "share_every", kActive = "active_pool",
+                           kPending = "pending_pool";
 constexpr std::string_view kTieNames[] = {"load", "waiting", "priority"};  // in the order of TieBreak
 constexpr std::uint32_t kMostSms = 1u << 16;                               // of an order
 constexpr std::uint32_t kMostKinds = 64;
@@ -69,6 +70,8 @@ Result<void> read_option(std::string_view name, std::string_view value, Distribu
   if (name == kCredits) return read(name, value, options.credits);
   if (name == kSlots) return read(name, value, options.task_slots);
   if (name == kTurn) return read(name, value, options.turn);
+  if (name == kActive) return read(name, value, options.active_pool);
+  if (name == kPending) return read(name, value, options.pending_pool);
   if (name == kPreemptive) return read(name, value, options.preemptive);
   if (name == kKinds) return read(name, value, options.work_kinds, kMostKinds);
   if (name == kEvery) return read(name, value, options.share_every);
@@ -76,10 +79,11 @@ Result<void> read_option(std::string_view name, std::string_view value, Distribu
   if (name == kTies) return read_ties(value, options.ties);
   if (name.starts_with(kPolicyCap))
     return read(name, value, options.policy_cap_per_sm[std::string(name.substr(kPolicyCap.size()))]);
-  return Error::invalid(
-      "the distributor has no option '{}'; there are {}, {}POLICY, {}", name, kCap, kPolicyCap,
-      fmt::join({kGridCap, kPatience, kCredits, kOrder, kTies, kSlots, kTurn, kPreemptive, kKinds, kEvery},
-                ", "));
+  return Error::invalid("the distributor has no option '{}'; there are {}, {}POLICY, {}", name, kCap,
+                        kPolicyCap,
+                        fmt::join({kGridCap, kPatience, kCredits, kOrder, kTies, kSlots, kTurn, kPreemptive,
+                                   kKinds, kEvery, kActive, kPending},
+                                  ", "));
 }
 
 Result<void> check_sms(std::string_view what, const std::vector<std::uint32_t>& sms,
@@ -125,6 +129,9 @@ Result<void> check(const DistributorOptions& options, const MachineShape& shape)
     return Error::invalid("option {}: {} is no tie-break", kTies, static_cast<unsigned>(options.ties));
   if (options.work_kinds > kMostKinds)
     return Error::invalid("option {}: more than {} kinds of work", kKinds, kMostKinds);
+  if (options.pending_pool != 0 && options.active_pool >= options.pending_pool)
+    return Error::invalid("option {}: {} is not less than the {} of {}", kActive, options.active_pool,
+                          options.pending_pool, kPending);
   return check_order(options.sm_order, shape);
 }
 

@@ -38,7 +38,9 @@ bool Distributor::State::has_room(const Grid& grid, std::span<const ParkedCta> c
   table.look(grid.row);
   const std::span<const std::uint32_t> room = table.room(grid.row);
   bool fits = true;
-  for (const ParkedCta& cta : ctas) fits = fits && !kept.has(cta.sm) && ++wanted_[cta.sm] <= room[cta.sm];
+  for (const ParkedCta& cta : ctas)
+    fits = fits && !kept.has(cta.sm) && !pools.closes(shape.domain_of(Level::gpc, cta.sm)) &&
+           ++wanted_[cta.sm] <= room[cta.sm];
   for (const ParkedCta& cta : ctas) wanted_[cta.sm] = 0;
   return fits;
 }

@@ -29,7 +29,7 @@ bool Distributor::State::place(Grid& grid, const TaskTable::Row& row, std::uint6
   placement_.clear();
   if (recorder) recorder.begin(grid);
   if (left == 0 || row.total < grid.kind.ctas_per_cluster()) return false;
-  const Snapshot snapshot = this->snapshot(grid, row, kept.clusters(gpcs.launchable()), left);
+  const Snapshot snapshot = this->snapshot(grid, row, pools.clusters(kept.clusters(gpcs.launchable())), left);
   policy->place(snapshot, placement_, recorder ? &recorder : nullptr);
   RADDLE_ASSERT(placement_.launched <= left, "the policy placed more than it was given");
   return placement_.launched != 0;
@@ -50,7 +50,7 @@ void Distributor::State::launch_new(Grid& grid, LaunchSink& sink) {
     const bool denied = !lacks_memory(grid) && session.patience_denies(size);
     if (left == 0 && !denied && !lacks_memory(grid)) break;  // for lack of credits
     const TaskTable::Row& row = table.look(grid.row);
-    if (denied && fits(snapshot(grid, row, kept.clusters(gpcs.launchable()), 1))) {
+    if (denied && fits(snapshot(grid, row, pools.clusters(kept.clusters(gpcs.launchable())), 1))) {
       session.deny(size);
       break;
     }
@@ -70,8 +70,8 @@ Snapshot Distributor::State::snapshot(Grid& grid, const TaskTable::Row& row,
   const bool is_settled = grid.mode == PlacementMode::automatic_per_task;
   return {.shape = shape,
           .kind = grid.kind,
-          .free = spaces.visible(grid.space_row, kept.free(row.free), grid.kind.ctas_per_cluster(),
-                                 domains_of(grid), share_of(grid)),
+          .free = spaces.visible(grid.space_row, pools.free(kept.free(row.free)),
+                                 grid.kind.ctas_per_cluster(), domains_of(grid), share_of(grid)),
           .load = usage.load(),
           .clusters = clusters,
           .order = options.sm_order,
@@ -106,13 +106,15 @@ bool Distributor::State::fits(const Snapshot& snapshot) const {
 }
 
 /// Whether a cluster would fit a domain if nothing were left there, and nothing free elsewhere.
+/// @param idle  nothing is resident elsewhere, either: what a policy thinks of others is no matter
 bool Distributor::State::fits_empty(const Grid& grid, const Domain& domain,
-                                    std::span<const std::uint8_t> share) {
+                                    std::span<const std::uint8_t> share, bool idle) {
   if (grid.cluster_memory && shape.cluster_memory_slots == 0) return false;
   std::uint32_t fit = usage.fit_empty(grid.needs);
   if (grid.cap_per_sm != 0) fit = std::min(fit, grid.cap_per_sm);
   if (grid.kind.has_local_ids()) fit = std::min(fit, shape.sm.cluster_slots);
   std::vector<std::uint32_t> free(usage.count(), 0), load = usage.load();
+  if (idle) std::ranges::fill(load, 0u);
   for (std::uint32_t sm = domain.first_sm; sm < domain.first_sm + domain.sm_count; ++sm)
     free[sm] = usage.enabled(sm) ? fit : 0, load[sm] = 0;
   return fits({.shape = shape,
@@ -149,8 +151,10 @@ std::uint32_t Distributor::State::choose_domain(Grid& grid, std::span<const Doma
 void Distributor::State::keep_domain(Grid& grid) {
   const Level level = grid.kind.is_plain() ? Level::sm : grid.kind.levels[0].domain;
   const std::span<const Domain> domains = shape.domains(level);
-  if (grid.kept == kNothingKept)
+  if (grid.kept == kNothingKept) {
     grid.kept = grid.parked.empty() ? choose_domain(grid, domains) : domain_of_parked(grid, level);
+    if (pools.are_limited() && grid.kept < kFitsNowhere) grid.tried = 0, has_place_ = true;
+  }
   if (grid.kept < kFitsNowhere) kept.keep(grid, level, domains[grid.kept]);
 }
 
@@ -163,7 +167,7 @@ bool Distributor::State::fits_nowhere(Grid& grid) {
   const Level level = grid.kind.is_plain() ? Level::sm : grid.kind.levels[0].domain;
   if (!grid.fits)
     grid.fits = !grid.parked.empty() || std::ranges::any_of(shape.domains(level), [&](const Domain& domain) {
-      return fits_empty(grid, domain, {});
+      return fits_empty(grid, domain, {}, true);
     });
   return !grid.fits;
 }
@@ -178,16 +182,39 @@ bool Distributor::State::set_hopeless_aside() {
              (is_held(*grid) || fits_nowhere(*grid));
     });
   for (Grid* grid : hopeless) {
-    order.remove(*grid);
+    stop_serving(*grid);
     slots.set_aside(*grid);
   }
   return !hopeless.empty();
 }
 
+void Distributor::State::stop_serving(Grid& grid) {
+  order.remove(grid);
+  if (!pools.leave(grid)) return;
+  ++freed;
+  has_place_ = true;
+}
+
+Domain Distributor::State::kept_domain(const Grid& grid) const {
+  const Level level = grid.kind.is_plain() ? Level::sm : grid.kind.levels[0].domain;
+  return grid.kept < kFitsNowhere ? shape.domains(level)[grid.kept] : Domain{};
+}
+
+/// By GPC: whether a grid of a GPC's pools could launch there if nothing else were there.
+std::span<const std::uint8_t> Distributor::State::usable(Grid& grid) {
+  if (grid.usable.empty() && Pools::concern(grid))
+    for (const Domain& gpc : shape.domains(Level::gpc))
+      grid.usable.push_back(!grid.parked.empty() || fits_empty(grid, gpc, {}, true) ? 1 : 0);
+  return grid.usable;
+}
+
 void Distributor::State::reconsider() {
   ++freed;
   shares.machine_changed();
-  for (std::size_t i = 0; i < order.size(); ++i) order[i].kept = kNothingKept, order[i].fits = false;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    order[i].kept = kNothingKept, order[i].fits = false;
+    order[i].usable.clear();
+  }
   slots.take_back();
 }
 
@@ -195,6 +222,7 @@ void Distributor::State::begin_turn(Grid& grid) {
   grid.sequence = grids++;
   grid.spaces = spaces.scheduled();
   grid.fits = false;
+  grid.usable.clear();
   if (!grid.none_left()) order.add(grid);  // else it comes for CTAs that were suspended
 }
 
@@ -221,7 +249,7 @@ void Distributor::State::fill_slots(LaunchSink& sink) {
     if (set_hopeless_aside()) continue;
     Grid* const leaving = slots.evict();
     if (leaving == nullptr) break;
-    order.remove(*leaving);
+    stop_serving(*leaving);
     got_on(*leaving);
     if (recorder) recorder.evict(*leaving);
     settle(*leaving);
@@ -267,9 +295,10 @@ void Distributor::State::serve_in_order(LaunchSink& sink, Asked is_asked) {
       ++position;
       continue;
     }
+    if (pools.are_limited()) pools.come(grid, usable(grid), kept_domain(grid));
     if (serve(grid, sink) != 0) got_on(grid);
     if (grid.none_left()) {
-      order.remove_at(position);
+      stop_serving(grid);
       continue;
     }
     if (grid.parked.empty() &&
@@ -287,6 +316,8 @@ void Distributor::State::serve_in_order(LaunchSink& sink, Asked is_asked) {
 bool Distributor::State::pass(LaunchSink& sink, std::optional<std::uint32_t> kind) {
   kept.clear();
   returning.keep_in(kept);
+  pools.begin_pass(sink);
+  has_place_ = false;
   if (kind) {
     serve_in_order(sink, [&](const Grid& grid) { return shares.kind_of(grid.work_kind) == *kind; });
   } else if (shares.is_split()) {
@@ -295,7 +326,7 @@ bool Distributor::State::pass(LaunchSink& sink, std::optional<std::uint32_t> kin
   } else {
     serve_in_order(sink, [](const Grid&) { return true; });
   }
-  return session.end_pass();
+  return session.end_pass() || (has_place_ && !session.pass_is_over());
 }
 
 }  // namespace raddle::machine

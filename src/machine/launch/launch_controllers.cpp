@@ -30,6 +30,7 @@ exec::SmPlace sm_place(const MachineShape& shape, std::uint32_t sm) {
 LaunchControllers::LaunchControllers(const MachineShape& shape, unsigned workers,
                                      std::unique_ptr<Policy> policy, DistributorOptions options)
     : shape_(shape),
+      has_pools_(options.active_pool != 0 || options.pending_pool != 0),
       distributor_(shape, std::move(policy), std::move(options)),
       sms_(sms_of(shape, workers)),
       network_(network_of(shape, sms_)),
@@ -486,6 +487,19 @@ std::uint64_t LaunchControllers::most_active(const GridKind& kind, const CtaNeed
   if (asked_.size() == kRemembered) asked_.erase(asked_.begin());
   asked_.push_back({kind, needs, space, distributor_.most_active(kind, needs, space)});
   return asked_.back().clusters;
+}
+
+bool LaunchControllers::idles(const Grid& grid) const {
+  const Task& task = *static_cast<const Task::Distribution&>(grid).task;
+  return grid.outstanding != 0 && task.idle.load(std::memory_order_relaxed) >= grid.outstanding;
+}
+
+void LaunchControllers::idles() {
+  if (!has_pools_) return;
+  const std::lock_guard lock(mutex_);
+  tell_time();
+  distributor_.look_again();
+  changed_ = true;
 }
 
 Activity LaunchControllers::activity() {

@@ -112,6 +112,8 @@ class LaunchControllers : private LaunchSink {
   void hold(std::uint32_t context, bool on);
   /// As Distributor::load_of.
   ContextLoad load_of(std::uint32_t context);
+  /// All that is resident of a grid idles, which counts where GPCs have pools.
+  void idles();
   /// As Distributor::activity.
   Activity activity();
   /// Null: nobody. Before the first grid is added.
@@ -141,6 +143,7 @@ class LaunchControllers : private LaunchSink {
 
   void launch(const LaunchMask& mask) override;
   void preempt(Grid& grid) override;
+  bool idles(const Grid& grid) const override;
   Cluster* cluster_of(const LaunchMask& mask, std::uint64_t index, std::uint32_t sm);
   void broadcast(Cluster& cluster, const CtaRun& run);
   void push(Owner& owner, const CtaRun& run);
@@ -171,6 +174,7 @@ class LaunchControllers : private LaunchSink {
   void tell_time();
 
   const MachineShape& shape_;
+  const bool has_pools_;
   base::SpinningMutex mutex_;
   Distributor distributor_;
   ClusterPool clusters_;

@@ -264,12 +264,7 @@ std::uint32_t grid_waiting(WarpContext* context, std::uint32_t lanes) {
 }
 
 void grid_wait(WarpContext* context, std::uint32_t) {
-  Worker& worker = worker_of(context);
-  Block& block = block_of(context);
-  if (context->machine == nullptr) return worker.wait_for_grids(block, *context);
-  const std::atomic<std::uint64_t>& left = block.task->prerequisites;
-  while (const std::uint64_t seen = left.load(std::memory_order_acquire))
-    worker.wait_for_word(*static_cast<Warp*>(context->machine), {&left, ~0ull, seen});
+  worker_of(context).wait_for_grids(block_of(context), *context);
 }
 
 void launch_dependents(WarpContext* context) {

@@ -164,7 +164,8 @@ void Worker::take_cta(Block& block, CtaRun& grant) {
   block.wgmma_operands.clear();
   if (adversary_) begin_copies(block);
   block.turns = block.yielded = block.current = 0;
-  block.triggered = block.meets_cluster = false;
+  block.triggered = block.meets_cluster = block.idles = false;
+  block.grid_waits = 0;
   block.children = nullptr;
   if (block.task->grid().triggers_at_start) trigger(block);
   if (block.task->grid().counts_begins) count_begin(*block.task);
@@ -280,6 +281,7 @@ void Worker::hand_over(Block& block, exec::WarpContext& warp) {
   block.runners[free]->suspended = &warp;
   block.unfinished |= 1u << free;
   block.runnable |= 1u << free;
+  if (block.grid_waits != 0) count_grid_waits(block, 0);
 }
 
 /// A fiber has nothing left to run of its CTA: others of the block go on, or the next CTA begins. Returns

@@ -3,6 +3,7 @@
 // worker's scheduler (K-2, K-5, K-7).
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "base/assert.h"
 #include "exec/barrier.h"
@@ -100,16 +101,34 @@ void Worker::wait_for_word(Warp& warp, const WordWait& wait, std::uint32_t barri
   if (barriers != 0) block.forget_word_wait(warp.index);  // a barrier may have ended the wait
 }
 
-/// The whole block waits with the warp at first. Only if that lasts, the warps behind it get fibers: what the
-/// other grids wait for might be one of them.
+/// Where warps are no fibers, the whole block waits with the warp at first. Only if that lasts, the warps
+/// behind it get fibers: what the other grids wait for might be one of them.
 void Worker::wait_for_grids(Block& block, exec::WarpContext& warp) {
   const std::atomic<std::uint64_t>& left = block.task->prerequisites;
-  for (unsigned turns = 0; left.load(std::memory_order_acquire) != 0; ++turns) {
-    if (turns < kTurnsInOneFiber)
+  if (left.load(std::memory_order_acquire) == 0) return;
+  count_grid_waits(block, 1);
+  unsigned turns = 0;
+  while (const std::uint64_t seen = left.load(std::memory_order_acquire)) {
+    if (warp.machine != nullptr)
+      wait_for_word(*static_cast<Warp*>(warp.machine), {&left, ~0ull, seen});
+    else if (turns++ < kTurnsInOneFiber)
       set_aside(block, true);
     else
       yield(block, &warp);
   }
+  count_grid_waits(block, ~0u);
+}
+
+/// @param change  1 more, or ~0: 1 less; 0: other strands of the block are there, or no more
+void Worker::count_grid_waits(Block& block, std::uint32_t change) {
+  block.grid_waits += change;
+  const bool idles = block.grid_waits != 0 &&
+                     block.grid_waits == static_cast<std::uint32_t>(std::popcount(block.unfinished));
+  if (std::exchange(block.idles, idles) == idles) return;
+  block.task->idle.fetch_add(idles ? 1 : ~std::uint64_t{0}, std::memory_order_relaxed);
+  if (!idles) return;
+  const Busy busy(*this);
+  machine_.launches().idles();
 }
 
 /// Nobody else in the block can run: its other fibers have ended with the region.
@@ -255,6 +274,7 @@ void Worker::finish_warp(Warp& warp) {
   block.unfinished &= ~(1u << warp.index);
   block.runnable &= ~(1u << warp.index);
   block.yielded = 0;
+  if (block.grid_waits != 0) count_grid_waits(block, 0);
 }
 
 /// No warp of the block can run: whether none ever will, because only its cluster changes the words that they

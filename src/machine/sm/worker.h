@@ -79,7 +79,7 @@ class Worker {
   /// Waits until the word has changed; a value that it has only for a moment may be missed.
   /// @param barriers  mask over barriers where the warp's lanes have been counted: a phase ends the wait too
   void wait_for_word(Warp& warp, const WordWait& wait, std::uint32_t barriers = 0);
-  /// Where warps are no fibers: waits until the grids have ended before whose end the block's grid began.
+  /// Waits until the grids have ended before whose end the block's grid began.
   void wait_for_grids(Block& block, exec::WarpContext& warp);
   /// Where warps are no fibers: all threads of the block arrive at its cluster's barrier as one, and wait.
   void meet_cluster(Block& block);
@@ -233,6 +233,7 @@ class Worker {
   void leave_to_scheduler(Block& block, base::Fiber& from, Block::Status status);
   void after_phase(Block& block, std::uint32_t id);
   void look_at_words(Block& block);
+  void count_grid_waits(Block& block, std::uint32_t change);
   bool is_deadlock(Block& block);
   void unstick(Block& block);
   void finish_warp(Warp& warp);

@@ -92,6 +92,7 @@ void Task::renew() {
   graph.next = nullptr;
   graph.triggered = graph.begun = graph.complete = false;
   prerequisites.store(0, std::memory_order_relaxed);
+  idle.store(0, std::memory_order_relaxed);
   triggered.store(0, std::memory_order_relaxed);
   begun.store(0, std::memory_order_relaxed);
   parent = nullptr;

@@ -61,6 +61,8 @@ class alignas(128) Task {
   /// Tasks that have not ended and before whose end this one may begin: griddepcontrol.wait waits for
   /// 0.
   std::atomic<std::uint64_t> prerequisites{0};
+  /// CTAs of which every warp waits for these.
+  std::atomic<std::uint64_t> idle{0};
   /// CTAs that have let dependent grids begin, or have ended, where the grid counts them.
   std::atomic<std::uint64_t> triggered{0};
   /// CTAs that have begun, where the grid counts them.

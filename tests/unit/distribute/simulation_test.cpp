@@ -366,6 +366,7 @@ TEST(Simulation, EveryCtaStartsAndEndsOnceThoughItStopsInItsMiddle) {
     SimulationOptions options{.observer = &account};
     options.distributor.task_slots = 1 + static_cast<std::uint32_t>(seed % 3);
     options.distributor.preemptive = true;
+    options.distributor.active_pool = static_cast<std::uint32_t>(seed / 3 % 3);
     const Result<Outcome> outcome = simulate(shape, load, options);
     ASSERT_TRUE(outcome.ok()) << outcome.error().to_string();
     ASSERT_EQ(outcome->stuck_grids, 0u) << seed;

@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "machine/distributor/distributor.h"
@@ -43,6 +44,8 @@ class KeepingSink final : public LaunchSink {
   std::map<const Grid*, std::uint64_t> heard;  // CTAs of its masks
   std::vector<Cta> back;                       // those that were parked and came back
   std::vector<Grid*> preempted;
+  std::set<const Grid*> idle;  // those that say they are
+  bool idles(const Grid& grid) const override { return idle.contains(&grid); }
   void preempt(Grid& grid) override { preempted.push_back(&grid); }
   void launch(const LaunchMask& mask) override {
     if (mask.back != nullptr) {

@@ -15,7 +15,8 @@ DistributorOptions options_of(std::string_view text) {
 TEST(DistributorOptions, ComeFromText) {
   const DistributorOptions options = options_of(
       "cap_per_sm=8,cap_per_sm.lake=4,cap_per_sm.first_fit=2,grid_cap_per_sm=3,patience=70,credits=9,"
-      "sm_order=5-3:0:1-2,ties=waiting,task_slots=7,turn=9,preemptive=1");
+      "sm_order=5-3:0:1-2,ties=waiting,task_slots=7,turn=9,preemptive=1,active_pool=2,"
+      "pending_pool=5");
   EXPECT_EQ(options.cap_per_sm, 8u);
   EXPECT_EQ(options.policy_cap_per_sm, (std::map<std::string, std::uint32_t>{{"lake", 4}, {"first_fit", 2}}));
   EXPECT_EQ(options.grid_cap_per_sm, 3u);
@@ -28,6 +29,8 @@ TEST(DistributorOptions, ComeFromText) {
   EXPECT_EQ(options.task_slots, 7u);
   EXPECT_EQ(options.turn, 9u);
   EXPECT_TRUE(options.preemptive);
+  EXPECT_EQ(options.active_pool, 2u);
+  EXPECT_EQ(options.pending_pool, 5u);
   EXPECT_EQ(options_of("").patience, 1024u);
   EXPECT_EQ(options_of("ties=priority").ties, TieBreak::priority);
 }
@@ -53,6 +56,7 @@ TEST(DistributorOptions, WhatIsWrongIsSaidWithTheOptionsName) {
            {"patience", "option patience: has no value"},
            {"ties=dice", "option ties: 'dice' is none of load, waiting, priority"},
            {"preemptive=2", "option preemptive: 2 is out of range: it may be from 0 to 1"},
+           {"active_pool=3,pending_pool=3", "option active_pool: 3 is not less than the 3 of pending_pool"},
            {"colour=1", "no option 'colour'; there are cap_per_sm, "},
            {"=1", "no option ''"},
            {"sm_order=0-6", "has no SM 6, but 6 SMs"},

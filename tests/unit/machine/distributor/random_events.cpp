@@ -15,8 +15,8 @@ class RandomEvents::CheckingPolicy final : public Policy {
       : policy_(std::move(policy)), events_(events) {}
   std::string_view name() const override { return policy_->name(); }
   void place(const Snapshot& snapshot, Placement& placement, DecisionLog* log) override {
-    if (live_load_ == nullptr) live_load_ = snapshot.load.data();
-    const bool what_if = snapshot.load.data() != live_load_ || snapshot.clusters[0] == ~0u;
+    // Questions about other machines than the live one.
+    const bool what_if = snapshot.waiting.empty() || snapshot.clusters[0] == ~0u;
     for (const auto& grid : events_.grids_)
       if (&grid->kind == &snapshot.kind && !what_if) compare(*grid, snapshot);
     policy_->place(snapshot, placement, log);
@@ -52,10 +52,13 @@ class RandomEvents::CheckingPolicy final : public Policy {
     events_.check(equal(snapshot.own, events_.truth_.load_of(grid.space)), "the CTAs of a space");
     if (grid.mode != PlacementMode::automatic_per_task)
       events_.check(snapshot.spaces == events_.spaces(), "the number of spaces");
-    events_.check(equal(snapshot.free, events_.visible(grid)), "the free slots that a policy sees");
+    std::vector<std::uint32_t> free = events_.visible(grid);
+    if (events_.has_pools()) events_.check_pools(grid, snapshot.free, free);
+    events_.check(equal(snapshot.free, free), "the free slots that a policy sees");
     const std::vector<std::uint32_t> launchable = events_.truth_.launchable();
     for (std::size_t gpc = 0; gpc < launchable.size(); ++gpc)
       events_.check(snapshot.clusters[gpc] <= launchable[gpc], "the clusters that a policy may launch");
+    if (events_.has_pools()) return;
     if (std::none_of(events_.grids_.begin(), events_.grids_.end(),
                      [](const auto& other) { return other->kept < kFitsNowhere; }))
       events_.check(equal(snapshot.clusters, launchable), "the cluster slots and ids that a policy sees");
@@ -63,7 +66,6 @@ class RandomEvents::CheckingPolicy final : public Policy {
 
   std::unique_ptr<Policy> policy_;
   RandomEvents& events_;
-  const std::uint32_t* live_load_ = nullptr;  // of the live model: other questions are about other machines
 };
 
 RandomEvents::RandomEvents(const Setup& setup) {
@@ -120,6 +122,7 @@ void RandomEvents::put_back(const LaunchMask& mask) {
   check(its->parked.contains(rank) && its->parked[rank] == mask.back->began && its->slot == mask.cluster,
         "a CTA comes back that was not parked");
   check(mask.sms.size() == 1 && mask.sms[0] == its->sms[rank], "a CTA comes back to another SM");
+  enter_pool(*mask.grid, mask.sms[0]);
   its->parked.erase(rank);
   its->running.push_back(rank);
   ++back_;
@@ -155,6 +158,7 @@ void RandomEvents::launch(const LaunchMask& mask) {
   Grid& grid = *mask.grid;
   if (mask.back != nullptr) return put_back(mask);
   check(!truth_.has_parked(grid), "new CTAs pass those that are parked");
+  for (const std::uint32_t sm : mask.sms) enter_pool(grid, sm);
   if (!launching_)
     launching_.emplace(TrueCluster{
         .grid = &grid, .sequence = mask.sequence, .slot = mask.cluster, .memory = mask.cluster_memory});
@@ -256,7 +260,9 @@ void RandomEvents::check_slots() {
   for (const auto& grid : grids_) {
     if (grid->finished() || grid->turn == Grid::Turn::aside) continue;
     const bool is_gone = grid->turn == Grid::Turn::rests;  // withdrawn; what is parked has yet to be dropped
-    if (is_gone) check(grid->withdrawn && truth_.has_parked(*grid), "a grid rests that is not open");
+    if (is_gone)
+      check(grid->withdrawn && (truth_.has_parked(*grid) || grid->clusters != 0),
+            "a grid rests that is not open");
     if (is_gone || grid->turn == Grid::Turn::listed) {
       if (!is_gone) most_urgent = std::min(most_urgent, grid->priority);
       for (const TrueCluster& cluster : truth_.clusters)
@@ -315,11 +321,16 @@ void RandomEvents::distribute() {
       overdue.emplace(grid.get(), grid->turn_began);
   }
   back_ = 0;
+  waited_.clear();
+  for (const auto& grid : grids_)
+    if (!grid->none_left()) waited_.insert(grid.get());
   const std::uint64_t launched = distributor_->distribute(*this);
   for (const auto& grid : grids_) {
     after += grid->next;
     check(heard_[grid.get()] == grid->next, "what is launched stands in masks");
   }
+  for (auto& [gpc, actives] : active_)  // one that has launched all may have more again, when it is preempted
+    std::erase_if(actives, [&](const auto& entry) { return !launches_in(*entry.first, gpc); });
   check(!launching_, "a cluster without an end mark");
   check(launched == after - before + back_, "the count of launched CTAs");
   check(truth_.within_capacity(), "an SM holds more than it can");
@@ -337,11 +348,18 @@ void RandomEvents::distribute() {
         (first == nullptr ||
          std::pair(grid->priority, grid->sequence) < std::pair(first->priority, first->sequence)))
       first = grid.get();
-  if (first != nullptr) check(nothing_fits(*first), "what is first in order fits, and is not launched");
+  if (first != nullptr && !has_pools())
+    check(nothing_fits(*first), "what is first in order fits, and is not launched");
 }
 
 void RandomEvents::add(const Event& event) {
-  std::erase_if(grids_, [](const auto& grid) { return grid->finished(); });
+  std::erase_if(grids_, [this](const auto& grid) {
+    if (!grid->finished()) return false;
+    idle_.erase(grid.get());
+    for (auto& [gpc, actives] : active_)
+      std::erase_if(actives, [&](const auto& entry) { return entry.first == grid.get(); });
+    return true;
+  });
   if (distributor_->waiting() >= 6) return withdraw(event.b);
   Grid grid{
       .id = added_++, .needs = kRandomNeeds[event.b % std::size(kRandomNeeds)], .kind = make_kind(event.a)};
@@ -410,6 +428,7 @@ void RandomEvents::happen(const Event& event) {
       break;
     case 9:
       if (event.a % 16 == 0) withdraw(event.b);
+      if (event.a % 16 == 1) idle(event.b);
       break;
     case 10: {
       const auto tpc = static_cast<std::uint32_t>(event.a % truth_.shape.domains(Level::tpc).size());
@@ -426,6 +445,8 @@ void RandomEvents::happen(const Event& event) {
 }
 
 void RandomEvents::finish() {
+  idle_.clear();
+  distributor_->look_again();
   for (const std::uint32_t tpc : std::exchange(truth_.disabled, {})) distributor_->enable(tpc, true);
   while (!failure_) {
     const auto is_parked = [](const TrueCluster& cluster) {  // it ends when it is back

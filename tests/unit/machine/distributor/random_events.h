@@ -7,7 +7,9 @@
 #include <optional>
 #include <ostream>
 #include <set>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ground_truth.h"
@@ -52,6 +54,13 @@ class RandomEvents final : private LaunchSink {
   void park(TrueCluster& cluster, std::uint32_t running, bool began);
   void drop(std::uint32_t index);
   void check_preemption();
+  bool has_pools() const { return truth_.options.active_pool != 0 || truth_.options.pending_pool != 0; }
+  bool launches_in(const Grid& grid, std::uint32_t gpc) const;
+  void check_pools(const Grid& grid, std::span<const std::uint32_t> seen, std::vector<std::uint32_t>& free);
+  bool is_kept_in(const Grid& grid, std::uint32_t gpc) const;
+  void enter_pool(Grid& grid, std::uint32_t sm);
+  void idle(std::uint32_t number);
+  bool idles(const Grid& grid) const override { return idle_.contains(&grid); }
   void check_cluster(const TrueCluster& cluster);
   void check(bool holds, const char* what);
   void check_slots();
@@ -68,6 +77,9 @@ class RandomEvents final : private LaunchSink {
   GroundTruth truth_;
   std::unique_ptr<Distributor> distributor_;
   std::vector<std::unique_ptr<Grid>> grids_;
+  /// By GPC: grids that have launched there, with Grid::sequence: since it got its slot.
+  std::map<std::uint32_t, std::vector<std::pair<const Grid*, std::uint64_t>>> active_;
+  std::set<const Grid*> idle_, waited_;         // those with something left as a session began
   std::map<const Grid*, std::uint64_t> heard_;  // CTAs in the masks of each
   std::optional<TrueCluster> launching_;
   std::uint64_t sequence_ = 0, added_ = 0, back_ = 0;

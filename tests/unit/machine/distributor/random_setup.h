@@ -57,6 +57,8 @@ inline DistributorOptions make_options(std::uint32_t numbers, std::uint32_t sms)
   options.task_slots = numbers / 55296 % 3 == 0 ? 1 + numbers / 165888 % 4 : 0;
   options.turn = numbers / 663552 % 3 * 10;
   options.preemptive = numbers / 1990656 % 2 == 0;
+  options.active_pool = numbers / 3981312 % 3 == 0 ? 1 + numbers / 11943936 % 2 : 0;
+  options.pending_pool = numbers / 23887872 % 3 == 0 ? 3 + numbers / 71663616 % 2 : 0;
   options.grid_cap_per_sm = numbers / 6912 % 4 == 0 ? 3 : 0;
   if (numbers / 27648 % 2 == 0)
     for (std::uint32_t sm = sms; sm-- > 0;) options.sm_order.push_back(sm);

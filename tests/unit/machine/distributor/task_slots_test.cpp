@@ -184,6 +184,32 @@ TEST_F(TaskSlotsTest, AreNotForGridsThatFitNowhere) {
   EXPECT_EQ(distributor_->waiting(), 0u);
 }
 
+// A policy may look at what else is resident; whether a grid fits the empty machine does not depend on it.
+TEST_F(TaskSlotsTest, AreNotLostToGridsThatAPolicyRefusesForNow) {
+  shape_ = {};
+  for (const Level level : {Level::set, Level::gpu, Level::ugpu}) shape_.open(level);
+  for (const std::uint32_t sms : {1u, 4u}) {  // GPCs
+    for (const Level level : {Level::gpc, Level::cpc, Level::tpc}) shape_.open(level);
+    shape_.add_sms(sms);
+    for (const Level level : {Level::tpc, Level::cpc, Level::gpc}) shape_.close(level);
+  }
+  for (const Level level : {Level::ugpu, Level::gpu, Level::set}) shape_.close(level);
+  distributor_ = std::make_unique<Distributor>(shape_, std::move(*make_policy("partitioned")),
+                                               DistributorOptions{.task_slots = 2});
+  add_small(0);
+  Grid& resident = add_small(0);  // in the first GPC, as its number is even
+  EXPECT_EQ(distribute(), 2u);
+  complete_all(*grids_[0]);
+  add_small(3);
+  Grid& cluster = add(8, kQuarter, clusters_of(8));  // likewise, but too large for it
+  EXPECT_EQ(cluster.id % 2, 0u);
+  distribute();
+  EXPECT_EQ(cluster.next, 0u) << "the GPC is in use";
+  complete_all(resident);
+  for (int i = 0; i < 3 && cluster.next == 0; ++i) distribute();
+  EXPECT_EQ(cluster.next, 8u);
+}
+
 class EvictionLog final : public DecisionLog {
  public:
   void record(const Decision& decision) override {
