@@ -61,7 +61,7 @@ TEST_F(PoolsTest, PassFromAGridThatWaitsForEntries) {
   Grid& queue = add({.needs = kQuarter, .ctas = 4, .cap_per_sm = 1, .open = true});
   Grid& other = add_slow(6);
   distribute();
-  EXPECT_EQ(other.next, 4u);
+  ASSERT_EQ(other.next, 4u);
   distributor_->grow(queue, 3);
   complete_one(queue), distribute();
   EXPECT_EQ(queue.next, 4u) << "the other one is active now";
@@ -78,7 +78,7 @@ TEST_F(PoolsTest, PassFromAGridThatCanOnlyWait) {
   sink_.idle.insert(&first);
   distributor_->look_again();
   distribute();
-  EXPECT_EQ(second.next, 4u);
+  ASSERT_EQ(second.next, 4u);
   sink_.idle.clear();
   complete_one(first), distribute();
   EXPECT_EQ(first.next, 4u) << "it is pending";
