@@ -52,11 +52,17 @@ PagedSpace::PagedSpace(Mmu& mmu, const PeerMemory& peers, Asid asid, std::unique
       touched_(std::make_unique<Touched[]>(mmu.sm_count())) {}
 
 PagedSpace::~PagedSpace() {
+  mmu_.faults().forget(*this);
   mmu_.asids().give_back(asid_);
   for (const auto& [start, bytes] : own_.runs()) mmu_.memory().give_back({start, bytes});
 }
 
-TranslationCounts PagedSpace::counts() const { return difference(mmu_.counts(asid_), counted_before_); }
+TranslationCounts PagedSpace::counts() const {
+  TranslationCounts counts = difference(mmu_.counts(asid_), counted_before_);
+  counts.managed_faults = faults_.load(std::memory_order_relaxed);
+  counts.replays = replays_.load(std::memory_order_relaxed);
+  return counts;
+}
 
 Result<void> PagedSpace::enter(std::uint64_t address, FrameRun frames, Permissions permissions) {
   const std::lock_guard lock(mutex_);
@@ -134,12 +140,33 @@ void PagedSpace::withdraw(std::byte* start, std::uint64_t bytes) {
 
 Translated PagedSpace::translate(std::uint32_t sm, std::uint64_t address, exec::AccessKind kind) {
   for (;;) {
-    const Translated place = mmu_.translate(sm, asid_, address, kind);
+    Translated place = mmu_.translate(sm, asid_, address, kind);
+    if (place.problem == MmuProblem::not_mapped && is_managed(address)) {
+      place.problem = MmuProblem::to_come;
+      return place;
+    }
     if (resolve(place, address)) continue;
     if (place.aperture == Aperture::host && has_managed_.load(std::memory_order_relaxed))
       count_touch(sm, address);
     return place;
   }
+}
+
+std::uint64_t PagedSpace::report(std::uint64_t address) {
+  faults_.fetch_add(1, std::memory_order_relaxed);
+  return mmu_.faults().put(*this, address);
+}
+
+void PagedSpace::service(std::uint64_t address) { enter_shared(address); }
+
+Translated PagedSpace::replay(std::uint32_t sm, std::uint64_t address, exec::AccessKind kind) {
+  replays_.fetch_add(1, std::memory_order_relaxed);
+  return translate(sm, address, kind);
+}
+
+bool PagedSpace::is_managed(std::uint64_t address) const {
+  const PeerMemory::Part part = peers_.around(address);
+  return part.shared != nullptr && part.range.holds(address, 1) && part.shared->residency() != nullptr;
 }
 
 Translated PagedSpace::access(unsigned engine, std::uint64_t address, exec::AccessKind kind) {
