@@ -25,6 +25,8 @@ struct TranslationCounts {
   Hits sm_tlbs, gpc_tlbs;               ///< all SMs', all GPCs'; what misses there, the walker finds
   Hits copy_engine_tlbs;                ///< all copy engines'
   Hits virtual_caches, physical_cache;  ///< of lines, where they are modelled
+  /// Accesses of SMs to managed memory that found no page and were set aside; accesses that were made again.
+  std::uint64_t managed_faults = 0, replays = 0;
 };
 
 }  // namespace raddle

@@ -51,6 +51,8 @@ void add_misses(std::vector<RunFigure>& figures, const TranslationCounts& counts
   add("TLB misses", counts.sm_tlbs);
   if (is_asked(counts.virtual_caches)) add("virtual cache misses", counts.virtual_caches);
   if (is_asked(counts.physical_cache)) add("physical cache misses", counts.physical_cache);
+  if (counts.managed_faults != 0)
+    figures.push_back({"managed memory faults", static_cast<double>(counts.managed_faults)});
 }
 
 }  // namespace

@@ -1,11 +1,18 @@
 // Kernels of two modelled spaces on one machine, whose pages the test enters itself: what they read and
-// write, and exactly how often TLBs miss.
+// write, exactly how often TLBs miss, and pages that come when managed memory is touched.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <array>
+#include <atomic>
+#include <optional>
 #include <thread>
 
 #include "arena.h"
+#include "machine/memory/residency.h"
+#include "machine/memory/shared_memory.h"
+#include "machine/sm/worker.h"
+#include "wait_until.h"
 
 namespace raddle::attacks {
 namespace {
@@ -49,10 +56,13 @@ class PagesTest : public testing::TestWithParam<std::string> {
  protected:
   PagesTest() { restart({}); }
 
-  void restart(const machine::MmuSpec& spec, std::optional<ContextMode> contexts = {}) {
+  void restart(const machine::MmuSpec& spec, std::optional<ContextMode> contexts = {}, unsigned workers = 0,
+               bool deterministic = false) {
     for (auto& space : spaces_) space.reset();
     machine::MachineOptions options;
     options.shape = *machine::preset_shape("tiny", 2);
+    options.workers = workers;
+    if (deterministic) options.deterministic = 3;
     options.pin = false;
     options.mmu = spec;
     options.contexts = contexts;
@@ -245,6 +255,110 @@ TEST_P(PagesTest, AllocationsLieAtTheSameAddressForBoth) {
   EXPECT_EQ(run_on(0, left.value, left.value, left.value).kind, exec::FaultKind::illegal_address);
   spaces_[1].reset();
   EXPECT_EQ(mmu().memory().free_bytes(), free_before);
+}
+
+/// Managed memory as the driver has it, of two frames. The host can be kept from giving it pages.
+class Managed final : public machine::SharedRange {
+ public:
+  static std::shared_ptr<Managed> make() {
+    auto made = std::make_shared<Managed>();
+    EXPECT_TRUE(machine::SharedMemory::instance().add(made).ok());
+    return made;
+  }
+  Managed() {
+    bytes = 2 * kFrame;
+    void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    base = reinterpret_cast<std::uint64_t>(memory);
+    pages.emplace(base, bytes, 2);
+  }
+  ~Managed() override { munmap(reinterpret_cast<void*>(base), bytes); }
+  machine::Residency* residency() override {
+    if (machine::current_worker() == nullptr && is_held) {
+      waits = true;
+      EXPECT_TRUE(wait_until([this] { return !is_held; }));
+    }
+    return &*pages;
+  }
+  std::uint64_t& word(std::uint64_t frame) {
+    return *reinterpret_cast<std::uint64_t*>(base + frame * kFrame);
+  }
+
+  std::optional<machine::Residency> pages;
+  std::atomic<bool> is_held{false}, waits{false};
+};
+
+// proves: A-9j
+TEST_P(PagesTest, FaultsOfManagedMemoryAreReplayed) {
+  for (const bool deterministic : {false, true}) {
+    restart({}, {}, 1, deterministic);
+    for (unsigned space : {0u, 1u}) enter(space, 0, frames(space, 1));
+    const auto managed = Managed::make();
+    const std::uint64_t first = managed->base, second = first + kFrame;
+    managed->word(0) = 5, managed->word(1) = 6;
+    EXPECT_EQ(managed->pages->home(first), machine::kHostProcessor);
+    for (int times = 1; times <= 3; ++times) {
+      ASSERT_EQ(run_on(0, first, second, 16).kind, exec::FaultKind::none);
+      EXPECT_EQ(pages(0).counts().managed_faults, 2u) << "each page once";
+      EXPECT_EQ(pages(0).counts().replays, 2u);
+      EXPECT_EQ(managed->word(0), 5u + static_cast<unsigned>(times)) << "an access is made once";
+    }
+    EXPECT_EQ(managed->pages->home(first), machine::processor_of(0));
+    ASSERT_EQ(run_on(1, second, 8, 16).kind, exec::FaultKind::none);
+    EXPECT_EQ(pages(1).counts().managed_faults, 1u) << "each space has its own";
+    EXPECT_EQ(managed->word(1), 10u);
+    machine::SharedMemory::instance().remove(managed->base);
+    EXPECT_EQ(run_on(0, first, 8, 16).kind, exec::FaultKind::illegal_address) << "it is managed no more";
+    EXPECT_EQ(run_on(1, 5 * kFrame, 8, 16).kind, exec::FaultKind::illegal_address) << "that never was";
+    EXPECT_EQ(pages(1).counts().managed_faults, 1u);
+  }
+}
+
+// On the machine's only worker.
+// proves: A-9j
+TEST_P(PagesTest, OthersRunWhileAFaultIsServiced) {
+  restart({}, {}, 1);
+  for (unsigned space : {0u, 1u}) enter(space, 0, frames(space, 1));
+  const auto managed = Managed::make();
+  managed->is_held = true;
+  std::atomic<bool> ended{false};
+  std::thread faulting([&] {
+    EXPECT_EQ(run_on(0, managed->base, 8, 16).kind, exec::FaultKind::none);
+    ended = true;
+  });
+  EXPECT_TRUE(wait_until([&] { return managed->waits.load(); }));
+  std::atomic<bool> other_ended{false};
+  std::thread other([&] {
+    EXPECT_EQ(run_on(1, 0, 8, 16).kind, exec::FaultKind::none);
+    other_ended = true;
+  });
+  EXPECT_TRUE(wait_until([&] { return other_ended.load(); }));
+  EXPECT_FALSE(ended);
+  managed->is_held = false;
+  other.join();
+  faulting.join();
+  EXPECT_EQ(managed->word(0), 1u);
+  machine::SharedMemory::instance().remove(managed->base);
+}
+
+TEST_P(PagesTest, AFaultOutlivesItsTaskAndNotItsSpace) {
+  restart({}, {}, 1);
+  enter(0, 0, frames(0, 1));
+  const auto managed = Managed::make();
+  managed->is_held = true;
+  std::thread faulting([&] { EXPECT_EQ(run_on(0, managed->base, 8, 16).kind, exec::FaultKind::cancelled); });
+  EXPECT_TRUE(wait_until([&] { return managed->waits.load(); }));
+  spaces_[0]->cancel();
+  faulting.join();
+  std::atomic<bool> closed{false};
+  std::thread closing([&] {
+    spaces_[0].reset();
+    closed = true;
+  });
+  give_others_a_chance();
+  EXPECT_FALSE(closed);
+  managed->is_held = false;
+  closing.join();
+  machine::SharedMemory::instance().remove(managed->base);
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, PagesTest, testing::ValuesIn(engines()));

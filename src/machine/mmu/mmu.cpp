@@ -86,7 +86,7 @@ TranslationCounts Mmu::counts(Asid asid) const {
 }
 
 TranslationCounts Mmu::counts() const {
-  TranslationCounts sum;
+  TranslationCounts sum{.managed_faults = faults_.count()};
   for (Asid asid = 1; asid <= asids_.count(); ++asid) {
     const TranslationCounts one = counts(asid);
     sum.sm_tlbs += one.sm_tlbs, sum.gpc_tlbs += one.gpc_tlbs, sum.copy_engine_tlbs += one.copy_engine_tlbs;

@@ -11,6 +11,7 @@
 
 #include "machine/mmu/asid_table.h"
 #include "machine/mmu/data_cache.h"
+#include "machine/mmu/fault_buffer.h"
 #include "machine/mmu/mmu_spec.h"
 #include "machine/mmu/physical_memory.h"
 #include "machine/mmu/tlb.h"
@@ -23,6 +24,7 @@ enum class MmuProblem : std::uint8_t {
   none,
   not_bound,     ///< no page directory is bound to the ASID
   not_mapped,    ///< there is no page
+  to_come,       ///< likewise, in managed memory: the fault is to be serviced, and the access made again
   not_allowed,   ///< the page may not be accessed so
   across_pages,  ///< it begins in one page and ends in another, which physically lies elsewhere
 };
@@ -45,6 +47,7 @@ class Mmu {
   PhysicalMemory& memory() { return *memory_; }
   std::size_t sm_count() const { return sm_count_; }
   AsidTable& asids() { return asids_; }
+  FaultBuffer& faults() { return faults_; }
 
   /// Who accesses: an SM by its number, or a copy engine.
   std::uint32_t unit_of_engine(unsigned engine) const { return sm_count_ + engine; }
@@ -84,6 +87,7 @@ class Mmu {
   Walker walker_;
   std::mutex cache_mutex_;
   std::optional<DataCache> physical_cache_;
+  FaultBuffer faults_;
 };
 
 }  // namespace raddle::machine

@@ -46,6 +46,7 @@ PagedSpace::PagedSpace(Mmu& mmu, const PeerMemory& peers, std::unique_ptr<PageTa
       touched_(std::make_unique<Touched[]>(mmu.sm_count())) {}
 
 PagedSpace::~PagedSpace() {
+  mmu_.faults().forget(*this);
   unbind();
   if (engines_asid_ != kNoAsid) mmu_.asids().unbind(engines_asid_);
   for (const auto& [start, bytes] : own_.runs()) mmu_.memory().give_back({start, bytes});
@@ -83,6 +84,8 @@ TranslationCounts PagedSpace::counts() const {
   TranslationCounts sum = counted_;
   if (const Asid now = asid(); now != kNoAsid) add_since(sum, before_, mmu_.counts(now));
   if (engines_asid_ != kNoAsid) add_since(sum, engines_before_, mmu_.counts(engines_asid_));
+  sum.managed_faults = faults_.load(std::memory_order_relaxed);
+  sum.replays = replays_.load(std::memory_order_relaxed);
   return sum;
 }
 
@@ -162,12 +165,33 @@ void PagedSpace::withdraw(std::byte* start, std::uint64_t bytes) {
 
 Translated PagedSpace::translate(std::uint32_t sm, std::uint64_t address, exec::AccessKind kind) {
   for (;;) {
-    const Translated place = mmu_.translate(sm, asid(), address, kind);
+    Translated place = mmu_.translate(sm, asid(), address, kind);
+    if (place.problem == MmuProblem::not_mapped && is_managed(address)) {
+      place.problem = MmuProblem::to_come;
+      return place;
+    }
     if (resolve(place, address)) continue;
     if (place.aperture == Aperture::host && has_managed_.load(std::memory_order_relaxed))
       count_touch(sm, address);
     return place;
   }
+}
+
+std::uint64_t PagedSpace::report(std::uint64_t address) {
+  faults_.fetch_add(1, std::memory_order_relaxed);
+  return mmu_.faults().put(*this, address);
+}
+
+void PagedSpace::service(std::uint64_t address) { enter_shared(address); }
+
+Translated PagedSpace::replay(std::uint32_t sm, std::uint64_t address, exec::AccessKind kind) {
+  replays_.fetch_add(1, std::memory_order_relaxed);
+  return translate(sm, address, kind);
+}
+
+bool PagedSpace::is_managed(std::uint64_t address) const {
+  const PeerMemory::Part part = peers_.around(address);
+  return part.shared != nullptr && part.range.holds(address, 1) && part.shared->residency() != nullptr;
 }
 
 Translated PagedSpace::access(unsigned engine, std::uint64_t address, exec::AccessKind kind) {

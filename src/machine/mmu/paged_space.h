@@ -42,8 +42,15 @@ class PagedSpace final : public PageSource {
   void leave(std::uint64_t address, std::uint64_t bytes);
 
   /// As Mmu::translate, of an access of this space by an SM. Memory that all spaces know (shared_memory.h),
-  /// and that of peers, gets its pages when it is touched: the access faults, and is made again.
+  /// and that of peers, gets its pages when it is touched. Managed memory gets them by faults that are
+  /// replayed (`to_come`): these are to be reported, and the access made again.
   Translated translate(std::uint32_t sm, std::uint64_t address, exec::AccessKind kind);
+  /// Such a fault goes into the MMU's buffer. @returns its number there
+  std::uint64_t report(std::uint64_t address);
+  /// Gives an address that faulted its page, if it may have one; on the thread of the buffer.
+  void service(std::uint64_t address);
+  /// The access is made again. @returns as translate()
+  Translated replay(std::uint32_t sm, std::uint64_t address, exec::AccessKind kind);
   /// The same by a copy engine, to which missing pages are told: it goes on when they have come.
   Translated access(unsigned engine, std::uint64_t address, exec::AccessKind kind);
   /// Whether an access leads elsewhere now: its page was not there yet, or there is another one. Then it is
@@ -59,6 +66,7 @@ class PagedSpace final : public PageSource {
   Result<void> enter_run(std::uint64_t address, FrameRun frames, Permissions permissions);
   std::vector<FrameRun> remove_all(std::uint64_t address, std::uint64_t bytes);
   bool enter_shared(std::uint64_t address);
+  bool is_managed(std::uint64_t address) const;
   bool drop_stale_shared();
 
   /// A piece of managed memory that an SM touched last.
@@ -85,6 +93,7 @@ class PagedSpace final : public PageSource {
   std::atomic<std::uint64_t> changes_{0};     // of what is shared, when the first of these was entered
   std::atomic<bool> has_managed_{false};      // some of these count touches
   const std::unique_ptr<Touched[]> touched_;  // by SM
+  std::atomic<std::uint64_t> faults_{0}, replays_{0};  // of managed memory
 };
 
 }  // namespace raddle::machine

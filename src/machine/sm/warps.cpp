@@ -10,6 +10,7 @@
 #include "exec/cluster.h"
 #include "machine/address_space.h"
 #include "machine/cluster/cluster.h"
+#include "machine/mmu/fault_buffer.h"
 #include "machine/sm/worker.h"
 
 namespace raddle::machine {
@@ -159,6 +160,12 @@ void Worker::wait_for_children(Block& block, exec::WarpContext& warp,
   block.children = &children;
   while (block.children != nullptr) leave_to_scheduler(block, block.current_fiber(), Block::Status::waiting);
   ++progress_;
+}
+
+/// In deterministic mode nobody else runs: who did would depend on how long the host takes.
+void Worker::wait_for_page(Block& block, FaultBuffer& faults, std::uint64_t fault, bool in_kernel) {
+  if (!in_kernel || deterministic_) return faults.wait(fault);
+  while (!faults.is_serviced(fault)) set_aside(block, true);
 }
 
 /// Lets the warps go on whose words have changed.

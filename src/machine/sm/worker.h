@@ -49,6 +49,7 @@ struct WorkerCounters {
   std::atomic<int> cpu{-1};  ///< pinned to; -1: not pinned
 };
 
+class FaultBuffer;
 class ThreadCopies;
 class Worker {
  public:
@@ -86,6 +87,10 @@ class Worker {
   /// Waits until no child counts any more; the whole block is set aside, and holds nothing of its SM
   /// meanwhile.
   void wait_for_children(Block& block, exec::WarpContext& warp, const std::atomic<std::uint64_t>& children);
+  /// Waits until a fault has been serviced. @param in_kernel  other warps and blocks may run meanwhile
+  void wait_for_page(Block& block, FaultBuffer& faults, std::uint64_t fault, bool in_kernel);
+  /// Whether nothing but the kernel is on the stack: no lock, nothing that has to be destroyed.
+  bool in_kernel() const { return in_kernel_; }
   /// The block's CTA lets dependent grids begin, unless it has done so before.
   void trigger(Block& block);
   /// One more of the grid's CTAs has begun.

@@ -26,6 +26,16 @@ TEST(DeviceServices, AreDeclaredAsCudasCompilersDo) {
             DeviceService::device_runtime);
 }
 
+TEST(DeviceServices, OfTheFirstDynamicParallelismHaveTheirOldNames) {
+  using F = DeviceRuntimeFunction;
+  EXPECT_EQ(find_device_runtime("cudaDeviceSynchronize"), F::synchronize);
+  EXPECT_EQ(find_device_runtime("cudaGetParameterBufferV2"), F::get_parameter_buffer);
+  EXPECT_EQ(find_device_runtime("cudaLaunchDeviceV2_ptsz"), F::launch_device);
+  EXPECT_EQ(find_device_runtime("cudaLaunchDevice"), F::launch_device_plainly);
+  EXPECT_EQ(find_device_runtime("__cudaCDP2DeviceSynchronize"), std::nullopt);
+  EXPECT_EQ(find_device_runtime("cudaCDP2GetLastError"), std::nullopt);
+}
+
 TEST(DeviceServices, OtherFunctionsAreNone) {
   EXPECT_EQ(service_of(".extern .func (.param .b32 r) printf(.param .b64 f, .param .b64 a);"), std::nullopt);
   EXPECT_EQ(service_of(".extern .func (.param .b32 r) vprintf(.param .b64 f);"), std::nullopt);

@@ -110,6 +110,23 @@ TEST_F(SuspensionTest, GivesBackTheSlotOfAGridThatOnlyWaits) {
   EXPECT_EQ(distributor_->waiting(), 0u);
 }
 
+// Else grids with slots could wait for SMs that are kept for one without, and that one for a slot.
+// proves: A-3f
+TEST_F(SuspensionTest, KeepsNothingWithoutASlot) {
+  make_with(1);
+  Grid& parent = add(1, kQuarter);
+  distribute();
+  Grid& child = add(kFull + 2, kQuarter);
+  const Cta cta = suspend_one(parent);
+  EXPECT_EQ(distribute(), kFull);
+  CtaStanding standing = CtaStanding::suspended;
+  EXPECT_FALSE(resume(cta, standing)) << "the child has the slot";
+  const auto there = std::ranges::find(sink_.ctas, cta.sm, &Cta::sm);
+  std::iter_swap(sink_.ctas.begin(), there);
+  complete_one(child);
+  EXPECT_EQ(distribute(), 1u);
+}
+
 TEST_F(SuspensionTest, OfAGridWithMoreToLaunchGivesTheSlotBackToo) {
   make_with(1);
   Grid& parent = add(kFull + 2, kQuarter);
