@@ -81,7 +81,8 @@ std::vector<std::string> engines() {
 #endif
 }
 
-std::unique_ptr<Kernel> Kernel::make(const std::string& ptx, const std::string& engine, Translation how) {
+std::unique_ptr<Kernel> Kernel::make(const std::string& ptx, const std::string& engine, Translation how,
+                                     unsigned threads) {
   auto parsed = ptx::parse(ptx, "attack");
   if (!parsed) {
     ADD_FAILURE() << parsed.error().to_string();
@@ -95,7 +96,7 @@ std::unique_ptr<Kernel> Kernel::make(const std::string& ptx, const std::string& 
   const auto id = static_cast<ptx::FunctionId>(entry - functions.begin());
   kernel->shared = ptx::shared_layout(kernel->module, id);
   auto code = engine_named(engine).compile(kernel->module, id,
-                                           {.block = {32, 1, 1},
+                                           {.block = {threads, 1, 1},
                                             .windowed = how == Translation::windowed,
                                             .modelled = how == Translation::modelled});
   if (!code) {
@@ -107,21 +108,30 @@ std::unique_ptr<Kernel> Kernel::make(const std::string& ptx, const std::string& 
   return kernel;
 }
 
-exec::Fault run(AddressSpace& space, const Kernel& kernel, const std::vector<std::uint64_t>& arguments) {
+namespace {
+
+struct GridShape {
+  unsigned blocks = 1, threads = 32;
+  std::uint64_t time_limit_ns = 2'000'000'000;
+};
+
+exec::Fault run_grid(AddressSpace& space, const Kernel& kernel, const std::vector<std::uint64_t>& arguments,
+                     const GridShape& shape) {
   static const std::string name = "attack";
   Task* task = space.tasks().acquire();
   auto& grid = task->work.emplace<machine::GridWork>();
   EXPECT_TRUE(task->set_parameters(std::as_bytes(std::span(arguments))));
   grid.executable = kernel.code.get();
   grid.name = &name;
-  grid.threads_per_block = 32;
-  grid.blocks = 1;
+  grid.threads_per_block = shape.threads;
+  grid.blocks = shape.blocks;
   grid.shared_bytes = grid.shared_model_bytes = exec::kReservedShared + kernel.shared.static_bytes;
   grid.local_stride = kernel.local_stride;
-  grid.time_limit_ns = 2'000'000'000;
+  grid.time_limit_ns = shape.time_limit_ns;
   exec::LaunchContext& launch = grid.context;
-  launch.ntid[0] = 32;
-  launch.ntid[1] = launch.ntid[2] = launch.nctaid[0] = launch.nctaid[1] = launch.nctaid[2] = 1;
+  launch.ntid[0] = shape.threads;
+  launch.nctaid[0] = shape.blocks;
+  launch.ntid[1] = launch.ntid[2] = launch.nctaid[1] = launch.nctaid[2] = 1;
   launch.static_shared = kernel.shared.static_bytes;
   launch.dynamic_shared_offset = static_cast<std::uint32_t>(grid.shared_bytes);
   launch.largest_shared = 228 << 10;
@@ -132,6 +142,16 @@ exec::Fault run(AddressSpace& space, const Kernel& kernel, const std::vector<std
   if (task->stop.load() != 0) fault = task->fault;
   space.tasks().release(task);
   return fault;
+}
+
+}  // namespace
+
+exec::Fault run(AddressSpace& space, const Kernel& kernel, const std::vector<std::uint64_t>& arguments,
+                unsigned blocks, unsigned threads) {
+  return run_grid(space, kernel, arguments, {blocks, threads, 50'000'000'000});
+}
+exec::Fault run(AddressSpace& space, const Kernel& kernel, const std::vector<std::uint64_t>& arguments) {
+  return run_grid(space, kernel, arguments, {});
 }
 
 Arena::Arena() : of_host_(64, kSecret) {
@@ -163,7 +183,7 @@ Arena::Arena() : of_host_(64, kSecret) {
   run(*victim_, *code_, {});
   if (const std::uint64_t compiled = address_of_code(*code_->code); compiled != 0)
     hide_code("a kernel's code", compiled);
-  hide_code("the program's code", reinterpret_cast<std::uint64_t>(&run));
+  hide_code("the program's code", reinterpret_cast<std::uint64_t>(&run_grid));
   below.reset();
 }
 

@@ -22,7 +22,8 @@ std::vector<std::string> engines();
 /// A kernel, compiled once for many address spaces.
 struct Kernel {
   /// @param engine  "interp", "jit"
-  static std::unique_ptr<Kernel> make(const std::string& ptx, const std::string& engine, Translation how);
+  static std::unique_ptr<Kernel> make(const std::string& ptx, const std::string& engine, Translation how,
+                                      unsigned threads = 32);
   ptx::Module module;
   ptx::SharedLayout shared;
   std::unique_ptr<exec::Executable> code;
@@ -71,7 +72,10 @@ class Arena {
   std::vector<Target> targets_;
 };
 
-/// Runs one block of 32 threads to its end.
+/// Runs a grid to its end; 50 seconds at most.
+exec::Fault run(machine::AddressSpace& space, const Kernel& kernel,
+                const std::vector<std::uint64_t>& arguments, unsigned blocks, unsigned threads);
+/// One block of 32 threads, 2 seconds at most.
 exec::Fault run(machine::AddressSpace& space, const Kernel& kernel,
                 const std::vector<std::uint64_t>& arguments);
 

@@ -127,18 +127,68 @@ TEST_P(PagesTest, PagesZeroAndOneOfTwoSpaces) {
   EXPECT_EQ(word(shared.start), 1002u);
 }
 
-// Both run at once: each adds to its own words, many times over.
-// proves: A-24b, A-24c, A-5b, A-5d
+/// Each warp adds 1 to a word of its own in the first page; then the first warp of all raises a flag in a
+/// page that both spaces have, and waits for the other space's.
+constexpr const char* kMeeting = R"(
+.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry meeting(.param .u64 own, .param .u64 mine, .param .u64 theirs)
+{
+  .reg .u64 %a<4>, %x;
+  .reg .u32 %t, %w, %n;
+  .reg .pred %p;
+  mov.u32 %t, %tid.x;
+  rem.u32 %w, %t, 32;
+  setp.ne.u32 %p, %w, 0;
+  @%p bra done;
+  mov.u32 %w, %ctaid.x;
+  mov.u32 %n, %ntid.x;
+  mad.lo.u32 %w, %w, %n, %t;
+  shr.u32 %w, %w, 5;
+  ld.param.u64 %a0, [own];
+  mad.wide.u32 %a0, %w, 8, %a0;
+  ld.global.u64 %x, [%a0];
+  add.u64 %x, %x, 1;
+  st.global.u64 [%a0], %x;
+  setp.ne.u32 %p, %w, 0;
+  @%p bra done;
+  ld.param.u64 %a1, [mine];
+  ld.param.u64 %a2, [theirs];
+  st.volatile.global.u64 [%a1], 1;
+again:
+  ld.volatile.global.u64 %x, [%a2];
+  setp.eq.u64 %p, %x, 0;
+  @%p bra again;
+done:
+  ret;
+}
+)";
+
+// Both run at once, as each waits for the other; all warps of all their CTAs carry their own identifier.
+// proves: A-24b, A-24c, A-24d, A-5b, A-5d
 TEST_P(PagesTest, TwoSpacesRunAtOnce) {
-  for (unsigned space : {0u, 1u}) enter(space, 0, frames(2 * space, 2));
-  constexpr int kTimes = 50;
+  constexpr unsigned kBlocks = 6, kWarps = 4;
+  const auto meeting = Kernel::make(kMeeting, GetParam(), Translation::modelled, 32 * kWarps);
+  const FrameRun shared = frames(4, 1);
   std::array<std::thread, 2> threads;
+  for (unsigned space : {0u, 1u}) {
+    enter(space, 0, frames(2 * space, 2));
+    enter(space, (7 + space) * kFrame, shared);
+  }
   for (unsigned space : {0u, 1u})
     threads[space] = std::thread([&, space] {
-      for (int i = 0; i < kTimes; ++i) EXPECT_EQ(run_on(space, 0, kFrame, 16).kind, exec::FaultKind::none);
+      const std::uint64_t page = (7 + space) * kFrame;
+      EXPECT_EQ(
+          run(*spaces_[space], *meeting, {0, page + space * 8, page + (1 - space) * 8}, kBlocks, 32 * kWarps)
+              .kind,
+          exec::FaultKind::none);
     });
   for (std::thread& thread : threads) thread.join();
-  for (std::uint64_t frame = 0; frame < 4; ++frame) EXPECT_EQ(word(frame * kFrame), std::uint64_t{kTimes});
+  for (const std::uint64_t first : {0u, 2u})
+    for (unsigned i = 0; i < kFrame / 8; ++i)
+      ASSERT_EQ((&word(first * kFrame))[i], i < kBlocks * kWarps ? 1u : 0u) << first << ", word " << i;
+  EXPECT_EQ(word(shared.start) + word(shared.start + 8), 2u);
 }
 
 // proves: A-8b, A-8c, A-8d, A-8e

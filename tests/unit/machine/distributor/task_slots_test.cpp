@@ -92,7 +92,6 @@ TEST_F(TaskSlotsTest, AreNotTakenFromEqualsNorFromMoreThanNeedBe) {
   EXPECT_EQ(urgent.turn, Grid::Turn::runs);
 }
 
-// proves: A-4f
 // Three equals and a slot. Who has launched a turn's CTAs leaves, the one that waits longest comes.
 // proves: A-4c
 TEST_F(TaskSlotsTest, PassFromOneToTheNextAmongEquals) {
