@@ -1,6 +1,6 @@
-// CTAs that leave their SMs before their end (the distributor's preemptive mode). Those that no worker has
+// CTAs that leave their SMs before their end. In the distributor's preemptive mode those that no worker has
 // taken are parked here; a worker parks what it has taken, and keeps what has begun. Its SM stays its own
-// meanwhile, so that it gets those back.
+// meanwhile, so that it gets those back. Parents that wait for their children are suspended.
 #include <algorithm>
 #include <utility>
 
@@ -83,6 +83,24 @@ void LaunchControllers::park_one(const CtaRun& run) {
     recall(*run.task, cta);  // to be given up
   else
     ++unlaunched_;
+}
+
+void LaunchControllers::suspend(CtaRun& cta) {
+  const std::lock_guard lock(mutex_);
+  tell_time();
+  distributor_.suspend(cta.task->distribution, cta.sm, cta.first);
+  cta.standing = CtaStanding::suspended;
+  changed_ = true;
+}
+
+bool LaunchControllers::resume(CtaRun& cta) {
+  const std::lock_guard lock(mutex_);
+  tell_time();
+  const CtaStanding before = cta.standing;
+  const bool resumed = distributor_.resume(cta.task->distribution, cta.sm, cta.first, cta.standing, *this);
+  if (resumed) cta.task->preempted.store(false, std::memory_order_relaxed);
+  changed_ |= before != cta.standing;
+  return resumed;
 }
 
 }  // namespace raddle::machine
