@@ -128,6 +128,12 @@ class Checks(unittest.TestCase):
         self.write("src/base/a.cpp", "// TO" + "DO: later\n")
         self.rejects("todo", "src/base/a.cpp:1")
 
+    def test_properties(self):
+        self.write("tests/unit/base/a_test.cpp", "{\n  EXPECT_TRUE(\n      rc::check(1, [] {}));\n")
+        self.accepts("properties")
+        self.write("tests/unit/base/a_test.cpp", "{\n  rc::check(1, [] {});\n")
+        self.rejects("properties", "tests/unit/base/a_test.cpp:2")
+
     def test_width_of_comments(self):
         self.write(".clang-format", "BasedOnStyle: Google\nColumnLimit: 110\nReflowComments: false\n")
         self.write("src/exec/a.h", "//" + " word" * 20 + "\n// proves:" + " K-1a," * 30 + "\n")

@@ -79,7 +79,7 @@ void Distributor::State::exit(Grid& grid, std::uint32_t sm, std::uint32_t count,
   else
     forget_suspended(grid, sm, count, standing);
   grid.outstanding -= count;
-  shares.drop_load(shares.kind_of(grid.work_kind), count);
+  count_load(grid);
   ++freed;
 }
 

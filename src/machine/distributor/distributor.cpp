@@ -58,7 +58,7 @@ void Distributor::add(Grid& grid) {
   if (grid.cap_per_sm == 0) grid.cap_per_sm = state.options.grid_cap_per_sm;
   grid.row = state.table.acquire(grid, grid.kind.has_local_ids());
   grid.space_row = state.spaces.acquire(grid.space);
-  state.add_load(grid, grid.ctas);
+  state.count_load(grid);
   if (grid.none_left())
     grid.turn = Grid::Turn::rests;
   else
@@ -70,7 +70,7 @@ void Distributor::grow(Grid& grid, std::uint64_t ctas) {
                 "a grid grows by whole clusters while it is open");
   const bool waits_anew = grid.none_left() && ctas != 0;
   grid.ctas += ctas;
-  state_->add_load(grid, ctas);
+  state_->count_load(grid);
   if (!waits_anew) return;
   if (grid.turn == Grid::Turn::rests && grid.suspended == 0) state_->slots.enlist(grid);
   if (grid.turn != Grid::Turn::runs) return;
@@ -87,8 +87,8 @@ void Distributor::withdraw(Grid& grid) {
   if (grid.all_launched()) return;
   state_->stop_serving(grid);
   state_->got_on(grid);
-  state_->drop_load(grid, grid.ctas - grid.next);
   grid.withdrawn = true;
+  state_->count_load(grid);
   state_->settle(grid);
 }
 
@@ -124,8 +124,8 @@ bool Distributor::succeed(Grid& grid, const SmRun& exited) {
       grid.suspended != 0 || state.returning.any() || state.table.look(grid.row).total != 0)
     return false;
   if (state.recorder) state.recorder.succeed(grid, exited);
-  state.drop_load(grid, exited.count);
   grid.next += exited.count;
+  state.count_load(grid);
   return true;
 }
 
@@ -136,7 +136,9 @@ CtaCompletion Distributor::complete_in_cluster(Grid& grid, std::uint32_t sm, std
   state_->exit(grid, sm, 1, standing);
   if (state_->recorder && standing == CtaStanding::resident)
     state_->recorder.complete(grid, sm, 1, resident.number);
-  return state_->count_down(resident, number);
+  const CtaCompletion completion = state_->count_down(resident, number);
+  if (!grid.parked.empty()) state_->settle(grid);  // the others of the cluster may all be parked
+  return completion;
 }
 
 CtaCompletion Distributor::State::count_down(ResidentCluster& cluster, std::uint64_t number) {
@@ -221,17 +223,8 @@ void Distributor::confine(std::uint64_t space, const SmLimit& limit) {
 void Distributor::hold(std::uint32_t context, bool on) {
   const std::uint64_t bit = std::uint64_t{1} << context;
   if (on == ((state_->held & bit) != 0)) return;
-  // What is held is no load; what is resident counts on.
-  const auto count = [&](const Grid& grid) {
-    if (grid.context != context) return;
-    if (on)
-      state_->drop_load(grid, grid.none_left() ? 0 : grid.ctas - grid.next);
-    else
-      state_->add_load(grid, grid.none_left() ? 0 : grid.ctas - grid.next);
-  };
-  if (on) state_->slots.for_each(count);
   state_->held = on ? state_->held | bit : state_->held & ~bit;
-  if (!on) state_->slots.for_each(count);
+  state_->slots.for_each([&](Grid& grid) { state_->count_load(grid); });
   state_->reconsider();
 }
 

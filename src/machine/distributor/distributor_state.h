@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "machine/distributor/decision_recorder.h"
@@ -29,12 +30,14 @@ struct Distributor::State {
   void decide_shares();
   /// Whether kinds of work are served apart, each as if the GPCs of its share were a machine.
   bool serves_apart();
-  /// CTAs of a grid that may be launched become more, or less.
-  void add_load(const Grid& grid, std::uint64_t ctas) {
-    if (!is_held(grid)) shares.add_load(shares.kind_of(grid.work_kind), ctas);
-  }
-  void drop_load(const Grid& grid, std::uint64_t ctas) {
-    if (!is_held(grid)) shares.drop_load(shares.kind_of(grid.work_kind), ctas);
+  /// What a grid is of the load of its kind of work, after every change of it: what is resident, and unless
+  /// its context is held what is left to launch.
+  void count_load(Grid& grid) {
+    if (!shares.is_on()) return;
+    const bool launches = !grid.withdrawn && !is_held(grid);
+    const std::uint64_t left = launches ? grid.ctas - grid.next + grid.parked.size() : 0;
+    const std::uint64_t before = std::exchange(grid.load, grid.outstanding + left);
+    shares.change_load(shares.kind_of(grid.work_kind), before, grid.load);
   }
   /// A grid waits no longer, or waits anew: its kept domain is free for others.
   void got_on(Grid& grid);

@@ -112,6 +112,7 @@ struct Grid {
   std::vector<ParkedCta> parked;  ///< by launch index; nothing new is launched before they are back
   bool preempted = false;         ///< it leaves in the middle of its CTAs (A-4)
   bool withdrawn = false;
+  std::uint64_t load = 0;        ///< that it is counted as, of its kind of work
   std::uint64_t share_seen = 0;  ///< Shares::version() for which it is known
   bool leaves_share = false;     ///< that no cluster of it fits the GPCs of its kind: it may go to all
   /// Where it stands in TaskSlots.

@@ -24,6 +24,11 @@ bool Pools::has(std::uint32_t gpc, const Grid& grid) const {
   return std::ranges::find(actives_[gpc], &grid) != actives_[gpc].end();
 }
 
+bool Pools::has_parked(std::uint32_t gpc, const Grid& grid) const {
+  return std::ranges::any_of(
+      grid.parked, [&](const ParkedCta& cta) { return shape_.domain_of(Level::gpc, cta.sm) == gpc; });
+}
+
 /// The one that came last of those whose place a grid may take. Null: there is none.
 Grid* Pools::replaceable(std::uint32_t gpc, const Grid& grid) const {
   const Domain& domain = shape_.domains(Level::gpc)[gpc];
@@ -44,23 +49,26 @@ void Pools::begin_pass(const LaunchSink& sink) {
 }
 
 /// One that idles keeps nobody out of the pending ones.
-void Pools::come(const Grid& grid, std::span<const std::uint8_t> usable, const Domain& kept) {
+bool Pools::come(const Grid& grid, std::span<const std::uint8_t> usable, const Domain& kept) {
   std::ranges::fill(closed_, std::uint8_t{0});
-  if (!concern(grid)) return;
+  if (!concern(grid)) return false;
   kept_ = kept;
   const bool idles = sink_->idles(grid);
+  bool gives_up = false;
   for (std::uint32_t gpc = 0; gpc < actives_.size(); ++gpc) {
-    if (has(gpc, grid)) continue;
-    if (usable[gpc] == 0) {
+    if (usable[gpc] == 0 && !has_parked(gpc, grid)) {
+      gives_up |= std::erase(actives_[gpc], &grid) != 0;
       closed_[gpc] = 1;
       continue;
     }
+    if (has(gpc, grid)) continue;
     const bool is_pending = waiting_[gpc] < pending_;
     const bool is_full = actives_[gpc].size() >= active_;
     replaced_[gpc] = is_full ? replaceable(gpc, grid) : nullptr;
     closed_[gpc] = is_pending && (!is_full || replaced_[gpc] != nullptr) ? 0 : 1;
     waiting_[gpc] += idles ? 0 : 1;
   }
+  return gives_up;
 }
 
 std::span<const std::uint32_t> Pools::free(std::span<const std::uint32_t> free) {

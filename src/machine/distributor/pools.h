@@ -30,7 +30,8 @@ class Pools {
   /// The next one: which GPCs does it find closed?
   /// @param usable  by GPC: whether it could launch there if nothing else were there
   /// @param kept    kept for it; empty: nothing
-  void come(const Grid& grid, std::span<const std::uint8_t> usable, const Domain& kept);
+  /// @returns whether it has given up places where it cannot launch any more
+  bool come(const Grid& grid, std::span<const std::uint8_t> usable, const Domain& kept);
   bool closes(std::uint32_t gpc) const { return limited_ && closed_[gpc] != 0; }
   /// What it is shown.
   std::span<const std::uint32_t> free(std::span<const std::uint32_t> free);
@@ -42,6 +43,7 @@ class Pools {
 
  private:
   bool has(std::uint32_t gpc, const Grid& grid) const;
+  bool has_parked(std::uint32_t gpc, const Grid& grid) const;
   Grid* replaceable(std::uint32_t gpc, const Grid& grid) const;
 
   const MachineShape& shape_;

@@ -14,6 +14,7 @@ void Distributor::park(Grid& grid, const ParkedCta& cta) {
   state.exit(grid, cta.sm, 1, CtaStanding::resident);
   state.spaces.parked(grid.space_row, cta.sm);
   grid.parked.insert(std::ranges::upper_bound(grid.parked, cta.index, {}, &ParkedCta::index), cta);
+  state.count_load(grid);
   if (state.recorder) state.recorder.move(Decision::Kind::park, grid, cta);
   state.settle(grid);
 }

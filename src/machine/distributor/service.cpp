@@ -204,7 +204,7 @@ Domain Distributor::State::kept_domain(const Grid& grid) const {
 std::span<const std::uint8_t> Distributor::State::usable(Grid& grid) {
   if (grid.usable.empty() && Pools::concern(grid))
     for (const Domain& gpc : shape.domains(Level::gpc))
-      grid.usable.push_back(!grid.parked.empty() || fits_empty(grid, gpc, {}, true) ? 1 : 0);
+      grid.usable.push_back(fits_empty(grid, gpc, share_of(grid), true) ? 1 : 0);
   return grid.usable;
 }
 
@@ -295,7 +295,7 @@ void Distributor::State::serve_in_order(LaunchSink& sink, Asked is_asked) {
       ++position;
       continue;
     }
-    if (pools.are_limited()) pools.come(grid, usable(grid), kept_domain(grid));
+    if (pools.are_limited() && pools.come(grid, usable(grid), kept_domain(grid))) ++freed, has_place_ = true;
     if (serve(grid, sink) != 0) got_on(grid);
     if (grid.none_left()) {
       stop_serving(grid);

@@ -29,8 +29,9 @@ Shares::Shares(const MachineShape& shape, std::uint32_t kinds)
     if (gpcs[gpc].sm_count != 0) usable_.push_back(gpc);
 }
 
-void Shares::change_load(std::uint32_t kind, std::uint64_t to) {
-  RADDLE_ASSERT(to < 1ull << 63, "a kind of work has less than nothing to do");
+void Shares::change_load(std::uint32_t kind, std::uint64_t before, std::uint64_t now) {
+  RADDLE_ASSERT(load_[kind] >= before, "a kind of work has less to do than a part of it");
+  const std::uint64_t to = load_[kind] - before + now;
   if ((load_[kind] == 0) != (to == 0)) is_due_ = true;
   load_[kind] = to;
 }

@@ -20,13 +20,8 @@ class Shares {
   /// The kind of a grid that says so.
   std::uint32_t kind_of(std::uint32_t work_kind) const { return work_kind < kinds() ? work_kind : 0; }
 
-  /// CTAs of a kind that wait or run become more or less.
-  void add_load(std::uint32_t kind, std::uint64_t ctas) {
-    if (is_on()) change_load(kind, load_[kind] + ctas);
-  }
-  void drop_load(std::uint32_t kind, std::uint64_t ctas) {
-    if (is_on()) change_load(kind, load_[kind] - ctas);
-  }
+  /// A part of what a kind has waiting or running was `before` CTAs, and is `now`.
+  void change_load(std::uint32_t kind, std::uint64_t before, std::uint64_t now);
   /// CTAs were launched: after so many the shares are due.
   void count_launched(std::uint64_t ctas, std::uint64_t every) {
     if ((launched_ += ctas) >= every) is_due_ = true;
@@ -45,7 +40,6 @@ class Shares {
   std::uint64_t version() const { return version_; }  ///< changes with the masks
 
  private:
-  void change_load(std::uint32_t kind, std::uint64_t to);
   void deal(const std::vector<std::uint32_t>& counts);
 
   const MachineShape& shape_;

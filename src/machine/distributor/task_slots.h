@@ -60,9 +60,9 @@ class TaskSlots {
   template <class Look>
   void for_each(Look look) const {
     for (const auto& [priority, list] : lists_)
-      for (const Grid* grid = list.first; grid != nullptr; grid = grid->behind) look(*grid);
-    for (const Grid* grid : aside_) look(*grid);
-    for (const Grid* grid : running_) look(*grid);
+      for (Grid* grid = list.first; grid != nullptr; grid = grid->behind) look(*grid);
+    for (Grid* grid : aside_) look(*grid);
+    for (Grid* grid : running_) look(*grid);
   }
 
   std::size_t listed() const { return listed_; }

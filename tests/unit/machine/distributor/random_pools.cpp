@@ -10,6 +10,10 @@ namespace raddle::machine::testing {
 /// Whether a grid is active in a GPC: it has launched there, nobody has taken its place, and it has more.
 bool RandomEvents::launches_in(const Grid& grid, std::uint32_t gpc) const {
   const auto known = active_.find(gpc);
+  const bool has_parked = std::ranges::any_of(
+      grid.parked, [&](const ParkedCta& cta) { return truth_.shape.domain_of(Level::gpc, cta.sm) == gpc; });
+  // Not even in an empty machine, any more.
+  if (!grid.usable.empty() && grid.usable[gpc] == 0 && !has_parked) return false;
   return known != active_.end() && std::ranges::count(known->second, std::pair(&grid, grid.sequence)) != 0 &&
          grid.turn == Grid::Turn::runs && !grid.none_left();
 }

@@ -19,40 +19,41 @@ std::unique_ptr<PhysicalMemory> physical_memory() {
 
 /// A set of frames that are free, one by one.
 TEST(FrameRuns, AgreeWithAMapOfFrames) {
-  rc::check("what is taken was free, and is all there is", [](const std::vector<std::uint16_t>& draws) {
-    constexpr std::uint64_t kFrame = FrameRuns::kFrame, kFrames = 64;
-    FrameRuns runs;
-    runs.add({0, kFrames * kFrame});
-    std::vector<bool> is_free(kFrames, true);
-    std::vector<FrameRun> taken;
-    const auto mark = [&](FrameRun run, bool free) {
-      for (std::uint64_t i = run.start / kFrame; i < run.end() / kFrame; ++i) {
-        RC_ASSERT(is_free[i] != free);
-        is_free[i] = free;
-      }
-    };
-    for (const std::uint16_t draw : draws) {
-      const std::uint64_t bytes = (1 + draw / 8 % 7) * kFrame;
-      if (draw % 4 == 0 && !taken.empty()) {
-        const auto which = taken.begin() + draw / 8 % static_cast<int>(taken.size());
-        mark(*which, true);
-        runs.add(*which);
-        taken.erase(which);
-      } else {
-        const auto run = draw % 4 == 1   ? runs.take(bytes, kFrame << draw / 64 % 3)
-                         : draw % 4 == 2 ? runs.take_last(bytes)
-                                         : runs.take_longest(bytes);
-        if (!run) continue;
-        if (draw % 4 == 1) RC_ASSERT(run->start % (kFrame << draw / 64 % 3) == 0u);
-        mark(*run, false);
-        taken.push_back(*run);
-      }
-      RC_ASSERT(runs.bytes() ==
-                static_cast<std::uint64_t>(std::count(is_free.begin(), is_free.end(), true)) * kFrame);
-    }
-    for (const FrameRun run : taken) runs.add(run);
-    RC_ASSERT(runs.runs().size() == 1u);
-  });
+  EXPECT_TRUE(
+      rc::check("what is taken was free, and is all there is", [](const std::vector<std::uint16_t>& draws) {
+        constexpr std::uint64_t kFrame = FrameRuns::kFrame, kFrames = 64;
+        FrameRuns runs;
+        runs.add({0, kFrames * kFrame});
+        std::vector<bool> is_free(kFrames, true);
+        std::vector<FrameRun> taken;
+        const auto mark = [&](FrameRun run, bool free) {
+          for (std::uint64_t i = run.start / kFrame; i < run.end() / kFrame; ++i) {
+            RC_ASSERT(is_free[i] != free);
+            is_free[i] = free;
+          }
+        };
+        for (const std::uint16_t draw : draws) {
+          const std::uint64_t bytes = (1 + draw / 8 % 7) * kFrame;
+          if (draw % 4 == 0 && !taken.empty()) {
+            const auto which = taken.begin() + draw / 8 % static_cast<int>(taken.size());
+            mark(*which, true);
+            runs.add(*which);
+            taken.erase(which);
+          } else {
+            const auto run = draw % 4 == 1   ? runs.take(bytes, kFrame << draw / 64 % 3)
+                             : draw % 4 == 2 ? runs.take_last(bytes)
+                                             : runs.take_longest(bytes);
+            if (!run) continue;
+            if (draw % 4 == 1) RC_ASSERT(run->start % (kFrame << draw / 64 % 3) == 0u);
+            mark(*run, false);
+            taken.push_back(*run);
+          }
+          RC_ASSERT(runs.bytes() ==
+                    static_cast<std::uint64_t>(std::count(is_free.begin(), is_free.end(), true)) * kFrame);
+        }
+        for (const FrameRun run : taken) runs.add(run);
+        RC_ASSERT(runs.runs().size() == 1u);
+      }));
 }
 
 TEST(PhysicalMemory, FramesComeBackEmpty) {
@@ -71,7 +72,7 @@ TEST(PhysicalMemory, FramesComeBackEmpty) {
 // proves: A-6c, A-6d, A-6e, A-6f, A-6g
 TEST(PageTable, AgreesWithAMapOfPages) {
   const auto memory = physical_memory();
-  rc::check("the walker finds what was entered", [&](const std::vector<std::uint32_t>& draws) {
+  EXPECT_TRUE(rc::check("the walker finds what was entered", [&](const std::vector<std::uint32_t>& draws) {
     const std::uint64_t free_before = memory->free_bytes();
     auto table = PageTable::create(*memory);
     RC_ASSERT(table.ok());
@@ -113,7 +114,7 @@ TEST(PageTable, AgreesWithAMapOfPages) {
     }
     (*table).reset();
     RC_ASSERT(memory->free_bytes() == free_before);
-  });
+  }));
 }
 
 TEST(PageTable, WantsAddressesOfWholePages) {

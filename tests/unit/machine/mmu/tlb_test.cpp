@@ -30,7 +30,7 @@ struct ModelStore {
 
 // proves: A-7j
 TEST(TagStore, AgreesWithListsOfTags) {
-  rc::check("hits and misses are the model's", [](const std::vector<std::uint16_t>& draws) {
+  EXPECT_TRUE(rc::check("hits and misses are the model's", [](const std::vector<std::uint16_t>& draws) {
     for (const unsigned ways : {0u, 1u, 2u, 4u})
       for (const Replacement replacement : {Replacement::lru, Replacement::fifo}) {
         const TagStoreSpec spec{.entries = 8, .ways = ways, .replacement = replacement};
@@ -43,7 +43,7 @@ TEST(TagStore, AgreesWithListsOfTags) {
           if (!is_hit) store.place(tag);
         }
       }
-  });
+  }));
 }
 
 TEST(TagStore, DropsAnyWhenReplacementIsRandom) {
