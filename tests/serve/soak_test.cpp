@@ -70,7 +70,7 @@ TEST(Soak, WhatProgramsTookComesBack) {
   };
   keep_busy([&] { return started < kWarm; });
   const std::size_t descriptors = server.descriptors();
-  const std::uint64_t bytes = resident(server.process());
+  [[maybe_unused]] const std::uint64_t bytes = resident(server.process());
   const auto until = std::chrono::steady_clock::now() + soak;
   keep_busy([&] { return std::chrono::steady_clock::now() < until; });
   EXPECT_TRUE(wait_until([&] { return server.descriptors() <= descriptors; })) << server.descriptors();
