@@ -55,7 +55,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   serve::Clients clients;
   static auto instances =
       serve::Instances::cut(machine::find_shape("tiny").value(), options().limits.memory_bytes, {}).value();
-  const auto client = serve::Client::admit(options(), *instances.find("").value(), clients, {.process = 1});
+  const auto client =
+      serve::Client::admit(options(), {*instances.find("").value(), ""}, clients, {.process = 1});
   if (!client) return 0;
   while (!rest.empty() && !(*client)->is_closed()) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
