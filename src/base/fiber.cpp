@@ -38,6 +38,12 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
+#ifdef RADDLE_ASAN
+/// Objects that outlive their function are looked for on fake stacks, one for each fiber, which stay where a
+/// fiber is abandoned: with hundreds of blocks that wait they took 10 GB, and a third of the time of the tests.
+extern "C" const char* __asan_default_options() { return "detect_stack_use_after_return=0"; }
+#endif
+
 namespace raddle::base {
 namespace {
 constexpr std::size_t kGuard = 64 << 10;  // larger than most frames, so that a frame does not step over it
