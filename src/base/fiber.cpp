@@ -40,7 +40,7 @@
 
 #ifdef RADDLE_ASAN
 /// Objects that outlive their function are looked for on fake stacks, one for each fiber, which stay where a
-/// fiber is abandoned: with hundreds of blocks that wait they took 10 GB, and a third of the time of the tests.
+/// fiber is abandoned: with hundreds of blocks that wait they took 10 GB, and half of the tests' time.
 extern "C" const char* __asan_default_options() { return "detect_stack_use_after_return=0"; }
 #endif
 

@@ -124,7 +124,7 @@ void copy_row(std::byte* to, const std::byte* from, std::uint64_t bytes, bool to
 
 void copy_box(const BoxSide& to, const BoxSide& from, std::uint64_t width, std::uint64_t height,
               std::uint64_t depth) {
-  if (width == 0) return;  // of nothing, which may lie nowhere
+  if (width == 0) return;                          // of nothing, which may lie nowhere
   if (to.pitch == width && from.pitch == width) {  // whole slices in one piece
     width *= height;
     height = 1;
