@@ -182,7 +182,8 @@ TEST_F(CopyEnginesTest, MissTheHostsMemoryWithoutHarm) {
     const exec::Fault fault =
         move(*space, CopyWork{of_host(found.data()), of_host(mapping.start()), found.size()});
     EXPECT_EQ(fault.kind, exec::FaultKind::illegal_address);
-    EXPECT_EQ(fault.address, mapping.address() + 3 * kPageBytes);
+    // Which byte of the page is read first is memmove's choice.
+    EXPECT_EQ(fault.address / kPageBytes, mapping.address() / kPageBytes + 3);
     EXPECT_THAT(fault.to_string(), testing::HasSubstr("read by a copy engine"));
     EXPECT_TRUE(space->failed());
   }
