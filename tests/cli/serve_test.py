@@ -9,6 +9,9 @@ import unittest
 import command
 from command import RADDLE, CommandTest, tap
 
+SANITIZED = os.environ.get("RADDLE_SANITIZE")
+NOT_INSTRUMENTED = "programs that are not instrumented cannot load libraries that are"
+
 
 class Serve(CommandTest):
     def start(self, *options):
@@ -51,6 +54,8 @@ class Serve(CommandTest):
         library = os.path.join(os.path.dirname(os.path.dirname(RADDLE)), "lib/libcuda.so.1")
         if not os.path.exists(library):
             self.skipTest("this build has no libcuda.so.1")
+        if SANITIZED:
+            self.skipTest(NOT_INSTRUMENTED)
         self.start("--shape", "h200", "--instance", "part=gpcs:2,memory:64M")
         program = """
 import ctypes, sys
@@ -76,6 +81,7 @@ print(count.value, memory.value, name.value.decode())
         self.fails(command.USAGE, "serve")
 
     @unittest.skipUnless(shutil.which("mpirun"), "Open MPI is not installed (openmpi-bin libopenmpi-dev)")
+    @unittest.skipIf(SANITIZED, NOT_INSTRUMENTED)
     def test_ranks_of_mpi_share_a_device(self):
         run = subprocess.run([os.path.join(command.ROOT, "examples/mpi/run"), "4"], text=True, capture_output=True, timeout=120,
                              env={**os.environ, "RADDLE_BUILD": os.path.dirname(os.path.dirname(RADDLE))})
