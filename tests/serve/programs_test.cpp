@@ -180,10 +180,11 @@ constexpr const char* kStaying = R"(.version 8.0
 .target sm_90
 .address_size 64
 .visible .entry stay(.param .u64 words) {
-  .reg .pred %p; .reg .b32 %r; .reg .b64 %rd<3>;
+  .reg .pred %p, %first; .reg .b32 %r; .reg .b64 %rd<3>;
   ld.param.u64 %rd0, [words];
   mov.u32 %r, %smid; cvt.u64.u32 %rd1, %r; st.global.u64 [%rd0+24], %rd1;
-  mov.u64 %rd1, %globaltimer; st.volatile.global.u64 [%rd0+8], %rd1;
+  mov.u32 %r, %tid.x; setp.eq.u32 %first, %r, 0;  // other warps may begin when the first has been seen
+  mov.u64 %rd1, %globaltimer; @%first st.volatile.global.u64 [%rd0+8], %rd1;
 LOOP:
   ld.volatile.global.u64 %rd2, [%rd0];
   setp.eq.u64 %p, %rd2, 0;
