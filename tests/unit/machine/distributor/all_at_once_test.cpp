@@ -57,7 +57,8 @@ class AllAtOnce final : public LaunchSink {
       case 7:
         return resume_all();
       case 8:
-        return park_one();
+        park_any();
+        return;
       case 9:
         return complete_one();
       default:
@@ -157,7 +158,6 @@ class AllAtOnce final : public LaunchSink {
     }
     check();
   }
-  void park_one() { park_any(); }
   bool park_any() {
     const auto one = any([&](const Live& live) {
       return live.standing == CtaStanding::resident && stopping_.contains(live.cta.grid) &&
