@@ -239,10 +239,14 @@ Status cuGraphRetainUserObject(In<Graph> graph, In<UserObject> object, unsigned 
   Process::instance().user_objects.remove(object->handle);
   return CUDA_SUCCESS;
 }
-Status cuGraphReleaseUserObject(In<Graph> graph, In<UserObject> object, unsigned count) {
+// The program's own references may all be gone: then only its graphs know the object.
+Status cuGraphReleaseUserObject(In<Graph> graph, CUuserObject handle, unsigned count) {
+  std::shared_ptr<UserObject> object;  // goes after the lock, if this is the last reference
   const auto lock = lock_graphs();
-  const auto found = graph->objects.find(object);
+  const auto found =
+      std::ranges::find(graph->objects, handle, [](const auto& held) { return held.first->handle; });
   if (count == 0 || found == graph->objects.end() || found->second < count) return CUDA_ERROR_INVALID_VALUE;
+  object = found->first;
   found->second -= count;
   if (found->second == 0) graph->objects.erase(found);
   return CUDA_SUCCESS;
