@@ -208,10 +208,10 @@ void end_capture_of(Stream& stream) {
   const auto lock = lock_graphs();
   const std::shared_ptr<Capture> capture = stream.capture;
   if (capture == nullptr) return;
-  capture->is_valid = false;
+  if (capture->origin == &stream) return end(capture);
   capture->streams.erase(&stream);
+  capture->departed.insert(capture->departed.end(), stream.frontier.begin(), stream.frontier.end());
   leave(stream);
-  if (capture->origin == &stream) end(capture);
 }
 
 namespace entry {
@@ -240,12 +240,13 @@ Status begin(Here, const std::shared_ptr<Stream>& stream, CUstreamCaptureMode mo
 /// Whether all that was captured comes before the end of the stream that began it.
 bool is_joined(const Capture& capture) {
   const std::vector<GraphNode::Edge> end = edges_of(capture.origin->frontier);
+  std::vector<CaptureEdge> all = capture.departed;
   for (const Stream* const stream : capture.streams)
-    for (const GraphNode::Edge& last : edges_of(stream->frontier))
-      if (std::ranges::none_of(
-              end, [&](const GraphNode::Edge& edge) { return Graph::leads_to(*last.node, *edge.node); }))
-        return false;
-  return true;
+    all.insert(all.end(), stream->frontier.begin(), stream->frontier.end());
+  return std::ranges::all_of(edges_of(all), [&](const GraphNode::Edge& last) {
+    return std::ranges::any_of(
+        end, [&](const GraphNode::Edge& edge) { return Graph::leads_to(*last.node, *edge.node); });
+  });
 }
 
 /// The nodes that calls name, as what follows waits for.
@@ -280,11 +281,13 @@ Status cuStreamBeginCaptureToGraph(Here context, In<Stream> stream, In<Graph> gr
   return begin(context, stream, mode, graph, std::move(frontier));
 }
 
+// Who captures into a graph of its own has it.
 Status cuStreamEndCapture(Here, In<Stream> stream, CUgraph* graph) {
   const auto lock = lock_graphs();
-  *graph = nullptr;
+  if (graph != nullptr) *graph = nullptr;
   const std::shared_ptr<Capture> capture = stream->capture;
   if (capture == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+  if (graph == nullptr && !capture->is_given) return CUDA_ERROR_INVALID_VALUE;
   if (capture->origin != stream.get()) {
     capture->is_valid = false;
     return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
@@ -295,7 +298,7 @@ Status cuStreamEndCapture(Here, In<Stream> stream, CUgraph* graph) {
                         : !is_joined(*capture) ? CUDA_ERROR_STREAM_CAPTURE_UNJOINED
                                                : CUDA_SUCCESS;
   end(capture);
-  if (status.ok()) *graph = capture->graph->handle;
+  if (status.ok() && graph != nullptr) *graph = capture->graph->handle;
   if (!status.ok() && !capture->is_given) end_handles(*capture->graph);
   return status;
 }

@@ -23,6 +23,7 @@ struct Capture {
   bool is_given = false;         ///< the graph is the program's, which had it before
   bool is_valid = true;          ///< no call has broken it
   std::set<Stream*> streams;     ///< whose work is captured
+  std::vector<CaptureEdge> departed;  ///< the last nodes of streams that have been destroyed
 };
 
 /// Work that a stream is given while it is captured becomes a node. CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
@@ -49,7 +50,7 @@ Status check_legacy(Context& context);
 /// Calls that may wait for a device or change what kernels see, while captures go on that this thread has to
 /// mind (cuThreadExchangeStreamCaptureMode). CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED; those captures are broken
 Status check_unsafe_call();
-/// A stream goes: a capture that it is part of is broken.
+/// A stream goes: what was captured of it stays, but a capture that it began ends.
 void end_capture_of(Stream& stream);
 
 }  // namespace raddle::driver

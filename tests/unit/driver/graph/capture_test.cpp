@@ -155,6 +155,14 @@ TEST_F(Captures, IntoAGraphThatIsThere) {
   ASSERT_EQ(cuStreamEndCapture(s, &same), CUDA_SUCCESS);
   EXPECT_EQ(same, graph);
   EXPECT_EQ(run(), 12u);
+  const CUgraphNode second = nodes_of(graph)[1];
+  ASSERT_EQ(cuStreamBeginCaptureToGraph(s, graph, &second, nullptr, 1, CAPTURE_RELAXED), CUDA_SUCCESS);
+  ASSERT_EQ(digit_in(s, 3), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamEndCapture(s, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(run(), 123u);
+  begin();
+  EXPECT_EQ(cuStreamEndCapture(s, nullptr), CUDA_ERROR_INVALID_VALUE);
+  ASSERT_EQ(cuStreamEndCapture(s, &same), CUDA_SUCCESS);
   const CUgraphNode wrong = reinterpret_cast<CUgraphNode>(0x77);
   EXPECT_EQ(cuStreamBeginCaptureToGraph(s, graph, &wrong, nullptr, 1, CAPTURE_RELAXED),
             CUDA_ERROR_INVALID_VALUE);
@@ -325,13 +333,21 @@ TEST_F(Captures, ModesSayWhichCallsAreSafe) {
   EXPECT_EQ(none, CAPTURE_NONE);
 }
 
-TEST_F(Captures, AStreamThatGoesBreaksIt) {
-  begin();
-  const CUevent forked = event();
-  ASSERT_EQ(cuEventRecord(forked, s), CUDA_SUCCESS);
-  ASSERT_EQ(cuStreamWaitEvent(t, forked, 0), CUDA_SUCCESS);
-  ASSERT_EQ(cuStreamDestroy_v2(t), CUDA_SUCCESS);
-  end(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+TEST_F(Captures, StreamsMayGoBeforeTheEnd) {
+  const CUevent forked = event(), joined = event();
+  for (const bool is_joined : {true, false}) {
+    begin();
+    ASSERT_EQ(digit_in(s, 1), CUDA_SUCCESS);
+    ASSERT_EQ(cuEventRecord(forked, s), CUDA_SUCCESS);
+    ASSERT_EQ(cuStreamWaitEvent(t, forked, 0), CUDA_SUCCESS);
+    ASSERT_EQ(digit_in(t, 2), CUDA_SUCCESS);
+    ASSERT_EQ(cuEventRecord(joined, t), CUDA_SUCCESS);
+    if (is_joined) ASSERT_EQ(cuStreamWaitEvent(s, joined, 0), CUDA_SUCCESS);
+    ASSERT_EQ(cuStreamDestroy_v2(t), CUDA_SUCCESS);
+    end(is_joined ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+    if (is_joined) EXPECT_EQ(run(), 12u);
+    t = stream(STREAM_NON_BLOCKING);
+  }
   begin();
   ASSERT_EQ(cuStreamDestroy_v2(s), CUDA_SUCCESS);
   s = stream(STREAM_NON_BLOCKING);
