@@ -177,7 +177,8 @@ struct DrawStep {
   Result<void> run(Stream& stream) const;
 };
 
-/// The fixed stages on one device, a workspace for draws in order, and the first error of all its draws.
+/// The fixed stages on one device, a workspace for draws in order, and the first error of all its draws. The Device stays
+/// where it is as long as the renderer lives.
 class Renderer {
  public:
   /// @errors out_of_memory; unsupported: an engine that cannot run the stages
