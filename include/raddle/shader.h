@@ -370,8 +370,9 @@ class Pixel {
     return (threadIdx.x & 2) != 0 ? value - other : other - value;
   }
 
+  /// Outputs that nothing takes are dropped.
   RADDLE_SHADER void colour(unsigned target, float4 value) const {
-    if (!live_) return;
+    if (!live_ || target >= batch_.targets) return;
     float* const plane = batch_.colours.get() + std::size_t{batch_.capacity} * 4 * target + at_;
     plane[0] = value.x;
     plane[std::size_t{batch_.capacity}] = value.y;

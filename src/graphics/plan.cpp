@@ -10,7 +10,7 @@
 namespace raddle::graphics {
 namespace {
 
-constexpr std::uint64_t kMostPlaces = 1ull << 30;
+constexpr std::uint64_t kMostPlaces = 1ull << 30, kLeastQuads = 1u << 15;
 
 std::uint32_t or_usual(std::uint32_t limit, std::uint64_t usual) {
   return limit != 0 ? limit : static_cast<std::uint32_t>(std::min(usual, kMostPlaces));
@@ -273,7 +273,7 @@ class Planner {
     const std::uint64_t quads = std::uint64_t{data_.tiles_x} * data_.tiles_y * data_.layers * (kTilePixels / 4);
     data_.quads = space_.take<Span>(quads);
     data_.quad_capacity = or_usual(draw_.limits.fragment_quads,
-                                   std::max(2 * quads, std::min<std::uint64_t>(4 * quads, 1u << 20)));
+                                   std::max({2 * quads, std::min<std::uint64_t>(4 * quads, 1u << 20), kLeastQuads}));
     data_.quad_triangle = space_.take<std::uint32_t>(data_.quad_capacity);
     data_.quad_place = space_.take<std::uint32_t>(data_.quad_capacity);
     data_.coverage = space_.take<std::uint8_t>(std::uint64_t{data_.quad_capacity} * 4);

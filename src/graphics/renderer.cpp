@@ -38,7 +38,7 @@ Result<void> run_all(const std::vector<DrawStep>& steps, Stream& stream) {
 Error error_of(const Status& status) {
   const auto limit = [&status](const char* what, const char* name) {
     return Error::make(ErrorCode::out_of_memory,
-                       "a draw has {} {}, more than the {} of DrawLimits::{}; what it has drawn is incomplete",
+                       "a draw has at least {} {}, more than the {} of DrawLimits::{}; what it has drawn is incomplete",
                        status.needed, what, status.limit, name);
   };
   switch (static_cast<DrawError>(status.error)) {

@@ -169,6 +169,18 @@ __device__ void store(const DrawData& draw, const Tile& tile, const Lane& lane) 
     }
 }
 
+/// Adds to the number of quads, unless they do not fit: those that are counted are those that are there.
+__device__ unsigned take(const DrawData& draw, unsigned count) {
+  unsigned* const quads = &draw.counters.get()->quads;
+  unsigned before = *quads, seen = 0;
+  do {
+    seen = before;
+    if (seen + count > draw.quad_capacity) return seen;
+    before = atomicCAS(quads, seen, seen + count);
+  } while (before != seen);
+  return seen;
+}
+
 /// Room for the quads of the tile, which begin at `start` for each half. False: there is none, the quads are lost.
 __device__ bool reserve(const DrawData& draw, const Tile& tile, Lane& lane, unsigned* start) {
   const bool first = (lane.lane & 3) == 0;
@@ -180,7 +192,7 @@ __device__ bool reserve(const DrawData& draw, const Tile& tile, Lane& lane, unsi
   }
   const unsigned total = __shfl_sync(kAll, sum, 28);
   unsigned base = 0;
-  if (lane.lane == 0 && total != 0) base = atomicAdd(&draw.counters.get()->quads, total);
+  if (lane.lane == 0 && total != 0) base = take(draw, total);
   base = __shfl_sync(kAll, base, 0);
   const bool fits = base + total <= draw.quad_capacity;
   if (!fits && lane.lane == 0) report(draw.status, DrawError::fragment_quads, base + total, draw.quad_capacity);

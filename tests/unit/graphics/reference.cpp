@@ -198,7 +198,7 @@ void draw(Images& images, const State& state, const std::array<Vertex, 3>& trian
         }
         if (shaded->discarded) continue;
         const auto b = weights(x * 256 + dx, y * 256 + dy);
-        const double depth = shaded->depth ? *shaded->depth : b[0] * z[0] + b[1] * z[1] + b[2] * z[2];
+        const double depth = shaded->depth ? *shaded->depth : z[0] + b[1] * (z[1] - z[0]) + b[2] * (z[2] - z[0]);  // exact if all are the same
         if (test(images, state, images.at(x, y, s), front, std::clamp(depth, 0.0, 1.0)))
           write(images, state, images.at(x, y, s), *shaded);
       }
