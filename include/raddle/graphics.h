@@ -45,15 +45,16 @@ struct DomainStage {
 };
 struct GeometryStage {
   Shader shader;
-  unsigned max_vertices = 0;  ///< that one primitive may become
+  unsigned max_vertices = 0;                          ///< that one primitive may become
   OutputTopology output = OutputTopology::triangles;  ///< strips of these
   unsigned varyings = 0;
 };
 struct PixelStage {
   Shader shader;
-  bool may_discard = false;   ///< fragments; tests of depth and stencil then come after it, as with the next two
+  bool may_discard =
+      false;  ///< fragments; tests of depth and stencil then come after it, as with the next two
   bool writes_depth = false;
-  bool late_tests = false;    ///< it has effects besides its colours, which hidden fragments have, too
+  bool late_tests = false;  ///< it has effects besides its colours, which hidden fragments have, too
 };
 
 /// How patches are divided.
@@ -116,11 +117,11 @@ struct Target {
 
 /// What a draw may need besides what its own numbers say. 0: as much as is usual for it.
 struct DrawLimits {
-  std::uint32_t triangles = 0;               ///< after clipping
-  std::uint32_t bin_entries = 0;             ///< triangles times the squares of the target that they may touch
-  std::uint32_t fragment_quads = 0;          ///< squares of 2 x 2 pixels to be shaded
+  std::uint32_t triangles = 0;       ///< after clipping
+  std::uint32_t bin_entries = 0;     ///< triangles times the squares of the target that they may touch
+  std::uint32_t fragment_quads = 0;  ///< squares of 2 x 2 pixels to be shaded
   std::uint32_t tessellated_points = 0, tessellated_primitives = 0;
-  std::uint32_t geometry_vertices = 0;       ///< places: primitives times GeometryStage::max_vertices
+  std::uint32_t geometry_vertices = 0;  ///< places: primitives times GeometryStage::max_vertices
 };
 
 /// A draw with all its state. Stages that are not there are left out; there is always a vertex shader.

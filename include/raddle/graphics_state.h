@@ -14,9 +14,9 @@ enum class Topology : std::uint32_t {
   triangles,
   triangle_strip,
   triangle_fan,
-  lines_adjacent,           ///< four vertices; the line is between the inner ones
+  lines_adjacent,  ///< four vertices; the line is between the inner ones
   line_strip_adjacent,
-  triangles_adjacent,       ///< six vertices; corners are the first, third and fifth
+  triangles_adjacent,  ///< six vertices; corners are the first, third and fifth
   triangle_strip_adjacent,
   patches,
 };

@@ -100,17 +100,28 @@ RADDLE_SHADER void report(Array<Status> status, DrawError error, std::uint64_t n
 /// One channel of a vertex attribute as a number; integers that are not normalised become their value.
 RADDLE_SHADER float read_channel(const void* at, ChannelType type, unsigned channel) {
   switch (type) {
-    case ChannelType::unsigned8: return static_cast<const std::uint8_t*>(at)[channel];
-    case ChannelType::signed8: return static_cast<const std::int8_t*>(at)[channel];
-    case ChannelType::unorm8: return static_cast<const std::uint8_t*>(at)[channel] / 255.0f;
-    case ChannelType::snorm8: return fmaxf(static_cast<const std::int8_t*>(at)[channel] / 127.0f, -1.0f);
-    case ChannelType::unsigned16: return static_cast<const std::uint16_t*>(at)[channel];
-    case ChannelType::signed16: return static_cast<const std::int16_t*>(at)[channel];
-    case ChannelType::unorm16: return static_cast<const std::uint16_t*>(at)[channel] / 65535.0f;
-    case ChannelType::snorm16: return fmaxf(static_cast<const std::int16_t*>(at)[channel] / 32767.0f, -1.0f);
-    case ChannelType::unsigned32: return static_cast<float>(static_cast<const std::uint32_t*>(at)[channel]);
-    case ChannelType::signed32: return static_cast<float>(static_cast<const std::int32_t*>(at)[channel]);
-    case ChannelType::float32: return static_cast<const float*>(at)[channel];
+    case ChannelType::unsigned8:
+      return static_cast<const std::uint8_t*>(at)[channel];
+    case ChannelType::signed8:
+      return static_cast<const std::int8_t*>(at)[channel];
+    case ChannelType::unorm8:
+      return static_cast<const std::uint8_t*>(at)[channel] / 255.0f;
+    case ChannelType::snorm8:
+      return fmaxf(static_cast<const std::int8_t*>(at)[channel] / 127.0f, -1.0f);
+    case ChannelType::unsigned16:
+      return static_cast<const std::uint16_t*>(at)[channel];
+    case ChannelType::signed16:
+      return static_cast<const std::int16_t*>(at)[channel];
+    case ChannelType::unorm16:
+      return static_cast<const std::uint16_t*>(at)[channel] / 65535.0f;
+    case ChannelType::snorm16:
+      return fmaxf(static_cast<const std::int16_t*>(at)[channel] / 32767.0f, -1.0f);
+    case ChannelType::unsigned32:
+      return static_cast<float>(static_cast<const std::uint32_t*>(at)[channel]);
+    case ChannelType::signed32:
+      return static_cast<float>(static_cast<const std::int32_t*>(at)[channel]);
+    case ChannelType::float32:
+      return static_cast<const float*>(at)[channel];
     case ChannelType::float16: {
       float value;
       asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(static_cast<const std::uint16_t*>(at)[channel]));
@@ -162,7 +173,8 @@ struct VertexBatch : Loop {
   /// An attribute of entry i: channels that it lacks are 0, 0, 1.
   RADDLE_SHADER float4 attribute(unsigned slot, unsigned i) const {
     const Attribute& from = attributes[slot];
-    const unsigned element = from.instances == 0 ? vertex(i) : first_instance + (i / per_instance) / from.instances;
+    const unsigned element =
+        from.instances == 0 ? vertex(i) : first_instance + (i / per_instance) / from.instances;
     const char* at = from.values.get() + std::size_t{from.stride} * element;
     const unsigned channels = from.format.channels;
     return make_float4(read_channel(at, from.format.type, 0),
@@ -174,7 +186,8 @@ struct VertexBatch : Loop {
   template <class T>
   RADDLE_SHADER T raw(unsigned slot, unsigned i) const {
     const Attribute& from = attributes[slot];
-    const unsigned element = from.instances == 0 ? vertex(i) : first_instance + (i / per_instance) / from.instances;
+    const unsigned element =
+        from.instances == 0 ? vertex(i) : first_instance + (i / per_instance) / from.instances;
     return *reinterpret_cast<const T*>(from.values.get() + std::size_t{from.stride} * element);
   }
   RADDLE_SHADER void put(unsigned i, float4 position) const { out.put(i, position); }
@@ -191,7 +204,9 @@ struct Primitives {
   Array<const std::uint32_t> count;
   std::uint32_t size = 0;
 #ifdef RADDLE_SHADER_CODE
-  RADDLE_SHADER bool has(unsigned p) const { return list.address == 0 || list[std::size_t{p} * size] != kNone; }
+  RADDLE_SHADER bool has(unsigned p) const {
+    return list.address == 0 || list[std::size_t{p} * size] != kNone;
+  }
   RADDLE_SHADER unsigned vertex(unsigned p, unsigned corner) const {
     const unsigned at = p * size + corner;
     return list.address == 0 ? at : list[at];
@@ -202,7 +217,7 @@ struct Primitives {
 /// Patches: the hull shader reads control points, writes others, and says how finely each patch is divided.
 struct HullBatch : Loop {
   Primitives patches;
-  Vertices in, out;            ///< control point c of patch p is vertex p * points_out + c
+  Vertices in, out;  ///< control point c of patch p is vertex p * points_out + c
   std::uint32_t points_out = 0;
   std::uint32_t factor_stride = 0;
   Array<float> factors;  ///< planes: the four edges', the two inner ones
@@ -235,7 +250,8 @@ struct DomainBatch : Loop {
 struct GeometryBatch : Loop {
   Primitives primitives;
   Vertices in, out;
-  Array<std::uint32_t> marks;  ///< of each place: 0, or 1 + place in its strip, and the layer in bits 16 and up
+  Array<std::uint32_t>
+      marks;  ///< of each place: 0, or 1 + place in its strip, and the layer in bits 16 and up
   std::uint32_t most = 0, capacity = 0;  ///< places for one primitive, and in all
   Array<Status> status;
 #ifdef RADDLE_SHADER_CODE
@@ -250,7 +266,8 @@ class Emitter {
   RADDLE_SHADER Emitter(const GeometryBatch& batch, unsigned primitive)
       : batch_(batch), next_(primitive * batch.most), end_(next_ + batch.most) {
     if (end_ <= batch.capacity) return;
-    report(batch.status, DrawError::geometry_vertices, std::uint64_t{batch.count()} * batch.most, batch.capacity);
+    report(batch.status, DrawError::geometry_vertices, std::uint64_t{batch.count()} * batch.most,
+           batch.capacity);
     end_ = next_;
   }
   RADDLE_SHADER ~Emitter() {
@@ -318,13 +335,14 @@ class Pixel {
     const unsigned place = batch.place[at_ >> 2];
     x = (place & 0xffff) * 2 + (i & 1), y = (place >> 16) * 2 + (i >> 1 & 1);
     const Triangle& triangle = batch.triangles[batch.triangle[at_ >> 2]];
-    const float dx = (static_cast<int>(x) * kSubPixels + kSubPixels / 2 - triangle.x[0]) * (1.0f / kSubPixels);
-    const float dy = (static_cast<int>(y) * kSubPixels + kSubPixels / 2 - triangle.y[0]) * (1.0f / kSubPixels);
+    const float dx =
+        (static_cast<int>(x) * kSubPixels + kSubPixels / 2 - triangle.x[0]) * (1.0f / kSubPixels);
+    const float dy =
+        (static_cast<int>(y) * kSubPixels + kSubPixels / 2 - triangle.y[0]) * (1.0f / kSubPixels);
     float sum = 0;
 #pragma unroll
     for (int j = 0; j < 3; ++j) {
-      weight_[j] =
-          fmaf(triangle.weight[j][1], dx, fmaf(triangle.weight[j][2], dy, triangle.weight[j][0]));
+      weight_[j] = fmaf(triangle.weight[j][1], dx, fmaf(triangle.weight[j][2], dy, triangle.weight[j][0]));
       sum += weight_[j];
       vertex_[j] = triangle.vertex[j];
     }

@@ -20,17 +20,27 @@ std::uint32_t or_usual(std::uint32_t limit, std::uint64_t usual) {
 std::uint64_t primitives_of(Topology topology, unsigned patch_size, std::uint64_t count) {
   const auto after = [count](std::uint64_t first) { return count < first ? 0 : count - first + 1; };
   switch (topology) {
-    case Topology::points: return count;
-    case Topology::lines: return count / 2;
-    case Topology::line_strip: return after(2);
-    case Topology::triangles: return count / 3;
+    case Topology::points:
+      return count;
+    case Topology::lines:
+      return count / 2;
+    case Topology::line_strip:
+      return after(2);
+    case Topology::triangles:
+      return count / 3;
     case Topology::triangle_strip:
-    case Topology::triangle_fan: return after(3);
-    case Topology::lines_adjacent: return count / 4;
-    case Topology::line_strip_adjacent: return after(4);
-    case Topology::triangles_adjacent: return count / 6;
-    case Topology::triangle_strip_adjacent: return count < 6 ? 0 : (count - 4) / 2;
-    case Topology::patches: return count / patch_size;
+    case Topology::triangle_fan:
+      return after(3);
+    case Topology::lines_adjacent:
+      return count / 4;
+    case Topology::line_strip_adjacent:
+      return after(4);
+    case Topology::triangles_adjacent:
+      return count / 6;
+    case Topology::triangle_strip_adjacent:
+      return count < 6 ? 0 : (count - 4) / 2;
+    case Topology::patches:
+      return count / patch_size;
   }
   return 0;
 }
@@ -38,14 +48,19 @@ std::uint64_t primitives_of(Topology topology, unsigned patch_size, std::uint64_
 /// Vertices of a primitive as the rasteriser gets it, and as a geometry shader does.
 unsigned corners_of(Topology topology, bool adjacent) {
   switch (topology) {
-    case Topology::points: return 1;
+    case Topology::points:
+      return 1;
     case Topology::lines:
-    case Topology::line_strip: return 2;
+    case Topology::line_strip:
+      return 2;
     case Topology::lines_adjacent:
-    case Topology::line_strip_adjacent: return adjacent ? 4 : 2;
+    case Topology::line_strip_adjacent:
+      return adjacent ? 4 : 2;
     case Topology::triangles_adjacent:
-    case Topology::triangle_strip_adjacent: return adjacent ? 6 : 3;
-    default: return 3;
+    case Topology::triangle_strip_adjacent:
+      return adjacent ? 6 : 3;
+    default:
+      return 3;
   }
 }
 
@@ -100,7 +115,8 @@ class Planner {
                                                     : corners_of(draw_.topology, draw_.geometry.has_value());
     from.restart = draw_.primitive_restart;
     from.places = static_cast<std::uint32_t>(
-        draw_.primitive_restart ? run_length() : primitives_of(draw_.topology, draw_.patch_size, run_length()));
+        draw_.primitive_restart ? run_length()
+                                : primitives_of(draw_.topology, draw_.patch_size, run_length()));
     const std::uint64_t shaded = std::uint64_t{from.per_instance} * from.instances;
     plan_.assembled = plan_.before_setup = std::uint64_t{from.places} * from.instances;
     if (shaded > kMostPlaces || plan_.assembled * from.size > kMostPlaces)
@@ -132,7 +148,8 @@ class Planner {
     for (std::size_t i = 0; i < draw_.attributes.size(); ++i) {
       const VertexAttribute& attribute = draw_.attributes[i];
       const VertexBuffer& buffer = draw_.vertex_buffers[attribute.buffer];
-      batch.attributes[i] = {{buffer.address.value + attribute.offset}, buffer.stride, buffer.instances, attribute.format};
+      batch.attributes[i] = {
+          {buffer.address.value + attribute.offset}, buffer.stride, buffer.instances, attribute.format};
     }
   }
 
@@ -175,8 +192,14 @@ class Planner {
     division.v = space_.take<float>(division.point_capacity);
     division.list = space_.take<std::uint32_t>(std::uint64_t{division.primitive_capacity} * size_);
     const Vertices out = space_.vertices(division.point_capacity, draw_.domain->varyings);
-    plan_.domain = {{}, counter(&Counters::points), {division.patch.address}, {division.u.address},
-                    {division.v.address}, control, vertices_, out};
+    plan_.domain = {{},
+                    counter(&Counters::points),
+                    {division.patch.address},
+                    {division.u.address},
+                    {division.v.address},
+                    control,
+                    vertices_,
+                    out};
     vertices_ = out;
     data_.final_list = division.list;
     plan_.before_setup = division.primitive_capacity;
@@ -185,11 +208,13 @@ class Planner {
 
   void amplify() {
     const std::uint64_t most = draw_.geometry->max_vertices;
-    const std::uint64_t usual = std::min<std::uint64_t>(plan_.before_setup * most, std::max<std::uint64_t>(1u << 20, most));
+    const std::uint64_t usual =
+        std::min<std::uint64_t>(plan_.before_setup * most, std::max<std::uint64_t>(1u << 20, most));
     const std::uint32_t capacity = or_usual(draw_.limits.geometry_vertices, usual) / most * most;
     const Vertices out = space_.vertices(capacity, draw_.geometry->varyings);
     const Array<std::uint32_t> marks = space_.take<std::uint32_t>(capacity);
-    plan_.geometry = {{}, primitives_, vertices_, out, marks, static_cast<std::uint32_t>(most), capacity, data_.status};
+    plan_.geometry = {{},       primitives_, vertices_, out, marks, static_cast<std::uint32_t>(most),
+                      capacity, data_.status};
     vertices_ = out;
     data_.final_list = marks;
     data_.from_geometry = 1;
@@ -236,7 +261,8 @@ class Planner {
     const auto inside = [](float value, std::uint32_t extent) {
       return static_cast<std::int32_t>(std::clamp(value, 0.0f, static_cast<float>(extent)));
     };
-    data_.left = inside(std::floor(view.x), target.width), data_.top = inside(std::floor(view.y), target.height);
+    data_.left = inside(std::floor(view.x), target.width),
+    data_.top = inside(std::floor(view.y), target.height);
     data_.right = inside(std::ceil(view.x + view.width), target.width);
     data_.bottom = inside(std::ceil(view.y + view.height), target.height);
     if (!draw_.scissor) return;
@@ -254,26 +280,32 @@ class Planner {
     data_.layers = target.layers, data_.samples = target.samples;
     data_.tiles_x = (target.width + kTile - 1) / kTile, data_.tiles_y = (target.height + kTile - 1) / kTile;
     const unsigned longer = std::max(data_.tiles_x, data_.tiles_y);
-    data_.bin_shift = std::max(3, static_cast<int>(std::bit_width((longer - 1) / 16)));  // at most 16 bins a side, of 8 tiles or more
+    data_.bin_shift = std::max(
+        3,
+        static_cast<int>(std::bit_width((longer - 1) / 16)));  // at most 16 bins a side, of 8 tiles or more
     const unsigned side = 1u << data_.bin_shift;
     data_.bins_x = (data_.tiles_x + side - 1) / side, data_.bins_y = (data_.tiles_y + side - 1) / side;
     const std::uint64_t bins = std::uint64_t{data_.bins_x} * data_.bins_y * data_.layers;
     data_.bins = space_.take<Span>(bins);
     const std::uint64_t triangles = data_.triangle_capacity;
-    data_.bin_capacity = or_usual(draw_.limits.bin_entries,
-                                  std::min(triangles * bins, std::max<std::uint64_t>(1u << 20, 8 * triangles)));
+    data_.bin_capacity =
+        or_usual(draw_.limits.bin_entries,
+                 std::min(triangles * bins, std::max<std::uint64_t>(1u << 20, 8 * triangles)));
     data_.bin_entries = space_.take<std::uint32_t>(data_.bin_capacity);
     data_.shades = draw_.pixel.has_value();
-    const bool late = draw_.pixel && (draw_.pixel->may_discard || draw_.pixel->writes_depth || draw_.pixel->late_tests);
+    const bool late =
+        draw_.pixel && (draw_.pixel->may_discard || draw_.pixel->writes_depth || draw_.pixel->late_tests);
     data_.early_tests = !late;
     data_.in_order = late;
     for (const BlendState& state : draw_.blend)
       if (state.enabled != 0) data_.in_order = 1;
     if (!draw_.pixel) return;
-    const std::uint64_t quads = std::uint64_t{data_.tiles_x} * data_.tiles_y * data_.layers * (kTilePixels / 4);
+    const std::uint64_t quads =
+        std::uint64_t{data_.tiles_x} * data_.tiles_y * data_.layers * (kTilePixels / 4);
     data_.quads = space_.take<Span>(quads);
-    data_.quad_capacity = or_usual(draw_.limits.fragment_quads,
-                                   std::max({2 * quads, std::min<std::uint64_t>(4 * quads, 1u << 20), kLeastQuads}));
+    data_.quad_capacity =
+        or_usual(draw_.limits.fragment_quads,
+                 std::max({2 * quads, std::min<std::uint64_t>(4 * quads, 1u << 20), kLeastQuads}));
     data_.quad_triangle = space_.take<std::uint32_t>(data_.quad_capacity);
     data_.quad_place = space_.take<std::uint32_t>(data_.quad_capacity);
     data_.coverage = space_.take<std::uint8_t>(std::uint64_t{data_.quad_capacity} * 4);
@@ -303,9 +335,17 @@ class Planner {
     Array<float> depths{};
     if (draw_.pixel->writes_depth) depths = space_.take<float>(fragments), data_.writes_depth = 1;
     data_.colours = {colours.address}, data_.depths = {depths.address};
-    plan_.pixel = {{}, counter(&Counters::quads), {data_.quad_triangle.address}, {data_.quad_place.address},
-                   data_.coverage, colours, depths, {data_.triangles.address}, vertices_,
-                   static_cast<std::uint32_t>(fragments), outputs};
+    plan_.pixel = {{},
+                   counter(&Counters::quads),
+                   {data_.quad_triangle.address},
+                   {data_.quad_place.address},
+                   data_.coverage,
+                   colours,
+                   depths,
+                   {data_.triangles.address},
+                   vertices_,
+                   static_cast<std::uint32_t>(fragments),
+                   outputs};
   }
 
   const Draw& draw_;

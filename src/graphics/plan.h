@@ -15,9 +15,9 @@ struct Plan {
   DomainBatch domain{};
   GeometryBatch geometry{};
   PixelBatch pixel{};
-  std::uint64_t assembled = 0;      ///< places of the assembler's list
-  std::uint64_t before_setup = 0;   ///< most primitives before a geometry shader, or setup
-  std::uint64_t bytes = 0;          ///< of the workspace
+  std::uint64_t assembled = 0;     ///< places of the assembler's list
+  std::uint64_t before_setup = 0;  ///< most primitives before a geometry shader, or setup
+  std::uint64_t bytes = 0;         ///< of the workspace
 };
 
 /// Of a draw that check_draw() accepts, with something to draw.

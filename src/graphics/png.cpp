@@ -41,7 +41,8 @@ std::string stored(const std::string& bytes) {
   for (std::size_t at = 0; at < bytes.size(); at += kMost) {
     const std::size_t length = std::min(kMost, bytes.size() - at);
     out += static_cast<char>(at + length == bytes.size());
-    for (const std::size_t half : {length, ~length}) out += static_cast<char>(half), out += static_cast<char>(half >> 8);
+    for (const std::size_t half : {length, ~length})
+      out += static_cast<char>(half), out += static_cast<char>(half >> 8);
     out.append(bytes, at, length);
   }
   return out + big_endian(b << 16 | a);
@@ -53,8 +54,8 @@ Result<void> write_png(const std::string& path, std::uint32_t width, std::uint32
                        const std::vector<std::uint8_t>& pixels) {
   if ((channels != 3 && channels != 4) || width == 0 || height == 0 ||
       pixels.size() != std::size_t{width} * height * channels)
-    return Error::invalid("{} bytes are no image of {} x {} pixels with {} channels", pixels.size(), width, height,
-                          channels);
+    return Error::invalid("{} bytes are no image of {} x {} pixels with {} channels", pixels.size(), width,
+                          height, channels);
   std::string rows;
   for (std::uint32_t y = 0; y < height; ++y) {
     rows += '\0';  // no filter
@@ -65,7 +66,8 @@ Result<void> write_png(const std::string& path, std::uint32_t width, std::uint32
   header += '\x08';
   header += static_cast<char>(channels == 3 ? 2 : 6);
   header += std::string(3, '\0');
-  return write_file(path, "\x89PNG\r\n\x1a\n" + chunk("IHDR", header) + chunk("IDAT", stored(rows)) + chunk("IEND", ""));
+  return write_file(
+      path, "\x89PNG\r\n\x1a\n" + chunk("IHDR", header) + chunk("IDAT", stored(rows)) + chunk("IEND", ""));
 }
 
 }  // namespace raddle::graphics

@@ -37,21 +37,29 @@ Result<void> run_all(const std::vector<DrawStep>& steps, Stream& stream) {
 
 Error error_of(const Status& status) {
   const auto limit = [&status](const char* what, const char* name) {
-    return Error::make(ErrorCode::out_of_memory,
-                       "a draw has at least {} {}, more than the {} of DrawLimits::{}; what it has drawn is incomplete",
-                       status.needed, what, status.limit, name);
+    return Error::make(
+        ErrorCode::out_of_memory,
+        "a draw has at least {} {}, more than the {} of DrawLimits::{}; what it has drawn is incomplete",
+        status.needed, what, status.limit, name);
   };
   switch (static_cast<DrawError>(status.error)) {
     case DrawError::index_out_of_range:
-      return Error::invalid("an index names vertex {}, and there are {}; its primitives were left out", status.needed,
-                            status.limit);
-    case DrawError::triangles: return limit("triangles after clipping", "triangles");
-    case DrawError::bin_entries: return limit("triangles in squares of the target", "bin_entries");
-    case DrawError::fragment_quads: return limit("quads of fragments", "fragment_quads");
-    case DrawError::tessellated_points: return limit("points of divided patches", "tessellated_points");
-    case DrawError::tessellated_primitives: return limit("primitives of divided patches", "tessellated_primitives");
-    case DrawError::geometry_vertices: return limit("places for vertices of the geometry shader", "geometry_vertices");
-    case DrawError::none: break;
+      return Error::invalid("an index names vertex {}, and there are {}; its primitives were left out",
+                            status.needed, status.limit);
+    case DrawError::triangles:
+      return limit("triangles after clipping", "triangles");
+    case DrawError::bin_entries:
+      return limit("triangles in squares of the target", "bin_entries");
+    case DrawError::fragment_quads:
+      return limit("quads of fragments", "fragment_quads");
+    case DrawError::tessellated_points:
+      return limit("points of divided patches", "tessellated_points");
+    case DrawError::tessellated_primitives:
+      return limit("primitives of divided patches", "tessellated_primitives");
+    case DrawError::geometry_vertices:
+      return limit("places for vertices of the geometry shader", "geometry_vertices");
+    case DrawError::none:
+      break;
   }
   return Error::invalid("a draw has failed with the unknown number {}", status.error);
 }
@@ -150,8 +158,8 @@ Result<std::vector<DrawStep>> Renderer::clear_steps(const Target& target, const 
     std::memcpy(&data.value[c], &bits, sizeof bits);
   }
   const std::uint64_t texels = std::uint64_t{target.width} * target.height * data.slices;
-  return std::vector<DrawStep>{
-      launch_step("clear", impl_->stages->clear, std::min<std::uint64_t>((texels + 127) / 128, 1024), 128, data)};
+  return std::vector<DrawStep>{launch_step("clear", impl_->stages->clear,
+                                           std::min<std::uint64_t>((texels + 127) / 128, 1024), 128, data)};
 }
 
 Result<void> Renderer::clear(Stream& stream, const Target& target, const float (&colour)[4]) const {
@@ -163,13 +171,14 @@ Result<std::vector<DrawStep>> Renderer::resolve_steps(const Target& from, const 
   TRY(check_target(from, "the target to resolve"));
   TRY(check_target(to, "the target to resolve into"));
   if (to.samples != 1) return Error::invalid("the target to resolve into has {} samples", to.samples);
-  if (from.width != to.width || from.height != to.height || from.layers != to.layers || from.format != to.format)
+  if (from.width != to.width || from.height != to.height || from.layers != to.layers ||
+      from.format != to.format)
     return Error::invalid("targets of other extents or formats cannot be resolved into each other");
   if (from.format.type <= ChannelType::signed32) return Error::invalid("integers cannot be averaged");
   const ResolveData data{target_view(from), target_view(to), to.width, to.height, to.layers, from.samples};
   const std::uint64_t texels = std::uint64_t{to.width} * to.height * to.layers;
-  return std::vector<DrawStep>{
-      launch_step("resolve", impl_->stages->resolve, std::min<std::uint64_t>((texels + 127) / 128, 1024), 128, data)};
+  return std::vector<DrawStep>{launch_step("resolve", impl_->stages->resolve,
+                                           std::min<std::uint64_t>((texels + 127) / 128, 1024), 128, data)};
 }
 
 Result<void> Renderer::resolve(Stream& stream, const Target& from, const Target& to) const {

@@ -7,8 +7,8 @@
 namespace raddle::graphics {
 namespace {
 
-constexpr unsigned kThreads = 128;       ///< of a block, in kernels whose threads work alone
-constexpr unsigned kTilesPerBlock = 4;   ///< a warp each
+constexpr unsigned kThreads = 128;           ///< of a block, in kernels whose threads work alone
+constexpr unsigned kTilesPerBlock = 4;       ///< a warp each
 constexpr std::uint64_t kMostBlocks = 1024;  ///< of kernels that loop over their grid
 
 std::uint64_t blocks_for(std::uint64_t threads) {
@@ -21,7 +21,8 @@ DrawStep shader_step(const char* stage, const Shader& shader, const Batch& batch
   const Dim3 required = shader.kernel.info().required_block, largest = shader.kernel.info().largest_block;
   unsigned block = kThreads;
   if (largest.x != 0) block = std::max(32u, std::min(block, largest.x * largest.y * largest.z) / 32 * 32);
-  DrawStep step = launch_step(stage, shader.kernel, blocks_for(threads), block, batch, shader.constants.value);
+  DrawStep step =
+      launch_step(stage, shader.kernel, blocks_for(threads), block, batch, shader.constants.value);
   if (required.x != 0) step.config.block = required;
   return step;
 }
@@ -31,7 +32,8 @@ DrawStep fixed_step(const char* stage, const Kernel& kernel, const DrawData& dat
 }
 
 /// A kernel with a warp for each tile.
-DrawStep tile_step(const char* stage, const Kernel& kernel, const DrawData& data, std::uint64_t shared_bytes) {
+DrawStep tile_step(const char* stage, const Kernel& kernel, const DrawData& data,
+                   std::uint64_t shared_bytes) {
   const std::uint64_t tiles = std::uint64_t{data.tiles_x} * data.tiles_y * data.layers;
   DrawStep step =
       launch_step(stage, kernel, (tiles + kTilesPerBlock - 1) / kTilesPerBlock, kTilesPerBlock * 32, data);
@@ -61,7 +63,8 @@ void add_geometry(const Stages& stages, const Draw& draw, const Plan& plan, std:
 Result<std::unique_ptr<Stages>> Stages::load(Device& device) {
   std::vector<Module> modules;
   std::vector<Kernel> kernels;
-  const auto add = [&](const char* text, const char* file, std::initializer_list<const char*> names) -> Result<void> {
+  const auto add = [&](const char* text, const char* file,
+                       std::initializer_list<const char*> names) -> Result<void> {
     TRY_ASSIGN(Module module, device.load(text, file));
     for (const char* const name : names) {
       TRY_ASSIGN(const Kernel kernel, module.kernel(name));
@@ -77,8 +80,9 @@ Result<std::unique_ptr<Stages>> Stages::load(Device& device) {
   TRY(add(kRasterPtx, "raster.ptx", {"raddle_draw_raster"}));
   TRY(add(kMergePtx, "merge.ptx", {"raddle_draw_merge"}));
   TRY(add(kClearPtx, "clear.ptx", {"raddle_draw_clear", "raddle_draw_resolve"}));
-  return std::unique_ptr<Stages>(new Stages{std::move(modules), kernels[0], kernels[1], kernels[2], kernels[3],
-                                            kernels[4], kernels[5], kernels[6], kernels[7], kernels[8], kernels[9]});
+  return std::unique_ptr<Stages>(new Stages{std::move(modules), kernels[0], kernels[1], kernels[2],
+                                            kernels[3], kernels[4], kernels[5], kernels[6], kernels[7],
+                                            kernels[8], kernels[9]});
 }
 
 std::vector<DrawStep> steps_of(const Stages& stages, const Draw& draw, const Plan& plan) {
@@ -93,9 +97,11 @@ std::vector<DrawStep> steps_of(const Stages& stages, const Draw& draw, const Pla
   steps.push_back(fixed_step("setup", stages.setup, data, plan.before_setup));
   const std::uint64_t bins = std::uint64_t{data.bins_x} * data.bins_y * data.layers;
   steps.push_back(launch_step("bins", stages.bin, (bins + 3) / 4, 128, data));
-  steps.push_back(tile_step("rasteriser", stages.raster, data, std::uint64_t{data.samples} * kTilePixels * 12));
+  steps.push_back(
+      tile_step("rasteriser", stages.raster, data, std::uint64_t{data.samples} * kTilePixels * 12));
   if (!draw.pixel) return steps;
-  steps.push_back(shader_step("pixel", draw.pixel->shader, plan.pixel, std::uint64_t{data.quad_capacity} * 4));
+  steps.push_back(
+      shader_step("pixel", draw.pixel->shader, plan.pixel, std::uint64_t{data.quad_capacity} * 4));
   if (data.target_count != 0 || data.early_tests == 0)
     steps.push_back(tile_step("output merger", stages.merge, data, 0));
   return steps;

@@ -6,12 +6,12 @@
 
 namespace raddle::graphics {
 
-constexpr unsigned kTile = 8;            ///< pixels of a tile's side; a warp draws a tile
+constexpr unsigned kTile = 8;  ///< pixels of a tile's side; a warp draws a tile
 constexpr unsigned kTilePixels = 64;
-constexpr unsigned kGroup = 32;          ///< primitives that a warp sets up together
-constexpr unsigned kGuard = 32000;       ///< greatest distance of a corner from the target's origin, pixels
-constexpr unsigned kMostCorners = 10;    ///< of a triangle that seven planes have cut
-constexpr unsigned kMostRing = 64;       ///< segments of a divided edge
+constexpr unsigned kGroup = 32;        ///< primitives that a warp sets up together
+constexpr unsigned kGuard = 32000;     ///< greatest distance of a corner from the target's origin, pixels
+constexpr unsigned kMostCorners = 10;  ///< of a triangle that seven planes have cut
+constexpr unsigned kMostRing = 64;     ///< segments of a divided edge
 
 /// What kernels of a draw count, in the order of the pipeline. All zero before.
 struct Counters {
@@ -45,11 +45,11 @@ struct Assembly {
   std::uint32_t dense;         ///< shaded vertices are numbered by index, else by place
   std::uint32_t per_instance;  ///< shaded vertices of an instance
   Topology topology;
-  std::uint32_t size;       ///< numbers of a primitive in the list
-  std::uint32_t places;     ///< primitives of an instance
-  std::uint32_t restart;    ///< an index of all ones ends the run; there is then a place for each index
-  Array<std::uint32_t> run; ///< of each index: where its run begins
-  std::uint32_t index_base; ///< what is taken from indices: 0 without indices
+  std::uint32_t size;        ///< numbers of a primitive in the list
+  std::uint32_t places;      ///< primitives of an instance
+  std::uint32_t restart;     ///< an index of all ones ends the run; there is then a place for each index
+  Array<std::uint32_t> run;  ///< of each index: where its run begins
+  std::uint32_t index_base;  ///< what is taken from indices: 0 without indices
 };
 
 struct Division {
@@ -77,10 +77,10 @@ struct DrawData {
   Division division;
 
   // Setup
-  Vertices vertices;           ///< of the last stage before
+  Vertices vertices;                ///< of the last stage before
   Array<std::uint32_t> final_list;  ///< primitives; of a geometry shader: marks
   std::uint32_t from_geometry, geometry_most, geometry_capacity;
-  std::uint32_t primitive_size;  ///< 1: points, 2: lines, 3: triangles
+  std::uint32_t primitive_size;    ///< 1: points, 2: lines, 3: triangles
   std::uint32_t primitive_places;  ///< most; groups of kGroup have a place in `groups`
   std::uint32_t places_per_instance;
   float scale[3], offset[3];  ///< clip space / w to pixels and depth

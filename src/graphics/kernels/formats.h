@@ -6,9 +6,7 @@
 namespace raddle::graphics {
 
 /// Integers that are not normalised: targets take the low bits, and are never blended.
-__device__ inline bool is_integer(ChannelType type) {
-  return type <= ChannelType::signed32;
-}
+__device__ inline bool is_integer(ChannelType type) { return type <= ChannelType::signed32; }
 
 __device__ inline float to_format_range(ChannelType type, float value) {
   if (type == ChannelType::unorm8 || type == ChannelType::unorm16) return __saturatef(value);
@@ -21,16 +19,21 @@ __device__ inline float to_format_range(ChannelType type, float value) {
 __device__ inline unsigned channel_bits(ChannelType type, float value) {
   const float inside = to_format_range(type, value);
   switch (type) {
-    case ChannelType::unorm8: return __float2uint_rn(inside * 255.0f);
-    case ChannelType::unorm16: return __float2uint_rn(inside * 65535.0f);
-    case ChannelType::snorm8: return static_cast<unsigned>(__float2int_rn(inside * 127.0f));
-    case ChannelType::snorm16: return static_cast<unsigned>(__float2int_rn(inside * 32767.0f));
+    case ChannelType::unorm8:
+      return __float2uint_rn(inside * 255.0f);
+    case ChannelType::unorm16:
+      return __float2uint_rn(inside * 65535.0f);
+    case ChannelType::snorm8:
+      return static_cast<unsigned>(__float2int_rn(inside * 127.0f));
+    case ChannelType::snorm16:
+      return static_cast<unsigned>(__float2int_rn(inside * 32767.0f));
     case ChannelType::float16: {
       std::uint16_t half;
       asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(value));
       return half;
     }
-    default: return __float_as_uint(value);
+    default:
+      return __float_as_uint(value);
   }
 }
 
@@ -38,15 +41,20 @@ __device__ inline unsigned channel_bits(ChannelType type, float value) {
 __device__ inline float as_stored(ChannelType type, float value) {
   const float inside = to_format_range(type, value);
   switch (type) {
-    case ChannelType::unorm8: return rintf(inside * 255.0f) / 255.0f;
-    case ChannelType::unorm16: return rintf(inside * 65535.0f) / 65535.0f;
-    case ChannelType::snorm8: return rintf(inside * 127.0f) / 127.0f;
-    case ChannelType::snorm16: return rintf(inside * 32767.0f) / 32767.0f;
+    case ChannelType::unorm8:
+      return rintf(inside * 255.0f) / 255.0f;
+    case ChannelType::unorm16:
+      return rintf(inside * 65535.0f) / 65535.0f;
+    case ChannelType::snorm8:
+      return rintf(inside * 127.0f) / 127.0f;
+    case ChannelType::snorm16:
+      return rintf(inside * 32767.0f) / 32767.0f;
     case ChannelType::float16: {
       const auto half = static_cast<std::uint16_t>(channel_bits(type, value));
       return read_channel(&half, type, 0);
     }
-    default: return value;
+    default:
+      return value;
   }
 }
 
@@ -61,11 +69,14 @@ __device__ inline unsigned channel_bytes(ChannelType type) {
     case ChannelType::unsigned8:
     case ChannelType::signed8:
     case ChannelType::unorm8:
-    case ChannelType::snorm8: return 1;
+    case ChannelType::snorm8:
+      return 1;
     case ChannelType::unsigned32:
     case ChannelType::signed32:
-    case ChannelType::float32: return 4;
-    default: return 2;
+    case ChannelType::float32:
+      return 4;
+    default:
+      return 2;
   }
 }
 
@@ -89,8 +100,9 @@ __device__ inline void write_texel(const TargetView& target, std::uint64_t at, u
 __device__ inline void read_texel(const TargetView& target, std::uint64_t at, float* value) {
 #pragma unroll
   for (unsigned c = 0; c < 4; ++c)
-    value[c] = c < target.format.channels ? read_channel(reinterpret_cast<const void*>(at), target.format.type, c)
-                                          : (c == 3 ? 1.0f : 0.0f);
+    value[c] = c < target.format.channels
+                   ? read_channel(reinterpret_cast<const void*>(at), target.format.type, c)
+                   : (c == 3 ? 1.0f : 0.0f);
 }
 
 }  // namespace raddle::graphics

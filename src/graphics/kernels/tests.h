@@ -33,20 +33,29 @@ __device__ inline bool passes(Compare compare, float value, float reference) {
 
 __device__ inline unsigned changed(StencilOperation operation, unsigned value, unsigned reference) {
   switch (operation) {
-    case StencilOperation::keep: return value;
-    case StencilOperation::zero: return 0;
-    case StencilOperation::replace: return reference;
-    case StencilOperation::increment_clamp: return value == 255 ? 255 : value + 1;
-    case StencilOperation::decrement_clamp: return value == 0 ? 0 : value - 1;
-    case StencilOperation::invert: return value ^ 255;
-    case StencilOperation::increment_wrap: return (value + 1) & 255;
-    case StencilOperation::decrement_wrap: return (value - 1) & 255;
+    case StencilOperation::keep:
+      return value;
+    case StencilOperation::zero:
+      return 0;
+    case StencilOperation::replace:
+      return reference;
+    case StencilOperation::increment_clamp:
+      return value == 255 ? 255 : value + 1;
+    case StencilOperation::decrement_clamp:
+      return value == 0 ? 0 : value - 1;
+    case StencilOperation::invert:
+      return value ^ 255;
+    case StencilOperation::increment_wrap:
+      return (value + 1) & 255;
+    case StencilOperation::decrement_wrap:
+      return (value - 1) & 255;
   }
   return value;
 }
 
 /// Tests one sample and changes what is stored of it. @returns whether it is drawn
-__device__ inline bool test_sample(const DrawData& draw, bool front, float z, float& depth, unsigned& stencil) {
+__device__ inline bool test_sample(const DrawData& draw, bool front, float z, float& depth,
+                                   unsigned& stencil) {
   const bool nearer = draw.depth.test == 0 || passes(draw.depth.compare, z, depth);
   bool drawn = nearer;
   if (draw.stencil.test != 0) {
@@ -76,7 +85,7 @@ __device__ inline std::uint8_t* stencil_at(const DrawData& draw, unsigned x, uns
 
 /// Where a warp's tile lies.
 struct Tile {
-  unsigned x, y, layer;     ///< tiles
+  unsigned x, y, layer;  ///< tiles
   unsigned quads;        ///< the place of its first quad in DrawData::quads; its quads follow each other
 };
 __device__ inline Tile tile_of(const DrawData& draw, unsigned index) {

@@ -51,8 +51,10 @@ std::vector<std::vector<int>> primitives_of(Topology topology, unsigned patch, c
       const int triangles = n < 6 ? 0 : (n - 4) / 2;
       for (int i = 0; i < triangles; ++i) {
         const int first = i == 0 ? 1 : 2 * i - 2, last = i == triangles - 1 ? 2 * i + 5 : 2 * i + 6;
-        if (i % 2 == 0) take({2 * i, first, 2 * i + 2, last, 2 * i + 4, 2 * i + 3});
-        else take({2 * i + 2, first, 2 * i, 2 * i + 3, 2 * i + 4, last});
+        if (i % 2 == 0)
+          take({2 * i, first, 2 * i + 2, last, 2 * i + 4, 2 * i + 3});
+        else
+          take({2 * i + 2, first, 2 * i, 2 * i + 3, 2 * i + 4, last});
       }
       break;
     }
@@ -73,7 +75,8 @@ std::multimap<std::size_t, Primitive> recorded(graphics::Draw draw, unsigned siz
   const raddle::DevicePtr recorder = rig.upload(std::vector<std::uint64_t>{values.value, count.value});
   const Canvas canvas(rig.device, 8, 8, kRgba8);
   draw.vertex = graphics::VertexStage{rig.shader("number_vertex"), 2};
-  draw.geometry = graphics::GeometryStage{rig.shader("record_geometry", recorder), 1, graphics::OutputTopology::points, 2};
+  draw.geometry = graphics::GeometryStage{rig.shader("record_geometry", recorder), 1,
+                                          graphics::OutputTopology::points, 2};
   draw.pixel = graphics::PixelStage{rig.shader("colour_pixel")};
   draw.targets = {canvas.target};
   rig.draw(draw);
@@ -83,7 +86,8 @@ std::multimap<std::size_t, Primitive> recorded(graphics::Draw draw, unsigned siz
   for (std::size_t p = 0; p < places; ++p) {
     Primitive primitive;
     for (unsigned c = 0; c < size; ++c)
-      primitive.emplace_back(static_cast<int>(got[(p * size + c) * 2]), static_cast<int>(got[(p * size + c) * 2 + 1]));
+      primitive.emplace_back(static_cast<int>(got[(p * size + c) * 2]),
+                             static_cast<int>(got[(p * size + c) * 2 + 1]));
     if (primitive[0].first >= 0) all.emplace(p, primitive);
   }
   std::uint32_t counted = 0;
@@ -94,31 +98,39 @@ std::multimap<std::size_t, Primitive> recorded(graphics::Draw draw, unsigned siz
 
 unsigned size_of(Topology topology) {
   switch (topology) {
-    case Topology::points: return 1;
+    case Topology::points:
+      return 1;
     case Topology::lines:
-    case Topology::line_strip: return 2;
+    case Topology::line_strip:
+      return 2;
     case Topology::lines_adjacent:
-    case Topology::line_strip_adjacent: return 4;
+    case Topology::line_strip_adjacent:
+      return 4;
     case Topology::triangles_adjacent:
-    case Topology::triangle_strip_adjacent: return 6;
-    default: return 3;
+    case Topology::triangle_strip_adjacent:
+      return 6;
+    default:
+      return 3;
   }
 }
 
 class Topologies : public testing::TestWithParam<Topology> {};
 
 /// Compares, in order, with the runs that vertices make; each instance draws them all.
-void expect_primitives(const graphics::Draw& draw, const std::vector<std::vector<int>>& runs, std::size_t length) {
+void expect_primitives(const graphics::Draw& draw, const std::vector<std::vector<int>>& runs,
+                       std::size_t length) {
   const unsigned size = size_of(draw.topology);
   std::vector<Primitive> want;
   for (int instance = 0; instance < static_cast<int>(draw.instance_count); ++instance)
     for (const std::vector<int>& run : runs)
       for (const std::vector<int>& primitive : primitives_of(draw.topology, 0, run)) {
         want.emplace_back();
-        for (const int vertex : primitive) want.back().emplace_back(vertex, instance + static_cast<int>(draw.first_instance));
+        for (const int vertex : primitive)
+          want.back().emplace_back(vertex, instance + static_cast<int>(draw.first_instance));
       }
   std::vector<Primitive> got;
-  for (const auto& [place, primitive] : recorded(draw, size, length * draw.instance_count + 1)) got.push_back(primitive);
+  for (const auto& [place, primitive] : recorded(draw, size, length * draw.instance_count + 1))
+    got.push_back(primitive);
   EXPECT_EQ(got, want);
 }
 
@@ -149,8 +161,10 @@ TEST_P(Topologies, OfIndicesWithRestart) {
           const bool cut = restart && random() % 9 == 0;
           const std::uint32_t index = cut ? ~0u : 3 + random() % vertices;
           indices.push_back(index);
-          if (cut) runs.emplace_back();
-          else if (i >= 4) runs.back().push_back(static_cast<int>(index - 3));
+          if (cut)
+            runs.emplace_back();
+          else if (i >= 4)
+            runs.back().push_back(static_cast<int>(index - 3));
           if (i == 3) runs = {{}};  // the first four are not drawn
         }
         std::vector<std::uint16_t> shorts(indices.begin(), indices.end());
@@ -166,8 +180,9 @@ TEST_P(Topologies, OfIndicesWithRestart) {
       }
 }
 INSTANTIATE_TEST_SUITE_P(All, Topologies,
-                         testing::Values(Topology::points, Topology::lines, Topology::line_strip, Topology::triangles,
-                                         Topology::triangle_strip, Topology::triangle_fan, Topology::lines_adjacent,
+                         testing::Values(Topology::points, Topology::lines, Topology::line_strip,
+                                         Topology::triangles, Topology::triangle_strip,
+                                         Topology::triangle_fan, Topology::lines_adjacent,
                                          Topology::line_strip_adjacent, Topology::triangles_adjacent,
                                          Topology::triangle_strip_adjacent));
 
@@ -228,7 +243,8 @@ TEST(Assembly, AttributesOfAllFormatsAndPerInstance) {
       {ChannelType::signed32, {255, 255, 255, 255, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0}, {-1, 2, 0, 3}},
       {ChannelType::float32, {0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0, 0, 0, 0, 0, 0, 0, 0, 0x3f}, {1, -2, 0, 0.5f}},
   };
-  const std::vector<reference::Vertex> corners = {at_pixel(0, 0, 8, 8), at_pixel(32, 0, 8, 8), at_pixel(0, 32, 8, 8)};
+  const std::vector<reference::Vertex> corners = {at_pixel(0, 0, 8, 8), at_pixel(32, 0, 8, 8),
+                                                  at_pixel(0, 32, 8, 8)};
   for (const Case& one : cases)
     for (const unsigned channels : {1u, 2u, 4u}) {
       const Canvas canvas(rig.device, 8, 8, kFloats);
@@ -237,14 +253,19 @@ TEST(Assembly, AttributesOfAllFormatsAndPerInstance) {
       // The second instance, and the last drawn, reads the second element.
       std::vector<std::uint8_t> bytes(one.bytes.size(), 0);
       bytes.insert(bytes.end(), one.bytes.begin(), one.bytes.end());
-      draw.vertex_buffers.push_back({rig.upload(bytes), bytes.size(), static_cast<std::uint32_t>(one.bytes.size()), 2});
+      draw.vertex_buffers.push_back(
+          {rig.upload(bytes), bytes.size(), static_cast<std::uint32_t>(one.bytes.size()), 2});
       draw.attributes[1] = {1, 0, {one.type, channels}};
       draw.instance_count = 4;
       draw.targets = {canvas.target};
       rig.draw(draw);
       const std::vector<float> got = canvas.read<float>();
       for (unsigned c = 0; c < 4; ++c)
-        EXPECT_NEAR(got[c], c < channels ? one.want[c] : c == 3 ? 1 : 0, std::abs(one.want[c]) * 1e-6)
+        EXPECT_NEAR(got[c],
+                    c < channels ? one.want[c]
+                    : c == 3     ? 1
+                                 : 0,
+                    std::abs(one.want[c]) * 1e-6)
             << static_cast<int>(one.type) << ' ' << channels << ' ' << c;
     }
 }
@@ -253,8 +274,8 @@ TEST(Assembly, AttributesOfAllFormatsAndPerInstance) {
 TEST(Assembly, FlatValuesAreTheFirstVertexs) {
   Rig& rig = Rig::get();
   // A strip of two triangles over a square: the second one's first vertex is vertex 1.
-  std::vector<reference::Vertex> strip = {at_pixel(0, 0, 64, 64), at_pixel(64, 0, 64, 64), at_pixel(0, 64, 64, 64),
-                                          at_pixel(64, 64, 64, 64)};
+  std::vector<reference::Vertex> strip = {at_pixel(0, 0, 64, 64), at_pixel(64, 0, 64, 64),
+                                          at_pixel(0, 64, 64, 64), at_pixel(64, 64, 64, 64)};
   for (std::size_t i = 0; i < 4; ++i) strip[i].varyings[0] = static_cast<double>(i);
   const Canvas a(rig.device, 64, 64, kFloats), b(rig.device, 64, 64, kFloats), c(rig.device, 64, 64, kFloats);
   graphics::Draw draw = rig.plain(strip, "facts_pixel");

@@ -13,8 +13,10 @@ reference::Shaded colour_of(const reference::Fragment& fragment) {
   return {{{fragment.varyings[0], fragment.varyings[1], fragment.varyings[2], fragment.varyings[3]}}};
 }
 
-std::vector<reference::Vertex> random_corners(std::mt19937& random, int triangles, double least_w, double most_w) {
-  std::uniform_real_distribution<double> place(-10, kSide + 10), w(least_w, most_w), value(-1, 1), z(0.1, 0.9);
+std::vector<reference::Vertex> random_corners(std::mt19937& random, int triangles, double least_w,
+                                              double most_w) {
+  std::uniform_real_distribution<double> place(-10, kSide + 10), w(least_w, most_w), value(-1, 1),
+      z(0.1, 0.9);
   std::vector<reference::Vertex> vertices;
   for (int i = 0; i < triangles * 3; ++i) {
     const auto grid = [](double at) { return std::nearbyint(at * 256) / 256; };
@@ -26,13 +28,15 @@ std::vector<reference::Vertex> random_corners(std::mt19937& random, int triangle
 }
 
 /// Compares float targets with the reference, all channels, and says how many texels are further away than `tolerance`.
-int differing(const std::vector<float>& got, const reference::Images& want, double tolerance, std::size_t target = 0) {
+int differing(const std::vector<float>& got, const reference::Images& want, double tolerance,
+              std::size_t target = 0) {
   int count = 0;
   for (int y = 0; y < want.height; ++y)
     for (int x = 0; x < want.width; ++x) {
       bool same = true;
       for (int c = 0; c < 4; ++c) {
-        const double a = got[(static_cast<std::size_t>(y) * want.width + x) * 4 + c], b = want.colours[target][want.at(x, y)][c];
+        const double a = got[(static_cast<std::size_t>(y) * want.width + x) * 4 + c],
+                     b = want.colours[target][want.at(x, y)][c];
         same = same && std::abs(a - b) <= tolerance * std::max(1.0, std::abs(b));
       }
       count += !same;
@@ -63,11 +67,13 @@ TEST(Attributes, ArePerspectiveCorrect) {
 // proves: G-17d
 TEST(Attributes, FactsOfFragments) {
   Rig& rig = Rig::get();
-  std::vector<reference::Vertex> vertices = {at_pixel(0, 0, kSide, kSide, 0.25), at_pixel(64, 0, kSide, kSide, 0.25, 2),
-                                             at_pixel(0, 64, kSide, kSide, 0.75, 4), at_pixel(64, 64, kSide, kSide, 0.5),
-                                             at_pixel(64, 1, kSide, kSide, 0.5), at_pixel(1, 64, kSide, kSide, 0.5)};
+  std::vector<reference::Vertex> vertices = {
+      at_pixel(0, 0, kSide, kSide, 0.25),     at_pixel(64, 0, kSide, kSide, 0.25, 2),
+      at_pixel(0, 64, kSide, kSide, 0.75, 4), at_pixel(64, 64, kSide, kSide, 0.5),
+      at_pixel(64, 1, kSide, kSide, 0.5),     at_pixel(1, 64, kSide, kSide, 0.5)};
   for (std::size_t i = 0; i < vertices.size(); ++i) vertices[i].varyings[0] = 10.0 + static_cast<double>(i);
-  const Canvas a(rig.device, kSide, kSide, kFloats), b(rig.device, kSide, kSide, kFloats), c(rig.device, kSide, kSide, kFloats);
+  const Canvas a(rig.device, kSide, kSide, kFloats), b(rig.device, kSide, kSide, kFloats),
+      c(rig.device, kSide, kSide, kFloats);
   graphics::Draw draw = rig.plain(vertices, "facts_pixel");
   draw.targets = {a.target, b.target, c.target};
   rig.draw(draw);
@@ -75,8 +81,9 @@ TEST(Attributes, FactsOfFragments) {
   for (std::size_t i = 0; i < 6; i += 3)
     reference::draw(images, {.unorm8 = false}, {vertices[i], vertices[i + 1], vertices[i + 2]},
                     [i](const reference::Fragment& f) {
-                      return reference::Shaded{{{f.varyings[0], f.varyings[1], f.varyings[2], f.varyings[3]},
-                                                {f.flat[0], f.depth, f.w, static_cast<double>(i / 3) + (f.front ? 0.5 : 0)}}};
+                      return reference::Shaded{
+                          {{f.varyings[0], f.varyings[1], f.varyings[2], f.varyings[3]},
+                           {f.flat[0], f.depth, f.w, static_cast<double>(i / 3) + (f.front ? 0.5 : 0)}}};
                     });
   EXPECT_EQ(differing(b.read<float>(), images, kTolerance, 1), 0);
   const std::vector<float> facts = c.read<float>(), values = a.read<float>();
@@ -93,12 +100,12 @@ TEST(Attributes, FactsOfFragments) {
 }
 
 /// A triangle that planes cut, by testing each pixel in homogeneous coordinates.
-bool shows(const std::array<reference::Vertex, 3>& t, double px, double py, reference::Colour& colour, double& z) {
+bool shows(const std::array<reference::Vertex, 3>& t, double px, double py, reference::Colour& colour,
+           double& z) {
   const double X = px / kSide * 2 - 1, Y = 1 - py / kSide * 2;
   // Solves sum b_i (x_i, y_i, w_i) = (X, Y, 1) for b by Cramer's rule.
-  const auto det = [](double a, double b, double c, double d, double e, double f, double g, double h, double i) {
-    return a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g);
-  };
+  const auto det = [](double a, double b, double c, double d, double e, double f, double g, double h,
+                      double i) { return a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g); };
   const double all = det(t[0].x, t[1].x, t[2].x, t[0].y, t[1].y, t[2].y, t[0].w, t[1].w, t[2].w);
   const double b[3] = {det(X, t[1].x, t[2].x, Y, t[1].y, t[2].y, 1, t[1].w, t[2].w) / all,
                        det(t[0].x, X, t[2].x, t[0].y, Y, t[2].y, t[0].w, 1, t[2].w) / all,
@@ -120,7 +127,8 @@ TEST(Attributes, TrianglesThatPlanesCut) {
   for (int round = 0; round < 40; ++round) {
     std::array<reference::Vertex, 3> t;
     for (reference::Vertex& v : t) {
-      v = {static_cast<float>(place(random)), static_cast<float>(place(random)), static_cast<float>(depth(random)), static_cast<float>(w(random))};
+      v = {static_cast<float>(place(random)), static_cast<float>(place(random)),
+           static_cast<float>(depth(random)), static_cast<float>(w(random))};
       if (round % 8 == 0) v.x *= 1e6, v.y *= 1e6;  // the guard band cuts, too
       for (int k = 0; k < 4; ++k) v.varyings[k] = static_cast<float>(place(random));
     }
@@ -168,7 +176,8 @@ TEST(Attributes, DepthIsClampedWithoutDepthClipping) {
 
 /// What bad vertices draw: nothing, while a good triangle beside them is drawn.
 TEST(Attributes, BadVerticesDrawNothing) {
-  constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInfinite = std::numeric_limits<float>::infinity();
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN(),
+                  kInfinite = std::numeric_limits<float>::infinity();
   const reference::Vertex a = at_pixel(0, 0, kSide, kSide), b = at_pixel(64, 0, kSide, kSide),
                           c = at_pixel(0, 64, kSide, kSide);
   Rig& rig = Rig::get();
@@ -179,15 +188,17 @@ TEST(Attributes, BadVerticesDrawNothing) {
       (member == 0 ? t[1].x : member == 1 ? t[1].y : member == 2 ? t[1].z : t[1].w) = value;
       bad.push_back(t);
     }
-  bad.push_back({a, a, b});                                                           // no area
+  bad.push_back({a, a, b});                                                            // no area
   bad.push_back({a, at_pixel(32, 32, kSide, kSide), at_pixel(64, 64, kSide, kSide)});  // a line
   bad.push_back({{0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}});
   bad.push_back({{0, 0, 0.5, -1}, {1, 0, 0.5, -1}, {0, 1, 0.5, -1}});  // behind
-  bad.push_back({at_pixel(0, 0, kSide, kSide, 2), at_pixel(64, 0, kSide, kSide, 2), at_pixel(0, 64, kSide, kSide, 2)});
+  bad.push_back(
+      {at_pixel(0, 0, kSide, kSide, 2), at_pixel(64, 0, kSide, kSide, 2), at_pixel(0, 64, kSide, kSide, 2)});
   for (std::size_t i = 0; i < bad.size(); ++i) {
     const Canvas canvas(rig.device, kSide, kSide, kFloats);
     std::vector<reference::Vertex> vertices = bad[i];
-    for (const auto& corner : {at_pixel(60, 60, kSide, kSide), at_pixel(64, 60, kSide, kSide), at_pixel(60, 64, kSide, kSide)})
+    for (const auto& corner :
+         {at_pixel(60, 60, kSide, kSide), at_pixel(64, 60, kSide, kSide), at_pixel(60, 64, kSide, kSide)})
       vertices.push_back(corner);
     for (reference::Vertex& vertex : vertices) vertex.varyings = {1, 1, 1, 1};
     graphics::Draw draw = rig.plain(vertices);

@@ -10,9 +10,12 @@ constexpr int kExtent = 64;
 double coordinate(std::mt19937& random, int from, int to) {
   const int whole = std::uniform_int_distribution<int>(from, to)(random);
   switch (random() % 4) {
-    case 0: return whole;
-    case 1: return whole + 0.5;
-    default: return whole + static_cast<double>(random() % 256) / 256;
+    case 0:
+      return whole;
+    case 1:
+      return whole + 0.5;
+    default:
+      return whole + static_cast<double>(random() % 256) / 256;
   }
 }
 
@@ -20,8 +23,8 @@ std::vector<reference::Vertex> random_triangles(std::mt19937& random, int count)
   std::vector<reference::Vertex> vertices;
   for (int i = 0; i < count * 3; ++i) {
     const int reach = i / 3 % 3 == 0 ? 200 : 10;  // also far outside
-    vertices.push_back(at_pixel(coordinate(random, -reach, kExtent + reach), coordinate(random, -reach, kExtent + reach),
-                                kExtent, kExtent));
+    vertices.push_back(at_pixel(coordinate(random, -reach, kExtent + reach),
+                                coordinate(random, -reach, kExtent + reach), kExtent, kExtent));
     vertices.back().varyings = {1, static_cast<double>(i / 3 % 16), 0, 1};
   }
   return vertices;
@@ -35,7 +38,8 @@ std::vector<reference::Vertex> random_mesh(std::mt19937& random, int cells) {
     for (int i = 0; i <= cells; ++i) {
       const bool edge = i == 0 || j == 0 || i == cells || j == cells;
       const auto moved = [&](int at) {
-        const double by = edge ? 0 : (static_cast<double>(random() % 257) - 128) / 256 * step * 0.48;  // no cell folds
+        const double by =
+            edge ? 0 : (static_cast<double>(random() % 257) - 128) / 256 * step * 0.48;  // no cell folds
         return std::nearbyint((at * step + by) * 256) / 256;
       };
       corner.emplace_back(moved(i), moved(j));
@@ -44,7 +48,8 @@ std::vector<reference::Vertex> random_mesh(std::mt19937& random, int cells) {
   for (int j = 0; j < cells; ++j)
     for (int i = 0; i < cells; ++i) {
       const int a = j * (cells + 1) + i, b = a + 1, c = a + cells + 1, d = c + 1;
-      const std::array<int, 6> split = random() % 2 != 0 ? std::array{a, b, c, b, d, c} : std::array{a, b, d, a, d, c};
+      const std::array<int, 6> split =
+          random() % 2 != 0 ? std::array{a, b, c, b, d, c} : std::array{a, b, d, a, d, c};
       for (const int at : split) {
         vertices.push_back(at_pixel(corner[at].first, corner[at].second, kExtent, kExtent));
         vertices.back().varyings = {1, 0, 0, 1};
@@ -59,7 +64,8 @@ std::vector<float> counts(const std::vector<reference::Vertex>& vertices, unsign
   const Canvas canvas(rig.device, kExtent, kExtent, kFloats, 1, samples);
   graphics::Draw draw = rig.plain(vertices);
   draw.targets = {canvas.target};
-  draw.blend = {{.enabled = 1, .target = graphics::BlendFactor::one, .target_alpha = graphics::BlendFactor::one}};
+  draw.blend = {
+      {.enabled = 1, .target = graphics::BlendFactor::one, .target_alpha = graphics::BlendFactor::one}};
   draw.limits.fragment_quads = 1u << 18;
   rig.draw(draw);
   std::vector<float> first;
@@ -78,7 +84,8 @@ TEST_P(Coverage, OfRandomTrianglesIsExact) {
   reference::Images images(kExtent, kExtent, 1, static_cast<int>(samples));
   reference::State state;
   state.unorm8 = false;
-  state.blend = {{.enabled = 1, .target = graphics::BlendFactor::one, .target_alpha = graphics::BlendFactor::one}};
+  state.blend = {
+      {.enabled = 1, .target = graphics::BlendFactor::one, .target_alpha = graphics::BlendFactor::one}};
   for (std::size_t i = 0; i < vertices.size(); i += 3)
     reference::draw(images, state, {vertices[i], vertices[i + 1], vertices[i + 2]},
                     [](const auto&) { return reference::Shaded{{{1, 0, 0, 1}}}; });
@@ -87,7 +94,8 @@ TEST_P(Coverage, OfRandomTrianglesIsExact) {
     for (int x = 0; x < kExtent; ++x)
       for (unsigned s = 0; s < samples; ++s) {
         const std::size_t at = (std::size_t{s} * kExtent + y) * kExtent + x;
-        ASSERT_EQ(std::lround(got[at]), std::lround(images.colours[0][images.at(x, y, s)][0])) << x << ' ' << y << ' ' << s;
+        ASSERT_EQ(std::lround(got[at]), std::lround(images.colours[0][images.at(x, y, s)][0]))
+            << x << ' ' << y << ' ' << s;
       }
 }
 

@@ -21,7 +21,8 @@ std::vector<reference::Vertex> layers(std::mt19937& random, int triangles) {
     reference::Varyings colour{};
     for (int k = 0; k < 4; ++k) colour[k] = static_cast<double>(random() % 256) / 255;
     for (int c = 0; c < 3; ++c) {
-      vertices.push_back(at_pixel(static_cast<double>(random() % 64) - 16, static_cast<double>(random() % 64) - 16, kWide, kWide, z));
+      vertices.push_back(at_pixel(static_cast<double>(random() % 64) - 16,
+                                  static_cast<double>(random() % 64) - 16, kWide, kWide, z));
       vertices.back().varyings = colour;
     }
   }
@@ -32,7 +33,10 @@ std::vector<reference::Vertex> layers(std::mt19937& random, int triangles) {
 class Merging {
  public:
   Merging(unsigned targets, int samples)
-      : rig_(Rig::get()), want_(kWide, kWide, targets, samples), depth_(canvas(kDepth)), stencil_(canvas(kStencil)) {
+      : rig_(Rig::get()),
+        want_(kWide, kWide, targets, samples),
+        depth_(canvas(kDepth)),
+        stencil_(canvas(kStencil)) {
     for (unsigned t = 0; t < targets; ++t) colours_.push_back(canvas(kRgba8));
     rig_.clear(depth_.target, 1);
   }
@@ -45,7 +49,8 @@ class Merging {
     state.cull = draw.raster.cull, state.front_is_counter_clockwise = draw.raster.front_is_counter_clockwise;
     for (int c = 0; c < 4; ++c) state.constant[c] = draw.blend_constant[c];
     if (draw.scissor)
-      state.cut = {draw.scissor->x, draw.scissor->y, draw.scissor->x + draw.scissor->width, draw.scissor->y + draw.scissor->height};
+      state.cut = {draw.scissor->x, draw.scissor->y, draw.scissor->x + draw.scissor->width,
+                   draw.scissor->y + draw.scissor->height};
     draw.limits.fragment_quads = 1 << 14;
     rig_.draw(draw);
     for (std::size_t i = 0; i < vertices.size(); i += 3)
@@ -77,7 +82,8 @@ class Merging {
         for (int s = 0; s < want_.samples; ++s)
           for (int c = 0; c < 4; ++c) {
             const std::size_t at = ((static_cast<std::size_t>(s) * kWide + y) * kWide + x) * 4 + c;
-            ASSERT_NEAR(got[at], want_.colours[t][want_.at(x, y, s)][c] * 255, 1.01) << t << ' ' << x << ' ' << y << ' ' << s << ' ' << c;
+            ASSERT_NEAR(got[at], want_.colours[t][want_.at(x, y, s)][c] * 255, 1.01)
+                << t << ' ' << x << ' ' << y << ' ' << s << ' ' << c;
           }
   }
 
@@ -105,7 +111,8 @@ TEST(Merger, DepthAndStencilOfAllKinds) {
       draw.stencil.test = round % 5 != 4;
       draw.stencil.front = {part == 0 ? Compare::always : compare(3), operation(), operation(), operation()};
       draw.stencil.back = {part == 0 ? Compare::always : compare(5), operation(), operation(), operation()};
-      draw.stencil.reference = random() % 256, draw.stencil.read_mask = random() % 256, draw.stencil.write_mask = random() % 256;
+      draw.stencil.reference = random() % 256, draw.stencil.read_mask = random() % 256,
+      draw.stencil.write_mask = random() % 256;
       draw.raster.front_is_counter_clockwise = random() % 2 != 0;
       draw.raster.cull = static_cast<graphics::CullMode>(round % 3);
       if (round % 3 == 1) draw.scissor = graphics::Rectangle{3, 5, 20, 22};
@@ -130,7 +137,8 @@ TEST(Merger, BlendingOfAllKinds) {
     draw.pixel = graphics::PixelStage{Rig::get().shader("two_pixel", constants)};
     const auto factor = [&](int by) { return static_cast<BlendFactor>((round + by) % 19); };
     const auto operation = [&](int by) { return static_cast<BlendOperation>((round + by) % 5); };
-    draw.blend = {{1, factor(0), factor(7), operation(0), factor(11), factor(3), operation(2), round % 6 == 5 ? static_cast<std::uint32_t>(random() % 16) : 15u}};
+    draw.blend = {{1, factor(0), factor(7), operation(0), factor(11), factor(3), operation(2),
+                   round % 6 == 5 ? static_cast<std::uint32_t>(random() % 16) : 15u}};
     for (int c = 0; c < 4; ++c) draw.blend_constant[c] = static_cast<float>(random() % 100) / 80;
     merging.draw(draw, vertices, {}, [&](const reference::Fragment& fragment) {
       return reference::Shaded{{{fragment.flat[0], fragment.flat[1], fragment.flat[2], fragment.flat[3]},
@@ -149,9 +157,12 @@ TEST(Merger, SeveralTargetsWithMasksAndBlends) {
   Merging merging(3, 1);
   graphics::Draw draw = Rig::get().plain(vertices, "facts_pixel");
   draw.depth = {1, 1, Compare::less};
-  draw.blend = {{.enabled = 1, .source = BlendFactor::one, .target = BlendFactor::one}, {.write_mask = 2}, {.write_mask = 0}};
+  draw.blend = {{.enabled = 1, .source = BlendFactor::one, .target = BlendFactor::one},
+                {.write_mask = 2},
+                {.write_mask = 0}};
   merging.draw(draw, vertices, {}, [](const reference::Fragment& f) {
-    return reference::Shaded{{{f.flat[0], f.flat[1], f.flat[2], f.flat[3]}, {f.flat[0], f.depth, f.w, 0}, {0, 0, 0, 0}}};
+    return reference::Shaded{
+        {{f.flat[0], f.flat[1], f.flat[2], f.flat[3]}, {f.flat[0], f.depth, f.w, 0}, {0, 0, 0, 0}}};
   });
   merging.compare();
 }
@@ -166,7 +177,8 @@ TEST(Merger, ShadersThatDiscardAndWriteDepth) {
     draw.pixel->may_discard = draw.pixel->writes_depth = true;
     draw.depth = {1, 1, Compare::less_equal};
     merging.draw(draw, vertices, {}, [](const reference::Fragment& f) {
-      return reference::Shaded{{{f.flat[0], f.flat[1], f.flat[2], f.flat[3]}}, (f.x + 2 * f.y) % 3 == 0, f.flat[3]};
+      return reference::Shaded{
+          {{f.flat[0], f.flat[1], f.flat[2], f.flat[3]}}, (f.x + 2 * f.y) % 3 == 0, f.flat[3]};
     });
     merging.compare();
   }
@@ -174,7 +186,8 @@ TEST(Merger, ShadersThatDiscardAndWriteDepth) {
 
 /// A triangle over the whole target, of one colour.
 std::vector<reference::Vertex> everywhere(const reference::Varyings& colour) {
-  std::vector<reference::Vertex> vertices = {at_pixel(0, 0, 8, 8), at_pixel(16, 0, 8, 8), at_pixel(0, 16, 8, 8)};
+  std::vector<reference::Vertex> vertices = {at_pixel(0, 0, 8, 8), at_pixel(16, 0, 8, 8),
+                                             at_pixel(0, 16, 8, 8)};
   for (reference::Vertex& vertex : vertices) vertex.varyings = colour;
   return vertices;
 }
@@ -229,7 +242,8 @@ TEST(Merger, ResolvesSamples) {
   Rig& rig = Rig::get();
   for (const std::uint32_t samples : {2u, 4u, 8u}) {
     const Canvas many(rig.device, 8, 8, kRgba8, 1, samples), one(rig.device, 8, 8, kRgba8);
-    std::vector<reference::Vertex> vertices = {at_pixel(0, 0, 8, 8), at_pixel(8, 0, 8, 8), at_pixel(0, 8, 8, 8)};
+    std::vector<reference::Vertex> vertices = {at_pixel(0, 0, 8, 8), at_pixel(8, 0, 8, 8),
+                                               at_pixel(0, 8, 8, 8)};
     for (reference::Vertex& vertex : vertices) vertex.varyings = {1, 1, 1, 1};
     graphics::Draw draw = rig.plain(vertices);
     draw.targets = {many.target};

@@ -49,28 +49,44 @@ namespace {
 
 bool compare(Compare how, double a, double b) {
   switch (how) {
-    case Compare::never: return false;
-    case Compare::less: return a < b;
-    case Compare::equal: return a == b;
-    case Compare::less_equal: return a <= b;
-    case Compare::greater: return a > b;
-    case Compare::not_equal: return a != b;
-    case Compare::greater_equal: return a >= b;
-    case Compare::always: return true;
+    case Compare::never:
+      return false;
+    case Compare::less:
+      return a < b;
+    case Compare::equal:
+      return a == b;
+    case Compare::less_equal:
+      return a <= b;
+    case Compare::greater:
+      return a > b;
+    case Compare::not_equal:
+      return a != b;
+    case Compare::greater_equal:
+      return a >= b;
+    case Compare::always:
+      return true;
   }
   return false;
 }
 
 unsigned stencil_after(StencilOperation operation, unsigned value, unsigned reference) {
   switch (operation) {
-    case StencilOperation::keep: return value;
-    case StencilOperation::zero: return 0;
-    case StencilOperation::replace: return reference;
-    case StencilOperation::increment_clamp: return std::min(value + 1, 255u);
-    case StencilOperation::decrement_clamp: return value - (value > 0);
-    case StencilOperation::invert: return 255 - value;
-    case StencilOperation::increment_wrap: return (value + 1) % 256;
-    case StencilOperation::decrement_wrap: return (value + 255) % 256;
+    case StencilOperation::keep:
+      return value;
+    case StencilOperation::zero:
+      return 0;
+    case StencilOperation::replace:
+      return reference;
+    case StencilOperation::increment_clamp:
+      return std::min(value + 1, 255u);
+    case StencilOperation::decrement_clamp:
+      return value - (value > 0);
+    case StencilOperation::invert:
+      return 255 - value;
+    case StencilOperation::increment_wrap:
+      return (value + 1) % 256;
+    case StencilOperation::decrement_wrap:
+      return (value + 255) % 256;
   }
   return 0;
 }
@@ -81,9 +97,12 @@ bool test(Images& images, const State& state, std::size_t at, bool front, double
   if (state.stencil.test != 0) {
     const StencilFace& face = front ? state.stencil.front : state.stencil.back;
     unsigned& value = images.stencil[at];
-    passed = compare(face.compare, state.stencil.reference & state.stencil.read_mask, value & state.stencil.read_mask);
-    const unsigned after =
-        stencil_after(!passed ? face.fail : near ? face.pass : face.depth_fail, value, state.stencil.reference);
+    passed = compare(face.compare, state.stencil.reference & state.stencil.read_mask,
+                     value & state.stencil.read_mask);
+    const unsigned after = stencil_after(!passed ? face.fail
+                                         : near  ? face.pass
+                                                 : face.depth_fail,
+                                         value, state.stencil.reference);
     const unsigned mask = state.stencil.write_mask;
     value = (after & mask) | (value & ~mask & 255);
   }
@@ -94,25 +113,44 @@ bool test(Images& images, const State& state, std::size_t at, bool front, double
 double factor(BlendFactor which, const Colour& source, const Colour& second, const Colour& target,
               const Colour& constant, int c) {
   switch (which) {
-    case BlendFactor::zero: return 0;
-    case BlendFactor::one: return 1;
-    case BlendFactor::source_colour: return source[c];
-    case BlendFactor::one_minus_source_colour: return 1 - source[c];
-    case BlendFactor::source_alpha: return source[3];
-    case BlendFactor::one_minus_source_alpha: return 1 - source[3];
-    case BlendFactor::target_alpha: return target[3];
-    case BlendFactor::one_minus_target_alpha: return 1 - target[3];
-    case BlendFactor::target_colour: return target[c];
-    case BlendFactor::one_minus_target_colour: return 1 - target[c];
-    case BlendFactor::source_alpha_saturate: return c == 3 ? 1 : std::min(source[3], 1 - target[3]);
-    case BlendFactor::constant: return constant[c];
-    case BlendFactor::one_minus_constant: return 1 - constant[c];
-    case BlendFactor::constant_alpha: return constant[3];
-    case BlendFactor::one_minus_constant_alpha: return 1 - constant[3];
-    case BlendFactor::second_colour: return second[c];
-    case BlendFactor::one_minus_second_colour: return 1 - second[c];
-    case BlendFactor::second_alpha: return second[3];
-    case BlendFactor::one_minus_second_alpha: return 1 - second[3];
+    case BlendFactor::zero:
+      return 0;
+    case BlendFactor::one:
+      return 1;
+    case BlendFactor::source_colour:
+      return source[c];
+    case BlendFactor::one_minus_source_colour:
+      return 1 - source[c];
+    case BlendFactor::source_alpha:
+      return source[3];
+    case BlendFactor::one_minus_source_alpha:
+      return 1 - source[3];
+    case BlendFactor::target_alpha:
+      return target[3];
+    case BlendFactor::one_minus_target_alpha:
+      return 1 - target[3];
+    case BlendFactor::target_colour:
+      return target[c];
+    case BlendFactor::one_minus_target_colour:
+      return 1 - target[c];
+    case BlendFactor::source_alpha_saturate:
+      return c == 3 ? 1 : std::min(source[3], 1 - target[3]);
+    case BlendFactor::constant:
+      return constant[c];
+    case BlendFactor::one_minus_constant:
+      return 1 - constant[c];
+    case BlendFactor::constant_alpha:
+      return constant[3];
+    case BlendFactor::one_minus_constant_alpha:
+      return 1 - constant[3];
+    case BlendFactor::second_colour:
+      return second[c];
+    case BlendFactor::one_minus_second_colour:
+      return 1 - second[c];
+    case BlendFactor::second_alpha:
+      return second[3];
+    case BlendFactor::one_minus_second_alpha:
+      return 1 - second[3];
   }
   return 0;
 }
@@ -121,14 +159,21 @@ double blended(const BlendState& state, const Colour& source, const Colour& seco
                const Colour& constant, int c) {
   if (state.enabled == 0) return source[c];
   const bool alpha = c == 3;
-  const double a = source[c] * factor(alpha ? state.source_alpha : state.source, source, second, target, constant, c);
-  const double b = target[c] * factor(alpha ? state.target_alpha : state.target, source, second, target, constant, c);
+  const double a =
+      source[c] * factor(alpha ? state.source_alpha : state.source, source, second, target, constant, c);
+  const double b =
+      target[c] * factor(alpha ? state.target_alpha : state.target, source, second, target, constant, c);
   switch (alpha ? state.alpha_operation : state.operation) {
-    case BlendOperation::add: return a + b;
-    case BlendOperation::subtract: return a - b;
-    case BlendOperation::reverse_subtract: return b - a;
-    case BlendOperation::least: return std::min(source[c], target[c]);
-    case BlendOperation::greatest: return std::max(source[c], target[c]);
+    case BlendOperation::add:
+      return a + b;
+    case BlendOperation::subtract:
+      return a - b;
+    case BlendOperation::reverse_subtract:
+      return b - a;
+    case BlendOperation::least:
+      return std::min(source[c], target[c]);
+    case BlendOperation::greatest:
+      return std::max(source[c], target[c]);
   }
   return 0;
 }
@@ -138,7 +183,8 @@ void write(Images& images, const State& state, std::size_t at, const Shaded& sha
     const BlendState blend = t < state.blend.size() ? state.blend[t] : BlendState{};
     Colour source = shaded.colours[t], constant = state.constant;
     if (state.unorm8)
-      for (int c = 0; c < 4; ++c) source[c] = std::clamp(source[c], 0.0, 1.0), constant[c] = std::clamp(constant[c], 0.0, 1.0);
+      for (int c = 0; c < 4; ++c)
+        source[c] = std::clamp(source[c], 0.0, 1.0), constant[c] = std::clamp(constant[c], 0.0, 1.0);
     Colour& target = images.colours[t][at];
     const Colour second = t + 1 < shaded.colours.size() ? shaded.colours[t + 1] : Colour{};
     Colour result = target;
@@ -198,7 +244,9 @@ void draw(Images& images, const State& state, const std::array<Vertex, 3>& trian
         }
         if (shaded->discarded) continue;
         const auto b = weights(x * 256 + dx, y * 256 + dy);
-        const double depth = shaded->depth ? *shaded->depth : z[0] + b[1] * (z[1] - z[0]) + b[2] * (z[2] - z[0]);  // exact if all are the same
+        const double depth =
+            shaded->depth ? *shaded->depth
+                          : z[0] + b[1] * (z[1] - z[0]) + b[2] * (z[2] - z[0]);  // exact if all are the same
         if (test(images, state, images.at(x, y, s), front, std::clamp(depth, 0.0, 1.0)))
           write(images, state, images.at(x, y, s), *shaded);
       }

@@ -45,7 +45,9 @@ struct Images {
   std::vector<unsigned> stencil;
 
   Images(int width, int height, unsigned targets, int samples = 1);
-  std::size_t at(int x, int y, int s = 0) const { return (static_cast<std::size_t>(y) * width + x) * samples + s; }
+  std::size_t at(int x, int y, int s = 0) const {
+    return (static_cast<std::size_t>(y) * width + x) * samples + s;
+  }
 };
 
 struct State {
@@ -55,7 +57,7 @@ struct State {
   Colour constant{};
   CullMode cull = CullMode::none;
   bool front_is_counter_clockwise = false;
-  bool unorm8 = true;  ///< targets hold 8-bit numbers
+  bool unorm8 = true;                              ///< targets hold 8-bit numbers
   std::array<int, 4> cut{0, 0, 1 << 20, 1 << 20};  ///< left, top, right, bottom
 };
 

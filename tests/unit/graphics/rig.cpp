@@ -16,7 +16,9 @@ std::mt19937 random_numbers() {
 
 Canvas::Canvas(raddle::Device& device, std::uint32_t width, std::uint32_t height, raddle::TexelFormat format,
                std::uint32_t layers, std::uint32_t samples)
-    : memory(std::move(device.buffer<std::uint8_t>(std::size_t{width} * height * layers * samples * format.bytes())).value()),
+    : memory(std::move(
+                 device.buffer<std::uint8_t>(std::size_t{width} * height * layers * samples * format.bytes()))
+                 .value()),
       target(graphics::Target::packed(memory.address(), width, height, format, layers, samples)) {
   expect_ok(device.fill(memory.address(), 0, memory.size()));
 }
@@ -52,7 +54,8 @@ raddle::DevicePtr Rig::upload_bytes(const void* from, std::size_t bytes) {
 graphics::Draw Rig::plain(const std::vector<reference::Vertex>& vertices, const char* pixel) {
   std::vector<float> values;
   for (const reference::Vertex& vertex : vertices) {
-    for (const double value : {vertex.x, vertex.y, vertex.z, vertex.w}) values.push_back(static_cast<float>(value));
+    for (const double value : {vertex.x, vertex.y, vertex.z, vertex.w})
+      values.push_back(static_cast<float>(value));
     for (int k = 0; k < 4; ++k) values.push_back(static_cast<float>(vertex.varyings[k]));
   }
   graphics::Draw draw;
