@@ -1,5 +1,5 @@
-// The graphics pipeline: draws that run on a Raddle device (docs/graphics.md). Every stage is a kernel: those that a
-// user writes (include/raddle/shader.h says what they see) and the fixed ones that come with Raddle.
+// The graphics pipeline: draws that run on a Raddle device (docs/graphics.md). Every stage is a kernel: those
+// that a user writes (include/raddle/shader.h says what they see) and the fixed ones that come with Raddle.
 //
 //   auto renderer = raddle::graphics::Renderer::create(device).value();
 //   raddle::graphics::Draw draw;
@@ -161,8 +161,8 @@ struct Draw {
   DrawLimits limits;
 };
 
-/// A part of a draw: a launch, or a fill of memory with a byte. Steps run one after another, each after the end of the
-/// one before.
+/// A part of a draw: a launch, or a fill of memory with a byte. Steps run one after another, each after the
+/// end of the one before.
 struct DrawStep {
   std::string stage;             ///< "vertex", "rasteriser", ...
   std::optional<Kernel> kernel;  ///< none: a fill
@@ -178,8 +178,8 @@ struct DrawStep {
   Result<void> run(Stream& stream) const;
 };
 
-/// The fixed stages on one device, a workspace for draws in order, and the first error of all its draws. The Device stays
-/// where it is as long as the renderer lives.
+/// The fixed stages on one device, a workspace for draws in order, and the first error of all its draws. The
+/// Device stays where it is as long as the renderer lives.
 class Renderer {
  public:
   /// @errors out_of_memory; unsupported: an engine that cannot run the stages
@@ -190,23 +190,25 @@ class Renderer {
 
   /// Bytes of memory that a draw's stages pass on to each other. @errors as steps()
   Result<std::uint64_t> workspace_bytes(const Draw& draw) const;
-  /// The draw as a fixed sequence of launches, whatever the data are. `workspace` must not be used by anything else
-  /// while they run.
+  /// The draw as a fixed sequence of launches, whatever the data are. `workspace` must not be used by
+  /// anything else while they run.
   /// @errors invalid: names the stage, state, buffer or target that is missing or wrong
   Result<std::vector<DrawStep>> steps(const Draw& draw, DevicePtr workspace) const;
-  /// Starts a draw in the renderer's own workspace: draws of one renderer go to one stream, or are ordered otherwise.
+  /// Starts a draw in the renderer's own workspace: draws of one renderer go to one stream, or are ordered
+  /// otherwise.
   /// @errors as steps() and Kernel::launch; out_of_memory
   Result<void> draw(Stream& stream, const Draw& draw);
   /// Fills all texels of a target with a colour, converted to its format; integers as their values.
   /// @errors invalid: the target
   Result<std::vector<DrawStep>> clear_steps(const Target& target, const float (&colour)[4]) const;
   Result<void> clear(Stream& stream, const Target& target, const float (&colour)[4]) const;
-  /// Averages the samples of a target into one of a sample each. @errors invalid: extents or formats that differ
+  /// Averages the samples of a target into one of a sample each. @errors invalid: extents or formats that
+  /// differ
   Result<std::vector<DrawStep>> resolve_steps(const Target& from, const Target& to) const;
   Result<void> resolve(Stream& stream, const Target& from, const Target& to) const;
 
-  /// What went wrong in draws since the last call, once they are done: a limit that was too small, by name, or an
-  /// index without a vertex. What such a draw has drawn is incomplete.
+  /// What went wrong in draws since the last call, once they are done: a limit that was too small, by name,
+  /// or an index without a vertex. What such a draw has drawn is incomplete.
   /// @errors invalid, out_of_memory; as Device::read
   Result<void> check();
 

@@ -5,8 +5,8 @@
 
 namespace raddle::graphics {
 
-/// How vertices make primitives. Runs of strips and fans follow Vulkan's order of vertices; the first vertex gives
-/// what is flat.
+/// How vertices make primitives. Runs of strips and fans follow Vulkan's order of vertices; the first vertex
+/// gives what is flat.
 enum class Topology : std::uint32_t {
   points,
   lines,

@@ -1,12 +1,13 @@
-// What the shaders of the graphics pipeline see (docs/graphics.md). A shader is a kernel with two parameters, a batch
-// from this file and a 64-bit address of the user's constants:
+// What the shaders of the graphics pipeline see (docs/graphics.md). A shader is a kernel with two parameters,
+// a batch from this file and a 64-bit address of the user's constants:
 //
 //   extern "C" __global__ void place(raddle::graphics::VertexBatch batch, const Constants* constants) {
 //     for (unsigned i = batch.first(); i < batch.count; i += batch.step())
 //       batch.put(i, constants->transform * batch.attribute(0, i), Varyings{...});
 //   }
 //
-// The structures are plain data that host and kernels share; their member functions are there in CUDA C++ only.
+// The structures are plain data that host and kernels share; their member functions are there in CUDA C++
+// only.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,8 @@ struct Array {
 #endif
 };
 
-/// Vertices: planes of `stride` floats each. Planes 0 to 3 are the position in clip space, the others varyings.
+/// Vertices: planes of `stride` floats each. Planes 0 to 3 are the position in clip space, the others
+/// varyings.
 struct Vertices {
   Array<float> values;
   std::uint32_t stride = 0, varyings = 0;
@@ -198,7 +200,8 @@ struct VertexBatch : Loop {
 #endif
 };
 
-/// Primitives that the assembler has made: `size` numbers of vertices each, kNone where there is no primitive.
+/// Primitives that the assembler has made: `size` numbers of vertices each, kNone where there is no
+/// primitive.
 struct Primitives {
   Array<const std::uint32_t> list;  ///< none: vertices follow each other
   Array<const std::uint32_t> count;
@@ -306,7 +309,8 @@ struct Triangle {
   std::uint32_t reserved;
 };
 
-/// Fragments in quads of 2 x 2 pixels: fragment 4 q + s is pixel s & 1, s >> 1 of quad q. A warp shades whole quads.
+/// Fragments in quads of 2 x 2 pixels: fragment 4 q + s is pixel s & 1, s >> 1 of quad q. A warp shades whole
+/// quads.
 struct PixelBatch : Loop {
   Array<const std::uint32_t> quad_count;
   Array<const std::uint32_t> triangle, place;  ///< of a quad; place: x / 2, and y / 2 in bits 16 and up
@@ -324,8 +328,8 @@ struct PixelBatch : Loop {
 };
 
 #ifdef RADDLE_SHADER_CODE
-/// One fragment. All 32 lanes of a warp make theirs together; those that are not covered help with derivatives, and
-/// what they write has no effect.
+/// One fragment. All 32 lanes of a warp make theirs together; those that are not covered help with
+/// derivatives, and what they write has no effect.
 class Pixel {
  public:
   RADDLE_SHADER Pixel(const PixelBatch& batch, unsigned i) : batch_(batch), at_(i) {

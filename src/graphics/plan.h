@@ -1,5 +1,5 @@
-// A draw's numbers: how many vertices, primitives, places there can be, and where they lie. What the kernels get
-// follows from it.
+// A draw's numbers: how many vertices, primitives, places there can be, and where they lie. What the kernels
+// get follows from it.
 #pragma once
 
 #include "graphics/kernels/draw.h"

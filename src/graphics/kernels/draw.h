@@ -1,4 +1,5 @@
-// A draw, as the kernels of the fixed stages get it: one parameter with everything. Host and kernels share it.
+// A draw, as the kernels of the fixed stages get it: one parameter with everything. Host and kernels share
+// it.
 #pragma once
 
 #include "raddle/graphics_state.h"

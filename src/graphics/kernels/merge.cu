@@ -1,5 +1,5 @@
-// The output merger: a warp takes the fragments of a tile's pixels in order; late depth and stencil tests, blending,
-// writing. A lane has two pixels, as in the rasteriser.
+// The output merger: a warp takes the fragments of a tile's pixels in order; late depth and stencil tests,
+// blending, writing. A lane has two pixels, as in the rasteriser.
 #include "graphics/kernels/formats.h"
 #include "graphics/kernels/tests.h"
 

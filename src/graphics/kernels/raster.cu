@@ -1,8 +1,10 @@
-// The rasteriser: a warp draws a tile of 8 x 8 pixels, each lane two of them. Edge functions are integers, so a sample on
-// a shared edge belongs to exactly one triangle (top-left rule). What is visible becomes quads for the pixel shader.
+// The rasteriser: a warp draws a tile of 8 x 8 pixels, each lane two of them. Edge functions are integers, so
+// a sample on a shared edge belongs to exactly one triangle (top-left rule). What is visible becomes quads
+// for the pixel shader.
 //
-// Where neither blending nor the shader looks at what lies behind, only the last visible triangle of each sample is kept
-// and shaded (DrawData::in_order is 0); otherwise all fragments are, in order, and the tile is drawn twice: to count, to write.
+// Where neither blending nor the shader looks at what lies behind, only the last visible triangle of each
+// sample is kept and shaded (DrawData::in_order is 0); otherwise all fragments are, in order, and the tile is
+// drawn twice: to count, to write.
 #include "graphics/kernels/tests.h"
 
 using namespace raddle::graphics;
@@ -27,7 +29,8 @@ struct Edge {
   int from, across, down;
 };
 
-/// The edge from corner a to b. Inside is 0 or more. Values far from 0 are cut: they keep their sign in the tile.
+/// The edge from corner a to b. Inside is 0 or more. Values far from 0 are cut: they keep their sign in the
+/// tile.
 __device__ Edge edge_at(int ax, int ay, int bx, int by, int x, int y) {
   const int dx = bx - ax, dy = by - ay;
   const long long bias = dy < 0 || (dy == 0 && dx > 0) ? 0 : -1;
@@ -37,7 +40,8 @@ __device__ Edge edge_at(int ax, int ay, int bx, int by, int x, int y) {
   return {static_cast<int>(value > kFar ? kFar : value < -kFar ? -kFar : value), -dy, dx};
 }
 
-/// Draws a triangle's sample s in both halves. @returns, in bit h, whether the sample of half h is covered and passes
+/// Draws a triangle's sample s in both halves. @returns, in bit h, whether the sample of half h is covered
+/// and passes
 __device__ unsigned draw_sample(const DrawData& draw, const Tile& tile, Lane& lane, const Triangle& triangle,
                                 unsigned index, unsigned s) {
   const SamplePlace place = sample_place(draw.samples, s);
@@ -91,8 +95,8 @@ __device__ void put(const DrawData& draw, const Tile& tile, const Lane& lane, un
   draw.quad_place[quad] = static_cast<unsigned>(lane.x) >> 1 | (static_cast<unsigned>(lane.y[half]) >> 1) << 16;
 }
 
-/// Draws all triangles of the bin that touch the tile, in order. If it `writes`, fragments go to the quads' lists from
-/// `start` on; else they are counted, if order counts, or leave a winner for each sample.
+/// Draws all triangles of the bin that touch the tile, in order. If it `writes`, fragments go to the quads'
+/// lists from `start` on; else they are counted, if order counts, or leave a winner for each sample.
 __device__ void draw_all(const DrawData& draw, const Tile& tile, Lane& lane, const Span& list, bool writes,
                          const unsigned* start) {
   for (unsigned i = 0; i < list.count; i += 32) {
@@ -122,7 +126,8 @@ __device__ void draw_all(const DrawData& draw, const Tile& tile, Lane& lane, con
   }
 }
 
-/// What is left of the samples, a quad for each triangle that shows in it. All lanes go on until all quads are done.
+/// What is left of the samples, a quad for each triangle that shows in it. All lanes go on until all quads
+/// are done.
 __device__ void winners(const DrawData& draw, const Tile& tile, Lane& lane, bool writes, const unsigned* start) {
   for (unsigned half = 0; half < 2; ++half) {
     unsigned left = 0;
@@ -181,7 +186,8 @@ __device__ unsigned take(const DrawData& draw, unsigned count) {
   return seen;
 }
 
-/// Room for the quads of the tile, which begin at `start` for each half. False: there is none, the quads are lost.
+/// Room for the quads of the tile, which begin at `start` for each half. False: there is none, the quads are
+/// lost.
 __device__ bool reserve(const DrawData& draw, const Tile& tile, Lane& lane, unsigned* start) {
   const bool first = (lane.lane & 3) == 0;
   unsigned sum = first ? lane.count[0] + lane.count[1] : 0;

@@ -1,12 +1,13 @@
-// Clipper and triangle setup: primitives become triangles with planes for weights and depth, in the primitives' order.
-// A warp takes kGroup primitives at a time. Points and lines become two triangles each.
+// Clipper and triangle setup: primitives become triangles with planes for weights and depth, in the
+// primitives' order. A warp takes kGroup primitives at a time. Points and lines become two triangles each.
 #include "graphics/kernels/draw.h"
 
 using namespace raddle::graphics;
 
 namespace {
 
-/// A corner of what is left of a primitive: its place in clip space, and its weights of the primitive's vertices.
+/// A corner of what is left of a primitive: its place in clip space, and its weights of the primitive's
+/// vertices.
 struct Corner {
   float x, y, z, w;
   float weight[3];
@@ -68,8 +69,8 @@ __device__ Corner between(const Corner& a, const Corner& b, float t) {
   return c;
 }
 
-/// Cuts off what lies beyond a plane (Sutherland and Hodgman). The cut is computed from the corner inside, so that
-/// triangles that share an edge get the same corner.
+/// Cuts off what lies beyond a plane (Sutherland and Hodgman). The cut is computed from the corner inside, so
+/// that triangles that share an edge get the same corner.
 __device__ void cut(const DrawData& draw, unsigned plane, Polygon& polygon) {
   Corner kept[kMostCorners];
   unsigned count = 0;

@@ -1,5 +1,6 @@
-// The tessellator: divides a triangle, a square or lines by the factors of a patch. Rings of points lie inside one
-// another; what lies between two rings is filled from side to side, so that an edge depends on its own factor only.
+// The tessellator: divides a triangle, a square or lines by the factors of a patch. Rings of points lie
+// inside one another; what lies between two rings is filled from side to side, so that an edge depends on its
+// own factor only.
 #include "graphics/kernels/draw.h"
 
 using namespace raddle::graphics;
@@ -121,8 +122,8 @@ struct Output {
   }
 };
 
-/// Two sides that face each other: `outer` segments from `outer_at` and `inner` ones; the last point of a ring's last side
-/// is the ring's first. Filled with triangles, each from the side that is behind.
+/// Two sides that face each other: `outer` segments from `outer_at` and `inner` ones; the last point of a
+/// ring's last side is the ring's first. Filled with triangles, each from the side that is behind.
 struct Sides {
   unsigned outer_first, outer_size, outer_at, outer;
   unsigned inner_first, inner_size, inner_at, inner;
@@ -143,8 +144,9 @@ __device__ __noinline__ void fill(Output& output, const Sides& sides) {
   }
 }
 
-// A triangle's corners are u = 1, v = 1 and w = 1; edge e lies across corner e, where that coordinate is 0. Its outermost
-// ring goes from v = 1 over w = 1 (edge 0, u = 0), over u = 1 (edge 1, v = 0), back to v = 1 (edge 2, w = 0).
+// A triangle's corners are u = 1, v = 1 and w = 1; edge e lies across corner e, where that coordinate is 0.
+// Its outermost ring goes from v = 1 over w = 1 (edge 0, u = 0), over u = 1 (edge 1, v = 0), back to v = 1
+// (edge 2, w = 0).
 
 __device__ void triangle_point(Output& output, unsigned side, unsigned t, unsigned inset) {
   // The corners of a ring at `inset` have coordinates 2/3 inset, 2/3 inset and what is left.
@@ -194,8 +196,8 @@ __device__ void triangle_primitives(Output& output, const Factors& factors) {
   if (inside % 2 == 1) output.triangle(first, first + 1, first + 2);
 }
 
-// A square's edges: 0 is u = 0, 1 is v = 0, 2 is u = 1, 3 is v = 1. Its ring starts at u = 0, v = 1 and goes along edge 0
-// to v = 0, then along 1, 2 and 3.
+// A square's edges: 0 is u = 0, 1 is v = 0, 2 is u = 1, 3 is v = 1. Its ring starts at u = 0, v = 1 and goes
+// along edge 0 to v = 0, then along 1, 2 and 3.
 
 __device__ void quad_points(Output& output, const Factors& factors) {
   for (unsigned side = 0; side < 4; ++side)
@@ -295,7 +297,8 @@ __device__ unsigned exclusive_sum(unsigned value, unsigned lane, unsigned& total
 
 }  // namespace
 
-/// Where each patch's points and primitives go, in the patches' order: one warp. What does not fit is left out.
+/// Where each patch's points and primitives go, in the patches' order: one warp. What does not fit is left
+/// out.
 extern "C" __global__ void raddle_draw_division_sizes(const __grid_constant__ DrawData draw) {
   const Division& division = draw.division;
   const unsigned lane = threadIdx.x;

@@ -5,7 +5,8 @@
 
 namespace raddle::graphics {
 
-/// Places of a tile's pixels in a warp: lane and half (0, 1) to pixel. Four lanes that follow each other are a quad.
+/// Places of a tile's pixels in a warp: lane and half (0, 1) to pixel. Four lanes that follow each other are
+/// a quad.
 __device__ inline unsigned pixel_x(unsigned lane) { return (lane >> 2 & 3) * 2 + (lane & 1); }
 __device__ inline unsigned pixel_y(unsigned lane, unsigned half) {
   return (lane >> 4) * 2 + half * 4 + (lane >> 1 & 1);

@@ -1,4 +1,5 @@
-// The input assembler: which vertices make which primitives, for every topology; indices, restart, instances, formats.
+// The input assembler: which vertices make which primitives, for every topology; indices, restart, instances,
+// formats.
 #include <map>
 
 #include "rig.h"
@@ -10,7 +11,8 @@ using graphics::Topology;
 /// The vertices of a primitive: number and instance of each.
 using Primitive = std::vector<std::pair<int, int>>;
 
-/// All primitives of a run, each followed from the definition in words: a machine that takes vertex after vertex.
+/// All primitives of a run, each followed from the definition in words: a machine that takes vertex after
+/// vertex.
 std::vector<std::vector<int>> primitives_of(Topology topology, unsigned patch, const std::vector<int>& run) {
   std::vector<std::vector<int>> all;
   const int n = static_cast<int>(run.size());

@@ -27,7 +27,8 @@ std::vector<reference::Vertex> random_corners(std::mt19937& random, int triangle
   return vertices;
 }
 
-/// Compares float targets with the reference, all channels, and says how many texels are further away than `tolerance`.
+/// Compares float targets with the reference, all channels, and says how many texels are further away than
+/// `tolerance`.
 int differing(const std::vector<float>& got, const reference::Images& want, double tolerance,
               std::size_t target = 0) {
   int count = 0;
@@ -151,7 +152,8 @@ TEST(Attributes, TrianglesThatPlanesCut) {
         for (int k = 0; k < 4 && there && is; ++k) same = same && std::abs(at[k] - colour[k]) <= 0.05;
         wrong += !same;
       }
-    // Corners are rounded to the grid, so pixels on an edge may differ: at most one of 64 along three or four edges.
+    // Corners are rounded to the grid, so pixels on an edge may differ: at most one of 64 along three or four
+    // edges.
     EXPECT_LE(wrong, 8) << "round " << round;
   }
   EXPECT_GT(drawn, 5000);

@@ -1,4 +1,5 @@
-// The output merger: tests, blending, masks, formats, several targets, in the order of primitives; against the reference.
+// The output merger: tests, blending, masks, formats, several targets, in the order of primitives; against
+// the reference.
 #include <cmath>
 
 #include "rig.h"

@@ -38,7 +38,8 @@ bool covers(const std::array<std::array<std::int64_t, 2>, 3>& corners, std::int6
     const std::int64_t sign = area > 0 ? 1 : -1;
     const std::int64_t by_x = sign * -(b[1] - a[1]), by_y = sign * (b[0] - a[0]);
     const std::int64_t value = by_x * (x - a[0]) + by_y * (y - a[1]);
-    // A sample on an edge belongs to the side that it would be on if it were a little further right, and much less so down.
+    // A sample on an edge belongs to the side that it would be on if it were a little further right, and much
+    // less so down.
     const std::int64_t side = value != 0 ? value : by_x != 0 ? by_x : by_y;
     if (side < 0) return false;
   }

@@ -1,5 +1,5 @@
-// A renderer that is as plain as can be: for each triangle, each pixel, each sample. It shares no code with the pipeline,
-// only the names of states; all its numbers are doubles, its coverage whole numbers.
+// A renderer that is as plain as can be: for each triangle, each pixel, each sample. It shares no code with
+// the pipeline, only the names of states; all its numbers are doubles, its coverage whole numbers.
 #pragma once
 
 #include <array>
@@ -61,11 +61,13 @@ struct State {
   std::array<int, 4> cut{0, 0, 1 << 20, 1 << 20};  ///< left, top, right, bottom
 };
 
-/// Draws a triangle into a viewport of the images' size. Its corners lie before the near plane, and not far outside.
+/// Draws a triangle into a viewport of the images' size. Its corners lie before the near plane, and not far
+/// outside.
 void draw(Images& images, const State& state, const std::array<Vertex, 3>& triangle,
           const std::function<Shaded(const Fragment&)>& shader);
 
-/// Whether a sample belongs to a triangle with corners in 1/256 pixels, of either orientation (top-left rule).
+/// Whether a sample belongs to a triangle with corners in 1/256 pixels, of either orientation (top-left
+/// rule).
 bool covers(const std::array<std::array<std::int64_t, 2>, 3>& corners, std::int64_t x, std::int64_t y);
 /// Sample s of a pixel, in 1/256 pixels from the pixel's corner.
 std::array<int, 2> sample_offset(int samples, int s);

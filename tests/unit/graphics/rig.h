@@ -57,7 +57,8 @@ class Rig {
   static Rig& get(const std::string& engine = "");
 
   graphics::Shader shader(const char* name, raddle::DevicePtr constants = {});
-  /// A draw of triangles through plain_vertex and a pixel shader, with vertices of eight floats: clip space, four varyings.
+  /// A draw of triangles through plain_vertex and a pixel shader, with vertices of eight floats: clip space,
+  /// four varyings.
   graphics::Draw plain(const std::vector<reference::Vertex>& vertices, const char* pixel = "colour_pixel");
   template <class T>
   raddle::DevicePtr upload(const std::vector<T>& values) {

@@ -82,7 +82,8 @@ unsigned segments(Partitioning partitioning, float factor) {
   return static_cast<unsigned>(std::ceil(std::max(1.0f, factor)));
 }
 
-/// The triangles tile the domain: turned alike, with its area, each inner side shared by two that run opposite ways.
+/// The triangles tile the domain: turned alike, with its area, each inner side shared by two that run
+/// opposite ways.
 void expect_tiling(const std::vector<Corners>& all, DomainShape shape, bool clockwise) {
   double sum = 0;
   std::map<std::pair<Point, Point>, int> sides;
