@@ -1,5 +1,6 @@
-// Shaders of the deferred example: a geometry pass into three targets, lighting of each pixel, and a last pass that blurs
-// what is bright, maps tones and darkens the corners. src/graphics/kernels/regenerate makes the PTX beside it.
+// Shaders of the deferred example: a geometry pass into three targets, lighting of each pixel, and a last
+// pass that blurs what is bright, maps tones and darkens the corners. src/graphics/kernels/regenerate makes
+// the PTX beside it.
 #include "deferred.cuh"
 #include "raddle/shader.h"
 
@@ -95,19 +96,22 @@ extern "C" __global__ void lighting_pixel(const __grid_constant__ PixelBatch bat
 }
 
 extern "C" __global__ void post_pixel(const __grid_constant__ PixelBatch batch, const Scene* scene) {
+  const float4* const lit = reinterpret_cast<const float4*>(scene->lit);
+  const int right = scene->width - 1, bottom = scene->height - 1;
   for (unsigned i = batch.first(); i < batch.end(); i += batch.step()) {
     const Pixel pixel(batch, i);
-    const float2 at = pixel.varyings<float2>();
-    const float4 here = tex2DLod<float4>(scene->lit_texture, at.x, at.y, 0);
+    const int px = min(static_cast<int>(pixel.x), right), py = min(static_cast<int>(pixel.y), bottom);
+    const float4 here = lit[py * (right + 1) + px];
     float colour[3] = {here.x, here.y, here.z};
 #pragma unroll 1
-    for (int tap = 0; tap < 4; ++tap) {  // between two texels each: four texels from a fetch
-      const float dx = (tap & 1 ? 1.5f : -1.5f) / scene->width, dy = (tap & 2 ? 1.5f : -1.5f) / scene->height;
-      const float4 near = tex2DLod<float4>(scene->lit_texture, at.x + dx, at.y + dy, 0);
+    for (int tap = 0; tap < 4; ++tap) {
+      const int x = min(max(px + (tap & 1 ? 2 : -2), 0), right), y = min(max(py + (tap & 2 ? 2 : -2), 0), bottom);
+      const float4 near = lit[y * (right + 1) + x];
       colour[0] += 0.25f * fmaxf(near.x - 0.8f, 0);
       colour[1] += 0.25f * fmaxf(near.y - 0.8f, 0);
       colour[2] += 0.25f * fmaxf(near.z - 0.8f, 0);
     }
+    const float2 at = pixel.varyings<float2>();
     const float x = 2 * at.x - 1, y = 2 * at.y - 1, shade = 1 - 0.15f * (x * x + y * y);
     for (int c = 0; c < 3; ++c) colour[c] = sqrtf(colour[c] / (1 + colour[c])) * shade;  // near a gamma of 2.2
     pixel.colour(0, make_float4(colour[0], colour[1], colour[2], 1));

@@ -20,7 +20,7 @@ struct Scene {
   Light lights[kLights];
   std::uint64_t albedo_texture;
   std::uint64_t albedo, normal, position;  ///< targets of the geometry pass, that lighting reads
-  std::uint64_t lit_texture;               ///< what lighting has drawn
+  std::uint64_t lit;                       ///< what lighting has drawn
   std::uint32_t width, height;
 };
 

@@ -1,4 +1,5 @@
-// draw_examples [DIRECTORY]: draws the deferred scene and the tessellated sphere, and writes both as PNG files.
+// draw_examples [DIRECTORY]: draws the deferred scene and the tessellated sphere, and writes both as PNG
+// files.
 #include <chrono>
 #include <cstdio>
 
@@ -15,7 +16,8 @@ raddle::Result<void> draw_deferred(raddle::Device& device, const std::string& pa
     const auto start = std::chrono::steady_clock::now();
     TRY(scene->draw(device.default_stream()));
     TRY(device.synchronize());
-    best = std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    best = std::min(
+        best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
   }
   TRY_ASSIGN(const examples::Pixels pixels, scene->pixels());
   TRY(raddle::graphics::write_png(path, kImageSide, kImageSide, 4, pixels));
@@ -24,7 +26,8 @@ raddle::Result<void> draw_deferred(raddle::Device& device, const std::string& pa
 }
 
 raddle::Result<void> draw_tessellated(raddle::Device& device, const std::string& path) {
-  TRY_ASSIGN(const examples::Pixels pixels, examples::draw_sphere(device, kImageSide, examples::make_sphere_view()));
+  TRY_ASSIGN(const examples::Pixels pixels,
+             examples::draw_sphere(device, kImageSide, examples::make_sphere_view()));
   TRY(raddle::graphics::write_png(path, kImageSide, kImageSide, 4, pixels));
   std::printf("%s: six patches, divided into a sphere\n", path.c_str());
   return {};

@@ -14,7 +14,8 @@ void add_grid(Mesh& mesh, unsigned columns, unsigned rows, const Point& point) {
   const auto first = static_cast<std::uint32_t>(mesh.vertices.size());
   for (unsigned j = 0; j <= rows; ++j)
     for (unsigned i = 0; i <= columns; ++i)
-      mesh.vertices.push_back(point(static_cast<float>(i) / static_cast<float>(columns), static_cast<float>(j) / static_cast<float>(rows)));
+      mesh.vertices.push_back(point(static_cast<float>(i) / static_cast<float>(columns),
+                                    static_cast<float>(j) / static_cast<float>(rows)));
   for (unsigned j = 0; j < rows; ++j)
     for (unsigned i = 0; i < columns; ++i) {
       const std::uint32_t a = first + j * (columns + 1) + i, b = a + columns + 1;
@@ -51,7 +52,22 @@ Mesh make_scene(unsigned detail) {
 
 Matrix perspective(float height_over_distance, float aspect, float near, float far) {
   const float scale = 1 / height_over_distance;
-  return {scale / aspect, 0, 0, 0, 0, scale, 0, 0, 0, 0, far / (near - far), near * far / (near - far), 0, 0, -1, 0};
+  return {scale / aspect,
+          0,
+          0,
+          0,
+          0,
+          scale,
+          0,
+          0,
+          0,
+          0,
+          far / (near - far),
+          near * far / (near - far),
+          0,
+          0,
+          -1,
+          0};
 }
 
 Matrix look_at(const std::array<float, 3>& eye, const std::array<float, 3>& at) {
@@ -61,7 +77,9 @@ Matrix look_at(const std::array<float, 3>& eye, const std::array<float, 3>& at) 
   };
   const auto z = normal({eye[0] - at[0], eye[1] - at[1], eye[2] - at[2]}), x = normal({z[2], 0, -z[0]});
   const std::array y{z[1] * x[2] - z[2] * x[1], z[2] * x[0] - z[0] * x[2], z[0] * x[1] - z[1] * x[0]};
-  const auto row = [&eye](const std::array<float, 3>& a) { return -(a[0] * eye[0] + a[1] * eye[1] + a[2] * eye[2]); };
+  const auto row = [&eye](const std::array<float, 3>& a) {
+    return -(a[0] * eye[0] + a[1] * eye[1] + a[2] * eye[2]);
+  };
   return {x[0], x[1], x[2], row(x), y[0], y[1], y[2], row(y), z[0], z[1], z[2], row(z), 0, 0, 0, 1};
 }
 

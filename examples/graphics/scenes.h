@@ -1,4 +1,5 @@
-// The graphics examples as objects: the deferred scene and the tessellated sphere, each drawn into an image of 8 bits.
+// The graphics examples as objects: the deferred scene and the tessellated sphere, each drawn into an image
+// of 8 bits.
 #pragma once
 
 #include <memory>
@@ -25,8 +26,10 @@ class DeferredScene {
   static raddle::Result<std::unique_ptr<DeferredScene>> create(raddle::Device& device, std::uint32_t width,
                                                                std::uint32_t height, unsigned detail);
   ~DeferredScene();
-  /// Starts a frame. @errors as Renderer::draw
-  raddle::Result<void> draw(raddle::Stream& stream);
+  /// Starts a frame. @errors as DrawStep::run
+  raddle::Result<void> draw(raddle::Stream& stream) const;
+  /// What a frame consists of, for those who time it; the pass is named before each stage.
+  const std::vector<raddle::graphics::DrawStep>& steps() const;
   /// What went wrong, once the frame is done; and the image.
   raddle::Result<Pixels> pixels();
 

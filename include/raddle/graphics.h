@@ -119,7 +119,7 @@ struct Target {
 struct DrawLimits {
   std::uint32_t triangles = 0;       ///< after clipping
   std::uint32_t bin_entries = 0;     ///< triangles times the squares of the target that they may touch
-  std::uint32_t fragment_quads = 0;  ///< squares of 2 x 2 pixels to be shaded
+  std::uint32_t fragment_quads = 0;  ///< squares of 2 x 2 pixels to be shaded; in eights
   std::uint32_t tessellated_points = 0, tessellated_primitives = 0;
   std::uint32_t geometry_vertices = 0;  ///< places: primitives times GeometryStage::max_vertices
 };

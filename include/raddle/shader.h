@@ -309,11 +309,11 @@ struct Triangle {
   std::uint32_t reserved;
 };
 
-/// Fragments in quads of 2 x 2 pixels: fragment 4 q + s is pixel s & 1, s >> 1 of quad q. A warp shades whole
-/// quads.
+/// Fragments in quads of 2 x 2 pixels: fragments 4 q to 4 q + 3 are the pixels of a quad, row by row. There
+/// are whole warps of them, so that all lanes take part in derivatives; some cover no sample.
 struct PixelBatch : Loop {
-  Array<const std::uint32_t> quad_count;
-  Array<const std::uint32_t> triangle, place;  ///< of a quad; place: x / 2, and y / 2 in bits 16 and up
+  Array<const std::uint32_t> quad_counts;  ///< wanted, and how many of `capacity` / 4 there was no room for
+  Array<const std::uint32_t> triangle, place;  ///< of a fragment; place: x, and y in bits 16 and up
   Array<std::uint8_t> coverage;                ///< of a fragment: a bit for each sample
   Array<float> colours;                        ///< planes: four for each target
   Array<float> depths;                         ///< that shaders have written
@@ -322,23 +322,18 @@ struct PixelBatch : Loop {
   std::uint32_t capacity = 0;  ///< fragments, the stride of `colours`
   std::uint32_t targets = 0;
 #ifdef RADDLE_SHADER_CODE
-  /// Loop to here, in whole warps, so that all lanes take part in derivatives.
-  RADDLE_SHADER unsigned end() const { return (*quad_count.get() * 4 + 31) & ~31u; }
+  RADDLE_SHADER unsigned end() const { return min(quad_counts[0] * 4, capacity - quad_counts[1] * 4); }
 #endif
 };
 
 #ifdef RADDLE_SHADER_CODE
-/// One fragment. All 32 lanes of a warp make theirs together; those that are not covered help with
-/// derivatives, and what they write has no effect.
+/// One fragment. Those that cover no sample help with derivatives, and what they write has no effect.
 class Pixel {
  public:
   RADDLE_SHADER Pixel(const PixelBatch& batch, unsigned i) : batch_(batch), at_(i) {
-    const unsigned count = *batch.quad_count.get() * 4;
-    live_ = i < count;
-    if (!live_) at_ = (i & 3) + 0;
-    const unsigned place = batch.place[at_ >> 2];
-    x = (place & 0xffff) * 2 + (i & 1), y = (place >> 16) * 2 + (i >> 1 & 1);
-    const Triangle& triangle = batch.triangles[batch.triangle[at_ >> 2]];
+    const unsigned place = batch.place[i];
+    x = place & 0xffff, y = place >> 16;
+    const Triangle& triangle = batch.triangles[batch.triangle[i]];
     const float dx =
         (static_cast<int>(x) * kSubPixels + kSubPixels / 2 - triangle.x[0]) * (1.0f / kSubPixels);
     const float dy =
@@ -363,7 +358,7 @@ class Pixel {
   bool front;
   float depth, w;  ///< at the pixel's centre: in the viewport's range, and in clip space
 
-  RADDLE_SHADER bool covered() const { return live_ && batch_.coverage[at_] != 0; }
+  RADDLE_SHADER bool covered() const { return batch_.coverage[at_] != 0; }
   /// A varying at the pixel's centre, perspective-correct.
   RADDLE_SHADER float varying(unsigned k) const {
     const float* const plane = batch_.in.plane(4 + k);
@@ -394,7 +389,7 @@ class Pixel {
 
   /// Outputs that nothing takes are dropped.
   RADDLE_SHADER void colour(unsigned target, float4 value) const {
-    if (!live_ || target >= batch_.targets) return;
+    if (target >= batch_.targets) return;
     float* const plane = batch_.colours.get() + std::size_t{batch_.capacity} * 4 * target + at_;
     plane[0] = value.x;
     plane[std::size_t{batch_.capacity}] = value.y;
@@ -407,18 +402,13 @@ class Pixel {
                                __uint_as_float(value.w)));
   }
   /// Needs PixelStage::may_discard.
-  RADDLE_SHADER void discard() const {
-    if (live_) batch_.coverage[at_] = 0;
-  }
+  RADDLE_SHADER void discard() const { batch_.coverage[at_] = 0; }
   /// Needs PixelStage::writes_depth; of every fragment then.
-  RADDLE_SHADER void set_depth(float value) const {
-    if (live_) batch_.depths[at_] = value;
-  }
+  RADDLE_SHADER void set_depth(float value) const { batch_.depths[at_] = value; }
 
  private:
   const PixelBatch& batch_;
   unsigned at_;
-  bool live_;
   float weight_[3];
   unsigned vertex_[3];
 };

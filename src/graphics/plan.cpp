@@ -291,7 +291,8 @@ class Planner {
     data_.bin_capacity =
         or_usual(draw_.limits.bin_entries,
                  std::min(triangles * bins, std::max<std::uint64_t>(1u << 20, 8 * triangles)));
-    data_.bin_entries = space_.take<std::uint32_t>(data_.bin_capacity);
+    for (Array<std::uint32_t>* const array : {&data_.bin_entries, &data_.bin_x, &data_.bin_y})
+      *array = space_.take<std::uint32_t>(data_.bin_capacity);
     data_.shades = draw_.pixel.has_value();
     const bool late =
         draw_.pixel && (draw_.pixel->may_discard || draw_.pixel->writes_depth || draw_.pixel->late_tests);
@@ -302,13 +303,15 @@ class Planner {
     if (!draw_.pixel) return;
     const std::uint64_t quads =
         std::uint64_t{data_.tiles_x} * data_.tiles_y * data_.layers * (kTilePixels / 4);
-    data_.quads = space_.take<Span>(quads);
-    data_.quad_capacity =
-        or_usual(draw_.limits.fragment_quads,
-                 std::max({2 * quads, std::min<std::uint64_t>(4 * quads, 1u << 20), kLeastQuads}));
-    data_.quad_triangle = space_.take<std::uint32_t>(data_.quad_capacity);
-    data_.quad_place = space_.take<std::uint32_t>(data_.quad_capacity);
-    data_.coverage = space_.take<std::uint8_t>(std::uint64_t{data_.quad_capacity} * 4);
+    data_.tiles = space_.take<Span>(quads / (kTilePixels / 4));
+    data_.extras = space_.take<Span>(quads);
+    const std::uint64_t usual =
+        std::max({2 * quads, std::min<std::uint64_t>(4 * quads, 1u << 20), kLeastQuads});
+    data_.quad_capacity = (or_usual(draw_.limits.fragment_quads, usual) + 7) / 8 * 8;
+    const std::uint64_t fragments = std::uint64_t{data_.quad_capacity} * 4;
+    data_.fragment_triangle = space_.take<std::uint32_t>(fragments);
+    data_.fragment_place = space_.take<std::uint32_t>(fragments);
+    data_.coverage = space_.take<std::uint8_t>(fragments);
   }
 
   void merge() {
@@ -337,8 +340,8 @@ class Planner {
     data_.colours = {colours.address}, data_.depths = {depths.address};
     plan_.pixel = {{},
                    counter(&Counters::quads),
-                   {data_.quad_triangle.address},
-                   {data_.quad_place.address},
+                   {data_.fragment_triangle.address},
+                   {data_.fragment_place.address},
                    data_.coverage,
                    colours,
                    depths,

@@ -98,7 +98,7 @@ std::vector<DrawStep> steps_of(const Stages& stages, const Draw& draw, const Pla
   const std::uint64_t bins = std::uint64_t{data.bins_x} * data.bins_y * data.layers;
   steps.push_back(launch_step("bins", stages.bin, (bins + 3) / 4, 128, data));
   steps.push_back(
-      tile_step("rasteriser", stages.raster, data, std::uint64_t{data.samples} * kTilePixels * 12));
+      tile_step("rasteriser", stages.raster, data, (std::uint64_t{data.samples} * 3 + 2) * kTilePixels * 4));
   if (!draw.pixel) return steps;
   steps.push_back(
       shader_step("pixel", draw.pixel->shader, plan.pixel, std::uint64_t{data.quad_capacity} * 4));

@@ -9,8 +9,7 @@ struct Bin {
   unsigned x0, x1, y0, y1, layer;  ///< tiles, the last ones included
 };
 
-__device__ bool touches(const DrawData& draw, const Bin& bin, unsigned triangle) {
-  const unsigned x = draw.box_x[triangle], y = draw.box_y[triangle];
+__device__ bool touches(const DrawData& draw, const Bin& bin, unsigned triangle, unsigned x, unsigned y) {
   const bool inside = (x & 0xffff) <= bin.x1 && x >> 16 >= bin.x0 && (y & 0xffff) <= bin.y1 && y >> 16 >= bin.y0;
   return inside && (draw.layers == 1 || draw.triangles[triangle].flags >> 16 == bin.layer);
 }
@@ -24,9 +23,15 @@ __device__ unsigned gather(const DrawData& draw, const Bin& bin, unsigned groups
     const Span span = draw.groups[group];
     for (unsigned i = 0; i < span.count; i += 32) {
       const unsigned triangle = span.start + i + lane;
-      const bool hit = i + lane < span.count && touches(draw, bin, triangle);
+      unsigned x = 0, y = 0;
+      if (i + lane < span.count) x = draw.box_x[triangle], y = draw.box_y[triangle];
+      const bool hit = i + lane < span.count && touches(draw, bin, triangle, x, y);
       const unsigned hits = __ballot_sync(0xffffffffu, hit);
-      if (kWrites && hit) draw.bin_entries[start + count + __popc(hits & ((1u << lane) - 1))] = triangle;
+      if (kWrites && hit) {
+        const unsigned at = start + count + __popc(hits & ((1u << lane) - 1));
+        draw.bin_entries[at] = triangle;
+        draw.bin_x[at] = x, draw.bin_y[at] = y;
+      }
       count += __popc(hits);
     }
   }

@@ -13,7 +13,7 @@ extern "C" __global__ void raddle_draw_clear(const __grid_constant__ ClearData d
     const std::uint64_t at = data.target.address + row / data.height * data.target.slice_pitch +
                              row % data.height * data.target.row_pitch +
                              i % data.width * bytes * data.target.format.channels;
-    write_texel(data.target, at, bytes, 15, data.value);
+    write_texel(data.target, at, bytes * data.target.format.channels, 15, data.value);
   }
 }
 
@@ -26,13 +26,13 @@ extern "C" __global__ void raddle_draw_resolve(const __grid_constant__ ResolveDa
     float sum[4] = {0, 0, 0, 0}, value[4];
     for (unsigned s = 0; s < data.samples; ++s) {
       read_texel(data.from, data.from.address + (layer * data.samples + s) * data.from.slice_pitch +
-                                row % data.height * data.from.row_pitch + in_slice, value);
+                                row % data.height * data.from.row_pitch + in_slice, texel_bytes, value);
 #pragma unroll
       for (unsigned c = 0; c < 4; ++c) sum[c] += value[c];
     }
 #pragma unroll
     for (unsigned c = 0; c < 4; ++c) value[c] = sum[c] / static_cast<float>(data.samples);
     write_texel(data.to, data.to.address + layer * data.to.slice_pitch + row % data.height * data.to.row_pitch + in_slice,
-                bytes, 15, value);
+                texel_bytes, 15, value);
   }
 }

@@ -22,8 +22,8 @@ struct Counters {
   std::uint32_t divided_primitives;
   std::uint32_t triangles;
   std::uint32_t bin_entries;
-  std::uint32_t quads;
-  std::uint32_t reserved;
+  std::uint32_t quads;       ///< asked for
+  std::uint32_t lost_quads;  ///< of DrawData::quad_capacity, from the first that did not fit
 };
 
 /// Part of a list: where it begins and how long it is.
@@ -99,7 +99,8 @@ struct DrawData {
   // Bins and tiles
   std::uint32_t tiles_x, tiles_y, bins_x, bins_y, bin_shift;  ///< a bin has 1 << bin_shift tiles a side
   Array<Span> bins;
-  Array<std::uint32_t> bin_entries;
+  Array<std::uint32_t> bin_entries, bin_x,
+      bin_y;  ///< triangles with their boxes, so that a tile reads them in a row
   std::uint32_t bin_capacity;
 
   // Rasteriser
@@ -107,10 +108,11 @@ struct DrawData {
   std::uint32_t in_order;     ///< all fragments, in order; else the last visible one of each sample
   std::uint32_t early_tests;  ///< the rasteriser tests depth and stencil, else the merger
   std::uint32_t shades;       ///< there is a pixel shader
-  Array<Span> quads;          ///< of each quad of the target
-  Array<std::uint32_t> quad_triangle, quad_place;
+  Array<Span> tiles;          ///< quads of a tile's fragments; the first 16 are its quads' first ones
+  Array<Span> extras;         ///< of each quad of a tile with more of them: those behind the first
+  Array<std::uint32_t> fragment_triangle, fragment_place;
   Array<std::uint8_t> coverage;
-  std::uint32_t quad_capacity;
+  std::uint32_t quad_capacity;  ///< a multiple of 8: whole warps
 
   // Merger
   DepthState depth;

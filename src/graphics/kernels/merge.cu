@@ -10,17 +10,24 @@ namespace {
 
 struct Place {
   unsigned x, y, slice;
-  Span quads;
+  unsigned first;  ///< fragment
+  Span extras;     ///< quads of those behind it
   unsigned in_quad;
+
+  /// How many fragments the pixel may have, and the i-th.
+  __device__ unsigned count() const { return 1 + extras.count; }
+  __device__ std::size_t fragment(unsigned i) const {
+    return i == 0 ? first : std::size_t{extras.start + i - 1} * 4 + in_quad;
+  }
 };
 
 /// The depth of a fragment's sample: the shader's, or the triangle's plane.
-__device__ float depth_of(const DrawData& draw, const Place& place, unsigned quad, unsigned s) {
+__device__ float depth_of(const DrawData& draw, const Place& place, std::size_t fragment, unsigned s) {
   float z = 0;
   if (draw.writes_depth != 0) {
-    z = draw.depths[std::size_t{quad} * 4 + place.in_quad];
+    z = draw.depths[fragment];
   } else {
-    const Triangle& triangle = draw.triangles[draw.quad_triangle[quad]];
+    const Triangle& triangle = draw.triangles[draw.fragment_triangle[fragment]];
     const SamplePlace sample = sample_place(draw.samples, s);
     const int x = static_cast<int>(place.x) * kSubPixels + kSubPixels / 2 + sample.x * (kSubPixels / 16);
     const int y = static_cast<int>(place.y) * kSubPixels + kSubPixels / 2 + sample.y * (kSubPixels / 16);
@@ -37,12 +44,12 @@ __device__ void test_late(const DrawData& draw, const Place& place) {
     const unsigned slice = place.slice + s;
     float depth = draw.depth.test != 0 ? *depth_at(draw, place.x, place.y, slice) : 0;
     unsigned stencil = draw.stencil.test != 0 ? *stencil_at(draw, place.x, place.y, slice) : 0;
-    for (unsigned i = 0; i < place.quads.count; ++i) {
-      const unsigned quad = place.quads.start + i;
-      std::uint8_t& coverage = draw.coverage[std::size_t{quad} * 4 + place.in_quad];
+    for (unsigned i = 0; i < place.count(); ++i) {
+      const std::size_t fragment = place.fragment(i);
+      std::uint8_t& coverage = draw.coverage[fragment];
       if ((coverage >> s & 1) == 0) continue;
-      const bool front = (draw.triangles[draw.quad_triangle[quad]].flags & 1) != 0;
-      if (!test_sample(draw, front, depth_of(draw, place, quad, s), depth, stencil))
+      const bool front = (draw.triangles[draw.fragment_triangle[fragment]].flags & 1) != 0;
+      if (!test_sample(draw, front, depth_of(draw, place, fragment, s), depth, stencil))
         coverage = static_cast<std::uint8_t>(coverage & ~(1u << s));
     }
     if (draw.depth.test != 0 && draw.depth.write != 0) *depth_at(draw, place.x, place.y, slice) = depth;
@@ -119,29 +126,39 @@ __device__ void read_colour(const DrawData& draw, unsigned target, std::size_t f
   for (unsigned c = 0; c < 4; ++c) value[c] = plane[stride * c];
 }
 
-/// All fragments of a sample, in order, into one target.
-__device__ void merge_target(const DrawData& draw, const Place& place, unsigned t, unsigned s) {
-  const TargetView& target = draw.targets[t];
+/// One fragment's colour over what is there, if it covers the sample.
+__device__ bool merge_fragment(const DrawData& draw, std::size_t fragment, unsigned t, unsigned s,
+                               float* value) {
   const BlendState& state = draw.blend[t];
-  const unsigned bytes = channel_bytes(target.format.type);
-  const std::uint64_t at = texel(target, bytes * target.format.channels, place.x, place.y, place.slice + s);
-  float value[4];
-  bool any = false;
-  if (state.enabled != 0 && place.quads.count != 0) read_texel(target, at, value);
-  for (unsigned i = 0; i < place.quads.count; ++i) {
-    const std::size_t fragment = std::size_t{place.quads.start + i} * 4 + place.in_quad;
-    if ((draw.coverage[fragment] >> s & 1) == 0) continue;
-    any = true;
-    if (state.enabled == 0) {
-      read_colour(draw, t, fragment, value);
-      continue;
-    }
-    float source[4], second[4] = {0, 0, 0, 0};
-    read_colour(draw, t, fragment, source);
-    if (state.enabled == 2) read_colour(draw, 1, fragment, second);
-    blend(draw, state, target.format.type, source, second, value);
+  if ((draw.coverage[fragment] >> s & 1) == 0) return false;
+  if (state.enabled == 0) {
+    read_colour(draw, t, fragment, value);
+    return true;
   }
-  if (any) write_texel(target, at, bytes, state.write_mask, value);
+  float source[4], second[4] = {0, 0, 0, 0};
+  read_colour(draw, t, fragment, source);
+  if (state.enabled == 2) read_colour(draw, 1, fragment, second);
+  blend(draw, state, draw.targets[t].format.type, source, second, value);
+  return true;
+}
+
+/// All fragments of a sample, in order, into one target. @param more  whether a pixel of the tile has several
+__device__ void merge_target(const DrawData& draw, const Place& place, bool more, unsigned t, unsigned s) {
+  const TargetView& target = draw.targets[t];
+  const unsigned bytes = channel_bytes(target.format.type) * target.format.channels;
+  const std::uint64_t at = texel(target, bytes, place.x, place.y, place.slice + s);
+  float value[4] = {0, 0, 0, 0};
+  if (draw.blend[t].enabled != 0) read_texel(target, at, bytes, value);
+  bool any = false;
+  if (!more && draw.blend[t].enabled == 0) {  // the usual one, in whole vectors
+    any = (draw.coverage[place.first] >> s & 1) != 0;
+    read_colour(draw, t, place.first, value);
+  } else {
+#pragma unroll 1
+    for (unsigned i = 0; i < place.count(); ++i)
+      any = merge_fragment(draw, place.fragment(i), t, s, value) || any;
+  }
+  if (any) write_texel(target, at, bytes, draw.blend[t].write_mask, value);
 }
 
 }  // namespace
@@ -150,17 +167,23 @@ extern "C" __global__ void raddle_draw_merge(const __grid_constant__ DrawData dr
   const unsigned index = Loop::first() / 32, lane = threadIdx.x & 31;
   if (index >= draw.tiles_x * draw.tiles_y * draw.layers) return;
   const Tile tile = tile_of(draw, index);
+  const Span mine = draw.tiles[index];
+  if (mine.count == 0) return;
+  const bool more = mine.count > kTilePixels / 4;
 #pragma unroll 1
   for (unsigned half = 0; half < 2; ++half) {
     Place place;
     place.x = tile.x * kTile + pixel_x(lane), place.y = tile.y * kTile + pixel_y(lane, half);
     place.slice = tile.layer * draw.samples;
-    place.quads = draw.quads[tile.quads + half * 8 + lane / 4];
+    place.first = mine.start * 4 + half * 32 + lane;
+    place.extras = {0, 0};
+    if (more) place.extras = draw.extras[tile.quads + half * 8 + lane / 4];
     place.in_quad = lane & 3;
-    if (static_cast<int>(place.x) >= draw.right || static_cast<int>(place.y) >= draw.bottom) place.quads.count = 0;
-    if (!__any_sync(0xffffffffu, place.quads.count != 0)) continue;
-    if (draw.early_tests == 0 && place.quads.count != 0) test_late(draw, place);
+    if (static_cast<int>(place.x) >= draw.right || static_cast<int>(place.y) >= draw.bottom) continue;
+    if (draw.early_tests == 0) test_late(draw, place);
+#pragma unroll 1
     for (unsigned t = 0; t < draw.target_count; ++t)
-      for (unsigned s = 0; s < draw.samples; ++s) merge_target(draw, place, t, s);
+#pragma unroll 1
+      for (unsigned s = 0; s < draw.samples; ++s) merge_target(draw, place, more, t, s);
   }
 }

@@ -13,16 +13,23 @@ namespace {
 
 constexpr unsigned kAll = 0xffffffffu;
 
-/// What a lane has of its two pixels, and where their samples' values lie in shared memory.
+/// What a warp keeps of its tile in shared memory, and where a lane's two pixels lie. Values of half h are at
+/// h * 32 + lane.
 struct Lane {
   unsigned lane;
-  int x, y[2];       ///< pixels of the target
-  bool inside[2];    ///< of what may be drawn
-  float* depth;      ///< [sample][half][lane]
+  int x, y;          ///< pixel of the first half; the second lies four rows below
+  float* depth;      ///< of sample s from s * 64 on
   unsigned* winner;  ///< triangle of each sample
   unsigned* stencil;
-  unsigned count[2];  ///< entries of each half's quad so far
+  unsigned* count;   ///< fragments of each pixel's quad so far
+  unsigned* extra;   ///< where the quad's fragments behind the first go
 };
+
+/// Whether a lane's pixel may be drawn.
+__device__ bool inside(const DrawData& draw, const Lane& lane, unsigned half) {
+  const int y = lane.y + static_cast<int>(half) * 4;
+  return lane.x >= draw.left && lane.x < draw.right && y >= draw.top && y < draw.bottom;
+}
 
 /// The edges of a triangle at a tile, in whole pixels: value at the lane's column and row 0, and steps.
 struct Edge {
@@ -59,9 +66,10 @@ __device__ unsigned draw_sample(const DrawData& draw, const Tile& tile, Lane& la
   const float fx = static_cast<float>(x - triangle.x[0] + column * kSubPixels) * (1.0f / kSubPixels);
   const float z0 = fmaf(triangle.depth[1], fx, triangle.depth[0]);
   unsigned drawn = 0;
-#pragma unroll
+#pragma unroll 1
   for (unsigned half = 0; half < 2; ++half) {
-    const bool covered = lane.inside[half] && (value[0] | value[1] | value[2]) >= 0;
+    const bool covered = inside(draw, lane, half) && (value[0] | value[1] | value[2]) >= 0;
+#pragma unroll
     for (int e = 0; e < 3; ++e) value[e] += down[e];
     if (draw.early_tests == 0) {
       drawn |= covered ? 1u << half : 0;
@@ -85,26 +93,35 @@ __device__ unsigned draw_sample(const DrawData& draw, const Tile& tile, Lane& la
   return drawn;
 }
 
-/// The next place of a lane's quad, where a fragment goes. All lanes of a quad have the same.
-__device__ void put(const DrawData& draw, const Tile& tile, const Lane& lane, unsigned half, unsigned start,
+/// Each quad of a tile that anything shows in has a first fragment for each pixel, covered or not, in the
+/// tile's order; these are written in whole vectors.
+__device__ void put_first(const DrawData& draw, const Span& mine, const Lane& lane, unsigned half, unsigned triangle,
+                          unsigned coverage) {
+  const unsigned at = mine.start * 4 + half * 32 + lane.lane;
+  draw.coverage[at] = static_cast<std::uint8_t>(coverage);
+  draw.fragment_triangle[at] = triangle;
+  draw.fragment_place[at] = static_cast<unsigned>(lane.x) | (static_cast<unsigned>(lane.y) + half * 4) << 16;
+}
+
+/// Any fragment: the `number`th of its quad, from 0 on.
+__device__ void put(const DrawData& draw, const Span& mine, const Lane& lane, unsigned half, unsigned number,
                     unsigned triangle, unsigned coverage) {
-  const unsigned quad = start + lane.count[half];
-  draw.coverage[quad * 4 + (lane.lane & 3)] = static_cast<std::uint8_t>(coverage);
-  if ((lane.lane & 3) != 0) return;
-  draw.quad_triangle[quad] = triangle;
-  draw.quad_place[quad] = static_cast<unsigned>(lane.x) >> 1 | (static_cast<unsigned>(lane.y[half]) >> 1) << 16;
+  const unsigned extra = (lane.extra[half * 32 + lane.lane] + number - 1) * 4 + (lane.lane & 3);
+  const unsigned at = number == 0 ? mine.start * 4 + half * 32 + lane.lane : extra;
+  draw.coverage[at] = static_cast<std::uint8_t>(coverage);
+  draw.fragment_triangle[at] = triangle;
+  draw.fragment_place[at] = static_cast<unsigned>(lane.x) | (static_cast<unsigned>(lane.y) + half * 4) << 16;
 }
 
 /// Draws all triangles of the bin that touch the tile, in order. If it `writes`, fragments go to the quads'
 /// lists from `start` on; else they are counted, if order counts, or leave a winner for each sample.
 __device__ void draw_all(const DrawData& draw, const Tile& tile, Lane& lane, const Span& list, bool writes,
-                         const unsigned* start) {
+                         const Span& mine) {
   for (unsigned i = 0; i < list.count; i += 32) {
     const unsigned at = i + lane.lane;
     bool hit = at < list.count;
     if (hit) {
-      const unsigned triangle = draw.bin_entries[list.start + at];
-      const unsigned x = draw.box_x[triangle], y = draw.box_y[triangle];
+      const unsigned x = draw.bin_x[list.start + at], y = draw.bin_y[list.start + at];
       hit = (x & 0xffff) <= tile.x && x >> 16 >= tile.x && (y & 0xffff) <= tile.y && y >> 16 >= tile.y;
     }
     for (unsigned hits = __ballot_sync(kAll, hit); hits != 0; hits &= hits - 1) {
@@ -117,96 +134,123 @@ __device__ void draw_all(const DrawData& draw, const Tile& tile, Lane& lane, con
         coverage[1] |= (drawn >> 1) << s;
       }
       if (draw.in_order == 0) continue;
+#pragma unroll 1
       for (unsigned half = 0; half < 2; ++half) {
-        const unsigned any = __ballot_sync(kAll, coverage[half] != 0) >> (lane.lane & 28) & 15;
-        if (writes && any != 0) put(draw, tile, lane, half, start[half], index, coverage[half]);
-        lane.count[half] += any != 0;
+        const unsigned mine_covered = half == 0 ? coverage[0] : coverage[1];
+        const unsigned any = __ballot_sync(kAll, mine_covered != 0) >> (lane.lane & 28) & 15;
+        unsigned& count = lane.count[half * 32 + lane.lane];
+        if (any == 0) continue;
+        if (writes) put(draw, mine, lane, half, count, index, mine_covered);
+        ++count;
       }
     }
   }
 }
 
-/// What is left of the samples, a quad for each triangle that shows in it. All lanes go on until all quads
-/// are done.
-__device__ void winners(const DrawData& draw, const Tile& tile, Lane& lane, bool writes, const unsigned* start) {
+/// What is left of the samples: a fragment for each triangle that shows in a quad. All lanes go on until all
+/// quads are done. @param some a triangle for pixels that nothing shows in
+__device__ void winners(const DrawData& draw, Lane& lane, bool writes, const Span& mine, unsigned some) {
+#pragma unroll 1
   for (unsigned half = 0; half < 2; ++half) {
-    unsigned left = 0;
+    const unsigned* const winner = lane.winner + half * 32 + lane.lane;
+    unsigned left = 0, count = 0;
     for (unsigned s = 0; s < draw.samples; ++s)
-      if (lane.winner[(s * 2 + half) * 32 + lane.lane] != kNone) left |= 1u << s;
-    while (__any_sync(kAll, left != 0)) {
+      if (winner[s * 64] != kNone) left |= 1u << s;
+    for (unsigned number = 0; number == 0 || __any_sync(kAll, left != 0); ++number) {
       unsigned first = kNone;
       for (unsigned s = 0; s < draw.samples; ++s)
-        if ((left >> s & 1) != 0) first = min(first, lane.winner[(s * 2 + half) * 32 + lane.lane]);
+        if ((left >> s & 1) != 0) first = min(first, winner[s * 64]);
       first = min(first, __shfl_xor_sync(kAll, first, 1));
       first = min(first, __shfl_xor_sync(kAll, first, 2));
       unsigned coverage = 0;
       for (unsigned s = 0; s < draw.samples; ++s)
-        if ((left >> s & 1) != 0 && lane.winner[(s * 2 + half) * 32 + lane.lane] == first) coverage |= 1u << s;
-      if (writes && first != kNone) put(draw, tile, lane, half, start[half], first, coverage);
-      lane.count[half] += first != kNone;
+        if ((left >> s & 1) != 0 && winner[s * 64] == first) coverage |= 1u << s;
+      if (writes && number == 0) put_first(draw, mine, lane, half, first == kNone ? some : first, coverage);
+      if (writes && number != 0 && first != kNone) put(draw, mine, lane, half, number, first, coverage);
+      count += first != kNone;
       left &= ~coverage;
     }
+    lane.count[half * 32 + lane.lane] = count;
   }
 }
 
 __device__ void load(const DrawData& draw, const Tile& tile, Lane& lane) {
-  for (unsigned s = 0; s < draw.samples; ++s)
-    for (unsigned half = 0; half < 2; ++half) {
+#pragma unroll 1
+  for (unsigned half = 0; half < 2; ++half) {
+    const bool there = draw.early_tests != 0 && inside(draw, lane, half);
+    lane.count[half * 32 + lane.lane] = 0;
+#pragma unroll 1
+    for (unsigned s = 0; s < draw.samples; ++s) {
       const unsigned at = (s * 2 + half) * 32 + lane.lane, slice = tile.layer * draw.samples + s;
-      const bool there = lane.inside[half] && draw.early_tests != 0;
       lane.winner[at] = kNone;
-      lane.depth[at] = there && draw.depth.test != 0 ? *depth_at(draw, lane.x, lane.y[half], slice) : 0;
-      if (draw.stencil.test != 0)
-        lane.stencil[at] = there ? *stencil_at(draw, lane.x, lane.y[half], slice) : 0;
+      if (draw.depth.test != 0) lane.depth[at] = there ? *depth_at(draw, lane.x, lane.y + half * 4, slice) : 0;
+      if (draw.stencil.test != 0) lane.stencil[at] = there ? *stencil_at(draw, lane.x, lane.y + half * 4, slice) : 0;
     }
-  lane.count[0] = lane.count[1] = 0;
+  }
 }
 
 __device__ void store(const DrawData& draw, const Tile& tile, const Lane& lane) {
-  for (unsigned s = 0; s < draw.samples; ++s)
-    for (unsigned half = 0; half < 2; ++half) {
+#pragma unroll 1
+  for (unsigned half = 0; half < 2; ++half) {
+    if (!inside(draw, lane, half)) continue;
+#pragma unroll 1
+    for (unsigned s = 0; s < draw.samples; ++s) {
       const unsigned at = (s * 2 + half) * 32 + lane.lane, slice = tile.layer * draw.samples + s;
-      if (!lane.inside[half]) continue;
-      if (draw.depth.test != 0 && draw.depth.write != 0)
-        *depth_at(draw, lane.x, lane.y[half], slice) = lane.depth[at];
+      if (draw.depth.test != 0 && draw.depth.write != 0) *depth_at(draw, lane.x, lane.y + half * 4, slice) = lane.depth[at];
       if (draw.stencil.test != 0)
-        *stencil_at(draw, lane.x, lane.y[half], slice) = static_cast<std::uint8_t>(lane.stencil[at]);
+        *stencil_at(draw, lane.x, lane.y + half * 4, slice) = static_cast<std::uint8_t>(lane.stencil[at]);
     }
-}
-
-/// Adds to the number of quads, unless they do not fit: those that are counted are those that are there.
-__device__ unsigned take(const DrawData& draw, unsigned count) {
-  unsigned* const quads = &draw.counters.get()->quads;
-  unsigned before = *quads, seen = 0;
-  do {
-    seen = before;
-    if (seen + count > draw.quad_capacity) return seen;
-    before = atomicCAS(quads, seen, seen + count);
-  } while (before != seen);
-  return seen;
-}
-
-/// Room for the quads of the tile, which begin at `start` for each half. False: there is none, the quads are
-/// lost.
-__device__ bool reserve(const DrawData& draw, const Tile& tile, Lane& lane, unsigned* start) {
-  const bool first = (lane.lane & 3) == 0;
-  unsigned sum = first ? lane.count[0] + lane.count[1] : 0;
-  const unsigned mine = sum;
-  for (unsigned step = 4; step < 32; step *= 2) {
-    const unsigned other = __shfl_up_sync(kAll, sum, step);
-    if (first && lane.lane >= step) sum += other;
   }
-  const unsigned total = __shfl_sync(kAll, sum, 28);
-  unsigned base = 0;
-  if (lane.lane == 0 && total != 0) base = take(draw, total);
-  base = __shfl_sync(kAll, base, 0);
-  const bool fits = base + total <= draw.quad_capacity;
-  if (!fits && lane.lane == 0) report(draw.status, DrawError::fragment_quads, base + total, draw.quad_capacity);
-  start[0] = base + __shfl_sync(kAll, sum - mine, lane.lane & 28);
-  start[1] = start[0] + lane.count[0];
-  for (unsigned half = 0; half < 2; ++half)
-    if (first) draw.quads[tile.quads + half * 8 + lane.lane / 4] = {start[half], fits ? lane.count[half] : 0};
-  return fits && total != 0;
+}
+
+/// Where each quad's fragments behind the first go, from `start` on, in quads. Those that fill the last warp
+/// cover nothing.
+__device__ void place_extras(const DrawData& draw, const Tile& tile, Lane& lane, unsigned start, unsigned some) {
+  unsigned used = 0;
+#pragma unroll 1
+  for (unsigned half = 0; half < 2; ++half) {
+    const unsigned count = lane.count[half * 32 + lane.lane], mine = count > 1 ? count - 1 : 0;
+    unsigned sum = mine;  // the lanes of a quad have the same
+    for (unsigned step = 4; step < 32; step *= 2) {
+      const unsigned other = __shfl_up_sync(kAll, sum, step);
+      if (lane.lane >= step) sum += other;
+    }
+    const unsigned at = start + used + sum - mine;
+    lane.extra[half * 32 + lane.lane] = at;
+    if ((lane.lane & 3) == 0) draw.extras[tile.quads + half * 8 + lane.lane / 4] = {at, mine};
+    used += __shfl_sync(kAll, sum, 31);
+  }
+  const unsigned left = (8 - used % 8) % 8 * 4;
+  if (lane.lane >= left) return;
+  const unsigned at = (start + used) * 4 + lane.lane;
+  draw.coverage[at] = 0;
+  draw.fragment_triangle[at] = some;
+  draw.fragment_place[at] = static_cast<unsigned>(lane.x) | static_cast<unsigned>(lane.y) << 16;
+}
+
+/// Room for the fragments of the tile, whole warps of them; they are lost if there is none. DrawData::tiles
+/// says where.
+__device__ void reserve(const DrawData& draw, const Tile& tile, Lane& lane, unsigned some) {
+  const unsigned a = lane.count[lane.lane], b = lane.count[32 + lane.lane];
+  unsigned extras = 0;
+  if (__any_sync(kAll, a > 1 || b > 1)) {
+    extras = (lane.lane & 3) == 0 ? (a > 1 ? a - 1 : 0) + (b > 1 ? b - 1 : 0) : 0;
+    for (unsigned step = 4; step < 32; step *= 2) extras += __shfl_xor_sync(kAll, extras, step);
+    extras = (__shfl_sync(kAll, extras, 0) + 7) & ~7u;
+  }
+  if (lane.lane == 0) {
+    const unsigned total = kTilePixels / 4 + extras;
+    const unsigned base = atomicAdd(&draw.counters.get()->quads, total);
+    const bool fits = base + total <= draw.quad_capacity;
+    draw.tiles[tile.index] = {base, fits ? total : 0};
+    if (!fits) {  // nothing behind this place is there
+      atomicMax(&draw.counters.get()->lost_quads, draw.quad_capacity - min(base, draw.quad_capacity));
+      report(draw.status, DrawError::fragment_quads, base + total, draw.quad_capacity);
+    }
+  }
+  __syncwarp();
+  const Span mine = draw.tiles[tile.index];
+  if (mine.count > kTilePixels / 4) place_extras(draw, tile, lane, mine.start + kTilePixels / 4, some);
 }
 
 }  // namespace
@@ -218,33 +262,36 @@ extern "C" __global__ void raddle_draw_raster(const __grid_constant__ DrawData d
   const Tile tile = tile_of(draw, index);
   Lane lane;
   lane.lane = threadIdx.x & 31;
-  unsigned* const mine = shared + (threadIdx.x >> 5) * draw.samples * kTilePixels * 3;
+  const unsigned values = draw.samples * kTilePixels;
+  unsigned* const mine = shared + (threadIdx.x >> 5) * (3 * values + 2 * kTilePixels);
   lane.depth = reinterpret_cast<float*>(mine);
-  lane.winner = mine + draw.samples * kTilePixels;
-  lane.stencil = lane.winner + draw.samples * kTilePixels;
-  lane.x = tile.x * kTile + pixel_x(lane.lane);
-  for (unsigned half = 0; half < 2; ++half) {
-    lane.y[half] = tile.y * kTile + pixel_y(lane.lane, half);
-    lane.inside[half] = lane.x >= draw.left && lane.x < draw.right && lane.y[half] >= draw.top && lane.y[half] < draw.bottom;
-  }
+  lane.winner = mine + values, lane.stencil = lane.winner + values;
+  lane.count = lane.stencil + values, lane.extra = lane.count + kTilePixels;
+  lane.x = tile.x * kTile + pixel_x(lane.lane), lane.y = tile.y * kTile + pixel_y(lane.lane, 0);
   const unsigned bin = (tile.layer * draw.bins_y + (tile.y >> draw.bin_shift)) * draw.bins_x + (tile.x >> draw.bin_shift);
   const Span list = draw.bins[bin];
-  unsigned start[2] = {0, 0};
-  if (list.count == 0 && draw.shades != 0) {
-    if ((lane.lane & 3) == 0)
-      for (unsigned half = 0; half < 2; ++half) draw.quads[tile.quads + half * 8 + lane.lane / 4] = {0, 0};
-  }
+  if (draw.shades != 0 && lane.lane == 0) draw.tiles[index] = {0, 0};
   if (list.count == 0) return;
+  const unsigned some = draw.bin_entries[list.start];
+  // The loop's end must not look as if it depended on the counter of reserve(), or on memory that is read in
+  // the loop: the JIT would take it for a wait, and give each warp a stack. A vote is read once.
+  const unsigned last = __any_sync(kAll, draw.shades != 0) != 0 ? 1 : 0;
+  Span place{0, 0};
 #pragma unroll 1
-  for (unsigned pass = 0; pass < 2; ++pass) {
+  for (unsigned pass = 0; pass <= last; ++pass) {
+    if (pass == 1 && draw.in_order != 0 && place.count != 0)
+      for (unsigned half = 0; half < 2; ++half) put_first(draw, place, lane, half, some, 0);
     if (pass == 0 || draw.in_order != 0) {
       load(draw, tile, lane);
-      draw_all(draw, tile, lane, list, pass == 1, start);
+      draw_all(draw, tile, lane, list, place.count != 0, place);
     }
-    if (draw.shades == 0) break;
-    if (draw.in_order == 0) winners(draw, tile, lane, pass == 1, start);
-    if (pass == 1 || !reserve(draw, tile, lane, start)) break;
-    lane.count[0] = lane.count[1] = 0;
+    if (draw.shades == 0) continue;
+    if (draw.in_order == 0) winners(draw, lane, place.count != 0, place, some);
+    if (pass == 1) continue;
+    if (__any_sync(kAll, (lane.count[lane.lane] | lane.count[32 + lane.lane]) != 0)) {
+      reserve(draw, tile, lane, some);
+      place = draw.tiles[index];
+    }
   }
   if (draw.early_tests != 0) store(draw, tile, lane);
 }

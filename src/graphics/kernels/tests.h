@@ -87,13 +87,14 @@ __device__ inline std::uint8_t* stencil_at(const DrawData& draw, unsigned x, uns
 /// Where a warp's tile lies.
 struct Tile {
   unsigned x, y, layer;  ///< tiles
-  unsigned quads;        ///< the place of its first quad in DrawData::quads; its quads follow each other
+  unsigned index;        ///< in DrawData::tiles
+  unsigned quads;        ///< the place of its first quad in DrawData::extras; its quads follow each other
 };
 __device__ inline Tile tile_of(const DrawData& draw, unsigned index) {
   Tile tile;
   tile.x = index % draw.tiles_x, tile.y = index / draw.tiles_x % draw.tiles_y;
   tile.layer = index / (draw.tiles_x * draw.tiles_y);
-  tile.quads = index * (kTilePixels / 4);
+  tile.index = index, tile.quads = index * (kTilePixels / 4);
   return tile;
 }
 

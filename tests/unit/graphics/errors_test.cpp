@@ -169,8 +169,8 @@ TEST_F(DrawErrors, IndicesWithoutVertices) {
 
 TEST_F(DrawErrors, LimitsAreNamed) {
   graphics::Draw draw = good_;
-  draw.limits.fragment_quads = 10;
-  EXPECT_NE(failed(draw).find("more than the 10 of DrawLimits::fragment_quads"), std::string::npos);
+  draw.limits.fragment_quads = 16;
+  EXPECT_NE(failed(draw).find("more than the 16 of DrawLimits::fragment_quads"), std::string::npos);
   draw = good_;
   std::vector<reference::Vertex> many;
   for (int i = 0; i < 99; ++i) many.push_back(at_pixel(i % 3 == 0 ? 16 : 0, i % 3 == 1 ? 16 : 0, 16, 16));

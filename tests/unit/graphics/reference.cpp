@@ -218,8 +218,17 @@ void draw(Images& images, const State& state, const std::array<Vertex, 3>& trian
   if (area == 0) return;
   const bool front = (area > 0) != state.front_is_counter_clockwise;
   if (state.cull != CullMode::none && front == (state.cull == CullMode::front)) return;
-  for (int y = std::max(0, state.cut[1]); y < std::min(images.height, state.cut[3]); ++y)
-    for (int x = std::max(0, state.cut[0]); x < std::min(images.width, state.cut[2]); ++x) {
+  const auto [left, right] = std::minmax({corners[0][0], corners[1][0], corners[2][0]});
+  const auto [top, bottom] = std::minmax({corners[0][1], corners[1][1], corners[2][1]});
+  const auto pixel = [](std::int64_t grid) {
+    return static_cast<int>(std::clamp<std::int64_t>(grid, -1 << 20, 1 << 20) >> 8);
+  };
+  const int from_x = std::max({0, state.cut[0], pixel(left) - 1}),
+            to_x = std::min({images.width, state.cut[2], pixel(right) + 2});
+  const int from_y = std::max({0, state.cut[1], pixel(top) - 1}),
+            to_y = std::min({images.height, state.cut[3], pixel(bottom) + 2});
+  for (int y = from_y; y < to_y; ++y)
+    for (int x = from_x; x < to_x; ++x) {
       std::optional<Shaded> shaded;
       for (int s = 0; s < images.samples; ++s) {
         const auto [dx, dy] = sample_offset(images.samples, s);

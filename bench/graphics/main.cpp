@@ -1,0 +1,103 @@
+// bench_graphics: milliseconds per frame of the deferred example, stage by stage; and a plain textured scene
+// beside Mesa's llvmpipe, where headless EGL is there.
+//   bench_graphics [--frames N] [--side PIXELS] [--stages]
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <vector>
+
+#include "scenes.h"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Options {
+  int frames = 20;
+  std::uint32_t side = 512;
+  bool stages = false;
+};
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+struct Spread {
+  double least, median, most;
+};
+Spread spread_of(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  return {times.front(), times[times.size() / 2], times.back()};
+}
+
+raddle::Result<Spread> time_frames(raddle::Device& device, const examples::DeferredScene& scene, int frames) {
+  std::vector<double> times;
+  for (int frame = -4; frame < frames; ++frame) {  // the first ones compile
+    const auto start = Clock::now();
+    TRY(scene.draw(device.default_stream()));
+    TRY(device.synchronize());
+    if (frame >= 0) times.push_back(milliseconds_since(start));
+  }
+  return spread_of(times);
+}
+
+raddle::Result<void> print_stage(const raddle::graphics::DrawStep& step, double milliseconds) {
+  std::printf("  %-26s %8.3f ms", step.stage.c_str(), milliseconds);
+  if (step.kernel) {
+    raddle::Kernel kernel = *step.kernel;
+    TRY_ASSIGN(const raddle::LaunchReport report, kernel.compile(step.config.block));
+    std::printf("  blocks as %s, %u of %u memory operations not vectorised, %u loops dispatched%s",
+                report.block_kind.c_str(), report.not_vectorised, report.memory_operations,
+                report.dispatched_loops, report.is_quick ? ", quick tier" : "");
+  }
+  std::printf("\n");
+  return {};
+}
+
+/// Each step by itself: its launch and its wait count, too.
+raddle::Result<void> print_stages(raddle::Device& device, const examples::DeferredScene& scene, int frames) {
+  std::vector<std::vector<double>> times(scene.steps().size());
+  for (int frame = 0; frame < frames; ++frame)
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      const auto start = Clock::now();
+      TRY(scene.steps()[i].run(device.default_stream()));
+      TRY(device.synchronize());
+      times[i].push_back(milliseconds_since(start));
+    }
+  for (std::size_t i = 0; i < times.size(); ++i)
+    TRY(print_stage(scene.steps()[i], spread_of(times[i]).median));
+  return {};
+}
+
+raddle::Result<void> run(const Options& options) {
+  TRY_ASSIGN(raddle::Device device, raddle::Device::open());
+  TRY_ASSIGN(const auto scene, examples::DeferredScene::create(device, options.side, options.side, 96));
+  TRY_ASSIGN(const Spread spread, time_frames(device, *scene, options.frames));
+  std::printf("deferred scene, %u x %u, %u workers: %.2f ms a frame (least %.2f, most %.2f)\n", options.side,
+              options.side, device.properties().workers, spread.median, spread.least, spread.most);
+  if (options.stages) TRY(print_stages(device, *scene, options.frames));
+  TRY(scene->pixels());
+  return {};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--frames") == 0 && i + 1 < argc)
+      options.frames = std::max(1, std::atoi(argv[++i]));
+    else if (std::strcmp(argv[i], "--side") == 0 && i + 1 < argc)
+      options.side = static_cast<std::uint32_t>(std::max(8, std::atoi(argv[++i])));
+    else if (std::strcmp(argv[i], "--stages") == 0)
+      options.stages = true;
+    else
+      return std::fprintf(stderr, "usage: bench_graphics [--frames N] [--side PIXELS] [--stages]\n"), 2;
+  }
+  const raddle::Result<void> done = run(options);
+  if (!done.ok()) std::fprintf(stderr, "bench_graphics: %s\n", done.error().to_string().c_str());
+  return done.ok() ? 0 : 1;
+}
