@@ -9,7 +9,7 @@
 #include <map>
 #include <vector>
 
-#include "scenes.h"
+#include "textured.h"
 
 namespace {
 
@@ -33,12 +33,13 @@ Spread spread_of(std::vector<double> times) {
   return {times.front(), times[times.size() / 2], times.back()};
 }
 
-raddle::Result<Spread> time_frames(raddle::Device& device, const examples::DeferredScene& scene, int frames) {
+/// @param draw  draws a frame and waits for it
+template <class Frame>
+raddle::Result<Spread> time_frames(int frames, const Frame& draw) {
   std::vector<double> times;
   for (int frame = -4; frame < frames; ++frame) {  // the first ones compile
     const auto start = Clock::now();
-    TRY(scene.draw(device.default_stream()));
-    TRY(device.synchronize());
+    TRY(draw());
     if (frame >= 0) times.push_back(milliseconds_since(start));
   }
   return spread_of(times);
@@ -72,15 +73,45 @@ raddle::Result<void> print_stages(raddle::Device& device, const examples::Deferr
   return {};
 }
 
+raddle::Result<examples::Pixels> print_textured(raddle::Result<std::unique_ptr<bench::TexturedScene>> made, const Options& options) {
+  if (!made.ok()) return std::move(made.error());
+  bench::TexturedScene& scene = **made;
+  TRY_ASSIGN(const Spread spread, time_frames(options.frames, [&] { return scene.draw(); }));
+  std::printf("textured scene, %s: %.2f ms a frame (least %.2f, most %.2f)\n", scene.name().c_str(), spread.median, spread.least,
+              spread.most);
+  return scene.pixels();
+}
+
+/// The same picture by both, and how much of it is the same.
+raddle::Result<void> compare(raddle::Device& device, const Options& options) {
+  TRY_ASSIGN(const examples::Pixels ours, print_textured(bench::make_raddle_scene(device, options.side), options));
+  const auto theirs = print_textured(bench::make_llvmpipe_scene(options.side), options);
+  if (!theirs.ok()) {
+    std::printf("llvmpipe: %s\n", theirs.error().message.c_str());
+    return {};
+  }
+  std::size_t same = 0;
+  for (std::size_t i = 0; i < ours.size(); i += 4) {
+    int most = 0;
+    for (std::size_t c = 0; c < 3; ++c) most = std::max(most, std::abs(ours[i + c] - (*theirs)[i + c]));
+    same += most <= 4;
+  }
+  std::printf("%.2f%% of the pixels are the same to 4 of 255\n", 400.0 * static_cast<double>(same) / static_cast<double>(ours.size()));
+  return {};
+}
+
 raddle::Result<void> run(const Options& options) {
   TRY_ASSIGN(raddle::Device device, raddle::Device::open());
   TRY_ASSIGN(const auto scene, examples::DeferredScene::create(device, options.side, options.side, 96));
-  TRY_ASSIGN(const Spread spread, time_frames(device, *scene, options.frames));
+  TRY_ASSIGN(const Spread spread, time_frames(options.frames, [&]() -> raddle::Result<void> {
+               TRY(scene->draw(device.default_stream()));
+               return device.synchronize();
+             }));
   std::printf("deferred scene, %u x %u, %u workers: %.2f ms a frame (least %.2f, most %.2f)\n", options.side,
               options.side, device.properties().workers, spread.median, spread.least, spread.most);
   if (options.stages) TRY(print_stages(device, *scene, options.frames));
   TRY(scene->pixels());
-  return {};
+  return compare(device, options);
 }
 
 }  // namespace

@@ -117,3 +117,15 @@ extern "C" __global__ void post_pixel(const __grid_constant__ PixelBatch batch, 
     pixel.colour(0, make_float4(colour[0], colour[1], colour[2], 1));
   }
 }
+
+/// One pass alone: the texture in the light of a sun. bench_graphics draws it beside another renderer.
+extern "C" __global__ void textured_pixel(const __grid_constant__ PixelBatch batch, const Scene* scene) {
+  for (unsigned i = batch.first(); i < batch.end(); i += batch.step()) {
+    const Pixel pixel(batch, i);
+    Surface surface = pixel.varyings<Surface>();
+    normalise(surface.normal);
+    const float4 texel = tex2DLod<float4>(scene->albedo_texture, surface.place[0], surface.place[1], 0);
+    const float sun[3] = {0.48f, 0.8f, 0.36f}, lit = 0.2f + 0.8f * fmaxf(dot(surface.normal, sun), 0);
+    pixel.colour(0, make_float4(texel.x * lit, texel.y * lit, texel.z * lit, 1));
+  }
+}
