@@ -51,9 +51,11 @@ inline constexpr raddle::TexelFormat kFloats{raddle::ChannelType::float32, 4};
 inline constexpr raddle::TexelFormat kDepth{raddle::ChannelType::float32, 1};
 inline constexpr raddle::TexelFormat kStencil{raddle::ChannelType::unsigned8, 1};
 
-/// Of one engine. There is one rig for each in the process, so that kernels are compiled once.
+/// A device with what draws on it need.
 class Rig {
  public:
+  explicit Rig(raddle::Device opened);
+  /// Of one engine; there is one for each in the process, so that kernels are compiled once.
   static Rig& get(const std::string& engine = "");
 
   graphics::Shader shader(const char* name, raddle::DevicePtr constants = {});
@@ -74,7 +76,6 @@ class Rig {
   graphics::Renderer renderer;
 
  private:
-  explicit Rig(raddle::Device opened);
   std::vector<raddle::Buffer<std::uint8_t>> kept_;  ///< all that was uploaded
 };
 
