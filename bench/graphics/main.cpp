@@ -73,18 +73,20 @@ raddle::Result<void> print_stages(raddle::Device& device, const examples::Deferr
   return {};
 }
 
-raddle::Result<examples::Pixels> print_textured(raddle::Result<std::unique_ptr<bench::TexturedScene>> made, const Options& options) {
+raddle::Result<examples::Pixels> print_textured(raddle::Result<std::unique_ptr<bench::TexturedScene>> made,
+                                                const Options& options) {
   if (!made.ok()) return std::move(made.error());
   bench::TexturedScene& scene = **made;
   TRY_ASSIGN(const Spread spread, time_frames(options.frames, [&] { return scene.draw(); }));
-  std::printf("textured scene, %s: %.2f ms a frame (least %.2f, most %.2f)\n", scene.name().c_str(), spread.median, spread.least,
-              spread.most);
+  std::printf("textured scene, %s: %.2f ms a frame (least %.2f, most %.2f)\n", scene.name().c_str(),
+              spread.median, spread.least, spread.most);
   return scene.pixels();
 }
 
 /// The same picture by both, and how much of it is the same.
 raddle::Result<void> compare(raddle::Device& device, const Options& options) {
-  TRY_ASSIGN(const examples::Pixels ours, print_textured(bench::make_raddle_scene(device, options.side), options));
+  TRY_ASSIGN(const examples::Pixels ours,
+             print_textured(bench::make_raddle_scene(device, options.side), options));
   const auto theirs = print_textured(bench::make_llvmpipe_scene(options.side), options);
   if (!theirs.ok()) {
     std::printf("llvmpipe: %s\n", theirs.error().message.c_str());
@@ -96,7 +98,8 @@ raddle::Result<void> compare(raddle::Device& device, const Options& options) {
     for (std::size_t c = 0; c < 3; ++c) most = std::max(most, std::abs(ours[i + c] - (*theirs)[i + c]));
     same += most <= 4;
   }
-  std::printf("%.2f%% of the pixels are the same to 4 of 255\n", 400.0 * static_cast<double>(same) / static_cast<double>(ours.size()));
+  std::printf("%.2f%% of the pixels are the same to 4 of 255\n",
+              400.0 * static_cast<double>(same) / static_cast<double>(ours.size()));
   return {};
 }
 

@@ -71,26 +71,31 @@ class LlvmpipeScene : public TexturedScene {
 
  private:
   Result<void> open() {
-    const auto get = reinterpret_cast<PFNEGLGETPLATFORMDISPLAYEXTPROC>(eglGetProcAddress("eglGetPlatformDisplayEXT"));
+    const auto get =
+        reinterpret_cast<PFNEGLGETPLATFORMDISPLAYEXTPROC>(eglGetProcAddress("eglGetPlatformDisplayEXT"));
     if (get == nullptr) return Error::unsupported("EGL has no platforms");
     display_ = get(EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, nullptr);
     if (display_ == EGL_NO_DISPLAY || eglInitialize(display_, nullptr, nullptr) == EGL_FALSE)
       return Error::unsupported("EGL cannot do without a display here");
     eglBindAPI(EGL_OPENGL_ES_API);
-    const EGLint wanted[] = {EGL_RENDERABLE_TYPE, EGL_OPENGL_ES3_BIT, EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_NONE};
+    const EGLint wanted[] = {EGL_RENDERABLE_TYPE, EGL_OPENGL_ES3_BIT, EGL_SURFACE_TYPE, EGL_PBUFFER_BIT,
+                             EGL_NONE};
     EGLConfig config = nullptr;
     EGLint found = 0;
     eglChooseConfig(display_, wanted, &config, 1, &found);
     const EGLint version[] = {EGL_CONTEXT_MAJOR_VERSION, 3, EGL_NONE};
-    const EGLContext context = eglCreateContext(display_, found != 0 ? config : nullptr, EGL_NO_CONTEXT, version);
-    if (context == EGL_NO_CONTEXT || eglMakeCurrent(display_, EGL_NO_SURFACE, EGL_NO_SURFACE, context) == EGL_FALSE)
+    const EGLContext context =
+        eglCreateContext(display_, found != 0 ? config : nullptr, EGL_NO_CONTEXT, version);
+    if (context == EGL_NO_CONTEXT ||
+        eglMakeCurrent(display_, EGL_NO_SURFACE, EGL_NO_SURFACE, context) == EGL_FALSE)
       return Error::unsupported("EGL makes no context of OpenGL ES 3");
     return {};
   }
 
   Result<void> build() {
     const GLuint program = glCreateProgram();
-    for (const auto& [kind, text] : {std::pair{GL_VERTEX_SHADER, kVertexText}, {GL_FRAGMENT_SHADER, kPixelText}}) {
+    for (const auto& [kind, text] :
+         {std::pair{GL_VERTEX_SHADER, kVertexText}, {GL_FRAGMENT_SHADER, kPixelText}}) {
       const GLuint shader = glCreateShader(static_cast<GLenum>(kind));
       glShaderSource(shader, 1, &text, nullptr);
       glCompileShader(shader);
@@ -101,7 +106,8 @@ class LlvmpipeScene : public TexturedScene {
     glGetProgramiv(program, GL_LINK_STATUS, &linked);
     if (linked == 0) return Error::unsupported("the shaders are not accepted");
     glUseProgram(program);
-    const deferred::Scene scene = examples::make_view(static_cast<std::uint32_t>(side_), static_cast<std::uint32_t>(side_));
+    const deferred::Scene scene =
+        examples::make_view(static_cast<std::uint32_t>(side_), static_cast<std::uint32_t>(side_));
     glUniformMatrix4fv(glGetUniformLocation(program, "view_projection"), 1, GL_TRUE, scene.view_projection);
     return {};
   }
@@ -112,18 +118,23 @@ class LlvmpipeScene : public TexturedScene {
     GLuint buffers[2], texture = 0;
     glGenBuffers(2, buffers);
     glBindBuffer(GL_ARRAY_BUFFER, buffers[0]);
-    glBufferData(GL_ARRAY_BUFFER, static_cast<GLsizeiptr>(mesh.vertices.size() * sizeof(deferred::MeshVertex)), mesh.vertices.data(), GL_STATIC_DRAW);
+    glBufferData(GL_ARRAY_BUFFER,
+                 static_cast<GLsizeiptr>(mesh.vertices.size() * sizeof(deferred::MeshVertex)),
+                 mesh.vertices.data(), GL_STATIC_DRAW);
     glBindBuffer(GL_ELEMENT_ARRAY_BUFFER, buffers[1]);
-    glBufferData(GL_ELEMENT_ARRAY_BUFFER, static_cast<GLsizeiptr>(mesh.indices.size() * 4), mesh.indices.data(), GL_STATIC_DRAW);
+    glBufferData(GL_ELEMENT_ARRAY_BUFFER, static_cast<GLsizeiptr>(mesh.indices.size() * 4),
+                 mesh.indices.data(), GL_STATIC_DRAW);
     const std::pair<GLint, std::size_t> attributes[] = {{3, 0}, {3, 12}, {2, 24}};
     for (GLuint i = 0; i < 3; ++i) {
       glEnableVertexAttribArray(i);
-      glVertexAttribPointer(i, attributes[i].first, GL_FLOAT, GL_FALSE, sizeof(deferred::MeshVertex), reinterpret_cast<const void*>(attributes[i].second));
+      glVertexAttribPointer(i, attributes[i].first, GL_FLOAT, GL_FALSE, sizeof(deferred::MeshVertex),
+                            reinterpret_cast<const void*>(attributes[i].second));
     }
     glGenTextures(1, &texture);
     glBindTexture(GL_TEXTURE_2D, texture);
     constexpr auto kSide = static_cast<GLsizei>(examples::kTextureSide);
-    glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, kSide, kSide, 0, GL_RGBA, GL_UNSIGNED_BYTE, examples::make_texture().data());
+    glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, kSide, kSide, 0, GL_RGBA, GL_UNSIGNED_BYTE,
+                 examples::make_texture().data());
     glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
     glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_LINEAR);
   }

@@ -21,7 +21,8 @@ constexpr raddle::TexelFormat kBytes{ChannelType::unorm8, 4};
 
 class RaddleScene : public TexturedScene {
  public:
-  RaddleScene(Device& device, Module module, graphics::Renderer renderer) : device_(device), module_(std::move(module)), renderer_(std::move(renderer)) {}
+  RaddleScene(Device& device, Module module, graphics::Renderer renderer)
+      : device_(device), module_(std::move(module)), renderer_(std::move(renderer)) {}
   ~RaddleScene() override { (void)device_.synchronize().ok(); }
 
   Result<void> set_up(std::uint32_t side) {
@@ -35,7 +36,8 @@ class RaddleScene : public TexturedScene {
     sampler.normalized_coordinates = sampler.normalized_reads = true;
     sampler.filter = raddle::FilterMode::linear;
     sampler.address.fill(raddle::AddressMode::wrap);
-    const Target texture = Target::packed(texels_->address(), examples::kTextureSide, examples::kTextureSide, kBytes);
+    const Target texture =
+        Target::packed(texels_->address(), examples::kTextureSide, examples::kTextureSide, kBytes);
     TRY_ASSIGN(const raddle::TextureHandle handle, device_.create_texture(texture.image(), sampler));
     deferred::Scene scene = examples::make_view(side, side);
     scene.albedo_texture = handle.value;
@@ -43,7 +45,9 @@ class RaddleScene : public TexturedScene {
     return record(mesh, side);
   }
 
-  std::string name() const override { return fmt::format("Raddle, {} workers", device_.properties().workers); }
+  std::string name() const override {
+    return fmt::format("Raddle, {} workers", device_.properties().workers);
+  }
   Result<void> draw() override {
     for (const graphics::DrawStep& step : steps_) TRY(step.run(device_.default_stream()));
     return device_.synchronize();
@@ -62,7 +66,8 @@ class RaddleScene : public TexturedScene {
     graphics::Draw draw;
     draw.vertex = graphics::VertexStage{{vertex, scene_->address()}, 8};
     draw.pixel = graphics::PixelStage{{pixel, scene_->address()}};
-    draw.vertex_buffers = {{vertices_->address(), vertices_->size() * sizeof(deferred::MeshVertex), sizeof(deferred::MeshVertex)}};
+    draw.vertex_buffers = {{vertices_->address(), vertices_->size() * sizeof(deferred::MeshVertex),
+                            sizeof(deferred::MeshVertex)}};
     draw.attributes = {{0, 0, {ChannelType::float32, 4}}};
     draw.indices = graphics::IndexBuffer{indices_->address(), mesh.indices.size() * 4, 4};
     draw.index_count = static_cast<std::uint32_t>(mesh.indices.size());
