@@ -21,10 +21,14 @@ double coordinate(std::mt19937& random, int from, int to) {
 
 std::vector<reference::Vertex> random_triangles(std::mt19937& random, int count) {
   std::vector<reference::Vertex> vertices;
+  std::pair<double, double> last;
   for (int i = 0; i < count * 3; ++i) {
     const int reach = i / 3 % 3 == 0 ? 200 : 10;  // also far outside
-    vertices.push_back(at_pixel(coordinate(random, -reach, kExtent + reach),
-                                coordinate(random, -reach, kExtent + reach), kExtent, kExtent));
+    double x = coordinate(random, -reach, kExtent + reach), y = coordinate(random, -reach, kExtent + reach);
+    // Every other triangle has an upright and a flat edge, often through pixels' centres.
+    if (i / 3 % 2 == 1 && i % 3 != 0) (i % 3 == 1 ? y : x) = i % 3 == 1 ? last.second : last.first;
+    last = {x, y};
+    vertices.push_back(at_pixel(x, y, kExtent, kExtent));
     vertices.back().varyings = {1, static_cast<double>(i / 3 % 16), 0, 1};
   }
   return vertices;
