@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <map>
 #include <vector>
 
@@ -45,8 +46,8 @@ raddle::Result<Spread> time_frames(int frames, const Frame& draw) {
   return spread_of(times);
 }
 
-raddle::Result<void> print_stage(const raddle::graphics::DrawStep& step, double milliseconds) {
-  std::printf("  %-26s %8.3f ms", step.stage.c_str(), milliseconds);
+raddle::Result<void> print_stage(const raddle::graphics::DrawStep& step, double milliseconds, double busy) {
+  std::printf("  %-26s %8.3f ms, %8.3f of processors", step.stage.c_str(), milliseconds, busy);
   if (step.kernel) {
     raddle::Kernel kernel = *step.kernel;
     TRY_ASSIGN(const raddle::LaunchReport report, kernel.compile(step.config.block));
@@ -58,18 +59,23 @@ raddle::Result<void> print_stage(const raddle::graphics::DrawStep& step, double 
   return {};
 }
 
-/// Each step by itself: its launch and its wait count, too.
+/// Each step by itself: at its best, with its launch and its wait; and the processor time of all threads.
 raddle::Result<void> print_stages(raddle::Device& device, const examples::DeferredScene& scene, int frames) {
-  std::vector<std::vector<double>> times(scene.steps().size());
+  const auto& steps = scene.steps();
+  std::vector<std::vector<double>> times(steps.size());
+  std::vector<std::clock_t> busy(steps.size());
   for (int frame = 0; frame < frames; ++frame)
-    for (std::size_t i = 0; i < times.size(); ++i) {
+    for (std::size_t i = 0; i < steps.size(); ++i) {
       const auto start = Clock::now();
-      TRY(scene.steps()[i].run(device.default_stream()));
+      const std::clock_t before = std::clock();
+      TRY(steps[i].run(device.default_stream()));
       TRY(device.synchronize());
       times[i].push_back(milliseconds_since(start));
+      busy[i] += std::clock() - before;
     }
-  for (std::size_t i = 0; i < times.size(); ++i)
-    TRY(print_stage(scene.steps()[i], spread_of(times[i]).median));
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    TRY(print_stage(steps[i], spread_of(times[i]).least,
+                    1e3 * static_cast<double>(busy[i]) / CLOCKS_PER_SEC / frames));
   return {};
 }
 

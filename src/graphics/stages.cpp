@@ -18,13 +18,10 @@ std::uint64_t blocks_for(std::uint64_t threads) {
 /// A user's kernel, in blocks as it allows.
 template <class Batch>
 DrawStep shader_step(const char* stage, const Shader& shader, const Batch& batch, std::uint64_t threads) {
-  const Dim3 required = shader.kernel.info().required_block, largest = shader.kernel.info().largest_block;
+  const Dim3 largest = shader.kernel.info().largest_block;
   unsigned block = kThreads;
   if (largest.x != 0) block = std::max(32u, std::min(block, largest.x * largest.y * largest.z) / 32 * 32);
-  DrawStep step =
-      launch_step(stage, shader.kernel, blocks_for(threads), block, batch, shader.constants.value);
-  if (required.x != 0) step.config.block = required;
-  return step;
+  return launch_step(stage, shader.kernel, blocks_for(threads), block, batch, shader.constants.value);
 }
 
 DrawStep fixed_step(const char* stage, const Kernel& kernel, const DrawData& data, std::uint64_t threads) {

@@ -194,6 +194,27 @@ std::vector<reference::Vertex> everywhere(const reference::Varyings& colour) {
   return vertices;
 }
 
+// proves: G-17e
+TEST(Merger, ChannelsThatAreNotWrittenStayAsTheyAreForTheNextFragment) {
+  Rig& rig = Rig::get();
+  const Canvas canvas(rig.device, 8, 8, kRgba8);
+  rig.clear(canvas.target, 0, 0, 0, 0.2f);  // 51 of 255
+  std::vector<reference::Vertex> vertices = everywhere({1, 1, 1, 1});
+  for (const reference::Vertex& vertex : everywhere({1, 0, 1, 1})) vertices.push_back(vertex);
+  graphics::Draw draw = rig.plain(vertices);
+  draw.targets = {canvas.target};
+  draw.blend = {
+      {.enabled = 1, .source = BlendFactor::target_alpha, .target = BlendFactor::one, .write_mask = 3}};
+  rig.draw(draw);
+  const std::vector<std::uint8_t> got = canvas.read<std::uint8_t>();
+  for (std::size_t i = 0; i < got.size(); i += 4) {
+    ASSERT_EQ(got[i], 102) << i;     // twice a fifth
+    ASSERT_EQ(got[i + 1], 51) << i;  // once
+    ASSERT_EQ(got[i + 2], 0) << i;   // not written
+    ASSERT_EQ(got[i + 3], 51) << i;
+  }
+}
+
 template <class T>
 void expect_stored(raddle::ChannelType type, unsigned channels, const std::vector<T>& want) {
   Rig& rig = Rig::get();
