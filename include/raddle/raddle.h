@@ -39,6 +39,7 @@ struct CompiledKernel;
 template <class T>
 class Buffer;
 class Event;
+class ExecutableGraph;
 class Kernel;
 class Launch;
 class Module;
@@ -254,6 +255,7 @@ class Kernel {
   struct Impl;
 
  private:
+  friend class ExecutableGraph;
   friend class Module;
   explicit Kernel(Impl* impl) : impl_(impl) {}
   Impl* impl_;
@@ -345,6 +347,7 @@ class Stream {
 
  private:
   friend class Device;
+  friend class ExecutableGraph;
   friend class Kernel;
   explicit Stream(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
@@ -368,6 +371,7 @@ class Event {
 
  private:
   friend class Device;
+  friend class ExecutableGraph;
   friend class Stream;
   explicit Event(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

@@ -76,6 +76,7 @@ AddressSpace::AddressSpace(std::shared_ptr<Machine> machine, AddressSpaceOptions
       tasks_(*this, options_.launch_addresses != nullptr ? *options_.launch_addresses : addresses_),
       callbacks_(tasks_, call),
       compilations_(tasks_, call),
+      steering_(tasks_, [this](Task& task) { steer(task); }),
       watcher_(tasks_, given_up_),
       block_counts_(std::make_unique<BlockCount[]>(machine_->worker_count())) {}
 
@@ -135,14 +136,25 @@ bool AddressSpace::dispatch(Task& task) {
   }
   if (given_up_.load(std::memory_order_seq_cst) || task.stop.load(std::memory_order_relaxed) != 0) {
     refuse(task);
+    if (std::holds_alternative<GraphWork>(task.work)) tasks_.pass_over(task);
     return true;
+  }
+  if (const auto* graph = std::get_if<GraphWork>(&task.work)) {
+    for (const auto& part : graph->graph->tasks())
+      if (part->is_grid()) part->grid().context.grid_id = next_grid_id(), part->grid().number = 0;
+    tasks_.start(task);
+    return true;
+  }
+  if (std::holds_alternative<ConditionalWork>(task.work)) {
+    steering_.push(task);
+    return false;
   }
   if (const auto* wait = std::get_if<WaitWork>(&task.work)) {
     if (is_met(wait->until)) return true;
     watcher_.push(task);
     return false;
   }
-  if (!std::holds_alternative<GridWork>(task.work)) {
+  if (!task.is_grid()) {
     machine_->copy_engines().push(*this, task);
     return false;
   }
@@ -151,6 +163,35 @@ bool AddressSpace::dispatch(Task& task) {
   task.grid().context.asid = pages_ ? pages_->number() : kNoAsid;
   task.grid().cluster_memory_slots = cluster_memory_.load(std::memory_order_relaxed);
   return !runner_.start(task);
+}
+
+// On a thread of its own, so that a loop is no recursion, however its body ends. What runs a body, and what
+// looks again after it, are parts of the conditional's task.
+void AddressSpace::steer(Task& task) {
+  const auto& work = *std::get_if<ConditionalWork>(&task.work);
+  const bool looks_again =
+      task.parent != nullptr && std::holds_alternative<ConditionalWork>(task.parent->work);
+  Task& whole = looks_again ? *task.parent : task;
+  const std::shared_ptr<TaskGraph> body = work.conditional->chosen();
+  if (body == nullptr || given_up_.load(std::memory_order_seq_cst) ||
+      whole.stop.load(std::memory_order_acquire) != 0)
+    return;
+  const bool is_loop = work.conditional->kind == Conditional::Kind::repeated;
+  Task* const run = tasks_.acquire();
+  Task* const again = is_loop ? tasks_.acquire() : nullptr;
+  run->work = GraphWork{body};
+  if (again != nullptr) again->work = work;
+  for (Task* const part : {run, again}) {
+    if (part == nullptr) continue;
+    part->priority = whole.priority;
+    part->parent = &whole;
+    tasks_.retain(whole);
+    whole.unfinished.fetch_add(1, std::memory_order_relaxed);
+  }
+  const TaskScheduler::Submission both[] = {{run, {}}, {again, {&run, 1}}};
+  tasks_.submit(std::span(both, is_loop ? 2 : 1));
+  tasks_.release(run);
+  tasks_.release(again);
 }
 
 void AddressSpace::end_copy(Task& task, exec::Fault fault) {
@@ -169,7 +210,7 @@ void AddressSpace::ended(Task& task) {
     const std::lock_guard lock(queues_mutex_);
     queues_.erase(grid->record);
   }
-  if (task.parent == nullptr || task.parent->grid().queue == nullptr) return;
+  if (task.parent == nullptr || !task.parent->is_grid() || task.parent->grid().queue == nullptr) return;
   task.parent->grid().queue->child_ended();
   follow_queue(*task.parent);
 }
@@ -328,7 +369,7 @@ void AddressSpace::cancel() {
   for (Task* task : tasks_.pending()) {
     exec::Fault fault;
     fault.kind = exec::FaultKind::cancelled;
-    if (std::holds_alternative<GridWork>(task->work)) stop_task(*task, std::move(fault));
+    if (task->is_grid()) stop_task(*task, std::move(fault));
     tasks_.release(task);
   }
 }
@@ -355,7 +396,7 @@ void AddressSpace::stop_dependents(Task& task) {
   for (Task* dependent : tasks_.dependents(task)) {
     exec::Fault fault;
     fault.kind = exec::FaultKind::cancelled;
-    if (std::holds_alternative<GridWork>(dependent->work))
+    if (dependent->is_grid())
       stop_task(*dependent, std::move(fault));  // and its dependents
     else
       stop_dependents(*dependent);

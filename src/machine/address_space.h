@@ -19,6 +19,7 @@
 #include "machine/mmu/paged_space.h"
 #include "machine/services/kernel_calls.h"
 #include "machine/services/output.h"
+#include "machine/tasks/conditions.h"
 #include "machine/tasks/host_thread.h"
 #include "machine/tasks/task_scheduler.h"
 #include "machine/tasks/watcher.h"
@@ -61,6 +62,8 @@ class AddressSpace final : private TaskDispatcher {
   /// Its number, never another one's in this process but for those that have the same memory, never 0.
   std::uint64_t id() const { return id_; }
   static std::uint64_t next_id();
+  /// %gridid of a grid that is about to be submitted; never another one's of this space.
+  std::uint64_t next_grid_id() { return next_grid_id_.fetch_add(1, std::memory_order_relaxed); }
   /// As errors name it: "address space " and its ASID, or its number where it has none.
   std::string name() const;
   const AddressSpaceOptions& options() const { return options_; }
@@ -83,6 +86,7 @@ class AddressSpace final : private TaskDispatcher {
   Output& output() { return output_; }
   TextureUnit& textures() { return textures_; }
   TaskScheduler& tasks() { return tasks_; }
+  Conditions& conditions() { return conditions_; }
 
   /// Another limit in place of AddressSpaceOptions::sm_limit, for blocks that are launched from now on. One
   /// call at a time. @errors invalid: names the SM
@@ -147,6 +151,7 @@ class AddressSpace final : private TaskDispatcher {
   bool dispatch(Task& task) override;
   void ended(Task& task) override;
   void refuse(Task& task);
+  void steer(Task& task);
   void follow_queue(Task& task);
   void note_fault(Task& task, exec::Fault fault);
   void stop_children(Task& task);
@@ -170,11 +175,14 @@ class AddressSpace final : private TaskDispatcher {
   Output output_;
   TextureUnit textures_;
   TaskScheduler tasks_;
+  Conditions conditions_;
   HostThread callbacks_, compilations_;
+  HostThread steering_;  // looks at the values of conditional work
   Watcher watcher_;
   std::mutex queues_mutex_;
   std::map<std::uint64_t, Task*> queues_;  // by their records' addresses
   bool is_confined_ = false;
+  std::atomic<std::uint64_t> next_grid_id_{1};
   std::atomic<bool> failed_{false}, cancelled_{false};
   std::atomic<bool> given_up_{false};             // failed or cancelled: no work starts
   std::atomic<std::uint64_t> cluster_memory_{0};  // slots of cluster-wide memory (W-24), once wanted

@@ -59,6 +59,7 @@ void describe_address(exec::Fault& fault, const machine::DeviceMemory& memory) {
 }  // namespace
 
 bool Server::start(Task& task) {
+  if (task.grid().number == 0) task.grid().number = next_number();  // of a graph: no stream has numbered it
   bool is_lost, is_sent = false;
   {
     const std::lock_guard lock(mutex_);

@@ -12,16 +12,23 @@ machine::MemoryRows rows_of(const CopySide& side) {
   return {space, side.address, side.pitch, side.slice_pitch};
 }
 
-machine::CopyWork work_of(const BoxCopy& copy) {
-  return {rows_of(copy.to), rows_of(copy.from), copy.width, copy.height, copy.depth, copy.holds};
-}
-
 /// Whether it lies where page tables say: then an engine looks there.
 bool is_modelled(const machine::MemoryRows& rows) {
   return rows.space != nullptr && rows.space->pages() != nullptr;
 }
 
 }  // namespace
+
+machine::CopyWork work_of(const BoxCopy& copy) {
+  return {rows_of(copy.to), rows_of(copy.from), copy.width, copy.height, copy.depth, copy.holds};
+}
+
+machine::FillWork work_of(const RowFill& fill, const Device::Impl& otherwise) {
+  const Device::Impl& owner = fill.device != nullptr ? Device::Impl::of(*fill.device) : otherwise;
+  machine::FillWork work{owner.at(fill.to), fill.word, fill.word_bytes, fill.width, fill.height};
+  work.to.pitch = fill.pitch;
+  return work;
+}
 
 /// The calling thread is as good as an engine, and need not be waited for.
 Result<void> Device::Impl::copy_now(const machine::CopyWork& copy) {
@@ -47,9 +54,7 @@ Result<void> Device::copy(const BoxCopy& copy) { return impl_->copy_now(work_of(
 Result<void> Stream::copy(const BoxCopy& copy) { return impl_->copy(work_of(copy)); }
 
 Result<void> Stream::fill(const RowFill& fill) {
-  const Device::Impl& owner = fill.device != nullptr ? Device::Impl::of(*fill.device) : impl_->device;
-  machine::FillWork work{owner.at(fill.to), fill.word, fill.word_bytes, fill.width, fill.height};
-  work.to.pitch = fill.pitch;
+  machine::FillWork work = work_of(fill, impl_->device);
   TRY(machine::check(work));
   if (!work.is_empty()) impl_->submit(std::move(work));
   return {};

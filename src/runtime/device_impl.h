@@ -81,7 +81,6 @@ struct Device::Impl {
   std::map<std::uint64_t, Module::Impl*> modules;
   std::uint64_t last_module = 0;
   std::optional<Stream> default_stream;  // last: destroyed first
-  std::atomic<std::uint64_t> next_grid_id{1};
 
   ~Impl();
   /// What a server adds to the options of its clients' devices.
@@ -178,6 +177,9 @@ struct Kernel::Impl {
   /// @errors out_of_memory, and what the address space refuses
   Result<machine::Task*> make_task(const LaunchConfig& config, std::span<const std::byte> block,
                                    const detail::CompiledKernel& code);
+  /// The same of one that is not checked yet. @param code  receives what it runs. @errors as Kernel::launch
+  Result<machine::Task*> make_task(const LaunchConfig& config, std::span<const Argument> arguments,
+                                   const detail::CompiledKernel*& code);
 };
 
 struct Program::Impl {
@@ -212,6 +214,10 @@ struct Module::Impl {
   Result<void> tell_server();
   ~Impl();
 };
+
+/// Copies and fills as tasks have them (copy.cpp).
+machine::CopyWork work_of(const BoxCopy& copy);
+machine::FillWork work_of(const RowFill& fill, const Device::Impl& otherwise);
 
 /// Allocates and initialises the module's variables (module.cpp).
 Result<void> place_variables(Module::Impl& module);

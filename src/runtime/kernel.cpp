@@ -205,7 +205,7 @@ void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
                   .static_shared = shared.static_bytes,
                   .dynamic_shared_offset = dynamic_offset,
                   .nsmid = device.machine().shape().sm_count(),
-                  .grid_id = device.next_grid_id.fetch_add(1, std::memory_order_relaxed),
+                  .grid_id = device.space->next_grid_id(),
                   .parameters = parameters,
                   .variables = module->addresses.data(),
                   .cluster_shape = {seen.extent[0], seen.extent[1], seen.extent[2]},
@@ -243,19 +243,24 @@ Result<LaunchReport> Kernel::compile(Dim3 block) {
   return code->report;
 }
 
-Result<Launch> Kernel::launch(const LaunchConfig& given, std::span<const Argument> arguments) {
-  Device::Impl& device = *impl_->module->device;
-  TRY(device.status());
+Result<machine::Task*> Kernel::Impl::make_task(const LaunchConfig& given, std::span<const Argument> arguments,
+                                               const detail::CompiledKernel*& code) {
+  TRY(module->device->status());
   std::optional<LaunchConfig> counted;
-  const LaunchConfig& config =
-      impl_->info.blocks_are_clusters ? counted.emplace(impl_->in_blocks(given)) : given;
-  TRY(impl_->check(config));
+  const LaunchConfig& config = info.blocks_are_clusters ? counted.emplace(in_blocks(given)) : given;
+  TRY(check(config));
   alignas(16) std::byte parameters[32768];
-  const std::span<std::byte> block(parameters, impl_->info.parameter_bytes);  // check() bounds it
+  const std::span<std::byte> block(parameters, info.parameter_bytes);  // check() bounds it
   std::memset(block.data(), 0, block.size());
-  TRY(impl_->pack(arguments, block));
-  TRY_ASSIGN(const auto* code, impl_->compile(config.block, impl_->seen_cluster(config).size() > 1));
-  TRY_ASSIGN(machine::Task* const task, impl_->make_task(config, block, *code));
+  TRY(pack(arguments, block));
+  TRY_ASSIGN(code, compile(config.block, seen_cluster(config).size() > 1));
+  return make_task(config, block, *code);
+}
+
+Result<Launch> Kernel::launch(const LaunchConfig& config, std::span<const Argument> arguments) {
+  Device::Impl& device = *impl_->module->device;
+  const detail::CompiledKernel* code = nullptr;
+  TRY_ASSIGN(machine::Task* const task, impl_->make_task(config, arguments, code));
   Stream& stream = config.stream != nullptr ? *config.stream : *device.default_stream;
   stream.impl_->submit(*task, {.priority = config.priority, .begins_early = config.begins_early});
   return Launch(&device, task, code);

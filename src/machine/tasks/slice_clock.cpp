@@ -2,6 +2,7 @@
 // time in a queue does not count.
 #include "machine/tasks/slice_clock.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -39,10 +40,17 @@ void SliceClock::wake() {
 }
 
 void SliceClock::watch(Task& task) {
-  task.grid().space->tasks().retain(task);
   {
     const std::lock_guard lock(mutex_);
-    entries_.push_back({&task, false, now_ns()});
+    const Entry fresh{&task, false, now_ns()};
+    const auto known =
+        std::ranges::find(entries_, &task, &Entry::task);  // that it was done has not been seen
+    if (known != entries_.end()) {
+      *known = fresh;
+    } else {
+      task.grid().space->tasks().retain(task);
+      entries_.push_back(fresh);
+    }
   }
   attend();
 }

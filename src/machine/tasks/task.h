@@ -26,6 +26,7 @@ class alignas(128) Task {
   /// Its work, of that kind.
   GridWork& grid() { return *std::get_if<GridWork>(&work); }
   const GridWork& grid() const { return *std::get_if<GridWork>(&work); }
+  bool is_grid() const { return std::holds_alternative<GridWork>(work); }
   /// Whether a call on that thread is its work.
   bool calls_on(CallWork::Thread thread) const {
     const auto* call = std::get_if<CallWork>(&work);

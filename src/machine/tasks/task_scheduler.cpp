@@ -130,6 +130,15 @@ std::vector<Task*> TaskScheduler::dependents(Task& task) {
   return task.graph.dependents;
 }
 
+namespace {
+/// An endless loop does not get on, though its parts end.
+bool is_in_loop(const Task& task) {
+  for (const Task* whole = task.parent; whole != nullptr; whole = whole->parent)
+    if (std::holds_alternative<ConditionalWork>(whole->work)) return true;
+  return false;
+}
+}  // namespace
+
 // Marks one task complete and appends what it made ready, in the order of submission.
 // @param held  receives those that it kept from being complete, a part of whom is over now
 void TaskScheduler::finish(Task& task, ReadyList& ready, std::vector<Task*>& held) {
@@ -137,7 +146,7 @@ void TaskScheduler::finish(Task& task, ReadyList& ready, std::vector<Task*>& hel
   {
     std::lock_guard lock(mutex_);
     task.graph.complete = true;
-    ++completed_;
+    if (!is_in_loop(task)) ++completed_;
     let_begin(task, ready);
     let_follow(task, ready);
     held.insert(held.end(), task.graph.dependents.begin(), task.graph.dependents.end());
@@ -241,7 +250,7 @@ void TaskScheduler::end_part(Task& task, ReadyList& ready, std::vector<Task*>& h
     const std::uint32_t stop = done->stop.load(std::memory_order_acquire);
     if (parent != nullptr && stop != 0 && parent->stop.compare_exchange_strong(running, stop))
       parent->fault = done->fault;  // its launcher is told
-    if (parent != nullptr && !done->calls_on(CallWork::Thread::compilations))
+    if (parent != nullptr && parent->is_grid() && !done->calls_on(CallWork::Thread::compilations))
       pending_children_.fetch_sub(1, std::memory_order_relaxed);
     std::atomic<std::uint64_t>* const counted = done->counted;  // the parent's, which is not over yet
     finish(*done, ready, held_tasks);
@@ -281,13 +290,21 @@ std::vector<Task*> TaskScheduler::pending() {
   return found;
 }
 
+// A graph is left as long as its parts are: it goes with the callbacks among them.
 bool TaskScheduler::only_callbacks_left() {
   const std::lock_guard lock(mutex_);
-  return std::ranges::none_of(all_, [](const auto& task) {
-    const Task::Graph& graph = task->graph;
-    return graph.submitted && !graph.complete && graph.waiting_for == 0 &&
-           !task->calls_on(CallWork::Thread::callbacks);
+  const auto runs = [](const Task& task) {
+    return task.graph.submitted && !task.graph.complete && task.graph.waiting_for == 0;
+  };
+  std::vector<const Task*> callbacks;  // and what they are parts of
+  for (const auto& task : all_)
+    if (runs(*task) && task->calls_on(CallWork::Thread::callbacks))
+      for (const Task* whole = task.get(); whole != nullptr; whole = whole->parent)
+        callbacks.push_back(whole);
+  const bool is_all = std::ranges::all_of(all_, [&](const auto& task) {
+    return !runs(*task) || std::ranges::find(callbacks, task.get()) != callbacks.end();
   });
+  return is_all && (!callbacks.empty() || idle());
 }
 
 void TaskScheduler::wait_all() {

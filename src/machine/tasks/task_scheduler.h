@@ -57,6 +57,13 @@ class TaskScheduler {
   /// Makes a complete task ready for another submission, with the same work. Its events are those of the new
   /// one then.
   void renew(Task& task);
+  /// The work of a GraphWork that is dispatched: submits the graph's tasks as parts of the launch, which is
+  /// complete after them. None of the graph's runs is going on.
+  void start(Task& launch);
+  /// The same for one that does not run: only the points are passed.
+  void pass_over(Task& launch);
+  /// An acquired task whose reference goes with the last copy of what is returned.
+  std::shared_ptr<Task> share(Task* task);
   /// Called once by whoever ran the task; wakes waiters and dispatches the tasks that waited.
   void complete(Task& task);
   /// Makes a task, which has its work and is not submitted yet, a child of one that runs.

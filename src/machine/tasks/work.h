@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "base/result.h"
 #include "exec/executable.h"
@@ -18,7 +19,10 @@
 namespace raddle::machine {
 
 class AddressSpace;
+class Task;
+class TaskGraph;
 class TaskQueue;
+struct Conditional;
 
 /// Nothing: complete with what the task waits for.
 struct MarkerWork {
@@ -114,7 +118,25 @@ struct WaitWork {
   WordCondition until;
 };
 
-using Work = std::variant<MarkerWork, GridWork, CopyWork, FillWork, CallWork, WaitWork>;
+/// Starts a graph of tasks, and is complete when all of them are.
+struct GraphWork {
+  /// Another task that has to do with a node of this run alone.
+  struct Beside {
+    std::uint32_t node;
+    std::shared_ptr<Task> task;
+  };
+  std::shared_ptr<TaskGraph> graph;
+  std::vector<Beside> waits = {};   ///< the node comes after that task
+  std::vector<Beside> points = {};  ///< that task, a marker, comes after the node
+};
+
+/// Chooses, when it runs, which graph runs and how often; it is complete after that.
+struct ConditionalWork {
+  std::shared_ptr<const Conditional> conditional;
+};
+
+using Work =
+    std::variant<MarkerWork, GridWork, CopyWork, FillWork, CallWork, WaitWork, GraphWork, ConditionalWork>;
 
 /// Whether the memory that it names is there; to be asked before each submission. @errors invalid
 Result<void> check(const CopyWork& copy);
