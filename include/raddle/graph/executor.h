@@ -48,7 +48,7 @@ class Executor {
   /// what a body answers
   Result<RunReport> run(const Graph& graph);
   /// Runs the program on its side, then the graph that it made.
-  Result<RunReport> run(const Program& program);
+  Result<RunReport> run(const GraphProgram& program);
   /// The schedule alone. The graph must outlive it.
   Result<std::shared_ptr<const Schedule>> schedule(const Graph& graph);
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "raddle/device.h"
+#include "raddle/raddle.h"
 
 namespace raddle::graph {
 

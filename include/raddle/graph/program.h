@@ -9,7 +9,7 @@ namespace raddle::graph {
 
 /// A program in C++: any function. Control flow over parameters, and over what the device made before
 /// (Executor::read), gives other graphs in other runs.
-using Program = std::function<Result<void>(Graph&)>;
+using GraphProgram = std::function<Result<void>(Graph&)>;
 
 /// Who runs a program, or the scheduler.
 enum class Side : std::uint8_t {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <span>
 
-#include "raddle/device.h"
+#include "raddle/raddle.h"
 #include "raddle/graph/resource.h"
 
 namespace raddle::graph {

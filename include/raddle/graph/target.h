@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "raddle/device.h"
+#include "raddle/raddle.h"
 
 namespace raddle::graph {
 

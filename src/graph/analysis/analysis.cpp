@@ -186,10 +186,11 @@ class Analyser {
     for (const ByteRange& range : ranges_of(access))
       map.each(range.begin, range.end, [&](std::uint64_t begin, Segment& segment) {
         if (!segment.has_value && !unwritten) unwritten = {begin, segment.end};
-        if (access.unordered && access.writes && segment.unordered) return;  // write() joins the group
+        const bool joins = access.unordered && access.writes;  // as write() will have it
+        if (joins && segment.unordered) return;
         depend_on_list(node, segment.writers, Reason::read_after_write, resource.index);
         if (segment.layout == Layout::undefined) segment.layout = access.layout;
-        segment.readers = lists_.push(node, segment.readers);
+        if (!joins) segment.readers = lists_.push(node, segment.readers);
       });
     if (unwritten) return missing_writer(pass, graph_.info(resource), *unwritten);
     return {};
@@ -236,26 +237,24 @@ class Analyser {
     segment.unordered = false;
   }
 
-  /// An unordered write waits for all before its group, and not for the group.
+  /// An unordered write waits for all before its group, and not for the group. One of a pass that also reads
+  /// the bytes in order is in order itself.
   void join_group(std::uint32_t node, Segment& segment, Resource resource) {
-    const bool only_itself_reads = segment.readers == NodeLists::kEmpty || only(segment.readers, node);
-    if (!segment.unordered || !only_itself_reads) {
+    if (contains(segment.readers, node)) return succeed(node, segment, resource);
+    if (!segment.unordered || segment.readers != NodeLists::kEmpty) {
       std::uint32_t before = NodeLists::kEmpty;
-      lists_.each(segment.writers, [&](std::uint32_t on) { before = lists_.push(on, before); });
-      lists_.each(segment.readers, [&](std::uint32_t on) {
-        if (on != node) before = lists_.push(on, before);
-      });
+      for (const std::uint32_t list : {segment.writers, segment.readers})
+        lists_.each(list, [&](std::uint32_t on) { before = lists_.push(on, before); });
       segment.before = before;
       segment.writers = segment.readers = NodeLists::kEmpty;
       segment.unordered = true;
     }
-    segment.readers = NodeLists::kEmpty;
     depend_on_list(node, segment.before, Reason::write_after_write, resource.index);
     segment.writers = lists_.push(node, segment.writers);
   }
-  bool only(std::uint32_t list, std::uint32_t node) const {
-    bool result = true;
-    lists_.each(list, [&](std::uint32_t each) { result = result && each == node; });
+  bool contains(std::uint32_t list, std::uint32_t node) const {
+    bool result = false;
+    lists_.each(list, [&](std::uint32_t each) { result = result || each == node; });
     return result;
   }
 

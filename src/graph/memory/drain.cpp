@@ -19,10 +19,11 @@ bool Drain::update(Progress& progress) {
   std::sort(live_.begin(), live_.end());
   live_.erase(std::unique(live_.begin(), live_.end()), live_.end());
   std::erase_if(live_, [&](std::uint32_t each) { return !progress.is_live(each); });
-  // The largest first; those that were live for longest among equals.
+  // The largest first; among equals the first that the program uses.
   std::vector<std::uint32_t> candidates = live_;
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return problem_.bytes[a] > problem_.bytes[b]; });
+  std::sort(candidates.begin(), candidates.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return problem_.bytes[a] != problem_.bytes[b] ? problem_.bytes[a] > problem_.bytes[b] : a < b;
+  });
   if (candidates.size() > kMostLive) candidates.resize(kMostLive);
   for (const std::uint32_t transient : candidates)
     if (collect(transient, progress)) return target_ = transient, true;

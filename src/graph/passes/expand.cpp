@@ -47,7 +47,9 @@ class Expansion {
       }
     PassInfo copy = pass;
     copy.origin = origin;
-    for (Access& access : copy.accesses) TRY_ASSIGN(access.view, moved(graph, pass, access.view, views));
+    for (Access& access : copy.accesses) {
+      TRY_ASSIGN(access.view, moved(graph, pass, access.view, views));
+    }
     for (Command& command : copy.commands) TRY(move(graph, pass, command, views));
     made.push_back(result_->add(std::move(copy)));
     return {};

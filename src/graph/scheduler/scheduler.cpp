@@ -111,7 +111,9 @@ struct Scheduler::Impl {
       : target(std::move(wanted)), options(std::move(how)), history(known) {}
 
   Result<std::shared_ptr<const Schedule>> schedule(std::shared_ptr<const Graph> graph) {
-    if (has_sub_graphs(*graph)) TRY_ASSIGN(graph, with_sub_graphs(*graph));
+    if (has_sub_graphs(*graph)) {
+      TRY_ASSIGN(graph, with_sub_graphs(*graph));
+    }
     TRY(refuse_draws(*graph, target));
     std::uint32_t splits = 0;
     if (options.split && graph->order() == Graph::Order::program)
