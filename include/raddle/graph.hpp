@@ -9,6 +9,7 @@
 #pragma once
 
 #include "raddle/graph/access.h"
+#include "raddle/graph/arguments.h"
 #include "raddle/graph/command.h"
 #include "raddle/graph/command_stream.h"
 #include "raddle/graph/definition.h"

@@ -41,7 +41,8 @@ const char* need_name(unsigned kind);
 
 struct PassInfo {
   std::string name;
-  SourceLine line;
+  SourceLine line;        ///< where it was invoked
+  SourceLine definition;  ///< of a pass that has one; else nowhere
   std::vector<Access> accesses;
   std::vector<Command> commands;
   std::optional<Needs> needs;             ///< said by the program; else estimated

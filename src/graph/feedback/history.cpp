@@ -28,6 +28,10 @@ class Hash {
   std::uint64_t value_ = 0xcbf29ce484222325;
 };
 
+const SourceLine& place_of(const PassInfo& pass) {
+  return pass.definition.line != 0 ? pass.definition : pass.line;
+}
+
 /// The numbers that say how large a pass is.
 template <class Function>
 void each_extent(const Graph& graph, const PassInfo& pass, Function&& function) {
@@ -56,15 +60,15 @@ void blend(double& mean, double value, bool is_first) {
 std::uint64_t History::key(const Graph& graph, const PassInfo& pass) {
   Hash hash;
   hash.add(pass.name);
-  hash.add(std::string_view(pass.line.file));
-  hash.add(std::uint64_t{pass.line.line});
+  hash.add(std::string_view(place_of(pass).file));
+  hash.add(std::uint64_t{place_of(pass).line});
   for (const Command& command : pass.commands) hash.add(std::uint64_t{command.index()});
   each_extent(graph, pass, [&](std::uint64_t extent) { hash.add(extent); });
   return hash.value();
 }
 
 std::string History::describe(const Graph& graph, const PassInfo& pass) {
-  std::string text = fmt::format("{} ({})", pass.name, pass.line.text());
+  std::string text = fmt::format("{} ({})", pass.name, place_of(pass).text());
   each_extent(graph, pass, [&](std::uint64_t extent) { text += fmt::format(" {}", extent); });
   return text;
 }
