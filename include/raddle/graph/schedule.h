@@ -65,6 +65,7 @@ struct Barrier {
 struct Schedule {
   std::shared_ptr<const Graph> graph;  ///< sub-graphs in place, large passes in pieces
   Graph::Version graph_version{};      ///< when the schedule was made
+  std::uint64_t structure = 0;  ///< equal for a scheduler's schedules that differ in estimates alone
   std::string policy, target;
   std::vector<Node> nodes;             ///< in the order in which they start
   std::vector<std::uint32_t> first_edge;  ///< by node, and one more: places in `edges`

@@ -99,7 +99,8 @@ struct Executor::Impl {
   /// The plan of the same graph with the same memory, or a new one.
   Result<Plan*> plan_for(const std::shared_ptr<const Schedule>& schedule, std::vector<DevicePtr> addresses) {
     const auto same = std::find_if(known.begin(), known.end(), [&](const std::unique_ptr<Plan>& plan) {
-      return &plan->schedule() == schedule.get() && plan->addresses() == addresses;
+      return plan->schedule().structure == schedule->structure &&
+             plan->schedule().graph_version == schedule->graph_version && plan->addresses() == addresses;
     });
     if (same != known.end()) {
       std::rotate(same, std::next(same), known.end());

@@ -28,7 +28,7 @@ Result<DevicePtr> PassRecorder::address(const View& view) const {
   for (const Access& access : pass_.accesses) {
     if (access.view.resource != view.resource) continue;
     const ResourceInfo& info = context_.graph.info(view.resource);
-    if (!view_error(info, view).empty() || !covers(info, access.view, view)) continue;
+    if (!view_error(info, view).empty() || (pass_.pieces == 1 && !covers(info, access.view, view))) continue;
     const View whole = resolved(info, view);
     const std::uint64_t offset = info.is_image ? info.shape.offset(whole.mip, whole.layer) : whole.begin;
     return context_.addresses[view.resource.index] + offset;

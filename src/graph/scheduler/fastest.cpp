@@ -21,12 +21,13 @@ class Fastest : public Policy {
         time_weight_(options.time_weight),
         is_ready_(problem.size()) {
     for (const double rank : ranks_) greatest_ = std::max(greatest_, rank);
-    for (const std::uint64_t bytes : problem.bytes) all_bytes_ += bytes;
+    for (const std::uint64_t bytes : problem.bytes) largest_ = std::max(largest_, bytes);
   }
 
   void ready(std::uint32_t node) override {
     is_ready_[node] = true;
     (drain_.is_urgent(node) ? urgent_ : ready_).push({ranks_[node], node});
+    if (time_weight_ < 1) recent_[next_recent_++ % kCandidates] = node;
   }
 
   std::optional<std::uint32_t> choose(Progress& progress) override {
@@ -47,6 +48,11 @@ class Fastest : public Policy {
     }
   };
   using Heap = std::priority_queue<Entry, std::vector<Entry>, Before>;
+  static std::array<std::uint32_t, kCandidates> filled_with_none() {
+    std::array<std::uint32_t, kCandidates> none;
+    none.fill(~0u);
+    return none;
+  }
 
   bool is_tight(Progress& progress) {
     if (problem_.working_set != 0 && progress.live_bytes() > problem_.working_set) return true;
@@ -59,6 +65,13 @@ class Fastest : public Policy {
     unsigned count = 0;
     std::optional<std::uint32_t> best;
     double best_score = 0;
+    const auto compare = [&](std::uint32_t node) {
+      const double score = score_of(node, progress);
+      if (!best || score > best_score) best = node, best_score = score;
+    };
+    // Consumers of what is live have just become ready: they count where memory does.
+    for (const std::uint32_t node : recent_)
+      if (node < is_ready_.size() && is_ready_[node] && progress.fits(node)) compare(node);
     while (count < kCandidates && !heap.empty()) {
       const Entry entry = heap.top();
       heap.pop();
@@ -71,8 +84,7 @@ class Fastest : public Policy {
         if (count == 1 && node != passed_over_) passed_over_ = node, times_ = 0;
         continue;
       }
-      const double score = score_of(node, progress);
-      if (!best || score > best_score) best = node, best_score = score;
+      compare(node);
       if (!progress.runs_something() && time_weight_ >= 1) break;  // nothing to get into the way of
     }
     for (unsigned i = 0; i < count; ++i)
@@ -86,7 +98,7 @@ class Fastest : public Policy {
       conflict += double(problem_.needs[node][kind]) / kWhole * progress.used()[kind] / kWhole;
     const double time = ranks_[node] / std::max(greatest_, 1.0) - kConflictWeight * conflict;
     if (time_weight_ >= 1) return time;
-    const double memory = double(progress.growth(node)) / static_cast<double>(std::max<std::uint64_t>(all_bytes_, 1));
+    const double memory = double(progress.growth(node)) / static_cast<double>(largest_);
     return time_weight_ * time - (1 - time_weight_) * memory;
   }
 
@@ -94,9 +106,11 @@ class Fastest : public Policy {
   std::vector<double> ranks_;
   Drain drain_;
   double time_weight_, greatest_ = 0;
-  std::uint64_t all_bytes_ = 0;
+  std::uint64_t largest_ = 1;  // resource
   std::vector<bool> is_ready_;
   Heap ready_, urgent_;
+  std::array<std::uint32_t, kCandidates> recent_ = filled_with_none();
+  unsigned next_recent_ = 0;
   bool is_short_ = false;
   std::uint32_t passed_over_ = ~0u;
   unsigned times_ = 0;

@@ -172,6 +172,8 @@ class ListScheduler : public Progress {
 
   void start(std::uint32_t node) {
     for (const Edge& edge : analysis_.edges_of(node)) stamps_[edge.from] = node;
+    if (policy_.one_by_one() && !result_.order.empty())
+      wait_for(node, result_.order.back(), {.from = result_.order.back(), .reason = Reason::policy});
     take_memory(node);
     for (std::uint8_t kind = 0; kind < Needs::kCount; ++kind) {
       const Share share = problem_.needs[node][kind];
@@ -183,8 +185,6 @@ class ListScheduler : public Progress {
             wait_for(node, holder, {.from = holder, .reason = Reason::capacity, .need = kind});
           });
     }
-    if (policy_.one_by_one() && !result_.order.empty())
-      wait_for(node, result_.order.back(), {.from = result_.order.back(), .reason = Reason::policy});
     started_[node] = true;
     result_.order.push_back(node);
     result_.begin[node] = now_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "graph/feedback/estimate.h"
@@ -105,7 +106,7 @@ struct Scheduler::Impl {
   std::optional<Problem> problem;
   std::shared_ptr<const Schedule> last;
   std::vector<std::uint32_t> order;  // of the last schedule: nodes of the analysis
-  std::uint64_t seen_changes = 0, analyses = 0, schedules = 0;
+  std::uint64_t seen_changes = 0, analyses = 0, schedules = 0, structures = 0;
 
   Impl(Target wanted, SchedulerOptions how, const History* known)
       : target(std::move(wanted)), options(std::move(how)), history(known) {}
@@ -133,6 +134,7 @@ struct Scheduler::Impl {
     const std::vector<double> longest = ranks_of(*problem);
     for (std::size_t i = 0; i < order.size(); ++i) made->nodes[i].rank = longest[order[i]];
     if (history != nullptr) seen_changes = history->changes();
+    made->structure = last != nullptr && is_same(*made, *last) ? last->structure : ++structures;
     return last = std::move(made);
   }
 
@@ -153,18 +155,34 @@ struct Scheduler::Impl {
     return {};
   }
 
-  /// By more than an eighth for any pass, or other needs.
+  /// Together by more than a quarter of all passes' time, or needs that have become greater.
   bool estimates_changed(const Graph& graph) {
-    if (history != nullptr && history->changes() != seen_changes) return true;
+    if (history != nullptr && history->changes() == seen_changes && graph.version() == last->graph_version) return false;
+    double all = 0, changed = 0;
     for (std::size_t i = 0; i < problem->size(); ++i) {
       const Node& node = analysis->nodes[i];
       if (node.kind != NodeKind::pass) continue;
       const PassEstimate now = estimate_pass(graph, graph.passes()[node.pass], target, history);
-      if (std::abs(now.nanoseconds - problem->nanoseconds[i]) > problem->nanoseconds[i] / 8) return true;
-      for (unsigned kind = 0; kind < Needs::kCount; ++kind)
-        if (std::ceil(std::clamp(now.needs.share[kind], 0.0f, 1.0f) * kWhole) > problem->needs[i][kind]) return true;
+      all += problem->nanoseconds[i];
+      changed += std::abs(now.nanoseconds - problem->nanoseconds[i]);
+      for (unsigned kind = 0; kind < Needs::kCount; ++kind) {
+        const Share slack = kind == Needs::bandwidth ? kWhole / 8 : 0;  // it is measured, and differs each time
+        const float needed = std::clamp(now.needs.share[kind], 0.0f, 1.0f) * kWhole;
+        if (std::ceil(needed) > static_cast<float>(problem->needs[i][kind] + slack)) return true;
+      }
     }
-    return false;
+    return changed > all / 4;
+  }
+
+  static bool is_same(const Schedule& one, const Schedule& other) {
+    const auto same_node = [](const Node& a, const Node& b) { return a.kind == b.kind && a.pass == b.pass; };
+    const auto same_edge = [](const Edge& a, const Edge& b) { return a.from == b.from; };
+    const auto same_place = [](const Placement& a, const Placement& b) {
+      return a.resource == b.resource && a.offset == b.offset;
+    };
+    return std::ranges::equal(one.nodes, other.nodes, same_node) &&
+           std::ranges::equal(one.edges, other.edges, same_edge) && one.first_edge == other.first_edge &&
+           std::ranges::equal(one.placements, other.placements, same_place);
   }
 
   Result<std::shared_ptr<const Schedule>> again(std::shared_ptr<const Graph> graph) {

@@ -72,6 +72,14 @@ inline KernelCode code(const char* name) {
   return KernelCode::find(program, name).value();
 }
 
+inline std::shared_ptr<const Schedule> schedule_of(const Graph& graph, SchedulerOptions options = {},
+                                                   Target target = {}, const History* history = nullptr) {
+  Scheduler scheduler(target, options, history);
+  auto schedule = scheduler.schedule(graph);
+  EXPECT_TRUE(schedule.ok()) << schedule.error().to_string();
+  return schedule.ok() ? *schedule : nullptr;
+}
+
 #define RADDLE_ASSERT_OK(result) ASSERT_TRUE((result).ok()) << (result).error().to_string()
 
 }  // namespace raddle::graph

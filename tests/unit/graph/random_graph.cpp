@@ -50,8 +50,6 @@ RandomGraph::RandomGraph(std::uint64_t seed, unsigned most_passes, bool with_ker
       }
       const View from = some_of(resources[source], random);
       const View to = View::range(resources[target], from.begin, from.bytes);
-      const bool is_unordered = random() % 8 == 0;
-      (void)is_unordered;
       pass.reads(from).read_writes(to).dispatch(code("accumulate"), {.grid = {1}, .block = {static_cast<std::uint32_t>(from.bytes / 4)}},
                                                 to, from);
       continue;
@@ -72,24 +70,21 @@ RandomGraph::RandomGraph(std::uint64_t seed, unsigned most_passes, bool with_ker
   }
 }
 
-bool conflict(const Graph& graph, const PassInfo& one, const PassInfo& other) {
+bool conflict(const PassInfo& one, const PassInfo& other) {
   for (const PassInfo* pass : {&one, &other})
     for (const Command& command : pass->commands)
       if (std::holds_alternative<Synchronise>(command)) return true;
-  const auto touches = [&](const Access& access, Resource resource, std::uint64_t byte) {
-    const std::uint64_t begin = access.view.bytes == View::kAll ? 0 : access.view.begin;
-    const std::uint64_t end = access.view.bytes == View::kAll ? kBytes : begin + access.view.bytes;
-    return access.view.resource == resource && begin <= byte && byte < end;
+  const auto begin = [](const Access& access) { return access.view.bytes == View::kAll ? 0 : access.view.begin; };
+  const auto end = [](const Access& access) {
+    return access.view.bytes == View::kAll ? kBytes : access.view.begin + access.view.bytes;
   };
-  for (std::uint32_t resource = 0; resource < graph.resources().size(); ++resource)
-    for (std::uint64_t byte = 0; byte < kBytes; byte += 64)
-      for (const Access& a : one.accesses)
-        for (const Access& b : other.accesses) {
-          if (!touches(a, {resource}, byte) || !touches(b, {resource}, byte)) continue;
-          if (!a.writes && !b.writes) continue;
-          if (a.writes && b.writes && a.unordered && b.unordered) continue;
-          return true;
-        }
+  for (const Access& a : one.accesses)
+    for (const Access& b : other.accesses) {
+      if (a.view.resource != b.view.resource || begin(a) >= end(b) || begin(b) >= end(a)) continue;
+      if (!a.writes && !b.writes) continue;
+      if (a.writes && b.writes && a.unordered && b.unordered) continue;
+      return true;
+    }
   return false;
 }
 
@@ -108,7 +103,7 @@ std::string wrong_order(const Schedule& schedule, const Playback& play) {
   for (std::uint32_t i = 0; i < schedule.nodes.size(); ++i)
     for (std::uint32_t j = 0; j < schedule.nodes.size(); ++j) {
       const std::uint32_t one = schedule.nodes[i].pass, other = schedule.nodes[j].pass;
-      if (one >= other || !conflict(graph, graph.passes()[one], graph.passes()[other])) continue;
+      if (one >= other || !conflict(graph.passes()[one], graph.passes()[other])) continue;
       if (play.end[i] > play.begin[j])
         return fmt::format("'{}' has not ended when '{}' begins", graph.passes()[one].name, graph.passes()[other].name);
     }

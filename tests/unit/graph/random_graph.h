@@ -17,8 +17,8 @@ struct RandomGraph {
   explicit RandomGraph(std::uint64_t seed, unsigned most_passes = 24, bool with_kernels = false);
 };
 
-/// Whether two passes of a program may change places or overlap: by their accesses, byte by byte.
-bool conflict(const Graph& graph, const PassInfo& one, const PassInfo& other);
+/// Whether two passes of a program may change places or overlap: by their accesses of buffers.
+bool conflict(const PassInfo& one, const PassInfo& other);
 
 /// Starts nodes as soon as what they wait for has ended, with times that the function says.
 struct Playback {
