@@ -16,6 +16,7 @@
 #include "raddle/graph/executor.h"
 #include "raddle/graph/feedback.h"
 #include "raddle/graph/graph.h"
+#include "raddle/graph/lua_program.h"
 #include "raddle/graph/program.h"
 #include "raddle/graph/resource.h"
 #include "raddle/graph/schedule.h"

@@ -42,6 +42,8 @@ class CommandStream {
   CommandStream(Graph& graph, CommandTable table, Mode mode)
       : graph_(graph), table_(std::move(table)), mode_(mode) {}
 
+  /// Of the blocks that follow; what is open is not cut by this.
+  void set_mode(Mode mode) { mode_ = mode; }
   /// Until it is set again (G-5f).
   void set_state(std::string name, StateValue value, SourceLine line = std::source_location::current());
   /// Of the block that the next cut ends (G-5g).

@@ -40,6 +40,8 @@ class Executor {
   /// Memory of the executor's, all zero at first, for a bound resource; kept until the executor goes.
   /// @errors invalid: known with another size; out_of_memory
   Result<DevicePtr> provide(const std::string& name, std::uint64_t bytes);
+  /// Into a bound resource, before the next run. @errors as read()
+  Result<void> write(const std::string& name, std::uint64_t begin, const void* from, std::uint64_t bytes);
   /// Of a bound resource, or of the last value of a temporal one: bytes from `begin` on. After all runs so far
   /// (G-3e). @errors not_found; invalid: beyond its end
   Result<void> read(const std::string& name, std::uint64_t begin, void* to, std::uint64_t bytes);

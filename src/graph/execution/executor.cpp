@@ -153,11 +153,23 @@ Result<DevicePtr> Executor::provide(const std::string& name, std::uint64_t bytes
   return impl_->storage.provide(name, bytes);
 }
 
-Result<void> Executor::read(const std::string& name, std::uint64_t begin, void* to, std::uint64_t bytes) {
-  TRY_ASSIGN(const Storage::Place place, impl_->storage.find(name));
+namespace {
+Result<DevicePtr> part_of(const Storage& storage, const std::string& name, std::uint64_t begin, std::uint64_t bytes) {
+  TRY_ASSIGN(const Storage::Place place, storage.find(name));
   if (place.bytes != 0 && (begin > place.bytes || bytes > place.bytes - begin))
     return Error::invalid("bytes {} to {} of '{}', which has {}", begin, begin + bytes, name, place.bytes);
-  return impl_->device.read(to, place.address + begin, bytes);
+  return place.address + begin;
+}
+}  // namespace
+
+Result<void> Executor::read(const std::string& name, std::uint64_t begin, void* to, std::uint64_t bytes) {
+  TRY_ASSIGN(const DevicePtr from, part_of(impl_->storage, name, begin, bytes));
+  return impl_->device.read(to, from, bytes);
+}
+
+Result<void> Executor::write(const std::string& name, std::uint64_t begin, const void* from, std::uint64_t bytes) {
+  TRY_ASSIGN(const DevicePtr to, part_of(impl_->storage, name, begin, bytes));
+  return impl_->device.write(to, from, bytes);
 }
 
 Result<RunReport> Executor::run(const Graph& graph) { return impl_->run(graph); }

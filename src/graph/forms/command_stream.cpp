@@ -50,6 +50,21 @@ Result<void> CommandStream::control_flow() {
   return cut(count);
 }
 
+namespace {
+/// What a block reads after it has written it comes from inside the block (G-2h).
+void add_accesses(PassInfo& pass, const std::vector<Access>& accesses) {
+  const std::size_t before = pass.accesses.size();
+  for (Access access : accesses) {
+    for (std::size_t i = 0; i < before; ++i) {
+      const Access& earlier = pass.accesses[i];
+      const bool is_covered = earlier.view == access.view || earlier.view == View(access.view.resource);
+      if (earlier.writes && is_covered) access.reads = false;
+    }
+    if (access.reads || access.writes) pass.accesses.push_back(access);
+  }
+}
+}  // namespace
+
 /// The first instructions become a pass; the others stay open.
 Result<void> CommandStream::cut(std::size_t count) {
   std::vector<Instruction> block(std::make_move_iterator(open_.begin()),
@@ -61,7 +76,7 @@ Result<void> CommandStream::cut(std::size_t count) {
     if (each.kind == Instruction::Kind::state) {
       state_.insert_or_assign(each.name, std::move(each.value));
     } else if (each.kind == Instruction::Kind::resources) {
-      pass.accesses.insert(pass.accesses.end(), each.accesses.begin(), each.accesses.end());
+      add_accesses(pass, each.accesses);
       if (pass.line.line == 0) pass.line = each.line;
     } else {
       if (pass.commands.empty()) pass.line = each.line;
