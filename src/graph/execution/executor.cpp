@@ -122,7 +122,8 @@ struct Executor::Impl {
       const PassInfo& pass = graph.passes()[node.pass];
       const double nanoseconds = report.times[i].end - report.times[i].begin;
       if (node.kind != NodeKind::pass || pass.commands.empty() || nanoseconds <= 0) continue;
-      history.record(History::key(graph, pass), History::describe(graph, pass),
+      const std::uint64_t key = History::key(graph, pass);
+      history.record(key, history.find(key) ? std::string() : History::describe(graph, pass),
                      {nanoseconds, occupancy_of(pass, target),
                       static_cast<double>(accessed_bytes(graph, pass)) / nanoseconds});
     }

@@ -63,7 +63,7 @@ function drawGraph(run, choose) {
 const timesOf = (node, measured) => measured && node.measured ? node.measured : [node.begin, node.end];
 function scaleOf(run, measured) {
   const end = Math.max(1, ...run.nodes.map(node => timesOf(node, measured)[1]));
-  const width = Math.max(600, document.body.clientWidth - 90);
+  const width = Math.max(600, document.body.clientWidth - 150);
   return {end, width, x: time => 5 + time / end * width};
 }
 function axis(svg, scale, y) {

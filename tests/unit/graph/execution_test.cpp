@@ -272,6 +272,46 @@ TEST(Execution, RunsAreMeasuredAndRemembered) {
   std::remove(file.c_str());
 }
 
+// Two passes that end only if they run at the same time.
+// proves: G-8f, G-10a
+TEST(Execution, IndependentPassesReallyOverlap) {
+  DeviceOptions options;
+  options.time_limit = std::chrono::seconds(20);
+  auto device = open_device(options);
+  auto executor = Executor::open(device).value();
+  executor.provide("flags", 8).value();
+  Graph graph;
+  const Resource flags = graph.buffer("flags", 8, Origin::in_out);
+  const Usage shared{.unordered = true};
+  graph.pass("clear").clear(flags);
+  graph.pass("one").read_writes(flags, shared).dispatch(code("meet"), {.grid = {1}, .block = {1}}, flags, 0u, 1u);
+  graph.pass("other").read_writes(flags, shared).dispatch(code("meet"), {.grid = {1}, .block = {1}}, flags, 1u, 0u);
+  const auto report = executor.run(graph);
+  RADDLE_ASSERT_OK(report);
+  const NodeTimes one = report->times[report->schedule->node_of({1})], other = report->times[report->schedule->node_of({2})];
+  EXPECT_LT(one.begin, other.end);
+  EXPECT_LT(other.begin, one.end);
+}
+
+// proves: G-11b, G-11d
+TEST(Execution, WhatWasMeasuredChangesTheNextSchedule) {
+  auto device = open_device();
+  auto executor = Executor::open(device).value();
+  executor.provide("a", 64 * 32 * 4).value();
+  executor.provide("b", 4).value();
+  Graph graph;
+  const Resource a = graph.buffer("a", 64 * 32 * 4, Origin::in_out), b = graph.buffer("b", 4, Origin::output);
+  Needs most;
+  most.share[Needs::slots] = 0.6f;
+  graph.pass("looks long").read_writes(a).needs(most).dispatch(code("scale"), {.grid = {64}, .block = {32}}, a, a, 2u, 0u);
+  graph.pass("is long").writes(b).needs(most).dispatch(code("spin"), {.grid = {1}, .block = {1}}, b, 200'000u);
+  const auto first = executor.run(graph), second = executor.run(graph);
+  RADDLE_ASSERT_OK(first);
+  RADDLE_ASSERT_OK(second);
+  EXPECT_EQ(first->schedule->nodes[0].pass, 0u);
+  EXPECT_EQ(second->schedule->nodes[0].pass, 1u);
+}
+
 TEST(Execution, BindingsAreChecked) {
   auto device = open_device();
   auto executor = Executor::open(device).value();

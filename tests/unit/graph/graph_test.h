@@ -34,6 +34,43 @@ inline constexpr const char* kScale = R"(
   st.global.u32 [%rd5], %r8;
   ret;
 }
+// Sets flags[mine], and ends when flags[other] is set.
+.visible .entry meet(.param .u64 pflags, .param .u32 mine, .param .u32 other)
+{
+  .reg .pred %p<2>;
+  .reg .b32 %r<6>;
+  .reg .b64 %rd<6>;
+  ld.param.u64 %rd1, [pflags];
+  ld.param.u32 %r1, [mine];
+  ld.param.u32 %r2, [other];
+  mul.wide.u32 %rd2, %r1, 4;
+  mul.wide.u32 %rd3, %r2, 4;
+  add.s64 %rd4, %rd1, %rd2;
+  add.s64 %rd5, %rd1, %rd3;
+  mov.u32 %r3, 1;
+  st.volatile.global.u32 [%rd4], %r3;
+again:
+  ld.volatile.global.u32 %r4, [%rd5];
+  setp.eq.u32 %p1, %r4, 0;
+  @%p1 bra again;
+  ret;
+}
+// Takes its time, and writes it.
+.visible .entry spin(.param .u64 po, .param .u32 turns)
+{
+  .reg .pred %p<2>;
+  .reg .b32 %r<4>;
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [po];
+  ld.param.u32 %r1, [turns];
+  mov.u32 %r2, 0;
+again:
+  add.u32 %r2, %r2, 1;
+  setp.lt.u32 %p1, %r2, %r1;
+  @%p1 bra again;
+  st.global.u32 [%rd1], %r2;
+  ret;
+}
 // out[i] += in[i]
 .visible .entry accumulate(.param .u64 po, .param .u64 pi)
 {

@@ -97,6 +97,10 @@ Playback::Playback(const Schedule& schedule, const std::function<double(std::uin
   }
 }
 
+Playback::Playback(const std::vector<NodeTimes>& measured) {
+  for (const NodeTimes& times : measured) begin.push_back(times.begin), end.push_back(times.end);
+}
+
 namespace {
 std::string wrong_order(const Schedule& schedule, const Playback& play) {
   const Graph& graph = *schedule.graph;

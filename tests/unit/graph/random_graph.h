@@ -24,6 +24,7 @@ bool conflict(const PassInfo& one, const PassInfo& other);
 struct Playback {
   std::vector<double> begin, end;  ///< by node
   Playback(const Schedule& schedule, const std::function<double(std::uint32_t)>& time);
+  explicit Playback(const std::vector<NodeTimes>& measured);  ///< of a run
   bool overlap(std::uint32_t one, std::uint32_t other) const {
     return begin[one] < end[other] && begin[other] < end[one];
   }
