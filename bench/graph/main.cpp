@@ -72,8 +72,10 @@ void schedules(const char* policy, unsigned passes, unsigned runs) {
     const auto schedule = scheduler.schedule(graph).value();
     peak = schedule->peak_bytes, plain = schedule->plain_bytes;
   });
-  fmt::print("schedule  {:>7} passes  {:<14} build {:8.3f} ms  build and schedule {:9.3f} ms  {:6.0f} ns a pass  memory {} of {} KiB\n",
-             passes, policy, build, both, both * 1e6 / passes, peak >> 10, plain >> 10);
+  fmt::print(
+      "schedule  {:>7} passes  {:<14} build {:8.3f} ms  build and schedule {:9.3f} ms  {:6.0f} ns a pass  "
+      "memory {} of {} KiB\n",
+      passes, policy, build, both, both * 1e6 / passes, peak >> 10, plain >> 10);
 }
 
 void reschedules(unsigned passes) {
@@ -83,8 +85,10 @@ void reschedules(unsigned passes) {
   const double same = median_of(21, [&] { (void)scheduler.schedule(graph).value(); });
   const Graph other = layered(passes, 16);
   unsigned turn = 0;
-  const double equal = median_of(21, [&] { (void)scheduler.schedule(++turn % 2 != 0 ? other : graph).value(); });
-  fmt::print("again     {:>7} passes  the same graph {:.3f} ms  an equal one {:.3f} ms\n", passes, same, equal);
+  const double equal =
+      median_of(21, [&] { (void)scheduler.schedule(++turn % 2 != 0 ? other : graph).value(); });
+  fmt::print("again     {:>7} passes  the same graph {:.3f} ms  an equal one {:.3f} ms\n", passes, same,
+             equal);
 }
 
 #ifdef RADDLE_BENCH_TBB
@@ -97,7 +101,8 @@ double flow_graph(const Graph& graph) {
   std::vector<std::unique_ptr<flow::continue_node<flow::continue_msg>>> nodes;
   flow::broadcast_node<flow::continue_msg> start(made);
   for (std::uint32_t i = 0; i < schedule->nodes.size(); ++i) {
-    nodes.push_back(std::make_unique<flow::continue_node<flow::continue_msg>>(made, [&](const flow::continue_msg&) { ++executed; }));
+    nodes.push_back(std::make_unique<flow::continue_node<flow::continue_msg>>(
+        made, [&](const flow::continue_msg&) { ++executed; }));
     bool is_first = true;
     for (const Edge& edge : schedule->edges_of(i))
       if (is_dependency(edge.reason)) flow::make_edge(*nodes[edge.from], *nodes[i]), is_first = false;
@@ -129,8 +134,10 @@ void executions(unsigned passes) {
       (void)kernel.launch({.grid = {4}, .block = {128}, .stream = &stream}, memory).value();
     (void)stream.synchronize();
   });
-  fmt::print("run       {:>7} passes  graph {:.3f} ms ({:.0f} ns a pass, scheduling and measuring with it)  stream {:.3f} ms",
-             passes, whole, whole * 1e6 / passes, serial);
+  fmt::print(
+      "run       {:>7} passes  graph {:.3f} ms ({:.0f} ns a pass, scheduling and measuring with it)  stream "
+      "{:.3f} ms",
+      passes, whole, whole * 1e6 / passes, serial);
 #ifdef RADDLE_BENCH_TBB
   fmt::print("  oneTBB flow graph of empty nodes {:.3f} ms\n", flow_graph(graph));
 #else
@@ -159,7 +166,8 @@ void memory() {
 
 int main() {
   using namespace raddle::graph;
-  for (const char* policy : {"fastest", "least_memory", "program_order", "random_order"}) schedules(policy, 1000, 31);
+  for (const char* policy : {"fastest", "least_memory", "program_order", "random_order"})
+    schedules(policy, 1000, 31);
   for (const unsigned passes : {10'000u, 100'000u}) schedules("fastest", passes, 5);
   schedules("least_memory", 100'000, 3);
   reschedules(1000);

@@ -137,9 +137,9 @@ struct GraphOptions {
   std::string policy = "fastest", target = "device";
   std::string history;  ///< a file; empty: nothing is kept
   std::uint64_t seed = 1, memory_limit = 0, working_set = 0, most_instructions = 200'000'000;
-  bool report = false;      ///< times of each run
-  std::string page, dot;    ///< files; empty: not wanted
-  bool dry = false;         ///< schedule only
+  bool report = false;    ///< times of each run
+  std::string page, dot;  ///< files; empty: not wanted
+  bool dry = false;       ///< schedule only
 };
 int graph(const GraphOptions& options);
 

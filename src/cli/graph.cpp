@@ -1,4 +1,6 @@
 // `raddle graph run` and `raddle graph show`: task graphs of a program in Lua.
+#include "raddle/graph.hpp"
+
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -8,7 +10,6 @@
 #include "cli/diagnostics.h"
 #include "cli/launch.h"
 #include "cli/machine_options.h"
-#include "raddle/graph.hpp"
 
 namespace raddle::cli {
 namespace {
@@ -17,7 +18,8 @@ Result<std::map<std::string, std::string>> parameters_of(const std::vector<std::
   std::map<std::string, std::string> parameters;
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) return Error::invalid("--param {}: NAME=VALUE is wanted", text);
+    if (equals == std::string::npos || equals == 0)
+      return Error::invalid("--param {}: NAME=VALUE is wanted", text);
     parameters[text.substr(0, equals)] = text.substr(equals + 1);
   }
   return parameters;
@@ -27,10 +29,12 @@ void print_report(const std::vector<graph::RunReport>& runs) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const graph::RunReport& run = runs[i];
     const graph::Schedule& schedule = *run.schedule;
-    fmt::print(stderr, "raddle: graph {}: {} passes on {}, policy {}: estimated {}, measured {}, one by one {}; peak {} of {} bytes\n",
-               i + 1, schedule.nodes.size(), schedule.target, schedule.policy, time_text(schedule.nanoseconds * 1e-9),
-               time_text(run.score.nanoseconds * 1e-9), time_text(run.score.serial * 1e-9), schedule.peak_bytes,
-               schedule.plain_bytes);
+    fmt::print(stderr,
+               "raddle: graph {}: {} passes on {}, policy {}: estimated {}, measured {}, one by one {}; peak "
+               "{} of {} bytes\n",
+               i + 1, schedule.nodes.size(), schedule.target, schedule.policy,
+               time_text(schedule.nanoseconds * 1e-9), time_text(run.score.nanoseconds * 1e-9),
+               time_text(run.score.serial * 1e-9), schedule.peak_bytes, schedule.plain_bytes);
   }
 }
 

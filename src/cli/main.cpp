@@ -361,9 +361,11 @@ void add_graph_options(CLI::App& command, GraphOptions& options, Action& action)
   command.add_option("--scheduling", options.policy, "fastest, least_memory, program_order, random_order")
       ->capture_default_str();
   add_count(command, "--seed", options.seed, "of random_order");
-  command.add_option("--target", options.target, "device, compute (no graphics), host, gpu")->capture_default_str();
+  command.add_option("--target", options.target, "device, compute (no graphics), host, gpu")
+      ->capture_default_str();
   command.add_option("--history", options.history, "file in which measured times are kept between runs");
-  add_count(command, "--memory", options.memory_limit, "most transient memory, in bytes; 0: what the device has");
+  add_count(command, "--memory", options.memory_limit,
+            "most transient memory, in bytes; 0: what the device has");
   add_count(command, "--working-set", options.working_set, "transient memory to aim at, in bytes; 0: none");
   add_count(command, "--instructions", options.most_instructions, "of Lua that the program may execute");
   command.add_option("--dot", options.dot, "write the last graph for Graphviz into this file");

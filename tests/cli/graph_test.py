@@ -74,7 +74,7 @@ class Graph(CommandTest):
             self.assertEqual(len(step), 1)  # one definition with one shape, invoked eight times
             self.assertEqual(step[0]["runs"], 8 * runs)
 
-    # proves: G-15a
+    # proves: G-1d, G-15a
     def test_graphviz(self):
         program, dot = self.write("p.lua", WORKED), self.path("p.dot")
         self.succeeds("graph", "run", program, "--dot", dot)

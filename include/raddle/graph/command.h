@@ -33,12 +33,13 @@ struct SurfaceOf {
 class Value {
  public:
   template <class T>
-    requires std::is_trivially_copyable_v<T> && (!std::is_same_v<T, View>) && (!std::is_same_v<T, Resource>) &&
-             (!std::is_same_v<T, TextureOf>) && (!std::is_same_v<T, SurfaceOf>)
+    requires std::is_trivially_copyable_v<T> && (!std::is_same_v<T, View>) &&
+             (!std::is_same_v<T, Resource>) && (!std::is_same_v<T, TextureOf>) &&
+             (!std::is_same_v<T, SurfaceOf>)
   Value(const T& value)  // NOLINT: arguments are written as they are
       : what_(std::string(reinterpret_cast<const char*>(&value), sizeof value)) {}
-  Value(const View& view) : what_(view) {}             // NOLINT
-  Value(Resource resource) : what_(View(resource)) {}  // NOLINT
+  Value(const View& view) : what_(view) {}                                                // NOLINT
+  Value(Resource resource) : what_(View(resource)) {}                                     // NOLINT
   Value(const TextureOf& texture) : what_(std::make_shared<const TextureOf>(texture)) {}  // NOLINT
   Value(const SurfaceOf& surface) : what_(surface) {}                                     // NOLINT
   static Value of_bytes(std::string bytes) {

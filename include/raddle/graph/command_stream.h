@@ -63,8 +63,8 @@ class CommandStream {
   struct Instruction {
     enum class Kind : std::uint8_t { state, resources, command } kind;
     SourceLine line;
-    std::string name;        // of state, of a command
-    StateValue value;        // of state
+    std::string name;  // of state, of a command
+    StateValue value;  // of state
     std::vector<Access> accesses;
     Arguments arguments;
   };

@@ -28,7 +28,8 @@ class Definition {
   /// A new pass, the graph's last so far. Its place in the program is the definition's, for what is measured.
   /// @errors not_found: a resource without argument, or an argument that the definition does not know; what
   /// `commands` answers; with the line of the invocation
-  Result<Pass> invoke(Graph& graph, Arguments arguments, SourceLine line = std::source_location::current()) const;
+  Result<Pass> invoke(Graph& graph, Arguments arguments,
+                      SourceLine line = std::source_location::current()) const;
 
   const std::string& name() const { return name_; }
   const SourceLine& line() const { return line_; }

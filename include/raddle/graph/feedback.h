@@ -28,9 +28,9 @@ struct Estimate {
 
 /// Of one execution of a whole graph.
 struct RunScore {
-  double nanoseconds = 0;   ///< from the first begin to the last end
-  double estimated = 0;     ///< what the schedule said
-  double serial = 0;        ///< the passes' times together: above nanoseconds, passes overlapped
+  double nanoseconds = 0;           ///< from the first begin to the last end
+  double estimated = 0;             ///< what the schedule said
+  double serial = 0;                ///< the passes' times together: above nanoseconds, passes overlapped
   double busy[Needs::kCount] = {};  ///< part of the time in which a pass that needs this ran
 };
 

@@ -45,10 +45,10 @@ struct PassInfo {
   SourceLine definition;  ///< of a pass that has one; else nowhere
   std::vector<Access> accesses;
   std::vector<Command> commands;
-  std::optional<Needs> needs;             ///< said by the program; else estimated
-  std::optional<double> nanoseconds;      ///< likewise
-  Pass origin;                            ///< of a piece: the pass of the program that it is a part of
-  std::uint32_t piece = 0, pieces = 1;    ///< of a split pass
+  std::optional<Needs> needs;           ///< said by the program; else estimated
+  std::optional<double> nanoseconds;    ///< likewise
+  Pass origin;                          ///< of a piece: the pass of the program that it is a part of
+  std::uint32_t piece = 0, pieces = 1;  ///< of a split pass
 };
 
 class PassBuilder;
@@ -126,7 +126,7 @@ class PassBuilder {
 
   PassBuilder& access(const Access& access);
   PassBuilder& reads(const View& view, const Usage& usage = {});
-  PassBuilder& writes(const View& view, const Usage& usage = {});  ///< some of its bytes
+  PassBuilder& writes(const View& view, const Usage& usage = {});    ///< some of its bytes
   PassBuilder& discards(const View& view, const Usage& usage = {});  ///< writes all of its bytes
   PassBuilder& read_writes(const View& view, const Usage& usage = {});
 

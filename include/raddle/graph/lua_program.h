@@ -13,11 +13,11 @@
 namespace raddle::graph {
 
 struct LuaOptions {
-  std::map<std::string, std::string> parameters;  ///< what param("name") answers
-  std::uint64_t most_instructions = 200'000'000;  ///< of Lua; more: an error
-  std::uint64_t memory_bytes = 64 << 20;          ///< that Lua takes; more: an error
-  double seconds = 60;                            ///< of processor time that Lua takes; more: an error
-  std::string directory;                          ///< where kernel("file") looks; nothing above it
+  std::map<std::string, std::string> parameters;     ///< what param("name") answers
+  std::uint64_t most_instructions = 200'000'000;     ///< of Lua; more: an error
+  std::uint64_t memory_bytes = 64 << 20;             ///< that Lua takes; more: an error
+  double seconds = 60;                               ///< of processor time that Lua takes; more: an error
+  std::string directory;                             ///< where kernel("file") looks; nothing above it
   CommandTable commands = CommandTable::standard();  ///< of both forms
   /// Bodies in a compiled language, for passes that name them (G-20).
   std::map<std::string, std::function<Result<void>(Recorder&, const Arguments&)>> bodies;

@@ -5,8 +5,8 @@
 #include <functional>
 #include <span>
 
-#include "raddle/raddle.h"
 #include "raddle/graph/resource.h"
+#include "raddle/raddle.h"
 
 namespace raddle::graph {
 

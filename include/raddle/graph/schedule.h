@@ -16,10 +16,10 @@ enum class Reason : std::uint8_t {
   read_after_write,
   write_after_read,
   write_after_write,
-  order,        ///< the program says so: Graph::order(), or a synchronisation
-  capacity,     ///< together they would need more than there is (G-10b)
-  memory,       ///< its memory was the other one's (G-12f)
-  policy,       ///< the policy runs them one after another
+  order,     ///< the program says so: Graph::order(), or a synchronisation
+  capacity,  ///< together they would need more than there is (G-10b)
+  memory,    ///< its memory was the other one's (G-12f)
+  policy,    ///< the policy runs them one after another
 };
 const char* reason_name(Reason reason);
 /// Whether it holds in all schedules of the graph.
@@ -28,7 +28,7 @@ inline bool is_dependency(Reason reason) { return reason < Reason::capacity; }
 struct Edge {
   std::uint32_t from = 0;  ///< node that ends before
   Reason reason = Reason::order;
-  std::uint8_t need = 0;      ///< of capacity: a Needs::Kind
+  std::uint8_t need = 0;       ///< of capacity: a Needs::Kind
   std::uint32_t resource = 0;  ///< of accesses and memory
 };
 
@@ -65,9 +65,9 @@ struct Barrier {
 struct Schedule {
   std::shared_ptr<const Graph> graph;  ///< sub-graphs in place, large passes in pieces
   Graph::Version graph_version{};      ///< when the schedule was made
-  std::uint64_t structure = 0;  ///< equal for a scheduler's schedules that differ in estimates alone
+  std::uint64_t structure = 0;         ///< equal for a scheduler's schedules that differ in estimates alone
   std::string policy, target;
-  std::vector<Node> nodes;             ///< in the order in which they start
+  std::vector<Node> nodes;                ///< in the order in which they start
   std::vector<std::uint32_t> first_edge;  ///< by node, and one more: places in `edges`
   std::vector<Edge> edges;
   std::vector<Placement> placements;

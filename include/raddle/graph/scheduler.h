@@ -12,8 +12,8 @@ namespace raddle::graph {
 struct SchedulerOptions {
   /// "fastest", "least_memory", "program_order", "random_order"
   std::string policy = "fastest";
-  std::uint64_t seed = 1;   ///< of random_order
-  double time_weight = 1;   ///< of fastest: 1, time alone counts; 0, peak memory alone (G-10e)
+  std::uint64_t seed = 1;          ///< of random_order
+  double time_weight = 1;          ///< of fastest: 1, time alone counts; 0, peak memory alone (G-10e)
   std::uint64_t memory_limit = 0;  ///< of transient memory, bytes; 0: what the target has
   std::uint64_t working_set = 0;   ///< bytes to aim at, such as a cache's (G-12g); 0: none
   bool alias = true;               ///< transient resources that do not live together share memory
@@ -36,6 +36,8 @@ class Scheduler {
   /// order that was tried; unsupported: draws on a target without graphics; not_found: the policy
   Result<std::shared_ptr<const Schedule>> schedule(const Graph& graph);
   Result<std::shared_ptr<const Schedule>> schedule(std::shared_ptr<const Graph> graph);
+  /// Of the target's memory, what transient resources may take from now on.
+  void set_memory(std::uint64_t bytes);
   const Target& target() const;
   const SchedulerOptions& options() const;
   /// How many analyses and schedules were really made.

@@ -104,7 +104,8 @@ class Analyser {
   }
   void touch(Resource resource) {
     const std::uint32_t transient = transient_of_[resource.index];
-    if (transient == kNobody || std::find(touched_.begin(), touched_.end(), transient) != touched_.end()) return;
+    if (transient == kNobody || std::find(touched_.begin(), touched_.end(), transient) != touched_.end())
+      return;
     touched_.push_back(transient);
   }
 
@@ -131,15 +132,15 @@ class Analyser {
 
   void insert_cache_action(std::uint32_t pass, const Access& access, AccessMap& map, Unit writer) {
     const CacheAction::Kind kind = missing_action(writer, access.unit);
-    const std::uint32_t node =
-        begin_node({.kind = NodeKind::cache_action,
-                    .pass = pass,
-                    .view = access.view,
-                    .action = kind,
-                    .unit = kind == CacheAction::Kind::flush ? writer : access.unit});
-    const std::uint8_t sees = kind == CacheAction::Kind::invalidate
-                                  ? unit_bit(access.unit)
-                                  : static_cast<std::uint8_t>(0xff & ~unit_bit(Unit::texture)) | unit_bit(access.unit);
+    const std::uint32_t node = begin_node({.kind = NodeKind::cache_action,
+                                           .pass = pass,
+                                           .view = access.view,
+                                           .action = kind,
+                                           .unit = kind == CacheAction::Kind::flush ? writer : access.unit});
+    const std::uint8_t sees =
+        kind == CacheAction::Kind::invalidate
+            ? unit_bit(access.unit)
+            : static_cast<std::uint8_t>(0xff & ~unit_bit(Unit::texture)) | unit_bit(access.unit);
     for (const ByteRange& range : ranges_of(access))
       map.each(range.begin, range.end, [&](std::uint64_t, Segment& segment) {
         if ((segment.visible & unit_bit(access.unit)) != 0) return;
@@ -197,10 +198,12 @@ class Analyser {
   }
 
   static Error missing_writer(const PassInfo& pass, const ResourceInfo& info, const ByteRange& bytes) {
-    const char* const why = info.origin == Origin::output ? "which is bound for output only and nobody writes before"
-                                                          : "which nobody writes before and no caller bound";
-    return pass.line.error(ErrorCode::invalid, fmt::format("pass '{}' reads bytes {} to {} of '{}', {}", pass.name,
-                                                           bytes.begin, bytes.end, info.name, why));
+    const char* const why = info.origin == Origin::output
+                                ? "which is bound for output only and nobody writes before"
+                                : "which nobody writes before and no caller bound";
+    return pass.line.error(ErrorCode::invalid,
+                           fmt::format("pass '{}' reads bytes {} to {} of '{}', {}", pass.name, bytes.begin,
+                                       bytes.end, info.name, why));
   }
 
   void write(std::uint32_t node, const Access& access) {
@@ -293,12 +296,15 @@ class Analyser {
     result_.users.first.assign(count.begin(), count.end());
     result_.users.values.resize(result_.uses.values.size());
     for (std::uint32_t node = 0; node < result_.nodes.size(); ++node)
-      for (const std::uint32_t transient : result_.uses[node]) result_.users.values[count[transient]++] = node;
+      for (const std::uint32_t transient : result_.uses[node])
+        result_.users.values[count[transient]++] = node;
     std::vector<std::uint32_t> marks(result_.nodes.size(), kNobody), waited(result_.nodes.size(), kNobody);
-    for (std::uint32_t transient = 0; transient < transients; ++transient) find_ends(transient, marks, waited);
+    for (std::uint32_t transient = 0; transient < transients; ++transient)
+      find_ends(transient, marks, waited);
   }
 
-  void find_ends(std::uint32_t transient, std::vector<std::uint32_t>& marks, std::vector<std::uint32_t>& waited) {
+  void find_ends(std::uint32_t transient, std::vector<std::uint32_t>& marks,
+                 std::vector<std::uint32_t>& waited) {
     const auto users = result_.users[transient];
     for (const std::uint32_t node : users) marks[node] = transient;
     for (const std::uint32_t node : users) {

@@ -18,13 +18,13 @@ struct Lists {
 };
 
 struct Analysis {
-  std::vector<Node> nodes;                ///< passes and actions, each after those that it depends on
+  std::vector<Node> nodes;  ///< passes and actions, each after those that it depends on
   std::vector<std::uint32_t> first_edge{0};
-  std::vector<Edge> edges;                ///< dependencies alone
-  std::vector<std::uint32_t> transient;   ///< resources that passes use
-  Lists users;                            ///< by place in `transient`: nodes, ascending
-  Lists first_users, last_users;          ///< likewise: those that wait for no other one, or are waited for by none
-  Lists uses;                             ///< by node: places in `transient`
+  std::vector<Edge> edges;               ///< dependencies alone
+  std::vector<std::uint32_t> transient;  ///< resources that passes use
+  Lists users;                           ///< by place in `transient`: nodes, ascending
+  Lists first_users, last_users;  ///< likewise: those that wait for no other one, or are waited for by none
+  Lists uses;                     ///< by node: places in `transient`
 
   std::span<const Edge> edges_of(std::uint32_t node) const {
     return {edges.data() + first_edge[node], edges.data() + first_edge[node + 1]};

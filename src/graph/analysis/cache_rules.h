@@ -8,7 +8,9 @@
 
 namespace raddle::graph {
 
-inline std::uint8_t unit_bit(Unit unit) { return static_cast<std::uint8_t>(1u << static_cast<unsigned>(unit)); }
+inline std::uint8_t unit_bit(Unit unit) {
+  return static_cast<std::uint8_t>(1u << static_cast<unsigned>(unit));
+}
 
 /// Units that see what a unit has written without an action in between.
 inline std::uint8_t sees_writes_of(Unit writer) {

@@ -22,8 +22,9 @@ class PassCheck {
  private:
   template <class... Arguments>
   Error wrong(fmt::format_string<Arguments...> text, Arguments&&... arguments) const {
-    return pass_.line.error(ErrorCode::invalid, fmt::format("pass '{}': {}", pass_.name,
-                                                            fmt::format(text, std::forward<Arguments>(arguments)...)));
+    return pass_.line.error(
+        ErrorCode::invalid,
+        fmt::format("pass '{}': {}", pass_.name, fmt::format(text, std::forward<Arguments>(arguments)...)));
   }
   const ResourceInfo& info(const View& view) const { return graph_.info(view.resource); }
   std::string text(const View& view) const { return view_text(info(view), view); }
@@ -36,7 +37,8 @@ class PassCheck {
 
   Result<void> check_blocks(const Access& access) const {
     if (access.bytes_per_block == 0) return {};
-    if (info(access.view).is_image) return wrong("'{}' is an image: no bytes per block", info(access.view).name);
+    if (info(access.view).is_image)
+      return wrong("'{}' is an image: no bytes per block", info(access.view).name);
     const std::uint64_t bytes = view_bytes(info(access.view), access.view);
     for (const Command& command : pass_.commands) {
       const auto* dispatch = std::get_if<Dispatch>(&command);
@@ -58,9 +60,11 @@ class PassCheck {
       is_named = true;
       is_covered = is_covered || (covers(info(view), access.view, view) && (!writes || access.writes));
     }
-    const bool is_piece = pass_.pieces > 1 && is_named;  // its arguments are the whole pass's, which was checked
+    const bool is_piece =
+        pass_.pieces > 1 && is_named;  // its arguments are the whole pass's, which was checked
     if (is_covered || is_piece) return {};
-    return is_named ? wrong("{} is not within what the pass says it {}", text(view), writes ? "writes" : "accesses")
+    return is_named ? wrong("{} is not within what the pass says it {}", text(view),
+                            writes ? "writes" : "accesses")
                     : wrong("'{}' is not among the resources of the pass", info(view).name);
   }
 
@@ -68,16 +72,16 @@ class PassCheck {
     if (!dispatch.kernel) return wrong("a dispatch without a kernel");
     const KernelInfo& kernel = dispatch.kernel.info();
     if (!kernel.unsupported.empty())
-      return pass_.line.error(ErrorCode::unsupported, fmt::format("pass '{}': kernel {}: {}", pass_.name, kernel.name,
-                                                                  kernel.unsupported.front()));
+      return pass_.line.error(ErrorCode::unsupported, fmt::format("pass '{}': kernel {}: {}", pass_.name,
+                                                                  kernel.name, kernel.unsupported.front()));
     if (dispatch.arguments.size() != kernel.parameters.size())
       return wrong("kernel {} has {} parameters, {} are given", kernel.name, kernel.parameters.size(),
                    dispatch.arguments.size());
     for (std::size_t i = 0; i < dispatch.arguments.size(); ++i) {
       const Value& value = dispatch.arguments[i];
       if (value.size() != kernel.parameters[i].bytes)
-        return wrong("parameter {} ({}) of kernel {} has {} bytes, {} are given", i, kernel.parameters[i].name,
-                     kernel.name, kernel.parameters[i].bytes, value.size());
+        return wrong("parameter {} ({}) of kernel {} has {} bytes, {} are given", i,
+                     kernel.parameters[i].name, kernel.name, kernel.parameters[i].bytes, value.size());
       if (value.view() == nullptr) continue;
       TRY(check_named(*value.view(), false));
       const bool wants_image = value.texture() != nullptr || value.surface() != nullptr;
@@ -86,8 +90,8 @@ class PassCheck {
     }
     const Dim3 grid = dispatch.config.grid, block = dispatch.config.block;
     if (grid.x == 0 || grid.y == 0 || grid.z == 0 || block.x == 0 || block.y == 0 || block.z == 0)
-      return wrong("kernel {}: a grid of {}x{}x{} blocks of {}x{}x{} threads", kernel.name, grid.x, grid.y, grid.z,
-                   block.x, block.y, block.z);
+      return wrong("kernel {}: a grid of {}x{}x{} blocks of {}x{}x{} threads", kernel.name, grid.x, grid.y,
+                   grid.z, block.x, block.y, block.z);
     return check_first_block(dispatch);
   }
 
@@ -111,9 +115,11 @@ class PassCheck {
     const ResourceInfo &to = info(copy.to), &from = info(copy.from);
     const std::uint64_t to_bytes = view_bytes(to, copy.to), from_bytes = view_bytes(from, copy.from);
     if (to_bytes != from_bytes)
-      return wrong("a copy of {} bytes ({}) to {} bytes ({})", from_bytes, text(copy.from), to_bytes, text(copy.to));
+      return wrong("a copy of {} bytes ({}) to {} bytes ({})", from_bytes, text(copy.from), to_bytes,
+                   text(copy.to));
     if (!to.is_image || !from.is_image) return {};
-    if (to.shape.format != from.shape.format) return wrong("'{}' and '{}' have different formats", to.name, from.name);
+    if (to.shape.format != from.shape.format)
+      return wrong("'{}' and '{}' have different formats", to.name, from.name);
     const View target = resolved(to, copy.to), source = resolved(from, copy.from);
     if (target.mips != source.mips || target.layers != source.layers ||
         to.shape.width_of(target.mip) != from.shape.width_of(source.mip) ||
@@ -141,7 +147,9 @@ class PassCheck {
   Result<void> check(const Call& call) const {
     return call.function ? Result<void>() : wrong("a call of no function");
   }
-  Result<void> check(const Body& body) const { return body.run ? Result<void>() : wrong("a body without a function"); }
+  Result<void> check(const Body& body) const {
+    return body.run ? Result<void>() : wrong("a body without a function");
+  }
   Result<void> check(const SubGraph&) const { RADDLE_UNREACHABLE("sub-graphs are put in place before"); }
 
   const Graph& graph_;

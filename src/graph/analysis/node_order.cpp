@@ -100,8 +100,9 @@ class NodeOrder {
         if (reaches(after_, one.pass, other.pass) || reaches(after_, other.pass, one.pass)) continue;
         const ResourceInfo& info = graph_.info(one.access->view.resource);
         return graph_.passes()[other.pass].line.error(
-            ErrorCode::invalid, fmt::format("{} and {} both write {}, and nothing says which comes first",
-                                            name(one.pass), name(other.pass), view_text(info, other.access->view)));
+            ErrorCode::invalid,
+            fmt::format("{} and {} both write {}, and nothing says which comes first", name(one.pass),
+                        name(other.pass), view_text(info, other.access->view)));
       }
     return {};
   }
@@ -111,7 +112,8 @@ class NodeOrder {
     return fmt::format("'{}' ({})", info.name, info.line.text());
   }
 
-  static bool reaches(const std::vector<std::vector<std::uint32_t>>& after, std::uint32_t from, std::uint32_t to) {
+  static bool reaches(const std::vector<std::vector<std::uint32_t>>& after, std::uint32_t from,
+                      std::uint32_t to) {
     if (after[from].empty()) return false;
     std::vector<bool> seen(after.size());
     std::vector<std::uint32_t> open{from};

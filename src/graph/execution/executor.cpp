@@ -56,8 +56,15 @@ struct Executor::Impl {
   }
 
   Result<void> make_schedule(const Graph& graph, std::shared_ptr<const Schedule>& schedule) {
+    scheduler.set_memory(free_memory());
     TRY_ASSIGN(schedule, scheduler.schedule(graph));
     return {};
+  }
+
+  /// What the device has left now, and what it has given for transient resources already.
+  std::uint64_t free_memory() const {
+    const std::uint64_t used = std::min(device.memory_used(), target.memory_bytes);
+    return target.memory_bytes - used + storage.transient_bytes();
   }
 
   Result<RunReport> run(const GraphProgram& program) {
@@ -107,7 +114,8 @@ struct Executor::Impl {
       return known.back().get();
     }
     if (known.size() == kPlans) known.erase(known.begin());
-    TRY_ASSIGN(std::unique_ptr<Plan> plan, Plan::make(device, modules, bodies, schedule, std::move(addresses)));
+    TRY_ASSIGN(std::unique_ptr<Plan> plan,
+               Plan::make(device, modules, bodies, schedule, std::move(addresses)));
     ++plans;
     known.push_back(std::move(plan));
     return known.back().get();
@@ -155,7 +163,8 @@ Result<DevicePtr> Executor::provide(const std::string& name, std::uint64_t bytes
 }
 
 namespace {
-Result<DevicePtr> part_of(const Storage& storage, const std::string& name, std::uint64_t begin, std::uint64_t bytes) {
+Result<DevicePtr> part_of(const Storage& storage, const std::string& name, std::uint64_t begin,
+                          std::uint64_t bytes) {
   TRY_ASSIGN(const Storage::Place place, storage.find(name));
   if (place.bytes != 0 && (begin > place.bytes || bytes > place.bytes - begin))
     return Error::invalid("bytes {} to {} of '{}', which has {}", begin, begin + bytes, name, place.bytes);
@@ -168,7 +177,8 @@ Result<void> Executor::read(const std::string& name, std::uint64_t begin, void* 
   return impl_->device.read(to, from, bytes);
 }
 
-Result<void> Executor::write(const std::string& name, std::uint64_t begin, const void* from, std::uint64_t bytes) {
+Result<void> Executor::write(const std::string& name, std::uint64_t begin, const void* from,
+                             std::uint64_t bytes) {
   TRY_ASSIGN(const DevicePtr to, part_of(impl_->storage, name, begin, bytes));
   return impl_->device.write(to, from, bytes);
 }

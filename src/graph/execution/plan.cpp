@@ -39,7 +39,8 @@ Result<Plan::Dependencies> Plan::dependencies(std::uint32_t node) {
   std::vector<std::uint32_t> after;
   for (const Edge& edge : schedule_->edges_of(node)) after.push_back(edge.from);
   std::sort(after.begin(), after.end());
-  if (const auto known = barriers_.find(after); known != barriers_.end()) return Dependencies{{.node = known->second}};
+  if (const auto known = barriers_.find(after); known != barriers_.end())
+    return Dependencies{{.node = known->second}};
   Dependencies result;
   for (const std::uint32_t each : after) result.push_back({.node = made_[each].back()});
   if (!waiters_.contains(after)) return result;
@@ -56,7 +57,8 @@ Result<void> Plan::add(std::uint32_t number) {
   if (node.kind == NodeKind::pass) {
     if (auto added = add_pass(recorder, pass); !added.ok()) {
       Error error = added.error();
-      if (error.where.line == 0) error = pass.line.error(error.code, fmt::format("pass '{}': {}", pass.name, error.message));
+      if (error.where.line == 0)
+        error = pass.line.error(error.code, fmt::format("pass '{}': {}", pass.name, error.message));
       return error;
     }
   }
@@ -72,10 +74,12 @@ Result<void> Plan::add_pass(PlanRecorder& recorder, const PassInfo& pass) {
     if (const auto* draw = std::get_if<Draw>(&command)) TRY(draw->record(recorder));
     if (const auto* copy = std::get_if<Copy>(&command)) TRY(add(recorder, *copy));
     if (const auto* clear = std::get_if<Clear>(&command)) TRY(add(recorder, clear->view, 0, 1));
-    if (const auto* fill = std::get_if<Fill>(&command)) TRY(add(recorder, fill->view, fill->word, fill->word_bytes));
+    if (const auto* fill = std::get_if<Fill>(&command))
+      TRY(add(recorder, fill->view, fill->word, fill->word_bytes));
     if (const auto* call = std::get_if<Call>(&command)) TRY(recorder.call(call->function));
     if (const auto* body = std::get_if<Body>(&command)) TRY(add(recorder, *body, pass));
-    if (const auto* action = std::get_if<CacheAction>(&command); action && action->kind == CacheAction::Kind::prefetch)
+    if (const auto* action = std::get_if<CacheAction>(&command);
+        action && action->kind == CacheAction::Kind::prefetch)
       TRY(prefetch(recorder, action->view));
   }
   return {};
@@ -112,7 +116,8 @@ Result<void> Plan::add(PlanRecorder& recorder, const Copy& copy) {
   std::vector<ByteRange> to, from;
   append_ranges(graph.info(copy.to.resource), copy.to, to);
   append_ranges(graph.info(copy.from.resource), copy.from, from);
-  const DevicePtr to_base = addresses_[copy.to.resource.index], from_base = addresses_[copy.from.resource.index];
+  const DevicePtr to_base = addresses_[copy.to.resource.index],
+                  from_base = addresses_[copy.from.resource.index];
   for (std::size_t i = 0, j = 0; i < to.size() && j < from.size();) {
     const std::uint64_t bytes = std::min(to[i].end - to[i].begin, from[j].end - from[j].begin);
     TRY(recorder.copy({.to = {&context_.device, to_base.value + to[i].begin},
@@ -160,7 +165,8 @@ Result<void> Plan::add(PlanRecorder& recorder, const Body& body, const PassInfo&
     if (Result<void> ended = bodies_.synchronize(); result.ok() && !ended.ok()) result = ended;
     if (result.ok()) return;
     Error error = result.error();
-    if (error.where.line == 0) error = pass.line.error(error.code, fmt::format("pass '{}': {}", pass.name, error.message));
+    if (error.where.line == 0)
+      error = pass.line.error(error.code, fmt::format("pass '{}': {}", pass.name, error.message));
     fail(std::move(error));
   });
 }

@@ -47,7 +47,7 @@ class Plan {
   RunContext context_;
   Stream& bodies_;
   ExecutableGraph work_;
-  std::vector<Dependencies> waits_;              // by node of the schedule: what its first piece waits for
+  std::vector<Dependencies> waits_;               // by node of the schedule: what its first piece waits for
   std::vector<std::vector<std::uint32_t>> made_;  // likewise: its pieces of work
   std::map<std::vector<std::uint32_t>, std::uint32_t> barriers_;  // for several nodes that wait for the same
   std::map<std::vector<std::uint32_t>, std::uint32_t> waiters_;   // how many do

@@ -33,7 +33,8 @@ Result<DevicePtr> PassRecorder::address(const View& view) const {
     const std::uint64_t offset = info.is_image ? info.shape.offset(whole.mip, whole.layer) : whole.begin;
     return context_.addresses[view.resource.index] + offset;
   }
-  return pass_.line.error(ErrorCode::invalid, fmt::format("pass '{}' uses a view that it does not name", pass_.name));
+  return pass_.line.error(ErrorCode::invalid,
+                          fmt::format("pass '{}' uses a view that it does not name", pass_.name));
 }
 
 Result<Image> PassRecorder::image(const View& view) const {
@@ -54,12 +55,13 @@ Result<Image> PassRecorder::image(const View& view) const {
   for (std::uint32_t level = 0; level < whole.mips; ++level) {
     const std::uint32_t mip = whole.mip + level;
     const std::uint64_t row = std::uint64_t{shape.width_of(mip)} * shape.format.bytes();
-    image.levels[level] = {.address = context_.addresses[view.resource.index] + shape.offset(mip, whole.layer),
-                           .row_pitch = row,
-                           .slice_pitch = row * shape.height_of(mip),
-                           .width = shape.width_of(mip),
-                           .height = shape.height_of(mip),
-                           .slices = shape.depth_of(mip) * whole.layers};
+    image.levels[level] = {
+        .address = context_.addresses[view.resource.index] + shape.offset(mip, whole.layer),
+        .row_pitch = row,
+        .slice_pitch = row * shape.height_of(mip),
+        .width = shape.width_of(mip),
+        .height = shape.height_of(mip),
+        .slices = shape.depth_of(mip) * whole.layers};
   }
   return image;
 }

@@ -21,7 +21,8 @@ Result<DevicePtr> Storage::zeroed(std::uint64_t bytes) {
 Result<DevicePtr> Storage::provide(const std::string& name, std::uint64_t bytes) {
   if (const auto known = provided_.find(name); known != provided_.end()) {
     if (known->second.bytes == bytes) return known->second.address;
-    return Error::invalid("'{}' was given {} bytes before, now {} are wanted", name, known->second.bytes, bytes);
+    return Error::invalid("'{}' was given {} bytes before, now {} are wanted", name, known->second.bytes,
+                          bytes);
   }
   TRY_ASSIGN(const DevicePtr address, zeroed(bytes));
   provided_.emplace(name, Place{address, bytes});
@@ -35,12 +36,13 @@ Result<DevicePtr> Storage::bound_address(const ResourceInfo& info) const {
     return info.line.error(ErrorCode::not_found, fmt::format("no memory is bound to '{}'", info.name));
   const std::optional<Region> region = device_.region(found->second);
   if (!region)
-    return info.line.error(ErrorCode::invalid, fmt::format("'{}' is bound to no memory of this device", info.name));
+    return info.line.error(ErrorCode::invalid,
+                           fmt::format("'{}' is bound to no memory of this device", info.name));
   const std::uint64_t there = region->bytes - (found->second.value - region->address.value);
   if (there < info.bytes)
     return info.line.error(ErrorCode::invalid,
-                           fmt::format("'{}' has {} bytes, and the memory that is bound to it has {}", info.name,
-                                       info.bytes, there));
+                           fmt::format("'{}' has {} bytes, and the memory that is bound to it has {}",
+                                       info.name, info.bytes, there));
   return found->second;
 }
 
@@ -54,8 +56,8 @@ Result<DevicePtr> Storage::temporal_address(const Graph& graph, const ResourceIn
     temporal.bytes = info.bytes;
   }
   if (temporal.bytes != info.bytes)
-    return info.line.error(ErrorCode::invalid, fmt::format("'{}' had {} bytes in the last run, now {}", current.name,
-                                                           temporal.bytes, info.bytes));
+    return info.line.error(ErrorCode::invalid, fmt::format("'{}' had {} bytes in the last run, now {}",
+                                                           current.name, temporal.bytes, info.bytes));
   const bool wants_second = temporal.is_second != static_cast<bool>(info.following);
   return temporal.memory[wants_second ? 1 : 0];
 }
@@ -81,7 +83,8 @@ Result<std::vector<DevicePtr>> Storage::addresses(const Schedule& schedule) {
   for (std::uint32_t i = 0; i < used.size(); ++i) {
     const ResourceInfo& info = graph.resources()[i];
     if (!used[i] || info.origin == Origin::transient) continue;
-    TRY_ASSIGN(addresses[i], info.origin == Origin::temporal ? temporal_address(graph, info) : bound_address(info));
+    TRY_ASSIGN(addresses[i],
+               info.origin == Origin::temporal ? temporal_address(graph, info) : bound_address(info));
   }
   return addresses;
 }

@@ -21,6 +21,7 @@ class Storage {
   /// Addresses by resource; 0: none is needed. @errors not_found; invalid: a bound memory is too small;
   /// out_of_memory
   Result<std::vector<DevicePtr>> addresses(const Schedule& schedule);
+  std::uint64_t transient_bytes() const { return transient_bytes_; }
   /// What the run that is over wrote to temporal resources is now the previous value.
   void turn(const Graph& graph);
   struct Place {

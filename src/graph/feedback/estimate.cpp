@@ -26,8 +26,9 @@ struct Guess {
     raise(share[Needs::slots], part(running, places));
     raise(share[Needs::registers],
           part(running * threads * kernel.registers, double(target.registers_per_sm) * target.sm_count));
-    raise(share[Needs::shared_memory], part(running * double(kernel.static_shared_bytes + config.shared_bytes),
-                                            double(target.shared_bytes_per_sm) * target.sm_count));
+    raise(share[Needs::shared_memory],
+          part(running * double(kernel.static_shared_bytes + config.shared_bytes),
+               double(target.shared_bytes_per_sm) * target.sm_count));
     result.nanoseconds += kCommandNanoseconds + blocks * threads * kThreadNanoseconds / target.workers;
   }
   void add(const Draw&) {
@@ -57,7 +58,8 @@ std::uint64_t accessed_bytes(const Graph& graph, const PassInfo& pass) {
   std::uint64_t bytes = 0;
   for (const Access& access : pass.accesses) {
     const ResourceInfo& info = graph.info(access.view.resource);
-    const std::uint64_t each = info.is_image ? view_bytes(info, access.view) : resolved(info, access.view).bytes;
+    const std::uint64_t each =
+        info.is_image ? view_bytes(info, access.view) : resolved(info, access.view).bytes;
     bytes += each * (access.reads && access.writes ? 2 : 1);
   }
   return bytes;
@@ -70,7 +72,8 @@ double occupancy_of(const PassInfo& pass, const Target& target) {
   return guess.result.needs.share[Needs::slots];
 }
 
-PassEstimate estimate_pass(const Graph& graph, const PassInfo& pass, const Target& target, const History* history) {
+PassEstimate estimate_pass(const Graph& graph, const PassInfo& pass, const Target& target,
+                           const History* history) {
   Guess guess{target, {}};
   if (!pass.needs || !pass.nanoseconds)
     for (const Command& command : pass.commands)

@@ -12,7 +12,8 @@ struct PassEstimate {
   Needs needs;
 };
 
-PassEstimate estimate_pass(const Graph& graph, const PassInfo& pass, const Target& target, const History* history);
+PassEstimate estimate_pass(const Graph& graph, const PassInfo& pass, const Target& target,
+                           const History* history);
 /// Bytes that a pass says to access.
 std::uint64_t accessed_bytes(const Graph& graph, const PassInfo& pass);
 /// Part of the target's slots for blocks that a pass's largest grid fills.

@@ -122,7 +122,8 @@ Result<void> History::save(const std::string& path) const {
                         {"bytes_per_nanosecond", estimate.bytes_per_nanosecond}});
   }
   const nlohmann::ordered_json document = {{"version", 1}, {"passes", passes}};
-  return write_file(path, document.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  return write_file(path,
+                    document.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
 namespace {
@@ -139,9 +140,10 @@ Result<std::pair<std::uint64_t, Estimate>> read_estimate(const JsonValue& value)
   TRY_ASSIGN(estimate.what, what.text());
   TRY_ASSIGN(const JsonValue runs, value.member("runs"));
   TRY_ASSIGN(estimate.runs, runs.whole(1, ~0ull >> 1));
-  const std::pair<const char*, double*> numbers[] = {{"nanoseconds", &estimate.nanoseconds},
-                                                     {"occupancy", &estimate.occupancy},
-                                                     {"bytes_per_nanosecond", &estimate.bytes_per_nanosecond}};
+  const std::pair<const char*, double*> numbers[] = {
+      {"nanoseconds", &estimate.nanoseconds},
+      {"occupancy", &estimate.occupancy},
+      {"bytes_per_nanosecond", &estimate.bytes_per_nanosecond}};
   for (const auto& [name, number] : numbers) {
     TRY_ASSIGN(const JsonValue member, value.member(name));
     TRY_ASSIGN(*number, member.number(0, 1e18));

@@ -24,7 +24,8 @@ Result<std::int64_t> Arguments::whole(std::string_view name) const {
 }
 
 Result<double> Arguments::number(std::string_view name) const {
-  if (const auto whole = state_as<std::int64_t>(state, name, ""); whole.ok()) return static_cast<double>(*whole);
+  if (const auto whole = state_as<std::int64_t>(state, name, ""); whole.ok())
+    return static_cast<double>(*whole);
   return state_as<double>(state, name, "number");
 }
 
@@ -42,7 +43,8 @@ Result<Dim3> Arguments::extent(std::string_view name, Dim3 fallback) const {
   std::vector<std::int64_t> numbers;
   if (const auto* one = std::get_if<std::int64_t>(&found->second)) numbers = {*one};
   if (const auto* several = std::get_if<std::vector<std::int64_t>>(&found->second)) numbers = *several;
-  if (numbers.empty() || numbers.size() > 3) return Error::invalid("'{}' is not one to three whole numbers", name);
+  if (numbers.empty() || numbers.size() > 3)
+    return Error::invalid("'{}' is not one to three whole numbers", name);
   std::uint32_t extents[3] = {1, 1, 1};
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (numbers[i] < 1 || numbers[i] > 0x7fffffff)

@@ -6,7 +6,8 @@
 namespace raddle::graph {
 
 void CommandStream::set_state(std::string name, StateValue value, SourceLine line) {
-  open_.push_back({.kind = Instruction::Kind::state, .line = line, .name = std::move(name), .value = std::move(value)});
+  open_.push_back(
+      {.kind = Instruction::Kind::state, .line = line, .name = std::move(name), .value = std::move(value)});
 }
 
 void CommandStream::set_resources(std::vector<View> reads, std::vector<View> writes, SourceLine line) {
@@ -29,8 +30,10 @@ Result<void> CommandStream::command(std::string name, Arguments arguments, Sourc
   if (table_.find(name) == nullptr)
     return line.error(ErrorCode::not_found,
                       fmt::format("no command is called '{}'; there are {}", name, table_.names()));
-  open_.push_back(
-      {.kind = Instruction::Kind::command, .line = line, .name = std::move(name), .arguments = std::move(arguments)});
+  open_.push_back({.kind = Instruction::Kind::command,
+                   .line = line,
+                   .name = std::move(name),
+                   .arguments = std::move(arguments)});
   ++commands_;
   if (mode_.commands != 0 && commands_ == mode_.commands) return cut(open_.size());
   return {};
@@ -88,8 +91,10 @@ Result<void> CommandStream::cut(std::size_t count) {
       pass.commands.push_back(std::move(*made));
     }
   }
-  if (pass.accesses.empty() && !(pass.commands.size() == 1 && std::holds_alternative<Synchronise>(pass.commands[0])))
-    return pass.line.error(ErrorCode::invalid, fmt::format("the block of '{}' names no resources", pass.name));
+  if (pass.accesses.empty() &&
+      !(pass.commands.size() == 1 && std::holds_alternative<Synchronise>(pass.commands[0])))
+    return pass.line.error(ErrorCode::invalid,
+                           fmt::format("the block of '{}' names no resources", pass.name));
   if (pass.name.empty()) pass.name = "resources";
   graph_.add(std::move(pass));
   return {};

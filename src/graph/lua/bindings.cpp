@@ -29,16 +29,19 @@ const LuaTable& table_or_empty(const LuaValue& value) {
 }
 bool is_nil(const LuaValue& value) { return std::holds_alternative<std::monostate>(value); }
 
-Result<std::int64_t> whole(const LuaValue& value, std::string_view what, std::int64_t least, std::int64_t most) {
+Result<std::int64_t> whole(const LuaValue& value, std::string_view what, std::int64_t least,
+                           std::int64_t most) {
   std::int64_t number = 0;
   if (const auto* integer = std::get_if<std::int64_t>(&value)) {
     number = *integer;
-  } else if (const auto* real = std::get_if<double>(&value); real && *real == static_cast<double>(static_cast<std::int64_t>(*real))) {
+  } else if (const auto* real = std::get_if<double>(&value);
+             real && *real == static_cast<double>(static_cast<std::int64_t>(*real))) {
     number = static_cast<std::int64_t>(*real);
   } else {
     return Error::invalid("{}: a whole number is wanted", what);
   }
-  if (number < least || number > most) return Error::invalid("{}: {} is not in {} to {}", what, number, least, most);
+  if (number < least || number > most)
+    return Error::invalid("{}: {} is not in {} to {}", what, number, least, most);
   return number;
 }
 Result<std::string> text(const LuaValue& value, std::string_view what) {
@@ -71,10 +74,10 @@ Result<TexelFormat> format_of(const LuaValue& value) {
     name.resize(name.size() - 2);
   }
   constexpr std::pair<const char*, ChannelType> kChannels[] = {
-      {"u8", ChannelType::unsigned8},   {"u16", ChannelType::unsigned16}, {"u32", ChannelType::unsigned32},
-      {"s8", ChannelType::signed8},     {"s16", ChannelType::signed16},   {"s32", ChannelType::signed32},
-      {"f16", ChannelType::float16},    {"f32", ChannelType::float32},    {"unorm8", ChannelType::unorm8},
-      {"unorm16", ChannelType::unorm16}, {"snorm8", ChannelType::snorm8}, {"snorm16", ChannelType::snorm16}};
+      {"u8", ChannelType::unsigned8},    {"u16", ChannelType::unsigned16}, {"u32", ChannelType::unsigned32},
+      {"s8", ChannelType::signed8},      {"s16", ChannelType::signed16},   {"s32", ChannelType::signed32},
+      {"f16", ChannelType::float16},     {"f32", ChannelType::float32},    {"unorm8", ChannelType::unorm8},
+      {"unorm16", ChannelType::unorm16}, {"snorm8", ChannelType::snorm8},  {"snorm16", ChannelType::snorm16}};
   for (const auto& [known, type] : kChannels)
     if (name == known && (format.channels == 1 || format.channels == 2 || format.channels == 4))
       return format.type = type, format;
@@ -96,7 +99,8 @@ Result<Unit> unit_of(const LuaValue& value) {
 
 }  // namespace
 
-LuaBindings::LuaBindings(Executor& executor, const LuaOptions& options) : executor_(executor), options_(options) {
+LuaBindings::LuaBindings(Executor& executor, const LuaOptions& options)
+    : executor_(executor), options_(options) {
   stream_.emplace(graph_, options.commands);
   std::string names = options.commands.names();
   for (std::size_t begin = 0; begin < names.size();) {
@@ -108,17 +112,22 @@ LuaBindings::LuaBindings(Executor& executor, const LuaOptions& options) : execut
 
 void LuaBindings::add_to(Sandbox& sandbox) {
   const auto add = [&](const char* name, auto function) { sandbox.add(name, std::move(function)); };
-  add("_buffer", [this](const Values& a, const SourceLine& line) { return make_buffer(table_or_empty(at(a, 0)), line); });
-  add("_image", [this](const Values& a, const SourceLine& line) { return make_image(table_or_empty(at(a, 0)), line); });
+  add("_buffer", [this](const Values& a, const SourceLine& line) {
+    return make_buffer(table_or_empty(at(a, 0)), line);
+  });
+  add("_image",
+      [this](const Values& a, const SourceLine& line) { return make_image(table_or_empty(at(a, 0)), line); });
   add("_previous", [this](const Values& a, const SourceLine&) { return make_previous(a); });
   add("_kernel", [this](const Values& a, const SourceLine&) { return make_kernel(a); });
   add("_param", [this](const Values& a, const SourceLine&) { return find_parameter(a); });
-  add("_define", [this](const Values& a, const SourceLine& line) { return define(table_or_empty(at(a, 0)), line); });
+  add("_define",
+      [this](const Values& a, const SourceLine& line) { return define(table_or_empty(at(a, 0)), line); });
   add("_begin", [this](const Values& a, const SourceLine& line) { return begin_pass(a, line); });
   add("_command", [this](const Values& a, const SourceLine&) { return add_command(a); });
   add("_body", [this](const Values& a, const SourceLine&) { return add_body(a); });
   add("_order", [this](const Values& a, const SourceLine&) { return order(a); });
-  add("_state", [this](const Values& a, const SourceLine& line) { return set_state(table_or_empty(at(a, 0)), line); });
+  add("_state",
+      [this](const Values& a, const SourceLine& line) { return set_state(table_or_empty(at(a, 0)), line); });
   add("_resources", [this](const Values& a, const SourceLine& line) { return set_resources(a, line); });
   add("_stream", [this](const Values& a, const SourceLine& line) { return stream_command(a, line); });
   add("_mode", [this](const Values& a, const SourceLine&) { return set_mode(a); });
@@ -137,7 +146,8 @@ void LuaBindings::add_to(Sandbox& sandbox) {
     TRY(stream_->control_flow());
     return LuaAnswer();
   });
-  add("print", [this](const Values& a, const SourceLine&) -> Result<LuaAnswer> { return print(a), LuaAnswer(); });
+  add("print",
+      [this](const Values& a, const SourceLine&) -> Result<LuaAnswer> { return print(a), LuaAnswer(); });
 }
 
 void LuaBindings::print(const Values& arguments) const {
@@ -173,8 +183,10 @@ Result<LuaAnswer> LuaBindings::make_image(const LuaTable& options, const SourceL
   TRY_ASSIGN(const Origin origin, origin_of(at(options, "origin")));
   ImageShape shape;
   TRY_ASSIGN(shape.format, format_of(at(options, "format")));
-  const std::pair<const char*, std::uint32_t*> extents[] = {{"width", &shape.width},   {"height", &shape.height},
-                                                            {"depth", &shape.depth},   {"layers", &shape.layers},
+  const std::pair<const char*, std::uint32_t*> extents[] = {{"width", &shape.width},
+                                                            {"height", &shape.height},
+                                                            {"depth", &shape.depth},
+                                                            {"layers", &shape.layers},
                                                             {"mips", &shape.mips}};
   for (const auto& [extent, number] : extents) {
     if (is_nil(at(options, extent))) continue;
@@ -242,7 +254,8 @@ Result<LuaAnswer> LuaBindings::make_kernel(const Values& arguments) {
     return Error::invalid("kernel file '{}' does not lie beside the program", file);
   auto& program = programs_[file];
   if (program == nullptr) {
-    TRY_ASSIGN(const std::string image, read_file(options_.directory.empty() ? file : options_.directory + "/" + file));
+    TRY_ASSIGN(const std::string image,
+               read_file(options_.directory.empty() ? file : options_.directory + "/" + file));
     const raddle::Program::Image images[] = {{.bytes = image, .name = file}};
     TRY_ASSIGN(raddle::Program made, raddle::Program::read(images, 90));
     program = std::make_shared<const raddle::Program>(std::move(made));
@@ -289,7 +302,8 @@ Result<StateValue> LuaBindings::state_of(const LuaValue& value) const {
 }
 
 /// Numbers get the type of the kernel's parameter.
-Result<Value> LuaBindings::kernel_value(const LuaValue& value, const KernelInfo& kernel, std::size_t number) const {
+Result<Value> LuaBindings::kernel_value(const LuaValue& value, const KernelInfo& kernel,
+                                        std::size_t number) const {
   if (const LuaTable* table = table_of(value)) {
     if (const LuaValue* of = table->find("surface")) {
       TRY_ASSIGN(const View view, view_of(*of));
@@ -299,7 +313,8 @@ Result<Value> LuaBindings::kernel_value(const LuaValue& value, const KernelInfo&
       TRY_ASSIGN(const View view, view_of(*of));
       TextureOf texture{view};
       const LuaTable& sampler = table_or_empty(at(*table, "sampler"));
-      if (at(sampler, "filter") == LuaValue(std::string("linear"))) texture.sampler.filter = FilterMode::linear;
+      if (at(sampler, "filter") == LuaValue(std::string("linear")))
+        texture.sampler.filter = FilterMode::linear;
       if (at(sampler, "normalized") == LuaValue(true)) texture.sampler.normalized_coordinates = true;
       return Value(texture);
     }
@@ -307,7 +322,8 @@ Result<Value> LuaBindings::kernel_value(const LuaValue& value, const KernelInfo&
     return Value(view);
   }
   if (number >= kernel.parameters.size())
-    return Error::invalid("kernel {} has {} parameters, more are given", kernel.name, kernel.parameters.size());
+    return Error::invalid("kernel {} has {} parameters, more are given", kernel.name,
+                          kernel.parameters.size());
   const KernelParameter& parameter = kernel.parameters[number];
   Result<std::string> word = word_of(value, parameter.type);
   if (!word.ok())
@@ -362,7 +378,8 @@ Result<LuaAnswer> LuaBindings::define(const LuaTable& options, const SourceLine&
         }
         usage.unordered = at(*detail, "unordered") == LuaValue(true);
         if (!is_nil(at(*detail, "bytes_per_block"))) {
-          TRY_ASSIGN(const std::int64_t bytes, whole(at(*detail, "bytes_per_block"), "bytes_per_block", 1, kMostBytes));
+          TRY_ASSIGN(const std::int64_t bytes,
+                     whole(at(*detail, "bytes_per_block"), "bytes_per_block", 1, kMostBytes));
           usage.bytes_per_block = static_cast<std::uint64_t>(bytes);
         }
       }
@@ -375,7 +392,8 @@ Result<LuaAnswer> LuaBindings::define(const LuaTable& options, const SourceLine&
   std::string body;
   if (!is_nil(at(options, "body"))) {
     TRY_ASSIGN(body, text(at(options, "body"), "body"));
-    if (!options_.bodies.contains(body)) return Error::make(ErrorCode::not_found, "no body is called '{}'", body);
+    if (!options_.bodies.contains(body))
+      return Error::make(ErrorCode::not_found, "no body is called '{}'", body);
   }
   definitions_.push_back({std::move(definition), std::move(body)});
   return LuaAnswer(static_cast<std::int64_t>(definitions_.size() - 1));
@@ -385,7 +403,8 @@ Result<LuaAnswer> LuaBindings::begin_pass(const Values& arguments, const SourceL
   TRY_ASSIGN(const std::int64_t number,
              whole(at(arguments, 0), "definition", 0, static_cast<std::int64_t>(definitions_.size()) - 1));
   TRY_ASSIGN(Arguments with, arguments_of(table_or_empty(at(arguments, 1)), {}));
-  TRY_ASSIGN(const Pass pass, definitions_[static_cast<std::size_t>(number)].definition.invoke(graph_, std::move(with), line));
+  TRY_ASSIGN(const Pass pass,
+             definitions_[static_cast<std::size_t>(number)].definition.invoke(graph_, std::move(with), line));
   return LuaAnswer(std::int64_t{pass.index});
 }
 
@@ -406,8 +425,9 @@ Result<LuaAnswer> LuaBindings::add_body(const Values& arguments) {
              whole(at(arguments, 1), "pass", 0, static_cast<std::int64_t>(graph_.passes().size()) - 1));
   TRY_ASSIGN(Arguments with, arguments_of(table_or_empty(at(arguments, 2)), {}));
   const auto& body = options_.bodies.find(definitions_[static_cast<std::size_t>(number)].body)->second;
-  graph_.edit({static_cast<std::uint32_t>(pass)})
-      .commands.push_back(Body{[body, with](Recorder& recorder) { return body(recorder, with); }});
+  graph_.edit({static_cast<std::uint32_t>(pass)}).commands.push_back(Body{[body, with](Recorder& recorder) {
+    return body(recorder, with);
+  }});
   return LuaAnswer();
 }
 
@@ -491,9 +511,11 @@ Result<LuaAnswer> LuaBindings::read(const Values& arguments) {
   if (bytes == 0) return Error::invalid("no numbers of type '{}'", type);
   if (options_.dry) return LuaAnswer(std::int64_t{0});
   const ResourceInfo& info = graph_.info(Resource{index});
-  if (info.origin == Origin::transient) return Error::invalid("'{}' is transient: it is gone after its run", info.name);
+  if (info.origin == Origin::transient)
+    return Error::invalid("'{}' is transient: it is gone after its run", info.name);
   std::string word(bytes, '\0');
-  if (const auto result = executor_.read(info.name, static_cast<std::uint64_t>(number) * bytes, word.data(), bytes);
+  if (const auto result =
+          executor_.read(info.name, static_cast<std::uint64_t>(number) * bytes, word.data(), bytes);
       !result.ok()) {
     // A temporal value that no run has written yet is zero, as its readers see it.
     const bool is_new = info.origin == Origin::temporal && result.error().code == ErrorCode::not_found;
@@ -518,7 +540,8 @@ Result<LuaAnswer> LuaBindings::write(const Values& arguments) {
     bytes += word;
   }
   if (options_.dry || bytes.empty()) return LuaAnswer();
-  TRY(executor_.write(info.name, static_cast<std::uint64_t>(number) * word_bytes(type), bytes.data(), bytes.size()));
+  TRY(executor_.write(info.name, static_cast<std::uint64_t>(number) * word_bytes(type), bytes.data(),
+                      bytes.size()));
   return LuaAnswer();
 }
 

@@ -33,8 +33,8 @@ class Marker {
   static constexpr std::size_t kNone = ~std::size_t{0};
   struct Block {
     enum class Kind { branch, loop, function, repeat, plain } kind;
-    bool awaits_do = false;      // for, while
-    int parentheses = -1;        // function: of its parameters; -1: not begun
+    bool awaits_do = false;  // for, while
+    int parentheses = -1;    // function: of its parameters; -1: not begun
     bool has_return = false;
   };
 
@@ -80,7 +80,8 @@ class Marker {
 
   void word() {
     std::size_t end = at_;
-    while (end < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[end])) || text_[end] == '_')) ++end;
+    while (end < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[end])) || text_[end] == '_'))
+      ++end;
     const std::string_view name = text_.substr(at_, end - at_);
     const char before = result_.empty() ? ' ' : result_.back();
     if (before == '.' || before == ':') return copy(name.size());  // a field

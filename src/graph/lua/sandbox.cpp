@@ -16,9 +16,10 @@ constexpr const char* kPrelude = "=graph";
 
 // All that programs have of Lua's own. Nothing that reads files or code, catches errors (and so limits), or
 // works for long without a hook: patterns, moves of tables, lengths by metatables.
-constexpr const char* kGlobals[] = {"assert", "error",    "ipairs", "next", "pairs",    "rawequal",
-                                    "rawlen", "select",   "tonumber", "tostring", "type", "setmetatable"};
-constexpr const char* kString[] = {"byte", "char", "format", "len", "lower", "rep", "reverse", "sub", "upper"};
+constexpr const char* kGlobals[] = {"assert", "error",  "ipairs",   "next",     "pairs", "rawequal",
+                                    "rawlen", "select", "tonumber", "tostring", "type",  "setmetatable"};
+constexpr const char* kString[] = {"byte", "char",    "format", "len",  "lower",
+                                   "rep",  "reverse", "sub",    "upper"};
 constexpr const char* kTable[] = {"concat", "insert", "pack", "remove", "sort", "unpack"};
 
 double processor_seconds() {
@@ -59,7 +60,8 @@ void* Sandbox::allocate(void* sandbox, void* old, std::size_t old_bytes, std::si
     return nullptr;
   }
   if (bytes > old_bytes && self.bytes_ + (bytes - old_bytes) > self.limits_.memory_bytes) {
-    if (self.state_ != nullptr) self.error_line_ = self.line_of(self.state_);  // Lua calls no handler for this
+    if (self.state_ != nullptr)
+      self.error_line_ = self.line_of(self.state_);  // Lua calls no handler for this
     return nullptr;
   }
   void* const memory = std::realloc(old, bytes);
@@ -171,13 +173,15 @@ int Sandbox::handle_error(lua_State* state) {
 
 Error Sandbox::error_of(int status) {
   if (is_over_ != nullptr)
-    return error_line_.error(ErrorCode::invalid,
-                             fmt::format("the program has reached its limit of {} instructions or {} seconds: {}",
-                                         limits_.instructions, limits_.seconds, is_over_));
+    return error_line_.error(
+        ErrorCode::invalid,
+        fmt::format("the program has reached its limit of {} instructions or {} seconds: {}",
+                    limits_.instructions, limits_.seconds, is_over_));
   if (error_) return *error_;
   if (status == LUA_ERRMEM)
-    return error_line_.error(ErrorCode::invalid,
-                             fmt::format("the program needs more than {} bytes, which is the limit", limits_.memory_bytes));
+    return error_line_.error(
+        ErrorCode::invalid,
+        fmt::format("the program needs more than {} bytes, which is the limit", limits_.memory_bytes));
   std::string text = "an error that is no text";
   if (lua_type(state_, -1) == LUA_TSTRING) text = lua_tolstring(state_, -1, nullptr);
   // "name:line: text"; a syntax error's line stands there alone.

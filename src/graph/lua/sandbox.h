@@ -15,7 +15,8 @@ namespace raddle::graph {
 
 /// What functions for programs answer: nothing, a number, a text.
 using LuaAnswer = std::variant<std::monostate, std::int64_t, double, std::string>;
-using LuaFunction = std::function<Result<LuaAnswer>(const std::vector<LuaValue>& arguments, const SourceLine& line)>;
+using LuaFunction =
+    std::function<Result<LuaAnswer>(const std::vector<LuaValue>& arguments, const SourceLine& line)>;
 
 class Sandbox {
  public:
@@ -55,11 +56,11 @@ class Sandbox {
   std::function<Result<void>()> on_return_;
   std::string program_;  // its name
   std::uint64_t instructions_ = 0, bytes_ = 0;
-  double begin_ = 0;             // on the clock of processor time
+  double begin_ = 0;               // on the clock of processor time
   const char* is_over_ = nullptr;  // what has reached its limit
-  std::optional<Error> error_;   // of a function that was called
-  SourceLine error_line_;        // of an error of Lua's
-  LuaAnswer answer_;             // of the last call
+  std::optional<Error> error_;     // of a function that was called
+  SourceLine error_line_;          // of an error of Lua's
+  LuaAnswer answer_;               // of the last call
 };
 
 }  // namespace raddle::graph

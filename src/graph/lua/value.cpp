@@ -1,7 +1,7 @@
+#include "graph/lua/value.h"
+
 #include <algorithm>
 #include <memory>
-
-#include "graph/lua/value.h"
 
 namespace raddle::graph {
 namespace {
@@ -18,7 +18,8 @@ class Reader {
       case LUA_TBOOLEAN:
         return LuaValue(lua_toboolean(state_, place) != 0);
       case LUA_TNUMBER:
-        if (lua_isinteger(state_, place)) return LuaValue(std::int64_t{lua_tointegerx(state_, place, nullptr)});
+        if (lua_isinteger(state_, place))
+          return LuaValue(std::int64_t{lua_tointegerx(state_, place, nullptr)});
         return LuaValue(double{lua_tonumberx(state_, place, nullptr)});
       case LUA_TSTRING: {
         std::size_t bytes = 0;
@@ -34,14 +35,16 @@ class Reader {
 
  private:
   Result<LuaValue> read_table(int place, unsigned depth) {
-    if (depth == kDeepestTable || lua_checkstack(state_, 3) == 0) return Error::invalid("tables in tables too deep");
+    if (depth == kDeepestTable || lua_checkstack(state_, 3) == 0)
+      return Error::invalid("tables in tables too deep");
     auto table = std::make_shared<LuaTable>();
     std::vector<std::pair<std::int64_t, LuaValue>> numbered;
     place = lua_absindex(state_, place);
     lua_pushnil(state_);
     while (lua_next(state_, place) != 0) {
-      Result<LuaValue> value = ++elements_ > kMostElements ? Result<LuaValue>(Error::invalid("a table too large"))
-                                                           : read(-1, depth + 1);
+      Result<LuaValue> value = ++elements_ > kMostElements
+                                   ? Result<LuaValue>(Error::invalid("a table too large"))
+                                   : read(-1, depth + 1);
       if (!value.ok()) {
         lua_settop(state_, lua_gettop(state_) - 2);
         return value;
@@ -55,9 +58,11 @@ class Reader {
       }
       lua_settop(state_, -2);
     }
-    std::sort(numbered.begin(), numbered.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::sort(numbered.begin(), numbered.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
     for (auto& [number, value] : numbered)
-      if (number == static_cast<std::int64_t>(table->list.size()) + 1) table->list.push_back(std::move(value));
+      if (number == static_cast<std::int64_t>(table->list.size()) + 1)
+        table->list.push_back(std::move(value));
     return LuaValue(std::shared_ptr<const LuaTable>(std::move(table)));
   }
 

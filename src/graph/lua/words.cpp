@@ -55,7 +55,8 @@ std::variant<std::int64_t, double> number_of(std::string_view bytes, std::string
   std::int64_t number = 0;
   std::memcpy(&number, bytes.data(), bytes.size());
   const unsigned unused = static_cast<unsigned>(64 - bytes.size() * 8);
-  if (type[0] == 's') number = static_cast<std::int64_t>(static_cast<std::uint64_t>(number) << unused) >> unused;
+  if (type[0] == 's')
+    number = static_cast<std::int64_t>(static_cast<std::uint64_t>(number) << unused) >> unused;
   return number;
 }
 

@@ -50,10 +50,12 @@ std::string graphviz(const Schedule& schedule) {
   // What no resource between them shows.
   for (std::uint32_t i = 0; i < schedule.nodes.size(); ++i)
     for (const Edge& edge : schedule.edges_of(i)) {
-      const bool is_inserted = schedule.nodes[i].kind != NodeKind::pass || schedule.nodes[edge.from].kind != NodeKind::pass;
+      const bool is_inserted =
+          schedule.nodes[i].kind != NodeKind::pass || schedule.nodes[edge.from].kind != NodeKind::pass;
       if (is_inserted || edge.reason >= Reason::order)
         text += fmt::format("  n{} -> n{} [style={}, label={}];\n", edge.from, i,
-                            is_dependency(edge.reason) ? "solid" : "dashed", quoted_name(reason_name(edge.reason)));
+                            is_dependency(edge.reason) ? "solid" : "dashed",
+                            quoted_name(reason_name(edge.reason)));
     }
   return text + "}\n";
 }

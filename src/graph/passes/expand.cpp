@@ -41,8 +41,9 @@ class Expansion {
     for (const Command& command : pass.commands)
       if (const auto* sub = std::get_if<SubGraph>(&command)) {
         if (pass.commands.size() != 1)
-          return pass.line.error(ErrorCode::invalid,
-                                 fmt::format("pass '{}': a sub-graph is the only command of its pass", pass.name));
+          return pass.line.error(
+              ErrorCode::invalid,
+              fmt::format("pass '{}': a sub-graph is the only command of its pass", pass.name));
         return add_graph(graph, pass, *sub, views, origin, depth, made);
       }
     PassInfo copy = pass;
@@ -56,7 +57,8 @@ class Expansion {
   }
 
   Result<void> add_graph(const Graph& graph, const PassInfo& pass, const SubGraph& sub,
-                         const std::vector<View>& views, Pass origin, unsigned depth, std::vector<Pass>& made) {
+                         const std::vector<View>& views, Pass origin, unsigned depth,
+                         std::vector<Pass>& made) {
     if (sub.graph == nullptr) return pass.line.error(ErrorCode::invalid, "a sub-graph that is none");
     if (depth == kDeepest) return pass.line.error(ErrorCode::invalid, "sub-graphs are nested too deeply");
     std::vector<View> inner(sub.graph->resources().size());
@@ -68,8 +70,9 @@ class Expansion {
       const ResourceInfo& info = sub.graph->resources()[i];
       if (inner[i].resource) continue;
       if (info.origin != Origin::transient)
-        return pass.line.error(ErrorCode::invalid, fmt::format("pass '{}': '{}' of the sub-graph is not bound",
-                                                               pass.name, info.name));
+        return pass.line.error(
+            ErrorCode::invalid,
+            fmt::format("pass '{}': '{}' of the sub-graph is not bound", pass.name, info.name));
       inner[i] = add(info);
       continue;
     }
@@ -88,20 +91,23 @@ class Expansion {
     const ResourceInfo& info = result_->info(view.resource);
     if (const std::string why = view_error(info, view); !why.empty())
       return pass.line.error(ErrorCode::invalid, fmt::format("pass '{}': {}", pass.name, why));
-    const bool fits = inner.is_image ? info.is_image && info.shape == inner.shape && view == View(view.resource)
-                                     : !info.is_image && resolved(info, view).bytes == inner.bytes;
+    const bool fits = inner.is_image
+                          ? info.is_image && info.shape == inner.shape && view == View(view.resource)
+                          : !info.is_image && resolved(info, view).bytes == inner.bytes;
     if (fits) return {};
     return pass.line.error(
-        ErrorCode::invalid, fmt::format("pass '{}': '{}' of the sub-graph is bound to {}, which has another size",
-                                        pass.name, inner.name, view_text(info, view)));
+        ErrorCode::invalid,
+        fmt::format("pass '{}': '{}' of the sub-graph is bound to {}, which has another size", pass.name,
+                    inner.name, view_text(info, view)));
   }
 
   /// A view of a graph's resource, as one of the result's.
   Result<View> moved(const Graph& graph, const PassInfo& pass, const View& view,
                      const std::vector<View>& views) const {
     if (!graph.has(view.resource))
-      return pass.line.error(ErrorCode::invalid,
-                             fmt::format("pass '{}': a view of a resource that this graph does not have", pass.name));
+      return pass.line.error(
+          ErrorCode::invalid,
+          fmt::format("pass '{}': a view of a resource that this graph does not have", pass.name));
     const ResourceInfo& info = graph.info(view.resource);
     if (const std::string why = view_error(info, view); !why.empty())
       return pass.line.error(ErrorCode::invalid, fmt::format("pass '{}': {}", pass.name, why));
@@ -116,7 +122,8 @@ class Expansion {
     return View::range(base.resource, outer.begin + inner.begin, inner.bytes);
   }
 
-  Result<void> move(const Graph& graph, const PassInfo& pass, Command& command, const std::vector<View>& views) {
+  Result<void> move(const Graph& graph, const PassInfo& pass, Command& command,
+                    const std::vector<View>& views) {
     const auto move_view = [&](View& view) -> Result<void> {
       TRY_ASSIGN(view, moved(graph, pass, view, views));
       return {};
@@ -139,11 +146,13 @@ class Expansion {
     } else if (auto* action = std::get_if<CacheAction>(&command)) {
       TRY(move_view(action->view));
     } else if (auto* draw = std::get_if<Draw>(&command); draw != nullptr && graph_differs(graph)) {
-      return pass.line.error(ErrorCode::unsupported,
-                             fmt::format("pass '{}': draws in sub-graphs name views of another graph", pass.name));
+      return pass.line.error(
+          ErrorCode::unsupported,
+          fmt::format("pass '{}': draws in sub-graphs name views of another graph", pass.name));
     } else if (std::holds_alternative<Body>(command) && graph_differs(graph)) {
-      return pass.line.error(ErrorCode::unsupported,
-                             fmt::format("pass '{}': bodies in sub-graphs name views of another graph", pass.name));
+      return pass.line.error(
+          ErrorCode::unsupported,
+          fmt::format("pass '{}': bodies in sub-graphs name views of another graph", pass.name));
     }
     return {};
   }

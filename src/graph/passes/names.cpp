@@ -27,13 +27,15 @@ Layout layout_of(Unit unit) {
 }
 
 const char* need_name(unsigned kind) {
-  constexpr const char* kNeeds[] = {"SM slots", "registers", "shared memory", "bandwidth", "copy engines", "host"};
+  constexpr const char* kNeeds[] = {"SM slots",  "registers",    "shared memory",
+                                    "bandwidth", "copy engines", "host"};
   return kNeeds[kind];
 }
 
 const char* command_name(const Command& command) {
-  constexpr const char* kCommands[] = {"dispatch", "draw",  "copy",        "clear", "fill",     "layout change",
-                                       "cache",    "synchronise", "call",  "body",  "sub-graph"};
+  constexpr const char* kCommands[] = {"dispatch", "draw",          "copy",     "clear",
+                                       "fill",     "layout change", "cache",    "synchronise",
+                                       "call",     "body",          "sub-graph"};
   static_assert(std::size(kCommands) == std::variant_size_v<Command>);
   return kCommands[command.index()];
 }

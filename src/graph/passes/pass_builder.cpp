@@ -17,8 +17,12 @@ PassBuilder& PassBuilder::add(const View& view, bool reads, bool writes, const U
                  .bytes_per_block = usage.bytes_per_block});
 }
 
-PassBuilder& PassBuilder::reads(const View& view, const Usage& usage) { return add(view, true, false, usage); }
-PassBuilder& PassBuilder::writes(const View& view, const Usage& usage) { return add(view, false, true, usage); }
+PassBuilder& PassBuilder::reads(const View& view, const Usage& usage) {
+  return add(view, true, false, usage);
+}
+PassBuilder& PassBuilder::writes(const View& view, const Usage& usage) {
+  return add(view, false, true, usage);
+}
 PassBuilder& PassBuilder::read_writes(const View& view, const Usage& usage) {
   return add(view, true, true, usage);
 }
@@ -57,7 +61,8 @@ PassBuilder& PassBuilder::cache(const View& view, CacheAction::Kind kind, Unit u
   Access action{.view = view, .reads = true, .writes = kind != CacheAction::Kind::prefetch};
   action.layout = Layout::undefined;
   action.changes_layout = true;  // takes any, and leaves it
-  if (kind == CacheAction::Kind::flush) action.makes_visible = 0xff & ~(1u << static_cast<unsigned>(Unit::texture));
+  if (kind == CacheAction::Kind::flush)
+    action.makes_visible = 0xff & ~(1u << static_cast<unsigned>(Unit::texture));
   if (kind == CacheAction::Kind::invalidate)
     action.makes_visible = static_cast<std::uint8_t>(1u << static_cast<unsigned>(unit));
   return access(action).command(CacheAction{view, kind, unit});

@@ -104,7 +104,8 @@ std::string view_text(const ResourceInfo& info, const View& view) {
     return fmt::format("{}[{}, {})", info.name, whole.begin, whole.begin + whole.bytes);
   }
   std::string text = info.name;
-  if (whole.mips != info.shape.mips) text += fmt::format(" levels [{}, {})", whole.mip, whole.mip + whole.mips);
+  if (whole.mips != info.shape.mips)
+    text += fmt::format(" levels [{}, {})", whole.mip, whole.mip + whole.mips);
   if (whole.layers != info.shape.layers)
     text += fmt::format(" layers [{}, {})", whole.layer, whole.layer + whole.layers);
   return text;

@@ -8,8 +8,8 @@
 namespace raddle::graph {
 namespace {
 
-constexpr unsigned kCandidates = 8;     // that are compared at a time
-constexpr unsigned kPatience = 32;      // how often a node is passed over by others before they wait for it
+constexpr unsigned kCandidates = 8;      // that are compared at a time
+constexpr unsigned kPatience = 32;       // how often a node is passed over by others before they wait for it
 constexpr double kConflictWeight = 0.5;  // of needs that meet, against the rank
 
 class Fastest : public Policy {

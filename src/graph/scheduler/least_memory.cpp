@@ -56,6 +56,8 @@ class LeastMemory : public Policy {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_least_memory(const Problem& problem) { return std::make_unique<LeastMemory>(problem); }
+std::unique_ptr<Policy> make_least_memory(const Problem& problem) {
+  return std::make_unique<LeastMemory>(problem);
+}
 
 }  // namespace raddle::graph

@@ -244,9 +244,10 @@ class ListScheduler : public Progress {
       const auto by_place = [&](std::uint32_t a, std::uint32_t b) { return place[a] < place[b]; };
       result_.offsets.push_back(memory_[i].block.offset);
       result_.first.push_back(*std::min_element(users.begin(), users.end(), by_place));
-      result_.last.push_back(*std::max_element(users.begin(), users.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return result_.end[a] != result_.end[b] ? result_.end[a] < result_.end[b] : by_place(a, b);
-      }));
+      result_.last.push_back(
+          *std::max_element(users.begin(), users.end(), [&](std::uint32_t a, std::uint32_t b) {
+            return result_.end[a] != result_.end[b] ? result_.end[a] < result_.end[b] : by_place(a, b);
+          }));
     }
   }
 

@@ -14,10 +14,10 @@ constexpr Share kWhole = 1u << 16;
 
 struct Problem {
   const Analysis& analysis;
-  std::vector<double> nanoseconds;                     ///< by node
+  std::vector<double> nanoseconds;                      ///< by node
   std::vector<std::array<Share, Needs::kCount>> needs;  ///< likewise
-  Lists later;                                         ///< likewise: who depends on it
-  std::vector<std::uint64_t> bytes;                    ///< by place in analysis.transient
+  Lists later;                                          ///< likewise: who depends on it
+  std::vector<std::uint64_t> bytes;                     ///< by place in analysis.transient
   std::uint64_t memory_limit = 0;
   std::uint64_t working_set = 0;  ///< 0: none
   bool alias = true;

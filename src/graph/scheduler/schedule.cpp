@@ -10,8 +10,8 @@
 namespace raddle::graph {
 
 const char* reason_name(Reason reason) {
-  constexpr const char* kReasons[] = {"read after write", "write after read", "write after write", "order",
-                                      "capacity",         "memory",           "policy"};
+  constexpr const char* kReasons[] = {
+      "read after write", "write after read", "write after write", "order", "capacity", "memory", "policy"};
   return kReasons[static_cast<unsigned>(reason)];
 }
 
@@ -50,7 +50,8 @@ std::vector<Barrier> Schedule::barriers() const {
 
 namespace {
 std::string nanoseconds_text(double nanoseconds) {
-  return nanoseconds >= 1e6 ? fmt::format("{:.2f} ms", nanoseconds / 1e6) : fmt::format("{:.1f} us", nanoseconds / 1e3);
+  return nanoseconds >= 1e6 ? fmt::format("{:.2f} ms", nanoseconds / 1e6)
+                            : fmt::format("{:.1f} us", nanoseconds / 1e3);
 }
 
 std::string edge_text(const Schedule& schedule, const Edge& edge) {
@@ -68,8 +69,8 @@ std::string edge_text(const Schedule& schedule, const Edge& edge) {
     case Reason::order:
       return fmt::format("the program orders it after '{}'", from);
     case Reason::capacity:
-      return fmt::format("together with '{}' and what runs beside it, it would need more {} than there are", from,
-                         need_name(edge.need));
+      return fmt::format("together with '{}' and what runs beside it, it would need more {} than there are",
+                         from, need_name(edge.need));
     case Reason::memory:
       return fmt::format("its memory is that of '{}', which '{}' uses last", resource(), from);
     case Reason::policy:
@@ -80,14 +81,16 @@ std::string edge_text(const Schedule& schedule, const Edge& edge) {
 }  // namespace
 
 std::string Schedule::why(std::uint32_t node) const {
-  std::string text = fmt::format("'{}' starts at {} (estimated)", node_name(node), nanoseconds_text(nodes[node].begin));
+  std::string text =
+      fmt::format("'{}' starts at {} (estimated)", node_name(node), nanoseconds_text(nodes[node].begin));
   const auto edges = edges_of(node);
   if (edges.empty()) text += ": it waits for nothing";
   // What ends last decides.
   const Edge* latest = nullptr;
   for (const Edge& edge : edges)
     if (latest == nullptr || nodes[edge.from].end > nodes[latest->from].end) latest = &edge;
-  if (latest != nullptr) text += ", when what it waits for has ended; the last of it because " + edge_text(*this, *latest);
+  if (latest != nullptr)
+    text += ", when what it waits for has ended; the last of it because " + edge_text(*this, *latest);
   text += ".";
   for (const Edge& edge : edges)
     if (&edge != latest) text += " Also, " + edge_text(*this, edge) + ".";

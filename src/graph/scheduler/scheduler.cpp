@@ -15,11 +15,17 @@
 namespace raddle::graph {
 namespace {
 
+std::uint64_t limit_of(const Target& target, const SchedulerOptions& options) {
+  const std::uint64_t wanted = options.memory_limit != 0 ? options.memory_limit : target.memory_bytes;
+  return std::min(wanted, target.memory_bytes);
+}
+
 Problem make_problem(const Graph& graph, const Analysis& analysis, const Target& target,
                      const SchedulerOptions& options) {
   Problem problem{.analysis = analysis, .later = later_of(analysis)};
-  for (const std::uint32_t resource : analysis.transient) problem.bytes.push_back(graph.resources()[resource].bytes);
-  problem.memory_limit = options.memory_limit != 0 ? options.memory_limit : target.memory_bytes;
+  for (const std::uint32_t resource : analysis.transient)
+    problem.bytes.push_back(graph.resources()[resource].bytes);
+  problem.memory_limit = limit_of(target, options);
   problem.working_set = options.working_set;
   problem.alias = options.alias;
   return problem;
@@ -78,8 +84,9 @@ Result<void> refuse_draws(const Graph& graph, const Target& target) {
   for (const PassInfo& pass : graph.passes())
     for (const Command& command : pass.commands)
       if (std::holds_alternative<Draw>(command))
-        return pass.line.error(ErrorCode::unsupported, fmt::format("pass '{}' draws, and the target ({}) has no graphics",
-                                                                   pass.name, target.name));
+        return pass.line.error(
+            ErrorCode::unsupported,
+            fmt::format("pass '{}' draws, and the target ({}) has no graphics", pass.name, target.name));
   return {};
 }
 
@@ -87,10 +94,11 @@ Error no_memory(const Graph& graph, const Problem& problem, std::uint32_t stuck)
   const PassInfo& pass = graph.passes()[problem.analysis.nodes[stuck].pass];
   std::uint64_t bytes = 0;
   for (const std::uint32_t transient : problem.analysis.uses[stuck]) bytes += problem.bytes[transient];
-  return pass.line.error(ErrorCode::out_of_memory,
-                         fmt::format("pass '{}' uses {} bytes of transient memory, and with what else is in use then "
-                                     "they do not fit the limit of {}",
-                                     pass.name, bytes, problem.memory_limit));
+  return pass.line.error(
+      ErrorCode::out_of_memory,
+      fmt::format("pass '{}' uses {} bytes of transient memory, and with what else is in use then "
+                  "they do not fit the limit of {}",
+                  pass.name, bytes, problem.memory_limit));
 }
 
 }  // namespace
@@ -124,6 +132,8 @@ struct Scheduler::Impl {
         for (const PassInfo& pass : graph->passes()) splits += pass.pieces > 1 && pass.piece == 0;
       }
     TRY(find_structure(*graph));
+    problem->memory_limit = limit_of(target, options);
+    if (last != nullptr && last->peak_bytes > problem->memory_limit) last = nullptr;
     if (last != nullptr && !estimates_changed(*graph)) return again(std::move(graph));
     add_estimates(*problem, *graph, target, history);
     TRY_ASSIGN(auto made, place(*graph));
@@ -157,7 +167,8 @@ struct Scheduler::Impl {
 
   /// Together by more than a quarter of all passes' time, or needs that have become greater.
   bool estimates_changed(const Graph& graph) {
-    if (history != nullptr && history->changes() == seen_changes && graph.version() == last->graph_version) return false;
+    if (history != nullptr && history->changes() == seen_changes && graph.version() == last->graph_version)
+      return false;
     double all = 0, changed = 0;
     for (std::size_t i = 0; i < problem->size(); ++i) {
       const Node& node = analysis->nodes[i];
@@ -166,7 +177,8 @@ struct Scheduler::Impl {
       all += problem->nanoseconds[i];
       changed += std::abs(now.nanoseconds - problem->nanoseconds[i]);
       for (unsigned kind = 0; kind < Needs::kCount; ++kind) {
-        const Share slack = kind == Needs::bandwidth ? kWhole / 8 : 0;  // it is measured, and differs each time
+        const Share slack =
+            kind == Needs::bandwidth ? kWhole / 8 : 0;  // it is measured, and differs each time
         const float needed = std::clamp(now.needs.share[kind], 0.0f, 1.0f) * kWhole;
         if (std::ceil(needed) > static_cast<float>(problem->needs[i][kind] + slack)) return true;
       }
@@ -229,6 +241,7 @@ Result<std::shared_ptr<const Schedule>> Scheduler::schedule(const Graph& graph) 
 Result<std::shared_ptr<const Schedule>> Scheduler::schedule(std::shared_ptr<const Graph> graph) {
   return impl_->schedule(std::move(graph));
 }
+void Scheduler::set_memory(std::uint64_t bytes) { impl_->target.memory_bytes = bytes; }
 const Target& Scheduler::target() const { return impl_->target; }
 const SchedulerOptions& Scheduler::options() const { return impl_->options; }
 std::uint64_t Scheduler::analyses() const { return impl_->analyses; }

@@ -25,7 +25,8 @@ void add(Mixer& mixer, const ResourceInfo& info) {
   const ImageShape& shape = info.shape;
   mixer.add(std::uint64_t{shape.width} << 32 | shape.height);
   mixer.add(std::uint64_t{shape.depth} << 32 | shape.layers);
-  mixer.add(std::uint64_t{shape.mips} << 32 | static_cast<unsigned>(shape.format.type) << 8 | shape.format.channels);
+  mixer.add(std::uint64_t{shape.mips} << 32 | static_cast<unsigned>(shape.format.type) << 8 |
+            shape.format.channels);
 }
 
 void add(Mixer& mixer, const Access& access) {
@@ -53,7 +54,8 @@ std::uint64_t signature_of(const Graph& graph) {
     for (const Command& command : pass.commands) mixer.add(command.index());
     for (const Access& access : pass.accesses) add(mixer, access);
   }
-  for (const auto& [earlier, later] : graph.orders()) mixer.add(std::uint64_t{earlier.index} << 32 | later.index);
+  for (const auto& [earlier, later] : graph.orders())
+    mixer.add(std::uint64_t{earlier.index} << 32 | later.index);
   return mixer.value();
 }
 

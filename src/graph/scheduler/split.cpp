@@ -29,8 +29,10 @@ class Splitter {
     if (const auto* dispatch = std::get_if<Dispatch>(&command)) return cut_of(pass, *dispatch);
     if (const auto* copy = std::get_if<Copy>(&command))
       return is_image(copy->to) || is_image(copy->from) ? Cut() : cut_of(copy->to);
-    if (const auto* clear = std::get_if<Clear>(&command)) return is_image(clear->view) ? Cut() : cut_of(clear->view);
-    if (const auto* fill = std::get_if<Fill>(&command)) return is_image(fill->view) ? Cut() : cut_of(fill->view);
+    if (const auto* clear = std::get_if<Clear>(&command))
+      return is_image(clear->view) ? Cut() : cut_of(clear->view);
+    if (const auto* fill = std::get_if<Fill>(&command))
+      return is_image(fill->view) ? Cut() : cut_of(fill->view);
     return {};
   }
 
@@ -60,7 +62,8 @@ class Splitter {
     for (const ClusterLevel& level : config.clusters) multiple *= level.extent[0];
     const std::uint64_t at_once =
         std::uint64_t{target_.resident_blocks(dispatch.kernel.info(), config)} * target_.sm_count;
-    const std::uint64_t slices = std::uint64_t{config.grid.y} * config.grid.z, blocks = config.grid.x * slices;
+    const std::uint64_t slices = std::uint64_t{config.grid.y} * config.grid.z,
+                        blocks = config.grid.x * slices;
     const std::uint64_t pieces = std::min<std::uint64_t>(blocks / (2 * at_once), config.grid.x / multiple);
     if (pieces < 2) return {};
     return {config.grid.x, multiple,
@@ -74,7 +77,8 @@ class Splitter {
     return {bytes, 256, static_cast<std::uint32_t>(std::min<std::uint64_t>(pieces, options_.most_pieces))};
   }
 
-  void narrow(PassInfo& piece, Dispatch& dispatch, std::uint64_t begin, std::uint64_t end, bool is_last) const {
+  void narrow(PassInfo& piece, Dispatch& dispatch, std::uint64_t begin, std::uint64_t end,
+              bool is_last) const {
     dispatch.config.grid.x = static_cast<std::uint32_t>(end - begin);
     Value& value = dispatch.arguments[*dispatch.first_block_parameter];
     std::uint32_t first;
@@ -137,7 +141,8 @@ class PieceGraph {
 
 }  // namespace
 
-std::shared_ptr<const Graph> with_pieces(const Graph& graph, const Target& target, const SchedulerOptions& options) {
+std::shared_ptr<const Graph> with_pieces(const Graph& graph, const Target& target,
+                                         const SchedulerOptions& options) {
   const Splitter splitter(graph, target, options);
   bool is_large = false;
   for (const PassInfo& pass : graph.passes()) is_large = is_large || splitter.cut_of(pass).pieces > 1;

@@ -9,6 +9,7 @@
 namespace raddle::graph {
 
 /// @returns null: nothing is large enough
-std::shared_ptr<const Graph> with_pieces(const Graph& graph, const Target& target, const SchedulerOptions& options);
+std::shared_ptr<const Graph> with_pieces(const Graph& graph, const Target& target,
+                                         const SchedulerOptions& options);
 
 }  // namespace raddle::graph

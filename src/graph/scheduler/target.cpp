@@ -27,13 +27,15 @@ Result<Target::Kind> Target::parse(std::string_view name) {
   if (name == "gpu")
     return Error::unsupported(
         "target gpu: no real GPU is reached from graphs; a CUDA program reaches one by RADDLE_TARGET");
-  return Error::make(ErrorCode::not_found, "no target is called '{}'; there are device, compute, host, gpu", name);
+  return Error::make(ErrorCode::not_found, "no target is called '{}'; there are device, compute, host, gpu",
+                     name);
 }
 
 std::uint32_t Target::resident_blocks(const KernelInfo& kernel, const LaunchConfig& config) const {
-  const std::uint64_t threads =
-      std::uint64_t{config.block.x} * config.block.y * config.block.z, warps = (threads + 31) / 32;
-  std::uint64_t blocks = std::min<std::uint64_t>(blocks_per_sm, threads_per_sm / std::max<std::uint64_t>(warps * 32, 1));
+  const std::uint64_t threads = std::uint64_t{config.block.x} * config.block.y * config.block.z,
+                      warps = (threads + 31) / 32;
+  std::uint64_t blocks =
+      std::min<std::uint64_t>(blocks_per_sm, threads_per_sm / std::max<std::uint64_t>(warps * 32, 1));
   const std::uint64_t shared = kernel.static_shared_bytes + config.shared_bytes;
   if (shared != 0) blocks = std::min(blocks, shared_bytes_per_sm / shared);
   const std::uint64_t registers = warps * 32 * std::max(kernel.registers, 1u);

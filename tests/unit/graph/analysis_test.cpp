@@ -126,13 +126,15 @@ TEST(Analysis, ActionsAreInserted) {
   const Pass sample = graph.pass("sample").reads(image, {.unit = Unit::texture}).pass();
   const Pass again = graph.pass("again").reads(image, {.unit = Unit::texture}).pass();
   const auto schedule = schedule_of(graph);
-  EXPECT_EQ(count(*schedule, NodeKind::cache_action), 1u);   // both readers share it
+  EXPECT_EQ(count(*schedule, NodeKind::cache_action), 1u);  // both readers share it
   EXPECT_EQ(count(*schedule, NodeKind::layout_change), 1u);
   EXPECT_TRUE(depends(*schedule, sample, draw) && depends(*schedule, again, draw));
   EXPECT_FALSE(depends(*schedule, again, sample));
   for (const Node& node : schedule->nodes) {
-    if (node.kind == NodeKind::layout_change) EXPECT_TRUE(node.was == Layout::target && node.layout == Layout::sampled);
-    if (node.kind == NodeKind::cache_action) EXPECT_TRUE(node.action == CacheAction::Kind::flush && node.unit == Unit::draw);
+    if (node.kind == NodeKind::layout_change)
+      EXPECT_TRUE(node.was == Layout::target && node.layout == Layout::sampled);
+    if (node.kind == NodeKind::cache_action)
+      EXPECT_TRUE(node.action == CacheAction::Kind::flush && node.unit == Unit::draw);
   }
   // Its readers have ended before an image gets another layout.
   const Pass copy = graph.pass("copy").reads(image, {.unit = Unit::copy}).pass();
@@ -142,7 +144,8 @@ TEST(Analysis, ActionsAreInserted) {
   const std::vector<Barrier> barriers = schedule->barriers();
   bool is_shared = false;
   for (const Barrier& barrier : barriers)
-    is_shared = is_shared || barrier.before == std::vector<std::uint32_t>{schedule->node_of(sample), schedule->node_of(again)};
+    is_shared = is_shared || barrier.before == std::vector<std::uint32_t>{schedule->node_of(sample),
+                                                                          schedule->node_of(again)};
   EXPECT_TRUE(is_shared);
 }
 
@@ -178,7 +181,8 @@ TEST(AnalysisErrors, CycleOfNodes) {
   EXPECT_NE(error.message.find("'two'"), std::string::npos) << error.message;
   Graph backwards;
   const Resource c = backwards.buffer("c", 64);
-  const Pass first = backwards.pass("first").writes(c).pass(), second = backwards.pass("second").reads(c).pass();
+  const Pass first = backwards.pass("first").writes(c).pass(),
+             second = backwards.pass("second").reads(c).pass();
   backwards.order(second, first);
   EXPECT_NE(error_of(backwards).message.find("a cycle"), std::string::npos);
 }
@@ -197,7 +201,8 @@ TEST(AnalysisErrors, ReadOfWhatNobodyWrites) {
     if (is_bound_in) continue;
     const Error error = error_of(graph);
     EXPECT_EQ(error.where.line, line);
-    EXPECT_NE(error.message.find("pass 'all' reads bytes 32 to 64 of 'a'"), std::string::npos) << error.message;
+    EXPECT_NE(error.message.find("pass 'all' reads bytes 32 to 64 of 'a'"), std::string::npos)
+        << error.message;
   }
 }
 
@@ -246,39 +251,56 @@ TEST(AnalysisErrors, Sizes) {
     EXPECT_NE(error.message.find(text), std::string::npos) << error.message;
   };
   const LaunchConfig config{.grid = {1}, .block = {4}};
-  wrong([](Graph& graph) {
-    const Resource a = graph.buffer("a", 64, Origin::in_out);
-    graph.pass("beyond").reads(View::range(a, 32, 64));
-  }, __LINE__ - 1, "bytes 32 to 96 of 'a', which has 64");
-  wrong([](Graph& graph) {
-    const Resource a = graph.buffer("a", 64, Origin::in_out), b = graph.buffer("b", 32);
-    graph.pass("copy").copy(b, a);
-  }, __LINE__ - 1, "a copy of 64 bytes (a) to 32 bytes (b)");
-  wrong([&](Graph& graph) {
-    const Resource a = graph.buffer("a", 64, Origin::in_out);
-    graph.pass("few").read_writes(a).dispatch(code("scale"), config, a, a);
-  }, __LINE__ - 1, "kernel scale has 4 parameters, 2 are given");
-  wrong([&](Graph& graph) {
-    const Resource a = graph.buffer("a", 64, Origin::in_out);
-    graph.pass("wide").read_writes(a).dispatch(code("scale"), config, a, a, 1ull, 0u);
-  }, __LINE__ - 1, "parameter 2 (pf) of kernel scale has 4 bytes, 8 are given");
-  wrong([&](Graph& graph) {
-    const Resource a = graph.buffer("a", 64, Origin::in_out), b = graph.buffer("b", 64, Origin::in_out);
-    graph.pass("unnamed").read_writes(a).dispatch(code("scale"), config, a, b, 1u, 0u);
-  }, __LINE__ - 1, "'b' is not among the resources of the pass");
-  wrong([](Graph& graph) {
-    const Resource a = graph.buffer("a", 62, Origin::in_out);
-    graph.pass("words").fill(a, 1, 4);
-  }, __LINE__ - 1, "not made of words of 4 bytes");
-  wrong([](Graph& graph) {
-    const Resource a = graph.image("a", {.format = {ChannelType::unorm8, 4}, .width = 8, .height = 2}, Origin::in_out);
-    const Resource b = graph.image("b", {.format = {ChannelType::float32, 1}, .width = 8, .height = 2});
-    graph.pass("formats").copy(b, a);
-  }, __LINE__ - 1, "different formats");
-  wrong([](Graph& graph) {
-    const Resource a = graph.image("a", {.width = 8, .height = 8, .mips = 2}, Origin::in_out);
-    graph.pass("levels").reads(View::levels(a, 1, 2));
-  }, __LINE__ - 1, "levels 1 to 3 of 'a', which has 2");
+  wrong(
+      [](Graph& graph) {
+        const Resource a = graph.buffer("a", 64, Origin::in_out);
+        graph.pass("beyond").reads(View::range(a, 32, 64));
+      },
+      __LINE__ - 1, "bytes 32 to 96 of 'a', which has 64");
+  wrong(
+      [](Graph& graph) {
+        const Resource a = graph.buffer("a", 64, Origin::in_out), b = graph.buffer("b", 32);
+        graph.pass("copy").copy(b, a);
+      },
+      __LINE__ - 1, "a copy of 64 bytes (a) to 32 bytes (b)");
+  wrong(
+      [&](Graph& graph) {
+        const Resource a = graph.buffer("a", 64, Origin::in_out);
+        graph.pass("few").read_writes(a).dispatch(code("scale"), config, a, a);
+      },
+      __LINE__ - 1, "kernel scale has 4 parameters, 2 are given");
+  wrong(
+      [&](Graph& graph) {
+        const Resource a = graph.buffer("a", 64, Origin::in_out);
+        graph.pass("wide").read_writes(a).dispatch(code("scale"), config, a, a, 1ull, 0u);
+      },
+      __LINE__ - 1, "parameter 2 (pf) of kernel scale has 4 bytes, 8 are given");
+  wrong(
+      [&](Graph& graph) {
+        const Resource a = graph.buffer("a", 64, Origin::in_out), b = graph.buffer("b", 64, Origin::in_out);
+        graph.pass("unnamed").read_writes(a).dispatch(code("scale"), config, a, b, 1u, 0u);
+      },
+      __LINE__ - 1, "'b' is not among the resources of the pass");
+  wrong(
+      [](Graph& graph) {
+        const Resource a = graph.buffer("a", 62, Origin::in_out);
+        graph.pass("words").fill(a, 1, 4);
+      },
+      __LINE__ - 1, "not made of words of 4 bytes");
+  wrong(
+      [](Graph& graph) {
+        const Resource a =
+            graph.image("a", {.format = {ChannelType::unorm8, 4}, .width = 8, .height = 2}, Origin::in_out);
+        const Resource b = graph.image("b", {.format = {ChannelType::float32, 1}, .width = 8, .height = 2});
+        graph.pass("formats").copy(b, a);
+      },
+      __LINE__ - 1, "different formats");
+  wrong(
+      [](Graph& graph) {
+        const Resource a = graph.image("a", {.width = 8, .height = 8, .mips = 2}, Origin::in_out);
+        graph.pass("levels").reads(View::levels(a, 1, 2));
+      },
+      __LINE__ - 1, "levels 1 to 3 of 'a', which has 2");
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ TEST(Execution, OneDispatch) {
   executor.bind("b", b.address());
   Graph graph;
   const Resource from = graph.buffer("a", 16, Origin::input), to = graph.buffer("b", 16, Origin::output);
-  graph.pass("scale").reads(from).writes(to).dispatch(code("scale"), {.grid = {1}, .block = {4}}, to, from, 10u, 0u);
+  graph.pass("scale").reads(from).writes(to).dispatch(code("scale"), {.grid = {1}, .block = {4}}, to, from,
+                                                      10u, 0u);
   const auto report = executor.run(graph);
   RADDLE_ASSERT_OK(report);
   Words out(4);
@@ -43,7 +44,8 @@ TEST(Execution, CopiesFillsClearsAndCalls) {
   executor.provide("out", 64).value();
   Graph graph;
   const Resource t = graph.buffer("t", 64), out = graph.buffer("out", 64, Origin::output);
-  const Resource image = graph.image("image", {.format = {ChannelType::unsigned32, 1}, .width = 2, .height = 2, .layers = 2, .mips = 2});
+  const Resource image = graph.image(
+      "image", {.format = {ChannelType::unsigned32, 1}, .width = 2, .height = 2, .layers = 2, .mips = 2});
   std::atomic<int> called{0};
   graph.pass("fill").fill(t, 7);
   graph.pass("clear").clear(View::range(t, 0, 8));
@@ -83,7 +85,8 @@ TEST(Execution, BodiesAreCalledWhenTheirPassExecutes) {
     return recorder.launch(kernel, {.grid = {1}, .block = {4}}, arguments);
   });
   Graph graph;
-  const Resource t = graph.buffer("t", 16), u = graph.buffer("u", 16), out = graph.buffer("out", 16, Origin::output);
+  const Resource t = graph.buffer("t", 16), u = graph.buffer("u", 16),
+                 out = graph.buffer("out", 16, Origin::output);
   graph.pass("fill").fill(t, 5);
   RADDLE_ASSERT_OK(body.invoke(graph, {.views = {{"from", t}, {"to", u}}}));
   graph.pass("copy").copy(out, u);
@@ -116,8 +119,8 @@ TEST(Execution, TemporalResourcesHaveTheLastRunsValue) {
   auto executor = Executor::open(device).value();
   Graph graph;
   const Resource state = graph.buffer("state", 16, Origin::temporal), before = graph.previous(state);
-  graph.pass("step").reads(before).writes(state).dispatch(code("scale"), {.grid = {1}, .block = {4}}, state, before,
-                                                          2u, 0u);
+  graph.pass("step").reads(before).writes(state).dispatch(code("scale"), {.grid = {1}, .block = {4}}, state,
+                                                          before, 2u, 0u);
   for (const std::uint32_t expected : {1u, 3u, 7u, 15u, 31u}) {
     RADDLE_ASSERT_OK(executor.run(graph));
     EXPECT_EQ(read(executor, "state", 4), Words(4, expected));
@@ -127,9 +130,10 @@ TEST(Execution, TemporalResourcesHaveTheLastRunsValue) {
 
 TEST(Execution, SubGraphsAreInPlace) {
   auto inner = std::make_shared<Graph>();
-  const Resource from = inner->buffer("from", 16, Origin::input), to = inner->buffer("to", 16, Origin::output),
-                 t = inner->buffer("t", 16);
-  inner->pass("one").reads(from).writes(t).dispatch(code("scale"), {.grid = {1}, .block = {4}}, t, from, 2u, 0u);
+  const Resource from = inner->buffer("from", 16, Origin::input),
+                 to = inner->buffer("to", 16, Origin::output), t = inner->buffer("t", 16);
+  inner->pass("one").reads(from).writes(t).dispatch(code("scale"), {.grid = {1}, .block = {4}}, t, from, 2u,
+                                                    0u);
   inner->pass("two").reads(t).writes(to).dispatch(code("scale"), {.grid = {1}, .block = {4}}, to, t, 2u, 0u);
   Graph graph;
   const Resource out = graph.buffer("out", 32, Origin::in_out);
@@ -167,9 +171,13 @@ TEST(Execution, PiecesOfAPassDoAllOfIt) {
                  out = graph.buffer("out", kBytes, Origin::output);
   const Usage by_block{.bytes_per_block = kThreads * 4};
   graph.pass("fill").fill(in, 3);
-  graph.pass("one").reads(in, by_block).writes(t, by_block)
+  graph.pass("one")
+      .reads(in, by_block)
+      .writes(t, by_block)
       .dispatch(Dispatch{code("scale"), {.grid = {kBlocks}, .block = {kThreads}}, {t, in, 2u, 0u}, 3});
-  graph.pass("two").reads(t, by_block).writes(out, by_block)
+  graph.pass("two")
+      .reads(t, by_block)
+      .writes(out, by_block)
       .dispatch(Dispatch{code("scale"), {.grid = {kBlocks}, .block = {kThreads}}, {out, t, 2u, 0u}, 3});
   const auto report = executor.run(graph);
   RADDLE_ASSERT_OK(report);
@@ -196,8 +204,10 @@ TEST(Execution, ProgramAndSchedulerStandWhereTheyAreTold) {
                      out = graph.buffer("out", 16, Origin::output);
       graph.pass("fill").fill(t, 5);
       graph.pass("other").fill(u, 6);
-      graph.pass("scale").reads(t).writes(out).dispatch(code("scale"), {.grid = {1}, .block = {4}}, out, t, 2u, 0u);
-      graph.pass("sum").reads(u).read_writes(out).dispatch(code("accumulate"), {.grid = {1}, .block = {4}}, out, u);
+      graph.pass("scale").reads(t).writes(out).dispatch(code("scale"), {.grid = {1}, .block = {4}}, out, t,
+                                                        2u, 0u);
+      graph.pass("sum").reads(u).read_writes(out).dispatch(code("accumulate"), {.grid = {1}, .block = {4}},
+                                                           out, u);
       return {};
     });
     RADDLE_ASSERT_OK(report);
@@ -205,7 +215,8 @@ TEST(Execution, ProgramAndSchedulerStandWhereTheyAreTold) {
     EXPECT_EQ(read(executor, "out", 4), Words(4, 17));
     std::string shape;
     for (std::uint32_t node = 0; node < report->schedule->nodes.size(); ++node)
-      shape += report->schedule->node_name(node) + fmt::format("<{} ", report->schedule->edges_of(node).size());
+      shape +=
+          report->schedule->node_name(node) + fmt::format("<{} ", report->schedule->edges_of(node).size());
     shapes.push_back(shape);
   }
   for (const std::string& shape : shapes) EXPECT_EQ(shape, shapes[0]);
@@ -226,7 +237,8 @@ TEST(Execution, ProgramsUseWhatTheDeviceMade) {
       TRY(executor.read("value", 0, &value, 4));
       const Resource r = graph.buffer("value", 16, Origin::in_out), t = graph.buffer("t", 16);
       for (std::uint32_t i = 0; i <= value; ++i) {  // 1, 2, 4 passes more
-        graph.pass("scale").reads(r).writes(t).dispatch(code("scale"), {.grid = {1}, .block = {4}}, t, r, 1u, 0u);
+        graph.pass("scale").reads(r).writes(t).dispatch(code("scale"), {.grid = {1}, .block = {4}}, t, r, 1u,
+                                                        0u);
         graph.pass("back").copy(r, t);
       }
       return {};
@@ -245,7 +257,8 @@ TEST(Execution, RunsAreMeasuredAndRemembered) {
   Graph graph;
   const Resource out = graph.buffer("out", 4096, Origin::in_out);
   graph.pass("fill").fill(out, 1);
-  graph.pass("scale").read_writes(out).dispatch(code("scale"), {.grid = {4}, .block = {256}}, out, out, 3u, 0u);
+  graph.pass("scale").read_writes(out).dispatch(code("scale"), {.grid = {4}, .block = {256}}, out, out, 3u,
+                                                0u);
   double measured = 0;
   {
     auto executor = Executor::open(device, {.history = file}).value();
@@ -284,11 +297,16 @@ TEST(Execution, IndependentPassesReallyOverlap) {
   const Resource flags = graph.buffer("flags", 8, Origin::in_out);
   const Usage shared{.unordered = true};
   graph.pass("clear").clear(flags);
-  graph.pass("one").read_writes(flags, shared).dispatch(code("meet"), {.grid = {1}, .block = {1}}, flags, 0u, 1u);
-  graph.pass("other").read_writes(flags, shared).dispatch(code("meet"), {.grid = {1}, .block = {1}}, flags, 1u, 0u);
+  graph.pass("one")
+      .read_writes(flags, shared)
+      .dispatch(code("meet"), {.grid = {1}, .block = {1}}, flags, 0u, 1u);
+  graph.pass("other")
+      .read_writes(flags, shared)
+      .dispatch(code("meet"), {.grid = {1}, .block = {1}}, flags, 1u, 0u);
   const auto report = executor.run(graph);
   RADDLE_ASSERT_OK(report);
-  const NodeTimes one = report->times[report->schedule->node_of({1})], other = report->times[report->schedule->node_of({2})];
+  const NodeTimes one = report->times[report->schedule->node_of({1})],
+                  other = report->times[report->schedule->node_of({2})];
   EXPECT_LT(one.begin, other.end);
   EXPECT_LT(other.begin, one.end);
 }
@@ -303,13 +321,42 @@ TEST(Execution, WhatWasMeasuredChangesTheNextSchedule) {
   const Resource a = graph.buffer("a", 64 * 32 * 4, Origin::in_out), b = graph.buffer("b", 4, Origin::output);
   Needs most;
   most.share[Needs::slots] = 0.6f;
-  graph.pass("looks long").read_writes(a).needs(most).dispatch(code("scale"), {.grid = {64}, .block = {32}}, a, a, 2u, 0u);
-  graph.pass("is long").writes(b).needs(most).dispatch(code("spin"), {.grid = {1}, .block = {1}}, b, 200'000u);
+  graph.pass("looks long")
+      .read_writes(a)
+      .needs(most)
+      .dispatch(code("scale"), {.grid = {64}, .block = {32}}, a, a, 2u, 0u);
+  graph.pass("is long").writes(b).needs(most).dispatch(code("spin"), {.grid = {1}, .block = {1}}, b,
+                                                       200'000u);
   const auto first = executor.run(graph), second = executor.run(graph);
   RADDLE_ASSERT_OK(first);
   RADDLE_ASSERT_OK(second);
   EXPECT_EQ(first->schedule->nodes[0].pass, 0u);
   EXPECT_EQ(second->schedule->nodes[0].pass, 1u);
+}
+
+// proves: G-11a
+TEST(Execution, MemoryThatIsLeftNowIsTheLimit) {
+  DeviceOptions options;
+  options.memory_bytes = 64 << 20;
+  auto device = open_device(options);
+  auto executor = Executor::open(device).value();
+  Graph graph;
+  std::vector<Resource> all;
+  for (unsigned i = 0; i < 8; ++i) all.push_back(graph.buffer("r", 4 << 20));
+  for (const Resource each : all) graph.pass("fill").fill(each, 1);
+  for (const Resource each : all) graph.pass("use").reads(each);
+  const auto wide = executor.run(graph);
+  RADDLE_ASSERT_OK(wide);
+  // Other work of the device's takes most of it.
+  std::vector<DevicePtr> others;
+  auto narrow_executor = Executor::open(device).value();
+  while (device.memory_used() < (56u << 20)) others.push_back(device.allocate(1 << 20).value());
+  const auto narrow = narrow_executor.run(graph);
+  RADDLE_ASSERT_OK(narrow);
+  EXPECT_LE(narrow->schedule->peak_bytes, 8u << 20);
+  while (device.memory_used() < (62u << 20)) others.push_back(device.allocate(1 << 20).value());
+  auto none = Executor::open(device).value();
+  EXPECT_EQ(none.run(graph).error().code, ErrorCode::out_of_memory);
 }
 
 TEST(Execution, BindingsAreChecked) {
@@ -339,7 +386,8 @@ TEST(Execution, TheHostsProcessorIsATarget) {
   Graph graph;
   const Resource t = graph.buffer("t", 16), out = graph.buffer("out", 16, Origin::output);
   graph.pass("fill").fill(t, 5);
-  graph.pass("scale").reads(t).writes(out).dispatch(code("scale"), {.grid = {1}, .block = {4}}, out, t, 2u, 0u);
+  graph.pass("scale").reads(t).writes(out).dispatch(code("scale"), {.grid = {1}, .block = {4}}, out, t, 2u,
+                                                    0u);
   const auto report = executor.run(graph);
   RADDLE_ASSERT_OK(report);
   EXPECT_EQ(report->schedule->target, "host");
@@ -351,14 +399,18 @@ TEST(Execution, DrawsAreRecordedWhenAddressesAreKnown) {
   auto executor = Executor::open(device).value();
   executor.provide("out", 64).value();
   Graph graph;
-  const Resource image = graph.image("image", {.format = {ChannelType::unsigned32, 1}, .width = 4, .height = 4});
+  const Resource image =
+      graph.image("image", {.format = {ChannelType::unsigned32, 1}, .width = 4, .height = 4});
   const Resource out = graph.buffer("out", 64, Origin::output);
-  graph.pass("scene").writes(image, {.unit = Unit::draw}).draw("flat", [&](Recorder& recorder) -> Result<void> {
-    TRY_ASSIGN(const Image target, recorder.image(image));
-    EXPECT_EQ(target.levels[0].row_pitch, 16u);
-    TRY(recorder.fill({.to = target.levels[0].address, .word = 1, .word_bytes = 4, .width = 16}));
-    return recorder.fill({.to = target.levels[0].address, .word = 2, .word_bytes = 4, .width = 4});  // in order
-  });
+  graph.pass("scene")
+      .writes(image, {.unit = Unit::draw})
+      .draw("flat", [&](Recorder& recorder) -> Result<void> {
+        TRY_ASSIGN(const Image target, recorder.image(image));
+        EXPECT_EQ(target.levels[0].row_pitch, 16u);
+        TRY(recorder.fill({.to = target.levels[0].address, .word = 1, .word_bytes = 4, .width = 16}));
+        return recorder.fill(
+            {.to = target.levels[0].address, .word = 2, .word_bytes = 4, .width = 4});  // in order
+      });
   graph.pass("copy").copy(out, image);
   RADDLE_ASSERT_OK(executor.run(graph));
   EXPECT_EQ(read(executor, "out", 5), (Words{2, 2, 2, 2, 1}));

@@ -153,7 +153,8 @@ TEST(Forms, StateStaysUntilItIsChanged) {
   }
   RADDLE_ASSERT_OK(stream.finish());
   std::vector<std::uint32_t> grids;
-  for (const PassInfo& pass : graph.passes()) grids.push_back(std::get<Dispatch>(pass.commands[0]).config.grid.x);
+  for (const PassInfo& pass : graph.passes())
+    grids.push_back(std::get<Dispatch>(pass.commands[0]).config.grid.x);
   EXPECT_EQ(grids, (std::vector<std::uint32_t>{7, 7, 9}));
 }
 
@@ -169,7 +170,8 @@ TEST(Forms, BlockWithoutResourcesIsAnErrorWithItsLine) {
   EXPECT_NE(result.error().message.find("names no resources"), std::string::npos) << result.error().message;
   const auto unknown = stream.command("paint");
   ASSERT_FALSE(unknown.ok());
-  EXPECT_NE(unknown.error().message.find("draw1, draw2, draw3"), std::string::npos) << unknown.error().message;
+  EXPECT_NE(unknown.error().message.find("draw1, draw2, draw3"), std::string::npos)
+      << unknown.error().message;
 }
 
 // proves: G-3b, G-3c, G-3d, G-4d, G-4e, G-4f
@@ -180,7 +182,8 @@ TEST(Forms, LoopsMakePassesWithResourcesAndStateOfTheirOwn) {
     TRY_ASSIGN(const View from, with.view("from"));
     TRY_ASSIGN(const View to, with.view("to"));
     TRY_ASSIGN(const std::int64_t factor, with.whole("factor"));
-    pass.dispatch(code("scale"), {.grid = {1}, .block = {4}}, to, from, static_cast<std::uint32_t>(factor), 0u);
+    pass.dispatch(code("scale"), {.grid = {1}, .block = {4}}, to, from, static_cast<std::uint32_t>(factor),
+                  0u);
     return {};
   });
   auto device = open_device();
@@ -193,7 +196,8 @@ TEST(Forms, LoopsMakePassesWithResourcesAndStateOfTheirOwn) {
       Resource from = graph.buffer("in", 16, Origin::input);
       for (unsigned i = 1; i <= n; ++i) {
         const Resource to = i == n ? graph.buffer("out", 16, Origin::output) : graph.buffer("t", 16);
-        TRY(step.invoke(graph, {.views = {{"from", from}, {"to", to}}, .state = {{"factor", std::int64_t{i}}}}));
+        TRY(step.invoke(graph,
+                        {.views = {{"from", from}, {"to", to}}, .state = {{"factor", std::int64_t{i}}}}));
         from = to;
       }
       return {};

@@ -100,17 +100,21 @@ local i = 0
 repeat i = i + 1 set_resources({r}, {r}) draw3() until i == 2
 set_resources({r}, {r}) draw1()
 while i < 4 do i = i + 1 set_resources({r}, {r}) draw2() end
-)"), (Names{"draw1", "draw1+draw3", "draw1+draw3", "draw2+draw2", "draw1", "draw3", "draw3", "draw1", "draw2", "draw2"}));
+)"),
+            (Names{"draw1", "draw1+draw3", "draw1+draw3", "draw2+draw2", "draw1", "draw3", "draw3", "draw1",
+                   "draw2", "draw2"}));
 }
 
 TEST_F(Lua, WhereControlFlowIsMarked) {
   EXPECT_EQ(with_control_flow("if a then b() end"), "if a then __flow();  b() end __flow(); ");
   EXPECT_EQ(with_control_flow("f(function(x) return x end)"), "f(function(x) __flow();  return x end)");
-  EXPECT_EQ(with_control_flow("s = 'if then' -- do end\nt = [[ do ]]"), "s = 'if then' -- do end\nt = [[ do ]]");
+  EXPECT_EQ(with_control_flow("s = 'if then' -- do end\nt = [[ do ]]"),
+            "s = 'if then' -- do end\nt = [[ do ]]");
   EXPECT_EQ(with_control_flow("while t[(function() return 1 end)()] do end"),
             "while t[(function() __flow();  return 1 end)()] do __flow();  end __flow(); ");
   EXPECT_EQ(with_control_flow("repeat return x until y"), "repeat __flow();  return x until y");
-  EXPECT_EQ(with_control_flow("t.end_ = t.then_ --[==[ do ]==] do"), "t.end_ = t.then_ --[==[ do ]==] do __flow(); ");
+  EXPECT_EQ(with_control_flow("t.end_ = t.then_ --[==[ do ]==] do"),
+            "t.end_ = t.then_ --[==[ do ]==] do __flow(); ");
 }
 
 // proves: G-3b, G-3c, G-4d, G-4e, G-4f, G-2a
@@ -164,7 +168,8 @@ TEST_F(Lua, BodiesInACompiledLanguage) {
     TRY_ASSIGN(const View to, with.view("to"));
     TRY_ASSIGN(const std::int64_t value, with.whole("value"));
     TRY_ASSIGN(const DevicePtr address, recorder.address(to));
-    return recorder.fill({.to = address, .word = static_cast<std::uint64_t>(value), .word_bytes = 4, .width = 4});
+    return recorder.fill(
+        {.to = address, .word = static_cast<std::uint64_t>(value), .word_bytes = 4, .width = 4});
   };
   const auto report = run(R"(
 local out = buffer("out", 16, "output")
@@ -211,7 +216,8 @@ TEST_F(Lua, ErrorsHaveTheProgramsLine) {
 local r = buffer("r", 16, "in_out")
 set_state{kernel=k}
 set_resources({r}, {r})
-dispatch{args={r, r, "x", 0}})", 5, "parameter 2 (pf) of kernel scale");
+dispatch{args={r, r, "x", 0}})",
+               5, "parameter 2 (pf) of kernel scale");
 }
 
 TEST_F(Lua, RunawayProgramsStopAtTheirLimits) {
@@ -230,9 +236,11 @@ TEST_F(Lua, RunawayProgramsStopAtTheirLimits) {
 }
 
 TEST_F(Lua, NothingOutsideIsReached) {
-  for (const char* name : {"io", "os", "debug", "package", "require", "load", "loadfile", "dofile", "loadstring", "pcall",
-                           "xpcall", "coroutine", "collectgarbage", "getmetatable", "setmetatable", "rawset", "_G",
-                           "string.dump", "string.find", "string.gsub", "table.move", "_read", "_define"}) {
+  for (const char* name :
+       {"io",           "os",         "debug", "package",     "require",     "load",           "loadfile",
+        "dofile",       "loadstring", "pcall", "xpcall",      "coroutine",   "collectgarbage", "getmetatable",
+        "setmetatable", "rawset",     "_G",    "string.dump", "string.find", "string.gsub",    "table.move",
+        "_read",        "_define"}) {
     const auto report = run(std::string("assert(") + name + " == nil)");
     EXPECT_TRUE(report.ok()) << name << ": " << report.error().to_string();
   }

@@ -25,7 +25,8 @@ RandomGraph::RandomGraph(std::uint64_t seed, unsigned most_passes, bool with_ker
   std::vector<bool> written(count);
   for (unsigned i = 0; i < count; ++i) {
     const bool is_bound = random() % 3 == 0;
-    resources.push_back(graph.buffer(fmt::format("r{}", i), kBytes, is_bound ? Origin::in_out : Origin::transient));
+    resources.push_back(
+        graph.buffer(fmt::format("r{}", i), kBytes, is_bound ? Origin::in_out : Origin::transient));
     written[i] = is_bound;
   }
   const unsigned passes = 1 + random() % most_passes;
@@ -50,8 +51,8 @@ RandomGraph::RandomGraph(std::uint64_t seed, unsigned most_passes, bool with_ker
       }
       const View from = some_of(resources[source], random);
       const View to = View::range(resources[target], from.begin, from.bytes);
-      pass.reads(from).read_writes(to).dispatch(code("accumulate"), {.grid = {1}, .block = {static_cast<std::uint32_t>(from.bytes / 4)}},
-                                                to, from);
+      pass.reads(from).read_writes(to).dispatch(
+          code("accumulate"), {.grid = {1}, .block = {static_cast<std::uint32_t>(from.bytes / 4)}}, to, from);
       continue;
     }
     if (written[source]) pass.reads(some_of(resources[source], random));
@@ -74,7 +75,9 @@ bool conflict(const PassInfo& one, const PassInfo& other) {
   for (const PassInfo* pass : {&one, &other})
     for (const Command& command : pass->commands)
       if (std::holds_alternative<Synchronise>(command)) return true;
-  const auto begin = [](const Access& access) { return access.view.bytes == View::kAll ? 0 : access.view.begin; };
+  const auto begin = [](const Access& access) {
+    return access.view.bytes == View::kAll ? 0 : access.view.begin;
+  };
   const auto end = [](const Access& access) {
     return access.view.bytes == View::kAll ? kBytes : access.view.begin + access.view.bytes;
   };
@@ -109,7 +112,8 @@ std::string wrong_order(const Schedule& schedule, const Playback& play) {
       const std::uint32_t one = schedule.nodes[i].pass, other = schedule.nodes[j].pass;
       if (one >= other || !conflict(graph.passes()[one], graph.passes()[other])) continue;
       if (play.end[i] > play.begin[j])
-        return fmt::format("'{}' has not ended when '{}' begins", graph.passes()[one].name, graph.passes()[other].name);
+        return fmt::format("'{}' has not ended when '{}' begins", graph.passes()[one].name,
+                           graph.passes()[other].name);
     }
   return {};
 }
@@ -147,7 +151,8 @@ std::string wrong_needs(const Schedule& schedule, const Playback& play) {
     for (unsigned kind = 0; kind < Needs::kCount; ++kind) {
       double sum = 0;
       for (std::uint32_t j = 0; j < schedule.nodes.size(); ++j)
-        if (play.begin[j] <= play.begin[i] && play.begin[i] < play.end[j]) sum += schedule.nodes[j].needs.share[kind];
+        if (play.begin[j] <= play.begin[i] && play.begin[i] < play.end[j])
+          sum += schedule.nodes[j].needs.share[kind];
       if (sum > 1.0001) return fmt::format("{} of {} are used at once", sum, need_name(kind));
     }
   return {};

@@ -25,7 +25,9 @@ Graph worked_graph(float share) {
   std::vector<Resource> r{{}};
   for (unsigned i = 1; i <= 6; ++i)
     r.push_back(graph.buffer("R" + std::to_string(i), 64,
-                             i == 1 ? Origin::input : i == 6 ? Origin::output : Origin::transient));
+                             i == 1   ? Origin::input
+                             : i == 6 ? Origin::output
+                                      : Origin::transient));
   const Needs some = needs({{Needs::slots, share}});
   graph.pass("1").reads(r[1]).writes(r[2]).needs(some).takes(100);
   for (unsigned i = 2; i <= 4; ++i)
@@ -62,7 +64,8 @@ TEST(Scheduler, WorkedSchedules) {
   std::set<std::string> seen;
   for (const float share : {0.3f, 0.5f, 0.6f})
     for (std::uint64_t seed = 0; seed < 200; ++seed)
-      seen.insert(shape_of(*schedule_of(worked_graph(share), {.policy = "random_order", .seed = seed + test_seed()})));
+      seen.insert(shape_of(
+          *schedule_of(worked_graph(share), {.policy = "random_order", .seed = seed + test_seed()})));
   for (const std::string& shape : seen) EXPECT_TRUE(legal.contains(shape)) << shape;
   EXPECT_EQ(seen, legal);  // and each one is reached
 }
@@ -70,7 +73,8 @@ TEST(Scheduler, WorkedSchedules) {
 // proves: G-10c, G-11g
 TEST(Scheduler, PrefersPassesThatNeedDifferentThings) {
   Graph graph;
-  const Needs computes = needs({{Needs::slots, 0.5f}}), moves = needs({{Needs::bandwidth, 0.6f}, {Needs::slots, 0.1f}});
+  const Needs computes = needs({{Needs::slots, 0.5f}}),
+              moves = needs({{Needs::bandwidth, 0.6f}, {Needs::slots, 0.1f}});
   std::vector<Pass> compute, memory;
   for (unsigned i = 0; i < 2; ++i)
     compute.push_back(graph.pass("compute").writes(graph.buffer("c", 64)).needs(computes).takes(100).pass());
@@ -87,7 +91,11 @@ TEST(Scheduler, PrefersPassesThatNeedDifferentThings) {
 TEST(Scheduler, PrefersALightPassBesideAHeavyOne) {
   Graph graph;
   const auto add = [&](float share) {
-    return graph.pass("p").writes(graph.buffer("r", 64)).needs(needs({{Needs::slots, share}})).takes(100).pass();
+    return graph.pass("p")
+        .writes(graph.buffer("r", 64))
+        .needs(needs({{Needs::slots, share}}))
+        .takes(100)
+        .pass();
   };
   const Pass heavy = add(0.7f), middle = add(0.3f), light = add(0.1f);
   const auto schedule = schedule_of(graph, {});
@@ -101,7 +109,11 @@ TEST(Scheduler, PrefersALightPassBesideAHeavyOne) {
 TEST(Scheduler, LongerPassesGoFirst) {
   Graph graph;
   const auto add = [&](double time) {
-    return graph.pass("p").writes(graph.buffer("r", 64)).needs(needs({{Needs::slots, 0.5f}})).takes(time).pass();
+    return graph.pass("p")
+        .writes(graph.buffer("r", 64))
+        .needs(needs({{Needs::slots, 0.5f}}))
+        .takes(time)
+        .pass();
   };
   add(10), add(10), add(10), add(10);
   const Pass longest = add(40);
@@ -215,7 +227,30 @@ TEST(Memory, LessOfItByPolicyAndByTarget) {
   EXPECT_EQ(schedule_of(graph, {.policy = "program_order"})->peak_bytes, 17u * 1024);
 }
 
-// proves: G-12c
+// A large resource, whose consumers wait for others; and long passes that have nothing to do with it.
+// proves: G-12c, G-12d, G-12e
+TEST(Memory, ConsumersComeEarlyWhenItIsTight) {
+  Graph graph;
+  const Needs all = needs({{Needs::slots, 1}});
+  const Resource large = graph.buffer("large", 1 << 20), x = graph.buffer("x", 64), y = graph.buffer("y", 64);
+  graph.pass("write").writes(large).needs(all).takes(1000);
+  for (unsigned i = 0; i < 6; ++i) graph.pass("other").writes(graph.buffer("o", 64)).needs(all).takes(500);
+  graph.pass("before x").writes(x).needs(all).takes(10);
+  graph.pass("before y").reads(x).writes(y).needs(all).takes(10);
+  graph.pass("one").reads(large).reads(y).needs(all).takes(10);  // likely last
+  graph.pass("two").reads(large).needs(all).takes(10);           // likewise
+  const auto order = [&](SchedulerOptions options) {
+    std::string text;
+    const auto schedule = schedule_of(graph, options);
+    for (std::uint32_t node = 0; node < schedule->nodes.size(); ++node)
+      text += schedule->node_name(node) + " ";
+    return text;
+  };
+  EXPECT_EQ(order({}).find("write other other other other other other "), 0u) << order({});
+  const std::string tight = order({.working_set = 1 << 16});
+  EXPECT_EQ(tight.find("write before x before y one two "), 0u) << tight;
+}
+
 TEST(Memory, ATightLimitIsKept) {
   const Graph graph = chains(16, 8, 1024);
   for (const std::uint64_t limit : {16384u, 8192u, 4096u, 2048u}) {
@@ -253,9 +288,12 @@ TEST(Split, DependentsWaitForThePiecesThatTheyRead) {
   target.threads_per_sm = 64;  // 2 blocks of 32 threads
   Graph graph;
   const std::uint64_t bytes = 64 * 32 * 4;
-  const Resource in = graph.buffer("in", bytes, Origin::input), out = graph.buffer("out", bytes, Origin::output);
+  const Resource in = graph.buffer("in", bytes, Origin::input),
+                 out = graph.buffer("out", bytes, Origin::output);
   const Usage by_block{.bytes_per_block = 32 * 4};
-  graph.pass("large").reads(in, by_block).writes(out, by_block)
+  graph.pass("large")
+      .reads(in, by_block)
+      .writes(out, by_block)
       .dispatch(Dispatch{code("scale"), {.grid = {64}, .block = {32}}, {out, in, 3u, 0u}, 3});
   graph.pass("first part").reads(View::range(out, 0, 128));
   graph.pass("last part").reads(View::range(out, bytes - 128, 128));
@@ -318,13 +356,15 @@ TEST(Why, SaysWhatAPassWaitsForAndWhy) {
   const auto schedule = schedule_of(graph, {});
   EXPECT_NE(schedule->why(0).find("it waits for nothing"), std::string::npos);
   EXPECT_NE(schedule->why(1).find("it reads what '1' writes to 'R2'"), std::string::npos) << schedule->why(1);
-  EXPECT_NE(schedule->why(2).find("would need more SM slots than there are"), std::string::npos) << schedule->why(2);
+  EXPECT_NE(schedule->why(2).find("would need more SM slots than there are"), std::string::npos)
+      << schedule->why(2);
   Graph reuse;
   const Resource a = reuse.buffer("a", 1024), b = reuse.buffer("b", 1024);
   reuse.pass("one").writes(a).takes(10);
   reuse.pass("two").writes(b).takes(10);
   const auto tight = schedule_of(reuse, {.memory_limit = 1024});
-  EXPECT_NE(tight->why(1).find("its memory is that of 'a', which 'one' uses last"), std::string::npos) << tight->why(1);
+  EXPECT_NE(tight->why(1).find("its memory is that of 'a', which 'one' uses last"), std::string::npos)
+      << tight->why(1);
   const auto serial = schedule_of(graph, {.policy = "program_order"});
   EXPECT_NE(serial->why(3).find("the policy runs"), std::string::npos) << serial->why(3);
 }

@@ -53,7 +53,8 @@ RC_GTEST_PROP(Schedules, HoldForAnyTimes, ()) {
 }
 
 /// What all bound resources of a graph hold at the end.
-std::vector<std::vector<std::uint32_t>> results(Device& device, const RandomGraph& made, const SchedulerOptions& how) {
+std::vector<std::vector<std::uint32_t>> results(Device& device, const RandomGraph& made,
+                                                const SchedulerOptions& how) {
   ExecutorOptions options;
   options.scheduler = how;
   auto executor = Executor::open(device, options).value();
