@@ -17,8 +17,8 @@ namespace raddle::graph {
 class CommandTable {
  public:
   using Make = std::function<Result<Command>(const Arguments&)>;  ///< of arguments over the state
-  /// dispatch (kernel, grid, block, shared_bytes), copy (to, from), clear (view), fill (view, word, word_bytes),
-  /// synchronise
+  /// dispatch (kernel, grid, block, shared_bytes), copy (to, from), clear (view), fill (view, word,
+  /// word_bytes), synchronise
   static CommandTable standard();
   CommandTable& add(std::string name, Make make);
   const Make* find(std::string_view name) const;
@@ -33,8 +33,8 @@ class CommandStream {
   /// How many commands a block has at most (G-5d). Control flow ends a block in any case.
   struct Mode {
     std::uint32_t commands = 1;  ///< 0: any number
-    /// What stands behind the last command before control flow belongs to the block, too, and a block may have
-    /// no command at all (G-5e). Else it belongs to the next block.
+    /// What stands behind the last command before control flow belongs to the block, too, and a block may
+    /// have no command at all (G-5e). Else it belongs to the next block.
     bool may_end_without_command = false;
   };
   explicit CommandStream(Graph& graph, CommandTable table = CommandTable::standard())
@@ -50,11 +50,12 @@ class CommandStream {
   void set_resources(std::vector<View> reads, std::vector<View> writes,
                      SourceLine line = std::source_location::current());
   void set_accesses(std::vector<Access> accesses, SourceLine line = std::source_location::current());
-  /// @errors not_found: no such command; invalid: of a block that this ends: it names no resources (G-5h), or its
-  /// commands' arguments are wrong; with the line
+  /// @errors not_found: no such command; invalid: of a block that this ends: it names no resources (G-5h), or
+  /// its commands' arguments are wrong; with the line
   Result<void> command(std::string name, Arguments arguments = {},
                        SourceLine line = std::source_location::current());
-  /// A branch, a loop's turn or a call stands here. Programs in Lua say this by themselves. @errors as command()
+  /// A branch, a loop's turn or a call stands here. Programs in Lua say this by themselves. @errors as
+  /// command()
   Result<void> control_flow();
   /// The program's end. @errors as command()
   Result<void> finish() { return control_flow(); }

@@ -22,7 +22,8 @@ class Definition {
   Definition& state(std::string name, StateValue value);
   /// Called by each invocation, to say which commands its pass has.
   Definition& commands(std::function<Result<void>(PassBuilder&, const Arguments&)> commands);
-  /// A body in a compiled language: called when the pass executes, with the arguments of its invocation (G-20).
+  /// A body in a compiled language: called when the pass executes, with the arguments of its invocation
+  /// (G-20).
   Definition& body(std::function<Result<void>(Recorder&, const Arguments&)> body);
 
   /// A new pass, the graph's last so far. Its place in the program is the definition's, for what is measured.

@@ -35,19 +35,20 @@ class Executor {
   ~Executor();
   Executor(Executor&&) noexcept;
 
-  /// The memory of a graph's bound resource, by name. @errors invalid, at run(): less memory than the resource has
+  /// The memory of a graph's bound resource, by name. @errors invalid, at run(): less memory than the
+  /// resource has
   void bind(const std::string& name, DevicePtr address);
   /// Memory of the executor's, all zero at first, for a bound resource; kept until the executor goes.
   /// @errors invalid: known with another size; out_of_memory
   Result<DevicePtr> provide(const std::string& name, std::uint64_t bytes);
   /// Into a bound resource, before the next run. @errors as read()
   Result<void> write(const std::string& name, std::uint64_t begin, const void* from, std::uint64_t bytes);
-  /// Of a bound resource, or of the last value of a temporal one: bytes from `begin` on. After all runs so far
-  /// (G-3e). @errors not_found; invalid: beyond its end
+  /// Of a bound resource, or of the last value of a temporal one: bytes from `begin` on. After all runs so
+  /// far (G-3e). @errors not_found; invalid: beyond its end
   Result<void> read(const std::string& name, std::uint64_t begin, void* to, std::uint64_t bytes);
 
-  /// Waits for the end. @errors as Scheduler::schedule; not_found: a bound resource without memory; kernel_fault;
-  /// what a body answers
+  /// Waits for the end. @errors as Scheduler::schedule; not_found: a bound resource without memory;
+  /// kernel_fault; what a body answers
   Result<RunReport> run(const Graph& graph);
   /// Runs the program on its side, then the graph that it made.
   Result<RunReport> run(const GraphProgram& program);

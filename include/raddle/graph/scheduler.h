@@ -22,8 +22,8 @@ struct SchedulerOptions {
   std::uint64_t split_bytes = 4 << 20;  ///< copies and fills of more bytes are split
 };
 
-/// Keeps what it knows of the last graph, so that one that differs little is scheduled soon: the same structure
-/// with estimates that have not changed needs nothing, one with other estimates no analysis.
+/// Keeps what it knows of the last graph, so that one that differs little is scheduled soon: the same
+/// structure with estimates that have not changed needs nothing, one with other estimates no analysis.
 class Scheduler {
  public:
   /// @param history  outlives the scheduler; null: estimates by size alone
@@ -32,8 +32,8 @@ class Scheduler {
   Scheduler(Scheduler&&) noexcept;
 
   /// The schedule keeps its own copy of a graph only where it changes it; else the graph must outlive it.
-  /// @errors invalid: G-14, with the program's line; out_of_memory: transient memory beyond the limit in every
-  /// order that was tried; unsupported: draws on a target without graphics; not_found: the policy
+  /// @errors invalid: G-14, with the program's line; out_of_memory: transient memory beyond the limit in
+  /// every order that was tried; unsupported: draws on a target without graphics; not_found: the policy
   Result<std::shared_ptr<const Schedule>> schedule(const Graph& graph);
   Result<std::shared_ptr<const Schedule>> schedule(std::shared_ptr<const Graph> graph);
   /// Of the target's memory, what transient resources may take from now on.
@@ -50,7 +50,8 @@ class Scheduler {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Users of a resource that come last in some order of the passes (G-12b): no other user must come after them.
+/// Users of a resource that come last in some order of the passes (G-12b): no other user must come after
+/// them.
 /// @errors as Scheduler::schedule
 Result<std::vector<Pass>> likely_last_users(const Graph& graph, Resource resource);
 

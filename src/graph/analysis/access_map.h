@@ -1,5 +1,5 @@
-// Who touched which bytes of a resource last, in the order of the program. The bytes are cut into segments, so
-// that each access costs a logarithm and the segments that it covers.
+// Who touched which bytes of a resource last, in the order of the program. The bytes are cut into segments,
+// so that each access costs a logarithm and the segments that it covers.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Resources, kernels and parameters of programs; execution, and what programs read and write.
 #include "graph/lua/bindings.h"
 
 #include <fmt/format.h>
@@ -6,50 +7,11 @@
 #include <cstdio>
 
 #include "base/file.h"
+#include "graph/lua/fields.h"
 #include "graph/lua/words.h"
-#include "graph/resources/ranges.h"
 
 namespace raddle::graph {
 namespace {
-
-const LuaTable kEmptyTable;
-
-const LuaValue& at(const std::vector<LuaValue>& values, std::size_t number) {
-  static const LuaValue kNil;
-  return number < values.size() ? values[number] : kNil;
-}
-const LuaValue& at(const LuaTable& table, std::string_view name) {
-  static const LuaValue kNil;
-  const LuaValue* value = table.find(name);
-  return value == nullptr ? kNil : *value;
-}
-const LuaTable& table_or_empty(const LuaValue& value) {
-  const LuaTable* table = table_of(value);
-  return table == nullptr ? kEmptyTable : *table;
-}
-bool is_nil(const LuaValue& value) { return std::holds_alternative<std::monostate>(value); }
-
-Result<std::int64_t> whole(const LuaValue& value, std::string_view what, std::int64_t least,
-                           std::int64_t most) {
-  std::int64_t number = 0;
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) {
-    number = *integer;
-  } else if (const auto* real = std::get_if<double>(&value);
-             real && *real == static_cast<double>(static_cast<std::int64_t>(*real))) {
-    number = static_cast<std::int64_t>(*real);
-  } else {
-    return Error::invalid("{}: a whole number is wanted", what);
-  }
-  if (number < least || number > most)
-    return Error::invalid("{}: {} is not in {} to {}", what, number, least, most);
-  return number;
-}
-Result<std::string> text(const LuaValue& value, std::string_view what) {
-  if (const auto* string = std::get_if<std::string>(&value)) return *string;
-  return Error::invalid("{}: a text is wanted", what);
-}
-
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 46;
 
 Result<Origin> origin_of(const LuaValue& value) {
   if (is_nil(value)) return Origin::transient;
@@ -82,19 +44,6 @@ Result<TexelFormat> format_of(const LuaValue& value) {
     if (name == known && (format.channels == 1 || format.channels == 2 || format.channels == 4))
       return format.type = type, format;
   return Error::invalid("format '{}' is not known", std::get<std::string>(value));
-}
-
-Result<Unit> unit_of(const LuaValue& value) {
-  if (is_nil(value)) return Unit::kernel;
-  TRY_ASSIGN(const std::string name, text(value, "unit"));
-  constexpr std::pair<const char*, Unit> kUnitNames[] = {{"kernel", Unit::kernel},
-                                                         {"texture", Unit::texture},
-                                                         {"draw", Unit::draw},
-                                                         {"copy", Unit::copy},
-                                                         {"host", Unit::host}};
-  for (const auto& [known, unit] : kUnitNames)
-    if (name == known) return unit;
-  return Error::invalid("unit '{}' is none of kernel, texture, draw, copy, host", name);
 }
 
 }  // namespace
@@ -214,37 +163,7 @@ Result<DevicePtr> LuaBindings::memory_of(Resource resource) {
   return executor_.provide(info.name, info.bytes);
 }
 
-Result<std::uint32_t> LuaBindings::resource_of(const LuaValue& value) const {
-  const LuaTable* table = table_of(value);
-  if (table == nullptr) return Error::invalid("a resource is wanted");
-  TRY_ASSIGN(const std::int64_t index, whole(at(*table, "resource"), "resource", 0, ~0u));
-  if (!graph_.has({static_cast<std::uint32_t>(index)})) return Error::invalid("a resource that is none");
-  return static_cast<std::uint32_t>(index);
-}
-
-Result<View> LuaBindings::view_of(const LuaValue& value) const {
-  TRY_ASSIGN(const std::uint32_t index, resource_of(value));
-  const LuaTable& table = *table_of(value);
-  View view{Resource{index}};
-  if (!is_nil(at(table, "first"))) {
-    TRY_ASSIGN(const std::int64_t first, whole(at(table, "first"), "first byte", 0, kMostBytes));
-    view.begin = static_cast<std::uint64_t>(first);
-  }
-  if (!is_nil(at(table, "count"))) {
-    TRY_ASSIGN(const std::int64_t count, whole(at(table, "count"), "bytes", 0, kMostBytes));
-    view.bytes = static_cast<std::uint64_t>(count);
-  }
-  const std::pair<const char*, std::uint32_t*> parts[] = {
-      {"mip", &view.mip}, {"mip_count", &view.mips}, {"layer", &view.layer}, {"layer_count", &view.layers}};
-  for (const auto& [part, number] : parts) {
-    if (is_nil(at(table, part))) continue;
-    TRY_ASSIGN(const std::int64_t given, whole(at(table, part), part, 0, 65536));
-    *number = static_cast<std::uint32_t>(given);
-  }
-  return view;
-}
-
-// --- kernels, parameters, state
+// --- kernels and parameters
 
 /// Only files beside the program, or below.
 Result<LuaAnswer> LuaBindings::make_kernel(const Values& arguments) {
@@ -279,208 +198,6 @@ Result<LuaAnswer> LuaBindings::find_parameter(const Values& arguments) const {
   if (!value.empty() && *end == '\0') return LuaAnswer(real);
   if (type == "number") return Error::invalid("parameter {} is '{}', and a number is wanted", name, value);
   return LuaAnswer(value);
-}
-
-Result<StateValue> LuaBindings::state_of(const LuaValue& value) const {
-  if (const auto* number = std::get_if<std::int64_t>(&value)) return StateValue(*number);
-  if (const auto* real = std::get_if<double>(&value)) return StateValue(*real);
-  if (const auto* string = std::get_if<std::string>(&value)) return StateValue(*string);
-  if (const auto* flag = std::get_if<bool>(&value)) return StateValue(std::int64_t{*flag});
-  const LuaTable* table = table_of(value);
-  if (table == nullptr) return Error::invalid("a state that is no number, text, list or kernel");
-  if (table->find("kernel") != nullptr) {
-    TRY_ASSIGN(const std::int64_t number,
-               whole(at(*table, "kernel"), "kernel", 0, static_cast<std::int64_t>(kernels_.size()) - 1));
-    return StateValue(kernels_[static_cast<std::size_t>(number)]);
-  }
-  std::vector<std::int64_t> numbers;
-  for (const LuaValue& each : table->list) {
-    TRY_ASSIGN(const std::int64_t number, whole(each, "number", INT64_MIN, INT64_MAX));
-    numbers.push_back(number);
-  }
-  return StateValue(std::move(numbers));
-}
-
-/// Numbers get the type of the kernel's parameter.
-Result<Value> LuaBindings::kernel_value(const LuaValue& value, const KernelInfo& kernel,
-                                        std::size_t number) const {
-  if (const LuaTable* table = table_of(value)) {
-    if (const LuaValue* of = table->find("surface")) {
-      TRY_ASSIGN(const View view, view_of(*of));
-      return Value(SurfaceOf{view});
-    }
-    if (const LuaValue* of = table->find("texture")) {
-      TRY_ASSIGN(const View view, view_of(*of));
-      TextureOf texture{view};
-      const LuaTable& sampler = table_or_empty(at(*table, "sampler"));
-      if (at(sampler, "filter") == LuaValue(std::string("linear")))
-        texture.sampler.filter = FilterMode::linear;
-      if (at(sampler, "normalized") == LuaValue(true)) texture.sampler.normalized_coordinates = true;
-      return Value(texture);
-    }
-    TRY_ASSIGN(const View view, view_of(value));
-    return Value(view);
-  }
-  if (number >= kernel.parameters.size())
-    return Error::invalid("kernel {} has {} parameters, more are given", kernel.name,
-                          kernel.parameters.size());
-  const KernelParameter& parameter = kernel.parameters[number];
-  Result<std::string> word = word_of(value, parameter.type);
-  if (!word.ok())
-    return Error::invalid("parameter {} ({}) of kernel {}: {}", number, parameter.name, kernel.name,
-                          word.error().message);
-  return Value::of_bytes(std::move(*word));
-}
-
-Result<Arguments> LuaBindings::arguments_of(const LuaTable& table, const KernelCode& kernel) const {
-  Arguments arguments;
-  for (const auto& [name, value] : table.named) {
-    if (name == "args") continue;
-    const LuaTable* inner = table_of(value);
-    if (inner != nullptr && inner->find("resource") != nullptr) {
-      TRY_ASSIGN(const View view, view_of(value));
-      arguments.views.emplace(name, view);
-    } else {
-      TRY_ASSIGN(StateValue state, state_of(value));
-      arguments.state.emplace(name, std::move(state));
-    }
-  }
-  KernelCode code = kernel;
-  if (arguments.state.contains("kernel")) {
-    TRY_ASSIGN(code, arguments.kernel("kernel"));
-  }
-  const LuaTable& list = table_or_empty(at(table, "args"));
-  if (!list.list.empty() && !code) return Error::invalid("arguments of no kernel");
-  for (std::size_t i = 0; i < list.list.size(); ++i) {
-    TRY_ASSIGN(Value value, kernel_value(list.list[i], code.info(), i));
-    arguments.list.push_back(std::move(value));
-  }
-  return arguments;
-}
-
-// --- form 1
-
-Result<LuaAnswer> LuaBindings::define(const LuaTable& options, const SourceLine& line) {
-  TRY_ASSIGN(const std::string name, text(at(options, "name"), "name"));
-  Definition definition(name, line);
-  TRY_ASSIGN(const Unit unit, unit_of(at(options, "unit")));
-  const std::pair<const char*, Definition& (Definition::*)(std::string, const Usage&)> kinds[] = {
-      {"reads", &Definition::imports}, {"writes", &Definition::exports}, {"updates", &Definition::updates}};
-  for (const auto& [kind, add] : kinds)
-    for (const LuaValue& each : table_or_empty(at(options, kind)).list) {
-      // A name, or {name, unit=, unordered=, bytes_per_block=}.
-      Usage usage{.unit = unit};
-      const LuaTable* detail = table_of(each);
-      TRY_ASSIGN(std::string resource, text(detail == nullptr ? each : at(detail->list, 0), kind));
-      if (detail != nullptr) {
-        if (!is_nil(at(*detail, "unit"))) {
-          TRY_ASSIGN(usage.unit, unit_of(at(*detail, "unit")));
-        }
-        usage.unordered = at(*detail, "unordered") == LuaValue(true);
-        if (!is_nil(at(*detail, "bytes_per_block"))) {
-          TRY_ASSIGN(const std::int64_t bytes,
-                     whole(at(*detail, "bytes_per_block"), "bytes_per_block", 1, kMostBytes));
-          usage.bytes_per_block = static_cast<std::uint64_t>(bytes);
-        }
-      }
-      (definition.*add)(std::move(resource), usage);
-    }
-  for (const auto& [state, value] : table_or_empty(at(options, "state")).named) {
-    TRY_ASSIGN(StateValue known, state_of(value));
-    definition.state(state, std::move(known));
-  }
-  std::string body;
-  if (!is_nil(at(options, "body"))) {
-    TRY_ASSIGN(body, text(at(options, "body"), "body"));
-    if (!options_.bodies.contains(body))
-      return Error::make(ErrorCode::not_found, "no body is called '{}'", body);
-  }
-  definitions_.push_back({std::move(definition), std::move(body)});
-  return LuaAnswer(static_cast<std::int64_t>(definitions_.size() - 1));
-}
-
-Result<LuaAnswer> LuaBindings::begin_pass(const Values& arguments, const SourceLine& line) {
-  TRY_ASSIGN(const std::int64_t number,
-             whole(at(arguments, 0), "definition", 0, static_cast<std::int64_t>(definitions_.size()) - 1));
-  TRY_ASSIGN(Arguments with, arguments_of(table_or_empty(at(arguments, 1)), {}));
-  TRY_ASSIGN(const Pass pass,
-             definitions_[static_cast<std::size_t>(number)].definition.invoke(graph_, std::move(with), line));
-  return LuaAnswer(std::int64_t{pass.index});
-}
-
-Result<LuaAnswer> LuaBindings::add_command(const Values& arguments) {
-  TRY_ASSIGN(const std::int64_t pass,
-             whole(at(arguments, 0), "pass", 0, static_cast<std::int64_t>(graph_.passes().size()) - 1));
-  TRY_ASSIGN(const std::string name, text(at(arguments, 1), "command"));
-  TRY_ASSIGN(const Arguments with, arguments_of(table_or_empty(at(arguments, 2)), {}));
-  TRY_ASSIGN(Command command, (*options_.commands.find(name))(with));
-  graph_.edit({static_cast<std::uint32_t>(pass)}).commands.push_back(std::move(command));
-  return LuaAnswer();
-}
-
-Result<LuaAnswer> LuaBindings::add_body(const Values& arguments) {
-  TRY_ASSIGN(const std::int64_t number,
-             whole(at(arguments, 0), "definition", 0, static_cast<std::int64_t>(definitions_.size()) - 1));
-  TRY_ASSIGN(const std::int64_t pass,
-             whole(at(arguments, 1), "pass", 0, static_cast<std::int64_t>(graph_.passes().size()) - 1));
-  TRY_ASSIGN(Arguments with, arguments_of(table_or_empty(at(arguments, 2)), {}));
-  const auto& body = options_.bodies.find(definitions_[static_cast<std::size_t>(number)].body)->second;
-  graph_.edit({static_cast<std::uint32_t>(pass)}).commands.push_back(Body{[body, with](Recorder& recorder) {
-    return body(recorder, with);
-  }});
-  return LuaAnswer();
-}
-
-Result<LuaAnswer> LuaBindings::order(const Values& arguments) {
-  const auto passes = static_cast<std::int64_t>(graph_.passes().size());
-  TRY_ASSIGN(const std::int64_t earlier, whole(at(arguments, 0), "pass", 0, passes - 1));
-  TRY_ASSIGN(const std::int64_t later, whole(at(arguments, 1), "pass", 0, passes - 1));
-  graph_.order({static_cast<std::uint32_t>(earlier)}, {static_cast<std::uint32_t>(later)});
-  return LuaAnswer();
-}
-
-// --- form 2
-
-Result<LuaAnswer> LuaBindings::set_state(const LuaTable& state, const SourceLine& line) {
-  for (const auto& [name, value] : state.named) {
-    TRY_ASSIGN(StateValue known, state_of(value));
-    if (const auto* kernel = std::get_if<KernelCode>(&known); kernel != nullptr && name == "kernel")
-      stream_kernel_ = *kernel;
-    stream_->set_state(name, std::move(known), line);
-  }
-  return LuaAnswer();
-}
-
-Result<LuaAnswer> LuaBindings::set_resources(const Values& arguments, const SourceLine& line) {
-  std::vector<View> views[2];
-  for (std::size_t i = 0; i < 2; ++i)
-    for (const LuaValue& each : table_or_empty(at(arguments, i)).list) {
-      TRY_ASSIGN(const View view, view_of(each));
-      views[i].push_back(view);
-    }
-  stream_->set_resources(std::move(views[0]), std::move(views[1]), line);
-  return LuaAnswer();
-}
-
-Result<LuaAnswer> LuaBindings::stream_command(const Values& arguments, const SourceLine& line) {
-  TRY_ASSIGN(std::string name, text(at(arguments, 0), "command"));
-  TRY_ASSIGN(Arguments with, arguments_of(table_or_empty(at(arguments, 1)), stream_kernel_));
-  TRY(stream_->command(std::move(name), std::move(with), line));
-  return LuaAnswer();
-}
-
-Result<LuaAnswer> LuaBindings::set_mode(const Values& arguments) {
-  CommandStream::Mode mode;
-  if (at(arguments, 0) == LuaValue(std::string("any"))) {
-    mode.commands = 0;
-  } else {
-    TRY_ASSIGN(const std::int64_t commands, whole(at(arguments, 0), "blocks", 1, 1 << 30));
-    mode.commands = static_cast<std::uint32_t>(commands);
-  }
-  mode.may_end_without_command = at(table_or_empty(at(arguments, 1)), "open_ended") == LuaValue(true);
-  TRY(stream_->finish());
-  stream_->set_mode(mode);
-  return LuaAnswer();
 }
 
 // --- execution

@@ -1,5 +1,5 @@
-// What to run when memory is tight (G-12c): the users of a live resource that still wait, its likely last ones
-// among them, and all that those depend on. Once they have run, its memory is free.
+// What to run when memory is tight (G-12c): the users of a live resource that still wait, its likely last
+// ones among them, and all that those depend on. Once they have run, its memory is free.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// List scheduling: of the nodes that fit, the one with the longest path behind it, if it does not get into the
-// way of those that run. When memory is tight, what frees some goes first.
+// List scheduling: of the nodes that fit, the one with the longest path behind it, if it does not get into
+// the way of those that run. When memory is tight, what frees some goes first.
 #include <queue>
 
 #include "graph/memory/drain.h"

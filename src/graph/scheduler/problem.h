@@ -1,5 +1,5 @@
-// What is to be scheduled, as numbers: nodes with times, needs, dependencies and memory. Nodes are numbered so
-// that each comes after those that it depends on.
+// What is to be scheduled, as numbers: nodes with times, needs, dependencies and memory. Nodes are numbered
+// so that each comes after those that it depends on.
 #pragma once
 
 #include <vector>

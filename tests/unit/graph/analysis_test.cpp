@@ -243,64 +243,66 @@ TEST(Analysis, NodesInAnyOrder) {
 
 // proves: G-14d, G-14e
 TEST(AnalysisErrors, Sizes) {
-  const auto wrong = [](const std::function<void(Graph&)>& build, unsigned line, const char* text) {
+  static const SourceLine kHere("program", 42);
+  const auto wrong = [](const std::function<void(Graph&)>& build, const char* text) {
     Graph graph;
     build(graph);
     const Error error = error_of(graph);
-    EXPECT_EQ(error.where.line, line);
+    EXPECT_EQ(error.where.line, 42u);
+    EXPECT_EQ(error.where.file, "program");
     EXPECT_NE(error.message.find(text), std::string::npos) << error.message;
   };
   const LaunchConfig config{.grid = {1}, .block = {4}};
   wrong(
       [](Graph& graph) {
         const Resource a = graph.buffer("a", 64, Origin::in_out);
-        graph.pass("beyond").reads(View::range(a, 32, 64));
+        graph.pass("beyond", kHere).reads(View::range(a, 32, 64));
       },
-      __LINE__ - 1, "bytes 32 to 96 of 'a', which has 64");
+      "bytes 32 to 96 of 'a', which has 64");
   wrong(
       [](Graph& graph) {
         const Resource a = graph.buffer("a", 64, Origin::in_out), b = graph.buffer("b", 32);
-        graph.pass("copy").copy(b, a);
+        graph.pass("copy", kHere).copy(b, a);
       },
-      __LINE__ - 1, "a copy of 64 bytes (a) to 32 bytes (b)");
+      "a copy of 64 bytes (a) to 32 bytes (b)");
   wrong(
       [&](Graph& graph) {
         const Resource a = graph.buffer("a", 64, Origin::in_out);
-        graph.pass("few").read_writes(a).dispatch(code("scale"), config, a, a);
+        graph.pass("few", kHere).read_writes(a).dispatch(code("scale"), config, a, a);
       },
-      __LINE__ - 1, "kernel scale has 4 parameters, 2 are given");
+      "kernel scale has 4 parameters, 2 are given");
   wrong(
       [&](Graph& graph) {
         const Resource a = graph.buffer("a", 64, Origin::in_out);
-        graph.pass("wide").read_writes(a).dispatch(code("scale"), config, a, a, 1ull, 0u);
+        graph.pass("wide", kHere).read_writes(a).dispatch(code("scale"), config, a, a, 1ull, 0u);
       },
-      __LINE__ - 1, "parameter 2 (pf) of kernel scale has 4 bytes, 8 are given");
+      "parameter 2 (pf) of kernel scale has 4 bytes, 8 are given");
   wrong(
       [&](Graph& graph) {
         const Resource a = graph.buffer("a", 64, Origin::in_out), b = graph.buffer("b", 64, Origin::in_out);
-        graph.pass("unnamed").read_writes(a).dispatch(code("scale"), config, a, b, 1u, 0u);
+        graph.pass("unnamed", kHere).read_writes(a).dispatch(code("scale"), config, a, b, 1u, 0u);
       },
-      __LINE__ - 1, "'b' is not among the resources of the pass");
+      "'b' is not among the resources of the pass");
   wrong(
       [](Graph& graph) {
         const Resource a = graph.buffer("a", 62, Origin::in_out);
-        graph.pass("words").fill(a, 1, 4);
+        graph.pass("words", kHere).fill(a, 1, 4);
       },
-      __LINE__ - 1, "not made of words of 4 bytes");
+      "not made of words of 4 bytes");
   wrong(
       [](Graph& graph) {
         const Resource a =
             graph.image("a", {.format = {ChannelType::unorm8, 4}, .width = 8, .height = 2}, Origin::in_out);
         const Resource b = graph.image("b", {.format = {ChannelType::float32, 1}, .width = 8, .height = 2});
-        graph.pass("formats").copy(b, a);
+        graph.pass("formats", kHere).copy(b, a);
       },
-      __LINE__ - 1, "different formats");
+      "different formats");
   wrong(
       [](Graph& graph) {
         const Resource a = graph.image("a", {.width = 8, .height = 8, .mips = 2}, Origin::in_out);
-        graph.pass("levels").reads(View::levels(a, 1, 2));
+        graph.pass("levels", kHere).reads(View::levels(a, 1, 2));
       },
-      __LINE__ - 1, "levels 1 to 3 of 'a', which has 2");
+      "levels 1 to 3 of 'a', which has 2");
 }
 
 }  // namespace

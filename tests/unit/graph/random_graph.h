@@ -30,7 +30,8 @@ struct Playback {
   }
 };
 
-/// Empty: every dependent pair keeps its order, no two live resources share bytes, and what runs together fits.
+/// Empty: every dependent pair keeps its order, no two live resources share bytes, and what runs together
+/// fits.
 std::string what_is_wrong(const Schedule& schedule, const Playback& play);
 
 /// Of the suite: RADDLE_TEST_SEED, or 1.
