@@ -88,6 +88,38 @@ cudaError_t box_of(const cudaMemcpy3DParms* copy, CUDA_MEMCPY3D_PEER& box) {
               copy->extent, copy->kind, box);
 }
 
+cudaError_t parameters_of(const CUDA_MEMCPY3D& box, cudaMemcpy3DParms& copy) {
+  const auto array = [](driver::CUarray of) { return reinterpret_cast<cudaArray_t>(of); };
+  std::size_t from = 1, to = 1;
+  if (box.srcMemoryType == driver::MEMORYTYPE_ARRAY) CHECK(element_bytes(array(box.srcArray), from));
+  if (box.dstMemoryType == driver::MEMORYTYPE_ARRAY) CHECK(element_bytes(array(box.dstArray), to));
+  const auto pointer = [](driver::CUmemorytype type, const void* host, unsigned long long device) {
+    return type == driver::MEMORYTYPE_HOST ? const_cast<void*>(host) : reinterpret_cast<void*>(device);
+  };
+  copy = {};
+  copy.srcPos = {box.srcXInBytes / from, box.srcY, box.srcZ};
+  copy.dstPos = {box.dstXInBytes / to, box.dstY, box.dstZ};
+  if (box.srcMemoryType == driver::MEMORYTYPE_ARRAY)
+    copy.srcArray = array(box.srcArray);
+  else
+    copy.srcPtr = {pointer(box.srcMemoryType, box.srcHost, box.srcDevice), box.srcPitch, box.WidthInBytes,
+                   box.srcHeight};
+  if (box.dstMemoryType == driver::MEMORYTYPE_ARRAY)
+    copy.dstArray = array(box.dstArray);
+  else
+    copy.dstPtr = {pointer(box.dstMemoryType, box.dstHost, box.dstDevice), box.dstPitch, box.WidthInBytes,
+                   box.dstHeight};
+  copy.extent = {box.WidthInBytes / (from > to ? from : to), box.Height, box.Depth};
+  const bool from_host = box.srcMemoryType == driver::MEMORYTYPE_HOST,
+             to_host = box.dstMemoryType == driver::MEMORYTYPE_HOST;
+  const bool is_known =
+      box.srcMemoryType != driver::MEMORYTYPE_UNIFIED && box.dstMemoryType != driver::MEMORYTYPE_UNIFIED;
+  copy.kind = !is_known   ? cudaMemcpyDefault
+              : from_host ? (to_host ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice)
+                          : (to_host ? cudaMemcpyDeviceToHost : cudaMemcpyDeviceToDevice);
+  return cudaSuccess;
+}
+
 cudaError_t peer_box(const cudaMemcpy3DPeerParms* copy, CUDA_MEMCPY3D_PEER& box) {
   if (copy == nullptr) return cudaErrorInvalidValue;
   CHECK(fill({copy->srcArray, copy->srcPtr, copy->srcPos}, {copy->dstArray, copy->dstPtr, copy->dstPos},

@@ -12,6 +12,9 @@ cudaError_t element_bytes(cudaArray_const_t array, std::size_t& bytes);
 /// cudaErrorInvalidPitchValue
 cudaError_t box_of(const cudaMemcpy3DParms* copy, CUDA_MEMCPY3D_PEER& box);
 
+/// The other way. @errors as element_bytes
+cudaError_t parameters_of(const CUDA_MEMCPY3D& box, cudaMemcpy3DParms& copy);
+
 /// The same between devices: the sides' contexts are the devices' primary ones.
 cudaError_t peer_box(const cudaMemcpy3DPeerParms* copy, CUDA_MEMCPY3D_PEER& box);
 

@@ -85,6 +85,16 @@ Variable* find_variable(const void* symbol) {
 
 }  // namespace
 
+const void* stand_in_of(cudaFunction_t function) {
+  Registry& all = registry();
+  const std::shared_lock lock(all.mutex);
+  for (const auto& [stand_in, kernel] : all.kernels)
+    for (const Kernel::Function* known = kernel->newest.load(std::memory_order_acquire); known != nullptr;
+         known = known->older.get())
+      if (known->function == function) return stand_in;
+  return function;
+}
+
 FatBinary* register_binary(const void* image) {
   auto binary = std::make_unique<FatBinary>();
   binary->image = image;

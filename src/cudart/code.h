@@ -66,6 +66,8 @@ cudaError_t function_of(Kernel& kernel, cudaFunction_t& function);
 /// The same for anything by which a program may name a kernel: a stand-in, a cudaKernel_t or a
 /// cudaFunction_t.
 cudaError_t function_of(const void* named, cudaFunction_t& function);
+/// The other way: the stand-in of a function; the function itself if it has none.
+const void* stand_in_of(cudaFunction_t function);
 /// The driver's kernel, of no context. @errors as function_of
 cudaError_t kernel_handle(Kernel& kernel, cudaKernel_t& handle);
 

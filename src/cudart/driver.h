@@ -10,9 +10,12 @@ namespace raddle::cudart {
 // Structures that both APIs lay out alike are the runtime's own.
 using driver::CUcontext;
 using driver::CUDA_ARRAY3D_DESCRIPTOR;
+using driver::CUDA_KERNEL_NODE_PARAMS;
+using driver::CUDA_MEMCPY3D;
 using driver::CUDA_MEMCPY3D_PEER;
 using driver::CUDA_RESOURCE_DESC;
 using driver::CUDA_TEXTURE_DESC;
+using driver::CUgraphNodeParams;
 using driver::CUlaunchConfig;
 
 struct DriverTable {

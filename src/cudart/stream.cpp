@@ -124,27 +124,4 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
   return driver().cuEventElapsedTime(milliseconds, start, end);
 }
 
-// Nothing can be captured yet; programs ask before they do things that capturing forbids.
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
-  return entry::cudaStreamGetCaptureInfo(stream, status, nullptr, nullptr, nullptr, nullptr, nullptr);
-}
-
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status,
-                                     unsigned long long*, cudaGraph_t*, const cudaGraphNode_t**,
-                                     const cudaGraphEdgeData**, std::size_t*) {
-  if (status == nullptr) return cudaErrorInvalidValue;
-  unsigned flags = 0;
-  CHECK(entry::cudaStreamGetFlags(stream, &flags));  // whether there is such a stream
-  *status = cudaStreamCaptureStatusNone;
-  return cudaSuccess;
-}
-
-cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
-  thread_local cudaStreamCaptureMode current = cudaStreamCaptureModeGlobal;
-  if (mode == nullptr || *mode < cudaStreamCaptureModeGlobal || *mode > cudaStreamCaptureModeRelaxed)
-    return cudaErrorInvalidValue;
-  std::swap(*mode, current);
-  return cudaSuccess;
-}
-
 }  // namespace raddle::cudart::entry

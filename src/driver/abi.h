@@ -229,7 +229,6 @@ enum : int {
 };
 
 using CUgreenCtx = struct CUgreenCtx_st*;
-inline constexpr int kNotCaptured = 0;
 
 enum : int {
   COREDUMP_ENABLE_ON_EXCEPTION = 1,
@@ -385,4 +384,5 @@ enum CUdriverProcAddressQueryResult : int {
 
 }  // namespace raddle::driver
 
+#include "driver/abi_graph.h"   // of these and those
 #include "driver/abi_memory.h"  // of these types

@@ -86,12 +86,20 @@ Status copy_2d(const CopyCall& call, const CUDA_MEMCPY2D* p) {
 }
 
 template <class Reserved>
+Operand target_of(const Memcpy3D<Reserved>& p) {
+  return {p.dstMemoryType, p.dstHost, p.dstDevice, p.dstArray, p.dstXInBytes,
+          p.dstY,          p.dstZ,    p.dstLOD,    p.dstPitch, p.dstHeight};
+}
+
+template <class Reserved>
+Operand source_of(const Memcpy3D<Reserved>& p) {
+  return {p.srcMemoryType, p.srcHost, p.srcDevice, p.srcArray, p.srcXInBytes,
+          p.srcY,          p.srcZ,    p.srcLOD,    p.srcPitch, p.srcHeight};
+}
+
+template <class Reserved>
 Status copy_3d(const CopyCall& call, const Memcpy3D<Reserved>* p) {
-  const Operand to{p->dstMemoryType, p->dstHost, p->dstDevice, p->dstArray, p->dstXInBytes,
-                   p->dstY,          p->dstZ,    p->dstLOD,    p->dstPitch, p->dstHeight};
-  const Operand from{p->srcMemoryType, p->srcHost, p->srcDevice, p->srcArray, p->srcXInBytes,
-                     p->srcY,          p->srcZ,    p->srcLOD,    p->srcPitch, p->srcHeight};
-  return copy_box(call, to, from, {p->WidthInBytes, p->Height, p->Depth});
+  return copy_box(call, target_of(*p), source_of(*p), {p->WidthInBytes, p->Height, p->Depth});
 }
 
 /// Contexts of sides that are not arrays, whose context is their own.
@@ -220,6 +228,14 @@ Status copy_from_array(const CopyCall& call, const Endpoint& to, const Array& ar
 Endpoint host_side(const void* address) { return {reinterpret_cast<CUdeviceptr>(address)}; }
 
 }  // namespace
+
+Answer<BoxCopy> box_of(const std::shared_ptr<Context>& context, const CUDA_MEMCPY3D& copy) {
+  const Extent extent{copy.WidthInBytes, copy.Height, copy.Depth};
+  if (extent.width == 0 || extent.height == 0 || extent.depth == 0) return CUDA_ERROR_INVALID_VALUE;
+  TRY_ASSIGN(const Endpoint target, endpoint_of(target_of(copy), extent));
+  TRY_ASSIGN(const Endpoint source, endpoint_of(source_of(copy), extent));
+  return box_between(context, target, source, extent);
+}
 
 namespace entry {
 

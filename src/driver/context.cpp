@@ -1,5 +1,6 @@
 // Contexts, and the calling thread's stack of them.
 #include "driver/entry.h"
+#include "driver/graph/capture.h"
 #include "driver/process.h"
 #include "driver/results.h"
 
@@ -138,6 +139,7 @@ Status cuCtxGetApiVersion(OrCurrent<Context>, unsigned* version) {
 }
 
 Status cuCtxSynchronize(Here context) {
+  TRY(check_unsafe_call());
   (void)context->device.synchronize();
   release_pools();
   return result_after_wait(*context);

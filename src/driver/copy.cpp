@@ -6,6 +6,7 @@
 #include <new>
 
 #include "driver/entry.h"
+#include "driver/graph/capture.h"
 #include "driver/results.h"
 
 namespace raddle::driver {
@@ -63,7 +64,34 @@ Status copy_aside(Context& context, Stream& stream, const BoxCopy& box) {
   return stream.stream.copy({box.to, packed, box.width, box.height, box.depth, aside});
 }
 
+/// The same in the words of the public structure, for a node of a graph.
+CUDA_MEMCPY3D describe(const BoxCopy& box) {
+  const auto slice_rows = [](const CopySide& side) {
+    return side.pitch == 0 ? 0 : side.slice_pitch / side.pitch;
+  };
+  CUDA_MEMCPY3D copy{};
+  copy.dstMemoryType = box.to.device == nullptr ? MEMORYTYPE_HOST : MEMORYTYPE_DEVICE;
+  copy.srcMemoryType = box.from.device == nullptr ? MEMORYTYPE_HOST : MEMORYTYPE_DEVICE;
+  copy.dstHost = reinterpret_cast<void*>(box.to.device == nullptr ? box.to.address : 0);
+  copy.srcHost = reinterpret_cast<void*>(box.from.device == nullptr ? box.from.address : 0);
+  copy.dstDevice = box.to.device == nullptr ? 0 : box.to.address;
+  copy.srcDevice = box.from.device == nullptr ? 0 : box.from.address;
+  copy.dstPitch = box.to.pitch, copy.dstHeight = slice_rows(box.to);
+  copy.srcPitch = box.from.pitch, copy.srcHeight = slice_rows(box.from);
+  copy.WidthInBytes = box.width, copy.Height = box.height, copy.Depth = box.depth;
+  return copy;
+}
+
 }  // namespace
+
+Answer<BoxCopy> box_between(const std::shared_ptr<Context>& context, const Endpoint& to, const Endpoint& from,
+                            const Extent& extent) {
+  BoxCopy box{{}, {}, extent.width, extent.height, extent.depth};
+  Side target, source;
+  TRY(resolve(context, to, extent, ACCESS_READ_WRITE, box.to, target));
+  TRY(resolve(context, from, extent, ACCESS_READ, box.from, source));
+  return box;
+}
 
 Status copy(const CopyCall& call, const Endpoint& to, const Endpoint& from, const Extent& extent) {
   const auto& [context, stream, form] = call;
@@ -72,7 +100,9 @@ Status copy(const CopyCall& call, const Endpoint& to, const Endpoint& from, cons
   if (extent.width == 0 || extent.height == 0 || extent.depth == 0) return CUDA_SUCCESS;
   TRY(resolve(context, to, extent, ACCESS_READ_WRITE, box.to, target));
   TRY(resolve(context, from, extent, ACCESS_READ, box.from, source));
-  stream.order();
+  if (stream.is_capturing() && form != CallForm::synchronous)
+    return capture(stream, CopyNode{context, describe(box)});
+  TRY(stream.order());
   const bool is_between = target.peer != nullptr || source.peer != nullptr;
   const bool waits =
       form == CallForm::synchronous && (target.syncs_memops || source.syncs_memops || is_between);

@@ -29,6 +29,12 @@ struct CopyCall {
 /// Copies in the order of the stream. copy_returns() says what has happened when this returns.
 Status copy(const CopyCall& call, const Endpoint& to, const Endpoint& from, const Extent& extent);
 
+/// The copy that endpoints describe, for who makes it later; the same checks. CUDA_ERROR_INVALID_VALUE
+Answer<BoxCopy> box_between(const std::shared_ptr<Context>& context, const Endpoint& to, const Endpoint& from,
+                            const Extent& extent);
+/// Likewise of the public structure; also CUDA_ERROR_INVALID_HANDLE: an array that is not there
+Answer<BoxCopy> box_of(const std::shared_ptr<Context>& context, const CUDA_MEMCPY3D& copy);
+
 /// A call that names no stream.
 inline CopyCall synchronous_call(const std::shared_ptr<Context>& context) {
   return {context, default_stream(context), CallForm::synchronous};

@@ -1,6 +1,9 @@
 // Fills of words of one, two and four bytes, in one and two dimensions. They are the stream's work, also
 // those without Async in their names but of memory that the host sees (synchronisation.h).
+#include "driver/fill.h"
+
 #include "driver/entry.h"
+#include "driver/graph/capture.h"
 #include "driver/process.h"
 #include "driver/results.h"
 #include "driver/synchronisation.h"
@@ -8,16 +11,31 @@
 namespace raddle::driver {
 namespace {
 
-Status fill(const std::shared_ptr<Context>& context, Stream& stream, CallForm form, RowFill wanted) {
-  AddressInfo info;
+/// Checks a fill, and says whose memory it fills.
+Status resolve(const std::shared_ptr<Context>& context, RowFill& wanted, AddressInfo& info) {
   if (wanted.to.value % wanted.word_bytes != 0) return CUDA_ERROR_INVALID_VALUE;
-  if (wanted.width == 0 || wanted.height == 0) return CUDA_SUCCESS;
   if (!find_address(context, wanted.to.value, info)) return CUDA_ERROR_INVALID_VALUE;
   const std::size_t span = (wanted.height - 1) * wanted.pitch + wanted.width * wanted.word_bytes;
   if (info.shared != nullptr && !Process::instance().memory.allows(wanted.to.value, span, ACCESS_READ_WRITE))
     return CUDA_ERROR_INVALID_VALUE;
   if (info.context != nullptr) wanted.device = &info.context->device;
-  stream.order();
+  return CUDA_SUCCESS;
+}
+
+Status fill(const std::shared_ptr<Context>& context, Stream& stream, CallForm form, RowFill wanted) {
+  AddressInfo info;
+  if (wanted.to.value % wanted.word_bytes != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (wanted.width == 0 || wanted.height == 0) return CUDA_SUCCESS;
+  TRY(resolve(context, wanted, info));
+  if (stream.is_capturing() && form != CallForm::synchronous) {
+    const auto word = static_cast<unsigned>(wanted.word);
+    return capture(
+        stream,
+        FillNode{context,
+                 {{wanted.to.value, wanted.pitch, word, wanted.word_bytes, wanted.width, wanted.height},
+                  context->handle}});
+  }
+  TRY(stream.order());
   TRY(stream.stream.fill(wanted));
   const bool waits = form == CallForm::synchronous && syncs_memops(*context, info);
   if (!waits && fill_returns(form, place_of(info)) == Returns::at_once) return CUDA_SUCCESS;
@@ -34,6 +52,19 @@ Status fill(const std::shared_ptr<Context>& context, Stream& stream, const RowFi
 }
 
 }  // namespace
+
+Answer<RowFill> fill_of(const std::shared_ptr<Context>& context, const CUDA_MEMSET_NODE_PARAMS& params) {
+  const bool is_word = params.elementSize == 1 || params.elementSize == 2 || params.elementSize == 4;
+  if (!is_word || params.width == 0 || params.height == 0 ||
+      (params.height > 1 &&
+       (params.pitch < params.width * params.elementSize || params.pitch % params.elementSize != 0)))
+    return CUDA_ERROR_INVALID_VALUE;
+  RowFill fill{{params.dst}, params.value,  params.elementSize,
+               params.width, params.height, params.height > 1 ? params.pitch : 0};
+  AddressInfo info;
+  TRY(resolve(context, fill, info));
+  return fill;
+}
 
 namespace entry {
 

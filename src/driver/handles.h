@@ -12,7 +12,7 @@
 
 namespace raddle::driver {
 
-/// Objects of one type, which know their handle (`T::handle`). `kind` (1 to 15) keeps handles of different
+/// Objects of one type, which know their handle (`T::handle`). `kind` (1 to 31) keeps handles of different
 /// types apart.
 template <class T, class Handle, unsigned kind>
 class HandleTable {
@@ -32,7 +32,7 @@ class HandleTable {
   }
 
   /// Whether a handle is of this table's kind, live or not.
-  static bool is_kind(Handle handle) { return (number_of(handle) & 15) == kind; }
+  static bool is_kind(Handle handle) { return (number_of(handle) & 31) == kind; }
 
   /// nullptr for what is no live handle of this type.
   std::shared_ptr<T> find(Handle handle) const {
@@ -88,7 +88,7 @@ class HandleTable {
   // have.
   static Handle encode(std::size_t index, std::uint32_t generation) {
     const std::uint64_t number =
-        std::uint64_t{generation} << 32 | static_cast<std::uint64_t>(index) << 4 | kind;
+        std::uint64_t{generation} << 32 | static_cast<std::uint64_t>(index) << 5 | kind;
     if constexpr (std::is_pointer_v<Handle>)
       return reinterpret_cast<Handle>(number);
     else
@@ -102,7 +102,7 @@ class HandleTable {
   }
   const Slot* slot_of(Handle handle) const {
     const std::uint64_t number = number_of(handle);
-    const std::size_t index = (number & 0xffffffff) >> 4;
+    const std::size_t index = (number & 0xffffffff) >> 5;
     if (!is_kind(handle) || index >= slots_.size()) return nullptr;
     const Slot& slot = slots_[index];
     return slot.object != nullptr && slot.generation == number >> 32 ? &slot : nullptr;

@@ -2,6 +2,7 @@
 // calls add is that CUDA knows it: its kind, its flags, that it may be copied and filled as device memory is,
 // its name in faults.
 #include "driver/entry.h"
+#include "driver/graph/capture.h"
 #include "driver/process.h"
 #include "driver/results.h"
 
@@ -25,6 +26,7 @@ struct PinnedMemory final : Memory {
 namespace entry {
 
 Status cuMemHostAlloc(Here context, void** memory, std::size_t bytes, unsigned flags) {
+  TRY(check_unsafe_call());
   constexpr unsigned kKnown = MEMHOSTALLOC_PORTABLE | MEMHOSTALLOC_DEVICEMAP | MEMHOSTALLOC_WRITECOMBINED;
   if (bytes == 0 || (flags & ~kKnown) != 0) return CUDA_ERROR_INVALID_VALUE;
   TRY_ASSIGN(Mapping pages, Mapping::pages(bytes));

@@ -1,15 +1,18 @@
 // Launches, and how many blocks fit.
+#include "driver/launch.h"
+
 #include <algorithm>
 
 #include "base/thread_value.h"
 #include "driver/clusters.h"
 #include "driver/entry.h"
 #include "driver/function.h"
+#include "driver/graph/capture.h"
 #include "driver/launch_attributes.h"
 #include "driver/process.h"
 #include "driver/results.h"
 
-namespace raddle::driver::entry {
+namespace raddle::driver {
 namespace {
 
 /// The parameter block that `extra` names, as one argument per parameter.
@@ -30,6 +33,8 @@ Status read_extra(void** extra, const KernelInfo& info, std::vector<Argument>& a
   return CUDA_SUCCESS;
 }
 
+}  // namespace
+
 Status read_arguments(void** parameters, void** extra, const KernelInfo& info,
                       std::vector<Argument>& arguments) {
   arguments.clear();
@@ -42,29 +47,44 @@ Status read_arguments(void** parameters, void** extra, const KernelInfo& info,
   return CUDA_SUCCESS;
 }
 
-Status result_of_launch(const Error& error) {
+Status shape_launch(Function& function, const CUlaunchConfig& given, const LaunchAttributes& wanted,
+                    LaunchConfig& config) {
+  config = {.grid = {given.gridDimX, given.gridDimY, given.gridDimZ},
+            .block = {given.blockDimX, given.blockDimY, given.blockDimZ},
+            .shared_bytes = given.sharedMemBytes,
+            .cooperative = wanted.cooperative,
+            .priority = wanted.priority,
+            .begins_early = wanted.begins_early,
+            .triggers_at_start = wanted.triggers_at_start,
+            .tells_begin = wanted.begin_event != nullptr};
+  if (config.shared_bytes > static_cast<std::uint64_t>(dynamic_shared_limit(function)))
+    return CUDA_ERROR_INVALID_VALUE;
+  return asks_for_clusters(function, wanted) ? choose_clusters(function, wanted, config) : CUDA_SUCCESS;
+}
+
+Status result_of_launch(Context& context, const Error& error) {
+  TRY(sticky_result(context));
   const CUresult result = result_of(error);
   if (result == CUDA_ERROR_NOT_SUPPORTED) fmt::print(stderr, "raddle: {}\n", error.message);
   return result == CUDA_ERROR_OUT_OF_MEMORY ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES : result;
 }
 
-Status launch(Context& context, Function& function, Stream& stream, const LaunchConfig& shape,
-              const LaunchAttributes& wanted, void** parameters, void** extra) {
+namespace entry {
+namespace {
+
+Status launch(Context& context, const std::shared_ptr<Function>& function, Stream& stream,
+              const CUlaunchConfig& given, const LaunchAttributes& wanted, void** parameters, void** extra) {
   auto& arguments =
       thread_value<std::vector<Argument>, struct Arguments>();  // kept: a launch allocates nothing
-  const KernelInfo& info = function.kernel().info();
-  if (stream.context != function.module->context.get()) return CUDA_ERROR_INVALID_HANDLE;
-  TRY(read_arguments(parameters, extra, info, arguments));
-  if (shape.shared_bytes > static_cast<std::uint64_t>(dynamic_shared_limit(function)))
-    return CUDA_ERROR_INVALID_VALUE;
-  LaunchConfig config = shape;
-  if (asks_for_clusters(function, wanted)) TRY(choose_clusters(function, wanted, config));
-  stream.order();
+  if (stream.context != function->module->context.get()) return CUDA_ERROR_INVALID_HANDLE;
+  TRY(read_arguments(parameters, extra, function->kernel().info(), arguments));
+  LaunchConfig config;
+  TRY(shape_launch(*function, given, wanted, config));
+  if (stream.is_capturing()) return capture_launch(stream, function, given, wanted, arguments);
+  TRY(stream.order());
   config.stream = &stream.stream;
-  const Result<Launch> launched = function.kernel().launch(config, std::span<const Argument>(arguments));
-  if (launched) return CUDA_SUCCESS;
-  TRY(sticky_result(context));
-  return result_of_launch(launched.error());
+  const Result<Launch> launched = function->kernel().launch(config, std::span<const Argument>(arguments));
+  return launched ? Status(CUDA_SUCCESS) : result_of_launch(context, launched.error());
 }
 
 /// An event of a launch attribute, or null.
@@ -77,29 +97,23 @@ Answer<std::shared_ptr<Event>> find_event(Here context, CUevent handle) {
   return event;
 }
 
-void record(Event& event, const raddle::Event& point, const Stream::History& history) {
-  const std::lock_guard lock(event.mutex);
-  event.recorded = point;
-  event.history = history;
-}
-
 }  // namespace
 
 Status cuLaunchKernel(Here context, In<Function> function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                       unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                       In<Stream> stream, void** parameters, void** extra) {
-  const LaunchConfig config{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes};
-  return launch(*context, *function, *stream, config, {}, parameters, extra);
+  const CUlaunchConfig given{grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes};
+  return launch(*context, function, *stream, given, {}, parameters, extra);
 }
 
 Status cuLaunchCooperativeKernel(Here context, In<Function> function, unsigned grid_x, unsigned grid_y,
                                  unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
                                  unsigned shared_bytes, In<Stream> stream, void** parameters) {
-  const LaunchConfig config{.grid = {grid_x, grid_y, grid_z},
-                            .block = {block_x, block_y, block_z},
-                            .shared_bytes = shared_bytes,
-                            .cooperative = true};
-  return launch(*context, *function, *stream, config, {}, parameters, nullptr);
+  CUlaunchAttribute cooperative{LAUNCH_COOPERATIVE};
+  cooperative.value[0] = 1;
+  const CUlaunchConfig given{grid_x,  grid_y,       grid_z,  block_x,      block_y,
+                             block_z, shared_bytes, nullptr, &cooperative, 1};
+  return launch(*context, function, *stream, given, {.cooperative = true}, parameters, nullptr);
 }
 
 Status cuLaunchKernelEx(Here context, const CUlaunchConfig* config, In<Function> function, void** parameters,
@@ -107,21 +121,16 @@ Status cuLaunchKernelEx(Here context, const CUlaunchConfig* config, In<Function>
   LaunchAttributes wanted;
   TRY_ASSIGN(const std::shared_ptr<Stream> stream, find<Stream>(config->hStream, context));
   TRY(read_launch_attributes(*config, wanted));
-  const LaunchConfig shape{.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
-                           .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
-                           .shared_bytes = config->sharedMemBytes,
-                           .cooperative = wanted.cooperative,
-                           .priority = wanted.priority,
-                           .begins_early = wanted.begins_early,
-                           .triggers_at_start = wanted.triggers_at_start,
-                           .tells_begin = wanted.begin_event != nullptr};
   TRY_ASSIGN(const std::shared_ptr<Event> at_trigger, find_event(context, wanted.trigger_event));
   TRY_ASSIGN(const std::shared_ptr<Event> at_begin, find_event(context, wanted.begin_event));
-  TRY(launch(*context, *function, *stream, shape, wanted, parameters, extra));
+  const bool is_captured = stream->is_capturing();
+  TRY(launch(*context, function, *stream, *config, wanted, parameters, extra));
+  if (is_captured) return capture_launch_events(*stream, at_begin.get(), at_trigger.get());
   // Before the marker of the trigger, which would be the last in the stream. What the stream did may go on.
-  if (at_begin != nullptr) record(*at_begin, stream->stream.record_begin(), {});
-  if (at_trigger != nullptr) record(*at_trigger, stream->stream.record_trigger(), stream->history());
+  if (at_begin != nullptr) at_begin->record(stream->stream.record_begin(), {});
+  if (at_trigger != nullptr) at_trigger->record(stream->stream.record_trigger(), stream->history());
   return CUDA_SUCCESS;
 }
 
-}  // namespace raddle::driver::entry
+}  // namespace entry
+}  // namespace raddle::driver

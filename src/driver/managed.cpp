@@ -9,6 +9,7 @@
 
 #include "driver/advice.h"
 #include "driver/entry.h"
+#include "driver/graph/capture.h"
 #include "driver/process.h"
 #include "driver/results.h"
 
@@ -195,6 +196,7 @@ ManagedVariables::~ManagedVariables() {
 namespace entry {
 
 Status cuMemAllocManaged(Here context, CUdeviceptr* address, std::size_t bytes, unsigned flags) {
+  TRY(check_unsafe_call());
   if (bytes == 0 || (flags != MEM_ATTACH_GLOBAL && flags != MEM_ATTACH_HOST)) return CUDA_ERROR_INVALID_VALUE;
   TRY_ASSIGN(*address, allocate_managed(context->gpu, bytes, flags, context->handle));
   return CUDA_SUCCESS;

@@ -3,6 +3,7 @@
 
 #include "base/round_up.h"
 #include "driver/entry.h"
+#include "driver/graph/capture.h"
 #include "driver/ipc.h"
 #include "driver/process.h"
 #include "driver/results.h"
@@ -20,6 +21,7 @@ Status cuMemGetInfo_v2(Here context, std::size_t* available, std::size_t* total)
 
 Status cuMemAlloc_v2(Here context, CUdeviceptr* address, std::size_t bytes) {
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  TRY(check_unsafe_call());
   if (bytes > context->gpu.memory_available()) return CUDA_ERROR_OUT_OF_MEMORY;
   TRY_ASSIGN(const DevicePtr allocated, context->device.allocate(bytes));
   *address = allocated.value;
@@ -42,6 +44,8 @@ Status cuMemAllocPitch_v2(Here context, CUdeviceptr* address, std::size_t* pitch
 // it, nor for the work of other contexts.
 Status cuMemFree_v2(Here context, CUdeviceptr address) {
   if (address == 0) return CUDA_SUCCESS;
+  TRY(check_unsafe_call());
+  if (const auto freed = free_graph_memory(address)) return *freed;
   AddressInfo info;
   if (!find_address(context, address, info) || info.base != address) return CUDA_ERROR_INVALID_VALUE;
   if (info.shared == nullptr) return info.context->device.free({address});

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -16,6 +17,7 @@
 #include "driver/handles.h"
 #include "driver/jit_log.h"
 #include "driver/parameters.h"
+#include "driver/status.h"
 #include "raddle/raddle.h"
 
 namespace raddle::driver {
@@ -56,6 +58,13 @@ struct Context {
 
 std::uint64_t next_stream_id();
 
+struct Capture;
+/// A node of a capture's graph that something comes after, and how.
+struct CaptureEdge {
+  CUgraphNode node;
+  CUgraphEdgeData data;
+};
+
 struct Stream {
   Stream(Context* of, raddle::Stream&& opened, unsigned given = 0, int level = 0, bool legacy = false,
          std::shared_ptr<Context> kept = nullptr)
@@ -65,6 +74,7 @@ struct Stream {
         priority(level),
         is_legacy(legacy),
         keeps(std::move(kept)) {}
+  ~Stream();
 
   Context* context;
   CUstream handle = nullptr;  ///< none of default streams
@@ -76,8 +86,9 @@ struct Stream {
 
   bool is_blocking() const { return !is_legacy && (flags & STREAM_NON_BLOCKING) == 0; }
   /// To be called before work is appended: waits for the work that must come first by CUDA's rules of the
-  /// legacy stream.
-  void order();
+  /// legacy stream. CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, _IMPLICIT: the stream is being captured, or one
+  /// that the legacy stream would wait for; that capture is of no use any more
+  Status order();
   void set_priority(int wanted);  ///< clamped; of work that follows
   /// Later work waits for a point of a stream of this context, or of another.
   void wait(const raddle::Event& point, const std::shared_ptr<Context>& of);
@@ -94,6 +105,13 @@ struct Stream {
   std::mutex mutex;
   std::map<int, CUstreamAttrValue> attributes;  ///< that were set
 
+  /// The capture that it is part of, and behind which nodes its next one comes (graph/capture.h); null: none.
+  /// Under the lock of graphs, but for the question whether there is one.
+  std::shared_ptr<Capture> capture;
+  std::vector<CaptureEdge> frontier;
+  std::atomic<bool> has_capture{false};
+  bool is_capturing() const { return has_capture.load(std::memory_order_relaxed); }
+
  private:
   std::mutex history_mutex_;
   History history_;
@@ -107,9 +125,17 @@ struct Event {
   unsigned flags = 0;
   std::mutex mutex;
   std::optional<raddle::Event> recorded;
-  Stream::History history;              ///< of the recorded point
+  Stream::History history;  ///< of the recorded point
+  /// If it was recorded in a capture: that, and what it stands for there. Under the lock of graphs.
+  std::shared_ptr<Capture> capture;
+  std::vector<CaptureEdge> captured;
+  std::atomic<bool> is_captured{false};
+  void record(const raddle::Event& point, const Stream::History& earlier);
   std::shared_ptr<SharedEvent> shared;  ///< of events between processes, which it stands for
 };
+
+/// A function of the program that a stream or a graph calls (cuLaunchHostFunc).
+std::function<void()> host_function(Context* context, CUhostFn function, void* data);
 
 struct Module {
   std::shared_ptr<Context> context;

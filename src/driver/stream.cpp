@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "driver/entry.h"
+#include "driver/graph/capture.h"
 #include "driver/ipc.h"
 #include "driver/process.h"
 #include "driver/results.h"
@@ -66,8 +67,19 @@ void Stream::wait(const raddle::Event& point, const std::shared_ptr<Context>& of
   stream.wait(condition);
 }
 
-void Stream::order() {
+Stream::~Stream() { end_capture_of(*this); }
+
+void Event::record(const raddle::Event& point, const Stream::History& earlier) {
+  is_captured = false;
+  const std::lock_guard lock(mutex);
+  recorded = point;
+  history = earlier;
+}
+
+Status Stream::order() {
+  if (is_capturing()) return refuse_capture(*this);
   if (is_legacy) {
+    TRY(check_legacy(*context));
     std::vector<std::shared_ptr<Stream>> others;
     {
       const std::lock_guard lock(context->mutex);
@@ -84,10 +96,24 @@ void Stream::order() {
     learn(legacy.history());
     if (!legacy.stream.done()) stream.wait(legacy.stream.record());
   }
+  return CUDA_SUCCESS;
+}
+
+// They do not run once the context has failed; callbacks do.
+std::function<void()> host_function(Context* context, CUhostFn function, void* data) {
+  return [context, function, data] {
+    const InCallback scope;
+    if (context->device.status().ok() && !context->device.cancelled()) function(data);
+  };
 }
 
 namespace entry {
 namespace {
+
+/// Nothing can be asked about a point of a capture.
+Status check_event(const Event& event) {
+  return event.is_captured ? CUDA_ERROR_CAPTURED_EVENT : CUDA_SUCCESS;
+}
 
 std::optional<raddle::Event> point_of(Event& event) {
   const std::lock_guard lock(event.mutex);
@@ -116,26 +142,29 @@ Status cuStreamCreateWithPriority(Here context, CUstream* handle, unsigned flags
 // Its work goes on, and the legacy stream's rules hold for it.
 Status cuStreamDestroy_v2(Here context, In<Stream> stream) {
   if (Process::instance().streams.remove(stream->handle) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  end_capture_of(*stream);
   if (!stream->stream.done()) context->device.after_work([stream] {});
   return CUDA_SUCCESS;
 }
 
 Status cuStreamSynchronize(Here context, In<Stream> stream) {
-  stream->order();
+  TRY(stream->order());
   (void)stream->stream.synchronize();
   release_pools();
   return result_after_wait(*context);
 }
 
 Status cuStreamQuery(Here context, In<Stream> stream) {
-  stream->order();
+  TRY(stream->order());
   if (!stream->stream.done()) return CUDA_ERROR_NOT_READY;
   return sticky_result(*context);
 }
 
 Status cuStreamWaitEvent(Here, In<Stream> stream, In<Event> event, unsigned flags) {
-  if (flags > 1) return CUDA_ERROR_INVALID_VALUE;
-  stream->order();
+  if (flags > EVENT_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
+  if (stream->is_capturing() && flags == EVENT_EXTERNAL) return capture(*stream, EventWaitNode{event});
+  if (stream->is_capturing() || event->is_captured) return capture_wait(*stream, *event);
+  TRY(stream->order());
   if (event->shared != nullptr) {
     stream->stream.wait(happened(event->shared));
   } else if (const auto point = point_of(*event)) {
@@ -162,12 +191,9 @@ Status cuStreamGetCtx(Here, In<Stream> stream, CUcontext* context) {
 }
 
 Status cuLaunchHostFunc(Here context, In<Stream> stream, CUhostFn function, void* data) {
-  stream->order();
-  // Functions of this kind do not run once the context has failed; callbacks do.
-  stream->stream.call([context = context.get(), function, data] {
-    const InCallback scope;
-    if (context->device.status().ok() && !context->device.cancelled()) function(data);
-  });
+  if (stream->is_capturing()) return capture(*stream, HostNode{{function, data}});
+  TRY(stream->order());
+  stream->stream.call(host_function(context.get(), function, data));
   return CUDA_SUCCESS;
 }
 
@@ -176,7 +202,7 @@ Status cuStreamAddCallback(Here context, CUstream handle, CUstreamCallback callb
                            unsigned flags) {
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
   TRY_ASSIGN(const std::shared_ptr<Stream> stream, find<Stream>(handle, context));
-  stream->order();
+  TRY(stream->order());
   stream->stream.call([context = stream->context, handle, callback, data] {
     const bool is_over = context->device.cancelled();
     const CUresult status = is_over ? CUDA_ERROR_CONTEXT_IS_DESTROYED : sticky_result(*context).error();
@@ -204,23 +230,25 @@ Status cuEventRecord(Here context, In<Event> event, In<Stream> stream) {
 }
 
 Status cuEventRecordWithFlags(Here context, In<Event> event, In<Stream> stream, unsigned flags) {
-  if (flags > 1) return CUDA_ERROR_INVALID_VALUE;
-  stream->order();
+  if (flags > EVENT_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
   if (event->context != context) return CUDA_ERROR_INVALID_HANDLE;
+  if (stream->is_capturing())
+    return flags == EVENT_EXTERNAL    ? capture(*stream, EventRecordNode{event})
+           : event->shared != nullptr ? refuse_capture(*stream)
+                                      : capture_record(*stream, *event);
+  TRY(stream->order());
   if (event->shared != nullptr) {
     // Also where the context has failed, so that no other process waits forever.
     stream->stream.call(
         [shared = event->shared, record = event->shared->begin_record()] { shared->complete(record); });
     return CUDA_SUCCESS;
   }
-  raddle::Event point = stream->stream.record();
-  const std::lock_guard lock(event->mutex);
-  event->recorded = point;
-  event->history = stream->history();
+  event->record(stream->stream.record(), stream->history());
   return CUDA_SUCCESS;
 }
 
 Status cuEventQuery(In<Event> event) {
+  TRY(check_event(*event));
   const auto point = point_of(*event);
   const bool waits = event->shared != nullptr ? !event->shared->has_happened(event->shared->recorded())
                                               : point && !point->done();
@@ -229,6 +257,7 @@ Status cuEventQuery(In<Event> event) {
 }
 
 Status cuEventSynchronize(In<Event> event) {
+  TRY(check_event(*event));
   if (event->shared != nullptr) {
     const std::uint64_t record = event->shared->recorded();
     constexpr auto kPause = std::chrono::microseconds(50);
@@ -246,6 +275,8 @@ Status cuEventDestroy_v2(In<Event> event) {
 }
 
 Status cuEventElapsedTime_v2(float* milliseconds, In<Event> start, In<Event> end) {
+  TRY(check_event(*start));
+  TRY(check_event(*end));
   const auto from = point_of(*start), to = point_of(*end);
   if (!from || !to || ((start->flags | end->flags) & EVENT_DISABLE_TIMING) != 0 ||
       &start->context->gpu != &end->context->gpu)

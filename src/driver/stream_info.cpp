@@ -1,4 +1,4 @@
-// What streams are: numbers, devices, attributes, and whether they are being captured, which they never are.
+// What streams are: numbers, devices, attributes.
 #include <cstring>
 
 #include "driver/entry.h"
@@ -28,11 +28,6 @@ Status check_attribute(int attribute, const CUstreamAttrValue* value) {
     default:
       return CUDA_ERROR_INVALID_VALUE;
   }
-}
-
-Status not_captured(int* status) {
-  *status = kNotCaptured;
-  return CUDA_SUCCESS;
 }
 
 }  // namespace
@@ -88,29 +83,6 @@ Status cuStreamCopyAttributes(Here, In<Stream> to, In<Stream> from) {
   const std::scoped_lock lock(to->mutex, from->mutex);
   to->attributes = from->attributes;
   to->set_priority(from->priority);
-  return CUDA_SUCCESS;
-}
-
-Status cuStreamIsCapturing(Here, In<Stream>, int* status) { return not_captured(status); }
-
-// Numbers, graphs and dependencies are given for streams that are being captured only.
-Status cuStreamGetCaptureInfo(Here, In<Stream>, int* status, unsigned long long*) {
-  return not_captured(status);
-}
-Status cuStreamGetCaptureInfo_v2(Here, In<Stream>, int* status, unsigned long long*, void**, const void**,
-                                 std::size_t*) {
-  return not_captured(status);
-}
-Status cuStreamGetCaptureInfo_v3(Here, In<Stream>, int* status, unsigned long long*, void**, const void**,
-                                 const void**, std::size_t*) {
-  return not_captured(status);
-}
-
-Status cuThreadExchangeStreamCaptureMode(int* mode) {
-  constexpr int kRelaxed = 2;
-  thread_local int current = 0;  // global
-  if (*mode < 0 || *mode > kRelaxed) return CUDA_ERROR_INVALID_VALUE;
-  std::swap(*mode, current);
   return CUDA_SUCCESS;
 }
 

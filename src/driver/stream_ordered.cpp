@@ -1,5 +1,6 @@
 // Stream-ordered allocation and the calls on pools.
 #include "driver/entry.h"
+#include "driver/graph/capture.h"
 #include "driver/ipc.h"
 #include "driver/pool.h"
 #include "driver/process.h"
@@ -36,11 +37,13 @@ Answer<Gpu*> find_place(const CUmemLocation& location, CUmemAllocationType type)
   return &Process::instance().gpu(location.id);
 }
 
-Status allocate(Stream& stream, const std::shared_ptr<Pool>& pool, std::size_t bytes, CUdeviceptr* address) {
+Status allocate(const std::shared_ptr<Context>& context, Stream& stream, const std::shared_ptr<Pool>& pool,
+                std::size_t bytes, CUdeviceptr* address) {
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   if (pool->kind == Pool::imported)
     return CUDA_ERROR_INVALID_VALUE;  // its memory is another process's to give
-  stream.order();
+  if (stream.is_capturing()) return capture_allocation(stream, context, pool->props, bytes, address);
+  TRY(stream.order());
   TRY_ASSIGN(const Pool::Block block, pool->take(stream, bytes));
   TRY(Process::instance().memory.add(std::make_shared<PooledMemory>(pool, block, bytes)));
   *address = block.address.value;
@@ -68,16 +71,18 @@ bool free_pooled(CUdeviceptr address, const std::shared_ptr<Context>& context, S
 namespace entry {
 
 Status cuMemAllocAsync(Here context, CUdeviceptr* address, std::size_t bytes, In<Stream> stream) {
-  return allocate(*stream, context->gpu.pool_in_use(), bytes, address);
+  return allocate(context, *stream, context->gpu.pool_in_use(), bytes, address);
 }
 
-Status cuMemAllocFromPoolAsync(Here, CUdeviceptr* address, std::size_t bytes, In<Pool> pool,
+Status cuMemAllocFromPoolAsync(Here context, CUdeviceptr* address, std::size_t bytes, In<Pool> pool,
                                In<Stream> stream) {
-  return allocate(*stream, pool, bytes, address);
+  return allocate(context, *stream, pool, bytes, address);
 }
 
 Status cuMemFreeAsync(Here context, CUdeviceptr address, In<Stream> stream) {
-  stream->order();
+  if (stream->is_capturing()) return capture_free(*stream, address);
+  TRY(stream->order());
+  if (const auto freed = free_graph_memory(address)) return *freed;
   if (free_pooled(address, context, stream.get())) return CUDA_SUCCESS;
   return free_imported(address, true) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

@@ -1,9 +1,10 @@
 // Streams that wait for values in memory and write them (cuStreamWaitValue, cuStreamWriteValue,
 // cuStreamBatchMemOp). Host, kernels and other streams may be on the other side. A wait occupies no worker
 // and no other stream: a thread of the device looks at the values that streams wait for.
-#include <vector>
+#include "driver/stream_values.h"
 
 #include "driver/entry.h"
+#include "driver/graph/capture.h"
 #include "driver/process.h"
 #include "driver/results.h"
 
@@ -50,25 +51,45 @@ Status check(const std::shared_ptr<Context>& context, const Operation& operation
   return (operation.flags & ~known) == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-Status append(const std::shared_ptr<Context>& context, raddle::Stream& stream, const Operation& operation) {
+MemoryOperation operation_of(const std::shared_ptr<Context>& context, const Operation& operation) {
+  MemoryOperation made;
   if (operation.kind == Operation::wait) {
-    stream.wait({reinterpret_cast<void*>(operation.address), operation.bytes, comparison_of(operation.flags),
-                 operation.value});
+    made.wait = {reinterpret_cast<void*>(operation.address), operation.bytes, comparison_of(operation.flags),
+                 operation.value};
   } else if (operation.kind == Operation::write) {
     AddressInfo info;
-    RowFill fill{{operation.address}, operation.value, operation.bytes, 1};
+    made.write = RowFill{{operation.address}, operation.value, operation.bytes, 1};
     if (find_address(context, operation.address, info) && info.context != nullptr)
-      fill.device = &info.context->device;
-    TRY(stream.fill(fill));
+      made.write->device = &info.context->device;
   }
-  return CUDA_SUCCESS;
+  return made;
+}
+
+/// The same in the words of the public structure, for a node of a graph.
+CUstreamBatchMemOpParams describe(const Operation& operation) {
+  const bool is_wide = operation.bytes == 8;
+  CUstreamBatchMemOpParams params{};
+  params.value = {operation.kind == Operation::wait
+                      ? (is_wide ? MEM_OP_WAIT_VALUE_64 : MEM_OP_WAIT_VALUE_32)
+                      : (is_wide ? MEM_OP_WRITE_VALUE_64 : MEM_OP_WRITE_VALUE_32),
+                  operation.address, operation.value, operation.flags, 0};
+  return params;
 }
 
 Status append_all(const std::shared_ptr<Context>& context, Stream& stream,
                   const std::vector<Operation>& operations) {
   for (const Operation& operation : operations) TRY(check(context, operation));
-  stream.order();
-  for (const Operation& operation : operations) TRY(append(context, stream.stream, operation));
+  if (stream.is_capturing()) {
+    BatchNode node{context};
+    for (const Operation& operation : operations) node.operations.push_back(describe(operation));
+    return capture(stream, std::move(node));
+  }
+  TRY(stream.order());
+  for (const Operation& operation : operations) {
+    const MemoryOperation made = operation_of(context, operation);
+    if (made.wait) stream.stream.wait(*made.wait);
+    if (made.write) TRY(stream.stream.fill(*made.write));
+  }
   return CUDA_SUCCESS;
 }
 
@@ -117,6 +138,19 @@ Answer<std::vector<Operation>> read_batch(unsigned count, const CUstreamBatchMem
 }
 
 }  // namespace
+
+Answer<std::vector<MemoryOperation>> memory_operations(const std::shared_ptr<Context>& context,
+                                                       std::span<const CUstreamBatchMemOpParams> params,
+                                                       unsigned flags) {
+  TRY_ASSIGN(const auto operations,
+             read_batch(static_cast<unsigned>(params.size()), params.data(), flags, false));
+  std::vector<MemoryOperation> made;
+  for (const Operation& operation : operations) {
+    TRY(check(context, operation));
+    made.push_back(operation_of(context, operation));
+  }
+  return made;
+}
 
 namespace entry {
 

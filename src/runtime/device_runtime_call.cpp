@@ -92,6 +92,7 @@ class Call {
   DeviceError attribute();
   DeviceError limit();
   DeviceError occupancy();
+  DeviceError set_conditional();
   machine::QueueCall queue_call() const { return {warp_, lane_, arguments_}; }
   Task** stream_of(Children& family, std::uint64_t stream);
   void replace(Task*& slot, Task* task);
@@ -430,6 +431,14 @@ DeviceError Call::occupancy() {
   return error == DeviceError::success ? give(0, blocks) : error;
 }
 
+DeviceError Call::set_conditional() {
+  const Worker::Busy busy(worker_);
+  const std::shared_ptr<machine::Condition> condition = space_.conditions().find(argument(0));
+  if (condition == nullptr) return DeviceError::invalid_value;
+  condition->value.store(word(1), std::memory_order_release);
+  return DeviceError::success;
+}
+
 std::uint64_t Call::run(ptx::DeviceRuntimeFunction function) {
   using F = ptx::DeviceRuntimeFunction;
   constexpr int kRuntimeVersion = 13000;
@@ -486,6 +495,8 @@ std::uint64_t Call::run(ptx::DeviceRuntimeFunction function) {
       return result(allocate());
     case F::free:
       return result(free());
+    case F::graph_set_conditional:
+      return result(set_conditional());
     case F::cluster_info:
       return machine::cluster_info(block_, word(0), word(1));
     case F::task_record:

@@ -112,12 +112,11 @@ TEST(Errors, LastOneIsTheThreads) {
 }
 
 TEST(Errors, EntriesThatAreNotThereSaySo) {
-  cudaGraph_t graph;
   testing::internal::CaptureStderr();
-  EXPECT_EQ(cudaGraphCreate(&graph, 0), cudaErrorNotSupported);
-  EXPECT_EQ(cudaGraphCreate(&graph, 0), cudaErrorNotSupported);
+  EXPECT_EQ(cudaGraphicsUnregisterResource(nullptr), cudaErrorNotSupported);
+  EXPECT_EQ(cudaGraphicsUnregisterResource(nullptr), cudaErrorNotSupported);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "raddle: cudaGraphCreate is not there yet: cudaErrorNotSupported\n");
+            "raddle: cudaGraphicsUnregisterResource is not there yet: cudaErrorNotSupported\n");
   EXPECT_EQ(cudaGetLastError(), cudaErrorNotSupported);
 }
 

@@ -1,4 +1,4 @@
-// Streams, events, functions of the host, questions about capturing.
+// Streams, events, functions of the host.
 #include <atomic>
 
 #include "cudart_test.h"
@@ -139,20 +139,6 @@ TEST_F(Runtime, FunctionsOfTheHostRunInOrder) {
       &order, 0));
   OK(cudaStreamSynchronize(stream));
   EXPECT_EQ(order, (std::vector{1, 2}));
-}
-
-TEST_F(Runtime, NothingIsCaptured) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusActive;
-  OK(cudaStreamIsCapturing(nullptr, &status));
-  EXPECT_EQ(status, cudaStreamCaptureStatusNone);
-  status = cudaStreamCaptureStatusActive;
-  OK(cudaStreamGetCaptureInfo(nullptr, &status, nullptr, nullptr, nullptr, nullptr, nullptr));
-  EXPECT_EQ(status, cudaStreamCaptureStatusNone);
-  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-  OK(cudaThreadExchangeStreamCaptureMode(&mode));
-  EXPECT_EQ(mode, cudaStreamCaptureModeGlobal);
-  OK(cudaThreadExchangeStreamCaptureMode(&mode));
-  EXPECT_EQ(mode, cudaStreamCaptureModeRelaxed);
 }
 
 TEST_F(Runtime, ThreadsHaveDefaultStreamsOfTheirOwn) {

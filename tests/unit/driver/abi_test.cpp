@@ -78,6 +78,31 @@ SAME_SIZE(CUmemPoolProps);
 SAME_PLACE(CUmemPoolProps, maxSize);
 SAME_PLACE(CUmemPoolProps, reserved);
 SAME_SIZE(CUmemPoolPtrExportData);
+static_assert(sizeof(::CUDA_KERNEL_NODE_PARAMS_v1) == sizeof(raddle::driver::CUDA_KERNEL_NODE_PARAMS_v1));
+static_assert(offsetof(::CUDA_KERNEL_NODE_PARAMS_v1, extra) ==
+              offsetof(raddle::driver::CUDA_KERNEL_NODE_PARAMS_v1, extra));
+static_assert(sizeof(::CUDA_KERNEL_NODE_PARAMS_v3) == sizeof(raddle::driver::CUDA_KERNEL_NODE_PARAMS));
+static_assert(sizeof(::CUDA_MEMSET_NODE_PARAMS_v1) == sizeof(raddle::driver::CUDA_MEMSET_NODE_PARAMS_v1));
+static_assert(offsetof(::CUDA_MEMSET_NODE_PARAMS_v1, width) ==
+              offsetof(raddle::driver::CUDA_MEMSET_NODE_PARAMS_v1, width));
+static_assert(sizeof(::CUDA_MEMSET_NODE_PARAMS_v2) == sizeof(raddle::driver::CUDA_MEMSET_NODE_PARAMS));
+static_assert(sizeof(::CUDA_HOST_NODE_PARAMS_v2) == sizeof(raddle::driver::CUDA_HOST_NODE_PARAMS));
+static_assert(sizeof(::CUDA_MEM_ALLOC_NODE_PARAMS_v2) == sizeof(raddle::driver::CUDA_MEM_ALLOC_NODE_PARAMS));
+static_assert(offsetof(::CUDA_MEM_ALLOC_NODE_PARAMS_v2, dptr) ==
+              offsetof(raddle::driver::CUDA_MEM_ALLOC_NODE_PARAMS, dptr));
+static_assert(sizeof(::CUDA_BATCH_MEM_OP_NODE_PARAMS_v2) ==
+              sizeof(raddle::driver::CUDA_BATCH_MEM_OP_NODE_PARAMS));
+static_assert(sizeof(::CUDA_EVENT_WAIT_NODE_PARAMS) == sizeof(raddle::driver::CUDA_EVENT_NODE_PARAMS));
+SAME_SIZE(CUDA_MEMCPY_NODE_PARAMS);
+SAME_PLACE(CUDA_MEMCPY_NODE_PARAMS, copyParams);
+SAME_SIZE(CUDA_CHILD_GRAPH_NODE_PARAMS);
+SAME_SIZE(CUDA_CONDITIONAL_NODE_PARAMS);
+SAME_PLACE(CUDA_CONDITIONAL_NODE_PARAMS, phGraph_out);
+SAME_SIZE(CUgraphNodeParams);
+SAME_SIZE(CUgraphEdgeData);
+SAME_SIZE(CUDA_GRAPH_INSTANTIATE_PARAMS);
+SAME_PLACE(CUDA_GRAPH_INSTANTIATE_PARAMS, result_out);
+SAME_SIZE(CUgraphExecUpdateResultInfo);
 SAME_SIZE(CUstreamBatchMemOpParams);
 SAME_SIZE(CUstreamAttrValue);
 SAME_SIZE(CUexecAffinityParam);

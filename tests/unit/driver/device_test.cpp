@@ -77,7 +77,7 @@ TEST_F(Driver, EntryPointsByNameAndVersion) {
 }
 
 TEST_F(Driver, WhatIsNotThereSaysSo) {
-  EXPECT_EQ(cuGraphCreate(), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(cuGraphicsMapResources(), CUDA_ERROR_NOT_SUPPORTED);
   const void* table = this;
   const CUuuid id{};
   EXPECT_EQ(cuGetExportTable(&table, &id), CUDA_ERROR_NOT_FOUND);

@@ -199,29 +199,6 @@ TEST_F(StreamValues, AttributesAreKeptAndCopied) {
   EXPECT_EQ(cuStreamSetAttribute(s, STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW, &value), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(StreamValues, NoStreamIsCaptured) {
-  int status = 7, mode = 2;
-  unsigned long long id = 0;
-  EXPECT_EQ(cuStreamIsCapturing(s, &status), CUDA_SUCCESS);
-  EXPECT_EQ(status, kNotCaptured);
-  status = 7;
-  EXPECT_EQ(cuStreamGetCaptureInfo(s, &status, &id), CUDA_SUCCESS);
-  EXPECT_EQ(status, kNotCaptured);
-  status = 7;
-  EXPECT_EQ(cuStreamGetCaptureInfo_v2(s, &status, nullptr, nullptr, nullptr, nullptr), CUDA_SUCCESS);
-  EXPECT_EQ(status, kNotCaptured);
-  status = 7;
-  EXPECT_EQ(cuStreamGetCaptureInfo_v3(s, &status, nullptr, nullptr, nullptr, nullptr, nullptr), CUDA_SUCCESS);
-  EXPECT_EQ(status, kNotCaptured);
-  EXPECT_EQ(cuStreamIsCapturing(s, nullptr), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(cuThreadExchangeStreamCaptureMode(&mode), CUDA_SUCCESS);
-  EXPECT_EQ(mode, 0);
-  EXPECT_EQ(cuThreadExchangeStreamCaptureMode(&mode), CUDA_SUCCESS);
-  EXPECT_EQ(mode, 2);
-  mode = 3;
-  EXPECT_EQ(cuThreadExchangeStreamCaptureMode(&mode), CUDA_ERROR_INVALID_VALUE);
-}
-
 TEST_F(StreamValues, FunctionsThatStreamsCallMustNotCallBack) {
   CUresult results[2] = {CUDA_SUCCESS, CUDA_SUCCESS};
   EXPECT_EQ(cuLaunchHostFunc(

@@ -1,0 +1,104 @@
+// See memory.h.
+#include "driver/graph/memory.h"
+
+#include <algorithm>
+#include <map>
+
+#include "driver/entry.h"
+#include "driver/graph/graph.h"
+#include "driver/process.h"
+
+namespace raddle::driver {
+namespace {
+
+/// All memory of graphs by its address, and what devices' graphs have. Never destroyed, as Process.
+struct KnownMemory {
+  std::map<CUdeviceptr, std::weak_ptr<GraphMemory>> by_address;
+  std::map<const Gpu*, GraphMemoryCounts> counts;
+};
+KnownMemory& known_memory() {
+  static KnownMemory& known = *new KnownMemory;
+  return known;
+}
+
+void count(std::uint64_t& now, std::uint64_t& high, std::size_t bytes, bool more) {
+  now = more ? now + bytes : now - bytes;
+  high = std::max(high, now);
+}
+
+}  // namespace
+
+GraphMemoryCounts& graph_memory_counts(const Gpu& gpu) { return known_memory().counts[&gpu]; }
+
+Answer<std::shared_ptr<GraphMemory>> GraphMemory::take(const std::shared_ptr<Context>& context,
+                                                       std::size_t bytes) {
+  if (bytes > context->gpu.memory_available()) return CUDA_ERROR_OUT_OF_MEMORY;
+  TRY_ASSIGN(const DevicePtr address, context->device.allocate(bytes));
+  std::shared_ptr<GraphMemory> memory(new GraphMemory(context, address, bytes));
+  const auto lock = lock_graphs();
+  known_memory().by_address[address.value] = memory;
+  GraphMemoryCounts& counts = graph_memory_counts(context->gpu);
+  count(counts.reserved, counts.reserved_high, bytes, true);
+  return memory;
+}
+
+GraphMemory::~GraphMemory() {
+  const auto lock = lock_graphs();
+  set_in_use(false);
+  known_memory().by_address.erase(address);
+  GraphMemoryCounts& counts = graph_memory_counts(context->gpu);
+  count(counts.reserved, counts.reserved_high, bytes, false);
+  (void)context->device.free_later({address});  // launches may still use it
+}
+
+bool GraphMemory::set_in_use(bool wanted) {
+  const auto lock = lock_graphs();
+  if (is_in_use_.exchange(wanted) == wanted) return false;
+  GraphMemoryCounts& counts = graph_memory_counts(context->gpu);
+  count(counts.used, counts.used_high, bytes, wanted);
+  return true;
+}
+
+std::shared_ptr<GraphMemory> GraphMemory::find(CUdeviceptr address) {
+  const auto lock = lock_graphs();
+  const auto found = known_memory().by_address.find(address);
+  return found == known_memory().by_address.end() ? nullptr : found->second.lock();
+}
+
+std::optional<Status> free_graph_memory(CUdeviceptr address) {
+  const std::shared_ptr<GraphMemory> memory = GraphMemory::find(address);
+  if (memory == nullptr) return std::nullopt;
+  return memory->set_in_use(false) ? Status(CUDA_SUCCESS) : Status(CUDA_ERROR_INVALID_VALUE);
+}
+
+namespace entry {
+
+// Graphs keep their memory as long as they are there: nothing is left over that could be given back.
+Status cuDeviceGraphMemTrim(In<CUdevice>) { return CUDA_SUCCESS; }
+
+Status cuDeviceGetGraphMemAttribute(In<CUdevice> device, CUgraphMem_attribute attribute, void* value) {
+  const auto lock = lock_graphs();
+  const GraphMemoryCounts& counts = graph_memory_counts(device);
+  const std::uint64_t answers[] = {counts.used, counts.used_high, counts.reserved, counts.reserved_high};
+  if (attribute < GRAPH_MEM_USED_CURRENT || attribute > GRAPH_MEM_RESERVED_HIGH)
+    return CUDA_ERROR_INVALID_VALUE;
+  *static_cast<std::uint64_t*>(value) = answers[attribute];
+  return CUDA_SUCCESS;
+}
+
+// The highest values can be set back, to what is now.
+Status cuDeviceSetGraphMemAttribute(In<CUdevice> device, CUgraphMem_attribute attribute, void* value) {
+  const auto lock = lock_graphs();
+  GraphMemoryCounts& counts = graph_memory_counts(device);
+  if (*static_cast<const std::uint64_t*>(value) != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (attribute == GRAPH_MEM_USED_HIGH)
+    counts.used_high = counts.used;
+  else if (attribute == GRAPH_MEM_RESERVED_HIGH)
+    counts.reserved_high = counts.reserved;
+  else
+    return CUDA_ERROR_INVALID_VALUE;
+  return CUDA_SUCCESS;
+}
+
+}  // namespace entry
+}  // namespace raddle::driver
