@@ -27,6 +27,7 @@ struct RunReport {
   RunScore score;
 };
 
+/// For one thread at a time.
 class Executor {
  public:
   /// @param device  outlives the executor
@@ -57,7 +58,7 @@ class Executor {
 
   const Target& target() const;
   const History& history() const;
-  /// Plans of work that were made so far: runs of an unchanged graph need no new one.
+  /// Plans of work that were made so far: runs of equal graphs need no new one.
   std::uint64_t plans() const;
   Result<void> save_history() const;  ///< now, instead of at the end. @errors io
 

@@ -84,7 +84,6 @@ struct Executor::Impl {
     }
     Result<RunReport> report = run(schedule);
     if (report.ok()) keep_graph(*report, std::move(graph));
-    known.clear();  // they name the graph
     return report;
   }
 
@@ -103,7 +102,7 @@ struct Executor::Impl {
     return measure(*plan, std::move(schedule));
   }
 
-  /// The plan of the same graph with the same memory, or a new one.
+  /// The plan of the same graph with the same memory; that of an equal one, changed; or a new one.
   Result<Plan*> plan_for(const std::shared_ptr<const Schedule>& schedule, std::vector<DevicePtr> addresses) {
     const auto same = std::find_if(known.begin(), known.end(), [&](const std::unique_ptr<Plan>& plan) {
       return plan->schedule().structure == schedule->structure &&
@@ -112,6 +111,15 @@ struct Executor::Impl {
     if (same != known.end()) {
       std::rotate(same, std::next(same), known.end());
       return known.back().get();
+    }
+    const auto equal = std::find_if(known.begin(), known.end(), [&](const std::unique_ptr<Plan>& plan) {
+      return plan->schedule().structure == schedule->structure &&
+             plan->schedule().graph_version != schedule->graph_version;
+    });
+    if (equal != known.end()) {
+      std::rotate(equal, std::next(equal), known.end());
+      if (known.back()->update(schedule, addresses)) return known.back().get();
+      known.pop_back();
     }
     if (known.size() == kPlans) known.erase(known.begin());
     TRY_ASSIGN(std::unique_ptr<Plan> plan,

@@ -15,7 +15,7 @@ Plan::Plan(Device& device, Modules& modules, Stream& bodies, std::shared_ptr<con
     : schedule_(std::move(schedule)),
       addresses_(std::move(addresses)),
       images_(device),
-      context_{device, modules, images_, *schedule_->graph, addresses_},
+      context_{device, modules, images_, schedule_->graph.get(), addresses_},
       bodies_(bodies),
       work_(device) {}
 
@@ -63,29 +63,58 @@ Result<void> Plan::add(std::uint32_t number) {
     }
   }
   // Memory is coherent and its order one: actions are points in the order, as barriers are.
-  if (recorder.nodes().empty()) TRY(recorder.mark());
+  is_mark_.push_back(recorder.nodes().empty());
+  if (is_mark_.back()) TRY(recorder.mark());
   made_[number] = recorder.nodes();
   return {};
 }
 
-Result<void> Plan::add_pass(PlanRecorder& recorder, const PassInfo& pass) {
-  for (const Command& command : pass.commands) {
-    if (const auto* dispatch = std::get_if<Dispatch>(&command)) TRY(add(recorder, *dispatch));
-    if (const auto* draw = std::get_if<Draw>(&command)) TRY(draw->record(recorder));
-    if (const auto* copy = std::get_if<Copy>(&command)) TRY(add(recorder, *copy));
-    if (const auto* clear = std::get_if<Clear>(&command)) TRY(add(recorder, clear->view, 0, 1));
-    if (const auto* fill = std::get_if<Fill>(&command))
-      TRY(add(recorder, fill->view, fill->word, fill->word_bytes));
-    if (const auto* call = std::get_if<Call>(&command)) TRY(recorder.call(call->function));
-    if (const auto* body = std::get_if<Body>(&command)) TRY(add(recorder, *body, pass));
-    if (const auto* action = std::get_if<CacheAction>(&command);
-        action && action->kind == CacheAction::Kind::prefetch)
-      TRY(prefetch(recorder, action->view));
+bool Plan::update(std::shared_ptr<const Schedule> schedule, std::vector<DevicePtr> addresses) {
+  schedule_ = std::move(schedule);
+  addresses_ = std::move(addresses);
+  context_.graph = schedule_->graph.get();
+  images_.clear();
+  for (std::uint32_t number = 0; number < made_.size(); ++number) {
+    const Node& node = schedule_->nodes[number];
+    if (node.kind != NodeKind::pass) continue;
+    const PassInfo& pass = context_.graph->passes()[node.pass];
+    const std::span<const std::uint32_t> known =
+        is_mark_[number] ? std::span<const std::uint32_t>() : made_[number];
+    PlanRecorder recorder(context_, pass, work_, known);
+    if (!add_pass(recorder, pass).ok() || !recorder.is_complete()) return false;
   }
+  return true;
+}
+
+Result<void> Plan::add_pass(PlanRecorder& recorder, const PassInfo& pass) {
+  for (const Command& command : pass.commands)
+    TRY(std::visit([&](const auto& each) { return add(recorder, each, pass); }, command));
   return {};
 }
 
-Result<void> Plan::add(PlanRecorder& recorder, const Dispatch& dispatch) {
+Result<void> Plan::add(PlanRecorder& recorder, const Draw& draw, const PassInfo&) {
+  return draw.record(recorder);
+}
+Result<void> Plan::add(PlanRecorder& recorder, const Call& call, const PassInfo&) {
+  return recorder.call(call.function);
+}
+Result<void> Plan::add(PlanRecorder& recorder, const Clear& clear, const PassInfo&) {
+  return fill(recorder, clear.view, 0, 1);
+}
+Result<void> Plan::add(PlanRecorder& recorder, const Fill& command, const PassInfo&) {
+  return fill(recorder, command.view, command.word, command.word_bytes);
+}
+Result<void> Plan::add(PlanRecorder& recorder, const CacheAction& action, const PassInfo&) {
+  return action.kind == CacheAction::Kind::prefetch ? prefetch(recorder, action.view) : Result<void>();
+}
+// Points in the order, which the pass's place in it is.
+Result<void> Plan::add(PlanRecorder&, const LayoutChange&, const PassInfo&) { return {}; }
+Result<void> Plan::add(PlanRecorder&, const Synchronise&, const PassInfo&) { return {}; }
+Result<void> Plan::add(PlanRecorder&, const SubGraph&, const PassInfo&) {
+  RADDLE_UNREACHABLE("sub-graphs are put in place before");
+}
+
+Result<void> Plan::add(PlanRecorder& recorder, const Dispatch& dispatch, const PassInfo&) {
   TRY_ASSIGN(const Kernel kernel, recorder.kernel(dispatch.kernel));
   std::vector<std::uint64_t> words(dispatch.arguments.size());  // addresses and handles
   std::vector<Argument> arguments;
@@ -111,7 +140,7 @@ Result<void> Plan::add(PlanRecorder& recorder, const Dispatch& dispatch) {
 }
 
 /// Piece by piece, where one side lies in one range and the other in several.
-Result<void> Plan::add(PlanRecorder& recorder, const Copy& copy) {
+Result<void> Plan::add(PlanRecorder& recorder, const Copy& copy, const PassInfo&) {
   const Graph& graph = *schedule_->graph;
   std::vector<ByteRange> to, from;
   append_ranges(graph.info(copy.to.resource), copy.to, to);
@@ -129,7 +158,7 @@ Result<void> Plan::add(PlanRecorder& recorder, const Copy& copy) {
   return {};
 }
 
-Result<void> Plan::add(PlanRecorder& recorder, const View& view, std::uint64_t word, unsigned word_bytes) {
+Result<void> Plan::fill(PlanRecorder& recorder, const View& view, std::uint64_t word, unsigned word_bytes) {
   std::vector<ByteRange> ranges;
   append_ranges(schedule_->graph->info(view.resource), view, ranges);
   for (const ByteRange& range : ranges)

@@ -15,6 +15,9 @@ class Plan {
   static Result<std::unique_ptr<Plan>> make(Device& device, Modules& modules, Stream& bodies,
                                             std::shared_ptr<const Schedule> schedule,
                                             std::vector<DevicePtr> addresses);
+  /// The same work for another graph of the same structure: kernels, arguments and addresses change, and no
+  /// memory is taken. @returns false: its work is of other kinds; the plan is then of no more use
+  bool update(std::shared_ptr<const Schedule> schedule, std::vector<DevicePtr> addresses);
   /// Runs it and waits. @errors kernel_fault; what a body answered
   Result<void> run(Stream& stream);
   /// Of each node of the schedule in the last run, in nanoseconds of one clock.
@@ -34,10 +37,19 @@ class Plan {
   Result<void> add(std::uint32_t node);
   Result<Dependencies> dependencies(std::uint32_t node);
   Result<void> add_pass(PlanRecorder& recorder, const PassInfo& pass);
-  Result<void> add(PlanRecorder& recorder, const Dispatch& dispatch);
-  Result<void> add(PlanRecorder& recorder, const Copy& copy);
-  Result<void> add(PlanRecorder& recorder, const View& view, std::uint64_t word, unsigned word_bytes);
+  // One for each kind of command.
+  Result<void> add(PlanRecorder& recorder, const Dispatch& dispatch, const PassInfo& pass);
+  Result<void> add(PlanRecorder& recorder, const Draw& draw, const PassInfo& pass);
+  Result<void> add(PlanRecorder& recorder, const Copy& copy, const PassInfo& pass);
+  Result<void> add(PlanRecorder& recorder, const Clear& clear, const PassInfo& pass);
+  Result<void> add(PlanRecorder& recorder, const Fill& command, const PassInfo& pass);
+  Result<void> add(PlanRecorder& recorder, const LayoutChange& change, const PassInfo& pass);
+  Result<void> add(PlanRecorder& recorder, const CacheAction& action, const PassInfo& pass);
+  Result<void> add(PlanRecorder& recorder, const Synchronise& point, const PassInfo& pass);
+  Result<void> add(PlanRecorder& recorder, const Call& call, const PassInfo& pass);
   Result<void> add(PlanRecorder& recorder, const Body& body, const PassInfo& pass);
+  Result<void> add(PlanRecorder& recorder, const SubGraph& graph, const PassInfo& pass);
+  Result<void> fill(PlanRecorder& recorder, const View& view, std::uint64_t word, unsigned word_bytes);
   Result<void> prefetch(PlanRecorder& recorder, const View& view);
   void fail(Error error);
 
@@ -49,6 +61,7 @@ class Plan {
   ExecutableGraph work_;
   std::vector<Dependencies> waits_;               // by node of the schedule: what its first piece waits for
   std::vector<std::vector<std::uint32_t>> made_;  // likewise: its pieces of work
+  std::vector<bool> is_mark_;                     // likewise: it has none, and a mark stands for it
   std::map<std::vector<std::uint32_t>, std::uint32_t> barriers_;  // for several nodes that wait for the same
   std::map<std::vector<std::uint32_t>, std::uint32_t> waiters_;   // how many do
   std::mutex mutex_;

@@ -6,10 +6,13 @@
 
 namespace raddle::graph {
 
+Images::~Images() { clear(); }
+
 // Destroying fails only for handles that are not there.
-Images::~Images() {
+void Images::clear() {
   for (const TextureHandle handle : textures_) (void)device_.destroy(handle);
   for (const SurfaceHandle handle : surfaces_) (void)device_.destroy(handle);
+  textures_.clear(), surfaces_.clear();
 }
 
 Result<TextureHandle> Images::texture(const Image& image, const Sampler& sampler) {
@@ -27,7 +30,7 @@ Result<SurfaceHandle> Images::surface(const Image& image) {
 Result<DevicePtr> PassRecorder::address(const View& view) const {
   for (const Access& access : pass_.accesses) {
     if (access.view.resource != view.resource) continue;
-    const ResourceInfo& info = context_.graph.info(view.resource);
+    const ResourceInfo& info = context_.graph->info(view.resource);
     if (!view_error(info, view).empty() || (pass_.pieces == 1 && !covers(info, access.view, view))) continue;
     const View whole = resolved(info, view);
     const std::uint64_t offset = info.is_image ? info.shape.offset(whole.mip, whole.layer) : whole.begin;
@@ -39,7 +42,7 @@ Result<DevicePtr> PassRecorder::address(const View& view) const {
 
 Result<Image> PassRecorder::image(const View& view) const {
   TRY(address(view));
-  const ResourceInfo& info = context_.graph.info(view.resource);
+  const ResourceInfo& info = context_.graph->info(view.resource);
   if (!info.is_image)
     return pass_.line.error(ErrorCode::invalid, fmt::format("'{}' is a buffer, no image", info.name));
   const View whole = resolved(info, view);
@@ -76,9 +79,34 @@ Result<SurfaceHandle> PassRecorder::surface(const View& view) {
   return context_.images.surface(wanted);
 }
 
+Result<PlanRecorder::Node> PlanRecorder::next_known() {
+  if (next_ == known_.size()) return Error::invalid("more work than before");
+  return known_[next_++];
+}
+
 Result<void> PlanRecorder::launch(const Kernel& kernel, const LaunchConfig& config,
                                   std::span<const Argument> arguments) {
-  return add(work_.add_launch(kernel, config, arguments, after_));
+  if (!is_update_) return add(work_.add_launch(kernel, config, arguments, after_));
+  TRY_ASSIGN(const Node node, next_known());
+  return work_.set_launch(node, kernel, config, arguments);
+}
+
+Result<void> PlanRecorder::copy(const BoxCopy& copy) {
+  if (!is_update_) return add(work_.add_copy(copy, after_));
+  TRY_ASSIGN(const Node node, next_known());
+  return work_.set_copy(node, copy);
+}
+
+Result<void> PlanRecorder::fill(const RowFill& fill) {
+  if (!is_update_) return add(work_.add_fill(fill, after_));
+  TRY_ASSIGN(const Node node, next_known());
+  return work_.set_fill(node, fill);
+}
+
+Result<void> PlanRecorder::call(std::function<void()> function) {
+  if (!is_update_) return add(work_.add_call(std::move(function), after_));
+  TRY_ASSIGN(const Node node, next_known());
+  return work_.set_call(node, std::move(function));
 }
 
 Result<void> PlanRecorder::add(Result<Node> node) {

@@ -16,6 +16,7 @@ class Images {
   Images(const Images&) = delete;
   Result<TextureHandle> texture(const Image& image, const Sampler& sampler);
   Result<SurfaceHandle> surface(const Image& image);
+  void clear();
 
  private:
   Device& device_;
@@ -28,7 +29,7 @@ struct RunContext {
   Device& device;
   Modules& modules;
   Images& images;
-  const Graph& graph;
+  const Graph* graph;
   const std::vector<DevicePtr>& addresses;  ///< by resource
 };
 
@@ -56,25 +57,36 @@ class PassRecorder : public Recorder {
 class PlanRecorder : public PassRecorder {
  public:
   using Node = ExecutableGraph::Node;
+  /// Changes work that was made for a pass like this one. Whoever asks for other kinds of work, or more, gets
+  /// an error.
+  PlanRecorder(const RunContext& context, const PassInfo& pass, ExecutableGraph& work,
+               std::span<const Node> known)
+      : PassRecorder(context, pass), work_(work), known_(known), is_update_(true) {}
+  /// Makes new work.
   PlanRecorder(const RunContext& context, const PassInfo& pass, ExecutableGraph& work,
                std::vector<ExecutableGraph::Dependency> after)
       : PassRecorder(context, pass), work_(work), after_(std::move(after)) {}
 
   Result<void> launch(const Kernel& kernel, const LaunchConfig& config,
                       std::span<const Argument> arguments) override;
-  Result<void> copy(const BoxCopy& copy) override { return add(work_.add_copy(copy, after_)); }
-  Result<void> fill(const RowFill& fill) override { return add(work_.add_fill(fill, after_)); }
-  Result<void> call(std::function<void()> function) override {
-    return add(work_.add_call(std::move(function), after_));
-  }
+  Result<void> copy(const BoxCopy& copy) override;
+  Result<void> fill(const RowFill& fill) override;
+  Result<void> call(std::function<void()> function) override;
   /// Nothing, in its place.
   Result<void> mark() { return add(work_.add_empty(after_)); }
+  /// Whether all work that was there has been changed.
+  bool is_complete() const { return next_ == known_.size(); }
   const std::vector<Node>& nodes() const { return nodes_; }
 
  private:
   Result<void> add(Result<Node> node);
+  /// @errors invalid: there is no more
+  Result<Node> next_known();
 
   ExecutableGraph& work_;
+  std::span<const Node> known_;
+  std::size_t next_ = 0;
+  bool is_update_ = false;
   std::vector<ExecutableGraph::Dependency> after_;  // of the next piece of work
   std::vector<Node> nodes_;
 };

@@ -359,6 +359,39 @@ TEST(Execution, MemoryThatIsLeftNowIsTheLimit) {
   EXPECT_EQ(none.run(graph).error().code, ErrorCode::out_of_memory);
 }
 
+// Each run builds its graph anew: the same work with other arguments.
+TEST(Execution, EqualGraphsChangeTheWorkThatIsThere) {
+  auto device = open_device();
+  auto executor = Executor::open(device, {.scheduler = {.policy = "program_order"}}).value();
+  executor.provide("out", 16).value();
+  std::uint32_t called = 0;
+  for (std::uint32_t run = 1; run <= 5; ++run) {
+    RADDLE_ASSERT_OK(executor.run([&](Graph& graph) -> Result<void> {
+      const Resource t = graph.buffer("t", 16), out = graph.buffer("out", 16, Origin::output);
+      graph.pass("fill").fill(t, run);
+      graph.pass("scale").reads(t).writes(out).dispatch(code("scale"), {.grid = {1}, .block = {4}}, out, t,
+                                                        run, 0u);
+      graph.pass("call").reads(out, {.unit = Unit::host}).call([&called, run] { called = run; });
+      return {};
+    }));
+    EXPECT_EQ(read(executor, "out", 4), Words(4, run * run + 1));
+    EXPECT_EQ(called, run);
+  }
+  EXPECT_EQ(executor.plans(), 1u);
+  RADDLE_ASSERT_OK(executor.run([&](Graph& graph) -> Result<void> {
+    const Resource t = graph.buffer("t", 16), out = graph.buffer("out", 16, Origin::output);
+    graph.pass("fill").fill(t, 1);
+    graph.pass("copy").reads(t).writes(out).body(
+        [=](Recorder& recorder) -> Result<void> {  // another kind of work
+          TRY_ASSIGN(const DevicePtr to, recorder.address(out));
+          return recorder.fill({.to = to, .word = 77, .word_bytes = 4, .width = 4});
+        });
+    graph.pass("call").reads(out, {.unit = Unit::host}).call([] {});
+    return {};
+  }));
+  EXPECT_EQ(read(executor, "out", 4), Words(4, 77));
+}
+
 TEST(Execution, BindingsAreChecked) {
   auto device = open_device();
   auto executor = Executor::open(device).value();
