@@ -5,7 +5,7 @@
 raddle_packages=(
   # to build
   clang-19 lld-19 llvm-19-dev libclang-rt-19-dev cmake ninja-build
-  libboost-context-dev libfmt-dev libcli11-dev nlohmann-json3-dev libelf-dev libncurses-dev liblz4-dev libzstd-dev pkgconf
+  libboost-context-dev libfmt-dev libcli11-dev nlohmann-json3-dev libelf-dev libncurses-dev liblz4-dev libzstd-dev liblua5.4-dev pkgconf
   # to test
   git python3 clang-format-19 libgtest-dev libgmock-dev librapidcheck-dev
 )
@@ -13,7 +13,7 @@ raddle_packages=(
 raddle_all_packages=(chromium openmpi-bin libopenmpi-dev)
 # to compare speeds (bench/run, bench_graphics); PoCL runs the same kernels in OpenCL, g++ and libomp the ones in OpenMP,
 # Mesa's llvmpipe draws the same scene
-raddle_bench_packages=(libbenchmark-dev libomp-19-dev g++ pocl-opencl-icd ocl-icd-opencl-dev opencl-headers
+raddle_bench_packages=(libbenchmark-dev libtbb-dev libomp-19-dev g++ pocl-opencl-icd ocl-icd-opencl-dev opencl-headers
   libegl-dev libgles-dev libegl-mesa0 libgl1-mesa-dri)
 
 # Prints the packages among its arguments that are not installed, one a line.

@@ -129,6 +129,20 @@ struct DistributeOptions {
 };
 int distribute(const DistributeOptions& options);
 
+/// `raddle graph run` and `raddle graph show`: a task graph's program in Lua.
+struct GraphOptions {
+  MachineOptions machine;
+  std::string file;
+  std::vector<std::string> parameters;  ///< NAME=VALUE
+  std::string policy = "fastest", target = "device";
+  std::string history;  ///< a file; empty: nothing is kept
+  std::uint64_t seed = 1, memory_limit = 0, working_set = 0, most_instructions = 200'000'000;
+  bool report = false;    ///< times of each run
+  std::string page, dot;  ///< files; empty: not wanted
+  bool dry = false;       ///< schedule only
+};
+int graph(const GraphOptions& options);
+
 struct RecordOptions {
   std::string load = "load.json";
   std::string decisions;           ///< file; empty: not wanted

@@ -353,6 +353,40 @@ void add_doctor(CLI::App& app, DoctorOptions& options, Action& action) {
   command->callback([&] { action = [&] { return doctor(options); }; });
 }
 
+void add_graph_options(CLI::App& command, GraphOptions& options, Action& action) {
+  command.add_option("program", options.file, "a program in Lua (docs/graphs.md)")->required();
+  command.add_option("--param", options.parameters, "NAME=VALUE, what param(\"NAME\") answers; several")
+      ->take_all()
+      ->allow_extra_args(false);
+  command.add_option("--scheduling", options.policy, "fastest, least_memory, program_order, random_order")
+      ->capture_default_str();
+  add_count(command, "--seed", options.seed, "of random_order");
+  command.add_option("--target", options.target, "device, compute (no graphics), host, gpu")
+      ->capture_default_str();
+  command.add_option("--history", options.history, "file in which measured times are kept between runs");
+  add_count(command, "--memory", options.memory_limit,
+            "most transient memory, in bytes; 0: what the device has");
+  add_count(command, "--working-set", options.working_set, "transient memory to aim at, in bytes; 0: none");
+  add_count(command, "--instructions", options.most_instructions, "of Lua that the program may execute");
+  command.add_option("--dot", options.dot, "write the last graph for Graphviz into this file");
+  command.add_flag("--dry", options.dry, "schedule what the program builds, and run nothing");
+  add_machine(command, options.machine);
+  command.callback([&] { action = [&] { return graph(options); }; });
+}
+
+void add_graph(CLI::App& app, GraphOptions& options, GraphOptions& show, Action& action) {
+  CLI::App* command = app.add_subcommand("graph", "run or show the task graphs that a program builds");
+  command->require_subcommand(1);
+  CLI::App* run = command->add_subcommand("run", "run a program and the graphs that it builds");
+  add_graph_options(*run, options, action);
+  run->add_flag("--report", options.report, "print what each run of a graph took");
+  run->add_option("--html", options.page, "write a page of the graphs and their schedules into this file");
+  CLI::App* shown = command->add_subcommand("show", "the same, and write the page");
+  show.page = "graph.html";
+  add_graph_options(*shown, show, action);
+  shown->add_option("--html", show.page, "file of the page")->capture_default_str();
+}
+
 /// A subcommand whose words are all another program's.
 void add_passing(CLI::App& app, const char* name, const char* what,
                  int (*function)(const std::vector<std::string>&), Action& action) {
@@ -405,6 +439,8 @@ int run_command_line(int argc, char** argv) {
   CompareOptions compare_options;
   add_compare(app, compare_options, action);
   add_distribute(app, distribute_options, action);
+  GraphOptions graph_options, graph_show_options;
+  add_graph(app, graph_options, graph_show_options, action);
   add_passing(app, "exec", "run a program on Raddle's libraries: raddle exec ./app arguments", exec, action);
   add_passing(app, "cc", "compile CUDA C++ with clang, without NVIDIA's toolkit", cc, action);
   add_passing(app, "nvcc", "compile by NVIDIA's nvcc, linked with Raddle's runtime", nvcc, action);

@@ -1,0 +1,33 @@
+// What is to be scheduled, as numbers: nodes with times, needs, dependencies and memory. Nodes are numbered
+// so that each comes after those that it depends on.
+#pragma once
+
+#include <vector>
+
+#include "graph/analysis/analysis.h"
+
+namespace raddle::graph {
+
+/// Parts of what a target has, in whole numbers, so that parts add up.
+using Share = std::uint32_t;
+constexpr Share kWhole = 1u << 16;
+
+struct Problem {
+  const Analysis& analysis;
+  std::vector<double> nanoseconds;                      ///< by node
+  std::vector<std::array<Share, Needs::kCount>> needs;  ///< likewise
+  Lists later;                                          ///< likewise: who depends on it
+  std::vector<std::uint64_t> bytes;                     ///< by place in analysis.transient
+  std::uint64_t memory_limit = 0;
+  std::uint64_t working_set = 0;  ///< 0: none
+  bool alias = true;
+
+  std::size_t size() const { return nanoseconds.size(); }
+};
+
+/// The nodes that depend on each.
+Lists later_of(const Analysis& analysis);
+/// How long the longest path of dependent nodes from the start of each takes.
+std::vector<double> ranks_of(const Problem& problem);
+
+}  // namespace raddle::graph
