@@ -45,6 +45,15 @@ deferred::Scene make_view(std::uint32_t width, std::uint32_t height) {
   return scene;
 }
 
+raddle::Sampler smooth_sampler() {
+  raddle::Sampler sampler;
+  sampler.normalized_coordinates = true;
+  sampler.filter = raddle::FilterMode::linear;
+  sampler.normalized_reads = true;
+  sampler.address.fill(raddle::AddressMode::wrap);
+  return sampler;
+}
+
 namespace {
 
 constexpr raddle::TexelFormat kColour{ChannelType::unorm8, 4}, kHalves{ChannelType::float16, 4},
@@ -62,15 +71,6 @@ struct Sheet {
     return Sheet{std::move(memory), target};
   }
 };
-
-raddle::Sampler smooth() {
-  raddle::Sampler sampler;
-  sampler.normalized_coordinates = true;
-  sampler.filter = raddle::FilterMode::linear;
-  sampler.normalized_reads = true;
-  sampler.address.fill(raddle::AddressMode::wrap);
-  return sampler;
-}
 
 }  // namespace
 
@@ -169,7 +169,7 @@ Result<std::unique_ptr<DeferredScene>> DeferredScene::create(Device& device, std
   TRY_ASSIGN(auto texels, device.buffer(make_texture()));
   TRY_ASSIGN(auto scene, device.buffer<deferred::Scene>(1));
   const Target texture = Target::packed(texels.address(), kTextureSide, kTextureSide, kColour);
-  TRY_ASSIGN(const TextureHandle albedo_texture, device.create_texture(texture.image(), smooth()));
+  TRY_ASSIGN(const TextureHandle albedo_texture, device.create_texture(texture.image(), smooth_sampler()));
   std::unique_ptr<Impl> impl(
       new Impl{device, std::move(module), std::move(renderer), std::move(albedo), std::move(normal),
                std::move(position), std::move(depth), std::move(lit), std::move(image), std::move(vertices),

@@ -25,6 +25,16 @@ raddle::Result<void> draw_deferred(raddle::Device& device, const std::string& pa
   return {};
 }
 
+/// The same picture by the graph of its passes, whose images share memory where their lives allow it.
+raddle::Result<void> draw_deferred_graph(raddle::Device& device, const std::string& path) {
+  TRY_ASSIGN(const auto scene, examples::DeferredGraph::create(device, kImageSide, kImageSide, 96));
+  TRY_ASSIGN(const auto report, scene->draw());
+  TRY_ASSIGN(const examples::Pixels pixels, scene->pixels());
+  TRY(raddle::graphics::write_png(path, kImageSide, kImageSide, 4, pixels));
+  std::printf("%s: the same as a task graph of %zu passes\n", path.c_str(), scene->passes().passes().size());
+  return {};
+}
+
 raddle::Result<void> draw_tessellated(raddle::Device& device, const std::string& path) {
   TRY_ASSIGN(const examples::Pixels pixels,
              examples::draw_sphere(device, kImageSide, examples::make_sphere_view()));
@@ -36,6 +46,7 @@ raddle::Result<void> draw_tessellated(raddle::Device& device, const std::string&
 raddle::Result<void> draw_all(const std::string& directory) {
   TRY_ASSIGN(raddle::Device device, raddle::Device::open());
   TRY(draw_deferred(device, directory + "/deferred.png"));
+  TRY(draw_deferred_graph(device, directory + "/deferred_graph.png"));
   return draw_tessellated(device, directory + "/tessellated.png");
 }
 

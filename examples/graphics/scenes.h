@@ -7,6 +7,7 @@
 
 #include "deferred.cuh"
 #include "mesh.h"
+#include "raddle/graph.hpp"
 #include "raddle/graphics.h"
 
 namespace examples {
@@ -16,6 +17,7 @@ inline constexpr unsigned kTextureSide = 64;
 
 /// A checked texture of 8-bit texels.
 std::vector<std::uint32_t> make_texture();
+raddle::Sampler smooth_sampler();  ///< linear, wrapped
 /// Camera and lights; addresses and handles are left out.
 deferred::Scene make_view(std::uint32_t width, std::uint32_t height);
 
@@ -37,6 +39,25 @@ class DeferredScene {
 
  private:
   explicit DeferredScene(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// The same scene as a graph of passes, whose images are transient.
+class DeferredGraph {
+ public:
+  /// @param detail  as make_scene()
+  static raddle::Result<std::unique_ptr<DeferredGraph>> create(raddle::Device& device, std::uint32_t width,
+                                                               std::uint32_t height, unsigned detail);
+  ~DeferredGraph();
+  const raddle::graph::Graph& passes() const;
+  /// A frame; waits for its end. @errors as Executor::run and Renderer::check
+  raddle::Result<raddle::graph::RunReport> draw();
+  raddle::Result<Pixels> pixels();
+
+  struct Impl;
+
+ private:
+  explicit DeferredGraph(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 
