@@ -63,6 +63,8 @@ class Program {
 
   std::vector<std::string> kernels() const;  ///< in the order of the text
   bool has_kernel(std::string_view name) const;
+  /// The PTX that it was read from.
+  std::vector<std::string> texts() const;
   /// The names of its texts, without those of libraries that were not needed.
   std::vector<std::string> parts() const;
   /// External variables that no module defines; with any of these the program cannot be loaded.

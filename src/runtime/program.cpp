@@ -90,6 +90,13 @@ Result<Program> Program::read(std::span<const Image> images, std::uint32_t capab
   return Program(std::move(impl));
 }
 
+std::vector<std::string> Program::texts() const {
+  std::vector<std::string> texts;
+  for (const Impl::Text& text : impl_->texts)
+    if (!text.is_library) texts.push_back(text.text);
+  return texts;
+}
+
 std::vector<std::string> Program::parts() const {
   if (impl_->module.parts.empty()) return {impl_->module.name};
   std::vector<std::string> names;
