@@ -157,6 +157,7 @@ TEST_P(Topologies, OfIndicesWithRestart) {
   for (const unsigned bytes : {2u, 4u})
     for (const bool restart : {false, true})
       for (const std::uint32_t vertices : {5u, 1000u}) {  // shaded once each, and by index
+        if (rounds(10) == 1 && (bytes == 2) != (vertices == 5)) continue;
         std::vector<std::uint32_t> indices;
         std::vector<std::vector<int>> runs(1);
         for (int i = 0; i < 150; ++i) {

@@ -84,7 +84,7 @@ class Coverage : public testing::TestWithParam<unsigned> {};
 TEST_P(Coverage, OfRandomTrianglesIsExact) {
   std::mt19937 random = random_numbers();
   const unsigned samples = GetParam();
-  const std::vector<reference::Vertex> vertices = random_triangles(random, 90);
+  const std::vector<reference::Vertex> vertices = random_triangles(random, rounds(90));
   reference::Images images(kExtent, kExtent, 1, static_cast<int>(samples));
   reference::State state;
   state.unorm8 = false;
@@ -106,7 +106,8 @@ TEST_P(Coverage, OfRandomTrianglesIsExact) {
 // proves: G-17d
 TEST_P(Coverage, OfAMeshIsOncePerSample) {
   std::mt19937 random = random_numbers();
-  for (const int cells : {1, 5, 24}) {
+  for (const int cells : {5, 1, 24}) {
+    if (cells != 5 && rounds(10) == 1) break;
     const std::vector<float> got = counts(random_mesh(random, cells), GetParam());
     for (std::size_t i = 0; i < got.size(); ++i)
       ASSERT_NEAR(got[i], 1, 1e-4) << "sample " << i << " of a mesh of " << cells << " cells a side";

@@ -101,7 +101,7 @@ reference::Shaded flat_colour(const reference::Fragment& fragment) {
 // proves: G-17e
 TEST(Merger, DepthAndStencilOfAllKinds) {
   std::mt19937 random = random_numbers();
-  for (int round = 0; round < 32; ++round) {
+  for (int round = 0; round < rounds(32); ++round) {
     Merging merging(1, 1 << round % 4);
     for (int part = 0; part < 2; ++part) {
       const auto vertices = layers(random, 12);
@@ -132,7 +132,7 @@ TEST(Merger, BlendingOfAllKinds) {
   std::mt19937 random = random_numbers();
   const std::vector<float> second = {0.2f, 0.4f, 0.9f, 0.6f};
   const raddle::DevicePtr constants = Rig::get().upload(second);
-  for (int round = 0; round < 38; ++round) {
+  for (int round = 0; round < rounds(38); ++round) {
     Merging merging(1, round % 4 == 3 ? 4 : 1);
     const auto vertices = layers(random, 10);
     graphics::Draw draw = Rig::get().plain(vertices);

@@ -28,6 +28,15 @@ std::string message(const raddle::Result<T>& result) {
 /// The suite's random numbers: from RADDLE_TEST_SEED, printed when the test fails.
 std::mt19937 random_numbers();
 
+/// How often something random is tried: a tenth where only the interpreter runs it (sanitized builds).
+constexpr int rounds(int full) {
+#ifdef RADDLE_JIT
+  return full;
+#else
+  return full < 10 ? 1 : full / 10;
+#endif
+}
+
 /// A target and the memory that it lies in.
 struct Canvas {
   Canvas(raddle::Device& device, std::uint32_t width, std::uint32_t height, raddle::TexelFormat format,

@@ -117,7 +117,7 @@ TEST_P(Divisions, TileTheDomain) {
   std::mt19937 random = random_numbers();
   const auto [shape, partitioning] = GetParam();
   const int edges = shape == DomainShape::quads ? 4 : 3;
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < rounds(40); ++round) {
     graphics::Tessellation how;
     how.shape = shape, how.partitioning = partitioning;
     how.clockwise = round % 2 == 0;
@@ -143,27 +143,28 @@ TEST_P(Divisions, TileTheDomain) {
 // proves: G-17b
 TEST_P(Divisions, NeighboursFit) {
   const auto [shape, partitioning] = GetParam();
-  for (const float factor : {1.0f, 2.5f, 3.0f, 7.3f, 18.9f, 64.0f}) {
+  for (const float factor : {7.3f, 1.0f, 2.5f, 3.0f, 18.9f, 64.0f}) {
     graphics::Tessellation one, other;
     one.shape = other.shape = shape, one.partitioning = other.partitioning = partitioning;
     std::fill(std::begin(one.factors), std::end(one.factors), 5.0f);
     std::fill(std::begin(other.factors), std::end(other.factors), 29.5f);
     one.factors[0] = other.factors[1] = factor;
     EXPECT_EQ(along(divided(one), shape, 0), along(divided(other), shape, 1)) << factor;
+    if (rounds(10) == 1) break;
   }
 }
 
 /// As a factor grows, points move by little.
 TEST_P(FractionalDivisions, GrowSmoothly) {
   const auto [shape, partitioning] = GetParam();
-  for (float factor = 2; factor < 9; factor += 0.25f) {
+  for (float factor = 2; factor < 9; factor += 0.25f * (rounds(10) == 1 ? 8 : 1)) {
     graphics::Tessellation one, other;
     one.shape = other.shape = shape, one.partitioning = other.partitioning = partitioning;
     one.factors[0] = factor, other.factors[0] = factor + 0.01f;
-    for (const float place : along(divided(one), shape, 0)) {
+    const std::set<float> places = along(divided(one), shape, 0), next = along(divided(other), shape, 0);
+    for (const float place : places) {
       float nearest = 1;
-      for (const float next : along(divided(other), shape, 0))
-        nearest = std::min(nearest, std::abs(next - place));
+      for (const float at : next) nearest = std::min(nearest, std::abs(at - place));
       EXPECT_LT(nearest, 0.01f) << factor;
     }
   }
