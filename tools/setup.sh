@@ -11,8 +11,10 @@ raddle_packages=(
 )
 # for ./test --all: a browser that opens the page of `raddle distribute --html`; MPI, for examples/mpi
 raddle_all_packages=(chromium openmpi-bin libopenmpi-dev)
-# to compare speeds (bench/run); PoCL runs the same kernels in OpenCL, g++ and libomp the ones in OpenMP
-raddle_bench_packages=(libbenchmark-dev libtbb-dev libomp-19-dev g++ pocl-opencl-icd ocl-icd-opencl-dev opencl-headers)
+# to compare speeds (bench/run, bench_graphics); PoCL runs the same kernels in OpenCL, g++ and libomp the ones in OpenMP,
+# Mesa's llvmpipe draws the same scene
+raddle_bench_packages=(libbenchmark-dev libtbb-dev libomp-19-dev g++ pocl-opencl-icd ocl-icd-opencl-dev opencl-headers
+  libegl-dev libgles-dev libegl-mesa0 libgl1-mesa-dri)
 
 # Prints the packages among its arguments that are not installed, one a line.
 raddle_missing_packages() {

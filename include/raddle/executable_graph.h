@@ -109,6 +109,9 @@ class ExecutableGraph {
                                     std::span<const Wait> waits = {});
   /// Takes what memory launches need, now instead of at the first one.
   void prepare();
+  /// Kernels that run in graphs of the device may launch it by this number (cudaGraphLaunch), as it was when
+  /// it was last prepared or launched. @errors unsupported: a device that a server runs
+  Result<void> let_kernels_launch(std::uint64_t number);
 
   /// Of a node in the last launch, once that is over, in nanoseconds of the steady clock; 0: unknown. A
   /// launch begins with its first block; other work has no known begin.

@@ -72,8 +72,8 @@ struct DeviceOptions {
   /// process's other ones.
   std::uint64_t window_bytes = 0;
   bool reaches_shared = false;  ///< also from such a window: memory that all devices share
-  /// Of modelled devices: sizes of what translates, as "l1=32,l2=512" (`raddle run --help`); empty: the
-  /// usual.
+  /// Of modelled devices: sizes of what translates, as "l1=32,l2=512", and where page tables lie (`raddle run
+  /// --help`); empty: the usual.
   std::string tlb;
   std::chrono::milliseconds time_limit{0};  ///< of each launch from its first block on; 0: none
   std::uint64_t heap_bytes = 8u << 20;      ///< for malloc in kernels (cudaLimitMallocHeapSize)

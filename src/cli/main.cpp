@@ -125,10 +125,11 @@ void add_machine(CLI::App& command, MachineOptions& options) {
       "how kernels' addresses become memory: direct, windowed, which lets no access leave "
       "the device's memory, or modelled, by page tables and TLBs; RADDLE_MMU or direct, if not "
       "given");
-  command.add_option("--tlb", options.tlb,
-                     "of a modelled device, as l1=32,l2=512:8:lru: entries, ways and replacement of the SMs' "
-                     "TLBs (l1), the GPCs' (l2), the walker's cache (walk), and of caches in lines (virtual, "
-                     "physical); RADDLE_TLB or that, if not given");
+  command.add_option(
+      "--tlb", options.tlb,
+      "of a modelled device, as l1=32,l2=512:8:lru: entries, ways and replacement of the SMs' "
+      "TLBs (l1), the GPCs' (l2), the walker's cache (walk), and of caches in lines (virtual, "
+      "physical); tables=host puts page tables into the host's memory; RADDLE_TLB or that, if not given");
 }
 
 void add_device(CLI::App& app, DeviceCommandOptions& options, Action& action) {

@@ -53,6 +53,7 @@ struct LaunchContext {
   std::uint32_t
       asid;  ///< of a modelled space, whose window is empty: Services::translate says where addresses
              ///< lead. 0: addresses are the host's
+  std::uint64_t graph_exec;  ///< %current_graph_exec: the graph that it is of, as kernels name it; 0: of none
 };
 
 /// State of one named barrier (PTX bar.*), in threads. Logic in exec/barrier.h.

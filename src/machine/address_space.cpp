@@ -140,8 +140,12 @@ bool AddressSpace::dispatch(Task& task) {
     return true;
   }
   if (const auto* graph = std::get_if<GraphWork>(&task.work)) {
-    for (const auto& part : graph->graph->tasks())
-      if (part->is_grid()) part->grid().context.grid_id = next_grid_id(), part->grid().number = 0;
+    for (const auto& part : graph->graph->tasks()) {
+      if (!part->is_grid()) continue;
+      part->grid().number = 0;
+      part->grid().context.grid_id = next_grid_id();
+      part->grid().context.graph_exec = graph->graph->number();
+    }
     tasks_.start(task);
     return true;
   }

@@ -19,8 +19,9 @@
 #include "machine/mmu/paged_space.h"
 #include "machine/services/kernel_calls.h"
 #include "machine/services/output.h"
-#include "machine/tasks/conditions.h"
 #include "machine/tasks/host_thread.h"
+#include "machine/tasks/named_objects.h"
+#include "machine/tasks/task_graph.h"
 #include "machine/tasks/task_scheduler.h"
 #include "machine/tasks/watcher.h"
 #include "machine/texture/texture_unit.h"
@@ -86,7 +87,9 @@ class AddressSpace final : private TaskDispatcher {
   Output& output() { return output_; }
   TextureUnit& textures() { return textures_; }
   TaskScheduler& tasks() { return tasks_; }
-  Conditions& conditions() { return conditions_; }
+  NamedObjects<Condition>& conditions() { return conditions_; }
+  /// That kernels may launch.
+  NamedObjects<TaskGraph>& graphs() { return graphs_; }
 
   /// Another limit in place of AddressSpaceOptions::sm_limit, for blocks that are launched from now on. One
   /// call at a time. @errors invalid: names the SM
@@ -175,7 +178,8 @@ class AddressSpace final : private TaskDispatcher {
   Output output_;
   TextureUnit textures_;
   TaskScheduler tasks_;
-  Conditions conditions_;
+  NamedObjects<Condition> conditions_;
+  NamedObjects<TaskGraph> graphs_;
   HostThread callbacks_, compilations_;
   HostThread steering_;  // looks at the values of conditional work
   Watcher watcher_;

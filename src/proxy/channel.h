@@ -1,6 +1,7 @@
 // The memory that a program and `raddle serve` share for work: push buffers, and the completions that come
-// back. A push buffer holds pointers to command streams, which lie in the memory behind it. The server
-// makes and seals it, and believes nothing that it reads there: what it takes is copied first, then checked.
+// back. A push buffer holds pointers to command streams, which lie in the memory behind it, the host's, or in
+// the program's device memory. The server makes and seals it, and believes nothing that it reads there:
+// what it takes is copied first, then checked.
 #pragma once
 
 #include <array>
@@ -14,7 +15,7 @@
 namespace raddle::proxy {
 
 /// Of this protocol; both sides have the same.
-constexpr std::uint32_t kVersion = 3;
+constexpr std::uint32_t kVersion = 4;
 
 /// Launches of a program that the server has and has not answered, at most.
 constexpr std::uint32_t kMostInFlight = 1024;
@@ -42,10 +43,12 @@ struct Channel {
   alignas(64) std::array<Completion, kMostInFlight> completions;
 };
 
-/// A piece of a command stream.
+/// Points at a piece of a command stream.
 struct StreamPiece {
-  std::uint32_t offset;  ///< in PushBuffer::streams
+  static constexpr std::uint32_t kHost = 0, kDevice = 1;
+  std::uint64_t start;  ///< in PushBuffer::streams; or an address of the program's device memory
   std::uint32_t bytes;
+  std::uint32_t memory = kHost;
 };
 
 /// Of one priority; a program has as many as it uses priorities (A-1c, A-1d).

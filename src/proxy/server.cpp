@@ -4,6 +4,8 @@
 #include <poll.h>
 #include <sys/mman.h>
 
+#include <cstdlib>
+
 #include "base/assert.h"
 #include "machine/shape/shape_file.h"
 #include "proxy/documents.h"
@@ -15,6 +17,15 @@ namespace {
 using nlohmann::json;
 
 Error lost() { return Error::make(ErrorCode::server, "the server has gone"); }
+
+/// RADDLE_COMMANDS: in which memory this program's command streams lie (A-1a). @errors invalid
+Result<bool> wants_streams_in_device_memory() {
+  const char* const wanted = std::getenv("RADDLE_COMMANDS");
+  const std::string_view memory = wanted != nullptr && *wanted != '\0' ? wanted : "host";
+  if (memory != "host" && memory != "device")
+    return Error::invalid("RADDLE_COMMANDS={}: commands lie in host or device memory", memory);
+  return memory == "device";
+}
 
 }  // namespace
 
@@ -29,6 +40,7 @@ Result<Server*> Server::connect(const std::string& name) {
   if (server != nullptr && connected != name)
     return Error::invalid("this process uses the server at {} already", connected);
   if (server != nullptr) return server->lost_ ? Result<Server*>(lost()) : server;
+  TRY_ASSIGN(const bool in_device_memory, wants_streams_in_device_memory());
   const auto [path, instance, context] = server_name(name);
   TRY_ASSIGN(Descriptor socket, connect_to(path));
   TRY_ASSIGN(
@@ -37,7 +49,7 @@ Result<Server*> Server::connect(const std::string& name) {
                {{"ask", "hello"}, {"version", kVersion}, {"instance", instance}, {"context", context}}));
   TRY_ASSIGN(machine::MachineShape shape,
              machine::read_shape(text_in(welcome, "shape"), "the server's shape"));
-  std::unique_ptr<Server> made(new Server(std::move(socket), welcome));
+  std::unique_ptr<Server> made(new Server(std::move(socket), welcome, in_device_memory));
   TRY(made->open_channel());
   if (!machine::DeviceSpace::instance().borrow(
           {number_in(welcome, "window"), number_in(welcome, "window_bytes")}, *made))
@@ -54,9 +66,10 @@ Result<Server*> Server::connect(const std::string& name) {
   return server;
 }
 
-Server::Server(Descriptor socket, const json& welcome)
+Server::Server(Descriptor socket, const json& welcome, bool streams_in_device_memory)
     : engine_(text_in(welcome, "engine")),
       workers_(static_cast<unsigned>(number_in(welcome, "workers"))),
+      streams_in_device_memory_(streams_in_device_memory),
       socket_(std::move(socket)) {
   for (std::uint32_t slot = kMostInFlight; slot-- > 0;) free_slots_.push_back(slot);
 }
@@ -92,7 +105,11 @@ Result<PushBufferWriter*> Server::push_buffer(int priority) {
   std::unique_ptr<PushBufferWriter>& known = push_buffers_[priority];
   if (known == nullptr) {
     TRY_ASSIGN(PushBuffer* const made, share<PushBuffer>({{"ask", "push buffer"}, {"priority", priority}}));
-    known = std::make_unique<PushBufferWriter>(*made);
+    // Where no device memory is left, there are still the host's streams.
+    std::byte* const streams = streams_in_device_memory_
+                                   ? machine::DeviceSpace::instance().take_memory(PushBuffer::kStreamBytes)
+                                   : nullptr;
+    known = std::make_unique<PushBufferWriter>(*made, streams);
   }
   return known.get();
 }

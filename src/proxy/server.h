@@ -76,7 +76,7 @@ class Server final : public machine::GridRunner, private machine::Mirror {
   void forget(const machine::AddressSpace& space) override;
 
  private:
-  Server(Descriptor socket, const nlohmann::json& welcome);
+  Server(Descriptor socket, const nlohmann::json& welcome, bool streams_in_device_memory);
   Result<nlohmann::json> ask(const nlohmann::json& request, int attached = -1,
                              Descriptor* answered = nullptr);
   /// Memory that the server made for both. @param request  that asks for it
@@ -108,6 +108,7 @@ class Server final : public machine::GridRunner, private machine::Mirror {
 
   const std::string engine_;
   const unsigned workers_;
+  const bool streams_in_device_memory_;
   std::shared_ptr<machine::Machine> machine_;
   std::unique_ptr<machine::DeviceSpace> launch_addresses_;  // made once the borrowed ones are taken
   Channel* channel_ = nullptr;

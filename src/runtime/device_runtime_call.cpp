@@ -1,6 +1,7 @@
 // One call of the device runtime at a time, for one thread. What may fault touches the kernel's memory before
 // or after anything is locked; everything else happens while the worker counts as busy. Long, as CUDA has so
 // many of them.
+#include <atomic>
 #include <cstring>
 #include <functional>
 #include <utility>
@@ -30,6 +31,9 @@ constexpr std::uint64_t kFirstNumber = 0x100;         ///< of streams and events
 constexpr std::uint64_t kBlockStream = 1ull << 63;    ///< with the block's index: its default stream
 constexpr std::uint64_t kMostParameterBytes = 32764;  ///< of any kernel
 constexpr std::uint32_t kNonBlocking = 1, kDisableTiming = 2;
+/// Streams that only graphs are launched into: behind the graph that the kernel is of, as a part of it, or
+/// beside it.
+constexpr std::uint64_t kGraphTail = 1ull << 56, kGraphFireAndForget = 2ull << 56, kGraphSibling = 3ull << 56;
 
 class Call {
  public:
@@ -93,6 +97,7 @@ class Call {
   DeviceError limit();
   DeviceError occupancy();
   DeviceError set_conditional();
+  DeviceError launch_graph();
   machine::QueueCall queue_call() const { return {warp_, lane_, arguments_}; }
   Task** stream_of(Children& family, std::uint64_t stream);
   void replace(Task*& slot, Task* task);
@@ -439,6 +444,40 @@ DeviceError Call::set_conditional() {
   return DeviceError::success;
 }
 
+/// The graph that a task is a part of, itself or by its parents; null: of none.
+Task* graph_around(Task* task) {
+  while (task != nullptr && !std::holds_alternative<machine::GraphWork>(task->work)) task = task->parent;
+  return task;
+}
+
+DeviceError Call::launch_graph() {
+  const Worker::Busy busy(worker_);
+  TaskScheduler& tasks = space_.tasks();
+  const std::shared_ptr<machine::TaskGraph> graph = space_.graphs().find(argument(0));
+  Task* const around = graph_around(block_.task->parent);
+  if (graph == nullptr || around == nullptr) return DeviceError::invalid_value;
+  const std::uint64_t stream = argument(1);
+  if (stream != kGraphTail && stream != kGraphFireAndForget && stream != kGraphSibling)
+    return DeviceError::invalid_value;
+  Task* whole = stream == kGraphSibling ? graph_around(around->parent) : around;
+  auto& here = *std::get_if<machine::GraphWork>(&around->work);
+  // A graph that is behind itself begins when it is over: its claim goes on to that launch.
+  const bool is_behind_itself = stream == kGraphTail && here.graph == graph;
+  if (is_behind_itself && graph_around(around->parent) != nullptr)
+    whole = graph_around(around->parent);  // so that a chain of them is no tower
+  const bool is_claimed =
+      is_behind_itself ? std::atomic_ref(here.is_claimed).exchange(false) : graph->claim();
+  if (!is_claimed) return DeviceError::invalid_value;
+  Task* const launch = tasks.acquire();
+  launch->work = machine::GraphWork{.graph = graph, .is_claimed = true};
+  if (whole != nullptr)
+    tasks.add_part(*whole, *launch, stream == kGraphTail);
+  else
+    tasks.submit(*launch, {});
+  tasks.release(launch);
+  return DeviceError::success;
+}
+
 std::uint64_t Call::run(ptx::DeviceRuntimeFunction function) {
   using F = ptx::DeviceRuntimeFunction;
   constexpr int kRuntimeVersion = 13000;
@@ -495,6 +534,8 @@ std::uint64_t Call::run(ptx::DeviceRuntimeFunction function) {
       return result(allocate());
     case F::free:
       return result(free());
+    case F::graph_launch:
+      return result(launch_graph());
     case F::graph_set_conditional:
       return result(set_conditional());
     case F::cluster_info:

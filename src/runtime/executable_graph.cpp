@@ -71,7 +71,9 @@ struct ExecutableGraph::Impl {
   mutable std::mutex mutex;
   std::vector<NodeState> nodes;
   std::vector<TaskGraph::Start> starts;
-  std::shared_ptr<TaskGraph> graph;  // of the nodes as they are; null: it has to be made
+  std::shared_ptr<TaskGraph> graph;       // of the nodes as they are; null: it has to be made
+  std::uint64_t number = 0;               // by which kernels name it; 0: they cannot
+  std::shared_ptr<TaskGraph> of_kernels;  // the same with tasks of its own, for launches by kernels
   Task* last_launch = nullptr;
 
   Result<Node> add(std::shared_ptr<Task> task, After after, std::unique_ptr<Choices> choices = nullptr);
@@ -157,7 +159,17 @@ std::shared_ptr<TaskGraph> ExecutableGraph::Impl::made() {
     order.push_back(state.node);
     if (!state.is_enabled) order.back().task = task_of(machine::MarkerWork{});
   }
-  return graph = std::make_shared<TaskGraph>(order, starts);
+  graph = std::make_shared<TaskGraph>(order, starts, number);
+  if (number != 0) {
+    for (TaskGraph::Node& node : order) {
+      Task* const copy = device.tasks().acquire();
+      copy->copy_work(*node.task);
+      node.task = device.tasks().share(copy);
+    }
+    of_kernels = std::make_shared<TaskGraph>(order, starts, number);
+    device.space->graphs().put(number, of_kernels);
+  }
+  return graph;
 }
 
 Result<void> ExecutableGraph::Impl::check_memory() const {
@@ -272,6 +284,16 @@ bool ExecutableGraph::is_enabled(Node node) const {
 void ExecutableGraph::prepare() {
   const std::lock_guard lock(impl_->mutex);
   impl_->made();
+}
+
+Result<void> ExecutableGraph::let_kernels_launch(std::uint64_t number) {
+  if (impl_->device.server != nullptr)
+    return Error::make(ErrorCode::unsupported, "kernels cannot launch graphs on a device that a server runs");
+  const std::lock_guard lock(impl_->mutex);
+  impl_->number = number;
+  impl_->graph = nullptr;
+  impl_->made();
+  return {};
 }
 
 Result<std::vector<Event>> ExecutableGraph::launch(Stream& stream, std::span<const Node> points,

@@ -147,6 +147,7 @@ class Client {
   Result<std::shared_ptr<Loaded>> module(std::uint64_t number);
   Result<void> charge_heap(Space& space, std::uint64_t bytes);
   PushBufferEnd* most_urgent();
+  Result<void> copy_piece(const PushBufferEnd& buffer, const proxy::StreamPiece& piece);
   void execute(std::span<const std::byte> commands, int priority);
   void launch(const proxy::LaunchCommand& command, std::span<const std::byte> parameters, int priority);
   Result<void> try_launch(const proxy::LaunchCommand& command, std::span<const std::byte> parameters,

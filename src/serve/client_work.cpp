@@ -55,9 +55,19 @@ void Client::take_work() {
   std::unique_lock launching(launching_, std::defer_lock);
   if (buffer != &stops_ && !launching.try_lock()) return;
   if (is_closed()) return;
-  const Result<std::size_t> bytes = buffer->reader.take(piece_);
-  if (!bytes) return break_off(bytes.error());
-  execute({piece_.data(), *bytes}, buffer->priority);
+  const Result<proxy::StreamPiece> piece = buffer->reader.next();
+  if (!piece) return break_off(piece.error());
+  if (const Result<void> copied = copy_piece(*buffer, *piece); !copied) return break_off(copied.error());
+  buffer->reader.pass();
+  execute({piece_.data(), piece->bytes}, buffer->priority);
+}
+
+/// Copies a piece of a command stream out of either memory, before anybody looks at it (A-1a).
+Result<void> Client::copy_piece(const PushBufferEnd& buffer, const proxy::StreamPiece& piece) {
+  if (piece.memory != proxy::StreamPiece::kDevice) return buffer.reader.read(piece, piece_);
+  if (piece.bytes > piece_.size())
+    return Error::invalid("{} bytes are no piece of a command stream", piece.bytes);
+  return memory_.read({piece.start, piece.bytes}, piece_.data());
 }
 
 void Client::execute(std::span<const std::byte> commands, int priority) {

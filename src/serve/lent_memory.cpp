@@ -1,8 +1,10 @@
 #include "serve/lent_memory.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/page.h"
+#include "machine/memory/guarded_access.h"
 #include "machine/memory/mapping.h"
 
 namespace raddle::serve {
@@ -74,6 +76,16 @@ Result<void> LentMemory::protect(exec::AddressRange pages, machine::Protection p
   if (!window_.protect(pointer_to(pages.start), pages.bytes, protection))
     return Error::make(ErrorCode::out_of_memory, "the server cannot protect {} bytes", pages.bytes);
   return {};
+}
+
+Result<void> LentMemory::read(exec::AddressRange from, std::byte* to) const {
+  if (!window_.lent().holds(from.start, from.bytes))
+    return Error::invalid("{} bytes at {:#x} are no device memory of the client", from.bytes, from.start);
+  // There is nothing but what it has mapped, and may be unmapping.
+  const auto missing =
+      machine::GuardedAccess::attempt([&] { std::memcpy(to, pointer_to(from.start), from.bytes); });
+  if (!missing) return {};
+  return Error::invalid("the client has no device memory at {:#x} that may be read", missing->address);
 }
 
 Result<void> LentMemory::unmap(exec::AddressRange pages) {

@@ -34,7 +34,7 @@ class MemoryBudget {
   std::atomic<std::uint64_t> used_{0};
 };
 
-/// Not thread-safe. What it mapped goes with the window.
+/// Not thread-safe, but for read(). What it mapped goes with the window.
 class LentMemory {
  public:
   /// @param limit   of bytes that are mapped at once
@@ -52,6 +52,10 @@ class LentMemory {
   Result<void> protect(exec::AddressRange pages, machine::Protection protection);
   /// Whatever is mapped there, in parts, too. @errors invalid: addresses that are not lent
   Result<void> unmap(exec::AddressRange pages);
+
+  /// Copies what is mapped there, for the server itself, whatever the client maps and writes meanwhile. Any
+  /// thread. @errors invalid: addresses that are not lent, not mapped, or may not be read
+  Result<void> read(exec::AddressRange from, std::byte* to) const;
 
   /// Memory that the server has for the client elsewhere. @errors out_of_memory: the limit
   Result<void> charge(std::uint64_t bytes);

@@ -17,10 +17,14 @@ class PushBufferReader {
   bool has_more() const { return buffer_.put.load(std::memory_order_seq_cst) != got_; }
   /// Pieces that nobody has taken, as the memory says; any thread.
   std::uint32_t waiting() const { return std::min(buffer_.put - buffer_.got, proxy::PushBuffer::kPieces); }
-  /// Copies the next piece of a command stream out; there is one.
-  /// @param copy  receives it
-  /// @returns its bytes. @errors invalid: it lies outside of the buffer, or is too long
-  Result<std::size_t> take(std::span<std::byte> copy);
+  /// Where the next piece of a command stream lies, as the buffer says now; there is one. It may say another
+  /// thing later, so this is asked once. @errors invalid: it has more pieces than it can
+  Result<proxy::StreamPiece> next() const;
+  /// Copies a piece of host memory. @param copy  receives it
+  /// @errors invalid: it lies outside of the buffer, or is too long
+  Result<void> read(const proxy::StreamPiece& piece, std::span<std::byte> copy) const;
+  /// The next piece has been taken: the client may use its memory again.
+  void pass() { buffer_.got.store(++got_, std::memory_order_release); }
 
  private:
   proxy::PushBuffer& buffer_;

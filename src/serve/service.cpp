@@ -210,6 +210,7 @@ void Service::serve(Guest& guest) {
   serve_connection(**client, connection);
   (*client)->close();
   host_interface_.remove(*client);
+  shutdown(connection, SHUT_RDWR);  // who was cut off is to hear of it, before the guest is collected
 }
 
 }  // namespace raddle::serve

@@ -17,6 +17,7 @@
 namespace raddle::attacks {
 namespace {
 
+using machine::Aperture;
 using machine::FrameRun;
 using machine::PagedSpace;
 using machine::Permissions;
@@ -98,6 +99,35 @@ class PagesTest : public testing::TestWithParam<std::string> {
   std::array<std::unique_ptr<machine::AddressSpace>, 2> spaces_;
   std::unique_ptr<Kernel> kernel_;
 };
+
+// The same wherever the page tables lie.
+// proves: A-6c
+TEST_P(PagesTest, PageTablesOfTheHostLeadToTheSamePages) {
+  for (const Aperture aperture : {Aperture::device, Aperture::host}) {
+    restart({.tables = aperture});
+    const bool is_host = aperture == Aperture::host;
+    for (unsigned space : {0u, 1u}) {
+      enter(space, 0, frames(2 * space, 2));
+      word(2 * space * kFrame) = 40 + space;
+      ASSERT_EQ(run_on(space, 0, kFrame, 16).kind, exec::FaultKind::none);
+      EXPECT_EQ(word(2 * space * kFrame), 41u + space);
+      EXPECT_EQ(word(2 * space * kFrame + 16), 40u + space);
+      EXPECT_EQ(pages(space).counts().sm_tlbs, (Hits{4, 2}));
+      EXPECT_EQ(run_on(space, 0, 5 * kFrame, 16).kind, exec::FaultKind::illegal_address);
+    }
+    const machine::WalkCounts walks = mmu().walks();
+    EXPECT_GE(walks.reads, 2u * (4 + 1));
+    EXPECT_EQ(walks.host_reads, is_host ? walks.reads : 0u);
+    spaces_[1].reset();  // its tables go back
+    EXPECT_EQ(mmu().tables().host_tables() != 0, is_host);
+    const std::uint64_t tables = mmu().tables().host_tables();
+    spaces_[1] = opened();
+    EXPECT_EQ(mmu().tables().host_tables(), tables + (is_host ? 1 : 0));
+    spaces_[1].reset();
+    EXPECT_EQ(mmu().tables().host_tables(), tables);
+    spaces_[1] = opened();
+  }
+}
 
 // proves: A-24a, A-24b, A-24c, A-24d, A-8a, A-6a, A-7c, A-7d, A-7e, A-7f, A-7g, A-7h
 TEST_P(PagesTest, PagesZeroAndOneOfTwoSpaces) {

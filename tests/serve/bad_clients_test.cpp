@@ -238,7 +238,8 @@ int push_nonsense(const std::string& path, std::uint64_t seed) {
     std::memcpy(buffer->streams.data() + at, &command, sizeof command);
     buffer->pieces[i] = {at, static_cast<std::uint32_t>(sizeof command + 16)};
     if (random() % 32 == 0)
-      buffer->pieces[i] = {static_cast<std::uint32_t>(random()), static_cast<std::uint32_t>(random())};
+      buffer->pieces[i] = {random() % 2 == 0 ? random() : static_cast<std::uint32_t>(random()),
+                           static_cast<std::uint32_t>(random()), static_cast<std::uint32_t>(random() % 3)};
   }
   buffer->put = static_cast<std::uint32_t>(random() % 8 == 0 ? random() : random() % 1000);
   (void)proxy::exchange(steps.connection(), {{"ask", "nothing"}});  // a moment

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "proxy/channel.h"
+#include "wait_until.h"
 
 namespace raddle::serve {
 
@@ -129,6 +130,21 @@ nlohmann::json ServerProcess::clients(std::size_t expected) const {
   const nlohmann::json status =
       status_when([&](const nlohmann::json& now) { return now["clients"].size() == expected; });
   return status.is_object() ? status["clients"] : nullptr;
+}
+
+void ServerProcess::suspend(bool wanted) const {
+  kill(process_, wanted ? SIGSTOP : SIGCONT);
+  const std::filesystem::path tasks = fmt::format("/proc/{}/task", process_);
+  const auto is_stopped = [](const std::filesystem::directory_entry& task) {
+    std::ifstream file(task.path() / "stat");
+    std::string text;
+    std::getline(file, text);
+    const auto state = text.rfind(") ");
+    return state != std::string::npos && text[state + 2] == 'T';
+  };
+  if (!wanted) return;
+  (void)wait_until(
+      [&] { return std::ranges::all_of(std::filesystem::directory_iterator(tasks), is_stopped); });
 }
 
 std::size_t ServerProcess::descriptors() const {

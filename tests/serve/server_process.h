@@ -26,7 +26,8 @@ class ServerProcess {
   const std::string& path() const { return path_; }
   bool is_alive() const;
   pid_t process() const { return process_; }
-  void suspend(bool wanted) const { kill(process_, wanted ? SIGSTOP : SIGCONT); }
+  /// Returns when no thread of it runs any more, or when they may.
+  void suspend(bool wanted) const;
   void kill_it();
   /// Descriptors that it has open, and mappings of memory that it shares with clients.
   std::size_t descriptors() const;

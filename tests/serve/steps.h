@@ -46,15 +46,41 @@ class Steps {
     if (!ask({{"ask", "push buffer"}, {"priority", priority}}, -1, &file)) return nullptr;
     return map_file<proxy::PushBuffer>(file);
   }
-  /// Launches "spin" on the flag at an address, or another text's kernel.
-  bool push_spin(proxy::PushBufferWriter& writer, std::uint64_t number, std::uint64_t flag) const {
+  /// Of one thread, with a parameter of 8 bytes.
+  proxy::LaunchCommand launch_of(std::uint32_t kernel, std::uint64_t number) const {
     proxy::LaunchCommand command;
     command.parameter_bytes = 8;
     command.number = number;
     command.module = module_;
-    command.kernel = kernel_;
+    command.kernel = kernel;
     for (int i = 0; i < 3; ++i) command.grid[i] = command.block[i] = 1;
+    return command;
+  }
+  /// Launches "spin" on the flag at an address, or another text's kernel.
+  bool push_spin(proxy::PushBufferWriter& writer, std::uint64_t number, std::uint64_t flag) const {
+    const proxy::LaunchCommand command = launch_of(kernel_, number);
     return writer.write(std::as_bytes(std::span(&command, 1)), std::as_bytes(std::span(&flag, 1)));
+  }
+  /// More device memory, at the same address for both sides. Null: there is none
+  std::byte* add_memory(std::uint64_t address, std::uint64_t bytes,
+                        machine::Protection protection = machine::Protection::write) {
+    const auto file = machine::MemoryFile::create("test", bytes);
+    void* const wanted = reinterpret_cast<void*>(address);
+    if (!file || !ask({{"ask", "map"},
+                       {"address", address},
+                       {"bytes", bytes},
+                       {"offset", 0u},
+                       {"protection", static_cast<unsigned>(protection)}},
+                      file->descriptor()))
+      return nullptr;
+    void* const map =
+        mmap(wanted, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, file->descriptor(), 0);
+    return map == wanted ? static_cast<std::byte*>(map) : nullptr;
+  }
+  /// Whether the server has cut it off.
+  bool is_cut_off() const {
+    const auto answer = proxy::exchange(connection(), {{"ask", "nothing"}});
+    return !answer && answer.error().code == ErrorCode::server;
   }
   std::uint64_t module() const { return module_; }
   volatile std::uint32_t* words() { return words_; }  ///< that memory, as this process has it

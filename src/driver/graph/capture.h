@@ -17,12 +17,12 @@ namespace raddle::driver {
 struct Capture {
   unsigned long long id = 0;
   CUstreamCaptureMode mode = CAPTURE_GLOBAL;
-  std::thread::id thread;        ///< which began it
-  Stream* origin = nullptr;      ///< in which it was begun
-  std::shared_ptr<Graph> graph;  ///< what has been captured
-  bool is_given = false;         ///< the graph is the program's, which had it before
-  bool is_valid = true;          ///< no call has broken it
-  std::set<Stream*> streams;     ///< whose work is captured
+  std::thread::id thread;             ///< which began it
+  Stream* origin = nullptr;           ///< in which it was begun
+  std::shared_ptr<Graph> graph;       ///< what has been captured
+  bool is_given = false;              ///< the graph is the program's, which had it before
+  bool is_valid = true;               ///< no call has broken it
+  std::set<Stream*> streams;          ///< whose work is captured
   std::vector<CaptureEdge> departed;  ///< the last nodes of streams that have been destroyed
 };
 

@@ -27,8 +27,9 @@ Status instantiate(CUgraphExec* handle, const Graph& graph, unsigned long long f
                    CUgraphInstantiateResult& result) {
   const auto lock = lock_graphs();
   TRY_ASSIGN(auto exec, driver::instantiate(graph, flags, culprit, result));
-  *handle = Process::instance().graph_execs.add(std::move(exec));
-  return CUDA_SUCCESS;
+  *handle = Process::instance().graph_execs.add(exec);
+  if ((flags & INSTANTIATE_DEVICE_LAUNCH) == 0) return CUDA_SUCCESS;
+  return exec->executable.let_kernels_launch(reinterpret_cast<std::uintptr_t>(*handle));
 }
 
 }  // namespace
@@ -74,8 +75,12 @@ Status cuGraphExecDestroy(In<GraphExec> exec) {
                                                                          : CUDA_ERROR_INVALID_VALUE;
 }
 
-// What launches need is there since the instantiation.
-Status cuGraphUpload(Here, In<GraphExec>, In<Stream> stream) { return stream->order(); }
+// What launches need is there since the instantiation, or the last change.
+Status cuGraphUpload(Here, In<GraphExec> exec, In<Stream> stream) {
+  TRY(stream->order());
+  exec->executable.prepare();
+  return CUDA_SUCCESS;
+}
 
 Status cuGraphLaunch(Here, In<GraphExec> exec, In<Stream> stream) {
   const auto lock = lock_graphs();

@@ -209,8 +209,24 @@ Answer<std::vector<Dependency>> Writer::write(const Graph& graph, std::vector<De
   return order.empty() ? std::move(before) : std::move(last);
 }
 
+/// Graphs that kernels launch have kernels, copies, fills and graphs of these.
+Status check_for_kernels(const Graph& graph, CUgraphNode& culprit, CUgraphInstantiateResult& result) {
+  Status status = CUDA_SUCCESS;
+  for_each_node(graph, [&](const GraphNode& node) {
+    const CUgraphNodeType type = type_of(node.work);
+    if (type == NODE_KERNEL || type == NODE_MEMCPY || type == NODE_MEMSET || type == NODE_GRAPH ||
+        type == NODE_EMPTY || !status.ok())
+      return;
+    culprit = node.handle;
+    result = INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED;
+    status = CUDA_ERROR_NOT_SUPPORTED;
+  });
+  return status;
+}
+
 /// What makes a graph one that cannot run, before its nodes are looked at one by one.
-Status check(const Graph& graph, CUgraphNode& culprit, CUgraphInstantiateResult& result) {
+Status check(const Graph& graph, unsigned long long flags, CUgraphNode& culprit,
+             CUgraphInstantiateResult& result) {
   const Context* context = nullptr;
   Status status = CUDA_SUCCESS;
   for_each_node(graph, [&](const GraphNode& node) {
@@ -223,6 +239,8 @@ Status check(const Graph& graph, CUgraphNode& culprit, CUgraphInstantiateResult&
     }
     if (of != nullptr) context = of;
   });
+  if (status.ok() && (flags & INSTANTIATE_DEVICE_LAUNCH) != 0)
+    status = check_for_kernels(graph, culprit, result);
   for_each_graph(graph, [&](const Graph& each) {
     for (const auto& [handle, condition] : each.conditions)
       if (!condition.is_used && status.ok())
@@ -356,7 +374,7 @@ Answer<std::shared_ptr<GraphExec>> instantiate(const Graph& graph, unsigned long
   result = INSTANTIATE_ERROR;
   if ((flags & ~kKnown) != 0) return CUDA_ERROR_INVALID_VALUE;
   TRY_ASSIGN(const auto here, current_context());
-  TRY(check(graph, culprit, result));
+  TRY(check(graph, flags, culprit, result));
   TRY_ASSIGN(auto copy, clone(graph, true));
   auto exec = std::make_shared<GraphExec>(context_of(graph, here), std::move(copy), flags);
   end_handles(*exec->graph);

@@ -110,7 +110,7 @@ EMIT(reserved_smem_offset_end, uniform(s.ir.CreateAdd(s.spaces.rank_base(), s.ir
 EMIT(reserved_smem_offset_cap, uniform(s.ir.getInt32(exec::kReservedShared)))
 EMIT(reserved_smem_offset_0, uniform(s.spaces.rank_base()))
 EMIT(reserved_smem_offset_1, uniform(s.spaces.rank_base()))
-EMIT(current_graph_exec, uniform(s.ir.getInt64(0), Type::u64))
+EMIT(current_graph_exec, uniform(s.context.launch_field(offsetof(LaunchContext, graph_exec), s.ir.getInt64Ty(), "graph_exec"), Type::u64))
 // Performance counters: nothing counts.
 EMIT(pm, uniform(s.ir.getInt32(0)))
 EMIT(pm64, uniform(s.ir.getInt64(0), Type::u64))

@@ -68,7 +68,7 @@ READ(reserved_smem_offset_end, window_of(lane) + exec::kReservedShared)
 READ(reserved_smem_offset_cap, exec::kReservedShared)
 READ(reserved_smem_offset_0, window_of(lane))
 READ(reserved_smem_offset_1, window_of(lane))
-READ(current_graph_exec, 0)
+READ(current_graph_exec, launch_of(lane).graph_exec)
 // Performance counters: nothing counts.
 READ(pm, 0)
 READ(pm64, 0)

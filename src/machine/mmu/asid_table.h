@@ -8,6 +8,8 @@
 #include <memory>
 #include <optional>
 
+#include "machine/mmu/table_memory.h"
+
 namespace raddle::machine {
 
 /// Of an address space on a machine: a device context and a number within it. 0: of none.
@@ -16,7 +18,7 @@ inline constexpr Asid kNoAsid = 0;
 
 /// What the table says of an identifier at a moment.
 struct Binding {
-  std::uint64_t directory = 0;   ///< physical address of the page directory
+  TableBase directory;           ///< the page directory's physical address
   std::uint64_t generation = 0;  ///< what TLBs took from an earlier one is stale
 };
 
@@ -26,7 +28,7 @@ class AsidTable {
   explicit AsidTable(unsigned count) : count_(count), entries_(std::make_unique<Entry[]>(count + 1)) {}
 
   /// Thread-safe, as all here.
-  void bind(Asid asid, std::uint64_t directory);
+  void bind(Asid asid, TableBase directory);
   void unbind(Asid asid);
   /// The page table has lost or changed pages.
   void invalidate(Asid asid);
@@ -36,10 +38,10 @@ class AsidTable {
 
  private:
   struct Entry {
-    std::atomic<std::uint64_t> directory{0};  // with kBound
+    std::atomic<std::uint64_t> directory{0};  // with kBound and kHost; 0: not bound
     std::atomic<std::uint64_t> generation{1};
   };
-  static constexpr std::uint64_t kBound = 1;  // a directory's address is that of a frame
+  static constexpr std::uint64_t kBound = 1, kHost = 2;  // a directory's address is that of a frame
 
   const unsigned count_;
   const std::unique_ptr<Entry[]> entries_;

@@ -17,9 +17,10 @@ Result<std::unique_ptr<Mmu>> Mmu::create(const MmuSpec& spec, const MachineShape
 Mmu::Mmu(const MmuSpec& spec, const MachineShape& shape, std::unique_ptr<PhysicalMemory> memory,
          unsigned asids, unsigned copy_engines)
     : memory_(std::move(memory)),
+      tables_(*memory_, spec.tables),
       asids_(asids),
       sm_count_(shape.sm_count()),
-      walker_(*memory_, spec.walk_cache),
+      walker_(tables_, spec.walk_cache),
       physical_cache_(cache_of(spec.physical_cache, asids)) {
   const auto add_unit = [&](std::uint32_t gpc, const TagStoreSpec& cache) {
     units_.emplace_back(new Unit{gpc, Tlb(spec.sm_tlb, asids), cache_of(cache, asids)});

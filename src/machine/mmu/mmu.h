@@ -14,6 +14,7 @@
 #include "machine/mmu/fault_buffer.h"
 #include "machine/mmu/mmu_spec.h"
 #include "machine/mmu/physical_memory.h"
+#include "machine/mmu/table_memory.h"
 #include "machine/mmu/tlb.h"
 #include "machine/mmu/walker.h"
 #include "machine/shape/machine_shape.h"
@@ -45,6 +46,7 @@ class Mmu {
                                              unsigned copy_engines = 0);
 
   PhysicalMemory& memory() { return *memory_; }
+  TableMemory& tables() { return tables_; }  ///< for page tables
   std::size_t sm_count() const { return sm_count_; }
   AsidTable& asids() { return asids_; }
   FaultBuffer& faults() { return faults_; }
@@ -79,6 +81,7 @@ class Mmu {
                       std::uint64_t physical, Aperture aperture);
 
   const std::unique_ptr<PhysicalMemory> memory_;
+  TableMemory tables_;
   AsidTable asids_;
   const std::uint32_t sm_count_;
   std::vector<std::unique_ptr<Unit>> units_;    // SMs, then copy engines

@@ -49,6 +49,12 @@ Result<TagStoreSpec> parse_store(std::string_view text) {
   return spec;
 }
 
+Result<Aperture> parse_aperture(std::string_view text) {
+  if (text == "device") return Aperture::device;
+  if (text == "host") return Aperture::host;
+  return Error::invalid("no memory '{}'; page tables lie in device or host", text);
+}
+
 TagStoreSpec* store_named(MmuSpec& spec, std::string_view name) {
   if (name == "l1") return &spec.sm_tlb;
   if (name == "l2") return &spec.gpc_tlb;
@@ -76,11 +82,15 @@ Result<MmuSpec> parse_mmu_spec(std::string_view text) {
   while (!text.empty()) {
     std::string_view part = next_part(text, ',');
     const std::string_view name = next_part(part, '=');
-    TagStoreSpec* const store = store_named(spec, name);
-    if (store == nullptr)
-      return Error::invalid("no '{}'; there are l1, l2, walk, virtual, physical, as in l1=32,l2=512:8:lru",
-                            name);
-    TRY_ASSIGN(*store, parse_store(part));
+    if (name == "tables") {
+      TRY_ASSIGN(spec.tables, parse_aperture(part));
+    } else if (TagStoreSpec* const store = store_named(spec, name)) {
+      TRY_ASSIGN(*store, parse_store(part));
+    } else {
+      return Error::invalid(
+          "no '{}'; there are l1, l2, walk, virtual, physical, tables, as in l1=32,l2=512:8:lru,tables=host",
+          name);
+    }
   }
   return spec;
 }

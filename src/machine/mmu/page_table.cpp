@@ -15,7 +15,9 @@ constexpr unsigned level_of(PageSize size) {
 }
 }  // namespace
 
-PageEntry PageEntry::of_table(std::uint64_t physical) { return PageEntry(physical | kValid); }
+PageEntry PageEntry::of_table(TableBase table) {
+  return PageEntry(table.physical | kValid | (table.aperture == Aperture::host ? kHost : 0));
+}
 
 PageEntry PageEntry::of_page(const Page& page) {
   std::uint64_t bits = page.physical | kValid | kIsPage;
@@ -27,11 +29,13 @@ PageEntry PageEntry::of_page(const Page& page) {
   return PageEntry(bits);
 }
 
-std::uint64_t PageEntry::physical() const { return bits_ & kPhysical; }
+TableBase PageEntry::table() const {
+  return {bits_ & kPhysical, (bits_ & kHost) != 0 ? Aperture::host : Aperture::device};
+}
 
 Page PageEntry::page(unsigned level) const {
   const bool is_big = (bits_ & kBig) != 0;
-  return {.physical = physical(),
+  return {.physical = bits_ & kPhysical,
           .size = level == PageTable::kHugeLevel ? PageSize::huge
                   : is_big                       ? PageSize::big
                                                  : PageSize::small,
@@ -41,43 +45,44 @@ Page PageEntry::page(unsigned level) const {
           .aperture = (bits_ & kHost) != 0 ? Aperture::host : Aperture::device};
 }
 
-Result<std::unique_ptr<PageTable>> PageTable::create(PhysicalMemory& memory) {
+Result<std::unique_ptr<PageTable>> PageTable::create(TableMemory& memory) {
   std::unique_ptr<PageTable> made(new PageTable(memory));
   TRY(made->add_table());
   return made;
 }
 
 PageTable::~PageTable() {
-  for (const std::uint64_t table : tables_) memory_.give_back({table, FrameRuns::kFrame});
+  for (const TableBase table : tables_) memory_.give_back(table);
 }
 
-Result<std::uint64_t> PageTable::add_table() {
-  const auto table = memory_.take_table();
-  if (!table) return Error::make(ErrorCode::out_of_memory, "no physical memory is left for a page table");
+Result<TableBase> PageTable::add_table() {
+  const auto table = memory_.take();
+  if (!table) return Error::make(ErrorCode::out_of_memory, "no memory is left for a page table");
   tables_.push_back(*table);
   return *table;
 }
 
-std::optional<std::uint64_t> PageTable::table_for(std::uint64_t address, unsigned level) const {
-  std::uint64_t table = directory();
+std::optional<TableBase> PageTable::table_for(std::uint64_t address, unsigned level) const {
+  TableBase table = directory();
   for (unsigned above = 0; above < level; ++above) {
-    const PageEntry entry = read(word_of(table, above, address));
+    const PageEntry entry = read(table, offset_of(above, address));
     if (!entry.is_valid() || entry.is_page()) return std::nullopt;
-    table = entry.physical();
+    table = entry.table();
   }
   return table;
 }
 
-Result<std::uint64_t> PageTable::make_table_for(std::uint64_t address, unsigned level) {
-  std::uint64_t table = directory();
+Result<TableBase> PageTable::make_table_for(std::uint64_t address, unsigned level) {
+  TableBase table = directory();
   for (unsigned above = 0; above < level; ++above) {
-    const std::uint64_t word = word_of(table, above, address);
-    const PageEntry entry = read(word);
+    const TableBase parent = table;
+    const std::uint64_t offset = offset_of(above, address);
+    const PageEntry entry = read(parent, offset);
     if (entry.is_page()) return Error::invalid("there is a huge page at {:#x}", address);
-    table = entry.physical();
+    table = entry.table();
     if (entry.is_valid()) continue;
     TRY_ASSIGN(table, add_table());
-    memory_.word(word).store(PageEntry::of_table(table).bits());
+    memory_.word(parent, offset).store(PageEntry::of_table(table).bits());
   }
   return table;
 }
@@ -97,14 +102,14 @@ Result<void> PageTable::enter(std::uint64_t address, const Page& page) {
     return Error::invalid("no page of {} bytes can be at {:#x} with physical address {:#x}", bytes, address,
                           page.physical);
   const unsigned level = level_of(page.size);
-  TRY_ASSIGN(const std::uint64_t table, make_table_for(address, level));
-  const std::uint64_t first = word_of(table, level, address);
+  TRY_ASSIGN(const TableBase table, make_table_for(address, level));
+  const std::uint64_t first = offset_of(level, address);
   const unsigned words = words_of(page.size);
   for (unsigned i = 0; i < words; ++i)
-    if (read(first + i * sizeof(std::uint64_t)).is_valid())
+    if (read(table, first + i * sizeof(std::uint64_t)).is_valid())
       return Error::invalid("there are pages at {:#x} already", address);
   for (unsigned i = 0; i < words; ++i)
-    memory_.word(first + i * sizeof(std::uint64_t)).store(PageEntry::of_page(page).bits());
+    memory_.word(table, first + i * sizeof(std::uint64_t)).store(PageEntry::of_page(page).bits());
   return {};
 }
 
@@ -112,13 +117,13 @@ std::optional<Page> PageTable::remove(std::uint64_t address) {
   for (const unsigned level : {kHugeLevel, kLastLevel}) {
     const auto table = table_for(address, level);
     if (!table) continue;
-    const std::uint64_t first = word_of(*table, level, address);
-    const PageEntry entry = read(first);
+    const std::uint64_t first = offset_of(level, address);
+    const PageEntry entry = read(*table, first);
     if (!entry.is_valid() || !entry.is_page()) continue;
     const Page page = entry.page(level);
     if (address % bytes_of(page.size) != 0) return std::nullopt;
     for (unsigned i = 0; i < words_of(page.size); ++i)
-      memory_.word(first + i * sizeof(std::uint64_t)).store(0);
+      memory_.word(*table, first + i * sizeof(std::uint64_t)).store(0);
     return page;
   }
   return std::nullopt;

@@ -35,7 +35,7 @@ void add_since(TranslationCounts& sum, const TranslationCounts& before, const Tr
 }  // namespace
 
 Result<std::unique_ptr<PagedSpace>> PagedSpace::open(Mmu& mmu, const PeerMemory& peers) {
-  TRY_ASSIGN(auto table, PageTable::create(mmu.memory()));
+  TRY_ASSIGN(auto table, PageTable::create(mmu.tables()));
   return std::unique_ptr<PagedSpace>(new PagedSpace(mmu, peers, std::move(table)));
 }
 

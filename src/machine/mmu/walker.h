@@ -13,14 +13,15 @@ namespace raddle::machine {
 
 struct WalkCounts {
   std::uint64_t walks = 0;
-  std::uint64_t cached = 0;  ///< of these: began at the last level
-  std::uint64_t reads = 0;   ///< words of page tables
+  std::uint64_t cached = 0;      ///< of these: began at the last level
+  std::uint64_t reads = 0;       ///< words of page tables
+  std::uint64_t host_reads = 0;  ///< of these: in the host's memory
 };
 
 /// One call at a time.
 class Walker {
  public:
-  Walker(const PhysicalMemory& memory, const TagStoreSpec& cache)
+  Walker(const TableMemory& memory, const TagStoreSpec& cache)
       : memory_(memory), tags_(cache), tables_(cache.entries) {}
 
   /// @param binding  of the space @returns nothing: no page is there
@@ -29,11 +30,12 @@ class Walker {
 
  private:
   struct Table {
-    std::uint64_t physical = 0, generation = 0;
+    TableBase base;
+    std::uint64_t generation = 0;
   };
-  std::optional<std::uint64_t> cached_table(const Tag& tag, std::uint64_t generation);
+  std::optional<TableBase> cached_table(const Tag& tag, std::uint64_t generation);
 
-  const PhysicalMemory& memory_;
+  const TableMemory& memory_;
   TagStore tags_;              // by ASID and what the upper levels translate
   std::vector<Table> tables_;  // by entry
   WalkCounts counts_;

@@ -90,11 +90,14 @@ struct Block {
   std::uint32_t current = 0;   ///< the one that runs, or is to be resumed
   bool meets_cluster = false;  ///< waits as a whole until its cluster's barrier is over
   const std::atomic<std::uint64_t>* children = nullptr;  ///< that it waits for as a whole: how many
-  std::uint32_t grid_waits = 0;       ///< strands that wait for the grids that its own began before
-  bool idles = false;                 ///< all that are left do
-  bool triggered = false;             ///< its CTA has let dependent grids begin
-  std::uint32_t turns = 0;            ///< that it was given, since a CTA of its task ended here
-  std::uint32_t barriers_in_use = 0;  ///< mask over barriers with arrivals
+  std::uint32_t grid_waits = 0;    ///< strands that wait for the grids that its own began before
+  bool idles = false;              ///< all that are left do
+  bool triggered = false;          ///< its CTA has let dependent grids begin
+  std::uint32_t turns = 0;         ///< that it was given, since a CTA of its task ended here
+  std::uint32_t share = 0;         ///< of its worker's turns, that it has a part in (Worker::Share)
+  Block* next_in_share = nullptr;  ///< the one that has a turn after it; a ring
+  Block* previous_in_share = nullptr;
+  std::uint32_t barriers_in_use = 0;                     ///< mask over barriers with arrivals
   std::array<std::uint32_t, exec::kBarriers> waiters{};  ///< by barrier: mask of warps
   struct WordWaiters {
     WordWait wait;

@@ -28,6 +28,7 @@ bool Worker::must_park(Block& block) {
 void Worker::park(std::size_t position) {
   Block& block = *started_[position];
   started_.erase(started_.begin() + static_cast<std::ptrdiff_t>(position));
+  leave_share(block);
   parked_.push_back(&block);
   if (machine_.options().recorder != nullptr) block.parked_at_ns = now_ns();
   CtaRun run = block.run;

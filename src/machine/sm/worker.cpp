@@ -1,5 +1,5 @@
-// The worker's loop: resume what is started, oldest first; start more when all of it waits; sleep when there
-// is nothing.
+// The worker's loop: resume what is started (turns.cpp); start more when all of it waits; sleep when there is
+// nothing.
 #include "machine/sm/worker.h"
 
 #include <sched.h>
@@ -34,6 +34,7 @@ Worker::Worker(Machine& machine, unsigned id, int cpu)
   const Asynchrony& asynchrony = machine.options().asynchrony;
   if (asynchrony.mode != Asynchrony::Mode::eager) adversary_.emplace(asynchrony);
   started_.reserve(256);
+  shares_.reserve(64);
 }
 
 Worker::~Worker() { join(); }
@@ -91,38 +92,18 @@ void Worker::take_turn(Block& block) {
   }
 }
 
-// Resumes every started block once, the most urgent first. While some use up their slices, less urgent ones
-// have a turn in every eighth round only. All of them wait, or have used up their time: so more may be
-// started when none of them got anywhere.
+// Resumes the started blocks, the most urgent first. While some use up their slices, less urgent ones have a
+// turn in every eighth round only. All of them wait, or have used up their time: so more may be started when
+// none of them got anywhere.
 bool Worker::round() {
   constexpr unsigned kRoundsForAll = 8;
   const bool for_all = ++rounds_ % kRoundsForAll == 0;
-  bool moved = false, slice_over = false;
-  int priority = started_[0]->task->priority;
-  for (std::size_t i = 0; i < started_.size();) {
-    Block& block = *started_[i];
-    if (slice_over && !for_all && block.task->priority != priority) break;
-    priority = block.task->priority;
-    const std::uint64_t before = progress_;
-    slice_over_ = false;
-    if (!must_park(block)) take_turn(block);
-    slice_over |= slice_over_;
-    if (must_park(block)) {
-      park(i);
-      moved = true;
-      continue;
-    }
-    moved |= progress_ != before || slice_over_ || block.status != Block::Status::waiting;
-    if (block.status == Block::Status::waiting) {
-      ++block.turns;
-      ++i;
-    } else {
-      settle(i);
-    }
-  }
+  Moves moves;
+  for (std::size_t first = 0; first < started_.size() && (for_all || !moves.slice_over);)
+    first = serve(first, moves);
   if (finished_count_ != 0) exchange(grants_.empty());
-  if (slice_over) end_turn();
-  if (moved) {
+  if (moves.slice_over) end_turn();
+  if (moves.any) {
     fruitless_ = 0;
     start_more_ = 1;
     start_more();
@@ -166,19 +147,25 @@ void Worker::end_turn() {
 }
 
 // When a slice is over, a task of which nothing has started here gets a block, so that it takes turns with
-// the others; not the one whose slice it was, unless it is more urgent than they are.
+// the others; not the one whose slice it was, unless it is more urgent than they are. One of an address space
+// of which nothing has started comes first.
 void Worker::admit_other() {
   const int urgent = started_.empty() ? std::numeric_limits<int>::min() : started_[0]->task->priority;
   const auto is_new = [&](const Task& task) {
     return (&task != served_ || task.priority < urgent) && !is_started(task);
   };
+  const auto is_of_new_space = [&](const Task& task) {
+    return is_new(task) && !has_started_of(task.grid().space->id());
+  };
   drop_grants();
-  for (CtaRun& grant : grants_.all()) {
-    if (!is_new(*grant.task)) continue;
-    begin_block(grant);
-    return;
-  }
-  if (CtaRun* grant = take_run(is_new)) begin_block(*grant);
+  if (!admit(is_of_new_space)) admit(is_new);
+}
+
+bool Worker::admit(const std::function<bool(const Task&)>& wanted) {
+  const auto granted =
+      std::ranges::find_if(grants_.all(), [&](const CtaRun& grant) { return wanted(*grant.task); });
+  CtaRun* const grant = granted != grants_.all().end() ? &*granted : take_run(wanted);
+  return grant != nullptr && begin_block(*grant);
 }
 
 bool Worker::more_urgent_than(const Task& task) const {
@@ -242,6 +229,7 @@ void Worker::started(Block& block) {
     occupied_.store(true, std::memory_order_seq_cst);  // before the clock's look at it, or it is woken
     if (!deterministic_) machine_.clock().attend();
   }
+  join_share(block);
   auto place = started_.end();
   while (place != started_.begin() && place[-1]->task->priority > block.task->priority) --place;
   const auto position = static_cast<std::size_t>(started_.insert(place, &block) - started_.begin());
@@ -353,6 +341,7 @@ void Worker::resume(Block& block) {
 void Worker::settle(std::size_t position) {
   Block& block = *started_[position];
   started_.erase(started_.begin() + static_cast<std::ptrdiff_t>(position));
+  leave_share(block);
   if (block.status != Block::Status::idle) {
     if (block.status == Block::Status::faulted) handle_fault(block);
     clear(block);

@@ -152,6 +152,17 @@ class Worker {
   static constexpr unsigned kTurnsInOneFiber = 1024;
   static constexpr std::uint64_t kPollsPerSlice = 1 << 16;  // deterministic mode has no other clock
 
+  /// What the started blocks of one address space and priority have of the worker's turns.
+  struct Share {
+    std::uint64_t space = 0;  ///< AddressSpace::id(): one for all contexts of a program that is served
+    int priority = 0;
+    unsigned blocks = 0;    ///< 0: it is nobody's, and may become another's
+    Block* next = nullptr;  ///< of its ring, whose turn is next
+  };
+  struct Moves {
+    bool any = false, slice_over = false;
+  };
+
   // worker.cpp: the loop
   void run();
   bool round();
@@ -160,6 +171,7 @@ class Worker {
   void start_more();
   void end_turn();
   void admit_other();
+  bool admit(const std::function<bool(const Task&)>& wanted);
   bool is_started(const Task& task) const;
   void shuffle_started();
   bool start_block();
@@ -179,6 +191,14 @@ class Worker {
   void handle_fault(Block& block);
   void look_at_stop(Block& block, const exec::WarpContext* warp);
   void locate_stop(Block& block, const exec::WarpContext* warp);
+
+  // turns.cpp: whose turn it is
+  std::size_t serve(std::size_t first, Moves& moves);
+  void give_turn(Block& block, Moves& moves);
+  Block& next_of(Share& share);
+  void join_share(Block& block);
+  void leave_share(Block& block);
+  bool has_started_of(std::uint64_t space) const;
 
   // parking.cpp: blocks that leave their SMs before their end
   bool must_park(Block& block);
@@ -262,6 +282,7 @@ class Worker {
   std::vector<Block*> free_blocks_;
   std::vector<Block*> parked_;
   std::vector<Block*> started_;  // the most urgent first, of these the oldest
+  std::vector<Share> shares_;    // of these; a block knows its by number
   Grants grants_;
   std::array<CtaRun, 16> finished_{};
   std::size_t finished_count_ = 0;

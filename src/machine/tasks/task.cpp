@@ -20,6 +20,14 @@ bool Task::set_parameters(std::span<const std::byte> bytes) {
   return true;
 }
 
+bool Task::copy_work(const Task& other) {
+  work = other.work;
+  priority = other.priority;
+  if (!is_grid()) return true;
+  if (!set_parameters({other.parameters_.host, other.parameter_bytes_})) return false;
+  return !grid().cooperative || set_grid_workspace();
+}
+
 /// Zeroed. @returns null if the host has no memory
 std::byte* Task::provide_buffer(std::uint64_t bytes) {
   if (buffer_.host == nullptr || buffer_.bytes < bytes) {

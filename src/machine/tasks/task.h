@@ -38,6 +38,8 @@ class alignas(128) Task {
   /// piece of an earlier use is kept, so the next launch with as many bytes takes no memory.
   /// @returns false if the host has none; likewise below
   bool set_parameters(std::span<const std::byte> bytes);
+  /// Another task's work and parameters.
+  bool copy_work(const Task& other);
   /// Gives a cooperative grid its workspace, zeroed: %envreg1:%envreg2 of cooperative groups.
   bool set_grid_workspace();
   /// For a grid that a kernel launches: memory for so many bytes of parameters, zeroed, which that kernel

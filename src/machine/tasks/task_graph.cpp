@@ -3,9 +3,12 @@
 
 #include <utility>
 
+#include "machine/tasks/children.h"
+
 namespace raddle::machine {
 
-TaskGraph::TaskGraph(std::span<const Node> nodes, std::vector<Start> starts) : starts_(std::move(starts)) {
+TaskGraph::TaskGraph(std::span<const Node> nodes, std::vector<Start> starts, std::uint64_t number)
+    : starts_(std::move(starts)), number_(number) {
   std::size_t edges = 0;
   for (const Node& node : nodes)
     edges += node.after.size() + node.after_trigger.size() + node.after_begin.size();
@@ -63,6 +66,22 @@ void TaskScheduler::start(Task& launch) {
   for (const auto& [node, point] : work.points)
     batch.push_back({point.get(), lists.emplace_back(1, graph.tasks()[node].get())});
   submit(batch);
+}
+
+// A launch that runs begins no tail while this one's part is not over; so the tail is seen.
+void TaskScheduler::add_part(Task& whole, Task& part, bool is_tail) {
+  retain(whole);
+  part.parent = &whole;
+  part.priority = whole.priority;
+  if (is_tail) {
+    Children& family = whole.family();
+    const std::lock_guard lock(family.mutex);
+    retain(part);
+    family.tail.push_back(&part);
+    return;
+  }
+  whole.unfinished.fetch_add(1, std::memory_order_relaxed);
+  submit(part, {});
 }
 
 void TaskScheduler::pass_over(Task& launch) {

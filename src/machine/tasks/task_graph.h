@@ -29,8 +29,14 @@ class TaskGraph {
     std::shared_ptr<Condition> condition;
     std::uint32_t value = 0;
   };
-  /// The nodes form no cycle.
-  explicit TaskGraph(std::span<const Node> nodes, std::vector<Start> starts = {});
+  /// The nodes form no cycle. @param number  by which its kernels name it; 0: they cannot
+  explicit TaskGraph(std::span<const Node> nodes, std::vector<Start> starts = {}, std::uint64_t number = 0);
+
+  std::uint64_t number() const { return number_; }
+  /// A kernel launches it: once at a time, for its tasks are there once. @returns false: it has been launched
+  /// before
+  bool claim() { return !is_claimed_.exchange(true, std::memory_order_acq_rel); }
+  void release() { is_claimed_.store(false, std::memory_order_release); }
 
   std::span<const std::shared_ptr<Task>> tasks() const { return tasks_; }
   std::span<const TaskScheduler::Submission> batch() const { return batch_; }
@@ -43,6 +49,8 @@ class TaskGraph {
   std::vector<Task*> before_;  // what the nodes wait for, one after the other: spans of `batch_`
   std::vector<TaskScheduler::Submission> batch_;
   std::vector<Start> starts_;
+  const std::uint64_t number_;
+  std::atomic<bool> is_claimed_{false};
 };
 
 /// Graphs of which a value chooses one when its turn comes.

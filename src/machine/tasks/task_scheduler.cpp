@@ -8,6 +8,7 @@
 #include "base/assert.h"
 #include "base/futex.h"
 #include "machine/tasks/children.h"
+#include "machine/tasks/task_graph.h"
 #include "machine/tasks/task_queue.h"
 
 namespace raddle::machine {
@@ -159,6 +160,8 @@ void TaskScheduler::finish(Task& task, ReadyList& ready, std::vector<Task*>& hel
     }
     task.graph.successors.clear();
   }
+  if (const auto* graph = std::get_if<GraphWork>(&task.work); graph != nullptr && graph->is_claimed)
+    graph->graph->release();
   dispatcher_.ended(task);
   if (task.state.exchange(2, std::memory_order_acq_rel) == 1) base::futex_wake(task.state, 1 << 30);
   release(&task);

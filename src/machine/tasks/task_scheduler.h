@@ -62,6 +62,10 @@ class TaskScheduler {
   void start(Task& launch);
   /// The same for one that does not run: only the points are passed.
   void pass_over(Task& launch);
+  /// Adds a part to a launch that runs: the launch is complete after it. The caller is one of the launch's
+  /// parts.
+  /// @param is_tail  it begins when all other parts are over
+  void add_part(Task& whole, Task& part, bool is_tail);
   /// An acquired task whose reference goes with the last copy of what is returned.
   std::shared_ptr<Task> share(Task* task);
   /// Called once by whoever ran the task; wakes waiters and dispatches the tasks that waited.

@@ -128,6 +128,7 @@ struct GraphWork {
   std::shared_ptr<TaskGraph> graph;
   std::vector<Beside> waits = {};   ///< the node comes after that task
   std::vector<Beside> points = {};  ///< that task, a marker, comes after the node
+  bool is_claimed = false;          ///< by a kernel, until it is over
 };
 
 /// Chooses, when it runs, which graph runs and how often; it is complete after that.

@@ -50,6 +50,7 @@ TEST_F(Graphs, KernelNodesKeepTheirArguments) {
   EXPECT_EQ(how.result_out, INSTANTIATE_ERROR);
 }
 
+// proves: G-16a
 TEST_F(Graphs, CopiesFillsAndFunctions) {
   unsigned in = 4, out = 0;
   CUDA_MEMCPY3D copy{};

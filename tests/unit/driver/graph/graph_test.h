@@ -17,6 +17,26 @@ inline constexpr const char* kGraphKernels = R"(
 .target sm_90
 .address_size 64
 .extern .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value);
+.extern .func (.param .b32 error) cudaGraphLaunch(.param .b64 exec, .param .b64 stream);
+// launch_graph(exec or 0 for its own, stream, count, error): launches if --*count is not 0; *error = what
+// that says
+.visible .entry launch_graph(.param .u64 exec, .param .u64 stream, .param .u64 count, .param .u64 error)
+{
+  .reg .pred %q<3>; .reg .b32 %r<4>; .reg .b64 %d<5>;
+  ld.param.u64 %d1, [exec]; ld.param.u64 %d2, [stream]; ld.param.u64 %d3, [count]; ld.param.u64 %d4, [error];
+  ld.global.u32 %r1, [%d3]; sub.u32 %r1, %r1, 1; st.global.u32 [%d3], %r1;
+  setp.eq.u32 %q1, %r1, 0;
+  @%q1 bra done;
+  setp.ne.u64 %q2, %d1, 0;
+  @%q2 bra known;
+  mov.u64 %d1, %current_graph_exec;
+known:
+  { .param .b64 e; .param .b64 s; .param .b32 out; st.param.b64 [e], %d1; st.param.b64 [s], %d2;
+    call.uni (out), cudaGraphLaunch, (e, s); ld.param.b32 %r2, [out]; }
+  st.global.u32 [%d4], %r2;
+done:
+  ret;
+}
 .visible .entry step(.param .u64 p, .param .u32 factor, .param .u32 summand)
 {
   .reg .b32 %r<5>; .reg .b64 %d;

@@ -18,7 +18,7 @@ struct BoundSpaces {
     mmu = std::move(*made);
     Asid asid = 0;
     for (auto& table : tables) {
-      auto created = PageTable::create(mmu->memory());
+      auto created = PageTable::create(mmu->tables());
       EXPECT_TRUE(created.ok()) << created.error().to_string();
       table = std::move(*created);
       mmu->asids().bind(++asid, table->directory());
@@ -65,6 +65,29 @@ TEST(Mmu, EachLevelMissesOnceAndKeepsThePage) {
   EXPECT_EQ(spaces.access(0, 1, 16), 5 * static_cast<std::int64_t>(kFrame) + 16);  // both are live
   EXPECT_EQ(spaces.mmu->sm_tlb(0, 2), (Hits{0, 1}));
   EXPECT_EQ(spaces.mmu->counts(1).sm_tlbs, (Hits{7, 3}));
+}
+
+// proves: A-6c
+TEST(Mmu, PageTablesLieWhereTheSpecSays) {
+  for (const Aperture aperture : {Aperture::device, Aperture::host}) {
+    BoundSpaces spaces({.tables = aperture});
+    const std::uint64_t in_host = aperture == Aperture::host ? 1 : 0;
+    for (const Asid asid : {1u, 2u}) {
+      spaces.enter(asid, 0, {.physical = 4 * asid * kFrame});
+      spaces.enter(asid, kFrame, {.physical = 8 * asid * kFrame});
+      EXPECT_EQ(spaces.access(0, asid, 8), static_cast<std::int64_t>(4 * asid * kFrame + 8));
+      EXPECT_EQ(spaces.access(0, asid, kFrame), static_cast<std::int64_t>(8 * asid * kFrame));
+      EXPECT_EQ(spaces.mmu->sm_tlb(0, asid), (Hits{0, 2}));
+    }
+    const WalkCounts walks = spaces.mmu->walks();
+    EXPECT_EQ(walks.walks, 4u);
+    EXPECT_EQ(walks.cached, 2u);
+    EXPECT_EQ(walks.reads, 2u * (4 + 1));
+    EXPECT_EQ(walks.host_reads, in_host * walks.reads);
+    EXPECT_EQ(spaces.mmu->tables().host_tables(), in_host * 2 * PageTable::kLevels);
+    EXPECT_EQ(spaces.mmu->memory().bytes() - spaces.mmu->memory().free_bytes(),
+              (1 - in_host) * 2 * PageTable::kLevels * kFrame);
+  }
 }
 
 // proves: A-6f, A-9a, A-9b, A-9c

@@ -111,8 +111,12 @@ TEST(MmuSpec, IsReadFromText) {
   EXPECT_EQ(spec->walk_cache, (TagStoreSpec{8, 2, Replacement::lru}));
   EXPECT_EQ(spec->virtual_cache, (TagStoreSpec{256, 8, Replacement::random}));
   EXPECT_EQ(spec->physical_cache, (TagStoreSpec{4096, 16, Replacement::lru}));
+  EXPECT_EQ(spec->tables, Aperture::device);
+  EXPECT_EQ(parse_mmu_spec("tables=host,l1=8")->tables, Aperture::host);
+  EXPECT_EQ(*parse_mmu_spec("tables=device"), MmuSpec{});
   EXPECT_EQ(*parse_mmu_spec(""), MmuSpec{});
-  for (const char* wrong : {"l3=4", "l1", "l1=0", "l1=x", "l1=8:3", "l1=8:2:mru", "l1=99999999", "=1"})
+  for (const char* wrong : {"l3=4", "l1", "l1=0", "l1=x", "l1=8:3", "l1=8:2:mru", "l1=99999999", "=1",
+                            "tables", "tables=8", "tables=Host"})
     EXPECT_FALSE(parse_mmu_spec(wrong).ok()) << wrong;
 }
 
