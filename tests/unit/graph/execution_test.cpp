@@ -288,27 +288,27 @@ TEST(Execution, RunsAreMeasuredAndRemembered) {
 // Two passes that end only if they run at the same time.
 // proves: G-8f, G-10a
 TEST(Execution, IndependentPassesReallyOverlap) {
-  DeviceOptions options;
-  options.time_limit = std::chrono::seconds(20);
-  auto device = open_device(options);
-  auto executor = Executor::open(device).value();
-  executor.provide("flags", 8).value();
-  Graph graph;
-  const Resource flags = graph.buffer("flags", 8, Origin::in_out);
-  const Usage shared{.unordered = true};
-  graph.pass("clear").clear(flags);
-  graph.pass("one")
-      .read_writes(flags, shared)
-      .dispatch(code("meet"), {.grid = {1}, .block = {1}}, flags, 0u, 1u);
-  graph.pass("other")
-      .read_writes(flags, shared)
-      .dispatch(code("meet"), {.grid = {1}, .block = {1}}, flags, 1u, 0u);
-  const auto report = executor.run(graph);
-  RADDLE_ASSERT_OK(report);
-  const NodeTimes one = report->times[report->schedule->node_of({1})],
-                  other = report->times[report->schedule->node_of({2})];
-  EXPECT_LT(one.begin, other.end);
-  EXPECT_LT(other.begin, one.end);
+  for (const unsigned workers : {1u, 2u}) {
+    DeviceOptions options;
+    options.time_limit = std::chrono::seconds(20);
+    options.workers = workers;
+    auto device = open_device(options);
+    auto executor = Executor::open(device).value();
+    executor.provide("flags", 8).value();
+    Graph graph;
+    const Resource flags = graph.buffer("flags", 8, Origin::in_out);
+    const Usage shared{.unordered = true};
+    const LaunchConfig one_thread{.grid = {1}, .block = {1}};
+    graph.pass("clear").clear(flags);
+    graph.pass("one").read_writes(flags, shared).dispatch(code("meet"), one_thread, flags, 0u, 1u);
+    graph.pass("other").read_writes(flags, shared).dispatch(code("meet"), one_thread, flags, 1u, 0u);
+    const auto report = executor.run(graph);
+    RADDLE_ASSERT_OK(report);
+    const NodeTimes one = report->times[report->schedule->node_of({1})];
+    const NodeTimes other = report->times[report->schedule->node_of({2})];
+    EXPECT_LT(one.begin, other.end);
+    EXPECT_LT(other.begin, one.end);
+  }
 }
 
 // proves: G-11b, G-11d

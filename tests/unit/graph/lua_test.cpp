@@ -77,7 +77,7 @@ if param("b", 0) == 1 then
 end
 )";
 
-// proves: G-5c, G-5d, G-6d, G-6e, G-20c
+// proves: G-5c, G-5d, G-6d, G-6e
 TEST_F(Lua, SecondWorkedExample) {
   EXPECT_EQ(passes(kSecond), (Names{"draw1"}));
   options.parameters = {{"b", "1"}};
@@ -182,6 +182,14 @@ print(read(out, "u32", 2))
   EXPECT_EQ(lines, (Names{"built", "7"}));
   EXPECT_EQ(calls, 1);
   expect_error("pass{name='x', body='none'}", 1, "no body is called 'none'");
+}
+
+// proves: G-20c
+TEST_F(Lua, CommandStreamsHaveNoOtherLanguage) {
+  options.bodies["fill"] = [](Recorder&, const Arguments&) -> Result<void> { return {}; };
+  expect_error("local r = buffer('r', 64)\nset_resources({}, {r})\nbody('fill')", 3, "global 'body'");
+  expect_error("local r = buffer('r', 64)\nset_resources({}, {r})\nfill{body='fill', view=r}", 3,
+               "'word' is not given");
 }
 
 TEST_F(Lua, TheSameGraphAsInCpp) {
