@@ -1,7 +1,7 @@
 // Managed memory: allocations that host and kernels use alike, and what programs advise about ranges of them.
-// Here host and kernels have one memory, so only the homes of pages move: by prefetches, and by touches where
-// these are counted (modelled spaces). Memory of the host program (pageable) takes advice as managed memory
-// does, and has no homes.
+// Pages have homes, which move by prefetches, and by touches where these are counted: in modelled spaces,
+// where the bytes move, too. Elsewhere host and kernels have one memory. Memory of the host program
+// (pageable) takes advice as managed memory does, and has no homes.
 #include "driver/managed.h"
 
 #include <algorithm>
@@ -25,10 +25,14 @@ unsigned processor_of(const CUmemLocation& location) {
 }
 
 struct ManagedMemory final : Memory {
-  ManagedMemory(const Gpu& gpu, DevicePtr address, std::size_t wanted, unsigned given, CUcontext owner)
-      : pages(address.value, wanted, static_cast<unsigned>(Process::instance().gpus().size()) + 1) {
+  /// @param address  where its memory is, if that does not move
+  ManagedMemory(const Gpu& gpu, std::unique_ptr<MovableMemory> its, DevicePtr address, std::size_t wanted,
+                unsigned given, CUcontext owner)
+      : movable(std::move(its)),
+        pages(movable != nullptr ? movable->address() : address.value, wanted,
+              static_cast<unsigned>(Process::instance().gpus().size()) + 1, movable.get()) {
     kind = MemoryKind::managed;
-    base = address.value;
+    base = movable != nullptr ? movable->address() : address.value;
     bytes = wanted;
     flags = given;
     context = owner;
@@ -38,10 +42,11 @@ struct ManagedMemory final : Memory {
   }
   ~ManagedMemory() override {
     Advice::instance().forget(base, bytes);
-    (void)Process::instance().managed.free({base});
+    if (movable == nullptr) (void)Process::instance().managed.free({base});
   }
   Residency* residency() override { return &pages; }
 
+  const std::unique_ptr<MovableMemory> movable;  // null: its bytes stay where they are
   Residency pages;
 };
 
@@ -173,9 +178,17 @@ Result<CUdeviceptr> allocate_managed(Gpu& gpu, std::size_t bytes, unsigned flags
   Process& process = Process::instance();
   if (const std::uint64_t left = gpu.memory_available(); bytes > left)
     return Error::make(ErrorCode::out_of_memory, "{} bytes wanted, {} left", bytes, left);
-  TRY_ASSIGN(const DevicePtr allocated, process.managed.allocate(bytes));
-  TRY(process.memory.add(std::make_shared<ManagedMemory>(gpu, allocated, bytes, flags, context)));
-  return allocated.value;
+  std::unique_ptr<MovableMemory> movable;
+  if (gpu.options.translation == Translation::modelled)
+    if (auto made = MovableMemory::create(bytes)) movable = std::move(*made);
+  DevicePtr allocated;
+  if (movable == nullptr) {
+    TRY_ASSIGN(allocated, process.managed.allocate(bytes));
+  }
+  auto memory = std::make_shared<ManagedMemory>(gpu, std::move(movable), allocated, bytes, flags, context);
+  const CUdeviceptr address = memory->base;
+  TRY(process.memory.add(std::move(memory)));
+  return address;
 }
 
 Result<std::shared_ptr<ManagedVariables>> ManagedVariables::allocate(const raddle::Program& program,

@@ -4,6 +4,7 @@
 
 #include "machine/memory/device_memory.h"
 #include "machine/memory/mapping.h"
+#include "machine/memory/movable_memory.h"
 #include "machine/memory/residency.h"
 #include "machine/memory/shared_memory.h"
 
@@ -14,6 +15,7 @@ using machine::FilePages;
 using machine::is_mapped;
 using machine::Mapping;
 using machine::MemoryFile;
+using machine::MovableMemory;
 using machine::Protection;
 using machine::Residency;
 using machine::SharedMemory;

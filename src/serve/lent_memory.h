@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "machine/memory/device_space.h"
+#include "machine/sm/signals.h"
 
 namespace raddle::serve {
 
@@ -40,7 +41,9 @@ class LentMemory {
   /// @param limit   of bytes that are mapped at once
   /// @param shared  counts them too; outlives it
   LentMemory(machine::DeviceSpace& window, std::uint64_t limit, MemoryBudget& shared)
-      : window_(window), limit_(limit), shared_(shared) {}
+      : window_(window), limit_(limit), shared_(shared) {
+    machine::install_fault_handlers();  // for read()
+  }
   ~LentMemory() { shared_.refund(used_); }
 
   /// @param descriptor  of a sealed file in memory, which stays the caller's

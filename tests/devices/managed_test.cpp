@@ -1,4 +1,7 @@
 // Managed memory of several devices: one address, and pages with a home.
+#include <atomic>
+#include <thread>
+
 #include "devices/several_devices.h"
 
 namespace raddle::driver {
@@ -41,6 +44,40 @@ TEST(Managed, PagesMoveToWhoTouchesThemMost) {
       one.use();
       EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
       EXPECT_EQ(left_on(1), before[1]);
+    });
+  }
+}
+
+// Kernels of both devices and a thread of the program add, while prefetches and touches move the page.
+// proves: A-22d
+TEST(Managed, NothingIsLostWhilePagesMove) {
+  for (const std::string& engine : engines()) {
+    Environment environment = kModelled;
+    environment["RADDLE_ENGINE"] = engine;
+    in_process(environment, [] {
+      constexpr unsigned kRuns = 40;
+      const On zero(0), one(1);
+      const CUdeviceptr page = managed(zero);
+      auto* const words = reinterpret_cast<unsigned*>(page);
+      std::atomic<bool> stop{false};
+      unsigned adds = 0;
+      std::thread adding([&] {
+        for (; !stop; ++adds) std::atomic_ref(words[64]).fetch_add(1);
+      });
+      for (unsigned i = 0; i < kRuns; ++i)
+        for (const On* on : {&zero, &one}) {
+          EXPECT_EQ(on->run("add", page + 4 * static_cast<CUdeviceptr>(on->device), 3u), CUDA_SUCCESS);
+          EXPECT_EQ(cuMemPrefetchAsync_v2(page, kPage, {LOCATION_DEVICE, 1 - on->device}, 0, nullptr),
+                    CUDA_SUCCESS);
+          if (i % 4 == 0) {
+            EXPECT_EQ(cuMemPrefetchAsync_v2(page, kPage, {LOCATION_HOST, 0}, 0, nullptr), CUDA_SUCCESS);
+          }
+          EXPECT_EQ(words[on->device], 3 * (i + 1));
+        }
+      stop = true;
+      adding.join();
+      EXPECT_EQ(words[64], adds);
+      EXPECT_EQ(cuMemFree_v2(page), CUDA_SUCCESS);
     });
   }
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "machine/memory/movable_memory.h"
+
 namespace raddle::machine {
 namespace {
 
@@ -13,8 +15,9 @@ std::array<std::atomic<std::uint64_t>, Residency::kMostProcessors>& totals() {
 
 }  // namespace
 
-Residency::Residency(std::uint64_t base, std::uint64_t bytes, unsigned processors)
-    : base_(base),
+Residency::Residency(std::uint64_t base, std::uint64_t bytes, unsigned processors, MovableMemory* memory)
+    : memory_(memory),
+      base_(base),
       bytes_(bytes),
       processors_(processors),
       count_((bytes + kPage - 1) / kPage),
@@ -30,7 +33,7 @@ Residency::~Residency() {
 std::uint64_t Residency::bytes_at(Processor processor) { return totals()[processor].load(); }
 
 std::uint64_t Residency::bytes_of(const Page& page) const {
-  return std::min(kPage, bytes_ - static_cast<std::uint64_t>(&page - pages_.get()) * kPage);
+  return std::min(kPage, bytes_ - number_of(page) * kPage);
 }
 
 void Residency::touch(unsigned device, std::uint64_t address) {
@@ -44,10 +47,13 @@ void Residency::touch(unsigned device, std::uint64_t address) {
   } else if (home == kHostProcessor ||
              (home != by && count >= touches(page, home).load(std::memory_order_relaxed) + kLead)) {
     move(page, by);
+  } else if (home == by && memory_ != nullptr && memory_->place(number_of(page)) != by) {
+    (void)memory_->bring(number_of(page), by);  // its memory was not known when the page was sent there
   }
 }
 
 void Residency::move(Page& page, Processor to) {
+  if (memory_ != nullptr && !memory_->bring(number_of(page), to)) return;  // it is full
   const Processor from = page.home.exchange(to);
   if (from == to) return;  // another thread was faster
   totals()[from] -= bytes_of(page);

@@ -1,6 +1,6 @@
-// Where the pages of managed memory are at home, and which processors touch them (A-22d). All memory is the
-// host's, at one address for everybody: what moves is the home, that is, in whose memory a page counts.
-// Modelled spaces count accesses; others move pages only when programs ask for it.
+// Where the pages of managed memory are at home, and which processors touch them (A-22d). They have one
+// address for everybody. What moves is the home, that is, in whose memory a page counts, and the bytes if
+// they can (movable_memory.h). Modelled spaces count accesses; others move pages only when programs ask.
 #pragma once
 
 #include <atomic>
@@ -8,6 +8,8 @@
 #include <memory>
 
 namespace raddle::machine {
+
+class MovableMemory;
 
 /// 0 is the host, n + 1 is device n.
 using Processor = unsigned;
@@ -22,7 +24,8 @@ class Residency {
   static constexpr std::uint32_t kLead = 64;
 
   /// All at home at the host. @param processors  of the process, with the host
-  Residency(std::uint64_t base, std::uint64_t bytes, unsigned processors);
+  /// @param memory  that begins at base and whose bytes move with the homes; outlives this. Null: they stay
+  Residency(std::uint64_t base, std::uint64_t bytes, unsigned processors, MovableMemory* memory = nullptr);
   ~Residency();
   Residency(const Residency&) = delete;
   Residency& operator=(const Residency&) = delete;
@@ -45,13 +48,15 @@ class Residency {
   };
   Page& page_at(std::uint64_t address) const { return pages_[(address - base_) / kPage]; }
   std::atomic<std::uint32_t>& touches(const Page& page, Processor by) const {
-    return touches_[static_cast<std::uint64_t>(&page - pages_.get()) * processors_ + by];
+    return touches_[number_of(page) * processors_ + by];
   }
   void move(Page& page, Processor to);
+  std::uint64_t number_of(const Page& page) const { return static_cast<std::uint64_t>(&page - pages_.get()); }
   std::uint64_t bytes_of(const Page& page) const;
   template <class Visit>
   void for_pages(std::uint64_t address, std::uint64_t bytes, const Visit& visit);
 
+  MovableMemory* const memory_;
   const std::uint64_t base_, bytes_;
   const unsigned processors_;
   const std::uint64_t count_;

@@ -14,7 +14,7 @@ Result<std::unique_ptr<Mmu>> Mmu::create(const MmuSpec& spec, const MachineShape
       new Mmu(spec, shape, std::move(memory), spec.asids * identifier_sets, copy_engines));
 }
 
-Mmu::Mmu(const MmuSpec& spec, const MachineShape& shape, std::unique_ptr<PhysicalMemory> memory,
+Mmu::Mmu(const MmuSpec& spec, const MachineShape& shape, std::shared_ptr<PhysicalMemory> memory,
          unsigned asids, unsigned copy_engines)
     : memory_(std::move(memory)),
       tables_(*memory_, spec.tables),

@@ -46,6 +46,8 @@ class Mmu {
                                              unsigned copy_engines = 0);
 
   PhysicalMemory& memory() { return *memory_; }
+  /// It lives as long as anybody has something there (movable_memory.h).
+  const std::shared_ptr<PhysicalMemory>& shared_memory() const { return memory_; }
   TableMemory& tables() { return tables_; }  ///< for page tables
   std::size_t sm_count() const { return sm_count_; }
   AsidTable& asids() { return asids_; }
@@ -74,13 +76,13 @@ class Mmu {
     std::mutex mutex;
     Tlb tlb;
   };
-  Mmu(const MmuSpec& spec, const MachineShape& shape, std::unique_ptr<PhysicalMemory> memory, unsigned asids,
+  Mmu(const MmuSpec& spec, const MachineShape& shape, std::shared_ptr<PhysicalMemory> memory, unsigned asids,
       unsigned copy_engines);
   const Page* miss(Unit& unit, Asid asid, const Binding& binding, std::uint64_t address);
   void look_in_caches(Unit& unit, Asid asid, const Binding& binding, std::uint64_t address,
                       std::uint64_t physical, Aperture aperture);
 
-  const std::unique_ptr<PhysicalMemory> memory_;
+  const std::shared_ptr<PhysicalMemory> memory_;
   TableMemory tables_;
   AsidTable asids_;
   const std::uint32_t sm_count_;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "machine/memory/residency.h"
+#include "machine/memory/movable_memory.h"
 
 namespace raddle::machine {
 namespace {
@@ -36,6 +36,7 @@ void add_since(TranslationCounts& sum, const TranslationCounts& before, const Tr
 
 Result<std::unique_ptr<PagedSpace>> PagedSpace::open(Mmu& mmu, const PeerMemory& peers) {
   TRY_ASSIGN(auto table, PageTable::create(mmu.tables()));
+  MovableMemory::announce(processor_of(peers.device()), mmu.shared_memory());
   return std::unique_ptr<PagedSpace>(new PagedSpace(mmu, peers, std::move(table)));
 }
 

@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "machine/memory/guarded_access.h"
+#include "machine/memory/movable_memory.h"
 #include "machine/sm/saved_registers.h"
 #include "machine/sm/worker.h"
 
@@ -106,7 +107,14 @@ void leave_access(GuardedAccess& access, const siginfo_t& info, ucontext_t& cont
   redirect(context, (stack_pointer(context) - kRedZone) / kAlignment * kAlignment, &GuardedAccess::leave);
 }
 
+/// A write to a page that moves, by whatever thread, is made again when it has moved.
+bool waited_for_page(int signal, const siginfo_t& info, const ucontext_t& context) {
+  return signal == SIGSEGV && info.si_code == SEGV_ACCERR && is_write(context) &&
+         MovableMemory::wait_for_move(reinterpret_cast<std::uint64_t>(info.si_addr));
+}
+
 void on_signal(int signal, siginfo_t* info, void* raw_context) {
+  if (waited_for_page(signal, *info, *static_cast<ucontext_t*>(raw_context))) return;
   const bool is_of_memory = (signal == SIGSEGV || signal == SIGBUS) && info->si_code > 0;
   if (GuardedAccess* const access = GuardedAccess::current(); access != nullptr && is_of_memory)
     return leave_access(*access, *info, *static_cast<ucontext_t*>(raw_context));

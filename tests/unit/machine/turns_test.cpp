@@ -114,7 +114,7 @@ TEST_F(Turns, ABlockOfAnotherSpaceBeginsAfterASlice) {
     waits.push_back((begun - before) / kSlice);
   }
   std::ranges::sort(waits);  // this thread may have been away from its core in some
-  EXPECT_LE(waits[waits.size() / 2], 8u) << waits.front() << " to " << waits.back();
+  EXPECT_LE(waits[waits.size() * 4 / 5], 4u) << waits.front() << " to " << waits.back();
   end(tasks);
   close_all();
 }
