@@ -1,4 +1,5 @@
-// The calls of the driver API that an export needs, as its public header lays them out, and where a library has them.
+// The calls of the driver API that an export needs, as its public header lays them out, and where a library
+// has them.
 #pragma once
 
 #include <dlfcn.h>
@@ -53,21 +54,25 @@ union AttributeValue {
 };
 inline constexpr int kCooperative = 2, kClusterDimension = 4, kPriority = 8;
 
-#define RADDLE_CUDA_CALLS(CALL)                                                                                   \
-  CALL(cuCtxGetCurrent, (void** context))                                                                         \
-  CALL(cuModuleLoadData, (void** module, const void* image))                                                      \
-  CALL(cuModuleUnload, (void* module))                                                                            \
-  CALL(cuModuleGetFunction, (void** function, void* module, const char* name))                                    \
-  CALL(cuMemAlloc_v2, (unsigned long long* address, std::size_t bytes))                                           \
-  CALL(cuMemFree_v2, (unsigned long long address))                                                                \
-  CALL(cuGraphCreate, (void** graph, unsigned flags))                                                             \
-  CALL(cuGraphDestroy, (void* graph))                                                                             \
-  CALL(cuGraphAddEmptyNode, (void** node, void* graph, void* const* after, std::size_t count))                    \
-  CALL(cuGraphAddKernelNode_v2, (void** node, void* graph, void* const* after, std::size_t count, const KernelParams*)) \
-  CALL(cuGraphKernelNodeSetAttribute, (void* node, int attribute, const AttributeValue*))                         \
-  CALL(cuGraphAddMemcpyNode, (void** node, void* graph, void* const* after, std::size_t count, const CopyParams*, void* context)) \
-  CALL(cuGraphAddMemsetNode, (void** node, void* graph, void* const* after, std::size_t count, const FillParams*, void* context)) \
-  CALL(cuGraphAddHostNode, (void** node, void* graph, void* const* after, std::size_t count, const HostParams*))  \
+#define RADDLE_CUDA_CALLS(CALL)                                                                             \
+  CALL(cuCtxGetCurrent, (void** context))                                                                   \
+  CALL(cuModuleLoadData, (void** module, const void* image))                                                \
+  CALL(cuModuleUnload, (void* module))                                                                      \
+  CALL(cuModuleGetFunction, (void** function, void* module, const char* name))                              \
+  CALL(cuMemAlloc_v2, (unsigned long long* address, std::size_t bytes))                                     \
+  CALL(cuMemFree_v2, (unsigned long long address))                                                          \
+  CALL(cuGraphCreate, (void** graph, unsigned flags))                                                       \
+  CALL(cuGraphDestroy, (void* graph))                                                                       \
+  CALL(cuGraphAddEmptyNode, (void** node, void* graph, void* const* after, std::size_t count))              \
+  CALL(cuGraphAddKernelNode_v2,                                                                             \
+       (void** node, void* graph, void* const* after, std::size_t count, const KernelParams*))              \
+  CALL(cuGraphKernelNodeSetAttribute, (void* node, int attribute, const AttributeValue*))                   \
+  CALL(cuGraphAddMemcpyNode,                                                                                \
+       (void** node, void* graph, void* const* after, std::size_t count, const CopyParams*, void* context)) \
+  CALL(cuGraphAddMemsetNode,                                                                                \
+       (void** node, void* graph, void* const* after, std::size_t count, const FillParams*, void* context)) \
+  CALL(cuGraphAddHostNode,                                                                                  \
+       (void** node, void* graph, void* const* after, std::size_t count, const HostParams*))                \
   CALL(cuGetErrorName, (int error, const char** name))
 
 struct Calls {
@@ -80,8 +85,8 @@ struct Calls {
     void* const handle = dlopen(library.c_str(), RTLD_NOW);
     if (handle == nullptr) return Error::make(ErrorCode::not_found, "{}", dlerror());
     Calls calls;
-#define RADDLE_CUDA_CALL(name, parameters)                                                      \
-  calls.name = reinterpret_cast<decltype(calls.name)>(dlsym(handle, #name));                    \
+#define RADDLE_CUDA_CALL(name, parameters)                                   \
+  calls.name = reinterpret_cast<decltype(calls.name)>(dlsym(handle, #name)); \
   if (calls.name == nullptr) return Error::make(ErrorCode::not_found, "{} has no {}", library, #name);
     RADDLE_CUDA_CALLS(RADDLE_CUDA_CALL)
 #undef RADDLE_CUDA_CALL

@@ -1,4 +1,5 @@
-// See include/raddle/graph/cuda_export.h. A pass becomes a chain of nodes behind what it waits for in the schedule.
+// See include/raddle/graph/cuda_export.h. A pass becomes a chain of nodes behind what it waits for in the
+// schedule.
 #include "raddle/graph/cuda_export.h"
 
 #include <fmt/format.h>
@@ -36,7 +37,8 @@ Result<void*> CudaExport::Impl::function_of(const KernelCode& code) {
   if (module == nullptr) {
     const std::vector<std::string> texts = code.program()->texts();
     if (texts.size() != 1)
-      return Error::make(ErrorCode::unsupported, "{} is a kernel of {} texts that were linked", code.name(), texts.size());
+      return Error::make(ErrorCode::unsupported, "{} is a kernel of {} texts that were linked", code.name(),
+                         texts.size());
     TRY(calls.check(calls.cuModuleLoadData(&module, texts[0].c_str()), "cuModuleLoadData"));
   }
   void* function = nullptr;
@@ -52,14 +54,16 @@ Result<std::vector<std::uint64_t>> CudaExport::Impl::addresses(const Schedule& s
     TRY(calls.check(calls.cuMemAlloc_v2(&transient, schedule.peak_bytes), "cuMemAlloc"));
     memory.push_back(transient);
   }
-  for (const Placement& placement : schedule.placements) places[placement.resource] = transient + placement.offset;
+  for (const Placement& placement : schedule.placements)
+    places[placement.resource] = transient + placement.offset;
   for (const PassInfo& pass : schedule.graph->passes()) {
     for (const Access& access : pass.accesses) {
       const ResourceInfo& info = resources[access.view.resource.index];
       if (info.origin == Origin::transient) continue;
       if (info.origin == Origin::temporal)
-        return info.line.error(ErrorCode::unsupported,
-                               fmt::format("'{}' is temporal: a CUDA graph has the same memory in each run", info.name));
+        return info.line.error(
+            ErrorCode::unsupported,
+            fmt::format("'{}' is temporal: a CUDA graph has the same memory in each run", info.name));
       const auto found = bound.find(info.name);
       if (found == bound.end())
         return info.line.error(ErrorCode::not_found, fmt::format("no memory is bound to '{}'", info.name));
@@ -74,9 +78,14 @@ namespace {
 /// The nodes of one pass, one behind the other.
 class PassWriter {
  public:
-  PassWriter(CudaExport::Impl& impl, const Schedule& schedule, std::span<const std::uint64_t> addresses, void* graph,
-             void* context, const PassInfo& pass, Nodes after)
-      : impl_(impl), schedule_(schedule), addresses_(addresses), graph_(graph), context_(context), pass_(pass),
+  PassWriter(CudaExport::Impl& impl, const Schedule& schedule, std::span<const std::uint64_t> addresses,
+             void* graph, void* context, const PassInfo& pass, Nodes after)
+      : impl_(impl),
+        schedule_(schedule),
+        addresses_(addresses),
+        graph_(graph),
+        context_(context),
+        pass_(pass),
         after_(std::move(after)) {}
 
   /// @returns what comes after the pass
@@ -123,7 +132,8 @@ class PassWriter {
   Result<void> put(const char* call, const Add& add) {
     void* node = nullptr;
     if (auto added = calls().check(add(&node), call); !added.ok())
-      return pass_.line.error(added.error().code, fmt::format("pass '{}': {}", pass_.name, added.error().message));
+      return pass_.line.error(added.error().code,
+                              fmt::format("pass '{}': {}", pass_.name, added.error().message));
     after_ = {node};
     has_node_ = true;
     return {};
@@ -150,13 +160,15 @@ class PassWriter {
 
 Result<void> PassWriter::operator()(const Dispatch& dispatch) {
   const LaunchConfig& config = dispatch.config;
-  if (!config.clusters.empty() || config.cluster_memory) return refuse("clusters of clusters, or memory of clusters");
+  if (!config.clusters.empty() || config.cluster_memory)
+    return refuse("clusters of clusters, or memory of clusters");
   TRY_ASSIGN(void* const function, impl_.function_of(dispatch.kernel));
   std::vector<std::uint64_t> words(dispatch.arguments.size());
   std::vector<void*> arguments;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const Value& value = dispatch.arguments[i];
-    if (value.texture() != nullptr || value.surface() != nullptr) return refuse("textures and surfaces of resources");
+    if (value.texture() != nullptr || value.surface() != nullptr)
+      return refuse("textures and surfaces of resources");
     if (value.bytes() == nullptr) words[i] = address_of(*value.view());
     arguments.push_back(value.bytes() == nullptr ? static_cast<void*>(&words[i])
                                                  : const_cast<char*>(value.bytes()->data()));
@@ -173,7 +185,8 @@ Result<void> PassWriter::operator()(const Dispatch& dispatch) {
   TRY(put("cuGraphAddKernelNode", [&](void** node) {
     return calls().cuGraphAddKernelNode_v2(node, graph_, after_.data(), after_.size(), &params);
   }));
-  if (config.cluster.x != 0) TRY(set(cuda::kClusterDimension, {.extents = {config.cluster.x, config.cluster.y, config.cluster.z}}));
+  if (config.cluster.x != 0)
+    TRY(set(cuda::kClusterDimension, {.extents = {config.cluster.x, config.cluster.y, config.cluster.z}}));
   if (config.cooperative) TRY(set(cuda::kCooperative, {.number = 1}));
   if (config.priority) TRY(set(cuda::kPriority, {.number = *config.priority}));
   return {};
@@ -206,8 +219,9 @@ Result<void> PassWriter::fill_view(const View& view, std::uint64_t word, unsigne
   std::vector<ByteRange> ranges;
   append_ranges(schedule_.graph->info(view.resource), view, ranges);
   for (const ByteRange& range : ranges) {
-    const cuda::FillParams params{addresses_[view.resource.index] + range.begin, 0, static_cast<unsigned>(word), element,
-                                  (range.end - range.begin) / element,           1};
+    const cuda::FillParams params{
+        addresses_[view.resource.index] + range.begin, 0, static_cast<unsigned>(word), element,
+        (range.end - range.begin) / element,           1};
     TRY(put("cuGraphAddMemsetNode", [&](void** node) {
       return calls().cuGraphAddMemsetNode(node, graph_, after_.data(), after_.size(), &params, context_);
     }));

@@ -23,19 +23,22 @@ class DriverOfCuda {
   std::uint64_t upload(const Numbers& words) {
     unsigned long long address = 0;
     EXPECT_EQ((call<int(unsigned long long*, std::size_t)>("cuMemAlloc_v2")(&address, words.size() * 4)), 0);
-    EXPECT_EQ((call<int(unsigned long long, const void*, std::size_t)>("cuMemcpyHtoD_v2")(address, words.data(),
-                                                                                        words.size() * 4)),
+    EXPECT_EQ((call<int(unsigned long long, const void*, std::size_t)>("cuMemcpyHtoD_v2")(
+                  address, words.data(), words.size() * 4)),
               0);
     return address;
   }
   Numbers download(std::uint64_t address, std::size_t count) {
     Numbers words(count);
-    EXPECT_EQ((call<int(void*, unsigned long long, std::size_t)>("cuMemcpyDtoH_v2")(words.data(), address, count * 4)), 0);
+    EXPECT_EQ((call<int(void*, unsigned long long, std::size_t)>("cuMemcpyDtoH_v2")(words.data(), address,
+                                                                                    count * 4)),
+              0);
     return words;
   }
   void run(void* graph) {
     void* exec = nullptr;
-    EXPECT_EQ((call<int(void**, void*, unsigned long long)>("cuGraphInstantiateWithFlags")(&exec, graph, 0)), 0);
+    EXPECT_EQ((call<int(void**, void*, unsigned long long)>("cuGraphInstantiateWithFlags")(&exec, graph, 0)),
+              0);
     EXPECT_EQ((call<int(void*, void*)>("cuGraphLaunch")(exec, nullptr)), 0);
     EXPECT_EQ(call<int()>("cuCtxSynchronize")(), 0);
     EXPECT_EQ(call<int(void*)>("cuGraphExecDestroy")(exec), 0);
