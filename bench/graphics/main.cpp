@@ -111,7 +111,9 @@ raddle::Result<void> compare(raddle::Device& device, const Options& options) {
 
 raddle::Result<void> run(const Options& options) {
   TRY_ASSIGN(raddle::Device device, raddle::Device::open());
-  TRY_ASSIGN(const auto scene, examples::DeferredScene::create(device, options.side, options.side, 96));
+  TRY_ASSIGN(auto renderer, raddle::graphics::Renderer::create(device));
+  TRY_ASSIGN(const auto scene,
+             examples::DeferredScene::create(device, renderer, options.side, options.side, 96));
   TRY_ASSIGN(const Spread spread, time_frames(options.frames, [&]() -> raddle::Result<void> {
                TRY(scene->draw(device.default_stream()));
                return device.synchronize();

@@ -77,7 +77,7 @@ struct Sheet {
 struct DeferredScene::Impl {
   Device& device;
   Module module;
-  graphics::Renderer renderer;
+  graphics::Renderer& renderer;
   Sheet albedo, normal, position, depth, lit, image;
   Buffer<deferred::MeshVertex> vertices;
   Buffer<std::uint32_t> indices, texels;
@@ -153,11 +153,11 @@ struct DeferredScene::Impl {
 DeferredScene::DeferredScene(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 DeferredScene::~DeferredScene() = default;
 
-Result<std::unique_ptr<DeferredScene>> DeferredScene::create(Device& device, std::uint32_t width,
-                                                             std::uint32_t height, unsigned detail) {
+Result<std::unique_ptr<DeferredScene>> DeferredScene::create(Device& device, graphics::Renderer& renderer,
+                                                             std::uint32_t width, std::uint32_t height,
+                                                             unsigned detail) {
   const Mesh mesh = make_scene(detail);
   TRY_ASSIGN(Module module, device.load_file(RADDLE_EXAMPLES_DIR "/graphics/deferred.ptx"));
-  TRY_ASSIGN(graphics::Renderer renderer, graphics::Renderer::create(device));
   TRY_ASSIGN(Sheet albedo, Sheet::create(device, width, height, kColour));
   TRY_ASSIGN(Sheet normal, Sheet::create(device, width, height, kHalves));
   TRY_ASSIGN(Sheet position, Sheet::create(device, width, height, kFloats));
@@ -171,9 +171,9 @@ Result<std::unique_ptr<DeferredScene>> DeferredScene::create(Device& device, std
   const Target texture = Target::packed(texels.address(), kTextureSide, kTextureSide, kColour);
   TRY_ASSIGN(const TextureHandle albedo_texture, device.create_texture(texture.image(), smooth_sampler()));
   std::unique_ptr<Impl> impl(
-      new Impl{device, std::move(module), std::move(renderer), std::move(albedo), std::move(normal),
-               std::move(position), std::move(depth), std::move(lit), std::move(image), std::move(vertices),
-               std::move(indices), std::move(texels), std::move(scene), albedo_texture});
+      new Impl{device, std::move(module), renderer, std::move(albedo), std::move(normal), std::move(position),
+               std::move(depth), std::move(lit), std::move(image), std::move(vertices), std::move(indices),
+               std::move(texels), std::move(scene), albedo_texture});
   TRY(impl->set_up(make_view(width, height)));
   return std::unique_ptr<DeferredScene>(new DeferredScene(std::move(impl)));
 }

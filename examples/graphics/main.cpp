@@ -9,8 +9,9 @@ namespace {
 
 constexpr std::uint32_t kImageSide = 512;
 
-raddle::Result<void> draw_deferred(raddle::Device& device, const std::string& path) {
-  TRY_ASSIGN(const auto scene, examples::DeferredScene::create(device, kImageSide, kImageSide, 96));
+raddle::Result<void> draw_deferred(raddle::Device& device, raddle::graphics::Renderer& renderer,
+                                   const std::string& path) {
+  TRY_ASSIGN(const auto scene, examples::DeferredScene::create(device, renderer, kImageSide, kImageSide, 96));
   double best = 1e9;
   for (int frame = 0; frame < 5; ++frame) {  // the first ones compile
     const auto start = std::chrono::steady_clock::now();
@@ -26,8 +27,9 @@ raddle::Result<void> draw_deferred(raddle::Device& device, const std::string& pa
 }
 
 /// The same picture by the graph of its passes, whose images share memory where their lives allow it.
-raddle::Result<void> draw_deferred_graph(raddle::Device& device, const std::string& path) {
-  TRY_ASSIGN(const auto scene, examples::DeferredGraph::create(device, kImageSide, kImageSide, 96));
+raddle::Result<void> draw_deferred_graph(raddle::Device& device, raddle::graphics::Renderer& renderer,
+                                         const std::string& path) {
+  TRY_ASSIGN(const auto scene, examples::DeferredGraph::create(device, renderer, kImageSide, kImageSide, 96));
   TRY_ASSIGN(const auto report, scene->draw());
   TRY_ASSIGN(const examples::Pixels pixels, scene->pixels());
   TRY(raddle::graphics::write_png(path, kImageSide, kImageSide, 4, pixels));
@@ -35,9 +37,10 @@ raddle::Result<void> draw_deferred_graph(raddle::Device& device, const std::stri
   return {};
 }
 
-raddle::Result<void> draw_tessellated(raddle::Device& device, const std::string& path) {
+raddle::Result<void> draw_tessellated(raddle::Device& device, raddle::graphics::Renderer& renderer,
+                                      const std::string& path) {
   TRY_ASSIGN(const examples::Pixels pixels,
-             examples::draw_sphere(device, kImageSide, examples::make_sphere_view()));
+             examples::draw_sphere(device, renderer, kImageSide, examples::make_sphere_view()));
   TRY(raddle::graphics::write_png(path, kImageSide, kImageSide, 4, pixels));
   std::printf("%s: six patches, divided into a sphere\n", path.c_str());
   return {};
@@ -45,9 +48,10 @@ raddle::Result<void> draw_tessellated(raddle::Device& device, const std::string&
 
 raddle::Result<void> draw_all(const std::string& directory) {
   TRY_ASSIGN(raddle::Device device, raddle::Device::open());
-  TRY(draw_deferred(device, directory + "/deferred.png"));
-  TRY(draw_deferred_graph(device, directory + "/deferred_graph.png"));
-  return draw_tessellated(device, directory + "/tessellated.png");
+  TRY_ASSIGN(auto renderer, raddle::graphics::Renderer::create(device));
+  TRY(draw_deferred(device, renderer, directory + "/deferred.png"));
+  TRY(draw_deferred_graph(device, renderer, directory + "/deferred_graph.png"));
+  return draw_tessellated(device, renderer, directory + "/tessellated.png");
 }
 
 }  // namespace

@@ -24,9 +24,12 @@ deferred::Scene make_view(std::uint32_t width, std::uint32_t height);
 /// A geometry pass into albedo, normal and position with depth; lighting of the whole image; a last pass.
 class DeferredScene {
  public:
+  /// @param renderer  outlives it
   /// @param detail  as make_scene()
-  static raddle::Result<std::unique_ptr<DeferredScene>> create(raddle::Device& device, std::uint32_t width,
-                                                               std::uint32_t height, unsigned detail);
+  static raddle::Result<std::unique_ptr<DeferredScene>> create(raddle::Device& device,
+                                                               raddle::graphics::Renderer& renderer,
+                                                               std::uint32_t width, std::uint32_t height,
+                                                               unsigned detail);
   ~DeferredScene();
   /// Starts a frame. @errors as DrawStep::run
   raddle::Result<void> draw(raddle::Stream& stream) const;
@@ -46,7 +49,7 @@ class DeferredScene {
 class DeferredGraph {
  public:
   /// @param detail  as make_scene()
-  static raddle::Result<std::unique_ptr<DeferredGraph>> create(raddle::Device& device, std::uint32_t width,
+  static raddle::Result<std::unique_ptr<DeferredGraph>> create(raddle::Device& device, raddle::graphics::Renderer& renderer, std::uint32_t width,
                                                                std::uint32_t height, unsigned detail);
   ~DeferredGraph();
   const raddle::graph::Graph& passes() const;
@@ -67,6 +70,7 @@ struct SphereView {
 };
 SphereView make_sphere_view();
 /// A sphere of six patches. @param levels  factors of edges and insides
-raddle::Result<Pixels> draw_sphere(raddle::Device& device, std::uint32_t side, const SphereView& view);
+raddle::Result<Pixels> draw_sphere(raddle::Device& device, raddle::graphics::Renderer& renderer,
+                                   std::uint32_t side, const SphereView& view);
 
 }  // namespace examples

@@ -17,9 +17,9 @@ SphereView make_sphere_view() {
           {24.5f, 31.25f, 0, 0}};
 }
 
-Result<Pixels> draw_sphere(Device& device, std::uint32_t side, const SphereView& view) {
+Result<Pixels> draw_sphere(Device& device, graphics::Renderer& renderer, std::uint32_t side,
+                           const SphereView& view) {
   TRY_ASSIGN(Module module, device.load_file(RADDLE_EXAMPLES_DIR "/graphics/tessellated.ptx"));
-  TRY_ASSIGN(graphics::Renderer renderer, graphics::Renderer::create(device));
   TRY_ASSIGN(const Kernel vertex, module.kernel("cube_vertex"));
   TRY_ASSIGN(const Kernel hull, module.kernel("sphere_hull"));
   TRY_ASSIGN(const Kernel domain, module.kernel("sphere_domain"));

@@ -10,10 +10,11 @@ namespace {
 TEST(Draws, ADeferredSceneIsAGraph) {
   constexpr std::uint32_t kWidth = 96, kHeight = 64, kDetail = 12;
   auto device = Device::open({}).value();
-  const auto scene = examples::DeferredScene::create(device, kWidth, kHeight, kDetail).value();
+  auto renderer = graphics::Renderer::create(device).value();
+  const auto scene = examples::DeferredScene::create(device, renderer, kWidth, kHeight, kDetail).value();
   ASSERT_TRUE(scene->draw(device.default_stream()).ok());
   const examples::Pixels expected = scene->pixels().value();
-  const auto passes = examples::DeferredGraph::create(device, kWidth, kHeight, kDetail).value();
+  const auto passes = examples::DeferredGraph::create(device, renderer, kWidth, kHeight, kDetail).value();
   for (int frame = 0; frame < 2; ++frame) {
     const auto report = passes->draw();
     ASSERT_TRUE(report.ok()) << report.error().to_string();
@@ -25,7 +26,8 @@ TEST(Draws, ADeferredSceneIsAGraph) {
 
 TEST(Draws, AreRefusedWithoutGraphics) {
   auto device = Device::open({}).value();
-  const auto scene = examples::DeferredGraph::create(device, 32, 32, 4).value();
+  auto renderer = graphics::Renderer::create(device).value();
+  const auto scene = examples::DeferredGraph::create(device, renderer, 32, 32, 4).value();
   auto compute = Executor::open(device, {.target = Target::Kind::compute_only}).value();
   ASSERT_TRUE(compute.provide("image", 32 * 32 * 4).ok());
   const auto refused = compute.run(scene->passes());

@@ -295,8 +295,8 @@ TEST(Engines, DrawTheSameInEverySpace) {
   const char* const engine = std::getenv("RADDLE_TEST_ALL") != nullptr ? "" : "interp";
   with("windowed", engine, [](raddle::DeviceOptions& o) { o.translation = raddle::Translation::windowed; });
   with("modelled", engine, [](raddle::DeviceOptions& o) { o.translation = raddle::Translation::modelled; });
-  with("deterministic", "", [](raddle::DeviceOptions& o) { o.deterministic = 5; });
-  with("one worker", "", [](raddle::DeviceOptions& o) { o.workers = 1; });
+  with("deterministic", engine, [](raddle::DeviceOptions& o) { o.deterministic = 5; });
+  with("one worker", engine, [](raddle::DeviceOptions& o) { o.workers = 1; });
 }
 
 }  // namespace

@@ -131,7 +131,7 @@ int differing_pixels(const examples::Pixels& got, int width, int height, const W
 TEST(Examples, DeferredSceneIsTheReferences) {
   constexpr int kWidth = 160, kHeight = 128, kDetail = 24;
   Rig& rig = Rig::get();
-  const auto scene = examples::DeferredScene::create(rig.device, kWidth, kHeight, kDetail);
+  const auto scene = examples::DeferredScene::create(rig.device, rig.renderer, kWidth, kHeight, kDetail);
   ASSERT_TRUE(scene.ok()) << scene.error().to_string();
   expect_ok((*scene)->draw(rig.device.default_stream()));
   const auto pixels = (*scene)->pixels();
@@ -187,7 +187,7 @@ bool meets_sphere(const examples::SphereView& view, double x, double y, Colour& 
 TEST(Examples, TessellatedSphereIsASphere) {
   constexpr int kSize = 128;
   const examples::SphereView view = examples::make_sphere_view();
-  const auto pixels = examples::draw_sphere(Rig::get().device, kSize, view);
+  const auto pixels = examples::draw_sphere(Rig::get().device, Rig::get().renderer, kSize, view);
   ASSERT_TRUE(pixels.ok()) << pixels.error().to_string();
   int inside = 0;
   const int wrong = differing_pixels(*pixels, kSize, kSize, [&](int x, int y) {

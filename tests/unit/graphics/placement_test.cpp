@@ -40,6 +40,7 @@ TEST(Placement, EveryStageIsATaskOfTheDistributor) {
   {
     raddle::DeviceOptions options;
     options.pin = false;
+    options.engine = "interp";
     options.ordinal = 77;  // a machine of its own, which listens to the variable
     Rig rig(raddle::Device::open(options).value());
     unsetenv("RADDLE_DECISIONS");
