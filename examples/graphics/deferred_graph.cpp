@@ -181,8 +181,10 @@ struct DeferredGraph::Impl {
 DeferredGraph::DeferredGraph(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 DeferredGraph::~DeferredGraph() = default;
 
-Result<std::unique_ptr<DeferredGraph>> DeferredGraph::create(raddle::Device& device, graphics::Renderer& renderer, std::uint32_t width,
-                                                             std::uint32_t height, unsigned detail) {
+Result<std::unique_ptr<DeferredGraph>> DeferredGraph::create(raddle::Device& device,
+                                                             graphics::Renderer& renderer,
+                                                             std::uint32_t width, std::uint32_t height,
+                                                             unsigned detail) {
   const Mesh mesh = make_scene(detail);
   TRY_ASSIGN(raddle::Module module, device.load_file(RADDLE_EXAMPLES_DIR "/graphics/deferred.ptx"));
   TRY_ASSIGN(auto vertices, device.buffer(mesh.vertices));
@@ -193,9 +195,9 @@ Result<std::unique_ptr<DeferredGraph>> DeferredGraph::create(raddle::Device& dev
              device.create_texture(texture.image(), smooth_sampler()));
   TRY_ASSIGN(graph::Executor executor, graph::Executor::open(device));
   TRY(executor.provide("image", std::uint64_t{width} * height * kBytes.bytes()));
-  std::unique_ptr<Impl> impl(new Impl{device, std::move(module), renderer, width, height,
-                                      std::move(vertices), std::move(indices), std::move(texels),
-                                      albedo_texture, std::move(executor)});
+  std::unique_ptr<Impl> impl(new Impl{device, std::move(module), renderer, width, height, std::move(vertices),
+                                      std::move(indices), std::move(texels), albedo_texture,
+                                      std::move(executor)});
   impl->values = make_view(width, height);
   impl->values.albedo_texture = albedo_texture.value;
   TRY(impl->build());

@@ -49,8 +49,10 @@ class DeferredScene {
 class DeferredGraph {
  public:
   /// @param detail  as make_scene()
-  static raddle::Result<std::unique_ptr<DeferredGraph>> create(raddle::Device& device, raddle::graphics::Renderer& renderer, std::uint32_t width,
-                                                               std::uint32_t height, unsigned detail);
+  static raddle::Result<std::unique_ptr<DeferredGraph>> create(raddle::Device& device,
+                                                               raddle::graphics::Renderer& renderer,
+                                                               std::uint32_t width, std::uint32_t height,
+                                                               unsigned detail);
   ~DeferredGraph();
   const raddle::graph::Graph& passes() const;
   /// A frame; waits for its end. @errors as Executor::run and Renderer::check
