@@ -120,15 +120,15 @@ class Programs(CommandTest):
 
     @unittest.skipIf(NO_LIBRARIES, NO_LIBRARIES)
     def test_doctor_names_missing_calls(self):
-        program = self.compile("app", "int cuGraphCreate(void*, int); int cuInit(int);\n"
-                                      "int main(void) { return cuInit(0) + cuGraphCreate(0, 0); }", f"-L{LIBRARIES}", "-lcuda")
+        program = self.compile("app", "int cuGraphicsUnregisterResource(void*); int cuInit(int);\n"
+                                      "int main(void) { return cuInit(0) + cuGraphicsUnregisterResource(0); }", f"-L{LIBRARIES}", "-lcuda")
         status, output, _ = self.raddle("doctor", program)
         self.assertEqual(status, UNSUPPORTED)
-        self.assertIn("not there yet: cuGraphCreate\n", output)
+        self.assertIn("not there yet: cuGraphicsUnregisterResource\n", output)
         if os.path.exists(f"{LIBRARIES}/libcudart.so"):
-            program = self.compile("app", "int cudaGraphCreate(void*, int); int cudaFree(void*);\n"
-                                          "int main(void) { return cudaFree(0) + cudaGraphCreate(0, 0); }", f"-L{LIBRARIES}", "-lcudart")
-            self.assertIn("not there yet: cudaGraphCreate\n", self.raddle("doctor", program)[1])
+            program = self.compile("app", "int cudaGraphicsUnregisterResource(void*); int cudaFree(void*);\n"
+                                          "int main(void) { return cudaFree(0) + cudaGraphicsUnregisterResource(0); }", f"-L{LIBRARIES}", "-lcudart")
+            self.assertIn("not there yet: cudaGraphicsUnregisterResource\n", self.raddle("doctor", program)[1])
 
     def test_doctor_names_libraries_that_are_not_there(self):
         for library in ("libcudart.so.12", "libcublas.so.13"):
