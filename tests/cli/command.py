@@ -15,6 +15,11 @@ SUCCESS, EXPECTATION, USAGE, INVALID, UNSUPPORTED, FAULT, TIMEOUT, MEMORY = rang
 HEAD = ".version 8.0\n.target sm_90\n.address_size 64\n"
 
 
+def has_jit():
+    """Whether this build has the engine that compiles."""
+    return "jit" in subprocess.run([RADDLE, "device"], stdout=subprocess.PIPE, text=True).stdout
+
+
 class CommandTest(unittest.TestCase):
     def setUp(self):
         self.directory = tempfile.TemporaryDirectory()

@@ -4,7 +4,7 @@ import resource
 import subprocess
 import unittest
 
-from command import HEAD, INVALID, KERNELS, RADDLE, UNSUPPORTED, CommandTest, tap
+from command import HEAD, INVALID, KERNELS, RADDLE, UNSUPPORTED, CommandTest, has_jit, tap
 
 VECTOR_ADD = f"{KERNELS}/vector_add.ptx"
 RUN = ("run", VECTOR_ADD, "--kernel", "vector_add", "--grid", 8, "--block", 256, "--arg", "buf:f32:1000=iota", "--arg", "buf:f32:1000=2",
@@ -28,10 +28,6 @@ def long_kernel(instructions):
   ret;
 }
 """
-
-
-def has_jit():
-    return "jit" in subprocess.run([RADDLE, "device"], stdout=subprocess.PIPE, text=True).stdout
 
 
 @unittest.skipUnless(has_jit(), "this build has no JIT")

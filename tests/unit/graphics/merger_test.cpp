@@ -175,7 +175,8 @@ TEST(Merger, ShadersThatDiscardAndWriteDepth) {
   for (const int samples : {1, 4}) {
     Merging merging(1, samples);
     auto vertices = layers(random, 16);
-    // Depths of their own: a varying that is the same at all corners comes out rounded, so equal ones may not tie.
+    // Depths of their own: a varying that is the same at all corners comes out rounded, so equal ones may not
+    // tie.
     for (std::size_t i = 0; i < vertices.size(); ++i)
       vertices[i].varyings[3] = static_cast<double>((i / 3 * 37 + 11) % 256) / 255;
     graphics::Draw draw = Rig::get().plain(vertices, "holes_pixel");
