@@ -196,6 +196,15 @@ cudaError_t variable_at(const void* symbol, void*& where, std::size_t& bytes) {
   return error == cudaErrorSymbolNotFound ? cudaErrorInvalidSymbol : error;
 }
 
+cudaError_t part_of(const void* symbol, std::size_t offset, std::size_t bytes, char*& part) {
+  void* begin = nullptr;
+  std::size_t size = 0;
+  CHECK(variable_at(symbol, begin, size));
+  if (offset > size || bytes > size - offset) return cudaErrorInvalidValue;
+  part = static_cast<char*>(begin) + offset;
+  return cudaSuccess;
+}
+
 cudaError_t load_binary(FatBinary& binary) {
   CHECK(prepare());
   const std::lock_guard lock(binary.mutex);

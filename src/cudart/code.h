@@ -74,6 +74,8 @@ cudaError_t kernel_handle(Kernel& kernel, cudaKernel_t& handle);
 /// Address and size of the variable of a stand-in in the current context, or of a managed variable by its
 /// address. cudaErrorInvalidSymbol
 cudaError_t variable_at(const void* symbol, void*& address, std::size_t& bytes);
+/// Where `bytes` of a variable begin. cudaErrorInvalidValue: it does not have them; as variable_at
+cudaError_t part_of(const void* symbol, std::size_t offset, std::size_t bytes, char*& part);
 
 /// Loads a binary in the current context, so that its managed variables have addresses.
 cudaError_t load_binary(FatBinary& binary);

@@ -32,16 +32,6 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
   }
 }
 
-/// Where `bytes` of a variable begin.
-cudaError_t part_of(const void* symbol, std::size_t offset, std::size_t bytes, char*& part) {
-  void* begin = nullptr;
-  std::size_t size = 0;
-  CHECK(variable_at(symbol, begin, size));
-  if (offset > size || bytes > size - offset) return cudaErrorInvalidValue;
-  part = static_cast<char*>(begin) + offset;
-  return cudaSuccess;
-}
-
 cudaError_t copy_to(const void* symbol, const void* from, std::size_t bytes, std::size_t offset,
                     cudaMemcpyKind kind, MaybeStream stream) {
   if (kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost) return cudaErrorInvalidMemcpyDirection;

@@ -45,16 +45,6 @@ NodeParams row(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kin
                     .kind = kind});
 }
 
-/// Where bytes of a variable begin.
-cudaError_t part_of_symbol(const void* symbol, std::size_t offset, std::size_t bytes, char*& part) {
-  void* begin = nullptr;
-  std::size_t size = 0;
-  CHECK(variable_at(symbol, begin, size));
-  if (offset > size || bytes > size - offset) return cudaErrorInvalidValue;
-  part = static_cast<char*>(begin) + offset;
-  return cudaSuccess;
-}
-
 /// The same in the driver's words.
 cudaError_t convert(const cudaGraphNodeParams& given, CUgraphNodeParams& params) {
   params = {};
@@ -261,14 +251,14 @@ cudaError_t cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t* node, cudaGraph_t gr
                                            std::size_t offset, cudaMemcpyKind kind) {
   CHECK(prepare());
   char* to = nullptr;
-  CHECK(part_of_symbol(symbol, offset, bytes, to));
+  CHECK(part_of(symbol, offset, bytes, to));
   return add({node, graph, dependencies, num_dependencies}, row(to, from, bytes, kind));
 }
 cudaError_t cudaGraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t node, const void* symbol, const void* from,
                                                  std::size_t bytes, std::size_t offset, cudaMemcpyKind kind) {
   CHECK(prepare());
   char* to = nullptr;
-  CHECK(part_of_symbol(symbol, offset, bytes, to));
+  CHECK(part_of(symbol, offset, bytes, to));
   return change(node, row(to, from, bytes, kind));
 }
 cudaError_t cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec_t executable, cudaGraphNode_t node,
@@ -276,7 +266,7 @@ cudaError_t cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec_t executable,
                                                      std::size_t offset, cudaMemcpyKind kind) {
   CHECK(prepare());
   char* to = nullptr;
-  CHECK(part_of_symbol(symbol, offset, bytes, to));
+  CHECK(part_of(symbol, offset, bytes, to));
   return change(executable, node, row(to, from, bytes, kind));
 }
 
@@ -286,7 +276,7 @@ cudaError_t cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t* node, cudaGraph_t 
                                              std::size_t bytes, std::size_t offset, cudaMemcpyKind kind) {
   CHECK(prepare());
   char* from = nullptr;
-  CHECK(part_of_symbol(symbol, offset, bytes, from));
+  CHECK(part_of(symbol, offset, bytes, from));
   return add({node, graph, dependencies, num_dependencies}, row(to, from, bytes, kind));
 }
 cudaError_t cudaGraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t node, void* to, const void* symbol,
@@ -294,7 +284,7 @@ cudaError_t cudaGraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t node, void* t
                                                    cudaMemcpyKind kind) {
   CHECK(prepare());
   char* from = nullptr;
-  CHECK(part_of_symbol(symbol, offset, bytes, from));
+  CHECK(part_of(symbol, offset, bytes, from));
   return change(node, row(to, from, bytes, kind));
 }
 cudaError_t cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t executable, cudaGraphNode_t node,
@@ -302,7 +292,7 @@ cudaError_t cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t executabl
                                                        std::size_t offset, cudaMemcpyKind kind) {
   CHECK(prepare());
   char* from = nullptr;
-  CHECK(part_of_symbol(symbol, offset, bytes, from));
+  CHECK(part_of(symbol, offset, bytes, from));
   return change(executable, node, row(to, from, bytes, kind));
 }
 

@@ -40,6 +40,20 @@ Status resolve(const std::shared_ptr<Context>& context, const Endpoint& endpoint
   return CUDA_SUCCESS;
 }
 
+/// A copy, and its two sides.
+struct Resolved {
+  BoxCopy box;
+  Side target, source;
+};
+
+Answer<Resolved> resolve(const std::shared_ptr<Context>& context, const Endpoint& to, const Endpoint& from,
+                         const Extent& extent) {
+  Resolved copy{{{}, {}, extent.width, extent.height, extent.depth}, {}, {}};
+  TRY(resolve(context, to, extent, ACCESS_READ_WRITE, copy.box.to, copy.target));
+  TRY(resolve(context, from, extent, ACCESS_READ, copy.box.from, copy.source));
+  return copy;
+}
+
 /// Copies between devices that name no stream come after all that was given to either, and before what will
 /// be.
 void wait_for_peers(const Side& target, const Side& source) {
@@ -86,20 +100,15 @@ CUDA_MEMCPY3D describe(const BoxCopy& box) {
 
 Answer<BoxCopy> box_between(const std::shared_ptr<Context>& context, const Endpoint& to, const Endpoint& from,
                             const Extent& extent) {
-  BoxCopy box{{}, {}, extent.width, extent.height, extent.depth};
-  Side target, source;
-  TRY(resolve(context, to, extent, ACCESS_READ_WRITE, box.to, target));
-  TRY(resolve(context, from, extent, ACCESS_READ, box.from, source));
-  return box;
+  TRY_ASSIGN(const auto resolved, resolve(context, to, from, extent));
+  return resolved.box;
 }
 
 Status copy(const CopyCall& call, const Endpoint& to, const Endpoint& from, const Extent& extent) {
   const auto& [context, stream, form] = call;
-  BoxCopy box{{}, {}, extent.width, extent.height, extent.depth};
-  Side target, source;
   if (extent.width == 0 || extent.height == 0 || extent.depth == 0) return CUDA_SUCCESS;
-  TRY(resolve(context, to, extent, ACCESS_READ_WRITE, box.to, target));
-  TRY(resolve(context, from, extent, ACCESS_READ, box.from, source));
+  TRY_ASSIGN(const auto resolved, resolve(context, to, from, extent));
+  const auto& [box, target, source] = resolved;
   if (stream.is_capturing() && form != CallForm::synchronous)
     return capture(stream, CopyNode{context, describe(box)});
   TRY(stream.order());

@@ -11,9 +11,10 @@
 namespace raddle::driver {
 namespace {
 
-/// Checks a fill, and says whose memory it fills.
+/// Checks a fill, and says whose memory it fills; of one that fills nothing only how its address is aligned.
 Status resolve(const std::shared_ptr<Context>& context, RowFill& wanted, AddressInfo& info) {
   if (wanted.to.value % wanted.word_bytes != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (wanted.width == 0 || wanted.height == 0) return CUDA_SUCCESS;
   if (!find_address(context, wanted.to.value, info)) return CUDA_ERROR_INVALID_VALUE;
   const std::size_t span = (wanted.height - 1) * wanted.pitch + wanted.width * wanted.word_bytes;
   if (info.shared != nullptr && !Process::instance().memory.allows(wanted.to.value, span, ACCESS_READ_WRITE))
@@ -24,9 +25,8 @@ Status resolve(const std::shared_ptr<Context>& context, RowFill& wanted, Address
 
 Status fill(const std::shared_ptr<Context>& context, Stream& stream, CallForm form, RowFill wanted) {
   AddressInfo info;
-  if (wanted.to.value % wanted.word_bytes != 0) return CUDA_ERROR_INVALID_VALUE;
-  if (wanted.width == 0 || wanted.height == 0) return CUDA_SUCCESS;
   TRY(resolve(context, wanted, info));
+  if (wanted.width == 0 || wanted.height == 0) return CUDA_SUCCESS;
   if (stream.is_capturing() && form != CallForm::synchronous) {
     const auto word = static_cast<unsigned>(wanted.word);
     return capture(

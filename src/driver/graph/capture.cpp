@@ -252,13 +252,9 @@ bool is_joined(const Capture& capture) {
 /// The nodes that calls name, as what follows waits for.
 Answer<std::vector<CaptureEdge>> frontier_of(const Graph& graph, const CUgraphNode* nodes,
                                              const CUgraphEdgeData* data, std::size_t count) {
-  if (count != 0 && nodes == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  TRY_ASSIGN(const auto edges, edges_of(graph, nodes, data, count));
   std::vector<CaptureEdge> frontier;
-  for (std::size_t i = 0; i < count; ++i) {
-    TRY_ASSIGN(const auto node, find<GraphNode>(nodes[i]));
-    if (node->graph != &graph) return CUDA_ERROR_INVALID_VALUE;
-    frontier.push_back({node->handle, data == nullptr ? CUgraphEdgeData{} : data[i]});
-  }
+  for (const auto& [node, edge] : edges) frontier.push_back({node->handle, edge});
   return frontier;
 }
 

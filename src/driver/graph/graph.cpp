@@ -60,15 +60,16 @@ void for_each_part(const GraphNode& node, const Visitor& visit) {
 
 }  // namespace
 
-Answer<std::shared_ptr<GraphNode>> Graph::add(NodeWork work, const CUgraphNode* dependencies,
+Answer<std::vector<GraphNode::Edge>> edges_of(const Graph& graph, const CUgraphNode* nodes,
                                               const CUgraphEdgeData* data, std::size_t count) {
-  if (count != 0 && dependencies == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (count != 0 && nodes == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::vector<GraphNode::Edge> edges;
   for (std::size_t i = 0; i < count; ++i) {
-    TRY_ASSIGN(const std::shared_ptr<GraphNode> node, find<GraphNode>(dependencies[i]));
+    TRY_ASSIGN(const auto node, find<GraphNode>(nodes[i]));
+    if (node->graph != &graph) return CUDA_ERROR_INVALID_VALUE;
     edges.push_back({node.get(), data == nullptr ? CUgraphEdgeData{} : data[i]});
   }
-  return add(std::move(work), edges);
+  return edges;
 }
 
 Answer<std::shared_ptr<GraphNode>> Graph::add(NodeWork work, std::span<const GraphNode::Edge> dependencies) {

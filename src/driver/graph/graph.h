@@ -125,10 +125,8 @@ struct Graph {
   std::map<CUgraphConditionalHandle, Conditional> conditions;
   HeldObjects objects;
 
-  /// Adds a node behind others of this graph, and gives it a handle. @param data  null: plain edges
+  /// Adds a node behind others of this graph, and gives it a handle.
   /// @errors CUDA_ERROR_INVALID_VALUE: nodes of another graph, one twice, an edge that cannot be
-  Answer<std::shared_ptr<GraphNode>> add(NodeWork work, const CUgraphNode* dependencies,
-                                         const CUgraphEdgeData* data, std::size_t count);
   Answer<std::shared_ptr<GraphNode>> add(NodeWork work, std::span<const GraphNode::Edge> dependencies);
   Status connect(GraphNode& from, GraphNode& to, const CUgraphEdgeData& data);
   /// CUDA_ERROR_INVALID_VALUE: there is no such edge
@@ -140,6 +138,10 @@ struct Graph {
   static bool leads_to(const GraphNode& from, const GraphNode& to);
 };
 
+/// The nodes of a graph that a call names, with what the edges from them say. @param data  null: plain edges
+/// @errors CUDA_ERROR_INVALID_VALUE: nodes of another graph, or none where `count` says some
+Answer<std::vector<GraphNode::Edge>> edges_of(const Graph& graph, const CUgraphNode* nodes,
+                                              const CUgraphEdgeData* data, std::size_t count);
 /// Memory for an allocation node that comes after others: what the graph has freed before them, else more.
 /// CUDA_ERROR_OUT_OF_MEMORY
 Answer<std::shared_ptr<GraphMemory>> take_memory(const Graph& graph,

@@ -21,13 +21,7 @@ struct Place {
 
 Status add(Here context, const Place& place, CUgraphNodeParams& params) {
   const auto lock = lock_graphs();
-  std::vector<GraphNode::Edge> edges;
-  if (place.count != 0 && place.dependencies == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  for (std::size_t i = 0; i < place.count; ++i) {
-    TRY_ASSIGN(const auto node, find<GraphNode>(place.dependencies[i]));
-    if (node->graph != place.graph.get()) return CUDA_ERROR_INVALID_VALUE;
-    edges.push_back({node.get(), place.data == nullptr ? CUgraphEdgeData{} : place.data[i]});
-  }
+  TRY_ASSIGN(const auto edges, edges_of(*place.graph, place.dependencies, place.data, place.count));
   TRY_ASSIGN(NodeWork work, make_work(context, *place.graph, edges, params));
   TRY_ASSIGN(const auto node, place.graph->add(std::move(work), edges));
   *place.node = node->handle;
