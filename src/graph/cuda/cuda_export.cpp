@@ -192,23 +192,16 @@ Result<void> PassWriter::operator()(const Dispatch& dispatch) {
   return {};
 }
 
-/// Piece by piece, where one side lies in one range and the other in several.
 Result<void> PassWriter::operator()(const Copy& copy) {
-  std::vector<ByteRange> to, from;
-  append_ranges(schedule_.graph->info(copy.to.resource), copy.to, to);
-  append_ranges(schedule_.graph->info(copy.from.resource), copy.from, from);
-  for (std::size_t i = 0, j = 0; i < to.size() && j < from.size();) {
-    const std::uint64_t bytes = std::min(to[i].end - to[i].begin, from[j].end - from[j].begin);
+  for (const CopyPiece& piece : pieces_of(*schedule_.graph, copy)) {
     cuda::CopyParams params{};
     params.to.memory = params.from.memory = cuda::kDeviceMemory;
-    params.to.device = addresses_[copy.to.resource.index] + to[i].begin;
-    params.from.device = addresses_[copy.from.resource.index] + from[j].begin;
-    params.width = bytes, params.height = params.depth = 1;
+    params.to.device = addresses_[copy.to.resource.index] + piece.to;
+    params.from.device = addresses_[copy.from.resource.index] + piece.from;
+    params.width = piece.bytes, params.height = params.depth = 1;
     TRY(put("cuGraphAddMemcpyNode", [&](void** node) {
       return calls().cuGraphAddMemcpyNode(node, graph_, after_.data(), after_.size(), &params, context_);
     }));
-    if ((to[i].begin += bytes) == to[i].end) ++i;
-    if ((from[j].begin += bytes) == from[j].end) ++j;
   }
   return {};
 }

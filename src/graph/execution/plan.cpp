@@ -139,22 +139,13 @@ Result<void> Plan::add(PlanRecorder& recorder, const Dispatch& dispatch, const P
   return recorder.launch(kernel, dispatch.config, arguments);
 }
 
-/// Piece by piece, where one side lies in one range and the other in several.
 Result<void> Plan::add(PlanRecorder& recorder, const Copy& copy, const PassInfo&) {
-  const Graph& graph = *schedule_->graph;
-  std::vector<ByteRange> to, from;
-  append_ranges(graph.info(copy.to.resource), copy.to, to);
-  append_ranges(graph.info(copy.from.resource), copy.from, from);
   const DevicePtr to_base = addresses_[copy.to.resource.index],
                   from_base = addresses_[copy.from.resource.index];
-  for (std::size_t i = 0, j = 0; i < to.size() && j < from.size();) {
-    const std::uint64_t bytes = std::min(to[i].end - to[i].begin, from[j].end - from[j].begin);
-    TRY(recorder.copy({.to = {&context_.device, to_base.value + to[i].begin},
-                       .from = {&context_.device, from_base.value + from[j].begin},
-                       .width = bytes}));
-    if ((to[i].begin += bytes) == to[i].end) ++i;
-    if ((from[j].begin += bytes) == from[j].end) ++j;
-  }
+  for (const CopyPiece& piece : pieces_of(*schedule_->graph, copy))
+    TRY(recorder.copy({.to = {&context_.device, to_base.value + piece.to},
+                       .from = {&context_.device, from_base.value + piece.from},
+                       .width = piece.bytes}));
   return {};
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace raddle::graph {
 
 std::uint64_t ImageShape::layer_bytes(std::uint32_t mip) const {
@@ -66,6 +68,20 @@ void append_ranges(const ResourceInfo& info, const View& view, std::vector<ByteR
     else
       ranges.push_back({begin, end});
   }
+}
+
+std::vector<CopyPiece> pieces_of(const Graph& graph, const Copy& copy) {
+  std::vector<ByteRange> to, from;
+  append_ranges(graph.info(copy.to.resource), copy.to, to);
+  append_ranges(graph.info(copy.from.resource), copy.from, from);
+  std::vector<CopyPiece> pieces;
+  for (std::size_t i = 0, j = 0; i < to.size() && j < from.size();) {
+    const std::uint64_t bytes = std::min(to[i].end - to[i].begin, from[j].end - from[j].begin);
+    pieces.push_back({to[i].begin, from[j].begin, bytes});
+    if ((to[i].begin += bytes) == to[i].end) ++i;
+    if ((from[j].begin += bytes) == from[j].end) ++j;
+  }
+  return pieces;
 }
 
 std::uint64_t view_bytes(const ResourceInfo& info, const View& view) {
