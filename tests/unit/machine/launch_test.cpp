@@ -307,6 +307,40 @@ TEST(LaunchControllers, HighPriorityTakesTheSlotOfALowerOneBetweenItsCtas) {
   EXPECT_EQ(launches.completed[high.get()], 1);
 }
 
+/// What was parked before it began comes back to an SM that cannot move, as its owner has a parked block
+/// there; that owner may sleep.
+TEST(LaunchControllers, TheOwnerHearsOfEveryCtaThatOnlyItCanTake) {
+  constexpr int kLow = 1;
+  Launches launches("tiny", 2, {.task_slots = 1, .preemptive = true});  // an SM of each, two such CTAs
+  LaunchControllers& controllers = launches.controllers;
+  auto parent = grid_of(2), child = grid_of(2), urgent = grid_of(1), more_urgent = grid_of(1);
+  parent->priority = child->priority = kLow;
+
+  controllers.add(*parent);
+  CtaRun waits = launches.exchange(0).at(0), parks = launches.exchange(1).at(0);
+  ASSERT_EQ(parks.sm, 1u);
+  controllers.add(*urgent);
+  EXPECT_TRUE(launches.exchange(0).empty()) << "the parent has the slot";
+  controllers.suspend(waits);
+  parks.past = CtaRun::Past::stopped, parks.parks = true;
+  launches.exchange(1, {parks});
+  launches.exchange(0, launches.exchange(0));  // the urgent one ends
+  ASSERT_EQ(launches.completed[urgent.get()], 1);
+
+  controllers.add(*child);
+  const std::vector<CtaRun> first = launches.exchange(0);
+  EXPECT_EQ(first.at(0).sm, 0u);
+  EXPECT_TRUE(launches.exchange(0).empty()) << "the other CTA is on the SM that cannot move";
+  controllers.add(*more_urgent);
+  EXPECT_TRUE(launches.exchange(0).empty());
+  const std::vector<CtaRun> last = launches.exchange(0, first);
+  ASSERT_EQ(last.at(0).task, more_urgent.get());
+  controllers.recalled();
+  EXPECT_TRUE(launches.exchange(0, last).empty());
+  EXPECT_TRUE(controllers.recalled());
+  EXPECT_EQ(launches.exchange(1).at(0).first, 1u);
+}
+
 TEST(LaunchControllers, AStoppedTaskLeavesNothing) {
   Launches launches("tiny");
   auto stopped = grid_of(100), other = grid_of(1);
