@@ -141,8 +141,16 @@ struct RowFill {
   Device* device = nullptr;  ///< whose memory; null: of the stream's device
 };
 
+/// Some of a grid's blocks: those from `first` on, `extent` of them along each axis.
+struct GridPart {
+  Dim3 first{0, 0, 0}, extent;
+};
+
 struct LaunchConfig {
   Dim3 grid, block;
+  /// Launches these blocks alone; kernels see the whole grid's extents. Made of whole clusters, in a launch
+  /// that is not cooperative. None: all blocks.
+  std::optional<GridPart> part = std::nullopt;
   std::uint64_t shared_bytes = 0;  ///< dynamic shared memory per block
   Stream* stream = nullptr;        ///< null: the device's default stream
   /// All blocks are resident at once, so that they may wait for one another (cooperative groups' grid.sync).
@@ -169,6 +177,9 @@ struct LaunchConfig {
   std::optional<std::uint32_t> work_kind;   ///< none: as DeviceOptions::work_kind
   bool cluster_memory =
       false;  ///< each outermost cluster has a slot of cluster-wide global memory (own extension)
+
+  /// Blocks that are launched, along each axis.
+  Dim3 launched() const { return part ? part->extent : grid; }
 };
 
 /// How a kernel was compiled and what a launch took.

@@ -15,7 +15,7 @@
 namespace raddle::proxy {
 
 /// Of this protocol; both sides have the same.
-constexpr std::uint32_t kVersion = 4;
+constexpr std::uint32_t kVersion = 5;
 
 /// Launches of a program that the server has and has not answered, at most.
 constexpr std::uint32_t kMostInFlight = 1024;
@@ -71,6 +71,7 @@ struct LaunchCommand {
   std::uint64_t behind = 0;  ///< number of a launch in the same push buffer that it comes after; 0: none
   std::uint64_t module = 0, kernel = 0;
   std::uint32_t grid[3] = {}, block[3] = {};
+  std::uint32_t first[3] = {}, part[3] = {};  ///< of a part of the grid; 0: it is whole
   std::uint64_t dynamic_shared = 0;
   std::uint32_t cooperative = 0, cluster_memory = 0;
   std::uint32_t cap_per_sm = 0;

@@ -26,6 +26,8 @@ LaunchCommand command_of(const Task& task, std::uint32_t slot) {
   command.module = code.module;
   command.kernel = code.kernel;
   std::copy_n(grid.context.nctaid, 3, command.grid);
+  std::copy_n(grid.first, 3, command.first);
+  std::copy_n(grid.part, 3, command.part);
   std::copy_n(grid.context.ntid, 3, command.block);
   command.dynamic_shared = grid.context.dynamic_shared;
   command.cooperative = grid.cooperative;

@@ -79,12 +79,18 @@ Result<void> check_size(const KernelInfo& info, std::uint64_t blocks, bool allow
 }
 
 Result<void> check_division(const KernelInfo& info, const LaunchConfig& config, const GridKind& kind) {
-  const Extent grid{config.grid.x, config.grid.y, config.grid.z};
+  const GridPart part = config.part.value_or(GridPart{});
+  const Extent grid{config.grid.x, config.grid.y, config.grid.z},
+      first{part.first.x, part.first.y, part.first.z}, extent{part.extent.x, part.extent.y, part.extent.z};
   for (unsigned axis = 0; axis < 3; ++axis) {
     const std::uint64_t blocks = blocks_along(kind, axis);
     if (grid[axis] % blocks != 0)
       return refusal(info, "the grid {} is not divided by its clusters: {} blocks along {}", text_of(grid),
                      blocks, "xyz"[axis]);
+    if (config.part && (first[axis] % blocks != 0 || extent[axis] % blocks != 0))
+      return refusal(
+          info, "the part of {} blocks from block {} on is not made of whole clusters: {} blocks along {}",
+          text_of(extent), text_of(first), blocks, "xyz"[axis]);
   }
   return {};
 }
@@ -146,8 +152,11 @@ LaunchConfig Kernel::Impl::in_blocks(const LaunchConfig& config) const {
   };
   LaunchConfig result = config;
   const Dim3 cluster = info.required_cluster, block = info.required_block;
-  result.grid = {times(config.grid.x, cluster.x), times(config.grid.y, cluster.y),
-                 times(config.grid.z, cluster.z)};
+  const auto in_blocks = [&](const Dim3& extent) {
+    return Dim3{times(extent.x, cluster.x), times(extent.y, cluster.y), times(extent.z, cluster.z)};
+  };
+  result.grid = in_blocks(config.grid);
+  if (config.part) result.part = {in_blocks(config.part->first), in_blocks(config.part->extent)};
   result.block = {block.x, std::max(block.y, 1u), std::max(block.z, 1u)};
   return result;
 }

@@ -151,6 +151,7 @@ struct Kernel::Impl {
   /// The code for such a block if there is some and nobody is compiling just now.
   const detail::CompiledKernel* compiled_for(Dim3 block, bool clustered);
   Result<void> check(const LaunchConfig& config) const;
+  Result<void> check_part(const LaunchConfig& config) const;
   Result<void> check_block(const LaunchConfig& config) const;
   // Clusters (clusters.cpp).
   /// Whether a launch has anything to do with clusters; most do not.

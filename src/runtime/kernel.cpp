@@ -99,8 +99,26 @@ Result<void> Kernel::Impl::check(const LaunchConfig& config) const {
   if (grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535) {
     return Error::invalid("{}: the grid {} exceeds 2147483647 x 65535 x 65535", info.name, text_of(grid));
   }
+  TRY(check_part(config));
   TRY(check_block(config));
   return check_clusters(config);
+}
+
+Result<void> Kernel::Impl::check_part(const LaunchConfig& config) const {
+  if (!config.part) return {};
+  const GridPart& part = *config.part;
+  const auto is_within = [](std::uint32_t first, std::uint32_t extent, std::uint32_t grid) {
+    return extent != 0 && first <= grid && extent <= grid - first;
+  };
+  if (!is_within(part.first.x, part.extent.x, config.grid.x) ||
+      !is_within(part.first.y, part.extent.y, config.grid.y) ||
+      !is_within(part.first.z, part.extent.z, config.grid.z))
+    return Error::invalid("{}: the part of {} blocks from block {} on is not within the grid {}", info.name,
+                          text_of(part.extent), text_of(part.first), text_of(config.grid));
+  if (config.cooperative)
+    return Error::invalid("{}: the blocks of a cooperative launch are all of the grid, not a part",
+                          info.name);
+  return {};
 }
 
 Result<void> Kernel::Impl::check_block(const LaunchConfig& config) const {
@@ -173,7 +191,12 @@ void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
   grid.executable = code.code.get();
   grid.name = &info.name;
   fill_occupancy(grid, static_cast<std::uint32_t>(threads_of(config.block)), config.shared_bytes);
-  grid.blocks = threads_of(config.grid);
+  grid.blocks = threads_of(config.launched());
+  if (config.part) {
+    const Dim3 first = config.part->first, extent = config.part->extent;
+    grid.first[0] = first.x, grid.first[1] = first.y, grid.first[2] = first.z;
+    grid.part[0] = extent.x, grid.part[1] = extent.y, grid.part[2] = extent.z;
+  }
   grid.local_stride = code.local_stride;
   grid.cooperative = config.cooperative;
   grid.kind = kind_of(config);

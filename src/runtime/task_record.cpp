@@ -158,6 +158,7 @@ std::uint64_t Kernel::program() const { return impl_->module->number_here << 32 
 
 Result<TaskRecord> Kernel::record(const LaunchConfig& config, std::span<const Argument> arguments) const {
   TRY(impl_->check(config));
+  if (config.part) return Error::unsupported("{}: a task record of a part of a grid", impl_->info.name);
   if (impl_->info.parameter_bytes > TaskRecord::kInlineParameters)
     return Error::invalid("{}: {} bytes of parameters do not fit a task record, which has {}",
                           impl_->info.name, impl_->info.parameter_bytes, TaskRecord::kInlineParameters);

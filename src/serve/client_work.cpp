@@ -11,6 +11,9 @@ namespace {
 Result<LaunchConfig> config_of(const proxy::LaunchCommand& command, int priority) {
   LaunchConfig config;
   config.grid = {command.grid[0], command.grid[1], command.grid[2]};
+  if (command.part[0] != 0)
+    config.part = {{command.first[0], command.first[1], command.first[2]},
+                   {command.part[0], command.part[1], command.part[2]}};
   config.block = {command.block[0], command.block[1], command.block[2]};
   config.shared_bytes = command.dynamic_shared;
   config.cooperative = command.cooperative != 0;

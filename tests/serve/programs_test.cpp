@@ -45,6 +45,26 @@ TEST(Serve, OneProgramGetsItsResults) {
   EXPECT_EQ(server.clients(0).size(), 0u);
 }
 
+int add_in_parts(const std::string& path) {
+  Device device = open_device(path);
+  Module module = device.load(kKernels).value();
+  Kernel add = module.kernel("add").value();
+  Buffer<std::uint32_t> data = device.buffer(std::vector<std::uint32_t>(1000)).value();
+  LaunchConfig config{.grid = {8}, .block = {128}, .part = GridPart{{2, 0, 0}, {3, 1, 1}}};
+  if (!add.launch(config, data, 1000u, 7u).value().wait()) return 1;
+  std::vector<std::uint32_t> sums(1000);
+  if (!data.read(sums)) return 2;
+  for (std::uint32_t i = 0; i < sums.size(); ++i)
+    if (sums[i] != (i / 128 >= 2 && i / 128 < 5 ? 7u : 0u)) return 3;
+  config.part->extent.x = 7;
+  return add.launch(config, data, 1000u, 7u).ok() ? 4 : 0;
+}
+
+TEST(Serve, PartsOfGrids) {
+  ServerProcess server;
+  EXPECT_EQ(run(server, add_in_parts), 0);
+}
+
 int launch_a_record(const std::string& path) {
   Device device = open_device(path);
   Module module = device.load(kKernels).value();

@@ -65,9 +65,6 @@ struct Dispatch {
   KernelCode kernel;
   LaunchConfig config;  ///< without stream
   std::vector<Value> arguments;
-  /// The parameter that says where the grid begins, in blocks along x: a kernel that adds it to its block's
-  /// number lets the scheduler split the pass (G-13). A 32-bit number.
-  std::optional<std::uint32_t> first_block_parameter;
 };
 
 /// What a pipeline of a draw does is the graphics library's: it records it when addresses are known.

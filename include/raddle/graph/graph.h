@@ -134,7 +134,7 @@ class PassBuilder {
   PassBuilder& dispatch(Dispatch dispatch) { return command(std::move(dispatch)); }
   template <class... Values>
   PassBuilder& dispatch(const KernelCode& kernel, const LaunchConfig& config, const Values&... values) {
-    return command(Dispatch{kernel, config, std::vector<Value>{Value(values)...}, std::nullopt});
+    return command(Dispatch{kernel, config, std::vector<Value>{Value(values)...}});
   }
   /// These say what they access themselves.
   PassBuilder& copy(const View& to, const View& from);

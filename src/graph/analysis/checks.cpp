@@ -43,7 +43,7 @@ class PassCheck {
     for (const Command& command : pass_.commands) {
       const auto* dispatch = std::get_if<Dispatch>(&command);
       if (dispatch == nullptr) continue;
-      const std::uint64_t blocks = dispatch->config.grid.x;
+      const std::uint64_t blocks = dispatch->config.launched().x;
       if (access.bytes_per_block * (blocks - 1) >= bytes)
         return wrong("{} blocks of {} bytes each go beyond {}, which has {}", blocks, access.bytes_per_block,
                      text(access.view), bytes);
@@ -92,16 +92,6 @@ class PassCheck {
     if (grid.x == 0 || grid.y == 0 || grid.z == 0 || block.x == 0 || block.y == 0 || block.z == 0)
       return wrong("kernel {}: a grid of {}x{}x{} blocks of {}x{}x{} threads", kernel.name, grid.x, grid.y,
                    grid.z, block.x, block.y, block.z);
-    return check_first_block(dispatch);
-  }
-
-  Result<void> check_first_block(const Dispatch& dispatch) const {
-    if (!dispatch.first_block_parameter) return {};
-    const std::uint32_t number = *dispatch.first_block_parameter;
-    if (number >= dispatch.arguments.size() || dispatch.arguments[number].bytes() == nullptr ||
-        dispatch.arguments[number].size() != sizeof(std::uint32_t))
-      return wrong("parameter {} of kernel {} is no 32-bit number of the first block", number,
-                   dispatch.kernel.info().name);
     return {};
   }
 

@@ -162,6 +162,7 @@ Result<void> PassWriter::operator()(const Dispatch& dispatch) {
   const LaunchConfig& config = dispatch.config;
   if (!config.clusters.empty() || config.cluster_memory)
     return refuse("clusters of clusters, or memory of clusters");
+  if (config.part) return refuse("a part of a grid (schedule it without splitting)");
   TRY_ASSIGN(void* const function, impl_.function_of(dispatch.kernel));
   std::vector<std::uint64_t> words(dispatch.arguments.size());
   std::vector<void*> arguments;

@@ -17,7 +17,8 @@ struct Guess {
 
   void add(const Dispatch& dispatch) {
     const LaunchConfig& config = dispatch.config;
-    const double blocks = double(config.grid.x) * config.grid.y * config.grid.z;
+    const Dim3 grid = config.launched();
+    const double blocks = double(grid.x) * grid.y * grid.z;
     const double threads = double(config.block.x) * config.block.y * config.block.z;
     const KernelInfo& kernel = dispatch.kernel.info();
     const double places = double(target.resident_blocks(kernel, config)) * target.sm_count;

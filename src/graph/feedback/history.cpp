@@ -43,7 +43,7 @@ void each_extent(const Graph& graph, const PassInfo& pass, Function&& function) 
     const auto* dispatch = std::get_if<Dispatch>(&command);
     if (dispatch == nullptr) continue;
     const LaunchConfig& config = dispatch->config;
-    for (const Dim3& extent : {config.grid, config.block})
+    for (const Dim3& extent : {config.launched(), config.block})
       for (const std::uint32_t each : {extent.x, extent.y, extent.z}) function(each);
     function(config.shared_bytes);
   }

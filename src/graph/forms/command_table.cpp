@@ -16,10 +16,6 @@ Result<Command> make_dispatch(const Arguments& with) {
     if (shared < 0) return Error::invalid("shared_bytes is {}", shared);
     dispatch.config.shared_bytes = static_cast<std::uint64_t>(shared);
   }
-  if (with.state.contains("first_block")) {
-    TRY_ASSIGN(const std::int64_t parameter, with.whole("first_block"));
-    dispatch.first_block_parameter = static_cast<std::uint32_t>(parameter);
-  }
   dispatch.arguments = with.list;
   return Command(std::move(dispatch));
 }

@@ -1,7 +1,5 @@
 #include "graph/scheduler/split.h"
 
-#include <cstring>
-
 #include "graph/resources/ranges.h"
 
 namespace raddle::graph {
@@ -52,13 +50,20 @@ class Splitter {
  private:
   bool is_image(const View& view) const { return graph_.info(view.resource).is_image; }
 
-  /// A dispatch keeps several times as many blocks in a piece as run at once.
+  /// A dispatch keeps several times as many blocks in a piece as run at once. That its blocks have parts of
+  /// their own of what it writes is what the pass says of them.
   Cut cut_of(const PassInfo& pass, const Dispatch& dispatch) const {
-    if (!dispatch.first_block_parameter || dispatch.config.cooperative) return {};
-    for (const Access& access : pass.accesses)
-      if (access.writes && !access.unordered && access.bytes_per_block == 0) return {};
     const LaunchConfig& config = dispatch.config;
-    std::uint64_t multiple = std::max(config.cluster.x, 1u);
+    if (config.cooperative || config.part) return {};
+    bool is_by_block = false;
+    for (const Access& access : pass.accesses) {
+      if (access.writes && !access.unordered && access.bytes_per_block == 0) return {};
+      is_by_block |= access.bytes_per_block != 0;
+    }
+    if (!is_by_block) return {};
+    const std::uint32_t required =
+        dispatch.kernel.info().blocks_are_clusters ? 1 : dispatch.kernel.info().required_cluster.x;
+    std::uint64_t multiple = std::max({config.cluster.x, required, 1u});
     for (const ClusterLevel& level : config.clusters) multiple *= level.extent[0];
     const std::uint64_t at_once =
         std::uint64_t{target_.resident_blocks(dispatch.kernel.info(), config)} * target_.sm_count;
@@ -79,11 +84,9 @@ class Splitter {
 
   void narrow(PassInfo& piece, Dispatch& dispatch, std::uint64_t begin, std::uint64_t end,
               bool is_last) const {
-    dispatch.config.grid.x = static_cast<std::uint32_t>(end - begin);
-    Value& value = dispatch.arguments[*dispatch.first_block_parameter];
-    std::uint32_t first;
-    std::memcpy(&first, value.bytes()->data(), sizeof first);
-    value = Value(static_cast<std::uint32_t>(first + begin));
+    const Dim3 grid = dispatch.config.grid;
+    dispatch.config.part = {{static_cast<std::uint32_t>(begin), 0, 0},
+                            {static_cast<std::uint32_t>(end - begin), grid.y, grid.z}};
     for (Access& access : piece.accesses) {
       if (access.bytes_per_block == 0) continue;
       const View whole = resolved(graph_.info(access.view.resource), access.view);

@@ -81,7 +81,7 @@ unsigned LaunchControllers::add(Task& task) {
   grid.context = work.space == nullptr ? 0 : work.space->context().number();
   grid.task = &task;
   if (recorder_ != nullptr)
-    recorder_->added(grid, work.context.nctaid, work.name == nullptr ? "" : *work.name, now_ns());
+    recorder_->added(grid, work.extent(), work.name == nullptr ? "" : *work.name, now_ns());
   distributor_.add(grid);
   unlaunched_ += grid.ctas;
   if (resident_ == 0 && std::exchange(moved_, false))

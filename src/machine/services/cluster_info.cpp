@@ -8,6 +8,13 @@ namespace raddle::machine {
 namespace {
 constexpr std::uint32_t kNone = ~0u;
 
+/// Where the block's grid, if that is a part, begins: in clusters of a level.
+std::uint32_t first_cluster(const Block& block, const GridKind& kind, std::uint32_t level, unsigned axis) {
+  std::uint32_t blocks = 1;
+  for (std::uint32_t i = level; i < kind.depth; ++i) blocks *= kind.levels[i].extent[axis];
+  return block.task->grid().first[axis] / blocks;
+}
+
 std::uint32_t of_level(const Block& block, const GridKind& kind, std::uint32_t level, ClusterValue value) {
   if (level >= kind.depth) return kNone;
   const CtaPosition::Cluster& cluster = block.position->clusters[level];
@@ -17,8 +24,10 @@ std::uint32_t of_level(const Block& block, const GridKind& kind, std::uint32_t l
       return static_cast<std::uint32_t>(kind.levels[level].domain);
     case ClusterValue::id_x:
     case ClusterValue::id_y:
-    case ClusterValue::id_z:
-      return cluster.id[static_cast<unsigned>(value) - static_cast<unsigned>(ClusterValue::id_x)];
+    case ClusterValue::id_z: {
+      const unsigned axis = static_cast<unsigned>(value) - static_cast<unsigned>(ClusterValue::id_x);
+      return first_cluster(block, kind, level, axis) + cluster.id[axis];
+    }
     case ClusterValue::extent_x:
     case ClusterValue::extent_y:
     case ClusterValue::extent_z:

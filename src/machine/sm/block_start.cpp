@@ -38,7 +38,7 @@ Kind& made(Block& block, std::unique_ptr<Kind>& slot, std::uint32_t index) {
 /// Entries of a queue may be more than a grid's blocks: then %ctaid.x starts again at 0.
 std::uint64_t index_in_grid(const CtaRun& run) {
   const GridWork& grid = run.task->grid();
-  return grid.queue == nullptr ? run.first : run.first % grid.context.nctaid[0];
+  return grid.queue == nullptr ? run.first : run.first % grid.extent()[0];
 }
 }  // namespace
 
@@ -64,7 +64,7 @@ bool Worker::bind(Block& block, const CtaRun& grant) {
   const std::uint32_t warps = (grid.threads_per_block + exec::kWarpSize - 1) / exec::kWarpSize;
   if (block.grid_id != grant.task->distribution.id) {
     block.grid_id = grant.task->distribution.id;
-    block.rasteriser.reset(grant.task->distribution.kind, grid.context.nctaid, index_in_grid(grant));
+    block.rasteriser.reset(grant.task->distribution.kind, grid.extent(), index_in_grid(grant));
   }
   if (auto& started = grant.task->started_ns; started.load(std::memory_order_relaxed) == 0) {
     std::uint64_t unset = 0;
@@ -140,7 +140,8 @@ void Worker::take_cta(Block& block, CtaRun& grant) {
   block.position = &position;
   // One by one: the rasteriser has just stored x alone, and a wider load of it would wait for that store.
   const volatile std::uint32_t* ctaid = position.ctaid;
-  for (unsigned axis = 0; axis < 3; ++axis) cta.ctaid[axis] = ctaid[axis];
+  const std::uint32_t* const first = grant.task->grid().first;
+  for (unsigned axis = 0; axis < 3; ++axis) cta.ctaid[axis] = first[axis] + ctaid[axis];
   block.run = grant;
   block.run.count = 1;
   block.run.past = CtaRun::Past::none;

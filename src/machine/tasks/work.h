@@ -39,6 +39,8 @@ struct GridWork {
   exec::LaunchContext context{};      ///< parameters is filled in by Task::set_parameters
   std::uint32_t threads_per_block = 0;
   std::uint64_t blocks = 0;
+  /// Of a part of a grid: its first block, and the blocks from there on. 0: it is the whole grid.
+  std::uint32_t first[3] = {}, part[3] = {};
   std::uint64_t shared_bytes = 0;        ///< of the shared window, reserved bytes and alignment included
   std::uint64_t shared_model_bytes = 0;  ///< what the modelled SM counts: reserved, static and dynamic bytes
   std::uint64_t local_stride = 0;        ///< bytes per thread
@@ -67,6 +69,8 @@ struct GridWork {
   /// nothing of them. Null: a grid. Shared, as who appends may come when the task has just ended.
   std::shared_ptr<TaskQueue> queue = nullptr;
 
+  /// Blocks along each axis.
+  const std::uint32_t* extent() const { return part[0] != 0 ? part : context.nctaid; }
   /// Blocks of a cluster that share memory, as the kernel sees it; 1: no clusters.
   std::uint32_t cluster_size() const {
     return context.cluster_shape[0] * context.cluster_shape[1] * context.cluster_shape[2];

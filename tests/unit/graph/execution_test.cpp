@@ -174,11 +174,11 @@ TEST(Execution, PiecesOfAPassDoAllOfIt) {
   graph.pass("one")
       .reads(in, by_block)
       .writes(t, by_block)
-      .dispatch(Dispatch{code("scale"), {.grid = {kBlocks}, .block = {kThreads}}, {t, in, 2u, 0u}, 3});
+      .dispatch(code("scale"), {.grid = {kBlocks}, .block = {kThreads}}, t, in, 2u, 0u);
   graph.pass("two")
       .reads(t, by_block)
       .writes(out, by_block)
-      .dispatch(Dispatch{code("scale"), {.grid = {kBlocks}, .block = {kThreads}}, {out, t, 2u, 0u}, 3});
+      .dispatch(code("scale"), {.grid = {kBlocks}, .block = {kThreads}}, out, t, 2u, 0u);
   const auto report = executor.run(graph);
   RADDLE_ASSERT_OK(report);
   EXPECT_EQ(report->schedule->splits, 2u);

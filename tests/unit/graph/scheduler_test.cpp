@@ -294,7 +294,7 @@ TEST(Split, DependentsWaitForThePiecesThatTheyRead) {
   graph.pass("large")
       .reads(in, by_block)
       .writes(out, by_block)
-      .dispatch(Dispatch{code("scale"), {.grid = {64}, .block = {32}}, {out, in, 3u, 0u}, 3});
+      .dispatch(code("scale"), {.grid = {64}, .block = {32}}, out, in, 3u, 0u);
   graph.pass("first part").reads(View::range(out, 0, 128));
   graph.pass("last part").reads(View::range(out, bytes - 128, 128));
   const auto schedule = schedule_of(graph, {.most_pieces = 4}, target);
@@ -311,7 +311,7 @@ TEST(Split, DependentsWaitForThePiecesThatTheyRead) {
   EXPECT_EQ(waits_for(5), (std::vector<std::string>{"large 4/4"}));
   std::uint32_t blocks = 0;
   for (const PassInfo& pass : schedule->graph->passes())
-    if (pass.pieces > 1) blocks += std::get<Dispatch>(pass.commands[0]).config.grid.x;
+    if (pass.pieces > 1) blocks += std::get<Dispatch>(pass.commands[0]).config.part->extent.x;
   EXPECT_EQ(blocks, 64u);
   EXPECT_EQ(schedule_of(graph, {.split = false}, target)->splits, 0u);
 }
