@@ -117,6 +117,9 @@ class ExecutableGraph {
   /// launch begins with its first block; other work has no known begin.
   struct Times {
     std::uint64_t begin_ns = 0, end_ns = 0;
+    /// Of a launch: the most of its blocks that were on SMs at once, as a part of those that fit the machine
+    /// alone. 0: unknown.
+    double occupancy = 0;
   };
   Times times(Node node) const;
 

@@ -324,12 +324,23 @@ Result<std::vector<Event>> ExecutableGraph::launch(Stream& stream, std::span<con
   return events;
 }
 
+namespace {
+double occupancy_of(const Task& task, const machine::Machine& machine) {
+  if (!task.is_grid()) return 0;
+  const machine::MachineShape& shape = machine.shape();
+  const std::uint32_t per_sm = machine::slots_per_sm(shape.sm, machine::needs_of(task.grid(), shape.sm));
+  const std::uint64_t most = std::uint64_t{per_sm} * shape.sm_count();
+  return most == 0 ? 0 : static_cast<double>(task.distribution.most_resident) / static_cast<double>(most);
+}
+}  // namespace
+
 ExecutableGraph::Times ExecutableGraph::times(Node node) const {
   const std::lock_guard lock(impl_->mutex);
   if (impl_->last_launch == nullptr || !impl_->last_launch->done()) return {};
   const Task& task = *impl_->nodes[node].node.task;
   if (!task.done()) return {};  // it has been changed since
-  return {task.started_ns.load(std::memory_order_relaxed), task.finished_ns};
+  return {task.started_ns.load(std::memory_order_relaxed), task.finished_ns,
+          occupancy_of(task, impl_->device.machine())};
 }
 
 }  // namespace raddle

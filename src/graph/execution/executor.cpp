@@ -131,7 +131,8 @@ struct Executor::Impl {
 
   RunReport measure(const Plan& plan, std::shared_ptr<const Schedule> schedule) {
     RunReport report;
-    for (const Plan::Times& times : plan.times()) report.times.push_back({times.begin, times.end});
+    const std::vector<Plan::Times> measured = plan.times();
+    for (const Plan::Times& times : measured) report.times.push_back({times.begin, times.end});
     const Graph& graph = *schedule->graph;
     for (std::size_t i = 0; i < report.times.size(); ++i) {
       const Node& node = schedule->nodes[i];
@@ -140,10 +141,11 @@ struct Executor::Impl {
       if (node.kind != NodeKind::pass || pass.commands.empty() || nanoseconds <= 0) continue;
       const std::uint64_t key = History::key(graph, pass);
       history.record(key, history.find(key) ? std::string() : History::describe(graph, pass),
-                     {nanoseconds, occupancy_of(pass, target),
+                     {nanoseconds, measured[i].occupancy,
                       static_cast<double>(accessed_bytes(graph, pass)) / nanoseconds});
     }
     report.score = score_of(*schedule, report.times);
+    history.record(report.score);
     report.schedule = std::move(schedule);
     return report;
   }

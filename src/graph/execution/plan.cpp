@@ -214,6 +214,8 @@ std::vector<Plan::Times> Plan::times() const {
     if (begin == 0)
       for (const ExecutableGraph::Dependency& wait : waits_[i]) begin = std::max(begin, end_of(wait.node));
     times[i] = {begin, end_of(made_[i].back())};
+    for (const std::uint32_t work : made_[i])
+      times[i].occupancy = std::max(times[i].occupancy, work_.times(work).occupancy);
     if (begin != 0 && (first == 0 || begin < first)) first = begin;
   }
   if (first == 0)

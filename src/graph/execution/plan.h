@@ -23,6 +23,7 @@ class Plan {
   /// Of each node of the schedule in the last run, in nanoseconds of one clock.
   struct Times {
     double begin = 0, end = 0;
+    double occupancy = 0;  ///< of SM slots, at most at once; 0: unknown
   };
   std::vector<Times> times() const;
 

@@ -69,12 +69,17 @@ std::uint64_t accessed_bytes(const Graph& graph, const PassInfo& pass) {
   return bytes;
 }
 
-double occupancy_of(const PassInfo& pass, const Target& target) {
-  Guess guess{target, {}};
-  for (const Command& command : pass.commands)
-    std::visit([&](const auto& each) { guess.add(each); }, command);
-  return guess.result.needs.share[Needs::slots];
+namespace {
+/// What blocks take of SMs, by how many were there at once.
+void correct_by(Needs& needs, double occupancy) {
+  float& slots = needs.share[Needs::slots];
+  if (occupancy <= 0 || slots <= 0) return;
+  const float factor = static_cast<float>(occupancy) / slots;
+  for (const Needs::Kind kind : {Needs::registers, Needs::shared_memory})
+    needs.share[kind] = std::min(needs.share[kind] * factor, 1.0f);
+  slots = static_cast<float>(std::min(occupancy, 1.0));
 }
+}  // namespace
 
 PassEstimate estimate_pass(const Graph& graph, const PassInfo& pass, const Target& target,
                            const History* history) {
@@ -89,6 +94,7 @@ PassEstimate estimate_pass(const Graph& graph, const PassInfo& pass, const Targe
   if (history != nullptr && !pass.commands.empty()) measured = history->find(History::key(graph, pass));
   if (measured) {
     result.nanoseconds = measured->nanoseconds;
+    correct_by(result.needs, measured->occupancy);
     peak = std::max(peak, history->best_bandwidth());
   } else if (result.nanoseconds != 0) {
     result.nanoseconds = std::max(result.nanoseconds, bytes / peak);

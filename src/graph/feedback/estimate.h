@@ -16,7 +16,5 @@ PassEstimate estimate_pass(const Graph& graph, const PassInfo& pass, const Targe
                            const History* history);
 /// Bytes that a pass says to access.
 std::uint64_t accessed_bytes(const Graph& graph, const PassInfo& pass);
-/// Part of the target's slots for blocks that a pass's largest grid fills.
-double occupancy_of(const PassInfo& pass, const Target& target);
 
 }  // namespace raddle::graph

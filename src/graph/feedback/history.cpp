@@ -80,11 +80,23 @@ void History::record(std::uint64_t key, const std::string& what, const Measureme
   const double before = estimate.nanoseconds;
   if (is_first) estimate.what = what;
   blend(estimate.nanoseconds, measurement.nanoseconds, is_first);
-  blend(estimate.occupancy, measurement.occupancy, is_first);
+  estimate.occupancy = std::max(estimate.occupancy, measurement.occupancy);
   blend(estimate.bytes_per_nanosecond, measurement.bytes_per_nanosecond, is_first);
   ++estimate.runs;
   best_bandwidth_ = std::max(best_bandwidth_, measurement.bytes_per_nanosecond);
   if (is_first || std::abs(estimate.nanoseconds - before) > before / 8) ++changes_;
+}
+
+void History::record(const RunScore& score) {
+  std::lock_guard lock(mutex_);
+  const bool is_first = !busy_;
+  if (is_first) busy_.emplace();
+  for (unsigned kind = 0; kind < Needs::kCount; ++kind) blend((*busy_)[kind], score.busy[kind], is_first);
+}
+
+std::optional<BusyShares> History::busy() const {
+  std::lock_guard lock(mutex_);
+  return busy_;
 }
 
 std::optional<Estimate> History::find(std::uint64_t key) const {
@@ -110,7 +122,7 @@ double History::best_bandwidth() const {
 }
 
 Result<void> History::save(const std::string& path) const {
-  nlohmann::ordered_json passes = nlohmann::ordered_json::array();
+  nlohmann::ordered_json passes = nlohmann::ordered_json::array(), busy = nlohmann::ordered_json::object();
   {
     std::lock_guard lock(mutex_);
     for (const auto& [key, estimate] : estimates_)
@@ -120,8 +132,9 @@ Result<void> History::save(const std::string& path) const {
                         {"nanoseconds", estimate.nanoseconds},
                         {"occupancy", estimate.occupancy},
                         {"bytes_per_nanosecond", estimate.bytes_per_nanosecond}});
+    for (unsigned kind = 0; busy_ && kind < Needs::kCount; ++kind) busy[need_name(kind)] = (*busy_)[kind];
   }
-  const nlohmann::ordered_json document = {{"version", 1}, {"passes", passes}};
+  const nlohmann::ordered_json document = {{"version", 1}, {"passes", passes}, {"busy", busy}};
   return write_file(path,
                     document.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
@@ -150,13 +163,28 @@ Result<std::pair<std::uint64_t, Estimate>> read_estimate(const JsonValue& value)
   }
   return result;
 }
+
+/// @returns none: no graph has run
+Result<std::optional<BusyShares>> read_busy(const JsonValue& root) {
+  const std::optional<JsonValue> value = root.find("busy");
+  if (!value || value->raw().empty()) return std::optional<BusyShares>();
+  std::vector<std::string_view> names;
+  for (unsigned kind = 0; kind < Needs::kCount; ++kind) names.push_back(need_name(kind));
+  TRY(value->has_only(names));
+  BusyShares busy{};
+  for (unsigned kind = 0; kind < Needs::kCount; ++kind) {
+    TRY_ASSIGN(const JsonValue member, value->member(names[kind]));
+    TRY_ASSIGN(busy[kind], member.number(0, 1));
+  }
+  return std::optional(busy);
+}
 }  // namespace
 
 Result<void> History::load(const std::string& path) {
   TRY_ASSIGN(const std::string text, read_file(path));
   TRY_ASSIGN(const nlohmann::json document, parse_json(text, path));
   const JsonValue root(document);
-  TRY(root.has_only({"version", "passes"}));
+  TRY(root.has_only({"version", "passes", "busy"}));
   TRY_ASSIGN(const JsonValue version, root.member("version"));
   TRY(version.whole(1, 1));
   TRY_ASSIGN(const JsonValue passes, root.member("passes"));
@@ -166,7 +194,9 @@ Result<void> History::load(const std::string& path) {
     TRY_ASSIGN(auto estimate, read_estimate(element));
     estimates.push_back(std::move(estimate));
   }
+  TRY_ASSIGN(const std::optional<BusyShares> busy, read_busy(root));
   std::lock_guard lock(mutex_);
+  if (busy) busy_ = busy;
   for (auto& [key, estimate] : estimates) {
     best_bandwidth_ = std::max(best_bandwidth_, estimate.bytes_per_nanosecond);
     estimates_.insert_or_assign(key, std::move(estimate));

@@ -2,6 +2,7 @@
 // so that each comes after those that it depends on.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "graph/analysis/analysis.h"
@@ -12,10 +13,17 @@ namespace raddle::graph {
 using Share = std::uint32_t;
 constexpr Share kWhole = 1u << 16;
 
+inline std::array<double, Needs::kCount> all_ones() {
+  std::array<double, Needs::kCount> ones;
+  ones.fill(1);
+  return ones;
+}
+
 struct Problem {
   const Analysis& analysis;
   std::vector<double> nanoseconds;                      ///< by node
   std::vector<std::array<Share, Needs::kCount>> needs;  ///< likewise
+  std::array<double, Needs::kCount> weight = all_ones();  ///< of a unit, where needs of it meet
   Lists later;                                          ///< likewise: who depends on it
   std::vector<std::uint64_t> bytes;                     ///< by place in analysis.transient
   std::uint64_t memory_limit = 0;

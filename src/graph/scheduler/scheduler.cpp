@@ -47,6 +47,14 @@ void add_estimates(Problem& problem, const Graph& graph, const Target& target, c
   }
 }
 
+/// The busier a unit has been, the more it counts who shares it: what it takes, others wait for.
+void weigh_units(Problem& problem, const History* history) {
+  const std::optional<BusyShares> busy = history != nullptr ? history->busy() : std::nullopt;
+  const double most = busy ? *std::ranges::max_element(*busy) : 0;
+  for (unsigned kind = 0; kind < Needs::kCount; ++kind)
+    problem.weight[kind] = most == 0 ? 1 : (*busy)[kind] / most;
+}
+
 /// Nodes in the order of their start, and edges between those numbers.
 std::shared_ptr<Schedule> make_schedule(const Problem& problem, const Outcome& outcome) {
   auto schedule = std::make_shared<Schedule>();
@@ -136,6 +144,7 @@ struct Scheduler::Impl {
     if (last != nullptr && last->peak_bytes > problem->memory_limit) last = nullptr;
     if (last != nullptr && !estimates_changed(*graph)) return again(std::move(graph));
     add_estimates(*problem, *graph, target, history);
+    weigh_units(*problem, history);
     TRY_ASSIGN(auto made, place(*graph));
     made->graph = graph;
     made->graph_version = graph->version();
@@ -165,7 +174,8 @@ struct Scheduler::Impl {
     return {};
   }
 
-  /// Together by more than a quarter of all passes' time, or needs that have become greater.
+  /// Together by more than a quarter of all passes' time, or needs that have become greater, or less than
+  /// half.
   bool estimates_changed(const Graph& graph) {
     if (history != nullptr && history->changes() == seen_changes && graph.version() == last->graph_version)
       return false;
@@ -177,10 +187,11 @@ struct Scheduler::Impl {
       all += problem->nanoseconds[i];
       changed += std::abs(now.nanoseconds - problem->nanoseconds[i]);
       for (unsigned kind = 0; kind < Needs::kCount; ++kind) {
-        const Share slack =
-            kind == Needs::bandwidth ? kWhole / 8 : 0;  // it is measured, and differs each time
-        const float needed = std::clamp(now.needs.share[kind], 0.0f, 1.0f) * kWhole;
-        if (std::ceil(needed) > static_cast<float>(problem->needs[i][kind] + slack)) return true;
+        const bool differs_each_time = kind == Needs::bandwidth;
+        const Share known = problem->needs[i][kind], slack = differs_each_time ? kWhole / 8 : 0;
+        const float needed = std::ceil(std::clamp(now.needs.share[kind], 0.0f, 1.0f) * kWhole);
+        if (needed > static_cast<float>(known + slack)) return true;
+        if (!differs_each_time && 2 * needed < static_cast<float>(known)) return true;
       }
     }
     return changed > all / 4;

@@ -40,7 +40,7 @@ void Distributor::State::commit_cluster(Grid& grid, std::span<const SmMask> mask
     if (grid.kind.has_local_ids()) hold_inner_clusters(grid, cluster, sms);
     ++grid.clusters;
   }
-  grid.next += sms.size(), grid.outstanding += sms.size();
+  grid.next += sms.size(), grid.came(sms.size());
   session.count(sms.size());
   shares.count_launched(sms.size(), options.share_every);
   for (const SmMask& mask : masks) {

@@ -2,6 +2,7 @@
 // to launch. Nothing here knows tasks, kernels or time, so that a distributor can also be run alone (W-22).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -97,6 +98,7 @@ struct Grid {
   bool open = false;       ///< more CTAs may come (Distributor::grow), until it is closed
   std::uint64_t next = 0;  ///< launch index of the first CTA not launched; clusters one after the other
   std::uint64_t outstanding = 0;  ///< CTAs launched and not complete
+  std::uint64_t most_resident = 0;  ///< so many of these at once, at most, have been on SMs
   std::uint64_t suspended = 0;    ///< of these: wait for children, and hold nothing of their SM meanwhile
   std::uint64_t returning = 0;    ///< of these: wait no more, but for room on their SM
   std::uint64_t clusters = 0;     ///< launched and not complete, flush included
@@ -131,6 +133,11 @@ struct Grid {
   std::vector<std::uint8_t> usable;  ///< where GPCs have pools, by GPC: whether it could launch there
   std::int64_t rank = 0;             ///< among those of its priority, the lowest first; of its begin to wait
 
+  /// CTAs have come to SMs.
+  void came(std::uint64_t count) {
+    outstanding += count;
+    most_resident = std::max(most_resident, outstanding - suspended);
+  }
   /// Something of it is; a cluster of which CTAs are parked is not.
   bool is_resident() const {
     return outstanding != suspended || (outstanding == 0 && clusters != 0 && parked.empty());

@@ -53,7 +53,7 @@ void Distributor::State::put_back(Grid& grid, std::span<const ParkedCta> ctas, L
     start(grid, {&cta.sm, 1});
     spaces.unparked(grid.space_row, cta.sm);
   }
-  grid.outstanding += ctas.size();
+  grid.came(ctas.size());
   session.count(ctas.size());
   LaunchMask launch{.grid = &grid, .cluster = ctas[0].cluster, .sequence = sequence++};
   for (const ParkedCta& cta : ctas) {

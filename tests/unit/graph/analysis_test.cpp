@@ -270,17 +270,17 @@ TEST(AnalysisErrors, Sizes) {
         const Resource a = graph.buffer("a", 64, Origin::in_out);
         graph.pass("few", kHere).read_writes(a).dispatch(code("scale"), config, a, a);
       },
-      "kernel scale has 4 parameters, 2 are given");
+      "kernel scale has 3 parameters, 2 are given");
   wrong(
       [&](Graph& graph) {
         const Resource a = graph.buffer("a", 64, Origin::in_out);
-        graph.pass("wide", kHere).read_writes(a).dispatch(code("scale"), config, a, a, 1ull, 0u);
+        graph.pass("wide", kHere).read_writes(a).dispatch(code("scale"), config, a, a, 1ull);
       },
       "parameter 2 (pf) of kernel scale has 4 bytes, 8 are given");
   wrong(
       [&](Graph& graph) {
         const Resource a = graph.buffer("a", 64, Origin::in_out), b = graph.buffer("b", 64, Origin::in_out);
-        graph.pass("unnamed", kHere).read_writes(a).dispatch(code("scale"), config, a, b, 1u, 0u);
+        graph.pass("unnamed", kHere).read_writes(a).dispatch(code("scale"), config, a, b, 1u);
       },
       "'b' is not among the resources of the pass");
   wrong(

@@ -65,9 +65,9 @@ TEST(CudaExports, DoTheSameAsTheTaskGraph) {
   graph.pass("copy").copy(a, in);
   graph.pass("fill").fill(b, 5, 1);
   const LaunchConfig config{.grid = {1}, .block = {16}};
-  graph.pass("one").reads(a).writes(c).dispatch(code("scale"), config, c, a, 3u, 0u);
+  graph.pass("one").reads(a).writes(c).dispatch(code("scale"), config, c, a, 3u);
   graph.pass("two").read_writes(c).reads(b).dispatch(code("accumulate"), config, c, b);
-  graph.pass("three").reads(c).writes(out).dispatch(code("scale"), config, out, c, 7u, 0u);
+  graph.pass("three").reads(c).writes(out).dispatch(code("scale"), config, out, c, 7u);
   graph.pass("call").reads(out).call([&] { ++calls; });
   Numbers numbers(16);
   for (std::uint32_t i = 0; i < 16; ++i) numbers[i] = i;

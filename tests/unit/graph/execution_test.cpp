@@ -29,7 +29,7 @@ TEST(Execution, OneDispatch) {
   Graph graph;
   const Resource from = graph.buffer("a", 16, Origin::input), to = graph.buffer("b", 16, Origin::output);
   graph.pass("scale").reads(from).writes(to).dispatch(code("scale"), {.grid = {1}, .block = {4}}, to, from,
-                                                      10u, 0u);
+                                                      10u);
   const auto report = executor.run(graph);
   RADDLE_ASSERT_OK(report);
   Words out(4);
@@ -80,8 +80,8 @@ TEST(Execution, BodiesAreCalledWhenTheirPassExecutes) {
     TRY_ASSIGN(const DevicePtr source, recorder.address(from));
     TRY_ASSIGN(const DevicePtr target, recorder.address(to));
     TRY_ASSIGN(const Kernel kernel, recorder.kernel(code("scale")));
-    const auto number = static_cast<std::uint32_t>(factor), first = 0u;
-    const Argument arguments[] = {target, source, number, first};
+    const auto number = static_cast<std::uint32_t>(factor);
+    const Argument arguments[] = {target, source, number};
     return recorder.launch(kernel, {.grid = {1}, .block = {4}}, arguments);
   });
   Graph graph;
@@ -120,7 +120,7 @@ TEST(Execution, TemporalResourcesHaveTheLastRunsValue) {
   Graph graph;
   const Resource state = graph.buffer("state", 16, Origin::temporal), before = graph.previous(state);
   graph.pass("step").reads(before).writes(state).dispatch(code("scale"), {.grid = {1}, .block = {4}}, state,
-                                                          before, 2u, 0u);
+                                                          before, 2u);
   for (const std::uint32_t expected : {1u, 3u, 7u, 15u, 31u}) {
     RADDLE_ASSERT_OK(executor.run(graph));
     EXPECT_EQ(read(executor, "state", 4), Words(4, expected));
@@ -132,9 +132,8 @@ TEST(Execution, SubGraphsAreInPlace) {
   auto inner = std::make_shared<Graph>();
   const Resource from = inner->buffer("from", 16, Origin::input),
                  to = inner->buffer("to", 16, Origin::output), t = inner->buffer("t", 16);
-  inner->pass("one").reads(from).writes(t).dispatch(code("scale"), {.grid = {1}, .block = {4}}, t, from, 2u,
-                                                    0u);
-  inner->pass("two").reads(t).writes(to).dispatch(code("scale"), {.grid = {1}, .block = {4}}, to, t, 2u, 0u);
+  inner->pass("one").reads(from).writes(t).dispatch(code("scale"), {.grid = {1}, .block = {4}}, t, from, 2u);
+  inner->pass("two").reads(t).writes(to).dispatch(code("scale"), {.grid = {1}, .block = {4}}, to, t, 2u);
   Graph graph;
   const Resource out = graph.buffer("out", 32, Origin::in_out);
   graph.pass("start").fill(View::range(out, 0, 16), 1);
@@ -174,11 +173,11 @@ TEST(Execution, PiecesOfAPassDoAllOfIt) {
   graph.pass("one")
       .reads(in, by_block)
       .writes(t, by_block)
-      .dispatch(code("scale"), {.grid = {kBlocks}, .block = {kThreads}}, t, in, 2u, 0u);
+      .dispatch(code("scale"), {.grid = {kBlocks}, .block = {kThreads}}, t, in, 2u);
   graph.pass("two")
       .reads(t, by_block)
       .writes(out, by_block)
-      .dispatch(code("scale"), {.grid = {kBlocks}, .block = {kThreads}}, out, t, 2u, 0u);
+      .dispatch(code("scale"), {.grid = {kBlocks}, .block = {kThreads}}, out, t, 2u);
   const auto report = executor.run(graph);
   RADDLE_ASSERT_OK(report);
   EXPECT_EQ(report->schedule->splits, 2u);
@@ -205,7 +204,7 @@ TEST(Execution, ProgramAndSchedulerStandWhereTheyAreTold) {
       graph.pass("fill").fill(t, 5);
       graph.pass("other").fill(u, 6);
       graph.pass("scale").reads(t).writes(out).dispatch(code("scale"), {.grid = {1}, .block = {4}}, out, t,
-                                                        2u, 0u);
+                                                        2u);
       graph.pass("sum").reads(u).read_writes(out).dispatch(code("accumulate"), {.grid = {1}, .block = {4}},
                                                            out, u);
       return {};
@@ -237,8 +236,7 @@ TEST(Execution, ProgramsUseWhatTheDeviceMade) {
       TRY(executor.read("value", 0, &value, 4));
       const Resource r = graph.buffer("value", 16, Origin::in_out), t = graph.buffer("t", 16);
       for (std::uint32_t i = 0; i <= value; ++i) {  // 1, 2, 4 passes more
-        graph.pass("scale").reads(r).writes(t).dispatch(code("scale"), {.grid = {1}, .block = {4}}, t, r, 1u,
-                                                        0u);
+        graph.pass("scale").reads(r).writes(t).dispatch(code("scale"), {.grid = {1}, .block = {4}}, t, r, 1u);
         graph.pass("back").copy(r, t);
       }
       return {};
@@ -257,8 +255,7 @@ TEST(Execution, RunsAreMeasuredAndRemembered) {
   Graph graph;
   const Resource out = graph.buffer("out", 4096, Origin::in_out);
   graph.pass("fill").fill(out, 1);
-  graph.pass("scale").read_writes(out).dispatch(code("scale"), {.grid = {4}, .block = {256}}, out, out, 3u,
-                                                0u);
+  graph.pass("scale").read_writes(out).dispatch(code("scale"), {.grid = {4}, .block = {256}}, out, out, 3u);
   double measured = 0;
   {
     auto executor = Executor::open(device, {.history = file}).value();
@@ -283,6 +280,70 @@ TEST(Execution, RunsAreMeasuredAndRemembered) {
   const Node& node = (*schedule)->nodes[(*schedule)->node_of({1})];
   EXPECT_NEAR(node.end - node.begin, measured, 1e-3 * measured);
   std::remove(file.c_str());
+}
+
+/// From the host's data to the host's answer, and nothing beside it.
+// proves: G-1b
+TEST(Execution, AGraphIsAWholeWorkload) {
+  auto device = open_device();
+  auto executor = Executor::open(device).value();
+  Words inputs = {1, 2, 3, 4};
+  std::uint32_t answer = 0;
+  Graph graph;
+  const Resource in = graph.buffer("in", 16), twice = graph.buffer("twice", 16), sum = graph.buffer("sum", 16);
+  const auto on_host = [&](const Resource& resource, std::function<Result<void>(Device&, DevicePtr)> work) {
+    return Body{[resource, work](Recorder& recorder) -> Result<void> {
+                  TRY_ASSIGN(const DevicePtr address, recorder.address(resource));
+                  return work(recorder.device(), address);
+                }};
+  };
+  const Usage host{.unit = Unit::host};
+  graph.pass("upload").writes(in, host).command(on_host(in, [&](Device& on, DevicePtr to) {
+    return on.write(to, inputs.data(), 16);
+  }));
+  graph.pass("twice").reads(in).writes(twice).dispatch(code("scale"), {.grid = {1}, .block = {4}}, twice, in, 2u);
+  graph.pass("start").copy(sum, in);
+  graph.pass("add").read_writes(sum).reads(twice).dispatch(code("accumulate"), {.grid = {1}, .block = {4}}, sum,
+                                                           twice);
+  graph.pass("answer").reads(sum, host).command(on_host(sum, [&](Device& on, DevicePtr from) -> Result<void> {
+    Words words(4);
+    TRY(on.read(words.data(), from, 16));
+    for (const std::uint32_t word : words) answer += word;
+    return {};
+  }));
+  for (unsigned run = 0; run < 2; ++run) {
+    RADDLE_ASSERT_OK(executor.run(graph));
+    EXPECT_EQ(answer, 34u) << "3 * (1 + 2 + 3 + 4) + 4";
+    answer = 0;
+  }
+}
+
+/// Of what it takes a draw says nothing: what it took is measured.
+// proves: G-11a, G-11c
+TEST(Execution, MeasuredOccupancyLetsPassesOverlap) {
+  DeviceOptions options;
+  options.shape = "tiny";  // two SMs of two such blocks
+  auto device = open_device(options);
+  auto executor = Executor::open(device).value();
+  Graph graph;
+  for (const char* name : {"one", "two"}) {
+    executor.provide(name, 8192).value();
+    const Resource out = graph.buffer(name, 8192, Origin::in_out);
+    graph.pass(name).read_writes(out).command(Draw{name, [out](Recorder& recorder) -> Result<void> {
+      TRY_ASSIGN(const Kernel kernel, recorder.kernel(code("scale")));
+      TRY_ASSIGN(const DevicePtr address, recorder.address(out));
+      const Argument arguments[] = {address, address, 3u};
+      return recorder.launch(kernel, {.grid = {2}, .block = {1024}}, arguments);
+    }});
+  }
+  const auto first = executor.run(graph), second = executor.run(graph);
+  RADDLE_ASSERT_OK(first);
+  RADDLE_ASSERT_OK(second);
+  EXPECT_DOUBLE_EQ(executor.history().find(History::key(graph, graph.passes()[0]))->occupancy, 0.5);
+  const auto waits = [](const RunReport& report) { return report.schedule->edges.size(); };
+  EXPECT_EQ(waits(*first), 1u) << "for all slots";
+  EXPECT_EQ(waits(*second), 0u);
+  EXPECT_EQ(read(executor, "two", 2048), Words(2048, 4));
 }
 
 // Two passes that end only if they run at the same time.
@@ -324,7 +385,7 @@ TEST(Execution, WhatWasMeasuredChangesTheNextSchedule) {
   graph.pass("looks long")
       .read_writes(a)
       .needs(most)
-      .dispatch(code("scale"), {.grid = {64}, .block = {32}}, a, a, 2u, 0u);
+      .dispatch(code("scale"), {.grid = {64}, .block = {32}}, a, a, 2u);
   graph.pass("is long").writes(b).needs(most).dispatch(code("spin"), {.grid = {1}, .block = {1}}, b,
                                                        200'000u);
   const auto first = executor.run(graph), second = executor.run(graph);
@@ -370,7 +431,7 @@ TEST(Execution, EqualGraphsChangeTheWorkThatIsThere) {
       const Resource t = graph.buffer("t", 16), out = graph.buffer("out", 16, Origin::output);
       graph.pass("fill").fill(t, run);
       graph.pass("scale").reads(t).writes(out).dispatch(code("scale"), {.grid = {1}, .block = {4}}, out, t,
-                                                        run, 0u);
+                                                        run);
       graph.pass("call").reads(out, {.unit = Unit::host}).call([&called, run] { called = run; });
       return {};
     }));
@@ -419,8 +480,7 @@ TEST(Execution, TheHostsProcessorIsATarget) {
   Graph graph;
   const Resource t = graph.buffer("t", 16), out = graph.buffer("out", 16, Origin::output);
   graph.pass("fill").fill(t, 5);
-  graph.pass("scale").reads(t).writes(out).dispatch(code("scale"), {.grid = {1}, .block = {4}}, out, t, 2u,
-                                                    0u);
+  graph.pass("scale").reads(t).writes(out).dispatch(code("scale"), {.grid = {1}, .block = {4}}, out, t, 2u);
   const auto report = executor.run(graph);
   RADDLE_ASSERT_OK(report);
   EXPECT_EQ(report->schedule->target, "host");

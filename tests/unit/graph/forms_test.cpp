@@ -149,7 +149,7 @@ TEST(Forms, StateStaysUntilItIsChanged) {
   for (unsigned i = 0; i < 3; ++i) {
     if (i == 2) stream.set_state("grid", std::int64_t{9});
     stream.set_resources({a}, {b});
-    RADDLE_ASSERT_OK(stream.command("dispatch", {.list = {b, a, i, 0u}}));
+    RADDLE_ASSERT_OK(stream.command("dispatch", {.list = {b, a, i}}));
   }
   RADDLE_ASSERT_OK(stream.finish());
   std::vector<std::uint32_t> grids;
@@ -182,8 +182,7 @@ TEST(Forms, LoopsMakePassesWithResourcesAndStateOfTheirOwn) {
     TRY_ASSIGN(const View from, with.view("from"));
     TRY_ASSIGN(const View to, with.view("to"));
     TRY_ASSIGN(const std::int64_t factor, with.whole("factor"));
-    pass.dispatch(code("scale"), {.grid = {1}, .block = {4}}, to, from, static_cast<std::uint32_t>(factor),
-                  0u);
+    pass.dispatch(code("scale"), {.grid = {1}, .block = {4}}, to, from, static_cast<std::uint32_t>(factor));
     return {};
   });
   auto device = open_device();

@@ -8,21 +8,19 @@
 
 namespace raddle::graph {
 
-/// out[i] = in[i] * factor + 1, 32-bit numbers; `first` is the number of the grid's first block.
+/// out[i] = in[i] * factor + 1, 32-bit numbers.
 inline constexpr const char* kScale = R"(
 .version 8.0
 .target sm_90
 .address_size 64
-.visible .entry scale(.param .u64 po, .param .u64 pi, .param .u32 pf, .param .u32 first)
+.visible .entry scale(.param .u64 po, .param .u64 pi, .param .u32 pf)
 {
   .reg .b32 %r<9>;
   .reg .b64 %rd<6>;
   ld.param.u64 %rd1, [po];
   ld.param.u64 %rd2, [pi];
   ld.param.u32 %r1, [pf];
-  ld.param.u32 %r2, [first];
   mov.u32 %r3, %ctaid.x;
-  add.u32 %r3, %r3, %r2;
   mov.u32 %r4, %ntid.x;
   mov.u32 %r5, %tid.x;
   mad.lo.u32 %r6, %r3, %r4, %r5;

@@ -122,7 +122,7 @@ TEST_F(Lua, LoopsAndKernels) {
   const auto report = run(R"(
 local scale = kernel("raddle_lua_test.ptx", "scale")
 local step = pass{name="step", reads={"from"}, writes={"to"}, state={factor=1},
-  commands=function(p, a) p:dispatch{kernel=scale, grid=1, block=4, args={a.to, a.from, a.factor, 0}} end}
+  commands=function(p, a) p:dispatch{kernel=scale, grid=1, block=4, args={a.to, a.from, a.factor}} end}
 local n = param("n", 3)
 local from = buffer("in", 16, "in_out")
 local out = buffer("out", 16, "output")
@@ -149,7 +149,7 @@ local runs = 0
 while read(state, "u32", 0) < 20 do
   set_state{kernel=scale, grid=1, block=4}
   set_resources({previous(state)}, {state})
-  dispatch{args={state, previous(state), 2, 0}}
+  dispatch{args={state, previous(state), 2}}
   execute()
   runs = runs + 1
 end
@@ -224,7 +224,7 @@ TEST_F(Lua, ErrorsHaveTheProgramsLine) {
 local r = buffer("r", 16, "in_out")
 set_state{kernel=k}
 set_resources({r}, {r})
-dispatch{args={r, r, "x", 0}})",
+dispatch{args={r, r, "x"}})",
                5, "parameter 2 (pf) of kernel scale");
 }
 

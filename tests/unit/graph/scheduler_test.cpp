@@ -149,6 +149,33 @@ TEST(Scheduler, MeasurementsChangeTheSchedule) {
   EXPECT_EQ(History::key(before, second), History::key(after, after.passes()[1]));
 }
 
+// proves: G-11a, G-11c
+TEST(Scheduler, BusyUnitsAreSharedLast) {
+  Graph graph;
+  const auto add = [&](Needs::Kind unit, double time) {
+    Needs wanted = needs({{unit, 0.5f}, {Needs::host, 1}});  // one after the other
+    return graph.pass("p").writes(graph.buffer("r", 64)).needs(wanted).takes(time).pass();
+  };
+  const auto both = needs({{Needs::slots, 0.5f}, {Needs::bandwidth, 0.5f}});
+  graph.pass("long").writes(graph.buffer("r", 64)).needs(both).takes(100);
+  const Pass slots = add(Needs::slots, 10), bandwidth = add(Needs::bandwidth, 10);
+  const auto second_of = [&](const History* history) {
+    Scheduler scheduler(Target{}, {}, history);
+    const auto schedule = scheduler.schedule(graph);
+    EXPECT_TRUE(schedule.ok());
+    return (*schedule)->nodes[1].pass;
+  };
+  EXPECT_EQ(second_of(nullptr), slots.index) << "as invoked";
+  History history;
+  RunScore score;
+  score.busy[Needs::slots] = 0.75, score.busy[Needs::bandwidth] = 0.125;
+  history.record(score);
+  EXPECT_EQ(second_of(&history), bandwidth.index);
+  score.busy[Needs::slots] = 0;
+  for (unsigned i = 0; i < 20; ++i) history.record(score);
+  EXPECT_EQ(second_of(&history), slots.index);
+}
+
 TEST(Scheduler, UnchangedGraphsCostNothingNew) {
   const Graph graph = worked_graph(0.3f);
   Scheduler scheduler{Target{}};
@@ -171,6 +198,9 @@ TEST(History, IsKeptInAFile) {
   for (unsigned i = 0; i < 4; ++i) history.record(7, "seven", {100, 0.5, 2});
   history.record(7, "seven", {200, 0.5, 2});
   history.record(8, "eight \"quoted\"", {1, 0, 0});
+  RunScore score;
+  score.busy[Needs::bandwidth] = 0.25;
+  history.record(score);
   const std::string path = testing::TempDir() + "raddle_history_test.json";
   RADDLE_ASSERT_OK(history.save(path));
   History read;
@@ -178,6 +208,8 @@ TEST(History, IsKeptInAFile) {
   EXPECT_EQ(read.size(), 2u);
   EXPECT_EQ(read.find(7)->nanoseconds, 125);
   EXPECT_EQ(read.find(7)->runs, 5u);
+  EXPECT_EQ(read.find(7)->occupancy, 0.5);
+  EXPECT_EQ(read.busy(), history.busy());
   EXPECT_EQ(read.find(8)->what, "eight \"quoted\"");
   EXPECT_FALSE(read.load("/nonexistent/history").ok());
   std::remove(path.c_str());
@@ -294,7 +326,7 @@ TEST(Split, DependentsWaitForThePiecesThatTheyRead) {
   graph.pass("large")
       .reads(in, by_block)
       .writes(out, by_block)
-      .dispatch(code("scale"), {.grid = {64}, .block = {32}}, out, in, 3u, 0u);
+      .dispatch(code("scale"), {.grid = {64}, .block = {32}}, out, in, 3u);
   graph.pass("first part").reads(View::range(out, 0, 128));
   graph.pass("last part").reads(View::range(out, bytes - 128, 128));
   const auto schedule = schedule_of(graph, {.most_pieces = 4}, target);
