@@ -54,8 +54,13 @@ Result<int> run_graph(const GraphOptions& options, std::string& text) {
   MachineOptions machine = options.machine;
   if (how.target == graph::Target::Kind::host) machine.shape = "host";
   TRY_ASSIGN(DeviceOptions wanted, device_options(machine));
-  TRY_ASSIGN(Device device, Device::open(wanted));
-  TRY_ASSIGN(graph::Executor executor, graph::Executor::open(device, how));
+  const bool on_gpu = how.target == graph::Target::Kind::gpu;
+  std::optional<Device> device;
+  if (!on_gpu) {
+    TRY_ASSIGN(device, Device::open(wanted));
+  }
+  TRY_ASSIGN(graph::Executor executor,
+             on_gpu ? graph::Executor::open_gpu(how) : graph::Executor::open(*device, how));
   TRY_ASSIGN(const graph::LuaReport report, graph::run_lua(executor, text, options.file, lua));
   if (options.report) print_report(report.runs);
   if (!options.page.empty()) {

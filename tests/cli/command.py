@@ -7,6 +7,7 @@ import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RADDLE = os.environ.get("RADDLE", os.path.join(ROOT, "build/bin/raddle"))
+LIBCUDA = os.path.join(os.path.dirname(os.path.dirname(RADDLE)), "lib/libcuda.so.1")
 KERNELS = os.path.join(ROOT, "examples/kernels")
 sys.path.insert(0, os.path.join(ROOT, "tests"))
 import tap  # noqa: E402,F401
@@ -35,10 +36,11 @@ class CommandTest(unittest.TestCase):
             file.write(text)
         return self.path(name)
 
-    def raddle(self, *arguments, timeout=300):
-        """(status, stdout, stderr)"""
+    def raddle(self, *arguments, timeout=300, environment=None):
+        """(status, stdout, stderr); `environment` is added to this process's"""
         done = subprocess.run([RADDLE, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              stdin=subprocess.DEVNULL, text=True, timeout=timeout, errors="replace")
+                              stdin=subprocess.DEVNULL, text=True, timeout=timeout, errors="replace",
+                              env=os.environ | (environment or {}))
         return done.returncode, done.stdout, done.stderr
 
     def succeeds(self, *arguments):

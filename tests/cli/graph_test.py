@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import unittest
 
-from command import INVALID, ROOT, SUCCESS, UNSUPPORTED, CommandTest, has_jit, tap
+from command import INVALID, LIBCUDA, ROOT, SUCCESS, CommandTest, has_jit, tap
 
 HEAT = os.path.join(ROOT, "examples/graphs/heat.lua")
 BROWSER = shutil.which("chromium")
@@ -49,10 +49,19 @@ class Graph(CommandTest):
         self.assertEqual(status, SUCCESS, errors)
         self.assertIn("passes on host", errors)
 
-    def test_a_real_gpu_is_refused(self):
-        status, _, errors = self.raddle("graph", "run", HEAT, "--target", "gpu")
-        self.assertEqual(status, UNSUPPORTED)
-        self.assertIn("no real GPU", errors)
+    # proves: G-19e
+    def test_the_driver_of_a_gpu(self):
+        arguments = ("graph", "run", HEAT, "--param", "n=512", "--param", "rounds=3", "--report", "--target")
+        _, wanted, _ = self.raddle(*arguments, "device")
+        status, output, errors = self.raddle(*arguments, "gpu", environment={"RADDLE_GPU_DRIVER": LIBCUDA})
+        self.assertEqual(status, SUCCESS, errors)
+        self.assertEqual(output, wanted)
+        self.assertIn("passes on Raddle h200", errors)
+
+    def test_a_machine_without_a_gpu(self):
+        status, _, errors = self.raddle("graph", "run", HEAT, "--target", "gpu", environment={"RADDLE_GPU_DRIVER": "/nowhere.so"})
+        self.assertEqual(status, INVALID)
+        self.assertIn("no driver of a GPU", errors)
 
     def test_errors_show_the_line(self):
         program = self.write("p.lua", "local r = buffer('r', 64)\nset_resources({r}, {})\nfill{view=r, word=1}\n")

@@ -1,4 +1,4 @@
-// Runs graphs on a device: schedules them, places their memory, measures, and remembers.
+// Runs graphs on a device, or on a real GPU: schedules them, places their memory, measures, and remembers.
 #pragma once
 
 #include <memory>
@@ -33,6 +33,11 @@ class Executor {
   /// @param device  outlives the executor
   /// @errors as Target::of; of the history's file: invalid (that it is not there is none)
   static Result<Executor> open(Device& device, ExecutorOptions options = {});
+  /// On the first GPU of this machine, by its driver. Draws, bodies, textures and surfaces are refused, and
+  /// all that stands on the device's side; launches are not split.
+  /// @param driver  its library; empty: RADDLE_GPU_DRIVER, or where distributions put NVIDIA's
+  /// @errors not_found: no driver, or no GPU; of the history's file, likewise
+  static Result<Executor> open_gpu(ExecutorOptions options = {}, const std::string& driver = "");
   ~Executor();
   Executor(Executor&&) noexcept;
 

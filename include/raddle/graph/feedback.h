@@ -16,7 +16,7 @@ namespace raddle::graph {
 /// Of one execution of a pass.
 struct Measurement {
   double nanoseconds = 0;
-  double occupancy = 0;             ///< part of the SMs' slots that its blocks had at once, at most; 0: unknown
+  double occupancy = 0;  ///< part of the SMs' slots that its blocks had at once, at most; 0: unknown
   double bytes_per_nanosecond = 0;  ///< that it said to access
 };
 
@@ -31,10 +31,10 @@ using BusyShares = std::array<double, Needs::kCount>;
 
 /// Of one execution of a whole graph.
 struct RunScore {
-  double nanoseconds = 0;           ///< from the first begin to the last end
-  double estimated = 0;             ///< what the schedule said
-  double serial = 0;                ///< the passes' times together: above nanoseconds, passes overlapped
-  BusyShares busy{};                ///< part of the time in which a pass that needs this ran
+  double nanoseconds = 0;  ///< from the first begin to the last end
+  double estimated = 0;    ///< what the schedule said
+  double serial = 0;       ///< the passes' times together: above nanoseconds, passes overlapped
+  BusyShares busy{};       ///< part of the time in which a pass that needs this ran
 };
 
 /// Thread-safe.

@@ -14,6 +14,7 @@ struct Target {
     device,        ///< Raddle's modelled GPU
     compute_only,  ///< the same without graphics: draws are refused before anything runs
     host,          ///< the host's processor: a device of the shape "host"
+    gpu,           ///< a real GPU: Executor::open_gpu; without graphics
   };
   Kind kind = Kind::device;
   std::string name = "device";
@@ -24,11 +25,11 @@ struct Target {
   unsigned workers = 1;                                 ///< threads that run kernels
   unsigned copy_engines = 1;
   bool has_graphics = true;
+  bool has_parts_of_grids = true;  ///< as LaunchConfig::part: launches can be split
 
-  /// @errors invalid: host, of a device of another shape
+  /// @errors invalid: host, of a device of another shape; gpu, which is none of Raddle's devices
   static Result<Target> of(const Device& device, Kind kind = Kind::device);
-  /// "device", "compute", "host". @errors unsupported: "gpu", a real GPU: graphs reach none through this API;
-  /// not_found
+  /// "device", "compute", "host", "gpu". @errors not_found
   static Result<Kind> parse(std::string_view name);
   /// How many blocks of a kernel an SM holds at once.
   std::uint32_t resident_blocks(const KernelInfo& kernel, const LaunchConfig& config) const;

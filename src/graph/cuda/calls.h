@@ -1,5 +1,5 @@
-// The calls of the driver API that an export needs, as its public header lays them out, and where a library
-// has them.
+// The calls of the driver API that exports and GPU targets need, as its public header lays them out, and where
+// a library has them.
 #pragma once
 
 #include <dlfcn.h>
@@ -54,6 +54,24 @@ union AttributeValue {
 };
 inline constexpr int kCooperative = 2, kClusterDimension = 4, kPriority = 8;
 
+/// Why an executable graph could not be changed.
+struct GraphUpdate {
+  int result;
+  void *node, *from;
+};
+
+/// Of a device.
+enum Attribute : int {
+  kThreadsPerSm = 39,
+  kSharedBytesPerSm = 81,
+  kRegistersPerSm = 82,
+  kSmCount = 16,
+  kMemoryClock = 36,     // kHz
+  kMemoryBusWidth = 37,  // bits
+  kCopyEngines = 40,
+  kBlocksPerSm = 106,
+};
+
 #define RADDLE_CUDA_CALLS(CALL)                                                                             \
   CALL(cuCtxGetCurrent, (void** context))                                                                   \
   CALL(cuModuleLoadData, (void** module, const void* image))                                                \
@@ -73,6 +91,32 @@ inline constexpr int kCooperative = 2, kClusterDimension = 4, kPriority = 8;
        (void** node, void* graph, void* const* after, std::size_t count, const FillParams*, void* context)) \
   CALL(cuGraphAddHostNode,                                                                                  \
        (void** node, void* graph, void* const* after, std::size_t count, const HostParams*))                \
+  CALL(cuGraphAddEventRecordNode,                                                                           \
+       (void** node, void* graph, void* const* after, std::size_t count, void* event))                      \
+  CALL(cuGraphInstantiateWithFlags, (void** exec, void* graph, unsigned long long flags))                   \
+  CALL(cuGraphExecUpdate_v2, (void* exec, void* graph, GraphUpdate*))                                       \
+  CALL(cuGraphExecDestroy, (void* exec))                                                                    \
+  CALL(cuGraphLaunch, (void* exec, void* stream))                                                           \
+  CALL(cuInit, (unsigned flags))                                                                            \
+  CALL(cuDeviceGetCount, (int* count))                                                                      \
+  CALL(cuDeviceGet, (int* device, int number))                                                              \
+  CALL(cuDeviceGetName, (char* name, int bytes, int device))                                                \
+  CALL(cuDeviceGetAttribute, (int* value, int attribute, int device))                                       \
+  CALL(cuDevicePrimaryCtxRetain, (void** context, int device))                                              \
+  CALL(cuDevicePrimaryCtxRelease_v2, (int device))                                                          \
+  CALL(cuCtxPushCurrent_v2, (void* context))                                                                \
+  CALL(cuCtxPopCurrent_v2, (void** context))                                                                \
+  CALL(cuStreamCreate, (void** stream, unsigned flags))                                                     \
+  CALL(cuStreamDestroy_v2, (void* stream))                                                                  \
+  CALL(cuStreamSynchronize, (void* stream))                                                                 \
+  CALL(cuEventCreate, (void** event, unsigned flags))                                                       \
+  CALL(cuEventDestroy_v2, (void* event))                                                                    \
+  CALL(cuEventElapsedTime_v2, (float* milliseconds, void* start, void* end))                                \
+  CALL(cuMemGetInfo_v2, (std::size_t* free, std::size_t* all))                                              \
+  CALL(cuMemGetAddressRange_v2, (unsigned long long* base, std::size_t* bytes, unsigned long long address)) \
+  CALL(cuMemsetD8_v2, (unsigned long long to, unsigned char value, std::size_t bytes))                      \
+  CALL(cuMemcpyHtoD_v2, (unsigned long long to, const void* from, std::size_t bytes))                       \
+  CALL(cuMemcpyDtoH_v2, (void* to, unsigned long long from, std::size_t bytes))                             \
   CALL(cuGetErrorName, (int error, const char** name))
 
 struct Calls {
@@ -84,6 +128,9 @@ struct Calls {
   static Result<Calls> of(const std::string& library) {
     void* const handle = dlopen(library.c_str(), RTLD_NOW);
     if (handle == nullptr) return Error::make(ErrorCode::not_found, "{}", dlerror());
+    return of(handle, library);
+  }
+  static Result<Calls> of(void* handle, const std::string& library) {
     Calls calls;
 #define RADDLE_CUDA_CALL(name, parameters)                                   \
   calls.name = reinterpret_cast<decltype(calls.name)>(dlsym(handle, #name)); \

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-#include "graph/execution/plan.h"
+#include "graph/cuda/gpu_backend.h"
+#include "graph/execution/device_backend.h"
 #include "graph/execution/storage.h"
 #include "graph/feedback/estimate.h"
 #include "graph/feedback/score.h"
@@ -13,39 +14,37 @@
 namespace raddle::graph {
 
 struct Executor::Impl {
-  static constexpr std::size_t kPlans = 4;  // that are kept: temporal resources need two
-
-  Device& device;
   ExecutorOptions options;
   Target target;
   History history;
   std::uint64_t saved_changes = 0;
   Scheduler scheduler;
+  std::unique_ptr<Backend> backend;
   Storage storage;
-  Modules modules;
-  Stream stream, bodies;
-  std::vector<std::unique_ptr<Plan>> known;  // the last used at the end
-  std::uint64_t plans = 0;
 
-  Impl(Device& on, ExecutorOptions how, Target what, Stream one, Stream other)
-      : device(on),
-        options(std::move(how)),
+  Impl(ExecutorOptions how, Target what, std::unique_ptr<Backend> where)
+      : options(std::move(how)),
         target(std::move(what)),
         scheduler(target, options.scheduler, &history),
-        storage(on),
-        modules(on),
-        stream(std::move(one)),
-        bodies(std::move(other)) {}
+        backend(std::move(where)),
+        storage(backend->memory()) {}
   ~Impl() {
     if (!options.history.empty() && history.changes() != saved_changes) (void)history.save(options.history);
+  }
+
+  static Result<Executor> make(ExecutorOptions options, Target target, std::unique_ptr<Backend> backend) {
+    auto impl = std::make_unique<Impl>(std::move(options), std::move(target), std::move(backend));
+    const std::string& file = impl->options.history;
+    if (!file.empty() && ::access(file.c_str(), F_OK) == 0) TRY(impl->history.load(file));
+    impl->saved_changes = impl->history.changes();
+    return Executor(std::move(impl));
   }
 
   /// On the thread that calls, or as a task of the device.
   Result<void> on_side(Side side, const std::function<Result<void>()>& function) {
     if (side == Side::host) return function();
     Result<void> result;
-    stream.call([&] { result = function(); });
-    TRY(stream.synchronize());
+    TRY(backend->call([&] { result = function(); }));
     return result;
   }
 
@@ -63,8 +62,7 @@ struct Executor::Impl {
 
   /// What the device has left now, and what it has given for transient resources already.
   std::uint64_t free_memory() const {
-    const std::uint64_t used = std::min(device.memory_used(), target.memory_bytes);
-    return target.memory_bytes - used + storage.transient_bytes();
+    return std::min(target.memory_bytes, backend->memory().free_bytes() + storage.transient_bytes());
   }
 
   Result<RunReport> run(const GraphProgram& program) {
@@ -96,43 +94,14 @@ struct Executor::Impl {
 
   Result<RunReport> run(std::shared_ptr<const Schedule> schedule) {
     TRY_ASSIGN(std::vector<DevicePtr> addresses, storage.addresses(*schedule));
-    TRY_ASSIGN(Plan * plan, plan_for(schedule, std::move(addresses)));
-    TRY(plan->run(stream));
+    TRY_ASSIGN(const std::vector<MeasuredTimes> measured, backend->run(schedule, std::move(addresses)));
     storage.turn(*schedule->graph);
-    return measure(*plan, std::move(schedule));
+    return measure(measured, std::move(schedule));
   }
 
-  /// The plan of the same graph with the same memory; that of an equal one, changed; or a new one.
-  Result<Plan*> plan_for(const std::shared_ptr<const Schedule>& schedule, std::vector<DevicePtr> addresses) {
-    const auto same = std::find_if(known.begin(), known.end(), [&](const std::unique_ptr<Plan>& plan) {
-      return plan->schedule().structure == schedule->structure &&
-             plan->schedule().graph_version == schedule->graph_version && plan->addresses() == addresses;
-    });
-    if (same != known.end()) {
-      std::rotate(same, std::next(same), known.end());
-      return known.back().get();
-    }
-    const auto equal = std::find_if(known.begin(), known.end(), [&](const std::unique_ptr<Plan>& plan) {
-      return plan->schedule().structure == schedule->structure &&
-             plan->schedule().graph_version != schedule->graph_version;
-    });
-    if (equal != known.end()) {
-      std::rotate(equal, std::next(equal), known.end());
-      if (known.back()->update(schedule, addresses)) return known.back().get();
-      known.pop_back();
-    }
-    if (known.size() == kPlans) known.erase(known.begin());
-    TRY_ASSIGN(std::unique_ptr<Plan> plan,
-               Plan::make(device, modules, bodies, schedule, std::move(addresses)));
-    ++plans;
-    known.push_back(std::move(plan));
-    return known.back().get();
-  }
-
-  RunReport measure(const Plan& plan, std::shared_ptr<const Schedule> schedule) {
+  RunReport measure(const std::vector<MeasuredTimes>& measured, std::shared_ptr<const Schedule> schedule) {
     RunReport report;
-    const std::vector<Plan::Times> measured = plan.times();
-    for (const Plan::Times& times : measured) report.times.push_back({times.begin, times.end});
+    for (const MeasuredTimes& times : measured) report.times.push_back({times.begin, times.end});
     const Graph& graph = *schedule->graph;
     for (std::size_t i = 0; i < report.times.size(); ++i) {
       const Node& node = schedule->nodes[i];
@@ -157,14 +126,15 @@ Executor::Executor(Executor&&) noexcept = default;
 
 Result<Executor> Executor::open(Device& device, ExecutorOptions options) {
   TRY_ASSIGN(Target target, Target::of(device, options.target));
-  TRY_ASSIGN(Stream stream, device.stream());
-  TRY_ASSIGN(Stream bodies, device.stream());
-  auto impl = std::make_unique<Impl>(device, std::move(options), std::move(target), std::move(stream),
-                                     std::move(bodies));
-  const std::string& file = impl->options.history;
-  if (!file.empty() && ::access(file.c_str(), F_OK) == 0) TRY(impl->history.load(file));
-  impl->saved_changes = impl->history.changes();
-  return Executor(std::move(impl));
+  TRY_ASSIGN(std::unique_ptr<Backend> backend, make_device_backend(device));
+  return Impl::make(std::move(options), std::move(target), std::move(backend));
+}
+
+Result<Executor> Executor::open_gpu(ExecutorOptions options, const std::string& driver) {
+  options.target = Target::Kind::gpu;
+  TRY_ASSIGN(std::unique_ptr<cuda::GpuBackend> backend, cuda::GpuBackend::open(driver));
+  Target target = backend->target();
+  return Impl::make(std::move(options), std::move(target), std::move(backend));
 }
 
 void Executor::bind(const std::string& name, DevicePtr address) { impl_->storage.bind(name, address); }
@@ -184,13 +154,13 @@ Result<DevicePtr> part_of(const Storage& storage, const std::string& name, std::
 
 Result<void> Executor::read(const std::string& name, std::uint64_t begin, void* to, std::uint64_t bytes) {
   TRY_ASSIGN(const DevicePtr from, part_of(impl_->storage, name, begin, bytes));
-  return impl_->device.read(to, from, bytes);
+  return impl_->backend->memory().read(to, from, bytes);
 }
 
 Result<void> Executor::write(const std::string& name, std::uint64_t begin, const void* from,
                              std::uint64_t bytes) {
   TRY_ASSIGN(const DevicePtr to, part_of(impl_->storage, name, begin, bytes));
-  return impl_->device.write(to, from, bytes);
+  return impl_->backend->memory().write(to, from, bytes);
 }
 
 Result<RunReport> Executor::run(const Graph& graph) { return impl_->run(graph); }
@@ -200,7 +170,7 @@ Result<std::shared_ptr<const Schedule>> Executor::schedule(const Graph& graph) {
 }
 const Target& Executor::target() const { return impl_->target; }
 const History& Executor::history() const { return impl_->history; }
-std::uint64_t Executor::plans() const { return impl_->plans; }
+std::uint64_t Executor::plans() const { return impl_->backend->plans(); }
 Result<void> Executor::save_history() const {
   if (impl_->options.history.empty()) return Error::invalid("no file for the history was named");
   return impl_->history.save(impl_->options.history);

@@ -204,23 +204,23 @@ Result<void> Plan::run(Stream& stream) {
   return {};
 }
 
-std::vector<Plan::Times> Plan::times() const {
+std::vector<MeasuredTimes> Plan::times() const {
   const auto end_of = [&](std::uint32_t work) { return static_cast<double>(work_.times(work).end_ns); };
-  std::vector<Times> times(made_.size());
+  std::vector<MeasuredTimes> times(made_.size());
   double first = 0;
   for (std::size_t i = 0; i < made_.size(); ++i) {
     // Work without a known begin begins when what it waits for has ended.
     double begin = static_cast<double>(work_.times(made_[i].front()).begin_ns);
     if (begin == 0)
       for (const ExecutableGraph::Dependency& wait : waits_[i]) begin = std::max(begin, end_of(wait.node));
-    times[i] = {begin, end_of(made_[i].back())};
+    times[i] = {.begin = begin, .end = end_of(made_[i].back())};
     for (const std::uint32_t work : made_[i])
       times[i].occupancy = std::max(times[i].occupancy, work_.times(work).occupancy);
     if (begin != 0 && (first == 0 || begin < first)) first = begin;
   }
   if (first == 0)
-    for (const Times& each : times) first = first == 0 ? each.end : std::min(first, each.end);
-  for (Times& each : times) {
+    for (const MeasuredTimes& each : times) first = first == 0 ? each.end : std::min(first, each.end);
+  for (MeasuredTimes& each : times) {
     each.begin = each.begin == 0 ? 0 : each.begin - first;
     each.end = std::max(each.end - first, each.begin);
   }

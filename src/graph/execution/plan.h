@@ -4,6 +4,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "graph/execution/backend.h"
 #include "graph/execution/recorders.h"
 
 namespace raddle::graph {
@@ -20,12 +21,8 @@ class Plan {
   bool update(std::shared_ptr<const Schedule> schedule, std::vector<DevicePtr> addresses);
   /// Runs it and waits. @errors kernel_fault; what a body answered
   Result<void> run(Stream& stream);
-  /// Of each node of the schedule in the last run, in nanoseconds of one clock.
-  struct Times {
-    double begin = 0, end = 0;
-    double occupancy = 0;  ///< of SM slots, at most at once; 0: unknown
-  };
-  std::vector<Times> times() const;
+  /// Of each node of the schedule in the last run.
+  std::vector<MeasuredTimes> times() const;
 
   const Schedule& schedule() const { return *schedule_; }
   const std::vector<DevicePtr>& addresses() const { return addresses_; }

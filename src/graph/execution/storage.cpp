@@ -6,15 +6,15 @@ namespace raddle::graph {
 
 // Freeing fails only on a device that has failed, whose memory goes with it.
 Storage::~Storage() {
-  for (const auto& [name, place] : provided_) (void)device_.free(place.address);
+  for (const auto& [name, place] : provided_) memory_.free(place.address);
   for (const auto& [name, temporal] : temporal_)
-    for (const DevicePtr memory : temporal.memory) (void)device_.free(memory);
-  if (transient_) (void)device_.free(transient_);
+    for (const DevicePtr memory : temporal.memory) memory_.free(memory);
+  if (transient_) memory_.free(transient_);
 }
 
 Result<DevicePtr> Storage::zeroed(std::uint64_t bytes) {
-  TRY_ASSIGN(const DevicePtr address, device_.allocate(bytes));
-  TRY(device_.fill(address, 0, bytes));
+  TRY_ASSIGN(const DevicePtr address, memory_.allocate(bytes));
+  TRY(memory_.clear(address, bytes));
   return address;
 }
 
@@ -34,7 +34,7 @@ Result<DevicePtr> Storage::bound_address(const ResourceInfo& info) const {
   const auto found = bound_.find(info.name);
   if (found == bound_.end())
     return info.line.error(ErrorCode::not_found, fmt::format("no memory is bound to '{}'", info.name));
-  const std::optional<Region> region = device_.region(found->second);
+  const std::optional<Memory::Piece> region = memory_.region(found->second);
   if (!region)
     return info.line.error(ErrorCode::invalid,
                            fmt::format("'{}' is bound to no memory of this device", info.name));
@@ -64,9 +64,9 @@ Result<DevicePtr> Storage::temporal_address(const Graph& graph, const ResourceIn
 
 Result<void> Storage::grow(std::uint64_t bytes) {
   if (bytes <= transient_bytes_) return {};
-  if (transient_) TRY(device_.free(transient_));
+  if (transient_) memory_.free(transient_);
   transient_ = {}, transient_bytes_ = 0;
-  TRY_ASSIGN(transient_, device_.allocate(bytes));
+  TRY_ASSIGN(transient_, memory_.allocate(bytes));
   transient_bytes_ = bytes;
   return {};
 }

@@ -1,4 +1,4 @@
-// Where the resources of a graph lie on a device: bound ones where the caller says, temporal ones in two
+// Where the resources of a graph lie in a device's memory: bound ones where the caller says, temporal ones in two
 // memories that take turns, transient ones in one allocation at the schedule's offsets.
 #pragma once
 
@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "raddle/graph/schedule.h"
+#include "graph/execution/backend.h"
 
 namespace raddle::graph {
 
 class Storage {
  public:
-  explicit Storage(Device& device) : device_(device) {}
+  explicit Storage(Memory& memory) : memory_(memory) {}
   ~Storage();
   Storage(const Storage&) = delete;
 
@@ -42,7 +42,7 @@ class Storage {
   Result<DevicePtr> zeroed(std::uint64_t bytes);
   Result<void> grow(std::uint64_t bytes);
 
-  Device& device_;
+  Memory& memory_;
   std::map<std::string, DevicePtr> bound_;
   std::map<std::string, Place> provided_;
   std::map<std::string, Temporal> temporal_;

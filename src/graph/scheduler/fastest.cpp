@@ -95,7 +95,8 @@ class Fastest : public Policy {
   double score_of(std::uint32_t node, Progress& progress) const {
     double conflict = 0;
     for (unsigned kind = 0; kind < Needs::kCount; ++kind)
-      conflict += problem_.weight[kind] * problem_.needs[node][kind] / kWhole * progress.used()[kind] / kWhole;
+      conflict +=
+          problem_.weight[kind] * problem_.needs[node][kind] / kWhole * progress.used()[kind] / kWhole;
     const double time = ranks_[node] / std::max(greatest_, 1.0) - kConflictWeight * conflict;
     if (time_weight_ >= 1) return time;
     const double memory = double(progress.growth(node)) / static_cast<double>(largest_);

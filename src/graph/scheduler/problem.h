@@ -21,11 +21,11 @@ inline std::array<double, Needs::kCount> all_ones() {
 
 struct Problem {
   const Analysis& analysis;
-  std::vector<double> nanoseconds;                      ///< by node
-  std::vector<std::array<Share, Needs::kCount>> needs;  ///< likewise
+  std::vector<double> nanoseconds;                        ///< by node
+  std::vector<std::array<Share, Needs::kCount>> needs;    ///< likewise
   std::array<double, Needs::kCount> weight = all_ones();  ///< of a unit, where needs of it meet
-  Lists later;                                          ///< likewise: who depends on it
-  std::vector<std::uint64_t> bytes;                     ///< by place in analysis.transient
+  Lists later;                                            ///< likewise: who depends on it
+  std::vector<std::uint64_t> bytes;                       ///< by place in analysis.transient
   std::uint64_t memory_limit = 0;
   std::uint64_t working_set = 0;  ///< 0: none
   bool alias = true;

@@ -54,7 +54,7 @@ class Splitter {
   /// their own of what it writes is what the pass says of them.
   Cut cut_of(const PassInfo& pass, const Dispatch& dispatch) const {
     const LaunchConfig& config = dispatch.config;
-    if (config.cooperative || config.part) return {};
+    if (config.cooperative || config.part || !target_.has_parts_of_grids) return {};
     bool is_by_block = false;
     for (const Access& access : pass.accesses) {
       if (access.writes && !access.unordered && access.bytes_per_block == 0) return {};

@@ -9,6 +9,7 @@ Result<Target> Target::of(const Device& device, Kind kind) {
   if (kind == Kind::host && properties.shape != "host")
     return Error::invalid("the host's processor is a device of the shape \"host\", this one is \"{}\"",
                           properties.shape);
+  if (kind == Kind::gpu) return Error::invalid("a real GPU is no device of Raddle's");
   Target target;
   target.kind = kind;
   target.name = kind == Kind::compute_only ? properties.shape + " without graphics" : properties.shape;
@@ -24,9 +25,7 @@ Result<Target::Kind> Target::parse(std::string_view name) {
   if (name == "device") return Kind::device;
   if (name == "compute") return Kind::compute_only;
   if (name == "host") return Kind::host;
-  if (name == "gpu")
-    return Error::unsupported(
-        "target gpu: no real GPU is reached from graphs; a CUDA program reaches one by RADDLE_TARGET");
+  if (name == "gpu") return Kind::gpu;
   return Error::make(ErrorCode::not_found, "no target is called '{}'; there are device, compute, host, gpu",
                      name);
 }

@@ -97,12 +97,12 @@ struct Grid {
   bool at_head = false;    ///< is listed, the first time, before those of its priority that wait
   bool open = false;       ///< more CTAs may come (Distributor::grow), until it is closed
   std::uint64_t next = 0;  ///< launch index of the first CTA not launched; clusters one after the other
-  std::uint64_t outstanding = 0;  ///< CTAs launched and not complete
+  std::uint64_t outstanding = 0;    ///< CTAs launched and not complete
   std::uint64_t most_resident = 0;  ///< so many of these at once, at most, have been on SMs
-  std::uint64_t suspended = 0;    ///< of these: wait for children, and hold nothing of their SM meanwhile
-  std::uint64_t returning = 0;    ///< of these: wait no more, but for room on their SM
-  std::uint64_t clusters = 0;     ///< launched and not complete, flush included
-  std::uint64_t sequence = 0;     ///< of its admission to a slot
+  std::uint64_t suspended = 0;      ///< of these: wait for children, and hold nothing of their SM meanwhile
+  std::uint64_t returning = 0;      ///< of these: wait no more, but for room on their SM
+  std::uint64_t clusters = 0;       ///< launched and not complete, flush included
+  std::uint64_t sequence = 0;       ///< of its admission to a slot
   std::uint64_t overtaken =
       0;                    ///< CTAs of later grids launched since one of this was, while it waited for room
   std::uint64_t tried = 0;  ///< value of `freed` when it last found no room; 0: not tried yet

@@ -51,7 +51,8 @@ void TaskScheduler::start(Task& launch) {
     task->renew();
     task->parent = &launch;
   }
-  const auto parts = static_cast<std::uint32_t>(graph.tasks().size());
+  for (const auto& [node, point] : work.points) point->parent = &launch;  // reached when the launch is over
+  const auto parts = static_cast<std::uint32_t>(graph.tasks().size() + work.points.size());
   launch.references.fetch_add(parts, std::memory_order_relaxed);
   launch.unfinished.fetch_add(parts, std::memory_order_relaxed);
   if (work.waits.empty() && work.points.empty()) return submit(graph.batch());

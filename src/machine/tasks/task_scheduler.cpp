@@ -138,12 +138,15 @@ bool is_in_loop(const Task& task) {
     if (std::holds_alternative<ConditionalWork>(whole->work)) return true;
   return false;
 }
+
+/// A marker does nothing: it is over when what it waited for is, whoever gets to it when.
+bool is_marker(const Task& task) { return std::holds_alternative<MarkerWork>(task.work); }
 }  // namespace
 
 // Marks one task complete and appends what it made ready, in the order of submission.
 // @param held  receives those that it kept from being complete, a part of whom is over now
 void TaskScheduler::finish(Task& task, ReadyList& ready, std::vector<Task*>& held) {
-  task.finished_ns = now_ns();
+  if (!is_marker(task) || task.finished_ns == 0) task.finished_ns = now_ns();
   {
     std::lock_guard lock(mutex_);
     task.graph.complete = true;
@@ -155,6 +158,7 @@ void TaskScheduler::finish(Task& task, ReadyList& ready, std::vector<Task*>& hel
       dependent->prerequisites.fetch_sub(1, std::memory_order_release);
     task.graph.dependents.clear();
     for (Task* successor : task.graph.successors) {
+      if (is_marker(*successor)) successor->finished_ns = std::max(successor->finished_ns, task.finished_ns);
       if (--successor->graph.waiting_for != 0) continue;
       ready.append(*successor);
     }

@@ -8,15 +8,6 @@
 namespace raddle::graph {
 namespace {
 
-using Words = std::vector<std::uint32_t>;
-
-Words read(Executor& executor, const std::string& name, std::size_t count) {
-  Words words(count);
-  const auto result = executor.read(name, 0, words.data(), count * 4);
-  EXPECT_TRUE(result.ok()) << result.error().to_string();
-  return words;
-}
-
 // proves: G-2a, G-1f
 TEST(Execution, OneDispatch) {
   auto device = open_device();
@@ -290,21 +281,22 @@ TEST(Execution, AGraphIsAWholeWorkload) {
   Words inputs = {1, 2, 3, 4};
   std::uint32_t answer = 0;
   Graph graph;
-  const Resource in = graph.buffer("in", 16), twice = graph.buffer("twice", 16), sum = graph.buffer("sum", 16);
+  const Resource in = graph.buffer("in", 16), twice = graph.buffer("twice", 16),
+                 sum = graph.buffer("sum", 16);
   const auto on_host = [&](const Resource& resource, std::function<Result<void>(Device&, DevicePtr)> work) {
     return Body{[resource, work](Recorder& recorder) -> Result<void> {
-                  TRY_ASSIGN(const DevicePtr address, recorder.address(resource));
-                  return work(recorder.device(), address);
-                }};
+      TRY_ASSIGN(const DevicePtr address, recorder.address(resource));
+      return work(recorder.device(), address);
+    }};
   };
   const Usage host{.unit = Unit::host};
-  graph.pass("upload").writes(in, host).command(on_host(in, [&](Device& on, DevicePtr to) {
-    return on.write(to, inputs.data(), 16);
-  }));
-  graph.pass("twice").reads(in).writes(twice).dispatch(code("scale"), {.grid = {1}, .block = {4}}, twice, in, 2u);
+  graph.pass("upload").writes(in, host).command(
+      on_host(in, [&](Device& on, DevicePtr to) { return on.write(to, inputs.data(), 16); }));
+  graph.pass("twice").reads(in).writes(twice).dispatch(code("scale"), {.grid = {1}, .block = {4}}, twice, in,
+                                                       2u);
   graph.pass("start").copy(sum, in);
-  graph.pass("add").read_writes(sum).reads(twice).dispatch(code("accumulate"), {.grid = {1}, .block = {4}}, sum,
-                                                           twice);
+  graph.pass("add").read_writes(sum).reads(twice).dispatch(code("accumulate"), {.grid = {1}, .block = {4}},
+                                                           sum, twice);
   graph.pass("answer").reads(sum, host).command(on_host(sum, [&](Device& on, DevicePtr from) -> Result<void> {
     Words words(4);
     TRY(on.read(words.data(), from, 16));
@@ -329,12 +321,13 @@ TEST(Execution, MeasuredOccupancyLetsPassesOverlap) {
   for (const char* name : {"one", "two"}) {
     executor.provide(name, 8192).value();
     const Resource out = graph.buffer(name, 8192, Origin::in_out);
-    graph.pass(name).read_writes(out).command(Draw{name, [out](Recorder& recorder) -> Result<void> {
-      TRY_ASSIGN(const Kernel kernel, recorder.kernel(code("scale")));
-      TRY_ASSIGN(const DevicePtr address, recorder.address(out));
-      const Argument arguments[] = {address, address, 3u};
-      return recorder.launch(kernel, {.grid = {2}, .block = {1024}}, arguments);
-    }});
+    graph.pass(name).read_writes(out).command(
+        Draw{name, [out](Recorder& recorder) -> Result<void> {
+               TRY_ASSIGN(const Kernel kernel, recorder.kernel(code("scale")));
+               TRY_ASSIGN(const DevicePtr address, recorder.address(out));
+               const Argument arguments[] = {address, address, 3u};
+               return recorder.launch(kernel, {.grid = {2}, .block = {1024}}, arguments);
+             }});
   }
   const auto first = executor.run(graph), second = executor.run(graph);
   RADDLE_ASSERT_OK(first);

@@ -91,6 +91,16 @@ again:
 }
 )";
 
+using Words = std::vector<std::uint32_t>;
+
+/// Words of a bound or temporal resource.
+inline Words read(Executor& executor, const std::string& name, std::size_t count) {
+  Words words(count);
+  const auto result = executor.read(name, 0, words.data(), count * 4);
+  EXPECT_TRUE(result.ok()) << result.error().to_string();
+  return words;
+}
+
 inline Device open_device(DeviceOptions options = {}) {
   options.engine = "interp";
   options.pin = false;

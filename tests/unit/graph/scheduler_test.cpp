@@ -372,10 +372,11 @@ TEST(Targets, Names) {
   EXPECT_EQ(*Target::parse("device"), Target::Kind::device);
   EXPECT_EQ(*Target::parse("host"), Target::Kind::host);
   EXPECT_EQ(*Target::parse("compute"), Target::Kind::compute_only);
-  EXPECT_EQ(Target::parse("gpu").error().code, ErrorCode::unsupported);
+  EXPECT_EQ(*Target::parse("gpu"), Target::Kind::gpu);
   EXPECT_EQ(Target::parse("abacus").error().code, ErrorCode::not_found);
   auto device = open_device();
   EXPECT_FALSE(Executor::open(device, {.target = Target::Kind::host}).ok());
+  EXPECT_FALSE(Executor::open(device, {.target = Target::Kind::gpu}).ok());
   Scheduler unknown(Target{}, {.policy = "nicest"});
   Graph graph;
   graph.pass("p").writes(graph.buffer("r", 64));

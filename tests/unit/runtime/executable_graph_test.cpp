@@ -335,6 +335,27 @@ TEST_F(ExecutableGraphs, EventsOfALaunch) {
   EXPECT_EQ(read(x), 1212u);
 }
 
+// They have the times of their nodes, whatever came between, and are there when the launch is over.
+TEST_F(ExecutableGraphs, EventsAreOfTheNodesTimes) {
+  const raddle::DevicePtr x = word(0);
+  ExecutableGraph graph(*device);
+  const Node first = graph.add_empty().value();
+  std::vector<Node> points{first};
+  for (int i = 0; i < 20; ++i) points.push_back(step(graph, x, 1, 1, std::array{Dependency{points.back()}}));
+  raddle::Stream stream = device->stream().value();
+  for (int run = 0; run < 50; ++run) {
+    const auto events = graph.launch(stream, points).value();
+    ASSERT_TRUE(stream.synchronize().ok());
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      ASSERT_TRUE(events[i].done()) << i;
+      const ExecutableGraph::Times times = graph.times(points[i]);
+      if (i != 0)
+        EXPECT_EQ(events[i].elapsed_ms(events[0]) > 0, times.end_ns > graph.times(first).end_ns) << i;
+      if (i != 0) EXPECT_GE(events[i].elapsed_ms(events[i - 1]), 0) << i;
+    }
+  }
+}
+
 TEST_F(ExecutableGraphs, AFaultEndsTheLaunchAndReachesItsPoints) {
   const raddle::DevicePtr x = word(1);
   raddle::Condition condition(*device);
