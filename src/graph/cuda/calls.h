@@ -1,5 +1,5 @@
-// The calls of the driver API that exports and GPU targets need, as its public header lays them out, and where
-// a library has them.
+// The calls of the driver API that exports and GPU targets need, as its public header lays them out, and
+// where a library has them.
 #pragma once
 
 #include <dlfcn.h>

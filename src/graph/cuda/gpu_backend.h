@@ -1,5 +1,5 @@
-// Graphs on a real GPU, by its driver (G-19e): each schedule is a CUDA graph, whose events say what its passes
-// have taken.
+// Graphs on a real GPU, by its driver (G-19e): each schedule is a CUDA graph, whose events say what its
+// passes have taken.
 #pragma once
 
 #include "graph/cuda/graph_writer.h"

@@ -52,8 +52,8 @@ class Backend {
   virtual std::uint64_t plans() const = 0;
 };
 
-/// The last used plans of a backend. A plan has schedule(), addresses() and update(schedule, addresses), which
-/// says whether it has become that of the other graph.
+/// The last used plans of a backend. A plan has schedule(), addresses() and update(schedule, addresses),
+/// which says whether it has become that of the other graph.
 template <class Plan>
 class PlanCache {
  public:

@@ -1,5 +1,5 @@
-// Where the resources of a graph lie in a device's memory: bound ones where the caller says, temporal ones in two
-// memories that take turns, transient ones in one allocation at the schedule's offsets.
+// Where the resources of a graph lie in a device's memory: bound ones where the caller says, temporal ones in
+// two memories that take turns, transient ones in one allocation at the schedule's offsets.
 #pragma once
 
 #include <map>
