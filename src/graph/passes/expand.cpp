@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "graph/passes/inner_recorder.h"
 #include "graph/resources/ranges.h"
 
 namespace raddle::graph {
@@ -19,7 +20,7 @@ class Expansion {
     for (std::uint32_t i = 0; i < outer_.resources().size(); ++i) link(outer_.resources()[i], i, same);
     std::vector<std::vector<Pass>> made(outer_.passes().size());
     for (std::uint32_t i = 0; i < made.size(); ++i)
-      TRY(add_pass(outer_, outer_.passes()[i], same, Pass{i}, 0, made[i]));
+      TRY(add_pass(outer_, outer_.passes()[i], same, nullptr, Pass{i}, 0, made[i]));
     for (const auto& [earlier, later] : outer_.orders())
       for (const Pass before : made[earlier.index])
         for (const Pass after : made[later.index]) result_->order(before, after);
@@ -36,8 +37,10 @@ class Expansion {
     if (info.previous) same[info.previous.index] = result_->previous(same[index].resource);
   }
 
-  Result<void> add_pass(const Graph& graph, const PassInfo& pass, const std::vector<View>& views, Pass origin,
-                        unsigned depth, std::vector<Pass>& made) {
+  /// @param inner  of a pass of a sub-graph: the views, for what records when it runs
+  Result<void> add_pass(const Graph& graph, const PassInfo& pass, const std::vector<View>& views,
+                        const std::shared_ptr<const InnerViews>& inner, Pass origin, unsigned depth,
+                        std::vector<Pass>& made) {
     for (const Command& command : pass.commands)
       if (const auto* sub = std::get_if<SubGraph>(&command)) {
         if (pass.commands.size() != 1)
@@ -51,7 +54,7 @@ class Expansion {
     for (Access& access : copy.accesses) {
       TRY_ASSIGN(access.view, moved(graph, pass, access.view, views));
     }
-    for (Command& command : copy.commands) TRY(move(graph, pass, command, views));
+    for (Command& command : copy.commands) TRY(move(graph, pass, command, views, inner));
     made.push_back(result_->add(std::move(copy)));
     return {};
   }
@@ -74,11 +77,11 @@ class Expansion {
             ErrorCode::invalid,
             fmt::format("pass '{}': '{}' of the sub-graph is not bound", pass.name, info.name));
       inner[i] = add(info);
-      continue;
     }
+    const auto recorded = std::make_shared<const InnerViews>(InnerViews{sub.graph, with_ranges(inner)});
     std::vector<std::vector<Pass>> passes(sub.graph->passes().size());
     for (std::size_t i = 0; i < passes.size(); ++i) {
-      TRY(add_pass(*sub.graph, sub.graph->passes()[i], inner, origin, depth + 1, passes[i]));
+      TRY(add_pass(*sub.graph, sub.graph->passes()[i], inner, recorded, origin, depth + 1, passes[i]));
       made.insert(made.end(), passes[i].begin(), passes[i].end());
     }
     for (const auto& [earlier, later] : sub.graph->orders())
@@ -111,19 +114,11 @@ class Expansion {
     const ResourceInfo& info = graph.info(view.resource);
     if (const std::string why = view_error(info, view); !why.empty())
       return pass.line.error(ErrorCode::invalid, fmt::format("pass '{}': {}", pass.name, why));
-    const View& base = views[view.resource.index];
-    if (info.is_image) {
-      View result = view;
-      result.resource = base.resource;
-      return result;
-    }
-    const View inner = resolved(info, view);
-    const View outer = resolved(result_->info(base.resource), base);
-    return View::range(base.resource, outer.begin + inner.begin, inner.bytes);
+    return view_within(with_range(views[view.resource.index]), info, view);
   }
 
   Result<void> move(const Graph& graph, const PassInfo& pass, Command& command,
-                    const std::vector<View>& views) {
+                    const std::vector<View>& views, const std::shared_ptr<const InnerViews>& inner) {
     const auto move_view = [&](View& view) -> Result<void> {
       TRY_ASSIGN(view, moved(graph, pass, view, views));
       return {};
@@ -145,18 +140,30 @@ class Expansion {
       TRY(move_view(change->view));
     } else if (auto* action = std::get_if<CacheAction>(&command)) {
       TRY(move_view(action->view));
-    } else if (auto* draw = std::get_if<Draw>(&command); draw != nullptr && graph_differs(graph)) {
-      return pass.line.error(
-          ErrorCode::unsupported,
-          fmt::format("pass '{}': draws in sub-graphs name views of another graph", pass.name));
-    } else if (std::holds_alternative<Body>(command) && graph_differs(graph)) {
-      return pass.line.error(
-          ErrorCode::unsupported,
-          fmt::format("pass '{}': bodies in sub-graphs name views of another graph", pass.name));
+    } else if (auto* draw = std::get_if<Draw>(&command); draw != nullptr && inner != nullptr) {
+      draw->record = recording_within(draw->record, inner);
+    } else if (auto* body = std::get_if<Body>(&command); body != nullptr && inner != nullptr) {
+      body->run = recording_within(body->run, inner);
     }
     return {};
   }
-  bool graph_differs(const Graph& graph) const { return &graph != &outer_; }
+
+  using Recording = std::function<Result<void>(Recorder&)>;
+  static Recording recording_within(const Recording& what, const std::shared_ptr<const InnerViews>& inner) {
+    if (!what) return what;  // there is nothing, which is said later
+    return [what, inner](Recorder& outer) {
+      InnerRecorder recorder(outer, *inner);
+      return what(recorder);
+    };
+  }
+  View with_range(const View& view) const {
+    const ResourceInfo& info = result_->info(view.resource);
+    return info.is_image ? view : resolved(info, view);
+  }
+  std::vector<View> with_ranges(std::vector<View> views) const {
+    for (View& view : views) view = with_range(view);
+    return views;
+  }
 
   const Graph& outer_;
   std::shared_ptr<Graph> result_;

@@ -119,6 +119,42 @@ TEST(Execution, TemporalResourcesHaveTheLastRunsValue) {
   EXPECT_EQ(executor.plans(), 2u);  // one for each memory
 }
 
+// Draws and bodies see the outer graph's memory by the names of their own.
+TEST(Execution, SubGraphsRecord) {
+  const auto scale_by = [](const View& to, const View& from, std::uint32_t factor) {
+    return [=](Recorder& recorder) -> Result<void> {
+      TRY_ASSIGN(const Kernel kernel, recorder.kernel(code("scale")));
+      TRY_ASSIGN(const DevicePtr target, recorder.address(to));
+      TRY_ASSIGN(const DevicePtr source, recorder.address(from));
+      const Argument arguments[] = {target, source, factor};
+      return recorder.launch(kernel, {.grid = {1}, .block = {2}}, arguments);
+    };
+  };
+  auto inner = std::make_shared<Graph>();
+  const Resource x = inner->buffer("x", 16, Origin::in_out), t = inner->buffer("t", 8);
+  const View low = View::range(x, 0, 8), high = View::range(x, 8, 8);
+  inner->pass("draw").reads(low).writes(t).command(Draw{"scale", scale_by(t, low, 2)});
+  inner->pass("body").reads(t).writes(high).body(scale_by(high, t, 10));
+  auto middle = std::make_shared<Graph>();
+  const Resource y = middle->buffer("y", 32, Origin::in_out);
+  middle->pass("in the middle").include(inner, {{x, View::range(y, 16, 16)}});
+  Graph graph;
+  const Resource out = graph.buffer("out", 64, Origin::in_out);
+  graph.pass("fill").fill(out, 1);
+  graph.pass("first").include(middle, {{y, View::range(out, 0, 32)}});
+  graph.pass("second").include(middle, {{y, View::range(out, 32, 32)}});
+  auto device = open_device();
+  auto executor = Executor::open(device).value();
+  executor.provide("out", 64).value();
+  RADDLE_ASSERT_OK(executor.run(graph));
+  EXPECT_EQ(read(executor, "out", 16), (Words{1, 1, 1, 1, 1, 1, 31, 31, 1, 1, 1, 1, 1, 1, 31, 31}));
+  inner->pass("of another graph").writes(t).body(scale_by(View(Resource{17}), t, 1));
+  const auto refused = executor.run(graph);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("the sub-graph does not have"), std::string::npos)
+      << refused.error().message;
+}
+
 TEST(Execution, SubGraphsAreInPlace) {
   auto inner = std::make_shared<Graph>();
   const Resource from = inner->buffer("from", 16, Origin::input),
