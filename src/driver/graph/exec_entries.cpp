@@ -2,6 +2,7 @@
 #include "driver/entry.h"
 #include "driver/graph/capture.h"
 #include "driver/graph/executable.h"
+#include "driver/graph/node_params.h"
 #include "driver/graph/nodes.h"
 #include "driver/process.h"
 #include "driver/results.h"
@@ -111,56 +112,38 @@ Status cuGraphExecNodeSetParams(Here context, In<GraphExec> exec, CUgraphNode no
 
 Status cuGraphExecKernelNodeSetParams(Here context, In<GraphExec> exec, CUgraphNode node,
                                       const CUDA_KERNEL_NODE_PARAMS_v1* given) {
-  CUDA_KERNEL_NODE_PARAMS kernel{};
-  static_cast<CUDA_KERNEL_NODE_PARAMS_v1&>(kernel) = *given;
-  return cuGraphExecKernelNodeSetParams_v2(context, exec, node, &kernel);
+  return change(context, *exec, node, params_of(*given));
 }
 Status cuGraphExecKernelNodeSetParams_v2(Here context, In<GraphExec> exec, CUgraphNode node,
                                          const CUDA_KERNEL_NODE_PARAMS* given) {
-  CUgraphNodeParams params{};
-  params.type = NODE_KERNEL, params.kernel = *given;
-  return change(context, *exec, node, params);
+  return change(context, *exec, node, params_of(*given));
 }
 
 Status cuGraphExecMemcpyNodeSetParams(In<GraphExec> exec, CUgraphNode node, const CUDA_MEMCPY3D* copy,
                                       OrCurrent<Context> context) {
-  CUgraphNodeParams params{};
-  params.type = NODE_MEMCPY, params.memcpy.copyCtx = context->handle, params.memcpy.copyParams = *copy;
-  return change(context, *exec, node, params);
+  return change(context, *exec, node, params_of(*copy, context));
 }
 
 Status cuGraphExecMemsetNodeSetParams(In<GraphExec> exec, CUgraphNode node,
                                       const CUDA_MEMSET_NODE_PARAMS_v1* fill, OrCurrent<Context> context) {
-  CUgraphNodeParams params{};
-  params.type = NODE_MEMSET;
-  static_cast<CUDA_MEMSET_NODE_PARAMS_v1&>(params.memset) = *fill;
-  params.memset.ctx = context->handle;
-  return change(context, *exec, node, params);
+  return change(context, *exec, node, params_of(*fill, context));
 }
 
 Status cuGraphExecHostNodeSetParams(Here context, In<GraphExec> exec, CUgraphNode node,
                                     const CUDA_HOST_NODE_PARAMS* host) {
-  CUgraphNodeParams params{};
-  params.type = NODE_HOST, params.host = *host;
-  return change(context, *exec, node, params);
+  return change(context, *exec, node, params_of(*host));
 }
 
 Status cuGraphExecEventRecordNodeSetEvent(Here context, In<GraphExec> exec, CUgraphNode node, CUevent event) {
-  CUgraphNodeParams params{};
-  params.type = NODE_EVENT_RECORD, params.eventRecord.event = event;
-  return change(context, *exec, node, params);
+  return change(context, *exec, node, params_of_event(NODE_EVENT_RECORD, event));
 }
 Status cuGraphExecEventWaitNodeSetEvent(Here context, In<GraphExec> exec, CUgraphNode node, CUevent event) {
-  CUgraphNodeParams params{};
-  params.type = NODE_WAIT_EVENT, params.eventWait.event = event;
-  return change(context, *exec, node, params);
+  return change(context, *exec, node, params_of_event(NODE_WAIT_EVENT, event));
 }
 
 Status cuGraphExecBatchMemOpNodeSetParams(Here context, In<GraphExec> exec, CUgraphNode node,
                                           const CUDA_BATCH_MEM_OP_NODE_PARAMS* given) {
-  CUgraphNodeParams params{};
-  params.type = NODE_BATCH_MEM_OP, params.memOp = *given;
-  return change(context, *exec, node, params);
+  return change(context, *exec, node, params_of(*given));
 }
 
 // All nodes of the child graph get what those of another one of its structure do.

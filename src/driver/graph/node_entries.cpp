@@ -4,6 +4,7 @@
 
 #include "driver/entry.h"
 #include "driver/graph/graph.h"
+#include "driver/graph/node_params.h"
 #include "driver/graph/nodes.h"
 #include "driver/process.h"
 
@@ -26,51 +27,6 @@ Status add(Here context, const Place& place, CUgraphNodeParams& params) {
   TRY_ASSIGN(const auto node, place.graph->add(std::move(work), edges));
   *place.node = node->handle;
   return CUDA_SUCCESS;
-}
-
-CUgraphNodeParams params_of(CUgraphNodeType type) {
-  CUgraphNodeParams params{};
-  params.type = type;
-  return params;
-}
-
-CUgraphNodeParams params_of(const CUDA_KERNEL_NODE_PARAMS& given) {
-  CUgraphNodeParams params = params_of(NODE_KERNEL);
-  params.kernel = given;
-  return params;
-}
-CUgraphNodeParams params_of(const CUDA_KERNEL_NODE_PARAMS_v1& given) {
-  CUDA_KERNEL_NODE_PARAMS kernel{};
-  static_cast<CUDA_KERNEL_NODE_PARAMS_v1&>(kernel) = given;
-  return params_of(kernel);
-}
-CUgraphNodeParams params_of(const CUDA_MEMCPY3D& copy, const std::shared_ptr<Context>& context) {
-  CUgraphNodeParams params = params_of(NODE_MEMCPY);
-  params.memcpy.copyParams = copy;
-  params.memcpy.copyCtx = context->handle;
-  return params;
-}
-CUgraphNodeParams params_of(const CUDA_MEMSET_NODE_PARAMS_v1& given,
-                            const std::shared_ptr<Context>& context) {
-  CUgraphNodeParams params = params_of(NODE_MEMSET);
-  static_cast<CUDA_MEMSET_NODE_PARAMS_v1&>(params.memset) = given;
-  params.memset.ctx = context->handle;
-  return params;
-}
-CUgraphNodeParams params_of(const CUDA_HOST_NODE_PARAMS& given) {
-  CUgraphNodeParams params = params_of(NODE_HOST);
-  params.host = given;
-  return params;
-}
-CUgraphNodeParams params_of_event(CUgraphNodeType type, CUevent event) {
-  CUgraphNodeParams params = params_of(type);
-  params.eventWait.event = event;  // that of a record lies there too
-  return params;
-}
-CUgraphNodeParams params_of(const CUDA_BATCH_MEM_OP_NODE_PARAMS& given) {
-  CUgraphNodeParams params = params_of(NODE_BATCH_MEM_OP);
-  params.memOp = given;
-  return params;
 }
 
 /// What a node of a kind does. CUDA_ERROR_INVALID_VALUE: it is of another kind
