@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "raddle/asynchrony.h"
+#include "raddle/bounds.h"
 #include "raddle/cluster.h"
 #include "raddle/contexts.h"
 #include "raddle/device_ptr.h"
@@ -67,6 +68,7 @@ struct DeviceOptions {
   Asynchrony asynchrony;  ///< of copies; all but `eager` are deterministic
   MatrixArithmetic matrix_arithmetic = MatrixArithmetic::reference;
   Translation translation = Translation::direct;  ///< of kernels' addresses
+  Bounds bounds = Bounds::exact;                  ///< of allocations
   /// Addresses for this device's memory alone, in bytes, at least a gigabyte: kernels of a windowed device
   /// then reach no other device's, nor memory that all share (pinned, pooled, mapped). 0: they lie with the
   /// process's other ones.

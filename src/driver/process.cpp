@@ -61,6 +61,8 @@ Status read_options(DeviceOptions& options) {
   if (const auto tlb = parse_mmu_spec(options.tlb); !tlb) return refuse("RADDLE_TLB", tlb.error());
   const auto translation = parse_translation(environment("RADDLE_MMU", ""));
   if (!translation) return refuse("RADDLE_MMU", translation.error());
+  const auto bounds = parse_bounds(environment("RADDLE_BOUNDS", "hardware"));
+  if (!bounds) return refuse("RADDLE_BOUNDS", bounds.error());
   const auto work_kind = parse_count(environment("RADDLE_WORK_KIND", "0"), 0, UINT32_MAX);
   if (!work_kind) return refuse("RADDLE_WORK_KIND", work_kind.error());
   const auto contexts = parse_contexts(environment("RADDLE_CONTEXTS", ""));
@@ -71,6 +73,7 @@ Status read_options(DeviceOptions& options) {
   options.matrix_arithmetic = *matrix_arithmetic;
   options.translation = options.server.empty() ? *translation : Translation::windowed;  // the server checks
   options.placement = *placement;
+  options.bounds = *bounds;
   options.work_kind = static_cast<std::uint32_t>(*work_kind);
   if (options.server.empty()) options.contexts = *contexts;  // a server has its own
   return CUDA_SUCCESS;

@@ -70,7 +70,7 @@ AddressSpace::AddressSpace(std::shared_ptr<Machine> machine, AddressSpaceOptions
       own_window_(std::move(own_window)),
       runner_(options_.runner != nullptr ? *options_.runner : *machine_),
       addresses_(own_window_ ? *own_window_ : DeviceSpace::instance()),
-      memory_(machine_->capacity(), addresses_),
+      memory_(machine_->capacity(), addresses_, options_.bounds),
       heap_(options_.heap_bytes, addresses_),
       output_(options_.output, options_.print_bytes),
       tasks_(*this, options_.launch_addresses != nullptr ? *options_.launch_addresses : addresses_),

@@ -37,6 +37,7 @@ struct AddressSpaceOptions {
   std::uint64_t print_bytes = 0;        ///< see Output
   KernelCalls* kernel_calls = nullptr;  ///< answers what kernels call; outlives the space. None: a fault
   Translation translation = Translation::direct;
+  Bounds bounds = Bounds::exact;           ///< of its memory
   std::string context = {};                ///< the device context that it is in; "": the machine's first
   std::optional<PlacementMode> placement;  ///< of grids that name none; none: as the machine's policy has it
   SmLimit sm_limit;                        ///< which SMs its blocks may use, and how many at one time

@@ -86,6 +86,7 @@ machine::AddressSpaceOptions space_options(const DeviceOptions& options, Device:
           .print_bytes = options.print_bytes,
           .kernel_calls = &device.device_runtime,
           .translation = options.translation,
+          .bounds = options.bounds,
           .context = options.context,
           .placement = options.placement,
           .sm_limit = options.sm_limit,

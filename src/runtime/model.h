@@ -10,6 +10,7 @@
 #include "exec/matrix_arithmetic.h"
 #include "machine/context/context_mode.h"
 #include "machine/distributor/placement_mode.h"
+#include "machine/memory/bounds.h"
 #include "machine/memory/translation.h"
 #include "machine/mmu/mmu_spec.h"
 #include "machine/shape/host.h"
@@ -33,6 +34,7 @@ Result<void> check_policy(std::string_view name);
 Result<DistributorOptions> distributor_options(std::string_view text, const MachineShape& shape);
 using exec::parse_matrix_arithmetic;
 using machine::parse_asynchrony;
+using machine::parse_bounds;
 using machine::parse_contexts;
 using machine::parse_mmu_spec;
 using machine::parse_placement;

@@ -173,6 +173,7 @@ class Distribute(CommandTest):
         self.assertIn("raddle: RADDLE_ASYNC: no asynchrony 'dice'", self.program(RADDLE_ASYNC="dice")[1])
         self.assertIn("raddle: RADDLE_MMA: no arithmetic of matrices 'dice'", self.program(RADDLE_MMA="dice")[1])
         self.assertIn("raddle: RADDLE_MMU: no translation 'dice'", self.program(RADDLE_MMU="dice")[1])
+        self.assertIn("raddle: RADDLE_BOUNDS: no bounds 'dice'; there are exact, hardware", self.program(RADDLE_BOUNDS="dice")[1])
         self.assertIn("raddle: RADDLE_PLACEMENT: no placement 'dice'; there are wide, deep, auto, auto_per_task", self.program(RADDLE_PLACEMENT="dice")[1])
         self.assertEqual(self.program(RADDLE_DISTRIBUTOR="")[1], "")
 

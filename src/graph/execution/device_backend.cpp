@@ -5,9 +5,9 @@
 namespace raddle::graph {
 namespace {
 
-class DeviceMemory final : public Memory {
+class RaddleMemory final : public Memory {
  public:
-  explicit DeviceMemory(Device& device) : device_(device) {}
+  explicit RaddleMemory(Device& device) : device_(device) {}
   Result<DevicePtr> allocate(std::uint64_t bytes) override { return device_.allocate(bytes); }
   void free(DevicePtr address) override { (void)device_.free(address); }
   Result<void> clear(DevicePtr address, std::uint64_t bytes) override {
@@ -58,7 +58,7 @@ class DeviceBackend final : public Backend {
 
  private:
   Device& device_;
-  DeviceMemory memory_;
+  RaddleMemory memory_;
   Modules modules_;
   Stream stream_, bodies_;
   PlanCache<Plan> plans_;

@@ -15,7 +15,6 @@
 
 namespace raddle::machine {
 namespace {
-constexpr std::uint64_t kHugePage = 2 << 20;
 constexpr std::uint64_t kSlabBytes = 4 << 20;
 
 /// Chunks of 256 bytes << class.
@@ -31,8 +30,8 @@ std::uint64_t next_id() {
 }
 }  // namespace
 
-DeviceMemory::DeviceMemory(std::uint64_t capacity, DeviceSpace& addresses)
-    : capacity_(capacity), addresses_(addresses), free_(16) {}
+DeviceMemory::DeviceMemory(std::uint64_t capacity, DeviceSpace& addresses, Bounds bounds)
+    : capacity_(capacity), addresses_(addresses), bounds_(bounds), free_(16) {}
 
 DeviceMemory::~DeviceMemory() {
   for (const auto& [address, entry] : entries_) give_back(entry);
@@ -79,14 +78,15 @@ Result<DevicePtr> DeviceMemory::allocate_constants(std::uint64_t bytes, std::str
 }
 
 // Around it is nothing for a gigabyte (device_space.h). The memory ends as close to the end of its last page
-// as its alignment allows, so that running over the end faults; large ones start on a huge page.
+// as its alignment allows, so that running over the end faults; large ones start on a huge page. Where bounds
+// are the hardware's, all do, and have whole ones.
 Result<DevicePtr> DeviceMemory::allocate_mapped(std::uint64_t bytes, std::string_view name) {
-  const std::uint64_t alignment = bytes >= kHugePage ? kHugePage : kPage;
-  const std::uint64_t body = whole_pages(bytes);
+  const std::uint64_t alignment = bytes >= kGpuPage || !is_exact() ? kGpuPage : kPage;
+  const std::uint64_t body = is_exact() ? whole_pages(bytes) : round_up(bytes, kGpuPage);
   std::byte* const memory = addresses_.take_memory(body, alignment);
   if (memory == nullptr)
     return Error::make(ErrorCode::out_of_memory, "the host has no {} bytes for device memory", bytes);
-  if (bytes >= kHugePage) madvise(memory, body, MADV_HUGEPAGE);
+  if (bytes >= kGpuPage) madvise(memory, body, MADV_HUGEPAGE);
   const std::uint64_t slack = alignment == kPage ? (body - bytes) / kAlignment * kAlignment : 0;
   const DevicePtr address{number(memory) + slack};
   Entry& entry = entries_[address.value];
@@ -107,7 +107,7 @@ bool DeviceMemory::grow_pool() {
 }
 
 Result<DevicePtr> DeviceMemory::allocate_pooled(std::uint64_t bytes, std::string_view name) {
-  const unsigned size_class = class_of(bytes);
+  const unsigned size_class = class_of(is_exact() ? bytes : std::max(bytes, kGpuAlignment));
   const std::uint64_t chunk = kAlignment << size_class;
   std::uint64_t address = 0;
   if (auto& list = free_[size_class]; !list.empty()) {
@@ -265,10 +265,13 @@ std::string DeviceMemory::describe(std::uint64_t address) const {
     }
     past = offset - below->bytes;
   }
+  const bool a_gpu_goes_on = is_exact() && below && !below->read_only && !below->shared &&
+                             address < round_up(below->address.value + below->bytes, kGpuPage);
   if (above && above->address.value - address < past) {
     return fmt::format("{} bytes before {}", above->address.value - address, what(*above));
   }
-  return fmt::format("{} bytes past the end of {}", past, what(*below));
+  return fmt::format("{} bytes past the end of {}{}", past, what(*below),
+                     a_gpu_goes_on ? " (a GPU may not notice: RADDLE_BOUNDS=hardware)" : "");
 }
 
 }  // namespace raddle::machine

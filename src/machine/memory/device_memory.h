@@ -1,7 +1,7 @@
 // Device memory: host memory from mmap, in direct mode (a generic address is a host address), at addresses of
 // its own (device_space.h). Knows every allocation, and the ranges that all share (shared_memory.h), so that
-// a fault can name the nearest one. There is nothing around allocations of 64 KiB and more; smaller ones are
-// pooled.
+// a fault can name the nearest one. There is nothing around allocations of 64 KiB and more, or, where bounds are
+// the hardware's, the rest of the last page; smaller ones are pooled.
 #pragma once
 
 #include <atomic>
@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "machine/memory/device_space.h"
+#include "raddle/bounds.h"
 #include "raddle/device_ptr.h"
 
 namespace raddle::machine {
@@ -38,10 +39,13 @@ class DeviceMemory {
  public:
   static constexpr std::uint64_t kAlignment = 256;  ///< of every allocation, as CUDA promises
   static constexpr std::uint64_t kGuardedFrom = 64 << 10;
+  static constexpr std::uint64_t kGpuPage = 2 << 20;   ///< of Bounds::hardware
+  static constexpr std::uint64_t kGpuAlignment = 512;  ///< likewise
 
   /// @param capacity   bytes that may be allocated in total
   /// @param addresses  where it lies; outlives it
-  explicit DeviceMemory(std::uint64_t capacity, DeviceSpace& addresses = DeviceSpace::instance());
+  explicit DeviceMemory(std::uint64_t capacity, DeviceSpace& addresses = DeviceSpace::instance(),
+                        Bounds bounds = Bounds::exact);
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
@@ -89,6 +93,7 @@ class DeviceMemory {
     std::byte* map;
     int file = -1;  // where it is shared
   };
+  bool is_exact() const { return bounds_ == Bounds::exact; }
   void give_back(const Entry& entry);
   Result<DevicePtr> allocate_mapped(std::uint64_t bytes, std::string_view name);
   const Entry* entry_at(std::uint64_t address) const;
@@ -97,6 +102,7 @@ class DeviceMemory {
 
   const std::uint64_t capacity_;
   DeviceSpace& addresses_;
+  const Bounds bounds_;
   mutable std::mutex mutex_;
   std::atomic<std::uint64_t> used_{0};            // changed under the lock, read by every launch
   std::map<std::uint64_t, Entry> entries_;        // by address
