@@ -1,5 +1,7 @@
 #include "machine/memory/peer_memory.h"
 
+#include "machine/memory/residency.h"
+
 namespace raddle::machine {
 namespace {
 
@@ -37,16 +39,26 @@ PeerMemory::Part PeerMemory::around(std::uint64_t address) const {
   return {};
 }
 
-bool PeerLookups::allow(const PeerMemory& memory, std::uint64_t address, std::uint64_t bytes) {
+bool PeerLookups::access(const PeerMemory& memory, std::uint64_t address, std::uint64_t bytes) {
+  const Known* const known = find(memory, address, bytes);
+  if (known == nullptr) return false;
+  if (known->pages != nullptr) known->pages->touch(processor_of(memory.device()), address);
+  return true;
+}
+
+/// Null: kernels may not access it.
+const PeerLookups::Known* PeerLookups::find(const PeerMemory& memory, std::uint64_t address,
+                                            std::uint64_t bytes) {
   const std::uint64_t changes = memory.changes();
   for (const Known& known : known_)
     if (known.memory == memory.id() && known.changes == changes && known.range.holds(address, bytes))
-      return true;
+      return &known;
   const PeerMemory::Part part = memory.around(address);
-  if (!part.range.holds(address, bytes)) return false;
-  known_[oldest_] = {memory.id(), changes, part.range};
+  if (!part.range.holds(address, bytes)) return nullptr;
+  Known& found = known_[oldest_];
+  found = {memory.id(), changes, part.range, part.shared != nullptr ? part.shared->residency() : nullptr};
   oldest_ = (oldest_ + 1) % known_.size();
-  return true;
+  return &found;
 }
 
 }  // namespace raddle::machine

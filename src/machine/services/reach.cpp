@@ -33,7 +33,8 @@ Translated reach(const exec::CtaContext& cta, std::uint64_t address, std::uint64
   const bool in_kernel = block.worker->in_kernel();
   const Worker::Busy busy(*block.worker);
   if (pages == nullptr) {
-    if (!block.worker->peer_lookups().allow(space.peers(), address, bytes))
+    const bool is_known = block.worker->peer_lookups().access(space.peers(), address, bytes);
+    if (!is_known && space.options().translation != Translation::direct)
       return {.problem = MmuProblem::not_mapped};
     return {.host = reinterpret_cast<std::byte*>(address), .left = kUnbounded};
   }
@@ -47,6 +48,13 @@ Translated reach(const exec::CtaContext& cta, std::uint64_t address, std::uint64
     if (last.host != next) return {.problem = MmuProblem::across_pages};
   }
   return first;
+}
+
+bool may_copy(const exec::CtaContext& cta, std::uint64_t address, std::uint64_t bytes) {
+  if (cta.launch->asid != kNoAsid || cta.launch->window.holds(address, bytes)) return true;
+  auto& block = *static_cast<Block*>(cta.machine);
+  const Worker::Busy busy(*block.worker);
+  return block.task->grid().space->may_reach(address, bytes);
 }
 
 const char* note_of(MmuProblem problem) {

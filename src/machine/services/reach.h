@@ -13,6 +13,9 @@ namespace raddle::machine {
 Translated reach(const exec::CtaContext& cta, std::uint64_t address, std::uint64_t bytes,
                  exec::AccessKind kind);
 
+/// Whether the block may have the machine copy memory by itself. Pages of a modelled space tell later.
+bool may_copy(const exec::CtaContext& cta, std::uint64_t address, std::uint64_t bytes);
+
 /// Text before the description of an address that leads nowhere.
 const char* note_of(MmuProblem problem);
 
