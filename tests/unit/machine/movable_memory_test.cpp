@@ -113,6 +113,17 @@ TEST_F(Movable, OutliveTheMemoryTheyCameFrom) {
   EXPECT_EQ(memory->place(0), kHostProcessor);
 }
 
+TEST_F(Movable, CountsDoNotPassTheirEnd) {
+  constexpr std::uint32_t kMost = Residency::kMostTouches;
+  Residency pages(kPage, kPage, kDevices + 1);
+  pages.touch(processor_of(0), kPage);
+  for (const std::uint32_t times : {kMost - 1, 1u, kMost - 1, 1u}) pages.touch(processor_of(0), kPage, times);
+  pages.touch(processor_of(1), kPage, 2 * Residency::kLead);
+  EXPECT_EQ(pages.home(kPage), processor_of(0));
+  pages.touch(processor_of(1), kPage, kMost - 1);
+  EXPECT_EQ(pages.home(kPage), processor_of(1));
+}
+
 // Adds by several threads, atomic ones of all and plain ones of each, while pages move all the time: none is
 // lost, whoever wrote where and when.
 // proves: A-22d
