@@ -33,7 +33,7 @@ Translated reach(const exec::CtaContext& cta, std::uint64_t address, std::uint64
   const bool in_kernel = block.worker->in_kernel();
   const Worker::Busy busy(*block.worker);
   if (pages == nullptr) {
-    const bool is_known = block.worker->peer_lookups().access(space.peers(), address, bytes);
+    const bool is_known = block.worker->peer_lookups().access(space.peers(), 1, &address, bytes) != 0;
     if (!is_known && space.options().translation != Translation::direct)
       return {.problem = MmuProblem::not_mapped};
     return {.host = reinterpret_cast<std::byte*>(address), .left = kUnbounded};
@@ -48,6 +48,15 @@ Translated reach(const exec::CtaContext& cta, std::uint64_t address, std::uint64
     if (last.host != next) return {.problem = MmuProblem::across_pages};
   }
   return first;
+}
+
+std::uint32_t reach_together(const exec::CtaContext& cta, std::uint32_t lanes, const std::uint64_t* addresses,
+                             std::uint64_t bytes) {
+  auto& block = *static_cast<Block*>(cta.machine);
+  const AddressSpace& space = *block.task->grid().space;
+  if (lanes == 0 || cta.launch->asid != kNoAsid) return 0;
+  const Worker::Busy busy(*block.worker);
+  return block.worker->peer_lookups().access(space.peers(), lanes, addresses, bytes);
 }
 
 bool may_copy(const exec::CtaContext& cta, std::uint64_t address, std::uint64_t bytes) {
