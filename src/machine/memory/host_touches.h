@@ -51,11 +51,11 @@ class HostTouches {
 
   const int page_map_;
   std::mutex mutex_;
-  unsigned working_ = 0;            // pieces of work
+  unsigned working_ = 0;  // pieces of work
   std::vector<Residency*> watched_;
-  std::size_t next_ = 0;            // of `watched_`
-  std::uint64_t next_number_ = 0;   // of its pages
-  std::vector<Page> looked_at_;     // whose touches are the host's
+  std::size_t next_ = 0;           // of `watched_`
+  std::uint64_t next_number_ = 0;  // of its pages
+  std::vector<Page> looked_at_;    // whose touches are the host's
   std::chrono::steady_clock::time_point last_look_{};
 };
 

@@ -50,8 +50,8 @@ class PeerMemory {
 /// The last parts that a thread found, so that a run of accesses asks once.
 class PeerLookups {
  public:
-  /// Which of a warp's lanes, at their addresses, may access what the first of them may access. Managed memory
-  /// counts them.
+  /// Which of a warp's lanes, at their addresses, may access what the first of them may access. Managed
+  /// memory counts them.
   std::uint32_t access(const PeerMemory& memory, std::uint32_t lanes, const std::uint64_t* addresses,
                        std::uint64_t bytes);
 

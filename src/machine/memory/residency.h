@@ -34,7 +34,8 @@ class Residency {
   Residency& operator=(const Residency&) = delete;
 
   /// Accesses by a processor to one page. A device's first moves it away from the host, unless the host has
-  /// it for touching it most; others move it when the processor has touched it most. Thread-safe, as all here.
+  /// it for touching it most; others move it when the processor has touched it most. Thread-safe, as all
+  /// here.
   void touch(Processor by, std::uint64_t address, std::uint32_t times = 1);
   /// Brings pages to a processor.
   void move(std::uint64_t address, std::uint64_t bytes, Processor to);
