@@ -1,6 +1,6 @@
 // Managed memory: allocations that host and kernels use alike, and what programs advise about ranges of them.
-// Pages have homes, which move by prefetches, and by touches where these are counted: in modelled spaces,
-// where the bytes move, too. Elsewhere host and kernels have one memory. Memory of the host program
+// Pages have homes, which move by prefetches, and by touches where there is more than one place to be: in
+// modelled spaces, where the bytes move, too, and where there are several devices. Memory of the host program
 // (pageable) takes advice as managed memory does, and has no homes.
 #include "driver/managed.h"
 
@@ -24,29 +24,35 @@ unsigned processor_of(const CUmemLocation& location) {
                                           : machine::kHostProcessor;
 }
 
+bool is_modelled(const Gpu& gpu) { return gpu.options.translation == Translation::modelled; }
+
 struct ManagedMemory final : Memory {
   /// @param address  where its memory is, if that does not move
   ManagedMemory(const Gpu& gpu, std::unique_ptr<MovableMemory> its, DevicePtr address, std::size_t wanted,
                 unsigned given, CUcontext owner)
       : movable(std::move(its)),
         pages(movable != nullptr ? movable->address() : address.value, wanted,
-              static_cast<unsigned>(Process::instance().gpus().size()) + 1, movable.get()) {
+              static_cast<unsigned>(Process::instance().gpus().size()) + 1,
+              is_modelled(gpu) ? movable.get() : nullptr) {
     kind = MemoryKind::managed;
     base = movable != nullptr ? movable->address() : address.value;
     bytes = wanted;
     flags = given;
     context = owner;
     device = gpu.number;
-    // Where nobody counts touches, it is the device's from the beginning.
-    if (gpu.options.translation != Translation::modelled) pages.move(base, bytes, processor_of(gpu));
+    // Where all devices' memory is the host's, it is the device's from the beginning.
+    if (!is_modelled(gpu)) pages.move(base, bytes, processor_of(gpu));
+    if (movable != nullptr) HostTouches::instance().watch(pages);
   }
   ~ManagedMemory() override {
+    HostTouches::instance().forget(pages);
     Advice::instance().forget(base, bytes);
     if (movable == nullptr) (void)Process::instance().managed.free({base});
   }
   Residency* residency() override { return &pages; }
 
-  const std::unique_ptr<MovableMemory> movable;  // null: its bytes stay where they are
+  // Null: nobody counts touches. The bytes move where devices have memory of their own (modelled spaces).
+  const std::unique_ptr<MovableMemory> movable;
   Residency pages;
 };
 
@@ -179,7 +185,7 @@ Result<CUdeviceptr> allocate_managed(Gpu& gpu, std::size_t bytes, unsigned flags
   if (const std::uint64_t left = gpu.memory_available(); bytes > left)
     return Error::make(ErrorCode::out_of_memory, "{} bytes wanted, {} left", bytes, left);
   std::unique_ptr<MovableMemory> movable;
-  if (gpu.options.translation == Translation::modelled)
+  if (is_modelled(gpu) || process.gpus().size() > 1)
     if (auto made = MovableMemory::create(bytes)) movable = std::move(*made);
   DevicePtr allocated;
   if (movable == nullptr) {

@@ -16,6 +16,11 @@ constexpr std::uint64_t kSharedReach = 1ull << 32;
 /// of the host's: compiled code judges a register once for all offsets from it.
 constexpr std::uint64_t kWindowSlack = 16ull << 20;
 
+/// A window without some addresses: accesses there come to the machine, which can count them.
+inline AddressRange all_but(AddressRange without) {
+  return {without.start + without.bytes, 0 - without.bytes};
+}
+
 /// The block's local memory, of all its threads.
 inline AddressRange local_memory(const CtaContext& cta) {
   return {reinterpret_cast<std::uint64_t>(cta.local), cta.local_stride * cta.thread_count};

@@ -1,6 +1,9 @@
 // Dispatch of ready tasks, launch checks, and what stops work.
 #include "machine/address_space.h"
 
+#include "exec/window.h"
+#include "machine/memory/host_touches.h"
+#include "machine/memory/movable_memory.h"
 #include "machine/shape/host.h"
 #include "machine/tasks/children.h"
 #include "machine/tasks/task_queue.h"
@@ -158,6 +161,7 @@ bool AddressSpace::dispatch(Task& task) {
     watcher_.push(task);
     return false;
   }
+  begin_work(task);
   if (!task.is_grid()) {
     machine_->copy_engines().push(*this, task);
     return false;
@@ -166,7 +170,29 @@ bool AddressSpace::dispatch(Task& task) {
   task.grid().context.window = window();
   task.grid().context.asid = pages_ ? pages_->number() : kNoAsid;
   task.grid().cluster_memory_slots = cluster_memory_.load(std::memory_order_relaxed);
+  prepare_counting(task);
   return !runner_.start(task);
+}
+
+/// A device begins to work.
+void AddressSpace::begin_work(Task& task) {
+  if (!options_.shares_managed) return;
+  task.is_at_work = true;
+  HostTouches::instance().begin_work();
+}
+
+bool AddressSpace::counts_by_windows() const {
+  return options_.shares_managed && options_.translation == Translation::direct &&
+         MovableMemory::all().bytes != 0;
+}
+
+/// Some blocks of the grid have a window that lacks managed memory.
+void AddressSpace::prepare_counting(Task& task) {
+  task.counts_touches = counts_by_windows();
+  if (!task.counts_touches) return;
+  if (task.counting == nullptr) task.counting = std::make_unique<exec::LaunchContext>();
+  *task.counting = task.grid().context;
+  task.counting->window = exec::all_but(MovableMemory::all());
 }
 
 // On a thread of its own, so that a loop is no recursion, however its body ends. What runs a body, and what
@@ -207,6 +233,8 @@ void AddressSpace::end_copy(Task& task, exec::Fault fault) {
 }
 
 void AddressSpace::ended(Task& task) {
+  if (std::exchange(task.is_at_work, false))
+    HostTouches::instance().end_work(machine_->options().deterministic.has_value());
   const auto* const grid = std::get_if<GridWork>(&task.work);
   if (grid != nullptr && grid->number != 0 && options_.grid_ended) options_.grid_ended(*this, task);
   if (grid != nullptr && grid->queue != nullptr) {

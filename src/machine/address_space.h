@@ -48,6 +48,7 @@ struct AddressSpaceOptions {
   DeviceSpace* launch_addresses = nullptr;        ///< for parameters of launches; none: with its memory
   unsigned device = 0;                            ///< its machine's number among the devices of the process
   bool reaches_shared = false;  ///< also from a window of its own: memory that all spaces know
+  bool shares_managed = false;  ///< with other processors, whose touches of managed memory are counted
   /// Hears that a grid with a number is complete, on the thread that ends it. None: nobody does.
   std::function<void(AddressSpace&, Task&)> grid_ended = nullptr;
 };
@@ -71,6 +72,9 @@ class AddressSpace final : private TaskDispatcher {
   const AddressSpaceOptions& options() const { return options_; }
   /// Where its kernels may go by host addresses (exec/window.h): of a modelled space nowhere.
   exec::AddressRange window() const;
+  /// Whether kernels that are launched now are to be compiled for a window although they have none, so that
+  /// their touches of managed memory can be counted (ADR 89).
+  bool counts_by_windows() const;
   /// Where what kernels let the machine copy has to lie.
   exec::AddressRange memory_range() const;
   DeviceContext& context() { return place_.context(); }
@@ -154,6 +158,8 @@ class AddressSpace final : private TaskDispatcher {
                std::shared_ptr<DeviceSpace> own_window);
   bool dispatch(Task& task) override;
   void ended(Task& task) override;
+  void begin_work(Task& task);
+  void prepare_counting(Task& task);
   void refuse(Task& task);
   void steer(Task& task);
   void follow_queue(Task& task);

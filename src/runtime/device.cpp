@@ -92,7 +92,9 @@ machine::AddressSpaceOptions space_options(const DeviceOptions& options, Device:
           .sm_limit = options.sm_limit,
           .window_bytes = options.window_bytes,
           .device = options.ordinal,
-          .reaches_shared = options.reaches_shared};
+          .reaches_shared = options.reaches_shared,
+          .shares_managed = options.server.empty() &&
+                            (options.device_count > 1 || options.translation == Translation::modelled)};
 }
 }  // namespace
 

@@ -29,6 +29,7 @@ struct CompiledKernel {
   std::uint64_t shape_class = 0;
   std::uint32_t stack_bytes = 0;  ///< the limit it was compiled for
   bool clustered = false;         ///< for clusters of more than one block
+  bool windowed = false;          ///< exec::CompileOptions::windowed
   std::unique_ptr<exec::Executable> code;
   std::uint64_t local_stride = 0;
   LaunchReport report;  ///< of the compilation

@@ -24,14 +24,16 @@ struct WantedCode {
   std::uint64_t shape_class;
   std::uint32_t stack_bytes;
   bool clustered;
+  bool windowed;
 
   WantedCode(const Device::Impl& device, Dim3 block, bool in_clusters)
       : shape_class(device.shape_class(block)),
         stack_bytes(device.stack_bytes.load(std::memory_order_relaxed)),
-        clustered(in_clusters) {}
+        clustered(in_clusters),
+        windowed(device.options.translation == Translation::windowed || device.space->counts_by_windows()) {}
   bool is(const detail::CompiledKernel& known) const {
     return known.shape_class == shape_class && known.stack_bytes == stack_bytes &&
-           known.clustered == clustered;
+           known.clustered == clustered && known.windowed == windowed;
   }
 };
 
@@ -55,7 +57,7 @@ Result<const detail::CompiledKernel*> Kernel::Impl::compile(Dim3 block, bool clu
                             *module, id,
                             {.block = shape,
                              .late_copies = module->device->has_late_copies(),
-                             .windowed = module->device->options.translation == Translation::windowed,
+                             .windowed = wanted.windowed,
                              .modelled = module->device->options.translation == Translation::modelled,
                              .matrix_arithmetic = module->device->options.matrix_arithmetic,
                              .stack_bytes = wanted.stack_bytes,
@@ -64,6 +66,7 @@ Result<const detail::CompiledKernel*> Kernel::Impl::compile(Dim3 block, bool clu
   result->shape_class = wanted.shape_class;
   result->stack_bytes = wanted.stack_bytes;
   result->clustered = clustered;
+  result->windowed = wanted.windowed;
   result->local_stride = local_stride(result->code->local_bytes);
   const exec::CodeStatistics& statistics = result->code->statistics;
   result->report = {std::string(made.by),

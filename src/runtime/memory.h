@@ -3,6 +3,7 @@
 #pragma once
 
 #include "machine/memory/device_memory.h"
+#include "machine/memory/host_touches.h"
 #include "machine/memory/mapping.h"
 #include "machine/memory/movable_memory.h"
 #include "machine/memory/residency.h"
@@ -12,6 +13,7 @@ namespace raddle {
 
 using machine::DeviceMemory;
 using machine::FilePages;
+using machine::HostTouches;
 using machine::is_mapped;
 using machine::Mapping;
 using machine::MemoryFile;

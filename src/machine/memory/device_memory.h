@@ -1,7 +1,7 @@
 // Device memory: host memory from mmap, in direct mode (a generic address is a host address), at addresses of
 // its own (device_space.h). Knows every allocation, and the ranges that all share (shared_memory.h), so that
-// a fault can name the nearest one. There is nothing around allocations of 64 KiB and more, or, where bounds are
-// the hardware's, the rest of the last page; smaller ones are pooled.
+// a fault can name the nearest one. There is nothing around allocations of 64 KiB and more, or, where bounds
+// are the hardware's, the rest of the last page; smaller ones are pooled.
 #pragma once
 
 #include <atomic>

@@ -25,6 +25,7 @@ constexpr std::uint64_t kNoPage = ~std::uint64_t{0};
 std::atomic<std::uint64_t> arena_start{kNoPage};
 std::array<std::atomic<std::uint8_t>, MovableMemory::kMostBytes / kPage> in_use;
 std::atomic<std::uint64_t> moving{kNoPage};
+std::atomic<std::uint64_t> alive{0};  // objects
 
 /// What all such memory has in common. One page moves at a time.
 struct Arena {
@@ -92,7 +93,9 @@ Result<std::unique_ptr<MovableMemory>> MovableMemory::create(std::uint64_t bytes
 }
 
 MovableMemory::MovableMemory(std::uint64_t address, std::uint64_t bytes)
-    : address_(address), bytes_(bytes), pages_(bytes / kPage) {}
+    : address_(address), bytes_(bytes), pages_(bytes / kPage) {
+  ++alive;
+}
 
 bool MovableMemory::fill() {
   for (std::uint64_t i = 0; i < pages_.size(); ++i) {
@@ -104,6 +107,7 @@ bool MovableMemory::fill() {
 }
 
 MovableMemory::~MovableMemory() {
+  --alive;
   Arena& all = arena();
   const std::lock_guard lock(all.mutex);
   for (std::uint64_t i = 0; i < pages_.size(); ++i) in_use[number_of(address_) + i] = 0;
@@ -112,6 +116,11 @@ MovableMemory::~MovableMemory() {
   for (const Page& page : pages_)
     if (page.frames.memory != nullptr) page.frames.memory->give_back(page.frames.run);
   all.addresses.add({address_, bytes_});
+}
+
+exec::AddressRange MovableMemory::all() {
+  if (alive.load(std::memory_order_relaxed) == 0) return {0, 0};
+  return {arena_start, kMostBytes};
 }
 
 void MovableMemory::announce(Processor device, const std::shared_ptr<PhysicalMemory>& memory) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "exec/abi.h"
 #include "machine/memory/residency.h"
 #include "machine/mmu/physical_memory.h"
 
@@ -30,6 +31,8 @@ class MovableMemory {
   /// keeps the pages that it has.
   static void announce(Processor device, const std::shared_ptr<PhysicalMemory>& memory);
 
+  /// Where all such memory lies; no bytes: there is none now.
+  static exec::AddressRange all();
   std::uint64_t address() const { return address_; }
   /// Who has a page's bytes. @param page  by number
   Processor place(std::uint64_t page) const { return pages_[page].place.load(std::memory_order_relaxed); }

@@ -50,13 +50,18 @@ class PeerMemory {
 /// The last parts that a thread found, so that a run of accesses asks once.
 class PeerLookups {
  public:
-  bool allow(const PeerMemory& memory, std::uint64_t address, std::uint64_t bytes);
+  /// Which of a warp's lanes, at their addresses, may access what the first of them may access. Managed
+  /// memory counts them.
+  std::uint32_t access(const PeerMemory& memory, std::uint32_t lanes, const std::uint64_t* addresses,
+                       std::uint64_t bytes);
 
  private:
   struct Known {
     std::uint64_t memory = 0, changes = 0;
     exec::AddressRange range{0, 0};
+    Residency* pages = nullptr;  // lives as long as the work that may touch it; null: nobody counts
   };
+  const Known* find(const PeerMemory& memory, std::uint64_t address, std::uint64_t bytes);
   std::array<Known, 4> known_;
   unsigned oldest_ = 0;
 };

@@ -36,24 +36,34 @@ std::uint64_t Residency::bytes_of(const Page& page) const {
   return std::min(kPage, bytes_ - number_of(page) * kPage);
 }
 
-void Residency::touch(unsigned device, std::uint64_t address) {
+void Residency::touch(Processor by, std::uint64_t address, std::uint32_t times) {
   Page& page = page_at(address);
-  const Processor by = processor_of(device);
-  const std::uint32_t count = touches(page, by).fetch_add(1, std::memory_order_relaxed) + 1;
+  const std::uint32_t count = touches(page, by).fetch_add(times, std::memory_order_relaxed) + times;
+  if (count >= kMostTouches) halve_touches(page);
   const Processor home = page.home.load(std::memory_order_relaxed);
+  const bool is_hosts_by_default = home == kHostProcessor && !page.is_earned.load(std::memory_order_relaxed);
   if (const Processor preferred = page.preferred.load(std::memory_order_relaxed);
       preferred != kMostProcessors) {
-    if (home != preferred) move(page, preferred);
-  } else if (home == kHostProcessor ||
-             (home != by && count >= touches(page, home).load(std::memory_order_relaxed) + kLead)) {
-    move(page, by);
+    if (home != preferred) move(page, preferred, false);
+  } else if (home != by &&
+             (is_hosts_by_default || count >= touches(page, home).load(std::memory_order_relaxed) + kLead)) {
+    move(page, by, !is_hosts_by_default);
   } else if (home == by && memory_ != nullptr && memory_->place(number_of(page)) != by) {
     (void)memory_->bring(number_of(page), by);  // its memory was not known when the page was sent there
   }
 }
 
-void Residency::move(Page& page, Processor to) {
+// Touches that come meanwhile may be lost: there are very many.
+void Residency::halve_touches(const Page& page) {
+  for (Processor each = 0; each < processors_; ++each) {
+    auto& count = touches(page, each);
+    count.store(count.load(std::memory_order_relaxed) / 2, std::memory_order_relaxed);
+  }
+}
+
+void Residency::move(Page& page, Processor to, bool is_earned) {
   if (memory_ != nullptr && !memory_->bring(number_of(page), to)) return;  // it is full
+  page.is_earned.store(is_earned, std::memory_order_relaxed);
   const Processor from = page.home.exchange(to);
   if (from == to) return;  // another thread was faster
   totals()[from] -= bytes_of(page);
@@ -69,7 +79,7 @@ void Residency::for_pages(std::uint64_t address, std::uint64_t bytes, const Visi
 }
 
 void Residency::move(std::uint64_t address, std::uint64_t bytes, Processor to) {
-  for_pages(address, bytes, [&](Page& page) { move(page, to); });
+  for_pages(address, bytes, [&](Page& page) { move(page, to, false); });
 }
 
 void Residency::prefer(std::uint64_t address, std::uint64_t bytes, Processor where) {

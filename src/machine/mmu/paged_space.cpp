@@ -218,7 +218,8 @@ void PagedSpace::count_touch(std::uint32_t sm, std::uint64_t address) {
     last.range = part.range;
     last.pages = part.shared != nullptr ? part.shared->residency() : nullptr;
   }
-  if (last.pages != nullptr && last.range.holds(address, 1)) last.pages->touch(peers_.device(), address);
+  if (last.pages != nullptr && last.range.holds(address, 1))
+    last.pages->touch(processor_of(peers_.device()), address);
 }
 
 /// Gives an address in memory that others have too its page, which is the host's own. @returns whether it did

@@ -19,6 +19,12 @@ Translated translate(Block& block, PagedSpace& pages, std::uint64_t address, exe
   }
   return place;
 }
+/// Outside of windows and pages: whether it is memory that contexts share. To direct kernels all is memory.
+bool is_shared(Block& block, std::uint64_t address, std::uint64_t bytes) {
+  const AddressSpace& space = *block.task->grid().space;
+  return block.worker->peer_lookups().access(space.peers(), 1, &address, bytes) != 0 ||
+         space.options().translation == Translation::direct;
+}
 }  // namespace
 
 Translated reach(const exec::CtaContext& cta, std::uint64_t address, std::uint64_t bytes,
@@ -27,14 +33,12 @@ Translated reach(const exec::CtaContext& cta, std::uint64_t address, std::uint64
   if (exec::may_access(cta, address, bytes))
     return {.host = reinterpret_cast<std::byte*>(address), .left = kUnbounded};
   auto& block = *static_cast<Block*>(cta.machine);
-  const AddressSpace& space = *block.task->grid().space;
   PagedSpace* const pages = block.task->grid().space->pages();
   if (address >> 47 != 0) return {.problem = MmuProblem::not_mapped};
   const bool in_kernel = block.worker->in_kernel();
   const Worker::Busy busy(*block.worker);
   if (pages == nullptr) {
-    if (!block.worker->peer_lookups().allow(space.peers(), address, bytes))
-      return {.problem = MmuProblem::not_mapped};
+    if (!is_shared(block, address, bytes)) return {.problem = MmuProblem::not_mapped};
     return {.host = reinterpret_cast<std::byte*>(address), .left = kUnbounded};
   }
   const Translated first = translate(block, *pages, address, kind, in_kernel);
@@ -47,6 +51,22 @@ Translated reach(const exec::CtaContext& cta, std::uint64_t address, std::uint64
     if (last.host != next) return {.problem = MmuProblem::across_pages};
   }
   return first;
+}
+
+std::uint32_t reach_together(const exec::CtaContext& cta, std::uint32_t lanes, const std::uint64_t* addresses,
+                             std::uint64_t bytes) {
+  auto& block = *static_cast<Block*>(cta.machine);
+  const AddressSpace& space = *block.task->grid().space;
+  if (lanes == 0 || cta.launch->asid != kNoAsid) return 0;
+  const Worker::Busy busy(*block.worker);
+  return block.worker->peer_lookups().access(space.peers(), lanes, addresses, bytes);
+}
+
+bool may_copy(const exec::CtaContext& cta, std::uint64_t address, std::uint64_t bytes) {
+  if (cta.launch->asid != kNoAsid || cta.launch->window.holds(address, bytes)) return true;
+  auto& block = *static_cast<Block*>(cta.machine);
+  const Worker::Busy busy(*block.worker);
+  return is_shared(block, address, bytes);
 }
 
 const char* note_of(MmuProblem problem) {

@@ -31,6 +31,22 @@ RawFault raw_fault(WarpContext* warp, FaultKind kind, std::uint64_t address, std
   return {.kind = kind, .address = address, .lane = lane + 1, .warp = warp->warp_id + 1, .line = warp->line};
 }
 
+bool is_aligned_for(std::uint64_t address, std::uint32_t bytes) {
+  return address % std::min(bytes, exec::kMostAlignment) == 0;
+}
+
+/// The lanes whose addresses lie outside of window and block, as accesses may.
+std::uint32_t elsewhere(const exec::CtaContext& cta, std::uint32_t lanes, const std::uint64_t* addresses,
+                        std::uint32_t bytes) {
+  std::uint32_t found = 0;
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const int lane = std::countr_zero(lanes);
+    if (is_aligned_for(addresses[lane], bytes) && !exec::may_access(cta, addresses[lane], bytes))
+      found |= 1u << lane;
+  }
+  return found;
+}
+
 /// The services, by the names of exec/services.def.
 namespace calls {
 
@@ -43,11 +59,12 @@ __attribute__((noreturn)) void fault(WarpContext* warp, FaultKind kind, std::uin
 
 void check_access(WarpContext* warp, std::uint32_t lanes, const std::uint64_t* addresses, std::uint32_t bytes,
                   std::uint32_t is_write, std::uint32_t line) {
+  lanes &= ~reach_together(*warp->cta, elsewhere(*warp->cta, lanes, addresses, bytes), addresses, bytes);
   for (; lanes != 0; lanes &= lanes - 1) {
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(lanes));
     const std::uint64_t address = addresses[lane];
     if (exec::may_access(*warp->cta, address, bytes)) continue;
-    const bool is_aligned = address % std::min(bytes, exec::kMostAlignment) == 0;
+    const bool is_aligned = is_aligned_for(address, bytes);
     const auto kind = is_write != 0 ? exec::AccessKind::store : exec::AccessKind::load;
     if (is_aligned && reach(*warp->cta, address, bytes, kind).problem == MmuProblem::none) continue;
     RawFault raw = raw_fault(warp, is_aligned ? FaultKind::illegal_address : FaultKind::misaligned_address,
@@ -65,7 +82,7 @@ void translate(WarpContext* warp, std::uint32_t lanes, std::uint64_t* addresses,
   for (; lanes != 0; lanes &= lanes - 1) {
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(lanes));
     const std::uint64_t address = addresses[lane];
-    const bool is_aligned = address % std::min(bytes, exec::kMostAlignment) == 0;
+    const bool is_aligned = is_aligned_for(address, bytes);
     const Translated place = is_aligned ? reach(*warp->cta, address, bytes, access) : Translated{};
     addresses[lane] = reinterpret_cast<std::uint64_t>(place.host);
     if (place.host != nullptr) continue;

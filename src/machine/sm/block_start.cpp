@@ -40,6 +40,14 @@ std::uint64_t index_in_grid(const CtaRun& run) {
   const GridWork& grid = run.task->grid();
   return grid.queue == nullptr ? run.first : run.first % grid.extent()[0];
 }
+
+/// Of a large grid, touches of a part of the blocks are counted, and in each launch of other ones.
+bool is_counted(const CtaRun& run) {
+  constexpr std::uint64_t kOneIn = 16;
+  const GridWork& grid = run.task->grid();
+  return run.task->counts_touches &&
+         (grid.blocks <= kOneIn || (run.first + grid.context.grid_id) % kOneIn == 0);
+}
 }  // namespace
 
 bool Worker::provide_runner(Block& block, std::uint32_t index) {
@@ -76,7 +84,6 @@ bool Worker::bind(Block& block, const CtaRun& grant) {
   exec::CtaContext& cta = block.cta;
   cta.warp_count = warps;
   if (!bind_memory(block) || !provide_strands(block)) return false;
-  cta.launch = &grid.context;
   cta.services = &services();
   cta.poll = &poll_;
   cta.local = block.memory.local();
@@ -148,6 +155,7 @@ void Worker::take_cta(Block& block, CtaRun& grant) {
   if (machine_.options().recorder != nullptr) block.began_ns = now_ns(), block.parked_ns = 0;
   turn_began_ = progress_;
   block.status = Block::Status::waiting;
+  cta.launch = is_counted(block.run) ? block.task->counting.get() : &block.task->grid().context;
   cta.smid = grant.sm;
   cta.live_threads = cta.thread_count;
   cta.cluster_phase = cta.cluster_arrived = 0;

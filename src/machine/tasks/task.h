@@ -100,6 +100,11 @@ class alignas(128) Task {
   Children& family();
   Children* family_if_any() const { return family_.load(std::memory_order_acquire); }
 
+  // Managed memory (ADR 89).
+  bool is_at_work = false;      ///< a device has begun it, and the host's touches are not told from its own
+  bool counts_touches = false;  ///< some blocks of the grid have `counting` in place of its context
+  std::unique_ptr<exec::LaunchContext> counting;
+
   std::atomic<std::uint32_t> references{0};
   /// As before its submission, with its work. Nothing waits for it.
   void renew();

@@ -166,8 +166,8 @@ TmaProblem TmaSetUp::linear(TmaRequester requester, const exec::BulkRequest& req
   if (job.kind.direction != BulkDirection::shared_to_shared && request.global % kUnit != 0)
     return misaligned(request.global, "of global memory, for a bulk copy: ");
   if (job.kind.direction == BulkDirection::to_cache || request.bytes == 0) return {};
-  if (job.kind.direction != BulkDirection::shared_to_shared && requester.cta->launch->asid == 0 &&
-      !requester.cta->launch->window.holds(request.global, request.bytes))
+  if (job.kind.direction != BulkDirection::shared_to_shared &&
+      !may_copy(*requester.cta, request.global, request.bytes))
     return {.fault = FaultKind::illegal_address, .address = request.global};
   if (const auto problem = place(request, kUnit, request.bytes, job)) return problem;
   if (job.kind.reduction != exec::BulkReduction::none)
@@ -256,7 +256,7 @@ TmaProblem TmaSetUp::check_window(const TmaJob& job) {
     const std::uint64_t first = rows.global + job.begin;
     const std::uint64_t last = first + static_cast<std::uint64_t>(rows.stride) * (rows.count - 1);
     for (const std::uint64_t row : {first, last})
-      if (!window.holds(row, job.end - job.begin))
+      if (!may_copy(*job.requester.cta, row, job.end - job.begin))
         return {.fault = FaultKind::illegal_address, .address = row};
   }
   return {};

@@ -61,7 +61,7 @@ TEST_F(Movable, BytesLieInTheFramesOfWhoTouchesThemMost) {
     }
   };
   expect_at(kHostProcessor, 0);
-  pages.touch(0, page + 8);
+  pages.touch(processor_of(0), page + 8);
   expect_at(processor_of(0), 0);
   EXPECT_EQ(free_of(0), all - kPage);
   for (std::uint64_t i = 0; i < kWords; ++i) words(*memory, 1)[i] = kWords + i + 7;  // the program's writes
@@ -69,7 +69,7 @@ TEST_F(Movable, BytesLieInTheFramesOfWhoTouchesThemMost) {
   in_frames(*memory, 1, 5) = 1;
   EXPECT_EQ(words(*memory, 1)[5], 1u);
   in_frames(*memory, 1, 5) = kWords + 5 + 7;
-  for (unsigned i = 0; i <= Residency::kLead; ++i) pages.touch(1, page);
+  for (unsigned i = 0; i <= Residency::kLead; ++i) pages.touch(processor_of(1), page);
   expect_at(processor_of(1), 7);
   EXPECT_EQ(free_of(0), all);
   EXPECT_EQ(free_of(1), all - kPage);
@@ -99,7 +99,7 @@ TEST_F(Movable, OutliveTheMemoryTheyCameFrom) {
   const auto memory = make(1);
   Residency pages(memory->address(), kPage, kDevices + 1, memory.get());
   words(*memory)[3] = 9;
-  pages.touch(0, memory->address());
+  pages.touch(processor_of(0), memory->address());
   EXPECT_EQ(memory->place(0), processor_of(0));
   const std::weak_ptr<PhysicalMemory> first = devices_[0];
   devices_[0] = nullptr;
@@ -111,6 +111,17 @@ TEST_F(Movable, OutliveTheMemoryTheyCameFrom) {
   pages.move(memory->address(), kPage, processor_of(0));  // which has no memory now
   EXPECT_EQ(words(*memory)[3], 9u);
   EXPECT_EQ(memory->place(0), kHostProcessor);
+}
+
+TEST_F(Movable, CountsDoNotPassTheirEnd) {
+  constexpr std::uint32_t kMost = Residency::kMostTouches;
+  Residency pages(kPage, kPage, kDevices + 1);
+  pages.touch(processor_of(0), kPage);
+  for (const std::uint32_t times : {kMost - 1, 1u, kMost - 1, 1u}) pages.touch(processor_of(0), kPage, times);
+  pages.touch(processor_of(1), kPage, 2 * Residency::kLead);
+  EXPECT_EQ(pages.home(kPage), processor_of(0));
+  pages.touch(processor_of(1), kPage, kMost - 1);
+  EXPECT_EQ(pages.home(kPage), processor_of(1));
 }
 
 // Adds by several threads, atomic ones of all and plain ones of each, while pages move all the time: none is

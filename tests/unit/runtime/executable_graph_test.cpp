@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "unit/runtime/allocations.h"
+#include "wait_until.h"
 
 namespace {
 
@@ -169,6 +170,28 @@ TEST_F(ExecutableGraphs, CopiesFillsCallsAndWaits) {
   EXPECT_EQ(seen, 42u);
   EXPECT_GE(graph.times(product).begin_ns, graph.times(fill).end_ns);
   EXPECT_GE(graph.times(product).end_ns, graph.times(product).begin_ns);
+}
+
+// Its tasks are those of all launches: in another stream, too, one begins when the one before is over.
+// proves: G-16a
+TEST_F(ExecutableGraphs, LaunchesInTwoStreamsDoNotMeet) {
+  ExecutableGraph graph(*device);
+  const raddle::DevicePtr x = word(1);
+  std::atomic<int> begun{0};
+  Gate gate;
+  const Node call = graph.add_call([&] { ++begun; }).value();
+  const Node wait = graph.add_wait(gate.condition(), std::array{Dependency{call}}).value();
+  step(graph, x, 5, 3, std::array{Dependency{wait}});
+  raddle::Stream one = device->stream().value(), other = device->stream().value();
+  ASSERT_TRUE(graph.launch(one).ok());
+  ASSERT_TRUE(graph.launch(other).ok());
+  EXPECT_TRUE(raddle::wait_until([&] { return begun > 0; }));
+  raddle::give_others_a_chance();
+  EXPECT_EQ(begun, 1);
+  gate.open();
+  ASSERT_TRUE(device->synchronize().ok());
+  EXPECT_EQ(begun, 2);
+  EXPECT_EQ(read(x), 43u);
 }
 
 TEST_F(ExecutableGraphs, ChangesCountForLaterLaunchesOnly) {

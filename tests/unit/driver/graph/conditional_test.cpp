@@ -132,8 +132,8 @@ TEST_F(GraphMemoryNodes, MemoryOfAGraphIsReusedInIt) {
   const CUgraphNode a = allocation(first, 4096);
   const CUgraphNode fill = add("step", {a}, first, 0u, 7u);
   const CUgraphNode freed = free(first, {fill});
-  const CUgraphNode b = allocation(second, 4096, {freed});
   allocation(beside, 4096, {a});  // beside the free: it cannot have it
+  const CUgraphNode b = allocation(second, 4096, {freed});
   EXPECT_EQ(second, first);
   EXPECT_NE(beside, first);
   const CUgraphNode use = add("step", {b}, second, 1u, 1u);
