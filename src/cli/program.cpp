@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "fatbin/elf_file.h"
 #include "fatbin/image.h"
+#include "fatbin/nvidia_runtime.h"
 
 namespace raddle::cli {
 namespace {
@@ -23,7 +24,8 @@ Runtime runtime_of(const fatbin::ElfFile& file, const fatbin::ElfFile::Dynamic& 
   for (const std::string_view library : dynamic.needed)
     if (library.starts_with("libcudart.so")) return Runtime::shared;
   const bool is_linked = !dynamic.needed.empty() || !dynamic.symbols.empty();
-  return is_linked && file.has_section(".nvFatBinSegment") ? Runtime::nvidia : Runtime::none;
+  const bool registers_code = is_linked && file.has_section(".nvFatBinSegment");
+  return registers_code || fatbin::holds_nvidia_runtime(file) ? Runtime::nvidia : Runtime::none;
 }
 
 }  // namespace

@@ -57,6 +57,7 @@ constexpr Known kKnown[] = {
     {"position-independent-code", "pic", Takes::value},
     {"preserve-relocs", "", Takes::nothing},
     {"register-usage-level", "regUsageLevel", Takes::value},
+    {"regAllocOptLevel", "", Takes::value},  // not in --help; Triton passes it
     {"return-at-end", "ret-end", Takes::nothing},
     {"sanitize", "", Takes::value},
     {"sp-bounds-check", "", Takes::nothing},
@@ -123,7 +124,10 @@ class Parser {
       }
       std::string_view value;
       const Known* known = split(word, value);
-      if (known == nullptr) return Error::invalid("Unknown option '{}'", word);
+      if (known == nullptr) {
+        options_.unknown.push_back(word);
+        continue;
+      }
       if (known->takes == Takes::value && value.empty()) {
         if (++i == words.size()) return Error::invalid("Option '{}' has no value", word);
         value = words[i];
@@ -135,6 +139,8 @@ class Parser {
 
   Result<void> apply(std::string_view name, std::string_view value) {
     if (name == "gpu-name") return set_architecture(value, options_);
+    if (name == "maxrregcount")
+      std::from_chars(value.data(), value.data() + value.size(), options_.max_registers);
     if (name == "output-file") options_.output = value;
     if (name == "input-as-string") options_.texts.emplace_back(value);
     if (name == "verbose") options_.verbose = true;
