@@ -26,7 +26,7 @@ struct Compiled {
 std::mutex mutex;
 std::map<nvrtcProgram, Compiled> programs;  // those that carry PTX
 
-bool asks_for_lto(std::string_view word) { return word == "-dlto" || word == "--dlto"; }
+bool asks_for_lto(std::string_view word) { return word == "-dlto" || word == "--dlto" || word == "-dlink-time-opt" || word == "--dlink-time-opt"; }
 
 /// "compute_90a" for "sm_90a"; notes the architecture, of LTO-IR a virtual one, too.
 std::string virtual_architecture(std::string_view name, Compiled& compiled) {
