@@ -43,15 +43,15 @@ void preload(const std::string& directory, bool with_driver) {
     if (with_driver || library != kDriver) prepend("LD_PRELOAD", directory + "/" + library);
 }
 
-/// Compilers that call an assembler beside them are told of ours, unless the user names one: Triton, by a
-/// second name for devices since Hopper.
-void name_assembler(const std::string& directory) {
-  const std::filesystem::path ptxas =
-      std::filesystem::path(directory).parent_path() / "libexec/raddle/ptxas";
+/// Programs that call nvcc get ours, and compilers that call an assembler beside them are told of ours, unless
+/// the user names one: Triton, by a second name for devices since Hopper.
+void name_compilers(const std::string& directory) {
+  const std::filesystem::path folder = std::filesystem::path(directory).parent_path() / "libexec/raddle";
   std::error_code error;
-  if (!std::filesystem::exists(ptxas, error)) return;
+  if (!std::filesystem::exists(folder / "ptxas", error)) return;
+  prepend("PATH", folder);
   for (const char* variable : {"TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"})
-    setenv(variable, ptxas.c_str(), 0);
+    setenv(variable, (folder / "ptxas").c_str(), 0);
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ int exec(const std::vector<std::string>& words) {
   } else {
     preload(*directory, false);
   }
-  name_assembler(*directory);
+  name_compilers(*directory);
   prepend("LD_LIBRARY_PATH", *directory);
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
