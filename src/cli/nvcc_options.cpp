@@ -80,7 +80,8 @@ bool ask_for_ptx(const NvccReader& reader, NvccOptions& options) {
   }
   if (!asked) return false;
   const auto output = reader.all({"-o", "--output-file"});
-  options.cubin = output.empty() ? std::filesystem::path(input).stem().string() + ".cubin" : output.back().value;
+  options.cubin =
+      output.empty() ? std::filesystem::path(input).stem().string() + ".cubin" : output.back().value;
   if (output.empty()) options.words.insert(options.words.end(), {"-o", options.cubin});
   return true;
 }

@@ -44,8 +44,10 @@ class Assembler {
       if (!text) return abort(fmt::format("Input file '{}' could not be opened", file));
       texts_.push_back({file, std::move(*text), options_.max_registers});
     }
-    for (const std::string& text : options_.texts) texts_.push_back({"<string>", text, options_.max_registers});
-    for (const std::string& option : options_.unknown) warn(fmt::format("Unknown option '{}' ignored", option));
+    for (const std::string& text : options_.texts)
+      texts_.push_back({"<string>", text, options_.max_registers});
+    for (const std::string& option : options_.unknown)
+      warn(fmt::format("Unknown option '{}' ignored", option));
     for (const fatbin::NamedText& text : texts_) check(text);
     if (errors_ != 0 || (options_.warnings_are_errors && warnings_ != 0)) return abort("");
     if (auto linked = ptx::link(std::move(modules_), {}, options_.output); !linked)

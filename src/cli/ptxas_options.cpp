@@ -83,11 +83,12 @@ const Known* find_option(std::string_view name) {
 
 /// An option and its value, if attached: -arch=sm_90, -O3.
 const Known* split(std::string_view word, std::string_view& value) {
-  word.remove_prefix(word.starts_with("--") ? 2 : 1);
+  const bool is_long = word.starts_with("--");
+  word.remove_prefix(is_long ? 2 : 1);
   const std::size_t equals = word.find('=');
   value = equals == std::string_view::npos ? std::string_view() : word.substr(equals + 1);
   if (const Known* known = find_option(word.substr(0, equals))) return known;
-  const Known* letter = word.empty() ? nullptr : find_option(word.substr(0, 1));
+  const Known* letter = word.empty() || is_long ? nullptr : find_option(word.substr(0, 1));
   if (letter == nullptr || letter->takes != Takes::value) return nullptr;
   value = word.substr(1);
   return letter;

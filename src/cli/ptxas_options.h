@@ -15,9 +15,9 @@ struct PtxasOptions {
   std::string output = "elf.o";
   std::uint32_t capability = 75;  ///< of -arch
   std::string architecture = "sm_75";
-  std::uint32_t max_registers = 0;    ///< -maxrregcount; 0: no limit
+  std::uint32_t max_registers = 0;   ///< -maxrregcount; 0: no limit
   std::vector<std::string> unknown;  ///< options that ptxas 13 does not name: it may be a newer one's
-  bool only_check = false;  ///< a virtual architecture: no output
+  bool only_check = false;           ///< a virtual architecture: no output
   bool verbose = false, version = false, help = false, no_warnings = false, warnings_are_errors = false;
 };
 

@@ -51,7 +51,8 @@ const char* text_of(int error) {
 
 cudaError_t missing(const char* symbol, std::atomic<bool>& said) {
   if (!said.exchange(true) && base::notices_wanted())
-    std::fprintf(stderr, "raddle: %s is not there yet: cudaErrorNotSupported (docs/generated/cudart.md)\n", symbol);
+    std::fprintf(stderr, "raddle: %s is not there yet: cudaErrorNotSupported (docs/generated/cudart.md)\n",
+                 symbol);
   thread().last_error = cudaErrorNotSupported;
   return cudaErrorNotSupported;
 }

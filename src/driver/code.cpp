@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/notice.h"
 #include "base/file.h"
+#include "base/notice.h"
 #include "driver/logs.h"
 #include "driver/process.h"
 #include "driver/results.h"
@@ -60,7 +60,7 @@ void tell_unusable(const Program& program, JitLog& log, bool to_run) {
   }
   if (to_run && kernels.size() > kMostNamed)
     base::notice("raddle: and {} more of its kernels; `raddle doctor` names them\n",
-               kernels.size() - kMostNamed);
+                 kernels.size() - kMostNamed);
 }
 
 /// @param to_run  it will run: stderr names what cannot run as well

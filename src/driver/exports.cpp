@@ -4,8 +4,8 @@
 #include <cstring>
 #include <string_view>
 
-#include "base/notice.h"
 #include "base/call_trace.h"
+#include "base/notice.h"
 #include "driver/adaptor.h"
 #include "driver/entry.h"
 #include "driver/forward.h"
@@ -32,7 +32,8 @@ Function* choose(const char* symbol, Function* ours) {
 
 CUresult missing(const char* symbol, std::atomic<bool>& said) {
   if (!said.exchange(true))
-    base::notice("raddle: {} is not there yet: CUDA_ERROR_NOT_SUPPORTED (docs/generated/driver.md)\n", symbol);
+    base::notice("raddle: {} is not there yet: CUDA_ERROR_NOT_SUPPORTED (docs/generated/driver.md)\n",
+                 symbol);
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 

@@ -53,9 +53,10 @@ void tell_of_nvidia_runtime(const std::string& path) {
   if (!bytes) return;
   const Result<fatbin::ElfFile> file = fatbin::ElfFile::open(*bytes);
   if (!file || !fatbin::holds_nvidia_runtime(*file) || said.exchange(true)) return;
-  base::notice("raddle: {} contains NVIDIA's CUDA runtime, which runs on NVIDIA's driver only; compile it with "
-               "`nvcc -cudart shared`, or link it again by `raddle nvcc` (docs/programs.md)\n",
-               path);
+  base::notice(
+      "raddle: {} contains NVIDIA's CUDA runtime, which runs on NVIDIA's driver only; compile it with "
+      "`nvcc -cudart shared`, or link it again by `raddle nvcc` (docs/programs.md)\n",
+      path);
 }
 }  // namespace
 

@@ -12,7 +12,8 @@ namespace {
 constexpr std::size_t kMostParameterBytes = 32764;  ///< of any kernel
 
 Status set_argument(Function& function, int offset, const void* value, std::size_t bytes) {
-  if (offset < 0 || bytes > kMostParameterBytes || static_cast<std::size_t>(offset) > kMostParameterBytes - bytes)
+  if (offset < 0 || bytes > kMostParameterBytes ||
+      static_cast<std::size_t>(offset) > kMostParameterBytes - bytes)
     return CUDA_ERROR_INVALID_VALUE;
   const std::lock_guard lock(function.legacy.mutex);
   std::vector<std::byte>& arguments = function.legacy.arguments;

@@ -1,7 +1,7 @@
 // The driver's linker: inputs are collected, linked when all are there, and come back as a cubin that carries
 // their PTX (fatbin/cubin.h), which is linked again where it is loaded.
-#include "base/notice.h"
 #include "base/file.h"
+#include "base/notice.h"
 #include "driver/code.h"
 #include "driver/entry.h"
 #include "driver/process.h"

@@ -17,7 +17,7 @@ namespace raddle::linking {
 struct Input {
   std::string_view bytes;
   std::string_view name = "<memory>";
-  bool is_library = false;  ///< only modules that define a missing name are taken from it
+  bool is_library = false;          ///< only modules that define a missing name are taken from it
   std::uint32_t max_registers = 0;  ///< of a thread, where the input does not say; 0: no limit
 };
 

@@ -17,7 +17,9 @@ bool is_fat_binary(std::string_view bytes) {
 
 bool is_ptx(std::string_view bytes) { return bytes.find(".version") != std::string_view::npos; }
 
-bool is_host_object(std::string_view bytes) { return bytes.starts_with("\177ELF") && !fatbin::is_cubin(bytes); }
+bool is_host_object(std::string_view bytes) {
+  return bytes.starts_with("\177ELF") && !fatbin::is_cubin(bytes);
+}
 
 /// What bytes are; NVJITLINK_INPUT_ANY: nothing that is known.
 nvJitLinkInputType type_of(std::string_view bytes) {
@@ -33,8 +35,7 @@ nvJitLinkInputType type_of(std::string_view bytes) {
 bool may_be(nvJitLinkInputType said, nvJitLinkInputType found) {
   const bool is_bad_ptx = said == NVJITLINK_INPUT_PTX && found == NVJITLINK_INPUT_ANY;
   return said == found || said == NVJITLINK_INPUT_ANY || is_bad_ptx ||
-         (said == NVJITLINK_INPUT_LTOIR &&
-          (found == NVJITLINK_INPUT_CUBIN || found == NVJITLINK_INPUT_PTX));
+         (said == NVJITLINK_INPUT_LTOIR && (found == NVJITLINK_INPUT_CUBIN || found == NVJITLINK_INPUT_PTX));
 }
 
 /// What parses and what NVIDIA's assembler refuses all the same.
@@ -44,7 +45,8 @@ std::vector<std::string> mistakes(const ptx::Module& module, std::uint32_t capab
     wrong.push_back(fmt::format("'.target {}' is newer than sm_{}", module.target, capability));
   for (const ptx::Function& function : module.functions)
     for (const ptx::Unsupported& part : function.unsupported)
-      if (part.unknown) wrong.push_back(fmt::format("line {}: {}: {}", part.first_line, part.what, part.reason));
+      if (part.unknown)
+        wrong.push_back(fmt::format("line {}: {}: {}", part.first_line, part.what, part.reason));
   return wrong;
 }
 
@@ -65,7 +67,8 @@ nvJitLinkResult Link::add(nvJitLinkInputType type, std::string bytes, std::strin
     return NVJITLINK_ERROR_INCORRECT_INPUT_TYPE;
   }
   if (!may_be(type, found)) {
-    errors += fmt::format("bad input: {} is not of the type {} that was said\n", name, static_cast<int>(type));
+    errors +=
+        fmt::format("bad input: {} is not of the type {} that was said\n", name, static_cast<int>(type));
     return NVJITLINK_ERROR_INCORRECT_INPUT_TYPE;
   }
   const bool is_library = found == NVJITLINK_INPUT_LIBRARY || found == NVJITLINK_INPUT_OBJECT;

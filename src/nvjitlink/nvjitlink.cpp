@@ -27,14 +27,14 @@ nvJitLinkResult copy_of(nvJitLinkHandle link, const std::string& what, bool is_t
 /// A log has its zero counted only if there is something in it.
 std::size_t log_size(const std::string& log) { return log.empty() ? 0 : log.size() + 1; }
 
-nvJitLinkResult log_size_of(nvJitLinkHandle link, const std::string Link::*log, std::size_t* bytes) {
+nvJitLinkResult log_size_of(nvJitLinkHandle link, const std::string Link::* log, std::size_t* bytes) {
   if (link == nullptr || bytes == nullptr) return NVJITLINK_ERROR_NULL_INPUT;
   const std::lock_guard lock(link->mutex);
   *bytes = log_size(link->*log);
   return NVJITLINK_SUCCESS;
 }
 
-nvJitLinkResult log_of(nvJitLinkHandle link, const std::string Link::*log, char* to) {
+nvJitLinkResult log_of(nvJitLinkHandle link, const std::string Link::* log, char* to) {
   if (link == nullptr || to == nullptr) return NVJITLINK_ERROR_NULL_INPUT;
   const std::lock_guard lock(link->mutex);
   std::memcpy(to, (link->*log).c_str(), log_size(link->*log));
@@ -125,11 +125,12 @@ nvJitLinkResult GetInfoLog(nvJitLinkHandle link, char* log) { return log_of(link
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 #define RELEASE(name, number, parameters, arguments) \
   EXPORTED nvJitLinkResult __nvJitLink##name##_##number parameters { return entry::name arguments; }
-#define ENTRY(name, parameters, arguments)                                                \
-  EXPORTED nvJitLinkResult nvJitLink##name parameters { return entry::name arguments; }   \
-  RELEASE(name, 13_0, parameters, arguments) RELEASE(name, 13_1, parameters, arguments)   \
-  RELEASE(name, 13_2, parameters, arguments) RELEASE(name, 13_3, parameters, arguments)   \
-  RELEASE(name, 13_4, parameters, arguments) RELEASE(name, 13_5, parameters, arguments)
+#define ENTRY(name, parameters, arguments)                                                  \
+  EXPORTED nvJitLinkResult nvJitLink##name parameters { return entry::name arguments; }     \
+  RELEASE(name, 13_0, parameters, arguments)                                                \
+  RELEASE(name, 13_1, parameters, arguments) RELEASE(name, 13_2, parameters, arguments)     \
+      RELEASE(name, 13_3, parameters, arguments) RELEASE(name, 13_4, parameters, arguments) \
+          RELEASE(name, 13_5, parameters, arguments)
 #include "nvjitlink/entries.def"
 #undef ENTRY
 #undef RELEASE

@@ -26,7 +26,9 @@ struct Compiled {
 std::mutex mutex;
 std::map<nvrtcProgram, Compiled> programs;  // those that carry PTX
 
-bool asks_for_lto(std::string_view word) { return word == "-dlto" || word == "--dlto" || word == "-dlink-time-opt" || word == "--dlink-time-opt"; }
+bool asks_for_lto(std::string_view word) {
+  return word == "-dlto" || word == "--dlto" || word == "-dlink-time-opt" || word == "--dlink-time-opt";
+}
 
 /// "compute_90a" for "sm_90a"; notes the architecture, of LTO-IR a virtual one, too.
 std::string virtual_architecture(std::string_view name, Compiled& compiled) {
@@ -51,8 +53,7 @@ std::vector<std::string> with_virtual_architecture(int count, const char* const*
     is_value = word == "-arch" || word == "--gpu-architecture";
     for (const std::string_view name : {"-arch=", "--gpu-architecture="})
       if (word.starts_with(name))
-        word =
-            std::string(name) + virtual_architecture(std::string_view(word).substr(name.size()), compiled);
+        word = std::string(name) + virtual_architecture(std::string_view(word).substr(name.size()), compiled);
     words.push_back(std::move(word));
   }
   return words;

@@ -10,7 +10,11 @@
 
 namespace raddle::nvvm {
 
-enum nvvmResult : int { NVVM_SUCCESS = 0, NVVM_ERROR_PROGRAM_CREATION_FAILURE = 2, NVVM_ERROR_INVALID_INPUT = 4 };
+enum nvvmResult : int {
+  NVVM_SUCCESS = 0,
+  NVVM_ERROR_PROGRAM_CREATION_FAILURE = 2,
+  NVVM_ERROR_INVALID_INPUT = 4
+};
 using nvvmProgram = struct _nvvmProgram*;
 
 namespace {
@@ -18,7 +22,8 @@ namespace {
 /// NVIDIA's functions; all null where there are none.
 struct Real {
 #define FORWARD(name, parameters, arguments) nvvmResult(*name) parameters = nullptr;
-#define COMPILER(name) nvvmResult (*name)(nvvmProgram program, int count, const char* const* options) = nullptr;
+#define COMPILER(name) \
+  nvvmResult (*name)(nvvmProgram program, int count, const char* const* options) = nullptr;
 #include "nvvm/entries.def"
 #undef COMPILER
 #undef FORWARD
@@ -59,16 +64,16 @@ std::vector<const char*> without_lto(int count, const char* const* options) {
 }  // namespace
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
-#define FORWARD(name, parameters, arguments)                                                         \
-  EXPORTED nvvmResult name parameters {                                                              \
-    return real().name == nullptr ? NVVM_ERROR_PROGRAM_CREATION_FAILURE : real().name arguments;     \
+#define FORWARD(name, parameters, arguments)                                                     \
+  EXPORTED nvvmResult name parameters {                                                          \
+    return real().name == nullptr ? NVVM_ERROR_PROGRAM_CREATION_FAILURE : real().name arguments; \
   }
-#define COMPILER(name)                                                                               \
-  EXPORTED nvvmResult name(nvvmProgram program, int count, const char* const* options) {             \
-    if (real().name == nullptr) return NVVM_ERROR_PROGRAM_CREATION_FAILURE;                          \
-    if (count < 0 || (count != 0 && options == nullptr)) return NVVM_ERROR_INVALID_INPUT;            \
-    const std::vector<const char*> words = without_lto(count, options);                              \
-    return real().name(program, static_cast<int>(words.size()), words.data());                       \
+#define COMPILER(name)                                                                    \
+  EXPORTED nvvmResult name(nvvmProgram program, int count, const char* const* options) {  \
+    if (real().name == nullptr) return NVVM_ERROR_PROGRAM_CREATION_FAILURE;               \
+    if (count < 0 || (count != 0 && options == nullptr)) return NVVM_ERROR_INVALID_INPUT; \
+    const std::vector<const char*> words = without_lto(count, options);                   \
+    return real().name(program, static_cast<int>(words.size()), words.data());            \
   }
 #include "nvvm/entries.def"
 #undef COMPILER

@@ -42,7 +42,9 @@ std::vector<std::string> Program::texts() const {
 
 std::vector<std::string> Program::parts() const { return linking::parts(impl_->module); }
 
-std::string Program::cubin(std::uint32_t capability) const { return linking::write_cubin(*impl_, capability); }
+std::string Program::cubin(std::uint32_t capability) const {
+  return linking::write_cubin(*impl_, capability);
+}
 
 std::vector<std::string> Program::undefined_variables() const {
   return linking::undefined_variables(impl_->module);

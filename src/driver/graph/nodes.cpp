@@ -73,7 +73,8 @@ Answer<NodeWork> allocation(const std::shared_ptr<Context>& here, const Graph& g
   if (params.poolProps.handleTypes != HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;  // as CUDA says
   TRY(check_device(params.poolProps.location.id));
   if (params.poolProps.location.id != here->gpu.number) {
-    base::notice("raddle: allocation nodes for another device than the current context's are not there yet\n");
+    base::notice(
+        "raddle: allocation nodes for another device than the current context's are not there yet\n");
     return CUDA_ERROR_NOT_SUPPORTED;
   }
   for (std::size_t i = 0; i < params.accessDescCount; ++i) {
@@ -179,7 +180,8 @@ Answer<NodeWork> make_work(const std::shared_ptr<Context>& here, Graph& graph,
       return event_node(params.eventRecord.event, true);
     case NODE_EXT_SEMAS_SIGNAL:
     case NODE_EXT_SEMAS_WAIT:
-      base::notice("raddle: external semaphores, in nodes of graphs too, are not there: there is no other API\n");
+      base::notice(
+          "raddle: external semaphores, in nodes of graphs too, are not there: there is no other API\n");
       return CUDA_ERROR_NOT_SUPPORTED;
     case NODE_MEM_ALLOC:
       return allocation(here, graph, dependencies, params.alloc);

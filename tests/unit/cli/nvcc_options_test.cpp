@@ -37,7 +37,8 @@ TEST(NvccOptions, WarnsWhereNoneCanBeAdded) {
 
 TEST(NvccOptions, CubinsAreMadeOfPtx) {
   using Words = std::vector<std::string>;
-  const NvccOptions named = with_ptx({"-cubin", "-gencode=arch=compute_90,code=sm_90", "a.cu", "-o", "b.cubin"});
+  const NvccOptions named =
+      with_ptx({"-cubin", "-gencode=arch=compute_90,code=sm_90", "a.cu", "-o", "b.cubin"});
   EXPECT_EQ(named.words, (Words{"-ptx", "-gencode=arch=compute_90,code=sm_90", "a.cu", "-o", "b.cubin"}));
   EXPECT_EQ(named.cubin, "b.cubin");
   const NvccOptions unnamed = with_ptx({"--cubin", "x/a.cu"});

@@ -25,11 +25,11 @@ TEST(Linking, ALimitOnRegistersIsTheKernelsUnlessItHasOne) {
 }
 
 TEST(Linking, TheDeviceLibraryIsTakenByThoseWhoCallIt) {
-  const std::string text =
-      std::string(kHead) +
-      ".extern .func (.param .b64 h) cudaCGGetIntrinsicHandle(.param .b32 scope);\n"
-      ".entry k() { .param .b64 h; .param .b32 s; st.param.b32 [s], 1; call (h), cudaCGGetIntrinsicHandle, (s); "
-      "ret; }\n";
+  const std::string text = std::string(kHead) +
+                           ".extern .func (.param .b64 h) cudaCGGetIntrinsicHandle(.param .b32 scope);\n"
+                           ".entry k() { .param .b64 h; .param .b32 s; st.param.b32 [s], 1; call (h), "
+                           "cudaCGGetIntrinsicHandle, (s); "
+                           "ret; }\n";
   const Input input{text, "grid.ptx"};
   const Linked linked = link({&input, 1}, 90).value();
   EXPECT_THAT(undefined_names(linked.module), testing::IsEmpty());

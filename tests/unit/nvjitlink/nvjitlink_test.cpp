@@ -13,7 +13,7 @@ namespace raddle::nvjitlink {
 namespace {
 
 extern "C" {
-#define ENTRY(name, parameters, arguments)   \
+#define ENTRY(name, parameters, arguments)    \
   nvJitLinkResult nvJitLink##name parameters; \
   nvJitLinkResult __nvJitLink##name##_13_0 parameters;
 #include "nvjitlink/entries.def"

@@ -63,7 +63,8 @@ TEST(Nvvm, WithoutNvidiasCallsFail) {
                      [] {
                        int major = 7, minor = 7;
                        const bool refused = nvvmVersion(&major, &minor) == kCreationFailure && major == 7;
-                       return refused && std::string(nvvmGetErrorString(0)).find("not there") != std::string::npos
+                       return refused && std::string(nvvmGetErrorString(0)).find("not there") !=
+                                             std::string::npos
                                   ? 0
                                   : 1;
                      }),
