@@ -166,7 +166,7 @@ void examine(const Program& program, const std::string& path, std::uint32_t capa
   examine_imports(program, findings);
 }
 
-/// The shared objects of a Python package: of its folder, which its __init__.py may stand for.
+/// The shared objects of a Python package, below its folder.
 std::vector<std::string> shared_objects(const std::filesystem::path& package) {
   std::vector<std::string> paths;
   std::error_code error;

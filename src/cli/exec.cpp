@@ -35,16 +35,16 @@ Result<std::string> complete_library_directory() {
   return directory;
 }
 
-/// What is loaded already goes before what a DT_RPATH finds, of the program or of a library that it loads, and
-/// before what Python packages look for in folders of their own: LD_LIBRARY_PATH does not. The driver lies in
-/// no such folder, and takes a while to load into every program that this one starts.
+/// What is loaded already goes before what a DT_RPATH finds, of the program or of a library that it loads,
+/// and before what Python packages look for in folders of their own: LD_LIBRARY_PATH does not. The driver
+/// lies in no such folder, and takes a while to load into every program that this one starts.
 void preload(const std::string& directory, bool with_driver) {
   for (const char* library : kLibraries)
     if (with_driver || library != kDriver) prepend("LD_PRELOAD", directory + "/" + library);
 }
 
-/// Programs that call nvcc get ours, and compilers that call an assembler beside them are told of ours, unless
-/// the user names one: Triton, by a second name for devices since Hopper.
+/// Programs that call nvcc get ours, and compilers that call an assembler beside them are told of ours,
+/// unless the user names one: Triton, by a second name for devices since Hopper.
 void name_compilers(const std::string& directory) {
   const std::filesystem::path folder = std::filesystem::path(directory).parent_path() / "libexec/raddle";
   std::error_code error;

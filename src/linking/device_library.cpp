@@ -3,8 +3,8 @@
 namespace raddle::linking {
 
 // A handle is the address of the grid's workspace, which only a cooperative launch has (%envreg1:%envreg2,
-// zeroed): word 1 counts arrivals. All blocks add 1 but the first, which adds what makes the sum 2^31, so that
-// the top bit turns over when the last has come.
+// zeroed): word 1 counts arrivals. All blocks add 1 but the first, which adds what makes the sum 2^31, so
+// that the top bit turns over when the last has come.
 const std::string_view kDeviceLibrary = R"(.version 7.0
 .target sm_70
 .address_size 64

@@ -9,7 +9,7 @@ namespace raddle::linking {
 constexpr std::string_view kDeviceLibraryName = "<raddle's device library>";
 
 /// The barrier of a cooperative grid under its old names: cudaCGGetIntrinsicHandle, cudaCGSynchronize,
-/// cudaCGSynchronizeGrid, cudaCGGetSize, cudaCGGetRank (cuda_device_runtime_api.h).
+/// cudaCGSynchronizeGrid, cudaCGGetSize, cudaCGGetRank, as CUDA declares them for device code.
 extern const std::string_view kDeviceLibrary;
 
 }  // namespace raddle::linking

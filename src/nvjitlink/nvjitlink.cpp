@@ -125,12 +125,13 @@ nvJitLinkResult GetInfoLog(nvJitLinkHandle link, char* log) { return log_of(link
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 #define RELEASE(name, number, parameters, arguments) \
   EXPORTED nvJitLinkResult __nvJitLink##name##_##number parameters { return entry::name arguments; }
-#define ENTRY(name, parameters, arguments)                                                  \
-  EXPORTED nvJitLinkResult nvJitLink##name parameters { return entry::name arguments; }     \
-  RELEASE(name, 13_0, parameters, arguments)                                                \
-  RELEASE(name, 13_1, parameters, arguments) RELEASE(name, 13_2, parameters, arguments)     \
-      RELEASE(name, 13_3, parameters, arguments) RELEASE(name, 13_4, parameters, arguments) \
-          RELEASE(name, 13_5, parameters, arguments)
+#define ENTRY(name, parameters, arguments)                                              \
+  EXPORTED nvJitLinkResult nvJitLink##name parameters { return entry::name arguments; } \
+  RELEASE(name, 13_0, parameters, arguments)                                            \
+  RELEASE(name, 13_1, parameters, arguments)                                            \
+  RELEASE(name, 13_2, parameters, arguments)                                            \
+  RELEASE(name, 13_3, parameters, arguments)                                            \
+  RELEASE(name, 13_4, parameters, arguments) RELEASE(name, 13_5, parameters, arguments)
 #include "nvjitlink/entries.def"
 #undef ENTRY
 #undef RELEASE

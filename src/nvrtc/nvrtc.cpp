@@ -39,8 +39,8 @@ std::string virtual_architecture(std::string_view name, Compiled& compiled) {
   return "compute_" + number;
 }
 
-/// The options with real architectures made virtual: -arch=sm_90, --gpu-architecture sm_90. Instead of LTO-IR,
-/// which only NVIDIA's linker reads, there is relocatable PTX.
+/// The options with real architectures made virtual: -arch=sm_90, --gpu-architecture sm_90. Instead of
+/// LTO-IR, which only NVIDIA's linker reads, there is relocatable PTX.
 std::vector<std::string> with_virtual_architecture(int count, const char* const* options,
                                                    Compiled& compiled) {
   std::vector<std::string> words;
