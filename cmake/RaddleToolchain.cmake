@@ -20,6 +20,7 @@ set(CUDA_CUDART ${RADDLE_LIBRARY_DIR}/libcudart.so CACHE FILEPATH "")
 set(CUDA_cudart_LIBRARY ${RADDLE_LIBRARY_DIR}/libcudart.so CACHE FILEPATH "")
 set(CUDA_cudart_static_LIBRARY ${RADDLE_LIBRARY_DIR}/libcudart_static.a CACHE FILEPATH "")
 set(CUDA_cuda_driver_LIBRARY ${RADDLE_LIBRARY_DIR}/libcuda.so CACHE FILEPATH "")
+set(CUDA_nvJitLink_LIBRARY ${RADDLE_LIBRARY_DIR}/libnvJitLink.so CACHE FILEPATH "")
 set(CUDA_nvrtc_LIBRARY ${RADDLE_LIBRARY_DIR}/libnvrtc.so CACHE FILEPATH "")
 
 # Code for a named architecture comes with its PTX; 90-real would be machine code only, which Raddle cannot run.

@@ -67,6 +67,8 @@ class Program {
   std::vector<std::string> texts() const;
   /// The names of its texts, without those of libraries that were not needed.
   std::vector<std::string> parts() const;
+  /// A cubin that carries the PTX of these, to be loaded in their place on a device of that capability.
+  std::string cubin(std::uint32_t capability) const;
   /// External variables that no module defines; with any of these the program cannot be loaded.
   std::vector<std::string> undefined_variables() const;
   std::uint64_t global_bytes() const;  ///< device memory that its global variables take

@@ -157,22 +157,71 @@ void examine_libraries(const Program& program, Findings& findings) {
   }
 }
 
+void examine(const Program& program, const std::string& path, std::uint32_t capability, Findings& findings) {
+  fmt::print("{}\n", path);
+  examine_runtime(program, path, findings);
+  print_containers(program);
+  examine_code(program, path, capability, findings);
+  examine_libraries(program, findings);
+  examine_imports(program, findings);
+}
+
+/// The shared objects of a Python package, below its folder.
+std::vector<std::string> shared_objects(const std::filesystem::path& package) {
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(package, error)) {
+    const std::string name = entry.path().filename().string();
+    const bool is_object = name.ends_with(".so") || name.find(".so.") != std::string::npos;
+    if (is_object && entry.is_regular_file(error)) paths.push_back(entry.path().string());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+bool concerns_cuda(const Program& program) {
+  const auto is_cuda = [](const std::string& library) {
+    return library.starts_with("libcu") || library.starts_with("libnv");
+  };
+  return program.runtime != Runtime::none || !program.containers.empty() ||
+         std::any_of(program.needed.begin(), program.needed.end(), is_cuda);
+}
+
+/// Each object that has to do with CUDA, and a line for the package.
+int examine_package(const std::filesystem::path& package, std::uint32_t capability) {
+  const std::vector<std::string> paths = shared_objects(package);
+  std::size_t concerned = 0, able = 0;
+  int status = kSuccess;
+  for (const std::string& path : paths) {
+    const Result<Program> program = read_program(path);
+    if (!program || !concerns_cuda(*program)) continue;
+    Findings findings;
+    ++concerned;
+    examine(*program, path, capability, findings);
+    able += findings.advice.empty();
+    if (findings.status != kSuccess) status = findings.status;
+    for (const std::string& text : findings.advice) fmt::print("to do: {}\n", text);
+  }
+  fmt::print("{}: {} shared objects, {} of them for CUDA, of which {} should run\n", package.string(),
+             paths.size(), concerned, able);
+  return status;
+}
+
 }  // namespace
 
 int doctor(const DoctorOptions& options) {
-  const Result<std::string> path = find_command(options.file);
-  if (!path) return report(path.error());
   const auto shape = machine::find_shape(options.shape);
   if (!shape) return report(shape.error());
+  const std::filesystem::path file = options.file;
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) return examine_package(file, shape->capability);
+  if (file.filename() == "__init__.py") return examine_package(file.parent_path(), shape->capability);
+  const Result<std::string> path = find_command(options.file);
+  if (!path) return report(path.error());
   const Result<Program> program = read_program(*path);
   if (!program) return report(program.error());
   Findings findings;
-  fmt::print("{}\n", *path);
-  examine_runtime(*program, *path, findings);
-  print_containers(*program);
-  examine_code(*program, *path, shape->capability, findings);
-  examine_libraries(*program, findings);
-  examine_imports(*program, findings);
+  examine(*program, *path, shape->capability, findings);
   if (findings.advice.empty()) fmt::print("it should run: raddle exec {}\n", options.file);
   for (const std::string& text : findings.advice) fmt::print("to do: {}\n", text);
   return findings.status;

@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <string_view>
 
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
@@ -19,7 +21,9 @@ void prepend(const char* variable, const std::string& value) {
   setenv(variable, all.c_str(), 1);
 }
 
-constexpr const char* kLibraries[] = {"libnvrtc.so.13", "libcudart.so.13", "libcuda.so.1"};
+constexpr const char* kLibraries[] = {"libnvJitLink.so.13", "libnvvm.so.4", "libnvrtc.so.13",
+                                      "libcudart.so.13", "libcuda.so.1"};
+constexpr std::string_view kDriver = "libcuda.so.1";
 
 /// All that programs may ask for is there: a loader that does not find ours would take NVIDIA's.
 Result<std::string> complete_library_directory() {
@@ -31,10 +35,23 @@ Result<std::string> complete_library_directory() {
   return directory;
 }
 
-/// A DT_RPATH goes before LD_LIBRARY_PATH, so that what lies there would be taken instead of ours; what is
-/// loaded already goes before both.
-void preload(const std::string& directory) {
-  for (const char* library : kLibraries) prepend("LD_PRELOAD", directory + "/" + library);
+/// What is loaded already goes before what a DT_RPATH finds, of the program or of a library that it loads,
+/// and before what Python packages look for in folders of their own: LD_LIBRARY_PATH does not. The driver
+/// lies in no such folder, and takes a while to load into every program that this one starts.
+void preload(const std::string& directory, bool with_driver) {
+  for (const char* library : kLibraries)
+    if (with_driver || library != kDriver) prepend("LD_PRELOAD", directory + "/" + library);
+}
+
+/// Programs that call nvcc get ours, and compilers that call an assembler beside them are told of ours,
+/// unless the user names one: Triton, by a second name for devices since Hopper.
+void name_compilers(const std::string& directory) {
+  const std::filesystem::path folder = std::filesystem::path(directory).parent_path() / "libexec/raddle";
+  std::error_code error;
+  if (!std::filesystem::exists(folder / "ptxas", error)) return;
+  prepend("PATH", folder);
+  for (const char* variable : {"TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"})
+    setenv(variable, (folder / "ptxas").c_str(), 0);
 }
 
 }  // namespace
@@ -52,8 +69,12 @@ int exec(const std::vector<std::string>& words) {
   if (const Result<Program> program = read_program(*command)) {
     if (program->runtime == Runtime::nvidia)
       return report(Error::unsupported("{}", nvidia_runtime_advice(*command)));
-    if (!program->rpath.empty()) preload(*directory);
+    // A program with Raddle's runtime in it needs no second one.
+    if (program->runtime != Runtime::raddle) preload(*directory, !program->rpath.empty());
+  } else {
+    preload(*directory, false);
   }
+  name_compilers(*directory);
   prepend("LD_LIBRARY_PATH", *directory);
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));

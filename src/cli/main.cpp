@@ -459,8 +459,9 @@ int run_command_line(int argc, char** argv) {
 }  // namespace raddle::cli
 
 int main(int argc, char** argv) {
-  // Compilers call the assembler by its name (build/libexec/raddle/ptxas).
-  if (argc > 0 && std::filesystem::path(argv[0]).filename() == "ptxas")
-    return raddle::cli::ptxas({argv + 1, argv + argc});
+  // Compilers call the assembler by its name, and programs nvcc by its (build/libexec/raddle).
+  const std::filesystem::path name = argc > 0 ? std::filesystem::path(argv[0]).filename() : "";
+  if (name == "ptxas") return raddle::cli::ptxas({argv + 1, argv + argc});
+  if (name == "nvcc") return raddle::cli::nvcc({argv + 1, argv + argc});
   return raddle::cli::run_command_line(argc, argv);
 }

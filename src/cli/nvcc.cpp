@@ -1,4 +1,6 @@
 // `raddle nvcc`: NVIDIA's compiler with Raddle's runtime instead of NVIDIA's, and PTX in its output.
+#include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,11 +9,16 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
+#include "base/file.h"
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
 #include "cli/nvcc_options.h"
 #include "cli/program.h"
+#include "fatbin/cubin.h"
+#include "ptx/link.h"
+#include "ptx/parser.h"
 
 namespace raddle::cli {
 namespace {
@@ -30,6 +37,29 @@ Result<std::string> find_nvcc() {
       "no nvcc in PATH, CUDA_HOME or /usr/local/cuda; `raddle cc` compiles CUDA C++ without it");
 }
 
+/// @returns its exit status
+int run(std::vector<char*>& arguments) {
+  pid_t child = 0;
+  if (posix_spawn(&child, arguments[0], nullptr, nullptr, arguments.data(), environ) != 0)
+    return report(Error::make(ErrorCode::io, "cannot run {}", arguments[0]));
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : kUnsupported;
+}
+
+/// Makes a file of PTX a cubin that carries it (fatbin/cubin.h).
+int wrap(const std::string& path) {
+  Result<std::string> text = read_file(path);
+  if (!text) return report(text.error());
+  const auto module = ptx::parse(*text, path);
+  if (!module) return report(module.error());
+  const fatbin::NamedText texts[] = {{path, std::move(*text)}};
+  std::ofstream file(path, std::ios::binary);
+  file << fatbin::write_cubin(texts, ptx::target_capability(*module));
+  return file.flush() ? kSuccess : report(Error::make(ErrorCode::io, "cannot write {}", path));
+}
+
 }  // namespace
 
 int nvcc(const std::vector<std::string>& words) {
@@ -44,6 +74,10 @@ int nvcc(const std::vector<std::string>& words) {
   std::vector<char*> arguments;
   for (std::string& word : all) arguments.push_back(word.data());
   arguments.push_back(nullptr);
+  if (!options.cubin.empty()) {
+    const int status = run(arguments);
+    return status == 0 ? wrap(options.cubin) : status;
+  }
   execv(command->c_str(), arguments.data());
   return report(Error::make(ErrorCode::io, "cannot run {}: {}", *command, std::strerror(errno)));
 }

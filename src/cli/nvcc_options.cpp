@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
 
 namespace raddle::cli {
@@ -67,11 +68,30 @@ void add_for_code(const std::vector<Option>& arch, const std::vector<Option>& co
   options.words[last.last] += "," + virtual_name;
 }
 
+/// -cubin, which makes machine code, becomes -ptx into the same file. @returns whether it is asked for
+bool ask_for_ptx(const NvccReader& reader, NvccOptions& options) {
+  bool asked = false;
+  std::string input;
+  for (std::string& word : options.words) {
+    if (word.ends_with(".cu")) input = word;
+    if (word != "-cubin" && word != "--cubin") continue;
+    word = "-ptx";
+    asked = true;
+  }
+  if (!asked) return false;
+  const auto output = reader.all({"-o", "--output-file"});
+  options.cubin =
+      output.empty() ? std::filesystem::path(input).stem().string() + ".cubin" : output.back().value;
+  if (output.empty()) options.words.insert(options.words.end(), {"-o", options.cubin});
+  return true;
+}
+
 }  // namespace
 
 NvccOptions with_ptx(const std::vector<std::string>& words) {
-  NvccOptions options{words, {}};
+  NvccOptions options{words, {}, {}};
   const NvccReader reader(words);
+  if (ask_for_ptx(reader, options)) return options;
   const auto gencode = reader.all({"-gencode", "--generate-code"});
   const auto arch = reader.all({"-arch", "--gpu-architecture"});
   const auto code = reader.all({"-code", "--gpu-code"});
@@ -82,9 +102,6 @@ NvccOptions with_ptx(const std::vector<std::string>& words) {
       options.warnings.push_back(fmt::format(
           "-arch={} leaves PTX of the newest architecture only, which may not run; name one, as -arch=sm_90",
           each.value));
-  for (const std::string& word : words)
-    if (word == "-cubin" || word == "--cubin")
-      options.warnings.push_back("-cubin makes machine code, which Raddle cannot run; take -ptx or -fatbin");
   return options;
 }
 

@@ -9,6 +9,8 @@ namespace raddle::cli {
 struct NvccOptions {
   std::vector<std::string> words;
   std::vector<std::string> warnings;
+  std::string
+      cubin;  ///< of -cubin: the file of PTX that nvcc writes, to become a cubin; empty: not asked for
 };
 
 /// nvcc's words with PTX added where they ask for machine code only: -gencode arch=compute_90,code=sm_90 and

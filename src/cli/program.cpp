@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "fatbin/elf_file.h"
 #include "fatbin/image.h"
+#include "fatbin/nvidia_runtime.h"
 
 namespace raddle::cli {
 namespace {
@@ -23,7 +24,8 @@ Runtime runtime_of(const fatbin::ElfFile& file, const fatbin::ElfFile::Dynamic& 
   for (const std::string_view library : dynamic.needed)
     if (library.starts_with("libcudart.so")) return Runtime::shared;
   const bool is_linked = !dynamic.needed.empty() || !dynamic.symbols.empty();
-  return is_linked && file.has_section(".nvFatBinSegment") ? Runtime::nvidia : Runtime::none;
+  const bool registers_code = is_linked && file.has_section(".nvFatBinSegment");
+  return registers_code || fatbin::holds_nvidia_runtime(file) ? Runtime::nvidia : Runtime::none;
 }
 
 }  // namespace
@@ -64,6 +66,12 @@ Result<std::string> library_directory() {
   return directory.string();
 }
 
+/// The raddle command under another's name (build/libexec/raddle/nvcc) would call itself.
+bool is_this_program(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::equivalent(path, "/proc/self/exe", error);
+}
+
 Result<std::string> find_command(const std::string& name) {
   if (name.find('/') != std::string::npos) return name;
   const char* path = std::getenv("PATH");
@@ -71,7 +79,7 @@ Result<std::string> find_command(const std::string& name) {
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find(':'), rest.size());
     const std::string candidate = fmt::format("{}/{}", rest.substr(0, end), name);
-    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+    if (access(candidate.c_str(), X_OK) == 0 && !is_this_program(candidate)) return candidate;
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return Error::make(ErrorCode::not_found, "no command '{}' in PATH", name);

@@ -37,7 +37,8 @@ std::string nvidia_runtime_advice(const std::string& path);
 /// @errors not_found
 Result<std::string> library_directory();
 
-/// Where a command is found: a path as it is, a name in PATH. @errors not_found
+/// Where a command is found: a path as it is, a name in PATH, where this program is left out.
+/// @errors not_found
 Result<std::string> find_command(const std::string& name);
 
 }  // namespace raddle::cli

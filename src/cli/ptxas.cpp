@@ -42,9 +42,12 @@ class Assembler {
     for (const std::string& file : options_.files) {
       Result<std::string> text = read_file(file);
       if (!text) return abort(fmt::format("Input file '{}' could not be opened", file));
-      texts_.push_back({file, std::move(*text)});
+      texts_.push_back({file, std::move(*text), options_.max_registers});
     }
-    for (const std::string& text : options_.texts) texts_.push_back({"<string>", text});
+    for (const std::string& text : options_.texts)
+      texts_.push_back({"<string>", text, options_.max_registers});
+    for (const std::string& option : options_.unknown)
+      warn(fmt::format("Unknown option '{}' ignored", option));
     for (const fatbin::NamedText& text : texts_) check(text);
     if (errors_ != 0 || (options_.warnings_are_errors && warnings_ != 0)) return abort("");
     if (auto linked = ptx::link(std::move(modules_), {}, options_.output); !linked)
@@ -70,6 +73,12 @@ class Assembler {
     if (options_.no_warnings) return;
     ++warnings_;
     fmt::print(stderr, "ptxas {}, line {}; warning : {}\n", file, line, what);
+  }
+
+  void warn(const std::string& what) {
+    if (options_.no_warnings) return;
+    ++warnings_;
+    fmt::print(stderr, "ptxas warning : {}\n", what);
   }
 
   void check(const fatbin::NamedText& text) {

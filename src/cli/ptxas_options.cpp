@@ -57,6 +57,7 @@ constexpr Known kKnown[] = {
     {"position-independent-code", "pic", Takes::value},
     {"preserve-relocs", "", Takes::nothing},
     {"register-usage-level", "regUsageLevel", Takes::value},
+    {"regAllocOptLevel", "", Takes::value},  // not in --help; Triton passes it
     {"return-at-end", "ret-end", Takes::nothing},
     {"sanitize", "", Takes::value},
     {"sp-bounds-check", "", Takes::nothing},
@@ -82,11 +83,12 @@ const Known* find_option(std::string_view name) {
 
 /// An option and its value, if attached: -arch=sm_90, -O3.
 const Known* split(std::string_view word, std::string_view& value) {
-  word.remove_prefix(word.starts_with("--") ? 2 : 1);
+  const bool is_long = word.starts_with("--");
+  word.remove_prefix(is_long ? 2 : 1);
   const std::size_t equals = word.find('=');
   value = equals == std::string_view::npos ? std::string_view() : word.substr(equals + 1);
   if (const Known* known = find_option(word.substr(0, equals))) return known;
-  const Known* letter = word.empty() ? nullptr : find_option(word.substr(0, 1));
+  const Known* letter = word.empty() || is_long ? nullptr : find_option(word.substr(0, 1));
   if (letter == nullptr || letter->takes != Takes::value) return nullptr;
   value = word.substr(1);
   return letter;
@@ -123,7 +125,10 @@ class Parser {
       }
       std::string_view value;
       const Known* known = split(word, value);
-      if (known == nullptr) return Error::invalid("Unknown option '{}'", word);
+      if (known == nullptr) {
+        options_.unknown.push_back(word);
+        continue;
+      }
       if (known->takes == Takes::value && value.empty()) {
         if (++i == words.size()) return Error::invalid("Option '{}' has no value", word);
         value = words[i];
@@ -135,6 +140,8 @@ class Parser {
 
   Result<void> apply(std::string_view name, std::string_view value) {
     if (name == "gpu-name") return set_architecture(value, options_);
+    if (name == "maxrregcount")
+      std::from_chars(value.data(), value.data() + value.size(), options_.max_registers);
     if (name == "output-file") options_.output = value;
     if (name == "input-as-string") options_.texts.emplace_back(value);
     if (name == "verbose") options_.verbose = true;

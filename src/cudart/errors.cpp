@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/quiet.h"
 #include "cudart/thread.h"
 #include "cudart/trace.h"
 
@@ -49,8 +50,9 @@ const char* text_of(int error) {
 }  // namespace
 
 cudaError_t missing(const char* symbol, std::atomic<bool>& said) {
-  if (!said.exchange(true))
-    std::fprintf(stderr, "raddle: %s is not there yet: cudaErrorNotSupported\n", symbol);
+  if (!said.exchange(true) && base::notices_wanted())
+    std::fprintf(stderr, "raddle: %s is not there yet: cudaErrorNotSupported (docs/generated/cudart.md)\n",
+                 symbol);
   thread().last_error = cudaErrorNotSupported;
   return cudaErrorNotSupported;
 }

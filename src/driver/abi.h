@@ -29,6 +29,10 @@ using CUarray = struct CUarray_st*;
 using CUmipmappedArray = struct CUmipmappedArray_st*;
 
 using CUhostFn = void (*)(void* data);
+enum CUlogLevel : int { LOG_LEVEL_ERROR = 0, LOG_LEVEL_WARNING = 1 };
+using CUlogsCallback = void (*)(void* data, CUlogLevel level, char* message, std::size_t length);
+using CUlogsCallbackHandle = struct CUlogsCallbackEntry_st*;
+using CUlogIterator = unsigned;
 using CUoccupancyB2DSize = std::size_t (*)(int block_threads);
 using CUstreamCallback = void (*)(CUstream stream, CUresult status, void* data);
 

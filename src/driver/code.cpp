@@ -6,6 +6,8 @@
 #include <fstream>
 
 #include "base/file.h"
+#include "base/notice.h"
+#include "driver/logs.h"
 #include "driver/process.h"
 #include "driver/results.h"
 #include "fatbin/image.h"
@@ -16,7 +18,8 @@ namespace {
 
 // A mistake in code deserves more than a number.
 CUresult result_of_code(const Error& error, JitLog& log) {
-  fmt::print(stderr, "raddle: {}\n", error.to_string());
+  base::notice("raddle: {}\n", error.to_string());
+  log_error(error.to_string());
   log.error(error.to_string());
   if (error.code == ErrorCode::unsupported) return CUDA_ERROR_NO_BINARY_FOR_GPU;
   return error.code == ErrorCode::invalid ? CUDA_ERROR_INVALID_PTX : result_of(error);
@@ -52,12 +55,12 @@ void tell_unusable(const Program& program, JitLog& log, bool to_run) {
     const auto needs = program.kernel(kernels[i]);  // lives as long as the loop over a part of it
     for (const std::string& obstacle : needs->unsupported)
       text += "\n  " + obstacle.substr(0, obstacle.find('\n'));
-    if (to_run) fmt::print(stderr, "raddle: {}\n", text);
+    if (to_run) base::notice("raddle: {}\n", text);
     log.info(text);
   }
   if (to_run && kernels.size() > kMostNamed)
-    fmt::print(stderr, "raddle: and {} more of its kernels; `raddle doctor` names them\n",
-               kernels.size() - kMostNamed);
+    base::notice("raddle: and {} more of its kernels; `raddle doctor` names them\n",
+                 kernels.size() - kMostNamed);
 }
 
 /// @param to_run  it will run: stderr names what cannot run as well

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/call_trace.h"
+#include "base/notice.h"
 #include "driver/adaptor.h"
 #include "driver/entry.h"
 #include "driver/forward.h"
@@ -31,7 +32,8 @@ Function* choose(const char* symbol, Function* ours) {
 
 CUresult missing(const char* symbol, std::atomic<bool>& said) {
   if (!said.exchange(true))
-    fmt::print(stderr, "raddle: {} is not there yet: CUDA_ERROR_NOT_SUPPORTED\n", symbol);
+    base::notice("raddle: {} is not there yet: CUDA_ERROR_NOT_SUPPORTED (docs/generated/driver.md)\n",
+                 symbol);
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/notice.h"
 #include "driver/code.h"
 #include "driver/entry.h"
 #include "driver/managed.h"
@@ -53,7 +54,7 @@ Status load(Function& function) {
   if (function.is_loaded()) return CUDA_SUCCESS;
   const Result<void> loaded = function.load();
   if (!loaded && loaded.error().code == ErrorCode::unsupported && function.must_tell())
-    fmt::print(stderr, "raddle: {}\n", loaded.error().message);
+    base::notice("raddle: {}\n", loaded.error().message);
   return loaded;
 }
 

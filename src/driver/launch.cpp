@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/notice.h"
 #include "base/thread_value.h"
 #include "driver/clusters.h"
 #include "driver/entry.h"
@@ -65,7 +66,7 @@ Status shape_launch(Function& function, const CUlaunchConfig& given, const Launc
 Status result_of_launch(Context& context, const Error& error) {
   TRY(sticky_result(context));
   const CUresult result = result_of(error);
-  if (result == CUDA_ERROR_NOT_SUPPORTED) fmt::print(stderr, "raddle: {}\n", error.message);
+  if (result == CUDA_ERROR_NOT_SUPPORTED) base::notice("raddle: {}\n", error.message);
   return result == CUDA_ERROR_OUT_OF_MEMORY ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES : result;
 }
 

@@ -18,6 +18,7 @@ struct Known {
 };
 constexpr Known kKnown[] = {
 #define LAUNCH_ATTRIBUTE(name, number, how, text) {number, How::how, #name, text},
+#include "base/notice.h"
 #include "driver/launch_attributes.def"
 #undef LAUNCH_ATTRIBUTE
 };
@@ -43,7 +44,7 @@ T value_of(const CUlaunchAttribute& attribute) {
 /// A refused attribute may still be there and ask for nothing: a node that no kernel updates.
 Status refuse(const Known& known, const CUlaunchAttribute& attribute) {
   if (value_of<int>(attribute) == 0) return CUDA_SUCCESS;
-  fmt::print(stderr, "raddle: launch attribute {}: {}\n", known.name, known.text);
+  base::notice("raddle: launch attribute {}: {}\n", known.name, known.text);
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 

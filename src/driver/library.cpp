@@ -136,6 +136,10 @@ Status cuLibraryGetManaged(Here context, CUdeviceptr* address, std::size_t* byte
   return CUDA_SUCCESS;
 }
 
+// Functions that host and kernels call by one pointer: no device has the attribute
+// CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS, so that there are none.
+Status cuLibraryGetUnifiedFunction(void**, In<Library>, const char*) { return CUDA_ERROR_NOT_FOUND; }
+
 Status cuKernelGetFunction(Here context, CUfunction* function, In<Kernel> kernel) {
   TRY_ASSIGN(const std::shared_ptr<Function> found, function_of(kernel, context));
   TRY(load(*found));

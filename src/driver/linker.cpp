@@ -1,14 +1,11 @@
 // The driver's linker: inputs are collected, linked when all are there, and come back as a cubin that carries
 // their PTX (fatbin/cubin.h), which is linked again where it is loaded.
-#include <algorithm>
-
 #include "base/file.h"
+#include "base/notice.h"
 #include "driver/code.h"
 #include "driver/entry.h"
 #include "driver/process.h"
 #include "driver/results.h"
-#include "fatbin/cubin.h"
-#include "fatbin/image.h"
 
 namespace raddle::driver::entry {
 namespace {
@@ -26,22 +23,6 @@ Status add(Link& link, CUjitInputType type, std::string bytes, std::string name)
   return CUDA_SUCCESS;
 }
 
-/// The texts of all inputs that the linked program has, for the cubin.
-Result<std::string> make_cubin(const std::vector<Link::Input>& inputs, std::uint32_t capability,
-                               const Program& program) {
-  const std::vector<std::string> linked = program.parts();
-  std::vector<fatbin::NamedText> texts;
-  for (const Link::Input& input : inputs) {
-    Result<std::vector<fatbin::PtxImage>> images = fatbin::ptx_images(input.bytes, input.name, capability);
-    if (!images && input.is_library) continue;
-    if (!images) return std::move(images.error());
-    for (fatbin::PtxImage& image : *images)
-      if (std::find(linked.begin(), linked.end(), image.name) != linked.end())
-        texts.push_back({std::move(image.name), std::move(image.text)});
-  }
-  return fatbin::write_cubin(texts, capability);
-}
-
 /// Checks that nothing is missing from a linked program: variables must be there, functions only if they are
 /// called.
 Status check_undefined(const Program& program, JitLog& log) {
@@ -53,7 +34,7 @@ Status check_undefined(const Program& program, JitLog& log) {
   const std::vector<std::string> missing = program.undefined_variables();
   for (const std::string& name : missing) {
     log.error(fmt::format("undefined variable '{}'", name));
-    fmt::print(stderr, "raddle: undefined variable '{}'\n", name);
+    base::notice("raddle: undefined variable '{}'\n", name);
   }
   return missing.empty() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_PTX;
 }
@@ -91,7 +72,7 @@ Status cuLinkComplete(In<Link> link, void** cubin, std::size_t* bytes) {
   for (const Link::Input& input : link->inputs) images.push_back({input.bytes, input.name, input.is_library});
   TRY_ASSIGN(const Program program, read_programs(images, link->capability, link->log));
   TRY(check_undefined(program, link->log));
-  TRY_ASSIGN(link->cubin, make_cubin(link->inputs, link->capability, program));
+  link->cubin = program.cubin(link->capability);
   *cubin = link->cubin.data();
   if (bytes != nullptr) *bytes = link->cubin.size();
   return CUDA_SUCCESS;

@@ -39,6 +39,7 @@ struct Context {
   CUcontext handle = nullptr;
   std::uint64_t id = 0;
   std::atomic<bool> destroyed{false}, reported{false};
+  std::atomic<unsigned> users{1};  ///< that cuCtxAttach counts
 
   /// The stream that blocking streams wait for and that waits for them; made at its first use, as the others.
   Stream& legacy_stream();
@@ -204,6 +205,15 @@ struct Kernel {
   std::map<std::uint32_t, KernelInfo> info_;                 // by compute capability
 };
 
+/// What a function keeps from call to call for launches as they were before CUDA 4.
+struct LegacyLaunch {
+  std::mutex mutex;
+  std::array<unsigned, 3> block{1, 1, 1};
+  unsigned shared_bytes = 0;
+  std::size_t parameter_bytes = 0;
+  std::vector<std::byte> arguments;
+};
+
 /// A kernel in a context.
 struct Function {
   std::shared_ptr<Module> module;
@@ -212,6 +222,7 @@ struct Function {
   std::shared_ptr<const FunctionSettings>
       kernel_settings;  ///< of the kernel that it stands for; null: of none
   CUfunction handle = nullptr;
+  LegacyLaunch legacy;
 
   /// Finds out whether it can run; once. @errors unsupported: names every instruction that is not there
   Result<void> load();

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "base/call_trace.h"
+#include "driver/logs.h"
 
 namespace raddle::driver {
 
@@ -89,6 +90,7 @@ CUresult result_of_fault(FaultKind kind) {
 
 CUresult result_of(const Error& error) {
   if (base::traces_calls()) fmt::print(stderr, "raddle: {}\n", error.to_string());
+  log_error(error.to_string());
   return result_of_code(error.code);
 }
 

@@ -80,6 +80,7 @@ Status cuMemAllocFromPoolAsync(Here context, CUdeviceptr* address, std::size_t b
 }
 
 Status cuMemFreeAsync(Here context, CUdeviceptr address, In<Stream> stream) {
+  if (address == 0) return CUDA_SUCCESS;
   if (stream->is_capturing()) return capture_free(*stream, address);
   TRY(stream->order());
   if (const auto freed = free_graph_memory(address)) return *freed;

@@ -34,13 +34,15 @@ class Writer {
  public:
   Writer() : file_(sizeof(Elf64_Ehdr), '\0'), sections_(1) {}
 
-  void add(std::string_view name, std::uint32_t type, std::string_view bytes) {
+  /// @param info  of its header; what it means depends on the section
+  void add(std::string_view name, std::uint32_t type, std::string_view bytes, std::uint32_t info = 0) {
     file_.resize(round_up(file_.size(), kSectionAlignment));
     Elf64_Shdr section{};
     section.sh_name = names_.add(name);
     section.sh_type = type;
     section.sh_offset = file_.size();
     section.sh_size = bytes.size();
+    section.sh_info = info;
     section.sh_addralign = 1;
     sections_.push_back(section);
     file_.append(bytes);
@@ -82,7 +84,8 @@ class Writer {
 
 std::string write_cubin(std::span<const NamedText> texts, std::uint32_t capability) {
   Writer writer;
-  for (const NamedText& text : texts) writer.add(kSection, SHT_PROGBITS, text.name + '\0' + text.text);
+  for (const NamedText& text : texts)
+    writer.add(kSection, SHT_PROGBITS, text.name + '\0' + text.text, text.max_registers);
   return writer.finish(capability);
 }
 
@@ -99,7 +102,8 @@ Result<std::vector<NamedText>> read_cubin(std::string_view bytes) {
   for (const ElfFile::Section& section : file.sections()) {
     const std::size_t end = section.bytes.find('\0');
     if (section.name != kSection || end == std::string_view::npos) continue;
-    texts.push_back({std::string(section.bytes.substr(0, end)), std::string(section.bytes.substr(end + 1))});
+    texts.push_back({std::string(section.bytes.substr(0, end)), std::string(section.bytes.substr(end + 1)),
+                     section.info});
   }
   return texts;
 }

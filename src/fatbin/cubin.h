@@ -3,6 +3,7 @@
 // section .raddle.ptx holds the text that a real one would hold compiled.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@ namespace raddle::fatbin {
 /// A module's PTX and the file that it came from, for messages.
 struct NamedText {
   std::string name, text;
+  std::uint32_t max_registers = 0;  ///< of a thread, as it was assembled with -maxrregcount; 0: no limit
 };
 
 /// A cubin for sm_<capability> with the texts in it, to be linked when it is loaded.

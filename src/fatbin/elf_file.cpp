@@ -55,7 +55,7 @@ Result<ElfFile> ElfFile::open(std::string_view bytes) {
     const char* name = elf_strptr(elf, names, section.sh_name);
     const Elf_Data* data = elf_rawdata(next, nullptr);
     if (name == nullptr || data == nullptr || data->d_buf == nullptr) continue;
-    file.sections_.push_back({name, {static_cast<const char*>(data->d_buf), data->d_size}});
+    file.sections_.push_back({name, {static_cast<const char*>(data->d_buf), data->d_size}, section.sh_info});
   }
   return file;
 }

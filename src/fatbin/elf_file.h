@@ -16,6 +16,7 @@ class ElfFile {
  public:
   struct Section {
     std::string_view name, bytes;
+    std::uint32_t info = 0;  ///< sh_info
   };
 
   /// A symbol of the dynamic table.

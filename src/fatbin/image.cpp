@@ -47,7 +47,8 @@ Result<void> unpack_chosen(const Container& container, const std::string& name, 
   const Entry* chosen = choose_ptx(container, capability);
   if (chosen == nullptr) {
     TRY_ASSIGN(std::vector<NamedText> texts, own_cubin(container, capability));
-    for (NamedText& text : texts) images.push_back({std::move(text.name), std::move(text.text), ""});
+    for (NamedText& text : texts)
+      images.push_back({std::move(text.name), std::move(text.text), "", text.max_registers});
     if (!texts.empty()) return {};
   }
   const Entry* entry = chosen != nullptr ? chosen : oldest_ptx(container);
@@ -80,7 +81,8 @@ Result<std::vector<PtxImage>> cubin_images(std::string_view bytes, std::string_v
         "Raddle's ptxas",
         name);
   std::vector<PtxImage> images;
-  for (NamedText& text : texts) images.push_back({std::move(text.name), std::move(text.text), ""});
+  for (NamedText& text : texts)
+    images.push_back({std::move(text.name), std::move(text.text), "", text.max_registers});
   return images;
 }
 

@@ -20,6 +20,7 @@ struct PtxImage {
   std::string name;  ///< of the file, or "app.2.sm_90.ptx" for its second container's
   std::string text;
   std::string newer_than_device;  ///< "sm_100" where only PTX for a newer device was there; it may still run
+  std::uint32_t max_registers = 0;  ///< fatbin::NamedText::max_registers
 };
 
 /// Every module of PTX in `bytes` for a device of compute capability `capability` (90 for sm_90): one per

@@ -1,5 +1,6 @@
 // libnvrtc.so.13: NVRTC for programs that load the machine code it makes. Compilation is NVIDIA's, but for a
 // virtual architecture, and the "cubin" carries the PTX (fatbin/cubin.h).
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -18,32 +19,41 @@ namespace {
 
 struct Compiled {
   std::uint32_t capability = 0;
+  bool is_lto = false;  ///< to be linked before it runs: the cubin is handed out as LTO-IR
   std::string cubin;
 };
 
 std::mutex mutex;
-std::map<nvrtcProgram, Compiled> programs;  // those that were compiled for a real architecture
+std::map<nvrtcProgram, Compiled> programs;  // those that carry PTX
 
-/// "compute_90a" for "sm_90a"; notes the architecture.
-std::string virtual_architecture(std::string_view name, std::uint32_t& capability) {
-  if (!name.starts_with("sm_")) return std::string(name);
-  capability = static_cast<std::uint32_t>(std::strtoul(std::string(name.substr(3)).c_str(), nullptr, 10));
-  return "compute_" + std::string(name.substr(3));
+bool asks_for_lto(std::string_view word) {
+  return word == "-dlto" || word == "--dlto" || word == "-dlink-time-opt" || word == "--dlink-time-opt";
 }
 
-/// The options with real architectures made virtual: -arch=sm_90, --gpu-architecture sm_90.
+/// "compute_90a" for "sm_90a"; notes the architecture, of LTO-IR a virtual one, too.
+std::string virtual_architecture(std::string_view name, Compiled& compiled) {
+  const bool is_real = name.starts_with("sm_");
+  if (!is_real && !compiled.is_lto) return std::string(name);
+  const std::string number(name.substr(std::min(name.size(), name.find('_') + 1)));
+  compiled.capability = static_cast<std::uint32_t>(std::strtoul(number.c_str(), nullptr, 10));
+  return "compute_" + number;
+}
+
+/// The options with real architectures made virtual: -arch=sm_90, --gpu-architecture sm_90. Instead of
+/// LTO-IR, which only NVIDIA's linker reads, there is relocatable PTX.
 std::vector<std::string> with_virtual_architecture(int count, const char* const* options,
-                                                   std::uint32_t& capability) {
+                                                   Compiled& compiled) {
   std::vector<std::string> words;
   bool is_value = false;
+  for (int i = 0; i < count; ++i) compiled.is_lto |= options[i] != nullptr && asks_for_lto(options[i]);
   for (int i = 0; i < count; ++i) {
     std::string word = options[i] == nullptr ? "" : options[i];
-    if (is_value) word = virtual_architecture(word, capability);
+    if (asks_for_lto(word)) word = "--relocatable-device-code=true";
+    if (is_value) word = virtual_architecture(word, compiled);
     is_value = word == "-arch" || word == "--gpu-architecture";
     for (const std::string_view name : {"-arch=", "--gpu-architecture="})
       if (word.starts_with(name))
-        word =
-            std::string(name) + virtual_architecture(std::string_view(word).substr(name.size()), capability);
+        word = std::string(name) + virtual_architecture(std::string_view(word).substr(name.size()), compiled);
     words.push_back(std::move(word));
   }
   return words;
@@ -62,6 +72,23 @@ nvrtcResult make_cubin(nvrtcProgram program, Compiled& compiled) {
   return NVRTC_SUCCESS;
 }
 
+/// The code of a program that carries PTX, as a cubin or as LTO-IR; false: NVIDIA's answer.
+bool give_size(nvrtcProgram program, bool is_lto, std::size_t* bytes) {
+  const std::lock_guard lock(mutex);
+  const auto found = programs.find(program);
+  if (found == programs.end() || found->second.is_lto != is_lto || bytes == nullptr) return false;
+  *bytes = found->second.cubin.size();
+  return true;
+}
+
+bool give_code(nvrtcProgram program, bool is_lto, char* code) {
+  const std::lock_guard lock(mutex);
+  const auto found = programs.find(program);
+  if (found == programs.end() || found->second.is_lto != is_lto || code == nullptr) return false;
+  std::memcpy(code, found->second.cubin.data(), found->second.cubin.size());
+  return true;
+}
+
 }  // namespace
 
 namespace entry {
@@ -69,7 +96,7 @@ namespace entry {
 nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char* const* options) {
   if (count < 0 || (count != 0 && options == nullptr)) return NVRTC_ERROR_INVALID_INPUT;
   Compiled compiled;
-  const std::vector<std::string> words = with_virtual_architecture(count, options, compiled.capability);
+  const std::vector<std::string> words = with_virtual_architecture(count, options, compiled);
   std::vector<const char*> pointers;
   for (const std::string& word : words) pointers.push_back(word.c_str());
   nvrtcResult result = real().nvrtcCompileProgram(program, count, pointers.data());
@@ -91,19 +118,16 @@ nvrtcResult nvrtcDestroyProgram(nvrtcProgram* program) {
 }
 
 nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, std::size_t* bytes) {
-  const std::lock_guard lock(mutex);
-  const auto found = programs.find(program);
-  if (found == programs.end() || bytes == nullptr) return real().nvrtcGetCUBINSize(program, bytes);
-  *bytes = found->second.cubin.size();
-  return NVRTC_SUCCESS;
+  return give_size(program, false, bytes) ? NVRTC_SUCCESS : real().nvrtcGetCUBINSize(program, bytes);
 }
-
 nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char* cubin) {
-  const std::lock_guard lock(mutex);
-  const auto found = programs.find(program);
-  if (found == programs.end() || cubin == nullptr) return real().nvrtcGetCUBIN(program, cubin);
-  std::memcpy(cubin, found->second.cubin.data(), found->second.cubin.size());
-  return NVRTC_SUCCESS;
+  return give_code(program, false, cubin) ? NVRTC_SUCCESS : real().nvrtcGetCUBIN(program, cubin);
+}
+nvrtcResult nvrtcGetLTOIRSize(nvrtcProgram program, std::size_t* bytes) {
+  return give_size(program, true, bytes) ? NVRTC_SUCCESS : real().nvrtcGetLTOIRSize(program, bytes);
+}
+nvrtcResult nvrtcGetLTOIR(nvrtcProgram program, char* code) {
+  return give_code(program, true, code) ? NVRTC_SUCCESS : real().nvrtcGetLTOIR(program, code);
 }
 
 }  // namespace entry

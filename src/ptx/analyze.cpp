@@ -19,11 +19,53 @@ constexpr std::uint32_t kNamedBarriers = 16;
 /// 32-bit units of a register; predicates have a file of their own.
 std::uint32_t register_units(Type type) { return type == Type::pred ? 0 : (isa::bit_size(type) + 31) / 32; }
 
+/// Registers that an assembler makes anew where they are read, instead of keeping them: written once, with a
+/// constant, an address, a special register, a kernel's parameter, or a move of such.
+class Renewable {
+ public:
+  Renewable(const Module& module, const Function& function) : module_(module), function_(function) {
+    std::vector<std::uint8_t> written(function.registers.size(), 0);
+    for (const Instruction& i : function.instructions) {
+      register_uses(function, i, uses_);
+      for (const RegisterId r : uses_.definitions)
+        written[r] = static_cast<std::uint8_t>(std::min(written[r] + 1, 2));
+    }
+    is_.assign(function.registers.size(), false);
+    for (const Instruction& i : function.instructions) add(i, written);
+  }
+
+  bool operator[](RegisterId r) const { return is_[r]; }
+
+ private:
+  void add(const Instruction& i, const std::vector<std::uint8_t>& written) {
+    if (i.guard != kNone) return;
+    const bool moves = i.opcode->row->text->affine == isa::Affine::move;
+    if (!moves && !reads_parameter(i)) return;
+    register_uses(function_, i, uses_);
+    if (!std::all_of(uses_.uses.begin(), uses_.uses.end(), [this](RegisterId r) { return is_[r]; })) return;
+    for (const RegisterId r : uses_.definitions) is_[r] = written[r] == 1;
+  }
+
+  bool reads_parameter(const Instruction& i) const {
+    if (!function_.is_entry || !i.opcode->is(isa::Effects::reads)) return false;
+    const auto operands = function_.operands_of(i);
+    return std::any_of(operands.begin(), operands.end(), [this](const Operand& o) {
+      return o.kind == Operand::Kind::address && o.base == Operand::Base::variable &&
+             module_.variables[o.index].space == Space::param;
+    });
+  }
+
+  const Module& module_;
+  const Function& function_;
+  RegisterUses uses_;
+  std::vector<bool> is_;
+};
+
 /// Walks a block backwards and keeps the largest sum of live registers.
 class Pressure {
  public:
-  Pressure(const Function& function, const Cfg& cfg)
-      : function_(function), cfg_(cfg), live_(liveness(function, cfg)) {}
+  Pressure(const Module& module, const Function& function, const Cfg& cfg)
+      : function_(function), cfg_(cfg), live_(liveness(function, cfg)), renewable_(module, function) {}
 
   std::uint32_t run() {
     std::uint32_t most = 0;
@@ -39,8 +81,7 @@ class Pressure {
     units_ = 0;
     for (std::size_t w = 0; w < live_.words; ++w)
       for (std::uint64_t bits = row_[w]; bits != 0; bits &= bits - 1)
-        units_ +=
-            register_units(function_.registers[w * 64 + static_cast<unsigned>(std::countr_zero(bits))].type);
+        units_ += units_of(static_cast<RegisterId>(w * 64 + static_cast<unsigned>(std::countr_zero(bits))));
     std::uint32_t most = units_;
     for (std::uint32_t i = function_.blocks[b].end; i-- > function_.blocks[b].begin;) {
       step(function_.instructions[i]);
@@ -61,13 +102,18 @@ class Pressure {
     const std::uint64_t bit = 1ull << (r % 64);
     if (((word & bit) != 0) == live) return;
     word ^= bit;
-    const std::uint32_t units = register_units(function_.registers[r].type);
+    const std::uint32_t units = units_of(r);
     units_ = live ? units_ + units : units_ - units;
+  }
+
+  std::uint32_t units_of(RegisterId r) const {
+    return renewable_[r] ? 0 : register_units(function_.registers[r].type);
   }
 
   const Function& function_;
   const Cfg& cfg_;
   Liveness live_;
+  Renewable renewable_;
   std::vector<std::uint64_t> row_;
   std::uint32_t units_ = 0;
   RegisterUses uses_;
@@ -115,11 +161,15 @@ void add_unsupported(const std::vector<Unsupported>& from, KernelNeeds& needs) {
   }
 }
 
+/// What machine code has beside a program's values: the stack's pointer, and values under way.
+constexpr std::uint32_t kHiddenRegisters = 8;
+
 /// Above this many words of liveness rows only hostile text lies; every register then counts as live.
 constexpr std::uint64_t kMaxLivenessWords = 1u << 25;
 
-std::uint32_t pressure_of(const Function& f, const Cfg& cfg) {
-  if ((f.registers.size() / 64 + 1) * f.blocks.size() <= kMaxLivenessWords) return Pressure(f, cfg).run();
+std::uint32_t pressure_of(const Module& module, const Function& f, const Cfg& cfg) {
+  if ((f.registers.size() / 64 + 1) * f.blocks.size() <= kMaxLivenessWords)
+    return Pressure(module, f, cfg).run() + kHiddenRegisters;
   std::uint32_t units = 0;
   for (const Register& r : f.registers) units += register_units(r.type);
   return units;
@@ -134,7 +184,7 @@ void add_function(const Module& module, const Function& f, KernelNeeds& needs) {
   for (const Call& call : f.calls) needs.has_indirect_calls |= call.callee.kind != Operand::Kind::function;
   if (f.blocks.empty()) return;
   const Cfg cfg = build_cfg(f);
-  needs.registers = std::max(needs.registers, pressure_of(f, cfg));
+  needs.registers = std::max(needs.registers, pressure_of(module, f, cfg));
   if (!needs.may_wait_on_memory) needs.may_wait_on_memory = Waits(module, f, cfg).any();
 }
 

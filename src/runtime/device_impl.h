@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "exec/executable.h"
+#include "linking/linking.h"
 #include "machine/address_space.h"
 #include "proxy/server.h"
 #include "ptx/layout.h"
@@ -184,14 +185,8 @@ struct Kernel::Impl {
                                    const detail::CompiledKernel*& code);
 };
 
-struct Program::Impl {
+struct Program::Impl : linking::Linked {
   static const std::shared_ptr<const Impl>& of(const Program& program) { return program.impl_; }
-  struct Text {
-    std::string text, name;
-    bool is_library;
-  };
-  ptx::Module module;
-  std::vector<Text> texts;  ///< of which it was linked: a server reads them again
 };
 
 struct Module::Impl {
@@ -226,8 +221,6 @@ Result<void> place_variables(Module::Impl& module);
 /// Its kernels' names, in the order of the text; one of them by name (program.cpp). @errors not_found
 std::vector<std::string> kernel_names(const ptx::Module& program);
 Result<ptx::FunctionId> find_kernel(const ptx::Module& program, std::string_view name);
-/// External variables without a definition (program.cpp).
-std::vector<std::string> undefined_variables(const ptx::Module& program);
 /// What a kernel needs, and what keeps it from running (kernel_info.cpp).
 KernelInfo describe(const ptx::Module& program, ptx::FunctionId id);
 /// What decides how many blocks of a kernel fit an SM.

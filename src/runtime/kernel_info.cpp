@@ -33,6 +33,20 @@ std::vector<std::string> obstacles(const ptx::Module& program, const ptx::Functi
   return list;
 }
 
+/// As many as ptxas would take: what the code needs, within what an SM gives a thread, the text allows, and
+/// leaves room for the blocks that the text promises.
+std::uint32_t registers_of(const ptx::KernelNeeds& needs, const ptx::PerformanceDirectives& directives) {
+  constexpr std::uint32_t kMost = 255, kOfAnSm = 65536, kUnit = 8;
+  std::uint32_t registers = std::min(needs.registers, kMost);
+  if (directives.maxnreg != 0) registers = std::min(registers, directives.maxnreg);
+  const auto& block = directives.reqntid[0] != 0 ? directives.reqntid : directives.maxntid;
+  std::uint64_t threads = std::max(1u, directives.minnctapersm);
+  for (const std::uint32_t extent : block) threads *= std::max(1u, extent);
+  if (threads > 1 && threads <= kOfAnSm / kUnit)
+    registers = std::min(registers, static_cast<std::uint32_t>(kOfAnSm / threads / kUnit * kUnit));
+  return registers;
+}
+
 }  // namespace
 
 KernelInfo describe(const ptx::Module& program, ptx::FunctionId id) {
@@ -44,7 +58,7 @@ KernelInfo describe(const ptx::Module& program, ptx::FunctionId id) {
   for (const ptx::VariableId parameter : function.parameters)
     info.parameters.push_back(describe_parameter(program.variables[parameter]));
   info.parameter_bytes = function.parameter_bytes;
-  info.registers = needs.registers;
+  info.registers = registers_of(needs, function.directives);
   info.barriers = needs.barriers;
   info.static_shared_bytes = shared.static_bytes;
   info.local_bytes_per_thread = needs.local_bytes;

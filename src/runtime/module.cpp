@@ -115,7 +115,7 @@ Result<void> relocate(const Module::Impl& module, const ptx::Variable& variable,
 }
 
 Result<void> check_externals(const ptx::Module& program) {
-  const std::vector<std::string> missing = undefined_variables(program);
+  const std::vector<std::string> missing = linking::undefined_variables(program);
   if (missing.empty()) return {};
   return Error::make(ErrorCode::not_found, "{}: external variables without a definition: {}", program.name,
                      fmt::join(missing, ", "));
@@ -145,7 +145,7 @@ Result<void> place_variables(Module::Impl& module) {
 
 Result<void> Module::Impl::tell_server() {
   std::vector<proxy::Server::Text> texts;
-  for (const Program::Impl::Text& text : code->texts)
+  for (const linking::Linked::Text& text : code->texts)
     texts.push_back({text.text, text.name, text.is_library});
   TRY_ASSIGN(number, device->server->load(device->server_space, texts, addresses));
   return {};

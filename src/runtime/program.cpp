@@ -2,12 +2,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
-#include <optional>
 
-#include "fatbin/image.h"
+#include "linking/linking.h"
 #include "ptx/layout.h"
-#include "ptx/link.h"
 #include "ptx/parser.h"
 #include "runtime/device_impl.h"
 
@@ -29,65 +26,11 @@ Result<ptx::FunctionId> find_kernel(const ptx::Module& program, std::string_view
   return static_cast<ptx::FunctionId>(function - program.functions.data());
 }
 
-std::vector<std::string> undefined_variables(const ptx::Module& program) {
-  std::vector<std::string> names;
-  for (const ptx::Variable& variable : program.variables) {
-    const bool has_address = variable.space == ptx::Space::global || variable.space == ptx::Space::const_;
-    if (has_address && variable.linkage == ptx::Linkage::extern_) names.push_back(variable.name);
-  }
-  return names;
-}
-
-namespace {
-
-/// The texts of images; what holds none is left out, and the first such error kept.
-struct Texts {
-  std::vector<fatbin::PtxImage> found;
-  std::optional<Error> nothing;
-
-  Result<void> add(const Program::Image& image, std::uint32_t capability) {
-    Result<std::vector<fatbin::PtxImage>> texts = fatbin::ptx_images(image.bytes, image.name, capability);
-    if (!texts && texts.error().code != ErrorCode::unsupported) return std::move(texts.error());
-    if (!texts && !nothing) nothing = std::move(texts.error());
-    if (texts) std::move(texts->begin(), texts->end(), std::back_inserter(found));
-    return {};
-  }
-
-  /// Code for newer devices is tried only where there is no other: NVIDIA's device runtime, which nvcc adds
-  /// to relocatable code, is in PTX for its newest devices only, and Raddle has its own.
-  void drop_newer() {
-    const auto is_newer = [](const fatbin::PtxImage& text) { return !text.newer_than_device.empty(); };
-    if (!std::all_of(found.begin(), found.end(), is_newer)) std::erase_if(found, is_newer);
-  }
-
-  Result<std::vector<ptx::Module>> parse() const {
-    std::vector<ptx::Module> modules;
-    for (const fatbin::PtxImage& text : found) {
-      TRY_ASSIGN(ptx::Module module, ptx::parse(text.text, text.name));
-      modules.push_back(std::move(module));
-    }
-    return modules;
-  }
-};
-
-}  // namespace
-
 Result<Program> Program::read(std::span<const Image> images, std::uint32_t capability) {
-  Texts texts, libraries;
-  for (const Image& image : images) TRY((image.is_library ? libraries : texts).add(image, capability));
-  texts.drop_newer();
-  std::erase_if(libraries.found,
-                [](const fatbin::PtxImage& text) { return !text.newer_than_device.empty(); });
-  if (texts.found.empty() && texts.nothing) return std::move(*texts.nothing);
-  TRY_ASSIGN(std::vector<ptx::Module> modules, texts.parse());
-  TRY_ASSIGN(std::vector<ptx::Module> library, libraries.parse());
-  auto impl = std::make_shared<Impl>();
-  for (fatbin::PtxImage& text : texts.found) impl->texts.push_back({std::move(text.text), text.name, false});
-  for (fatbin::PtxImage& text : libraries.found)
-    impl->texts.push_back({std::move(text.text), text.name, true});
-  TRY_ASSIGN(impl->module, ptx::link(std::move(modules), std::move(library),
-                                     images.empty() ? "<nothing>" : images.front().name));
-  return Program(std::move(impl));
+  std::vector<linking::Input> inputs;
+  for (const Image& image : images) inputs.push_back({image.bytes, image.name, image.is_library});
+  TRY_ASSIGN(linking::Linked linked, linking::link(inputs, capability));
+  return Program(std::make_shared<Impl>(Impl{{std::move(linked)}}));
 }
 
 std::vector<std::string> Program::texts() const {
@@ -97,15 +40,14 @@ std::vector<std::string> Program::texts() const {
   return texts;
 }
 
-std::vector<std::string> Program::parts() const {
-  if (impl_->module.parts.empty()) return {impl_->module.name};
-  std::vector<std::string> names;
-  for (const ptx::Part& part : impl_->module.parts) names.push_back(part.name);
-  return names;
+std::vector<std::string> Program::parts() const { return linking::parts(impl_->module); }
+
+std::string Program::cubin(std::uint32_t capability) const {
+  return linking::write_cubin(*impl_, capability);
 }
 
 std::vector<std::string> Program::undefined_variables() const {
-  return raddle::undefined_variables(impl_->module);
+  return linking::undefined_variables(impl_->module);
 }
 
 std::uint64_t Program::global_bytes() const { return ptx::global_bytes(impl_->module); }

@@ -118,6 +118,71 @@ class Programs(CommandTest):
         self.assertIn("there is no PTX in it, only machine code", output)
         self.fails(INVALID, "doctor", self.write("text", "no program"))
 
+    def test_doctor_looks_into_packages(self):
+        os.makedirs(self.path("package/lib"))
+        open(self.path("package/__init__.py"), "w").close()
+        for name, source in (("plain", "int plain(void) { return 0; }"), ("lib/nvidias", SEGMENT + "int held(void) { return 0; }"),
+                             ("lib/ours", SEGMENT + NOTE + "int held(void) { return 0; }")):
+            subprocess.run([COMPILER, self.write("source.c", source), "-shared", "-fPIC", "-o", self.path(f"package/{name}.so")], check=True)
+        for given in ("package", "package/__init__.py"):
+            status, output, errors = self.raddle("doctor", self.path(given))
+            self.assertEqual(status, UNSUPPORTED, errors)
+            self.assertIn("nvidias.so\nruntime: NVIDIA's, linked in: does not run", output)
+            self.assertNotIn("plain.so", output)
+            self.assertIn("3 shared objects, 2 of them for CUDA, of which 1 should run", output)
+        os.remove(self.path("package/lib/nvidias.so"))
+        self.succeeds("doctor", self.path("package"))
+
+    @unittest.skipIf(NO_LIBRARIES, NO_LIBRARIES)
+    def test_libraries_go_before_those_of_packages(self):
+        """What a Python package finds by its own DT_RPATH or path would be NVIDIA's."""
+        if not os.path.exists(f"{LIBRARIES}/libnvJitLink.so.13"):
+            self.skipTest("Raddle's libraries are not built (ninja -C build programs)")
+        environment = dict(os.environ, PATH=os.environ["PATH"])
+        environment.pop("TRITON_PTXAS_PATH", None)
+        environment["TRITON_PTXAS_BLACKWELL_PATH"] = "/my/ptxas"
+        done = subprocess.run([RADDLE, "exec", "env"], capture_output=True, text=True, env=environment, timeout=60)
+        variables = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+        for library in ("libcudart.so.13", "libnvrtc.so.13", "libnvvm.so.4", "libnvJitLink.so.13"):
+            self.assertIn(f"{LIBRARIES}/{library}", variables["LD_PRELOAD"].split(":"))
+        self.assertNotIn("libcuda.so.1", variables["LD_PRELOAD"])
+        tools = os.path.join(os.path.dirname(LIBRARIES), "libexec/raddle")
+        self.assertEqual(variables["TRITON_PTXAS_PATH"], f"{tools}/ptxas")
+        self.assertEqual(variables["TRITON_PTXAS_BLACKWELL_PATH"], "/my/ptxas")  # the user's own stays
+        self.assertEqual(variables["PATH"].split(":")[0], tools)
+
+    @unittest.skipIf(NO_LIBRARIES, NO_LIBRARIES)
+    def test_notices_can_be_silenced(self):
+        program = self.compile("app", "int cuGraphicsUnregisterResource(void*); int cuInit(int);\n"
+                                      "int main(void) { cuInit(0); cuGraphicsUnregisterResource(0); return cuGraphicsUnregisterResource(0) != 801; }",
+                               f"-L{LIBRARIES}", "-lcuda")
+        for quiet, told in (("", 1), ("1", 0)):
+            done = subprocess.run([RADDLE, "exec", program], capture_output=True, text=True, env=dict(os.environ, RADDLE_QUIET=quiet), timeout=60)
+            self.assertEqual(done.returncode, 0)
+            self.assertEqual(done.stderr.count("cuGraphicsUnregisterResource is not there yet: CUDA_ERROR_NOT_SUPPORTED (docs/generated/driver.md)"), told)
+
+    @unittest.skipIf(NO_LIBRARIES, NO_LIBRARIES)
+    def test_only_nvidias_runtime_is_called_so(self):
+        """Others of NVIDIA's libraries ask the driver for tables, too."""
+        call = ("int cuInit(int); int cuGetExportTable(const void**, const void*);\n"
+                "int main(void) { const void* table; char id[16] = {0}; cuInit(0); return cuGetExportTable(&table, id) != 500; }\n")
+        name = '__attribute__((used)) static const char names[] = "\\0cudaErrorSoftwareValidityNotEstablished";\n'
+        for source, told in ((call, 0), (name + call, 1)):
+            program = self.compile("app", source, f"-L{LIBRARIES}", "-lcuda")
+            done = subprocess.run([program], capture_output=True, text=True, env=dict(os.environ, LD_LIBRARY_PATH=LIBRARIES), timeout=60)
+            self.assertEqual(done.returncode, 0)
+            self.assertEqual(done.stderr.count("contains NVIDIA's CUDA runtime"), told, done.stderr)
+
+    @unittest.skipIf(NO_RUNTIME, NO_RUNTIME)
+    def test_cubins_of_nvcc_carry_ptx(self):
+        source = self.write("answer.cu", 'extern "C" __global__ void answer(int* p) { *p = 42; }')
+        for words in (("-arch=sm_90",), ("-gencode", "arch=compute_90,code=sm_90")):
+            subprocess.run([RADDLE, "nvcc", "-cubin", *words, source, "-o", self.path("answer.cubin")], check=True)
+            with open(self.path("answer.cubin"), "rb") as file:
+                self.assertEqual(file.read(4), b"\x7fELF")
+            output = self.succeeds("run", self.path("answer.cubin"), "--kernel", "answer", "--block", 1, "--arg", "buf:i32:1", "--print", 0)
+            self.assertIn("42", output)
+
     @unittest.skipIf(NO_LIBRARIES, NO_LIBRARIES)
     def test_doctor_names_missing_calls(self):
         program = self.compile("app", "int cuGraphicsUnregisterResource(void*); int cuInit(int);\n"
@@ -160,7 +225,7 @@ class Programs(CommandTest):
         for name in ("libcuda.so.1", "libcudart.so.13"):
             self.write(name, "")
         with unittest.mock.patch.dict(os.environ, RADDLE_LIBRARY_PATH=self.directory.name):
-            self.assertIn(f"no libnvrtc.so.13 in {self.directory.name}", self.fails(INVALID, "exec", "true"))
+            self.assertIn(f"no libnvJitLink.so.13 in {self.directory.name}", self.fails(INVALID, "exec", "true"))
 
     def test_nvcc_gets_our_libraries_and_ptx(self):
         script = self.write("nvcc", '#!/bin/sh\nprintf "%s\\n" "$@"\nexit 3\n')

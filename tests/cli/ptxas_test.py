@@ -1,5 +1,6 @@
 """The stand-in for ptxas: by its own name, with the command lines that compilers write."""
 import os
+import re
 import shutil
 import subprocess
 import unittest
@@ -7,7 +8,19 @@ import unittest
 from command import HEAD, KERNELS, RADDLE, CommandTest, tap
 
 PTXAS = os.path.join(os.path.dirname(os.path.dirname(RADDLE)), "libexec/raddle/ptxas")
+NVIDIAS = "/usr/local/cuda/bin/ptxas"
 FAILED = 255
+REGISTERS = {"u8": "%h", "s8": "%h", "u16": "%h", "s16": "%h", "f16": "%h", "bf16": "%h", "u32": "%r", "s32": "%r", "f32": "%f",
+             "u64": "%d", "s64": "%d", "f64": "%g"}
+
+
+def conversions():
+    """A kernel with every spelling of cvt between plain types, legal or not; its instructions."""
+    lines = [f"cvt{rounding}{flush}{limit}.{to}.{of} {REGISTERS[to]}0, {REGISTERS[of]}1;"
+             for to in ("f16", "bf16", "f32", "f64", "s32", "u8") for of in ("f16", "bf16", "f32", "f64", "s32")
+             for rounding in ("", ".rn", ".rz", ".rm", ".rp", ".rni", ".rpi") for flush in ("", ".ftz") for limit in ("", ".sat", ".relu", ".satfinite")]
+    registers = "".join(f".reg .{kind} {name}<2>; " for kind, name in (("b16", "%h"), ("b32", "%r"), ("b64", "%d"), ("f32", "%f"), ("f64", "%g")))
+    return ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n" + registers + "\n" + "\n".join(lines) + "\nret;\n}\n", lines
 
 
 class Ptxas(CommandTest):
@@ -65,14 +78,33 @@ class Ptxas(CommandTest):
         self.assertIn("Usage  : ptxas", self.ptxas("--help")[1])
         for words, said in ((["-arch=sm_90", "none.ptx"], "Input file 'none.ptx' could not be opened"), ([], "No input files"),
                             (["-arch=sm_x", "a.ptx"], "Value 'sm_x' is not defined for option 'gpu-name'"),
-                            (["--wrong", "a.ptx"], "Unknown option '--wrong'"), (["-o"], "Option '-o' has no value")):
+                            (["-o"], "Option '-o' has no value")):
             status, _, errors = self.ptxas(*words)
             self.assertEqual((status, said in errors), (FAILED, True), errors)
+        status, _, errors = self.ptxas("-arch=sm_90", "--regAllocOptLevel=2", "--newer", "--other=3", f"{KERNELS}/vector_add.ptx", "-o", "odd.cubin")
+        self.assertEqual(status, 0, errors)
+        self.assertIn("ptxas warning : Unknown option '--newer' ignored", errors)
+        self.assertIn("Unknown option '--other=3' ignored", errors)
+        self.assertNotIn("regAllocOptLevel", errors)
+        self.assertEqual(self.ptxas("-arch=sm_90", "-Werror", "--newer", f"{KERNELS}/vector_add.ptx")[0], FAILED)
         self.assertEqual(self.ptxas("-arch=compute_90", "-ias", HEAD)[0], 0)
         self.assertFalse(os.path.exists(self.path("elf.o")))
         self.write("options", f"-arch=sm_90 -o two.cubin\n{KERNELS}/transpose.ptx")
         self.assertEqual(self.ptxas("-optf", "options", f"{KERNELS}/vector_add.ptx")[0], 0)
         self.assertIn("kernel transpose", self.raddle("inspect", self.path("two.cubin"))[1])
+
+    @unittest.skipUnless(os.path.exists(NVIDIAS), "no ptxas of NVIDIA's toolkit on this machine")
+    def test_cvt_is_legal_as_for_nvidias(self):
+        """What NVIDIA's ptxas takes of every rounding, modifier and pair of types, this takes as well."""
+        text, lines = conversions()
+        path = self.write("cvt.ptx", text)
+        refused = {}
+        for ptxas in (PTXAS, NVIDIAS):
+            done = subprocess.run([ptxas, "-arch=sm_90", path, "-o", self.path("cvt.cubin")], capture_output=True, text=True, timeout=300)
+            refused[ptxas] = {int(line) for line in re.findall(r"line (\d+); (?:error|warning)", done.stderr)}
+        self.assertLess(len(refused[NVIDIAS]), len(lines) - 150)
+        all_lines = text.splitlines()
+        self.assertEqual([all_lines[line - 1] for line in sorted(refused[PTXAS] - refused[NVIDIAS])], [])
 
     @unittest.skipUnless(shutil.which("fatbinary"), "no fatbinary of NVIDIA's toolkit on this machine")
     # proves: K-18b

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "base/notice.h"
 #include "driver/copy.h"
 #include "driver/entry.h"
 #include "driver/fill.h"
@@ -232,7 +233,7 @@ Status check(const Graph& graph, unsigned long long flags, CUgraphNode& culprit,
   for_each_node(graph, [&](const GraphNode& node) {
     const Context* const of = context_of(node.work);
     if (of != nullptr && context != nullptr && of != context && status.ok()) {
-      fmt::print(stderr, "raddle: graphs with work of several contexts are not there yet\n");
+      base::notice("raddle: graphs with work of several contexts are not there yet\n");
       culprit = node.handle;
       result = INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED;
       status = CUDA_ERROR_NOT_SUPPORTED;
@@ -435,7 +436,7 @@ CUgraphExecUpdateResultInfo update(GraphExec& exec, Graph& part, const Graph& gr
 
 Status launch(GraphExec& exec, Stream& stream) {
   if (stream.context != exec.context.get()) {
-    fmt::print(stderr, "raddle: a graph is launched into a stream of another context than its work's\n");
+    base::notice("raddle: a graph is launched into a stream of another context than its work's\n");
     return CUDA_ERROR_INVALID_VALUE;
   }
   TRY(stream.order());

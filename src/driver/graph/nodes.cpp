@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/notice.h"
 #include "driver/copy.h"
 #include "driver/fill.h"
 #include "driver/launch.h"
@@ -42,7 +43,7 @@ Answer<NodeWork> kernel(const std::shared_ptr<Context>& here, const CUDA_KERNEL_
 Answer<NodeWork> event_node(CUevent handle, bool records) {
   TRY_ASSIGN(const auto event, find<Event>(handle));
   if (event->shared != nullptr) {
-    fmt::print(stderr, "raddle: nodes of graphs for events of other processes are not there yet\n");
+    base::notice("raddle: nodes of graphs for events of other processes are not there yet\n");
     return CUDA_ERROR_NOT_SUPPORTED;
   }
   return records ? NodeWork(EventRecordNode{event}) : NodeWork(EventWaitNode{event});
@@ -72,8 +73,8 @@ Answer<NodeWork> allocation(const std::shared_ptr<Context>& here, const Graph& g
   if (params.poolProps.handleTypes != HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;  // as CUDA says
   TRY(check_device(params.poolProps.location.id));
   if (params.poolProps.location.id != here->gpu.number) {
-    fmt::print(stderr,
-               "raddle: allocation nodes for another device than the current context's are not there yet\n");
+    base::notice(
+        "raddle: allocation nodes for another device than the current context's are not there yet\n");
     return CUDA_ERROR_NOT_SUPPORTED;
   }
   for (std::size_t i = 0; i < params.accessDescCount; ++i) {
@@ -179,8 +180,7 @@ Answer<NodeWork> make_work(const std::shared_ptr<Context>& here, Graph& graph,
       return event_node(params.eventRecord.event, true);
     case NODE_EXT_SEMAS_SIGNAL:
     case NODE_EXT_SEMAS_WAIT:
-      fmt::print(
-          stderr,
+      base::notice(
           "raddle: external semaphores, in nodes of graphs too, are not there: there is no other API\n");
       return CUDA_ERROR_NOT_SUPPORTED;
     case NODE_MEM_ALLOC:

@@ -33,7 +33,18 @@ TEST(NvccOptions, WhatHasPtxStays) {
 
 TEST(NvccOptions, WarnsWhereNoneCanBeAdded) {
   EXPECT_EQ(with_ptx({"-arch=all-major", "a.cu"}).warnings.size(), 1u);
-  EXPECT_EQ(with_ptx({"-cubin", "a.cu"}).warnings.size(), 1u);
+}
+
+TEST(NvccOptions, CubinsAreMadeOfPtx) {
+  using Words = std::vector<std::string>;
+  const NvccOptions named =
+      with_ptx({"-cubin", "-gencode=arch=compute_90,code=sm_90", "a.cu", "-o", "b.cubin"});
+  EXPECT_EQ(named.words, (Words{"-ptx", "-gencode=arch=compute_90,code=sm_90", "a.cu", "-o", "b.cubin"}));
+  EXPECT_EQ(named.cubin, "b.cubin");
+  const NvccOptions unnamed = with_ptx({"--cubin", "x/a.cu"});
+  EXPECT_EQ(unnamed.words, (Words{"-ptx", "x/a.cu", "-o", "a.cubin"}));
+  EXPECT_EQ(unnamed.cubin, "a.cubin");
+  EXPECT_EQ(with_ptx({"a.cu"}).cubin, "");
 }
 
 }  // namespace
