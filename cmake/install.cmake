@@ -9,7 +9,7 @@ if(TARGET raddle_nvjitlink)
 endif()
 if(RADDLE_PORTABLE)  # wheels have no symbolic links: a file by the name that is loaded, and one for linkers
   foreach(library ${cuda_libraries})
-    install(FILES $<TARGET_SONAME_FILE:${library}> DESTINATION ${root}/lib COMPONENT cuda
+    install(FILES $<TARGET_FILE:${library}> DESTINATION ${root}/lib RENAME $<TARGET_SONAME_FILE_NAME:${library}> COMPONENT cuda
             PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
     set(script ${PROJECT_BINARY_DIR}/linker_scripts/$<TARGET_LINKER_FILE_NAME:${library}>)
     file(GENERATE OUTPUT ${script} CONTENT "INPUT(-l:$<TARGET_SONAME_FILE_NAME:${library}>)\n")
@@ -47,6 +47,7 @@ if(NOT RADDLE_PORTABLE)
 endif()
 
 # cpack -G DEB --config build/CPackConfig.cmake
+set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)  # tests need not be built first
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "Raddle <raddle@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "GPU made of software: runs CUDA programs on CPU cores")

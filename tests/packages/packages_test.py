@@ -17,6 +17,20 @@ import tap  # noqa: E402
 RUN = ["--kernel", "vector_add", "--grid", "4", "--block", "256", "--arg", "buf:f32:1000=1", "--arg", "buf:f32:1000=2",
        "--arg", "buf:f32:1000", "--arg", "i32:1000", "--expect", "2=3"]
 
+DRIVER = """
+import raddle; raddle.use()
+import ctypes
+cuda = ctypes.CDLL("libcuda.so.1")
+name = ctypes.create_string_buffer(100)
+assert cuda.cuInit(0) == 0 and cuda.cuDeviceGetName(name, 100, 0) == 0
+print(name.value.decode())
+"""
+ARRAYS = """
+import numpy, raddle
+a, b, c = (numpy.full(2, value, numpy.float32) for value in (1, 2, 0))
+raddle.Device().load("/vector_add.ptx")["vector_add"](a, b, c, 2, grid=1)
+print(c)
+"""
 SOURCES = """deb http://deb.debian.org/debian bookworm main
 deb http://deb.debian.org/debian bookworm-updates main
 deb http://deb.debian.org/debian-security bookworm-security main
@@ -63,7 +77,7 @@ class Installed(PackagesTest):
 
 @unittest.skipUnless(os.environ.get("RADDLE_TEST_EXHAUSTIVE"), "packages in a Debian system of their own: ./test --exhaustive")
 class Debian(PackagesTest):
-    """A system that debootstrap makes; only what the packages depend on is added."""
+    """A system that debootstrap makes, without compilers or LLVM; only what the packages depend on is added."""
 
     def setUp(self):
         super().setUp()
@@ -76,9 +90,15 @@ class Debian(PackagesTest):
         shutil.copy("/etc/resolv.conf", self.system + "/etc/resolv.conf")
         self.succeeds("mount", "-t", "proc", "proc", self.system + "/proc")
         self.addCleanup(subprocess.run, ["umount", self.system + "/proc"])
+        self.inside("apt-get", "update", "-qq")
+        shutil.copy(KERNEL, self.system)
 
     def inside(self, *words):
-        return self.succeeds("chroot", self.system, *words, env=dict(os.environ, DEBIAN_FRONTEND="noninteractive", PATH="/usr/sbin:/usr/bin:/sbin:/bin"))
+        clean = {"DEBIAN_FRONTEND": "noninteractive", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
+        return self.succeeds("chroot", self.system, *words, env=clean)
+
+    def install(self, *packages):
+        self.inside("apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages)
 
     def test_packages_are_all_that_is_needed(self):
         self.succeeds("cpack", "-G", "DEB", "--config", os.path.join(BUILD, "CPackConfig.cmake"), "-B", self.path("debs"))
@@ -86,13 +106,21 @@ class Debian(PackagesTest):
         self.assertEqual(sorted(name.split("_")[0] for name in packages), ["libraddle-cuda1", "raddle"])
         for name in packages:
             shutil.copy(self.path("debs", name), self.system)
-        shutil.copy(KERNEL, self.system)
-        self.inside("apt-get", "update", "-qq")
-        self.inside("apt-get", "install", "-y", "-qq", "--no-install-recommends", *("/" + name for name in packages))
+        self.install(*("/" + name for name in packages))
         self.inside("raddle", "run", "/vector_add.ptx", *RUN)
         self.assertIn("/usr/lib/raddle/lib", self.inside("raddle", "exec", "/usr/bin/env"))
         self.inside("apt-get", "remove", "-y", "-qq", "raddle", "libraddle-cuda1")
         self.assertFalse(os.path.exists(self.system + "/usr/lib/raddle"))
+
+    def test_a_wheel_is_all_that_is_needed(self):
+        self.succeeds(os.path.join(ROOT, "tools/wheel"), self.path("wheels"))
+        wheel, = glob.glob(self.path("wheels/*manylinux*.whl"))
+        shutil.copy(wheel, self.system)
+        self.install("python3-pip", "python3-numpy")
+        self.inside("pip", "install", "--break-system-packages", "--no-index", "/" + os.path.basename(wheel))
+        self.inside("raddle", "run", "/vector_add.ptx", *RUN)
+        self.assertIn("Raddle", self.inside("python3", "-c", DRIVER))
+        self.assertEqual(self.inside("python3", "-c", ARRAYS), "[3. 3.]\n")
 
 
 if __name__ == "__main__":
