@@ -3,10 +3,12 @@
 # leaves /usr/lib to NVIDIA's libcuda.so.1, and the package's own folder in a wheel.
 #   component cuda: what CUDA programs load; raddle: the command and the C++ API; python: the Python module
 set(root ${RADDLE_INSTALL_ROOT})
-set(cuda_libraries raddle_driver raddle_cudart raddle_nvrtc)
-if(TARGET raddle_nvjitlink)
-  list(APPEND cuda_libraries raddle_nvjitlink)
-endif()
+set(cuda_libraries "")
+foreach(library raddle_driver raddle_cudart raddle_nvrtc raddle_nvjitlink raddle_nvvm)
+  if(TARGET ${library})
+    list(APPEND cuda_libraries ${library})
+  endif()
+endforeach()
 if(RADDLE_PORTABLE)  # wheels have no symbolic links: a file by the name that is loaded, and one for linkers
   foreach(library ${cuda_libraries})
     install(FILES $<TARGET_FILE:${library}> DESTINATION ${root}/lib RENAME $<TARGET_SONAME_FILE_NAME:${library}> COMPONENT cuda

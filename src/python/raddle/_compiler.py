@@ -2,12 +2,13 @@
 import os
 import subprocess
 import tempfile
+from collections.abc import Sequence
 
 from raddle._files import command
 from raddle.errors import CompileError
 
 
-def compile(source, options=()):
+def compile(source: str, options: Sequence[str] = ()) -> str:
     """Compiles CUDA C++ to PTX with clang 19 and Raddle's own headers.
 
     source: the text of a .cu file. options: more options of `raddle cc`, such as "-DN=4" or "--use_fast_math".

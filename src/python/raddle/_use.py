@@ -8,6 +8,7 @@ from raddle._files import PACKAGE, command
 
 # In the order in which they are loaded: the others look for the driver.
 _FIRST = "libcuda.so.1"
+_used = False
 
 
 def _libraries():
@@ -36,7 +37,7 @@ def _environment():
     return {name: value for name, _, value in pairs if os.environ.get(name) != value and name != "_"}
 
 
-def use():
+def use() -> None:
     """Makes Raddle's CUDA libraries the ones that this process and the programs it starts find.
 
     Call it before a library that uses CUDA (numba.cuda, triton, torch, cuda.bindings) is imported. It loads Raddle's
@@ -45,6 +46,9 @@ def use():
 
     Raises RuntimeError if another libcuda.so.1 is loaded already, and names its file.
     """
+    global _used
+    if _used:
+        return
     libraries = _libraries()
     if not libraries or os.path.basename(libraries[0]) != _FIRST:
         raise RuntimeError(f"no {_FIRST} in {os.path.join(PACKAGE, 'lib')}: the package is not complete")
@@ -54,3 +58,4 @@ def use():
     for path in libraries:
         ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
     os.environ.update(_environment())
+    _used = True

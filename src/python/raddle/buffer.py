@@ -1,4 +1,6 @@
 """Arrays in device memory."""
+from typing import Any
+
 import numpy
 
 from raddle.errors import InvalidError
@@ -19,7 +21,7 @@ class Buffer:
         self._memory = device._device.allocate(self.nbytes)
 
     @property
-    def address(self):
+    def address(self) -> int:
         """The device address of the first element, as a number."""
         return self._memory.address
 
@@ -28,7 +30,7 @@ class Buffer:
         return {"version": 3, "shape": self.shape, "typestr": self.dtype.str, "data": (self.address, False),
                 "strides": None, "stream": None}
 
-    def write(self, array):
+    def write(self, array: Any) -> None:
         """Copies an array of as many elements from the host, converted to the buffer's type. Waits for kernels before.
 
         Raises InvalidError for another number of elements.
@@ -38,7 +40,7 @@ class Buffer:
             raise InvalidError(f"{array.size} elements given for a buffer of {self.size}")
         self._memory.write(array.reshape(-1).view(numpy.uint8))
 
-    def read(self):
+    def read(self) -> numpy.ndarray:
         """A NumPy array with a copy of the contents. Waits for kernels before.
 
         Raises KernelFault if one of them faulted.
@@ -47,7 +49,7 @@ class Buffer:
         self._memory.read(array.reshape(-1).view(numpy.uint8))
         return array
 
-    def fill(self, value):
+    def fill(self, value: complex) -> None:
         """Sets all elements to a number."""
         self.write(numpy.full(self.shape, value, self.dtype))
 

@@ -1,11 +1,16 @@
 """Devices, modules and kernels."""
 import os
+from collections.abc import Sequence
+from typing import Any
 
 import numpy
 
 from raddle import _compiler, _raddle
 from raddle.buffer import Buffer
 from raddle.errors import FileError
+
+Source = str | os.PathLike | bytes | bytearray | memoryview
+Extents = int | Sequence[int]
 
 
 def _read(source):
@@ -37,22 +42,22 @@ class Device:
     Raises NotFoundError for an unknown shape or engine, InvalidError for other wrong options.
     """
 
-    def __init__(self, shape="h200", *, engine="", workers=0, memory_bytes=0, time_limit=0.0, deterministic=None,
-                 server="", code_cache=""):
+    def __init__(self, shape: str = "h200", *, engine: str = "", workers: int = 0, memory_bytes: int = 0, time_limit: float = 0.0,
+                 deterministic: int | None = None, server: str = "", code_cache: str = ""):
         self._device = _raddle.open(shape, engine, workers, memory_bytes, time_limit, deterministic, server, code_cache)
 
     @property
-    def properties(self):
+    def properties(self) -> dict[str, Any]:
         """A dict: shape, engine, sm_count, workers, capability (major, minor), memory_bytes, shared_bytes_per_block,
         threads_per_block."""
         return self._device.properties()
 
     @property
-    def memory_used(self):
+    def memory_used(self) -> int:
         """Bytes of device memory in use."""
         return self._device.memory_used
 
-    def load(self, source):
+    def load(self, source: Source) -> "Module":
         """Loads device code as a Module.
 
         source: PTX text, the path of a file, or bytes: PTX, a fat binary, a cubin of Raddle's ptxas, or a program or
@@ -62,22 +67,22 @@ class Device:
         """
         return Module(self, self._device.load(*_read(source)))
 
-    def compile(self, source, options=()):
+    def compile(self, source: str, options: Sequence[str] = ()) -> "Module":
         """Compiles CUDA C++ (raddle.compile) and loads it. Raises CompileError, and what load() raises."""
         return self.load(_compiler.compile(source, options))
 
-    def empty(self, shape, dtype="float32"):
+    def empty(self, shape: Extents, dtype: Any = "float32") -> Buffer:
         """A Buffer of that shape, whose contents are left open. Raises OutOfMemoryError; InvalidError for no elements."""
         return Buffer(self, shape, dtype)
 
-    def buffer(self, array):
+    def buffer(self, array: Any) -> Buffer:
         """A Buffer with a copy of an array of the host. Raises as empty()."""
         array = numpy.ascontiguousarray(array)
         made = Buffer(self, array.shape, array.dtype)
         made.write(array)
         return made
 
-    def synchronize(self):
+    def synchronize(self) -> None:
         """Waits for all work. Raises KernelFault or LaunchTimeout for what went wrong first."""
         self._device.synchronize()
 
@@ -94,16 +99,16 @@ class Module:
         self._module = module
 
     @property
-    def kernels(self):
+    def kernels(self) -> list[str]:
         """The names of its kernels."""
         return self._module.kernels
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> "Kernel":
         """A Kernel by its name. Raises NotFoundError, which lists the names; UnsupportedError, which names the
         instructions and functions that are missing."""
         return Kernel(self, _raddle.kernel(self._module, name))
 
-    def variable(self, name):
+    def variable(self, name: str) -> tuple[int, int]:
         """(address, bytes) of a .global or .const variable. Raises NotFoundError."""
         return self._module.variable(name)
 
@@ -116,16 +121,17 @@ class Kernel:
         self._kernel = kernel
 
     @property
-    def info(self):
+    def info(self) -> _raddle.KernelInfo:
         """What it needs: a KernelInfo."""
         return self._kernel.info
 
     @property
-    def suggested_block(self):
+    def suggested_block(self) -> tuple[int, int, int]:
         """(x, y, z): a block size for this kernel on this host, in threads."""
         return self._kernel.suggested_block
 
-    def launch(self, *arguments, grid, block=None, shared=0, cluster=None, cooperative=False):
+    def launch(self, *arguments: Any, grid: Extents, block: Extents | None = None, shared: int = 0,
+               cluster: Extents | None = None, cooperative: bool = False) -> _raddle.Launch:
         """Starts the kernel and returns a Launch at once; its wait() returns a LaunchReport.
 
         arguments: in the order of the parameters. For a pointer: a Buffer; an array in device memory
@@ -143,7 +149,8 @@ class Kernel:
         extents = [None if value is None else _extents(value) for value in (grid, block, cluster)]
         return self._kernel.start(arguments, extents[0], extents[1], shared, extents[2], cooperative)
 
-    def __call__(self, *arguments, grid, block=None, shared=0, cluster=None, cooperative=False):
+    def __call__(self, *arguments: Any, grid: Extents, block: Extents | None = None, shared: int = 0,
+                 cluster: Extents | None = None, cooperative: bool = False) -> _raddle.LaunchReport:
         """Runs the kernel to its end and returns a LaunchReport; arguments and errors as launch(), and as Launch.wait()."""
         return self.launch(*arguments, grid=grid, block=block, shared=shared, cluster=cluster,
                            cooperative=cooperative).wait()
@@ -152,7 +159,7 @@ class Kernel:
         return f"<raddle.Kernel {self.info.name}>"
 
 
-def inspect(source, capability=(9, 0)):
+def inspect(source: Source, capability: tuple[int, int] = (9, 0)) -> list[_raddle.KernelInfo]:
     """What each kernel of device code needs: a list of KernelInfo. It takes what Device.load() takes and needs no device.
 
     capability: of the device that it is for, (major, minor); it chooses among several architectures in one file.

@@ -9,7 +9,7 @@ class Error(Exception):
     source: the text of that line, where it is known.
     """
 
-    def __init__(self, message, file="", line=0, column=0, source=""):
+    def __init__(self, message: str, file: str = "", line: int = 0, column: int = 0, source: str = ""):
         place = ":".join(str(part) for part in (file, line, column) if part)
         text = f"{place}: {message}" if file else message
         super().__init__(f"{text}\n    {source.strip()}" if source.strip() else text)
