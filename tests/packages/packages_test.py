@@ -94,7 +94,7 @@ class Debian(PackagesTest):
         shutil.copy(KERNEL, self.system)
 
     def inside(self, *words):
-        clean = {"DEBIAN_FRONTEND": "noninteractive", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
+        clean = {"DEBIAN_FRONTEND": "noninteractive", "PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
         return self.succeeds("chroot", self.system, *words, env=clean)
 
     def install(self, *packages):

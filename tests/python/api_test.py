@@ -78,6 +78,8 @@ class Arrays(DeviceTest):
         kept = bytes(self.a)
         self.add(self.a, self.b, self.a, 1000, grid=4, block=256)
         self.assertEqual(bytes(self.a), kept)
+        self.add(self.b, self.b, Tensor(self.a), 1000, grid=4, block=256)  # DLPack says so, too
+        self.assertEqual(bytes(self.a), kept)
         frozen = numpy.zeros(1000, numpy.float32).tobytes()
         self.check_sum(frozen, self.b, c := numpy.zeros(1000, numpy.float32), result=lambda: c + self.a)
 
@@ -228,6 +230,7 @@ class Launches(DeviceTest):
         timer.start()
         with self.assertRaises(KeyboardInterrupt):
             endless(grid=1, block=32)
+        endless.module.device.synchronize()  # the device works on
 
     def test_time_limit(self):
         endless = raddle.Device("tiny", time_limit=0.05).load(HEAD + ".visible .entry endless() {\nagain: bra again;\n}")["endless"]
