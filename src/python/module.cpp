@@ -4,6 +4,7 @@
 
 NB_MODULE(_raddle, module) {
   module.doc() = "The C++ part of the package raddle.";
+  module.attr("__version__") = RADDLE_VERSION;
   // Objects that live at module level are given up with the process, as devices of other libraries are.
   nanobind::set_leak_warnings(false);
   raddle::python::bind_device(module);

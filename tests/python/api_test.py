@@ -10,7 +10,7 @@ import unittest
 
 import numpy
 import raddle
-from package import HEAD, KERNELS, PackageTest, store_kernel, tap
+from package import HEAD, KERNELS, ROOT, PackageTest, store_kernel, tap
 
 VECTOR_ADD = os.path.join(KERNELS, "vector_add.ptx")
 
@@ -284,6 +284,10 @@ class Faults(PackageTest):
 
 
 class Code(PackageTest):
+    def test_version(self):
+        with open(os.path.join(ROOT, "CMakeLists.txt")) as file:
+            self.assertIn(f"project(raddle VERSION {raddle.__version__} ", file.read())
+
     def test_inspect(self):
         info = raddle.inspect(VECTOR_ADD)[0]
         self.assertEqual(info.name, "vector_add")

@@ -11,12 +11,12 @@ from raddle.errors import (CompileError, Error, FileError, InvalidError, KernelF
                            OutOfMemoryError, ServerError, UnsupportedError)
 
 if TYPE_CHECKING:
-    from raddle._raddle import KernelInfo, KernelParameter, Launch, LaunchReport
+    from raddle._raddle import KernelInfo, KernelParameter, Launch, LaunchReport, __version__
     from raddle.buffer import Buffer
     from raddle.device import Device, Kernel, Module, inspect
 
 _LAZY = {"Device": "device", "Module": "device", "Kernel": "device", "inspect": "device", "Buffer": "buffer",
-         "KernelInfo": "_raddle", "KernelParameter": "_raddle", "Launch": "_raddle", "LaunchReport": "_raddle"}
+         "KernelInfo": "_raddle", "KernelParameter": "_raddle", "Launch": "_raddle", "LaunchReport": "_raddle", "__version__": "_raddle"}
 
 __all__ = ["use", "compile", *_LAZY, "CompileError", "Error", "FileError", "InvalidError", "KernelFault",
            "LaunchTimeout", "NotFoundError", "OutOfMemoryError", "ServerError", "UnsupportedError"]
