@@ -40,17 +40,22 @@ double float_of(nb::handle value) {
   return number;
 }
 
-/// Raises the error that is set again, with the argument that it is about before it.
-[[noreturn]] void raise_about(std::size_t number, const KernelInfo& info, const KernelParameter& parameter,
-                              nb::python_error& error) {
-  const bool is_type = error.matches(PyExc_TypeError), is_overflow = error.matches(PyExc_OverflowError),
-             is_buffer = error.matches(PyExc_BufferError) || error.matches(PyExc_ValueError);
-  if (!is_type && !is_overflow && !is_buffer) throw;
-  PyObject* const type = is_type ? PyExc_TypeError : is_overflow ? PyExc_OverflowError : PyExc_ValueError;
-  const std::string text = fmt::format("{}: argument {} (parameter {}, .{}): {}", info.name, number + 1,
-                                       parameter.name, parameter.type, nb::str(error.value()).c_str());
-  PyErr_SetString(type, text.c_str());
-  throw nb::python_error();
+/// Raises what was caught with the argument that it is about before its text, or as it is if it is about
+/// something else.
+[[noreturn]] void raise_about(const std::string& argument, nb::python_error& error) {
+  for (PyObject* const type : {PyExc_TypeError, PyExc_OverflowError, PyExc_BufferError, PyExc_ValueError}) {
+    if (!error.matches(type)) continue;
+    PyErr_SetString(type, fmt::format("{}: {}", argument, nb::str(error.value()).c_str()).c_str());
+    throw nb::python_error();
+  }
+  throw;
+}
+
+/// nanobind's own errors as Python has them.
+nb::python_error as_python_error(const nb::builtin_exception& error) {
+  const bool is_type = error.type() == nb::exception_type::type_error;
+  PyErr_SetString(is_type ? PyExc_TypeError : PyExc_ValueError, error.what());
+  return nb::python_error();
 }
 
 [[noreturn]] void raise_type(const std::string& text) { throw nb::type_error(text.c_str()); }
@@ -61,7 +66,7 @@ struct Interface {
   bool read_only = false;
 };
 
-Interface read_interface(nb::handle value, const char* name) {
+Interface read_fields(nb::handle value, const char* name) {
   const nb::dict fields = nb::cast<nb::dict>(value.attr(name));
   const nb::object data = fields["data"];
   Interface found{.address = nb::cast<std::uint64_t>(data[0]), .read_only = nb::cast<bool>(data[1])};
@@ -81,6 +86,14 @@ Interface read_interface(nb::handle value, const char* name) {
   return found;
 }
 
+Interface read_interface(nb::handle value, const char* name) {
+  try {
+    return read_fields(value, name);
+  } catch (const nb::cast_error&) {
+    raise_type(fmt::format("its {} has a field of another type than NumPy's manual says", name));
+  }
+}
+
 }  // namespace
 
 Arguments::Arguments(const std::shared_ptr<OpenDevice>& device, const KernelInfo& info, nb::args values)
@@ -88,16 +101,23 @@ Arguments::Arguments(const std::shared_ptr<OpenDevice>& device, const KernelInfo
   if (values.size() != info.parameters.size())
     raise(Error::invalid("{}: {} arguments given, the kernel has {} parameters", info.name, values.size(),
                          info.parameters.size()));
-  for (std::size_t i = 0; i < values.size(); ++i) try {
-      add(info.parameters[i], values[i]);
-    } catch (nb::python_error& error) {
-      raise_about(i, info, info.parameters[i], error);
-    } catch (const nb::builtin_exception& error) {
-      const bool is_type = error.type() == nb::exception_type::type_error;
-      PyErr_SetString(is_type ? PyExc_TypeError : PyExc_ValueError, error.what());
-      nb::python_error set;
-      raise_about(i, info, info.parameters[i], set);
-    }
+  for (std::size_t i = 0; i < values.size(); ++i) add_named(info, i, values[i]);
+}
+
+void Arguments::add_named(const KernelInfo& info, std::size_t number, nb::handle value) {
+  const KernelParameter& parameter = info.parameters[number];
+  const auto name = [&] {
+    return fmt::format("{}: argument {} (parameter {}, .{})", info.name, number + 1, parameter.name,
+                       parameter.type);
+  };
+  try {
+    add(parameter, value);
+  } catch (nb::python_error& error) {
+    raise_about(name(), error);
+  } catch (const nb::builtin_exception& error) {
+    nb::python_error translated = as_python_error(error);
+    raise_about(name(), translated);
+  }
 }
 
 std::vector<Argument> Arguments::list() const {

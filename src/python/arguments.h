@@ -35,6 +35,7 @@ class Arguments {
     std::unique_ptr<Memory> copy;  ///< none: an array of no elements
   };
 
+  void add_named(const KernelInfo& info, std::size_t number, nb::handle value);
   void add(const KernelParameter& parameter, nb::handle value);
   void add_number(const KernelParameter& parameter, nb::handle value);
   bool add_device_array(nb::handle value);

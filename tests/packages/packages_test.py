@@ -109,6 +109,10 @@ class Debian(PackagesTest):
         self.install(*("/" + name for name in packages))
         self.inside("raddle", "run", "/vector_add.ptx", *RUN)
         self.assertIn("/usr/lib/raddle/lib", self.inside("raddle", "exec", "/usr/bin/env"))
+        self.install("clang-19")  # which `raddle` recommends
+        shutil.copy(os.path.join(ROOT, "examples/programs/vector_add.cu"), self.system)
+        self.inside("raddle", "cc", "/vector_add.cu", "-o", "/vector_add")
+        self.assertIn("0 wrong", self.inside("/vector_add"))
         self.inside("apt-get", "remove", "-y", "-qq", "raddle", "libraddle-cuda1")
         self.assertFalse(os.path.exists(self.system + "/usr/lib/raddle"))
 

@@ -106,6 +106,12 @@ class Arrays(DeviceTest):
             with self.subTest(type(wrong)), self.assertRaisesRegex((ValueError, BufferError), "argument 1 .*contiguous"):
                 self.add(wrong, self.b, self.b, 1000, grid=4, block=256)
 
+    def test_malformed_interfaces_are_refused(self):
+        sound = self.device.buffer(self.a).__cuda_array_interface__
+        for field, wrong in (("data", ("here", False)), ("data", None), ("shape", 5), ("shape", ("x",)), ("typestr", 4)):
+            with self.subTest(field=field, wrong=wrong), self.assertRaisesRegex(TypeError, "argument 1 "):
+                self.add(Interface("__cuda_array_interface__", dict(sound, **{field: wrong})), self.b, self.b, 1000, grid=4)
+
     def test_arrays_without_elements_and_none_are_null(self):
         nothing = numpy.zeros(0, numpy.float32)
         self.add(nothing, None, nothing, 0, grid=1, block=32)
