@@ -65,6 +65,15 @@ class Installed(PackagesTest):
         self.succeeds(ptxas, "-arch=sm_90", KERNEL, "-o", self.path("out.cubin"))
         self.assertGreater(os.path.getsize(self.path("out.cubin")), 0)
 
+    def test_nvcc_by_its_name_is_not_taken_for_nvidias(self):
+        os.mkdir(self.path("bin"))
+        with open(self.path("bin/nvcc"), "w") as file:
+            file.write("#!/bin/sh\necho NVIDIA: $*\n")
+        os.chmod(self.path("bin/nvcc"), 0o755)
+        folder = self.path("usr/lib/raddle/libexec/raddle")
+        found = self.succeeds("nvcc", "app.cu", env=dict(os.environ, PATH=f"{folder}:{self.path('bin')}:{os.environ['PATH']}"), timeout=60)
+        self.assertRegex(found, "^NVIDIA: -L.*/usr/lib/raddle/lib .*app.cu")  # what `raddle nvcc` adds
+
     def test_a_project_finds_the_library(self):
         self.succeeds("cmake", "-S", os.path.join(ROOT, "tests/packages/consumer"), "-B", self.path("b"), "-G", "Ninja",
                       f"-DCMAKE_PREFIX_PATH={self.path('usr')}")
