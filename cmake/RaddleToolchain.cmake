@@ -1,9 +1,12 @@
 # Builds a CUDA project of CMake's (enable_language(CUDA), find_package(CUDAToolkit)) for Raddle, its sources unchanged:
 #   cmake -DCMAKE_TOOLCHAIN_FILE=<raddle>/cmake/RaddleToolchain.cmake ...
 # NVIDIA's nvcc compiles; Raddle's runtime, driver and NVRTC are linked in the place of NVIDIA's and found again when the
-# program runs. RADDLE_LIBRARY_DIR names their folder where it is not build/lib beside this one.
+# program runs. RADDLE_LIBRARY_DIR names their folder where it is neither lib (installed) nor build/lib beside this one.
 if(NOT RADDLE_LIBRARY_DIR)
-  get_filename_component(RADDLE_LIBRARY_DIR ${CMAKE_CURRENT_LIST_DIR}/../build/lib ABSOLUTE)
+  get_filename_component(RADDLE_LIBRARY_DIR ${CMAKE_CURRENT_LIST_DIR}/../lib ABSOLUTE)
+  if(NOT EXISTS ${RADDLE_LIBRARY_DIR}/libcudart_static.a)
+    get_filename_component(RADDLE_LIBRARY_DIR ${CMAKE_CURRENT_LIST_DIR}/../build/lib ABSOLUTE)
+  endif()
 endif()
 if(NOT EXISTS ${RADDLE_LIBRARY_DIR}/libcudart_static.a)
   message(FATAL_ERROR "no libcudart_static.a in ${RADDLE_LIBRARY_DIR}: build Raddle first, or set RADDLE_LIBRARY_DIR")
