@@ -62,6 +62,8 @@ class Linker {
     for (std::size_t m = 0; m < modules_.size(); ++m) number(m);
     for (std::size_t m = 0; m < modules_.size(); ++m) bind(m);
     for (std::size_t m = 0; m < modules_.size(); ++m) move(m);
+    for (Function& f : out_.functions)
+      for (Call& call : f.calls) fit_results(call);
     place_constants();
     return std::move(out_);
   }
@@ -131,6 +133,9 @@ class Linker {
       });
     };
     if (!same(before.parameters, now.parameters)) return differs(now.name, "other parameters", at, here);
+    // Who declares a result where there is none, or none where there is one, does not look at it: compilers
+    // of other languages have one form for all functions.
+    if (before.returns.empty() || now.returns.empty()) return true;
     return same(before.returns, now.returns) || differs(now.name, "another result", at, here);
   }
 
@@ -232,6 +237,16 @@ class Linker {
       out_.locations.push_back(std::move(location));
     }
     std::move(module.files.begin(), module.files.end(), std::back_inserter(out_.files));
+  }
+
+  /// Of a call that was declared with a result where there is none, or the other way round.
+  void fit_results(Call& call) const {
+    if (call.callee.kind != Operand::Kind::function) return;
+    const std::size_t results = out_.functions[call.callee.index].returns.size();
+    if (results != 0 && !call.returns.empty()) return;
+    Operand nobody;
+    nobody.kind = Operand::Kind::sink;
+    call.returns.resize(results, nobody);
   }
 
   static void renumber(Operand& o, const Renumbering& to) {

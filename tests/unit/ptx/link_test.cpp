@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "ptx/signature.h"
 #include "ptx_test.h"
 
 namespace raddle::ptx::test {
@@ -164,6 +165,33 @@ TEST(Link, UndefinedFunctionsAreNamedOfTheKernelsThatCallThem) {
   };
   EXPECT_EQ(analyze(m, id("k")).unresolved, std::vector<std::string>{"nowhere"});
   EXPECT_TRUE(analyze(m, id("other")).unresolved.empty());
+}
+
+/// Numba declares every function of C with a result, and ignores that of those without.
+TEST(Link, ResultsThatOneSideDoesNotHaveAreNobodys) {
+  const Module m = must_link(list(part("a.ptx", R"(
+.extern .func (.param .b64 r) without(.param .b32 x);
+.extern .func with(.param .b32 x);
+.visible .entry k() {
+  .param .b32 x; .param .b64 r;
+  st.param.b32 [x], 3;
+  call (r), without, (x);
+  call with, (x);
+  ret;
+}
+)"),
+                                  part("b.ptx", R"(
+.visible .func without(.param .b32 x) { ret; }
+.visible .func (.param .b32 r) with(.param .b32 x) { st.param.b32 [r], 1; ret; }
+)")));
+  for (const Function& f : m.functions)
+    for (const Call& call : f.calls)
+      EXPECT_TRUE(signature_fits(m, f, call, m.functions[call.callee.index]))
+          << m.functions[call.callee.index].name;
+  EXPECT_NE(error_of(list(part("a.ptx", ".extern .func (.param .b64 r) f();"),
+                          part("b.ptx", ".visible .func (.param .b32 r) f() { st.param.b32 [r], 1; ret; }")))
+                .find("'f' has another result"),
+            std::string::npos);
 }
 
 TEST(Link, WhatCannotBeLinkedIsListed) {

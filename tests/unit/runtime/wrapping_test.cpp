@@ -107,6 +107,51 @@ TEST(Wrappings, SeveralTextsAreLinked) {
   EXPECT_FALSE(device.load(program).ok());
 }
 
+TEST(Wrappings, FunctionsMayBeDeclaredWithResultsThatTheyHaveNot) {
+  const std::string kernel = std::string(kHead) + R"(
+.extern .func (.param .b64 r) add_five(.param .b64 x);
+.extern .func add_seven(.param .b64 x);
+.visible .entry k(.param .u64 p)
+{
+  .reg .b64 %d;
+  .param .b64 x, r;
+  ld.param.u64 %d, [p];
+  st.param.b64 [x], %d;
+  call (r), add_five, (x);
+  call add_seven, (x);
+  ret;
+})";
+  const std::string functions = std::string(kHead) + R"(
+.visible .func add_five(.param .b64 x)
+{
+  .reg .b64 %d;
+  ld.param.u64 %d, [x];
+  red.global.add.u32 [%d], 5;
+  ret;
+}
+.visible .func (.param .b32 r) add_seven(.param .b64 x)
+{
+  .reg .b64 %d;
+  ld.param.u64 %d, [x];
+  red.global.add.u32 [%d], 7;
+  st.param.b32 [r], 1;
+  ret;
+})";
+  const raddle::Program::Image images[] = {{kernel, "kernel.ptx"}, {functions, "functions.ptx"}};
+  const auto program = raddle::Program::read(images, 90);
+  ASSERT_TRUE(program.ok()) << program.error().message;
+  for (const char* engine : {"interp", ""}) {
+    Device device = Device::open({.engine = engine}).value();
+    raddle::Module module = device.load(*program).value();
+    raddle::Buffer<int> out = device.buffer(std::vector<int>(1)).value();
+    const auto report = module.kernel("k")->launch({.grid = {3}, .block = {32}}, out)->wait();
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    std::vector<int> value(1);
+    ASSERT_TRUE(out.read(value).ok());
+    EXPECT_EQ(value[0], 3 * 32 * 12);
+  }
+}
+
 // NVIDIA's device runtime comes so: PTX for a newer device, names that the machine has.
 TEST(Wrappings, CodeForNewerDevicesIsTriedOnlyWhereThereIsNoOther) {
   const std::string newer = read_file(raddle::source_directory() + "/tests/data/fatbin/newer.fatbin").value();
