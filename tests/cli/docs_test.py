@@ -23,12 +23,12 @@ def commands(path):
 
 
 def can_run(line):
-    """False for commands that want a program of the reader's or a toolkit, or want a server (serve_test.py, top_test.py); `cc` links with the runtime
+    """False for commands that want a program or package of the reader's or a toolkit, or want a server (serve_test.py, top_test.py); `cc` links with the runtime
     library, once it is built."""
     subcommand = line.split()[1]
     libraries = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(RADDLE))), "lib")
     runtime = not os.environ.get("RADDLE_SANITIZE") and os.path.exists(os.path.join(libraries, "libcudart.so"))
-    return subcommand not in ("nvcc", "exec", "record", "serve", "top") and (subcommand != "cc" or runtime)
+    return "venv/" not in line and subcommand not in ("nvcc", "exec", "record", "serve", "top") and (subcommand != "cc" or runtime)
 
 
 class Docs(CommandTest):

@@ -68,11 +68,11 @@ class Inspect(CommandTest):
               ret;
             }""")
         kernel = json.loads(self.succeeds("inspect", "--json", path))["kernels"][0]
-        expected = {"registers": 5, "static_shared_bytes": 200, "dynamic_shared": True, "local_bytes_per_thread": 56, "constant_bytes": 24,
+        expected = {"registers": 11, "static_shared_bytes": 200, "dynamic_shared": True, "local_bytes_per_thread": 56, "constant_bytes": 24,
                     "barriers": 7, "cluster": [2, 3, 1], "required_block": [16, 4, 2], "parameter_bytes": 12}
         self.assertEqual({key: kernel[key] for key in expected}, expected)
         text = self.succeeds("inspect", path)
-        for part in ("5 (32-bit", "200 B static + dynamic", "56 B per thread", "24 B", "7", "16x4x2 (required)", "2x3x1 (required)"):
+        for part in ("11 (32-bit", "200 B static + dynamic", "56 B per thread", "24 B", "7", "16x4x2 (required)", "2x3x1 (required)"):
             self.assertIn(part, text)
 
     # proves: K-8e

@@ -116,7 +116,8 @@ TEST(Errors, EntriesThatAreNotThereSaySo) {
   EXPECT_EQ(cudaGraphicsUnregisterResource(nullptr), cudaErrorNotSupported);
   EXPECT_EQ(cudaGraphicsUnregisterResource(nullptr), cudaErrorNotSupported);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "raddle: cudaGraphicsUnregisterResource is not there yet: cudaErrorNotSupported\n");
+            "raddle: cudaGraphicsUnregisterResource is not there yet: cudaErrorNotSupported "
+            "(docs/generated/cudart.md)\n");
   EXPECT_EQ(cudaGetLastError(), cudaErrorNotSupported);
 }
 

@@ -60,10 +60,12 @@ TEST(Layout, Frames) {
 // proves: K-8d
 TEST(Analyze, CountsRegistersAtTheirPeak) {
   const auto n =
-      needs_of(kernel_text("mov.u32 %r1, 1; mov.u64 %rd1, 2; mov.f64 %fd1, 0f3f800000; st.shared.u32 [s], "
-                           "%r1; st.shared.f64 [s], %fd1; "
-                           "st.shared.u64 [s], %rd1; setp.eq.u32 %p1, %r5, 0; @%p1 trap;"));
-  EXPECT_EQ(n.registers, 6u) << "a word, two double words and the live-in %r5; predicates are apart";
+      needs_of(kernel_text("mov.u32 %r2, 7; ld.shared.u32 %r1, [s]; ld.shared.u64 %rd1, [s]; "
+                           "ld.shared.f64 %fd1, [s]; st.shared.u32 [s], %r1; st.shared.f64 [s], %fd1; "
+                           "st.shared.u64 [s], %rd1; st.shared.u32 [s], %r2; setp.eq.u32 %p1, %r5, 0; "
+                           "@%p1 trap;"));
+  EXPECT_EQ(n.registers, 6u + 8) << "a word, two double words and the live-in %r5, and what machine code has "
+                                    "beside them; predicates are apart, constants are made anew";
 }
 
 // proves: K-4b, K-8d
