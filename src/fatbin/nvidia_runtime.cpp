@@ -5,8 +5,8 @@
 namespace raddle::fatbin {
 
 bool holds_nvidia_runtime(const ElfFile& file) {
-  // With its zeros: CUDA's headers, which NVRTC carries as text, have the name among other words. In two parts,
-  // as this code is not to hold what it looks for.
+  // With its zeros: CUDA's headers, which NVRTC carries as text, have the name among other words. In two
+  // parts, as this code is not to hold what it looks for.
   constexpr std::string_view kBegin("\0cudaErrorSoftware", 18), kEnd("ValidityNotEstablished\0", 23);
   if (file.has_section(".note.raddle")) return false;
   const auto holds_name = [&](std::string_view bytes) {
