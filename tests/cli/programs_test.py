@@ -215,6 +215,7 @@ class Programs(CommandTest):
             self.assertEqual(subprocess.run([program], capture_output=True, text=True).stdout, "version 1\n")
             self.assertEqual(self.succeeds("exec", program), "version 13000\n", name)
 
+    @unittest.skipIf(NO_LIBRARIES, NO_LIBRARIES)
     def test_exec_passes_words_and_status(self):
         status, output, _ = self.raddle("exec", "sh", "-c", 'echo "$1" $LD_LIBRARY_PATH; exit 7', "sh", "--help me")
         self.assertEqual((status, output), (7, f"--help me {LIBRARIES}\n"))

@@ -56,7 +56,8 @@ TEST(Execution, MeasuredOccupancyLetsPassesOverlap) {
         Draw{name, [out](Recorder& recorder) -> Result<void> {
                TRY_ASSIGN(const Kernel kernel, recorder.kernel(code("scale")));
                TRY_ASSIGN(const DevicePtr address, recorder.address(out));
-               const Argument arguments[] = {address, address, 3u};
+               const std::uint32_t factor = 3;
+               const Argument arguments[] = {address, address, factor};
                return recorder.launch(kernel, {.grid = {2}, .block = {1024}}, arguments);
              }});
   }

