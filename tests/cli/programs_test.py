@@ -219,6 +219,8 @@ class Programs(CommandTest):
     def test_exec_passes_words_and_status(self):
         status, output, _ = self.raddle("exec", "sh", "-c", 'echo "$1" $LD_LIBRARY_PATH; exit 7', "sh", "--help me")
         self.assertEqual((status, output), (7, f"--help me {LIBRARIES}\n"))
+
+    def test_exec_needs_a_command(self):
         self.assertIn("no command 'no-such-program'", self.fails(INVALID, "exec", "no-such-program"))
         self.fails(USAGE, "exec")
 

@@ -178,6 +178,15 @@ TEST(Counters, OfADeviceThatWorksOnAreNotTheHosts) {
   });
 }
 
+CUfunction one_of_more(const On& on, const char* name) {
+  CUmodule module = nullptr;
+  CUfunction function = nullptr;
+  on.use();
+  EXPECT_EQ(cuModuleLoadData(&module, kMoreKernels), CUDA_SUCCESS);
+  EXPECT_EQ(cuModuleGetFunction(&function, module, name), CUDA_SUCCESS);
+  return function;
+}
+
 // One block of 32 touches the page: each launch of a direct device counts two blocks, and in sixteen each.
 // proves: A-22d
 TEST(Counters, OfALargeGridAreOfBlocksInTurn) {
@@ -185,11 +194,7 @@ TEST(Counters, OfALargeGridAreOfBlocksInTurn) {
     in_process({{"RADDLE_DEVICE", "2xtiny"}, {"RADDLE_ENGINE", engine}}, [] {
       const On zero(0), one(1);
       const Scene scene(zero);
-      CUmodule module = nullptr;
-      CUfunction function = nullptr;
-      one.use();
-      ASSERT_EQ(cuModuleLoadData(&module, kMoreKernels), CUDA_SUCCESS);
-      ASSERT_EQ(cuModuleGetFunction(&function, module, "of_block"), CUDA_SUCCESS);
+      const CUfunction function = one_of_more(one, "of_block");
       CUdeviceptr page = scene.page;
       unsigned block = 5;
       void* arguments[] = {&page, &block};
@@ -212,11 +217,7 @@ TEST(Counters, BulkCopiesReachManagedMemory) {
   everywhere([] {
     const On zero(0), one(1);
     const Scene scene(zero);
-    CUmodule module = nullptr;
-    CUfunction function = nullptr;
-    one.use();
-    ASSERT_EQ(cuModuleLoadData(&module, kMoreKernels), CUDA_SUCCESS);
-    ASSERT_EQ(cuModuleGetFunction(&function, module, "bulk"), CUDA_SUCCESS);
+    const CUfunction function = one_of_more(one, "bulk");
     CUdeviceptr page = scene.page;
     void* arguments[] = {&page};
     EXPECT_EQ(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, arguments, nullptr), CUDA_SUCCESS);

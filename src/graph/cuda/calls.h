@@ -111,7 +111,7 @@ enum Attribute : int {
   CALL(cuStreamSynchronize, (void* stream))                                                                 \
   CALL(cuEventCreate, (void** event, unsigned flags))                                                       \
   CALL(cuEventDestroy_v2, (void* event))                                                                    \
-  CALL(cuEventElapsedTime_v2, (float* milliseconds, void* start, void* end))                                \
+  CALL(cuEventElapsedTime, (float* milliseconds, void* start, void* end))                                   \
   CALL(cuMemGetInfo_v2, (std::size_t* free, std::size_t* all))                                              \
   CALL(cuMemGetAddressRange_v2, (unsigned long long* base, std::size_t* bytes, unsigned long long address)) \
   CALL(cuMemsetD8_v2, (unsigned long long to, unsigned char value, std::size_t bytes))                      \

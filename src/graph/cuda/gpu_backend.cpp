@@ -127,7 +127,7 @@ class GpuPlan {
       for (const Edge& edge : schedule_->edges_of(node))
         times[node].begin = std::max(times[node].begin, times[edge.from].end);
       float milliseconds = 0;
-      TRY(calls_.check(calls_.cuEventElapsedTime_v2(&milliseconds, events_.start, events_.ends[node]),
+      TRY(calls_.check(calls_.cuEventElapsedTime(&milliseconds, events_.start, events_.ends[node]),
                        "cuEventElapsedTime"));
       times[node].end = std::max(times[node].begin, milliseconds * 1e6);
     }

@@ -205,18 +205,21 @@ Result<void> Plan::run(Stream& stream) {
 }
 
 std::vector<MeasuredTimes> Plan::times() const {
-  const auto end_of = [&](std::uint32_t work) { return static_cast<double>(work_.times(work).end_ns); };
   std::vector<MeasuredTimes> times(made_.size());
   double first = 0;
   for (std::size_t i = 0; i < made_.size(); ++i) {
+    MeasuredTimes& node = times[i];
+    for (const std::uint32_t work : made_[i]) {
+      const ExecutableGraph::Times found = work_.times(work);
+      if (work == made_[i].front()) node.begin = static_cast<double>(found.begin_ns);
+      node.end = static_cast<double>(found.end_ns);
+      node.occupancy = std::max(node.occupancy, found.occupancy);
+    }
     // Work without a known begin begins when what it waits for has ended.
-    double begin = static_cast<double>(work_.times(made_[i].front()).begin_ns);
-    if (begin == 0)
-      for (const ExecutableGraph::Dependency& wait : waits_[i]) begin = std::max(begin, end_of(wait.node));
-    times[i] = {.begin = begin, .end = end_of(made_[i].back())};
-    for (const std::uint32_t work : made_[i])
-      times[i].occupancy = std::max(times[i].occupancy, work_.times(work).occupancy);
-    if (begin != 0 && (first == 0 || begin < first)) first = begin;
+    if (node.begin == 0)
+      for (const ExecutableGraph::Dependency& wait : waits_[i])
+        node.begin = std::max(node.begin, static_cast<double>(work_.times(wait.node).end_ns));
+    if (node.begin != 0 && (first == 0 || node.begin < first)) first = node.begin;
   }
   if (first == 0)
     for (const MeasuredTimes& each : times) first = first == 0 ? each.end : std::min(first, each.end);

@@ -117,6 +117,7 @@ LaunchControllers::Followed LaunchControllers::follow_locked(Task& task) {
 // --- what the distributor launches goes to the SMs' queues ---
 
 void LaunchControllers::push(Owner& owner, const CtaRun& run) {
+  if (parked_ != 0) recalled_.store(true, std::memory_order_relaxed);  // that SM may be one with parked CTAs
   if (owner.head * 2 >= owner.runs.size() + 64 || owner.head == owner.runs.size()) {
     owner.runs.erase(owner.runs.begin(), owner.runs.begin() + static_cast<std::ptrdiff_t>(owner.head));
     owner.head = 0;
@@ -197,7 +198,6 @@ void LaunchControllers::launch(const LaunchMask& mask) {
     if (run.cluster != nullptr) broadcast(*run.cluster, run);
     push(owners_[owner], run);
   }
-  if (parked_ != 0) recalled_.store(true, std::memory_order_relaxed);
   resident_ += count;
   unlaunched_ -= count;
   queued_.store(queued_.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);

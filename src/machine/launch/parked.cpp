@@ -30,11 +30,10 @@ void LaunchControllers::put_back(Task& task, const LaunchMask& mask) {
   recall(task, *mask.back);
 }
 
-/// Into the queue of the SM's owner; what has begun, or is where something is parked, only that can run.
+/// Into the queue of the SM's owner; what has begun, only that can run.
 void LaunchControllers::recall(Task& task, const ParkedCta& cta) {
   push(owners_[sms_[cta.sm].owner], run_of(task, cta));
   queued_.store(queued_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  if (cta.began || parked_ != 0) recalled_.store(true, std::memory_order_relaxed);
 }
 
 /// What no worker has taken of the tasks that are preempted.
