@@ -59,7 +59,7 @@ TEST_F(Driver, CooperativeGridsMeetByTheirOldNames) {
   EXPECT_EQ(download(error, 1)[0], 1u);
 }
 
-constexpr const char* kPlaces = R"(
+constexpr const char* kGridPlaces = R"(
 .version 8.0
 .target sm_90
 .address_size 64
@@ -90,7 +90,7 @@ constexpr const char* kPlaces = R"(
 TEST_F(Driver, GridsKnowTheirSizeAndRanks) {
   CUmodule code = nullptr;
   CUfunction places = nullptr;
-  ASSERT_EQ(cuModuleLoadData(&code, kPlaces), CUDA_SUCCESS);
+  ASSERT_EQ(cuModuleLoadData(&code, kGridPlaces), CUDA_SUCCESS);
   ASSERT_EQ(cuModuleGetFunction(&places, code, "places"), CUDA_SUCCESS);
   constexpr unsigned kThreads = 3 * 2 * 4 * 5;
   CUdeviceptr found = upload(std::vector<unsigned>(4 * kThreads, 77));
