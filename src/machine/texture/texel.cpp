@@ -11,57 +11,8 @@ namespace raddle::machine {
 namespace {
 
 template <class T>
-T read(const std::byte* from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
-
-template <class T>
 void write(std::byte* to, T value) {
   std::memcpy(to, &value, sizeof value);
-}
-
-std::uint32_t bits(float value) { return std::bit_cast<std::uint32_t>(value); }
-
-/// v / greatest, signed ones not below -1.
-template <class T>
-float normalize(T value) {
-  constexpr auto kGreatest = static_cast<float>(std::numeric_limits<T>::max());
-  return std::max(static_cast<float>(value) / kGreatest, -1.0f);
-}
-
-template <class T>
-std::uint32_t load_integer(const std::byte* from, bool numbers) {
-  const T value = read<T>(from);
-  return numbers ? bits(normalize(value)) : static_cast<std::uint32_t>(std::int32_t{value});
-}
-
-/// IEC 61966-2-1.
-float from_srgb(float v) { return v <= 0.04045f ? v / 12.92f : std::pow((v + 0.055f) / 1.055f, 2.4f); }
-
-std::uint32_t load_channel(const std::byte* from, ChannelType type, bool numbers) {
-  switch (type) {
-    case ChannelType::unsigned8:
-    case ChannelType::unorm8:
-      return load_integer<std::uint8_t>(from, numbers);
-    case ChannelType::unsigned16:
-    case ChannelType::unorm16:
-      return load_integer<std::uint16_t>(from, numbers);
-    case ChannelType::signed8:
-    case ChannelType::snorm8:
-      return load_integer<std::int8_t>(from, numbers);
-    case ChannelType::signed16:
-    case ChannelType::snorm16:
-      return load_integer<std::int16_t>(from, numbers);
-    case ChannelType::float16:
-      return bits(static_cast<float>(numerics::widen(read<numerics::f16>(from))));
-    case ChannelType::unsigned32:
-    case ChannelType::signed32:
-    case ChannelType::float32:
-      return read<std::uint32_t>(from);
-  }
-  return 0;
 }
 
 template <class T>
@@ -112,6 +63,9 @@ void store_channel(std::byte* to, ChannelType type, std::uint32_t value) {
 
 }  // namespace
 
+/// IEC 61966-2-1.
+float from_srgb(float v) { return v <= 0.04045f ? v / 12.92f : std::pow((v + 0.055f) / 1.055f, 2.4f); }
+
 bool reads_numbers(ChannelType type, bool normalized_reads) {
   switch (type) {
     case ChannelType::unsigned32:
@@ -125,22 +79,6 @@ bool reads_numbers(ChannelType type, bool normalized_reads) {
     default:
       return true;
   }
-}
-
-Texel load_texel(const std::byte* texel, TexelFormat format, bool numbers, bool srgb) {
-  Texel result{0, 0, 0, numbers ? bits(1.0f) : 1};
-  if (format.type == ChannelType::float32) {  // most of them
-    for (unsigned c = 0; c < format.channels; ++c)
-      result[c] = read<std::uint32_t>(texel + 4 * std::size_t{c});
-    return result;
-  }
-  const unsigned bytes = format.channel_bytes();
-  for (unsigned c = 0; c < format.channels; ++c)
-    result[c] = load_channel(texel + std::size_t{c} * bytes, format.type, numbers);
-  if (srgb && numbers && bytes == 1)
-    for (unsigned c = 0; c < std::min(format.channels, 3u); ++c)
-      result[c] = bits(from_srgb(std::bit_cast<float>(result[c])));
-  return result;
 }
 
 void store_channels(std::byte* texel, TexelFormat format, const std::uint32_t* values, unsigned count) {

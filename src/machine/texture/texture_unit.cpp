@@ -1,10 +1,12 @@
 #include "machine/texture/texture_unit.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "base/assert.h"
 #include "machine/texture/sampling.h"
 #include "machine/texture/surface.h"
+#include "machine/texture/warp_sampling.h"
 #include "numerics/half.h"
 
 namespace raddle::machine {
@@ -251,6 +253,22 @@ TextureProblem TextureUnit::texture(const exec::TextureRequest& request, exec::T
                                                       : sample(d->image, *used, request, point),
        lanes, lane);
   return {};
+}
+
+bool TextureUnit::texture_of_warp(const exec::TextureRequest& request, exec::TextureLanes& lanes,
+                                  std::uint32_t active) const {
+  if (std::has_single_bit(active)) return false;  // as the interpreter asks
+  const std::uint64_t handle = lanes.handle[std::countr_zero(active)];
+  std::uint64_t others = 0;
+  for (unsigned l = 0; l < exec::kWarpSize; ++l)
+    others |= (active >> l & 1) != 0 ? lanes.handle[l] ^ handle : 0;
+  if (others != 0 || request.has_sampler || request.result != exec::TextureRequest::bits32) return false;
+  const Descriptor* const d = find(handle, Kind::texture);
+  if (d == nullptr || !samples_warps(d->image, request)) return false;
+  Texels<exec::kWarpSize> texels;
+  sample_warp(d->image, d->sampler, request, lanes, active, texels);
+  for (unsigned c = 0; c < 4; ++c) std::ranges::copy(texels[c], lanes.result[c]);
+  return true;
 }
 
 TextureProblem TextureUnit::surface(const exec::SurfaceRequest& request, exec::SurfaceLanes& lanes,

@@ -34,8 +34,11 @@ class TextureUnit final : public TextureTable {
   std::uint64_t add_sampler(const Sampler& sampler, bool force_unnormalized_coordinates) override;
   bool remove(std::uint64_t handle) override;
 
-  // For kernels: one lane of an instruction. No lock, no allocation.
+  // For kernels: one lane of an instruction, if no other is named. No lock, no allocation.
   TextureProblem texture(const exec::TextureRequest& request, exec::TextureLanes& lanes, unsigned lane) const;
+  /// All lanes of `active` at once. @returns false: they are to be asked one by one
+  bool texture_of_warp(const exec::TextureRequest& request, exec::TextureLanes& lanes,
+                       std::uint32_t active) const;
   TextureProblem surface(const exec::SurfaceRequest& request, exec::SurfaceLanes& lanes, unsigned lane) const;
   TextureProblem query(exec::TextureQuery query, exec::TextureQueryLanes& lanes, unsigned lane) const;
 
