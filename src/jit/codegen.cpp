@@ -8,6 +8,7 @@
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
@@ -185,14 +186,31 @@ void split_long_blocks(llvm::Module& module) {
   for (auto i = cuts.rbegin(); i != cuts.rend(); ++i) (*i)->getParent()->splitBasicBlock((*i)->getIterator());
 }
 
-/// What TargetMachine::addPassesToEmitFile adds for an object, but one pass: the code tells lines only, and
+/// Sets an option of LLVM that has no other way in, for all that this process compiles. A version of LLVM that has
+/// no such option does without.
+void set_llvm_option(llvm::StringRef name, llvm::StringRef value) {
+  auto& options = llvm::cl::getRegisteredOptions();
+  if (const auto found = options.find(name); found != options.end()) found->second->addOccurrence(0, name, value);
+}
+
+/// Together half of the optimised tier's time on kernels of template libraries, whose loops have hundreds of values
+/// alive: the search for regions in which a value could keep its register (LLVM's limit: 10,000 steps a value), and
+/// loop strength reduction, which nvcc has done. No kernel of bench/run is slower without.
+bool bound_code_generation() {
+  set_llvm_option("grow-region-complexity-budget", "200");
+  set_llvm_option("disable-lsr", "true");
+  return true;
+}
+
+/// What TargetMachine::addPassesToEmitFile adds for an object, but two passes: the code tells lines only, and
 /// LLVM's search for where variables are takes a sixth of the time on a function of many blocks, variables or
-/// not.
+/// not; and processors of this day order instructions themselves, so the second scheduler gains nothing.
 void add_emission(llvm::legacy::PassManager& passes, llvm::TargetMachine& machine,
                   llvm::raw_pwrite_stream& stream) {
   auto& target = static_cast<llvm::LLVMTargetMachine&>(machine);  // every target with a code generator is one
   llvm::TargetPassConfig* config = target.createPassConfig(passes);
   config->disablePass(&llvm::LiveDebugValuesID);
+  config->disablePass(&llvm::PostRASchedulerID);
   auto* functions = new llvm::MachineModuleInfoWrapperPass(&target);
   passes.add(config);
   passes.add(functions);
@@ -223,6 +241,7 @@ bool dump_wanted(const char* what) {
 
 Compilation::Outcome generate_object(llvm::Module& module, const HostTarget& target, Tier tier,
                                      Effort& effort) {
+  [[maybe_unused]] static const bool bounded = bound_code_generation();
   std::string errors;
   module.getContext().setDiagnosticHandlerCallBack(note_error, &errors);  // else LLVM ends the process
   auto machine = make_target_machine(target, tier);  // one per call: a TargetMachine is for one thread
