@@ -190,7 +190,8 @@ void split_long_blocks(llvm::Module& module) {
 /// no such option does without.
 void set_llvm_option(llvm::StringRef name, llvm::StringRef value) {
   auto& options = llvm::cl::getRegisteredOptions();
-  if (const auto found = options.find(name); found != options.end()) found->second->addOccurrence(0, name, value);
+  if (const auto found = options.find(name); found != options.end())
+    found->second->addOccurrence(0, name, value);
 }
 
 /// Together half of the optimised tier's time on kernels of template libraries, whose loops have hundreds of values

@@ -79,20 +79,23 @@ Result<DevicePtr> DeviceMemory::allocate_constants(std::uint64_t bytes, std::str
 
 // Around it is nothing for a gigabyte (device_space.h). The memory ends as close to the end of its last page
 // as its alignment allows, so that running over the end faults; large ones start on a huge page. Where bounds
-// are the hardware's, all do, and have whole ones.
+// are the hardware's, all do, and have whole ones, and one before and behind: there a GPU has other
+// allocations.
 Result<DevicePtr> DeviceMemory::allocate_mapped(std::uint64_t bytes, std::string_view name) {
   const std::uint64_t alignment = bytes >= kGpuPage || !is_exact() ? kGpuPage : kPage;
-  const std::uint64_t body = is_exact() ? whole_pages(bytes) : round_up(bytes, kGpuPage);
-  std::byte* const memory = addresses_.take_memory(body, alignment);
-  if (memory == nullptr)
+  const std::uint64_t body = is_exact() ? whole_pages(bytes) : round_up(bytes, kGpuPage) + kGpuPage;
+  const std::uint64_t before = is_exact() ? 0 : kGpuPage;
+  std::byte* const map = addresses_.take_memory(before + body, alignment);
+  if (map == nullptr)
     return Error::make(ErrorCode::out_of_memory, "the host has no {} bytes for device memory", bytes);
-  if (bytes >= kGpuPage) madvise(memory, body, MADV_HUGEPAGE);
+  std::byte* const memory = map + before;
+  if (bytes >= kGpuPage) madvise(memory, is_exact() ? body : body - kGpuPage, MADV_HUGEPAGE);
   const std::uint64_t slack = alignment == kPage ? (body - bytes) / kAlignment * kAlignment : 0;
   const DevicePtr address{number(memory) + slack};
   Entry& entry = entries_[address.value];
   entry.allocation = {address, bytes, std::string(name), false, next_id()};
-  entry.map = memory;
-  entry.map_bytes = body;
+  entry.map = map;
+  entry.map_bytes = before + body;
   used_ += bytes;
   return address;
 }
@@ -265,13 +268,17 @@ std::string DeviceMemory::describe(std::uint64_t address) const {
     }
     past = offset - below->bytes;
   }
-  const bool a_gpu_goes_on = is_exact() && below && !below->read_only && !below->shared &&
-                             address < round_up(below->address.value + below->bytes, kGpuPage);
+  const auto remark = [&](const Allocation& a, bool within) {
+    return is_exact() && !a.read_only && !a.shared && within
+               ? " (a GPU may not notice: RADDLE_BOUNDS=hardware)"
+               : "";
+  };
   if (above && above->address.value - address < past) {
-    return fmt::format("{} bytes before {}", above->address.value - address, what(*above));
+    const std::uint64_t before = above->address.value - address;
+    return fmt::format("{} bytes before {}{}", before, what(*above), remark(*above, before <= kGpuPage));
   }
-  return fmt::format("{} bytes past the end of {}{}", past, what(*below),
-                     a_gpu_goes_on ? " (a GPU may not notice: RADDLE_BOUNDS=hardware)" : "");
+  const std::uint64_t end = round_up(below->address.value + below->bytes, kGpuPage) + kGpuPage;
+  return fmt::format("{} bytes past the end of {}{}", past, what(*below), remark(*below, address < end));
 }
 
 }  // namespace raddle::machine

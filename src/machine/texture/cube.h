@@ -16,7 +16,8 @@ struct CubePoint {
 };
 CubePoint cube_point(float x, float y, float z);
 
-/// The texel at these indices of a slice; of a seamless cube, what it has beside the face where they are outside.
+/// The texel at these indices of a slice; of a seamless cube, what it has beside the face where they are
+/// outside.
 Texel texel_of_cube(const View& view, const std::array<std::int32_t, 3>& i, std::uint32_t slice);
 
 /// A linear filter over the edges of faces.

@@ -1,5 +1,5 @@
-// tex on images without faces or levels, for N points at once: 32 are a warp's, whose loops become vector code, 1 is a
-// lane's. The same sums in the same order whatever N is.
+// tex on images without faces or levels, for N points at once: 32 are a warp's, whose loops become vector
+// code, 1 is a lane's. The same sums in the same order whatever N is.
 #pragma once
 
 #include <array>
@@ -68,7 +68,8 @@ RADDLE_LANES void fetch(const View& view, const Points<N>& points, Texels<N>& te
   Indices<N> indices{};
   for (unsigned d = 0; d < view.dimensions(); ++d)
     for (unsigned l = 0; l < N; ++l) {
-      const std::int64_t wanted = std::int64_t{static_cast<std::int32_t>(points.coordinate[d][l])} + points.offset[d][l];
+      const std::int64_t wanted =
+          std::int64_t{static_cast<std::int32_t>(points.coordinate[d][l])} + points.offset[d][l];
       indices[d][l] = static_cast<std::int32_t>(std::clamp<std::int64_t>(wanted, -kFurthest, kFurthest));
     }
   const bool outside = resolve<N>(view, indices);
@@ -119,7 +120,8 @@ struct Blend {
   std::array<std::array<double, N>, 4> sum{};
 
   /// @param shares  of each lane's texel; a texel of share 0 may be infinite and does not count
-  [[gnu::always_inline]] void add(const std::array<float, N>& shares, const Texels<N>& texels, unsigned channels) {
+  [[gnu::always_inline]] void add(const std::array<float, N>& shares, const Texels<N>& texels,
+                                  unsigned channels) {
     for (unsigned c = 0; c < channels; ++c)
       for (unsigned l = 0; l < N; ++l) {
         const float value = shares[l] == 0 ? 0 : std::bit_cast<float>(texels[c][l]);
@@ -135,7 +137,8 @@ RADDLE_LANES void blend(const View& view, const Points<N>& points, Texels<N>& te
   std::array<Indices<N>, 2> neighbours{f.first, f.first};  // lower and upper, by dimension
   for (unsigned d = 0; d < view.dimensions(); ++d)
     for (unsigned l = 0; l < N; ++l) ++neighbours[1][d][l];
-  const bool outside = static_cast<int>(resolve<N>(view, neighbours[0])) | static_cast<int>(resolve<N>(view, neighbours[1]));
+  const bool outside =
+      static_cast<int>(resolve<N>(view, neighbours[0])) | static_cast<int>(resolve<N>(view, neighbours[1]));
   // Channels that the format lacks are the same in all texels, but in the border.
   const unsigned channels = outside ? 4 : view.image().format.channels;
   Blend<N> mean;

@@ -72,8 +72,9 @@ template <class To>
 /// N texels, by channel and lane. @param at  bytes from `texels` to each; @param numbers  as reads_numbers;
 /// @param srgb  decodes the first three of 8-bit channels
 template <unsigned N>
-[[gnu::always_inline]] inline void load_texels(const std::byte* texels, const std::array<std::uint64_t, N>& at,
-                                               TexelFormat format, bool numbers, bool srgb,
+[[gnu::always_inline]] inline void load_texels(const std::byte* texels,
+                                               const std::array<std::uint64_t, N>& at, TexelFormat format,
+                                               bool numbers, bool srgb,
                                                std::array<std::array<std::uint32_t, N>, 4>& result) {
   const unsigned bytes = format.channel_bytes(), channels = format.channels;
   with_reader(format.type, numbers, [&](auto read) {

@@ -1,5 +1,5 @@
-// One level of an image as one request sees it: which texel an address mode, a filter and a coordinate mean. Inline,
-// since loops over the lanes of a warp (filter.h) become vector code from it.
+// One level of an image as one request sees it: which texel an address mode, a filter and a coordinate mean.
+// Inline, since loops over the lanes of a warp (filter.h) become vector code from it.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace raddle::machine {
 
-inline constexpr std::int32_t kOutside = -1;  ///< of an index: the border
+inline constexpr std::int32_t kOutside = -1;        ///< of an index: the border
 inline constexpr std::int32_t kFurthest = 1 << 30;  ///< texels: coordinates beyond are as this one
 inline constexpr float kFarAway = kFurthest;
 
@@ -24,7 +24,9 @@ inline constexpr float kFarAway = kFurthest;
 }
 
 /// Filter weights have eight fractional bits; 1 is a weight, too.
-[[gnu::always_inline]] inline float weight(float fraction) { return static_cast<float>(floor_of(fraction * 256 + 0.5f)) / 256; }
+[[gnu::always_inline]] inline float weight(float fraction) {
+  return static_cast<float>(floor_of(fraction * 256 + 0.5f)) / 256;
+}
 
 /// The texel index that an index outside [0, size) means.
 inline std::int32_t address_outside(std::int32_t i, std::int64_t size, AddressMode mode) {
@@ -44,7 +46,8 @@ inline std::int32_t address_outside(std::int32_t i, std::int64_t size, AddressMo
   return i < 0 ? 0 : static_cast<std::int32_t>(size - 1);
 }
 
-/// What one dimension's extent and address mode make of coordinates. All by values and selections, for vectors.
+/// What one dimension's extent and address mode make of coordinates. All by values and selections, for
+/// vectors.
 struct Axis {
   bool normalized, wraps, mirrors;
   bool ends;  ///< no coordinate lies beyond the edge
@@ -52,7 +55,7 @@ struct Axis {
 
   /// A coordinate in texels, no further away than kFarAway.
   [[gnu::always_inline]] float position(float x, std::int32_t offset) const {
-    x = x == x ? x : 0;  // NaN
+    x = x == x ? x : 0;           // NaN
     const float close = near(x);  // infinity has no fraction
     const std::int32_t whole = floor_of(close);
     const float part = close - static_cast<float>(whole);
@@ -135,7 +138,8 @@ class View {
     if (i[0] == kOutside || i[1] == kOutside || i[2] == kOutside) return outside();
     std::array<std::array<std::uint32_t, 1>, 4> texel;
     if (dimensions() == 3) slice = static_cast<std::uint32_t>(i[2]);
-    const std::uint64_t at = layout().offset(static_cast<std::uint32_t>(i[0]), static_cast<std::uint32_t>(i[1]), slice);
+    const std::uint64_t at =
+        layout().offset(static_cast<std::uint32_t>(i[0]), static_cast<std::uint32_t>(i[1]), slice);
     load_texels<1>(texels(), {at}, image_.format, numbers_, sampler_.srgb, texel);
     return {texel[0][0], texel[1][0], texel[2][0], texel[3][0]};
   }

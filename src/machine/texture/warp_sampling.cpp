@@ -45,7 +45,8 @@ void sample_any(const Image& image, const Sampler& sampler, const exec::TextureR
 }
 
 #if defined(__x86_64__)
-// Products that a fused operation would not round are exact where these add (filter.h), so all give the same bits.
+// Products that a fused operation would not round are exact where these add (filter.h), so all give the same
+// bits.
 __attribute__((target("avx2,f16c"))) void sample_avx2(const Image& image, const Sampler& sampler,
                                                       const exec::TextureRequest& request,
                                                       const exec::TextureLanes& lanes, std::uint32_t active,
@@ -76,7 +77,8 @@ const Sample sample_by_host = sample_of_host();
 
 bool samples_warps(const Image& image, const exec::TextureRequest& request) {
   const bool flat = request.geometry < isa::Geometry::d2ms;  // neither samples nor faces
-  return flat && image.samples == 1 && image.level_count == 1 && request.action != exec::TextureRequest::gather;
+  return flat && image.samples == 1 && image.level_count == 1 &&
+         request.action != exec::TextureRequest::gather;
 }
 
 void sample_warp(const Image& image, const Sampler& sampler, const exec::TextureRequest& request,

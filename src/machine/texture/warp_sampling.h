@@ -1,4 +1,5 @@
-// tex for a whole warp whose lanes read one image by one sampler: what sampling.h gives for each lane, by vector code.
+// tex for a whole warp whose lanes read one image by one sampler: what sampling.h gives for each lane, by
+// vector code.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,8 @@
 
 namespace raddle::machine {
 
-/// Whether requests like this to this image can be answered for a whole warp: one level, no faces, no samples.
+/// Whether requests like this to this image can be answered for a whole warp: one level, no faces, no
+/// samples.
 bool samples_warps(const Image& image, const exec::TextureRequest& request);
 
 /// @param active  lanes that execute, at least one; others' texels are any
