@@ -192,6 +192,21 @@ class Programs(CommandTest):
         self.assertEqual(done.stdout.splitlines(), ["cudaError_t (void) 0", "17", "True True"], done.stderr)
 
     @unittest.skipIf(NO_LIBRARIES, NO_LIBRARIES)
+    def test_old_triton_gets_an_assembler_that_it_knows(self):
+        if not os.path.exists(f"{LIBRARIES}/libcudart.so.13"):
+            self.skipTest("Raddle's libraries are not built (ninja -C build programs)")
+        packages = os.path.join(self.directory.name, "packages")
+        program = self.write("program.py", "import os, triton\nprint(os.environ.get('RADDLE_PTXAS_RELEASE'))\n")
+        for version, said in (("3.4.0", "12.6"), ("3.2.0+git1", "12.6"), ("3.10.0", "None"), ("3.5.0", "None")):
+            shutil.rmtree(packages, ignore_errors=True)
+            os.makedirs(f"{packages}/triton-{version}.dist-info")
+            self.write("packages/triton.py", "")
+            self.write(f"packages/triton-{version}.dist-info/METADATA", f"Metadata-Version: 2.1\nName: triton\nVersion: {version}\n")
+            done = subprocess.run([RADDLE, "exec", sys.executable, program], capture_output=True, text=True, timeout=60,
+                                  env=dict(os.environ, PYTHONPATH=packages))
+            self.assertEqual(done.stdout, said + "\n", version + done.stderr)
+
+    @unittest.skipIf(NO_LIBRARIES, NO_LIBRARIES)
     def test_notices_can_be_silenced(self):
         program = self.compile("app", "int cuGraphicsUnregisterResource(void*); int cuInit(int);\n"
                                       "int main(void) { cuInit(0); cuGraphicsUnregisterResource(0); return cuGraphicsUnregisterResource(0) != 801; }",

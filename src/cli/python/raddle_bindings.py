@@ -1,11 +1,16 @@
-"""cuda.bindings' runtime API on Raddle's runtime library.
+"""What Python packages need to run on Raddle: cuda.bindings' runtime API, and old Triton's idea of an assembler.
 
 The extension module cuda.bindings._internal.runtime holds NVIDIA's CUDA runtime, which runs on NVIDIA's driver only: whatever
 of it a program calls answers cudaErrorSymbolNotFound here. Its functions have C types, and Cython hands their addresses to the
 modules above it in capsules, by name. install() has these capsules replaced as soon as the module is imported, by ones with the
-addresses of the functions of that name in Raddle's libcudart. Functions that Raddle has not stay as they are."""
+addresses of the functions of that name in Raddle's libcudart. Functions that Raddle has not stay as they are.
+
+Triton up to 3.4 stops at an assembler of a CUDA release that it does not know, 13.0 among them: Raddle's then calls itself 12.6."""
 import ctypes
 import importlib.machinery
+import importlib.metadata
+import os
+import re
 import sys
 
 MODULES = {"cuda.bindings._internal.runtime": "", "cuda.bindings._internal.runtime_ptds": "_ptds"}  # what its symbols end in
@@ -46,6 +51,17 @@ def replace(module, ending):
             table[name] = python.PyCapsule_New(address, signature, None)
 
 
+def choose_release():
+    """Of what Raddle's ptxas is to say that it is, for the Triton that is being imported."""
+    try:
+        version = importlib.metadata.version("triton")
+    except importlib.metadata.PackageNotFoundError:
+        return
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    if numbers and tuple(map(int, numbers.groups())) < (3, 5):
+        os.environ.setdefault("RADDLE_PTXAS_RELEASE", "12.6")
+
+
 class _Loader:
     """The module's own loader, and replace() after it."""
 
@@ -66,6 +82,8 @@ class _Loader:
 class _Finder:
     @staticmethod
     def find_spec(name, path=None, target=None):
+        if name == "triton":
+            choose_release()
         if name not in MODULES:
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
