@@ -21,7 +21,8 @@ constexpr int kFailed = 255;  ///< ptxas' own exit status
 void print_version() {
   const char* named = std::getenv("RADDLE_PTXAS_RELEASE");
   const std::string release = named == nullptr || *named == '\0' ? "13.0" : named;
-  fmt::print("ptxas: Raddle's stand-in for the PTX assembler\nCuda compilation tools, release {0}, V{0}.88\n", release);
+  fmt::print("ptxas: Raddle's stand-in for the PTX assembler\nCuda compilation tools, release {0}, V{0}.88\n",
+             release);
 }
 
 constexpr const char* kPtxasHelp =

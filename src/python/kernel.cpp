@@ -113,14 +113,13 @@ void bind_kernel(nb::module_& module) {
           },
           nb::sig("def suggested_block(self) -> tuple[int, int, int]"),
           "A block size, in threads, for this host.")
-      .def(
-          "start", &launch, "arguments"_a, "grid"_a, "block"_a.none(), "shared"_a, "cluster"_a.none(),
-          "cooperative"_a, "stream"_a.none(),
-          nb::sig("def start(self, arguments: tuple, grid: collections.abc.Sequence[int], block: "
-                  "collections.abc.Sequence[int] | None, "
-                  "shared: int, cluster: collections.abc.Sequence[int] | None, cooperative: bool, "
-                  "stream: Stream | None) -> Launch"),
-          "Checks everything, then starts the kernel and returns at once.");
+      .def("start", &launch, "arguments"_a, "grid"_a, "block"_a.none(), "shared"_a, "cluster"_a.none(),
+           "cooperative"_a, "stream"_a.none(),
+           nb::sig("def start(self, arguments: tuple, grid: collections.abc.Sequence[int], block: "
+                   "collections.abc.Sequence[int] | None, "
+                   "shared: int, cluster: collections.abc.Sequence[int] | None, cooperative: bool, "
+                   "stream: Stream | None) -> Launch"),
+           "Checks everything, then starts the kernel and returns at once.");
   module.def("kernel", &kernel_of, "module"_a, "name"_a, "A kernel by its name.");
   module.def("inspect", &inspect, "image"_a, "name"_a, "capability"_a,
              "What each kernel of an image needs, without a device.");

@@ -37,7 +37,8 @@ void wait_for_event(const RecordedEvent& self) {
 /// Milliseconds, of which only done events know.
 double elapsed_ms(const RecordedEvent& self, const RecordedEvent& start) {
   if (start.device != self.device) raise(Error::invalid("the events are of two devices"));
-  if (!self.event.done() || !start.event.done()) raise(Error::invalid("an event is not done yet: wait for it"));
+  if (!self.event.done() || !start.event.done())
+    raise(Error::invalid("an event is not done yet: wait for it"));
   return self.event.elapsed_ms(start.event);
 }
 
@@ -46,7 +47,8 @@ double elapsed_ms(const RecordedEvent& self, const RecordedEvent& start) {
 void bind_stream(nb::module_& module) {
   nb::class_<RecordedEvent>(module, "Event", "A point in a stream. Stream.record() makes it.")
       .def("wait", &wait_for_event,
-           "Waits until the work before it is done.\n\nRaises KernelFault or LaunchTimeout if the device has failed.")
+           "Waits until the work before it is done.\n\nRaises KernelFault or LaunchTimeout if the device has "
+           "failed.")
       .def_prop_ro(
           "done", [](const RecordedEvent& self) { return self.event.done(); },
           "Whether the work before it is done; does not wait.")
@@ -56,15 +58,13 @@ void bind_stream(nb::module_& module) {
   nb::class_<OpenStream>(module, "Stream",
                          "Work that runs in order; streams run beside one another. Device.stream() makes it.")
       .def("synchronize", &synchronize_stream,
-           "Waits for all its work.\n\nRaises KernelFault or LaunchTimeout for what went wrong on the device first.")
+           "Waits for all its work.\n\nRaises KernelFault or LaunchTimeout for what went wrong on the device "
+           "first.")
       .def_prop_ro(
           "done", [](const OpenStream& self) { return self.stream.done(); },
           "Whether nothing is left of its work; does not wait.")
       .def(
-          "record",
-          [](OpenStream& self) {
-            return RecordedEvent{self.device, self.stream.record()};
-          },
+          "record", [](OpenStream& self) { return RecordedEvent{self.device, self.stream.record()}; },
           nb::sig("def record(self) -> Event"), "An event of this point: of all work given so far.")
       .def("wait", &wait_for, "event"_a, nb::sig("def wait(self, event: Event) -> None"),
            "Has work that is given from now on wait for an event of the same device; returns at once.\n\n"

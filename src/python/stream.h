@@ -9,7 +9,8 @@ namespace raddle::python {
 
 /// A stream with its device. What it was given goes on when it goes.
 struct OpenStream {
-  OpenStream(std::shared_ptr<OpenDevice> of, Stream opened) : device(std::move(of)), stream(std::move(opened)) {}
+  OpenStream(std::shared_ptr<OpenDevice> of, Stream opened)
+      : device(std::move(of)), stream(std::move(opened)) {}
   std::shared_ptr<OpenDevice> device;
   Stream stream;
 };
