@@ -64,6 +64,13 @@ def layer_norm():
     tutorial("05-layer-norm")  # forwards and backwards against torch
 
 
-for part in (vector_add, fused_softmax, low_memory_dropout, layer_norm, matrix_multiplication):
+def fused_attention():
+    """The smallest of its own tests, forwards and backwards; it reads by tensor maps."""
+    part = runpy.run_path(str(pathlib.Path(os.environ["RADDLE_SOURCES"], "06-fused-attention.py")))
+    for causal in (False, True):
+        part["test_op"](1, 2, 128, 64, causal, False, "bwd", "triton-fp16")
+
+
+for part in (vector_add, fused_softmax, low_memory_dropout, layer_norm, matrix_multiplication, fused_attention):
     check(part.__name__, part)
 done()
