@@ -23,8 +23,8 @@ constexpr std::uint64_t kMostElements = std::uint64_t{1} << 32;
 /// guide lets them. A value that its field cannot hold becomes the largest, which check() refuses.
 struct EncodedMap {
   std::uint64_t magic;
-  // CUTLASS and Triton clear bit 21 of the second word of maps of tensors below 128 KiB, for a fault of drivers
-  // up to 13.1. It is one that `rank` never has.
+  // CUTLASS and Triton clear bit 21 of the second word of maps of tensors below 128 KiB, for a fault of
+  // drivers up to 13.1. It is one that `rank` never has.
   std::uint8_t mode;
   std::uint8_t element;
   std::uint8_t rank;  // less one

@@ -117,7 +117,8 @@ TEST(TensorMaps, KeepsWhatIsEncoded) {
   }
 }
 
-// CUTLASS and Triton clear this bit in maps of small tensors: a fault of drivers up to 13.1, of which this is one.
+// CUTLASS and Triton clear this bit in maps of small tensors, for a fault of drivers up to 13.1: Raddle says
+// that it is 13.0.
 TEST(TensorMaps, AreTheSameWithoutBit21OfTheSecondWord) {
   for (unsigned rank = 1; rank <= kMaxTensorRank; ++rank) {
     TensorMap map = with_rank(tiled(), rank);
