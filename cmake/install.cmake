@@ -26,6 +26,8 @@ install(TARGETS raddle RUNTIME DESTINATION ${root}/bin COMPONENT raddle)
 foreach(name ptxas nvcc)
   install(PROGRAMS ${CMAKE_CURRENT_LIST_DIR}/compiler.sh DESTINATION ${root}/libexec/raddle RENAME ${name} COMPONENT raddle)
 endforeach()
+install(FILES ${PROJECT_SOURCE_DIR}/src/cli/python/raddle_bindings.py ${PROJECT_SOURCE_DIR}/src/cli/python/sitecustomize.py
+        DESTINATION ${root}/libexec/raddle/python COMPONENT raddle)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${root}/include COMPONENT raddle)
 install(FILES ${PROJECT_SOURCE_DIR}/src/base/result.h DESTINATION ${root}/include/base COMPONENT raddle)
 install(FILES ${CMAKE_CURRENT_LIST_DIR}/RaddleToolchain.cmake DESTINATION ${root}/cmake COMPONENT raddle)

@@ -54,6 +54,14 @@ void name_compilers(const std::string& directory) {
     setenv(variable, (folder / "ptxas").c_str(), 0);
 }
 
+/// What Python runs when it starts: NVIDIA's bindings hold a runtime library of their own (decision 98).
+void prepare_python(const std::string& directory) {
+  const std::filesystem::path folder =
+      std::filesystem::path(directory).parent_path() / "libexec/raddle/python";
+  std::error_code error;
+  if (std::filesystem::exists(folder / "sitecustomize.py", error)) prepend("PYTHONPATH", folder);
+}
+
 }  // namespace
 
 int exec(const std::vector<std::string>& words) {
@@ -75,6 +83,7 @@ int exec(const std::vector<std::string>& words) {
     preload(*directory, false);
   }
   name_compilers(*directory);
+  prepare_python(*directory);
   prepend("LD_LIBRARY_PATH", *directory);
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));

@@ -2,6 +2,7 @@
 // where a compiler or a program calls it. It checks the PTX and writes a cubin that carries it
 // (fatbin/cubin.h); the code is compiled where it runs.
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 
 #include "base/file.h"
@@ -16,9 +17,13 @@ namespace {
 
 constexpr int kFailed = 255;  ///< ptxas' own exit status
 
-constexpr const char* kVersion =
-    "ptxas: Raddle's stand-in for the PTX assembler\n"
-    "Cuda compilation tools, release 13.0, V13.0.88\n";  // callers read the second line
+/// Callers read the second line, and old ones know no new releases: RADDLE_PTXAS_RELEASE is what to say then.
+void print_version() {
+  const char* named = std::getenv("RADDLE_PTXAS_RELEASE");
+  const std::string release = named == nullptr || *named == '\0' ? "13.0" : named;
+  fmt::print("ptxas: Raddle's stand-in for the PTX assembler\nCuda compilation tools, release {0}, V{0}.88\n",
+             release);
+}
 
 constexpr const char* kPtxasHelp =
     "Usage  : ptxas [options] <ptx file>,...\n\n"
@@ -164,7 +169,10 @@ int ptxas(const std::vector<std::string>& words) {
   const Result<PtxasOptions> options = parse_ptxas(words);
   if (!options) return fail(options.error().message);
   if (options->version || options->help) {
-    fmt::print("{}", options->help ? kPtxasHelp : kVersion);
+    if (options->help)
+      fmt::print("{}", kPtxasHelp);
+    else
+      print_version();
     return 0;
   }
   if (options->files.empty() && options->texts.empty()) return fail("No input files specified");

@@ -23,6 +23,16 @@ constexpr std::uint64_t kMostElements = std::uint64_t{1} << 32;
 /// guide lets them. A value that its field cannot hold becomes the largest, which check() refuses.
 struct EncodedMap {
   std::uint64_t magic;
+  // CUTLASS and Triton clear bit 21 of the second word of maps of tensors below 128 KiB, for a fault of
+  // drivers up to 13.1. It is one that `rank` never has.
+  std::uint8_t mode;
+  std::uint8_t element;
+  std::uint8_t rank;  // less one
+  std::uint8_t interleave;
+  std::uint8_t swizzle;
+  std::uint8_t promotion;
+  std::uint8_t fill;
+  std::uint8_t reserved;
   std::uint64_t address;
   std::uint64_t stride[kMaxTensorRank - 1];  // of dimension 1 on
   std::uint64_t size[kMaxTensorRank];        // less one
@@ -32,16 +42,9 @@ struct EncodedMap {
   std::int16_t lower[3];
   std::int16_t upper[3];
   std::uint8_t step[kMaxTensorRank];  // less one
-  std::uint8_t mode;
-  std::uint8_t element;
-  std::uint8_t rank;  // less one
-  std::uint8_t interleave;
-  std::uint8_t swizzle;
-  std::uint8_t promotion;
-  std::uint8_t fill;
-  std::uint8_t reserved[2];
 };
 static_assert(sizeof(EncodedMap) == kTensorMapBytes && offsetof(EncodedMap, magic) == 0);
+static_assert(offsetof(EncodedMap, rank) == 10 && kMaxTensorRank < 0x20);  // bits 16 to 23 of the word
 
 template <class Field, class T>
 Field saturated(T value) {

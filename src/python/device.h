@@ -16,7 +16,10 @@ namespace raddle::python {
 struct OpenDevice {
   explicit OpenDevice(Device opened) : device(std::move(opened)) {}
   ~OpenDevice();
+  /// Before a copy, which waits for the default stream only. Called without Python's lock.
+  Result<void> wait_for_streams() { return has_streams ? device->synchronize() : Result<void>(); }
   std::optional<Device> device;
+  bool has_streams = false;  ///< others than the default one; changed under Python's lock
 };
 
 /// A piece of device memory, freed with this object.

@@ -38,8 +38,11 @@ std::unique_ptr<StartedLaunch> launch(LoadedKernel& self, const nb::tuple& value
                                       const std::optional<std::vector<std::uint32_t>>& block,
                                       std::uint64_t shared,
                                       const std::optional<std::vector<std::uint32_t>>& cluster,
-                                      bool cooperative) {
+                                      bool cooperative, const std::shared_ptr<OpenStream>& stream) {
+  if (stream != nullptr && stream->device != self.module->device)
+    raise(Error::invalid("the stream is of another device than the kernel"));
   LaunchConfig config;
+  config.stream = stream == nullptr ? nullptr : &stream->stream;
   config.grid = dim3_of(grid);
   config.block = block ? dim3_of(*block) : self.kernel.suggested_block();
   config.shared_bytes = shared;
@@ -53,7 +56,7 @@ std::unique_ptr<StartedLaunch> launch(LoadedKernel& self, const nb::tuple& value
         return self.kernel.launch(config, std::span<const Argument>(list));
       }(),
       self.module->source);
-  return std::make_unique<StartedLaunch>(self.module, std::move(arguments), std::move(started));
+  return std::make_unique<StartedLaunch>(self.module, stream, std::move(arguments), std::move(started));
 }
 
 std::vector<KernelInfo> inspect(const nb::bytes& image, const std::string& name, std::uint32_t capability) {
@@ -110,13 +113,13 @@ void bind_kernel(nb::module_& module) {
           },
           nb::sig("def suggested_block(self) -> tuple[int, int, int]"),
           "A block size, in threads, for this host.")
-      .def(
-          "start", &launch, "arguments"_a, "grid"_a, "block"_a.none(), "shared"_a, "cluster"_a.none(),
-          "cooperative"_a,
-          nb::sig("def start(self, arguments: tuple, grid: collections.abc.Sequence[int], block: "
-                  "collections.abc.Sequence[int] | None, "
-                  "shared: int, cluster: collections.abc.Sequence[int] | None, cooperative: bool) -> Launch"),
-          "Checks everything, then starts the kernel and returns at once.");
+      .def("start", &launch, "arguments"_a, "grid"_a, "block"_a.none(), "shared"_a, "cluster"_a.none(),
+           "cooperative"_a, "stream"_a.none(),
+           nb::sig("def start(self, arguments: tuple, grid: collections.abc.Sequence[int], block: "
+                   "collections.abc.Sequence[int] | None, "
+                   "shared: int, cluster: collections.abc.Sequence[int] | None, cooperative: bool, "
+                   "stream: Stream | None) -> Launch"),
+           "Checks everything, then starts the kernel and returns at once.");
   module.def("kernel", &kernel_of, "module"_a, "name"_a, "A kernel by its name.");
   module.def("inspect", &inspect, "image"_a, "name"_a, "capability"_a,
              "What each kernel of an image needs, without a device.");

@@ -31,8 +31,9 @@ void Memory::write(nb::handle from) {
   const BufferView view(from, PyBUF_SIMPLE);
   if (view.bytes() > bytes_)
     raise(Error::invalid("{} bytes do not fit {} bytes of device memory", view.bytes(), bytes_));
-  take([&] {
+  take([&]() -> Result<void> {
     nb::gil_scoped_release unlocked;
+    TRY(device_->wait_for_streams());
     return device_->device->write(address_, view.data(), view.bytes());
   }());
 }
@@ -41,15 +42,17 @@ void Memory::read(nb::handle to) const {
   const BufferView view(to, PyBUF_WRITABLE);
   if (view.bytes() > bytes_)
     raise(Error::invalid("{} bytes wanted from {} bytes of device memory", view.bytes(), bytes_));
-  take([&] {
+  take([&]() -> Result<void> {
     nb::gil_scoped_release unlocked;
+    TRY(device_->wait_for_streams());
     return device_->device->read(view.data(), address_, view.bytes());
   }());
 }
 
 void Memory::fill(std::uint8_t value) {
-  take([&] {
+  take([&]() -> Result<void> {
     nb::gil_scoped_release unlocked;
+    TRY(device_->wait_for_streams());
     return device_->device->fill(address_, value, bytes_);
   }());
 }

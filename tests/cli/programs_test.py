@@ -2,6 +2,7 @@
 import os
 import shutil
 import subprocess
+import sys
 import unittest
 import unittest.mock
 
@@ -68,6 +69,29 @@ int main() {
   printf("answer %d\\n", host);
   return host != 42;
 }
+"""
+
+# A capsule for each function, named by its type, as Cython makes them; these functions answer 17.
+BINDINGS = """import ctypes
+api = ctypes.pythonapi
+api.PyCapsule_New.restype, api.PyCapsule_New.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+wrong = ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 17)
+address = ctypes.cast(wrong, ctypes.c_void_p).value
+name = b"cudaError_t (void)"
+__pyx_capi__ = {symbol: api.PyCapsule_New(address, name, None) for symbol in ("_cudaDeviceSynchronize", "_cudaNoSuchCall")}
+"""
+BINDINGS_PROGRAM = """import ctypes, os, sys
+from cuda.bindings._internal import runtime
+api = ctypes.pythonapi
+api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
+api.PyCapsule_GetPointer.restype, api.PyCapsule_GetPointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+def call(symbol):
+    name = api.PyCapsule_GetName(runtime.__pyx_capi__[symbol])
+    return ctypes.CFUNCTYPE(ctypes.c_int)(api.PyCapsule_GetPointer(runtime.__pyx_capi__[symbol], name))()
+print(api.PyCapsule_GetName(runtime.__pyx_capi__["_cudaDeviceSynchronize"]).decode(), call("_cudaDeviceSynchronize"))
+print(call("_cudaNoSuchCall"))
+import sitecustomize
+print(users_own, "packages" in sitecustomize.__file__)
 """
 
 
@@ -150,6 +174,37 @@ class Programs(CommandTest):
         self.assertEqual(variables["TRITON_PTXAS_PATH"], f"{tools}/ptxas")
         self.assertEqual(variables["TRITON_PTXAS_BLACKWELL_PATH"], "/my/ptxas")  # the user's own stays
         self.assertEqual(variables["PATH"].split(":")[0], tools)
+
+    @unittest.skipIf(NO_LIBRARIES, NO_LIBRARIES)
+    def test_python_bindings_of_the_runtime_call_ours(self):
+        """A module like cuda.bindings', whose capsules lead to functions of its own, and the user's own sitecustomize."""
+        if not os.path.exists(f"{LIBRARIES}/libcudart.so.13"):
+            self.skipTest("Raddle's libraries are not built (ninja -C build programs)")
+        packages = os.path.join(self.directory.name, "packages")
+        for folder in ("cuda", "cuda/bindings", "cuda/bindings/_internal"):
+            os.makedirs(f"{packages}/{folder}")
+            self.write(f"packages/{folder}/__init__.py", "")
+        self.write("packages/sitecustomize.py", "import builtins\nbuiltins.users_own = True\n")
+        self.write("packages/cuda/bindings/_internal/runtime.py", BINDINGS)
+        program = self.write("program.py", BINDINGS_PROGRAM)
+        done = subprocess.run([RADDLE, "exec", sys.executable, program], capture_output=True, text=True, timeout=60,
+                              env=dict(os.environ, PYTHONPATH=packages, RADDLE_QUIET="1"))
+        self.assertEqual(done.stdout.splitlines(), ["cudaError_t (void) 0", "17", "True True"], done.stderr)
+
+    @unittest.skipIf(NO_LIBRARIES, NO_LIBRARIES)
+    def test_old_triton_gets_an_assembler_that_it_knows(self):
+        if not os.path.exists(f"{LIBRARIES}/libcudart.so.13"):
+            self.skipTest("Raddle's libraries are not built (ninja -C build programs)")
+        packages = os.path.join(self.directory.name, "packages")
+        program = self.write("program.py", "import os, triton\nprint(os.environ.get('RADDLE_PTXAS_RELEASE'))\n")
+        for version, said in (("3.4.0", "12.6"), ("3.2.0+git1", "12.6"), ("3.10.0", "None"), ("3.5.0", "None")):
+            shutil.rmtree(packages, ignore_errors=True)
+            os.makedirs(f"{packages}/triton-{version}.dist-info")
+            self.write("packages/triton.py", "")
+            self.write(f"packages/triton-{version}.dist-info/METADATA", f"Metadata-Version: 2.1\nName: triton\nVersion: {version}\n")
+            done = subprocess.run([RADDLE, "exec", sys.executable, program], capture_output=True, text=True, timeout=60,
+                                  env=dict(os.environ, PYTHONPATH=packages))
+            self.assertEqual(done.stdout, said + "\n", version + done.stderr)
 
     @unittest.skipIf(NO_LIBRARIES, NO_LIBRARIES)
     def test_notices_can_be_silenced(self):

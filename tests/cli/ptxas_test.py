@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import unittest
+import unittest.mock
 
 from command import HEAD, KERNELS, RADDLE, CommandTest, tap
 
@@ -74,7 +75,9 @@ class Ptxas(CommandTest):
         self.assertIn("'.target sm_90' is newer than sm_80", errors)
 
     def test_command_lines(self):
-        self.assertRegex(self.ptxas("--version")[1], r"release (\d+\.\d+), V\d+\.\d+\.\d+")
+        self.assertRegex(self.ptxas("--version")[1], r"\n.*release 13\.0, V13\.0\.\d+\n")
+        with unittest.mock.patch.dict(os.environ, RADDLE_PTXAS_RELEASE="12.6"):
+            self.assertRegex(self.ptxas("--version")[1], r"\n.*release 12\.6, V12\.6\.\d+\n")
         self.assertIn("Usage  : ptxas", self.ptxas("--help")[1])
         for words, said in ((["-arch=sm_90", "none.ptx"], "Input file 'none.ptx' could not be opened"), ([], "No input files"),
                             (["-arch=sm_x", "a.ptx"], "Value 'sm_x' is not defined for option 'gpu-name'"),

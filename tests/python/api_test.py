@@ -348,5 +348,116 @@ class Buffers(PackageTest):
             buffer.write(numpy.zeros(5))
 
 
+SPIN = HEAD + """
+.visible .entry spin(.param .u64 flag) {
+  .reg .pred %p; .reg .b64 %a; .reg .b32 %v;
+  ld.param.u64 %a, [flag];
+again:
+  ld.volatile.u32 %v, [%a];
+  setp.eq.u32 %p, %v, 0;
+  @%p bra again;
+  ret;
+}
+.visible .entry release(.param .u64 flag) {
+  .reg .b64 %a;
+  ld.param.u64 %a, [flag];
+  st.volatile.u32 [%a], 1;
+  ret;
+}
+"""
+
+
+class Streams(PackageTest):
+    def setUp(self):
+        self.device = raddle.Device(workers=2)
+        module = self.device.load(SPIN)
+        self.spin, self.release = module["spin"], module["release"]
+        self.flag = self.device.buffer(numpy.zeros(1, numpy.uint32))
+
+    def start(self, stream):
+        """A kernel that ends when the flag is set. The launch is kept: dropping it would wait."""
+        self.waiting = self.spin.launch(self.flag, grid=1, block=1, stream=stream)
+
+    def test_work_of_a_stream_runs_beside_that_of_another(self):
+        """The first kernel ends only when the second has run; in one stream they would never."""
+        first, second = self.device.stream(), self.device.stream(priority=-1)
+        self.start(first)
+        self.assertFalse(first.done)
+        self.release(self.flag, grid=1, block=1, stream=second)
+        first.synchronize()
+        self.assertTrue(self.waiting.done and first.done)
+
+    def test_a_stream_waits_for_an_event(self):
+        first, second = self.device.stream(), self.device.stream()
+        start = first.record()
+        self.start(first)
+        end = first.record()
+        self.assertFalse(end.done)
+        second.wait(end)
+        after = second.record()
+        self.release(self.flag, grid=1, block=1)
+        end.wait()
+        self.assertTrue(end.done)
+        after.wait()
+        self.assertGreater(end.elapsed_ms(start), 0)
+        self.assertLess(start.elapsed_ms(end), 0)
+        self.assertGreaterEqual(after.elapsed_ms(end), 0)
+
+    def test_what_follows_an_event_comes_after_it(self):
+        first, second = self.device.stream(), self.device.stream()
+        self.start(first)
+        second.wait(first.record())
+        second.record()
+        self.assertFalse(second.done)
+        self.release(self.flag, grid=1, block=1)
+        second.synchronize()
+        self.assertTrue(first.done)
+
+    def test_copies_wait_for_all_streams(self):
+        add, stream = self.device.load(VECTOR_ADD)["vector_add"], self.device.stream()
+        a = self.device.buffer(numpy.ones(1000, numpy.float32))
+        self.start(stream)
+        sum_ = add.launch(a, a, a, 1000, grid=4, block=256, stream=stream)
+        threading.Timer(0.2, lambda: self.release(self.flag, grid=1, block=1)).start()
+        numpy.testing.assert_array_equal(a.read(), numpy.full(1000, 2, numpy.float32))
+        self.assertTrue(sum_.done)
+
+    def test_an_event_that_is_not_done_has_no_time(self):
+        stream = self.device.stream()
+        start = stream.record()
+        self.start(stream)
+        with self.assertRaisesRegex(raddle.InvalidError, "not done"):
+            stream.record().elapsed_ms(start)
+        self.release(self.flag, grid=1, block=1)
+
+    def test_faults_are_told(self):
+        stream = self.device.stream()
+        launched = self.spin.launch(64, grid=1, block=1, stream=stream)
+        event = stream.record()
+        with self.assertRaises(raddle.KernelFault):
+            stream.synchronize()
+        with self.assertRaises(raddle.KernelFault):
+            event.wait()
+        with self.assertRaises(raddle.KernelFault):
+            launched.wait()
+
+    def test_streams_and_events_of_another_device_are_refused(self):
+        other = raddle.Device("tiny", workers=1)
+        stream, event = other.stream(), other.stream().record()
+        with self.assertRaisesRegex(raddle.InvalidError, "another device"):
+            self.release(self.flag, grid=1, block=1, stream=stream)
+        with self.assertRaisesRegex(raddle.InvalidError, "another device"):
+            self.device.stream().wait(event)
+        with self.assertRaisesRegex(raddle.InvalidError, "two devices"):
+            self.device.stream().record().elapsed_ms(event)
+
+    def test_a_stream_may_go_before_its_work_and_its_device(self):
+        self.release.launch(self.flag, grid=1, block=1, stream=self.device.stream()).wait()
+        stream = raddle.Device("tiny", workers=1).stream()
+        gc.collect()
+        stream.synchronize()
+        self.assertEqual(self.flag.read()[0], 1)
+
+
 if __name__ == "__main__":
     tap.main()

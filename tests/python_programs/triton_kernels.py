@@ -1,4 +1,4 @@
-"""Kernels in Triton, as its tutorials have them: elementwise, softmax of rows, a matrix product, attention's dropout."""
+"""Kernels in Triton, as its tutorials have them: elementwise, softmax of rows, a matrix product, attention's dropout, a tensor map."""
 import torch
 import triton
 import triton.language as tl
@@ -42,6 +42,12 @@ def dropout_kernel(x, out, count, p, seed, BLOCK: tl.constexpr):
     tl.store(out + at, tl.where(kept, tl.load(x + at, mask=at < count) / (1 - p), 0.0), mask=at < count)
 
 
+@triton.jit
+def rows_kernel(descriptor, out, first, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    at = tl.arange(0, ROWS)[:, None] * COLUMNS + tl.arange(0, COLUMNS)[None, :]
+    tl.store(out + at, descriptor.load([first, 0]))
+
+
 def upload(host):
     device = torch.empty(host.shape, dtype=host.dtype, device="cuda")
     device.copy_(host)
@@ -80,6 +86,22 @@ def dropout():
     assert 4500 < int((outs[0] == 2).sum()) < 5500, outs[0].sum()
 
 
-for kernel in (add, softmax, matmul, dropout):
+def tensor_map():
+    """Triton edits the map of a tensor as small as this, for a fault of NVIDIA's drivers."""
+    x = torch.randn(256, 64, dtype=torch.float16)
+    kept = [upload(x) for _ in range(80)]  # on pages of 2 MiB with even and odd numbers
+    for on_device in kept:
+        out = torch.empty(64, 64, dtype=torch.float16, device="cuda")
+        rows_kernel[(1,)](TensorDescriptor(on_device, shape=[256, 64], strides=[64, 1], block_shape=[64, 64]), out, 192, 64, 64)
+        assert torch.equal(out.cpu(), x[192:])
+
+
+kernels = [add, softmax, matmul, dropout]
+try:
+    from triton.tools.tensor_descriptor import TensorDescriptor
+    kernels.append(tensor_map)
+except ImportError:  # before 3.4
+    pass
+for kernel in kernels:
     check(kernel.__name__, kernel)
 done()

@@ -11,12 +11,13 @@ from raddle.errors import (CompileError, Error, FileError, InvalidError, KernelF
                            OutOfMemoryError, ServerError, UnsupportedError)
 
 if TYPE_CHECKING:
-    from raddle._raddle import KernelInfo, KernelParameter, Launch, LaunchReport, __version__
+    from raddle._raddle import Event, KernelInfo, KernelParameter, Launch, LaunchReport, Stream, __version__
     from raddle.buffer import Buffer
     from raddle.device import Device, Kernel, Module, inspect
 
 _LAZY = {"Device": "device", "Module": "device", "Kernel": "device", "inspect": "device", "Buffer": "buffer",
-         "KernelInfo": "_raddle", "KernelParameter": "_raddle", "Launch": "_raddle", "LaunchReport": "_raddle", "__version__": "_raddle"}
+         "KernelInfo": "_raddle", "KernelParameter": "_raddle", "Launch": "_raddle", "LaunchReport": "_raddle", "Stream": "_raddle",
+         "Event": "_raddle", "__version__": "_raddle"}
 
 __all__ = ["use", "compile", *_LAZY, "CompileError", "Error", "FileError", "InvalidError", "KernelFault",
            "LaunchTimeout", "NotFoundError", "OutOfMemoryError", "ServerError", "UnsupportedError"]

@@ -1,6 +1,7 @@
 """raddle.use(): CUDA in this process and its children is Raddle."""
 import ctypes
 import glob
+import importlib.util
 import os
 import subprocess
 
@@ -37,6 +38,17 @@ def _environment():
     return {name: value for name, _, value in pairs if os.environ.get(name) != value and name != "_"}
 
 
+def _prepare_bindings(path):
+    """What `raddle exec` has Python do when it starts, for this process: path is its PYTHONPATH."""
+    folder = path.split(":")[0]
+    file = os.path.join(folder, "raddle_bindings.py")
+    if os.path.exists(file):
+        spec = importlib.util.spec_from_file_location("raddle_bindings", file)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        module.install()
+
+
 def use() -> None:
     """Makes Raddle's CUDA libraries the ones that this process and the programs it starts find.
 
@@ -58,4 +70,5 @@ def use() -> None:
     for path in libraries:
         ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
     os.environ.update(_environment())
+    _prepare_bindings(os.environ.get("PYTHONPATH", ""))
     _used = True

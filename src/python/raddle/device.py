@@ -82,6 +82,13 @@ class Device:
         made.write(array)
         return made
 
+    def stream(self, priority: int = 0) -> _raddle.Stream:
+        """A new Stream, for Kernel.launch(): its work runs in order, beside that of other streams.
+
+        priority: of its work; lower numbers run first.
+        """
+        return _raddle.open_stream(self._device, priority)
+
     def synchronize(self) -> None:
         """Waits for all work. Raises KernelFault or LaunchTimeout for what went wrong first."""
         self._device.synchronize()
@@ -131,7 +138,7 @@ class Kernel:
         return self._kernel.suggested_block
 
     def launch(self, *arguments: Any, grid: Extents, block: Extents | None = None, shared: int = 0,
-               cluster: Extents | None = None, cooperative: bool = False) -> _raddle.Launch:
+               cluster: Extents | None = None, cooperative: bool = False, stream: _raddle.Stream | None = None) -> _raddle.Launch:
         """Starts the kernel and returns a Launch at once; its wait() returns a LaunchReport.
 
         arguments: in the order of the parameters. For a pointer: a Buffer; an array in device memory
@@ -141,19 +148,22 @@ class Kernel:
         object of the buffer protocol with as many bytes.
         grid: blocks; block: threads, by default suggested_block; cluster: blocks. Each is a number or up to three.
         shared: bytes of dynamic shared memory for a block. cooperative: all blocks are resident at once.
+        stream: one of Device.stream(); None: the device's default one. An array of the host is copied when no stream has work:
+        with several streams, use buffers.
 
-        Raises InvalidError for what exceeds a limit and for a wrong number of arguments, TypeError, OverflowError or
+        Raises InvalidError for what exceeds a limit, a wrong number of arguments and another device's stream, TypeError, OverflowError or
         ValueError with number and parameter for an argument that does not fit, OutOfMemoryError, UnsupportedError;
         KernelFault if an earlier kernel of the device faulted.
         """
         extents = [None if value is None else _extents(value) for value in (grid, block, cluster)]
-        return self._kernel.start(arguments, extents[0], extents[1], shared, extents[2], cooperative)
+        return self._kernel.start(arguments, extents[0], extents[1], shared, extents[2], cooperative, stream)
 
     def __call__(self, *arguments: Any, grid: Extents, block: Extents | None = None, shared: int = 0,
-                 cluster: Extents | None = None, cooperative: bool = False) -> _raddle.LaunchReport:
+                 cluster: Extents | None = None, cooperative: bool = False,
+                 stream: _raddle.Stream | None = None) -> _raddle.LaunchReport:
         """Runs the kernel to its end and returns a LaunchReport; arguments and errors as launch(), and as Launch.wait()."""
         return self.launch(*arguments, grid=grid, block=block, shared=shared, cluster=cluster,
-                           cooperative=cooperative).wait()
+                           cooperative=cooperative, stream=stream).wait()
 
     def __repr__(self):
         return f"<raddle.Kernel {self.info.name}>"
