@@ -81,11 +81,11 @@ class Cc(CommandTest):
         self.assertRegex(errors, r"wrong\.cu:2:\d+: error: use of undeclared identifier 'nothing'")
 
     def test_what_is_not_there_is_named(self):
-        errors = self.fails(INVALID, "cc", "--ptx", self.write("m.cu", "\n__managed__ int x;\n"))
-        self.assertRegex(errors, r"m\.cu:2:1: error: raddle cc: no __managed__ variables")
+        errors = self.fails(UNSUPPORTED, "cc", "-c", self.write("m.cu", "__managed__ int x;\nint* where = &x;\n__global__ void k() { x = 1; }\n"))
+        self.assertRegex(errors, "where: its initial value is the address of the managed variable x,")
         source = self.write("a.cu", KERNEL)
-        self.assertIn("-rdc=true", self.fails(UNSUPPORTED, "cc", "-rdc=true", source))
-        self.assertIn("-dc", self.fails(UNSUPPORTED, "cc", "-dc", source))
+        self.assertIn("-rdc=yes", self.fails(INVALID, "cc", "-rdc=yes", source))
+        self.assertIn("-dlink takes objects", self.fails(INVALID, "cc", "-dlink", source))
         self.assertIn("sm_120", self.fails(UNSUPPORTED, "cc", "-arch=sm_120", source))
         self.assertIn("--cubin", self.fails(UNSUPPORTED, "cc", "--cubin", source))
 

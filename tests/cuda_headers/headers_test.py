@@ -76,6 +76,34 @@ class Programs(unittest.TestCase):
     def test_clusters(self):
         self.checks("clusters")
 
+    def test_managed_variables(self):
+        self.checks("managed")
+
+    def test_relocatable_device_code(self):
+        """-dc, a static library, -dlink as users of nvcc write it, and what the linker says about names."""
+        if not RUNTIME_IS_THERE:
+            self.skipTest(NO_RUNTIME)
+        folder = os.path.join(HERE, "relocatable")
+        for part in ("main", "other", "library"):
+            self.succeeds([RADDLE, "cc", "-dc", "-O1", "-I", HERE, os.path.join(folder, part + ".cu"), "-o", self.path(part + ".o")])
+        objects = [self.path("main.o"), self.path("other.o")]
+        library = self.path("libdevice_part.a")
+        self.succeeds([RADDLE, "cc", "-lib", self.path("library.o"), "-o", library])
+        self.succeeds([RADDLE, "cc", *objects, "-L" + self.directory.name, "-ldevice_part", "-o", self.path("program")])
+        for engine in ("jit", "interp"):
+            output = self.succeeds([self.path("program")], RADDLE_ENGINE=engine)
+            self.assertIn("1..7", output)
+            self.assertNotIn("not ok", output)
+        self.succeeds([RADDLE, "cc", "-dlink", *objects, library, "-o", self.path("linked.o")])
+        self.succeeds(["g++", *objects, self.path("linked.o"), library, os.path.join(LIBRARIES, "libcudart.so"), "-o", self.path("by_gcc")])
+        self.assertNotIn("not ok", self.succeeds([self.path("by_gcc")], LD_LIBRARY_PATH=LIBRARIES))
+        status, output = run([RADDLE, "cc", *objects, "-o", self.path("lacks")])
+        self.assertNotEqual(status, 0)
+        self.assertIn("undefined reference to `raddle.device._Z8weightedii'", output)
+        status, output = run([RADDLE, "cc", *objects, self.path("library.o"), library, self.path("other.o"), "-o", self.path("twice")])
+        self.assertNotEqual(status, 0)
+        self.assertIn("multiple definition of `raddle.device.total'", output)
+
     def test_ptx_of_all_headers_is_accepted(self):
         """Without a runtime: clang's code of every header can run."""
         for source in sorted(glob.glob(os.path.join(HERE, "*.cu"))) if ALL or not RUNTIME_IS_THERE else [os.path.join(HERE, "groups.cu")]:

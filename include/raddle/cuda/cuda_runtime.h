@@ -37,4 +37,5 @@
 #include "raddle/cuda/device/surface.h"
 #include "raddle/cuda/device/synchronization.h"
 #include "raddle/cuda/device/texture.h"
+#include "raddle/cuda/relocatable.h"
 #endif

@@ -25,9 +25,8 @@
 #define __cluster_dims__(...) __attribute__((annotate("raddle.cluster_dims", __VA_ARGS__)))
 #define __maxnreg__(count) __attribute__((annotate("raddle.maxnreg", count)))
 #define __grid_constant__ __attribute__((annotate("raddle.grid_constant")))
+#define __managed__ __attribute__((section("raddle.managed"))) __device__
 // An attribute that cannot be added is an error where it stands.
-#define __managed__ \
-  _Pragma("GCC error \"raddle cc: no __managed__ variables; allocate with cudaMallocManaged\"") __device__
 #define __block_size__(...) _Pragma("GCC error \"raddle cc: no __block_size__; launch with this block size\"")
 #define __nv_tex_surf_handler _Pragma("GCC error \"raddle cc: no texture references; use texture objects\"")
 
