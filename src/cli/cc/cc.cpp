@@ -3,6 +3,7 @@
 // into a fat binary; and for the host, which embeds that fat binary, by clang's CUDA mode. The program is
 // linked with Raddle's CUDA runtime.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +13,7 @@
 #include "cli/cc/annotations.h"
 #include "cli/cc/managed.h"
 #include "cli/cc/options.h"
+#include "cli/cc/packages.h"
 #include "cli/cc/process.h"
 #include "cli/cc/relocatable.h"
 #include "cli/commands.h"
@@ -83,9 +85,13 @@ class Compilation {
 
  private:
   Result<void> step(const Words& words) {
-    TRY_ASSIGN(const int status, run_program(words, options_.show_commands));
+    std::string errors;
+    Words colored = words;  // what goes through a pipe is coloured only on demand
+    if (isatty(STDERR_FILENO) && words[0] != "ar") colored.push_back("-fcolor-diagnostics");
+    TRY_ASSIGN(const int status, run_program(colored, options_.show_commands, &errors));
     if (status == 0) return {};
     failed_status_ = status;
+    if (const std::string line = missing_header(errors); !line.empty()) fmt::print(stderr, "{}\n", line);
     return Error::invalid("{} failed", words[0]);
   }
 
@@ -103,6 +109,7 @@ class Compilation {
   Words common() const {
     Words words = {"-std=c++17", "-isystem", include_, "-isystem", include_ + "/raddle/cuda"};
     words.insert(words.end(), options_.both.begin(), options_.both.end());
+    for (const std::string& folder : packages_) words.insert(words.end(), {"-idirafter", folder});
     return words;
   }
   Words cuda_mode() const {
@@ -115,6 +122,8 @@ class Compilation {
                    "--cuda-gpu-arch=sm_" + options_.architecture};
     // The version tells clang to register and launch as CUDA's newer runtimes do.
     words.insert(words.end(), {"-Xclang", "-target-sdk-version=12.5"});
+    // Headers declare functions with `...` that nobody calls, to choose among overloads.
+    words.insert(words.end(), {"-Xclang", "-fcuda-allow-variadic-functions"});
     const Words more = common();
     words.insert(words.end(), more.begin(), more.end());
     words.insert(words.end(), {"-include", include_ + "/raddle/cuda/cuda_runtime.h"});
@@ -143,8 +152,8 @@ class Compilation {
     const Annotated annotated = lower_annotations(code);
     TRY(write_file(prefix + ".lowered.ll", annotated.code));
     TRY(step({kCompiler, "--target=nvptx64-nvidia-cuda", "-march=sm_" + options_.architecture, "-Xclang",
-              "-target-feature", "-Xclang", "+ptx85", "-x", "ir", contraction(), options_.optimisation, "-S",
-              prefix + ".lowered.ll", "-o", prefix + ".ptx"}));
+              "-target-feature", "-Xclang", "+ptx85", "-x", "ir", contraction(), options_.optimisation,
+              "-Wno-pass-failed", "-S", prefix + ".lowered.ll", "-o", prefix + ".ptx"}));
     TRY_ASSIGN(const std::string ptx, read_file(prefix + ".ptx"));
     return DeviceCode{prefix, with_clusters(ptx, annotated.clusters), annotated.has_managed};
   }
@@ -274,6 +283,7 @@ class Compilation {
 
   const CcOptions& options_;
   std::string include_;
+  const Words packages_ = package_includes();  ///< for headers that are nowhere else
   TemporaryDirectory files_;
   int count_ = 0, failed_status_ = 0;
 };

@@ -20,6 +20,8 @@
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __device_builtin__
 #define __builtin_align__(bytes) __align__(bytes)
+#define __NV_SILENCE_DEPRECATION_BEGIN
+#define __NV_SILENCE_DEPRECATION_END
 #define __nv_pure__ __attribute__((pure))
 
 #define __cluster_dims__(...) __attribute__((annotate("raddle.cluster_dims", __VA_ARGS__)))
