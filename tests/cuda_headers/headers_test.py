@@ -77,6 +77,9 @@ class Programs(unittest.TestCase):
     def test_clusters(self):
         self.checks("clusters")
 
+    def test_matrices_of_warps(self):
+        self.checks("matrices", ("jit", "interp") if ALL else ("jit",))
+
     def test_managed_variables(self):
         self.checks("managed")
 

@@ -9,8 +9,8 @@
 
 namespace raddle::cli {
 
-/// Folders of headers, nearest first: of CUDA_HOME and CUDA_PATH, and of NVIDIA's packages for the Python that
-/// PATH finds, or VIRTUAL_ENV names.
+/// Folders of headers, nearest first: of CUDA_HOME and CUDA_PATH, and of NVIDIA's packages for the Python
+/// that VIRTUAL_ENV names or PATH finds.
 Words package_includes();
 
 /// A line about the header that clang did not find, if a package provides it; else empty.
