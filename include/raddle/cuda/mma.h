@@ -1,6 +1,7 @@
 // nvcuda::wmma: matrices that the 32 threads of a warp hold together, by PTX's wmma instructions. A
 // fragment's elements are in the order of the registers of its instruction. Declared by macros, since a
-// type's shapes and layouts are parts of the instruction's name. Source: CUDA C++ Programming Guide, "Warp Matrix Functions";
+// type's shapes and layouts are parts of the instruction's name. Source: CUDA C++ Programming Guide,
+// "Warp Matrix Functions";
 // PTX ISA, "Matrix Fragments for WMMA".
 #pragma once
 
