@@ -33,14 +33,19 @@ constexpr Removed kRemoved[] = {
 /// What nvcc says about it.
 std::string complaint_about(const Removed& removed) {
   switch (removed.kind) {
-    case RemovedKind::identifier: return fmt::format("error: identifier \"{}\" is undefined", removed.name);
+    case RemovedKind::identifier:
+      return fmt::format("error: identifier \"{}\" is undefined", removed.name);
     case RemovedKind::property:
       return fmt::format("error: class \"cudaDeviceProp\" has no member \"{}\"", removed.name);
-    case RemovedKind::template_: return fmt::format("error: {} is not a template", removed.name);
-    case RemovedKind::header: return fmt::format("fatal error: {}: No such file or directory", removed.name);
+    case RemovedKind::template_:
+      return fmt::format("error: {} is not a template", removed.name);
+    case RemovedKind::header:
+      return fmt::format("fatal error: {}: No such file or directory", removed.name);
     case RemovedKind::conversion:
-      return fmt::format("error: no suitable constructor exists to convert from \"int\" to \"{}\"", removed.name);
-    case RemovedKind::architecture: return fmt::format("Unsupported gpu architecture '{}'", removed.name);
+      return fmt::format("error: no suitable constructor exists to convert from \"int\" to \"{}\"",
+                         removed.name);
+    case RemovedKind::architecture:
+      return fmt::format("Unsupported gpu architecture '{}'", removed.name);
   }
   return {};
 }

@@ -1,5 +1,5 @@
-// NVIDIA's libdevice, the math functions `__nv_*` that compilers link into PTX, in PTX of our own: for modules
-// that call them without holding them. The source is libdevice/libdevice.cu.
+// NVIDIA's libdevice, the math functions `__nv_*` that compilers link into PTX, in PTX of our own: for
+// modules that call them without holding them. The source is libdevice/libdevice.cu.
 #pragma once
 
 #include <string>

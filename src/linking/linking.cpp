@@ -68,7 +68,8 @@ std::vector<std::string> libdevice_names(const std::vector<ptx::Module>& modules
   std::vector<std::string> names;
   for (const ptx::Module& module : modules)
     for (const ptx::Function& function : module.functions)
-      if (function.is_declaration && function.name.starts_with(kLibdevicePrefix)) names.push_back(function.name);
+      if (function.is_declaration && function.name.starts_with(kLibdevicePrefix))
+        names.push_back(function.name);
   return names;
 }
 

@@ -7,7 +7,8 @@
 #include "raddle/cuda/device/math_special.h"
 
 static constexpr double raddle_bessel_limit = 25.0;
-static constexpr double raddle_two_over_pi_high = 0x1.45f306dc9c883p-1, raddle_two_over_pi_low = -0x1.6b01ec5417056p-55;
+static constexpr double raddle_two_over_pi_high = 0x1.45f306dc9c883p-1,
+                        raddle_two_over_pi_low = -0x1.6b01ec5417056p-55;
 static constexpr double raddle_euler_high = 0x1.2788cfc6fb619p-1, raddle_euler_low = -0x1.6cb90701fbfabp-58;
 
 RADDLE_MATH raddle_double2 raddle_sum(raddle_double2 x, raddle_double2 y) {
@@ -40,7 +41,8 @@ RADDLE_MATH raddle_series raddle_bessel_series(int n, double x, double sign) {
   raddle_series sum = {term, raddle_product(term, factor)};
   for (int k = 1; k < 120; ++k) {
     term = raddle_quotient(raddle_product(term, square), (double)k * ((double)k + n));
-    factor = raddle_sum(factor, raddle_sum(raddle_quotient({0.5, 0.0}, k), raddle_quotient({0.5, 0.0}, (double)k + n)));
+    factor = raddle_sum(
+        factor, raddle_sum(raddle_quotient({0.5, 0.0}, k), raddle_quotient({0.5, 0.0}, (double)k + n)));
     sum.plain = raddle_sum(sum.plain, term);
     sum.harmonic = raddle_sum(sum.harmonic, raddle_product(term, factor));
     const double least = __nv_fmin(__builtin_fabs(sum.plain.high), 1.0);
@@ -58,8 +60,10 @@ RADDLE_MATH void raddle_hankel(int n, double x, double sign, double* even, doubl
     const double other = 2.0 * k - 1.0;
     term *= (4.0 * n * n - other * other) / (8.0 * k * x);
     const double signed_term = k & 2 ? sign * term : term;
-    if (k & 1) *odd += signed_term;
-    else *even += signed_term;
+    if (k & 1)
+      *odd += signed_term;
+    else
+      *even += signed_term;
     if (__builtin_fabs(term) < 0x1p-58) break;
   }
 }
@@ -77,7 +81,8 @@ RADDLE_MATH double raddle_bessel_far(int n, double x, bool first) {
 RADDLE_MATH double raddle_bessel_first(int n, double x) {  // order 0 or 1, x from 0
   if (x != x) return x;
   if (x == raddle_infinity()) return 0.0;
-  return x < raddle_bessel_limit ? raddle_bessel_series(n, x, -1.0).plain.high : raddle_bessel_far(n, x, true);
+  return x < raddle_bessel_limit ? raddle_bessel_series(n, x, -1.0).plain.high
+                                 : raddle_bessel_far(n, x, true);
 }
 RADDLE_MATH double raddle_bessel_second(int n, double x) {  // order 0 or 1
   if (x != x || x < 0) return raddle_nan();
