@@ -37,6 +37,9 @@ int main() {
   check(in_each_file == 17, "an inline variable");
   for (int i = 0; i < 2; ++i) *chosen(i) += 100;
   check(choices == 1 && counter == 108 && pairs[2].second == 123, "addresses that a condition chooses");
+  Pair* volatile first = pairs;
+  int* volatile other = &counter;
+  check((long)&pairs[3].second - (long)&counter == (long)&first[3].second - (long)other, "differences of addresses");
   int copy = 0;
   must(cudaMemcpyFromSymbol(&copy, counter, sizeof copy));
   check(copy == 108, "a symbol of the runtime API");

@@ -91,49 +91,65 @@ class ManagedLowering {
           text.replace(text.find(kRegister), kRegister.size(),
                        "call void (ptr, ptr, ptr, ptr, i32, i64, i32, i32) @__cudaRegisterManagedVar(");
     } else {
-      for (const std::string& name : names_) replace_uses(text, name);
+      std::string before;
+      replace_uses(text, before);
+      place(before, text.find(" = phi ") != std::string::npos);
     }
     result_.append(text).push_back('\n');
   }
 
-  /// Each use of a variable's address becomes a value that is computed before the instruction; before a phi,
-  /// whose values come from other blocks, where the function begins.
-  void replace_uses(std::string& line, const std::string& name) {
-    const bool is_phi = line.find(" = phi ") != std::string::npos;
-    for (std::size_t at = find_name(line, name); at != std::string::npos; at = find_name(line, name)) {
-      std::string before;
-      const std::string value = next_value();
-      before += fmt::format("  {} = call ptr @raddle.managed(ptr {})\n", value, name);
-      line.replace(at, name.size(), value);
-      while (make_instruction(line, at, before)) {
-      }
-      if (is_phi) {
-        result_.insert(entry_, before);
-        entry_ += before.size();
-      } else {
-        result_ += before;
-      }
+  /// What computes an instruction's values stands before it; before a phi, whose values come from other
+  /// blocks, where the function begins.
+  void place(const std::string& before, bool is_phi) {
+    if (is_phi) {
+      result_.insert(entry_, before);
+      entry_ += before.size();
+    } else {
+      result_ += before;
     }
   }
 
+  /// Each use of a variable's address becomes a value, which `before` computes.
+  void replace_uses(std::string& line, std::string& before) {
+    for (const std::string& name : names_)
+      for (std::size_t at = find_name(line, name); at != std::string::npos; at = find_name(line, name)) {
+        const std::string value = next_value();
+        before += fmt::format("  {} = call ptr @raddle.managed(ptr {})\n", value, name);
+        line.replace(at, name.size(), value);
+        while (make_instruction(line, at, before)) {
+        }
+      }
+  }
+
   /// Turns the constant expression around `at`, if there is one, into an instruction of its own:
-  /// `getelementptr inbounds (i32, ptr %1, i64 2)`.
+  /// `getelementptr inbounds (i32, ptr %1, i64 2)`, `sub (i64 %1, i64 2)`.
   bool make_instruction(std::string& line, std::size_t& at, std::string& before) {
     int depth = 0;
     std::size_t open = at;
     while (open > 0 && (line[open] != '(' || depth-- > 0)) depth += line[open--] == ')';
-    static const std::regex kExpression("(getelementptr|ptrtoint|bitcast|addrspacecast)( [a-z]+)* $");
+    static const std::regex kExpression(
+        "(getelementptr|ptrtoint|inttoptr|trunc|bitcast|addrspacecast|add|sub|mul|xor)( [a-z]+)* $");
     std::smatch match;
     const std::string head = line.substr(0, open);
     if (line[open] != '(' || !std::regex_search(head, match, kExpression)) return false;
-    std::size_t close = open + 1;
-    for (int inner = 1; inner > 0 && close < line.size(); ++close)
+    std::size_t close = open + 1, comma = 0;
+    for (int inner = 1; inner > 0 && close < line.size(); ++close) {
       inner += (line[close] == '(') - (line[close] == ')');
+      if (inner == 1 && line[close] == ',') comma = close;
+    }
+    std::string operands = line.substr(open + 1, close - open - 2);
+    const bool is_arithmetic = match[1].length() == 3;
+    if (is_arithmetic) {  // as an instruction it names its type once: i64 %1, i64 2
+      const std::size_t second = comma - open + 1, end = operands.find(' ', second);
+      operands.erase(second, end + 1 - second);
+    }
     const std::string value = next_value();
     const auto begin = static_cast<std::size_t>(match.position(0));
-    before += fmt::format("  {} = {}{}\n", value, match.str(), line.substr(open + 1, close - open - 2));
+    std::string instruction = fmt::format("  {} = {}{}\n", value, match.str(), operands);
     line.replace(begin, close - begin, value);
     at = begin;
+    replace_uses(instruction, before);
+    before += instruction;
     return true;
   }
 
