@@ -170,8 +170,10 @@ RADDLE_MATH double raddle_gamma(double x) {
     for (double i = 2.0; i < x; i += 1.0) product *= i;
     return product;
   }
-  const double t = x + (607.0 / 128.0 - 0.5), half = __nv_pow(t, 0.5 * (x - 0.5));
-  return half * __nv_exp(-t) * half * (0x1.40d931ff62706p+1 * raddle_lanczos(x - 1.0));
+  const raddle_double2 sum = raddle_two_sum(x, 607.0 / 128.0 - 0.5);
+  const double t = sum.high, half = __nv_pow(t, 0.5 * (x - 0.5));
+  const double lost = 1.0 + ((x - 0.5) / t - 1.0) * sum.low;  // what rounding t changes
+  return half * __nv_exp(-t) * half * (0x1.40d931ff62706p+1 * raddle_lanczos(x - 1.0) * lost);
 }
 RADDLE_MATH double __nv_tgamma(double x) {
   if (x != x || x == raddle_infinity()) return x;
