@@ -1,20 +1,18 @@
 // `raddle nvcc`: NVIDIA's compiler with Raddle's runtime instead of NVIDIA's, and PTX in its output.
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 
 #include "base/file.h"
+#include "cli/cc/process.h"
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
 #include "cli/nvcc_options.h"
+#include "cli/nvcc_removed.h"
 #include "cli/program.h"
 #include "fatbin/cubin.h"
 #include "ptx/link.h"
@@ -37,15 +35,15 @@ Result<std::string> find_nvcc() {
       "no nvcc in PATH, CUDA_HOME or /usr/local/cuda; `raddle cc` compiles CUDA C++ without it");
 }
 
-/// @returns its exit status
-int run(std::vector<char*>& arguments) {
-  pid_t child = 0;
-  if (posix_spawn(&child, arguments[0], nullptr, nullptr, arguments.data(), environ) != 0)
-    return report(Error::make(ErrorCode::io, "cannot run {}", arguments[0]));
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : kUnsupported;
+/// @returns its exit status; its messages go on as they come, and after them a line for each thing in them
+/// that toolkit 13 no longer has
+int run(const Words& words) {
+  std::string messages;
+  const Result<int> status = run_program(words, false, &messages);
+  if (!status) return report(status.error());
+  if (*status != 0)
+    for (const std::string& line : removed_things(messages)) fmt::print(stderr, "{}\n", line);
+  return *status;
 }
 
 /// Makes a file of PTX a cubin that carries it (fatbin/cubin.h).
@@ -69,17 +67,10 @@ int nvcc(const std::vector<std::string>& words) {
   if (!directory) return report(directory.error());
   const NvccOptions options = with_ptx(words);
   for (const std::string& warning : options.warnings) fmt::print(stderr, "raddle: warning: {}\n", warning);
-  std::vector<std::string> all{*command, "-L" + *directory, "-Xlinker", "-rpath=" + *directory};
+  Words all{*command, "-L" + *directory, "-Xlinker", "-rpath=" + *directory};
   all.insert(all.end(), options.words.begin(), options.words.end());
-  std::vector<char*> arguments;
-  for (std::string& word : all) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  if (!options.cubin.empty()) {
-    const int status = run(arguments);
-    return status == 0 ? wrap(options.cubin) : status;
-  }
-  execv(command->c_str(), arguments.data());
-  return report(Error::make(ErrorCode::io, "cannot run {}: {}", *command, std::strerror(errno)));
+  const int status = run(all);
+  return status == 0 && !options.cubin.empty() ? wrap(options.cubin) : status;
 }
 
 }  // namespace raddle::cli

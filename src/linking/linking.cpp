@@ -6,6 +6,7 @@
 #include "fatbin/cubin.h"
 #include "fatbin/image.h"
 #include "linking/device_library.h"
+#include "linking/libdevice.h"
 #include "ptx/link.h"
 #include "ptx/parser.h"
 
@@ -62,6 +63,16 @@ bool calls_device_library(const std::vector<ptx::Module>& modules) {
   return false;
 }
 
+/// The functions of libdevice that some module declares.
+std::vector<std::string> libdevice_names(const std::vector<ptx::Module>& modules) {
+  std::vector<std::string> names;
+  for (const ptx::Module& module : modules)
+    for (const ptx::Function& function : module.functions)
+      if (function.is_declaration && function.name.starts_with(kLibdevicePrefix))
+        names.push_back(function.name);
+  return names;
+}
+
 }  // namespace
 
 Result<Linked> link(std::span<const Input> inputs, std::uint32_t capability) {
@@ -75,6 +86,12 @@ Result<Linked> link(std::span<const Input> inputs, std::uint32_t capability) {
   TRY_ASSIGN(std::vector<ptx::Module> library, libraries.parse());
   if (calls_device_library(modules)) {
     TRY_ASSIGN(ptx::Module own, ptx::parse(kDeviceLibrary, kDeviceLibraryName));
+    library.push_back(std::move(own));
+  }
+  std::vector<std::string> math = libdevice_names(modules);
+  for (std::string& name : libdevice_names(library)) math.push_back(std::move(name));
+  if (const std::string text = math.empty() ? "" : libdevice_module(math); !text.empty()) {
+    TRY_ASSIGN(ptx::Module own, ptx::parse(text, kLibdeviceName));
     library.push_back(std::move(own));
   }
   Linked linked;

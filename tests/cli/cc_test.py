@@ -81,13 +81,31 @@ class Cc(CommandTest):
         self.assertRegex(errors, r"wrong\.cu:2:\d+: error: use of undeclared identifier 'nothing'")
 
     def test_what_is_not_there_is_named(self):
-        errors = self.fails(INVALID, "cc", "--ptx", self.write("m.cu", "\n__managed__ int x;\n"))
-        self.assertRegex(errors, r"m\.cu:2:1: error: raddle cc: no __managed__ variables")
+        errors = self.fails(UNSUPPORTED, "cc", "-c", self.write("m.cu", "__managed__ int x;\nint* where = &x;\n__global__ void k() { x = 1; }\n"))
+        self.assertRegex(errors, "where: its initial value is the address of the managed variable x,")
         source = self.write("a.cu", KERNEL)
-        self.assertIn("-rdc=true", self.fails(UNSUPPORTED, "cc", "-rdc=true", source))
-        self.assertIn("-dc", self.fails(UNSUPPORTED, "cc", "-dc", source))
+        self.assertIn("-rdc=yes", self.fails(INVALID, "cc", "-rdc=yes", source))
+        self.assertIn("-dlink takes objects", self.fails(INVALID, "cc", "-dlink", source))
         self.assertIn("sm_120", self.fails(UNSUPPORTED, "cc", "-arch=sm_120", source))
         self.assertIn("--cubin", self.fails(UNSUPPORTED, "cc", "--cubin", source))
+
+    def test_headers_of_packages_are_found_where_python_or_cuda_has_them(self):
+        source = self.write("a.cu", "#include <cub/no_such_thing.cuh>\n__global__ void k(int* x) { *x = value; }\n")
+        none = {"CUDA_HOME": "", "CUDA_PATH": "", "VIRTUAL_ENV": "", "HOME": self.directory.name}
+        errors = self.fails(INVALID, "cc", "--ptx", source, environment=none)
+        self.assertRegex(errors, r"(?m)^raddle cc: cub/no_such_thing.cuh is part of CUB: install it by `pip install nvidia-cuda-cccl` for")
+        self.assertNotIn("is part of", self.fails(INVALID, "cc", "--ptx", self.write("b.cu", "#include <other/no.h>\n"), environment=none))
+        for folder in ("lib/python3.11/site-packages/nvidia/cu13/include/cccl", "lib/python3.9/site-packages/nvidia/cuda_cccl/include", "include"):
+            root = os.path.join(self.directory.name, folder.replace("/", "_"))
+            os.makedirs(os.path.join(root, folder, "cub"))
+            os.makedirs(os.path.join(root, "bin"))
+            os.symlink("/usr/bin/python3", os.path.join(root, "bin/python3"))
+            with open(os.path.join(root, folder, "cub/no_such_thing.cuh"), "w") as file:
+                file.write("__device__ const int value = 1;\n")
+            path = os.pathsep.join([os.path.join(root, "bin"), os.environ["PATH"]])
+            places = [{"CUDA_HOME": root}] if folder == "include" else [{"VIRTUAL_ENV": root}, {"PATH": path}]
+            for place in places:
+                self.succeeds("cc", "--ptx", source, "-o", self.path("a.ptx"), environment={**none, **place})
 
     def test_wrong_command_lines(self):
         source = self.write("a.cu", KERNEL)

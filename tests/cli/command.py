@@ -43,13 +43,13 @@ class CommandTest(unittest.TestCase):
                               env=os.environ | (environment or {}))
         return done.returncode, done.stdout, done.stderr
 
-    def succeeds(self, *arguments):
-        status, output, errors = self.raddle(*arguments)
+    def succeeds(self, *arguments, environment=None):
+        status, output, errors = self.raddle(*arguments, environment=environment)
         self.assertEqual(status, SUCCESS, output + errors)
         return output
 
-    def fails(self, status, *arguments):
-        found, output, errors = self.raddle(*arguments)
+    def fails(self, status, *arguments, environment=None):
+        found, output, errors = self.raddle(*arguments, environment=environment)
         self.assertEqual(found, status, output + errors)
         return errors
 

@@ -41,17 +41,18 @@ class Programs(unittest.TestCase):
         self.assertEqual(status, 0, f"{' '.join(words)}\n{output[-4000:]}")
         return output
 
-    def checks(self, name):
-        """Compiles and runs a program; `raddle inspect` must find nothing in it that cannot run."""
+    def checks(self, name, engines=("jit", "interp"), **environment):
+        """Compiles and runs a program; `raddle inspect` must find nothing in it that cannot run. What it prints."""
         if not RUNTIME_IS_THERE:
             self.skipTest(NO_RUNTIME)
-        program = self.path(name)
-        self.succeeds([RADDLE, "cc", os.path.join(HERE, name + ".cu"), "-o", program])
+        program = self.path(os.path.basename(name))
+        self.succeeds([RADDLE, "cc", "-I", HERE, os.path.join(HERE, name + ".cu"), "-o", program], **environment)
         self.assertNotIn("unsupported", self.succeeds([RADDLE, "inspect", program]))
-        for engine in ("jit", "interp"):
+        for engine in engines:
             output = self.succeeds([program], RADDLE_ENGINE=engine)
             self.assertRegex(output, r"1\.\.[1-9]", "no check was made")
             self.assertNotIn("not ok", output)
+        return output
 
     # proves: K-18d
     def test_math(self):
@@ -75,6 +76,64 @@ class Programs(unittest.TestCase):
 
     def test_clusters(self):
         self.checks("clusters")
+
+    def test_matrices_of_warps(self):
+        self.checks("matrices", ("jit", "interp") if ALL else ("jit",))
+
+    def test_managed_variables(self):
+        self.checks("managed")
+
+    def test_relocatable_device_code(self):
+        """-dc, a static library, -dlink as users of nvcc write it, and what the linker says about names."""
+        if not RUNTIME_IS_THERE:
+            self.skipTest(NO_RUNTIME)
+        folder = os.path.join(HERE, "relocatable")
+        for part in ("main", "other", "library"):
+            self.succeeds([RADDLE, "cc", "-dc", "-O1", "-I", HERE, os.path.join(folder, part + ".cu"), "-o", self.path(part + ".o")])
+        objects = [self.path("main.o"), self.path("other.o")]
+        library = self.path("libdevice_part.a")
+        self.succeeds([RADDLE, "cc", "-lib", self.path("library.o"), "-o", library])
+        self.succeeds([RADDLE, "cc", *objects, "-L" + self.directory.name, "-ldevice_part", "-o", self.path("program")])
+        for engine in ("jit", "interp"):
+            output = self.succeeds([self.path("program")], RADDLE_ENGINE=engine)
+            self.assertIn("1..7", output)
+            self.assertNotIn("not ok", output)
+        self.succeeds([RADDLE, "cc", "-dlink", *objects, library, "-o", self.path("linked.o")])
+        self.succeeds(["g++", *objects, self.path("linked.o"), library, os.path.join(LIBRARIES, "libcudart.so"), "-o", self.path("by_gcc")])
+        self.assertNotIn("not ok", self.succeeds([self.path("by_gcc")], LD_LIBRARY_PATH=LIBRARIES))
+        status, output = run([RADDLE, "cc", *objects, "-o", self.path("lacks")])
+        self.assertNotEqual(status, 0)
+        self.assertIn("undefined reference to `raddle.device._Z8weightedii'", output)
+        status, output = run([RADDLE, "cc", *objects, self.path("library.o"), library, self.path("other.o"), "-o", self.path("twice")])
+        self.assertNotEqual(status, 0)
+        self.assertIn("multiple definition of `raddle.device.total'", output)
+
+    def checks_package(self, header, name):
+        """A program that includes headers of NVIDIA's packages, from the Python in use or beside nvcc."""
+        if not ALL:
+            self.skipTest("slow (10 s of compilation): with RADDLE_TEST_ALL")
+        environment = {}
+        with open(self.path("probe.cu"), "w") as file:
+            file.write(f"#if !__has_include(<{header}>)\n#error none\n#endif\n")
+        probe = [RADDLE, "cc", "--ptx", self.path("probe.cu"), "-o", self.path("probe.ptx")]
+        if run(probe)[0] != 0:
+            environment["CUDA_HOME"] = os.path.dirname(os.path.dirname(os.path.realpath(shutil.which("nvcc") or "/none/bin/nvcc")))
+            if run(probe, **environment)[0] != 0:
+                self.skipTest(f"no {header}: neither a package of Python's nor beside nvcc")
+        return self.checks(os.path.join("packages", name), ("jit",), **environment)
+
+    def test_thrust(self):
+        self.checks_package("thrust/sort.h", "thrust")
+
+    def test_cub_and_libcuxx(self):
+        self.checks_package("cub/cub.cuh", "cub")
+
+    def test_curand(self):
+        ours = self.checks_package("curand_kernel.h", "random")
+        if nvcc := shutil.which("nvcc"):
+            source = os.path.join(HERE, "packages/random.cu")
+            self.succeeds([nvcc, "-std=c++17", "-arch=sm_90", "-I", HERE, "-cudart", "shared", source, "-o", self.path("by_nvcc")])
+            self.assertEqual(self.succeeds([self.path("by_nvcc")], LD_LIBRARY_PATH=LIBRARIES), ours)
 
     def test_ptx_of_all_headers_is_accepted(self):
         """Without a runtime: clang's code of every header can run."""

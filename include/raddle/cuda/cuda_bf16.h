@@ -22,12 +22,11 @@ RADDLE_BOTH constexpr float raddle_bfloat16_value(unsigned short bits) {
 }
 
 struct __align__(2) __nv_bfloat16 {
-  unsigned short raddle_bits;
+  unsigned short __x;
 
   __nv_bfloat16() = default;
-  RADDLE_MEMBER constexpr __nv_bfloat16(float value) : raddle_bits(raddle_bfloat16_bits(value)) {}
-  RADDLE_MEMBER constexpr __nv_bfloat16(double value)
-      : raddle_bits(raddle_bfloat16_bits(raddle_odd(value))) {}
+  RADDLE_MEMBER constexpr __nv_bfloat16(float value) : __x(raddle_bfloat16_bits(value)) {}
+  RADDLE_MEMBER constexpr __nv_bfloat16(double value) : __x(raddle_bfloat16_bits(raddle_odd(value))) {}
 #define RADDLE_FROM_WHOLE(type) \
   RADDLE_MEMBER constexpr __nv_bfloat16(type value) : __nv_bfloat16((double)value) {}
   RADDLE_FROM_WHOLE(int)
@@ -35,10 +34,10 @@ struct __align__(2) __nv_bfloat16 {
   RADDLE_FROM_WHOLE(short)
   RADDLE_FROM_WHOLE(unsigned short)
 #undef RADDLE_FROM_WHOLE
-  RADDLE_MEMBER constexpr __nv_bfloat16(__nv_bfloat16_raw raw) : raddle_bits(raw.x) {}
-  RADDLE_MEMBER constexpr operator float() const { return raddle_bfloat16_value(raddle_bits); }
-  RADDLE_MEMBER constexpr operator __nv_bfloat16_raw() const { return __nv_bfloat16_raw{raddle_bits}; }
-  RADDLE_MEMBER constexpr explicit operator bool() const { return (raddle_bits & 0x7fff) != 0; }
+  RADDLE_MEMBER constexpr __nv_bfloat16(__nv_bfloat16_raw raw) : __x(raw.x) {}
+  RADDLE_MEMBER constexpr operator float() const { return raddle_bfloat16_value(__x); }
+  RADDLE_MEMBER constexpr operator __nv_bfloat16_raw() const { return __nv_bfloat16_raw{__x}; }
+  RADDLE_MEMBER constexpr explicit operator bool() const { return (__x & 0x7fff) != 0; }
   RADDLE_MEMBER constexpr explicit operator int() const { return (int)(float)*this; }
   RADDLE_MEMBER constexpr explicit operator unsigned int() const { return (unsigned int)(float)*this; }
 
@@ -99,8 +98,8 @@ RADDLE_DEVICE unsigned short __bfloat162ushort_rn(__nv_bfloat16 x) {
 }
 RADDLE_DEVICE long long __bfloat162ll_rn(__nv_bfloat16 x) { return __float2ll_rn(x); }
 RADDLE_DEVICE unsigned long long __bfloat162ull_rn(__nv_bfloat16 x) { return __float2ull_rn(x); }
-RADDLE_BOTH short __bfloat16_as_short(__nv_bfloat16 x) { return (short)x.raddle_bits; }
-RADDLE_BOTH unsigned short __bfloat16_as_ushort(__nv_bfloat16 x) { return x.raddle_bits; }
+RADDLE_BOTH short __bfloat16_as_short(__nv_bfloat16 x) { return (short)x.__x; }
+RADDLE_BOTH unsigned short __bfloat16_as_ushort(__nv_bfloat16 x) { return x.__x; }
 RADDLE_BOTH __nv_bfloat16 __short_as_bfloat16(short x) { return __nv_bfloat16_raw{(unsigned short)x}; }
 RADDLE_BOTH __nv_bfloat16 __ushort_as_bfloat16(unsigned short x) { return __nv_bfloat16_raw{x}; }
 
@@ -126,9 +125,7 @@ RADDLE_HALF_MATH(__nv_bfloat16, __nv_bfloat162)
 RADDLE_BOTH __nv_bfloat16 __hfma(__nv_bfloat16 x, __nv_bfloat16 y, __nv_bfloat16 z) {
 #ifdef __CUDA_ARCH__
   unsigned short bits;
-  asm("fma.rn.bf16 %0, %1, %2, %3;"
-      : "=h"(bits)
-      : "h"(x.raddle_bits), "h"(y.raddle_bits), "h"(z.raddle_bits));
+  asm("fma.rn.bf16 %0, %1, %2, %3;" : "=h"(bits) : "h"(x.__x), "h"(y.__x), "h"(z.__x));
   return __nv_bfloat16_raw{bits};
 #else
   // The product is exact in double; the sum's lost bits are kept as an odd last bit before it is rounded.
@@ -145,10 +142,7 @@ RADDLE_HALF_FMA(__nv_bfloat16, __nv_bfloat162)
 // atomicAdd of one and of two.
 RADDLE_DEVICE __nv_bfloat16 atomicAdd(__nv_bfloat16* address, __nv_bfloat16 value) {
   unsigned short old;
-  asm volatile("atom.add.noftz.bf16 %0, [%1], %2;"
-               : "=h"(old)
-               : "l"(address), "h"(value.raddle_bits)
-               : "memory");
+  asm volatile("atom.add.noftz.bf16 %0, [%1], %2;" : "=h"(old) : "l"(address), "h"(value.__x) : "memory");
   return __nv_bfloat16_raw{old};
 }
 RADDLE_DEVICE __nv_bfloat162 atomicAdd(__nv_bfloat162* address, __nv_bfloat162 value) {

@@ -16,25 +16,30 @@ struct __half2_raw {
 };
 
 struct __align__(2) __half {
-  _Float16 raddle_value;
+  unsigned short __x;  // by this name libcu++ takes its bits
 
   __half() = default;
-  RADDLE_MEMBER constexpr __half(_Float16 value) : raddle_value(value) {}
-  RADDLE_MEMBER constexpr __half(float value) : raddle_value((_Float16)value) {}
-  RADDLE_MEMBER constexpr __half(double value) : raddle_value((_Float16)value) {}
-  RADDLE_MEMBER constexpr __half(int value) : raddle_value((_Float16)value) {}
-  RADDLE_MEMBER constexpr __half(unsigned int value) : raddle_value((_Float16)value) {}
-  RADDLE_MEMBER constexpr __half(short value) : raddle_value((_Float16)value) {}
-  RADDLE_MEMBER constexpr __half(unsigned short value) : raddle_value((_Float16)value) {}
-  RADDLE_MEMBER constexpr __half(long value) : raddle_value((_Float16)value) {}
-  RADDLE_MEMBER constexpr __half(unsigned long value) : raddle_value((_Float16)value) {}
-  RADDLE_MEMBER constexpr __half(long long value) : raddle_value((_Float16)value) {}
-  RADDLE_MEMBER constexpr __half(unsigned long long value) : raddle_value((_Float16)value) {}
-  RADDLE_MEMBER constexpr __half(__half_raw raw) : raddle_value(__builtin_bit_cast(_Float16, raw.x)) {}
+  RADDLE_MEMBER constexpr __half(_Float16 value) : __x(__builtin_bit_cast(unsigned short, value)) {}
+  RADDLE_MEMBER constexpr __half(float value) : __x(__builtin_bit_cast(unsigned short, (_Float16)value)) {}
+  RADDLE_MEMBER constexpr __half(double value) : __x(__builtin_bit_cast(unsigned short, (_Float16)value)) {}
+  RADDLE_MEMBER constexpr __half(int value) : __x(__builtin_bit_cast(unsigned short, (_Float16)value)) {}
+  RADDLE_MEMBER constexpr __half(unsigned int value)
+      : __x(__builtin_bit_cast(unsigned short, (_Float16)value)) {}
+  RADDLE_MEMBER constexpr __half(short value) : __x(__builtin_bit_cast(unsigned short, (_Float16)value)) {}
+  RADDLE_MEMBER constexpr __half(unsigned short value)
+      : __x(__builtin_bit_cast(unsigned short, (_Float16)value)) {}
+  RADDLE_MEMBER constexpr __half(long value) : __x(__builtin_bit_cast(unsigned short, (_Float16)value)) {}
+  RADDLE_MEMBER constexpr __half(unsigned long value)
+      : __x(__builtin_bit_cast(unsigned short, (_Float16)value)) {}
+  RADDLE_MEMBER constexpr __half(long long value)
+      : __x(__builtin_bit_cast(unsigned short, (_Float16)value)) {}
+  RADDLE_MEMBER constexpr __half(unsigned long long value)
+      : __x(__builtin_bit_cast(unsigned short, (_Float16)value)) {}
+  RADDLE_MEMBER constexpr __half(__half_raw raw) : __x(raw.x) {}
   RADDLE_MEMBER constexpr operator float() const { return (float)raddle_value; }
-  RADDLE_MEMBER constexpr operator __half_raw() const {
-    return __half_raw{__builtin_bit_cast(unsigned short, raddle_value)};
-  }
+  RADDLE_MEMBER constexpr operator __half_raw() const { return __half_raw{__x}; }
+  __declspec(property(get = raddle_get_value)) _Float16 raddle_value;
+  RADDLE_MEMBER constexpr _Float16 raddle_get_value() const { return __builtin_bit_cast(_Float16, __x); }
 #define RADDLE_TO_WHOLE(type) \
   RADDLE_MEMBER constexpr explicit operator type() const { return (type)raddle_value; }
   RADDLE_TO_WHOLE(bool)

@@ -9,6 +9,16 @@
 #define __DRIVER_TYPES_H__
 #define __VECTOR_TYPES_H__
 
+// libcu++ asks which CUDA a compiler that is not nvcc has, and takes types and features from headers that are
+// not here, where another installation of CUDA lies in the system's folders.
+#ifndef CUDA_VERSION
+#define CUDA_VERSION 13000
+#endif
+#define CCCL_DISABLE_NVFP4_SUPPORT
+#define CCCL_DISABLE_NVFP6_SUPPORT
+#define CCCL_DISABLE_NVFP8_SUPPORT
+#define CCCL_DISABLE_CDP
+
 #include "raddle/cuda/device/attributes.h"
 #ifdef __CUDACC__
 // Kernels' own functions come before the standard headers: what <cmath> and <new> then add is for the host.
@@ -26,6 +36,7 @@
 #include <time.h>
 
 #include "raddle/cuda/cuda_runtime_api.h"
+#include "raddle/cuda/library_types.h"
 #include "raddle/cuda/runtime_templates.h"
 #include "raddle/cuda/vector_functions.h"
 #ifdef __CUDACC__
@@ -37,4 +48,5 @@
 #include "raddle/cuda/device/surface.h"
 #include "raddle/cuda/device/synchronization.h"
 #include "raddle/cuda/device/texture.h"
+#include "raddle/cuda/relocatable.h"
 #endif

@@ -1,9 +1,10 @@
-// Annotations in LLVM's assembly. Four kinds of lines matter:
+// Annotations in LLVM's assembly. Five kinds of lines matter:
 //   @.str = ... c"raddle.cluster_dims\00" ...           a name
 //   @.args = ... { i32, i32 } { i32 2, i32 1 } ...      arguments
 //   @llvm.global.annotations = ... { ptr @kernel, ptr @.str, ptr @.str1, i32 2, ptr @.args }, ...
 //   call void @llvm.var.annotation.p0.p0(ptr %0, ptr @.str, ...)   in a kernel, of a parameter passed by
 //   value
+//   @x = ... global i32 3, section "raddle.managed", align 4       a managed variable
 #include "cli/cc/annotations.h"
 
 #include <fmt/format.h>
@@ -12,28 +13,12 @@
 #include <set>
 #include <vector>
 
+#include "cli/cc/assembly.h"
+
 namespace raddle::cli {
 namespace {
 
 using View = std::string_view;
-
-std::vector<View> lines_of(View text) {
-  std::vector<View> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
-
-/// The name after `mark` up to the first of `ends`.
-View word_after(View line, View mark, View ends) {
-  const std::size_t at = line.find(mark);
-  if (at == View::npos) return {};
-  const std::size_t begin = at + mark.size();
-  return line.substr(begin, std::min(line.find_first_of(ends, begin), line.size()) - begin);
-}
 
 /// The numbers of `{ i32, i32 } { i32 2, i32 1 }`.
 std::vector<std::string> numbers_of(View line) {
@@ -55,6 +40,10 @@ class Lowering {
     for (View line : lines_) {
       if (line.starts_with("@llvm.global.annotations")) {
         read_functions(line);
+        continue;
+      }
+      if (line.starts_with("@") && line.find(kManagedMark) != View::npos) {
+        append_managed(line);
         continue;
       }
       if (line.starts_with("define ")) {
@@ -95,6 +84,14 @@ class Lowering {
     }
   }
 
+  void append_managed(View line) {
+    const std::size_t mark = line.find(kManagedMark);
+    result_.code.append(line.substr(0, mark)).append(line.substr(mark + kManagedMark.size())).push_back('\n');
+    const View name = line.substr(0, line.find(' '));
+    result_.has_managed = true;
+    nodes_.push_back(fmt::format("!{{ptr addrspace(1) {}, !\"managed\", i32 1}}", name));
+  }
+
   /// True if the annotation is ours: then its line goes.
   bool read_parameter(View line, const std::string& kernel, const std::string& parameters) {
     const std::string name(word_after(line, ", ptr ", ","));
@@ -121,8 +118,10 @@ class Lowering {
       for (int index : indices) list += fmt::format("{}i32 {}", list.empty() ? "" : ", ", index);
       nodes_.push_back(fmt::format("!{{ptr @{}, !\"grid_constant\", !{{{}}}}}", kernel, list));
     }
-    if (list_.empty()) return;
-    for (std::size_t i = 0; i < nodes_.size(); ++i) list_ += fmt::format(", !{}", kFirstNode + i);
+    if (nodes_.empty() && list_.empty()) return;
+    if (list_.empty()) list_ = "!nvvm.annotations = !{";
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+      list_ += fmt::format("{}!{}", list_.ends_with('{') ? "" : ", ", kFirstNode + i);
     result_.code += list_ + "}\n";
     for (std::size_t i = 0; i < nodes_.size(); ++i)
       result_.code += fmt::format("!{} = {}\n", kFirstNode + i, nodes_[i]);

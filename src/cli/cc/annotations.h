@@ -1,6 +1,6 @@
 // CUDA's attributes that clang 19 does not know: raddle/cuda/device/attributes.h leaves them in the code as
-// annotations; here they become attributes that LLVM's back end understands (__grid_constant__, __maxnreg__)
-// or a directive in the PTX (__cluster_dims__).
+// annotations; here they become attributes that LLVM's back end understands (__grid_constant__, __maxnreg__,
+// __managed__) or a directive in the PTX (__cluster_dims__).
 #pragma once
 
 #include <map>
@@ -9,9 +9,13 @@
 
 namespace raddle::cli {
 
+/// How a `__managed__` variable is marked in LLVM's assembly of host and device.
+inline constexpr std::string_view kManagedMark = ", section \"raddle.managed\"";
+
 struct Annotated {
   std::string code;                             ///< LLVM's assembly without the annotations
   std::map<std::string, std::string> clusters;  ///< kernel -> "2, 1, 1"
+  bool has_managed = false;                     ///< it defines or uses managed variables
 };
 
 /// @param code  LLVM's assembly as clang writes it before any optimisation

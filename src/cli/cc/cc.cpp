@@ -3,6 +3,7 @@
 // into a fat binary; and for the host, which embeds that fat binary, by clang's CUDA mode. The program is
 // linked with Raddle's CUDA runtime.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -10,8 +11,11 @@
 
 #include "base/file.h"
 #include "cli/cc/annotations.h"
+#include "cli/cc/managed.h"
 #include "cli/cc/options.h"
+#include "cli/cc/packages.h"
 #include "cli/cc/process.h"
+#include "cli/cc/relocatable.h"
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
 #include "cli/program.h"
@@ -25,6 +29,8 @@ constexpr const char* kHelp = R"(raddle cc: compile CUDA C++ with clang 19, with
   raddle cc app.cu -o app            a program, which runs on Raddle
   raddle cc -c app.cu                an object file; link it with raddle cc app.o -o app
   raddle cc --ptx app.cu             device code alone, app.ptx
+  raddle cc -rdc=true a.cu b.cu      device functions and variables across files; -dc for objects
+  raddle cc -lib a.o b.o -o libx.a   a static library
 
   -o FILE                            the result
   -O0..-O3 (default -O3 on the device), -g, -lineinfo
@@ -61,6 +67,7 @@ class Compilation {
 
   Result<void> run() {
     if (options_.goal == CcGoal::ptx) return write_ptx_files();
+    if (options_.goal == CcGoal::device_link) return write_device_link();
     Words objects;
     for (const std::string& source : options_.cuda_sources) {
       TRY_ASSIGN(const std::string object, compile_cuda(source));
@@ -70,6 +77,7 @@ class Compilation {
       TRY_ASSIGN(const std::string object, compile_plain(source));
       objects.push_back(object);
     }
+    if (options_.goal == CcGoal::library) return make_library(objects);
     return options_.goal == CcGoal::program ? link(objects) : Result<void>();
   }
 
@@ -77,9 +85,13 @@ class Compilation {
 
  private:
   Result<void> step(const Words& words) {
-    TRY_ASSIGN(const int status, run_program(words, options_.show_commands));
+    std::string errors;
+    Words colored = words;  // what goes through a pipe is coloured only on demand
+    if (isatty(STDERR_FILENO) && words[0] != "ar") colored.push_back("-fcolor-diagnostics");
+    TRY_ASSIGN(const int status, run_program(colored, options_.show_commands, &errors));
     if (status == 0) return {};
     failed_status_ = status;
+    if (const std::string line = missing_header(errors); !line.empty()) fmt::print(stderr, "{}\n", line);
     return Error::invalid("{} failed", words[0]);
   }
 
@@ -97,6 +109,7 @@ class Compilation {
   Words common() const {
     Words words = {"-std=c++17", "-isystem", include_, "-isystem", include_ + "/raddle/cuda"};
     words.insert(words.end(), options_.both.begin(), options_.both.end());
+    for (const std::string& folder : packages_) words.insert(words.end(), {"-idirafter", folder});
     return words;
   }
   Words cuda_mode() const {
@@ -109,6 +122,8 @@ class Compilation {
                    "--cuda-gpu-arch=sm_" + options_.architecture};
     // The version tells clang to register and launch as CUDA's newer runtimes do.
     words.insert(words.end(), {"-Xclang", "-target-sdk-version=12.5"});
+    // Headers declare functions with `...` that nobody calls, to choose among overloads.
+    words.insert(words.end(), {"-Xclang", "-fcuda-allow-variadic-functions"});
     const Words more = common();
     words.insert(words.end(), more.begin(), more.end());
     words.insert(words.end(), {"-include", include_ + "/raddle/cuda/cuda_runtime.h"});
@@ -118,8 +133,13 @@ class Compilation {
   }
   std::string contraction() const { return options_.contract ? "-ffp-contract=fast" : "-ffp-contract=off"; }
 
-  /// The PTX of a file's device code, its temporary file.
-  Result<std::string> compile_device(const std::string& source) {
+  struct DeviceCode {
+    std::string path, ptx;  ///< without an extension, for files beside it
+    bool has_managed = false;
+  };
+
+  /// The PTX of a file's device code.
+  Result<DeviceCode> compile_device(const std::string& source) {
     const std::string prefix = files_.file(fmt::format("{}-{}", ++count_, name_of(source, "")));
     Words words = cuda_mode();
     words.insert(words.end(),
@@ -132,17 +152,16 @@ class Compilation {
     const Annotated annotated = lower_annotations(code);
     TRY(write_file(prefix + ".lowered.ll", annotated.code));
     TRY(step({kCompiler, "--target=nvptx64-nvidia-cuda", "-march=sm_" + options_.architecture, "-Xclang",
-              "-target-feature", "-Xclang", "+ptx85", "-x", "ir", contraction(), options_.optimisation, "-S",
-              prefix + ".lowered.ll", "-o", prefix + ".ptx"}));
+              "-target-feature", "-Xclang", "+ptx85", "-x", "ir", contraction(), options_.optimisation,
+              "-Wno-pass-failed", "-S", prefix + ".lowered.ll", "-o", prefix + ".ptx"}));
     TRY_ASSIGN(const std::string ptx, read_file(prefix + ".ptx"));
-    TRY(write_file(prefix + ".ptx", with_clusters(ptx, annotated.clusters)));
-    return prefix + ".ptx";
+    return DeviceCode{prefix, with_clusters(ptx, annotated.clusters), annotated.has_managed};
   }
 
   Result<void> write_ptx_files() {
     for (const std::string& source : options_.cuda_sources) {
-      TRY_ASSIGN(const std::string made, compile_device(source));
-      TRY_ASSIGN(const std::string ptx, read_file(made));
+      TRY_ASSIGN(const DeviceCode device, compile_device(source));
+      const std::string& ptx = device.ptx;
       const std::string output = options_.output.empty() ? name_of(source, ".ptx") : options_.output;
       if (output == "-") {
         std::fwrite(ptx.data(), 1, ptx.size(), stdout);
@@ -153,22 +172,53 @@ class Compilation {
     return {};
   }
 
-  Result<std::string> compile_cuda(const std::string& source) {
-    TRY_ASSIGN(const std::string ptx_file, compile_device(source));
-    TRY_ASSIGN(const std::string ptx, read_file(ptx_file));
+  std::string container_of(std::string_view ptx) const {
     const bool special = options_.architecture.ends_with('a');
     const std::uint32_t capability = std::strtoul(options_.architecture.c_str(), nullptr, 10);
-    TRY(write_file(
-        ptx_file + ".fatbin",
-        fatbin::write_ptx(ptx, capability,
-                          special ? fatbin::Feature::architecture : fatbin::Feature::baseline, kPtxVersion)));
+    return fatbin::write_ptx(
+        ptx, capability, special ? fatbin::Feature::architecture : fatbin::Feature::baseline, kPtxVersion);
+  }
+
+  Result<std::string> compile_cuda(const std::string& source) {
+    TRY_ASSIGN(const DeviceCode device, compile_device(source));
+    TRY(write_file(device.path + ".fatbin", container_of(device.ptx)));
     const std::string object = object_of(source);
     Words words = cuda_mode();
     words.insert(words.end(), {"--cuda-host-only", "-Xclang", "-fcuda-include-gpubinary", "-Xclang",
-                               ptx_file + ".fatbin", "-c", source, "-o", object});
+                               device.path + ".fatbin"});
+    if (options_.relocatable) words.insert(words.end(), {"-fgpu-rdc", "-DRADDLE_RELOCATABLE=1"});
     add_host_options(words);
-    TRY(step(words));
+    if (options_.relocatable || device.has_managed)
+      TRY(compile_through_assembly(source, device, std::move(words), object));
+    else
+      TRY(compile_to(object, std::move(words), source));
     return object;
+  }
+  Result<void> compile_to(const std::string& object, Words words, const std::string& source) {
+    words.insert(words.end(), {"-c", source, "-o", object});
+    return step(words);
+  }
+
+  /// For what clang 19 does not do itself: managed variables, and modules that are registered together.
+  Result<void> compile_through_assembly(const std::string& source, const DeviceCode& device, Words words,
+                                        const std::string& object) {
+    const std::string first = device.path + ".host.ll", second = device.path + ".host.lowered.ll";
+    words.insert(words.end(), {"-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes", source, "-o", first});
+    TRY(step(words));
+    TRY_ASSIGN(std::string code, read_file(first));
+    if (options_.relocatable || device.has_managed) {  // another file may define them
+      const char* handle = options_.relocatable ? "@raddle_linked_handle" : "@__cuda_gpubin_handle";
+      TRY_ASSIGN(code, lower_managed(code, handle));
+    }
+    if (options_.relocatable) {
+      const std::string ptx = with_names(device.ptx, unique_names(code));
+      TRY_ASSIGN(code, make_relocatable(code, ptx, container_of(ptx)));
+    }
+    TRY(write_file(second, code));
+    Words last = {kCompiler, "-x", "ir"};
+    add_host_options(last);
+    last.push_back("-Wno-unused-command-line-argument");
+    return compile_to(object, std::move(last), second);
   }
 
   Result<std::string> compile_plain(const std::string& source) {
@@ -187,6 +237,27 @@ class Compilation {
     words.push_back(options_.optimisation_given ? options_.optimisation : "-O2");
     if (options_.debug) words.push_back("-g");
     words.insert(words.end(), options_.host.begin(), options_.host.end());
+  }
+
+  /// The object that nvcc's users link with the others: here it is empty, since each object registers itself.
+  Result<void> write_device_link() {
+    for (const std::string& input : options_.link_inputs)
+      if (input[0] != '-' && !std::filesystem::exists(input))
+        return Error::make(ErrorCode::not_found, "{}: no such file", input);
+    const std::string source = files_.file("device_link.c");
+    TRY(write_file(source, "/* raddle cc -dlink */\n"));
+    return compile_to(options_.output.empty() ? "a_dlink.o" : options_.output, {"clang-19"}, source);
+  }
+
+  Result<void> make_library(const Words& objects) {
+    const std::string library = options_.output.empty() ? "a.a" : options_.output;
+    std::error_code ignored;
+    std::filesystem::remove(library, ignored);
+    Words words = {"ar", "rcs", library};
+    words.insert(words.end(), objects.begin(), objects.end());
+    for (const std::string& input : options_.link_inputs)
+      if (input[0] != '-') words.push_back(input);
+    return step(words);
   }
 
   Result<void> link(const Words& objects) {
@@ -212,6 +283,7 @@ class Compilation {
 
   const CcOptions& options_;
   std::string include_;
+  const Words packages_ = package_includes();  ///< for headers that are nowhere else
   TemporaryDirectory files_;
   int count_ = 0, failed_status_ = 0;
 };

@@ -40,9 +40,12 @@ class Reader {
     while (next_ < arguments_.size()) TRY(read_word(arguments_[next_++]));
     if (options_.help) return std::move(options_);
     const std::size_t inputs = options_.cuda_sources.size() + options_.sources.size();
-    if (inputs == 0 && (options_.goal != CcGoal::program || options_.link_inputs.empty()))
+    const bool needs_source = options_.goal == CcGoal::object || options_.goal == CcGoal::ptx;
+    if (options_.goal == CcGoal::device_link && inputs > 0)
+      return Error::invalid("-dlink takes objects and libraries; compile the sources by -dc");
+    if (inputs == 0 && (needs_source || options_.link_inputs.empty()))
       return Error::invalid("no source file (raddle cc app.cu -o app)");
-    if (options_.goal != CcGoal::program && inputs > 1 && !options_.output.empty())
+    if (needs_source && inputs > 1 && !options_.output.empty())
       return Error::invalid("-o names one file, but there are {} sources", inputs);
     if (options_.goal == CcGoal::ptx && !options_.sources.empty())
       return Error::invalid("{} has no device code: --ptx takes .cu files", options_.sources[0]);
@@ -90,6 +93,14 @@ class Reader {
     static const Flag kFlags[] = {
         {"-c", [](CcOptions& o) { o.goal = CcGoal::object; }},
         {"--compile", [](CcOptions& o) { o.goal = CcGoal::object; }},
+        {"-dc", [](CcOptions& o) { o.goal = CcGoal::object, o.relocatable = true; }},
+        {"--device-c", [](CcOptions& o) { o.goal = CcGoal::object, o.relocatable = true; }},
+        {"-dw", [](CcOptions& o) { o.goal = CcGoal::object, o.relocatable = false; }},
+        {"--device-w", [](CcOptions& o) { o.goal = CcGoal::object, o.relocatable = false; }},
+        {"-dlink", [](CcOptions& o) { o.goal = CcGoal::device_link; }},
+        {"--device-link", [](CcOptions& o) { o.goal = CcGoal::device_link; }},
+        {"-lib", [](CcOptions& o) { o.goal = CcGoal::library; }},
+        {"--lib", [](CcOptions& o) { o.goal = CcGoal::library; }},
         {"--ptx", [](CcOptions& o) { o.goal = CcGoal::ptx; }},
         {"-ptx", [](CcOptions& o) { o.goal = CcGoal::ptx; }},
         {"-g", [](CcOptions& o) { o.line_info = o.debug = true; }},
@@ -217,12 +228,8 @@ class Reader {
         {"--cudart", [this](const std::string& v) { return set_runtime(v); }},
         {"-default-stream", [this](const std::string& v) { return set_default_stream(v); }},
         {"--default-stream", [this](const std::string& v) { return set_default_stream(v); }},
-        {"-rdc",
-         [](const std::string& v) { return v == "false" ? Result<void>() : no_device_linking("-rdc=true"); }},
-        {"--relocatable-device-code",
-         [](const std::string& v) {
-           return v == "false" ? Result<void>() : no_device_linking("--relocatable-device-code=true");
-         }},
+        {"-rdc", [this](const std::string& v) { return set_relocatable(v); }},
+        {"--relocatable-device-code", [this](const std::string& v) { return set_relocatable(v); }},
         // Quotients and roots are always rounded exactly; the model's registers are not limited; cubins are
         // not made.
         {"-prec-div", ignore},
@@ -286,18 +293,14 @@ class Reader {
       return Error::invalid("--default-stream {}: legacy or per-thread", value);
     return {};
   }
-  static Result<void> no_device_linking(std::string_view option) {
-    return Error::unsupported(
-        "{}: raddle cc compiles each file's device code for itself; put kernels and the __device__ "
-        "functions that they call into one file, or use nvcc (raddle nvcc)",
-        option);
+  Result<void> set_relocatable(const std::string& value) {
+    if (value != "true" && value != "false") return Error::invalid("-rdc={}: true or false", value);
+    options_.relocatable = value == "true";
+    return {};
   }
   /// Options of nvcc's that ask for something that is not there.
   static Result<void> refuse(const std::string& word) {
-    if (word == "-dc" || word == "-dlink" || word == "--device-c" || word == "-dw")
-      return no_device_linking(word);
-    if (starts_with_any(
-            word, {"-dlto", "-cubin", "--cubin", "-fatbin", "--fatbin", "-lib", "--lib", "-run", "-dryrun"}))
+    if (starts_with_any(word, {"-dlto", "-cubin", "--cubin", "-fatbin", "--fatbin", "-run", "-dryrun"}))
       return Error::unsupported("{}: raddle cc makes programs (-o), objects (-c) and PTX (--ptx)", word);
     return {};
   }

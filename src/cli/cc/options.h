@@ -7,7 +7,7 @@
 
 namespace raddle::cli {
 
-enum class CcGoal { program, object, ptx };
+enum class CcGoal { program, object, ptx, device_link, library };
 
 struct CcOptions {
   CcGoal goal = CcGoal::program;
@@ -20,6 +20,7 @@ struct CcOptions {
   std::string optimisation = "-O3";  ///< of device code; also of the host's if it was given
   bool optimisation_given = false;
   bool line_info = false, debug = false, fast_math = false, flush_denormals = false, contract = true;
+  bool relocatable = false;  ///< device code that other files' code may use: -rdc=true
   bool static_runtime = false, show_commands = false, keep = false, help = false;
 };
 

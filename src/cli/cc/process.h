@@ -12,8 +12,9 @@ using Words = std::vector<std::string>;
 
 /// Runs a program found by PATH with this process's standard streams, and waits. Its exit status; 128 + n for
 /// signal n.
+/// @param errors  if given, gets what the program writes to standard error, which is shown as it comes
 /// @errors not_found: no such program; io
-Result<int> run_program(const Words& words, bool show_command);
+Result<int> run_program(const Words& words, bool show_command, std::string* errors = nullptr);
 
 /// A directory that goes away with the object, unless it is kept.
 class TemporaryDirectory {

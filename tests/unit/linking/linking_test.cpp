@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "fatbin/image.h"
+#include "ptx/link.h"
 #include "ptx/parser.h"
 
 namespace raddle::linking {
@@ -38,6 +39,29 @@ TEST(Linking, TheDeviceLibraryIsTakenByThoseWhoCallIt) {
   const std::string other = std::string(kHead) + ".entry k() { ret; }\n";
   const Input plain{other, "plain.ptx"};
   EXPECT_THAT(parts(link({&plain, 1}, 90).value().module), testing::ElementsAre("plain.ptx"));
+}
+
+TEST(Linking, FunctionsOfLibdeviceAreTakenByThoseWhoCallThem) {
+  const auto calling = [](const char* name) {
+    return std::string(kHead) + ".extern .func (.param .b64 r) " + name +
+           "(.param .b64 x);\n.entry k() { .param .b64 x, r; st.param.f64 [x], 0d3ff0000000000000; call "
+           "(r), " +
+           name + ", (x); ret; }\n";
+  };
+  const std::string text = calling("__nv_lgamma"), other = calling("__nv_lgammas");
+  const Input input{text, "math.ptx"}, unknown{other, "unknown.ptx"};
+  const Linked linked = link({&input, 1}, 90).value();
+  EXPECT_THAT(undefined_names(linked.module), testing::IsEmpty());
+  EXPECT_NE(linked.module.find_function("__nv_lgamma"), nullptr);
+  EXPECT_EQ(linked.module.find_function("__nv_sin"), nullptr) << "only what is needed";
+  EXPECT_EQ(ptx::target_capability(linked.module), 90u);
+  EXPECT_EQ(fatbin::ptx_images(write_cubin(linked, 90), "", 90).value().size(), 1u);
+  EXPECT_THAT(undefined_names(link({&unknown, 1}, 90).value().module), testing::ElementsAre("__nv_lgammas"));
+  // A module's own function goes before.
+  const std::string own =
+      std::string(kHead) + ".visible .func (.param .b64 r) __nv_lgamma(.param .b64 x) { ret; }\n";
+  const Input both[] = {input, {own, "own.ptx"}};
+  EXPECT_THAT(parts(link(both, 90).value().module), testing::ElementsAre("math.ptx", "own.ptx"));
 }
 
 TEST(Linking, NamesThatNobodyDefines) {

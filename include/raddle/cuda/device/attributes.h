@@ -20,14 +20,15 @@
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __device_builtin__
 #define __builtin_align__(bytes) __align__(bytes)
+#define __NV_SILENCE_DEPRECATION_BEGIN
+#define __NV_SILENCE_DEPRECATION_END
 #define __nv_pure__ __attribute__((pure))
 
 #define __cluster_dims__(...) __attribute__((annotate("raddle.cluster_dims", __VA_ARGS__)))
 #define __maxnreg__(count) __attribute__((annotate("raddle.maxnreg", count)))
 #define __grid_constant__ __attribute__((annotate("raddle.grid_constant")))
+#define __managed__ __attribute__((section("raddle.managed"))) __device__
 // An attribute that cannot be added is an error where it stands.
-#define __managed__ \
-  _Pragma("GCC error \"raddle cc: no __managed__ variables; allocate with cudaMallocManaged\"") __device__
 #define __block_size__(...) _Pragma("GCC error \"raddle cc: no __block_size__; launch with this block size\"")
 #define __nv_tex_surf_handler _Pragma("GCC error \"raddle cc: no texture references; use texture objects\"")
 

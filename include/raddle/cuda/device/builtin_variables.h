@@ -5,6 +5,8 @@
 #include "raddle/cuda/device/attributes.h"
 #include "raddle/cuda/vector_types.h"
 
+#ifdef __CUDA_ARCH__
+
 #define RADDLE_INDEX_MEMBER(member, register_name)                       \
   __declspec(property(get = raddle_get_##member)) unsigned int member;   \
   static __device__ __forceinline__ unsigned int raddle_get_##member() { \
@@ -30,5 +32,12 @@ RADDLE_INDEX(blockDim, ntid);
 RADDLE_INDEX(gridDim, nctaid);
 #undef RADDLE_INDEX
 #undef RADDLE_INDEX_MEMBER
+
+#else  // the host reads kernels, too, and never runs them: the types that the guide gives
+
+extern const __device__ __attribute__((weak)) uint3 threadIdx, blockIdx;
+extern const __device__ __attribute__((weak)) dim3 blockDim, gridDim;
+
+#endif
 
 static constexpr int warpSize = 32;

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "raddle/cuda/device/integers.h"
-#include "raddle/cuda/device/math_special.h"
+#include "raddle/cuda/device/math_bessel.h"
 
 // name(double), namef(float), name(float). std:: has them by using-declarations, which keep libstdc++'s own
 // for the host.
@@ -53,6 +53,12 @@ RADDLE_UNARY(erfcinv, __nv_erfcinvf)
 RADDLE_UNARY(normcdf, __nv_normcdff)
 RADDLE_UNARY(normcdfinv, __nv_normcdfinvf)
 RADDLE_BINARY(rhypot, __nv_rhypotf)
+RADDLE_UNARY(j0, __nv_j0f)
+RADDLE_UNARY(j1, __nv_j1f)
+RADDLE_UNARY(y0, __nv_y0f)
+RADDLE_UNARY(y1, __nv_y1f)
+RADDLE_UNARY(cyl_bessel_i0, __nv_cyl_bessel_i0f)
+RADDLE_UNARY(cyl_bessel_i1, __nv_cyl_bessel_i1f)
 
 // name(arguments) for double and float, where the shape is another one.
 #define RADDLE_FUNCTION(result, result_f, name, parameters, parameters_f, arguments) \
@@ -73,6 +79,8 @@ RADDLE_FUNCTION(double, float, ldexp, (double x, int n), (float x, int n), (x, n
 RADDLE_FUNCTION(double, float, frexp, (double x, int* n), (float x, int* n), (x, n))
 RADDLE_FUNCTION(double, float, modf, (double x, double* y), (float x, float* y), (x, y))
 RADDLE_FUNCTION(double, float, remquo, (double x, double y, int* n), (float x, float y, int* n), (x, y, n))
+RADDLE_FUNCTION(double, float, jn, (int n, double x), (int n, float x), (n, x))
+RADDLE_FUNCTION(double, float, yn, (int n, double x), (int n, float x), (n, x))
 RADDLE_FUNCTION(int, int, ilogb, (double x), (float x), (x))
 RADDLE_FUNCTION(void, void, sincos, (double x, double* s, double* c), (float x, float* s, float* c),
                 (x, s, c))

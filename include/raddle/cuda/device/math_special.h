@@ -122,11 +122,6 @@ RADDLE_MATH double raddle_inverse_complement(double y) {
   }
   return r;
 }
-RADDLE_MATH double __nv_erfcinv(double y) {
-  if (!(y >= 0 && y <= 2.0)) return raddle_nan();
-  if (y == 0 || y == 2.0) return y == 0 ? raddle_infinity() : -raddle_infinity();
-  return y <= 1.0 ? raddle_inverse_complement(y) : -raddle_inverse_complement(2.0 - y);
-}
 RADDLE_MATH double __nv_erfinv(double y) {
   const double size = __builtin_fabs(y);
   if (!(size <= 1.0)) return raddle_nan();
@@ -138,6 +133,12 @@ RADDLE_MATH double __nv_erfinv(double y) {
     r -= step / (1.0 + r * step);
   }
   return r;
+}
+RADDLE_MATH double __nv_erfcinv(double y) {
+  if (!(y >= 0 && y <= 2.0)) return raddle_nan();
+  if (y == 0 || y == 2.0) return y == 0 ? raddle_infinity() : -raddle_infinity();
+  if (y > 0.5 && y < 1.5) return __nv_erfinv(1.0 - y);  // an exact difference; the root is near 0
+  return y <= 1.0 ? raddle_inverse_complement(y) : -raddle_inverse_complement(2.0 - y);
 }
 RADDLE_MATH double __nv_normcdf(double x) {
   if (x < -38.6) return 0.0;
@@ -169,8 +170,10 @@ RADDLE_MATH double raddle_gamma(double x) {
     for (double i = 2.0; i < x; i += 1.0) product *= i;
     return product;
   }
-  const double t = x + (607.0 / 128.0 - 0.5), half = __nv_pow(t, 0.5 * (x - 0.5));
-  return half * __nv_exp(-t) * half * (0x1.40d931ff62706p+1 * raddle_lanczos(x - 1.0));
+  const raddle_double2 sum = raddle_two_sum(x, 607.0 / 128.0 - 0.5);
+  const double t = sum.high, half = __nv_pow(t, 0.5 * (x - 0.5));
+  const double lost = 1.0 + ((x - 0.5) / t - 1.0) * sum.low;  // what rounding t changes
+  return half * __nv_exp(-t) * half * (0x1.40d931ff62706p+1 * raddle_lanczos(x - 1.0) * lost);
 }
 RADDLE_MATH double __nv_tgamma(double x) {
   if (x != x || x == raddle_infinity()) return x;

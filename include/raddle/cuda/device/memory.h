@@ -59,6 +59,9 @@ RADDLE_IS_SPACE(__isLocal, "local")
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700
 RADDLE_IS_SPACE(__isGridConstant, "param")
 #endif
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+RADDLE_IS_SPACE(__isClusterShared, "shared::cluster")
+#endif
 #undef RADDLE_IS_SPACE
 
 #define RADDLE_CONVERT_ADDRESS(space, letter)                             \
