@@ -11,7 +11,7 @@
 namespace raddle::driver {
 namespace {
 
-constexpr std::uint64_t kPitchAlignment = 32;
+constexpr std::uint64_t kTexturePitchAlignment = 32;
 
 std::optional<ChannelType> channel_type(CUarray_format format) {
   switch (format) {
@@ -121,7 +121,7 @@ Status image_of_linear(const CUDA_RESOURCE_DESC& resource, Image& image) {
 Status image_of_pitched(const CUDA_RESOURCE_DESC& resource, Image& image) {
   const auto& r = resource.res.pitch2D;
   TRY(make_format(r.format, r.numChannels, image.format));
-  if (r.devPtr == 0 || r.devPtr % kTextureAlignment != 0 || r.pitchInBytes % kPitchAlignment != 0 ||
+  if (r.devPtr == 0 || r.devPtr % kTextureAlignment != 0 || r.pitchInBytes % kTexturePitchAlignment != 0 ||
       r.width == 0 || r.height == 0 || r.width > static_cast<std::size_t>(array_limits::kLinearWidth2d) ||
       r.height > static_cast<std::size_t>(array_limits::kLinearHeight2d) ||
       r.pitchInBytes > static_cast<std::size_t>(array_limits::kLinearPitch2d) ||

@@ -380,6 +380,26 @@ TEST_F(DriverReferences, LaunchesKeepWhatWasBound) {
   EXPECT_EQ(download(other, 1)[0], 0x43490000u);  // 201
 }
 
+TEST_F(DriverReferences, GraphsKeepWhatWasBoundWhenTheyWereInstantiated) {
+  const CUtexref image = reference("image");
+  ASSERT_EQ(cuTexRefSetArray(image, array(100), kOverrideFormat), CUDA_SUCCESS);
+  const CUstream captured = stream();
+  ASSERT_EQ(cuStreamBeginCapture_v2(captured, CAPTURE_RELAXED), CUDA_SUCCESS);
+  EXPECT_EQ(launch("read", captured, 1.0f, 0.0f, out_), CUDA_SUCCESS);
+  CUgraph graph = nullptr;
+  CUgraphExec executable = nullptr;
+  ASSERT_EQ(cuStreamEndCapture(captured, &graph), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphInstantiateWithFlags(&executable, graph, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuTexRefSetArray(image, array(200), kOverrideFormat), CUDA_SUCCESS);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(cuGraphLaunch(executable, captured), CUDA_SUCCESS);
+    ASSERT_EQ(cuStreamSynchronize(captured), CUDA_SUCCESS);
+    EXPECT_EQ(result(), 101);
+  }
+  EXPECT_EQ(cuGraphExecDestroy(executable), CUDA_SUCCESS);
+  EXPECT_EQ(read(1, 0), 201);
+}
+
 TEST_F(DriverReferences, ModulesAndContextsHaveTheirOwn) {
   CUmodule twin = nullptr;
   ASSERT_EQ(cuModuleLoadData(&twin, kReferenceKernels), CUDA_SUCCESS);
