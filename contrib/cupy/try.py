@@ -52,7 +52,7 @@ def reductions():
     numpy.testing.assert_allclose(device.sum(axis=0).get(), host.sum(axis=0))
     numpy.testing.assert_allclose(float(device.std()), host.std())
     assert int(device.argmax()) == host.argmax()
-    norm = cupy.ReductionKernel("float64 x", "float64 y", "x * x", "a + b", "y = sqrt(a)", "0", "norm")
+    norm = cupy.ReductionKernel("float64 x", "float64 y", "x * x", "a + b", "y = sqrt(a)", "0", "euclidean")
     numpy.testing.assert_allclose(float(norm(device)), numpy.linalg.norm(host))
 
 
