@@ -54,6 +54,8 @@ class Program {
     std::string_view bytes;
     std::string_view name = "<memory>";
     bool is_library = false;  ///< only modules that define a missing name are taken from it
+    std::uint32_t max_registers =
+        0;  ///< that its threads may take, as an assembler's limit: where the image has none; 0: no limit
   };
 
   /// @param capability  of the devices: 90 for 9.0. It chooses among several architectures in one file.
@@ -209,6 +211,17 @@ class Module {
     bool managed = false;  ///< declared `__managed__`: the host's pointers name it, too
   };
   Result<Variable> variable(std::string_view name) const;
+
+  bool has_texture_reference(std::string_view name) const;  ///< a .texref of that name
+  bool has_surface_reference(std::string_view name) const;  ///< a .surfref
+  /// What a .texref or .surfref of the module stands for in launches from now on; those that were given have
+  /// what was bound then. The handle is the module's from here on, and ends when it is bound no more and the
+  /// last launch that has it is over.
+  /// @errors not_found; unsupported: the device is a server's
+  Result<void> bind(std::string_view reference, TextureHandle texture);
+  Result<void> bind(std::string_view reference, SurfaceHandle surface);
+  /// Nothing, as at first: kernels that use it fault, and the fault names it and says why. @errors not_found
+  Result<void> unbind(std::string_view reference, const std::string& why = {});
 
   struct Impl;
 

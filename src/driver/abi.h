@@ -27,6 +27,8 @@ using CUstream = struct CUstream_st*;
 using CUevent = struct CUevent_st*;
 using CUarray = struct CUarray_st*;
 using CUmipmappedArray = struct CUmipmappedArray_st*;
+using CUtexref = struct CUtexref_st*;
+using CUsurfref = struct CUsurfref_st*;
 
 using CUhostFn = void (*)(void* data);
 enum CUlogLevel : int { LOG_LEVEL_ERROR = 0, LOG_LEVEL_WARNING = 1 };

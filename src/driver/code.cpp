@@ -83,13 +83,14 @@ Answer<Program> read_program(const void* image, std::uint32_t capability, JitLog
   const auto found = fatbin::images_at(image);
   if (!found) return CUDA_ERROR_INVALID_IMAGE;
   std::vector<Program::Image> images;
-  for (const std::string_view bytes : *found) images.push_back({bytes});
+  for (const std::string_view bytes : *found)
+    images.push_back({.bytes = bytes, .max_registers = log.max_registers()});
   return read(images, capability, log, true);
 }
 
 Answer<Program> read_program_file(const char* path, std::uint32_t capability, JitLog& log) {
   TRY_ASSIGN(const std::string bytes, read_file(path));
-  const Program::Image images[] = {{bytes, path}};
+  const Program::Image images[] = {{.bytes = bytes, .name = path, .max_registers = log.max_registers()}};
   return read(images, capability, log, true);
 }
 

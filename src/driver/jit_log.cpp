@@ -7,13 +7,15 @@
 namespace raddle::driver {
 
 JitLog::JitLog(unsigned count, const int* options, void** values) {
-  constexpr int kInfoLog = 3, kInfoLogBytes = 4, kErrorLog = 5, kErrorLogBytes = 6;
+  constexpr int kMaxRegisters = 0, kInfoLog = 3, kInfoLogBytes = 4, kErrorLog = 5, kErrorLogBytes = 6;
   for (unsigned i = 0; i < count; ++i) {
+    // A number of 32 bits, in the place of a pointer; so are sizes.
+    const auto number = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(values[i]));
+    if (options[i] == kMaxRegisters) max_registers_ = number;
     Buffer& buffer = options[i] == kInfoLog || options[i] == kInfoLogBytes ? info_ : error_;
     if (options[i] == kInfoLog || options[i] == kErrorLog) buffer.text = static_cast<char*>(values[i]);
     if (options[i] == kInfoLogBytes || options[i] == kErrorLogBytes) {
-      // A size of 32 bits, in the place of a pointer.
-      buffer.bytes = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(values[i]));
+      buffer.bytes = number;
       buffer.used_out = &values[i];
     }
   }

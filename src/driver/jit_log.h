@@ -1,8 +1,9 @@
-// The logs of compiling and linking that a program asks for among a call's options (CU_JIT_INFO_LOG_BUFFER
-// and its like). The other options tune NVIDIA's compiler.
+// What a program asks of compiling and linking among a call's options: logs (CU_JIT_INFO_LOG_BUFFER and its
+// like) and the most registers that a thread may take. The other options tune NVIDIA's compiler.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace raddle::driver {
@@ -18,6 +19,8 @@ class JitLog {
     return count == 0 || (options != nullptr && values != nullptr);
   }
 
+  std::uint32_t max_registers() const { return max_registers_; }  ///< CU_JIT_MAX_REGISTERS; 0: any number
+
   /// Appends a line, cut off where the program's buffer ends.
   void info(std::string_view line) { info_.append(line); }
   void error(std::string_view line) { error_.append(line); }
@@ -31,6 +34,7 @@ class JitLog {
     void append(std::string_view line);
   };
   Buffer info_, error_;
+  std::uint32_t max_registers_ = 0;
 };
 
 }  // namespace raddle::driver

@@ -11,7 +11,8 @@ namespace raddle::driver::entry {
 namespace {
 
 /// Reads an input at once, so that the call that brought it hears what is wrong with it.
-Status add(Link& link, CUjitInputType type, std::string bytes, std::string name) {
+/// @param options  the input's own, which go before the link's
+Status add(Link& link, CUjitInputType type, std::string bytes, std::string name, const JitLog& options) {
   if (type < JIT_INPUT_CUBIN || type > JIT_INPUT_LIBRARY) {
     link.log.error(fmt::format("{}: input of type {} is not there", name, static_cast<int>(type)));
     return CUDA_ERROR_INVALID_VALUE;
@@ -19,7 +20,9 @@ Status add(Link& link, CUjitInputType type, std::string bytes, std::string name)
   const bool is_library = type == JIT_INPUT_LIBRARY;
   const Program::Image image[] = {{bytes, name, is_library}};
   if (!is_library) TRY(read_programs(image, link.capability, link.log));
-  link.inputs.push_back({std::move(bytes), std::move(name), is_library});
+  const std::uint32_t own = options.max_registers();
+  link.inputs.push_back(
+      {std::move(bytes), std::move(name), is_library, own != 0 ? own : link.log.max_registers()});
   return CUDA_SUCCESS;
 }
 
@@ -55,7 +58,8 @@ Status cuLinkAddData_v2(In<Link> link, CUjitInputType type, void* data, std::siz
   if (bytes == 0 || !JitLog::has_options(count, options, values)) return CUDA_ERROR_INVALID_VALUE;
   const std::lock_guard lock(link->mutex);
   const std::string fallback = fmt::format("<input {}>", link->inputs.size() + 1);
-  return add(*link, type, {static_cast<const char*>(data), bytes}, name == nullptr ? fallback : name);
+  return add(*link, type, {static_cast<const char*>(data), bytes}, name == nullptr ? fallback : name,
+             JitLog(count, options, values));
 }
 
 Status cuLinkAddFile_v2(In<Link> link, CUjitInputType type, const char* path, unsigned count, int* options,
@@ -63,13 +67,14 @@ Status cuLinkAddFile_v2(In<Link> link, CUjitInputType type, const char* path, un
   if (!JitLog::has_options(count, options, values)) return CUDA_ERROR_INVALID_VALUE;
   TRY_ASSIGN(std::string bytes, read_file(path));
   const std::lock_guard lock(link->mutex);
-  return add(*link, type, std::move(bytes), path);
+  return add(*link, type, std::move(bytes), path, JitLog(count, options, values));
 }
 
 Status cuLinkComplete(In<Link> link, void** cubin, std::size_t* bytes) {
   const std::lock_guard lock(link->mutex);
   std::vector<Program::Image> images;
-  for (const Link::Input& input : link->inputs) images.push_back({input.bytes, input.name, input.is_library});
+  for (const Link::Input& input : link->inputs)
+    images.push_back({input.bytes, input.name, input.is_library, input.max_registers});
   TRY_ASSIGN(const Program program, read_programs(images, link->capability, link->log));
   TRY(check_undefined(program, link->log));
   link->cubin = program.cubin(link->capability);

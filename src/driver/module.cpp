@@ -40,8 +40,14 @@ Status cuModuleLoadDataEx(Here context, CUmodule* module, const void* image, uns
 
 Status cuModuleUnload(Here, In<Module> module) {
   if (module->is_of_library) return CUDA_ERROR_NOT_PERMITTED;
-  for (const auto& [name, function] : module->functions) Process::instance().functions.remove(function);
-  Process::instance().modules.remove(module->handle);
+  Process& process = Process::instance();
+  for (const auto& [name, function] : module->functions) process.functions.remove(function);
+  // What is bound to them is used by launches that were given.
+  for (const auto& [name, reference] : module->texture_references)
+    module->context->device.after_work([ended = process.texture_references.remove(reference)] {});
+  for (const auto& [name, reference] : module->surface_references)
+    module->context->device.after_work([ended = process.surface_references.remove(reference)] {});
+  process.modules.remove(module->handle);
   return CUDA_SUCCESS;
 }
 

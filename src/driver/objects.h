@@ -147,6 +147,8 @@ struct Module {
   CUmodule handle = nullptr;
   std::mutex mutex;
   std::map<std::string, CUfunction, std::less<>> functions;
+  std::map<std::string, CUtexref, std::less<>> texture_references;
+  std::map<std::string, CUsurfref, std::less<>> surface_references;
 };
 
 /// Code without a context, read for each compute capability that a device of the process has: devices may
@@ -244,6 +246,7 @@ struct Link {
   struct Input {
     std::string bytes, name;
     bool is_library = false;
+    std::uint32_t max_registers = 0;  ///< Program::Image::max_registers
   };
   CUlinkState handle = nullptr;
   std::uint32_t capability = 0;  ///< of the devices that it is for

@@ -226,6 +226,8 @@ void Process::end_objects_of(const std::shared_ptr<Context>& context) {
   const auto is_its = [&](const auto& object) { return object.context == context; };
   functions.remove_if([&](const Function& function) { return function.module->context == context; });
   events.remove_if(is_its);
+  texture_references.remove_if(is_its);
+  surface_references.remove_if(is_its);
   decltype(context->textures) textures;
   decltype(context
                ->surfaces) surfaces;  // ended without the lock: they may be the last that hold their arrays

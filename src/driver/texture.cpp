@@ -11,9 +11,7 @@
 namespace raddle::driver {
 namespace {
 
-// What every allocation has; the attribute is larger, as on the device that is modelled, whose allocations
-// are.
-constexpr std::uint64_t kTextureAlignment = 256, kPitchAlignment = 32;
+constexpr std::uint64_t kTexturePitchAlignment = 32;
 
 std::optional<ChannelType> channel_type(CUarray_format format) {
   switch (format) {
@@ -53,6 +51,8 @@ std::optional<ChannelType> channel_type(CUarray_format format) {
   return std::nullopt;
 }
 
+}  // namespace
+
 Status make_format(CUarray_format format, unsigned channels, TexelFormat& made) {
   const std::optional<ChannelType> type = channel_type(format);
   if (!type) return CUDA_ERROR_NOT_SUPPORTED;
@@ -60,6 +60,8 @@ Status make_format(CUarray_format format, unsigned channels, TexelFormat& made) 
   made = {*type, channels};
   return CUDA_SUCCESS;
 }
+
+namespace {
 
 /// A view's format: ones, twos and fours of u8, s8, u16, s16, u32, s32, f16, f32. Block-compressed ones are
 /// not there.
@@ -119,7 +121,7 @@ Status image_of_linear(const CUDA_RESOURCE_DESC& resource, Image& image) {
 Status image_of_pitched(const CUDA_RESOURCE_DESC& resource, Image& image) {
   const auto& r = resource.res.pitch2D;
   TRY(make_format(r.format, r.numChannels, image.format));
-  if (r.devPtr == 0 || r.devPtr % kTextureAlignment != 0 || r.pitchInBytes % kPitchAlignment != 0 ||
+  if (r.devPtr == 0 || r.devPtr % kTextureAlignment != 0 || r.pitchInBytes % kTexturePitchAlignment != 0 ||
       r.width == 0 || r.height == 0 || r.width > static_cast<std::size_t>(array_limits::kLinearWidth2d) ||
       r.height > static_cast<std::size_t>(array_limits::kLinearHeight2d) ||
       r.pitchInBytes > static_cast<std::size_t>(array_limits::kLinearPitch2d) ||
@@ -135,6 +137,8 @@ Status image_of_pitched(const CUDA_RESOURCE_DESC& resource, Image& image) {
   return CUDA_SUCCESS;
 }
 
+}  // namespace
+
 Status image_of(const std::shared_ptr<Context>& context, TextureObject& object, Image& image) {
   switch (object.resource.resType) {
     case RESOURCE_TYPE_ARRAY:
@@ -147,6 +151,8 @@ Status image_of(const std::shared_ptr<Context>& context, TextureObject& object, 
   }
   return CUDA_ERROR_INVALID_VALUE;
 }
+
+namespace {
 
 /// Narrows an image to a view of it: some of its levels and layers, another format of the same size.
 Status apply_view(const CUDA_RESOURCE_VIEW_DESC& view, Image& image) {
@@ -169,6 +175,8 @@ Status apply_view(const CUDA_RESOURCE_VIEW_DESC& view, Image& image) {
   }
   return CUDA_SUCCESS;
 }
+
+}  // namespace
 
 Status sampler_of(const CUDA_TEXTURE_DESC& d, const Image& image, Sampler& sampler) {
   constexpr unsigned kKnown = TRSF_READ_AS_INTEGER | TRSF_NORMALIZED_COORDINATES | TRSF_SRGB |
@@ -196,6 +204,8 @@ Status sampler_of(const CUDA_TEXTURE_DESC& d, const Image& image, Sampler& sampl
   if (image.level_count == 1) sampler.mipmap_filter = FilterMode::point;
   return CUDA_SUCCESS;
 }
+
+namespace {
 
 /// The object of a handle in a context.
 template <class Object>

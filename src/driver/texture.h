@@ -2,6 +2,7 @@
 // handle.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "driver/array.h"
@@ -20,5 +21,15 @@ struct TextureObject {
 };
 struct Texture : TextureObject {};
 struct Surface : TextureObject {};
+
+// What every allocation has; the attribute is larger, as on the device that is modelled, whose allocations
+// are.
+inline constexpr std::uint64_t kTextureAlignment = 256;
+
+/// The runtime's words for a resource and for how it is read; of arrays the object holds the memory from then
+/// on. CUDA_ERROR_INVALID_VALUE, NOT_SUPPORTED, INVALID_HANDLE: by the rules of cuTexObjectCreate
+Status image_of(const std::shared_ptr<Context>& context, TextureObject& object, Image& image);
+Status sampler_of(const CUDA_TEXTURE_DESC& descriptor, const Image& image, Sampler& sampler);
+Status make_format(CUarray_format format, unsigned channels, TexelFormat& made);
 
 }  // namespace raddle::driver

@@ -2,6 +2,7 @@
 #include "fatbin/container.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 
 #include "fatbin/layout.h"
@@ -29,6 +30,19 @@ std::string text_at(std::span<const std::byte> header, std::uint64_t offset, std
   if (offset >= header.size() || length > header.size() - offset) return {};
   std::string text(reinterpret_cast<const char*>(header.data()) + offset, length);
   return text.substr(0, text.find('\0'));
+}
+
+/// The number of `-maxrregcount=32`, `--maxrregcount 32` among options; 0: it is not there.
+std::uint32_t max_registers_in(std::string_view options) {
+  constexpr std::string_view kName = "-maxrregcount";
+  const std::size_t found = options.find(kName);
+  if (found == std::string_view::npos) return 0;
+  options.remove_prefix(found + kName.size());
+  if (options.empty() || (options.front() != '=' && options.front() != ' ')) return 0;
+  options.remove_prefix(1);
+  std::uint32_t number = 0;
+  std::from_chars(options.data(), options.data() + options.size(), number);
+  return number;
 }
 
 /// The entry at `offset`; moves the offset behind it.
@@ -60,6 +74,10 @@ Result<Entry> read_entry(std::span<const std::byte> bytes, std::size_t& offset, 
   entry.bytes = compressed ? fields.at<std::uint64_t>(0x38) : stored;
   entry.source =
       text_at(bytes.subspan(offset, header), fields.at<std::uint32_t>(0x20), fields.at<std::uint32_t>(0x24));
+  constexpr std::size_t kWithOptions = 0x48;
+  if (header >= kWithOptions)
+    entry.max_registers = max_registers_in(text_at(
+        bytes.subspan(offset, header), fields.at<std::uint32_t>(0x40), fields.at<std::uint32_t>(0x44)));
   offset += header + stored;
   return entry;
 }

@@ -31,6 +31,7 @@ struct Entry {
   std::span<const std::byte> payload;  ///< as stored, without padding
   std::uint64_t bytes = 0;             ///< once unpacked
   std::string source;                  ///< file name, where nvcc kept it (-lineinfo, -G)
+  std::uint32_t max_registers = 0;     ///< -maxrregcount, with which nvcc was called; 0: without
 };
 
 /// One translation unit's code.

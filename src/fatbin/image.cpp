@@ -55,7 +55,7 @@ Result<void> unpack_chosen(const Container& container, const std::string& name, 
   if (entry == nullptr) return {};
   TRY_ASSIGN(std::string text, unpack(*entry));
   images.push_back({fmt::format("{}.{}.ptx", name, architecture(*entry)), std::move(text),
-                    chosen != nullptr ? "" : architecture(*entry)});
+                    chosen != nullptr ? "" : architecture(*entry), entry->max_registers});
   return {};
 }
 

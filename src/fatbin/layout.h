@@ -16,6 +16,8 @@
 //   0x28        u64  flags: 0x2000 LZ4 block, 0x8000 ZSTD frame, 0x100000 architecture-specific (a), 0x200000
 //                    family-specific (f)
 //   0x38        u64  size once decompressed
+//   0x40, 0x44  u32  offset and length of the options for ptxas in this header: " -maxrregcount=32 "; where
+//                    the header is longer than 0x40
 // Zeroes after PTX are no part of it.
 #pragma once
 

@@ -190,6 +190,8 @@ class Server::Textures final : public machine::TextureTable {
                    {"sampler", to_document(sampler)},
                    {"force", force_unnormalized_coordinates ? 1u : 0u}});
   }
+  /// Launches there use the variables that their module was loaded with.
+  std::uint64_t add_unbound(const std::string&) override { return 0; }
   bool remove(std::uint64_t handle) override {
     return server_.ask({{"ask", "remove texture"}, {"space", space_}, {"handle", handle}}).ok();
   }

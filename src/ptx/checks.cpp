@@ -319,8 +319,8 @@ bool Binder::bind_address(const RawOperand& raw, Operand& out) {
                fmt::format("one in a .{} register", isa::type_name(type)));
 }
 
-/// The handle of `[a]`, `[a, ...]` or `[a, s, ...]`: a 64-bit register's number, not an address, or a
-/// .samplerref's name.
+/// The handle of `[a]`, `[a, ...]` or `[a, s, ...]`: a 64-bit register's number, not an address, or the name
+/// of a .texref, .surfref or .samplerref.
 bool Binder::bind_handle(const OperandPlan& slot, const RawOperand& raw, Operand& out) {
   const bool is_sampler = slot.spec->kind == OperandKind::sampler;
   const Operand& o = raw.operand;
@@ -347,16 +347,21 @@ bool Binder::bind_handle(const OperandPlan& slot, const RawOperand& raw, Operand
   return true;
 }
 
-/// Textures and surfaces come to kernels as handles of objects; only samplers are a module's own.
+/// The names of .texref, .surfref and .samplerref variables stand for handles: tex, tld4 and txq read
+/// textures, su... surfaces, and txq also asks of samplers.
 bool Binder::bind_opaque(const RawOperand& raw, const Variable& variable, bool is_sampler) {
-  const bool asks_sampler = plan_.opcode->row->mnemonic == "txq" && variable.type == Type::samplerref;
-  if (variable.type != Type::samplerref)
-    return parser_.in.error(raw.at,
-                            "'{}' is a .{}, to which nothing binds an image since CUDA 12: '{}' takes the "
-                            "handle of a texture or surface object in a 64-bit register",
-                            variable.name, isa::type_name(variable.type), plan_.text);
-  if (is_sampler || asks_sampler) return true;
-  return wrong(raw, "the handle of a texture or surface in a 64-bit register, in brackets", "a .samplerref");
+  const std::string_view mnemonic = plan_.opcode->row->mnemonic;
+  const bool asks_sampler = mnemonic == "txq" && variable.type == Type::samplerref;
+  const Type wanted = is_sampler                   ? Type::samplerref
+                      : mnemonic.starts_with("su") ? Type::surfref
+                                                   : Type::texref;
+  if (variable.type == wanted || asks_sampler) return true;
+  return wrong(raw,
+               is_sampler ? "the handle of a sampler in a 64-bit register, or a .samplerref"
+                          : fmt::format("the handle of a texture or surface in a 64-bit register, or a .{}, "
+                                        "in brackets",
+                                        isa::type_name(wanted)),
+               fmt::format("a .{}", isa::type_name(variable.type)));
 }
 
 /// A vector as long as the geometry wants; of textures and surfaces, a scalar for one, and four elements may

@@ -138,6 +138,10 @@ Variable make_variable(const Qualifiers& q, const Token& name) {
   v.managed = q.managed;
   v.is_pointer = q.is_pointer;
   v.line = name.at.line;
+  if (v.space == Space::tex) {  // PTX ISA: "equivalent to .texref in the .global state space"
+    v.space = Space::global;
+    v.type = Type::texref;
+  }
   return v;
 }
 
@@ -231,11 +235,13 @@ bool declare_register(Parser& parser, const Qualifiers& q, const Token& name) {
   return true;
 }
 
-bool check_sampler(Parser& parser, const Variable& v, const Token& name) {
-  if (!parser.module.independent_samplers)
+/// .texref, .surfref and .samplerref variables.
+bool check_opaque(Parser& parser, const Variable& v, const Token& name) {
+  if (v.type == Type::samplerref && !parser.module.independent_samplers)
     return parser.in.error(name.at, "'{}': a .samplerref needs '.target ..., texmode_independent'", v.name);
   if (v.space == Space::global && v.dimensions.empty() && !parser.in_function()) return true;
-  return parser.in.error(name.at, "'{}': a .samplerref is one .global variable of a module", v.name);
+  return parser.in.error(name.at, "'{}': a .{} is one .global variable of a module", v.name,
+                         isa::type_name(v.type));
 }
 
 bool parse_declarator(Parser& parser, const Qualifiers& q) {
@@ -244,7 +250,7 @@ bool parse_declarator(Parser& parser, const Qualifiers& q) {
   if (q.space == Space::reg) return declare_register(parser, q, name);
   Variable v = make_variable(q, name);
   if (!parse_dimensions(parser, v)) return false;
-  if (v.type == Type::samplerref && !check_sampler(parser, v, name)) return false;
+  if (isa::type_class(v.type) == isa::TypeClass::opaque && !check_opaque(parser, v, name)) return false;
   const VariableId id = add_variable(parser, std::move(v), name);
   if (id == kNone) return false;
   return !parser.in.accept('=') || parse_initialiser(parser, id);

@@ -199,11 +199,29 @@ struct Module::Impl {
   std::uint64_t number = 0;              ///< of the device's server; 0: it has not been told
   std::uint64_t number_here = 0;         ///< in Device::Impl::modules; 0: it is not there
   std::vector<std::uint64_t> addresses;  ///< by VariableId; LaunchContext::variables
+  /// The same with what its .texref and .surfref variables stand for in launches from now on. A handle ends
+  /// with the last launch that has it.
+  struct Bindings {
+    std::vector<std::uint64_t> addresses;
+    std::map<std::size_t, std::shared_ptr<const void>> owners;  ///< of handles, by VariableId
+  };
+  bool has_references = false;
+  mutable std::mutex bindings_mutex;
+  std::shared_ptr<const Bindings> bindings;
   std::vector<DevicePtr> allocations;
   const Placed* placed = nullptr;       ///< while it is loaded: variables that lie somewhere already
-  std::vector<std::uint64_t> samplers;  ///< handles of its .samplerref variables
+  std::vector<std::uint64_t> samplers;  ///< handles of its .samplerref variables, and of unbound ones
   std::vector<std::unique_ptr<Kernel::Impl>> kernels;  ///< entries, in the order of the text
   std::mutex mutex;
+
+  /// For a launch; null: `addresses` are all there is.
+  std::shared_ptr<const std::vector<std::uint64_t>> bound() const {
+    if (!has_references) return nullptr;
+    const std::lock_guard lock(bindings_mutex);
+    return {bindings, &bindings->addresses};
+  }
+  /// What Module::bind says. @param handle  0: nothing is bound
+  Result<void> bind(std::string_view reference, isa::Type type, std::uint64_t handle);
 
   /// @errors unsupported: names the parts that cannot run
   Result<Kernel::Impl*> kernel(ptx::FunctionId id);

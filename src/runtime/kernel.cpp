@@ -225,6 +225,7 @@ void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
   const bool any_shared = shared.static_bytes != 0 || shared.has_dynamic || shared.uses_reserved;
   grid.shared_bytes = dynamic != 0 ? std::uint64_t{dynamic_offset} + dynamic : any_shared ? fixed_end : 0;
   const std::byte* parameters = grid.context.parameters;
+  grid.variables = module->bound();
   grid.context = {.ntid = {config.block.x, config.block.y, config.block.z},
                   .nctaid = {config.grid.x, config.grid.y, config.grid.z},
                   .dynamic_shared = dynamic,
@@ -233,7 +234,7 @@ void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
                   .nsmid = device.machine().shape().sm_count(),
                   .grid_id = device.space->next_grid_id(),
                   .parameters = parameters,
-                  .variables = module->addresses.data(),
+                  .variables = grid.variables != nullptr ? grid.variables->data() : module->addresses.data(),
                   .cluster_shape = {seen.extent[0], seen.extent[1], seen.extent[2]},
                   .grid_workspace = 0,
                   .explicit_cluster = asks_for_clusters(config),

@@ -12,7 +12,16 @@ namespace {
 
 bool has_address(const ptx::Variable& variable) {
   return (variable.space == ptx::Space::global || variable.space == ptx::Space::const_) &&
-         variable.type != isa::Type::samplerref;
+         isa::type_class(variable.type) != isa::TypeClass::opaque;
+}
+
+bool is_reference(const ptx::Variable& variable) {
+  return variable.type == isa::Type::texref || variable.type == isa::Type::surfref;
+}
+
+std::string unbound_text(const ptx::Variable& variable) {
+  return fmt::format("nothing is bound to the {} reference '{}'",
+                     variable.type == isa::Type::texref ? "texture" : "surface", variable.name);
 }
 
 Sampler sampler_of(const ptx::SamplerSettings& settings) {
@@ -37,6 +46,22 @@ Result<void> place_samplers(Module::Impl& module) {
     module.samplers.push_back(handle);
     module.addresses[id] = handle;
   }
+  return {};
+}
+
+/// Unbound at first, so that a kernel that reads one anyway hears its name.
+Result<void> place_references(Module::Impl& module) {
+  const auto& variables = module.program.variables;
+  for (std::size_t id = 0; id < variables.size(); ++id) {
+    if (!is_reference(variables[id])) continue;
+    const std::uint64_t handle = module.device->textures().add_unbound(unbound_text(variables[id]));
+    if (handle != 0) module.samplers.push_back(handle);
+    module.addresses[id] = handle;
+    module.has_references = true;
+  }
+  if (module.has_references)
+    module.bindings =
+        std::make_shared<const Module::Impl::Bindings>(Module::Impl::Bindings{module.addresses, {}});
   return {};
 }
 
@@ -130,6 +155,7 @@ Result<void> place_variables(Module::Impl& module) {
   TRY(place_constants(module));
   TRY(place_globals(module));
   TRY(place_samplers(module));
+  TRY(place_references(module));
   for (std::size_t id = 0; id < variables.size(); ++id) {
     if (module.addresses[id] == 0 || !has_address(variables[id])) continue;
     if (module.placed->has_values && placed_at(module, variables[id]) != nullptr) continue;
@@ -202,6 +228,58 @@ Result<Module::Variable> Module::variable(std::string_view name) const {
                        impl_->program.name, name);
   }
   return Variable{{impl_->addresses[id]}, variable->size, variable->managed};
+}
+
+Result<void> Module::Impl::bind(std::string_view reference, isa::Type type, std::uint64_t handle) {
+  machine::TextureTable& textures = device->textures();
+  const std::shared_ptr<const void> owner(&textures, [handle](machine::TextureTable* table) {
+    if (handle != 0) (void)table->remove(handle);
+  });
+  const ptx::Variable* const variable = program.find_variable(reference);
+  if (variable == nullptr || variable->type != type)
+    return Error::make(ErrorCode::not_found, "{} has no .{} '{}'", program.name, isa::type_name(type),
+                       reference);
+  if (device->server != nullptr)
+    return Error::unsupported("'{}' is a .{}: a served device knows texture and surface objects only",
+                              reference, isa::type_name(type));
+  const auto id = static_cast<std::size_t>(variable - program.variables.data());
+  const std::lock_guard lock(bindings_mutex);
+  auto changed = std::make_shared<Bindings>(*bindings);
+  changed->addresses[id] = handle != 0 ? handle : addresses[id];
+  changed->owners[id] = owner;
+  bindings = std::move(changed);
+  return {};
+}
+
+namespace {
+bool has(const ptx::Module& program, std::string_view name, isa::Type type) {
+  const ptx::Variable* const variable = program.find_variable(name);
+  return variable != nullptr && variable->type == type;
+}
+}  // namespace
+
+bool Module::has_texture_reference(std::string_view name) const {
+  return has(impl_->program, name, isa::Type::texref);
+}
+bool Module::has_surface_reference(std::string_view name) const {
+  return has(impl_->program, name, isa::Type::surfref);
+}
+
+Result<void> Module::bind(std::string_view reference, TextureHandle texture) {
+  return impl_->bind(reference, isa::Type::texref, texture.value);
+}
+Result<void> Module::bind(std::string_view reference, SurfaceHandle surface) {
+  return impl_->bind(reference, isa::Type::surfref, surface.value);
+}
+
+Result<void> Module::unbind(std::string_view reference, const std::string& why) {
+  const ptx::Variable* const variable = impl_->program.find_variable(reference);
+  if (variable == nullptr || !is_reference(*variable))
+    return Error::make(ErrorCode::not_found, "{} has no .texref or .surfref '{}'", impl_->program.name,
+                       reference);
+  const std::uint64_t handle =
+      why.empty() ? 0 : impl_->device->textures().add_unbound(unbound_text(*variable) + ": " + why);
+  return impl_->bind(reference, variable->type, handle);
 }
 
 }  // namespace raddle

@@ -28,7 +28,8 @@ Result<ptx::FunctionId> find_kernel(const ptx::Module& program, std::string_view
 
 Result<Program> Program::read(std::span<const Image> images, std::uint32_t capability) {
   std::vector<linking::Input> inputs;
-  for (const Image& image : images) inputs.push_back({image.bytes, image.name, image.is_library});
+  for (const Image& image : images)
+    inputs.push_back({image.bytes, image.name, image.is_library, image.max_registers});
   TRY_ASSIGN(linking::Linked linked, linking::link(inputs, capability));
   return Program(std::make_shared<Impl>(Impl{{std::move(linked)}}));
 }

@@ -29,7 +29,8 @@ Result<void> check_addresses(const ptx::Module& program, std::span<const std::ui
     return Error::invalid("{} addresses for {} variables", addresses.size(), program.variables.size());
   for (std::size_t id = 0; id < addresses.size(); ++id) {
     const ptx::Variable& variable = program.variables[id];
-    if (variable.type == isa::Type::samplerref) continue;  // a handle, which the texture unit checks
+    if (isa::type_class(variable.type) == isa::TypeClass::opaque)
+      continue;  // a handle, which the texture unit checks
     if (needs_address(variable) ? !lent.holds(addresses[id], variable.size) : addresses[id] != 0)
       return Error::invalid("{}: variable {} lies at {:#x}, outside of the client's memory", program.name,
                             variable.name, addresses[id]);

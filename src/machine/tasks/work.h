@@ -63,6 +63,8 @@ struct GridWork {
   /// Source position of a PTX line of the kernel, empty if unknown; for faults. `owner` outlives the task.
   std::string (*source_of)(const void* owner, std::uint32_t ptx_line) = nullptr;
   const void* owner = nullptr;
+  /// What context.variables points to, where the launch has values of its own; null: that is the module's.
+  std::shared_ptr<const std::vector<std::uint64_t>> variables = nullptr;
   std::uint64_t record = 0;  ///< address of the record that says all this; 0: none does
   bool at_head = false;      ///< waits before the others of its priority
   /// Of a queue task, whose blocks are its entries and may grow in number: `blocks` and the grid's extent say

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "raddle/texture.h"
 
@@ -16,6 +17,9 @@ class TextureTable {
   /// A sampler apart from textures: its filter and address modes stand for the texture's, and coordinates are
   /// in texels if it says so.
   virtual std::uint64_t add_sampler(const Sampler& sampler, bool force_unnormalized_coordinates) = 0;
+  /// What a texture or surface reference stands for while nothing is bound to it: requests are faults that
+  /// say `why`.
+  virtual std::uint64_t add_unbound(const std::string& why) = 0;
   /// Ends a handle. Kernels that use it then find it stale. @returns false if the handle is not live
   virtual bool remove(std::uint64_t handle) = 0;
 };

@@ -171,7 +171,7 @@ TextureUnit::Descriptor* TextureUnit::slot(std::size_t index) const {
 }
 
 std::uint64_t TextureUnit::add(Kind kind, const Image& image, const Sampler& sampler,
-                               bool force_unnormalized_coordinates) {
+                               bool force_unnormalized_coordinates, const std::string& why) {
   const std::lock_guard lock(mutex_);
   std::size_t index = used_;
   if (!free_.empty()) {
@@ -186,6 +186,7 @@ std::uint64_t TextureUnit::add(Kind kind, const Image& image, const Sampler& sam
   d.image = image;
   d.sampler = sampler;
   d.force_unnormalized_coordinates = force_unnormalized_coordinates;
+  d.why = why;
   const std::uint64_t handle = std::uint64_t{++d.generation} << 32 | static_cast<std::uint64_t>(index) << 4 |
                                static_cast<std::uint64_t>(kind);
   d.handle.store(handle, std::memory_order_release);
@@ -198,6 +199,9 @@ std::uint64_t TextureUnit::add_texture(const Image& image, const Sampler& sample
 std::uint64_t TextureUnit::add_surface(const Image& image) { return add(Kind::surface, image, {}); }
 std::uint64_t TextureUnit::add_sampler(const Sampler& sampler, bool force_unnormalized_coordinates) {
   return add(Kind::sampler, {}, sampler, force_unnormalized_coordinates);
+}
+std::uint64_t TextureUnit::add_unbound(const std::string& why) {
+  return add(Kind::unbound, {}, {}, false, why);
 }
 
 bool TextureUnit::remove(std::uint64_t handle) {
@@ -216,6 +220,7 @@ const TextureUnit::Descriptor* TextureUnit::find(std::uint64_t handle, Kind kind
 }
 
 TextureProblem TextureUnit::no_such(std::uint64_t handle, Kind kind) const {
+  if (const Descriptor* const unbound = find(handle, Kind::unbound)) return {unbound->why.c_str()};
   constexpr auto kFirst = static_cast<std::uint64_t>(Kind::texture);
   const Kind claimed = kind_of(handle);
   const auto wanted = static_cast<std::uint64_t>(kind) - kFirst,

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "exec/texture.h"
@@ -32,6 +33,7 @@ class TextureUnit final : public TextureTable {
   std::uint64_t add_texture(const Image& image, const Sampler& sampler) override;
   std::uint64_t add_surface(const Image& image) override;
   std::uint64_t add_sampler(const Sampler& sampler, bool force_unnormalized_coordinates) override;
+  std::uint64_t add_unbound(const std::string& why) override;
   bool remove(std::uint64_t handle) override;
 
   // For kernels: one lane of an instruction, if no other is named. No lock, no allocation.
@@ -43,13 +45,14 @@ class TextureUnit final : public TextureTable {
   TextureProblem query(exec::TextureQuery query, exec::TextureQueryLanes& lanes, unsigned lane) const;
 
  private:
-  enum class Kind : std::uint32_t { texture = 13, surface = 14, sampler = 15 };
+  enum class Kind : std::uint32_t { unbound = 12, texture = 13, surface = 14, sampler = 15 };
   struct Descriptor {
     std::atomic<std::uint64_t> handle{0};  ///< 0: free
     std::uint32_t generation = 0;
     Image image;
     Sampler sampler;
     bool force_unnormalized_coordinates = false;  ///< of a sampler
+    std::string why;                              ///< of unbound
   };
   // Descriptors stay where they are while others are added: the table grows by chunks.
   static constexpr std::size_t kChunk = 256, kChunks = 4096;
@@ -58,7 +61,7 @@ class TextureUnit final : public TextureTable {
   static Kind kind_of(std::uint64_t handle) { return static_cast<Kind>(handle & 15); }
 
   std::uint64_t add(Kind kind, const Image& image, const Sampler& sampler,
-                    bool force_unnormalized_coordinates = false);
+                    bool force_unnormalized_coordinates = false, const std::string& why = {});
   Descriptor* slot(std::size_t index) const;
   const Descriptor* find(std::uint64_t handle, Kind kind) const;
   const Descriptor* find_sampler(std::uint64_t handle) const;  ///< apart, or in a texture

@@ -125,6 +125,27 @@ TEST(Images, ComeOutOfFatBinariesWithSuchCubins) {
   EXPECT_FALSE(ptx_images(fat, "x.fatbin", 80).ok()) << "code for a newer device";
 }
 
+// What nvcc was told of registers stands beside the PTX, for whoever compiles it.
+TEST(Images, KeepALimitOfRegisters) {
+  const auto images = ptx_images(data("capped.fatbin"), "capped.fatbin", 90).value();
+  ASSERT_EQ(images.size(), 1u);
+  EXPECT_EQ(images[0].max_registers, 24u);
+  EXPECT_EQ(ptx_images(data("zstd.fatbin"), "zstd.fatbin", 90).value()[0].max_registers, 0u);
+  // Written in other ways, beside others, and as no number.
+  const std::string bytes = data("capped.fatbin"), written = " -maxrregcount=24 ";
+  const std::size_t at = bytes.find(written);
+  ASSERT_NE(at, std::string::npos);
+  const std::pair<const char*, std::uint32_t> others[] = {{"--maxrregcount 128", 128},
+                                                          {" -O1 -maxrregcount", 0},
+                                                          {"-maxrregcount=many", 0},
+                                                          {"-maxrregcounts=8  ", 0}};
+  for (const auto& [options, wanted] : others) {
+    std::string changed = bytes;
+    changed.replace(at, written.size(), options);
+    EXPECT_EQ(ptx_images(changed, "x", 90).value()[0].max_registers, wanted) << options;
+  }
+}
+
 TEST(Images, SurviveDamagedObjectFiles) {
   const std::string bytes = data("plain.o");
   for (std::size_t i = 0; i < bytes.size(); ++i) {

@@ -108,6 +108,8 @@ TEST(Variables, OpaqueHandles) {
       "clamp_to_border, filter_mode = linear }; .tex .u64 old;";
   const Module m = must_parse(text);
   EXPECT_EQ(m.variables[0].type, Type::texref);
+  EXPECT_EQ(m.variables[2].type, Type::texref);
+  EXPECT_EQ(m.variables[2].space, Space::global);
   EXPECT_EQ(m.variables[1].type, Type::samplerref);
   EXPECT_TRUE(m.variables[1].sampler.linear);
   EXPECT_EQ(m.variables[1].sampler.address[1], SamplerSettings::AddressMode::clamp_to_border);
