@@ -186,17 +186,17 @@ void split_long_blocks(llvm::Module& module) {
   for (auto i = cuts.rbegin(); i != cuts.rend(); ++i) (*i)->getParent()->splitBasicBlock((*i)->getIterator());
 }
 
-/// Sets an option of LLVM that has no other way in, for all that this process compiles. A version of LLVM that has
-/// no such option does without.
+/// Sets an option of LLVM that has no other way in, for all that this process compiles. A version of LLVM
+/// that has no such option does without.
 void set_llvm_option(llvm::StringRef name, llvm::StringRef value) {
   auto& options = llvm::cl::getRegisteredOptions();
   if (const auto found = options.find(name); found != options.end())
     found->second->addOccurrence(0, name, value);
 }
 
-/// Together half of the optimised tier's time on kernels of template libraries, whose loops have hundreds of values
-/// alive: the search for regions in which a value could keep its register (LLVM's limit: 10,000 steps a value), and
-/// loop strength reduction, which nvcc has done. No kernel of bench/run is slower without.
+/// Together half of the optimised tier's time on kernels of template libraries, whose loops have hundreds of
+/// values alive: the search for regions in which a value could keep its register (LLVM's limit: 10,000 steps
+/// a value), and loop strength reduction, which nvcc has done. No kernel of bench/run is slower without.
 bool bound_code_generation() {
   set_llvm_option("grow-region-complexity-budget", "200");
   set_llvm_option("disable-lsr", "true");

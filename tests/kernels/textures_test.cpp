@@ -481,6 +481,28 @@ TEST_P(Textures, WrongHandlesAreFaultsThatSaySo) {
               testing::HasSubstr("a surface object is used as a texture"));
 }
 
+/// All lanes of a warp at once, or one: the fault says where.
+TEST_P(Textures, AnImageWithoutMemoryIsAFaultOfItsInstruction) {
+  for (const unsigned threads : {32u, 1u}) {
+    {
+      auto at = buffer(std::vector<Point>(32, {3, 4})), out = buffer(std::vector<Point>(32));
+      Sampler sampler;
+      sampler.filter = FilterMode::linear;
+      Image of = image({ChannelType::float32, 1}, 2, 256, 256, 1, std::vector<float>(256 * 256));
+      of.levels[0].address.value += 512 << 20;  // nothing is there
+      const std::uint64_t handle = texture(of, sampler).value;
+      const auto n = static_cast<int>(threads);
+      const auto report =
+          try_run(kernel("textures.ptx", "fetch_2d"), {.grid = {1}, .block = {threads}}, handle, at, out, n);
+      ASSERT_FALSE(report.ok());
+      EXPECT_THAT(report.error().message, testing::HasSubstr("illegal address"));
+      EXPECT_THAT(report.error().message, testing::ContainsRegex("textures.cu:10|PTX line [1-9]"));
+    }
+    memory_.clear();
+    close();
+  }
+}
+
 TEST_P(Textures, StoresOutsideASurfaceTrap) {
   const Image of = image({ChannelType::float32, 1}, 2, 4, 4, 1, std::vector<float>(16));
   const auto report = try_run(kernel("textures.ptx", "surface_2d"), {.grid = {1}, .block = {8}},

@@ -409,7 +409,10 @@ void for_lanes(WarpContext* warp, std::uint32_t active, Lanes& lanes, Ask ask) {
 void texture(WarpContext* warp, std::uint32_t word, std::uint32_t active, exec::TextureLanes* lanes) {
   const auto request = exec::TextureRequest::from_word(word);
   lanes->resident = active;
-  if (space_of(warp).textures().texture_of_warp(request, *lanes, active)) return;
+  {
+    const Touching touching(warp, kSeveralLanes);
+    if (space_of(warp).textures().texture_of_warp(request, *lanes, active)) return;
+  }
   for_lanes(warp, active, *lanes,
             [&](const TextureUnit& unit, std::uint32_t lane) { return unit.texture(request, *lanes, lane); });
 }

@@ -7,6 +7,8 @@
 namespace raddle::machine {
 const exec::Services& services();
 
+inline constexpr std::uint32_t kSeveralLanes = ~0u;  ///< touch memory at once: a fault names none of them
+
 /// What the signal handler says of a service that touches the kernel's memory for a lane.
 class Touching {
  public:
