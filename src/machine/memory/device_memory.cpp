@@ -79,23 +79,20 @@ Result<DevicePtr> DeviceMemory::allocate_constants(std::uint64_t bytes, std::str
 
 // Around it is nothing for a gigabyte (device_space.h). The memory ends as close to the end of its last page
 // as its alignment allows, so that running over the end faults; large ones start on a huge page. Where bounds
-// are the hardware's, all do, and have whole ones, and one before and behind: there a GPU has other
-// allocations.
+// are the hardware's, all do, and have whole ones.
 Result<DevicePtr> DeviceMemory::allocate_mapped(std::uint64_t bytes, std::string_view name) {
   const std::uint64_t alignment = bytes >= kGpuPage || !is_exact() ? kGpuPage : kPage;
-  const std::uint64_t body = is_exact() ? whole_pages(bytes) : round_up(bytes, kGpuPage) + kGpuPage;
-  const std::uint64_t before = is_exact() ? 0 : kGpuPage;
-  std::byte* const map = addresses_.take_memory(before + body, alignment);
-  if (map == nullptr)
+  const std::uint64_t body = is_exact() ? whole_pages(bytes) : round_up(bytes, kGpuPage);
+  std::byte* const memory = addresses_.take_memory(body, alignment);
+  if (memory == nullptr)
     return Error::make(ErrorCode::out_of_memory, "the host has no {} bytes for device memory", bytes);
-  std::byte* const memory = map + before;
-  if (bytes >= kGpuPage) madvise(memory, is_exact() ? body : body - kGpuPage, MADV_HUGEPAGE);
+  if (bytes >= kGpuPage) madvise(memory, body, MADV_HUGEPAGE);
   const std::uint64_t slack = alignment == kPage ? (body - bytes) / kAlignment * kAlignment : 0;
   const DevicePtr address{number(memory) + slack};
   Entry& entry = entries_[address.value];
   entry.allocation = {address, bytes, std::string(name), false, next_id()};
-  entry.map = map;
-  entry.map_bytes = before + body;
+  entry.map = memory;
+  entry.map_bytes = body;
   used_ += bytes;
   return address;
 }
@@ -268,17 +265,13 @@ std::string DeviceMemory::describe(std::uint64_t address) const {
     }
     past = offset - below->bytes;
   }
-  const auto remark = [&](const Allocation& a, bool within) {
-    return is_exact() && !a.read_only && !a.shared && within
-               ? " (a GPU may not notice: RADDLE_BOUNDS=hardware)"
-               : "";
-  };
+  const bool a_gpu_goes_on = is_exact() && below && !below->read_only && !below->shared &&
+                             address < round_up(below->address.value + below->bytes, kGpuPage);
   if (above && above->address.value - address < past) {
-    const std::uint64_t before = above->address.value - address;
-    return fmt::format("{} bytes before {}{}", before, what(*above), remark(*above, before <= kGpuPage));
+    return fmt::format("{} bytes before {}", above->address.value - address, what(*above));
   }
-  const std::uint64_t end = round_up(below->address.value + below->bytes, kGpuPage) + kGpuPage;
-  return fmt::format("{} bytes past the end of {}{}", past, what(*below), remark(*below, address < end));
+  return fmt::format("{} bytes past the end of {}{}", past, what(*below),
+                     a_gpu_goes_on ? " (a GPU may not notice: RADDLE_BOUNDS=hardware)" : "");
 }
 
 }  // namespace raddle::machine
