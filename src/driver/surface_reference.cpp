@@ -9,18 +9,8 @@ namespace raddle::driver::entry {
 
 Status cuModuleGetSurfRef(Here context, CUsurfref* handle, In<Module> module, const char* name) {
   if (!module->module.has_surface_reference(name)) return CUDA_ERROR_NOT_FOUND;
-  const std::lock_guard lock(module->mutex);
-  if (const auto known = module->surface_references.find(std::string_view(name));
-      known != module->surface_references.end()) {
-    *handle = known->second;
-    return CUDA_SUCCESS;
-  }
-  auto made = std::make_shared<SurfaceReference>();
-  made->context = context;
-  made->module = module;
-  made->name = name;
-  *handle = Process::instance().surface_references.add(made);
-  module->surface_references.emplace(name, *handle);
+  *handle = named_reference<SurfaceReference, CUsurfref>(context, module, name, module->surface_references,
+                                                         Process::instance().surface_references);
   return CUDA_SUCCESS;
 }
 

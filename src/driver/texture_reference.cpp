@@ -40,7 +40,7 @@ Answer<TextureHandle> make_texture(const std::shared_ptr<Context>& context, Text
 /// what does not make a texture shows when a kernel reads it.
 Status apply(TextureReference& reference) {
   const std::shared_ptr<Module> module = reference.module.lock();
-  if (module == nullptr) return reference.is_of_module ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+  if (module == nullptr) return reference.is_of_module() ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
   if (!reference.is_bound) return module->module.unbind(reference.name);
   Answer<TextureHandle> made = make_texture(reference.context, reference);
   if (!made.ok()) {
@@ -84,6 +84,14 @@ Status change(TextureReference& reference, const Change& change) {
   return apply(reference);
 }
 
+/// Tells one setting.
+template <class T>
+Status tell(TextureReference& reference, T CUDA_TEXTURE_DESC::* setting, T* value) {
+  const std::lock_guard lock(reference.mutex);
+  *value = reference.bound.texture.*setting;
+  return CUDA_SUCCESS;
+}
+
 bool is_filter(CUfilter_mode mode) { return mode == FILTER_POINT || mode == FILTER_LINEAR; }
 
 Status set_address_2d(TextureReference& reference, const CUDA_ARRAY_DESCRIPTOR& descriptor,
@@ -105,19 +113,8 @@ namespace entry {
 
 Status cuModuleGetTexRef(Here context, CUtexref* handle, In<Module> module, const char* name) {
   if (!module->module.has_texture_reference(name)) return CUDA_ERROR_NOT_FOUND;
-  const std::lock_guard lock(module->mutex);
-  if (const auto known = module->texture_references.find(std::string_view(name));
-      known != module->texture_references.end()) {
-    *handle = known->second;
-    return CUDA_SUCCESS;
-  }
-  auto made = std::make_shared<TextureReference>();
-  made->context = context;
-  made->module = module;
-  made->name = name;
-  made->is_of_module = true;
-  *handle = Process::instance().texture_references.add(made);
-  module->texture_references.emplace(name, *handle);
+  *handle = named_reference<TextureReference, CUtexref>(context, module, name, module->texture_references,
+                                                        Process::instance().texture_references);
   return CUDA_SUCCESS;
 }
 
@@ -130,7 +127,7 @@ Status cuTexRefCreate(Here context, CUtexref* handle) {
 
 // A module's references end with the module.
 Status cuTexRefDestroy(Here, In<TextureReference> reference) {
-  if (reference->is_of_module) return CUDA_ERROR_INVALID_VALUE;
+  if (reference->is_of_module()) return CUDA_ERROR_INVALID_VALUE;
   Process::instance().texture_references.remove(reference->handle);
   return CUDA_SUCCESS;
 }
@@ -277,9 +274,7 @@ Status cuTexRefGetAddressMode(Here, CUaddress_mode* mode, In<TextureReference> r
 }
 
 Status cuTexRefGetFilterMode(Here, CUfilter_mode* mode, In<TextureReference> reference) {
-  const std::lock_guard lock(reference->mutex);
-  *mode = reference->bound.texture.filterMode;
-  return CUDA_SUCCESS;
+  return tell(*reference, &CUDA_TEXTURE_DESC::filterMode, mode);
 }
 
 Status cuTexRefGetFormat(Here, CUarray_format* format, int* channels, In<TextureReference> reference) {
@@ -290,15 +285,11 @@ Status cuTexRefGetFormat(Here, CUarray_format* format, int* channels, In<Texture
 }
 
 Status cuTexRefGetMipmapFilterMode(Here, CUfilter_mode* mode, In<TextureReference> reference) {
-  const std::lock_guard lock(reference->mutex);
-  *mode = reference->bound.texture.mipmapFilterMode;
-  return CUDA_SUCCESS;
+  return tell(*reference, &CUDA_TEXTURE_DESC::mipmapFilterMode, mode);
 }
 
 Status cuTexRefGetMipmapLevelBias(Here, float* bias, In<TextureReference> reference) {
-  const std::lock_guard lock(reference->mutex);
-  *bias = reference->bound.texture.mipmapLevelBias;
-  return CUDA_SUCCESS;
+  return tell(*reference, &CUDA_TEXTURE_DESC::mipmapLevelBias, bias);
 }
 
 Status cuTexRefGetMipmapLevelClamp(Here, float* least, float* greatest, In<TextureReference> reference) {
@@ -321,9 +312,7 @@ Status cuTexRefGetBorderColor(Here, float* color, In<TextureReference> reference
 }
 
 Status cuTexRefGetFlags(Here, unsigned* flags, In<TextureReference> reference) {
-  const std::lock_guard lock(reference->mutex);
-  *flags = reference->bound.texture.flags;
-  return CUDA_SUCCESS;
+  return tell(*reference, &CUDA_TEXTURE_DESC::flags, flags);
 }
 
 }  // namespace entry

@@ -17,11 +17,11 @@ struct Reference {
   std::mutex mutex;
   TextureObject bound;    ///< its resource says what is bound, its texture how that is read
   bool is_bound = false;  ///< to memory or an array
+  bool is_of_module() const { return !name.empty(); }
 };
 
 struct TextureReference : Reference {
   CUtexref handle = nullptr;
-  bool is_of_module = false;
   CUarray_format format = FORMAT_FLOAT;  ///< of memory; arrays have their own
   unsigned channels = 1;
   TextureReference();
@@ -30,5 +30,22 @@ struct TextureReference : Reference {
 struct SurfaceReference : Reference {
   CUsurfref handle = nullptr;
 };
+
+/// A module's reference by name, made when it is first asked for. @param known  handles by name, of the
+/// module;
+/// @param all  the process's
+template <class Kind, class Handle, class Known, class All>
+Handle named_reference(const std::shared_ptr<Context>& context, const std::shared_ptr<Module>& module,
+                       const char* name, Known& known, All& all) {
+  const std::lock_guard lock(module->mutex);
+  if (const auto found = known.find(std::string_view(name)); found != known.end()) return found->second;
+  auto made = std::make_shared<Kind>();
+  made->context = context;
+  made->module = module;
+  made->name = name;
+  const Handle handle = all.add(made);
+  known.emplace(name, handle);
+  return handle;
+}
 
 }  // namespace raddle::driver

@@ -209,8 +209,8 @@ struct Module::Impl {
   mutable std::mutex bindings_mutex;
   std::shared_ptr<const Bindings> bindings;
   std::vector<DevicePtr> allocations;
-  const Placed* placed = nullptr;       ///< while it is loaded: variables that lie somewhere already
-  std::vector<std::uint64_t> samplers;  ///< handles of its .samplerref variables, and of unbound ones
+  const Placed* placed = nullptr;      ///< while it is loaded: variables that lie somewhere already
+  std::vector<std::uint64_t> handles;  ///< of its .samplerref variables, and of references without images
   std::vector<std::unique_ptr<Kernel::Impl>> kernels;  ///< entries, in the order of the text
   std::mutex mutex;
 

@@ -43,26 +43,25 @@ Result<void> place_samplers(Module::Impl& module) {
     const std::uint64_t handle =
         module.device->textures().add_sampler(sampler_of(settings), settings.force_unnormalized_coordinates);
     if (handle == 0) return Error::make(ErrorCode::out_of_memory, "too many textures and samplers");
-    module.samplers.push_back(handle);
+    module.handles.push_back(handle);
     module.addresses[id] = handle;
   }
   return {};
 }
 
 /// Unbound at first, so that a kernel that reads one anyway hears its name.
-Result<void> place_references(Module::Impl& module) {
+void place_references(Module::Impl& module) {
   const auto& variables = module.program.variables;
   for (std::size_t id = 0; id < variables.size(); ++id) {
     if (!is_reference(variables[id])) continue;
     const std::uint64_t handle = module.device->textures().add_unbound(unbound_text(variables[id]));
-    if (handle != 0) module.samplers.push_back(handle);
+    if (handle != 0) module.handles.push_back(handle);
     module.addresses[id] = handle;
     module.has_references = true;
   }
   if (module.has_references)
     module.bindings =
         std::make_shared<const Module::Impl::Bindings>(Module::Impl::Bindings{module.addresses, {}});
-  return {};
 }
 
 /// Module-scope constants lie together, in pages that kernels cannot write.
@@ -155,7 +154,7 @@ Result<void> place_variables(Module::Impl& module) {
   TRY(place_constants(module));
   TRY(place_globals(module));
   TRY(place_samplers(module));
-  TRY(place_references(module));
+  place_references(module);
   for (std::size_t id = 0; id < variables.size(); ++id) {
     if (module.addresses[id] == 0 || !has_address(variables[id])) continue;
     if (module.placed->has_values && placed_at(module, variables[id]) != nullptr) continue;
@@ -180,7 +179,7 @@ Result<void> Module::Impl::tell_server() {
 Module::Impl::~Impl() {
   if (number != 0) device->server->unload(number);
   for (const DevicePtr address : allocations) (void)device->space->memory().free(address);
-  for (const std::uint64_t handle : samplers) (void)device->textures().remove(handle);
+  for (const std::uint64_t handle : handles) (void)device->textures().remove(handle);
 }
 
 Result<Kernel::Impl*> Module::Impl::kernel(ptx::FunctionId id) {

@@ -20,21 +20,16 @@ struct __align__(2) __half {
 
   __half() = default;
   RADDLE_MEMBER constexpr __half(_Float16 value) : __x(__builtin_bit_cast(unsigned short, value)) {}
-  RADDLE_MEMBER constexpr __half(float value) : __x(__builtin_bit_cast(unsigned short, (_Float16)value)) {}
-  RADDLE_MEMBER constexpr __half(double value) : __x(__builtin_bit_cast(unsigned short, (_Float16)value)) {}
-  RADDLE_MEMBER constexpr __half(int value) : __x(__builtin_bit_cast(unsigned short, (_Float16)value)) {}
-  RADDLE_MEMBER constexpr __half(unsigned int value)
-      : __x(__builtin_bit_cast(unsigned short, (_Float16)value)) {}
-  RADDLE_MEMBER constexpr __half(short value) : __x(__builtin_bit_cast(unsigned short, (_Float16)value)) {}
-  RADDLE_MEMBER constexpr __half(unsigned short value)
-      : __x(__builtin_bit_cast(unsigned short, (_Float16)value)) {}
-  RADDLE_MEMBER constexpr __half(long value) : __x(__builtin_bit_cast(unsigned short, (_Float16)value)) {}
-  RADDLE_MEMBER constexpr __half(unsigned long value)
-      : __x(__builtin_bit_cast(unsigned short, (_Float16)value)) {}
-  RADDLE_MEMBER constexpr __half(long long value)
-      : __x(__builtin_bit_cast(unsigned short, (_Float16)value)) {}
-  RADDLE_MEMBER constexpr __half(unsigned long long value)
-      : __x(__builtin_bit_cast(unsigned short, (_Float16)value)) {}
+  RADDLE_MEMBER constexpr __half(float value) : __half((_Float16)value) {}
+  RADDLE_MEMBER constexpr __half(double value) : __half((_Float16)value) {}
+  RADDLE_MEMBER constexpr __half(int value) : __half((_Float16)value) {}
+  RADDLE_MEMBER constexpr __half(unsigned int value) : __half((_Float16)value) {}
+  RADDLE_MEMBER constexpr __half(short value) : __half((_Float16)value) {}
+  RADDLE_MEMBER constexpr __half(unsigned short value) : __half((_Float16)value) {}
+  RADDLE_MEMBER constexpr __half(long value) : __half((_Float16)value) {}
+  RADDLE_MEMBER constexpr __half(unsigned long value) : __half((_Float16)value) {}
+  RADDLE_MEMBER constexpr __half(long long value) : __half((_Float16)value) {}
+  RADDLE_MEMBER constexpr __half(unsigned long long value) : __half((_Float16)value) {}
   RADDLE_MEMBER constexpr __half(__half_raw raw) : __x(raw.x) {}
   RADDLE_MEMBER constexpr operator float() const { return (float)raddle_value; }
   RADDLE_MEMBER constexpr operator __half_raw() const { return __half_raw{__x}; }

@@ -30,8 +30,8 @@ Texel across_edge(const View& view, std::array<std::int32_t, 3> i, std::uint32_t
   const auto centre = [&](std::int32_t k) { return (static_cast<float>(k) + 0.5f) / size; };
   const auto [x, y, z] = cube_direction({slice % 6, centre(i[0]), centre(i[1])});
   const CubePoint p = cube_point(x, y, z);
-  return view.at({static_cast<std::int32_t>(p.s * size), static_cast<std::int32_t>(p.t * size), 0},
-                 slice / 6 * 6 + p.face);
+  return texel_at(view, {static_cast<std::int32_t>(p.s * size), static_cast<std::int32_t>(p.t * size), 0},
+                  slice / 6 * 6 + p.face);
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ CubePoint cube_point(float x, float y, float z) {
 Texel texel_of_cube(const View& view, const std::array<std::int32_t, 3>& i, std::uint32_t slice) {
   const auto within = [&](unsigned d) { return static_cast<std::uint32_t>(i[d]) < view.extent(d); };
   const bool beside = view.is_seamless() && !(within(0) && within(1));
-  return beside ? across_edge(view, i, slice) : view.at(i, slice);
+  return beside ? across_edge(view, i, slice) : texel_at(view, i, slice);
 }
 
 Texel seamless_sample(const View& view, const Footprint<1>& f, std::uint32_t slice) {

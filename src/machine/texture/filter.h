@@ -63,6 +63,22 @@ RADDLE_LANES void load(const View& view, const Indices<N>& i, const Points<N>& p
       for (unsigned c = 0; c < 4; ++c) texels[c][l] = border[c];
 }
 
+inline Texel only(const Texels<1>& texels) {
+  return {texels[0][0], texels[1][0], texels[2][0], texels[3][0]};
+}
+
+/// The texel at these indices; the address mode decides about indices outside the image.
+inline Texel texel_at(const View& view, const std::array<std::int32_t, 3>& i, std::uint32_t slice) {
+  Indices<1> indices{};
+  for (unsigned d = 0; d < view.dimensions(); ++d) indices[d] = {i[d]};
+  Points<1> points;
+  points.slice = {slice};
+  Texels<1> texel;
+  const bool outside = resolve<1>(view, indices);
+  load<1>(view, indices, points, outside, texel);
+  return only(texel);
+}
+
 /// The texels at integer coordinates.
 RADDLE_LANES void fetch(const View& view, const Points<N>& points, Texels<N>& texels) {
   Indices<N> indices{};

@@ -12,14 +12,6 @@ namespace {
 
 using isa::Geometry;
 
-/// The slice of the level's layer, which is clamped, and its face or sample.
-std::uint32_t slice_of(const Image& image, std::uint32_t layer, const exec::TextureRequest& request,
-                       std::uint32_t within) {
-  const std::uint32_t slices = image.levels[0].slices, of_layer = image.cube ? 6 : image.samples;
-  if (!isa::has_layer(request.geometry)) layer = 0;
-  return std::min(layer, slices / of_layer - 1) * of_layer + within;
-}
-
 /// A point on its face or in its layer, as one of many.
 Points<1> lone(const Image& image, const exec::TextureRequest& request, const SamplePoint& point) {
   Points<1> points;
@@ -34,7 +26,7 @@ Points<1> lone(const Image& image, const exec::TextureRequest& request, const Sa
     points.coordinate = {{{std::bit_cast<std::uint32_t>(p.s)}, {std::bit_cast<std::uint32_t>(p.t)}, {0}}};
     within = p.face;
   }
-  points.slice = {slice_of(image, point.layer, request, within)};
+  points.slice = {slice_of(image, request.geometry, point.layer, within)};
   return points;
 }
 
@@ -49,7 +41,7 @@ Texel sample_level(const Image& image, const Sampler& sampler, const exec::Textu
   }
   Texels<1> texel;
   sample_points<1>(view, points, request.integer_coordinates, texel);
-  return {texel[0][0], texel[1][0], texel[2][0], texel[3][0]};
+  return only(texel);
 }
 
 /// log2 of the longer gradient, in texels of the first level.

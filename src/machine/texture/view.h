@@ -82,6 +82,14 @@ struct Layout {
   }
 };
 
+/// The slice of the level's layer, which is clamped, and its face or sample.
+inline std::uint32_t slice_of(const Image& image, isa::Geometry geometry, std::uint32_t layer,
+                              std::uint32_t within) {
+  const std::uint32_t slices = image.levels[0].slices, of_layer = image.cube ? 6 : image.samples;
+  if (!isa::has_layer(geometry)) layer = 0;
+  return std::min(layer, slices / of_layer - 1) * of_layer + within;
+}
+
 class View {
  public:
   View(const Image& image, const Sampler& sampler, const exec::TextureRequest& request, unsigned level)
@@ -131,23 +139,6 @@ class View {
     const std::uint32_t size = extent(d);
     if (static_cast<std::uint32_t>(i) < size) return i;
     return address_outside(i, size, image_.linear_memory ? AddressMode::border : mode(d));
-  }
-
-  /// The texel at resolved indices.
-  Texel texel(const std::array<std::int32_t, 3>& i, std::uint32_t slice) const {
-    if (i[0] == kOutside || i[1] == kOutside || i[2] == kOutside) return outside();
-    std::array<std::array<std::uint32_t, 1>, 4> texel;
-    if (dimensions() == 3) slice = static_cast<std::uint32_t>(i[2]);
-    const std::uint64_t at =
-        layout().offset(static_cast<std::uint32_t>(i[0]), static_cast<std::uint32_t>(i[1]), slice);
-    load_texels<1>(texels(), {at}, image_.format, numbers_, sampler_.srgb, texel);
-    return {texel[0][0], texel[1][0], texel[2][0], texel[3][0]};
-  }
-
-  /// The texel at these indices; the address mode decides about indices outside the image.
-  Texel at(std::array<std::int32_t, 3> i, std::uint32_t slice) const {
-    for (unsigned d = 0; d < 3; ++d) i[d] = d < dimensions() ? resolve(d, i[d]) : 0;
-    return texel(i, slice);
   }
 
   /// The border; beyond linear memory it is 0.

@@ -1,6 +1,5 @@
 #include "machine/texture/warp_sampling.h"
 
-#include <algorithm>
 #include <bit>
 
 namespace raddle::machine {
@@ -23,8 +22,7 @@ constexpr unsigned kLanes = exec::kWarpSize;
   }
   if (!isa::has_layer(request.geometry)) return;
   fill(points.slice, lanes.layer);
-  const std::uint32_t last = image.levels[0].slices / (image.cube ? 6 : 1) - 1, faces = image.cube ? 6 : 1;
-  for (std::uint32_t& slice : points.slice) slice = std::min(slice, last) * faces;
+  for (std::uint32_t& slice : points.slice) slice = slice_of(image, request.geometry, slice, 0);
 }
 
 [[gnu::always_inline]] inline void sample_lanes(const Image& image, const Sampler& sampler,
