@@ -1,7 +1,12 @@
 #include "hardware/answers.h"
 
+#include <zstd.h>
+
 #include <cstring>
+#include <sstream>
 #include <string_view>
+
+#include "base/file.h"
 
 namespace raddle::testing {
 namespace {
@@ -30,6 +35,25 @@ Result<std::string> bytes_of(std::string_view hex) {
   return bytes;
 }
 
+std::string escaped(const std::string& text) {
+  std::string line;
+  for (const char c : text) line += c == '\n' ? "\\n" : c == '\\' ? "\\\\" : std::string(1, c);
+  return line;
+}
+
+std::string unescaped(std::string_view line) {
+  std::string text;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '\\' && i + 1 < line.size()) {
+      ++i;
+      text += line[i] == 'n' ? '\n' : line[i];
+    } else {
+      text += line[i];
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string key_of(const DeviceRun& run) {
@@ -46,15 +70,17 @@ std::string key_of(const DeviceRun& run) {
 }
 
 std::string RecordingDevice::run(const DeviceRun& run) {
-  const std::string key = key_of(run);
-  std::string inputs;
+  if (run.ptx != written_) file_ << "ptx " << escaped(run.ptx) << '\n';
+  written_ = run.ptx;
+  file_ << "answer " << key_of(run) << ' ' << run.what << '\n';
+  file_ << "run " << run.kernel << ' ' << run.threads << ' ' << run.blocks << '\n';
   for (const DeviceRun::Argument& argument : run.arguments)
-    if (!argument.is_output) inputs += "in " + hex_of(argument) + "\n";
+    file_ << (argument.is_output ? "before " : argument.is_buffer ? "in " : "value ") << hex_of(argument) << '\n';
   const std::string problem = device_->run(run);
-  file_ << "answer " << key << ' ' << run.what << '\n' << inputs;
   if (!problem.empty()) file_ << "failed " << problem << '\n';
   for (const DeviceRun::Argument& argument : run.arguments)
     if (problem.empty() && argument.is_output) file_ << "out " << hex_of(argument) << '\n';
+  file_.flush();  // the next run may be the last
   return problem;
 }
 
@@ -71,29 +97,60 @@ std::string GoldenDevice::run(const DeviceRun& run) {
   return found->second.problem;
 }
 
+namespace {
+
+/// A file's text, decompressed if its name says so.
+Result<std::string> read_text(const std::string& path) {
+  TRY_ASSIGN(std::string file, read_file(path));
+  if (!path.ends_with(".zst")) return file;
+  const unsigned long long size = ZSTD_getFrameContentSize(file.data(), file.size());
+  if (size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR) return Error::invalid("{}: no frame of zstd with its size", path);
+  std::string text(size, '\0');
+  const std::size_t written = ZSTD_decompress(text.data(), text.size(), file.data(), file.size());
+  if (ZSTD_isError(written)) return Error::invalid("{}: {}", path, ZSTD_getErrorName(written));
+  return text;
+}
+
+/// One line of a run.
+Result<void> add_to(Answers::Answer& answer, const std::string& word, const std::string& rest) {
+  if (word == "run") {
+    std::istringstream(rest) >> answer.kernel >> answer.threads >> answer.blocks;
+  } else if (word == "failed") {
+    answer.problem = rest;
+  } else {
+    TRY_ASSIGN(std::string bytes, bytes_of(rest));
+    if (word == "out")
+      answer.outputs.push_back(std::move(bytes));
+    else
+      answer.arguments.push_back({std::move(bytes), word != "value", word == "before"});
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<Answers> Answers::read(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return Error::make(ErrorCode::io, "cannot read {}", path);
+  TRY_ASSIGN(const std::string text, read_text(path));
+  std::istringstream file(text);
   Answers answers;
   Answer* current = nullptr;
   for (std::string line; std::getline(file, line);) {
     const std::size_t space = line.find(' ');
     const std::string word = line.substr(0, space);
     const std::string rest = space == std::string::npos ? "" : line.substr(space + 1);
-    if (word == "answer") {
+    if (word == "ptx") {
+      answers.texts.push_back(unescaped(rest));
+    } else if (word == "answer" && !answers.texts.empty()) {
       current = &answers.kernels[rest.substr(0, rest.find(' '))];
-      *current = {};
-    } else if (word == "out" && current != nullptr) {
-      TRY_ASSIGN(std::string bytes, bytes_of(rest));
-      current->outputs.push_back(std::move(bytes));
-    } else if (word == "failed" && current != nullptr) {
-      current->problem = rest;
+      *current = {.text = answers.texts.size() - 1, .what = rest.substr(rest.find(' ') + 1)};
     } else if (word == "api" && rest.find(" = ") != std::string::npos) {
       const std::size_t equals = rest.rfind(" = ");
       answers.api[rest.substr(0, equals)] = std::atoi(rest.c_str() + equals + 3);
     } else if (word == "head" && rest.find(": ") != std::string::npos) {
       answers.head[rest.substr(0, rest.find(": "))] = rest.substr(rest.find(": ") + 2);
-    } else if (word != "in") {
+    } else if (current != nullptr && (word == "run" || word == "failed" || word == "out" || word == "in" || word == "before" || word == "value")) {
+      TRY(add_to(*current, word, rest));
+    } else {
       return Error::invalid("{}: not understood: {}", path, line.substr(0, 60));
     }
   }

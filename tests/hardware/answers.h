@@ -13,13 +13,25 @@
 
 namespace raddle::testing {
 
-/// A line of text for each thing: "answer KEY what", "in HEX", "out HEX", "failed why"; "api call = result".
+/// Lines of text, in a file that may be compressed by zstd: "head NAME: VALUE"; "api CALL = RESULT"; "ptx TEXT" with
+/// escaped line ends; and for each run "answer KEY WHAT", "run KERNEL THREADS BLOCKS", a line for each argument ("value",
+/// "in" or "before" with HEX: a value, a buffer, an output before the run) and the "out HEX" of each output, or
+/// "failed WHY". A run is of the "ptx" above it.
 struct Answers {
   struct Answer {
+    std::size_t text = 0;  ///< of texts
+    std::string what, kernel;
+    unsigned threads = 0, blocks = 0;
+    struct Argument {
+      std::string bytes;
+      bool is_buffer = false, is_output = false;
+    };
+    std::vector<Argument> arguments;
     std::string problem;               ///< why it did not run to its end
     std::vector<std::string> outputs;  ///< bytes
   };
   std::map<std::string, std::string> head;  ///< device, driver, date
+  std::vector<std::string> texts;           ///< PTX
   std::map<std::string, Answer> kernels;    ///< by key_of
   std::map<std::string, int> api;
 
@@ -40,6 +52,7 @@ class RecordingDevice final : public Device {
  private:
   std::shared_ptr<Device> device_;
   std::ostream& file_;
+  std::string written_;  ///< the last PTX
 };
 
 /// Answers from a file. A run that it has no answer to fails as kNoAnswer.

@@ -2,7 +2,15 @@
 
 #include <dlfcn.h>
 
+#include <array>
+#include <cstring>
+
 namespace raddle::testing {
+namespace {
+
+constexpr int kErrorLog = 5, kErrorLogBytes = 6;  ///< CU_JIT_ERROR_LOG_BUFFER and its size
+
+}  // namespace
 
 Result<CudaApi> CudaApi::load() {
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -16,9 +24,8 @@ Result<CudaApi> CudaApi::load() {
 #define FIND(name) find(api.name, #name)
   FIND(cuInit), FIND(cuDriverGetVersion), FIND(cuDeviceGet), FIND(cuDeviceGetName),
       FIND(cuDeviceGetAttribute);
-  FIND(cuDevicePrimaryCtxRetain), FIND(cuDevicePrimaryCtxReset_v2), FIND(cuCtxSetCurrent),
-      FIND(cuCtxSynchronize);
-  FIND(cuModuleLoadData), FIND(cuModuleUnload), FIND(cuModuleGetFunction);
+  FIND(cuDevicePrimaryCtxRetain), FIND(cuCtxSetCurrent), FIND(cuCtxSynchronize);
+  FIND(cuModuleLoadData), FIND(cuModuleLoadDataEx), FIND(cuModuleUnload), FIND(cuModuleGetFunction);
   FIND(cuMemAlloc_v2), FIND(cuMemFree_v2), FIND(cuMemcpyHtoD_v2), FIND(cuMemcpyDtoH_v2),
       FIND(cuMemGetInfo_v2);
   FIND(cuLaunchKernel), FIND(cuStreamCreate), FIND(cuStreamDestroy_v2), FIND(cuStreamSynchronize);
@@ -36,13 +43,6 @@ std::string CudaDevice::describe(int result) const {
   return name != nullptr ? name : "error " + std::to_string(result);
 }
 
-std::string CudaDevice::start() {
-  module_ = nullptr;
-  loaded_.clear();
-  const std::string problem = describe(api_.cuDevicePrimaryCtxRetain(&context_, 0));
-  return problem.empty() ? describe(api_.cuCtxSetCurrent(context_)) : problem;
-}
-
 Result<std::unique_ptr<CudaDevice>> CudaDevice::open() {
   auto device = std::make_unique<CudaDevice>();
   TRY_ASSIGN(device->api_, CudaApi::load());
@@ -58,8 +58,9 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::open() {
   api.cuDeviceGetAttribute(&minor, kMinor, number);
   device->identity_ = {name, 0, major * 10 + minor};
   api.cuDriverGetVersion(&device->identity_.driver);
-  if (const std::string problem = device->start(); !problem.empty())
-    return Error::make(ErrorCode::not_found, "no context: {}", problem);
+  int result = api.cuDevicePrimaryCtxRetain(&device->context_, number);
+  if (result == 0) result = api.cuCtxSetCurrent(device->context_);
+  if (result != 0) return Error::make(ErrorCode::not_found, "no context: {}", device->describe(result));
   return device;
 }
 
@@ -68,7 +69,13 @@ std::string CudaDevice::load(const std::string& ptx) {
   if (module_ != nullptr) api_.cuModuleUnload(module_);
   module_ = nullptr;
   loaded_ = ptx;
-  return describe(api_.cuModuleLoadData(&module_, ptx.c_str()));
+  int options[] = {kErrorLog, kErrorLogBytes};
+  std::array<char, 2048> log{};
+  void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
+  std::string problem = describe(api_.cuModuleLoadDataEx(&module_, ptx.c_str(), 2, options, values));
+  const std::string_view reason(log.data(), strnlen(log.data(), log.size()));
+  if (!problem.empty() && !reason.empty()) problem += ": " + std::string(reason.substr(0, reason.find('\n')));
+  return problem;
 }
 
 std::string CudaDevice::run(const DeviceRun& run) {
@@ -95,11 +102,7 @@ std::string CudaDevice::run(const DeviceRun& run) {
       result = api_.cuMemcpyDtoH_v2(argument.data, addresses[i], argument.bytes);
     api_.cuMemFree_v2(addresses[i]);
   }
-  if (result == 0) return {};
-  const std::string problem = describe(result);
-  api_.cuDevicePrimaryCtxReset_v2(0);  // a fault is sticky
-  const std::string lost = start();
-  return lost.empty() ? problem : problem + ", then " + lost;
+  return describe(result);
 }
 
 }  // namespace raddle::testing

@@ -22,10 +22,10 @@ struct CudaApi {
   Result (*cuDeviceGetName)(char*, int, int);
   Result (*cuDeviceGetAttribute)(int*, int, int);
   Result (*cuDevicePrimaryCtxRetain)(Handle*, int);
-  Result (*cuDevicePrimaryCtxReset_v2)(int);
   Result (*cuCtxSetCurrent)(Handle);
   Result (*cuCtxSynchronize)();
   Result (*cuModuleLoadData)(Handle*, const void*);
+  Result (*cuModuleLoadDataEx)(Handle*, const void*, unsigned, int*, void**);
   Result (*cuModuleUnload)(Handle);
   Result (*cuModuleGetFunction)(Handle*, Handle, const char*);
   Result (*cuMemAlloc_v2)(Address*, std::size_t);
@@ -55,6 +55,8 @@ struct CudaIdentity {
   int driver = 0, capability = 0;
 };
 
+/// The device in this process. A kernel's fault breaks the process's context for good (an H200 answers
+/// CUDA_ERROR_DEVICE_UNAVAILABLE even after a reset): see WorkerDevice.
 class CudaDevice final : public Device {
  public:
   /// @errors not_found: no library, or no device behind it
@@ -66,8 +68,6 @@ class CudaDevice final : public Device {
  private:
   std::string load(const std::string& ptx);
   std::string describe(int result) const;
-  std::string start();
-
   CudaApi api_{};
   CudaIdentity identity_;
   std::string loaded_;  ///< the text of module_

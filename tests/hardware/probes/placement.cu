@@ -62,19 +62,20 @@ int main() {
   constexpr int kLargest = 227 * 1024;
   NEEDED(cudaFuncSetAttribute(place, cudaFuncAttributeMaxDynamicSharedMemorySize, kLargest));
   NEEDED(cudaFuncSetAttribute(place, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
-  for (const unsigned shared : {0u, 100u * 1024, static_cast<unsigned>(kLargest)})
-    for (const unsigned cluster : {1u, 2u, 4u, 8u, 16u}) {
-      cudaLaunchAttribute attribute{};
-      const Case c{cluster * 64, 128, shared, cluster};
-      const cudaLaunchConfig_t config = config_of(c, attribute);
-      int clusters = 0;
-      const cudaError_t error = cudaOccupancyMaxActiveClusters(&clusters, place, &config);
-      std::printf("most active clusters of %u with %u bytes: %d %d\n", cluster, shared, error, clusters);
-    }
+  for (const unsigned block : {32u, 64u, 128u, 256u, 512u, 1024u})
+    for (const unsigned shared : {0u, 20u * 1024, 100u * 1024, static_cast<unsigned>(kLargest)})
+      for (const unsigned cluster : {1u, 2u, 3u, 4u, 6u, 8u, 12u, 16u, 17u}) {
+        cudaLaunchAttribute attribute{};
+        const Case c{cluster * 64, block, shared, cluster};
+        const cudaLaunchConfig_t config = config_of(c, attribute);
+        int clusters = 0;
+        const cudaError_t error = cudaOccupancyMaxActiveClusters(&clusters, place, &config);
+        std::printf("most active clusters of %u blocks of %u threads with %u bytes: %d %d\n", cluster, block, shared, error, clusters);
+      }
   run({1, 32, 0, 1}, sm, ticket, count);  // warm
   for (const Case c : {Case{264, 128, kLargest, 1}, Case{132, 1024, 0, 1}, Case{528, 1024, 0, 1}, Case{528, 256, 0, 1}, Case{264, 128, 100 * 1024, 1},
                        Case{264, 128, kLargest, 2}, Case{264, 128, kLargest, 4}, Case{264, 128, kLargest, 8}, Case{256, 128, kLargest, 16},
                        Case{132, 128, 0, 2}, Case{264, 1024, 0, 4}, Case{264, 1024, 0, 8}, Case{256, 1024, 0, 16}, Case{120, 128, kLargest, 3},
-                       Case{120, 128, kLargest, 5}, Case{120, 128, kLargest, 6}, Case{240, 128, kLargest, 12}})
+                       Case{120, 128, kLargest, 5}, Case{120, 128, kLargest, 6}, Case{240, 128, kLargest, 12}, Case{4224, 32, 0, 1}, Case{4224, 32, 0, 2}, Case{4224, 32, 0, 4}, Case{4096, 32, 0, 16}})
     run(c, sm, ticket, count);
 }
