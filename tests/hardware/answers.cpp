@@ -84,19 +84,6 @@ std::string RecordingDevice::run(const DeviceRun& run) {
   return problem;
 }
 
-std::string GoldenDevice::run(const DeviceRun& run) {
-  const auto found = answers_.kernels.find(key_of(run));
-  if (found == answers_.kernels.end()) return kNoAnswer;
-  std::size_t next = 0;
-  for (const DeviceRun::Argument& argument : run.arguments) {
-    if (!argument.is_output || !found->second.problem.empty()) continue;
-    if (next == found->second.outputs.size() || found->second.outputs[next].size() != argument.bytes)
-      return "the answer kept has another size";
-    std::memcpy(argument.data, found->second.outputs[next++].data(), argument.bytes);
-  }
-  return found->second.problem;
-}
-
 namespace {
 
 /// A file's text, decompressed if its name says so.

@@ -55,15 +55,4 @@ class RecordingDevice final : public Device {
   std::string written_;  ///< the last PTX
 };
 
-/// Answers from a file. A run that it has no answer to fails as kNoAnswer.
-class GoldenDevice final : public Device {
- public:
-  static constexpr const char* kNoAnswer = "no answer is kept";
-  explicit GoldenDevice(const Answers& answers) : answers_(answers) {}
-  std::string run(const DeviceRun& run) override;
-
- private:
-  const Answers& answers_;
-};
-
 }  // namespace raddle::testing
