@@ -75,7 +75,10 @@ std::string RecordingDevice::run(const DeviceRun& run) {
   file_ << "answer " << key_of(run) << ' ' << run.what << '\n';
   file_ << "run " << run.kernel << ' ' << run.threads << ' ' << run.blocks << '\n';
   for (const DeviceRun::Argument& argument : run.arguments)
-    file_ << (argument.is_output ? "before " : argument.is_buffer ? "in " : "value ") << hex_of(argument) << '\n';
+    file_ << (argument.is_output   ? "before "
+              : argument.is_buffer ? "in "
+                                   : "value ")
+          << hex_of(argument) << '\n';
   const std::string problem = device_->run(run);
   if (!problem.empty()) file_ << "failed " << problem << '\n';
   for (const DeviceRun::Argument& argument : run.arguments)
@@ -91,7 +94,8 @@ Result<std::string> read_text(const std::string& path) {
   TRY_ASSIGN(std::string file, read_file(path));
   if (!path.ends_with(".zst")) return file;
   const unsigned long long size = ZSTD_getFrameContentSize(file.data(), file.size());
-  if (size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR) return Error::invalid("{}: no frame of zstd with its size", path);
+  if (size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR)
+    return Error::invalid("{}: no frame of zstd with its size", path);
   std::string text(size, '\0');
   const std::size_t written = ZSTD_decompress(text.data(), text.size(), file.data(), file.size());
   if (ZSTD_isError(written)) return Error::invalid("{}: {}", path, ZSTD_getErrorName(written));
@@ -135,7 +139,8 @@ Result<Answers> Answers::read(const std::string& path) {
       answers.api[rest.substr(0, equals)] = std::atoi(rest.c_str() + equals + 3);
     } else if (word == "head" && rest.find(": ") != std::string::npos) {
       answers.head[rest.substr(0, rest.find(": "))] = rest.substr(rest.find(": ") + 2);
-    } else if (current != nullptr && (word == "run" || word == "failed" || word == "out" || word == "in" || word == "before" || word == "value")) {
+    } else if (current != nullptr && (word == "run" || word == "failed" || word == "out" || word == "in" ||
+                                      word == "before" || word == "value")) {
       TRY(add_to(*current, word, rest));
     } else {
       return Error::invalid("{}: not understood: {}", path, line.substr(0, 60));

@@ -35,7 +35,7 @@ std::uint64_t without_payloads(std::uint64_t word, unsigned exponent_bits, unsig
 }
 
 /// Whether words differ at most in which NaN arithmetic made (isa::Numerics::exact).
-bool are_alike(const std::string& name, std::uint64_t a, std::uint64_t b) {
+bool are_alike(const std::string& ptx, std::uint64_t a, std::uint64_t b) {
   struct Kind {
     const char* type;
     unsigned exponent_bits, mantissa_bits;
@@ -43,7 +43,7 @@ bool are_alike(const std::string& name, std::uint64_t a, std::uint64_t b) {
   constexpr Kind kKinds[] = {{".f64", 11, 52}, {".f32", 8, 23}, {".f16", 5, 10}, {".bf16", 8, 7}};
   if (a == b) return true;
   return std::ranges::any_of(kKinds, [&](const Kind& kind) {
-    return name.find(kind.type) != std::string::npos &&
+    return ptx.find(kind.type) != std::string::npos &&
            without_payloads(a, kind.exponent_bits, kind.mantissa_bits) ==
                without_payloads(b, kind.exponent_bits, kind.mantissa_bits);
   });
@@ -76,7 +76,7 @@ std::string difference(const Answers& answers, const Answers::Answer& answer, De
     if (!answer.arguments[i].is_output) continue;
     const std::string& wanted = answer.outputs[next++];
     for (std::size_t at = 0; at < wanted.size(); at += sizeof(std::uint64_t))
-      if (!are_alike(answer.what, word_at(data[i], at), word_at(wanted, at)))
+      if (!are_alike(run.ptx, word_at(data[i], at), word_at(wanted, at)))
         return fmt::format("argument {}: at {} is {:016x}, on hardware {:016x}", i, at, word_at(data[i], at),
                            word_at(wanted, at));
   }

@@ -155,13 +155,15 @@ unsigned judge_api(const Answers& answers) {
 unsigned judge_kernels(const Options& o, const Answers& answers, Device& device, KeptDifferences& kept) {
   unsigned failures = 0;
   for (const auto& [chapter, found] : judge(answers, device, kept, {o.every, o.spellings.seed}))
-    finish(fmt::format("golden: {}, {} kept differences, {} approximate", chapter, found.kept, found.approximate),
+    finish(fmt::format("golden: {}, {} kept differences, {} approximate", chapter, found.kept,
+                       found.approximate),
            found.report, failures);
   if (o.every > 1) return failures;
   Report stale;
   for (const auto& line : kept.lines) {
     ++stale.checks;
-    if (line.differing == 0) stale.fail(fmt::format("{} of {} answers differ now: {}", line.differing, line.asked, line.what));
+    if (line.differing == 0)
+      stale.fail(fmt::format("{} of {} answers differ now: {}", line.differing, line.asked, line.what));
   }
   finish("golden: the kept differences are there", stale, failures);
   return failures;

@@ -61,7 +61,8 @@ bool serve(CudaDevice& device, Wire& wire) {
   const auto threads = static_cast<unsigned>(wire.number()), blocks = static_cast<unsigned>(wire.number());
   std::vector<std::string> data(wire.number());
   if (!wire.ok()) return false;
-  DeviceRun run{.ptx = ptx, .kernel = kernel, .threads = threads, .arguments = {}, .what = {}, .blocks = blocks};
+  DeviceRun run{
+      .ptx = ptx, .kernel = kernel, .threads = threads, .arguments = {}, .what = {}, .blocks = blocks};
   for (std::string& bytes : data) {
     const std::uint64_t kind = wire.number();
     bytes = wire.text();
@@ -83,7 +84,8 @@ bool serve(CudaDevice& device, Wire& wire) {
   }
   const CudaIdentity& identity = (*device)->identity();
   wire.put(std::string()), wire.put(identity.device);
-  wire.put(static_cast<std::uint64_t>(identity.driver)), wire.put(static_cast<std::uint64_t>(identity.capability));
+  wire.put(static_cast<std::uint64_t>(identity.driver)),
+      wire.put(static_cast<std::uint64_t>(identity.capability));
   while (serve(**device, wire)) {
   }
   ::_exit(0);
@@ -121,7 +123,8 @@ std::string WorkerDevice::stop() {
   if (worker_ < 0) return {};
   ::close(socket_);
   int status = 0;
-  if (::waitpid(worker_, &status, WNOHANG) == 0) ::usleep(200'000);  // it ends by itself, or hangs in the driver
+  if (::waitpid(worker_, &status, WNOHANG) == 0)
+    ::usleep(200'000);  // it ends by itself, or hangs in the driver
   if (::waitpid(worker_, &status, WNOHANG) == 0) ::kill(worker_, SIGKILL), ::waitpid(worker_, &status, 0);
   worker_ = -1;
   return WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status)) : fmt::format("status {}", status);

@@ -11,8 +11,9 @@ namespace {
 
 constexpr std::string_view kH200 = R"({
   "name": "h200",
-  "notes": "SMs, memory and what an SM holds: documented. 8 GPCs, 2 of 18 SMs and 6 of 16, and the CPCs of 3 TPCs in each: inferred.",
+  "notes": "SMs, memory and what an SM holds: documented; 8 clusters on an SM: an H200's own answer. 8 GPCs, 2 of 18 SMs and 6 of 16, and the CPCs of 3 TPCs in each: inferred.",
   "capability": "9.0",
+  "sm": {"cluster_slots": 8},
   "memory_bytes": "141G",
   "gpcs": [{"count": 2, "cpcs": [3, 3, 3]}, {"count": 6, "cpcs": [3, 3, 2]}],
   "sms": 2
