@@ -15,9 +15,12 @@ class System {
  public:
   virtual ~System() = default;
   virtual std::string_view name() const = 0;
+  /// Why nobody would write this kernel for this system; empty: it has a version.
+  virtual std::string why_not(Kernel) const { return {}; }
   /// Builds to choose the best from ("g++-12 -O3 ..."); most systems have one.
-  virtual std::vector<std::string> variants() const = 0;
+  virtual std::vector<std::string> variants() const { return {""}; }
   /// Compiles and binds the workload's kernel and buffers. The workload outlives the preparation.
+  /// @errors unsupported: what it takes is not here
   virtual Result<void> prepare(Workload& workload, const std::string& variant) = 0;
   /// Makes the host's buffers the kernel's input.
   virtual Result<void> upload() { return {}; }
@@ -30,10 +33,19 @@ class System {
   virtual void release() {}
 };
 
-Result<std::unique_ptr<System>> make_openmp_system();
+/// @param name "raddle-jit", "raddle-windowed" (docs/isolation.md), or one of vectors no wider than
+///             "raddle-avx512", "raddle-avx2", "raddle-sse42"; "openmp" or "openmp-avx2" and so on; "pocl";
+///             "library": the best library for a kernel, if there is one
+/// @errors     invalid: no such system; else why it is not here
+Result<std::unique_ptr<System>> make_system(const std::string& name);
+/// Names for make_system(), in the order of the table.
+const std::vector<std::string>& system_names();
+
+// What make_system() chooses from, each in a file of its own. `simd` as in raddle::DeviceOptions.
+Result<std::unique_ptr<System>> make_raddle_system(const std::string& name, const std::string& simd,
+                                                   bool windowed);
 Result<std::unique_ptr<System>> make_pocl_system();
-Result<std::unique_ptr<System>> make_raddle_system();
-/// The same, windowed (docs/isolation.md).
-Result<std::unique_ptr<System>> make_windowed_system();
+Result<std::unique_ptr<System>> make_openmp_system(const std::string& name, const std::string& simd);
+Result<std::unique_ptr<System>> make_library_system();
 
 }  // namespace bench
