@@ -9,6 +9,7 @@
 
 #include "machine_load.h"
 #include "measure.h"
+#include "names.h"
 #include "options.h"
 #include "parallel.h"
 #include "prototype.h"
@@ -102,6 +103,6 @@ int main(int argc, char** argv) {
   raddle::Result<bench::Options> options = bench::parse_options(argc, argv);
   raddle::Result<int> status = options.ok() ? bench::run(*options) : raddle::Result<int>(options.error());
   if (status.ok()) return *status;
-  fmt::print(stderr, "bench_kernels: {}\n", status.error().message);
+  fmt::print(stderr, "bench_kernels: {}\n", status.error().to_string());
   return 2;
 }

@@ -16,8 +16,8 @@ using Entry = void (*)(const PluginCall*);
 
 class OpenMpSystem : public System {
  public:
-  OpenMpSystem(std::string name, std::map<std::string, Entry> entries)
-      : name_(std::move(name)), entries_(std::move(entries)) {}
+  OpenMpSystem(std::string_view name, std::map<std::string, Entry> entries)
+      : name_(name), entries_(std::move(entries)) {}
   std::string_view name() const override { return name_; }
   std::vector<std::string> variants() const override {
     std::vector<std::string> names;
@@ -54,11 +54,11 @@ std::string_view take(std::string_view& rest, char separator) {
 
 }  // namespace
 
-Result<std::unique_ptr<System>> make_openmp_system(const std::string& name, const std::string& simd) {
+Result<std::unique_ptr<System>> make_openmp_system(std::string_view name, std::string_view simd) {
   setenv("OMP_NUM_THREADS", fmt::format("{}", core_count()).c_str(), 1);
   setenv("KMP_BLOCKTIME", "10", 0);  // ms that clang's idle threads spin: not into another system's turn
   // The widest vectors are those of the host, whose name is that of no instruction set.
-  const std::string_view wanted = simd == "avx512" ? "native" : std::string_view(simd);
+  const std::string_view wanted = simd == "avx512" ? "native" : simd;
   std::map<std::string, Entry> entries;
   std::string problems;
   std::string_view rest = RADDLE_BENCH_PLUGINS;

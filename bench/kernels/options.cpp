@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <charconv>
 
+#include "names.h"
 #include "parallel.h"
-#include "system.h"
 
 namespace bench {
 namespace {
+
+using raddle::Error;
+using raddle::Result;
 
 constexpr const char* kUsage =
     "options: --quick --widths --json FILE --against RESULTS.json --factor F --systems NAME,... "
@@ -37,7 +40,7 @@ std::vector<std::string> split(const std::string& list) {
 
 /// The items of the list, each of which has to be one of `known`.
 Result<std::vector<std::string>> names(const std::string& option, const std::string& list,
-                                       const std::vector<std::string>& known) {
+                                       std::span<const std::string_view> known) {
   std::vector<std::string> items = split(list);
   for (const std::string& item : items) {
     if (std::find(known.begin(), known.end(), item) == known.end())
@@ -46,9 +49,9 @@ Result<std::vector<std::string>> names(const std::string& option, const std::str
   return items;
 }
 
-std::vector<std::string> kernel_names() {
-  std::vector<std::string> all;
-  for (const Kernel kernel : all_kernels()) all.emplace_back(kernel_name(kernel));
+std::vector<std::string_view> kernel_names() {
+  std::vector<std::string_view> all;
+  for (const Kernel kernel : all_kernels()) all.push_back(kernel_name(kernel));
   return all;
 }
 

@@ -21,8 +21,7 @@ struct PreparedRaddleLaunch {
 
 class RaddleSystem : public System {
  public:
-  RaddleSystem(raddle::Device device, std::string name)
-      : device_(std::move(device)), name_(std::move(name)) {}
+  RaddleSystem(raddle::Device device, std::string_view name) : device_(std::move(device)), name_(name) {}
   std::string_view name() const override { return name_; }
   std::string remark() const override { return remark_; }
   Result<void> prepare(Workload& workload, const std::string& variant) override;
@@ -145,12 +144,12 @@ void RaddleSystem::release() {
 
 }  // namespace
 
-Result<std::unique_ptr<System>> make_raddle_system(const std::string& name, const std::string& simd,
+Result<std::unique_ptr<System>> make_raddle_system(std::string_view name, std::string_view simd,
                                                    bool windowed) {
   TRY_ASSIGN(raddle::Device device,
              raddle::Device::open(
                  {.engine = "jit",
-                  .simd = simd,
+                  .simd = std::string(simd),
                   .tier = "optimised",
                   .code_cache = "off",
                   .workers = core_count(),

@@ -33,19 +33,15 @@ class System {
   virtual void release() {}
 };
 
-/// @param name "raddle-jit", "raddle-windowed" (docs/isolation.md), or one of vectors no wider than
-///             "raddle-avx512", "raddle-avx2", "raddle-sse42"; "openmp" or "openmp-avx2" and so on; "pocl";
-///             "library": the best library for a kernel, if there is one
-/// @errors     invalid: no such system; else why it is not here
-Result<std::unique_ptr<System>> make_system(const std::string& name);
-/// Names for make_system(), in the order of the table.
-const std::vector<std::string>& system_names();
+/// @param name one of system_names()
+/// @errors     why it is not here
+Result<std::unique_ptr<System>> make_system(std::string_view name);
 
 // What make_system() chooses from, each in a file of its own. `simd` as in raddle::DeviceOptions.
-Result<std::unique_ptr<System>> make_raddle_system(const std::string& name, const std::string& simd,
+Result<std::unique_ptr<System>> make_raddle_system(std::string_view name, std::string_view simd,
                                                    bool windowed);
 Result<std::unique_ptr<System>> make_pocl_system();
-Result<std::unique_ptr<System>> make_openmp_system(const std::string& name, const std::string& simd);
+Result<std::unique_ptr<System>> make_openmp_system(std::string_view name, std::string_view simd);
 Result<std::unique_ptr<System>> make_library_system();
 
 }  // namespace bench

@@ -2,26 +2,23 @@
 
 #include <sys/mman.h>
 
-#include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "base/assert.h"
-#include "parallel.h"
+#include "names.h"
 #include "workloads/makers.h"
 
 namespace bench {
 namespace {
 
 struct Entry {
-  std::string_view name;
   bool headline;
   std::unique_ptr<Workload> (*make)(bool quick);
 };
 
 constexpr Entry kEntries[] = {
 // in the order of Kernel
-#define BENCH_KERNEL(name, headline) {#name, headline, workloads::name},
+#define BENCH_KERNEL(name, headline) {headline, workloads::name},
 #include "kernels.def"
 #undef BENCH_KERNEL
 };
@@ -40,30 +37,14 @@ Buffer::~Buffer() {
   if (data_) munmap(data_, bytes_);
 }
 
-unsigned& core_count() {
-  static unsigned cores = std::max(1u, std::min(2u, std::thread::hardware_concurrency()));
-  return cores;
-}
-
 std::unique_ptr<Workload> make_workload(Kernel kernel, bool quick) {
   const Entry& entry = kEntries[static_cast<int>(kernel)];
   std::unique_ptr<Workload> workload = entry.make(quick);
   workload->kernel = kernel;
-  workload->name = entry.name;
+  workload->name = kernel_name(kernel);
   workload->headline = entry.headline;
   workload->reset();
   return workload;
 }
-
-std::span<const Kernel> all_kernels() {
-  static constexpr std::array kAll = {
-#define BENCH_KERNEL(name, headline) Kernel::name,
-#include "kernels.def"
-#undef BENCH_KERNEL
-  };
-  return kAll;
-}
-
-std::string_view kernel_name(Kernel kernel) { return kEntries[static_cast<int>(kernel)].name; }
 
 }  // namespace bench

@@ -71,7 +71,5 @@ class Workload {
 
 /// @param quick a quarter or less of the work, for smoke tests; figures are not comparable
 std::unique_ptr<Workload> make_workload(Kernel kernel, bool quick);
-std::span<const Kernel> all_kernels();
-std::string_view kernel_name(Kernel kernel);
 
 }  // namespace bench
