@@ -2,8 +2,7 @@
 #include "system.h"
 
 namespace bench {
-Result<std::unique_ptr<System>> make_raddle_system() {
+Result<std::unique_ptr<System>> make_raddle_system(std::string_view, std::string_view, bool) {
   return Error::make(raddle::ErrorCode::not_found, "this build is without the JIT (RADDLE_JIT=OFF)");
 }
-Result<std::unique_ptr<System>> make_windowed_system() { return make_raddle_system(); }
 }  // namespace bench

@@ -1,13 +1,17 @@
 // A plain static split of an index range over threads, for references and machine limits.
 #pragma once
 
+#include <algorithm>
 #include <thread>
 #include <vector>
 
 namespace bench {
 
 /// Threads that every system of the benchmark uses.
-unsigned& core_count();
+inline unsigned& core_count() {
+  static unsigned cores = std::max(1u, std::min(2u, std::thread::hardware_concurrency()));
+  return cores;
+}
 
 /// Calls body(begin, end) on core_count() threads; returns when all are done.
 template <class Body>

@@ -1,5 +1,5 @@
-// The OpenCL rival (PoCL's CPU device): opencl/kernels.cl on zero-copy host buffers, so that only the launch
-// is timed.
+// The OpenCL rival (PoCL's CPU device): opencl/*.cl on zero-copy host buffers, so that only the launch is
+// timed.
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 
@@ -7,7 +7,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "launch_plan.h"
 #include "parallel.h"
 #include "system.h"
 
@@ -29,6 +28,7 @@ class PoclSystem : public System {
   Result<void> open();
   ~PoclSystem() override { release(); }
   std::string_view name() const override { return "pocl"; }
+  std::string why_not(Kernel kernel) const override;
   std::vector<std::string> variants() const override { return {kOptions}; }
   std::string remark() const override { return description_; }
   Result<void> prepare(Workload& workload, const std::string& variant) override;
@@ -42,7 +42,7 @@ class PoclSystem : public System {
   static constexpr const char* kOptions = "-cl-std=CL1.2 -cl-mad-enable -cl-fast-relaxed-math";
 
   Result<void> build_program();
-  Result<void> add_launch(const Launch& launch, const Workload& workload);
+  Result<void> add_launch(const Launch& launch);
   Result<cl_mem> argument_buffer(const BufferArgument& argument);
   Result<void> transfer(cl_map_flags direction);
 
@@ -78,12 +78,26 @@ Result<void> PoclSystem::open() {
   return Error::make(raddle::ErrorCode::not_found, "no PoCL CPU device (Debian: pocl-opencl-icd)");
 }
 
+std::string PoclSystem::why_not(Kernel kernel) const {
+  switch (kernel) {
+    case Kernel::scan:
+    case Kernel::radix_sort:
+      return "no such kernel: OpenCL's work-groups must not wait for one another";
+    case Kernel::cluster_scan:
+      return "no such kernel: OpenCL has no clusters";
+    default:
+      return {};
+  }
+}
+
 Result<void> PoclSystem::build_program() {
-  const std::string path = std::string(RADDLE_BENCH_SOURCE_DIR) + "/kernels/opencl/kernels.cl";
-  std::ifstream file(path);
-  if (!file) return Error::make(raddle::ErrorCode::io, "cannot read {}", path);
   std::stringstream text;
-  text << file.rdbuf();
+  for (const char* name : {"kernels", "rows_and_graphs", "transforms"}) {
+    const std::string path = fmt::format("{}/kernels/opencl/{}.cl", RADDLE_BENCH_SOURCE_DIR, name);
+    std::ifstream file(path);
+    if (!file) return Error::make(raddle::ErrorCode::io, "cannot read {}", path);
+    text << file.rdbuf();
+  }
   const std::string source = text.str();
   const char* pointer = source.c_str();
   cl_int status;
@@ -92,7 +106,7 @@ Result<void> PoclSystem::build_program() {
   if (clBuildProgram(program_, 1, &device_, kOptions, nullptr, nullptr) == CL_SUCCESS) return {};
   std::string log(16384, '\0');
   clGetProgramBuildInfo(program_, device_, CL_PROGRAM_BUILD_LOG, log.size(), log.data(), nullptr);
-  return Error::invalid("kernels.cl does not build: {}", log.c_str());
+  return Error::invalid("opencl/*.cl do not build: {}", log.c_str());
 }
 
 Result<void> PoclSystem::prepare(Workload& workload, const std::string&) {
@@ -104,8 +118,8 @@ Result<void> PoclSystem::prepare(Workload& workload, const std::string&) {
                                       buffer.data(), &status));
     if (Result<void> made = check(status, "clCreateBuffer"); !made.ok()) return made;
   }
-  for (const Launch& launch : launch_plan(workload)) {
-    if (Result<void> added = add_launch(launch, workload); !added.ok()) return added;
+  for (const Launch& launch : workload.launches()) {
+    if (Result<void> added = add_launch(launch); !added.ok()) return added;
   }
   return {};
 }
@@ -122,7 +136,7 @@ Result<cl_mem> PoclSystem::argument_buffer(const BufferArgument& argument) {
   return view;
 }
 
-Result<void> PoclSystem::add_launch(const Launch& launch, const Workload&) {
+Result<void> PoclSystem::add_launch(const Launch& launch) {
   cl_int status;
   cl_kernel kernel = clCreateKernel(program_, std::string(launch.kernel).c_str(), &status);
   if (Result<void> made = check(status, "clCreateKernel"); !made.ok()) return made;

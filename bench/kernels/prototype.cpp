@@ -4,23 +4,23 @@
 namespace bench {
 namespace {
 
-constexpr Limits kThere{18.9, 33.0, 19.5, 225.0};
+constexpr double kCopy = 18.9, kUpdate = 33.0, kRead = 19.5, kFma = 225.0;  // GB/s, GFLOP/s
 
 }  // namespace
 
 double prototype_estimate(Kernel kernel, const Limits& here) {
-  const double copy = here.copy_gb_per_second / kThere.copy_gb_per_second;
-  const double update = here.update_gb_per_second / kThere.update_gb_per_second;
-  const double read = here.read_gb_per_second / kThere.read_gb_per_second;
-  const double compute = here.fma_gflop_per_second / kThere.fma_gflop_per_second;
+  const double copy = here.copy_gb_per_second / kCopy;
+  const double update = here.update_gb_per_second / kUpdate;
+  const double read = here.read_gb_per_second / kRead;
+  const double compute = here.fma_gflop_per_second / kFma;
   switch (kernel) {
     case Kernel::saxpy:
       return 31.0 * update;
     case Kernel::black_scholes:
       return 0.39 * compute;
-    case Kernel::sgemm_16:
+    case Kernel::sgemm_16x16:
       return 45.0 * compute;
-    case Kernel::sgemm_32:
+    case Kernel::sgemm_32x32:
       return 72.0 * compute;
     case Kernel::sgemm_64x32:
       return 114.0 * compute;
@@ -36,8 +36,9 @@ double prototype_estimate(Kernel kernel, const Limits& here) {
       return 6.6 * compute;
     case Kernel::bitonic_sort:
       return 55.0 * compute;
+    default:
+      return 0;
   }
-  return 0;
 }
 
 }  // namespace bench

@@ -15,7 +15,8 @@ inline constexpr const char* kPrototypeRemark =
     "GFLOP/s), "
     "scaled by this machine's limits";
 
-/// Work per second that the prototype would reach here, in the kernel's unit.
+/// Work per second that the prototype would reach here, in the kernel's unit; 0 for kernels that it did not
+/// have.
 double prototype_estimate(Kernel kernel, const Limits& here);
 
 }  // namespace bench

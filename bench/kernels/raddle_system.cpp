@@ -1,6 +1,8 @@
-// Raddle's JIT through the public API, on the examples' PTX. Buffers are Raddle's own device memory, as the
-// API has it; copies are outside the timed part, compilation too, as for the rivals.
-#include "launch_plan.h"
+// Raddle's JIT through the public API, on the PTX of the examples and of cuda/. Buffers are Raddle's own
+// device memory, as the API has it; copies are outside the timed part, compilation too, as for the rivals.
+#include <filesystem>
+#include <map>
+
 #include "parallel.h"
 #include "raddle/raddle.h"
 #include "system.h"
@@ -21,7 +23,6 @@ class RaddleSystem : public System {
  public:
   RaddleSystem(raddle::Device device, std::string_view name) : device_(std::move(device)), name_(name) {}
   std::string_view name() const override { return name_; }
-  std::vector<std::string> variants() const override { return {"jit"}; }
   std::string remark() const override { return remark_; }
   Result<void> prepare(Workload& workload, const std::string& variant) override;
   Result<void> upload() override;
@@ -30,14 +31,16 @@ class RaddleSystem : public System {
   void release() override;
 
  private:
+  Result<raddle::Kernel> kernel_of(const Launch& plan);
   Result<void> add_launch(Launch plan);
   void bind(PreparedRaddleLaunch& launch);
 
   raddle::Device device_;
-  std::string_view name_;
+  std::string name_;
   Workload* workload_ = nullptr;
   std::vector<raddle::Buffer<std::byte>> buffers_;
-  std::vector<raddle::Module> modules_;
+  std::map<std::string_view, raddle::Module> modules_;  // by file
+  std::map<std::string_view, raddle::Kernel> kernels_;  // by name; all launches have blocks of one shape
   std::vector<std::unique_ptr<PreparedRaddleLaunch>> launches_;  // arguments hold pointers into them
   std::string remark_;
 };
@@ -51,27 +54,46 @@ Result<void> RaddleSystem::prepare(Workload& workload, const std::string&) {
     TRY_ASSIGN(raddle::Buffer<std::byte> memory, device_.buffer<std::byte>(buffer.bytes()));
     buffers_.push_back(std::move(memory));
   }
-  for (Launch& plan : launch_plan(workload)) TRY(add_launch(std::move(plan)));
+  for (Launch& plan : workload.launches()) TRY(add_launch(std::move(plan)));
   return {};
 }
 
-Result<void> RaddleSystem::add_launch(Launch plan) {
-  const std::string path = std::string(RADDLE_EXAMPLES_DIR) + "/kernels/" + std::string(plan.file) + ".ptx";
-  TRY_ASSIGN(raddle::Module module, device_.load_file(path));
-  TRY_ASSIGN(raddle::Kernel kernel, module.kernel(plan.kernel));
+/// The examples' PTX, or the benchmark's own.
+std::string path_of(std::string_view file) {
+  const std::string own = fmt::format("{}/kernels/cuda/{}.ptx", RADDLE_BENCH_SOURCE_DIR, file);
+  return std::filesystem::exists(own) ? own : fmt::format("{}/kernels/{}.ptx", RADDLE_EXAMPLES_DIR, file);
+}
+
+std::string remark_on(const raddle::LaunchReport& report) {
+  return fmt::format(
+      "{}, {} of {} memory operations not vectorised, {} dispatched loops, compiled in {:.0f} ms",
+      report.block_kind, report.not_vectorised, report.memory_operations, report.dispatched_loops,
+      1e3 * report.compile_seconds);
+}
+
+Result<raddle::Kernel> RaddleSystem::kernel_of(const Launch& plan) {
+  if (const auto known = kernels_.find(plan.kernel); known != kernels_.end()) return known->second;
+  auto module = modules_.find(plan.file);
+  if (module == modules_.end()) {
+    TRY_ASSIGN(raddle::Module loaded, device_.load_file(path_of(plan.file)));
+    module = modules_.emplace(plan.file, std::move(loaded)).first;
+  }
+  TRY_ASSIGN(raddle::Kernel kernel, module->second.kernel(plan.kernel));
   TRY_ASSIGN(const raddle::LaunchReport report, kernel.compile(dimensions(plan.block)));
   if (report.engine != "jit") return Error::invalid("the {} engine runs it, not the jit", report.engine);
-  if (launches_.empty()) {
-    remark_ = fmt::format(
-        "{}, {} of {} memory operations not vectorised, {} dispatched loops, compiled in {:.0f} ms",
-        report.block_kind, report.not_vectorised, report.memory_operations, report.dispatched_loops,
-        1e3 * report.compile_seconds);
-  }
-  const raddle::LaunchConfig config{.grid = dimensions(plan.grid), .block = dimensions(plan.block)};
+  remark_ += (remark_.empty() ? "" : "; then ") + remark_on(report);
+  kernels_.emplace(plan.kernel, kernel);
+  return kernel;
+}
+
+Result<void> RaddleSystem::add_launch(Launch plan) {
+  TRY_ASSIGN(const raddle::Kernel kernel, kernel_of(plan));
+  raddle::LaunchConfig config{.grid = dimensions(plan.grid), .block = dimensions(plan.block)};
+  config.shared_bytes = plan.shared_bytes;
+  if (plan.cluster != 0) config.cluster = {plan.cluster, 1, 1};
   launches_.push_back(
       std::make_unique<PreparedRaddleLaunch>(PreparedRaddleLaunch{std::move(plan), kernel, config, {}, {}}));
   bind(*launches_.back());
-  modules_.push_back(std::move(module));
   return {};
 }
 
@@ -114,27 +136,25 @@ Result<void> RaddleSystem::run() {
 
 void RaddleSystem::release() {
   launches_.clear();
+  kernels_.clear();
   modules_.clear();
+  remark_.clear();
   buffers_.clear();
-}
-
-Result<std::unique_ptr<System>> make(std::string_view name, raddle::Translation translation) {
-  TRY_ASSIGN(raddle::Device device, raddle::Device::open({.engine = "jit",
-                                                          .tier = "optimised",
-                                                          .code_cache = "off",
-                                                          .workers = core_count(),
-                                                          .translation = translation}));
-  return std::unique_ptr<System>(std::make_unique<RaddleSystem>(std::move(device), name));
 }
 
 }  // namespace
 
-Result<std::unique_ptr<System>> make_raddle_system() {
-  return make("raddle-jit", raddle::Translation::direct);
-}
-
-Result<std::unique_ptr<System>> make_windowed_system() {
-  return make("raddle-windowed", raddle::Translation::windowed);
+Result<std::unique_ptr<System>> make_raddle_system(std::string_view name, std::string_view simd,
+                                                   bool windowed) {
+  TRY_ASSIGN(raddle::Device device,
+             raddle::Device::open(
+                 {.engine = "jit",
+                  .simd = std::string(simd),
+                  .tier = "optimised",
+                  .code_cache = "off",
+                  .workers = core_count(),
+                  .translation = windowed ? raddle::Translation::windowed : raddle::Translation::direct}));
+  return std::unique_ptr<System>(std::make_unique<RaddleSystem>(std::move(device), name));
 }
 
 }  // namespace bench

@@ -6,9 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <filesystem>
-#include <memory>
 #include <utility>
 
 namespace bench {
@@ -16,41 +13,25 @@ namespace {
 
 constexpr const char* kRaddle = "raddle-jit";
 
+/// Raddle as the system is compared with it: at the same width of vectors.
+std::string raddle_beside(const std::string& system) {
+  for (const char* width : {"-avx512", "-avx2", "-sse42"}) {
+    if (system.ends_with(width)) return std::string("raddle") + width;
+  }
+  return kRaddle;
+}
+
+bool has_value(const Row& row) { return row.state == State::measured || row.state == State::estimated; }
+
 std::string cell(const Row* row) {
-  if (!row || row->state == State::missing) return "missing";
+  if (!row || row->state == State::none) return "-";
+  if (row->state == State::missing) return "missing";
   if (row->state == State::wrong) return "WRONG";
   if (row->state == State::estimated) return fmt::format("~{:.3g}", row->value);
   return fmt::format("{:.4g} ±{:.0f}%", row->value, 50 * row->spread);
 }
 
 std::string ratio_cell(double ratio) { return ratio > 0 ? fmt::format("{:.2f}x", ratio) : "-"; }
-
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
-}
-
-const char* state_name(State state) {
-  switch (state) {
-    case State::measured:
-      return "measured";
-    case State::missing:
-      return "missing";
-    case State::wrong:
-      return "wrong";
-    case State::estimated:
-      return "estimated";
-  }
-  return "?";
-}
 
 /// Each remark once, with the kernels that it is about.
 void print_remarks(const Report& report) {
@@ -66,35 +47,88 @@ void print_remarks(const Report& report) {
   for (const auto& [text, kernels] : remarks) fmt::print("{} --{}\n", text, kernels);
 }
 
-void print_summary(const Report& report, const std::string& system) {
+/// What a system's ratios say together.
+struct Summary {
   double log_sum = 0, worst = 0;
-  int compared = 0, at_least = 0, missing = 0, kernels = 0;
-  std::string worst_kernel, missing_names;
-  for (const Row& row : report.rows) {
-    if (row.system != system || !row.headline) continue;
-    ++kernels;
-    const double ratio = report.ratio(row);
+  int compared = 0, at_least = 0;
+  std::string worst_kernel, missing;
+
+  void add(const std::string& kernel, double ratio) {
     if (ratio <= 0) {
-      ++missing;
-      missing_names += " " + row.kernel;
-      continue;
+      missing += " " + kernel;
+      return;
     }
     ++compared;
     at_least += ratio >= 1;
     log_sum += std::log(ratio);
-    if (worst_kernel.empty() || ratio < worst) worst = ratio, worst_kernel = row.kernel;
+    if (worst_kernel.empty() || ratio < worst) worst = ratio, worst_kernel = kernel;
   }
-  if (compared > 0) {
-    fmt::print(
-        "raddle-jit / {}: geometric mean {:.2f}x over {} kernels, at least as fast on {} of {}, worst "
-        "{:.2f}x ({})\n",
-        system, std::exp(log_sum / compared), compared, at_least, kernels, worst, worst_kernel);
+  void print(const std::string& title) const {
+    if (compared > 0) {
+      fmt::print("{}: geometric mean {:.2f}x, at least as fast on {} of {}, worst {:.2f}x ({})\n", title,
+                 std::exp(log_sum / compared), at_least, compared, worst, worst_kernel);
+    }
+    if (!missing.empty()) fmt::print("{}: not compared:{}\n", title, missing);
   }
-  if (missing > 0)
-    fmt::print("raddle-jit / {}: {} of {} not compared:{}\n", system, missing, kernels, missing_names);
+};
+
+void print_summary(const Report& report, const std::string& system) {
+  Summary headline, all;
+  for (const Row& row : report.rows) {
+    if (row.system != system || row.state == State::none) continue;
+    if (row.headline) headline.add(row.kernel, report.ratio(row));
+    all.add(row.kernel, report.ratio(row));
+  }
+  const std::string title = raddle_beside(system) + " / " + system;
+  headline.print(title);
+  if (all.compared > headline.compared) all.print(title + ", * too");
+}
+
+void print_table(const Report& report) {
+  std::vector<std::string> shown, compared;
+  for (const std::string& system : report.systems) {
+    const bool has_cells = std::any_of(report.rows.begin(), report.rows.end(), [&](const Row& row) {
+      return row.system == system && row.state != State::estimated;
+    });
+    if (!has_cells) continue;  // estimates are in the summary and in the JSON
+    shown.push_back(system);
+    if (system != raddle_beside(system)) compared.push_back(system);
+  }
+  fmt::print("{:<15} {:<14} {:<12} {:>5}", "kernel", "unit", "limit", "share");
+  for (const std::string& system : shown) fmt::print(" {:>14}", system);
+  for (const std::string& system : compared)
+    fmt::print(" {:>{}}", "/ " + system, std::max<int>(9, system.size() + 2));
+  fmt::print("\n");
+  for (const Row& first : report.rows) {
+    if (first.system != report.systems.front()) continue;
+    const double share = report.share(first);
+    fmt::print("{:<15} {:<14} {:<12} {:>5}", first.kernel + (first.headline ? "" : " *"), first.unit,
+               limit_name(first.limit), share > 0 ? fmt::format("{:.2f}", share) : "-");
+    for (const std::string& system : shown) fmt::print(" {:>14}", cell(report.find(first.kernel, system)));
+    for (const std::string& system : compared) {
+      const Row* row = report.find(first.kernel, system);
+      fmt::print(" {:>{}}", ratio_cell(row ? report.ratio(*row) : 0), std::max<int>(9, system.size() + 2));
+    }
+    fmt::print("\n");
+  }
+}
+
+/// The bar of ten thousand launches: 1.3 times one.
+void print_storm(const Report& report) {
+  const Row *one = report.find("one_launch", kRaddle), *storm = report.find("launch_storm", kRaddle);
+  if (!one || !storm || one->state != State::measured || storm->state != State::measured) return;
+  fmt::print("launch_storm: {} launches take {:.2f} times as long as one of as many blocks\n",
+             report.quick ? 1000 : 10000, one->value / storm->value);
 }
 
 }  // namespace
+
+Row row_of(const Workload& workload, const std::string& system) {
+  Row row{std::string(workload.name), system, std::string(workload.work.unit), workload.headline};
+  row.limit = workload.work.limit;
+  row.limit_work = workload.work.limit_amount / workload.work.amount;
+  return row;
+}
 
 const Row* Report::find(const std::string& kernel, const std::string& system) const {
   for (const Row& row : rows) {
@@ -104,9 +138,21 @@ const Row* Report::find(const std::string& kernel, const std::string& system) co
 }
 
 double Report::ratio(const Row& row) const {
-  const Row* raddle = find(row.kernel, kRaddle);
+  const Row* raddle = find(row.kernel, raddle_beside(row.system));
   if (!raddle || raddle->state != State::measured || row.value <= 0) return 0;
   return raddle->value / row.value;
+}
+
+double Report::share(const Row& row) const {
+  return has_value(row) ? row.value * row.limit_work / limits.of(row.limit) : 0;
+}
+
+Shares Report::shares() const {
+  Shares all{quick, cores, {}};
+  for (const Row& row : rows) {
+    if (row.system == kRaddle) all.by_kernel[row.kernel] = share(row);
+  }
+  return all;
 }
 
 void Report::print() const {
@@ -114,29 +160,18 @@ void Report::print() const {
              quick ? "; quick sizes, not comparable with full ones" : "");
   if (other_cores > 0.1)
     fmt::print("busy machine: other programs took {:.2f} cores meanwhile\n", other_cores);
-  fmt::print("limits: copy {:.1f} GB/s, update {:.1f} GB/s, read {:.1f} GB/s, fp32 FMA {:.0f} GFLOP/s\n\n",
-             limits.copy_gb_per_second, limits.update_gb_per_second, limits.read_gb_per_second,
-             limits.fma_gflop_per_second);
-  fmt::print("{:<15} {:<15}", "kernel", "unit");
-  for (const std::string& system : systems) fmt::print(" {:>15}", system);
+  fmt::print(
+      "limits: copy {:.1f} GB/s, update {:.1f} GB/s, read {:.1f} GB/s, random reads {:.2f} G/s, increments "
+      "{:.2f} G/s, fp32 FMA {:.0f} GFLOP/s\n\n",
+      limits.copy_gb_per_second, limits.update_gb_per_second, limits.read_gb_per_second,
+      limits.random_gread_per_second, limits.gincrement_per_second, limits.fma_gflop_per_second);
+  print_table(*this);
+  fmt::print("share: of the limit, that {} reached; *: not in the geometric means of the nine\n\n",
+             systems.front());
   for (const std::string& system : systems) {
-    if (system != kRaddle) fmt::print(" {:>15}", "/ " + system);
+    if (system != raddle_beside(system)) print_summary(*this, system);
   }
-  fmt::print("\n");
-  for (const Row& first : rows) {
-    if (first.system != systems.front()) continue;
-    fmt::print("{:<15} {:<15}", first.kernel + (first.headline ? "" : " *"), first.unit);
-    for (const std::string& system : systems) fmt::print(" {:>15}", cell(find(first.kernel, system)));
-    for (const std::string& system : systems) {
-      const Row* row = find(first.kernel, system);
-      if (system != kRaddle) fmt::print(" {:>15}", ratio_cell(row ? ratio(*row) : 0));
-    }
-    fmt::print("\n");
-  }
-  fmt::print("* not counted below\n\n");
-  for (const std::string& system : systems) {
-    if (system != kRaddle) print_summary(*this, system);
-  }
+  print_storm(*this);
   print_remarks(*this);
 }
 
@@ -145,34 +180,6 @@ bool Report::any_wrong() const {
     if (row.state == State::wrong) return true;
   }
   return false;
-}
-
-raddle::Result<void> Report::write_json(const std::string& path) const {
-  std::error_code error;  // fopen below reports it
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "w"), std::fclose);
-  if (!file) return raddle::Error::make(raddle::ErrorCode::io, "cannot write {}", path);
-  fmt::print(file.get(),
-             "{{\"machine\": {}, \"commit\": {}, \"cores\": {}, \"quick\": {}, \"other_cores\": {:.2f},\n",
-             quoted(machine), quoted(commit), cores, quick, other_cores);
-  fmt::print(file.get(),
-             " \"limits\": {{\"copy_gb_per_second\": {:.3f}, \"update_gb_per_second\": {:.3f}, "
-             "\"read_gb_per_second\": {:.3f}, ",
-             limits.copy_gb_per_second, limits.update_gb_per_second, limits.read_gb_per_second);
-  fmt::print(file.get(), "\"fma_gflop_per_second\": {:.2f}}},\n \"rows\": [\n", limits.fma_gflop_per_second);
-  for (const Row& row : rows) {
-    const bool has_value = row.state == State::measured || row.state == State::estimated;
-    const double times = ratio(row);
-    fmt::print(file.get(), "  {{\"kernel\": {}, \"system\": {}, \"value\": {}, \"unit\": {}, \"ratio\": {}, ",
-               quoted(row.kernel), quoted(row.system), has_value ? fmt::format("{:.6g}", row.value) : "null",
-               quoted(row.unit), times > 0 ? fmt::format("{:.4f}", times) : "null");
-    fmt::print(file.get(),
-               "\"state\": \"{}\", \"headline\": {}, \"spread\": {:.4f}, \"runs\": {}, \"remark\": {}}}{}\n",
-               state_name(row.state), row.headline, row.spread, row.runs, quoted(row.remark),
-               &row == &rows.back() ? "" : ",");
-  }
-  fmt::print(file.get(), "]}}\n");
-  return {};
 }
 
 }  // namespace bench

@@ -1,4 +1,5 @@
-// The problems of the kernel benchmark: inputs, work, and one reference that judges every system's results.
+// The problems of the kernel benchmark: inputs, launches, work, and one reference that judges every system's
+// results. workloads/ has them, by kind.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "launch.h"
+#include "machine_limits.h"
 #include "parameters.h"
 
 namespace bench {
@@ -36,6 +39,14 @@ class Buffer {
   std::size_t bytes_;
 };
 
+/// What one run does, in the unit of the table and in the unit of the limit that it cannot beat.
+struct Work {
+  std::string_view unit;  ///< of work per second, e.g. "GB/s"
+  double amount = 0;      ///< of that unit's work; value = amount / seconds
+  Limit limit = Limit::copy;
+  double limit_amount = 0;  ///< e.g. GB to be copied, where the unit is keys
+};
+
 /// One problem. `buffers` follow the order of the CUDA kernel's pointer parameters.
 class Workload {
  public:
@@ -43,13 +54,14 @@ class Workload {
 
   Kernel kernel;
   std::string_view name;
-  std::string_view unit;        ///< of work per second, e.g. "GB/s"
-  long size = 0;                ///< elements, or the side of a square problem
-  double work = 0;              ///< units done by one run: value = work / seconds
   bool headline = true;         ///< counts in the geometric means
+  long size = 0;                ///< elements, rows, or the side of a square problem
+  Work work;                    ///< of one run
   bool reset_each_run = false;  ///< results depend on what an earlier run left in the buffers
   std::vector<Buffer> buffers;
 
+  /// The launches that make one run, in order.
+  virtual std::vector<Launch> launches() const = 0;
   /// Puts every buffer into its state before the first run.
   virtual void reset() = 0;
   /// Judges the buffers after one run from the reset state.
@@ -59,7 +71,5 @@ class Workload {
 
 /// @param quick a quarter or less of the work, for smoke tests; figures are not comparable
 std::unique_ptr<Workload> make_workload(Kernel kernel, bool quick);
-std::span<const Kernel> all_kernels();
-std::string_view kernel_name(Kernel kernel);
 
 }  // namespace bench
