@@ -111,7 +111,12 @@ Val Val::to_float(Type t) const {
         ir->CreateBitCast(ir->CreateFPTrunc(v, half_type(*this)), llvm_type(ir->getContext(), t, lanes())),
         t};
   auto* target = llvm_type(ir->getContext(), t, lanes());
-  if (type == Type::f16) return {ir, ir->CreateFPExt(ir->CreateBitCast(v, half_type(*this)), target), t};
+  if (type == Type::f16) {
+    // The fence: LLVM would compare halves where their floats are compared, and processors without arithmetic of
+    // halves do that lane by lane.
+    llvm::Value* const wide = ir->CreateFPExt(ir->CreateBitCast(v, half_type(*this)), target);
+    return {ir, ir->CreateArithmeticFence(wide, target), t};
+  }
   return {ir, isa::bit_size(t) < bits() ? ir->CreateFPTrunc(v, target) : ir->CreateFPExt(v, target), t};
 }
 
