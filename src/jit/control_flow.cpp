@@ -9,7 +9,9 @@ ControlFlow::ControlFlow(FunctionBuilder& code, const Cursor& cursor, Masks& mas
       plan_(cursor.plan),
       masks_(masks),
       context_(context),
-      blocks_(cursor.function.blocks.size()) {}
+      blocks_(cursor.function.blocks.size()),
+      whole_(cursor.function.blocks.size()),
+      takes_whole_(cursor.function.blocks.size()) {}
 
 void ControlFlow::prepare(BlockId b) {
   const std::string& label = cursor_.function.blocks[b].label;
@@ -31,6 +33,12 @@ void ControlFlow::go(const std::vector<BlockId>& set) {
 }
 
 void ControlFlow::go_to(BlockId target) {
+  const bool is_forward = plan_.order.position[target] > plan_.order.position[cursor_.block];
+  if (takes_whole_[target] && is_forward && plan_.pending(cursor_.block).empty()) {
+    if (whole_[target] == nullptr) whole_[target] = code_.new_block("whole");
+    ir_.CreateBr(whole_[target]);
+    return;
+  }
   masks_.add_waiting(target, masks_.active());
   go(plan_.with(cursor_.block, {target}));
 }

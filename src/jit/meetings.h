@@ -54,6 +54,8 @@ class Meetings {
   void continue_with(const Meeting& m);
   void stay();
   void be_held();
+  bool may_come_whole(BlockId b) const;
+  void join_whole(llvm::BasicBlock* checked);
   // Of the warp.
   WarpValue member_masks();
   bool has_constant_members() const;
