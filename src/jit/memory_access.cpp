@@ -60,7 +60,7 @@ MemoryAccess::Access MemoryAccess::access(unsigned address, unsigned data) {
 
 /// The same where the address's flag says that it has wrapped.
 MemoryAccess::Access MemoryAccess::wrapped(Access a) {
-  a.address.shape = Shape::varying();
+  a.address.become_varying(values_.wrapped(a.address));
   return a;
 }
 

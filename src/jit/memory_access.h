@@ -60,7 +60,7 @@ class MemoryAccess {
   };
 
   Access access(unsigned address, unsigned data);
-  static Access wrapped(Access a);
+  Access wrapped(Access a);
 
   // ---- windows (windows.cpp) ----
   Window window_of(const Access& a, unsigned p) const;

@@ -431,6 +431,33 @@ TEST_P(FaultTable, SharedAtomicsOfWholeWarpsNameTheThread) {
     }
 }
 
+// A thread in each of the host's vectors that make up a warp.
+// proves: K-12d
+TEST_P(FaultTable, LoneAccessesNameAnyThread) {
+  unsigned turn = 0;
+  for (const char* body :
+       {"4, %w;\n@%is ld.volatile.shared.u32 %v, [%w];", "4, %w;\n@%is st.volatile.shared.u32 [%w], %t;",
+        "8, %w;\n@%is ld.volatile.shared.u64 %d, [%w];", "8, %w;\n@%is st.volatile.shared.u64 [%w], %q;"})
+    for (const unsigned wrong : {32u, 45u, 54u, 63u}) {
+      const BlockKind& kind = kKinds[turn++ % std::size(kKinds)];
+      SCOPED_TRACE(std::string(body) + " in thread " + std::to_string(wrong) + ", " + kind.name);
+      const std::string text = program({.body = ""}, {"", kind.first + R"(
+  setp.ne.u32 %is, %block, 1;
+  @%is bra DONE;
+  cvt.u32.u64 %x, %p;
+  setp.eq.u32 %is, %t, %x;
+  mov.u32 %w, 0x00f00000;
+  mad.lo.u32 %w, %t, )" + body + "  //!\n  bra DONE;"});
+      const std::string message = run_case(text, wrong, buffer(std::vector<int>(kWords)));
+      EXPECT_THAT(message, StartsWith("illegal address 0x"));
+      EXPECT_THAT(message,
+                  HasSubstr(", thread (" + std::to_string(wrong) + ",0,0), PTX line " + marked_line(text)));
+      const unsigned offset = 0xf00000 + wrong * static_cast<unsigned>(body[0] - '0');
+      EXPECT_THAT(message, HasSubstr(fmt::format("offset {:#x} of the block's shared memory", offset)));
+      close();
+    }
+}
+
 // PTX leaves the results of such divisions open; none may stop a kernel.
 TEST_P(FaultTable, DivisionsDoNotFault) {
   run_well(
