@@ -43,6 +43,23 @@ void ControlFlow::go_to(BlockId target) {
   go(plan_.with(cursor_.block, {target}));
 }
 
+void ControlFlow::join_whole(llvm::BasicBlock* checked) {
+  auto *whole = whole_[cursor_.block], *here = ir_.GetInsertBlock();
+  if (whole == nullptr) return;
+  ir_.SetInsertPoint(whole);
+  const Mask all = masks_.from_bits(masks_.inside());
+  ir_.CreateBr(here);
+  ir_.SetInsertPoint(here);
+  Mask lanes;
+  for (unsigned p = 0; p < code_.parts(); ++p) {
+    auto* either = ir_.CreatePHI(all[p]->getType(), 2);
+    either->addIncoming(masks_.active()[p], checked);
+    either->addIncoming(all[p], whole);
+    lanes.push_back(either);
+  }
+  masks_.set_active(lanes);
+}
+
 /// On the way back the machine is asked whether to go on; a loop that waits for others lets them run.
 llvm::BasicBlock* ControlFlow::back_edge_to(BlockId target) {
   auto* back = code_.new_block("back");

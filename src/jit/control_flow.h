@@ -21,7 +21,8 @@ class ControlFlow {
   /// The block may have another entry, for all lanes of the function together from where none waits
   /// elsewhere: who comes by it need not look for such lanes, and keeps nothing for them.
   void allow_whole_entry(BlockId b) { takes_whole_[b] = true; }
-  llvm::BasicBlock* whole_entry(BlockId b) const { return whole_[b]; }  ///< null: nobody comes by it
+  /// What came by the other entry of the block at hand goes on here, too, as what comes from `checked`.
+  void join_whole(llvm::BasicBlock* checked);
 
  private:
   llvm::BasicBlock* back_edge_to(BlockId target);

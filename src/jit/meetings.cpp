@@ -97,26 +97,7 @@ void Meetings::hold() {
   ir_.SetInsertPoint(hold);
   be_held();
   ir_.SetInsertPoint(proceed);
-  join_whole(checked);
-}
-
-/// What comes by the block's other entry goes on here, too.
-void Meetings::join_whole(llvm::BasicBlock* checked) {
-  auto* whole = flow_.whole_entry(cursor_.block);
-  if (whole == nullptr) return;
-  auto* here = ir_.GetInsertBlock();
-  ir_.SetInsertPoint(whole);
-  const Mask all = masks_.from_bits(masks_.inside());
-  ir_.CreateBr(here);
-  ir_.SetInsertPoint(here);
-  Mask lanes;
-  for (unsigned p = 0; p < code_.parts(); ++p) {
-    auto* either = ir_.CreatePHI(all[p]->getType(), 2);
-    either->addIncoming(masks_.active()[p], checked);
-    either->addIncoming(all[p], whole);
-    lanes.push_back(either);
-  }
-  masks_.set_active(lanes);
+  flow_.join_whole(checked);
 }
 
 void Meetings::check_members() {

@@ -55,7 +55,6 @@ class Meetings {
   void stay();
   void be_held();
   bool may_come_whole(BlockId b) const;
-  void join_whole(llvm::BasicBlock* checked);
   // Of the warp.
   WarpValue member_masks();
   bool has_constant_members() const;
