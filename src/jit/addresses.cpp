@@ -126,6 +126,7 @@ WarpValue Addresses::base_of(const Operand& o) {
 void Addresses::each(WarpValue& v, const std::function<llvm::Value*(llvm::Value*)>& change) {
   for (auto*& b : v.bases) b = change(b);
   for (auto*& x : v.parts) x = change(x);
+  if (v.late) v.late = [change, before = v.late](unsigned p) { return change(before(p)); };
 }
 
 llvm::Value* Addresses::plus(llvm::Value* x, llvm::Value* scalar) {
@@ -156,7 +157,7 @@ WarpValue Addresses::strided_shared(WarpValue v, std::int64_t offset) {
   auto [least, most] = values_.offset_range(v.shape);
   least += static_cast<std::int32_t>(offset), most += static_cast<std::int32_t>(offset);
   v.type = Type::u32;
-  if (v.parts.empty()) v.parts = values_.vectors(v);
+  const WarpValue narrow = v;
   for (auto* b : v.bases) {
     auto at_most = static_cast<std::uint32_t>(0xffffffff - std::max(most, kRoom));
     auto* fits = ir_.CreateICmpULE(b, ir_.getInt32(at_most));
@@ -167,10 +168,12 @@ WarpValue Addresses::strided_shared(WarpValue v, std::int64_t offset) {
   auto* start = spaces_.shared_base();
   auto* far = ir_.getInt64(static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(offset)}));
   for (auto*& b : v.bases) b = ir_.CreateAdd(ir_.CreateAdd(ir_.CreateZExt(b, ir_.getInt64Ty()), start), far);
-  for (auto*& x : v.parts) {
-    auto* near = ir_.CreateAdd(x, code_.splat(ir_.getInt32(static_cast<std::uint32_t>(offset))));
-    x = ir_.CreateAdd(widened(near), code_.splat(start));
-  }
+  v.parts.clear();
+  v.late = [this, narrow, offset, start](unsigned p) {
+    auto* near = ir_.CreateAdd(values_.part(narrow, p).v,
+                               code_.splat(ir_.getInt32(static_cast<std::uint32_t>(offset))));
+    return ir_.CreateAdd(widened(near), code_.splat(start));
+  };
   v.shape.checked = true;
   v.type = Type::u64;
   return v;
@@ -316,7 +319,7 @@ void Addresses::trap_misaligned(const Operand& operand, Mod space, WarpValue& ad
   if (!by_base) address.become_varying(values_.vectors(address));
   // An addition, not an or: LLVM moves the part that is the same for many addresses out of loops, and what
   // is left folds into the access.
-  each(address, [&](llvm::Value* x) {
+  each(address, [this, bytes](llvm::Value* x) {
     auto* up = llvm::ConstantInt::get(x->getType(), 64 - static_cast<unsigned>(std::countr_zero(bytes)));
     return ir_.CreateAdd(x, ir_.CreateShl(x, up));
   });

@@ -9,7 +9,9 @@ ControlFlow::ControlFlow(FunctionBuilder& code, const Cursor& cursor, Masks& mas
       plan_(cursor.plan),
       masks_(masks),
       context_(context),
-      blocks_(cursor.function.blocks.size()) {}
+      blocks_(cursor.function.blocks.size()),
+      whole_(cursor.function.blocks.size()),
+      takes_whole_(cursor.function.blocks.size()) {}
 
 void ControlFlow::prepare(BlockId b) {
   const std::string& label = cursor_.function.blocks[b].label;
@@ -31,8 +33,31 @@ void ControlFlow::go(const std::vector<BlockId>& set) {
 }
 
 void ControlFlow::go_to(BlockId target) {
+  const bool is_forward = plan_.order.position[target] > plan_.order.position[cursor_.block];
+  if (takes_whole_[target] && is_forward && plan_.pending(cursor_.block).empty()) {
+    if (whole_[target] == nullptr) whole_[target] = code_.new_block("whole");
+    ir_.CreateBr(whole_[target]);
+    return;
+  }
   masks_.add_waiting(target, masks_.active());
   go(plan_.with(cursor_.block, {target}));
+}
+
+void ControlFlow::join_whole(llvm::BasicBlock* checked) {
+  auto *whole = whole_[cursor_.block], *here = ir_.GetInsertBlock();
+  if (whole == nullptr) return;
+  ir_.SetInsertPoint(whole);
+  const Mask all = masks_.from_bits(masks_.inside());
+  ir_.CreateBr(here);
+  ir_.SetInsertPoint(here);
+  Mask lanes;
+  for (unsigned p = 0; p < code_.parts(); ++p) {
+    auto* either = ir_.CreatePHI(all[p]->getType(), 2);
+    either->addIncoming(masks_.active()[p], checked);
+    either->addIncoming(all[p], whole);
+    lanes.push_back(either);
+  }
+  masks_.set_active(lanes);
 }
 
 /// On the way back the machine is asked whether to go on; a loop that waits for others lets them run.

@@ -18,6 +18,11 @@ class ControlFlow {
   void go(const std::vector<BlockId>& set);
   /// All active lanes go to `target`, those that wait elsewhere stay.
   void go_to(BlockId target);
+  /// The block may have another entry, for all lanes of the function together from where none waits
+  /// elsewhere: who comes by it need not look for such lanes, and keeps nothing for them.
+  void allow_whole_entry(BlockId b) { takes_whole_[b] = true; }
+  /// What came by the other entry of the block at hand goes on here, too, as what comes from `checked`.
+  void join_whole(llvm::BasicBlock* checked);
 
  private:
   llvm::BasicBlock* back_edge_to(BlockId target);
@@ -29,7 +34,8 @@ class ControlFlow {
   const FunctionPlan& plan_;
   Masks& masks_;
   Context& context_;
-  std::vector<llvm::BasicBlock*> blocks_;
+  std::vector<llvm::BasicBlock*> blocks_, whole_;
+  std::vector<bool> takes_whole_;
   llvm::AllocaInst* spin_counter_ = nullptr;
 };
 

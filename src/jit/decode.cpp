@@ -77,7 +77,7 @@ class Decoder {
     if (next_ != 0) find_operands();
   }
 
-  std::optional<DecodedAccess> access(std::uint64_t faulted) const {
+  std::optional<DecodedAccess> access(std::uint64_t faulted, unsigned elements) const {
     if (next_ == 0 || memory_ == instruction_.getNumOperands()) return {};
     DecodedAccess result{.is_write = description().mayStore()};
     Register index = at(memory_ + 2);
@@ -86,7 +86,7 @@ class Decoder {
     auto scale = static_cast<std::uint64_t>(operand(memory_ + 1).getImm());
     if (index.kind != Register::Kind::vector) {
       result.address = base + general(index) * scale;
-      find_element(result, faulted);
+      find_element(result, faulted, elements);
       return result;
     }
     Shape shape = shape_of(index);
@@ -102,23 +102,25 @@ class Decoder {
     return {};
   }
 
-  /// For a move of 32-bit elements between memory and a register, under a mask or not, or of four of them
+  /// For a move of so many elements between memory and a register, under a mask or not, or of four of them
   /// into a quarter of one. The fault lies at or after the address that the processor names, which may be the
   /// start of a page that the vector reaches into.
-  void find_element(DecodedAccess& access, std::uint64_t faulted) const {
-    constexpr unsigned kBytes = 4;
+  void find_element(DecodedAccess& access, std::uint64_t faulted, unsigned count) const {
     std::string_view name = machine_->getMCInstrInfo()->getName(instruction_.getOpcode());
     if (name.starts_with("V")) name.remove_prefix(1);
+    const bool is_masked = name.starts_with("MASKMOV") || name.starts_with("PMASKMOV");  // AVX2
     const bool moves = name.starts_with("MOVU") || name.starts_with("MOVA") || name.starts_with("MOVDQ");
     const bool inserts = name.starts_with("INSERTF128") || name.starts_with("INSERTI128") ||
                          name.starts_with("INSERTF32x4") || name.starts_with("INSERTI32x4");
-    if (data_.kind != Register::Kind::vector || (!moves && !inserts)) return;
-    if (mask_.kind == Register::Kind::mask && name.find("PS") == name.npos && name.find("32") == name.npos)
-      return;
-    const unsigned count = inserts ? 4 : data_.bits / (kBytes * 8);
+    if (data_.kind != Register::Kind::vector || count == 0 || (!moves && !inserts && !is_masked)) return;
+    const unsigned bytes = inserts ? 4 : data_.bits / 8 / count;
+    if (bytes != 4 && bytes != 8) return;
+    if ((is_masked || mask_.kind == Register::Kind::mask) && bytes != bytes_of_elements(name)) return;
     for (unsigned e = 0; e < count; ++e) {
-      if (mask_.kind == Register::Kind::mask && (saved_.masks[mask_.number] >> e & 1) == 0) continue;
-      if (faulted != 0 && access.address + e * kBytes + kBytes <= faulted) continue;
+      if (is_masked ? !is_chosen(e, bytes)
+                    : mask_.kind == Register::Kind::mask && (saved_.masks[mask_.number] >> e & 1) == 0)
+        continue;
+      if (faulted != 0 && access.address + e * bytes + bytes <= faulted) continue;
       access.element = e;
       access.elements = count;
       return;
@@ -126,6 +128,19 @@ class Decoder {
   }
 
  private:
+  /// Of what moves under a mask, as its name says; 0: it does not.
+  static unsigned bytes_of_elements(std::string_view name) {
+    constexpr std::pair<std::string_view, unsigned> kParts[] = {{"PS", 4}, {"32", 4}, {"MASKMOVD", 4},
+                                                                {"PD", 8}, {"64", 8}, {"MASKMOVQ", 8}};
+    for (auto [part, bytes] : kParts)
+      if (name.find(part) != name.npos) return bytes;
+    return 0;
+  }
+  /// By the sign bits of a vector, which comes before what is stored and after what is loaded.
+  bool is_chosen(unsigned e, unsigned bytes) const {
+    return element(description().mayStore() ? data_ : last_vector_, e, bytes * 8) >> 63 != 0;
+  }
+
   struct Shape {  // of a gather or scatter
     unsigned index_bits, data_bits, count;
   };
@@ -202,8 +217,8 @@ class Decoder {
 }  // namespace
 
 std::optional<DecodedAccess> decode_access(std::uint64_t code, const exec::SavedRegisters& registers,
-                                           std::uint64_t faulted) {
-  return Decoder(code, registers).access(faulted);
+                                           std::uint64_t faulted, unsigned elements) {
+  return Decoder(code, registers).access(faulted, elements);
 }
 
 }  // namespace raddle::jit

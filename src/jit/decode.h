@@ -18,10 +18,11 @@ struct DecodedAccess {
 };
 
 /// @param code     address of the instruction, in this process
+/// @param elements  that the instruction moves as far as its place in the code tells; 0: it does not
 /// @param faulted  the address that faulted where it is known: picks the element; 0: one that is not
 /// canonical
 /// @returns nothing for an instruction without an explicit memory operand, or one that does not decode
 std::optional<DecodedAccess> decode_access(std::uint64_t code, const exec::SavedRegisters& registers,
-                                           std::uint64_t faulted);
+                                           std::uint64_t faulted, unsigned elements);
 
 }  // namespace raddle::jit

@@ -93,10 +93,10 @@ std::optional<std::uint32_t> JitExecutable::line_of(std::uint64_t address) const
 std::optional<exec::AccessedMemory> JitExecutable::accessed(std::uint64_t code,
                                                             const exec::SavedRegisters& registers,
                                                             std::uint64_t faulted) const {
-  auto access = decode_access(code, registers, faulted);
+  const LaneRun lanes = place_of(code).value_or(CodePlace{}).lanes;
+  auto access = decode_access(code, registers, faulted, lanes.count);
   if (!access) return {};
   exec::AccessedMemory result{.address = access->address, .is_write = access->is_write};
-  const LaneRun lanes = place_of(code).value_or(CodePlace{}).lanes;
   if (lanes.is_one()) result.behind = lanes.first;
   // Where LLVM made another instruction of the access, elements are no lanes.
   if (access->element && lanes.count == access->elements) result.lane = lanes.first + *access->element + 1;

@@ -28,6 +28,12 @@ void LaneLoops::for_each_marked(llvm::Value* bits, const Body& body) {
   context_.mark_lane(nullptr);
 }
 
+void LaneLoops::for_one_marked(llvm::Value* lane, const std::function<void()>& body) {
+  context_.mark_lane(lane);
+  body();
+  context_.mark_lane(nullptr);
+}
+
 void LaneLoops::for_each_unrolled(llvm::Value* bits, const Body& body) {
   constexpr unsigned kAtOnce = 4;
   auto* loop = code_.new_block("lanes");

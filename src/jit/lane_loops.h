@@ -17,6 +17,8 @@ class LaneLoops {
   void for_each(llvm::Value* bits, const Body& body);
   /// The same for what may fault: the fault names the lane.
   void for_each_marked(llvm::Value* bits, const Body& body);
+  /// Emits the body once, for one lane, which a fault names.
+  void for_one_marked(llvm::Value* lane, const std::function<void()>& body);
   /// The same for short accesses that run often: without a test per lane where all 32 are in the mask.
   void for_each_unrolled(llvm::Value* bits, const Body& body);
 

@@ -70,6 +70,14 @@ void Meetings::prepare() {
     if (type == Type::pred) vector = masks_.storage_type();
     for (unsigned p = 0; p < code_.parts(); ++p) m.values.push_back(make(vector, "brought"));
   }
+  for (BlockId b : plan_.order.blocks)
+    if (may_come_whole(b)) flow_.allow_whole_entry(b);
+}
+
+/// All lanes may come there together, which then only have to be found to be all.
+bool Meetings::may_come_whole(BlockId b) const {
+  return plan_.holds(b) && !meetings_.contains(b) && !plan_.awaits_phases() &&
+         !waits_alone(f_.instructions[f_.blocks[b].begin]);
 }
 
 void Meetings::hold() {
@@ -84,10 +92,12 @@ void Meetings::hold() {
   if (!is_cta_barrier(*cursor_.instruction)) missing = ir_.CreateAnd(missing, named_members());
   auto* hold = code_.new_block("hold");
   auto* proceed = code_.new_block("together");
+  auto* checked = ir_.GetInsertBlock();
   ir_.CreateCondBr(ir_.CreateICmpNE(missing, ir_.getInt32(0)), hold, proceed);
   ir_.SetInsertPoint(hold);
   be_held();
   ir_.SetInsertPoint(proceed);
+  flow_.join_whole(checked);
 }
 
 void Meetings::check_members() {

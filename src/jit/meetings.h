@@ -54,6 +54,7 @@ class Meetings {
   void continue_with(const Meeting& m);
   void stay();
   void be_held();
+  bool may_come_whole(BlockId b) const;
   // Of the warp.
   WarpValue member_masks();
   bool has_constant_members() const;

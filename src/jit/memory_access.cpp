@@ -53,13 +53,14 @@ MemoryAccess::Access MemoryAccess::access(unsigned address, unsigned data) {
   a.address = std::move(begun.address);
   a.mask = std::move(begun.lanes);
   a.ordering = ordering_of(cursor_.opcode().get(ModKind::semantics));
+  a.is_alone = is_alone(a, cursor_.operand(address));
   ++module_.statistics.memory_operations;
   return a;
 }
 
 /// The same where the address's flag says that it has wrapped.
 MemoryAccess::Access MemoryAccess::wrapped(Access a) {
-  a.address.shape = Shape::varying();
+  a.address.become_varying(values_.wrapped(a.address));
   return a;
 }
 
@@ -159,7 +160,8 @@ void MemoryAccess::store_single(const Access& a, llvm::Value* all, llvm::Value* 
   ir_.CreateAlignedStore(all, at, llvm::Align(16), a.is_atomic());
 }
 
-/// Lane by lane: volatile, relaxed and acquire accesses, of which LLVM has no gathers.
+/// Lane by lane: acquire accesses, and those volatile and relaxed ones at which others may look. LLVM has no
+/// gathers of these kinds.
 MemoryAccess::Parts MemoryAccess::load_lanes(const Access& a) {
   auto* element = ir_.getIntNTy(a.bytes * 8);
   std::vector<llvm::Value*> arrays;
@@ -195,6 +197,10 @@ void MemoryAccess::load(unsigned destination, unsigned address) {
     return parameters_.load(destination, at);
   }
   const Access a = access(address, destination);
+  if (a.is_alone) {
+    const Parts values = load_alone(a);
+    return registers_.write_parts(a.elements[0], a.type, values[0]);
+  }
   const bool is_near = a.is_plain() && !a.address.shape.uniform() && (has_windows(a, false) || has_runs(a));
   if (a.is_plain() && a.address.shape.uniform()) {
     auto values = load_uniform(a);
@@ -206,7 +212,13 @@ void MemoryAccess::load(unsigned destination, unsigned address) {
   const Parts values = !a.is_plain()              ? load_lanes(a)
                        : !is_near                 ? load_gather(a)
                        : !a.address.shape.checked ? load_near(a)
-                                                  : load_checked(a, at);
+                                                  : load_checked(
+                                                        a,
+                                                        [&] {
+                                                          prefetch_next_turn(a, at);
+                                                          return load_near(a);
+                                                        },
+                                                        [&] { return load_gather(wrapped(a)); });
   for (unsigned e = 0; e < a.count; ++e) registers_.write_parts(a.elements[e], a.type, values[e]);
 }
 
@@ -221,6 +233,7 @@ std::vector<llvm::Value*> MemoryAccess::load_uniform(const Access& a) {
       auto* load =
           ir_.CreateAlignedLoad(element, ir_.CreateConstGEP1_32(element, at, e), llvm::Align(a.bytes));
       may_prefetch(load);
+      load->setVolatile(a.is_alone);
       if (constant)
         load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(ir_.getContext(), {}));
       values.push_back(load);
@@ -231,7 +244,8 @@ std::vector<llvm::Value*> MemoryAccess::load_uniform(const Access& a) {
   return code_.conditional(masks_.any(a.mask), std::vector<llvm::Type*>(a.count, element), make);
 }
 
-MemoryAccess::Parts MemoryAccess::load_checked(const Access& a, const Operand& address) {
+MemoryAccess::Parts MemoryAccess::load_checked(const Access& a, const std::function<Parts()>& near,
+                                               const std::function<Parts()>& wrapped) {
   auto* type = code_.vector_of(ir_.getIntNTy(a.bytes * 8));
   std::vector<std::vector<llvm::AllocaInst*>> slots(a.count);
   for (auto& s : slots)
@@ -240,11 +254,7 @@ MemoryAccess::Parts MemoryAccess::load_checked(const Access& a, const Operand& a
     for (unsigned e = 0; e < a.count; ++e)
       for (unsigned p = 0; p < code_.parts(); ++p) ir_.CreateStore(values[e][p], slots[e][p]);
   };
-  auto near = [&] {
-    prefetch_next_turn(a, address);
-    keep(load_near(a));
-  };
-  code_.two_ways(a.address.ok, near, [&] { keep(load_gather(wrapped(a))); });
+  code_.two_ways(a.address.ok, [&] { keep(near()); }, [&] { keep(wrapped()); });
   Parts values(a.count);
   for (unsigned e = 0; e < a.count; ++e)
     for (unsigned p = 0; p < code_.parts(); ++p) values[e].push_back(ir_.CreateLoad(type, slots[e][p]));
@@ -348,6 +358,7 @@ void MemoryAccess::store(unsigned address, unsigned value) {
       Val v = values_.part(inputs[e], p);
       values[e].push_back(ir_.CreateZExtOrTrunc(v.as(isa::bits_type(v.bits())).v, code_.vector_of(element)));
     }
+  if (a.is_alone) return store_alone(a, inputs, values);
   const bool by_window = a.is_plain() && has_windows(a, true);
   if (!by_window) {
     ++module_.statistics.not_vectorised;

@@ -4,6 +4,7 @@
 // flag holds.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "jit/addresses.h"
@@ -41,6 +42,7 @@ class MemoryAccess {
     Mask mask;
     llvm::AtomicOrdering ordering;
     std::vector<ptx::Operand> elements;
+    bool is_alone = false;  ///< nobody looks while the warp runs (lone_accesses.cpp)
     bool is_atomic() const { return ordering != llvm::AtomicOrdering::NotAtomic; }
     bool is_plain() const { return !is_atomic() && bytes <= 8; }
     bool is_single() const {
@@ -58,7 +60,7 @@ class MemoryAccess {
   };
 
   Access access(unsigned address, unsigned data);
-  static Access wrapped(Access a);
+  Access wrapped(Access a);
 
   // ---- windows (windows.cpp) ----
   Window window_of(const Access& a, unsigned p) const;
@@ -76,9 +78,23 @@ class MemoryAccess {
   llvm::Instruction* may_prefetch(llvm::Instruction* load);
   void prefetch_next_turn(const Access& a, const ptx::Operand& address);
 
+  // ---- volatile and relaxed accesses at which nobody looks (lone_accesses.cpp) ----
+  bool is_alone(const Access& a, const ptx::Operand& address) const;
+  bool is_row(const Access& a) const;
+  bool has_lanes_of_addresses() const;
+  LaneRun run_of_row(const Access& a, unsigned k) const;
+  llvm::Value* start_of_run(const Access& a, LaneRun run);
+  Parts load_row(const Access& a);
+  void store_row(const Access& a, const Parts& values);
+  Parts load_alone(const Access& a);
+  void store_alone(const Access& a, const std::vector<WarpValue>& inputs, const Parts& values);
+  void keep_here(const Parts& values);
+
   // ---- loads ----
   std::vector<llvm::Value*> load_uniform(const Access& a);
-  Parts load_checked(const Access& a, const ptx::Operand& address);
+  /// Those of `near` where the address's flag holds, of `wrapped` where not.
+  Parts load_checked(const Access& a, const std::function<Parts()>& near,
+                     const std::function<Parts()>& wrapped);
   Parts load_gather(const Access& a);
   Parts load_lanes(const Access& a);
   llvm::Value* load_single(const Access& a, llvm::Value* at);

@@ -18,7 +18,18 @@ void WarpValue::become_varying(std::vector<llvm::Value*> vectors) {
   parts = std::move(vectors);
   bases.clear();
   ok = nullptr;
+  late = {};
   shape = Shape::varying();
+}
+
+llvm::Value* WarpValues::wrapped_part(const WarpValue& value, unsigned p) {
+  return value.late ? value.late(p) : value.parts[p];
+}
+
+std::vector<llvm::Value*> WarpValues::wrapped(const WarpValue& value) {
+  std::vector<llvm::Value*> vectors;
+  for (unsigned p = 0; p < code_.parts(); ++p) vectors.push_back(wrapped_part(value, p));
+  return vectors;
 }
 
 Val WarpValues::part(const WarpValue& value, unsigned p) {
@@ -32,7 +43,7 @@ Val WarpValues::part(const WarpValue& value, unsigned p) {
   const bool per_part = value.shape.per_part;
   llvm::Value* base = code_.splat(value.bases[per_part ? p : 0]);
   auto unless_wrapped = [&](llvm::Value* v) {
-    return typed(checked && value.ok ? ir_.CreateSelect(value.ok, v, value.parts[p]) : v);
+    return typed(checked && value.ok ? ir_.CreateSelect(value.ok, v, wrapped_part(value, p)) : v);
   };
   if (value.shape.equal_lanes()) return unless_wrapped(base);
   const unsigned bits = isa::bit_size(value.type), lanes = code_.lanes();

@@ -2,6 +2,7 @@
 // kind, on every engine. Each report names kernel, block, thread (or warp, see docs/faults.md), PTX line,
 // source line and where that was inlined, and what is known of the address. The device keeps the error; a new
 // one works.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -93,6 +94,39 @@ std::vector<Case> accesses() {
       other("store_constant", "mov.u64 %c, numbers;\ncvta.const.u64 %c, %c;\nst.u32 [%c], %t;  //!", 0,
             "illegal address", "0 bytes into variable constants of fault ", false),
       other("load_parameter", "ld.param.u32 %v, [%p];  //!", 0x10000, "illegal address", ""),
+  };
+}
+
+/// Volatile and relaxed accesses of shared memory are vectors of the host, which tell the lane all the same.
+/// What is loaded is not used: the access is made nevertheless.
+std::vector<Case> lone_accesses() {
+  const std::string start = "cvt.u32.u64 %w, %p;\n", scattered = "mul.lo.u32 %x, %t, %t;\n";
+  const auto by = [&](const char* bytes) { return start + "mad.lo.u32 %w, %t, " + bytes + ", %w;\n"; };
+  const auto beyond = [&](const char* name, const std::string& body, unsigned offset) {
+    const std::string place = fmt::format("offset {:#x} of the block's shared memory, which has 0x", offset);
+    return Case{name, body, Pointer::is_number, 0x00f00000, "illegal address", place, true};
+  };
+  const auto odd = [&](const char* name, const std::string& body) {
+    return Case{name, body, Pointer::is_number, 2, "misaligned address", "of the block's shared memory",
+                true};
+  };
+  return {
+      beyond("load_row", by("4") + "ld.volatile.shared.u32 %y, [%w];  //!", 0xf00094),
+      beyond("load_wide_row", by("8") + "ld.relaxed.cta.shared.u64 %c, [%w];  //!", 0xf00128),
+      beyond("load_scattered",
+             scattered + by("4") + "mad.lo.u32 %w, %x, 4, %w;\nld.volatile.shared.u32 %y, [%w];  //!",
+             0xf015f8),
+      beyond("load_one", start + "ld.volatile.shared.f32 %f, [%w];  //!", 0xf00000),
+      beyond("store_row", by("4") + "st.volatile.shared.u32 [%w], %t;  //!", 0xf00094),
+      beyond("store_wide_row", by("8") + "st.relaxed.cta.shared.u64 [%w], %q;  //!", 0xf00128),
+      beyond("store_scattered",
+             scattered + by("4") + "mad.lo.u32 %w, %x, 4, %w;\nst.volatile.shared.u32 [%w], %t;  //!",
+             0xf015f8),
+      beyond("store_one", start + "st.volatile.shared.u32 [%w], %t;  //!", 0xf00000),
+      odd("load_odd_row", by("4") + "ld.volatile.shared.u32 %y, [%w];  //!"),
+      odd("load_odd_wide_row", by("8") + "ld.volatile.shared.f64 %c, [%w];  //!"),
+      odd("store_odd_row", by("4") + "st.volatile.shared.u32 [%w], %t;  //!"),
+      odd("store_odd_wide_row", by("8") + "st.volatile.shared.u64 [%w], %q;  //!"),
   };
 }
 
@@ -342,6 +376,8 @@ TEST_P(FaultTable, WildAccesses) {
 }
 // proves: K-12d, K-12e
 TEST_P(FaultTable, MisalignedAccesses) { check_all(alignment()); }
+// proves: K-12d, K-12e
+TEST_P(FaultTable, LoneAccessesOfSharedMemory) { check_all(lone_accesses()); }
 // proves: K-12d, K-12e, K-20c
 TEST_P(FaultTable, TrapsStacksCallsBarriersAndTheHeap) { check_all(the_rest()); }
 
@@ -391,6 +427,33 @@ TEST_P(FaultTable, SharedAtomicsOfWholeWarpsNameTheThread) {
       EXPECT_THAT(message,
                   HasSubstr(", thread (" + std::to_string(wrong) + ",0,0), PTX line " + marked_line(text)));
       EXPECT_THAT(message, HasSubstr("offset 0xf00000 of the block's shared memory"));
+      close();
+    }
+}
+
+// A thread in each of the host's vectors that make up a warp.
+// proves: K-12d
+TEST_P(FaultTable, LoneAccessesNameAnyThread) {
+  unsigned turn = 0;
+  for (const char* body :
+       {"4, %w;\n@%is ld.volatile.shared.u32 %v, [%w];", "4, %w;\n@%is st.volatile.shared.u32 [%w], %t;",
+        "8, %w;\n@%is ld.volatile.shared.u64 %d, [%w];", "8, %w;\n@%is st.volatile.shared.u64 [%w], %q;"})
+    for (const unsigned wrong : {32u, 45u, 54u, 63u}) {
+      const BlockKind& kind = kKinds[turn++ % std::size(kKinds)];
+      SCOPED_TRACE(std::string(body) + " in thread " + std::to_string(wrong) + ", " + kind.name);
+      const std::string text = program({.body = ""}, {"", kind.first + R"(
+  setp.ne.u32 %is, %block, 1;
+  @%is bra DONE;
+  cvt.u32.u64 %x, %p;
+  setp.eq.u32 %is, %t, %x;
+  mov.u32 %w, 0x00f00000;
+  mad.lo.u32 %w, %t, )" + body + "  //!\n  bra DONE;"});
+      const std::string message = run_case(text, wrong, buffer(std::vector<int>(kWords)));
+      EXPECT_THAT(message, StartsWith("illegal address 0x"));
+      EXPECT_THAT(message,
+                  HasSubstr(", thread (" + std::to_string(wrong) + ",0,0), PTX line " + marked_line(text)));
+      const unsigned offset = 0xf00000 + wrong * static_cast<unsigned>(body[0] - '0');
+      EXPECT_THAT(message, HasSubstr(fmt::format("offset {:#x} of the block's shared memory", offset)));
       close();
     }
 }
