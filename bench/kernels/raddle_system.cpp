@@ -63,8 +63,10 @@ Result<void> RaddleSystem::add_launch(Launch plan) {
   if (report.engine != "jit") return Error::invalid("the {} engine runs it, not the jit", report.engine);
   if (launches_.empty()) {
     remark_ = fmt::format(
-        "{}, {} of {} memory operations not vectorised, {} dispatched loops, compiled in {:.0f} ms",
-        report.block_kind, report.not_vectorised, report.memory_operations, report.dispatched_loops,
+        "{}{}, {} of {} memory operations not vectorised, {} dispatched loops, compiled in {:.0f} ms",
+        report.block_kind,
+        report.warps_together ? fmt::format(", {} warps together", report.warps_together) : "",
+        report.not_vectorised, report.memory_operations, report.dispatched_loops,
         1e3 * report.compile_seconds);
   }
   const raddle::LaunchConfig config{.grid = dimensions(plan.grid), .block = dimensions(plan.block)};

@@ -2,18 +2,26 @@
 
 namespace raddle::jit {
 
-ControlFlow::ControlFlow(FunctionBuilder& code, const Cursor& cursor, Masks& masks, Context& context)
+ControlFlow::ControlFlow(FunctionBuilder& code, const Cursor& cursor, const Stream& stream)
     : code_(code),
       ir_(code.ir),
       cursor_(cursor),
       plan_(cursor.plan),
-      masks_(masks),
-      context_(context),
+      stream_(stream),
       blocks_(cursor.function.blocks.size()) {}
 
 void ControlFlow::prepare(BlockId b) {
   const std::string& label = cursor_.function.blocks[b].label;
   blocks_[b] = code_.new_block(label.empty() ? "b" : label.c_str());
+}
+
+llvm::Value* ControlFlow::any_waiting_at(BlockId b) {
+  Mask waiting = stream_[0].masks.waiting_at(b);
+  for (std::size_t w = 1; w < stream_.size(); ++w) {
+    const Mask more = stream_[w].masks.waiting_at(b);
+    for (unsigned p = 0; p < code_.parts(); ++p) waiting[p] = ir_.CreateOr(waiting[p], more[p]);
+  }
+  return stream_[0].masks.any(waiting);
 }
 
 void ControlFlow::go(const std::vector<BlockId>& set) {
@@ -24,23 +32,24 @@ void ControlFlow::go(const std::vector<BlockId>& set) {
       return;
     }
     auto* next = code_.new_block("next");
-    ir_.CreateCondBr(masks_.any(masks_.waiting_at(t.block)), arrive, next);
+    ir_.CreateCondBr(any_waiting_at(t.block), arrive, next);
     ir_.SetInsertPoint(next);
   }
   ir_.CreateBr(code_.exit());
 }
 
 void ControlFlow::go_to(BlockId target) {
-  masks_.add_waiting(target, masks_.active());
+  for (const StreamWarp& warp : stream_) warp.masks.add_waiting(target, warp.masks.active());
   go(plan_.with(cursor_.block, {target}));
 }
 
-/// On the way back the machine is asked whether to go on; a loop that waits for others lets them run.
+/// On the way back the machine is asked whether to go on; a loop that waits for others lets them run. The
+/// last warp asks: should it be suspended, those behind it may run.
 llvm::BasicBlock* ControlFlow::back_edge_to(BlockId target) {
   auto* back = code_.new_block("back");
   auto at = ir_.saveIP();
   ir_.SetInsertPoint(back);
-  context_.poll();
+  stream_.back().context.poll();
   if (plan_.order.waiting_header[target]) yield_sometimes();
   ir_.CreateBr(blocks_[target]);
   ir_.restoreIP(at);
@@ -56,7 +65,7 @@ void ControlFlow::yield_sometimes() {
   auto* spins = ir_.CreateAdd(ir_.CreateLoad(i32, spin_counter_), ir_.getInt32(1));
   ir_.CreateStore(spins, spin_counter_);
   code_.if_then(ir_.CreateICmpEQ(ir_.CreateAnd(spins, ir_.getInt32(15)), ir_.getInt32(0)),
-                [&] { context_.call_service(exec::Service::yield, {}); });
+                [&] { stream_.back().context.call_service(exec::Service::yield, {}); });
 }
 
 }  // namespace raddle::jit

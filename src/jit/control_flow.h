@@ -4,16 +4,18 @@
 
 #include <vector>
 
-#include "jit/context.h"
+#include "jit/stream.h"
 
 namespace raddle::jit {
 
 class ControlFlow {
  public:
-  ControlFlow(FunctionBuilder& code, const Cursor& cursor, Masks& masks, Context& context);
+  /// @param stream  all its warps have come before any code is written
+  ControlFlow(FunctionBuilder& code, const Cursor& cursor, const Stream& stream);
 
   void prepare(BlockId b);  ///< makes the block
   llvm::BasicBlock* block(BlockId b) const { return blocks_[b]; }
+  llvm::Value* any_waiting_at(BlockId b);  ///< i1: a lane of any warp
   /// Transfers control from the block at hand; lanes may wait at `set`.
   void go(const std::vector<BlockId>& set);
   /// All active lanes go to `target`, those that wait elsewhere stay.
@@ -27,8 +29,7 @@ class ControlFlow {
   Builder& ir_;
   const Cursor& cursor_;
   const FunctionPlan& plan_;
-  Masks& masks_;
-  Context& context_;
+  const Stream& stream_;
   std::vector<llvm::BasicBlock*> blocks_;
   llvm::AllocaInst* spin_counter_ = nullptr;
 };

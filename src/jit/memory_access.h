@@ -79,6 +79,7 @@ class MemoryAccess {
   // ---- loads ----
   std::vector<llvm::Value*> load_uniform(const Access& a);
   Parts load_checked(const Access& a, const ptx::Operand& address);
+  void load_together(const Access& a, const ptx::Operand& address);
   Parts load_gather(const Access& a);
   Parts load_lanes(const Access& a);
   llvm::Value* load_single(const Access& a, llvm::Value* at);
