@@ -66,8 +66,10 @@ std::string path_of(std::string_view file) {
 
 std::string remark_on(const raddle::LaunchReport& report) {
   return fmt::format(
-      "{}, {} of {} memory operations not vectorised, {} dispatched loops, compiled in {:.0f} ms",
-      report.block_kind, report.not_vectorised, report.memory_operations, report.dispatched_loops,
+      "{}{}, {} of {} memory operations not vectorised, {} dispatched loops, compiled in {:.0f} ms",
+      report.block_kind,
+      report.warps_together != 0 ? fmt::format(", {} warps together", report.warps_together) : "",
+      report.not_vectorised, report.memory_operations, report.dispatched_loops,
       1e3 * report.compile_seconds);
 }
 

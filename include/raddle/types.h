@@ -191,6 +191,9 @@ struct LaunchReport {
   std::uint32_t memory_operations = 0;  ///< static loads, stores and atomics
   std::uint32_t not_vectorised = 0;     ///< of those: gathers, scatters and lane loops
   std::uint32_t dispatched_loops = 0;   ///< loops run by fair dispatch between lane groups
+  /// Warps of a block that run together, in one stream of instructions, as long as all their lanes go the
+  /// same way; 0: each warp runs by itself.
+  std::uint32_t warps_together = 0;
   double compile_seconds = 0;
   bool from_cache = false;  ///< the code was taken from the code cache
   bool is_quick = false;    ///< compiled in the quick tier

@@ -16,6 +16,7 @@ struct SavedRegisters {
 struct AccessedMemory {
   std::uint64_t address = 0;
   std::uint32_t lane = 0;    ///< 1 + lane; 0: unknown, or several
+  std::uint32_t warp = 0;    ///< warps behind the first of those that run together (CtaContext::running_warp)
   std::uint32_t behind = 0;  ///< lanes behind the one that the code marked (CtaContext::running_lane)
   bool is_write = false;
 };

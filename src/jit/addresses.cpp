@@ -74,7 +74,7 @@ exec::Access Addresses::note() {
 }
 
 void Addresses::tell(const exec::Access& access) {
-  if (module_.listener) module_.listener->on_compiled(access);
+  if (module_.listener && !plan_.together) module_.listener->on_compiled(access);
 }
 
 // ---- translation ----

@@ -7,8 +7,20 @@
 
 namespace raddle::jit {
 
+/// What a kernel was compiled to.
+struct WarpFunctions {
+  llvm::Function* by_lanes;
+  llvm::Function* together = nullptr;  ///< together.h; null: there is none
+  unsigned warps = 1;                  ///< that run together
+  std::uint32_t frame_bytes = 0;       ///< of each
+};
+
 /// loops: adds `void block(ptr cta, i32 first)`, which runs all warps of a CTA from `first` on, so that it
 /// computes invariant values once. It ends early after a warp that was suspended (WarpContext::handed_over).
-void emit_block_function(llvm::Module& llvm, DebugLines& debug, llvm::Function* warp_function);
+void emit_block_function(llvm::Module& llvm, DebugLines& debug, const WarpFunctions& kernel);
+
+/// regions that warps may run together: adds `i32 region(ptr warp, ptr frame, i32 state)`, which enters the
+/// one form or the other, as the state says (kTogether).
+void emit_region_function(llvm::Module& llvm, DebugLines& debug, const WarpFunctions& kernel);
 
 }  // namespace raddle::jit

@@ -1,6 +1,7 @@
 #include "jit/context.h"
 
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
 
@@ -24,6 +25,15 @@ llvm::Value* load_field(Builder& ir, llvm::Value* base, std::size_t offset, llvm
   return load;
 }
 
+constexpr unsigned kMostWarps = 32;  // of a block
+
+/// Lets LLVM see that sums of small numbers do not wrap.
+void is_below(llvm::Value* loaded, unsigned limit) {
+  auto* load = llvm::cast<llvm::LoadInst>(loaded);
+  const llvm::APInt zero(load->getType()->getIntegerBitWidth(), 0), end(zero.getBitWidth(), limit);
+  load->setMetadata(llvm::LLVMContext::MD_range, llvm::MDBuilder(load->getContext()).createRange(zero, end));
+}
+
 llvm::Type* type_of(Builder& ir, exec::ServiceValue value) {
   switch (value) {
     case exec::ServiceValue::none:
@@ -40,13 +50,29 @@ llvm::Type* type_of(Builder& ir, exec::ServiceValue value) {
 
 }  // namespace
 
-Context::Context(FunctionBuilder& code, const Cursor& cursor, Masks& masks)
+Context::Context(FunctionBuilder& code, const Cursor& cursor, Masks& masks, Context* first, unsigned number)
     : code_(code),
       ir_(code.ir),
       cursor_(cursor),
       masks_(masks),
-      warp_(code.argument(0)),
-      cta_(warp_field(offsetof(WarpContext, cta), ir_.getPtrTy(), "cta")) {}
+      first_(first),
+      number_(number),
+      warp_(code.argument(0)) {
+  if (first_ == nullptr) {
+    cta_ = warp_field(offsetof(WarpContext, cta), ir_.getPtrTy(), "cta");
+    return;
+  }
+  Builder at(code_.entry_end());
+  warp_ = at.CreateConstInBoundsGEP1_64(at.getInt8Ty(), warp_, number * sizeof(WarpContext), "warp");
+  cta_ = first_->cta();
+}
+
+/// Of warps that run together, from the first one's, so that LLVM sees how they follow from it.
+llvm::Value* Context::warp_id() {
+  auto* first = first_->warp_field(offsetof(WarpContext, warp_id), ir_.getInt32Ty(), "warpid");
+  Builder at(code_.entry_end());
+  return at.CreateAdd(first, at.getInt32(number_));
+}
 
 llvm::Value* Context::address_of_warp_field(std::size_t offset) {
   return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), warp_, offset);
@@ -55,16 +81,19 @@ llvm::Value* Context::address_of_warp_field(std::size_t offset) {
 llvm::Value* Context::warp_field(std::size_t offset, llvm::Type* type, const char* name, bool constant) {
   if (!constant) return load_field(ir_, warp_, offset, type, name, false);
   auto& cached = fields_[{offset, 0}];
+  if (!cached && first_ != nullptr && offset == offsetof(WarpContext, warp_id)) cached = warp_id();
   if (!cached) {
     Builder at(code_.entry_end());
     // The block function builds warps in place: not invariant.
     cached = load_field(at, warp_, offset, type, name, false);
+    if (offset == offsetof(WarpContext, warp_id)) is_below(cached, kMostWarps);
   }
   return cached;
 }
 
 llvm::Value* Context::cta_field(std::size_t offset, llvm::Type* type, const char* name, bool constant) {
   if (!constant) return load_field(ir_, cta_, offset, type, name, false);
+  if (first_ != nullptr) return first_->cta_field(offset, type, name);
   auto& cached = fields_[{offset, 1}];
   if (!cached) {
     Builder at(code_.entry_end());
@@ -74,11 +103,14 @@ llvm::Value* Context::cta_field(std::size_t offset, llvm::Type* type, const char
 }
 
 llvm::Value* Context::launch_field(std::size_t offset, llvm::Type* type, const char* name) {
+  if (first_ != nullptr) return first_->launch_field(offset, type, name);
   auto* launch = cta_field(offsetof(CtaContext, launch), ir_.getPtrTy(), "launch");
   auto& cached = fields_[{offset, 2}];
   if (!cached) {
     Builder at(code_.entry_end());
     cached = load_field(at, launch, offset, type, name, true);
+    if (offset >= offsetof(LaunchContext, ntid) && offset < offsetof(LaunchContext, nctaid))
+      is_below(cached, kMostWarps * exec::kWarpSize + 1);
   }
   return cached;
 }

@@ -12,7 +12,10 @@ namespace raddle::jit {
 
 class Context {
  public:
-  Context(FunctionBuilder& code, const Cursor& cursor, Masks& masks);
+  /// @param first  context of the first of the warps that run together; null: this is it
+  /// @param number  of this one among them
+  Context(FunctionBuilder& code, const Cursor& cursor, Masks& masks, Context* first = nullptr,
+          unsigned number = 0);
 
   // ---- fields ----
   llvm::Value* warp() const { return warp_; }
@@ -42,6 +45,10 @@ class Context {
   Builder& ir_;
   const Cursor& cursor_;
   Masks& masks_;
+  llvm::Value* warp_id();
+
+  Context* const first_;
+  const unsigned number_;
   llvm::Value* warp_;
   std::map<std::pair<std::size_t, int>, llvm::Value*> fields_;
   llvm::Value* cta_;

@@ -2,13 +2,12 @@
 
 namespace raddle::jit {
 
-ControlFlow::ControlFlow(FunctionBuilder& code, const Cursor& cursor, Masks& masks, Context& context)
+ControlFlow::ControlFlow(FunctionBuilder& code, const Cursor& cursor, const Stream& stream)
     : code_(code),
       ir_(code.ir),
       cursor_(cursor),
       plan_(cursor.plan),
-      masks_(masks),
-      context_(context),
+      stream_(stream),
       blocks_(cursor.function.blocks.size()),
       whole_(cursor.function.blocks.size()),
       takes_whole_(cursor.function.blocks.size()) {}
@@ -16,6 +15,15 @@ ControlFlow::ControlFlow(FunctionBuilder& code, const Cursor& cursor, Masks& mas
 void ControlFlow::prepare(BlockId b) {
   const std::string& label = cursor_.function.blocks[b].label;
   blocks_[b] = code_.new_block(label.empty() ? "b" : label.c_str());
+}
+
+llvm::Value* ControlFlow::any_waiting_at(BlockId b) {
+  Mask waiting = stream_[0].masks.waiting_at(b);
+  for (std::size_t w = 1; w < stream_.size(); ++w) {
+    const Mask more = stream_[w].masks.waiting_at(b);
+    for (unsigned p = 0; p < code_.parts(); ++p) waiting[p] = ir_.CreateOr(waiting[p], more[p]);
+  }
+  return stream_[0].masks.any(waiting);
 }
 
 void ControlFlow::go(const std::vector<BlockId>& set) {
@@ -26,7 +34,7 @@ void ControlFlow::go(const std::vector<BlockId>& set) {
       return;
     }
     auto* next = code_.new_block("next");
-    ir_.CreateCondBr(masks_.any(masks_.waiting_at(t.block)), arrive, next);
+    ir_.CreateCondBr(any_waiting_at(t.block), arrive, next);
     ir_.SetInsertPoint(next);
   }
   ir_.CreateBr(code_.exit());
@@ -39,33 +47,35 @@ void ControlFlow::go_to(BlockId target) {
     ir_.CreateBr(whole_[target]);
     return;
   }
-  masks_.add_waiting(target, masks_.active());
+  for (const StreamWarp& warp : stream_) warp.masks.add_waiting(target, warp.masks.active());
   go(plan_.with(cursor_.block, {target}));
 }
 
 void ControlFlow::join_whole(llvm::BasicBlock* checked) {
   auto *whole = whole_[cursor_.block], *here = ir_.GetInsertBlock();
   if (whole == nullptr) return;
+  Masks& masks = stream_[0].masks;
   ir_.SetInsertPoint(whole);
-  const Mask all = masks_.from_bits(masks_.inside());
+  const Mask all = masks.from_bits(masks.inside());
   ir_.CreateBr(here);
   ir_.SetInsertPoint(here);
   Mask lanes;
   for (unsigned p = 0; p < code_.parts(); ++p) {
     auto* either = ir_.CreatePHI(all[p]->getType(), 2);
-    either->addIncoming(masks_.active()[p], checked);
+    either->addIncoming(masks.active()[p], checked);
     either->addIncoming(all[p], whole);
     lanes.push_back(either);
   }
-  masks_.set_active(lanes);
+  masks.set_active(lanes);
 }
 
-/// On the way back the machine is asked whether to go on; a loop that waits for others lets them run.
+/// On the way back the machine is asked whether to go on; a loop that waits for others lets them run. The
+/// last warp asks: should it be suspended, those behind it may run.
 llvm::BasicBlock* ControlFlow::back_edge_to(BlockId target) {
   auto* back = code_.new_block("back");
   auto at = ir_.saveIP();
   ir_.SetInsertPoint(back);
-  context_.poll();
+  stream_.back().context.poll();
   if (plan_.order.waiting_header[target]) yield_sometimes();
   ir_.CreateBr(blocks_[target]);
   ir_.restoreIP(at);
@@ -81,7 +91,7 @@ void ControlFlow::yield_sometimes() {
   auto* spins = ir_.CreateAdd(ir_.CreateLoad(i32, spin_counter_), ir_.getInt32(1));
   ir_.CreateStore(spins, spin_counter_);
   code_.if_then(ir_.CreateICmpEQ(ir_.CreateAnd(spins, ir_.getInt32(15)), ir_.getInt32(0)),
-                [&] { context_.call_service(exec::Service::yield, {}); });
+                [&] { stream_.back().context.call_service(exec::Service::yield, {}); });
 }
 
 }  // namespace raddle::jit

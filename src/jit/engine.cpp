@@ -60,6 +60,7 @@ class JitEngine final : public exec::Engine {
         tier_(options.tier),
         caches_(options.cache),
         listener_(options.listener),
+        together_(options.together),
         cache_(options.cache ? options.cache_directory : "") {
     auto jit = llvm::orc::LLJITBuilder().setNumCompileThreads(0).create();
     RADDLE_ASSERT(static_cast<bool>(jit), "cannot create the ORC session");
@@ -73,7 +74,8 @@ class JitEngine final : public exec::Engine {
 
   std::uint64_t shape_class(exec::BlockShape block) const override {
     LayoutClass c = layout_class(block, target_.simd.lanes);
-    return static_cast<std::uint64_t>(c.layout) * 2 + (c.full_warps ? 1 : 0);
+    return (std::uint64_t{c.together} * 8 + static_cast<std::uint64_t>(c.layout)) * 2 +
+           (c.full_warps ? 1 : 0);
   }
 
   Result<std::unique_ptr<exec::Executable>> compile(const ptx::Module& module, ptx::FunctionId kernel,
@@ -142,13 +144,13 @@ class JitEngine final : public exec::Engine {
     llvm.setDataLayout(machine_->createDataLayout());
     llvm.setTargetTriple(machine_->getTargetTriple().str());
     declare_features(llvm, *machine_->getMCSubtargetInfo());
-    const KernelPlan plan(module, kernel, needs, options, target_.simd.lanes);
     DebugLines debug(llvm);
     SimdForm simd = target_.simd;
     if (options.matrix_arithmetic == MatrixArithmetic::fast)
       report_fast_matrices(simd);
     else
       simd.dots_of_bf16 = false;
+    const KernelPlan plan(module, kernel, needs, options, simd, together_);
     ModuleBuilder shared{.kernel = plan, .llvm = llvm, .simd = simd, .debug = debug, .listener = listener_};
     auto* entry = FunctionCompiler(shared, plan.function(kernel)).compile();
     while (!shared.to_compile.empty()) {
@@ -157,7 +159,14 @@ class JitEngine final : public exec::Engine {
       FunctionCompiler(shared, plan.function(id)).compile();
     }
     const bool is_loops = plan.kind() == exec::BlockKind::loops;
-    if (is_loops) emit_block_function(llvm, debug, entry);
+    WarpFunctions functions{.by_lanes = entry};
+    if (const FunctionPlan* together = plan.together()) {
+      functions.together = FunctionCompiler(shared, *together).compile();
+      functions.warps = together->warps;
+    }
+    functions.frame_bytes = shared.frame_bytes;
+    if (is_loops) emit_block_function(llvm, debug, functions);
+    if (!is_loops && functions.together) emit_region_function(llvm, debug, functions);
     debug.finish();
     set_target_attributes(llvm, target_);
     executable.kind = plan.kind();
@@ -168,7 +177,14 @@ class JitEngine final : public exec::Engine {
     if (plan.open_depth) executable.local_bytes += options.stack_bytes;
     executable.call_stack = plan.call_stack;
     executable.frame_bytes = shared.frame_bytes;
-    return is_loops ? "block" : entry->getName().str();
+    if (functions.together) {
+      executable.statistics.warps_together = functions.warps;
+      executable.together_states.resize(
+          shared.together_states.empty() ? 1 : *shared.together_states.rbegin() + 1);
+      for (const std::uint32_t state : shared.together_states) executable.together_states[state] = true;
+      if (!is_loops) executable.together = functions.warps;
+    }
+    return is_loops ? "block" : functions.together ? "region" : entry->getName().str();
   }
 
   /// Once in a process.
@@ -333,6 +349,7 @@ class JitEngine final : public exec::Engine {
   std::optional<Tier> tier_;
   const bool caches_;
   exec::AccessListener* const listener_;
+  const Together together_;
   CodeCache cache_;
   std::unique_ptr<llvm::orc::LLJIT> jit_;
   std::atomic<std::uint64_t> next_id_{0};

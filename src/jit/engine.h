@@ -19,6 +19,13 @@ enum class Tier : std::uint8_t {
   optimised,  ///< as fast as it gets
 };
 
+/// Which kernels have a second form, in which lanes of several warps run together (together.h). Results are
+/// the same, but for the order of what is in no order.
+enum class Together : std::uint8_t {
+  where_it_gains,
+  wherever_possible,  ///< for tests: also where it gains nothing
+};
+
 struct EngineOptions {
   SimdLevel simd = SimdLevel::host;
   std::optional<Tier>
@@ -26,6 +33,7 @@ struct EngineOptions {
   bool cache = true;  ///< look compiled code up before making it (jit/code_cache.h)
   std::string cache_directory;               ///< where it is kept for other processes; empty: not on disk
   exec::AccessListener* listener = nullptr;  ///< hears of every access as its code is written
+  Together together = Together::where_it_gains;
 };
 
 std::unique_ptr<exec::Engine> make_engine(const EngineOptions& options = {});

@@ -97,6 +97,7 @@ std::optional<exec::AccessedMemory> JitExecutable::accessed(std::uint64_t code,
   auto access = decode_access(code, registers, faulted, lanes.count);
   if (!access) return {};
   exec::AccessedMemory result{.address = access->address, .is_write = access->is_write};
+  result.warp = lanes.warp;
   if (lanes.is_one()) result.behind = lanes.first;
   // Where LLVM made another instruction of the access, elements are no lanes.
   if (access->element && lanes.count == access->elements) result.lane = lanes.first + *access->element + 1;
@@ -138,8 +139,17 @@ void JitExecutable::run_rest(exec::WarpContext& suspended) {
   if (first < cta.warp_count) entry<LoopsEntry>()(&cta, first);
 }
 
+/// Warp w, and those behind it, may be entered together.
+bool JitExecutable::may_run_together(const Regions& regions, unsigned w) const {
+  if (w % together != 0) return false;
+  if (regions.first) return true;
+  const auto *states = regions.states + w, *end = states + together;
+  return together_states[*states] && std::all_of(states, end, [&](auto s) { return s == *states; });
+}
+
 /// Takes warps, one after the other, until none of the region is left to take.
 void JitExecutable::run_region(exec::CtaContext& cta, Regions& regions) {
+  if (together != 0) return run_region_together(cta, regions);
   auto* enter = entry<std::uint32_t(exec::WarpContext*, std::byte*, std::uint32_t)>();
   const std::size_t frame = std::max<std::uint32_t>(frame_bytes, kSmallestFrame);
   while (regions.next < cta.warp_count) {
@@ -156,6 +166,43 @@ void JitExecutable::run_region(exec::CtaContext& cta, Regions& regions) {
     ++regions.over;
     regions.waiting += state != 0;
   }
+}
+
+/// The same where several may run together.
+void JitExecutable::run_region_together(exec::CtaContext& cta, Regions& regions) {
+  while (regions.next < cta.warp_count) {
+    const unsigned w = regions.next;
+    const bool are_together = may_run_together(regions, w);
+    const unsigned count = are_together ? together : 1;
+    regions.next += count;
+    std::uint32_t state = regions.first ? 0 : regions.states[w];
+    bool alone = state != 0 || regions.first;
+    if (are_together) {
+      state = enter(cta, regions, w, count, state | kTogether);
+      alone = (state & kParted) != 0;
+      state &= ~kParted;
+      std::fill_n(regions.states + w, count, state);
+    }
+    if (alone)
+      for (unsigned k = w; k < w + count; ++k) regions.states[k] = enter(cta, regions, k, 1, state);
+    for (unsigned k = w; k < w + count; ++k) {
+      regions.clusters += (regions.states[k] & kAtCluster) != 0;
+      regions.states[k] &= ~kAtCluster;
+      regions.waiting += regions.states[k] != 0;
+    }
+    regions.over += count;
+  }
+}
+
+/// Runs a warp, or several together, to its next barrier, its end, or to where they part. The last of them
+/// asks the machine.
+std::uint32_t JitExecutable::enter(exec::CtaContext& cta, Regions& regions, unsigned w, unsigned count,
+                                   std::uint32_t state) {
+  const std::size_t frame = std::max<std::uint32_t>(frame_bytes, kSmallestFrame);
+  regions.warps[w + count - 1].handed_over = 0;
+  cta.running_warp = w + 1;
+  return entry<std::uint32_t(exec::WarpContext*, std::byte*, std::uint32_t)>()(
+      &regions.warps[w], regions.frames + w * frame, state);
 }
 
 /// The CTA's warps stand at barriers of the cluster. Those that do not, at one of the CTA, wait for the

@@ -14,6 +14,9 @@ namespace raddle::jit {
 
 /// Regions: part of the state that a warp returns at a barrier of its cluster; it is entered without it.
 inline constexpr std::uint32_t kAtCluster = 1u << 31;
+/// Part of the state that warps return which ran together and have parted, and of that with which an entry
+/// for such warps is entered (together.h).
+inline constexpr std::uint32_t kParted = 1u << 30, kTogether = 1u << 30;
 
 class JitExecutable final : public exec::Executable {
  public:
@@ -31,6 +34,8 @@ class JitExecutable final : public exec::Executable {
   void when_hot(double seconds, std::function<void()> hot);
   std::shared_ptr<Compilation> improvement;  ///< better code in the making; given up when the executable goes
   std::uint32_t frame_bytes = 0;             ///< regions: saved state of one warp
+  unsigned together = 0;                     ///< regions: warps that one entry runs together; 0: none
+  std::vector<bool> together_states;         ///< by state: whether that may be entered together
   std::uint64_t call_stack = 0;              ///< part of stack_bytes: for calls of unknown depth
 
   void run_block(exec::CtaContext& cta) override;
@@ -49,6 +54,10 @@ class JitExecutable final : public exec::Executable {
   void run_rest(exec::WarpContext& suspended);
   void run_regions(exec::CtaContext& cta);
   void run_region(exec::CtaContext& cta, Regions& regions);
+  void run_region_together(exec::CtaContext& cta, Regions& regions);
+  bool may_run_together(const Regions& regions, unsigned w) const;
+  std::uint32_t enter(exec::CtaContext& cta, Regions& regions, unsigned w, unsigned count,
+                      std::uint32_t state);
   void pass_cluster_barrier(exec::CtaContext& cta, Regions& regions);
   std::optional<CodePlace> place_of(std::uint64_t address) const;
 

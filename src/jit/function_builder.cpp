@@ -9,7 +9,7 @@ namespace {
 llvm::FunctionType* type_of(llvm::LLVMContext& context, const KernelPlan& kernel, const ptx::Function& f) {
   auto* pointer = llvm::PointerType::getUnqual(context);
   if (!f.is_entry) return device_function_type(context);
-  if (kernel.kind() == exec::BlockKind::regions) {
+  if (kernel.has_states()) {
     auto* i32 = llvm::Type::getInt32Ty(context);
     return llvm::FunctionType::get(i32, {pointer, pointer, i32}, false);
   }
@@ -30,9 +30,10 @@ void keep_in_memory(Builder& ir, llvm::Value* variable) {
   ir.CreateCall(llvm::InlineAsm::get(type, "", "r,~{memory}", true), {variable});
 }
 
-FunctionBuilder::FunctionBuilder(ModuleBuilder& module, const ptx::Function& f)
+FunctionBuilder::FunctionBuilder(ModuleBuilder& module, const FunctionPlan& plan)
     : ir(module.llvm.getContext()), simd_(module.simd) {
-  const std::string name = (f.is_entry ? "kernel." : "function.") + f.name;
+  const ptx::Function& f = plan.function;
+  const std::string name = (plan.together ? "together." : f.is_entry ? "kernel." : "function.") + f.name;
   function_ = module.llvm.getFunction(name);
   if (!function_)
     function_ = llvm::Function::Create(
@@ -79,6 +80,27 @@ void FunctionBuilder::two_ways(llvm::Value* condition, const std::function<void(
   otherwise();
   ir.CreateBr(after);
   ir.SetInsertPoint(after);
+}
+
+void FunctionBuilder::two_ways_together(llvm::Value* condition, std::function<void()> likely,
+                                        std::function<void()> otherwise) {
+  ways_.push_back({warp_, condition, std::move(likely), std::move(otherwise)});
+}
+
+void FunctionBuilder::write_ways() {
+  if (ways_.empty()) return;
+  const std::vector<Ways> all = std::exchange(ways_, {});
+  llvm::Value* condition = all[0].condition;
+  for (std::size_t n = 1; n < all.size(); ++n) condition = ir.CreateAnd(condition, all[n].condition);
+  const auto each = [&](std::function<void()> Ways::* way) {
+    for (const Ways& one : all) {
+      at_warp(one.warp);
+      at_line(line_);
+      (one.*way)();
+    }
+  };
+  two_ways(condition, [&] { each(&Ways::likely); }, [&] { each(&Ways::otherwise); });
+  at_warp(0);
 }
 
 std::vector<llvm::Value*> FunctionBuilder::conditional(
@@ -131,6 +153,7 @@ void FunctionBuilder::begin_as_zero(llvm::Value* variable, llvm::Type* type) {
 
 void FunctionBuilder::at_line(std::uint32_t line, LaneRun lanes) {
   line_ = line;
+  lanes.warp = warp_;
   ir.SetCurrentDebugLocation(llvm::DILocation::get(ir.getContext(), line, lanes.column(), subprogram_));
 }
 

@@ -25,8 +25,8 @@ void keep_in_memory(Builder& ir, llvm::Value* variable);
 
 class FunctionBuilder {
  public:
-  /// Kernel: `void(ptr warp)`, or `i32(ptr warp, ptr frame, i32 state)` for regions.
-  FunctionBuilder(ModuleBuilder& module, const ptx::Function& function);
+  /// Kernel: `void(ptr warp)`, or `i32(ptr warp, ptr frame, i32 state)` (KernelPlan::has_states).
+  FunctionBuilder(ModuleBuilder& module, const FunctionPlan& plan);
 
   Builder ir;
   llvm::Function* function() const { return function_; }
@@ -51,6 +51,11 @@ class FunctionBuilder {
   /// Emits `likely` for where the condition holds and `otherwise` for where it does not.
   void two_ways(llvm::Value* condition, const std::function<void()>& likely,
                 const std::function<void()>& otherwise);
+  /// The same for the instruction at hand of one of the warps that run together: the likely way is one for
+  /// all of them, the other is gone by all if one has to. Written when all have written the instruction.
+  void two_ways_together(llvm::Value* condition, std::function<void()> likely,
+                         std::function<void()> otherwise);
+  void write_ways();
   /// Values of `make` where the i1 holds, zeros of the same types elsewhere.
   std::vector<llvm::Value*> conditional(llvm::Value* condition, const std::vector<llvm::Type*>& types,
                                         const std::function<std::vector<llvm::Value*>()>& make);
@@ -68,6 +73,8 @@ class FunctionBuilder {
   /// The following code belongs to this PTX line (0: to none); elements of its vectors are these lanes.
   void at_line(std::uint32_t line, LaneRun lanes = {});
   void at_lanes(LaneRun lanes) { at_line(line_, lanes); }
+  /// The following code is of this one of the warps that run together.
+  void at_warp(unsigned warp) { warp_ = warp; }
   /// `make` makes one vector access by these lanes.
   template <class Make>
   auto for_lanes(LaneRun lanes, Make make) {
@@ -97,6 +104,13 @@ class FunctionBuilder {
   llvm::DISubprogram* subprogram_;
   llvm::BasicBlock *entry_, *body_, *exit_;
   std::uint32_t line_ = 0;
+  unsigned warp_ = 0;
+  struct Ways {
+    unsigned warp;
+    llvm::Value* condition;
+    std::function<void()> likely, otherwise;
+  };
+  std::vector<Ways> ways_;  // of the instruction at hand
   std::map<std::string_view, llvm::AllocaInst*> shared_;
 };
 

@@ -6,70 +6,94 @@ namespace raddle::jit {
 
 using isa::Op;
 
+FunctionCompiler::WarpCode::WarpCode(FunctionCompiler& c, unsigned number, WarpCode* first)
+    : masks(c.code_, c.cursor_),
+      context(c.code_, c.cursor_, masks, first != nullptr ? &first->context : nullptr, number),
+      spaces(c.code_, c.kernel_, c.f_, context),
+      specials(c.code_, c.kernel_, context, spaces),
+      registers(c.code_, c.cursor_, c.values_, masks, spaces, specials,
+                first != nullptr ? &first->registers : nullptr),
+      loops(c.code_, context),
+      meetings(c.code_, c.cursor_, c.values_, masks, context, registers, loops, c.flow_),
+      parameters(c.code_, c.kernel_, c.cursor_, c.values_, masks, registers),
+      addresses(c.code_, c.module_, c.cursor_, c.values_, masks, context, spaces, registers),
+      memory(c.code_, c.module_, c.cursor_, c.values_, masks, registers, loops, addresses, parameters),
+      calls(c.code_, c.module_, c.cursor_, c.values_, masks, context, spaces, registers, loops, parameters),
+      lowering(c.code_, c.cursor_, c.values_, masks, registers),
+      emitter{.ir = c.code_.ir,
+              .kernel = c.kernel_,
+              .cursor = c.cursor_,
+              .code = c.code_,
+              .values = c.values_,
+              .masks = masks,
+              .context = context,
+              .spaces = spaces,
+              .registers = registers,
+              .loops = loops,
+              .addresses = addresses,
+              .memory = memory,
+              .meetings = meetings,
+              .regions = c.regions_,
+              .statistics = c.module_.statistics} {
+  c.stream_.push_back({masks, context, registers});
+}
+
 FunctionCompiler::FunctionCompiler(ModuleBuilder& module, const FunctionPlan& plan)
     : module_(module),
       kernel_(module.kernel),
       plan_(plan),
       f_(plan.function),
       cursor_(plan),
-      code_(module, f_),
+      code_(module, plan),
       values_(code_),
-      masks_(code_, cursor_),
-      context_(code_, cursor_, masks_),
-      spaces_(code_, kernel_, f_, context_),
-      specials_(code_, kernel_, context_, spaces_),
-      registers_(code_, cursor_, values_, masks_, spaces_, specials_),
-      loops_(code_, context_),
-      flow_(code_, cursor_, masks_, context_),
-      meetings_(code_, cursor_, values_, masks_, context_, registers_, loops_, flow_),
-      parameters_(code_, kernel_, cursor_, values_, masks_, registers_),
-      addresses_(code_, module, cursor_, values_, masks_, context_, spaces_, registers_),
-      memory_(code_, module, cursor_, values_, masks_, registers_, loops_, addresses_, parameters_),
-      calls_(code_, module, cursor_, values_, masks_, context_, spaces_, registers_, loops_, parameters_),
-      stack_(code_, kernel_, f_, masks_, context_, spaces_),
-      regions_(code_, module, cursor_, masks_, context_, registers_),
-      lowering_(code_, cursor_, values_, masks_, registers_),
-      terminators_(code_, module, cursor_, values_, masks_, context_, registers_, flow_, parameters_),
-      emitter_{.ir = code_.ir,
-               .kernel = kernel_,
-               .cursor = cursor_,
-               .code = code_,
-               .values = values_,
-               .masks = masks_,
-               .context = context_,
-               .spaces = spaces_,
-               .registers = registers_,
-               .loops = loops_,
-               .addresses = addresses_,
-               .memory = memory_,
-               .meetings = meetings_,
-               .regions = regions_,
-               .statistics = module.statistics} {}
+      flow_(code_, cursor_, stream_),
+      regions_(code_, module, cursor_, stream_, values_),
+      warps_(make_warps()),
+      stack_(code_, kernel_, f_, first().masks, first().context, first().spaces),
+      terminators_(code_, module, cursor_, values_, stream_, flow_, first().parameters, regions_) {}
+
+std::vector<std::unique_ptr<FunctionCompiler::WarpCode>> FunctionCompiler::make_warps() {
+  std::vector<std::unique_ptr<WarpCode>> made;
+  for (unsigned w = 0; w < plan_.warps; ++w)
+    made.push_back(std::make_unique<WarpCode>(*this, w, w == 0 ? nullptr : made.front().get()));
+  return made;
+}
+
+template <class Body>
+void FunctionCompiler::each_warp(const Body& body) {
+  for (unsigned w = 0; w < warps_.size(); ++w) {
+    code_.at_warp(w);
+    body(*warps_[w]);
+  }
+  code_.at_warp(0);
+}
 
 llvm::Function* FunctionCompiler::compile() {
   const Mask lanes = f_.is_entry ? begin_kernel() : begin_device_function();
   prepare_blocks(lanes);
   for (BlockId b : plan_.order.blocks) emit_block(b);
   end();
-  module_.statistics.dispatched_loops += plan_.order.dispatched_loops;
+  if (!plan_.together) module_.statistics.dispatched_loops += plan_.order.dispatched_loops;
   return code_.function();
 }
 
-/// @returns the lanes that begin
+/// @returns the lanes that begin; where warps run together, of each
 Mask FunctionCompiler::begin_kernel() {
   stack_.begin_kernel();
   auto existing = [&] {
-    return context_.warp_field(offsetof(exec::WarpContext, initial_lanes), code_.ir.getInt32Ty(), "lanes");
+    return first().context.warp_field(offsetof(exec::WarpContext, initial_lanes), code_.ir.getInt32Ty(),
+                                      "lanes");
   };
-  Mask lanes = kernel_.layout.full_warps ? masks_.all_lanes(true) : masks_.from_bits(existing());
-  if (kernel_.kind() == exec::BlockKind::regions) regions_.begin();
+  Masks& masks = first().masks;
+  Mask lanes = kernel_.layout.full_warps ? masks.all_lanes(true) : masks.from_bits(existing());
+  if (kernel_.has_states()) regions_.begin();
   return lanes;
 }
 
 Mask FunctionCompiler::begin_device_function() {
-  Mask lanes = masks_.from_bits(code_.argument(1));
+  Mask lanes = first().masks.from_bits(code_.argument(1));
   stack_.begin_device_function(lanes);
-  if (!f_.calls.empty()) context_.poll();  // calls alone, without a loop, may go on for ever
+  if (!f_.calls.empty()) first().context.poll();  // calls alone, without a loop, may go on for ever
   code_.body_begins_here();
   return lanes;
 }
@@ -78,36 +102,41 @@ void FunctionCompiler::prepare_blocks(const Mask& lanes) {
   const auto& blocks = plan_.order.blocks;
   for (BlockId b : blocks) {
     flow_.prepare(b);
-    masks_.prepare_waiting(b);
+    for (const auto& warp : warps_) warp->masks.prepare_waiting(b);
   }
   code_.ir.SetInsertPoint(code_.body());
-  masks_.clear_waiting();
-  masks_.enter(blocks.front(), lanes);
-  meetings_.prepare();
+  for (const auto& warp : warps_) {
+    warp->masks.clear_waiting();
+    warp->masks.enter(blocks.front(), lanes);
+    warp->meetings.prepare();
+  }
   if (regions_.is_used()) regions_.lay_out();
-  if (!f_.is_entry) parameters_.load_register_formals();
-  auto* first = flow_.block(blocks.front());
+  if (!f_.is_entry) first().parameters.load_register_formals();
+  auto* begin = flow_.block(blocks.front());
   if (regions_.is_used())
-    regions_.enter_at(first);
+    regions_.enter_at(begin);
   else
-    code_.ir.CreateBr(first);
+    code_.ir.CreateBr(begin);
 }
 
 void FunctionCompiler::emit_block(BlockId b) {
   cursor_.block = b;
   cursor_.instruction = nullptr;
-  masks_.forget_elsewhere();
-  meetings_.begin_block();
   code_.at_line(0);
   code_.ir.SetInsertPoint(flow_.block(b));
-  masks_.set_active(masks_.waiting_at(b));
-  masks_.set_waiting(b, masks_.all_lanes(false));
+  for (const auto& warp : warps_) {
+    warp->masks.forget_elsewhere();
+    warp->meetings.begin_block();
+    warp->masks.set_active(warp->masks.waiting_at(b));
+    warp->masks.set_waiting(b, warp->masks.all_lanes(false));
+  }
   if (plan_.may_be_empty(b)) skip_if_empty();
-  if (kernel_.runs_all(plan_, b)) masks_.set_active(masks_.all_lanes(true));
+  if (kernel_.runs_all(plan_, b))
+    for (const auto& warp : warps_) warp->masks.set_active(warp->masks.all_lanes(true));
   const auto& text = f_.blocks[b];
   const bool ends_region = regions_.is_used() && text.begin < text.end &&
                            f_.instructions[text.begin].op() == Op::barrier_cluster_wait;
-  if (plan_.holds(b) && !ends_region) meetings_.hold();
+  if (plan_.holds(b) && !ends_region) first().meetings.hold();
   const bool has_last = text.begin < text.end && transfers(f_.instructions[text.end - 1]);
   const std::uint32_t end = has_last ? text.end - 1 : text.end;
   for (std::uint32_t n = text.begin; n < end; ++n) emit_instruction(f_.instructions[n]);
@@ -116,7 +145,11 @@ void FunctionCompiler::emit_block(BlockId b) {
 
 void FunctionCompiler::skip_if_empty() {
   auto *run = code_.new_block("run"), *skip = code_.new_block("skip");
-  code_.ir.CreateCondBr(masks_.any(masks_.active()), run, skip);
+  Mask any = first().masks.active();
+  for (std::size_t w = 1; w < warps_.size(); ++w)
+    for (unsigned p = 0; p < code_.parts(); ++p)
+      any[p] = code_.ir.CreateOr(any[p], warps_[w]->masks.active()[p]);
+  code_.ir.CreateCondBr(first().masks.any(any), run, skip);
   code_.ir.SetInsertPoint(skip);
   flow_.go(plan_.pending(cursor_.block));
   code_.ir.SetInsertPoint(run);
@@ -127,24 +160,34 @@ bool FunctionCompiler::transfers(const ptx::Instruction& i) {
   return i.opcode->is(isa::Effects::control) && i.extra == ptx::kNone;
 }
 
+/// A barrier is one for all warps that run together, and so is what is equal for all of them.
 void FunctionCompiler::emit_instruction(const ptx::Instruction& i) {
   cursor_.instruction = &i;
-  code_.at_line(i.line);
-  meetings_.check_members();
-  registers_.keep_guard();
-  if (i.extra != ptx::kNone && i.opcode->is(isa::Effects::control))
-    calls_.emit();
-  else if (auto emit = emission_of(i.op()))
-    emit(emitter_);
+  const isa::Scope scope = i.opcode->row->text->scope;
+  if ((scope != isa::Scope::lane && !isa::is_of_warps(scope)) || plan_.is_for_all(i))
+    emit_instruction(first(), i);
   else
-    lowering_.emit();
+    each_warp([&](WarpCode& warp) { emit_instruction(warp, i); });
+  code_.write_ways();
+}
+
+void FunctionCompiler::emit_instruction(WarpCode& warp, const ptx::Instruction& i) {
+  code_.at_line(i.line);
+  warp.meetings.check_members();
+  warp.registers.keep_guard();
+  if (i.extra != ptx::kNone && i.opcode->is(isa::Effects::control))
+    warp.calls.emit();
+  else if (auto emit = emission_of(i.op()))
+    emit(warp.emitter);
+  else
+    warp.lowering.emit();
 }
 
 void FunctionCompiler::emit_terminator(const ptx::Instruction* last) {
   cursor_.instruction = last;
   if (last) {
     code_.at_line(last->line);
-    if (auto faults = emission_of(last->op())) faults(emitter_);  // trap: faults, then ends
+    if (auto faults = emission_of(last->op())) faults(first().emitter);  // trap: faults, then ends
   }
   terminators_.emit();
 }

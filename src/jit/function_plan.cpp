@@ -2,6 +2,7 @@
 #include "jit/function_plan.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "jit/holds.h"
 #include "ptx/fences.h"
@@ -28,9 +29,14 @@ bool merge_into(std::vector<BlockId>& set, const std::vector<BlockId>& more, Blo
 
 LayoutClass layout_class(exec::BlockShape block, unsigned part_lanes) {
   LayoutClass result;
-  result.full_warps = (std::uint64_t{block.x} * block.y * block.z) % exec::kWarpSize == 0;
+  const std::uint64_t threads = std::uint64_t{block.x} * block.y * block.z;
+  result.full_warps = threads % exec::kWarpSize == 0;
+  if (result.full_warps && threads != 0)
+    result.together = std::min(kMostTogether, 1u << std::countr_zero(threads / exec::kWarpSize));
   if (block.y == 1 && block.z == 1)
     result.layout = LaneLayout::one_dimension;
+  else if (block.x == exec::kWarpSize && block.z == 1)
+    result.layout = LaneLayout::one_row;
   else if (block.x % exec::kWarpSize == 0)
     result.layout = LaneLayout::whole_warps;
   else if (block.x % part_lanes == 0)
@@ -39,12 +45,14 @@ LayoutClass layout_class(exec::BlockShape block, unsigned part_lanes) {
 }
 
 FunctionPlan::FunctionPlan(const ptx::Module& m, const ptx::Function& f, LayoutClass l, unsigned lanes,
-                           Holding holding, bool late_wgmmas)
+                           Holding holding, bool late_wgmmas, Control control, unsigned number)
     : split_(holding == Holding::groups ? std::make_unique<const ptx::Function>(split_at_holds(f)) : nullptr),
       module(m),
       function(split_ ? *split_ : f),
       layout(l),
       part_lanes(lanes),
+      together(control == Control::together),
+      warps(number),
       cfg(ptx::build_cfg(function)),
       live(ptx::liveness(function, cfg)),
       order(linear_order(m, function, cfg)),
@@ -62,6 +70,7 @@ FunctionPlan::FunctionPlan(const ptx::Module& m, const ptx::Function& f, LayoutC
       holds_[b] = function.blocks[b].begin != function.blocks[b].end &&
                   holds_lanes(*function.instructions[function.blocks[b].begin].opcode);
   find_constants();
+  if (warps > 1) find_same_values();
   if (late_wgmmas) share_registers_of_wgmmas();
   for (ptx::VariableId id : function.parameters)  // .reg formals of a function: written by the prologue
     if (m.variables[id].space == ptx::Space::reg) shapes_[m.variables[id].offset] = Shape::varying();
@@ -245,6 +254,7 @@ void FunctionPlan::find_pending() {
 
 bool FunctionPlan::update_divergence() {
   bool changed = false;
+  if (together) return false;
   for (BlockId b : order.blocks) {
     if (divergent_[b]) continue;
     Exit exit = cfg.nodes[b].exit;

@@ -50,6 +50,7 @@ struct Shape {
 /// Where lanes have which thread coordinates; the only thing of a block's shape that code is specialised for.
 enum class LaneLayout : std::uint8_t {
   one_dimension,  ///< y = z = 1: tid.x = first + lane
+  one_row,        ///< x = 32, z = 1: tid.x = lane, tid.y = warp
   whole_warps,    ///< x a multiple of 32: tid.x = first + lane, y and z uniform
   whole_parts,    ///< x a multiple of the SIMD width: so in each part
   general,
@@ -58,7 +59,11 @@ enum class LaneLayout : std::uint8_t {
 struct LayoutClass {
   LaneLayout layout = LaneLayout::general;
   bool full_warps = false;  ///< every lane of every warp exists
+  /// Largest power of two, up to kMostTogether, that divides the number of warps, if they are full; else 1.
+  unsigned together = 1;
 };
+/// Most warps of a block that share one stream of instructions (together.h).
+inline constexpr unsigned kMostTogether = 4;
 LayoutClass layout_class(exec::BlockShape block, unsigned part_lanes);
 
 /// One place to which control may go after a block. A tested target is taken if any lane waits there, else
@@ -73,10 +78,15 @@ struct Target {
 /// (holds.h).
 enum class Holding : std::uint8_t { none, groups };
 
+/// How control goes. Together (together.h): all lanes of one or more warps take the same way at each
+/// branch; where they would part, they leave the function.
+enum class Control : std::uint8_t { by_lane, together };
+
 class FunctionPlan {
  public:
   FunctionPlan(const ptx::Module& module, const ptx::Function& function, LayoutClass layout,
-               unsigned part_lanes, Holding holding, bool late_wgmmas);
+               unsigned part_lanes, Holding holding, bool late_wgmmas, Control control = Control::by_lane,
+               unsigned warps = 1);
 
  private:
   const std::unique_ptr<const ptx::Function> split_;  ///< holding: has a block for every such operation
@@ -86,6 +96,8 @@ class FunctionPlan {
   const ptx::Function& function;  ///< as it is compiled: the module's own, or its blocks split for holding
   const LayoutClass layout;
   const unsigned part_lanes;
+  const bool together;
+  const unsigned warps;  ///< that the function runs, 1 unless together
   const ptx::Cfg cfg;
   const ptx::Liveness live;
   const Order order;
@@ -93,6 +105,13 @@ class FunctionPlan {
   const Shape& shape(ptx::RegisterId r) const { return shapes_[r]; }
   /// The machine reads and writes the register while the function runs: wgmmas that end late name it.
   bool is_shared_with_machine(ptx::RegisterId r) const { return !shared_.empty() && shared_[r]; }
+  /// A uniform register has one value for all warps that run together.
+  bool same_in_all_warps(ptx::RegisterId r) const { return warps == 1 || same_[r]; }
+  /// Together: whether all go the same way after b is known only at run time.
+  bool may_part(BlockId b) const;
+  bool same_in_all_warps(const ptx::Operand& o) const;
+  /// The instruction computes such values, so that one warp does it for all that run together.
+  bool is_for_all(const ptx::Instruction& i) const;
   bool divergent(BlockId b) const { return divergent_[b]; }  ///< its branch may split the warp
   /// Blocks at which other lanes may be waiting while b runs.
   const std::vector<BlockId>& pending(BlockId b) const { return pending_[b]; }
@@ -146,6 +165,8 @@ class FunctionPlan {
 
  private:
   void find_constants();
+  void find_same_values();
+  bool gives_same_value(const ptx::Instruction& i) const;
   void share_registers_of_wgmmas();
   void find_pending();
   bool add_transition(BlockId from, const std::vector<BlockId>& set, bool sure);
@@ -161,6 +182,7 @@ class FunctionPlan {
   std::vector<Shape> shapes_;
   std::vector<bool> shared_;  // by register; empty: none is
   std::vector<bool> fenced_;  // by instruction, where wgmmas may end late
+  std::vector<bool> same_;    // by register, where warps run together
   std::vector<const ptx::Operand*> constants_;
   const ptx::Dominators dominators_;
   std::vector<bool> in_cycle_;

@@ -5,6 +5,7 @@
 #include "isa/op.h"
 #include "jit/forward_constants.h"
 #include "jit/holds.h"
+#include "jit/together.h"
 #include "jit/webs.h"
 
 namespace raddle::jit {
@@ -72,11 +73,11 @@ bool is_whole_cluster_barrier(const FunctionPlan& plan, const ptx::Function& uns
 }  // namespace
 
 KernelPlan::KernelPlan(const ptx::Module& m, ptx::FunctionId k, const ptx::KernelNeeds& needs,
-                       const exec::CompileOptions& options, unsigned lanes)
+                       const exec::CompileOptions& options, const SimdForm& simd, Together together)
     : module(m),
       kernel(k),
-      part_lanes(lanes),
-      layout(layout_class(options.block, lanes)),
+      part_lanes(simd.lanes),
+      layout(layout_class(options.block, simd.lanes)),
       shared(ptx::shared_layout(m, k)),
       address_taken(addresses_taken(m)),
       has_dynamic_stack(needs.has_dynamic_stack),
@@ -87,18 +88,28 @@ KernelPlan::KernelPlan(const ptx::Module& m, ptx::FunctionId k, const ptx::Kerne
       open_depth(needs.is_recursive || needs.has_indirect_calls || needs.has_dynamic_stack),
       call_stack(open_depth ? call_stack_of(options.stack_bytes) : 0) {
   choose_kind(needs);
+  choose_together(needs, simd, together);
+}
+
+/// As it is compiled.
+const ptx::Function& KernelPlan::source_of(ptx::FunctionId id) const {
+  const auto found = sources_.find(id);
+  auto& source = found != sources_.end() ? found->second : sources_[id];
+  if (found == sources_.end()) {
+    source = separate_webs(module, module.functions[id]);
+    if (auto forwarded = forward_constants(source ? *source : module.functions[id]))
+      source = std::move(forwarded);
+  }
+  return source ? *source : module.functions[id];
 }
 
 /// Twice through the fixpoint only where lanes turn out to have to be held.
 const FunctionPlan& KernelPlan::function(ptx::FunctionId id) const {
   auto& plan = functions_[id];
   if (plan) return *plan;
-  auto& source = sources_[id] = separate_webs(module, module.functions[id]);
-  if (auto forwarded = forward_constants(source ? *source : module.functions[id]))
-    source = std::move(forwarded);
   auto make = [&](Holding holding) {
-    return std::make_unique<const FunctionPlan>(module, source ? *source : module.functions[id], layout,
-                                                part_lanes, holding, late_copies);
+    return std::make_unique<const FunctionPlan>(module, source_of(id), layout, part_lanes, holding,
+                                                late_copies);
   };
   plan = make(Holding::none);
   if (needs_holds(*plan)) plan = make(Holding::groups);
@@ -145,6 +156,26 @@ void KernelPlan::choose_kind(const ptx::KernelNeeds& needs) {
     functions_may_exit_ |= t.exits;
   }
   kind_ = fibers ? BlockKind::fibers : own.barriers ? BlockKind::regions : BlockKind::loops;
+}
+
+/// Kernels that call functions, and those of devices that watch or translate each access, have no need to be
+/// fast together.
+void KernelPlan::choose_together(const ptx::KernelNeeds& needs, const SimdForm& simd, Together where) {
+  if (kind_ == BlockKind::fibers || !layout.full_warps || late_copies || modelled || clustered ||
+      open_depth || !needs.callees.empty())
+    return;
+  const FunctionPlan& alone = function(kernel);
+  const bool anyway = where == Together::wherever_possible;
+  if (!anyway && (alone.order.loops.empty() || layout.together == 1)) return;
+  auto plan_for = [&](unsigned warps) {
+    return std::make_unique<const FunctionPlan>(module, source_of(kernel), layout, part_lanes, Holding::none,
+                                                false, Control::together, warps);
+  };
+  constexpr unsigned kAnyway = 2;
+  auto plan = plan_for(anyway ? std::min(layout.together, kAnyway) : layout.together);
+  const unsigned warps = anyway ? plan->warps : worth_running_together(*plan, simd.mask_registers ? 32 : 16);
+  if (warps == 0 || !may_run_together(alone, *plan)) return;
+  together_ = warps == plan->warps ? std::move(plan) : plan_for(warps);
 }
 
 }  // namespace raddle::jit

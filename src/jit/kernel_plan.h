@@ -6,15 +6,16 @@
 #include <memory>
 #include <optional>
 
+#include "jit/engine.h"
 #include "jit/function_plan.h"
+#include "jit/simd_form.h"
 
 namespace raddle::jit {
 
 class KernelPlan {
  public:
-  /// @param part_lanes  lanes of a SIMD part of the host
   KernelPlan(const ptx::Module& module, ptx::FunctionId kernel, const ptx::KernelNeeds& needs,
-             const exec::CompileOptions& options, unsigned part_lanes);
+             const exec::CompileOptions& options, const SimdForm& simd, Together together);
 
   const ptx::Module& module;
   const ptx::FunctionId kernel;
@@ -31,6 +32,11 @@ class KernelPlan {
   const std::uint64_t call_stack;         ///< open_depth: bytes of the host's stack for them
 
   exec::BlockKind kind() const { return kind_; }
+  /// How the kernel runs as long as all lanes of one or more warps of a block go the same way (together.h);
+  /// null: it does not. Where they part, each warp goes on by function(kernel).
+  const FunctionPlan* together() const { return together_.get(); }
+  /// Its function is `i32(ptr warp, ptr frame, i32 state)`: it can go on where another call has left it.
+  bool has_states() const { return kind_ == exec::BlockKind::regions || together_ != nullptr; }
   bool functions_may_exit() const { return functions_may_exit_; }  ///< a device function executes `exit`
   /// Known at compile time: all 32 lanes run b, so that its accesses need no masks.
   bool runs_all(const FunctionPlan& plan, BlockId b) const {
@@ -43,10 +49,13 @@ class KernelPlan {
   struct Traits;
   Traits traits_of(ptx::FunctionId id) const;
   void choose_kind(const ptx::KernelNeeds& needs);
+  void choose_together(const ptx::KernelNeeds& needs, const SimdForm& simd, Together where);
+  const ptx::Function& source_of(ptx::FunctionId id) const;
 
   mutable std::map<ptx::FunctionId, std::optional<ptx::Function>> sources_;  ///< where not the module's own
   mutable std::map<ptx::FunctionId, std::unique_ptr<const FunctionPlan>> functions_;
   exec::BlockKind kind_ = exec::BlockKind::loops;
+  std::unique_ptr<const FunctionPlan> together_;
   bool functions_may_exit_ = false;
 };
 

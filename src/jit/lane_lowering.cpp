@@ -36,8 +36,8 @@ void LaneLowering::emit() {
   Registers::LateParts late;
   if (result.checked) {
     outputs[0].value.ok = widening_ok();
-    late = [&] {
-      Outputs wrapped(outputs.size());
+    late = [this, inputs, size = outputs.size()] {
+      Outputs wrapped(size);
       for (unsigned p = 0; p < code_.parts(); ++p) run(inputs, Form::vector, p, wrapped);
       return wrapped[0].value.parts;
     };

@@ -18,10 +18,11 @@ namespace raddle::jit {
 /// instruction, and `first` counts from the lane that the code marked before it.
 struct LaneRun {
   unsigned first = 0, count = 0;  ///< count 0: not known
+  unsigned warp = 0;              ///< which of those that run together
 
   bool is_one() const { return count == 1; }
-  unsigned column() const { return count == 0 ? 0 : count * 64 + first; }
-  static LaneRun of(unsigned column) { return {column % 64, column / 64}; }
+  unsigned column() const { return warp * 4096 + (count == 0 ? 0 : count * 64 + first); }
+  static LaneRun of(unsigned column) { return {column % 64, column / 64 % 64, column / 4096}; }
 };
 
 /// What is known about a machine instruction.

@@ -54,7 +54,7 @@ MemoryAccess::Access MemoryAccess::access(unsigned address, unsigned data) {
   a.mask = std::move(begun.lanes);
   a.ordering = ordering_of(cursor_.opcode().get(ModKind::semantics));
   a.is_alone = is_alone(a, cursor_.operand(address));
-  ++module_.statistics.memory_operations;
+  if (!cursor_.plan.together) ++module_.statistics.memory_operations;
   return a;
 }
 
@@ -207,8 +207,9 @@ void MemoryAccess::load(unsigned destination, unsigned address) {
     for (unsigned e = 0; e < a.count; ++e) registers_.write_uniform(a.elements[e], a.type, values[e]);
     return;
   }
-  if (!is_near) ++module_.statistics.not_vectorised;
+  if (!is_near && !cursor_.plan.together) ++module_.statistics.not_vectorised;
   if (is_near && !a.address.shape.checked) prefetch_next_turn(a, at);
+  if (is_near && a.address.shape.checked && cursor_.plan.together) return load_together(a, at);
   const Parts values = !a.is_plain()              ? load_lanes(a)
                        : !is_near                 ? load_gather(a)
                        : !a.address.shape.checked ? load_near(a)
@@ -220,6 +221,20 @@ void MemoryAccess::load(unsigned destination, unsigned address) {
                                                         },
                                                         [&] { return load_gather(wrapped(a)); });
   for (unsigned e = 0; e < a.count; ++e) registers_.write_parts(a.elements[e], a.type, values[e]);
+}
+
+/// As load_checked, for a warp of several.
+void MemoryAccess::load_together(const Access& a, const Operand& address) {
+  auto write = [this, a](const Parts& values) {
+    for (unsigned e = 0; e < a.count; ++e) registers_.write_parts(a.elements[e], a.type, values[e]);
+  };
+  code_.two_ways_together(
+      a.address.ok,
+      [this, a, address, write] {
+        prefetch_next_turn(a, address);
+        write(load_near(a));
+      },
+      [this, a, write] { write(load_gather(wrapped(a))); });
 }
 
 std::vector<llvm::Value*> MemoryAccess::load_uniform(const Access& a) {
@@ -361,10 +376,14 @@ void MemoryAccess::store(unsigned address, unsigned value) {
   if (a.is_alone) return store_alone(a, inputs, values);
   const bool by_window = a.is_plain() && has_windows(a, true);
   if (!by_window) {
-    ++module_.statistics.not_vectorised;
+    if (!cursor_.plan.together) ++module_.statistics.not_vectorised;
     return a.is_plain() ? store_scatter(a, values) : store_lanes(a, values);
   }
   if (!a.address.shape.checked) return store_windows(a, values);
+  if (cursor_.plan.together)
+    return code_.two_ways_together(
+        a.address.ok, [this, a, values] { store_windows(a, values); },
+        [this, a, values] { store_scatter(wrapped(a), values); });
   code_.two_ways(a.address.ok, [&] { store_windows(a, values); }, [&] { store_scatter(wrapped(a), values); });
 }
 

@@ -95,6 +95,7 @@ class MemoryAccess {
   /// Those of `near` where the address's flag holds, of `wrapped` where not.
   Parts load_checked(const Access& a, const std::function<Parts()>& near,
                      const std::function<Parts()>& wrapped);
+  void load_together(const Access& a, const ptx::Operand& address);
   Parts load_gather(const Access& a);
   Parts load_lanes(const Access& a);
   llvm::Value* load_single(const Access& a, llvm::Value* at);

@@ -4,6 +4,7 @@
 #include <llvm/IR/Module.h>
 
 #include <map>
+#include <set>
 #include <vector>
 
 #include "exec/access.h"
@@ -23,7 +24,8 @@ struct ModuleBuilder {
   std::map<ptx::FunctionId, llvm::Function*> functions;  ///< device functions declared so far
   std::vector<ptx::FunctionId> to_compile;               ///< of those, bodies still to come
   exec::CodeStatistics statistics;
-  std::uint32_t frame_bytes = 0;  ///< regions: state saved per warp
+  std::uint32_t frame_bytes = 0;            ///< state saved per warp
+  std::set<std::uint32_t> together_states;  ///< barriers behind which warps may go on together
 };
 
 }  // namespace raddle::jit

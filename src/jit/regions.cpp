@@ -4,21 +4,31 @@
 #include <numeric>
 
 #include "base/assert.h"
+#include "base/round_up.h"
 #include "jit/executable.h"
 
 namespace raddle::jit {
+namespace {
 
-Regions::Regions(FunctionBuilder& code, ModuleBuilder& module, const Cursor& cursor, Masks& masks,
-                 Context& context, Registers& registers)
+constexpr std::uint32_t kTakenOffset = 4;  // in a frame, behind the mask of a warp at a barrier
+
+const FunctionPlan& by_lanes(const KernelPlan& kernel, const FunctionPlan& plan) {
+  return plan.together ? kernel.function(kernel.kernel) : plan;
+}
+
+}  // namespace
+
+Regions::Regions(FunctionBuilder& code, ModuleBuilder& module, const Cursor& cursor, const Stream& stream,
+                 WarpValues& values)
     : code_(code),
       ir_(code.ir),
       module_(module),
       cursor_(cursor),
       plan_(cursor.plan),
+      by_lanes_(by_lanes(module.kernel, cursor.plan)),
       f_(cursor.function),
-      masks_(masks),
-      context_(context),
-      registers_(registers) {}
+      stream_(stream),
+      values_(values) {}
 
 void Regions::begin() {
   frame_ = code_.argument(1);
@@ -31,82 +41,177 @@ void Regions::enter_at(llvm::BasicBlock* begin) {
   resume_->moveBefore(*code_.body(), code_.body()->end());
   ir_.SetInsertPoint(first);
   std::set<const Registers::Fragment*> done;
+  Registers& registers = stream_[0].registers;  // warps with matrices do not run together
   for (ptx::RegisterId r : in_frame_) {
-    const Registers::Fragment* fragment = registers_.fragment_of(r);
-    if (done.insert(fragment).second && registers_.is_read_first(*fragment))
+    const Registers::Fragment* fragment = registers.fragment_of(r);
+    if (done.insert(fragment).second && registers.is_read_first(*fragment))
       ir_.CreateMemSet(fragment->words, ir_.getInt8(0), fragment->bytes(), llvm::Align(64));
   }
   ir_.CreateBr(begin);
 }
 
-void Regions::suspend() {
-  for (BlockId x : plan_.pending(cursor_.block))
-    code_.if_then(masks_.any(masks_.waiting_at(x)), [&] {
-      context_.fault(exec::FaultKind::illegal_barrier, ir_.getInt64(0),
-                     masks_.first_lane(masks_.bits(masks_.active())));
-    });
-  const FrameUse& use = uses_.at(static_cast<std::uint32_t>(cursor_.instruction - f_.instructions.data()));
-  const bool all = module_.kernel.runs_all(plan_, cursor_.block);
-  if (!all) ir_.CreateStore(masks_.bits(masks_.active()), frame_);
-  transfer(use.saved, Transfer::save);
-  const std::uint32_t state = resume_->getNumCases() + 1;
-  const bool of_cluster = cursor_.opcode().row->text->scope == isa::Scope::cluster;
-  if (of_cluster) context_.note_line();
-  ir_.CreateRet(ir_.getInt32(state | (of_cluster ? kAtCluster : 0)));
+llvm::BasicBlock* Regions::resume_at(std::uint32_t state) {
   auto* resumed = code_.new_block("resumed");
   resume_->addCase(ir_.getInt32(state), resumed);
-  ir_.SetInsertPoint(resumed);
-  masks_.forget_elsewhere();
-  llvm::Value* bits = ir_.getInt32(0xffffffff);
-  if (!all) bits = ir_.CreateLoad(ir_.getInt32Ty(), frame_);
-  masks_.set_inside(bits);
-  if (!all) masks_.set_active(masks_.from_bits(bits));
-  transfer(use.loaded, Transfer::load);
+  return resumed;
 }
 
-/// Between registers and frame. Vectors of checked registers only where one of these has wrapped.
-void Regions::transfer(const std::vector<ptx::RegisterId>& registers, Transfer direction) {
-  std::vector<Registers::Variable> always, wrapped, flags;
-  for (ptx::RegisterId r : registers) {
-    if (!plan_.shape(r).known || in_frame_.contains(r)) continue;
-    const Registers::Slot& s = registers_.slot(r);
-    always.insert(always.end(), s.bases.begin(), s.bases.end());
-    auto& vectors = s.ok ? wrapped : always;
-    vectors.insert(vectors.end(), s.parts.begin(), s.parts.end());
-    if (s.ok) flags.push_back(*s.ok);
+void Regions::suspend() {
+  for (BlockId x : plan_.pending(cursor_.block)) {  // none where warps run together
+    Masks& masks = stream_[0].masks;
+    code_.if_then(masks.any(masks.waiting_at(x)), [&] {
+      stream_[0].context.fault(exec::FaultKind::illegal_barrier, ir_.getInt64(0),
+                               masks.first_lane(masks.bits(masks.active())));
+    });
   }
-  always.insert(always.end(), flags.begin(), flags.end());
-  auto move = [&](const Registers::Variable& a) {
-    auto* place = ir_.CreateConstInBoundsGEP1_32(ir_.getInt8Ty(), frame_, offsets_.at(a));
-    const llvm::Align align(FrameLayout::alignment(stored_size(a)));
-    if (direction == Transfer::load)
-      ir_.CreateStore(ir_.CreateAlignedLoad(a.type, place, align), a.at);
-    else
-      ir_.CreateAlignedStore(ir_.CreateLoad(a.type, a.at), place, align);
-  };
-  for (const auto& a : always) move(a);
-  if (wrapped.empty()) return;
-  llvm::Value* ok = ir_.getTrue();
-  for (const auto& a : flags) ok = ir_.CreateAnd(ok, ir_.CreateLoad(ir_.getInt1Ty(), a.at));
-  if (direction == Transfer::load)
-    for (const auto& a : wrapped) ir_.CreateStore(llvm::PoisonValue::get(a.type), a.at);
-  code_.if_then(ir_.CreateNot(ok), [&] {
-    for (const auto& a : wrapped) move(a);
+  const auto barrier = static_cast<std::uint32_t>(cursor_.instruction - f_.instructions.data());
+  const FrameUse& use = uses_.at(barrier);
+  const std::uint32_t state = states_.at(barrier);
+  const bool all = module_.kernel.runs_all(by_lanes_, cursor_.block);
+  for (unsigned w = 0; w < stream_.size(); ++w) {
+    Masks& masks = stream_[w].masks;
+    if (!all) ir_.CreateStore(masks.bits(masks.active()), frame_of(w));
+    save(w, use.saved, places_);
+  }
+  const bool of_cluster = cursor_.opcode().row->text->scope == isa::Scope::cluster;
+  if (of_cluster) stream_[0].context.note_line();
+  ir_.CreateRet(ir_.getInt32(state | (of_cluster ? kAtCluster : 0)));
+  // Together nobody comes back where lanes may be missing, or where registers are other than by lanes.
+  if (plan_.together && !(all && may_resume(use))) return ir_.SetInsertPoint(code_.new_block("never"));
+  if (plan_.together) module_.together_states.insert(state);
+  ir_.SetInsertPoint(resume_at(state));
+  for (unsigned w = 0; w < stream_.size(); ++w) {
+    Masks& masks = stream_[w].masks;
+    masks.forget_elsewhere();
+    llvm::Value* bits = ir_.getInt32(0xffffffff);
+    if (!all) bits = ir_.CreateLoad(ir_.getInt32Ty(), frame_of(w));
+    masks.set_inside(bits);
+    if (!all) masks.set_active(masks.from_bits(bits));
+    transfer(w, use.loaded, places_, Transfer::load);
+  }
+}
+
+bool Regions::may_resume(const FrameUse& use) const {
+  return std::ranges::all_of(use.loaded, [&](ptx::RegisterId r) {
+    Shape here = plan_.shape(r), there = by_lanes_.shape(r);
+    here.aligned = there.aligned = 0;
+    return here == there;
   });
 }
 
-/// Where a register lives in the function, all its parts.
-std::vector<Registers::Variable> Regions::variables_of(ptx::RegisterId r) {
-  if (!plan_.shape(r).known) return {};
-  const Registers::Slot& s = registers_.slot(r);
-  std::vector<Registers::Variable> all = s.bases;
-  all.insert(all.end(), s.parts.begin(), s.parts.end());
-  if (s.ok) all.push_back(*s.ok);
+void Regions::part(const std::vector<llvm::Value*>& taken) {
+  const Parting& parting = partings_.at(cursor_.block);
+  for (unsigned w = 0; w < stream_.size(); ++w) {
+    ir_.CreateStore(taken[w], frame_of(w, kTakenOffset));
+    save_by_lanes(w, parting.held, parting.places);
+  }
+  ir_.CreateRet(ir_.getInt32(parting.state | kParted));
+}
+
+llvm::Value* Regions::go_on_parted() {
+  const auto found = partings_.find(cursor_.block);
+  if (plan_.together || found == partings_.end()) return nullptr;
+  const Parting& parting = found->second;
+  ir_.SetInsertPoint(resume_at(parting.state));
+  Masks& masks = stream_[0].masks;
+  masks.forget_elsewhere();
+  masks.set_inside(ir_.getInt32(0xffffffff));
+  masks.set_active(masks.all_lanes(true));
+  transfer(0, parting.held, parting.places, Transfer::load);
+  return ir_.CreateLoad(ir_.getInt32Ty(), frame_of(0, kTakenOffset));
+}
+
+llvm::Value* Regions::frame_of(unsigned warp, std::uint32_t offset) {
+  return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), frame_,
+                                        std::uint64_t{warp} * module_.frame_bytes + offset);
+}
+
+/// Between registers and frame. Vectors of checked registers only where one of these has wrapped.
+void Regions::transfer(unsigned warp, const std::vector<ptx::RegisterId>& registers, const Places& places,
+                       Transfer direction) {
+  struct Move {
+    Registers::Variable variable;
+    std::uint32_t offset;
+  };
+  std::vector<Move> always, wrapped, flags;
+  for (ptx::RegisterId r : registers) {
+    if (!by_lanes_.shape(r).known || in_frame_.contains(r)) continue;
+    if (warp > 0 && plan_.same_in_all_warps(r)) continue;  // the first warp's, for all
+    const Registers::Slot& s = stream_[warp].registers.slot(r);
+    auto offset = places.at(r).begin();
+    for (const auto& a : s.bases) always.push_back({a, *offset++});
+    for (const auto& a : s.parts) (s.ok ? wrapped : always).push_back({a, *offset++});
+    if (s.ok) flags.push_back({*s.ok, *offset++});
+  }
+  always.insert(always.end(), flags.begin(), flags.end());
+  auto move = [&](const Move& m) {
+    auto* place = frame_of(warp, m.offset);
+    const llvm::Align align(FrameLayout::alignment(stored_size(m.variable.type)));
+    if (direction == Transfer::load)
+      ir_.CreateStore(ir_.CreateAlignedLoad(m.variable.type, place, align), m.variable.at);
+    else
+      ir_.CreateAlignedStore(ir_.CreateLoad(m.variable.type, m.variable.at), place, align);
+  };
+  for (const auto& m : always) move(m);
+  if (wrapped.empty()) return;
+  llvm::Value* ok = ir_.getTrue();
+  for (const auto& m : flags) ok = ir_.CreateAnd(ok, ir_.CreateLoad(ir_.getInt1Ty(), m.variable.at));
+  if (direction == Transfer::load)
+    for (const auto& m : wrapped) ir_.CreateStore(llvm::PoisonValue::get(m.variable.type), m.variable.at);
+  code_.if_then(ir_.CreateNot(ok), [&] {
+    for (const auto& m : wrapped) move(m);
+  });
+}
+
+void Regions::save(unsigned warp, const std::vector<ptx::RegisterId>& registers, const Places& places) {
+  plan_.together ? save_by_lanes(warp, registers, places) : transfer(warp, registers, places, Transfer::save);
+}
+
+/// As the form by lanes holds them: what that one does not know to follow from a scalar, as vectors.
+void Regions::save_by_lanes(unsigned warp, const std::vector<ptx::RegisterId>& registers,
+                            const Places& places) {
+  for (ptx::RegisterId r : registers) {
+    const Shape& to = by_lanes_.shape(r);
+    if (!to.known) continue;
+    auto offset = places.at(r).begin();
+    auto keep = [&](llvm::Value* v) {
+      const llvm::Align align(FrameLayout::alignment(stored_size(v->getType())));
+      ir_.CreateAlignedStore(v, frame_of(warp, *offset++), align);
+    };
+    ptx::Operand whole;
+    whole.kind = ptx::Operand::Kind::reg;
+    whole.index = r;
+    const WarpValue value = stream_[warp].registers.read(whole);
+    const bool is_predicate = f_.registers[r].type == isa::Type::pred;
+    auto bits = [&](Val v) { return is_predicate ? v.v : v.as(isa::bits_type(v.bits())).v; };
+    if (to.affine)
+      for (unsigned g = 0; g < (to.per_part ? code_.parts() : 1); ++g) keep(bits(values_.scalar(value, g)));
+    if (!to.affine || to.checked)
+      for (unsigned p = 0; p < code_.parts(); ++p) {
+        auto* part = bits(values_.part(value, p));
+        keep(is_predicate ? stream_[warp].masks.to_storage(part) : part);
+      }
+    if (to.checked) keep(value.ok != nullptr ? value.ok : ir_.getTrue());
+  }
+}
+
+/// What a register is held as by lanes, all its parts, in the order of Registers::Slot.
+std::vector<llvm::Type*> Regions::variables_of(ptx::RegisterId r) {
+  const Shape& shape = by_lanes_.shape(r);
+  if (!shape.known) return {};
+  auto* lane = code_.lane_type(f_.registers[r].type);
+  std::vector<llvm::Type*> all;
+  if (shape.affine) all.assign(shape.per_part ? code_.parts() : 1, lane);
+  if (!shape.affine || shape.checked) {
+    auto* vector = lane->isIntegerTy(1) ? stream_[0].masks.storage_type() : code_.vector_of(lane);
+    all.insert(all.end(), code_.parts(), vector);
+  }
+  if (shape.checked) all.push_back(ir_.getInt1Ty());
   return all;
 }
 
-std::uint32_t Regions::stored_size(const Registers::Variable& a) const {
-  return static_cast<std::uint32_t>(module_.llvm.getDataLayout().getTypeStoreSize(a.type));
+std::uint32_t Regions::stored_size(llvm::Type* type) const {
+  return static_cast<std::uint32_t>(module_.llvm.getDataLayout().getTypeStoreSize(type));
 }
 
 /// Matrices that a barrier holds live in the frame, so that none moves them.
@@ -114,7 +219,7 @@ void Regions::lay_out_fragments(Holding& holding, FrameLayout& frame) {
   std::vector<std::uint32_t> all(uses_.size());
   std::iota(all.begin(), all.end(), 0);
   for (const auto& [held, barriers] : Holding(holding)) {
-    Registers::Fragment* fragment = registers_.fragment_of(held);
+    Registers::Fragment* fragment = stream_[0].registers.fragment_of(held);
     if (fragment == nullptr || in_frame_.contains(held)) continue;
     RADDLE_ASSERT(fragment->words == nullptr, "its place is not yet used");
     Builder entry(code_.entry(), code_.entry()->begin());
@@ -130,13 +235,39 @@ void Regions::lay_out() {
   std::uint32_t barrier = 0;
   for (const auto& [n, use] : uses_) {
     for (ptx::RegisterId r : use.held) holding[r].push_back(barrier);
-    ++barrier;
+    states_[n] = ++barrier;
   }
   FrameLayout frame;
   lay_out_fragments(holding, frame);
   for (const auto& [r, barriers] : holding)
-    for (const auto& a : variables_of(r)) offsets_[a] = frame.place(stored_size(a), barriers);
-  module_.frame_bytes = std::max(module_.frame_bytes, (frame.bytes() + 63) / 64 * 64);
+    for (llvm::Type* type : variables_of(r)) places_[r].push_back(frame.place(stored_size(type), barriers));
+  module_.frame_bytes = static_cast<std::uint32_t>(round_up(frame.bytes(), 64));
+  if (module_.kernel.together() != nullptr) lay_out_partings(module_.frame_bytes);
+}
+
+/// Behind what barriers hold, as a warp comes to others of them after it has parted. One place serves all
+/// branches.
+void Regions::lay_out_partings(std::uint32_t end) {
+  auto state = static_cast<std::uint32_t>(uses_.size());
+  for (BlockId b : plan_.order.blocks) {
+    if (!module_.kernel.together()->may_part(b)) continue;
+    Parting& parting = partings_[b];
+    parting.state = ++state;
+    std::uint32_t at = end;
+    for (ptx::RegisterId r = 0; r < f_.registers.size(); ++r) {
+      const auto& next = plan_.cfg.nodes[b].successors;
+      if (std::ranges::none_of(next, [&](BlockId s) { return plan_.live.live(s, r); })) continue;
+      parting.held.push_back(r);
+      auto& places = parting.places[r];
+      for (llvm::Type* type : variables_of(r)) {
+        const std::uint32_t size = stored_size(type);
+        at = static_cast<std::uint32_t>(round_up(at, FrameLayout::alignment(size)));
+        places.push_back(at);
+        at += size;
+      }
+    }
+    module_.frame_bytes = std::max(module_.frame_bytes, static_cast<std::uint32_t>(round_up(at, 64)));
+  }
 }
 
 }  // namespace raddle::jit

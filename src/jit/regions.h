@@ -1,5 +1,7 @@
-// Regions between barriers that all threads reach together: the function returns at a barrier, and is entered
-// again behind it when all warps have come. The warp's frame keeps what is needed then (frame.h).
+// Where a kernel's function returns before its end, and is entered again. At barriers that all threads reach
+// together: behind one when all warps have come. And where lanes that ran together part (together.h): each
+// warp goes on in the form by lanes. The warp's frame keeps what is needed then (frame.h), as the form by
+// lanes holds it.
 #pragma once
 
 #include <map>
@@ -7,46 +9,68 @@
 #include <vector>
 
 #include "jit/frame.h"
-#include "jit/registers.h"
+#include "jit/stream.h"
 
 namespace raddle::jit {
 
 class Regions {
  public:
-  Regions(FunctionBuilder& code, ModuleBuilder& module, const Cursor& cursor, Masks& masks, Context& context,
-          Registers& registers);
+  Regions(FunctionBuilder& code, ModuleBuilder& module, const Cursor& cursor, const Stream& stream,
+          WarpValues& values);
 
   /// The function is `i32(ptr warp, ptr frame, i32 state)`: goes on where the state says.
   void begin();
   bool is_used() const { return resume_ != nullptr; }
-  /// Gives each register that some barrier holds its place in the frame.
+  /// Gives each register that some state holds its place in the frame.
   void lay_out();
   void enter_at(llvm::BasicBlock* begin);  ///< state 0
   /// At the barrier at hand: returns, and goes on behind it when the function is entered again.
   void suspend();
+  /// Together: the warps' lanes part at the branch at hand; returns. @param taken  i32 by warp: lanes that
+  /// take it
+  void part(const std::vector<llvm::Value*>& taken);
+  /// By lanes: writes code from here on for a warp that has parted at the branch at hand, if any does there.
+  /// @returns its lanes that take the branch, i32; null if none does
+  llvm::Value* go_on_parted();
 
  private:
   enum class Transfer { save, load };
-  void transfer(const std::vector<ptx::RegisterId>& registers, Transfer direction);
   using Holding = std::map<ptx::RegisterId, std::vector<std::uint32_t>>;  // register -> barriers
+  using Places = std::map<ptx::RegisterId, std::vector<std::uint32_t>>;   // offsets of its variables
+  /// What a branch at which warps part leaves in the frame.
+  struct Parting {
+    std::uint32_t state;
+    std::vector<ptx::RegisterId> held;
+    Places places;
+  };
+  void transfer(unsigned warp, const std::vector<ptx::RegisterId>& registers, const Places& places,
+                Transfer direction);
+  void save_by_lanes(unsigned warp, const std::vector<ptx::RegisterId>& registers, const Places& places);
+  void save(unsigned warp, const std::vector<ptx::RegisterId>& registers, const Places& places);
   void lay_out_fragments(Holding& holding, FrameLayout& frame);
-  std::vector<Registers::Variable> variables_of(ptx::RegisterId r);
-  std::uint32_t stored_size(const Registers::Variable& variable) const;
+  void lay_out_partings(std::uint32_t end);
+  std::vector<llvm::Type*> variables_of(ptx::RegisterId r);
+  std::uint32_t stored_size(llvm::Type* type) const;
+  bool may_resume(const FrameUse& use) const;
+  llvm::Value* frame_of(unsigned warp, std::uint32_t offset = 0);
+  llvm::BasicBlock* resume_at(std::uint32_t state);
 
   FunctionBuilder& code_;
   Builder& ir_;
   ModuleBuilder& module_;
   const Cursor& cursor_;
   const FunctionPlan& plan_;
+  const FunctionPlan& by_lanes_;  // form in which frames hold registers
   const ptx::Function& f_;
-  Masks& masks_;
-  Context& context_;
-  Registers& registers_;
-  llvm::Value* frame_ = nullptr;
+  const Stream& stream_;
+  WarpValues& values_;
+  llvm::Value* frame_ = nullptr;  // of the first warp; those of the others lie behind it
   llvm::SwitchInst* resume_ = nullptr;
-  std::map<std::uint32_t, FrameUse> uses_;                // by barrier instruction
-  std::map<Registers::Variable, std::uint32_t> offsets_;  // of registers that barriers hold
-  std::set<ptx::RegisterId> in_frame_;                    // that live there all the time
+  std::map<std::uint32_t, FrameUse> uses_;         // by barrier instruction
+  std::map<std::uint32_t, std::uint32_t> states_;  // likewise
+  std::map<BlockId, Parting> partings_;            // by block that ends with the branch
+  Places places_;                                  // of registers that barriers hold
+  std::set<ptx::RegisterId> in_frame_;             // that live there all the time
 };
 
 }  // namespace raddle::jit

@@ -36,7 +36,7 @@ bool adds_to_fragment(const ptx::Function& f, const ptx::Instruction& i) {
 }  // namespace
 
 Registers::Registers(FunctionBuilder& code, const Cursor& cursor, WarpValues& values, Masks& masks,
-                     StateSpaces& spaces, SpecialRegisters& specials)
+                     StateSpaces& spaces, SpecialRegisters& specials, Registers* first)
     : code_(code),
       ir_(code.ir),
       cursor_(cursor),
@@ -46,11 +46,13 @@ Registers::Registers(FunctionBuilder& code, const Cursor& cursor, WarpValues& va
       masks_(masks),
       spaces_(spaces),
       specials_(specials),
+      first_(first),
       slots_(f_.registers.size()) {
   find_fragments();
 }
 
 Registers::Slot& Registers::slot(ptx::RegisterId r) {
+  if (first_ != nullptr && plan_.same_in_all_warps(r)) return first_->slot(r);
   Slot& s = slots_[r];
   if (!s.bases.empty() || !s.parts.empty()) return s;
   const Shape& shape = plan_.shape(r);
@@ -272,17 +274,19 @@ void Registers::write(const Operand& d, const WarpValue& value, const LateParts&
     keep = executing();
   else if (cursor_.instruction->guard != ptx::kNone)
     keep = guard_mask(*cursor_.instruction);
-  auto with_parts = [&] {
+  const bool keeps_old = ok && blend;
+  auto with_parts = [this, &s, value, late, blend, keep, old, keeps_old] {
     WarpValue now = value;
     if (late) now.parts = late();
     if (late && !blend) now.shape = Shape::varying();  // as ok is false, these are the values
-    store_parts(s, now, keep, ok && blend ? &old : nullptr);
+    store_parts(s, now, keep, keeps_old ? &old : nullptr);
   };
   auto* known = llvm::dyn_cast_or_null<llvm::ConstantInt>(ok);
   if (!ok || (known && known->isZero())) return with_parts();
-  auto no_parts = [&] {
+  auto no_parts = [this, &s] {
     for (const Variable& a : s.parts) ir_.CreateStore(llvm::PoisonValue::get(a.type), a.at);
   };
+  if (!known && plan_.together) return code_.two_ways_together(ok, no_parts, with_parts);
   known ? no_parts() : code_.two_ways(ok, no_parts, with_parts);
 }
 

@@ -15,8 +15,10 @@ namespace raddle::jit {
 
 class Registers {
  public:
+  /// @param first  of the first of the warps that run together, which has what is equal for all; null:
+  /// this is it
   Registers(FunctionBuilder& code, const Cursor& cursor, WarpValues& values, Masks& masks,
-            StateSpaces& spaces, SpecialRegisters& specials);
+            StateSpaces& spaces, SpecialRegisters& specials, Registers* first = nullptr);
 
   WarpValue read(const ptx::Operand& operand);
   WarpValue read(unsigned k) { return read(cursor_.operand(k)); }
@@ -91,6 +93,7 @@ class Registers {
   Masks& masks_;
   StateSpaces& spaces_;
   SpecialRegisters& specials_;
+  Registers* const first_;
   std::vector<Slot> slots_;
   std::vector<Fragment> fragments_;
   std::map<ptx::RegisterId, std::pair<std::size_t, unsigned>> in_fragment_;  // which, and its place there

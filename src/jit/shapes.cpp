@@ -64,6 +64,7 @@ Shape FunctionPlan::special_shape(const Operand& o) const {
     case RegisterScope::thread:
       switch (layout.layout) {
         case LaneLayout::one_dimension:
+        case LaneLayout::one_row:
         case LaneLayout::whole_warps:
           return o.component == 0 ? Shape::strided(1, false, kWarpAligned) : Shape::uniform_value();
         case LaneLayout::whole_parts:
@@ -74,7 +75,7 @@ Shape FunctionPlan::special_shape(const Operand& o) const {
       return Shape::varying();
     case RegisterScope::extent: {
       // Blocks of whole warps, so that a thread's number in the grid keeps its lane in the low bits.
-      const bool whole = layout.layout == LaneLayout::whole_warps ||
+      const bool whole = layout.layout == LaneLayout::whole_warps || layout.layout == LaneLayout::one_row ||
                          (layout.layout == LaneLayout::one_dimension && layout.full_warps);
       return Shape::strided(0, false, whole && o.component == 0 ? kWarpAligned : 0);
     }

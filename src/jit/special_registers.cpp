@@ -19,6 +19,15 @@ WarpValue SpecialRegisters::read(const ptx::Operand& o) {
 WarpValue SpecialRegisters::thread_coordinate(unsigned c) {
   if (c == 3) return WarpValue::uniform(Type::u32, ir.getInt32(0));
   auto* i32 = ir.getInt32Ty();
+  const Shape whole_warp = c == 0 ? Shape::strided(1) : Shape::uniform_value();
+  if (kernel.layout.layout == LaneLayout::one_row) {
+    auto* row = context.warp_field(offsetof(WarpContext, warp_id), i32, "warpid");
+    return {.shape = whole_warp,
+            .type = Type::u32,
+            .bases = {c == 1 ? row : ir.getInt32(0)},
+            .ok = nullptr,
+            .parts = {}};
+  }
   Builder::InsertPointGuard back(ir);
   ir.SetInsertPoint(code.entry_end());
   auto* first = ir.CreateShl(context.warp_field(offsetof(WarpContext, warp_id), i32, "warpid"), 5);
@@ -30,12 +39,12 @@ WarpValue SpecialRegisters::thread_coordinate(unsigned c) {
     auto* row = ir.CreateUDiv(thread, nx);
     return c == 1 ? ir.CreateURem(row, ny) : ir.CreateUDiv(row, ny);
   };
-  const Shape whole_warp = c == 0 ? Shape::strided(1) : Shape::uniform_value();
   WarpValue value{.shape = whole_warp, .type = Type::u32, .bases = {}, .ok = nullptr, .parts = {}};
   switch (kernel.layout.layout) {
     case LaneLayout::one_dimension:
       value.bases = {c == 0 ? first : ir.getInt32(0)};
       break;
+    case LaneLayout::one_row:
     case LaneLayout::whole_warps:
       value.bases = {coordinate(first)};
       break;

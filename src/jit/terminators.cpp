@@ -13,8 +13,8 @@ using isa::Op;
 using ptx::Exit;
 
 Terminators::Terminators(FunctionBuilder& code, ModuleBuilder& module, const Cursor& cursor,
-                         WarpValues& values, Masks& masks, Context& context, Registers& registers,
-                         ControlFlow& flow, Parameters& parameters)
+                         WarpValues& values, const Stream& stream, ControlFlow& flow, Parameters& parameters,
+                         Regions& regions)
     : code_(code),
       ir_(code.ir),
       module_(module),
@@ -22,13 +22,43 @@ Terminators::Terminators(FunctionBuilder& code, ModuleBuilder& module, const Cur
       plan_(cursor.plan),
       f_(cursor.function),
       values_(values),
-      masks_(masks),
-      context_(context),
-      registers_(registers),
+      stream_(stream),
+      masks_(stream[0].masks),
+      context_(stream[0].context),
+      registers_(stream[0].registers),
       flow_(flow),
-      parameters_(parameters) {}
+      parameters_(parameters),
+      regions_(regions) {}
 
 void Terminators::emit() {
+  emit_exit();
+  if (auto* taken = regions_.go_on_parted()) emit_parted(taken);
+}
+
+/// As the block's exit, for a warp whose lanes all come to it and of which these take the branch.
+void Terminators::emit_parted(llvm::Value* taken) {
+  const auto& node = plan_.cfg.nodes[cursor_.block];
+  const bool may_end = node.exit == Exit::conditional_end;
+  const BlockId otherwise = may_end ? node.successors[0] : node.successors[1];
+  if (!plan_.divergent(cursor_.block)) {
+    auto *yes = code_.new_block("taken"), *no = code_.new_block("otherwise");
+    ir_.CreateCondBr(ir_.CreateICmpNE(taken, ir_.getInt32(0)), yes, no);
+    ir_.SetInsertPoint(yes);
+    may_end ? end() : flow_.go_to(node.successors[0]);
+    ir_.SetInsertPoint(no);
+    return flow_.go_to(otherwise);
+  }
+  const Mask lanes = masks_.from_bits(taken);
+  masks_.add_waiting(otherwise, masks_.from_bits(ir_.CreateNot(taken)));
+  if (may_end) {
+    leave(stream_[0], lanes);
+    return flow_.go(plan_.with(cursor_.block, {otherwise}));
+  }
+  masks_.add_waiting(node.successors[0], lanes);
+  flow_.go(plan_.with(cursor_.block, {node.successors[0], otherwise}));
+}
+
+void Terminators::emit_exit() {
   const auto& node = plan_.cfg.nodes[cursor_.block];
   switch (node.exit) {
     case Exit::fallthrough:
@@ -48,27 +78,65 @@ void Terminators::emit() {
 void Terminators::branch(BlockId to, BlockId otherwise) {
   if (!plan_.divergent(cursor_.block))
     return split([&] { flow_.go_to(to); }, [&] { flow_.go_to(otherwise); });
-  const Mask taken = registers_.executing(), rest = active_but(taken);
-  masks_.add_waiting(to, taken);
-  masks_.add_waiting(otherwise, rest);
+  separate(otherwise, [&](const StreamWarp& warp, const Mask& taken) { warp.masks.add_waiting(to, taken); });
   flow_.go(plan_.with(cursor_.block, {to, otherwise}));
 }
 
 void Terminators::end_or_go_to(BlockId otherwise) {
   if (!plan_.divergent(cursor_.block)) return split([&] { end(); }, [&] { flow_.go_to(otherwise); });
-  const Mask taken = registers_.executing(), rest = active_but(taken);
-  leave(taken);
-  masks_.add_waiting(otherwise, rest);
+  separate(otherwise, [&](const StreamWarp& warp, const Mask& taken) { leave(warp, taken); });
   flow_.go(plan_.with(cursor_.block, {otherwise}));
 }
 
 void Terminators::end() {
-  leave(masks_.active());
+  for_each_warp(code_, stream_, [&](const StreamWarp& warp) { leave(warp, warp.masks.active()); });
   flow_.go(plan_.pending(cursor_.block));
+}
+
+/// The same where lanes may part.
+void Terminators::split_together(const std::function<void()>& taken, const std::function<void()>& otherwise) {
+  std::vector<llvm::Value*> bits;
+  llvm::Value *every = nullptr, *any = nullptr;
+  for_each_warp(code_, stream_, [&](const StreamWarp& warp) {
+    const Mask lanes = warp.registers.executing();
+    for (llvm::Value* part : lanes) {
+      every = every ? ir_.CreateAnd(every, part) : part;
+      any = any ? ir_.CreateOr(any, part) : part;
+    }
+    bits.push_back(warp.masks.bits(lanes));
+  });
+  auto word = [&](llvm::Value* part) { return ir_.CreateBitCast(part, ir_.getIntNTy(code_.lanes())); };
+  auto *yes = code_.new_block("taken"), *some = code_.new_block("some"), *no = code_.new_block("otherwise"),
+       *apart = code_.new_block("apart");
+  ir_.CreateCondBr(ir_.CreateICmpEQ(word(every), llvm::Constant::getAllOnesValue(word(every)->getType())),
+                   yes, some);
+  ir_.SetInsertPoint(some);
+  ir_.CreateCondBr(ir_.CreateICmpEQ(word(any), llvm::Constant::getNullValue(word(any)->getType())), no,
+                   apart);
+  ir_.SetInsertPoint(yes);
+  taken();
+  ir_.SetInsertPoint(no);
+  otherwise();
+  ir_.SetInsertPoint(apart);
+  regions_.part(bits);
+}
+
+/// Of each warp, the lanes that take the branch, and those that wait at `otherwise`.
+void Terminators::separate(BlockId otherwise,
+                           const std::function<void(const StreamWarp&, const Mask&)>& taken) {
+  for_each_warp(code_, stream_, [&](const StreamWarp& warp) {
+    const Mask lanes = warp.registers.executing();
+    Mask rest = lanes;
+    for (unsigned p = 0; p < code_.parts(); ++p)
+      rest[p] = ir_.CreateAnd(warp.masks.active()[p], ir_.CreateNot(lanes[p]));
+    taken(warp, lanes);
+    warp.masks.add_waiting(otherwise, rest);
+  });
 }
 
 /// One way or the other for all lanes.
 void Terminators::split(const std::function<void()>& taken, const std::function<void()>& otherwise) {
+  if (plan_.may_part(cursor_.block)) return split_together(taken, otherwise);
   auto *yes = code_.new_block("taken"), *no = code_.new_block("otherwise");
   ir_.CreateCondBr(registers_.guard_scalar(*cursor_.instruction), yes, no);
   ir_.SetInsertPoint(yes);
@@ -77,26 +145,20 @@ void Terminators::split(const std::function<void()>& taken, const std::function<
   otherwise();
 }
 
-Mask Terminators::active_but(Mask mask) {
-  for (unsigned p = 0; p < code_.parts(); ++p)
-    mask[p] = ir_.CreateAnd(masks_.active()[p], ir_.CreateNot(mask[p]));
-  return mask;
-}
-
 /// Lanes exit or return.
-void Terminators::leave(const Mask& lanes) {
+void Terminators::leave(const StreamWarp& warp, const Mask& lanes) {
   const exec::BlockKind kind = module_.kernel.kind();
   const bool thread_ends = f_.is_entry || (cursor_.instruction && cursor_.opcode().op == Op::exit);
   const bool others_remain =
       !plan_.pending(cursor_.block).empty() || plan_.cfg.nodes[cursor_.block].exit == Exit::conditional_end;
-  auto* bits = masks_.bits(lanes);
-  if (others_remain) masks_.set_inside(ir_.CreateAnd(masks_.inside(), ir_.CreateNot(bits)));
+  auto* bits = warp.masks.bits(lanes);
+  if (others_remain) warp.masks.set_inside(ir_.CreateAnd(warp.masks.inside(), ir_.CreateNot(bits)));
   if (!thread_ends) return parameters_.store_register_returns(lanes);
   if (f_.is_entry && (kind != exec::BlockKind::fibers || !others_remain)) return;
-  auto* live = context_.address_of_warp_field(offsetof(exec::WarpContext, live_lanes));
+  auto* live = warp.context.address_of_warp_field(offsetof(exec::WarpContext, live_lanes));
   if (kind == exec::BlockKind::fibers) {
     code_.if_then(ir_.CreateICmpNE(bits, ir_.getInt32(0)),
-                  [&] { context_.call_service(exec::Service::exit_lanes, {bits}); });
+                  [&] { warp.context.call_service(exec::Service::exit_lanes, {bits}); });
   } else {
     ir_.CreateStore(ir_.CreateAnd(ir_.CreateLoad(ir_.getInt32Ty(), live), ir_.CreateNot(bits)), live);
   }

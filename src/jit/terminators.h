@@ -5,25 +5,28 @@
 
 #include "jit/control_flow.h"
 #include "jit/parameters.h"
+#include "jit/regions.h"
 
 namespace raddle::jit {
 
 class Terminators {
  public:
   Terminators(FunctionBuilder& code, ModuleBuilder& module, const Cursor& cursor, WarpValues& values,
-              Masks& masks, Context& context, Registers& registers, ControlFlow& flow,
-              Parameters& parameters);
+              const Stream& stream, ControlFlow& flow, Parameters& parameters, Regions& regions);
 
   /// Ends the block at hand with the instruction at hand, or without one if the block runs into the next.
   void emit();
 
  private:
+  void emit_exit();
+  void emit_parted(llvm::Value* taken);
   void branch(BlockId to, BlockId otherwise);
   void end_or_go_to(BlockId otherwise);
   void end();
+  void split_together(const std::function<void()>& taken, const std::function<void()>& otherwise);
   void split(const std::function<void()>& taken, const std::function<void()>& otherwise);
-  Mask active_but(Mask mask);
-  void leave(const Mask& lanes);
+  void separate(BlockId otherwise, const std::function<void(const StreamWarp&, const Mask&)>& taken);
+  void leave(const StreamWarp& warp, const Mask& lanes);
   // brx.idx. An index without a target is a fault, as in the interpreter.
   void branch_by_lane();
   void branch_by_index();
@@ -37,11 +40,13 @@ class Terminators {
   const FunctionPlan& plan_;
   const ptx::Function& f_;
   WarpValues& values_;
-  Masks& masks_;
+  const Stream& stream_;
+  Masks& masks_;  // of the first warp: what follows a table's index is for one alone
   Context& context_;
   Registers& registers_;
   ControlFlow& flow_;
   Parameters& parameters_;
+  Regions& regions_;
 };
 
 }  // namespace raddle::jit

@@ -65,6 +65,7 @@ void complete(RawFault& raw, const exec::Executable& executable) {
   if (raw.registers == nullptr) return;
   const auto access =
       executable.accessed(raw.code_address, *raw.registers, raw.address_known ? raw.address : 0);
+  if (access && raw.warp != 0) raw.warp += access->warp;
   if (access && raw.lane != 0) raw.lane += access->behind;
   if (access && raw.lane == 0) raw.lane = access->lane;
   if (!access || raw.address_known || raw.kind != exec::FaultKind::illegal_address) return;

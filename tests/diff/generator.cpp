@@ -14,7 +14,7 @@ namespace {
 using isa::Type;
 
 constexpr exec::BlockShape kShapes[] = {{32, 1, 1}, {48, 1, 1}, {64, 1, 1}, {16, 4, 1},
-                                        {7, 5, 3},  {96, 1, 1}, {33, 1, 1}};
+                                        {7, 5, 3},  {96, 1, 1}, {33, 1, 1}, {32, 4, 1}};
 constexpr unsigned kMaxDepth = 3;
 
 /// What surrounds the statement being made.
@@ -31,7 +31,7 @@ class Generator {
   Generator(Profile profile, std::uint64_t seed)
       : profile_(profile),
         random_(seed * 4 + static_cast<unsigned>(profile)),
-        block_(kShapes[random_.below(7)]),
+        block_(kShapes[random_.below(8)]),
         source_(random_, block_) {}
 
   std::vector<Function> functions();

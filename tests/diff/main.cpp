@@ -25,7 +25,7 @@ constexpr const char* kHelp = R"(test_diff [options]
   --minutes M      as --seconds; then the count is open
   --log FILE       append a line about the run to a table (tests/diff/LOG.md)
   --commit TEXT    what the line says was tested
-  --engines LIST   interp, avx512, avx2, sse42, quick, host; the first is the oracle (default: all)
+  --engines LIST   interp, avx512, avx2, sse42, quick, host, together; the first is the oracle (default: every)
   --in-turn        each program on the first two engines and one of the others in turn, by its seed; on every
                    one with RADDLE_TEST_EXHAUSTIVE=1 (./test --exhaustive)
   --print          only print the programs
@@ -35,7 +35,7 @@ constexpr const char* kHelp = R"(test_diff [options]
 )";
 
 struct Options {
-  std::string profile, engines = "all", regress, log, commit;
+  std::string profile, engines = "every", regress, log, commit;
   std::uint64_t seed = 0;  ///< 0: by RADDLE_TEST_SEED
   unsigned count = 100, seconds = 0;
   bool in_turn = false, print = false, shrink = false, skips = false;

@@ -39,6 +39,15 @@ Result<NamedEngine> make_engine(const std::string& name) {
        {std::pair{"quick", jit::SimdLevel::host}, std::pair{"quick_sse42", jit::SimdLevel::sse42}})
     if (name == quick_name)
       return NamedEngine{name, jit::make_engine({.simd = level, .tier = jit::Tier::quick, .cache = false})};
+  for (auto [together_name, level] :
+       {std::pair{"together", jit::SimdLevel::host}, std::pair{"together_avx2", jit::SimdLevel::avx2},
+        std::pair{"together_sse42", jit::SimdLevel::sse42}})
+    if (name == together_name && host_has(level))
+      return NamedEngine{name, jit::make_engine({.simd = level,
+                                                 .tier = level == jit::SimdLevel::host ? jit::Tier::optimised
+                                                                                       : jit::Tier::quick,
+                                                 .cache = false,
+                                                 .together = jit::Together::wherever_possible})};
 #endif
   return Error::make(ErrorCode::not_found, "no engine '{}' in this build or on this host", name);
 }
@@ -47,8 +56,10 @@ Result<NamedEngine> make_engine(const std::string& name) {
 
 Result<std::vector<NamedEngine>> make_engines(std::string_view names) {
   std::vector<NamedEngine> engines;
-  bool all = names == "all";
-  for (const std::string& name : split_list(all ? "interp,avx512,avx2,sse42,quick,quick_sse42" : names)) {
+  const bool with_forms = names == "every", all = names == "all" || with_forms;
+  const std::string known = "interp,avx512,avx2,sse42,quick,quick_sse42";
+  const std::string forms = with_forms ? ",together,together_avx2,together_sse42" : "";
+  for (const std::string& name : split_list(all ? known + forms : std::string(names))) {
     auto engine = make_engine(name);
     if (engine.ok())
       engines.push_back(std::move(*engine));

@@ -1,0 +1,87 @@
+// Kernels whose warps run together in one stream of instructions as long as their lanes go the same way: that
+// they do, what they compute where lanes part, and whom a fault names.
+#include <cstdint>
+#include <numeric>
+
+#include "kernel_test.h"
+
+namespace {
+
+class Together : public KernelTest {
+ protected:
+  /// Vectors of the host that a warp's 32-bit values take, 0 on the interpreter.
+  unsigned parts() const {
+    const std::string simd = GetParam().simd;
+    if (interpreted()) return 0;
+    if (simd == "sse42") return 8;
+    const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
+    if (simd == "avx512" || (simd.empty() && wide)) return 2;
+    return __builtin_cpu_supports("avx2") ? 4 : 8;
+  }
+  /// That run together if each holds one such value in a loop.
+  unsigned wanted() const {
+    return translated() || parts() == 8 ? 0 : parts() == 2 ? 4 : parts() == 4 ? 2 : 0;
+  }
+};
+ON_EVERY_ENGINE(Together);
+
+std::vector<std::uint32_t> numbers(std::size_t count, std::uint32_t seed) {
+  std::vector<std::uint32_t> values;
+  for (std::size_t i = 0; i < count; ++i) values.push_back(seed = seed * 1664525u + 1013904223u);
+  return values;
+}
+
+// The last turn is one of some warps, of some lanes, of nobody or of all; blocks of one warp run alone, and
+// so do those of half a warp.
+TEST_P(Together, PartAtTheEndOfALoop) {
+  for (unsigned threads : {256u, 128u, 96u, 64u, 32u, 48u})
+    for (unsigned more : {0u, 1u, 40u, threads, 2 * threads - 7}) {
+      const unsigned blocks = 2, all = blocks * threads, n = 5 * all + more;
+      const auto in = numbers(n, more + threads);
+      auto from = buffer(in), out = buffer(std::vector<std::uint32_t>(all)),
+           sums = buffer(std::vector<std::uint32_t>(blocks));
+      const auto report = run(kernel("together.ptx", "strided_sum"), {.grid = {blocks}, .block = {threads}},
+                              from, out, sums, n);
+      const unsigned most = threads % 128 == 0 ? 4 : threads % 64 == 0 ? 2 : 0;
+      EXPECT_EQ(report.warps_together, std::min(most, wanted())) << threads;
+      std::vector<std::uint32_t> want(all), want_sums(blocks);
+      for (unsigned i = 0; i < n; ++i) want[i % all] += in[i];
+      for (unsigned t = 0; t < all; ++t) want_sums[t / threads] += want[t];
+      ASSERT_EQ(contents(out), want) << threads << ' ' << more;
+      ASSERT_EQ(contents(sums), want_sums) << threads << ' ' << more;
+    }
+}
+
+TEST_P(Together, ShareWhatAllRead) {
+  constexpr unsigned n = 96;
+  const auto x = numbers(n * n, 1), y = numbers(n * n, 2);
+  auto a = buffer(x), b = buffer(y), out = buffer(std::vector<std::uint32_t>(n * n));
+  const auto report =
+      run(kernel("together.ptx", "product"), {.grid = {n / 32, n / 32}, .block = {32, 32}}, a, b, out, n);
+  EXPECT_EQ(report.warps_together, wanted());
+  const auto got = contents(out);
+  for (unsigned row = 0; row < n; ++row)
+    for (unsigned column = 0; column < n; ++column) {
+      std::uint32_t sum = 0;
+      for (unsigned k = 0; k < n; ++k) sum += x[row * n + k] * y[k * n + column];
+      ASSERT_EQ(got[row * n + column], sum) << row << ' ' << column;
+    }
+}
+
+// Of the warps that run together the third is the first to touch what is not there.
+TEST_P(Together, FaultsNameTheThread) {
+  constexpr std::size_t kWords = 1 << 15;  // large enough to lie between guard pages
+  auto in = buffer(numbers(kWords, 3)), out = buffer(std::vector<std::uint32_t>(128)),
+       sums = buffer(std::vector<std::uint32_t>(1));
+  const auto last = in.address() + (kWords - 64) * sizeof(std::uint32_t);
+  const auto failed =
+      try_run(kernel("together.ptx", "strided_sum"), {.grid = {1}, .block = {128}}, last, out, sums, 128);
+  ASSERT_FALSE(failed.ok());
+  const std::string& message = failed.error().message;
+  // Without masked loads of the host the lane is not known.
+  const char* who = parts() == 8 ? "warp 2" : "thread (64,0,0)";
+  EXPECT_NE(message.find(who), std::string::npos) << message;
+  EXPECT_NE(message.find("read, 0 bytes past the end of the allocation"), std::string::npos) << message;
+}
+
+}  // namespace
