@@ -257,7 +257,8 @@ void reference<Op::bfe>(Lane& lane, const Instruction& i) {
   if (top == 31) a &= 0xffffffffu;
   const std::uint64_t position = field_bound(lane, 2, top), length = field_bound(lane, 3, top);
   std::uint64_t sign = 0;
-  if (isa::is_signed(type) && length != 0) sign = a >> std::min<std::uint64_t>(position + length - 1, top) & 1;
+  if (isa::is_signed(type) && length != 0)
+    sign = a >> std::min<std::uint64_t>(position + length - 1, top) & 1;
   for (unsigned k = 0; k <= top; ++k) {
     std::uint64_t bit = k < length && position + k <= top ? a >> (position + k) & 1 : sign;
     result |= bit << k;

@@ -1,6 +1,7 @@
 // Reference semantics of the products of matrices that a warp holds together (PTX ISA "mma", "mma.sp",
 // "wmma.mma"): D = A * B + C, summed as docs/adr/0049 says.
 #include <array>
+#include <span>
 #include <vector>
 
 #include "interp/matrix_fragments.h"
@@ -95,13 +96,18 @@ class MatrixProduct {
 
   /// The same as Hopper's tensor cores add.
   Elements<float> hopper_sum(const Elements<float>& a, const Elements<float>& b, Elements<float> c) {
-    const numerics::TensorCore core = numerics::hopper_tensor_core(matrix_format(a_.element));
+    const bool to_halves = d_.element == Type::f16;
+    const numerics::TensorCore core = to_halves
+                                          ? numerics::hopper_tensor_core_to_halves(matrix_format(a_.element))
+                                          : numerics::hopper_tensor_core(matrix_format(a_.element));
     const unsigned m = a_.rows, n = b_.columns, k = a_.columns;
     std::vector<float> column(k);
     for (unsigned at = 0; at < c.size(); ++at) {
       for (unsigned i = 0; i < k; ++i)
         column[i] = b[(at / (m * n) * b_.rows + along(at / n % m, i)) * n + at % n];
-      c[at] = numerics::tensor_core_sum(core, c[at], {&a[at / n * k], k}, column);
+      const std::span<const float> row(&a[at / n * k], k);
+      c[at] = a_.bits() == 8 ? numerics::byte_sum_in_halves(c[at], row, column, to_halves)
+                             : numerics::tensor_core_sum(core, c[at], row, column);
     }
     return c;
   }

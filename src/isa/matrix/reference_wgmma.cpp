@@ -268,8 +268,10 @@ std::uint32_t WarpgroupProduct::hopper_sum(unsigned row, unsigned column, float 
     a.push_back(sign_ * element_value(elements_[row * depth + k], a_type_));
     b.push_back(element_value(element(b_, words_, column, k, b_type_), b_type_));
   }
-  return std::bit_cast<std::uint32_t>(
-      numerics::tensor_core_sum(numerics::hopper_tensor_core(matrix_format(a_type_)), sum, a, b));
+  const auto format = matrix_format(a_type_);
+  const numerics::TensorCore core =
+      is_half() ? numerics::hopper_tensor_core_to_halves(format) : numerics::hopper_tensor_core(format);
+  return std::bit_cast<std::uint32_t>(numerics::tensor_core_sum(core, sum, a, b));
 }
 
 std::uint32_t WarpgroupProduct::sum_of_floats(unsigned row, unsigned column, float sum) const {

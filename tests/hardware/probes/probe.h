@@ -10,12 +10,12 @@
 #include <cstring>
 #include <vector>
 
-#define NEEDED(call)                                                                             \
-  do {                                                                                           \
-    if (const cudaError_t error = (call); error != cudaSuccess) {                                \
-      std::printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(error));      \
-      std::exit(1);                                                                              \
-    }                                                                                            \
+#define NEEDED(call)                                                                        \
+  do {                                                                                      \
+    if (const cudaError_t error = (call); error != cudaSuccess) {                           \
+      std::printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(error)); \
+      std::exit(1);                                                                         \
+    }                                                                                       \
   } while (0)
 
 /// Draws that are the same on every machine (splitmix64).
