@@ -1,5 +1,5 @@
-// Long, as each mode of textures has a test: texture fetches and surface accesses of CUDA C++ kernels against
-// a scalar model written from the CUDA C++ Programming Guide's "Texture Fetching".
+// Long, as each mode of textures has a test: texture fetches and surface accesses of CUDA C++ kernels
+// against a scalar model written from the CUDA C++ Programming Guide's "Texture Fetching".
 #include <gmock/gmock.h>
 
 #include <array>
@@ -52,7 +52,8 @@ struct Model {
       if ((k[d] = index(i[d], d)) < 0) return static_cast<double>(sampler.border[0]);
     return texel(k[0], k[1], k[2]);
   }
-  /// An H200's shares of four texels, in 256ths: the last one's is the product of weights, rounded; the others make up the rest.
+  /// An H200's shares of four texels, in 256ths: the last one's is the product of weights, rounded; the
+  /// others make up the rest.
   static double pair(double x, double y, int corner) {
     const double both = std::floor(x * y * 256 + 0.5) / 256;
     const double shares[] = {1 - x - y + both, x - both, y - both, both};
@@ -143,8 +144,8 @@ class Textures : public KernelTest {
 
 double texel_value(int x, int y, int z) { return (x * 7 + y * 13 + z * 29) % 64; }
 
-/// Points on a grid of 64ths of a texel, whose weights eight bits hold, inside and outside; normalised where
-/// the extents, powers of two, leave them exact.
+/// Points on a grid of 64ths of a texel, whose weights eight bits hold, inside and outside; normalised
+/// where the extents, powers of two, leave them exact.
 std::vector<Point> grid_points(const int* extent, bool normalized) {
   std::vector<Point> points;
   for (unsigned i = 0, seed = 1; i < 150; ++i) {

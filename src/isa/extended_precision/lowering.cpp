@@ -1,6 +1,6 @@
-// Lowerings of extended-precision arithmetic: carries through the flag CC.CF, a pred of the lane. The carry
-// of a sum is that of its unsigned reading, whatever the type's sign. Source: PTX ISA "Extended-Precision
-// Integer Arithmetic".
+// Lowerings of extended-precision arithmetic: carries through the flag CC.CF, a pred of the lane. The
+// carry of a sum is that of its unsigned reading, whatever the type's sign. Source: PTX ISA
+// "Extended-Precision Integer Arithmetic".
 #include "isa/op.h"
 #include "jit/emitter.h"
 

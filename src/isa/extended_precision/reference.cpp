@@ -22,8 +22,8 @@ void add_with_carry(Lane& lane, const Instruction& i, Unsigned128 a, Unsigned128
   if (i.opcode->has(Mod::cc)) lane.carry = (sum >> bits) != 0;
 }
 
-/// d = a - b - borrow in. The flag is the carry of a + ~b + 1, so that a clear one is a borrow: the manual leaves it
-/// open, and an H200 shows it to addc.
+/// d = a - b - borrow in. The flag is the carry of a + ~b + 1, so that a clear one is a borrow: the
+/// manual leaves it open, and an H200 shows it to addc.
 void subtract_with_borrow(Lane& lane, const Instruction& i, Unsigned128 borrow) {
   with_bits(i.opcode->type(), [&](auto tag) {
     using T = decltype(tag);

@@ -39,8 +39,9 @@ struct Division {
   Val quotient, remainder;
 };
 
-/// Quotient of vectors through floating point, exact: x / y differs from an integer by at least 1/y, far more
-/// than the rounding error of a format with twice the bits (f32 for 16-bit, f64 for 32-bit integers).
+/// Quotient of vectors through floating point, exact: x / y differs from an integer by at least 1/y, far
+/// more than the rounding error of a format with twice the bits (f32 for 16-bit, f64 for 32-bit
+/// integers).
 Val divide_through_float(Val a, Val b) {
   Type t = a.bits() == 16 ? Type::f32 : Type::f64;
   return float_to_int_in_range(divide(int_to_float(a, t), int_to_float(b, t)), a.type);

@@ -23,8 +23,8 @@ Val sign_extend_low(Val a, Val count) {
   return shr_clamped(shl_clamped(a, shift), shift);
 }
 
-/// Sum of products of `count` elements, a's elements being `a_width` bits, b's 8 bits, b's starting at byte
-/// b_first.
+/// Sum of products of `count` elements, a's elements being `a_width` bits, b's 8 bits, b's starting at
+/// byte b_first.
 void dot_product(Emitter& e, unsigned count, unsigned a_width, unsigned b_first) {
   bool a_signed = isa::is_signed(e.type(0)), b_signed = isa::is_signed(e.type(1));
   Type a_type = a_width == 8 ? (a_signed ? Type::s8 : Type::u8) : (a_signed ? Type::s16 : Type::u16);
@@ -36,8 +36,8 @@ void dot_product(Emitter& e, unsigned count, unsigned a_width, unsigned b_first)
   e.out(sum.as(Type::b32));
 }
 
-/// Where a field begins, or how long it is, at most 255 by the manual. More is cut to 8 bits, but of 64-bit fields it
-/// is taken as it stands, as an H200 does.
+/// Where a field begins, or how long it is, at most 255 by the manual. More is cut to 8 bits, but of
+/// 64-bit fields it is taken as it stands, as an H200 does.
 Val field_bound(Emitter& e, unsigned k) {
   Val bound = e.in(k, Type::u32);
   return e.in(1).bits() == 64 ? bound : bound & bound.like(255);

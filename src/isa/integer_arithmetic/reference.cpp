@@ -96,8 +96,8 @@ T multiply24(const Instruction& i, T a, T b) {
   return static_cast<T>(i.opcode->has(Mod::hi) ? product >> 16 : product);
 }
 
-/// Where a field begins, or how long it is: 8 bits of the operand for 32-bit fields. The manual restricts both to
-/// 255; where more is given, 64-bit fields of an H200 take the whole operand.
+/// Where a field begins, or how long it is: 8 bits of the operand for 32-bit fields. The manual
+/// restricts both to 255; where more is given, 64-bit fields of an H200 take the whole operand.
 std::uint64_t field_bound(const Lane& lane, unsigned k, unsigned top) {
   return lane.in<std::uint32_t>(k) & (top == 31 ? 0xffu : ~0u);
 }

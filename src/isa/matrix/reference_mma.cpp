@@ -115,8 +115,8 @@ class MatrixProduct {
   /// Column of the matrix A whose element is kept as number i of a row.
   unsigned along(unsigned row, unsigned i) const { return kept_.empty() ? i : kept_[row * a_.columns + i]; }
 
-  /// Fills kept_. With 16 bits and more, a thread's metadata are 16 bits of a row and 16 of the row 8 below,
-  /// with less, 32 of one row, in turn. The selector says which threads of four have them.
+  /// Fills kept_. With 16 bits and more, a thread's metadata are 16 bits of a row and 16 of the row 8
+  /// below, with less, 32 of one row, in turn. The selector says which threads of four have them.
   void read_metadata() {
     std::array<std::uint32_t, exec::kWarpSize> words{};
     unsigned selector = 0;

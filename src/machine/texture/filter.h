@@ -132,9 +132,10 @@ RADDLE_LANES void footprint(const View& view, const Points<N>& points, Footprint
   }
 }
 
-/// The shares of the texels around a point, 256ths that add up to 1: products of weights, rounded so that those of a
-/// column and of a line add up to its weight. Of three dimensions the first and the last are multiplied so; then each product is split
-/// along the second. An H200's, by textures in which one texel is 1.
+/// The shares of the texels around a point, 256ths that add up to 1: products of weights, rounded so
+/// that those of a column and of a line add up to its weight. Of three dimensions the first and the last
+/// are multiplied so; then each product is split along the second. An H200's, by textures in which one
+/// texel is 1.
 template <unsigned N>
 struct Shares {
   std::array<std::array<float, N>, 8> of_corner{};  ///< bit d: upper neighbour along dimension d
@@ -161,8 +162,9 @@ struct Shares {
   }
 };
 
-/// What a filter adds up. In double, which holds the products: what all texels agree on comes out as it is. Normalised channels
-/// are added as integers of 16 bits, and halves become a half (an H200's results are of these precisions).
+/// What a filter adds up. In double, which holds the products: what all texels agree on comes out as it
+/// is. Normalised channels are added as integers of 16 bits, and halves become a half (an H200's results
+/// are of these precisions).
 template <unsigned N>
 struct Blend {
   double scale = 0;

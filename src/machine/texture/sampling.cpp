@@ -65,7 +65,8 @@ float level_of_gradients(const Image& image, const Sampler& sampler, const exec:
   return std::log2(longest);
 }
 
-/// Levels of detail have eight fractional bits; an H200 cuts off the rest of a level and of what bounds or moves it.
+/// Levels of detail have eight fractional bits; an H200 cuts off the rest of a level and of what bounds
+/// or moves it.
 float in_256ths(float level) { return std::trunc(level * 256) / 256; }
 
 float level_of(const Image& image, const Sampler& sampler, const exec::TextureRequest& request,

@@ -15,11 +15,12 @@
 
 namespace raddle::machine {
 
-/// Bits of the four channels: f32 or 32-bit integers. Channels that a format lacks read as 0, as an H200's do.
+/// Bits of the four channels: f32 or 32-bit integers. Channels that a format lacks read as 0, as an
+/// H200's do.
 using Texel = std::array<std::uint32_t, 4>;
 
-/// Whether reads give numbers (f32): of the floating and normalised types always, of 8- and 16-bit integers
-/// where the sampler says so.
+/// Whether reads give numbers (f32): of the floating and normalised types always, of 8- and 16-bit
+/// integers where the sampler says so.
 bool reads_numbers(ChannelType type, bool normalized_reads);
 
 /// IEC 61966-2-1's decoding.
@@ -70,8 +71,8 @@ template <class To>
   }
 }
 
-/// The greatest number in which a filter of these channels counts: an H200 blends normalised channels of 8 bits, too, in 16.
-/// 0: it does not count in integers.
+/// The greatest number in which a filter of these channels counts: an H200 blends normalised channels of
+/// 8 bits, too, in 16. 0: it does not count in integers.
 inline double filter_scale(ChannelType type) {
   switch (type) {
     case ChannelType::unsigned8:
@@ -103,8 +104,8 @@ inline float nearest_number(ChannelType type, float value) {
   return std::floor(inside * greatest + 0.5f) / greatest;
 }
 
-/// N texels, by channel and lane. @param at  bytes from `texels` to each; @param numbers  as reads_numbers;
-/// @param srgb  decodes the first three of 8-bit channels
+/// N texels, by channel and lane. @param at  bytes from `texels` to each; @param numbers  as
+/// reads_numbers; @param srgb  decodes the first three of 8-bit channels
 template <unsigned N>
 [[gnu::always_inline]] inline void load_texels(const std::byte* texels,
                                                const std::array<std::uint64_t, N>& at, TexelFormat format,
@@ -122,8 +123,9 @@ template <unsigned N>
         result[c][l] = std::bit_cast<std::uint32_t>(from_srgb(std::bit_cast<float>(result[c][l])));
 }
 
-/// Stores the values of a formatted surface store (PTX ISA "sust"): f32 for floating and normalised channels,
-/// u32 or s32, clamped to the channel's range, for integers. Channels from `count` on are left alone.
+/// Stores the values of a formatted surface store (PTX ISA "sust"): f32 for floating and normalised
+/// channels, u32 or s32, clamped to the channel's range, for integers. Channels from `count` on are left
+/// alone.
 void store_channels(std::byte* texel, TexelFormat format, const std::uint32_t* values, unsigned count);
 
 }  // namespace raddle::machine

@@ -1,5 +1,5 @@
-// One level of an image as one request sees it: which texel an address mode, a filter and a coordinate mean.
-// Inline, since loops over the lanes of a warp (filter.h) become vector code from it.
+// One level of an image as one request sees it: which texel an address mode, a filter and a coordinate
+// mean. Inline, since loops over the lanes of a warp (filter.h) become vector code from it.
 #pragma once
 
 #include <algorithm>
@@ -53,8 +53,9 @@ struct Axis {
   bool ends;  ///< no coordinate lies beyond the edge
   float extent;
 
-  /// A coordinate in texels, no further away than kFarAway. Normalised ones are cut off 21 bits below 1 and then multiplied
-  /// exactly, as an H200 does. A mirrored coordinate lies in the image or in its mirror image behind it.
+  /// A coordinate in texels, no further away than kFarAway. Normalised ones are cut off 21 bits below 1
+  /// and then multiplied exactly, as an H200 does. A mirrored coordinate lies in the image or in its
+  /// mirror image behind it.
   [[gnu::always_inline]] double position(float x, std::int32_t offset) const {
     x = x == x ? x : 0;            // NaN
     const double close = near(x);  // infinity has no fraction
@@ -114,8 +115,8 @@ class View {
   /// Whether neighbours count: of a linear filter, and those that tld4 gives.
   bool blends() const { return blends_; }
   bool is_cube() const { return geometry_ == isa::Geometry::cube || geometry_ == isa::Geometry::acube; }
-  /// Whether a linear filter blends the line of a 1D image with the lines beside it, half and half: an H200 takes such images for
-  /// 2D ones at the coordinate 0, which shows where those lines are border.
+  /// Whether a linear filter blends the line of a 1D image with the lines beside it, half and half: an
+  /// H200 takes such images for 2D ones at the coordinate 0, which shows where those lines are border.
   bool has_border_lines() const {
     return geometry_ == isa::Geometry::d1 && blends_ && mode(1) == AddressMode::border;
   }
@@ -152,7 +153,8 @@ class View {
     return address_outside(i, size, image_.linear_memory ? AddressMode::border : mode(d));
   }
 
-  /// The border, in the channels that the format has and as near as it gets to it; beyond linear memory it is 0.
+  /// The border, in the channels that the format has and as near as it gets to it; beyond linear memory
+  /// it is 0.
   Texel outside() const {
     Texel result{};
     if (image_.linear_memory) return result;

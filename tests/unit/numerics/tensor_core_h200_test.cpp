@@ -1,7 +1,7 @@
-// Sums that an H200's tensor cores gave, of every kind of product and at the edges: NaN, infinities, subnormals,
-// zeros of both signs, overflow. tests/hardware/tensor_core_model.py wrote the file from the answers of
-// tests/hardware/probes/tensor_cores_more.cu. A line: operation, types of A, B and D, C, D, a row of A, a column
-// of B.
+// Sums that an H200's tensor cores gave, of every kind of product and at the edges: NaN, infinities,
+// subnormals, zeros of both signs, overflow. tests/hardware/tensor_core_model.py wrote the file from the
+// answers of tests/hardware/probes/tensor_cores_more.cu. A line: operation, types of A, B and D, C, D, a
+// row of A, a column of B.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -30,7 +30,8 @@ float element(std::uint32_t bits, const std::string& type) {
   return matrix_float(type == "tf32" ? bits << 13 : bits, format_of(type));
 }
 
-/// What a line says, and what the engine's model makes of it; a NaN is the one with all bits but the sign.
+/// What a line says, and what the engine's model makes of it; a NaN is the one with all bits but the
+/// sign.
 struct Line {
   std::string operation, a_type, b_type, d_type;
   std::uint32_t c = 0, d = 0;
