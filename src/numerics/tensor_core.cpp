@@ -1,13 +1,18 @@
 #include "numerics/tensor_core.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <vector>
+
+#include "numerics/half.h"
 
 namespace raddle::numerics {
 namespace {
 
-constexpr int kLeastExponent = -126;  // of f32
+constexpr int kLeastExponent = -126;         // of f32
+constexpr std::uint32_t kNan = 0x7fff'ffff;  // the only one
 
 /// A summand, exact; `exponent` says where it is cut off.
 struct Summand {
@@ -35,8 +40,10 @@ float truncated(double value, unsigned mantissa_bits) {
       static_cast<int>(mantissa_bits) - std::max(value == 0 ? 0 : std::ilogb(value), kLeastExponent);
   const double kept = std::ldexp(std::trunc(std::ldexp(value, lost)), -lost);
   constexpr double kLargest = std::numeric_limits<float>::max();
-  return static_cast<float>(
-      std::abs(kept) > kLargest ? std::copysign(std::numeric_limits<double>::infinity(), kept) : kept);
+  return kept == 0 ? 0
+                   : static_cast<float>(std::abs(kept) > kLargest
+                                            ? std::copysign(std::numeric_limits<double>::infinity(), kept)
+                                            : kept);
 }
 
 /// One turn of the core.
@@ -50,6 +57,7 @@ float add_products(const TensorCore& core, float sum, std::span<const float> a, 
     if (next.value != 0 && std::isfinite(next.value))
       largest.exponent = std::max(largest.exponent, next.exponent);
   }
+  if (std::isnan(plain)) return std::bit_cast<float>(kNan);
   if (!std::isfinite(plain)) return static_cast<float>(plain);
   if (largest.exponent == std::numeric_limits<int>::min()) return 0;
   std::int64_t total = cut_off(sum, largest.exponent, core.fraction_bits);
@@ -57,6 +65,12 @@ float add_products(const TensorCore& core, float sum, std::span<const float> a, 
     total += cut_off(product(core, a[i], b[i]).value, largest.exponent, core.fraction_bits);
   return truncated(std::ldexp(static_cast<double>(total), largest.exponent - core.fraction_bits),
                    core.mantissa_bits);
+}
+
+/// The same value as f16 has it, NaN as NaN.
+float rounded_to_half(float sum) {
+  const float half = std::isnan(sum) ? sum : static_cast<float>(widen(narrow<f16>(sum)));
+  return half == 0 ? 0 : half;
 }
 
 }  // namespace
@@ -69,12 +83,33 @@ TensorCore hopper_tensor_core(Format elements) {
   return {is_tf32 ? 8u : 16u, 25, 23, least};
 }
 
+TensorCore hopper_tensor_core_to_halves(Format elements) {
+  TensorCore core = hopper_tensor_core(elements);
+  core.mantissa_bits = 23;
+  core.to_halves = true;
+  return core;
+}
+
 float tensor_core_sum(const TensorCore& core, float sum, std::span<const float> a, std::span<const float> b) {
   for (std::size_t i = 0; i < a.size(); i += core.products) {
     const std::size_t count = std::min<std::size_t>(core.products, a.size() - i);
     sum = add_products(core, sum, a.subspan(i, count), b.subspan(i, count));
   }
-  return sum;
+  return core.to_halves ? rounded_to_half(sum) : sum;
+}
+
+float byte_sum_in_halves(float c, std::span<const float> a, std::span<const float> b, bool to_halves) {
+  const TensorCore core = to_halves ? hopper_tensor_core_to_halves(kF16) : hopper_tensor_core(kF16);
+  float sum = 0;
+  for (const std::size_t half : {0, 2}) {
+    std::vector<float> of_a, of_b;
+    for (std::size_t i = half; i < a.size(); i += i % 2 == 0 ? 1 : 3) {
+      of_a.push_back(a[i]);
+      of_b.push_back(b[i]);
+    }
+    sum = tensor_core_sum(core, sum, of_a, of_b);
+  }
+  return std::isnan(sum + c) ? std::bit_cast<float>(kNan) : sum + c;
 }
 
 }  // namespace raddle::numerics

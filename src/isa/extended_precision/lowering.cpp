@@ -1,6 +1,6 @@
-// Lowerings of extended-precision arithmetic: carries through the flag CC.CF, a pred of the lane. The carry
-// of a sum is that of its unsigned reading, whatever the type's sign. Source: PTX ISA "Extended-Precision
-// Integer Arithmetic".
+// Lowerings of extended-precision arithmetic: carries through the flag CC.CF, a pred of the lane. The
+// carry of a sum is that of its unsigned reading, whatever the type's sign. Source: PTX ISA
+// "Extended-Precision Integer Arithmetic".
 #include "isa/op.h"
 #include "jit/emitter.h"
 
@@ -23,16 +23,16 @@ void add_with_carry(Emitter& e, Val a, Val b, bool reads_carry) {
   e.out(sum);
 }
 
-/// out = a - b (- borrow); the flag holds the borrow.
+/// out = a - b (- borrow); the flag holds the carry of a + ~b + 1, the borrow's inverse.
 void subtract_with_borrow(Emitter& e, bool reads_borrow) {
   Val a = as_unsigned(e.in(1)), b = as_unsigned(e.in(2));
   Val difference = a - b, borrow = lt(a, b);
   if (reads_borrow) {
-    Val in = e.carry_in().to(a.type);
+    Val in = (~e.carry_in()).to(a.type);
     borrow = borrow | lt(difference, in);
     difference = difference - in;
   }
-  if (e.has(Mod::cc)) e.carry_out(borrow);
+  if (e.has(Mod::cc)) e.carry_out(~borrow);
   e.out(difference);
 }
 

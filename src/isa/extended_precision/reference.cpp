@@ -22,13 +22,14 @@ void add_with_carry(Lane& lane, const Instruction& i, Unsigned128 a, Unsigned128
   if (i.opcode->has(Mod::cc)) lane.carry = (sum >> bits) != 0;
 }
 
-/// d = a - b - borrow in; a set flag is a borrow.
+/// d = a - b - borrow in. The flag is the carry of a + ~b + 1, so that a clear one is a borrow: the
+/// manual leaves it open, and an H200 shows it to addc.
 void subtract_with_borrow(Lane& lane, const Instruction& i, Unsigned128 borrow) {
   with_bits(i.opcode->type(), [&](auto tag) {
     using T = decltype(tag);
     Unsigned128 a = lane.in<T>(1), b = Unsigned128{lane.in<T>(2)} + borrow;
     lane.out<T>(0, static_cast<T>(a - b));
-    if (i.opcode->has(Mod::cc)) lane.carry = b > a;
+    if (i.opcode->has(Mod::cc)) lane.carry = b <= a;
   });
 }
 
@@ -66,7 +67,7 @@ void reference<Op::sub_cc>(Lane& lane, const Instruction& i) {
 }
 template <>
 void reference<Op::subc>(Lane& lane, const Instruction& i) {
-  subtract_with_borrow(lane, i, lane.carry);
+  subtract_with_borrow(lane, i, lane.carry ? 0 : 1);
 }
 template <>
 void reference<Op::mad_cc>(Lane& lane, const Instruction& i) {

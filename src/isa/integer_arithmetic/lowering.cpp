@@ -39,14 +39,15 @@ struct Division {
   Val quotient, remainder;
 };
 
-/// Quotient of vectors through floating point, exact: x / y differs from an integer by at least 1/y, far more
-/// than the rounding error of a format with twice the bits (f32 for 16-bit, f64 for 32-bit integers).
+/// Quotient of vectors through floating point, exact: x / y differs from an integer by at least 1/y, far
+/// more than the rounding error of a format with twice the bits (f32 for 16-bit, f64 for 32-bit
+/// integers).
 Val divide_through_float(Val a, Val b) {
   Type t = a.bits() == 16 ? Type::f32 : Type::f64;
   return float_to_int_in_range(divide(int_to_float(a, t), int_to_float(b, t)), a.type);
 }
 
-/// PTX leaves division by zero open; here the quotient is all ones and the remainder the dividend.
+/// PTX leaves division by zero open; here quotient and remainder are all ones, as an H200's are.
 /// The most negative number divided by -1 wraps to itself, remainder 0.
 Division divide_integers(Val a, Val b) {
   Val zero = eq(b, b.like(0));
@@ -62,7 +63,7 @@ Division divide_integers(Val a, Val b) {
           : a.is_signed() ? Val{a.ir, a.ir->CreateSDiv(a.v, divisor.v), a.type}
                           : Val{a.ir, a.ir->CreateUDiv(a.v, divisor.v), a.type};
   q = select(zero, q.like(-1), q);
-  return {q, select(zero, a, a - q * b)};
+  return {q, select(zero, q.like(-1), a - q * b)};
 }
 
 Val absolute(Val a) { return max(a, -a); }

@@ -23,8 +23,8 @@ Val sign_extend_low(Val a, Val count) {
   return shr_clamped(shl_clamped(a, shift), shift);
 }
 
-/// Sum of products of `count` elements, a's elements being `a_width` bits, b's 8 bits, b's starting at byte
-/// b_first.
+/// Sum of products of `count` elements, a's elements being `a_width` bits, b's 8 bits, b's starting at
+/// byte b_first.
 void dot_product(Emitter& e, unsigned count, unsigned a_width, unsigned b_first) {
   bool a_signed = isa::is_signed(e.type(0)), b_signed = isa::is_signed(e.type(1));
   Type a_type = a_width == 8 ? (a_signed ? Type::s8 : Type::u8) : (a_signed ? Type::s16 : Type::u16);
@@ -34,6 +34,13 @@ void dot_product(Emitter& e, unsigned count, unsigned a_width, unsigned b_first)
     sum =
         sum + element(e.in(1), a_type, i).to(Type::s32) * element(e.in(2), b_type, b_first + i).to(Type::s32);
   e.out(sum.as(Type::b32));
+}
+
+/// Where a field begins, or how long it is, at most 255 by the manual. More is cut to 8 bits, but of
+/// 64-bit fields it is taken as it stands, as an H200 does.
+Val field_bound(Emitter& e, unsigned k) {
+  Val bound = e.in(k, Type::u32);
+  return e.in(1).bits() == 64 ? bound : bound & bound.like(255);
 }
 
 }  // namespace
@@ -85,9 +92,7 @@ void lower<Op::brev>(Emitter& e) {
 
 template <>
 void lower<Op::bfe>(Emitter& e) {
-  Val a = e.in(1), position = e.in(2, Type::u32), length = e.in(3, Type::u32);
-  position = position & position.like(255);
-  length = length & length.like(255);
+  Val a = e.in(1), position = field_bound(e, 2), length = field_bound(e, 3);
   Val shifted = shr_clamped(a, position);
   if (a.is_signed()) return e.out(sign_extend_low(shifted, min(length, length.like(a.bits()))));
   e.out(shifted & low_ones(length, a.type));
@@ -95,9 +100,8 @@ void lower<Op::bfe>(Emitter& e) {
 
 template <>
 void lower<Op::bfi>(Emitter& e) {
-  Val a = e.in(1), b = e.in(2), position = e.in(3, Type::u32), length = e.in(4, Type::u32);
-  position = position & position.like(255);
-  Val mask = shl_clamped(low_ones(length & length.like(255), a.type), position);
+  Val a = e.in(1), b = e.in(2), position = field_bound(e, 3), length = field_bound(e, 4);
+  Val mask = shl_clamped(low_ones(length, a.type), position);
   e.out((b & ~mask) | (shl_clamped(a, position) & mask));
 }
 

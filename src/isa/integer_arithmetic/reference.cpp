@@ -96,6 +96,12 @@ T multiply24(const Instruction& i, T a, T b) {
   return static_cast<T>(i.opcode->has(Mod::hi) ? product >> 16 : product);
 }
 
+/// Where a field begins, or how long it is: 8 bits of the operand for 32-bit fields. The manual
+/// restricts both to 255; where more is given, 64-bit fields of an H200 take the whole operand.
+std::uint64_t field_bound(const Lane& lane, unsigned k, unsigned top) {
+  return lane.in<std::uint32_t>(k) & (top == 31 ? 0xffu : ~0u);
+}
+
 }  // namespace
 
 template <>
@@ -140,14 +146,14 @@ void reference<Op::sad>(Lane& lane, const Instruction& i) {
   });
 }
 
-// Division by zero gives all ones, remainder the dividend: PTX leaves it open, the hardware's code does so.
+// Division by zero gives all ones, and so does its remainder: PTX leaves it open, an H200 does so.
 template <>
 void reference<Op::div>(Lane& lane, const Instruction& i) {
   on_integers(lane, i, [](Wide a, Wide b) { return b == 0 ? Wide{-1} : a / b; });
 }
 template <>
 void reference<Op::rem>(Lane& lane, const Instruction& i) {
-  on_integers(lane, i, [](Wide a, Wide b) { return b == 0 ? a : a % b; });
+  on_integers(lane, i, [](Wide a, Wide b) { return b == 0 ? Wide{-1} : a % b; });
 }
 
 template <>
@@ -249,9 +255,10 @@ void reference<Op::bfe>(Lane& lane, const Instruction& i) {
   unsigned top = isa::bit_size(type) - 1;
   std::uint64_t a = lane.in<std::uint64_t>(1), result = 0;
   if (top == 31) a &= 0xffffffffu;
-  unsigned position = lane.in<std::uint32_t>(2) & 0xff, length = lane.in<std::uint32_t>(3) & 0xff;
+  const std::uint64_t position = field_bound(lane, 2, top), length = field_bound(lane, 3, top);
   std::uint64_t sign = 0;
-  if (isa::is_signed(type) && length != 0) sign = a >> std::min(position + length - 1, top) & 1;
+  if (isa::is_signed(type) && length != 0)
+    sign = a >> std::min<std::uint64_t>(position + length - 1, top) & 1;
   for (unsigned k = 0; k <= top; ++k) {
     std::uint64_t bit = k < length && position + k <= top ? a >> (position + k) & 1 : sign;
     result |= bit << k;
@@ -264,7 +271,7 @@ template <>
 void reference<Op::bfi>(Lane& lane, const Instruction& i) {
   unsigned top = isa::bit_size(i.opcode->type()) - 1;
   std::uint64_t a = lane.in<std::uint64_t>(1), f = lane.in<std::uint64_t>(2);
-  unsigned position = lane.in<std::uint32_t>(3) & 0xff, length = lane.in<std::uint32_t>(4) & 0xff;
+  const std::uint64_t position = field_bound(lane, 3, top), length = field_bound(lane, 4, top);
   for (unsigned k = 0; k < length && position + k <= top; ++k) {
     std::uint64_t bit = std::uint64_t{1} << (position + k);
     f = (a >> k & 1) != 0 ? f | bit : f & ~bit;

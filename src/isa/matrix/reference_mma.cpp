@@ -1,6 +1,7 @@
 // Reference semantics of the products of matrices that a warp holds together (PTX ISA "mma", "mma.sp",
 // "wmma.mma"): D = A * B + C, summed as docs/adr/0049 says.
 #include <array>
+#include <span>
 #include <vector>
 
 #include "interp/matrix_fragments.h"
@@ -95,13 +96,18 @@ class MatrixProduct {
 
   /// The same as Hopper's tensor cores add.
   Elements<float> hopper_sum(const Elements<float>& a, const Elements<float>& b, Elements<float> c) {
-    const numerics::TensorCore core = numerics::hopper_tensor_core(matrix_format(a_.element));
+    const bool to_halves = d_.element == Type::f16;
+    const numerics::TensorCore core = to_halves
+                                          ? numerics::hopper_tensor_core_to_halves(matrix_format(a_.element))
+                                          : numerics::hopper_tensor_core(matrix_format(a_.element));
     const unsigned m = a_.rows, n = b_.columns, k = a_.columns;
     std::vector<float> column(k);
     for (unsigned at = 0; at < c.size(); ++at) {
       for (unsigned i = 0; i < k; ++i)
         column[i] = b[(at / (m * n) * b_.rows + along(at / n % m, i)) * n + at % n];
-      c[at] = numerics::tensor_core_sum(core, c[at], {&a[at / n * k], k}, column);
+      const std::span<const float> row(&a[at / n * k], k);
+      c[at] = a_.bits() == 8 ? numerics::byte_sum_in_halves(c[at], row, column, to_halves)
+                             : numerics::tensor_core_sum(core, c[at], row, column);
     }
     return c;
   }
@@ -109,8 +115,8 @@ class MatrixProduct {
   /// Column of the matrix A whose element is kept as number i of a row.
   unsigned along(unsigned row, unsigned i) const { return kept_.empty() ? i : kept_[row * a_.columns + i]; }
 
-  /// Fills kept_. With 16 bits and more, a thread's metadata are 16 bits of a row and 16 of the row 8 below,
-  /// with less, 32 of one row, in turn. The selector says which threads of four have them.
+  /// Fills kept_. With 16 bits and more, a thread's metadata are 16 bits of a row and 16 of the row 8
+  /// below, with less, 32 of one row, in turn. The selector says which threads of four have them.
   void read_metadata() {
     std::array<std::uint32_t, exec::kWarpSize> words{};
     unsigned selector = 0;

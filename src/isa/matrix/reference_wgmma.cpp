@@ -1,6 +1,6 @@
-// Reference semantics of warpgroups' matrix instructions (PTX ISA "wgmma"): D = A * B + D for a warp's own 16
-// of 64 rows. Every element of D starts from itself, or zero, and adds one product after the other, k
-// ascending, each rounded once to f32 (docs/adr/0049).
+// Reference semantics of warpgroups' matrix instructions (PTX ISA "wgmma"): D = A * B + D for a warp's
+// own 16 of 64 rows. Every element of D starts from itself, or zero, and adds one product after the
+// other, k ascending, each rounded once to f32 (docs/adr/0049).
 #include <algorithm>
 #include <cstring>
 #include <span>
@@ -234,8 +234,8 @@ std::uint32_t WarpgroupProduct::element(const MatrixWords& words, unsigned per_r
   return bits == 32 ? word : word >> k % per_word * bits & ((1u << bits) - 1);
 }
 
-/// Four bits of metadata for each chunk of A that keeps half of its elements. The selector names the pair of
-/// a row's threads that have them; of 8-bit matrices all four do.
+/// Four bits of metadata for each chunk of A that keeps half of its elements. The selector names the
+/// pair of a row's threads that have them; of 8-bit matrices all four do.
 std::uint32_t WarpgroupProduct::nibble(unsigned row, unsigned chunk) const {
   const unsigned lane = row % 8 * 4;
   const auto word = [&](unsigned thread) { return issued_.metadata[lane + thread]; };
@@ -268,8 +268,10 @@ std::uint32_t WarpgroupProduct::hopper_sum(unsigned row, unsigned column, float 
     a.push_back(sign_ * element_value(elements_[row * depth + k], a_type_));
     b.push_back(element_value(element(b_, words_, column, k, b_type_), b_type_));
   }
-  return std::bit_cast<std::uint32_t>(
-      numerics::tensor_core_sum(numerics::hopper_tensor_core(matrix_format(a_type_)), sum, a, b));
+  const auto format = matrix_format(a_type_);
+  const numerics::TensorCore core =
+      is_half() ? numerics::hopper_tensor_core_to_halves(format) : numerics::hopper_tensor_core(format);
+  return std::bit_cast<std::uint32_t>(numerics::tensor_core_sum(core, sum, a, b));
 }
 
 std::uint32_t WarpgroupProduct::sum_of_floats(unsigned row, unsigned column, float sum) const {

@@ -40,10 +40,10 @@ CubePoint cube_point(float x, float y, float z) {
   const float ax = std::fabs(x), ay = std::fabs(y), az = std::fabs(z);
   float m, s, t;
   std::uint32_t face;
-  if (ax >= ay && ax >= az) {
+  if (ax > ay && ax > az) {  // of equal ones an H200 takes z before y before x
     face = std::signbit(x) ? 1 : 0;
     m = ax, s = face == 0 ? -z : z, t = -y;
-  } else if (ay >= az) {
+  } else if (ay > az) {
     face = std::signbit(y) ? 3 : 2;
     m = ay, s = x, t = face == 2 ? z : -z;
   } else {

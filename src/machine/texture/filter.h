@@ -4,9 +4,11 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
 #include "machine/texture/view.h"
+#include "numerics/half.h"
 
 namespace raddle::machine {
 
@@ -93,7 +95,7 @@ RADDLE_LANES void fetch(const View& view, const Points<N>& points, Texels<N>& te
 }
 
 /// Where points lie along a dimension, in texels.
-RADDLE_LANES void place(const View& view, unsigned d, const Points<N>& points, std::array<float, N>& x) {
+RADDLE_LANES void place(const View& view, unsigned d, const Points<N>& points, std::array<double, N>& x) {
   const Axis axis = view.axis(d);
   for (unsigned l = 0; l < N; ++l)
     x[l] = axis.position(std::bit_cast<float>(points.coordinate[d][l]), points.offset[d][l]);
@@ -103,7 +105,7 @@ RADDLE_LANES void place(const View& view, unsigned d, const Points<N>& points, s
 RADDLE_LANES void nearest(const View& view, const Points<N>& points, Texels<N>& texels) {
   Indices<N> indices{};
   for (unsigned d = 0; d < view.dimensions(); ++d) {
-    std::array<float, N> x;
+    std::array<double, N> x;
     place<N>(view, d, points, x);
     for (unsigned l = 0; l < N; ++l) indices[d][l] = floor_of(x[l]);
   }
@@ -120,19 +122,53 @@ struct Footprint {
 
 RADDLE_LANES void footprint(const View& view, const Points<N>& points, Footprint<N>& f) {
   for (unsigned d = 0; d < view.dimensions(); ++d) {
-    std::array<float, N> x;
+    std::array<double, N> x;
     place<N>(view, d, points, x);
     for (unsigned l = 0; l < N; ++l) {
-      const float from_centre = x[l] - 0.5f;
+      const double from_centre = x[l] - 0.5;
       f.first[d][l] = floor_of(from_centre);
-      f.weight[d][l] = weight(from_centre - static_cast<float>(f.first[d][l]));
+      f.weight[d][l] = weight(from_centre - f.first[d][l]);
     }
   }
 }
 
-/// What a filter adds up. In double, which holds the products: what all texels agree on comes out as it is.
+/// The shares of the texels around a point, 256ths that add up to 1: products of weights, rounded so
+/// that those of a column and of a line add up to its weight. Of three dimensions the first and the last
+/// are multiplied so; then each product is split along the second. An H200's, by textures in which one
+/// texel is 1.
+template <unsigned N>
+struct Shares {
+  std::array<std::array<float, N>, 8> of_corner{};  ///< bit d: upper neighbour along dimension d
+
+  [[gnu::always_inline]] static float rounded(float share) {
+    return static_cast<float>(static_cast<std::int32_t>(share * 256 + 0.5f)) / 256;
+  }
+  [[gnu::always_inline]] Shares(const Footprint<N>& f, unsigned dimensions) {
+    const unsigned other = dimensions == 3 ? 2 : 1, upper = 1u << other;
+    for (unsigned l = 0; l < N; ++l) {
+      const float x = f.weight[0][l], y = dimensions == 1 ? 0 : f.weight[other][l], both = rounded(x * y);
+      of_corner[0][l] = 1 - x - y + both;
+      of_corner[1][l] = x - both;
+      of_corner[upper][l] = y - both;
+      of_corner[upper + 1][l] = both;
+    }
+    if (dimensions != 3) return;
+    for (const unsigned corner : {0, 1, 4, 5})
+      for (unsigned l = 0; l < N; ++l) {
+        const float part = rounded(of_corner[corner][l] * f.weight[1][l]);
+        of_corner[corner + 2][l] = part;
+        of_corner[corner][l] -= part;
+      }
+  }
+};
+
+/// What a filter adds up. In double, which holds the products: what all texels agree on comes out as it
+/// is. Normalised channels are added as integers of 16 bits, and halves become a half (an H200's results
+/// are of these precisions).
 template <unsigned N>
 struct Blend {
+  double scale = 0;
+  bool halves = false;
   std::array<std::array<double, N>, 4> sum{};
 
   /// @param shares  of each lane's texel; a texel of share 0 may be infinite and does not count
@@ -141,8 +177,17 @@ struct Blend {
     for (unsigned c = 0; c < channels; ++c)
       for (unsigned l = 0; l < N; ++l) {
         const float value = shares[l] == 0 ? 0 : std::bit_cast<float>(texels[c][l]);
-        sum[c][l] += double{shares[l]} * double{value};
+        const double whole = scale != 0 ? std::floor(double{value} * scale + 0.5) : double{value};
+        sum[c][l] += double{shares[l]} * whole;
       }
+  }
+
+  [[gnu::always_inline]] std::uint32_t result(unsigned c, unsigned l) const {
+    const double value = sum[c][l];
+    if (scale != 0) return std::bit_cast<std::uint32_t>(static_cast<float>(std::floor(value + 0.5) / scale));
+    const auto single = static_cast<float>(value);
+    return std::bit_cast<std::uint32_t>(
+        halves ? static_cast<float>(numerics::widen(numerics::narrow<numerics::f16>(single))) : single);
   }
 };
 
@@ -157,22 +202,27 @@ RADDLE_LANES void blend(const View& view, const Points<N>& points, Texels<N>& te
       static_cast<int>(resolve<N>(view, neighbours[0])) | static_cast<int>(resolve<N>(view, neighbours[1]));
   // Channels that the format lacks are the same in all texels, but in the border.
   const unsigned channels = outside ? 4 : view.image().format.channels;
-  Blend<N> mean;
+  const ChannelType type = view.image().format.type;
+  Blend<N> mean{view.sampler().srgb ? 0 : filter_scale(type), type == ChannelType::float16};
+  const bool lines = view.has_border_lines();
+  if (lines) f.weight[1].fill(0.5f);
+  const Shares<N> shares(f, lines ? 2 : view.dimensions());
   for (unsigned corner = 0; corner < 1u << view.dimensions(); ++corner) {
-    std::array<float, N> share;
     Indices<N> i{};
-    share.fill(1);
     for (unsigned d = 0; d < view.dimensions(); ++d) {
       const unsigned upper = corner >> d & 1;
       i[d] = neighbours[upper][d];
-      for (unsigned l = 0; l < N; ++l) share[l] *= upper != 0 ? f.weight[d][l] : 1 - f.weight[d][l];
     }
     load<N>(view, i, points, outside, texels);
-    mean.add(share, texels, channels);
+    mean.add(shares.of_corner[lines ? corner + 2 : corner], texels, channels);
+  }
+  if (lines) {
+    const Texel border = view.outside();
+    for (unsigned c = 0; c < 4; ++c) texels[c].fill(border[c]);
+    for (unsigned corner = 0; corner < 2; ++corner) mean.add(shares.of_corner[corner], texels, channels);
   }
   for (unsigned c = 0; c < channels; ++c)
-    for (unsigned l = 0; l < N; ++l)
-      texels[c][l] = std::bit_cast<std::uint32_t>(static_cast<float>(mean.sum[c][l]));
+    for (unsigned l = 0; l < N; ++l) texels[c][l] = mean.result(c, l);
 }
 
 /// tex at level `view` shows.

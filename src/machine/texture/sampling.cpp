@@ -65,15 +65,19 @@ float level_of_gradients(const Image& image, const Sampler& sampler, const exec:
   return std::log2(longest);
 }
 
+/// Levels of detail have eight fractional bits; an H200 cuts off the rest of a level and of what bounds
+/// or moves it.
+float in_256ths(float level) { return std::trunc(level * 256) / 256; }
+
 float level_of(const Image& image, const Sampler& sampler, const exec::TextureRequest& request,
                const SamplePoint& point) {
   const float wanted = request.action == exec::TextureRequest::level
                            ? point.level
                            : level_of_gradients(image, sampler, request, point);
-  const float biased = std::isnan(wanted) ? 0 : wanted + sampler.mipmap_bias;
-  const float least = std::max(sampler.least_level, 0.0f);
+  const float biased = std::isnan(wanted) ? 0 : wanted + in_256ths(sampler.mipmap_bias);
+  const float least = std::max(in_256ths(sampler.least_level), 0.0f);
   const float greatest =
-      std::max(std::min(sampler.greatest_level, static_cast<float>(image.level_count - 1)), 0.0f);
+      std::max(std::min(in_256ths(sampler.greatest_level), static_cast<float>(image.level_count - 1)), 0.0f);
   return std::min(std::max(biased, least), greatest);
 }
 
@@ -86,7 +90,7 @@ Texel sample(const Image& image, const Sampler& sampler, const exec::TextureRequ
   if (sampler.mipmap_filter == FilterMode::point || request.integer_coordinates ||
       !reads_numbers(image.format.type, sampler.normalized_reads))
     return sample_level(image, sampler, request, point, static_cast<unsigned>(std::floor(level + 0.5f)));
-  const float below = std::floor(level), share = weight(level - below);
+  const float below = std::floor(level), share = in_256ths(level - below);
   const auto first = static_cast<unsigned>(below);
   const Texel a = sample_level(image, sampler, request, point, first);
   if (share == 0) return a;
@@ -104,8 +108,16 @@ Texel gather(const Image& image, const Sampler& sampler, const exec::TextureRequ
   const Points<1> points = lone(image, request, point);
   Footprint<1> f;
   footprint<1>(view, points, f);
+  for (unsigned d = 0; d < 2;
+       ++d)  // a point so near to the upper texel that it has all the weight is the upper one's
+    f.first[d][0] += f.weight[d][0] == 1 ? 1 : 0;
   const auto at = [&](int x, int y) {
-    return texel_of_cube(view, {f.first[0][0] + x, f.first[1][0] + y, 0}, points.slice[0])[request.component];
+    const std::uint32_t texel =
+        texel_of_cube(view, {f.first[0][0] + x, f.first[1][0] + y, 0}, points.slice[0])[request.component];
+    const double scale = view.numbers() && !sampler.srgb ? filter_scale(image.format.type) : 0;
+    if (scale == 0) return texel;
+    return std::bit_cast<std::uint32_t>(
+        static_cast<float>(std::floor(double{std::bit_cast<float>(texel)} * scale + 0.5) / scale));
   };
   return {at(0, 1), at(1, 1), at(1, 0), at(0, 0)};
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -14,11 +15,12 @@
 
 namespace raddle::machine {
 
-/// Bits of the four channels: f32 or 32-bit integers. Channels that a format lacks read as 0, the last as 1.
+/// Bits of the four channels: f32 or 32-bit integers. Channels that a format lacks read as 0, as an
+/// H200's do.
 using Texel = std::array<std::uint32_t, 4>;
 
-/// Whether reads give numbers (f32): of the floating and normalised types always, of 8- and 16-bit integers
-/// where the sampler says so.
+/// Whether reads give numbers (f32): of the floating and normalised types always, of 8- and 16-bit
+/// integers where the sampler says so.
 bool reads_numbers(ChannelType type, bool normalized_reads);
 
 /// IEC 61966-2-1's decoding.
@@ -69,8 +71,41 @@ template <class To>
   }
 }
 
-/// N texels, by channel and lane. @param at  bytes from `texels` to each; @param numbers  as reads_numbers;
-/// @param srgb  decodes the first three of 8-bit channels
+/// The greatest number in which a filter of these channels counts: an H200 blends normalised channels of
+/// 8 bits, too, in 16. 0: it does not count in integers.
+inline double filter_scale(ChannelType type) {
+  switch (type) {
+    case ChannelType::unsigned8:
+    case ChannelType::unorm8:
+    case ChannelType::unsigned16:
+    case ChannelType::unorm16:
+      return 65535;
+    case ChannelType::signed8:
+    case ChannelType::snorm8:
+    case ChannelType::signed16:
+    case ChannelType::snorm16:
+      return 32767;
+    default:
+      return 0;
+  }
+}
+
+/// A number as normalised channels can hold it.
+inline float nearest_number(ChannelType type, float value) {
+  const bool bytes = type == ChannelType::unsigned8 || type == ChannelType::unorm8 ||
+                     type == ChannelType::signed8 || type == ChannelType::snorm8;
+  const double scale = filter_scale(type);
+  if (scale == 0) return value;
+  const bool is_signed = scale == 32767;
+  const float greatest = bytes ? (is_signed ? 127 : 255) : static_cast<float>(scale);
+  const float inside = value >= 1                                              ? 1
+                       : value <= (is_signed ? -1.0f : 0.0f) || value != value ? (is_signed ? -1.0f : 0.0f)
+                                                                               : value;
+  return std::floor(inside * greatest + 0.5f) / greatest;
+}
+
+/// N texels, by channel and lane. @param at  bytes from `texels` to each; @param numbers  as
+/// reads_numbers; @param srgb  decodes the first three of 8-bit channels
 template <unsigned N>
 [[gnu::always_inline]] inline void load_texels(const std::byte* texels,
                                                const std::array<std::uint64_t, N>& at, TexelFormat format,
@@ -81,16 +116,16 @@ template <unsigned N>
     for (unsigned c = 0; c < channels; ++c)
       for (unsigned l = 0; l < N; ++l) result[c][l] = read(texels + at[l] + std::size_t{c} * bytes);
   });
-  for (unsigned c = channels; c < 4; ++c)
-    result[c].fill(c < 3 ? 0 : numbers ? std::bit_cast<std::uint32_t>(1.0f) : 1);
+  for (unsigned c = channels; c < 4; ++c) result[c].fill(0);
   if (srgb && numbers && bytes == 1)
     for (unsigned c = 0; c < std::min(channels, 3u); ++c)
       for (unsigned l = 0; l < N; ++l)
         result[c][l] = std::bit_cast<std::uint32_t>(from_srgb(std::bit_cast<float>(result[c][l])));
 }
 
-/// Stores the values of a formatted surface store (PTX ISA "sust"): f32 for floating and normalised channels,
-/// u32 or s32, clamped to the channel's range, for integers. Channels from `count` on are left alone.
+/// Stores the values of a formatted surface store (PTX ISA "sust"): f32 for floating and normalised
+/// channels, u32 or s32, clamped to the channel's range, for integers. Channels from `count` on are left
+/// alone.
 void store_channels(std::byte* texel, TexelFormat format, const std::uint32_t* values, unsigned count);
 
 }  // namespace raddle::machine

@@ -1,5 +1,5 @@
-// One level of an image as one request sees it: which texel an address mode, a filter and a coordinate mean.
-// Inline, since loops over the lanes of a warp (filter.h) become vector code from it.
+// One level of an image as one request sees it: which texel an address mode, a filter and a coordinate
+// mean. Inline, since loops over the lanes of a warp (filter.h) become vector code from it.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +18,14 @@ inline constexpr std::int32_t kFurthest = 1 << 30;  ///< texels: coordinates bey
 inline constexpr float kFarAway = kFurthest;
 
 /// For a coordinate in texels, no further away than kFarAway; std::floor is a call on old processors.
-[[gnu::always_inline]] inline std::int32_t floor_of(float x) {
+[[gnu::always_inline]] inline std::int32_t floor_of(double x) {
   const auto towards_zero = static_cast<std::int32_t>(x);
-  return towards_zero - (x < static_cast<float>(towards_zero) ? 1 : 0);
+  return towards_zero - (x < static_cast<double>(towards_zero) ? 1 : 0);
 }
 
 /// Filter weights have eight fractional bits; 1 is a weight, too.
-[[gnu::always_inline]] inline float weight(float fraction) {
-  return static_cast<float>(floor_of(fraction * 256 + 0.5f)) / 256;
+[[gnu::always_inline]] inline float weight(double fraction) {
+  return static_cast<float>(floor_of(fraction * 256 + 0.5)) / 256;
 }
 
 /// The texel index that an index outside [0, size) means.
@@ -53,21 +53,28 @@ struct Axis {
   bool ends;  ///< no coordinate lies beyond the edge
   float extent;
 
-  /// A coordinate in texels, no further away than kFarAway.
-  [[gnu::always_inline]] float position(float x, std::int32_t offset) const {
-    x = x == x ? x : 0;           // NaN
-    const float close = near(x);  // infinity has no fraction
+  /// A coordinate in texels, no further away than kFarAway. Normalised ones are cut off 21 bits below 1
+  /// and then multiplied exactly, as an H200 does. A mirrored coordinate lies in the image or in its
+  /// mirror image behind it.
+  [[gnu::always_inline]] double position(float x, std::int32_t offset) const {
+    x = x == x ? x : 0;            // NaN
+    const double close = near(x);  // infinity has no fraction
     const std::int32_t whole = floor_of(close);
-    const float part = close - static_cast<float>(whole);
-    const float mirrored = (whole & 1) != 0 ? 1 - part : part;
-    x = near(normalized ? (wraps ? part : mirrors ? mirrored : close) * extent : x);
-    x = near(x + static_cast<float>(offset));
-    const float inside = std::min(std::max(x, 0.0f), extent);
-    return ends ? inside : x;
+    const double part = close - whole;
+    const double turned = wraps ? part : mirrors ? part + (whole & 1) : close;
+    constexpr double kSteps = 1 << 21;
+    const double limited =
+        std::min(std::max(turned, -512.0), 511.0);  // what is beyond is outside whatever the extent
+    const double cut = turned == limited ? floor_of(turned * kSteps) / kSteps : turned;
+    double texels = near(normalized ? cut * extent : double{x});
+    texels = near(texels + offset);
+    const double inside = std::min(std::max(texels, 0.0), double{extent});
+    return ends ? inside : texels;
   }
 
  private:
-  [[gnu::always_inline]] static float near(float x) {
+  template <class T>
+  [[gnu::always_inline]] static T near(T x) {
     x = x < -kFarAway ? -kFarAway : x;
     return x > kFarAway ? kFarAway : x;
   }
@@ -108,6 +115,11 @@ class View {
   /// Whether neighbours count: of a linear filter, and those that tld4 gives.
   bool blends() const { return blends_; }
   bool is_cube() const { return geometry_ == isa::Geometry::cube || geometry_ == isa::Geometry::acube; }
+  /// Whether a linear filter blends the line of a 1D image with the lines beside it, half and half: an
+  /// H200 takes such images for 2D ones at the coordinate 0, which shows where those lines are border.
+  bool has_border_lines() const {
+    return geometry_ == isa::Geometry::d1 && blends_ && mode(1) == AddressMode::border;
+  }
   bool is_seamless() const { return is_cube() && sampler_.seamless_cube; }
   /// Dimensions that a filter blends over.
   unsigned dimensions() const { return dimensions_; }
@@ -141,14 +153,16 @@ class View {
     return address_outside(i, size, image_.linear_memory ? AddressMode::border : mode(d));
   }
 
-  /// The border; beyond linear memory it is 0.
+  /// The border, in the channels that the format has and as near as it gets to it; beyond linear memory
+  /// it is 0.
   Texel outside() const {
     Texel result{};
     if (image_.linear_memory) return result;
-    for (unsigned c = 0; c < 4; ++c)
-      result[c] = numbers_ ? std::bit_cast<std::uint32_t>(sampler_.border[c])
-                           : static_cast<std::uint32_t>(static_cast<std::int64_t>(
-                                 std::clamp(sampler_.border[c], -2147483648.0f, 4294967040.0f)));
+    for (unsigned c = 0; c < image_.format.channels; ++c)
+      result[c] = numbers_
+                      ? std::bit_cast<std::uint32_t>(nearest_number(image_.format.type, sampler_.border[c]))
+                      : static_cast<std::uint32_t>(static_cast<std::int64_t>(
+                            std::clamp(sampler_.border[c], -2147483648.0f, 4294967040.0f)));
     return result;
   }
 
