@@ -49,8 +49,7 @@ Status refuse(const Known& known) {
 
 Status read_extents(const CUlaunchAttribute& attribute, Dim3& extents) {
   extents = value_of<Dim3>(attribute);
-  return extents.x != 0 && extents.y != 0 && extents.z != 0 ? CUDA_SUCCESS
-                                                                : CUDA_ERROR_INVALID_CLUSTER_SIZE;
+  return extents.x != 0 && extents.y != 0 && extents.z != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CLUSTER_SIZE;
 }
 
 /// External events are for captures (an H200 says so of any launch).

@@ -38,8 +38,8 @@ struct Context {
   raddle::Device device;
   std::atomic<unsigned> flags;
   std::atomic<int> cache_config{0}, shared_config{0};
-  std::atomic<std::size_t> pending_launches{2048},
-      fetch_granularity{64}, persisting_l2{kPersistingL2 / 10 * 3};  ///< limits that are only remembered
+  std::atomic<std::size_t> pending_launches{2048}, fetch_granularity{64},
+      persisting_l2{kPersistingL2 / 10 * 3};  ///< limits that are only remembered
   CUcontext handle = nullptr;
   std::uint64_t id = 0;
   std::atomic<bool> destroyed{false}, reported{false};

@@ -95,7 +95,8 @@ Status cuMemFreeAsync(Here context, CUdeviceptr address, In<Stream> stream) {
 
 Status cuMemPoolCreate(CUmemoryPool* handle, const CUmemPoolProps* props) {
   auto place = find_place(props->location, props->allocType);
-  if (!place.ok()) return place.error() == CUDA_ERROR_INVALID_DEVICE ? CUDA_ERROR_INVALID_VALUE : place.error();
+  if (!place.ok())
+    return place.error() == CUDA_ERROR_INVALID_DEVICE ? CUDA_ERROR_INVALID_VALUE : place.error();
   Gpu* const gpu = std::move(place).value();
   if ((props->handleTypes & ~HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0) return CUDA_ERROR_NOT_SUPPORTED;
   for (const unsigned char each : props->reserved)

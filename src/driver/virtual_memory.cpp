@@ -305,7 +305,8 @@ Status cuMemSetAccess(CUdeviceptr address, std::size_t bytes, const CUmemAccessD
         wanted[i].flags != ACCESS_READ_WRITE)
       return CUDA_ERROR_INVALID_VALUE;
     auto place = index_of(wanted[i].location);
-    if (!place.ok()) return CUDA_ERROR_INVALID_VALUE;  // also for a device that there is not: as an H200 answers
+    if (!place.ok())
+      return CUDA_ERROR_INVALID_VALUE;  // also for a device that there is not: as an H200 answers
     places[i] = std::move(place).value();
   }
   for (const auto& each : mapped) {

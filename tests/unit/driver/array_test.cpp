@@ -37,7 +37,8 @@ TEST_F(Driver, ArraysOfEveryShape) {
     ASSERT_EQ(cuArrayGetDescriptor_v2(&flat, array), CUDA_SUCCESS);
     EXPECT_EQ(flat.Width, shape.Width);
     EXPECT_EQ(flat.NumChannels, shape.NumChannels);
-    CUDA_ARRAY_MEMORY_REQUIREMENTS needs{};  // of arrays alone that get their memory later, which none does here
+    // Of arrays alone that get their memory later, which none does here.
+    CUDA_ARRAY_MEMORY_REQUIREMENTS needs{};
     EXPECT_EQ(cuArrayGetMemoryRequirements(&needs, array, 0), CUDA_ERROR_INVALID_VALUE);
     EXPECT_EQ(cuArrayDestroy(array), CUDA_SUCCESS);
     if (on_hardware()) continue;  // which follows handles
@@ -110,7 +111,8 @@ TEST_F(Driver, MipmappedArraysHalve) {
   CUDA_ARRAY_MEMORY_REQUIREMENTS needs{};
   EXPECT_EQ(cuMipmappedArrayGetMemoryRequirements(&needs, mipmap, 0), CUDA_ERROR_INVALID_VALUE);
   ASSERT_EQ(cuMipmappedArrayGetLevel(&first, mipmap, 0), CUDA_SUCCESS);
-  if (!on_hardware()) EXPECT_EQ(cuArrayDestroy(first), CUDA_ERROR_INVALID_VALUE);  // belongs to the mipmapped array
+  if (!on_hardware())
+    EXPECT_EQ(cuArrayDestroy(first), CUDA_ERROR_INVALID_VALUE);  // belongs to the mipmapped array
   EXPECT_EQ(cuMipmappedArrayDestroy(mipmap), CUDA_SUCCESS);
   if (!on_hardware()) {
     EXPECT_EQ(cuMipmappedArrayDestroy(mipmap), CUDA_ERROR_INVALID_HANDLE);

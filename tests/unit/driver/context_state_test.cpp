@@ -82,7 +82,8 @@ TEST_F(State, TheHeapsLimitHoldsUntilTheFirstKernelThatUsesIt) {
     EXPECT_EQ(cuMemcpyDtoH_v2(&address, result, 8), CUDA_SUCCESS);
     return address;
   };
-  if (!on_hardware()) EXPECT_EQ(cuCtxSetLimit(LIMIT_MALLOC_HEAP_SIZE, ~std::size_t{0}), CUDA_ERROR_OUT_OF_MEMORY);
+  if (!on_hardware())
+    EXPECT_EQ(cuCtxSetLimit(LIMIT_MALLOC_HEAP_SIZE, ~std::size_t{0}), CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(cuCtxSetLimit(LIMIT_MALLOC_HEAP_SIZE, 32 << 20), CUDA_SUCCESS);
   EXPECT_EQ(limit(LIMIT_MALLOC_HEAP_SIZE), 32u << 20);
   EXPECT_NE(get(20 << 20), 0u);
@@ -130,7 +131,8 @@ TEST_F(State, OtherLimitsAreRememberedOrUnknown) {
   EXPECT_EQ(cuCtxSetLimit(LIMIT_MAX_L2_FETCH_GRANULARITY, 129), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(limit(LIMIT_PERSISTING_L2_CACHE_SIZE), 11'796'480u);  // three tenths of what may be, on an H200
   EXPECT_EQ(cuCtxSetLimit(LIMIT_PERSISTING_L2_CACHE_SIZE, 4 << 20), CUDA_SUCCESS);
-  EXPECT_EQ(limit(LIMIT_PERSISTING_L2_CACHE_SIZE), on_hardware() ? limit(LIMIT_PERSISTING_L2_CACHE_SIZE) : 4u << 20);
+  EXPECT_EQ(limit(LIMIT_PERSISTING_L2_CACHE_SIZE),
+            on_hardware() ? limit(LIMIT_PERSISTING_L2_CACHE_SIZE) : 4u << 20);
 }
 
 TEST_F(State, PreferencesAndFlagsAreRemembered) {
@@ -207,7 +209,8 @@ TEST_F(State, DevicesHaveNoPeersAndOneIdentifier) {
   CUdevice device = 7;
   std::size_t width = 0;
   EXPECT_EQ(cuDeviceGetP2PAttribute(&value, 2, 0, 0), CUDA_ERROR_INVALID_DEVICE);
-  EXPECT_EQ(cuDeviceGetP2PAttribute(&value, 9, 0, 0), CUDA_ERROR_INVALID_DEVICE);  // an H200 looks there first
+  EXPECT_EQ(cuDeviceGetP2PAttribute(&value, 9, 0, 0),
+            CUDA_ERROR_INVALID_DEVICE);  // an H200 looks there first
   ASSERT_EQ(cuDeviceGetPCIBusId(id, sizeof id, 0), CUDA_SUCCESS);
   EXPECT_EQ(cuDeviceGetByPCIBusId(&device, id), CUDA_SUCCESS);
   EXPECT_EQ(device, 0);

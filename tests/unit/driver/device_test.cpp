@@ -207,7 +207,8 @@ TEST_F(Driver, DestroyingAContextEndsWhatItMade) {
   EXPECT_EQ(cuCtxDestroy_v2(second), CUDA_SUCCESS);
   CUfunction found = nullptr;
   EXPECT_EQ(cuModuleGetFunction(&found, gone, "scale"), CUDA_ERROR_INVALID_HANDLE);
-  EXPECT_EQ(cuStreamSynchronize(old), on_hardware() ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuStreamSynchronize(old),
+            on_hardware() ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_ERROR_INVALID_HANDLE);
 }
 
 TEST_F(Driver, Limits) {

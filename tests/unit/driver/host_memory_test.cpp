@@ -100,8 +100,8 @@ TEST_F(Driver, WhatIsNoHostMemoryIsNotRegistered) {
 
 // As programs do with files that they map: kernels only read it.
 TEST_F(Driver, MemoryThatNobodyMayWriteIsRegisteredReadOnly) {
-  auto* const page = static_cast<unsigned*>(
-      mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  auto* const page =
+      static_cast<unsigned*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   page[1] = 7;
   ASSERT_EQ(mprotect(page, 4096, PROT_READ), 0);
   CUdeviceptr address = 0;

@@ -60,7 +60,8 @@ TEST_F(Ipc, DISABLED_OtherProcess) {
   const CUstream s = stream(STREAM_NON_BLOCKING);
   ASSERT_EQ(cuStreamWaitEvent(s, event, 0), CUDA_SUCCESS);
   ASSERT_EQ(cuMemsetD32Async(b, 9, 1, s), CUDA_SUCCESS);
-  ASSERT_EQ(cuMemsetD32Async(a, 8, 1, stream(STREAM_NON_BLOCKING)), CUDA_SUCCESS);  // ready: the exporter lets its kernel go
+  ASSERT_EQ(cuMemsetD32Async(a, 8, 1, stream(STREAM_NON_BLOCKING)),
+            CUDA_SUCCESS);  // ready: the exporter lets its kernel go
   EXPECT_EQ(cuEventSynchronize(event), CUDA_SUCCESS);
   EXPECT_EQ(cuStreamSynchronize(s), CUDA_SUCCESS);
   EXPECT_EQ(cuEventQuery(event), CUDA_SUCCESS);
@@ -142,7 +143,7 @@ TEST_F(Ipc, HandlesAreChecked) {
   CUevent plain = nullptr, shared = nullptr;
   CUipcEventHandle handle{};
   ASSERT_EQ(cuEventCreate(&plain, 0), CUDA_SUCCESS);
-  EXPECT_EQ(cuIpcGetEventHandle(&handle, plain), CUDA_ERROR_INVALID_HANDLE);  // an H200 (2026-11-26)
+  EXPECT_EQ(cuIpcGetEventHandle(&handle, plain), CUDA_ERROR_INVALID_HANDLE);        // an H200 (2026-11-26)
   EXPECT_EQ(cuEventCreate(&shared, EVENT_INTERPROCESS), CUDA_ERROR_INVALID_VALUE);  // would have to be timed
   ASSERT_EQ(cuEventCreate(&shared, EVENT_INTERPROCESS | EVENT_DISABLE_TIMING), CUDA_SUCCESS);
   EXPECT_EQ(cuEventQuery(shared), CUDA_SUCCESS);

@@ -172,7 +172,8 @@ TEST_F(Managed, TheHostsOwnMemoryTakesAdviceToo) {
   bytes[1] = 8;
   EXPECT_EQ(cuMemRangeGetAttributes(data, bytes, attributes, 2, at, 400), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuMemRangeGetAttribute(data[0], 3, RANGE_READ_MOSTLY, at, 400), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(cuMemAdvise_v2(4096, 4096, ADVISE_SET_READ_MOSTLY, kDevice), CUDA_ERROR_INVALID_VALUE);  // not mapped
+  EXPECT_EQ(cuMemAdvise_v2(4096, 4096, ADVISE_SET_READ_MOSTLY, kDevice),
+            CUDA_ERROR_INVALID_VALUE);  // not mapped
   EXPECT_EQ(cuMemAdvise_v2(at, 400, CUmem_advise(12), {}), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuMemAdvise_v2(at, 400, ADVISE_SET_PREFERRED_LOCATION, {LOCATION_DEVICE, 1}),
             CUDA_ERROR_INVALID_DEVICE);

@@ -238,9 +238,8 @@ TEST_F(Pools, TravelByDescriptorAndPointer) {
             CUDA_SUCCESS);
   close(descriptor);
   if (!on_hardware())
-    EXPECT_EQ(
-        cuMemPoolImportFromShareableHandle(&imported, travelled, HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
-        CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(cuMemPoolImportFromShareableHandle(&imported, travelled, HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+              CUDA_ERROR_INVALID_VALUE);
   CUmemPoolPtrExportData data{};
   ASSERT_EQ(cuMemPoolExportPointer(&data, a), CUDA_SUCCESS);
   EXPECT_EQ(cuMemPoolExportPointer(&data, a + 4), CUDA_ERROR_INVALID_VALUE);

@@ -57,7 +57,8 @@ TEST_F(StreamValues, WaitsEndWhenTheHostWrites) {
   host(2);
   goes_on();
   host(0xffffffff);
-  EXPECT_EQ(cuStreamWaitValue32_v2(s, word, 1, WAIT_VALUE_NOR | (on_hardware() ? 0 : 1u << 30)), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamWaitValue32_v2(s, word, 1, WAIT_VALUE_NOR | (on_hardware() ? 0 : 1u << 30)),
+            CUDA_SUCCESS);
   EXPECT_TRUE(waits());
   host(0xfffffffd);
   goes_on();

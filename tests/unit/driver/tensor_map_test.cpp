@@ -181,7 +181,7 @@ TEST_F(DriverTensorMaps, HaveTheLimitsOfTheManual) {
     limit.beyond(beyond);
     if (on_hardware() && limit.says == "it must be a multiple of 64") return;  // takes any place
     EXPECT_EQ(beyond.encode(), CUDA_ERROR_INVALID_VALUE) << limit.says;
-    if (on_hardware()) return;  // which may have written some
+    if (on_hardware()) return;                                                 // which may have written some
     for (std::byte b : beyond.bytes) EXPECT_EQ(b, std::byte{}) << limit.says;  // nothing was written
   });
 }

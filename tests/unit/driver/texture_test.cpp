@@ -131,7 +131,8 @@ TEST_F(DriverTextures, ArraysAreWrittenAsSurfacesAndReadAsTextures) {
   EXPECT_EQ(same.res.array.hArray, a);
   EXPECT_EQ(cuTexObjectGetTextureDesc(&again, linear), CUDA_SUCCESS);
   if (!on_hardware()) EXPECT_EQ(again.borderColor[0], 1000);
-  EXPECT_EQ(cuTexObjectGetResourceViewDesc(&view, point), on_hardware() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuTexObjectGetResourceViewDesc(&view, point),
+            on_hardware() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuTexObjectDestroy(point), CUDA_SUCCESS);
   SKIP_ON_HARDWARE("knows nothing of objects that ended");
   EXPECT_EQ(cuTexObjectDestroy(point), CUDA_ERROR_INVALID_VALUE);

@@ -103,7 +103,7 @@ TEST_F(GraphUpdates, WholeGraphs) {
   digit(7, {empty});
   EXPECT_EQ(cuGraphExecUpdate(exec, graph, &culprit, &result), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
   if (!on_hardware()) EXPECT_EQ(result, UPDATE_TOPOLOGY_CHANGED);  // UPDATE_NOT_SUPPORTED there
-  EXPECT_EQ(run(exec), 123u);  // as it was
+  EXPECT_EQ(run(exec), 123u);                                      // as it was
 }
 
 TEST_F(GraphUpdates, ChildGraphs) {
