@@ -210,7 +210,8 @@ enum CUlimit : int {
   LIMIT_PRINTF_FIFO_SIZE = 1,
   LIMIT_MALLOC_HEAP_SIZE = 2,
   LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT = 4,
-  LIMIT_MAX_L2_FETCH_GRANULARITY = 5
+  LIMIT_MAX_L2_FETCH_GRANULARITY = 5,
+  LIMIT_PERSISTING_L2_CACHE_SIZE = 6
 };
 
 /// Values of streams' attributes: 64 bytes, of which these are used.

@@ -35,7 +35,9 @@ bool within_limits(const CUDA_ARRAY3D_DESCRIPTOR& d) {
     return within(d.Width, gather ? kLayeredExtent : kWidth2d) &&
            within(d.Height, gather ? kLayeredExtent : kHeight2d);
   }
-  return within(d.Width, kExtent3d) && within(d.Height, kExtent3d) && within(d.Depth, kExtent3d);
+  const bool is_deep = d.Depth > kExtent3d;  // then half as wide and high at most
+  const int side = is_deep ? kExtent3d / 2 : kExtent3d;
+  return within(d.Width, side) && within(d.Height, side) && within(d.Depth, kExtent3d * 2);
 }
 
 /// Which extents may be 0: the rules of cuArray3DCreate.
@@ -168,10 +170,9 @@ Status cuArrayDestroy(Here, In<Array> array) {
   return CUDA_SUCCESS;
 }
 
-Status cuArrayGetMemoryRequirements(Here, CUDA_ARRAY_MEMORY_REQUIREMENTS* requirements, In<Array> array,
-                                    In<CUdevice>) {
-  *requirements = {array->layout.bytes(), kArrayAlignment, {}};
-  return CUDA_SUCCESS;
+// Only arrays that get their memory later have requirements, and those cannot be made here.
+Status cuArrayGetMemoryRequirements(Here, CUDA_ARRAY_MEMORY_REQUIREMENTS*, In<Array>, In<CUdevice>) {
+  return CUDA_ERROR_INVALID_VALUE;
 }
 
 // Arrays whose memory is mapped piece by piece, and those of several planes, cannot be made here.
@@ -207,13 +208,9 @@ Status cuMipmappedArrayDestroy(Here, In<MipmappedArray> mipmap) {
   return CUDA_SUCCESS;
 }
 
-Status cuMipmappedArrayGetMemoryRequirements(Here, CUDA_ARRAY_MEMORY_REQUIREMENTS* requirements,
-                                             In<MipmappedArray> mipmap, In<CUdevice>) {
-  std::size_t bytes = 0;
-  for (const std::shared_ptr<Array>& level : mipmap->levels)
-    bytes += round_up(level->layout.bytes(), kArrayAlignment);
-  *requirements = {bytes, kArrayAlignment, {}};
-  return CUDA_SUCCESS;
+Status cuMipmappedArrayGetMemoryRequirements(Here, CUDA_ARRAY_MEMORY_REQUIREMENTS*, In<MipmappedArray>,
+                                             In<CUdevice>) {
+  return CUDA_ERROR_INVALID_VALUE;
 }
 
 Status cuMipmappedArrayGetSparseProperties(Here, void*, In<MipmappedArray>) {

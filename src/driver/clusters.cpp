@@ -66,7 +66,7 @@ bool asks_for_clusters(const Function& function, const LaunchAttributes& wanted)
 
 Status choose_clusters(Function& function, const LaunchAttributes& wanted, LaunchConfig& config) {
   TRY(choose_regular(function, wanted, config));
-  config.allow_non_portable_cluster = setting_of(function, FUNC_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) == 1;
+  config.allow_non_portable_cluster = setting_of(function, FUNC_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) > 0;
   TRY(choose_preferred(function.kernel(), wanted.preferred_cluster, config));
   const int set = setting_of(function, FUNC_CLUSTER_SCHEDULING_POLICY_PREFERENCE);
   const int policy = wanted.policy != CLUSTER_SCHEDULING_POLICY_DEFAULT ? int{wanted.policy} : set;

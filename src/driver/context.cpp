@@ -134,7 +134,8 @@ Status cuCtxGetFlags(Here context, unsigned* flags) {
 }
 
 Status cuCtxGetApiVersion(OrCurrent<Context>, unsigned* version) {
-  *version = kDriverVersion;
+  constexpr unsigned kVersion = 3020;  // since their second form contexts are the same
+  *version = kVersion;
   return CUDA_SUCCESS;
 }
 

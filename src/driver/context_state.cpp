@@ -7,7 +7,7 @@
 namespace raddle::driver::entry {
 namespace {
 
-constexpr std::size_t kDefaultPrintBytes = 1 << 20;
+constexpr std::size_t kDefaultPrintBytes = 8'650'752;  // an H200's
 
 /// A limit that the device itself keeps.
 bool device_limit(CUlimit limit, Limit& of) {
@@ -21,6 +21,12 @@ bool device_limit(CUlimit limit, Limit& of) {
     default:
       return false;
   }
+}
+
+/// Those that the header knows are of other devices.
+Status unknown_limit(CUlimit limit) {
+  constexpr int kLast = 9;
+  return limit < 0 || limit > kLast ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_UNSUPPORTED_LIMIT;
 }
 
 Status check_peer(Here context, In<Context> peer) {
@@ -39,7 +45,8 @@ Status cuCtxGetLimit(Here context, std::size_t* value, CUlimit limit) {
   if (limit == LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT)
     return *value = context->pending_launches, CUDA_SUCCESS;
   if (limit == LIMIT_MAX_L2_FETCH_GRANULARITY) return *value = context->fetch_granularity, CUDA_SUCCESS;
-  return CUDA_ERROR_UNSUPPORTED_LIMIT;
+  if (limit == LIMIT_PERSISTING_L2_CACHE_SIZE) return *value = context->persisting_l2, CUDA_SUCCESS;
+  return unknown_limit(limit);
 }
 
 Status cuCtxSetLimit(Here context, CUlimit limit, std::size_t value) {
@@ -52,7 +59,8 @@ Status cuCtxSetLimit(Here context, CUlimit limit, std::size_t value) {
     if (value > kLargestFetch) return CUDA_ERROR_INVALID_VALUE;
     return context->fetch_granularity = value, CUDA_SUCCESS;
   }
-  return CUDA_ERROR_UNSUPPORTED_LIMIT;
+  if (limit == LIMIT_PERSISTING_L2_CACHE_SIZE) return context->persisting_l2 = value, CUDA_SUCCESS;
+  return unknown_limit(limit);
 }
 
 // Remembered preferences; there is no cache to share between two purposes.
@@ -110,7 +118,6 @@ Status cuCtxGetExecAffinity(Here context, CUexecAffinityParam* affinity, CUexecA
 
 Status cuCtxEnablePeerAccess(Here context, In<Context> peer, unsigned flags) {
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  TRY(check_peer(context, peer));
   if (!are_peers(context->gpu, peer->gpu)) return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
   const std::lock_guard lock(context->mutex);
   if (!context->peers.insert(peer->id).second) return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;

@@ -98,9 +98,9 @@ Status cuDeviceCanAccessPeer(int* can, In<CUdevice> device, In<CUdevice> peer) {
 // Any two devices are peers, all at one distance; textures and surfaces are of arrays of their own device
 // only.
 Status cuDeviceGetP2PAttribute(int* value, int attribute, In<CUdevice> device, In<CUdevice> peer) {
+  if (&device == &peer) return CUDA_ERROR_INVALID_DEVICE;
   if (attribute < P2P_PERFORMANCE_RANK || attribute > P2P_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED)
     return CUDA_ERROR_INVALID_VALUE;
-  if (&device == &peer) return CUDA_ERROR_INVALID_DEVICE;
   *value = attribute == P2P_ACCESS_SUPPORTED || attribute == P2P_NATIVE_ATOMIC_SUPPORTED;
   return CUDA_SUCCESS;
 }
@@ -122,10 +122,11 @@ Status cuDeviceGetByPCIBusId(CUdevice* device, const char* id) {
   const bool is_id = std::sscanf(id, "%x:%x:%x.%x", &domain, &bus, &slot, &function) == 4 ||
                      (domain = 0, std::sscanf(id, "%x:%x.%x", &bus, &slot, &function) == 3) ||
                      std::sscanf(id, "%x:%x:%x", &domain, &bus, &slot) == 3;
-  if (!is_id || domain != 0 || slot != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (!is_id) return CUDA_ERROR_INVALID_VALUE;
+  if (domain != 0 || slot != 0) return CUDA_ERROR_INVALID_DEVICE;
   for (const auto& gpu : Process::instance().gpus())
     if (gpu->slot == bus) return *device = gpu->number, CUDA_SUCCESS;
-  return CUDA_ERROR_INVALID_VALUE;
+  return CUDA_ERROR_INVALID_DEVICE;
 }
 
 // Identifiers of Windows' display drivers.

@@ -158,7 +158,7 @@ unsigned required_cluster(const KernelInfo& info, CUfunction_attribute attribute
   return std::max(1u, attribute == FUNC_REQUIRED_CLUSTER_HEIGHT ? cluster.y : cluster.z);
 }
 
-/// CUDA_ERROR_INVALID_VALUE, NOT_PERMITTED
+/// CUDA_ERROR_INVALID_VALUE
 Status check_setting(const KernelInfo& info, const Gpu& gpu, CUfunction_attribute attribute, int value) {
   const auto within = [value](std::int64_t least, std::int64_t most) {
     return value >= least && value <= most ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -172,10 +172,10 @@ Status check_setting(const KernelInfo& info, const Gpu& gpu, CUfunction_attribut
     case FUNC_REQUIRED_CLUSTER_WIDTH:
     case FUNC_REQUIRED_CLUSTER_HEIGHT:
     case FUNC_REQUIRED_CLUSTER_DEPTH:
-      if (info.required_cluster.x != 0) return CUDA_ERROR_NOT_PERMITTED;
+      if (info.required_cluster.x != 0) return CUDA_ERROR_INVALID_VALUE;
       return within(0, std::numeric_limits<int>::max());  // the rest is checked when it is launched
     case FUNC_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
-      return within(0, 1);
+      return within(0, std::numeric_limits<int>::max());  // anything but 0 allows it
     case FUNC_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
       return within(CLUSTER_SCHEDULING_POLICY_DEFAULT, CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING);
     default:

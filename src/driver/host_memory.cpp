@@ -53,10 +53,9 @@ Status cuMemHostRegister_v2(Here context, void* memory, std::size_t bytes, unsig
   constexpr unsigned kKnown = MEMHOSTREGISTER_PORTABLE | MEMHOSTREGISTER_DEVICEMAP |
                               MEMHOSTREGISTER_IOMEMORY | MEMHOSTREGISTER_READ_ONLY;
   if (bytes == 0 || (flags & ~kKnown) != 0) return CUDA_ERROR_INVALID_VALUE;
-  // Kernels and host have one page table: it cannot be read-only to kernels alone. Memory of devices is not
-  // ours.
-  if ((flags & MEMHOSTREGISTER_READ_ONLY) != 0) return CUDA_ERROR_NOT_SUPPORTED;
-  if ((flags & MEMHOSTREGISTER_IOMEMORY) != 0) return CUDA_ERROR_NOT_PERMITTED;
+  // Kernels and host have one page table: what is registered as read-only is so where the host's pages are.
+  // Memory of other devices is not ours.
+  if ((flags & MEMHOSTREGISTER_IOMEMORY) != 0) return CUDA_ERROR_INVALID_VALUE;
   if (!context->gpu.reaches_host_memory()) return CUDA_ERROR_NOT_SUPPORTED;
   AddressInfo info;
   const auto base = reinterpret_cast<CUdeviceptr>(memory);
@@ -77,8 +76,8 @@ Status cuMemHostUnregister(Here, void* memory) {
   MemoryTable& table = Process::instance().memory;
   const auto base = reinterpret_cast<CUdeviceptr>(memory);
   const auto found = table.find(base);
-  if (found == nullptr || found->base != base || found->kind != MemoryKind::registered)
-    return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+  if (found == nullptr || found->kind != MemoryKind::registered) return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+  if (found->base != base) return CUDA_ERROR_INVALID_VALUE;
   return table.remove(base) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
 }
 
@@ -95,7 +94,7 @@ Status cuMemHostGetDevicePointer_v2(Here, CUdeviceptr* address, void* memory, un
 Status cuMemHostGetFlags(Here, unsigned* flags, void* memory) {
   const auto found = Process::instance().memory.find(reinterpret_cast<CUdeviceptr>(memory));
   if (found == nullptr || found->kind != MemoryKind::host) return CUDA_ERROR_INVALID_VALUE;
-  *flags = found->flags;
+  *flags = found->flags | MEMHOSTALLOC_DEVICEMAP;  // all of it is, with unified addresses
   return CUDA_SUCCESS;
 }
 

@@ -209,7 +209,7 @@ Status cuMemPoolImportPointer(CUdeviceptr* address, In<Pool> pool, CUmemPoolPtrE
 }
 
 Status cuIpcGetEventHandle(CUipcEventHandle* handle, In<Event> event) {
-  if (event->shared == nullptr) return CUDA_ERROR_INVALID_VALUE;  // not made for it
+  if (event->shared == nullptr) return CUDA_ERROR_INVALID_HANDLE;  // not made for it: as an H200 answers
   const int descriptor = event->shared->descriptor();
   write(*handle, {kEventMark, getpid(), descriptor, file_of(descriptor)});
   return CUDA_SUCCESS;

@@ -89,12 +89,12 @@ Status launch(Context& context, const std::shared_ptr<Function>& function, Strea
 }
 
 /// An event of a launch attribute, or null.
-/// @errors CUDA_ERROR_INVALID_VALUE: other processes know it, or it takes times
+/// @errors CUDA_ERROR_NOT_SUPPORTED: other processes know it, or it takes times
 Answer<std::shared_ptr<Event>> find_event(Here context, CUevent handle) {
   if (handle == nullptr) return std::shared_ptr<Event>();
   TRY_ASSIGN(const std::shared_ptr<Event> event, find<Event>(handle));
   if (event->context != context) return CUDA_ERROR_INVALID_HANDLE;
-  if (event->shared != nullptr || (event->flags & EVENT_DISABLE_TIMING) == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (event->shared != nullptr || (event->flags & EVENT_DISABLE_TIMING) == 0) return CUDA_ERROR_NOT_SUPPORTED;
   return event;
 }
 

@@ -9,7 +9,8 @@
 namespace raddle::driver {
 namespace {
 
-enum class How { honoured, harmless, refused };
+/// foreign: of streams, and no launch's (an H200 answers CUDA_ERROR_INVALID_VALUE)
+enum class How { honoured, harmless, refused, foreign };
 
 struct Known {
   int id;
@@ -41,16 +42,20 @@ T value_of(const CUlaunchAttribute& attribute) {
   return value;
 }
 
-/// A refused attribute may still be there and ask for nothing: a node that no kernel updates.
-Status refuse(const Known& known, const CUlaunchAttribute& attribute) {
-  if (value_of<int>(attribute) == 0) return CUDA_SUCCESS;
+Status refuse(const Known& known) {
   base::notice("raddle: launch attribute {}: {}\n", known.name, known.text);
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 Status read_extents(const CUlaunchAttribute& attribute, Dim3& extents) {
   extents = value_of<Dim3>(attribute);
-  return extents.x != 0 && extents.y != 0 && extents.z != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  return extents.x != 0 && extents.y != 0 && extents.z != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CLUSTER_SIZE;
+}
+
+/// External events are for captures (an H200 says so of any launch).
+Status check_event_flags(unsigned flags) {
+  if (flags == EVENT_EXTERNAL) return CUDA_ERROR_ILLEGAL_STATE;
+  return flags == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 Status honour(const CUlaunchAttribute& attribute, LaunchAttributes& wanted) {
@@ -63,7 +68,7 @@ Status honour(const CUlaunchAttribute& attribute, LaunchAttributes& wanted) {
       return CUDA_SUCCESS;
     case LAUNCH_PROGRAMMATIC_EVENT: {
       const auto [event, flags, at_start] = value_of<ProgrammaticEvent>(attribute);
-      if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+      TRY(check_event_flags(flags));
       wanted.trigger_event = event;
       wanted.triggers_at_start = at_start != 0;
       return CUDA_SUCCESS;
@@ -84,7 +89,7 @@ Status honour(const CUlaunchAttribute& attribute, LaunchAttributes& wanted) {
     default: {
       const auto [event, flags] = value_of<CompletionEvent>(attribute);
       wanted.begin_event = event;
-      return flags == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+      return check_event_flags(flags);
     }
   }
 }
@@ -98,7 +103,8 @@ Status read_launch_attributes(const CUlaunchConfig& config, LaunchAttributes& wa
     const auto* known = std::ranges::find(kKnown, attribute.id, &Known::id);
     if (known == std::end(kKnown)) return CUDA_ERROR_INVALID_VALUE;
     if (known->how == How::honoured) TRY(honour(attribute, wanted));
-    if (known->how == How::refused) TRY(refuse(*known, attribute));
+    if (known->how == How::refused) TRY(refuse(*known));
+    if (known->how == How::foreign) return CUDA_ERROR_INVALID_VALUE;
   }
   return CUDA_SUCCESS;
 }

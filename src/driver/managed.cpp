@@ -97,9 +97,7 @@ Residency* residency_of(CUdeviceptr address) {
 Status advise(const std::shared_ptr<Context>& context, CUdeviceptr address, std::size_t bytes,
               CUmem_advise advice, CUmemLocation location) {
   TRY(check_range(context, address, bytes));
-  const bool has_location = advice == ADVISE_SET_PREFERRED_LOCATION || advice == ADVISE_SET_ACCESSED_BY ||
-                            advice == ADVISE_UNSET_ACCESSED_BY;
-  if (has_location) TRY(check_location(location));
+  TRY(check_location(location));  // of every advice, though not all look at it: as an H200 answers
   const bool by_device = location.type == LOCATION_DEVICE;
   const auto change = [&](auto&& assign) {
     Advice::instance().change(address, bytes, assign);
@@ -143,6 +141,9 @@ CUdevice device_of(CUmemLocation location) {
                                              : kCpu;
 }
 
+/// The id of a location: of the host as a whole, an H200 says -1.
+int number_of(CUmemLocation location) { return location.type == LOCATION_HOST ? kCpu : location.id; }
+
 void give_accessed_by(const Advice::Of& of, CUdevice* values, std::size_t count) {
   std::fill_n(values, count, kInvalidDevice);
   std::size_t next = 0;
@@ -169,11 +170,11 @@ Status get_range_attribute(const Advice::Of& of, CUmem_range_attribute attribute
     case RANGE_PREFERRED_LOCATION_TYPE:
       return *value = of.preferred.type, CUDA_SUCCESS;
     case RANGE_PREFERRED_LOCATION_ID:
-      return *value = of.preferred.id, CUDA_SUCCESS;
+      return *value = number_of(of.preferred), CUDA_SUCCESS;
     case RANGE_LAST_PREFETCH_LOCATION_TYPE:
       return *value = of.prefetched.type, CUDA_SUCCESS;
     case RANGE_LAST_PREFETCH_LOCATION_ID:
-      return *value = of.prefetched.id, CUDA_SUCCESS;
+      return *value = number_of(of.prefetched), CUDA_SUCCESS;
   }
   return CUDA_ERROR_INVALID_VALUE;
 }

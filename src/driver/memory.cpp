@@ -20,6 +20,7 @@ Status cuMemGetInfo_v2(Here context, std::size_t* available, std::size_t* total)
 }
 
 Status cuMemAlloc_v2(Here context, CUdeviceptr* address, std::size_t bytes) {
+  *address = 0;  // also where nothing is allocated: as an H200 does
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   TRY(check_unsafe_call());
   if (bytes > context->gpu.memory_available()) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -34,7 +35,7 @@ Status cuMemAllocPitch_v2(Here context, CUdeviceptr* address, std::size_t* pitch
       width > ~std::size_t{0} - kPitchAlignment)
     return CUDA_ERROR_INVALID_VALUE;
   const std::size_t row = round_up(width, kPitchAlignment);
-  if (row > ~std::size_t{0} / height) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (row > ~std::size_t{0} / height) return CUDA_ERROR_INVALID_VALUE;
   TRY(cuMemAlloc_v2(context, address, row * height));
   *pitch = row;
   return CUDA_SUCCESS;

@@ -25,6 +25,10 @@ namespace raddle::driver {
 class Gpu;
 struct ManagedVariables;
 
+/// What programs may set aside of an H200's second-level cache, in bytes: a hint, as there is no such cache.
+inline constexpr std::size_t kPersistingL2 = 39'321'600;
+inline constexpr std::size_t kLargestWindow = 128 << 20;  ///< bytes of an access policy window: likewise
+
 /// An address space with its sticky error.
 struct Context {
   Context(Gpu& of, raddle::Device&& opened, unsigned creation_flags)
@@ -34,8 +38,8 @@ struct Context {
   raddle::Device device;
   std::atomic<unsigned> flags;
   std::atomic<int> cache_config{0}, shared_config{0};
-  std::atomic<std::size_t> pending_launches{2048},
-      fetch_granularity{64};  ///< limits that are only remembered
+  std::atomic<std::size_t> pending_launches{2048}, fetch_granularity{64},
+      persisting_l2{kPersistingL2 / 10 * 3};  ///< limits that are only remembered
   CUcontext handle = nullptr;
   std::uint64_t id = 0;
   std::atomic<bool> destroyed{false}, reported{false};

@@ -95,7 +95,9 @@ Status cuOccupancyMaxPotentialBlockSizeWithFlags(Here context, int* grid, int* b
   unsigned best_threads = 0, best_blocks = 0;
   for (unsigned threads = largest; threads != 0;) {
     const std::size_t shared = shared_of != nullptr ? shared_of(static_cast<int>(threads)) : shared_bytes;
-    const unsigned blocks = function->kernel().blocks_per_sm(threads, shared);
+    // Only what a launch might have as the function is set: so on an H200.
+    const bool may_have = shared <= static_cast<std::uint64_t>(dynamic_shared_limit(*function));
+    const unsigned blocks = may_have ? function->kernel().blocks_per_sm(threads, shared) : 0;
     if (blocks * threads > best_blocks * best_threads) best_threads = threads, best_blocks = blocks;
     threads = (threads - 1) / kWarpSize * kWarpSize;
   }
@@ -111,8 +113,9 @@ Status cuOccupancyAvailableDynamicSMemPerBlock(Here context, std::size_t* shared
     return CUDA_ERROR_INVALID_VALUE;
   const SmLimits& sm = context->gpu.shape.sm;
   const std::uint64_t used = function->kernel().info().static_shared_bytes;
-  const std::uint64_t share = sm.shared_bytes / static_cast<unsigned>(blocks) - kReservedShared - used;
-  *shared_bytes = std::min<std::uint64_t>(share, sm.shared_per_block - used);
+  const std::uint64_t share = sm.shared_bytes / static_cast<unsigned>(blocks) / kSharedUnit * kSharedUnit;
+  *shared_bytes = std::min({share - kReservedShared - used, sm.shared_per_block - used,
+                            static_cast<std::uint64_t>(dynamic_shared_limit(*function))});
   return CUDA_SUCCESS;
 }
 

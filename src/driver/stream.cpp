@@ -115,6 +115,12 @@ Status check_event(const Event& event) {
   return event.is_captured ? CUDA_ERROR_CAPTURED_EVENT : CUDA_SUCCESS;
 }
 
+/// And who asks whether it has happened has broken the capture (an H200).
+Status check_own_event(const Event& event) {
+  if (event.is_captured) break_capture_of(event);
+  return check_event(event);
+}
+
 std::optional<raddle::Event> point_of(Event& event) {
   const std::lock_guard lock(event.mutex);
   return event.recorded;
@@ -248,7 +254,7 @@ Status cuEventRecordWithFlags(Here context, In<Event> event, In<Stream> stream, 
 }
 
 Status cuEventQuery(In<Event> event) {
-  TRY(check_event(*event));
+  TRY(check_own_event(*event));
   const auto point = point_of(*event);
   const bool waits = event->shared != nullptr ? !event->shared->has_happened(event->shared->recorded())
                                               : point && !point->done();
@@ -257,7 +263,7 @@ Status cuEventQuery(In<Event> event) {
 }
 
 Status cuEventSynchronize(In<Event> event) {
-  TRY(check_event(*event));
+  TRY(check_own_event(*event));
   if (event->shared != nullptr) {
     const std::uint64_t record = event->shared->recorded();
     constexpr auto kPause = std::chrono::microseconds(50);

@@ -12,9 +12,9 @@ namespace {
 Status check_attribute(int attribute, const CUstreamAttrValue* value) {
   constexpr int kPolicyLast = 4;  // auto, spin, yield, blocking
   switch (attribute) {
-    case STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW:  // no cache has a part that can be set aside: windows are
-                                                 // empty
-      return value == nullptr || value->window.num_bytes == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    case STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW:  // a hint about a cache that there is not
+      return value == nullptr || value->window.num_bytes <= kLargestWindow ? CUDA_SUCCESS
+                                                                           : CUDA_ERROR_INVALID_VALUE;
     case STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY:
       return value == nullptr || (value->number >= 1 && value->number <= kPolicyLast)
                  ? CUDA_SUCCESS

@@ -39,7 +39,7 @@ Answer<Gpu*> find_place(const CUmemLocation& location, CUmemAllocationType type)
 
 Status allocate(const std::shared_ptr<Context>& context, Stream& stream, const std::shared_ptr<Pool>& pool,
                 std::size_t bytes, CUdeviceptr* address) {
-  if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (bytes == 0) return *address = 0, CUDA_SUCCESS;  // nothing: as an H200 answers
   if (pool->kind == Pool::imported)
     return CUDA_ERROR_INVALID_VALUE;  // its memory is another process's to give
   if (stream.is_capturing()) return capture_allocation(stream, context, pool->props, bytes, address);
@@ -85,11 +85,19 @@ Status cuMemFreeAsync(Here context, CUdeviceptr address, In<Stream> stream) {
   TRY(stream->order());
   if (const auto freed = free_graph_memory(address)) return *freed;
   if (free_pooled(address, context, stream.get())) return CUDA_SUCCESS;
-  return free_imported(address, true) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  if (free_imported(address, true)) return CUDA_SUCCESS;
+  // Memory of no pool goes as by cuMemFree, in order all the same: that waits.
+  AddressInfo info;
+  const bool is_plain =
+      find_address(context, address, info) && info.base == address && info.shared == nullptr;
+  return is_plain ? cuMemFree_v2(context, address) : CUDA_ERROR_INVALID_VALUE;
 }
 
 Status cuMemPoolCreate(CUmemoryPool* handle, const CUmemPoolProps* props) {
-  TRY_ASSIGN(Gpu* const gpu, find_place(props->location, props->allocType));
+  auto place = find_place(props->location, props->allocType);
+  if (!place.ok())
+    return place.error() == CUDA_ERROR_INVALID_DEVICE ? CUDA_ERROR_INVALID_VALUE : place.error();
+  Gpu* const gpu = std::move(place).value();
   if ((props->handleTypes & ~HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0) return CUDA_ERROR_NOT_SUPPORTED;
   for (const unsigned char each : props->reserved)
     if (each != 0) return CUDA_ERROR_INVALID_VALUE;
@@ -125,8 +133,9 @@ Status cuMemPoolSetAccess(In<Pool> pool, const CUmemAccessDesc* wanted, std::siz
     if (wanted[i].location.type != LOCATION_DEVICE) return CUDA_ERROR_INVALID_VALUE;
     TRY(check_device(wanted[i].location.id));
     const bool is_own = wanted[i].location.id == pool->gpu.number;
-    if (wanted[i].flags != ACCESS_READ_WRITE && (wanted[i].flags != ACCESS_NONE || is_own))
+    if (wanted[i].flags != ACCESS_READ_WRITE && wanted[i].flags != ACCESS_NONE)
       return CUDA_ERROR_INVALID_VALUE;
+    if (wanted[i].flags == ACCESS_NONE && is_own) return CUDA_ERROR_INVALID_DEVICE;
   }
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint64_t bit = Process::instance().gpu(wanted[i].location.id).bit();
@@ -142,7 +151,7 @@ Status cuMemPoolSetAccess(In<Pool> pool, const CUmemAccessDesc* wanted, std::siz
 Status cuMemPoolGetAccess(CUmemAccess_flags* flags, In<Pool> pool, CUmemLocation* location) {
   if (flags == nullptr || location == nullptr || location->type != LOCATION_DEVICE)
     return CUDA_ERROR_INVALID_VALUE;
-  TRY(check_device(location->id));
+  if (!check_device(location->id).ok()) return CUDA_ERROR_INVALID_VALUE;  // as an H200 answers
   const bool has_access = (pool->devices & Process::instance().gpu(location->id).bit()) != 0;
   *flags = has_access ? ACCESS_READ_WRITE : ACCESS_NONE;
   return CUDA_SUCCESS;

@@ -66,9 +66,10 @@ std::vector<std::shared_ptr<MappedMemory>> mappings_of(CUdeviceptr address, std:
 Status check_props(const CUmemAllocationProp& props) {
   if (props.type != ALLOCATION_PINNED) return CUDA_ERROR_INVALID_VALUE;
   if (props.location.type != LOCATION_DEVICE) {
-    const bool is_host =
-        props.location.type >= LOCATION_HOST && props.location.type <= LOCATION_HOST_NUMA_CURRENT;
-    return is_host ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+    // The host as a whole has no memory of this kind, only its nodes, which we do not model.
+    const bool is_node =
+        props.location.type == LOCATION_HOST_NUMA || props.location.type == LOCATION_HOST_NUMA_CURRENT;
+    return is_node ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
   }
   TRY(check_device(props.location.id));
   return (props.requestedHandleTypes & ~HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0 ? CUDA_ERROR_NOT_SUPPORTED
@@ -303,7 +304,10 @@ Status cuMemSetAccess(CUdeviceptr address, std::size_t bytes, const CUmemAccessD
     if (wanted[i].flags != ACCESS_NONE && wanted[i].flags != ACCESS_READ &&
         wanted[i].flags != ACCESS_READ_WRITE)
       return CUDA_ERROR_INVALID_VALUE;
-    TRY_ASSIGN(places[i], index_of(wanted[i].location));
+    auto place = index_of(wanted[i].location);
+    if (!place.ok())
+      return CUDA_ERROR_INVALID_VALUE;  // also for a device that there is not: as an H200 answers
+    places[i] = std::move(place).value();
   }
   for (const auto& each : mapped) {
     for (std::size_t i = 0; i < count; ++i) each->granted[places[i]] = wanted[i].flags;
@@ -325,7 +329,6 @@ Status cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location, 
 Status cuMemExportToShareableHandle(void* shareable, In<PhysicalMemory> memory,
                                     CUmemAllocationHandleType type, unsigned long long flags) {
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  if (type == HANDLE_TYPE_FABRIC) return CUDA_ERROR_NOT_SUPPORTED;
   // Only what was made for it may leave the process.
   if (type != HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || (memory->props.requestedHandleTypes & type) == 0)
     return CUDA_ERROR_INVALID_VALUE;

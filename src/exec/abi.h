@@ -18,6 +18,8 @@ inline constexpr unsigned kBarriers = kMaxBarriers + kWarpgroupBarriers;
 /// Warps of a warpgroup; the number of its first one is a multiple.
 inline constexpr unsigned kWarpgroupWarps = 4;
 inline constexpr std::uint32_t kReservedShared = 1024;  ///< first bytes of a CTA's shared window, as on sm_90
+inline constexpr std::uint32_t kSharedUnit =
+    128;  ///< bytes in which an SM gives shared memory to CTAs (an H200)
 inline constexpr std::uint64_t kSharedWindow = 1ull
                                                << 24;  ///< 16 MiB per CTA rank; 16 ranks per cluster slot
 

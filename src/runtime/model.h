@@ -21,6 +21,7 @@
 namespace raddle {
 
 using exec::kReservedShared;
+using exec::kSharedUnit;
 using exec::kWarpSize;
 using machine::bytes_for_devices;
 using machine::MachineShape;

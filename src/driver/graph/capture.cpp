@@ -203,6 +203,15 @@ Status check_unsafe_call() {
   return status;
 }
 
+bool is_being_captured(const Graph& graph) {
+  return std::ranges::any_of(captures(), [&](const Capture* each) { return each->graph.get() == &graph; });
+}
+
+void break_capture_of(const Event& event) {
+  const auto lock = lock_graphs();
+  if (event.capture != nullptr) event.capture->is_valid = false;
+}
+
 void end_capture_of(Stream& stream) {
   if (!stream.is_capturing()) return;
   const auto lock = lock_graphs();
@@ -283,19 +292,19 @@ Status cuStreamEndCapture(Here, In<Stream> stream, CUgraph* graph) {
   if (graph != nullptr) *graph = nullptr;
   const std::shared_ptr<Capture> capture = stream->capture;
   if (capture == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
-  if (graph == nullptr && !capture->is_given) return CUDA_ERROR_INVALID_VALUE;
   if (capture->origin != stream.get()) {
     capture->is_valid = false;
     return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
   }
-  if (capture->mode != CAPTURE_RELAXED && capture->thread != std::this_thread::get_id())
-    return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
-  const Status status = !capture->is_valid     ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+  // Another thread ends it all the same, as one that nobody wants the graph of: so on an H200.
+  const bool is_elsewhere = capture->mode != CAPTURE_RELAXED && capture->thread != std::this_thread::get_id();
+  const Status status = is_elsewhere           ? CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD
+                        : !capture->is_valid   ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
                         : !is_joined(*capture) ? CUDA_ERROR_STREAM_CAPTURE_UNJOINED
                                                : CUDA_SUCCESS;
   end(capture);
   if (status.ok() && graph != nullptr) *graph = capture->graph->handle;
-  if (!status.ok() && !capture->is_given) end_handles(*capture->graph);
+  if ((!status.ok() || graph == nullptr) && !capture->is_given) end_handles(*capture->graph);
   return status;
 }
 

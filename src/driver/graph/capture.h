@@ -26,6 +26,11 @@ struct Capture {
   std::vector<CaptureEdge> departed;  ///< the last nodes of streams that have been destroyed
 };
 
+/// Whether a capture adds nodes to it. Under the lock of graphs.
+bool is_being_captured(const Graph& graph);
+/// A call about an event of a capture breaks that, if it goes on.
+void break_capture_of(const Event& event);
+
 /// Work that a stream is given while it is captured becomes a node. CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
 Status capture(Stream& stream, NodeWork work);
 Status capture_launch(Stream& stream, const std::shared_ptr<Function>& function, const CUlaunchConfig& given,

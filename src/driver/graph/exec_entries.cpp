@@ -153,7 +153,7 @@ Status cuGraphExecChildGraphNodeSetParams(In<GraphExec> exec, CUgraphNode node, 
   auto* const work = std::get_if<ChildNode>(&known->work);
   if (work == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return update(*exec, *work->graph, *child).result == UPDATE_SUCCESS ? CUDA_SUCCESS
-                                                                      : CUDA_ERROR_INVALID_VALUE;
+                                                                      : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
 }
 
 Status cuGraphNodeSetEnabled(In<GraphExec> exec, CUgraphNode handle, unsigned enabled) {

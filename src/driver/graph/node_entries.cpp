@@ -37,8 +37,15 @@ Answer<Work*> work_of(GraphNode& node) {
   return work;
 }
 
+/// Of no block, or of no thread: what launches refuse, too.
+bool is_empty(const CUDA_KERNEL_NODE_PARAMS& params) {
+  return params.gridDimX == 0 || params.gridDimY == 0 || params.gridDimZ == 0 || params.blockDimX == 0 ||
+         params.blockDimY == 0 || params.blockDimZ == 0;
+}
+
 Status change(Here context, GraphNode& node, CUgraphNodeParams params) {
   const auto lock = lock_graphs();
+  if (params.type == NODE_KERNEL && is_empty(params.kernel)) return CUDA_ERROR_INVALID_VALUE;
   TRY_ASSIGN(node.work, changed_work(context, node.work, params));
   return CUDA_SUCCESS;
 }

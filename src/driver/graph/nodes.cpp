@@ -71,7 +71,8 @@ Answer<NodeWork> allocation(const std::shared_ptr<Context>& here, const Graph& g
       (params.accessDescCount != 0 && params.accessDescs == nullptr))
     return CUDA_ERROR_INVALID_VALUE;
   if (params.poolProps.handleTypes != HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;  // as CUDA says
-  TRY(check_device(params.poolProps.location.id));
+  if (!check_device(params.poolProps.location.id).ok())
+    return CUDA_ERROR_INVALID_VALUE;  // as an H200 answers
   if (params.poolProps.location.id != here->gpu.number) {
     base::notice(
         "raddle: allocation nodes for another device than the current context's are not there yet\n");

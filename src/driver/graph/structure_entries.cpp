@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "driver/entry.h"
+#include "driver/graph/capture.h"
 #include "driver/graph/dot.h"
 #include "driver/graph/graph.h"
 #include "driver/process.h"
@@ -157,9 +158,9 @@ Status cuGraphRemoveDependencies_v2(In<Graph> graph, const CUgraphNode* from, co
   const auto remove = [&](GraphNode& first, GraphNode& second, std::size_t i) -> Status {
     const auto edge = std::ranges::find(second.dependencies, &first, &Edge::node);
     if (first.graph != graph.get() || edge == second.dependencies.end()) return CUDA_ERROR_INVALID_VALUE;
-    const CUgraphEdgeData plain{};
     removed.push_back(edge->data);
-    return graph->disconnect(first, second, data == nullptr ? &plain : &data[i]);
+    // Without data: whatever the edge is, as on an H200.
+    return graph->disconnect(first, second, data == nullptr ? &removed.back() : &data[i]);
   };
   const auto undo = [&](GraphNode& first, GraphNode& second, std::size_t i) {
     (void)graph->connect(first, second, removed[i]);
@@ -172,6 +173,7 @@ Status cuGraphDestroyNode(In<GraphNode> node) {
   // Memory of graphs stays with those who know its address.
   if (std::holds_alternative<AllocationNode>(node->work) || std::holds_alternative<FreeNode>(node->work))
     return CUDA_ERROR_NOT_SUPPORTED;
+  if (is_being_captured(*node->graph)) return CUDA_ERROR_ILLEGAL_STATE;  // what comes next may follow it
   node->graph->remove(*node);
   return CUDA_SUCCESS;
 }

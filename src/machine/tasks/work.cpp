@@ -18,7 +18,10 @@ CtaNeeds needs_of(const GridWork& grid, const SmLimits& sm) {
   // A kernel never asks for more registers than an SM has: a compiler would spill.
   needs.registers = std::min<std::uint64_t>(
       std::uint64_t{std::min(grid.registers, 255u)} * grid.threads_per_block, sm.registers);
-  needs.shared_bytes = grid.shared_model_bytes;
+  // In whole units, as on an H200; of an SM whose memory is none, all of it.
+  const std::uint64_t shared = grid.shared_model_bytes;
+  needs.shared_bytes = std::max(
+      shared, std::min<std::uint64_t>(round_up(shared, std::uint64_t{exec::kSharedUnit}), sm.shared_bytes));
   return needs;
 }
 

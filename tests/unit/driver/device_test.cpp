@@ -55,7 +55,7 @@ TEST_F(Driver, VersionAndErrorTexts) {
   EXPECT_STREQ(text, "CUDA_ERROR_INVALID_HANDLE");
   EXPECT_EQ(cuGetErrorName(static_cast<CUresult>(12345), &text), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(text, nullptr);
-  EXPECT_EQ(cuGetErrorString(CUDA_SUCCESS, nullptr), CUDA_ERROR_INVALID_VALUE);
+  if (!on_hardware()) EXPECT_EQ(cuGetErrorString(CUDA_SUCCESS, nullptr), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(Driver, EntryPointsByNameAndVersion) {
@@ -77,6 +77,7 @@ TEST_F(Driver, EntryPointsByNameAndVersion) {
 }
 
 TEST_F(Driver, WhatIsNotThereSaysSo) {
+  SKIP_ON_HARDWARE("has it");
   EXPECT_EQ(cuGraphicsMapResources(), CUDA_ERROR_NOT_SUPPORTED);
   const void* table = this;
   const CUuuid id{};
@@ -95,9 +96,9 @@ TEST_F(Driver, OneDeviceOfTheModelledShape) {
   EXPECT_EQ(device, 0);
   EXPECT_EQ(cuDeviceGet(&device, 1), CUDA_ERROR_INVALID_DEVICE);
   EXPECT_EQ(cuDeviceGetName(name, sizeof name, 0), CUDA_SUCCESS);
-  EXPECT_STREQ(name, "Raddle h200");
+  EXPECT_STREQ(name, on_hardware() ? "NVIDIA H200" : "Raddle h200");
   EXPECT_EQ(cuDeviceGetPCIBusId(bus, sizeof bus, 0), CUDA_SUCCESS);
-  EXPECT_STREQ(bus, "0000:00:00.0");
+  if (!on_hardware()) EXPECT_STREQ(bus, "0000:00:00.0");
   EXPECT_EQ(cuDeviceTotalMem_v2(&bytes, 0), CUDA_SUCCESS);
   EXPECT_GT(bytes, std::size_t{1} << 28);
   EXPECT_EQ(cuDeviceComputeCapability(&major, &minor, 0), CUDA_SUCCESS);
@@ -114,7 +115,7 @@ TEST_F(Driver, OneDeviceOfTheModelledShape) {
   CUuuid id{}, second{};
   EXPECT_EQ(cuDeviceGetUuid(&id, 0), CUDA_SUCCESS);
   EXPECT_EQ(cuDeviceGetUuid_v2(&second, 0), CUDA_SUCCESS);
-  EXPECT_EQ(std::memcmp(id.bytes, "raddleh200", 10), 0);
+  if (!on_hardware()) EXPECT_EQ(std::memcmp(id.bytes, "raddleh200", 10), 0);
   EXPECT_EQ(std::memcmp(&id, &second, sizeof id), 0);
 }
 
@@ -127,7 +128,7 @@ TEST_F(Driver, ContextsStack) {
   EXPECT_EQ(cuCtxGetDevice(&device), CUDA_SUCCESS);
   EXPECT_EQ(device, 0);
   EXPECT_EQ(cuCtxGetApiVersion(context, &version), CUDA_SUCCESS);
-  EXPECT_EQ(version, 13000u);
+  EXPECT_EQ(version, 3020u);  // of contexts since the second form of their entries (an H200, 2026-11-26)
   EXPECT_EQ(cuCtxCreate_v2(&second, 4, 0), CUDA_SUCCESS);
   EXPECT_EQ(cuCtxGetFlags(&flags), CUDA_SUCCESS);
   EXPECT_EQ(flags, 4u);
@@ -135,14 +136,16 @@ TEST_F(Driver, ContextsStack) {
   EXPECT_EQ(cuCtxPopCurrent_v2(&popped), CUDA_SUCCESS);
   EXPECT_EQ(popped, context);
   EXPECT_EQ(cuCtxDestroy_v2(second), CUDA_SUCCESS);  // current, so also popped
-  EXPECT_EQ(cuCtxDestroy_v2(second), CUDA_ERROR_INVALID_CONTEXT);
-  EXPECT_EQ(cuCtxSetCurrent(second), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_EQ(cuCtxDestroy_v2(second),
+            on_hardware() ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_ERROR_INVALID_CONTEXT);
+  if (!on_hardware()) EXPECT_EQ(cuCtxSetCurrent(second), CUDA_ERROR_INVALID_CONTEXT);
   EXPECT_EQ(cuCtxSetCurrent(nullptr), CUDA_SUCCESS);
   EXPECT_EQ(cuCtxSynchronize(), CUDA_ERROR_INVALID_CONTEXT);
   EXPECT_EQ(cuCtxSetCurrent(context), CUDA_SUCCESS);
   CUctxCreateParams parameters{};
   ASSERT_EQ(cuCtxCreate_v4(&second, &parameters, 0, 0), CUDA_SUCCESS);  // as samples do: nothing is asked for
   EXPECT_EQ(cuCtxDestroy_v2(second), CUDA_SUCCESS);
+  SKIP_ON_HARDWARE("reads what is no parameters");
   parameters.cigParams = &flags;
   EXPECT_EQ(cuCtxCreate_v4(&second, &parameters, 0, 0), CUDA_ERROR_NOT_SUPPORTED);
 }
@@ -192,7 +195,7 @@ TEST_F(Driver, ThePrimaryContextIsCounted) {
   EXPECT_EQ(cuDevicePrimaryCtxReset_v2(0), CUDA_SUCCESS);
   EXPECT_EQ(cuDevicePrimaryCtxGetState(0, &flags, &active), CUDA_SUCCESS);
   EXPECT_EQ(active, 0);
-  EXPECT_EQ(cuCtxPushCurrent_v2(first), CUDA_ERROR_INVALID_CONTEXT);
+  if (!on_hardware()) EXPECT_EQ(cuCtxPushCurrent_v2(first), CUDA_ERROR_INVALID_CONTEXT);
 }
 
 TEST_F(Driver, DestroyingAContextEndsWhatItMade) {
@@ -204,7 +207,8 @@ TEST_F(Driver, DestroyingAContextEndsWhatItMade) {
   EXPECT_EQ(cuCtxDestroy_v2(second), CUDA_SUCCESS);
   CUfunction found = nullptr;
   EXPECT_EQ(cuModuleGetFunction(&found, gone, "scale"), CUDA_ERROR_INVALID_HANDLE);
-  EXPECT_EQ(cuStreamSynchronize(old), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuStreamSynchronize(old),
+            on_hardware() ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_ERROR_INVALID_HANDLE);
 }
 
 TEST_F(Driver, Limits) {
@@ -212,8 +216,9 @@ TEST_F(Driver, Limits) {
   EXPECT_EQ(cuCtxGetLimit(&value, LIMIT_MALLOC_HEAP_SIZE), CUDA_SUCCESS);
   EXPECT_EQ(value, 8u << 20);
   EXPECT_EQ(cuCtxGetLimit(&value, LIMIT_STACK_SIZE), CUDA_SUCCESS);
-  EXPECT_EQ(value, 16u << 10);
-  EXPECT_EQ(cuCtxGetLimit(&value, static_cast<CUlimit>(99)), CUDA_ERROR_UNSUPPORTED_LIMIT);
+  EXPECT_EQ(value, on_hardware() ? 1u << 10 : 16u << 10);
+  EXPECT_EQ(cuCtxGetLimit(&value, static_cast<CUlimit>(99)), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuCtxSetLimit(static_cast<CUlimit>(99), 1), CUDA_ERROR_INVALID_VALUE);
   int least = 7, greatest = 7;
   EXPECT_EQ(cuCtxGetStreamPriorityRange(&least, &greatest), CUDA_SUCCESS);
   EXPECT_EQ(least, 0);
@@ -223,6 +228,7 @@ TEST_F(Driver, Limits) {
 // What is wrong is said in one order, whatever the call: null pointers, the device, the current context,
 // handles, and then what the call checks itself (ADR 41).
 TEST_F(Driver, ChecksComeInOneOrder) {
+  SKIP_ON_HARDWARE("follows handles");
   const auto wrong = reinterpret_cast<CUstream>(0x1234);
   const auto wrong_array = reinterpret_cast<CUarray>(0x1234);
   int priority = 0;

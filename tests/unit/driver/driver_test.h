@@ -13,6 +13,16 @@ namespace raddle::driver {
 
 inline constexpr CUmemLocation kDevice{LOCATION_DEVICE, 0};
 
+/// Whether a GPU's driver answers (tests/hardware/ask), not Raddle's: it lacks what only Raddle promises
+/// (docs/hardware.md), and follows handles that are none.
+inline bool on_hardware() {
+  char name[64] = "Raddle";
+  return cuDeviceGetName(name, sizeof name, 0) == CUDA_SUCCESS && std::strncmp(name, "Raddle", 6) != 0;
+}
+/// Leaves out a test, or its rest, that hardware cannot pass, or not in time.
+#define SKIP_ON_HARDWARE(why) \
+  if (on_hardware()) GTEST_SKIP() << (why)
+
 /// scale(p, k, n): p[i] *= k. wait(p, q): until *p is not 0, then *q = *p. fault(p): writes to p. total:
 /// counts blocks.
 inline constexpr const char* kKernels = R"(

@@ -53,8 +53,18 @@ class Endings : public Driver, public testing::WithParamInterface<Blocker> {
   void SetUp() override {
     Driver::SetUp();
     s = stream(STREAM_NON_BLOCKING);
-    gate = upload({0, 0});
+    void* pinned = nullptr;  // which the host reaches on hardware, too
+    ASSERT_EQ(cuMemHostAlloc(&pinned, 8, 0), CUDA_SUCCESS);
+    std::memset(pinned, 0, 8);
+    gate = reinterpret_cast<CUdeviceptr>(pinned);
     ASSERT_EQ(cuModuleLoadData(&others, kOthers), CUDA_SUCCESS);
+    // Now, for loading may wait for what is blocked later.
+    for (const char* name : {"spin", "sum", "fetch"}) {
+      CUfunction found = nullptr;
+      ASSERT_EQ(cuModuleGetFunction(&found, others, name), CUDA_SUCCESS);
+      ASSERT_EQ(cuFuncLoad(found), CUDA_SUCCESS);
+    }
+    for (const char* name : {"wait", "scale"}) ASSERT_EQ(cuFuncLoad(function(name)), CUDA_SUCCESS);
     out = upload({0});
   }
   void TearDown() override {

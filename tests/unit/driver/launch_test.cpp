@@ -35,6 +35,7 @@ TEST_F(Driver, LaunchesWithAParameterBuffer) {
                    reinterpret_cast<void*>(kLaunchParameterBytes), &bytes, nullptr};
   EXPECT_EQ(cuLaunchKernel(function("scale"), 1, 1, 1, 2, 1, 1, 0, nullptr, nullptr, extra), CUDA_SUCCESS);
   EXPECT_EQ(download(a, 2), (Values{3, 6}));
+  SKIP_ON_HARDWARE("takes a short buffer");
   bytes = 8;
   EXPECT_EQ(cuLaunchKernel(function("scale"), 1, 1, 1, 2, 1, 1, 0, nullptr, nullptr, extra),
             CUDA_ERROR_INVALID_VALUE);
@@ -70,17 +71,22 @@ TEST_F(Driver, EveryLaunchAttributeHasItsMeaning) {
     return result;
   };
   for (const int id : {LAUNCH_IGNORE, LAUNCH_ACCESS_POLICY_WINDOW, LAUNCH_COOPERATIVE,
-                       LAUNCH_SYNCHRONIZATION_POLICY, LAUNCH_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
-                       LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION, LAUNCH_PRIORITY, LAUNCH_MEM_SYNC_DOMAIN,
-                       LAUNCH_PREFERRED_SHARED_MEMORY_CARVEOUT, LAUNCH_NVLINK_UTIL_CENTRIC_SCHEDULING})
+                       LAUNCH_CLUSTER_SCHEDULING_POLICY_PREFERENCE, LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION,
+                       LAUNCH_PRIORITY, LAUNCH_MEM_SYNC_DOMAIN, LAUNCH_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                       LAUNCH_NVLINK_UTIL_CENTRIC_SCHEDULING})
     EXPECT_EQ(launch(id, 1), CUDA_SUCCESS) << id;
+  // What follows an H200 answered so (2026-11-26), where the manual leaves it open.
+  EXPECT_EQ(launch(LAUNCH_SYNCHRONIZATION_POLICY, 1), CUDA_ERROR_INVALID_VALUE) << "of streams only";
   EXPECT_EQ(launch(LAUNCH_CLUSTER_DIMENSION, std::array{1u, 1u, 1u}), CUDA_SUCCESS);
   EXPECT_EQ(launch(LAUNCH_CLUSTER_DIMENSION, std::array{2u, 1u, 1u}), CUDA_ERROR_INVALID_CLUSTER_SIZE);
-  EXPECT_EQ(launch(LAUNCH_CLUSTER_DIMENSION, std::array{1u, 0u, 1u}), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(launch(LAUNCH_PREFERRED_CLUSTER_DIMENSION, std::array{1u, 1u, 1u}), CUDA_SUCCESS);
-  EXPECT_EQ(launch(LAUNCH_PREFERRED_CLUSTER_DIMENSION, std::array{1u, 1u, 0u}), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(launch(LAUNCH_CLUSTER_DIMENSION, std::array{1u, 0u, 1u}), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+  EXPECT_EQ(launch(LAUNCH_PREFERRED_CLUSTER_DIMENSION, std::array{1u, 1u, 1u}),
+            on_hardware() ? CUDA_ERROR_INVALID_CLUSTER_SIZE : CUDA_SUCCESS)
+      << "nothing to be preferred to";
+  EXPECT_EQ(launch(LAUNCH_PREFERRED_CLUSTER_DIMENSION, std::array{1u, 1u, 0u}),
+            CUDA_ERROR_INVALID_CLUSTER_SIZE);
   EXPECT_EQ(launch(LAUNCH_CLUSTER_SCHEDULING_POLICY_PREFERENCE, 3), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(launch(LAUNCH_DEVICE_UPDATABLE_KERNEL_NODE, 0), CUDA_SUCCESS);
+  EXPECT_EQ(launch(LAUNCH_DEVICE_UPDATABLE_KERNEL_NODE, 0), CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_EQ(launch(LAUNCH_DEVICE_UPDATABLE_KERNEL_NODE, 1), CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_EQ(launch(15, 1), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(launch(99, 1), CUDA_ERROR_INVALID_VALUE);
@@ -94,15 +100,15 @@ TEST_F(Driver, EveryLaunchAttributeHasItsMeaning) {
     EXPECT_EQ(cuEventQuery(event), CUDA_SUCCESS);
     // Nothing starts where the event is wrong.
     const unsigned before = product;
-    EXPECT_EQ(launch(id, timed), CUDA_ERROR_INVALID_VALUE);
-    EXPECT_EQ(launch(id, shared), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(launch(id, timed), CUDA_ERROR_NOT_SUPPORTED);
+    EXPECT_EQ(launch(id, shared), CUDA_ERROR_NOT_SUPPORTED);
     const struct {
       CUevent event;
       int flags, at_start;
     } external{event, 1, 0};
-    EXPECT_EQ(launch(id, external), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(launch(id, external), CUDA_ERROR_ILLEGAL_STATE);
     EXPECT_EQ(cuEventDestroy_v2(event), CUDA_SUCCESS);
-    EXPECT_EQ(launch(id, event), CUDA_ERROR_INVALID_HANDLE) << "stale";
+    if (!on_hardware()) EXPECT_EQ(launch(id, event), CUDA_ERROR_INVALID_HANDLE) << "stale";
     product = before;
     EXPECT_EQ(cuEventDestroy_v2(timed), CUDA_SUCCESS);
     EXPECT_EQ(cuEventDestroy_v2(shared), CUDA_SUCCESS);
@@ -155,7 +161,7 @@ TEST_F(Driver, CooperativeLaunchesAreResidentAtOnce) {
     return cuLaunchCooperativeKernel(meet, blocks, 1, 1, 1024, 1, 1, 0, nullptr, parameters);
   };
   EXPECT_EQ(cooperative(16), CUDA_SUCCESS);
-  EXPECT_EQ(download(a, 2), (Values{16 * 1024, 8}));
+  EXPECT_EQ(download(a, 2), (Values{16 * 1024, on_hardware() ? 16u : 8u}));  // the library's own workspace
   EXPECT_EQ(cuLaunchCooperativeKernel_ptsz(meet, 3, 1, 1, 32, 1, 1, 0, nullptr, parameters), CUDA_SUCCESS);
   EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
   EXPECT_EQ(cooperative(most + 1), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
@@ -164,8 +170,9 @@ TEST_F(Driver, CooperativeLaunchesAreResidentAtOnce) {
   EXPECT_EQ(cuLaunchKernelEx(&config, meet, parameters, nullptr), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
   attribute.value[0] = 0;
   EXPECT_EQ(cuLaunchKernelEx(&config, meet, parameters, nullptr), CUDA_SUCCESS);
-  EXPECT_EQ(download(a, 2)[1], 0u) << "no workspace";
+  if (!on_hardware()) EXPECT_EQ(download(a, 2)[1], 0u) << "no workspace";
   EXPECT_EQ(cooperative(0), CUDA_ERROR_INVALID_VALUE);
+  SKIP_ON_HARDWARE("follows the handle");
   EXPECT_EQ(cuLaunchCooperativeKernel(nullptr, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters),
             CUDA_ERROR_INVALID_HANDLE);
 }
@@ -192,6 +199,7 @@ constexpr const char* kAsking = R"(
 )";
 
 TEST_F(Driver, KernelsMayAskForAttributes) {
+  SKIP_ON_HARDWARE("its device runtime comes from nvcc");
   ASSERT_EQ(cuModuleLoadData(&module, kAsking), CUDA_SUCCESS);
   int sms = 0;
   ASSERT_EQ(cuDeviceGetAttribute(&sms, 16, 0), CUDA_SUCCESS);
@@ -222,10 +230,22 @@ TEST_F(Driver, OccupancyIsWhatTheDistributorGrants) {
   const auto per_thread = [](int threads) { return static_cast<std::size_t>(threads) * 512; };
   EXPECT_EQ(cuOccupancyMaxPotentialBlockSizeWithFlags(&grid, &block, scale, per_thread, 0, 0, 0),
             CUDA_SUCCESS);
+  EXPECT_EQ(block, 32) << "13 blocks of 17 KiB: the function may have 48 KiB, not more";
+  ASSERT_EQ(cuFuncSetAttribute(scale, FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES, 227 << 10), CUDA_SUCCESS);
+  EXPECT_EQ(cuOccupancyMaxPotentialBlockSizeWithFlags(&grid, &block, scale, per_thread, 0, 0, 0),
+            CUDA_SUCCESS);
   EXPECT_EQ(block, 448) << "one block of 224 KiB";
   EXPECT_EQ(cuOccupancyMaxPotentialBlockSize(&grid, nullptr, scale, nullptr, 0, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuOccupancyAvailableDynamicSMemPerBlock(&bytes, tiles, 2, 64), CUDA_SUCCESS);
-  EXPECT_EQ(bytes, (228u << 10) / 2 - 1024 - 2048);
+  EXPECT_EQ(bytes, (48u << 10) - 2048) << "what the function may have";
+  ASSERT_EQ(cuFuncSetAttribute(tiles, FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES, 200 << 10), CUDA_SUCCESS);
+  EXPECT_EQ(cuOccupancyAvailableDynamicSMemPerBlock(&bytes, tiles, 2, 64), CUDA_SUCCESS);
+  const unsigned reserved = on_hardware() ? 0 : 1024;  // without it, that many blocks do not fit
+  EXPECT_EQ(bytes, (228u << 10) / 2 - reserved - 2048);
+  for (const int each : {3, 5, 7}) {  // in units of 128 bytes
+    EXPECT_EQ(cuOccupancyAvailableDynamicSMemPerBlock(&bytes, tiles, each, 64), CUDA_SUCCESS);
+    EXPECT_EQ(bytes, (228u << 10) / each / 128 * 128 - reserved - 2048) << each;
+  }
   EXPECT_EQ(cuOccupancyAvailableDynamicSMemPerBlock(&bytes, tiles, 33, 64), CUDA_ERROR_INVALID_VALUE);
 }
 
@@ -242,6 +262,8 @@ TEST_F(Driver, BadLaunchesAreRefused) {
   EXPECT_EQ(launch(1, 1025, 0, nullptr, parameters), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(launch(1, 1, 49 << 10, nullptr, parameters), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(launch(1, 1, 0, nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(launch(1, 1, 0, nullptr, parameters), CUDA_SUCCESS);
+  SKIP_ON_HARDWARE("follows handles");
   EXPECT_EQ(launch(1, 1, 0, reinterpret_cast<CUstream>(0x99), parameters), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(cuLaunchKernel(nullptr, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr),
             CUDA_ERROR_INVALID_HANDLE);
@@ -324,6 +346,7 @@ TEST_F(Driver, ModulesHaveFunctionsAndVariables) {
   const CUfunction scale = function("scale");
   EXPECT_EQ(function("scale"), scale);
   EXPECT_EQ(cuModuleUnload(module), CUDA_SUCCESS);
+  SKIP_ON_HARDWARE("follows handles");
   EXPECT_EQ(cuModuleUnload(module), CUDA_ERROR_INVALID_HANDLE);
   int value = 0;
   EXPECT_EQ(cuFuncGetAttribute(&value, FUNC_NUM_REGS, scale), CUDA_ERROR_INVALID_HANDLE);
@@ -331,6 +354,7 @@ TEST_F(Driver, ModulesHaveFunctionsAndVariables) {
 
 // proves: K-18a
 TEST_F(Driver, ModulesComeInEveryWrapping) {
+  SKIP_ON_HARDWARE("the files are elsewhere");
   const std::string directory = source_directory() + "/tests/data/fatbin/";
   const std::string fatbin = read_file(directory + "lz4.fatbin").value();
   struct {
@@ -340,15 +364,19 @@ TEST_F(Driver, ModulesComeInEveryWrapping) {
   const void* prelinked[] = {fatbin.data(), nullptr};
   CUmodule loaded = nullptr;
   CUfunction scale = nullptr;
+  // An H200 takes neither object files nor wrappers, with CUDA_ERROR_INVALID_IMAGE.
   const auto works = [&](CUresult result) {
     const CUmodule module = std::exchange(loaded, nullptr);
     return result == CUDA_SUCCESS && cuModuleGetFunction(&scale, module, "scale") == CUDA_SUCCESS;
   };
-  EXPECT_TRUE(works(cuModuleLoad(&loaded, (directory + "plain.o").c_str())));
   EXPECT_TRUE(works(cuModuleLoadData(&loaded, fatbin.data())));
-  EXPECT_TRUE(works(cuModuleLoadFatBinary(&loaded, &wrapper)));
-  wrapper = {0x466243b1, 2, nullptr, prelinked};
-  EXPECT_TRUE(works(cuModuleLoadData(&loaded, &wrapper)));
+  EXPECT_TRUE(works(cuModuleLoadFatBinary(&loaded, fatbin.data())));
+  if (!on_hardware()) {
+    EXPECT_TRUE(works(cuModuleLoad(&loaded, (directory + "plain.o").c_str())));
+    EXPECT_TRUE(works(cuModuleLoadFatBinary(&loaded, &wrapper)));
+    wrapper = {0x466243b1, 2, nullptr, prelinked};
+    EXPECT_TRUE(works(cuModuleLoadData(&loaded, &wrapper)));
+  }
   int options[] = {5, 6, 7};  // error log, its size, optimisation level
   char log[16] = "unchanged";
   void* values[] = {log, reinterpret_cast<void*>(sizeof log), reinterpret_cast<void*>(4)};
@@ -363,12 +391,14 @@ TEST_F(Driver, BadModulesAreRefused) {
   EXPECT_EQ(cuModuleLoadData(&loaded, "\x01\x02"), CUDA_ERROR_INVALID_IMAGE);
   EXPECT_EQ(cuModuleLoadData(&loaded, nullptr), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuModuleLoad(&loaded, "/nonexistent"), CUDA_ERROR_FILE_NOT_FOUND);
-  EXPECT_EQ(cuModuleLoad(&loaded, "/proc/self/exe"), CUDA_ERROR_NO_BINARY_FOR_GPU);
+  EXPECT_EQ(cuModuleLoad(&loaded, "/proc/self/exe"),
+            on_hardware() ? CUDA_ERROR_INVALID_IMAGE : CUDA_ERROR_NO_BINARY_FOR_GPU);
   EXPECT_EQ(loaded, nullptr);
 }
 
 // Modules take memory of the device as allocations do, and what is refused takes none from other contexts.
 TEST_F(Driver, VariablesThatDoNotFitAreRefusedWhenTheModuleIsLoaded) {
+  SKIP_ON_HARDWARE("its assembler takes minutes");
   const auto load = [](const std::string& variables) {
     CUmodule loaded = nullptr;
     return cuModuleLoadData(&loaded, (".version 8.0\n.target sm_90\n.address_size 64\n" + variables +
@@ -406,6 +436,7 @@ TEST_F(Driver, AFaultIsStickyInItsContextOnly) {
   unsigned word = 0;
   EXPECT_EQ(cuMemAlloc_v2(&b, 4), CUDA_ERROR_ILLEGAL_ADDRESS);
   EXPECT_EQ(cuMemcpyDtoH_v2(&word, a, 4), CUDA_ERROR_ILLEGAL_ADDRESS);
+  SKIP_ON_HARDWARE("breaks every context of the process");
   ASSERT_EQ(cuCtxPushCurrent_v2(second), CUDA_SUCCESS);
   EXPECT_EQ(cuMemAlloc_v2(&b, 4), CUDA_SUCCESS);
   EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);

@@ -26,7 +26,7 @@ TEST_F(Managed, HostAndKernelsUseItAlike) {
   ASSERT_EQ(cuMemGetInfo_v2(&before, &total), CUDA_SUCCESS);
   const CUdeviceptr address = managed(1 << 20);
   ASSERT_EQ(cuMemGetInfo_v2(&during, &total), CUDA_SUCCESS);
-  EXPECT_EQ(before - during, std::size_t{1} << 20);
+  if (!on_hardware()) EXPECT_EQ(before - during, std::size_t{1} << 20);
   auto* words = reinterpret_cast<unsigned*>(address);
   words[0] = 6;
   EXPECT_EQ(launch("scale", nullptr, address, 7u, 1u), CUDA_SUCCESS);
@@ -50,8 +50,8 @@ TEST_F(Managed, HostAndKernelsUseItAlike) {
   CUdeviceptr none = 7;
   EXPECT_EQ(cuMemAllocManaged(&none, 0, MEM_ATTACH_GLOBAL), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuMemAllocManaged(&none, 64, MEM_ATTACH_SINGLE), CUDA_ERROR_INVALID_VALUE);
+  SKIP_ON_HARDWARE("has the host's memory behind its own");
   EXPECT_EQ(cuMemAllocManaged(&none, total * 2, MEM_ATTACH_HOST), CUDA_ERROR_OUT_OF_MEMORY);
-  EXPECT_EQ(none, 7u);
 }
 
 TEST_F(Managed, VariablesAreManagedMemory) {
@@ -70,19 +70,21 @@ TEST_F(Managed, VariablesAreManagedMemory) {
   EXPECT_EQ(is_managed, 1);
   EXPECT_EQ(cuPointerGetAttribute(&is_managed, POINTER_IS_MANAGED, plain), CUDA_SUCCESS);
   EXPECT_EQ(is_managed, 0);
-  EXPECT_EQ(cuMemAdvise_v2(shared, 4, ADVISE_SET_READ_MOSTLY, {}), CUDA_SUCCESS);
-  EXPECT_EQ(cuMemAdvise_v2(plain, 4, ADVISE_SET_READ_MOSTLY, {}), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuMemAdvise_v2(shared, 4, ADVISE_SET_READ_MOSTLY, kDevice), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemAdvise_v2(plain, 4, ADVISE_SET_READ_MOSTLY, kDevice), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(Managed, AdviceIsRememberedByAddress) {
   const CUdeviceptr a = managed(8192);
   EXPECT_EQ(range(RANGE_READ_MOSTLY, a, 8192), 0);
-  EXPECT_EQ(cuMemAdvise_v2(a, 4096, ADVISE_SET_READ_MOSTLY, {}), CUDA_SUCCESS);
+  // An H200 wants a place with every advice, of whatever kind (2026-11-26).
+  EXPECT_EQ(cuMemAdvise_v2(a, 4096, ADVISE_SET_READ_MOSTLY, {}), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuMemAdvise_v2(a, 4096, ADVISE_SET_READ_MOSTLY, kDevice), CUDA_SUCCESS);
   EXPECT_EQ(range(RANGE_READ_MOSTLY, a, 4096), 1);
   EXPECT_EQ(range(RANGE_READ_MOSTLY, a, 4097), 0);
   EXPECT_EQ(cuMemAdvise(a + 4096, 4096, ADVISE_SET_READ_MOSTLY, 0), CUDA_SUCCESS);
   EXPECT_EQ(range(RANGE_READ_MOSTLY, a, 8192), 1);
-  EXPECT_EQ(cuMemAdvise_v2(a, 8192, ADVISE_UNSET_READ_MOSTLY, {}), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemAdvise_v2(a, 8192, ADVISE_UNSET_READ_MOSTLY, kDevice), CUDA_SUCCESS);
   EXPECT_EQ(range(RANGE_READ_MOSTLY, a, 10), 0);
 
   EXPECT_EQ(range(RANGE_PREFERRED_LOCATION, a, 8192), kInvalidDevice);
@@ -91,9 +93,9 @@ TEST_F(Managed, AdviceIsRememberedByAddress) {
   EXPECT_EQ(range(RANGE_PREFERRED_LOCATION_TYPE, a, 8192), LOCATION_DEVICE);
   EXPECT_EQ(cuMemAdvise(a + 100, 10, ADVISE_SET_PREFERRED_LOCATION, kCpu), CUDA_SUCCESS);
   EXPECT_EQ(range(RANGE_PREFERRED_LOCATION, a + 100, 10), kCpu);
-  EXPECT_EQ(range(RANGE_PREFERRED_LOCATION_ID, a + 100, 10), 0);
+  EXPECT_EQ(range(RANGE_PREFERRED_LOCATION_ID, a + 100, 10), kCpu);  // an H200 (2026-11-26)
   EXPECT_EQ(range(RANGE_PREFERRED_LOCATION, a, 8192), kInvalidDevice);
-  EXPECT_EQ(cuMemAdvise_v2(a, 8192, ADVISE_UNSET_PREFERRED_LOCATION, {}), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemAdvise_v2(a, 8192, ADVISE_UNSET_PREFERRED_LOCATION, kDevice), CUDA_SUCCESS);
   EXPECT_EQ(range(RANGE_PREFERRED_LOCATION_TYPE, a + 100, 10), LOCATION_INVALID);
 
   int by[3] = {7, 7, 7};
@@ -108,7 +110,7 @@ TEST_F(Managed, AdviceIsRememberedByAddress) {
   EXPECT_EQ(by[0], kCpu);
 
   // What comes next at the address starts without advice.
-  EXPECT_EQ(cuMemAdvise_v2(a, 8192, ADVISE_SET_READ_MOSTLY, {}), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemAdvise_v2(a, 8192, ADVISE_SET_READ_MOSTLY, kDevice), CUDA_SUCCESS);
   EXPECT_EQ(cuMemFree_v2(a), CUDA_SUCCESS);
   const CUdeviceptr next = managed(8192);
   EXPECT_EQ(range(RANGE_READ_MOSTLY, next, 8192), 0);
@@ -122,7 +124,7 @@ TEST_F(Managed, PrefetchesAreRemembered) {
   EXPECT_EQ(range(RANGE_LAST_PREFETCH_LOCATION, a, 8192), 0);
   EXPECT_EQ(cuMemPrefetchAsync(a, 4096, kCpu, s), CUDA_SUCCESS);
   EXPECT_EQ(range(RANGE_LAST_PREFETCH_LOCATION_TYPE, a, 4096), LOCATION_HOST);
-  EXPECT_EQ(range(RANGE_LAST_PREFETCH_LOCATION_ID, a, 4096), 0);
+  EXPECT_EQ(range(RANGE_LAST_PREFETCH_LOCATION_ID, a, 4096), kCpu);
   EXPECT_EQ(range(RANGE_LAST_PREFETCH_LOCATION, a, 8192), kInvalidDevice);
   CUdeviceptr addresses[] = {a, a + 4096};
   std::size_t bytes[] = {4096, 4096}, first[] = {0, 1};
@@ -156,9 +158,10 @@ TEST_F(Managed, WhatIsDiscardedMayKeepItsContents) {
 }
 
 TEST_F(Managed, TheHostsOwnMemoryTakesAdviceToo) {
+  SKIP_ON_HARDWARE("does not reach it");
   std::vector<int> plain(100);
   const auto at = reinterpret_cast<CUdeviceptr>(plain.data());
-  EXPECT_EQ(cuMemAdvise_v2(at, 400, ADVISE_SET_READ_MOSTLY, {}), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemAdvise_v2(at, 400, ADVISE_SET_READ_MOSTLY, kDevice), CUDA_SUCCESS);
   int mostly = 0, device = 5;
   void* data[] = {&mostly, &device};
   std::size_t bytes[] = {4, 4};
@@ -169,11 +172,12 @@ TEST_F(Managed, TheHostsOwnMemoryTakesAdviceToo) {
   bytes[1] = 8;
   EXPECT_EQ(cuMemRangeGetAttributes(data, bytes, attributes, 2, at, 400), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuMemRangeGetAttribute(data[0], 3, RANGE_READ_MOSTLY, at, 400), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(cuMemAdvise_v2(4096, 4096, ADVISE_SET_READ_MOSTLY, {}), CUDA_ERROR_INVALID_VALUE);  // not mapped
+  EXPECT_EQ(cuMemAdvise_v2(4096, 4096, ADVISE_SET_READ_MOSTLY, kDevice),
+            CUDA_ERROR_INVALID_VALUE);  // not mapped
   EXPECT_EQ(cuMemAdvise_v2(at, 400, CUmem_advise(12), {}), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuMemAdvise_v2(at, 400, ADVISE_SET_PREFERRED_LOCATION, {LOCATION_DEVICE, 1}),
             CUDA_ERROR_INVALID_DEVICE);
-  EXPECT_EQ(cuMemAdvise_v2(at, 400, ADVISE_UNSET_READ_MOSTLY, {}), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemAdvise_v2(at, 400, ADVISE_UNSET_READ_MOSTLY, kDevice), CUDA_SUCCESS);
 }
 
 TEST_F(Managed, AttachmentIsChecked) {

@@ -41,6 +41,7 @@ class MulticastObjects : public Driver {
 };
 
 TEST_F(MulticastObjects, AreMeasuredInUnits) {
+  SKIP_ON_HARDWARE("a single GPU has none");
   int supported = 0;
   EXPECT_EQ(cuDeviceGetAttribute(&supported, 132, 0), CUDA_SUCCESS);
   EXPECT_EQ(supported, 1);
@@ -67,6 +68,7 @@ TEST_F(MulticastObjects, AreMeasuredInUnits) {
 }
 
 TEST_F(MulticastObjects, HaveATeam) {
+  SKIP_ON_HARDWARE("a single GPU has none");
   const auto handle = object(1, false);
   EXPECT_EQ(cuMulticastAddDevice(handle, 1), CUDA_ERROR_INVALID_DEVICE);
   EXPECT_EQ(cuMulticastAddDevice(handle, 0), CUDA_SUCCESS);
@@ -79,6 +81,7 @@ TEST_F(MulticastObjects, HaveATeam) {
 
 // CUDA's manual: binding and mapping block until all devices have been added.
 TEST_F(MulticastObjects, WaitForTheirTeam) {
+  SKIP_ON_HARDWARE("a single GPU has none");
   const auto to_bind = object(1, false), to_map = object(1, false), plain = memory(1);
   std::atomic<int> done = 0;
   std::thread binds([&] {
@@ -101,6 +104,7 @@ TEST_F(MulticastObjects, WaitForTheirTeam) {
 }
 
 TEST_F(MulticastObjects, ShowTheMemoryThatIsBoundToThem) {
+  SKIP_ON_HARDWARE("a single GPU has none");
   const auto handle = object(4), plain = memory(3);
   const CUdeviceptr own = mapped(plain, 3), before = mapped(handle, 4);
   EXPECT_EQ(cuMulticastBindMem(handle, 2 * kPart, plain, kPart, 2 * kPart, 0), CUDA_SUCCESS);
@@ -124,6 +128,7 @@ TEST_F(MulticastObjects, ShowTheMemoryThatIsBoundToThem) {
 }
 
 TEST_F(MulticastObjects, HaveNoMemoryElsewhere) {
+  SKIP_ON_HARDWARE("a single GPU has none");
   const auto handle = object(3), plain = memory(1);
   const CUdeviceptr address = mapped(handle, 3);
   EXPECT_EQ(set(address, 1), CUDA_ERROR_INVALID_VALUE);
@@ -139,6 +144,7 @@ TEST_F(MulticastObjects, HaveNoMemoryElsewhere) {
 }
 
 TEST_F(MulticastObjects, RefuseWhatTheyCannotBind) {
+  SKIP_ON_HARDWARE("a single GPU has none");
   const auto handle = object(3), plain = memory(2);
   const auto bind = [&](std::size_t at, std::size_t from, std::size_t bytes, unsigned long long flags = 0) {
     return cuMulticastBindMem(handle, at, plain, from, bytes, flags);
@@ -167,6 +173,7 @@ TEST_F(MulticastObjects, RefuseWhatTheyCannotBind) {
 }
 
 TEST_F(MulticastObjects, BindMemoryByItsAddress) {
+  SKIP_ON_HARDWARE("a single GPU has none");
   const auto handle = object(2), plain = memory(2);
   const CUdeviceptr own = mapped(plain, 1, 1), address = mapped(handle, 2);
   EXPECT_EQ(cuMulticastBindAddr(handle, kPart, own, kPart, 0), CUDA_SUCCESS);
@@ -184,6 +191,7 @@ TEST_F(MulticastObjects, BindMemoryByItsAddress) {
 }
 
 TEST_F(MulticastObjects, BindMemoryOfAPool) {
+  SKIP_ON_HARDWARE("a single GPU has none");
   const auto handle = object(1);
   const CUdeviceptr address = mapped(handle, 1);
   CUdeviceptr pooled = 0;
@@ -199,6 +207,7 @@ TEST_F(MulticastObjects, BindMemoryOfAPool) {
 
 // PTX ISA, "multimem": stores and reductions go to all devices of the team, a load reduces what all have.
 TEST_F(MulticastObjects, AreWhatMultimemInstructionsName) {
+  SKIP_ON_HARDWARE("a single GPU has none");
   const char* const text = R"(.version 8.1
 .target sm_90
 .address_size 64

@@ -64,7 +64,7 @@ TEST_F(Pools, AStreamUsesWhatItAllocatesAndFrees) {
   std::size_t bytes = 0;
   EXPECT_EQ(cuMemGetAddressRange_v2(&base, &bytes, a + 8), CUDA_SUCCESS);
   EXPECT_EQ(base, a);
-  EXPECT_EQ(bytes, 4000u);
+  EXPECT_GE(bytes, 4000u);
   EXPECT_EQ(cuMemFreeAsync(a + 4, first), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuMemFreeAsync(a, first), CUDA_SUCCESS);
   EXPECT_EQ(cuMemFreeAsync(a, first), CUDA_ERROR_INVALID_VALUE);          // twice
@@ -73,8 +73,11 @@ TEST_F(Pools, AStreamUsesWhatItAllocatesAndFrees) {
   EXPECT_EQ(back[0], 42u);
   EXPECT_EQ(back[999], 21u);
   const CUdeviceptr plain = allocate(64);
-  EXPECT_EQ(cuMemFreeAsync(plain, first), CUDA_ERROR_INVALID_VALUE);  // not of a pool
-  EXPECT_EQ(cuMemAllocAsync(&a, 0, first), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuMemFreeAsync(plain, first), CUDA_SUCCESS);  // of no pool: an H200 takes it (2026-11-26)
+  if (!on_hardware()) EXPECT_EQ(cuMemFree_v2(plain), CUDA_ERROR_INVALID_VALUE);
+  a = 7;
+  EXPECT_EQ(cuMemAllocAsync(&a, 0, first), CUDA_SUCCESS);
+  EXPECT_EQ(a, 0u);
   EXPECT_EQ(cuMemAllocAsync(nullptr, 64, first), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuMemAllocAsync(&a, ~std::size_t{0} / 2, first), CUDA_ERROR_OUT_OF_MEMORY);
 }
@@ -102,6 +105,7 @@ TEST_F(Pools, FreedMemoryIsTheSameStreamsAtOnceAndOthersLater) {
   open();
   EXPECT_EQ(cuStreamSynchronize(third), CUDA_SUCCESS);
   set(POOL_REUSE_ALLOW_OPPORTUNISTIC, 0);
+  SKIP_ON_HARDWARE("counts the host's wait as an order");
   const CUdeviceptr fresh = take(second);
   EXPECT_NE(fresh, a);
   set(POOL_REUSE_ALLOW_OPPORTUNISTIC, 1);
@@ -109,6 +113,7 @@ TEST_F(Pools, FreedMemoryIsTheSameStreamsAtOnceAndOthersLater) {
 }
 
 TEST_F(Pools, WhereThereIsNoOtherMemoryAStreamWaitsForAnothersFree) {
+  SKIP_ON_HARDWARE("has units of 32 MiB");
   CUmemPoolProps small = kPoolProps;
   small.maxSize = 8192;
   CUmemoryPool bounded = nullptr;
@@ -131,11 +136,12 @@ TEST_F(Pools, CountWhatTheyHave) {
   EXPECT_EQ(get(POOL_USED_CURRENT), 0u);
   const CUdeviceptr a = take(first, 1000), b = take(first, 2000);
   EXPECT_EQ(get(POOL_USED_CURRENT), 3000u);
-  EXPECT_EQ(get(POOL_RESERVED_CURRENT), 1024u + 2048u);
+  const auto reserved = [](std::uint64_t bytes) { return on_hardware() ? std::uint64_t{32} << 20 : bytes; };
+  EXPECT_EQ(get(POOL_RESERVED_CURRENT), reserved(1024u + 2048u));
   EXPECT_EQ(cuMemFreeAsync(a, first), CUDA_SUCCESS);
   EXPECT_EQ(get(POOL_USED_CURRENT), 2000u);
   EXPECT_EQ(get(POOL_USED_HIGH), 3000u);
-  EXPECT_EQ(get(POOL_RESERVED_CURRENT), 3072u);
+  EXPECT_EQ(get(POOL_RESERVED_CURRENT), reserved(3072));
   std::uint64_t zero = 0, one = 1;
   EXPECT_EQ(cuMemPoolSetAttribute(pool, POOL_USED_HIGH, &one), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuMemPoolSetAttribute(pool, POOL_USED_HIGH, &zero), CUDA_SUCCESS);
@@ -143,12 +149,12 @@ TEST_F(Pools, CountWhatTheyHave) {
   EXPECT_EQ(cuMemPoolSetAttribute(pool, POOL_USED_CURRENT, &zero), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuMemFreeAsync(b, first), CUDA_SUCCESS);
   EXPECT_EQ(cuStreamSynchronize(first), CUDA_SUCCESS);
-  EXPECT_EQ(get(POOL_RESERVED_CURRENT), 3072u);  // below the threshold
+  EXPECT_EQ(get(POOL_RESERVED_CURRENT), reserved(3072));  // below the threshold
   EXPECT_EQ(cuMemPoolTrimTo(pool, 2048), CUDA_SUCCESS);
-  EXPECT_EQ(get(POOL_RESERVED_CURRENT), 2048u);
-  EXPECT_EQ(get(POOL_RESERVED_HIGH), 3072u);
+  EXPECT_EQ(get(POOL_RESERVED_CURRENT), reserved(2048));
+  EXPECT_EQ(get(POOL_RESERVED_HIGH), reserved(3072));
   EXPECT_EQ(cuMemPoolSetAttribute(pool, POOL_RESERVED_HIGH, &zero), CUDA_SUCCESS);
-  EXPECT_EQ(get(POOL_RESERVED_HIGH), 2048u);
+  EXPECT_EQ(get(POOL_RESERVED_HIGH), reserved(2048));
   EXPECT_EQ(cuMemPoolGetAttribute(pool, CUmemPool_attribute(77), &zero), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuMemPoolGetAttribute(pool, POOL_USED_HIGH, nullptr), CUDA_ERROR_INVALID_VALUE);
 }
@@ -159,13 +165,13 @@ TEST_F(Pools, GiveBackAtSynchronisationsWhatExceedsTheThreshold) {
   ASSERT_EQ(cuMemGetInfo_v2(&before, &total), CUDA_SUCCESS);
   const CUdeviceptr a = take(first, 1 << 20);
   ASSERT_EQ(cuMemGetInfo_v2(&during, &total), CUDA_SUCCESS);
-  EXPECT_EQ(before - during, std::size_t{1} << 20);
+  if (!on_hardware()) EXPECT_EQ(before - during, std::size_t{1} << 20);
   EXPECT_EQ(cuMemFreeAsync(a, first), CUDA_SUCCESS);
-  EXPECT_EQ(get(POOL_RESERVED_CURRENT), std::uint64_t{1} << 20);
+  EXPECT_EQ(get(POOL_RESERVED_CURRENT), std::uint64_t{on_hardware() ? 32u : 1u} << 20);
   EXPECT_EQ(cuStreamSynchronize(first), CUDA_SUCCESS);
   EXPECT_EQ(get(POOL_RESERVED_CURRENT), 0u);
   ASSERT_EQ(cuMemGetInfo_v2(&after, &total), CUDA_SUCCESS);
-  EXPECT_EQ(after, before);
+  if (!on_hardware()) EXPECT_EQ(after, before);
 }
 
 TEST_F(Pools, OneOfThemIsTheDevices) {
@@ -192,8 +198,10 @@ TEST_F(Pools, OneOfThemIsTheDevices) {
   EXPECT_EQ(cuDeviceGetDefaultMemPool(&now, 1), CUDA_ERROR_INVALID_DEVICE);
   EXPECT_EQ(cuDeviceSetMemPool(0, nullptr), CUDA_ERROR_INVALID_VALUE);
   place.type = LOCATION_HOST;
-  EXPECT_EQ(cuMemGetMemPool(&now, &place, ALLOCATION_PINNED), CUDA_ERROR_NOT_SUPPORTED);
-  EXPECT_EQ(cuMemGetDefaultMemPool(&now, &place, ALLOCATION_MANAGED), CUDA_ERROR_NOT_SUPPORTED);
+  if (!on_hardware()) {
+    EXPECT_EQ(cuMemGetMemPool(&now, &place, ALLOCATION_PINNED), CUDA_ERROR_NOT_SUPPORTED);
+    EXPECT_EQ(cuMemGetDefaultMemPool(&now, &place, ALLOCATION_MANAGED), CUDA_ERROR_NOT_SUPPORTED);
+  }
   EXPECT_EQ(cuMemSetMemPool(nullptr, ALLOCATION_PINNED, standard), CUDA_ERROR_INVALID_VALUE);
 }
 
@@ -203,7 +211,7 @@ TEST_F(Pools, DestroyedOnesLiveAsLongAsTheirMemory) {
   CUdeviceptr a = 0;
   ASSERT_EQ(cuMemAllocFromPoolAsync(&a, 64, other, first), CUDA_SUCCESS);
   EXPECT_EQ(cuMemPoolDestroy(other), CUDA_SUCCESS);
-  EXPECT_EQ(cuMemPoolDestroy(other), CUDA_ERROR_INVALID_VALUE);
+  if (!on_hardware()) EXPECT_EQ(cuMemPoolDestroy(other), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuMemsetD32Async(a, 7, 1, first), CUDA_SUCCESS);
   EXPECT_EQ(cuStreamSynchronize(first), CUDA_SUCCESS);
   EXPECT_EQ(download(a, 1), Values{7});
@@ -229,11 +237,13 @@ TEST_F(Pools, TravelByDescriptorAndPointer) {
   ASSERT_EQ(cuMemPoolImportFromShareableHandle(&imported, travelled, HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
             CUDA_SUCCESS);
   close(descriptor);
-  EXPECT_EQ(cuMemPoolImportFromShareableHandle(&imported, travelled, HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
-            CUDA_ERROR_INVALID_VALUE);
+  if (!on_hardware())
+    EXPECT_EQ(cuMemPoolImportFromShareableHandle(&imported, travelled, HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+              CUDA_ERROR_INVALID_VALUE);
   CUmemPoolPtrExportData data{};
   ASSERT_EQ(cuMemPoolExportPointer(&data, a), CUDA_SUCCESS);
   EXPECT_EQ(cuMemPoolExportPointer(&data, a + 4), CUDA_ERROR_INVALID_VALUE);
+  SKIP_ON_HARDWARE("wants another process");
   ASSERT_EQ(cuMemPoolImportPointer(&b, imported, &data), CUDA_SUCCESS);
   EXPECT_EQ(cuMemPoolImportPointer(&none, exported, &data), CUDA_ERROR_INVALID_VALUE);
   EXPECT_NE(b, a);
@@ -261,20 +271,21 @@ TEST_F(Pools, HaveAccessFromTheirDeviceAlways) {
   EXPECT_EQ(cuMemPoolSetAccess(pool, &access, 1), CUDA_SUCCESS);
   EXPECT_EQ(cuMemPoolGetAccess(&flags, pool, &place), CUDA_SUCCESS);
   EXPECT_EQ(flags, ACCESS_READ_WRITE);
+  // As an H200 answers (2026-11-26).
   access.flags = ACCESS_NONE;
-  EXPECT_EQ(cuMemPoolSetAccess(pool, &access, 1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuMemPoolSetAccess(pool, &access, 1), CUDA_ERROR_INVALID_DEVICE);
   place.id = 1;
-  EXPECT_EQ(cuMemPoolGetAccess(&flags, pool, &place), CUDA_ERROR_INVALID_DEVICE);
+  EXPECT_EQ(cuMemPoolGetAccess(&flags, pool, &place), CUDA_ERROR_INVALID_VALUE);
   CUmemPoolProps bad = kPoolProps;
   CUmemoryPool none = nullptr;
   bad.handleTypes = HANDLE_TYPE_FABRIC;
-  EXPECT_EQ(cuMemPoolCreate(&none, &bad), CUDA_ERROR_NOT_SUPPORTED);
+  if (!on_hardware()) EXPECT_EQ(cuMemPoolCreate(&none, &bad), CUDA_ERROR_NOT_SUPPORTED);
   bad = kPoolProps;
   bad.reserved[3] = 1;
   EXPECT_EQ(cuMemPoolCreate(&none, &bad), CUDA_ERROR_INVALID_VALUE);
   bad = kPoolProps;
   bad.location.id = 4;
-  EXPECT_EQ(cuMemPoolCreate(&none, &bad), CUDA_ERROR_INVALID_DEVICE);
+  EXPECT_EQ(cuMemPoolCreate(&none, &bad), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuMemPoolTrimTo(nullptr, 0), CUDA_ERROR_INVALID_VALUE);
 }
 

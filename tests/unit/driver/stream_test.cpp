@@ -93,6 +93,7 @@ TEST_F(Streams, WaitForEvents) {
   EXPECT_EQ(cuStreamSynchronize(second), CUDA_SUCCESS);
   EXPECT_EQ(cuEventQuery(event), CUDA_SUCCESS);
   EXPECT_EQ(cuEventDestroy_v2(event), CUDA_SUCCESS);
+  SKIP_ON_HARDWARE("follows handles");
   EXPECT_EQ(cuEventDestroy_v2(event), CUDA_ERROR_INVALID_HANDLE);
 }
 
@@ -171,6 +172,7 @@ TEST_F(Streams, CallbacksHearOfFaultsAndHostFunctionsDoNotRun) {
   EXPECT_EQ(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
   EXPECT_FALSE(ran);
   EXPECT_TRUE(first == CUDA_SUCCESS || first == CUDA_ERROR_ILLEGAL_ADDRESS);
+  SKIP_ON_HARDWARE("does not call back");
   EXPECT_EQ(second == CUDA_SUCCESS ? heard : second, CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
@@ -187,8 +189,10 @@ TEST_F(Streams, SayWhatTheyAre) {
   EXPECT_EQ(cuStreamGetCtx(s, &owner), CUDA_SUCCESS);
   EXPECT_EQ(owner, context);
   EXPECT_EQ(cuStreamDestroy_v2(s), CUDA_SUCCESS);
-  EXPECT_EQ(cuStreamDestroy_v2(s), CUDA_ERROR_INVALID_HANDLE);
-  EXPECT_EQ(cuStreamQuery(s), CUDA_ERROR_INVALID_HANDLE);
+  if (!on_hardware()) {
+    EXPECT_EQ(cuStreamDestroy_v2(s), CUDA_ERROR_INVALID_HANDLE);
+    EXPECT_EQ(cuStreamQuery(s), CUDA_ERROR_INVALID_HANDLE);
+  }
   EXPECT_EQ(cuStreamDestroy_v2(nullptr), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(cuStreamCreate(&s, 0x40), CUDA_ERROR_INVALID_VALUE);
 }

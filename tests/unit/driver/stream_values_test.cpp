@@ -16,7 +16,9 @@ class StreamValues : public Driver {
     Driver::SetUp();
     s = stream(STREAM_NON_BLOCKING);
     other = stream(STREAM_NON_BLOCKING);
-    word = allocate(8);
+    void* pinned = nullptr;  // which the host reaches on hardware, too
+    ASSERT_EQ(cuMemHostAlloc(&pinned, 8, 0), CUDA_SUCCESS);
+    word = reinterpret_cast<CUdeviceptr>(pinned);
     host(0);
   }
   /// The word as the host sees and writes it.
@@ -40,9 +42,9 @@ TEST_F(StreamValues, WaitsEndWhenTheHostWrites) {
   host(8);
   goes_on();
   host(0x80000008);  // numbers go around: 7 is not behind this
-  EXPECT_EQ(cuStreamWaitValue32(s, word, 7, WAIT_VALUE_GEQ), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamWaitValue32_v2(s, word, 7, WAIT_VALUE_GEQ), CUDA_SUCCESS);
   EXPECT_TRUE(waits());
-  EXPECT_EQ(cuStreamWaitValue32(other, word, 0x7fffffff, WAIT_VALUE_GEQ), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamWaitValue32_v2(other, word, 0x7fffffff, WAIT_VALUE_GEQ), CUDA_SUCCESS);
   EXPECT_EQ(cuStreamSynchronize(other), CUDA_SUCCESS);
   host(7);
   goes_on();
@@ -55,7 +57,8 @@ TEST_F(StreamValues, WaitsEndWhenTheHostWrites) {
   host(2);
   goes_on();
   host(0xffffffff);
-  EXPECT_EQ(cuStreamWaitValue32_v2(s, word, 1, WAIT_VALUE_NOR | 1u << 30), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamWaitValue32_v2(s, word, 1, WAIT_VALUE_NOR | (on_hardware() ? 0 : 1u << 30)),
+            CUDA_SUCCESS);
   EXPECT_TRUE(waits());
   host(0xfffffffd);
   goes_on();
@@ -67,11 +70,32 @@ TEST_F(StreamValues, OfEightBytesToo) {
   EXPECT_TRUE(waits());
   EXPECT_EQ(cuStreamWriteValue64_v2(other, word, big + 1, 0), CUDA_SUCCESS);
   goes_on();
-  EXPECT_EQ(cuStreamWaitValue64(s, word, big, WAIT_VALUE_EQ), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamWaitValue64_v2(s, word, big, WAIT_VALUE_EQ), CUDA_SUCCESS);
   EXPECT_TRUE(waits());
-  EXPECT_EQ(cuStreamWriteValue64(other, word, big, WRITE_VALUE_NO_BARRIER), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamWriteValue64_v2(other, word, big, 0), CUDA_SUCCESS);
   goes_on();
   EXPECT_EQ(at(), big);
+}
+
+// The entries of CUDA 8. Drivers of today serve them only where a parameter of the kernel module says so: an
+// H200 answered CUDA_ERROR_NOT_SUPPORTED (2026-11-26).
+TEST_F(StreamValues, OldEntriesServe) {
+  SKIP_ON_HARDWARE("not supported");
+  EXPECT_EQ(cuStreamWaitValue32(s, word, 7, WAIT_VALUE_GEQ), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamWriteValue32(other, word, 7, 0), CUDA_SUCCESS);
+  goes_on();
+  EXPECT_EQ(cuStreamWaitValue64(s, word, 9, WAIT_VALUE_EQ), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamWriteValue64(other, word, 9, WRITE_VALUE_NO_BARRIER), CUDA_SUCCESS);
+  goes_on();
+  EXPECT_EQ(at(), 9u);
+  CUstreamBatchMemOpParams ops[2]{};
+  ops[0].value = {MEM_OP_WRITE_VALUE_32, word, 5, 0, 0};
+  ops[1].flags_only = {MEM_OP_BARRIER, 0};
+  EXPECT_EQ(cuStreamBatchMemOp(s, 2, ops, 0), CUDA_ERROR_INVALID_VALUE);  // barriers came later
+  ops[1].flags_only = {MEM_OP_FLUSH_REMOTE_WRITES, 0};
+  EXPECT_EQ(cuStreamBatchMemOp(s, 2, ops, 0), CUDA_SUCCESS);
+  goes_on();
+  EXPECT_EQ(at(), 5u);
 }
 
 TEST_F(StreamValues, KernelsAndStreamsAnswerEachOther) {
@@ -83,7 +107,7 @@ TEST_F(StreamValues, KernelsAndStreamsAnswerEachOther) {
   EXPECT_EQ(cuStreamWriteValue32_v2(s, reply, 4, 0), CUDA_SUCCESS);
   EXPECT_TRUE(waits());
   const CUstream third = stream(STREAM_NON_BLOCKING);
-  EXPECT_EQ(cuStreamWriteValue32(third, word, 3, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamWriteValue32_v2(third, word, 3, 0), CUDA_SUCCESS);
   goes_on();
   EXPECT_EQ(download(reply, 1), Values{4});
 }
@@ -103,6 +127,7 @@ TEST_F(StreamValues, WaitsDoNotHoldUpOtherStreams) {
 }
 
 TEST_F(StreamValues, AWaitEndsWithItsContextsFault) {
+  SKIP_ON_HARDWARE("it does not");
   EXPECT_EQ(cuStreamWaitValue32_v2(s, word, 1, WAIT_VALUE_EQ), CUDA_SUCCESS);
   EXPECT_EQ(launch("fault", other, CUdeviceptr{16}), CUDA_SUCCESS);
   EXPECT_EQ(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
@@ -120,17 +145,16 @@ TEST_F(StreamValues, BatchesRunInOrder) {
   host(6);
   goes_on();
   EXPECT_EQ(at(), 1ull << 33);
-  EXPECT_EQ(cuStreamBatchMemOp(s, 4, ops, 0), CUDA_ERROR_INVALID_VALUE);  // barriers came later
-  ops[3].flags_only = {MEM_OP_FLUSH_REMOTE_WRITES, 0};
+  if (!on_hardware()) ops[3].flags_only = {MEM_OP_FLUSH_REMOTE_WRITES, 0};
   ops[1].value = {MEM_OP_WAIT_VALUE_64, word, 5, WAIT_VALUE_GEQ, 0};
-  EXPECT_EQ(cuStreamBatchMemOp(s, 4, ops, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamBatchMemOp_v2(s, 4, ops, 0), CUDA_SUCCESS);
   goes_on();
   host(77);
   ops[2].value.address = 3;
   EXPECT_EQ(cuStreamBatchMemOp_v2(s, 4, ops, 0), CUDA_ERROR_INVALID_VALUE);
   goes_on();
   EXPECT_EQ(at(), 77u);  // none of a wrong batch
-  EXPECT_EQ(cuStreamBatchMemOp_v2(s, 0, ops, 0), CUDA_ERROR_INVALID_VALUE);
+  if (!on_hardware()) EXPECT_EQ(cuStreamBatchMemOp_v2(s, 0, ops, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuStreamBatchMemOp_v2(s, 257, ops, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuStreamBatchMemOp_v2(s, 1, ops, 1), CUDA_ERROR_INVALID_VALUE);
 }
@@ -145,8 +169,9 @@ TEST_F(StreamValues, AddressesAndFlagsAreChecked) {
   EXPECT_EQ(cuStreamWriteValue32_v2(s, word, 1, WRITE_VALUE_NO_BARRIER), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuStreamWaitValue32_v2(s, word, 1, 4), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuStreamWriteValue64_v2(s, word, 1, 2), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(cuStreamWriteValue32_v2(reinterpret_cast<CUstream>(0x777), word, 1, 0),
-            CUDA_ERROR_INVALID_HANDLE);
+  if (!on_hardware())
+    EXPECT_EQ(cuStreamWriteValue32_v2(reinterpret_cast<CUstream>(0x777), word, 1, 0),
+              CUDA_ERROR_INVALID_HANDLE);
   goes_on();
   EXPECT_EQ(at(), 0u);
 }
@@ -168,6 +193,7 @@ TEST_F(StreamValues, StreamsHaveNumbersAndPlaces) {
   green = reinterpret_cast<CUgreenCtx>(7);
   EXPECT_EQ(cuStreamGetGreenCtx(s, &green), CUDA_SUCCESS);
   EXPECT_EQ(green, nullptr);
+  SKIP_ON_HARDWARE("follows the handle");
   EXPECT_EQ(cuStreamGetId(reinterpret_cast<CUstream>(0x777), &one), CUDA_ERROR_INVALID_HANDLE);
 }
 
@@ -175,7 +201,7 @@ TEST_F(StreamValues, AttributesAreKeptAndCopied) {
   CUstreamAttrValue value{};
   int priority = 7;
   EXPECT_EQ(cuStreamGetAttribute(s, STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value), CUDA_SUCCESS);
-  EXPECT_EQ(value.number, 1);
+  if (!on_hardware()) EXPECT_EQ(value.number, 1);  // an H200's driver leaves what the program had there
   value.number = 4;
   EXPECT_EQ(cuStreamSetAttribute(s, STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value), CUDA_SUCCESS);
   value.number = -2;
@@ -196,10 +222,15 @@ TEST_F(StreamValues, AttributesAreKeptAndCopied) {
   EXPECT_EQ(cuStreamSetAttribute(s, 2, &value), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuStreamGetAttribute(s, 99, &value), CUDA_ERROR_INVALID_VALUE);
   value.window = {reinterpret_cast<void*>(word), 8, 1.0f, 0, 0};
-  EXPECT_EQ(cuStreamSetAttribute(s, STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW, &value), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuStreamSetAttribute(s, STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW, &value), CUDA_SUCCESS);
+  value.window.num_bytes = (128 << 20) + 1;
+  if (!on_hardware())
+    EXPECT_EQ(cuStreamSetAttribute(s, STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW, &value),
+              CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(StreamValues, FunctionsThatStreamsCallMustNotCallBack) {
+  SKIP_ON_HARDWARE("waits for ever");
   CUresult results[2] = {CUDA_SUCCESS, CUDA_SUCCESS};
   EXPECT_EQ(cuLaunchHostFunc(
                 s, [](void* result) { *static_cast<CUresult*>(result) = cuCtxSynchronize(); }, &results[0]),

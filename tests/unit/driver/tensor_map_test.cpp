@@ -179,7 +179,9 @@ TEST_F(DriverTensorMaps, HaveTheLimitsOfTheManual) {
     limit.within(within);
     EXPECT_EQ(within.encode(), CUDA_SUCCESS) << limit.says;
     limit.beyond(beyond);
+    if (on_hardware() && limit.says == "it must be a multiple of 64") return;  // takes any place
     EXPECT_EQ(beyond.encode(), CUDA_ERROR_INVALID_VALUE) << limit.says;
+    if (on_hardware()) return;                                                 // which may have written some
     for (std::byte b : beyond.bytes) EXPECT_EQ(b, std::byte{}) << limit.says;  // nothing was written
   });
 }
@@ -217,6 +219,7 @@ TEST(DriverTensorMapMessages, SayWhichLimitItWas) {
 }
 
 TEST_F(DriverTensorMaps, NeedTheirArguments) {
+  SKIP_ON_HARDWARE("follows null pointers");
   for (bool im2col : {false, true}) {
     for (auto missing : {&EncodeArguments::no_map, &EncodeArguments::no_sizes, &EncodeArguments::no_strides,
                          &EncodeArguments::no_box, &EncodeArguments::no_steps}) {
@@ -236,7 +239,8 @@ TEST_F(DriverTensorMaps, GetAnotherAddress) {
   for (bool im2col : {false, true}) {
     EncodeArguments made{.im2col = im2col}, wanted{.im2col = im2col};
     auto* map = reinterpret_cast<CUtensorMap*>(made.bytes);
-    EXPECT_EQ(cuTensorMapReplaceAddress(map, reinterpret_cast<void*>(0x20000)), CUDA_ERROR_INVALID_VALUE);
+    if (!on_hardware())
+      EXPECT_EQ(cuTensorMapReplaceAddress(map, reinterpret_cast<void*>(0x20000)), CUDA_ERROR_INVALID_VALUE);
     ASSERT_EQ(made.encode(), CUDA_SUCCESS);
     ASSERT_EQ(cuTensorMapReplaceAddress(map, reinterpret_cast<void*>(0x20010)), CUDA_SUCCESS);
     wanted.address = 0x20010;
@@ -247,6 +251,7 @@ TEST_F(DriverTensorMaps, GetAnotherAddress) {
     sliced(made);
     made.address = 0x20020;
     ASSERT_EQ(made.encode(), CUDA_SUCCESS);
+    if (on_hardware()) continue;  // an H200 takes what follows, and follows null pointers
     EXPECT_EQ(cuTensorMapReplaceAddress(map, reinterpret_cast<void*>(0x20010)), CUDA_ERROR_INVALID_VALUE);
     EXPECT_EQ(cuTensorMapReplaceAddress(map, reinterpret_cast<void*>(0x20040)), CUDA_SUCCESS);
     auto* misaligned = reinterpret_cast<CUtensorMap*>(made.bytes + 32);

@@ -147,6 +147,8 @@ TEST_F(DriverReferences, AreFoundByKindAndName) {
   EXPECT_EQ(cuModuleGetTexRef(nullptr, module, "image"), CUDA_ERROR_INVALID_VALUE);
   CUdeviceptr address = 0;
   std::size_t bytes = 0;
+  EXPECT_NE(cuModuleGetGlobal_v2(&address, &bytes, module, "image"), CUDA_SUCCESS);
+  SKIP_ON_HARDWARE("ends what is the module's, and follows handles");
   EXPECT_EQ(cuModuleGetGlobal_v2(&address, &bytes, module, "image"), CUDA_ERROR_NOT_FOUND);
   EXPECT_EQ(cuParamSetTexRef(function("read"), -1, first), CUDA_SUCCESS);
   EXPECT_EQ(cuParamSetTexRef(function("read"), 0, first), CUDA_ERROR_INVALID_VALUE);
@@ -161,7 +163,7 @@ TEST_F(DriverReferences, AreFoundByKindAndName) {
 TEST_F(DriverReferences, ArraysAreReadAsTheirSettingsSay) {
   const CUtexref image = reference("image");
   const CUarray a = array(100);
-  EXPECT_EQ(cuTexRefSetArray(image, a, 0), CUDA_ERROR_INVALID_VALUE);
+  if (!on_hardware()) EXPECT_EQ(cuTexRefSetArray(image, a, 0), CUDA_ERROR_INVALID_VALUE);
   ASSERT_EQ(cuTexRefSetArray(image, a, kOverrideFormat), CUDA_SUCCESS);
   EXPECT_EQ(read(2.5f, 1.5f), 112);
   EXPECT_EQ(read(9, 0), 103);  // clamped, as at first
@@ -174,6 +176,7 @@ TEST_F(DriverReferences, ArraysAreReadAsTheirSettingsSay) {
   float color[] = {7, 0, 0, 0};
   ASSERT_EQ(cuTexRefSetBorderColor(image, color), CUDA_SUCCESS);
   EXPECT_EQ(read(1.625f, 0.125f), 7);
+  SKIP_ON_HARDWARE("reads something from what is not bound");
   EXPECT_EQ(launch("ask", nullptr, out_), CUDA_SUCCESS);  // `plane` is not bound: a fault
   EXPECT_EQ(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
 }
@@ -196,7 +199,7 @@ TEST_F(DriverReferences, MipmappedArrays) {
   }
   const CUtexref image = reference("image");
   ASSERT_EQ(cuTexRefSetMipmappedArray(image, mipmap, kOverrideFormat), CUDA_SUCCESS);
-  EXPECT_EQ(cuTexRefSetMipmappedArray(image, mipmap, 0), CUDA_ERROR_INVALID_VALUE);
+  if (!on_hardware()) EXPECT_EQ(cuTexRefSetMipmappedArray(image, mipmap, 0), CUDA_ERROR_INVALID_VALUE);
   ASSERT_EQ(cuTexRefSetFlags(image, TRSF_NORMALIZED_COORDINATES), CUDA_SUCCESS);
   ASSERT_EQ(cuTexRefSetMipmapLevelClamp(image, 0, 5), CUDA_SUCCESS);
   const auto at_level = [this](float level) {
@@ -244,6 +247,7 @@ TEST_F(DriverReferences, LinearMemoryInAnyOrderOfCalls) {
   CUdeviceptr bound = 0;
   EXPECT_EQ(cuTexRefGetAddress_v2(&bound, words), CUDA_SUCCESS);
   EXPECT_EQ(bound, memory);
+  SKIP_ON_HARDWARE("takes nothing at all, too");
   EXPECT_EQ(cuTexRefSetAddress_v2(&offset, words, memory, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(fetch(2)[0], 30u);  // what was refused changed nothing
 }
@@ -266,7 +270,7 @@ TEST_F(DriverReferences, PitchedMemory) {
   EXPECT_EQ(cuTexRefGetAddress_v2(&bound, image), CUDA_SUCCESS);
   EXPECT_EQ(bound, memory);
   // "Calls to cuTexRefSetFormat() cannot follow".
-  EXPECT_EQ(cuTexRefSetFormat(image, FORMAT_FLOAT, 1), CUDA_ERROR_INVALID_VALUE);
+  if (!on_hardware()) EXPECT_EQ(cuTexRefSetFormat(image, FORMAT_FLOAT, 1), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuTexRefSetFormat(image, FORMAT_UNSIGNED_INT8, 1), CUDA_SUCCESS);
 }
 
@@ -321,21 +325,24 @@ TEST_F(DriverReferences, SettingsAreRemembered) {
   unsigned flags = 0;
   EXPECT_EQ(cuTexRefGetFlags(&flags, made), CUDA_SUCCESS);
   EXPECT_EQ(flags, unsigned{TRSF_SRGB});
-  EXPECT_EQ(cuParamSetTexRef(function("read"), -1, made), CUDA_ERROR_INVALID_VALUE);  // no module's
+  if (!on_hardware())
+    EXPECT_EQ(cuParamSetTexRef(function("read"), -1, made), CUDA_ERROR_INVALID_VALUE);  // no module's
   EXPECT_EQ(cuTexRefDestroy(made), CUDA_SUCCESS);
-  EXPECT_EQ(cuTexRefDestroy(made), CUDA_ERROR_INVALID_VALUE);
+  if (!on_hardware()) EXPECT_EQ(cuTexRefDestroy(made), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(DriverReferences, WhatCannotBeIsRefused) {
   const CUtexref image = reference("image");
   EXPECT_EQ(cuTexRefSetAddressMode(image, 3, ADDRESS_CLAMP), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(cuTexRefSetAddressMode(image, 0, CUaddress_mode{4}), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(cuTexRefSetFilterMode(image, CUfilter_mode{2}), CUDA_ERROR_INVALID_VALUE);
+  if (!on_hardware()) {
+    EXPECT_EQ(cuTexRefSetAddressMode(image, 0, CUaddress_mode{4}), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(cuTexRefSetFilterMode(image, CUfilter_mode{2}), CUDA_ERROR_INVALID_VALUE);
+  }
   EXPECT_EQ(cuTexRefSetMipmapFilterMode(image, CUfilter_mode{-1}), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuTexRefSetFlags(image, 0x80), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuTexRefSetFormat(image, FORMAT_FLOAT, 3), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuTexRefSetBorderColor(image, nullptr), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(cuTexRefSetFlags(nullptr, 0), CUDA_ERROR_INVALID_VALUE);
+  if (!on_hardware()) EXPECT_EQ(cuTexRefSetFlags(nullptr, 0), CUDA_ERROR_INVALID_VALUE);
   CUaddress_mode mode{};
   EXPECT_EQ(cuTexRefGetAddressMode(&mode, image, -1), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuSurfRefSetArray(plane(), array(0), 1), CUDA_ERROR_INVALID_VALUE);
@@ -361,6 +368,7 @@ TEST_F(DriverReferences, SurfacesAreWritten) {
 
 // A launch has what was bound when it was given, whatever is bound, and ended, before it runs.
 TEST_F(DriverReferences, LaunchesKeepWhatWasBound) {
+  SKIP_ON_HARDWARE("cuArrayDestroy waits for kernels");
   const CUtexref image = reference("image");
   const CUarray first = array(100), second = array(200);
   void* flag = nullptr;
@@ -381,6 +389,7 @@ TEST_F(DriverReferences, LaunchesKeepWhatWasBound) {
 }
 
 TEST_F(DriverReferences, GraphsKeepWhatWasBoundWhenTheyWereInstantiated) {
+  SKIP_ON_HARDWARE("does not capture kernels with references");  // CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
   const CUtexref image = reference("image");
   ASSERT_EQ(cuTexRefSetArray(image, array(100), kOverrideFormat), CUDA_SUCCESS);
   const CUstream captured = stream();
@@ -422,10 +431,12 @@ TEST_F(DriverReferences, ModulesAndContextsHaveTheirOwn) {
   std::swap(module, elsewhere);
   EXPECT_EQ(cuCtxDestroy_v2(other), CUDA_SUCCESS);
   unsigned flags = 0;
-  EXPECT_EQ(cuTexRefGetFlags(&flags, of_other), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuTexRefGetFlags(&flags, of_other),
+            on_hardware() ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(DriverReferences, UnboundOnesAreFaultsThatNameThem) {
+  SKIP_ON_HARDWARE("reads something");
   testing::internal::CaptureStderr();
   EXPECT_EQ(launch("read", nullptr, 0.0f, 0.0f, out_), CUDA_SUCCESS);
   EXPECT_EQ(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
@@ -434,6 +445,7 @@ TEST_F(DriverReferences, UnboundOnesAreFaultsThatNameThem) {
 }
 
 TEST_F(DriverReferences, SettingsThatDoNotFitAreFaultsThatSaySo) {
+  SKIP_ON_HARDWARE("reads something");
   const CUDA_ARRAY_DESCRIPTOR shape{4, 4, FORMAT_UNSIGNED_INT8, 1};
   CUarray bytes = nullptr;
   ASSERT_EQ(cuArrayCreate_v2(&bytes, &shape), CUDA_SUCCESS);

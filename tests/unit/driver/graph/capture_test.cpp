@@ -47,8 +47,8 @@ TEST_F(Captures, WorkOfAStreamBecomesAChain) {
   ASSERT_EQ(cuMemcpyDtoDAsync_v2(y, x, 4, s), CUDA_SUCCESS);
   ASSERT_EQ(cuMemsetD16Async(y + 4, 7, 2, s), CUDA_SUCCESS);
   ASSERT_EQ(cuMemsetD2D8Async(y + 8, 4, 1, 2, 2, s), CUDA_SUCCESS);
-  ASSERT_EQ(cuStreamWriteValue32(s, y + 12, 9, 0), CUDA_SUCCESS);
-  ASSERT_EQ(cuStreamWaitValue32(s, y + 12, 9, WAIT_VALUE_EQ), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamWriteValue32_v2(s, y + 12, 9, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamWaitValue32_v2(s, y + 12, 9, WAIT_VALUE_EQ), CUDA_SUCCESS);
   ASSERT_EQ(cuMemcpyDtoHAsync_v2(&out, x, 4, s), CUDA_SUCCESS);
   ASSERT_EQ(cuLaunchHostFunc(s, [](void* n) { ++*static_cast<unsigned*>(n); }, &calls), CUDA_SUCCESS);
   end();
@@ -110,6 +110,7 @@ TEST_F(Captures, StreamsForkAndJoin) {
 }
 
 TEST_F(Captures, LaunchedGraphsBecomeChildren) {
+  SKIP_ON_HARDWARE("does not capture launches of graphs");  // CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
   digit(7);
   const CUgraphExec inner = instantiate();
   begin();
@@ -161,8 +162,9 @@ TEST_F(Captures, IntoAGraphThatIsThere) {
   ASSERT_EQ(cuStreamEndCapture(s, nullptr), CUDA_SUCCESS);
   EXPECT_EQ(run(), 123u);
   begin();
-  EXPECT_EQ(cuStreamEndCapture(s, nullptr), CUDA_ERROR_INVALID_VALUE);
-  ASSERT_EQ(cuStreamEndCapture(s, &same), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamEndCapture(s, nullptr), CUDA_SUCCESS);  // nobody wants it: so on an H200 (2026-11-26)
+  EXPECT_EQ(cuStreamEndCapture(s, &same), CUDA_ERROR_ILLEGAL_STATE);
+  SKIP_ON_HARDWARE("follows handles");
   const CUgraphNode wrong = reinterpret_cast<CUgraphNode>(0x77);
   EXPECT_EQ(cuStreamBeginCaptureToGraph(s, graph, &wrong, nullptr, 1, CAPTURE_RELAXED),
             CUDA_ERROR_INVALID_VALUE);
@@ -271,7 +273,7 @@ TEST_F(Captures, EndsThatCannotBe) {
     elsewhere = cuStreamEndCapture(s, &none);
   }).join();
   EXPECT_EQ(elsewhere, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
-  end();
+  end(CUDA_ERROR_ILLEGAL_STATE);  // it was the end all the same: so on an H200 (2026-11-26)
   // Two captures do not mix.
   begin();
   const CUevent of_s = event();
@@ -289,9 +291,15 @@ TEST_F(Captures, EventsOfACaptureAnswerNothing) {
   begin();
   ASSERT_EQ(cuEventRecord(captured, s), CUDA_SUCCESS);
   EXPECT_EQ(cuEventQuery(captured), CUDA_ERROR_CAPTURED_EVENT);
-  EXPECT_EQ(cuEventSynchronize(captured), CUDA_ERROR_CAPTURED_EVENT);
+  end(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  begin();
+  ASSERT_EQ(cuEventRecord(captured, s), CUDA_SUCCESS);
   EXPECT_EQ(cuEventElapsedTime_v2(&ms, captured, other), CUDA_ERROR_CAPTURED_EVENT);
   end();
+  begin();
+  ASSERT_EQ(cuEventRecord(captured, s), CUDA_SUCCESS);
+  EXPECT_EQ(cuEventSynchronize(captured), CUDA_ERROR_CAPTURED_EVENT);
+  end(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
   ASSERT_EQ(cuEventRecord(captured, s), CUDA_SUCCESS);
   EXPECT_EQ(cuEventSynchronize(captured), CUDA_SUCCESS);
 }
@@ -326,7 +334,7 @@ TEST_F(Captures, ModesSayWhichCallsAreSafe) {
   EXPECT_EQ(cuMemAlloc_v2(&memory, 64), CUDA_SUCCESS);
   end();
   mode = static_cast<CUstreamCaptureMode>(3);
-  EXPECT_EQ(cuThreadExchangeStreamCaptureMode(&mode), CUDA_ERROR_INVALID_VALUE);
+  if (!on_hardware()) EXPECT_EQ(cuThreadExchangeStreamCaptureMode(&mode), CUDA_ERROR_INVALID_VALUE);
   CUstreamCaptureStatus none;
   EXPECT_EQ(cuStreamIsCapturing(s, nullptr), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuStreamGetCaptureInfo(s, &none, nullptr), CUDA_SUCCESS);
@@ -356,11 +364,11 @@ TEST_F(Captures, StreamsMayGoBeforeTheEnd) {
   CUstreamCaptureStatus now;
   CUgraph inside;
   ASSERT_EQ(cuStreamGetCaptureInfo_v2(s, &now, nullptr, &inside, nullptr, nullptr), CUDA_SUCCESS);
-  ASSERT_EQ(cuGraphDestroyNode(nodes_of(inside)[0]),
-            CUDA_SUCCESS);  // what came next would have come after it
+  // What comes next would come after it: an H200 keeps it (2026-11-26).
+  EXPECT_EQ(cuGraphDestroyNode(nodes_of(inside)[0]), CUDA_ERROR_ILLEGAL_STATE);
   ASSERT_EQ(digit_in(s, 9), CUDA_SUCCESS);
   end();
-  EXPECT_EQ(run(), 9u);
+  EXPECT_EQ(run(), 89u);
 }
 
 // A random program of three streams that wait for one another, given to the streams and captured: the words
@@ -371,6 +379,7 @@ TEST_F(Captures, RandomProgramsDoTheSameAsTheirStreams) {
   for (int round = 0; round < 40; ++round) {
     const unsigned seed = random();
     const CUdeviceptr words = upload(std::vector<unsigned>(kWords, 1));
+    ASSERT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
     CUstream streams[kStreams] = {s, t, stream(STREAM_NON_BLOCKING)};
     // Each word is used by a stream only after it waited for who used it before.
     const auto program = [&](CUevent begin_event) {

@@ -142,7 +142,7 @@ TEST_F(GraphMemoryNodes, MemoryOfAGraphIsReusedInIt) {
   EXPECT_EQ(cuGraphAddMemFreeNode(&node, graph, nullptr, 0, second), CUDA_ERROR_INVALID_VALUE);  // once only
   EXPECT_EQ(cuGraphAddMemFreeNode(&node, graph, nullptr, 0, x), CUDA_ERROR_INVALID_VALUE);
   run();
-  EXPECT_EQ(download(second, 1)[0], 8u);
+  if (!on_hardware()) EXPECT_EQ(download(second, 1)[0], 8u);  // though it was freed
   CUDA_MEM_ALLOC_NODE_PARAMS params{};
   ASSERT_EQ(cuGraphMemAllocNodeGetParams(a, &params), CUDA_SUCCESS);
   EXPECT_TRUE(params.dptr == first && params.bytesize == 4096);
@@ -156,6 +156,7 @@ TEST_F(GraphMemoryNodes, MemoryOfAGraphIsReusedInIt) {
 
 // What a launch leaves allocated is the program's, which frees it, or the next launch does.
 TEST_F(GraphMemoryNodes, MemoryThatIsLeft) {
+  SKIP_ON_HARDWARE("has units of 32 MiB, and one executable graph with memory that is left");
   const std::uint64_t used = attribute(GRAPH_MEM_USED_CURRENT),
                       reserved = attribute(GRAPH_MEM_RESERVED_CURRENT);
   CUdeviceptr address;
@@ -201,7 +202,7 @@ TEST_F(GraphMemoryNodes, WrongOnesAreRefused) {
   EXPECT_EQ(cuGraphAddMemAllocNode(&node, graph, nullptr, 0, &params), CUDA_ERROR_OUT_OF_MEMORY);
   params.bytesize = 64;
   params.poolProps.location = {LOCATION_DEVICE, 99};
-  EXPECT_EQ(cuGraphAddMemAllocNode(&node, graph, nullptr, 0, &params), CUDA_ERROR_INVALID_DEVICE);
+  EXPECT_EQ(cuGraphAddMemAllocNode(&node, graph, nullptr, 0, &params), CUDA_ERROR_INVALID_VALUE);
   std::uint64_t value;
   EXPECT_EQ(cuDeviceGetGraphMemAttribute(0, static_cast<CUgraphMem_attribute>(9), &value),
             CUDA_ERROR_INVALID_VALUE);

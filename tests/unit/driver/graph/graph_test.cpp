@@ -1,8 +1,10 @@
 // Graphs that programs build: every kind of node, structure, copies, pictures, user objects.
 #include "graph_test.h"
 
+#include <chrono>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 namespace raddle::driver {
 namespace {
@@ -41,13 +43,9 @@ TEST_F(Graphs, KernelNodesKeepTheirArguments) {
   CUDA_KERNEL_NODE_PARAMS full{};
   ASSERT_EQ(cuGraphKernelNodeGetParams_v2(node, &full), CUDA_SUCCESS);
   EXPECT_EQ(full.ctx, context);
-  full.gridDimX = 0;
-  ASSERT_EQ(cuGraphKernelNodeSetParams_v2(node, &full), CUDA_SUCCESS);
-  CUgraphExec exec;
-  CUDA_GRAPH_INSTANTIATE_PARAMS how{};
-  EXPECT_EQ(cuGraphInstantiateWithParams(&exec, graph, &how), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(how.hErrNode_out, node);
-  EXPECT_EQ(how.result_out, INSTANTIATE_ERROR);
+  full.gridDimX = 0;  // refused at once, as on an H200 (2026-11-26)
+  EXPECT_EQ(cuGraphKernelNodeSetParams_v2(node, &full), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(run(), 9u);
 }
 
 // proves: G-16a
@@ -180,6 +178,7 @@ TEST_F(Graphs, StructureCanBeRead) {
   ASSERT_EQ(cuGraphDestroyNode(b), CUDA_SUCCESS);
   ASSERT_EQ(cuGraphGetEdges(graph, nullptr, nullptr, &count), CUDA_SUCCESS);
   EXPECT_EQ(count, 0u);
+  SKIP_ON_HARDWARE("follows handles");
   CUgraphNodeType type;
   EXPECT_EQ(cuGraphNodeGetType(b, &type), CUDA_ERROR_INVALID_VALUE);
 }
@@ -197,7 +196,7 @@ TEST_F(Graphs, WrongEdgesAreRefused) {
   EXPECT_EQ(cuGraphAddDependencies(graph, froms, tos, 2), CUDA_ERROR_INVALID_VALUE);
   std::size_t count;
   ASSERT_EQ(cuGraphNodeGetDependencies(c, nullptr, &count), CUDA_SUCCESS);
-  EXPECT_EQ(count, 1u);  // the first of the two was taken back
+  EXPECT_EQ(count, on_hardware() ? 2u : 1u);  // the first of the two was taken back
   CUgraphNode node;
   EXPECT_EQ(cuGraphAddEmptyNode(&node, graph, &stranger, 1), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuGraphAddEmptyNode(&node, graph, nullptr, 1), CUDA_ERROR_INVALID_VALUE);
@@ -210,8 +209,9 @@ TEST_F(Graphs, WrongEdgesAreRefused) {
   CUgraphNode culprit;
   char text[64] = "";
   EXPECT_EQ(cuGraphInstantiate(&exec, graph, &culprit, text, sizeof text), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_NE(text[0], 0);
   EXPECT_EQ(cuGraphCreate(&other, 1), CUDA_ERROR_INVALID_VALUE);
+  SKIP_ON_HARDWARE("says nothing, and follows handles");
+  EXPECT_NE(text[0], 0);
   EXPECT_EQ(cuGraphDestroy(reinterpret_cast<CUgraph>(0x1234)), CUDA_ERROR_INVALID_VALUE);
 }
 
@@ -231,12 +231,13 @@ TEST_F(Graphs, ClonesKnowTheirOriginals) {
 }
 
 TEST_F(Graphs, EventsAreRecordedAndWaitedFor) {
+  SKIP_ON_HARDWARE("waits where this test opens something later");
   CUevent early, done;
   ASSERT_EQ(cuEventCreate(&early, 0), CUDA_SUCCESS);
   ASSERT_EQ(cuEventCreate(&done, 0), CUDA_SUCCESS);
   const CUdeviceptr flags = upload({0, 0});
   const CUstream blocked = stream(STREAM_NON_BLOCKING), other = stream(STREAM_NON_BLOCKING);
-  ASSERT_EQ(cuStreamWaitValue32(blocked, flags, 1, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamWaitValue32_v2(blocked, flags, 1, 0), CUDA_SUCCESS);
   ASSERT_EQ(cuEventRecord(early, blocked), CUDA_SUCCESS);
   CUgraphNode wait, record;
   ASSERT_EQ(cuGraphAddEventWaitNode(&wait, graph, nullptr, 0, early), CUDA_SUCCESS);
@@ -245,7 +246,7 @@ TEST_F(Graphs, EventsAreRecordedAndWaitedFor) {
   const CUgraphExec exec = instantiate();
   ASSERT_EQ(cuGraphLaunch(exec, other), CUDA_SUCCESS);
   EXPECT_EQ(cuEventQuery(done), CUDA_ERROR_NOT_READY);
-  ASSERT_EQ(cuStreamWriteValue32(stream(STREAM_NON_BLOCKING), flags, 1, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamWriteValue32_v2(stream(STREAM_NON_BLOCKING), flags, 1, 0), CUDA_SUCCESS);
   ASSERT_EQ(cuEventSynchronize(done), CUDA_SUCCESS);
   EXPECT_EQ(download(x, 1)[0], 7u);
   CUevent answer;
@@ -276,7 +277,7 @@ TEST_F(Graphs, OperationsOnValues) {
   const CUgraphExec exec = instantiate();
   ASSERT_EQ(cuGraphLaunch(exec, stream(STREAM_NON_BLOCKING)), CUDA_SUCCESS);
   EXPECT_EQ(download(flag, 2)[1], 0u);
-  ASSERT_EQ(cuStreamWriteValue32(stream(STREAM_NON_BLOCKING), flag, 5, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamWriteValue32_v2(stream(STREAM_NON_BLOCKING), flag, 5, 0), CUDA_SUCCESS);
   ASSERT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
   EXPECT_EQ(download(flag, 2)[1], 6u);
   ASSERT_EQ(cuGraphBatchMemOpNodeGetParams(node, &answer), CUDA_SUCCESS);
@@ -294,6 +295,7 @@ TEST_F(Graphs, OperationsOnValues) {
 }
 
 TEST_F(Graphs, ExternalSemaphoresAreRefusedByName) {
+  SKIP_ON_HARDWARE("has them");
   CUgraphNodeParams params{};
   params.type = NODE_EXT_SEMAS_WAIT;
   CUgraphNode node;
@@ -341,7 +343,6 @@ TEST_F(Graphs, ProgrammaticEdges) {
   std::size_t count = 1;
   CUgraphNode node;
   EXPECT_EQ(cuGraphNodeGetDependencies(second, &node, &count), CUDA_ERROR_LOSSY_QUERY);
-  EXPECT_EQ(cuGraphRemoveDependencies(graph, &first, &second, 1), CUDA_ERROR_INVALID_VALUE);
   for (int i = 0; i < 20; ++i) {
     const unsigned zeros[2] = {};
     ASSERT_EQ(cuMemcpyHtoD_v2(p, zeros, 8), CUDA_SUCCESS);
@@ -352,6 +353,10 @@ TEST_F(Graphs, ProgrammaticEdges) {
   const CUgraphEdgeData begin{PORT_LAUNCH_ORDER, 0, DEPENDENCY_DEFAULT, {}};
   ASSERT_EQ(cuGraphAddDependencies_v2(graph, &first, &second, &begin, 1), CUDA_SUCCESS);
   run();
+  // The call that knows no ports removes such an edge, too: on an H200 (2026-11-26).
+  EXPECT_EQ(cuGraphRemoveDependencies(graph, &first, &second, 1), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphNodeGetDependencies(second, nullptr, &count), CUDA_SUCCESS);
+  EXPECT_EQ(count, 0u);
 }
 
 TEST_F(Graphs, PicturesShowNodesAndEdges) {
@@ -379,17 +384,19 @@ TEST_F(Graphs, UserObjectsGoWithTheLastReference) {
   ASSERT_EQ(cuGraphRetainUserObject(graph, object, 1, 0), CUDA_SUCCESS);
   ASSERT_EQ(cuGraphRetainUserObject(graph, object, 2, USER_OBJECT_MOVE), CUDA_SUCCESS);
   ASSERT_EQ(cuUserObjectRelease(object, 1), CUDA_SUCCESS);
-  EXPECT_EQ(cuUserObjectRelease(object, 1), CUDA_ERROR_INVALID_VALUE);
+  if (!on_hardware()) EXPECT_EQ(cuUserObjectRelease(object, 1), CUDA_ERROR_INVALID_VALUE);
   digit(1);
   const CUgraphExec exec = instantiate();
   ASSERT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
+  if (on_hardware()) std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it ends them in a thread
   EXPECT_EQ(ended, 0);  // what was instantiated refers to it, too
   ASSERT_EQ(cuGraphExecDestroy(exec), CUDA_SUCCESS);
+  if (on_hardware()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_EQ(ended, 1);
   ASSERT_EQ(cuGraphCreate(&graph, 0), CUDA_SUCCESS);
   ASSERT_EQ(cuUserObjectCreate(&object, &one, end, 2, USER_OBJECT_NO_DESTRUCTOR_SYNC), CUDA_SUCCESS);
   ASSERT_EQ(cuGraphRetainUserObject(graph, object, 1, USER_OBJECT_MOVE), CUDA_SUCCESS);
-  EXPECT_EQ(cuGraphReleaseUserObject(graph, object, 2), CUDA_ERROR_INVALID_VALUE);
+  if (!on_hardware()) EXPECT_EQ(cuGraphReleaseUserObject(graph, object, 2), CUDA_ERROR_INVALID_VALUE);
   ASSERT_EQ(cuGraphReleaseUserObject(graph, object, 1), CUDA_SUCCESS);
   EXPECT_EQ(ended, 1);
   ASSERT_EQ(cuUserObjectRelease(object, 1), CUDA_SUCCESS);

@@ -102,8 +102,8 @@ TEST_F(GraphUpdates, WholeGraphs) {
   EXPECT_EQ(info.errorNode, empty);
   digit(7, {empty});
   EXPECT_EQ(cuGraphExecUpdate(exec, graph, &culprit, &result), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
-  EXPECT_EQ(result, UPDATE_TOPOLOGY_CHANGED);
-  EXPECT_EQ(run(exec), 123u);  // as it was
+  if (!on_hardware()) EXPECT_EQ(result, UPDATE_TOPOLOGY_CHANGED);  // UPDATE_NOT_SUPPORTED there
+  EXPECT_EQ(run(exec), 123u);                                      // as it was
 }
 
 TEST_F(GraphUpdates, ChildGraphs) {
@@ -118,7 +118,7 @@ TEST_F(GraphUpdates, ChildGraphs) {
   ASSERT_EQ(cuGraphCreate(&other, 0), CUDA_SUCCESS);
   graph = other;
   const CUgraphNode three = digit(3);
-  EXPECT_EQ(cuGraphExecChildGraphNodeSetParams(exec, child, other), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuGraphExecChildGraphNodeSetParams(exec, child, other), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
   digit(4, {three});
   ASSERT_EQ(cuGraphExecChildGraphNodeSetParams(exec, child, other), CUDA_SUCCESS);
   EXPECT_EQ(run(exec), 34u);
@@ -135,7 +135,7 @@ TEST_F(GraphUpdates, FlagsAndUpload) {
   const CUgraphExec exec = instantiate(INSTANTIATE_AUTO_FREE_ON_LAUNCH | INSTANTIATE_USE_NODE_PRIORITY);
   std::uint64_t flags = 0;
   ASSERT_EQ(cuGraphExecGetFlags(exec, &flags), CUDA_SUCCESS);
-  EXPECT_EQ(flags, INSTANTIATE_AUTO_FREE_ON_LAUNCH | INSTANTIATE_USE_NODE_PRIORITY);
+  if (!on_hardware()) EXPECT_EQ(flags, INSTANTIATE_AUTO_FREE_ON_LAUNCH | INSTANTIATE_USE_NODE_PRIORITY);
   ASSERT_EQ(cuGraphUpload(exec, nullptr), CUDA_SUCCESS);
   EXPECT_EQ(run(exec), 1u);
   CUgraphExec wrong;
@@ -154,14 +154,14 @@ TEST_F(GraphUpdates, StreamsAreKept) {
   const CUgraphExec exec = instantiate();
   const CUstream s = stream(STREAM_NON_BLOCKING), t = stream(STREAM_NON_BLOCKING);
   const CUdeviceptr flag = upload({0});
-  ASSERT_EQ(cuStreamWaitValue32(s, flag, 1, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamWaitValue32_v2(s, flag, 1, 0), CUDA_SUCCESS);
   for (int i = 0; i < 2; ++i) {
     ASSERT_EQ(cuGraphLaunch(exec, s), CUDA_SUCCESS);
     ASSERT_EQ(cuGraphLaunch(exec, t), CUDA_SUCCESS);
   }
   ASSERT_EQ(cuMemsetD32Async(x, 9, 1, s), CUDA_SUCCESS);
   EXPECT_EQ(cuStreamQuery(t), CUDA_ERROR_NOT_READY);
-  ASSERT_EQ(cuStreamWriteValue32(stream(STREAM_NON_BLOCKING), flag, 1, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamWriteValue32_v2(stream(STREAM_NON_BLOCKING), flag, 1, 0), CUDA_SUCCESS);
   ASSERT_EQ(cuStreamSynchronize(t), CUDA_SUCCESS);
   ASSERT_EQ(cuStreamSynchronize(s), CUDA_SUCCESS);
   const unsigned left = download(x, 1)[0];
