@@ -69,8 +69,7 @@ std::string remark_on(const raddle::LaunchReport& report) {
       "{}{}, {} of {} memory operations not vectorised, {} dispatched loops, compiled in {:.0f} ms",
       report.block_kind,
       report.warps_together != 0 ? fmt::format(", {} warps together", report.warps_together) : "",
-      report.not_vectorised, report.memory_operations, report.dispatched_loops,
-      1e3 * report.compile_seconds);
+      report.not_vectorised, report.memory_operations, report.dispatched_loops, 1e3 * report.compile_seconds);
 }
 
 Result<raddle::Kernel> RaddleSystem::kernel_of(const Launch& plan) {

@@ -7,9 +7,10 @@
 namespace raddle::cudart {
 namespace {
 
-/// cudaGetLastError answers with the last error of any call.
+/// cudaGetLastError answers with the last error of any call. That something is not ready is none: an H200
+/// forgets it.
 cudaError_t remembered(cudaError_t error) {
-  if (error != cudaSuccess) [[unlikely]]
+  if (error != cudaSuccess && error != cudaErrorNotReady) [[unlikely]]
     thread().last_error = error;
   return error;
 }

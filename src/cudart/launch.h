@@ -5,7 +5,7 @@
 
 namespace raddle::cudart {
 
-/// @errors cudaErrorInvalidConfiguration: no device has such a grid or block; as the driver
+/// @errors as the driver: cudaErrorInvalidValue where no device has such a grid or block, as on an H200
 cudaError_t launch(cudaFunction_t function, const LaunchShape& shape, void** arguments);
 
 /// The driver's form of a configuration. cudaErrorInvalidValue

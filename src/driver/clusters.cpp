@@ -71,8 +71,8 @@ Status choose_clusters(Function& function, const LaunchAttributes& wanted, Launc
   const int set = setting_of(function, FUNC_CLUSTER_SCHEDULING_POLICY_PREFERENCE);
   const int policy = wanted.policy != CLUSTER_SCHEDULING_POLICY_DEFAULT ? int{wanted.policy} : set;
   if (policy == CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING) return CUDA_SUCCESS;
-  // As an H200 does where nothing is asked: a cluster's CTAs are on SMs of their own (docs/hardware.md). Smaller
-  // machines put them where they fit.
+  // As an H200 does where nothing is asked: a cluster's CTAs are on SMs of their own (docs/hardware.md).
+  // Smaller machines put them where they fit.
   config.distribution = DistributionMode::multicast;
   if (!can_run(function.kernel(), config)) config.distribution = DistributionMode::load_balance;
   return CUDA_SUCCESS;

@@ -112,8 +112,8 @@ Val Val::to_float(Type t) const {
         t};
   auto* target = llvm_type(ir->getContext(), t, lanes());
   if (type == Type::f16) {
-    // The fence: LLVM would compare halves where their floats are compared, and processors without arithmetic of
-    // halves do that lane by lane.
+    // The fence: LLVM would compare halves where their floats are compared, and processors without arithmetic
+    // of halves do that lane by lane.
     llvm::Value* const wide = ir->CreateFPExt(ir->CreateBitCast(v, half_type(*this)), target);
     return {ir, ir->CreateArithmeticFence(wide, target), t};
   }

@@ -1,7 +1,7 @@
 // How Hopper's tensor cores add products up: several products at once, shifted to the largest exponent
 // and cut off there, added exactly, cut off again. The rules of RADDLE_MMA=hopper (docs/adr/0050,
 // docs/adr/0105). The widths are those of F. Khattak, M. Mikaitis, "Accurate Models of NVIDIA Tensor
-// Cores", arXiv:2512.07004; an H200 gave these bits for all of 284,000 elements asked
+// Cores", arXiv:2512.07004; an H200 gave these bits for all of 267,264 elements asked
 // (docs/hardware-values.md).
 #pragma once
 

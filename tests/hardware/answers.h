@@ -13,10 +13,10 @@
 
 namespace raddle::testing {
 
-/// Lines of text, in a file that may be compressed by zstd: "head NAME: VALUE"; "api CALL = RESULT"; "ptx TEXT" with
-/// escaped line ends; and for each run "answer KEY WHAT", "run KERNEL THREADS BLOCKS", a line for each argument ("value",
-/// "in" or "before" with HEX: a value, a buffer, an output before the run) and the "out HEX" of each output, or
-/// "failed WHY". A run is of the "ptx" above it.
+/// Lines of text, in a file that may be compressed by zstd: "head NAME: VALUE"; "api CALL = RESULT"; "ptx
+/// TEXT" with escaped line ends; and for each run "answer KEY WHAT", "run KERNEL THREADS BLOCKS", a line for
+/// each argument ("value", "in" or "before" with HEX: a value, a buffer, an output before the run) and the
+/// "out HEX" of each output, or "failed WHY". A run is of the "ptx" above it.
 struct Answers {
   struct Answer {
     std::size_t text = 0;  ///< of texts

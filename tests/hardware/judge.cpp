@@ -83,6 +83,11 @@ std::string difference(const Answers& answers, const Answers::Answer& answer, De
   return {};
 }
 
+/// The driver's assembler refuses spellings that Raddle takes, and falls over some.
+bool says_nothing(const Answers::Answer& answer) {
+  return answer.problem.starts_with("loading:") || answer.problem.starts_with("the driver's process");
+}
+
 KeptDifferences::Line* line_of(KeptDifferences& kept, const std::string& name) {
   for (auto& line : kept.lines)
     if (name.starts_with(line.what)) return &line;
@@ -111,6 +116,10 @@ std::map<std::string, Judgement> judge(const Answers& answers, Device& device, K
     if (std::strtoull(key.c_str(), nullptr, 16) % sample.every != sample.seed % sample.every) continue;
     const std::string name = name_of(answer);
     Judgement& chapter = chapters[name.substr(0, name.find('/'))];
+    if (says_nothing(answer)) {
+      ++chapter.refused;
+      continue;
+    }
     const std::string found = difference(answers, answer, device);
     ++chapter.report.checks;
     KeptDifferences::Line* const line = line_of(kept, name);

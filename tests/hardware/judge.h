@@ -6,7 +6,8 @@
 
 namespace raddle::testing {
 
-/// Differences that stay, and why: lines "WHAT: WHY" of a file, where WHAT is how the names of answers begin; '#' comments.
+/// Differences that stay, and why: lines "WHAT: WHY" of a file, where WHAT is how the names of answers begin;
+/// '#' comments.
 struct KeptDifferences {
   struct Line {
     std::string what, why;
@@ -28,10 +29,12 @@ struct Sample {
 struct Judgement {
   Report report;
   unsigned kept = 0, approximate = 0;
+  unsigned refused = 0;  ///< not judged: the assembler there did not take them
 };
 
-/// Runs every kernel that has an answer, and compares what comes out bit by bit; rows that PTX calls approximate
-/// only run, as other suites hold them to their stated errors. A kernel that did not run to its end there must not here.
+/// Runs every kernel that has an answer, and compares what comes out bit by bit; rows that PTX calls
+/// approximate only run, as other suites hold them to their stated errors. A kernel that did not run to its
+/// end there must not here.
 /// @returns by chapter
 std::map<std::string, Judgement> judge(const Answers& answers, Device& device, KeptDifferences& kept,
                                        const Sample& sample);

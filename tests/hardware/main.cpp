@@ -228,7 +228,8 @@ int test_round_trip(const Options& o) {
 
 int main(int argc, char** argv) {
   raddle::testing::Options options;
-  if (const char* seed = std::getenv("RADDLE_TEST_SEED")) options.sample_seed = std::strtoull(seed, nullptr, 0);
+  if (const char* seed = std::getenv("RADDLE_TEST_SEED"))
+    options.sample_seed = std::strtoull(seed, nullptr, 0);
   if (!raddle::testing::read_options(argc, argv, options))
     return std::fputs(raddle::testing::kHelp, stderr), 2;
   if (!options.round_trip.empty()) return raddle::testing::test_round_trip(options);

@@ -1,5 +1,5 @@
-// A device in a process of its own: a kernel that faults, hangs or takes the driver with it costs that process,
-// and the next kernel runs in a new one.
+// A device in a process of its own: a kernel that faults, hangs or takes the driver with it costs that
+// process, and the next kernel runs in a new one.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +11,8 @@
 
 namespace raddle::testing {
 
-/// The process that makes one must not use CUDA itself while it exists: what a driver has does not survive fork().
+/// The process that makes one must not use CUDA itself while it exists: what a driver has does not survive
+/// fork().
 class WorkerDevice final : public Device {
  public:
   /// @errors not_found: no library, or no device behind it

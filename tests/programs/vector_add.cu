@@ -23,11 +23,11 @@ int main() {
   for (int i = 0; i < kCount; ++i) CHECK(c[i] == 3.0f * i);
 
   add<<<1, 2000>>>(on_a, on_b, on_c, kCount);
-  CHECK(cudaPeekAtLastError() == cudaErrorInvalidConfiguration);
-  CHECK(cudaGetLastError() == cudaErrorInvalidConfiguration);
+  CHECK(cudaPeekAtLastError() == cudaErrorInvalidValue);
+  CHECK(cudaGetLastError() == cudaErrorInvalidValue);
   CHECK(cudaGetLastError() == cudaSuccess);
   add<<<0, 32>>>(on_a, on_b, on_c, kCount);
-  CHECK(cudaGetLastError() == cudaErrorInvalidConfiguration);
+  CHECK(cudaGetLastError() == cudaErrorInvalidValue);
   CUDA(cudaFree(on_a));
   CUDA(cudaFree(on_b));
   CUDA(cudaFree(on_c));

@@ -192,7 +192,7 @@ TEST_F(Runtime, LaunchesByConfigurationAndCooperatively) {
   OK(cudaLaunchKernelExC(&config, &scale, arguments));
   EXPECT_EQ(cudaLaunchKernelExC(nullptr, &scale, arguments), cudaErrorInvalidValue);
   config.blockDim = dim3(4096);
-  EXPECT_EQ(cudaLaunchKernelExC(&config, &scale, arguments), cudaErrorInvalidConfiguration);
+  EXPECT_EQ(cudaLaunchKernelExC(&config, &scale, arguments), cudaErrorInvalidValue);
   OK(cudaDeviceSynchronize());
   EXPECT_EQ(*data, 3);
   OK(cudaLaunchCooperativeKernel(&scale, dim3(1), dim3(1), arguments, 0, nullptr));

@@ -42,11 +42,11 @@ TEST_F(Runtime, RefusesKernelsThatThereAreNot) {
   EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidDeviceFunction);
 }
 
-TEST_F(Runtime, TellsWhatNoDeviceCouldRunFromOtherMistakes) {
-  EXPECT_EQ(launch_scale(nullptr, 1, dim3(0), dim3(1)), cudaErrorInvalidConfiguration);
-  EXPECT_EQ(launch_scale(nullptr, 1, dim3(1), dim3(1025)), cudaErrorInvalidConfiguration);
-  EXPECT_EQ(launch_scale(nullptr, 1, dim3(1), dim3(32, 33)), cudaErrorInvalidConfiguration);
-  EXPECT_EQ(launch_scale(nullptr, 1, dim3(1, 65536), dim3(1)), cudaErrorInvalidConfiguration);
+TEST_F(Runtime, RefusesGridsAndBlocksThatNoDeviceCouldRun) {
+  EXPECT_EQ(launch_scale(nullptr, 1, dim3(0), dim3(1)), cudaErrorInvalidValue);
+  EXPECT_EQ(launch_scale(nullptr, 1, dim3(1), dim3(1025)), cudaErrorInvalidValue);
+  EXPECT_EQ(launch_scale(nullptr, 1, dim3(1), dim3(32, 33)), cudaErrorInvalidValue);
+  EXPECT_EQ(launch_scale(nullptr, 1, dim3(1, 65536), dim3(1)), cudaErrorInvalidValue);
   EXPECT_EQ(cudaLaunchKernel(&stop, dim3(1), dim3(1), nullptr, 1 << 20, nullptr), cudaErrorInvalidValue);
 }
 

@@ -112,6 +112,7 @@ TEST_F(Runtime, EventsOrderStreams) {
   OK(cudaEventRecordWithFlags(end, second, cudaEventRecordDefault));
   EXPECT_EQ(cudaEventQuery(end), cudaErrorNotReady);
   EXPECT_EQ(cudaStreamQuery(second), cudaErrorNotReady);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "what is not ready is no error that stays";
   EXPECT_EQ(words[1], 5);
   __atomic_store_n(words, 1, __ATOMIC_RELEASE);
   OK(cudaEventSynchronize(end));

@@ -55,7 +55,7 @@ TEST(LoweringInteger, Division) {
   for_integers([](const std::string& name, Type t, auto tag) {
     using T = decltype(tag);
     binary_integers<T>("div." + name, t, [](s128 a, s128 b) { return b == 0 ? s128{-1} : a / b; });
-    binary_integers<T>("rem." + name, t, [](s128 a, s128 b) { return b == 0 ? a : a % b; });
+    binary_integers<T>("rem." + name, t, [](s128 a, s128 b) { return b == 0 ? s128{-1} : a % b; });
   });
 }
 
@@ -124,7 +124,8 @@ TEST(LoweringInteger, BitFields) {
            .sources = {t, Type::u32, Type::u32},
            .expected =
                [=](const std::uint64_t* in) {
-                 unsigned position = in[1] & 255, length = in[2] & 255, msb = width - 1;
+                 const std::uint64_t bounds = width == 64 ? 0xffffffff : 255, msb = width - 1;
+                 const std::uint64_t position = in[1] & bounds, length = in[2] & bounds;
                  bool sign = is_signed && length != 0 && (in[0] >> std::min(position + length - 1, msb) & 1);
                  std::uint64_t d = 0;
                  for (unsigned i = 0; i < width; ++i) {
@@ -255,7 +256,7 @@ TEST(LoweringInteger, Carries) {
         std::string opcode = std::string(subtract ? "subc.cc." : "addc.cc.") + name;
         Results r = run({.opcode = opcode, .width = 16, .sources = {a, b, Lanes(a.size(), in_carry)}});
         for (std::size_t i = 0; i < a.size(); ++i) {
-          u128 wide = subtract ? u128{a[i]} - b[i] - in_carry : u128{a[i]} + b[i] + in_carry;
+          u128 wide = u128{a[i]} + (subtract ? ~b[i] & static_cast<std::uint64_t>(mask) : b[i]) + in_carry;
           ASSERT_EQ(r.destinations[0][i], static_cast<std::uint64_t>(wide & mask)) << opcode;
           ASSERT_EQ(r.carry[i], static_cast<std::uint64_t>((wide & ~mask) != 0))
               << opcode << " " << a[i] << " " << b[i];

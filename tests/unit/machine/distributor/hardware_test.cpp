@@ -93,8 +93,8 @@ TEST_F(Hardware, AsManyClustersAreResidentAsOnAnH200) {
         << launch.cluster << " CTAs of " << launch.block << " threads, " << launch.shared << " bytes";
 }
 
-/// Which SMs make a cluster together, where an SM holds one CTA. Sizes are even: of odd ones an H200 makes clusters from
-/// both halves of what TPCs have left, Raddle keeps whole TPCs together first (W-6c).
+/// Which SMs make a cluster together, where an SM holds one CTA. Sizes are even: of odd ones an H200 makes
+/// clusters from both halves of what TPCs have left, Raddle keeps whole TPCs together first (W-6c).
 TEST_F(Hardware, ClustersTakeTheSmsThatTheyTakeOnAnH200) {
   const std::vector<std::uint32_t> numbers = numbers_of(measured);
   unsigned compared = 0;
