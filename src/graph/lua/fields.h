@@ -1,6 +1,8 @@
 // What is in tables of programs, with errors that name it.
 #pragma once
 
+#include <cmath>
+
 #include "graph/lua/value.h"
 
 namespace raddle::graph {
@@ -27,7 +29,7 @@ inline Result<std::int64_t> whole(const LuaValue& value, std::string_view what, 
   if (const auto* integer = std::get_if<std::int64_t>(&value)) {
     number = *integer;
   } else if (const auto* real = std::get_if<double>(&value);
-             real && *real == static_cast<double>(static_cast<std::int64_t>(*real))) {
+             real && std::trunc(*real) == *real && std::abs(*real) < 0x1p63) {
     number = static_cast<std::int64_t>(*real);
   } else {
     return Error::invalid("{}: a whole number is wanted", what);

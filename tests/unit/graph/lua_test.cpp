@@ -215,6 +215,8 @@ TEST_F(Lua, ErrorsHaveTheProgramsLine) {
   expect_error("\n\ndraw1()\nset_resources({}, {})", 3, "names no resources");
   expect_error("local r = buffer('r', 64)\nset_resources({r}, {})\ndraw1()", 3, "nobody writes");
   expect_error("local r = buffer('r', -1)", 1, "bytes: -1 is not in");
+  for (const char* bytes : {"7.8e112", "-1e300", "1/0", "0/0", "2.5"})
+    expect_error(fmt::format("local r = buffer('r', {})", bytes).c_str(), 1, "a whole number is wanted");
   expect_error("local r = buffer('r', 64)\n\nlocal x = nil + 1", 3, "arithmetic");
   expect_error("error('mine')", 1, "mine");
   expect_error("local p = pass{name='p', reads={'a'}}\np{}", 2, "without its resource 'a'");
