@@ -32,8 +32,8 @@ struct Judgement {
   unsigned refused = 0;  ///< not judged: the assembler there did not take them
 };
 
-/// Runs every kernel that has an answer, and compares what comes out bit by bit; rows that PTX calls
-/// approximate only run, as other suites hold them to their stated errors. A kernel that did not run to its
+/// Runs every kernel that has an answer, and compares what comes out bit by bit; what says .approx has only
+/// to run, as other suites hold it to its stated error. A kernel that did not run to its
 /// end there must not here.
 /// @returns by chapter
 std::map<std::string, Judgement> judge(const Answers& answers, Device& device, KeptDifferences& kept,

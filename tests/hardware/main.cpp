@@ -21,7 +21,10 @@ constexpr const char* kHelp = R"(test_hardware [options]
   --every N         of those one in N, chosen by RADDLE_TEST_SEED
   --round-trip DIR  record one row's answers into a file there, judge them, then judge them with errors put in
   --chapter NAME (or api), --row ID, --limit N (spellings per row before sampling, default 4), --seed S
+  --show N          failures printed per test (default 6)
 )";
+
+std::size_t shown = 6;  ///< failures of each test
 
 struct Options {
   std::string record, golden, round_trip, chapter, row;
@@ -47,6 +50,8 @@ bool read_options(int argc, char** argv, Options& o) {
       o.row = value;
     else if (name == "--limit")
       o.spellings.limit = static_cast<unsigned>(std::atoi(value.c_str()));
+    else if (name == "--show")
+      shown = std::strtoull(value.c_str(), nullptr, 0);
     else if (name == "--seed")
       o.spellings.seed = std::strtoull(value.c_str(), nullptr, 0);
     else
@@ -56,8 +61,7 @@ bool read_options(int argc, char** argv, Options& o) {
 }
 
 void finish(const std::string& name, const Report& report, unsigned& failures) {
-  const std::size_t kShown = std::getenv("RADDLE_TEST_SHOW") != nullptr ? ~std::size_t{0} : 6;
-  for (std::size_t i = 0; i < report.messages.size() && i < kShown; ++i)
+  for (std::size_t i = 0; i < report.messages.size() && i < shown; ++i)
     fmt::print("FAIL {}\n", report.messages[i]);
   fmt::print("{} - {} ({} checks)\n", report.failures != 0 ? "not ok" : "ok", name, report.checks);
   std::fflush(stdout);
