@@ -4,6 +4,7 @@
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 
+#include "matrix_types.h"
 #include "probe.h"
 
 namespace {
@@ -108,12 +109,6 @@ __global__ void warpgroup(Words* words) {
   if (kKind == 10) WGMMA_SP("m64n8k16.f32.tf32.tf32", ";");
   asm volatile("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;" ::: "memory");
 }
-
-struct Type {
-  int bits, exponent_bits, mantissa_bits, bias;
-};
-constexpr Type kHalf{16, 5, 10, 15}, kBrain{16, 8, 7, 127}, kTensorFloat{32, 8, 23, 127}, kE4m3{8, 4, 3, 7}, kE5m2{8, 5, 2, 15},
-    kFloat{32, 8, 23, 127};
 
 /// A number of either sign between 1 and 2^spread or their inverses, a zero now and then.
 /// Spread -1: any finite bits. -2: mostly zeros and small subnormal numbers. -3: now and then infinities and NaNs. -4: the largest.
