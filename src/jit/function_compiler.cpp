@@ -193,6 +193,7 @@ void FunctionCompiler::emit_terminator(const ptx::Instruction* last) {
 }
 
 void FunctionCompiler::end() {
+  module_.calls_services |= code_.calls_services;
   code_.ir.SetInsertPoint(code_.exit());
   stack_.end();
   if (regions_.is_used())
