@@ -17,7 +17,8 @@ struct WarpFunctions {
 };
 
 /// loops: adds `void block(ptr cta, i32 first)`, which runs all warps of a CTA from `first` on, so that it
-/// computes invariant values once; where it goes on, those of the CTAs that follow, too. It ends early after a warp that was suspended (WarpContext::handed_over).
+/// computes invariant values once; where it goes on, those of the CTAs that follow, too. It ends early after
+/// a warp that was suspended (WarpContext::handed_over).
 void emit_block_function(llvm::Module& llvm, DebugLines& debug, const WarpFunctions& kernel);
 
 /// regions that warps may run together: adds `i32 region(ptr warp, ptr frame, i32 state)`, which enters the

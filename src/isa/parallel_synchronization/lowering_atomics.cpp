@@ -31,18 +31,32 @@ struct Atomic {
   Type type;
   bool plain;  ///< no other worker can touch the memory
   llvm::AtomicOrdering ordering;
+  ptx::Space space;
 
   Val value(llvm::Value* v) const { return Val{&e.ir, v, isa::bits_type(isa::bit_size(type))}.as(type); }
   llvm::Value* bits(Val v) const { return v.as(isa::bits_type(isa::bit_size(type))).v; }
 
+  /// Outside of shared memory additions of f32 flush subnormals: zeros of their sign are added, and written.
+  Val sum(llvm::Value* at, Val x, Val y) const {
+    const Val exact = x + y;
+    if (type != Type::f32 || space == ptx::Space::shared) return exact;
+    const Val flushed = flush_always(flush_always(x) + flush_always(y));
+    if (space == ptx::Space::global) return flushed;
+    auto& ir = e.ir;
+    auto* i64 = ir.getInt64Ty();
+    auto* bytes = ir.CreateMul(ir.CreateZExt(e.spaces.cluster_size(), i64), ir.getInt64(exec::kSharedWindow));
+    auto* offset = ir.CreateSub(ir.CreatePtrToInt(at, i64), e.spaces.shared_base());
+    return select(Val{&ir, ir.CreateICmpULT(offset, bytes), Type::pred}, exact, flushed);
+  }
+
   /// The new value, on bits.
-  llvm::Value* combine(Mod operation, llvm::Value* old, llvm::Value* b) const {
+  llvm::Value* combine(Mod operation, llvm::Value* at, llvm::Value* old, llvm::Value* b) const {
     auto& ir = e.ir;
     if (has_halves()) return combine_halves(operation, old, b);
     Val x = value(old), y = value(b);
     switch (operation) {
       case Mod::add:
-        return bits(x + y);
+        return bits(sum(at, x, y));
       case Mod::and_:
         return ir.CreateAnd(old, b);
       case Mod::or_:
@@ -93,7 +107,7 @@ struct Atomic {
     if (plain) {
       auto* old = ir.CreateAlignedLoad(b->getType(), at, align);
       auto* updated = replacement ? ir.CreateSelect(ir.CreateICmpEQ(old, b), replacement, old)
-                                  : combine(operation, old, b);
+                                  : combine(operation, at, old, b);
       // A swap for what is there changes nothing, but faults where no memory is.
       ir.CreateAlignedStore(updated, at, align, replacement != nullptr);
       return old;
@@ -151,7 +165,7 @@ struct Atomic {
     auto* old = ir.CreatePHI(b->getType(), 2);
     old->addIncoming(first, before);
     auto failure = llvm::AtomicOrdering::Monotonic;
-    auto* swap = ir.CreateAtomicCmpXchg(at, old, combine(operation, old, b), align, ordering, failure);
+    auto* swap = ir.CreateAtomicCmpXchg(at, old, combine(operation, at, old, b), align, ordering, failure);
     old->addIncoming(ir.CreateExtractValue(swap, 0), ir.GetInsertBlock());
     ir.CreateCondBr(ir.CreateExtractValue(swap, 1), after, loop);
     ir.SetInsertPoint(after);
@@ -203,9 +217,10 @@ std::function<llvm::Value*(llvm::Value* lane)> spill_addresses(WarpEmitter& e, c
 /// @param destination  operand of the old value, or -1; then address, value(s) follow at `first`
 void atomic(WarpEmitter& e, int destination, unsigned first, bool compare) {
   auto& ir = e.ir;
-  const bool shared = ptx::space_of(e.get(ModKind::space)) == ptx::Space::shared;
+  const ptx::Space space = ptx::space_of(e.get(ModKind::space));
+  const bool shared = space == ptx::Space::shared;
   const Type type = e.type(e.opcode().type_count - 1), bits = isa::bits_type(isa::bit_size(type));
-  const Atomic op{e, type, shared && !e.kernel.clustered, ordering_of(e.opcode())};
+  const Atomic op{e, type, shared && !e.kernel.clustered, ordering_of(e.opcode()), space};
   ++e.statistics.memory_operations;
   ++e.statistics.not_vectorised;
   const WarpAccess access = e.addresses.begin(e.operand(first));

@@ -48,6 +48,12 @@ struct Places {
 };
 constexpr Places kAtom{1, 2, true}, kRed{0, 1, false};
 
+/// Outside of shared memory additions of f32 flush subnormals: zeros of their sign are added, and written.
+float sum_at(const Lane& lane, const void* at, float old, float b) {
+  if (lane.in_cluster(reinterpret_cast<std::uint64_t>(at))) return numerics::add(old, b);
+  return numerics::flush(numerics::add(numerics::flush(old), numerics::flush(b)));
+}
+
 template <class T>
 void update_float(Lane& lane, const Instruction& i, Places at) {
   using U = std::conditional_t<sizeof(T) == 8, std::uint64_t,
@@ -56,7 +62,9 @@ void update_float(Lane& lane, const Instruction& i, Places at) {
   auto* p = reinterpret_cast<U*>(lane.access(at.address, sizeof(T)));
   U old = lane.touch([&] {
     return update<U>(p, order_of(i), [&](U bits) {
-      return std::bit_cast<U>(numerics::add(numerics::from_encoding<T>(bits), b));
+      const T before = numerics::from_encoding<T>(bits);
+      if constexpr (std::is_same_v<T, float>) return std::bit_cast<U>(sum_at(lane, p, before, b));
+      return std::bit_cast<U>(numerics::add(before, b));
     });
   });
   if (at.keeps_old) lane.out<U>(0, old);
@@ -94,8 +102,9 @@ std::uint32_t update_element(const Lane& lane, const Instruction& i, std::byte* 
   if (type == Type::f32) {
     return lane.touch([&] {
       return update<std::uint32_t>(reinterpret_cast<std::uint32_t*>(p), order_of(i), [&](std::uint32_t bits) {
-        float result = float_result(operation, std::bit_cast<float>(bits), std::bit_cast<float>(b));
-        return std::bit_cast<std::uint32_t>(result);
+        const float before = std::bit_cast<float>(bits), other = std::bit_cast<float>(b);
+        return std::bit_cast<std::uint32_t>(operation == Mod::add ? sum_at(lane, p, before, other)
+                                                                  : float_result(operation, before, other));
       });
     });
   }
