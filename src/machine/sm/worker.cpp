@@ -275,9 +275,17 @@ void Worker::report_finished(const CtaRun& run) {
   finished_[finished_count_++] = run;
 }
 
-// Reports what finished; takes new grants only when none are left. @returns whether there may be more to
-// report: more tasks were stopped than one call names
+/// What a block of a run took that was granted by one call and has ended, if nothing else ran meanwhile.
+void Worker::measure_blocks() {
+  if (finished_count_ != 1 || granted_ns_ == 0 || !started_.empty() || deterministic_) return;
+  const std::uint64_t each = (now_ns() - granted_ns_) / finished_[0].count;
+  finished_[0].took_ns = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(each, 1, ~std::uint32_t{0}));
+}
+
+// Reports what finished; takes new grants only when none are left. @returns whether another call may bring
+// something: more tasks were stopped than one call names, or what waited for those that are complete has come
 bool Worker::exchange(bool want_grants) {
+  measure_blocks();
   std::array<Task*, 32> completed;
   std::size_t completed_count = 0;
   const std::size_t granted = machine_.launches().exchange(id_, {finished_.data(), finished_count_},
@@ -285,6 +293,7 @@ bool Worker::exchange(bool want_grants) {
                                                            completed, completed_count);
   finished_count_ = 0;
   ring_if_recalled();
+  granted_ns_ = granted != 0 ? now_ns() : 0;
   if (granted != 0) {
     grants_.fill(granted);
     bump(counters_.grants, granted);
@@ -297,7 +306,7 @@ bool Worker::exchange(bool want_grants) {
   }
   if (granted != 0 && machine_.launches().has_more()) machine_.doorbell().pass_on();
   machine_.contexts().look();
-  return completed_count == completed.size();
+  return completed_count == completed.size() || (completed_count != 0 && machine_.launches().has_news());
 }
 
 void Worker::ring_if_recalled() {
@@ -312,10 +321,16 @@ bool Worker::end_slice() {
   return true;
 }
 
+/// Whether another attempt to start a block may succeed.
+bool Worker::has_news() const {
+  return finished_count_ != 0 || !grants_.empty() || machine_.launches().has_news();
+}
+
 void Worker::idle() {
   Doorbell& bell = machine_.doorbell();
   const std::uint32_t epoch = bell.epoch.load(std::memory_order_acquire);
-  if (machine_.stopping() || start_block()) return;  // rung between the last look and the epoch's
+  // Rung between the last look and the epoch's.
+  if (machine_.stopping() || (has_news() && start_block())) return;
   bell.spinners.fetch_add(1, std::memory_order_relaxed);
   const bool rung = base::spin_until([&] { return bell.epoch.load(std::memory_order_acquire) != epoch; });
   bell.spinners.fetch_sub(1, std::memory_order_relaxed);
