@@ -2,6 +2,7 @@
 // grid's begin and end go over all its SMs.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -23,17 +24,21 @@ class SmOwners {
     owner_[sm] = static_cast<std::uint16_t>(to);
     moved_ = true;
   }
-  /// Before a grid comes to a machine where nothing is resident. The workers get SMs in runs of equal length,
-  /// of those that a plain grid of fewer CTAs than SMs will probably have, too.
+  /// Before a grid comes to a machine where nothing is resident: the workers get SMs in runs that will have as
+  /// many CTAs of it each, if it is a plain one of few CTAs and gets them on one SM after the other.
   /// @param ctas  of such a grid; else any larger number
   void deal(std::uint64_t ctas) {
+    constexpr std::uint64_t kMostOnEach = 16;  // CTAs on an SM: one more or less makes no difference beyond
     const auto sms = static_cast<std::uint32_t>(home_.size());
-    if (ctas >= sms || ctas == 1) ctas = 0;
+    if (ctas > kMostOnEach * sms || ctas == 1) ctas = 0;
     if (ctas == dealt_ && !moved_) return;
-    dealt_ = static_cast<std::uint32_t>(ctas);
+    dealt_ = ctas;
     moved_ = false;
-    for (std::uint32_t sm = 0; sm < sms; ++sm)
-      if (can_move(sm)) owner_[sm] = sm < dealt_ ? part(sm, dealt_) : home_[sm];
+    for (std::uint32_t sm = 0; sm < sms; ++sm) {
+      if (!can_move(sm)) continue;
+      const std::uint64_t before = ctas / sms * sm + std::min<std::uint64_t>(sm, ctas % sms);
+      owner_[sm] = before == ctas ? home_[sm] : part(before, ctas);
+    }
   }
 
   /// The owner takes CTAs on so many SMs, or they are over. @param step  from SM to SM
@@ -49,9 +54,9 @@ class SmOwners {
   bool any_parked() const { return all_parked_ != 0; }
 
  private:
-  /// The worker that gets the i-th of so many SMs.
-  std::uint16_t part(std::uint32_t i, std::uint32_t sms) const {
-    return static_cast<std::uint16_t>(std::uint64_t{i} * workers_ / sms);
+  /// The worker that gets the i-th of so many.
+  std::uint16_t part(std::uint64_t i, std::uint64_t all) const {
+    return static_cast<std::uint16_t>(i * workers_ / all);
   }
 
   const unsigned workers_;
@@ -60,7 +65,7 @@ class SmOwners {
   std::vector<std::uint16_t> taken_;   // CTAs that the owner has taken and not reported finished
   std::vector<std::uint32_t> parked_;  // CTAs parked in their middle: the owner has them
   std::uint64_t all_parked_ = 0;
-  std::uint32_t dealt_ = 0;  // SMs that were dealt for a small grid, 0: all are at home
+  std::uint64_t dealt_ = 0;  // CTAs of the small grid that they were dealt for, 0: all are at home
   bool moved_ = false;       // some SM has gone elsewhere since
 };
 
