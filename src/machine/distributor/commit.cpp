@@ -13,6 +13,12 @@ void Distributor::State::commit(Grid& grid, LaunchSink& sink) {
 }
 
 void Distributor::State::start(Grid& grid, std::span<const std::uint32_t> sms) {
+  if (lone.is(grid)) return;  // until somebody looks
+  lone.forget();
+  enter(grid, sms);
+}
+
+void Distributor::State::enter(Grid& grid, std::span<const std::uint32_t> sms) {
   const std::uint64_t number = table[grid.row].needs_number;
   for (const std::uint32_t sm : sms) {
     table.started(grid.row, sm);
@@ -71,16 +77,28 @@ void Distributor::State::hold_inner_clusters(const Grid& grid, ResidentCluster& 
   }
 }
 
-void Distributor::State::exit(Grid& grid, std::uint32_t sm, std::uint32_t count, CtaStanding standing) {
-  RADDLE_ASSERT(grid.outstanding >= count, "more CTAs completed than were launched");
-  spaces.exited(grid.space_row, sm, count);
-  if (standing == CtaStanding::resident)
-    leave_sm(grid, sm, count);
-  else
-    forget_suspended(grid, sm, count, standing);
-  grid.outstanding -= count;
+void Distributor::State::exit(Grid& grid, const SmRun& run, CtaStanding standing) {
+  RADDLE_ASSERT(grid.outstanding >= run.count, "more CTAs completed than were launched");
+  grid.outstanding -= run.count;
+  if (lone.is(grid)) {
+    lone.exited(run);
+    if (grid.outstanding == 0) lone.leave();
+  } else {
+    leave_sms(grid, run, standing);
+  }
   count_load(grid);
   ++freed;
+}
+
+void Distributor::State::leave_sms(Grid& grid, const SmRun& run, CtaStanding standing) {
+  const std::uint32_t on_each = run.step == 0 ? run.count : 1;
+  for (std::uint32_t left = run.count, sm = run.first; left != 0; left -= on_each, sm += run.step) {
+    spaces.exited(grid.space_row, sm, on_each);
+    if (standing == CtaStanding::resident)
+      leave_sm(grid, sm, on_each);
+    else
+      forget_suspended(grid, sm, on_each, standing);
+  }
 }
 
 void Distributor::State::settle(Grid& grid) {

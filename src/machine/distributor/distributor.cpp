@@ -43,6 +43,8 @@ Distributor::State::State(const MachineShape& machine, std::unique_ptr<Policy> c
       kept(machine),
       pools(machine, options.active_pool, options.pending_pool),
       recorder(usage.load()),
+      has_lone_grids_(policy->goes_by_free_slots() && options.credits == 0 && options.sm_order.empty() &&
+                      !shares.is_on() && !pools.are_limited()),
       wanted_(machine.sm_count(), 0),
       last_cluster_(machine.sm_count(), 0) {}
 
@@ -55,6 +57,7 @@ void Distributor::add(Grid& grid) {
   State& state = *state_;
   RADDLE_ASSERT((grid.ctas != 0 || grid.open) && grid.ctas % grid.kind.ctas_per_cluster() == 0,
                 "a grid is made of whole clusters");
+  state.enter_lone();
   if (grid.cap_per_sm == 0) grid.cap_per_sm = state.options.grid_cap_per_sm;
   grid.row = state.table.acquire(grid, grid.kind.has_local_ids());
   grid.space_row = state.spaces.acquire(grid.space);
@@ -68,6 +71,7 @@ void Distributor::add(Grid& grid) {
 void Distributor::grow(Grid& grid, std::uint64_t ctas) {
   RADDLE_ASSERT(grid.open && !grid.withdrawn && ctas % grid.kind.ctas_per_cluster() == 0,
                 "a grid grows by whole clusters while it is open");
+  state_->enter_lone();
   const bool waits_anew = grid.none_left() && ctas != 0;
   grid.ctas += ctas;
   state_->count_load(grid);
@@ -109,9 +113,18 @@ std::uint64_t Distributor::distribute(LaunchSink& sink) {
 }
 
 void Distributor::complete(Grid& grid, std::uint32_t sm, std::uint32_t count, CtaStanding standing) {
-  state_->exit(grid, sm, count, standing);
+  state_->exit(grid, {sm, 0, count}, standing);
   if (state_->recorder && standing == CtaStanding::resident) state_->recorder.complete(grid, sm, count, 0);
   state_->settle(grid);
+}
+
+void Distributor::complete(Grid& grid, const SmRun& run) {
+  if (run.step == 0 || !state_->recorder) {
+    state_->exit(grid, run, CtaStanding::resident);
+    if (state_->recorder) state_->recorder.complete(grid, run.first, run.count, 0);
+    return state_->settle(grid);
+  }
+  for (std::uint32_t i = 0; i < run.count; ++i) complete(grid, run.first + i * run.step, 1);
 }
 
 bool Distributor::succeed(Grid& grid, const SmRun& exited) {
@@ -133,7 +146,7 @@ CtaCompletion Distributor::complete_in_cluster(Grid& grid, std::uint32_t sm, std
                                                std::uint64_t number, CtaStanding standing) {
   ResidentCluster& resident = state_->clusters[cluster];
   RADDLE_ASSERT(resident.grid == &grid && resident.ctas != 0, "a CTA of a cluster that is not resident");
-  state_->exit(grid, sm, 1, standing);
+  state_->exit(grid, {sm, 0, 1}, standing);
   if (state_->recorder && standing == CtaStanding::resident)
     state_->recorder.complete(grid, sm, 1, resident.number);
   const CtaCompletion completion = state_->count_down(resident, number);
@@ -187,9 +200,13 @@ void Distributor::cluster_complete(Grid& grid, std::uint32_t cluster) {
   state.settle(grid);
 }
 
-void Distributor::look_again() { ++state_->freed; }
+void Distributor::look_again() {
+  state_->enter_lone();
+  ++state_->freed;
+}
 
 Activity Distributor::activity() const {
+  state_->enter_lone();
   const State& state = *state_;
   Activity now{.ctas = state.usage.load(), .parked = state.spaces.parked()};
   for (const Grid* grid : state.slots.running()) {
@@ -208,19 +225,25 @@ std::span<const std::uint32_t> Distributor::local_ids(std::uint32_t cluster) con
   return state_->clusters[cluster].ids;
 }
 
-void Distributor::observe(DecisionLog* log) { state_->recorder.observe(log); }
+void Distributor::observe(DecisionLog* log) {
+  state_->enter_lone();
+  state_->recorder.observe(log);
+}
 
 void Distributor::enable(std::uint32_t tpc, bool on) {
+  state_->enter_lone();
   state_->usage.enable(tpc, on);
   state_->reconsider();
 }
 
 void Distributor::confine(std::uint64_t space, const SmLimit& limit) {
+  state_->enter_lone();
   state_->spaces.confine(space, limit);
   state_->reconsider();
 }
 
 void Distributor::hold(std::uint32_t context, bool on) {
+  state_->enter_lone();
   const std::uint64_t bit = std::uint64_t{1} << context;
   if (on == ((state_->held & bit) != 0)) return;
   state_->held = on ? state_->held | bit : state_->held & ~bit;

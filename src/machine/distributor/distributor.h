@@ -92,6 +92,8 @@ class Distributor {
   /// CTAs of a plain grid have exited: their slots are free at once.
   void complete(Grid& grid, std::uint32_t sm, std::uint32_t count,
                 CtaStanding standing = CtaStanding::resident);
+  /// Likewise of a run of CTAs, all of which were resident.
+  void complete(Grid& grid, const SmRun& run);
   /// The short way of `complete` and `distribute` in a full machine where only one plain grid waits: its next
   /// CTAs take the slots of those that exited, and the model stays as it is.
   /// @param exited  a run of CTAs, all on one SM or each on another, by number

@@ -11,6 +11,7 @@
 #include "machine/distributor/distributor.h"
 #include "machine/distributor/fairness.h"
 #include "machine/distributor/gpc_manager.h"
+#include "machine/distributor/lone_grid.h"
 #include "machine/distributor/pools.h"
 #include "machine/distributor/resident_clusters.h"
 #include "machine/distributor/shares.h"
@@ -42,9 +43,12 @@ struct Distributor::State {
   /// A grid waits no longer, or waits anew: its kept domain is free for others.
   void got_on(Grid& grid);
   void leave_sm(const Grid& grid, std::uint32_t sm, std::uint32_t count);  ///< CTAs of it
+  /// What a lone grid holds is in the live model from now on. Before anything that looks at SMs, or may.
+  void enter_lone();
   /// Suspended CTAs are over: their task was stopped.
   void forget_suspended(Grid& grid, std::uint32_t sm, std::uint32_t count, CtaStanding standing);
-  void exit(Grid& grid, std::uint32_t sm, std::uint32_t count, CtaStanding standing);  ///< CTAs of it
+  void exit(Grid& grid, const SmRun& run, CtaStanding standing);  ///< CTAs of it
+  void leave_sms(Grid& grid, const SmRun& run, CtaStanding standing);
   /// A grid has less resident, or launches no more: it gives back what it does not need any more.
   void settle(Grid& grid);
   /// It launches nothing more, for now.
@@ -75,6 +79,7 @@ struct Distributor::State {
   Returning returning;
   Pools pools;
   DecisionRecorder recorder;
+  LoneGrid lone;
   std::uint64_t freed = 1;  // counts events that may make room: completions, returned ids, enabled TPCs
   std::uint64_t grids = 0, sequence = 0;
   std::uint64_t held = 0;        // mask of device contexts
@@ -87,6 +92,9 @@ struct Distributor::State {
   void serve_in_order(LaunchSink& sink, Asked is_asked);
   std::uint64_t serve(Grid& grid, LaunchSink& sink);
   void launch_new(Grid& grid, LaunchSink& sink);
+  // lone_grid.cpp
+  bool launch_alone(Grid& grid, LaunchSink& sink);
+  bool could_be_alone(const Grid& grid) const;
   // preemption.cpp: CTAs that were parked
   bool resume(Grid& grid, LaunchSink& sink);
   bool has_room(const Grid& grid, std::span<const ParkedCta> ctas);
@@ -115,8 +123,10 @@ struct Distributor::State {
   void commit(Grid& grid, LaunchSink& sink);
   void commit_cluster(Grid& grid, std::span<const SmMask> masks, LaunchSink& sink);
   void start(Grid& grid, std::span<const std::uint32_t> sms);
+  void enter(Grid& grid, std::span<const std::uint32_t> sms);
   void hold_inner_clusters(const Grid& grid, ResidentCluster& cluster, std::span<const std::uint32_t> sms);
 
+  const bool has_lone_grids_;  // as far as policy and options go
   Placement placement_;
   bool has_place_ = false;                   // since the pass began: a grid left its places in pools
   std::vector<std::uint32_t> wanted_;        // by SM: slots for the parked CTAs of a cluster

@@ -14,6 +14,7 @@ class LakeFilling final : public ClusterPolicy {
  public:
   std::string_view name() const override { return "lake"; }
   bool refills_by_number() const override { return true; }
+  bool goes_by_free_slots() const override { return true; }
 
  private:
   void spread(const DomainView& domain, std::uint64_t ctas, Placement& placement) override;

@@ -15,6 +15,7 @@ class PlacementChoice final : public Policy {
   explicit PlacementChoice(std::unique_ptr<Policy> own) : own_(std::move(own)) {}
   std::string_view name() const override { return own_->name(); }
   bool refills_by_number() const override { return own_->refills_by_number(); }  // as the other two
+  bool goes_by_free_slots() const override { return own_->goes_by_free_slots(); }
   void place(const Snapshot& snapshot, Placement& placement, DecisionLog* log) override {
     chosen(snapshot).place(snapshot, placement, log);
   }

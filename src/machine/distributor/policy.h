@@ -70,6 +70,8 @@ class Policy {
   /// Whether single free slots of an otherwise full machine are always taken by SM number
   /// (Distributor::succeed).
   virtual bool refills_by_number() const { return false; }
+  /// Whether the placement of a plain grid without a mode follows from `free`, `order` and `left` alone.
+  virtual bool goes_by_free_slots() const { return false; }
   /// Places as many clusters (or CTAs) as it wants to launch now, all of which fit `snapshot` together. A
   /// cluster is placed whole or not at all (W-4).
   /// @param placement  is replaced

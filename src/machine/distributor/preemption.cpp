@@ -11,7 +11,8 @@ namespace raddle::machine {
 void Distributor::park(Grid& grid, const ParkedCta& cta) {
   State& state = *state_;
   RADDLE_ASSERT(grid.preempted && grid.can_be_preempted(), "a CTA is parked whose grid was not preempted");
-  state.exit(grid, cta.sm, 1, CtaStanding::resident);
+  state.enter_lone();
+  state.exit(grid, {cta.sm, 0, 1}, CtaStanding::resident);
   state.spaces.parked(grid.space_row, cta.sm);
   grid.parked.insert(std::ranges::upper_bound(grid.parked, cta.index, {}, &ParkedCta::index), cta);
   state.count_load(grid);

@@ -26,6 +26,7 @@ std::span<const Domain> Distributor::State::domains_of(const Grid& grid) const {
 
 /// @returns whether something was placed; in `placement_`
 bool Distributor::State::place(Grid& grid, const TaskTable::Row& row, std::uint64_t left) {
+  lone.forget();
   placement_.clear();
   if (recorder) recorder.begin(grid);
   if (left == 0 || row.total < grid.kind.ctas_per_cluster()) return false;
@@ -44,6 +45,7 @@ std::uint64_t Distributor::State::serve(Grid& grid, LaunchSink& sink) {
 }
 
 void Distributor::State::launch_new(Grid& grid, LaunchSink& sink) {
+  if (launch_alone(grid, sink)) return;
   const std::uint64_t size = grid.kind.ctas_per_cluster();
   while (grid.next != grid.ctas) {
     const std::uint64_t left = limit(grid);

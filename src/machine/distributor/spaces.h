@@ -28,6 +28,10 @@ class Spaces {
     const std::uint64_t id = rows_[row].id;
     for (const std::uint32_t sm : sms) ++ctas[sm], last[sm] = id;
   }
+  /// The same for what is `last` alone: it is over at once.
+  void came_last(std::uint32_t row, std::span<const std::uint32_t> sms) {
+    for (const std::uint32_t sm : sms) last_[sm] = rows_[row].id;
+  }
   void exited(std::uint32_t row, std::uint32_t sm, std::uint32_t count) { rows_[row].ctas[sm] -= count; }
 
   /// A CTA of it is parked: the SM stays one of those that hold its CTAs, so that it can go on there.

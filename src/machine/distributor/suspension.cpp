@@ -23,6 +23,7 @@ void Distributor::State::forget_suspended(Grid& grid, std::uint32_t sm, std::uin
 
 void Distributor::suspend(Grid& grid, std::uint32_t sm, std::uint64_t index) {
   State& state = *state_;
+  state.enter_lone();
   state.leave_sm(grid, sm, 1);
   ++grid.suspended;
   ++state.freed;
@@ -33,6 +34,7 @@ void Distributor::suspend(Grid& grid, std::uint32_t sm, std::uint64_t index) {
 bool Distributor::resume(Grid& grid, std::uint32_t sm, std::uint64_t index, CtaStanding& standing,
                          LaunchSink& sink) {
   State& state = *state_;
+  state.enter_lone();
   if (standing == CtaStanding::suspended) {
     standing = CtaStanding::returning;
     ++grid.returning;

@@ -32,9 +32,10 @@ LaunchControllers::LaunchControllers(const MachineShape& shape, unsigned workers
     : shape_(shape),
       has_pools_(options.active_pool != 0 || options.pending_pool != 0),
       distributor_(shape, std::move(policy), std::move(options)),
-      sms_(sms_of(shape, workers)),
+      sms_(sms_of(shape)),
       network_(network_of(shape, sms_)),
       barriers_(shape),
+      sm_owners_(shape.sm_count(), workers),
       owners_(workers) {}
 
 /// A cooperative launch is one cluster of all CTAs, or of all their clusters, that the whole GPU confines
@@ -84,10 +85,8 @@ unsigned LaunchControllers::add(Task& task) {
     recorder_->added(grid, work.extent(), work.name == nullptr ? "" : *work.name, now_ns());
   distributor_.add(grid);
   unlaunched_ += grid.ctas;
-  if (resident_ == 0 && std::exchange(moved_, false))
-    for (Sm& sm : sms_)  // what had to move comes home
-      if (sm.can_move()) sm.owner = sm.home;
-  changed_ = true;
+  if (resident_ == 0) sm_owners_.deal(grid.kind.is_plain() && !grid.open ? grid.ctas : ~std::uint64_t{0});
+  change();
   return static_cast<unsigned>(std::clamp<std::uint64_t>(grid.ctas, 1, owners_.size()));
 }
 
@@ -95,7 +94,7 @@ LaunchControllers::Followed LaunchControllers::follow(Task& task) {
   const std::lock_guard lock(mutex_);
   tell_time();
   const Followed followed = follow_locked(task);
-  changed_ |= followed.workers != 0 || followed.is_over;
+  if (followed.workers != 0 || followed.is_over) change();
   return followed;
 }
 
@@ -117,7 +116,8 @@ LaunchControllers::Followed LaunchControllers::follow_locked(Task& task) {
 // --- what the distributor launches goes to the SMs' queues ---
 
 void LaunchControllers::push(Owner& owner, const CtaRun& run) {
-  if (parked_ != 0) recalled_.store(true, std::memory_order_relaxed);  // that SM may be one with parked CTAs
+  if (sm_owners_.any_parked())
+    recalled_.store(true, std::memory_order_relaxed);  // that SM may be one with parked CTAs
   if (owner.head * 2 >= owner.runs.size() + 64 || owner.head == owner.runs.size()) {
     owner.runs.erase(owner.runs.begin(), owner.runs.begin() + static_cast<std::ptrdiff_t>(owner.head));
     owner.head = 0;
@@ -190,9 +190,9 @@ void LaunchControllers::launch(const LaunchMask& mask) {
       const std::uint32_t size = task.grid().cluster_size();
       most = std::min(most, size - static_cast<std::uint32_t>(run.first % size));
     }
-    const std::uint16_t owner = sms_[sm].owner;
+    const std::uint16_t owner = sm_owners_.of(sm);
     while (run.count < most && mask.sms[i + run.count] == sm + run.count &&
-           sms_[sm + run.count].owner == owner)
+           sm_owners_.of(sm + run.count) == owner)
       ++run.count;
     i += run.count;
     if (run.cluster != nullptr) broadcast(*run.cluster, run);
@@ -223,22 +223,37 @@ bool CtaRun::append(const CtaRun& more) {
   return true;
 }
 
+/// What a block of the task's kernel took lately: the longest, as one launch may differ from the next.
+std::uint32_t& LaunchControllers::time_of(const Task& task) {
+  const exec::Executable* const code = task.grid().executable;
+  KernelTime& time = times_[reinterpret_cast<std::uintptr_t>(code) / 64 % times_.size()];
+  if (time.code != code) time = {code, 0};
+  return time.block_ns;
+}
+
+void LaunchControllers::learn_time(const CtaRun& run) {
+  std::uint32_t& known = time_of(*run.task);
+  known = std::max(run.took_ns, known - known / 8);
+}
+
 /// How many CTAs a worker takes at a time: fewer as less is left to start, for what is taken cannot move to
 /// another worker.
-std::uint64_t LaunchControllers::share_of(const Owner& owner) const {
+/// Quick ones would have ended before it came.
+std::uint64_t LaunchControllers::share_of(const Owner& owner, const Task& task) {
   const std::uint64_t share = owner.queued + unlaunched_ / owners_.size();
-  return std::clamp<std::uint64_t>(share / 4, 1, kCtasPerCall);
+  const std::uint64_t careful = std::clamp<std::uint64_t>(share / 4, 1, kCtasPerCall);
+  const std::uint32_t block_ns = time_of(task);
+  if (block_ns == 0) return careful;
+  return std::max(careful, std::min<std::uint64_t>({share, kQuickNs / block_ns, kQuickCtasPerCall}));
 }
 
 /// Takes CTAs off the begin of a run in a queue.
 CtaRun LaunchControllers::cut(CtaRun& run, std::uint64_t most) {
   CtaRun grant = run;
   grant.count = static_cast<std::uint32_t>(std::min<std::uint64_t>(run.count, most));
-  for (std::uint32_t i = 0; i < grant.count; ++i) {
-    Sm& sm = sms_[run.sm + i * run.sm_step];
-    ++sm.taken;
-    if (run.past == CtaRun::Past::stopped) --sm.parked, --parked_;
-  }
+  sm_owners_.take(run.sm, run.sm_step, grant.count);
+  if (run.past == CtaRun::Past::stopped)
+    for (std::uint32_t i = 0; i < grant.count; ++i) sm_owners_.unpark(run.sm + i * run.sm_step);
   run.first += std::uint64_t{grant.count} * run.index_step;
   run.sm += grant.count * run.sm_step;
   run.count -= grant.count;
@@ -254,7 +269,8 @@ void LaunchControllers::took(Owner& owner, std::uint32_t ctas) {
 }
 
 void LaunchControllers::distribute() {
-  while (std::exchange(changed_, false)) {
+  while (changed_.load(std::memory_order_relaxed)) {
+    changed_.store(false, std::memory_order_relaxed);
     distributor_.distribute(*this);
     park_queued();
   }
@@ -262,7 +278,7 @@ void LaunchControllers::distribute() {
 
 std::size_t LaunchControllers::take(unsigned worker, std::span<CtaRun> grants) {
   Owner& owner = owners_[worker];
-  std::uint64_t budget = share_of(owner);
+  std::uint64_t budget = owner.head == owner.runs.size() ? 0 : share_of(owner, *owner.runs[owner.head].task);
   std::size_t count = 0;
   std::uint32_t taken = 0;
   while (budget != 0 && count < grants.size() && owner.head != owner.runs.size()) {
@@ -286,7 +302,7 @@ bool LaunchControllers::take_run(unsigned worker, const std::function<bool(const
   const auto found =
       std::find_if(first, owner.runs.end(), [&](const CtaRun& run) { return wanted(*run.task); });
   if (found == owner.runs.end()) return false;
-  grant = cut(*found, share_of(owner));
+  grant = cut(*found, share_of(owner, *found->task));
   if (found->count == 0) owner.runs.erase(found);
   took(owner, grant.count);
   return true;
@@ -328,8 +344,9 @@ bool LaunchControllers::refill(const CtaRun& finished) {
   next.first = std::exchange(grid.heard, grid.heard + finished.count);
   next.index_step = 1;
   next.past = CtaRun::Past::none;
-  for (std::uint32_t i = 0; i < next.count; ++i) --sms_[next.sm + i * next.sm_step].taken;
-  push(owners_[sms_[next.sm].owner], next);
+  next.took_ns = 0;
+  sm_owners_.leave(next.sm, next.sm_step, next.count);
+  push(owners_[sm_owners_.of(next.sm)], next);
   unlaunched_ -= next.count;
   queued_.store(queued_.load(std::memory_order_relaxed) + next.count, std::memory_order_relaxed);
   return true;
@@ -338,17 +355,16 @@ bool LaunchControllers::refill(const CtaRun& finished) {
 void LaunchControllers::finish(const CtaRun& finished) {
   if (finished.parks) return park(finished);
   if (refill(finished)) return;
-  changed_ = true;
+  change();
+  sm_owners_.leave(finished.sm, finished.sm_step, finished.count);
   const bool any_parked = !finished.task->distribution.parked.empty();
-  if (finished.slot == kNoCluster && finished.sm_step == 0 && !any_parked) {
-    distributor_.complete(finished.task->distribution, finished.sm, finished.count, finished.standing);
+  if (finished.slot == kNoCluster && finished.standing == CtaStanding::resident && !any_parked) {
+    distributor_.complete(finished.task->distribution, {finished.sm, finished.sm_step, finished.count});
     resident_ -= finished.count;
-    sms_[finished.sm].taken = static_cast<std::uint16_t>(sms_[finished.sm].taken - finished.count);
     return;
   }
   for (CtaRun rest = finished; rest.count != 0; rest.drop_first()) {
     if (!any_parked || !drop(rest)) end_cta(rest);
-    --sms_[rest.sm].taken;
   }
 }
 
@@ -374,7 +390,7 @@ void LaunchControllers::end_cluster(Task& task, std::uint32_t slot) {
     outermost_[slot].clusters.clear();
   }
   distributor_.cluster_complete(task.distribution, slot);
-  changed_ = true;
+  change();
   if (std::ranges::find(flushed_, &task) == flushed_.end()) flushed_.push_back(&task);
 }
 
@@ -386,18 +402,20 @@ std::size_t LaunchControllers::exchange(unsigned worker, std::span<const CtaRun>
   tell_time();
   // Not more than once: a task may have ended several CTAs here.
   const auto note = [&](Task* task) {
-    if (task->distribution.open) changed_ |= follow_locked(*task).workers != 0;
+    if (task->distribution.open && follow_locked(*task).workers != 0) change();
     const auto known = completed.first(completed_count);
     if (task->distribution.finished() && std::ranges::find(known, task) == known.end())
       completed[completed_count++] = task;
   };
   for (const CtaRun& run : finished) {
+    if (run.took_ns != 0) learn_time(run);
     finish(run);
     if (run.slot == kNoCluster) note(run.task);
   }
   if (!flushing_.empty()) flush();
   for (; !flushed_.empty() && completed_count < completed.size(); flushed_.pop_back()) note(flushed_.back());
   distribute();
+  flushes_.store(!flushing_.empty() || !flushed_.empty(), std::memory_order_relaxed);
   if (grants.empty() || queued_.load(std::memory_order_relaxed) == 0) return 0;
   if (owners_[worker].queued == 0) steal(worker);
   return owners_[worker].queued == 0 ? 0 : take(worker, grants);
@@ -408,14 +426,14 @@ void LaunchControllers::confine(std::uint64_t space, const SmLimit& limit) {
   tell_time();
   distributor_.confine(space, limit);
   asked_.clear();
-  changed_ = true;
+  change();
 }
 
 void LaunchControllers::hold(std::uint32_t context, bool on) {
   const std::lock_guard lock(mutex_);
   tell_time();
   distributor_.hold(context, on);
-  changed_ = true;
+  change();
 }
 
 ContextLoad LaunchControllers::load_of(std::uint32_t context) {
@@ -445,7 +463,7 @@ void LaunchControllers::idles() {
   const std::lock_guard lock(mutex_);
   tell_time();
   distributor_.look_again();
-  changed_ = true;
+  change();
 }
 
 Activity LaunchControllers::activity() {

@@ -19,6 +19,7 @@
 #include "machine/cluster/cluster.h"
 #include "machine/distributor/distributor.h"
 #include "machine/launch/recorder.h"
+#include "machine/launch/sm_owners.h"
 #include "machine/shape/machine_shape.h"
 #include "machine/sm/sm.h"
 #include "machine/tasks/task.h"
@@ -44,6 +45,7 @@ struct CtaRun {
   Past past = Past::none;
   bool parks = false;  ///< of a report: they have not ended, they leave their SMs for a while
   CtaStanding standing = CtaStanding::resident;
+  std::uint32_t took_ns = 0;  ///< of a report: what each of them took on its worker; 0: not measured
 
   /// Adds CTAs of the same cluster if they go on with the same steps. @returns whether they did
   bool append(const CtaRun& more);
@@ -96,6 +98,11 @@ class LaunchControllers : private LaunchSink {
   int most_urgent(unsigned worker) const { return owners_[worker].urgent.load(std::memory_order_relaxed); }
   /// Whether there are resident CTAs that no worker has taken. A hint: others may take them meanwhile.
   bool has_more() const { return queued_.load(std::memory_order_relaxed) != 0; }
+  /// Whether an exchange may give something to a worker that has nothing to report. A hint: whoever makes it
+  /// true rings the doorbell then.
+  bool has_news() const {
+    return has_more() || changed_.load(std::memory_order_relaxed) || flushes_.load(std::memory_order_relaxed);
+  }
   /// Whether CTAs were put into queues, since the last call, that only the owner of their SM can run: it has
   /// parked blocks there, and may sleep.
   bool recalled() { return recalled_.load(std::memory_order_relaxed) && recalled_.exchange(false); }
@@ -125,7 +132,9 @@ class LaunchControllers : private LaunchSink {
  private:
   /// CTAs that one call hands out at most: more of them spread the cost of the lock, but taken CTAs cannot
   /// move.
-  static constexpr std::uint32_t kCtasPerCall = 256;
+  static constexpr std::uint32_t kCtasPerCall = 32, kQuickCtasPerCall = 256;
+  /// Of CTAs so quick that they end in about this time, all are handed out at once.
+  static constexpr std::uint64_t kQuickNs = 4000;
   /// A worker's CTAs that have not started, on the SMs it owns: the most urgent first, else as launched.
   struct alignas(64) Owner {
     std::vector<CtaRun> runs;  // those before `head` have been taken
@@ -152,8 +161,10 @@ class LaunchControllers : private LaunchSink {
   void push(Owner& owner, const CtaRun& run);
   std::size_t take(unsigned worker, std::span<CtaRun> grants);
   CtaRun cut(CtaRun& run, std::uint64_t most);
-  std::uint64_t share_of(const Owner& owner) const;
+  std::uint64_t share_of(const Owner& owner, const Task& task);
   void took(Owner& owner, std::uint32_t ctas);
+  std::uint32_t& time_of(const Task& task);
+  void learn_time(const CtaRun& run);
   void steal(unsigned worker);
   void move_sms(unsigned from, unsigned to, std::uint64_t wanted);
   Followed follow_locked(Task& task);
@@ -170,6 +181,7 @@ class LaunchControllers : private LaunchSink {
   bool refill(const CtaRun& finished);
   void end_cta(const CtaRun& run);
   void flush();
+  void change() { changed_.store(true, std::memory_order_relaxed); }
   void end_cluster(Task& task, std::uint32_t slot);
   void purge(Task& task);
   void drop_parked(Task& task);
@@ -185,24 +197,29 @@ class LaunchControllers : private LaunchSink {
   std::vector<Sm> sms_;
   const exec::ClusterNetwork network_;  // of their tables
   BarrierSlots barriers_;
-  std::vector<Owner> owners_;         // by worker
-  std::vector<CtaRun> kept_;          // scratch of move_sms
-  std::vector<Outermost> outermost_;  // by slot
+  SmOwners sm_owners_;
+  std::vector<Owner> owners_;  // by worker
+  std::vector<CtaRun> kept_;   // scratch of move_sms
+  struct KernelTime {
+    const exec::Executable* code = nullptr;  // may be gone: it is a name
+    std::uint32_t block_ns = 0;              // of a block; 0: unknown
+  };
+  std::array<KernelTime, 64> times_{};  // by a hash of `code`, the latest one of each
+  std::vector<Outermost> outermost_;    // by slot
   struct Flush {
     Task* task;
     std::uint32_t slot;
     Cluster* cluster;
     std::uint64_t first;  // number of its first CTA in the outermost cluster
   };
-  std::vector<Flush> flushing_;  // clusters whose CTAs are complete, until all have been flushed
-  std::vector<Task*> flushed_;   // tasks of clusters that have ended, not yet looked at
+  std::vector<Flush> flushing_;       // clusters whose CTAs are complete, until all have been flushed
+  std::atomic<bool> flushes_{false};  // as the latest exchange left it: some of these, or of flushed_
+  std::vector<Task*> flushed_;        // tasks of clusters that have ended, not yet looked at
   std::atomic<std::uint64_t> queued_{0};
   std::atomic<bool> recalled_{false};
   std::uint64_t resident_ = 0, unlaunched_ = 0;  // CTAs; of the grids that were added
-  std::uint64_t parked_ = 0;                     // in their middle, on all SMs
-  bool moved_ = false;                           // some SM is not at home
   bool preempts_ = false;                        // grids were told to leave in the middle of their CTAs
-  bool changed_ = false;  // grids were added or slots freed since the distributor last looked
+  std::atomic<bool> changed_{false};  // grids were added or slots freed since the distributor last looked
   LaunchRecorder* recorder_ = nullptr;
   DecisionLog* log_ = nullptr;  // the recorder's
   std::uint64_t grids_ = 0;

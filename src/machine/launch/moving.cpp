@@ -15,13 +15,12 @@ void LaunchControllers::move_sms(unsigned from, unsigned to, std::uint64_t wante
     while (run.count != 0 && moving < wanted) {
       run.sm -= run.sm_step;
       --run.count;
-      if (sms_[run.sm].owner == from && !sms_[run.sm].can_move()) continue;
-      sms_[run.sm].owner = static_cast<std::uint16_t>(to);
+      if (sm_owners_.of(run.sm) == from && !sm_owners_.can_move(run.sm)) continue;
+      sm_owners_.move(run.sm, to);
       ++moving;  // at least: more of its CTAs may be in other runs
     }
   }
   if (moving == 0) return;
-  moved_ = true;
   kept_.assign(victim.runs.begin() + static_cast<std::ptrdiff_t>(victim.head), victim.runs.end());
   victim.runs.clear();
   victim.head = victim.queued = 0;
@@ -30,7 +29,7 @@ void LaunchControllers::move_sms(unsigned from, unsigned to, std::uint64_t wante
     for (; run.count != 0; run.drop_first()) {
       CtaRun one = run;
       one.count = 1;
-      push(owners_[sms_[run.sm].owner], one);
+      push(owners_[sm_owners_.of(run.sm)], one);
     }
   }
 }

@@ -32,7 +32,7 @@ void LaunchControllers::put_back(Task& task, const LaunchMask& mask) {
 
 /// Into the queue of the SM's owner; what has begun, only that can run.
 void LaunchControllers::recall(Task& task, const ParkedCta& cta) {
-  push(owners_[sms_[cta.sm].owner], run_of(task, cta));
+  push(owners_[sm_owners_.of(cta.sm)], run_of(task, cta));
   queued_.store(queued_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
@@ -63,9 +63,8 @@ void LaunchControllers::park_queued() {
 /// What a worker had taken.
 void LaunchControllers::park(const CtaRun& run) {
   for (CtaRun rest = run; rest.count != 0; rest.drop_first()) {
-    Sm& sm = sms_[rest.sm];
-    --sm.taken;
-    if (rest.past == CtaRun::Past::stopped) ++sm.parked, ++parked_;
+    sm_owners_.leave(rest.sm, 0, 1);
+    if (rest.past == CtaRun::Past::stopped) sm_owners_.park(rest.sm);
     park_one(rest);
   }
 }
@@ -74,7 +73,7 @@ void LaunchControllers::park_one(const CtaRun& run) {
   Task::Distribution& grid = run.task->distribution;
   const ParkedCta cta{
       .index = run.first, .sm = run.sm, .cluster = run.slot, .began = run.past == CtaRun::Past::stopped};
-  changed_ = true;
+  change();
   if (grid.withdrawn && !cta.began) return end_cta(run);
   --resident_;
   distributor_.park(grid, cta);
@@ -89,7 +88,7 @@ void LaunchControllers::suspend(CtaRun& cta) {
   tell_time();
   distributor_.suspend(cta.task->distribution, cta.sm, cta.first);
   cta.standing = CtaStanding::suspended;
-  changed_ = true;
+  change();
 }
 
 bool LaunchControllers::resume(CtaRun& cta) {
@@ -98,7 +97,7 @@ bool LaunchControllers::resume(CtaRun& cta) {
   const CtaStanding before = cta.standing;
   const bool resumed = distributor_.resume(cta.task->distribution, cta.sm, cta.first, cta.standing, *this);
   if (resumed) cta.task->preempted.store(false, std::memory_order_relaxed);
-  changed_ |= before != cta.standing;
+  if (before != cta.standing) change();
   return resumed;
 }
 

@@ -54,7 +54,7 @@ bool LaunchControllers::stop(Task& task) {
   drop_parked(task);
   flush();
   std::erase(flushed_, &task);
-  changed_ = true;  // there is room for others
+  change();  // there is room for others
   return grid.finished();
 }
 

@@ -22,6 +22,15 @@ thread_local Worker* this_worker __attribute__((tls_model("initial-exec"))) = nu
 void bump(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) {
   counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
 }
+
+/// Whoever took the last CTAs of a task is likely to end it, and then handles what waited for it: that may
+/// have been prepared long ago, and by another core.
+void fetch_awaiting(const Task& task) {
+  const auto* const next = reinterpret_cast<const char*>(task.awaited_by.load(std::memory_order_relaxed));
+  if (next == nullptr) return;
+  constexpr std::size_t kLine = 64;
+  for (std::size_t i = 0; i < sizeof(Task); i += kLine) __builtin_prefetch(next + i, 1);
+}
 }  // namespace
 
 Worker* current_worker() { return this_worker; }
@@ -275,9 +284,28 @@ void Worker::report_finished(const CtaRun& run) {
   finished_[finished_count_++] = run;
 }
 
-// Reports what finished; takes new grants only when none are left. @returns whether there may be more to
-// report: more tasks were stopped than one call names
+/// What a block of a run took that was granted by one call and has ended, if nothing else ran meanwhile.
+void Worker::measure_blocks() {
+  if (finished_count_ != 1 || granted_ns_ == 0 || !started_.empty() || deterministic_) return;
+  const std::uint64_t each = (now_ns() - granted_ns_) / finished_[0].count;
+  finished_[0].took_ns = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(each, 1, ~std::uint32_t{0}));
+}
+
+/// Of every eighth grants, or of a kernel other than before.
+void Worker::begin_measurement() {
+  constexpr unsigned kOneIn = 8;
+  granted_ns_ = 0;
+  if (grants_.empty()) return;
+  const exec::Executable* const code = grants_.front().task->grid().executable;
+  if (code == measured_ && ++unmeasured_ % kOneIn != 0) return;
+  measured_ = code;
+  granted_ns_ = now_ns();
+}
+
+// Reports what finished; takes new grants only when none are left. @returns whether another call may bring
+// something: more tasks were stopped than one call names, or what waited for those that are complete has come
 bool Worker::exchange(bool want_grants) {
+  measure_blocks();
   std::array<Task*, 32> completed;
   std::size_t completed_count = 0;
   const std::size_t granted = machine_.launches().exchange(id_, {finished_.data(), finished_count_},
@@ -288,7 +316,9 @@ bool Worker::exchange(bool want_grants) {
   if (granted != 0) {
     grants_.fill(granted);
     bump(counters_.grants, granted);
+    if (!machine_.launches().has_more()) fetch_awaiting(*grants_.front().task);
   }
+  begin_measurement();
   if (completed_count != 0) {
     completes_.store(true, std::memory_order_relaxed);  // seen by who sees that a task is complete
     for (std::size_t i = 0; i < completed_count; ++i)
@@ -297,7 +327,7 @@ bool Worker::exchange(bool want_grants) {
   }
   if (granted != 0 && machine_.launches().has_more()) machine_.doorbell().pass_on();
   machine_.contexts().look();
-  return completed_count == completed.size();
+  return completed_count == completed.size() || (completed_count != 0 && machine_.launches().has_news());
 }
 
 void Worker::ring_if_recalled() {
@@ -312,12 +342,23 @@ bool Worker::end_slice() {
   return true;
 }
 
+/// Whether another attempt to start a block may succeed.
+bool Worker::has_news() const {
+  return finished_count_ != 0 || !grants_.empty() || machine_.launches().has_news();
+}
+
 void Worker::idle() {
   Doorbell& bell = machine_.doorbell();
   const std::uint32_t epoch = bell.epoch.load(std::memory_order_acquire);
-  if (machine_.stopping() || start_block()) return;  // rung between the last look and the epoch's
+  // Rung between the last look and the epoch's.
+  if (machine_.stopping() || (has_news() && start_block())) return;
   bell.spinners.fetch_add(1, std::memory_order_relaxed);
-  const bool rung = base::spin_until([&] { return bell.epoch.load(std::memory_order_acquire) != epoch; });
+  const auto is_rung = [&] { return bell.epoch.load(std::memory_order_acquire) != epoch; };
+  // What follows what has just ended comes in a microsecond or two: nobody else gets the core meanwhile.
+  constexpr unsigned kPauses = 256;
+  bool rung = false;
+  for (unsigned i = 0; i < kPauses && !(rung = is_rung()); ++i) base::spin_pause();
+  rung = rung || base::spin_until(is_rung);
   bell.spinners.fetch_sub(1, std::memory_order_relaxed);
   if (rung) return;
   occupied_.store(false, std::memory_order_relaxed);

@@ -183,10 +183,13 @@ class Worker {
   void drop_grants();
   void ring_if_recalled();
   void started(Block& block);
+  bool has_news() const;
   void idle();
   void resume(Block& block);
   void settle(std::size_t position);
   void report_finished(const CtaRun& run);
+  void measure_blocks();
+  void begin_measurement();
   bool exchange(bool want_grants);
   void handle_fault(Block& block);
   void look_at_stop(Block& block, const exec::WarpContext* warp);
@@ -289,6 +292,10 @@ class Worker {
   Grants grants_;
   std::array<CtaRun, 16> finished_{};
   std::size_t finished_count_ = 0;
+  // Of grants that are measured: when they came, else 0; the kernel of the latest, and grants since.
+  std::uint64_t granted_ns_ = 0;
+  const exec::Executable* measured_ = nullptr;  // may be gone
+  unsigned unmeasured_ = 0;
   std::uint64_t progress_ = 0;          // counts finished CTAs, and completed waits at barriers or for words
   std::uint64_t turn_began_ = 0;        // progress_ when the running block was resumed
   std::optional<Adversary> adversary_;  // where copies land late

@@ -93,6 +93,7 @@ void Task::renew() {
   started_ns.store(0, std::memory_order_relaxed);
   finished_ns = 0;
   distribution = {};
+  awaited_by.store(nullptr, std::memory_order_relaxed);
   graph.waiting_for = 0;
   graph.successors.clear();
   graph.dependents.clear();

@@ -81,6 +81,10 @@ class alignas(128) Task {
     std::uint64_t heard = 0;  ///< CTAs in the masks that were broadcast: the next one's launch index
   } distribution;
 
+  /// A task that waits for this one, if any does: whoever is about to end this one fetches its memory. It may
+  /// be another task by now.
+  std::atomic<const Task*> awaited_by{nullptr};
+
   // Owned by the task scheduler, under its lock.
   struct Graph {
     std::uint32_t waiting_for = 0;

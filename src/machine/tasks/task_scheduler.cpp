@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <mutex>
 #include <utility>
 
 #include "base/assert.h"
@@ -65,6 +66,7 @@ void TaskScheduler::submit(std::span<const Submission> batch) {
       for (Task* dependency : after) {
         if (dependency == nullptr || dependency->graph.complete) continue;
         dependency->graph.successors.push_back(task);
+        dependency->awaited_by.store(task, std::memory_order_relaxed);
         ++task->graph.waiting_for;
       }
       for (Task* dependency : after_trigger) {

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
+#include "base/spinning_mutex.h"
 #include "machine/tasks/task.h"
 
 namespace raddle::machine {
@@ -113,7 +113,7 @@ class TaskScheduler {
 
   TaskDispatcher& dispatcher_;
   LaunchPages pages_;
-  std::mutex mutex_;
+  base::SpinningMutex mutex_;
   Task* pool_ = nullptr;
   std::vector<std::unique_ptr<Task>> all_;
   std::uint64_t completed_ = 0;
