@@ -14,6 +14,7 @@ namespace {
 /// All memory of graphs by its address, and what devices' graphs have. Never destroyed, as Process.
 struct KnownMemory {
   std::map<CUdeviceptr, std::weak_ptr<GraphMemory>> by_address;
+  std::map<CUdeviceptr, std::shared_ptr<GraphMemory>> in_use;
   std::map<const Gpu*, GraphMemoryCounts> counts;
 };
 KnownMemory& known_memory() {
@@ -44,7 +45,6 @@ Answer<std::shared_ptr<GraphMemory>> GraphMemory::take(const std::shared_ptr<Con
 
 GraphMemory::~GraphMemory() {
   const auto lock = lock_graphs();
-  set_in_use(false);
   known_memory().by_address.erase(address);
   GraphMemoryCounts& counts = graph_memory_counts(context->gpu);
   count(counts.reserved, counts.reserved_high, bytes, false);
@@ -56,7 +56,19 @@ bool GraphMemory::set_in_use(bool wanted) {
   if (is_in_use_.exchange(wanted) == wanted) return false;
   GraphMemoryCounts& counts = graph_memory_counts(context->gpu);
   count(counts.used, counts.used_high, bytes, wanted);
+  if (wanted)
+    known_memory().in_use.emplace(address, shared_from_this());
+  else
+    known_memory().in_use.erase(address);
   return true;
+}
+
+void GraphMemory::forget(const Context& context) {
+  std::vector<std::shared_ptr<GraphMemory>> ended;
+  const auto lock = lock_graphs();
+  for (const auto& [address, memory] : known_memory().in_use)
+    if (memory->context.get() == &context) ended.push_back(memory);
+  for (const auto& memory : ended) memory->set_in_use(false);
 }
 
 std::shared_ptr<GraphMemory> GraphMemory::find(CUdeviceptr address) {

@@ -1,5 +1,6 @@
 // Memory of graphs: allocation nodes. The address is fixed when the node is made, so its memory is taken then
-// and belongs to the graph and what is made of it; a launch only says that it is in use. A graph takes memory
+// and belongs to the graph and what is made of it; a launch only says that it is in use, and then it lives
+// until it is freed, whatever becomes of the graph. A graph takes memory
 // that it has freed before again, where the order of its nodes allows it.
 #pragma once
 
@@ -11,7 +12,7 @@
 
 namespace raddle::driver {
 
-class GraphMemory {
+class GraphMemory : public std::enable_shared_from_this<GraphMemory> {
  public:
   /// CUDA_ERROR_OUT_OF_MEMORY
   static Answer<std::shared_ptr<GraphMemory>> take(const std::shared_ptr<Context>& context,
@@ -25,6 +26,8 @@ class GraphMemory {
   bool is_in_use() const { return is_in_use_; }
   /// A launch allocates it, or frees it: the graph's or the program's. @returns whether it was the other way
   bool set_in_use(bool wanted);
+  /// A context ends: what its program has not freed goes with it.
+  static void forget(const Context& context);
   /// The memory that begins here; null: it is no graph's.
   static std::shared_ptr<GraphMemory> find(CUdeviceptr address);
 

@@ -192,6 +192,43 @@ TEST_F(GraphMemoryNodes, MemoryThatIsLeft) {
   EXPECT_EQ(cuDeviceGraphMemTrim(0), CUDA_SUCCESS);
 }
 
+TEST_F(GraphMemoryNodes, MemoryThatIsLeftOutlivesItsGraph) {
+  const std::uint64_t used = attribute(GRAPH_MEM_USED_CURRENT);
+  CUdeviceptr address;
+  const CUgraphNode node = allocation(address, 1 << 20);
+  add("step", {node}, address, 0u, 5u);
+  const CUgraphExec exec = instantiate();
+  ASSERT_EQ(cuGraphLaunch(exec, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphExecDestroy(exec), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamSynchronize(nullptr), CUDA_SUCCESS);
+  EXPECT_GT(attribute(GRAPH_MEM_USED_CURRENT), used);
+  EXPECT_EQ(download(address, 1)[0], 5u);
+  ASSERT_EQ(cuMemFreeAsync(address, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(attribute(GRAPH_MEM_USED_CURRENT), used);
+  ASSERT_EQ(cuGraphCreate(&graph, 0), CUDA_SUCCESS);
+}
+
+TEST_F(GraphMemoryNodes, MemoryThatIsLeftEndsWithItsContext) {
+  const std::uint64_t used = attribute(GRAPH_MEM_USED_CURRENT);
+  CUcontext own = nullptr;
+  CUgraph inside = nullptr;
+  CUgraphExec exec = nullptr;
+  ASSERT_EQ(cuCtxCreate_v4(&own, nullptr, 0, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphCreate(&inside, 0), CUDA_SUCCESS);
+  std::swap(graph, inside);
+  CUdeviceptr address;
+  allocation(address, 1 << 20);
+  ASSERT_EQ(cuGraphInstantiateWithFlags(&exec, graph, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphLaunch(exec, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphExecDestroy(exec), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
+  std::swap(graph, inside);
+  EXPECT_GT(attribute(GRAPH_MEM_USED_CURRENT), used);
+  ASSERT_EQ(cuCtxDestroy_v2(own), CUDA_SUCCESS);
+  EXPECT_EQ(attribute(GRAPH_MEM_USED_CURRENT), used);
+}
+
 TEST_F(GraphMemoryNodes, WrongOnesAreRefused) {
   CUDA_MEM_ALLOC_NODE_PARAMS params{};
   CUgraphNode node;

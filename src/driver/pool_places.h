@@ -1,0 +1,13 @@
+// Where pools may be, and which pool a place has: each device, the host, and managed memory by the location
+// that it prefers.
+#pragma once
+
+#include "driver/pool.h"
+#include "driver/status.h"
+
+namespace raddle::driver {
+
+/// A pool with these properties. INVALID_VALUE: there is no such place, or it cannot share with processes
+Answer<std::shared_ptr<Pool>> make_pool(const CUmemPoolProps& props, Pool::Kind kind);
+
+}  // namespace raddle::driver
