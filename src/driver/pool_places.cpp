@@ -39,6 +39,11 @@ bool is_of_device(CUmemLocation place, CUmemAllocationType type) {
   return type == ALLOCATION_PINNED && place.type == LOCATION_DEVICE;
 }
 
+/// The device that counts the memory; the first for places that are none.
+Gpu& gpu_of(CUmemLocation place) {
+  return Process::instance().gpu(place.type == LOCATION_DEVICE ? place.id : 0);
+}
+
 /// The pools of places other than devices, which have their own.
 class Places {
  public:
@@ -77,21 +82,28 @@ class Places {
 
 }  // namespace
 
-Answer<std::shared_ptr<Pool>> make_pool(const CUmemPoolProps& wanted, Pool::Kind kind) {
-  TRY_ASSIGN(const CUmemLocation place, check_place(wanted.location, wanted.allocType));
+Answer<std::shared_ptr<PoolSource>> source_for(CUmemPoolProps& props) {
+  TRY_ASSIGN(props.location, check_place(props.location, props.allocType));
   // Neither managed memory nor the host's without a node is for other processes.
-  const bool is_private = wanted.allocType == ALLOCATION_MANAGED || place.type == LOCATION_HOST;
-  if (is_private && wanted.handleTypes != HANDLE_TYPE_NONE) return CUDA_ERROR_INVALID_VALUE;
-  if ((wanted.handleTypes & ~HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0) return CUDA_ERROR_NOT_SUPPORTED;
+  const bool is_private = props.allocType == ALLOCATION_MANAGED || props.location.type == LOCATION_HOST;
+  if (is_private && props.handleTypes != HANDLE_TYPE_NONE) return CUDA_ERROR_INVALID_VALUE;
+  if ((props.handleTypes & ~HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0) return CUDA_ERROR_NOT_SUPPORTED;
+  if (props.allocType == ALLOCATION_MANAGED) {
+    props.maxSize = 0;
+    return managed_source(gpu_of(props.location), props.location);
+  }
+  if (props.location.type != LOCATION_DEVICE) return host_source();
+  return device_source(gpu_of(props.location));
+}
+
+Answer<std::shared_ptr<Pool>> make_pool(const CUmemPoolProps& wanted, Pool::Kind kind) {
   CUmemPoolProps props = wanted;
-  props.location = place;
-  if (props.allocType == ALLOCATION_MANAGED) props.maxSize = 0;  // which the manual ignores
-  Gpu& gpu = place.type == LOCATION_DEVICE ? Process::instance().gpu(place.id) : Process::instance().gpu(0);
-  if (props.allocType == ALLOCATION_MANAGED)
-    return std::make_shared<Pool>(gpu, props, kind, managed_source(gpu, place), kAllDevices);
-  if (place.type != LOCATION_DEVICE)
-    return std::make_shared<Pool>(gpu, props, kind, host_source(), kNoDevice);
-  return std::make_shared<Pool>(gpu, props, kind, device_source(gpu), gpu.bit());
+  TRY_ASSIGN(auto source, source_for(props));
+  Gpu& gpu = gpu_of(props.location);
+  const std::uint64_t may_access = props.allocType == ALLOCATION_MANAGED    ? kAllDevices
+                                   : props.location.type == LOCATION_DEVICE ? gpu.bit()
+                                                                            : kNoDevice;
+  return std::make_shared<Pool>(gpu, props, kind, std::move(source), may_access);
 }
 
 namespace entry {

@@ -7,6 +7,10 @@
 
 namespace raddle::driver {
 
+/// Where memory with these properties comes from; `props` without what the manual ignores of them.
+/// INVALID_VALUE: there is no such place, or it cannot share with processes; INVALID_DEVICE; NOT_SUPPORTED
+Answer<std::shared_ptr<PoolSource>> source_for(CUmemPoolProps& props);
+
 /// A pool with these properties. INVALID_VALUE: there is no such place, or it cannot share with processes
 Answer<std::shared_ptr<Pool>> make_pool(const CUmemPoolProps& props, Pool::Kind kind);
 

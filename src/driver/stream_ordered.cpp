@@ -40,12 +40,7 @@ Status allocate(const std::shared_ptr<Context>& context, Stream& stream, const s
   if (bytes == 0) return *address = 0, CUDA_SUCCESS;  // nothing: as an H200 answers
   if (pool->kind == Pool::imported)
     return CUDA_ERROR_INVALID_VALUE;  // its memory is another process's to give
-  if (stream.is_capturing()) {
-    if (!pool->is_of_device())
-      return Error::unsupported(
-          "a captured allocation from a pool that is not of a device: graphs allocate device memory");
-    return capture_allocation(stream, context, pool->props, bytes, address);
-  }
+  if (stream.is_capturing()) return capture_allocation(stream, context, pool->props, bytes, address);
   TRY(stream.order());
   TRY_ASSIGN(const Pool::Block block, pool->take(stream, bytes));
   TRY(Process::instance().memory.add(std::make_shared<PooledMemory>(pool, block, bytes, context->gpu)));

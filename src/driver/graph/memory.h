@@ -8,14 +8,18 @@
 #include <memory>
 
 #include "driver/objects.h"
+#include "driver/pool_source.h"
 #include "driver/status.h"
 
 namespace raddle::driver {
 
 class GraphMemory : public std::enable_shared_from_this<GraphMemory> {
  public:
+  /// @param source  of these properties (source_for); of a device's memory, the context's own is taken
   /// CUDA_ERROR_OUT_OF_MEMORY
   static Answer<std::shared_ptr<GraphMemory>> take(const std::shared_ptr<Context>& context,
+                                                   const CUmemPoolProps& props,
+                                                   const std::shared_ptr<PoolSource>& source,
                                                    std::size_t bytes);
   ~GraphMemory();
 
@@ -23,6 +27,8 @@ class GraphMemory : public std::enable_shared_from_this<GraphMemory> {
   const CUdeviceptr address;
   const std::size_t bytes;
 
+  /// Whether memory with these properties would be in the same place.
+  bool is_of(const CUmemPoolProps& props) const;
   bool is_in_use() const { return is_in_use_; }
   /// A launch allocates it, or frees it: the graph's or the program's. @returns whether it was the other way
   bool set_in_use(bool wanted);
@@ -32,8 +38,13 @@ class GraphMemory : public std::enable_shared_from_this<GraphMemory> {
   static std::shared_ptr<GraphMemory> find(CUdeviceptr address);
 
  private:
-  GraphMemory(std::shared_ptr<Context> of, DevicePtr taken, std::size_t wanted)
-      : context(std::move(of)), address(taken.value), bytes(wanted) {}
+  GraphMemory(std::shared_ptr<Context> of, DevicePtr taken, std::size_t wanted, const CUmemPoolProps& props)
+      : context(std::move(of)), address(taken.value), bytes(wanted), props_(props) {}
+  bool is_of_device() const {
+    return props_.allocType == ALLOCATION_PINNED && props_.location.type == LOCATION_DEVICE;
+  }
+
+  const CUmemPoolProps props_;
   std::atomic<bool> is_in_use_{false};
 };
 

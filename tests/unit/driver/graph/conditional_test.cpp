@@ -209,6 +209,50 @@ TEST_F(GraphMemoryNodes, MemoryThatIsLeftOutlivesItsGraph) {
   ASSERT_EQ(cuGraphCreate(&graph, 0), CUDA_SUCCESS);
 }
 
+TEST_F(GraphMemoryNodes, MemoryMayBeTheHostsOrManaged) {
+  SKIP_ON_HARDWARE("not asked");
+  for (const bool is_managed : {false, true}) {
+    CUDA_MEM_ALLOC_NODE_PARAMS params{};
+    params.poolProps.allocType = is_managed ? ALLOCATION_MANAGED : ALLOCATION_PINNED;
+    params.poolProps.location = {LOCATION_HOST, 0};
+    params.bytesize = 4096;
+    CUgraphNode host = nullptr;
+    ASSERT_EQ(cuGraphCreate(&graph, 0), CUDA_SUCCESS);
+    ASSERT_EQ(cuGraphAddMemAllocNode(&host, graph, nullptr, 0, &params), CUDA_SUCCESS);
+    const CUdeviceptr address = params.dptr;
+    add("step", {host}, address, 0u, 5u);
+    ASSERT_EQ(cuGraphLaunch(instantiate(), nullptr), CUDA_SUCCESS);
+    ASSERT_EQ(cuStreamSynchronize(nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(*reinterpret_cast<volatile unsigned*>(address), 5u);
+    unsigned type = 0;
+    unsigned char managed = 2;
+    EXPECT_EQ(cuPointerGetAttribute(&type, POINTER_MEMORY_TYPE, address), CUDA_SUCCESS);
+    EXPECT_EQ(cuPointerGetAttribute(&managed, POINTER_IS_MANAGED, address), CUDA_SUCCESS);
+    EXPECT_EQ(type, is_managed ? MEMORYTYPE_DEVICE : MEMORYTYPE_HOST);
+    EXPECT_EQ(managed, is_managed ? 1 : 0);
+    EXPECT_EQ(cuMemFreeHost(reinterpret_cast<void*>(address)), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(cuMemFreeAsync(address, nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(cuMemFreeAsync(address, nullptr), CUDA_ERROR_INVALID_VALUE);
+  }
+}
+
+// What a graph has freed it takes again for memory of the same place only.
+TEST_F(GraphMemoryNodes, MemoryIsTakenAgainWhereItIs) {
+  SKIP_ON_HARDWARE("not asked");
+  CUdeviceptr address, again;
+  const CUgraphNode node = allocation(address, 4096);
+  const CUgraphNode freed = free(address, {node});
+  CUDA_MEM_ALLOC_NODE_PARAMS params{};
+  params.poolProps.allocType = ALLOCATION_PINNED;
+  params.poolProps.location = {LOCATION_HOST, 0};
+  params.bytesize = 4096;
+  CUgraphNode host = nullptr;
+  ASSERT_EQ(cuGraphAddMemAllocNode(&host, graph, &freed, 1, &params), CUDA_SUCCESS);
+  EXPECT_NE(params.dptr, address);
+  allocation(again, 4096, {freed});
+  EXPECT_EQ(again, address);
+}
+
 TEST_F(GraphMemoryNodes, MemoryThatIsLeftEndsWithItsContext) {
   const std::uint64_t used = attribute(GRAPH_MEM_USED_CURRENT);
   CUcontext own = nullptr;
