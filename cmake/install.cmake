@@ -4,7 +4,7 @@
 #   component cuda: what CUDA programs load; raddle: the command and the C++ API; python: the Python module
 set(root ${RADDLE_INSTALL_ROOT})
 set(cuda_libraries "")
-foreach(library raddle_driver raddle_cudart raddle_nvrtc raddle_nvjitlink raddle_nvvm)
+foreach(library raddle_driver raddle_cudart raddle_nvrtc raddle_nvjitlink raddle_nvvm raddle_nvml)
   if(TARGET ${library})
     list(APPEND cuda_libraries ${library})
   endif()

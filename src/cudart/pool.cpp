@@ -43,6 +43,22 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* prope
   return driver().cuMemPoolCreate(pool, properties);
 }
 
+cudaError_t cudaMemGetDefaultMemPool(cudaMemPool_t* pool, cudaMemLocation* location,
+                                     cudaMemAllocationType type) {
+  CHECK(prepare());
+  return driver().cuMemGetDefaultMemPool(pool, location, type);
+}
+
+cudaError_t cudaMemGetMemPool(cudaMemPool_t* pool, cudaMemLocation* location, cudaMemAllocationType type) {
+  CHECK(prepare());
+  return driver().cuMemGetMemPool(pool, location, type);
+}
+
+cudaError_t cudaMemSetMemPool(cudaMemLocation* location, cudaMemAllocationType type, cudaMemPool_t pool) {
+  CHECK(prepare());
+  return driver().cuMemSetMemPool(location, type, pool);
+}
+
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
   CHECK(prepare());
   return driver().cuMemPoolDestroy(pool);

@@ -78,7 +78,7 @@ std::shared_ptr<Pool> Gpu::default_pool() {
   const std::lock_guard lock(mutex_);
   if (default_pool_ == nullptr) {
     const CUmemPoolProps props{ALLOCATION_PINNED, HANDLE_TYPE_NONE, {LOCATION_DEVICE, number}};
-    default_pool_ = std::make_shared<Pool>(*this, props, Pool::of_device);
+    default_pool_ = std::make_shared<Pool>(*this, props, Pool::of_place, device_source(*this), bit());
     Process::instance().pools.add(default_pool_);
   }
   return default_pool_;

@@ -3,6 +3,7 @@
 // its name in faults.
 #include "driver/entry.h"
 #include "driver/graph/capture.h"
+#include "driver/graph/memory.h"
 #include "driver/process.h"
 #include "driver/results.h"
 
@@ -44,7 +45,8 @@ Status cuMemAllocHost_v2(Here context, void** memory, std::size_t bytes) {
 Status cuMemFreeHost(Here, void* memory) {
   const auto base = reinterpret_cast<CUdeviceptr>(memory);
   const auto found = Process::instance().memory.find(base);
-  if (found == nullptr || found->base != base || found->kind != MemoryKind::host)
+  if (found == nullptr || found->base != base || found->kind != MemoryKind::host ||
+      GraphMemory::find(base) != nullptr)
     return CUDA_ERROR_INVALID_VALUE;
   return end_shared(base) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

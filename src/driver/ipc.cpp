@@ -30,6 +30,7 @@ struct Ticket {
   std::uint64_t file = 0;  ///< inode
   std::uint64_t offset = 0, bytes = 0;
   std::uint64_t address = 0;  ///< in the exporting process: tells allocations of one file apart
+  std::uint64_t pool = 0;     ///< of a pool and its memory: the exporting process' handle
 };
 static_assert(sizeof(Ticket) <= sizeof(CUipcMemHandle));
 
@@ -70,6 +71,8 @@ struct ImportedMemory final : Memory {
   const Mapping pages;
   unsigned opened = 1;  ///< under the lock of imports
 };
+
+std::uint64_t number_of(const Pool& pool) { return reinterpret_cast<std::uint64_t>(pool.handle); }
 
 std::mutex& imports_lock() {
   static std::mutex& mutex = *new std::mutex;
@@ -166,7 +169,7 @@ Status cuMemPoolExportToShareableHandle(void* shareable, In<Pool> pool, CUmemAll
   if (pool->kind == Pool::imported || type != HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || !pool->is_shareable())
     return CUDA_ERROR_INVALID_VALUE;
   const int file = memfd_create("raddle pool", MFD_CLOEXEC);
-  const Ticket ticket{kPoolMark, getpid(), 0, 0, 0, 0, reinterpret_cast<std::uint64_t>(pool->handle)};
+  const Ticket ticket{kPoolMark, getpid(), 0, 0, 0, 0, 0, number_of(*pool)};
   if (file < 0 || ::write(file, &ticket, sizeof ticket) != sizeof ticket) {
     if (file >= 0) close(file);
     return CUDA_ERROR_OPERATING_SYSTEM;
@@ -185,7 +188,9 @@ Status cuMemPoolImportFromShareableHandle(CUmemoryPool* handle, void* shareable,
   Gpu& gpu = current_gpu();
   const CUmemPoolProps props{
       ALLOCATION_PINNED, HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, {LOCATION_DEVICE, gpu.number}};
-  *handle = Process::instance().pools.add(std::make_shared<Pool>(gpu, props, Pool::imported));
+  auto pool = std::make_shared<Pool>(gpu, props, Pool::imported, device_source(gpu), gpu.bit());
+  pool->origin = {ticket.process, ticket.pool};
+  *handle = Process::instance().pools.add(std::move(pool));
   return CUDA_SUCCESS;
 }
 
@@ -194,15 +199,17 @@ Status cuMemPoolExportPointer(CUmemPoolPtrExportData* data, CUdeviceptr address)
   const auto memory = Process::instance().memory.find(address);
   if (pool == nullptr || memory == nullptr || !pool->is_shareable()) return CUDA_ERROR_INVALID_VALUE;
   Process::instance().synchronize_all();  // the pages are copied once
-  TRY_ASSIGN(const auto pages, pool->gpu.share({address}));
+  TRY_ASSIGN(const auto pages, pool->source->share({address}));
   write(*data, {kPointerMark, getpid(), pages.descriptor, file_of(pages.descriptor), pages.offset,
-                memory->bytes, address});
+                memory->bytes, address, number_of(*pool)});
   return CUDA_SUCCESS;
 }
 
+// Of the pool that the memory is of, and no other.
 Status cuMemPoolImportPointer(CUdeviceptr* address, In<Pool> pool, CUmemPoolPtrExportData* data) {
   Ticket ticket;
-  if (pool->kind != Pool::imported || !read(*data, kPointerMark, ticket) || ticket.bytes == 0)
+  if (pool->kind != Pool::imported || !read(*data, kPointerMark, ticket) || ticket.bytes == 0 ||
+      pool->origin != Pool::Origin{ticket.process, ticket.pool})
     return CUDA_ERROR_INVALID_VALUE;
   const std::lock_guard lock(imports_lock());
   return import(ticket, pool->gpu, nullptr, address);

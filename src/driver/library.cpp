@@ -159,7 +159,9 @@ Status cuKernelGetName(const char** name, In<Kernel> kernel) {
   return CUDA_SUCCESS;
 }
 
-Status cuKernelGetParamInfo(In<Kernel> kernel, std::size_t index, std::size_t* offset, std::size_t* bytes) {
+// It needs a context, though it asks none: so do CUDA's drivers (cuda-core's tests).
+Status cuKernelGetParamInfo(Here, In<Kernel> kernel, std::size_t index, std::size_t* offset,
+                            std::size_t* bytes) {
   return parameter_info(kernel->info(current_gpu()), index, offset, bytes);
 }
 

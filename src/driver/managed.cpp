@@ -27,33 +27,19 @@ unsigned processor_of(const CUmemLocation& location) {
 bool is_modelled(const Gpu& gpu) { return gpu.options.translation == Translation::modelled; }
 
 struct ManagedMemory final : Memory {
-  /// @param address  where its memory is, if that does not move
-  ManagedMemory(const Gpu& gpu, std::unique_ptr<MovableMemory> its, DevicePtr address, std::size_t wanted,
-                unsigned given, CUcontext owner)
-      : movable(std::move(its)),
-        pages(movable != nullptr ? movable->address() : address.value, wanted,
-              static_cast<unsigned>(Process::instance().gpus().size()) + 1,
-              is_modelled(gpu) ? movable.get() : nullptr) {
+  ManagedMemory(const Gpu& gpu, std::unique_ptr<ManagedPages> its, std::size_t wanted, unsigned given,
+                CUcontext owner)
+      : pages(std::move(its)) {
     kind = MemoryKind::managed;
-    base = movable != nullptr ? movable->address() : address.value;
+    base = pages->address();
     bytes = wanted;
     flags = given;
     context = owner;
     device = gpu.number;
-    // Where all devices' memory is the host's, it is the device's from the beginning.
-    if (!is_modelled(gpu)) pages.move(base, bytes, processor_of(gpu));
-    if (movable != nullptr) HostTouches::instance().watch(pages);
   }
-  ~ManagedMemory() override {
-    HostTouches::instance().forget(pages);
-    Advice::instance().forget(base, bytes);
-    if (movable == nullptr) (void)Process::instance().managed.free({base});
-  }
-  Residency* residency() override { return &pages; }
+  Residency* residency() override { return &pages->residency(); }
 
-  // Null: nobody counts touches. The bytes move where devices have memory of their own (modelled spaces).
-  const std::unique_ptr<MovableMemory> movable;
-  Residency pages;
+  const std::unique_ptr<ManagedPages> pages;
 };
 
 /// Where a location is, as a device number; INVALID_DEVICE and INVALID_VALUE for what is none.
@@ -108,9 +94,8 @@ Status advise(const std::shared_ptr<Context>& context, CUdeviceptr address, std:
     case ADVISE_UNSET_READ_MOSTLY:
       return change([&](Advice::Of& of) { of.read_mostly = advice == ADVISE_SET_READ_MOSTLY; });
     case ADVISE_SET_PREFERRED_LOCATION:
-      if (Residency* const pages = residency_of(address))
-        pages->prefer(address, bytes, processor_of(location));
-      return change([&](Advice::Of& of) { of.preferred = location; });
+      prefer_location(address, bytes, location, residency_of(address));
+      return CUDA_SUCCESS;
     case ADVISE_UNSET_PREFERRED_LOCATION:
       if (Residency* const pages = residency_of(address))
         pages->prefer(address, bytes, Residency::kMostProcessors);
@@ -181,7 +166,25 @@ Status get_range_attribute(const Advice::Of& of, CUmem_range_attribute attribute
 
 }  // namespace
 
-Result<CUdeviceptr> allocate_managed(Gpu& gpu, std::size_t bytes, unsigned flags, CUcontext context) {
+ManagedPages::ManagedPages(const Gpu& gpu, std::unique_ptr<MovableMemory> movable, DevicePtr address,
+                           std::size_t bytes)
+    : movable_(std::move(movable)),
+      base_(movable_ != nullptr ? movable_->address() : address.value),
+      bytes_(bytes),
+      pages_(base_, bytes, static_cast<unsigned>(Process::instance().gpus().size()) + 1,
+             is_modelled(gpu) ? movable_.get() : nullptr) {
+  // Where all devices' memory is the host's, it is the device's from the beginning.
+  if (!is_modelled(gpu)) pages_.move(base_, bytes, processor_of(gpu));
+  if (movable_ != nullptr) HostTouches::instance().watch(pages_);
+}
+
+ManagedPages::~ManagedPages() {
+  HostTouches::instance().forget(pages_);
+  Advice::instance().forget(base_, bytes_);
+  if (movable_ == nullptr) (void)Process::instance().managed.free({base_});
+}
+
+Result<std::unique_ptr<ManagedPages>> ManagedPages::allocate(Gpu& gpu, std::size_t bytes) {
   Process& process = Process::instance();
   if (const std::uint64_t left = gpu.memory_available(); bytes > left)
     return Error::make(ErrorCode::out_of_memory, "{} bytes wanted, {} left", bytes, left);
@@ -192,9 +195,19 @@ Result<CUdeviceptr> allocate_managed(Gpu& gpu, std::size_t bytes, unsigned flags
   if (movable == nullptr) {
     TRY_ASSIGN(allocated, process.managed.allocate(bytes));
   }
-  auto memory = std::make_shared<ManagedMemory>(gpu, std::move(movable), allocated, bytes, flags, context);
-  const CUdeviceptr address = memory->base;
-  TRY(process.memory.add(std::move(memory)));
+  return std::make_unique<ManagedPages>(gpu, std::move(movable), allocated, bytes);
+}
+
+void prefer_location(CUdeviceptr address, std::size_t bytes, CUmemLocation location, Residency* pages) {
+  if (pages != nullptr) pages->prefer(address, bytes, processor_of(location));
+  Advice::instance().change(address, bytes, [&](Advice::Of& of) { of.preferred = location; });
+}
+
+Result<CUdeviceptr> allocate_managed(Gpu& gpu, std::size_t bytes, unsigned flags, CUcontext context) {
+  TRY_ASSIGN(auto pages, ManagedPages::allocate(gpu, bytes));
+  const CUdeviceptr address = pages->address();
+  TRY(Process::instance().memory.add(
+      std::make_shared<ManagedMemory>(gpu, std::move(pages), bytes, flags, context)));
   return address;
 }
 

@@ -52,7 +52,7 @@ Status cuMemFree_v2(Here context, CUdeviceptr address) {
   if (info.shared == nullptr) return info.context->device.free({address});
   if (info.kind == MemoryKind::imported)
     return free_imported(address, true) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-  if (info.kind == MemoryKind::pooled)
+  if (info.shared->kind == MemoryKind::pooled)
     return free_pooled(address, context, nullptr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   if (info.kind != MemoryKind::managed) return CUDA_ERROR_INVALID_VALUE;
   (void)context->device.synchronize();

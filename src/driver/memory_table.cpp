@@ -80,9 +80,9 @@ bool find_address(const std::shared_ptr<Context>& current, CUdeviceptr address, 
   };
   // Its own first: programs that free host memory without unregistering it leave addresses behind that may be
   // anything.
-  if (is_of(current)) return true;
+  if (current != nullptr && is_of(current)) return true;
   if (auto memory = process.memory.find(address)) {
-    info = {nullptr, memory, memory->kind, memory->base, memory->bytes, memory->id};
+    info = {nullptr, memory, memory->nature(), memory->base, memory->bytes, memory->id};
     return true;
   }
   for (const auto& context : process.contexts.all())

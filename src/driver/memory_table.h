@@ -23,6 +23,8 @@ struct Memory : SharedRange {
   virtual bool allows(CUdeviceptr /*begin*/, std::size_t /*bytes*/, CUmemAccess_flags wanted) const {
     return (access() & wanted) == wanted;
   }
+  /// What it is to programs: memory of pools may be the host's, or managed.
+  virtual MemoryKind nature() const { return kind; }
   virtual CUmemoryPool pool() const { return nullptr; }  ///< that it is from
   virtual std::uint64_t block_id() const { return id; }  ///< of the memory behind it
 
@@ -52,14 +54,15 @@ class MemoryTable {
 
 /// What is known of an address.
 struct AddressInfo {
-  std::shared_ptr<Context> context;  ///< whose memory it is; null where contexts share it
-  std::shared_ptr<Memory> shared;    ///< null where one context has it
-  MemoryKind kind = MemoryKind::device;
+  std::shared_ptr<Context> context;      ///< whose memory it is; null where contexts share it
+  std::shared_ptr<Memory> shared;        ///< null where one context has it
+  MemoryKind kind = MemoryKind::device;  ///< Memory::nature
   CUdeviceptr base = 0;
   std::size_t bytes = 0;
   std::uint64_t id = 0;
 };
 
+/// @param current  its memory comes first; null: no context is current
 /// False for addresses that CUDA does not know: memory of the host program.
 bool find_address(const std::shared_ptr<Context>& current, CUdeviceptr address, AddressInfo& info);
 

@@ -50,7 +50,7 @@ Status find_file(CUdeviceptr address, std::size_t bytes, Multicast::Binding& bin
     binding.at = mapped.offset + (address - mapped.base);
     return CUDA_SUCCESS;
   }
-  if (memory->kind != MemoryKind::pooled) return CUDA_ERROR_INVALID_VALUE;
+  if (memory->nature() != MemoryKind::pooled) return CUDA_ERROR_INVALID_VALUE;
   Process::instance().synchronize_all();  // the pages change
   TRY_ASSIGN(const auto pages, Process::instance().gpu(memory->device).share({memory->base}));
   TRY_ASSIGN(MemoryFile own, MemoryFile::of(pages.descriptor));

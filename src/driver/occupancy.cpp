@@ -37,11 +37,12 @@ Answer<ClusterQuestion> read_question(Function& function, const CUlaunchConfig& 
 
 }  // namespace
 
-// A preferred size is no part of the question: it is of the regular clusters.
+// A preferred size is no part of the question: it is of the regular clusters. Without a size each block is a
+// cluster.
 Status cuOccupancyMaxActiveClusters(Here, int* clusters, In<Function> function,
                                     const CUlaunchConfig* config) {
   TRY_ASSIGN(ClusterQuestion asked, read_question(*function, *config));
-  if (!asks_for_clusters(*function, asked.wanted)) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+  if (!asks_for_clusters(*function, asked.wanted)) asked.wanted.cluster = {1, 1, 1};
   asked.wanted.preferred_cluster = {0, 0, 0};
   TRY(choose_clusters(*function, asked.wanted, asked.launch));
   TRY_ASSIGN(const std::uint64_t active, function->kernel().active_clusters(asked.launch));

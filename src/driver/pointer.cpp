@@ -104,19 +104,32 @@ Status get_nothing(CUpointer_attribute attribute, void* value) {
   return CUDA_ERROR_INVALID_VALUE;
 }
 
+/// Memory is what it is without a current context, too, as long as that which is current is sound.
+Status check_current(std::shared_ptr<Context>& context) {
+  auto current = current_context();
+  if (!current.ok())
+    return current.error() == CUDA_ERROR_INVALID_CONTEXT ? Status(CUDA_SUCCESS) : current.error();
+  context = std::move(current).value();
+  return CUDA_SUCCESS;
+}
+
 }  // namespace
 
 namespace entry {
 
-Status cuPointerGetAttribute(Here context, void* value, CUpointer_attribute attribute, CUdeviceptr address) {
+Status cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdeviceptr address) {
+  std::shared_ptr<Context> context;
+  TRY(check_current(context));
   AddressInfo info;
   if (!find_address(context, address, info)) return CUDA_ERROR_INVALID_VALUE;
   return get_attribute(attribute, address, info, value);
 }
 
-Status cuPointerGetAttributes(Here context, unsigned count, CUpointer_attribute* attributes, void** values,
+Status cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes, void** values,
                               CUdeviceptr address) {
   if (count == 0) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Context> context;
+  TRY(check_current(context));
   AddressInfo info;
   const bool known = find_address(context, address, info);
   for (unsigned i = 0; i < count; ++i) {

@@ -20,7 +20,7 @@ bool fits(std::uint64_t block, std::uint64_t wanted) { return block >= wanted &&
 
 Pool::~Pool() {
   for (const Free& each : free_) {
-    const auto give_back = [&of = gpu, address = each.block.address] { of.free_shared(address); };
+    const auto give_back = [from = source, address = each.block.address] { from->free(address); };
     if (each.is_done())
       give_back();
     else
@@ -55,7 +55,7 @@ Result<Pool::Block> Pool::take(Stream& stream, std::uint64_t bytes) {
   auto found = take_free(wanted, is_ready, stream);
   if (!found) {
     const bool may_grow = props.maxSize == 0 || reserved_ + wanted <= props.maxSize;
-    Result<DevicePtr> fresh = may_grow ? gpu.allocate_shared(wanted)
+    Result<DevicePtr> fresh = may_grow ? source->allocate(wanted)
                                        : Error::make(ErrorCode::out_of_memory, "the pool has {} of {} bytes",
                                                      reserved_, props.maxSize);
     if (fresh) {
@@ -96,7 +96,7 @@ void Pool::release(std::uint64_t bytes_to_keep) {
   std::erase_if(free_, [&](const Free& each) {
     if (reserved_ <= bytes_to_keep || !each.is_done()) return false;
     reserved_ -= each.block.bytes;
-    gpu.free_shared(each.block.address);
+    source->free(each.block.address);
     return true;
   });
 }

@@ -1,32 +1,50 @@
-// Stream-ordered allocation: pools of device memory, from which streams take memory and to which they give it
-// back. The stream that freed a block may take it again at once, since its later work comes after the free;
-// other streams get it when the free has happened, or wait for that if there is no other memory.
+// Stream-ordered allocation: pools of memory, from which streams take memory and to which they give it back.
+// The stream that freed a block may take it again at once, since its later work comes after the free; other
+// streams get it when the free has happened, or wait for that if there is no other memory.
 #pragma once
 
 #include <optional>
 
 #include "driver/gpu.h"
 #include "driver/memory_table.h"
+#include "driver/pool_source.h"
 #include "driver/status.h"
 
 namespace raddle::driver {
 
+/// Sets of devices whose kernels may access a pool's memory from the beginning: managed memory is for all,
+/// that of the host for the host only (as the manual says of cuMemPoolCreate).
+inline constexpr std::uint64_t kAllDevices = ~std::uint64_t{0}, kNoDevice = 0;
+
 struct Pool {
-  enum Kind { own, of_device, imported };
-  Pool(Gpu& of, const CUmemPoolProps& wanted, Kind what = own)
-      : gpu(of), devices(of.bit()), props(wanted), kind(what) {}
+  enum Kind { own, of_place, imported };
+  Pool(Gpu& of, const CUmemPoolProps& wanted, Kind what, std::shared_ptr<PoolSource> from,
+       std::uint64_t may_access)
+      : gpu(of), source(std::move(from)), devices(may_access), props(wanted), kind(what) {}
   ~Pool();
 
-  Gpu& gpu;                            ///< whose memory it gives
+  Gpu& gpu;  ///< that it belongs to; the first where that is no device
+  const std::shared_ptr<PoolSource> source;
   std::atomic<std::uint64_t> devices;  ///< whose kernels may access it, each a bit
   const CUmemPoolProps props;
   const Kind kind;
   CUmemoryPool handle = nullptr;
+  /// Of an imported one: the pool that it stands for, as its process names it.
+  struct Origin {
+    std::int32_t process = 0;
+    std::uint64_t pool = 0;
+    bool operator==(const Origin&) const = default;
+  };
+  Origin origin;
 
   struct Block {
     DevicePtr address;
     std::uint64_t bytes = 0;
   };
+  /// Of a device's own memory.
+  bool is_of_device() const {
+    return props.allocType == ALLOCATION_PINNED && props.location.type == LOCATION_DEVICE;
+  }
   bool is_shareable() const { return props.handleTypes != HANDLE_TYPE_NONE; }
 
   /// Memory for work of this stream from now on. @errors out_of_memory

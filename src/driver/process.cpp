@@ -9,7 +9,9 @@
 #include "base/count.h"
 #include "base/thread_value.h"
 #include "driver/forward.h"
+#include "driver/graph/memory.h"
 #include "driver/results.h"
+#include "driver/texture_reference.h"
 #include "driver/visible_devices.h"
 #include "runtime/hardware.h"
 
@@ -214,6 +216,7 @@ void Process::end_objects_of(const std::shared_ptr<Context>& context) {
     if (other.peers.erase(context->id) != 0) other.device.dismiss_peer(context->device);
   });
   for (const auto& pool : pools.all()) pool->forget(*context);
+  GraphMemory::forget(*context);
   // What it made goes before it: functions hold modules, all hold the context.
   libraries.for_each([&](Library& library) {
     const std::lock_guard lock(library.mutex);

@@ -47,6 +47,7 @@ class Process {
 #undef HANDLE
   MemoryTable memory;
   DeviceMemory managed{~std::uint64_t{0}};  ///< limited when it is taken
+  DeviceMemory pinned{~std::uint64_t{0}};   ///< of pools of the host
 
  private:
   Process() = default;

@@ -3,6 +3,7 @@
 #include "driver/graph/capture.h"
 #include "driver/ipc.h"
 #include "driver/pool.h"
+#include "driver/pool_places.h"
 #include "driver/process.h"
 #include "driver/results.h"
 
@@ -10,13 +11,17 @@ namespace raddle::driver {
 namespace {
 
 struct PooledMemory final : Memory {
-  PooledMemory(std::shared_ptr<Pool> owner, Pool::Block taken, std::size_t wanted)
+  PooledMemory(std::shared_ptr<Pool> owner, Pool::Block taken, std::size_t wanted, const Gpu& taker)
       : from(std::move(owner)), block(taken) {
     kind = MemoryKind::pooled;
     base = taken.address.value;
     bytes = wanted;
-    device = from->gpu.number;
+    device = from->is_of_device() ? from->gpu.number : taker.number;
+    from->source->hand_out(block.address, block.bytes);
+    pages_ = from->source->residency(block.address);
   }
+  MemoryKind nature() const override { return from->source->kind(); }
+  Residency* residency() override { return pages_.get(); }
   CUmemoryPool pool() const override { return from->handle; }
   bool is_for(unsigned number) const override { return (from->devices >> number & 1) != 0; }
   unsigned long long handle_types() const override {
@@ -25,17 +30,10 @@ struct PooledMemory final : Memory {
 
   const std::shared_ptr<Pool> from;
   const Pool::Block block;
-};
 
-/// The device of a pool: those of the host and of managed memory are not there.
-Answer<Gpu*> find_place(const CUmemLocation& location, CUmemAllocationType type) {
-  if (type == ALLOCATION_MANAGED || location.type == LOCATION_HOST || location.type == LOCATION_HOST_NUMA ||
-      location.type == LOCATION_HOST_NUMA_CURRENT)
-    return CUDA_ERROR_NOT_SUPPORTED;
-  if (type != ALLOCATION_PINNED || location.type != LOCATION_DEVICE) return CUDA_ERROR_INVALID_VALUE;
-  TRY(check_device(location.id));
-  return &Process::instance().gpu(location.id);
-}
+ private:
+  std::shared_ptr<Residency> pages_;  // which work may look at after the block is free
+};
 
 Status allocate(const std::shared_ptr<Context>& context, Stream& stream, const std::shared_ptr<Pool>& pool,
                 std::size_t bytes, CUdeviceptr* address) {
@@ -45,7 +43,7 @@ Status allocate(const std::shared_ptr<Context>& context, Stream& stream, const s
   if (stream.is_capturing()) return capture_allocation(stream, context, pool->props, bytes, address);
   TRY(stream.order());
   TRY_ASSIGN(const Pool::Block block, pool->take(stream, bytes));
-  TRY(Process::instance().memory.add(std::make_shared<PooledMemory>(pool, block, bytes)));
+  TRY(Process::instance().memory.add(std::make_shared<PooledMemory>(pool, block, bytes, context->gpu)));
   *address = block.address.value;
   return CUDA_SUCCESS;
 }
@@ -94,20 +92,17 @@ Status cuMemFreeAsync(Here context, CUdeviceptr address, In<Stream> stream) {
 }
 
 Status cuMemPoolCreate(CUmemoryPool* handle, const CUmemPoolProps* props) {
-  auto place = find_place(props->location, props->allocType);
-  if (!place.ok())
-    return place.error() == CUDA_ERROR_INVALID_DEVICE ? CUDA_ERROR_INVALID_VALUE : place.error();
-  Gpu* const gpu = std::move(place).value();
-  if ((props->handleTypes & ~HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0) return CUDA_ERROR_NOT_SUPPORTED;
   for (const unsigned char each : props->reserved)
     if (each != 0) return CUDA_ERROR_INVALID_VALUE;
-  *handle = Process::instance().pools.add(std::make_shared<Pool>(*gpu, *props));
+  auto pool = make_pool(*props, Pool::own);
+  if (!pool.ok()) return pool.error() == CUDA_ERROR_INVALID_DEVICE ? CUDA_ERROR_INVALID_VALUE : pool.error();
+  *handle = Process::instance().pools.add(std::move(pool).value());
   return CUDA_SUCCESS;
 }
 
 // Allocated memory keeps the pool.
 Status cuMemPoolDestroy(In<Pool> pool) {
-  if (pool->kind == Pool::of_device) return CUDA_ERROR_INVALID_VALUE;
+  if (pool->kind == Pool::of_place) return CUDA_ERROR_INVALID_VALUE;
   return Process::instance().pools.remove(pool->handle) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -132,7 +127,7 @@ Status cuMemPoolSetAccess(In<Pool> pool, const CUmemAccessDesc* wanted, std::siz
   for (std::size_t i = 0; i < count; ++i) {
     if (wanted[i].location.type != LOCATION_DEVICE) return CUDA_ERROR_INVALID_VALUE;
     TRY(check_device(wanted[i].location.id));
-    const bool is_own = wanted[i].location.id == pool->gpu.number;
+    const bool is_own = pool->is_of_device() && wanted[i].location.id == pool->gpu.number;
     if (wanted[i].flags != ACCESS_READ_WRITE && wanted[i].flags != ACCESS_NONE)
       return CUDA_ERROR_INVALID_VALUE;
     if (wanted[i].flags == ACCESS_NONE && is_own) return CUDA_ERROR_INVALID_DEVICE;
@@ -149,8 +144,10 @@ Status cuMemPoolSetAccess(In<Pool> pool, const CUmemAccessDesc* wanted, std::siz
 }
 
 Status cuMemPoolGetAccess(CUmemAccess_flags* flags, In<Pool> pool, CUmemLocation* location) {
-  if (flags == nullptr || location == nullptr || location->type != LOCATION_DEVICE)
-    return CUDA_ERROR_INVALID_VALUE;
+  if (flags == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const bool is_host = location->type == LOCATION_HOST || location->type == LOCATION_HOST_NUMA;
+  if (is_host && !pool->is_of_device()) return *flags = ACCESS_READ_WRITE, CUDA_SUCCESS;
+  if (location->type != LOCATION_DEVICE) return CUDA_ERROR_INVALID_VALUE;
   if (!check_device(location->id).ok()) return CUDA_ERROR_INVALID_VALUE;  // as an H200 answers
   const bool has_access = (pool->devices & Process::instance().gpu(location->id).bit()) != 0;
   *flags = has_access ? ACCESS_READ_WRITE : ACCESS_NONE;
@@ -168,22 +165,9 @@ Status cuDeviceGetMemPool(CUmemoryPool* pool, In<CUdevice> device) {
 }
 
 Status cuDeviceSetMemPool(In<CUdevice> device, In<Pool> pool) {
-  if (&pool->gpu != &device) return CUDA_ERROR_INVALID_VALUE;
+  if (!pool->is_of_device() || &pool->gpu != &device) return CUDA_ERROR_INVALID_VALUE;
   device.chosen_pool = pool->handle;
   return CUDA_SUCCESS;
-}
-
-Status cuMemGetDefaultMemPool(CUmemoryPool* pool, CUmemLocation* location, CUmemAllocationType type) {
-  TRY_ASSIGN(Gpu* const gpu, find_place(*location, type));
-  return cuDeviceGetDefaultMemPool(pool, *gpu);
-}
-Status cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* location, CUmemAllocationType type) {
-  TRY_ASSIGN(Gpu* const gpu, find_place(*location, type));
-  return cuDeviceGetMemPool(pool, *gpu);
-}
-Status cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type, In<Pool> pool) {
-  TRY_ASSIGN(Gpu* const gpu, find_place(*location, type));
-  return cuDeviceSetMemPool(*gpu, pool);
 }
 
 }  // namespace entry

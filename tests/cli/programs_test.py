@@ -181,15 +181,16 @@ class Programs(CommandTest):
         if not os.path.exists(f"{LIBRARIES}/libcudart.so.13"):
             self.skipTest("Raddle's libraries are not built (ninja -C build programs)")
         packages = os.path.join(self.directory.name, "packages")
-        for folder in ("cuda", "cuda/bindings", "cuda/bindings/_internal"):
+        for folder in ("cuda", "cuda/bindings", "cuda/bindings/_internal", "cuda/bindings/_bindings"):
             os.makedirs(f"{packages}/{folder}")
             self.write(f"packages/{folder}/__init__.py", "")
         self.write("packages/sitecustomize.py", "import builtins\nbuiltins.users_own = True\n")
-        self.write("packages/cuda/bindings/_internal/runtime.py", BINDINGS)
-        program = self.write("program.py", BINDINGS_PROGRAM)
-        done = subprocess.run([RADDLE, "exec", sys.executable, program], capture_output=True, text=True, timeout=60,
-                              env=dict(os.environ, PYTHONPATH=packages, RADDLE_QUIET="1"))
-        self.assertEqual(done.stdout.splitlines(), ["cudaError_t (void) 0", "17", "True True"], done.stderr)
+        for folder, module in (("_internal", "runtime"), ("_bindings", "cyruntime")):  # the latter before 13.4
+            self.write(f"packages/cuda/bindings/{folder}/{module}.py", BINDINGS)
+            program = self.write("program.py", BINDINGS_PROGRAM.replace("_internal", folder).replace("runtime", module))
+            done = subprocess.run([RADDLE, "exec", sys.executable, program], capture_output=True, text=True, timeout=60,
+                                  env=dict(os.environ, PYTHONPATH=packages, RADDLE_QUIET="1"))
+            self.assertEqual(done.stdout.splitlines(), ["cudaError_t (void) 0", "17", "True True"], module + done.stderr)
 
     @unittest.skipIf(NO_LIBRARIES, NO_LIBRARIES)
     def test_old_triton_gets_an_assembler_that_it_knows(self):

@@ -1,6 +1,6 @@
 """What Python packages need to run on Raddle: cuda.bindings' runtime API, and old Triton's idea of an assembler.
 
-The extension module cuda.bindings._internal.runtime holds NVIDIA's CUDA runtime, which runs on NVIDIA's driver only: whatever
+An extension module of it (before 13.4 another than since) holds NVIDIA's CUDA runtime, which runs on NVIDIA's driver only: whatever
 of it a program calls answers cudaErrorSymbolNotFound here. Its functions have C types, and Cython hands their addresses to the
 modules above it in capsules, by name. install() has these capsules replaced as soon as the module is imported, by ones with the
 addresses of the functions of that name in Raddle's libcudart. Functions that Raddle has not stay as they are.
@@ -13,7 +13,8 @@ import os
 import re
 import sys
 
-MODULES = {"cuda.bindings._internal.runtime": "", "cuda.bindings._internal.runtime_ptds": "_ptds"}  # what its symbols end in
+MODULES = {"cuda.bindings._internal.runtime": "", "cuda.bindings._internal.runtime_ptds": "_ptds",  # what its symbols end in
+           "cuda.bindings._bindings.cyruntime": "", "cuda.bindings._bindings.cyruntime_ptds": "_ptds"}
 LIBRARY = "libcudart.so.13"
 _kept = []  # the names, which capsules do not copy
 

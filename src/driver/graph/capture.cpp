@@ -114,7 +114,7 @@ Status capture_allocation(Stream& stream, const std::shared_ptr<Context>& contex
   const auto lock = lock_graphs();
   if (stream.capture == nullptr) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   const auto edges = edges_of(stream.frontier);
-  TRY_ASSIGN(auto memory, take_memory(*stream.capture->graph, edges, context, bytes));
+  TRY_ASSIGN(auto memory, take_memory(*stream.capture->graph, edges, context, props, bytes));
   *address = memory->address;
   return add(stream, AllocationNode{std::move(memory), props, {}}, edges);
 }

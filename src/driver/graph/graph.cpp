@@ -5,6 +5,7 @@
 #include <cstring>
 #include <set>
 
+#include "driver/pool_places.h"
 #include "driver/process.h"
 
 namespace raddle::driver {
@@ -142,7 +143,9 @@ bool Graph::leads_to(const GraphNode& from, const GraphNode& to) {
 // allocated last has been freed by a node that comes before.
 Answer<std::shared_ptr<GraphMemory>> take_memory(const Graph& graph,
                                                  std::span<const GraphNode::Edge> dependencies,
-                                                 const std::shared_ptr<Context>& context, std::size_t bytes) {
+                                                 const std::shared_ptr<Context>& context,
+                                                 CUmemPoolProps props, std::size_t bytes) {
+  TRY_ASSIGN(const auto source, source_for(props));
   const auto comes_before = [&](const GraphNode& node) {
     return std::ranges::any_of(dependencies,
                                [&](const auto& edge) { return Graph::leads_to(node, *edge.node); });
@@ -154,8 +157,9 @@ Answer<std::shared_ptr<GraphMemory>> take_memory(const Graph& graph,
       --uses[freed->memory];
   }
   for (const auto& [memory, count] : uses)
-    if (count == 0 && memory->bytes == bytes && memory->context == context) return memory;
-  return GraphMemory::take(context, bytes);
+    if (count == 0 && memory->bytes == bytes && memory->context == context && memory->is_of(props))
+      return memory;
+  return GraphMemory::take(context, props, source, bytes);
 }
 
 std::shared_ptr<Graph> make_graph() {

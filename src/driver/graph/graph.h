@@ -143,10 +143,11 @@ struct Graph {
 Answer<std::vector<GraphNode::Edge>> edges_of(const Graph& graph, const CUgraphNode* nodes,
                                               const CUgraphEdgeData* data, std::size_t count);
 /// Memory for an allocation node that comes after others: what the graph has freed before them, else more.
-/// CUDA_ERROR_OUT_OF_MEMORY
+/// CUDA_ERROR_OUT_OF_MEMORY; also as source_for()
 Answer<std::shared_ptr<GraphMemory>> take_memory(const Graph& graph,
                                                  std::span<const GraphNode::Edge> dependencies,
-                                                 const std::shared_ptr<Context>& context, std::size_t bytes);
+                                                 const std::shared_ptr<Context>& context,
+                                                 CUmemPoolProps props, std::size_t bytes);
 /// A graph without nodes, with a handle.
 std::shared_ptr<Graph> make_graph();
 /// The same nodes and edges once more, with handles of their own. CUDA_ERROR_NOT_SUPPORTED: nodes that cannot

@@ -14,12 +14,32 @@ namespace {
 /// All memory of graphs by its address, and what devices' graphs have. Never destroyed, as Process.
 struct KnownMemory {
   std::map<CUdeviceptr, std::weak_ptr<GraphMemory>> by_address;
+  std::map<CUdeviceptr, std::shared_ptr<GraphMemory>> in_use;
   std::map<const Gpu*, GraphMemoryCounts> counts;
 };
 KnownMemory& known_memory() {
   static KnownMemory& known = *new KnownMemory;
   return known;
 }
+
+/// Of the host, or managed.
+struct SourcedMemory final : driver::Memory {
+  SourcedMemory(std::shared_ptr<PoolSource> from, DevicePtr address, std::size_t wanted, const Context& of)
+      : source_(std::move(from)) {
+    kind = source_->kind();
+    base = address.value;
+    bytes = wanted;
+    device = of.gpu.number;
+    source_->hand_out(address, wanted);
+    pages_ = source_->residency(address);
+  }
+  ~SourcedMemory() override { source_->free({base}); }
+  Residency* residency() override { return pages_.get(); }
+
+ private:
+  const std::shared_ptr<PoolSource> source_;
+  std::shared_ptr<Residency> pages_;
+};
 
 void count(std::uint64_t& now, std::uint64_t& high, std::size_t bytes, bool more) {
   now = more ? now + bytes : now - bytes;
@@ -31,10 +51,18 @@ void count(std::uint64_t& now, std::uint64_t& high, std::size_t bytes, bool more
 GraphMemoryCounts& graph_memory_counts(const Gpu& gpu) { return known_memory().counts[&gpu]; }
 
 Answer<std::shared_ptr<GraphMemory>> GraphMemory::take(const std::shared_ptr<Context>& context,
+                                                       const CUmemPoolProps& props,
+                                                       const std::shared_ptr<PoolSource>& source,
                                                        std::size_t bytes) {
-  if (bytes > context->gpu.memory_available()) return CUDA_ERROR_OUT_OF_MEMORY;
-  TRY_ASSIGN(const DevicePtr address, context->device.allocate(bytes));
-  std::shared_ptr<GraphMemory> memory(new GraphMemory(context, address, bytes));
+  DevicePtr address;
+  if (source->kind() == MemoryKind::pooled) {
+    if (bytes > context->gpu.memory_available()) return CUDA_ERROR_OUT_OF_MEMORY;
+    TRY_ASSIGN(address, context->device.allocate(bytes));
+  } else {
+    TRY_ASSIGN(address, source->allocate(bytes));
+    TRY(Process::instance().memory.add(std::make_shared<SourcedMemory>(source, address, bytes, *context)));
+  }
+  std::shared_ptr<GraphMemory> memory(new GraphMemory(context, address, bytes, props));
   const auto lock = lock_graphs();
   known_memory().by_address[address.value] = memory;
   GraphMemoryCounts& counts = graph_memory_counts(context->gpu);
@@ -44,11 +72,18 @@ Answer<std::shared_ptr<GraphMemory>> GraphMemory::take(const std::shared_ptr<Con
 
 GraphMemory::~GraphMemory() {
   const auto lock = lock_graphs();
-  set_in_use(false);
   known_memory().by_address.erase(address);
   GraphMemoryCounts& counts = graph_memory_counts(context->gpu);
   count(counts.reserved, counts.reserved_high, bytes, false);
-  (void)context->device.free_later({address});  // launches may still use it
+  if (is_of_device())
+    (void)context->device.free_later({address});  // launches may still use it
+  else
+    (void)end_shared(address);
+}
+
+bool GraphMemory::is_of(const CUmemPoolProps& props) const {
+  return props.allocType == props_.allocType && props.location.type == props_.location.type &&
+         props.location.id == props_.location.id;
 }
 
 bool GraphMemory::set_in_use(bool wanted) {
@@ -56,7 +91,19 @@ bool GraphMemory::set_in_use(bool wanted) {
   if (is_in_use_.exchange(wanted) == wanted) return false;
   GraphMemoryCounts& counts = graph_memory_counts(context->gpu);
   count(counts.used, counts.used_high, bytes, wanted);
+  if (wanted)
+    known_memory().in_use.emplace(address, shared_from_this());
+  else
+    known_memory().in_use.erase(address);
   return true;
+}
+
+void GraphMemory::forget(const Context& context) {
+  std::vector<std::shared_ptr<GraphMemory>> ended;
+  const auto lock = lock_graphs();
+  for (const auto& [address, memory] : known_memory().in_use)
+    if (memory->context.get() == &context) ended.push_back(memory);
+  for (const auto& memory : ended) memory->set_in_use(false);
 }
 
 std::shared_ptr<GraphMemory> GraphMemory::find(CUdeviceptr address) {

@@ -66,14 +66,14 @@ Answer<NodeWork> child(const CUDA_CHILD_GRAPH_NODE_PARAMS& params) {
 Answer<NodeWork> allocation(const std::shared_ptr<Context>& here, const Graph& graph,
                             std::span<const GraphNode::Edge> dependencies,
                             CUDA_MEM_ALLOC_NODE_PARAMS& params) {
-  if (params.bytesize == 0 || params.poolProps.allocType != ALLOCATION_PINNED ||
-      params.poolProps.location.type != LOCATION_DEVICE ||
-      (params.accessDescCount != 0 && params.accessDescs == nullptr))
+  const CUmemLocation place = params.poolProps.location;
+  const bool is_of_device = params.poolProps.allocType == ALLOCATION_PINNED && place.type == LOCATION_DEVICE;
+  if (params.bytesize == 0 || (params.accessDescCount != 0 && params.accessDescs == nullptr))
     return CUDA_ERROR_INVALID_VALUE;
   if (params.poolProps.handleTypes != HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;  // as CUDA says
-  if (!check_device(params.poolProps.location.id).ok())
+  if (place.type == LOCATION_DEVICE && !check_device(place.id).ok())
     return CUDA_ERROR_INVALID_VALUE;  // as an H200 answers
-  if (params.poolProps.location.id != here->gpu.number) {
+  if (is_of_device && place.id != here->gpu.number) {
     base::notice(
         "raddle: allocation nodes for another device than the current context's are not there yet\n");
     return CUDA_ERROR_NOT_SUPPORTED;
@@ -82,7 +82,7 @@ Answer<NodeWork> allocation(const std::shared_ptr<Context>& here, const Graph& g
     if (params.accessDescs[i].location.type != LOCATION_DEVICE) return CUDA_ERROR_INVALID_VALUE;
     TRY(check_device(params.accessDescs[i].location.id));
   }
-  TRY_ASSIGN(auto memory, take_memory(graph, dependencies, here, params.bytesize));
+  TRY_ASSIGN(auto memory, take_memory(graph, dependencies, here, params.poolProps, params.bytesize));
   params.dptr = memory->address;
   return NodeWork(AllocationNode{std::move(memory),
                                  params.poolProps,

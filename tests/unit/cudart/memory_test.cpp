@@ -308,6 +308,28 @@ TEST_F(Runtime, MemoryIsAllocatedInStreamOrder) {
   OK(cudaMemPoolDestroy(pool));
 }
 
+TEST_F(Runtime, TheHostHasAPoolToo) {
+  cudaMemLocation host{cudaMemLocationTypeHost, 0};
+  cudaMemPool_t standard, own, now;
+  int* data = nullptr;
+  OK(cudaMemGetDefaultMemPool(&standard, &host, cudaMemAllocationTypePinned));
+  cudaMemPoolProps properties = {};
+  properties.allocType = cudaMemAllocationTypePinned;
+  properties.location = host;
+  OK(cudaMemPoolCreate(&own, &properties));
+  OK(cudaMemSetMemPool(&host, cudaMemAllocationTypePinned, own));
+  OK(cudaMemGetMemPool(&now, &host, cudaMemAllocationTypePinned));
+  EXPECT_EQ(now, own);
+  OK(cudaMallocFromPoolAsync(as_void(&data), 64, now, nullptr));
+  OK(cudaMemsetAsync(data, 1, 64, nullptr));
+  OK(cudaStreamSynchronize(nullptr));
+  EXPECT_EQ(data[15], 0x01010101);
+  OK(cudaFreeAsync(data, nullptr));
+  OK(cudaMemPoolDestroy(own));
+  OK(cudaMemGetMemPool(&now, &host, cudaMemAllocationTypePinned));
+  EXPECT_EQ(now, standard);
+}
+
 TEST_F(Runtime, PoolsOfThisProcessAreNotShared) {
   int descriptor = -1;
   cudaMemPool_t pool = nullptr;

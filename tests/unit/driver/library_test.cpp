@@ -107,6 +107,11 @@ TEST_F(Libraries, ParametersHaveTheirPlaces) {
   EXPECT_EQ(cuKernelGetParamInfo(kernel("store"), 2, &offset, nullptr), CUDA_SUCCESS);
   EXPECT_EQ(offset, 12u);
   EXPECT_EQ(cuKernelGetParamInfo(kernel("store"), 3, &offset, &bytes), CUDA_ERROR_INVALID_VALUE);
+  CUcontext popped = nullptr;
+  const CUkernel store = kernel("store");
+  ASSERT_EQ(cuCtxPopCurrent_v2(&popped), CUDA_SUCCESS);
+  EXPECT_EQ(cuKernelGetParamInfo(store, 0, &offset, &bytes), CUDA_ERROR_INVALID_CONTEXT);
+  ASSERT_EQ(cuCtxPushCurrent_v2(popped), CUDA_SUCCESS);
   EXPECT_EQ(cuFuncGetParamInfo(function("scale"), 2, &offset, &bytes), CUDA_SUCCESS);
   EXPECT_EQ(offset, 12u);
   EXPECT_EQ(bytes, 4u);

@@ -197,11 +197,6 @@ TEST_F(Pools, OneOfThemIsTheDevices) {
   EXPECT_EQ(cuMemPoolDestroy(standard), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuDeviceGetDefaultMemPool(&now, 1), CUDA_ERROR_INVALID_DEVICE);
   EXPECT_EQ(cuDeviceSetMemPool(0, nullptr), CUDA_ERROR_INVALID_VALUE);
-  place.type = LOCATION_HOST;
-  if (!on_hardware()) {
-    EXPECT_EQ(cuMemGetMemPool(&now, &place, ALLOCATION_PINNED), CUDA_ERROR_NOT_SUPPORTED);
-    EXPECT_EQ(cuMemGetDefaultMemPool(&now, &place, ALLOCATION_MANAGED), CUDA_ERROR_NOT_SUPPORTED);
-  }
   EXPECT_EQ(cuMemSetMemPool(nullptr, ALLOCATION_PINNED, standard), CUDA_ERROR_INVALID_VALUE);
 }
 

@@ -192,6 +192,87 @@ TEST_F(GraphMemoryNodes, MemoryThatIsLeft) {
   EXPECT_EQ(cuDeviceGraphMemTrim(0), CUDA_SUCCESS);
 }
 
+TEST_F(GraphMemoryNodes, MemoryThatIsLeftOutlivesItsGraph) {
+  const std::uint64_t used = attribute(GRAPH_MEM_USED_CURRENT);
+  CUdeviceptr address;
+  const CUgraphNode node = allocation(address, 1 << 20);
+  add("step", {node}, address, 0u, 5u);
+  const CUgraphExec exec = instantiate();
+  ASSERT_EQ(cuGraphLaunch(exec, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphExecDestroy(exec), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
+  ASSERT_EQ(cuStreamSynchronize(nullptr), CUDA_SUCCESS);
+  EXPECT_GT(attribute(GRAPH_MEM_USED_CURRENT), used);
+  EXPECT_EQ(download(address, 1)[0], 5u);
+  ASSERT_EQ(cuMemFreeAsync(address, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(attribute(GRAPH_MEM_USED_CURRENT), used);
+  ASSERT_EQ(cuGraphCreate(&graph, 0), CUDA_SUCCESS);
+}
+
+TEST_F(GraphMemoryNodes, MemoryMayBeTheHostsOrManaged) {
+  SKIP_ON_HARDWARE("not asked");
+  for (const bool is_managed : {false, true}) {
+    CUDA_MEM_ALLOC_NODE_PARAMS params{};
+    params.poolProps.allocType = is_managed ? ALLOCATION_MANAGED : ALLOCATION_PINNED;
+    params.poolProps.location = {LOCATION_HOST, 0};
+    params.bytesize = 4096;
+    CUgraphNode host = nullptr;
+    ASSERT_EQ(cuGraphCreate(&graph, 0), CUDA_SUCCESS);
+    ASSERT_EQ(cuGraphAddMemAllocNode(&host, graph, nullptr, 0, &params), CUDA_SUCCESS);
+    const CUdeviceptr address = params.dptr;
+    add("step", {host}, address, 0u, 5u);
+    ASSERT_EQ(cuGraphLaunch(instantiate(), nullptr), CUDA_SUCCESS);
+    ASSERT_EQ(cuStreamSynchronize(nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(*reinterpret_cast<volatile unsigned*>(address), 5u);
+    unsigned type = 0;
+    unsigned char managed = 2;
+    EXPECT_EQ(cuPointerGetAttribute(&type, POINTER_MEMORY_TYPE, address), CUDA_SUCCESS);
+    EXPECT_EQ(cuPointerGetAttribute(&managed, POINTER_IS_MANAGED, address), CUDA_SUCCESS);
+    EXPECT_EQ(type, is_managed ? MEMORYTYPE_DEVICE : MEMORYTYPE_HOST);
+    EXPECT_EQ(managed, is_managed ? 1 : 0);
+    EXPECT_EQ(cuMemFreeHost(reinterpret_cast<void*>(address)), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(cuMemFreeAsync(address, nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(cuMemFreeAsync(address, nullptr), CUDA_ERROR_INVALID_VALUE);
+  }
+}
+
+// What a graph has freed it takes again for memory of the same place only.
+TEST_F(GraphMemoryNodes, MemoryIsTakenAgainWhereItIs) {
+  SKIP_ON_HARDWARE("not asked");
+  CUdeviceptr address, again;
+  const CUgraphNode node = allocation(address, 4096);
+  const CUgraphNode freed = free(address, {node});
+  CUDA_MEM_ALLOC_NODE_PARAMS params{};
+  params.poolProps.allocType = ALLOCATION_PINNED;
+  params.poolProps.location = {LOCATION_HOST, 0};
+  params.bytesize = 4096;
+  CUgraphNode host = nullptr;
+  ASSERT_EQ(cuGraphAddMemAllocNode(&host, graph, &freed, 1, &params), CUDA_SUCCESS);
+  EXPECT_NE(params.dptr, address);
+  allocation(again, 4096, {freed});
+  EXPECT_EQ(again, address);
+}
+
+TEST_F(GraphMemoryNodes, MemoryThatIsLeftEndsWithItsContext) {
+  const std::uint64_t used = attribute(GRAPH_MEM_USED_CURRENT);
+  CUcontext own = nullptr;
+  CUgraph inside = nullptr;
+  CUgraphExec exec = nullptr;
+  ASSERT_EQ(cuCtxCreate_v4(&own, nullptr, 0, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphCreate(&inside, 0), CUDA_SUCCESS);
+  std::swap(graph, inside);
+  CUdeviceptr address;
+  allocation(address, 1 << 20);
+  ASSERT_EQ(cuGraphInstantiateWithFlags(&exec, graph, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphLaunch(exec, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphExecDestroy(exec), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
+  std::swap(graph, inside);
+  EXPECT_GT(attribute(GRAPH_MEM_USED_CURRENT), used);
+  ASSERT_EQ(cuCtxDestroy_v2(own), CUDA_SUCCESS);
+  EXPECT_EQ(attribute(GRAPH_MEM_USED_CURRENT), used);
+}
+
 TEST_F(GraphMemoryNodes, WrongOnesAreRefused) {
   CUDA_MEM_ALLOC_NODE_PARAMS params{};
   CUgraphNode node;
