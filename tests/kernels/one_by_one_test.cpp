@@ -166,6 +166,7 @@ TEST_P(OneByOne, OnlyWhereThreadsAreAlone) {
                         {true, "ld.global.nc.u32"},
                         {false, "ld.volatile.global.u32"},
                         {false, "ld.relaxed.gpu.global.u32"},
+                        {false, "ld.global.u32", "st.volatile.global.u32 [%rd3], %r2;"},
                         {false, "ld.global.u32", "activemask.b32 %r5;"},
                         {false, "ld.global.u32", "ld.shared.u32 %r5, [word];"},
                         {false, "ld.global.u32", "bar.warp.sync 0xffffffff;"}}) {
