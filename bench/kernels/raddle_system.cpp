@@ -66,10 +66,11 @@ std::string path_of(std::string_view file) {
 
 std::string remark_on(const raddle::LaunchReport& report) {
   return fmt::format(
-      "{}{}, {} of {} memory operations not vectorised, {} dispatched loops, compiled in {:.0f} ms",
+      "{}{}{}, {} of {} memory operations not vectorised, {} dispatched loops, compiled in {:.0f} ms",
       report.block_kind,
       report.warps_together != 0 ? fmt::format(", {} warps together", report.warps_together) : "",
-      report.not_vectorised, report.memory_operations, report.dispatched_loops, 1e3 * report.compile_seconds);
+      report.one_by_one ? ", threads one by one" : "", report.not_vectorised, report.memory_operations,
+      report.dispatched_loops, 1e3 * report.compile_seconds);
 }
 
 Result<raddle::Kernel> RaddleSystem::kernel_of(const Launch& plan) {

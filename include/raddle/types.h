@@ -194,6 +194,7 @@ struct LaunchReport {
   /// Warps of a block that run together, in one stream of instructions, as long as all their lanes go the
   /// same way; 0: each warp runs by itself.
   std::uint32_t warps_together = 0;
+  bool one_by_one = false;  ///< a warp's threads run one behind the other, as lanes would seldom be alike
   double compile_seconds = 0;
   bool from_cache = false;  ///< the code was taken from the code cache
   bool is_quick = false;    ///< compiled in the quick tier

@@ -123,9 +123,10 @@ void print_report(const std::string& kernel, const LaunchConfig& config, const L
              extents_text(config.block), report.engine, report.block_kind);
   const double share =
       report.memory_operations ? 100.0 * report.not_vectorised / report.memory_operations : 0;
-  fmt::print("  {} memory operations, {} ({:.0f} %) not vectorised; {} loops dispatched{}\n",
+  fmt::print("  {} memory operations, {} ({:.0f} %) not vectorised; {} loops dispatched{}{}\n",
              report.memory_operations, report.not_vectorised, share, report.dispatched_loops,
-             report.warps_together ? fmt::format("; {} warps run together", report.warps_together) : "");
+             report.warps_together ? fmt::format("; {} warps run together", report.warps_together) : "",
+             report.one_by_one ? "; threads run one by one" : "");
   fmt::print("  compiled in {}{}, ran in {}\n", time_text(report.compile_seconds), code_origin(report),
              time_text(report.seconds));
 }

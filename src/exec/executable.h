@@ -29,6 +29,7 @@ struct CodeStatistics {
   std::uint32_t dispatched_loops = 0;   ///< loops run by fair dispatch instead of linearised
   /// Warps of a block that run together as long as all their lanes go the same way; 0: each lane by lane.
   std::uint32_t warps_together = 0;
+  bool one_by_one = false;  ///< a warp's threads run one behind the other, as scalars
   double compile_seconds = 0;
   bool from_cache = false;  ///< the code was compiled before: taken from the code cache
   bool is_quick = false;    ///< quick code, to be replaced by optimised code once that pays

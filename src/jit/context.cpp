@@ -146,6 +146,7 @@ void Context::note_line() {
 
 void Context::mark_lane(llvm::Value* lane) {
   auto* at = ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), cta_, offsetof(CtaContext, running_lane));
+  if (lane == nullptr) lane = code_.thread();
   auto* number = lane ? ir_.CreateAdd(lane, ir_.getInt32(1)) : ir_.getInt32(0);
   ir_.CreateStore(number, at, true);  // volatile: it belongs before the access
 }

@@ -35,7 +35,8 @@ class Context {
   void poll();  ///< asks the machine whether to go on, at the end of a loop's turn or the start of a call
 
   // ---- faults ----
-  /// Around accesses of one lane at a time: names the lane should memory fault; null afterwards.
+  /// Around accesses of one lane at a time: names the lane should memory fault; null afterwards, where the
+  /// code is not one thread's anyway.
   void mark_lane(llvm::Value* lane);
   void fault(exec::FaultKind kind, llvm::Value* address, llvm::Value* lane);
   void fault_lanes(exec::FaultKind kind, const Mask& lanes);  ///< at run time, if there is one; no address

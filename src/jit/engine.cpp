@@ -61,6 +61,7 @@ class JitEngine final : public exec::Engine {
         caches_(options.cache),
         listener_(options.listener),
         together_(options.together),
+        one_by_one_(options.one_by_one),
         cache_(options.cache ? options.cache_directory : "") {
     auto jit = llvm::orc::LLJITBuilder().setNumCompileThreads(0).create();
     RADDLE_ASSERT(static_cast<bool>(jit), "cannot create the ORC session");
@@ -150,7 +151,7 @@ class JitEngine final : public exec::Engine {
       report_fast_matrices(simd);
     else
       simd.dots_of_bf16 = false;
-    const KernelPlan plan(module, kernel, needs, options, simd, together_);
+    const KernelPlan plan(module, kernel, needs, options, simd, together_, one_by_one_);
     ModuleBuilder shared{.kernel = plan, .llvm = llvm, .simd = simd, .debug = debug, .listener = listener_};
     auto* entry = FunctionCompiler(shared, plan.function(kernel)).compile();
     while (!shared.to_compile.empty()) {
@@ -173,6 +174,7 @@ class JitEngine final : public exec::Engine {
     set_target_attributes(llvm, target_);
     executable.kind = plan.kind();
     executable.statistics = shared.statistics;
+    executable.statistics.one_by_one = plan.function(kernel).one_by_one;
     executable.local_bytes = needs.local_bytes;
     // Frames of calls whose depth is unknown, and what alloca takes, come out of CUDA's stack, whose end the
     // callee's prologue checks.
@@ -357,6 +359,7 @@ class JitEngine final : public exec::Engine {
   const bool caches_;
   exec::AccessListener* const listener_;
   const Together together_;
+  const OneByOne one_by_one_;
   CodeCache cache_;
   std::unique_ptr<llvm::orc::LLJIT> jit_;
   std::atomic<std::uint64_t> next_id_{0};

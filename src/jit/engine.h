@@ -26,6 +26,13 @@ enum class Together : std::uint8_t {
   wherever_possible,  ///< for tests: also where it gains nothing
 };
 
+/// Which kernels run their threads one by one, as scalars (one_by_one.h). Results are the same, but for the
+/// order of what is in no order.
+enum class OneByOne : std::uint8_t {
+  where_it_gains,
+  wherever_possible,  ///< for tests
+};
+
 struct EngineOptions {
   SimdLevel simd = SimdLevel::host;
   std::optional<Tier>
@@ -34,6 +41,7 @@ struct EngineOptions {
   std::string cache_directory;               ///< where it is kept for other processes; empty: not on disk
   exec::AccessListener* listener = nullptr;  ///< hears of every access as its code is written
   Together together = Together::where_it_gains;
+  OneByOne one_by_one = OneByOne::where_it_gains;
 };
 
 std::unique_ptr<exec::Engine> make_engine(const EngineOptions& options = {});

@@ -74,6 +74,9 @@ class FunctionBuilder {
   /// The following code belongs to this PTX line (0: to none); elements of its vectors are these lanes.
   void at_line(std::uint32_t line, LaneRun lanes = {});
   void at_lanes(LaneRun lanes) { at_line(line_, lanes); }
+  /// The following code is of one thread, whose lane is this (one_by_one.h); null: of all.
+  void of_thread(llvm::Value* lane) { thread_ = lane; }
+  llvm::Value* thread() const { return thread_; }
   /// The following code is of this one of the warps that run together.
   void at_warp(unsigned warp) { warp_ = warp; }
   /// `make` makes one vector access by these lanes.
@@ -106,6 +109,7 @@ class FunctionBuilder {
   llvm::BasicBlock *entry_, *body_, *exit_;
   std::uint32_t line_ = 0;
   unsigned warp_ = 0;
+  llvm::Value* thread_ = nullptr;
   struct Ways {
     unsigned warp;
     llvm::Value* condition;

@@ -1,5 +1,7 @@
 #include "jit/function_compiler.h"
 
+#include <llvm/IR/Intrinsics.h>
+
 #include "isa/op.h"
 
 namespace raddle::jit {
@@ -84,10 +86,44 @@ Mask FunctionCompiler::begin_kernel() {
     return first().context.warp_field(offsetof(exec::WarpContext, initial_lanes), code_.ir.getInt32Ty(),
                                       "lanes");
   };
+  if (plan_.one_by_one) return begin_thread();
   Masks& masks = first().masks;
   Mask lanes = kernel_.layout.full_warps ? masks.all_lanes(true) : masks.from_bits(existing());
   if (kernel_.has_states()) regions_.begin();
   return lanes;
+}
+
+/// One by one: what follows is run for each thread of the warp.
+Mask FunctionCompiler::begin_thread() {
+  auto& ir = code_.ir;
+  auto *thread = code_.new_block("thread"), *begin = code_.new_block("begin");
+  auto* all =
+      first().context.warp_field(offsetof(exec::WarpContext, initial_lanes), ir.getInt32Ty(), "lanes");
+  auto* before = ir.GetInsertBlock();
+  ir.CreateBr(thread);
+  ir.SetInsertPoint(thread);
+  threads_left_ = ir.CreatePHI(ir.getInt32Ty(), 2, "threads");
+  threads_left_->addIncoming(all, before);
+  auto* lane = ir.CreateIntrinsic(llvm::Intrinsic::cttz, {ir.getInt32Ty()}, {threads_left_, ir.getTrue()});
+  code_.of_thread(lane);
+  first().context.mark_lane(lane);
+  ir.CreateBr(begin);
+  ir.SetInsertPoint(begin);
+  code_.body_begins_here();
+  thread_ = first().masks.from_bits(ir.CreateShl(ir.getInt32(1), lane, "", true));
+  return thread_;
+}
+
+/// The next thread's turn, if there is one.
+void FunctionCompiler::end_thread() {
+  auto& ir = code_.ir;
+  auto* done = code_.new_block("done");
+  auto* left = ir.CreateAnd(threads_left_, ir.CreateSub(threads_left_, ir.getInt32(1)));
+  threads_left_->addIncoming(left, ir.GetInsertBlock());
+  ir.CreateCondBr(ir.CreateICmpEQ(left, ir.getInt32(0)), done, threads_left_->getParent());
+  ir.SetInsertPoint(done);
+  code_.of_thread(nullptr);
+  first().context.mark_lane(nullptr);
 }
 
 Mask FunctionCompiler::begin_device_function() {
@@ -130,6 +166,7 @@ void FunctionCompiler::emit_block(BlockId b) {
     warp->masks.set_active(warp->masks.waiting_at(b));
     warp->masks.set_waiting(b, warp->masks.all_lanes(false));
   }
+  if (plan_.one_by_one) first().masks.set_active(thread_);
   if (plan_.may_be_empty(b)) skip_if_empty();
   if (kernel_.runs_all(plan_, b))
     for (const auto& warp : warps_) warp->masks.set_active(warp->masks.all_lanes(true));
@@ -195,6 +232,7 @@ void FunctionCompiler::emit_terminator(const ptx::Instruction* last) {
 void FunctionCompiler::end() {
   module_.calls_services |= code_.calls_services;
   code_.ir.SetInsertPoint(code_.exit());
+  if (plan_.one_by_one) end_thread();
   stack_.end();
   if (regions_.is_used())
     code_.ir.CreateRet(code_.ir.getInt32(0));

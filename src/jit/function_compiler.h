@@ -44,6 +44,8 @@ class FunctionCompiler {
 
   std::vector<std::unique_ptr<WarpCode>> make_warps();
   Mask begin_kernel();
+  Mask begin_thread();
+  void end_thread();
   Mask begin_device_function();
   void prepare_blocks(const Mask& lanes);
   void emit_block(BlockId b);
@@ -68,6 +70,8 @@ class FunctionCompiler {
   ControlFlow flow_;
   Regions regions_;
   std::vector<std::unique_ptr<WarpCode>> warps_;  // most often one (together.h)
+  llvm::PHINode* threads_left_ = nullptr;         // one by one: of the warp, the one at hand included
+  Mask thread_;                                   // that one
   CallStack stack_;
   Terminators terminators_;
 };

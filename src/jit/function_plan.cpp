@@ -52,6 +52,7 @@ FunctionPlan::FunctionPlan(const ptx::Module& m, const ptx::Function& f, LayoutC
       layout(l),
       part_lanes(lanes),
       together(control == Control::together),
+      one_by_one(control == Control::one_by_one),
       warps(number),
       cfg(ptx::build_cfg(function)),
       live(ptx::liveness(function, cfg)),

@@ -79,8 +79,9 @@ struct Target {
 enum class Holding : std::uint8_t { none, groups };
 
 /// How control goes. Together (together.h): all lanes of one or more warps take the same way at each
-/// branch; where they would part, they leave the function.
-enum class Control : std::uint8_t { by_lane, together };
+/// branch; where they would part, they leave the function. One by one (one_by_one.h): there is one thread, so
+/// every register is uniform.
+enum class Control : std::uint8_t { by_lane, together, one_by_one };
 
 class FunctionPlan {
  public:
@@ -96,7 +97,7 @@ class FunctionPlan {
   const ptx::Function& function;  ///< as it is compiled: the module's own, or its blocks split for holding
   const LayoutClass layout;
   const unsigned part_lanes;
-  const bool together;
+  const bool together, one_by_one;
   const unsigned warps;  ///< that the function runs, 1 unless together
   const ptx::Cfg cfg;
   const ptx::Liveness live;
@@ -174,6 +175,7 @@ class FunctionPlan {
   bool define_unwritten();
   bool update_divergence();
   Shape special_shape(const ptx::Operand& o) const;
+  Shape as_run(const Shape& shape) const;
   Shape affine_result(const ptx::Instruction& i) const;
   bool compares_alike(const ptx::Instruction& i) const;
   std::uint8_t result_alignment(const ptx::Instruction& i) const;

@@ -5,6 +5,7 @@
 #include "isa/op.h"
 #include "jit/forward_constants.h"
 #include "jit/holds.h"
+#include "jit/one_by_one.h"
 #include "jit/together.h"
 #include "jit/webs.h"
 
@@ -73,7 +74,8 @@ bool is_whole_cluster_barrier(const FunctionPlan& plan, const ptx::Function& uns
 }  // namespace
 
 KernelPlan::KernelPlan(const ptx::Module& m, ptx::FunctionId k, const ptx::KernelNeeds& needs,
-                       const exec::CompileOptions& options, const SimdForm& simd, Together together)
+                       const exec::CompileOptions& options, const SimdForm& simd, Together together,
+                       OneByOne one_by_one)
     : module(m),
       kernel(k),
       part_lanes(simd.lanes),
@@ -88,6 +90,7 @@ KernelPlan::KernelPlan(const ptx::Module& m, ptx::FunctionId k, const ptx::Kerne
       open_depth(needs.is_recursive || needs.has_indirect_calls || needs.has_dynamic_stack),
       call_stack(open_depth ? call_stack_of(options.stack_bytes) : 0) {
   choose_kind(needs);
+  choose_one_by_one(needs, one_by_one);
   choose_together(needs, simd, together);
 }
 
@@ -158,6 +161,18 @@ void KernelPlan::choose_kind(const ptx::KernelNeeds& needs) {
   kind_ = fibers ? BlockKind::fibers : own.barriers ? BlockKind::regions : BlockKind::loops;
 }
 
+/// In place of the form by lanes: nothing waits, so that every thread can run to its end.
+void KernelPlan::choose_one_by_one(const ptx::KernelNeeds& needs, OneByOne where) {
+  if (kind_ != BlockKind::loops || late_copies || modelled || clustered || open_depth ||
+      !needs.callees.empty())
+    return;
+  const FunctionPlan& by_lanes = function(kernel);
+  if (!may_run_one_by_one(by_lanes)) return;
+  if (where == OneByOne::where_it_gains && !worth_running_one_by_one(by_lanes)) return;
+  functions_[kernel] = std::make_unique<const FunctionPlan>(module, source_of(kernel), layout, part_lanes,
+                                                            Holding::none, false, Control::one_by_one);
+}
+
 /// Kernels that call functions, and those of devices that watch or translate each access, have no need to be
 /// fast together.
 void KernelPlan::choose_together(const ptx::KernelNeeds& needs, const SimdForm& simd, Together where) {
@@ -165,6 +180,7 @@ void KernelPlan::choose_together(const ptx::KernelNeeds& needs, const SimdForm& 
       open_depth || !needs.callees.empty())
     return;
   const FunctionPlan& alone = function(kernel);
+  if (alone.one_by_one) return;
   const bool anyway = where == Together::wherever_possible;
   if (!anyway && (alone.order.loops.empty() || layout.together == 1)) return;
   auto plan_for = [&](unsigned warps) {

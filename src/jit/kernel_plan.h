@@ -15,7 +15,8 @@ namespace raddle::jit {
 class KernelPlan {
  public:
   KernelPlan(const ptx::Module& module, ptx::FunctionId kernel, const ptx::KernelNeeds& needs,
-             const exec::CompileOptions& options, const SimdForm& simd, Together together);
+             const exec::CompileOptions& options, const SimdForm& simd, Together together,
+             OneByOne one_by_one);
 
   const ptx::Module& module;
   const ptx::FunctionId kernel;
@@ -40,7 +41,8 @@ class KernelPlan {
   bool functions_may_exit() const { return functions_may_exit_; }  ///< a device function executes `exit`
   /// Known at compile time: all 32 lanes run b, so that its accesses need no masks.
   bool runs_all(const FunctionPlan& plan, BlockId b) const {
-    return plan.function.is_entry && layout.full_warps && !functions_may_exit_ && plan.runs_all(b);
+    return plan.function.is_entry && layout.full_warps && !functions_may_exit_ && !plan.one_by_one &&
+           plan.runs_all(b);
   }
   /// How the kernel, or a device function that it reaches, is compiled.
   const FunctionPlan& function(ptx::FunctionId id) const;
@@ -49,6 +51,7 @@ class KernelPlan {
   struct Traits;
   Traits traits_of(ptx::FunctionId id) const;
   void choose_kind(const ptx::KernelNeeds& needs);
+  void choose_one_by_one(const ptx::KernelNeeds& needs, OneByOne where);
   void choose_together(const ptx::KernelNeeds& needs, const SimdForm& simd, Together where);
   const ptx::Function& source_of(ptx::FunctionId id) const;
 

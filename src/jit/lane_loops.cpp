@@ -5,6 +5,8 @@
 namespace raddle::jit {
 
 void LaneLoops::for_each(llvm::Value* bits, const Body& body) {
+  if (llvm::Value* lane = code_.thread())
+    return code_.if_then(ir_.CreateICmpNE(bits, ir_.getInt32(0)), [&] { body(lane); });
   auto* loop = code_.new_block("lane");
   auto* after = code_.new_block("lanes_done");
   auto* before = ir_.GetInsertBlock();
@@ -21,6 +23,7 @@ void LaneLoops::for_each(llvm::Value* bits, const Body& body) {
 }
 
 void LaneLoops::for_each_marked(llvm::Value* bits, const Body& body) {
+  if (code_.thread()) return for_each(bits, body);  // which is marked
   for_each(bits, [&](llvm::Value* lane) {
     context_.mark_lane(lane);
     body(lane);
@@ -35,6 +38,7 @@ void LaneLoops::for_one_marked(llvm::Value* lane, const std::function<void()>& b
 }
 
 void LaneLoops::for_each_unrolled(llvm::Value* bits, const Body& body) {
+  if (code_.thread()) return for_each(bits, body);
   constexpr unsigned kAtOnce = 4;
   auto* loop = code_.new_block("lanes");
   auto* some = code_.new_block("some");

@@ -31,6 +31,7 @@ Mask Masks::from_bits(llvm::Value* bits) {
 }
 
 llvm::Value* Masks::any(const Mask& mask) {
+  if (code_.thread()) return ir_.CreateICmpNE(bits(mask), ir_.getInt32(0));  // LLVM finds the guard again
   llvm::Value* all = mask[0];
   for (unsigned p = 1; p < code_.parts(); ++p) all = ir_.CreateOr(all, mask[p]);
   auto* bits = ir_.CreateBitCast(all, ir_.getIntNTy(code_.lanes()));

@@ -55,6 +55,7 @@ MemoryAccess::Access MemoryAccess::access(unsigned address, unsigned data) {
   a.ordering = ordering_of(cursor_.opcode().get(ModKind::semantics));
   a.is_alone = is_alone(a, cursor_.operand(address));
   if (!cursor_.plan.together) ++module_.statistics.memory_operations;
+  if (cursor_.plan.one_by_one) ++module_.statistics.not_vectorised;
   return a;
 }
 

@@ -191,7 +191,7 @@ WarpValue Registers::read_whole(const Operand& o) {
       return WarpValue::uniform(type, llvm::ConstantInt::get(ir_.getContext(), bits));
     }
     case Operand::Kind::special:
-      return specials_.read(o);
+      return of_thread(specials_.read(o));
     case Operand::Kind::variable: {
       auto* offset = ir_.getInt64(static_cast<std::uint64_t>(o.value));
       return WarpValue::uniform(Type::b64, ir_.CreateAdd(spaces_.variable_address(o.index), offset));
@@ -218,6 +218,28 @@ WarpValue Registers::read_register(ptx::RegisterId r) {
   return value;
 }
 
+/// The one value that counts where the code is one thread's (one_by_one.h).
+WarpValue Registers::of_thread(const WarpValue& value) {
+  llvm::Value* lane = code_.thread();
+  if (lane == nullptr || value.shape.uniform()) return value;
+  if (value.type == Type::pred) {
+    auto* bits = masks_.bits(values_.vectors(value));
+    return WarpValue::uniform(Type::pred, ir_.CreateTrunc(ir_.CreateLShr(bits, lane), ir_.getInt1Ty()));
+  }
+  if (value.shape.scalar() && !value.shape.per_part && value.shape.pattern == nullptr) {
+    auto* type = value.bases[0]->getType();
+    auto* stride = llvm::ConstantInt::get(type, static_cast<std::uint64_t>(value.shape.stride), true);
+    auto* number = ir_.CreateZExtOrTrunc(lane, type);
+    return WarpValue::uniform(value.type, ir_.CreateAdd(value.bases[0], ir_.CreateMul(number, stride)));
+  }
+  auto parts = values_.vectors(value);
+  for (auto*& part : parts)
+    if (!part->getType()->getScalarType()->isIntegerTy())
+      part = ir_.CreateBitCast(part, code_.vector_of(code_.lane_type(value.type)));
+  auto* array = values_.spill_parts(parts);
+  return WarpValue::uniform(value.type, values_.load_lane(array, code_.lane_type(value.type), lane));
+}
+
 /// Operands may name registers wider than the type at which they are read, and 64-bit addresses in 32-bit
 /// moves.
 void Registers::resize(WarpValue& value, Type want) {
@@ -242,7 +264,8 @@ llvm::Value* Registers::read_in_first(unsigned k, llvm::Value* bits) {
 
 // ---- writing ----
 
-void Registers::write(const Operand& d, const WarpValue& value, const LateParts& late) {
+void Registers::write(const Operand& d, const WarpValue& given, const LateParts& late) {
+  const WarpValue value = of_thread(given);
   if (d.kind != Operand::Kind::reg) return;  // a sink, or an absent second destination
   const Shape& shape = plan_.shape(d.index);
   Slot& s = slot(d.index);
@@ -340,6 +363,10 @@ Mask Registers::guard_mask(const ptx::Instruction& i) { return values_.vectors(g
 
 Mask Registers::executing() {
   if (cursor_.instruction->guard == ptx::kNone) return masks_.active();
+  if (llvm::Value* lane = code_.thread()) {
+    auto* bit = ir_.CreateShl(ir_.getInt32(1), lane, "", true);
+    return masks_.from_bits(ir_.CreateSelect(guard_scalar(*cursor_.instruction), bit, ir_.getInt32(0)));
+  }
   Mask mask = guard_mask(*cursor_.instruction);
   for (unsigned p = 0; p < code_.parts(); ++p) mask[p] = ir_.CreateAnd(masks_.active()[p], mask[p]);
   return mask;

@@ -76,6 +76,7 @@ class Registers {
  private:
   WarpValue read_whole(const ptx::Operand& operand);
   WarpValue read_register(ptx::RegisterId r);
+  WarpValue of_thread(const WarpValue& value);
   void resize(WarpValue& value, Type want);
   void store_parts(const Slot& slot, const WarpValue& value, const Mask& keep, const WarpValue* old);
   WarpValue guard_value(const ptx::Instruction& i);

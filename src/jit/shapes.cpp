@@ -88,12 +88,17 @@ Shape FunctionPlan::special_shape(const Operand& o) const {
   }
 }
 
+/// One thread's value is one for all lanes that run.
+Shape FunctionPlan::as_run(const Shape& shape) const {
+  return one_by_one && shape.known ? Shape::strided(0, false, lane_alignment(shape)) : shape;
+}
+
 Shape FunctionPlan::operand_shape(const Operand& o) const {
   switch (o.kind) {
     case Operand::Kind::reg:
       return shapes_[o.index];
     case Operand::Kind::special:
-      return special_shape(o);
+      return as_run(special_shape(o));
     case Operand::Kind::vector: {
       Shape all = Shape::uniform_value();
       for (const Operand& element : function.elements_of(o)) {
@@ -479,7 +484,7 @@ bool FunctionPlan::update_shapes() {
           else
             written = give_up(written);
         }
-        set(r, written);
+        set(r, as_run(written));
       }
     }
   return changed;

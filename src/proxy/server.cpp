@@ -171,6 +171,7 @@ Result<std::unique_ptr<RemoteCode>> Server::compile(std::uint64_t module, ptx::F
   statistics.not_vectorised = static_cast<std::uint32_t>(number_in(answer, "not vectorised"));
   statistics.dispatched_loops = static_cast<std::uint32_t>(number_in(answer, "dispatched loops"));
   statistics.warps_together = static_cast<std::uint32_t>(number_in(answer, "warps together"));
+  statistics.one_by_one = number_in(answer, "one by one") != 0;
   statistics.compile_seconds = static_cast<double>(number_in(answer, "nanoseconds")) * 1e-9;
   statistics.from_cache = number_in(answer, "from cache") != 0;
   statistics.is_quick = number_in(answer, "quick") != 0;

@@ -69,11 +69,17 @@ Result<const detail::CompiledKernel*> Kernel::Impl::compile(Dim3 block, bool clu
   result->windowed = wanted.windowed;
   result->local_stride = local_stride(result->code->local_bytes);
   const exec::CodeStatistics& statistics = result->code->statistics;
-  result->report = {std::string(made.by),         std::string(exec::block_kind_name(result->code->kind)),
-                    statistics.memory_operations, statistics.not_vectorised,
-                    statistics.dispatched_loops,  statistics.warps_together,
-                    statistics.compile_seconds,   statistics.from_cache,
-                    statistics.is_quick,          0};
+  result->report = {std::string(made.by),
+                    std::string(exec::block_kind_name(result->code->kind)),
+                    statistics.memory_operations,
+                    statistics.not_vectorised,
+                    statistics.dispatched_loops,
+                    statistics.warps_together,
+                    statistics.one_by_one,
+                    statistics.compile_seconds,
+                    statistics.from_cache,
+                    statistics.is_quick,
+                    0};
   compiled.push_back(std::move(result));
   last_used.store(compiled.back().get(), std::memory_order_release);
   return compiled.back().get();

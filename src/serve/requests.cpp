@@ -151,6 +151,7 @@ Result<Answer> compile(Client& client, const proxy::Message& request) {
                  {"not vectorised", statistics.not_vectorised},
                  {"dispatched loops", statistics.dispatched_loops},
                  {"warps together", statistics.warps_together},
+                 {"one by one", statistics.one_by_one ? 1u : 0u},
                  {"nanoseconds", static_cast<std::uint64_t>(statistics.compile_seconds * 1e9)},
                  {"from cache", statistics.from_cache ? 1u : 0u},
                  {"quick", statistics.is_quick ? 1u : 0u}}};

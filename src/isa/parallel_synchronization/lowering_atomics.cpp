@@ -198,6 +198,10 @@ std::vector<LaneValue> spill_elements(WarpEmitter& e, unsigned k, llvm::Type* el
 std::function<llvm::Value*(llvm::Value* lane)> spill_addresses(WarpEmitter& e, const WarpValue& address,
                                                                bool narrow) {
   auto& ir = e.ir;
+  if (e.code.thread()) {  // the only one
+    auto* at = e.code.pointer(e.scalar(address).v);
+    return [at](llvm::Value*) { return at; };
+  }
   if (!narrow) {
     const LaneArray array = e.spill(address);
     return [&e, array](llvm::Value* lane) { return e.code.pointer(array[lane]); };
@@ -212,6 +216,30 @@ std::function<llvm::Value*(llvm::Value* lane)> spill_addresses(WarpEmitter& e, c
     return e.code.pointer(e.ir.CreateAdd(offset, base));
   };
 }
+
+/// What was there before, of each lane that executes.
+class OldValues {
+ public:
+  OldValues(WarpEmitter& e, llvm::Type* element) : e_(e), element_(element) {
+    if (e.code.thread())
+      one_ = e.code.entry_alloca(element, "old");
+    else
+      lanes_.emplace(e.lane_array(element, "old"));
+  }
+  void set(llvm::Value* lane, llvm::Value* value) {
+    one_ ? static_cast<void>(e_.ir.CreateStore(value, one_)) : lanes_->set(lane, value);
+  }
+  void write(const ptx::Operand& destination, Type bits) {
+    one_ ? e_.registers.write_uniform(destination, bits, e_.ir.CreateLoad(element_, one_))
+         : e_.registers.write_parts(destination, bits, lanes_->parts());
+  }
+
+ private:
+  WarpEmitter& e_;
+  llvm::Type* element_;
+  llvm::AllocaInst* one_ = nullptr;  // of the only thread
+  std::optional<LaneArray> lanes_;
+};
 
 /// Elements of a vector are separate accesses, made one after the other.
 /// @param destination  operand of the old value, or -1; then address, value(s) follow at `first`
@@ -233,8 +261,8 @@ void atomic(WarpEmitter& e, int destination, unsigned first, bool compare) {
   std::vector<ptx::Operand> destinations;
   if (destination >= 0 && e.wants(static_cast<unsigned>(destination)))
     destinations = e.elements(static_cast<unsigned>(destination));
-  std::vector<LaneArray> results;
-  for (std::size_t k = 0; k < destinations.size(); ++k) results.push_back(e.lane_array(element, "old"));
+  std::vector<OldValues> results;
+  for (std::size_t k = 0; k < destinations.size(); ++k) results.emplace_back(e, element);
   const Mod operation = e.get(ModKind::operation);
   auto one_lane = [&](llvm::Value* lane) {
     auto* at = place_of(lane);
@@ -249,8 +277,7 @@ void atomic(WarpEmitter& e, int destination, unsigned first, bool compare) {
   // The others wait for the bus, or are long.
   const bool is_short = op.plain && b.size() == 1 && !op.has_halves();
   is_short ? e.loops.for_each_unrolled(running, one_lane) : e.loops.for_each_marked(running, one_lane);
-  for (std::size_t k = 0; k < results.size(); ++k)
-    e.registers.write_parts(destinations[k], bits, results[k].parts());
+  for (std::size_t k = 0; k < results.size(); ++k) results[k].write(destinations[k], bits);
 }
 
 }  // namespace

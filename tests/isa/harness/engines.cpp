@@ -48,6 +48,14 @@ Result<NamedEngine> make_engine(const std::string& name) {
                                                                                        : jit::Tier::quick,
                                                  .cache = false,
                                                  .together = jit::Together::wherever_possible})};
+  for (auto [single_name, level] :
+       {std::pair{"one_by_one", jit::SimdLevel::host}, std::pair{"one_by_one_sse42", jit::SimdLevel::sse42}})
+    if (name == single_name)
+      return NamedEngine{name, jit::make_engine({.simd = level,
+                                                 .tier = level == jit::SimdLevel::host ? jit::Tier::optimised
+                                                                                       : jit::Tier::quick,
+                                                 .cache = false,
+                                                 .one_by_one = jit::OneByOne::wherever_possible})};
 #endif
   return Error::make(ErrorCode::not_found, "no engine '{}' in this build or on this host", name);
 }
@@ -57,8 +65,8 @@ Result<NamedEngine> make_engine(const std::string& name) {
 Result<std::vector<NamedEngine>> make_engines(std::string_view names) {
   std::vector<NamedEngine> engines;
   const bool with_forms = names == "every", all = names == "all" || with_forms;
-  const std::string known = "interp,avx512,avx2,sse42,quick,quick_sse42";
-  const std::string forms = with_forms ? ",together,together_avx2,together_sse42" : "";
+  const std::string known = "interp,avx512,avx2,sse42,quick,quick_sse42,one_by_one";
+  const std::string forms = with_forms ? ",together,together_avx2,together_sse42,one_by_one_sse42" : "";
   for (const std::string& name : split_list(all ? known + forms : std::string(names))) {
     auto engine = make_engine(name);
     if (engine.ok())

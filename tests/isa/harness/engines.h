@@ -15,14 +15,15 @@ namespace raddle::testing {
 struct NamedEngine {
   /// "interp", "avx512", "avx2", "sse42" (optimised, however long that takes), "quick" (the quick tier at the
   /// host's width), "quick_sse42"; with the second form of jit/together.h wherever that is possible
-  /// "together", and in the quick tier "together_avx2", "together_sse42".
+  /// "together", and in the quick tier "together_avx2", "together_sse42"; likewise with that of
+  /// jit/one_by_one.h "one_by_one", "one_by_one_sse42".
   std::string name;
   std::shared_ptr<exec::Engine> engine;  ///< shared by the lists it is in
   std::shared_ptr<Device> device;        ///< instead of an engine: kernels run there
 };
 
 /// Engines by comma-separated names; "all": the interpreter and the JIT at each SIMD level that this build
-/// and host have; "every": also with the second form of kernels.
+/// and host have, and with threads one by one; "every": also with the other forms.
 /// @errors not_found: an unknown name, or a level that the host lacks
 Result<std::vector<NamedEngine>> make_engines(std::string_view names);
 
