@@ -241,10 +241,11 @@ void LaunchControllers::learn_time(const CtaRun& run) {
 /// Quick ones would have ended before it came.
 std::uint64_t LaunchControllers::share_of(const Owner& owner, const Task& task) {
   const std::uint64_t share = owner.queued + unlaunched_ / owners_.size();
-  const std::uint64_t careful = std::clamp<std::uint64_t>(share / 4, 1, kCtasPerCall);
+  const auto quarter = [&](std::uint64_t most) { return std::clamp<std::uint64_t>(share / 4, 1, most); };
   const std::uint32_t block_ns = time_of(task);
-  if (block_ns == 0) return careful;
-  return std::max(careful, std::min<std::uint64_t>({share, kQuickNs / block_ns, kQuickCtasPerCall}));
+  if (block_ns == 0) return quarter(kCtasPerCall);
+  const auto in = [&](std::uint64_t ns) { return std::clamp<std::uint64_t>(ns / block_ns, 1, kShortCtasPerCall); };
+  return std::max({quarter(kCtasPerCall), quarter(in(kShortNs)), std::min(share, in(kQuickNs))});
 }
 
 /// Takes CTAs off the begin of a run in a queue.
