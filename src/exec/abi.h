@@ -119,6 +119,10 @@ struct CtaContext {
   std::uint64_t local_stride;  ///< bytes per thread
   std::uint32_t ctaid[3];
   std::uint32_t smid;
+  /// CTAs behind this one that run_block goes on with by itself, each one further along x and `smid_step` SMs
+  /// further, as long as *poll is 0. It counts them down, and 0 stops it. Only where the code goes on at all
+  /// (Executable::goes_on).
+  std::uint32_t following, smid_step;
   std::uint32_t thread_count, warp_count;
   std::uint32_t live_threads;  ///< not yet exited
   std::uint32_t cluster_rank;
@@ -142,6 +146,7 @@ struct CtaContext {
 struct WarpContext {
   CtaContext* cta;
   std::uint32_t warp_id;
+  std::uint32_t ctaid_x;        ///< block kind loops: CtaContext::ctaid[0], where it changes (goes_on)
   std::uint32_t initial_lanes;  ///< mask of lanes that exist: all ones but in the last warp
   std::uint32_t live_lanes;     ///< not yet exited
   std::uint32_t seed;           ///< deterministic mode: state of the warp's choices

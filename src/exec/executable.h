@@ -40,6 +40,9 @@ class Executable {
   virtual ~Executable() = default;
   BlockKind kind = BlockKind::fibers;
   CodeStatistics statistics;
+  /// loops: run_block goes on with the CTAs that follow (CtaContext::following). Nothing in the kernel can
+  /// suspend it, and it soon ends.
+  bool goes_on = false;
   std::uint32_t local_bytes = 0;  ///< local memory needed per thread, call stack included
   std::uint64_t stack_bytes =
       0;  ///< host stack needed by run_block or run_warp; 0: the machine's default is enough

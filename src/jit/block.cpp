@@ -34,92 +34,180 @@ void emit_parted(Builder& ir, const WarpFunctions& kernel, llvm::Value* warps, l
   }
 }
 
+/// Writes the function around the warps of a block.
+class BlockEmitter {
+ public:
+  BlockEmitter(llvm::Module& llvm, DebugLines& debug, const WarpFunctions& kernel)
+      : context_(llvm.getContext()), ir_(context_), kernel_(kernel) {
+    auto* type = llvm::FunctionType::get(ir_.getVoidTy(), {ir_.getPtrTy(), ir_.getInt32Ty()}, false);
+    block_ = function(llvm, debug, "block", type);
+    ir_.SetCurrentDebugLocation(llvm::DILocation::get(context_, 0, 0, block_->getSubprogram()));
+  }
+
+  void emit() {
+    if (kernel_.together) keep_inside(kernel_.by_lanes, llvm::Attribute::NoInline);
+    keep_inside(kernel_.together ? kernel_.together : kernel_.by_lanes, llvm::Attribute::AlwaysInline);
+    ir_.SetInsertPoint(new_block("entry"));
+    prepare();
+    if (kernel_.goes_on)
+      over_ctas();
+    else
+      over_warps();
+    ir_.CreateRetVoid();
+  }
+
+ private:
+  llvm::BasicBlock* new_block(const char* name) { return llvm::BasicBlock::Create(context_, name, block_); }
+  llvm::Value* warp_field(std::size_t offset, unsigned number = 0) {
+    return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), warp_,
+                                          number * sizeof(exec::WarpContext) + offset);
+  }
+  llvm::Value* cta_field(std::size_t offset) {
+    return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), block_->getArg(0), offset);
+  }
+  llvm::LoadInst* load(std::size_t offset) { return ir_.CreateLoad(ir_.getInt32Ty(), cta_field(offset)); }
+  llvm::LoadInst* load_constant(std::size_t offset) {
+    auto* loaded = load(offset);
+    loaded->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+    return loaded;
+  }
+
+  /// A loop that counts from `first` on, as long as the body's value holds.
+  template <class Body>
+  void repeat(const char* name, llvm::Value* first, unsigned step, const Body& body) {
+    auto* before = ir_.GetInsertBlock();
+    auto* head = new_block(name);
+    ir_.CreateBr(head);
+    ir_.SetInsertPoint(head);
+    auto* number = ir_.CreatePHI(ir_.getInt32Ty(), 2, "index");
+    number->addIncoming(first, before);
+    auto* next = ir_.CreateAdd(number, ir_.getInt32(step));
+    llvm::Value* goes_on = body(number, next);
+    number->addIncoming(next, ir_.GetInsertBlock());
+    auto* after = new_block("done");
+    ir_.CreateCondBr(goes_on, head, after);
+    ir_.SetInsertPoint(after);
+  }
+
+  /// Variables, and what is the same for all warps.
+  void prepare() {
+    const unsigned together = kernel_.warps;
+    warp_ = ir_.CreateAlloca(llvm::ArrayType::get(ir_.getInt8Ty(), together * sizeof(exec::WarpContext)),
+                             nullptr, "warp");
+    warp_->setAlignment(
+        llvm::Align(64));  // a cache line: elsewhere the frame around it costs loops up to a fifth
+    if (kernel_.together) {
+      frames_ = ir_.CreateAlloca(
+          llvm::ArrayType::get(ir_.getInt8Ty(), std::uint64_t{together} * kernel_.frame_bytes), nullptr,
+          "frames");
+      frames_->setAlignment(llvm::Align(64));
+    }
+    for (unsigned w = 0; w < together; ++w) {
+      ir_.CreateMemSet(warp_field(0, w), ir_.getInt8(0), offsetof(exec::WarpContext, dynamic_stack),
+                       llvm::Align(8));
+      ir_.CreateStore(block_->getArg(0), warp_field(offsetof(exec::WarpContext, cta), w));
+    }
+    warps_ = load_constant(offsetof(exec::CtaContext, warp_count));
+    threads_ = load_constant(offsetof(exec::CtaContext, thread_count));
+    first_x_ = load(offsetof(exec::CtaContext, ctaid));
+    x_ = first_x_;
+    if (!kernel_.goes_on) return;
+    following_ = load(offsetof(exec::CtaContext, following));
+    first_sm_ = load(offsetof(exec::CtaContext, smid));
+    sm_step_ = load(offsetof(exec::CtaContext, smid_step));
+  }
+
+  /// The CTA so many behind the first. What says where the code is stands in memory, for faults.
+  void at_cta(llvm::Value* number) {
+    x_ = ir_.CreateAdd(first_x_, number);
+    ir_.CreateStore(x_, cta_field(offsetof(exec::CtaContext, ctaid)));
+    ir_.CreateStore(ir_.CreateAdd(first_sm_, ir_.CreateMul(number, sm_step_)),
+                    cta_field(offsetof(exec::CtaContext, smid)));
+    ir_.CreateStore(ir_.CreateSub(following_, number), cta_field(offsetof(exec::CtaContext, following)));
+  }
+
+  /// Whether the machine does not want to look at what runs.
+  llvm::Value* nobody_asks() {
+    auto* poll = ir_.CreateLoad(ir_.getPtrTy(), cta_field(offsetof(exec::CtaContext, poll)));
+    poll->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+    auto* polled = ir_.CreateAlignedLoad(ir_.getInt32Ty(), poll, llvm::Align(4), "polled");
+    polled->setAtomic(llvm::AtomicOrdering::Monotonic);
+    return ir_.CreateICmpEQ(polled, ir_.getInt32(0));
+  }
+
+  /// CTA after CTA.
+  void over_ctas() {
+    repeat("cta", ir_.getInt32(0), 1, [&](llvm::Value* number, llvm::Value* next) {
+      at_cta(number);
+      over_warps();
+      return ir_.CreateAnd(ir_.CreateICmpULE(next, following_), nobody_asks());
+    });
+  }
+
+  /// The warps of a CTA from the function's argument on. Once the machine has suspended a warp, those behind
+  /// it are another fiber's.
+  void over_warps() {
+    repeat("warp", block_->getArg(1), kernel_.warps, [&](llvm::Value* index, llvm::Value* next) {
+      at_warps(index);
+      return ir_.CreateAnd(ir_.CreateICmpULT(next, warps_), run_warps());
+    });
+  }
+
+  /// Warps `index` to `index` + warps - 1 are to run.
+  void at_warps(llvm::Value* index) {
+    auto* left = ir_.CreateSub(threads_, ir_.CreateShl(index, 5));
+    auto* partial =
+        ir_.CreateSub(ir_.CreateShl(ir_.getInt32(1), ir_.CreateAnd(left, ir_.getInt32(31))), ir_.getInt32(1));
+    llvm::Value* lanes = ir_.CreateSelect(ir_.CreateICmpUGE(left, ir_.getInt32(exec::kWarpSize)),
+                                          ir_.getInt32(0xffffffff), partial);
+    if (kernel_.warps > 1) lanes = ir_.getInt32(0xffffffff);  // of full warps only
+    for (unsigned w = 0; w < kernel_.warps; ++w) {
+      ir_.CreateStore(ir_.CreateAdd(index, ir_.getInt32(w)),
+                      warp_field(offsetof(exec::WarpContext, warp_id), w));
+      ir_.CreateStore(x_, warp_field(offsetof(exec::WarpContext, ctaid_x), w));
+      for (const std::size_t set :
+           {offsetof(exec::WarpContext, initial_lanes), offsetof(exec::WarpContext, live_lanes)})
+        ir_.CreateStore(lanes, warp_field(set, w));
+    }
+    ir_.CreateStore(ir_.CreateAdd(index, ir_.getInt32(1)),
+                    cta_field(offsetof(exec::CtaContext, running_warp)));
+  }
+
+  /// @returns whether those behind them are still to be run here. Where a warp cannot be suspended nothing
+  /// stores the word that says so, and LLVM drops the test
+  llvm::Value* run_warps() {
+    auto* handed_over = warp_field(offsetof(exec::WarpContext, handed_over), kernel_.warps - 1);
+    if (!kernel_.together) {
+      ir_.CreateCall(kernel_.by_lanes, {warp_});
+      return ir_.CreateICmpEQ(ir_.CreateLoad(ir_.getInt32Ty(), handed_over), ir_.getInt32(0));
+    }
+    ir_.CreateStore(ir_.getInt32(0), handed_over);  // a warp that had parted has set it
+    auto* state = ir_.CreateCall(kernel_.together, {warp_, frames_, ir_.getInt32(0)});
+    auto* alone = ir_.CreateICmpEQ(ir_.CreateLoad(ir_.getInt32Ty(), handed_over), ir_.getInt32(0));
+    auto *apart = new_block("apart"), *after = new_block("after");
+    ir_.CreateCondBr(ir_.CreateICmpEQ(state, ir_.getInt32(0)), after, apart,
+                     llvm::MDBuilder(context_).createLikelyBranchWeights());
+    ir_.SetInsertPoint(apart);
+    emit_parted(ir_, kernel_, warp_, frames_, ir_.CreateAnd(state, ir_.getInt32(~kParted)));
+    ir_.CreateBr(after);
+    ir_.SetInsertPoint(after);
+    return alone;
+  }
+
+  llvm::LLVMContext& context_;
+  Builder ir_;
+  const WarpFunctions& kernel_;
+  llvm::Function* block_;
+  llvm::AllocaInst *warp_ = nullptr, *frames_ = nullptr;
+  llvm::Value *warps_ = nullptr, *threads_ = nullptr;
+  llvm::Value *first_x_ = nullptr, *x_ = nullptr;  // of the first CTA, of the one that runs
+  llvm::Value *following_ = nullptr, *first_sm_ = nullptr, *sm_step_ = nullptr;
+};
+
 }  // namespace
 
 void emit_block_function(llvm::Module& llvm, DebugLines& debug, const WarpFunctions& kernel) {
-  const unsigned together = kernel.warps;
-  auto& context = llvm.getContext();
-  Builder ir(context);
-  auto* type = llvm::FunctionType::get(ir.getVoidTy(), {ir.getPtrTy(), ir.getInt32Ty()}, false);
-  auto* block = function(llvm, debug, "block", type);
-  ir.SetCurrentDebugLocation(llvm::DILocation::get(context, 0, 0, block->getSubprogram()));
-  llvm::Function* likely = kernel.together ? kernel.together : kernel.by_lanes;
-  if (kernel.together) keep_inside(kernel.by_lanes, llvm::Attribute::NoInline);
-  keep_inside(likely, llvm::Attribute::AlwaysInline);
-  auto* entry = llvm::BasicBlock::Create(context, "entry", block);
-  auto* loop = llvm::BasicBlock::Create(context, "warp", block);
-  auto* done = llvm::BasicBlock::Create(context, "done", block);
-  ir.SetInsertPoint(entry);
-  auto* warp = ir.CreateAlloca(llvm::ArrayType::get(ir.getInt8Ty(), together * sizeof(exec::WarpContext)),
-                               nullptr, "warp");
-  llvm::AllocaInst* frames = nullptr;
-  if (kernel.together) {
-    frames =
-        ir.CreateAlloca(llvm::ArrayType::get(ir.getInt8Ty(), std::uint64_t{together} * kernel.frame_bytes),
-                        nullptr, "frames");
-    frames->setAlignment(llvm::Align(64));
-  }
-  warp->setAlignment(
-      llvm::Align(64));  // a cache line: elsewhere the frame around it costs loops up to a fifth
-  auto field = [&](std::size_t offset, unsigned number = 0) {
-    return ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), warp, number * sizeof(exec::WarpContext) + offset);
-  };
-  auto cta_field = [&](std::size_t offset) {
-    auto* load = ir.CreateLoad(ir.getInt32Ty(),
-                               ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), block->getArg(0), offset));
-    load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context, {}));
-    return load;
-  };
-  for (unsigned w = 0; w < together; ++w) {
-    ir.CreateMemSet(field(0, w), ir.getInt8(0), offsetof(exec::WarpContext, dynamic_stack), llvm::Align(8));
-    ir.CreateStore(block->getArg(0), field(offsetof(exec::WarpContext, cta), w));
-  }
-  auto* handed_over = field(offsetof(exec::WarpContext, handed_over), together - 1);
-  auto* warps = cta_field(offsetof(exec::CtaContext, warp_count));
-  auto* threads = cta_field(offsetof(exec::CtaContext, thread_count));
-  ir.CreateBr(loop);
-  ir.SetInsertPoint(loop);
-  auto* index = ir.CreatePHI(ir.getInt32Ty(), 2, "index");
-  index->addIncoming(block->getArg(1), entry);
-  for (unsigned w = 0; w < together; ++w)
-    ir.CreateStore(ir.CreateAdd(index, ir.getInt32(w)), field(offsetof(exec::WarpContext, warp_id), w));
-  auto* left = ir.CreateSub(threads, ir.CreateShl(index, 5));
-  auto* partial =
-      ir.CreateSub(ir.CreateShl(ir.getInt32(1), ir.CreateAnd(left, ir.getInt32(31))), ir.getInt32(1));
-  llvm::Value* lanes =
-      ir.CreateSelect(ir.CreateICmpUGE(left, ir.getInt32(exec::kWarpSize)), ir.getInt32(0xffffffff), partial);
-  if (together > 1) lanes = ir.getInt32(0xffffffff);  // of full warps only
-  for (unsigned w = 0; w < together; ++w)
-    for (const std::size_t set :
-         {offsetof(exec::WarpContext, initial_lanes), offsetof(exec::WarpContext, live_lanes)})
-      ir.CreateStore(lanes, field(set, w));
-  auto* next = ir.CreateAdd(index, ir.getInt32(together));
-  ir.CreateStore(ir.CreateAdd(index, ir.getInt32(1)),
-                 ir.CreateConstInBoundsGEP1_64(ir.getInt8Ty(), block->getArg(0),
-                                               offsetof(exec::CtaContext, running_warp)));
-  if (kernel.together) ir.CreateStore(ir.getInt32(0), handed_over);  // a warp that had parted has set it
-  llvm::Value* state = nullptr;
-  if (kernel.together)
-    state = ir.CreateCall(kernel.together, {warp, frames, ir.getInt32(0)});
-  else
-    ir.CreateCall(kernel.by_lanes, {warp});
-  // Once the machine has suspended a warp, those behind it are another fiber's. Where a warp cannot be
-  // suspended nothing stores this word, and LLVM drops the test.
-  auto* alone = ir.CreateICmpEQ(ir.CreateLoad(ir.getInt32Ty(), handed_over), ir.getInt32(0));
-  if (kernel.together) {
-    auto* apart = llvm::BasicBlock::Create(context, "apart", block);
-    auto* after = llvm::BasicBlock::Create(context, "after", block);
-    ir.CreateCondBr(ir.CreateICmpEQ(state, ir.getInt32(0)), after, apart,
-                    llvm::MDBuilder(context).createLikelyBranchWeights());
-    ir.SetInsertPoint(apart);
-    emit_parted(ir, kernel, warp, frames, ir.CreateAnd(state, ir.getInt32(~kParted)));
-    ir.CreateBr(after);
-    ir.SetInsertPoint(after);
-  }
-  index->addIncoming(next, ir.GetInsertBlock());
-  ir.CreateCondBr(ir.CreateAnd(ir.CreateICmpULT(next, warps), alone), loop, done);
-  ir.SetInsertPoint(done);
-  ir.CreateRetVoid();
+  BlockEmitter(llvm, debug, kernel).emit();
 }
 
 void emit_region_function(llvm::Module& llvm, DebugLines& debug, const WarpFunctions& kernel) {

@@ -13,10 +13,11 @@ struct WarpFunctions {
   llvm::Function* together = nullptr;  ///< together.h; null: there is none
   unsigned warps = 1;                  ///< that run together
   std::uint32_t frame_bytes = 0;       ///< of each
+  bool goes_on = false;                ///< with the CTAs that follow (exec::Executable::goes_on)
 };
 
 /// loops: adds `void block(ptr cta, i32 first)`, which runs all warps of a CTA from `first` on, so that it
-/// computes invariant values once. It ends early after a warp that was suspended (WarpContext::handed_over).
+/// computes invariant values once; where it goes on, those of the CTAs that follow, too. It ends early after a warp that was suspended (WarpContext::handed_over).
 void emit_block_function(llvm::Module& llvm, DebugLines& debug, const WarpFunctions& kernel);
 
 /// regions that warps may run together: adds `i32 region(ptr warp, ptr frame, i32 state)`, which enters the

@@ -34,6 +34,12 @@ void is_below(llvm::Value* loaded, unsigned limit) {
   load->setMetadata(llvm::LLVMContext::MD_range, llvm::MDBuilder(load->getContext()).createRange(zero, end));
 }
 
+/// Such a call does nothing, or does not return: it suspends no warp and sees no more than where it runs.
+bool only_faults(exec::Service service) {
+  using enum exec::Service;
+  return service == check_access || service == fault || service == wgmma_fault || service == assert_fail;
+}
+
 llvm::Type* type_of(Builder& ir, exec::ServiceValue value) {
   switch (value) {
     case exec::ServiceValue::none:
@@ -127,6 +133,7 @@ llvm::Value* Context::call_service(exec::Service service, std::initializer_list<
   auto* services = load_field(ir_, cta_, offsetof(CtaContext, services), ir_.getPtrTy(), "services", true);
   auto* target = load_field(ir_, services, signature.offset, ir_.getPtrTy(), signature.name, true);
   note_line();
+  code_.calls_services |= !only_faults(service);
   return ir_.CreateCall(llvm::FunctionType::get(type_of(ir_, signature.result), types, false), target,
                         values);
 }

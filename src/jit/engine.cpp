@@ -166,6 +166,8 @@ class JitEngine final : public exec::Engine {
       functions.warps = together->warps;
     }
     functions.frame_bytes = shared.frame_bytes;
+    functions.goes_on = executable.goes_on =
+        is_loops && !functions.together && listener_ == nullptr && soon_ends(plan, needs, shared);
     if (is_loops) emit_block_function(llvm, debug, functions);
     if (!is_loops && functions.together) emit_region_function(llvm, debug, functions);
     debug.finish();
@@ -187,6 +189,11 @@ class JitEngine final : public exec::Engine {
       if (!is_loops) executable.together = functions.warps;
     }
     return is_loops ? "block" : functions.together ? "region" : entry->getName().str();
+  }
+
+  /// A kernel without loops, calls and services: what a worker does between CTAs can wait for it.
+  static bool soon_ends(const KernelPlan& plan, const ptx::KernelNeeds& needs, const ModuleBuilder& made) {
+    return needs.callees.empty() && !made.calls_services && plan.function(plan.kernel).order.loops.empty();
   }
 
   /// Once in a process.

@@ -29,6 +29,7 @@ class FunctionBuilder {
   FunctionBuilder(ModuleBuilder& module, const FunctionPlan& plan);
 
   Builder ir;
+  bool calls_services = false;  ///< besides those that only fault
   llvm::Function* function() const { return function_; }
   llvm::Value* argument(unsigned n) const { return function_->getArg(n); }
 

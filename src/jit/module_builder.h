@@ -25,6 +25,7 @@ struct ModuleBuilder {
   std::vector<ptx::FunctionId> to_compile;               ///< of those, bodies still to come
   exec::CodeStatistics statistics;
   std::uint32_t frame_bytes = 0;            ///< state saved per warp
+  bool calls_services = false;              ///< besides those that only fault
   std::set<std::uint32_t> together_states;  ///< barriers behind which warps may go on together
 };
 

@@ -142,8 +142,8 @@ class AddressSpace final : private TaskDispatcher {
   /// One worker's alone, so that no other one needs the cache line.
   struct alignas(64) BlockCount {
     std::atomic<std::uint64_t> completed{0};
-    void add_one() {
-      completed.store(completed.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    void add(std::uint64_t blocks) {
+      completed.store(completed.load(std::memory_order_relaxed) + blocks, std::memory_order_relaxed);
     }
   };
   BlockCount& block_count(unsigned worker) { return block_counts_[worker]; }

@@ -44,7 +44,10 @@ template <class Make>
 WarpValue axis(SpecialRegisters& s, unsigned component, Make make) {
   return uniform(component < 3 ? make(4 * component) : s.ir.getInt32(0));
 }
+/// x is the warp's where the code goes on from CTA to CTA.
 llvm::Value* ctaid(SpecialRegisters& s, unsigned offset) {
+  if (offset == 0 && s.kernel.kind() == exec::BlockKind::loops)
+    return s.context.warp_field(offsetof(WarpContext, ctaid_x), s.ir.getInt32Ty(), "ctaid.x");
   return cta32(s, offsetof(CtaContext, ctaid) + offset, "ctaid");
 }
 llvm::Value* nctaid(SpecialRegisters& s, unsigned offset) {
@@ -81,7 +84,7 @@ EMIT(warpid, uniform(s.context.warp_field(offsetof(WarpContext, warp_id), s.ir.g
 EMIT(nwarpid, uniform(cta32(s, offsetof(CtaContext, warp_count), "nwarpid")))
 EMIT(ctaid, axis(s, component, [&](unsigned at) { return ctaid(s, at); }))
 EMIT(nctaid, axis(s, component, [&](unsigned at) { return nctaid(s, at); }))
-EMIT(smid, uniform(cta32(s, offsetof(CtaContext, smid), "smid")))
+EMIT(smid, uniform(s.context.cta_field(offsetof(CtaContext, smid), s.ir.getInt32Ty(), "smid", s.kernel.kind() != exec::BlockKind::loops)))
 EMIT(nsmid, uniform(launch32(s, offsetof(LaunchContext, nsmid), "nsmid")))
 EMIT(gridid, uniform(s.context.launch_field(offsetof(LaunchContext, grid_id), s.ir.getInt64Ty(), "gridid"), Type::u64))
 EMIT(is_explicit_cluster, uniform(s.ir.CreateICmpNE(launch32(s, offsetof(LaunchContext, explicit_cluster), "explicit_cluster"), s.ir.getInt32(0)), Type::pred))

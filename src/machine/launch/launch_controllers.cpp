@@ -125,8 +125,8 @@ void LaunchControllers::push(Owner& owner, const CtaRun& run) {
   auto place = owner.runs.end();
   const auto first = owner.runs.begin() + static_cast<std::ptrdiff_t>(owner.head);
   while (place != first && place[-1].task->priority > run.task->priority) --place;
-  if (place == owner.runs.end() && place != first && run.count == 1 && place[-1].append(run)) {
-    ++owner.queued;
+  if (place == owner.runs.end() && place != first && place[-1].append(run)) {
+    owner.queued += run.count;
     return;
   }
   owner.runs.insert(place, run);
@@ -205,18 +205,21 @@ void LaunchControllers::launch(const LaunchMask& mask) {
 
 // --- what workers take ---
 
-bool CtaRun::append(const CtaRun& one) {
-  if (task != one.task || cluster != one.cluster || slot != one.slot || past != one.past ||
-      parks != one.parks || standing != one.standing)
+bool CtaRun::append(const CtaRun& more) {
+  if (task != more.task || cluster != more.cluster || slot != more.slot || past != more.past ||
+      parks != more.parks || standing != more.standing)
     return false;
+  CtaRun steps = *this;
   if (count == 1) {
-    if (one.first < first || one.sm < sm || one.first - first > ~0u) return false;
-    index_step = static_cast<std::uint32_t>(one.first - first);
-    sm_step = one.sm - sm;
-  } else if (one.first != first + std::uint64_t{count} * index_step || one.sm != sm + count * sm_step) {
+    if (more.first < first || more.sm < sm || more.first - first > ~0u) return false;
+    steps.index_step = static_cast<std::uint32_t>(more.first - first);
+    steps.sm_step = more.sm - sm;
+  } else if (more.first != first + std::uint64_t{count} * index_step || more.sm != sm + count * sm_step) {
     return false;
   }
-  ++count;
+  if (more.count != 1 && (more.index_step != steps.index_step || more.sm_step != steps.sm_step)) return false;
+  *this = steps;
+  count += more.count;
   return true;
 }
 

@@ -45,10 +45,13 @@ struct CtaRun {
   bool parks = false;  ///< of a report: they have not ended, they leave their SMs for a while
   CtaStanding standing = CtaStanding::resident;
 
-  /// Adds one CTA of the same cluster if it goes on with the same steps. @returns whether it did
-  bool append(const CtaRun& one);
-  /// Takes the first one off; `count` was at least 1.
-  void drop_first() { first += index_step, sm += sm_step, --count; }
+  /// Adds CTAs of the same cluster if they go on with the same steps. @returns whether they did
+  bool append(const CtaRun& more);
+  /// Takes the first ones off; there were as many.
+  void drop(std::uint32_t ctas) {
+    first += std::uint64_t{ctas} * index_step, sm += ctas * sm_step, count -= ctas;
+  }
+  void drop_first() { drop(1); }
 };
 
 /// How the distributor is to see a grid.
@@ -122,7 +125,7 @@ class LaunchControllers : private LaunchSink {
  private:
   /// CTAs that one call hands out at most: more of them spread the cost of the lock, but taken CTAs cannot
   /// move.
-  static constexpr std::uint32_t kCtasPerCall = 32;
+  static constexpr std::uint32_t kCtasPerCall = 256;
   /// A worker's CTAs that have not started, on the SMs it owns: the most urgent first, else as launched.
   struct alignas(64) Owner {
     std::vector<CtaRun> runs;  // those before `head` have been taken

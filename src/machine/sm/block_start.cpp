@@ -130,7 +130,7 @@ bool Worker::take_entry(Block& block, CtaRun& grant) {
     client->launch_child(*grant.task, child);
   CtaRun one = grant;
   one.count = 1;
-  grants_.drop_cta(grant);
+  grants_.drop_ctas(grant);
   if (LaunchRecorder* recorder = machine_.options().recorder) {
     const std::uint64_t now = now_ns();
     recorder->ended(one.task->distribution, one.first, one.sm, {now, now});
@@ -138,6 +138,34 @@ bool Worker::take_entry(Block& block, CtaRun& grant) {
   report_finished(one);
   ++progress_;
   return false;
+}
+
+/// With how many of the run's other CTAs the code goes on by itself: nothing may have to happen where one of
+/// them begins or ends.
+std::uint32_t Worker::followers_of(const Block& block, const CtaRun& run) const {
+  const GridWork& grid = block.task->grid();
+  if (run.count == 1 || !grid.executable->goes_on || run.index_step != 1 || run.past != CtaRun::Past::none ||
+      block.cluster != nullptr || grid.queue != nullptr || !run.task->distribution.kind.is_plain() ||
+      grid.counts_triggers || grid.triggers_at_start || grid.counts_begins || grid.clears_reserved ||
+      block.task->counts_touches || adversary_ || deterministic_ || machine_.options().recorder != nullptr)
+    return 0;
+  return std::min(run.count - 1, grid.extent()[0] - 1 - block.position->ctaid[0]);
+}
+
+/// Takes a CTA off a run, and says with how many others of it the code may go on.
+void Worker::drop_with_followers(Block& block, CtaRun& grant) {
+  block.followers = block.cta.following = followers_of(block, grant);
+  block.cta.smid_step = grant.sm_step;
+  block.grant = &grant;
+  grants_.drop_ctas(grant);
+}
+
+/// Those that the code has gone on with have ended with the block's CTA.
+void Worker::count_followers(Block& block) {
+  const std::uint32_t ended = block.followers - block.cta.following;
+  block.followers = 0;
+  block.run.count += ended;
+  if (ended != 0) grants_.drop_ctas(*block.grant, ended);
 }
 
 // Takes the next CTA of a run, which is of the task and the cluster that the block is bound to.
@@ -167,7 +195,7 @@ void Worker::take_cta(Block& block, CtaRun& grant) {
     block.alone.live.store(1, std::memory_order_relaxed);
     block.barrier_alone.store(1, std::memory_order_relaxed);
   }
-  grants_.drop_cta(grant);
+  drop_with_followers(block, grant);
   if (block.task->grid().clears_reserved) std::memset(exec::own_memory(cta), 0, exec::kReservedShared);
   if (block.kind != exec::BlockKind::loops) std::memset(cta.barriers, 0, sizeof cta.barriers);
   block.wgmma_operands.clear();
@@ -260,11 +288,12 @@ void Worker::leave_cluster(Block& block) {
 // After the last thread of a CTA exited: reports it, and takes the next CTA of the same task.
 // @returns false if the block is to go back to the scheduler, idle
 bool Worker::continue_with_next(Block& block) {
+  if (block.followers != 0) count_followers(block);
   if (adversary_) finish_copies(block);
   if (block.cluster != nullptr) leave_cluster(block);
   if (block.task->grid().counts_triggers) trigger(block);
-  ++progress_;
-  block.task->grid().space->block_count(id_).add_one();
+  progress_ += block.run.count;
+  block.task->grid().space->block_count(id_).add(block.run.count);
   if (LaunchRecorder* recorder = machine_.options().recorder)
     recorder->ended(block.task->distribution, block.run.first, block.run.sm,
                     {block.began_ns, now_ns(), block.parked_ns});

@@ -43,9 +43,9 @@ class Grants {
       if (run.task == &task) return &run;
     return nullptr;
   }
-  /// Takes the first CTA off a run, and the run off when that was the last.
-  void drop_cta(CtaRun& run) {
-    run.drop_first();
+  /// Takes the first CTAs off a run, and the run off when these were the last.
+  void drop_ctas(CtaRun& run, std::uint32_t count = 1) {
+    run.drop(count);
     if (run.count == 0) remove(run);
   }
   void remove(CtaRun& run) {

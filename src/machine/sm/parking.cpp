@@ -49,7 +49,7 @@ Block* Worker::parked_block(const Task& task, std::uint64_t cta) {
 
 bool Worker::unpark(CtaRun& grant) {
   Block& block = *parked_block(*grant.task, grant.first);
-  grants_.drop_cta(grant);
+  grants_.drop_ctas(grant);
   if (machine_.options().recorder != nullptr) block.parked_ns += now_ns() - block.parked_at_ns;
   block.turns = 0;
   started(block);

@@ -214,6 +214,9 @@ class Worker {
   bool bind(Block& block, const CtaRun& grant);
   bool bind_memory(Block& block);
   void take_cta(Block& block, CtaRun& grant);
+  std::uint32_t followers_of(const Block& block, const CtaRun& run) const;
+  void drop_with_followers(Block& block, CtaRun& grant);
+  void count_followers(Block& block);
   bool take_entry(Block& block, CtaRun& grant);
   CtaRun* next_of_task(Block& block);
   bool slice_ends(const Task& task);
