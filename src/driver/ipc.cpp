@@ -194,9 +194,15 @@ Status cuMemPoolImportFromShareableHandle(CUmemoryPool* handle, void* shareable,
   return CUDA_SUCCESS;
 }
 
+// Memory of another process goes on with the ticket that it came with.
 Status cuMemPoolExportPointer(CUmemPoolPtrExportData* data, CUdeviceptr address) {
   const auto pool = pool_of(address);
   const auto memory = Process::instance().memory.find(address);
+  if (memory != nullptr && memory->kind == MemoryKind::imported && memory->base == address) {
+    const Ticket& ticket = static_cast<const ImportedMemory&>(*memory).ticket;
+    if (ticket.mark != kPointerMark) return CUDA_ERROR_INVALID_VALUE;
+    return write(*data, ticket), CUDA_SUCCESS;
+  }
   if (pool == nullptr || memory == nullptr || !pool->is_shareable()) return CUDA_ERROR_INVALID_VALUE;
   Process::instance().synchronize_all();  // the pages are copied once
   TRY_ASSIGN(const auto pages, pool->source->share({address}));

@@ -49,6 +49,54 @@ TEST(Peers, ErrorsAreCudas) {
     });
 }
 
+/// A word of a pool that is of no device.
+CUdeviceptr word_of(const CUmemPoolProps& props, CUmemoryPool& pool) {
+  CUdeviceptr address = 0;
+  EXPECT_EQ(cuMemPoolCreate(&pool, &props), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemAllocFromPoolAsync(&address, 4096, pool, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(cuStreamSynchronize(nullptr), CUDA_SUCCESS);
+  *reinterpret_cast<volatile unsigned*>(address) = 5;
+  return address;
+}
+
+TEST(Peers, KernelsNeedAccessToPoolsOfTheHost) {
+  for (const Environment& environment : isolated()) {
+    in_process(environment, [] {
+      const On zero(0), one(1);
+      zero.use();
+      CUmemoryPool pool = nullptr;
+      const CUdeviceptr a = word_of({ALLOCATION_PINNED, HANDLE_TYPE_NONE, {LOCATION_HOST, 0}}, pool);
+      EXPECT_EQ(zero.run("add", a, 1u), CUDA_ERROR_ILLEGAL_ADDRESS);
+    });
+    in_process(environment, [] {
+      const On zero(0), one(1);
+      zero.use();
+      CUmemoryPool pool = nullptr;
+      const CUdeviceptr a = word_of({ALLOCATION_PINNED, HANDLE_TYPE_NONE, {LOCATION_HOST, 0}}, pool);
+      const CUmemAccessDesc access{{LOCATION_DEVICE, 1}, ACCESS_READ_WRITE};
+      EXPECT_EQ(cuMemPoolSetAccess(pool, &access, 1), CUDA_SUCCESS);
+      EXPECT_EQ(one.run("add", a, 1u), CUDA_SUCCESS);
+      EXPECT_EQ(*reinterpret_cast<volatile unsigned*>(a), 6u);
+    });
+  }
+}
+
+TEST(Peers, PoolsOfManagedMemoryAreForAll) {
+  for (const Environment& environment : isolated())
+    in_process(environment, [] {
+      const On zero(0), one(1);
+      zero.use();
+      CUmemoryPool pool = nullptr;
+      const CUdeviceptr a = word_of({ALLOCATION_MANAGED, HANDLE_TYPE_NONE, {LOCATION_DEVICE, 1}}, pool);
+      EXPECT_EQ(zero.run("add", a, 1u), CUDA_SUCCESS);
+      EXPECT_EQ(one.run("add", a, 1u), CUDA_SUCCESS);
+      EXPECT_EQ(*reinterpret_cast<volatile unsigned*>(a), 7u);
+      zero.use();
+      EXPECT_EQ(cuMemFreeAsync(a, nullptr), CUDA_SUCCESS);
+      EXPECT_EQ(cuMemPoolDestroy(pool), CUDA_SUCCESS);
+    });
+}
+
 // proves: A-22c
 TEST(Peers, KernelsNeedAccess) {
   for (const Environment& environment : isolated()) {

@@ -181,6 +181,14 @@ TEST_F(PoolPlaces, OfANodeOfTheHostTravelToOtherProcesses) {
   ASSERT_EQ(cuMemPoolImportPointer(&b, imported, &data), CUDA_SUCCESS);
   EXPECT_NE(a, b);
   EXPECT_EQ(*reinterpret_cast<volatile unsigned*>(b), 77u);
+  // And on from there.
+  CUmemPoolPtrExportData further{};
+  CUdeviceptr c = 0;
+  ASSERT_EQ(cuMemPoolExportPointer(&further, b), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemPoolExportPointer(&further, b + 4), CUDA_ERROR_INVALID_VALUE);
+  ASSERT_EQ(cuMemPoolImportPointer(&c, imported, &further), CUDA_SUCCESS);
+  EXPECT_EQ(*reinterpret_cast<volatile unsigned*>(c), 77u);
+  EXPECT_EQ(cuMemFree_v2(c), CUDA_SUCCESS);
   EXPECT_EQ(cuMemFree_v2(b), CUDA_SUCCESS);
   EXPECT_EQ(cuMemFree_v2(a), CUDA_SUCCESS);
   for (const CUmemoryPool each : {pool, other, imported, wrong})
