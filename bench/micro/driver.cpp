@@ -35,8 +35,13 @@ bool has_context(benchmark::State& state) {
          succeeds(state, cuCtxSetCurrent(context));
 }
 
-CUresult launch(CUfunction function) {
-  return cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, nullptr);
+CUresult launch(CUfunction function, CUstream stream = nullptr) {
+  return cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, nullptr, nullptr);
+}
+
+benchmark::Counter each(std::int64_t count) {
+  return benchmark::Counter(static_cast<double>(count),
+                            benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 
 /// Launches of an empty kernel, each round awaited (target: under 3 microseconds a launch, back to back).
@@ -52,11 +57,75 @@ void null_launch(benchmark::State& state) {
       if (!succeeds(state, launch(function))) return;
     if (!succeeds(state, cuCtxSynchronize())) return;
   }
-  state.counters["s_per_launch"] =
-      benchmark::Counter(static_cast<double>(launches),
-                         benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  state.counters["s_per_launch"] = each(launches);
   cuModuleUnload(module);
 }
+
+/// Two streams, with an event.
+struct TwoStreams {
+  CUstream streams[2] = {};
+  CUevent event = nullptr;
+  bool made(benchmark::State& state) {
+    return has_context(state) && succeeds(state, cuStreamCreate(&streams[0], STREAM_NON_BLOCKING)) &&
+           succeeds(state, cuStreamCreate(&streams[1], STREAM_NON_BLOCKING)) &&
+           succeeds(state, cuEventCreate(&event, EVENT_DISABLE_TIMING));
+  }
+  ~TwoStreams() {
+    cuEventDestroy_v2(event);
+    for (CUstream stream : streams) cuStreamDestroy_v2(stream);
+  }
+};
+
+/// Events that nothing runs before, each recorded in a stream and waited for by the other one; all awaited at
+/// the end (target: under a microsecond for the two calls).
+void event_between_streams(benchmark::State& state) {
+  constexpr std::int64_t kEvents = 1000;
+  TwoStreams two;
+  if (!two.made(state)) return;
+  for (auto step : state) {
+    for (std::int64_t i = 0; i < kEvents; ++i)
+      if (!succeeds(state, cuEventRecord(two.event, two.streams[i % 2])) ||
+          !succeeds(state, cuStreamWaitEvent(two.streams[(i + 1) % 2], two.event, 0)))
+        return;
+    if (!succeeds(state, cuCtxSynchronize())) return;
+  }
+  state.counters["s_per_event"] = each(kEvents);
+}
+BENCHMARK(event_between_streams)
+    ->Name("driver/event/recorded_and_waited_for")
+    ->Unit(benchmark::kMicrosecond)
+    ->UseRealTime();
+
+/// Launches of an empty kernel in two streams by turns (target: under a microsecond more than in one).
+/// @param ordered  each waits for the one before it, by an event
+void launches_by_turns(benchmark::State& state, bool ordered) {
+  constexpr std::int64_t kLaunches = 1000;
+  TwoStreams two;
+  CUmodule module = nullptr;
+  CUfunction function = nullptr;
+  if (!two.made(state) || !succeeds(state, cuModuleLoadData(&module, kNullKernel)) ||
+      !succeeds(state, cuModuleGetFunction(&function, module, "null_kernel")))
+    return;
+  for (auto step : state) {
+    for (std::int64_t i = 0; i < kLaunches; ++i) {
+      if (ordered && (!succeeds(state, cuEventRecord(two.event, two.streams[(i + 1) % 2])) ||
+                      !succeeds(state, cuStreamWaitEvent(two.streams[i % 2], two.event, 0))))
+        return;
+      if (!succeeds(state, launch(function, two.streams[i % 2]))) return;
+    }
+    if (!succeeds(state, cuCtxSynchronize())) return;
+  }
+  state.counters["s_per_launch"] = each(kLaunches);
+  cuModuleUnload(module);
+}
+BENCHMARK_CAPTURE(launches_by_turns, , false)
+    ->Name("driver/launch/two_streams")
+    ->Unit(benchmark::kMicrosecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(launches_by_turns, , true)
+    ->Name("driver/launch/two_streams_in_order")
+    ->Unit(benchmark::kMicrosecond)
+    ->UseRealTime();
 BENCHMARK(null_launch)
     ->Name("driver/launch/back_to_back")
     ->Arg(1000)

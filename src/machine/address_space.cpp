@@ -131,6 +131,12 @@ Result<void> AddressSpace::check_heap(std::uint64_t bytes) {
                      bytes, most);
 }
 
+void AddressSpace::submitted() {
+  if (current_worker() != nullptr) return;
+  std::atomic<std::uint32_t>& count = machine_->doorbell().submissions;
+  count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
 bool AddressSpace::dispatch(Task& task) {
   if (std::holds_alternative<MarkerWork>(task.work)) return true;
   if (const auto* call = std::get_if<CallWork>(&task.work)) {

@@ -157,6 +157,7 @@ class AddressSpace final : private TaskDispatcher {
                std::unique_ptr<PeerMemory> peers, std::unique_ptr<PagedSpace> pages, ContextPlace place,
                std::shared_ptr<DeviceSpace> own_window);
   bool dispatch(Task& task) override;
+  void submitted() override;
   void ended(Task& task) override;
   void begin_work(Task& task);
   void prepare_counting(Task& task);

@@ -45,6 +45,8 @@ struct Doorbell {
   alignas(64) std::atomic<std::uint32_t> epoch{0};
   alignas(64) std::atomic<std::uint32_t> sleepers{0};
   std::atomic<std::uint32_t> spinners{0};
+  /// Changes while threads other than workers submit tasks, who may want a worker's core. A hint.
+  alignas(64) std::atomic<std::uint32_t> submissions{0};
   /// @param workers  how many could use the work; as many are woken as do not spin already (or call this,
   ///                 about to look for work)
   void ring(unsigned workers);

@@ -135,7 +135,7 @@ class LaunchControllers : private LaunchSink {
   static constexpr std::uint32_t kCtasPerCall = 32, kShortCtasPerCall = 256;
   static constexpr std::uint64_t kShortNs = 100'000;
   /// Of CTAs so quick that they end in about this time, all are handed out at once.
-  static constexpr std::uint64_t kQuickNs = 4000;
+  static constexpr std::uint64_t kQuickNs = 16000;
   /// A worker's CTAs that have not started, on the SMs it owns: the most urgent first, else as launched.
   struct alignas(64) Owner {
     std::vector<CtaRun> runs;  // those before `head` have been taken

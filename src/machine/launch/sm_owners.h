@@ -24,8 +24,8 @@ class SmOwners {
     owner_[sm] = static_cast<std::uint16_t>(to);
     moved_ = true;
   }
-  /// Before a grid comes to a machine where nothing is resident: the workers get SMs in runs that will have as
-  /// many CTAs of it each, if it is a plain one of few CTAs and gets them on one SM after the other.
+  /// Before a grid comes to a machine where nothing is resident: the workers get SMs in runs that will have
+  /// as many CTAs of it each, if it is a plain one of few CTAs and gets them on one SM after the other.
   /// @param ctas  of such a grid; else any larger number
   void deal(std::uint64_t ctas) {
     constexpr std::uint64_t kMostOnEach = 16;  // CTAs on an SM: one more or less makes no difference beyond

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "base/assert.h"
 #include "base/futex.h"
@@ -350,15 +351,14 @@ bool Worker::has_news() const {
 void Worker::idle() {
   Doorbell& bell = machine_.doorbell();
   const std::uint32_t epoch = bell.epoch.load(std::memory_order_acquire);
+  // A program that prepares launches while others run gets the core now: later it would get it in the middle
+  // of a block, for which all that follows in its stream would wait.
+  const std::uint32_t submissions = bell.submissions.load(std::memory_order_relaxed);
+  if (std::exchange(submissions_, submissions) != submissions) sched_yield();
   // Rung between the last look and the epoch's.
   if (machine_.stopping() || (has_news() && start_block())) return;
   bell.spinners.fetch_add(1, std::memory_order_relaxed);
-  const auto is_rung = [&] { return bell.epoch.load(std::memory_order_acquire) != epoch; };
-  // What follows what has just ended comes in a microsecond or two: nobody else gets the core meanwhile.
-  constexpr unsigned kPauses = 256;
-  bool rung = false;
-  for (unsigned i = 0; i < kPauses && !(rung = is_rung()); ++i) base::spin_pause();
-  rung = rung || base::spin_until(is_rung);
+  const bool rung = base::spin_until([&] { return bell.epoch.load(std::memory_order_acquire) != epoch; });
   bell.spinners.fetch_sub(1, std::memory_order_relaxed);
   if (rung) return;
   occupied_.store(false, std::memory_order_relaxed);

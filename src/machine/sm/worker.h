@@ -306,6 +306,7 @@ class Worker {
   const Task* served_ = nullptr;  // whose slice ended last; may be gone
   unsigned fruitless_ = 0, start_more_ = 1;
   unsigned rounds_ = 0;
+  std::uint32_t submissions_ = 0;  // when it was idle last
 
   // For the thread that counts slices.
   std::atomic<std::uint64_t> turn_{0};  // counts what the scheduler resumed

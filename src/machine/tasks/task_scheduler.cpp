@@ -58,6 +58,7 @@ void TaskScheduler::release(Task* task) {
 void TaskScheduler::submit(std::span<const Submission> batch) {
   ReadyList ready;
   pending_.fetch_add(static_cast<std::uint32_t>(batch.size()), std::memory_order_relaxed);
+  dispatcher_.submitted();
   {
     std::lock_guard lock(mutex_);
     for (const auto& [task, after, after_trigger, after_begin] : batch) {

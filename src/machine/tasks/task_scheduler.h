@@ -17,6 +17,8 @@ class TaskDispatcher {
   virtual ~TaskDispatcher() = default;
   /// @returns true if nothing needs to run: the task is complete at once
   virtual bool dispatch(Task& task) = 0;
+  /// Some thread submits tasks.
+  virtual void submitted() {}
   /// A task is complete, its waiters are not woken yet. On the thread that completes it; no lock is held.
   virtual void ended(Task& task) = 0;
 };
