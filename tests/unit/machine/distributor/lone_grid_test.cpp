@@ -67,7 +67,7 @@ std::vector<std::array<std::uint64_t, 3>> resident(const Side& side) {
   return all;
 }
 
-constexpr CtaNeeds kHalf{.threads = 1024, .warps = 32};
+constexpr CtaNeeds kTwoToAnSm{.threads = 1024, .warps = 32};
 
 TEST(LoneGrids, NobodyCanTell) {
   EXPECT_TRUE(rc::check("the same events, the same placements", [] {
@@ -78,7 +78,7 @@ TEST(LoneGrids, NobodyCanTell) {
     for (const auto& [what, how] : events) {
       for (Side* side : {&lone, &plain}) {
         if (what % 8 < 3)
-          side->add({.needs = how % 3 == 0 ? kHalf : testing::kQuarter,
+          side->add({.needs = how % 3 == 0 ? kTwoToAnSm : testing::kQuarter,
                      .ctas = 1u + how % 7 * 2,
                      .priority = how / 8 % 2,
                      .space = how / 16 % 3 == 0 ? 2u : 1u});
