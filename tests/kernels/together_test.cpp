@@ -52,6 +52,23 @@ TEST_P(Together, PartAtTheEndOfALoop) {
     }
 }
 
+// Those that have parted go on by themselves in the same region: else the others, whose lanes all take the
+// last turn, would pass the barrier before them.
+TEST_P(Together, ThoseThatPartReachTheBarrierWithTheOthers) {
+  constexpr unsigned kThreads = 256;
+  for (unsigned more : {0u, 7u, 135u, kThreads - 1}) {
+    const unsigned n = 4 * kThreads + more;
+    const auto in = numbers(n, more + 1);
+    auto from = buffer(in), out = buffer(std::vector<std::uint32_t>(kThreads));
+    const auto report =
+        run(kernel("together.ptx", "mirrored_sum"), {.grid = {1}, .block = {kThreads}}, from, out, n);
+    EXPECT_EQ(report.warps_together, wanted());
+    std::vector<std::uint32_t> want(kThreads);
+    for (unsigned i = 0; i < n; ++i) want[kThreads - 1 - i % kThreads] += in[i];
+    ASSERT_EQ(contents(out), want) << more;
+  }
+}
+
 TEST_P(Together, ShareWhatAllRead) {
   constexpr unsigned n = 96;
   const auto x = numbers(n * n, 1), y = numbers(n * n, 2);
