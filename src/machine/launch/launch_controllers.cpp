@@ -244,7 +244,9 @@ std::uint64_t LaunchControllers::share_of(const Owner& owner, const Task& task) 
   const auto quarter = [&](std::uint64_t most) { return std::clamp<std::uint64_t>(share / 4, 1, most); };
   const std::uint32_t block_ns = time_of(task);
   if (block_ns == 0) return quarter(kCtasPerCall);
-  const auto in = [&](std::uint64_t ns) { return std::clamp<std::uint64_t>(ns / block_ns, 1, kShortCtasPerCall); };
+  const auto in = [&](std::uint64_t ns) {
+    return std::clamp<std::uint64_t>(ns / block_ns, 1, kShortCtasPerCall);
+  };
   return std::max({quarter(kCtasPerCall), quarter(in(kShortNs)), std::min(share, in(kQuickNs))});
 }
 
