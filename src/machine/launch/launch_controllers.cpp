@@ -85,9 +85,13 @@ unsigned LaunchControllers::add(Task& task) {
     recorder_->added(grid, work.extent(), work.name == nullptr ? "" : *work.name, now_ns());
   distributor_.add(grid);
   unlaunched_ += grid.ctas;
-  if (resident_ == 0) sm_owners_.deal(grid.kind.is_plain() && !grid.open ? grid.ctas : ~std::uint64_t{0});
+  const bool is_tiny = grid.kind.is_plain() && !grid.open && this->is_tiny(task, grid.ctas);
+  if (resident_ == 0 && is_tiny)
+    sm_owners_.deal_to(latest_);
+  else if (resident_ == 0)
+    sm_owners_.deal(grid.kind.is_plain() && !grid.open ? grid.ctas : ~std::uint64_t{0});
   change();
-  return static_cast<unsigned>(std::clamp<std::uint64_t>(grid.ctas, 1, owners_.size()));
+  return is_tiny ? 1 : static_cast<unsigned>(std::clamp<std::uint64_t>(grid.ctas, 1, owners_.size()));
 }
 
 LaunchControllers::Followed LaunchControllers::follow(Task& task) {
@@ -236,6 +240,13 @@ void LaunchControllers::learn_time(const CtaRun& run) {
   known = std::max(run.took_ns, known - known / 8);
 }
 
+/// Of so many CTAs of a task: whether one worker has them all. Not of kernels with loops, whose next launch
+/// may take any time.
+bool LaunchControllers::is_tiny(const Task& task, std::uint64_t ctas) {
+  const std::uint64_t block_ns = task.grid().executable->goes_on ? time_of(task) : 0;
+  return block_ns != 0 && ctas < kTinyNs / block_ns;
+}
+
 /// How many CTAs a worker takes at a time: fewer as less is left to start, for what is taken cannot move to
 /// another worker.
 /// Quick ones would have ended before it came.
@@ -292,6 +303,7 @@ std::size_t LaunchControllers::take(unsigned worker, std::span<CtaRun> grants) {
     taken += grant.count;
   }
   took(owner, taken);
+  latest_ = worker;
   return count;
 }
 
