@@ -85,13 +85,11 @@ unsigned LaunchControllers::add(Task& task) {
     recorder_->added(grid, work.extent(), work.name == nullptr ? "" : *work.name, now_ns());
   distributor_.add(grid);
   unlaunched_ += grid.ctas;
-  const bool is_tiny = grid.kind.is_plain() && !grid.open && this->is_tiny(task, grid.ctas);
-  if (resident_ == 0 && is_tiny)
-    sm_owners_.deal_to(latest_);
-  else if (resident_ == 0)
-    sm_owners_.deal(grid.kind.is_plain() && !grid.open ? grid.ctas : ~std::uint64_t{0});
+  const bool is_plain = grid.kind.is_plain() && !grid.open, is_little = is_plain && is_tiny(task, grid.ctas);
+  if (resident_ == 0)
+    is_little ? sm_owners_.deal_to(latest_) : sm_owners_.deal(is_plain ? grid.ctas : ~std::uint64_t{0});
   change();
-  return is_tiny ? 1 : static_cast<unsigned>(std::clamp<std::uint64_t>(grid.ctas, 1, owners_.size()));
+  return is_little ? 1 : static_cast<unsigned>(std::clamp<std::uint64_t>(grid.ctas, 1, owners_.size()));
 }
 
 LaunchControllers::Followed LaunchControllers::follow(Task& task) {
@@ -248,8 +246,7 @@ bool LaunchControllers::is_tiny(const Task& task, std::uint64_t ctas) {
 }
 
 /// How many CTAs a worker takes at a time: fewer as less is left to start, for what is taken cannot move to
-/// another worker.
-/// Quick ones would have ended before it came.
+/// another worker. Quick ones would have ended before it came.
 std::uint64_t LaunchControllers::share_of(const Owner& owner, const Task& task) {
   const std::uint64_t share = owner.queued + unlaunched_ / owners_.size();
   const auto quarter = [&](std::uint64_t most) { return std::clamp<std::uint64_t>(share / 4, 1, most); };
