@@ -1,6 +1,6 @@
 // Launch controllers: what the distributor launched is handed to workers in runs, once each; SMs move to
-// workers that have nothing to do; stopped tasks leave nothing behind; clusters end after their last CTA. Long,
-// as all tests drive one harness.
+// workers that have nothing to do; stopped tasks leave nothing behind; clusters end after their last CTA.
+// Long, as all tests drive one harness.
 #include <gtest/gtest.h>
 
 #include <array>
