@@ -85,11 +85,9 @@ unsigned LaunchControllers::add(Task& task) {
     recorder_->added(grid, work.extent(), work.name == nullptr ? "" : *work.name, now_ns());
   distributor_.add(grid);
   unlaunched_ += grid.ctas;
-  const bool is_plain = grid.kind.is_plain() && !grid.open, is_little = is_plain && is_tiny(task, grid.ctas);
-  if (resident_ == 0)
-    is_little ? sm_owners_.deal_to(latest_) : sm_owners_.deal(is_plain ? grid.ctas : ~std::uint64_t{0});
+  if (resident_ == 0) sm_owners_.deal(grid.kind.is_plain() && !grid.open ? grid.ctas : ~std::uint64_t{0});
   change();
-  return is_little ? 1 : static_cast<unsigned>(std::clamp<std::uint64_t>(grid.ctas, 1, owners_.size()));
+  return static_cast<unsigned>(std::clamp<std::uint64_t>(grid.ctas, 1, owners_.size()));
 }
 
 LaunchControllers::Followed LaunchControllers::follow(Task& task) {
@@ -238,15 +236,9 @@ void LaunchControllers::learn_time(const CtaRun& run) {
   known = std::max(run.took_ns, known - known / 8);
 }
 
-/// Of so many CTAs of a task: whether one worker has them all. Not of kernels with loops, whose next launch
-/// may take any time.
-bool LaunchControllers::is_tiny(const Task& task, std::uint64_t ctas) {
-  const std::uint64_t block_ns = task.grid().executable->goes_on ? time_of(task) : 0;
-  return block_ns != 0 && ctas < kTinyNs / block_ns;
-}
-
 /// How many CTAs a worker takes at a time: fewer as less is left to start, for what is taken cannot move to
-/// another worker. Quick ones would have ended before it came.
+/// another worker.
+/// Quick ones would have ended before it came.
 std::uint64_t LaunchControllers::share_of(const Owner& owner, const Task& task) {
   const std::uint64_t share = owner.queued + unlaunched_ / owners_.size();
   const auto quarter = [&](std::uint64_t most) { return std::clamp<std::uint64_t>(share / 4, 1, most); };
@@ -300,7 +292,6 @@ std::size_t LaunchControllers::take(unsigned worker, std::span<CtaRun> grants) {
     taken += grant.count;
   }
   took(owner, taken);
-  latest_ = worker;
   return count;
 }
 

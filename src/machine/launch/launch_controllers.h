@@ -136,8 +136,6 @@ class LaunchControllers : private LaunchSink {
   static constexpr std::uint64_t kShortNs = 100'000;
   /// Of CTAs so quick that they end in about this time, all are handed out at once.
   static constexpr std::uint64_t kQuickNs = 16000;
-  /// CTAs that end in about this time are one worker's: another would come when they are over.
-  static constexpr std::uint64_t kTinyNs = 6000;
   /// A worker's CTAs that have not started, on the SMs it owns: the most urgent first, else as launched.
   struct alignas(64) Owner {
     std::vector<CtaRun> runs;  // those before `head` have been taken
@@ -164,7 +162,6 @@ class LaunchControllers : private LaunchSink {
   void push(Owner& owner, const CtaRun& run);
   std::size_t take(unsigned worker, std::span<CtaRun> grants);
   CtaRun cut(CtaRun& run, std::uint64_t most);
-  bool is_tiny(const Task& task, std::uint64_t ctas);
   std::uint64_t share_of(const Owner& owner, const Task& task);
   void took(Owner& owner, std::uint32_t ctas);
   std::uint32_t& time_of(const Task& task);
@@ -227,7 +224,6 @@ class LaunchControllers : private LaunchSink {
   LaunchRecorder* recorder_ = nullptr;
   DecisionLog* log_ = nullptr;  // the recorder's
   std::uint64_t grids_ = 0;
-  unsigned latest_ = 0;  // worker that took CTAs
   struct Active {
     GridKind kind;
     CtaNeeds needs;

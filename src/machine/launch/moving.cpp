@@ -34,14 +34,11 @@ void LaunchControllers::move_sms(unsigned from, unsigned to, std::uint64_t wante
   }
 }
 
-// From the worker with most queued, half; all if that is little.
+// From the worker with most queued, half.
 void LaunchControllers::steal(unsigned worker) {
   const auto victim =
       static_cast<unsigned>(std::ranges::max_element(owners_, {}, &Owner::queued) - owners_.begin());
-  if (victim == worker) return;
-  const Owner& from = owners_[victim];
-  const bool is_little = is_tiny(*from.runs[from.head].task, from.queued);
-  move_sms(victim, worker, is_little ? from.queued : (from.queued + 1) / 2);
+  if (victim != worker) move_sms(victim, worker, (owners_[victim].queued + 1) / 2);
 }
 
 }  // namespace raddle::machine
