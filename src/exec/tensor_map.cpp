@@ -17,6 +17,8 @@ using Interleave = TensorMap::Interleave;
 using Mode = TensorMap::Mode;
 using Swizzle = TensorMap::Swizzle;
 
+/// Of one copy: an H200's driver refuses more, counting elements as boxDim / elementStrides rounded down.
+constexpr std::uint64_t kMostBoxBytes = 228 * 1024;
 constexpr std::uint64_t kMostElements = std::uint64_t{1} << 32;
 
 /// The 128 bytes. Numbers that count from 1 are stored less one, so kernels may start from zeros, as CUDA's
@@ -106,7 +108,7 @@ Result<void> check_tensor(const TensorMap& m) {
     if (m.stride[d] >> 40 != 0)
       return Error::invalid("globalStrides[{}] is {}; it must be less than 2^40", d - 1, m.stride[d]);
   }
-  for (unsigned d = sliced ? 0 : 1; d < m.rank; ++d) TRY(in_range("elementStrides", d, m.step[d], 1u, 8u));
+  for (unsigned d = 0; d < m.rank; ++d) TRY(in_range("elementStrides", d, m.step[d], 1u, 8u));
   return {};
 }
 
@@ -117,6 +119,9 @@ Result<void> check_inner(const TensorMap& m, const char* name, std::uint32_t inn
                           static_cast<unsigned>(m.swizzle));
   if (m.interleave != Interleave::none) return {};
   const std::uint32_t bytes = inner * element_bytes(m.element);
+  if (bytes % 16 != 0)
+    return Error::invalid("{} of {} elements takes {} bytes; they must be a multiple of 16", name, inner,
+                          bytes);
   const std::uint32_t most = swizzle_bytes(m.swizzle);
   if (most != 0 && bytes > most)
     return Error::invalid("{} of {} elements takes {} bytes; the swizzle allows {}", name, inner, bytes,
@@ -126,10 +131,11 @@ Result<void> check_inner(const TensorMap& m, const char* name, std::uint32_t inn
 
 Result<void> check_tile(const TensorMap& m) {
   for (unsigned d = 0; d < m.rank; ++d) TRY(in_range("boxDim", d, m.box[d], 1u, 256u));
-  const std::uint32_t bytes = m.box[0] * element_bytes(m.element);
-  if (m.interleave == Interleave::none && bytes % 16 != 0)
-    return Error::invalid("boxDim[0] of {} elements takes {} bytes; they must be a multiple of 16", m.box[0],
-                          bytes);
+  std::uint64_t bytes = element_bytes(m.element);
+  for (unsigned d = 0; d < m.rank; ++d) bytes *= m.box[d] / m.step[d];
+  if (bytes > kMostBoxBytes)
+    return Error::invalid("boxDim and elementStrides name {} bytes; an SM has {} of shared memory", bytes,
+                          kMostBoxBytes);
   return check_inner(m, "boxDim[0]", m.box[0]);
 }
 

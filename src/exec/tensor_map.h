@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/result.h"
+#include "numerics/half.h"
 
 namespace raddle::exec {
 
@@ -82,9 +83,10 @@ constexpr std::uint32_t swizzled(std::uint32_t offset, TensorMap::Swizzle swizzl
   return units == 0 ? offset : offset ^ (offset >> 7 & (units - 1)) << 4;
 }
 
-/// @returns each byte that fills elements outside the tensor: 0, or that of a NaN with all bits set, which
-/// fma.oob takes for a zero
-constexpr std::uint8_t fill_byte(const TensorMap& map) { return map.fill == TensorMap::Fill::nan ? 0xff : 0; }
+/// @returns each two bytes that fill elements outside the tensor: 0, or the NaN that fma.oob takes for a zero
+constexpr std::uint16_t fill_word(const TensorMap& map) {
+  return map.fill == TensorMap::Fill::nan ? numerics::kOutOfBoundsNan : 0;
+}
 
 /// What a load makes of an element's bits: tf32 is rounded, the types with flushing lose their subnormals;
 /// any other is copied. Stores copy.

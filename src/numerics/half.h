@@ -68,6 +68,10 @@ std::uint8_t to_e5m2(double x, bool relu = false);
 inline double from_e4m3(std::uint8_t bits) { return to_double(bits, kE4m3); }
 inline double from_e5m2(std::uint8_t bits) { return to_double(bits, kE5m2); }
 
+/// The NaN that copies of tensors write out of bounds, in 16 bits, wider types have it several times; and of
+/// which, whatever its sign, fma.oob makes a zero. The manual does not tell its bits: an H200's.
+inline constexpr std::uint16_t kOutOfBoundsNan = 0x7ff7;
+
 template <class T>
 bool is_nan(T x) {
   double wide = widen(x);

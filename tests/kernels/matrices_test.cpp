@@ -236,6 +236,29 @@ TEST_P(Matrices, AreMultipliedAsHopperDoesWhereAskedFor) {
   }
 }
 
+TEST_P(Matrices, OfEveryInstructionAreTheInterpretersInHoppersArithmetic) {
+  options_.matrix_arithmetic = raddle::MatrixArithmetic::hopper;
+  for (const char* product :
+       {"mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f, %f, %f, %f}, {%r, %r}, "
+        "{%r, %r}, "
+        "{%f, %f, %f, %f}, %r, 0;",
+        "wmma.mma.sync.aligned.row.col.m16n16k16.f32.bf16.bf16.f32 {%f, %f, %f, %f, %f, %f, %f, %f}, {%r, "
+        "%r, %r, %r}, "
+        "{%r, %r, %r, %r}, {%f, %f, %f, %f, %f, %f, %f, %f};",
+        "wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {%f, %f, %f, %f, %f, %f, %f, %f}, {%r, %r, %r, %r, "
+        "%r, %r, "
+        "%r, %r}, {%r, %r, %r, %r, %r, %r, %r, %r}, {%f, %f, %f, %f, %f, %f, %f, %f};"}) {
+    load_text(
+        std::string(".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry product() {\n"
+                    ".reg .b32 %r;\n.reg .f32 %f;\nmov.b32 %r, 0x44444444;\nmov.f32 %f, 0f00000000;\n") +
+        product + "\nret;\n}\n");
+    const auto report = try_run(*module().kernel("product"), {.grid = {1}, .block = {32}});
+    ASSERT_TRUE(report.ok()) << report.error().to_string();
+    EXPECT_EQ(report->engine, "interp") << product;
+    close();
+  }
+}
+
 /// Two turns around a barrier: products of ones are added to sums that nobody wrote before, which are zero.
 constexpr const char* kSumsOverBarriers = R"(.version 8.0
 .target sm_90

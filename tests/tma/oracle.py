@@ -144,7 +144,7 @@ def load(m, memory, start, offsets, shared, at):
     """Into `shared`, a bytearray that begins at the window offset 0, from the offset `at` on."""
     block = block_of(m, start, offsets)
     size = block.element_bytes
-    filler = (b"\xff" if m.fill else b"\0") * size
+    filler = b"\xf7\x7f" * (size // 2) if m.fill else bytes(size)  # NaN: an H200's
     converts = ELEMENTS[m.element] in ("f32_ftz", "tf32", "tf32_ftz")
     for place, address in block.places:
         data = filler if address is None else memory[address:address + size]

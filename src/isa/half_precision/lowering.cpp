@@ -4,6 +4,7 @@
 #include "isa/op.h"
 #include "jit/emitter.h"
 #include "jit/vector_math.h"
+#include "numerics/half.h"
 
 namespace raddle::jit {
 namespace {
@@ -65,8 +66,10 @@ void lower<Op::fma_half>(Emitter& e) {
   Val a = elements(e, 1), b = elements(e, 2), c = elements(e, 3);
   Val d = fma_narrow(a, b, c);
   if (e.has(Mod::oob)) {  // the out-of-bounds NaN as a factor makes the result zero
-    Val marker = bits_of(a).like(0xffff);
-    Val marked = eq(bits_of(a), marker) | eq(bits_of(b), marker);
+    const auto is_marker = [](Val x) {
+      return eq(bits_of(x) & bits_of(x).like(0x7fff), bits_of(x).like(numerics::kOutOfBoundsNan));
+    };
+    Val marked = is_marker(a) | is_marker(b);
     d = select(marked, d.constant(d.type, 0), d);
   }
   finish_halves(e, d);

@@ -56,7 +56,7 @@ numerics::MinMax half_min_max(const Instruction& i) {
 /// zero.
 template <class T>
 bool out_of_bounds(T x) {
-  return x.bits == 0xffff;
+  return (x.bits & 0x7fff) == numerics::kOutOfBoundsNan;
 }
 
 }  // namespace

@@ -63,7 +63,8 @@ struct TmaJob {
 
   // Elements.
   exec::TensorMap::Element element = exec::TensorMap::Element::u8;
-  std::uint8_t element_bytes = 1, fill = 0;
+  std::uint8_t element_bytes = 1;
+  std::uint16_t fill = 0;        ///< every two bytes of what lies outside
   bool converts = false;         ///< elements, on their way to shared memory
   ReduceBytes reduce = nullptr;  ///< none: copies
   std::uint32_t bytes = 0;       ///< of the block, filled ones too: what an mbarrier counts

@@ -55,7 +55,10 @@ void put(const TmaJob& job, std::byte* to, const std::byte* from, std::uint32_t 
 void fill(const TmaJob& job, std::byte* memory, std::uint32_t offset, std::uint32_t bytes) {
   if (bytes == 0) return;
   each_part(job.swizzle, offset, bytes, [&](std::uint32_t place, std::uint32_t, std::uint32_t size) {
-    std::memset(memory + place, job.fill, size);
+    if (job.fill == 0)
+      std::memset(memory + place, 0, size);
+    else  // of floating-point elements: places and sizes are even
+      for (std::uint32_t i = 0; i < size; i += 2) std::memcpy(memory + place + i, &job.fill, 2);
   });
 }
 

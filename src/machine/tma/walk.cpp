@@ -182,7 +182,7 @@ void InsidePlan::keep(const TensorMap& map, std::uint32_t kind, const TmaJob& jo
 std::uint64_t plan_walk(const TensorMap& map, const exec::BulkRequest& request, TmaJob& job) {
   job.element = map.element;
   job.element_bytes = static_cast<std::uint8_t>(element_bytes(map.element));
-  job.fill = fill_byte(map);
+  job.fill = fill_word(map);
   job.converts = converts(map.element) && job.kind.direction == BulkDirection::to_shared;
   job.swizzle = map.swizzle;
   job.global = map.address;

@@ -72,16 +72,20 @@ again:
 .visible .entry stop() { trap; }
 )";
 
-/// A version-1 wrapper of a container with one stored PTX entry.
+/// A version-1 wrapper of a container with one stored PTX entry, without options, as nvcc writes it: NVIDIA's driver
+/// looks for options wherever the entry points.
 class Wrapper {
  public:
   explicit Wrapper(const std::string& ptx) {
+    constexpr std::uint32_t kHeader = 80, kOptions = 64;
     const std::size_t payload = (ptx.size() + 1 + 7) / 8 * 8;
-    put<std::uint32_t>(0xba55ed50), put<std::uint16_t>(1), put<std::uint16_t>(16),
-        put<std::uint64_t>(64 + payload);
-    put<std::uint16_t>(1), put<std::uint16_t>(0x101), put<std::uint32_t>(64), put<std::uint64_t>(payload);
-    put<std::uint64_t>(0), put<std::uint16_t>(0), put<std::uint16_t>(8), put<std::uint32_t>(90);
-    put<std::uint64_t>(0), put<std::uint64_t>(0x11), put<std::uint64_t>(0), put<std::uint64_t>(0);
+    put<std::uint32_t>(0xba55ed50), put<std::uint16_t>(1), put<std::uint16_t>(16);
+    put<std::uint64_t>(kHeader + payload);
+    put<std::uint16_t>(1), put<std::uint16_t>(0x101), put<std::uint32_t>(kHeader),
+        put<std::uint64_t>(payload);
+    put<std::uint32_t>(0), put<std::uint32_t>(kOptions), put<std::uint16_t>(0), put<std::uint16_t>(8);
+    put<std::uint32_t>(90), put<std::uint64_t>(0), put<std::uint64_t>(0x11), put<std::uint64_t>(0);
+    put<std::uint64_t>(0), put<std::uint32_t>(kOptions + 8), put<std::uint32_t>(0), put<std::uint64_t>(0);
     bytes_.resize(bytes_.size() + payload);
     std::memcpy(bytes_.data() + bytes_.size() - payload, ptx.data(), ptx.size());
     wrapper_.container = bytes_.data();
@@ -107,14 +111,17 @@ class Runtime : public testing::Test {
  protected:
   void SetUp() override {
     binary = __cudaRegisterFatBinary(wrapper.get());
-    __cudaRegisterFunction(binary, &scale, nullptr, "scale", -1, nullptr, nullptr, nullptr, nullptr, nullptr);
-    __cudaRegisterFunction(binary, &wait, nullptr, "wait", -1, nullptr, nullptr, nullptr, nullptr, nullptr);
-    __cudaRegisterFunction(binary, &stop, nullptr, "stop", -1, nullptr, nullptr, nullptr, nullptr, nullptr);
-    __cudaRegisterFunction(binary, &absent, nullptr, "absent", -1, nullptr, nullptr, nullptr, nullptr,
-                           nullptr);
-    __cudaRegisterVar(binary, &total, nullptr, "total", 0, 4, 0, 0);
-    __cudaRegisterVar(binary, &table, nullptr, "table", 0, 16, 1, 0);
-    __cudaRegisterManagedVar(binary, &both, nullptr, "both", 0, 4, 0, 0);
+    __cudaRegisterFunction(binary, &scale, const_cast<char*>("scale"), "scale", -1, nullptr, nullptr, nullptr,
+                           nullptr, nullptr);
+    __cudaRegisterFunction(binary, &wait, const_cast<char*>("wait"), "wait", -1, nullptr, nullptr, nullptr,
+                           nullptr, nullptr);
+    __cudaRegisterFunction(binary, &stop, const_cast<char*>("stop"), "stop", -1, nullptr, nullptr, nullptr,
+                           nullptr, nullptr);
+    __cudaRegisterFunction(binary, &absent, const_cast<char*>("absent"), "absent", -1, nullptr, nullptr,
+                           nullptr, nullptr, nullptr);
+    __cudaRegisterVar(binary, &total, const_cast<char*>("total"), "total", 0, 4, 0, 0);
+    __cudaRegisterVar(binary, &table, const_cast<char*>("table"), "table", 0, 16, 1, 0);
+    __cudaRegisterManagedVar(binary, &both, const_cast<char*>("both"), "both", 0, 4, 0, 0);
     __cudaRegisterFatBinaryEnd(binary);
     (void)cudaGetLastError();
   }

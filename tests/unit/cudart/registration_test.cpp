@@ -94,7 +94,8 @@ TEST_F(Runtime, AProgramsEndTakesItsKernelsAway) {
   Wrapper other_wrapper(kPtx);
   char other = 0;
   void** handle = __cudaRegisterFatBinary(other_wrapper.get());
-  __cudaRegisterFunction(handle, &other, nullptr, "stop", -1, nullptr, nullptr, nullptr, nullptr, nullptr);
+  __cudaRegisterFunction(handle, &other, const_cast<char*>("stop"), "stop", -1, nullptr, nullptr, nullptr,
+                         nullptr, nullptr);
   cudaFunction_t function;
   OK(cudaGetFuncBySymbol(&function, &other));
   __cudaUnregisterFatBinary(handle);
@@ -105,7 +106,8 @@ TEST_F(Runtime, RefusesWhatIsNoCode) {
   Wrapper broken("this is no PTX");
   char kernel = 0;
   void** handle = __cudaRegisterFatBinary(broken.get());
-  __cudaRegisterFunction(handle, &kernel, nullptr, "kernel", -1, nullptr, nullptr, nullptr, nullptr, nullptr);
+  __cudaRegisterFunction(handle, &kernel, const_cast<char*>("kernel"), "kernel", -1, nullptr, nullptr,
+                         nullptr, nullptr, nullptr);
   EXPECT_EQ(cudaLaunchKernel(&kernel, dim3(1), dim3(1), nullptr, 0, nullptr), cudaErrorInvalidPtx);
   __cudaUnregisterFatBinary(handle);
 }

@@ -105,10 +105,11 @@ TEST(TensorMaps, KeepsWhatIsEncoded) {
         m.upper[s] = static_cast<int>(up_to(31)) - 16;
         m.size[s + 1] = std::max<std::uint64_t>(m.size[s + 1], 64);
       }
-      m.channels = 1 + up_to(16 / element_bytes(m.element) - 1);
+      m.channels = 16 / element_bytes(m.element);
       m.pixels = 1 + up_to(1023);
     } else {
-      for (unsigned d = 0; d < m.rank; ++d) m.box[d] = 1 + up_to(255);
+      for (unsigned d = 0; d < m.rank; ++d) m.box[d] = 1 + up_to(3);
+      m.box[m.rank - 1] = 1 + up_to(255);
       m.box[0] = 16 / element_bytes(m.element);
     }
     auto back = decode_tensor_map(encoded(m).bytes);
@@ -239,13 +240,13 @@ TEST(TensorMaps, LimitsTraversalStrides) {
       refused(map, [=](auto& m) { m.step[d] = 256 + 1; }, name);
       for (unsigned step = 1; step <= 8; ++step) accepted(map, [=](auto& m) { m.step[d] = step; });
     }
-    for (unsigned step : {0u, 7u, 9u}) {  // ignored without interleave
-      auto ignored = map;
-      ignored.step[0] = step;
-      auto back = decode_tensor_map(encoded(ignored).bytes);
-      ASSERT_TRUE(back) << back.error().message;
-      EXPECT_EQ(back->step[0], 1u);
-    }
+    auto ignored = map;  // without interleave, if it is one
+    ignored.step[0] = 7;
+    auto back = decode_tensor_map(encoded(ignored).bytes);
+    ASSERT_TRUE(back) << back.error().message;
+    EXPECT_EQ(back->step[0], 1u);
+    refused(map, [](auto& m) { m.step[0] = 0; }, "elementStrides[0] is 0; it must be from 1 to 8");
+    refused(map, [](auto& m) { m.step[0] = 9; }, "elementStrides[0] is 9");
     auto sliced = [](unsigned step) {
       return [=](TensorMap& m) {
         m.interleave = Interleave::bytes16;
@@ -281,6 +282,17 @@ TEST(TensorMaps, LimitsTheBox) {
     if (fits > 1) refused(tiled(), edit(fits - 1), "must be a multiple of 16");
     accepted(tiled(), [=](auto& m) { edit(fits + 1)(m), m.interleave = Interleave::bytes16; });
   }
+}
+
+TEST(TensorMaps, LimitsTheBytesOfABoxToAnSmsSharedMemory) {
+  const auto box = [](std::array<std::uint32_t, 5> elements, std::array<std::uint32_t, 5> steps) {
+    return [=](TensorMap& m) { m.box = elements, m.step = steps; };
+  };
+  accepted(tiled(), box({8, 57, 256, 1, 1}, {1, 1, 1, 1, 1}));  // 228 KiB
+  refused(tiled(), box({8, 58, 256, 1, 1}, {1, 1, 1, 1, 1}),
+          "237568 bytes; an SM has 233472 of shared memory");
+  accepted(tiled(), box({8, 58, 256, 1, 1}, {1, 1, 2, 1, 1}));
+  accepted(tiled(), box({8, 115, 255, 1, 1}, {1, 2, 1, 1, 1}));  // 115 / 2 is 57
 }
 
 // proves: T-2i, T-2j, T-10g, T-9d
@@ -334,7 +346,7 @@ TEST(TensorMaps, LimitsCorners) {
 // proves: T-2i, T-2j, T-7g, T-7h
 TEST(TensorMaps, LimitsPixelsAndChannels) {
   accepted(im2col(), [](auto& m) { m.channels = 256; });
-  accepted(im2col(), [](auto& m) { m.channels = 1; });
+  refused(im2col(), [](auto& m) { m.channels = 1; }, "takes 2 bytes; they must be a multiple of 16");
   accepted(im2col(), [](auto& m) { m.pixels = 1024; });
   refused(im2col(), [](auto& m) { m.channels = 0; }, "channelsPerPixel is 0");
   refused(im2col(), [](auto& m) { m.channels = 257; }, "channelsPerPixel is 257; it must be from 1 to 256");
@@ -437,13 +449,13 @@ TEST(TensorMaps, SwizzlesByAddressBits) {
   }
 }
 
-/// 0xffff: tests/isa/half_precision/fma_half.ptx has what fma.oob makes of it.
+/// 0x7ff7: tests/isa/half_precision/fma_half.ptx has what fma.oob makes of it.
 // proves: T-5c
 TEST(TensorMaps, FillWithTheNanThatFmaTakesForZero) {
   TensorMap map = tiled();
-  EXPECT_EQ(fill_byte(map), 0);
+  EXPECT_EQ(fill_word(map), 0);
   map.fill = TensorMap::Fill::nan;
-  EXPECT_EQ(fill_byte(map), 0xff);
+  EXPECT_EQ(fill_word(map), 0x7ff7);
 }
 
 TEST(TensorMaps, ConvertsTf32AndSubnormals) {

@@ -70,6 +70,17 @@ TEST(Rows, GiveApproximationsAnErrorAndItsDomain) {
   }
 }
 
+/// The JIT leaves RADDLE_MMA=hopper to the interpreter by this.
+TEST(Rows, ThatMultiplyMatricesGiveSums) {
+  for (const Row& row : rows()) {
+    const auto has = [&](std::string_view name) {
+      return std::ranges::any_of(row.operands, [=](const OperandSpec& spec) { return spec.name == name; });
+    };
+    if (row.text->section.find("mma") == std::string_view::npos || !has("a") || !has("b")) continue;
+    EXPECT_EQ(row.text->numerics, Numerics::sums) << row.id;
+  }
+}
+
 TEST(Rows, OperandsOfDoneRowsHaveTypes) {
   for (const Row& row : rows()) {
     for (const OperandSpec& spec : row.operands) {
