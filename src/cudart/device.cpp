@@ -54,7 +54,6 @@ cudaError_t cudaSetDevice(int device) {
 
 cudaError_t cudaInitDevice(int device, unsigned device_flags, unsigned flags) {
   CHECK(check(device));
-  if ((flags & ~unsigned{cudaInitDeviceFlagsAreValid}) != 0) return cudaErrorInvalidValue;
   if ((flags & cudaInitDeviceFlagsAreValid) != 0)
     CHECK(driver().cuDevicePrimaryCtxSetFlags(device, device_flags));
   CUcontext context = nullptr;
@@ -68,7 +67,8 @@ cudaError_t cudaGetDevice(int* device) {
 cudaError_t cudaSetValidDevices(int* devices, int length) {
   if (length < 0 || length > kLargestCount || (devices == nullptr && length != 0))
     return cudaErrorInvalidValue;
-  for (int i = 0; i < length; ++i) CHECK(check(devices[i]));
+  for (int i = 0; i < length; ++i)
+    if (check(devices[i]) != cudaSuccess) return cudaErrorInvalidValue;
   if (length != 0) thread().device = devices[0];  // the first that works, and each does
   return cudaSuccess;
 }

@@ -61,9 +61,10 @@ cudaError_t cudaMalloc3D(cudaPitchedPtr* pitched, cudaExtent extent) {
 }
 
 cudaError_t cudaMallocManaged(void** pointer, std::size_t bytes, unsigned flags) {
-  if (pointer == nullptr || bytes == 0) return cudaErrorInvalidValue;
+  if (pointer == nullptr) return cudaErrorInvalidValue;
   CHECK(prepare());
-  return driver().cuMemAllocManaged(address(pointer), bytes, flags);
+  *pointer = nullptr;
+  return bytes == 0 ? cudaSuccess : driver().cuMemAllocManaged(address(pointer), bytes, flags);
 }
 
 cudaError_t cudaMallocHost(void** memory, std::size_t bytes) {
