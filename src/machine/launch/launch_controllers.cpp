@@ -85,9 +85,12 @@ unsigned LaunchControllers::add(Task& task) {
     recorder_->added(grid, work.extent(), work.name == nullptr ? "" : *work.name, now_ns());
   distributor_.add(grid);
   unlaunched_ += grid.ctas;
-  if (resident_ == 0) sm_owners_.deal(grid.kind.is_plain() && !grid.open ? grid.ctas : ~std::uint64_t{0});
+  const bool is_plain = grid.kind.is_plain() && !grid.open,
+             is_little = is_plain && ends_within(kTinyNs, task, grid.ctas);
+  if (resident_ == 0)
+    is_little ? sm_owners_.deal_to(latest_) : sm_owners_.deal(is_plain ? grid.ctas : ~std::uint64_t{0});
   change();
-  return static_cast<unsigned>(std::clamp<std::uint64_t>(grid.ctas, 1, owners_.size()));
+  return is_little ? 1 : static_cast<unsigned>(std::clamp<std::uint64_t>(grid.ctas, 1, owners_.size()));
 }
 
 LaunchControllers::Followed LaunchControllers::follow(Task& task) {
@@ -236,9 +239,15 @@ void LaunchControllers::learn_time(const CtaRun& run) {
   known = std::max(run.took_ns, known - known / 8);
 }
 
+/// Whether so many CTAs of a task end on one worker within a time. Not known of kernels with loops, whose next
+/// launch may take any.
+bool LaunchControllers::ends_within(std::uint64_t ns, const Task& task, std::uint64_t ctas) {
+  const std::uint64_t block_ns = task.grid().executable->goes_on ? time_of(task) : 0;
+  return block_ns != 0 && ctas < ns / block_ns;
+}
+
 /// How many CTAs a worker takes at a time: fewer as less is left to start, for what is taken cannot move to
-/// another worker.
-/// Quick ones would have ended before it came.
+/// another worker. Quick ones would have ended before it came.
 std::uint64_t LaunchControllers::share_of(const Owner& owner, const Task& task) {
   const std::uint64_t share = owner.queued + unlaunched_ / owners_.size();
   const auto quarter = [&](std::uint64_t most) { return std::clamp<std::uint64_t>(share / 4, 1, most); };
@@ -292,6 +301,7 @@ std::size_t LaunchControllers::take(unsigned worker, std::span<CtaRun> grants) {
     taken += grant.count;
   }
   took(owner, taken);
+  latest_ = worker;
   return count;
 }
 
@@ -419,6 +429,7 @@ std::size_t LaunchControllers::exchange(unsigned worker, std::span<const CtaRun>
   for (; !flushed_.empty() && completed_count < completed.size(); flushed_.pop_back()) note(flushed_.back());
   distribute();
   flushes_.store(!flushing_.empty() || !flushed_.empty(), std::memory_order_relaxed);
+  if (!hungry_.empty()) feed_hungry(worker);
   if (grants.empty() || queued_.load(std::memory_order_relaxed) == 0) return 0;
   if (owners_[worker].queued == 0) steal(worker);
   return owners_[worker].queued == 0 ? 0 : take(worker, grants);

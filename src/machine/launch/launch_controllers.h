@@ -136,6 +136,8 @@ class LaunchControllers : private LaunchSink {
   static constexpr std::uint64_t kShortNs = 100'000;
   /// Of CTAs so quick that they end in about this time, all are handed out at once.
   static constexpr std::uint64_t kQuickNs = 16000;
+  /// CTAs that end in about this time are one worker's: another would come when they are over.
+  static constexpr std::uint64_t kTinyNs = 6000;
   /// A worker's CTAs that have not started, on the SMs it owns: the most urgent first, else as launched.
   struct alignas(64) Owner {
     std::vector<CtaRun> runs;  // those before `head` have been taken
@@ -162,11 +164,13 @@ class LaunchControllers : private LaunchSink {
   void push(Owner& owner, const CtaRun& run);
   std::size_t take(unsigned worker, std::span<CtaRun> grants);
   CtaRun cut(CtaRun& run, std::uint64_t most);
+  bool ends_within(std::uint64_t ns, const Task& task, std::uint64_t ctas);
   std::uint64_t share_of(const Owner& owner, const Task& task);
   void took(Owner& owner, std::uint32_t ctas);
   std::uint32_t& time_of(const Task& task);
   void learn_time(const CtaRun& run);
   void steal(unsigned worker);
+  void feed_hungry(unsigned worker);
   void move_sms(unsigned from, unsigned to, std::uint64_t wanted);
   Followed follow_locked(Task& task);
   void finish(const CtaRun& run);
@@ -199,8 +203,10 @@ class LaunchControllers : private LaunchSink {
   const exec::ClusterNetwork network_;  // of their tables
   BarrierSlots barriers_;
   SmOwners sm_owners_;
-  std::vector<Owner> owners_;  // by worker
-  std::vector<CtaRun> kept_;   // scratch of move_sms
+  std::vector<Owner> owners_;             // by worker
+  std::vector<CtaRun> kept_;              // scratch of move_sms
+  std::vector<std::uint32_t> queued_on_;  // its, too: CTAs by SM
+  std::vector<unsigned> hungry_;          // workers that found CTAs, but only on SMs of which others run some
   struct KernelTime {
     const exec::Executable* code = nullptr;  // may be gone: it is a name
     std::uint32_t block_ns = 0;              // of a block; 0: unknown
@@ -224,6 +230,7 @@ class LaunchControllers : private LaunchSink {
   LaunchRecorder* recorder_ = nullptr;
   DecisionLog* log_ = nullptr;  // the recorder's
   std::uint64_t grids_ = 0;
+  unsigned latest_ = 0;  // worker that took CTAs
   struct Active {
     GridKind kind;
     CtaNeeds needs;

@@ -1,4 +1,5 @@
-// SMs that move to another worker: one without work takes over those of which nothing has started.
+// SMs that move to another worker: one without work takes over those of which nothing has started, or is given
+// some of which all has ended.
 #include <algorithm>
 
 #include "machine/launch/launch_controllers.h"
@@ -8,20 +9,24 @@ namespace raddle::machine {
 /// SMs of which nothing has started move with all their CTAs, those that `from` would come to last first.
 void LaunchControllers::move_sms(unsigned from, unsigned to, std::uint64_t wanted) {
   Owner& victim = owners_[from];
+  const std::span runs(victim.runs.begin() + static_cast<std::ptrdiff_t>(victim.head), victim.runs.end());
+  queued_on_.assign(sms_.size(), 0);
+  for (CtaRun run : runs)
+    for (; run.count != 0; run.drop_first()) ++queued_on_[run.sm];
   std::uint64_t moving = 0;
-  for (std::size_t i = victim.runs.size(); i-- > victim.head && moving < wanted;) {
-    CtaRun run = victim.runs[i];
+  for (std::size_t i = runs.size(); i-- > 0 && moving < wanted;) {
+    CtaRun run = runs[i];
     run.sm += run.sm_step * run.count;
     while (run.count != 0 && moving < wanted) {
       run.sm -= run.sm_step;
       --run.count;
-      if (sm_owners_.of(run.sm) == from && !sm_owners_.can_move(run.sm)) continue;
+      if (sm_owners_.of(run.sm) != from || !sm_owners_.can_move(run.sm)) continue;
       sm_owners_.move(run.sm, to);
-      ++moving;  // at least: more of its CTAs may be in other runs
+      moving += queued_on_[run.sm];
     }
   }
   if (moving == 0) return;
-  kept_.assign(victim.runs.begin() + static_cast<std::ptrdiff_t>(victim.head), victim.runs.end());
+  kept_.assign(runs.begin(), runs.end());
   victim.runs.clear();
   victim.head = victim.queued = 0;
   victim.tell_urgency();
@@ -34,11 +39,31 @@ void LaunchControllers::move_sms(unsigned from, unsigned to, std::uint64_t wante
   }
 }
 
-// From the worker with most queued, half.
+// From the worker with most queued, half; all if that is little.
 void LaunchControllers::steal(unsigned worker) {
   const auto victim =
       static_cast<unsigned>(std::ranges::max_element(owners_, {}, &Owner::queued) - owners_.begin());
-  if (victim != worker) move_sms(victim, worker, (owners_[victim].queued + 1) / 2);
+  if (victim == worker) return;
+  const Owner& from = owners_[victim];
+  const bool is_little = ends_within(kQuickNs, *from.runs[from.head].task, from.queued);
+  move_sms(victim, worker, is_little ? from.queued : (from.queued + 1) / 2);
+  if (owners_[worker].queued == 0 && from.queued != 0 && std::ranges::find(hungry_, worker) == hungry_.end())
+    hungry_.push_back(worker);
+}
+
+/// A worker that has reported what has ended, and has not taken more, gives its SMs up to those who found none
+/// that could move: an SM whose CTAs follow one another would have some taken whenever others come. Whoever
+/// gets some is told as for any CTAs that are left.
+void LaunchControllers::feed_hungry(unsigned worker) {
+  std::erase(hungry_, worker);
+  for (std::size_t left = hungry_.size(); left != 0; --left) {
+    const Owner& from = owners_[worker];
+    const bool is_little = from.queued == 0 || ends_within(kQuickNs, *from.runs[from.head].task, from.queued);
+    if (is_little) break;
+    const unsigned hungry = hungry_[left - 1];
+    if (owners_[hungry].queued == 0) move_sms(worker, hungry, from.queued / (left + 1));
+    hungry_.pop_back();
+  }
 }
 
 }  // namespace raddle::machine

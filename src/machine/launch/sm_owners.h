@@ -31,14 +31,24 @@ class SmOwners {
     constexpr std::uint64_t kMostOnEach = 16;  // CTAs on an SM: one more or less makes no difference beyond
     const auto sms = static_cast<std::uint32_t>(home_.size());
     if (ctas > kMostOnEach * sms || ctas == 1) ctas = 0;
-    if (ctas == dealt_ && !moved_) return;
+    if (ctas == dealt_ && !moved_ && only_ == kNobody) return;
     dealt_ = ctas;
     moved_ = false;
+    only_ = kNobody;
     for (std::uint32_t sm = 0; sm < sms; ++sm) {
       if (!can_move(sm)) continue;
       const std::uint64_t before = ctas / sms * sm + std::min<std::uint64_t>(sm, ctas % sms);
       owner_[sm] = before == ctas ? home_[sm] : part(before, ctas);
     }
+  }
+
+  /// Likewise, where one worker is to have all of a grid.
+  void deal_to(unsigned worker) {
+    if (only_ == worker && !moved_) return;
+    only_ = worker;
+    moved_ = false;
+    for (std::uint32_t sm = 0; sm < owner_.size(); ++sm)
+      if (can_move(sm)) owner_[sm] = static_cast<std::uint16_t>(worker);
   }
 
   /// The owner takes CTAs on so many SMs, or they are over. @param step  from SM to SM
@@ -66,6 +76,8 @@ class SmOwners {
   std::vector<std::uint32_t> parked_;  // CTAs parked in their middle: the owner has them
   std::uint64_t all_parked_ = 0;
   std::uint64_t dealt_ = 0;  // CTAs of the small grid that they were dealt for, 0: all are at home
+  static constexpr unsigned kNobody = ~0u;
+  unsigned only_ = kNobody;  // they were dealt to this one
   bool moved_ = false;       // some SM has gone elsewhere since
 };
 

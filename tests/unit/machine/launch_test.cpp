@@ -1,11 +1,13 @@
 // Launch controllers: what the distributor launched is handed to workers in runs, once each; SMs move to
 // workers that have nothing to do; stopped tasks leave nothing behind; clusters end after their last CTA.
+// Long, as all tests drive one harness.
 #include <gtest/gtest.h>
 
 #include <array>
 #include <bit>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <set>
 #include <utility>
 #include <vector>
@@ -17,10 +19,18 @@
 namespace raddle::machine {
 namespace {
 
+/// Code that nobody runs.
+struct NoCode final : exec::Executable {
+  void run_block(exec::CtaContext&) override {}
+  void run_warp(exec::WarpContext&) override {}
+};
+NoCode no_code;
+
 std::unique_ptr<Task> grid_of(std::uint32_t blocks, std::uint32_t threads = 1024) {
   static LaunchPages pages;
   auto task = std::make_unique<Task>(pages);
   GridWork& grid = task->work.emplace<GridWork>();
+  grid.executable = &no_code;
   grid.threads_per_block = threads;
   grid.blocks = blocks;
   grid.context.nctaid[0] = blocks;
@@ -249,6 +259,72 @@ TEST(LaunchControllers, AnIdleWorkerTakesAnSmOfWhichNothingStarted) {
     for (const CtaRun& run : single_ctas(launches.exchange(0))) sms.insert(run.sm);
   EXPECT_EQ(sms.size(), 2u);
   EXPECT_TRUE(launches.exchange(1).empty());
+}
+
+// Of a kernel without loops, whose blocks always take as long. The first launch shows how long.
+TEST(LaunchControllers, OneWorkerHasAllOfAGridThatIsSoonOver) {
+  constexpr std::uint32_t kBlocks = 100;
+  for (const auto& [block_ns, goes_on, is_tiny] :
+       {std::tuple(20u, true, true), {200u, true, false}, {20u, false, false}}) {
+    NoCode code;
+    code.goes_on = goes_on;
+    Launches launches("h200", 2);
+    const auto launch = [&] {
+      auto task = grid_of(kBlocks, 64);
+      task->grid().executable = &code;
+      return task;
+    };
+    auto first = launch();
+    EXPECT_EQ(launches.controllers.add(*first), 2u) << "nothing is known of it yet";
+    std::vector<CtaRun> held;
+    for (int i = 0; i < 100 && launches.completed.empty(); ++i) {
+      for (CtaRun& run : held) run.took_ns = block_ns;
+      held = launches.exchange(0, held);
+    }
+    ASSERT_EQ(launches.completed.size(), 1u);
+    auto next = launch();
+    EXPECT_EQ(launches.controllers.add(*next), is_tiny ? 1u : 2u);
+    for (const unsigned worker : {0u, 1u}) {  // whoever comes first
+      std::uint32_t ctas = 0;
+      for (const CtaRun& run : launches.exchange(worker)) ctas += run.count;
+      if (is_tiny) EXPECT_EQ(ctas, worker == 0 ? kBlocks : 0);
+      if (!is_tiny) EXPECT_LE(ctas, kBlocks / 2);
+    }
+  }
+}
+
+// A large grid comes while a small one is one worker's, which holds CTAs of every SM whenever the other looks.
+TEST(LaunchControllers, ALargeGridAfterASmallOneIsNotOneWorkersForEver) {
+  NoCode code;
+  code.goes_on = true;
+  Launches launches("h200", 2);
+  const auto launch = [&](std::uint32_t blocks) {
+    auto task = grid_of(blocks, 64);
+    task->grid().executable = &code;
+    launches.controllers.add(*task);
+    return task;
+  };
+  const auto ctas_of = [](const std::vector<CtaRun>& runs) {
+    return std::accumulate(runs.begin(), runs.end(), 0u,
+                           [](unsigned n, const CtaRun& r) { return n + r.count; });
+  };
+  std::vector<CtaRun> held;
+  const auto report = [&] {  // worker 0 ends what it has and takes more
+    for (CtaRun& run : held) run.took_ns = 20;
+    held = launches.exchange(0, held);
+  };
+  const auto first = launch(132);
+  while (launches.completed.empty()) report();
+  const auto small = launch(132);
+  report();
+  ASSERT_EQ(ctas_of(held), 132u);
+  const auto large = launch(100'000);
+  report();
+  EXPECT_EQ(ctas_of(launches.exchange(1)), 0u) << "worker 0 runs CTAs of every SM";
+  report();
+  EXPECT_GT(ctas_of(launches.exchange(1)), 100u) << "half of the SMs are worker 1's";
+  report();
+  EXPECT_GT(ctas_of(held), 100u);
 }
 
 TEST(LaunchControllers, AnSmThatHasStartedStays) {

@@ -31,6 +31,21 @@ TEST(SmOwners, SmallGridsAreDealtEvenly) {
   }
 }
 
+TEST(SmOwners, AreDealtToOneAlone) {
+  SmOwners owners(8, 2);
+  owners.take(3, 1, 1);
+  for (const unsigned worker : {1u, 0u, 0u, 1u}) {
+    owners.deal_to(worker);
+    for (std::uint32_t sm = 0; sm < 8; ++sm) EXPECT_EQ(owners.of(sm), sm == 3 ? 0 : worker) << sm;
+    owners.move(5, 1 - worker);  // as by a thief: the next deal brings it back
+    owners.deal_to(worker);
+    EXPECT_EQ(owners.of(5), worker);
+  }
+  owners.deal(4);
+  EXPECT_EQ(owners.of(2), 1);
+  EXPECT_EQ(owners.of(0), 0);
+}
+
 TEST(SmOwners, LargeGridsAndSingleBlocksFindThemAtHome) {
   SmOwners owners(8, 2);
   for (const std::uint64_t ctas : {std::uint64_t{1}, ~std::uint64_t{0}}) {
