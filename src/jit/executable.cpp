@@ -141,10 +141,12 @@ void JitExecutable::run_rest(exec::WarpContext& suspended) {
 
 /// Warp w, and those behind it, may be entered together.
 bool JitExecutable::may_run_together(const Regions& regions, unsigned w) const {
-  if (w % together != 0) return false;
+  if ((w & (together - 1)) != 0) return false;  // of warps: a power of two
   if (regions.first) return true;
-  const auto *states = regions.states + w, *end = states + together;
-  return together_states[*states] && std::all_of(states, end, [&](auto s) { return s == *states; });
+  const std::uint32_t state = regions.states[w];
+  std::uint32_t other = 0;
+  for (unsigned k = w + 1; k < w + together; ++k) other |= regions.states[k] ^ state;
+  return other == 0 && together_states[state];
 }
 
 /// Takes warps, one after the other, until none of the region is left to take.
@@ -177,20 +179,23 @@ void JitExecutable::run_region_together(exec::CtaContext& cta, Regions& regions)
     regions.next += count;
     std::uint32_t state = regions.first ? 0 : regions.states[w];
     bool alone = state != 0 || regions.first;
+    unsigned waiting = 0, clusters = 0;
+    const auto come = [&](unsigned warps, std::uint32_t to) {
+      clusters += (to & kAtCluster) != 0 ? warps : 0;
+      waiting += (to & ~kAtCluster) != 0 ? warps : 0;
+      return to & ~kAtCluster;
+    };
     if (are_together) {
       state = enter(cta, regions, w, count, state | kTogether);
       alone = (state & kParted) != 0;
       state &= ~kParted;
-      std::fill_n(regions.states + w, count, state);
+      if (!alone) std::fill_n(regions.states + w, count, come(count, state));
     }
-    if (alone)
-      for (unsigned k = w; k < w + count; ++k) regions.states[k] = enter(cta, regions, k, 1, state);
-    for (unsigned k = w; k < w + count; ++k) {
-      regions.clusters += (regions.states[k] & kAtCluster) != 0;
-      regions.states[k] &= ~kAtCluster;
-      regions.waiting += regions.states[k] != 0;
-    }
+    for (unsigned k = w; alone && k < w + count; ++k)
+      regions.states[k] = come(1, enter(cta, regions, k, 1, state));
     regions.over += count;
+    regions.waiting += waiting;
+    regions.clusters += clusters;
   }
 }
 

@@ -71,6 +71,17 @@ void FunctionBuilder::if_seldom(llvm::Value* condition, const std::function<void
 
 void FunctionBuilder::two_ways(llvm::Value* condition, const std::function<void()>& likely,
                                const std::function<void()>& otherwise) {
+  if (writes_otherwise()) return otherwise();
+  if (writes_likely()) {
+    if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(condition); known == nullptr || known->isZero()) {
+      if (*leave_ == nullptr) *leave_ = new_block("wrapped");
+      auto* yes = new_block("strided");
+      ir.CreateCondBr(condition, yes, *leave_,
+                      llvm::MDBuilder(ir.getContext()).createLikelyBranchWeights());
+      ir.SetInsertPoint(yes);
+    }
+    return likely();
+  }
   auto *yes = new_block("strided"), *no = new_block("wrapped"), *after = new_block("accessed");
   ir.CreateCondBr(condition, yes, no, llvm::MDBuilder(ir.getContext()).createLikelyBranchWeights());
   ir.SetInsertPoint(yes);

@@ -57,6 +57,14 @@ class FunctionBuilder {
   void two_ways_together(llvm::Value* condition, std::function<void()> likely,
                          std::function<void()> otherwise);
   void write_ways();
+  /// Where instructions are written twice (check_groups.h): now the likely ways alone. A condition that does not
+  /// hold leaves the instruction, which has done nothing yet, for this block. @param leave  made when needed
+  void write_likely(llvm::BasicBlock** leave) { written_ = Written::likely, leave_ = leave; }
+  /// The others alone: conditions may hold or not.
+  void write_otherwise() { written_ = Written::otherwise; }
+  void write_both() { written_ = Written::both; }
+  bool writes_likely() const { return written_ == Written::likely; }
+  bool writes_otherwise() const { return written_ == Written::otherwise; }
   /// Values of `make` where the i1 holds, zeros of the same types elsewhere.
   std::vector<llvm::Value*> conditional(llvm::Value* condition, const std::vector<llvm::Type*>& types,
                                         const std::function<std::vector<llvm::Value*>()>& make);
@@ -109,6 +117,8 @@ class FunctionBuilder {
   llvm::BasicBlock *entry_, *body_, *exit_;
   std::uint32_t line_ = 0;
   unsigned warp_ = 0;
+  enum class Written : std::uint8_t { both, likely, otherwise } written_ = Written::both;
+  llvm::BasicBlock** leave_ = nullptr;
   llvm::Value* thread_ = nullptr;
   struct Ways {
     unsigned warp;

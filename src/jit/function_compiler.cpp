@@ -48,6 +48,7 @@ FunctionCompiler::FunctionCompiler(ModuleBuilder& module, const FunctionPlan& pl
       cursor_(plan),
       code_(module, plan),
       values_(code_),
+      check_groups_(plan),
       flow_(code_, cursor_, stream_),
       regions_(code_, module, cursor_, stream_, values_),
       warps_(make_warps()),
@@ -176,8 +177,40 @@ void FunctionCompiler::emit_block(BlockId b) {
   if (plan_.holds(b) && !ends_region) first().meetings.hold();
   const bool has_last = text.begin < text.end && transfers(f_.instructions[text.end - 1]);
   const std::uint32_t end = has_last ? text.end - 1 : text.end;
-  for (std::uint32_t n = text.begin; n < end; ++n) emit_instruction(f_.instructions[n]);
+  std::uint32_t n = text.begin;
+  if (module_.listener == nullptr)
+    for (const CheckGroup& group : check_groups_.of(b)) {
+      for (; n < group.begin; ++n) emit_instruction(f_.instructions[n]);
+      emit_twice(group);
+      n = group.end;
+    }
+  for (; n < end; ++n) emit_instruction(f_.instructions[n]);
   emit_terminator(has_last ? &f_.instructions[end] : nullptr);
+}
+
+/// From where a check fails, the rest of the group is written for what has wrapped.
+void FunctionCompiler::emit_twice(const CheckGroup& group) {
+  auto& ir = code_.ir;
+  std::vector<llvm::BasicBlock*> left(group.end - group.begin);  // by instruction
+  for (std::uint32_t n = group.begin; n < group.end; ++n) {
+    code_.write_likely(&left[n - group.begin]);
+    emit_instruction(f_.instructions[n]);
+  }
+  auto* after = code_.new_block("after");
+  ir.CreateBr(after);
+  code_.write_otherwise();
+  bool comes_here = false;
+  for (std::uint32_t n = group.begin; n < group.end; ++n) {
+    if (auto* here = left[n - group.begin]) {
+      if (comes_here) ir.CreateBr(here);
+      ir.SetInsertPoint(here);
+      comes_here = true;
+    }
+    if (comes_here) emit_instruction(f_.instructions[n]);
+  }
+  if (comes_here) ir.CreateBr(after);
+  code_.write_both();
+  ir.SetInsertPoint(after);
 }
 
 void FunctionCompiler::skip_if_empty() {

@@ -8,6 +8,7 @@
 
 #include "jit/call_stack.h"
 #include "jit/calls.h"
+#include "jit/check_groups.h"
 #include "jit/lane_lowering.h"
 #include "jit/terminators.h"
 #include "jit/warp_emitter.h"
@@ -49,6 +50,7 @@ class FunctionCompiler {
   Mask begin_device_function();
   void prepare_blocks(const Mask& lanes);
   void emit_block(BlockId b);
+  void emit_twice(const CheckGroup& group);
   void skip_if_empty();
   static bool transfers(const ptx::Instruction& i);  ///< ends its block
   void emit_instruction(const ptx::Instruction& i);
@@ -66,6 +68,7 @@ class FunctionCompiler {
   Cursor cursor_;
   FunctionBuilder code_;
   WarpValues values_;
+  const CheckGroups check_groups_;
   Stream stream_;
   ControlFlow flow_;
   Regions regions_;

@@ -54,14 +54,15 @@ MemoryAccess::Access MemoryAccess::access(unsigned address, unsigned data) {
   a.mask = std::move(begun.lanes);
   a.ordering = ordering_of(cursor_.opcode().get(ModKind::semantics));
   a.is_alone = is_alone(a, cursor_.operand(address));
-  if (!cursor_.plan.together) ++module_.statistics.memory_operations;
+  if (counts()) ++module_.statistics.memory_operations;
   if (cursor_.plan.one_by_one) ++module_.statistics.not_vectorised;
   return a;
 }
 
-/// The same where the address's flag says that it has wrapped.
+/// The same where the address's flag says that it has wrapped, or may.
 MemoryAccess::Access MemoryAccess::wrapped(Access a) {
-  a.address.become_varying(values_.wrapped(a.address));
+  a.address.become_varying(code_.writes_otherwise() ? values_.vectors(a.address)
+                                                    : values_.wrapped(a.address));
   return a;
 }
 
@@ -208,7 +209,7 @@ void MemoryAccess::load(unsigned destination, unsigned address) {
     for (unsigned e = 0; e < a.count; ++e) registers_.write_uniform(a.elements[e], a.type, values[e]);
     return;
   }
-  if (!is_near && !cursor_.plan.together) ++module_.statistics.not_vectorised;
+  if (!is_near && counts()) ++module_.statistics.not_vectorised;
   if (is_near && !a.address.shape.checked) prefetch_next_turn(a, at);
   if (is_near && a.address.shape.checked && cursor_.plan.together) return load_together(a, at);
   const Parts values = !a.is_plain()              ? load_lanes(a)
@@ -377,7 +378,7 @@ void MemoryAccess::store(unsigned address, unsigned value) {
   if (a.is_alone) return store_alone(a, inputs, values);
   const bool by_window = a.is_plain() && has_windows(a, true);
   if (!by_window) {
-    if (!cursor_.plan.together) ++module_.statistics.not_vectorised;
+    if (counts()) ++module_.statistics.not_vectorised;
     return a.is_plain() ? store_scatter(a, values) : store_lanes(a, values);
   }
   if (!a.address.shape.checked) return store_windows(a, values);

@@ -61,6 +61,8 @@ class MemoryAccess {
 
   Access access(unsigned address, unsigned data);
   Access wrapped(Access a);
+  /// Each instruction once, however often it is written.
+  bool counts() const { return !cursor_.plan.together && !code_.writes_otherwise(); }
 
   // ---- windows (windows.cpp) ----
   Window window_of(const Access& a, unsigned p) const;

@@ -1,5 +1,7 @@
 #include "jit/regions.h"
 
+#include <llvm/IR/MDBuilder.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -80,6 +82,7 @@ void Regions::suspend() {
   if (plan_.together && !(all && may_resume(use))) return ir_.SetInsertPoint(code_.new_block("never"));
   if (plan_.together) module_.together_states.insert(state);
   ir_.SetInsertPoint(resume_at(state));
+  if (plan_.together) leave_if_wrapped(use.loaded, state);
   for (unsigned w = 0; w < stream_.size(); ++w) {
     Masks& masks = stream_[w].masks;
     masks.forget_elsewhere();
@@ -89,6 +92,22 @@ void Regions::suspend() {
     if (!all) masks.set_active(masks.from_bits(bits));
     transfer(w, use.loaded, places_, Transfer::load);
   }
+}
+
+/// Together there are no vectors of checked registers behind a barrier: a warp that has some goes on by lanes.
+void Regions::leave_if_wrapped(const std::vector<ptx::RegisterId>& registers, std::uint32_t state) {
+  llvm::Value* ok = ir_.getTrue();
+  for (unsigned w = 0; w < stream_.size(); ++w)
+    for (ptx::RegisterId r : registers) {
+      if (!by_lanes_.shape(r).checked || (w > 0 && plan_.same_in_all_warps(r))) continue;
+      ok = ir_.CreateAnd(ok, ir_.CreateLoad(ir_.getInt1Ty(), frame_of(w, places_.at(r).back())));
+    }
+  if (llvm::isa<llvm::Constant>(ok)) return;
+  auto *apart = code_.new_block("apart"), *whole = code_.new_block("whole");
+  ir_.CreateCondBr(ok, whole, apart, llvm::MDBuilder(ir_.getContext()).createLikelyBranchWeights());
+  ir_.SetInsertPoint(apart);
+  ir_.CreateRet(ir_.getInt32(state | kParted));
+  ir_.SetInsertPoint(whole);
 }
 
 bool Regions::may_resume(const FrameUse& use) const {
@@ -154,6 +173,11 @@ void Regions::transfer(unsigned warp, const std::vector<ptx::RegisterId>& regist
   };
   for (const auto& m : always) move(m);
   if (wrapped.empty()) return;
+  if (plan_.together) {  // leave_if_wrapped
+    for (const auto& m : flags) ir_.CreateStore(ir_.getTrue(), m.variable.at);
+    for (const auto& m : wrapped) ir_.CreateStore(llvm::PoisonValue::get(m.variable.type), m.variable.at);
+    return;
+  }
   llvm::Value* ok = ir_.getTrue();
   for (const auto& m : flags) ok = ir_.CreateAnd(ok, ir_.CreateLoad(ir_.getInt1Ty(), m.variable.at));
   if (direction == Transfer::load)
@@ -167,32 +191,48 @@ void Regions::save(unsigned warp, const std::vector<ptx::RegisterId>& registers,
   plan_.together ? save_by_lanes(warp, registers, places) : transfer(warp, registers, places, Transfer::save);
 }
 
-/// As the form by lanes holds them: what that one does not know to follow from a scalar, as vectors.
+/// As the form by lanes holds them: what that one does not know to follow from a scalar, as vectors. Those of
+/// checked registers only where one of these has wrapped.
 void Regions::save_by_lanes(unsigned warp, const std::vector<ptx::RegisterId>& registers,
                             const Places& places) {
+  struct Vectors {
+    WarpValue value;
+    const std::uint32_t* places;
+  };
+  std::vector<Vectors> wrapped;
+  llvm::Value* ok = ir_.getTrue();
+  auto keep = [&](llvm::Value* v, std::uint32_t offset) {
+    const llvm::Align align(FrameLayout::alignment(stored_size(v->getType())));
+    ir_.CreateAlignedStore(v, frame_of(warp, offset), align);
+  };
+  auto bits = [&](const Val& v) { return v.type == isa::Type::pred ? v.v : v.as(isa::bits_type(v.bits())).v; };
+  auto keep_vectors = [&](const Vectors& of) {
+    for (unsigned p = 0; p < code_.parts(); ++p) {
+      auto* part = bits(values_.part(of.value, p));
+      if (of.value.type == isa::Type::pred) part = stream_[warp].masks.to_storage(part);
+      keep(part, of.places[p]);
+    }
+  };
   for (ptx::RegisterId r : registers) {
     const Shape& to = by_lanes_.shape(r);
     if (!to.known) continue;
-    auto offset = places.at(r).begin();
-    auto keep = [&](llvm::Value* v) {
-      const llvm::Align align(FrameLayout::alignment(stored_size(v->getType())));
-      ir_.CreateAlignedStore(v, frame_of(warp, *offset++), align);
-    };
+    const std::uint32_t* offset = places.at(r).data();
     ptx::Operand whole;
     whole.kind = ptx::Operand::Kind::reg;
     whole.index = r;
-    const WarpValue value = stream_[warp].registers.read(whole);
-    const bool is_predicate = f_.registers[r].type == isa::Type::pred;
-    auto bits = [&](Val v) { return is_predicate ? v.v : v.as(isa::bits_type(v.bits())).v; };
+    const Vectors of{stream_[warp].registers.read(whole), offset + (to.affine ? bases_of(to) : 0)};
     if (to.affine)
-      for (unsigned g = 0; g < (to.per_part ? code_.parts() : 1); ++g) keep(bits(values_.scalar(value, g)));
-    if (!to.affine || to.checked)
-      for (unsigned p = 0; p < code_.parts(); ++p) {
-        auto* part = bits(values_.part(value, p));
-        keep(is_predicate ? stream_[warp].masks.to_storage(part) : part);
-      }
-    if (to.checked) keep(value.ok != nullptr ? value.ok : ir_.getTrue());
+      for (unsigned g = 0; g < bases_of(to); ++g) keep(bits(values_.scalar(of.value, g)), *offset++);
+    if (!to.affine) keep_vectors(of);
+    if (!to.checked) continue;
+    auto* its = of.value.ok != nullptr ? of.value.ok : ir_.getTrue();
+    keep(its, of.places[code_.parts()]);
+    ok = ir_.CreateAnd(ok, its);
+    wrapped.push_back(of);
   }
+  code_.if_seldom(ir_.CreateNot(ok), [&] {
+    for (const Vectors& of : wrapped) keep_vectors(of);
+  });
 }
 
 /// What a register is held as by lanes, all its parts, in the order of Registers::Slot.
@@ -201,7 +241,7 @@ std::vector<llvm::Type*> Regions::variables_of(ptx::RegisterId r) {
   if (!shape.known) return {};
   auto* lane = code_.lane_type(f_.registers[r].type);
   std::vector<llvm::Type*> all;
-  if (shape.affine) all.assign(shape.per_part ? code_.parts() : 1, lane);
+  if (shape.affine) all.assign(bases_of(shape), lane);
   if (!shape.affine || shape.checked) {
     auto* vector = lane->isIntegerTy(1) ? stream_[0].masks.storage_type() : code_.vector_of(lane);
     all.insert(all.end(), code_.parts(), vector);

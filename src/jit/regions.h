@@ -52,6 +52,8 @@ class Regions {
   std::vector<llvm::Type*> variables_of(ptx::RegisterId r);
   std::uint32_t stored_size(llvm::Type* type) const;
   bool may_resume(const FrameUse& use) const;
+  void leave_if_wrapped(const std::vector<ptx::RegisterId>& registers, std::uint32_t state);
+  unsigned bases_of(const Shape& affine) const { return affine.per_part ? code_.parts() : 1; }
   llvm::Value* frame_of(unsigned warp, std::uint32_t offset = 0);
   llvm::BasicBlock* resume_at(std::uint32_t state);
 

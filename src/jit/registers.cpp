@@ -278,19 +278,34 @@ void Registers::write(const Operand& d, const WarpValue& given, const LateParts&
     old = read(whole);
   }
   if (!shape.known) return;  // dead code: no definition ever reached
+  std::vector<llvm::Value*> bases;
   if (shape.affine)
     for (unsigned g = 0; g < s.bases.size(); ++g) {
       llvm::Value* v = to_register(ir_, values_.scalar(value, g).v, value.type, s.lane);
       if (uniform_guard) v = ir_.CreateSelect(uniform_guard, v, ir_.CreateLoad(s.lane, s.bases[g].at));
-      ir_.CreateStore(v, s.bases[g].at);
+      bases.push_back(v);
     }
   llvm::Value* ok = nullptr;
   if (s.ok) {
     ok = value.shape.affine ? (value.ok ? value.ok : ir_.getTrue()) : ir_.getFalse();
     if (blend) ok = ir_.CreateAnd(ok, masks_.nobody_elsewhere());
     if (uniform_guard) ok = ir_.CreateSelect(uniform_guard, ok, ir_.CreateLoad(ir_.getInt1Ty(), s.ok->at));
-    ir_.CreateStore(ok, s.ok->at);
   }
+  auto no_parts = [this, &s] {
+    for (const Variable& a : s.parts) ir_.CreateStore(llvm::PoisonValue::get(a.type), a.at);
+  };
+  auto store_scalars = [this, &s, bases](llvm::Value* flag) {
+    for (std::size_t g = 0; g < bases.size(); ++g) ir_.CreateStore(bases[g], s.bases[g].at);
+    if (flag) ir_.CreateStore(flag, s.ok->at);
+  };
+  if (ok && code_.writes_likely()) {  // nothing is written before the flag is known
+    auto all = [this, store_scalars, no_parts] {
+      store_scalars(ir_.getTrue());
+      no_parts();
+    };
+    return plan_.together ? code_.two_ways_together(ok, all, {}) : code_.two_ways(ok, all, {});
+  }
+  store_scalars(ok);
   if (s.parts.empty()) return;
   Mask keep;
   if (blend)
@@ -306,9 +321,6 @@ void Registers::write(const Operand& d, const WarpValue& given, const LateParts&
   };
   auto* known = llvm::dyn_cast_or_null<llvm::ConstantInt>(ok);
   if (!ok || (known && known->isZero())) return with_parts();
-  auto no_parts = [this, &s] {
-    for (const Variable& a : s.parts) ir_.CreateStore(llvm::PoisonValue::get(a.type), a.at);
-  };
   if (!known && plan_.together) return code_.two_ways_together(ok, no_parts, with_parts);
   known ? no_parts() : code_.two_ways(ok, no_parts, with_parts);
 }

@@ -102,6 +102,8 @@ bool is_ordinary(const isa::Opcode& opcode) {
   return semantics == isa::Mod::none || semantics == isa::Mod::weak;
 }
 
+}  // namespace
+
 /// Plain loads and stores; an operation says that it is an atomic one.
 bool is_plain_access(const Instruction& i) {
   const isa::Opcode& opcode = *i.opcode;
@@ -111,6 +113,8 @@ bool is_plain_access(const Instruction& i) {
   return is_ordinary(opcode) && opcode.get(isa::ModKind::operation) == isa::Mod::none &&
          operands.size() > address && operands[address].kind == isa::OperandKind::address;
 }
+
+namespace {
 
 bool reads_time(const ptx::Function& f, const Instruction& i) {
   return std::ranges::any_of(f.operands_of(i), [](const Operand& o) {

@@ -19,4 +19,7 @@ unsigned worth_running_together(const FunctionPlan& together, unsigned vector_re
 /// in collectives, and what it holds in registers can be handed over.
 bool may_run_together(const FunctionPlan& alone, const FunctionPlan& together);
 
+/// Plain loads and stores: weak, no operation on what is there.
+bool is_plain_access(const ptx::Instruction& i);
+
 }  // namespace raddle::jit

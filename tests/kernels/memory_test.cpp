@@ -141,6 +141,50 @@ TEST_P(Memory, IndicesThatWrapAreKeptOverBarriers) {
   }
 }
 
+// Loads behind an index that has wrapped: each lane reads its own place, and a fault names the lane whose place is
+// not there.
+// proves: K-9b
+TEST_P(Memory, FaultsBehindIndicesThatWrap) {
+  load_text(R"(.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry behind(.param .u64 in, .param .u64 out, .param .u32 first)
+{
+.reg .b32 %t, %i, %v, %w;
+.reg .b64 %in, %out, %at, %to;
+  ld.param.u64 %in, [in];
+  ld.param.u64 %out, [out];
+  ld.param.u32 %i, [first];
+  mov.u32 %t, %tid.x;
+  mul.wide.u32 %to, %t, 4;
+  add.u64 %to, %out, %to;
+  add.u32 %i, %i, %t;
+  mul.wide.u32 %at, %i, 4;
+  add.u64 %at, %in, %at;
+  ld.global.u32 %v, [%at];
+  ld.global.u32 %w, [%at+4];
+  mad.lo.u32 %v, %w, 1000, %v;
+  st.global.u32 [%to], %v;
+  ret;
+})");
+  constexpr std::uint32_t kWords = 1 << 15;  // large enough to lie between guard pages
+  const auto in = inputs(kWords);
+  auto a = buffer(in), out = buffer(std::vector<int>(32));
+  const auto begin = [&](std::uint32_t first) { return a.address().value - std::uint64_t{first} * 4; };
+  const auto call = [&](std::uint32_t first, std::uint64_t from) {
+    return try_run(*module().kernel("behind"), {.grid = {1}, .block = {32}}, from, out, first);
+  };
+  ASSERT_TRUE(call(7, begin(7)).ok());
+  std::vector<int> want(32);
+  for (unsigned t = 0; t < 32; ++t)
+    want[t] = static_cast<int>(static_cast<unsigned>(in[t + 1]) * 1000u + static_cast<unsigned>(in[t]));
+  EXPECT_EQ(contents(out), want);
+  // Lane 20 is the first whose index is small again, so that it reads 16 GiB before the buffer.
+  const auto failed = call(0xffffffec, begin(0xffffffec));
+  ASSERT_FALSE(failed.ok());
+  EXPECT_NE(failed.error().message.find("thread (20,0,0)"), std::string::npos) << failed.error().message;
+}
+
 void patterns_of(const std::vector<int>& in, unsigned t, unsigned b, unsigned n, bool shared,
                  std::vector<int>& out) {
   auto at = [&](unsigned i) { return static_cast<unsigned>(in[i]); };

@@ -85,6 +85,67 @@ TEST_P(Together, ShareWhatAllRead) {
     }
 }
 
+// An index that wraps in the third turn of a loop of barriers: what has been computed by then is not computed
+// again where code for wrapped addresses takes over, and warps go on together only while nothing has wrapped.
+// proves: K-9b
+TEST_P(Together, WrapInTheMiddle) {
+  load_text(R"(.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry steps(.param .u64 out, .param .u32 first)
+{
+.shared .align 4 .b32 cells[32];
+.reg .pred %p;
+.reg .b32 %x, %y, %t, %i, %turn, %v, %cells;
+.reg .b64 %out, %sum, %at, %back;
+  ld.param.u64 %out, [out];
+  ld.param.u32 %i, [first];
+  mov.u32 %x, %tid.x;
+  mov.u32 %y, %tid.y;
+  mad.lo.u32 %t, %y, 32, %x;
+  mov.u32 %cells, cells;
+  mad.lo.u32 %cells, %x, 4, %cells;
+  mad.lo.u32 %v, %x, 5, 1;
+  st.shared.u32 [%cells], %v;
+  mul.wide.u32 %at, %t, 8;
+  add.u64 %out, %out, %at;
+  mov.u64 %at, %out;
+  add.u32 %i, %i, %t;
+  cvt.u64.u32 %sum, %t;
+  mov.u32 %turn, 0;
+AGAIN:
+  bar.sync 0;
+  ld.shared.u32 %v, [%cells];
+  add.u64 %at, %at, 8;
+  mad.wide.u32 %sum, %i, 4, %sum;
+  add.u64 %sum, %sum, 1;
+  add.u64 %at, %at, -8;
+  st.global.u64 [%at], %sum;
+  add.u32 %i, %i, 16;
+  cvt.u64.u32 %back, %v;
+  add.u32 %turn, %turn, 1;
+  setp.lt.u32 %p, %turn, 5;
+  bar.sync 0;
+  @%p bra AGAIN;
+  ld.global.u64 %sum, [%out];
+  add.u64 %sum, %sum, %back;
+  st.global.u64 [%out], %sum;
+  ret;
+})");
+  for (unsigned first : {5u, 0xffffff70u, 0xffffffd0u, 0xfffffff0u}) {
+    auto out = buffer(std::vector<std::uint64_t>(128));
+    const auto report = run(*module().kernel("steps"), {.grid = {1}, .block = {32, 4}}, out, first);
+    EXPECT_EQ(report.warps_together, wanted());
+    std::vector<std::uint64_t> want;
+    for (std::uint32_t t = 0; t < 128; ++t) {
+      want.push_back(t + 5 + t % 32 * 5 + 1);
+      for (std::uint32_t turn = 0; turn < 5; ++turn)
+        want.back() += 4 * std::uint64_t{static_cast<std::uint32_t>(first + t + 16 * turn)};
+    }
+    ASSERT_EQ(contents(out), want) << first;
+  }
+}
+
 // Of the warps that run together the third is the first to touch what is not there.
 TEST_P(Together, FaultsNameTheThread) {
   constexpr std::size_t kWords = 1 << 15;  // large enough to lie between guard pages

@@ -133,7 +133,7 @@ class LaunchControllers : private LaunchSink {
   /// CTAs that one call hands out at most: more of them spread the cost of the lock and walk memory for
   /// longer, but taken CTAs cannot move. The second: of CTAs known to be short, which end in about so long.
   static constexpr std::uint32_t kCtasPerCall = 32, kShortCtasPerCall = 256;
-  static constexpr std::uint64_t kShortNs = 100'000;
+  static constexpr std::uint64_t kShortNs = 500'000;
   /// Of CTAs so quick that they end in about this time, all are handed out at once.
   static constexpr std::uint64_t kQuickNs = 16000;
   /// CTAs that end in about this time are one worker's: another would come when they are over.
