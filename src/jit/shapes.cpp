@@ -177,6 +177,14 @@ bool is_block(const Shape& s, unsigned lanes) {
   return true;
 }
 
+/// Or of values without a common bit is a sum: one has low bits only, in which the base of neither has any.
+bool has_bits_of_its_own(const Shape& a, const Shape& b) {
+  if (!a.affine || !b.affine || !b.equal_lanes() || a.per_part || b.per_part) return false;
+  Shape low = a;
+  low.aligned = std::min(a.aligned, b.aligned);
+  return is_block(low, exec::kWarpSize);
+}
+
 /// Bit operations with a constant act on the lanes' low bits and on the base apart, if the base's low bits
 /// are zero and every lane's offset lies below that alignment. `bits` maps (value) -> result for offsets; the
 /// base's own result comes from the same instruction on scalars, so offsets count from bits(0).
@@ -306,6 +314,8 @@ Shape FunctionPlan::affine_result(const ptx::Instruction& i) const {
       return with_constant([](auto x, auto y) { return x ^ y; },
                            [&](const Shape&) { return trailing_zeros(c); });
     case Affine::join:
+      if (has_bits_of_its_own(shape(1), shape(2)) || has_bits_of_its_own(shape(2), shape(1)))
+        return sum(shape(1), shape(2));
       return with_constant([](auto x, auto y) { return x | y; },
                            [&](const Shape&) { return trailing_zeros(c); });
     case Affine::convert: {

@@ -127,6 +127,7 @@ class PrefixSums : public Workload {
     }
   }
   static constexpr unsigned kThreads = 256;
+  unsigned grid() const { return blocks(size, long{kThreads} * kScanItems); }
 
  public:
   void reset() override {
@@ -145,13 +146,13 @@ class Scan : public PrefixSums {
  public:
   explicit Scan(bool quick) : PrefixSums(quick, 0) {
     reset_each_run = true;  // tiles and ticket
-    buffers.emplace_back(blocks(size, kThreads) * sizeof(std::uint64_t));
+    buffers.emplace_back(grid() * sizeof(std::uint64_t));
     buffers.emplace_back(sizeof(std::uint32_t));
   }
   std::vector<Launch> launches() const override {
     return {{"scan_lookback",
              "scan_lookback",
-             {blocks(size, kThreads), 1, 1},
+             {grid(), 1, 1},
              {kThreads, 1, 1},
              {BufferArgument{0}, BufferArgument{1}, BufferArgument{2}, BufferArgument{3},
               static_cast<std::int32_t>(size)}}};
@@ -164,10 +165,10 @@ class ClusterScan : public PrefixSums {
   std::vector<Launch> launches() const override {
     Launch launch{"cluster_scan",
                   "cluster_scan",
-                  {blocks(size, kThreads), 1, 1},
+                  {grid(), 1, 1},
                   {kThreads, 1, 1},
                   {BufferArgument{0}, BufferArgument{1}, static_cast<std::int32_t>(size)}};
-    launch.cluster = kClusterRun / kThreads;
+    launch.cluster = kClusterRun / (kThreads * kScanItems);
     return {launch};
   }
 };
