@@ -16,20 +16,18 @@ __device__ unsigned scan_warp(unsigned value) {
   return value;
 }
 
-/// in, out: n elements, kItems per thread, 16-byte aligned. Blocks are of whole warps.
+/// in, out: n elements, a multiple of kVector, kItems per thread, 16-byte aligned. Blocks are of whole warps.
 extern "C" __global__ void cluster_scan(const unsigned* in, unsigned* out, int n) {
   __shared__ unsigned of_warp[32], of_block;
   const cg::cluster_group cluster = cg::this_cluster();
   const unsigned lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
-  const int begin = blockIdx.x * blockDim.x * kItems, first = begin + warp * 32 * kItems + lane * kVector;
-  const bool whole = begin + blockDim.x * kItems <= n;
+  const int first = blockIdx.x * blockDim.x * kItems + warp * 32 * kItems + lane * kVector;
   uint4 x[kRows];
   unsigned sum = 0;
 #pragma unroll
   for (int row = 0; row < kRows; ++row) {
     const int i = first + row * 32 * kVector;
-    if (whole) x[row] = *reinterpret_cast<const uint4*>(in + i);
-    else x[row] = {i < n ? in[i] : 0, i + 1 < n ? in[i + 1] : 0, i + 2 < n ? in[i + 2] : 0, i + 3 < n ? in[i + 3] : 0};
+    x[row] = i < n ? *reinterpret_cast<const uint4*>(in + i) : uint4{0, 0, 0, 0};
   }
 #pragma unroll
   for (int row = 0; row < kRows; ++row) {
@@ -54,14 +52,7 @@ extern "C" __global__ void cluster_scan(const unsigned* in, unsigned* out, int n
   for (int row = 0; row < kRows; ++row) {
     const uint4 y = {x[row].x + before, x[row].y + before, x[row].z + before, x[row].w + before};
     const int i = first + row * 32 * kVector;
-    if (whole) {
-      *reinterpret_cast<uint4*>(out + i) = y;
-    } else {
-      if (i < n) out[i] = y.x;
-      if (i + 1 < n) out[i + 1] = y.y;
-      if (i + 2 < n) out[i + 2] = y.z;
-      if (i + 3 < n) out[i + 3] = y.w;
-    }
+    if (i < n) *reinterpret_cast<uint4*>(out + i) = y;
   }
   cluster.sync();  // no block reads this block's sum any more: it may go
 }

@@ -56,7 +56,8 @@ __device__ __forceinline__ unsigned scan_rows(uint4 (&x)[kRows], int lane) {
   return before;
 }
 
-/// Blocks are of whole warps. in, out: 16-byte aligned. tiles (one word each) and ticket: cleared by the host.
+/// Blocks are of whole warps. in, out: n elements, a multiple of kVector, 16-byte aligned. tiles (one word each)
+/// and ticket: cleared by the host.
 extern "C" __global__ void scan_lookback(const unsigned* in, unsigned* out, unsigned long long* tiles,
                                          unsigned* ticket, int n) {
   __shared__ unsigned warp_totals[32];
@@ -65,19 +66,13 @@ extern "C" __global__ void scan_lookback(const unsigned* in, unsigned* out, unsi
   __syncthreads();
   const int tile = shared_tile;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
-  const int begin = tile * blockDim.x * kItems, first = begin + warp * 32 * kItems + lane * kVector;
-  const bool whole = begin + blockDim.x * kItems <= n;
+  const int first = tile * blockDim.x * kItems + warp * 32 * kItems + lane * kVector;
 
   uint4 x[kRows];
-  if (whole) {
 #pragma unroll
-    for (int row = 0; row < kRows; ++row) x[row] = *reinterpret_cast<const uint4*>(in + first + row * 32 * kVector);
-  } else {
-#pragma unroll
-    for (int row = 0; row < kRows; ++row) {
-      const int i = first + row * 32 * kVector;
-      x[row] = {i < n ? in[i] : 0u, i + 1 < n ? in[i + 1] : 0u, i + 2 < n ? in[i + 2] : 0u, i + 3 < n ? in[i + 3] : 0u};
-    }
+  for (int row = 0; row < kRows; ++row) {
+    const int i = first + row * 32 * kVector;
+    x[row] = i < n ? *reinterpret_cast<const uint4*>(in + i) : uint4{0, 0, 0, 0};
   }
   const unsigned warp_total = scan_rows(x, lane);
   if (lane == 0) warp_totals[warp] = warp_total;
@@ -101,13 +96,6 @@ extern "C" __global__ void scan_lookback(const unsigned* in, unsigned* out, unsi
   for (int row = 0; row < kRows; ++row) {
     const uint4 y = {x[row].x + before, x[row].y + before, x[row].z + before, x[row].w + before};
     const int i = first + row * 32 * kVector;
-    if (whole) {
-      *reinterpret_cast<uint4*>(out + i) = y;
-    } else {
-      if (i < n) out[i] = y.x;
-      if (i + 1 < n) out[i + 1] = y.y;
-      if (i + 2 < n) out[i + 2] = y.z;
-      if (i + 3 < n) out[i + 3] = y.w;
-    }
+    if (i < n) *reinterpret_cast<uint4*>(out + i) = y;
   }
 }

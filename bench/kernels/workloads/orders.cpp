@@ -46,7 +46,7 @@ class RadixSort : public Workload {
  public:
   explicit RadixSort(bool quick) {
     size = quick ? 1l << 20 : 1l << 22;
-    tiles_ = blocks(size, 8l * kThreads);
+    tiles_ = blocks(size, 16l * kThreads);
     const double keys = 1e-9 * static_cast<double>(size);
     // Counting reads every key, and each of four passes reads and writes pairs.
     work = {"Mkey/s", 1e3 * keys, Limit::copy, (4 + 4 * 16) * keys};
