@@ -126,7 +126,7 @@ class PrefixSums : public Workload {
       reference_.push_back(sum += buffers[0].as<std::uint32_t>()[i]);
     }
   }
-  static constexpr unsigned kThreads = 256;
+  static constexpr unsigned kThreads = kScanThreads;
   unsigned grid() const { return blocks(size, long{kThreads} * kScanItems); }
 
  public:
