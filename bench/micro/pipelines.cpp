@@ -238,7 +238,8 @@ raddle::Result<void> cluster_scan(benchmark::State& state) {
   TRY_ASSIGN(Bench bench, prepare());
   TRY_ASSIGN(raddle::Module module, bench.device.load_file(std::string(kExamples) + "cluster_scan.ptx"));
   TRY_ASSIGN(raddle::Kernel kernel, module.kernel("cluster_scan"));
-  const raddle::LaunchConfig config{.grid = {kWords / (kThreads * kItems)}, .block = {kThreads}, .cluster = {kCluster}};
+  const raddle::LaunchConfig config{
+      .grid = {kWords / (kThreads * kItems)}, .block = {kThreads}, .cluster = {kCluster}};
   const Run run = [&] { return wait(kernel.launch(config, bench.in, bench.out, kWords)); };
   return measure(state, bench, run, kRun - 1, kRun * (kRun + 1) / 2);
 }

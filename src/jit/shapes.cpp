@@ -177,12 +177,10 @@ bool is_block(const Shape& s, unsigned lanes) {
   return true;
 }
 
-/// Or of values without a common bit is a sum: one has low bits only, in which the base of neither has any.
-bool has_bits_of_its_own(const Shape& a, const Shape& b) {
-  if (!a.affine || !b.affine || !b.equal_lanes() || a.per_part || b.per_part) return false;
-  Shape low = a;
-  low.aligned = std::min(a.aligned, b.aligned);
-  return is_block(low, exec::kWarpSize);
+/// Or is a sum where all bits in which a's lanes differ are zero in the bases of both; b's lanes are alike.
+bool joins_as_sum(Shape a, const Shape& b) {
+  a.aligned = std::min(a.aligned, b.aligned);
+  return b.equal_lanes() && !a.per_part && !b.per_part && is_block(a, exec::kWarpSize);
 }
 
 /// Bit operations with a constant act on the lanes' low bits and on the base apart, if the base's low bits
@@ -285,6 +283,7 @@ Shape FunctionPlan::affine_result(const ptx::Instruction& i) const {
         return bits_of(shape(3 - k), [&](std::int64_t x) { return operation(x, c); }, aligned(shape(3 - k)));
     return shape(1).known && shape(2).known ? Shape::varying() : Shape{};
   };
+  auto as_constant = [&](const Shape&) { return trailing_zeros(c); };
   switch (opcode.row->text->affine) {
     case Affine::move:
       return shape(1);
@@ -311,13 +310,11 @@ Shape FunctionPlan::affine_result(const ptx::Instruction& i) const {
     case Affine::mask:
       return with_constant([](auto x, auto y) { return x & y; }, [](const Shape& a) { return a.aligned; });
     case Affine::flip:
-      return with_constant([](auto x, auto y) { return x ^ y; },
-                           [&](const Shape&) { return trailing_zeros(c); });
+      return with_constant([](auto x, auto y) { return x ^ y; }, as_constant);
     case Affine::join:
-      if (has_bits_of_its_own(shape(1), shape(2)) || has_bits_of_its_own(shape(2), shape(1)))
+      if (joins_as_sum(shape(1), shape(2)) || joins_as_sum(shape(2), shape(1)))
         return sum(shape(1), shape(2));
-      return with_constant([](auto x, auto y) { return x | y; },
-                           [&](const Shape&) { return trailing_zeros(c); });
+      return with_constant([](auto x, auto y) { return x | y; }, as_constant);
     case Affine::convert: {
       if (opcode.type_count < 2 || isa::is_float(opcode.type(0)) || isa::is_float(opcode.type(1)) ||
           !is_address_width(opcode.type(0)) || !is_address_width(opcode.type(1)) ||

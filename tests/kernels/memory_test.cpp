@@ -299,7 +299,8 @@ std::string joined_index(const std::string& code) {
   ld.param.u64 %out, [out];
   mov.u32 %t, %tid.x;
   mad.wide.u32 %out, %t, 4, %out;
-)" + code + R"(
+)" + code +
+         R"(
   mad.wide.u32 %in, %i, 4, %in;
   ld.global.u32 %i, [%in];
   st.global.u32 [%out], %i;
@@ -316,14 +317,13 @@ TEST_P(Memory, WarpsPartsJoinedToLanesPlacesAreVectors) {
     unsigned (*index)(unsigned);
     bool is_sum;
   };
-  const Case cases[] = {
-      {"shl.b32 %w, %t, 2; and.b32 %w, %w, -128; and.b32 %l, %t, 31;",
-       [](unsigned t) { return t / 32 * 128 + t % 32; }, true},
-      {"shl.b32 %w, %t, 2; and.b32 %w, %w, 128; and.b32 %l, %t, 63;",
-       [](unsigned t) { return (t * 4 & 128) | t % 64; }, true},
-      {"shr.u32 %w, %t, 5; shl.b32 %w, %w, 4; and.b32 %l, %t, 31;",
-       [](unsigned t) { return t / 32 * 16 | t % 32; }, false},
-      {"shr.u32 %w, %t, 5; mov.b32 %l, %t;", [](unsigned t) { return t / 32 | t; }, false}};
+  const Case cases[] = {{"shl.b32 %w, %t, 2; and.b32 %w, %w, -128; and.b32 %l, %t, 31;",
+                         [](unsigned t) { return t / 32 * 128 + t % 32; }, true},
+                        {"shl.b32 %w, %t, 2; and.b32 %w, %w, 128; and.b32 %l, %t, 63;",
+                         [](unsigned t) { return (t * 4 & 128) | t % 64; }, true},
+                        {"shr.u32 %w, %t, 5; shl.b32 %w, %w, 4; and.b32 %l, %t, 31;",
+                         [](unsigned t) { return t / 32 * 16 | t % 32; }, false},
+                        {"shr.u32 %w, %t, 5; mov.b32 %l, %t;", [](unsigned t) { return t / 32 | t; }, false}};
   std::vector<unsigned> in(512);
   std::iota(in.begin(), in.end(), 5u);
   for (const Case& c : cases) {

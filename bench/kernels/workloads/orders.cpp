@@ -96,7 +96,7 @@ class RadixSort : public Workload {
   }
 
  private:
-  static constexpr unsigned kThreads = 256;
+  static constexpr unsigned kThreads = 512;
   static constexpr int kPasses = 4;
   static constexpr long kCountBytes = 256 * sizeof(std::uint32_t);
 

@@ -47,8 +47,10 @@ void vote_bits(WarpEmitter& e, const WarpValue& a, const WarpValue& members) {
 std::vector<llvm::Value*> equal_lanes(WarpEmitter& e, const WarpValue& a) {
   constexpr unsigned kAtOnce = 4;
   auto& ir = e.ir;
-  const auto parts = e.values.vectors(a);
-  const LaneArray values = e.spill(a);
+  // Frozen: a lane that takes no part may have no value, which no other lane is to get.
+  auto parts = e.values.vectors(a);
+  for (auto*& part : parts) part = ir.CreateFreeze(part);
+  const LaneArray values = e.spill(parts);
   auto *before = ir.GetInsertBlock(), *loop = e.code.new_block("match"), *after = e.code.new_block("matched");
   ir.CreateBr(loop);
   ir.SetInsertPoint(loop);
@@ -63,13 +65,12 @@ std::vector<llvm::Value*> equal_lanes(WarpEmitter& e, const WarpValue& a) {
   std::vector<llvm::Value*> equal(so_far.begin(), so_far.end());
   llvm::Value* bit = first_bit;
   for (unsigned k = 0; k < kAtOnce; ++k) {
-    // Frozen: of a lane that takes no part it may be nothing, which no other lane is to get.
-    auto* its = e.splat(ir.CreateFreeze(values[ir.CreateAdd(first, ir.getInt32(k))]));
+    auto* its = e.splat(values[ir.CreateAdd(first, ir.getInt32(k), "", true, true)]);
     for (std::size_t p = 0; p < parts.size(); ++p)
       equal[p] = ir.CreateSelect(ir.CreateICmpEQ(parts[p], its), ir.CreateOr(equal[p], bit), equal[p]);
     bit = ir.CreateShl(bit, 1);
   }
-  auto* next = ir.CreateAdd(first, ir.getInt32(kAtOnce));
+  auto* next = ir.CreateAdd(first, ir.getInt32(kAtOnce), "", true, true);
   first->addIncoming(next, ir.GetInsertBlock());
   first_bit->addIncoming(bit, ir.GetInsertBlock());
   for (std::size_t p = 0; p < parts.size(); ++p) so_far[p]->addIncoming(equal[p], ir.GetInsertBlock());
@@ -110,9 +111,8 @@ void emit<Op::match_any>(WarpEmitter& e) {
   const WarpValue a = e.collective(1), members = e.in(2);
   const Val present = e.splat(e.bits(e.participants()));
   const auto equal = equal_lanes(e, a);
-  e.out(0, Type::b32, e.by_part([&](unsigned p) {
-    return e.word(equal[p]) & present & e.part(members, p, Type::u32);
-  }));
+  e.out(0, Type::b32,
+        e.by_part([&](unsigned p) { return e.word(equal[p]) & present & e.part(members, p, Type::u32); }));
 }
 
 template <>
