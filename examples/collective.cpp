@@ -27,8 +27,9 @@ Example reduction(Size size) {
 }
 
 Example scan_lookback(Size size, unsigned threads) {
-  const int n = size == Size::small ? 10007 : 2000003;
-  const unsigned tiles = blocks_for(n, threads);
+  constexpr long kItems = 16;  // of the kernel
+  const int n = size == Size::small ? 40012 : 2000004;
+  const unsigned tiles = blocks_for(n, kItems * threads);
   const std::vector<std::uint32_t> in = random_words(12, n);  // sums wrap, as unsigned ones do
   Example example{"scan_lookback",
                   "scan_lookback",

@@ -11,11 +11,11 @@ namespace {
 
 Example radix_sort(Size size, unsigned threads) {
   threads = std::max(threads, 256u);
-  const int n = size == Size::small ? 9001 : 1000003;
+  const int n = size == Size::small ? 20011 : 1000003;
   std::vector<std::uint32_t> keys = random_words(50, n), order(n);
   for (int i = 0; i < n; i += 3) keys[i] &= 0xff00ff;  // equal keys: their order must stay
   std::iota(order.begin(), order.end(), 0u);
-  const unsigned tiles = blocks_for(n, 8l * threads);
+  const unsigned tiles = blocks_for(n, 16l * threads);
   constexpr std::size_t kCounts = 256 * sizeof(std::uint32_t);
   Example example{"radix_sort",
                   "radix_sort",
@@ -71,10 +71,10 @@ Example ring_buffer(Size size, unsigned threads) {
 }
 
 Example cluster_scan(Size size, unsigned threads) {
-  constexpr unsigned kCluster = 8;
-  const int n = size == Size::small ? 9001 : 1000003;
+  constexpr unsigned kCluster = 8, kItems = 16;  // the latter of the kernel
+  const int n = size == Size::small ? 40012 : 1000004;
   const std::vector<std::uint32_t> values = random_words(51, n);
-  const unsigned clusters = blocks_for(n, long{kCluster} * threads);
+  const unsigned run = kCluster * kItems * threads, clusters = blocks_for(n, run);
   Example example{"cluster_scan", "cluster_scan", {to_bytes(values), unwritten(4ul * n)}};
   example.steps = {{"cluster_scan",
                     {clusters * kCluster, 1, 1},
@@ -87,7 +87,7 @@ Example cluster_scan(Size size, unsigned threads) {
   example.check = [=](const std::vector<Bytes>& results) {
     std::vector<std::uint32_t> want = values;
     for (std::size_t i = 1; i < want.size(); ++i)
-      if (i % (kCluster * threads) != 0) want[i] += want[i - 1];
+      if (i % run != 0) want[i] += want[i - 1];
     return check_words(from_bytes<std::uint32_t>(results[1]), want);
   };
   return example;

@@ -21,11 +21,13 @@ inline constexpr int kMandelbrotLimit = 256;
 inline constexpr int kSortRun = 1024;          ///< keys per independently sorted run
 inline constexpr int kReductionBlocks = 1024;  ///< blocks of the first pass; one block of 256 adds their sums
 inline constexpr int kHistogramBlocks = 1024;
-inline constexpr int kClusterRun = 8 * 256;  ///< elements that a cluster of 8 blocks scans
-inline constexpr int kTransform = 1024;      ///< points of a Fourier transform
-inline constexpr int kColumns = 1024;        ///< of the matrices whose rows softmax and layer_norm work on
-inline constexpr float kEpsilon = 1e-5f;     ///< of layer_norm
-inline constexpr int kHead = 64;             ///< numbers in a query, key or value of attention
+inline constexpr int kScanThreads = 512, kScanItems = 16;  ///< of a block of the two scans; elements of each
+inline constexpr int kClusterRun =
+    8 * kScanThreads * kScanItems;        ///< elements that a cluster of 8 blocks scans
+inline constexpr int kTransform = 1024;   ///< points of a Fourier transform
+inline constexpr int kColumns = 1024;     ///< of the matrices whose rows softmax and layer_norm work on
+inline constexpr float kEpsilon = 1e-5f;  ///< of layer_norm
+inline constexpr int kHead = 64;          ///< numbers in a query, key or value of attention
 inline constexpr int kHeads = 8;
 inline constexpr int kStormBlocks = 100;  ///< of each launch of launch_storm
 inline constexpr int kStormThreads = 64;  ///< of each of its blocks

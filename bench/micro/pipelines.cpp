@@ -234,26 +234,26 @@ raddle::Result<void> copy_kernel(benchmark::State& state) {
 constexpr const char* kExamples = RADDLE_EXAMPLES_DIR "/kernels/";
 
 raddle::Result<void> cluster_scan(benchmark::State& state) {
-  constexpr unsigned kCluster = 8, kThreads = 256;
+  constexpr unsigned kCluster = 8, kThreads = 256, kItems = 16, kRun = kCluster * kThreads * kItems;
   TRY_ASSIGN(Bench bench, prepare());
   TRY_ASSIGN(raddle::Module module, bench.device.load_file(std::string(kExamples) + "cluster_scan.ptx"));
   TRY_ASSIGN(raddle::Kernel kernel, module.kernel("cluster_scan"));
-  const raddle::LaunchConfig config{.grid = {kWords / kThreads}, .block = {kThreads}, .cluster = {kCluster}};
+  const raddle::LaunchConfig config{
+      .grid = {kWords / (kThreads * kItems)}, .block = {kThreads}, .cluster = {kCluster}};
   const Run run = [&] { return wait(kernel.launch(config, bench.in, bench.out, kWords)); };
-  return measure(state, bench, run, kCluster * kThreads - 1,
-                 kCluster * kThreads * (kCluster * kThreads + 1) / 2);
+  return measure(state, bench, run, kRun - 1, kRun * (kRun + 1) / 2);
 }
 
 raddle::Result<void> scan_lookback(benchmark::State& state) {
-  constexpr unsigned kThreads = 256;
+  constexpr unsigned kThreads = 256, kItems = 16, kTiles = kWords / (kThreads * kItems);
   TRY_ASSIGN(Bench bench, prepare());
   TRY_ASSIGN(raddle::Module module, bench.device.load_file(std::string(kExamples) + "scan_lookback.ptx"));
   TRY_ASSIGN(raddle::Kernel kernel, module.kernel("scan_lookback"));
-  TRY_ASSIGN(raddle::Buffer<std::uint64_t> tiles, bench.device.buffer<std::uint64_t>(kWords / kThreads));
+  TRY_ASSIGN(raddle::Buffer<std::uint64_t> tiles, bench.device.buffer<std::uint64_t>(kTiles));
   TRY_ASSIGN(raddle::Buffer<std::uint32_t> ticket, bench.device.buffer<std::uint32_t>(1));
-  const raddle::LaunchConfig config{.grid = {kWords / kThreads}, .block = {kThreads}};
+  const raddle::LaunchConfig config{.grid = {kTiles}, .block = {kThreads}};
   const Run run = [&]() -> raddle::Result<void> {
-    TRY(bench.device.fill(tiles.address(), 0, kWords / kThreads * 8));
+    TRY(bench.device.fill(tiles.address(), 0, kTiles * 8));
     TRY(bench.device.fill(ticket.address(), 0, 4));
     return wait(kernel.launch(config, bench.in, bench.out, tiles, ticket, kWords));
   };

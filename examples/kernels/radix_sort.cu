@@ -4,7 +4,7 @@
 // tiles before it, one digit per thread, spinning on those that have published nothing yet.
 // Blocks have 256 threads or more, in whole warps; a tile has kItems keys per thread.
 
-constexpr int kDigits = 256, kPasses = 4, kMaxWarps = 32, kItems = 8;
+constexpr int kDigits = 256, kPasses = 4, kMaxWarps = 32, kItems = 16;
 constexpr unsigned kEmpty = 0u, kCount = 1u << 30, kPrefix = 2u << 30, kValue = kCount - 1;  // n < 2^30
 
 __device__ __forceinline__ unsigned digit_of(unsigned key, int pass) { return key >> (8 * pass) & 255u; }
@@ -55,11 +55,12 @@ __device__ unsigned look_back(volatile unsigned* published, int tile, int digit)
 extern "C" __global__ void radix_pass(const unsigned* keys, const unsigned* values, unsigned* keys_out,
                                       unsigned* values_out, const unsigned* starts, unsigned* published,
                                       unsigned* ticket, int pass, int n) {
-  __shared__ unsigned counts[kMaxWarps][kDigits];  // of each warp, then where the warp's digits go
+  // Of each warp, then where the warp's digits go. The last is of keys behind the end, which have no digit.
+  __shared__ unsigned counts[kMaxWarps][kDigits + 1];
   __shared__ int shared_tile;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
   if (threadIdx.x == 0) shared_tile = atomicAdd(ticket, 1u);
-  for (int i = threadIdx.x; i < warps * kDigits; i += blockDim.x) (&counts[0][0])[i] = 0;
+  for (int i = threadIdx.x; i < warps * (kDigits + 1); i += blockDim.x) (&counts[0][0])[i] = 0;
   __syncthreads();
   const int tile = shared_tile, first = (tile * blockDim.x + warp * 32) * kItems + lane;
 
@@ -68,11 +69,12 @@ extern "C" __global__ void radix_pass(const unsigned* keys, const unsigned* valu
   for (int k = 0; k < kItems; ++k) {
     const int i = first + 32 * k;
     key[k] = i < n ? keys[i] : 0;
-    const unsigned digit = i < n ? digit_of(key[k], pass) : kDigits;  // kDigits: behind the end
+    const unsigned digit = i < n ? digit_of(key[k], pass) : kDigits;
     const unsigned same = __match_any_sync(0xffffffffu, digit), before = __popc(same & ((1u << lane) - 1));
-    if (i < n) rank[k] = counts[warp][digit] + before;
+    const unsigned counted = counts[warp][digit];
+    rank[k] = counted + before;
     __syncwarp();
-    if (i < n && before == 0) counts[warp][digit] += __popc(same);
+    if (before == 0) counts[warp][digit] = counted + __popc(same);
     __syncwarp();
   }
   __syncthreads();

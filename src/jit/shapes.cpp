@@ -177,6 +177,12 @@ bool is_block(const Shape& s, unsigned lanes) {
   return true;
 }
 
+/// Or is a sum where all bits in which a's lanes differ are zero in the bases of both; b's lanes are alike.
+bool joins_as_sum(Shape a, const Shape& b) {
+  a.aligned = std::min(a.aligned, b.aligned);
+  return b.equal_lanes() && !a.per_part && !b.per_part && is_block(a, exec::kWarpSize);
+}
+
 /// Bit operations with a constant act on the lanes' low bits and on the base apart, if the base's low bits
 /// are zero and every lane's offset lies below that alignment. `bits` maps (value) -> result for offsets; the
 /// base's own result comes from the same instruction on scalars, so offsets count from bits(0).
@@ -277,6 +283,7 @@ Shape FunctionPlan::affine_result(const ptx::Instruction& i) const {
         return bits_of(shape(3 - k), [&](std::int64_t x) { return operation(x, c); }, aligned(shape(3 - k)));
     return shape(1).known && shape(2).known ? Shape::varying() : Shape{};
   };
+  auto as_constant = [&](const Shape&) { return trailing_zeros(c); };
   switch (opcode.row->text->affine) {
     case Affine::move:
       return shape(1);
@@ -303,11 +310,11 @@ Shape FunctionPlan::affine_result(const ptx::Instruction& i) const {
     case Affine::mask:
       return with_constant([](auto x, auto y) { return x & y; }, [](const Shape& a) { return a.aligned; });
     case Affine::flip:
-      return with_constant([](auto x, auto y) { return x ^ y; },
-                           [&](const Shape&) { return trailing_zeros(c); });
+      return with_constant([](auto x, auto y) { return x ^ y; }, as_constant);
     case Affine::join:
-      return with_constant([](auto x, auto y) { return x | y; },
-                           [&](const Shape&) { return trailing_zeros(c); });
+      if (joins_as_sum(shape(1), shape(2)) || joins_as_sum(shape(2), shape(1)))
+        return sum(shape(1), shape(2));
+      return with_constant([](auto x, auto y) { return x | y; }, as_constant);
     case Affine::convert: {
       if (opcode.type_count < 2 || isa::is_float(opcode.type(0)) || isa::is_float(opcode.type(1)) ||
           !is_address_width(opcode.type(0)) || !is_address_width(opcode.type(1)) ||

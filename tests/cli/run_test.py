@@ -93,13 +93,13 @@ class Run(CommandTest):
 
     # proves: W-3b, W-3d, W-3f
     def test_clusters(self):
-        sums = self.write("sums.npy", npy("<u4", [i % 512 + 1 for i in range(1024)], "I"))
-        scan = ("run", f"{KERNELS}/cluster_scan.ptx", "--grid", 8, "--block", 128, "--arg", "buf:u32:1024=1", "--arg", "buf:u32:1024", "--arg", "i32:1024")
+        sums = self.write("sums.npy", npy("<u4", [i % 8192 + 1 for i in range(16384)], "I"))
+        scan = ("run", f"{KERNELS}/cluster_scan.ptx", "--grid", 8, "--block", 128, "--arg", "buf:u32:16K=1", "--arg", "buf:u32:16K", "--arg", "i32:16K")
         for engine in ENGINES:
             for clusters in (("--cluster", 4), ("--cluster", 4, "--spread"), ("--cluster", "gpu:2", "--cluster", "gpc:2,1", "--cluster", "cpc:2"),
                              ("--cluster", "gpu:2", "--cluster", "gpc:4"), ("--cluster", 4, "--cooperative")):
                 with self.subTest(clusters=clusters, engine=engine):
-                    expected = sums if "cpc:2" not in clusters else self.write("pairs.npy", npy("<u4", [i % 256 + 1 for i in range(1024)], "I"))
+                    expected = sums if "cpc:2" not in clusters else self.write("pairs.npy", npy("<u4", [i % 4096 + 1 for i in range(16384)], "I"))
                     self.succeeds(*scan, "--engine", engine, *clusters, "--expect", f"1={expected}")
         for clusters, words in ((("--cluster", 3), "not divided"), (("--cluster", "moon:2"), "no level 'moon'"), (("--cluster", 2, "--cluster", 2), "each is named"),
                                 (("--cluster", "gpc:2", "--cluster", "gpu:2"), "cannot lie in"), (("--cluster", "4", "--policy", "nobody"), "lake")):

@@ -330,6 +330,61 @@ TEST_P(Memory, WarpsThatShareARowReadItAsVectors) {
   EXPECT_LE(2 * whole->not_vectorised, ragged->not_vectorised);
 }
 
+/// out[thread] = in[index], at an index that `or` joins.
+std::string joined_index(const std::string& code) {
+  return R"(.version 8.4
+.target sm_90
+.address_size 64
+.visible .entry k (.param .u64 in, .param .u64 out)
+{
+  .reg .b32 %t, %w, %l, %i;
+  .reg .b64 %in, %out;
+  ld.param.u64 %in, [in];
+  ld.param.u64 %out, [out];
+  mov.u32 %t, %tid.x;
+  mad.wide.u32 %out, %t, 4, %out;
+)" + code +
+         R"(
+  mad.wide.u32 %in, %i, 4, %in;
+  ld.global.u32 %i, [%in];
+  st.global.u32 [%out], %i;
+  ret;
+}
+)";
+}
+
+// Where no bit is set in both, `or` adds: a warp's own part of a tile, joined to the lane's place in it, is a
+// place of vectors. With a bit in both it is not.
+TEST_P(Memory, WarpsPartsJoinedToLanesPlacesAreVectors) {
+  struct Case {
+    const char* code;
+    unsigned (*index)(unsigned);
+    bool is_sum;
+  };
+  const Case cases[] = {{"shl.b32 %w, %t, 2; and.b32 %w, %w, -128; and.b32 %l, %t, 31;",
+                         [](unsigned t) { return t / 32 * 128 + t % 32; }, true},
+                        {"shl.b32 %w, %t, 2; and.b32 %w, %w, 128; and.b32 %l, %t, 63;",
+                         [](unsigned t) { return (t * 4 & 128) | t % 64; }, true},
+                        {"shr.u32 %w, %t, 5; shl.b32 %w, %w, 4; and.b32 %l, %t, 31;",
+                         [](unsigned t) { return t / 32 * 16 | t % 32; }, false},
+                        {"shr.u32 %w, %t, 5; mov.b32 %l, %t;", [](unsigned t) { return t / 32 | t; }, false}};
+  std::vector<unsigned> in(512);
+  std::iota(in.begin(), in.end(), 5u);
+  for (const Case& c : cases) {
+    for (const char* join : {"or.b32 %i, %w, %l;", "or.b32 %i, %l, %w;"}) {
+      load_text(joined_index(std::string(c.code) + join));
+      auto k = module().kernel("k");
+      ASSERT_TRUE(k.ok()) << k.error().to_string();
+      auto from = buffer(in), out = buffer(std::vector<unsigned>(128));
+      const auto report = run(*k, {.grid = {1}, .block = {128}}, from, out);
+      std::vector<unsigned> want(128);
+      for (unsigned t = 0; t < 128; ++t) want[t] = c.index(t) + 5;
+      EXPECT_EQ(contents(out), want) << c.code;
+      if (!interpreted() && !translated()) EXPECT_EQ(report.not_vectorised == 0, c.is_sum) << c.code;
+    }
+  }
+}
+
 // proves: K-9a
 TEST_P(Memory, AllOfSharedMemory) {
   constexpr int kWords = 227 * 1024 / 4;

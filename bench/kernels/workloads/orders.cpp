@@ -46,7 +46,7 @@ class RadixSort : public Workload {
  public:
   explicit RadixSort(bool quick) {
     size = quick ? 1l << 20 : 1l << 22;
-    tiles_ = blocks(size, 8l * kThreads);
+    tiles_ = blocks(size, 16l * kThreads);
     const double keys = 1e-9 * static_cast<double>(size);
     // Counting reads every key, and each of four passes reads and writes pairs.
     work = {"Mkey/s", 1e3 * keys, Limit::copy, (4 + 4 * 16) * keys};
@@ -96,7 +96,7 @@ class RadixSort : public Workload {
   }
 
  private:
-  static constexpr unsigned kThreads = 256;
+  static constexpr unsigned kThreads = 512;
   static constexpr int kPasses = 4;
   static constexpr long kCountBytes = 256 * sizeof(std::uint32_t);
 
@@ -126,7 +126,8 @@ class PrefixSums : public Workload {
       reference_.push_back(sum += buffers[0].as<std::uint32_t>()[i]);
     }
   }
-  static constexpr unsigned kThreads = 256;
+  static constexpr unsigned kThreads = kScanThreads;
+  unsigned grid() const { return blocks(size, long{kThreads} * kScanItems); }
 
  public:
   void reset() override {
@@ -145,13 +146,13 @@ class Scan : public PrefixSums {
  public:
   explicit Scan(bool quick) : PrefixSums(quick, 0) {
     reset_each_run = true;  // tiles and ticket
-    buffers.emplace_back(blocks(size, kThreads) * sizeof(std::uint64_t));
+    buffers.emplace_back(grid() * sizeof(std::uint64_t));
     buffers.emplace_back(sizeof(std::uint32_t));
   }
   std::vector<Launch> launches() const override {
     return {{"scan_lookback",
              "scan_lookback",
-             {blocks(size, kThreads), 1, 1},
+             {grid(), 1, 1},
              {kThreads, 1, 1},
              {BufferArgument{0}, BufferArgument{1}, BufferArgument{2}, BufferArgument{3},
               static_cast<std::int32_t>(size)}}};
@@ -164,10 +165,10 @@ class ClusterScan : public PrefixSums {
   std::vector<Launch> launches() const override {
     Launch launch{"cluster_scan",
                   "cluster_scan",
-                  {blocks(size, kThreads), 1, 1},
+                  {grid(), 1, 1},
                   {kThreads, 1, 1},
                   {BufferArgument{0}, BufferArgument{1}, static_cast<std::int32_t>(size)}};
-    launch.cluster = kClusterRun / kThreads;
+    launch.cluster = kClusterRun / (kThreads * kScanItems);
     return {launch};
   }
 };

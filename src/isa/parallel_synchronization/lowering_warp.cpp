@@ -42,6 +42,43 @@ void vote_bits(WarpEmitter& e, const WarpValue& a, const WarpValue& members) {
   out_by_members(e, Type::b32, members, [&](Val m) { return spread(e, holds, m) & m; });
 }
 
+/// Mask of the lanes that have the same value, for each lane: every lane's is compared with all, and gives
+/// those that equal it its bit. So nothing leaves the vectors, which a mask for each lane in turn would.
+std::vector<llvm::Value*> equal_lanes(WarpEmitter& e, const WarpValue& a) {
+  constexpr unsigned kAtOnce = 4;
+  auto& ir = e.ir;
+  // Frozen: a lane that takes no part may have no value, which no other lane is to get.
+  auto parts = e.values.vectors(a);
+  for (auto*& part : parts) part = ir.CreateFreeze(part);
+  const LaneArray values = e.spill(parts);
+  auto *before = ir.GetInsertBlock(), *loop = e.code.new_block("match"), *after = e.code.new_block("matched");
+  ir.CreateBr(loop);
+  ir.SetInsertPoint(loop);
+  auto phi = [&](llvm::Value* first) {
+    auto* made = ir.CreatePHI(first->getType(), 2);
+    made->addIncoming(first, before);
+    return made;
+  };
+  llvm::PHINode *first = phi(ir.getInt32(0)), *first_bit = phi(e.splat(ir.getInt32(1)));
+  std::vector<llvm::PHINode*> so_far;
+  for (std::size_t p = 0; p < parts.size(); ++p) so_far.push_back(phi(e.splat(ir.getInt32(0))));
+  std::vector<llvm::Value*> equal(so_far.begin(), so_far.end());
+  llvm::Value* bit = first_bit;
+  for (unsigned k = 0; k < kAtOnce; ++k) {
+    auto* its = e.splat(values[ir.CreateAdd(first, ir.getInt32(k), "", true, true)]);
+    for (std::size_t p = 0; p < parts.size(); ++p)
+      equal[p] = ir.CreateSelect(ir.CreateICmpEQ(parts[p], its), ir.CreateOr(equal[p], bit), equal[p]);
+    bit = ir.CreateShl(bit, 1);
+  }
+  auto* next = ir.CreateAdd(first, ir.getInt32(kAtOnce), "", true, true);
+  first->addIncoming(next, ir.GetInsertBlock());
+  first_bit->addIncoming(bit, ir.GetInsertBlock());
+  for (std::size_t p = 0; p < parts.size(); ++p) so_far[p]->addIncoming(equal[p], ir.GetInsertBlock());
+  ir.CreateCondBr(ir.CreateICmpEQ(next, ir.getInt32(exec::kWarpSize)), after, loop);
+  ir.SetInsertPoint(after);
+  return equal;
+}
+
 WarpValue everyone(WarpEmitter& e) { return WarpValue::uniform(Type::u32, e.ir.getInt32(0xffffffff)); }
 
 }  // namespace
@@ -72,18 +109,10 @@ void emit<Op::activemask>(WarpEmitter& e) {
 template <>
 void emit<Op::match_any>(WarpEmitter& e) {
   const WarpValue a = e.collective(1), members = e.in(2);
-  const LaneArray values = e.spill(a), same = e.lane_array(e.ir.getInt32Ty(), "matches");
-  const Val present = e.bits(e.participants());
-  const auto parts = e.values.vectors(a);
-  e.for_each_lane(e.bits(e.executing()), [&](llvm::Value* lane) {
-    auto* mine = e.splat(values[lane]);
-    Mask equal;
-    for (auto* part : parts) equal.push_back(e.ir.CreateICmpEQ(part, mine));
-    same.set(lane, (e.bits(equal) & present).v);
-  });
-  const auto matches = same.parts();
+  const Val present = e.splat(e.bits(e.participants()));
+  const auto equal = equal_lanes(e, a);
   e.out(0, Type::b32,
-        e.by_part([&](unsigned p) { return e.word(matches[p]) & e.part(members, p, Type::u32); }));
+        e.by_part([&](unsigned p) { return e.word(equal[p]) & present & e.part(members, p, Type::u32); }));
 }
 
 template <>
