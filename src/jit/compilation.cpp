@@ -2,7 +2,6 @@
 
 #include <llvm/Support/ErrorHandling.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -12,10 +11,6 @@
 
 namespace raddle::jit {
 namespace {
-
-/// Nice value: a third of a core that a kernel keeps busy. Who is further behind may hold up the end of the
-/// process for minutes on a loaded machine, and may not come forward again without privilege.
-constexpr int kBehindKernels = 4;
 
 /// The processor time of any thread of this process: Linux derives the clock's number from the thread's.
 double seconds_of(pid_t thread) {
@@ -98,10 +93,7 @@ bool Effort::is_over() {
 void Compilation::run(std::mutex& turn) {
   thread_.store(gettid(), std::memory_order_relaxed);
   std::unique_lock<std::mutex> mine;
-  if (urgency_ == Urgency::background) {
-    setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kBehindKernels);
-    mine = std::unique_lock(turn);
-  }
+  if (urgency_ == Urgency::background) mine = std::unique_lock(turn);
   const std::function<void(const char*)> stuck = [&](const char* reason) {
     if (mine.owns_lock()) mine.unlock();
     end(Error::unsupported("LLVM cannot compile it: {}", reason), true);
@@ -144,8 +136,6 @@ Compilation::Outcome Compilation::await(double seconds) {
   constexpr auto kLook = std::chrono::milliseconds(20);
   std::unique_lock lock(mutex_);
   while (!ended_ && seconds_used() < seconds) changed_.wait_for(lock, kLook);
-  const pid_t thread = thread_.load(std::memory_order_relaxed);
-  if (!ended_ && thread != 0) setpriority(PRIO_PROCESS, static_cast<id_t>(thread), kBehindKernels);
   return std::exchange(outcome_, Object());
 }
 

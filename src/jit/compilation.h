@@ -49,7 +49,7 @@ class Compilation {
       : make_(std::move(make)), urgency_(urgency), effort_(budget) {}
 
   /// Waits until it is made or its thread has used that much processor time; in the latter case it goes on
-  /// behind the kernels. Wall time would say more about the machine's load than about the kernel.
+  /// beside the kernels. Wall time would say more about the machine's load than about the kernel.
   /// @returns null if it is not made
   Outcome await(double seconds);
   /// Calls `use` with the result, unless the compilation is given up: on the compilation's thread or, if the

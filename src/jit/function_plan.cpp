@@ -71,6 +71,7 @@ FunctionPlan::FunctionPlan(const ptx::Module& m, const ptx::Function& f, LayoutC
       holds_[b] = function.blocks[b].begin != function.blocks[b].end &&
                   holds_lanes(*function.instructions[function.blocks[b].begin].opcode);
   find_constants();
+  if (is_holding()) in_step_ = lanes_in_step(*this);
   if (warps > 1) find_same_values();
   if (late_wgmmas) share_registers_of_wgmmas();
   for (ptx::VariableId id : function.parameters)  // .reg formals of a function: written by the prologue

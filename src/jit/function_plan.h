@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "exec/executable.h"
+#include "jit/in_step.h"
 #include "jit/order.h"
 #include "ptx/awaits.h"
 #include "ptx/dominators.h"
@@ -126,6 +127,8 @@ class FunctionPlan {
   bool in_turn(BlockId a, BlockId b) const {
     return (!in_cycle_[a] && dominators_.dominates(a, b)) || (!in_cycle_[b] && dominators_.dominates(b, a));
   }
+  /// Holding: lanes at the operations that a and b begin with may wait for each other (in_step.h).
+  bool may_meet(BlockId a, BlockId b) const { return in_step_.may_meet(a, b); }
   /// Every lane that the function was entered with runs b: none waits elsewhere, none has left.
   bool runs_all(BlockId b) const { return !lanes_vanish_ && pending_[b].empty(); }
   /// b may be entered with no lane waiting at it.
@@ -187,6 +190,7 @@ class FunctionPlan {
   std::vector<bool> same_;    // by register, where warps run together
   std::vector<const ptx::Operand*> constants_;
   const ptx::Dominators dominators_;
+  InStep in_step_;
   std::vector<bool> in_cycle_;
   bool lanes_vanish_ = false;  ///< lanes may leave while others go on
   std::vector<bool> divergent_, may_be_empty_, holds_;

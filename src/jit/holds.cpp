@@ -37,6 +37,15 @@ bool same_meeting(const FunctionPlan& plan, const ptx::Instruction& a, const ptx
   return !x || !y || static_cast<std::uint32_t>(x->value) == static_cast<std::uint32_t>(y->value);
 }
 
+/// It names every lane of the warp, and no lane passes it without executing it.
+bool is_full(const FunctionPlan& plan, const ptx::Instruction& i) {
+  if (i.guard != ptx::kNone) return false;
+  if (i.opcode->form->members < 0) return true;
+  const auto members = static_cast<std::size_t>(i.opcode->form->members);
+  const ptx::Operand* mask = plan.constant(plan.function.operands_of(i)[members]);
+  return mask && static_cast<std::uint32_t>(mask->value) == ~std::uint32_t{0};
+}
+
 /// Blocks that lanes waiting at pending(b) may come to without passing b.
 std::vector<bool> reachable_elsewhere(const FunctionPlan& plan, BlockId b) {
   std::vector<bool> reached(plan.cfg.nodes.size());
@@ -108,6 +117,21 @@ bool needs_holds(const FunctionPlan& plan) {
   return false;
 }
 
+InStep lanes_in_step(const FunctionPlan& plan) {
+  const auto& f = plan.function;
+  const auto first_of = [&](BlockId b) -> const ptx::Instruction& {
+    return f.instructions[f.blocks[b].begin];
+  };
+  std::vector<WarpOperation> operations;
+  for (BlockId b : plan.order.blocks)
+    if (f.blocks[b].begin != f.blocks[b].end && is_warp_operation(first_of(b)))
+      operations.push_back({b, is_full(plan, first_of(b))});
+  std::vector<std::vector<BlockId>> successors;
+  for (const auto& node : plan.cfg.nodes) successors.push_back(node.successors);
+  return {operations, successors,
+          [&](BlockId a, BlockId b) { return same_meeting(plan, first_of(a), first_of(b)); }};
+}
+
 std::vector<BlockId> meeting_places(const FunctionPlan& plan, BlockId b) {
   std::vector<BlockId> places;
   if (!plan.holds(b)) return places;
@@ -119,7 +143,9 @@ std::vector<BlockId> meeting_places(const FunctionPlan& plan, BlockId b) {
     const ptx::Instruction& there = f.instructions[f.blocks[x].begin];
     if (!holds_lanes(*there.opcode) || waits_alone(there)) continue;
     if (is_warp_operation(here) != is_warp_operation(there)) continue;
-    if (is_warp_operation(here) && (plan.in_turn(x, b) || !same_meeting(plan, here, there))) continue;
+    if (is_warp_operation(here) &&
+        (plan.in_turn(x, b) || !plan.may_meet(x, b) || !same_meeting(plan, here, there)))
+      continue;
     places.push_back(x);
   }
   return places;

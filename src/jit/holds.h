@@ -17,6 +17,10 @@ bool waits_alone(const ptx::Instruction& instruction);
 /// The plan shows that lanes may run apart, so that holding is needed.
 bool needs_holds(const FunctionPlan& plan);
 
+/// Which of the operations of warps lanes may be at together. The plan holds; nothing but its function, its
+/// graph and its constants is read.
+InStep lanes_in_step(const FunctionPlan& plan);
+
 /// Other blocks, of those where lanes may wait while b runs, that start with the operation that b starts
 /// with: lanes there and here wait for each other (same operation and members), or are at barriers of the
 /// block.

@@ -33,6 +33,21 @@ TEST_P(Clocks, RunOnWhileAThreadSleeps) {
   }
 }
 
+/// The time that warps wait for passes for all of them, on one worker too: a warp begins before the one
+/// before it ends. On a busy host not each does.
+TEST_P(Clocks, WarpsThatWaitForATimeWaitTogether) {
+  constexpr unsigned kThreads = 512, kDuration = 500'000;  // nanoseconds, less than a time slice
+  struct Wait {
+    std::uint64_t begin, end;
+  };
+  auto out = buffer(std::vector<Wait>(kThreads));
+  run(kernel("clocks.ptx", "waits"), {.grid = {1}, .block = {kThreads}}, out, kDuration);
+  const std::vector<Wait> waits = contents(out);
+  unsigned together = 0;
+  for (unsigned t = 32; t < kThreads; t += 32) together += waits[t].begin < waits[t - 32].end;
+  EXPECT_GE(together, kThreads / 32 / 2);
+}
+
 TEST_P(Clocks, AnEndlessLoopEndsAtTheTimeLimit) {
   options_.time_limit = std::chrono::milliseconds(200);
   auto out = buffer(std::vector<int>(32));

@@ -364,17 +364,21 @@ std::uint64_t device_runtime(WarpContext* warp, std::uint32_t lane, std::uint32_
 std::uint64_t globaltimer(WarpContext* warp) {
   Worker& worker = worker_of(warp);
   if (worker.machine().options().deterministic) return worker.next_poll_clock() * 1000;
-  return now_ns();
+  const std::uint64_t now = now_ns();
+  worker.look_at_clock(now);
+  return now;
 }
 
 std::uint64_t clock(WarpContext* warp) {
   Worker& worker = worker_of(warp);
   if (worker.machine().options().deterministic) return worker.next_poll_clock();
 #if defined(__x86_64__)
-  return __builtin_ia32_rdtsc();
+  const std::uint64_t now = __builtin_ia32_rdtsc();
 #else
-  return now_ns();
+  const std::uint64_t now = now_ns();
 #endif
+  worker.look_at_clock(now);
+  return now;
 }
 
 // Others run meanwhile; deterministic time passes with each look at it.

@@ -104,6 +104,17 @@ class Worker {
   }
   /// At a loop's back-edge: the task was stopped, or a time slice is over.
   void poll(Block& block, exec::WarpContext* warp);
+  /// A kernel read a clock, in ticks or nanoseconds. One that looks again and again waits for a time, which
+  /// passes for all that have been started: at its next back-edge others run.
+  void look_at_clock(std::uint64_t now) {
+    constexpr std::uint64_t kAgain = 400;
+    constexpr unsigned kLooks = 4;
+    looks_ = now - last_look_ < kAgain ? looks_ + 1 : 0;
+    last_look_ = now;
+    if (looks_ != kLooks) return;
+    looks_ = 0;
+    raise_poll();
+  }
   /// Where copies land late: a kernel meets the machine, so some may land and others may run.
   void meet(exec::WarpContext* warp) {
     if (adversary_) meet_adversary(warp);
@@ -301,6 +312,8 @@ class Worker {
   std::optional<Adversary> adversary_;  // where copies land late
   std::uint64_t random_ = 0;            // deterministic mode: state of the choices, 0 otherwise
   std::uint64_t poll_clock_ = 0;
+  std::uint64_t last_look_ = 0;  // at a clock, and how many came soon after the one before
+  unsigned looks_ = 0;
   std::uint64_t polls_ = 0;
   bool slice_over_ = false;       // of the block that was resumed last
   const Task* served_ = nullptr;  // whose slice ended last; may be gone
