@@ -54,15 +54,15 @@ bool CheckGroups::keeps_flag(BlockId b, const Instruction& i, RegisterId destina
   if (i.guard != ptx::kNone && !plan_.shape(i.guard).uniform()) return false;
   ptx::RegisterUses uses;
   ptx::register_uses(plan_.function, i, uses);
-  return std::ranges::all_of(uses.uses,
-                             [&](RegisterId r) { return !plan_.shape(r).checked || lasting_[r]; });
+  return std::ranges::all_of(uses.uses, [&](RegisterId r) { return !plan_.shape(r).checked || lasting_[r]; });
 }
 
 /// Computes and moves lanes' values, and nothing else.
 bool CheckGroups::can_be_twice(const Instruction& i) const {
   const isa::Opcode& opcode = *i.opcode;
   if (i.extra != ptx::kNone || opcode.row->text->scope != isa::Scope::lane) return false;
-  for (const Effects effect : {Effects::state, Effects::stack, Effects::control, Effects::sync, Effects::orders})
+  for (const Effects effect :
+       {Effects::state, Effects::stack, Effects::control, Effects::sync, Effects::orders})
     if (opcode.is(effect)) return false;
   ptx::RegisterUses uses;
   ptx::register_uses(plan_.function, i, uses);

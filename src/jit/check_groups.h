@@ -1,6 +1,6 @@
-// Runs of instructions that check whether addresses have wrapped. Each such run is written twice, as it mostly
-// is and for where something has wrapped: the one leaves for the other at a check that fails, so that code
-// that is mostly run tests each address once and never comes together again with what is not.
+// Runs of instructions that check whether addresses have wrapped. Each such run is written twice, as it
+// mostly is and for where something has wrapped: the one leaves for the other at a check that fails, so that
+// code that is mostly run tests each address once and never comes together again with what is not.
 #pragma once
 
 #include <cstdint>

@@ -73,11 +73,11 @@ void FunctionBuilder::two_ways(llvm::Value* condition, const std::function<void(
                                const std::function<void()>& otherwise) {
   if (writes_otherwise()) return otherwise();
   if (writes_likely()) {
-    if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(condition); known == nullptr || known->isZero()) {
+    if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(condition);
+        known == nullptr || known->isZero()) {
       if (*leave_ == nullptr) *leave_ = new_block("wrapped");
       auto* yes = new_block("strided");
-      ir.CreateCondBr(condition, yes, *leave_,
-                      llvm::MDBuilder(ir.getContext()).createLikelyBranchWeights());
+      ir.CreateCondBr(condition, yes, *leave_, llvm::MDBuilder(ir.getContext()).createLikelyBranchWeights());
       ir.SetInsertPoint(yes);
     }
     return likely();

@@ -57,8 +57,9 @@ class FunctionBuilder {
   void two_ways_together(llvm::Value* condition, std::function<void()> likely,
                          std::function<void()> otherwise);
   void write_ways();
-  /// Where instructions are written twice (check_groups.h): now the likely ways alone. A condition that does not
-  /// hold leaves the instruction, which has done nothing yet, for this block. @param leave  made when needed
+  /// Where instructions are written twice (check_groups.h): now the likely ways alone. A condition that does
+  /// not hold leaves the instruction, which has done nothing yet, for this block.
+  /// @param leave  made when needed
   void write_likely(llvm::BasicBlock** leave) { written_ = Written::likely, leave_ = leave; }
   /// The others alone: conditions may hold or not.
   void write_otherwise() { written_ = Written::otherwise; }

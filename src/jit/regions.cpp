@@ -94,7 +94,8 @@ void Regions::suspend() {
   }
 }
 
-/// Together there are no vectors of checked registers behind a barrier: a warp that has some goes on by lanes.
+/// Together there are no vectors of checked registers behind a barrier: a warp that has some goes on by
+/// lanes.
 void Regions::leave_if_wrapped(const std::vector<ptx::RegisterId>& registers, std::uint32_t state) {
   llvm::Value* ok = ir_.getTrue();
   for (unsigned w = 0; w < stream_.size(); ++w)
@@ -205,7 +206,9 @@ void Regions::save_by_lanes(unsigned warp, const std::vector<ptx::RegisterId>& r
     const llvm::Align align(FrameLayout::alignment(stored_size(v->getType())));
     ir_.CreateAlignedStore(v, frame_of(warp, offset), align);
   };
-  auto bits = [&](const Val& v) { return v.type == isa::Type::pred ? v.v : v.as(isa::bits_type(v.bits())).v; };
+  auto bits = [&](const Val& v) {
+    return v.type == isa::Type::pred ? v.v : v.as(isa::bits_type(v.bits())).v;
+  };
   auto keep_vectors = [&](const Vectors& of) {
     for (unsigned p = 0; p < code_.parts(); ++p) {
       auto* part = bits(values_.part(of.value, p));

@@ -48,13 +48,11 @@ const std::string kFive =  // loads and a store near one place
     "add.u32 %v, %v, %w; ld.global.u32 %w, [%b+16]; add.u32 %v, %v, %w; st.global.u32 [%b+20], %v;";
 
 TEST(CheckGroups, GoFromTheFirstCheckToTheLast) {
-  EXPECT_THAT(groups_of("add.u32 %x, %t, 1;" + kFive + "add.u32 %x, %x, %v;"),
-              ElementsAre("mul-st"));
+  EXPECT_THAT(groups_of("add.u32 %x, %t, 1;" + kFive + "add.u32 %x, %x, %v;"), ElementsAre("mul-st"));
 }
 
 TEST(CheckGroups, AreOfAtLeastTwo) {
-  EXPECT_THAT(groups_of("mul.wide.u32 %b, %i, 4; st.global.u64 [%a], %b;"),
-              IsEmpty());
+  EXPECT_THAT(groups_of("mul.wide.u32 %b, %i, 4; st.global.u64 [%a], %b;"), IsEmpty());
   EXPECT_THAT(groups_of("st.global.u32 [%a], %t;"), IsEmpty());
 }
 
@@ -68,8 +66,9 @@ TEST(CheckGroups, EndWhereLittleIsChecked) {
 
 TEST(CheckGroups, LeaveOutWhatMustRunOnce) {
   const std::string pair = "ld.global.u32 %v, [%b]; st.global.u32 [%b+4], %v;";
-  for (const char* once : {"bar.sync 0;", "atom.global.add.u32 %w, [%a], 1;", "ld.volatile.global.u32 %w, [%b];",
-                           "add.cc.u32 %w, %v, 1;", "vote.sync.any.pred %q, %p, 0xffffffff;"})
+  for (const char* once :
+       {"bar.sync 0;", "atom.global.add.u32 %w, [%a], 1;", "ld.volatile.global.u32 %w, [%b];",
+        "add.cc.u32 %w, %v, 1;", "vote.sync.any.pred %q, %p, 0xffffffff;"})
     EXPECT_THAT(groups_of("mul.wide.u32 %b, %i, 4; add.u64 %b, %a, %b;" + pair + once + pair),
                 ElementsAre("mul-st", "ld-st"))
         << once;
