@@ -10,7 +10,7 @@
 namespace raddle::jit {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 /// One wgmma as text: so much of its name, D, and what stands behind A.
 std::string wgmma(const std::string& types, const std::string& d, const std::string& rest) {
