@@ -114,7 +114,7 @@ def random_map(rng, op):
                    swizzle=swizzle, fill=fill)
     if im2col:
         m.box = None
-        m.channels = rng.randint(1, 4) if interleave else rng.randint(1, min(256, row_bytes // size))
+        m.channels = rng.randint(1, 4) if interleave else rng.randint(1, min(row_bytes, 256 * size) // 16) * 16 // size
         width = max(m.channels * unit, 16) if interleave else max(m.channels * size, (0, 32, 64, 128)[swizzle])
         m.pixels = rng.randint(1, min(1024, SHARED // width))
         m.lower, m.upper = [], []

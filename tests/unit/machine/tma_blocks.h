@@ -230,9 +230,8 @@ class Maker {
     TensorMap& m = b.map;
     const auto bytes = static_cast<std::int64_t>(element_bytes(m.element));
     const std::int64_t width = m.swizzle == TensorMap::Swizzle::none ? 256 : swizzle_bytes(m.swizzle);
-    m.channels = static_cast<std::uint32_t>(m.interleave != TensorMap::Interleave::none
-                                                ? any(1, 3)
-                                                : any(1, std::max<std::int64_t>(1, width / bytes)));
+    m.channels = static_cast<std::uint32_t>(
+        m.interleave != TensorMap::Interleave::none ? any(1, 3) : any(1, width / 16) * 16 / bytes);
     m.pixels = static_cast<std::uint32_t>(any(1, 80));
     const unsigned spatial = m.rank - 2;
     for (unsigned i = 0; i < spatial; ++i) {

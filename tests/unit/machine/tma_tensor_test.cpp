@@ -87,7 +87,8 @@ TEST_F(TmaTensor, RandomMapsLoadWhatTheDefinitionSays) {
     for (const Place& place : places) {
       std::byte* const to = expected.data() + place.shared - kBlock;
       if (!place.inside) {
-        std::memset(to, b.map.fill == TensorMap::Fill::nan ? 0xff : 0, bytes);
+        for (std::uint32_t i = 0; i < bytes; ++i)
+          to[i] = std::byte(b.map.fill == TensorMap::Fill::zero ? 0 : i % 2 == 0 ? 0xf7 : 0x7f);
         continue;
       }
       std::memcpy(to, tensor() + place.global, bytes);
