@@ -1,5 +1,5 @@
-// SMs that move to another worker: one without work takes over those of which nothing has started, or is given
-// some of which all has ended.
+// SMs that move to another worker: one without work takes over those of which nothing has started, or is
+// given some of which all has ended.
 #include <algorithm>
 
 #include "machine/launch/launch_controllers.h"
@@ -51,9 +51,9 @@ void LaunchControllers::steal(unsigned worker) {
     hungry_.push_back(worker);
 }
 
-/// A worker that has reported what has ended, and has not taken more, gives its SMs up to those who found none
-/// that could move: an SM whose CTAs follow one another would have some taken whenever others come. Whoever
-/// gets some is told as for any CTAs that are left.
+/// A worker that has reported what has ended, and has not taken more, gives its SMs up to those who found
+/// none that could move: an SM whose CTAs follow one another would have some taken whenever others come.
+/// Whoever gets some is told as for any CTAs that are left.
 void LaunchControllers::feed_hungry(unsigned worker) {
   std::erase(hungry_, worker);
   for (std::size_t left = hungry_.size(); left != 0; --left) {

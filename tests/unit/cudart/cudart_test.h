@@ -72,8 +72,8 @@ again:
 .visible .entry stop() { trap; }
 )";
 
-/// A version-1 wrapper of a container with one stored PTX entry, without options, as nvcc writes it: NVIDIA's driver
-/// looks for options wherever the entry points.
+/// A version-1 wrapper of a container with one stored PTX entry, without options, as nvcc writes it: NVIDIA's
+/// driver looks for options wherever the entry points.
 class Wrapper {
  public:
   explicit Wrapper(const std::string& ptx) {

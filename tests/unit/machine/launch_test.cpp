@@ -293,7 +293,8 @@ TEST(LaunchControllers, OneWorkerHasAllOfAGridThatIsSoonOver) {
   }
 }
 
-// A large grid comes while a small one is one worker's, which holds CTAs of every SM whenever the other looks.
+// A large grid comes while a small one is one worker's, which holds CTAs of every SM whenever the other
+// looks.
 TEST(LaunchControllers, ALargeGridAfterASmallOneIsNotOneWorkersForEver) {
   NoCode code;
   code.goes_on = true;
