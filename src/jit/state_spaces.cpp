@@ -120,4 +120,11 @@ llvm::Value* StateSpaces::cluster_size() {
                            : ir_.getInt32(1);
 }
 
+llvm::Value* StateSpaces::in_cluster(llvm::Value* address) {
+  auto like = [&](llvm::Value* v) { return address->getType()->isVectorTy() ? code_.splat(v) : v; };
+  auto* ctas = ir_.CreateZExt(cluster_size(), ir_.getInt64Ty());
+  auto* bytes = ir_.CreateMul(ctas, ir_.getInt64(exec::kSharedWindow));
+  return ir_.CreateICmpULT(ir_.CreateSub(address, like(shared_base())), like(bytes));
+}
+
 }  // namespace raddle::jit

@@ -16,11 +16,13 @@ class StateSpaces {
   llvm::Value* shared_base();                ///< i64 host address of shared address 0
   llvm::Value* rank_base();                  ///< i32 what the CTA's own shared addresses start with
   llvm::Value* cluster_size();               ///< i32 CTAs of the cluster
-  llvm::Value* window_start();               ///< i64 of the address space's window (exec/window.h)
-  llvm::Value* window_bytes();               ///< i64
-  llvm::Value* parameter_base();             ///< i64 host address of the kernel's parameters
-  std::vector<llvm::Value*> local_base();    ///< <lanes x i64> host address of each thread's local memory
-  llvm::Value* local_bytes();                ///< i64 of each thread
+  /// i1, or a vector of them: generic addresses (i64, or a vector) of shared memory of the cluster.
+  llvm::Value* in_cluster(llvm::Value* address);
+  llvm::Value* window_start();             ///< i64 of the address space's window (exec/window.h)
+  llvm::Value* window_bytes();             ///< i64
+  llvm::Value* parameter_base();           ///< i64 host address of the kernel's parameters
+  std::vector<llvm::Value*> local_base();  ///< <lanes x i64> host address of each thread's local memory
+  llvm::Value* local_bytes();              ///< i64 of each thread
   llvm::Value* local_frame() const { return local_frame_; }  ///< i32 start of the function's frame there
   llvm::Value* frame_end();                                  ///< i32 its end
   llvm::Value* dynamic_stack(unsigned p);  ///< address of the lanes' WarpContext::dynamic_stack

@@ -108,9 +108,7 @@ void emit<Op::isspacep>(WarpEmitter& e) {
   Space space = ptx::space_of(e.get(ModKind::space));
   std::vector<llvm::Value*> result;
   auto* i64 = ir.getInt64Ty();
-  auto* shared = e.spaces.shared_base();
-  auto* own = ir.CreateAdd(shared, ir.CreateZExt(e.spaces.rank_base(), i64));
-  auto* ctas = ir.CreateZExt(e.spaces.cluster_size(), i64);
+  auto* own = ir.CreateAdd(e.spaces.shared_base(), ir.CreateZExt(e.spaces.rank_base(), i64));
   auto local = e.spaces.local_base();
   auto* stride = e.splat(e.spaces.local_bytes());
   auto* parameters = e.spaces.parameter_base();
@@ -122,7 +120,7 @@ void emit<Op::isspacep>(WarpEmitter& e) {
       return ir.CreateICmpULT(ir.CreateSub(address, e.splat(base)), e.splat(bytes));
     };
     auto in_own = [&] { return within(own, ir.getInt64(exec::kSharedWindow)); };
-    auto in_cluster = [&] { return within(shared, ir.CreateMul(ctas, ir.getInt64(exec::kSharedWindow))); };
+    auto in_cluster = [&] { return e.spaces.in_cluster(address); };
     auto in_local = [&] { return ir.CreateICmpULT(ir.CreateSub(address, local[p]), stride); };
     auto in_parameters = [&] {
       return within(parameters, ir.getInt64(std::max(e.cursor.function.parameter_bytes, 1u)));

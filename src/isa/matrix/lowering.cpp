@@ -75,14 +75,33 @@ llvm::Value* load_row(WarpEmitter& e, llvm::Value* from) {
                                 llvm::Align(kRowBytes));
 }
 
-WarpValue address_of(WarpEmitter& e, unsigned k) {
-  ++e.statistics.memory_operations;
-  ++e.statistics.not_vectorised;
-  return e.addresses.begin(e.operand(k), e.get(ModKind::space), kRowBytes).address;
+/// Generic addresses of rows have to be of shared memory.
+void fault_outside(WarpEmitter& e, const WarpValue& addresses, unsigned matrices) {
+  const Mask executing = e.executing();
+  Mask outside;
+  for (unsigned p = 0; p < e.parts(); ++p) {
+    llvm::SmallVector<llvm::Constant*> naming;
+    for (unsigned lane = p * e.lanes(); lane < (p + 1) * e.lanes(); ++lane)
+      naming.push_back(e.ir.getInt1(lane < kRows * matrices));
+    auto* there = e.ir.CreateAnd(executing[p], llvm::ConstantVector::get(naming));
+    auto* shared = e.spaces.in_cluster(e.part(addresses, p, Type::u64).v);
+    outside.push_back(e.ir.CreateAnd(there, e.ir.CreateNot(shared)));
+  }
+  e.context.note_line();
+  e.context.fault_lanes(exec::FaultKind::illegal_instruction, outside);
 }
 
-LaneValue addresses_of(WarpEmitter& e, unsigned k) {
-  const LaneValue addresses = e.lane_value(address_of(e, k));
+WarpValue address_of(WarpEmitter& e, unsigned k, unsigned matrices) {
+  ++e.statistics.memory_operations;
+  ++e.statistics.not_vectorised;
+  const Mod space = e.get(ModKind::space);
+  const WarpValue addresses = e.addresses.begin(e.operand(k), space, kRowBytes).address;
+  if (ptx::space_of(space) == ptx::Space::generic) fault_outside(e, addresses, matrices);
+  return addresses;
+}
+
+LaneValue addresses_of(WarpEmitter& e, unsigned k, unsigned matrices) {
+  const LaneValue addresses = e.lane_value(address_of(e, k, matrices));
   e.context.note_line();
   return addresses;
 }
@@ -109,7 +128,7 @@ std::vector<llvm::Value*> join_rows(WarpEmitter& e, const LaneArray& addresses, 
 /// For all lanes of the warp.
 void load_matrices(WarpEmitter& e) {
   const auto destinations = e.elements(0);
-  const LaneArray addresses = e.spill(address_of(e, 1));
+  const LaneArray addresses = e.spill(address_of(e, 1, static_cast<unsigned>(destinations.size())));
   keep_in_memory(e.ir, addresses.pointer());
   std::vector<std::vector<llvm::Value*>> matrices;
   e.context.mark_lane(e.ir.getInt32(0));  // from which loads count theirs
@@ -125,8 +144,9 @@ template <>
 void emit<Op::ldmatrix>(WarpEmitter& e) {
   if (e.runs_whole_warp()) return load_matrices(e);
   const auto destinations = e.elements(0);
-  const LaneValue addresses = addresses_of(e, 1);
-  Rows rows(e, static_cast<unsigned>(destinations.size()));
+  const auto matrices = static_cast<unsigned>(destinations.size());
+  const LaneValue addresses = addresses_of(e, 1, matrices);
+  Rows rows(e, matrices);
   rows.each(addresses, [&](llvm::Value* at, llvm::Value* row) {
     e.ir.CreateAlignedStore(load_row(e, at), row, llvm::Align(kRowBytes));
   });
@@ -144,9 +164,10 @@ void emit<Op::stmatrix>(WarpEmitter& e) {
     rows.put(m, e.registers.read(sources[m]));
     if (e.has(Mod::trans)) rows.transpose(m);
   }
-  rows.each(addresses_of(e, 0), [&](llvm::Value* at, llvm::Value* row) {
-    e.ir.CreateAlignedStore(load_row(e, row), at, llvm::Align(kRowBytes));
-  });
+  rows.each(addresses_of(e, 0, static_cast<unsigned>(sources.size())),
+            [&](llvm::Value* at, llvm::Value* row) {
+              e.ir.CreateAlignedStore(load_row(e, row), at, llvm::Align(kRowBytes));
+            });
 }
 
 template <>

@@ -50,6 +50,15 @@ void each_row(WarpStep& step, unsigned matrix, Body body) {
   }
 }
 
+/// Where a row lies. Fault: a generic address that is not of shared memory.
+std::byte* row_at(Lane& lane, const Instruction& i, unsigned k) {
+  if (ptx::space_of(i.opcode->get(isa::ModKind::space)) == ptx::Space::generic) {
+    const std::uint64_t address = lane.generic_address(k, ptx::Space::generic);
+    if (!lane.in_cluster(address)) lane.fault(exec::FaultKind::illegal_instruction, address);
+  }
+  return lane.access(k, kRowBytes);
+}
+
 }  // namespace
 
 template <>
@@ -58,7 +67,7 @@ void reference_warp<Op::ldmatrix>(WarpStep& step, const Instruction& i) {
   const unsigned count = isa::fragment_registers(*i.opcode, i.opcode->row->operands[0]);
   for (unsigned m = 0; m < count; ++m)
     each_row(step, m, [&](Lane& lane, unsigned row) {
-      const std::byte* from = lane.access(1, kRowBytes);
+      const std::byte* from = row_at(lane, i, 1);
       lane.touch([&] { std::memcpy(matrices[m].at[row], from, kRowBytes); });
     });
   step.each([&](Lane& lane) {
@@ -79,7 +88,7 @@ void reference_warp<Op::stmatrix>(WarpStep& step, const Instruction& i) {
   });
   for (unsigned m = 0; m < count; ++m)
     each_row(step, m, [&](Lane& lane, unsigned row) {
-      std::byte* to = lane.access(0, kRowBytes);
+      std::byte* to = row_at(lane, i, 0);
       lane.touch([&] { std::memcpy(to, matrices[m].at[row], kRowBytes); });
     });
 }

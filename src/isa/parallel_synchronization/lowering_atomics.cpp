@@ -43,10 +43,8 @@ struct Atomic {
     const Val flushed = flush_always(flush_always(x) + flush_always(y));
     if (space == ptx::Space::global) return flushed;
     auto& ir = e.ir;
-    auto* i64 = ir.getInt64Ty();
-    auto* bytes = ir.CreateMul(ir.CreateZExt(e.spaces.cluster_size(), i64), ir.getInt64(exec::kSharedWindow));
-    auto* offset = ir.CreateSub(ir.CreatePtrToInt(at, i64), e.spaces.shared_base());
-    return select(Val{&ir, ir.CreateICmpULT(offset, bytes), Type::pred}, exact, flushed);
+    auto* shared = e.spaces.in_cluster(ir.CreatePtrToInt(at, ir.getInt64Ty()));
+    return select(Val{&ir, shared, Type::pred}, exact, flushed);
   }
 
   /// The new value, on bits.

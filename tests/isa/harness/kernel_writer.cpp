@@ -38,6 +38,11 @@ SpaceText space_of(const isa::Opcode& opcode) {
   return {std::string(space_name(space)), writable};
 }
 
+/// Generic addresses have to be those of shared memory.
+bool takes_shared_only(const isa::Opcode& opcode) {
+  return opcode.op == isa::Op::ldmatrix || opcode.op == isa::Op::stmatrix;
+}
+
 /// The base of the area's addresses once `address` has run.
 std::string area_base(const SpaceText& space) {
   if (space.name == "param::func") return "frame";
@@ -282,6 +287,9 @@ std::string KernelWriter::address(Writing& w, const isa::Opcode& opcode) {
     return "[block+16]";
   } else if (space.name == "param::func") {
     line(".param .align 16 .b8 frame[64];");
+  } else if (takes_shared_only(opcode)) {
+    line("mov.u32 %area32, shared_area; mad.lo.u32 %area32, %lane, 64, %area32;");
+    line("cvt.u64.u32 %area64, %area32; cvta.shared.u64 %area64, %area64;");
   } else {
     line("ld.param.b64 %area64, [memory]; mad.wide.u32 %area64, %lane, 64, %area64;");
   }
