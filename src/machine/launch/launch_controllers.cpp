@@ -85,12 +85,14 @@ unsigned LaunchControllers::add(Task& task) {
     recorder_->added(grid, work.extent(), work.name == nullptr ? "" : *work.name, now_ns());
   distributor_.add(grid);
   unlaunched_ += grid.ctas;
-  const bool is_plain = grid.kind.is_plain() && !grid.open,
-             is_little = is_plain && ends_within(kTinyNs, task, grid.ctas);
-  if (resident_ == 0)
-    is_little ? sm_owners_.deal_to(latest_) : sm_owners_.deal(is_plain ? grid.ctas : ~std::uint64_t{0});
+  const bool is_plain = grid.kind.is_plain() && !grid.open;
+  const bool is_tiny = is_plain && ends_within(kTinyNs, task, grid.ctas);
+  if (resident_ == 0 && is_tiny)
+    sm_owners_.deal_to(latest_);
+  else if (resident_ == 0)
+    sm_owners_.deal(is_plain ? grid.ctas : ~std::uint64_t{0});
   change();
-  return is_little ? 1 : static_cast<unsigned>(std::clamp<std::uint64_t>(grid.ctas, 1, owners_.size()));
+  return is_tiny ? 1 : static_cast<unsigned>(std::clamp<std::uint64_t>(grid.ctas, 1, owners_.size()));
 }
 
 LaunchControllers::Followed LaunchControllers::follow(Task& task) {
@@ -237,13 +239,6 @@ std::uint32_t& LaunchControllers::time_of(const Task& task) {
 void LaunchControllers::learn_time(const CtaRun& run) {
   std::uint32_t& known = time_of(*run.task);
   known = std::max(run.took_ns, known - known / 8);
-}
-
-/// Whether so many CTAs of a task end on one worker within a time. Not known of kernels with loops, whose
-/// next launch may take any.
-bool LaunchControllers::ends_within(std::uint64_t ns, const Task& task, std::uint64_t ctas) {
-  const std::uint64_t block_ns = task.grid().executable->goes_on ? time_of(task) : 0;
-  return block_ns != 0 && ctas < ns / block_ns;
 }
 
 /// How many CTAs a worker takes at a time: fewer as less is left to start, for what is taken cannot move to

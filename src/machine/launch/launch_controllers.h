@@ -169,6 +169,7 @@ class LaunchControllers : private LaunchSink {
   void took(Owner& owner, std::uint32_t ctas);
   std::uint32_t& time_of(const Task& task);
   void learn_time(const CtaRun& run);
+  bool is_little(const Owner& owner);
   void steal(unsigned worker);
   void feed_hungry(unsigned worker);
   void move_sms(unsigned from, unsigned to, std::uint64_t wanted);

@@ -39,14 +39,25 @@ void LaunchControllers::move_sms(unsigned from, unsigned to, std::uint64_t wante
   }
 }
 
+/// Whether so many CTAs of a task end on one worker within a time. Not known of kernels with loops, whose
+/// next launch may take any.
+bool LaunchControllers::ends_within(std::uint64_t ns, const Task& task, std::uint64_t ctas) {
+  const std::uint64_t block_ns = task.grid().executable->goes_on ? time_of(task) : 0;
+  return block_ns != 0 && ctas < ns / block_ns;
+}
+
+/// What is queued ends so soon that a worker takes all of it.
+bool LaunchControllers::is_little(const Owner& owner) {
+  return owner.queued == 0 || ends_within(kQuickNs, *owner.runs[owner.head].task, owner.queued);
+}
+
 // From the worker with most queued, half; all if that is little.
 void LaunchControllers::steal(unsigned worker) {
   const auto victim =
       static_cast<unsigned>(std::ranges::max_element(owners_, {}, &Owner::queued) - owners_.begin());
   if (victim == worker) return;
   const Owner& from = owners_[victim];
-  const bool is_little = ends_within(kQuickNs, *from.runs[from.head].task, from.queued);
-  move_sms(victim, worker, is_little ? from.queued : (from.queued + 1) / 2);
+  move_sms(victim, worker, is_little(from) ? from.queued : (from.queued + 1) / 2);
   if (owners_[worker].queued == 0 && from.queued != 0 && std::ranges::find(hungry_, worker) == hungry_.end())
     hungry_.push_back(worker);
 }
@@ -56,13 +67,10 @@ void LaunchControllers::steal(unsigned worker) {
 /// Whoever gets some is told as for any CTAs that are left.
 void LaunchControllers::feed_hungry(unsigned worker) {
   std::erase(hungry_, worker);
-  for (std::size_t left = hungry_.size(); left != 0; --left) {
-    const Owner& from = owners_[worker];
-    const bool is_little = from.queued == 0 || ends_within(kQuickNs, *from.runs[from.head].task, from.queued);
-    if (is_little) break;
-    const unsigned hungry = hungry_[left - 1];
-    if (owners_[hungry].queued == 0) move_sms(worker, hungry, from.queued / (left + 1));
-    hungry_.pop_back();
+  const Owner& from = owners_[worker];
+  for (; !hungry_.empty() && !is_little(from); hungry_.pop_back()) {
+    const unsigned hungry = hungry_.back();
+    if (owners_[hungry].queued == 0) move_sms(worker, hungry, from.queued / (hungry_.size() + 1));
   }
 }
 

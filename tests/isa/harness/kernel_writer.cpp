@@ -3,7 +3,9 @@
 #include "isa/harness/kernel_writer.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 #include "isa/harness/textures.h"
 #include "isa/match.h"
@@ -38,9 +40,15 @@ SpaceText space_of(const isa::Opcode& opcode) {
   return {std::string(space_name(space)), writable};
 }
 
-/// Generic addresses have to be those of shared memory.
+/// Its syntax knows shared memory alone: a generic address has to be of it, too.
 bool takes_shared_only(const isa::Opcode& opcode) {
-  return opcode.op == isa::Op::ldmatrix || opcode.op == isa::Op::stmatrix;
+  std::vector<isa::Mod> spaces;
+  for (const isa::ModSlot& slot : opcode.form->slots)
+    std::ranges::copy_if(slot.mods, std::back_inserter(spaces),
+                         [](isa::Mod mod) { return isa::mod_kind(mod) == ModKind::space; });
+  return !spaces.empty() && std::ranges::all_of(spaces, [](isa::Mod space) {
+    return ptx::space_of(space) == ptx::Space::shared;
+  });
 }
 
 /// The base of the area's addresses once `address` has run.

@@ -4,17 +4,16 @@
 
 #include <gmock/gmock.h>
 
-#include <cstdlib>
 #include <string>
 
-#include "jit/engine.h"
 #include "ptx/parser.h"
+#include "unit/jit/dump.h"
 
 namespace raddle::jit {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 /// %i is an index strided over the lanes, %a an address of the kernel's.
 std::string with_index(const std::string& body) {
@@ -85,15 +84,8 @@ TEST(CheckGroups, LeaveOutAddressesThatOthersHold) {
 
 /// How often `what` stands in the code of a kernel of this body, as LLVM has optimised it.
 unsigned count(const std::string& body, const std::string& what) {
-  auto module = ptx::parse(with_index(body));
-  EXPECT_TRUE(module.ok()) << module.error().to_string();
-  auto engine = make_engine({.tier = Tier::optimised});
-  setenv("RADDLE_DUMP", "optimised", 1);
-  testing::internal::CaptureStderr();
-  auto code = engine->compile(*module, 0, {.block = {96, 1, 1}});
-  const std::string dump = testing::internal::GetCapturedStderr();
-  unsetenv("RADDLE_DUMP");
-  EXPECT_TRUE(code.ok());
+  const std::string dump =
+      dump_of("optimised", with_index(body), {.tier = Tier::optimised}, {.block = {96, 1, 1}});
   unsigned times = 0;
   for (auto at = dump.find(what); at != std::string::npos; at = dump.find(what, at + 1)) ++times;
   return times;

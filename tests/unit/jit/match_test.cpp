@@ -1,32 +1,21 @@
 // How code finds the lanes that hold the same value.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <string>
 
-#include "jit/engine.h"
-#include "ptx/parser.h"
+#include "unit/jit/dump.h"
 
 namespace raddle::jit {
 namespace {
 
 /// What the engine writes of a kernel, before LLVM optimises it.
 std::string ir_of(const std::string& body) {
-  auto module = ptx::parse(
-      ".version 8.4\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n"
-      "{ .reg .b32 %v, %m; .reg .b64 %out; ld.param.u64 %out, [out]; mov.u32 %v, %tid.x;\n"
-      "mad.wide.u32 %out, %v, 4, %out;\n" +
-      body + "\nst.global.u32 [%out], %m; ret; }\n");
-  EXPECT_TRUE(module.ok()) << module.error().to_string();
-  auto engine = make_engine({.simd = SimdLevel::avx2, .tier = Tier::quick, .cache = false});
-  setenv("RADDLE_DUMP", "ir", 1);
-  ::testing::internal::CaptureStderr();
-  auto code = engine->compile(*module, 0, {.block = {64, 1, 1}});
-  const std::string text = ::testing::internal::GetCapturedStderr();
-  unsetenv("RADDLE_DUMP");
-  EXPECT_TRUE(code.ok()) << code.error().to_string();
-  return text;
+  return dump_of("ir",
+                 ".version 8.4\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n"
+                 "{ .reg .b32 %v, %m; .reg .b64 %out; ld.param.u64 %out, [out]; mov.u32 %v, %tid.x;\n"
+                 "mad.wide.u32 %out, %v, 4, %out;\n" +
+                     body + "\nst.global.u32 [%out], %m; ret; }\n",
+                 {.simd = SimdLevel::avx2, .tier = Tier::quick, .cache = false}, {.block = {64, 1, 1}});
 }
 
 // Each lane's value is compared with those of all, and what that gives stays in vectors: masks that become
