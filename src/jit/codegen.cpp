@@ -14,15 +14,22 @@
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "base/assert.h"
+#include "jit/executable.h"
+#include "jit/function_builder.h"
 #include "jit/prefetch.h"
+#include "jit/variables.h"
 
 namespace raddle::jit {
 namespace {
@@ -87,11 +94,12 @@ class PromoteSimple : public llvm::PassInfoMixin<PromoteSimple> {
   }
 };
 
-/// First in both tiers: without it LLVM's own promotion takes cubic time in the length of a block (a minute
-/// and more for 40,000 variables).
+/// First in both tiers: without PromoteSimple LLVM's own promotion takes cubic time in the length of a block
+/// (a minute and more for 40,000 variables), and without ForwardVariables every pass has more to look at.
 llvm::FunctionPassManager promotion() {
   llvm::FunctionPassManager function;
   function.addPass(llvm::SimplifyCFGPass());  // fewer blocks to be simple in
+  function.addPass(ForwardVariables());
   function.addPass(PromoteSimple());
   return function;
 }
@@ -127,6 +135,20 @@ bool sprawls(const llvm::Module& module) {
     return f.size() * static_cast<std::size_t>(std::count_if(entry.begin(), entry.end(), is_variable)) >
            kLimit;
   });
+}
+
+/// The quick tier has no form in which warps run together: to write the kernel twice, and the one of several
+/// warps, takes most of its time. What is left parts from where it is entered, so that each warp goes on by
+/// lanes.
+void leave_out_together(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration() || !function.getName().starts_with(kTogetherName)) continue;
+    const auto linkage = function.getLinkage();
+    function.deleteBody();
+    function.setLinkage(linkage);
+    llvm::IRBuilder<> ir(llvm::BasicBlock::Create(module.getContext(), "entry", &function));
+    ir.CreateRet(ir.CreateOr(function.getArg(2), ir.getInt32(kParted)));
+  }
 }
 
 void optimise(llvm::Module& module, llvm::TargetMachine& machine, Tier tier, Effort& effort) {
@@ -210,6 +232,7 @@ void add_emission(llvm::legacy::PassManager& passes, llvm::TargetMachine& machin
                   llvm::raw_pwrite_stream& stream) {
   auto& target = static_cast<llvm::LLVMTargetMachine&>(machine);  // every target with a code generator is one
   llvm::TargetPassConfig* config = target.createPassConfig(passes);
+  config->setDisableVerify(!verification_wanted());
   config->disablePass(&llvm::LiveDebugValuesID);
   config->disablePass(&llvm::PostRASchedulerID);
   auto* functions = new llvm::MachineModuleInfoWrapperPass(&target);
@@ -224,6 +247,43 @@ void add_emission(llvm::legacy::PassManager& passes, llvm::TargetMachine& machin
   passes.add(llvm::createFreeMachineFunctionPass());
 }
 
+/// A TargetMachine, which is for one thread: one that a compilation has given back, if there is any. What it
+/// knows about the processor takes LLVM as long to find out as a small kernel to compile.
+class LentMachine {
+ public:
+  LentMachine(const HostTarget& target, Tier tier)
+      : key_(target.cpu, target.features, tier), machine_(take(key_)) {
+    if (!machine_) machine_ = make_target_machine(target, tier);
+  }
+  ~LentMachine() {
+    std::lock_guard guard(pool().mutex);
+    pool().machines.emplace(std::move(key_), std::move(machine_));
+  }
+  LentMachine(const LentMachine&) = delete;
+  LentMachine& operator=(const LentMachine&) = delete;
+  llvm::TargetMachine& operator*() { return *machine_; }
+
+ private:
+  using Key = std::tuple<std::string, std::string, Tier>;
+  struct Pool {
+    std::mutex mutex;
+    std::multimap<Key, std::unique_ptr<llvm::TargetMachine>> machines;
+  };
+  /// Never destroyed: compilations may outlive what destroys objects at the process's end.
+  static Pool& pool() {
+    static Pool& all = *new Pool;
+    return all;
+  }
+  static std::unique_ptr<llvm::TargetMachine> take(const Key& key) {
+    std::lock_guard guard(pool().mutex);
+    auto node = pool().machines.extract(key);
+    return node ? std::move(node.mapped()) : nullptr;
+  }
+
+  Key key_;
+  std::unique_ptr<llvm::TargetMachine> machine_;
+};
+
 /// Keeps the first of LLVM's errors.
 void note_error(const llvm::DiagnosticInfo* information, void* errors) {
   auto& first = *static_cast<std::string*>(errors);
@@ -235,6 +295,17 @@ void note_error(const llvm::DiagnosticInfo* information, void* errors) {
 
 }  // namespace
 
+double processor_milliseconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) * 1e-6;
+}
+
+bool verification_wanted() {
+  static const bool wanted = std::getenv("RADDLE_VERIFY") != nullptr;
+  return wanted;
+}
+
 bool dump_wanted(const char* what) {
   const char* dump = std::getenv("RADDLE_DUMP");
   return dump != nullptr && std::string_view(dump) == what;
@@ -245,15 +316,24 @@ Compilation::Outcome generate_object(llvm::Module& module, const HostTarget& tar
   [[maybe_unused]] static const bool bounded = bound_code_generation();
   std::string errors;
   module.getContext().setDiagnosticHandlerCallBack(note_error, &errors);  // else LLVM ends the process
-  auto machine = make_target_machine(target, tier);  // one per call: a TargetMachine is for one thread
+  LentMachine machine(target, tier);
+  const double start = processor_milliseconds();
+  if (tier == Tier::quick) leave_out_together(module);
+  const std::size_t written = module.getInstructionCount();
   optimise(module, *machine, tier, effort);
   if (effort.is_over()) return Compilation::Object();
   if (tier == Tier::quick) split_long_blocks(module);
+  const double optimised = processor_milliseconds();
+  const std::size_t left = module.getInstructionCount();
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager emission;
   add_emission(emission, *machine, stream);
   emission.run(module);
+  if (dump_wanted("times"))
+    fmt::print(stderr, "{}, {}: {} instructions of LLVM, then {}; passes {:.2f} ms, code {:.2f} ms\n",
+               module.getSourceFileName(), tier == Tier::quick ? "quick" : "optimised", written, left,
+               optimised - start, processor_milliseconds() - optimised);
   if (dump_wanted("optimised")) module.print(llvm::errs(), nullptr);
   if (!errors.empty()) return Error::unsupported("LLVM cannot compile it: {}", errors);
   return Compilation::Object(

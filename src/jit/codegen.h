@@ -18,7 +18,15 @@ namespace raddle::jit {
 Compilation::Outcome generate_object(llvm::Module& module, const HostTarget& target, Tier tier,
                                      Effort& effort);
 
-/// RADDLE_DUMP=ir|optimised writes what the engine made to stderr, for people who work on it.
+/// Of this thread.
+double processor_milliseconds();
+
+/// RADDLE_VERIFY in the environment: LLVM checks the code that it is given, and its own after each of its
+/// larger steps. Tests set it; a tenth of the quick tier's time.
+bool verification_wanted();
+
+/// RADDLE_DUMP=ir|optimised|times writes what the engine made to stderr, or what that took, for people who
+/// work on it.
 bool dump_wanted(const char* what);
 
 }  // namespace raddle::jit

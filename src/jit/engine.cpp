@@ -82,6 +82,7 @@ class JitEngine final : public exec::Engine {
   Result<std::unique_ptr<exec::Executable>> compile(const ptx::Module& module, ptx::FunctionId kernel,
                                                     const exec::CompileOptions& options) override {
     auto start = std::chrono::steady_clock::now();
+    const double begun = processor_milliseconds();
     TRY(check(module.functions[kernel], ptx::analyze(module, kernel)));
     if (options.matrix_arithmetic == MatrixArithmetic::hopper) TRY(check_sums(module, kernel));
     if (size_of(module, kernel) > kBeyond)
@@ -90,16 +91,28 @@ class JitEngine final : public exec::Engine {
     const ptx::Module& compiled = own ? *own : module;
     const ptx::KernelNeeds needs = ptx::analyze(compiled, kernel);
     auto executable = std::make_unique<JitExecutable>();
-    llvm::LLVMContext context;
-    llvm::Module llvm(module.functions[kernel].name, context);
-    std::string entry = translate(compiled, kernel, needs, options, llvm, *executable);
-    TRY(make_code(llvm, entry, instructions_of(compiled, kernel, needs), *executable));
+    auto llvm = std::make_shared<OwnModule>(module.functions[kernel].name);
+    std::string entry = translate(compiled, kernel, needs, options, *llvm->module, *executable);
+    const double written = processor_milliseconds();
+    const std::size_t instructions = instructions_of(compiled, kernel, needs);
+    TRY(make_code(std::move(llvm), entry, instructions, *executable));
+    if (dump_wanted("times"))
+      fmt::print(stderr, "{}: {} instructions; analyses and IR {:.2f} ms, key and link {:.2f} ms\n",
+                 module.functions[kernel].name, instructions, written - begun,
+                 processor_milliseconds() - written);
     executable->statistics.compile_seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return std::unique_ptr<exec::Executable>(std::move(executable));
   }
 
  private:
+  /// A module in a context of its own, so that another thread can work on it.
+  struct OwnModule {
+    explicit OwnModule(const std::string& name) : module(std::make_unique<llvm::Module>(name, *context)) {}
+    std::unique_ptr<llvm::LLVMContext> context = std::make_unique<llvm::LLVMContext>();
+    std::unique_ptr<llvm::Module> module;
+  };
+
   /// Lanes that leave a loop in a function go on when the function returns, for all lanes of the call: those
   /// that still wait there for them would wait for ever. So functions with loops that wait become part of
   /// what calls them, where lanes take turns.
@@ -212,21 +225,23 @@ class JitEngine final : public exec::Engine {
   };
 
   /// From IR to code that can be called: out of the cache, or in the tier that was asked for, or in tiers.
-  Result<void> make_code(llvm::Module& llvm, const std::string& entry, std::size_t instructions,
+  Result<void> make_code(std::shared_ptr<OwnModule> llvm, const std::string& entry, std::size_t instructions,
                          JitExecutable& executable) {
-    if (dump_wanted("ir")) llvm.print(llvm::errs(), nullptr);
+    if (dump_wanted("ir")) llvm->module->print(llvm::errs(), nullptr);
     std::string broken;
     llvm::raw_string_ostream report(broken);
-    if (llvm::verifyModule(llvm, &report)) return Error::unsupported("its code is no valid LLVM: {}", broken);
-    Source source{.bitcode = bitcode_of(llvm), .entry = entry, .key = {}};
+    if (verification_wanted() && llvm::verifyModule(*llvm->module, &report))
+      return Error::unsupported("its code is no valid LLVM: {}", broken);
+    Source source{.bitcode = {}, .entry = entry, .key = {}};
+    if (caches_ || !tier_) source.bitcode = bitcode_of(*llvm->module);
     if (caches_) source.key = key_of(source.bitcode, tier_.value_or(Tier::optimised));
     executable.statistics.is_quick = tier_ == Tier::quick;
     if (auto object = caches_ ? cache_.find(source.key) : nullptr) {
       executable.statistics.from_cache = true;
       return link(std::move(object), entry, executable);
     }
-    if (!tier_) return make_in_tiers(std::move(source), instructions, executable);
-    TRY_ASSIGN(auto object, make_now(source.bitcode, *tier_));
+    if (!tier_) return make_in_tiers(std::move(llvm), std::move(source), instructions, executable);
+    TRY_ASSIGN(auto object, make_now(code_from(std::move(llvm), *tier_)));
     if (caches_) cache_.store(source.key, object->getBuffer());
     return link(std::move(object), entry, executable);
   }
@@ -238,11 +253,13 @@ class JitEngine final : public exec::Engine {
 
   /// Optimised code if that is made soon. Else quick code, which serves until the optimised code is there: a
   /// large kernel's is begun only when the kernel has run for long. What cannot be optimised stays quick.
-  Result<void> make_in_tiers(Source source, std::size_t instructions, JitExecutable& executable) {
+  Result<void> make_in_tiers(std::shared_ptr<OwnModule> llvm, Source source, std::size_t instructions,
+                             JitExecutable& executable) {
     const bool is_large = instructions > kLargeKernel;
     std::shared_ptr<Compilation> begun;
     if (!is_large) {
-      begun = start(source.bitcode, Tier::optimised, Compilation::Urgency::awaited, kBudget);
+      begun = compilations_.start(code_from(std::move(llvm), Tier::optimised), Compilation::Urgency::awaited,
+                                  kBudget);
       auto object = begun->await(kPatience);
       if (!object)
         begun = nullptr;
@@ -250,18 +267,19 @@ class JitEngine final : public exec::Engine {
         return use_optimised(std::move(*object), source, executable);
     }
     executable.statistics.is_quick = true;
-    TRY_ASSIGN(auto quick, make_now(source.bitcode, Tier::quick));
+    TRY_ASSIGN(auto quick, make_now(llvm ? code_from(std::move(llvm), Tier::quick)
+                                         : code_from(source.bitcode, Tier::quick)));
     TRY(link(std::move(quick), source.entry, executable));
     if (begun)
       improve(executable, std::move(begun), std::move(source));
     else if (is_large)
-      executable.when_hot(
-          static_cast<double>(instructions) * kSecondsPerInstruction,
-          [this, &executable, source = std::move(source)] {
-            improve(executable,
-                    start(source.bitcode, Tier::optimised, Compilation::Urgency::background, kBudget),
-                    source);
-          });
+      executable.when_hot(static_cast<double>(instructions) * kSecondsPerInstruction,
+                          [this, &executable, source = std::move(source)] {
+                            improve(executable,
+                                    compilations_.start(code_from(source.bitcode, Tier::optimised),
+                                                        Compilation::Urgency::background, kBudget),
+                                    source);
+                          });
     return {};
   }
 
@@ -276,22 +294,28 @@ class JitEngine final : public exec::Engine {
     });
   }
 
-  std::shared_ptr<Compilation> start(std::string bitcode, Tier tier, Compilation::Urgency urgency,
-                                     double budget) {
-    auto make = [target = target_, bitcode = std::move(bitcode),
-                 tier](Effort& effort) -> Compilation::Outcome {
+  /// A compilation of what another one has begun on before, or may.
+  Compilation::Make code_from(std::string bitcode, Tier tier) const {
+    return [target = target_, bitcode = std::move(bitcode), tier](Effort& effort) -> Compilation::Outcome {
       llvm::LLVMContext context;
       auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "kernel"), context);
       RADDLE_ASSERT(static_cast<bool>(module), "bitcode written a moment ago cannot be read");
       return generate_object(**module, target, tier, effort);
     };
-    return compilations_.start(std::move(make), urgency, budget);
+  }
+
+  /// A compilation that takes the module with it.
+  Compilation::Make code_from(std::shared_ptr<OwnModule> own, Tier tier) const {
+    return [target = target_, own = std::move(own), tier](Effort& effort) {
+      return generate_object(*own->module, target, tier, effort);
+    };
   }
 
   /// As long as it takes.
-  Compilation::Outcome make_now(std::string bitcode, Tier tier) {
+  Compilation::Outcome make_now(Compilation::Make make) {
     constexpr double kAnyTime = std::numeric_limits<double>::infinity();
-    auto made = start(std::move(bitcode), tier, Compilation::Urgency::awaited, kAnyTime)->await(kAnyTime);
+    auto made =
+        compilations_.start(std::move(make), Compilation::Urgency::awaited, kAnyTime)->await(kAnyTime);
     if (made && *made == nullptr) return Error::unsupported("the process ends");
     return made;
   }

@@ -33,7 +33,7 @@ void keep_in_memory(Builder& ir, llvm::Value* variable) {
 FunctionBuilder::FunctionBuilder(ModuleBuilder& module, const FunctionPlan& plan)
     : ir(module.llvm.getContext()), simd_(module.simd) {
   const ptx::Function& f = plan.function;
-  const std::string name = (plan.together ? "together." : f.is_entry ? "kernel." : "function.") + f.name;
+  const std::string name = (plan.together ? kTogetherName : f.is_entry ? "kernel." : "function.") + f.name;
   function_ = module.llvm.getFunction(name);
   if (!function_)
     function_ = llvm::Function::Create(

@@ -16,6 +16,9 @@ namespace raddle::jit {
 /// A mask over the warp, one <lanes x i1> per part.
 using Mask = std::vector<llvm::Value*>;
 
+/// How the names of functions begin in which warps run together.
+inline constexpr const char* kTogetherName = "together.";
+
 /// Of a device function: `void(ptr warp, i32 lanes, ptr parameters, ptr returns, i32 local_frame)`.
 llvm::FunctionType* device_function_type(llvm::LLVMContext& context);
 

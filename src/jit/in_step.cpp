@@ -9,7 +9,7 @@ using ptx::BlockId;
 
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
 /// Of operations, and of pairs that are looked at: beyond it nothing is known.
-constexpr std::size_t kMostOperations = 2000, kMostSteps = 4'000'000;
+constexpr std::size_t kMostOperations = 2000, kMostWalked = 4'000'000;
 
 /// Numbers of the operations that lanes from these blocks may come to, passing none that is full.
 class Ways {
@@ -63,7 +63,7 @@ InStep::InStep(const std::vector<WarpOperation>& operations,
   // Lanes go on from two places, or one, at once: what they may come to next.
   const auto go_on = [&](const std::vector<std::uint32_t>& some, const std::vector<std::uint32_t>& others) {
     steps += some.size() * others.size() + 1;
-    if (steps > kMostSteps) return;
+    if (steps > kMostWalked) return;
     for (const std::uint32_t a : some)
       for (const std::uint32_t b : others) {
         if (met[a * count + b] || (!operations[a].is_full && !operations[b].is_full)) continue;
@@ -74,7 +74,7 @@ InStep::InStep(const std::vector<WarpOperation>& operations,
   };
   const auto first = ways.from({0});
   go_on(first, first);
-  while (!work.empty() && steps <= kMostSteps) {
+  while (!work.empty() && steps <= kMostWalked) {
     const auto [a, b] = work.back();
     work.pop_back();
     go_on(next[a], next[b]);
@@ -83,7 +83,7 @@ InStep::InStep(const std::vector<WarpOperation>& operations,
       go_on(next[b], next[b]);
     }
   }
-  if (steps > kMostSteps) return;
+  if (steps > kMostWalked) return;
   for (const WarpOperation& operation : operations) is_full_.push_back(operation.is_full);
   number_ = std::move(numbers);
   met_ = std::move(met);
