@@ -109,6 +109,12 @@ class MemoryAccess {
   void store_lanes(const Access& a, const Parts& values);
   void store_single(const Access& a, llvm::Value* all, llvm::Value* at);
 
+  // ---- vectors of 16 bytes, lane by lane (wide_lanes.cpp) ----
+  bool is_wide(const Access& a) const;
+  llvm::Value* start_of_lane(const Access& a, llvm::Value* addresses, unsigned lane);
+  Parts load_wide_lanes(const Access& a);
+  void store_wide_lanes(const Access& a, const Parts& values);
+
   // ---- copies (copies.cpp) ----
   /// How much of their sources lanes read.
   struct Limit {
