@@ -7,12 +7,12 @@
 #include <functional>
 
 #include "jit/matrix_dots.h"
+#include "jit/matrix_words.h"
 #include "jit/vector_math.h"
 
 namespace raddle::jit {
 namespace {
 
-constexpr unsigned kChunkWords = 4;  // 16 bytes lie together, whatever the layout
 constexpr unsigned kLines = 8;       // rows, or columns, of a group whose chunks lie at one pitch
 constexpr unsigned kBlock = 8;       // columns whose elements four registers of D hold
 constexpr unsigned kKeptWords = 8;   // of a row of A
@@ -67,9 +67,9 @@ class Writer {
     return ir_.CreateShuffleVector(a, mask);
   }
   llvm::Value* joined(llvm::Value* a, llvm::Value* b);
-  llvm::Value* of_word(llvm::Value* words, unsigned w);
-  llvm::Value* turned(llvm::Value* words, unsigned by);
-  llvm::Value* element(llvm::Value* words, unsigned i, Type type);
+  llvm::Value* element(llvm::Value* words, unsigned i, Type type) {
+    return step_ == MatrixStep::number ? number_of_words(ir_, words, i, type) : words;
+  }
   llvm::Value* halves(llvm::Value* sixteen_bits, Type type);
   llvm::Value* by_rows(const Values& columns, unsigned part);
   llvm::Value* paired(llvm::Value* first, llvm::Value* second, const std::vector<int>& order);
@@ -116,7 +116,6 @@ class Writer {
   void multiply(const std::vector<Half>& halves);
   Values products(const std::vector<Half>& halves, llvm::Value* chunk, Values sums);
   llvm::Value* multiply_add(llvm::Value* a, llvm::Value* b, llvm::Value* sum, llvm::Value* kept);
-  llvm::Value* add_bytes(llvm::Value* sum, llvm::Value* a, llvm::Value* b);
   llvm::Value* register_of(const Half& half, unsigned odd, unsigned part);
   Values begin(const Half& half);
   void finish(const Half& half, const Values& sums);
@@ -143,8 +142,6 @@ class Writer {
   Fields of_a_{}, of_b_{};
   llvm::Value *a_, *metadata_, *a_of_step_ = nullptr;
 };
-
-unsigned element_bits(Type type) { return type == Type::tf32 || type == Type::b1 ? 32 : isa::bit_size(type); }
 
 // Along K: the words of a column of B, and the steps of a word.
 unsigned words_of_column(const WarpgroupProductForm& form) {
@@ -215,42 +212,6 @@ llvm::Value* Writer::joined(llvm::Value* a, llvm::Value* b) {
   std::vector<int> mask(2 * count);
   for (unsigned i = 0; i < mask.size(); ++i) mask[i] = static_cast<int>(i);
   return ir_.CreateShuffleVector(a, b, mask);
-}
-
-/// Of each row's four words the w-th, four times.
-llvm::Value* Writer::of_word(llvm::Value* words, unsigned w) {
-  std::vector<int> mask(lanes_);
-  for (unsigned l = 0; l < lanes_; ++l) mask[l] = static_cast<int>(l / kChunkWords * kChunkWords + w);
-  return shuffle(words, mask);
-}
-
-/// Each row's four words, from the one so many further on.
-llvm::Value* Writer::turned(llvm::Value* words, unsigned by) {
-  std::vector<int> mask(lanes_);
-  for (unsigned l = 0; l < lanes_; ++l)
-    mask[l] = static_cast<int>(l / kChunkWords * kChunkWords + (l + by) % kChunkWords);
-  return shuffle(words, mask);
-}
-
-/// Element i of each word, as numbers that are multiplied.
-llvm::Value* Writer::element(llvm::Value* words, unsigned i, Type type) {
-  if (step_ != MatrixStep::number) return words;
-  const Val word{&ir_, words, Type::u32};
-  const unsigned bits = element_bits(type);
-  switch (type) {
-    case Type::tf32:
-      return (word & word.like(~std::int64_t{0x1fff})).as(Type::f32).v;
-    case Type::bf16:
-      return (i == 0 ? shl(word, 16) : word & word.like(0xffff0000ll)).as(Type::f32).v;
-    case Type::f16:
-      return widen_to_f32(shr(word, bits * i).to(Type::b16), Type::f16).v;
-    case Type::s8:
-      return int_to_float(shr(shl(word, 24 - bits * i).as(Type::s32), 24), Type::f32).v;
-    case Type::u8:
-      return int_to_float((shr(word, bits * i) & word.like(0xff)).as(Type::s32), Type::f32).v;
-    default:
-      return widen_fp8_to_f32(shr(word, bits * i).to(Type::b8), type).v;
-  }
 }
 
 llvm::Value* Writer::halves(llvm::Value* sixteen_bits, Type type) {
@@ -361,10 +322,7 @@ void Writer::unpack_a() {
     unpack_step_of_a();
     return excess_;
   });
-  for (auto*& excess : excess_) {
-    auto* words = excess;
-    for (const int w : {1, 2, 3}) excess = ir_.CreateAdd(excess, turned(words, w));
-  }
+  for (auto*& excess : excess_) excess = sum_of_words(ir_, excess);
 }
 
 /// To a row of the panel: the numbers of a part of a register.
@@ -373,7 +331,7 @@ void Writer::put_a(llvm::Value* panel, unsigned row, unsigned half, unsigned par
     numbers = step_ == MatrixStep::number ? ir_.CreateFNeg(numbers) : inverted(numbers, 0x80008000);
   if (flips_b_) {
     auto*& excess = excess_[half * parts_ + part];
-    excess = add_bytes(excess, numbers, all_words(0x80808080));
+    excess = add_bytes(ir_, form_.a, excess, numbers, all_words(0x80808080));
   }
   store(numbers, at(panel, row * kPanelRow + half * kRegisterLanes + part * lanes_), lanes_ * 4);
 }
@@ -605,7 +563,7 @@ llvm::Value* Writer::multiply_add(llvm::Value* a, llvm::Value* b, llvm::Value* s
     case MatrixStep::bits:
       return ir_.CreateAdd(sum, ir_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, ir_.CreateAnd(a, b)));
     case MatrixStep::bytes:
-      return add_bytes(sum, a, b);
+      return add_bytes(ir_, form_.a, sum, a, b);
     case MatrixStep::pairs_of_bf16:
       return dot_of_bf16({&ir_, a, Type::b32}, {&ir_, b, Type::b32}, {&ir_, sum, Type::f32}).v;
     case MatrixStep::number:
@@ -613,13 +571,6 @@ llvm::Value* Writer::multiply_add(llvm::Value* a, llvm::Value* b, llvm::Value* s
   }
   auto* next = fma(Val{&ir_, a, Type::f32}, Val{&ir_, b, Type::f32}, Val{&ir_, sum, Type::f32}).v;
   return kept ? ir_.CreateSelect(kept, next, sum) : next;
-}
-
-/// The host multiplies unsigned bytes by signed ones. Where both matrices' are of one kind, B's top bits are
-/// inverted: its elements are 128 more, or less, and the sums so many times A's.
-llvm::Value* Writer::add_bytes(llvm::Value* sum, llvm::Value* a, llvm::Value* b) {
-  const Val of_a{&ir_, a, Type::b32}, of_b{&ir_, b, Type::b32}, start{&ir_, sum, Type::s32};
-  return isa::is_signed(form_.a) ? dot_of_bytes(of_b, of_a, start).v : dot_of_bytes(of_a, of_b, start).v;
 }
 
 /// The K of one chunk, in order.
@@ -640,7 +591,7 @@ Writer::Values Writer::products(const std::vector<Half>& halves, llvm::Value* ch
         const unsigned index = k % per_word_ * kPanelRow + half * kRegisterLanes + part * lanes_;
         if (half != halves[0].half && half != halves.back().half) continue;
         const auto word = [&](llvm::Value* panel, llvm::Type* type) {
-          return of_word(load(vector(type, lanes_), at(panel, index), lanes_ * 4), k / per_word_);
+          return of_word(ir_, load(vector(type, lanes_), at(panel, index), lanes_ * 4), k / per_word_);
         };
         rows[half].push_back(word(a, number_));
         if (!mask) continue;
