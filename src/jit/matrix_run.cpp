@@ -35,27 +35,35 @@ RunSize size_of(const std::vector<RunProduct>& products) {
   return size;
 }
 
+/// That are multiplied one by one; 1: the word itself is multiplied.
+unsigned numbers_in_word(const isa::Opcode& opcode, SimdForm simd) {
+  const Type a = MatrixLayout(opcode, "a").element();
+  return !isa::is_float(a) || (a == Type::bf16 && simd.dots_of_bf16) ? 1 : 32 / element_bits(a);
+}
+
 class MatrixRunWriter {
  public:
   MatrixRunWriter(llvm::Function& function, const isa::Opcode& opcode, SimdForm simd,
-                  const std::vector<RunProduct>& products)
+                  const std::vector<RunProduct>& products, const std::vector<bool>& is_there)
       : function_(function),
         ir_(llvm::BasicBlock::Create(function.getContext(), "entry", &function)),
         products_(products),
+        is_there_(is_there),
         size_(size_of(products)),
         a_(MatrixLayout(opcode, "a").element()),
         b_(MatrixLayout(opcode, "b").element()),
         chunks_(MatrixLayout(opcode, "b").registers()),
         is_integer_(MatrixLayout(opcode, "d").element() == Type::s32),
         by_pairs_(a_ == Type::bf16 && simd.dots_of_bf16),
-        in_word_(is_integer_ || by_pairs_ ? 1 : 32 / element_bits(a_)),
+        in_word_(numbers_in_word(opcode, simd)),
         flips_b_(is_integer_ && isa::is_signed(a_) == isa::is_signed(b_)),
         number_(in_words() ? ir_.getInt32Ty() : ir_.getFloatTy()),
         sum_(is_integer_ ? ir_.getInt32Ty() : ir_.getFloatTy()) {}
 
   void write() {
     for (unsigned n = 0; n < size_.a; ++n) unpack_a(n);
-    for (unsigned n = 0; n < size_.b; ++n) unpack_b(n);
+    for (unsigned n = 0; n < size_.b; ++n)
+      if (!is_there_[n]) unpack_b(n);
     for (const Tile& tile : tiles()) multiply(tile);
     ir_.CreateRetVoid();
   }
@@ -71,6 +79,7 @@ class MatrixRunWriter {
   llvm::Value* matrix_d(unsigned n) { return function_.getArg(n); }
   llvm::Value* matrix_a(unsigned n) { return function_.getArg(size_.d + n); }
   llvm::Value* matrix_b(unsigned n) { return function_.getArg(size_.d + size_.a + n); }
+  llvm::Value* panel_of_b(unsigned n) { return function_.getArg(size_.d + size_.a + size_.b + n); }
   llvm::FixedVectorType* vector(llvm::Type* element, unsigned count = kLanes) {
     return llvm::FixedVectorType::get(element, count);
   }
@@ -114,14 +123,13 @@ class MatrixRunWriter {
   // ---- B ----
   /// Numbers of two words of eight columns are a vector: the even columns of the first, its odd ones, and so
   /// on, as those of one parity are multiplied together.
-  unsigned panel_of_b(unsigned word, unsigned i, unsigned odd) const {
+  unsigned place_in_b(unsigned word, unsigned i, unsigned odd) const {
     return ((word / 2 * in_word_ + i) * 2 + word % 2) * kColumnsOfB + odd * kColumnsOfB / 2;
   }
   unsigned chunk_of_b() const { return kChunkWords * in_word_ * kColumnsOfB; }
 
   /// A register has eight columns, four words each.
   void unpack_b(unsigned n) {
-    panels_of_b_.push_back(local(chunks_ * chunk_of_b(), "b_panel"));
     for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
       auto* first = at(matrix_b(n), chunk * exec::kWarpSize);
       auto *low = load(vector(ir_.getInt32Ty()), first), *high = load(vector(ir_.getInt32Ty()), at(first, kLanes));
@@ -134,7 +142,7 @@ class MatrixRunWriter {
         if (flips_b_) words = ir_.CreateXor(words, all_words(kTops));
         for (unsigned i = 0; i < in_word_; ++i)
           store(in_words() ? words : number_of_words(ir_, words, i, b_),
-                at(panels_of_b_[n], chunk * chunk_of_b() + panel_of_b(word, i, 0)));
+                at(panel_of_b(n), chunk * chunk_of_b() + place_in_b(word, i, 0)));
       }
     }
   }
@@ -226,7 +234,7 @@ class MatrixRunWriter {
     };
     auto* of_a = of_chunk(panels_of_a_[a], chunk_of_a());
     Values of_b;
-    for (const unsigned b : bs) of_b.push_back(of_chunk(panels_of_b_[b], chunk_of_b()));
+    for (const unsigned b : bs) of_b.push_back(of_chunk(panel_of_b(b), chunk_of_b()));
     for (unsigned word = 0; word < kChunkWords; ++word)
       for (unsigned i = 0; i < in_word_; ++i) {
         std::array<llvm::Value*, kVectors> rows{};
@@ -234,7 +242,7 @@ class MatrixRunWriter {
           rows[v] = of_word(ir_, load(vector(number_), at(of_a, panel_of_a(i, v))), word);
         for (std::size_t n = 0; n < bs.size(); ++n)
           for (unsigned odd = 0; odd < 2; ++odd) {
-            auto* columns = four_times(load(vector(number_, 4), at(of_b[n], panel_of_b(word, i, odd))));
+            auto* columns = four_times(load(vector(number_, 4), at(of_b[n], place_in_b(word, i, odd))));
             for (unsigned v = 0; v < kVectors; ++v) {
               auto*& sum = sums[n * kSums + (v / kParts * 2 + odd) * kParts + v % kParts];
               sum = multiply_add(rows[v], columns, sum);
@@ -257,6 +265,7 @@ class MatrixRunWriter {
   llvm::Function& function_;
   Builder ir_;
   const std::vector<RunProduct>& products_;
+  const std::vector<bool>& is_there_;  // of each B: in its panel
   const RunSize size_;
   const Type a_, b_;
   const unsigned chunks_;  // of four words, along K
@@ -264,7 +273,7 @@ class MatrixRunWriter {
   const unsigned in_word_;  // numbers; 1: the word itself
   const bool flips_b_;
   llvm::Type *number_, *sum_;
-  Values panels_of_a_, panels_of_b_;
+  Values panels_of_a_;
   std::vector<Values> excess_;  // of each A, if there is any: by half of the rows, by part
 };
 
@@ -282,14 +291,20 @@ bool has_run_products(const isa::Opcode& opcode, SimdForm simd) {
   return simd.lanes == kLanes && (isa::is_float(MatrixLayout(opcode, "a").element()) || simd.dots_of_bytes);
 }
 
+unsigned panel_bytes(const isa::Opcode& opcode, SimdForm simd) {
+  return MatrixLayout(opcode, "b").registers() * exec::kWarpSize * numbers_in_word(opcode, simd) * 4;
+}
+
 llvm::Function* matrix_run(llvm::Module& module, const isa::Opcode& opcode, SimdForm simd,
-                           const std::vector<RunProduct>& products) {
+                           const std::vector<RunProduct>& products, const std::vector<bool>& is_there) {
   std::string name = "raddle.run." + opcode.text;
   for (const RunProduct& p : products) name += fmt::format(".{}_{}_{}", p.d, p.a, p.b);
+  name += '.';
+  for (const bool there : is_there) name += there ? '1' : '0';
   if (auto* known = module.getFunction(name)) return known;
   const RunSize size = size_of(products);
   auto& context = module.getContext();
-  const std::vector<llvm::Type*> pointers(std::size_t{size.d} + size.a + size.b,
+  const std::vector<llvm::Type*> pointers(std::size_t{size.d} + size.a + 2 * size.b,
                                           llvm::PointerType::getUnqual(context));
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), pointers, false);
   auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, module);
@@ -299,9 +314,9 @@ llvm::Function* matrix_run(llvm::Module& module, const isa::Opcode& opcode, Simd
   for (unsigned n = 0; n < pointers.size(); ++n) {
     function->addParamAttr(n, llvm::Attribute::NoAlias);
     function->addParamAttr(n, llvm::Attribute::NoCapture);
-    if (n >= size.d) function->addParamAttr(n, llvm::Attribute::ReadOnly);
+    if (n >= size.d && n < size.d + size.a + size.b) function->addParamAttr(n, llvm::Attribute::ReadOnly);
   }
-  MatrixRunWriter(*function, opcode, simd, products).write();
+  MatrixRunWriter(*function, opcode, simd, products, is_there).write();
   return function;
 }
 

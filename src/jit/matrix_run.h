@@ -1,6 +1,6 @@
 // The function that a run of products of a warp becomes (mma_run.h): tiles of 16 rows of A by 8 columns of B,
 // two with the same A at once, as many sums as a host of 32 vector registers holds. A's numbers are unpacked
-// once for all tiles of its rows, B's once for all of its columns.
+// once for all tiles of its rows, B's once for all of its columns, and for runs that follow.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -24,10 +24,15 @@ struct RunProduct {
   unsigned d, a, b;
 };
 
-/// The module's function of such a run: void(ptr d..., ptr a..., ptr b...), each matrix's registers one behind
-/// the other, each its warp's lanes in order.
+/// Bytes of a B as it is multiplied.
+unsigned panel_bytes(const isa::Opcode& opcode, SimdForm simd);
+
+/// The module's function of such a run: void(ptr d..., ptr a..., ptr b..., ptr panel...), each matrix's
+/// registers one behind the other, each its warp's lanes in order; panels, one for each B, panel_bytes()
+/// aligned to 64.
 /// @param products  in order; the numbers of each operand count from 0 in order of their first use
+/// @param is_there  for each B whether a run before has put it into its panel
 llvm::Function* matrix_run(llvm::Module& module, const isa::Opcode& opcode, SimdForm simd,
-                           const std::vector<RunProduct>& products);
+                           const std::vector<RunProduct>& products, const std::vector<bool>& is_there);
 
 }  // namespace raddle::jit

@@ -48,9 +48,8 @@ llvm::Value* of_word(Builder& ir, llvm::Value* words, unsigned w) {
 }
 
 llvm::Value* sum_of_words(Builder& ir, llvm::Value* words) {
-  llvm::Value* sum = words;
-  for (const unsigned by : {1u, 2u, 3u}) sum = ir.CreateAdd(sum, turned(ir, words, by));
-  return sum;
+  auto* pairs = ir.CreateAdd(words, turned(ir, words, 1));
+  return ir.CreateAdd(pairs, turned(ir, pairs, 2));
 }
 
 llvm::Value* add_bytes(Builder& ir, Type type, llvm::Value* sum, llvm::Value* a, llvm::Value* b) {

@@ -10,6 +10,7 @@
 namespace raddle::jit {
 namespace {
 
+using isa::Effects;
 using ptx::Instruction;
 using ptx::Operand;
 
@@ -80,6 +81,31 @@ bool may_join_run(const ptx::Function& function, const Instruction& i) {
 std::vector<const Instruction*> mma_run(const ptx::Function& function, const ptx::Block& block,
                                         const Instruction& mma) {
   return RunFinder(function).run_of(block, mma);
+}
+
+bool is_plain_load(const Instruction& i) {
+  if (i.guard != ptx::kNone) return false;
+  return i.op() == isa::Op::ldmatrix || (i.opcode->row->text->effects == (Effects::reads | Effects::may_fault) &&
+                                         !i.opcode->observes());
+}
+
+const Instruction* earlier_with_b(const ptx::Function& function, const ptx::Block& block,
+                                  const Instruction& first, const Instruction& mma) {
+  const auto b = function.elements_of(function.operands_of(mma)[kB]);
+  ptx::RegisterUses uses;
+  for (const Instruction* i = &first; i != &function.instructions[block.begin];) {
+    --i;
+    const bool is_mma = may_join_run(function, *i);
+    if (is_mma && i->opcode->text == mma.opcode->text &&
+        std::ranges::equal(function.elements_of(function.operands_of(*i)[kB]), b, {}, &Operand::index,
+                           &Operand::index))
+      return i;
+    if (!is_mma && !is_plain_load(*i) && i->opcode->row->text->effects != Effects::pure) return nullptr;
+    ptx::register_uses(function, *i, uses);
+    for (const Operand& element : b)
+      if (std::ranges::find(uses.definitions, element.index) != uses.definitions.end()) return nullptr;
+  }
+  return nullptr;
 }
 
 }  // namespace raddle::jit

@@ -17,4 +17,14 @@ bool may_join_run(const ptx::Function& function, const ptx::Instruction& instruc
 std::vector<const ptx::Instruction*> mma_run(const ptx::Function& function, const ptx::Block& block,
                                              const ptx::Instruction& mma);
 
+/// An mma of the block before this run has multiplied by the same B in the same spelling, and since then
+/// nothing has changed B or left the code.
+/// @param first  the run's first
+/// @param mma    of the run, whose B it is
+const ptx::Instruction* earlier_with_b(const ptx::Function& function, const ptx::Block& block,
+                                       const ptx::Instruction& first, const ptx::Instruction& mma);
+
+/// A load that may be made earlier or later: of memory that only barriers give other contents, unguarded.
+bool is_plain_load(const ptx::Instruction& instruction);
+
 }  // namespace raddle::jit

@@ -17,13 +17,6 @@ using ptx::RegisterId;
 
 constexpr unsigned kLeastTogether = 4;  // products: a function for fewer is no gain
 
-/// Of memory that only a barrier gives other contents.
-bool is_load(const Instruction& i) {
-  if (i.guard != ptx::kNone) return false;
-  return i.op() == isa::Op::ldmatrix ||
-         (i.opcode->row->text->effects == (Effects::reads | Effects::may_fault) && !i.opcode->observes());
-}
-
 bool have_common(const std::vector<RegisterId>& x, const std::vector<RegisterId>& y) {
   return std::ranges::any_of(x, [&](RegisterId r) { return std::ranges::find(y, r) != y.end(); });
 }
@@ -77,7 +70,7 @@ class BlockSinker {
 
   /// Where a load goes: to the first use of what it loads, a product that is not among the first of its run.
   std::optional<std::uint32_t> goal_of(std::uint32_t n) const {
-    if (begins_.empty() || !is_load(function_.instructions[n])) return {};
+    if (begins_.empty() || !is_plain_load(function_.instructions[n])) return {};
     const ptx::RegisterUses own = uses_of(n);
     std::optional<std::uint32_t> goal;
     for (std::uint32_t use = n + 1; use < block_.end && !goal; ++use) {
@@ -92,7 +85,7 @@ class BlockSinker {
   }
   bool may_pass(const ptx::RegisterUses& load, std::uint32_t other) const {
     const Instruction& i = function_.instructions[other];
-    if (i.opcode->row->text->effects != Effects::pure && !is_load(i) && !begins_.contains(other)) return false;
+    if (i.opcode->row->text->effects != Effects::pure && !is_plain_load(i) && !begins_.contains(other)) return false;
     const ptx::RegisterUses uses = uses_of(other);
     return !have_common(uses.definitions, load.uses) && !have_common(uses.definitions, load.definitions) &&
            !have_common(uses.uses, load.definitions);

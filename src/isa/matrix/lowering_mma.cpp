@@ -36,49 +36,84 @@ void emit_product(WarpEmitter& e) {
   d.load(e.elements(0));
 }
 
-/// Matrices of a run, each where it lives in memory.
-class RunMatrices {
+/// The run of an mma, whose matrices all lie in memory as a whole.
+class Run {
  public:
-  explicit RunMatrices(WarpEmitter& e) : e_(e) {}
-  /// @returns false if a matrix does not lie in memory as a whole
-  bool add(const ptx::Instruction& mma) {
-    const auto operands = e_.cursor.function.operands_of(mma);
-    std::array<unsigned, 3> numbers{};
-    for (unsigned k = 0; k < numbers.size(); ++k) {
-      const auto elements = e_.cursor.function.elements_of(operands[k]);
-      auto* place = e_.registers.fragment({elements.begin(), elements.end()});
-      if (place == nullptr) return false;
-      auto& places = places_[k];
-      const auto known = std::ranges::find(places, place);
-      numbers[k] = static_cast<unsigned>(known - places.begin());
-      if (known == places.end()) places.push_back(place);
-    }
-    products_.push_back({numbers[0], numbers[1], numbers[2]});
-    return true;
+  Run(WarpEmitter& e, const ptx::Instruction& mma)
+      : e_(e),
+        function_(e.cursor.function),
+        block_(function_.blocks[e.cursor.block]),
+        mmas_(mma_run(function_, block_, mma)) {
+    exists_ = mmas_.size() > 1 && std::ranges::all_of(mmas_, [&](auto* each) { return add(*each); });
   }
+  bool exists() const { return exists_; }
+  /// At the last: for all.
   void multiply() {
-    auto* function = matrix_run(*e_.code.function()->getParent(), e_.opcode(), e_.code.simd(), products_);
+    if (mmas_.back() != e_.cursor.instruction) return;
     std::vector<llvm::Value*> all;
     for (const auto& places : places_) all.insert(all.end(), places.begin(), places.end());
+    std::vector<bool> is_there;
+    for (const ptx::Instruction* mma : with_new_b_) {
+      all.push_back(panel(*mma));
+      is_there.push_back(is_in_panel(*mma));
+    }
+    auto* function =
+        matrix_run(*e_.code.function()->getParent(), e_.opcode(), e_.code.simd(), products_, is_there);
     e_.if_any(e_.bits(e_.executing()), [&] { e_.ir.CreateCall(function, all); });
   }
 
  private:
+  static constexpr unsigned kB = 2;
+
+  std::vector<ptx::Operand> matrix(const ptx::Instruction& mma, unsigned k) const {
+    const auto elements = function_.elements_of(function_.operands_of(mma)[k]);
+    return {elements.begin(), elements.end()};
+  }
+  /// @returns false if one of its matrices does not lie in memory as a whole
+  bool add(const ptx::Instruction& mma) {
+    std::array<unsigned, kB + 1> numbers{};
+    for (unsigned k = 0; k < numbers.size(); ++k) {
+      auto* place = e_.registers.fragment(matrix(mma, k));
+      if (place == nullptr) return false;
+      auto& places = places_[k];
+      const auto known = std::ranges::find(places, place);
+      numbers[k] = static_cast<unsigned>(known - places.begin());
+      if (known != places.end()) continue;
+      places.push_back(place);
+      if (k == kB) with_new_b_.push_back(&mma);
+    }
+    products_.push_back({numbers[0], numbers[1], numbers[2]});
+    return true;
+  }
+  /// A run before has put its B there.
+  bool is_in_panel(const ptx::Instruction& mma) const {
+    const auto* earlier = earlier_with_b(function_, block_, *mmas_[0], mma);
+    return earlier != nullptr && Run(e_, *earlier).exists();
+  }
+  /// Of an mma's B, which all runs of the function share.
+  llvm::Value* panel(const ptx::Instruction& mma) {
+    auto* bytes = llvm::ArrayType::get(e_.ir.getInt8Ty(), panel_bytes(e_.opcode(), e_.code.simd()));
+    const std::string b = std::to_string(matrix(mma, kB)[0].index);
+    return e_.code.shared_alloca(bytes, "panel." + e_.opcode().text + "." + b, 64);
+  }
+
   WarpEmitter& e_;
-  std::array<std::vector<llvm::Value*>, 3> places_;  // of D, A and B
+  const ptx::Function& function_;
+  const ptx::Block& block_;
+  const std::vector<const ptx::Instruction*> mmas_;
+  std::array<std::vector<llvm::Value*>, kB + 1> places_;  // of D, A and B
+  std::vector<const ptx::Instruction*> with_new_b_;       // for each B the first
   std::vector<RunProduct> products_;
+  bool exists_ = false;
 };
 
 /// @returns false if the mma is none of a run
 bool emit_run(WarpEmitter& e) {
-  const ptx::Function& function = e.cursor.function;
   if (e.code.thread() != nullptr || !is_run_opcode(e.opcode()) || !has_run_products(e.opcode(), e.code.simd()))
     return false;
-  const auto run = mma_run(function, function.blocks[e.cursor.block], *e.cursor.instruction);
-  RunMatrices matrices(e);
-  if (run.size() < 2 || !std::ranges::all_of(run, [&](auto* mma) { return matrices.add(*mma); })) return false;
-  if (run.back() == e.cursor.instruction) matrices.multiply();
-  return true;
+  Run run(e, *e.cursor.instruction);
+  if (run.exists()) run.multiply();
+  return run.exists();
 }
 
 }  // namespace
