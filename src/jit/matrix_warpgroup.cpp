@@ -82,7 +82,7 @@ class Writer {
   Fields fields(llvm::Value* descriptor);
   llvm::Value* line_start(const Fields& f, bool transposed, llvm::Value* rows, llvm::Value* step);
   llvm::Value* addresses(const Fields& f, llvm::Value* first);
-  llvm::Value* chunk(llvm::Value* addresses, unsigned line, llvm::Type* type);
+  llvm::Value* chunk(llvm::Value* start, unsigned line, llvm::Type* type);
 
   // ---- steps ----
   llvm::Value* step_field(llvm::Value* step, std::size_t offset);
@@ -94,7 +94,7 @@ class Writer {
   // ---- A ----
   void unpack_a();
   void unpack_step_of_a();
-  llvm::Value* words_of_a();
+  Values words_of_a(unsigned number);
   llvm::Value* place_of_kept();
   void unpack_columns_of_a();
   void put_a(llvm::Value* panel, unsigned row, unsigned half, unsigned part, llvm::Value* numbers);
@@ -103,6 +103,8 @@ class Writer {
 
   // ---- B ----
   void unpack_b();
+  void find_lines_of_b();
+  void store_lines_of_b(llvm::Value* block);
   void unpack_block_of_b(llvm::Value* block, llvm::Value* to);
   void unpack_rows_of_b(llvm::Value* block, llvm::Value* to);
   void unpack_columns_of_b(llvm::Value* block, llvm::Value* to);
@@ -118,6 +120,8 @@ class Writer {
   llvm::Value* multiply_add(llvm::Value* a, llvm::Value* b, llvm::Value* sum, llvm::Value* kept);
   llvm::Value* register_of(const Half& half, unsigned odd, unsigned part);
   Values begin(const Half& half);
+  /// D is what sums begin with, not what they are added to at the end.
+  bool begins_with_d() const { return !is_integer_ || (!form_.saturates && sum_->isIntegerTy()); }
   void finish(const Half& half, const Values& sums);
 
   llvm::Function* function_;
@@ -140,6 +144,7 @@ class Writer {
 
   // Of the step that is unpacked:
   Fields of_a_{}, of_b_{};
+  llvm::Value* turns_ = nullptr;  // B's swizzle, from block to block
   llvm::Value *a_, *metadata_, *a_of_step_ = nullptr;
 };
 
@@ -283,10 +288,10 @@ llvm::Value* Writer::addresses(const Fields& f, llvm::Value* first) {
 }
 
 /// From the addresses in memory: a store of a vector and loads of scalars take less than extractions.
-llvm::Value* Writer::chunk(llvm::Value* addresses, unsigned line, llvm::Type* type) {
-  auto* address = ir_.CreateAlignedLoad(ir_.getInt32Ty(), at(addresses, line), llvm::Align(4), true);
-  auto* place = ir_.CreateZExt(address, ir_.getInt64Ty());
-  return load(type, ir_.CreateInBoundsGEP(ir_.getInt8Ty(), shared_, place), 16);
+llvm::Value* Writer::chunk(llvm::Value* start, unsigned line, llvm::Type* type) {
+  auto* address = ir_.CreateAlignedLoad(ir_.getInt32Ty(), at(lines_, line), llvm::Align(4), true);
+  auto* place = ir_.CreateSExt(address, ir_.getInt64Ty());
+  return load(type, ir_.CreateInBoundsGEP(ir_.getInt8Ty(), start, place), 16);
 }
 
 // ---- steps ----
@@ -336,19 +341,24 @@ void Writer::put_a(llvm::Value* panel, unsigned row, unsigned half, unsigned par
   store(numbers, at(panel, row * kPanelRow + half * kRegisterLanes + part * lanes_), lanes_ * 4);
 }
 
-/// Registers of A: as they are, or as they would be; the register of half h and chunk c is h + 2c.
-llvm::Value* Writer::words_of_a() {
-  if (form_.a_in_registers) return a_;
-  auto* words = local(ir_.getInt32Ty(), kRegistersOfA * kRegisterLanes, "a_words");
-  auto* type = vector(ir_.getInt32Ty(), kChunkWords);
-  for (unsigned half = 0; half < 2; ++half)
-    for (unsigned c = 0; c < 2; ++c) {
-      auto* rows = ir_.CreateAdd(ir_.CreateShl(warp_, 1), ir_.getInt32(half));
-      ir_.CreateStore(addresses(of_a_, line_start(of_a_, false, rows, ir_.getInt32(c))), lines_, true);
-      for (unsigned i = 0; i < kLines; ++i)
-        store(chunk(lines_, i, type), at(words, (half + 2 * c) * kRegisterLanes + i * kChunkWords), 16);
-    }
-  return words;
+/// A register of A by parts, as it is or as it would be; that of half h and chunk c is h + 2c.
+Writer::Values Writer::words_of_a(unsigned number) {
+  Values parts;
+  if (form_.a_in_registers) {
+    for (unsigned part = 0; part < parts_; ++part)
+      parts.push_back(load(vector(ir_.getInt32Ty(), lanes_), at(a_, number * kRegisterLanes + part * lanes_)));
+    return parts;
+  }
+  auto* rows = ir_.CreateAdd(ir_.CreateShl(warp_, 1), ir_.getInt32(number % 2));
+  ir_.CreateStore(addresses(of_a_, line_start(of_a_, false, rows, ir_.getInt32(number / 2))), lines_, true);
+  for (unsigned i = 0; i < kLines; ++i)
+    parts.push_back(chunk(shared_, i, vector(ir_.getInt32Ty(), kChunkWords)));
+  while (parts.size() > parts_) {
+    Values wider;
+    for (std::size_t i = 0; i < parts.size(); i += 2) wider.push_back(joined(parts[i], parts[i + 1]));
+    parts = std::move(wider);
+  }
+  return parts;
 }
 
 /// Where elements are put before they are spread, if they are.
@@ -367,10 +377,10 @@ void Writer::unpack_columns_of_a() {
       for (unsigned i = 0; i < per_word_; ++i) {
         Values columns;
         for (unsigned w = 0; w < kChunkWords; ++w) {
-          auto* first = chunk(lines_, 2 * w + i, type);
+          auto* first = chunk(shared_, 2 * w + i, type);
           columns.push_back(step_ == MatrixStep::number
                                 ? halves(first, form_.a)
-                                : paired(first, chunk(lines_, 2 * w + 1, type), kInOrder));
+                                : paired(first, chunk(shared_, 2 * w + 1, type), kInOrder));
         }
         for (unsigned part = 0; part < parts_; ++part)
           put_a(panel, c * per_word_ + i, half, part, by_rows(columns, part));
@@ -381,14 +391,13 @@ void Writer::unpack_columns_of_a() {
 
 void Writer::unpack_step_of_a() {
   if (form_.a_transposed) return unpack_columns_of_a();
-  auto* words = words_of_a();
   auto* panel = place_of_kept();
-  for (unsigned r = 0; r < kRegistersOfA; ++r)
-    for (unsigned part = 0; part < parts_; ++part) {
-      auto* four = load(vector(ir_.getInt32Ty(), lanes_), at(words, r * kRegisterLanes + part * lanes_));
+  for (unsigned r = 0; r < kRegistersOfA; ++r) {
+    const Values words = words_of_a(r);
+    for (unsigned part = 0; part < parts_; ++part)
       for (unsigned i = 0; i < per_word_; ++i)
-        put_a(panel, r / 2 * per_word_ + i, r % 2, part, element(four, i, form_.a));
-    }
+        put_a(panel, r / 2 * per_word_ + i, r % 2, part, element(words[part], i, form_.a));
+  }
   if (form_.sparse) spread_a(panel);
 }
 
@@ -450,6 +459,7 @@ void Writer::unpack_b() {
   loop(form_.steps, {}, [&](llvm::Value* step, const Values&) {
     of_b_ = fields(step_field(step, offsetof(WarpgroupStep, b)));
     auto* within = ir_.CreateMul(step, ir_.getInt32(depth_ * kBlock));
+    if (!form_.b_transposed) find_lines_of_b();
     return loop(form_.n / kBlock, {}, [&](llvm::Value* block, const Values&) {
       unpack_block_of_b(block, at(of_block(block), within));
       return Values{};
@@ -464,13 +474,38 @@ void Writer::unpack_block_of_b(llvm::Value* block, llvm::Value* to) {
     unpack_rows_of_b(block, to);
 }
 
-void Writer::unpack_rows_of_b(llvm::Value* block, llvm::Value* to) {
-  auto* type = vector(ir_.getInt32Ty(), kChunkWords);
+/// Where the lines of the first block lie. Those of another lie so many strides further, unless the stride
+/// turns the swizzle's pattern.
+void Writer::find_lines_of_b() {
+  auto* pattern = ir_.CreateSub(ir_.CreateShl(of_b_.atom, 7), ir_.getInt32(1));
+  auto* turns = ir_.CreateIsNotNull(ir_.CreateAnd(of_b_.stride, pattern));
+  turns_ = ir_.CreateAnd(turns, ir_.CreateICmpNE(of_b_.atom, ir_.getInt32(1)));
+  store_lines_of_b(ir_.getInt32(0));
+}
+
+/// Counted from where the block would lie without swizzle.
+void Writer::store_lines_of_b(llvm::Value* block) {
+  auto* strides = ir_.CreateVectorSplat(kLines, ir_.CreateMul(block, of_b_.stride));
   for (unsigned c = 0; c < words_ / kChunkWords; ++c) {
-    ir_.CreateStore(addresses(of_b_, line_start(of_b_, false, block, ir_.getInt32(c))), lines_, true);
+    auto* all = addresses(of_b_, line_start(of_b_, false, block, ir_.getInt32(c)));
+    ir_.CreateStore(ir_.CreateSub(all, strides), at(lines_, c * kLines), true);
+  }
+}
+
+void Writer::unpack_rows_of_b(llvm::Value* block, llvm::Value* to) {
+  auto *again = new_block("again"), *known = new_block("known");
+  ir_.CreateCondBr(turns_, again, known);
+  ir_.SetInsertPoint(again);
+  store_lines_of_b(block);
+  ir_.CreateBr(known);
+  ir_.SetInsertPoint(known);
+  auto* type = vector(ir_.getInt32Ty(), kChunkWords);
+  auto* strides = ir_.CreateZExt(ir_.CreateMul(block, of_b_.stride), ir_.getInt64Ty());
+  auto* start = ir_.CreateInBoundsGEP(ir_.getInt8Ty(), shared_, strides);
+  for (unsigned c = 0; c < words_ / kChunkWords; ++c) {
     Values chunks;
     for (const int column : kEvenThenOdd)
-      chunks.push_back(chunk(lines_, static_cast<unsigned>(column), type));
+      chunks.push_back(chunk(start, c * kLines + static_cast<unsigned>(column), type));
     auto* even = joined(joined(chunks[0], chunks[1]), joined(chunks[2], chunks[3]));
     auto* odd = joined(joined(chunks[4], chunks[5]), joined(chunks[6], chunks[7]));
     for (unsigned pair = 0; pair < 2; ++pair) {
@@ -491,7 +526,7 @@ void Writer::unpack_columns_of_b(llvm::Value* block, llvm::Value* to) {
   auto* type = vector(ir_.getInt16Ty(), kBlock);
   for (unsigned step = 0; step < depth_ * per_step_ / kLines; ++step) {
     ir_.CreateStore(addresses(of_b_, line_start(of_b_, true, block, ir_.getInt32(step))), lines_, true);
-    const auto line = [&](unsigned i) { return chunk(lines_, i, type); };
+    const auto line = [&](unsigned i) { return chunk(shared_, i, type); };
     for (unsigned i = 0; i < kLines / per_step_; ++i) {
       if (place(i) % 2 != 0) continue;  // it is stored together with the one before
       llvm::Value* two = nullptr;
@@ -521,7 +556,7 @@ Writer::Values Writer::begin(const Half& half) {
   auto* zero = llvm::Constant::getNullValue(vector(sum_, lanes_));
   for (unsigned odd = 0; odd < 2; ++odd)
     for (unsigned part = 0; part < parts_; ++part) {
-      if (is_integer_) {
+      if (is_integer_ && !begins_with_d()) {
         sums.push_back(flips_b_ ? ir_.CreateNeg(excess_[half.half * parts_ + part]) : zero);
         continue;
       }
@@ -529,6 +564,7 @@ Writer::Values Writer::begin(const Half& half) {
       const bool pairs = form_.d == Type::f16;
       auto* number = pairs ? element(old, odd, Type::f16) : ir_.CreateBitCast(old, vector(sum_, lanes_));
       sums.push_back(ir_.CreateSelect(adds_, number, zero));
+      if (flips_b_) sums.back() = ir_.CreateSub(sums.back(), excess_[half.half * parts_ + part]);
     }
   return sums;
 }
@@ -547,7 +583,7 @@ void Writer::finish(const Half& half, const Values& sums) {
     for (unsigned side = 0; side < 2; ++side) {
       auto* sum = side == 0 ? even : odd;
       auto* to = register_of(half, side, part);
-      if (is_integer_) {
+      if (is_integer_ && !begins_with_d()) {
         if (sum_->isFloatTy()) sum = ir_.CreateFPToSI(sum, type);
         auto* old = ir_.CreateSelect(adds_, load(type, to, lanes_ * 4), llvm::Constant::getNullValue(type));
         sum = form_.saturates ? ir_.CreateBinaryIntrinsic(llvm::Intrinsic::sadd_sat, old, sum)
@@ -639,7 +675,7 @@ void Writer::multiply(llvm::Value* first, unsigned blocks) {
 void Writer::run() {
   a_panel_ = local(number_, form_.steps * panel_words_, "a_panel");
   if (is_masked_) a_mask_ = local(ir_.getInt32Ty(), panel_words_, "a_mask");
-  lines_ = local(ir_.getInt32Ty(), kLines, "lines");
+  lines_ = local(ir_.getInt32Ty(), words_ / kChunkWords * kLines, "lines");
   find_first_step();
   unpack_a();
   if (form_.shares_b) {

@@ -53,6 +53,7 @@ MemoryAccess::Access MemoryAccess::access(unsigned address, unsigned data) {
   a.address = std::move(begun.address);
   a.mask = std::move(begun.lanes);
   a.ordering = ordering_of(cursor_.opcode().get(ModKind::semantics));
+  a.operand = &cursor_.operand(address);
   a.is_alone = is_alone(a, cursor_.operand(address));
   if (counts()) ++module_.statistics.memory_operations;
   if (cursor_.plan.one_by_one) ++module_.statistics.not_vectorised;

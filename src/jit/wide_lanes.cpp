@@ -75,10 +75,24 @@ llvm::Value* MemoryAccess::start_of_lane(const Access& a, llvm::Value* addresses
   return code_.pointer(ir_.CreateAdd(values_.scalar(a.address, p).v, ir_.getInt64(offset)));
 }
 
+/// Lines that the next turn of a loop will read, each once where distances are known.
+void MemoryAccess::prefetch_wide_lanes(const Access& a, llvm::Value* addresses) {
+  constexpr std::int64_t kLine = 64;
+  auto* distance = a.operand != nullptr && a.address.shape.affine ? step_of_turn(*a.operand) : nullptr;
+  if (distance == nullptr) return;
+  for (unsigned lane = 0, last = 0; lane < exec::kWarpSize; ++lane) {
+    const auto from_last = a.address.shape.offset(lane) - a.address.shape.offset(last);
+    if (lane % code_.lanes() != 0 && from_last >= 0 && from_last < kLine) continue;
+    last = lane;
+    prefetch(ir_.CreateAdd(ir_.CreatePtrToInt(start_of_lane(a, addresses, lane), ir_.getInt64Ty()), distance));
+  }
+}
+
 /// The accesses are volatile: each is an instruction of its own, which tells its lane.
 MemoryAccess::Parts MemoryAccess::load_wide_lanes(const Access& a) {
   llvm::Value* addresses = a.address.shape.scalar() ? nullptr : values_.spill(a.address);
   if (addresses != nullptr) keep_in_memory(ir_, addresses);
+  prefetch_wide_lanes(a, addresses);
   auto* group = llvm::FixedVectorType::get(ir_.getIntNTy(a.bytes * 8), a.count);
   Parts result(a.count);
   Vectors rows;
