@@ -6,8 +6,8 @@
 #include "jit/forward_constants.h"
 #include "jit/holds.h"
 #include "jit/one_by_one.h"
-#include "jit/together.h"
 #include "jit/sink_loads.h"
+#include "jit/together.h"
 #include "jit/webs.h"
 
 namespace raddle::jit {

@@ -114,7 +114,8 @@ class MatrixRunWriter {
         auto* words = load(vector(ir_.getInt32Ty()), at(matrix_a(n), (chunk * kVectors + v) * kLanes));
         if (flips_b_) excess[v] = add_bytes(ir_, a_, excess[v], words, all_words(kTops));
         for (unsigned i = 0; !in_words() && i < in_word_; ++i)
-          store(number_of_words(ir_, words, i, a_), at(panels_of_a_[n], chunk * chunk_of_a() + panel_of_a(i, v)));
+          store(number_of_words(ir_, words, i, a_),
+                at(panels_of_a_[n], chunk * chunk_of_a() + panel_of_a(i, v)));
       }
     for (auto*& words : excess) words = sum_of_words(ir_, words);
     excess_.push_back(std::move(excess));
@@ -132,7 +133,8 @@ class MatrixRunWriter {
   void unpack_b(unsigned n) {
     for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
       auto* first = at(matrix_b(n), chunk * exec::kWarpSize);
-      auto *low = load(vector(ir_.getInt32Ty()), first), *high = load(vector(ir_.getInt32Ty()), at(first, kLanes));
+      auto *low = load(vector(ir_.getInt32Ty()), first),
+           *high = load(vector(ir_.getInt32Ty()), at(first, kLanes));
       for (unsigned word = 0; word < kChunkWords; word += 2) {
         std::vector<int> mask;
         for (unsigned w = word; w < word + 2; ++w)

@@ -13,9 +13,9 @@
 namespace raddle::jit {
 namespace {
 
-constexpr unsigned kLines = 8;       // rows, or columns, of a group whose chunks lie at one pitch
-constexpr unsigned kBlock = 8;       // columns whose elements four registers of D hold
-constexpr unsigned kKeptWords = 8;   // of a row of A
+constexpr unsigned kLines = 8;      // rows, or columns, of a group whose chunks lie at one pitch
+constexpr unsigned kBlock = 8;      // columns whose elements four registers of D hold
+constexpr unsigned kKeptWords = 8;  // of a row of A
 constexpr unsigned kRegisterLanes = 32;
 constexpr unsigned kRegistersOfA = 4;
 constexpr unsigned kPanelRow = 64;  // of A's panel: 16 rows of a chunk's words, one number of each word
@@ -346,7 +346,8 @@ Writer::Values Writer::words_of_a(unsigned number) {
   Values parts;
   if (form_.a_in_registers) {
     for (unsigned part = 0; part < parts_; ++part)
-      parts.push_back(load(vector(ir_.getInt32Ty(), lanes_), at(a_, number * kRegisterLanes + part * lanes_)));
+      parts.push_back(
+          load(vector(ir_.getInt32Ty(), lanes_), at(a_, number * kRegisterLanes + part * lanes_)));
     return parts;
   }
   auto* rows = ir_.CreateAdd(ir_.CreateShl(warp_, 1), ir_.getInt32(number % 2));

@@ -1,5 +1,5 @@
-// Words of matrices in vectors of the host, as the functions of products take them apart: rows of a matrix with
-// four words each side by side, and the numbers that words hold.
+// Words of matrices in vectors of the host, as the functions of products take them apart: rows of a matrix
+// with four words each side by side, and the numbers that words hold.
 #pragma once
 
 #include "jit/value.h"
@@ -20,8 +20,8 @@ llvm::Value* of_word(Builder& ir, llvm::Value* words, unsigned w);
 /// In each lane the sum of its row's four words.
 llvm::Value* sum_of_words(Builder& ir, llvm::Value* words);
 
-/// sum + a * b, four bytes of a word each. The host multiplies unsigned bytes by signed ones: where a and b are
-/// of one kind, b's top bits are to be inverted.
+/// sum + a * b, four bytes of a word each. The host multiplies unsigned bytes by signed ones: where a and b
+/// are of one kind, b's top bits are to be inverted.
 /// @param type  of a's bytes
 llvm::Value* add_bytes(Builder& ir, Type type, llvm::Value* sum, llvm::Value* a, llvm::Value* b);
 

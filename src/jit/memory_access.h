@@ -43,7 +43,7 @@ class MemoryAccess {
     llvm::AtomicOrdering ordering;
     std::vector<ptx::Operand> elements;
     const ptx::Operand* operand = nullptr;  // of the address; null in a copy
-    bool is_alone = false;  ///< nobody looks while the warp runs (lone_accesses.cpp)
+    bool is_alone = false;                  ///< nobody looks while the warp runs (lone_accesses.cpp)
     bool is_atomic() const { return ordering != llvm::AtomicOrdering::NotAtomic; }
     bool is_plain() const { return !is_atomic() && bytes <= 8; }
     bool is_single() const {

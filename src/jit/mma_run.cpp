@@ -85,8 +85,8 @@ std::vector<const Instruction*> mma_run(const ptx::Function& function, const ptx
 
 bool is_plain_load(const Instruction& i) {
   if (i.guard != ptx::kNone) return false;
-  return i.op() == isa::Op::ldmatrix || (i.opcode->row->text->effects == (Effects::reads | Effects::may_fault) &&
-                                         !i.opcode->observes());
+  return i.op() == isa::Op::ldmatrix ||
+         (i.opcode->row->text->effects == (Effects::reads | Effects::may_fault) && !i.opcode->observes());
 }
 
 const Instruction* earlier_with_b(const ptx::Function& function, const ptx::Block& block,

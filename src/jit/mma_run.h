@@ -1,5 +1,5 @@
-// Products of a warp that compiled code makes together: mmas of one spelling behind each other, at the last of
-// them (matrix_run.h). Nobody can see the difference: until then nothing reads or writes their matrices.
+// Products of a warp that compiled code makes together: mmas of one spelling behind each other, at the last
+// of them (matrix_run.h). Nobody can see the difference: until then nothing reads or writes their matrices.
 #pragma once
 
 #include <vector>

@@ -57,7 +57,8 @@ class BlockSinker {
     std::uint32_t begin = n;
     unsigned together = 0;
     for (std::size_t k = 0; k < run.size(); ++k) {
-      if (together >= kLeastTogether && !has_same_a(*run[k - 1], *run[k])) begin = number(run[k]), together = 0;
+      if (together >= kLeastTogether && !has_same_a(*run[k - 1], *run[k]))
+        begin = number(run[k]), together = 0;
       ++together;
       begins_[number(run[k])] = {begin, begin != n};
     }
@@ -85,7 +86,8 @@ class BlockSinker {
   }
   bool may_pass(const ptx::RegisterUses& load, std::uint32_t other) const {
     const Instruction& i = function_.instructions[other];
-    if (i.opcode->row->text->effects != Effects::pure && !is_plain_load(i) && !begins_.contains(other)) return false;
+    if (i.opcode->row->text->effects != Effects::pure && !is_plain_load(i) && !begins_.contains(other))
+      return false;
     const ptx::RegisterUses uses = uses_of(other);
     return !have_common(uses.definitions, load.uses) && !have_common(uses.definitions, load.definitions) &&
            !have_common(uses.uses, load.definitions);

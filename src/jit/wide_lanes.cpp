@@ -57,8 +57,8 @@ Vectors joined(Builder& ir, const std::vector<Vectors>& elements) {
 }  // namespace
 
 bool MemoryAccess::is_wide(const Access& a) const {
-  if (a.is_atomic() || a.count < 2 || a.bytes < 4 || a.bytes * a.count != kWideBytes ||
-      code_.lanes() < 4 || code_.thread() != nullptr)
+  if (a.is_atomic() || a.count < 2 || a.bytes < 4 || a.bytes * a.count != kWideBytes || code_.lanes() < 4 ||
+      code_.thread() != nullptr)
     return false;
   return std::ranges::all_of(a.mask, [](llvm::Value* part) {
     const auto* known = llvm::dyn_cast<llvm::Constant>(part);
@@ -84,7 +84,8 @@ void MemoryAccess::prefetch_wide_lanes(const Access& a, llvm::Value* addresses) 
     const auto from_last = a.address.shape.offset(lane) - a.address.shape.offset(last);
     if (lane % code_.lanes() != 0 && from_last >= 0 && from_last < kLine) continue;
     last = lane;
-    prefetch(ir_.CreateAdd(ir_.CreatePtrToInt(start_of_lane(a, addresses, lane), ir_.getInt64Ty()), distance));
+    prefetch(
+        ir_.CreateAdd(ir_.CreatePtrToInt(start_of_lane(a, addresses, lane), ir_.getInt64Ty()), distance));
   }
 }
 

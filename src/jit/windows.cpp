@@ -98,8 +98,8 @@ llvm::Instruction* MemoryAccess::may_prefetch(llvm::Instruction* load) {
   return load;
 }
 
-/// How far an address moves from one turn to the next, as i64, in a loop around a barrier: null if that is not
-/// known. To LLVM it is no loop, as regions leave the function there.
+/// How far an address moves from one turn to the next, as i64, in a loop around a barrier: null if that is
+/// not known. To LLVM it is no loop, as regions leave the function there.
 llvm::Value* MemoryAccess::step_of_turn(const Operand& address) {
   const Mod space = cursor_.opcode().get(ModKind::space);
   if (address.base != Operand::Base::reg || (space != Mod::global && space != Mod::none)) return nullptr;

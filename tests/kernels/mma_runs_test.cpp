@@ -1,6 +1,6 @@
-// Products by mma.sync that follow each other, which compiled code makes together: the interpreter, which makes
-// each by itself, says what is right. A kernel's only warp reads its matrices from `in`, register by register,
-// and writes its sums to `out`.
+// Products by mma.sync that follow each other, which compiled code makes together: the interpreter, which
+// makes each by itself, says what is right. A kernel's only warp reads its matrices from `in`, register by
+// register, and writes its sums to `out`.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -14,8 +14,8 @@ namespace {
 /// A spelling of mma with registers that hold numbers, not words: those of a lane's A and B.
 struct Spelling {
   const char* name;
-  const char* sum;  ///< type of D
-  unsigned a, b;    ///< registers
+  const char* sum;     ///< type of D
+  unsigned a, b;       ///< registers
   std::uint32_t kept;  ///< bits of a random word that leave exponents small
 };
 constexpr Spelling kSpellings[] = {
@@ -63,7 +63,8 @@ class Program {
   }
   std::string whole() const {
     std::string all = fmt::format(
-        ".version 8.4\n.target sm_89\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out) {{\n"
+        ".version 8.4\n.target sm_89\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out) "
+        "{{\n"
         "  .reg .b64 %in, %out; .reg .b32 %id, %a<{0}>, %b<{0}>, %t; .reg .{1} %d<64>;\n"
         "  ld.param.u64 %in, [in]; ld.param.u64 %out, [out]; mov.u32 %id, %tid.x;\n"
         "  mad.wide.u32 %in, %id, 4, %in; mad.wide.u32 %out, %id, 4, %out;\n",
@@ -71,14 +72,16 @@ class Program {
     for (unsigned i = 0; i < 64; ++i)
       all += fmt::format("  cvt{}.{}.s32 %d{}, {};\n", s_.sum[0] == 'f' ? ".rn" : "", s_.sum, i, i);
     all += body_;
-    for (unsigned i = 0; i < 64; ++i) all += fmt::format("  st.global.{} [%out+{}], %d{};\n", s_.sum, i * 128, i);
+    for (unsigned i = 0; i < 64; ++i)
+      all += fmt::format("  st.global.{} [%out+{}], %d{};\n", s_.sum, i * 128, i);
     return all + "  ret;\n}\n";
   }
 
  private:
   std::string registers(const char* name, unsigned matrix, unsigned count) const {
     std::string all;
-    for (unsigned i = 0; i < count; ++i) all += fmt::format("{}%{}{}", i == 0 ? "{" : ", ", name, matrix * 4 + i);
+    for (unsigned i = 0; i < count; ++i)
+      all += fmt::format("{}%{}{}", i == 0 ? "{" : ", ", name, matrix * 4 + i);
     return all + "}";
   }
   Program& load(const char* name, unsigned matrix, unsigned count, unsigned from) {
@@ -186,7 +189,8 @@ TEST_P(MmaRuns, AreAsFastOnesAre) {
   add_grid(apart.load_all().after_each("bar.sync 0;"));
   const auto words = words_of(kBf16);
   testing::internal::CaptureStderr();
-  const auto found = answer(device(), together.whole(), words), expected = answer(device(), apart.whole(), words);
+  const auto found = answer(device(), together.whole(), words),
+             expected = answer(device(), apart.whole(), words);
   testing::internal::GetCapturedStderr();
   EXPECT_EQ(found, expected);
 }

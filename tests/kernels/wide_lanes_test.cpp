@@ -1,5 +1,5 @@
-// Vectors of 16 bytes at addresses without a common distance: which element of which lane goes where, and what
-// a fault tells of its lane.
+// Vectors of 16 bytes at addresses without a common distance: which element of which lane goes where, and
+// what a fault tells of its lane.
 #include <fmt/format.h>
 
 #include "kernel_test.h"
@@ -9,7 +9,8 @@ namespace {
 /// Thread t reads the unit of 16 bytes with the number t * 7 % 32 and writes it to unit t ^ 5, by these
 /// accesses.
 std::string moving_kernel(const std::string& load, const std::string& store, const std::string& change = "") {
-  return ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out) {\n"
+  return ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out) "
+         "{\n"
          "  .reg .b64 %in, %out, %x<2>; .reg .b32 %id, %t, %r<4>; .reg .pred %p;\n"
          "  .shared .align 16 .b8 tile[512];\n"
          "  ld.param.u64 %in, [in]; ld.param.u64 %out, [out]; mov.u32 %id, %tid.x;\n"
@@ -49,8 +50,9 @@ TEST_P(WideLanes, MoveUnitsWhereTheyAreTold) {
 
 // Of lanes that write to one place the highest counts.
 TEST_P(WideLanes, AreWrittenInTheirOrder) {
-  load_text(moving_kernel(kLoadWords, kStoreWords, "  and.b32 %t, %id, 3; ld.param.u64 %out, [out]; "
-                                                   "mad.wide.u32 %out, %t, 16, %out;\n"));
+  load_text(moving_kernel(kLoadWords, kStoreWords,
+                          "  and.b32 %t, %id, 3; ld.param.u64 %out, [out]; "
+                          "mad.wide.u32 %out, %t, 16, %out;\n"));
   auto in = buffer(units()), out = buffer(std::vector<std::uint32_t>(16));
   run(*module().kernel("k"), {.grid = {1}, .block = {32}}, in, out);
   std::vector<std::uint32_t> expected;

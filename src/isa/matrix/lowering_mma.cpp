@@ -109,7 +109,8 @@ class Run {
 
 /// @returns false if the mma is none of a run
 bool emit_run(WarpEmitter& e) {
-  if (e.code.thread() != nullptr || !is_run_opcode(e.opcode()) || !has_run_products(e.opcode(), e.code.simd()))
+  if (e.code.thread() != nullptr || !is_run_opcode(e.opcode()) ||
+      !has_run_products(e.opcode(), e.code.simd()))
     return false;
   Run run(e, *e.cursor.instruction);
   if (run.exists()) run.multiply();

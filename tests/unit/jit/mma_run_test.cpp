@@ -14,9 +14,10 @@ namespace {
 using ::testing::ElementsAre;
 
 std::string mma(unsigned d, unsigned a, unsigned b, const std::string& types = "f32.bf16.bf16.f32") {
-  return fmt::format("mma.sync.aligned.m16n8k8.row.col.{0} {{%d{1}, %d{2}, %d{3}, %d{4}}}, {{%a{5}, %a{6}}}, "
-                     "{{%b{7}}}, {{%d{1}, %d{2}, %d{3}, %d{4}}}; ",
-                     types, 4 * d, 4 * d + 1, 4 * d + 2, 4 * d + 3, 2 * a, 2 * a + 1, b);
+  return fmt::format(
+      "mma.sync.aligned.m16n8k8.row.col.{0} {{%d{1}, %d{2}, %d{3}, %d{4}}}, {{%a{5}, %a{6}}}, "
+      "{{%b{7}}}, {{%d{1}, %d{2}, %d{3}, %d{4}}}; ",
+      types, 4 * d, 4 * d + 1, 4 * d + 2, 4 * d + 3, 2 * a, 2 * a + 1, b);
 }
 const std::string kOneMma = mma(0, 0, 0), kOtherMma = mma(1, 0, 1);
 
