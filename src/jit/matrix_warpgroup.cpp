@@ -82,7 +82,7 @@ class Writer {
   Fields fields(llvm::Value* descriptor);
   llvm::Value* line_start(const Fields& f, bool transposed, llvm::Value* rows, llvm::Value* step);
   llvm::Value* addresses(const Fields& f, llvm::Value* first);
-  llvm::Value* chunk(llvm::Value* start, unsigned line, llvm::Type* type);
+  llvm::Value* chunk(unsigned line, llvm::Type* type);
 
   // ---- steps ----
   llvm::Value* step_field(llvm::Value* step, std::size_t offset);
@@ -103,8 +103,6 @@ class Writer {
 
   // ---- B ----
   void unpack_b();
-  void find_lines_of_b();
-  void store_lines_of_b(llvm::Value* block);
   void unpack_block_of_b(llvm::Value* block, llvm::Value* to);
   void unpack_rows_of_b(llvm::Value* block, llvm::Value* to);
   void unpack_columns_of_b(llvm::Value* block, llvm::Value* to);
@@ -144,7 +142,6 @@ class Writer {
 
   // Of the step that is unpacked:
   Fields of_a_{}, of_b_{};
-  llvm::Value* turns_ = nullptr;  // B's swizzle, from block to block
   llvm::Value *a_, *metadata_, *a_of_step_ = nullptr;
 };
 
@@ -287,11 +284,11 @@ llvm::Value* Writer::addresses(const Fields& f, llvm::Value* first) {
   return ir_.CreateXor(plain, ir_.CreateShl(phase, 4));
 }
 
-/// From the addresses in memory: a store of a vector and loads of scalars take less than extractions.
-llvm::Value* Writer::chunk(llvm::Value* start, unsigned line, llvm::Type* type) {
+/// From the addresses in `lines_`: a store of a vector and loads of scalars take less than extractions.
+llvm::Value* Writer::chunk(unsigned line, llvm::Type* type) {
   auto* address = ir_.CreateAlignedLoad(ir_.getInt32Ty(), at(lines_, line), llvm::Align(4), true);
-  auto* place = ir_.CreateSExt(address, ir_.getInt64Ty());
-  return load(type, ir_.CreateInBoundsGEP(ir_.getInt8Ty(), start, place), 16);
+  auto* place = ir_.CreateZExt(address, ir_.getInt64Ty());
+  return load(type, ir_.CreateInBoundsGEP(ir_.getInt8Ty(), shared_, place), 16);
 }
 
 // ---- steps ----
@@ -352,8 +349,7 @@ Writer::Values Writer::words_of_a(unsigned number) {
   }
   auto* rows = ir_.CreateAdd(ir_.CreateShl(warp_, 1), ir_.getInt32(number % 2));
   ir_.CreateStore(addresses(of_a_, line_start(of_a_, false, rows, ir_.getInt32(number / 2))), lines_, true);
-  for (unsigned i = 0; i < kLines; ++i)
-    parts.push_back(chunk(shared_, i, vector(ir_.getInt32Ty(), kChunkWords)));
+  for (unsigned i = 0; i < kLines; ++i) parts.push_back(chunk(i, vector(ir_.getInt32Ty(), kChunkWords)));
   while (parts.size() > parts_) {
     Values wider;
     for (std::size_t i = 0; i < parts.size(); i += 2) wider.push_back(joined(parts[i], parts[i + 1]));
@@ -378,10 +374,9 @@ void Writer::unpack_columns_of_a() {
       for (unsigned i = 0; i < per_word_; ++i) {
         Values columns;
         for (unsigned w = 0; w < kChunkWords; ++w) {
-          auto* first = chunk(shared_, 2 * w + i, type);
-          columns.push_back(step_ == MatrixStep::number
-                                ? halves(first, form_.a)
-                                : paired(first, chunk(shared_, 2 * w + 1, type), kInOrder));
+          auto* first = chunk(2 * w + i, type);
+          columns.push_back(step_ == MatrixStep::number ? halves(first, form_.a)
+                                                        : paired(first, chunk(2 * w + 1, type), kInOrder));
         }
         for (unsigned part = 0; part < parts_; ++part)
           put_a(panel, c * per_word_ + i, half, part, by_rows(columns, part));
@@ -460,7 +455,6 @@ void Writer::unpack_b() {
   loop(form_.steps, {}, [&](llvm::Value* step, const Values&) {
     of_b_ = fields(step_field(step, offsetof(WarpgroupStep, b)));
     auto* within = ir_.CreateMul(step, ir_.getInt32(depth_ * kBlock));
-    if (!form_.b_transposed) find_lines_of_b();
     return loop(form_.n / kBlock, {}, [&](llvm::Value* block, const Values&) {
       unpack_block_of_b(block, at(of_block(block), within));
       return Values{};
@@ -475,38 +469,12 @@ void Writer::unpack_block_of_b(llvm::Value* block, llvm::Value* to) {
     unpack_rows_of_b(block, to);
 }
 
-/// Where the lines of the first block lie. Those of another lie so many strides further, unless the stride
-/// turns the swizzle's pattern.
-void Writer::find_lines_of_b() {
-  auto* pattern = ir_.CreateSub(ir_.CreateShl(of_b_.atom, 7), ir_.getInt32(1));
-  auto* turns = ir_.CreateIsNotNull(ir_.CreateAnd(of_b_.stride, pattern));
-  turns_ = ir_.CreateAnd(turns, ir_.CreateICmpNE(of_b_.atom, ir_.getInt32(1)));
-  store_lines_of_b(ir_.getInt32(0));
-}
-
-/// Counted from where the block would lie without swizzle.
-void Writer::store_lines_of_b(llvm::Value* block) {
-  auto* strides = ir_.CreateVectorSplat(kLines, ir_.CreateMul(block, of_b_.stride));
-  for (unsigned c = 0; c < words_ / kChunkWords; ++c) {
-    auto* all = addresses(of_b_, line_start(of_b_, false, block, ir_.getInt32(c)));
-    ir_.CreateStore(ir_.CreateSub(all, strides), at(lines_, c * kLines), true);
-  }
-}
-
 void Writer::unpack_rows_of_b(llvm::Value* block, llvm::Value* to) {
-  auto *again = new_block("again"), *known = new_block("known");
-  ir_.CreateCondBr(turns_, again, known);
-  ir_.SetInsertPoint(again);
-  store_lines_of_b(block);
-  ir_.CreateBr(known);
-  ir_.SetInsertPoint(known);
   auto* type = vector(ir_.getInt32Ty(), kChunkWords);
-  auto* strides = ir_.CreateZExt(ir_.CreateMul(block, of_b_.stride), ir_.getInt64Ty());
-  auto* start = ir_.CreateInBoundsGEP(ir_.getInt8Ty(), shared_, strides);
   for (unsigned c = 0; c < words_ / kChunkWords; ++c) {
+    ir_.CreateStore(addresses(of_b_, line_start(of_b_, false, block, ir_.getInt32(c))), lines_, true);
     Values chunks;
-    for (const int column : kEvenThenOdd)
-      chunks.push_back(chunk(start, c * kLines + static_cast<unsigned>(column), type));
+    for (const int column : kEvenThenOdd) chunks.push_back(chunk(static_cast<unsigned>(column), type));
     auto* even = joined(joined(chunks[0], chunks[1]), joined(chunks[2], chunks[3]));
     auto* odd = joined(joined(chunks[4], chunks[5]), joined(chunks[6], chunks[7]));
     for (unsigned pair = 0; pair < 2; ++pair) {
@@ -527,7 +495,7 @@ void Writer::unpack_columns_of_b(llvm::Value* block, llvm::Value* to) {
   auto* type = vector(ir_.getInt16Ty(), kBlock);
   for (unsigned step = 0; step < depth_ * per_step_ / kLines; ++step) {
     ir_.CreateStore(addresses(of_b_, line_start(of_b_, true, block, ir_.getInt32(step))), lines_, true);
-    const auto line = [&](unsigned i) { return chunk(shared_, i, type); };
+    const auto line = [&](unsigned i) { return chunk(i, type); };
     for (unsigned i = 0; i < kLines / per_step_; ++i) {
       if (place(i) % 2 != 0) continue;  // it is stored together with the one before
       llvm::Value* two = nullptr;
@@ -676,7 +644,7 @@ void Writer::multiply(llvm::Value* first, unsigned blocks) {
 void Writer::run() {
   a_panel_ = local(number_, form_.steps * panel_words_, "a_panel");
   if (is_masked_) a_mask_ = local(ir_.getInt32Ty(), panel_words_, "a_mask");
-  lines_ = local(ir_.getInt32Ty(), words_ / kChunkWords * kLines, "lines");
+  lines_ = local(ir_.getInt32Ty(), kLines, "lines");
   find_first_step();
   unpack_a();
   if (form_.shares_b) {
