@@ -17,9 +17,9 @@ using ptx::Operand;
 enum Place : unsigned { kD, kA, kB, kC };
 
 /// The runs of a block, in order.
-class RunFinder {
+class MmaRunFinder {
  public:
-  explicit RunFinder(const ptx::Function& function) : function_(function) {}
+  explicit MmaRunFinder(const ptx::Function& function) : function_(function) {}
 
   std::vector<const Instruction*> run_of(const ptx::Block& block, const Instruction& wanted) {
     if (!may_join_run(function_, wanted)) return {&wanted};
@@ -80,7 +80,7 @@ bool may_join_run(const ptx::Function& function, const Instruction& i) {
 
 std::vector<const Instruction*> mma_run(const ptx::Function& function, const ptx::Block& block,
                                         const Instruction& mma) {
-  return RunFinder(function).run_of(block, mma);
+  return MmaRunFinder(function).run_of(block, mma);
 }
 
 bool is_plain_load(const Instruction& i) {
