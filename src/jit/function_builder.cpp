@@ -142,9 +142,9 @@ llvm::AllocaInst* FunctionBuilder::entry_alloca(llvm::Type* type, const char* na
   return variable;
 }
 
-llvm::AllocaInst* FunctionBuilder::shared_alloca(llvm::Type* type, const char* name, unsigned align) {
+llvm::AllocaInst* FunctionBuilder::shared_alloca(llvm::Type* type, const std::string& name, unsigned align) {
   llvm::AllocaInst*& variable = shared_[name];
-  if (variable == nullptr) variable = entry_alloca(type, name, align);
+  if (variable == nullptr) variable = entry_alloca(type, name.c_str(), align);
   return variable;
 }
 

@@ -76,7 +76,7 @@ class FunctionBuilder {
   // ---- variables ----
   llvm::AllocaInst* entry_alloca(llvm::Type* type, const char* name, unsigned align = 0);
   /// The function's one variable of this name: for what lasts no longer than an instruction.
-  llvm::AllocaInst* shared_alloca(llvm::Type* type, const char* name, unsigned align);
+  llvm::AllocaInst* shared_alloca(llvm::Type* type, const std::string& name, unsigned align);
   /// So many bytes into it, wherever it is used.
   llvm::Value* place_in(llvm::Instruction* variable, unsigned bytes);
   /// Zero when the body begins.
@@ -130,7 +130,7 @@ class FunctionBuilder {
     std::function<void()> likely, otherwise;
   };
   std::vector<Ways> ways_;  // of the instruction at hand
-  std::map<std::string_view, llvm::AllocaInst*> shared_;
+  std::map<std::string, llvm::AllocaInst*> shared_;
 };
 
 }  // namespace raddle::jit

@@ -6,6 +6,7 @@
 #include "jit/forward_constants.h"
 #include "jit/holds.h"
 #include "jit/one_by_one.h"
+#include "jit/sink_loads.h"
 #include "jit/together.h"
 #include "jit/webs.h"
 
@@ -102,6 +103,7 @@ const ptx::Function& KernelPlan::source_of(ptx::FunctionId id) const {
     source = separate_webs(module, module.functions[id]);
     if (auto forwarded = forward_constants(source ? *source : module.functions[id]))
       source = std::move(forwarded);
+    if (auto sunk = sink_loads(source ? *source : module.functions[id])) source = std::move(sunk);
   }
   return source ? *source : module.functions[id];
 }

@@ -75,4 +75,14 @@ void LaneLoops::for_each_unrolled(llvm::Value* bits, const Body& body) {
   context_.mark_lane(nullptr);
 }
 
+void LaneLoops::for_all_marked(const std::function<void(unsigned lane)>& body) {
+  context_.mark_lane(ir_.getInt32(0));  // from which accesses count theirs
+  for (unsigned lane = 0; lane < exec::kWarpSize; ++lane) {
+    code_.at_lanes({lane, 1});
+    body(lane);
+  }
+  code_.at_lanes({});
+  context_.mark_lane(nullptr);
+}
+
 }  // namespace raddle::jit

@@ -21,6 +21,8 @@ class LaneLoops {
   void for_one_marked(llvm::Value* lane, const std::function<void()>& body);
   /// The same for short accesses that run often: without a test per lane where all 32 are in the mask.
   void for_each_unrolled(llvm::Value* bits, const Body& body);
+  /// The body for each of all 32 lanes, one behind the other: a single access, which a fault names.
+  void for_all_marked(const std::function<void(unsigned lane)>& body);
 
  private:
   FunctionBuilder& code_;

@@ -7,15 +7,15 @@
 #include <functional>
 
 #include "jit/matrix_dots.h"
+#include "jit/matrix_words.h"
 #include "jit/vector_math.h"
 
 namespace raddle::jit {
 namespace {
 
-constexpr unsigned kChunkWords = 4;  // 16 bytes lie together, whatever the layout
-constexpr unsigned kLines = 8;       // rows, or columns, of a group whose chunks lie at one pitch
-constexpr unsigned kBlock = 8;       // columns whose elements four registers of D hold
-constexpr unsigned kKeptWords = 8;   // of a row of A
+constexpr unsigned kLines = 8;      // rows, or columns, of a group whose chunks lie at one pitch
+constexpr unsigned kBlock = 8;      // columns whose elements four registers of D hold
+constexpr unsigned kKeptWords = 8;  // of a row of A
 constexpr unsigned kRegisterLanes = 32;
 constexpr unsigned kRegistersOfA = 4;
 constexpr unsigned kPanelRow = 64;  // of A's panel: 16 rows of a chunk's words, one number of each word
@@ -67,9 +67,9 @@ class Writer {
     return ir_.CreateShuffleVector(a, mask);
   }
   llvm::Value* joined(llvm::Value* a, llvm::Value* b);
-  llvm::Value* of_word(llvm::Value* words, unsigned w);
-  llvm::Value* turned(llvm::Value* words, unsigned by);
-  llvm::Value* element(llvm::Value* words, unsigned i, Type type);
+  llvm::Value* element(llvm::Value* words, unsigned i, Type type) {
+    return step_ == MatrixStep::number ? number_of_words(ir_, words, i, type) : words;
+  }
   llvm::Value* halves(llvm::Value* sixteen_bits, Type type);
   llvm::Value* by_rows(const Values& columns, unsigned part);
   llvm::Value* paired(llvm::Value* first, llvm::Value* second, const std::vector<int>& order);
@@ -82,7 +82,7 @@ class Writer {
   Fields fields(llvm::Value* descriptor);
   llvm::Value* line_start(const Fields& f, bool transposed, llvm::Value* rows, llvm::Value* step);
   llvm::Value* addresses(const Fields& f, llvm::Value* first);
-  llvm::Value* chunk(llvm::Value* addresses, unsigned line, llvm::Type* type);
+  llvm::Value* chunk(unsigned line, llvm::Type* type);
 
   // ---- steps ----
   llvm::Value* step_field(llvm::Value* step, std::size_t offset);
@@ -94,7 +94,7 @@ class Writer {
   // ---- A ----
   void unpack_a();
   void unpack_step_of_a();
-  llvm::Value* words_of_a();
+  Values words_of_a(unsigned number);
   llvm::Value* place_of_kept();
   void unpack_columns_of_a();
   void put_a(llvm::Value* panel, unsigned row, unsigned half, unsigned part, llvm::Value* numbers);
@@ -116,9 +116,10 @@ class Writer {
   void multiply(const std::vector<Half>& halves);
   Values products(const std::vector<Half>& halves, llvm::Value* chunk, Values sums);
   llvm::Value* multiply_add(llvm::Value* a, llvm::Value* b, llvm::Value* sum, llvm::Value* kept);
-  llvm::Value* add_bytes(llvm::Value* sum, llvm::Value* a, llvm::Value* b);
   llvm::Value* register_of(const Half& half, unsigned odd, unsigned part);
   Values begin(const Half& half);
+  /// D is what sums begin with, not what they are added to at the end.
+  bool begins_with_d() const { return !is_integer_ || (!form_.saturates && sum_->isIntegerTy()); }
   void finish(const Half& half, const Values& sums);
 
   llvm::Function* function_;
@@ -143,8 +144,6 @@ class Writer {
   Fields of_a_{}, of_b_{};
   llvm::Value *a_, *metadata_, *a_of_step_ = nullptr;
 };
-
-unsigned element_bits(Type type) { return type == Type::tf32 || type == Type::b1 ? 32 : isa::bit_size(type); }
 
 // Along K: the words of a column of B, and the steps of a word.
 unsigned words_of_column(const WarpgroupProductForm& form) {
@@ -217,42 +216,6 @@ llvm::Value* Writer::joined(llvm::Value* a, llvm::Value* b) {
   return ir_.CreateShuffleVector(a, b, mask);
 }
 
-/// Of each row's four words the w-th, four times.
-llvm::Value* Writer::of_word(llvm::Value* words, unsigned w) {
-  std::vector<int> mask(lanes_);
-  for (unsigned l = 0; l < lanes_; ++l) mask[l] = static_cast<int>(l / kChunkWords * kChunkWords + w);
-  return shuffle(words, mask);
-}
-
-/// Each row's four words, from the one so many further on.
-llvm::Value* Writer::turned(llvm::Value* words, unsigned by) {
-  std::vector<int> mask(lanes_);
-  for (unsigned l = 0; l < lanes_; ++l)
-    mask[l] = static_cast<int>(l / kChunkWords * kChunkWords + (l + by) % kChunkWords);
-  return shuffle(words, mask);
-}
-
-/// Element i of each word, as numbers that are multiplied.
-llvm::Value* Writer::element(llvm::Value* words, unsigned i, Type type) {
-  if (step_ != MatrixStep::number) return words;
-  const Val word{&ir_, words, Type::u32};
-  const unsigned bits = element_bits(type);
-  switch (type) {
-    case Type::tf32:
-      return (word & word.like(~std::int64_t{0x1fff})).as(Type::f32).v;
-    case Type::bf16:
-      return (i == 0 ? shl(word, 16) : word & word.like(0xffff0000ll)).as(Type::f32).v;
-    case Type::f16:
-      return widen_to_f32(shr(word, bits * i).to(Type::b16), Type::f16).v;
-    case Type::s8:
-      return int_to_float(shr(shl(word, 24 - bits * i).as(Type::s32), 24), Type::f32).v;
-    case Type::u8:
-      return int_to_float((shr(word, bits * i) & word.like(0xff)).as(Type::s32), Type::f32).v;
-    default:
-      return widen_fp8_to_f32(shr(word, bits * i).to(Type::b8), type).v;
-  }
-}
-
 llvm::Value* Writer::halves(llvm::Value* sixteen_bits, Type type) {
   return widen_to_f32({&ir_, sixteen_bits, Type::b16}, type).v;
 }
@@ -321,9 +284,9 @@ llvm::Value* Writer::addresses(const Fields& f, llvm::Value* first) {
   return ir_.CreateXor(plain, ir_.CreateShl(phase, 4));
 }
 
-/// From the addresses in memory: a store of a vector and loads of scalars take less than extractions.
-llvm::Value* Writer::chunk(llvm::Value* addresses, unsigned line, llvm::Type* type) {
-  auto* address = ir_.CreateAlignedLoad(ir_.getInt32Ty(), at(addresses, line), llvm::Align(4), true);
+/// From the addresses in `lines_`: a store of a vector and loads of scalars take less than extractions.
+llvm::Value* Writer::chunk(unsigned line, llvm::Type* type) {
+  auto* address = ir_.CreateAlignedLoad(ir_.getInt32Ty(), at(lines_, line), llvm::Align(4), true);
   auto* place = ir_.CreateZExt(address, ir_.getInt64Ty());
   return load(type, ir_.CreateInBoundsGEP(ir_.getInt8Ty(), shared_, place), 16);
 }
@@ -361,10 +324,7 @@ void Writer::unpack_a() {
     unpack_step_of_a();
     return excess_;
   });
-  for (auto*& excess : excess_) {
-    auto* words = excess;
-    for (const int w : {1, 2, 3}) excess = ir_.CreateAdd(excess, turned(words, w));
-  }
+  for (auto*& excess : excess_) excess = sum_of_words(ir_, excess);
 }
 
 /// To a row of the panel: the numbers of a part of a register.
@@ -373,24 +333,29 @@ void Writer::put_a(llvm::Value* panel, unsigned row, unsigned half, unsigned par
     numbers = step_ == MatrixStep::number ? ir_.CreateFNeg(numbers) : inverted(numbers, 0x80008000);
   if (flips_b_) {
     auto*& excess = excess_[half * parts_ + part];
-    excess = add_bytes(excess, numbers, all_words(0x80808080));
+    excess = add_bytes(ir_, form_.a, excess, numbers, all_words(0x80808080));
   }
   store(numbers, at(panel, row * kPanelRow + half * kRegisterLanes + part * lanes_), lanes_ * 4);
 }
 
-/// Registers of A: as they are, or as they would be; the register of half h and chunk c is h + 2c.
-llvm::Value* Writer::words_of_a() {
-  if (form_.a_in_registers) return a_;
-  auto* words = local(ir_.getInt32Ty(), kRegistersOfA * kRegisterLanes, "a_words");
-  auto* type = vector(ir_.getInt32Ty(), kChunkWords);
-  for (unsigned half = 0; half < 2; ++half)
-    for (unsigned c = 0; c < 2; ++c) {
-      auto* rows = ir_.CreateAdd(ir_.CreateShl(warp_, 1), ir_.getInt32(half));
-      ir_.CreateStore(addresses(of_a_, line_start(of_a_, false, rows, ir_.getInt32(c))), lines_, true);
-      for (unsigned i = 0; i < kLines; ++i)
-        store(chunk(lines_, i, type), at(words, (half + 2 * c) * kRegisterLanes + i * kChunkWords), 16);
-    }
-  return words;
+/// A register of A by parts, as it is or as it would be; that of half h and chunk c is h + 2c.
+Writer::Values Writer::words_of_a(unsigned number) {
+  Values parts;
+  if (form_.a_in_registers) {
+    for (unsigned part = 0; part < parts_; ++part)
+      parts.push_back(
+          load(vector(ir_.getInt32Ty(), lanes_), at(a_, number * kRegisterLanes + part * lanes_)));
+    return parts;
+  }
+  auto* rows = ir_.CreateAdd(ir_.CreateShl(warp_, 1), ir_.getInt32(number % 2));
+  ir_.CreateStore(addresses(of_a_, line_start(of_a_, false, rows, ir_.getInt32(number / 2))), lines_, true);
+  for (unsigned i = 0; i < kLines; ++i) parts.push_back(chunk(i, vector(ir_.getInt32Ty(), kChunkWords)));
+  while (parts.size() > parts_) {
+    Values wider;
+    for (std::size_t i = 0; i < parts.size(); i += 2) wider.push_back(joined(parts[i], parts[i + 1]));
+    parts = std::move(wider);
+  }
+  return parts;
 }
 
 /// Where elements are put before they are spread, if they are.
@@ -409,10 +374,9 @@ void Writer::unpack_columns_of_a() {
       for (unsigned i = 0; i < per_word_; ++i) {
         Values columns;
         for (unsigned w = 0; w < kChunkWords; ++w) {
-          auto* first = chunk(lines_, 2 * w + i, type);
-          columns.push_back(step_ == MatrixStep::number
-                                ? halves(first, form_.a)
-                                : paired(first, chunk(lines_, 2 * w + 1, type), kInOrder));
+          auto* first = chunk(2 * w + i, type);
+          columns.push_back(step_ == MatrixStep::number ? halves(first, form_.a)
+                                                        : paired(first, chunk(2 * w + 1, type), kInOrder));
         }
         for (unsigned part = 0; part < parts_; ++part)
           put_a(panel, c * per_word_ + i, half, part, by_rows(columns, part));
@@ -423,14 +387,13 @@ void Writer::unpack_columns_of_a() {
 
 void Writer::unpack_step_of_a() {
   if (form_.a_transposed) return unpack_columns_of_a();
-  auto* words = words_of_a();
   auto* panel = place_of_kept();
-  for (unsigned r = 0; r < kRegistersOfA; ++r)
-    for (unsigned part = 0; part < parts_; ++part) {
-      auto* four = load(vector(ir_.getInt32Ty(), lanes_), at(words, r * kRegisterLanes + part * lanes_));
+  for (unsigned r = 0; r < kRegistersOfA; ++r) {
+    const Values words = words_of_a(r);
+    for (unsigned part = 0; part < parts_; ++part)
       for (unsigned i = 0; i < per_word_; ++i)
-        put_a(panel, r / 2 * per_word_ + i, r % 2, part, element(four, i, form_.a));
-    }
+        put_a(panel, r / 2 * per_word_ + i, r % 2, part, element(words[part], i, form_.a));
+  }
   if (form_.sparse) spread_a(panel);
 }
 
@@ -511,8 +474,7 @@ void Writer::unpack_rows_of_b(llvm::Value* block, llvm::Value* to) {
   for (unsigned c = 0; c < words_ / kChunkWords; ++c) {
     ir_.CreateStore(addresses(of_b_, line_start(of_b_, false, block, ir_.getInt32(c))), lines_, true);
     Values chunks;
-    for (const int column : kEvenThenOdd)
-      chunks.push_back(chunk(lines_, static_cast<unsigned>(column), type));
+    for (const int column : kEvenThenOdd) chunks.push_back(chunk(static_cast<unsigned>(column), type));
     auto* even = joined(joined(chunks[0], chunks[1]), joined(chunks[2], chunks[3]));
     auto* odd = joined(joined(chunks[4], chunks[5]), joined(chunks[6], chunks[7]));
     for (unsigned pair = 0; pair < 2; ++pair) {
@@ -533,7 +495,7 @@ void Writer::unpack_columns_of_b(llvm::Value* block, llvm::Value* to) {
   auto* type = vector(ir_.getInt16Ty(), kBlock);
   for (unsigned step = 0; step < depth_ * per_step_ / kLines; ++step) {
     ir_.CreateStore(addresses(of_b_, line_start(of_b_, true, block, ir_.getInt32(step))), lines_, true);
-    const auto line = [&](unsigned i) { return chunk(lines_, i, type); };
+    const auto line = [&](unsigned i) { return chunk(i, type); };
     for (unsigned i = 0; i < kLines / per_step_; ++i) {
       if (place(i) % 2 != 0) continue;  // it is stored together with the one before
       llvm::Value* two = nullptr;
@@ -563,7 +525,7 @@ Writer::Values Writer::begin(const Half& half) {
   auto* zero = llvm::Constant::getNullValue(vector(sum_, lanes_));
   for (unsigned odd = 0; odd < 2; ++odd)
     for (unsigned part = 0; part < parts_; ++part) {
-      if (is_integer_) {
+      if (is_integer_ && !begins_with_d()) {
         sums.push_back(flips_b_ ? ir_.CreateNeg(excess_[half.half * parts_ + part]) : zero);
         continue;
       }
@@ -571,6 +533,7 @@ Writer::Values Writer::begin(const Half& half) {
       const bool pairs = form_.d == Type::f16;
       auto* number = pairs ? element(old, odd, Type::f16) : ir_.CreateBitCast(old, vector(sum_, lanes_));
       sums.push_back(ir_.CreateSelect(adds_, number, zero));
+      if (flips_b_) sums.back() = ir_.CreateSub(sums.back(), excess_[half.half * parts_ + part]);
     }
   return sums;
 }
@@ -589,7 +552,7 @@ void Writer::finish(const Half& half, const Values& sums) {
     for (unsigned side = 0; side < 2; ++side) {
       auto* sum = side == 0 ? even : odd;
       auto* to = register_of(half, side, part);
-      if (is_integer_) {
+      if (is_integer_ && !begins_with_d()) {
         if (sum_->isFloatTy()) sum = ir_.CreateFPToSI(sum, type);
         auto* old = ir_.CreateSelect(adds_, load(type, to, lanes_ * 4), llvm::Constant::getNullValue(type));
         sum = form_.saturates ? ir_.CreateBinaryIntrinsic(llvm::Intrinsic::sadd_sat, old, sum)
@@ -605,7 +568,7 @@ llvm::Value* Writer::multiply_add(llvm::Value* a, llvm::Value* b, llvm::Value* s
     case MatrixStep::bits:
       return ir_.CreateAdd(sum, ir_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, ir_.CreateAnd(a, b)));
     case MatrixStep::bytes:
-      return add_bytes(sum, a, b);
+      return add_bytes(ir_, form_.a, sum, a, b);
     case MatrixStep::pairs_of_bf16:
       return dot_of_bf16({&ir_, a, Type::b32}, {&ir_, b, Type::b32}, {&ir_, sum, Type::f32}).v;
     case MatrixStep::number:
@@ -613,13 +576,6 @@ llvm::Value* Writer::multiply_add(llvm::Value* a, llvm::Value* b, llvm::Value* s
   }
   auto* next = fma(Val{&ir_, a, Type::f32}, Val{&ir_, b, Type::f32}, Val{&ir_, sum, Type::f32}).v;
   return kept ? ir_.CreateSelect(kept, next, sum) : next;
-}
-
-/// The host multiplies unsigned bytes by signed ones. Where both matrices' are of one kind, B's top bits are
-/// inverted: its elements are 128 more, or less, and the sums so many times A's.
-llvm::Value* Writer::add_bytes(llvm::Value* sum, llvm::Value* a, llvm::Value* b) {
-  const Val of_a{&ir_, a, Type::b32}, of_b{&ir_, b, Type::b32}, start{&ir_, sum, Type::s32};
-  return isa::is_signed(form_.a) ? dot_of_bytes(of_b, of_a, start).v : dot_of_bytes(of_a, of_b, start).v;
 }
 
 /// The K of one chunk, in order.
@@ -640,7 +596,7 @@ Writer::Values Writer::products(const std::vector<Half>& halves, llvm::Value* ch
         const unsigned index = k % per_word_ * kPanelRow + half * kRegisterLanes + part * lanes_;
         if (half != halves[0].half && half != halves.back().half) continue;
         const auto word = [&](llvm::Value* panel, llvm::Type* type) {
-          return of_word(load(vector(type, lanes_), at(panel, index), lanes_ * 4), k / per_word_);
+          return of_word(ir_, load(vector(type, lanes_), at(panel, index), lanes_ * 4), k / per_word_);
         };
         rows[half].push_back(word(a, number_));
         if (!mask) continue;

@@ -53,6 +53,7 @@ MemoryAccess::Access MemoryAccess::access(unsigned address, unsigned data) {
   a.address = std::move(begun.address);
   a.mask = std::move(begun.lanes);
   a.ordering = ordering_of(cursor_.opcode().get(ModKind::semantics));
+  a.operand = &cursor_.operand(address);
   a.is_alone = is_alone(a, cursor_.operand(address));
   if (counts()) ++module_.statistics.memory_operations;
   if (cursor_.plan.one_by_one) ++module_.statistics.not_vectorised;
@@ -111,6 +112,7 @@ void MemoryAccess::scatter(llvm::Value* values, llvm::Value* addresses, llvm::Al
 
 MemoryAccess::Parts MemoryAccess::load_gather(const Access& a) {
   if (a.bytes > 8) return load_lanes(a);
+  if (is_wide(a)) return load_wide_lanes(a);
   Parts result(a.count);
   auto* word = ir_.getIntNTy(std::max(32u, a.bytes * 8));
   for (unsigned p = 0; p < code_.parts(); ++p)
@@ -296,6 +298,7 @@ MemoryAccess::Parts MemoryAccess::paired(const Parts& values) {
 
 void MemoryAccess::store_scatter(const Access& a, const Parts& values) {
   if (a.bytes < 4 || a.bytes > 8) return store_lanes(a, values);
+  if (is_wide(a)) return store_wide_lanes(a, values);
   if (a.bytes == 4 && a.count % 2 == 0) {
     Access pairs = a;
     pairs.bytes *= 2;

@@ -42,7 +42,8 @@ class MemoryAccess {
     Mask mask;
     llvm::AtomicOrdering ordering;
     std::vector<ptx::Operand> elements;
-    bool is_alone = false;  ///< nobody looks while the warp runs (lone_accesses.cpp)
+    const ptx::Operand* operand = nullptr;  // of the address; null in a copy
+    bool is_alone = false;                  ///< nobody looks while the warp runs (lone_accesses.cpp)
     bool is_atomic() const { return ordering != llvm::AtomicOrdering::NotAtomic; }
     bool is_plain() const { return !is_atomic() && bytes <= 8; }
     bool is_single() const {
@@ -78,6 +79,8 @@ class MemoryAccess {
   std::vector<llvm::Value*> load_one_place(const Access& a, llvm::Value* base, unsigned p);
   void store_windows(const Access& a, const Parts& values);
   llvm::Instruction* may_prefetch(llvm::Instruction* load);
+  llvm::Value* step_of_turn(const ptx::Operand& address);
+  void prefetch(llvm::Value* address);
   void prefetch_next_turn(const Access& a, const ptx::Operand& address);
 
   // ---- volatile and relaxed accesses at which nobody looks (lone_accesses.cpp) ----
@@ -108,6 +111,13 @@ class MemoryAccess {
   void store_scatter(const Access& a, const Parts& values);
   void store_lanes(const Access& a, const Parts& values);
   void store_single(const Access& a, llvm::Value* all, llvm::Value* at);
+
+  // ---- vectors of 16 bytes, lane by lane (wide_lanes.cpp) ----
+  bool is_wide(const Access& a) const;
+  llvm::Value* start_of_lane(const Access& a, llvm::Value* addresses, unsigned lane);
+  void prefetch_wide_lanes(const Access& a, llvm::Value* addresses);
+  Parts load_wide_lanes(const Access& a);
+  void store_wide_lanes(const Access& a, const Parts& values);
 
   // ---- copies (copies.cpp) ----
   /// How much of their sources lanes read.

@@ -98,25 +98,32 @@ llvm::Instruction* MemoryAccess::may_prefetch(llvm::Instruction* load) {
   return load;
 }
 
-/// A loop around a barrier is none to LLVM, as regions leave the function there: what a load will read in the
-/// next turn is prefetched here, far ahead of its use, for all warps come first.
-void MemoryAccess::prefetch_next_turn(const Access& a, const Operand& address) {
+/// How far an address moves from one turn to the next, as i64, in a loop around a barrier: null if that is
+/// not known. To LLVM it is no loop, as regions leave the function there.
+llvm::Value* MemoryAccess::step_of_turn(const Operand& address) {
   const Mod space = cursor_.opcode().get(ModKind::space);
-  if (module_.kernel.kind() != exec::BlockKind::regions || address.base != Operand::Base::reg ||
-      (space != Mod::global && space != Mod::none))
-    return;
+  if (address.base != Operand::Base::reg || (space != Mod::global && space != Mod::none)) return nullptr;
   const Operand* step = cursor_.plan.step_around_barrier(cursor_.block, address.index);
-  if (!step || !cursor_.plan.operand_shape(*step).uniform()) return;
-  auto* distance =
-      ir_.CreateSExtOrTrunc(values_.scalar_of_uniform(registers_.read(*step)).v, ir_.getInt64Ty());
+  if (!step || !cursor_.plan.operand_shape(*step).uniform()) return nullptr;
+  return ir_.CreateSExtOrTrunc(values_.scalar_of_uniform(registers_.read(*step)).v, ir_.getInt64Ty());
+}
+
+void MemoryAccess::prefetch(llvm::Value* address) {
+  ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {ir_.getPtrTy()},
+                      {code_.pointer(address), ir_.getInt32(0), ir_.getInt32(2), ir_.getInt32(1)});
+}
+
+/// What a load will read in the next turn is prefetched here, far ahead of its use, for all warps come first.
+void MemoryAccess::prefetch_next_turn(const Access& a, const Operand& address) {
+  if (module_.kernel.kind() != exec::BlockKind::regions) return;
+  auto* distance = step_of_turn(address);
+  if (distance == nullptr) return;
   for (unsigned p = 0; p < code_.parts(); ++p) {
     Window w = window_of(a, p);
     auto* first = ir_.CreateAdd(ir_.CreateAdd(values_.scalar(a.address, p).v, distance),
                                 ir_.getInt64(static_cast<std::uint64_t>(w.first)));
     for (unsigned byte = 0; byte < w.size * a.bytes; byte += 64)
-      ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {ir_.getPtrTy()},
-                          {code_.pointer(ir_.CreateAdd(first, ir_.getInt64(byte))), ir_.getInt32(0),
-                           ir_.getInt32(2), ir_.getInt32(1)});
+      prefetch(ir_.CreateAdd(first, ir_.getInt64(byte)));
   }
 }
 
