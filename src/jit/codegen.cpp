@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "jit/fused.h"
 #include "jit/prefetch.h"
 
 namespace raddle::jit {
@@ -129,7 +130,8 @@ bool sprawls(const llvm::Module& module) {
   });
 }
 
-void optimise(llvm::Module& module, llvm::TargetMachine& machine, Tier tier, Effort& effort) {
+void optimise(llvm::Module& module, const HostTarget& target, llvm::TargetMachine& machine, Tier tier,
+              Effort& effort) {
   llvm::PassInstrumentationCallbacks callbacks;
   callbacks.registerShouldRunOptionalPassCallback(
       [&](llvm::StringRef, const llvm::Any&) { return !effort.is_over(); });
@@ -151,6 +153,7 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, Tier tier, Eff
     llvm::cantFail(passes.parsePassPipeline(pipeline, kOptimisingPasses));
     pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(PrefetchFarLoads()));
   }
+  if (!target.simd.fused) pipeline.addPass(ExpandFused());
   pipeline.run(module, modules);
 }
 
@@ -246,7 +249,7 @@ Compilation::Outcome generate_object(llvm::Module& module, const HostTarget& tar
   std::string errors;
   module.getContext().setDiagnosticHandlerCallBack(note_error, &errors);  // else LLVM ends the process
   auto machine = make_target_machine(target, tier);  // one per call: a TargetMachine is for one thread
-  optimise(module, *machine, tier, effort);
+  optimise(module, target, *machine, tier, effort);
   if (effort.is_over()) return Compilation::Object();
   if (tier == Tier::quick) split_long_blocks(module);
   llvm::SmallVector<char, 0> object;

@@ -61,6 +61,7 @@ class MemoryAccess {
 
   Access access(unsigned address, unsigned data);
   Access wrapped(Access a);
+  Access by_all(Access a);
   /// Each instruction once, however often it is written.
   bool counts() const { return !cursor_.plan.together && !code_.writes_otherwise(); }
 
@@ -74,8 +75,10 @@ class MemoryAccess {
   llvm::Value* base_of(const Access& a, const Window& w, unsigned p);
   Parts load_windows(const Access& a);
   Parts load_runs(const Access& a);
-  Parts load_near(const Access& a) { return has_windows(a, false) ? load_windows(a) : load_runs(a); }
+  Parts load_near(const Access& a);
+  Parts load_masked(const Access& a) { return has_windows(a, false) ? load_windows(a) : load_runs(a); }
   std::vector<llvm::Value*> load_one_place(const Access& a, llvm::Value* base, unsigned p);
+  void store_near(const Access& a, const Parts& values);
   void store_windows(const Access& a, const Parts& values);
   llvm::Instruction* may_prefetch(llvm::Instruction* load);
   void prefetch_next_turn(const Access& a, const ptx::Operand& address);
@@ -97,8 +100,10 @@ class MemoryAccess {
   /// Those of `near` where the address's flag holds, of `wrapped` where not.
   Parts load_checked(const Access& a, const std::function<Parts()>& near,
                      const std::function<Parts()>& wrapped);
+  Parts load_either(const Access& a, const std::function<void(const std::function<void(const Parts&)>&)>& ways);
   void load_together(const Access& a, const ptx::Operand& address);
   Parts load_gather(const Access& a);
+  Parts load_wrapped(const Access& a);
   Parts load_lanes(const Access& a);
   llvm::Value* load_single(const Access& a, llvm::Value* at);
 
@@ -106,6 +111,7 @@ class MemoryAccess {
   void store_uniform(const Access& a, const std::vector<WarpValue>& values);
   Parts paired(const Parts& values);
   void store_scatter(const Access& a, const Parts& values);
+  void store_wrapped(const Access& a, const Parts& values);
   void store_lanes(const Access& a, const Parts& values);
   void store_single(const Access& a, llvm::Value* all, llvm::Value* at);
 

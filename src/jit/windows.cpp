@@ -165,6 +165,28 @@ MemoryAccess::Parts MemoryAccess::load_windows(const Access& a) {
   return result;
 }
 
+/// The same by all lanes.
+MemoryAccess::Access MemoryAccess::by_all(Access a) {
+  a.mask = masks_.all_lanes(true);
+  return a;
+}
+
+/// Where the host has no good loads under a mask, warps of which all lanes load need none.
+MemoryAccess::Parts MemoryAccess::load_near(const Access& a) {
+  llvm::Value* every = a.bytes >= code_.simd().least_masked ? nullptr : masks_.every(a.mask);
+  if (every == nullptr || llvm::isa<llvm::Constant>(every)) return load_masked(a);
+  return load_either(a, [&](const auto& keep) {
+    code_.if_else(every, [&] { keep(load_masked(by_all(a))); }, [&] { keep(load_masked(a)); });
+  });
+}
+
+/// As load_near.
+void MemoryAccess::store_near(const Access& a, const Parts& values) {
+  llvm::Value* every = code_.simd().masked_stores ? nullptr : masks_.every(a.mask);
+  if (every == nullptr || llvm::isa<llvm::Constant>(every)) return store_windows(a, values);
+  code_.if_else(every, [&] { store_windows(by_all(a), values); }, [&] { store_windows(a, values); });
+}
+
 /// LLVM makes a load and its insertion one instruction, so that both tell the run's lanes.
 MemoryAccess::Parts MemoryAccess::load_runs(const Access& a) {
   const unsigned run = kRunBytes / a.bytes;
