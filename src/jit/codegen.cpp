@@ -118,15 +118,15 @@ constexpr const char* kOptimisingPasses =
 
 /// Some function has so many blocks and variables that LLVM would spend minutes on which of them depend on
 /// which: thousands of instructions around and inside loops that wait for other lanes. Its variables stay in
-/// memory, where most would be spilled to anyway.
-bool sprawls(const llvm::Module& module) {
-  constexpr std::size_t kLimit = 4'000'000;
-  return std::any_of(module.begin(), module.end(), [](const llvm::Function& f) {
+/// memory, where most would be spilled to anyway. A register is as many variables as a warp has parts.
+bool sprawls(const llvm::Module& module, unsigned parts) {
+  const std::size_t limit = std::size_t{2'000'000} * parts;
+  return std::any_of(module.begin(), module.end(), [limit](const llvm::Function& f) {
     if (f.empty()) return false;
     const auto& entry = f.getEntryBlock();
     auto is_variable = [](const llvm::Instruction& i) { return llvm::isa<llvm::AllocaInst>(i); };
     return f.size() * static_cast<std::size_t>(std::count_if(entry.begin(), entry.end(), is_variable)) >
-           kLimit;
+           limit;
   });
 }
 
@@ -147,7 +147,7 @@ void optimise(llvm::Module& module, const HostTarget& target, llvm::TargetMachin
   passes.crossRegisterProxies(loops, functions, components, modules);
   llvm::ModulePassManager pipeline;
   pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(promotion()));
-  if (tier == Tier::quick || sprawls(module)) {
+  if (tier == Tier::quick || sprawls(module, target.simd.parts())) {
     pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(quick_passes()));
   } else {
     llvm::cantFail(passes.parsePassPipeline(pipeline, kOptimisingPasses));
