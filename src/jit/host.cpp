@@ -65,14 +65,12 @@ HostTarget host_target(SimdLevel level) {
   switch (level) {
     case SimdLevel::avx2:
       // LLVM knows gathers of AVX2, but makes them only where it is told that they are fast.
-      return {"x86-64-v3", "+fast-gather", {.lanes = 8, .mask_registers = false, .masked_stores = false, .least_masked = 4}, 256};
+      return {"x86-64-v3", "+fast-gather", {.lanes = 8, .mask_registers = false}, 256};
     case SimdLevel::sse42:
       return {"x86-64-v2",
               "",
               {.lanes = 4,
                .mask_registers = false,
-               .masked_stores = false,
-               .least_masked = 16,
                .gathers = false,
                .fused = false},
               128};

@@ -62,6 +62,9 @@ class MemoryAccess {
   Access access(unsigned address, unsigned data);
   Access wrapped(Access a);
   Access by_all(Access a);
+  llvm::Value* made_by_all(const Access& a);
+  Parts load_by_mask(const Access& a, const std::function<Parts(const Access&)>& load);
+  void store_by_mask(const Access& a, const std::function<void(const Access&)>& store);
   /// Each instruction once, however often it is written.
   bool counts() const { return !cursor_.plan.together && !code_.writes_otherwise(); }
 
@@ -76,7 +79,6 @@ class MemoryAccess {
   Parts load_windows(const Access& a);
   Parts load_runs(const Access& a);
   Parts load_near(const Access& a);
-  Parts load_masked(const Access& a) { return has_windows(a, false) ? load_windows(a) : load_runs(a); }
   std::vector<llvm::Value*> load_one_place(const Access& a, llvm::Value* base, unsigned p);
   void store_near(const Access& a, const Parts& values);
   void store_windows(const Access& a, const Parts& values);

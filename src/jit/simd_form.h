@@ -8,10 +8,9 @@ namespace raddle::jit {
 /// Parts of a warp per host vector, and how masks are held between operations.
 struct SimdForm {
   unsigned lanes = 16;         ///< lanes per part: 32-bit elements of the widest vector
-  bool mask_registers = true;  ///< AVX-512: <N x i1>; elsewhere masks live as sign-extended 32-bit vectors
-  bool masked_stores = true;   ///< AVX-512: as fast as others; AMD's with AVX2 take ten times as long
-  unsigned least_masked = 1;   ///< bytes of elements that the host loads under a mask; LLVM makes a branch for
-                               ///< each lane of smaller ones. AVX-512: 1, AVX2: 4, SSE: none
+  /// AVX-512: <N x i1>, and accesses under a mask are as fast as others. Elsewhere masks live as sign-extended
+  /// 32-bit vectors, and an access under one is slow (AVX2) or a branch for each lane.
+  bool mask_registers = true;
   bool gathers = true;         ///< AVX-512, AVX2; elsewhere LLVM makes a branch for each lane
   bool fused = true;           ///< multiply-adds with one rounding: AVX-512, AVX2
   bool dots_of_bytes = false;  ///< AVX-512 VNNI: 32-bit sums of four products of bytes
