@@ -8,6 +8,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include <algorithm>
 #include <vector>
@@ -184,10 +185,25 @@ class Expansion {
     return group;
   }
 
+  /// In line, as one of a chain mostly waits for another.
   static void expand_scalar(llvm::IntrinsicInst& i) {
     llvm::IRBuilder<> ir(&i);
     const Terms terms(ir, i.getOperand(0), i.getOperand(1), i.getOperand(2));
-    i.replaceAllUsesWith(ir.CreateFPTrunc(rounded_to_odd(ir, terms), i.getType()));
+    auto* quick = ir.CreateFPTrunc(terms.sum, i.getType());
+    auto* bits = ir.CreateBitCast(terms.sum, ir.getInt64Ty());
+    auto* is_half = ir.CreateICmpEQ(ir.CreateAnd(bits, 0x1fffffff), ir.getInt64(0x10000000));
+    auto* below = ir.CreateSub(ir.CreateAnd(bits, ~std::uint64_t{0} >> 1), ir.getInt64(1));
+    auto* is_small = ir.CreateICmpULT(below, ir.getInt64((std::uint64_t{0x381} << 52) - 1));
+    auto* before = ir.GetInsertBlock();
+    auto* seldom = llvm::MDBuilder(ir.getContext()).createUnlikelyBranchWeights();
+    auto* end = llvm::SplitBlockAndInsertIfThen(ir.CreateOr(is_half, is_small), &i, false, seldom);
+    ir.SetInsertPoint(end);
+    auto* exact = ir.CreateFPTrunc(rounded_to_odd(ir, terms), i.getType());
+    ir.SetInsertPoint(&i);
+    auto* result = ir.CreatePHI(i.getType(), 2);
+    result->addIncoming(quick, before);
+    result->addIncoming(exact, end->getParent());
+    i.replaceAllUsesWith(result);
     i.eraseFromParent();
   }
 
