@@ -1,7 +1,7 @@
 // The product of two f32 is exact in f64. The sum rounds there, and again to f32: the answer is that of one
 // rounding unless the first ends half way between two neighbours in f32, which the exact sum may have been on
-// either side of. What may have been is rounded again, by the error of the sum. One function of the module does
-// this for the lanes of a warp, as code of so many conversions for each operation would take long to compile.
+// either side of. What may have been is rounded again, by the error of the sum. One function of the module
+// does this for the lanes of a warp, as code of so many conversions for each would take long to compile.
 #include "jit/fused.h"
 
 #include <llvm/IR/IRBuilder.h>
@@ -26,8 +26,9 @@ unsigned lanes_of(const llvm::Value* v) {
 
 /// The type, or as many of it as v has lanes.
 llvm::Type* like(const llvm::Value* v, llvm::Type* element) {
-  return v->getType()->isVectorTy() ? static_cast<llvm::Type*>(llvm::FixedVectorType::get(element, lanes_of(v)))
-                                    : element;
+  return v->getType()->isVectorTy()
+             ? static_cast<llvm::Type*>(llvm::FixedVectorType::get(element, lanes_of(v)))
+             : element;
 }
 
 /// a * b and c in f64, where both are exact.
@@ -46,8 +47,8 @@ struct Terms {
 llvm::Value* rounded_to_odd(llvm::IRBuilder<>& ir, const Terms& t) {
   auto* i64 = like(t.sum, ir.getInt64Ty());
   auto* added = ir.CreateFSub(t.sum, t.product);
-  auto* error = ir.CreateFAdd(ir.CreateFSub(t.product, ir.CreateFSub(t.sum, added)),
-                              ir.CreateFSub(t.addend, added));
+  auto* error =
+      ir.CreateFAdd(ir.CreateFSub(t.product, ir.CreateFSub(t.sum, added)), ir.CreateFSub(t.addend, added));
   auto* magnitude = ir.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, error);
   auto* is_inexact = ir.CreateFCmpOGT(magnitude, llvm::Constant::getNullValue(error->getType()));
   auto *bits = ir.CreateBitCast(t.sum, i64), *error_bits = ir.CreateBitCast(error, i64);
@@ -84,10 +85,11 @@ class Vectors {
  public:
   Vectors(llvm::Module& module, const llvm::Function& caller) : ir_(module.getContext()) {
     auto* pointer = ir_.getPtrTy();
-    auto* type = llvm::FunctionType::get(ir_.getVoidTy(), {pointer, pointer, pointer, pointer, ir_.getInt32Ty()},
-                                         false);
+    auto* type = llvm::FunctionType::get(ir_.getVoidTy(),
+                                         {pointer, pointer, pointer, pointer, ir_.getInt32Ty()}, false);
     function_ = llvm::Function::Create(type, llvm::Function::InternalLinkage, "fused", module);
-    for (const char* name : {"target-cpu", "target-features", "prefer-vector-width", "min-legal-vector-width"})
+    for (const char* name :
+         {"target-cpu", "target-features", "prefer-vector-width", "min-legal-vector-width"})
       if (caller.hasFnAttribute(name)) function_->addFnAttr(caller.getFnAttribute(name));
     function_->addFnAttr(llvm::Attribute::NoInline);
     function_->addFnAttr(llvm::Attribute::NoUnwind);

@@ -116,9 +116,7 @@ void MemoryAccess::store_alone(const Access& a, const std::vector<WarpValue>& in
   const auto spread = [&](const Access& any) {
     has_lanes_of_addresses() ? store_scatter(any, values) : store_lanes(any, values);
   };
-  const auto near = [&] {
-    store_by_mask(a, [&](const Access& some) { store_row(some, values); });
-  };
+  const auto near = [&] { store_by_mask(a, [&](const Access& some) { store_row(some, values); }); };
   if (a.address.shape.uniform()) {
     loops_.for_one_marked(masks_.first_lane(masks_.bits(a.mask)), [&] { store_uniform(a, inputs); });
   } else if (!is_row(a)) {

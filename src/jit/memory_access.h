@@ -102,7 +102,8 @@ class MemoryAccess {
   /// Those of `near` where the address's flag holds, of `wrapped` where not.
   Parts load_checked(const Access& a, const std::function<Parts()>& near,
                      const std::function<Parts()>& wrapped);
-  Parts load_either(const Access& a, const std::function<void(const std::function<void(const Parts&)>&)>& ways);
+  Parts load_either(const Access& a,
+                    const std::function<void(const std::function<void(const Parts&)>&)>& ways);
   void load_together(const Access& a, const ptx::Operand& address);
   Parts load_gather(const Access& a);
   Parts load_wrapped(const Access& a);

@@ -62,8 +62,8 @@ WarpValue SpecialRegisters::thread_coordinate(unsigned c) {
 }
 
 /// Of each part's first lane. Divisions for the first part only: a row is a whole number of parts.
-std::vector<llvm::Value*> SpecialRegisters::coordinates_by_part(unsigned c, llvm::Value* first, llvm::Value* nx,
-                                                                llvm::Value* ny) {
+std::vector<llvm::Value*> SpecialRegisters::coordinates_by_part(unsigned c, llvm::Value* first,
+                                                                llvm::Value* nx, llvm::Value* ny) {
   auto* zero = ir.getInt32(0);
   auto next = [&](llvm::Value*& at, llvm::Value* step, llvm::Value* end) {
     auto* moved = ir.CreateAdd(at, step);

@@ -194,8 +194,9 @@ void MemoryAccess::store_by_mask(const Access& a, const std::function<void(const
 }
 
 MemoryAccess::Parts MemoryAccess::load_near(const Access& a) {
-  return load_by_mask(
-      a, [this](const Access& some) { return has_windows(some, false) ? load_windows(some) : load_runs(some); });
+  return load_by_mask(a, [this](const Access& some) {
+    return has_windows(some, false) ? load_windows(some) : load_runs(some);
+  });
 }
 
 void MemoryAccess::store_near(const Access& a, const Parts& values) {
