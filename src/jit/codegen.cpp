@@ -28,6 +28,7 @@
 #include "base/assert.h"
 #include "jit/executable.h"
 #include "jit/function_builder.h"
+#include "jit/fused.h"
 #include "jit/prefetch.h"
 #include "jit/variables.h"
 
@@ -125,15 +126,15 @@ constexpr const char* kOptimisingPasses =
 
 /// Some function has so many blocks and variables that LLVM would spend minutes on which of them depend on
 /// which: thousands of instructions around and inside loops that wait for other lanes. Its variables stay in
-/// memory, where most would be spilled to anyway.
-bool sprawls(const llvm::Module& module) {
-  constexpr std::size_t kLimit = 4'000'000;
-  return std::any_of(module.begin(), module.end(), [](const llvm::Function& f) {
+/// memory, where most would be spilled to anyway. A register is as many variables as a warp has parts.
+bool sprawls(const llvm::Module& module, unsigned parts) {
+  const std::size_t limit = std::size_t{2'000'000} * parts;
+  return std::any_of(module.begin(), module.end(), [limit](const llvm::Function& f) {
     if (f.empty()) return false;
     const auto& entry = f.getEntryBlock();
     auto is_variable = [](const llvm::Instruction& i) { return llvm::isa<llvm::AllocaInst>(i); };
     return f.size() * static_cast<std::size_t>(std::count_if(entry.begin(), entry.end(), is_variable)) >
-           kLimit;
+           limit;
   });
 }
 
@@ -151,7 +152,8 @@ void leave_out_together(llvm::Module& module) {
   }
 }
 
-void optimise(llvm::Module& module, llvm::TargetMachine& machine, Tier tier, Effort& effort) {
+void optimise(llvm::Module& module, const HostTarget& target, llvm::TargetMachine& machine, Tier tier,
+              Effort& effort) {
   llvm::PassInstrumentationCallbacks callbacks;
   callbacks.registerShouldRunOptionalPassCallback(
       [&](llvm::StringRef, const llvm::Any&) { return !effort.is_over(); });
@@ -167,12 +169,13 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, Tier tier, Eff
   passes.crossRegisterProxies(loops, functions, components, modules);
   llvm::ModulePassManager pipeline;
   pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(promotion()));
-  if (tier == Tier::quick || sprawls(module)) {
+  if (tier == Tier::quick || sprawls(module, target.simd.parts())) {
     pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(quick_passes()));
   } else {
     llvm::cantFail(passes.parsePassPipeline(pipeline, kOptimisingPasses));
     pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(PrefetchFarLoads()));
   }
+  if (!target.simd.fused) pipeline.addPass(ExpandFused());
   pipeline.run(module, modules);
 }
 
@@ -320,7 +323,7 @@ Compilation::Outcome generate_object(llvm::Module& module, const HostTarget& tar
   const double start = processor_milliseconds();
   if (tier == Tier::quick) leave_out_together(module);
   const std::size_t written = module.getInstructionCount();
-  optimise(module, *machine, tier, effort);
+  optimise(module, target, *machine, tier, effort);
   if (effort.is_over()) return Compilation::Object();
   if (tier == Tier::quick) split_long_blocks(module);
   const double optimised = processor_milliseconds();

@@ -77,7 +77,7 @@ void MemoryAccess::copy(const Copy& what) {
 }
 
 void MemoryAccess::copy_windows(const Access& to, const Access& from, const Limit& limit) {
-  Parts values = load_windows(from);
+  Parts values = load_near(from);
   for (unsigned p = 0; limit.exists() && p < code_.parts(); ++p) {
     const Val bytes = limit.is_same() ? Val{&ir_, code_.splat(limit.bytes[0].v), Type::u32} : limit.bytes[p];
     for (unsigned e = 0; e < from.count; ++e) {
@@ -86,7 +86,7 @@ void MemoryAccess::copy_windows(const Access& to, const Access& from, const Limi
       if (limit.by_bytes) value = limited({&ir_, value, from.type}, bytes, e * from.bytes).v;
     }
   }
-  store_windows(to, values);
+  store_near(to, values);
 }
 
 void MemoryAccess::copy_lanes(const Access& to, const Access& from, const Limit& limit) {

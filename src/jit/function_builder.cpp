@@ -65,6 +65,19 @@ void FunctionBuilder::if_then(llvm::Value* condition, const std::function<void()
   ir.SetInsertPoint(after);
 }
 
+void FunctionBuilder::if_else(llvm::Value* condition, const std::function<void()>& then,
+                              const std::function<void()>& otherwise) {
+  auto *yes = new_block("all"), *no = new_block("some"), *after = new_block("after");
+  ir.CreateCondBr(condition, yes, no);
+  ir.SetInsertPoint(yes);
+  then();
+  ir.CreateBr(after);
+  ir.SetInsertPoint(no);
+  otherwise();
+  ir.CreateBr(after);
+  ir.SetInsertPoint(after);
+}
+
 void FunctionBuilder::if_seldom(llvm::Value* condition, const std::function<void()>& then) {
   if_then(condition, then, llvm::MDBuilder(ir.getContext()).createUnlikelyBranchWeights());
 }

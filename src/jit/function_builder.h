@@ -50,7 +50,9 @@ class FunctionBuilder {
 
   /// Emits `then` only where the condition holds.
   void if_then(llvm::Value* condition, const std::function<void()>& then, llvm::MDNode* weights = nullptr);
-  /// The same where it hardly ever holds: what else is computed shall not pay for it.
+  void if_else(llvm::Value* condition, const std::function<void()>& then,
+               const std::function<void()>& otherwise);
+  /// As if_then where it hardly ever holds: what else is computed shall not pay for it.
   void if_seldom(llvm::Value* condition, const std::function<void()>& then);
   /// Emits `likely` for where the condition holds and `otherwise` for where it does not.
   void two_ways(llvm::Value* condition, const std::function<void()>& likely,

@@ -64,9 +64,10 @@ HostTarget host_target(SimdLevel level) {
   if (level == SimdLevel::avx2 && !avx2) level = SimdLevel::sse42;
   switch (level) {
     case SimdLevel::avx2:
-      return {"x86-64-v3", "", {8, false}, 256};
+      // LLVM knows gathers of AVX2, but makes them only where it is told that they are fast.
+      return {"x86-64-v3", "+fast-gather", {.lanes = 8, .mask_registers = false}, 256};
     case SimdLevel::sse42:
-      return {"x86-64-v2", "", {4, false}, 128};
+      return {"x86-64-v2", "", {.lanes = 4, .mask_registers = false, .gathers = false, .fused = false}, 128};
     default:
       return {llvm::sys::getHostCPUName().str(), host_features(), host_form(), 512};
   }

@@ -105,9 +105,8 @@ MemoryAccess::Parts MemoryAccess::load_alone(const Access& a) {
     ++module_.statistics.not_vectorised;
     values = gathered(a);
   } else {
-    values = !a.address.shape.checked
-                 ? load_row(a)
-                 : load_checked(a, [&] { return load_row(a); }, [&] { return gathered(wrapped(a)); });
+    const auto near = [&] { return load_by_mask(a, [this](const Access& some) { return load_row(some); }); };
+    values = a.address.shape.checked ? load_checked(a, near, [&] { return gathered(wrapped(a)); }) : near();
   }
   keep_here(values);
   return values;
@@ -117,15 +116,16 @@ void MemoryAccess::store_alone(const Access& a, const std::vector<WarpValue>& in
   const auto spread = [&](const Access& any) {
     has_lanes_of_addresses() ? store_scatter(any, values) : store_lanes(any, values);
   };
+  const auto near = [&] { store_by_mask(a, [&](const Access& some) { store_row(some, values); }); };
   if (a.address.shape.uniform()) {
     loops_.for_one_marked(masks_.first_lane(masks_.bits(a.mask)), [&] { store_uniform(a, inputs); });
   } else if (!is_row(a)) {
     ++module_.statistics.not_vectorised;
     spread(a);
   } else if (a.address.shape.checked) {
-    code_.two_ways(a.address.ok, [&] { store_row(a, values); }, [&] { spread(wrapped(a)); });
+    code_.two_ways(a.address.ok, near, [&] { spread(wrapped(a)); });
   } else {
-    store_row(a, values);
+    near();
   }
   keep_here({});
 }

@@ -38,6 +38,13 @@ llvm::Value* Masks::any(const Mask& mask) {
   return ir_.CreateICmpNE(bits, llvm::Constant::getNullValue(bits->getType()));
 }
 
+llvm::Value* Masks::every(const Mask& mask) {
+  llvm::Value* all = mask[0];
+  for (unsigned p = 1; p < code_.parts(); ++p) all = ir_.CreateAnd(all, mask[p]);
+  auto* bits = ir_.CreateBitCast(all, ir_.getIntNTy(code_.lanes()));
+  return ir_.CreateICmpEQ(bits, llvm::Constant::getAllOnesValue(bits->getType()));
+}
+
 Mask Masks::all_lanes(bool value) { return Mask(code_.parts(), code_.splat(ir_.getInt1(value))); }
 
 llvm::Value* Masks::first_lane(llvm::Value* bits) {

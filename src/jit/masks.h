@@ -16,7 +16,8 @@ class Masks {
   // ---- forms ----
   llvm::Value* bits(const Mask& mask);  ///< as i32
   Mask from_bits(llvm::Value* bits);
-  llvm::Value* any(const Mask& mask);  ///< i1
+  llvm::Value* any(const Mask& mask);    ///< i1
+  llvm::Value* every(const Mask& mask);  ///< i1; a constant if it is known when code is written
   Mask all_lanes(bool value);
   llvm::Value* first_lane(llvm::Value* bits);  ///< number of the lowest lane in an i32 mask; below 32
   llvm::Type* storage_type();

@@ -138,6 +138,15 @@ MemoryAccess::Parts MemoryAccess::load_gather(const Access& a) {
   return result;
 }
 
+/// Of code that hardly ever runs: where LLVM would make a branch for each lane, a loop is enough.
+MemoryAccess::Parts MemoryAccess::load_wrapped(const Access& a) {
+  return code_.simd().gathers ? load_gather(wrapped(a)) : load_lanes(wrapped(a));
+}
+
+void MemoryAccess::store_wrapped(const Access& a, const Parts& values) {
+  code_.has_mask_registers() ? store_scatter(wrapped(a), values) : store_lanes(wrapped(a), values);
+}
+
 /// 16 aligned bytes are one access.
 llvm::Value* MemoryAccess::load_single(const Access& a, llvm::Value* at) {
   const unsigned total = a.bytes * a.count;
@@ -223,7 +232,7 @@ void MemoryAccess::load(unsigned destination, unsigned address) {
                                                           prefetch_next_turn(a, at);
                                                           return load_near(a);
                                                         },
-                                                        [&] { return load_gather(wrapped(a)); });
+                                                        [&] { return load_wrapped(a); });
   for (unsigned e = 0; e < a.count; ++e) registers_.write_parts(a.elements[e], a.type, values[e]);
 }
 
@@ -238,7 +247,7 @@ void MemoryAccess::load_together(const Access& a, const Operand& address) {
         prefetch_next_turn(a, address);
         write(load_near(a));
       },
-      [this, a, write] { write(load_gather(wrapped(a))); });
+      [this, a, write] { write(load_wrapped(a)); });
 }
 
 std::vector<llvm::Value*> MemoryAccess::load_uniform(const Access& a) {
@@ -265,15 +274,23 @@ std::vector<llvm::Value*> MemoryAccess::load_uniform(const Access& a) {
 
 MemoryAccess::Parts MemoryAccess::load_checked(const Access& a, const std::function<Parts()>& near,
                                                const std::function<Parts()>& wrapped) {
+  return load_either(a, [&](const auto& keep) {
+    code_.two_ways(a.address.ok, [&] { keep(near()); }, [&] { keep(wrapped()); });
+  });
+}
+
+/// @param ways  writes code with several ways, and at the end of each keeps what it has loaded
+MemoryAccess::Parts MemoryAccess::load_either(
+    const Access& a, const std::function<void(const std::function<void(const Parts&)>&)>& ways) {
   auto* type = code_.vector_of(ir_.getIntNTy(a.bytes * 8));
   std::vector<std::vector<llvm::AllocaInst*>> slots(a.count);
   for (auto& s : slots)
     for (unsigned p = 0; p < code_.parts(); ++p) s.push_back(code_.entry_alloca(type, "loaded"));
-  auto keep = [&](const Parts& values) {
+  const std::function<void(const Parts&)> keep = [&](const Parts& values) {
     for (unsigned e = 0; e < a.count; ++e)
       for (unsigned p = 0; p < code_.parts(); ++p) ir_.CreateStore(values[e][p], slots[e][p]);
   };
-  code_.two_ways(a.address.ok, [&] { keep(near()); }, [&] { keep(wrapped()); });
+  ways(keep);
   Parts values(a.count);
   for (unsigned e = 0; e < a.count; ++e)
     for (unsigned p = 0; p < code_.parts(); ++p) values[e].push_back(ir_.CreateLoad(type, slots[e][p]));
@@ -384,12 +401,12 @@ void MemoryAccess::store(unsigned address, unsigned value) {
     if (counts()) ++module_.statistics.not_vectorised;
     return a.is_plain() ? store_scatter(a, values) : store_lanes(a, values);
   }
-  if (!a.address.shape.checked) return store_windows(a, values);
+  if (!a.address.shape.checked) return store_near(a, values);
   if (cursor_.plan.together)
     return code_.two_ways_together(
-        a.address.ok, [this, a, values] { store_windows(a, values); },
-        [this, a, values] { store_scatter(wrapped(a), values); });
-  code_.two_ways(a.address.ok, [&] { store_windows(a, values); }, [&] { store_scatter(wrapped(a), values); });
+        a.address.ok, [this, a, values] { store_near(a, values); },
+        [this, a, values] { store_wrapped(a, values); });
+  code_.two_ways(a.address.ok, [&] { store_near(a, values); }, [&] { store_wrapped(a, values); });
 }
 
 }  // namespace raddle::jit

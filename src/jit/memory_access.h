@@ -62,6 +62,10 @@ class MemoryAccess {
 
   Access access(unsigned address, unsigned data);
   Access wrapped(Access a);
+  Access by_all(Access a);
+  llvm::Value* made_by_all(const Access& a);
+  Parts load_by_mask(const Access& a, const std::function<Parts(const Access&)>& load);
+  void store_by_mask(const Access& a, const std::function<void(const Access&)>& store);
   /// Each instruction once, however often it is written.
   bool counts() const { return !cursor_.plan.together && !code_.writes_otherwise(); }
 
@@ -75,8 +79,9 @@ class MemoryAccess {
   llvm::Value* base_of(const Access& a, const Window& w, unsigned p);
   Parts load_windows(const Access& a);
   Parts load_runs(const Access& a);
-  Parts load_near(const Access& a) { return has_windows(a, false) ? load_windows(a) : load_runs(a); }
+  Parts load_near(const Access& a);
   std::vector<llvm::Value*> load_one_place(const Access& a, llvm::Value* base, unsigned p);
+  void store_near(const Access& a, const Parts& values);
   void store_windows(const Access& a, const Parts& values);
   llvm::Instruction* may_prefetch(llvm::Instruction* load);
   llvm::Value* step_of_turn(const ptx::Operand& address);
@@ -100,8 +105,11 @@ class MemoryAccess {
   /// Those of `near` where the address's flag holds, of `wrapped` where not.
   Parts load_checked(const Access& a, const std::function<Parts()>& near,
                      const std::function<Parts()>& wrapped);
+  Parts load_either(const Access& a,
+                    const std::function<void(const std::function<void(const Parts&)>&)>& ways);
   void load_together(const Access& a, const ptx::Operand& address);
   Parts load_gather(const Access& a);
+  Parts load_wrapped(const Access& a);
   Parts load_lanes(const Access& a);
   llvm::Value* load_single(const Access& a, llvm::Value* at);
 
@@ -109,6 +117,7 @@ class MemoryAccess {
   void store_uniform(const Access& a, const std::vector<WarpValue>& values);
   Parts paired(const Parts& values);
   void store_scatter(const Access& a, const Parts& values);
+  void store_wrapped(const Access& a, const Parts& values);
   void store_lanes(const Access& a, const Parts& values);
   void store_single(const Access& a, llvm::Value* all, llvm::Value* at);
 

@@ -50,8 +50,7 @@ WarpValue SpecialRegisters::thread_coordinate(unsigned c) {
       break;
     case LaneLayout::whole_parts:
       value.shape = Shape::strided(c == 0 ? 1 : 0, true);
-      for (unsigned p = 0; p < code.parts(); ++p)
-        value.bases.push_back(coordinate(ir.CreateAdd(first, ir.getInt32(p * code.lanes()))));
+      value.bases = coordinates_by_part(c, first, nx, ny);
       break;
     case LaneLayout::general:
       value.shape = Shape::varying();
@@ -60,6 +59,30 @@ WarpValue SpecialRegisters::thread_coordinate(unsigned c) {
       break;
   }
   return value;
+}
+
+/// Of each part's first lane. Divisions for the first part only: a row is a whole number of parts.
+std::vector<llvm::Value*> SpecialRegisters::coordinates_by_part(unsigned c, llvm::Value* first,
+                                                                llvm::Value* nx, llvm::Value* ny) {
+  auto* zero = ir.getInt32(0);
+  auto next = [&](llvm::Value*& at, llvm::Value* step, llvm::Value* end) {
+    auto* moved = ir.CreateAdd(at, step);
+    auto* wraps = ir.CreateICmpEQ(moved, end);
+    at = ir.CreateSelect(wraps, zero, moved);
+    return ir.CreateZExt(wraps, ir.getInt32Ty());
+  };
+  llvm::Value *x = ir.CreateURem(first, nx), *row = c > 0 ? ir.CreateUDiv(first, nx) : nullptr;
+  llvm::Value *y = c > 0 ? ir.CreateURem(row, ny) : nullptr, *z = c > 1 ? ir.CreateUDiv(row, ny) : nullptr;
+  std::vector<llvm::Value*> bases;
+  for (unsigned p = 0; p < code.parts(); ++p) {
+    if (p > 0) {
+      auto* rows = next(x, ir.getInt32(code.lanes()), nx);
+      auto* planes = c > 0 ? next(y, rows, ny) : nullptr;
+      if (c > 1) z = ir.CreateAdd(z, planes);
+    }
+    bases.push_back(c == 0 ? x : c == 1 ? y : z);
+  }
+  return bases;
 }
 
 /// Thread and dimensions are at most 1,024: (t + 0.5) / n in single precision has the exact integer part.

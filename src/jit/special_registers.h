@@ -21,6 +21,8 @@ struct SpecialRegisters {
   StateSpaces& spaces;
 
  private:
+  std::vector<llvm::Value*> coordinates_by_part(unsigned component, llvm::Value* first, llvm::Value* nx,
+                                                llvm::Value* ny);
   llvm::Value* coordinate_by_lane(unsigned component, unsigned p, llvm::Value* first, llvm::Value* nx,
                                   llvm::Value* ny);
 };

@@ -172,6 +172,44 @@ MemoryAccess::Parts MemoryAccess::load_windows(const Access& a) {
   return result;
 }
 
+/// The same by all lanes.
+MemoryAccess::Access MemoryAccess::by_all(Access a) {
+  a.mask = masks_.all_lanes(true);
+  return a;
+}
+
+/// Whether an access has a way of its own for when all lanes make it (i1); null: it needs none.
+llvm::Value* MemoryAccess::made_by_all(const Access& a) {
+  if (code_.has_mask_registers()) return nullptr;
+  llvm::Value* every = masks_.every(a.mask);
+  return llvm::isa<llvm::Constant>(every) ? nullptr : every;
+}
+
+MemoryAccess::Parts MemoryAccess::load_by_mask(const Access& a,
+                                               const std::function<Parts(const Access&)>& load) {
+  llvm::Value* every = made_by_all(a);
+  if (every == nullptr) return load(a);
+  return load_either(a, [&](const auto& keep) {
+    code_.if_else(every, [&] { keep(load(by_all(a))); }, [&] { keep(load(a)); });
+  });
+}
+
+void MemoryAccess::store_by_mask(const Access& a, const std::function<void(const Access&)>& store) {
+  llvm::Value* every = made_by_all(a);
+  if (every == nullptr) return store(a);
+  code_.if_else(every, [&] { store(by_all(a)); }, [&] { store(a); });
+}
+
+MemoryAccess::Parts MemoryAccess::load_near(const Access& a) {
+  return load_by_mask(a, [this](const Access& some) {
+    return has_windows(some, false) ? load_windows(some) : load_runs(some);
+  });
+}
+
+void MemoryAccess::store_near(const Access& a, const Parts& values) {
+  store_by_mask(a, [&](const Access& some) { store_windows(some, values); });
+}
+
 /// LLVM makes a load and its insertion one instruction, so that both tell the run's lanes.
 MemoryAccess::Parts MemoryAccess::load_runs(const Access& a) {
   const unsigned run = kRunBytes / a.bytes;
